@@ -1,0 +1,138 @@
+// Package llm holds the words in which an agent speaks with a language model:
+// messages, tool specifications, tool calls, the stream of parts that is an
+// answer, and the model itself. Adapters live in the packages below it
+// (ollama, openai); llmtest is a scripted server that speaks their wire.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Role says who speaks in a message.
+type Role string
+
+// The roles of a conversation.
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool" // result of one call, native mode only
+)
+
+// Message is one entry of a conversation. Assistant messages carry Thinking,
+// Content and Calls together; a tool result carries ToolName and ToolCallID.
+type Message struct {
+	Role       Role
+	Content    string
+	Thinking   string
+	Calls      []ToolCall
+	ToolName   string
+	ToolCallID string
+	Images     [][]byte // decoded picture bytes, vision models only
+}
+
+// ToolCall is a call as the server reported it. Arguments is what the model
+// wrote; it is a JSON object unless the server passed something else through.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments json.RawMessage
+}
+
+// ToolSpec describes a tool to the model. Parameters is a JSON schema of type
+// object.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage
+}
+
+// Capabilities is what a server says of a model.
+type Capabilities struct {
+	Tools         bool // native tool calls
+	Thinking      bool // separate thinking, switched by Request.Think
+	Vision        bool
+	ContextLength int // tokens the model was made for, 0 when unknown
+}
+
+// Request asks for one answer.
+type Request struct {
+	Messages    []Message
+	Tools       []ToolSpec // empty in text mode
+	Think       bool
+	Context     int // tokens of context to ask the server for; adapters never send 0 to a server whose default is small
+	MaxTokens   int // limit of the answer, 0 for the server's
+	Temperature *float64
+}
+
+// Part is one piece of an answer. Only what arrived is set. The last part has
+// Done set; a stream that ends without it was cut and yields an error.
+type Part struct {
+	Thinking     string
+	Content      string
+	Calls        []ToolCall // complete calls
+	Done         bool
+	DoneReason   string // "stop", "length", "tool_calls"
+	PromptTokens int    // with Done, 0 when the server does not count
+	AnswerTokens int
+}
+
+// Model is one model behind one server. Stream yields the parts of one answer
+// and stops after the first error; breaking off the loop cancels the request.
+// Errors are *[Error]. Implementations are safe for concurrent use.
+type Model interface {
+	Name() string
+	Capabilities(ctx context.Context) (Capabilities, error)
+	Stream(ctx context.Context, req Request) iter.Seq2[Part, error]
+}
+
+// Kind says what can be done about an error.
+type Kind int
+
+// The kinds of errors. The zero value is Unknown, which is not retried.
+const (
+	Unknown     Kind = iota
+	Unreachable      // no connection, or the server is starting: retry later
+	Busy             // queue full or rate limited: retry later
+	Cut              // the stream ended early or the runner died: retry the turn
+	NotFound         // the server does not have the model: a person must act
+	Unsupported      // the model lacks what was asked for (tools, thinking, images)
+	TooLong          // the prompt exceeds the context: compact and retry
+	Refused          // key missing or wrong
+	Invalid          // the server did not like the request, or answered what nobody understands
+)
+
+// Temporary says whether the same request may succeed later.
+func (k Kind) Temporary() bool { return k == Unreachable || k == Busy || k == Cut }
+
+// Error is what a [Model] fails with. Public is a sentence for the person in
+// the thread: what happened and what to do. Err is the operator's detail.
+type Error struct {
+	Kind   Kind
+	Public string
+	Err    error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Public
+	}
+	return fmt.Sprintf("%s: %v", e.Public, e.Err)
+}
+
+// Unwrap returns the operator's detail.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first [Error] in err's chain.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return Unknown
+}

@@ -1,0 +1,268 @@
+// Package session holds the words of one agent session: the task that opens
+// it, the events it is made of, the log that keeps them and the outcome that
+// ends it.
+//
+// The session is its event log. Conversation, progress comment, check run and
+// dashboard are functions of the log, so whatever is not in an event did not
+// happen. The package is a leaf and imports nothing of Handrail.
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Task is what a session is asked to do. It is recorded as the first event
+// and never changes afterwards; later wishes arrive as [Message] events.
+type Task struct {
+	Session   string `json:"session"`             // session id, see [NewID]
+	Thread    string `json:"thread,omitempty"`    // "owner/repo#12", empty on the command line
+	Text      string `json:"text"`                // the request, cleaned and fenced by the caller
+	Mode      string `json:"mode"`                // name of a policy mode, for example "code"
+	Model     string `json:"model"`               // model name as the server knows it
+	Base      string `json:"base"`                // commit id the work starts from
+	Branch    string `json:"branch"`              // branch that receives the checkpoints
+	Requester string `json:"requester,omitempty"` // login of the person who asked
+	Turns     int    `json:"turns,omitempty"`     // turn limit, 0 for the mode's default
+	Images    []Blob `json:"images,omitempty"`    // pictures for vision models
+	Context   []Item `json:"context,omitempty"`   // user-provided context, resolved before the first turn
+}
+
+// Blob is a small binary attachment.
+type Blob struct {
+	Name string `json:"name"`
+	Type string `json:"type"` // media type, for example "image/png"
+	Data []byte `json:"data"`
+}
+
+// Item is one piece of user-provided context. Kind is "selection", "file" or
+// "explicit"; Name is the path, with ":L10-L50" for a selection.
+type Item struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Type names what an event says. The payload of each type is the struct of
+// the same name.
+type Type string
+
+// The types of events, in the order in which a turn usually makes them.
+const (
+	TypeOpened     Type = "opened"     // Opened: the session began
+	TypeMessage    Type = "message"    // Message: words from a person (follow-up, or the bot on their behalf)
+	TypeAnswer     Type = "answer"     // Answer: one complete answer of the model
+	TypeDecision   Type = "decision"   // Decision: the gate's word on one call
+	TypeAsked      Type = "asked"      // Asked: approval or an answer was requested from a person
+	TypeResolved   Type = "resolved"   // Resolved: a person (or a deadline) settled what was asked
+	TypeStarted    Type = "started"    // Started: a tool call began to run
+	TypeResult     Type = "result"     // Result: a tool call ended
+	TypeCheckpoint Type = "checkpoint" // Checkpoint: changes became a commit
+	TypeNote       Type = "note"       // Note: the engine told the model something (reminder, refusal, compaction)
+	TypeState      Type = "state"      // State: todo list, memory, mode or budget changed
+	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
+)
+
+// Event is one record of the log. Seq starts at 1 and has no gaps; Hash
+// chains the record to the one before it, see [Chain]. Seq, Prev and Hash are
+// filled by [Log.Append]; the writer leaves them zero.
+type Event struct {
+	Seq  int64           `json:"seq"`
+	Time time.Time       `json:"time"`
+	Turn int             `json:"turn"`
+	Type Type            `json:"type"`
+	V    int             `json:"v"` // version of the payload's form, 1 today
+	Data json.RawMessage `json:"data"`
+	Prev string          `json:"prev,omitempty"`
+	Hash string          `json:"hash,omitempty"`
+}
+
+// Opened is the payload of [TypeOpened].
+type Opened struct {
+	Task Task `json:"task"`
+}
+
+// Message is the payload of [TypeMessage]. Key identifies its source (a
+// comment id with its updated_at) so that one comment enters once.
+type Message struct {
+	Key    string `json:"key,omitempty"`
+	Author string `json:"author,omitempty"`
+	Text   string `json:"text"`
+	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
+}
+
+// Call is one tool call as it will be run. ID is unique in the session.
+type Call struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`           // a JSON object
+	Truncated bool            `json:"truncated,omitempty"` // the model was cut off inside this call
+	Repaired  bool            `json:"repaired,omitempty"`  // the JSON needed mending
+	Text      bool            `json:"text,omitempty"`      // parsed from prose, not a native call
+}
+
+// Answer is the payload of [TypeAnswer].
+type Answer struct {
+	Thinking       string   `json:"thinking,omitempty"`
+	ThinkingMillis int64    `json:"thinking_ms,omitempty"`
+	Content        string   `json:"content,omitempty"` // for the reader: without call markup
+	Raw            string   `json:"raw,omitempty"`     // what a text-mode model is shown as its own words; empty when equal to Content
+	Calls          []Call   `json:"calls,omitempty"`
+	Errors         []string `json:"errors,omitempty"`   // calls that could not be understood
+	Complete       bool     `json:"complete,omitempty"` // the model said that it is done
+	PromptTokens   int      `json:"prompt_tokens,omitempty"`
+	AnswerTokens   int      `json:"answer_tokens,omitempty"`
+}
+
+// Decision is the payload of [TypeDecision].
+type Decision struct {
+	Call     string   `json:"call"`
+	Verdict  string   `json:"verdict"` // "allow", "ask" or "deny"
+	Severity string   `json:"severity,omitempty"`
+	Rule     string   `json:"rule,omitempty"`
+	Reasons  []string `json:"reasons,omitempty"`
+	Digest   string   `json:"digest,omitempty"`
+	Auto     bool     `json:"auto,omitempty"` // allowed by a setting that stands in for a person
+}
+
+// Asked is the payload of [TypeAsked]. Kind is "approval", "question" or
+// "budget".
+type Asked struct {
+	ID       string    `json:"id"`
+	Kind     string    `json:"kind"`
+	Call     string    `json:"call,omitempty"`
+	Digest   string    `json:"digest,omitempty"`
+	Severity string    `json:"severity,omitempty"`
+	Reasons  []string  `json:"reasons,omitempty"`
+	Tool     string    `json:"tool,omitempty"`
+	Display  string    `json:"display"` // the exact command, diff or question
+	Choices  []string  `json:"choices,omitempty"`
+	Paths    []string  `json:"paths,omitempty"`
+	Base     string    `json:"base,omitempty"`
+	Head     string    `json:"head,omitempty"`
+	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+// Resolved is the payload of [TypeResolved]. Verdict is "approved", "denied",
+// "answered", "withdrawn", "expired" or "stale".
+type Resolved struct {
+	ID      string `json:"id"`
+	Verdict string `json:"verdict"`
+	By      string `json:"by,omitempty"`
+	ByID    int64  `json:"by_id,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Key     string `json:"key,omitempty"` // source of the answer: comment id with updated_at, or review id
+}
+
+// Started is the payload of [TypeStarted].
+type Started struct {
+	Call  string `json:"call"`
+	Title string `json:"title"` // for people: "Running go test ./..."
+}
+
+// Result is the payload of [TypeResult].
+type Result struct {
+	Call    string       `json:"call"`
+	OK      bool         `json:"ok"`
+	Content string       `json:"content"` // what the model is told
+	Title   string       `json:"title,omitempty"`
+	Millis  int64        `json:"ms"`
+	Changes []FileChange `json:"changes,omitempty"`
+	Cut     bool         `json:"cut,omitempty"` // ran while the process died; outcome unknown
+}
+
+// FileChange counts what happened to one file. Kind is "create", "modify",
+// "delete" or "rename".
+type FileChange struct {
+	Path    string `json:"path"`
+	From    string `json:"from,omitempty"`
+	Kind    string `json:"kind"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+}
+
+// Checkpoint is the payload of [TypeCheckpoint].
+type Checkpoint struct {
+	Commit string       `json:"commit"`
+	Tree   string       `json:"tree,omitempty"`
+	Parent string       `json:"parent"`
+	Files  []FileChange `json:"files"`
+	Parked bool         `json:"parked,omitempty"` // half-done state kept on a private ref
+}
+
+// Note is the payload of [TypeNote]. Kind tells why: "reminder", "refused",
+// "repetition", "mistake", "compaction", "retry".
+type Note struct {
+	Kind   string `json:"kind"`
+	Text   string `json:"text"`
+	Before int64  `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text
+}
+
+// State is the payload of [TypeState]; only what changed is set.
+type State struct {
+	Todo   []Todo          `json:"todo,omitempty"`
+	Mode   string          `json:"mode,omitempty"`
+	Memory json.RawMessage `json:"memory,omitempty"`
+}
+
+// Todo is one line of the agent's list. Status is "pending", "doing" or
+// "done".
+type Todo struct {
+	Text   string `json:"text"`
+	Status string `json:"status"`
+}
+
+// Ended is the payload of [TypeEnded].
+type Ended struct {
+	Outcome Outcome `json:"outcome"`
+}
+
+// Status is how a run ended. A status for which [Status.Parked] holds can go on when a person
+// answers; the others are final until someone writes again in the thread.
+type Status string
+
+// How a run can end.
+const (
+	StatusDone             Status = "done"
+	StatusNoChanges        Status = "no_changes"
+	StatusAwaitingApproval Status = "awaiting_approval"
+	StatusAwaitingAnswer   Status = "awaiting_answer"
+	StatusOutOfBudget      Status = "out_of_budget"
+	StatusStopped          Status = "stopped"
+	StatusFailed           Status = "failed"
+	StatusInterrupted      Status = "interrupted" // the server is going down; resumes by itself
+)
+
+// Parked says whether the session waits for a person or for the server.
+func (s Status) Parked() bool {
+	switch s {
+	case StatusAwaitingApproval, StatusAwaitingAnswer, StatusOutOfBudget, StatusInterrupted:
+		return true
+	}
+	return false
+}
+
+// Outcome is what a run came to. Summary and Reason are Markdown for people.
+type Outcome struct {
+	Status  Status       `json:"status"`
+	Summary string       `json:"summary,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
+	Commit  string       `json:"commit,omitempty"` // last checkpoint
+	Files   []FileChange `json:"files,omitempty"`
+	Turns   int          `json:"turns"`
+}
+
+// ErrFenced is returned by [Log.Append] when another worker has taken the
+// session over. The holder must stop at once and write nothing more.
+var ErrFenced = errors.New("session is held by another worker")
+
+// Log keeps the events of one session. Append stores all events or none, is
+// durable when it returns, fills Seq, Prev and Hash in the given slice, and
+// fails with [ErrFenced] after the lease was lost. Events returns those with
+// Seq > after in order. Both are safe for concurrent use.
+type Log interface {
+	Append(ctx context.Context, events ...*Event) error
+	Events(ctx context.Context, after int64) ([]Event, error)
+}

@@ -1,0 +1,192 @@
+// Package workspace holds the place where an agent's tools work: a disposable
+// copy of the code with a small tool host in it, and nothing else. No token,
+// no key, no network unless allowed.
+//
+// An [Engine] (docker, bwrap, local) opens a [Workspace]; a workspace speaks
+// JSON-RPC with the tool host, which is the same in all of them (package
+// host), so there is one boundary for files, search and commands.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"time"
+)
+
+// Spec says what to open.
+type Spec struct {
+	Session string            // names the workspace; letters, digits, "-"
+	Source  string            // absolute path of the host directory with the base files; never written to
+	State   string            // absolute path of a directory that the engine may fill; removed by Close
+	Image   string            // container image, docker only
+	Network bool              // false: no network at all
+	Env     map[string]string // added to a clean environment; never secrets
+	Limits  Limits
+}
+
+// Limits bounds what the workspace may use. Zero values mean the defaults of
+// [DefaultLimits].
+type Limits struct {
+	MemoryBytes int64
+	Pids        int64
+	CPUs        float64
+	Command     time.Duration // longest run of one command
+}
+
+// DefaultLimits are the limits where the configuration is silent.
+var DefaultLimits = Limits{MemoryBytes: 4 << 30, Pids: 512, CPUs: 2, Command: 10 * time.Minute}
+
+// Engine opens workspaces. Check returns nil when it can, or an error that
+// tells what to install. Open returns a ready workspace, an empty directory
+// when Source is empty. Engines are safe for concurrent use.
+type Engine interface {
+	Name() string
+	Check(ctx context.Context) error
+	Open(ctx context.Context, spec Spec) (*Workspace, error)
+}
+
+// Errors that callers branch on. They survive the wire.
+var (
+	ErrNotExist = fs.ErrNotExist
+	ErrOutside  = errors.New("path is outside the workspace")
+	ErrIgnored  = errors.New("path is excluded by .agentignore")
+	ErrNotFile  = errors.New("not a regular file")
+	ErrTooLarge = errors.New("file is too large")
+	ErrBinary   = errors.New("file is binary")
+	ErrGone     = errors.New("the workspace has ended")
+)
+
+// Range is a span of lines, 1-based and inclusive. To 0 means to the end.
+type Range struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// File is what Read returns: lines without their terminators, with the line
+// number of the first of each range. Long lines are cut (Cut).
+type File struct {
+	Path   string  `json:"path"` // slash-separated, relative to the root
+	Size   int64   `json:"size"`
+	Lines  int     `json:"lines"` // lines in the whole file
+	Chunks []Chunk `json:"chunks"`
+	Binary bool    `json:"binary,omitempty"` // no Chunks then
+	Cut    bool    `json:"cut,omitempty"`    // something was left out of Chunks for size
+}
+
+// Chunk is a run of lines from line From on.
+type Chunk struct {
+	From  int      `json:"from"`
+	Lines []string `json:"lines"`
+}
+
+// Entry is one file or directory in a listing. Path ends in "/" for a
+// directory.
+type Entry struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+}
+
+// Listing is what List returns; Left is how many entries the cap left out.
+type Listing struct {
+	Base    string  `json:"base"`
+	Entries []Entry `json:"entries"`
+	Left    int     `json:"left,omitempty"`
+}
+
+// Query is a search. Regex patterns are RE2.
+type Query struct {
+	Pattern string `json:"pattern"`
+	Regex   bool   `json:"regex,omitempty"`
+	Path    string `json:"path,omitempty"`    // directory or file to search in
+	Glob    string `json:"glob,omitempty"`    // only files that match, doublestar
+	Context int    `json:"context,omitempty"` // lines around a match
+	Max     int    `json:"max,omitempty"`     // matches, 0 for 200
+}
+
+// Matches is the answer to a [Query]. Left counts matches beyond the cap.
+type Matches struct {
+	Files []FileMatches `json:"files"`
+	Left  int           `json:"left,omitempty"`
+}
+
+// FileMatches groups the lines shown from one file in ascending order.
+type FileMatches struct {
+	Path  string      `json:"path"`
+	Lines []MatchLine `json:"lines"`
+}
+
+// MatchLine is one line of a search result; Hit is false for context.
+type MatchLine struct {
+	N    int    `json:"n"`
+	Text string `json:"text"`
+	Hit  bool   `json:"hit,omitempty"`
+}
+
+// Command is one command for the session's shell.
+type Command struct {
+	Line    string        `json:"line"`
+	Cwd     string        `json:"cwd,omitempty"` // relative; clamped to the root
+	Timeout time.Duration `json:"timeout,omitempty"`
+}
+
+// CommandResult is how a command ended. Output is combined stdout and stderr
+// without escape sequences, capped at 1 MiB in the middle (Cut bytes left out).
+type CommandResult struct {
+	Output   string        `json:"output"`
+	Exit     int           `json:"exit"` // -1 when it did not exit by itself
+	TimedOut bool          `json:"timed_out,omitempty"`
+	Cut      int64         `json:"cut,omitempty"`
+	Duration time.Duration `json:"duration"`
+	Restart  bool          `json:"restart,omitempty"` // the shell died and was replaced; its state (cwd, variables) is lost
+}
+
+// ChangeKind says what happened to a path since the base.
+type ChangeKind string
+
+// The kinds of changes. A rename is a delete and a create.
+const (
+	Created  ChangeKind = "create"
+	Modified ChangeKind = "modify"
+	Deleted  ChangeKind = "delete"
+)
+
+// Change is one path that differs from the base.
+type Change struct {
+	Path string      `json:"path"`
+	Kind ChangeKind  `json:"kind"`
+	Mode fs.FileMode `json:"mode"` // regular (with execute bits), or symlink
+	Size int64       `json:"size"`
+}
+
+// Files is the part of a workspace that file tools use.
+// Paths are relative to the root with slashes; absolute ones inside the root
+// are accepted. Nothing outside the root can be reached, by symlink or
+// otherwise.
+type Files interface {
+	Read(ctx context.Context, path string, ranges ...Range) (File, error)
+	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
+	Write(ctx context.Context, path string, data []byte) error
+	Remove(ctx context.Context, path string) error
+	List(ctx context.Context, path string, recursive bool, max int) (Listing, error)
+}
+
+// Searcher finds text.
+type Searcher interface {
+	Search(ctx context.Context, q Query) (Matches, error)
+}
+
+// Shell runs commands in one persistent shell per workspace. progress, when
+// not nil, is given output as it comes, from one goroutine.
+type Shell interface {
+	Run(ctx context.Context, cmd Command, progress func(chunk string)) (CommandResult, error)
+}
+
+// Changer reports what differs from the base. Content gives the bytes of a
+// created or modified path: file content, or a symlink's target. Unlike ReadAll it
+// ignores .agentignore.
+type Changer interface {
+	Changes(ctx context.Context) ([]Change, error)
+	Content(ctx context.Context, path string) (io.ReadCloser, error)
+}

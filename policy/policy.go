@@ -1,0 +1,126 @@
+// Package policy decides. It knows who may ask for what, which commands are
+// unsafe, which paths are sensitive, what a mode allows, and what must wait
+// for a person. It is pure: facts in, decision out; nothing here does I/O.
+//
+// The zero value of every verdict is deny.
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// Verdict is what the gate does with an action.
+type Verdict int
+
+// The verdicts. The zero value is Deny.
+const (
+	Deny Verdict = iota
+	Ask
+	Allow
+)
+
+// String returns "deny", "ask" or "allow".
+func (v Verdict) String() string {
+	switch v {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	}
+	return "deny"
+}
+
+// Severity is how much harm a command can do. The order is the order of harm.
+type Severity int
+
+// The tiers of severity.
+const (
+	None Severity = iota
+	Medium
+	High
+	Critical
+)
+
+// String returns "none", "medium", "high" or "critical".
+func (s Severity) String() string {
+	switch s {
+	case Medium:
+		return "medium"
+	case High:
+		return "high"
+	case Critical:
+		return "critical"
+	}
+	return "none"
+}
+
+// Kind is the kind of an operation.
+type Kind int
+
+// The kinds of operations. The zero value is Unknown, which is denied.
+const (
+	Unknown  Kind = iota
+	Read          // files, search, listings, diagnostics
+	Write         // create or change files
+	Delete        // remove files
+	Execute       // run a command
+	Network       // reach an address
+	Converse      // talk to the person or to the engine: todo, completion, questions
+)
+
+// Action is what a tool call intends, as facts. Display is what a person is
+// shown and is exactly what will be done: the command line, or the diff.
+type Action struct {
+	Kind    Kind
+	Tool    string
+	Command string   // Execute: the command line, byte for byte
+	Cwd     string   // Execute: working directory relative to the root
+	Paths   []string // Write, Delete, Read: paths relative to the root
+	URL     string   // Network
+	Display string
+	Edits   int    // edits made so far in this session, for modes that limit them
+	Subject string // what the action is bound to: session, base and head
+}
+
+// Reason is one rule that matched, with words for a person.
+type Reason struct {
+	Rule string `json:"rule"`
+	Text string `json:"text"`
+}
+
+// Decision is the answer to an action. Digest identifies exactly this action:
+// an approval carries it, and what runs is compared with it.
+type Decision struct {
+	Verdict  Verdict
+	Severity Severity
+	Rule     string // the rule that settled it
+	Reasons  []Reason
+	Digest   string
+	Auto     bool // allowed by a setting that stands in for a person
+}
+
+// Digest returns the hex SHA-256 over the parts of a that make it this action
+// and no other. Every part is length-prefixed, so parts cannot be shifted
+// into each other.
+func (a Action) Digest() string {
+	h := sha256.New()
+	put := func(s string) {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	put("handrail action 1")
+	put(a.Tool)
+	put(a.Command)
+	put(a.Cwd)
+	put(a.URL)
+	put(a.Display)
+	put(a.Subject)
+	for _, p := range a.Paths {
+		put(p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
