@@ -1,0 +1,314 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Policy decides about actions from one configuration. It does no I/O, holds
+// no state that changes, and is safe for concurrent use. The zero Policy
+// denies everything.
+type Policy struct {
+	ready     bool
+	config    Config
+	sensitive []pathRule
+	allow     []commandPattern
+	deny      []commandPattern
+	ask       []commandPattern
+	alwaysAsk kindSet
+	defaults  [Converse + 1]Verdict
+	analyze   func(string) commandFacts
+}
+
+// New returns the policy of a configuration, or an error that names the key
+// that is wrong.
+func New(config Config) (*Policy, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("make policy: %w", err)
+	}
+	p := &Policy{ready: true, config: config, analyze: analyzeCommand}
+	p.sensitive = sensitiveRules(config.SensitiveFiles)
+	p.allow = commandPatterns(config.Commands.Allow)
+	p.deny = commandPatterns(config.Commands.Deny)
+	p.ask = commandPatterns(config.Commands.Ask)
+	for _, name := range config.AlwaysAsk {
+		k, err := ParseKind(name)
+		if err != nil {
+			return nil, fmt.Errorf("make policy: %w", err)
+		}
+		p.alwaysAsk |= kinds(k)
+	}
+	p.defaults = defaultVerdicts(config.Defaults)
+	return p, nil
+}
+
+func defaultVerdicts(d Defaults) [Converse + 1]Verdict {
+	return [Converse + 1]Verdict{
+		Read:     verdictOr(d.Read, Allow),
+		Write:    verdictOr(d.Write, Allow),
+		Delete:   verdictOr(d.Delete, Allow),
+		Execute:  verdictOr(d.Execute, Allow),
+		Network:  verdictOr(d.Network, Ask),
+		Converse: Allow,
+	}
+}
+
+func verdictOr(word string, unset Verdict) Verdict {
+	switch word {
+	case "":
+		return unset
+	case "allow":
+		return Allow
+	case "ask":
+		return Ask
+	}
+	return Deny
+}
+
+// facts is an action with what the rules want to know about it.
+type facts struct {
+	mode  Mode
+	act   Action
+	shell commandFacts
+}
+
+// Check decides about one action in one mode. Every rule that matched is in
+// the reasons, the one that settled it first. The digest is the action's.
+func (p *Policy) Check(m Mode, a Action) Decision {
+	d := Decision{Verdict: Deny, Digest: a.Digest()}
+	if p == nil || !p.ready {
+		return d.settle(Deny, "policy.none", "no policy is loaded, so nothing is allowed")
+	}
+	if err := wellFormed(a); err != nil {
+		return d.settle(Deny, "action.malformed", err.Error())
+	}
+	f := facts{mode: m, act: a}
+	if a.Kind == Execute {
+		f.shell = p.analyze(a.Command)
+		d.Severity = f.shell.Severity
+		d.Reasons = slices.Clone(f.shell.Reasons)
+	}
+	steps := [...]func(facts, *Decision) bool{
+		modeStep, p.denyStep, criticalStep, p.alwaysAskStep,
+		p.sensitiveStep, p.allowStep, p.severityStep,
+	}
+	for _, step := range steps {
+		if step(f, &d) {
+			return d
+		}
+	}
+	return p.defaultStep(f, d)
+}
+
+// settle sets the verdict and puts the rule that settled it first.
+func (d Decision) settle(v Verdict, rule, text string) Decision {
+	d.Verdict, d.Rule = v, rule
+	d.Reasons = append([]Reason{{Rule: rule, Text: text}}, d.Reasons...)
+	return d
+}
+
+func wellFormed(a Action) error {
+	switch a.Kind {
+	case Execute:
+		if strings.TrimSpace(a.Command) == "" {
+			return errors.New("an execute action needs a command")
+		}
+		if strings.ContainsRune(a.Command, 0) {
+			return errors.New("the command contains a NUL character")
+		}
+	case Write, Delete:
+		if len(a.Paths) == 0 {
+			return fmt.Errorf("a %s action needs a path", a.Kind)
+		}
+	case Network:
+		if strings.TrimSpace(a.URL) == "" {
+			return errors.New("a network action needs a URL")
+		}
+	case Read, Converse:
+	default:
+		return errors.New("the kind of the action is not known")
+	}
+	for _, p := range append(slices.Clone(a.Paths), a.Cwd) {
+		if err := insideRoot(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insideRoot refuses paths that leave the workspace by their spelling.
+// Symlinks are the workspace's business.
+func insideRoot(p string) error {
+	slash := strings.ReplaceAll(p, `\`, "/")
+	clean := path.Clean(slash)
+	if strings.ContainsRune(p, 0) || strings.HasPrefix(slash, "/") || clean == ".." || strings.HasPrefix(clean, "../") {
+		return fmt.Errorf("path %q is outside the workspace; use a path relative to its root", p)
+	}
+	return nil
+}
+
+func modeStep(f facts, d *Decision) bool {
+	m, k := f.mode, f.act.Kind
+	refuse := func(format string, args ...any) bool {
+		*d = d.settle(Deny, "mode."+m.Name, fmt.Sprintf(format, args...))
+		return true
+	}
+	if !m.Allows(k) {
+		return refuse("mode %q allows %s; %s is not possible in it", m.Name, kindList(m.Kinds()), k)
+	}
+	if k == Execute && m.commands < anyCommand {
+		if m.commands == noCommands || !f.shell.ReadOnly {
+			return refuse("mode %q only runs commands that read; use the read and search tools, or describe the change instead of making it", m.Name)
+		}
+		if m.commands == gitRead && !onlyGitReads(f.shell) {
+			return refuse("mode %q only runs git commands that read, such as git log, git diff, git show and git blame", m.Name)
+		}
+	}
+	changes := k == Write || k == Delete || k == Execute && len(f.shell.Writes) > 0
+	if changes && m.EditLimit != NoEditLimit && f.act.Edits >= m.EditLimit {
+		return refuse("mode %q allows %d edits and %d were made; finish with what there is, or ask for another mode", m.Name, m.EditLimit, f.act.Edits)
+	}
+	return false
+}
+
+func kindList(list []Kind) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	names := make([]string, len(list))
+	for i, k := range list {
+		names[i] = k.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// onlyGitReads reports whether every command of the line is a git command.
+// That they only read is the shell verdict's own word.
+func onlyGitReads(v commandFacts) bool {
+	if len(v.Git) == 0 || len(v.Writes) > 0 || v.Network {
+		return false
+	}
+	for _, c := range v.Commands {
+		if program, _, _ := strings.Cut(c, " "); path.Base(program) != "git" {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Policy) denyStep(f facts, d *Decision) bool {
+	if f.act.Kind == Execute {
+		if pat, cmd, ok := matchAny(p.deny, f.shell.Commands); ok {
+			*d = d.settle(Deny, "commands.deny", fmt.Sprintf("%q matches the deny list entry %q", cmd, pat))
+			return true
+		}
+	}
+	if p.defaults[f.act.Kind] != Deny {
+		return false
+	}
+	if f.act.Kind == Execute && len(p.allow) > 0 {
+		if _, ok := matchAll(p.allow, f.shell.Commands); ok {
+			return false
+		}
+	}
+	*d = d.settle(Deny, "defaults."+f.act.Kind.String(), fmt.Sprintf("the configuration denies every %s operation", f.act.Kind))
+	return true
+}
+
+func criticalStep(f facts, d *Decision) bool {
+	if d.Severity < Critical {
+		return false
+	}
+	*d = d.settle(Ask, "severity.critical", "critical commands always need a person, whatever the settings")
+	return true
+}
+
+func (p *Policy) alwaysAskStep(f facts, d *Decision) bool {
+	if p.alwaysAsk.has(f.act.Kind) || f.shell.Network && p.alwaysAsk.has(Network) {
+		*d = d.settle(Ask, "always_ask", fmt.Sprintf("%s operations always need a person here", f.act.Kind))
+		return true
+	}
+	if pat, cmd, ok := matchAny(p.ask, f.shell.Commands); ok {
+		*d = d.settle(Ask, "commands.ask", fmt.Sprintf("%q matches the ask list entry %q", cmd, pat))
+		return true
+	}
+	return false
+}
+
+func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
+	var paths []string
+	switch f.act.Kind {
+	case Write, Delete:
+		paths = f.act.Paths
+	case Execute:
+		paths = commandPaths(f.act.Cwd, f.shell.Writes)
+	default:
+		return false
+	}
+	for _, name := range paths {
+		v := p.touches(name)
+		if !v.Sensitive {
+			continue
+		}
+		text := fmt.Sprintf("%s is a sensitive file (%s)", EscapeVisible(name), v.Pattern)
+		if !p.config.AutoEdits() {
+			*d = d.settle(Ask, "sensitive_files", text)
+			return true
+		}
+		d.Auto = true
+		d.Reasons = append(d.Reasons, Reason{Rule: "auto_approve_sensitive_edits", Text: text})
+	}
+	return false
+}
+
+func (p *Policy) allowStep(f facts, d *Decision) bool {
+	if f.act.Kind != Execute || len(p.allow) == 0 {
+		return false
+	}
+	pat, ok := matchAll(p.allow, f.shell.Commands)
+	if !ok {
+		return false
+	}
+	d.Auto = true
+	*d = d.settle(Allow, "commands.allow", fmt.Sprintf("every command of the line is on the allow list (%s)", pat))
+	return true
+}
+
+func (p *Policy) severityStep(f facts, d *Decision) bool {
+	if d.Severity < Medium {
+		return false
+	}
+	rule := "severity." + d.Severity.String()
+	switch {
+	case !p.config.AutoCommands():
+		*d = d.settle(Ask, rule, fmt.Sprintf("commands of %s severity need a person", d.Severity))
+	case p.defaults[f.act.Kind] == Ask:
+		*d = d.settle(Ask, "defaults.execute", "the configuration asks before every command")
+	default:
+		d.Auto = true
+		*d = d.settle(Allow, "auto_approve_commands", fmt.Sprintf("commands of %s severity are approved by the configuration", d.Severity))
+	}
+	return true
+}
+
+func (p *Policy) defaultStep(f facts, d Decision) Decision {
+	v := p.defaults[f.act.Kind]
+	word := map[Verdict]string{Allow: "allowed", Ask: "asked about", Deny: "denied"}[v]
+	return d.settle(v, "defaults."+f.act.Kind.String(), fmt.Sprintf("%s operations are %s", f.act.Kind, word))
+}
+
+// commandPaths returns the spellings under which the paths that a command
+// writes are looked up: as written, and from the command's directory.
+func commandPaths(cwd string, writes []string) []string {
+	var out []string
+	for _, w := range writes {
+		out = append(out, w)
+		if cwd != "" && cwd != "." && !strings.HasPrefix(w, "/") {
+			out = append(out, path.Join(cwd, w))
+		}
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config is the configuration of one repository, `.github/agent.yml`, and of
+// the server above it. Parse it with [ParseConfig], join both with [Merge].
+// The zero value is valid: every key has a default, see [DefaultConfig].
+type Config struct {
+	Model  string   `yaml:"model,omitempty" json:"model,omitempty" jsonschema:"description=Model that runs sessions."`
+	Models []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Models that may be chosen; empty allows any. A repository can only shorten the server's list."`
+	Mode   string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"description=Mode of a request that names none.,enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
+	Turns  int      `yaml:"turns,omitempty" json:"turns,omitempty" jsonschema:"description=Turn limit; 0 takes the mode's own.,minimum=0,maximum=1000"`
+
+	AutoApproveCommands       *bool `yaml:"auto_approve_commands,omitempty" json:"auto_approve_commands,omitempty" jsonschema:"description=Run commands of medium and high severity without asking. Critical ones always ask."`
+	AutoApproveSensitiveEdits *bool `yaml:"auto_approve_sensitive_edits,omitempty" json:"auto_approve_sensitive_edits,omitempty" jsonschema:"description=Change sensitive files without asking."`
+
+	Commands       Commands        `yaml:"commands,omitempty" json:"commands,omitzero"`
+	Defaults       Defaults        `yaml:"defaults,omitempty" json:"defaults,omitzero"`
+	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need a person.,enum=read,enum=write,enum=delete,enum=execute,enum=network"`
+	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
+
+	Approvals           Approvals `yaml:"approvals,omitempty" json:"approvals,omitzero"`
+	Branch              string    `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"description=Branch of a session; {number} {slug} {session} and {mode} are filled in.,example=agent/{number}-{slug}"`
+	Workspace           Workspace `yaml:"workspace,omitempty" json:"workspace,omitzero"`
+	Budget              Budget    `yaml:"budget,omitempty" json:"budget,omitzero"`
+	LongRunningCommands []string  `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
+}
+
+// Commands lists patterns over resolved commands: the program's name and its
+// arguments, one space between words, `*` for any text inside a pattern. A
+// pattern without arguments matches the program with any arguments. Deny and
+// ask match when any command of the line matches; allow only when every
+// command of the line does.
+type Commands struct {
+	Allow []string `yaml:"allow,omitempty" json:"allow,omitempty" jsonschema:"description=Run without asking\\, unless critical."`
+	Deny  []string `yaml:"deny,omitempty" json:"deny,omitempty" jsonschema:"description=Never run."`
+	Ask   []string `yaml:"ask,omitempty" json:"ask,omitempty" jsonschema:"description=Always ask."`
+}
+
+// Defaults is what happens to each kind of operation that no other rule
+// settles: "allow", "ask" or "deny". An empty field takes the built-in
+// default: network asks, everything else is allowed.
+type Defaults struct {
+	Read    string `yaml:"read,omitempty" json:"read,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
+	Write   string `yaml:"write,omitempty" json:"write,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
+	Delete  string `yaml:"delete,omitempty" json:"delete,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
+	Execute string `yaml:"execute,omitempty" json:"execute,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
+	Network string `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
+}
+
+// SensitiveFile says whether edits of the files that match Pattern need a
+// person. Approve is "required" or "auto".
+type SensitiveFile struct {
+	Pattern string `yaml:"pattern" json:"pattern" jsonschema:"required,minLength=1"`
+	Approve string `yaml:"approve" json:"approve" jsonschema:"required,enum=auto,enum=required"`
+}
+
+// Approvals says who may approve and for how long a request stays open.
+type Approvals struct {
+	Deadline     Duration `yaml:"deadline,omitempty" json:"deadline,omitzero"`
+	NotRequester *bool    `yaml:"not_requester,omitempty" json:"not_requester,omitempty" jsonschema:"description=The person who asked for the session cannot approve in it."`
+	Approvers    []string `yaml:"approvers,omitempty" json:"approvers,omitempty" jsonschema:"description=Who may approve: user:<id>\\, team:<org>/<slug>\\, codeowners\\, write\\, maintain or admin; empty means write."`
+	Bots         []int64  `yaml:"bots,omitempty" json:"bots,omitempty" jsonschema:"description=Numeric ids of bot accounts that may ask and approve."`
+}
+
+// Workspace says where a session's commands run and what they may use.
+type Workspace struct {
+	Engine  string   `yaml:"engine,omitempty" json:"engine,omitempty" jsonschema:"enum=docker,enum=bwrap,enum=local,description=Only the server's configuration can choose local."`
+	Image   string   `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"description=Container image."`
+	Images  []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any."`
+	Network string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=What the workspace can reach."`
+	Hosts   []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches."`
+	Memory  Size     `yaml:"memory,omitempty" json:"memory,omitzero"`
+	Pids    int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0"`
+	CPUs    float64  `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0"`
+}
+
+// Budget holds the limits of one session, of one thread, and of one user and
+// day. A zero limit is no limit.
+type Budget struct {
+	Session Limits `yaml:"session,omitempty" json:"session,omitzero"`
+	Thread  Limits `yaml:"thread,omitempty" json:"thread,omitzero"`
+	UserDay Limits `yaml:"user_day,omitempty" json:"user_day,omitzero"`
+}
+
+// Limits are the amounts a budget counts. A zero limit is no limit.
+type Limits struct {
+	Turns  int      `yaml:"turns,omitempty" json:"turns,omitempty" jsonschema:"minimum=0"`
+	Tokens int      `yaml:"tokens,omitempty" json:"tokens,omitempty" jsonschema:"minimum=0"`
+	Time   Duration `yaml:"time,omitempty" json:"time,omitzero"`
+	Edits  int      `yaml:"edits,omitempty" json:"edits,omitempty" jsonschema:"minimum=0"`
+	Lines  int      `yaml:"lines,omitempty" json:"lines,omitempty" jsonschema:"minimum=0"`
+}
+
+// Duration is a length of time, written like "90s", "30m" or "72h".
+type Duration time.Duration
+
+// String returns the duration as it is written in the configuration.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText writes the duration as [Duration.String] does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads a duration that is zero or longer.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("parse duration: %q is not a length of time such as 90s, 30m or 72h", text)
+	}
+	if v < 0 {
+		return fmt.Errorf("parse duration: %q is negative", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// DefaultConfig returns the configuration that holds where nobody wrote one.
+func DefaultConfig() Config {
+	return Config{
+		Mode:      "code",
+		Branch:    "agent/{number}-{slug}",
+		Approvals: Approvals{Deadline: Duration(72 * time.Hour)},
+		Workspace: Workspace{Engine: "docker", Network: "none", Memory: 4 << 30, Pids: 1024, CPUs: 2},
+		Budget: Budget{
+			Session: Limits{Tokens: 2_000_000, Time: Duration(time.Hour), Lines: 5000},
+			Thread:  Limits{Tokens: 10_000_000},
+			UserDay: Limits{Tokens: 20_000_000},
+		},
+	}
+}
+
+// AutoCommands reports whether auto_approve_commands is on.
+func (c Config) AutoCommands() bool { return isTrue(c.AutoApproveCommands) }
+
+// AutoEdits reports whether auto_approve_sensitive_edits is on.
+func (c Config) AutoEdits() bool { return isTrue(c.AutoApproveSensitiveEdits) }
+
+func isTrue(b *bool) bool { return b != nil && *b }
