@@ -20,6 +20,7 @@ type Spec struct {
 	Session string            // names the workspace; letters, digits, "-"
 	Source  string            // absolute path of the host directory with the base files; never written to
 	State   string            // absolute path of a directory that the engine may fill; removed by Close
+	Name    string            // how people call the tree, such as the repository's name; "Name/a.go" finds "a.go" when there is no Name
 	Image   string            // container image, docker only
 	Network bool              // false: no network at all
 	Env     map[string]string // added to a clean environment; never secrets

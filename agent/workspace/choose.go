@@ -1,0 +1,28 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Choose returns the first of engines, in their order, whose Check passes.
+// An engine named "local" is never chosen: it has no wall, so it must be
+// asked for by name. The error says what each engine lacks.
+func Choose(ctx context.Context, engines ...Engine) (Engine, error) {
+	problems := []error{errors.New("choose workspace engine: none can be used; install one of them, or ask for \"local\" by name where the code is trusted")}
+	for _, e := range engines {
+		if e == nil || e.Name() == "local" {
+			continue
+		}
+		err := e.Check(ctx)
+		if err == nil {
+			return e, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("choose workspace engine: %w", ctx.Err())
+		}
+		problems = append(problems, fmt.Errorf("%s: %w", e.Name(), err))
+	}
+	return nil, errors.Join(problems...)
+}

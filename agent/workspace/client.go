@@ -1,0 +1,229 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// Workspace is an open workspace. Its methods satisfy [Files], [Searcher],
+// [Shell], [Changer] and [Starter]; they are safe for concurrent use, and
+// after Close, or when the host has died, they fail with [ErrGone]. Ending a
+// call's context ends the work inside, too.
+type Workspace struct {
+	engine  string
+	root    string
+	conn    *jsonrpc2.Conn
+	release func(context.Context) error
+	ids     atomic.Uint64
+
+	mu    sync.Mutex
+	runs  map[uint64]*tail
+	progs map[uint64]*process
+
+	watch    sync.WaitGroup
+	closing  sync.Once
+	closeErr error
+}
+
+// Config is what an engine hands to [Connect]. Release is called once, by
+// Close, after the connection has been closed; it must end the host if that
+// is still there, wait for it, and remove what was made for it.
+type Config struct {
+	Engine  string
+	Conn    io.ReadWriteCloser
+	Release func(context.Context) error
+	Log     *slog.Logger
+}
+
+// Connect speaks to the tool host at the other end of cfg.Conn and returns
+// the workspace when the host has answered. When it fails everything is
+// released.
+func Connect(ctx context.Context, cfg Config) (*Workspace, error) {
+	w := &Workspace{engine: cfg.Engine, release: cfg.Release,
+		runs: map[uint64]*tail{}, progs: map[uint64]*process{}}
+	logger := cfg.Log
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	w.conn = jsonrpc2.NewConn(context.WithoutCancel(ctx), NewStream(cfg.Conn),
+		handlerFunc(w.notified), jsonrpc2.SetLogger(rpcLog{logger}))
+	w.watch.Go(func() {
+		<-w.conn.DisconnectNotify()
+		w.endPrograms()
+	})
+	var hello HelloResult
+	if err := w.call(ctx, MethodHello, nil, &hello); err != nil {
+		return nil, errors.Join(fmt.Errorf("greet tool host: %w", err), w.Close(context.WithoutCancel(ctx)))
+	}
+	if hello.Version != WireVersion {
+		err := fmt.Errorf("greet tool host: it speaks version %d, not %d: mount the same binary", hello.Version, WireVersion)
+		return nil, errors.Join(err, w.Close(context.WithoutCancel(ctx)))
+	}
+	w.root = hello.Root
+	return w, nil
+}
+
+// Engine returns the name of the engine that opened the workspace.
+func (w *Workspace) Engine() string { return w.engine }
+
+// Root returns the absolute path of the workspace as commands inside see it.
+func (w *Workspace) Root() string { return w.root }
+
+// Gone is closed when the workspace has ended, by Close or by itself.
+func (w *Workspace) Gone() <-chan struct{} { return w.conn.DisconnectNotify() }
+
+// Close ends the workspace: every process in it, and all its files. Calling
+// it again returns the same error.
+func (w *Workspace) Close(ctx context.Context) error {
+	w.closing.Do(func() {
+		if err := w.conn.Close(); err != nil && !errors.Is(err, jsonrpc2.ErrClosed) {
+			w.closeErr = fmt.Errorf("close workspace connection: %w", err)
+		}
+		w.watch.Wait()
+		if w.release != nil {
+			w.closeErr = errors.Join(w.closeErr, w.release(ctx))
+		}
+	})
+	return w.closeErr
+}
+
+// Read returns lines of a text file, all of it when no ranges are given.
+func (w *Workspace) Read(ctx context.Context, path string, ranges ...Range) (File, error) {
+	var f File
+	err := w.call(ctx, MethodRead, PathParams{Path: []byte(path), Ranges: ranges}, &f)
+	return f, err
+}
+
+// ReadAll returns a file's bytes and mode, or [ErrTooLarge] when it has more
+// than limit (0 for [MaxWrite]).
+func (w *Workspace) ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error) {
+	if limit <= 0 {
+		limit = MaxWrite
+	}
+	r := &chunkReader{ctx: ctx, ws: w, req: ChunkParams{Path: []byte(path), Limit: limit}}
+	if err := r.fetch(); err != nil {
+		return nil, 0, err
+	}
+	var out bytes.Buffer
+	if _, err := io.Copy(&out, io.LimitReader(r, limit+1)); err != nil {
+		return nil, 0, err
+	}
+	if int64(out.Len()) > limit {
+		return nil, 0, fmt.Errorf("read %s: %w", path, ErrTooLarge)
+	}
+	return out.Bytes(), r.mode, nil
+}
+
+// Write replaces or creates a file in one step, with the directories it needs.
+// An existing file keeps its mode.
+func (w *Workspace) Write(ctx context.Context, path string, data []byte) error {
+	if len(data) > MaxWrite {
+		return fmt.Errorf("write %s: %d bytes, the limit is %d: %w", path, len(data), MaxWrite, ErrTooLarge)
+	}
+	return w.call(ctx, MethodWrite, PathParams{Path: []byte(path), Data: data}, nil)
+}
+
+// Remove removes a file, a symlink or an empty directory.
+func (w *Workspace) Remove(ctx context.Context, path string) error {
+	return w.call(ctx, MethodRemove, PathParams{Path: []byte(path)}, nil)
+}
+
+// List lists a directory in order, without what .gitignore and .agentignore
+// exclude. max 0 means 1,000.
+func (w *Workspace) List(ctx context.Context, path string, recursive bool, max int) (Listing, error) {
+	var l Listing
+	err := w.call(ctx, MethodList, PathParams{Path: []byte(path), Recursive: recursive, Max: max}, &l)
+	return l, err
+}
+
+// Search finds text in the files that List would show.
+func (w *Workspace) Search(ctx context.Context, q Query) (Matches, error) {
+	var m Matches
+	err := w.call(ctx, MethodSearch, q, &m)
+	return m, err
+}
+
+// Changes lists what differs from the base, by path.
+func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
+	var wire []WireChange
+	if err := w.call(ctx, MethodChanges, nil, &wire); err != nil {
+		return nil, err
+	}
+	out := make([]Change, 0, len(wire))
+	for _, c := range wire {
+		if !fs.ValidPath(validUTF8(string(c.Path))) || string(c.Path) == "." {
+			return nil, fmt.Errorf("list changes: the tool host reports the path %q", c.Path)
+		}
+		out = append(out, Change{Path: string(c.Path), Kind: c.Kind, Mode: c.Mode, Size: c.Size})
+	}
+	return out, nil
+}
+
+// Content returns the bytes of a regular file, or the target of a symlink.
+// The reader must be closed, and used before ctx ends.
+func (w *Workspace) Content(ctx context.Context, path string) (io.ReadCloser, error) {
+	r := &chunkReader{ctx: ctx, ws: w, req: ChunkParams{Path: []byte(path), Raw: true}}
+	if err := r.fetch(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// call is one request. When ctx ends first the host is told to stop.
+func (w *Workspace) call(ctx context.Context, method string, params, result any) error {
+	return w.callID(ctx, w.ids.Add(1), method, params, result)
+}
+
+func (w *Workspace) callID(ctx context.Context, id uint64, method string, params, result any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := w.conn.Call(ctx, method, params, result, jsonrpc2.PickID(jsonrpc2.ID{Num: id}))
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		// A failure here means the connection is gone, and the request with it.
+		_ = w.conn.Notify(context.WithoutCancel(ctx), MethodCancel, CancelParams{ID: id})
+	}
+	return decodeError(err)
+}
+
+// notified takes what the host says by itself. It runs on the reading
+// goroutine, so it only hands over.
+func (w *Workspace) notified(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	if !req.Notif || req.Params == nil {
+		return
+	}
+	switch req.Method {
+	case MethodProgress:
+		var p ProgressParams
+		if json.Unmarshal(*req.Params, &p) == nil {
+			if t := w.tailOf(p.ID); t != nil {
+				t.add(p.Text)
+			}
+		}
+	case MethodOutput:
+		var p StreamParams
+		if json.Unmarshal(*req.Params, &p) == nil {
+			w.output(p)
+		}
+	}
+}
+
+type handlerFunc func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request)
+
+func (f handlerFunc) Handle(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) { f(ctx, c, r) }
+
+type rpcLog struct{ log *slog.Logger }
+
+func (l rpcLog) Printf(format string, args ...any) {
+	l.log.Debug("workspace connection", "err", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,229 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// WireVersion is the version of the protocol between [Workspace] and the tool
+// host; both come out of one binary, so a difference means a wrong mount.
+const WireVersion = 1
+
+// Methods of the wire. The client calls, the host answers; MethodProgress and
+// MethodOutput are notifications from the host, MethodCancel and MethodStop
+// notifications from the client.
+const (
+	MethodHello    = "hello"
+	MethodRead     = "read"
+	MethodChunk    = "chunk"
+	MethodWrite    = "write"
+	MethodRemove   = "remove"
+	MethodList     = "list"
+	MethodSearch   = "search"
+	MethodRun      = "run"
+	MethodProgress = "progress"
+	MethodChanges  = "changes"
+	MethodCancel   = "cancel"
+	MethodStart    = "start"
+	MethodInput    = "input"
+	MethodOutput   = "output"
+	MethodStop     = "stop"
+)
+
+// MaxMessage bounds one message in either direction; what comes from the
+// workspace is not trusted to be small.
+const MaxMessage = 48 << 20
+
+// MaxWrite bounds the data of one Write.
+const MaxWrite = 16 << 20
+
+// MaxChunk bounds the data of one chunk of a file on the wire.
+const MaxChunk = 512 << 10
+
+// HelloResult introduces the host.
+type HelloResult struct {
+	Version int    `json:"version"`
+	Root    string `json:"root"` // absolute path of the workspace as commands see it
+}
+
+// PathParams is a path and what some calls need beside it. Paths are bytes:
+// file names need not be UTF-8.
+type PathParams struct {
+	Path      []byte  `json:"path"`
+	Ranges    []Range `json:"ranges,omitempty"`
+	Recursive bool    `json:"recursive,omitempty"`
+	Max       int     `json:"max,omitempty"`
+	Data      []byte  `json:"data,omitempty"`
+}
+
+// ChunkParams asks for bytes of a file from Offset on. Stamp, when not empty,
+// must still be the file's. Raw reads a symlink as its target and does not
+// look at .agentignore.
+type ChunkParams struct {
+	Path   []byte `json:"path"`
+	Offset int64  `json:"offset,omitempty"`
+	Stamp  string `json:"stamp,omitempty"`
+	Limit  int64  `json:"limit,omitempty"` // largest size of the whole file, 0 for any
+	Raw    bool   `json:"raw,omitempty"`
+}
+
+// ChunkResult is one piece of a file. More is false for the last one.
+type ChunkResult struct {
+	Data  []byte      `json:"data,omitempty"`
+	Mode  fs.FileMode `json:"mode"`
+	Size  int64       `json:"size"`
+	Stamp string      `json:"stamp"`
+	More  bool        `json:"more,omitempty"`
+}
+
+// ProgressParams carries output of the running command with request id ID.
+type ProgressParams struct {
+	ID   uint64 `json:"id"`
+	Text string `json:"text"`
+}
+
+// CancelParams names the request that nobody waits for any more.
+type CancelParams struct {
+	ID uint64 `json:"id"`
+}
+
+// WireChange is a [Change] with a path of bytes.
+type WireChange struct {
+	Path []byte      `json:"path"`
+	Kind ChangeKind  `json:"kind"`
+	Mode fs.FileMode `json:"mode"`
+	Size int64       `json:"size"`
+}
+
+// StartParams starts a program; the client picks the ID.
+type StartParams struct {
+	ID uint64 `json:"id"`
+	Program
+}
+
+// StreamParams carries bytes of a started program: its input, its output, or
+// with End that there is no more of it.
+type StreamParams struct {
+	ID   uint64 `json:"id"`
+	Data []byte `json:"data,omitempty"`
+	End  bool   `json:"end,omitempty"`
+	Exit string `json:"exit,omitempty"` // with End from the host: how the program ended
+}
+
+// wireErrors pairs the errors that keep their identity with their codes.
+func wireErrors() map[int64]error {
+	return map[int64]error{
+		1: ErrNotExist, 2: ErrOutside, 3: ErrIgnored, 4: ErrNotFile, 5: ErrTooLarge, 6: ErrBinary, 7: ErrGone,
+		8: fs.ErrExist, 9: fs.ErrPermission, 10: context.DeadlineExceeded, 11: context.Canceled, 12: fs.ErrInvalid,
+	}
+}
+
+// EncodeError makes an error fit for the wire. What [errors.Is] says of the
+// errors of this package about err it also says of the decoded one.
+func EncodeError(err error) *jsonrpc2.Error {
+	out := &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: err.Error()}
+	for code := int64(1); code <= 12; code++ {
+		if errors.Is(err, wireErrors()[code]) {
+			out.Code = code
+			break
+		}
+	}
+	return out
+}
+
+// remoteError is an error that came over the wire.
+type remoteError struct {
+	text string
+	kind error
+}
+
+func (e *remoteError) Error() string { return e.text }
+func (e *remoteError) Unwrap() error { return e.kind }
+
+func decodeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var rpc *jsonrpc2.Error
+	if errors.As(err, &rpc) {
+		return &remoteError{text: rpc.Message, kind: wireErrors()[rpc.Code]}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrGone, err)
+}
+
+// NewStream frames messages on conn with a length before each, and refuses
+// those over [MaxMessage].
+func NewStream(conn io.ReadWriteCloser) jsonrpc2.ObjectStream {
+	return jsonrpc2.NewBufferedStream(conn, codec{})
+}
+
+type codec struct{}
+
+func (codec) WriteObject(w io.Writer, obj any) error {
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	if len(data) > MaxMessage {
+		return fmt.Errorf("send message of %d bytes: %w", len(data), ErrTooLarge)
+	}
+	head := binary.BigEndian.AppendUint32(make([]byte, 0, 4), uint32(len(data)))
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+func (codec) ReadObject(r *bufio.Reader, v any) error {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n > MaxMessage {
+		return fmt.Errorf("receive message of %d bytes: %w", n, ErrTooLarge)
+	}
+	data, err := readN(r, int(n))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// readN reads n bytes without believing n before they arrive.
+func readN(r io.Reader, n int) ([]byte, error) {
+	if n <= 64<<10 {
+		data := make([]byte, n)
+		_, err := io.ReadFull(r, data)
+		return data, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	if err == nil && len(data) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return data, err
+}
+
+// Program is a process to start beside the shell: a language server, an MCP
+// server. It has no terminal; Env is added to the workspace's environment.
+type Program struct {
+	Argv []string          `json:"argv"`
+	Cwd  string            `json:"cwd,omitempty"` // relative; clamped to the root
+	Env  map[string]string `json:"env,omitempty"`
+}
+
+// graceful is how long Close waits for the host to end by itself.
+const graceful = 2 * time.Second
