@@ -1,0 +1,389 @@
+// Package store holds the words for everything the bot keeps: deliveries,
+// sessions, leases, event logs, intents, approvals and a few single values.
+//
+// Adapters are [github.com/handrail-bot/handrail/bot/store/sqlite] (embedded),
+// [github.com/handrail-bot/handrail/bot/store/postgres] (many machines) and
+// [github.com/handrail-bot/handrail/bot/store/gitref] (the log of one session
+// in a git ref). What each must do is written as tests in storetest.
+//
+// The rule that everything here serves: what was acknowledged is never lost,
+// and what was done is never done twice. Whoever works on a session holds its
+// lease and names the lease's epoch in every write; a write with an old epoch
+// fails with [session.ErrFenced].
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Errors a caller branches on. Fenced writes fail with [session.ErrFenced].
+var (
+	ErrNotFound = errors.New("not in the store")
+	ErrExists   = errors.New("already in the store")
+	ErrConflict = errors.New("changed by somebody else in the meantime")
+	ErrHeld     = errors.New("lease is held by another worker")
+	ErrFull     = errors.New("no space left for the database: free disk space, then try again")
+)
+
+// Store is the whole of what is kept, by kind of record. Every field of an
+// opened store is set and safe for concurrent use.
+type Store struct {
+	Deliveries Deliveries
+	Wakes      Wakes
+	Leases     Leases
+	Sessions   Sessions
+	Logs       Logs
+	Intents    Intents
+	Approvals  Approvals
+	Meta       Meta
+}
+
+// Deliveries keeps what GitHub sent until it was worked on.
+type Deliveries interface {
+	// Put stores deliveries together with a wake for each of their threads,
+	// durably when it returns. Calls that come at the same time share one
+	// transaction. The answer says for each delivery whether it is new; one
+	// whose ID, or whose non-empty Key, was stored before is not stored again.
+	Put(ctx context.Context, deliveries ...*Delivery) (stored []bool, err error)
+	// Next returns the oldest delivery of thread that is not done, or
+	// [ErrNotFound].
+	Next(ctx context.Context, thread string) (*Delivery, error)
+	// Done marks deliveries as worked on, with a short note for the operator.
+	// To do it in one transaction with their effect, use [Logs.Apply].
+	Done(ctx context.Context, note string, ids ...string) error
+	// Unknown returns those of ids that were never stored, for the sweep that
+	// asks GitHub to send again what was lost during a downtime.
+	Unknown(ctx context.Context, ids ...string) ([]string, error)
+	// Prune forgets deliveries done before a time and returns how many. A
+	// forgotten id is no longer recognized as a duplicate.
+	Prune(ctx context.Context, before time.Time) (int, error)
+}
+
+// Delivery is one webhook delivery.
+type Delivery struct {
+	ID       string    `json:"id"`               // X-GitHub-Delivery; a redelivery has the same
+	Event    string    `json:"event"`            // X-GitHub-Event
+	Key      string    `json:"key,omitempty"`    // what it speaks about, such as comment id and updated_at; "" for no second check
+	Thread   string    `json:"thread"`           // "owner/repo#12"; deliveries of one thread are worked on in order
+	Sender   string    `json:"sender,omitempty"` // who caused it, for the limit per user
+	Priority int       `json:"priority"`         // one of the Priority constants
+	Payload  []byte    `json:"payload"`          // raw JSON
+	Received time.Time `json:"received"`         // filled by Put when zero
+	Seq      int64     `json:"seq"`              // order of arrival, filled by Put
+}
+
+// Priorities of deliveries and wakes. Smaller comes first; zero means
+// PriorityWork.
+const (
+	PriorityStop   = 1 // stop, withdraw
+	PriorityAnswer = 2 // approvals, denials, answers to questions
+	PriorityWork   = 3 // new tasks and follow-ups
+	PriorityIdle   = 4 // schedules, sweeps
+)
+
+// Wake says that a thread has work. It is the argument of the queue's jobs.
+type Wake struct {
+	Thread string `json:"thread"`
+}
+
+// Kind names the job in the queue's tables.
+func (Wake) Kind() string { return "wake" }
+
+// Wakes inserts wakes and says which threads need one.
+type Wakes interface {
+	// Wake tells the queue that thread has work at the given time; a zero
+	// time means now.
+	Wake(ctx context.Context, thread string, priority int, at time.Time) error
+	// Waiting returns the threads that have undone deliveries or an expired
+	// lease (their own or that of one of their sessions), hold no live lease
+	// and do not back off, most urgent and oldest first, at most limit.
+	Waiting(ctx context.Context, limit int) ([]Waiting, error)
+	// Nudges returns a channel that receives the threads woken by this
+	// process, as a hint. Hints may be dropped; the queue's table has all.
+	Nudges() <-chan string
+}
+
+// Waiting is a thread that nobody works on although it has work. Sender is
+// who caused the oldest of it.
+type Waiting struct {
+	Thread   string
+	Sender   string
+	Priority int
+	Since    time.Time
+}
+
+// Leases gives the right to work on something, to one owner at a time. The
+// key is a session id or a thread.
+type Leases interface {
+	// Acquire takes the lease of key for ttl and raises its epoch by one. It
+	// fails with [ErrHeld] while another lease, also of the same owner, is
+	// live.
+	Acquire(ctx context.Context, key, owner string, ttl time.Duration) (Lease, error)
+	// Heartbeat extends a lease that nobody took over. It fails with
+	// [session.ErrFenced] when somebody did: stop at once.
+	Heartbeat(ctx context.Context, l Lease, ttl time.Duration) (Lease, error)
+	// Release gives a lease back. When the key is a thread that still has
+	// undone deliveries and backoff is zero, it keeps the lease and reports
+	// false: go on working. A backoff in the future gives the lease back in
+	// any case and keeps the thread from [Wakes.Waiting] until then.
+	Release(ctx context.Context, l Lease, backoff time.Time) (released bool, err error)
+	// Lease returns the row of key as it stands, live or not, or
+	// [ErrNotFound].
+	Lease(ctx context.Context, key string) (Lease, error)
+}
+
+// Lease is the right to work on Key until Until. Epoch grows with every
+// acquisition and is what writes are checked against.
+type Lease struct {
+	Key      string    `json:"key"`
+	Owner    string    `json:"owner"` // empty after a release
+	Epoch    int64     `json:"epoch"`
+	Until    time.Time `json:"until"`
+	Attempts int       `json:"attempts,omitempty"` // releases with a backoff since the last one without
+}
+
+// Fence returns what writes under the lease carry.
+func (l Lease) Fence() Fence { return Fence{Key: l.Key, Epoch: l.Epoch} }
+
+// Fence names the lease a write is made under. Key is the session id.
+type Fence struct {
+	Key   string
+	Epoch int64
+}
+
+// Sessions keeps one row per session.
+type Sessions interface {
+	// Create stores a new session; [ErrExists] when its ID is taken. It sets
+	// Created, Updated and Version.
+	Create(ctx context.Context, s *Session) error
+	// Session returns a session by ID, or [ErrNotFound].
+	Session(ctx context.Context, id string) (*Session, error)
+	// ByThread returns the newest session of a thread, or [ErrNotFound].
+	ByThread(ctx context.Context, thread string) (*Session, error)
+	// Update replaces the row. With a fence it fails with
+	// [session.ErrFenced] when the lease was lost; without one (zero) it is
+	// refused with [session.ErrFenced] while a live lease exists. It fails
+	// with [ErrConflict] when Version is not the stored one, and raises it
+	// otherwise.
+	Update(ctx context.Context, f Fence, s *Session) error
+	// List returns sessions, newest first.
+	List(ctx context.Context, q Query) ([]*Session, error)
+}
+
+// Query selects sessions. Empty fields select everything; Limit 0 means 100.
+type Query struct {
+	Repo, Requester string
+	States          []string
+	Before          time.Time // created before
+	Limit           int
+}
+
+// Session is what is known about a session besides its log. Epoch, Owner and
+// Until come from its lease and are read only.
+type Session struct {
+	ID        string         `json:"id"`
+	Thread    string         `json:"thread"`
+	Repo      string         `json:"repo"` // "owner/repo"
+	Requester string         `json:"requester,omitempty"`
+	Mode      string         `json:"mode,omitempty"`
+	Model     string         `json:"model,omitempty"`
+	Branch    string         `json:"branch,omitempty"`
+	Base      string         `json:"base,omitempty"`
+	State     string         `json:"state"`              // the bot's word: "queued", "running", "awaiting approval" …
+	Status    session.Status `json:"status,omitempty"`   // how the last run ended
+	Pull      int            `json:"pull,omitempty"`     // number of its pull request
+	Comment   int64          `json:"comment,omitempty"`  // id of its progress comment
+	CheckRun  int64          `json:"checkrun,omitempty"` // id of its check run
+	Data      []byte         `json:"data,omitempty"`     // JSON of the owner of the row, kept as it is
+	Created   time.Time      `json:"created"`
+	Updated   time.Time      `json:"updated"`
+	Version   int64          `json:"version"`
+
+	Epoch int64     `json:"-"`
+	Owner string    `json:"-"`
+	Until time.Time `json:"-"`
+}
+
+// Logs keeps the event logs of sessions.
+type Logs interface {
+	// Log returns the log of session f.Key. Appending needs the fence of a
+	// lease that is still held; a log with epoch 0 can only be read.
+	Log(f Fence) session.Log
+	// Apply makes all of a change or nothing of it.
+	Apply(ctx context.Context, f Fence, c Change) error
+	// Heads returns where the log of each session ends, ordered by session.
+	Heads(ctx context.Context) ([]Head, error)
+	// Import stores a complete log under a session that has none yet;
+	// [ErrExists] otherwise. The events keep their hashes and are verified.
+	Import(ctx context.Context, id string, events []session.Event) error
+}
+
+// Change is what happens together. Everything in it belongs to the fence's
+// session.
+type Change struct {
+	Events    []*session.Event // appended
+	Session   *Session         // updated
+	Intents   []*Intent        // recorded as intended, see [Intents.Intend]
+	Approvals []*Approval      // asked for, see [Approvals.Ask]
+	Use       []Use            // approvals used up, see [Approvals.Use]
+	Done      []string         // deliveries worked on
+}
+
+// Head is the end of one log.
+type Head struct {
+	Session string `json:"session"`
+	Seq     int64  `json:"seq"`
+	Hash    string `json:"hash"`
+}
+
+// Intents keeps writes to GitHub from before they are tried until they are
+// known to have happened. A fence is needed for an intent of a session; one
+// without a session is written with the zero fence.
+type Intents interface {
+	// Intend records a write. When the key is there already nothing is
+	// stored and the given intent is overwritten with the stored one.
+	Intend(ctx context.Context, f Fence, in *Intent) error
+	// Attempted records, before the request leaves, that it does, and that
+	// it must not be repeated before notBefore. It fails with [ErrConflict]
+	// on an intent that is done or failed.
+	Attempted(ctx context.Context, f Fence, key string, notBefore time.Time) (Intent, error)
+	// Done records that the write happened; ref is what GitHub calls the
+	// result. Repeating it with the same ref is no error.
+	Done(ctx context.Context, f Fence, key, ref string) error
+	// Failed records that the write is given up.
+	Failed(ctx context.Context, f Fence, key, reason string) error
+	// Open returns the intents of a session that are neither done nor
+	// failed, oldest first. The empty session means those that have none.
+	Open(ctx context.Context, id string) ([]Intent, error)
+}
+
+// Intent is one write to GitHub. Payload is what is needed to make it.
+type Intent struct {
+	Key       string      `json:"key"`
+	Session   string      `json:"session,omitempty"`
+	Kind      string      `json:"kind"`
+	Payload   []byte      `json:"payload,omitempty"`
+	State     IntentState `json:"state"`
+	Ref       string      `json:"ref,omitempty"`
+	Reason    string      `json:"reason,omitempty"`
+	Attempts  int         `json:"attempts,omitempty"`
+	NotBefore time.Time   `json:"not_before,omitzero"`
+	Created   time.Time   `json:"created"`
+	Updated   time.Time   `json:"updated"`
+}
+
+// IntentState is how far an intent has come.
+type IntentState string
+
+// The states of an intent.
+const (
+	Intended  IntentState = "intended"
+	Attempted IntentState = "attempted"
+	Done      IntentState = "done"
+	Failed    IntentState = "failed"
+)
+
+// Approvals keeps what people are asked. An approval changes its state only
+// along the arrows of [ApprovalState.Can], one step at a time, so that it is
+// used at most once whatever crashes.
+type Approvals interface {
+	// Ask stores a request as pending; [ErrExists] when the ID is taken.
+	Ask(ctx context.Context, f Fence, a *Approval) error
+	// Approval returns a request by ID, or [ErrNotFound].
+	Approval(ctx context.Context, id string) (*Approval, error)
+	// Settle moves a request to another state and returns the row as it is
+	// then. [ErrConflict] when there is no arrow; the returned row says why.
+	// Repeating a settlement with the same state and Key is no error. An
+	// approval after the deadline becomes "expired" with [ErrConflict].
+	Settle(ctx context.Context, id string, s Settlement) (*Approval, error)
+	// Use takes an approved request for the run that follows. It succeeds
+	// once. [ErrConflict] when it is not approved (any more), or when digest
+	// or head are not those that were approved.
+	Use(ctx context.Context, f Fence, u Use) error
+	// Open returns pending and approved requests, oldest first: of one
+	// session, or with an empty id of all those due before a time.
+	Open(ctx context.Context, id string, due time.Time) ([]*Approval, error)
+}
+
+// Approval is one request to a person, bound to exactly one action.
+type Approval struct {
+	ID       string        `json:"id"`
+	Session  string        `json:"session"`
+	Kind     string        `json:"kind"` // "approval", "question" or "budget"
+	Call     string        `json:"call,omitempty"`
+	Digest   string        `json:"digest,omitempty"`
+	Head     string        `json:"head,omitempty"`
+	Base     string        `json:"base,omitempty"`
+	Deadline time.Time     `json:"deadline,omitzero"`
+	Data     []byte        `json:"data,omitempty"` // JSON of whoever asks, kept as it is
+	State    ApprovalState `json:"state"`
+	By       string        `json:"by,omitempty"`
+	ByID     int64         `json:"by_id,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+	Key      string        `json:"key,omitempty"`  // source of the answer: comment id with updated_at, or review id
+	Used     time.Time     `json:"used,omitzero"`  // when
+	Epoch    int64         `json:"epoch,omitzero"` // by which run
+	Created  time.Time     `json:"created"`
+	Updated  time.Time     `json:"updated"`
+}
+
+// Settlement is a person's answer, or the clock's.
+type Settlement struct {
+	To     ApprovalState
+	By     string
+	ByID   int64
+	Reason string
+	Key    string
+}
+
+// Use names the approval that a run uses up, and what is about to run.
+type Use struct {
+	ID     string
+	Digest string
+	Head   string
+}
+
+// ApprovalState is the state of an approval.
+type ApprovalState string
+
+// The states of an approval. Pending and Approved are open, the others final.
+const (
+	Pending   ApprovalState = "pending"
+	Approved  ApprovalState = "approved"
+	Denied    ApprovalState = "denied"
+	Answered  ApprovalState = "answered"
+	Withdrawn ApprovalState = "withdrawn"
+	Expired   ApprovalState = "expired"
+	Stale     ApprovalState = "stale"
+	Used      ApprovalState = "used"
+)
+
+// Can says whether an approval may go from s to the state to. A denial wins
+// over an approval that was not used yet.
+func (s ApprovalState) Can(to ApprovalState) bool {
+	switch s {
+	case Pending:
+		return to == Approved || to == Denied || to == Answered || to == Withdrawn || to == Expired || to == Stale
+	case Approved:
+		return to == Used || to == Denied || to == Withdrawn || to == Expired || to == Stale
+	}
+	return false
+}
+
+// Open says whether an answer still counts.
+func (s ApprovalState) Open() bool { return s == Pending || s == Approved }
+
+// Meta keeps single values, such as the time of the last delivery sweep.
+type Meta interface {
+	// Get returns a value, or [ErrNotFound].
+	Get(ctx context.Context, key string) ([]byte, error)
+	// Set stores a value.
+	Set(ctx context.Context, key string, value []byte) error
+	// Swap stores a value if the stored one is old (nil: none), else fails
+	// with [ErrConflict].
+	Swap(ctx context.Context, key string, old, value []byte) error
+}
