@@ -14,7 +14,7 @@ import (
 type Policy struct {
 	ready     bool
 	config    Config
-	sensitive []pathRule
+	sensitive [][]pathRule
 	allow     []commandPattern
 	deny      []commandPattern
 	ask       []commandPattern
@@ -30,7 +30,7 @@ func New(config Config) (*Policy, error) {
 		return nil, fmt.Errorf("make policy: %w", err)
 	}
 	p := &Policy{ready: true, config: config, analyze: analyzeCommand}
-	p.sensitive = sensitiveRules(config.SensitiveFiles)
+	p.sensitive = sensitiveLayers(config)
 	p.allow = commandPatterns(config.Commands.Allow)
 	p.deny = commandPatterns(config.Commands.Deny)
 	p.ask = commandPatterns(config.Commands.Ask)

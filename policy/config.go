@@ -12,6 +12,7 @@ type Config struct {
 	Model  string   `yaml:"model,omitempty" json:"model,omitempty" jsonschema:"description=Model that runs sessions."`
 	Models []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Models that may be chosen; empty allows any. A repository can only shorten the server's list."`
 	Mode   string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"description=Mode of a request that names none.,enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
+	Modes  []string `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"description=Modes that may be requested; empty allows all. A repository can only shorten the server's list."`
 	Turns  int      `yaml:"turns,omitempty" json:"turns,omitempty" jsonschema:"description=Turn limit; 0 takes the mode's own.,minimum=0,maximum=1000"`
 
 	AutoApproveCommands       *bool `yaml:"auto_approve_commands,omitempty" json:"auto_approve_commands,omitempty" jsonschema:"description=Run commands of medium and high severity without asking. Critical ones always ask."`
@@ -22,11 +23,18 @@ type Config struct {
 	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need a person.,enum=read,enum=write,enum=delete,enum=execute,enum=network"`
 	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
 
-	Approvals           Approvals `yaml:"approvals,omitempty" json:"approvals,omitzero"`
-	Branch              string    `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"description=Branch of a session; {number} {slug} {session} and {mode} are filled in.,example=agent/{number}-{slug}"`
-	Workspace           Workspace `yaml:"workspace,omitempty" json:"workspace,omitzero"`
-	Budget              Budget    `yaml:"budget,omitempty" json:"budget,omitzero"`
-	LongRunningCommands []string  `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
+	Approvals           Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`
+	Branch              string      `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"description=Branch of a session; {number} {slug} {session} and {mode} are filled in.,example=agent/{number}-{slug}"`
+	Workspace           Workspace   `yaml:"workspace,omitempty" json:"workspace,omitzero"`
+	Budget              Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
+	PullRequest         PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
+	Undo                string      `yaml:"undo,omitempty" json:"undo,omitempty" jsonschema:"enum=commit,enum=reset,description=How /agent undo takes changes back; commit when unset."`
+	Schedules           []Schedule  `yaml:"schedules,omitempty" json:"schedules,omitempty" jsonschema:"description=Sessions by the clock."`
+	LongRunningCommands []string    `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
+
+	// Above is the configuration this one was merged under, see [Merge]; nil
+	// for a configuration that stands alone. Its rules hold on top of these.
+	Above *Config `yaml:"-" json:"-"`
 }
 
 // Commands lists patterns over resolved commands: the program's name and its
@@ -76,6 +84,30 @@ type Workspace struct {
 	Memory  Size     `yaml:"memory,omitempty" json:"memory,omitzero"`
 	Pids    int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0"`
 	CPUs    float64  `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0"`
+}
+
+// PullRequest says how a session's change is offered. Draft is true when
+// unset. Title and Body are templates with the placeholders of the branch
+// template and {summary}. Branch is where work asked for on a pull request
+// goes: "own" (its branch, the default) or "stacked" (a new one on top).
+type PullRequest struct {
+	Draft  *bool  `yaml:"draft,omitempty" json:"draft,omitempty" jsonschema:"description=Open as draft; true when unset."`
+	Title  string `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"description=Template of the title."`
+	Body   string `yaml:"body,omitempty" json:"body,omitempty" jsonschema:"description=Template of the body."`
+	Branch string `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"enum=own,enum=stacked,description=Where work asked for on a pull request goes."`
+}
+
+// Schedule is a session started by the clock. Cron has five fields. Result
+// is "issue" or "comment" (then Number says where). Approvals that a
+// scheduled session needs are denied, or parked as an issue, by Unattended.
+type Schedule struct {
+	Name       string `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
+	Cron       string `yaml:"cron" json:"cron" jsonschema:"required,minLength=9,description=Five fields: minute hour day month weekday."`
+	Task       string `yaml:"task" json:"task" jsonschema:"required,minLength=1,description=What to do\\, as in a comment."`
+	Mode       string `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
+	Result     string `yaml:"result,omitempty" json:"result,omitempty" jsonschema:"enum=issue,enum=comment"`
+	Number     int    `yaml:"number,omitempty" json:"number,omitempty" jsonschema:"minimum=0"`
+	Unattended string `yaml:"unattended,omitempty" json:"unattended,omitempty" jsonschema:"enum=deny,enum=ask,description=What happens to what needs a person; deny when unset."`
 }
 
 // Budget holds the limits of one session, of one thread, and of one user and

@@ -23,80 +23,181 @@ type pathRule struct {
 	sensitive bool
 }
 
-func sensitiveRules(extra []SensitiveFile) []pathRule {
-	out := make([]pathRule, 0, len(defaultSensitive)+len(extra))
+// sensitiveLayers returns the rules of a configuration and of those above it.
+// A file is sensitive when any layer says so: what a repository frees stays
+// sensitive when the server wants it so. The built-in rules begin the topmost
+// layer, where that layer's own entries can free files again.
+func sensitiveLayers(c Config) [][]pathRule {
+	if c.Above == nil {
+		return [][]pathRule{append(builtinRules(), rulesOf(c.SensitiveFiles)...)}
+	}
+	return append(sensitiveLayers(*c.Above), rulesOf(c.SensitiveFiles))
+}
+
+func builtinRules() []pathRule {
+	out := make([]pathRule, 0, len(defaultSensitive))
 	for _, p := range defaultSensitive {
 		pattern, auto := strings.CutPrefix(p, "!")
-		out = append(out, pathRule{pattern: pattern, folded: foldPath(pattern), sensitive: !auto})
-	}
-	for _, s := range extra {
-		out = append(out, pathRule{pattern: s.Pattern, folded: foldPath(s.Pattern), sensitive: s.Approve != "auto"})
+		out = append(out, pathRule{pattern: pattern, folded: foldPattern(pattern), sensitive: !auto})
 	}
 	return out
 }
 
+func rulesOf(list []SensitiveFile) []pathRule {
+	out := make([]pathRule, 0, len(list))
+	for _, s := range list {
+		out = append(out, pathRule{pattern: s.Pattern, folded: foldPattern(s.Pattern), sensitive: s.Approve != "auto"})
+	}
+	return out
+}
+
+// foldPattern makes a glob comparable with folded paths. A glob without a
+// slash means the name at any depth, one that begins with a slash the root,
+// one that ends with a slash everything below.
+func foldPattern(pattern string) string {
+	s := cases.Fold().String(norm.NFKC.String(stripInvisible(strings.TrimSpace(pattern))))
+	s = strings.TrimPrefix(s, "./")
+	rooted := strings.HasPrefix(s, "/")
+	if strings.HasSuffix(s, "/") {
+		s += "**"
+	}
+	s = strings.TrimLeft(s, "/")
+	if !rooted && !strings.Contains(s, "/") {
+		s = "**/" + s
+	}
+	return s
+}
+
 // Sensitive reports whether edits of the file at name, relative to the root
 // of the repository, need a person. Spelling does not matter: letter case,
-// Unicode forms, invisible characters, "./", "a/../" and trailing dots and
-// spaces are evened out first, the way the most forgiving file system would.
+// Unicode forms, invisible characters, backslashes, "./", "a/../", stream
+// suffixes and trailing dots and spaces are evened out first, the way the
+// most forgiving file system would; a file is sensitive when any reading of
+// its name is.
 func (p *Policy) Sensitive(name string) PathVerdict {
 	if p == nil || !p.ready {
 		return PathVerdict{Sensitive: true, Pattern: "**"}
 	}
-	return p.lookUp(foldPath(name))
+	var last PathVerdict
+	for _, reading := range readings(name) {
+		v := p.lookUp(reading)
+		if v.Sensitive {
+			return v
+		}
+		last = v
+	}
+	return last
 }
 
 func (p *Policy) lookUp(folded string) PathVerdict {
-	for i := len(p.sensitive) - 1; i >= 0; i-- {
-		r := p.sensitive[i]
+	var last PathVerdict
+	for _, layer := range p.sensitive {
+		v := lookUpIn(layer, folded)
+		if v.Sensitive {
+			return v
+		}
+		if v.Pattern != "" {
+			last = v
+		}
+	}
+	return last
+}
+
+func lookUpIn(layer []pathRule, folded string) PathVerdict {
+	for i := len(layer) - 1; i >= 0; i-- {
+		r := layer[i]
 		if ok, err := doublestar.Match(r.folded, folded); err != nil || ok {
-			return PathVerdict{Sensitive: r.sensitive, Pattern: r.pattern}
+			return PathVerdict{Sensitive: r.sensitive || err != nil, Pattern: r.pattern}
 		}
 	}
 	return PathVerdict{}
 }
 
 // touches is Sensitive for paths as commands name them: they may be absolute,
-// and they may be a directory that holds sensitive files.
+// they may be a directory that holds sensitive files, and they may be globs.
 func (p *Policy) touches(name string) PathVerdict {
-	folded := foldPath(name)
-	for rest := strings.TrimPrefix(folded, "/"); ; {
-		if v := p.lookUp(rest); v.Sensitive {
-			return v
-		}
-		if v := p.holds(rest); v.Sensitive {
-			return v
-		}
-		_, after, more := strings.Cut(rest, "/")
-		if !more || !strings.HasPrefix(folded, "/") {
-			return PathVerdict{}
-		}
-		rest = after
-	}
-}
-
-// holds reports whether dir is above files that a pattern with a fixed
-// beginning makes sensitive.
-func (p *Policy) holds(dir string) PathVerdict {
-	for _, r := range p.sensitive {
-		base, _ := doublestar.SplitPattern(r.folded)
-		if r.sensitive && base != "." && (base == dir || strings.HasPrefix(base, dir+"/")) {
-			return PathVerdict{Sensitive: true, Pattern: r.pattern}
+	for _, folded := range readings(name) {
+		rest := strings.TrimPrefix(folded, "/")
+		for {
+			if v := p.lookUp(rest); v.Sensitive {
+				return v
+			}
+			if v := p.holds(rest); v.Sensitive {
+				return v
+			}
+			_, after, more := strings.Cut(rest, "/")
+			if !more || !strings.HasPrefix(folded, "/") {
+				break
+			}
+			rest = after
 		}
 	}
 	return PathVerdict{}
 }
 
+// holds reports whether dir, which may end in a glob, is above files that a
+// pattern with a fixed beginning makes sensitive.
+func (p *Policy) holds(dir string) PathVerdict {
+	base, rest := doublestar.SplitPattern(dir)
+	if rest == "" || !strings.ContainsAny(rest, "*?[{") {
+		base = dir
+	}
+	for _, layer := range p.sensitive {
+		for _, r := range layer {
+			fixed, _ := doublestar.SplitPattern(r.folded)
+			if !r.sensitive || fixed == "." || fixed != base && !strings.HasPrefix(fixed, base+"/") {
+				continue
+			}
+			if v := lookUpIn(layer, example(r.folded)); v.Sensitive {
+				return PathVerdict{Sensitive: true, Pattern: r.pattern}
+			}
+		}
+	}
+	return PathVerdict{}
+}
+
+// example returns a path that the glob matches, near enough to see whether a
+// later rule frees what it covers.
+func example(glob string) string {
+	for {
+		open := strings.IndexByte(glob, '{')
+		end := strings.IndexByte(glob[open+1:], '}')
+		if open < 0 || end < 0 {
+			break
+		}
+		first, _, _ := strings.Cut(glob[open+1:open+1+end], ",")
+		glob = glob[:open] + first + glob[open+1+end+1:]
+	}
+	return strings.NewReplacer("**", "x", "*", "x", "?", "x").Replace(glob)
+}
+
+// readings returns the folded forms under which name is looked up.
+func readings(name string) []string {
+	out := []string{foldPath(strings.ReplaceAll(name, `\`, "/"))}
+	if strings.Contains(name, `\`) {
+		out = append(out, foldPath(name), foldPath(strings.ReplaceAll(name, `\`, "")))
+	}
+	if strings.Contains(name, ":") {
+		parts := strings.Split(strings.ReplaceAll(name, `\`, "/"), "/")
+		for i, part := range parts {
+			parts[i], _, _ = strings.Cut(part, ":")
+		}
+		out = append(out, foldPath(strings.Join(parts, "/")))
+	}
+	return out
+}
+
 // foldPath maps every spelling of a path to one.
 func foldPath(name string) string {
-	s := strings.ReplaceAll(stripInvisible(name), `\`, "/")
-	s = cases.Fold().String(norm.NFKC.String(s))
+	s := cases.Fold().String(norm.NFKC.String(stripInvisible(name)))
 	s = stripInvisible(norm.NFKC.String(s))
 	parts := strings.Split(s, "/")
 	for i, part := range parts {
+		part = strings.TrimSpace(part)
 		if part != "." && part != ".." {
-			parts[i] = strings.TrimRight(part, ". ")
+			part = strings.TrimRight(part, ". ")
 		}
+		parts[i] = part
 	}
 	return path.Clean(strings.Join(parts, "/"))
 }

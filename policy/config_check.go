@@ -1,0 +1,243 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// keyError is a value that cannot be used, with the way to its key: names
+// and indexes.
+type keyError struct {
+	path []any
+	text string
+}
+
+// Error returns "commands.allow[1]: …".
+func (e *keyError) Error() string {
+	var b strings.Builder
+	for _, step := range e.path {
+		switch s := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", s)
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s)
+		}
+	}
+	return b.String() + ": " + e.text
+}
+
+// problems collects what is wrong; only the first is told, because later
+// ones are often its echo.
+type problems struct{ first *keyError }
+
+func (p *problems) add(text string, path ...any) {
+	if p.first == nil {
+		p.first = &keyError{path: path, text: text}
+	}
+}
+
+// oneOf complains unless value is empty or in the list.
+func (p *problems) oneOf(value string, list []string, path ...any) {
+	if value == "" || slices.Contains(list, value) {
+		return
+	}
+	hint := ""
+	if near := nearest(value, list); near != "" {
+		hint = fmt.Sprintf(", did you mean %q?", near)
+	}
+	p.add(fmt.Sprintf("%q is not one of %s%s", value, strings.Join(list, ", "), hint), path...)
+}
+
+func (p *problems) atLeastZero(n float64, path ...any) {
+	if n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
+		p.add("must be a number from 0 up", path...)
+	}
+}
+
+func verdictNames() []string { return []string{"allow", "ask", "deny"} }
+
+func kindNames() []string { return []string{"read", "write", "delete", "execute", "network"} }
+
+func modeNames() []string {
+	names := make([]string, len(modeTable))
+	for i, m := range modeTable {
+		names[i] = m.Name
+	}
+	return names
+}
+
+// Validate reports the first key whose value cannot be used.
+func (c Config) Validate() error {
+	var p problems
+	p.oneOf(c.Mode, modeNames(), "mode")
+	for i, m := range c.Modes {
+		p.oneOf(orQuestion(m), modeNames(), "modes", i)
+	}
+	p.atLeastZero(float64(c.Turns), "turns")
+	if c.Turns > 1000 {
+		p.add("at most 1000 turns", "turns")
+	}
+	c.checkSafety(&p)
+	c.checkApprovals(&p)
+	c.checkWorkspace(&p)
+	c.checkBudget(&p)
+	c.checkDelivery(&p)
+	if p.first != nil {
+		return p.first
+	}
+	return nil
+}
+
+// orQuestion makes an empty list entry show up as wrong.
+func orQuestion(s string) string {
+	if s == "" {
+		return "?"
+	}
+	return s
+}
+
+func (c Config) checkSafety(p *problems) {
+	checkPatterns(p, c.Commands.Allow, "commands", "allow")
+	checkPatterns(p, c.Commands.Deny, "commands", "deny")
+	checkPatterns(p, c.Commands.Ask, "commands", "ask")
+	checkPatterns(p, c.LongRunningCommands, "long_running_commands")
+	for i, cmd := range c.Commands.Allow {
+		if strings.Trim(cmd, "* ") == "" {
+			p.add("a pattern that allows every command is not accepted; use auto_approve_commands", "commands", "allow", i)
+		}
+	}
+	d := c.Defaults
+	p.oneOf(d.Read, verdictNames(), "defaults", "read")
+	p.oneOf(d.Write, verdictNames(), "defaults", "write")
+	p.oneOf(d.Delete, verdictNames(), "defaults", "delete")
+	p.oneOf(d.Execute, verdictNames(), "defaults", "execute")
+	p.oneOf(d.Network, verdictNames(), "defaults", "network")
+	for i, k := range c.AlwaysAsk {
+		p.oneOf(orQuestion(k), kindNames(), "always_ask", i)
+	}
+	for i, s := range c.SensitiveFiles {
+		if strings.TrimSpace(s.Pattern) == "" {
+			p.add("a pattern is needed, such as \"**/*.pem\"", "sensitive_files", i)
+		} else if !doublestar.ValidatePattern(foldPattern(s.Pattern)) {
+			p.add(fmt.Sprintf("%q is not a valid glob", s.Pattern), "sensitive_files", i, "pattern")
+		}
+		p.oneOf(orQuestion(s.Approve), []string{"auto", "required"}, "sensitive_files", i, "approve")
+	}
+}
+
+func checkPatterns(p *problems, list []string, path ...any) {
+	for i, s := range list {
+		if strings.TrimSpace(s) == "" {
+			p.add("an empty pattern matches nothing; write a program, such as \"go test *\"", append(slices.Clone(path), i)...)
+		}
+	}
+}
+
+func (c Config) checkApprovals(p *problems) {
+	for i, a := range c.Approvals.Approvers {
+		if !validApprover(a) {
+			p.add(fmt.Sprintf("%q is not user:<numeric id>, team:<org>/<slug>, codeowners, write, maintain or admin", a), "approvals", "approvers", i)
+		}
+	}
+	for i, id := range c.Approvals.Bots {
+		if id <= 0 {
+			p.add("a numeric account id is needed", "approvals", "bots", i)
+		}
+	}
+	if c.Approvals.Deadline < 0 {
+		p.add("must not be negative", "approvals", "deadline")
+	}
+}
+
+func validApprover(s string) bool {
+	return regexp.MustCompile(`^(user:[1-9][0-9]{0,17}|team:[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9][A-Za-z0-9._-]*|codeowners|write|maintain|admin)$`).MatchString(s)
+}
+
+func (c Config) checkWorkspace(p *problems) {
+	w := c.Workspace
+	p.oneOf(w.Engine, []string{"docker", "bwrap", "local"}, "workspace", "engine")
+	p.oneOf(w.Network, networkNames(), "workspace", "network")
+	p.atLeastZero(float64(w.Memory), "workspace", "memory")
+	p.atLeastZero(float64(w.Pids), "workspace", "pids")
+	p.atLeastZero(w.CPUs, "workspace", "cpus")
+	if w.Image != "" && !validImage(w.Image) {
+		p.add(fmt.Sprintf("%q is not an image name", w.Image), "workspace", "image")
+	}
+	for i, g := range w.Images {
+		if g == "" || !doublestar.ValidatePattern(g) {
+			p.add(fmt.Sprintf("%q is not a valid glob", g), "workspace", "images", i)
+		}
+	}
+	for i, h := range w.Hosts {
+		if !validHost(h) {
+			p.add(fmt.Sprintf("%q is not a host name such as proxy.example.org or *.example.org", h), "workspace", "hosts", i)
+		}
+	}
+}
+
+func validImage(s string) bool {
+	return len(s) <= 255 && regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`).MatchString(s)
+}
+
+func validHost(s string) bool {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return addr.Zone() == ""
+	}
+	return len(s) <= 253 && regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`).MatchString(s)
+}
+
+func (c Config) checkBudget(p *problems) {
+	keys := []string{"session", "thread", "user_day"}
+	for i, l := range []Limits{c.Budget.Session, c.Budget.Thread, c.Budget.UserDay} {
+		key := keys[i]
+		p.atLeastZero(float64(l.Turns), "budget", key, "turns")
+		p.atLeastZero(float64(l.Tokens), "budget", key, "tokens")
+		p.atLeastZero(float64(l.Time), "budget", key, "time")
+		p.atLeastZero(float64(l.Edits), "budget", key, "edits")
+		p.atLeastZero(float64(l.Lines), "budget", key, "lines")
+	}
+}
+
+func (c Config) checkDelivery(p *problems) {
+	if c.Branch != "" {
+		if err := ValidateBranchTemplate(c.Branch); err != nil {
+			p.add(err.Error(), "branch")
+		}
+	}
+	p.oneOf(c.Undo, []string{"commit", "reset"}, "undo")
+	p.oneOf(c.PullRequest.Branch, []string{"own", "stacked"}, "pull_request", "branch")
+	seen := map[string]bool{}
+	for i, s := range c.Schedules {
+		c.checkSchedule(p, i)
+		if seen[s.Name] {
+			p.add(fmt.Sprintf("%q is there twice", s.Name), "schedules", i, "name")
+		}
+		seen[s.Name] = true
+	}
+}
+
+func (c Config) checkSchedule(p *problems, i int) {
+	s := c.Schedules[i]
+	if strings.TrimSpace(s.Name) == "" || strings.TrimSpace(s.Task) == "" {
+		p.add("a schedule needs a name, a cron and a task", "schedules", i)
+	}
+	if n := len(strings.Fields(s.Cron)); n != 5 && !strings.HasPrefix(s.Cron, "@") {
+		p.add(fmt.Sprintf("%q has %d fields, five are needed: minute hour day month weekday", s.Cron, n), "schedules", i, "cron")
+	}
+	p.oneOf(s.Mode, modeNames(), "schedules", i, "mode")
+	p.oneOf(s.Result, []string{"issue", "comment"}, "schedules", i, "result")
+	p.oneOf(s.Unattended, []string{"deny", "ask"}, "schedules", i, "unattended")
+	p.atLeastZero(float64(s.Number), "schedules", i, "number")
+	if s.Result == "comment" && s.Number == 0 {
+		p.add("result: comment needs the number of the issue or pull request", "schedules", i, "result")
+	}
+}

@@ -1,0 +1,248 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// WithDefaults returns c with [DefaultConfig]'s value for every key that is
+// not set. It is how a configuration that stands alone is used.
+func (c Config) WithDefaults() Config {
+	d := DefaultConfig()
+	c.Mode = cmp.Or(c.Mode, d.Mode)
+	c.Branch = cmp.Or(c.Branch, d.Branch)
+	c.Approvals.Deadline = cmp.Or(c.Approvals.Deadline, d.Approvals.Deadline)
+	w, dw := &c.Workspace, d.Workspace
+	w.Engine, w.Network = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network)
+	w.Memory, w.Pids, w.CPUs = cmp.Or(w.Memory, dw.Memory), cmp.Or(w.Pids, dw.Pids), cmp.Or(w.CPUs, dw.CPUs)
+	c.Budget.Session = c.Budget.Session.or(d.Budget.Session)
+	c.Budget.Thread = c.Budget.Thread.or(d.Budget.Thread)
+	c.Budget.UserDay = c.Budget.UserDay.or(d.Budget.UserDay)
+	return c
+}
+
+func (l Limits) or(d Limits) Limits {
+	return Limits{
+		Turns: cmp.Or(l.Turns, d.Turns), Tokens: cmp.Or(l.Tokens, d.Tokens), Time: cmp.Or(l.Time, d.Time),
+		Edits: cmp.Or(l.Edits, d.Edits), Lines: cmp.Or(l.Lines, d.Lines),
+	}
+}
+
+// Merge joins the server's configuration with a repository's. What concerns
+// taste (model, mode, image, templates, schedules) is the repository's, as
+// far as the server's lists let it choose. What concerns safety can only get
+// tighter: switches need both, denials and questions add up, allow lists and
+// approvers narrow, limits take the smaller number. No action is allowed
+// under the result that the server's configuration alone would ask about, and
+// none is asked about that it would deny. The engine is the server's.
+func Merge(server, repo Config) Config {
+	out := Config{Above: &server}
+	out.Models = narrowList(server.Models, repo.Models)
+	out.Model = pick(repo.Model, server.Model, server.Models)
+	out.Modes = narrowList(server.Modes, repo.Modes)
+	out.Mode = pick(repo.Mode, server.Mode, server.Modes)
+	out.Turns = lower(server.Turns, repo.Turns)
+	out.AutoApproveCommands = both(server.AutoApproveCommands, repo.AutoApproveCommands)
+	out.AutoApproveSensitiveEdits = both(server.AutoApproveSensitiveEdits, repo.AutoApproveSensitiveEdits)
+	out.Commands = mergeCommands(server.Commands, repo.Commands)
+	out.Defaults = mergeDefaults(server.Defaults, repo.Defaults)
+	out.AlwaysAsk = union(server.AlwaysAsk, repo.AlwaysAsk)
+	out.SensitiveFiles = slices.Clone(repo.SensitiveFiles)
+	out.Approvals = mergeApprovals(server.Approvals, repo.Approvals)
+	out.Workspace = mergeWorkspace(server.Workspace, repo.Workspace)
+	out.Budget = Budget{
+		Session: lowerLimits(server.Budget.Session, repo.Budget.Session),
+		Thread:  lowerLimits(server.Budget.Thread, repo.Budget.Thread),
+		UserDay: lowerLimits(server.Budget.UserDay, repo.Budget.UserDay),
+	}
+	out.Branch = cmp.Or(repo.Branch, server.Branch)
+	out.Undo = cmp.Or(repo.Undo, server.Undo)
+	out.PullRequest = PullRequest{
+		Draft: cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
+		Title: cmp.Or(repo.PullRequest.Title, server.PullRequest.Title), Body: cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),
+	}
+	out.Schedules = append(slices.Clone(server.Schedules), repo.Schedules...)
+	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
+	return out
+}
+
+// both is on when the server turns it on and the repository does not turn it
+// off, unset when neither speaks.
+func both(server, repo *bool) *bool {
+	if server == nil && repo == nil {
+		return nil
+	}
+	on := isTrue(server) && (repo == nil || *repo)
+	return &on
+}
+
+// either is on when one of them turns it on.
+func either(server, repo *bool) *bool {
+	if server == nil && repo == nil {
+		return nil
+	}
+	on := isTrue(server) || isTrue(repo)
+	return &on
+}
+
+// lower returns the smaller of two limits, where zero is no limit.
+func lower[N int | float64 | Duration | Size](a, b N) N {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func lowerLimits(a, b Limits) Limits {
+	return Limits{
+		Turns: lower(a.Turns, b.Turns), Tokens: lower(a.Tokens, b.Tokens), Time: lower(a.Time, b.Time),
+		Edits: lower(a.Edits, b.Edits), Lines: lower(a.Lines, b.Lines),
+	}
+}
+
+// pick returns want when the list lets it be chosen, an empty list anything.
+func pick(want, otherwise string, list []string) string {
+	if want == "" || len(list) > 0 && !slices.Contains(list, want) {
+		return otherwise
+	}
+	return want
+}
+
+// narrowList returns what is in both lists, where an empty list is
+// everything. When nothing is in both, the server's list stands.
+func narrowList(server, repo []string) []string {
+	if len(server) == 0 {
+		return slices.Clone(repo)
+	}
+	out := slices.DeleteFunc(slices.Clone(server), func(s string) bool { return !slices.Contains(repo, s) })
+	if len(out) == 0 {
+		return slices.Clone(server)
+	}
+	return out
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func mergeCommands(server, repo Commands) Commands {
+	out := Commands{Deny: union(server.Deny, repo.Deny), Ask: union(server.Ask, repo.Ask), Allow: slices.Clone(server.Allow)}
+	if repo.Allow == nil {
+		return out
+	}
+	above := commandPatterns(server.Allow)
+	out.Allow = slices.DeleteFunc(slices.Clone(repo.Allow), func(s string) bool { return !covered(above, s) })
+	return out
+}
+
+// covered reports whether some pattern matches everything that pattern s
+// matches. A star in s is ordinary text here, which only a star can match.
+func covered(above []commandPattern, s string) bool {
+	for _, narrow := range commandPatterns([]string{s}) {
+		for _, wide := range above {
+			program, _, _ := strings.Cut(narrow.text, " ")
+			if wide.text == narrow.text || wildcard(wide.text, narrow.text) && (wide.args == narrow.args) || !wide.args && wide.text == program {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func mergeDefaults(server, repo Defaults) Defaults {
+	return Defaults{
+		Read:    stricter(server.Read, repo.Read, Allow),
+		Write:   stricter(server.Write, repo.Write, Allow),
+		Delete:  stricter(server.Delete, repo.Delete, Allow),
+		Execute: stricter(server.Execute, repo.Execute, Allow),
+		Network: stricter(server.Network, repo.Network, Ask),
+	}
+}
+
+// stricter returns the harder of two defaults; an unset server's value is
+// the built-in one.
+func stricter(server, repo string, builtin Verdict) string {
+	s, r := verdictOr(server, builtin), verdictOr(repo, Allow)
+	if r <= s && repo != "" {
+		return repo
+	}
+	return server
+}
+
+func mergeApprovals(server, repo Approvals) Approvals {
+	out := Approvals{
+		Deadline:     lower(server.Deadline, repo.Deadline),
+		NotRequester: either(server.NotRequester, repo.NotRequester),
+		Approvers:    slices.Clone(repo.Approvers),
+		Bots:         slices.Clone(server.Bots),
+	}
+	if repo.Bots != nil {
+		out.Bots = slices.DeleteFunc(out.Bots, func(id int64) bool { return !slices.Contains(repo.Bots, id) })
+	}
+	return out
+}
+
+func networkNames() []string { return []string{"none", "allowlist", "open"} }
+
+func mergeWorkspace(server, repo Workspace) Workspace {
+	out := server
+	if repo.Image != "" && imageAllowed(server.Images, repo.Image) {
+		out.Image = repo.Image
+	}
+	out.Images = slices.Clone(server.Images)
+	out.Hosts = slices.Clone(server.Hosts)
+	names := networkNames()
+	have, want := max(0, slices.Index(names, server.Network)), slices.Index(names, repo.Network)
+	if want >= 0 && want < have {
+		out.Network = repo.Network
+	}
+	switch {
+	case out.Network == server.Network && repo.Hosts != nil:
+		out.Hosts = slices.DeleteFunc(slices.Clone(repo.Hosts), func(h string) bool { return !hostCovered(server.Hosts, h) })
+	case out.Network != server.Network:
+		out.Hosts = slices.Clone(repo.Hosts)
+	}
+	out.Memory = lower(server.Memory, repo.Memory)
+	out.Pids = lower(server.Pids, repo.Pids)
+	out.CPUs = lower(server.CPUs, repo.CPUs)
+	return out
+}
+
+func imageAllowed(globs []string, image string) bool {
+	if len(globs) == 0 {
+		return validImage(image)
+	}
+	return slices.ContainsFunc(globs, func(g string) bool {
+		ok, err := doublestar.Match(g, image)
+		return err == nil && ok
+	})
+}
+
+func hostCovered(list []string, host string) bool {
+	return slices.ContainsFunc(list, func(h string) bool {
+		tail, wild := strings.CutPrefix(strings.ToLower(h), "*")
+		return strings.EqualFold(h, host) || wild && strings.HasSuffix(strings.ToLower(host), tail)
+	})
+}
+
+// ApproverGroups returns the lists of approvers that hold together: an
+// approval needs one entry of each list. The server's list comes first.
+func (c Config) ApproverGroups() [][]string {
+	var out [][]string
+	if c.Above != nil {
+		out = c.Above.ApproverGroups()
+	}
+	if len(c.Approvals.Approvers) > 0 {
+		out = append(out, slices.Clone(c.Approvals.Approvers))
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Lengths that names may have.
+const (
+	maxRef     = 200
+	maxSlug    = 40
+	maxSession = 64
+)
+
+// ValidateBranch accepts the branch names that Handrail creates, fetches or
+// pushes: ASCII letters, digits and . _ / - + = @ in parts that begin with a
+// letter or digit. It is narrower than git's own rule, which lets $(id),
+// quotes, backticks and semicolons through. The name is without refs/heads/.
+func ValidateBranch(name string) error {
+	if err := plainRef(name); err != nil {
+		return fmt.Errorf("check branch name %q: %w", name, err)
+	}
+	return nil
+}
+
+// ValidateRef accepts full ref names (refs/heads/…, refs/tags/…, refs/pull/…,
+// refs/agent/…) under the rule of [ValidateBranch].
+func ValidateRef(name string) error {
+	rest, ok := strings.CutPrefix(name, "refs/")
+	if !ok || !strings.Contains(rest, "/") {
+		return fmt.Errorf("check ref name %q: a ref begins with refs/heads/, refs/tags/, refs/pull/ or refs/agent/", name)
+	}
+	if err := plainRef(rest); err != nil {
+		return fmt.Errorf("check ref name %q: %w", name, err)
+	}
+	return nil
+}
+
+func plainRef(name string) error {
+	switch {
+	case name == "":
+		return errors.New("it is empty")
+	case len(name) > maxRef:
+		return fmt.Errorf("it is longer than %d characters", maxRef)
+	case name == "HEAD" || name == "@":
+		return errors.New("it is a name that git gives a meaning of its own")
+	case strings.Contains(name, "..") || strings.Contains(name, "@{"):
+		return errors.New(`it contains ".." or "@{"`)
+	}
+	for _, part := range strings.Split(name, "/") {
+		if err := plainRefPart(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func plainRefPart(part string) error {
+	if part == "" {
+		return errors.New("a part between slashes is empty")
+	}
+	if !alnum(rune(part[0])) {
+		return fmt.Errorf("the part %q does not begin with a letter or digit", part)
+	}
+	if strings.HasSuffix(part, ".") || strings.HasSuffix(strings.ToLower(part), ".lock") {
+		return fmt.Errorf(`the part %q ends with "." or ".lock"`, part)
+	}
+	for _, r := range part {
+		if !alnum(r) && !strings.ContainsRune("._-+=@", r) {
+			return fmt.Errorf("the character %q is not used in branch names here", r)
+		}
+	}
+	return nil
+}
+
+func alnum(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// Slug returns title as a part of a branch name: lower-case ASCII letters and
+// digits in words joined by hyphens, at most 40 characters, cut between
+// words where it can be. Letters with accents lose them; a title without any
+// usable letter becomes "task".
+func Slug(title string) string {
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(title) {
+		switch {
+		case alnum(r):
+			b.WriteRune(unicode.ToLower(r))
+		case unicode.Is(unicode.Mn, r), invisible(r) && r != '\n' && r != '\t', r == '\'', r == '’':
+		default:
+			b.WriteByte(' ')
+		}
+		if b.Len() > 4*maxSlug {
+			break
+		}
+	}
+	slug := ""
+	for _, word := range strings.Fields(b.String()) {
+		next := strings.TrimPrefix(slug+"-"+word, "-")
+		if len(next) > maxSlug {
+			if slug == "" {
+				slug = next[:maxSlug]
+			}
+			break
+		}
+		slug = next
+	}
+	if slug == "" || slug == "lock" {
+		return "task"
+	}
+	return slug
+}
+
+// BranchValues fill a branch template. Title becomes the slug. Number is the
+// issue or pull request, 0 when there is none, which reads as "run".
+type BranchValues struct {
+	Number  int
+	Title   string
+	Session string
+	Mode    string
+}
+
+// Branch fills template, which may use {number}, {slug}, {session} and
+// {mode}, and returns a name that [ValidateBranch] accepts, or an error.
+func Branch(template string, v BranchValues) (string, error) {
+	if err := ValidateBranchTemplate(template); err != nil {
+		return "", fmt.Errorf("fill branch template: %w", err)
+	}
+	number := "run"
+	if v.Number > 0 {
+		number = strconv.Itoa(v.Number)
+	}
+	name := strings.NewReplacer("{number}", number, "{slug}", Slug(v.Title), "{session}", Slug(v.Session), "{mode}", Slug(v.Mode)).Replace(template)
+	if err := ValidateBranch(name); err != nil {
+		return "", fmt.Errorf("fill branch template: %w", err)
+	}
+	return name, nil
+}
+
+// ValidateBranchTemplate accepts templates whose every result is a good
+// branch name and that cannot name a fixed branch: {number} or {session}
+// must be in it.
+func ValidateBranchTemplate(template string) error {
+	rest := template
+	for {
+		open := strings.IndexByte(rest, '{')
+		if open < 0 {
+			break
+		}
+		end := strings.IndexByte(rest[open:], '}')
+		if end < 0 {
+			return fmt.Errorf("check branch template %q: a { is not closed", template)
+		}
+		switch word := rest[open+1 : open+end]; word {
+		case "number", "slug", "session", "mode":
+		default:
+			hint := ""
+			if near := nearest(word, []string{"number", "slug", "session", "mode"}); near != "" {
+				hint = fmt.Sprintf(", did you mean {%s}?", near)
+			}
+			return fmt.Errorf("check branch template %q: unknown placeholder {%s}%s", template, EscapeVisible(word), hint)
+		}
+		rest = rest[open+end+1:]
+	}
+	if !strings.Contains(template, "{number}") && !strings.Contains(template, "{session}") {
+		return fmt.Errorf("check branch template %q: {number} or {session} is needed, so that sessions do not share a branch", template)
+	}
+	longest := strings.NewReplacer("{number}", "1234567890", "{slug}", strings.Repeat("a", maxSlug), "{session}", strings.Repeat("a", maxSlug), "{mode}", "architect").Replace(template)
+	if err := plainRef(longest); err != nil {
+		return fmt.Errorf("check branch template %q: %w", template, err)
+	}
+	return nil
+}
+
+// ValidateRepo accepts a repository as "owner/name" in GitHub's own alphabet.
+func ValidateRepo(full string) error {
+	owner, name, ok := strings.Cut(full, "/")
+	if !ok || ValidateLogin(owner) != nil || !regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`).MatchString(name) || name == "." || name == ".." || strings.HasSuffix(strings.ToLower(name), ".git") || strings.HasPrefix(name, "-") {
+		return fmt.Errorf("check repository %q: it is not owner/name", full)
+	}
+	return nil
+}
+
+// ValidateLogin accepts a GitHub login, also of an app ("name[bot]") and of a
+// managed user ("name_company").
+func ValidateLogin(login string) error {
+	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(\[bot\])?$`).MatchString(login) {
+		return fmt.Errorf("check login %q: it is not a GitHub login", login)
+	}
+	return nil
+}
+
+// ValidateSession accepts a session id: lower-case letters, digits and inner
+// hyphens, at most 64 characters.
+func ValidateSession(id string) error {
+	if len(id) > maxSession || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(id) {
+		return fmt.Errorf("check session id %q: it is not one that Handrail gave", id)
+	}
+	return nil
+}
+
+// ValidateCommit accepts a full object id in lower-case hex, SHA-1 or
+// SHA-256.
+func ValidateCommit(id string) error {
+	if !regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`).MatchString(id) {
+		return fmt.Errorf("check commit id %q: it is not 40 or 64 hex digits", id)
+	}
+	return nil
+}
