@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 )
 
 // Role says who speaks in a message.
@@ -57,6 +58,7 @@ type Capabilities struct {
 	Thinking      bool // separate thinking, switched by Request.Think
 	Vision        bool
 	ContextLength int // tokens the model was made for, 0 when unknown
+	ContextSet    int // tokens its operator set for it (num_ctx), 0 when not set
 }
 
 // Request asks for one answer.
@@ -110,11 +112,14 @@ const (
 func (k Kind) Temporary() bool { return k == Unreachable || k == Busy || k == Cut }
 
 // Error is what a [Model] fails with. Public is a sentence for the person in
-// the thread: what happened and what to do. Err is the operator's detail.
+// the thread: what happened and what to do; it names no address. Err is the
+// operator's detail. RetryAfter is the wait the server asked for, 0 when it did
+// not.
 type Error struct {
-	Kind   Kind
-	Public string
-	Err    error
+	Kind       Kind
+	Public     string
+	Err        error
+	RetryAfter time.Duration
 }
 
 // Error implements error.

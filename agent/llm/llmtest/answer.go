@@ -1,0 +1,234 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+)
+
+// encoder writes one answer in one wire. Its methods return the bytes of one
+// message of the stream.
+type encoder interface {
+	contentType() string
+	piece(p llm.Part) []byte
+	end(p llm.Part) []byte
+	failure(text string) []byte
+	status(code int, text string) []byte
+}
+
+// reply is one answer under way.
+type reply struct {
+	s    *Server
+	t    *Turn
+	req  *Request
+	enc  encoder
+	w    http.ResponseWriter
+	ctx  func() context.Context
+	sent int
+}
+
+// run serves the turn, with whatever is to go wrong.
+func (r *reply) run() {
+	m := r.t.Misdo
+	switch {
+	case m.Drop:
+		panic(http.ErrAbortHandler)
+	case m.Redirect != "":
+		r.w.Header().Set("Location", m.Redirect)
+		r.w.WriteHeader(http.StatusTemporaryRedirect)
+		return
+	case m.TooLong:
+		r.writeStatus(http.StatusBadRequest, tooLongText)
+		return
+	case m.Status != 0:
+		if m.RetryAfter > 0 {
+			r.w.Header().Set("Retry-After", fmt.Sprint(m.RetryAfter))
+		}
+		r.writeStatus(m.Status, m.statusText())
+		return
+	}
+	r.w.Header().Set("Content-Type", r.enc.contentType())
+	parts, last := r.parts()
+	if !r.sendAll(parts) {
+		return
+	}
+	switch {
+	case m.Error != "":
+		r.send(r.enc.failure(m.Error))
+	case m.WrongJSON:
+		r.send([]byte("{\"message\": {\"content\": oops\n"))
+	case !m.NoDone:
+		r.send(r.enc.end(last))
+	}
+}
+
+const tooLongText = "the input length exceeds the context length"
+
+func (m Misdeed) statusText() string {
+	switch {
+	case m.Error != "":
+		return m.Error
+	case m.Status == http.StatusServiceUnavailable:
+		return "server busy, please try again.  maximum pending requests exceeded"
+	}
+	return http.StatusText(m.Status)
+}
+
+func (r *reply) writeStatus(code int, text string) {
+	r.w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	r.w.WriteHeader(code)
+	r.send(r.enc.status(code, text))
+}
+
+// sendAll sends the parts, and says whether the answer shall be ended.
+func (r *reply) sendAll(parts []llm.Part) bool {
+	delay := time.Duration(orElse(r.t.Delay, r.s.script.Delay)) * time.Millisecond
+	for {
+		for i, p := range parts {
+			if r.t.Misdo.Stall && i == (len(parts)+1)/2 && !r.stall() {
+				return false
+			}
+			if !r.wait(delay) {
+				return false
+			}
+			r.send(r.enc.piece(p))
+		}
+		if r.t.Misdo.Stall && len(parts) < 2 && !r.stall() {
+			return false
+		}
+		if !r.t.Misdo.Loop {
+			return true
+		}
+	}
+}
+
+func (r *reply) stall() bool {
+	select {
+	case r.s.stalled <- struct{}{}:
+	default:
+	}
+	select {
+	case <-r.s.release:
+		return true
+	case <-r.s.closing:
+	case <-r.ctx().Done():
+	}
+	return false
+}
+
+// wait lets the delay pass and says whether the client is still there.
+func (r *reply) wait(delay time.Duration) bool {
+	if delay > 0 {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-r.ctx().Done():
+		case <-r.s.closing:
+		}
+	}
+	select {
+	case <-r.s.closing:
+		return false
+	default:
+		return r.ctx().Err() == nil
+	}
+}
+
+// send writes and flushes b, and dies where the turn shall die.
+func (r *reply) send(b []byte) {
+	limit := r.t.Misdo.DieAfter
+	die := limit > 0 && r.sent+len(b) >= limit
+	if die {
+		b = b[:limit-r.sent]
+	}
+	n, err := r.w.Write(b)
+	r.sent += n
+	if f, ok := r.w.(http.Flusher); ok && (r.req.Stream || die) {
+		f.Flush()
+	}
+	if err != nil || die {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// parts are the pieces of the answer and its last message.
+func (r *reply) parts() ([]llm.Part, llm.Part) {
+	think, content, calls := r.said()
+	size := orElse(r.t.Chunk, r.s.script.Chunk)
+	var parts []llm.Part
+	for _, piece := range pieces(think, size) {
+		parts = append(parts, llm.Part{Thinking: piece})
+	}
+	for _, piece := range pieces(content, size) {
+		parts = append(parts, llm.Part{Content: piece})
+	}
+	for _, c := range calls {
+		parts = append(parts, llm.Part{Calls: []llm.ToolCall{c}})
+	}
+	last := llm.Part{
+		Done:         true,
+		DoneReason:   r.t.Reason,
+		PromptTokens: orElse(r.t.Tokens.Prompt, max(1, len(r.req.Body)/4)),
+		AnswerTokens: orElse(r.t.Tokens.Answer, max(1, (len(think)+len(content))/4)),
+	}
+	if !r.req.Stream {
+		parts = []llm.Part{{Thinking: think, Content: content, Calls: calls}}
+	}
+	return parts, last
+}
+
+// said is what the turn says to this request: thinking only from a model that
+// thinks and was not told not to.
+func (r *reply) said() (think, content string, calls []llm.ToolCall) {
+	if r.s.script.Model.Thinking && (r.req.Think == nil || *r.req.Think) {
+		think = r.t.Think
+	}
+	content = r.t.Say + r.t.Text
+	for i, c := range r.t.Calls {
+		args, err := c.text()
+		if err != nil { // checked when the script was read
+			args = "{}"
+		}
+		if r.t.Print {
+			content += fmt.Sprintf("\n<tool_call>\n{\"name\": %q, \"arguments\": %s}\n</tool_call>", c.Name, args)
+			continue
+		}
+		id := c.ID
+		if id == "" {
+			id = fmt.Sprintf("call_%d_%d", r.req.number, i)
+		}
+		calls = append(calls, llm.ToolCall{ID: id, Name: c.Name, Arguments: json.RawMessage(args)})
+	}
+	return think, content, calls
+}
+
+// pieces cuts text into pieces of size characters, or leaves it whole.
+func pieces(text string, size int) []string {
+	var out []string
+	for size > 0 && utf8.RuneCountInString(text) > size {
+		end := 0
+		for range size {
+			_, n := utf8.DecodeRuneInString(text[end:])
+			end += n
+		}
+		out = append(out, text[:end])
+		text = text[end:]
+	}
+	if text != "" {
+		out = append(out, text)
+	}
+	return out
+}
+
+func orElse(n, other int) int {
+	if n != 0 {
+		return n
+	}
+	return other
+}

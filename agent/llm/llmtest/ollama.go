@@ -1,0 +1,319 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+)
+
+const wireOllama = "ollama"
+
+// maxBody bounds a request; a conversation with images is a few megabytes.
+const maxBody = 256 << 20
+
+func (s *Server) routeOllama(mux *http.ServeMux) {
+	mux.HandleFunc("POST /api/chat", s.ollamaChat)
+	mux.HandleFunc("POST /api/show", s.ollamaShow)
+	mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]string{"version": s.version()})
+	})
+	mux.HandleFunc("GET /api/tags", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]any{"models": []any{s.listed()}})
+	})
+	mux.HandleFunc("GET /api/ps", func(w http.ResponseWriter, _ *http.Request) {
+		running := s.listed()
+		running["expires_at"] = "2318-01-01T00:00:00Z"
+		running["context_length"] = s.contextLength()
+		writeJSON(w, http.StatusOK, map[string]any{"models": []any{running}})
+	})
+}
+
+func (s *Server) version() string {
+	if v := s.script.Model.ServerVersion; v != "" {
+		return v
+	}
+	return "0.17.4"
+}
+
+func (s *Server) contextLength() int { return orElse(s.script.Model.Context, 32768) }
+
+func (s *Server) modelName() string {
+	if n := s.script.Model.Name; n != "" {
+		return n
+	}
+	return "scripted"
+}
+
+func (s *Server) listed() map[string]any {
+	name := tagged(s.modelName())
+	return map[string]any{
+		"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z", "size": 1,
+		"digest": strings.Repeat("0", 64), "details": details(),
+	}
+}
+
+func details() map[string]any {
+	return map[string]any{"parent_model": "", "format": "gguf", "family": "scripted",
+		"families": []string{"scripted"}, "parameter_size": "0", "quantization_level": "unknown"}
+}
+
+// tagged is a model's name with its tag, which is latest when not said.
+func tagged(name string) string {
+	if strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ":") {
+		return name
+	}
+	return name + ":latest"
+}
+
+func (s *Server) has(model string) bool {
+	name := s.script.Model.Name
+	return name == "" || tagged(name) == tagged(model)
+}
+
+func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
+	var req struct{ Model, Name string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&req); err != nil {
+		writeJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
+		return
+	}
+	if req.Model == "" {
+		req.Model = req.Name
+	}
+	if !s.has(req.Model) {
+		writeJSON(w, http.StatusNotFound, ollamaError(fmt.Sprintf("model '%s' not found", req.Model)))
+		return
+	}
+	m := s.script.Model
+	capabilities, template := []string{"completion"}, "{{ .Prompt }}"
+	if m.Tools {
+		capabilities, template = append(capabilities, "tools"), "{{ .Tools }}{{ .Prompt }}"
+	}
+	if m.Thinking {
+		capabilities = append(capabilities, "thinking")
+	}
+	if m.Vision {
+		capabilities = append(capabilities, "vision")
+	}
+	parameters := ""
+	if m.ContextSet > 0 {
+		parameters = fmt.Sprintf("num_ctx                        %d", m.ContextSet)
+	}
+	writeJSON(w, http.StatusOK, map[string]any{
+		"parameters": parameters, "template": template, "details": details(), "capabilities": capabilities,
+		"model_info":  map[string]any{"general.architecture": "scripted", "scripted.context_length": s.contextLength()},
+		"modified_at": "2026-01-01T00:00:00Z",
+	})
+}
+
+func ollamaError(text string) map[string]string { return map[string]string{"error": text} }
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a client that left does not read it
+}
+
+// ollamaRequest is the body of /api/chat.
+type ollamaRequest struct {
+	Model    string          `json:"model"`
+	Messages []ollamaMessage `json:"messages"`
+	Tools    []wireTool      `json:"tools"`
+	Stream   *bool           `json:"stream"`
+	Think    *bool           `json:"think"`
+	Truncate *bool           `json:"truncate"`
+	Options  struct {
+		NumCtx      int      `json:"num_ctx"`
+		NumPredict  int      `json:"num_predict"`
+		Temperature *float64 `json:"temperature"`
+	} `json:"options"`
+}
+
+type ollamaMessage struct {
+	Role       llm.Role     `json:"role"`
+	Content    string       `json:"content"`
+	Thinking   string       `json:"thinking,omitempty"`
+	Images     [][]byte     `json:"images,omitempty"`
+	ToolCalls  []ollamaCall `json:"tool_calls,omitempty"`
+	ToolName   string       `json:"tool_name,omitempty"`
+	ToolCallID string       `json:"tool_call_id,omitempty"`
+}
+
+type ollamaCall struct {
+	ID       string `json:"id,omitempty"`
+	Function struct {
+		Index     int             `json:"index"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+type wireTool struct {
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+func toolSpecs(tools []wireTool) []llm.ToolSpec {
+	out := make([]llm.ToolSpec, len(tools))
+	for i, t := range tools {
+		out[i] = llm.ToolSpec{Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters}
+	}
+	return out
+}
+
+// isObject says whether a call's arguments are a JSON object. Ollama takes only
+// such in a history and makes only such.
+func isObject(raw json.RawMessage) bool {
+	return json.Valid(raw) && strings.HasPrefix(strings.TrimSpace(string(raw)), "{")
+}
+
+func (s *Server) ollamaChat(w http.ResponseWriter, hr *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, maxBody))
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	var in ollamaRequest
+	if err := json.Unmarshal(body, &in); err != nil {
+		writeJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
+		return
+	}
+	req := in.request()
+	req.Header, req.Body = hr.Header, body
+	if status, text := s.ollamaRefuses(&in); status != 0 {
+		s.reject(req)
+		writeJSON(w, status, ollamaError(text))
+		return
+	}
+	s.serve(w, hr, req, &ollamaEncoder{model: in.Model, stream: req.Stream})
+}
+
+// ollamaRefuses is what the real server refuses before its model is asked.
+func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
+	m := s.script.Model
+	switch {
+	case !s.has(in.Model):
+		return http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)
+	case len(in.Tools) > 0 && !m.Tools:
+		return http.StatusBadRequest, fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", tagged(in.Model))
+	case in.Think != nil && *in.Think && !m.Thinking:
+		return http.StatusBadRequest, fmt.Sprintf("%q does not support thinking", in.Model)
+	}
+	for _, msg := range in.Messages {
+		for _, c := range msg.ToolCalls {
+			if !isObject(c.Function.Arguments) {
+				return http.StatusBadRequest, "Value looks like object, but can't find closing '}' symbol"
+			}
+		}
+	}
+	return 0, ""
+}
+
+func (in *ollamaRequest) request() *Request {
+	req := &Request{
+		Wire: wireOllama, Model: in.Model, Tools: toolSpecs(in.Tools), Think: in.Think,
+		Context: in.Options.NumCtx, MaxTokens: in.Options.NumPredict, Temperature: in.Options.Temperature,
+		Truncate: in.Truncate, Stream: in.Stream == nil || *in.Stream,
+	}
+	for _, m := range in.Messages {
+		msg := llm.Message{Role: m.Role, Content: m.Content, Thinking: m.Thinking,
+			ToolName: m.ToolName, ToolCallID: m.ToolCallID, Images: m.Images}
+		for _, c := range m.ToolCalls {
+			msg.Calls = append(msg.Calls, llm.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+		}
+		req.Messages = append(req.Messages, msg)
+	}
+	return req
+}
+
+// serve answers req with the turn that fits it.
+func (s *Server) serve(w http.ResponseWriter, hr *http.Request, req *Request, enc encoder) {
+	s.serving.Add(1)
+	defer s.serving.Done()
+	t, err := s.take(req)
+	r := &reply{s: s, t: t, req: req, enc: enc, w: w, ctx: hr.Context}
+	if err != nil {
+		r.t = &Turn{}
+		r.writeStatus(http.StatusBadRequest, "model script: "+err.Error())
+		return
+	}
+	r.run()
+}
+
+// ollamaEncoder writes lines of /api/chat.
+type ollamaEncoder struct {
+	model  string
+	stream bool
+	whole  ollamaLine // the one line of an answer that is not streamed
+}
+
+type ollamaLine struct {
+	Model           string        `json:"model"`
+	CreatedAt       string        `json:"created_at"`
+	Message         ollamaMessage `json:"message"`
+	Done            bool          `json:"done"`
+	DoneReason      string        `json:"done_reason,omitempty"`
+	TotalDuration   int           `json:"total_duration,omitempty"`
+	PromptEvalCount int           `json:"prompt_eval_count,omitempty"`
+	EvalCount       int           `json:"eval_count,omitempty"`
+}
+
+func (e *ollamaEncoder) contentType() string {
+	if e.stream {
+		return "application/x-ndjson"
+	}
+	return "application/json; charset=utf-8"
+}
+
+func (e *ollamaEncoder) line(p llm.Part) ollamaLine {
+	l := ollamaLine{Model: e.model, CreatedAt: "2026-01-01T00:00:00Z",
+		Message: ollamaMessage{Role: llm.RoleAssistant, Content: p.Content, Thinking: p.Thinking}}
+	for i, c := range p.Calls {
+		if !isObject(c.Arguments) {
+			continue // the server's parser drops what is not JSON
+		}
+		call := ollamaCall{ID: c.ID}
+		call.Function.Index, call.Function.Name, call.Function.Arguments = i, c.Name, c.Arguments
+		l.Message.ToolCalls = append(l.Message.ToolCalls, call)
+	}
+	return l
+}
+
+func (e *ollamaEncoder) piece(p llm.Part) []byte {
+	l := e.line(p)
+	if !e.stream {
+		e.whole = l
+		return nil
+	}
+	return marshalLine(l)
+}
+
+func (e *ollamaEncoder) end(p llm.Part) []byte {
+	l := e.line(llm.Part{})
+	if !e.stream {
+		l = e.whole
+	}
+	l.Done, l.DoneReason, l.TotalDuration = true, p.DoneReason, 1
+	if l.DoneReason == "" {
+		l.DoneReason = "stop"
+	}
+	l.PromptEvalCount, l.EvalCount = p.PromptTokens, p.AnswerTokens
+	return marshalLine(l)
+}
+
+func (e *ollamaEncoder) failure(text string) []byte { return marshalLine(ollamaError(text)) }
+
+func (e *ollamaEncoder) status(_ int, text string) []byte { return marshalLine(ollamaError(text)) }
+
+func marshalLine(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil { // arguments were checked; nothing else can fail
+		b = []byte(`{"error":"scripted model: ` + err.Error() + `"}`)
+	}
+	return append(b, '\n')
+}

@@ -1,0 +1,332 @@
+// Package llmtest is a scripted model server: a small real HTTP server that
+// speaks the wire of Ollama (/api/chat, /api/show, /api/version, /api/tags,
+// /api/ps) and of OpenAI-compatible servers (/v1/chat/completions, /v1/models),
+// streaming or not, and says what a [Script] tells it to. It stands in for a
+// model in tests, in whole-program stories and in the demo, so it does not
+// import testing.
+//
+// A script is written in YAML:
+//
+//	model: {name: scripted, tools: true, thinking: true, context: 32768}
+//	turns:
+//	- when: {last_contains: fix, has_tool: read_file}
+//	  think: I should look.
+//	  say: Let me read the file.
+//	  calls: [{name: read_file, arguments: {path: greet.go}}]
+//	- when: {tool_result_contains: Helo}
+//	  text: |
+//	    <tool_call>{"name": "write_file", "arguments": {"path": "greet.go"}}</tool_call>
+//	- misbehave: {die_after_bytes: 40}
+//	- say: Done. [TASK_COMPLETE]
+//
+// A request that no turn fits is answered with status 400 and counts as a
+// failure, and so does a turn that was never served: [Server.Err] tells both.
+//
+// What it sends is modeled on what was recorded from Ollama 0.17.4, for its own
+// API and for its OpenAI-compatible one.
+package llmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Server serves a script. It is safe for concurrent use.
+type Server struct {
+	script  Script
+	url     string
+	http    *http.Server
+	done    chan struct{} // closed when the serving goroutine has ended
+	closing chan struct{}
+	close   sync.Once
+	release chan struct{}
+	stalled chan struct{}
+
+	serving sync.WaitGroup // answers under way
+
+	mu       sync.Mutex
+	convs    []*progress // one per conversation, the script's own turns last
+	requests []*Request
+	faults   []error
+}
+
+// progress is how far a conversation has come.
+type progress struct {
+	conv Conversation
+	next int
+	used []int // how often each turn was served
+}
+
+// Start serves the script on a port of its own on the loopback interface until
+// Close.
+func Start(script Script) (*Server, error) {
+	s, err := New(script)
+	if err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start scripted model: %w", err)
+	}
+	s.url = "http://" + ln.Addr().String()
+	s.http = &http.Server{Handler: s.Handler(), ReadHeaderTimeout: time.Minute}
+	s.done = make(chan struct{})
+	go func() {
+		defer close(s.done)
+		if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			s.fault(fmt.Errorf("serve: %w", err))
+		}
+	}()
+	return s, nil
+}
+
+// New returns a server that is not listening, for its Handler.
+func New(script Script) (*Server, error) {
+	if err := script.check(); err != nil {
+		return nil, fmt.Errorf("start scripted model: %w", err)
+	}
+	s := &Server{
+		script:  script,
+		closing: make(chan struct{}),
+		release: make(chan struct{}),
+		stalled: make(chan struct{}, 1024),
+	}
+	for _, c := range script.Conversations {
+		s.convs = append(s.convs, &progress{conv: c, used: make([]int, len(c.Turns))})
+	}
+	if len(script.Turns) > 0 {
+		own := Conversation{Turns: script.Turns}
+		s.convs = append(s.convs, &progress{conv: own, used: make([]int, len(script.Turns))})
+	}
+	return s, nil
+}
+
+// URL is the server's address, without a path; an OpenAI client adds /v1.
+func (s *Server) URL() string { return s.url }
+
+// Handler is what the server does, to be mounted elsewhere. It ends some
+// answers by panicking with [http.ErrAbortHandler], as net/http wants it.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Ollama is running")) })
+	s.routeOllama(mux)
+	s.routeOpenAI(mux)
+	return mux
+}
+
+// Close stops the server, cuts the answers that are under way and waits until
+// it has stopped.
+func (s *Server) Close() {
+	s.close.Do(func() {
+		close(s.closing)
+		if s.http == nil {
+			return
+		}
+		if err := s.http.Close(); err != nil {
+			s.fault(fmt.Errorf("close: %w", err))
+		}
+		<-s.done
+	})
+}
+
+// Release lets one stalled answer go on; it waits until there is one or ctx
+// ends.
+func (s *Server) Release(ctx context.Context) error {
+	select {
+	case s.release <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("release answer: %w", context.Cause(ctx))
+	}
+}
+
+// WaitStalled waits until an answer has stalled or ctx ends. Each stall is
+// reported once.
+func (s *Server) WaitStalled(ctx context.Context) error {
+	select {
+	case <-s.stalled:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for stalled answer: %w", context.Cause(ctx))
+	}
+}
+
+// waitIdle waits until no answer is under way.
+func (s *Server) waitIdle(ctx context.Context) error {
+	idle := make(chan struct{})
+	go func() {
+		s.serving.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return errors.New("an answer that nobody reads goes on")
+	}
+}
+
+// Requests are the chat requests received so far, oldest first. The caller must
+// not change what they point to.
+func (s *Server) Requests() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Err says what did not go as the script has it: requests that no turn fitted
+// and turns that were not served. nil when all went as written.
+func (s *Server) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	faults := slices.Clone(s.faults)
+	for _, p := range s.convs {
+		for i, n := range p.used {
+			if t := p.conv.Turns[i]; n == 0 && !t.Optional {
+				faults = append(faults, fmt.Errorf("%s was not served: %s", p.name(i), t.describe()))
+			}
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("scripted model, %d requests: %w", len(s.requests), errors.Join(faults...))
+}
+
+// TB is what of testing.TB is needed here.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Cleanup(func())
+}
+
+// Check reports to t what [Server.Err] finds.
+func (s *Server) Check(t TB) {
+	t.Helper()
+	if err := s.Err(); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// Serve starts the script and, when the test ends, stops it and checks it. A
+// script that cannot be served fails the test and is answered by a server
+// without an address.
+func Serve(t TB, script Script) *Server {
+	t.Helper()
+	s, err := Start(script)
+	if err != nil {
+		t.Errorf("%v", err)
+		return &Server{closing: make(chan struct{}), release: make(chan struct{}), stalled: make(chan struct{})}
+	}
+	t.Cleanup(func() {
+		s.Close()
+		s.Check(t)
+	})
+	return s
+}
+
+func (s *Server) fault(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, err)
+}
+
+// take records r and finds the turn that answers it. The error is for the
+// client, too.
+func (s *Server) take(r *Request) (*Turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(r)
+	t, err := s.find(r)
+	if err != nil {
+		err = fmt.Errorf("request %d: %w; it was %s", len(s.requests), err, r.describe())
+		s.faults = append(s.faults, err)
+	}
+	return t, err
+}
+
+// reject records a request that is answered without a turn, as a real server
+// would.
+func (s *Server) reject(r *Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(r)
+}
+
+func (s *Server) add(r *Request) {
+	r.Turn = -1
+	s.requests = append(s.requests, r)
+	r.number = len(s.requests)
+}
+
+func (s *Server) find(r *Request) (*Turn, error) {
+	for _, p := range s.convs {
+		if p.conv.When.unmet(r) != "" {
+			continue
+		}
+		r.Conversation = p.conv.Name
+		if s.script.Select == ByConditions {
+			return p.firstFitting(r)
+		}
+		return p.inOrder(r)
+	}
+	return nil, errors.New("it fits no conversation of the script")
+}
+
+func (p *progress) inOrder(r *Request) (*Turn, error) {
+	if p.next >= len(p.conv.Turns) {
+		return nil, fmt.Errorf("the script has no more turns after its %d", len(p.conv.Turns))
+	}
+	t := &p.conv.Turns[p.next]
+	if why := t.When.unmet(r); why != "" {
+		return nil, fmt.Errorf("%s wants %s", p.name(p.next), why)
+	}
+	return p.serve(p.next, r), nil
+}
+
+func (p *progress) firstFitting(r *Request) (*Turn, error) {
+	for i := range p.conv.Turns {
+		t := &p.conv.Turns[i]
+		if (p.used[i] == 0 || t.Repeat) && t.When.unmet(r) == "" {
+			return p.serve(i, r), nil
+		}
+	}
+	return nil, errors.New("the conditions of no unused turn hold")
+}
+
+func (p *progress) serve(i int, r *Request) *Turn {
+	p.used[i]++
+	if t := &p.conv.Turns[i]; !t.Repeat {
+		p.next = i + 1
+	}
+	r.Turn = i
+	return &p.conv.Turns[i]
+}
+
+func (p *progress) name(i int) string {
+	if p.conv.Name == "" {
+		return fmt.Sprintf("turns[%d]", i)
+	}
+	return fmt.Sprintf("turns[%d] of %s", i, p.conv.Name)
+}
+
+func (t *Turn) describe() string {
+	text := t.Say + t.Text
+	if text == "" {
+		text = t.Think
+	}
+	for _, c := range t.Calls {
+		text += " " + c.Name + "(…)"
+	}
+	if t.Misdo.any() {
+		text += " (misbehaves)"
+	}
+	return fmt.Sprintf("%q", cut(text))
+}

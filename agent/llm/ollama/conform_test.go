@@ -1,0 +1,27 @@
+package ollama_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/ollama"
+)
+
+func open(t *testing.T, address string) *ollama.Model {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ollama.New(ollama.Config{URL: u, Model: "scripted"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestConform(t *testing.T) {
+	llmtest.Conform(t, func(address string) llm.Model { return open(t, address) })
+}

@@ -1,0 +1,169 @@
+package ollama
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/wire"
+)
+
+func sortedKeys(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }
+
+// statusError is what an answer with another status than 200 means.
+func (m *Model) statusError(resp *http.Response) error {
+	body := wire.Excerpt(resp.Body)
+	var obj struct {
+		Error json.RawMessage `json:"error"`
+	}
+	text := body
+	if json.Unmarshal([]byte(body), &obj) == nil && len(obj.Error) > 0 {
+		text = errorText(obj.Error)
+	}
+	err := m.classify(resp.StatusCode, text)
+	err.RetryAfter = wire.RetryAfter(resp.Header, time.Now())
+	return err
+}
+
+// errorText is the text of an error that is a string or an object with a
+// message.
+func errorText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var o struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &o) == nil && o.Message != "" {
+		return o.Message
+	}
+	return string(raw)
+}
+
+func (m *Model) classify(status int, text string) *llm.Error {
+	detail := fmt.Errorf("status %d: %s", status, text)
+	if e := m.known(text, detail); e != nil {
+		return e
+	}
+	switch status {
+	case http.StatusNotFound:
+		return m.notOllama(detail)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return &llm.Error{Kind: llm.Refused, Public: "the model server refused access; whoever runs this bot must check its key", Err: detail}
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: detail}
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return &llm.Error{Kind: llm.Unreachable, Public: "the model server does not answer; it may be starting or stopped", Err: detail}
+	}
+	return &llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: detail}
+}
+
+// textError is what an error in the middle of a stream means. It has no status,
+// and what is not known is taken for a runner that died.
+func (m *Model) textError(text string) error {
+	detail := fmt.Errorf("error in the stream: %s", text)
+	if e := m.known(text, detail); e != nil {
+		return e
+	}
+	return m.died(detail)
+}
+
+// known recognizes an error by what the server wrote, as recorded and as in its
+// sources (server/routes.go, server/sched.go, llm/server.go). nil when it does
+// not.
+func (m *Model) known(text string, detail error) *llm.Error {
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(strings.ToLower(text), p) })
+	}
+	switch {
+	case has("does not support tools"):
+		return m.unsupported("call tools", detail)
+	case has("does not support thinking", "think value"):
+		return m.unsupported("think", detail)
+	case has("does not support chat", "does not support generate"):
+		return m.unsupported("chat", detail)
+	case has("does not support image", "image input is not supported", "missing data required for image input"):
+		return m.unsupported("see images", detail)
+	case has("exceeds the context length", "exceeds maximum context length", "exceed_context_size", "exceeds the available context size", "input length exceeds"):
+		return m.tooLong(detail)
+	case has("model") && has("not found", "try pulling it"):
+		return m.notFound(detail)
+	case has("server busy", "maximum pending requests"):
+		return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: detail}
+	case has("requires more system memory", "requires more memory"):
+		return &llm.Error{Kind: llm.Invalid, Err: detail,
+			Public: fmt.Sprintf("the model server has too little memory for model %s; take a smaller model or a smaller context", m.name)}
+	case has("timed out waiting for", "server loading model"):
+		return &llm.Error{Kind: llm.Unreachable, Public: "the model is still being loaded", Err: detail}
+	case has("encountered while running the model", "runner process", "runner has", "unexpected eof",
+		"connection reset", "connection refused", "model failed to load", "error loading model"):
+		return m.died(detail)
+	}
+	return nil
+}
+
+func (m *Model) notFound(err error) *llm.Error {
+	return &llm.Error{Kind: llm.NotFound, Err: err,
+		Public: fmt.Sprintf("model %s is not on the server; run `ollama pull %s`", m.name, m.name)}
+}
+
+func (m *Model) unsupported(what string, err error) *llm.Error {
+	return &llm.Error{Kind: llm.Unsupported, Public: fmt.Sprintf("model %s cannot %s", m.name, what), Err: err}
+}
+
+func (m *Model) tooLong(err error) *llm.Error {
+	return &llm.Error{Kind: llm.TooLong, Err: err,
+		Public: fmt.Sprintf("the conversation is longer than model %s can hold", m.name)}
+}
+
+func (m *Model) died(err error) *llm.Error {
+	return &llm.Error{Kind: llm.Cut, Public: "the model stopped in the middle of its answer", Err: err}
+}
+
+func (m *Model) notOllama(err error) *llm.Error {
+	return &llm.Error{Kind: llm.Invalid, Err: err,
+		Public: "what answers at the model server's address is not Ollama; whoever runs this bot must check the address"}
+}
+
+// endError is what the end of a stream before done:true means.
+func (m *Model) endError(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return m.died(errors.New("the stream ended without done"))
+	case errors.Is(err, wire.ErrLongLine):
+		return m.notOllama(err)
+	}
+	return wire.Failure(ctx, err)
+}
+
+// lineError is what a line means that is not JSON: half a line when the stream
+// was cut, an error as plain text, or no Ollama at all.
+func (m *Model) lineError(line []byte, whole bool) error {
+	detail := fmt.Errorf("line in the stream: %.200q", line)
+	var text string
+	if json.Unmarshal(line, &text) != nil {
+		text = string(line)
+	}
+	if e := m.known(text, detail); e != nil {
+		return e
+	}
+	if !whole {
+		return m.died(detail)
+	}
+	return m.notOllama(detail)
+}
+
+func isJSONError(err error) bool {
+	var syntax *json.SyntaxError
+	var typ *json.UnmarshalTypeError
+	return errors.As(err, &syntax) || errors.As(err, &typ)
+}

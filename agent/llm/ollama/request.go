@@ -1,0 +1,195 @@
+package ollama
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ollama/ollama/api"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+)
+
+// defaultContext is asked for when neither the request nor the model's operator
+// says how much: enough for some turns of an agent, and little enough for the
+// memory of a small machine.
+const defaultContext = 16384
+
+// contextFor bounds what was asked for by what the model was made for.
+func (i info) contextFor(ask int) int {
+	n := ask
+	if n <= 0 {
+		n = i.caps.ContextSet
+	}
+	if n <= 0 {
+		n = defaultContext
+	}
+	if limit := i.caps.ContextLength; limit > 0 {
+		n = min(n, limit)
+	}
+	return n
+}
+
+// request renders req and returns the context length that it asks for.
+func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
+	numCtx := i.contextFor(req.Context)
+	no := false
+	chat := api.ChatRequest{
+		Model:     m.name,
+		Messages:  make([]api.Message, 0, len(req.Messages)),
+		KeepAlive: m.keepAlive,
+		Options:   map[string]any{"num_ctx": numCtx},
+		Truncate:  &no,
+		Shift:     &no, // an answer that outgrows the context ends with "length" and loses no history
+	}
+	for _, msg := range req.Messages {
+		if len(msg.Images) > 0 && !i.caps.Vision {
+			return nil, 0, m.unsupported("see images", fmt.Errorf("message with %d images", len(msg.Images)))
+		}
+		chat.Messages = append(chat.Messages, message(msg))
+	}
+	for _, spec := range req.Tools {
+		chat.Tools = append(chat.Tools, tool(spec))
+	}
+	if i.caps.Thinking {
+		chat.Think = &api.ThinkValue{Value: req.Think}
+	}
+	if req.MaxTokens > 0 {
+		chat.Options["num_predict"] = req.MaxTokens
+	}
+	if req.Temperature != nil {
+		chat.Options["temperature"] = *req.Temperature
+	}
+	body, err := json.Marshal(&chat)
+	if err != nil {
+		return nil, 0, &llm.Error{Kind: llm.Invalid, Public: "the request to the model could not be written", Err: err}
+	}
+	if estimate := textSize(req) / bytesPerToken; !i.truncates && estimate > numCtx {
+		return nil, 0, m.tooLong(fmt.Errorf("about %d tokens for a context of %d, on a server that would cut them silently", estimate, numCtx))
+	}
+	return body, numCtx, nil
+}
+
+// bytesPerToken is what common tokenizers make of source code and English.
+const bytesPerToken = 4
+
+func textSize(req llm.Request) int {
+	n := 0
+	for _, msg := range req.Messages {
+		n += len(msg.Content) + len(msg.Thinking)
+		for _, call := range msg.Calls {
+			n += len(call.Name) + len(call.Arguments)
+		}
+	}
+	for _, spec := range req.Tools {
+		n += len(spec.Name) + len(spec.Description) + len(spec.Parameters)
+	}
+	return n
+}
+
+func message(msg llm.Message) api.Message {
+	out := api.Message{
+		Role:       string(msg.Role),
+		Content:    msg.Content,
+		Thinking:   msg.Thinking,
+		ToolName:   msg.ToolName,
+		ToolCallID: msg.ToolCallID,
+	}
+	for _, img := range msg.Images {
+		out.Images = append(out.Images, img)
+	}
+	for n, call := range msg.Calls {
+		out.ToolCalls = append(out.ToolCalls, api.ToolCall{
+			ID:       call.ID,
+			Function: api.ToolCallFunction{Index: n, Name: call.Name, Arguments: arguments(call.Arguments)},
+		})
+	}
+	return out
+}
+
+// arguments renders a call's arguments as the object that the server insists
+// on, value by value as they were written. What is not an object, not even as
+// text in quotes, is kept under one key, so that the model still sees its
+// mistake.
+func arguments(raw json.RawMessage) api.ToolCallFunctionArguments {
+	args := api.NewToolCallFunctionArguments()
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return args
+	}
+	if fill(&args, raw) {
+		return args
+	}
+	args = api.NewToolCallFunctionArguments()
+	text := string(raw)
+	if json.Unmarshal(raw, &text) == nil && fill(&args, []byte(text)) {
+		return args
+	}
+	args = api.NewToolCallFunctionArguments()
+	args.Set("arguments", text)
+	return args
+}
+
+// fill adds the members of the JSON object raw in their order and says whether
+// it is one.
+func fill(args *api.ToolCallFunctionArguments, raw []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return false
+		}
+		var v json.RawMessage
+		if err := dec.Decode(&v); err != nil {
+			return false
+		}
+		args.Set(key.(string), v)
+	}
+	_, err := dec.Token()
+	return err == nil && !dec.More()
+}
+
+// tool renders a tool the way the server reads it. The server refuses the whole
+// request when one schema does not fit its types, so a property that does not
+// is offered with its description only.
+func tool(spec llm.ToolSpec) api.Tool {
+	t := api.Tool{Type: "function", Function: api.ToolFunction{Name: spec.Name, Description: spec.Description}}
+	if json.Unmarshal(spec.Parameters, &t.Function.Parameters) != nil {
+		t.Function.Parameters = looseParameters(spec.Parameters)
+	}
+	t.Function.Parameters.Type = "object"
+	if t.Function.Parameters.Properties == nil {
+		t.Function.Parameters.Properties = api.NewToolPropertiesMap()
+	}
+	return t
+}
+
+func looseParameters(schema json.RawMessage) api.ToolFunctionParameters {
+	var loose struct {
+		Required   json.RawMessage            `json:"required"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	out := api.ToolFunctionParameters{Properties: api.NewToolPropertiesMap()}
+	if json.Unmarshal(schema, &loose) != nil {
+		return out
+	}
+	if json.Unmarshal(loose.Required, &out.Required) != nil {
+		out.Required = nil
+	}
+	for _, name := range sortedKeys(loose.Properties) {
+		var p api.ToolProperty
+		if json.Unmarshal(loose.Properties[name], &p) != nil {
+			var d struct {
+				Description string `json:"description"`
+			}
+			if json.Unmarshal(loose.Properties[name], &d) != nil {
+				d.Description = ""
+			}
+			p = api.ToolProperty{Description: d.Description}
+		}
+		out.Properties.Set(name, p)
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+package ollama
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ollama/ollama/api"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/wire"
+)
+
+// info is what a server says of its model and itself.
+type info struct {
+	caps      llm.Capabilities
+	truncates bool // knows truncate:false, so a prompt that is too long is an error
+}
+
+// shown caches info. turn holds a token while somebody asks the server, so that
+// many sessions starting at once ask once.
+type shown struct {
+	turn chan struct{}
+	info atomic.Pointer[info]
+}
+
+func (s *shown) forget() { s.info.Store(nil) }
+
+// info returns what the server says of the model, asking it when nothing is
+// known yet.
+func (m *Model) info(ctx context.Context) (info, error) {
+	if i := m.shown.info.Load(); i != nil {
+		return *i, nil
+	}
+	select {
+	case m.shown.turn <- struct{}{}:
+	case <-ctx.Done():
+		return info{}, wire.Failure(ctx, ctx.Err())
+	}
+	defer func() { <-m.shown.turn }()
+	if i := m.shown.info.Load(); i != nil {
+		return *i, nil
+	}
+	resp, err := m.api.Show(ctx, &api.ShowRequest{Model: m.name})
+	if err != nil {
+		return info{}, m.showError(ctx, err)
+	}
+	i := read(resp)
+	version, err := m.api.Version(ctx)
+	if err != nil {
+		m.log.WarnContext(ctx, "model server does not tell its version", "model", m.name, "err", err)
+	}
+	i.truncates = knowsTruncate(version)
+	if !i.truncates {
+		m.log.WarnContext(ctx, "model server may cut long prompts silently: its version is old or unknown",
+			"model", m.name, "version", version, "needed", firstTruncate)
+	}
+	m.shown.info.Store(&i)
+	return i, nil
+}
+
+func (m *Model) showError(ctx context.Context, err error) error {
+	var status api.StatusError
+	var auth api.AuthorizationError
+	switch {
+	case errors.As(err, &status):
+		return m.classify(status.StatusCode, status.ErrorMessage)
+	case errors.As(err, &auth):
+		return m.classify(http.StatusUnauthorized, auth.Error())
+	}
+	if isJSONError(err) {
+		return m.notOllama(err)
+	}
+	return wire.Failure(ctx, err)
+}
+
+// read takes from an answer of /api/show what counts here. Servers before
+// 0.6.4 name no capabilities; then the template tells.
+func read(resp *api.ShowResponse) info {
+	var i info
+	if len(resp.Capabilities) > 0 {
+		for _, c := range resp.Capabilities {
+			switch c.String() {
+			case "tools":
+				i.caps.Tools = true
+			case "thinking":
+				i.caps.Thinking = true
+			case "vision":
+				i.caps.Vision = true
+			}
+		}
+	} else {
+		i.caps.Tools = strings.Contains(resp.Template, ".Tools")
+		i.caps.Vision = len(resp.ProjectorInfo) > 0
+	}
+	i.caps.ContextLength = contextLength(resp.ModelInfo)
+	i.caps.ContextSet = numCtx(resp.Parameters)
+	return i
+}
+
+// contextLength finds the model's own context length, for example in
+// "llama.context_length". A vision model may have a second, smaller one of its
+// projector, so the one of the named architecture comes first.
+func contextLength(info map[string]any) int {
+	arch, _ := info["general.architecture"].(string)
+	if n, ok := info[arch+".context_length"].(float64); ok && n > 0 {
+		return int(n)
+	}
+	longest := 0
+	for key, v := range info {
+		if n, ok := v.(float64); ok && strings.HasSuffix(key, ".context_length") {
+			longest = max(longest, int(n))
+		}
+	}
+	return longest
+}
+
+// numCtx finds num_ctx in a Modelfile's parameters, one "name value" a line.
+func numCtx(parameters string) int {
+	for line := range strings.Lines(parameters) {
+		f := strings.Fields(line)
+		if len(f) == 2 && f[0] == "num_ctx" {
+			if n, err := strconv.Atoi(f[1]); err == nil && n > 0 {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// firstTruncate is the first version taken to honor truncate in /api/chat.
+const firstTruncate = "0.12.6"
+
+// knowsTruncate compares versions number by number. A server built from source
+// without a version calls itself 0.0.0 and is taken for a new one.
+func knowsTruncate(version string) bool {
+	have, ok := numbers(version)
+	if !ok {
+		return false
+	}
+	want, _ := numbers(firstTruncate)
+	return have == [3]int{} || slices.Compare(have[:], want[:]) >= 0
+}
+
+// numbers reads 1.2.3 out of a version, whatever follows a dash or a plus.
+func numbers(version string) (n [3]int, ok bool) {
+	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
+	version, _, _ = strings.Cut(version, "-")
+	fields := strings.Split(version, ".")
+	if len(fields) != len(n) {
+		return n, false
+	}
+	for i, f := range fields {
+		v, err := strconv.Atoi(f)
+		if err != nil {
+			return n, false
+		}
+		n[i] = v
+	}
+	return n, true
+}

@@ -1,0 +1,83 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+)
+
+// Failure is what a network error means. An error that is an [llm.Error]
+// already comes back as it is. When ctx has ended the kind is Unknown, so that
+// nobody retries what was called off; errors.Is still finds the context's
+// error. nil stays nil.
+func Failure(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *llm.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &llm.Error{Kind: llm.Unknown, Public: "the request to the model was stopped", Err: context.Cause(ctx)}
+	}
+	kind, public := classify(err)
+	return &llm.Error{Kind: kind, Public: public, Err: err}
+}
+
+func classify(err error) (llm.Kind, string) {
+	var (
+		op        *net.OpError
+		dns       *net.DNSError
+		record    tls.RecordHeaderError
+		authority x509.UnknownAuthorityError
+		verify    *tls.CertificateVerificationError
+		host      x509.HostnameError
+	)
+	switch {
+	case errors.Is(err, ErrIdle):
+		return llm.Cut, "the model server fell silent in the middle of an answer"
+	case errors.Is(err, ErrRedirect):
+		return llm.Invalid, "the model server sends its clients to another address; whoever runs this bot must configure that address"
+	case errors.As(err, &record), errors.As(err, &authority), errors.As(err, &verify), errors.As(err, &host):
+		return llm.Invalid, "no trusted connection to the model server; whoever runs this bot must check its certificate and address"
+	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
+		return llm.Unreachable, "the model server does not answer; it may be starting or stopped"
+	case unsupportedScheme(err):
+		return llm.Invalid, "the configured address of the model server is not one that can be called"
+	}
+	return llm.Cut, "the connection to the model server broke off"
+}
+
+func unsupportedScheme(err error) bool {
+	var u *url.Error
+	return errors.As(err, &u) && (u.Op == "parse" || strings.Contains(u.Err.Error(), "unsupported protocol scheme"))
+}
+
+// maxRetryAfter bounds what a server may ask for.
+const maxRetryAfter = time.Hour
+
+// RetryAfter is the wait that a server asked for in its Retry-After header, in
+// seconds or as a date, at most an hour; 0 when it asked for none.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0
+	}
+	wait := time.Duration(0)
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		wait = time.Duration(min(max(s, 0), maxRetryAfter.Seconds()) * float64(time.Second))
+	} else if at, err := http.ParseTime(v); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}
