@@ -61,7 +61,7 @@ const (
 	TypeResult     Type = "result"     // Result: a tool call ended
 	TypeCheckpoint Type = "checkpoint" // Checkpoint: changes became a commit
 	TypeNote       Type = "note"       // Note: the engine told the model something (reminder, refusal, compaction)
-	TypeState      Type = "state"      // State: todo list, memory, mode or budget changed
+	TypeState      Type = "state"      // State: todo list or mode changed
 	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
 )
 
@@ -110,8 +110,9 @@ type Answer struct {
 	Content        string   `json:"content,omitempty"` // for the reader: without call markup
 	Raw            string   `json:"raw,omitempty"`     // what a text-mode model is shown as its own words; empty when equal to Content
 	Calls          []Call   `json:"calls,omitempty"`
-	Errors         []string `json:"errors,omitempty"`   // calls that could not be understood
-	Complete       bool     `json:"complete,omitempty"` // the model said that it is done
+	Errors         []string `json:"errors,omitempty"`       // calls that could not be understood
+	Complete       bool     `json:"complete,omitempty"`     // the model said that it is done
+	PromptBytes    int      `json:"prompt_bytes,omitempty"` // size of what was sent, to learn how the server counts
 	PromptTokens   int      `json:"prompt_tokens,omitempty"`
 	AnswerTokens   int      `json:"answer_tokens,omitempty"`
 }
@@ -171,6 +172,11 @@ type Result struct {
 	Millis  int64        `json:"ms"`
 	Changes []FileChange `json:"changes,omitempty"`
 	Cut     bool         `json:"cut,omitempty"` // ran while the process died; outcome unknown
+	Images  []Blob       `json:"images,omitempty"`
+	// Complete is set by attempt_completion, Mistake when the model used the
+	// tool wrongly (as opposed to the world being against it).
+	Complete bool `json:"complete,omitempty"`
+	Mistake  bool `json:"mistake,omitempty"`
 }
 
 // FileChange counts what happened to one file. Kind is "create", "modify",
@@ -181,6 +187,7 @@ type FileChange struct {
 	Kind    string `json:"kind"`
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
+	Blob    string `json:"blob,omitempty"` // object id of the content, checkpoints only
 }
 
 // Checkpoint is the payload of [TypeCheckpoint].
@@ -189,22 +196,27 @@ type Checkpoint struct {
 	Tree   string       `json:"tree,omitempty"`
 	Parent string       `json:"parent"`
 	Files  []FileChange `json:"files"`
-	Parked bool         `json:"parked,omitempty"` // half-done state kept on a private ref
+	// Parked marks a half-done state kept on a private ref; without it the
+	// commit is on the branch.
+	Parked bool `json:"parked,omitempty"`
+	// Approved maps sensitive paths that a person let through to the blob ids
+	// they then had.
+	Approved map[string]string `json:"approved,omitempty"`
 }
 
 // Note is the payload of [TypeNote]. Kind tells why: "reminder", "refused",
-// "repetition", "mistake", "compaction", "retry".
+// "repetition", "mistake", "compaction", "retry", "reverted".
 type Note struct {
 	Kind   string `json:"kind"`
 	Text   string `json:"text"`
+	Call   string `json:"call,omitempty"`   // the result that it is added to; empty for words of their own
 	Before int64  `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text
 }
 
 // State is the payload of [TypeState]; only what changed is set.
 type State struct {
-	Todo   []Todo          `json:"todo,omitempty"`
-	Mode   string          `json:"mode,omitempty"`
-	Memory json.RawMessage `json:"memory,omitempty"`
+	Todo []Todo `json:"todo,omitempty"`
+	Mode string `json:"mode,omitempty"`
 }
 
 // Todo is one line of the agent's list. Status is "pending", "doing" or

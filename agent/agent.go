@@ -1,0 +1,263 @@
+// Package agent works one session: it builds the prompt, streams the model's
+// answer, passes every call through the gate, runs tools, saves what changed,
+// and records each step in the session's log before anything is shown or
+// done.
+//
+// It never heard of GitHub or git: the log, the workspace's tools, the
+// checkpointer and the approver are given to it.
+//
+//	loop.go          one step after the other; start reading here
+//	conversation.go  the fold: what a log says about where the session stands
+//	stream.go        one answer of the model, from parts to a whole
+//	gate.go          the only way to a tool
+//	toolrun.go       running what the gate let through, saving what changed
+//	publish.go       from saved changes to a commit on the branch
+//	complete.go      is it done, and is it true
+//	habits.go        repetition, mistakes, reminders
+//	retry.go         what to do when the model fails
+//	summary.go       the last word
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/agent/prompt"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Tool is one thing that a model can do. Intent says what a call would do and
+// changes nothing; Run does exactly that. An error of Intent or Run is told
+// to the model, unless it wraps workspace.ErrGone.
+type Tool interface {
+	Spec() llm.ToolSpec
+	Intent(ctx context.Context, call session.Call) (policy.Action, error)
+	Run(ctx context.Context, call session.Call, progress tools.Progress) (tools.Result, error)
+}
+
+// Approver puts requests before a person. It returns an answer for each
+// request, or none at all: then the session parks and the answers come later
+// through the log.
+type Approver interface {
+	Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error)
+}
+
+// Checkpointer keeps what the workspace changed. Save records the present
+// state under a private name and never shows it to anyone; Publish puts a
+// saved state on the branch; Revert takes paths back to a published state.
+// Commits are named by their ids.
+type Checkpointer interface {
+	Save(ctx context.Context, turn int) (Saved, error)
+	Publish(ctx context.Context, pub Publication) (session.Checkpoint, error)
+	Diff(ctx context.Context, from, to string, paths []string) (string, error)
+	Revert(ctx context.Context, to string, paths []string) error
+}
+
+// Saved is a state of the workspace. Files are what differs from the last
+// published state, Blobs the object ids of those that exist.
+type Saved struct {
+	Commit  string
+	Tree    string
+	Changed bool // differs from the state saved before
+	Files   []session.FileChange
+	Blobs   map[string]string
+}
+
+// Publication asks for a commit on the branch.
+type Publication struct {
+	Turn    int
+	Saved   string // commit of the saved state
+	Parent  string // commit published before, or the base
+	Subject string // first line of the message
+}
+
+// Live is something worth showing that is not an event: text that is still
+// growing, output of a command. It may be dropped.
+type Live struct {
+	Thinking string // whole text so far
+	Content  string // whole text so far, without call markup
+	Call     string // id of a running call
+	Output   string // new output of that call
+	Title    string // "Thought for 8s", "Writing foo.ts…"
+}
+
+// Config is what an agent is made of. Model, Policy, Prompt and Checkpoints
+// are required.
+type Config struct {
+	Model       llm.Model
+	Policy      *policy.Policy
+	Tools       []Tool
+	Prompt      prompt.Builder
+	Checkpoints Checkpointer
+	Approver    Approver // nil: always park
+
+	// Inbox is called before each request to the model; it moves what people
+	// wrote meanwhile into the log. Nil for none.
+	Inbox func(ctx context.Context) error
+	// OnEvent is called after an event was stored, OnLive while things move.
+	// Both are called from one goroutine and must not block.
+	OnEvent func(session.Event)
+	OnLive  func(Live)
+
+	Binding   string // facts an approval is bound to besides the call: engine, image, network
+	Context   int    // tokens of context to ask for; 0: what the model offers, at most 32768
+	MaxTokens int
+	Limits    Limits
+	Retry     Retry
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Limits bound a session. Zero values mean no limit, except Turns, where it
+// means the mode's.
+type Limits struct {
+	Turns        int
+	Tokens       int
+	Wall         time.Duration // of one run
+	Edits        int
+	ChangedLines int
+	Deadline     time.Duration // for a person's answer
+}
+
+// Agent runs sessions. It is safe for concurrent use by several sessions.
+type Agent struct {
+	cfg   Config
+	specs []llm.ToolSpec
+	calls *toolcall.Parser
+}
+
+// New checks cfg and returns an agent.
+func New(cfg Config) (*Agent, error) {
+	switch {
+	case cfg.Model == nil:
+		return nil, errors.New("new agent: no model")
+	case cfg.Policy == nil:
+		return nil, errors.New("new agent: no policy")
+	case cfg.Checkpoints == nil:
+		return nil, errors.New("new agent: no checkpointer")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	cfg.Retry = cfg.Retry.withDefaults()
+	a := &Agent{cfg: cfg}
+	for _, t := range cfg.Tools {
+		a.specs = append(a.specs, t.Spec())
+	}
+	a.calls = toolcall.New(a.specs, tools.Canonical)
+	return a, nil
+}
+
+// Run works on a session until it is done, parks or fails, and returns how
+// it ended; the same is recorded in log. It continues where log ends: a
+// session that was killed or parked goes on with the first call that has no
+// result. An error means that the session could not be worked on at all (the
+// log cannot be written, the workspace is gone) and nothing was decided; the
+// caller may run it again. When ctx is cancelled, Run returns promptly with
+// session.StatusInterrupted and no event.
+func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (session.Outcome, error) {
+	r := &run{Agent: a, log: log, state: newState()}
+	if err := r.open(ctx, task); err != nil {
+		return session.Outcome{}, fmt.Errorf("open session %s: %w", task.Session, err)
+	}
+	if out := r.state.ended; out != nil {
+		return *out, nil // nothing new since it ended
+	}
+	if a.cfg.Limits.Wall > 0 {
+		r.until = a.cfg.Now().Add(a.cfg.Limits.Wall)
+	}
+	out, err := r.loop(ctx)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, session.ErrFenced) {
+		return session.Outcome{Status: session.StatusInterrupted, Turns: r.state.turn}, nil
+	}
+	return out, err
+}
+
+// run is one stretch of work on a session.
+type run struct {
+	*Agent
+	log   session.Log
+	state *state
+	mode  policy.Mode
+	caps  llm.Capabilities
+	text  bool // calls travel as text: the model or server has no native ones
+	until time.Time
+}
+
+// open reads the log, records the task when the log is empty, and settles
+// the mode.
+func (r *run) open(ctx context.Context, task session.Task) error {
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
+	if r.state.seq == 0 {
+		if err := r.record(ctx, session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task})); err != nil {
+			return err
+		}
+	}
+	name := r.state.task.Mode
+	if r.state.mode != "" {
+		name = r.state.mode
+	}
+	mode, err := policy.ParseMode(name)
+	if err != nil {
+		return err
+	}
+	r.mode = mode
+	return nil
+}
+
+// catchUp folds events that others appended.
+func (r *run) catchUp(ctx context.Context) error {
+	events, err := r.log.Events(ctx, r.state.seq)
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	for _, e := range events {
+		if err := r.state.apply(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record stores events, then folds and shows them: persist, then post.
+// Events that others appended meanwhile are folded first, in log order.
+func (r *run) record(ctx context.Context, events ...*session.Event) error {
+	if err := r.log.Append(ctx, events...); err != nil {
+		return fmt.Errorf("append to log: %w", err)
+	}
+	if events[0].Seq != r.state.seq+1 {
+		return r.catchUp(ctx)
+	}
+	for _, e := range events {
+		if err := r.state.apply(*e); err != nil {
+			return err
+		}
+		if r.cfg.OnEvent != nil {
+			r.cfg.OnEvent(*e)
+		}
+	}
+	return nil
+}
+
+// tell records words of the engine to the model.
+func (r *run) tell(ctx context.Context, kind, text string) error {
+	return r.record(ctx, session.NewEvent(session.TypeNote, r.state.turn, session.Note{Kind: kind, Text: text}))
+}
+
+func (r *run) live(l Live) {
+	if r.cfg.OnLive != nil {
+		r.cfg.OnLive(l)
+	}
+}

@@ -1,0 +1,22 @@
+package agent
+
+import "encoding/json"
+
+// argument reads the first string argument of a call that goes by one of the
+// names; "" when there is none.
+func argument(raw json.RawMessage, names ...string) string {
+	var args map[string]any
+	if json.Unmarshal(raw, &args) != nil {
+		return ""
+	}
+	for _, n := range names {
+		if s, ok := args[n].(string); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func pathArgument(raw json.RawMessage) string {
+	return argument(raw, "path", "file", "filePath", "file_path")
+}

@@ -1,0 +1,141 @@
+// Package compact keeps a conversation within the model's context: it
+// estimates how long it is, says which part can be replaced by a summary,
+// and makes a summary by itself when the model cannot.
+package compact
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+)
+
+// BytesPerToken is how many bytes of code and English a token covers on
+// average, measured over several tokenizers. [Ratio.Learn] corrects it.
+const BytesPerToken = 3.85
+
+// perMessage is what a message costs besides its text: role and markers.
+const perMessage = 8
+
+// Ratio turns bytes into tokens. The zero value uses [BytesPerToken].
+type Ratio struct {
+	bytesPerToken float64
+}
+
+// Learn corrects the ratio by what a server counted for a prompt of so many
+// bytes. Counts that cannot be true, such as those of servers that report
+// only what was not cached, are ignored.
+func (r *Ratio) Learn(bytes, tokens int) {
+	if tokens <= 0 || bytes < 1000 {
+		return
+	}
+	got := float64(bytes) / float64(tokens)
+	if got >= 1.5 && got <= 6 {
+		r.bytesPerToken = got
+	}
+}
+
+// Tokens estimates the tokens of so many bytes, rounded up.
+func (r Ratio) Tokens(bytes int) int {
+	per := r.bytesPerToken
+	if per == 0 {
+		per = BytesPerToken
+	}
+	return int(float64(bytes)/per) + 1
+}
+
+// Size returns the bytes of a request as the server will count them, markers
+// included. Pictures count as a flat thousand tokens each.
+func Size(req llm.Request) int {
+	n := 0
+	for _, m := range req.Messages {
+		n += MessageSize(m)
+	}
+	for _, t := range req.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Parameters) + perMessage
+	}
+	return n
+}
+
+// MessageSize returns the bytes of one message, see [Size].
+func MessageSize(m llm.Message) int {
+	n := perMessage + len(m.Content) + len(m.Thinking) + len(m.ToolName) + len(m.Images)*3850
+	for _, c := range m.Calls {
+		n += len(c.Name) + len(c.Arguments) + perMessage
+	}
+	return n
+}
+
+// Tail says from which piece on the end of a conversation is kept: as many
+// pieces from the end as fit into keep bytes, at least the last one, and
+// never the first. sizes[0] is the task, which always stays. The answer is
+// len(sizes) when nothing can be left out.
+func Tail(sizes []int, keep int) int {
+	if len(sizes) < 3 {
+		return len(sizes)
+	}
+	from, sum := len(sizes)-1, sizes[len(sizes)-1]
+	for from > 1 && sum+sizes[from-1] <= keep {
+		from--
+		sum += sizes[from]
+	}
+	if from <= 1 {
+		from = 2 // something must go: the oldest piece
+	}
+	return from
+}
+
+// Instruction asks a model for a summary of a transcript.
+const Instruction = `Summarize the work so far for the agent that goes on with it. Keep every fact it needs: ` +
+	`what was asked, which files were read and what matters in them, which files were changed and how, ` +
+	`commands run and their results, failed attempts and why they failed, decisions, and what is still to do. ` +
+	`Name files, functions and lines exactly. Write plain text, no tool calls, at most 400 words.`
+
+// Transcript writes messages as text for a summary, the oldest first, at
+// most limit bytes; long pieces are shortened in their middle.
+func Transcript(messages []llm.Message, limit int) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	each := max(200, limit/len(messages))
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s:", m.Role)
+		if m.ToolName != "" {
+			fmt.Fprintf(&b, " [%s]", m.ToolName)
+		}
+		b.WriteString(" " + Middle(m.Content, each) + "\n")
+		for _, c := range m.Calls {
+			fmt.Fprintf(&b, "  call %s %s\n", c.Name, Middle(string(c.Arguments), each/2))
+		}
+	}
+	return Middle(b.String(), limit)
+}
+
+// Middle shortens s to about limit bytes by leaving out its middle, on rune
+// boundaries, and says how much is missing.
+func Middle(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head := strings.ToValidUTF8(s[:limit*2/3], "")
+	tail := strings.ToValidUTF8(s[len(s)-limit/3:], "")
+	return fmt.Sprintf("%s\n[%d bytes left out]\n%s", head, len(s)-len(head)-len(tail), tail)
+}
+
+// Fallback is a summary made without a model: which calls were made, and the
+// first line of what came of each.
+func Fallback(messages []llm.Message, limit int) string {
+	var b strings.Builder
+	b.WriteString("Earlier steps, shortened:\n")
+	for _, m := range messages {
+		for _, c := range m.Calls {
+			fmt.Fprintf(&b, "- called %s %s\n", c.Name, Middle(string(c.Arguments), 160))
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(m.Content), "\n")
+		if line != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", m.Role, Middle(line, 200))
+		}
+	}
+	return Middle(b.String(), limit)
+}

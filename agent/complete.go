@@ -1,0 +1,141 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// The kinds of notes, see session.Note.
+const (
+	noteReminder   = "reminder"
+	noteRefused    = "refused"
+	noteReverted   = "reverted"
+	noteCompaction = "compaction"
+)
+
+// How often the model is sent back before the session ends on its own terms.
+const (
+	mostRefusals = 2 // "done" without a change
+	mostIdle     = 2 // words without a call
+	mostFailed   = 3 // answers that are empty or cannot be understood
+)
+
+// finish looks at the last answer when all its calls are settled: is the work
+// done, and is that true?
+func (r *run) finish(ctx context.Context) (verdict, *session.Outcome, error) {
+	n := len(r.state.entries)
+	last := r.state.entries[n-1]
+	if last.answer == nil {
+		return goOn, nil, nil // something was said since: ask the model
+	}
+	result, complete := completion(last)
+	switch {
+	case complete:
+		return r.complete(ctx, result)
+	case len(last.calls) > 0:
+		return r.sayErrors(ctx, last.answer.Errors)
+	case len(last.answer.Errors) > 0:
+		return r.garbled(ctx, last.answer.Errors)
+	case last.answer.Content == "":
+		return r.nothing(ctx)
+	case r.mode.ReadOnly():
+		return r.complete(ctx, last.answer.Content)
+	}
+	return r.wordsOnly(ctx, last.answer.Content)
+}
+
+// completion says whether an answer ends the work, and with which words.
+func completion(e entry) (string, bool) {
+	for _, c := range e.calls {
+		if c.result != nil && c.result.Complete {
+			return c.result.Content, true
+		}
+	}
+	return e.answer.Content, e.answer.Complete
+}
+
+// complete accepts the end, unless the task asked for a change and none was
+// made.
+func (r *run) complete(ctx context.Context, said string) (verdict, *session.Outcome, error) {
+	if r.state.writes > 0 || !r.wantsChange() {
+		return halt, r.summarize(ctx, session.StatusDone, said), nil
+	}
+	if r.state.refusals < mostRefusals {
+		return goOn, nil, r.tell(ctx, noteRefused, "You said that the task is complete, but no file was changed. "+
+			"Make the change with the tools now. If nothing needs to change, say why in one sentence and complete again.")
+	}
+	return halt, r.summarize(ctx, session.StatusNoChanges, said), nil
+}
+
+// sayErrors tells the model of calls beside the good ones that could not be
+// understood.
+func (r *run) sayErrors(ctx context.Context, errs []string) (verdict, *session.Outcome, error) {
+	if len(errs) == 0 {
+		return goOn, nil, nil
+	}
+	return goOn, nil, r.tell(ctx, noteReminder, "Part of your answer looked like a call and could not be understood: "+strings.Join(errs, "; "))
+}
+
+func (r *run) garbled(ctx context.Context, errs []string) (verdict, *session.Outcome, error) {
+	if r.state.garbled >= mostFailed {
+		return halt, r.failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row (%s). "+
+			"Try again, or use a model with tool calling.", mostFailed, errs[0])), nil
+	}
+	return goOn, nil, r.tell(ctx, noteReminder, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
+		". Nothing was run. Send the call again in the format of the system prompt.")
+}
+
+func (r *run) nothing(ctx context.Context) (verdict, *session.Outcome, error) {
+	if r.state.empty >= mostFailed {
+		return halt, r.failed(fmt.Sprintf("The model answered nothing %d times in a row. Try again, or use another model.", mostFailed)), nil
+	}
+	return goOn, nil, r.tell(ctx, noteReminder, "Your answer was empty. Go on with the task: call a tool, or complete it.")
+}
+
+// wordsOnly handles prose in a mode that works: the model is asked to act or
+// to finish; if it keeps talking, its words are taken as the end.
+func (r *run) wordsOnly(ctx context.Context, said string) (verdict, *session.Outcome, error) {
+	if !r.wantsChange() || r.state.idle > mostIdle {
+		return r.complete(ctx, said)
+	}
+	return goOn, nil, r.tell(ctx, noteReminder, "You wrote text but called no tool. If the task is finished, complete it with attempt_completion; "+
+		"otherwise go on with a tool call.")
+}
+
+func (r *run) failed(reason string) *session.Outcome {
+	return &session.Outcome{Status: session.StatusFailed, Reason: reason}
+}
+
+var (
+	questionStart = regexp.MustCompile(`(?i)^\W*(why|what|how|where|when|who|which|is|are|does|do|did|can you (explain|tell|show|describe)|could you (explain|tell|describe)|explain|describe|tell me|summari[sz]e|list|show|compare|review|look at|find out|investigate)\b`)
+	changeWord    = regexp.MustCompile(`(?i)\b(fix|repair|solve|resolve|add|create|write|implement|build|make|change|modify|update|edit|rename|move|remove|delete|drop|replace|refactor|rewrite|convert|port|upgrade|bump|migrate|extend|extract|split|merge|clean ?up|format|correct|adjust|introduce|support|enable|disable|generate|set ?up|configure|improve|optimi[sz]e|translate|document|revert|undo|apply|insert|append|patch|handle)\w*`)
+)
+
+// wantsChange says whether the request asks for a change of files. It reads
+// the latest words of a person. In a mode that cannot write nothing is
+// wanted.
+func (r *run) wantsChange() bool {
+	if !r.mode.Allows(policy.Write) || r.mode.EditLimit == 0 {
+		return false
+	}
+	text := r.state.asks
+	if text == "" {
+		text = r.state.task.Text
+	}
+	if questionStart.MatchString(text) && !regexpAfterAnd(text) {
+		return false
+	}
+	return changeWord.MatchString(text)
+}
+
+// regexpAfterAnd finds "explain it and fix it": a question that goes on with
+// a wish.
+func regexpAfterAnd(text string) bool {
+	_, rest, ok := strings.Cut(text, " and ")
+	return ok && changeWord.MatchString(rest) && !questionStart.MatchString(rest)
+}

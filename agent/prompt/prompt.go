@@ -1,0 +1,118 @@
+// Package prompt builds the system prompt from parts. The parts are files
+// beside this code, so that changing a sentence is changing a file. It is
+// pure: the same input gives the same prompt.
+package prompt
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+//go:embed parts/*.md
+var parts embed.FS
+
+// Builder holds what is the same for all turns of a session. The zero value
+// works.
+type Builder struct {
+	Project string // what was found out about the project, see agent/project
+	Rules   string // instructions of the repository, from its base branch
+}
+
+// Input is what changes from turn to turn.
+type Input struct {
+	Mode        string
+	Native      bool // calls travel natively; otherwise the prompt describes them
+	Tools       []llm.ToolSpec
+	Todo        []session.Todo
+	Memory      string
+	Task        string
+	Turn, Turns int
+}
+
+// Build returns the system prompt. The parts that stay the same come first,
+// so that a server can reuse what it computed for the turn before.
+func (b Builder) Build(in Input) string {
+	var out strings.Builder
+	add := func(s string) {
+		if s = strings.TrimSpace(s); s != "" {
+			out.WriteString(s + "\n\n")
+		}
+	}
+	add(part("role"))
+	add(part("mode_" + in.Mode))
+	if !in.Native {
+		add(part("calls_text"))
+		add(describe(in.Tools))
+	}
+	offers := names(in.Tools)
+	if offers["search_workspace"] {
+		add(part("search"))
+	}
+	add(part("navigation"))
+	if offers["write_file"] {
+		add(part("edits"))
+	}
+	add(part("provided"))
+	add(part("untrusted"))
+	if in.Native {
+		add(part("finish"))
+	} else {
+		add(part("finish_text"))
+	}
+	if b.Project != "" {
+		add("# The project\n\n" + b.Project)
+	}
+	if b.Rules != "" {
+		add("# Rules of this repository\n\n" + b.Rules)
+	}
+	if in.Memory != "" {
+		add("# Notes of this session\n\n" + in.Memory)
+	}
+	add(todo(in.Todo))
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+func part(name string) string {
+	data, err := parts.ReadFile("parts/" + name + ".md")
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func names(specs []llm.ToolSpec) map[string]bool {
+	out := make(map[string]bool, len(specs))
+	for _, s := range specs {
+		out[s.Name] = true
+	}
+	return out
+}
+
+// describe writes the tools for a model that knows them only from here.
+func describe(specs []llm.ToolSpec) string {
+	var b strings.Builder
+	for _, s := range specs {
+		fmt.Fprintf(&b, "## %s\n%s\nArguments (JSON schema): %s\n\n", s.Name, strings.TrimSpace(s.Description), s.Parameters)
+	}
+	return b.String()
+}
+
+func todo(list []session.Todo) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("# Your todo list\n\n")
+	for _, t := range list {
+		mark := map[string]string{"done": "x", "doing": "-"}[t.Status]
+		if mark == "" {
+			mark = " "
+		}
+		fmt.Fprintf(&b, "- [%s] %s\n", mark, t.Text)
+	}
+	return b.String()
+}

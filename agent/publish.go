@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// publishTool is the name under which a request to put something sensitive on
+// the branch is asked. No model can call it.
+const publishTool = "publish"
+
+// publish puts what the turn changed on the branch. Whatever route a change
+// took (a tool, a shell command, a rename, a symlink), the resulting tree is
+// what is looked at: a sensitive path goes out only with a person's yes to
+// exactly that content.
+func (r *run) publish(ctx context.Context) (verdict, *session.Outcome, error) {
+	if len(r.state.unpushed) == 0 {
+		return goOn, nil, nil
+	}
+	held := r.held()
+	if len(held) > 0 {
+		clear, out, err := r.clear(ctx, held)
+		if err != nil || out != nil {
+			return halt, out, err
+		}
+		if !clear {
+			return goOn, nil, nil
+		}
+	}
+	cp, err := r.cfg.Checkpoints.Publish(ctx, Publication{
+		Turn: r.state.turn, Saved: r.state.saved, Parent: r.state.published, Subject: subjectLine(r.state.unpushed),
+	})
+	if err != nil {
+		return goOn, nil, fmt.Errorf("publish checkpoint: %w", err)
+	}
+	return goOn, nil, r.record(ctx, session.NewEvent(session.TypeCheckpoint, r.state.turn, cp))
+}
+
+// held lists the changed paths that may not go out as they are: all of them
+// in a mode that must not write, the sensitive ones otherwise.
+func (r *run) held() []string {
+	var out []string
+	for _, f := range r.state.unpushed {
+		for _, p := range []string{f.Path, f.From} {
+			if p == "" {
+				continue
+			}
+			blob, ok := r.state.approved[p]
+			if ok && blob == f.Blob {
+				continue
+			}
+			if !r.mode.Allows(policy.Write) || r.cfg.Policy.Sensitive(p).Sensitive {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// clear asks for the held paths. It reports true when they may go out; when
+// they may not, they were taken back and the model was told.
+func (r *run) clear(ctx context.Context, held []string) (bool, *session.Outcome, error) {
+	id := fmt.Sprintf("p%d", r.state.turn)
+	diff, err := r.cfg.Checkpoints.Diff(ctx, r.state.published, r.state.saved, held)
+	if err != nil {
+		return false, nil, fmt.Errorf("diff held paths: %w", err)
+	}
+	action := policy.Action{Kind: policy.Write, Tool: publishTool, Paths: held, Display: diff, Subject: r.subject(id)}
+	d := r.cfg.Policy.Check(r.mode, action)
+	g := r.state.gate
+	switch {
+	case d.Verdict == policy.Allow, g != nil && g.admits(d):
+		return true, nil, nil
+	case d.Verdict == policy.Deny:
+		return false, nil, r.takeBack(ctx, held, reasonText(d))
+	case g != nil && g.waiting():
+		return false, r.parked(g), nil
+	case g != nil && g.resolved != nil:
+		if text, refused := g.refusal(); refused {
+			return false, nil, r.takeBack(ctx, held, text)
+		}
+	}
+	return r.askPublish(ctx, held, ruling{action: action, decision: d})
+}
+
+// askPublish records the request and hears whether it is answered at once.
+func (r *run) askPublish(ctx context.Context, held []string, ru ruling) (bool, *session.Outcome, error) {
+	c := &call{Call: session.Call{ID: fmt.Sprintf("p%d", r.state.turn), Name: publishTool}, turn: r.state.turn}
+	a := r.ask(c, ru)
+	if err := r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.turn, a)); err != nil {
+		return false, nil, err
+	}
+	if err := r.approve(ctx, []session.Asked{a}); err != nil {
+		return false, nil, err
+	}
+	if g := r.state.gate; g.waiting() {
+		return false, r.parked(g), nil
+	}
+	return r.clear(ctx, held)
+}
+
+// takeBack restores held paths to what is published and tells the model why.
+func (r *run) takeBack(ctx context.Context, held []string, why string) error {
+	if err := r.cfg.Checkpoints.Revert(ctx, r.state.published, held); err != nil {
+		return fmt.Errorf("take back %s: %w", strings.Join(held, ", "), err)
+	}
+	saved, err := r.cfg.Checkpoints.Save(ctx, r.state.turn)
+	if err != nil {
+		return fmt.Errorf("save changes: %w", err)
+	}
+	text := fmt.Sprintf("The change to %s was taken back. %s", strings.Join(held, ", "), why)
+	return r.record(ctx,
+		session.NewEvent(session.TypeNote, r.state.turn, session.Note{Kind: noteReverted, Text: text}),
+		session.NewEvent(session.TypeCheckpoint, r.state.turn, session.Checkpoint{
+			Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true,
+		}))
+}
+
+// subjectLine names a checkpoint by what it changed.
+func subjectLine(files []session.FileChange) string {
+	verbs := map[string]string{"create": "Add", "modify": "Update", "delete": "Delete", "rename": "Rename"}
+	if len(files) == 1 {
+		return fmt.Sprintf("%s %s", verbs[files[0].Kind], firstLine(files[0].Path, 60))
+	}
+	dir := path.Dir(files[0].Path)
+	for _, f := range files {
+		if path.Dir(f.Path) != dir {
+			return fmt.Sprintf("Change %d files", len(files))
+		}
+	}
+	return fmt.Sprintf("Change %d files in %s", len(files), firstLine(dir, 50))
+}
+
+func firstLine(s string, most int) string {
+	s, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	if more {
+		s += " …"
+	}
+	return s
+}

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// summarize makes the last word of a session: what the model said at the
+// end, else what it said on the way, else what it says when asked, else a
+// list of what its tools did last.
+func (r *run) summarize(ctx context.Context, status session.Status, said string) *session.Outcome {
+	out := &session.Outcome{Status: status}
+	for _, source := range []func() string{
+		func() string { return said },
+		r.explained,
+		func() string { return r.askSummary(ctx) },
+		r.lastResults,
+	} {
+		if out.Summary = strings.TrimSpace(source()); out.Summary != "" {
+			break
+		}
+	}
+	if status == session.StatusNoChanges {
+		out.Reason = "The task asks for a change, and no file was changed."
+	}
+	return out
+}
+
+// explained is the last explanation the model gave along the way.
+func (r *run) explained() string {
+	for i := len(r.state.entries) - 1; i > 0; i-- {
+		if a := r.state.entries[i].answer; a != nil && len(a.Content) > 40 {
+			return a.Content
+		}
+	}
+	return ""
+}
+
+// askSummary asks the model once for a summary. Failing is fine.
+func (r *run) askSummary(ctx context.Context) string {
+	req := r.build()
+	req.Tools, req.Think = nil, false
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser,
+		Content: "Summarize in two or three sentences what you did and found, for the person who asked. Call no tool."})
+	var b strings.Builder
+	for p, err := range r.cfg.Model.Stream(ctx, req) {
+		if err != nil {
+			return ""
+		}
+		b.WriteString(p.Content)
+	}
+	_, text := splitThinking("", b.String())
+	return stripComplete(r.calls.Parse(text).Text)
+}
+
+// lastResults lists the last six tool results.
+func (r *run) lastResults() string {
+	var lines []string
+	for i := len(r.state.entries) - 1; i >= 0 && len(lines) < 6; i-- {
+		calls := r.state.entries[i].calls
+		for j := len(calls) - 1; j >= 0 && len(lines) < 6; j-- {
+			if res := calls[j].result; res != nil {
+				lines = append([]string{fmt.Sprintf("- %s: %s", calls[j].Name, firstLine(res.Content, 100))}, lines...)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "The last steps were:\n" + strings.Join(lines, "\n")
+}

@@ -1,0 +1,274 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// finishCalls runs the calls of the last answer that have no result yet, in
+// their order. It stops at the first that must wait for a person; whatever
+// else in the same answer would have to wait is asked for together with it.
+func (r *run) finishCalls(ctx context.Context) (verdict, *session.Outcome, error) {
+	for i, c := range r.state.calls {
+		if !c.open() {
+			continue
+		}
+		if c.waiting() {
+			return halt, r.parked(c), nil
+		}
+		parked, err := r.finishCall(ctx, i)
+		if err != nil || parked != nil {
+			return halt, parked, err
+		}
+		if err := ctx.Err(); err != nil {
+			return goOn, nil, err
+		}
+		if c.result != nil {
+			if err := r.remind(ctx, c); err != nil {
+				return goOn, nil, err
+			}
+		}
+	}
+	return goOn, nil, nil
+}
+
+// parked is the outcome while c waits.
+func (r *run) parked(c *call) *session.Outcome {
+	status := session.StatusAwaitingApproval
+	if c.asked.Kind == "question" {
+		status = session.StatusAwaitingAnswer
+	}
+	return &session.Outcome{Status: status}
+}
+
+// finishCall brings the i-th call as far as it can go now: to a result, or
+// to a question that parks the session.
+func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
+	c := r.state.calls[i]
+	if text, refused := c.refusal(); refused {
+		return nil, r.refuse(ctx, c, text, false)
+	}
+	if c.resolved != nil && c.resolved.Verdict == verdictAnswered {
+		return nil, r.result(ctx, c, session.Result{OK: true, Content: "The person answered: " + c.resolved.Reason})
+	}
+	if text, stop := r.repeated(c); stop {
+		return nil, r.refuse(ctx, c, text, true)
+	}
+	ru, err := r.rule(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if ru.refused != "" {
+		return nil, r.refuseRuled(ctx, c, ru)
+	}
+	if ru.decision.Verdict == policy.Ask && !c.admits(ru.decision) {
+		if err := r.askAll(ctx, i, ru); err != nil {
+			return nil, err
+		}
+		if c.waiting() {
+			return r.parked(c), nil
+		}
+		return r.finishCall(ctx, i)
+	}
+	return r.execute(ctx, c, ru)
+}
+
+func (r *run) refuse(ctx context.Context, c *call, text string, mistake bool) error {
+	return r.result(ctx, c, session.Result{Content: text, Mistake: mistake})
+}
+
+func (r *run) refuseRuled(ctx context.Context, c *call, ru ruling) error {
+	res := session.Result{Call: c.ID, Content: r.withRegion(ctx, c, ru.refused), Mistake: ru.mistake}
+	if ru.mistake {
+		return r.result(ctx, c, res)
+	}
+	return r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeResult, c.turn, res))
+}
+
+func (r *run) result(ctx context.Context, c *call, res session.Result) error {
+	res.Call = c.ID
+	return r.record(ctx, session.NewEvent(session.TypeResult, c.turn, res))
+}
+
+// askAll records the request for the i-th call and, so that a person is
+// disturbed once, for every later call of the same answer that would also
+// have to wait as things stand. A later call whose effect has changed by the
+// time its turn comes is asked for again.
+func (r *run) askAll(ctx context.Context, i int, first ruling) error {
+	var asked []session.Asked
+	var events []*session.Event
+	add := func(c *call, ru ruling) {
+		a := r.ask(c, ru)
+		asked = append(asked, a)
+		events = append(events, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.turn, a))
+	}
+	c := r.state.calls[i]
+	if c.asked != nil && c.resolved != nil {
+		events = append(events, session.NewEvent(session.TypeResolved, c.turn,
+			session.Resolved{ID: c.asked.ID, Verdict: verdictStale, Reason: "what would run is no longer what was shown"}))
+	}
+	add(c, first)
+	for _, later := range r.state.calls[i+1:] {
+		if !later.open() || later.asked != nil {
+			continue
+		}
+		ru, err := r.rule(ctx, later)
+		if err != nil {
+			return err
+		}
+		if ru.refused == "" && ru.decision.Verdict == policy.Ask {
+			add(later, ru)
+		}
+	}
+	if err := r.record(ctx, events...); err != nil {
+		return err
+	}
+	return r.approve(ctx, asked)
+}
+
+// approve puts requests before a person and records the answers, if there
+// are any yet.
+func (r *run) approve(ctx context.Context, asked []session.Asked) error {
+	if r.cfg.Approver == nil {
+		return nil
+	}
+	answers, err := r.cfg.Approver.Approve(ctx, asked)
+	if err != nil {
+		return fmt.Errorf("ask for approval: %w", err)
+	}
+	var events []*session.Event
+	for _, a := range answers {
+		events = append(events, session.NewEvent(session.TypeResolved, r.state.turn, a))
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return r.record(ctx, events...)
+}
+
+// execute runs a call that the gate let through. The start is recorded
+// before, the result together with what it changed after.
+func (r *run) execute(ctx context.Context, c *call, ru ruling) (*session.Outcome, error) {
+	title := callTitle(c, ru.action)
+	start := session.NewEvent(session.TypeStarted, c.turn, session.Started{Call: c.ID, Title: title})
+	events := []*session.Event{start}
+	if c.decision == nil || c.decision.Digest != ru.decision.Digest {
+		events = []*session.Event{decisionEvent(c, ru), start}
+	}
+	if err := r.record(ctx, events...); err != nil {
+		return nil, err
+	}
+	begin := r.cfg.Now()
+	res, err := ru.tool.Run(ctx, c.Call, func(text string) { r.live(Live{Call: c.ID, Output: text}) })
+	if err != nil && (errors.Is(err, workspace.ErrGone) || ctx.Err() != nil) {
+		return nil, fmt.Errorf("run %s: %w", c.Name, err)
+	}
+	out := session.Result{
+		Call: c.ID, OK: err == nil, Content: res.Content, Title: res.Title, Changes: res.Changes, Images: res.Images,
+		Millis: r.cfg.Now().Sub(begin).Milliseconds(), Complete: res.Complete, Mistake: res.Mistake,
+	}
+	if err != nil {
+		out.Content, out.Mistake = r.withRegion(ctx, c, err.Error()), true
+	}
+	if out.Title == "" {
+		out.Title = title
+	}
+	if res.Ask != nil {
+		return r.question(ctx, c, *res.Ask)
+	}
+	events, err = r.outcome(ctx, c, ru.action, out)
+	if err != nil {
+		return nil, err
+	}
+	if res.State != nil {
+		if err := r.allowState(res.State); err != nil {
+			out.OK, out.Content = false, err.Error()
+			events = []*session.Event{session.NewEvent(session.TypeResult, c.turn, out)}
+		} else {
+			events = append(events, session.NewEvent(session.TypeState, c.turn, *res.State))
+		}
+	}
+	return nil, r.record(ctx, events...)
+}
+
+// outcome pairs a result with the saved state that it led to, so that there
+// is never a result whose effect a crash could lose.
+func (r *run) outcome(ctx context.Context, c *call, action policy.Action, out session.Result) ([]*session.Event, error) {
+	event := session.NewEvent(session.TypeResult, c.turn, out)
+	switch action.Kind {
+	case policy.Write, policy.Delete, policy.Execute:
+	default:
+		return []*session.Event{event}, nil
+	}
+	saved, err := r.cfg.Checkpoints.Save(ctx, c.turn)
+	if err != nil {
+		return nil, fmt.Errorf("save changes: %w", err)
+	}
+	if !saved.Changed {
+		return []*session.Event{event}, nil
+	}
+	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true}
+	if c.resolved != nil && c.resolved.Verdict == verdictApproved && action.Kind != policy.Execute {
+		cp.Approved = map[string]string{}
+		for _, p := range action.Paths {
+			cp.Approved[p] = saved.Blobs[p]
+		}
+	}
+	return []*session.Event{event, session.NewEvent(session.TypeCheckpoint, c.turn, cp)}, nil
+}
+
+// question parks the session until a person answers what the model asked.
+func (r *run) question(ctx context.Context, c *call, q session.Asked) (*session.Outcome, error) {
+	q.ID, q.Kind, q.Call, q.Tool = r.askID(c.ID, q.Display), "question", c.ID, c.Name
+	if err := r.record(ctx, session.NewEvent(session.TypeAsked, c.turn, q)); err != nil {
+		return nil, err
+	}
+	if err := r.approve(ctx, []session.Asked{q}); err != nil {
+		return nil, err
+	}
+	if c.waiting() {
+		return r.parked(c), nil
+	}
+	return nil, nil
+}
+
+// allowState checks a change of mode: a session may narrow what it can do,
+// and return to what the requester was allowed, but never go beyond.
+func (r *run) allowState(s *session.State) error {
+	if s.Mode == "" {
+		return nil
+	}
+	want, err := policy.ParseMode(s.Mode)
+	if err != nil {
+		return err
+	}
+	granted, err := policy.ParseMode(r.state.task.Mode)
+	if err != nil {
+		return err
+	}
+	if !want.Within(granted) {
+		return fmt.Errorf("mode %q allows more than %q, which is what was asked for; stay in a mode within it", want.Name, granted.Name)
+	}
+	r.mode = want
+	return nil
+}
+
+func callTitle(c *call, a policy.Action) string {
+	switch {
+	case a.Kind == policy.Execute:
+		return "Running " + firstLine(a.Command, 80)
+	case len(a.Paths) > 0:
+		verb := map[policy.Kind]string{policy.Read: "Reading", policy.Write: "Writing", policy.Delete: "Deleting"}[a.Kind]
+		more := ""
+		if n := len(a.Paths) - 1; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		return fmt.Sprintf("%s %s%s", verb, a.Paths[0], more)
+	}
+	return c.Name
+}

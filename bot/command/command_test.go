@@ -1,0 +1,102 @@
+package command
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		name, body string
+		want       []Command
+	}{
+		{"free text", "/agent fix the failing test", []Command{{Name: "task", Text: "fix the failing test"}}},
+		{"after other words", "Hello\n\n/agent fix it\n", []Command{{Name: "task", Text: "fix it"}}},
+		{"several lines", "/agent fix it:\n- a\n- b", []Command{{Name: "task", Text: "fix it:\n- a\n- b"}}},
+		{"windows line ends", "/agent approve ab12\r\nthanks\r\n", []Command{{Name: "approve", ID: "ab12", Text: "thanks"}}},
+		{"not the first word", "please /agent fix it", nil},
+		{"longer word", "/agents fix it", nil},
+		{"in a fence", "```\n/agent rm\n```", nil},
+		{"in a longer fence", "````\n```\n/agent rm\n```\n````\n/agent stop", []Command{{Name: "stop"}}},
+		{"tilde fence", "~~~ text\n/agent rm\n~~~", nil},
+		{"unclosed fence", "```\n/agent rm", nil},
+		{"indented code", "    /agent rm", nil},
+		{"three spaces", "   /agent stop", []Command{{Name: "stop"}}},
+		{"quoted", "> /agent stop", nil},
+		{"in a comment", "<!--\n/agent stop\n-->", nil},
+		{"inline code", "`/agent stop`", nil},
+		{"deny with a reason", "/agent deny ab12 not in this\nrelease", []Command{{Name: "deny", ID: "ab12", Text: "not in this\nrelease"}}},
+		{"id in backticks", "/agent approve `AB12`", []Command{{Name: "approve", ID: "ab12"}}},
+		{"two commands", "/agent approve a1\n/agent deny b2 no", []Command{{Name: "approve", ID: "a1"}, {Name: "deny", ID: "b2", Text: "no"}}},
+		{"mode as command", "/agent plan a new cache", []Command{{Name: "task", Mode: "plan", Text: "a new cache"}}},
+		{"flags", "/agent --model qwen3:8b --turns=5 fix it --mode debug", []Command{{Name: "task", Text: "fix it", Mode: "debug", Model: "qwen3:8b", Turns: 5}}},
+		{"flags only on the first line", "/agent fix\n--mode x", []Command{{Name: "task", Text: "fix\n--mode x"}}},
+		{"undo", "/agent undo", []Command{{Name: "undo", Count: 1}}},
+		{"undo three", "/agent undo 3", []Command{{Name: "undo", Count: 3}}},
+		{"budget", "/agent budget +10", []Command{{Name: "budget", Count: 10}}},
+		{"bare", "/agent", []Command{{Name: "help"}}},
+		{"capital command", "/agent Stop", []Command{{Name: "stop"}}},
+		{"spacing in free text is kept", "/agent write  two  spaces", []Command{{Name: "task", Text: "write  two  spaces"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Parse(tt.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("Parse(%q) (-want +got):\n%s", tt.body, d)
+			}
+		})
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	for _, tt := range []struct{ body, say string }{
+		{"/agent approve", "say which request"},
+		{"/agent deny $(id)", "not the id"},
+		{"/agent undo many", "write a number"},
+		{"/agent budget", "how many turns"},
+		{"/agent model", "say which"},
+		{"/agent fix --turns", "needs a value"},
+		{"/agent fix --turns 0", "from 1 to 1000"},
+		{"/agent plan x --mode code", "contradict"},
+	} {
+		_, err := Parse(tt.body)
+		var e *Error
+		if !errors.As(err, &e) || !strings.Contains(e.Public, tt.say) || !strings.Contains(e.Public, "/agent help") {
+			t.Errorf("Parse(%q) = %v, want a reply with %q", tt.body, err, tt.say)
+		}
+	}
+}
+
+func TestHelpNamesEveryCommand(t *testing.T) {
+	help := Help()
+	for _, s := range table {
+		if !strings.Contains(help, Prefix+" "+s.usage) {
+			t.Errorf("help does not show %s", s.usage)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("/agent fix\n```\n/agent x\n```")
+	f.Add(strings.Repeat("/agent approve a\n", 10))
+	f.Add(strings.Repeat("`", MaxBody))
+	f.Fuzz(func(t *testing.T, body string) {
+		cmds, err := Parse(body)
+		if err != nil {
+			return
+		}
+		for _, c := range cmds {
+			if c.Name == "" {
+				t.Errorf("a command without a name from %q", body)
+			}
+		}
+		if len(cmds) > strings.Count(body, Prefix) {
+			t.Errorf("%d commands from %q", len(cmds), body)
+		}
+	})
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/handrail-bot/handrail"
+
+// arrows is who may import whom inside the module. A key ending in "/..."
+// stands for the package and all below it; the longest key that matches
+// counts. Words packages that everybody below a root may use are listed by
+// name. What is not listed is not allowed.
+var arrows = map[string][]string{
+	"cmd/...":    {"*"},
+	"bot":        {"bot/*", "agent/session", "gitops", "policy"},
+	"bot/...":    {"bot/thread", "bot/store", "agent/session", "policy"},
+	"bot/ghapp":  {"bot/thread", "policy"},
+	"bot/thread": {},
+
+	"bot/ghapp/ghtest":    {"bot/thread", "bot/ghapp", "policy"},
+	"bot/store/sqlite":    {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
+	"bot/store/postgres":  {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
+	"bot/store/storetest": {"bot/store", "bot/thread", "agent/session"},
+
+	"agent":                         {"agent/*", "policy"},
+	"agent/session":                 {},
+	"agent/llm":                     {},
+	"agent/patch":                   {},
+	"agent/llm/...":                 {"agent/llm"},
+	"agent/workspace":               {},
+	"agent/workspace/...":           {"agent/workspace"},
+	"agent/workspace/local":         {"agent/workspace", "agent/workspace/host"},
+	"agent/workspace/bwrap":         {"agent/workspace", "agent/workspace/local"},
+	"agent/workspace/docker":        {"agent/workspace", "agent/workspace/local"},
+	"agent/workspace/host":          {"agent/workspace"},
+	"agent/workspace/workspacetest": {"agent/workspace", "agent/workspace/host"},
+	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy"},
+	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy"},
+
+	"gitops": {},
+	"policy": {},
+}
+
+// homes names the packages that may import a third party; a path stands for
+// everything below it. Test files are held to the same homes, except those
+// listed in testHomes.
+var homes = map[string][]string{
+	"github.com/ollama/ollama":          {"agent/llm/ollama"},
+	"github.com/sashabaranov/go-openai": {"agent/llm/openai"},
+	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/ghtest", "bot/webhook"},
+	"github.com/bradleyfalzon":          {"bot/ghapp"},
+	"github.com/golang-jwt/jwt":         {"bot/ghapp", "bot/ghapp/ghtest"},
+	"github.com/gofri":                  {"bot/ghapp"},
+	"github.com/go-git/go-git":          {"gitops"},
+	"github.com/sergi/go-diff":          {"agent/patch", "gitops"},
+	"github.com/robfig/cron":            {"bot/schedule"},
+	"modernc.org/sqlite":                {"bot/store/sqlite"},
+	"github.com/jackc/pgx":              {"bot/store/postgres"},
+	"github.com/pressly/goose":          {"bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
+	"github.com/riverqueue/river":       {"bot/queue", "bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
+	"mvdan.cc/sh":                       {"policy"},
+	"github.com/zricethezav/gitleaks":   {"policy"},
+	"go.yaml.in/yaml":                   {"policy", "agent/llm/llmtest", "cmd/handrail"},
+	"github.com/invopop/jsonschema":     {"policy"},
+	"github.com/moby/moby":              {"agent/workspace/docker"},
+	"github.com/sourcegraph/jsonrpc2":   {"agent/workspace", "agent/workspace/host", "agent/lsp"},
+	"github.com/alecthomas/kong":        {"cmd/handrail"},
+	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest"},
+	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/patch", "agent/llm/toolcall", "gitops", "policy", "bot/render", "bot/command"},
+	"github.com/JohannesKaufmann":       {"bot/render", "policy"},
+	"github.com/yuin/goldmark":          {"bot/render", "bot/command", "policy"},
+	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy", "agent/tools", "cmd/handrail"},
+	"github.com/bmatcuk/doublestar":     {"policy", "agent/workspace/host", "agent/tools"},
+}
+
+type source struct {
+	dir, file string
+	test      bool
+	tree      *ast.File
+	fset      *token.FileSet
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []source
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); p != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "docs") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		tree, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		all = append(all, source{dir: path.Dir(rel), file: rel, test: strings.HasSuffix(rel, "_test.go"), tree: tree, fset: fset})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) == 0 {
+		t.Fatal("no sources found")
+	}
+	return all
+}
+
+func imports(s source) []string {
+	var out []string
+	for _, im := range s.tree.Imports {
+		p, err := strconv.Unquote(im.Path.Value)
+		if err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// allowed looks up the longest key of arrows that covers dir.
+func allowed(dir string) ([]string, bool) {
+	if v, ok := arrows[dir]; ok {
+		return v, true
+	}
+	for d := dir; d != "."; d = path.Dir(d) {
+		if v, ok := arrows[d+"/..."]; ok {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+func covers(patterns []string, target string) bool {
+	for _, p := range patterns {
+		if p == "*" || p == target {
+			return true
+		}
+		if base, ok := strings.CutSuffix(p, "/*"); ok && strings.HasPrefix(target, base+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestArrows(t *testing.T) {
+	for _, s := range sources(t) {
+		may, ok := allowed(s.dir)
+		if !ok {
+			t.Errorf("%s: package %s is not in the table of arrows", s.file, s.dir)
+			continue
+		}
+		for _, im := range imports(s) {
+			target, own := strings.CutPrefix(im, module+"/")
+			if !own || target == s.dir {
+				continue
+			}
+			if s.test && testArrow(s.dir, target) {
+				continue
+			}
+			if !covers(may, target) {
+				t.Errorf("%s imports %s: no such arrow", s.file, target)
+			}
+		}
+	}
+}
+
+// testArrow lets tests use the doubles and conformance suites of words, and
+// adapters of their own part.
+func testArrow(dir, target string) bool {
+	if strings.HasSuffix(target, "test") && !strings.HasPrefix(target, "cmd/") {
+		return true
+	}
+	part, _, _ := strings.Cut(dir, "/")
+	return strings.HasPrefix(target, part+"/")
+}
+
+func TestThirdPartyHomes(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, im := range imports(s) {
+			for lib, where := range homes {
+				if im != lib && !strings.HasPrefix(im, lib+"/") {
+					continue
+				}
+				if !slices.Contains(where, s.dir) {
+					t.Errorf("%s imports %s, whose home is %s", s.file, im, strings.Join(where, ", "))
+				}
+			}
+		}
+	}
+}
+
+func TestEnvironmentOnlyInCmd(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || strings.HasPrefix(s.dir, "cmd/") {
+			continue
+		}
+		ast.Inspect(s.tree, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if id, ok := sel.X.(*ast.Ident); ok && id.Name == "os" && slices.Contains([]string{"Getenv", "LookupEnv", "Environ"}, sel.Sel.Name) && s.dir != "agent/workspace/host" {
+				t.Errorf("%s: os.%s outside cmd", s.fset.Position(n.Pos()), sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+func TestNoMachinePaths(t *testing.T) {
+	for _, s := range sources(t) {
+		data, err := os.ReadFile(filepath.Join("../..", s.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"/work" + "/main", "/work" + "/shared"} {
+			if strings.Contains(string(data), bad) {
+				t.Errorf("%s names %s", s.file, bad)
+			}
+		}
+	}
+}
