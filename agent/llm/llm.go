@@ -37,7 +37,8 @@ type Message struct {
 }
 
 // ToolCall is a call as the server reported it. Arguments is what the model
-// wrote; it is a JSON object unless the server passed something else through.
+// wrote and always valid JSON: an object, unless the server passed something
+// else through; what was not JSON at all comes as a string that holds it.
 type ToolCall struct {
 	ID        string
 	Name      string

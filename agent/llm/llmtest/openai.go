@@ -13,6 +13,10 @@ import (
 
 const wireOpenAI = "openai"
 
+// probeTool is the tool that the openai adapter offers, alone, to find out
+// whether a model takes tools. The answer to that is not part of a script.
+const probeTool = "noop"
+
 func (s *Server) routeOpenAI(mux *http.ServeMux) {
 	mux.HandleFunc("POST /v1/chat/completions", s.openaiChat)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +80,8 @@ type openaiRequest struct {
 type openaiMessage struct {
 	Role       llm.Role        `json:"role"`
 	Content    json.RawMessage `json:"content"`
-	Reasoning  string          `json:"reasoning_content"`
+	Thinking   string          `json:"reasoning_content"`
+	Reasoning  string          `json:"reasoning"`
 	ToolCalls  []openaiCall    `json:"tool_calls"`
 	ToolCallID string          `json:"tool_call_id"`
 	Name       string          `json:"name"`
@@ -107,6 +112,12 @@ func (s *Server) openaiChat(w http.ResponseWriter, hr *http.Request) {
 	}
 	req := in.request()
 	req.Header, req.Body = hr.Header, body
+	if s.script.Model.Tools && len(in.Tools) == 1 && in.Tools[0].Function.Name == probeTool {
+		enc := &openaiEncoder{model: in.Model, stream: in.Stream}
+		r := &reply{s: s, t: &Turn{Say: "ok"}, req: req, enc: enc, w: w, ctx: hr.Context}
+		r.run()
+		return
+	}
 	switch {
 	case !s.has(in.Model):
 		s.reject(req)
@@ -131,7 +142,7 @@ func (in *openaiRequest) request() *Request {
 	}
 	names := map[string]string{}
 	for _, m := range in.Messages {
-		msg := llm.Message{Role: m.Role, Thinking: m.Reasoning, ToolCallID: m.ToolCallID, ToolName: m.Name}
+		msg := llm.Message{Role: m.Role, Thinking: m.Thinking + m.Reasoning, ToolCallID: m.ToolCallID, ToolName: m.Name}
 		msg.Content, msg.Images = openaiContent(m.Content)
 		for _, c := range m.ToolCalls {
 			names[c.ID] = c.Function.Name

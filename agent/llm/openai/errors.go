@@ -1,0 +1,197 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/wire"
+)
+
+// problem is an error object, in whichever form.
+type problem struct {
+	status int
+	text   string // message
+	code   string // code and type, for what the message does not say
+}
+
+func (p problem) err() error {
+	return fmt.Errorf("status %d: %s (%s)", p.status, p.text, strings.TrimSpace(p.code))
+}
+
+// readProblem reads {"error": …}, {"message": …}, or a text.
+func readProblem(status int, body []byte) problem {
+	p := problem{status: status, text: strings.TrimSpace(string(body))}
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &outer) == nil && isError(outer.Error) {
+		body = outer.Error
+	}
+	var s string
+	if json.Unmarshal(body, &s) == nil {
+		p.text = s
+		return p
+	}
+	var o struct {
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+		Code    any             `json:"code"`
+		Type    any             `json:"type"`
+	}
+	if json.Unmarshal(body, &o) != nil {
+		return p
+	}
+	for _, raw := range []json.RawMessage{o.Message, o.Detail} {
+		if len(raw) > 0 {
+			if p.text = string(raw); json.Unmarshal(raw, &s) == nil {
+				p.text = s
+			}
+			break
+		}
+	}
+	for _, v := range []any{o.Code, o.Type} {
+		switch v := v.(type) {
+		case string:
+			p.code += " " + v
+		case float64:
+			if p.status < http.StatusBadRequest {
+				p.status = int(v)
+			}
+		}
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(p.code)); err == nil && p.status < http.StatusBadRequest {
+		p.status = n
+	}
+	return p
+}
+
+func (m *Model) statusError(resp *http.Response) error {
+	p := readProblem(resp.StatusCode, []byte(wire.Excerpt(resp.Body)))
+	err := m.classify(p)
+	err.RetryAfter = wire.RetryAfter(resp.Header, time.Now())
+	return err
+}
+
+// streamError is what an error object in the middle of a stream means. What is
+// not known is taken for a server that broke down.
+func (m *Model) streamError(raw []byte) error {
+	p := readProblem(http.StatusOK, raw)
+	if p.status >= http.StatusBadRequest {
+		return m.classify(p)
+	}
+	if e := m.known(p); e != nil {
+		return e
+	}
+	return m.died(fmt.Errorf("error in the stream: %w", p.err()))
+}
+
+func (m *Model) classify(p problem) *llm.Error {
+	if e := m.known(p); e != nil {
+		return e
+	}
+	fail := func(kind llm.Kind, public string) *llm.Error {
+		return &llm.Error{Kind: kind, Public: public, Err: p.err()}
+	}
+	switch {
+	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden:
+		return fail(llm.Refused, "the model server refused access; whoever runs this bot must check its key")
+	case p.status == http.StatusPaymentRequired:
+		return fail(llm.Refused, "the model server wants to be paid; whoever runs this bot must check the account")
+	case p.status == http.StatusNotFound:
+		return m.notCompatible(p.err())
+	case p.status == http.StatusRequestEntityTooLarge:
+		return m.tooLong(p.err())
+	case p.status == http.StatusTooManyRequests, p.status == http.StatusServiceUnavailable, p.status == 529:
+		return fail(llm.Busy, "the model server is busy")
+	case p.status == http.StatusRequestTimeout, p.status == http.StatusBadGateway, p.status == http.StatusGatewayTimeout, p.status >= 520 && p.status < 530:
+		return fail(llm.Unreachable, "the model server does not answer; it may be starting or stopped")
+	case p.status >= http.StatusInternalServerError:
+		return m.died(p.err())
+	}
+	return fail(llm.Invalid, "the model server did not accept the request")
+}
+
+// known recognizes an error by what the server wrote. nil when it does not.
+func (m *Model) known(p problem) *llm.Error {
+	all := strings.ToLower(p.text + " " + p.code)
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(all, part) })
+	}
+	refused := func(public string) *llm.Error { return &llm.Error{Kind: llm.Refused, Public: public, Err: p.err()} }
+	switch {
+	case has("insufficient_quota", "exceeded your current quota", "insufficient balance", "insufficient credits"):
+		return refused("the account at the model server is used up; whoever runs this bot must check it")
+	case has("invalid_api_key", "incorrect api key"):
+		return refused("the model server refused access; whoever runs this bot must check its key")
+	case has("context_length_exceeded", "maximum context length", "exceed_context_size", "exceeds the available context size",
+		"context size has been exceeded", "exceeds the context length", "exceeds the context window", "prompt is too long",
+		"input is too long", "prompt too long", "when context the overflows", "exceeds the maximum number of tokens"):
+		return m.tooLong(p.err())
+	case has("tool", "function") && has("not support", "unsupported", "--enable-auto-tool-choice", "--jinja", "unrecognized request argument", "unknown field", "no endpoints found"):
+		return m.unsupported("call tools", p.err())
+	case has("image", "vision", "multimodal") && has("not support", "unsupported", "no endpoints found", "not a multimodal"):
+		return m.unsupported("see images", p.err())
+	case has("model_not_found", "model not found"), has("model") && has("does not exist", "not found") && p.status == http.StatusNotFound:
+		return m.notFound(p.err())
+	case has("overloaded", "rate_limit", "rate limit", "too many requests"):
+		return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: p.err()}
+	case has("loading model", "model is loading", "still loading"):
+		return &llm.Error{Kind: llm.Unreachable, Public: "the model is still being loaded", Err: p.err()}
+	}
+	return nil
+}
+
+func (m *Model) notFound(err error) *llm.Error {
+	return &llm.Error{Kind: llm.NotFound, Err: err,
+		Public: fmt.Sprintf("model %s is not on the server; whoever runs this bot must check its name", m.cfg.Model)}
+}
+
+func (m *Model) unsupported(what string, err error) *llm.Error {
+	return &llm.Error{Kind: llm.Unsupported, Public: fmt.Sprintf("model %s cannot %s", m.cfg.Model, what), Err: err}
+}
+
+func (m *Model) tooLong(err error) *llm.Error {
+	return &llm.Error{Kind: llm.TooLong, Public: fmt.Sprintf("the conversation is longer than model %s can hold", m.cfg.Model), Err: err}
+}
+
+func (m *Model) died(err error) *llm.Error {
+	return &llm.Error{Kind: llm.Cut, Public: "the model stopped in the middle of its answer", Err: err}
+}
+
+func (m *Model) notCompatible(err error) *llm.Error {
+	return &llm.Error{Kind: llm.Invalid, Err: err,
+		Public: "what answers at the model server's address does not speak the API that was expected; whoever runs this bot must check the address"}
+}
+
+// endError is what the end of a stream before the end of the answer means.
+func (m *Model) endError(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return m.died(errors.New("the stream ended without finish_reason and without [DONE]"))
+	case errors.Is(err, wire.ErrLongLine):
+		return m.notCompatible(err)
+	}
+	return wire.Failure(ctx, err)
+}
+
+// lineError is what a line means that cannot be read: half a line of a stream
+// that was cut, or another protocol.
+func (m *Model) lineError(line []byte, whole bool) error {
+	detail := fmt.Errorf("line in the stream: %.200q", line)
+	if e := m.known(problem{status: http.StatusOK, text: string(line)}); e != nil {
+		return e
+	}
+	if !whole {
+		return m.died(detail)
+	}
+	return m.notCompatible(detail)
+}
