@@ -20,7 +20,7 @@ type Policy struct {
 	ask       []commandPattern
 	alwaysAsk kindSet
 	defaults  [Converse + 1]Verdict
-	analyze   func(string) commandFacts
+	analyze   func(string) ShellVerdict
 }
 
 // New returns the policy of a configuration, or an error that names the key
@@ -29,7 +29,7 @@ func New(config Config) (*Policy, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("make policy: %w", err)
 	}
-	p := &Policy{ready: true, config: config, analyze: analyzeCommand}
+	p := &Policy{ready: true, config: config, analyze: AnalyzeCommand}
 	p.sensitive = sensitiveLayers(config)
 	p.allow = commandPatterns(config.Commands.Allow)
 	p.deny = commandPatterns(config.Commands.Deny)
@@ -72,7 +72,7 @@ func verdictOr(word string, unset Verdict) Verdict {
 type facts struct {
 	mode  Mode
 	act   Action
-	shell commandFacts
+	shell ShellVerdict
 }
 
 // Check decides about one action in one mode. Every rule that matched is in
@@ -187,7 +187,7 @@ func kindList(list []Kind) string {
 
 // onlyGitReads reports whether every command of the line is a git command.
 // That they only read is the shell verdict's own word.
-func onlyGitReads(v commandFacts) bool {
+func onlyGitReads(v ShellVerdict) bool {
 	if len(v.Git) == 0 || len(v.Writes) > 0 || v.Network {
 		return false
 	}

@@ -1,0 +1,234 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Lookup is what asking GitHub for an account's permission came to. The zero
+// value is "not asked", which grants nothing.
+type Lookup int
+
+// The outcomes of a lookup.
+const (
+	NotAsked  Lookup = iota
+	Found            // the answer holds a permission
+	NotFound         // 404: the account has no access
+	Forbidden        // 403: we may not ask
+	Failed           // anything else: nobody knows
+)
+
+// LookupOf maps the status of GitHub's answer, 0 for no answer, to a Lookup.
+func LookupOf(status int) Lookup {
+	switch status {
+	case 200:
+		return Found
+	case 404:
+		return NotFound
+	case 403:
+		return Forbidden
+	}
+	return Failed
+}
+
+// Actor is an account as GitHub describes it at the moment it acts. Accounts
+// are told apart by ID; logins can be renamed and look alike.
+type Actor struct {
+	ID         int64
+	Login      string
+	Bot        bool
+	Permission string   // admin, maintain, write, triage, read or none, as the collaborator API says
+	Teams      []string // "org/slug" of the teams that matter, as the team API says
+	CodeOwner  bool     // owns the paths in question
+	Lookup     Lookup
+}
+
+// Request is the kind of thing an actor asks for.
+type Request int
+
+// The kinds of requests. The zero value is refused.
+const (
+	NoRequest  Request = iota
+	View               // status, diff, help, config: nothing changes
+	AskRead            // a task that only reads: review, plan, explain
+	AskChange          // a task that may change files
+	Settle             // approve or deny
+	Steer              // stop, resume, retry, clear
+	Rewind             // undo, redo, keep
+	RaiseLimit         // more budget, another model
+)
+
+// String returns the request in words, for a reply.
+func (r Request) String() string {
+	switch r {
+	case View:
+		return "look at sessions"
+	case AskRead:
+		return "ask for a review or an answer"
+	case AskChange:
+		return "ask for changes"
+	case Settle:
+		return "approve or deny"
+	case Steer:
+		return "stop or resume sessions"
+	case Rewind:
+		return "undo changes"
+	case RaiseLimit:
+		return "raise limits"
+	}
+	return "do this"
+}
+
+// permission ranks, lowest first. What is not in the list is no permission.
+func rank(permission string) int {
+	return slices.Index([]string{"none", "read", "triage", "write", "maintain", "admin"}, permission)
+}
+
+// needs is the least permission of each request.
+func needs(r Request) string {
+	switch r {
+	case View:
+		return "read"
+	case AskRead, Steer:
+		return "triage"
+	case AskChange, Settle, Rewind:
+		return "write"
+	case RaiseLimit:
+		return "maintain"
+	}
+	return ""
+}
+
+// AskFacts is what matters about a request besides who makes it.
+type AskFacts struct {
+	Request     Request
+	RequesterID int64   // who opened the session, 0 for a new one
+	Bots        []int64 // bot accounts that are let in, by id
+}
+
+// MayAsk says whether the actor may do what it asks, with words for a reply.
+// It never grants on a lookup that did not succeed. The person who opened a
+// session may always stop it.
+func MayAsk(a Actor, f AskFacts) (Verdict, string) {
+	need := needs(f.Request)
+	if need == "" {
+		return Deny, "the request is not known"
+	}
+	if f.Request == Settle {
+		return MayApprove(a, ApprovalFacts{RequesterID: f.RequesterID, Bots: f.Bots})
+	}
+	if listed, v, why := admit(a, f.Bots); listed || v == Deny {
+		return v, why
+	}
+	if rank(a.Permission) >= rank(need) {
+		return Allow, fmt.Sprintf("%s permission is enough to %s", a.Permission, f.Request)
+	}
+	if f.Request == Steer && a.ID == f.RequesterID && rank(a.Permission) >= rank("read") {
+		return Allow, "it is the requester's own session"
+	}
+	return Deny, fmt.Sprintf("to %s needs %s permission on this repository, %s has %s", f.Request, need, nameOf(a), orNone(a.Permission))
+}
+
+// admit settles what does not depend on the request: unknown accounts, bots
+// and failed lookups. listed is true for a bot that was let in by its id.
+func admit(a Actor, bots []int64) (listed bool, v Verdict, why string) {
+	if a.ID <= 0 {
+		return false, Deny, "the account has no id"
+	}
+	if a.Lookup == NotFound {
+		return false, Deny, fmt.Sprintf("%s has no access to this repository", nameOf(a))
+	}
+	if a.Bot {
+		if !slices.Contains(bots, a.ID) {
+			return false, Deny, "bots are not answered unless their id is on the list"
+		}
+		if a.Lookup == Found || a.Lookup == NotAsked {
+			return true, Allow, "the bot is on the list by its id"
+		}
+	}
+	if a.Lookup != Found {
+		return false, Deny, "GitHub did not say what permission the account has; try again later"
+	}
+	return false, Allow, ""
+}
+
+func nameOf(a Actor) string {
+	if ValidateLogin(a.Login) != nil {
+		return "account " + strconv.FormatInt(a.ID, 10)
+	}
+	return a.Login
+}
+
+func orNone(permission string) string {
+	if rank(permission) < 0 {
+		return "none"
+	}
+	return permission
+}
+
+// ApprovalFacts is what matters about an approval besides who gives it.
+type ApprovalFacts struct {
+	RequesterID  int64      // who opened the session
+	NotRequester bool       // that person cannot approve
+	Groups       [][]string // lists of approvers; one entry of each must fit; none means write permission
+	Bots         []int64    // bot accounts that are let in, by id
+}
+
+// ApprovalFacts returns the facts that the configuration holds about
+// approvals in a session that requesterID opened.
+func (p *Policy) ApprovalFacts(requesterID int64) ApprovalFacts {
+	if p == nil || !p.ready {
+		return ApprovalFacts{RequesterID: requesterID, NotRequester: true, Groups: [][]string{{}}}
+	}
+	c := p.config
+	return ApprovalFacts{
+		RequesterID: requesterID, NotRequester: isTrue(c.Approvals.NotRequester),
+		Groups: c.ApproverGroups(), Bots: slices.Clone(c.Approvals.Bots),
+	}
+}
+
+// MayApprove says whether the actor may approve or deny, with words for a
+// reply. It is asked when the answer arrives and again before what was
+// approved runs.
+func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
+	listed, v, why := admit(a, f.Bots)
+	if v == Deny {
+		return Deny, why
+	}
+	if f.NotRequester && a.ID == f.RequesterID {
+		return Deny, "the person who asked for the session cannot approve in it"
+	}
+	if listed {
+		return Allow, why
+	}
+	groups := f.Groups
+	if len(groups) == 0 {
+		groups = [][]string{{"write"}}
+	}
+	for _, group := range groups {
+		if !slices.ContainsFunc(group, func(entry string) bool { return fits(a, entry) }) {
+			return Deny, fmt.Sprintf("%s is none of the approvers (%s)", nameOf(a), strings.Join(group, ", "))
+		}
+	}
+	return Allow, "listed as approver"
+}
+
+// fits reports whether the actor is meant by one entry of approvers. Nobody
+// without access to the repository is.
+func fits(a Actor, entry string) bool {
+	kind, value, _ := strings.Cut(entry, ":")
+	switch kind {
+	case "user":
+		id, err := strconv.ParseInt(value, 10, 64)
+		return err == nil && id == a.ID && rank(a.Permission) >= rank("read")
+	case "team":
+		return rank(a.Permission) >= rank("read") && slices.ContainsFunc(a.Teams, func(t string) bool { return strings.EqualFold(t, value) })
+	case "codeowners":
+		return a.CodeOwner && rank(a.Permission) >= rank("write")
+	case "write", "maintain", "admin":
+		return rank(a.Permission) >= rank(kind)
+	}
+	return false
+}
