@@ -88,6 +88,7 @@ const (
 // Wake says that a thread has work. It is the argument of the queue's jobs.
 type Wake struct {
 	Thread string `json:"thread"`
+	Sender string `json:"sender,omitempty"` // for the limit per user
 }
 
 // Kind names the job in the queue's tables.
@@ -98,13 +99,23 @@ type Wakes interface {
 	// Wake tells the queue that thread has work at the given time; a zero
 	// time means now.
 	Wake(ctx context.Context, thread string, priority int, at time.Time) error
-	// Waiting returns the threads that have undone deliveries or an expired
-	// lease (their own or that of one of their sessions), hold no live lease
-	// and do not back off, most urgent and oldest first, at most limit.
+	// Waiting returns the threads that have undone deliveries, an unheard
+	// [Leases.Want] or an expired lease (their own or that of one of their
+	// sessions), whose own lease is not live and which do not back off, most
+	// urgent and oldest first, at most limit.
 	Waiting(ctx context.Context, limit int) ([]Waiting, error)
 	// Nudges returns a channel that receives the threads woken by this
 	// process, as a hint. Hints may be dropped; the queue's table has all.
-	Nudges() <-chan string
+	// There is one channel, for one reader.
+	Nudges() <-chan Waiting
+}
+
+// Jobs runs the jobs of the queue in the database of a store. Start returns
+// when they run; Stop takes no new ones and waits for those that run.
+type Jobs interface {
+	Start(ctx context.Context) error
+	Stop(ctx context.Context) error
+	StopAndCancel(ctx context.Context) error
 }
 
 // Waiting is a thread that nobody works on although it has work. Sender is
@@ -126,11 +137,16 @@ type Leases interface {
 	// Heartbeat extends a lease that nobody took over. It fails with
 	// [session.ErrFenced] when somebody did: stop at once.
 	Heartbeat(ctx context.Context, l Lease, ttl time.Duration) (Lease, error)
-	// Release gives a lease back. When the key is a thread that still has
-	// undone deliveries and backoff is zero, it keeps the lease and reports
-	// false: go on working. A backoff in the future gives the lease back in
-	// any case and keeps the thread from [Wakes.Waiting] until then.
+	// Release gives a lease back. A zero backoff means that the work is done:
+	// when the key is a thread with undone deliveries, or when [Leases.Want]
+	// was called since, the lease is kept and the answer is false: go on
+	// working. Any other backoff gives it back in any case and keeps the
+	// thread from [Wakes.Waiting] until then; one in the future counts as a
+	// failed attempt.
 	Release(ctx context.Context, l Lease, backoff time.Time) (released bool, err error)
+	// Want asks the holder of key's lease to look again before the release.
+	// It reports false when nobody holds it: acquire it.
+	Want(ctx context.Context, key string) (held bool, err error)
 	// Lease returns the row of key as it stands, live or not, or
 	// [ErrNotFound].
 	Lease(ctx context.Context, key string) (Lease, error)
@@ -143,7 +159,8 @@ type Lease struct {
 	Owner    string    `json:"owner"` // empty after a release
 	Epoch    int64     `json:"epoch"`
 	Until    time.Time `json:"until"`
-	Attempts int       `json:"attempts,omitempty"` // releases with a backoff since the last one without
+	Attempts int       `json:"attempts,omitempty"` // failed attempts since the last release without a backoff
+	Wanted   bool      `json:"wanted,omitempty"`   // somebody called Want since the acquisition
 }
 
 // Fence returns what writes under the lease carry.

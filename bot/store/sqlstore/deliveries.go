@@ -1,0 +1,199 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+type deliveries struct {
+	*base
+
+	group *committer
+}
+
+// Put implements [store.Deliveries].
+func (s *deliveries) Put(ctx context.Context, all ...*store.Delivery) ([]bool, error) {
+	now := s.stamp()
+	for _, d := range all {
+		if err := checkDelivery(d); err != nil {
+			return nil, fmt.Errorf("store delivery: %w", err)
+		}
+		if d.Received.IsZero() {
+			d.Received = now
+		}
+		if d.Priority == 0 {
+			d.Priority = store.PriorityWork
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return s.group.put(ctx, all)
+}
+
+func checkDelivery(d *store.Delivery) error {
+	if d == nil {
+		return fmt.Errorf("it is nil")
+	}
+	for _, err := range []error{
+		name("id", d.ID), name("event", d.Event), name("thread", d.Thread), plain("key", d.Key), plain("sender", d.Sender), priority(d.Priority),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func priority(p int) error {
+	if p < 0 || p > store.PriorityIdle {
+		return fmt.Errorf("priority %d is not between %d and %d", p, store.PriorityStop, store.PriorityIdle)
+	}
+	return nil
+}
+
+// Next implements [store.Deliveries].
+func (s *deliveries) Next(ctx context.Context, thread string) (*store.Delivery, error) {
+	var d store.Delivery
+	var key sql.NullString
+	var received int64
+	err := s.read().row(ctx, []any{&d.Seq, &d.ID, &key, &d.Event, &d.Thread, &d.Sender, &d.Priority, &d.Payload, &received},
+		`SELECT seq, id, key, event, thread, sender, priority, payload, received FROM deliveries
+		 WHERE thread = ? AND done IS NULL ORDER BY seq LIMIT 1`, thread)
+	if err != nil {
+		return nil, fmt.Errorf("next delivery of %s: %w", thread, err)
+	}
+	d.Key, d.Received = key.String, fromMicros(received)
+	return &d, nil
+}
+
+// Done implements [store.Deliveries].
+func (s *deliveries) Done(ctx context.Context, note string, ids ...string) error {
+	err := s.write(ctx, func(q query) error { return doneDeliveries(ctx, q, note, ids) })
+	if err != nil {
+		return fmt.Errorf("finish deliveries: %w", err)
+	}
+	return nil
+}
+
+func doneDeliveries(ctx context.Context, q query, note string, ids []string) error {
+	note = strings.ReplaceAll(strings.ToValidUTF8(note, "?"), "\x00", "?")
+	for _, id := range ids {
+		// The payload is dropped; id and key stay, to recognize duplicates.
+		_, err := q.exec(ctx, `UPDATE deliveries SET done = ?, note = ?, payload = NULL WHERE id = ? AND done IS NULL`, micros(q.stamp()), note, id)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unknown implements [store.Deliveries].
+func (s *deliveries) Unknown(ctx context.Context, ids ...string) ([]string, error) {
+	const chunk = 500
+	known := map[string]bool{}
+	for start := 0; start < len(ids); start += chunk {
+		part := ids[start:min(start+chunk, len(ids))]
+		args := make([]any, len(part))
+		for i, id := range part {
+			args[i] = id
+		}
+		err := s.read().rows(ctx, func(rows *sql.Rows) error {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			known[id] = true
+			return nil
+		}, `SELECT id FROM deliveries WHERE id IN `+marks(1, len(part)), args...)
+		if err != nil {
+			return nil, fmt.Errorf("look up deliveries: %w", err)
+		}
+	}
+	var unknown []string
+	for _, id := range ids {
+		if !known[id] {
+			unknown = append(unknown, id)
+		}
+	}
+	return unknown, nil
+}
+
+// Prune implements [store.Deliveries].
+func (s *deliveries) Prune(ctx context.Context, before time.Time) (int, error) {
+	var n int
+	err := s.write(ctx, func(q query) (err error) {
+		n, err = q.exec(ctx, `DELETE FROM deliveries WHERE done IS NOT NULL AND done < ?`, micros(before))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("prune deliveries: %w", err)
+	}
+	return n, nil
+}
+
+type wakes struct{ *base }
+
+// Wake implements [store.Wakes].
+func (s *wakes) Wake(ctx context.Context, thread string, urgency int, at time.Time) error {
+	if urgency == 0 {
+		urgency = store.PriorityWork
+	}
+	for _, err := range []error{name("thread", thread), priority(urgency)} {
+		if err != nil {
+			return fmt.Errorf("wake thread: %w", err)
+		}
+	}
+	params := []river.InsertManyParams{{
+		Args:       store.Wake{Thread: thread},
+		InsertOpts: &river.InsertOpts{Priority: urgency, ScheduledAt: at},
+	}}
+	if err := s.write(ctx, func(q query) error { return insertWakes(ctx, q, params) }); err != nil {
+		return fmt.Errorf("wake thread %s: %w", thread, err)
+	}
+	now := s.stamp()
+	if !at.After(now) {
+		s.nudge(store.Waiting{Thread: thread, Priority: urgency, Since: now})
+	}
+	return nil
+}
+
+// Nudges implements [store.Wakes].
+func (s *wakes) Nudges() <-chan store.Waiting { return s.nudges }
+
+// Waiting implements [store.Wakes].
+func (s *wakes) Waiting(ctx context.Context, limit int) ([]store.Waiting, error) {
+	now := micros(s.stamp())
+	var out []store.Waiting
+	err := s.read().rows(ctx, func(rows *sql.Rows) error {
+		var w store.Waiting
+		var since int64
+		if err := rows.Scan(&w.Thread, &w.Priority, &since, &w.Sender); err != nil {
+			return err
+		}
+		w.Since = fromMicros(since)
+		out = append(out, w)
+		return nil
+	}, `WITH work (thread, priority, since) AS (
+			SELECT thread, MIN(priority), MIN(received) FROM deliveries WHERE done IS NULL GROUP BY thread
+			UNION ALL
+			SELECT COALESCE(s.thread, l.key), 3, l.until FROM leases l LEFT JOIN sessions s ON s.id = l.key
+			WHERE (l.owner <> '' AND l.until <= ?) OR (l.owner = '' AND l.wanted = 1)
+		)
+		SELECT w.thread, MIN(w.priority), MIN(w.since),
+			COALESCE((SELECT d.sender FROM deliveries d WHERE d.thread = w.thread AND d.done IS NULL ORDER BY d.seq LIMIT 1), '')
+		FROM work w LEFT JOIN leases l ON l.key = w.thread
+		WHERE l.key IS NULL OR (l.not_before <= ? AND (l.owner = '' OR l.until <= ?))
+		GROUP BY w.thread ORDER BY MIN(w.priority), MIN(w.since) LIMIT ?`, now, now, now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list waiting threads: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,179 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+type leases struct{ *base }
+
+// lease is a row with what callers do not see.
+type lease struct {
+	store.Lease
+
+	notBefore time.Time
+}
+
+func (l lease) live(now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
+
+// readLease reads a row; in a transaction it locks it.
+func readLease(ctx context.Context, q query, key string, lock string) (lease, error) {
+	l := lease{Lease: store.Lease{Key: key}}
+	var until, notBefore int64
+	var wanted int
+	err := q.row(ctx, []any{&l.Owner, &l.Epoch, &until, &notBefore, &l.Attempts, &wanted},
+		`SELECT owner, epoch, until, not_before, attempts, wanted FROM leases WHERE key = ?`+lock, key)
+	l.Until, l.notBefore, l.Wanted = fromMicros(until), fromMicros(notBefore), wanted != 0
+	return l, err
+}
+
+func writeLease(ctx context.Context, q query, l lease) error {
+	wanted := 0
+	if l.Wanted {
+		wanted = 1
+	}
+	_, err := q.exec(ctx, `UPDATE leases SET owner = ?, epoch = ?, until = ?, not_before = ?, attempts = ?, wanted = ? WHERE key = ?`,
+		l.Owner, l.Epoch, micros(l.Until), micros(l.notBefore), l.Attempts, wanted, l.Key)
+	return err
+}
+
+// fence locks the lease a write is made under and checks that it is held.
+func fence(ctx context.Context, q query, f store.Fence) (lease, error) {
+	l, err := readLease(ctx, q, f.Key, q.Lock)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return l, session.ErrFenced
+	case err != nil:
+		return l, fmt.Errorf("read lease: %w", err)
+	case f.Epoch == 0 || l.Epoch != f.Epoch || l.Owner == "":
+		return l, session.ErrFenced
+	}
+	return l, nil
+}
+
+// Acquire implements [store.Leases].
+func (s *leases) Acquire(ctx context.Context, key, owner string, ttl time.Duration) (store.Lease, error) {
+	var l lease
+	for _, err := range []error{name("lease key", key), name("lease owner", owner)} {
+		if err != nil {
+			return l.Lease, fmt.Errorf("acquire lease: %w", err)
+		}
+	}
+	err := s.write(ctx, func(q query) (err error) {
+		_, err = q.exec(ctx, `INSERT INTO leases (key, owner, epoch, until, not_before, attempts, wanted) VALUES (?, '', 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING`, key)
+		if err != nil {
+			return err
+		}
+		if l, err = readLease(ctx, q, key, q.Lock); err != nil {
+			return err
+		}
+		now := s.stamp()
+		if l.live(now) {
+			return store.ErrHeld
+		}
+		l.Owner, l.Epoch, l.Until, l.Wanted = owner, l.Epoch+1, now.Add(ttl), false
+		return writeLease(ctx, q, l)
+	})
+	if err != nil {
+		return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, err)
+	}
+	return l.Lease, nil
+}
+
+// Heartbeat implements [store.Leases].
+func (s *leases) Heartbeat(ctx context.Context, held store.Lease, ttl time.Duration) (store.Lease, error) {
+	var l lease
+	err := s.write(ctx, func(q query) (err error) {
+		if l, err = fence(ctx, q, held.Fence()); err != nil {
+			return err
+		}
+		l.Until = s.stamp().Add(ttl)
+		return writeLease(ctx, q, l)
+	})
+	if err != nil {
+		return held, fmt.Errorf("extend lease of %s: %w", held.Key, err)
+	}
+	return l.Lease, nil
+}
+
+// Release implements [store.Leases].
+func (s *leases) Release(ctx context.Context, held store.Lease, backoff time.Time) (bool, error) {
+	released := false
+	err := s.write(ctx, func(q query) error {
+		l, err := fence(ctx, q, held.Fence())
+		if err != nil {
+			return err
+		}
+		if backoff.IsZero() {
+			// The row is locked: a wake either stored its delivery before this
+			// look, or finds the lease free after it.
+			more, err := pending(ctx, q, held.Key)
+			if err != nil {
+				return err
+			}
+			if more || l.Wanted {
+				l.Wanted = false
+				return writeLease(ctx, q, l)
+			}
+			l.Attempts = 0
+		} else {
+			l.Wanted = true
+			if backoff.After(s.now()) {
+				l.Attempts++
+			}
+		}
+		released = true
+		l.Owner, l.notBefore = "", backoff
+		return writeLease(ctx, q, l)
+	})
+	if err != nil {
+		return false, fmt.Errorf("release lease of %s: %w", held.Key, err)
+	}
+	return released, nil
+}
+
+func pending(ctx context.Context, q query, thread string) (bool, error) {
+	var one int
+	err := q.row(ctx, []any{&one}, `SELECT 1 FROM deliveries WHERE thread = ? AND done IS NULL LIMIT 1`, thread)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Want implements [store.Leases].
+func (s *leases) Want(ctx context.Context, key string) (bool, error) {
+	held := false
+	err := s.write(ctx, func(q query) error {
+		l, err := readLease(ctx, q, key, q.Lock)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if held = l.live(s.now()); !held || l.Wanted {
+			return nil
+		}
+		l.Wanted = true
+		return writeLease(ctx, q, l)
+	})
+	if err != nil {
+		return false, fmt.Errorf("want lease of %s: %w", key, err)
+	}
+	return held, nil
+}
+
+// Lease implements [store.Leases].
+func (s *leases) Lease(ctx context.Context, key string) (store.Lease, error) {
+	l, err := readLease(ctx, s.read(), key, "")
+	if err != nil {
+		return store.Lease{}, fmt.Errorf("read lease of %s: %w", key, err)
+	}
+	return l.Lease, nil
+}

@@ -1,0 +1,195 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+type logs struct{ *base }
+
+// Log implements [store.Logs].
+func (s *logs) Log(f store.Fence) session.Log { return &log{s, f} }
+
+// log is the log of one session under one lease.
+type log struct {
+	*logs
+
+	fence store.Fence
+}
+
+// Append implements [session.Log].
+func (l *log) Append(ctx context.Context, events ...*session.Event) error {
+	return l.Apply(ctx, l.fence, store.Change{Events: events})
+}
+
+// Events implements [session.Log].
+func (l *log) Events(ctx context.Context, after int64) ([]session.Event, error) {
+	var out []session.Event
+	err := l.read().rows(ctx, func(rows *sql.Rows) error {
+		var e session.Event
+		var at int64
+		if err := rows.Scan(&e.Seq, &at, &e.Turn, &e.Type, &e.V, (*[]byte)(&e.Data), &e.Prev, &e.Hash); err != nil {
+			return err
+		}
+		e.Time = fromMicros(at)
+		out = append(out, e)
+		return nil
+	}, `SELECT seq, time, turn, type, v, data, prev, hash FROM events WHERE session = ? AND seq > ? ORDER BY seq`, l.fence.Key, after)
+	if err != nil {
+		return nil, fmt.Errorf("read log of session %s: %w", l.fence.Key, err)
+	}
+	return out, nil
+}
+
+// Apply implements [store.Logs]. What the caller handed in is filled only
+// when the transaction committed.
+func (s *logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
+	events := make([]*session.Event, len(c.Events))
+	for i, e := range c.Events {
+		copied := *e
+		events[i] = &copied
+	}
+	var row store.Session
+	if c.Session != nil {
+		row = *c.Session
+	}
+	err := s.write(ctx, func(q query) error {
+		if _, err := fence(ctx, q, f); err != nil {
+			return err
+		}
+		if err := use(ctx, q, f, c.Use); err != nil {
+			return err
+		}
+		if err := appendEvents(ctx, q, f.Key, events); err != nil {
+			return err
+		}
+		if c.Session != nil {
+			if row.ID != f.Key {
+				return fmt.Errorf("session %q is not the fence's: %w", row.ID, session.ErrFenced)
+			}
+			if err := updateSession(ctx, q, &row); err != nil {
+				return fmt.Errorf("update session: %w", err)
+			}
+		}
+		return applyRecords(ctx, q, f, c)
+	})
+	if err != nil {
+		return fmt.Errorf("write to session %s: %w", f.Key, err)
+	}
+	for i, e := range events {
+		*c.Events[i] = *e
+	}
+	if c.Session != nil {
+		*c.Session = row
+	}
+	return nil
+}
+
+func applyRecords(ctx context.Context, q query, f store.Fence, c store.Change) error {
+	for _, in := range c.Intents {
+		if err := intend(ctx, q, f, in); err != nil {
+			return fmt.Errorf("intend %q: %w", in.Key, err)
+		}
+	}
+	for _, a := range c.Approvals {
+		if err := ask(ctx, q, f, a); err != nil {
+			return fmt.Errorf("ask %q: %w", a.ID, err)
+		}
+	}
+	return doneDeliveries(ctx, q, "", c.Done)
+}
+
+// head returns the end of a log; an empty log ends at 0.
+func head(ctx context.Context, q query, id string) (seq int64, hash string, err error) {
+	err = q.row(ctx, []any{&seq, &hash}, `SELECT seq, hash FROM heads WHERE session = ?`, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, "", nil
+	}
+	return seq, hash, err
+}
+
+// appendEvents chains events to the log and stores them.
+func appendEvents(ctx context.Context, q query, id string, events []*session.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	seq, prev, err := head(ctx, q, id)
+	if err != nil {
+		return fmt.Errorf("read head: %w", err)
+	}
+	session.Chain(seq, prev, events)
+	return insertEvents(ctx, q, id, events)
+}
+
+func insertEvents(ctx context.Context, q query, id string, events []*session.Event) error {
+	const columns, chunk = 9, 50
+	for start := 0; start < len(events); start += chunk {
+		part := events[start:min(start+chunk, len(events))]
+		args := make([]any, 0, len(part)*columns)
+		for _, e := range part {
+			args = append(args, id, e.Seq, micros(e.Time), e.Turn, string(e.Type), e.V, []byte(e.Data), e.Prev, e.Hash)
+		}
+		stmt := `INSERT INTO events (session, seq, time, turn, type, v, data, prev, hash) VALUES ` + marks(len(part), columns)
+		if _, err := q.exec(ctx, stmt, args...); err != nil {
+			return fmt.Errorf("append events: %w", err)
+		}
+	}
+	last := events[len(events)-1]
+	_, err := q.exec(ctx, `INSERT INTO heads (session, seq, hash) VALUES (?, ?, ?)
+		ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`, id, last.Seq, last.Hash)
+	if err != nil {
+		return fmt.Errorf("move head: %w", err)
+	}
+	return nil
+}
+
+// Heads implements [store.Logs].
+func (s *logs) Heads(ctx context.Context) ([]store.Head, error) {
+	var out []store.Head
+	err := s.read().rows(ctx, func(rows *sql.Rows) error {
+		var h store.Head
+		err := rows.Scan(&h.Session, &h.Seq, &h.Hash)
+		out = append(out, h)
+		return err
+	}, `SELECT session, seq, hash FROM heads ORDER BY session`)
+	if err != nil {
+		return nil, fmt.Errorf("list logs: %w", err)
+	}
+	return out, nil
+}
+
+// Import implements [store.Logs].
+func (s *logs) Import(ctx context.Context, id string, events []session.Event) error {
+	if err := name("session", id); err != nil {
+		return fmt.Errorf("import log: %w", err)
+	}
+	if err := session.Verify(events); err != nil {
+		return fmt.Errorf("import log of session %s: %w", id, err)
+	}
+	if len(events) == 0 {
+		return fmt.Errorf("import log of session %s: it is empty", id)
+	}
+	pointers := make([]*session.Event, len(events))
+	for i := range events {
+		pointers[i] = &events[i]
+	}
+	err := s.write(ctx, func(q query) error {
+		n, err := q.exec(ctx, `INSERT INTO heads (session, seq, hash) VALUES (?, 0, '') ON CONFLICT DO NOTHING`, id)
+		if err == nil && n == 0 {
+			err = store.ErrExists
+		}
+		if err != nil {
+			return err
+		}
+		return insertEvents(ctx, q, id, pointers)
+	})
+	if err != nil {
+		return fmt.Errorf("import log of session %s: %w", id, err)
+	}
+	return nil
+}

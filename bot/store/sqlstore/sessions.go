@@ -1,0 +1,198 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+type sessions struct{ *base }
+
+const selectSession = `SELECT s.doc, s.version, COALESCE(l.epoch, 0), COALESCE(l.owner, ''), COALESCE(l.until, 0)
+	FROM sessions s LEFT JOIN leases l ON l.key = s.id `
+
+type scanner interface{ Scan(dest ...any) error }
+
+func scanSession(row scanner) (*store.Session, error) {
+	var doc []byte
+	var version, epoch, until int64
+	var owner string
+	if err := row.Scan(&doc, &version, &epoch, &owner, &until); err != nil {
+		return nil, err
+	}
+	s, err := parse[store.Session](doc)
+	if err != nil {
+		return nil, err
+	}
+	s.Version, s.Epoch, s.Owner, s.Until = version, epoch, owner, fromMicros(until)
+	return s, nil
+}
+
+func checkSession(s *store.Session) error {
+	for _, err := range []error{
+		name("id", s.ID), name("thread", s.Thread), plain("repo", s.Repo), plain("requester", s.Requester), plain("state", s.State),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Create implements [store.Sessions].
+func (s *sessions) Create(ctx context.Context, in *store.Session) error {
+	if err := checkSession(in); err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
+	row := *in
+	row.Created, row.Version = s.stamp(), 1
+	row.Updated = row.Created
+	doc, err := document(row)
+	if err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
+	err = s.write(ctx, func(q query) error {
+		n, err := q.exec(ctx, `INSERT INTO sessions (id, thread, repo, requester, state, created, version, doc)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			row.ID, row.Thread, row.Repo, row.Requester, row.State, micros(row.Created), row.Version, doc)
+		if err == nil && n == 0 {
+			err = store.ErrExists
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("create session %s: %w", in.ID, err)
+	}
+	in.Created, in.Updated, in.Version = row.Created, row.Updated, row.Version
+	return nil
+}
+
+// Session implements [store.Sessions].
+func (s *sessions) Session(ctx context.Context, id string) (*store.Session, error) {
+	return s.one(ctx, "session "+id, `WHERE s.id = ?`, id)
+}
+
+// ByThread implements [store.Sessions].
+func (s *sessions) ByThread(ctx context.Context, thread string) (*store.Session, error) {
+	return s.one(ctx, "session of "+thread, `WHERE s.thread = ? ORDER BY s.n DESC LIMIT 1`, thread)
+}
+
+func (s *sessions) one(ctx context.Context, what, where string, arg any) (*store.Session, error) {
+	out, err := scanSession(s.Read.QueryRowContext(ctx, s.sql(selectSession+where), arg))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	return out, nil
+}
+
+// Update implements [store.Sessions].
+func (s *sessions) Update(ctx context.Context, f store.Fence, in *store.Session) error {
+	row := *in
+	err := s.write(ctx, func(q query) error {
+		if err := fenceOrFree(ctx, q, f, in.ID); err != nil {
+			return err
+		}
+		return updateSession(ctx, q, &row)
+	})
+	if err != nil {
+		return fmt.Errorf("update session %s: %w", in.ID, err)
+	}
+	*in = row
+	return nil
+}
+
+// fenceOrFree lets a write without a fence pass while nobody works on the
+// session.
+func fenceOrFree(ctx context.Context, q query, f store.Fence, id string) error {
+	if f != (store.Fence{}) {
+		return fenceFor(ctx, q, f, id)
+	}
+	l, err := readLease(ctx, q, id, q.Lock)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case l.live(q.now()):
+		return session.ErrFenced
+	}
+	return nil
+}
+
+// fenceFor checks the fence and that it is that of session id.
+func fenceFor(ctx context.Context, q query, f store.Fence, id string) error {
+	if f.Key != id {
+		return fmt.Errorf("fence of %q does not cover %q: %w", f.Key, id, session.ErrFenced)
+	}
+	_, err := fence(ctx, q, f)
+	return err
+}
+
+// updateSession writes row and raises its version.
+func updateSession(ctx context.Context, q query, row *store.Session) error {
+	if err := checkSession(row); err != nil {
+		return err
+	}
+	old := row.Version
+	row.Version, row.Updated = old+1, q.stamp()
+	doc, err := document(row)
+	if err != nil {
+		return err
+	}
+	n, err := q.exec(ctx, `UPDATE sessions SET thread = ?, repo = ?, requester = ?, state = ?, version = ?, doc = ? WHERE id = ? AND version = ?`,
+		row.Thread, row.Repo, row.Requester, row.State, row.Version, doc, row.ID, old)
+	if err != nil || n == 1 {
+		return err
+	}
+	var one int
+	if err := q.row(ctx, []any{&one}, `SELECT 1 FROM sessions WHERE id = ?`, row.ID); err != nil {
+		return err
+	}
+	return store.ErrConflict
+}
+
+// List implements [store.Sessions].
+func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, error) {
+	where, args := []string{"1 = 1"}, []any{}
+	add := func(clause string, arg ...any) {
+		where = append(where, clause)
+		args = append(args, arg...)
+	}
+	if by.Repo != "" {
+		add("s.repo = ?", by.Repo)
+	}
+	if by.Requester != "" {
+		add("s.requester = ?", by.Requester)
+	}
+	if !by.Before.IsZero() {
+		add("s.created < ?", micros(by.Before))
+	}
+	if len(by.States) > 0 {
+		states := make([]any, len(by.States))
+		for i, state := range by.States {
+			states[i] = state
+		}
+		add("s.state IN "+marks(1, len(states)), states...)
+	}
+	if by.Limit <= 0 {
+		by.Limit = 100
+	}
+	var out []*store.Session
+	err := s.read().rows(ctx, func(rows *sql.Rows) error {
+		one, err := scanSession(rows)
+		out = append(out, one)
+		return err
+	}, selectSession+"WHERE "+strings.Join(where, " AND ")+" ORDER BY s.n DESC LIMIT ?", append(args, by.Limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return out, nil
+}

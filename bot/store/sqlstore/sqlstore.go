@@ -1,0 +1,275 @@
+// Package sqlstore keeps the records of package store in an SQL database. It
+// is what the adapters sqlite and postgres have in common; they give it an
+// [Engine], which holds the little in which the two differ.
+//
+// Every write is one transaction that first locks the row of the lease it is
+// made under, so that a worker that lost its lease can write nothing. Rows
+// are key columns beside a JSON document. Times are microseconds since 1970.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/riverqueue/river"
+
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// Tx is a running transaction.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	Commit() error
+	Rollback() error
+}
+
+// Engine is one database. Queries are written with "?" for arguments.
+type Engine struct {
+	Read    *sql.DB                                                                // for single reads
+	Begin   func(ctx context.Context) (Tx, error)                                  // a transaction that may write
+	Insert  func(ctx context.Context, tx Tx, wakes []river.InsertManyParams) error // inserts jobs
+	Jobs    func(config *river.Config) (store.Jobs, error)                         // runs jobs
+	Dollars bool                                                                   // arguments are $1, $2 …
+	Lock    string                                                                 // appended to a SELECT to lock its rows
+	Order   string                                                                 // run before deliveries are stored, so that they commit in the order of their numbers
+	Full    func(error) bool                                                       // no space left
+	Close   func() error
+}
+
+// Config is what a Store needs.
+type Config struct {
+	Engine Engine
+	Now    func() time.Time // nil for time.Now
+	Log    *slog.Logger     // nil for none
+}
+
+// Store is an open database.
+type Store struct {
+	store.Store
+
+	base *base
+	put  *committer
+	once sync.Once
+	err  error
+}
+
+// base is what the parts share.
+type base struct {
+	Engine
+
+	now    func() time.Time
+	log    *slog.Logger
+	nudges chan store.Waiting
+}
+
+// New starts a store over an engine whose tables are up to date. Close ends
+// it.
+func New(c Config) (*Store, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	b := &base{Engine: c.Engine, now: c.Now, log: c.Log, nudges: make(chan store.Waiting, 1024)}
+	s := &Store{base: b, put: newCommitter(b)}
+	s.Store = store.Store{
+		Deliveries: &deliveries{b, s.put},
+		Wakes:      &wakes{b},
+		Leases:     &leases{b},
+		Sessions:   &sessions{b},
+		Logs:       &logs{b},
+		Intents:    &intents{b},
+		Approvals:  &approvals{b},
+		Meta:       &meta{b},
+	}
+	return s, nil
+}
+
+// River makes the engine of the queue over this database.
+func (s *Store) River(config *river.Config) (store.Jobs, error) {
+	return s.base.Jobs(config)
+}
+
+// Close waits for writes that have begun and closes the database.
+func (s *Store) Close() error {
+	s.once.Do(func() {
+		s.put.close()
+		s.err = s.base.Close()
+	})
+	return s.err
+}
+
+// write runs fn in one transaction.
+func (b *base) write(ctx context.Context, fn func(q query) error) error {
+	tx, err := b.Begin(ctx)
+	if err != nil {
+		return b.explain(fmt.Errorf("begin transaction: %w", err))
+	}
+	if err := fn(query{b, tx}); err != nil {
+		return b.explain(errors.Join(err, rolledBack(tx)))
+	}
+	if err := tx.Commit(); err != nil {
+		return b.explain(errors.Join(fmt.Errorf("commit transaction: %w", err), rolledBack(tx)))
+	}
+	return nil
+}
+
+// rolledBack rolls back and returns only errors that say something new.
+func rolledBack(tx Tx) error {
+	err := tx.Rollback()
+	if err == nil || errors.Is(err, sql.ErrTxDone) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	if strings.Contains(err.Error(), "no transaction is active") {
+		return nil // the database already did
+	}
+	return fmt.Errorf("roll back transaction: %w", err)
+}
+
+// explain makes a full disk recognizable.
+func (b *base) explain(err error) error {
+	if err != nil && b.Full != nil && b.Full(err) && !errors.Is(err, store.ErrFull) {
+		return fmt.Errorf("%w (%w)", store.ErrFull, err)
+	}
+	return err
+}
+
+// sql adapts a query to the database.
+func (b *base) sql(q string) string {
+	if !b.Dollars {
+		return q
+	}
+	var out strings.Builder
+	n := 0
+	for part := range strings.SplitSeq(q, "?") {
+		if n > 0 {
+			out.WriteString("$" + strconv.Itoa(n))
+		}
+		out.WriteString(part)
+		n++
+	}
+	return out.String()
+}
+
+// read returns a query outside of a transaction.
+func (b *base) read() query { return query{b, b.Read} }
+
+// runner is what transactions and databases have in common.
+type runner interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// query runs statements in the form of the database.
+type query struct {
+	*base
+
+	on runner
+}
+
+// exec runs a statement and returns the number of rows it changed.
+func (q query) exec(ctx context.Context, stmt string, args ...any) (int, error) {
+	res, err := q.on.ExecContext(ctx, q.sql(stmt), args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// row scans the only row of a statement, or returns [store.ErrNotFound].
+func (q query) row(ctx context.Context, dest []any, stmt string, args ...any) error {
+	err := q.on.QueryRowContext(ctx, q.sql(stmt), args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+// rows calls scan for every row of a statement.
+func (q query) rows(ctx context.Context, scan func(*sql.Rows) error, stmt string, args ...any) (err error) {
+	rows, err := q.on.QueryContext(ctx, q.sql(stmt), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// micros is how a time is stored; the zero time is 0.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
+}
+
+// stamp is the current time in the precision that is kept.
+func (b *base) stamp() time.Time { return b.now().UTC().Truncate(time.Microsecond) }
+
+// name checks a text that becomes a key column.
+func name(what, value string) error {
+	switch {
+	case value == "":
+		return fmt.Errorf("%s is empty", what)
+	case len(value) > 1024:
+		return fmt.Errorf("%s is longer than 1024 bytes", what)
+	}
+	return plain(what, value)
+}
+
+// plain checks a text that may be empty for what databases refuse.
+func plain(what, value string) error {
+	if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
+		return fmt.Errorf("%s %q is not plain text", what, value)
+	}
+	return nil
+}
+
+// document is the stored form of a record.
+func document(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("marshal %T: %w", v, err)
+	}
+	return data, nil
+}
+
+func parse[T any](data []byte) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fmt.Errorf("read stored %T: %w", v, err)
+	}
+	return v, nil
+}
+
+// marks returns "(?,?),(?,?)" for a number of rows and columns.
+func marks(rows, columns int) string {
+	row := "(" + strings.Repeat("?,", columns-1) + "?)"
+	return strings.Repeat(row+",", rows-1) + row
+}

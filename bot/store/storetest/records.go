@@ -1,0 +1,313 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+func sessionsKept(t *testing.T, e *env) {
+	ctx := t.Context()
+	full := &store.Session{
+		ID: "s1", Thread: thread, Repo: "octo/hello", Requester: "octocat", Mode: "code", Model: "m", Branch: "agent/1-x", Base: "abc",
+		State: "running", Status: "done", Pull: 3, Comment: 4, CheckRun: 5, Data: []byte(`{"a": "\u0000 b"}`),
+	}
+	must(t, e.Sessions.Create(ctx, full))
+	want(t, "a second session with the same id", e.Sessions.Create(ctx, full), store.ErrExists)
+	got, err := e.Sessions.Session(ctx, "s1")
+	must(t, err)
+	if diff := cmp.Diff(full, got); diff != "" {
+		t.Errorf("session (-want +got):\n%s", diff)
+	}
+	must(t, e.Sessions.Create(ctx, &store.Session{ID: "s2", Thread: thread}))
+	got, err = e.Sessions.ByThread(ctx, thread)
+	must(t, err)
+	if got.ID != "s2" {
+		t.Errorf("session of the thread is %s, want the newest", got.ID)
+	}
+	l := e.hold(t, "s2", "me")
+	got, err = e.Sessions.Session(ctx, "s2")
+	must(t, err)
+	if got.Epoch != l.Epoch || got.Owner != "me" || !got.Until.Equal(l.Until) {
+		t.Errorf("session shows the lease as %d, %q, %v; it is %+v", got.Epoch, got.Owner, got.Until, l)
+	}
+	_, err = e.Sessions.Session(ctx, "none")
+	want(t, "session that is not there", err, store.ErrNotFound)
+	_, err = e.Sessions.ByThread(ctx, "none")
+	want(t, "session of no thread", err, store.ErrNotFound)
+	if e.Sessions.Create(ctx, &store.Session{Thread: thread}) == nil {
+		t.Error("created a session without an id")
+	}
+}
+
+func sessionsListed(t *testing.T, e *env) {
+	for i := range 6 {
+		must(t, e.Sessions.Create(t.Context(), &store.Session{
+			ID: fmt.Sprint("s", i), Thread: fmt.Sprint("t", i), Repo: fmt.Sprint("octo/", i%2), Requester: fmt.Sprint("u", i%3), State: fmt.Sprint("state", i%4),
+		}))
+		e.clock.Add(time.Hour)
+	}
+	for name, test := range map[string]struct {
+		query store.Query
+		want  []string
+	}{
+		"all":       {store.Query{}, []string{"s5", "s4", "s3", "s2", "s1", "s0"}},
+		"repo":      {store.Query{Repo: "octo/1"}, []string{"s5", "s3", "s1"}},
+		"requester": {store.Query{Requester: "u0"}, []string{"s3", "s0"}},
+		"states":    {store.Query{States: []string{"state2", "state3"}}, []string{"s3", "s2"}},
+		"limit":     {store.Query{Limit: 2}, []string{"s5", "s4"}},
+		"before":    {store.Query{Before: e.clock.Now().Add(-4*time.Hour + time.Minute)}, []string{"s2", "s1", "s0"}},
+		"none":      {store.Query{Repo: "octo/1", States: []string{"state0"}}, nil},
+	} {
+		got, err := e.Sessions.List(t.Context(), test.query)
+		must(t, err)
+		var ids []string
+		for _, s := range got {
+			ids = append(ids, s.ID)
+		}
+		if diff := cmp.Diff(test.want, ids); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// sessionsUpdate has two writers that read the same row.
+func sessionsUpdate(t *testing.T, e *env) {
+	ctx := t.Context()
+	must(t, e.Sessions.Create(ctx, &store.Session{ID: "s1", Thread: thread}))
+	first, err := e.Sessions.Session(ctx, "s1")
+	must(t, err)
+	second, err := e.Sessions.Session(ctx, "s1")
+	must(t, err)
+	first.State = "queued"
+	must(t, e.Sessions.Update(ctx, store.Fence{}, first))
+	second.Pull = 7
+	want(t, "the second update", e.Sessions.Update(ctx, store.Fence{}, second), store.ErrConflict)
+	if second.Version != 1 {
+		t.Errorf("a refused update changed the caller's version to %d", second.Version)
+	}
+	l := e.hold(t, "s1", "me")
+	first.Pull = 8
+	must(t, e.Sessions.Update(ctx, l.Fence(), first))
+	got, err := e.Sessions.Session(ctx, "s1")
+	must(t, err)
+	if got.State != "queued" || got.Pull != 8 || got.Version != 3 {
+		t.Errorf("session is %+v", got)
+	}
+	l = e.hold(t, "nosuch", "me")
+	want(t, "update of no session", e.Sessions.Update(ctx, l.Fence(), &store.Session{ID: "nosuch", Thread: thread}), store.ErrNotFound)
+}
+
+func intentLife(t *testing.T, e *env) {
+	ctx, none := t.Context(), store.Fence{}
+	in := &store.Intent{Key: "reply 1", Kind: "comment", Payload: []byte("{}")}
+	must(t, e.Intents.Intend(ctx, none, in))
+	must(t, e.Intents.Intend(ctx, none, &store.Intent{Key: "reply 2", Kind: "comment"}))
+	settle := e.clock.Now().Add(time.Minute)
+	got, err := e.Intents.Attempted(ctx, none, "reply 1", settle)
+	must(t, err)
+	if got.State != store.Attempted || got.Attempts != 1 || !got.NotBefore.Equal(settle) {
+		t.Errorf("after an attempt: %+v", got)
+	}
+	again := &store.Intent{Key: "reply 1", Kind: "other"}
+	must(t, e.Intents.Intend(ctx, none, again))
+	if diff := cmp.Diff(&got, again); diff != "" {
+		t.Errorf("intending again gives the stored intent (-want +got):\n%s", diff)
+	}
+	open, err := e.Intents.Open(ctx, "")
+	must(t, err)
+	if len(open) != 2 || open[0].Key != "reply 1" || open[1].Key != "reply 2" {
+		t.Errorf("open intents are %+v", open)
+	}
+	must(t, e.Intents.Done(ctx, none, "reply 1", "42"))
+	must(t, e.Intents.Done(ctx, none, "reply 1", "42"))
+	want(t, "done with another result", e.Intents.Done(ctx, none, "reply 1", "43"), store.ErrConflict)
+	want(t, "failed after done", e.Intents.Failed(ctx, none, "reply 1", "x"), store.ErrConflict)
+	_, err = e.Intents.Attempted(ctx, none, "reply 1", settle)
+	want(t, "attempt after done", err, store.ErrConflict)
+	must(t, e.Intents.Failed(ctx, none, "reply 2", "gone"))
+	_, err = e.Intents.Attempted(ctx, none, "reply 2", settle)
+	want(t, "attempt after failed", err, store.ErrConflict)
+	want(t, "done after failed", e.Intents.Done(ctx, none, "reply 2", "1"), store.ErrConflict)
+	open, err = e.Intents.Open(ctx, "")
+	must(t, err)
+	if len(open) != 0 {
+		t.Errorf("open at last: %+v", open)
+	}
+	want(t, "done of nothing", e.Intents.Done(ctx, none, "nosuch", "1"), store.ErrNotFound)
+	if e.Intents.Intend(ctx, none, &store.Intent{Kind: "comment"}) == nil {
+		t.Error("intended without a key")
+	}
+}
+
+func intentFenced(t *testing.T, e *env) {
+	ctx := t.Context()
+	one, two := e.hold(t, "s1", "me").Fence(), e.hold(t, "s2", "me").Fence()
+	must(t, e.Intents.Intend(ctx, one, &store.Intent{Key: "k", Session: "s1", Kind: "comment"}))
+	if e.Intents.Done(ctx, two, "k", "1") == nil || e.Intents.Done(ctx, store.Fence{}, "k", "1") == nil {
+		t.Error("an intent was finished without the lease of its session")
+	}
+	must(t, e.Intents.Done(ctx, one, "k", "1"))
+	errs := parallel(8, func(i int) error {
+		in := &store.Intent{Key: "same", Session: "s1", Kind: "comment", Payload: []byte(fmt.Sprint(i))}
+		if err := e.Intents.Intend(ctx, one, in); err != nil {
+			return err
+		}
+		if string(in.Payload) != fmt.Sprint(i) {
+			return store.ErrExists
+		}
+		return nil
+	})
+	if won, lost := count(errs, nil), count(errs, store.ErrExists); won != 1 || lost != 7 {
+		t.Errorf("%d intended first and %d got what was stored, want 1 and 7: %v", won, lost, errs)
+	}
+}
+
+// approvalArrows tries every step from every state.
+func approvalArrows(t *testing.T, e *env) {
+	ctx := t.Context()
+	states := []store.ApprovalState{store.Pending, store.Approved, store.Denied, store.Answered, store.Withdrawn, store.Expired, store.Stale, store.Used}
+	f := e.hold(t, "s1", "me").Fence()
+	for _, from := range states {
+		for _, to := range states {
+			id := string(from + "-" + to)
+			must(t, e.Approvals.Ask(ctx, f, &store.Approval{ID: id, Kind: "approval", Digest: "d", Head: "h"}))
+			switch from {
+			case store.Pending:
+			case store.Used:
+				_, err := e.Approvals.Settle(ctx, id, store.Settlement{To: store.Approved, Key: "first"})
+				must(t, err)
+				must(t, e.Approvals.Use(ctx, f, store.Use{ID: id, Digest: "d", Head: "h"}))
+			default:
+				_, err := e.Approvals.Settle(ctx, id, store.Settlement{To: from, Key: "first"})
+				must(t, err)
+			}
+			a, err := e.Approvals.Settle(ctx, id, store.Settlement{To: to, By: "hubot", ByID: 3, Reason: "r", Key: "second"})
+			if from.Can(to) && to != store.Used {
+				must(t, err)
+				if a.State != to || a.By != "hubot" || a.ByID != 3 || a.Reason != "r" || a.Key != "second" {
+					t.Errorf("%s: row is %+v", id, a)
+				}
+				continue
+			}
+			want(t, id, err, store.ErrConflict)
+			if a == nil || a.State != from {
+				t.Errorf("%s: returned row is %+v, want state %s", id, a, from)
+			}
+		}
+	}
+	want(t, "asking twice", e.Approvals.Ask(ctx, f, &store.Approval{ID: "used-used", Kind: "approval"}), store.ErrExists)
+	_, err := e.Approvals.Settle(ctx, "pending-approved", store.Settlement{To: store.Approved, Key: "second"})
+	must(t, err) // the same answer delivered again
+	_, err = e.Approvals.Settle(ctx, "nosuch", store.Settlement{To: store.Approved})
+	want(t, "settling nothing", err, store.ErrNotFound)
+	_, err = e.Approvals.Approval(ctx, "nosuch")
+	want(t, "reading nothing", err, store.ErrNotFound)
+}
+
+// approvalOnce lets many use one approval, and a denial race with its use.
+func approvalOnce(t *testing.T, e *env) {
+	ctx := t.Context()
+	f := e.hold(t, "s1", "me").Fence()
+	for round := range 10 {
+		id := fmt.Sprint("a", round)
+		must(t, e.Approvals.Ask(ctx, f, &store.Approval{ID: id, Kind: "approval", Digest: "d"}))
+		_, err := e.Approvals.Settle(ctx, id, store.Settlement{To: store.Approved, Key: "c"})
+		must(t, err)
+		var denied error
+		errs := parallel(8, func(i int) error {
+			if i == 0 {
+				_, denied = e.Approvals.Settle(ctx, id, store.Settlement{To: store.Denied, Key: "no"})
+				return store.ErrExists
+			}
+			if i%2 == 0 {
+				return e.Logs.Apply(ctx, f, store.Change{Use: []store.Use{{ID: id, Digest: "d"}}, Done: []string{"x"}})
+			}
+			return e.Approvals.Use(ctx, f, store.Use{ID: id, Digest: "d"})
+		})
+		used := count(errs, nil)
+		if denied == nil && used != 0 || denied != nil && used != 1 {
+			t.Errorf("round %d: used %d times, denial: %v", round, used, denied)
+		}
+	}
+}
+
+func approvalDeadline(t *testing.T, e *env) {
+	ctx := t.Context()
+	f := e.hold(t, "s1", "me").Fence()
+	soon, later := e.clock.Now().Add(time.Minute), e.clock.Now().Add(time.Hour)
+	for id, deadline := range map[string]time.Time{"soon": soon, "later": later, "never": {}} {
+		must(t, e.Approvals.Ask(ctx, f, &store.Approval{ID: id, Kind: "approval", Deadline: deadline}))
+	}
+	e.clock.Add(2 * time.Minute)
+	due, err := e.Approvals.Open(ctx, "", e.clock.Now())
+	must(t, err)
+	if len(due) != 1 || due[0].ID != "soon" {
+		t.Errorf("due are %+v, want soon", due)
+	}
+	a, err := e.Approvals.Settle(ctx, "soon", store.Settlement{To: store.Approved, Key: "late"})
+	want(t, "an approval after the deadline", err, store.ErrConflict)
+	if a == nil || a.State != store.Expired {
+		t.Errorf("after the deadline the row is %+v", a)
+	}
+	open, err := e.Approvals.Open(ctx, "s1", time.Time{})
+	must(t, err)
+	if len(open) != 2 {
+		t.Errorf("%d requests are open, want 2", len(open))
+	}
+	for _, id := range []string{"later", "never"} {
+		_, err := e.Approvals.Settle(ctx, id, store.Settlement{To: store.Approved, Key: "c"})
+		must(t, err)
+	}
+}
+
+func approvalBound(t *testing.T, e *env) {
+	ctx := t.Context()
+	f, other := e.hold(t, "s1", "me").Fence(), e.hold(t, "s2", "me").Fence()
+	must(t, e.Approvals.Ask(ctx, f, &store.Approval{ID: "a", Kind: "approval", Digest: "d", Head: "h"}))
+	want(t, "use before the answer", e.Approvals.Use(ctx, f, store.Use{ID: "a", Digest: "d", Head: "h"}), store.ErrConflict)
+	_, err := e.Approvals.Settle(ctx, "a", store.Settlement{To: store.Approved, Key: "c"})
+	must(t, err)
+	want(t, "use for another action", e.Approvals.Use(ctx, f, store.Use{ID: "a", Digest: "x", Head: "h"}), store.ErrConflict)
+	want(t, "use for another head", e.Approvals.Use(ctx, f, store.Use{ID: "a", Digest: "d", Head: "x"}), store.ErrConflict)
+	want(t, "use by another session", e.Approvals.Use(ctx, other, store.Use{ID: "a", Digest: "d", Head: "h"}), store.ErrConflict)
+	want(t, "use of nothing", e.Approvals.Use(ctx, f, store.Use{ID: "b"}), store.ErrNotFound)
+	if e.Approvals.Ask(ctx, f, &store.Approval{ID: "c", Session: "s2", Kind: "approval"}) == nil {
+		t.Error("asked for another session")
+	}
+	must(t, e.Approvals.Use(ctx, f, store.Use{ID: "a", Digest: "d", Head: "h"}))
+	a, err := e.Approvals.Approval(ctx, "a")
+	must(t, err)
+	if a.State != store.Used || a.Epoch != f.Epoch || !a.Used.Equal(e.clock.Now()) {
+		t.Errorf("used row is %+v", a)
+	}
+}
+
+func metaValues(t *testing.T, e *env) {
+	ctx := t.Context()
+	_, err := e.Meta.Get(ctx, "k")
+	want(t, "value that is not there", err, store.ErrNotFound)
+	must(t, e.Meta.Set(ctx, "k", []byte{0, 255}))
+	must(t, e.Meta.Set(ctx, "k", []byte("two")))
+	got, err := e.Meta.Get(ctx, "k")
+	must(t, err)
+	if string(got) != "two" {
+		t.Errorf("value is %q", got)
+	}
+	want(t, "swap of another value", e.Meta.Swap(ctx, "k", []byte("one"), []byte("x")), store.ErrConflict)
+	want(t, "swap of none", e.Meta.Swap(ctx, "k", nil, []byte("x")), store.ErrConflict)
+	must(t, e.Meta.Set(ctx, "empty", nil))
+	must(t, e.Meta.Swap(ctx, "empty", []byte{}, []byte("full")))
+	errs := parallel(8, func(i int) error { return e.Meta.Swap(ctx, "k", []byte("two"), []byte(fmt.Sprint(i))) })
+	if won, lost := count(errs, nil), count(errs, store.ErrConflict); won != 1 || lost != 7 {
+		t.Errorf("%d swapped and %d did not, want 1 and 7: %v", won, lost, errors.Join(errs...))
+	}
+	if e.Meta.Set(ctx, "", nil) == nil {
+		t.Error("stored a value without a key")
+	}
+}

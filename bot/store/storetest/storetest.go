@@ -1,0 +1,165 @@
+// Package storetest says what a store must do, as tests that every adapter
+// passes.
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// Open opens an empty store that takes the time from now. It is closed by
+// t.Cleanup.
+type Open func(t *testing.T, now func() time.Time) store.Store
+
+// Run runs the whole suite.
+func Run(t *testing.T, open Open) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, *env){
+		"deliveries are stored once":              deliveriesOnce,
+		"deliveries of a thread keep their order": deliveriesOrder,
+		"deliveries gather in groups":             deliveriesGroup,
+		"a bad delivery is refused alone":         deliveriesBad,
+		"deliveries are forgotten when told":      deliveriesPrune,
+		"waiting threads":                         waitingThreads,
+		"waiting threads by priority":             waitingPriority,
+		"a lease has one holder":                  leaseOne,
+		"a lease under contention":                leaseContention,
+		"a paused holder writes nothing":          leasePaused,
+		"a release waits for work":                leaseRelease,
+		"a release with a backoff":                leaseBackoff,
+		"sessions are kept":                       sessionsKept,
+		"sessions are listed":                     sessionsListed,
+		"session updates do not overwrite":        sessionsUpdate,
+		"a log is a chain":                        logChain,
+		"a log under contention":                  logContention,
+		"a log refuses without a lease":           logFenced,
+		"a log is imported whole":                 logImport,
+		"golden logs are read":                    logGolden,
+		"a change is made whole or not at all":    changeAtomic,
+		"intents":                                 intentLife,
+		"intents of a session are fenced":         intentFenced,
+		"approvals follow the arrows":             approvalArrows,
+		"approvals are used once":                 approvalOnce,
+		"approvals expire":                        approvalDeadline,
+		"approvals are for one action":            approvalBound,
+		"values":                                  metaValues,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := NewClock()
+			test(t, &env{Store: open(t, c.Now), clock: c})
+		})
+	}
+}
+
+// env is what a test of the suite works with.
+type env struct {
+	store.Store
+
+	clock *Clock
+}
+
+// Clock is a clock that stands until it is moved.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock at a fixed time.
+func NewClock() *Clock {
+	return &Clock{now: time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)}
+}
+
+// Now returns the time of the clock.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Add moves the clock.
+func (c *Clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// hold acquires a lease.
+func (e *env) hold(t *testing.T, key, owner string) store.Lease {
+	t.Helper()
+	l, err := e.Leases.Acquire(t.Context(), key, owner, time.Minute)
+	must(t, err)
+	return l
+}
+
+// must stops the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// want checks which error came.
+func want(t *testing.T, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: got error %v, want %v", what, err, target)
+	}
+}
+
+// delivery makes a delivery with an id and the name of its thread.
+func delivery(id, thread string) *store.Delivery {
+	return &store.Delivery{ID: id, Event: "issue_comment", Thread: thread, Sender: "octocat", Payload: []byte(`{"id":"` + id + `"}`)}
+}
+
+// note makes an event that says text.
+func note(turn int, text string) *session.Event {
+	return session.NewEvent(session.TypeNote, turn, session.Note{Kind: "reminder", Text: text})
+}
+
+// texts returns what notes say.
+func texts(t *testing.T, events []session.Event) []string {
+	t.Helper()
+	var out []string
+	for _, e := range events {
+		n, err := session.Decode[session.Note](e)
+		must(t, err)
+		out = append(out, n.Text)
+	}
+	return out
+}
+
+// parallel runs fn n times at once and returns the errors.
+func parallel(n int, fn func(i int) error) []error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = fn(i) })
+	}
+	wg.Wait()
+	return errs
+}
+
+func count(errs []error, target error) int {
+	n := 0
+	for _, err := range errs {
+		if target == nil && err == nil || target != nil && errors.Is(err, target) {
+			n++
+		}
+	}
+	return n
+}
+
+func numbered(prefix string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("%s%d", prefix, i+1)
+	}
+	return out
+}
