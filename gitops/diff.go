@@ -1,0 +1,335 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// FileStat is what happened to one file between two commits.
+type FileStat struct {
+	Path           string
+	Old            string // for a rename, where it was
+	Kind           string // "create", "modify", "delete" or "rename"
+	Added, Removed int    // lines; 0 for binary and very large files
+	Binary         bool
+	Object         string // mode and id of what is there now, such as "100644 e69de…"; "" when deleted
+}
+
+// The kinds of a [FileStat].
+const (
+	KindCreate = "create"
+	KindModify = "modify"
+	KindDelete = "delete"
+	KindRename = "rename"
+)
+
+// DiffOptions narrows a diff.
+type DiffOptions struct {
+	Paths    []string // these files and directories; empty means all
+	MaxBytes int      // of the text; 0 means no limit
+	Context  int      // lines around a change; 0 means 3, less than 0 none
+}
+
+// Diff compares the trees of two revisions ("" for the empty tree) and gives
+// a unified patch that git can apply, and what happened to each file.
+// Attributes are ignored. Binary files and files over 4 MiB are named but
+// not shown. Text over MaxBytes is cut after a whole file, with a last line
+// that tells how many files are left out; stats are always complete.
+func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (text string, stats []FileStat, err error) {
+	var ids [2]string
+	for i, rev := range []string{from, to} {
+		if rev != "" {
+			if ids[i], err = m.Resolve(ctx, rev); err != nil {
+				return "", nil, fmt.Errorf("diff: %w", err)
+			}
+		}
+	}
+	err = m.use(func(o *odb) error {
+		var trees [2]plumbing.Hash
+		for i, id := range ids {
+			if id == "" {
+				continue
+			}
+			c, err := o.commit(id)
+			if err != nil {
+				return err
+			}
+			trees[i] = c.TreeHash
+		}
+		text, stats, err = o.patch(ctx, trees[0], trees[1], opt)
+		return err
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("diff: %w", err)
+	}
+	return text, stats, nil
+}
+
+func (o *odb) patch(ctx context.Context, from, to plumbing.Hash, opt DiffOptions) (string, []FileStat, error) {
+	list, err := o.diff(ctx, from, to, opt.Paths)
+	if err != nil {
+		return "", nil, err
+	}
+	if list, err = o.renames(ctx, list); err != nil {
+		return "", nil, err
+	}
+	var b strings.Builder
+	stats, left := make([]FileStat, 0, len(list)), 0
+	for _, d := range list {
+		if err := ctx.Err(); err != nil {
+			return "", nil, err
+		}
+		text, stat, err := o.filePatch(d, opt.Context)
+		if err != nil {
+			return "", nil, err
+		}
+		stats = append(stats, stat)
+		if left > 0 || opt.MaxBytes > 0 && b.Len()+len(text) > opt.MaxBytes {
+			left++
+			continue
+		}
+		b.WriteString(text)
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "# %d more files changed, left out for size\n", left)
+	}
+	return b.String(), stats, nil
+}
+
+func (o *odb) stats(ctx context.Context, from, to plumbing.Hash, paths []string) ([]FileStat, error) {
+	_, stats, err := o.patch(ctx, from, to, DiffOptions{Paths: paths, MaxBytes: 1})
+	return stats, err
+}
+
+// content gives what a diff shows of an entry; ok is false if it is not text.
+func (o *odb) content(e entry) (list []string, ok bool, err error) {
+	switch {
+	case e.hash.IsZero():
+		return nil, true, nil
+	case e.mode == filemode.Submodule:
+		return []string{"Subproject commit " + e.hash.String() + "\n"}, true, nil
+	}
+	r, size, err := o.open(plumbing.BlobObject, e.hash)
+	if err != nil {
+		return nil, false, err
+	}
+	r.Close()
+	if size > maxDiffFile {
+		return nil, false, nil
+	}
+	data, err := o.read(plumbing.BlobObject, e.hash, maxDiffFile)
+	if err != nil || isBinary(data) {
+		return nil, false, err
+	}
+	return lines(data), true, nil
+}
+
+// filePatch is the part of a patch about one path. A change of kind (a file
+// becomes a symlink) is written as a deletion and a creation.
+func (o *odb) filePatch(d delta, around int) (string, FileStat, error) {
+	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: KindModify, Object: object(d.to)}
+	switch {
+	case d.oldPath != "":
+		stat.Kind = KindRename
+	case d.from.hash.IsZero():
+		stat.Kind = KindCreate
+	case d.to.hash.IsZero():
+		stat.Kind = KindDelete
+	}
+	a, okA, err := o.content(d.from)
+	if err != nil {
+		return "", stat, err
+	}
+	b, okB, err := o.content(d.to)
+	if err != nil {
+		return "", stat, err
+	}
+	if stat.Kind == KindModify && class(d.from) != class(d.to) {
+		gone, came := d, d
+		gone.to, came.from = entry{}, entry{}
+		text := header(gone) + hunks(d.path, "", a, nil, nil, okA, around) + header(came) + hunks("", d.path, nil, b, nil, okB, around)
+		stat.Binary = !okA || !okB
+		if !stat.Binary {
+			stat.Removed, stat.Added = len(a), len(b)
+		}
+		return text, stat, nil
+	}
+	stat.Binary = !okA || !okB
+	var spans []span
+	if !stat.Binary {
+		spans = compare(a, b)
+		for _, s := range spans {
+			stat.Removed += s.AEnd - s.A
+			stat.Added += s.BEnd - s.B
+		}
+	}
+	from, to := d.path, d.path
+	if d.oldPath != "" {
+		from = d.oldPath
+	}
+	if d.from.hash.IsZero() {
+		from = ""
+	}
+	if d.to.hash.IsZero() {
+		to = ""
+	}
+	text := header(d)
+	if d.from.hash != d.to.hash {
+		text += hunks(from, to, a, b, spans, !stat.Binary, around)
+	}
+	return text, stat, nil
+}
+
+// class is the part of a mode that a patch cannot change in place.
+func class(e entry) filemode.FileMode {
+	if e.mode.IsRegular() || e.mode == filemode.Executable {
+		return filemode.Regular
+	}
+	return e.mode
+}
+
+func octal(e entry) string {
+	m := e.mode
+	if m == filemode.Deprecated {
+		m = filemode.Regular
+	}
+	return fmt.Sprintf("%06o", uint32(m))
+}
+
+func header(d delta) string {
+	from := d.path
+	if d.oldPath != "" {
+		from = d.oldPath
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "diff --git %s %s\n", quote("a/"+from), quote("b/"+d.path))
+	switch {
+	case d.from.hash.IsZero():
+		fmt.Fprintf(&b, "new file mode %s\n", octal(d.to))
+	case d.to.hash.IsZero():
+		fmt.Fprintf(&b, "deleted file mode %s\n", octal(d.from))
+	case octal(d.from) != octal(d.to):
+		fmt.Fprintf(&b, "old mode %s\nnew mode %s\n", octal(d.from), octal(d.to))
+	}
+	if d.oldPath != "" {
+		fmt.Fprintf(&b, "similarity index %d%%\nrename from %s\nrename to %s\n", d.score, quote(d.oldPath), quote(d.path))
+	}
+	if d.from.hash != d.to.hash {
+		fmt.Fprintf(&b, "index %s..%s", d.from.hash, d.to.hash)
+		if octal(d.from) == octal(d.to) {
+			b.WriteString(" " + octal(d.to))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// quote writes a name the way git does when it has characters that would
+// break a line.
+func quote(name string) string {
+	plain := true
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			plain = false
+		}
+	}
+	if plain {
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(name) {
+		c := name[i]
+		if j := strings.IndexByte("\a\b\t\n\v\f\r\"\\", c); j >= 0 {
+			b.WriteByte('\\')
+			b.WriteByte(`abtnvfr"\`[j])
+		} else if c < ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "\\%03o", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// hunks writes the changed lines with lines around them. spans may be nil
+// when one side is empty.
+func hunks(from, to string, a, b []string, spans []span, text bool, around int) string {
+	name := func(prefix, path string) string {
+		if path == "" {
+			return "/dev/null"
+		}
+		return quote(prefix + path)
+	}
+	if !text {
+		return fmt.Sprintf("Binary files %s and %s differ\n", name("a/", from), name("b/", to))
+	}
+	if spans == nil && len(a)+len(b) > 0 {
+		spans = compare(a, b)
+	}
+	if len(spans) == 0 {
+		return ""
+	}
+	switch {
+	case around == 0:
+		around = 3
+	case around < 0:
+		around = 0
+	}
+	var w strings.Builder
+	tab := func(n string) string { // git ends names with spaces by a tab
+		if strings.Contains(n, " ") && n[0] != '"' {
+			return n + "\t"
+		}
+		return n
+	}
+	fmt.Fprintf(&w, "--- %s\n+++ %s\n", tab(name("a/", from)), tab(name("b/", to)))
+	for len(spans) > 0 {
+		n := 1
+		for n < len(spans) && spans[n].A-spans[n-1].AEnd <= 2*around {
+			n++
+		}
+		hunk(&w, a, b, spans[:n], around)
+		spans = spans[n:]
+	}
+	return w.String()
+}
+
+func hunk(w *strings.Builder, a, b []string, spans []span, around int) {
+	first, last := spans[0], spans[len(spans)-1]
+	pre := min(around, first.A)
+	post := min(around, len(a)-last.AEnd)
+	a0, a1, b0, b1 := first.A-pre, last.AEnd+post, first.B-pre, last.BEnd+post
+	at := func(start, n int) string {
+		if n > 0 {
+			start++
+		}
+		if n == 1 {
+			return fmt.Sprint(start)
+		}
+		return fmt.Sprintf("%d,%d", start, n)
+	}
+	fmt.Fprintf(w, "@@ -%s +%s @@\n", at(a0, a1-a0), at(b0, b1-b0))
+	put := func(mark byte, list []string) {
+		for _, l := range list {
+			w.WriteByte(mark)
+			w.WriteString(l)
+			if !strings.HasSuffix(l, "\n") {
+				w.WriteString("\n\\ No newline at end of file\n")
+			}
+		}
+	}
+	x := a0
+	for _, s := range spans {
+		put(' ', a[x:s.A])
+		put('-', a[s.A:s.AEnd])
+		put('+', b[s.B:s.BEnd])
+		x = s.AEnd
+	}
+	put(' ', a[x:a1])
+}

@@ -1,0 +1,101 @@
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors that callers branch on.
+var (
+	// ErrNotFound: a revision, ref, path or repository is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrEmpty: the repository has no commits.
+	ErrEmpty = errors.New("the repository is empty: push a first commit to it")
+	// ErrNoDefault: HEAD names a branch that does not exist.
+	ErrNoDefault = errors.New("the repository has no default branch: set one that exists in its settings")
+	// ErrRejected: the branch moved, or the push is not a fast-forward.
+	ErrRejected = errors.New("push rejected: the branch has moved")
+	// ErrProtected: a rule or hook of the remote declined the push.
+	ErrProtected = errors.New("push declined by a rule of the repository")
+	// ErrAuth: the remote did not accept the credentials.
+	ErrAuth = errors.New("the remote did not accept the credentials")
+	// ErrWorkflowScope: the token may not change workflow files.
+	ErrWorkflowScope = errors.New("the token may not change workflow files")
+	// ErrStale: a ref was not at the expected commit.
+	ErrStale = errors.New("the ref has moved")
+	// ErrTooLarge: a limit on files or bytes was reached.
+	ErrTooLarge = errors.New("too large")
+	// ErrPath: a path is not one that may be in a tree.
+	ErrPath = errors.New("path not allowed")
+	// ErrRefName: a ref name is outside the allowed alphabet.
+	ErrRefName = errors.New("ref name not allowed")
+	// ErrNoRemote: the repository is a local clone without a remote of ours.
+	ErrNoRemote = errors.New("a local clone has no remote here")
+	// ErrUnsupported: the local clone uses a feature that cannot be read.
+	ErrUnsupported = errors.New("repository format not supported")
+	// ErrNothing: there is nothing to undo or redo.
+	ErrNothing = errors.New("nothing to do")
+	// ErrConflict: both sides changed the same lines. See [ConflictError].
+	ErrConflict = errors.New("conflict")
+)
+
+// ConflictError lists the paths that could not be merged. It is an
+// [ErrConflict].
+type ConflictError struct{ Paths []string }
+
+func (e *ConflictError) Error() string {
+	const show = 10
+	if len(e.Paths) > show {
+		return fmt.Sprintf("conflict in %q and %d more", e.Paths[:show], len(e.Paths)-show)
+	}
+	return fmt.Sprintf("conflict in %q", e.Paths)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// RemoteError is what a remote said when it declined. It is one of
+// [ErrRejected], [ErrProtected], [ErrWorkflowScope] or [ErrAuth] by errors.Is.
+type RemoteError struct {
+	Kind   error
+	Reason string // the remote's status for the ref, one line
+	Output string // what its hooks printed, at most 4 KiB; untrusted
+}
+
+func (e *RemoteError) Error() string {
+	if e.Reason == "" {
+		return e.Kind.Error()
+	}
+	return fmt.Sprintf("%s: %q", e.Kind, e.Reason)
+}
+
+// Unwrap gives the kind.
+func (e *RemoteError) Unwrap() error { return e.Kind }
+
+// classify turns the status of a declined ref and the hooks' output into a
+// RemoteError.
+func classify(reason, output string) *RemoteError {
+	all := strings.ToLower(reason + "\n" + output)
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(all, w) {
+				return true
+			}
+		}
+		return false
+	}
+	e := &RemoteError{Kind: ErrProtected, Reason: reason, Output: output}
+	switch {
+	case has("without `workflows` permission", "without `workflow` scope", "without workflow scope", "without workflows permission"):
+		e.Kind = ErrWorkflowScope
+	case has("hook declined", "protected branch", "gh006", "gh013", "rule violations", "denycurrentbranch", "checked out branch", "deny updating a hidden ref"):
+	case has("non-fast-forward", "fetch first", "stale info", "failed to update ref", "cannot lock ref", "failed to lock", "incorrect old value", "reference already exists", "but expected", "remote ref updated since"):
+		e.Kind = ErrRejected
+	case has("permission", "denied", "unauthorized"):
+		e.Kind = ErrAuth
+	}
+	return e
+}
+
+func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -1,0 +1,185 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// ExportOptions bounds an export.
+type ExportOptions struct {
+	MaxFiles int   // 0 means 1,000,000
+	MaxBytes int64 // 0 means 16 GiB
+}
+
+// ExportReport says what was written and what was left out.
+type ExportReport struct {
+	Files      int // regular files
+	Bytes      int64
+	Symlinks   int
+	Submodules []string // written as empty directories
+	LFS        int      // files that are pointers to large file storage, written as they are
+	Refused    []string // not written: names that are a git directory somewhere, or no names at all
+}
+
+// Export writes the tree of a commit into dir, which must be empty or not
+// exist. Files keep their execute bit; symlinks are written as they are and
+// never followed, wherever they point; submodules become empty directories.
+// Attributes and filters are ignored. A tree with more files or bytes than
+// allowed is [ErrTooLarge]; dir is then incomplete.
+func (m *Mirror) Export(ctx context.Context, commit, dir string, opt ExportOptions) (ExportReport, error) {
+	if opt.MaxFiles <= 0 {
+		opt.MaxFiles = 1_000_000
+	}
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = 16 << 30
+	}
+	id, err := m.Resolve(ctx, commit)
+	if err != nil {
+		return ExportReport{}, fmt.Errorf("export: %w", err)
+	}
+	root, err := openEmpty(dir)
+	if err != nil {
+		return ExportReport{}, fmt.Errorf("export %s: %w", id, err)
+	}
+	defer root.Close()
+	o := m.pool.get()
+	defer m.pool.put(o)
+	x := &exporter{o: o, opt: opt}
+	c, err := o.commit(id)
+	if err == nil {
+		err = x.dir(ctx, root, c.TreeHash, "")
+	}
+	if err != nil {
+		return x.rep, fmt.Errorf("export %s: %w", id, err)
+	}
+	return x.rep, nil
+}
+
+func openEmpty(dir string) (*os.Root, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > 0 {
+		return nil, fmt.Errorf("%s is not empty", dir)
+	}
+	return os.OpenRoot(dir)
+}
+
+type exporter struct {
+	o   *odb
+	opt ExportOptions
+	rep ExportReport
+	n   int // entries of any kind
+}
+
+// dir writes a tree into the directory that at is open on. Nobody else
+// writes there, and nothing written is followed.
+func (x *exporter) dir(ctx context.Context, at *os.Root, h plumbing.Hash, path string) error {
+	list, err := x.o.tree(h)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if x.n++; x.n > x.opt.MaxFiles {
+			return fmt.Errorf("%w: the tree has more than %d files and directories", ErrTooLarge, x.opt.MaxFiles)
+		}
+		name := path + e.name
+		if badName(e.name) {
+			x.rep.Refused = append(x.rep.Refused, name)
+			continue
+		}
+		if err := x.entry(ctx, at, e, name); err != nil {
+			return fmt.Errorf("write %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// badName tells whether a name from a tree may not become a file name.
+func badName(name string) bool {
+	return name == "" || name == "." || name == ".." || len(name) > 255 ||
+		strings.ContainsAny(name, "/\x00") || unsafePath([]string{name}) && !isDotModules(name)
+}
+
+func (x *exporter) entry(ctx context.Context, at *os.Root, e entry, name string) error {
+	switch e.mode {
+	case filemode.Dir:
+		if err := at.Mkdir(e.name, 0o755); err != nil {
+			return err
+		}
+		sub, err := at.OpenRoot(e.name)
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		return x.dir(ctx, sub, e.hash, name+"/")
+	case filemode.Submodule:
+		x.rep.Submodules = append(x.rep.Submodules, name)
+		return at.Mkdir(e.name, 0o755)
+	case filemode.Symlink:
+		target, err := x.o.read(plumbing.BlobObject, e.hash, 4096)
+		if errors.Is(err, ErrTooLarge) || err == nil && (len(target) == 0 || strings.ContainsRune(string(target), 0)) {
+			x.rep.Refused = append(x.rep.Refused, name)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		x.rep.Symlinks++
+		return at.Symlink(string(target), e.name)
+	}
+	return x.file(at, e)
+}
+
+func (x *exporter) file(at *os.Root, e entry) error {
+	r, size, err := x.o.open(plumbing.BlobObject, e.hash)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if x.rep.Bytes += size; x.rep.Bytes > x.opt.MaxBytes {
+		return fmt.Errorf("%w: the tree has more than %d bytes", ErrTooLarge, x.opt.MaxBytes)
+	}
+	mode := os.FileMode(0o644)
+	if e.mode == filemode.Executable {
+		mode = 0o755
+	}
+	f, err := at.OpenFile(e.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	probe := &prefix{}
+	if _, err := io.Copy(io.MultiWriter(f, probe), r); err != nil {
+		return err
+	}
+	x.rep.Files++
+	if size < 1024 && strings.HasPrefix(string(probe.head), "version https://git-lfs.github.com/spec/") {
+		x.rep.LFS++
+	}
+	return f.Close()
+}
+
+// prefix keeps the first bytes written to it.
+type prefix struct{ head []byte }
+
+func (p *prefix) Write(b []byte) (int, error) {
+	if room := 64 - len(p.head); room > 0 {
+		p.head = append(p.head, b[:min(room, len(b))]...)
+	}
+	return len(b), nil
+}

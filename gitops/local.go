@@ -1,0 +1,132 @@
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+)
+
+// OpenLocal opens a clone that a person has, at path or above it. Objects and
+// refs are read and written there; the work tree, the index, hooks, filters
+// and every setting are left alone, so it is safe on a clone in any state. A
+// linked work tree and a submodule (".git" is a file) are followed to their
+// repository. A format that cannot be read (sha256 ids, reftable, partial
+// clones) is [ErrUnsupported]. Fetch and Push are [ErrNoRemote].
+func OpenLocal(path string) (*Mirror, error) {
+	gitDir, err := findGitDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("open repository: %w", err)
+	}
+	dir := gitDir
+	common, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	if err == nil {
+		dir = resolveIn(gitDir, string(common))
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("open repository: %w", err)
+	}
+	if err := checkFormat(dir); err != nil {
+		return nil, fmt.Errorf("open repository %s: %w", dir, err)
+	}
+	return newMirror(dir, gitDir), nil
+}
+
+// findGitDir looks for a repository at path and upwards.
+func findGitDir(path string) (string, error) {
+	at, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	for {
+		dot := filepath.Join(at, ".git")
+		info, err := os.Stat(dot)
+		switch {
+		case err == nil && info.IsDir():
+			return dot, nil
+		case err == nil && info.Mode().IsRegular():
+			return readGitFile(dot)
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			return "", err
+		case isGitDir(at):
+			return at, nil
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return "", fmt.Errorf("%s is not in a git repository: %w", path, ErrNotFound)
+		}
+		at = up
+	}
+}
+
+func isGitDir(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// readGitFile follows a ".git" file.
+func readGitFile(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	target, ok := strings.CutPrefix(string(data), "gitdir: ")
+	if !ok || len(data) > 8192 {
+		return "", fmt.Errorf(`%s has no "gitdir: " line`, file)
+	}
+	dir := resolveIn(filepath.Dir(file), target)
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
+		return "", fmt.Errorf("%s points to %s, which is not a git directory", file, dir)
+	}
+	return dir, nil
+}
+
+func resolveIn(base, target string) string {
+	target = strings.TrimRight(target, "\r\n")
+	if filepath.IsAbs(target) {
+		return filepath.Clean(target)
+	}
+	return filepath.Join(base, target)
+}
+
+// checkFormat refuses repositories whose objects or refs are kept in a way
+// that is not understood here. Sparse checkouts and per-work-tree settings do
+// not matter, as the work tree is never looked at.
+func checkFormat(dir string) error {
+	f, err := os.Open(filepath.Join(dir, "config"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	cfg := config.New()
+	if err := config.NewDecoder(io.LimitReader(f, 4<<20)).Decode(cfg); err != nil {
+		return fmt.Errorf("read its config: %w", err)
+	}
+	for _, opt := range cfg.Section("extensions").Options {
+		key, value := strings.ToLower(opt.Key), strings.ToLower(opt.Value)
+		switch {
+		case key == "noop", key == "preciousobjects", key == "worktreeconfig", key == "relativeworktrees":
+		case key == "objectformat" && value == "sha1", key == "refstorage" && value == "files":
+		case key == "partialclone":
+			return fmt.Errorf("%w: it is a partial clone: make a full one, or run git fetch --refetch --no-filter", ErrUnsupported)
+		default:
+			return fmt.Errorf("%w: extensions.%s = %q: make a plain clone", ErrUnsupported, opt.Key, opt.Value)
+		}
+	}
+	for _, remote := range cfg.Section("remote").Subsections {
+		if strings.EqualFold(remote.Option("promisor"), "true") {
+			return fmt.Errorf("%w: remote %q is the promisor of a partial clone: make a full one", ErrUnsupported, remote.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package gitops
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// noDefault is what HEAD of a mirror names while the remote has no default
+// branch.
+const noDefault = "refs/heads/.none"
+
+// CheckRef tells whether name is a full ref name that may be written or
+// pushed. The alphabet is letters, digits and ". _ - / + @ # =", narrower
+// than git's own, which accepts "$(id)", ";" and backticks. No component
+// starts with "-" or "." or ends in ".lock" or ".".
+func CheckRef(name string) error {
+	bad := func(why string) error { return fmt.Errorf("%w: %q %s", ErrRefName, name, why) }
+	if !strings.HasPrefix(name, "refs/") {
+		return bad(`does not start with "refs/"`)
+	}
+	if len(name) > 240 {
+		return bad("is longer than 240 bytes")
+	}
+	if strings.Count(name, "/") < 2 {
+		return bad("has no name after its kind")
+	}
+	for _, r := range name {
+		if !refRune(r) {
+			return bad(fmt.Sprintf("has the character %q", r))
+		}
+	}
+	if strings.Contains(name, "..") || strings.Contains(name, "@{") {
+		return bad(`has ".." in it`)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case part == "":
+			return bad("has an empty component")
+		case part[0] == '-' || part[0] == '.':
+			return bad(`has a component that starts with "-" or "."`)
+		case strings.HasSuffix(strings.ToLower(part), ".lock") || strings.HasSuffix(part, "."):
+			return bad(`has a component that ends in ".lock" or "."`)
+		case part == "@":
+			return bad(`has a component "@"`)
+		}
+	}
+	return nil
+}
+
+func refRune(r rune) bool {
+	if r == utf8.RuneError {
+		return false
+	}
+	if r > unicode.MaxASCII {
+		return unicode.IsLetter(r) || unicode.IsDigit(r)
+	}
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+@#=", r)
+}
+
+// PullRef is the ref of a pull request's head, "refs/pull/7/head".
+func PullRef(number int) string { return "refs/pull/" + strconv.Itoa(number) + "/head" }
+
+func isPullRef(ref string) bool {
+	rest, ok := strings.CutPrefix(ref, "refs/pull/")
+	if !ok {
+		return false
+	}
+	num, ok := strings.CutSuffix(rest, "/head")
+	n, err := strconv.Atoi(num)
+	return ok && err == nil && n > 0 && strconv.Itoa(n) == num
+}
+
+// isID tells whether s is a full object id.
+func isID(s string) bool { return len(s) == 40 && isHex(s) }
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// splitPath checks a path of a change and cuts it into components. Paths are
+// relative, with slashes, and clean; any bytes but NUL are allowed in a name.
+func splitPath(path string) ([]string, error) {
+	if path == "" || strings.IndexByte(path, 0) >= 0 || len(path) > 4096 {
+		return nil, fmt.Errorf("%w: %q", ErrPath, path)
+	}
+	parts := strings.Split(path, "/")
+	for _, p := range parts {
+		if p == "" || p == "." || p == ".." || len(p) > 255 {
+			return nil, fmt.Errorf("%w: %q", ErrPath, path)
+		}
+	}
+	return parts, nil
+}
+
+// isDotGit tells whether a name would be ".git" on some file system: any
+// case, with NTFS's trailing dots, spaces and streams, its short name, or
+// with code points that HFS+ ignores.
+func isDotGit(name string) bool { return isDotName(name, "git", "git~1") }
+
+// isDotModules is isDotGit for ".gitmodules".
+func isDotModules(name string) bool { return isDotName(name, "gitmodules", "gitmod~1") }
+
+func isDotName(name, word, short string) bool {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+			return -1
+		}
+		return r
+	}, name)
+	if i := strings.IndexAny(name, `:\`); i >= 0 { // an NTFS stream, or a separator there
+		name = name[:i]
+	}
+	name = strings.TrimRight(name, " .")
+	return strings.EqualFold(name, "."+word) || strings.EqualFold(name, short)
+}
+
+// unsafePath tells whether any component of a path is a git directory, or
+// the path is the list of submodules.
+func unsafePath(parts []string) bool {
+	for _, p := range parts {
+		if isDotGit(p) || strings.ContainsRune(p, '\\') && unsafePath(strings.Split(p, `\`)) {
+			return true
+		}
+	}
+	return len(parts) == 1 && isDotModules(parts[0])
+}

@@ -1,0 +1,217 @@
+package gitops
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+)
+
+const (
+	maxTree     = 64 << 20  // bytes of one tree or commit object
+	maxBlob     = 100 << 20 // bytes of one file in a checkpoint: what GitHub takes
+	streamAbove = 4 << 20   // blobs above are not held in memory
+)
+
+// odb is one open view of the object database. It is used by one goroutine
+// at a time: the library's storage is not safe for more.
+type odb struct {
+	*filesystem.Storage
+	gen int
+}
+
+// pool keeps a few views open, since opening one reads the pack indexes.
+type pool struct {
+	dir  string
+	mu   sync.Mutex
+	gen  int // raised when packs were added
+	idle []*odb
+}
+
+func (p *pool) get() *odb {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.idle) > 0 {
+		o := p.idle[len(p.idle)-1]
+		p.idle = p.idle[:len(p.idle)-1]
+		if o.gen == p.gen {
+			return o
+		}
+		_ = o.Close()
+	}
+	fs := osfs.New(p.dir, osfs.WithBoundOS())
+	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove, AlternatesFS: osfs.New("/")}
+	return &odb{gen: p.gen, Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
+}
+
+func (p *pool) put(o *odb) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if o.gen != p.gen || len(p.idle) >= 2 {
+		_ = o.Close()
+		return
+	}
+	p.idle = append(p.idle, o)
+}
+
+// renew makes every later get see packs that were added.
+func (p *pool) renew() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gen++
+	for _, o := range p.idle {
+		_ = o.Close()
+	}
+	p.idle = nil
+}
+
+func (p *pool) drain() { p.renew() }
+
+// use runs fn on a view. When an object is missing, another process may have
+// added a pack: fn runs once more on a fresh view, so it must be repeatable.
+func (m *Mirror) use(fn func(o *odb) error) error {
+	o := m.pool.get()
+	err := fn(o)
+	m.pool.put(o)
+	if !errors.Is(err, plumbing.ErrObjectNotFound) {
+		return err
+	}
+	m.pool.renew()
+	o = m.pool.get()
+	defer m.pool.put(o)
+	err = fn(o)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return err
+}
+
+func (o *odb) has(h plumbing.Hash) bool { return o.HasEncodedObject(h) == nil }
+
+// open gives the content and size of an object of the given type.
+func (o *odb) open(t plumbing.ObjectType, h plumbing.Hash) (io.ReadCloser, int64, error) {
+	e, err := o.EncodedObject(t, h)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s %s: %w", t, h, err)
+	}
+	r, err := e.Reader()
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s %s: %w", t, h, err)
+	}
+	return r, e.Size(), nil
+}
+
+// read gives the content of an object of at most limit bytes.
+func (o *odb) read(t plumbing.ObjectType, h plumbing.Hash, limit int64) ([]byte, error) {
+	r, size, err := o.open(t, h)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if size > limit {
+		return nil, fmt.Errorf("%w: %s %s has %d bytes, limit %d", ErrTooLarge, t, h, size, limit)
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", t, h, err)
+	}
+	return data, nil
+}
+
+type commitObject = object.Commit
+
+func (o *odb) commit(id string) (*commitObject, error) {
+	if !isID(id) {
+		return nil, fmt.Errorf("read commit: %q is not a full commit id", id)
+	}
+	c, err := object.GetCommit(o, plumbing.NewHash(id))
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// write stores an object unless it is there.
+func (o *odb) write(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
+	h := plumbing.ComputeHash(t, data)
+	if o.has(h) {
+		return h, nil
+	}
+	e := &plumbing.MemoryObject{}
+	e.SetType(t)
+	if _, err := e.Write(data); err != nil {
+		return h, fmt.Errorf("write %s: %w", t, err)
+	}
+	if _, err := o.SetEncodedObject(e); err != nil {
+		return h, fmt.Errorf("write %s %s: %w", t, h, err)
+	}
+	return h, nil
+}
+
+// writeBlob stores what r gives. Content above streamAbove goes by way of a
+// file, so that memory stays bounded.
+func (o *odb) writeBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
+	var buf bytes.Buffer
+	n, err := io.Copy(&buf, io.LimitReader(r, min(streamAbove, limit)+1))
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if n > limit {
+		return plumbing.ZeroHash, fmt.Errorf("%w: limit is %d bytes", ErrTooLarge, limit)
+	}
+	if n <= streamAbove {
+		return o.write(plumbing.BlobObject, buf.Bytes())
+	}
+	f, err := os.CreateTemp("", "blob-*")
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	size, err := io.Copy(f, io.MultiReader(&buf, io.LimitReader(r, limit-n+1)))
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if size > limit {
+		return plumbing.ZeroHash, fmt.Errorf("%w: limit is %d bytes", ErrTooLarge, limit)
+	}
+	return o.writeFile(f, size)
+}
+
+func (o *odb) writeFile(f *os.File, size int64) (plumbing.Hash, error) {
+	sum := plumbing.NewHasher(plumbing.BlobObject, size)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if _, err := io.Copy(sum, f); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	h := sum.Sum()
+	if o.has(h) {
+		return h, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return h, err
+	}
+	w, header, err := o.LazyWriter()
+	if err != nil {
+		return h, err
+	}
+	if err := header(plumbing.BlobObject, size); err != nil {
+		w.Close()
+		return h, err
+	}
+	if _, err := io.Copy(w, f); err != nil {
+		w.Close()
+		return h, err
+	}
+	return h, w.Close()
+}

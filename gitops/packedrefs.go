@@ -1,0 +1,64 @@
+package gitops
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// packedRef is one line of packed-refs; peeled is the commit of a tag object.
+type packedRef struct{ name, id, peeled string }
+
+// repack rewrites packed-refs as a whole, under git's own lock file, so that
+// many refs change at once or not at all.
+func (m *Mirror) repack(change func([]packedRef) []packedRef) error {
+	path := filepath.Join(m.dir, "packed-refs")
+	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if os.IsExist(err) {
+		return fmt.Errorf("%w: packed-refs.lock exists: remove it if no other process uses %s", ErrStale, m.dir)
+	}
+	if err != nil {
+		return err
+	}
+	defer os.Remove(path + ".lock") // gone after the rename
+	defer f.Close()
+	data, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	list := change(parsePacked(string(data)))
+	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	var buf bytes.Buffer
+	buf.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
+	for _, r := range list {
+		fmt.Fprintf(&buf, "%s %s\n", r.id, r.name)
+		if r.peeled != "" {
+			fmt.Fprintf(&buf, "^%s\n", r.peeled)
+		}
+	}
+	if _, err := f.Write(buf.Bytes()); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(path+".lock", path)
+}
+
+func parsePacked(text string) []packedRef {
+	var list []packedRef
+	for line := range strings.SplitSeq(text, "\n") {
+		if peeled, ok := strings.CutPrefix(line, "^"); ok && len(list) > 0 {
+			list[len(list)-1].peeled = peeled
+			continue
+		}
+		id, name, ok := strings.Cut(line, " ")
+		if ok && isID(id) {
+			list = append(list, packedRef{name: name, id: id})
+		}
+	}
+	return list
+}

@@ -1,0 +1,168 @@
+package gitops
+
+import (
+	"context"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// delta is one path that differs between two trees; a side that is not there
+// has the zero hash.
+type delta struct {
+	path     string
+	from, to entry
+	oldPath  string // for a rename, where it was
+	score    int    // for a rename, percent alike
+}
+
+// differ walks two trees and collects the paths that differ, in tree order.
+// Equal subtrees are not read.
+type differ struct {
+	o     *odb
+	paths []string // only these paths and what is below them; empty means all
+	out   []delta
+}
+
+func (o *odb) diff(ctx context.Context, from, to plumbing.Hash, paths []string) ([]delta, error) {
+	d := &differ{o: o}
+	for _, p := range paths {
+		d.paths = append(d.paths, strings.Trim(p, "/"))
+	}
+	err := d.walk(ctx, from, to, "")
+	return d.out, err
+}
+
+func (d *differ) walk(ctx context.Context, from, to plumbing.Hash, at string) error {
+	if from == to {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a, err := d.o.tree(from)
+	if err != nil {
+		return err
+	}
+	b, err := d.o.tree(to)
+	if err != nil {
+		return err
+	}
+	inB := make(map[string]entry, len(b))
+	for _, e := range b {
+		inB[e.name] = e
+	}
+	inA := make(map[string]bool, len(a))
+	for _, e := range a {
+		inA[e.name] = true
+		if err := d.pair(ctx, e, inB[e.name], at+e.name); err != nil {
+			return err
+		}
+	}
+	for _, e := range b {
+		if !inA[e.name] {
+			if err := d.pair(ctx, entry{}, e, at+e.name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *differ) pair(ctx context.Context, a, b entry, path string) error {
+	if a.hash == b.hash && a.mode == b.mode || !d.wanted(path) {
+		return nil
+	}
+	var subA, subB plumbing.Hash
+	if a.isDir() {
+		subA, a = a.hash, entry{}
+	}
+	if b.isDir() {
+		subB, b = b.hash, entry{}
+	}
+	if (!a.hash.IsZero() || !b.hash.IsZero()) && d.chosen(path) {
+		d.out = append(d.out, delta{path: path, from: a, to: b})
+	}
+	return d.walk(ctx, subA, subB, path+"/")
+}
+
+// wanted tells whether path is on the way to, at, or below a chosen path.
+func (d *differ) wanted(path string) bool {
+	if d.chosen(path) {
+		return true
+	}
+	for _, p := range d.paths {
+		if strings.HasPrefix(p, path+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *differ) chosen(path string) bool {
+	if len(d.paths) == 0 {
+		return true
+	}
+	for _, p := range d.paths {
+		if p == "" || path == p || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	renameSize  = 1 << 20 // larger files are matched only when identical
+	renamePairs = 4096    // deleted × created pairs that are compared
+	renameScore = 50      // percent alike, as git has it
+)
+
+// renames joins deleted and created files of which the content is the same,
+// or at least half alike.
+func (o *odb) renames(ctx context.Context, list []delta) ([]delta, error) {
+	var gone, came []int
+	for i, d := range list {
+		switch {
+		case isFile(d.from) && d.to.hash.IsZero():
+			gone = append(gone, i)
+		case isFile(d.to) && d.from.hash.IsZero():
+			came = append(came, i)
+		}
+	}
+	if len(gone) == 0 || len(came) == 0 {
+		return list, nil
+	}
+	match := map[int]int{} // created → deleted
+	used := map[int]bool{}
+	score := map[int]int{}
+	byHash := map[plumbing.Hash][]int{}
+	for _, g := range gone {
+		byHash[list[g].from.hash] = append(byHash[list[g].from.hash], g)
+	}
+	for _, c := range came {
+		if same := byHash[list[c].to.hash]; len(same) > 0 {
+			match[c], score[c], used[same[0]] = same[0], 100, true
+			byHash[list[c].to.hash] = same[1:]
+		}
+	}
+	if len(gone)*len(came) <= renamePairs {
+		if err := o.similar(ctx, list, gone, came, match, used, score); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]delta, 0, len(list))
+	for i, d := range list {
+		if g, ok := match[i]; ok {
+			d.from, d.oldPath, d.score = list[g].from, list[g].path, score[i]
+		} else if used[i] {
+			continue
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func isFile(e entry) bool {
+	return !e.hash.IsZero() && (e.mode.IsRegular() || e.mode == filemode.Executable)
+}
