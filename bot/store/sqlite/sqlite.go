@@ -73,7 +73,7 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 		return nil, errors.Join(err, closeBoth())
 	}
 	engine.Close = closeBoth
-	return sqlstore.New(sqlstore.Config{Engine: engine, Now: c.Now, Log: c.Log})
+	return sqlstore.New(ctx, sqlstore.Config{Engine: engine, Now: c.Now, Log: c.Log})
 }
 
 // create makes the file, readable for nobody else.

@@ -40,9 +40,9 @@ type batch struct {
 	result     chan error
 }
 
-func newCommitter(b *base) *committer {
+func newCommitter(ctx context.Context, b *base) *committer {
 	c := &committer{base: b, in: make(chan *batch), quit: make(chan struct{}), done: make(chan struct{})}
-	go c.loop()
+	go c.loop(ctx)
 	return c
 }
 
@@ -73,12 +73,12 @@ func (c *committer) put(ctx context.Context, deliveries []*store.Delivery) ([]bo
 	}
 }
 
-func (c *committer) loop() {
+func (c *committer) loop(ctx context.Context) {
 	defer close(c.done)
 	for {
 		select {
 		case first := <-c.in:
-			c.commit(c.gather(first))
+			c.commit(ctx, c.gather(first))
 		case <-c.quit:
 			return
 		}
@@ -102,8 +102,8 @@ func (c *committer) gather(first *batch) []*batch {
 // commit stores a group. The transaction belongs to several callers, so that
 // no caller's context can end it. When a group fails, each call is tried
 // alone, so that one delivery that cannot be stored takes no other with it.
-func (c *committer) commit(group []*batch) {
-	err := c.store(group)
+func (c *committer) commit(ctx context.Context, group []*batch) {
+	err := c.store(ctx, group)
 	if err == nil || len(group) == 1 || errors.Is(err, store.ErrFull) {
 		for _, b := range group {
 			b.result <- err
@@ -111,13 +111,12 @@ func (c *committer) commit(group []*batch) {
 		return
 	}
 	for _, b := range group {
-		b.result <- c.store([]*batch{b})
+		b.result <- c.store(ctx, []*batch{b})
 	}
 }
 
 // store makes one transaction of a group.
-func (c *committer) store(group []*batch) error {
-	ctx := context.Background()
+func (c *committer) store(ctx context.Context, group []*batch) error {
 	wakes := newWakeSet()
 	err := c.write(ctx, func(q query) error {
 		if c.Order != "" {

@@ -74,8 +74,8 @@ type base struct {
 }
 
 // New starts a store over an engine whose tables are up to date. Close ends
-// it.
-func New(c Config) (*Store, error) {
+// it; the end of ctx does not.
+func New(ctx context.Context, c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -83,7 +83,7 @@ func New(c Config) (*Store, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	b := &base{Engine: c.Engine, now: c.Now, log: c.Log, nudges: make(chan store.Waiting, 1024)}
-	s := &Store{base: b, put: newCommitter(b)}
+	s := &Store{base: b, put: newCommitter(context.WithoutCancel(ctx), b)}
 	s.Store = store.Store{
 		Deliveries: &deliveries{b, s.put},
 		Wakes:      &wakes{b},

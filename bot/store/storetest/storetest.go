@@ -98,7 +98,7 @@ func (e *env) hold(t *testing.T, key, owner string) store.Lease {
 }
 
 // must stops the test on an error.
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,210 @@
+// Package postgres keeps the bot's records in PostgreSQL, for many machines
+// that share their work.
+//
+// The machines compare the times of leases by their own clocks, so these must
+// agree to within a second or two.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// orderKey is the advisory lock that lets deliveries commit in the order of
+// their numbers: "handrail" in ASCII.
+const orderKey = 0x68616e647261696c
+
+// Config says which database to open.
+type Config struct {
+	URL   string           // "postgres://user:password@host/database", or the "key=value" form
+	Conns int              // most connections, 0 for 16
+	Now   func() time.Time // nil for time.Now
+	Log   *slog.Logger     // nil for none
+}
+
+// Open connects and brings the tables up to date; several machines may do so
+// at once. The store must be closed.
+func Open(ctx context.Context, c Config) (*sqlstore.Store, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Conns == 0 {
+		c.Conns = 16
+	}
+	config, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("read database address: %w", err) // pgx leaves the password out
+	}
+	config.MaxConns = int32(min(c.Conns, 1000))
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to database: %w", err)
+	}
+	s, err := open(ctx, c, pool)
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open database %s on %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, c Config, pool *pgxpool.Pool) (*sqlstore.Store, error) {
+	if err := pool.Ping(ctx); err != nil {
+		return nil, err
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	queue := riverpgxv5.New(pool)
+	if err := migrate(ctx, db, queue, c.Log); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	inserter, err := river.NewClient(queue, &river.Config{Logger: c.Log})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("connect queue: %w", err), db.Close())
+	}
+	return sqlstore.New(ctx, sqlstore.Config{Now: c.Now, Log: c.Log, Engine: sqlstore.Engine{
+		Read:    db,
+		Begin:   func(ctx context.Context) (sqlstore.Tx, error) { return begin(ctx, db) },
+		Insert:  insertWith(inserter),
+		Jobs:    jobsOn(queue),
+		Dollars: true,
+		Lock:    " FOR UPDATE",
+		Order:   fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", orderKey),
+		Full:    full,
+		Close: func() error {
+			err := db.Close()
+			pool.Close()
+			return err
+		},
+	}})
+}
+
+// migrate brings the tables of the store and of the queue up to date, on one
+// machine at a time.
+func migrate(ctx context.Context, db *sql.DB, queue *riverpgxv5.Driver, log *slog.Logger) (err error) {
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := locker.SessionLock(ctx, conn); err != nil {
+		return fmt.Errorf("wait for migrations of other machines: %w", err)
+	}
+	defer func() { err = errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), conn)) }()
+
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	tables, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSlog(log), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	if _, err := tables.Up(ctx); err != nil {
+		return fmt.Errorf("migrate tables: %w", err)
+	}
+	jobs, err := rivermigrate.New(queue, &rivermigrate.Config{Logger: log})
+	if err != nil {
+		return fmt.Errorf("prepare migrations of the queue: %w", err)
+	}
+	if _, err := jobs.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("migrate tables of the queue: %w", err)
+	}
+	return nil
+}
+
+// tx is a transaction on one connection that both database/sql and the
+// queue's driver can use.
+type tx struct {
+	*sql.Conn
+
+	own pgx.Tx
+}
+
+func begin(ctx context.Context, db *sql.DB) (*tx, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &tx{Conn: conn}
+	err = conn.Raw(func(driver any) (err error) {
+		c, ok := driver.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("connection is a %T", driver)
+		}
+		t.own, err = c.Conn().Begin(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return t, nil
+}
+
+// Commit implements [sqlstore.Tx].
+func (t *tx) Commit() error { return t.end(t.own.Commit) }
+
+// Rollback implements [sqlstore.Tx].
+func (t *tx) Rollback() error { return t.end(t.own.Rollback) }
+
+// end ends the transaction once and gives the connection back. It needs no
+// context: the time it takes is the server's.
+func (t *tx) end(how func(context.Context) error) error {
+	err := how(context.Background())
+	if errors.Is(err, pgx.ErrTxClosed) {
+		return sql.ErrTxDone
+	}
+	return errors.Join(err, t.Close())
+}
+
+func insertWith(client *river.Client[pgx.Tx]) func(context.Context, sqlstore.Tx, []river.InsertManyParams) error {
+	return func(ctx context.Context, any sqlstore.Tx, wakes []river.InsertManyParams) error {
+		t, ok := any.(*tx)
+		if !ok {
+			return fmt.Errorf("transaction is a %T", any)
+		}
+		_, err := client.InsertManyFastTx(ctx, t.own, wakes)
+		return err
+	}
+}
+
+func jobsOn(queue *riverpgxv5.Driver) func(*river.Config) (store.Jobs, error) {
+	return func(config *river.Config) (store.Jobs, error) {
+		client, err := river.NewClient(queue, config)
+		if err != nil {
+			return nil, fmt.Errorf("connect queue: %w", err)
+		}
+		return client, nil
+	}
+}
+
+// full recognizes a server whose disk is full.
+func full(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "53100"
+}
