@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"cmp"
 	"html"
 	"slices"
@@ -25,6 +26,7 @@ type span struct{ start, end int }
 // layout is what the Markdown parser said about a text.
 type layout struct {
 	code        []span            // content that is shown as it is
+	fences      []span            // fenced and indented code with the lines that delimit it
 	blocks      []span            // HTML blocks
 	raw         []span            // HTML inside paragraphs
 	alts        []span            // alternative texts of images
@@ -153,6 +155,7 @@ func (lay *layout) add(n ast.Node, src []byte) {
 	switch n := n.(type) {
 	case *ast.FencedCodeBlock:
 		lay.code = appendLines(lay.code, n.Lines())
+		lay.addFence(n, src)
 		if n.Info != nil {
 			lay.addInfo(n.Info.Segment, src)
 		}
@@ -196,6 +199,34 @@ func (lay *layout) addAlt(n ast.Node) {
 		}
 		lay.addAlt(child)
 	}
+}
+
+// addFence records a fenced block from the line that opens it to the one
+// that closes it, if there is one.
+func (lay *layout) addFence(n *ast.FencedCodeBlock, src []byte) {
+	var start, end int
+	switch {
+	case n.Lines().Len() > 0:
+		start, end = n.Lines().At(0).Start, n.Lines().At(n.Lines().Len()-1).Stop
+		start = lineStart(src, max(0, lineStart(src, start)-1))
+	case n.Info != nil:
+		start, end = lineStart(src, n.Info.Segment.Start), lineEnd(src, n.Info.Segment.Stop)
+	default:
+		return
+	}
+	if k := lineEnd(src, end); strings.Trim(string(src[end:k]), " \t>`~\n") == "" {
+		end = k
+	}
+	lay.fences = append(lay.fences, span{start, end})
+}
+
+func lineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n') + 1 }
+
+func lineEnd(src []byte, i int) int {
+	if k := bytes.IndexByte(src[i:], '\n'); k >= 0 {
+		return i + k + 1
+	}
+	return len(src)
 }
 
 // addInfo records what follows the language of a fence. A language is one
