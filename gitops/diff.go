@@ -131,7 +131,7 @@ func (o *odb) content(e entry) (list []string, ok bool, err error) {
 // filePatch is the part of a patch about one path. A change of kind (a file
 // becomes a symlink) is written as a deletion and a creation.
 func (o *odb) filePatch(d delta, around int) (string, FileStat, error) {
-	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: KindModify, Object: object(d.to)}
+	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: KindModify, Object: holds(d.to)}
 	switch {
 	case d.oldPath != "":
 		stat.Kind = KindRename
@@ -182,6 +182,14 @@ func (o *odb) filePatch(d delta, around int) (string, FileStat, error) {
 		text += hunks(from, to, a, b, spans, !stat.Binary, around)
 	}
 	return text, stat, nil
+}
+
+// holds names what an entry is, by mode and id.
+func holds(e entry) string {
+	if e.hash.IsZero() {
+		return ""
+	}
+	return octal(e) + " " + e.hash.String()
 }
 
 // class is the part of a mode that a patch cannot change in place.

@@ -79,13 +79,27 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	return nil
 }
 
-// sweep removes what a process left behind that was killed in a fetch. The
-// mirror is locked.
+// sweep removes what a killed process left behind. The mirror is locked, so
+// no other fetch is under way; objects and packs for pushes that others write
+// at this moment are younger than staleAge.
 func (m *Mirror) sweep() {
-	left, _ := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "tmp_*"))
-	for _, f := range append(left, filepath.Join(m.dir, "packed-refs.lock")) {
-		_ = os.Remove(f)
+	for _, pattern := range []string{"objects/pack/tmp_*", "tmp_*", "packed-refs.lock"} {
+		left, _ := filepath.Glob(filepath.Join(m.dir, filepath.FromSlash(pattern)))
+		for _, f := range left {
+			mine := strings.HasPrefix(filepath.Base(f), "tmp_pack_") || strings.HasPrefix(filepath.Base(f), "tmp_idx_")
+			if mine || filepath.Base(f) == "packed-refs.lock" || older(f, staleAge) {
+				_ = os.Remove(f)
+			}
+		}
 	}
+}
+
+// staleAge is how old a file must be to be known as left behind.
+const staleAge = time.Hour
+
+func older(file string, age time.Duration) bool {
+	info, err := os.Stat(file)
+	return err == nil && time.Since(info.ModTime()) > age
 }
 
 // choose picks from what the remote has.

@@ -213,6 +213,9 @@ func (m *Mirror) swap(o *odb, ref, commit, old string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
+	if m.url != "" && older(path+".lock", staleAge) { // its maker was killed
+		_ = os.Remove(path + ".lock")
+	}
 	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if os.IsExist(err) {
 		return fmt.Errorf("%w: %s.lock exists: somebody else is changing it", ErrStale, ref)
@@ -240,6 +243,9 @@ func (m *Mirror) swap(o *odb, ref, commit, old string) error {
 	}
 	if err := f.Close(); err != nil {
 		return err
+	}
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		_ = os.Remove(path) // empty, or the rename tells
 	}
 	return os.Rename(path+".lock", path)
 }
