@@ -1,0 +1,329 @@
+package ghapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	"github.com/gofri/go-github-ratelimit/v2/github_ratelimit/github_secondary_ratelimit"
+	"github.com/google/go-github/v62/github"
+
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// Config says who the bot is on GitHub. Either AppID and PrivateKey, or Token.
+type Config struct {
+	APIURL     string            // base of the REST API; empty for github.com, "https://host/api/v3/" for an enterprise server
+	AppID      int64             // the app's id
+	PrivateKey []byte            // the app's key in PEM
+	Token      string            // instead of an app: a token for one repository
+	Login      string            // the bot's own login; empty to ask GitHub (a workflow's token cannot ask)
+	Transport  http.RoundTripper // nil for one like http.DefaultTransport with a time limit
+	Log        *slog.Logger      // nil for none
+	Clock      func() time.Time  // nil for the real time
+	Spacing    time.Duration     // between writes of one installation; 0 for one second, negative for none
+	Backoff    time.Duration     // before the first repetition of a read; 0 for half a second
+	MaxSleep   time.Duration     // longest secondary limit to sit out in a call; 0 for 30 seconds
+}
+
+// App is the bot's identity. It is safe for concurrent use.
+type App struct {
+	cfg  Config
+	api  *url.URL // ends in a slash
+	apps *ghinstallation.AppsTransport
+	self *github.Client // speaks as the app itself; nil with a token
+
+	mu      sync.Mutex
+	login   string
+	pacers  map[int64]*pacer
+	clients map[string]*Client
+}
+
+// New checks the configuration and returns the bot's identity. It does not
+// talk to GitHub.
+func New(cfg Config) (*App, error) {
+	if cfg.APIURL == "" {
+		cfg.APIURL = "https://api.github.com/"
+	}
+	api, err := url.Parse(strings.TrimRight(cfg.APIURL, "/") + "/")
+	if err != nil || api.Host == "" || (api.Scheme != "https" && api.Scheme != "http") {
+		return nil, fmt.Errorf("read API address %q: write https://host/api/v3/", cfg.APIURL)
+	}
+	if api.User != nil {
+		return nil, errors.New("read API address: it must not contain a user or a password")
+	}
+	setDefaults(&cfg)
+	a := &App{cfg: cfg, api: api, login: cfg.Login, pacers: map[int64]*pacer{}, clients: map[string]*Client{}}
+	if cfg.Token != "" {
+		if cfg.AppID != 0 {
+			return nil, errors.New("configure github: give either an app or a token, not both")
+		}
+		return a, nil
+	}
+	if cfg.AppID == 0 || len(cfg.PrivateKey) == 0 {
+		return nil, errors.New("configure github: give the app's id and private key, or a token")
+	}
+	guard := hostGuard{api.Scheme, api.Host, cfg.Transport}
+	if a.apps, err = ghinstallation.NewAppsTransport(guard, cfg.AppID, cfg.PrivateKey); err != nil {
+		return nil, errors.New("read private key: it is not an RSA key in PEM form")
+	}
+	a.apps.BaseURL = strings.TrimRight(api.String(), "/")
+	rt := a.limited(newPacer(0), retryReads{cfg.Backoff, cloning{a.apps}})
+	a.self = a.rest(rt)
+	return a, nil
+}
+
+func setDefaults(cfg *Config) {
+	if cfg.Transport == nil {
+		if t, ok := http.DefaultTransport.(*http.Transport); ok {
+			t = t.Clone()
+			t.ResponseHeaderTimeout = time.Minute
+			cfg.Transport = t
+		}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Spacing == 0 {
+		cfg.Spacing = time.Second
+	}
+	if cfg.Backoff <= 0 {
+		cfg.Backoff = 500 * time.Millisecond
+	}
+	if cfg.MaxSleep == 0 {
+		cfg.MaxSleep = 30 * time.Second
+	}
+}
+
+// cloning keeps ghinstallation from changing the request it was given.
+type cloning struct{ next http.RoundTripper }
+
+func (t cloning) RoundTrip(r *http.Request) (*http.Response, error) {
+	req, err := again(r)
+	if err != nil {
+		return nil, &notSent{err}
+	}
+	return t.next.RoundTrip(req)
+}
+
+// limited sits out short secondary limits; longer ones become an error.
+func (a *App) limited(p *pacer, next http.RoundTripper) http.RoundTripper {
+	log := a.cfg.Log
+	return github_secondary_ratelimit.New(next,
+		github_secondary_ratelimit.WithSingleSleepLimit(a.cfg.MaxSleep, nil),
+		github_secondary_ratelimit.WithLimitDetectedCallback(func(c *github_secondary_ratelimit.CallbackContext) {
+			log.Warn("github secondary rate limit", "path", c.Request.URL.Path)
+			if c.ResetTime != nil {
+				p.hold(*c.ResetTime)
+			}
+		}))
+}
+
+// rest returns a go-github client over rt.
+func (a *App) rest(rt http.RoundTripper) *github.Client {
+	c := github.NewClient(&http.Client{Transport: rt, CheckRedirect: sameHost(a.api)})
+	c.BaseURL = a.api
+	c.UploadURL = a.api
+	c.UserAgent = "handrail"
+	return c
+}
+
+// Self returns the bot's own login, "handrail[bot]" for an app.
+func (a *App) Self(ctx context.Context) (string, error) {
+	a.mu.Lock()
+	login := a.login
+	a.mu.Unlock()
+	if login != "" {
+		return login, nil
+	}
+	if a.self == nil {
+		u, _, err := a.tokenClient().Users.Get(ctx, "")
+		if err != nil {
+			return "", a.fail("find own login", false, err)
+		}
+		login = u.GetLogin()
+	} else {
+		app, _, err := a.self.Apps.Get(ctx, "")
+		if err != nil {
+			return "", a.fail("find own app", false, err)
+		}
+		login = app.GetSlug() + "[bot]"
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.login = login
+	return login, nil
+}
+
+func (a *App) fail(op string, write bool, err error) error {
+	return classify(op, write, a.cfg.Clock(), err)
+}
+
+func (a *App) tokenClient() *github.Client {
+	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{fixedToken(a.cfg.Token), a.cfg.Transport}}
+	return a.rest(a.limited(newPacer(0), retryReads{a.cfg.Backoff, guard}))
+}
+
+func (a *App) pacer(installation int64) *pacer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.pacers[installation]
+	if p == nil {
+		p = newPacer(a.cfg.Spacing)
+		a.pacers[installation] = p
+	}
+	return p
+}
+
+// For returns the client of one repository; the number in ref is not used.
+// The installation is that of the event, or 0 to ask GitHub for it. Clients
+// are kept, so their tokens and caches are shared.
+func (a *App) For(ctx context.Context, ref thread.Ref, installation int64) (*Client, error) {
+	if err := thread.ValidateRepository(ref.Owner, ref.Repo); err != nil {
+		return nil, err
+	}
+	if a.self != nil && installation == 0 {
+		in, _, err := a.self.Apps.FindRepositoryInstallation(ctx, ref.Owner, ref.Repo)
+		if err != nil {
+			return nil, a.fail("find installation for "+ref.Repository(), false, err)
+		}
+		installation = in.GetID()
+	}
+	key := fmt.Sprintf("%d %s", installation, strings.ToLower(ref.Repository()))
+	a.mu.Lock()
+	c := a.clients[key]
+	a.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	c = a.newClient(ref, installation)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if old := a.clients[key]; old != nil {
+		return old, nil
+	}
+	a.clients[key] = c
+	return c, nil
+}
+
+func (a *App) newClient(ref thread.Ref, installation int64) *Client {
+	var source tokenSource = fixedToken(a.cfg.Token)
+	if a.apps != nil {
+		base := hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport}
+		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, installation: installation, repo: ref.Repo,
+			client: &http.Client{Transport: base, CheckRedirect: sameHost(a.api)}}
+	}
+	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.cfg.Transport}}
+	reads := newRevalidate(retryReads{a.cfg.Backoff, guard})
+	p := a.pacer(installation)
+	rt := a.limited(p, paced{p, reads})
+	return &Client{app: a, gh: a.rest(rt), source: source, owner: ref.Owner, repo: ref.Repo}
+}
+
+// Installed is a repository where the app is installed.
+type Installed struct {
+	Repo         thread.Ref // number 0
+	Installation int64
+}
+
+// Repositories returns every repository that the app is installed on.
+func (a *App) Repositories(ctx context.Context) ([]Installed, error) {
+	if a.self == nil {
+		return nil, errors.New("list repositories: a token is for one repository; only an app has a list")
+	}
+	var out []Installed
+	err := pages(func(o github.ListOptions) (*github.Response, error) {
+		list, resp, err := a.self.Apps.ListInstallations(ctx, &o)
+		if err != nil {
+			return resp, a.fail("list installations", false, err)
+		}
+		for _, in := range list {
+			if in.SuspendedAt != nil {
+				continue
+			}
+			repos, err := a.repositoriesOf(ctx, in.GetID())
+			if err != nil {
+				return resp, err
+			}
+			out = append(out, repos...)
+		}
+		return resp, nil
+	})
+	return out, err
+}
+
+func (a *App) repositoriesOf(ctx context.Context, installation int64) ([]Installed, error) {
+	apps := *a.apps
+	tr := ghinstallation.NewFromAppsTransport(&apps, installation)
+	tr.BaseURL = a.apps.BaseURL
+	gh := a.rest(a.limited(newPacer(0), retryReads{a.cfg.Backoff, hostGuard{a.api.Scheme, a.api.Host, tr}}))
+	var out []Installed
+	err := pages(func(o github.ListOptions) (*github.Response, error) {
+		list, resp, err := gh.Apps.ListRepos(ctx, &o)
+		if err != nil {
+			return resp, a.fail("list repositories", false, err)
+		}
+		for _, r := range list.Repositories {
+			out = append(out, Installed{thread.Ref{Owner: r.GetOwner().GetLogin(), Repo: r.GetName()}, installation})
+		}
+		return resp, nil
+	})
+	return out, err
+}
+
+// pages calls f for each page of a listing.
+func pages(f func(github.ListOptions) (*github.Response, error)) error {
+	o := github.ListOptions{PerPage: 100}
+	for {
+		resp, err := f(o)
+		if err != nil {
+			return err
+		}
+		if resp.NextPage == 0 {
+			return nil
+		}
+		o.Page = resp.NextPage
+	}
+}
+
+// Credentials are what GitHub hands out when an app was created from a
+// manifest. They are secret, except ID and Slug.
+type Credentials struct {
+	ID            int64
+	Slug          string
+	ClientID      string
+	ClientSecret  string
+	WebhookSecret string
+	PrivateKey    []byte
+}
+
+// LogValue keeps secrets out of logs.
+func (c Credentials) LogValue() slog.Value {
+	return slog.GroupValue(slog.Int64("id", c.ID), slog.String("slug", c.Slug))
+}
+
+// ConvertManifest exchanges the code of the manifest flow for the new app's
+// credentials. It needs no identity. A code works once, within an hour.
+func ConvertManifest(ctx context.Context, apiURL, code string) (Credentials, error) {
+	a, err := New(Config{APIURL: apiURL, Token: "unused"})
+	if err != nil {
+		return Credentials{}, err
+	}
+	gh := a.rest(hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport})
+	app, _, err := gh.Apps.CompleteAppManifest(ctx, url.PathEscape(code))
+	if err != nil {
+		return Credentials{}, a.fail("create app from manifest", true, err)
+	}
+	return Credentials{ID: app.GetID(), Slug: app.GetSlug(), ClientID: app.GetClientID(), ClientSecret: app.GetClientSecret(),
+		WebhookSecret: app.GetWebhookSecret(), PrivateKey: []byte(app.GetPEM())}, nil
+}

@@ -1,0 +1,384 @@
+package ghapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v62/github"
+
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// MaxBody is the longest text that GitHub takes for a comment, an issue or a
+// pull request, in characters. Writes add a marker of at most [MarkerRoom].
+const MaxBody = 65536
+
+// Client reads and writes one repository. It is safe for concurrent use.
+type Client struct {
+	app         *App
+	gh          *github.Client
+	source      tokenSource
+	owner, repo string
+}
+
+// own refuses a thread of another repository: this client's token is not for
+// it, and a mix-up must not become a comment in the wrong place.
+func (c *Client) own(op string, ref thread.Ref) error {
+	if !strings.EqualFold(ref.Owner, c.owner) || !strings.EqualFold(ref.Repo, c.repo) {
+		return &Error{Op: op, Err: fmt.Errorf("thread %s is not in %s/%s", ref, c.owner, c.repo)}
+	}
+	return nil
+}
+
+func (c *Client) readError(op string, err error) error  { return c.app.fail(op, false, err) }
+func (c *Client) writeError(op string, err error) error { return c.app.fail(op, true, err) }
+
+// Self returns the bot's own login.
+func (c *Client) Self(ctx context.Context) (string, error) { return c.app.Self(ctx) }
+
+// Issue is an issue or pull request as its first post shows it.
+type Issue struct {
+	Ref       thread.Ref
+	ID        int64
+	Title     string
+	Body      string
+	Author    string
+	AuthorID  int64
+	State     string // open or closed
+	Labels    []string
+	Assignees []string
+	IsPull    bool
+	URL       string
+	Created   time.Time
+	Updated   time.Time
+}
+
+// Issue reads the first post of a thread.
+func (c *Client) Issue(ctx context.Context, ref thread.Ref) (Issue, error) {
+	const op = "read issue"
+	if err := c.own(op, ref); err != nil {
+		return Issue{}, err
+	}
+	is, _, err := c.gh.Issues.Get(ctx, c.owner, c.repo, ref.Number)
+	if err != nil {
+		return Issue{}, c.readError(op, err)
+	}
+	return c.issue(is), nil
+}
+
+func (c *Client) issue(is *github.Issue) Issue {
+	out := Issue{Ref: thread.Ref{Owner: c.owner, Repo: c.repo, Number: is.GetNumber()}, ID: is.GetID(), Title: is.GetTitle(),
+		Body: is.GetBody(), Author: is.GetUser().GetLogin(), AuthorID: is.GetUser().GetID(), State: is.GetState(),
+		IsPull: is.IsPullRequest(), URL: is.GetHTMLURL(), Created: is.GetCreatedAt().Time, Updated: is.GetUpdatedAt().Time}
+	for _, l := range is.Labels {
+		out.Labels = append(out.Labels, l.GetName())
+	}
+	for _, u := range is.Assignees {
+		out.Assignees = append(out.Assignees, u.GetLogin())
+	}
+	return out
+}
+
+// Comment is a comment on a thread; with Path set, one on its diff.
+type Comment struct {
+	ID        int64
+	Author    string
+	AuthorID  int64
+	Bot       bool // the author is not a person
+	Body      string
+	URL       string
+	Created   time.Time
+	Updated   time.Time
+	Path      string
+	Line      int
+	Hunk      string
+	Commit    string
+	ReviewID  int64
+	InReplyTo int64
+}
+
+func issueComment(cm *github.IssueComment) Comment {
+	return Comment{ID: cm.GetID(), Author: cm.GetUser().GetLogin(), AuthorID: cm.GetUser().GetID(),
+		Bot: cm.GetUser().GetType() == "Bot", Body: cm.GetBody(), URL: cm.GetHTMLURL(),
+		Created: cm.GetCreatedAt().Time, Updated: cm.GetUpdatedAt().Time}
+}
+
+func diffComment(cm *github.PullRequestComment) Comment {
+	return Comment{ID: cm.GetID(), Author: cm.GetUser().GetLogin(), AuthorID: cm.GetUser().GetID(),
+		Bot: cm.GetUser().GetType() == "Bot", Body: cm.GetBody(), URL: cm.GetHTMLURL(), Created: cm.GetCreatedAt().Time,
+		Updated: cm.GetUpdatedAt().Time, Path: cm.GetPath(), Line: cm.GetLine(), Hunk: cm.GetDiffHunk(),
+		Commit: cm.GetCommitID(), ReviewID: cm.GetPullRequestReviewID(), InReplyTo: cm.GetInReplyTo()}
+}
+
+// ListComments returns the comments of a thread that were written or changed
+// at or after since, oldest first; the zero time means all of them.
+func (c *Client) ListComments(ctx context.Context, ref thread.Ref, since time.Time) ([]Comment, error) {
+	const op = "list comments"
+	if err := c.own(op, ref); err != nil {
+		return nil, err
+	}
+	var out []Comment
+	err := pages(func(o github.ListOptions) (*github.Response, error) {
+		opt := &github.IssueListCommentsOptions{ListOptions: o}
+		if !since.IsZero() {
+			opt.Since = &since
+		}
+		list, resp, err := c.gh.Issues.ListComments(ctx, c.owner, c.repo, ref.Number, opt)
+		for _, cm := range list {
+			out = append(out, issueComment(cm))
+		}
+		return resp, c.readError(op, err)
+	})
+	return out, err
+}
+
+// ListDiffComments returns the comments on the diff of a pull request, oldest
+// first.
+func (c *Client) ListDiffComments(ctx context.Context, ref thread.Ref) ([]Comment, error) {
+	const op = "list review comments"
+	if err := c.own(op, ref); err != nil {
+		return nil, err
+	}
+	var out []Comment
+	err := pages(func(o github.ListOptions) (*github.Response, error) {
+		list, resp, err := c.gh.PullRequests.ListComments(ctx, c.owner, c.repo, ref.Number,
+			&github.PullRequestListCommentsOptions{ListOptions: o})
+		for _, cm := range list {
+			out = append(out, diffComment(cm))
+		}
+		return resp, c.readError(op, err)
+	})
+	return out, err
+}
+
+// GetComment reads one comment. Target says whether it is on a diff.
+func (c *Client) GetComment(ctx context.Context, t Target) (Comment, error) {
+	const op = "read comment"
+	if t.Diff {
+		cm, _, err := c.gh.PullRequests.GetComment(ctx, c.owner, c.repo, t.Comment)
+		return diffComment(cm), c.readError(op, err)
+	}
+	cm, _, err := c.gh.Issues.GetComment(ctx, c.owner, c.repo, t.Comment)
+	return issueComment(cm), c.readError(op, err)
+}
+
+// Repository is what the bot needs to know about a repository.
+type Repository struct {
+	ID            int64
+	DefaultBranch string
+	CloneURL      string
+	URL           string
+	Private       bool
+	Fork          bool
+	Archived      bool
+}
+
+// Repo reads the repository.
+func (c *Client) Repo(ctx context.Context) (Repository, error) {
+	r, _, err := c.gh.Repositories.Get(ctx, c.owner, c.repo)
+	if err != nil {
+		return Repository{}, c.readError("read repository", err)
+	}
+	return Repository{ID: r.GetID(), DefaultBranch: r.GetDefaultBranch(), CloneURL: r.GetCloneURL(), URL: r.GetHTMLURL(),
+		Private: r.GetPrivate(), Fork: r.GetFork(), Archived: r.GetArchived()}, nil
+}
+
+// Head returns the commit at the tip of a branch.
+func (c *Client) Head(ctx context.Context, branch string) (string, error) {
+	ref, _, err := c.gh.Git.GetRef(ctx, c.owner, c.repo, "heads/"+branch)
+	if err != nil {
+		return "", c.readError("read branch "+branch, err)
+	}
+	return ref.GetObject().GetSHA(), nil
+}
+
+const maxFile = 1 << 20
+
+// FileAt returns a file as it is at a branch, tag or commit; empty means the
+// default branch. A file that is not there is [ErrNotFound], one of more than
+// a megabyte is refused.
+func (c *Client) FileAt(ctx context.Context, ref, path string) ([]byte, error) {
+	op := "read file " + path
+	file, dir, _, err := c.gh.Repositories.GetContents(ctx, c.owner, c.repo, path, &github.RepositoryContentGetOptions{Ref: ref})
+	switch {
+	case err != nil:
+		return nil, c.readError(op, err)
+	case dir != nil || file == nil || file.GetType() != "file":
+		return nil, &Error{Op: op, Err: errors.New("it is not a file")}
+	case file.GetSize() > maxFile:
+		return nil, &Error{Op: op, Err: fmt.Errorf("it has %d bytes, more than %d", file.GetSize(), maxFile)}
+	}
+	text, err := file.GetContent()
+	if err != nil {
+		return nil, &Error{Op: op, Err: err}
+	}
+	return []byte(text), nil
+}
+
+// ListDir returns the names of the files in a directory, without those in
+// directories below it.
+func (c *Client) ListDir(ctx context.Context, ref, path string) ([]string, error) {
+	_, dir, _, err := c.gh.Repositories.GetContents(ctx, c.owner, c.repo, path, &github.RepositoryContentGetOptions{Ref: ref})
+	if err != nil {
+		return nil, c.readError("list directory "+path, err)
+	}
+	var out []string
+	for _, f := range dir {
+		if f.GetType() == "file" {
+			out = append(out, f.GetName())
+		}
+	}
+	return out, nil
+}
+
+// Outcome is how a question about a person was answered.
+type Outcome int
+
+// The outcomes. The zero value is Failed: nothing is known, nothing may be
+// granted.
+const (
+	Failed    Outcome = iota // no answer: network, limit, server
+	Found                    // the answer is in the other fields
+	NotFound                 // there is no such person, or no access: that is a no
+	Forbidden                // the bot may not ask
+)
+
+// String returns "failed", "found", "not found" or "forbidden".
+func (o Outcome) String() string {
+	return [...]string{"failed", "found", "not found", "forbidden"}[o]
+}
+
+// Permission is what a person may do in the repository, as facts. Only with
+// outcome Found do Permission (admin, write, read, none) and Role (these, and
+// maintain, triage or an own role) mean anything.
+type Permission struct {
+	Login      string
+	ID         int64
+	Bot        bool
+	Permission string
+	Role       string
+	Outcome    Outcome
+}
+
+// Permission asks what a person may do now. The error is not nil exactly when
+// the outcome is Failed or Forbidden.
+func (c *Client) Permission(ctx context.Context, login string) (Permission, error) {
+	op := "read permission of " + login
+	out := Permission{Login: login}
+	req, err := c.gh.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/collaborators/%s/permission",
+		c.owner, c.repo, url.PathEscape(login)), nil)
+	if err != nil {
+		return out, &Error{Op: op, Err: err}
+	}
+	var got struct {
+		Permission string       `json:"permission"`
+		RoleName   string       `json:"role_name"`
+		User       *github.User `json:"user"`
+	}
+	_, err = c.gh.Do(ctx, req, &got)
+	err = c.readError(op, err)
+	var e *Error
+	switch {
+	case errors.Is(err, ErrNotFound):
+		out.Outcome = NotFound
+		return out, nil
+	case errors.As(err, &e) && e.Kind == Permanent && errors.Is(err, ErrForbidden):
+		out.Outcome = Forbidden
+		return out, err
+	case err != nil:
+		return out, err
+	case got.User == nil || !strings.EqualFold(got.User.GetLogin(), login):
+		return out, &Error{Op: op, Err: errors.New("the answer is about somebody else")}
+	}
+	out.Login, out.ID, out.Bot = got.User.GetLogin(), got.User.GetID(), got.User.GetType() == "Bot"
+	out.Permission, out.Role, out.Outcome = got.Permission, got.RoleName, Found
+	if out.Role == "" {
+		out.Role = out.Permission
+	}
+	return out, nil
+}
+
+// InTeam reports whether a person is an active member of a team.
+func (c *Client) InTeam(ctx context.Context, org, slug, login string) (bool, error) {
+	m, _, err := c.gh.Teams.GetTeamMembershipBySlug(ctx, org, slug, login)
+	err = c.readError("read team "+org+"/"+slug, err)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && m.GetState() == "active", err
+}
+
+// GitAuth returns user and password for git over HTTP at this address. It
+// refuses every address but the one of the client's own repository.
+func (c *Client) GitAuth(ctx context.Context, rawURL string) (user, token string, err error) {
+	const op = "authorize git"
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "", "", &Error{Op: op, Err: errors.New("the address cannot be read")}
+	}
+	host := c.app.api.Host
+	if host == "api.github.com" {
+		host = "github.com"
+	}
+	path := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	if u.Host != host || u.Scheme != c.app.api.Scheme || u.User != nil || !strings.EqualFold(path, c.owner+"/"+c.repo) {
+		return "", "", &Error{Op: op, Err: fmt.Errorf("%w: %s is not %s/%s at %s", errOtherHost, u.Redacted(), c.owner, c.repo, host)}
+	}
+	tok, err := c.source.token(ctx)
+	if err != nil {
+		return "", "", c.readError(op, err)
+	}
+	return "x-access-token", tok, nil
+}
+
+// JobLog returns the end of the log of a CI job, at most limit bytes. GitHub
+// keeps logs on another host; it is asked without the token.
+func (c *Client) JobLog(ctx context.Context, job int64, limit int) ([]byte, error) {
+	const op = "read job log"
+	u, _, err := c.gh.Actions.GetWorkflowJobLogs(ctx, c.owner, c.repo, job, 1)
+	if err != nil {
+		return nil, c.readError(op, err)
+	}
+	if u.Scheme != "https" && u.Host != c.app.api.Host {
+		return nil, &Error{Op: op, Err: errors.New("the log is not at a safe address")}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, &Error{Op: op, Err: err}
+	}
+	resp, err := c.app.cfg.Transport.RoundTrip(req)
+	if err != nil {
+		return nil, c.readError(op, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, &Error{Op: op, Kind: kindOfStatus(resp.StatusCode, false), Status: resp.StatusCode, Err: errors.New(resp.Status)}
+	}
+	return tail(resp.Body, limit)
+}
+
+// tail keeps the last limit bytes of r, reading at most a hundred megabytes.
+func tail(r io.Reader, limit int) ([]byte, error) {
+	var keep []byte
+	buf := make([]byte, 64<<10)
+	r = io.LimitReader(r, 100<<20)
+	for {
+		n, err := r.Read(buf)
+		keep = append(keep, buf[:n]...)
+		if len(keep) > 2*limit {
+			keep = append([]byte(nil), keep[len(keep)-limit:]...)
+		}
+		if err == io.EOF {
+			return keep[max(0, len(keep)-limit):], nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read job log: %w", err)
+		}
+	}
+}

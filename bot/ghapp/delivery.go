@@ -1,0 +1,91 @@
+package ghapp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// Delivery is one attempt of GitHub to deliver an event.
+type Delivery struct {
+	ID         int64
+	GUID       string // the same for all attempts at one event
+	Event      string
+	Action     string
+	At         time.Time
+	Redelivery bool
+	Status     int // HTTP status that the bot answered, 0 when it was not reached
+}
+
+// OK reports whether the bot took the delivery.
+func (d Delivery) OK() bool { return d.Status >= 200 && d.Status < 300 }
+
+// Deliveries returns the attempts since a time, newest first. GitHub keeps
+// them for three days. Only an app can ask.
+func (a *App) Deliveries(ctx context.Context, since time.Time) ([]Delivery, error) {
+	if a.self == nil {
+		return nil, errors.New("list deliveries: only an app can; a token has no webhook of its own")
+	}
+	var out []Delivery
+	opt := &github.ListCursorOptions{PerPage: 100}
+	for {
+		list, resp, err := a.self.Apps.ListHookDeliveries(ctx, opt)
+		if err != nil {
+			return nil, a.fail("list deliveries", false, err)
+		}
+		for _, d := range list {
+			if d.GetDeliveredAt().Before(since) {
+				return out, nil
+			}
+			out = append(out, Delivery{ID: d.GetID(), GUID: d.GetGUID(), Event: d.GetEvent(), Action: d.GetAction(),
+				At: d.GetDeliveredAt().Time, Redelivery: d.GetRedelivery(), Status: d.GetStatusCode()})
+		}
+		if resp.Cursor == "" {
+			return out, nil
+		}
+		opt.Cursor = resp.Cursor
+	}
+}
+
+// Redeliver asks GitHub to try a delivery again. Receiving an event twice is
+// harmless: it keeps its GUID.
+func (a *App) Redeliver(ctx context.Context, id int64) error {
+	if a.self == nil {
+		return errors.New("redeliver event: only an app can; a token has no webhook of its own")
+	}
+	_, _, err := a.self.Apps.RedeliverHookDelivery(ctx, id)
+	var accepted *github.AcceptedError
+	if errors.As(err, &accepted) {
+		return nil
+	}
+	return a.fail("redeliver event", true, err)
+}
+
+// Sweep asks for every event since a time that no attempt has delivered, and
+// returns the attempts it asked for, oldest first. GitHub does not repeat
+// deliveries on its own, so this is run at start and now and then.
+func (a *App) Sweep(ctx context.Context, since time.Time) ([]Delivery, error) {
+	list, err := a.Deliveries(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	done := map[string]bool{}
+	for _, d := range list {
+		done[d.GUID] = done[d.GUID] || d.OK()
+	}
+	var asked []Delivery
+	for i := len(list) - 1; i >= 0; i-- {
+		d := list[i]
+		if done[d.GUID] {
+			continue
+		}
+		done[d.GUID] = true
+		if err := a.Redeliver(ctx, d.ID); err != nil {
+			return asked, err
+		}
+		asked = append(asked, d)
+	}
+	return asked, nil
+}

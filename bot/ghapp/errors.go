@@ -1,0 +1,163 @@
+package ghapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	"github.com/google/go-github/v62/github"
+)
+
+// Kind says what to do about an error.
+type Kind int
+
+// The kinds of errors. The zero value is Permanent: asking again will not
+// help, a person has to be told.
+const (
+	Permanent Kind = iota
+	Temporary      // nothing was done; try again after RetryAfter
+	Unknown        // a write was sent and its answer lost: look with Find before sending it again
+)
+
+// String returns "permanent", "temporary" or "unknown".
+func (k Kind) String() string {
+	switch k {
+	case Temporary:
+		return "temporary"
+	case Unknown:
+		return "unknown"
+	}
+	return "permanent"
+}
+
+// Sentinels for what callers branch on. An [Error] matches them by its status.
+var (
+	ErrNotFound  = errors.New("not found on github")
+	ErrForbidden = errors.New("forbidden by github")
+	ErrInvalid   = errors.New("refused by github")
+)
+
+// Error is a call to GitHub that did not work.
+type Error struct {
+	Op         string // what was tried, "create comment"
+	Kind       Kind
+	Status     int           // HTTP status, 0 when there was none
+	RetryAfter time.Duration // Temporary: how long to wait at least, 0 for one's own backoff
+	Reset      time.Time     // set when the primary rate limit is used up
+	Err        error
+}
+
+// Error returns the operation, what GitHub said and nothing secret.
+func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether e is one of the sentinels.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case ErrNotFound:
+		return e.Status == http.StatusNotFound || e.Status == http.StatusGone
+	case ErrForbidden:
+		return e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized
+	case ErrInvalid:
+		return e.Status == http.StatusUnprocessableEntity || e.Status == http.StatusBadRequest
+	}
+	return false
+}
+
+// KindOf returns the kind of err; an error that is not of this package is
+// Permanent, except one of the context, which is Temporary.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return Temporary
+	}
+	return Permanent
+}
+
+// notSent marks an error before the first byte of the request left.
+type notSent struct{ err error }
+
+func (e *notSent) Error() string { return e.err.Error() }
+func (e *notSent) Unwrap() error { return e.err }
+
+// errOtherHost is the refusal to send a token somewhere else.
+var errOtherHost = errors.New("refusing to send a token to another host")
+
+const defaultRetryAfter = time.Minute // GitHub's rule when it does not say
+
+// classify turns what go-github returned into an Error. write says whether
+// the call may have changed something.
+func classify(op string, write bool, now time.Time, err error) error {
+	if err == nil {
+		return nil
+	}
+	var own *Error
+	if errors.As(err, &own) {
+		return err
+	}
+	e := &Error{Op: op, Err: err}
+	var primary *github.RateLimitError
+	var secondary *github.AbuseRateLimitError
+	var answered *github.ErrorResponse
+	var token *ghinstallation.HTTPError
+	switch {
+	case errors.As(err, &primary):
+		e.Kind, e.Status, e.Reset = Temporary, http.StatusForbidden, primary.Rate.Reset.Time
+		e.RetryAfter = max(primary.Rate.Reset.Sub(now), time.Second)
+	case errors.As(err, &secondary):
+		e.Kind, e.Status, e.RetryAfter = Temporary, http.StatusForbidden, defaultRetryAfter
+		if secondary.RetryAfter != nil && *secondary.RetryAfter > 0 {
+			e.RetryAfter = *secondary.RetryAfter
+		}
+	case errors.As(err, &answered):
+		e.Status = answered.Response.StatusCode
+		e.Kind = kindOfStatus(e.Status, write)
+		if e.Kind == Temporary && e.Status == http.StatusTooManyRequests {
+			e.RetryAfter = defaultRetryAfter
+		}
+	case errors.As(err, &token):
+		e.Kind = Temporary
+		if token.Response != nil {
+			e.Status = token.Response.StatusCode
+			e.Kind = kindOfStatus(e.Status, false)
+		}
+	case errors.Is(err, errOtherHost):
+		e.Kind = Permanent
+	default:
+		e.Kind = kindOfTransport(err, write)
+	}
+	return e
+}
+
+func kindOfStatus(status int, write bool) Kind {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return Temporary
+	case status >= 500 && write:
+		return Unknown
+	case status >= 500:
+		return Temporary
+	}
+	return Permanent
+}
+
+func kindOfTransport(err error, write bool) Kind {
+	if !write {
+		return Temporary
+	}
+	var ns *notSent
+	var op *net.OpError
+	if errors.As(err, &ns) || (errors.As(err, &op) && op.Op == "dial") {
+		return Temporary
+	}
+	return Unknown
+}

@@ -1,0 +1,369 @@
+package ghapp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// User is somebody in an event.
+type User struct {
+	ID    int64
+	Login string
+	Bot   bool
+}
+
+// Event is what the bot reads out of a webhook payload, whatever its kind.
+// Fields that a kind does not have are zero. Text in it was written by anyone.
+type Event struct {
+	Kind         string // GitHub's event name; empty for one the bot does not use
+	Action       string
+	Installation int64
+	Sender       User
+
+	Thread        thread.Ref // number 0 when the event is about the repository
+	RepoID        int64
+	DefaultBranch string
+	Private       bool
+
+	IsPull    bool   // the thread is a pull request
+	Title     string // of the thread, as is all up to AppID
+	Body      string
+	Author    User
+	State     string
+	Labels    []string
+	Updated   time.Time
+	OldBody   string // edited: what the text was before
+	Label     string // labeled, unlabeled
+	Assignee  string // assigned, unassigned
+	AppID     int64  // the app through which the text was written, 0 for a person
+	Requested string // review_requested: of whom
+
+	Comment EventComment
+	Review  EventReview
+	Pull    EventPull
+	Check   EventCheck
+
+	Ref           string // push: the full name of what moved; workflow_dispatch: where it runs
+	Before, After string // push and synchronize
+	Deleted       bool
+
+	Added, Removed []thread.Ref    // installation_repositories, installation
+	Payload        json.RawMessage // repository_dispatch: client_payload; workflow_dispatch: inputs
+	Schedule       string          // schedule: the cron line
+}
+
+// EventComment is the comment of an event; with Diff, one on the diff.
+type EventComment struct {
+	ID          int64
+	Body        string
+	Author      User
+	Association string // lazy and wrong for private members: never decide by it
+	Created     time.Time
+	Updated     time.Time
+	URL         string
+	Diff        bool
+	Path        string
+	Line        int
+	Hunk        string
+	Commit      string
+	InReplyTo   int64
+	ReviewID    int64
+}
+
+// EventReview is the review of an event; State is in capitals.
+type EventReview struct {
+	ID        int64
+	Body      string
+	State     string
+	Author    User
+	Commit    string
+	Submitted time.Time
+}
+
+// EventPull is the pull request of an event. GitHub leaves it out of
+// issue_comment: there, ask for it.
+type EventPull struct {
+	Head, HeadSHA, HeadRepo string
+	Base, BaseSHA           string
+	Fork, Draft, Merged     bool
+}
+
+// EventCheck is the check run, check suite or workflow run of an event.
+type EventCheck struct {
+	ID         int64
+	Suite      int64
+	Name       string
+	SHA        string
+	Branch     string
+	Status     string
+	Conclusion string
+	ExternalID string
+	AppID      int64
+	Pulls      []int // open pull requests of this repository with this head
+}
+
+// Known returns the names of the events that [ParseEvent] understands.
+func Known() []string {
+	return []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
+		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "installation",
+		"installation_repositories", "ping", "repository_dispatch", "workflow_dispatch", "schedule"}
+}
+
+// ParseEvent reads a payload that was signed. An event that the bot does not
+// use gives an Event with an empty Kind and no error: it was still received.
+// An error means that the payload is not what GitHub sends.
+func ParseEvent(event string, payload []byte) (Event, error) {
+	if !slices.Contains(Known(), event) {
+		return Event{}, nil
+	}
+	var raw rawEvent
+	if err := json.Unmarshal(payload, &raw); err != nil {
+		return Event{}, fmt.Errorf("read %s event: %w", event, err)
+	}
+	e := Event{Kind: event, Action: raw.Action, Installation: raw.Installation.ID, Sender: raw.Sender.user(),
+		Ref: raw.Ref, Before: raw.Before, After: raw.After, Deleted: raw.Deleted, OldBody: raw.Changes.Body.From,
+		Label: raw.Label.Name, Assignee: raw.Assignee.Login, Requested: raw.RequestedReviewer.Login, Schedule: raw.Schedule,
+		RepoID: raw.Repository.ID, DefaultBranch: raw.Repository.DefaultBranch, Private: raw.Repository.Private}
+	e.Payload = raw.ClientPayload
+	if event == "workflow_dispatch" {
+		e.Payload = raw.Inputs
+	}
+	if err := raw.repository(&e); err != nil {
+		return Event{}, fmt.Errorf("read %s event: %w", event, err)
+	}
+	raw.post(&e)
+	raw.comment(&e)
+	raw.review(&e)
+	raw.check(&e)
+	return e, nil
+}
+
+// The payload as far as it is read. Everything is optional, and times are
+// read loosely: even GitHub's own examples hold some that are none.
+type rawEvent struct {
+	Action       string
+	Installation struct{ ID int64 }
+	Sender       rawUser
+	Repository   struct {
+		ID            int64
+		FullName      string `json:"full_name"`
+		DefaultBranch string `json:"default_branch"`
+		Private       bool
+	}
+	Issue               *rawPost
+	PullRequest         *rawPost `json:"pull_request"`
+	Comment             *rawComment
+	Review              *rawReview
+	CheckRun            *rawCheck `json:"check_run"`
+	CheckSuite          *rawCheck `json:"check_suite"`
+	WorkflowRun         *rawCheck `json:"workflow_run"`
+	Label               struct{ Name string }
+	Assignee            rawUser
+	RequestedReviewer   rawUser `json:"requested_reviewer"`
+	Changes             struct{ Body struct{ From string } }
+	Ref, Before, After  string
+	Deleted             bool
+	Repositories        []rawName
+	RepositoriesAdded   []rawName       `json:"repositories_added"`
+	RepositoriesRemoved []rawName       `json:"repositories_removed"`
+	ClientPayload       json.RawMessage `json:"client_payload"`
+	Inputs              json.RawMessage
+	Schedule            string
+}
+
+type rawName struct {
+	FullName string `json:"full_name"`
+}
+
+type rawUser struct {
+	ID    int64
+	Login string
+	Type  string
+}
+
+func (u rawUser) user() User {
+	return User{ID: u.ID, Login: u.Login, Bot: u.Type == "Bot" || strings.HasSuffix(u.Login, "[bot]")}
+}
+
+type rawBranch struct {
+	Ref, SHA string
+	Repo     *struct {
+		ID       int64
+		FullName string `json:"full_name"`
+	}
+}
+
+type rawPost struct {
+	Number      int
+	Title, Body string
+	State       string
+	User        rawUser
+	Labels      []struct{ Name string }
+	UpdatedAt   looseTime `json:"updated_at"`
+	PullRequest *struct {
+		URL string
+	} `json:"pull_request"`
+	ViaApp     struct{ ID int64 } `json:"performed_via_github_app"`
+	Head, Base rawBranch
+	Draft      bool
+	Merged     bool
+}
+
+type rawComment struct {
+	ID          int64
+	Body        string
+	User        rawUser
+	Association string    `json:"author_association"`
+	CreatedAt   looseTime `json:"created_at"`
+	UpdatedAt   looseTime `json:"updated_at"`
+	HTMLURL     string    `json:"html_url"`
+	Path        string
+	Line        int
+	DiffHunk    string             `json:"diff_hunk"`
+	CommitID    string             `json:"commit_id"`
+	InReplyTo   int64              `json:"in_reply_to_id"`
+	ReviewID    int64              `json:"pull_request_review_id"`
+	ViaApp      struct{ ID int64 } `json:"performed_via_github_app"`
+}
+
+type rawReview struct {
+	ID          int64
+	Body, State string
+	User        rawUser
+	CommitID    string    `json:"commit_id"`
+	SubmittedAt looseTime `json:"submitted_at"`
+}
+
+type rawCheck struct {
+	ID                 int64
+	Name               string
+	HeadSHA            string `json:"head_sha"`
+	HeadBranch         string `json:"head_branch"`
+	Status, Conclusion string
+	ExternalID         string `json:"external_id"`
+	App                struct{ ID int64 }
+	CheckSuite         struct {
+		ID         int64
+		HeadBranch string `json:"head_branch"`
+	} `json:"check_suite"`
+	SuiteID      int64                  `json:"check_suite_id"`
+	PullRequests []struct{ Number int } `json:"pull_requests"`
+}
+
+// looseTime is the zero time for whatever is not a time.
+type looseTime struct{ time.Time }
+
+func (t *looseTime) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		if at, err := time.Parse(time.RFC3339, s); err == nil {
+			t.Time = at.UTC()
+		}
+		return nil
+	}
+	var n int64
+	if json.Unmarshal(b, &n) == nil && n > 0 {
+		t.Time = time.Unix(n, 0).UTC()
+	}
+	return nil
+}
+
+func parseName(full string) (thread.Ref, error) {
+	owner, repo, _ := strings.Cut(full, "/")
+	return thread.Ref{Owner: owner, Repo: repo}, thread.ValidateRepository(owner, repo)
+}
+
+func (raw *rawEvent) repository(e *Event) error {
+	if raw.Repository.FullName != "" {
+		var err error
+		if e.Thread, err = parseName(raw.Repository.FullName); err != nil {
+			return err
+		}
+	}
+	added := slices.Concat(raw.RepositoriesAdded, raw.Repositories)
+	if e.Kind == "installation" && (e.Action == "deleted" || e.Action == "suspend") {
+		added, raw.RepositoriesRemoved = nil, added
+	}
+	for _, l := range []struct {
+		from []rawName
+		to   *[]thread.Ref
+	}{{added, &e.Added}, {raw.RepositoriesRemoved, &e.Removed}} {
+		for _, n := range l.from {
+			ref, err := parseName(n.FullName)
+			if err != nil {
+				return err
+			}
+			*l.to = append(*l.to, ref)
+		}
+	}
+	return nil
+}
+
+func (raw *rawEvent) post(e *Event) {
+	p := raw.Issue
+	if raw.PullRequest != nil {
+		p = raw.PullRequest
+	}
+	if p == nil {
+		return
+	}
+	e.Thread.Number = max(0, p.Number)
+	e.IsPull = raw.PullRequest != nil || p.PullRequest != nil
+	e.Title, e.Body, e.State, e.Author, e.Updated = p.Title, p.Body, p.State, p.User.user(), p.UpdatedAt.Time
+	e.AppID = p.ViaApp.ID
+	for _, l := range p.Labels {
+		e.Labels = append(e.Labels, l.Name)
+	}
+	if raw.PullRequest == nil {
+		return
+	}
+	e.Pull = EventPull{Head: p.Head.Ref, HeadSHA: p.Head.SHA, Base: p.Base.Ref, BaseSHA: p.Base.SHA, Draft: p.Draft, Merged: p.Merged}
+	e.Pull.Fork = true // a head that is gone, or that is not known to be ours, is not ours
+	if p.Head.Repo != nil {
+		e.Pull.HeadRepo = p.Head.Repo.FullName
+		e.Pull.Fork = p.Base.Repo == nil || p.Head.Repo.ID != p.Base.Repo.ID
+	}
+}
+
+func (raw *rawEvent) comment(e *Event) {
+	c := raw.Comment
+	if c == nil {
+		return
+	}
+	e.AppID = c.ViaApp.ID
+	e.Comment = EventComment{ID: c.ID, Body: c.Body, Author: c.User.user(), Association: c.Association,
+		Created: c.CreatedAt.Time, Updated: c.UpdatedAt.Time, URL: c.HTMLURL, Diff: e.Kind == "pull_request_review_comment",
+		Path: c.Path, Line: c.Line, Hunk: c.DiffHunk, Commit: c.CommitID, InReplyTo: c.InReplyTo, ReviewID: c.ReviewID}
+}
+
+func (raw *rawEvent) review(e *Event) {
+	if r := raw.Review; r != nil {
+		e.Review = EventReview{ID: r.ID, Body: r.Body, State: strings.ToUpper(r.State), Author: r.User.user(),
+			Commit: r.CommitID, Submitted: r.SubmittedAt.Time}
+	}
+}
+
+func (raw *rawEvent) check(e *Event) {
+	for _, c := range []*rawCheck{raw.CheckRun, raw.CheckSuite, raw.WorkflowRun} {
+		if c == nil {
+			continue
+		}
+		e.Check = EventCheck{ID: c.ID, Suite: c.CheckSuite.ID, Name: c.Name, SHA: c.HeadSHA, Branch: c.HeadBranch,
+			Status: c.Status, Conclusion: c.Conclusion, ExternalID: c.ExternalID, AppID: c.App.ID}
+		if c.SuiteID != 0 {
+			e.Check.Suite = c.SuiteID
+		}
+		if e.Check.Branch == "" {
+			e.Check.Branch = c.CheckSuite.HeadBranch
+		}
+		for _, p := range c.PullRequests {
+			e.Check.Pulls = append(e.Check.Pulls, p.Number)
+		}
+		return
+	}
+}

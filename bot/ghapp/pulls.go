@@ -1,0 +1,201 @@
+package ghapp
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/go-github/v62/github"
+
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// PullSpec is a pull request to be opened, or what it should become. Head is
+// a branch of the same repository.
+type PullSpec struct {
+	Base  string
+	Head  string
+	Title string
+	Body  string
+	Draft bool
+}
+
+// Pull is a pull request. HeadRepo is empty when the fork was deleted.
+type Pull struct {
+	Ref                        thread.Ref
+	Title, Body, Author, State string
+	AuthorID                   int64
+	Base, BaseSHA              string
+	Head, HeadSHA, HeadRepo    string
+	Fork, Draft, Merged        bool
+	MaintainerCanModify        bool
+	Labels                     []string
+	URL                        string
+}
+
+func (c *Client) pull(p *github.PullRequest) Pull {
+	out := Pull{Ref: thread.Ref{Owner: c.owner, Repo: c.repo, Number: p.GetNumber()}, Title: p.GetTitle(), Body: p.GetBody(),
+		Author: p.GetUser().GetLogin(), AuthorID: p.GetUser().GetID(), State: p.GetState(),
+		Base: p.GetBase().GetRef(), BaseSHA: p.GetBase().GetSHA(), Head: p.GetHead().GetRef(), HeadSHA: p.GetHead().GetSHA(),
+		HeadRepo: p.GetHead().GetRepo().GetFullName(), Draft: p.GetDraft(), Merged: p.GetMerged() || p.MergedAt != nil,
+		MaintainerCanModify: p.GetMaintainerCanModify(), URL: p.GetHTMLURL()}
+	out.Fork = p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID()
+	for _, l := range p.Labels {
+		out.Labels = append(out.Labels, l.GetName())
+	}
+	return out
+}
+
+// GetPull reads a pull request.
+func (c *Client) GetPull(ctx context.Context, ref thread.Ref) (Pull, error) {
+	const op = "read pull request"
+	if err := c.own(op, ref); err != nil {
+		return Pull{}, err
+	}
+	p, _, err := c.gh.PullRequests.Get(ctx, c.owner, c.repo, ref.Number)
+	if err != nil {
+		return Pull{}, c.readError(op, err)
+	}
+	return c.pull(p), nil
+}
+
+// FindPull returns the newest pull request from a branch of the repository
+// itself, open ones first. The bool says whether there is one.
+func (c *Client) FindPull(ctx context.Context, head string) (Pull, bool, error) {
+	list, _, err := c.gh.PullRequests.List(ctx, c.owner, c.repo, &github.PullRequestListOptions{
+		State: "all", Head: c.owner + ":" + head, ListOptions: github.ListOptions{PerPage: 100}})
+	if err != nil {
+		return Pull{}, false, c.readError("find pull request", err)
+	}
+	var found *github.PullRequest
+	for _, p := range list {
+		if p.GetHead().GetRef() != head {
+			continue
+		}
+		if p.GetState() == "open" {
+			found = p
+			break
+		}
+		if found == nil {
+			found = p
+		}
+	}
+	if found == nil {
+		return Pull{}, false, nil
+	}
+	return c.pull(found), true, nil
+}
+
+// OpenPulls returns the open pull requests, those that nobody touched for
+// longest first.
+func (c *Client) OpenPulls(ctx context.Context) ([]Pull, error) {
+	var out []Pull
+	err := pages(func(o github.ListOptions) (*github.Response, error) {
+		list, resp, err := c.gh.PullRequests.List(ctx, c.owner, c.repo, &github.PullRequestListOptions{
+			State: "open", Sort: "updated", Direction: "asc", ListOptions: o})
+		for _, p := range list {
+			out = append(out, c.pull(p))
+		}
+		return resp, c.readError("list pull requests", err)
+	})
+	return out, err
+}
+
+// File is one file of a pull request's diff. Patch is empty for binary and
+// for very large files.
+type File struct {
+	Path, Previous string
+	Status         string // added, removed, modified, renamed, copied, changed
+	Patch          string
+	Added, Removed int
+}
+
+// PullFiles returns the files that a pull request changes, at most 3,000.
+func (c *Client) PullFiles(ctx context.Context, ref thread.Ref) ([]File, error) {
+	const op = "list files of pull request"
+	if err := c.own(op, ref); err != nil {
+		return nil, err
+	}
+	var out []File
+	err := pages(func(o github.ListOptions) (*github.Response, error) {
+		list, resp, err := c.gh.PullRequests.ListFiles(ctx, c.owner, c.repo, ref.Number, &o)
+		for _, f := range list {
+			out = append(out, File{Path: f.GetFilename(), Previous: f.GetPreviousFilename(), Status: f.GetStatus(),
+				Patch: f.GetPatch(), Added: f.GetAdditions(), Removed: f.GetDeletions()})
+		}
+		return resp, c.readError(op, err)
+	})
+	return out, err
+}
+
+// Review is a review that was given on a pull request.
+type Review struct {
+	ID        int64
+	Author    string
+	AuthorID  int64
+	Body      string
+	State     string // APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED, PENDING
+	Commit    string
+	URL       string
+	Submitted time.Time
+}
+
+// ListReviews returns the reviews of a pull request, oldest first.
+func (c *Client) ListReviews(ctx context.Context, ref thread.Ref) ([]Review, error) {
+	const op = "list reviews"
+	if err := c.own(op, ref); err != nil {
+		return nil, err
+	}
+	var out []Review
+	err := pages(func(o github.ListOptions) (*github.Response, error) {
+		list, resp, err := c.gh.PullRequests.ListReviews(ctx, c.owner, c.repo, ref.Number, &o)
+		for _, r := range list {
+			out = append(out, Review{ID: r.GetID(), Author: r.GetUser().GetLogin(), AuthorID: r.GetUser().GetID(), Body: r.GetBody(),
+				State: r.GetState(), Commit: r.GetCommitID(), URL: r.GetHTMLURL(), Submitted: r.GetSubmittedAt().Time})
+		}
+		return resp, c.readError(op, err)
+	})
+	return out, err
+}
+
+// Inline is one comment of a review. Line is a line of the new file that the
+// diff shows, or with Left of the old one; StartLine is 0 for a single line.
+type Inline struct {
+	Path      string
+	Line      int
+	StartLine int
+	Left      bool
+	Body      string
+}
+
+// ReviewSpec is a review to be given: always a comment, never an approval.
+type ReviewSpec struct {
+	Commit   string // the head that was read
+	Body     string
+	Comments []Inline
+}
+
+func (c *Client) createReview(ctx context.Context, ref thread.Ref, body string, spec ReviewSpec) (Ref, error) {
+	req := &github.PullRequestReviewRequest{Body: &body, Event: github.String("COMMENT")}
+	if spec.Commit != "" {
+		req.CommitID = &spec.Commit
+	}
+	for _, in := range spec.Comments {
+		d := &github.DraftReviewComment{Path: github.String(in.Path), Body: github.String(in.Body), Line: github.Int(in.Line), Side: github.String(side(in))}
+		if in.StartLine > 0 && in.StartLine != in.Line {
+			d.StartLine, d.StartSide = github.Int(in.StartLine), github.String(side(in))
+		}
+		req.Comments = append(req.Comments, d)
+	}
+	r, _, err := c.gh.PullRequests.CreateReview(ctx, c.owner, c.repo, ref.Number, req)
+	if err != nil {
+		return Ref{}, c.writeError("create review", err)
+	}
+	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, nil
+}
+
+func side(in Inline) string {
+	if in.Left {
+		return "LEFT"
+	}
+	return "RIGHT"
+}

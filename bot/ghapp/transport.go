@@ -1,0 +1,275 @@
+package ghapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	"github.com/google/go-github/v62/github"
+)
+
+// hostGuard lets a request pass only to the host it was made for. It stands
+// in front of whatever adds a token, and sees every hop of a redirect.
+type hostGuard struct {
+	scheme, host string
+	next         http.RoundTripper
+}
+
+func (g hostGuard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != g.scheme || r.URL.Host != g.host {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, &notSent{fmt.Errorf("%w %q; the API is at %q", errOtherHost, r.URL.Host, g.host)}
+	}
+	return g.next.RoundTrip(r)
+}
+
+// tokenSource hands out a token and takes word that one was refused.
+type tokenSource interface {
+	token(context.Context) (string, error)
+	refused(token string) bool // reports whether asking again can help
+}
+
+// fixedToken is a personal access token, or the one of a workflow.
+type fixedToken string
+
+func (t fixedToken) token(context.Context) (string, error) { return string(t), nil }
+func (fixedToken) refused(string) bool                     { return false }
+
+// installationToken renews itself an hour at a time, for one repository.
+type installationToken struct {
+	apps         *ghinstallation.AppsTransport
+	baseURL      string
+	installation int64
+	repo         string
+	client       ghinstallation.Client
+
+	mu   sync.Mutex
+	cur  *ghinstallation.Transport
+	last string // the token given out last
+}
+
+func (t *installationToken) transport() *ghinstallation.Transport {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cur == nil {
+		// The apps transport keeps state per user of it: each gets its own.
+		apps := *t.apps
+		t.cur = ghinstallation.NewFromAppsTransport(&apps, t.installation)
+		t.cur.BaseURL = t.baseURL
+		t.cur.Client = t.client
+		t.cur.InstallationTokenOptions = &github.InstallationTokenOptions{Repositories: []string{t.repo}}
+	}
+	return t.cur
+}
+
+func (t *installationToken) token(ctx context.Context) (string, error) {
+	cur := t.transport()
+	tok, err := cur.Token(ctx)
+	if err != nil {
+		return "", &notSent{err}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cur == cur {
+		t.last = tok
+	}
+	return tok, nil
+}
+
+// refused forgets a token, unless another call has renewed it already.
+func (t *installationToken) refused(token string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last == token {
+		t.cur, t.last = nil, ""
+	}
+	return true
+}
+
+// authorize adds the token. A token that was refused is renewed, once: GitHub
+// did nothing with the request, so this is safe for writes too.
+type authorize struct {
+	source tokenSource
+	next   http.RoundTripper
+}
+
+func (a authorize) RoundTrip(r *http.Request) (*http.Response, error) {
+	for first := true; ; first = false {
+		tok, err := a.source.token(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		req, err := again(r)
+		if err != nil {
+			return nil, &notSent{err}
+		}
+		req.Header.Set("Authorization", "Bearer "+tok)
+		resp, err := a.next.RoundTrip(req)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first || !a.source.refused(tok) {
+			return resp, err
+		}
+		discard(resp)
+	}
+}
+
+// again returns a copy of r whose body can be read from the start.
+func again(r *http.Request) (*http.Request, error) {
+	c := r.Clone(r.Context())
+	if r.Body == nil || r.Body == http.NoBody {
+		return c, nil
+	}
+	if r.GetBody == nil {
+		return nil, errors.New("send request: its body cannot be read twice")
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, fmt.Errorf("read request body: %w", err)
+	}
+	c.Body = body
+	return c, nil
+}
+
+func discard(resp *http.Response) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // to use the connection again
+	resp.Body.Close()
+}
+
+func isRead(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
+
+// retryReads repeats GETs, and nothing else, on network errors and 5xx.
+type retryReads struct {
+	backoff time.Duration
+	next    http.RoundTripper
+}
+
+const readAttempts = 4
+
+func (t retryReads) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !isRead(r) {
+		return t.next.RoundTrip(r)
+	}
+	wait := t.backoff
+	for attempt := 1; ; attempt++ {
+		resp, err := t.next.RoundTrip(r)
+		if attempt == readAttempts || !worthRepeating(resp, err) {
+			return resp, err
+		}
+		if resp != nil {
+			discard(resp)
+		}
+		if err := sleep(r.Context(), wait+rand.N(wait/2+1)); err != nil {
+			return nil, err
+		}
+		wait *= 2
+	}
+}
+
+func worthRepeating(resp *http.Response, err error) bool {
+	if err != nil {
+		var tok *ghinstallation.HTTPError
+		if errors.As(err, &tok) && tok.Response != nil && tok.Response.StatusCode < 500 {
+			return false
+		}
+		return !errors.Is(err, errOtherHost) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	}
+	return resp.StatusCode >= 500
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pacer lets the writes of one installation pass one at a time, and not
+// sooner than spacing after the last one ended.
+type pacer struct {
+	spacing time.Duration
+	turn    chan time.Time // holds the end of the last write; empty while one runs
+
+	mu    sync.Mutex
+	until time.Time // nothing is written before, GitHub said so
+}
+
+// hold keeps every write of the installation back until then.
+func (p *pacer) hold(until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until.After(p.until) {
+		p.until = until
+	}
+}
+
+func (p *pacer) held() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Until(p.until)
+}
+
+func newPacer(spacing time.Duration) *pacer {
+	p := &pacer{spacing: spacing, turn: make(chan time.Time, 1)}
+	p.turn <- time.Time{}
+	return p
+}
+
+func (p *pacer) wait(ctx context.Context) (done func(), err error) {
+	select {
+	case last := <-p.turn:
+		if err := sleep(ctx, max(p.spacing-time.Since(last), p.held())); err != nil {
+			p.turn <- last
+			return nil, err
+		}
+		return func() { p.turn <- time.Now() }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type paced struct {
+	pacer *pacer
+	next  http.RoundTripper
+}
+
+func (t paced) RoundTrip(r *http.Request) (*http.Response, error) {
+	if isRead(r) {
+		return t.next.RoundTrip(r)
+	}
+	done, err := t.pacer.wait(r.Context())
+	if err != nil {
+		return nil, &notSent{err}
+	}
+	defer done()
+	return t.next.RoundTrip(r)
+}
+
+// sameHost is the redirect rule of every client here.
+func sameHost(api *url.URL) func(*http.Request, []*http.Request) error {
+	return func(r *http.Request, via []*http.Request) error {
+		if len(via) >= 5 {
+			return errors.New("follow redirect: too many")
+		}
+		if r.URL.Host != api.Host || r.URL.Scheme != api.Scheme {
+			return fmt.Errorf("%w: redirected to %q", errOtherHost, r.URL.Host)
+		}
+		return nil
+	}
+}
