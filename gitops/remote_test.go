@@ -290,6 +290,7 @@ func TestConcurrentUseAndProcesses(t *testing.T) {
 	a, b := newStore(t, func(c *Config) { c.Dir = dir }), newStore(t, func(c *Config) { c.Dir = dir })
 	ma, mb := must(a.Mirror(t.Context(), url))(t), must(b.Mirror(t.Context(), url))(t)
 	must(mb.Resolve(t.Context(), "main"))(t)
+	git(t, work, "reset", "-q", "--hard", "origin/main")
 	next := commitFiles(t, work, "next", map[string]string{"a": "2\n"})
 	git(t, work, "push", "-q", "origin", "main")
 	must(0, ma.Fetch(t.Context()))(t)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 
 // remote is git's own HTTP server over bare repositories in a directory.
 type remote struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	url    string
 	posts  atomic.Int64 // POST requests served
@@ -31,7 +33,7 @@ type remote struct {
 }
 
 // newRemote serves bare repositories with basic authentication.
-func newRemote(t *testing.T) *remote {
+func newRemote(t testing.TB) *remote {
 	t.Helper()
 	out, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
@@ -40,7 +42,7 @@ func newRemote(t *testing.T) *remote {
 	rem := &remote{t: t, dir: t.TempDir()}
 	backend := &cgi.Handler{
 		Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
-		Env:  append(gitEnv(t), "GIT_PROJECT_ROOT="+rem.dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=bot"),
+		Env:  append(gitEnv(), "GIT_PROJECT_ROOT="+rem.dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=bot"),
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, pass, _ := r.BasicAuth()
@@ -70,21 +72,21 @@ func newRemote(t *testing.T) *remote {
 }
 
 // gitEnv keeps the machine's git settings out.
-func gitEnv(t *testing.T) []string {
+func gitEnv() []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_AUTHOR_DATE=1700000000 +0100",
 		"GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com", "GIT_COMMITTER_DATE=1700000000 +0100",
 	}
 }
 
 // git runs git in a directory and gives what it prints, trimmed.
-func git(t *testing.T, dir string, args ...string) string {
+func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return gitIn(t, dir, "", args...)
 }
 
-func gitIn(t *testing.T, dir, stdin string, args ...string) string {
+func gitIn(t testing.TB, dir, stdin string, args ...string) string {
 	t.Helper()
 	out, err := gitTry(t, dir, stdin, args...)
 	if err != nil {
@@ -93,10 +95,10 @@ func gitIn(t *testing.T, dir, stdin string, args ...string) string {
 	return strings.TrimRight(out, "\n")
 }
 
-func gitTry(t *testing.T, dir, stdin string, args ...string) (string, error) {
+func gitTry(t testing.TB, dir, stdin string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, gitEnv(t), strings.NewReader(stdin)
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, gitEnv(), strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -113,6 +115,11 @@ func (r *remote) repo(name string, files map[string]string) (url, bare, work str
 	work = filepath.Join(r.t.TempDir(), "work")
 	git(r.t, r.dir, "init", "-q", "-b", "main", work)
 	git(r.t, work, "remote", "add", "origin", bare)
+	if len(files) > 100 {
+		bulk(r.t, bare, files)
+		git(r.t, work, "fetch", "-q", "origin", "main:refs/remotes/origin/main")
+		return r.url + "/" + name + ".git", bare, work
+	}
 	if len(files) > 0 {
 		commitFiles(r.t, work, "first", files)
 		git(r.t, work, "push", "-q", "origin", "main")
@@ -121,7 +128,7 @@ func (r *remote) repo(name string, files map[string]string) (url, bare, work str
 }
 
 // commitFiles writes files in a work tree and commits them; "" deletes.
-func commitFiles(t *testing.T, work, message string, files map[string]string) string {
+func commitFiles(t testing.TB, work, message string, files map[string]string) string {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(work, name)
@@ -159,7 +166,7 @@ func newStore(t testing.TB, mutate func(*Config)) *Store {
 }
 
 // mirrorOf clones a repository of the remote.
-func mirrorOf(t *testing.T, url string) *Mirror {
+func mirrorOf(t testing.TB, url string) *Mirror {
 	t.Helper()
 	m, err := newStore(t, nil).Mirror(t.Context(), url)
 	if err != nil {
@@ -195,4 +202,39 @@ func many(n int) map[string]string {
 		files[fmt.Sprintf("d%02d/e%02d/f%05d.txt", i%20, i/20%20, i)] = fmt.Sprintf("file %d\n", i)
 	}
 	return files
+}
+
+// bulk commits many files to main of a bare repository, fast.
+func bulk(t testing.TB, bare string, files map[string]string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("commit refs/heads/main\ncommitter Ann <ann@example.com> 1700000000 +0000\ndata 4\nbulk\n")
+	for name, text := range files {
+		fmt.Fprintf(&b, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
+	}
+	cmd := exec.Command("git", "fast-import", "--quiet")
+	cmd.Dir, cmd.Stdin = bare, strings.NewReader(b.String())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git fast-import: %v\n%s", err, out)
+	}
+}
+
+// down is a network that does not work.
+type down struct{}
+
+func (down) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("connection refused")
+}
+
+func mustHash(id string) plumbing.Hash { return plumbing.NewHash(id) }
+
+// remoteRefs lists the refs of a bare repository.
+func remoteRefs(t *testing.T, bare string) map[string]plumbing.Hash {
+	t.Helper()
+	refs := map[string]plumbing.Hash{}
+	for line := range strings.Lines(git(t, bare, "for-each-ref", "--format=%(refname) %(objectname)")) {
+		name, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		refs[name] = mustHash(id)
+	}
+	return refs
 }

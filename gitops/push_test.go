@@ -1,0 +1,295 @@
+package gitops
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// checkpointOn commits one file on top of a parent.
+func checkpointOn(t *testing.T, m *Mirror, parent, path, text string) string {
+	t.Helper()
+	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: parent, Changes: []Change{Text(path, text)}, Meta: Meta{Message: "change " + path, Author: Signature{"Bot", "bot@example.com"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.ID
+}
+
+func TestPush(t *testing.T) {
+	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n", "dir/b": "2\n"})
+	one := checkpointOn(t, m, head, "dir/c", "3\n")
+	two := checkpointOn(t, m, one, "dir/c", "4\n")
+	other := checkpointOn(t, m, head, "x", "5\n")
+	const ref = "refs/heads/agent/12-fix"
+	steps := []struct {
+		name string
+		push Push
+		kind error
+		want string // the ref on the remote afterwards
+	}{
+		{"new branch", Push{Commit: one, Ref: ref, Create: true}, nil, one},
+		{"the same again", Push{Commit: one, Ref: ref}, nil, one},
+		{"fast-forward", Push{Commit: two, Ref: ref, Old: one}, nil, two},
+		{"back", Push{Commit: one, Ref: ref}, ErrRejected, two},
+		{"beside", Push{Commit: other, Ref: ref}, ErrRejected, two},
+		{"beside, with the right old", Push{Commit: other, Ref: ref, Old: two}, ErrRejected, two},
+		{"wrong old", Push{Commit: two, Ref: "refs/heads/y", Old: one}, ErrRejected, ""},
+		{"create what exists", Push{Commit: other, Ref: ref, Create: true}, ErrRejected, two},
+		{"force with a wrong old", Push{Commit: other, Ref: ref, Old: one, Force: true}, ErrRejected, two},
+		{"force", Push{Commit: other, Ref: ref, Old: two, Force: true}, nil, other},
+		{"delete", Push{Ref: ref, Old: other}, nil, ""},
+		{"delete again", Push{Ref: ref, Old: other}, nil, ""},
+	}
+	for _, s := range steps {
+		err := m.Push(t.Context(), s.push)
+		if s.kind == nil && err != nil || s.kind != nil && !errors.Is(err, s.kind) {
+			t.Errorf("%s: error %v, want %v", s.name, err, s.kind)
+		}
+		got, _ := gitTry(t, bare, "", "rev-parse", "-q", "--verify", s.push.Ref)
+		if strings.TrimSpace(got) != s.want {
+			t.Errorf("%s: the ref is at %q, want %q", s.name, strings.TrimSpace(got), s.want)
+		}
+		mine, _ := m.Resolve(t.Context(), s.push.Ref)
+		if s.kind == nil && mine != s.want {
+			t.Errorf("%s: the mirror has the ref at %q, want %q", s.name, mine, s.want)
+		}
+	}
+	for _, p := range []Push{
+		{Commit: one, Ref: "refs/heads/$(id)"}, {Commit: one, Ref: "main"}, {Commit: one, Ref: "refs/heads/-x"},
+		{Commit: "main", Ref: ref}, {Commit: one, Ref: ref, Force: true}, {Ref: ref},
+	} {
+		if err := m.Push(t.Context(), p); err == nil {
+			t.Errorf("push %+v succeeded", p)
+		}
+	}
+	fsck(t, bare)
+}
+
+func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
+	r := newRemote(t)
+	url, bare, work := r.repo("one", many(2000))
+	m := mirrorOf(t, url)
+	head := must(m.Resolve(t.Context(), "main"))(t)
+	// The remote moves on, as it does while an agent works.
+	git(t, work, "reset", "-q", "--hard", "origin/main")
+	commitFiles(t, work, "theirs", map[string]string{"theirs": "t\n"})
+	git(t, work, "push", "-q", "origin", "main")
+	must(0, m.Fetch(t.Context()))(t)
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tenChanges("y")}))(t)
+	before := r.sent.Load()
+	must(0, m.Push(t.Context(), Push{Commit: c.ID, Ref: "refs/heads/x"}))(t)
+	if sent := r.sent.Load() - before; sent > 16<<10 {
+		t.Errorf("%d bytes were sent for ten small files", sent)
+	}
+	o := m.pool.get()
+	defer m.pool.put(o)
+	list, err := o.missing(t.Context(), mustHash(c.ID), remoteRefs(t, bare))
+	if err != nil || len(list) != 0 {
+		t.Errorf("after the push %d objects are missing: %v", len(list), err)
+	}
+	fsck(t, bare)
+}
+
+func TestPushOverOneMiB(t *testing.T) {
+	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n"})
+	var b strings.Builder
+	for i := range 100_000 { // does not compress
+		fmt.Fprintf(&b, "%x\n", sha256.Sum256([]byte(fmt.Sprint(i))))
+	}
+	id := checkpointOn(t, m, head, "big", b.String())
+	must(0, m.Push(t.Context(), Push{Commit: id, Ref: "refs/heads/big"}))(t)
+	if got := git(t, bare, "cat-file", "-s", "big:big"); got != fmt.Sprint(b.Len()) {
+		t.Errorf("size on the remote: %s, want %d", got, b.Len())
+	}
+	fsck(t, bare)
+}
+
+func TestPushMergeAndFirstCommits(t *testing.T) {
+	m, _, bare, work := seeded(t, map[string]string{"a": "1\n", "b": "1\n"})
+	git(t, work, "checkout", "-q", "-b", "side")
+	commitFiles(t, work, "side", map[string]string{"a": "side\n"})
+	git(t, work, "checkout", "-q", "main")
+	commitFiles(t, work, "main", map[string]string{"b": "main\n"})
+	git(t, work, "merge", "-q", "--no-edit", "side")
+	git(t, work, "push", "-q", "origin", "HEAD:refs/keep/merge") // not a head: not in the mirror
+	must(0, m.Fetch(t.Context(), git(t, work, "rev-parse", "HEAD")))(t)
+	git(t, bare, "update-ref", "-d", "refs/keep/merge")
+	git(t, bare, "-c", "gc.pruneExpire=now", "gc", "-q")
+	id := checkpointOn(t, m, git(t, work, "rev-parse", "HEAD"), "c", "c\n")
+	must(0, m.Push(t.Context(), Push{Commit: id, Ref: "refs/heads/merged"}))(t)
+	if got := git(t, bare, "rev-list", "--count", "main..merged"); got != "4" {
+		t.Errorf("%s commits arrived, want 4", got)
+	}
+	root := checkpointOn(t, m, "", "r", "r\n")
+	must(0, m.Push(t.Context(), Push{Commit: root, Ref: "refs/heads/orphan"}))(t)
+	fsck(t, bare)
+}
+
+func TestDeclinedPushes(t *testing.T) {
+	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n"})
+	id := checkpointOn(t, m, head, "a", "2\n")
+	hooks := []struct {
+		name, hook, script string
+		kind               error
+	}{
+		{"protected branch", "pre-receive", `echo "GH006: Protected branch update failed"; exit 1`, ErrProtected},
+		{"some hook", "pre-receive", `echo "sorry"; exit 1`, ErrProtected},
+		{"workflow permission", "update", `echo 'refusing to allow a GitHub App to create or update workflow ".github/workflows/ci.yml" without ` + "`workflows`" + ` permission' >&2; exit 1`, ErrWorkflowScope},
+	}
+	for _, h := range hooks {
+		t.Run(h.name, func(t *testing.T) {
+			hookText(t, bare, "pre-receive", "exit 0")
+			hookText(t, bare, "update", "exit 0")
+			hookText(t, bare, h.hook, h.script)
+			err := m.Push(t.Context(), Push{Commit: id, Ref: "refs/heads/main"})
+			var declined *RemoteError
+			if !errors.Is(err, h.kind) || !errors.As(err, &declined) || declined.Output == "" {
+				t.Errorf("got %v (%+v), want %v with output", err, declined, h.kind)
+			}
+			if got := git(t, bare, "rev-parse", "main"); got != head {
+				t.Errorf("main moved to %s", got)
+			}
+			if got, _ := m.Resolve(t.Context(), "main"); got != head {
+				t.Errorf("the mirror thinks that main moved to %s", got)
+			}
+		})
+	}
+}
+
+func TestClassify(t *testing.T) {
+	tests := []struct {
+		reason, output string
+		want           error
+	}{
+		{"protected branch hook declined", "error: GH006: Protected branch update failed for refs/heads/main.", ErrProtected},
+		{"push declined due to repository rule violations", "error: GH013", ErrProtected},
+		{"refusing to allow an OAuth App to create or update workflow `.github/workflows/x.yml` without `workflow` scope", "", ErrWorkflowScope},
+		{"refusing to allow a GitHub App to create or update workflow `.github/workflows/x.yml` without `workflows` permission", "", ErrWorkflowScope},
+		{"non-fast-forward", "", ErrRejected},
+		{"fetch first", "", ErrRejected},
+		{"failed to update ref", "", ErrRejected},
+		{"cannot lock ref 'refs/heads/x': is at 1 but expected 2", "", ErrRejected},
+		{"something new", "", ErrProtected},
+		{"permission denied", "", ErrAuth},
+	}
+	for _, tt := range tests {
+		if got := classify(tt.reason, tt.output); !errors.Is(got, tt.want) {
+			t.Errorf("%q: %v, want %v", tt.reason, got.Kind, tt.want)
+		}
+	}
+}
+
+func TestPushSafe(t *testing.T) {
+	const ref = "refs/heads/agent/1-x"
+	workflowHook := `while read old new ref; do
+if git diff-tree -r --name-only $(git merge-base main $new) $new | grep -q '^.github/workflows/'; then
+echo "refusing to allow a GitHub App to create or update workflow without ` + "\\`workflows\\`" + ` permission" >&2; exit 1; fi; done`
+	tests := []struct {
+		name     string
+		work     map[string]string // ours, on top of the base
+		theirs   map[string]string // pushed to the branch meanwhile
+		hook     string
+		how, ref string
+		files    map[string]string // on the remote at ref, besides the base
+		causes   []error
+		patch    string
+	}{
+		{name: "plain", work: map[string]string{"n": "n\n"}, how: HowPushed, ref: ref, files: map[string]string{"n": "n"}},
+		{name: "rebased", work: map[string]string{"n": "n\n"}, theirs: map[string]string{"t": "t\n"},
+			how: HowRebased, ref: ref, files: map[string]string{"n": "n", "t": "t"}, causes: []error{ErrRejected}},
+		{name: "same file, other lines", work: map[string]string{"a": "1\n2\n3\n4\nFIVE\n"}, theirs: map[string]string{"a": "ONE\n2\n3\n4\n5\n"},
+			how: HowRebased, ref: ref, files: map[string]string{"a": "ONE\n2\n3\n4\nFIVE"}, causes: []error{ErrRejected}},
+		{name: "conflict goes to a branch beside", work: map[string]string{"a": "ours\n"}, theirs: map[string]string{"a": "theirs\n"},
+			how: HowFallback, ref: ref + "-2", files: map[string]string{"a": "ours"}, causes: []error{ErrRejected, ErrConflict}},
+		{name: "protected branch", work: map[string]string{"n": "n\n"}, hook: `while read o n r; do [ $r != ` + ref + ` ] || exit 1; done`,
+			how: HowFallback, ref: ref + "-2", files: map[string]string{"n": "n"}, causes: []error{ErrProtected}},
+		{name: "nothing may be pushed", work: map[string]string{"n": "n\n"}, hook: `exit 1`,
+			how: HowPatch, causes: []error{ErrProtected, ErrProtected}, patch: "+n\n"},
+		{name: "workflows are split out", work: map[string]string{"n": "n\n", ".github/workflows/ci.yml": "on: push\n"}, hook: workflowHook,
+			how: HowPushed, ref: ref, files: map[string]string{"n": "n"}, causes: []error{ErrWorkflowScope}},
+		{name: "only workflows", work: map[string]string{".github/workflows/ci.yml": "on: push\n"}, hook: workflowHook,
+			how: HowHeld, causes: []error{ErrWorkflowScope}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			base := map[string]string{"a": "1\n2\n3\n4\n5\n"}
+			m, head, bare, work := seeded(t, base)
+			git(t, work, "push", "-q", "origin", "main:"+ref)
+			id := head
+			for _, path := range sorted(tt.work) {
+				id = checkpointOn(t, m, id, path, tt.work[path])
+			}
+			if tt.theirs != nil {
+				commitFiles(t, work, "theirs", tt.theirs)
+				git(t, work, "push", "-q", "origin", "HEAD:"+ref)
+			}
+			if tt.hook != "" {
+				hookText(t, bare, "pre-receive", tt.hook)
+			}
+			got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: ref})
+			if err != nil || got.How != tt.how || got.Ref != tt.ref || len(got.Causes) < len(tt.causes) {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+			for i, want := range tt.causes {
+				if !errors.Is(got.Causes[i], want) {
+					t.Errorf("cause %d is %v, want %v", i, got.Causes[i], want)
+				}
+			}
+			if !strings.Contains(got.Patch, tt.patch) || (tt.patch == "") != (got.Patch == "") {
+				t.Errorf("patch: %q", got.Patch)
+			}
+			if held := tt.work[".github/workflows/ci.yml"] != ""; held != (len(got.Held) == 1) || held != strings.Contains(got.HeldPatch, "+on: push") {
+				t.Errorf("held: %+v %q", got.Held, got.HeldPatch)
+			}
+			if tt.ref != "" {
+				checkRemote(t, bare, got, tt.files)
+			}
+			fsck(t, bare)
+		})
+	}
+}
+
+// checkRemote compares what arrived at the remote.
+func checkRemote(t *testing.T, bare string, got Pushed, files map[string]string) {
+	t.Helper()
+	if at := git(t, bare, "rev-parse", got.Ref); at != got.Commit {
+		t.Errorf("the remote has %s, the result says %s", at, got.Commit)
+	}
+	tree := lsTree(t, bare, got.Ref)
+	delete(tree, "t")
+	for path, text := range files {
+		if have := git(t, bare, "cat-file", "blob", got.Ref+":"+path); have != text {
+			t.Errorf("%s on the remote is %q, want %q", path, have, text)
+		}
+	}
+	if _, ok := tree[".github/workflows/ci.yml"]; ok {
+		t.Error("the workflow file was pushed")
+	}
+}
+
+func TestPushSafeWithoutAServer(t *testing.T) {
+	r := newRemote(t)
+	url, _, _ := r.repo("one", map[string]string{"a": "1\n"})
+	s := newStore(t, nil)
+	m := must(s.Mirror(t.Context(), url))(t)
+	_, head, _ := m.Default(t.Context())
+	id := checkpointOn(t, m, head, "a", "2\n")
+	s.wire.http = down{}
+	got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: "refs/heads/x"})
+	if err == nil || got.How != HowPatch || !strings.Contains(got.Patch, "+2\n") || got.Commit != id {
+		t.Errorf("no server: %+v %v, want an error and the patch", got, err)
+	}
+}
+
+func sorted(m map[string]string) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
