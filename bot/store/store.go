@@ -89,6 +89,7 @@ const (
 type Wake struct {
 	Thread string `json:"thread"`
 	Sender string `json:"sender,omitempty"` // for the limit per user
+	Due    bool   `json:"due,omitempty"`    // there is work even when no delivery waits
 }
 
 // Kind names the job in the queue's tables.

@@ -183,10 +183,10 @@ func (t *tx) end(how func(context.Context) error) error {
 }
 
 func insertWith(client *river.Client[pgx.Tx]) func(context.Context, sqlstore.Tx, []river.InsertManyParams) error {
-	return func(ctx context.Context, any sqlstore.Tx, wakes []river.InsertManyParams) error {
-		t, ok := any.(*tx)
+	return func(ctx context.Context, open sqlstore.Tx, wakes []river.InsertManyParams) error {
+		t, ok := open.(*tx)
 		if !ok {
-			return fmt.Errorf("transaction is a %T", any)
+			return fmt.Errorf("transaction is a %T", open)
 		}
 		_, err := client.InsertManyFastTx(ctx, t.own, wakes)
 		return err

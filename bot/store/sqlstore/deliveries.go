@@ -152,7 +152,7 @@ func (s *wakes) Wake(ctx context.Context, thread string, urgency int, at time.Ti
 		}
 	}
 	params := []river.InsertManyParams{{
-		Args:       store.Wake{Thread: thread},
+		Args:       store.Wake{Thread: thread, Due: true},
 		InsertOpts: &river.InsertOpts{Priority: urgency, ScheduledAt: at},
 	}}
 	if err := s.write(ctx, func(q query) error { return insertWakes(ctx, q, params) }); err != nil {

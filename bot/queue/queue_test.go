@@ -1,0 +1,536 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/queue"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/postgres"
+	"github.com/handrail-bot/handrail/bot/store/sqlite"
+	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+	"github.com/handrail-bot/handrail/bot/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is one database and the machines that work on it.
+type world struct {
+	*testing.T
+
+	clock *storetest.Clock
+	open  func() *sqlstore.Store
+}
+
+func TestQueue(t *testing.T) {
+	tests := map[string]func(*world){
+		"in order, one at a time, on two machines": inOrder,
+		"a delivery is picked up at once":          latency,
+		"limits hold":                              limits,
+		"failures are tried again and given up":    failures,
+		"a delivery left undone is a failure":      unfinished,
+		"a wake during work is heard":              wakeDuring,
+		"a delivery during work is told":           moreDuring,
+		"a dead worker's thread is taken over":     takeOver,
+		"a lost lease ends the work":               lostLease,
+		"drain parks what runs":                    drain,
+		"drain waits for what ends by itself":      drainGrace,
+		"drain gives up in the end":                drainLate,
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				clock, path := storetest.NewClock(), filepath.Join(t.TempDir(), "bot.db")
+				test(&world{t, clock, func() *sqlstore.Store {
+					return closing(t)(sqlite.Open(t.Context(), sqlite.Config{Path: path, Now: clock.Now}))
+				}})
+			})
+		}
+	})
+	t.Run("postgres", func(t *testing.T) {
+		server := storetest.StartPostgres(t, false)
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				clock, url := storetest.NewClock(), server.Database(t)
+				test(&world{t, clock, func() *sqlstore.Store {
+					return closing(t)(postgres.Open(t.Context(), postgres.Config{URL: url, Now: clock.Now}))
+				}})
+			})
+		}
+	})
+}
+
+func closing(t *testing.T) func(*sqlstore.Store, error) *sqlstore.Store {
+	return func(s *sqlstore.Store, err error) *sqlstore.Store {
+		t.Helper()
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		return s
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts a queue; the configuration may leave out what tests share.
+func (w *world) start(s *sqlstore.Store, c queue.Config) *queue.Queue {
+	w.Helper()
+	c.Store, c.River, c.Now = s.Store, s.River, w.clock.Now
+	c.Log = slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if c.Sweep == 0 {
+		c.Sweep = 50 * time.Millisecond
+	}
+	if c.Grace == 0 {
+		c.Grace = 10 * time.Millisecond
+	}
+	q, err := queue.New(c)
+	must(w.T, err)
+	must(w.T, q.Start(w.Context()))
+	return q
+}
+
+func (w *world) drain(q *queue.Queue) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), 20*time.Second)
+	defer cancel()
+	must(w.T, q.Drain(ctx))
+}
+
+// put stores a delivery.
+func (w *world) put(s *sqlstore.Store, id, thread string) {
+	w.Helper()
+	_, err := s.Deliveries.Put(w.Context(), &store.Delivery{ID: id, Event: "issue_comment", Thread: thread, Sender: "octocat"})
+	must(w.T, err)
+}
+
+// await waits for a value.
+func await[T any](t *testing.T, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s did not happen", what)
+		panic("unreachable")
+	}
+}
+
+// each calls fn for every delivery that waits, in order.
+func each(ctx context.Context, s store.Store, thread string, fn func(*store.Delivery)) error {
+	for {
+		d, err := s.Deliveries.Next(ctx, thread)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fn(d)
+		if err := s.Deliveries.Done(ctx, "", d.ID); err != nil {
+			return err
+		}
+	}
+}
+
+// inOrder has two machines work on what two machines take in.
+func inOrder(w *world) {
+	const threads, each1 = 12, 15
+	var mu sync.Mutex
+	got, busy := map[string][]string{}, map[string]bool{}
+	all := make(chan struct{}, threads*each1)
+	stores := []*sqlstore.Store{w.open(), w.open()}
+	work := func(s *sqlstore.Store) func(context.Context, string) error {
+		return func(ctx context.Context, thread string) error {
+			mu.Lock()
+			if busy[thread] {
+				w.Errorf("%s is worked on twice at once", thread)
+			}
+			busy[thread] = true
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				busy[thread] = false
+				mu.Unlock()
+			}()
+			return each(ctx, s.Store, thread, func(d *store.Delivery) {
+				mu.Lock()
+				got[thread] = append(got[thread], d.ID)
+				mu.Unlock()
+				all <- struct{}{}
+			})
+		}
+	}
+	for _, s := range stores {
+		defer w.drain(w.start(s, queue.Config{Work: work(s)}))
+	}
+	want := map[string][]string{}
+	var senders sync.WaitGroup
+	for i := range threads {
+		thread := fmt.Sprint("octo/hello#", i)
+		for j := range each1 {
+			want[thread] = append(want[thread], fmt.Sprint(i, "-", j))
+		}
+		senders.Go(func() {
+			for j := range each1 {
+				w.put(stores[(i+j)%2], fmt.Sprint(i, "-", j), thread)
+			}
+		})
+	}
+	senders.Wait()
+	for range threads * each1 {
+		await(w.T, "work on a delivery", all)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("worked on (-want +got):\n%s", diff)
+	}
+}
+
+// latency has no sweep to help, and logs how long it took.
+func latency(w *world) {
+	s := w.open()
+	seen := make(chan string, 1)
+	q := w.start(s, queue.Config{Sweep: time.Hour, Work: func(ctx context.Context, thread string) error {
+		return each(ctx, s.Store, thread, func(d *store.Delivery) { seen <- d.ID })
+	}})
+	defer w.drain(q)
+	var sum time.Duration
+	for i := range 20 {
+		id := fmt.Sprint(i)
+		began := time.Now()
+		w.put(s, id, "octo/hello#1")
+		if got := await(w.T, "work", seen); got != id {
+			w.Errorf("worked on %s, want %s", got, id)
+		}
+		sum += time.Since(began)
+	}
+	w.Logf("from before the storing to the work: %v on average", sum/20)
+}
+
+func limits(w *world) {
+	s := w.open()
+	var mu sync.Mutex
+	total, repos, most := 0, map[string]int{}, 0
+	started, finish := make(chan string), make(chan struct{})
+	q := w.start(s, queue.Config{Limits: queue.Limits{Total: 3, Repo: 2}, Work: func(ctx context.Context, thread string) error {
+		repo := thread[:6]
+		mu.Lock()
+		total++
+		repos[repo]++
+		most = max(most, total)
+		if total > 3 || repos[repo] > 2 {
+			w.Errorf("%d threads run, %v by repository", total, repos)
+		}
+		mu.Unlock()
+		started <- thread
+		<-finish
+		mu.Lock()
+		total--
+		repos[repo]--
+		mu.Unlock()
+		return each(ctx, s.Store, thread, func(*store.Delivery) {})
+	}})
+	defer w.drain(q)
+	for i := range 6 {
+		w.put(s, fmt.Sprint("a", i), fmt.Sprint("octo/a#", i))
+	}
+	for i := range 4 {
+		w.put(s, fmt.Sprint("b", i), fmt.Sprint("octo/b#", i))
+	}
+	for range 3 {
+		await(w.T, "start of work", started)
+	}
+	if got := q.Stats(); got.Running != 3 {
+		w.Errorf("stats are %+v", got)
+	}
+	for range 7 {
+		finish <- struct{}{}
+		await(w.T, "start of work", started)
+	}
+	for range 3 {
+		finish <- struct{}{}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if most != 3 {
+		w.Errorf("at most %d threads ran, want 3", most)
+	}
+}
+
+// failures lets work fail, and panic, until the delivery is given up; the
+// next one is worked on.
+func failures(w *world) {
+	s := w.open()
+	calls := make(chan string, 100)
+	n := 0
+	q := w.start(s, queue.Config{
+		Limits:  queue.Limits{Attempts: 3},
+		Backoff: func(attempt int) time.Duration { return time.Duration(attempt) * time.Minute },
+		Work: func(ctx context.Context, thread string) error {
+			d, err := s.Deliveries.Next(ctx, thread)
+			if err != nil {
+				return err
+			}
+			calls <- d.ID
+			if d.ID == "good" {
+				return s.Deliveries.Done(ctx, "", d.ID)
+			}
+			if n++; n == 2 {
+				panic("ouch")
+			}
+			return errors.New("no luck")
+		},
+	})
+	defer w.drain(q)
+	w.put(s, "bad", "octo/hello#1")
+	w.put(s, "good", "octo/hello#1")
+	for attempt := 1; attempt <= 3; attempt++ {
+		if got := await(w.T, "an attempt", calls); got != "bad" {
+			w.Fatalf("attempt %d is for %s", attempt, got)
+		}
+		if attempt < 3 {
+			w.backsOff(s, "octo/hello#1", attempt)
+			w.clock.Add(time.Duration(attempt) * time.Minute)
+		}
+	}
+	if got := await(w.T, "the next delivery", calls); got != "good" {
+		w.Errorf("after giving up worked on %s", got)
+	}
+}
+
+// backsOff waits until the lease counts an attempt, and checks that the
+// thread does not wait for work.
+func (w *world) backsOff(s *sqlstore.Store, thread string, attempt int) {
+	w.Helper()
+	for {
+		l, err := s.Leases.Lease(w.Context(), thread)
+		must(w.T, err)
+		if l.Attempts == attempt && l.Owner == "" {
+			break
+		}
+		await(w.T, "a tick", time.After(time.Millisecond))
+	}
+	all, err := s.Wakes.Waiting(w.Context(), 10)
+	must(w.T, err)
+	if len(all) != 0 {
+		w.Errorf("waiting during the backoff: %+v", all)
+	}
+}
+
+func unfinished(w *world) {
+	s := w.open()
+	calls := make(chan struct{}, 100)
+	q := w.start(s, queue.Config{Work: func(context.Context, string) error {
+		calls <- struct{}{}
+		return nil
+	}})
+	defer w.drain(q)
+	w.put(s, "a", "octo/hello#1")
+	await(w.T, "work", calls)
+	w.backsOff(s, "octo/hello#1", 1)
+	if len(calls) != 0 {
+		w.Errorf("work was called %d times more", len(calls))
+	}
+}
+
+func wakeDuring(w *world) {
+	s, other := w.open(), w.open()
+	calls, finish := make(chan string), make(chan struct{})
+	work := func(_ context.Context, thread string) error {
+		calls <- thread
+		<-finish
+		return nil
+	}
+	q := w.start(s, queue.Config{Work: work, Sweep: time.Hour})
+	defer w.drain(q)
+	must(w.T, q.Wake(w.Context(), "octo/hello#1"))
+	await(w.T, "work after a wake", calls)
+	must(w.T, other.Wakes.Wake(w.Context(), "octo/hello#1", store.PriorityWork, time.Time{}))
+	await(w.T, "word of the wake of another process", q.More("octo/hello#1"))
+	finish <- struct{}{}
+	await(w.T, "work after the second wake", calls)
+	finish <- struct{}{}
+}
+
+func moreDuring(w *world) {
+	s := w.open()
+	ready, seen := make(chan struct{}), make(chan string, 10)
+	var q *queue.Queue
+	q = w.start(s, queue.Config{Work: func(ctx context.Context, thread string) error {
+		record := func(d *store.Delivery) { seen <- d.ID }
+		if err := each(ctx, s.Store, thread, record); err != nil {
+			return err
+		}
+		close(ready)
+		<-q.More(thread)
+		return each(ctx, s.Store, thread, record)
+	}})
+	defer w.drain(q)
+	w.put(s, "first", "octo/hello#1")
+	await(w.T, "end of the first part", ready)
+	w.put(s, "stop", "octo/hello#1")
+	if a, b := await(w.T, "first", seen), await(w.T, "second", seen); a != "first" || b != "stop" {
+		w.Errorf("saw %s, %s", a, b)
+	}
+	if q.More("octo/other#1") != nil {
+		w.Error("a channel for a thread nobody works on")
+	}
+}
+
+func takeOver(w *world) {
+	s := w.open()
+	must(w.T, s.Sessions.Create(w.Context(), &store.Session{ID: "s1", Thread: "octo/hello#2"}))
+	for _, key := range []string{"octo/hello#1", "s1"} {
+		_, err := s.Leases.Acquire(w.Context(), key, "dead", time.Minute)
+		must(w.T, err)
+	}
+	seen := make(chan string)
+	q := w.start(s, queue.Config{Work: func(ctx context.Context, thread string) error {
+		seen <- thread
+		if thread != "octo/hello#2" {
+			return nil
+		}
+		l, err := s.Leases.Acquire(ctx, "s1", "alive", time.Minute)
+		if err != nil {
+			return err
+		}
+		_, err = s.Leases.Release(ctx, l, time.Time{})
+		return err
+	}})
+	defer w.drain(q)
+	must(w.T, q.Wake(w.Context(), "octo/hello#3")) // shows that the queue runs
+	if got := await(w.T, "work", seen); got != "octo/hello#3" {
+		w.Errorf("%s was taken from a live worker", got)
+	}
+	w.clock.Add(2 * time.Minute)
+	both := map[string]bool{await(w.T, "take-over", seen): true, await(w.T, "take-over", seen): true}
+	if diff := cmp.Diff(map[string]bool{"octo/hello#1": true, "octo/hello#2": true}, both); diff != "" {
+		w.Errorf("taken over (-want +got):\n%s", diff)
+	}
+}
+
+// lostLease stops the clock of the holder: another takes the lease.
+func lostLease(w *world) {
+	s := w.open()
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	q := w.start(s, queue.Config{TTL: 300 * time.Millisecond, Sweep: time.Hour, Work: func(ctx context.Context, _ string) error {
+		started <- struct{}{}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return ctx.Err()
+	}})
+	defer w.drain(q)
+	must(w.T, q.Wake(w.Context(), "octo/hello#1"))
+	await(w.T, "start", started)
+	var l store.Lease
+	for {
+		w.clock.Add(time.Hour)
+		var err error
+		if l, err = s.Leases.Acquire(w.Context(), "octo/hello#1", "thief", time.Hour); err == nil {
+			break
+		}
+	}
+	if err := await(w.T, "end of the work", ended); !errors.Is(err, session.ErrFenced) {
+		w.Errorf("work ended by %v", err)
+	}
+	now, err := s.Leases.Lease(w.Context(), "octo/hello#1")
+	must(w.T, err)
+	if now.Owner != "thief" || now.Epoch != l.Epoch {
+		w.Errorf("the lease of the new holder was touched: %+v", now)
+	}
+}
+
+func drain(w *world) {
+	s := w.open()
+	started := make(chan struct{}, 1)
+	q := w.start(s, queue.Config{Work: func(ctx context.Context, _ string) error {
+		started <- struct{}{}
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), queue.ErrDraining) {
+			w.Errorf("work ended by %v", context.Cause(ctx))
+		}
+		return ctx.Err()
+	}})
+	w.put(s, "a", "octo/hello#1")
+	await(w.T, "start", started)
+	w.drain(q)
+	all, err := s.Wakes.Waiting(w.Context(), 10)
+	must(w.T, err)
+	if len(all) != 1 || all[0].Thread != "octo/hello#1" {
+		w.Errorf("after the drain waiting are %+v, want the thread at once", all)
+	}
+	seen := make(chan string, 1)
+	next := w.start(w.open(), queue.Config{Work: func(ctx context.Context, thread string) error {
+		return each(ctx, s.Store, thread, func(d *store.Delivery) { seen <- d.ID })
+	}})
+	defer w.drain(next)
+	if got := await(w.T, "work after the restart", seen); got != "a" {
+		w.Errorf("worked on %s", got)
+	}
+}
+
+func drainGrace(w *world) {
+	s := w.open()
+	started, finish := make(chan struct{}), make(chan struct{})
+	q := w.start(s, queue.Config{Grace: time.Hour, Work: func(ctx context.Context, thread string) error {
+		close(started)
+		<-finish
+		if ctx.Err() != nil {
+			w.Error("the context ended within the time of grace")
+		}
+		return each(ctx, s.Store, thread, func(*store.Delivery) {})
+	}})
+	w.put(s, "a", "octo/hello#1")
+	await(w.T, "start", started)
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		w.drain(q)
+	}()
+	close(finish)
+	await(w.T, "drain", drained)
+	_, err := s.Deliveries.Next(w.Context(), "octo/hello#1")
+	if !errors.Is(err, store.ErrNotFound) {
+		w.Errorf("the work was not done: %v", err)
+	}
+}
+
+func drainLate(w *world) {
+	s := w.open()
+	started, finish := make(chan struct{}), make(chan struct{})
+	q := w.start(s, queue.Config{Work: func(context.Context, string) error {
+		close(started)
+		<-finish
+		return nil
+	}})
+	must(w.T, q.Wake(w.Context(), "octo/hello#1"))
+	await(w.T, "start", started)
+	ctx, cancel := context.WithTimeout(w.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := q.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		w.Errorf("drain of work that does not end: %v", err)
+	}
+	close(finish)
+	w.drain(q)
+}
+
+func TestNewRefuses(t *testing.T) {
+	if _, err := queue.New(queue.Config{}); err == nil {
+		t.Error("made a queue of nothing")
+	}
+}

@@ -1,0 +1,142 @@
+package queue
+
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// maxWaiting bounds the memory for threads that wait. Those beyond it are in
+// the database and found by a later sweep.
+const maxWaiting = 5000
+
+// offer is a thread that may have work.
+type offer struct {
+	store.Waiting
+
+	due     bool      // work even when no delivery waits
+	claimed chan bool // receives whether the thread is in good hands; may be nil
+}
+
+// tell answers the one who waits for the offer.
+func (o *offer) tell(ok bool) {
+	if o.claimed != nil {
+		o.claimed <- ok
+		o.claimed = nil
+	}
+}
+
+// slots decides which threads are worked on. It belongs to one goroutine.
+type slots struct {
+	limits  Limits
+	waiting map[string]*offer
+	running map[string]*offer
+	again   map[string]*offer // offers of threads that run
+	repos   map[string]int
+	users   map[string]int
+}
+
+func newSlots(l Limits) *slots {
+	return &slots{
+		limits: l, waiting: map[string]*offer{}, running: map[string]*offer{}, again: map[string]*offer{},
+		repos: map[string]int{}, users: map[string]int{},
+	}
+}
+
+// add remembers an offer. It reports whether the thread runs already.
+func (s *slots) add(o *offer) (runs bool) {
+	list := s.waiting
+	if _, runs = s.running[o.Thread]; runs {
+		list = s.again
+	}
+	old, known := list[o.Thread]
+	switch {
+	case known:
+		old.merge(o)
+	case len(list) < maxWaiting:
+		list[o.Thread] = o
+	default:
+		o.tell(false)
+	}
+	return runs
+}
+
+// merge takes a second offer of the same thread in.
+func (o *offer) merge(next *offer) {
+	o.due = o.due || next.due
+	o.Priority = min(o.Priority, next.Priority)
+	if o.Sender == "" {
+		o.Sender = next.Sender
+	}
+	switch {
+	case o.claimed == nil:
+		o.claimed = next.claimed
+	default:
+		next.tell(false) // its job comes back later
+	}
+}
+
+// next takes the offer to start now, or nil.
+func (s *slots) next() *offer {
+	var best *offer
+	for _, o := range s.waiting {
+		if s.fits(o) && (best == nil || s.before(o, best)) {
+			best = o
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	delete(s.waiting, best.Thread)
+	s.running[best.Thread] = best
+	s.repos[repo(best.Thread)]++
+	s.users[best.Sender]++
+	return best
+}
+
+func (s *slots) fits(o *offer) bool {
+	total := s.limits.Total
+	if o.Priority <= store.PriorityAnswer {
+		total += s.limits.Reserve
+	}
+	return len(s.running) < total && s.repos[repo(o.Thread)] < s.limits.Repo && (o.Sender == "" || s.users[o.Sender] < s.limits.User)
+}
+
+// before orders by priority, then gives every repository its turn, then by
+// age.
+func (s *slots) before(a, b *offer) bool {
+	if a.Priority != b.Priority {
+		return a.Priority < b.Priority
+	}
+	if x, y := s.repos[repo(a.Thread)], s.repos[repo(b.Thread)]; x != y {
+		return x < y
+	}
+	if !a.Since.Equal(b.Since) {
+		return a.Since.Before(b.Since)
+	}
+	return a.Thread < b.Thread
+}
+
+// done frees the slot of an offer. An offer that came meanwhile waits again:
+// it may have come after the last look of the worker.
+func (s *slots) done(o *offer) {
+	delete(s.running, o.Thread)
+	drop(s.repos, repo(o.Thread))
+	drop(s.users, o.Sender)
+	if again, ok := s.again[o.Thread]; ok {
+		delete(s.again, o.Thread)
+		s.add(again)
+	}
+}
+
+func drop(counts map[string]int, key string) {
+	if counts[key]--; counts[key] <= 0 {
+		delete(counts, key)
+	}
+}
+
+// repo is the repository of a thread.
+func repo(thread string) string {
+	name, _, _ := strings.Cut(thread, "#")
+	return name
+}

@@ -1,0 +1,305 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// errUnfinished is the failure of work that ends well and leaves its oldest
+// delivery undone: it would be called for ever.
+var errUnfinished = errors.New("work ended without finishing its delivery")
+
+// loop gives slots to offers until the queue drains, and then waits for the
+// workers.
+func (q *Queue) loop(ctx context.Context) {
+	s := newSlots(q.Limits)
+	var workers sync.WaitGroup
+	for open := true; open; {
+		select {
+		case w := <-q.Store.Wakes.Nudges():
+			q.add(s, &offer{Waiting: w})
+		case o := <-q.offers:
+			q.add(s, o)
+		case o := <-q.finished:
+			s.done(o)
+		case <-q.quit:
+			open = false
+			continue
+		}
+		for o := s.next(); o != nil; o = s.next() {
+			q.running.Store(int64(len(s.running)))
+			q.setMore(o.Thread)
+			workers.Go(func() {
+				q.work(ctx, o)
+				q.finished <- o
+			})
+		}
+		q.running.Store(int64(len(s.running)))
+		q.waiting.Store(int64(len(s.waiting)))
+	}
+	ended := make(chan struct{})
+	go func() {
+		workers.Wait()
+		close(ended)
+	}()
+	for {
+		select {
+		case o := <-q.finished:
+			s.done(o)
+			q.running.Store(int64(len(s.running)))
+		case <-ended:
+			return
+		}
+	}
+}
+
+func (q *Queue) add(s *slots, o *offer) {
+	if s.add(o) {
+		q.tellMore(o.Thread)
+	}
+}
+
+// offer hands an offer to the loop.
+func (q *Queue) offer(ctx context.Context, o *offer) {
+	select {
+	case q.offers <- o:
+	case <-q.quit:
+		o.tell(false)
+	case <-ctx.Done():
+		o.tell(false)
+	}
+}
+
+// wake is River's worker. A wake that is not about a delivery exists nowhere
+// else, so its job ends only when the thread has a lease and its holder knows.
+func (q *Queue) wake(ctx context.Context, job *river.Job[store.Wake]) error {
+	w := store.Waiting{Thread: job.Args.Thread, Sender: job.Args.Sender, Priority: job.Priority, Since: job.CreatedAt}
+	if !job.Args.Due {
+		q.offer(ctx, &offer{Waiting: w})
+		return nil
+	}
+	held, err := q.Store.Leases.Want(ctx, w.Thread)
+	if err != nil {
+		return err
+	}
+	if held {
+		q.tellMore(w.Thread)
+		return nil
+	}
+	claimed := make(chan bool, 1)
+	q.offer(ctx, &offer{Waiting: w, due: true, claimed: claimed})
+	wait := time.NewTimer(time.Second)
+	defer wait.Stop()
+	select {
+	case ok := <-claimed:
+		if ok {
+			return nil
+		}
+	case <-wait.C:
+	case <-q.quit:
+	}
+	return river.JobSnooze(2 * time.Second)
+}
+
+// sweep looks for threads that nobody works on, at the start and then every
+// few seconds.
+func (q *Queue) sweep(ctx context.Context) {
+	tick := time.NewTicker(q.Sweep)
+	defer tick.Stop()
+	for {
+		all, err := q.Store.Wakes.Waiting(ctx, maxWaiting)
+		if err != nil {
+			q.Log.ErrorContext(ctx, "sweep for waiting threads", "err", err)
+		}
+		for _, w := range all {
+			q.offer(ctx, &offer{Waiting: w, due: true})
+		}
+		select {
+		case <-tick.C:
+		case <-q.quit:
+			return
+		}
+	}
+}
+
+// work claims a thread and works on it until nothing is left.
+func (q *Queue) work(ctx context.Context, o *offer) {
+	defer q.endMore(o.Thread)
+	lease, claimed, err := q.claim(ctx, o)
+	o.tell(err == nil)
+	if err != nil {
+		q.Log.ErrorContext(ctx, "claim thread", "thread", o.Thread, "err", err)
+	}
+	if err != nil || !claimed {
+		return
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var beat sync.WaitGroup
+	beat.Go(func() { q.heartbeat(ctx, lease, cancel) })
+	for q.once(ctx, lease) {
+		lease.Attempts = 0
+	}
+	cancel(nil)
+	beat.Wait()
+}
+
+// claim takes the lease of a thread. It reports false when somebody else has
+// it, who will look again, or when there is nothing to do.
+func (q *Queue) claim(ctx context.Context, o *offer) (store.Lease, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.TTL)
+	defer cancel()
+	if !o.due {
+		if _, err := q.Store.Deliveries.Next(ctx, o.Thread); err != nil {
+			return store.Lease{}, false, ignore(err, store.ErrNotFound)
+		}
+	}
+	for range 5 {
+		row, err := q.Store.Leases.Lease(ctx, o.Thread)
+		if err == nil && !o.due && row.Attempts > 0 && row.Owner == "" {
+			return store.Lease{}, false, nil // it backs off; the sweep knows when
+		}
+		l, err := q.Store.Leases.Acquire(ctx, o.Thread, q.Owner, q.TTL)
+		if err == nil {
+			return l, true, nil
+		}
+		if !errors.Is(err, store.ErrHeld) || !o.due {
+			return l, false, ignore(err, store.ErrHeld)
+		}
+		held, err := q.Store.Leases.Want(ctx, o.Thread)
+		if err != nil || held {
+			return l, false, err
+		}
+	}
+	return store.Lease{}, false, errors.New("its lease comes and goes")
+}
+
+func ignore(err, target error) error {
+	if errors.Is(err, target) {
+		return nil
+	}
+	return err
+}
+
+// heartbeat extends a lease until ctx ends. It ends the work when the lease
+// is lost, or may be because it could not be extended in time.
+func (q *Queue) heartbeat(ctx context.Context, l store.Lease, lost context.CancelCauseFunc) {
+	tick := time.NewTicker(q.TTL / 3)
+	defer tick.Stop()
+	until := time.Now().Add(q.TTL)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		asked := time.Now()
+		call, cancel := context.WithTimeout(ctx, q.TTL/3)
+		next, err := q.Store.Leases.Heartbeat(call, l, q.TTL)
+		cancel()
+		switch {
+		case err == nil:
+			until = asked.Add(q.TTL)
+			if next.Wanted {
+				q.tellMore(l.Key)
+			}
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, session.ErrFenced) || time.Now().After(until.Add(-q.TTL/3)):
+			q.Log.ErrorContext(ctx, "lost lease of thread", "thread", l.Key, "err", err)
+			lost(session.ErrFenced)
+			return
+		default:
+			q.Log.WarnContext(ctx, "extend lease of thread", "thread", l.Key, "err", err)
+		}
+	}
+}
+
+// once works once and gives the lease back. It reports true when there is
+// more to do.
+func (q *Queue) once(ctx context.Context, l store.Lease) bool {
+	before, err := q.oldest(ctx, l.Key)
+	if err == nil {
+		err = q.call(ctx, l.Key)
+	}
+	if errors.Is(context.Cause(ctx), session.ErrFenced) {
+		return false // not ours to give back
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.TTL)
+	defer cancel()
+	draining := errors.Is(context.Cause(ctx), ErrDraining)
+	if err == nil {
+		released, more := q.release(end, l, time.Time{})
+		if released || !more {
+			return false
+		}
+		if !draining {
+			after, lookErr := q.oldest(end, l.Key)
+			if lookErr == nil && (after == "" || after != before) {
+				return true
+			}
+			err = errors.Join(errUnfinished, lookErr)
+		}
+	}
+	if draining {
+		q.release(end, l, q.Now())
+		return false
+	}
+	return q.failed(end, l, err)
+}
+
+// failed puts a thread off after an error. It reports true when the delivery
+// is given up and there is more to do.
+func (q *Queue) failed(ctx context.Context, l store.Lease, err error) bool {
+	attempt := l.Attempts + 1
+	q.Log.ErrorContext(ctx, "work on thread", "thread", l.Key, "attempt", attempt, "err", err)
+	if attempt < q.Limits.Attempts {
+		q.release(ctx, l, q.Now().Add(q.Backoff(attempt)))
+		return false
+	}
+	id, lookErr := q.oldest(ctx, l.Key)
+	if lookErr == nil && id != "" {
+		lookErr = q.Store.Deliveries.Done(ctx, fmt.Sprintf("given up after %d attempts: %v", attempt, err), id)
+		q.Log.ErrorContext(ctx, "gave up delivery", "thread", l.Key, "delivery", id, "err", errors.Join(err, lookErr))
+	}
+	released, more := q.release(ctx, l, time.Time{})
+	return !released && more
+}
+
+// release gives a lease back, or says that there is more to do. When neither
+// is known the lease expires by itself.
+func (q *Queue) release(ctx context.Context, l store.Lease, backoff time.Time) (released, more bool) {
+	released, err := q.Store.Leases.Release(ctx, l, backoff)
+	if err != nil {
+		q.Log.ErrorContext(ctx, "release lease of thread", "thread", l.Key, "err", err)
+		return false, false
+	}
+	return released, !released
+}
+
+// oldest returns the id of the oldest delivery, or "".
+func (q *Queue) oldest(ctx context.Context, thread string) (string, error) {
+	d, err := q.Store.Deliveries.Next(ctx, thread)
+	if err != nil {
+		return "", ignore(err, store.ErrNotFound)
+	}
+	return d.ID, nil
+}
+
+// call runs the work and turns a panic into an error.
+func (q *Queue) call(ctx context.Context, thread string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("work panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return q.Work(ctx, thread)
+}
