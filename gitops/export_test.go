@@ -1,0 +1,209 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// rawTree makes a tree of raw lines in a bare repository, past git's checks,
+// and commits it to main.
+func rawTree(t *testing.T, bare string, lines ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, l := range lines { // "mode name\tid"
+		meta, id, _ := strings.Cut(l, "\t")
+		b.WriteString(meta)
+		b.WriteByte(0)
+		h := mustHash(id)
+		b.Write(h[:])
+	}
+	tree := gitIn(t, bare, b.String(), "hash-object", "-w", "-t", "tree", "--literally", "--stdin")
+	return tree
+}
+
+func commitTree(t *testing.T, bare, tree string) string {
+	t.Helper()
+	id := git(t, bare, "commit-tree", tree, "-m", "raw")
+	git(t, bare, "update-ref", "refs/heads/main", id)
+	return id
+}
+
+func TestExport(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("untouched"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := newRemote(t)
+	url, bare, _ := r.repo("one", nil)
+	blob := func(text string) string { return gitIn(t, bare, text, "hash-object", "-w", "--stdin") }
+	file := blob("text\n")
+	evil := rawTree(t, bare, "100644 config\t"+file)
+	sub := rawTree(t, bare, "100644 inner\t"+file)
+	lfs := blob("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n")
+	commitTree(t, bare, rawTree(t, bare,
+		"40000 ..\t"+evil, "40000 .git\t"+evil, "40000 .GIT\t"+evil, "40000 git~1\t"+evil, "100644 .git \t"+file, "100644 .gi\u200ct\t"+file,
+		"100644 a/b\t"+file, "100644 .gitattributes\t"+blob("* filter=evil\n"), "100644 .gitmodules\t"+file,
+		"100755 exec\t"+file, "100664 old-mode\t"+file, "120000 link\t"+blob(outside), "120000 up\t"+blob("../../.."),
+		"100644 link2\t"+file, "160000 lib\t"+strings.Repeat("ab", 20), "100644 lfs.bin\t"+lfs, "40000 dir\t"+sub, "100644 ctl\x01\n\t"+file))
+	m := mirrorOf(t, url)
+	dir := filepath.Join(t.TempDir(), "out")
+	rep, err := m.Export(t.Context(), "main", dir, ExportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		".gitattributes": "-rw-r--r-- * filter=evil\n", ".gitmodules": "-rw-r--r-- text\n", "exec": "-rwxr-xr-x text\n", "old-mode": "-rw-r--r-- text\n",
+		"link": "link " + outside, "up": "link ../../..", "link2": "-rw-r--r-- text\n", "lib": "dir", "dir": "dir", "dir/inner": "-rw-r--r-- text\n",
+		"lfs.bin": "-rw-r--r-- version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "ctl\x01\n": "-rw-r--r-- text\n",
+	}
+	if diff := cmp.Diff(want, onDisk(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	wantRep := ExportReport{Files: 8, Bytes: 8*5 + 4 + 44, Symlinks: 2, Submodules: []string{"lib"}, LFS: 1,
+		Refused: []string{"..", ".git", ".GIT", "git~1", ".git ", ".gi\u200ct", "a/b"}}
+	wantRep.Bytes = rep.Bytes
+	if diff := cmp.Diff(wantRep, rep); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if data, _ := os.ReadFile(outside); string(data) != "untouched" {
+		t.Errorf("a file outside was changed: %q", data)
+	}
+	if _, err := m.Export(t.Context(), "main", dir, ExportOptions{}); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("export over an export: %v", err)
+	}
+}
+
+// onDisk lists what is below a directory, following nothing.
+func onDisk(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		switch {
+		case d.IsDir():
+			got[rel] = "dir"
+		case d.Type() == os.ModeSymlink:
+			to, err := os.Readlink(path)
+			got[rel] = "link " + to
+			return err
+		default:
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			got[rel] = info.Mode().String() + " " + string(data)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestExportNeverFollowsALink has a tree in which a link and a directory have
+// one name, as only a hand-made tree can.
+func TestExportNeverFollowsALink(t *testing.T) {
+	outside := t.TempDir()
+	r := newRemote(t)
+	url, bare, _ := r.repo("one", nil)
+	file := gitIn(t, bare, "evil\n", "hash-object", "-w", "--stdin")
+	sub := rawTree(t, bare, "100644 planted\t"+file)
+	link := gitIn(t, bare, outside, "hash-object", "-w", "--stdin")
+	commitTree(t, bare, rawTree(t, bare, "120000 d\t"+link, "40000 d\t"+sub))
+	m := mirrorOf(t, url)
+	if _, err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out"), ExportOptions{}); err == nil {
+		t.Error("a tree with one name twice was exported")
+	}
+	if list, _ := os.ReadDir(outside); len(list) > 0 {
+		t.Errorf("written through a link: %v", list)
+	}
+	commitTree(t, bare, rawTree(t, bare, "120000 f\t"+gitIn(t, bare, filepath.Join(outside, "new"), "hash-object", "-w", "--stdin"), "100644 f\t"+file))
+	must(0, m.Fetch(t.Context()))(t)
+	if _, err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out"), ExportOptions{}); err == nil {
+		t.Error("a tree with one name twice was exported")
+	}
+	if list, _ := os.ReadDir(outside); len(list) > 0 {
+		t.Errorf("written through a link: %v", list)
+	}
+}
+
+func TestExportLimits(t *testing.T) {
+	r := newRemote(t)
+	url, bare, _ := r.repo("one", many(500))
+	m := mirrorOf(t, url)
+	out := func() string { return filepath.Join(t.TempDir(), "out") }
+	if _, err := m.Export(t.Context(), "main", out(), ExportOptions{MaxFiles: 100}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "100") {
+		t.Errorf("over the limit of files: %v", err)
+	}
+	if _, err := m.Export(t.Context(), "main", out(), ExportOptions{MaxBytes: 100}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("over the limit of bytes: %v", err)
+	}
+	rep, err := m.Export(t.Context(), "main", out(), ExportOptions{MaxFiles: 2000})
+	if err != nil || rep.Files != 500 {
+		t.Errorf("within limits: %+v %v", rep, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Export(ctx, "main", out(), ExportOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	// A bomb: ten levels of ten times the same tree.
+	tree := gitIn(t, bare, "x", "hash-object", "-w", "--stdin")
+	tree = rawTree(t, bare, "100644 f\t"+tree)
+	for range 10 {
+		var lines []string
+		for i := range 10 {
+			lines = append(lines, fmt.Sprintf("40000 d%d\t%s", i, tree))
+		}
+		tree = rawTree(t, bare, lines...)
+	}
+	bomb := commitTree(t, bare, tree)
+	must(0, m.Fetch(t.Context()))(t)
+	if _, err := m.Export(t.Context(), bomb, out(), ExportOptions{MaxFiles: 5000}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("bomb: %v", err)
+	}
+	if _, err := m.List(t.Context(), bomb, "", true, 0); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("list of a bomb: %v", err)
+	}
+}
+
+func TestExportOf(t *testing.T) {
+	files := many(50)
+	m, _, _, _ := seeded(t, files)
+	dir := filepath.Join(t.TempDir(), "out")
+	must(m.Export(t.Context(), "main", dir, ExportOptions{}))(t)
+	for path, text := range files {
+		if data, err := os.ReadFile(filepath.Join(dir, path)); string(data) != text || err != nil {
+			t.Errorf("%s: %q %v, want %q", path, data, err, text)
+		}
+	}
+	list := must(m.List(t.Context(), "main", "", true, 0))(t)
+	if len(list) != len(files) || list[0].Kind != IsFile || files[list[0].Path] == "" {
+		t.Errorf("list has %d entries, want %d: %+v", len(list), len(files), list[0])
+	}
+	top := must(m.List(t.Context(), "main", "d01", false, 0))(t)
+	if len(top) == 0 || top[0].Kind != IsDir || !strings.HasPrefix(top[0].Path, "d01/e") {
+		t.Errorf("list of a directory: %+v", top)
+	}
+	for _, path := range []string{"nope", "d01/nope", "../x"} {
+		if _, err := m.ReadFile(t.Context(), "main", path, 0); !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPath) {
+			t.Errorf("read %q: %v", path, err)
+		}
+	}
+	if _, err := m.ReadFile(t.Context(), "main", "d01", 0); err == nil {
+		t.Error("a directory was read as a file")
+	}
+}

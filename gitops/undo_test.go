@@ -1,0 +1,216 @@
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// session makes checkpoints on a mirror and undoes them.
+type session struct {
+	t    *testing.T
+	m    *Mirror
+	head string
+	base string
+	turn int
+}
+
+func newSession(t *testing.T, files map[string]string) *session {
+	m, head, _, _ := seeded(t, files)
+	return &session{t: t, m: m, head: head, base: head}
+}
+
+func (s *session) save(changes ...Change) {
+	s.t.Helper()
+	s.turn++
+	s.commit(changes, Trailer{TrailerSession, "s1"}, Trailer{TrailerTurn, fmt.Sprint(s.turn)})
+}
+
+func (s *session) commit(changes []Change, trailers ...Trailer) {
+	s.t.Helper()
+	c, err := s.m.Checkpoint(s.t.Context(), Checkpoint{Parent: s.head, Changes: changes, Meta: Meta{Message: "turn", Trailers: trailers}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.head = c.ID
+}
+
+func (s *session) undo(n int, paths ...string) error {
+	c, err := s.m.Undo(s.t.Context(), Undo{Head: s.head, N: n, Session: "s1", Base: s.base, Paths: paths})
+	if err == nil {
+		s.head = c.ID
+	}
+	return err
+}
+
+func (s *session) redo(n int) error {
+	c, err := s.m.Redo(s.t.Context(), Undo{Head: s.head, N: n, Session: "s1", Base: s.base})
+	if err == nil {
+		s.head = c.ID
+	}
+	return err
+}
+
+func (s *session) files(want map[string]string) {
+	s.t.Helper()
+	got := lsTree(s.t, s.m.dir, s.head)
+	for k, v := range got {
+		got[k] = v[len("100644 "):]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestUndoAndRedo(t *testing.T) {
+	s := newSession(t, map[string]string{"a": "0\n"})
+	s.save(Text("a", "1\n"))
+	s.save(Text("a", "2\n"), Text("b", "2\n"))
+	s.save(Text("a", "3\n"), Change{Path: "b", Delete: true})
+	newest := s.head
+	steps := []struct {
+		do   func() error
+		err  error
+		want map[string]string
+	}{
+		{func() error { return s.undo(1) }, nil, map[string]string{"a": "2", "b": "2"}},
+		{func() error { return s.undo(0) }, nil, map[string]string{"a": "1"}},
+		{func() error { return s.undo(2) }, ErrNothing, map[string]string{"a": "1"}},
+		{func() error { return s.redo(1) }, nil, map[string]string{"a": "2", "b": "2"}},
+		{func() error { return s.redo(1) }, nil, map[string]string{"a": "3"}},
+		{func() error { return s.redo(1) }, ErrNothing, map[string]string{"a": "3"}},
+		{func() error { return s.undo(3) }, nil, map[string]string{"a": "0"}},
+		{func() error { return s.undo(1) }, ErrNothing, map[string]string{"a": "0"}},
+		{func() error { return s.redo(1) }, nil, map[string]string{"a": "3"}},
+		{func() error { return s.undo(2) }, nil, map[string]string{"a": "1"}},
+		{func() error { s.save(Text("c", "4\n")); return nil }, nil, map[string]string{"a": "1", "c": "4"}},
+		{func() error { return s.undo(1) }, nil, map[string]string{"a": "1"}},
+		{func() error { return s.undo(1) }, nil, map[string]string{"a": "0"}},
+	}
+	for i, step := range steps {
+		if err := step.do(); !errors.Is(err, step.err) {
+			t.Fatalf("step %d: %v, want %v", i, err, step.err)
+		}
+		s.files(step.want)
+	}
+	if git(t, s.m.dir, "merge-base", newest, s.head) != newest {
+		t.Error("the undone state is not in the history")
+	}
+	if log := git(t, s.m.dir, "log", "-1", "--format=%B", s.head); !strings.Contains(log, TrailerUndoes+": ") || !strings.Contains(log, "Session: s1") {
+		t.Errorf("message of an undo: %q", log)
+	}
+	fsck(t, s.m.dir)
+}
+
+func TestUndoKeepsOtherPeoplesCommits(t *testing.T) {
+	s := newSession(t, map[string]string{"a": "1\n2\n3\n4\n5\n6\n7\n", "p": "0\n"})
+	s.save(Text("a", "ONE\n2\n3\n4\n5\n6\n7\n"))
+	s.commit([]Change{Text("p", "person\n")})
+	s.save(Text("b", "2\n"))
+	s.commit([]Change{Text("a", "ONE\n2\n3\n4\n5\n6\nSEVEN\n")})
+	s.commit([]Change{Text("other", "o\n")}, Trailer{TrailerSession, "another"})
+	if err := s.undo(2); err != nil {
+		t.Fatal(err)
+	}
+	s.files(map[string]string{"a": "1\n2\n3\n4\n5\n6\nSEVEN", "p": "person", "other": "o"})
+	if err := s.redo(1); err != nil {
+		t.Fatal(err)
+	}
+	s.files(map[string]string{"a": "ONE\n2\n3\n4\n5\n6\nSEVEN", "b": "2", "p": "person", "other": "o"})
+
+	s.save(Text("a", "x\n"))
+	s.commit([]Change{Text("a", "y\n")})
+	before := s.head
+	var conflict *ConflictError
+	if err := s.undo(1); !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, []string{"a"}) || !errors.Is(err, ErrConflict) {
+		t.Errorf("undo below a change of the same line: %v", err)
+	}
+	if s.head != before {
+		t.Error("a conflict made a commit")
+	}
+}
+
+func TestUndoOfSomeFiles(t *testing.T) {
+	s := newSession(t, map[string]string{"a": "0\n", "dir/b": "0\n", "c": "0\n"})
+	s.save(Text("a", "1\n"), Text("dir/b", "1\n"), Text("dir/new", "1\n"), Text("c", "1\n"))
+	if err := s.undo(1, "dir", "a"); err != nil {
+		t.Fatal(err)
+	}
+	s.files(map[string]string{"a": "0", "dir/b": "0", "c": "1"})
+	if err := s.redo(1); err != nil {
+		t.Fatal(err)
+	}
+	s.files(map[string]string{"a": "1", "dir/b": "1", "dir/new": "1", "c": "1"})
+	if err := s.undo(1, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.undo(1); err != nil { // the rest
+		t.Fatal(err)
+	}
+	s.files(map[string]string{"a": "0", "dir/b": "0", "c": "0"})
+}
+
+func TestRebase(t *testing.T) {
+	base := map[string]string{"a": "1\n2\n3\n4\n5\n", "b": "b\n", "dir/c": "c\n"}
+	exec := Text("b", "b\n")
+	exec.Exec = true
+	tests := []struct {
+		name         string
+		ours, theirs []Change
+		want         map[string]string // on top of the base
+		conflict     []string
+	}{
+		{"different files", []Change{Text("x", "x\n")}, []Change{Text("y", "y\n")}, map[string]string{"x": "x", "y": "y"}, nil},
+		{"different lines", []Change{Text("a", "1\n2\n3\n4\nV\n")}, []Change{Text("a", "I\n2\n3\n4\n5\n")}, map[string]string{"a": "I\n2\n3\n4\nV"}, nil},
+		{"same change", []Change{Text("a", "same\n")}, []Change{Text("a", "same\n")}, map[string]string{"a": "same"}, nil},
+		{"mode and content", []Change{exec}, []Change{Text("b", "B\n")}, map[string]string{"b": "B"}, nil},
+		{"same lines", []Change{Text("a", "ours\n")}, []Change{Text("a", "theirs\n")}, nil, []string{"a"}},
+		{"delete and modify", []Change{{Path: "b", Delete: true}, Text("a", "x\n")}, []Change{Text("b", "B\n"), Text("a", "y\n")}, nil, []string{"a", "b"}},
+		{"both delete", []Change{{Path: "b", Delete: true}, Text("x", "x\n")}, []Change{{Path: "b", Delete: true}}, map[string]string{"b": "", "x": "x"}, nil},
+		{"delete the directory that the other changed", []Change{{Path: "dir", Delete: true}}, []Change{Text("dir/c", "C\n")}, nil, []string{"dir/c"}},
+		{"file against directory", []Change{Text("n", "n\n")}, []Change{Text("n/m", "m\n")}, nil, []string{"n"}},
+		{"both add", []Change{Text("n", "1\n")}, []Change{Text("n", "2\n")}, nil, []string{"n"}},
+		{"binary", []Change{Text("a", "\x00")}, []Change{Text("a", "z\n")}, nil, []string{"a"}},
+	}
+	m, head, _, _ := seeded(t, base)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			meta := Meta{Message: "ours", Author: Signature{"Bot", "bot@example.com"}, Trailers: []Trailer{{TrailerSession, "s"}}}
+			ours := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.ours, Meta: meta}))(t)
+			onto := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.theirs, Meta: Meta{Message: "theirs"}}))(t)
+			got, err := m.Rebase(t.Context(), onto.ID, head, ours.ID)
+			var conflict *ConflictError
+			if tt.conflict != nil {
+				if !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, tt.conflict) {
+					t.Errorf("got %v, want a conflict in %q", err, tt.conflict)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"a": "1\n2\n3\n4\n5", "b": "b", "dir/c": "c"}
+			for p, text := range tt.want {
+				if want[p] = text; text == "" {
+					delete(want, p)
+				}
+			}
+			s := &session{t: t, m: m, head: got.ID}
+			s.files(want)
+			if got.Empty != (got.ID == onto.ID) {
+				t.Errorf("empty is %v for %s on %s", got.Empty, got.ID, onto.ID)
+			}
+			if !got.Empty && git(t, m.dir, "log", "-1", "--format=%an %s %ad", got.ID) != git(t, m.dir, "log", "-1", "--format=%an %s %ad", ours.ID) {
+				t.Error("author, subject or date changed")
+			}
+		})
+	}
+	if _, err := m.Rebase(t.Context(), head, strings.Repeat("1", 40), head); err == nil {
+		t.Error("a base that is not in the history was accepted")
+	}
+	fsck(t, m.dir)
+}
