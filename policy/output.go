@@ -154,7 +154,7 @@ func decodeOutput(s string) string {
 	return reference.ReplaceAllStringFunc(s, func(ref string) string {
 		decoded, end := decodeReference(ref, 0)
 		switch {
-		case end == 0 || hiddenText(decoded):
+		case end == 0 || hasHidden(decoded):
 			return ref
 		case decoded == "<":
 			return "&lt;"
@@ -167,7 +167,7 @@ func decodeOutput(s string) string {
 	})
 }
 
-func hiddenText(s string) bool { return strings.ContainsFunc(s, hidden) }
+func hasHidden(s string) bool { return strings.ContainsFunc(s, hidden) }
 
 func escapeHTML(s string) string {
 	var b strings.Builder

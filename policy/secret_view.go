@@ -1,0 +1,275 @@
+package policy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base64"
+	"html"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// view is a text made from another one. from[i] and to[i] are where the byte
+// i of the view begins and ends in the original; both nil means it is the
+// original.
+type view struct {
+	text     string
+	from, to []int32
+}
+
+func (v view) start(i int) int {
+	if v.from == nil {
+		return i
+	}
+	return int(v.from[i])
+}
+
+func (v view) end(i int) int {
+	if v.to == nil {
+		return i + 1
+	}
+	return int(v.to[i])
+}
+
+func (v *view) put(c byte, from, to int) {
+	v.from = append(v.from, int32(from))
+	v.to = append(v.to, int32(to))
+}
+
+// joinedStrings matches what stands between two halves of a string in code.
+var joinedStrings = regexp.MustCompile("[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
+
+// squeeze returns s without what secrets are split with: space, quotes,
+// string joins, backslashes, invisible characters.
+func squeeze(s string) view { return view{text: s}.squeezed() }
+
+func (v view) squeezed() view {
+	if !strings.ContainsFunc(v.text, splitter) {
+		return v
+	}
+	var out view
+	var b strings.Builder
+	joins := joinedStrings.FindAllStringIndex(v.text, -1)
+	for i := 0; i < len(v.text); {
+		if len(joins) > 0 && i == joins[0][0] {
+			i, joins = joins[0][1], joins[1:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(v.text[i:])
+		if !splitter(r) || r == utf8.RuneError {
+			for k := i; k < i+size; k++ {
+				b.WriteByte(v.text[k])
+				out.put(v.text[k], v.start(k), v.end(k))
+			}
+		}
+		i += size
+	}
+	out.text = b.String()
+	return out
+}
+
+func splitter(r rune) bool {
+	if r < 0x80 {
+		return r <= ' ' || r == '"' || r == '\'' || r == '`' || r == '\\' || r == 0x7F
+	}
+	return r == 0xA0 || r >= 0x2000 && r <= 0x200F || r == 0x3000 || invisible(r)
+}
+
+var escapes = regexp.MustCompile(`%[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|&#[0-9]{1,7};|&#[xX][0-9a-fA-F]{1,6};|&[a-z]{2,6};|=[0-9A-F]{2}`)
+
+// unescape decodes percent, backslash, entity and quoted-printable escapes.
+func unescape(s string) (view, bool) {
+	list := escapes.FindAllStringIndex(s, -1)
+	if len(list) == 0 {
+		return view{}, false
+	}
+	var out view
+	var b strings.Builder
+	at := 0
+	for _, m := range append(list, []int{len(s), len(s)}) {
+		for ; at < m[0]; at++ {
+			b.WriteByte(s[at])
+			out.put(s[at], at, at+1)
+		}
+		for _, c := range []byte(decodeEscape(s[m[0]:m[1]])) {
+			b.WriteByte(c)
+			out.put(c, m[0], m[1])
+		}
+		at = m[1]
+	}
+	out.text = b.String()
+	return out, true
+}
+
+func decodeEscape(e string) string {
+	if e == "" {
+		return ""
+	}
+	digits, base := e[1:], 16
+	switch {
+	case e[0] == '&':
+		return html.UnescapeString(e)
+	case e[0] == '\\' && e[1] == 'x', e[0] == '\\' && e[1] == 'u':
+		digits = e[len(e)-2:]
+	case e[0] == '\\':
+		base = 8
+	}
+	n, err := strconv.ParseUint(digits, base, 8)
+	if err != nil {
+		return e
+	}
+	return string([]byte{byte(n)})
+}
+
+var hexPrefix = regexp.MustCompile(`0x|\\x|\\u00|%`)
+
+// hexDigits returns the hex digits of s in lower case and nothing else.
+// Digits that are farther apart than prefixes and separators reach do not
+// belong together.
+func hexDigits(s string) view {
+	var out view
+	var b strings.Builder
+	last := -1
+	prefixes := hexPrefix.FindAllStringIndex(s, -1)
+	for i := 0; i < len(s); i++ {
+		if len(prefixes) > 0 && i == prefixes[0][0] {
+			i = prefixes[0][1] - 1
+			prefixes = prefixes[1:]
+			continue
+		}
+		c := s[i]
+		if c >= 'A' && c <= 'F' {
+			c |= 0x20
+		}
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			continue
+		}
+		if last >= 0 && i-last > 8 {
+			b.WriteByte('.')
+			out.put('.', i, i)
+		}
+		last = i
+		b.WriteByte(c)
+		out.put(c, i, i+1)
+	}
+	out.text = b.String()
+	return out
+}
+
+var (
+	base64Run  = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	base64Rows = regexp.MustCompile(`[A-Za-z0-9+/_-]{4,}(?:["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*[A-Za-z0-9+/_-]{4,})+={0,2}`)
+	rowBreak   = regexp.MustCompile(`["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*`)
+	byteList   = regexp.MustCompile(`\b\d{1,3}(?:[^\d\n]{1,4}\d{1,3}\b){7,}`)
+	number     = regexp.MustCompile(`\d{1,3}`)
+)
+
+// encoded returns the runs of base64, compressed or not, and the lists of
+// byte values that hold a secret once they are decoded.
+func (r *Redactor) encoded(s string, depth int) []span {
+	var found []span
+	for _, m := range base64Run.FindAllStringIndex(s, -1) {
+		if r.runHolds(s[m[0]:m[1]], depth) {
+			found = append(found, span{m[0], m[1]})
+		}
+	}
+	for _, m := range base64Rows.FindAllStringIndex(s, -1) {
+		if at := r.rowsHold(s[m[0]:m[1]], depth); at >= 0 {
+			found = append(found, span{m[0] + at, m[1]})
+		}
+	}
+	for _, m := range byteList.FindAllStringIndex(s, -1) {
+		var b []byte
+		for _, word := range number.FindAllString(s[m[0]:m[1]], -1) {
+			if n, err := strconv.ParseUint(word, 10, 8); err == nil {
+				b = append(b, byte(n))
+			}
+		}
+		if len(r.find(string(b), depth+1)) > 0 {
+			found = append(found, span{m[0], m[1]})
+		}
+	}
+	return found
+}
+
+// rowsHold tries base64 written in rows, from the first row and from the
+// rows behind it, which may follow a word that only looks like one. It
+// returns where the run begins, -1 for none.
+func (r *Redactor) rowsHold(rows string, depth int) int {
+	at := 0
+	for range 4 {
+		if r.runHolds(rowBreak.ReplaceAllString(rows[at:], ""), depth) {
+			return at
+		}
+		next := rowBreak.FindStringIndex(rows[at:])
+		if next == nil {
+			break
+		}
+		at += next[1]
+	}
+	return -1
+}
+
+// runHolds decodes a run of base64 from its beginning and from where a
+// compressed stream begins.
+func (r *Redactor) runHolds(run string, depth int) bool {
+	compact := strings.NewReplacer("-", "+", "_", "/", "=", "").Replace(run)
+	starts := []int{0}
+	for _, magic := range []string{"H4sI", "eJ", "eN", "eA", "eF"} {
+		if k := strings.Index(compact, magic); k > 0 {
+			starts = append(starts, k)
+		}
+	}
+	for _, k := range starts {
+		part := compact[k:]
+		if len(part)%4 == 1 {
+			part = part[:len(part)-1]
+		}
+		data, err := base64.RawStdEncoding.DecodeString(part)
+		if err != nil || len(data) < minPiece {
+			continue
+		}
+		if plain := inflate(data); plain != nil && len(r.find(string(plain), depth+1)) > 0 {
+			return true
+		}
+		if depth < 2 && mostlyText(data) && len(r.find(string(data), depth+1)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// mostlyText keeps random bytes, which any word decodes to, from being
+// searched again.
+func mostlyText(data []byte) bool {
+	odd := 0
+	for _, c := range data {
+		if c >= 0x7F || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
+			odd++
+		}
+	}
+	return odd*4 <= len(data)
+}
+
+// inflate decompresses gzip or zlib data as far as it goes, up to 1 MiB.
+func inflate(data []byte) []byte {
+	var src io.Reader
+	var err error
+	switch {
+	case len(data) > 2 && data[0] == 0x1F && data[1] == 0x8B:
+		src, err = gzip.NewReader(bytes.NewReader(data))
+	case len(data) > 2 && data[0] == 0x78:
+		src, err = zlib.NewReader(bytes.NewReader(data))
+	default:
+		return nil
+	}
+	if err != nil {
+		return nil
+	}
+	plain, _ := io.ReadAll(io.LimitReader(src, 1<<20)) // a stream that was cut still shows its beginning
+	return plain
+}
