@@ -64,6 +64,12 @@ func (p *process) Read(b []byte) (int, error) {
 
 // Write hands b to the program's stdin; it waits until the program took it.
 func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	ended := p.ended
+	p.mu.Unlock()
+	if ended != nil {
+		return 0, fmt.Errorf("write to program: %w", io.ErrClosedPipe)
+	}
 	sent := 0
 	for sent < len(b) {
 		part := b[sent:min(len(b), sent+MaxChunk)]

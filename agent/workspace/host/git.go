@@ -1,0 +1,64 @@
+package host
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+	"time"
+)
+
+// gitTime bounds the making of the throw-away repository, and gitFiles the
+// tree that it is made for.
+const (
+	gitTime  = 20 * time.Second
+	gitFiles = 60_000
+)
+
+// throwawayGit gives the workspace a repository of its own with the base as
+// its only commit, when the first command that mentions git comes and there
+// is none. It serves `git diff` and the like inside; nothing reads it back.
+// Where git is missing or fails the workspace goes without.
+func (h *host) throwawayGit(ctx context.Context, line string) {
+	if h.gitMade || !strings.Contains(line, "git") {
+		return
+	}
+	h.gitMade = true
+	if _, err := h.root.Lstat(".git"); err == nil || len(h.base.files) > gitFiles {
+		return
+	}
+	bin := ""
+	for dir := range strings.SplitSeq(h.pathVar(), ":") {
+		if info, err := os.Stat(path.Join(dir, "git")); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			bin = path.Join(dir, "git")
+			break
+		}
+	}
+	if bin == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	base := []string{"-c", "user.name=workspace", "-c", "user.email=workspace@localhost", "-c", "init.defaultBranch=main",
+		"-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "core.fsync=none"}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "."}, {"commit", "-q", "--allow-empty", "--no-verify", "-m", "base"}} {
+		cmd := exec.CommandContext(ctx, bin, append(base, args...)...)
+		cmd.Dir = h.cfg.Root
+		cmd.Env = append(h.environment("git"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_DIR="+path.Join(h.cfg.Root, ".git"))
+		if h.cfg.Base != "" && args[0] == "add" {
+			cmd.Dir = h.cfg.Base
+			cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+h.cfg.Base)
+		}
+		cmd.SysProcAttr = newSession()
+		if err := h.procs.start(cmd); err != nil {
+			return
+		}
+		err := cmd.Wait()
+		h.procs.forget(cmd.Process.Pid)
+		if err != nil {
+			h.log.Debug("make throw-away repository", "err", err)
+			return
+		}
+	}
+}

@@ -1,0 +1,245 @@
+// Package host is the tool host: it runs inside the workspace, as one
+// unprivileged user, and does there what [workspace.Workspace] asks for over
+// its connection: files, search, commands, programs and changes. It trusts
+// neither the tree it serves nor the commands it runs; the wall around all of
+// it is the engine's.
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Config says what to serve.
+type Config struct {
+	Root   string           // absolute path of the tree
+	Name   string           // see [workspace.Spec]
+	Base   string           // the base as a read-only tree, when the engine can show it
+	Upper  string           // upper layer of the overlay at Root, when it is one; needs Base
+	Env    []string         // the whole environment of commands, KEY=value
+	Init   bool             // the process has this namespace for itself: reap and kill orphans
+	Limits workspace.Limits // only Command is looked at here
+	Log    *slog.Logger
+}
+
+// host serves one connection.
+type host struct {
+	cfg     Config
+	root    *os.Root
+	real    string // cfg.Root without symlinks
+	conn    *jsonrpc2.Conn
+	log     *slog.Logger
+	agent   *ignores // .agentignore of the base
+	git     *ignores // .gitignore as it is now
+	base    *baseline
+	procs   *processes
+	shell   *shell
+	progs   programs
+	gitMade bool // guarded by the turn of the shell
+
+	work  sync.WaitGroup
+	mu    sync.Mutex
+	stops map[jsonrpc2.ID]context.CancelFunc
+}
+
+// Serve answers on conn until it is closed or ctx ends, then ends everything
+// that was started and returns. It returns nil when the client hung up.
+func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
+	h, err := newHost(cfg)
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	defer h.root.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ready := make(chan struct{})
+	h.conn = jsonrpc2.NewConn(ctx, workspace.NewStream(conn), starting{h, ready}, jsonrpc2.SetLogger(rpcLog{h.log}))
+	close(ready)
+	h.work.Go(func() { h.base.scan(ctx, h) })
+	<-h.conn.DisconnectNotify()
+	cancel()
+	h.mu.Lock()
+	for _, stop := range h.stops {
+		stop()
+	}
+	h.stops = nil
+	h.mu.Unlock()
+	h.progs.stopAll(h)
+	h.work.Wait()
+	h.shell.close()
+	if h.base.err != nil && !errors.Is(h.base.err, context.Canceled) {
+		return fmt.Errorf("serve workspace: %w", h.base.err)
+	}
+	return nil
+}
+
+func newHost(cfg Config) (*host, error) {
+	if !filepath.IsAbs(cfg.Root) {
+		return nil, fmt.Errorf("open workspace root %q: it must be an absolute path", cfg.Root)
+	}
+	if cfg.Limits.Command <= 0 {
+		cfg.Limits.Command = workspace.DefaultLimits.Command
+	}
+	root, err := os.OpenRoot(cfg.Root)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace root: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(cfg.Root)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open workspace root: %w", err), root.Close())
+	}
+	h := &host{cfg: cfg, root: root, real: real, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	h.procs = &processes{init: cfg.Init}
+	h.agent = newIgnores(root, ".agentignore", true)
+	h.git = newIgnores(root, ".gitignore", false)
+	if h.base, err = newBaseline(cfg, h.agent); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	h.shell = newShell(h)
+	h.progs.running = map[uint64]*program{}
+	return h, nil
+}
+
+// starting holds the first message back until the connection is known.
+type starting struct {
+	h     *host
+	ready <-chan struct{}
+}
+
+// Handle runs each request on its own goroutine; Serve waits for them.
+func (s starting) Handle(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	<-s.ready
+	h := s.h
+	if req.Notif {
+		h.notified(req)
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	if !h.begin(&req.ID, cancel) {
+		cancel()
+		return
+	}
+	go func() {
+		defer h.work.Done()
+		h.answer(ctx, req)
+		h.mu.Lock()
+		delete(h.stops, req.ID)
+		h.mu.Unlock()
+		cancel()
+	}()
+}
+
+// begin counts a piece of work in, unless Serve is ending.
+func (h *host) begin(id *jsonrpc2.ID, stop context.CancelFunc) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stops == nil {
+		return false
+	}
+	if id != nil {
+		h.stops[*id] = stop
+	}
+	h.work.Add(1)
+	return true
+}
+
+func (h *host) answer(ctx context.Context, req *jsonrpc2.Request) {
+	result, err := h.do(ctx, req)
+	if err == nil {
+		err = h.conn.Reply(ctx, req.ID, result)
+		if err == nil || !errors.Is(err, workspace.ErrTooLarge) {
+			return // a failed reply means that nobody listens
+		}
+	}
+	if err := h.conn.ReplyWithError(ctx, req.ID, workspace.EncodeError(err)); err != nil {
+		h.log.Debug("answer client", "err", err)
+	}
+}
+
+func (h *host) notified(req *jsonrpc2.Request) {
+	switch req.Method {
+	case workspace.MethodCancel:
+		var p workspace.CancelParams
+		if decode(req, &p) == nil {
+			h.mu.Lock()
+			if stop := h.stops[jsonrpc2.ID{Num: p.ID}]; stop != nil {
+				stop()
+			}
+			h.mu.Unlock()
+		}
+	case workspace.MethodStop:
+		var p workspace.StreamParams
+		if decode(req, &p) == nil && h.begin(nil, nil) {
+			go func() {
+				defer h.work.Done()
+				h.progs.stop(h, p.ID)
+			}()
+		}
+	}
+}
+
+func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+	switch req.Method {
+	case workspace.MethodHello:
+		return workspace.HelloResult{Version: workspace.WireVersion, Root: h.cfg.Root}, nil
+	case workspace.MethodRead:
+		return with(req, func(p workspace.PathParams) (workspace.File, error) { return h.read(ctx, string(p.Path), p.Ranges) })
+	case workspace.MethodChunk:
+		return with(req, h.chunk)
+	case workspace.MethodWrite:
+		return with(req, func(p workspace.PathParams) (any, error) { return nil, h.write(ctx, string(p.Path), p.Data) })
+	case workspace.MethodRemove:
+		return with(req, func(p workspace.PathParams) (any, error) { return nil, h.remove(ctx, string(p.Path)) })
+	case workspace.MethodList:
+		return with(req, func(p workspace.PathParams) (workspace.Listing, error) { return h.list(ctx, p) })
+	case workspace.MethodSearch:
+		return with(req, func(q workspace.Query) (workspace.Matches, error) { return h.search(ctx, q) })
+	case workspace.MethodRun:
+		return with(req, func(c workspace.Command) (workspace.CommandResult, error) { return h.run(ctx, req.ID, c) })
+	case workspace.MethodChanges:
+		return h.changes(ctx)
+	case workspace.MethodStart:
+		return with(req, func(p workspace.StartParams) (any, error) { return nil, h.startProgram(ctx, p) })
+	case workspace.MethodInput:
+		return with(req, func(p workspace.StreamParams) (any, error) { return nil, h.progs.input(p) })
+	}
+	return nil, fmt.Errorf("answer client: unknown method %q: mount the same binary", req.Method)
+}
+
+func with[P, R any](req *jsonrpc2.Request, f func(P) (R, error)) (any, error) {
+	var p P
+	if err := decode(req, &p); err != nil {
+		return nil, err
+	}
+	return f(p)
+}
+
+func decode(req *jsonrpc2.Request, v any) error {
+	if req.Params == nil {
+		return fmt.Errorf("decode %s: no parameters", req.Method)
+	}
+	if err := json.Unmarshal(*req.Params, v); err != nil {
+		return fmt.Errorf("decode %s: %w", req.Method, err)
+	}
+	return nil
+}
+
+type rpcLog struct{ log *slog.Logger }
+
+func (l rpcLog) Printf(format string, args ...any) {
+	l.log.Debug("tool host connection", "err", fmt.Sprintf(format, args...))
+}

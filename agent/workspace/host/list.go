@@ -1,0 +1,117 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+const (
+	defaultEntries = 1000
+	maxEntries     = 20_000
+	maxWalked      = 2_000_000 // entries looked at by one call
+)
+
+var errWalked = errors.New("walked far enough")
+
+// list lists a directory; a directory comes before what is in it.
+func (h *host) list(ctx context.Context, p workspace.PathParams) (workspace.Listing, error) {
+	rel, err := h.dir(string(p.Path))
+	if err != nil {
+		return workspace.Listing{}, err
+	}
+	limit := p.Max
+	if limit <= 0 {
+		limit = defaultEntries
+	}
+	limit = min(limit, maxEntries)
+	out := workspace.Listing{Base: rel, Entries: []workspace.Entry{}}
+	walked := 0
+	w := h.visible(func(n *node) (bool, error) {
+		if walked++; walked > maxWalked {
+			return false, errWalked
+		}
+		e := workspace.Entry{Path: validName(n.path), Size: n.stat.Size}
+		if n.isDir() {
+			e.Path, e.Size = e.Path+"/", 0
+		}
+		if len(out.Entries) < limit {
+			out.Entries = append(out.Entries, e)
+		} else {
+			out.Left++
+		}
+		return p.Recursive, nil
+	})
+	if err := w.walk(ctx, rel); err != nil && !errors.Is(err, errWalked) {
+		return workspace.Listing{}, fmt.Errorf("list %s: %w", rel, err)
+	}
+	return out, nil
+}
+
+// dir resolves a directory for listing and searching.
+func (h *host) dir(p string) (string, error) {
+	if p == "" {
+		p = "."
+	}
+	rel, err := h.clean(p)
+	if err != nil {
+		return "", err
+	}
+	f, info, err := h.open(rel)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if !info.IsDir() {
+		return "", fmt.Errorf("list %s: it is a file, not a directory", rel)
+	}
+	return h.inside(f, rel), nil
+}
+
+// visible is a walker over what the agent may see and people would want seen:
+// neither git's own directories nor what the ignore files exclude.
+func (h *host) visible(visit func(n *node) (bool, error)) *walker {
+	h.git.refresh()
+	git := known{ig: h.git, has: map[string]bool{}}
+	agent := known{ig: h.agent}
+	return &walker{
+		root:  h.root,
+		enter: func(dir string, names []string) { git.has[dir] = slices.Contains(names, h.git.name) },
+		visit: func(n *node) (bool, error) {
+			dir := n.isDir()
+			if path.Base(n.path) == ".git" || agent.match(n.path, dir) || git.match(n.path, dir) {
+				return false, nil
+			}
+			return visit(n)
+		},
+	}
+}
+
+// known asks ignore files for entries of a walk, where no parent is excluded
+// and the names in each directory have been seen, which saves looking for
+// files that are not there.
+type known struct {
+	ig  *ignores
+	has map[string]bool
+}
+
+func (k known) match(rel string, dir bool) bool {
+	for at := path.Dir(rel); ; at = path.Dir(at) {
+		if has, seen := k.has[at]; !seen || has {
+			below := rel
+			if at != "." {
+				below = rel[len(at)+1:]
+			}
+			if ignored, decided := decide(k.ig.rules(at), below, dir); decided {
+				return ignored
+			}
+		}
+		if at == "." {
+			return false
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+const (
+	window    = 4 << 20 // bytes of a file looked at in one piece
+	maxFound  = 1 << 30 // bytes of one file that are searched
+	shownLine = 1000    // bytes of a line in a result
+)
+
+// matcher finds the lines that match a query.
+type matcher struct {
+	re      *regexp.Regexp // nil for a plain text
+	literal []byte         // must be in every matching line; empty when unknown
+	lines   int            // lines a match may span; 1 unless the pattern has a line break
+}
+
+func newMatcher(q workspace.Query) (*matcher, error) {
+	if q.Pattern == "" {
+		return nil, errors.New("search: the pattern is empty")
+	}
+	if !q.Regex {
+		return &matcher{literal: []byte(q.Pattern), lines: 1 + strings.Count(q.Pattern, "\n")}, nil
+	}
+	re, err := regexp.Compile("(?m)" + q.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("search: the pattern is not a valid regular expression (RE2 syntax): %w", err)
+	}
+	m := &matcher{re: re, lines: 1}
+	if strings.Contains(q.Pattern, `\n`) || strings.Contains(q.Pattern, "\n") {
+		m.lines = 2
+		return m, nil
+	}
+	tree, err := syntax.Parse(q.Pattern, syntax.Perl)
+	if err == nil {
+		m.literal = []byte(required(tree.Simplify()))
+	}
+	return m, nil
+}
+
+// required returns the longest text that is in every match.
+func required(re *syntax.Regexp) string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return string(re.Rune)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return required(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		best := ""
+		for _, sub := range re.Sub {
+			if s := required(sub); len(s) > len(best) {
+				best = s
+			}
+		}
+		return best
+	}
+	return ""
+}
+
+// next finds the first match at or after from and returns the lines it is on
+// as offsets: the first line's start, and the end of its last line.
+func (m *matcher) next(buf []byte, from int) (start, end int, ok bool) {
+	for from < len(buf) {
+		lo, hi := m.candidate(buf, from)
+		if lo < 0 {
+			return 0, 0, false
+		}
+		start, end = lineStart(buf, lo), lineEnd(buf, max(lo, hi-1))
+		if m.re == nil || m.lines > 1 || m.re.Match(bytes.TrimSuffix(buf[start:end], []byte("\r"))) {
+			return start, end, true
+		}
+		from = lineEnd(buf, lo) + 1
+	}
+	return 0, 0, false
+}
+
+// candidate is where a match may be: the required text if there is one, else
+// what the expression finds.
+func (m *matcher) candidate(buf []byte, from int) (lo, hi int) {
+	if len(m.literal) > 0 {
+		i := bytes.Index(buf[from:], m.literal)
+		if i < 0 {
+			return -1, -1
+		}
+		return from + i, from + i + len(m.literal)
+	}
+	if m.lines == 1 && bytes.IndexByte(buf[from:], '\r') >= 0 {
+		return from, from // "$" does not match before "\r\n": try each line
+	}
+	loc := m.re.FindIndex(buf[from:])
+	if loc == nil {
+		return -1, -1
+	}
+	if m.lines == 1 {
+		loc[1] = loc[0] + 1
+	}
+	return from + loc[0], from + loc[1]
+}
+
+func lineStart(buf []byte, at int) int { return bytes.LastIndexByte(buf[:at], '\n') + 1 }
+
+func lineEnd(buf []byte, at int) int {
+	if i := bytes.IndexByte(buf[at:], '\n'); i >= 0 {
+		return at + i
+	}
+	return len(buf)
+}
+
+// file searches one file in windows that end at a line's end, and returns the
+// buffer for the next one.
+func (s *searching) file(ctx context.Context, f *searched, buf []byte) []byte {
+	in, info, err := s.h.openFile(f.path)
+	if err != nil {
+		return buf // it went away, or nobody may read it
+	}
+	defer in.Close()
+	if want := int(min(info.Size()+1, window)); cap(buf) < want {
+		buf = make([]byte, max(want, min(2*cap(buf), window)))
+	}
+	buf = buf[:cap(buf)]
+	w := windowed{s: s, f: f, line: 1}
+	var have int
+	var total int64
+	for ctx.Err() == nil {
+		n, err := io.ReadFull(in, buf[have:])
+		if total == 0 && isBinary(buf[:min(n, sniffLen)]) {
+			return buf
+		}
+		total += int64(n)
+		have += n
+		last := err != nil || total >= maxFound
+		cut := have
+		if !last {
+			if cut = bytes.LastIndexByte(buf[:have], '\n') + 1; cut == 0 {
+				cut = have // one line longer than a window
+			}
+		}
+		w.look(buf[:cut])
+		if last {
+			break
+		}
+		have = copy(buf, buf[cut:have])
+	}
+	return buf
+}
+
+// windowed carries line numbers from window to window.
+type windowed struct {
+	s    *searching
+	f    *searched
+	line int // number of the window's first line
+}
+
+func (w *windowed) look(buf []byte) {
+	at, n := 0, w.line // n is the number of the line at offset at
+	for from := 0; ; {
+		start, end, ok := w.s.m.next(buf, from)
+		if !ok {
+			break
+		}
+		n += bytes.Count(buf[at:start], []byte("\n"))
+		at = start
+		w.hit(buf, start, end, n)
+		if from = end + 1; from >= len(buf) {
+			break
+		}
+	}
+	w.line += bytes.Count(buf, []byte("\n"))
+}
+
+// hit records a match on the lines from start to end with its context.
+func (w *windowed) hit(buf []byte, start, end, n int) {
+	w.f.hits++
+	if w.f.hits > w.s.limit || w.s.full.Load() {
+		return
+	}
+	lo, first := start, n
+	for i := 0; i < w.s.context && lo > 0; i++ {
+		lo = lineStart(buf, lo-1)
+		first--
+	}
+	hi := end
+	for i := 0; i < w.s.context && hi < len(buf)-1; i++ {
+		hi = lineEnd(buf, hi+1)
+	}
+	for at, k := lo, first; at <= hi && at < len(buf); k++ {
+		stop := lineEnd(buf, at)
+		w.add(k, buf[at:stop], at >= start && at <= end)
+		at = stop + 1
+	}
+}
+
+// add appends a line, or marks one that was context so far.
+func (w *windowed) add(n int, line []byte, hit bool) {
+	found := w.f.found
+	for i := len(found) - 1; i >= 0 && found[i].N >= n; i-- {
+		if found[i].N == n {
+			found[i].Hit = found[i].Hit || hit
+			return
+		}
+	}
+	w.f.found = append(found, workspace.MatchLine{N: n, Text: w.s.m.show(line), Hit: hit})
+}
+
+// show makes a line fit for a result; of a long one it takes the part around
+// the match.
+func (m *matcher) show(line []byte) string {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) <= shownLine {
+		return strings.ToValidUTF8(string(line), "\uFFFD")
+	}
+	at := 0
+	if m.re != nil {
+		if loc := m.re.FindIndex(line); loc != nil {
+			at = loc[0]
+		}
+	} else if i := bytes.Index(line, m.literal); i > 0 {
+		at = i
+	}
+	lo := max(0, min(at-shownLine/4, len(line)-shownLine))
+	hi := min(len(line), lo+shownLine)
+	for lo > 0 && !utf8.RuneStart(line[lo]) && lo < hi {
+		lo++
+	}
+	for hi < len(line) && hi > lo && !utf8.RuneStart(line[hi]) {
+		hi--
+	}
+	text := strings.ToValidUTF8(string(line[lo:hi]), "\uFFFD")
+	if lo > 0 {
+		text = "…" + text
+	}
+	if hi < len(line) {
+		text += "…"
+	}
+	return text
+}

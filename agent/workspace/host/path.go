@@ -1,0 +1,133 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// clean turns a path as models write it into one relative to the root.
+func (h *host) clean(p string) (string, error) {
+	if strings.ContainsRune(p, 0) {
+		return "", fmt.Errorf("use path %q: %w", p, fs.ErrInvalid)
+	}
+	rel := p
+	if path.IsAbs(p) {
+		abs := path.Clean(p)
+		switch {
+		case abs == h.cfg.Root:
+			return ".", nil
+		case strings.HasPrefix(abs, h.cfg.Root+"/"):
+			rel = abs[len(h.cfg.Root)+1:]
+		default:
+			return "", fmt.Errorf("use path %q: %w (%s)", p, workspace.ErrOutside, h.cfg.Root)
+		}
+	}
+	rel = path.Clean(rel)
+	if rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", fmt.Errorf("use path %q: %w (%s)", p, workspace.ErrOutside, h.cfg.Root)
+	}
+	return h.stripName(rel), nil
+}
+
+// stripName takes the folder's own name off the front of a path, as in
+// "repo/src/a.go", unless the root really has something of that name.
+func (h *host) stripName(rel string) string {
+	first, rest, _ := strings.Cut(rel, "/")
+	if first != h.cfg.Name && first != path.Base(h.cfg.Root) {
+		return rel
+	}
+	if _, err := h.root.Lstat(first); err == nil {
+		return rel
+	}
+	if rest == "" {
+		return "."
+	}
+	return rest
+}
+
+// open opens what rel names for reading, without waiting for a fifo's other
+// end, and refuses what .agentignore excludes, by its name or by where its
+// symlinks lead. The caller closes the file.
+func (h *host) open(rel string) (*os.File, fs.FileInfo, error) {
+	if h.agent.match(rel, false) {
+		return nil, nil, fmt.Errorf("open %s: %w", rel, workspace.ErrIgnored)
+	}
+	f, err := h.root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if errors.Is(err, syscall.ENXIO) { // a socket
+			return nil, nil, fmt.Errorf("open %s: %w", rel, workspace.ErrNotFile)
+		}
+		return nil, nil, rootError(err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = h.allowedTarget(f, rel, info.IsDir())
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", rel, err), f.Close())
+	}
+	return f, info, nil
+}
+
+// allowedTarget looks where an open file really lies.
+func (h *host) allowedTarget(f *os.File, rel string, dir bool) error {
+	if at := h.inside(f, rel); at != rel && h.agent.match(at, dir) {
+		return workspace.ErrIgnored
+	}
+	return nil
+}
+
+// inside returns the path of an open file relative to the root, free of
+// symlinks; without /proc there is only rel to go by.
+func (h *host) inside(f *os.File, rel string) string {
+	at, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
+	if err != nil {
+		return rel
+	}
+	if at == h.real {
+		return "."
+	}
+	if in, ok := strings.CutPrefix(at, h.real+"/"); ok {
+		return in
+	}
+	return rel
+}
+
+// openFile opens a regular file.
+func (h *host) openFile(rel string) (*os.File, fs.FileInfo, error) {
+	f, info, err := h.open(rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", rel, notFile(info)), f.Close())
+	}
+	return f, info, nil
+}
+
+func notFile(info fs.FileInfo) error {
+	if info.IsDir() {
+		return fmt.Errorf("%w but a directory", workspace.ErrNotFile)
+	}
+	return workspace.ErrNotFile
+}
+
+// rootError gives an error of [os.Root] the identity that callers know.
+func rootError(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) && strings.Contains(pe.Err.Error(), "path escapes from parent") {
+		return fmt.Errorf("%s %s: %w", pe.Op, pe.Path, workspace.ErrOutside)
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package host
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// markEnv names the variable by which everything started from one shell or
+// program is found again, also after setsid.
+const markEnv = "HANDRAIL_MARK"
+
+// processes starts children and finds what they left.
+type processes struct {
+	init bool // every process of the namespace comes from here
+	mu   sync.Mutex
+	own  map[int]bool // children that have a waiter
+}
+
+// start starts cmd, whose waiter calls forget when it is done.
+func (ps *processes) start(cmd *exec.Cmd) error {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if ps.own == nil {
+		ps.own = map[int]bool{}
+	}
+	ps.own[cmd.Process.Pid] = true
+	return nil
+}
+
+func (ps *processes) forget(pid int) {
+	ps.mu.Lock()
+	delete(ps.own, pid)
+	ps.mu.Unlock()
+}
+
+// reap collects children that were inherited and have ended.
+func (ps *processes) reap() {
+	if !ps.init {
+		return
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range listProcesses() {
+		if p.parent == os.Getpid() && p.state == 'Z' && !ps.own[p.pid] {
+			_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
+		}
+	}
+}
+
+type procInfo struct {
+	pid, parent, session int
+	state                byte
+}
+
+// family is what came from one child: its process group and session, what
+// descends from it or carries its mark, and, where asked for and all orphans
+// are ours, the orphans.
+type family struct {
+	leader  int
+	mark    string
+	orphans bool
+}
+
+// killAll kills a family, until nothing is left of it or what is left cannot
+// be killed.
+func (ps *processes) killAll(fam family) {
+	leader := fam.leader
+	_ = syscall.Kill(-leader, syscall.SIGKILL)
+	for range 50 {
+		victims := ps.find(fam)
+		if len(victims) == 0 {
+			break
+		}
+		for _, pid := range victims {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		pause(2 * time.Millisecond)
+		ps.reap()
+	}
+	ps.reap()
+}
+
+func pause(d time.Duration) {
+	t := time.NewTimer(d)
+	<-t.C
+}
+
+func (ps *processes) find(fam family) []int {
+	all := listProcesses()
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	bad := map[int]bool{fam.leader: true}
+	self := os.Getpid()
+	for again := true; again; {
+		again = false
+		for _, p := range all {
+			if bad[p.pid] || p.pid == self || p.state == 'Z' {
+				continue
+			}
+			orphan := fam.orphans && ps.init && p.parent == self && !ps.own[p.pid]
+			if bad[p.parent] || p.session == fam.leader || orphan || hasMark(p.pid, fam.mark) {
+				bad[p.pid] = true
+				again = true
+			}
+		}
+	}
+	var out []int
+	for _, p := range all {
+		if bad[p.pid] && p.state != 'Z' {
+			out = append(out, p.pid)
+		}
+	}
+	return out
+}
+
+func hasMark(pid int, mark string) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && bytes.Contains(env, []byte(markEnv+"="+mark))
+}
+
+func listProcesses() []procInfo {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	var out []procInfo
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue
+		}
+		// pid (name with anything in it) state ppid pgrp session …
+		_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+		f := strings.Fields(rest)
+		if len(f) < 4 {
+			continue
+		}
+		parent, _ := strconv.Atoi(f[1])  //nolint:errcheck // the kernel writes numbers
+		session, _ := strconv.Atoi(f[3]) //nolint:errcheck // the kernel writes numbers
+		out = append(out, procInfo{pid: pid, parent: parent, session: session, state: f[0][0]})
+	}
+	return out
+}
+
+// waitable reports whether fd has bytes to read right now.
+func waitable(fd int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&unix.POLLIN != 0
+}

@@ -1,0 +1,144 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// pump empties the shell's output pipe all the time, so that what runs in the
+// background never blocks, and gives it to the sink of the moment.
+type pump struct {
+	f        *os.File
+	mu       sync.Mutex
+	sink     *sink
+	draining chan chan struct{}
+	done     chan struct{}
+}
+
+func newPump(f *os.File) *pump {
+	p := &pump{f: f, draining: make(chan chan struct{}, 1), done: make(chan struct{})}
+	go p.loop()
+	return p
+}
+
+func (p *pump) loop() {
+	defer close(p.done)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := p.f.Read(buf)
+		p.give(buf[:n])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			select {
+			case drained := <-p.draining:
+				p.rest(buf)
+				_ = p.f.SetReadDeadline(time.Time{}) // it fails only on a closed file, which Read tells
+				close(drained)
+				continue
+			default:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// rest takes what lies in the pipe now; what comes later does not count, so
+// that a chatty background process cannot hold it.
+func (p *pump) rest(buf []byte) {
+	raw, err := p.f.SyscallConn()
+	if err != nil {
+		return
+	}
+	for range 32 { // twice what a pipe holds
+		n := 0
+		err := raw.Control(func(fd uintptr) { // not File.Fd, which would make it blocking
+			if waitable(int(fd)) {
+				n, _ = syscall.Read(int(fd), buf) //nolint:errcheck // nothing was read then
+			}
+		})
+		if err != nil || n <= 0 {
+			return
+		}
+		p.give(buf[:n])
+	}
+}
+
+func (p *pump) give(b []byte) {
+	p.mu.Lock()
+	s := p.sink
+	p.mu.Unlock()
+	if s != nil && len(b) > 0 {
+		s.write(b)
+	}
+}
+
+func (p *pump) to(s *sink) {
+	p.mu.Lock()
+	p.sink = s
+	p.mu.Unlock()
+}
+
+// drain returns when everything written before the call is in the sink.
+func (p *pump) drain() {
+	drained := make(chan struct{})
+	p.draining <- drained
+	if p.f.SetReadDeadline(time.Unix(1, 0)) != nil {
+		<-p.draining
+		return
+	}
+	select {
+	case <-drained:
+	case <-p.done:
+	}
+}
+
+func (p *pump) stop() {
+	_ = p.f.SetReadDeadline(time.Unix(1, 0)) // it fails only on a closed file
+	<-p.done
+}
+
+// pipes collects pipe ends so that none is left open.
+type pipes struct {
+	all   []*os.File
+	child []*os.File
+	err   error
+}
+
+func (p *pipes) pipe() (r, w *os.File) {
+	if p.err != nil {
+		return nil, nil
+	}
+	r, w, p.err = os.Pipe()
+	if p.err == nil {
+		p.all = append(p.all, r, w)
+	}
+	return r, w
+}
+
+func (p *pipes) closeChild() {
+	for _, f := range p.child {
+		f.Close()
+	}
+}
+
+func (p *pipes) closeAll() error {
+	var err error
+	for _, f := range p.all {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+func newSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func signalOf(st *os.ProcessState) int {
+	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return int(ws.Signal())
+	}
+	return 0
+}

@@ -1,0 +1,265 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sort"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+const (
+	sniffLen = 8 << 10   // how much of a file decides whether it is text
+	maxLine  = 4 << 10   // bytes of one line that are shown
+	maxShown = 2 << 20   // bytes of one answer
+	maxScan  = 256 << 20 // bytes looked at to count lines
+)
+
+// isBinary reports whether head, the beginning of a file, is not text: it has
+// a NUL byte, or a good part of it is neither UTF-8 nor white space.
+func isBinary(head []byte) bool {
+	if bytes.IndexByte(head, 0) >= 0 || bytes.HasPrefix(head, []byte("%PDF-")) {
+		return true
+	}
+	if utf8.Valid(head) {
+		return false
+	}
+	bad := 0
+	for i := 0; i < len(head); {
+		r, size := utf8.DecodeRune(head[i:])
+		if r == utf8.RuneError && size == 1 && utf8.FullRune(head[i:]) {
+			bad++
+		}
+		i += size
+	}
+	return bad*10 > len(head)*3
+}
+
+func (h *host) read(ctx context.Context, p string, ranges []workspace.Range) (workspace.File, error) {
+	rel, err := h.clean(p)
+	if err != nil {
+		return workspace.File{}, err
+	}
+	f, info, err := h.openFile(rel)
+	if err != nil {
+		return workspace.File{}, err
+	}
+	defer f.Close()
+	out := workspace.File{Path: rel, Size: info.Size(), Chunks: []workspace.Chunk{}}
+	in := bufio.NewReaderSize(f, 64<<10)
+	head, err := in.Peek(sniffLen)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return workspace.File{}, fmt.Errorf("read %s: %w", rel, err)
+	}
+	if isBinary(head) {
+		out.Binary = true
+		return out, nil
+	}
+	c := collector{file: &out, ranges: normalize(ranges)}
+	if err := c.collect(ctx, in); err != nil {
+		return workspace.File{}, fmt.Errorf("read %s: %w", rel, err)
+	}
+	return out, nil
+}
+
+// normalize sorts ranges, drops empty ones and joins those that touch.
+func normalize(ranges []workspace.Range) []workspace.Range {
+	if len(ranges) == 0 {
+		return []workspace.Range{{From: 1}}
+	}
+	rs := make([]workspace.Range, 0, len(ranges))
+	for _, r := range ranges {
+		r.From = max(r.From, 1)
+		if r.To <= 0 || r.From <= r.To {
+			rs = append(rs, r)
+		}
+	}
+	sort.Slice(rs, func(i, j int) bool { return rs[i].From < rs[j].From })
+	out := rs[:0]
+	for _, r := range rs {
+		if n := len(out); n > 0 && (out[n-1].To <= 0 || r.From <= out[n-1].To+1) {
+			if last := &out[n-1]; last.To > 0 && (r.To <= 0 || r.To > last.To) {
+				last.To = r.To
+			}
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// collector goes through a file once and keeps the lines of its ranges.
+type collector struct {
+	file   *workspace.File
+	ranges []workspace.Range
+	shown  int
+	next   int // index of the first range that is not over
+}
+
+func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
+	var line []byte
+	var scanned int64
+	open := false // a line has begun
+	for {
+		part, err := in.ReadSlice('\n')
+		scanned += int64(len(part))
+		if len(part) > 0 {
+			open = true
+			if room := maxLine + utf8.UTFMax - len(line); room > 0 && c.wants(c.file.Lines+1) {
+				line = append(line, part[:min(room, len(part))]...)
+				if room < len(part) {
+					c.file.Cut = true
+				}
+			}
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err == nil || errors.Is(err, io.EOF):
+			if open {
+				c.file.Lines++
+				c.keep(c.file.Lines, line)
+			}
+			line, open = line[:0], false
+			if err != nil {
+				return nil
+			}
+		default:
+			return err
+		}
+		if scanned > maxScan {
+			c.file.Cut = true
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+func (c *collector) wants(n int) bool {
+	for c.next < len(c.ranges) && c.ranges[c.next].To > 0 && c.ranges[c.next].To < n {
+		c.next++
+	}
+	return c.next < len(c.ranges) && c.ranges[c.next].From <= n
+}
+
+func (c *collector) keep(n int, line []byte) {
+	if !c.wants(n) {
+		return
+	}
+	if c.shown > maxShown {
+		c.file.Cut = true
+		return
+	}
+	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	text, cut := cutLine(line)
+	c.file.Cut = c.file.Cut || cut
+	c.shown += len(text) + 1
+	chunks := c.file.Chunks
+	if k := len(chunks); k > 0 && chunks[k-1].From+len(chunks[k-1].Lines) == n {
+		chunks[k-1].Lines = append(chunks[k-1].Lines, text)
+		return
+	}
+	c.file.Chunks = append(chunks, workspace.Chunk{From: n, Lines: []string{text}})
+}
+
+// cutLine makes a line fit to show: valid UTF-8, at most maxLine bytes.
+func cutLine(line []byte) (string, bool) {
+	cut := len(line) > maxLine
+	if cut {
+		n := maxLine
+		for n > maxLine-utf8.UTFMax && !utf8.RuneStart(line[n]) {
+			n--
+		}
+		line = line[:n]
+	}
+	text := strings.ToValidUTF8(string(line), "\uFFFD")
+	if cut {
+		text += "… [line cut]"
+	}
+	return text, cut
+}
+
+// chunk reads a piece of a file for ReadAll and Content.
+func (h *host) chunk(p workspace.ChunkParams) (workspace.ChunkResult, error) {
+	rel, err := h.clean(string(p.Path))
+	if err != nil {
+		return workspace.ChunkResult{}, err
+	}
+	if p.Raw {
+		return h.rawChunk(rel, p)
+	}
+	f, info, err := h.openFile(rel)
+	if err != nil {
+		return workspace.ChunkResult{}, err
+	}
+	defer f.Close()
+	return pieceOf(f, info, p)
+}
+
+// rawChunk looks at the path itself, not at what a symlink there leads to.
+func (h *host) rawChunk(rel string, p workspace.ChunkParams) (workspace.ChunkResult, error) {
+	info, err := h.root.Lstat(rel)
+	if err != nil {
+		return workspace.ChunkResult{}, rootError(err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := h.root.Readlink(rel)
+		if err != nil {
+			return workspace.ChunkResult{}, rootError(err)
+		}
+		return workspace.ChunkResult{Data: []byte(target), Mode: fs.ModeSymlink | 0o777, Size: int64(len(target))}, nil
+	}
+	f, err := h.root.OpenFile(rel, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.ELOOP) {
+		return workspace.ChunkResult{}, fmt.Errorf("open %s: %w", rel, workspace.ErrNotFile)
+	}
+	if err != nil {
+		return workspace.ChunkResult{}, rootError(err)
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return workspace.ChunkResult{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return workspace.ChunkResult{}, fmt.Errorf("open %s: %w", rel, notFile(info))
+	}
+	return pieceOf(f, info, p)
+}
+
+func pieceOf(f io.ReaderAt, info fs.FileInfo, p workspace.ChunkParams) (workspace.ChunkResult, error) {
+	out := workspace.ChunkResult{Mode: info.Mode(), Size: info.Size(), Stamp: stampOf(info)}
+	if p.Limit > 0 && info.Size() > p.Limit {
+		return out, fmt.Errorf("read %s: %d bytes, the limit is %d: %w", p.Path, info.Size(), p.Limit, workspace.ErrTooLarge)
+	}
+	if p.Stamp != "" && p.Stamp != out.Stamp {
+		return out, fmt.Errorf("read %s: it was changed meanwhile, read it again", p.Path)
+	}
+	if p.Offset < 0 {
+		return out, fmt.Errorf("read %s: offset %d: %w", p.Path, p.Offset, fs.ErrInvalid)
+	}
+	buf := make([]byte, max(0, min(workspace.MaxChunk, info.Size()-p.Offset)))
+	n, err := f.ReadAt(buf, p.Offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return out, fmt.Errorf("read %s: %w", p.Path, err)
+	}
+	out.Data = buf[:n]
+	out.More = n > 0 && p.Offset+int64(n) < info.Size()
+	return out, nil
+}
+
+func stampOf(info fs.FileInfo) string {
+	ino := uint64(0)
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		ino = st.Ino
+	}
+	return fmt.Sprintf("%d/%d/%d", ino, info.Size(), info.ModTime().UnixNano())
+}

@@ -1,0 +1,191 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+const (
+	defaultMatches = 200
+	maxMatches     = 5000
+	maxContext     = 50
+	searchTime     = 20 * time.Second
+)
+
+// searched is one file of a search on its way from the walker through a
+// worker to the collector, which takes them in the walker's order.
+type searched struct {
+	path  string
+	found []workspace.MatchLine
+	hits  int // lines that match; those beyond the cap are only counted
+	done  chan struct{}
+}
+
+// search looks through all visible files with as many workers as there are
+// processors. Results come in path order.
+func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches, error) {
+	m, err := newMatcher(q)
+	if err != nil {
+		return workspace.Matches{}, err
+	}
+	if q.Glob != "" && !doublestar.ValidatePattern(q.Glob) {
+		return workspace.Matches{}, fmt.Errorf("search: glob %q is not valid", q.Glob)
+	}
+	limit := q.Max
+	if limit <= 0 {
+		limit = defaultMatches
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	s := &searching{h: h, q: q, m: m, limit: min(limit, maxMatches), context: min(max(q.Context, 0), maxContext),
+		todo: make(chan *searched, 64), order: make(chan *searched, 256)}
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() { s.work(ctx) })
+	}
+	var walkErr error
+	workers.Go(func() {
+		defer close(s.todo)
+		defer close(s.order)
+		walkErr = s.walk(ctx)
+	})
+	out := s.collect()
+	workers.Wait()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return out, fmt.Errorf("search: not done after %s, give a path or a glob: %w", searchTime, context.DeadlineExceeded)
+	}
+	if err := errors.Join(walkErr, ctx.Err()); err != nil {
+		return workspace.Matches{}, fmt.Errorf("search: %w", err)
+	}
+	return out, nil
+}
+
+type searching struct {
+	h       *host
+	q       workspace.Query
+	m       *matcher
+	limit   int
+	context int
+	todo    chan *searched
+	order   chan *searched
+	full    atomic.Bool // the cap is reached: only count
+}
+
+func (s *searching) walk(ctx context.Context) error {
+	p := s.q.Path
+	if p == "" {
+		p = "."
+	}
+	rel, err := s.h.clean(p)
+	if err != nil {
+		return err
+	}
+	f, info, err := s.h.open(rel)
+	if err != nil {
+		return err
+	}
+	at := s.h.inside(f, rel)
+	f.Close()
+	if !info.IsDir() {
+		return s.queue(ctx, at)
+	}
+	walked := 0
+	w := s.h.visible(func(n *node) (bool, error) {
+		if walked++; walked > maxWalked {
+			return false, fmt.Errorf("more than %d files: give a path", maxWalked)
+		}
+		if n.mode.IsRegular() && n.stat.Size > 0 && s.wanted(n.path) {
+			return false, s.queue(ctx, n.path)
+		}
+		return true, nil
+	})
+	return w.walk(ctx, at)
+}
+
+// wanted matches the glob against the path, or the name when the glob has no
+// directories in it.
+func (s *searching) wanted(rel string) bool {
+	switch {
+	case s.q.Glob == "":
+		return true
+	case strings.Contains(s.q.Glob, "/"):
+		return doublestar.MatchUnvalidated(strings.TrimPrefix(s.q.Glob, "/"), rel)
+	}
+	return doublestar.MatchUnvalidated(s.q.Glob, path.Base(rel))
+}
+
+func (s *searching) queue(ctx context.Context, rel string) error {
+	f := &searched{path: rel, done: make(chan struct{})}
+	for _, to := range []chan *searched{s.todo, s.order} {
+		select {
+		case to <- f:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (s *searching) work(ctx context.Context) {
+	var buf []byte
+	for f := range s.todo {
+		if ctx.Err() == nil {
+			buf = s.file(ctx, f, buf)
+		}
+		close(f.done)
+	}
+}
+
+func (s *searching) collect() workspace.Matches {
+	out := workspace.Matches{Files: []workspace.FileMatches{}}
+	shown := 0
+	for f := range s.order {
+		<-f.done
+		if f.hits == 0 {
+			continue
+		}
+		keep := min(f.hits, s.limit-shown)
+		out.Left += f.hits - keep
+		if keep <= 0 {
+			continue
+		}
+		if lines := firstHits(f.found, keep, s.context); len(lines) > 0 {
+			out.Files = append(out.Files, workspace.FileMatches{Path: validName(f.path), Lines: lines})
+		}
+		if shown += keep; shown >= s.limit {
+			s.full.Store(true)
+		}
+	}
+	return out
+}
+
+// firstHits cuts lines behind the n-th hit and its context.
+func firstHits(lines []workspace.MatchLine, n, context int) []workspace.MatchLine {
+	last := 0
+	for i, l := range lines {
+		if l.Hit {
+			if n--; n == 0 {
+				last = l.N
+			}
+			if n < 0 {
+				j := i
+				for j > 0 && lines[j-1].N > last+context {
+					j--
+				}
+				return lines[:j]
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,308 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// loop is what the shell runs. It takes commands from descriptor 3 and tells
+// on descriptor 4 how they ended; commands have neither. Each begins with a
+// line "nonce lines status"; then come the directory to start in, if any, and
+// the lines of the command. Outside of the root it is sent back.
+const loop = `__hr_st() { return "$1"; }
+while IFS=' ' read -r __hr_n __hr_k __hr_s <&3; do
+IFS= read -r __hr_d <&3; __hr_c=
+while [ "$__hr_k" -gt 0 ]; do IFS= read -r __hr_l <&3; __hr_c="$__hr_c$__hr_l
+"; __hr_k=$((__hr_k-1)); done
+if [ -n "$__hr_d" ]; then CDPATH= cd -- "$__hr_d"; else
+case "$PWD/" in "$__hr_root/"*) [ -d "$PWD" ] || cd -- "$__hr_root";; *) cd -- "$__hr_root"; echo "[back in $__hr_root]";; esac; fi
+[ "$__hr_s" = 0 ] || __hr_c="__hr_st $__hr_s
+$__hr_c"
+eval "$__hr_c" 3<&- 4>&-
+__hr_s=$?
+printf '%s %s\n' "$__hr_n" "$__hr_s" >&4
+done
+`
+
+// shell is the one persistent shell. Commands queue for it.
+type shell struct {
+	h    *host
+	turn chan struct{} // held while a command runs
+	live *liveShell
+	last int // exit code of the last command, for $?
+}
+
+func newShell(h *host) *shell {
+	return &shell{h: h, turn: make(chan struct{}, 1)}
+}
+
+// lookShell finds bash, or else sh, on the PATH of the workspace.
+func (h *host) lookShell() (string, []string, error) {
+	for _, name := range []string{"bash", "sh"} {
+		for dir := range strings.SplitSeq(h.pathVar(), ":") {
+			bin := path.Join(dir, name)
+			if info, err := os.Stat(bin); err != nil || !path.IsAbs(bin) || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+				continue
+			}
+			if name == "bash" {
+				return bin, []string{"--noprofile", "--norc"}, nil
+			}
+			return bin, nil, nil
+		}
+	}
+	return "", nil, fmt.Errorf("start shell: neither bash nor sh is on the workspace's PATH (%s)", h.pathVar())
+}
+
+// pathVar is the PATH of commands.
+func (h *host) pathVar() string {
+	for _, kv := range slices.Backward(h.cfg.Env) {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return v
+		}
+	}
+	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// liveShell is a running shell process.
+type liveShell struct {
+	cmd   *exec.Cmd
+	mark  string
+	in    *os.File
+	marks chan string // lines of descriptor 4; closed at its end
+	out   *pump
+	died  chan struct{}
+	ends  []*os.File
+}
+
+func (s *shell) start() (*liveShell, error) {
+	program := "__hr_root=" + quote(s.h.cfg.Root) + "\n" + loop
+	bin, args, err := s.h.lookShell()
+	if err != nil {
+		return nil, err
+	}
+	var p pipes
+	defer p.closeChild()
+	inR, inW := p.pipe()
+	markR, markW := p.pipe()
+	outR, outW := p.pipe()
+	if p.err != nil {
+		return nil, errors.Join(fmt.Errorf("start shell: %w", p.err), p.closeAll())
+	}
+	mark := rand.Text()
+	cmd := exec.Command(bin, append(args, "-c", program)...)
+	cmd.Dir = s.h.cfg.Root
+	cmd.Env = append(s.h.environment(mark), "PWD="+s.h.cfg.Root)
+	cmd.Stdout, cmd.Stderr = outW, outW
+	cmd.ExtraFiles = []*os.File{inR, markW}
+	cmd.SysProcAttr = newSession()
+	if err := s.h.procs.start(cmd); err != nil {
+		return nil, errors.Join(fmt.Errorf("start shell: %w", err), p.closeAll())
+	}
+	p.child = append(p.child, inR, markW, outW)
+	l := &liveShell{cmd: cmd, mark: mark, in: inW, marks: make(chan string, 1), died: make(chan struct{}),
+		out: newPump(outR), ends: []*os.File{inW, markR, outR}}
+	go func() {
+		defer close(l.marks)
+		for sc := bufio.NewScanner(markR); sc.Scan(); {
+			l.marks <- sc.Text()
+		}
+	}()
+	go func() {
+		_ = cmd.Wait() // the state tells
+		s.h.procs.forget(cmd.Process.Pid)
+		close(l.died)
+	}()
+	return l, nil
+}
+
+func (l *liveShell) family() family {
+	return family{leader: l.cmd.Process.Pid, mark: l.mark, orphans: true}
+}
+
+// end kills the shell with all that came from it and waits for its readers.
+func (s *shell) end(l *liveShell) {
+	s.h.procs.killAll(l.family())
+	<-l.died
+	s.h.procs.reap()
+	l.out.stop()
+	for _, f := range l.ends {
+		f.Close()
+	}
+	for range l.marks { //nolint:revive // drained until its reader has ended
+	}
+}
+
+func (s *shell) close() {
+	s.turn <- struct{}{}
+	if s.live != nil {
+		s.end(s.live)
+		s.live = nil
+	}
+}
+
+// run runs one command; progress goes out as notifications under id.
+func (h *host) run(ctx context.Context, id jsonrpc2.ID, c workspace.Command) (workspace.CommandResult, error) {
+	var none workspace.CommandResult
+	if strings.ContainsRune(c.Line, 0) {
+		return none, fmt.Errorf("run command: it contains a NUL byte: %w", fs.ErrInvalid)
+	}
+	dir, err := h.startDir(c.Cwd)
+	if err != nil {
+		return none, err
+	}
+	if err := h.base.wait(ctx); err != nil {
+		return none, err
+	}
+	if c.Timeout <= 0 || c.Timeout > h.cfg.Limits.Command {
+		c.Timeout = h.cfg.Limits.Command
+	}
+	select {
+	case h.shell.turn <- struct{}{}:
+		defer func() { <-h.shell.turn }()
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	h.throwawayGit(ctx, c.Line)
+	out := &sink{progress: func(text string) {
+		// A failure means that the client is gone, which ends the command.
+		_ = h.conn.Notify(ctx, workspace.MethodProgress, workspace.ProgressParams{ID: id.Num, Text: text})
+	}}
+	res, err := h.shell.run(ctx, c, dir, out)
+	h.procs.reap()
+	return res, err
+}
+
+// startDir clamps a directory to the root and looks that it is one.
+func (h *host) startDir(cwd string) (string, error) {
+	if cwd == "" {
+		return "", nil
+	}
+	rel := path.Clean(cwd)
+	if in, ok := strings.CutPrefix(rel+"/", h.cfg.Root+"/"); ok {
+		rel = in
+	}
+	rel, err := h.clean("." + path.Clean("/"+rel))
+	if err != nil {
+		return "", err
+	}
+	info, err := h.root.Stat(rel)
+	if err != nil {
+		return "", rootError(err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("run command in %s: it is not a directory", rel)
+	}
+	if strings.Contains(rel, "\n") {
+		return "", fmt.Errorf("run command in %q: a line break in the name: %w", rel, fs.ErrInvalid)
+	}
+	return path.Join(h.cfg.Root, rel), nil
+}
+
+func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *sink) (workspace.CommandResult, error) {
+	restarted := false
+	if s.live != nil {
+		select {
+		case <-s.live.died: // between two commands
+			s.end(s.live)
+			s.live, restarted = nil, true
+		default:
+		}
+	}
+	if s.live == nil {
+		l, err := s.start()
+		if err != nil {
+			return workspace.CommandResult{}, err
+		}
+		s.live, s.last = l, 0
+	}
+	l := s.live
+	began := time.Now()
+	l.out.to(out)
+	res, err := s.await(ctx, l, c, dir)
+	l.out.drain()
+	l.out.to(nil)
+	if res.Restart || err != nil {
+		s.end(l)
+		s.live = nil
+	}
+	s.last = res.Exit
+	res.Restart = res.Restart || restarted
+	res.Duration = time.Since(began)
+	res.Output, res.Cut = out.result()
+	return res, err
+}
+
+// await gives the command to the shell and waits for what comes first: its
+// end, the shell's end, the deadline, or the end of interest.
+func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, dir string) (workspace.CommandResult, error) {
+	nonce := rand.Text()
+	lines := strings.Split(c.Line, "\n")
+	text := fmt.Sprintf("%s %d %d\n%s\n%s\n", nonce, len(lines), max(s.last, 0), dir, c.Line)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		_, _ = l.in.WriteString(text) // it fails when the shell dies, which is seen below
+	}()
+	deadline := time.NewTimer(c.Timeout)
+	defer deadline.Stop()
+	kill := func() {
+		s.h.procs.killAll(l.family())
+		<-l.died
+		l.in.Close()
+		<-sent
+	}
+	for {
+		select {
+		case line, ok := <-l.marks:
+			got, status, _ := strings.Cut(line, " ")
+			if !ok {
+				<-l.died
+				kill()
+				return workspace.CommandResult{Exit: exitOf(l.cmd), Restart: true}, nil
+			}
+			if code, err := strconv.Atoi(status); err == nil && got == nonce {
+				<-sent
+				return workspace.CommandResult{Exit: code}, nil
+			}
+		case <-l.died:
+			kill()
+			return workspace.CommandResult{Exit: exitOf(l.cmd), Restart: true}, nil
+		case <-deadline.C:
+			kill()
+			return workspace.CommandResult{Exit: -1, TimedOut: true, Restart: true}, nil
+		case <-ctx.Done():
+			kill()
+			return workspace.CommandResult{Exit: -1, Restart: true}, ctx.Err()
+		}
+	}
+}
+
+// exitOf returns the exit code, or 128 and the signal as shells do.
+func exitOf(cmd *exec.Cmd) int {
+	if sig := signalOf(cmd.ProcessState); sig > 0 {
+		return 128 + sig
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// environment is that of every child.
+func (h *host) environment(mark string) []string {
+	return append(append([]string(nil), h.cfg.Env...), markEnv+"="+mark)
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// node is one entry of a tree as lstat sees it.
+type node struct {
+	path string
+	mode fs.FileMode
+	stat unix.Stat_t
+}
+
+func (n *node) isDir() bool { return n.mode.IsDir() }
+
+// walker goes through a tree in path order without following symlinks.
+// visit is called for each entry; for a directory its answer says whether to
+// go in. enter, when set, sees the names in each directory first.
+type walker struct {
+	root  *os.Root
+	enter func(dir string, names []string)
+	visit func(n *node) (into bool, err error)
+}
+
+func (w *walker) walk(ctx context.Context, dir string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f, err := w.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		if dir != "." && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
+			errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)) {
+			return nil // it went away, or was exchanged, or is closed to us
+		}
+		return rootError(err)
+	}
+	nodes, err := w.readDir(f, dir)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	for i := range nodes {
+		into, err := w.visit(&nodes[i])
+		if err != nil {
+			return err
+		}
+		if into && nodes[i].isDir() {
+			if err := w.walk(ctx, nodes[i].path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *walker) readDir(f *os.File, dir string) ([]node, error) {
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	if w.enter != nil {
+		w.enter(dir, names)
+	}
+	nodes := make([]node, 0, len(names))
+	fd := int(f.Fd())
+	for _, name := range names {
+		n := node{path: path.Join(dir, name)}
+		if err := unix.Fstatat(fd, name, &n.stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			continue // it went away
+		}
+		n.mode = modeOf(uint32(n.stat.Mode))
+		nodes = append(nodes, n)
+	}
+	return nodes, nil
+}
+
+func modeOf(m uint32) fs.FileMode {
+	mode := fs.FileMode(m & 0o777)
+	switch m & unix.S_IFMT {
+	case unix.S_IFREG:
+		return mode
+	case unix.S_IFDIR:
+		return mode | fs.ModeDir
+	case unix.S_IFLNK:
+		return mode | fs.ModeSymlink
+	case unix.S_IFIFO:
+		return mode | fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		return mode | fs.ModeSocket
+	case unix.S_IFCHR:
+		return mode | fs.ModeDevice | fs.ModeCharDevice
+	}
+	return mode | fs.ModeDevice
+}

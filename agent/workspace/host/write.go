@@ -1,0 +1,146 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// write puts data into a new file beside the old one and renames it, so that
+// nobody ever sees half of it. A symlink is followed as far as it stays inside.
+func (h *host) write(ctx context.Context, p string, data []byte) error {
+	rel, err := h.clean(p)
+	if err != nil {
+		return err
+	}
+	if len(data) > workspace.MaxWrite {
+		return fmt.Errorf("write %s: %w", rel, workspace.ErrTooLarge)
+	}
+	if err := h.base.wait(ctx); err != nil {
+		return err
+	}
+	if rel, err = h.target(rel); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := h.root.Lstat(rel); err == nil {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("write %s: %w", rel, notFile(info))
+		}
+		mode = info.Mode().Perm()
+	}
+	dir := path.Dir(rel)
+	if err := h.root.MkdirAll(dir, 0o755); err != nil {
+		return rootError(err)
+	}
+	tmp := path.Join(dir, tempPrefix+rand.Text())
+	if err := h.writeNew(tmp, data, mode); err != nil {
+		return err
+	}
+	if err := h.root.Rename(tmp, rel); err != nil {
+		return errors.Join(rootError(err), h.root.Remove(tmp))
+	}
+	return nil
+}
+
+func (h *host) writeNew(tmp string, data []byte, mode fs.FileMode) error {
+	f, err := h.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return rootError(err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(mode) // the umask may have taken bits away
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", tmp, err), h.root.Remove(tmp))
+	}
+	return nil
+}
+
+// target follows symlinks at rel, at most eight, and refuses what
+// .agentignore excludes on the way.
+func (h *host) target(rel string) (string, error) {
+	for range 8 {
+		if rel == "." || h.agent.match(rel, false) {
+			err := workspace.ErrIgnored
+			if rel == "." {
+				err = workspace.ErrNotFile
+			}
+			return "", fmt.Errorf("write %s: %w", rel, err)
+		}
+		real, err := h.realDir(path.Dir(rel))
+		if err != nil {
+			return "", err
+		}
+		rel = path.Join(real, path.Base(rel))
+		if h.agent.match(rel, false) {
+			return "", fmt.Errorf("write %s: %w", rel, workspace.ErrIgnored)
+		}
+		link, err := h.root.Readlink(rel)
+		if err != nil {
+			return rel, nil //nolint:nilerr // no link there, or nothing at all
+		}
+		if path.IsAbs(link) {
+			return "", fmt.Errorf("write %s: it links to %s: %w", rel, link, workspace.ErrOutside)
+		}
+		if rel, err = h.clean("./" + path.Join(path.Dir(rel), link)); err != nil {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("write %s: too many symlinks: %w", rel, workspace.ErrNotFile)
+}
+
+// realDir says where a directory really lies, as far as it exists.
+func (h *host) realDir(dir string) (string, error) {
+	rest := ""
+	for dir != "." {
+		f, info, err := h.open(dir)
+		if err == nil {
+			defer f.Close()
+			if !info.IsDir() {
+				return "", fmt.Errorf("use %s as a directory: %w", dir, fs.ErrInvalid)
+			}
+			return path.Join(h.inside(f, dir), rest), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		rest = path.Join(path.Base(dir), rest)
+		dir = path.Dir(dir)
+	}
+	return path.Join(".", rest), nil
+}
+
+func (h *host) remove(ctx context.Context, p string) error {
+	rel, err := h.clean(p)
+	if err != nil {
+		return err
+	}
+	if err := h.base.wait(ctx); err != nil {
+		return err
+	}
+	if rel == "." {
+		return fmt.Errorf("remove %s: it is the workspace: %w", p, fs.ErrInvalid)
+	}
+	real, err := h.realDir(path.Dir(rel))
+	if err != nil {
+		return err
+	}
+	if at := path.Join(real, path.Base(rel)); h.agent.match(at, false) || h.agent.match(rel, false) {
+		return fmt.Errorf("remove %s: %w", rel, workspace.ErrIgnored)
+	}
+	if err := h.root.Remove(rel); err != nil {
+		return rootError(err)
+	}
+	return nil
+}
+
+// tempPrefix begins the names of files that are being written.
+const tempPrefix = ".handrail-"

@@ -1,0 +1,138 @@
+// Package local opens workspaces without a wall: the tool host runs in this
+// process, and commands run as its user, on a copy of the code. It is for
+// runners that are thrown away afterwards and for code that is trusted. Only
+// the environment is kept from commands; the network is theirs.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/host"
+)
+
+// Config configures the engine. Env is this process's environment
+// (KEY=value), of which commands get only the names that are known to be
+// harmless.
+type Config struct {
+	Env []string
+	Log *slog.Logger
+}
+
+// Engine opens workspaces in this process.
+type Engine struct{ cfg Config }
+
+var _ workspace.Engine = (*Engine)(nil)
+
+// New returns an engine.
+func New(cfg Config) (*Engine, error) { return &Engine{cfg: cfg}, nil }
+
+// Name returns "local".
+func (*Engine) Name() string { return "local" }
+
+// Check looks for a shell.
+func (e *Engine) Check(context.Context) error {
+	for _, name := range []string{"bash", "sh"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return nil
+		}
+	}
+	return errors.New("check local workspace: neither bash nor sh is on the PATH: install bash")
+}
+
+// Open copies the source and serves the copy.
+func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspace, error) {
+	if err := spec.Check(); err != nil {
+		return nil, err
+	}
+	cfg, err := e.prepare(ctx, spec)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open local workspace: %w", err), workspace.RemoveTree(spec.State))
+	}
+	// Commands of another user than root cannot look into this process then.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, errors.Join(fmt.Errorf("open local workspace: protect own memory: %w", err), workspace.RemoveTree(spec.State))
+	}
+	near, far := net.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- host.Serve(context.WithoutCancel(ctx), far, cfg) }()
+	return workspace.Connect(ctx, workspace.Config{
+		Engine: e.Name(), Conn: near, Log: e.cfg.Log,
+		Release: func(context.Context) error {
+			return errors.Join(<-served, workspace.RemoveTree(spec.State))
+		},
+	})
+}
+
+func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config, error) {
+	tree := filepath.Join(spec.State, "tree")
+	home := filepath.Join(spec.State, "home")
+	for _, dir := range []string{tree, home, filepath.Join(spec.State, "tmp")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return host.Config{}, err
+		}
+	}
+	if spec.Source != "" {
+		if err := workspace.CopyTree(ctx, spec.Source, tree); err != nil {
+			return host.Config{}, err
+		}
+	}
+	own := harmless(e.cfg.Env)
+	if old := valueOf(e.cfg.Env, "HOME"); old != "" {
+		// Tools look for their caches below HOME, and so for credentials.
+		keep(own, "GOMODCACHE", filepath.Join(old, "go", "pkg", "mod"))
+		keep(own, "GOCACHE", filepath.Join(old, ".cache", "go-build"))
+		keep(own, "RUSTUP_HOME", filepath.Join(old, ".rustup"))
+	}
+	own["HOME"], own["TMPDIR"] = home, filepath.Join(spec.State, "tmp")
+	return host.Config{
+		Root: tree, Name: spec.Name, Base: spec.Source, Env: workspace.Environ(own, spec.Env),
+		Limits: spec.Limits.WithDefaults(), Log: e.cfg.Log,
+	}, nil
+}
+
+// harmless picks the variables that say where tools are, never what they may.
+func harmless(env []string) map[string]string {
+	allowed := map[string]bool{
+		"PATH": true, "LANG": true, "LC_ALL": true, "LC_CTYPE": true, "TZ": true, "USER": true, "LOGNAME": true, "SHELL": true,
+		"GOROOT": true, "GOPATH": true, "GOCACHE": true, "GOMODCACHE": true, "GOFLAGS": true, "GOTOOLCHAIN": true,
+		"JAVA_HOME": true, "RUSTUP_HOME": true, "NVM_DIR": true, "NVM_BIN": true, "PYENV_ROOT": true,
+		"VIRTUAL_ENV": true, "DOTNET_ROOT": true, "ANDROID_HOME": true, "RUNNER_OS": true, "RUNNER_ARCH": true,
+	}
+	out := map[string]string{}
+	for _, kv := range env {
+		if name, value, ok := strings.Cut(kv, "="); ok && allowed[name] {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func valueOf(env []string, name string) string {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// keep sets name to dir unless it is set or there is no dir.
+func keep(env map[string]string, name, dir string) {
+	if _, set := env[name]; set {
+		return
+	}
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		env[name] = dir
+	}
+}

@@ -1,0 +1,71 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Check reports what is wrong with a specification, whoever opens it.
+func (s Spec) Check() error {
+	if ok, err := regexp.MatchString(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`, s.Session); err != nil || !ok {
+		return fmt.Errorf("open workspace: session %q: use 1 to 63 letters, digits and \"-\"", s.Session)
+	}
+	if !filepath.IsAbs(s.State) || filepath.Clean(s.State) == "/" {
+		return fmt.Errorf("open workspace: state directory %q: it must be an absolute path of its own", s.State)
+	}
+	if s.Source != "" && !filepath.IsAbs(s.Source) {
+		return fmt.Errorf("open workspace: source %q: it must be an absolute path", s.Source)
+	}
+	if strings.ContainsAny(s.Source+s.State, "\n\x00") {
+		return errors.New("open workspace: source or state has a line break in its path")
+	}
+	for name, value := range s.Env {
+		if !envName(name) || strings.ContainsRune(value, 0) {
+			return fmt.Errorf("open workspace: variable %q is not a valid name, or its value has a NUL byte", name)
+		}
+	}
+	return nil
+}
+
+func envName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "=\x00\n ")
+}
+
+// WithDefaults replaces zero limits by those of [DefaultLimits].
+func (l Limits) WithDefaults() Limits {
+	if l.MemoryBytes <= 0 {
+		l.MemoryBytes = DefaultLimits.MemoryBytes
+	}
+	if l.Pids <= 0 {
+		l.Pids = DefaultLimits.Pids
+	}
+	if l.CPUs <= 0 {
+		l.CPUs = DefaultLimits.CPUs
+	}
+	if l.Command <= 0 {
+		l.Command = DefaultLimits.Command
+	}
+	return l
+}
+
+// Environ is the whole environment inside: base, then what every engine sets,
+// then extra, later ones winning.
+func Environ(base map[string]string, extra map[string]string) []string {
+	env := map[string]string{
+		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"LANG": "C.UTF-8", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat",
+		"GIT_TERMINAL_PROMPT": "0", "DEBIAN_FRONTEND": "noninteractive", "CI": "true",
+	}
+	maps.Copy(env, base)
+	maps.Copy(env, extra)
+	out := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, name+"="+env[name])
+	}
+	return out
+}

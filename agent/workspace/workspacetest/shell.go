@@ -1,0 +1,199 @@
+package workspacetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+func shell(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{"sub/dir/a.txt": "a\n", "it's/b c.txt": "b\n"})
+	ctx := t.Context()
+	tests := []struct {
+		name, line, cwd, want string
+		exit                  int
+	}{
+		{"output", "echo hi; echo err >&2", "", "hi\nerr\n", 0},
+		{"exit code", "(exit 7)", "", "", 7},
+		{"exit code is kept for the next command", "echo $?", "", "7\n", 0},
+		{"not found", "no-such-command-here 2>/dev/null", "", "", 127},
+		{"variables persist", "FOO='a b'; export BAR=baz; f() { echo \"f $1\"; }", "", "", 0},
+		{"variables are there", "echo \"$FOO $BAR\"; sh -c 'echo $BAR'; f x", "", "a b baz\nbaz\nf x\n", 0},
+		{"several lines", "for i in 1 2; do\n  echo $i\ndone\ncat <<'X'\n$here \\ doc\nX", "", "1\n2\n$here \\ doc\n", 0},
+		{"comment", "# nothing\necho done # really", "", "done\n", 0},
+		{"cwd of one command", "pwd", "sub/dir", ws.Root() + "/sub/dir\n", 0},
+		{"cwd persists", "pwd; ls", "", ws.Root() + "/sub/dir\na.txt\n", 0},
+		{"cwd with quotes", "ls", "it's", "b c.txt\n", 0},
+		{"absolute cwd", "pwd", ws.Root() + "/sub", ws.Root() + "/sub\n", 0},
+		{"clamped cwd", "pwd", "../../..", ws.Root() + "\n", 0},
+		{"clamped absolute cwd", "pwd", "/", ws.Root() + "\n", 0},
+		{"leaving the root", "cd /tmp && pwd", "", "/tmp\n", 0},
+		{"back in the root", "pwd", "", "[back in " + ws.Root() + "]\n" + ws.Root() + "\n", 0},
+		{"stdin is empty", "cat; read x; echo \"[$x]\"", "", "[]\n", 0},
+		{"no escapes", `printf '\033[31mred\033[0m \033]0;title\007x\n'; printf '10%%\r50%%\r100%%\nab\bc\n'`, "", "red x\n100%\nac\n", 0},
+		{"syntax error", "if then 2>/dev/null", "", "", -2},
+		{"still there", "echo $BAR", "", "baz\n", 0},
+		{"no descriptors to forge with", "for n in 3 4; do { echo x >&$n; } 2>/dev/null && echo open; done; true", "", "", 0},
+		{"output like a marker", "printf 'AAAA 0\\n'", "", "AAAA 0\n", 0},
+	}
+	for _, tt := range tests {
+		res, err := ws.Run(ctx, workspace.Command{Line: tt.line, Cwd: tt.cwd}, nil)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", tt.name, err)
+		case tt.exit == -2:
+			if res.Exit == 0 {
+				t.Errorf("%s: exit 0", tt.name)
+			}
+		case res.Exit != tt.exit || res.Output != tt.want || res.Restart || res.Duration <= 0:
+			t.Errorf("%s: exit %d, restart %t, output %q, want exit %d, %q", tt.name, res.Exit, res.Restart, res.Output, tt.exit, tt.want)
+		}
+	}
+	if _, err := ws.Run(ctx, workspace.Command{Line: "pwd", Cwd: "missing"}, nil); !errors.Is(err, workspace.ErrNotExist) {
+		t.Errorf("run in a missing directory: %v, want ErrNotExist", err)
+	}
+	deaths(t, ws)
+	floods(t, ws)
+	progress(t, ws)
+}
+
+// deaths are ways for the shell to end; each is told, and the next command
+// finds a fresh one.
+func deaths(t *testing.T, ws *workspace.Workspace) {
+	for _, tt := range []struct {
+		line, want string
+		exit       int
+	}{
+		{"echo a; exit 3", "a\n", 3},
+		{"exec sh -c 'echo b; exit 4'", "b\n", 4},
+		{"kill -9 $$", "", 137},
+		{"set -e; false", "", 1},
+	} {
+		res := run(t, ws, tt.line)
+		if res.Exit != tt.exit || !res.Restart || res.Output != tt.want {
+			t.Errorf("%s: exit %d, restart %t, %q; want exit %d, a restart, %q", tt.line, res.Exit, res.Restart, res.Output, tt.exit, tt.want)
+		}
+		if res := run(t, ws, "echo \"[$BAR]\"; pwd"); res.Restart || res.Output != "[]\n"+ws.Root()+"\n" {
+			t.Errorf("after %s: restart %t, output %q", tt.line, res.Restart, res.Output)
+		}
+	}
+}
+
+func floods(t *testing.T, ws *workspace.Workspace) {
+	res := run(t, ws, "echo first; head -c 300000000 /dev/zero | tr '\\0' 'y'; echo; echo last")
+	if res.Exit != 0 || len(res.Output) > 1<<20+200 || res.Cut < 290_000_000 {
+		t.Errorf("flood: exit %d, %d bytes kept, %d cut", res.Exit, len(res.Output), res.Cut)
+	}
+	if !strings.HasPrefix(res.Output, "first\ny") || !strings.HasSuffix(res.Output, "y\nlast\n") {
+		t.Errorf("flood: beginning or end is missing")
+	}
+	began := time.Now()
+	res = run(t, ws, "yes background & echo started; sleep 100 & true")
+	if !strings.Contains(res.Output, "started") || time.Since(began) > 10*time.Second {
+		t.Errorf("a background process held the command for %s: %.100q", time.Since(began), res.Output)
+	}
+	if res = run(t, ws, "kill %1 %2 2>/dev/null; pkill yes 2>/dev/null; kill $(jobs -p); wait; echo over"); !strings.Contains(res.Output, "over") {
+		t.Errorf("after a background flood: %.100q", res.Output)
+	}
+}
+
+func progress(t *testing.T, ws *workspace.Workspace) {
+	var got strings.Builder
+	chunks := 0
+	res, err := ws.Run(t.Context(), workspace.Command{Line: "for i in 1 2 3; do echo $i; sleep 0.05; done; printf end"}, func(s string) {
+		got.WriteString(s)
+		chunks++
+	})
+	if err != nil || got.String() != res.Output || res.Output != "1\n2\n3\nend" || chunks < 3 {
+		t.Errorf("progress %q in %d chunks, output %q, %v", got.String(), chunks, res.Output, err)
+	}
+}
+
+// kill is about commands that do not end by themselves.
+func kill(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{"a.txt": "a\n"})
+	alive := func() string {
+		return run(t, ws, `n=0; for f in /proc/[0-9]*/cmdline; do case "$(tr '\0' ' ' 2>/dev/null <"$f")" in *"sleep 98765"*) n=$((n+1));; esac; done; echo $n`).Output
+	}
+	for _, tt := range []struct{ name, line string }{
+		{"child", "sleep 98765; echo not reached"},
+		{"children in pipes", "(sleep 98765 | sleep 98765) & sleep 98765"},
+		{"shell loop", "while :; do :; done"},
+		{"ignores signals", "trap '' TERM INT HUP; sh -c 'trap \"\" TERM INT HUP; sleep 98765'"},
+		{"own session", "setsid sleep 98765 & setsid -f sh -c 'setsid sleep 98765' ; sleep 98765"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			began := time.Now()
+			res, err := ws.Run(t.Context(), workspace.Command{Line: "echo begun; " + tt.line, Timeout: 300 * time.Millisecond}, nil)
+			if err != nil || !res.TimedOut || res.Exit != -1 || !res.Restart || res.Output != "begun\n" {
+				t.Errorf("%+v, %v; want a timeout", res, err)
+			}
+			if d := time.Since(began); d > 5*time.Second {
+				t.Errorf("it took %s", d)
+			}
+			if n := alive(); n != "0\n" {
+				t.Errorf("%q processes are left", n)
+			}
+		})
+	}
+	t.Run("cancel", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := ws.Run(ctx, workspace.Command{Line: "echo x; sleep 98765"}, func(string) { cancel() })
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+		if n := alive(); n != "0\n" {
+			t.Errorf("%q processes are left", n)
+		}
+	})
+}
+
+func programs(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{"sub/a.txt": "a\n"})
+	p, err := ws.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", `echo "$V $PWD"; while read -r x; do echo "got $x"; done; exit 5`}, Cwd: "sub", Env: map[string]string{"V": "v"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(want string) {
+		t.Helper()
+		buf := make([]byte, len(want))
+		n := 0
+		for n < len(want) {
+			k, err := p.Read(buf[n:])
+			if n += k; err != nil {
+				t.Fatalf("read from program: %v after %q", err, buf[:n])
+			}
+		}
+		if string(buf) != want {
+			t.Fatalf("program wrote %q, want %q", buf, want)
+		}
+	}
+	expect("v " + ws.Root() + "/sub\n")
+	for i := range 3 {
+		if _, err := fmt.Fprintf(p, "%d\n", i); err != nil {
+			t.Fatal(err)
+		}
+		expect(fmt.Sprintf("got %d\n", i))
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write([]byte("x\n")); err == nil {
+		t.Error("write to a closed program: no error")
+	}
+	short, err := ws.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", "exit 5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := short.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "5") {
+		t.Errorf("read from a program that failed: %v, want its exit code", err)
+	}
+	if _, err := ws.Start(t.Context(), workspace.Program{Argv: []string{"no-such-program"}}); err == nil {
+		t.Error("start a missing program: no error")
+	}
+}

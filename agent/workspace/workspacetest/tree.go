@@ -1,0 +1,240 @@
+package workspacetest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+func ignore(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{
+		".agentignore": "secret/\n*.pem\n!ok.pem\n", "secret/a.txt": "needle\n", "key.pem": "needle\n", "ok.pem": "needle\n",
+		"sub/.agentignore": "private.txt\n", "sub/private.txt": "needle\n", "sub/public.txt": "needle\n",
+		"link.txt": "-> secret/a.txt", "linkdir": "-> secret",
+	})
+	ctx := t.Context()
+	for _, p := range []string{"secret/a.txt", "secret/new.txt", "secret/deep/new.txt", "key.pem", "sub/private.txt", "link.txt", "linkdir/a.txt", "linkdir/new.txt"} {
+		if _, err := ws.Read(ctx, p); !errors.Is(err, workspace.ErrIgnored) && !errors.Is(err, workspace.ErrNotExist) {
+			t.Errorf("read %s: %v, want ErrIgnored", p, err)
+		}
+		if err := ws.Write(ctx, p, []byte("x")); !errors.Is(err, workspace.ErrIgnored) {
+			t.Errorf("write %s: %v, want ErrIgnored", p, err)
+		}
+		if p == "link.txt" {
+			continue // the link itself is not excluded
+		}
+		if err := ws.Remove(ctx, p); !errors.Is(err, workspace.ErrIgnored) {
+			t.Errorf("remove %s: %v, want ErrIgnored", p, err)
+		}
+	}
+	for _, p := range []string{"ok.pem", "sub/public.txt"} {
+		if _, err := ws.Read(ctx, p); err != nil {
+			t.Errorf("read %s: %v", p, err)
+		}
+	}
+	// Rules are those of the base: the agent cannot lift them.
+	mustRun(t, ws, "echo > .agentignore; rm sub/.agentignore")
+	m, err := ws.Search(ctx, workspace.Query{Pattern: "needle"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, f := range m.Files {
+		found = append(found, f.Path)
+	}
+	if diff := cmp.Diff([]string{"ok.pem", "sub/public.txt"}, found); diff != "" {
+		t.Errorf("found files (-want +got):\n%s", diff)
+	}
+	if _, err := ws.Read(ctx, "sub/private.txt"); !errors.Is(err, workspace.ErrIgnored) {
+		t.Errorf("read after lifting the rules: %v, want ErrIgnored", err)
+	}
+	// What commands change there can still be saved.
+	mustRun(t, ws, "echo changed > key.pem")
+	if got := content(t, ws, "key.pem"); got != "changed\n" {
+		t.Errorf("content of an excluded file: %q", got)
+	}
+}
+
+func content(t testing.TB, ws *workspace.Workspace, path string) string {
+	t.Helper()
+	r, err := ws.Content(t.Context(), path)
+	if err != nil {
+		t.Fatalf("content of %s: %v", path, err)
+	}
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatalf("content of %s: %v", path, err)
+	}
+	return string(data)
+}
+
+func list(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{
+		".gitignore": "*.log\n/build/\nnode_modules\n", "a.txt": "12345", "b.log": "x", "build/out": "x", "sub/build/keep": "x",
+		"sub/.gitignore": "!keep.log\ntmp*\n", "sub/keep.log": "x", "sub/tmp1": "x", "sub/node_modules/x/y.js": "x",
+	})
+	ctx := t.Context()
+	paths := func(l workspace.Listing) []string {
+		var out []string
+		for _, e := range l.Entries {
+			out = append(out, e.Path)
+		}
+		return out
+	}
+	tests := []struct {
+		name, path string
+		recursive  bool
+		max        int
+		want       []string
+		left       int
+	}{
+		{"top", "", false, 0, []string{".gitignore", "a.txt", "sub/"}, 0},
+		{"recursive", ".", true, 0, []string{".gitignore", "a.txt", "sub/", "sub/.gitignore", "sub/build/", "sub/build/keep", "sub/keep.log"}, 0},
+		{"below", "sub", false, 0, []string{"sub/.gitignore", "sub/build/", "sub/keep.log"}, 0},
+		{"capped", ".", true, 2, []string{".gitignore", "a.txt"}, 5},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := ws.List(ctx, tt.path, tt.recursive, tt.max)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, paths(l)); diff != "" || l.Left != tt.left {
+				t.Errorf("left %d, want %d; entries (-want +got):\n%s", l.Left, tt.left, diff)
+			}
+		})
+	}
+	if _, err := ws.List(ctx, "missing", false, 0); !errors.Is(err, workspace.ErrNotExist) {
+		t.Errorf("list a missing directory: %v", err)
+	}
+	if _, err := ws.List(ctx, "a.txt", false, 0); err == nil {
+		t.Error("list a file: no error")
+	}
+}
+
+func search(t *testing.T, s Subject) {
+	tree := Tree{
+		".gitignore": "skip/\n", "skip/a.go": "func Needle()", "bin.dat": "Needle\x00", "a.go": "package a\n\nfunc Needle() {}\n// end\n",
+		"sub/b.go": "// Needle one\n// Needle two\n", "sub/c.txt": "needle (lower)\r\n", "min.js": strings.Repeat("x", 5000) + "Needle" + strings.Repeat("y", 5000),
+	}
+	for i := range 50 {
+		tree[fmt.Sprintf("many/%02d.txt", i)] = "common\ncommon\n"
+	}
+	ws := Open(t, s, tree)
+	ctx := t.Context()
+	hit := func(n int, text string) workspace.MatchLine { return workspace.MatchLine{N: n, Text: text, Hit: true} }
+	ctxLine := func(n int, text string) workspace.MatchLine { return workspace.MatchLine{N: n, Text: text} }
+	tests := []struct {
+		name string
+		q    workspace.Query
+		want []workspace.FileMatches
+	}{
+		{"text with glob", workspace.Query{Pattern: "Needle", Glob: "*.go"}, []workspace.FileMatches{
+			{Path: "a.go", Lines: []workspace.MatchLine{hit(3, "func Needle() {}")}},
+			{Path: "sub/b.go", Lines: []workspace.MatchLine{hit(1, "// Needle one"), hit(2, "// Needle two")}}}},
+		{"context", workspace.Query{Pattern: "func", Context: 1, Glob: "**/*.go"}, []workspace.FileMatches{
+			{Path: "a.go", Lines: []workspace.MatchLine{ctxLine(2, ""), hit(3, "func Needle() {}"), ctxLine(4, "// end")}}}},
+		{"text is not a pattern", workspace.Query{Pattern: "(lower)", Path: "sub"}, []workspace.FileMatches{
+			{Path: "sub/c.txt", Lines: []workspace.MatchLine{hit(1, "needle (lower)")}}}},
+		{"regex", workspace.Query{Pattern: `^func \w+\(\)`, Regex: true}, []workspace.FileMatches{
+			{Path: "a.go", Lines: []workspace.MatchLine{hit(3, "func Needle() {}")}}}},
+		{"regex without a fixed part", workspace.Query{Pattern: `(?i)^NEEDLE\s\(.*\)$`, Regex: true}, []workspace.FileMatches{
+			{Path: "sub/c.txt", Lines: []workspace.MatchLine{hit(1, "needle (lower)")}}}},
+		{"one file", workspace.Query{Pattern: "two", Path: "sub/b.go"}, []workspace.FileMatches{
+			{Path: "sub/b.go", Lines: []workspace.MatchLine{hit(2, "// Needle two")}}}},
+		{"nothing", workspace.Query{Pattern: "absent"}, []workspace.FileMatches{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := ws.Search(ctx, tt.q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, m.Files); diff != "" {
+				t.Errorf("matches (-want +got):\n%s", diff)
+			}
+		})
+	}
+	m, err := ws.Search(ctx, workspace.Query{Pattern: "common", Max: 31})
+	if err != nil || m.Left != 69 || len(m.Files) != 16 || m.Files[15].Path != "many/15.txt" || len(m.Files[15].Lines) != 1 {
+		t.Errorf("capped search: %d files, %d left, %v", len(m.Files), m.Left, err)
+	}
+	m, err = ws.Search(ctx, workspace.Query{Pattern: "Needle", Glob: "min.js"})
+	if err != nil || len(m.Files) != 1 || len(m.Files[0].Lines[0].Text) > 1100 || !strings.Contains(m.Files[0].Lines[0].Text, "xNeedley") {
+		t.Errorf("search in a long line: %+v, %v", m, err)
+	}
+	for _, q := range []workspace.Query{{Pattern: ""}, {Pattern: "(", Regex: true}, {Pattern: "x", Glob: "[a"}, {Pattern: "x", Path: "missing"}} {
+		if _, err := ws.Search(ctx, q); err == nil {
+			t.Errorf("search %+v: no error", q)
+		}
+	}
+}
+
+func changes(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{
+		".gitignore": "*.o\n", "mod.txt": "old\n", "del.txt": "x\n", "same.txt": "x\n", "touch.txt": "x\n", "mode.sh": "x\n", "link": "-> mod.txt",
+		"dir/a.txt": "a\n", "dir/b.txt": "b\n", "ren.txt": "r\n", "kept.o": "base\n", "tofile/x": "x\n", "todir": "x\n",
+	})
+	if cs, err := ws.Changes(t.Context()); err != nil || len(cs) != 0 {
+		t.Fatalf("changes of a fresh workspace: %+v, %v", cs, err)
+	}
+	mustRun(t, ws, `echo newer > mod.txt; rm del.txt; touch touch.txt; chmod 755 mode.sh; ln -sfn same.txt link; rm -r dir; mv ren.txt "ren amed.txt"
+echo n > new.txt; echo o > ignored.o; echo changed > kept.o; mkfifo fifo; mkdir -p nested/.git && echo x > nested/.git/config && echo y > nested/y
+rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'bytes\n' > "$(printf 'caf\351')"; ln -s /etc/passwd newlink; mkdir empty; git init -q . 2>/dev/null; true`)
+	cs, err := ws.Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range cs {
+		kind := map[fs.FileMode]string{0: "file", fs.ModeSymlink: "link"}[c.Mode.Type()]
+		if c.Mode.Perm()&0o100 != 0 && kind == "file" {
+			kind = "exec"
+		}
+		if c.Path == "touch.txt" {
+			continue // may be reported: its content decides
+		}
+		got = append(got, string(c.Kind)+" "+kind+" "+c.Path)
+	}
+	want := []string{
+		"create file caf\xe9", "delete file del.txt", "delete file dir/a.txt", "delete file dir/b.txt", "modify file kept.o", "modify link link",
+		"modify file mod.txt", "modify exec mode.sh", "create file nested/y", "create file new.txt", "create link newlink",
+		"create file ren amed.txt", "delete file ren.txt", "delete file todir", "create file todir/d", "create file tofile", "delete file tofile/x",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	for p, text := range map[string]string{"mod.txt": "newer\n", "link": "same.txt", "newlink": "/etc/passwd", "caf\xe9": "bytes\n"} {
+		if got := content(t, ws, p); got != text {
+			t.Errorf("content of %q: %q, want %q", p, got, text)
+		}
+	}
+}
+
+// throwawayGit: git works inside, from the base on, where it is installed.
+func throwawayGit(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{"a.txt": "old\n"})
+	if run(t, ws, "command -v gi''t").Exit != 0 {
+		t.Skip("NEEDS GIT: it is not in this workspace")
+	}
+	if err := ws.Write(t.Context(), "a.txt", []byte("new\n")); err != nil {
+		t.Fatal(err)
+	}
+	out := mustRun(t, ws, "git log --format=%s && git diff --stat && git diff | grep '^[-+][a-z]'; git status --short")
+	for _, want := range []string{"base\n", "a.txt | 2 +-", "-old\n", "+new\n", " M a.txt\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("git inside shows no %q:\n%s", want, out)
+		}
+	}
+	if cs, err := ws.Changes(t.Context()); err != nil || len(cs) != 1 {
+		t.Errorf("changes: %+v, %v; want a.txt only", cs, err)
+	}
+}

@@ -1,0 +1,128 @@
+// Package workspacetest is the conformance suite of workspace engines: what
+// callers rely on, whichever engine opened the workspace.
+package workspacetest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Subject is what Run needs to know of an engine beside the engine.
+type Subject struct {
+	Engine workspace.Engine
+	Image  string // for engines that need one
+	Wall   bool   // the engine promises to keep the host out of reach
+}
+
+// Run holds the engine against everything that workspaces promise.
+func Run(t *testing.T, s Subject) {
+	t.Helper()
+	t.Run("files", func(t *testing.T) { files(t, s) })
+	t.Run("paths", func(t *testing.T) { paths(t, s) })
+	t.Run("ignore", func(t *testing.T) { ignore(t, s) })
+	t.Run("list", func(t *testing.T) { list(t, s) })
+	t.Run("search", func(t *testing.T) { search(t, s) })
+	t.Run("bombs", func(t *testing.T) { bombs(t, s) })
+	t.Run("shell", func(t *testing.T) { shell(t, s) })
+	t.Run("kill", func(t *testing.T) { kill(t, s) })
+	t.Run("programs", func(t *testing.T) { programs(t, s) })
+	t.Run("changes", func(t *testing.T) { changes(t, s) })
+	t.Run("git", func(t *testing.T) { throwawayGit(t, s) })
+	t.Run("closing", func(t *testing.T) { closing(t, s) })
+	t.Run("secrets", func(t *testing.T) { secrets(t, s) })
+}
+
+// Tree is the content of a base: file name to content; "x" at the end of a
+// name after "!" makes it executable, a content of "-> a" a symlink to a.
+type Tree map[string]string
+
+// Write writes the tree below dir.
+func (tr Tree) Write(t testing.TB, dir string) {
+	t.Helper()
+	for name, content := range tr {
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if len(content) > 3 && content[:3] == "-> " {
+			err = os.Symlink(content[3:], at)
+		} else {
+			err = os.WriteFile(at, []byte(content), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Open opens a workspace on tree and closes it when the test ends.
+func Open(t testing.TB, s Subject, tree Tree) *workspace.Workspace {
+	t.Helper()
+	source := t.TempDir()
+	if err := os.Chmod(source, 0o755); err != nil { // readable for the user inside
+		t.Fatal(err)
+	}
+	tree.Write(t, source)
+	return OpenSpec(t, s, workspace.Spec{Source: source})
+}
+
+// OpenSpec opens a workspace and closes it when the test ends. It fills in the
+// session, the state directory and the image.
+func OpenSpec(t testing.TB, s Subject, spec workspace.Spec) *workspace.Workspace {
+	t.Helper()
+	if spec.State == "" {
+		spec.State = filepath.Join(t.TempDir(), "state")
+	}
+	if spec.Session == "" {
+		spec.Session = "test"
+	}
+	if spec.Image == "" {
+		spec.Image = s.Image
+	}
+	ws, err := s.Engine.Open(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("open workspace: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := ws.Close(t.Context()); err != nil {
+			t.Errorf("close workspace: %v", err)
+		}
+		if _, err := os.Lstat(spec.State); err == nil {
+			t.Errorf("state directory %s is still there after Close", spec.State)
+		}
+	})
+	return ws
+}
+
+// run runs one command and fails the test when it cannot be run.
+func run(t testing.TB, ws *workspace.Workspace, line string) workspace.CommandResult {
+	t.Helper()
+	res, err := ws.Run(t.Context(), workspace.Command{Line: line}, nil)
+	if err != nil {
+		t.Fatalf("run %q: %v", line, err)
+	}
+	return res
+}
+
+// mustRun is run for commands that have to succeed.
+func mustRun(t testing.TB, ws *workspace.Workspace, line string) string {
+	t.Helper()
+	res := run(t, ws, line)
+	if res.Exit != 0 || res.TimedOut || res.Restart {
+		t.Fatalf("run %q: exit %d, timed out %t, restart %t, output:\n%s", line, res.Exit, res.TimedOut, res.Restart, res.Output)
+	}
+	return res.Output
+}
+
+// long is text of n bytes.
+func long(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte('a' + i%26)
+	}
+	return string(b)
+}
