@@ -1,0 +1,177 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// carryOut applies a hunk where it was found.
+func (p *placer) carryOut(m match) {
+	n := len(m.hunk.old())
+	if m.level >= spacing {
+		p.note("%s was matched at lines %d-%d although its white space or punctuation differs", m.hunk.describe(p.index, p.total), m.at+1, m.at+n)
+	}
+	if want := p.expected(m.hunk); want >= 0 && want != m.at {
+		p.note("%s was found at line %d, not at line %d as it says", m.hunk.describe(p.index, p.total), m.at+1, want+1)
+	}
+	h := m.hunk
+	if m.level >= spacing {
+		h = p.indented(m)
+	}
+	p.put(h, m.at, m.at+n, m.level == exactly)
+}
+
+func (p *placer) note(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	p.notes = append(p.notes, strings.ToUpper(s[:1])+s[1:]+".")
+}
+
+// put replaces lines [from, to) of the file by what the hunk makes of them.
+// Lines that it keeps stay as the file has them. exact says that the text
+// matched to the byte; then the line endings of new lines are taken from the
+// hunk if those of its old lines are the file's.
+func (p *placer) put(h hunk, from, to int, exact bool) {
+	d := p.doc
+	region := d.lines[from:to]
+	literal := exact && h.sameEndings(region)
+	eol := d.eol
+	for _, l := range region {
+		if l.eol != "" {
+			eol = mostEOL(region)
+			break
+		}
+	}
+	marked := false
+	add := make([]line, 0, len(h.lines))
+	k, last := 0, 0
+	for _, l := range h.lines {
+		marked = marked || l.noEOL
+		if l.op != '+' {
+			if k < len(region) && l.op == ' ' {
+				add = append(add, region[k])
+			}
+			k++
+			if l.op == '-' {
+				last = len(add)
+			}
+			continue
+		}
+		n := line{text: l.text, eol: eol}
+		switch {
+		case l.noEOL:
+			n.eol = ""
+		case literal && l.cr:
+			n.eol = "\r\n"
+		case literal:
+			n.eol = "\n"
+		}
+		add = append(add, n)
+		last = len(add)
+	}
+	if len(region) == 0 && len(d.lines) == 0 {
+		marked = true
+	}
+	d.splice(from, to, add, marked)
+	p.delta += len(add) - (to - from)
+	p.after = from + last
+}
+
+// sameEndings reports whether the old lines of h end as the file's do.
+func (h hunk) sameEndings(region []line) bool {
+	k, seen := 0, len(region) == 0
+	for _, l := range h.lines {
+		if l.op == '+' {
+			continue
+		}
+		if k >= len(region) {
+			return false
+		}
+		eol := region[k].eol
+		k++
+		if eol == "" || l.noEOL {
+			seen = seen || eol == "" && l.noEOL
+			continue
+		}
+		if (eol == "\r\n") != l.cr {
+			return false
+		}
+		seen = true
+	}
+	return seen
+}
+
+// mismatch says that a hunk is not in the file and what is there instead.
+func (p *placer) mismatch(h hunk) error {
+	old := h.old()
+	who := h.describe(p.index, p.total)
+	if fresh := h.fresh(); len(fresh) > 0 && !blank(fresh) && len(p.doc.find(fresh, trailing)) > 0 && telling(fresh) {
+		at := p.doc.find(fresh, trailing)[0]
+		return fmt.Errorf("apply edit: the text that %s is to change is not in the file, but what it makes of it is, at line %d: it seems to be done already", who, at+1)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "apply edit: %s does not fit: these lines are not in the file\n", who)
+	for i, s := range old {
+		if i == 8 {
+			fmt.Fprintf(&b, "  … and %d more\n", len(old)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	from, n := p.doc.nearest(old)
+	if n == 0 {
+		b.WriteString("Nothing in the file is like them. Read the file again and copy the lines from it.")
+		return fmt.Errorf("%s", b.String())
+	}
+	from = max(0, from-1)
+	to := min(len(p.doc.lines), from+min(n, 12)+2)
+	b.WriteString("The most similar part of the file is\n")
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "%d | %s\n", i+1, cut(p.doc.lines[i].text))
+	}
+	b.WriteString("Copy the lines from the file as they are.")
+	return fmt.Errorf("%s", b.String())
+}
+
+// ambiguous lists the places between which an edit does not choose.
+func (p *placer) ambiguous(h hunk, places []int) error {
+	hint := "Add lines before or after it so that only one place fits"
+	if h.block {
+		hint += ", or give the line with :start_line:"
+	} else {
+		hint += ", or correct the line number in its header"
+	}
+	return fmt.Errorf("apply edit: %s fits in %d places:\n%s%s", h.describe(p.index, p.total), len(places),
+		p.doc.list(places, len(h.old())), hint)
+}
+
+// list describes places for a message.
+func (d *document) list(places []int, n int) string {
+	var b strings.Builder
+	for i, at := range places {
+		if i == 6 {
+			fmt.Fprintf(&b, "  … and %d more\n", len(places)-i)
+			break
+		}
+		where := "at the beginning of the file"
+		for k := at - 1; k >= 0; k-- {
+			if t := strings.TrimSpace(d.lines[k].text); t != "" {
+				where = fmt.Sprintf("after %q", cut(t))
+				break
+			}
+		}
+		if n > 1 {
+			fmt.Fprintf(&b, "  lines %d-%d, %s\n", at+1, at+n, where)
+		} else {
+			fmt.Fprintf(&b, "  line %d, %s\n", at+1, where)
+		}
+	}
+	return b.String()
+}
+
+func cut(s string) string {
+	const most = 160
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,268 @@
+package patch
+
+import (
+	"html"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Clean takes off a whole file's text what weak models put around it: a code
+// fence, line numbers, HTML entities. Each goes only when the whole text
+// shows it and before, the file's text so far, does not. The notes say what
+// was taken off.
+func Clean(name, before, content string) (text string, notes []string) {
+	text = content
+	if s, ok := stripFence(name, text); ok && !fenced(before) {
+		text, notes = s, append(notes, "a code fence around the content was taken off")
+	}
+	if s, ok := stripNumbered(text); ok {
+		if _, had := stripNumbered(before); !had {
+			text, notes = s, append(notes, "line numbers in front of every line were taken off")
+		}
+	}
+	if s, ok := unescapeEntities(name, text); ok {
+		if _, had := unescapeEntities(name, before); !had {
+			text, notes = s, append(notes, "HTML entities were turned into the characters they stand for")
+		}
+	}
+	return text, notes
+}
+
+func fenced(s string) bool {
+	s = strings.TrimSpace(s)
+	return strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~")
+}
+
+// prose reports whether a file of this name may well begin or end with a code
+// fence or show entities as such.
+func prose(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".mdx", ".markdown", ".mkd", ".rst", ".txt", ".adoc":
+		return true
+	}
+	return false
+}
+
+// stripFence removes a fence that encloses all of s.
+func stripFence(name, s string) (string, bool) {
+	lines := splitText(s)
+	first, last := 0, len(lines)-1
+	for first <= last && strings.TrimSpace(lines[first].text) == "" {
+		first++
+	}
+	for last >= first && strings.TrimSpace(lines[last].text) == "" {
+		last--
+	}
+	if first > last {
+		return s, false
+	}
+	tick, info, open := fenceLine(lines[first].text)
+	shutTick, shutInfo, shut := fenceLine(lines[last].text)
+	shut = shut && last > first && shutInfo == "" && shutTick[0] == tick[0] && len(shutTick) >= len(tick)
+	switch {
+	case prose(name):
+		if !open || !shut || !markdownFence(info, lines[first+1:last]) {
+			return s, false
+		}
+	case !open:
+		return s, false
+	case !shut:
+		if strings.Contains(strings.Join(texts(lines[first+1:]), "\n"), tick) {
+			return s, false // it closes somewhere inside: not around everything
+		}
+		last++
+	default:
+		for _, l := range lines[first+1 : last] {
+			if t, i, ok := fenceLine(l.text); ok && i == "" && t == tick {
+				return s, false // several blocks, not one around everything
+			}
+		}
+	}
+	d := document{lines: lines[first+1 : last]}
+	return d.String(), true
+}
+
+// fenceLine reads a line such as "```go".
+func fenceLine(s string) (tick, info string, ok bool) {
+	s = strings.TrimRight(s, " \t")
+	for _, c := range [...]string{"`", "~"} {
+		n := len(s) - len(strings.TrimLeft(s, c))
+		if n >= 3 {
+			info = strings.TrimSpace(s[n:])
+			return s[:n], info, !strings.Contains(info, "`") && len(strings.Fields(info)) <= 2
+		}
+	}
+	return "", "", false
+}
+
+// markdownFence reports whether a fence in a text file is around the whole
+// file rather than a part of it.
+func markdownFence(info string, inner []line) bool {
+	switch strings.ToLower(info) {
+	case "markdown", "md", "text", "txt", "rst", "mdx":
+	default:
+		return false
+	}
+	open := false
+	for _, l := range inner {
+		_, i, ok := fenceLine(l.text)
+		switch {
+		case !ok:
+		case i != "":
+			if open {
+				return false
+			}
+			open = true
+		default:
+			open = !open
+		}
+	}
+	return !open
+}
+
+// stripNumbered is stripNumbers for a whole text.
+func stripNumbered(s string) (string, bool) {
+	lines := splitText(s)
+	_, bare, ok := stripNumbers(texts(lines))
+	if !ok {
+		return s, false
+	}
+	for i := range lines {
+		lines[i].text = bare[i]
+	}
+	d := document{lines: lines}
+	return d.String(), true
+}
+
+// stripNumbers removes "12 | " from the front of every line. Numbers must
+// rise by one; blank lines may lack theirs. A single line counts only when
+// its number is written as read_file writes it.
+func stripNumbers(lines []string) (first int, bare []string, ok bool) {
+	next, seen := 0, 0
+	bare = make([]string, len(lines))
+	for i, s := range lines {
+		if strings.TrimSpace(s) == "" {
+			if next > 0 {
+				next++
+			}
+			continue
+		}
+		n, rest, numbered := cutNumber(s)
+		if !numbered {
+			return 0, nil, false
+		}
+		switch {
+		case next == 0:
+			first = n - i
+		case n != next && n != next-blanksBefore(lines, i):
+			return 0, nil, false
+		}
+		next = n + 1
+		seen++
+		bare[i] = rest
+	}
+	return first, bare, seen > 0 && first > 0
+}
+
+func blanksBefore(lines []string, i int) int {
+	n := 0
+	for i--; i >= 0 && strings.TrimSpace(lines[i]) == ""; i-- {
+		n++
+	}
+	return n
+}
+
+// cutNumber reads " 12 | text"; an empty line may have lost the space behind
+// the bar.
+func cutNumber(s string) (n int, rest string, ok bool) {
+	s = strings.TrimLeft(s, " \t")
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	if digits == 0 || digits > 7 {
+		return 0, "", false
+	}
+	n, err := strconv.Atoi(s[:digits])
+	if err != nil {
+		return 0, "", false
+	}
+	after := strings.TrimLeft(s[digits:], " ")
+	rest, ok = strings.CutPrefix(after, "|")
+	if !ok {
+		rest, ok = strings.CutPrefix(after, "\u2502")
+	}
+	if !ok || strings.HasPrefix(rest, "|") {
+		return 0, "", false
+	}
+	return n, strings.TrimPrefix(rest, " "), true
+}
+
+// unescapeEntities decodes s when it is escaped as a whole: no bare <, > or
+// &, and an entity where only the character can be meant.
+func unescapeEntities(name, s string) (string, bool) {
+	if !strings.Contains(s, "&") || strings.ContainsAny(s, "<>") || prose(name) || bareAmpersand(s) {
+		return s, false
+	}
+	head := strings.TrimLeft(strings.TrimPrefix(s, bom), " \t\r\n")
+	switch strings.ToLower(path.Ext(name)) {
+	case ".html", ".htm", ".xml", ".svg", ".xhtml", ".vue", ".xsl", ".plist":
+		if !strings.HasPrefix(head, "&lt;") {
+			return s, false
+		}
+		return html.UnescapeString(s), true
+	}
+	if !outsideQuotes(s) {
+		return s, false
+	}
+	return html.UnescapeString(s), true
+}
+
+// escapes are the entities that escaping code makes.
+func escapes() []string {
+	return []string{"&lt;", "&gt;", "&amp;", "&quot;", "&#39;", "&#34;", "&#x27;", "&apos;"}
+}
+
+func bareAmpersand(s string) bool {
+	for i := strings.IndexByte(s, '&'); i >= 0; {
+		known := false
+		for _, e := range escapes() {
+			known = known || strings.HasPrefix(s[i:], e)
+		}
+		if !known {
+			return true
+		}
+		next := strings.IndexByte(s[i+1:], '&')
+		if next < 0 {
+			return false
+		}
+		i += 1 + next
+	}
+	return false
+}
+
+// outsideQuotes reports whether an entity stands outside string literals and
+// comments, where it cannot be meant as such.
+func outsideQuotes(s string) bool {
+	if strings.Contains(s, "&quot;") && !strings.Contains(s, `"`) {
+		return true
+	}
+	for l := range strings.Lines(s) {
+		var quote byte
+		for i := 0; i < len(l); i++ {
+			switch c := l[i]; {
+			case quote != 0 && c == '\\':
+				i++
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '"' || c == '\'' || c == '`':
+				quote = c
+			case c == '#' || c == '/' && i+1 < len(l) && l[i+1] == '/' || c == '-' && i+1 < len(l) && l[i+1] == '-':
+				i = len(l)
+			case c == '&':
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,161 @@
+package patch
+
+import (
+	"html"
+	"strings"
+	"unicode"
+)
+
+// The levels at which lines are compared, from exact to tolerant.
+const (
+	exactly  = iota
+	trailing // white space at the end does not count
+	spacing  // no white space counts except that there is some
+	spelling // nor do typographic quotes, dashes and HTML entities
+	levels   // how many there are
+)
+
+// normal returns what is compared of a line at a level.
+func normal(s string, level int) string {
+	if level == exactly {
+		return s
+	}
+	s = strings.TrimPrefix(s, bom)
+	switch level {
+	case trailing:
+		return strings.TrimRightFunc(s, unicode.IsSpace)
+	case spacing:
+		return collapse(s)
+	}
+	if strings.Contains(s, "&") {
+		s = html.UnescapeString(s)
+	}
+	return collapse(strings.Map(plainPunctuation, s))
+}
+
+func collapse(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func plainPunctuation(r rune) rune {
+	switch r {
+	case '\u2018', '\u2019', '\u201A', '\u201B', '\u2032':
+		return '\''
+	case '\u201C', '\u201D', '\u201E', '\u201F', '\u2033':
+		return '"'
+	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2212':
+		return '-'
+	case '\u200B', '\u200C', '\u200D', '\uFEFF':
+		return -1
+	}
+	return r
+}
+
+// key is FNV-1a over the normal form: the same in every run.
+func key(s string, level int) uint64 {
+	h := uint64(14695981039346656037)
+	n := normal(s, level)
+	for i := range len(n) {
+		h = (h ^ uint64(n[i])) * 1099511628211
+	}
+	return h
+}
+
+func keysOf(lines []line, level int) []uint64 {
+	out := make([]uint64, len(lines))
+	for i, l := range lines {
+		out[i] = key(l.text, level)
+	}
+	return out
+}
+
+// find returns every index at which want stands in d, in linear time.
+func (d *document) find(want []string, level int) []int {
+	if len(want) == 0 || len(want) > len(d.lines) {
+		return nil
+	}
+	if d.keys[level] == nil {
+		d.keys[level] = keysOf(d.lines, level)
+	}
+	text := d.keys[level]
+	pattern := make([]uint64, len(want))
+	for i, w := range want {
+		pattern[i] = key(w, level)
+	}
+	var out []int
+	back := failure(pattern)
+	k := 0
+	for i, t := range text {
+		for k > 0 && (k == len(pattern) || pattern[k] != t) {
+			k = back[k-1]
+		}
+		if pattern[k] == t {
+			k++
+		}
+		if k == len(pattern) {
+			out = append(out, i-k+1)
+		}
+	}
+	return out
+}
+
+// failure is the table of Knuth, Morris and Pratt.
+func failure(p []uint64) []int {
+	back := make([]int, len(p))
+	for i, k := 1, 0; i < len(p); i++ {
+		for k > 0 && p[i] != p[k] {
+			k = back[k-1]
+		}
+		if p[i] == p[k] {
+			k++
+		}
+		back[i] = k
+	}
+	return back
+}
+
+// at reports whether want stands at index i.
+func (d *document) at(i int, want []string, level int) bool {
+	if i < 0 || i+len(want) > len(d.lines) {
+		return false
+	}
+	for j, w := range want {
+		if normal(d.lines[i+j].text, level) != normal(w, level) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearest returns the region of d that has most lines of want at the offsets
+// that they have in want, for error messages; n is 0 when nothing is alike.
+func (d *document) nearest(want []string) (from, n int) {
+	if d.keys[spacing] == nil {
+		d.keys[spacing] = keysOf(d.lines, spacing)
+	}
+	where := map[uint64][]int{}
+	for j, w := range want {
+		if collapse(w) != "" {
+			k := key(w, spacing)
+			if len(where[k]) < 8 {
+				where[k] = append(where[k], j)
+			}
+		}
+	}
+	votes := map[int]int{}
+	best, most := 0, 0
+	for i, k := range d.keys[spacing] {
+		for _, j := range where[k] {
+			at := i - j
+			votes[at]++
+			if v := votes[at]; v > most || v == most && at == best {
+				best, most = at, v
+			}
+		}
+	}
+	if most == 0 {
+		return 0, 0
+	}
+	from = max(0, best)
+	return from, min(len(want), len(d.lines)-from)
+}

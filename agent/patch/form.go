@@ -1,0 +1,44 @@
+package patch
+
+import "strings"
+
+// Keep gives content, the new text of a whole file, the form of the text it
+// replaces: byte order mark, line endings, final newline. A change that is
+// nothing but a final newline is left alone.
+func Keep(before, content string) string {
+	if before == "" {
+		return content
+	}
+	if strings.HasPrefix(before, bom) && !strings.HasPrefix(content, bom) {
+		content = bom + content
+	}
+	old := splitText(before)
+	if uniform(old, "\r\n") && !strings.Contains(content, "\r\n") {
+		content = strings.ReplaceAll(content, "\n", "\r\n")
+	} else if uniform(old, "\n") && allCRLF(content) {
+		content = strings.ReplaceAll(content, "\r\n", "\n")
+	}
+	switch ends := strings.HasSuffix(before, "\n"); {
+	case content == "" || strings.TrimRight(before, "\r\n") == strings.TrimRight(content, "\r\n"):
+	case ends && !strings.HasSuffix(content, "\n"):
+		content += mostEOL(old)
+	case !ends && strings.HasSuffix(content, "\n"):
+		content = strings.TrimSuffix(strings.TrimSuffix(content, "\n"), "\r")
+	}
+	return content
+}
+
+func uniform(lines []line, eol string) bool {
+	n := 0
+	for _, l := range lines {
+		if l.eol != "" && l.eol != eol {
+			return false
+		}
+		n += len(l.eol)
+	}
+	return n > 0
+}
+
+func allCRLF(s string) bool {
+	return strings.Contains(s, "\r\n") && strings.Count(s, "\n") == strings.Count(s, "\r\n")
+}

@@ -1,0 +1,122 @@
+package patch
+
+import "strings"
+
+// pair is how a line is indented in the edit and in the file.
+type pair struct{ edit, file string }
+
+// indented returns the hunk of m with its new lines indented as the file is.
+func (p *placer) indented(m match) hunk {
+	h := m.hunk
+	h.lines = append([]hunkLine(nil), h.lines...)
+	var pairs []pair
+	k := m.at
+	same := true
+	for _, l := range h.lines {
+		if l.op == '+' {
+			continue
+		}
+		f := p.doc.lines[k].text
+		k++
+		if strings.TrimSpace(l.text) == "" || strings.TrimSpace(f) == "" {
+			continue
+		}
+		pr := pair{indentOf(l.text), indentOf(strings.TrimPrefix(f, bom))}
+		same = same && pr.edit == pr.file
+		pairs = append(pairs, pr)
+	}
+	if same {
+		return h
+	}
+	next := 0 // index in pairs of the next old line
+	for i, l := range h.lines {
+		if l.op != '+' {
+			if strings.TrimSpace(l.text) != "" && next < len(pairs)-1 {
+				next++
+			}
+			continue
+		}
+		if strings.TrimSpace(l.text) != "" {
+			in := indentOf(l.text)
+			h.lines[i].text = translate(in, pairs, next) + l.text[len(in):]
+		}
+	}
+	return h
+}
+
+func indentOf(s string) string {
+	return s[:len(s)-len(strings.TrimLeft(s, " \t"))]
+}
+
+// translate turns an indentation of the edit into one of the file. near is
+// the old line next to the new one.
+func translate(in string, pairs []pair, near int) string {
+	for d := 0; d < len(pairs); d++ {
+		for _, i := range [...]int{near - d, near + d} {
+			if i >= 0 && i < len(pairs) && pairs[i].edit == in {
+				return pairs[i].file
+			}
+		}
+	}
+	if more, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.file, p.edit) }); ok {
+		return more + in
+	}
+	if less, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.edit, p.file) }); ok {
+		return strings.TrimPrefix(in, less)
+	}
+	return byUnit(in, pairs, near)
+}
+
+// constant returns what f finds in every pair, if that is the same.
+func constant(pairs []pair, f func(pair) (string, bool)) (string, bool) {
+	all := ""
+	for i, p := range pairs {
+		s, ok := f(p)
+		if !ok || i > 0 && s != all {
+			return "", false
+		}
+		all = s
+	}
+	return all, len(pairs) > 0
+}
+
+// byUnit counts indentation in the units of the edit and writes as many of
+// the file's, starting from the nearest old line.
+func byUnit(in string, pairs []pair, near int) string {
+	var edits, files []string
+	for _, p := range pairs {
+		edits, files = append(edits, p.edit), append(files, p.file)
+	}
+	from, to := unit(append(edits, in)), unit(files)
+	base := pairs[min(max(near, 0), len(pairs)-1)]
+	depth := len(in)/len(from) - len(base.edit)/len(from)
+	if strings.Contains(in, "\t") != strings.Contains(base.edit, "\t") && base.edit != "" {
+		return in
+	}
+	if depth >= 0 {
+		return base.file + strings.Repeat(to, depth)
+	}
+	drop := min(len(base.file), -depth*len(to))
+	return base.file[:len(base.file)-drop]
+}
+
+// unit is one step of indentation: a tab, or the greatest number of spaces
+// that all indentations are made of.
+func unit(indents []string) string {
+	n := 0
+	for _, s := range indents {
+		if strings.HasPrefix(s, "\t") {
+			return "\t"
+		}
+		for a, b := n, len(s); ; a, b = b, a%b {
+			if b == 0 {
+				n = a
+				break
+			}
+		}
+	}
+	if n == 0 {
+		return "    "
+	}
+	return strings.Repeat(" ", n)
+}

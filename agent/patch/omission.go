@@ -1,0 +1,84 @@
+package patch
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Omission looks in content, meant to be a whole file, for a line that stands
+// for text left out, such as "// rest of code unchanged". A line that before
+// has as well is none. It returns the 1-based number of the first one and its
+// text, or 0.
+func Omission(name, before, content string) (int, string) {
+	had := map[string]bool{}
+	for l := range strings.Lines(before) {
+		had[strings.TrimSpace(l)] = true
+	}
+	n, old := 0, strings.Count(before, "\n")
+	shrinks := before != "" && strings.Count(content, "\n") < old
+	for l := range strings.Lines(content) {
+		n++
+		s := strings.TrimSpace(l)
+		if s == "" || had[s] {
+			continue
+		}
+		if standsForText(s, shrinks && !prose(name), path.Ext(name)) {
+			return n, s
+		}
+	}
+	return 0, ""
+}
+
+// leader is what a line that is nothing but a comment begins with.
+var leader = regexp.MustCompile(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{!--|\{#|\.\.\.|…)\s*`)
+
+// omitted are the words for text that was left out.
+var omitted = regexp.MustCompile(`(?i)` + strings.Join([]string{
+	`\b(rest|remainder|remaining (part|code|content|lines|functions|methods|file)s?)\b.*\b(code|file|content|contents|implementation|function|functions|method|methods|class|component|module|script|document|page|tests?|config(uration)?|styles?|logic|body|imports?|unchanged|same|remains?|here|goes|follows)\b`,
+	`\b(existing|previous|original|other|old|current) (code|content|contents|implementation|implementations|functions?|methods?|logic|imports?|fields?|properties|props|tests?|styles?|rules?|routes?|handlers?|cases?|entries|items|lines|text|class(es)?|definitions?|declarations?|config(uration)?|body|file)\b.*\b(remains?|unchanged|stays?|same|here|goes|above|below|continues?|omitted|kept|as before|preserved|unmodified|as is)\b`,
+	`\b(code|content|contents|implementation|file|function|functions|method|methods|class|logic|imports?|everything( else)?|everything) (above |below |here |before |after |else )?(remains?|stays?|is|are|continues?|kept)( \w+)? (unchanged|the same|as is|as before|identical|unmodified|untouched)\b`,
+	`\b(keep|leave|same as|insert|add|put|copy|include)( in| here)?( all| the| your)*( rest| existing| remaining| previous| original)( of)?( the)? (code|content|contents|file|implementation|functions?|methods?|logic|imports?)\b`,
+	`\b(code|content|lines?|implementation|functions?|methods?|section|part)s? (is |are |was |were |has been )?(omitted|truncated|elided|unchanged|skipped|left out|removed) ?(for brevity)?\b`,
+	`\b(omitted|truncated|abbreviated|shortened|elided|skipped) for (brevity|clarity|space|readability)\b`,
+	`^(no changes?|unchanged|same as (before|above|original|previous)|as before|unchanged (code|lines|content|part|section)s?)( here| below| above)?$`,
+	`^rest of\b`,
+}, "|"))
+
+// dotted are the words that mean an omission only beside an ellipsis.
+var dotted = regexp.MustCompile(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
+
+// standsForText decides about one trimmed line.
+func standsForText(s string, shrinks bool, ext string) bool {
+	if isEllipsis(s) {
+		// A bare "..." is code in Python; a comment with nothing but dots is
+		// an omission where text gets lost.
+		return shrinks && (s[0] != '.' || ext != ".py" && ext != ".pyi")
+	}
+	at := leader.FindStringIndex(s)
+	if at == nil || len(s) > 200 {
+		return false
+	}
+	body := strings.TrimSpace(strings.TrimRight(s[at[1]:], "*/->)]}#'\" "))
+	dots := strings.Contains(s, "...") || strings.Contains(s, "…")
+	if open := s[:at[1]]; strings.ContainsAny(open[:1], "[(<'") && !strings.HasPrefix(open, "<!--") && !dots && !strings.HasPrefix(open, "(*") {
+		return s[0] != '<' && omitted.MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
+	}
+	bare := strings.Trim(body, ".… ")
+	if dots && (strings.HasPrefix(body, ".") || strings.HasPrefix(body, "…") || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "…") || strings.HasSuffix(body, ".") || strings.HasSuffix(body, "…")) {
+		if len(strings.Fields(bare)) <= 8 && dotted.MatchString(bare) {
+			return true
+		}
+	}
+	return omitted.MatchString(bare)
+}
+
+// isEllipsis reports whether a line is nothing but an ellipsis, perhaps in a
+// comment.
+func isEllipsis(s string) bool {
+	s = strings.TrimSpace(s)
+	if !strings.Contains(s, "...") && !strings.Contains(s, "…") {
+		return false
+	}
+	return strings.Trim(s, "./#*-<>!{}[]()…;% \t") == ""
+}

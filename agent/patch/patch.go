@@ -1,0 +1,151 @@
+// Package patch turns edits as models write them into text as it was meant:
+// unified diffs with wrong line numbers, SEARCH/REPLACE blocks with other
+// indentation, sketches with "… existing code …", whole files in code fences.
+//
+// It is pure and never guesses: where an edit can be read in two ways, the
+// error says which, and shows the text of the file it is about. What an edit
+// does not speak of stays as it is, to the byte: line endings, byte order
+// mark, final newline.
+//
+//	patch.go     the words: Edit, Parse, Apply
+//	unified.go   reading unified diffs
+//	blocks.go    reading SEARCH/REPLACE blocks
+//	find.go      where the lines of an edit are in a file
+//	place.go     which of the places is meant
+//	apply.go     from place to text
+//	indent.go    indentation of new lines
+//	text.go      edits by string, by line and by range
+//	sketch.go    "… existing code …"
+//	clean.go     what weak models wrap around a file
+//	omission.go  "// rest of code unchanged"
+//	form.go      keeping a file's line endings and final newline
+//	diff.go      lines that differ; Unified and Count
+package patch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Edit is what is to be done to one file. Path and To are as written, without
+// the a/ and b/ of diffs; Path is empty when the text does not name a file.
+type Edit struct {
+	Path   string
+	To     string // new name, for a rename
+	Create bool   // the file must not exist
+	Delete bool
+	hunks  []hunk
+}
+
+// Hunks returns how many changes the edit consists of.
+func (e Edit) Hunks() int { return len(e.hunks) }
+
+// hunk is one change: lines to keep, to take out and to put in, in order.
+type hunk struct {
+	lines   []hunkLine
+	start   int    // 1-based line in the old file, 0 when not known
+	end     int    // last line of a range without text to look for, 0 for none
+	zero    bool   // the header says that no old lines are covered
+	section string // words after @@: a line that stands before the hunk
+	block   bool   // a SEARCH/REPLACE block: all of its lines must be there
+	splits  []hunk // further readings of a block whose divider is not certain
+	source  int    // 1-based line of the text at which it starts
+}
+
+type hunkLine struct {
+	op    byte // ' ', '-' or '+'
+	text  string
+	cr    bool // it ends in \r\n
+	noEOL bool // nothing follows it, not even a newline
+	raw   bool // it lacks the first column; only at the end of a hunk
+}
+
+// Applied is the outcome of an edit. Notes say where tolerance was needed.
+type Applied struct {
+	Text  string
+	Notes []string
+}
+
+// Parse reads the edits in text: a unified diff or SEARCH/REPLACE blocks, of
+// one file or of several, with or without prose and code fences around them.
+// Edits of the same path are joined.
+func Parse(text string) ([]Edit, error) {
+	lines := splitText(text)
+	parse := parseUnified
+	for i := range lines {
+		if isSearchMarker(lines[i].text) && closesLater(lines[i+1:]) {
+			parse = parseBlocks
+			break
+		}
+	}
+	edits, err := parse(lines)
+	if err != nil {
+		return nil, err
+	}
+	edits = join(edits)
+	if len(edits) == 0 {
+		return nil, errors.New("parse edit: there is neither a unified diff (@@ … @@ and lines that start with -, + or a space) nor a <<<<<<< SEARCH block in it")
+	}
+	return edits, nil
+}
+
+func join(edits []Edit) []Edit {
+	var out []Edit
+	at := map[string]int{}
+	for _, e := range edits {
+		if len(e.hunks) == 0 && !e.Delete && !e.Create && e.To == "" {
+			continue
+		}
+		if i, ok := at[e.Path]; ok {
+			out[i].hunks = append(out[i].hunks, e.hunks...)
+			out[i].Delete = out[i].Delete || e.Delete
+			out[i].Create = out[i].Create || e.Create
+			continue
+		}
+		at[e.Path] = len(out)
+		out = append(out, e)
+	}
+	return out
+}
+
+// At returns the edit with line as the place where its only hunk begins,
+// unless the text says one itself.
+func (e Edit) At(line int) Edit {
+	if len(e.hunks) == 1 && e.hunks[0].start == 0 && line > 0 {
+		h := e.hunks[0]
+		h.start = line
+		e.hunks = []hunk{h}
+	}
+	return e
+}
+
+// Apply applies all hunks of the edit to before, or none: the error says
+// which hunk did not fit and shows the file's text there.
+func (e Edit) Apply(before string) (Applied, error) {
+	d := newDocument(before)
+	p := placer{doc: d, total: len(e.hunks)}
+	for i, h := range e.hunks {
+		p.index = i + 1
+		if err := p.apply(h); err != nil {
+			return Applied{}, err
+		}
+	}
+	return Applied{Text: d.String(), Notes: p.notes}, nil
+}
+
+// Apply parses text as the edit of one file and applies it to before.
+func Apply(before, text string) (Applied, error) {
+	edits, err := Parse(text)
+	if err != nil {
+		return Applied{}, err
+	}
+	if len(edits) > 1 {
+		var names []string
+		for _, e := range edits {
+			names = append(names, e.Path)
+		}
+		return Applied{}, fmt.Errorf("apply edit: it is about %d files (%s), not one", len(edits), strings.Join(names, ", "))
+	}
+	return edits[0].Apply(before)
+}

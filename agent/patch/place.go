@@ -1,0 +1,424 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// placer applies the hunks of one edit in order.
+type placer struct {
+	doc   *document
+	index int // of the hunk at work, from 1
+	total int
+	delta int // how much longer the file has become
+	after int // first line behind the hunk before
+	notes []string
+}
+
+// match is a place for a hunk.
+type match struct {
+	hunk  hunk // as it fits: perhaps with less context than was written
+	at    int
+	level int
+}
+
+// old returns the lines that must be in the file.
+func (h hunk) old() []string {
+	out := make([]string, 0, len(h.lines))
+	for _, l := range h.lines {
+		if l.op != '+' {
+			out = append(out, l.text)
+		}
+	}
+	return out
+}
+
+func (h hunk) fresh() []string {
+	out := make([]string, 0, len(h.lines))
+	for _, l := range h.lines {
+		if l.op != '-' {
+			out = append(out, l.text)
+		}
+	}
+	return out
+}
+
+func blank(lines []string) bool {
+	for _, s := range lines {
+		if strings.TrimSpace(s) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *placer) apply(h hunk) error {
+	if blank(h.old()) {
+		done, err := p.insert(h)
+		if done || err != nil {
+			return err
+		}
+	}
+	if len(h.splits) > 0 {
+		return p.applySplit(h)
+	}
+	m, err := p.place(h)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		p.carryOut(*m)
+		return nil
+	}
+	if !h.block {
+		if done := p.scatter(h); done {
+			return nil
+		}
+	}
+	return p.mismatch(h)
+}
+
+// applySplit tries the readings of a block in which a line of its content
+// looks like the divider.
+func (p *placer) applySplit(h hunk) error {
+	var found *match
+	for _, reading := range h.splits {
+		m, err := p.place(reading)
+		if err != nil {
+			return err
+		}
+		if m == nil {
+			continue
+		}
+		if found != nil {
+			return fmt.Errorf("apply edit: %s can be read in two ways because ======= stands in it more than once; write \\======= where it is content", h.describe(p.index, p.total))
+		}
+		found = m
+	}
+	if found == nil {
+		return p.mismatch(h)
+	}
+	p.carryOut(*found)
+	return nil
+}
+
+// insert handles hunks without old text; done is false when they have to be
+// looked for after all.
+func (p *placer) insert(h hunk) (done bool, err error) {
+	n := len(p.doc.lines)
+	empty := n == 0 || n == 1 && p.doc.lines[0].text == ""
+	old := len(h.old())
+	at := -1
+	switch {
+	case h.block && h.start > 0 && h.end >= h.start:
+		return true, p.replaceRange(h)
+	case empty:
+		p.put(h, 0, n, true)
+		return true, nil
+	case old > 0 && h.start == 0 && !h.block:
+		return false, nil
+	case h.zero:
+		at = h.start + p.delta
+	case h.block && h.start > 0:
+		at = h.start - 1 + p.delta
+	case old > 0:
+		return false, nil
+	case h.section != "":
+		if s := p.sections(h.section); len(s) == 1 {
+			at = s[0] + 1
+		}
+	}
+	if at < 0 {
+		hint := "give it a line or two of context that stay as they are"
+		if h.block {
+			hint = "put the text that is to be replaced between SEARCH and =======, or a :start_line:"
+		}
+		return true, fmt.Errorf("apply edit: %s does not say where it belongs: it has no text of the file in it; %s", h.describe(p.index, p.total), hint)
+	}
+	if at > n {
+		return true, fmt.Errorf("apply edit: %s is for line %d, but the file has %d lines", h.describe(p.index, p.total), h.start, n)
+	}
+	p.put(h, at, at, false)
+	return true, nil
+}
+
+func (p *placer) replaceRange(h hunk) error {
+	from, to := h.start-1+p.delta, h.end+p.delta
+	if from < 0 || to > len(p.doc.lines) {
+		return fmt.Errorf("apply edit: %s is for lines %d-%d, but the file has %d lines", h.describe(p.index, p.total), h.start, h.end, len(p.doc.lines))
+	}
+	p.put(h, from, to, false)
+	return nil
+}
+
+// place finds the place that is meant, nil when there is none at all.
+func (p *placer) place(h hunk) (*match, error) {
+	for _, v := range h.variants() {
+		if m, err := p.try(v, levels); m != nil || err != nil {
+			return m, err
+		}
+	}
+	if h.block {
+		return nil, nil
+	}
+	for _, v := range h.lessContext() {
+		if m, err := p.try(v, levels); m != nil || err != nil {
+			return m, err
+		}
+	}
+	return nil, nil
+}
+
+// try looks for a hunk at ever more tolerant levels.
+func (p *placer) try(h hunk, upTo int) (*match, error) {
+	old := h.old()
+	if blank(old) {
+		return nil, nil
+	}
+	if at := p.expected(h); at >= 0 && p.doc.at(at, old, exactly) {
+		return &match{h, at, exactly}, nil
+	}
+	for level := range upTo {
+		places := p.doc.find(old, level)
+		if len(places) == 0 {
+			continue
+		}
+		at, err := p.choose(h, places)
+		if err != nil {
+			return nil, err
+		}
+		return &match{h, at, level}, nil
+	}
+	return nil, nil
+}
+
+// expected is the index that the hunk's own line number means, -1 for none.
+func (p *placer) expected(h hunk) int {
+	if h.start <= 0 {
+		return -1
+	}
+	return h.start - 1 + p.delta
+}
+
+// choose settles which of several places is meant, or says that it cannot.
+func (p *placer) choose(h hunk, places []int) (int, error) {
+	if !h.block {
+		var later []int
+		for _, at := range places {
+			if at >= p.after {
+				later = append(later, at)
+			}
+		}
+		if len(later) > 0 {
+			places = later
+		}
+	}
+	if len(places) == 1 {
+		return places[0], nil
+	}
+	if h.section != "" {
+		if s := p.sections(h.section); len(s) == 1 {
+			for _, at := range places {
+				if at > s[0] {
+					return at, nil
+				}
+			}
+		}
+	}
+	if want := p.expected(h); want >= 0 {
+		best, second := -1, -1
+		for _, at := range places {
+			switch d := distance(at, want); {
+			case best < 0 || d < distance(best, want):
+				best, second = at, best
+			case second < 0 || d < distance(second, want):
+				second = at
+			}
+		}
+		if distance(best, want)*2 <= distance(second, want) {
+			return best, nil
+		}
+	}
+	return 0, p.ambiguous(h, places)
+}
+
+func distance(a, b int) int {
+	if a < b {
+		return b - a
+	}
+	return a - b
+}
+
+// sections returns the lines that the words after @@ can mean.
+func (p *placer) sections(words string) []int {
+	if out := p.doc.find([]string{words}, spacing); len(out) > 0 {
+		return out
+	}
+	var out []int
+	want := collapse(words)
+	for i, l := range p.doc.lines {
+		if strings.Contains(l.text, words) || strings.HasPrefix(collapse(l.text), want) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// variants are the readings of a hunk whose edges are not certain, the one
+// with most lines first.
+func (h hunk) variants() []hunk {
+	out := []hunk{h}
+	n := len(h.lines)
+	if h.block {
+		if v, ok := h.trimBlank(); ok {
+			out = append(out, v)
+		}
+		return out
+	}
+	blanks := n
+	for blanks > 0 && h.lines[blanks-1].raw && strings.TrimSpace(h.lines[blanks-1].text) == "" {
+		blanks--
+	}
+	raws := n
+	for raws > 0 && h.lines[raws-1].raw {
+		raws--
+	}
+	for _, k := range [...]int{blanks, raws} {
+		if k > 0 && k < len(out[len(out)-1].lines) {
+			v := h
+			v.lines = h.lines[:k:k]
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// trimBlank drops blank lines that a block has at its edges on both sides.
+func (h hunk) trimBlank() (hunk, bool) {
+	lines := h.lines
+	from, to := 0, len(lines)
+	for from < to && lines[from].op != '+' && strings.TrimSpace(lines[from].text) == "" {
+		from++
+	}
+	for to > from && lines[to-1].op != '+' && strings.TrimSpace(lines[to-1].text) == "" {
+		to--
+	}
+	if from == 0 && to == len(lines) {
+		return h, false
+	}
+	v := h
+	v.lines = lines[from:to:to]
+	if v.start > 0 {
+		v.start += from
+	}
+	return v, true
+}
+
+// lessContext are the hunks that are left when context at the edges is given
+// up, as long as something stays that can be told from other lines.
+func (h hunk) lessContext() []hunk {
+	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
+		h.lines = h.lines[:n-1]
+	}
+	lead, trail := 0, 0
+	for lead < len(h.lines) && h.lines[lead].op == ' ' {
+		lead++
+	}
+	for trail < len(h.lines)-lead && h.lines[len(h.lines)-1-trail].op == ' ' {
+		trail++
+	}
+	var out []hunk
+	add := func(head, tail int) {
+		v := h
+		v.lines = h.lines[head : len(h.lines)-tail]
+		if v.start > 0 {
+			v.start += head
+		}
+		if telling(v.old()) {
+			out = append(out, v)
+		}
+	}
+	const most = 10
+	for k := 1; k <= min(most, max(lead, trail)); k++ {
+		if k <= trail {
+			add(0, k)
+		}
+		if k <= lead {
+			add(k, 0)
+		}
+		if lead > 0 && trail > 0 {
+			add(min(k, lead), min(k, trail))
+		}
+	}
+	if lead > 0 && trail > 0 {
+		add(lead, 0)
+		add(0, trail)
+		add(lead, trail)
+	}
+	return out
+}
+
+// telling reports whether lines have enough in them to be found by.
+func telling(lines []string) bool {
+	n := 0
+	for _, s := range lines {
+		for _, r := range s {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				n++
+			}
+		}
+	}
+	return n >= 3
+}
+
+// scatter applies a hunk whose changes lie further apart in the file than in
+// the hunk: context lines were left out between them.
+func (p *placer) scatter(h hunk) bool {
+	parts := h.parts()
+	if len(parts) == 0 || len(parts) == 1 && len(parts[0].lines) == len(h.lines) {
+		return false
+	}
+	for _, part := range parts {
+		part.start = 0
+		m, err := p.place(part)
+		if m == nil || err != nil || m.at < p.after {
+			return false
+		}
+		p.carryOut(*m)
+	}
+	return true
+}
+
+// parts cuts a hunk into one hunk per change, each with the context around
+// it. Lines that stand for left-out text are dropped.
+func (h hunk) parts() []hunk {
+	var lines []hunkLine
+	for _, l := range h.lines {
+		if l.op != ' ' || !isEllipsis(l.text) {
+			lines = append(lines, l)
+		}
+	}
+	var out []hunk
+	for i := 0; i < len(lines); {
+		if lines[i].op == ' ' {
+			i++
+			continue
+		}
+		from, to := i, i
+		for from > 0 && lines[from-1].op == ' ' {
+			from--
+		}
+		for to < len(lines) && lines[to].op != ' ' {
+			to++
+		}
+		i = to
+		for to < len(lines) && lines[to].op == ' ' {
+			to++
+		}
+		part := h
+		part.lines = lines[from:to:to]
+		out = append(out, part)
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// segment is what stands between two markers of a sketch.
+type segment struct {
+	lines         []string
+	before, after bool // a marker stands there
+	source        int  // 1-based line of the sketch
+}
+
+// Merge fills the "… existing code …" markers of a sketch from before. Every
+// segment between markers must begin and end with lines of the file that
+// occur once in what is left of it: they are its anchors, and the text
+// between them is replaced. Where anchors do not settle it, the error says
+// what to add.
+func Merge(before, sketch string) (Applied, error) {
+	d := newDocument(before)
+	segments, markers := cutSketch(d, sketch)
+	if markers == 0 {
+		return Applied{}, errors.New("merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays")
+	}
+	if len(segments) == 0 {
+		return Applied{}, errors.New("merge sketch: there is nothing but markers in it")
+	}
+	m := merger{doc: d}
+	for _, s := range segments {
+		if err := m.place(s); err != nil {
+			return Applied{}, err
+		}
+	}
+	return Applied{Text: d.String()}, nil
+}
+
+// cutSketch cuts a sketch at its markers. A line that the file has is none.
+func cutSketch(d *document, sketch string) (out []segment, markers int) {
+	had := map[string]bool{}
+	for _, l := range d.lines {
+		had[strings.TrimSpace(l.text)] = true
+	}
+	cur := segment{source: 1}
+	flush := func(after bool) {
+		cur.after = after
+		for cur.before && len(cur.lines) > 0 && strings.TrimSpace(cur.lines[0]) == "" {
+			cur.lines, cur.source = cur.lines[1:], cur.source+1
+		}
+		for n := len(cur.lines); after && n > 0 && strings.TrimSpace(cur.lines[n-1]) == ""; n-- {
+			cur.lines = cur.lines[:n-1]
+		}
+		if !blank(cur.lines) {
+			out = append(out, cur)
+		}
+	}
+	for i, l := range splitText(sketch) {
+		s := strings.TrimSpace(l.text)
+		if s == "" || had[s] || !standsForText(s, true, "") {
+			cur.lines = append(cur.lines, l.text)
+			continue
+		}
+		markers++
+		flush(true)
+		cur = segment{before: true, source: i + 2}
+	}
+	flush(false)
+	return out, markers
+}
+
+// merger puts one segment after the other into the file.
+type merger struct {
+	doc *document
+	pos int // first line that no segment has covered yet
+}
+
+func (m *merger) place(s segment) error {
+	for !s.after && len(s.lines) > 0 && strings.TrimSpace(s.lines[len(s.lines)-1]) == "" {
+		s.lines = s.lines[:len(s.lines)-1]
+	}
+	for !s.before && len(s.lines) > 0 && strings.TrimSpace(s.lines[0]) == "" {
+		s.lines, s.source = s.lines[1:], s.source+1
+	}
+	from, level, err := m.start(s)
+	if err != nil {
+		return err
+	}
+	to, err := m.end(s, from, level)
+	if err != nil {
+		return err
+	}
+	lines := s.lines
+	if level >= spacing {
+		lines = m.reindent(lines, from, to)
+	}
+	old := texts(m.doc.lines[from : to+1])
+	p := placer{doc: m.doc}
+	p.put(hunk{lines: hunkLines(old, lines, false)}, from, to+1, false)
+	m.pos = from + len(lines)
+	return nil
+}
+
+// start finds the line of the file at which a segment begins.
+func (m *merger) start(s segment) (at, level int, err error) {
+	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], trailing) {
+		return 0, trailing, nil
+	}
+	for _, level = range [...]int{trailing, spacing} {
+		for k := 1; k <= len(s.lines); k++ {
+			found := m.left(s.lines[:k], level, m.pos)
+			if len(found) == 0 {
+				break
+			}
+			if len(found) == 1 && telling(s.lines[:k]) {
+				return found[0], level, nil
+			}
+		}
+	}
+	return 0, 0, m.unsettled(s, s.lines[0], "begins", "before")
+}
+
+// left returns where lines stand from index from on.
+func (m *merger) left(lines []string, level, from int) []int {
+	var out []int
+	for _, at := range m.doc.find(lines, level) {
+		if at >= from {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// end finds the last line of the file that a segment replaces.
+func (m *merger) end(s segment, from, level int) (int, error) {
+	n := len(s.lines)
+	if n == 1 {
+		return from, nil
+	}
+	last := s.lines[n-1]
+	best := -1
+	for k := 1; k <= n; k++ {
+		found := m.left(s.lines[n-k:], level, from)
+		if len(found) == 0 {
+			break
+		}
+		best = k
+		if len(found) == 1 {
+			return found[0] + k - 1, nil
+		}
+	}
+	if best > 0 {
+		if to, ok := m.blockEnd(from, last, level); ok {
+			return to, nil
+		}
+	}
+	return 0, m.unsettled(s, last, "ends", "after")
+}
+
+// blockEnd finds the line that closes the block which line from opens: the
+// first one that is indented no deeper, if it is the one that is wanted.
+func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
+	depth := len(indentOf(m.doc.lines[from].text))
+	for i := from + 1; i < len(m.doc.lines); i++ {
+		s := m.doc.lines[i].text
+		if strings.TrimSpace(s) == "" || len(indentOf(s)) > depth {
+			continue
+		}
+		return i, normal(s, level) == normal(last, level)
+	}
+	return 0, false
+}
+
+func (m *merger) unsettled(s segment, anchor, verb, side string) error {
+	found := m.left([]string{anchor}, spacing, 0)
+	where := "is not in the file"
+	switch rest := m.left([]string{anchor}, spacing, m.pos); {
+	case len(rest) > 1:
+		where = fmt.Sprintf("is there %d times", len(rest))
+	case len(found) > 0:
+		where = "is in the file only where another part of the edit already is, or does not settle it alone"
+	}
+	return fmt.Errorf("merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
+		"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text",
+		s.source, verb, cut(strings.TrimSpace(anchor)), where, strings.TrimSuffix(verb, "s"), side)
+}
+
+// reindent moves a segment to the indentation of its anchors in the file.
+func (m *merger) reindent(lines []string, from, to int) []string {
+	var pairs []pair
+	for _, a := range [...][2]string{{lines[0], m.doc.lines[from].text}, {lines[len(lines)-1], m.doc.lines[to].text}} {
+		pairs = append(pairs, pair{indentOf(a[0]), indentOf(a[1])})
+	}
+	out := make([]string, len(lines))
+	for i, s := range lines {
+		if strings.TrimSpace(s) == "" {
+			continue
+		}
+		in := indentOf(s)
+		out[i] = translate(in, pairs, 0) + s[len(in):]
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Replace puts add in place of old, which must stand in before once, or as
+// often as it likes with all. When it is not there to the byte it is looked
+// for line by line, as a SEARCH block is. n says how often it was replaced.
+func Replace(before, old, add string, all bool) (out Applied, n int, err error) {
+	if old == "" {
+		if before != "" {
+			return Applied{}, 0, errors.New("apply edit: the text to replace is empty, but the file is not; give the text that is to be changed")
+		}
+		return Applied{Text: add}, 1, nil
+	}
+	if old == add {
+		return Applied{}, 0, errors.New("apply edit: the text to replace and what to put there are the same")
+	}
+	for _, v := range [...][2]string{{old, add}, {withEOL(old, "\r\n"), withEOL(add, "\r\n")}, {withEOL(old, "\n"), withEOL(add, "\n")}} {
+		n = strings.Count(before, v[0])
+		switch {
+		case n == 1 || n > 1 && all:
+			return Applied{Text: strings.ReplaceAll(before, v[0], v[1])}, n, nil
+		case n > 1:
+			return Applied{}, n, manyTimes(before, v[0], n)
+		}
+	}
+	h := blockHunk(splitText(old), splitText(add))
+	if blank(h.old()) {
+		return Applied{}, 0, errors.New("apply edit: the text to replace is blank and not in the file like that; give the text that is to be changed")
+	}
+	a, err := Edit{hunks: []hunk{h}}.Apply(before)
+	return a, 1, err
+}
+
+func withEOL(s, eol string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", eol)
+}
+
+func manyTimes(before, old string, n int) error {
+	var places []int
+	for from, i := 0, 0; i < 7; i++ {
+		k := strings.Index(before[from:], old)
+		if k < 0 {
+			break
+		}
+		places = append(places, strings.Count(before[:from+k], "\n"))
+		from += k + len(old)
+	}
+	d := newDocument(before)
+	return fmt.Errorf("apply edit: the text to replace is there %d times:\n%sAdd lines before or after it so that it is there once, or ask for all of them", n,
+		d.list(places, strings.Count(strings.TrimSuffix(old, "\n"), "\n")+1))
+}
+
+// Insert puts text before line n of before, or behind the last line when n
+// is 0 or one more than there are lines.
+func Insert(before string, n int, text string) (string, error) {
+	d := newDocument(before)
+	at := n - 1
+	switch {
+	case n == 0:
+		at = len(d.lines)
+	case n < 0 || n > len(d.lines)+1:
+		return "", fmt.Errorf("insert at line %d: the file has %d lines; lines 1 to %d are possible, and 0 for the end", n, len(d.lines), len(d.lines)+1)
+	}
+	d.replace(at, at, text)
+	return d.String(), nil
+}
+
+// ReplaceLines puts text in place of lines from to to, counted from 1.
+func ReplaceLines(before string, from, to int, text string) (string, error) {
+	d := newDocument(before)
+	if from < 1 || to < from || to > len(d.lines) {
+		return "", fmt.Errorf("replace lines %d-%d: the file has %d lines", from, to, len(d.lines))
+	}
+	d.replace(from-1, to, text)
+	return d.String(), nil
+}
+
+// replace is splice for a text whose last line may lack its newline.
+func (d *document) replace(from, to int, text string) {
+	add := splitText(text)
+	if len(d.lines) == 0 {
+		d.splice(from, to, add, true)
+		return
+	}
+	for i := range add {
+		add[i].eol = d.eol
+	}
+	d.splice(from, to, add, false)
+}
+
+// Block is the edit that replaces search, found as in a SEARCH/REPLACE block,
+// by replace. line is where it is thought to be, 0 when that is not known.
+func Block(search, replace string, line int) Edit {
+	h := blockHunk(splitText(search), splitText(replace))
+	if line > 0 {
+		h.start = line
+	}
+	return Edit{hunks: []hunk{h}}
+}
+
+// Lines is the edit that puts text in place of lines from to to.
+func Lines(from, to int, text string) Edit {
+	h := hunk{block: true, start: from, end: to}
+	add := splitText(text)
+	for _, l := range add {
+		h.lines = append(h.lines, hunkLine{op: '+', text: l.text})
+	}
+	return Edit{hunks: []hunk{h}}
+}
+
+// Join puts edits of the same path together, in order.
+func Join(edits []Edit) []Edit { return join(edits) }
