@@ -1,0 +1,48 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// complain adds to an error of the workspace what the model can do about it.
+// The error stays what it was for errors.Is.
+func complain(err error) error {
+	hint := ""
+	switch {
+	case err == nil, errors.Is(err, workspace.ErrGone), errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, new(*told)):
+		return err
+	case errors.Is(err, workspace.ErrOutside):
+		hint = "Only files inside the workspace can be used; give a path relative to its root."
+	case errors.Is(err, workspace.ErrIgnored):
+		hint = "The project keeps this file away from the agent; go on without it and do not look for another way to it."
+	case errors.Is(err, workspace.ErrTooLarge):
+		hint = "Read a part of it by line ranges, or use search_workspace."
+	case errors.Is(err, workspace.ErrBinary):
+		hint = "Only text files can be edited."
+	case errors.Is(err, workspace.ErrNotFile):
+		hint = "Use list_files to see what is there."
+	case errors.Is(err, fs.ErrNotExist):
+		hint = "Use list_files or search_workspace to find the right path."
+	case errors.Is(err, fs.ErrPermission):
+		hint = "The workspace's user may not do this."
+	default:
+		return err
+	}
+	return &told{err: err, hint: hint}
+}
+
+// told is an error with advice for the model.
+type told struct {
+	err  error
+	hint string
+}
+
+func (e *told) Error() string { return fmt.Sprintf("%v. %s", e.err, e.hint) }
+func (e *told) Unwrap() error { return e.err }

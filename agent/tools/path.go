@@ -1,0 +1,175 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// defaultRoot is the path under which most models know a workspace.
+const defaultRoot = "/workspace"
+
+// path returns the path argument of a call, relative to the root.
+func (k *kit) path(ctx context.Context, a args) (string, error) {
+	raw, err := a.need("path")
+	if err != nil {
+		return "", err
+	}
+	return k.resolve(ctx, raw)
+}
+
+// resolve turns a path as models write it into one relative to the root.
+// Absolute paths inside the workspace are accepted, others refused. The
+// folder's own name is taken off the front when what it leads to does not
+// exist with it.
+func (k *kit) resolve(ctx context.Context, raw string) (string, error) {
+	p := strings.TrimSpace(raw)
+	if n := len(p); n > 1 && strings.ContainsRune("`'\"", rune(p[0])) && p[0] == p[n-1] {
+		p = p[1 : n-1]
+	}
+	p = strings.TrimPrefix(p, "file://")
+	if strings.Contains(p, `\`) && !strings.Contains(p, "/") {
+		p = strings.ReplaceAll(p, `\`, "/")
+	}
+	if strings.ContainsAny(p, "\x00\n\r") {
+		return "", fmt.Errorf("use path %q: %w", raw, fs.ErrInvalid)
+	}
+	rel, err := k.relative(p)
+	if err != nil {
+		return "", err
+	}
+	return k.stripName(ctx, rel)
+}
+
+func (k *kit) relative(p string) (string, error) {
+	if path.IsAbs(p) {
+		in, ok := underRoot(k.Root, p)
+		if !ok {
+			in, ok = underRoot(defaultRoot, p)
+		}
+		if !ok {
+			return "", fmt.Errorf("use path %q: %w", p, workspace.ErrOutside)
+		}
+		p = in
+	}
+	rel := path.Clean(p)
+	if rel == ".." || strings.HasPrefix(rel, "../") || strings.HasPrefix(rel, "~") && (rel == "~" || rel[1] == '/') {
+		return "", fmt.Errorf("use path %q: %w", p, workspace.ErrOutside)
+	}
+	return rel, nil
+}
+
+func underRoot(root, p string) (string, bool) {
+	if root == "" {
+		return "", false
+	}
+	abs, root := path.Clean(p), path.Clean(root)
+	if abs == root {
+		return ".", true
+	}
+	in, ok := strings.CutPrefix(abs, strings.TrimSuffix(root, "/")+"/")
+	return in, ok
+}
+
+// stripName takes the folder's name off the front of rel unless the root has
+// something of that name itself.
+func (k *kit) stripName(ctx context.Context, rel string) (string, error) {
+	first, rest, nested := strings.Cut(rel, "/")
+	named := first == k.Name || k.Root != "" && first == path.Base(k.Root)
+	if first == "." || !named {
+		return rel, nil
+	}
+	there, err := k.exists(ctx, first)
+	if err != nil || there {
+		return rel, err
+	}
+	if !nested {
+		return ".", nil
+	}
+	return rest, nil
+}
+
+// exists reports whether something is at rel, which may be a directory.
+func (k *kit) exists(ctx context.Context, rel string) (bool, error) {
+	if k.Files == nil {
+		return false, nil
+	}
+	_, err := k.Files.Read(ctx, rel, workspace.Range{From: 1, To: 1})
+	switch {
+	case errors.Is(err, workspace.ErrGone), ctx.Err() != nil:
+		return false, err
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	}
+	return true, nil // readable, a directory, or kept away: it is there
+}
+
+// landing follows symlinks on the way to rel, so that what a person is shown
+// and the policy judges is the file that will be changed. Without a Changer
+// it returns rel.
+func (k *kit) landing(ctx context.Context, rel string) (string, error) {
+	if k.Changes == nil {
+		return rel, nil
+	}
+	done, todo, links := "", strings.Split(rel, "/"), 0
+	for len(todo) > 0 {
+		next := path.Join(done, todo[0])
+		todo = todo[1:]
+		target, err := k.link(ctx, next, len(todo) > 0)
+		if err != nil {
+			return "", err
+		}
+		if target == "" {
+			done = next
+			continue
+		}
+		if links++; links > 8 {
+			return "", fmt.Errorf("use path %q: too many symlinks: %w", rel, workspace.ErrNotFile)
+		}
+		to := path.Join(path.Dir(next), target)
+		if path.IsAbs(target) || to == ".." || strings.HasPrefix(to, "../") {
+			return "", fmt.Errorf("use path %q: it links to %q: %w", rel, target, workspace.ErrOutside)
+		}
+		todo, done = append(strings.Split(to, "/"), todo...), ""
+	}
+	return done, nil
+}
+
+// link returns the target of the symlink at p, "" when p is none. The
+// content of a symlink is its target; of a file that is what reading it gives
+// too, and a directory has none.
+func (k *kit) link(ctx context.Context, p string, inner bool) (string, error) {
+	r, err := k.Changes.Content(ctx, p)
+	if err != nil {
+		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+			return "", err
+		}
+		return "", nil // a directory, or nothing yet
+	}
+	defer r.Close()
+	const longest = 4096
+	content, err := io.ReadAll(io.LimitReader(r, longest+1))
+	if err != nil || len(content) == 0 || len(content) > longest {
+		return "", err
+	}
+	if inner {
+		return string(content), nil // only a symlink can be walked through
+	}
+	data, _, err := k.Files.ReadAll(ctx, p, longest)
+	if err == nil && string(data) == string(content) {
+		return "", nil
+	}
+	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+		return "", err
+	}
+	if errors.Is(err, workspace.ErrIgnored) {
+		return "", err
+	}
+	return string(content), nil
+}
