@@ -174,8 +174,8 @@ func logEntry(c *object.Commit) LogEntry {
 }
 
 // Log lists commits from a revision back along first parents, newest first,
-// until a commit (not included; "" for the beginning), at most max.
-func (m *Mirror) Log(ctx context.Context, from, until string, max int) ([]LogEntry, error) {
+// until a commit (not included; "" for the beginning), at most limit.
+func (m *Mirror) Log(ctx context.Context, from, until string, limit int) ([]LogEntry, error) {
 	head, err := m.Resolve(ctx, from)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (m *Mirror) Log(ctx context.Context, from, until string, max int) ([]LogEnt
 	var list []LogEntry
 	err = m.use(func(o *odb) error {
 		list = nil
-		for id := head; id != until && len(list) < max; {
+		for id := head; id != until && len(list) < limit; {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

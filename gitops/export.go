@@ -48,7 +48,7 @@ func (m *Mirror) Export(ctx context.Context, commit, dir string, opt ExportOptio
 	if err != nil {
 		return ExportReport{}, fmt.Errorf("export %s: %w", id, err)
 	}
-	defer root.Close()
+	defer closeRoot(root)
 	o := m.pool.get()
 	defer m.pool.put(o)
 	x := &exporter{o: o, opt: opt}
@@ -125,7 +125,7 @@ func (x *exporter) entry(ctx context.Context, at *os.Root, e entry, name string)
 		if err != nil {
 			return err
 		}
-		defer sub.Close()
+		defer closeRoot(sub)
 		return x.dir(ctx, sub, e.hash, name+"/")
 	case filemode.Submodule:
 		x.rep.Submodules = append(x.rep.Submodules, name)
@@ -183,3 +183,6 @@ func (p *prefix) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// closeRoot closes a directory that was only written through.
+func closeRoot(r *os.Root) { _ = r.Close() }

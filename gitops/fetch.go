@@ -325,7 +325,7 @@ func (m *Mirror) writeFile(name, text string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone after the rename
+	defer drop(f.Name()) // gone after the rename
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
 		return err

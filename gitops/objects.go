@@ -25,7 +25,8 @@ const (
 // at a time: the library's storage is not safe for more.
 type odb struct {
 	*filesystem.Storage
-	gen int
+	gen     int
+	shallow map[plumbing.Hash]bool // commits whose parents a shallow clone lacks; nil until read
 }
 
 // pool keeps a few views open, since opening one reads the pack indexes.
@@ -128,6 +129,7 @@ func (o *odb) read(t plumbing.ObjectType, h plumbing.Hash, limit int64) ([]byte,
 
 type commitObject = object.Commit
 
+// commit reads a commit. Where a shallow clone ends, it has no parents.
 func (o *odb) commit(id string) (*commitObject, error) {
 	if !isID(id) {
 		return nil, fmt.Errorf("read commit: %q is not a full commit id", id)
@@ -135,6 +137,19 @@ func (o *odb) commit(id string) (*commitObject, error) {
 	c, err := object.GetCommit(o, plumbing.NewHash(id))
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", id, err)
+	}
+	if o.shallow == nil {
+		list, err := o.Shallow()
+		if err != nil {
+			return nil, fmt.Errorf("read where the clone ends: %w", err)
+		}
+		o.shallow = map[plumbing.Hash]bool{}
+		for _, h := range list {
+			o.shallow[h] = true
+		}
+	}
+	if o.shallow[c.Hash] {
+		c.ParentHashes = nil
 	}
 	return c, nil
 }
@@ -174,7 +189,7 @@ func (o *odb) writeBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	defer os.Remove(f.Name())
+	defer drop(f.Name())
 	defer f.Close()
 	size, err := io.Copy(f, io.MultiReader(&buf, io.LimitReader(r, limit-n+1)))
 	if err != nil {

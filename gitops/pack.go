@@ -25,7 +25,7 @@ func (m *Mirror) installPack(ctx context.Context, r io.Reader) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(f.Name()) // gone after the rename
+	defer drop(f.Name()) // gone after the rename
 	defer f.Close()
 	n, err := io.Copy(f, io.LimitReader(r, m.maxPack+1))
 	if err != nil {
@@ -45,7 +45,7 @@ func (m *Mirror) installPack(ctx context.Context, r io.Reader) (int64, error) {
 	if err != nil {
 		return n, err
 	}
-	defer os.Remove(x.Name()) // gone after the rename
+	defer drop(x.Name()) // gone after the rename
 	defer x.Close()
 	w := bufio.NewWriter(x)
 	if _, err := idxfile.NewEncoder(w).Encode(idx); err != nil {

@@ -23,7 +23,7 @@ func (m *Mirror) repack(change func([]packedRef) []packedRef) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(path + ".lock") // gone after the rename
+	defer drop(path + ".lock") // gone after the rename
 	defer f.Close()
 	data, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
@@ -62,3 +62,6 @@ func parsePacked(text string) []packedRef {
 	}
 	return list
 }
+
+// drop removes a temporary file; when it is gone already, all is well.
+func drop(path string) { _ = os.Remove(path) }

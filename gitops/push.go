@@ -164,7 +164,7 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(f.Name())
+	defer drop(f.Name())
 	defer f.Close()
 	err = m.use(func(o *odb) error {
 		list, err := o.missing(ctx, commit, s.adv.References)

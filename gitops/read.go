@@ -63,16 +63,16 @@ type TreeEntry struct {
 
 // List gives what is in a directory of a commit ("" for the root), in git's
 // order. With recursive it lists files at any depth instead of directories.
-// More than max entries (0 for 100,000) is [ErrTooLarge].
-func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool, max int) ([]TreeEntry, error) {
-	if max <= 0 {
-		max = 100_000
+// More than limit entries (0 for 100,000) is [ErrTooLarge].
+func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool, limit int) ([]TreeEntry, error) {
+	if limit <= 0 {
+		limit = 100_000
 	}
 	id, err := m.Resolve(ctx, commit)
 	if err != nil {
 		return nil, fmt.Errorf("list tree: %w", err)
 	}
-	l := &lister{recursive: recursive, max: max}
+	l := &lister{recursive: recursive, max: limit}
 	err = m.use(func(o *odb) error {
 		l.o, l.out = o, nil
 		e, err := o.entry(id, dir)

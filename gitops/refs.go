@@ -223,7 +223,7 @@ func (m *Mirror) swap(o *odb, ref, commit, old string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(path + ".lock") // gone after the rename
+	defer drop(path + ".lock") // gone after the rename
 	defer f.Close()
 	now := ""
 	r, err := storer.ResolveReference(o, plumbing.ReferenceName(ref))

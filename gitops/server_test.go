@@ -161,7 +161,7 @@ func newStore(t testing.TB, mutate func(*Config)) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 

@@ -1,0 +1,63 @@
+package gitops
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// benchMirror is a mirror of a repository with n files, packed.
+func benchMirror(b *testing.B, n int) (*Mirror, string) {
+	b.Helper()
+	r := newRemote(b)
+	url, bare, _ := r.repo("one", nil)
+	bulk(b, bare, many(n))
+	m := mirrorOf(b, url)
+	head, err := m.Resolve(b.Context(), "main")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return m, head
+}
+
+func BenchmarkCheckpoint(b *testing.B) {
+	for _, n := range []int{500, 5_000, 50_000} {
+		b.Run(fmt.Sprintf("10of%d", n), func(b *testing.B) {
+			m, head := benchMirror(b, n)
+			i := 0
+			for b.Loop() {
+				i++
+				if _, err := m.Checkpoint(b.Context(), Checkpoint{Parent: head, Changes: tenChanges(fmt.Sprint(i))}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkExport(b *testing.B) {
+	m, head := benchMirror(b, 6_600)
+	i, dir := 0, b.TempDir()
+	for b.Loop() {
+		i++
+		if _, err := m.Export(b.Context(), head, filepath.Join(dir, fmt.Sprint(i)), ExportOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkPush(b *testing.B) {
+	m, head := benchMirror(b, 6_600)
+	i := 0
+	for b.Loop() {
+		i++
+		c, err := m.Checkpoint(b.Context(), Checkpoint{Parent: head, Changes: tenChanges(fmt.Sprint(i))})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := m.Push(b.Context(), Push{Commit: c.ID, Ref: "refs/heads/bench"}); err != nil {
+			b.Fatal(err)
+		}
+		head = c.ID
+	}
+}
