@@ -133,7 +133,9 @@ func (c *Client) findReviewers(ctx context.Context, w Write) (Ref, bool, error) 
 	}
 	reviews, err := c.ListReviews(ctx, w.Thread) // who has reviewed is no longer on the list
 	for _, r := range reviews {
-		have = append(have, r.Author)
+		if !w.Since.IsZero() && !r.Submitted.Before(w.Since) {
+			have = append(have, r.Author)
+		}
 	}
 	return Ref{}, err == nil && containsAll(have, w.Reviewers), err
 }

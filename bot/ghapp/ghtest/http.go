@@ -34,7 +34,7 @@ type call struct {
 type apiError struct {
 	status  int
 	message string
-	errors  []object
+	errors  []any // objects, or words where the description says so
 	header  http.Header
 }
 
@@ -48,7 +48,7 @@ func invalid(resource, field, code, message string) error {
 	if message != "" {
 		e["message"] = message
 	}
-	return &apiError{status: http.StatusUnprocessableEntity, message: "Validation Failed", errors: []object{e}}
+	return &apiError{status: http.StatusUnprocessableEntity, message: "Validation Failed", errors: []any{e}}
 }
 
 // response is a whole answer, so that a write can be carried out with nobody

@@ -98,7 +98,7 @@ func (s *Server) openPull(r *repo, author *user, req newPull) (*issue, error) {
 
 func custom(resource, message string) error {
 	return &apiError{status: http.StatusUnprocessableEntity, message: "Validation Failed",
-		errors: []object{{"resource": resource, "code": "custom", "message": message}}}
+		errors: []any{object{"resource": resource, "code": "custom", "message": message}}}
 }
 
 func (s *Server) forkOf(r *repo, owner string) *repo {

@@ -1,8 +1,10 @@
 package ghtest
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -145,6 +147,12 @@ func hunkAt(patch string, line int, left bool) string {
 	return ""
 }
 
+// unresolved is the refusal of a line; a review says it in words, a single
+// comment as an object.
+func unresolved(what any) error {
+	return &apiError{status: http.StatusUnprocessableEntity, message: "Unprocessable Entity", errors: []any{what}}
+}
+
 func (s *Server) inline(is *issue, by *user, d draftComment) (*comment, error) {
 	if strings.TrimSpace(d.Body) == "" {
 		return nil, invalid("PullRequestReviewComment", "body", "missing_field", "")
@@ -170,9 +178,7 @@ func (s *Server) inline(is *issue, by *user, d draftComment) (*comment, error) {
 		}
 	}
 	if hunk == "" {
-		return nil, &apiError{status: http.StatusUnprocessableEntity, message: "Unprocessable Entity",
-			errors: []object{{"resource": "PullRequestReviewComment", "code": "custom", "field": "pull_request_review_thread.line",
-				"message": "Line could not be resolved"}}}
+		return nil, unresolved("Line could not be resolved")
 	}
 	cm := s.newComment(is, by, d.Body)
 	cm.path, cm.line, cm.side, cm.startLine = d.Path, d.Line, side, d.StartLine
@@ -250,6 +256,11 @@ func (s *Server) createReviewComment(c *call) (int, any, error) {
 		return s.reply(c, is, d.InReplyTo, d.Body)
 	}
 	cm, err := s.inline(is, c.who.user, d)
+	var refused *apiError
+	if errors.As(err, &refused) && slices.Contains(refused.errors, any("Line could not be resolved")) {
+		err = unresolved(object{"resource": "PullRequestReviewComment", "code": "custom",
+			"field": "pull_request_review_thread.line", "message": "could not be resolved"})
+	}
 	if err != nil {
 		return 0, nil, err
 	}
