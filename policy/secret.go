@@ -65,10 +65,10 @@ func NewRedactor(values ...Secret) *Redactor {
 		for _, f := range forms(raw) {
 			addPieces(r.pieces, squeeze(f).text)
 		}
-		for _, f := range []string{raw, reverse(raw)} {
+		for _, f := range []string{raw, backwards(raw)} {
 			addPieces(r.hexPieces, hex.EncodeToString([]byte(f)))
 		}
-		addPieces(r.hexPieces, reverse(hex.EncodeToString([]byte(raw))))
+		addPieces(r.hexPieces, backwards(hex.EncodeToString([]byte(raw))))
 	}
 	return r
 }
@@ -91,11 +91,11 @@ func addPieces(set map[int]map[string]bool, form string) {
 // undone by looking at the text: encodings at every alignment, reversed.
 func forms(raw string) []string {
 	quoted, err := json.Marshal(raw)
-	out := []string{raw, reverse(raw), url.QueryEscape(raw), url.PathEscape(raw), rot13(raw)}
+	out := []string{raw, backwards(raw), url.QueryEscape(raw), url.PathEscape(raw), rot13(raw)}
 	if err == nil {
 		out = append(out, strings.Trim(string(quoted), `"`))
 	}
-	for _, value := range []string{raw, reverse(raw)} {
+	for _, value := range []string{raw, backwards(raw)} {
 		for shift := range 3 {
 			out = append(out, aligned(base64.RawStdEncoding.EncodeToString, value, shift, 3, 4), aligned(base64.RawURLEncoding.EncodeToString, value, shift, 3, 4))
 		}
@@ -105,7 +105,7 @@ func forms(raw string) []string {
 		out = append(out, encoded, strings.ToLower(encoded))
 	}
 	for _, f := range slices.Clone(out[5:]) {
-		out = append(out, reverse(f))
+		out = append(out, backwards(f))
 	}
 	return slices.DeleteFunc(out, func(f string) bool { return f != raw && len(f) < minPiece })
 }
@@ -127,7 +127,7 @@ func aligned(encode func([]byte) string, value string, shift, in, out int) strin
 	return encoded[head:tail]
 }
 
-func reverse(s string) string {
+func backwards(s string) string {
 	b := []byte(s)
 	slices.Reverse(b)
 	return string(b)

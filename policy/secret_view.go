@@ -79,11 +79,20 @@ func splitter(r rune) bool {
 	return r == 0xA0 || r >= 0x2000 && r <= 0x200F || r == 0x3000 || invisible(r)
 }
 
-var escapes = regexp.MustCompile(`%[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|&#[0-9]{1,7};|&#[xX][0-9a-fA-F]{1,6};|&[a-z]{2,6};|=[0-9A-F]{2}`)
+var escapes = regexp.MustCompile(`^(?:%[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|&#[0-9]{1,7};|&#[xX][0-9a-fA-F]{1,6};|&[a-z]{2,6};|=[0-9A-F]{2})`)
 
 // unescape decodes percent, backslash, entity and quoted-printable escapes.
 func unescape(s string) (view, bool) {
-	list := escapes.FindAllStringIndex(s, -1)
+	var list [][]int
+	for i := 0; i < len(s); i++ {
+		if strings.IndexByte(`%\&=`, s[i]) < 0 {
+			continue
+		}
+		if m := escapes.FindStringIndex(s[i:min(len(s), i+12)]); m != nil {
+			list = append(list, []int{i, i + m[1]})
+			i += m[1] - 1
+		}
+	}
 	if len(list) == 0 {
 		return view{}, false
 	}
@@ -125,7 +134,19 @@ func decodeEscape(e string) string {
 	return string([]byte{byte(n)})
 }
 
-var hexPrefix = regexp.MustCompile(`0x|\\x|\\u00|%`)
+// hexPrefix returns the length of what announces hex digits at the start of
+// s, such as 0x, and 0 without it.
+func hexPrefix(s string) int {
+	switch {
+	case len(s) < 2:
+		return 0
+	case s[0] == '0' && s[1] == 'x', s[0] == '\\' && s[1] == 'x':
+		return 2
+	case s[0] == '\\' && strings.HasPrefix(s, `\u00`):
+		return 4
+	}
+	return 0
+}
 
 // hexDigits returns the hex digits of s in lower case and nothing else.
 // Digits that are farther apart than prefixes and separators reach do not
@@ -134,14 +155,12 @@ func hexDigits(s string) view {
 	var out view
 	var b strings.Builder
 	last := -1
-	prefixes := hexPrefix.FindAllStringIndex(s, -1)
 	for i := 0; i < len(s); i++ {
-		if len(prefixes) > 0 && i == prefixes[0][0] {
-			i = prefixes[0][1] - 1
-			prefixes = prefixes[1:]
+		c := s[i]
+		if k := hexPrefix(s[i:]); k > 0 {
+			i += k - 1
 			continue
 		}
-		c := s[i]
 		if c >= 'A' && c <= 'F' {
 			c |= 0x20
 		}
@@ -161,39 +180,112 @@ func hexDigits(s string) view {
 }
 
 var (
-	base64Run  = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
-	base64Rows = regexp.MustCompile(`[A-Za-z0-9+/_-]{4,}(?:["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*[A-Za-z0-9+/_-]{4,})+={0,2}`)
-	rowBreak   = regexp.MustCompile(`["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*`)
-	byteList   = regexp.MustCompile(`\b\d{1,3}(?:[^\d\n]{1,4}\d{1,3}\b){7,}`)
-	number     = regexp.MustCompile(`\d{1,3}`)
+	rowBreak = regexp.MustCompile(`["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*`)
+	wholeGap = regexp.MustCompile(`^["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*$`)
 )
 
 // encoded returns the runs of base64, compressed or not, and the lists of
 // byte values that hold a secret once they are decoded.
 func (r *Redactor) encoded(s string, depth int) []span {
 	var found []span
-	for _, m := range base64Run.FindAllStringIndex(s, -1) {
-		if r.runHolds(s[m[0]:m[1]], depth) {
-			found = append(found, span{m[0], m[1]})
+	rows := span{-1, -1}
+	flush := func() {
+		if rows.start < 0 {
+			return
 		}
-	}
-	for _, m := range base64Rows.FindAllStringIndex(s, -1) {
-		if at := r.rowsHold(s[m[0]:m[1]], depth); at >= 0 {
-			found = append(found, span{m[0] + at, m[1]})
+		if at := r.rowsHold(s[rows.start:rows.end], depth); at >= 0 {
+			found = append(found, span{rows.start + at, rows.end})
 		}
+		rows = span{-1, -1}
 	}
-	for _, m := range byteList.FindAllStringIndex(s, -1) {
-		var b []byte
-		for _, word := range number.FindAllString(s[m[0]:m[1]], -1) {
-			if n, err := strconv.ParseUint(word, 10, 8); err == nil {
-				b = append(b, byte(n))
+	last := span{-1, -1}
+	for _, run := range base64Runs(s) {
+		if run.end-run.start >= 16 && r.runHolds(s[run.start:run.end], depth) {
+			found = append(found, run)
+		}
+		if gap := run.start - last.end; last.end >= 0 && gap <= 24 && wholeGap.MatchString(s[last.end:run.start]) {
+			if rows.start < 0 {
+				rows.start = last.start
 			}
+			rows.end = run.end
+		} else {
+			flush()
 		}
-		if len(r.find(string(b), depth+1)) > 0 {
-			found = append(found, span{m[0], m[1]})
+		last = run
+	}
+	flush()
+	for _, list := range byteLists(s) {
+		if len(r.find(bytesOf(s[list.start:list.end]), depth+1)) > 0 {
+			found = append(found, list)
 		}
 	}
 	return found
+}
+
+// base64Runs returns the runs of four and more characters of base64.
+func base64Runs(s string) []span {
+	var out []span
+	start := -1
+	for i := 0; i <= len(s); i++ {
+		if i < len(s) && (wordByte(s[i]) || s[i] == '+' || s[i] == '/' || s[i] == '-') {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 && i-start >= 4 {
+			out = append(out, span{start, i})
+		}
+		start = -1
+	}
+	return out
+}
+
+// byteLists returns the lists of eight and more numbers of up to three
+// digits with up to four other characters between them.
+func byteLists(s string) []span {
+	var out []span
+	start, end, count := -1, -1, 0
+	flush := func() {
+		if count >= 8 {
+			out = append(out, span{start, end})
+		}
+		start, count = -1, 0
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			if start >= 0 && (i-end > 4 || s[i] == '\n' && i-end > 1) {
+				flush()
+			}
+			continue
+		}
+		k := i
+		for k < len(s) && s[k] >= '0' && s[k] <= '9' {
+			k++
+		}
+		if k-i > 3 {
+			flush()
+		} else {
+			if start < 0 {
+				start = i
+			}
+			count++
+		}
+		end, i = k, k-1
+	}
+	flush()
+	return out
+}
+
+// bytesOf returns the bytes that a list of numbers spells.
+func bytesOf(list string) string {
+	var b []byte
+	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r < '0' || r > '9' }) {
+		if n, err := strconv.ParseUint(word, 10, 8); err == nil {
+			b = append(b, byte(n))
+		}
+	}
+	return string(b)
 }
 
 // rowsHold tries base64 written in rows, from the first row and from the
