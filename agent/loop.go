@@ -7,9 +7,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
-// next says what a step leads to.
+// verdict says what a step leads to.
 type verdict int
 
 const (
@@ -121,12 +122,19 @@ func (r *run) build() llm.Request {
 	return req
 }
 
+// kinds are the tools that do more than read and talk.
+var kinds = map[string]policy.Kind{
+	"write_file": policy.Write, "apply_diff": policy.Write, "edit_file": policy.Write,
+	"insert_content": policy.Write, "search_and_replace": policy.Write,
+	"delete_file": policy.Delete, "run_terminal_command": policy.Execute,
+}
+
 // offered lists the tools that the mode can use. Leaving the others out is a
 // courtesy to the model; the gate is what refuses them.
 func (r *run) offered() []llm.ToolSpec {
 	out := make([]llm.ToolSpec, 0, len(r.specs))
 	for _, s := range r.specs {
-		if r.mode.Offers(s.Name) {
+		if k, ok := kinds[s.Name]; !ok || r.mode.Allows(k) {
 			out = append(out, s)
 		}
 	}

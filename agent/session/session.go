@@ -199,6 +199,8 @@ type Checkpoint struct {
 	// Parked marks a half-done state kept on a private ref; without it the
 	// commit is on the branch.
 	Parked bool `json:"parked,omitempty"`
+	// Branch is where the commit is, when it is not the task's branch.
+	Branch string `json:"branch,omitempty"`
 	// Approved maps sensitive paths that a person let through to the blob ids
 	// they then had.
 	Approved map[string]string `json:"approved,omitempty"`

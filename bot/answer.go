@@ -1,0 +1,210 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// settle takes an answer to a request.
+func (w *worker) settle(ctx context.Context, c *change, s said, cmd command.Command, actor policy.Actor) error {
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if sess == nil {
+		w.reply(c, s, "Nothing waits for approval in this thread.")
+		return nil
+	}
+	v, err := w.view(ctx, sess)
+	if err != nil {
+		return err
+	}
+	asked, ok := find(v.Open, cmd.ID)
+	if !ok {
+		w.reply(c, s, fmt.Sprintf("No request with the id `%s` is open here.%s", cmd.ID, openIDs(v.Open)))
+		return nil
+	}
+	rules, err := w.rules(ctx, sess)
+	if err != nil {
+		return err
+	}
+	if verdict, why := policy.MayApprove(actor, rules.ApprovalFacts(requesterID(sess))); verdict != policy.Allow {
+		w.reply(c, s, "This answer does not count: "+why+".")
+		return nil
+	}
+	res := session.Resolved{ID: asked.ID, Verdict: "approved", By: actor.Login, ByID: actor.ID, Key: s.source()}
+	sign := "+1"
+	if cmd.Name == "deny" {
+		res.Verdict, res.Reason, sign = "denied", clean(cmd.Text), "-1"
+	} else if !asked.Deadline.IsZero() && w.cfg.Now().After(asked.Deadline) {
+		res.Verdict, sign = "expired", "confused"
+	}
+	c.Events = append(c.Events, session.NewEvent(session.TypeResolved, v.Turns, res))
+	w.react(c, s, sign)
+	return nil
+}
+
+func find(open []session.Asked, id string) (session.Asked, bool) {
+	for _, a := range open {
+		if a.ID == id && a.Kind != "question" {
+			return a, true
+		}
+	}
+	return session.Asked{}, false
+}
+
+func openIDs(open []session.Asked) string {
+	var ids []string
+	for _, a := range open {
+		ids = append(ids, "`"+a.ID+"`")
+	}
+	if len(ids) == 0 {
+		return " Nothing waits for approval."
+	}
+	return " Open: " + strings.Join(ids, ", ") + "."
+}
+
+// source names where an answer came from, so that it can be looked at again.
+func (s said) source() string {
+	if s.target.Comment == 0 {
+		return s.key
+	}
+	kind := "comment"
+	if s.target.Diff {
+		kind = "diff"
+	}
+	return fmt.Sprintf("%s:%d:%s", kind, s.target.Comment, s.ev.Comment.Updated.UTC().Format(time.RFC3339))
+}
+
+// recheck looks again at answers that were given and not used yet, right
+// before the session goes on: does the person still have the right, does the
+// comment still say what it said? What does not hold any more is withdrawn
+// and asked again. GitHub not answering stops everything.
+func (w *worker) recheck(ctx context.Context, sess *store.Session, f store.Fence) error {
+	log := w.cfg.Store.Logs.Log(f)
+	events, err := log.Events(ctx, 0)
+	if err != nil {
+		return err
+	}
+	var stale []*session.Event
+	for _, r := range unused(events) {
+		why, err := w.doubt(ctx, sess, r)
+		if err != nil {
+			return fmt.Errorf("check approval %s again: %w", r.ID, err)
+		}
+		if why != "" {
+			stale = append(stale, session.NewEvent(session.TypeResolved, events[len(events)-1].Turn,
+				session.Resolved{ID: r.ID, Verdict: "stale", Reason: why}))
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	return log.Append(ctx, stale...)
+}
+
+// unused returns the approvals whose action has not begun.
+func unused(events []session.Event) []session.Resolved {
+	calls := map[string]string{} // request → call
+	open := map[string]session.Resolved{}
+	for _, e := range events {
+		switch e.Type {
+		case session.TypeAsked:
+			if a, err := session.Decode[session.Asked](e); err == nil {
+				calls[a.ID] = a.Call
+			}
+		case session.TypeResolved:
+			if r, err := session.Decode[session.Resolved](e); err == nil {
+				delete(open, calls[r.ID])
+				if r.Verdict == "approved" {
+					open[calls[r.ID]] = r
+				}
+			}
+		case session.TypeStarted:
+			if s, err := session.Decode[session.Started](e); err == nil {
+				delete(open, s.Call)
+			}
+		case session.TypeResult:
+			if s, err := session.Decode[session.Result](e); err == nil {
+				delete(open, s.Call)
+			}
+		case session.TypeCheckpoint:
+			if p, err := session.Decode[session.Checkpoint](e); err == nil && !p.Parked {
+				for call := range open {
+					if strings.HasPrefix(call, "p") {
+						delete(open, call)
+					}
+				}
+			}
+		}
+	}
+	var out []session.Resolved
+	for _, r := range open {
+		out = append(out, r)
+	}
+	return out
+}
+
+// doubt says why an answer does not count any more, or "".
+func (w *worker) doubt(ctx context.Context, sess *store.Session, r session.Resolved) (string, error) {
+	actor, err := w.actor(ctx, r.By)
+	if err != nil {
+		return "", err
+	}
+	rules, err := w.rules(ctx, sess)
+	if err != nil {
+		return "", err
+	}
+	if actor.ID != r.ByID {
+		return "the account that approved is another one now", nil
+	}
+	if verdict, why := policy.MayApprove(actor, rules.ApprovalFacts(requesterID(sess))); verdict != policy.Allow {
+		return "the approval does not count any more: " + why, nil
+	}
+	return w.edited(ctx, r.Key)
+}
+
+// edited says whether the comment that gave an answer is still as it was.
+func (w *worker) edited(ctx context.Context, source string) (string, error) {
+	var target ghapp.Target
+	kind, rest, ok := strings.Cut(source, ":")
+	if !ok || (kind != "comment" && kind != "diff") {
+		return "", nil
+	}
+	id, at, _ := strings.Cut(rest, ":")
+	if _, err := fmt.Sscan(id, &target.Comment); err != nil {
+		return "", nil
+	}
+	target.Diff = kind == "diff"
+	got, err := w.at.Client.GetComment(ctx, target)
+	if errors.Is(err, ghapp.ErrNotFound) {
+		return "the comment that approved was deleted", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if got.Updated.UTC().Format(time.RFC3339) != at {
+		return "the comment that approved was edited", nil
+	}
+	return "", nil
+}
+
+// expire ends requests whose deadline passed.
+func expire(open []session.Asked, turn int, now time.Time) []*session.Event {
+	var out []*session.Event
+	for _, a := range open {
+		if !a.Deadline.IsZero() && now.After(a.Deadline) {
+			out = append(out, session.NewEvent(session.TypeResolved, turn, session.Resolved{ID: a.ID, Verdict: "expired"}))
+		}
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+// Package bot turns what people write on GitHub into agent sessions, and what
+// sessions do into comments and pull requests.
+//
+// It never heard of Ollama, Docker or SQLite: the store, the queue's wakes,
+// the GitHub clients and the runner of sessions are given to it.
+//
+//	bot.go      one wake of a thread: take deliveries, run the session
+//	handle.go   what a delivery means
+//	answer.go   approvals: who may give them, and whether they still count
+//	session.go  open, continue and run a session
+//	effects.go  writes to GitHub, recorded before they are tried
+//	progress.go the one comment that follows a session
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Runner runs sessions. Place says where work on a thread starts, before a
+// session is opened. Run works on a session until it ends or parks; it is
+// called again with the same log after a park or a crash.
+type Runner interface {
+	Place(ctx context.Context, at Thread) (Place, error)
+	Run(ctx context.Context, w Work) (session.Outcome, error)
+}
+
+// Thread is where a session belongs to.
+type Thread struct {
+	Ref    thread.Ref
+	Client *ghapp.Client
+	Repo   ghapp.Repository
+	Pull   *ghapp.Pull // nil for an issue
+}
+
+// Place is where work starts: the commit, the branch that receives the
+// checkpoints, the branch that a pull request goes to, and the configuration
+// in force, read from the base branch.
+type Place struct {
+	Base   string
+	Branch string
+	Target string
+	Config policy.Config
+}
+
+// Work is one stretch of work on a session.
+type Work struct {
+	Thread  Thread
+	Task    session.Task
+	Log     session.Log
+	Inbox   func(context.Context) error
+	OnEvent func(session.Event)
+}
+
+// Config is what a bot is made of.
+type Config struct {
+	Store  store.Store
+	GitHub *ghapp.App
+	Runner Runner
+	Policy policy.Config                       // the server's; repositories can only narrow it
+	Model  string                              // for requests that name none
+	More   func(thread string) <-chan struct{} // tells of new deliveries while a thread is worked on; may be nil
+	Owner  string                              // name of this worker in leases
+	TTL    time.Duration                       // of session leases, 15 s when zero
+	Settle time.Duration                       // how long a lost write may take to become visible, 10 s when zero
+	Every  time.Duration                       // between edits of a progress comment, 3 s when zero
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Bot works on threads. It is safe for concurrent use; one thread is worked
+// on by one caller at a time, which the queue makes sure of.
+type Bot struct {
+	cfg Config
+}
+
+// New checks cfg and returns a bot.
+func New(cfg Config) (*Bot, error) {
+	switch {
+	case cfg.Store.Logs == nil:
+		return nil, errors.New("new bot: no store")
+	case cfg.GitHub == nil:
+		return nil, errors.New("new bot: no GitHub")
+	case cfg.Runner == nil:
+		return nil, errors.New("new bot: no runner")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.TTL == 0 {
+		cfg.TTL = 15 * time.Second
+	}
+	if cfg.Settle == 0 {
+		cfg.Settle = 10 * time.Second
+	}
+	if cfg.Every == 0 {
+		cfg.Every = 3 * time.Second
+	}
+	if cfg.Owner == "" {
+		cfg.Owner = "bot-" + session.NewID()
+	}
+	return &Bot{cfg: cfg}, nil
+}
+
+// worker is the work on one thread, from a wake until nothing is left.
+type worker struct {
+	*Bot
+	ref    thread.Ref
+	key    string // of the thread, as records name it
+	at     Thread
+	held   *lease // of the thread's session, once it is needed
+	config policy.Config
+}
+
+// Work does everything that waits in a thread: it takes its deliveries in
+// order, runs its session, and looks again. It returns an error for what may
+// work later; the queue calls again.
+func (b *Bot) Work(ctx context.Context, key string) (err error) {
+	ref, err := thread.Parse(key)
+	if err != nil {
+		return b.drop(ctx, key, err)
+	}
+	w := &worker{Bot: b, ref: ref, key: key}
+	defer func() { err = errors.Join(err, w.release(context.WithoutCancel(ctx))) }()
+	for {
+		if err := w.takeAll(ctx); err != nil {
+			return err
+		}
+		if w.at.Client == nil {
+			if err := w.connect(ctx, 0); err != nil {
+				return err
+			}
+		}
+		again, err := w.runSession(ctx)
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+// drop gives up deliveries of a thread that cannot be one.
+func (b *Bot) drop(ctx context.Context, key string, cause error) error {
+	for {
+		d, err := b.cfg.Store.Deliveries.Next(ctx, key)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		b.cfg.Log.WarnContext(ctx, "delivery dropped", "delivery", d.ID, "thread", key, "err", cause)
+		if err := b.cfg.Store.Deliveries.Done(ctx, "not a thread: "+cause.Error(), d.ID); err != nil {
+			return err
+		}
+	}
+}
+
+// takeAll handles deliveries in order until none is left.
+func (w *worker) takeAll(ctx context.Context) error {
+	for {
+		d, err := w.cfg.Store.Deliveries.Next(ctx, w.key)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("take delivery: %w", err)
+		}
+		if err := w.handle(ctx, d); err != nil {
+			return fmt.Errorf("handle delivery %s: %w", d.ID, err)
+		}
+	}
+}
+
+// connect learns about the repository.
+func (w *worker) connect(ctx context.Context, installation int64) error {
+	if w.at.Client != nil {
+		return nil
+	}
+	c, err := w.cfg.GitHub.For(ctx, w.ref, installation)
+	if err != nil {
+		return err
+	}
+	repo, err := c.Repo(ctx)
+	if err != nil {
+		return err
+	}
+	w.at = Thread{Ref: w.ref, Client: c, Repo: repo}
+	issue, err := c.Issue(ctx, w.ref)
+	if err != nil {
+		return err
+	}
+	if issue.IsPull {
+		p, err := c.GetPull(ctx, w.ref)
+		if err != nil {
+			return err
+		}
+		w.at.Pull = &p
+	}
+	return nil
+}

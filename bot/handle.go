@@ -1,0 +1,268 @@
+package bot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// said is a text that may hold commands, and where it stands.
+type said struct {
+	ev     ghapp.Event
+	id     string // of the delivery
+	key    string // of the text: what was said, in which version
+	body   string
+	target ghapp.Target
+}
+
+// change collects what a delivery leads to, so that all of it is stored in
+// one transaction together with the delivery being done.
+type change struct {
+	store.Change
+	opened *store.Session // created with it
+	notes  []string
+}
+
+// handle works on one delivery. What it leads to is recorded before anything
+// is said on GitHub. A delivery that cannot be worked on ever is given up;
+// an error means that it may work later.
+func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
+	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
+	if err != nil {
+		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
+	}
+	s, ok := heard(ev)
+	if !ok {
+		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
+	}
+	s.id, s.key = d.ID, d.Key
+	if s.key == "" {
+		s.key = d.ID
+	}
+	cmds, err := command.Parse(s.body)
+	var use *command.Error
+	if err != nil && !errors.As(err, &use) {
+		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
+	}
+	if len(cmds) == 0 && use == nil {
+		return w.cfg.Store.Deliveries.Done(ctx, "no command", d.ID)
+	}
+	if err := w.connect(ctx, ev.Installation); err != nil {
+		return w.orGiveUp(ctx, d, err)
+	}
+	if own, err := w.ownWords(ctx, ev); err != nil || own {
+		if own {
+			err = w.cfg.Store.Deliveries.Done(ctx, "own words", d.ID)
+		}
+		return err
+	}
+	return w.orGiveUp(ctx, d, w.obey(ctx, s, cmds, use))
+}
+
+// orGiveUp ends a delivery whose failure no second try can mend.
+func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) error {
+	var ge *ghapp.Error
+	if err == nil || !errors.As(err, &ge) || ge.Kind != ghapp.Permanent {
+		return err
+	}
+	w.cfg.Log.ErrorContext(ctx, "delivery given up", "delivery", d.ID, "thread", w.key, "err", err)
+	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
+}
+
+// heard picks the text of an event that can hold a command. Edits are no new
+// wishes: what was said first was acted on, and an approval whose comment was
+// edited is found out when it is used.
+func heard(ev ghapp.Event) (said, bool) {
+	s := said{ev: ev}
+	switch {
+	case ev.Thread.Number == 0:
+		return s, false
+	case ev.Kind == "issue_comment" && ev.Action == "created",
+		ev.Kind == "pull_request_review_comment" && ev.Action == "created":
+		s.body, s.target = ev.Comment.Body, ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff}
+	case ev.Kind == "pull_request_review" && ev.Action == "submitted":
+		s.body = ev.Review.Body
+	case ev.Kind == "issues" && ev.Action == "opened", ev.Kind == "pull_request" && ev.Action == "opened":
+		s.body = ev.Body
+	default:
+		return s, false
+	}
+	return s, true
+}
+
+// ownWords says whether the bot itself wrote this.
+func (w *worker) ownWords(ctx context.Context, ev ghapp.Event) (bool, error) {
+	self, err := w.at.Client.Self(ctx)
+	if err != nil {
+		return false, err
+	}
+	return strings.EqualFold(self, ev.Sender.Login) && ev.Sender.Bot, nil
+}
+
+// obey carries out commands in order.
+func (w *worker) obey(ctx context.Context, s said, cmds []command.Command, wrong *command.Error) error {
+	c := &change{}
+	if wrong != nil {
+		w.reply(c, s, wrong.Public)
+	}
+	for i, cmd := range cmds {
+		one := s
+		if i > 0 {
+			one.key = fmt.Sprintf("%s.%d", s.key, i)
+		}
+		if err := w.do(ctx, c, one, cmd); err != nil {
+			return err
+		}
+	}
+	c.Done = append(c.Done, s.id)
+	return w.commit(ctx, c)
+}
+
+// request says what kind of thing a command asks for.
+func request(cmd command.Command) policy.Request {
+	switch cmd.Name {
+	case "task":
+		if m, err := policy.ParseMode(cmd.Mode); err == nil && m.ReadOnly() {
+			return policy.AskRead
+		}
+		return policy.AskChange
+	case "approve", "deny":
+		return policy.Settle
+	case "stop", "resume", "retry":
+		return policy.Steer
+	case "budget":
+		return policy.RaiseLimit
+	}
+	return policy.View
+}
+
+// do carries out one command of one person.
+func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command) error {
+	if cmd.Name == "help" {
+		w.reply(c, s, command.Help())
+		return nil
+	}
+	actor, err := w.actor(ctx, s.ev.Sender.Login)
+	if err != nil {
+		return err
+	}
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if actor.ID != s.ev.Sender.ID {
+		w.reply(c, s, "I could not make sure who wrote this, so I did nothing.")
+		return nil
+	}
+	if cmd.Name == "approve" || cmd.Name == "deny" {
+		return w.settle(ctx, c, s, cmd, actor)
+	}
+	facts := policy.AskFacts{Request: request(cmd), RequesterID: requesterID(sess), Bots: w.cfg.Policy.Approvals.Bots}
+	if v, why := policy.MayAsk(actor, facts); v != policy.Allow {
+		w.reply(c, s, "I did not start: "+why+".")
+		return nil
+	}
+	switch cmd.Name {
+	case "task":
+		return w.task(ctx, c, s, cmd, actor)
+	case "status":
+		return w.status(ctx, c, s)
+	case "stop":
+		return w.stop(ctx, c, s)
+	}
+	return w.goOn(ctx, c, s, cmd)
+}
+
+// actor asks GitHub who this is and what they may do, now.
+func (w *worker) actor(ctx context.Context, login string) (policy.Actor, error) {
+	p, err := w.at.Client.Permission(ctx, login)
+	a := policy.Actor{ID: p.ID, Login: p.Login, Bot: p.Bot, Permission: p.Permission}
+	if slices.Contains([]string{"admin", "maintain", "write", "triage", "read"}, p.Role) {
+		a.Permission = p.Role
+	}
+	switch p.Outcome {
+	case ghapp.Found:
+		a.Lookup = policy.Found
+	case ghapp.NotFound:
+		a.Lookup = policy.NotFound
+	case ghapp.Forbidden:
+		a.Lookup, err = policy.Forbidden, nil
+	default:
+		a.Lookup = policy.Failed
+	}
+	return a, err
+}
+
+// reply answers in the thread.
+func (w *worker) reply(c *change, s said, text string) {
+	w.intend(c, ghapp.Write{Key: "reply-" + digest(s.key, "reply"), Kind: ghapp.WriteComment, Body: text})
+}
+
+// react puts a sign on what was said.
+func (w *worker) react(c *change, s said, content string) {
+	if s.target == (ghapp.Target{}) && s.ev.Kind == "pull_request_review" {
+		return // a review cannot have reactions
+	}
+	w.intend(c, ghapp.Write{Key: "react-" + digest(s.key, content), Kind: ghapp.WriteReaction, Target: s.target, Body: content})
+}
+
+// digest makes a short stable name from parts.
+func digest(parts ...string) string {
+	h := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h[:8]))
+}
+
+// status says where the work stands.
+func (w *worker) status(ctx context.Context, c *change, s said) error {
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if sess == nil {
+		w.reply(c, s, "There is no session in this thread yet. Write `/agent` and what you want.")
+		return nil
+	}
+	v, err := w.view(ctx, sess)
+	if err != nil {
+		return err
+	}
+	w.reply(c, s, w.progressText(v, sess))
+	return nil
+}
+
+// stop ends the session where it is.
+func (w *worker) stop(ctx context.Context, c *change, s said) error {
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if sess == nil {
+		w.reply(c, s, "There is nothing to stop.")
+		return nil
+	}
+	v, err := w.view(ctx, sess)
+	if err != nil {
+		return err
+	}
+	out := session.Outcome{
+		Status: session.StatusStopped, Turns: v.Turns, Files: v.Files,
+		Reason: "Stopped by " + s.ev.Sender.Login + ". What was done so far stays on the branch.",
+	}
+	for _, a := range v.Open {
+		c.Events = append(c.Events, session.NewEvent(session.TypeResolved, v.Turns,
+			session.Resolved{ID: a.ID, Verdict: "withdrawn", By: s.ev.Sender.Login, Key: s.key}))
+	}
+	c.Events = append(c.Events, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
+	w.react(c, s, "+1")
+	return nil
+}

@@ -1,0 +1,129 @@
+package bot
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+func (w *worker) progressText(v *render.View, sess *store.Session) string {
+	return render.Progress(v, render.Links{
+		Commit: func(sha string) string { return w.at.Repo.URL + "/commit/" + sha },
+		Pull:   sess.Pull,
+	})
+}
+
+func progressKey(id string) string { return "progress-" + id }
+
+// intendProgress plans the progress comment of a new session.
+func (w *worker) intendProgress(c *change, sess *store.Session) {
+	v := render.New()
+	for _, e := range c.Events {
+		if v.Apply(*e) != nil {
+			return
+		}
+	}
+	v.State = render.Queued
+	w.intend(c, ghapp.Write{Key: progressKey(sess.ID), Kind: ghapp.WriteComment, Body: w.progressText(v, sess)})
+}
+
+// progress keeps the progress comment in step with the log. Edits are spaced;
+// the last state always gets out, by flush.
+type progress struct {
+	w    *worker
+	sess *store.Session
+	id   int64 // of the comment
+
+	mu    sync.Mutex
+	view  *render.View
+	fresh chan struct{}
+	ended chan struct{}
+	stop  context.CancelFunc
+	last  string
+}
+
+// follow starts a progress comment that is edited while events come in.
+func (w *worker) followProgress(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (*progress, error) {
+	ref, err := w.ensure(ctx, f, ghapp.Write{Key: progressKey(sess.ID), Kind: ghapp.WriteComment, Body: w.progressText(v, sess)})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	p := &progress{w: w, sess: sess, id: ref.ID, view: v, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop}
+	go p.run(ctx)
+	return p, nil
+}
+
+// event takes an event into the view.
+func (p *progress) event(e session.Event) {
+	p.mu.Lock()
+	err := p.view.Apply(e)
+	p.mu.Unlock()
+	if err != nil {
+		return
+	}
+	select {
+	case p.fresh <- struct{}{}:
+	default:
+	}
+}
+
+func (p *progress) run(ctx context.Context) {
+	defer close(p.ended)
+	tick := time.NewTicker(p.w.cfg.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.fresh:
+		}
+		if err := p.write(ctx); err != nil && ctx.Err() == nil {
+			p.w.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.sess.ID, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *progress) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.w.progressText(p.view, p.sess)
+}
+
+// write edits the comment if it would say something else than it does. An
+// edit says the same however often it is sent, so it needs no record.
+func (p *progress) write(ctx context.Context) error {
+	text := p.text()
+	if text == p.last || p.id == 0 {
+		return nil
+	}
+	_, err := p.w.at.Client.Perform(ctx, ghapp.Write{
+		Key: progressKey(p.sess.ID), Kind: ghapp.WriteEditComment, Thread: p.w.ref, Target: ghapp.Target{Comment: p.id}, Body: text,
+	})
+	if err == nil {
+		p.last = text
+	}
+	return err
+}
+
+// flush ends the following and makes the comment say what is true now.
+func (p *progress) flush(ctx context.Context) error {
+	p.stop()
+	<-p.ended
+	err := p.write(ctx)
+	if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
+		p.w.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.sess.ID, "err", err)
+		return nil // it was deleted; the work goes on without
+	}
+	return err
+}

@@ -1,0 +1,193 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// record is what the bot keeps of a session besides its log.
+type record struct {
+	RequesterID  int64         `json:"requester_id"`
+	Installation int64         `json:"installation"`
+	Target       string        `json:"target"` // branch that the pull request goes to
+	IsPull       bool          `json:"is_pull"`
+	Config       policy.Config `json:"config"`
+}
+
+func recordOf(s *store.Session) record {
+	var r record
+	if s != nil && json.Unmarshal(s.Data, &r) != nil {
+		return record{}
+	}
+	return r
+}
+
+func requesterID(s *store.Session) int64 { return recordOf(s).RequesterID }
+
+// rules is the policy that was in force when the session was opened, under
+// the server's present one.
+func (w *worker) rules(_ context.Context, s *store.Session) (*policy.Policy, error) {
+	return policy.New(policy.Merge(w.cfg.Policy, recordOf(s).Config))
+}
+
+// session returns the thread's newest session, or nil.
+func (w *worker) session(ctx context.Context) (*store.Session, error) {
+	s, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// view folds the session's log.
+func (w *worker) view(ctx context.Context, s *store.Session) (*render.View, error) {
+	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: s.ID}).Events(ctx, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read log of %s: %w", s.ID, err)
+	}
+	return render.Fold(events)
+}
+
+// task opens the thread's session, or goes on with it.
+func (w *worker) task(ctx context.Context, c *change, s said, cmd command.Command, actor policy.Actor) error {
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if sess != nil && cmd.Mode == "" && cmd.Model == "" {
+		return w.follow(ctx, c, s, sess, session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: w.words(s, cmd.Text)})
+	}
+	return w.open(ctx, c, s, cmd, actor)
+}
+
+// words is what the agent is told of a comment: cleaned of what a reader would
+// not see.
+func (w *worker) words(s said, text string) string {
+	text = clean(text)
+	if h := s.ev.Comment.Hunk; s.target.Diff && h != "" {
+		text = fmt.Sprintf("The person's selected code from %s (already provided — do not re-read):\n```diff\n%s\n```\n\n%s", s.ev.Comment.Path, clean(h), text)
+	}
+	return text
+}
+
+func clean(s string) string {
+	s, _ = policy.CleanText(s)
+	return strings.TrimSpace(s)
+}
+
+// follow adds words to the session. Whatever waited for an answer is
+// answered by them (a question) or withdrawn (an approval).
+func (w *worker) follow(ctx context.Context, c *change, s said, sess *store.Session, m session.Message) error {
+	v, err := w.view(ctx, sess)
+	if err != nil {
+		return err
+	}
+	answered := false
+	for _, a := range v.Open {
+		r := session.Resolved{ID: a.ID, Verdict: "withdrawn", By: m.Author, ByID: s.ev.Sender.ID, Key: s.key}
+		if a.Kind == "question" {
+			r.Verdict, r.Reason, answered = "answered", m.Text, true
+		}
+		c.Events = append(c.Events, session.NewEvent(session.TypeResolved, v.Turns, r))
+	}
+	if answered {
+		m.Text = ""
+	}
+	c.Events = append(c.Events, session.NewEvent(session.TypeMessage, v.Turns, m))
+	w.react(c, s, "eyes")
+	return nil
+}
+
+// goOn handles resume, retry and budget.
+func (w *worker) goOn(ctx context.Context, c *change, s said, cmd command.Command) error {
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if sess == nil {
+		w.reply(c, s, "There is no session in this thread yet. Write `/agent` and what you want.")
+		return nil
+	}
+	m := session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: clean(cmd.Text)}
+	if cmd.Name == "budget" {
+		m.Budget = cmd.Count
+	}
+	v, err := w.view(ctx, sess)
+	if err != nil {
+		return err
+	}
+	c.Events = append(c.Events, session.NewEvent(session.TypeMessage, v.Turns, m))
+	w.react(c, s, "eyes")
+	return nil
+}
+
+// open starts a new session in the thread.
+func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Command, actor policy.Actor) error {
+	place, err := w.cfg.Runner.Place(ctx, w.at)
+	if err != nil {
+		w.reply(c, s, "I could not start: "+render.Clean(err.Error()))
+		return nil
+	}
+	cfg := policy.Merge(w.cfg.Policy, place.Config)
+	mode, err := policy.ParseMode(first(cmd.Mode, cfg.Mode, "code"))
+	if err != nil {
+		w.reply(c, s, "I did not start: "+err.Error())
+		return nil
+	}
+	id := "s" + digest(w.key, s.key)[:12]
+	task := session.Task{
+		Session: id, Thread: w.key, Text: w.request(s, cmd), Mode: mode.Name, Model: first(cmd.Model, cfg.Model, w.cfg.Model),
+		Base: place.Base, Branch: place.Branch, Requester: actor.Login, Turns: cmd.Turns,
+	}
+	data, err := json.Marshal(record{RequesterID: actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	if err != nil {
+		return err
+	}
+	row := &store.Session{
+		ID: id, Thread: w.key, Repo: w.ref.Repository(), Requester: actor.Login, Mode: mode.Name, Model: task.Model,
+		Branch: task.Branch, Base: task.Base, State: render.Queued, Data: data,
+	}
+	if task.Branch == "" {
+		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.ref.Number, Title: first(s.ev.Title, cmd.Text), Session: id, Mode: mode.Name})
+		if err != nil {
+			return err
+		}
+		task.Branch = row.Branch
+	}
+	if err := w.cfg.Store.Sessions.Create(ctx, row); err != nil && !errors.Is(err, store.ErrExists) {
+		return fmt.Errorf("open session: %w", err)
+	}
+	c.opened = row
+	c.Events = append(c.Events, session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}))
+	w.react(c, s, "eyes")
+	return nil
+}
+
+// request is the task's text: what was asked, with the issue around it as
+// data.
+func (w *worker) request(s said, cmd command.Command) string {
+	text := w.words(s, cmd.Text)
+	if body := clean(s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
+		nonce := digest(s.key, "fence")
+		text += "\n\n" + policy.Fence(nonce, "the thread that this was asked in", clean(s.ev.Title)+"\n\n"+body)
+	}
+	return text
+}
+
+func first(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,46 @@
+package bot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/webhook"
+)
+
+// Source says where a delivery belongs and how urgent it is. It reports false
+// for what holds no command: that is answered and not kept.
+func Source(event string, payload []byte) (webhook.Source, bool, error) {
+	ev, err := ghapp.ParseEvent(event, payload)
+	if err != nil {
+		return webhook.Source{}, false, err
+	}
+	s, ok := heard(ev)
+	if !ok || !strings.Contains(s.body, command.Prefix) {
+		return webhook.Source{}, false, nil
+	}
+	src := webhook.Source{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork}
+	switch {
+	case ev.Comment.ID != 0:
+		src.Key = fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Updated.UTC().Format(time.RFC3339))
+	case ev.Review.ID != 0:
+		src.Key = fmt.Sprintf("review-%d", ev.Review.ID)
+	default:
+		src.Key = fmt.Sprintf("%s-%d-%d-%s", ev.Kind, ev.RepoID, ev.Thread.Number, ev.Action)
+	}
+	cmds, err := command.Parse(s.body)
+	if err != nil || len(cmds) == 0 {
+		return src, true, nil
+	}
+	switch {
+	case cmds[0].Name == "stop":
+		src.Priority = store.PriorityStop
+	case slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Name == "approve" || c.Name == "deny" }):
+		src.Priority = store.PriorityAnswer
+	}
+	return src, true, nil
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// checkpoints keeps what a workspace changed as commits, without ever running
+// git on anything that the workspace wrote: the workspace reports paths and
+// bytes, and trees are built from them.
+type checkpoints struct {
+	ws   *workspace.Workspace
+	job  job
+	base string // commit that the workspace was opened on
+	tree string // of the last saved state
+
+	branch string // that takes the checkpoints
+	moved  bool   // the branch has commits that the workspace lacks
+
+}
+
+// privateRef holds the saved states of a session. It is never pushed.
+func privateRef(id string) string { return "refs/handrail/sessions/" + id }
+
+// Save implements agent.Checkpointer.
+func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
+	found, err := c.ws.Changes(ctx)
+	if err != nil {
+		return agent.Saved{}, fmt.Errorf("list changes: %w", err)
+	}
+	changes := make([]gitops.Change, 0, len(found))
+	for _, f := range found {
+		changes = append(changes, c.change(ctx, f))
+	}
+	commit, err := c.job.repo.Checkpoint(ctx, gitops.Checkpoint{Parent: c.base, Changes: changes, Meta: c.meta("Saved state", turn)})
+	if err != nil {
+		return agent.Saved{}, err
+	}
+	published, err := c.published(ctx)
+	if err != nil {
+		return agent.Saved{}, err
+	}
+	saved := agent.Saved{Commit: commit.ID, Tree: commit.Tree, Changed: c.tree != commit.Tree, Blobs: map[string]string{}}
+	if c.tree == "" { // the first look: compare with where the workspace began
+		saved.Changed = !commit.Empty
+	}
+	c.tree = commit.Tree
+	if !saved.Changed {
+		return saved, nil
+	}
+	if err := c.keep(ctx, commit.ID); err != nil {
+		return agent.Saved{}, err
+	}
+	_, stats, err := c.job.repo.Diff(ctx, published, commit.ID, gitops.DiffOptions{MaxBytes: 1})
+	if err != nil {
+		return agent.Saved{}, err
+	}
+	for _, s := range stats {
+		saved.Blobs[s.Path] = s.Object
+	}
+	saved.Files = fileChanges(stats)
+	return saved, nil
+}
+
+// change turns what the workspace reports into what git stores. A path that
+// was taken back keeps the mode that it has on the branch.
+func (c *checkpoints) change(ctx context.Context, f workspace.Change) gitops.Change {
+	ch := gitops.Change{
+		Path: f.Path, Delete: f.Kind == workspace.Deleted,
+		Exec: f.Mode&0o111 != 0, Symlink: f.Mode&fs.ModeSymlink != 0,
+	}
+	ch.Open = func() (io.ReadCloser, error) { return c.ws.Content(ctx, f.Path) }
+	return ch
+}
+
+func fileChanges(stats []gitops.FileStat) []session.FileChange {
+	out := make([]session.FileChange, 0, len(stats))
+	for _, s := range stats {
+		out = append(out, session.FileChange{Path: s.Path, From: s.Old, Kind: s.Kind, Added: s.Added, Removed: s.Removed, Blob: s.Object})
+	}
+	return out
+}
+
+// published is the last checkpoint on the branch, or the base.
+func (c *checkpoints) published(ctx context.Context) (string, error) {
+	events, err := c.job.log.Events(ctx, 0)
+	if err != nil {
+		return "", fmt.Errorf("read log: %w", err)
+	}
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Type != session.TypeCheckpoint {
+			continue
+		}
+		p, err := session.Decode[session.Checkpoint](events[i])
+		if err != nil {
+			return "", err
+		}
+		if !p.Parked {
+			return p.Commit, nil
+		}
+	}
+	return c.job.task.Base, nil
+}
+
+// Publish implements agent.Checkpointer.
+func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session.Checkpoint, error) {
+	commit, err := c.job.repo.CommitTreeOf(ctx, p.Saved, p.Parent, c.meta(p.Subject, p.Turn))
+	if err != nil {
+		return session.Checkpoint{}, err
+	}
+	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files)}
+	if commit.Empty {
+		return out, nil
+	}
+	if c.job.push == nil {
+		return out, c.advance(ctx, commit.ID, p.Parent)
+	}
+	err = c.push(ctx, &out)
+	return out, err
+}
+
+// push sends a checkpoint to the remote. When other people's commits came in
+// between, the work stands on top of them now, and the workspace, which does
+// not have them, must be opened anew.
+func (c *checkpoints) push(ctx context.Context, out *session.Checkpoint) error {
+	done, err := c.job.push(ctx, out.Commit, out.Parent, c.branch)
+	if err != nil {
+		return fmt.Errorf("push checkpoint: %w", err)
+	}
+	if done.Ref == "" {
+		return &unpushed{cause: errors.Join(done.Causes...), patch: done.Patch + done.HeldPatch}
+	}
+	c.branch = strings.TrimPrefix(done.Ref, "refs/heads/")
+	if c.branch != c.job.task.Branch {
+		out.Branch = c.branch
+	}
+	c.moved = c.moved || done.Commit != out.Commit
+	out.Commit = done.Commit
+	return nil
+}
+
+// unpushed is work that no branch could take. It ends the session; the work
+// is in the error, so that it reaches the thread.
+type unpushed struct {
+	cause error
+	patch string
+}
+
+// Error implements error.
+func (e *unpushed) Error() string {
+	text := fmt.Sprintf("no branch could take the work (%v)", e.cause)
+	const most = 30000
+	switch {
+	case e.patch == "":
+	case len(e.patch) > most:
+		text += "; it stays in the bot's mirror, and is too long to be shown here"
+	default:
+		text += "; here it is as a patch:\n\n````diff\n" + e.patch + "````\n"
+	}
+	return text
+}
+
+// errMoved asks for a workspace on the new state of the branch.
+var errMoved = errors.New("the branch moved under the workspace")
+
+// inbox is where a session stops between two turns when its workspace must be
+// opened anew.
+func (c *checkpoints) inbox(ctx context.Context) error {
+	if c.moved {
+		return errMoved
+	}
+	if c.job.inbox == nil {
+		return nil
+	}
+	return c.job.inbox(ctx)
+}
+
+// keep lets the private ref follow what is saved, so that it is not swept.
+func (c *checkpoints) keep(ctx context.Context, commit string) error {
+	ref := privateRef(c.job.task.Session)
+	old, err := c.job.repo.Resolve(ctx, ref)
+	if err != nil && !errors.Is(err, gitops.ErrNotFound) {
+		return err
+	}
+	return c.job.repo.SetRef(ctx, ref, commit, old)
+}
+
+// advance moves the branch of a local clone. It starts the branch at the
+// first checkpoint, and refuses when somebody else moved it since.
+func (c *checkpoints) advance(ctx context.Context, commit, parent string) error {
+	ref := "refs/heads/" + c.job.task.Branch
+	at, err := c.job.repo.Resolve(ctx, ref)
+	if errors.Is(err, gitops.ErrNotFound) {
+		return c.job.repo.SetRef(ctx, ref, commit, "")
+	}
+	if err != nil || at == commit {
+		return err
+	}
+	return c.job.repo.SetRef(ctx, ref, commit, parent)
+}
+
+func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
+	m := gitops.Meta{Message: subject, Author: c.job.author, When: time.Now(), Trailers: []gitops.Trailer{
+		{Key: gitops.TrailerSession, Value: c.job.task.Session},
+		{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},
+	}}
+	if by := c.job.task.Requester; by != "" {
+		m.Trailers = append(m.Trailers, gitops.Trailer{Key: gitops.TrailerBy, Value: by})
+	}
+	return m
+}
+
+// Diff implements agent.Checkpointer.
+func (c *checkpoints) Diff(ctx context.Context, from, to string, paths []string) (string, error) {
+	text, _, err := c.job.repo.Diff(ctx, from, to, gitops.DiffOptions{Paths: paths})
+	return text, err
+}
+
+// Revert implements agent.Checkpointer.
+func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) error {
+	for _, p := range paths {
+		data, err := c.job.repo.ReadFile(ctx, to, p, 100<<20)
+		switch {
+		case errors.Is(err, gitops.ErrNotFound):
+			err = c.ws.Remove(ctx, p)
+			if errors.Is(err, workspace.ErrNotExist) {
+				err = nil
+			}
+		case err == nil:
+			// Removed first: what lies there may be a symlink or a directory.
+			if err = c.ws.Remove(ctx, p); err == nil || errors.Is(err, workspace.ErrNotExist) {
+				err = c.ws.Write(ctx, p, data)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", p, err)
+		}
+	}
+	return nil
+}

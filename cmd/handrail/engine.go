@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/prompt"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// engine works on sessions: it is where the brain (model, policy, git) meets
+// the hands (a workspace). `run`, `serve`, `demo` and the Action share it.
+type engine struct {
+	dir       string // for exported trees and workspaces
+	workspace workspace.Engine
+	model     func(name string) (llm.Model, error)
+	policy    *policy.Policy
+	config    policy.Config
+	log       *slog.Logger
+}
+
+// job is one stretch of work on one session.
+type job struct {
+	task     session.Task
+	log      session.Log
+	repo     *gitops.Mirror
+	author   gitops.Signature
+	push     func(ctx context.Context, commit, parent, branch string) (gitops.Pushed, error) // nil: local branch only
+	approver agent.Approver
+	inbox    func(context.Context) error
+	onEvent  func(session.Event)
+	onLive   func(agent.Live)
+	project  string
+	rules    string
+	binding  string
+}
+
+// run opens a workspace on the state that the session's log ends with, and
+// lets the agent work in it.
+func (e *engine) run(ctx context.Context, j job) (session.Outcome, error) {
+	for {
+		out, err := e.runOnce(ctx, j)
+		if !errors.Is(err, errMoved) {
+			return out, err
+		}
+	}
+}
+
+func (e *engine) runOnce(ctx context.Context, j job) (out session.Outcome, err error) {
+	at, err := standing(ctx, j.log, j.task)
+	if err != nil {
+		return out, err
+	}
+	if at.ended != nil {
+		return *at.ended, nil
+	}
+	model, err := e.model(j.task.Model)
+	if err != nil {
+		return out, err
+	}
+	ws, closeAll, err := e.open(ctx, j, at)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, closeAll(context.WithoutCancel(ctx))) }()
+	a, err := e.agent(ws, model, j, at)
+	if err != nil {
+		return out, err
+	}
+	return a.Run(ctx, j.task, j.log)
+}
+
+func (e *engine) agent(ws *workspace.Workspace, model llm.Model, j job, at place) (*agent.Agent, error) {
+	builtin, err := tools.Builtin(tools.Config{
+		Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), LongCommands: e.config.LongRunningCommands,
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]agent.Tool, 0, len(builtin))
+	for _, t := range builtin {
+		list = append(list, t)
+	}
+	keep := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch}
+	return agent.New(agent.Config{
+		Model: model, Policy: e.policy, Tools: list, Approver: j.approver, Checkpoints: keep,
+		Prompt: prompt.Builder{Project: j.project, Rules: j.rules},
+		Inbox:  keep.inbox, OnEvent: j.onEvent, OnLive: j.onLive,
+		Binding: ws.Engine() + "\n" + e.config.Workspace.Image + "\n" + e.config.Workspace.Network + "\n" + j.binding,
+		Limits:  e.limits(), Log: e.log,
+	})
+}
+
+func (e *engine) limits() agent.Limits {
+	b := e.config.Budget.Session
+	return agent.Limits{
+		Turns: first(b.Turns, e.config.Turns), Tokens: b.Tokens, Wall: time.Duration(b.Time), Edits: b.Edits, ChangedLines: b.Lines,
+		Deadline: time.Duration(e.config.Approvals.Deadline),
+	}
+}
+
+func first(list ...int) int {
+	for _, n := range list {
+		if n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// open exports the saved state and opens a workspace on it. The returned
+// function closes and removes both.
+func (e *engine) open(ctx context.Context, j job, at place) (*workspace.Workspace, func(context.Context) error, error) {
+	dir, err := os.MkdirTemp(e.dir, "ws-"+j.task.Session+"-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make workspace directory: %w", err)
+	}
+	remove := func(context.Context) error { return os.RemoveAll(dir) }
+	source := filepath.Join(dir, "base")
+	if err := os.Mkdir(source, 0o755); err != nil {
+		return nil, nil, errors.Join(err, remove(ctx))
+	}
+	if at.saved != "" {
+		if _, err := j.repo.Export(ctx, at.saved, source, gitops.ExportOptions{}); err != nil {
+			return nil, nil, errors.Join(err, remove(ctx))
+		}
+	}
+	w := e.config.Workspace
+	ws, err := e.workspace.Open(ctx, workspace.Spec{
+		Session: j.task.Session, Source: source, State: filepath.Join(dir, "state"), Image: w.Image, Network: w.Network != nil && *w.Network,
+		Env:    map[string]string{},
+		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: w.Pids, CPUs: w.CPUs},
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, remove(ctx))
+	}
+	return ws, func(ctx context.Context) error { return errors.Join(ws.Close(ctx), remove(ctx)) }, nil
+}
+
+// place is where a session's log ends.
+type place struct {
+	saved  string // commit of the last saved state
+	branch string // that has the last checkpoint
+	ended  *session.Outcome
+}
+
+// standing reads where a session stands: what to open a workspace on, and
+// whether there is anything to do.
+func standing(ctx context.Context, log session.Log, task session.Task) (place, error) {
+	events, err := log.Events(ctx, 0)
+	if err != nil {
+		return place{}, fmt.Errorf("read log: %w", err)
+	}
+	at := place{saved: task.Base, branch: task.Branch}
+	for _, ev := range events {
+		switch ev.Type {
+		case session.TypeCheckpoint:
+			c, err := session.Decode[session.Checkpoint](ev)
+			if err != nil {
+				return at, err
+			}
+			at.saved = c.Commit
+			if c.Branch != "" {
+				at.branch = c.Branch
+			}
+		case session.TypeEnded:
+			p, err := session.Decode[session.Ended](ev)
+			if err != nil {
+				return at, err
+			}
+			at.ended = &p.Outcome
+		case session.TypeMessage, session.TypeResolved:
+			at.ended = nil
+		}
+	}
+	return at, nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes are a contract, see docs/cli.md.
+const (
+	exitDone   = 0
+	exitFailed = 1 // the thing asked for failed
+	exitUsage  = 2 // wrong use
+)
+
+// cli is the command line. Each verb has a file of its own.
+type cli struct {
+	Serve    serveCmd    `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
+	Run      runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
+	Demo     demoCmd     `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
+	Policy   policyCmd   `cmd:"" help:"Ask the policy what it would decide."`
+	Tools    toolsCmd    `cmd:"" help:"List, parse and call the agent's tools."`
+	Config   configCmd   `cmd:"" help:"Check a configuration file."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Toolhost toolhostCmd `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
+
+	LogLevel string `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
+}
+
+// world is what a verb may touch of the process around it.
+type world struct {
+	in       io.Reader
+	out, err io.Writer
+	log      *slog.Logger
+	version  string
+}
+
+// usageError is wrong use; it ends with exit code 2.
+type usageError struct{ error }
+
+// Unwrap returns the error itself.
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errFailed ends with exit code 1 after the verb has said all there is to say.
+var errFailed = errors.New("failed")
+
+func main() { os.Exit(mainExit(os.Args[1:])) }
+
+// mainExit runs one command line and returns the exit code.
+func mainExit(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return execute(ctx, args, &world{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: version()})
+}
+
+// exited carries kong's own wish to exit (help, version) out of Parse.
+type exited int
+
+func execute(ctx context.Context, args []string, w *world) (code int) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case exited:
+			code = int(e)
+		default:
+			panic(e)
+		}
+	}()
+	var c cli
+	k, err := kong.New(&c, kong.Name("handrail"), kong.UsageOnError(), kong.Writers(w.out, w.err),
+		kong.Description("A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for a person."),
+		kong.Exit(func(n int) { panic(exited(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		fmt.Fprintf(w.err, "handrail: %v\n", err)
+		return exitUsage
+	}
+	parsed, err := k.Parse(args)
+	if err != nil {
+		fmt.Fprintf(w.err, "handrail: %v\nTry `handrail --help`.\n", err)
+		return exitUsage
+	}
+	w.log = logger(w.err, c.LogLevel)
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	parsed.Bind(w)
+	return exitCode(w, parsed.Run())
+}
+
+func exitCode(w *world, err error) int {
+	var use usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &use):
+		fmt.Fprintf(w.err, "handrail: %v\n", err)
+		return exitUsage
+	case !errors.Is(err, errFailed):
+		fmt.Fprintf(w.err, "handrail: %v\n", err)
+	}
+	return exitFailed
+}
+
+func logger(out io.Writer, level string) *slog.Logger {
+	var l slog.Level
+	if l.UnmarshalText([]byte(level)) != nil {
+		l = slog.LevelWarn
+	}
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l}))
+}

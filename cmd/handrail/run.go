@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+type runCmd struct {
+	Repo      string `type:"path" default:"." help:"The clone to work in. Its work tree and index are not touched."`
+	Task      string `short:"t" help:"What to do. - reads standard input."`
+	Mode      string `help:"code, architect, ask, debug, explore, plan, review or security."`
+	Turns     int    `help:"Turn limit; the mode's own otherwise."`
+	Branch    string `help:"Branch for the result; agent/<session>-<slug> otherwise."`
+	Workspace string `enum:"auto,docker,bwrap,local" default:"auto" help:"Where tools run: docker, bwrap, or local (no wall). auto takes docker, then bwrap."`
+	Image     string `help:"Container image for docker."`
+	Yes       bool   `help:"Approve what a person would be asked for, except what is critical."`
+	Session   string `help:"Go on with a session of this clone that parked or was interrupted."`
+	modelFlags
+}
+
+// Run works on the task and leaves the result on a branch.
+func (c *runCmd) Run(ctx context.Context, w *world) error {
+	task, err := c.taskText(w)
+	if err != nil {
+		return err
+	}
+	repo, err := gitops.OpenLocal(c.Repo)
+	if err != nil {
+		return usageError{err}
+	}
+	defer repo.Close()
+	base, err := repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return fmt.Errorf("find the commit to work from: %w", err)
+	}
+	cfg, err := repoConfig(ctx, repo, base)
+	if err != nil {
+		return err
+	}
+	e, err := c.engine(ctx, w, cfg)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	t := session.Task{Session: c.Session, Text: task, Mode: c.mode(cfg), Model: c.model(cfg), Base: base, Turns: c.Turns, Branch: c.Branch}
+	if t.Model == "" {
+		return usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
+	}
+	log, err := c.openLog(&t)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	return c.work(ctx, w, e, repo, t, log)
+}
+
+func (c *runCmd) taskText(w *world) (string, error) {
+	text := c.Task
+	if text == "-" {
+		var err error
+		if text, err = readAll(w.in); err != nil {
+			return "", err
+		}
+	}
+	if strings.TrimSpace(text) == "" && c.Session == "" {
+		return "", usage("nothing to do: give --task \"…\"")
+	}
+	return strings.TrimSpace(text), nil
+}
+
+func (c *runCmd) mode(cfg policy.Config) string {
+	switch {
+	case c.Mode != "":
+		return c.Mode
+	case cfg.Mode != "":
+		return cfg.Mode
+	}
+	return "code"
+}
+
+func (c *runCmd) model(cfg policy.Config) string {
+	if c.Model != "" {
+		return c.Model
+	}
+	return cfg.Model
+}
+
+func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engine, error) {
+	if _, err := policy.ParseMode(c.mode(cfg)); err != nil {
+		return nil, usageError{err}
+	}
+	rules, err := policy.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	open, err := c.modelFlags.open(w)
+	if err != nil {
+		return nil, err
+	}
+	ws, err := pickWorkspace(ctx, w, c.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if c.Image != "" {
+		cfg.Workspace.Image = c.Image
+	}
+	dir, err := os.MkdirTemp("", "handrail-")
+	if err != nil {
+		return nil, fmt.Errorf("make state directory: %w", err)
+	}
+	return &engine{dir: dir, workspace: ws, model: open, policy: rules, config: cfg, log: w.log}, nil
+}
+
+// repoConfig reads .github/agent.yml of the base commit.
+func repoConfig(ctx context.Context, repo *gitops.Mirror, base string) (policy.Config, error) {
+	data, err := repo.ReadFile(ctx, base, policy.ConfigPath, 1<<20)
+	if errors.Is(err, gitops.ErrNotFound) {
+		return policy.DefaultConfig(), nil
+	}
+	if err != nil {
+		return policy.Config{}, fmt.Errorf("read %s: %w", policy.ConfigPath, err)
+	}
+	cfg, err := policy.ParseConfig(policy.ConfigPath, data)
+	if err != nil {
+		return policy.Config{}, err
+	}
+	return policy.Merge(policy.DefaultConfig(), cfg), nil
+}
+
+// openLog opens the session's log, which outlives the run so that a parked
+// or interrupted session can go on.
+func (c *runCmd) openLog(t *session.Task) (*session.File, error) {
+	dir, err := stateDir("sessions")
+	if err != nil {
+		return nil, err
+	}
+	if t.Session == "" {
+		t.Session = session.NewID()
+	} else if err := policy.ValidateSession(t.Session); err != nil {
+		return nil, usageError{err}
+	}
+	path := filepath.Join(dir, t.Session+".jsonl")
+	if c.Session != "" {
+		if _, err := os.Stat(path); err != nil {
+			return nil, usage("there is no session %s on this machine", c.Session)
+		}
+	}
+	return session.OpenFile(path)
+}
+
+// stateDir is where this user's sessions are kept.
+func stateDir(sub string) (string, error) {
+	root := os.Getenv("XDG_STATE_HOME")
+	if root == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find a place for sessions (set XDG_STATE_HOME): %w", err)
+		}
+		root = filepath.Join(home, ".local", "state")
+	}
+	dir := filepath.Join(root, "handrail", sub)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make %s: %w", dir, err)
+	}
+	return dir, nil
+}
+
+func (c *runCmd) work(ctx context.Context, w *world, e *engine, repo *gitops.Mirror, t session.Task, log *session.File) error {
+	if err := c.begin(ctx, &t, e.config, log); err != nil {
+		return err
+	}
+	term := newTerminal(w, c.Yes)
+	term.header(t, e.workspace.Name())
+	out, err := e.run(ctx, job{
+		task: t, log: log, repo: repo, author: localAuthor(ctx, repo), approver: term,
+		onEvent: term.event, onLive: term.live,
+	})
+	if err != nil {
+		return fmt.Errorf("session %s: %w (go on with --session %s)", t.Session, err, t.Session)
+	}
+	term.outcome(t, out, c.Repo)
+	if out.Status != session.StatusDone {
+		return errFailed
+	}
+	return nil
+}
+
+// begin takes over the task of a session that goes on, or names the branch of
+// a new one. New words become a message.
+func (c *runCmd) begin(ctx context.Context, t *session.Task, cfg policy.Config, log *session.File) error {
+	events, err := log.Events(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if len(events) > 0 {
+		opened, err := session.Decode[session.Opened](events[0])
+		if err != nil {
+			return err
+		}
+		words := t.Text
+		*t = opened.Task
+		return log.Append(ctx, session.NewEvent(session.TypeMessage, 0, session.Message{Text: words, Budget: c.Turns}))
+	}
+	if t.Branch != "" {
+		return policy.ValidateBranch(t.Branch)
+	}
+	t.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Session: t.Session, Title: t.Text, Mode: t.Mode})
+	return err
+}
+
+// localAuthor signs as the agent, for the person at this machine.
+func localAuthor(context.Context, *gitops.Mirror) gitops.Signature {
+	name := "Handrail"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = "Handrail for " + u.Username
+	}
+	return gitops.Signature{Name: name, Email: "handrail@localhost"}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+type serveCmd struct {
+	File      string `name:"config" short:"c" type:"path" help:"Configuration file."`
+	Listen    string `help:"Address to listen on, for example :8080."`
+	Data      string `type:"path" help:"Directory for the database, mirrors and workspaces."`
+	Model     string `help:"Model for requests that name none."`
+	Workspace string `help:"auto, docker, bwrap or local."`
+	Check     bool   `help:"Ask the server that runs with this configuration whether it is ready, and exit."`
+}
+
+// Run serves until it is told to stop.
+func (c *serveCmd) Run(ctx context.Context, w *world) error {
+	if c.Check {
+		return c.check(ctx)
+	}
+	cfg, err := readServerConfig(c.File, c.getenv)
+	if err != nil {
+		return usageError{err}
+	}
+	s, err := newServer(ctx, w, cfg, serverOptions{})
+	if err != nil {
+		return err
+	}
+	if err := s.start(ctx); err != nil {
+		return errors.Join(err, s.close(context.WithoutCancel(ctx)))
+	}
+	fmt.Fprintf(w.out, "handrail %s listens on %s (workspace %s, model %s)\n", w.version, s.url(), s.engine.workspace.Name(), cfg.Model.Name)
+	select {
+	case <-ctx.Done():
+		w.log.Info("going down")
+	case err = <-s.failed:
+	}
+	return errors.Join(err, s.close(context.WithoutCancel(ctx)))
+}
+
+// getenv lets flags win over the environment, and the environment over the
+// file.
+func (c *serveCmd) getenv(name string) string {
+	flags := map[string]string{
+		"HANDRAIL_LISTEN": c.Listen, "HANDRAIL_DATA": c.Data, "HANDRAIL_MODEL": c.Model, "HANDRAIL_WORKSPACE": c.Workspace,
+	}
+	if v := flags[name]; v != "" {
+		return v
+	}
+	return os.Getenv(name)
+}
+
+// check is what a container's health check runs.
+func (c *serveCmd) check(ctx context.Context) error {
+	listen := c.getenv("HANDRAIL_LISTEN")
+	if listen == "" && c.File != "" {
+		cfg, err := readServerConfig(c.File, c.getenv)
+		if err != nil {
+			return usageError{err}
+		}
+		listen = cfg.Listen
+	}
+	if listen == "" {
+		listen = "127.0.0.1:8080"
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return usage("--listen %q: %w", listen, err)
+	}
+	if host == "" || host == "0.0.0.0" || host == "::" {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", listen, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server on %s is not ready: %s", listen, resp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/ollama"
+	"github.com/handrail-bot/handrail/agent/llm/openai"
+	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/queue"
+	"github.com/handrail-bot/handrail/bot/store/postgres"
+	"github.com/handrail-bot/handrail/bot/store/sqlite"
+	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+	"github.com/handrail-bot/handrail/bot/webhook"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// serverOptions are what the demo and tests set differently.
+type serverOptions struct {
+	spacing time.Duration // between writes to GitHub
+	settle  time.Duration
+	every   time.Duration // between edits of a progress comment
+}
+
+// server is the whole bot in one process.
+type server struct {
+	cfg    serverConfig
+	log    *slog.Logger
+	store  *sqlstore.Store
+	app    *ghapp.App
+	git    *gitops.Store
+	engine *engine
+	queue  *queue.Queue
+	http   *http.Server
+	addr   net.Addr
+	ready  func() bool
+	failed chan error
+	wait   sync.WaitGroup
+}
+
+// newServer puts the parts together. Nothing runs before start.
+func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOptions) (s *server, err error) {
+	s = &server{cfg: cfg, log: w.log, failed: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.closeParts())
+		}
+	}()
+	if err := os.MkdirAll(filepath.Join(cfg.Data, "work"), 0o700); err != nil {
+		return s, fmt.Errorf("make data directory: %w", err)
+	}
+	if s.app, err = ghapp.New(ghapp.Config{
+		APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.key, Token: cfg.GitHub.token.Reveal(),
+		Log: w.log, Spacing: opt.spacing,
+	}); err != nil {
+		return s, err
+	}
+	if s.store, err = openStore(ctx, cfg, w.log); err != nil {
+		return s, err
+	}
+	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
+	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log}); err != nil {
+		return s, err
+	}
+	if s.engine, err = s.newEngine(ctx, w); err != nil {
+		return s, err
+	}
+	b, err := bot.New(bot.Config{
+		Store: s.store.Store, GitHub: s.app, Runner: r, Policy: cfg.Policy, Model: cfg.Model.Name,
+		More: s.more, Settle: opt.settle, Every: opt.every, Log: w.log,
+	})
+	if err != nil {
+		return s, err
+	}
+	s.queue, err = queue.New(queue.Config{
+		Store: s.store.Store, River: s.store.River, Work: b.Work, Log: w.log,
+		Limits: queue.Limits{Total: cfg.Sessions.AtOnce, Repo: cfg.Sessions.PerRepo, User: cfg.Sessions.PerUser},
+	})
+	return s, err
+}
+
+func (s *server) more(thread string) <-chan struct{} { return s.queue.More(thread) }
+
+func openStore(ctx context.Context, cfg serverConfig, log *slog.Logger) (*sqlstore.Store, error) {
+	if strings.HasPrefix(cfg.Database, "postgres://") || strings.HasPrefix(cfg.Database, "postgresql://") {
+		return postgres.Open(ctx, postgres.Config{URL: cfg.Database, Log: log})
+	}
+	path := cfg.Database
+	if path == "" {
+		path = filepath.Join(cfg.Data, "handrail.db")
+	}
+	return sqlite.Open(ctx, sqlite.Config{Path: path, Log: log})
+}
+
+func (s *server) newEngine(ctx context.Context, w *world) (*engine, error) {
+	ws, err := pickWorkspace(ctx, w, s.cfg.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := policy.New(s.cfg.Policy)
+	if err != nil {
+		return nil, err
+	}
+	return &engine{dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, policy: rules, config: s.cfg.Policy, log: w.log}, nil
+}
+
+func (s *server) model(name string) (llm.Model, error) {
+	m := s.cfg.Model
+	if m.BaseURL != "" {
+		u, err := url.Parse(m.BaseURL)
+		if err != nil {
+			return nil, fmt.Errorf("model.base_url: %w", err)
+		}
+		return openai.New(openai.Config{URL: u, Model: name, Key: os.Getenv("HANDRAIL_API_KEY"), Log: s.log})
+	}
+	u, err := ollamaURL(m.Ollama)
+	if err != nil {
+		return nil, err
+	}
+	return ollama.New(ollama.Config{URL: u, Model: name, Log: s.log})
+}
+
+// start listens and begins to work.
+func (s *server) start(ctx context.Context) error {
+	hook, err := webhook.New(webhook.Config{
+		Secret: []byte(s.cfg.GitHub.webhookSecret.Reveal()), Intake: s.store.Deliveries, Parse: bot.Source, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/webhook", hook)
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("/readyz", s.readyz)
+	l, err := net.Listen("tcp", s.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", s.cfg.Listen, err)
+	}
+	s.addr = l.Addr()
+	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 60 * time.Second, IdleTimeout: 2 * time.Minute}
+	if err := s.queue.Start(ctx); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s.wait.Go(func() {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- fmt.Errorf("serve: %w", err)
+		}
+	})
+	return nil
+}
+
+func (s *server) url() string { return "http://" + s.addr.String() }
+
+// readyz says whether deliveries can be stored.
+func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := s.store.Deliveries.Unknown(ctx, "readyz"); err != nil {
+		s.log.WarnContext(ctx, "not ready", "err", err)
+		answer(w, http.StatusServiceUnavailable, "the database does not answer")
+		return
+	}
+	answer(w, http.StatusOK, "ready")
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n") // the client may be gone
+}
+
+// close takes no more deliveries, lets sessions park, and closes everything.
+func (s *server) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var errs []error
+	if s.http != nil {
+		errs = append(errs, s.http.Shutdown(ctx), s.queue.Drain(ctx))
+		s.wait.Wait()
+	}
+	return errors.Join(append(errs, s.closeParts())...)
+}
+
+func (s *server) closeParts() error {
+	var errs []error
+	if s.git != nil {
+		errs = append(errs, s.git.Close())
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	return errors.Join(errs...)
+}

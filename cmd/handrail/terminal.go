@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// terminal shows a session on a terminal and asks the person at it.
+type terminal struct {
+	out   io.Writer
+	in    *bufio.Reader
+	yes   bool
+	start time.Time
+}
+
+func newTerminal(w *world, yes bool) *terminal {
+	return &terminal{out: w.out, in: bufio.NewReader(w.in), yes: yes, start: time.Now()}
+}
+
+func readAll(r io.Reader) (string, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	return string(data), nil
+}
+
+func (t *terminal) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+
+func (t *terminal) header(task session.Task, engine string) {
+	t.say("session %s · %s mode · %s · workspace %s", task.Session, task.Mode, task.Model, engine)
+	t.say("from %s to branch %s\n", short(task.Base), task.Branch)
+}
+
+func short(commit string) string { return commit[:min(10, len(commit))] }
+
+// event prints what happened, one line each.
+func (t *terminal) event(e session.Event) {
+	switch e.Type {
+	case session.TypeAnswer:
+		if a, err := session.Decode[session.Answer](e); err == nil && a.Content != "" {
+			t.say("%s", indent(policy.EscapeVisible(a.Content)))
+		}
+	case session.TypeStarted:
+		if s, err := session.Decode[session.Started](e); err == nil {
+			t.say("→ %s", policy.EscapeVisible(s.Title))
+		}
+	case session.TypeResult:
+		t.result(e)
+	case session.TypeCheckpoint:
+		if c, err := session.Decode[session.Checkpoint](e); err == nil && !c.Parked {
+			t.say("✔ checkpoint %s: %s", short(c.Commit), fileList(c.Files))
+		}
+	case session.TypeNote:
+		if n, err := session.Decode[session.Note](e); err == nil && n.Kind != "reminder" {
+			t.say("! %s", firstLineOf(n.Text))
+		}
+	}
+}
+
+func (t *terminal) result(e session.Event) {
+	r, err := session.Decode[session.Result](e)
+	if err != nil {
+		return
+	}
+	switch {
+	case !r.OK:
+		t.say("✗ %s", policy.EscapeVisible(firstLineOf(r.Content)))
+	case len(r.Changes) > 0:
+		t.say("  %s", fileList(r.Changes))
+	}
+}
+
+func firstLineOf(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > 160 {
+		return string(r[:160]) + "…"
+	}
+	return s
+}
+
+func indent(s string) string { return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") }
+
+func fileList(files []session.FileChange) string {
+	var parts []string
+	for _, f := range files {
+		parts = append(parts, fmt.Sprintf("%s +%d −%d", policy.EscapeVisible(f.Path), f.Added, f.Removed))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (t *terminal) live(l agent.Live) {
+	if l.Title != "" {
+		t.say("  %s", l.Title)
+	}
+}
+
+// Approve implements agent.Approver at the prompt. Without a person (end of
+// input), the answer is no.
+func (t *terminal) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
+	var out []session.Resolved
+	for _, a := range asked {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out = append(out, t.ask(a))
+	}
+	return out, nil
+}
+
+func (t *terminal) ask(a session.Asked) session.Resolved {
+	if a.Kind == "question" {
+		return t.question(a)
+	}
+	t.say("\n✋ approval %s, severity %s", a.ID, a.Severity)
+	t.say("%s", indent(policy.EscapeVisible(a.Display)))
+	for _, r := range a.Reasons {
+		t.say("  because %s", policy.EscapeVisible(r))
+	}
+	t.say("  sha256 %s", a.Digest)
+	if t.yes && a.Severity != policy.Critical.String() {
+		t.say("  approved by --yes\n")
+		return session.Resolved{ID: a.ID, Verdict: "approved", By: "--yes"}
+	}
+	fmt.Fprint(t.out, "Let exactly this happen? [y/N, or a reason for no] ")
+	line, err := t.in.ReadString('\n')
+	line = strings.TrimSpace(line)
+	t.say("")
+	switch strings.ToLower(line) {
+	case "y", "yes":
+		return session.Resolved{ID: a.ID, Verdict: "approved", By: "the person at the terminal"}
+	case "n", "no":
+		line = ""
+	case "":
+		if err != nil {
+			line = "nobody is at the terminal"
+		}
+	}
+	return session.Resolved{ID: a.ID, Verdict: "denied", By: "the person at the terminal", Reason: line}
+}
+
+func (t *terminal) question(a session.Asked) session.Resolved {
+	t.say("\n❓ %s", policy.EscapeVisible(a.Display))
+	for i, c := range a.Choices {
+		t.say("  %d. %s", i+1, policy.EscapeVisible(c))
+	}
+	fmt.Fprint(t.out, "> ")
+	line, err := t.in.ReadString('\n')
+	line = strings.TrimSpace(line)
+	if line == "" && err != nil {
+		return session.Resolved{ID: a.ID, Verdict: "expired"}
+	}
+	return session.Resolved{ID: a.ID, Verdict: "answered", Reason: line}
+}
+
+// outcome says how the run ended and what to do with the result.
+func (t *terminal) outcome(task session.Task, out session.Outcome, repo string) {
+	t.say("\n%s after %d turns in %s", strings.ReplaceAll(string(out.Status), "_", " "), out.Turns, time.Since(t.start).Round(10*time.Millisecond))
+	if out.Reason != "" {
+		t.say("%s", indent(out.Reason))
+	}
+	if out.Summary != "" {
+		t.say("%s", indent(policy.EscapeVisible(out.Summary)))
+	}
+	for _, f := range out.Files {
+		t.say("  %s +%d −%d (%s)", policy.EscapeVisible(f.Path), f.Added, f.Removed, f.Kind)
+	}
+	if out.Commit != task.Base {
+		if rel, err := filepath.Abs(repo); err == nil {
+			repo = rel
+		}
+		t.say("\nThe result is on branch %s:\n  git -C %s diff %s %s", task.Branch, repo, short(task.Base), task.Branch)
+	}
+	if out.Status.Parked() {
+		t.say("Go on with: handrail run --repo %s --session %s --turns 10", repo, task.Session)
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/host"
+)
+
+// toolhostCmd serves tools inside a workspace. It is started by the
+// workspace engines, never by a person.
+type toolhostCmd struct {
+	Root    string        `arg:"" help:"Absolute path of the tree."`
+	Name    string        `help:"How people call the tree."`
+	Base    string        `help:"Read-only tree of the base."`
+	Upper   string        `help:"Upper layer of the overlay at the root."`
+	Init    bool          `help:"The process is alone in its namespace: reap orphans."`
+	Command time.Duration `help:"Longest run of one command."`
+}
+
+// stdio is the connection to the bot.
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+// Close ends both directions.
+func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
+
+// Run serves until the other side goes away.
+func (c *toolhostCmd) Run(ctx context.Context, w *world) error {
+	return host.Serve(ctx, stdio{w.in, w.out}, host.Config{
+		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Init: c.Init,
+		Env: os.Environ(), Limits: workspace.Limits{Command: c.Command}, Log: w.log,
+	})
+}
+
+// plainEnvironment is what commands may know of this process's environment:
+// enough to find programs and caches, nothing that could be a secret.
+func plainEnvironment() []string {
+	keep := []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "SHELL", "GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"}
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		for _, k := range keep {
+			if name == k {
+				env = append(env, kv)
+			}
+		}
+	}
+	return env
+}

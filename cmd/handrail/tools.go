@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/host"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+type toolsCmd struct {
+	List  toolsListCmd  `cmd:"" help:"List the tools with their descriptions and schemas."`
+	Parse toolsParseCmd `cmd:"" help:"Find the tool calls in a model's answer on standard input."`
+	Call  toolsCallCmd  `cmd:"" help:"Call one tool on a directory."`
+}
+
+type toolsListCmd struct {
+	JSON bool `name:"json" help:"Print one JSON array."`
+}
+
+// toolEntry is one element of `handrail tools list --json`.
+type toolEntry struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// Run lists the tools.
+func (c *toolsListCmd) Run(w *world) error {
+	specs, err := builtinSpecs()
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		for _, s := range specs {
+			first, _, _ := strings.Cut(strings.TrimSpace(s.Description), "\n")
+			fmt.Fprintf(w.out, "%-24s %s\n", s.Name, first)
+		}
+		return nil
+	}
+	list := make([]toolEntry, 0, len(specs))
+	for _, s := range specs {
+		list = append(list, toolEntry{s.Name, s.Description, s.Parameters})
+	}
+	return json.NewEncoder(w.out).Encode(list)
+}
+
+// builtinSpecs describes the tools; describing needs no workspace.
+func builtinSpecs() ([]llm.ToolSpec, error) {
+	var ws *workspace.Workspace
+	list, err := tools.Builtin(tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws})
+	if err != nil {
+		return nil, err
+	}
+	specs := make([]llm.ToolSpec, 0, len(list))
+	for _, t := range list {
+		specs = append(specs, t.Spec())
+	}
+	return specs, nil
+}
+
+type toolsParseCmd struct {
+	JSON  bool   `name:"json" help:"Print one JSON object."`
+	Tools string `type:"path" help:"File with the tools that can be called, as 'tools list --json' prints them; the built-in ones otherwise."`
+}
+
+// Run parses standard input. Finding no call is no failure.
+func (c *toolsParseCmd) Run(w *world) error {
+	specs, err := c.specs()
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(w.in)
+	if err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	p := toolcall.New(specs, tools.Canonical).Parse(string(text))
+	if c.JSON {
+		if p.Calls == nil {
+			p.Calls = []toolcall.Call{}
+		}
+		if p.Errors == nil {
+			p.Errors = []string{}
+		}
+		return json.NewEncoder(w.out).Encode(p)
+	}
+	for _, call := range p.Calls {
+		fmt.Fprintf(w.out, "%s %s\n", call.Name, call.Arguments)
+	}
+	for _, e := range p.Errors {
+		fmt.Fprintf(w.out, "error: %s\n", e)
+	}
+	if p.Text != "" {
+		fmt.Fprintf(w.out, "text: %s\n", p.Text)
+	}
+	return nil
+}
+
+func (c *toolsParseCmd) specs() ([]llm.ToolSpec, error) {
+	if c.Tools == "" {
+		return builtinSpecs()
+	}
+	data, err := os.ReadFile(c.Tools)
+	if err != nil {
+		return nil, usage("read tools: %w", err)
+	}
+	var entries []struct {
+		toolEntry
+		Function *toolEntry `json:"function"` // as in a request to a model
+	}
+	if err := json.Unmarshal(data, &entries); err != nil {
+		return nil, usage("read tools from %s: %w (expected an array of {\"name\",\"description\",\"parameters\"})", c.Tools, err)
+	}
+	var specs []llm.ToolSpec
+	for _, e := range entries {
+		t := e.toolEntry
+		if e.Function != nil {
+			t = *e.Function
+		}
+		if t.Name == "" {
+			return nil, usage("read tools from %s: a tool has no name", c.Tools)
+		}
+		specs = append(specs, llm.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+	}
+	return specs, nil
+}
+
+type toolsCallCmd struct {
+	Name string `arg:"" help:"Name of the tool."`
+	Args string `default:"{}" help:"Arguments as a JSON object; - reads standard input."`
+	Repo string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place."`
+	Mode string `default:"code" help:"Mode whose rules apply."`
+	Yes  bool   `help:"Answer yes where a person would be asked."`
+	JSON bool   `name:"json" help:"Print one JSON object."`
+}
+
+// callResult is the contract of `handrail tools call --json`.
+type callResult struct {
+	OK      bool   `json:"ok"`
+	Content string `json:"content"`
+	Error   string `json:"error"`
+}
+
+// Run calls the tool through the same policy that a session has.
+func (c *toolsCallCmd) Run(ctx context.Context, w *world) error {
+	mode, err := policy.ParseMode(c.Mode)
+	if err != nil {
+		return usageError{err}
+	}
+	args := []byte(c.Args)
+	if c.Args == "-" {
+		if args, err = io.ReadAll(w.in); err != nil {
+			return fmt.Errorf("read arguments: %w", err)
+		}
+	}
+	args, err = objectArguments(args)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(c.Repo)
+	if err != nil {
+		return usage("open --repo: %w", err)
+	}
+	if !info.IsDir() {
+		return usage("--repo %s is not a directory", c.Repo)
+	}
+	res, err := c.call(ctx, w, mode, args)
+	out := callResult{OK: err == nil, Content: res.Content}
+	if err != nil {
+		var use usageError
+		if errors.As(err, &use) {
+			return err
+		}
+		out.Error = err.Error()
+	}
+	return c.print(w, out)
+}
+
+func objectArguments(data []byte) ([]byte, error) {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(data, &args); err != nil {
+		return nil, usage("--args must be a JSON object, for example '{\"path\":\"README.md\"}': %w", err)
+	}
+	return json.Marshal(args)
+}
+
+func (c *toolsCallCmd) call(ctx context.Context, w *world, mode policy.Mode, args []byte) (tools.Result, error) {
+	ws, closeAll, err := openInPlace(ctx, w, c.Repo)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer closeAll()
+	list, err := tools.Builtin(tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: filepath.Base(ws.Root())})
+	if err != nil {
+		return tools.Result{}, err
+	}
+	tool, ok := tools.Find(list, c.Name)
+	if !ok {
+		return tools.Result{}, usage("there is no tool %q; see `handrail tools list`", c.Name)
+	}
+	call := session.Call{ID: "c1-1", Name: tool.Spec().Name, Arguments: args}
+	action, err := tool.Intent(ctx, call)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	rules, err := policy.New(policy.DefaultConfig())
+	if err != nil {
+		return tools.Result{}, err
+	}
+	d := rules.Check(mode, action)
+	if d.Verdict == policy.Deny || d.Verdict == policy.Ask && !c.Yes {
+		return tools.Result{}, gateError(d)
+	}
+	return tool.Run(ctx, call, nil)
+}
+
+func gateError(d policy.Decision) error {
+	var why []string
+	for _, r := range d.Reasons {
+		why = append(why, r.Text)
+	}
+	if d.Verdict == policy.Ask {
+		return fmt.Errorf("needs approval: %s (--yes approves it)", strings.Join(why, "; "))
+	}
+	return fmt.Errorf("refused: %s", strings.Join(why, "; "))
+}
+
+func (c *toolsCallCmd) print(w *world, out callResult) error {
+	if c.JSON {
+		if err := json.NewEncoder(w.out).Encode(out); err != nil {
+			return err
+		}
+	} else if out.OK {
+		fmt.Fprintln(w.out, strings.TrimRight(out.Content, "\n"))
+	} else {
+		fmt.Fprintf(w.err, "handrail: %s: %s\n", c.Name, out.Error)
+	}
+	if !out.OK {
+		return errFailed
+	}
+	return nil
+}
+
+// openInPlace serves the tools on a directory itself, not on a copy of it.
+func openInPlace(ctx context.Context, w *world, dir string) (*workspace.Workspace, func(), error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("find --repo: %w", err)
+	}
+	near, far := net.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- host.Serve(ctx, far, host.Config{Root: root, Name: filepath.Base(root), Env: plainEnvironment(), Limits: workspace.DefaultLimits, Log: w.log})
+	}()
+	ws, err := workspace.Connect(ctx, workspace.Config{Engine: "local", Conn: near, Log: w.log, Release: func(context.Context) error {
+		near.Close()
+		return <-served
+	}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return ws, func() {
+		if err := ws.Close(context.WithoutCancel(ctx)); err != nil {
+			w.log.Debug("close tools", "err", err)
+		}
+	}, nil
+}

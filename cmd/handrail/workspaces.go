@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
+	"github.com/handrail-bot/handrail/agent/workspace/docker"
+	"github.com/handrail-bot/handrail/agent/workspace/local"
+)
+
+// pickWorkspace returns the engine called name, ready to be used. "auto" is
+// docker, then bwrap, and never local: a wall is not given up silently.
+func pickWorkspace(ctx context.Context, w *world, name string) (workspace.Engine, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to put it into workspaces: %w", err)
+	}
+	engines, err := workspaceEngines(w, self)
+	if err != nil {
+		return nil, err
+	}
+	if name == "auto" || name == "" {
+		e, err := workspace.Choose(ctx, engines...)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return e, nil
+	}
+	for _, e := range engines {
+		if e.Name() != name {
+			continue
+		}
+		if err := e.Check(ctx); err != nil {
+			return nil, usage("workspace %s: %w", name, err)
+		}
+		return e, nil
+	}
+	return nil, usage("there is no workspace %q; take docker, bwrap or local", name)
+}
+
+func workspaceEngines(w *world, self string) ([]workspace.Engine, error) {
+	d, err := docker.New(docker.Config{Binary: self, Log: w.log})
+	if err != nil {
+		return nil, err
+	}
+	b, err := bwrap.New(bwrap.Config{Binary: self, Log: w.log})
+	if err != nil {
+		return nil, err
+	}
+	l, err := local.New(local.Config{Env: plainEnvironment(), Log: w.log})
+	if err != nil {
+		return nil, err
+	}
+	return []workspace.Engine{d, b, l}, nil
+}
