@@ -93,7 +93,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 	}
 	steps := [...]func(facts, *Decision) bool{
 		modeStep, p.denyStep, criticalStep, p.alwaysAskStep,
-		p.sensitiveStep, p.allowStep, p.severityStep,
+		p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
 	}
 	for _, step := range steps {
 		if step(f, &d) {
@@ -206,6 +206,10 @@ func (p *Policy) denyStep(f facts, d *Decision) bool {
 			return true
 		}
 	}
+	if f.shell.Network && p.config.Defaults.Network == "deny" {
+		*d = d.settle(Deny, "defaults.network", "the command reaches the network, which the configuration denies")
+		return true
+	}
 	if p.defaults[f.act.Kind] != Deny {
 		return false
 	}
@@ -238,6 +242,17 @@ func (p *Policy) alwaysAskStep(f facts, d *Decision) bool {
 	return false
 }
 
+// networkStep asks about commands that reach the network where the
+// configuration says so in as many words. The built-in default leaves it to
+// their severity: the workspace has no network unless it was given one.
+func (p *Policy) networkStep(f facts, d *Decision) bool {
+	if !f.shell.Network || p.config.Defaults.Network != "ask" {
+		return false
+	}
+	*d = d.settle(Ask, "defaults.network", "the command reaches the network, which needs a person here")
+	return true
+}
+
 func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 	var paths []string
 	switch f.act.Kind {
@@ -250,6 +265,9 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 	}
 	for _, name := range paths {
 		v := p.touches(name)
+		if f.act.Kind == Delete && path.Clean(name) == "." {
+			v = PathVerdict{Sensitive: true, Pattern: "**"}
+		}
 		if !v.Sensitive {
 			continue
 		}

@@ -113,6 +113,7 @@ func (a Action) Digest() string {
 		h.Write([]byte(s))
 	}
 	put("handrail action 1")
+	put(a.Kind.String())
 	put(a.Tool)
 	put(a.Command)
 	put(a.Cwd)
