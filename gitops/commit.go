@@ -108,16 +108,22 @@ func (o *odb) writeCommit(tree, parent plumbing.Hash, m Meta) (plumbing.Hash, er
 	if m.Committer == (Signature{}) {
 		m.Committer = m.Author
 	}
-	return o.writeRawCommit(tree, parent, m.Author.header(m.When), m.Committer.header(m.When), m.text())
+	return o.writeRaw(rawCommit{tree, parent, m.Author.header(m.When), m.Committer.header(m.When), m.text()})
 }
 
-func (o *odb) writeRawCommit(tree, parent plumbing.Hash, author, committer, text string) (plumbing.Hash, error) {
+// rawCommit is a commit with its header lines as they are stored.
+type rawCommit struct {
+	tree, parent            plumbing.Hash
+	author, committer, text string
+}
+
+func (o *odb) writeRaw(c rawCommit) (plumbing.Hash, error) {
 	var buf bytes.Buffer
-	fmt.Fprintf(&buf, "tree %s\n", tree)
-	if !parent.IsZero() {
-		fmt.Fprintf(&buf, "parent %s\n", parent)
+	fmt.Fprintf(&buf, "tree %s\n", c.tree)
+	if !c.parent.IsZero() {
+		fmt.Fprintf(&buf, "parent %s\n", c.parent)
 	}
-	fmt.Fprintf(&buf, "author %s\ncommitter %s\n\n%s", author, committer, text)
+	fmt.Fprintf(&buf, "author %s\ncommitter %s\n\n%s", c.author, c.committer, c.text)
 	return o.write(plumbing.CommitObject, buf.Bytes())
 }
 

@@ -131,57 +131,61 @@ func (o *odb) content(e entry) (list []string, ok bool, err error) {
 // filePatch is the part of a patch about one path. A change of kind (a file
 // becomes a symlink) is written as a deletion and a creation.
 func (o *odb) filePatch(d delta, around int) (string, FileStat, error) {
-	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: KindModify, Object: holds(d.to)}
-	switch {
-	case d.oldPath != "":
-		stat.Kind = KindRename
-	case d.from.hash.IsZero():
-		stat.Kind = KindCreate
-	case d.to.hash.IsZero():
-		stat.Kind = KindDelete
-	}
-	a, okA, err := o.content(d.from)
-	if err != nil {
-		return "", stat, err
-	}
-	b, okB, err := o.content(d.to)
-	if err != nil {
-		return "", stat, err
-	}
+	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: d.kind(), Object: holds(d.to)}
 	if stat.Kind == KindModify && class(d.from) != class(d.to) {
 		gone, came := d, d
 		gone.to, came.from = entry{}, entry{}
-		text := header(gone) + hunks(d.path, "", a, nil, nil, okA, around) + header(came) + hunks("", d.path, nil, b, nil, okB, around)
-		stat.Binary = !okA || !okB
-		if !stat.Binary {
-			stat.Removed, stat.Added = len(a), len(b)
+		first, was, err := o.filePatch(gone, around)
+		if err != nil {
+			return "", stat, err
+		}
+		second, is, err := o.filePatch(came, around)
+		stat.Added, stat.Removed, stat.Binary = is.Added, was.Removed, was.Binary || is.Binary
+		return first + second, stat, err
+	}
+	c := comparison{from: d.path, to: d.path}
+	if d.oldPath != "" {
+		c.from = d.oldPath
+	}
+	if d.from.hash.IsZero() {
+		c.from = ""
+	}
+	if d.to.hash.IsZero() {
+		c.to = ""
+	}
+	var okA, okB bool
+	var err error
+	if c.a, okA, err = o.content(d.from); err != nil {
+		return "", stat, err
+	}
+	if c.b, okB, err = o.content(d.to); err != nil {
+		return "", stat, err
+	}
+	text := header(d)
+	if stat.Binary = !okA || !okB; stat.Binary {
+		if d.from.hash != d.to.hash {
+			text += c.binary()
 		}
 		return text, stat, nil
 	}
-	stat.Binary = !okA || !okB
-	var spans []span
-	if !stat.Binary {
-		spans = compare(a, b)
-		for _, s := range spans {
-			stat.Removed += s.AEnd - s.A
-			stat.Added += s.BEnd - s.B
-		}
+	c.spans = compare(c.a, c.b)
+	for _, s := range c.spans {
+		stat.Removed += s.AEnd - s.A
+		stat.Added += s.BEnd - s.B
 	}
-	from, to := d.path, d.path
-	if d.oldPath != "" {
-		from = d.oldPath
+	return text + c.hunks(around), stat, nil
+}
+
+func (d delta) kind() string {
+	switch {
+	case d.oldPath != "":
+		return KindRename
+	case d.from.hash.IsZero():
+		return KindCreate
+	case d.to.hash.IsZero():
+		return KindDelete
 	}
-	if d.from.hash.IsZero() {
-		from = ""
-	}
-	if d.to.hash.IsZero() {
-		to = ""
-	}
-	text := header(d)
-	if d.from.hash != d.to.hash {
-		text += hunks(from, to, a, b, spans, !stat.Binary, around)
-	}
-	return text, stat, nil
+	return KindModify
 }
 
 // holds names what an entry is, by mode and id.
@@ -265,22 +269,32 @@ func quote(name string) string {
 	return b.String()
 }
 
-// hunks writes the changed lines with lines around them. spans may be nil
-// when one side is empty.
-func hunks(from, to string, a, b []string, spans []span, text bool, around int) string {
+// comparison is two texts and where they differ. An empty name is a side
+// that is not there.
+type comparison struct {
+	from, to string
+	a, b     []string
+	spans    []span
+}
+
+func (c comparison) names() (from, to string) {
 	name := func(prefix, path string) string {
 		if path == "" {
 			return "/dev/null"
 		}
 		return quote(prefix + path)
 	}
-	if !text {
-		return fmt.Sprintf("Binary files %s and %s differ\n", name("a/", from), name("b/", to))
-	}
-	if spans == nil && len(a)+len(b) > 0 {
-		spans = compare(a, b)
-	}
-	if len(spans) == 0 {
+	return name("a/", c.from), name("b/", c.to)
+}
+
+func (c comparison) binary() string {
+	from, to := c.names()
+	return fmt.Sprintf("Binary files %s and %s differ\n", from, to)
+}
+
+// hunks writes the changed lines with lines around them.
+func (c comparison) hunks(around int) string {
+	if len(c.spans) == 0 {
 		return ""
 	}
 	switch {
@@ -289,29 +303,30 @@ func hunks(from, to string, a, b []string, spans []span, text bool, around int) 
 	case around < 0:
 		around = 0
 	}
-	var w strings.Builder
 	tab := func(n string) string { // git ends names with spaces by a tab
 		if strings.Contains(n, " ") && n[0] != '"' {
 			return n + "\t"
 		}
 		return n
 	}
-	fmt.Fprintf(&w, "--- %s\n+++ %s\n", tab(name("a/", from)), tab(name("b/", to)))
-	for len(spans) > 0 {
+	from, to := c.names()
+	var w strings.Builder
+	fmt.Fprintf(&w, "--- %s\n+++ %s\n", tab(from), tab(to))
+	for spans := c.spans; len(spans) > 0; {
 		n := 1
 		for n < len(spans) && spans[n].A-spans[n-1].AEnd <= 2*around {
 			n++
 		}
-		hunk(&w, a, b, spans[:n], around)
+		c.hunk(&w, spans[:n], around)
 		spans = spans[n:]
 	}
 	return w.String()
 }
 
-func hunk(w *strings.Builder, a, b []string, spans []span, around int) {
+func (c comparison) hunk(w *strings.Builder, spans []span, around int) {
 	first, last := spans[0], spans[len(spans)-1]
 	pre := min(around, first.A)
-	post := min(around, len(a)-last.AEnd)
+	post := min(around, len(c.a)-last.AEnd)
 	a0, a1, b0, b1 := first.A-pre, last.AEnd+post, first.B-pre, last.BEnd+post
 	at := func(start, n int) string {
 		if n > 0 {
@@ -334,10 +349,10 @@ func hunk(w *strings.Builder, a, b []string, spans []span, around int) {
 	}
 	x := a0
 	for _, s := range spans {
-		put(' ', a[x:s.A])
-		put('-', a[s.A:s.AEnd])
-		put('+', b[s.B:s.BEnd])
+		put(' ', c.a[x:s.A])
+		put('-', c.a[s.A:s.AEnd])
+		put('+', c.b[s.B:s.BEnd])
 		x = s.AEnd
 	}
-	put(' ', a[x:a1])
+	put(' ', c.a[x:a1])
 }

@@ -69,7 +69,7 @@ func TestRandomDiffsAndMerges(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		patch := hunks("base", "base", base, ours, compare(base, ours), true, 3)
+		patch := comparison{"base", "base", base, ours, compare(base, ours)}.hunks(3)
 		if patch != "" {
 			gitIn(t, dir, patch, "apply", "-")
 			if data, _ := os.ReadFile(filepath.Join(dir, "base")); string(data) != strings.Join(ours, "") {

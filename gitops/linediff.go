@@ -103,34 +103,34 @@ func isBinary(data []byte) bool {
 }
 
 // similar finds deleted files of which at least half is in a created one.
-func (o *odb) similar(ctx context.Context, list []delta, gone, came []int, match map[int]int, used map[int]bool, score map[int]int) error {
+func (p *pairing) similar(ctx context.Context) error {
 	profiles := map[plumbing.Hash]*profile{}
 	get := func(e entry) *profile {
-		p, ok := profiles[e.hash]
+		f, ok := profiles[e.hash]
 		if !ok {
-			p = o.profile(e.hash)
-			profiles[e.hash] = p
+			f = p.o.profile(e.hash)
+			profiles[e.hash] = f
 		}
-		return p
+		return f
 	}
-	for _, c := range came {
-		if _, ok := match[c]; ok {
+	for _, c := range p.came {
+		if _, ok := p.match[c]; ok {
 			continue
 		}
 		best, from := renameScore-1, -1
-		for _, g := range gone {
+		for _, g := range p.gone {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if used[g] {
+			if p.used[g] {
 				continue
 			}
-			if s := alike(get(list[g].from), get(list[c].to)); s > best {
+			if s := alike(get(p.list[g].from), get(p.list[c].to)); s > best {
 				best, from = s, g
 			}
 		}
 		if from >= 0 {
-			match[c], score[c], used[from] = from, best, true
+			p.match[c], p.score[c], p.used[from] = from, best, true
 		}
 	}
 	return nil

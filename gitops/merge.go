@@ -151,7 +151,7 @@ func mergeLines(base, ours, theirs []string) ([]string, bool) {
 			}
 		}
 		out = append(out, base[pos:lo]...)
-		mine, yours := rebuild(base, ours, a[:na], lo, hi), rebuild(base, theirs, b[:nb], lo, hi)
+		mine, yours := rebuild(base[:hi], lo, ours, a[:na]), rebuild(base[:hi], lo, theirs, b[:nb])
 		switch {
 		case nb == 0 || slices.Equal(mine, yours):
 			out = append(out, mine...)
@@ -165,15 +165,15 @@ func mergeLines(base, ours, theirs []string) ([]string, bool) {
 	return append(out, base[pos:]...), true
 }
 
-// rebuild gives what base[lo:hi] became on one side.
-func rebuild(base, side []string, spans []span, lo, hi int) []string {
+// rebuild gives what base became from line lo on, on one side.
+func rebuild(base []string, lo int, side []string, spans []span) []string {
 	var out []string
 	for _, s := range spans {
 		out = append(out, base[lo:s.A]...)
 		out = append(out, side[s.B:s.BEnd]...)
 		lo = s.AEnd
 	}
-	return append(out, base[lo:hi]...)
+	return append(out, base[lo:]...)
 }
 
 // Rebase replays the commits after base up to head, along first parents, on
@@ -227,7 +227,7 @@ func (o *odb) replay(ctx context.Context, onto, base, head string, keep []string
 			continue
 		}
 		author, committer := Signature{c.Author.Name, c.Author.Email}, Signature{c.Committer.Name, c.Committer.Email}
-		at, err = o.writeRawCommit(next, at, author.header(c.Author.When), committer.header(c.Committer.When), c.Message)
+		at, err = o.writeRaw(rawCommit{next, at, author.header(c.Author.When), committer.header(c.Committer.When), c.Message})
 		if err != nil {
 			return Commit{}, err
 		}

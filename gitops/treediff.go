@@ -118,49 +118,62 @@ const (
 	renameScore = 50      // percent alike, as git has it
 )
 
+// pairing looks for files among the created ones that were deleted ones.
+type pairing struct {
+	o          *odb
+	list       []delta
+	gone, came []int       // indexes of deleted and created files
+	match      map[int]int // created to deleted
+	score      map[int]int // of a created file, percent alike
+	used       map[int]bool
+}
+
 // renames joins deleted and created files of which the content is the same,
 // or at least half alike.
 func (o *odb) renames(ctx context.Context, list []delta) ([]delta, error) {
-	var gone, came []int
+	p := &pairing{o: o, list: list, match: map[int]int{}, score: map[int]int{}, used: map[int]bool{}}
 	for i, d := range list {
 		switch {
 		case isFile(d.from) && d.to.hash.IsZero():
-			gone = append(gone, i)
+			p.gone = append(p.gone, i)
 		case isFile(d.to) && d.from.hash.IsZero():
-			came = append(came, i)
+			p.came = append(p.came, i)
 		}
 	}
-	if len(gone) == 0 || len(came) == 0 {
+	if len(p.gone) == 0 || len(p.came) == 0 {
 		return list, nil
 	}
-	match := map[int]int{} // created → deleted
-	used := map[int]bool{}
-	score := map[int]int{}
-	byHash := map[plumbing.Hash][]int{}
-	for _, g := range gone {
-		byHash[list[g].from.hash] = append(byHash[list[g].from.hash], g)
-	}
-	for _, c := range came {
-		if same := byHash[list[c].to.hash]; len(same) > 0 {
-			match[c], score[c], used[same[0]] = same[0], 100, true
-			byHash[list[c].to.hash] = same[1:]
-		}
-	}
-	if len(gone)*len(came) <= renamePairs {
-		if err := o.similar(ctx, list, gone, came, match, used, score); err != nil {
+	p.identical()
+	if len(p.gone)*len(p.came) <= renamePairs {
+		if err := p.similar(ctx); err != nil {
 			return nil, err
 		}
 	}
 	out := make([]delta, 0, len(list))
 	for i, d := range list {
-		if g, ok := match[i]; ok {
-			d.from, d.oldPath, d.score = list[g].from, list[g].path, score[i]
-		} else if used[i] {
+		if g, ok := p.match[i]; ok {
+			d.from, d.oldPath, d.score = list[g].from, list[g].path, p.score[i]
+		} else if p.used[i] {
 			continue
 		}
 		out = append(out, d)
 	}
 	return out, nil
+}
+
+func (p *pairing) identical() {
+	byHash := map[plumbing.Hash][]int{}
+	for _, g := range p.gone {
+		h := p.list[g].from.hash
+		byHash[h] = append(byHash[h], g)
+	}
+	for _, c := range p.came {
+		h := p.list[c].to.hash
+		if same := byHash[h]; len(same) > 0 {
+			p.match[c], p.score[c], p.used[same[0]] = same[0], 100, true
+			byHash[h] = same[1:]
+		}
+	}
 }
 
 func isFile(e entry) bool {
