@@ -16,6 +16,7 @@ type Script struct {
 	Select Selection `yaml:"select"`   // how the next turn is found, InOrder when empty
 	Delay  int       `yaml:"delay_ms"` // before each chunk of a stream
 	Chunk  int       `yaml:"chunk"`    // characters in a chunk, 0 for everything at once
+	Forget bool      `yaml:"forget"`   // keep no requests, for long runs; Server.Requests is then empty
 	Turns  []Turn    `yaml:"turns"`
 	// Conversations split a server between sessions that run at the same time:
 	// a request belongs to the first one whose When holds, and each goes

@@ -53,6 +53,7 @@ type Server struct {
 	mu       sync.Mutex
 	convs    []*progress // one per conversation, the script's own turns last
 	requests []*Request
+	count    int // of requests received
 	faults   []error
 }
 
@@ -197,7 +198,7 @@ func (s *Server) Err() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("scripted model, %d requests: %w", len(s.requests), errors.Join(faults...))
+	return fmt.Errorf("scripted model, %d requests: %w", s.count, errors.Join(faults...))
 }
 
 // TB is what of testing.TB is needed here.
@@ -246,7 +247,7 @@ func (s *Server) take(r *Request) (*Turn, error) {
 	s.add(r)
 	t, err := s.find(r)
 	if err != nil {
-		err = fmt.Errorf("request %d: %w; it was %s", len(s.requests), err, r.describe())
+		err = fmt.Errorf("request %d: %w; it was %s", r.number, err, r.describe())
 		s.faults = append(s.faults, err)
 	}
 	return t, err
@@ -261,9 +262,11 @@ func (s *Server) reject(r *Request) {
 }
 
 func (s *Server) add(r *Request) {
-	r.Turn = -1
-	s.requests = append(s.requests, r)
-	r.number = len(s.requests)
+	s.count++
+	r.Turn, r.number = -1, s.count
+	if !s.script.Forget {
+		s.requests = append(s.requests, r)
+	}
 }
 
 func (s *Server) find(r *Request) (*Turn, error) {

@@ -15,11 +15,15 @@ func open(t *testing.T, address string) *ollama.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := ollama.New(ollama.Config{URL: u, Model: "scripted"})
+	m, err := newModel(u)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func newModel(u *url.URL) (*ollama.Model, error) {
+	return ollama.New(ollama.Config{URL: u, Model: "scripted"})
 }
 
 func TestConform(t *testing.T) {

@@ -48,7 +48,8 @@ func classify(err error) (llm.Kind, string) {
 		return llm.Cut, "the model server fell silent in the middle of an answer"
 	case errors.Is(err, ErrRedirect):
 		return llm.Invalid, "the model server sends its clients to another address; whoever runs this bot must configure that address"
-	case errors.As(err, &record), errors.As(err, &authority), errors.As(err, &verify), errors.As(err, &host):
+	case errors.As(err, &record), errors.As(err, &authority), errors.As(err, &verify), errors.As(err, &host),
+		errors.Is(err, http.ErrSchemeMismatch):
 		return llm.Invalid, "no trusted connection to the model server; whoever runs this bot must check its certificate and address"
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
 		return llm.Unreachable, "the model server does not answer; it may be starting or stopped"
@@ -74,8 +75,10 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 		return 0
 	}
 	wait := time.Duration(0)
-	if s, err := strconv.ParseFloat(v, 64); err == nil {
-		wait = time.Duration(min(max(s, 0), maxRetryAfter.Seconds()) * float64(time.Second))
+	if s, err := strconv.ParseFloat(v, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		if s > 0 { // neither below 0 nor not a number
+			wait = time.Duration(min(s, maxRetryAfter.Seconds()) * float64(time.Second))
+		}
 	} else if at, err := http.ParseTime(v); err == nil {
 		wait = at.Sub(now)
 	}
