@@ -1,12 +1,17 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
@@ -15,8 +20,11 @@ import (
 type baseline struct {
 	done  chan struct{}
 	err   error
-	files map[string]stamp
+	files map[string]stamp // nil with an upper layer, which tells by itself
 	agent *ignores
+	base  *os.Root // the base, when it can be seen
+	upper *os.Root
+	tree  *os.Root
 }
 
 // stamp is what an unchanged file keeps: any write or exchange moves the
@@ -31,14 +39,43 @@ func stampNode(n *node) stamp {
 	return stamp{size: n.stat.Size, mtime: n.stat.Mtim.Nano(), ctime: n.stat.Ctim.Nano(), ino: n.stat.Ino, mode: n.mode}
 }
 
-func newBaseline(_ Config, agent *ignores) (*baseline, error) {
-	return &baseline{done: make(chan struct{}), files: map[string]stamp{}, agent: agent}, nil
+func newBaseline(cfg Config, agent *ignores) (*baseline, error) {
+	b := &baseline{done: make(chan struct{}), agent: agent}
+	var err error
+	if cfg.Base != "" {
+		if b.base, err = os.OpenRoot(cfg.Base); err != nil {
+			return nil, fmt.Errorf("open base: %w", err)
+		}
+	}
+	if cfg.Upper == "" {
+		b.files = map[string]stamp{}
+		return b, nil
+	}
+	if b.base == nil {
+		return nil, errors.New("open base: an upper layer needs the base below it")
+	}
+	if b.upper, err = os.OpenRoot(cfg.Upper); err != nil {
+		return nil, errors.Join(fmt.Errorf("open upper layer: %w", err), b.base.Close())
+	}
+	agent.root = b.base // where commands cannot change them
+	return b, nil
+}
+
+func (b *baseline) close() {
+	for _, r := range []*os.Root{b.base, b.upper} {
+		if r != nil {
+			r.Close()
+		}
+	}
 }
 
 // scan looks at the whole tree once, before anything can change it.
 func (b *baseline) scan(ctx context.Context, h *host) {
 	defer close(b.done)
-	w := tracked(h, func(n *node) { b.files[n.path] = stampNode(n) })
+	if b.upper != nil {
+		return
+	}
+	w := tracked(h.root, func(n *node) { b.files[n.path] = stampNode(n) })
 	w.enter = func(dir string, names []string) {
 		if _, ok := slices.BinarySearch(names, b.agent.name); ok {
 			b.agent.load(dir)
@@ -63,19 +100,24 @@ func (b *baseline) wait(ctx context.Context) error {
 
 // tracked walks over what can be in a commit: regular files and symlinks,
 // outside of git's own directories.
-func tracked(h *host, visit func(n *node)) *walker {
-	return &walker{root: h.root, visit: func(n *node) (bool, error) {
+func tracked(root *os.Root, visit func(n *node)) *walker {
+	return &walker{root: root, visit: func(n *node) (bool, error) {
 		switch {
-		case path.Base(n.path) == ".git" || strings.HasPrefix(path.Base(n.path), tempPrefix):
+		case skipped(path.Base(n.path)):
 			return false, nil
 		case n.isDir():
 			return true, nil
-		case n.mode.IsRegular() || n.mode&fs.ModeSymlink != 0:
+		case trackable(n):
 			visit(n)
 		}
 		return false, nil
 	}}
 }
+
+// skipped names are never part of a commit.
+func skipped(name string) bool { return name == ".git" || strings.HasPrefix(name, tempPrefix) }
+
+func trackable(n *node) bool { return n.mode.IsRegular() || n.mode&fs.ModeSymlink != 0 }
 
 // changes compares the tree with the base. What is new and excluded by
 // .gitignore is no change: it would not be committed.
@@ -83,37 +125,99 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 	if err := h.base.wait(ctx); err != nil {
 		return nil, err
 	}
-	out := []workspace.WireChange{}
-	seen := make(map[string]bool, len(h.base.files))
-	h.git.refresh()
-	var fresh []node
-	w := tracked(h, func(n *node) {
-		old, ok := h.base.files[n.path]
-		switch {
-		case !ok:
-			fresh = append(fresh, *n)
-		case old != stampNode(n):
-			out = append(out, changeOf(n, workspace.Modified))
-		}
-		seen[n.path] = ok
-	})
-	if err := w.walk(ctx, "."); err != nil {
+	d := &diff{h: h, seen: map[string]bool{}}
+	var err error
+	if h.base.upper != nil {
+		err = d.layers(ctx, ".")
+	} else {
+		err = d.stamps(ctx)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)
 	}
-	for i := range fresh {
-		if !h.git.match(fresh[i].path, false) {
-			out = append(out, changeOf(&fresh[i], workspace.Created))
-		}
-	}
-	for p, old := range h.base.files {
-		if !seen[p] {
-			out = append(out, workspace.WireChange{Path: []byte(p), Kind: workspace.Deleted, Mode: old.mode, Size: old.size})
+	h.git.refresh()
+	out := d.out
+	for i := range d.fresh {
+		if !h.git.match(d.fresh[i].path, false) {
+			out = append(out, changeOf(&d.fresh[i], workspace.Created))
 		}
 	}
 	slices.SortFunc(out, func(a, b workspace.WireChange) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return out, nil
 }
 
+// diff collects changes.
+type diff struct {
+	h     *host
+	out   []workspace.WireChange
+	fresh []node
+	seen  map[string]bool
+}
+
+// stamps compares the whole tree with what scan saw.
+func (d *diff) stamps(ctx context.Context) error {
+	files := d.h.base.files
+	w := tracked(d.h.root, func(n *node) {
+		old, ok := files[n.path]
+		switch {
+		case !ok:
+			d.fresh = append(d.fresh, *n)
+		case old != stampNode(n) && !d.h.base.same(n):
+			d.out = append(d.out, changeOf(n, workspace.Modified))
+		}
+		d.seen[n.path] = ok
+	})
+	if err := w.walk(ctx, "."); err != nil {
+		return err
+	}
+	for p, old := range files {
+		if !d.seen[p] {
+			d.out = append(d.out, workspace.WireChange{Path: []byte(p), Kind: workspace.Deleted, Mode: old.mode, Size: old.size})
+		}
+	}
+	return nil
+}
+
 func changeOf(n *node, kind workspace.ChangeKind) workspace.WireChange {
 	return workspace.WireChange{Path: []byte(n.path), Kind: kind, Mode: n.mode, Size: n.stat.Size}
+}
+
+// maxCompared bounds the files whose content is compared with the base.
+const maxCompared = 1 << 20
+
+// same reports whether a touched file is as it was in the base, where that is
+// cheap to tell.
+func (b *baseline) same(n *node) bool {
+	if b.base == nil || !n.mode.IsRegular() || n.stat.Size > maxCompared {
+		return false
+	}
+	old, err := b.base.Lstat(n.path)
+	if err != nil || !old.Mode().IsRegular() || old.Size() != n.stat.Size || (old.Mode()^n.mode)&0o100 != 0 {
+		return false
+	}
+	return sameBytes(b.base, b.top(), n.path)
+}
+
+// top is where what is now can be read.
+func (b *baseline) top() *os.Root {
+	if b.upper != nil {
+		return b.upper
+	}
+	return b.tree
+}
+
+func sameBytes(x, y *os.Root, path string) bool {
+	var data [2][]byte
+	for i, root := range []*os.Root{x, y} {
+		f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+		if err != nil {
+			return false
+		}
+		data[i], err = io.ReadAll(io.LimitReader(f, maxCompared+1))
+		f.Close()
+		if err != nil {
+			return false
+		}
+	}
+	return bytes.Equal(data[0], data[1])
 }

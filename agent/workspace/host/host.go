@@ -61,6 +61,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 		return errors.Join(err, conn.Close())
 	}
 	defer h.root.Close()
+	defer h.base.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan struct{})
@@ -109,6 +110,7 @@ func newHost(cfg Config) (*host, error) {
 	if h.base, err = newBaseline(cfg, h.agent); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
+	h.base.tree = root
 	h.shell = newShell(h)
 	h.progs.running = map[uint64]*program{}
 	return h, nil

@@ -67,6 +67,9 @@ func Open(t testing.TB, s Subject, tree Tree) *workspace.Workspace {
 		t.Fatal(err)
 	}
 	tree.Write(t, source)
+	if err := workspace.Give(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
 	return OpenSpec(t, s, workspace.Spec{Source: source})
 }
 

@@ -1,0 +1,215 @@
+// Package bwrap opens workspaces in bubblewrap: namespaces of their own for
+// users, processes, network and files, an unprivileged user, and nothing of
+// the host but its programs, read-only. It needs no daemon.
+package bwrap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Config configures the engine. Binary is the program to run inside, as
+// "BINARY toolhost …". Toolchains are more directories to show inside at the
+// same paths, read-only, and Env is added to every workspace's environment.
+type Config struct {
+	Binary     string
+	Toolchains []string
+	Env        map[string]string
+	Copy       bool // never lay overlays
+	Log        *slog.Logger
+}
+
+// Engine opens workspaces in bubblewrap.
+type Engine struct {
+	cfg   Config
+	tools map[string]string
+	lacks []string
+}
+
+var _ workspace.Engine = (*Engine)(nil)
+
+// New returns an engine, after looking for the programs that it needs.
+func New(cfg Config) (*Engine, error) {
+	if !filepath.IsAbs(cfg.Binary) {
+		return nil, fmt.Errorf("make bwrap engine: binary %q: it must be an absolute path", cfg.Binary)
+	}
+	e := &Engine{cfg: cfg, tools: map[string]string{}}
+	for _, name := range []string{"bwrap", "sh", "mount", "mkdir", "setpriv", "prlimit"} {
+		at, err := exec.LookPath(name)
+		if err != nil {
+			e.lacks = append(e.lacks, name)
+			continue
+		}
+		e.tools[name] = at
+	}
+	return e, nil
+}
+
+// Name returns "bwrap".
+func (*Engine) Name() string { return "bwrap" }
+
+// Check starts a sandbox with nothing in it.
+func (e *Engine) Check(ctx context.Context) error {
+	if len(e.lacks) > 0 {
+		return fmt.Errorf("check bwrap: %s not found: install bubblewrap and util-linux", strings.Join(e.lacks, ", "))
+	}
+	var errs bytes.Buffer
+	s := stage{engine: e, check: true}
+	cmd, err := s.command(ctx)
+	if err != nil {
+		return fmt.Errorf("check bwrap: %w", err)
+	}
+	cmd.Stderr = &errs
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("check bwrap: %w: %s: allow user namespaces (sysctl user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap), or use docker",
+			err, strings.TrimSpace(errs.String()))
+	}
+	return nil
+}
+
+// Open opens a workspace on an overlay over the source when that belongs to
+// [workspace.Owner], else on a copy.
+func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspace, error) {
+	if err := spec.Check(); err != nil {
+		return nil, err
+	}
+	if len(e.lacks) > 0 {
+		return nil, e.Check(ctx)
+	}
+	ws, err := e.open(ctx, spec, !e.cfg.Copy)
+	if err != nil && !e.cfg.Copy && ctx.Err() == nil {
+		// Overlays do not work everywhere; a copy does.
+		var again error
+		if ws, again = e.open(ctx, spec, false); again == nil {
+			return ws, nil
+		}
+		return nil, errors.Join(err, again)
+	}
+	return ws, err
+}
+
+func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*workspace.Workspace, error) {
+	layers, err := workspace.Lay(ctx, spec, overlay)
+	if err == nil {
+		err = writeEtc(filepath.Join(spec.State, "etc"))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+	}
+	s := stage{engine: e, spec: spec, layers: layers}
+	cmd, err := s.command(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+	}
+	p, err := start(cmd)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+	}
+	ws, err := workspace.Connect(ctx, workspace.Config{
+		Engine: e.Name(), Conn: p, Log: e.cfg.Log,
+		Release: func(context.Context) error {
+			p.end()
+			s.dropCgroups()
+			return workspace.RemoveTree(spec.State)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open bwrap workspace: %w: %s", err, p.complaint())
+	}
+	return ws, nil
+}
+
+// writeEtc names the user inside.
+func writeEtc(dir string) error {
+	uid, gid := workspace.Owner()
+	files := map[string]string{
+		"passwd": fmt.Sprintf("root:x:0:0::/:/usr/sbin/nologin\nagent:x:%d:%d::/cache/home:/bin/sh\n", uid, gid),
+		"group":  fmt.Sprintf("root:x:0:\nagent:x:%d:\n", gid),
+		"hosts":  "127.0.0.1 localhost\n::1 localhost\n",
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// process is a running sandbox with its standard input and output.
+type process struct {
+	io.Reader
+	in     io.WriteCloser
+	cmd    *exec.Cmd
+	errs   lastBytes
+	finish sync.Once
+}
+
+func start(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd}
+	cmd.Stderr = &p.errs
+	var err error
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if p.Reader, err = cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return p, cmd.Start()
+}
+
+func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+// Close hangs up and kills the sandbox: with its first process everything in
+// it ends.
+func (p *process) Close() error {
+	p.end()
+	return nil
+}
+
+func (p *process) end() {
+	p.finish.Do(func() {
+		p.in.Close()
+		// It may have ended by itself; what counts is that it is gone.
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		_ = p.cmd.Wait()
+	})
+}
+
+func (p *process) complaint() string { return strings.TrimSpace(p.errs.String()) }
+
+// lastBytes keeps the beginning of what is written to it.
+type lastBytes struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (l *lastBytes) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buf = append(l.buf, b[:min(len(b), max(0, 4096-len(l.buf)))]...)
+	return len(b), nil
+}
+
+func (l *lastBytes) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.buf)
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

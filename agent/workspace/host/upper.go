@@ -1,0 +1,92 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// layers reads the changes below dir off the upper layer. A directory is in
+// there when something in it has changed; what the base has and the tree has
+// no more is deleted, whatever form the overlay keeps that in.
+func (d *diff) layers(ctx context.Context, dir string) error {
+	upper, err := entries(ctx, d.h.base.upper, dir)
+	if err != nil {
+		return err
+	}
+	base, err := entries(ctx, d.h.base.base, dir)
+	if err != nil {
+		return err
+	}
+	for name, n := range upper {
+		if skipped(name) {
+			continue
+		}
+		old, had := base[name]
+		switch {
+		case n.isDir() && had && old.isDir():
+			err = d.layers(ctx, n.path)
+		case n.isDir():
+			err = d.created(ctx, n.path)
+		case !trackable(n):
+		case had && trackable(old):
+			if n.mode != old.mode || !d.h.base.same(n) {
+				d.out = append(d.out, changeOf(n, workspace.Modified))
+			}
+		default:
+			d.fresh = append(d.fresh, *n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for name, old := range base {
+		if skipped(name) {
+			continue
+		}
+		if err := d.vanished(ctx, old); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// vanished reports what of a base entry is not in the tree any more.
+func (d *diff) vanished(ctx context.Context, old *node) error {
+	now, err := d.h.root.Lstat(old.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if old.isDir() {
+		if err == nil && now.IsDir() {
+			return nil
+		}
+		return tracked(d.h.base.base, func(n *node) {
+			d.out = append(d.out, changeOf(n, workspace.Deleted))
+		}).walk(ctx, old.path)
+	}
+	gone := err != nil || !(now.Mode().IsRegular() || now.Mode()&fs.ModeSymlink != 0)
+	if gone && trackable(old) {
+		d.out = append(d.out, changeOf(old, workspace.Deleted))
+	}
+	return nil
+}
+
+// created reports everything in a directory that the base does not have.
+func (d *diff) created(ctx context.Context, dir string) error {
+	return tracked(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
+}
+
+// entries reads one directory; one that is not there is empty.
+func entries(ctx context.Context, root *os.Root, dir string) (map[string]*node, error) {
+	out := map[string]*node{}
+	w := &walker{root: root, visit: func(n *node) (bool, error) {
+		out[path.Base(n.path)] = n
+		return false, nil
+	}}
+	return out, w.walk(ctx, dir)
+}

@@ -1,0 +1,101 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Owner is the user and group that work in walled workspaces: this process's
+// own, or 65532 when this process is root, which must not be shared with
+// what runs inside.
+func Owner() (uid, gid int) {
+	if uid, gid = os.Geteuid(), os.Getegid(); uid == 0 {
+		return 65532, 65532
+	}
+	return uid, gid
+}
+
+// Give hands a tree to [Owner], so that engines can lay an overlay over it
+// instead of copying it; without root it is owned right already.
+func Give(ctx context.Context, dir string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	uid, gid := Owner()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("give tree: %w", err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		return root.Lchown(path, uid, gid)
+	})
+	if err != nil {
+		return fmt.Errorf("give tree: %w", err)
+	}
+	return nil
+}
+
+// Layers are the directories of one workspace below its state directory.
+type Layers struct {
+	Base  string // read-only, "" when the workspace begins empty
+	Tree  string // the copy; not used with Upper
+	Upper string // upper layer of an overlay on Base, "" for a copy
+	Work  string // the overlay's work directory
+	Cache string // for tools, writable
+}
+
+// Lay makes the directories of a workspace: those of an overlay when wanted
+// and the source is fit for one, else a copy of the source.
+func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
+	at := func(name string) string { return filepath.Join(spec.State, name) }
+	l := Layers{Base: spec.Source, Cache: at("cache")}
+	if err := os.MkdirAll(spec.State, 0o755); err != nil {
+		return l, fmt.Errorf("make workspace: %w", err)
+	}
+	own := []string{l.Cache}
+	if overlay && fitForOverlay(spec) {
+		l.Upper, l.Work = at("upper"), at("work")
+		own = append(own, l.Upper, l.Work)
+	} else {
+		l.Tree = at("tree")
+		own = append(own, l.Tree)
+	}
+	uid, gid := Owner()
+	for _, dir := range own {
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, uid, gid)); err != nil {
+			return l, fmt.Errorf("make workspace: %w", err)
+		}
+	}
+	if l.Tree == "" || spec.Source == "" {
+		return l, nil
+	}
+	if err := CopyTree(ctx, spec.Source, l.Tree); err != nil {
+		return l, err
+	}
+	return l, Give(ctx, l.Tree)
+}
+
+// fitForOverlay says whether the user inside may write over the source, and
+// whether the paths can stand in mount options.
+func fitForOverlay(spec Spec) bool {
+	if spec.Source == "" || strings.ContainsAny(spec.Source+spec.State, ":,\\\"'") {
+		return false
+	}
+	info, err := os.Stat(spec.Source)
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	uid, _ := Owner()
+	return ok && int(st.Uid) == uid
+}

@@ -1,0 +1,24 @@
+package workspacetest
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Need skips the test loudly when the engine cannot be used here, unless
+// HANDRAIL_REQUIRE_ENGINES names it; then the test fails.
+func Need(t testing.TB, e workspace.Engine) {
+	t.Helper()
+	err := e.Check(t.Context())
+	switch {
+	case err == nil:
+	case slices.Contains(strings.Split(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), ","), e.Name()):
+		t.Fatalf("%s is required: %v", e.Name(), err)
+	default:
+		t.Skipf("NEEDS %s: %v", strings.ToUpper(e.Name()), err)
+	}
+}

@@ -1,0 +1,49 @@
+package workspacetest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/host"
+)
+
+// Toolhost makes a test binary serve as the binary that engines start inside.
+// TestMain calls it first; when it reports true, the process was one and has
+// served.
+func Toolhost() bool {
+	if len(os.Args) < 2 || os.Args[1] != "toolhost" {
+		return false
+	}
+	if err := toolhost(context.Background(), os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return true
+}
+
+func toolhost(ctx context.Context, args []string) error {
+	var cfg host.Config
+	var limits workspace.Limits
+	set := flag.NewFlagSet("toolhost", flag.ContinueOnError)
+	set.StringVar(&cfg.Name, "name", "", "")
+	set.StringVar(&cfg.Base, "base", "", "")
+	set.StringVar(&cfg.Upper, "upper", "", "")
+	set.BoolVar(&cfg.Init, "init", false, "")
+	set.DurationVar(&limits.Command, "command", 0, "")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	cfg.Root, cfg.Env, cfg.Limits = set.Arg(0), os.Environ(), limits
+	return host.Serve(ctx, stdio{os.Stdin, os.Stdout}, cfg)
+}
+
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
