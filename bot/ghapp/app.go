@@ -75,8 +75,8 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("read private key: it is not an RSA key in PEM form")
 	}
 	a.apps.BaseURL = strings.TrimRight(api.String(), "/")
-	rt := a.limited(newPacer(0), retryReads{cfg.Backoff, cloning{a.apps}})
-	a.self = a.rest(rt)
+	p := a.pacer(0)
+	a.self = a.rest(a.limited(p, paced{p, retryReads{cfg.Backoff, cloning{a.apps}}}))
 	return a, nil
 }
 

@@ -3,7 +3,6 @@ package ghtest
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"testing"
 
 	"github.com/google/go-github/v62/github"
@@ -17,7 +16,12 @@ const testRepo = "acme/widget"
 // fails the test when the contract was violated.
 func start(t *testing.T) *Server {
 	t.Helper()
-	s, err := New(Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	return startWith(t, Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+}
+
+func startWith(t *testing.T, cfg Config) *Server {
+	t.Helper()
+	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,13 +51,7 @@ func person(t *testing.T, s *Server, login string) *github.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := github.NewClient(&http.Client{Transport: &http.Transport{}}).WithAuthToken(tok)
-	c, err = c.WithEnterpriseURLs(s.URL()+"/api/v3/", s.URL()+"/api/uploads/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Client().CloseIdleConnections)
-	return c
+	return client(t, s, tok)
 }
 
 func TestComments(t *testing.T) {
