@@ -1,38 +1,49 @@
 package policy
 
 // nearest returns the candidate closest to word by edit distance, or "" when
-// none is close enough to be a slip of the keyboard.
+// none is close enough to be a slip of the keyboard. Of two that are as close
+// the one of the same length is meant.
 func nearest(word string, candidates []string) string {
-	best, bestDist := "", 1+max(1, len(word)/3)
+	best, bestDist := "", 2*(1+max(1, len(word)/3))
 	for _, c := range candidates {
-		if d := editDistance(word, c); d < bestDist {
+		d := 2 * editDistance(word, c)
+		if len(c) != len(word) {
+			d++
+		}
+		if d < bestDist {
 			best, bestDist = c, d
 		}
 	}
 	return best
 }
 
-// editDistance is the Levenshtein distance in bytes. Words longer than 64
-// bytes are not compared: they are no slip.
+// editDistance counts the bytes to insert, delete or replace and the
+// neighbours to swap. Words longer than 64 bytes are not compared: they are
+// no slip.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		diag := row[0]
-		row[0] = i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			next := min(row[j]+1, row[j-1]+1, diag+cost)
-			diag, row[j] = row[j], next
+			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = d
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

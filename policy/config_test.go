@@ -1,0 +1,279 @@
+package policy
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
+	"pgregory.net/rapid"
+)
+
+const fullConfig = `
+model: qwen3:32b
+models: [qwen3:32b, llama3]
+mode: debug
+modes: [debug, review]
+turns: 12
+auto_approve_commands: true
+auto_approve_sensitive_edits: false
+commands:
+  allow: [go test *]
+  deny: [curl]
+  ask: ["git push *"]
+defaults: {read: allow, write: ask, delete: deny, execute: allow, network: deny}
+always_ask: [delete]
+sensitive_files:
+  - {pattern: "auth/**", approve: required}
+  - {pattern: "auth/README.md", approve: auto}
+approvals:
+  deadline: 24h
+  not_requester: true
+  approvers: ["user:42", "team:acme/security", codeowners]
+  bots: [49699333]
+branch: bot/{number}/{slug}
+workspace: {engine: bwrap, image: "ghcr.io/acme/dev:1", images: ["ghcr.io/acme/*"], network: allowlist, hosts: ["proxy.golang.org", "*.example.org"], memory: 2g, pids: 256, cpus: 1.5}
+budget:
+  session: {turns: 50, tokens: 100000, time: 30m, edits: 40, lines: 900}
+  thread: {tokens: 200000}
+  user_day: {tokens: 300000}
+pull_request: {draft: false, title: "{slug}", branch: stacked}
+undo: reset
+schedules:
+  - {name: nightly, cron: "0 3 * * *", task: review the default branch, mode: review, result: issue}
+long_running_commands: [make *]
+`
+
+func TestParseConfig(t *testing.T) {
+	got, err := ParseConfig("agent.yml", []byte(fullConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Model != "qwen3:32b" || got.Turns != 12 || !got.AutoCommands() || got.AutoEdits() || got.AutoApproveSensitiveEdits == nil ||
+		got.Approvals.Deadline != Duration(24*time.Hour) || got.Workspace.Memory != 2<<30 || got.Budget.Session.Time != Duration(30*time.Minute) {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := New(got); err != nil {
+		t.Error(err)
+	}
+	// Every key of the struct is in the full example, so none is untested.
+	var raw map[string]any
+	if err := yaml.Load([]byte(fullConfig), &raw); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keysOf(reflect.TypeFor[Config]()) {
+		if _, ok := raw[k.key]; !ok {
+			t.Errorf("key %s is not in the example", k.key)
+		}
+	}
+	out, err := yaml.Dump(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseConfig("dump", out)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, out)
+	}
+	if diff := cmp.Diff(got, again); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseConfigEmpty(t *testing.T) {
+	for _, s := range []string{"", " \n", "# nothing yet\n", "---\n", "{}"} {
+		if got, err := ParseConfig("x", []byte(s)); err != nil || !reflect.DeepEqual(got, Config{}) {
+			t.Errorf("ParseConfig(%q) = %+v, %v", s, got, err)
+		}
+	}
+	if _, err := New(DefaultConfig()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestParseConfigErrors(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+	listBomb := "commands:\n  allow: &a [x,x,x,x,x,x,x,x,x,x]\nalways_ask: [*a]\n"
+	for name, c := range map[string]struct{ in, want string }{
+		"unknown key":           {"model: x\nmodle: y\n", `line 2: unknown key "modle", did you mean "model"?`},
+		"unknown nested key":    {"commands:\n  alow: [x]\n", `line 2: unknown key "alow", did you mean "allow"?`},
+		"unknown in a list":     {"sensitive_files:\n- {pattern: x, aprove: auto}\n", `did you mean "approve"?`},
+		"wrong case":            {"Mode: ask\n", `line 1: unknown key "Mode", did you mean "mode"?`},
+		"hyphens":               {"auto-approve-commands: true\n", `did you mean "auto_approve_commands"?`},
+		"no idea":               {"zzzzzzzz: 1\n", "known keys here: model, models, mode"},
+		"old name":              {"sensitiveFilePatterns: []\n", `did you mean "sensitive_files"?`},
+		"float for whole":       {"turns: 1.5\n", "line 1: cannot use `1.5` as a whole number"},
+		"text for bool":         {"mode: ask\nauto_approve_commands: \"true\"\n", "line 2: cannot use `true` as true or false"},
+		"list for mapping":      {"commands: [a]\n", "line 1: cannot use a list"},
+		"second document":       {"mode: ask\n---\nmode: code\n", "line 2: a second document begins"},
+		"empty second document": {"mode: ask\n---\n", "a second document begins"},
+		"duplicate key":         {"turns: 1\nturns: 2\n", `line 2: mapping key "turns" already defined`},
+		"merge key":             {"<<: {mode: ask}\n", "line 1: merge keys (<<) are not supported"},
+		"tag":                   {"mode: !!binary aGk=\n", "line 1: tag !!binary is not used here"},
+		"alias bomb":            {bomb, "line 1: unknown key"},
+		"nested list":           {listBomb, "line 2: cannot use a list as text"},
+		"not yaml":              {"model: [\n", "line 2: did not find expected node content"},
+		"too long":              {"# " + strings.Repeat("x", maxConfig), "at most 131072 are read"},
+		"unknown mode":          {"mode: cod\n", `line 1: mode: "cod" is not one of code, architect, ask, debug, explore, plan, review, security, did you mean "code"?`},
+		"bad default":           {"defaults:\n  read: yes\n", `line 2: defaults.read: "yes" is not one of allow, ask, deny`},
+		"bad kind":              {"always_ask: [read, excute]\n", `always_ask[1]: "excute" is not one of read, write, delete, execute, network, did you mean "execute"?`},
+		"bad approve":           {"sensitive_files:\n- pattern: x\n  approve: \"true\"\n", `line 3: sensitive_files[0].approve: "true" is not one of auto, required`},
+		"missing approve":       {"sensitive_files:\n- pattern: x\n", `sensitive_files[0].approve: "?" is not one of auto, required`},
+		"bad glob":              {"sensitive_files: [{pattern: \"a[\", approve: auto}]\n", `"a[" is not a valid glob`},
+		"bad deadline":          {"approvals: {deadline: 30}\n", `"30" is not a length of time such as 90s, 30m or 72h`},
+		"login as approver":     {"approvals: {approvers: [octocat]}\n", `"octocat" is not user:<numeric id>`},
+		"bad memory":            {"workspace: {memory: lots}\n", `"lots" is not a number of bytes such as 512m or 4g`},
+		"infinite cpus":         {"workspace: {cpus: .inf}\n", "workspace.cpus: must be a number from 0 up"},
+		"negative budget":       {"budget: {thread: {tokens: -1}}\n", "budget.thread.tokens: must be a number from 0 up"},
+		"bad engine":            {"workspace: {engine: dokcer}\n", `did you mean "docker"?`},
+		"bad image":             {"workspace: {image: \"--privileged\"}\n", "is not an image name"},
+		"bad host":              {"workspace: {hosts: [\"http://x/\"]}\n", "is not a host name"},
+		"fixed branch":          {"branch: main\n", "{number} or {session} is needed"},
+		"branch injection":      {"branch: \"x-{number}-$(id)\"\n", "is not used in branch names"},
+		"unknown placeholder":   {"branch: \"a/{nubmer}\"\n", "did you mean {number}?"},
+		"allow everything":      {"commands: {allow: [\"*\"]}\n", "use auto_approve_commands"},
+		"empty pattern":         {"commands: {deny: [\" \"]}\n", "commands.deny[0]: an empty pattern"},
+		"bad cron":              {"schedules: [{name: a, cron: \"* * *\", task: x}]\n", "has 3 fields, five are needed"},
+		"turns too many":        {"turns: 5000\n", "at most 1000 turns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseConfig("agent.yml", []byte(c.in))
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "parse config agent.yml: ") {
+				t.Errorf("got error %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestMerge(t *testing.T) {
+	parse := func(s string) Config {
+		c, err := ParseConfig("x", []byte(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		server, repo string
+		check        func(Config) bool
+	}{
+		"model from the list":    {"{model: a, models: [a, b]}", "{model: b}", func(c Config) bool { return c.Model == "b" }},
+		"model off the list":     {"{model: a, models: [a, b]}", "{model: c}", func(c Config) bool { return c.Model == "a" }},
+		"turns lower":            {"{turns: 20}", "{turns: 50}", func(c Config) bool { return c.Turns == 20 }},
+		"turns unset above":      {"{}", "{turns: 50}", func(c Config) bool { return c.Turns == 50 }},
+		"auto unset above":       {"{}", "{auto_approve_commands: true}", func(c Config) bool { return !c.AutoCommands() }},
+		"auto turned off":        {"{auto_approve_commands: true}", "{auto_approve_commands: false}", func(c Config) bool { return !c.AutoCommands() }},
+		"auto inherited":         {"{auto_approve_commands: true}", "{}", func(c Config) bool { return c.AutoCommands() }},
+		"allow narrowed":         {"{commands: {allow: [go *]}}", "{commands: {allow: [go test, curl]}}", func(c Config) bool { return reflect.DeepEqual(c.Commands.Allow, []string{"go test"}) }},
+		"allow emptied":          {"{commands: {allow: [go *]}}", "{commands: {allow: []}}", func(c Config) bool { return len(c.Commands.Allow) == 0 }},
+		"deny adds up":           {"{commands: {deny: [a]}}", "{commands: {deny: [b]}}", func(c Config) bool { return len(c.Commands.Deny) == 2 }},
+		"network default":        {"{}", "{defaults: {network: allow}}", func(c Config) bool { return c.Defaults.Network == "" }},
+		"engine is the server's": {"{workspace: {engine: docker}}", "{workspace: {engine: local}}", func(c Config) bool { return c.Workspace.Engine == "docker" }},
+		"engine unset above":     {"{}", "{workspace: {engine: local}}", func(c Config) bool { return c.Workspace.Engine == "" }},
+		"network opened":         {"{workspace: {network: none}}", "{workspace: {network: open}}", func(c Config) bool { return c.Workspace.Network == "none" }},
+		"network unset above":    {"{}", "{workspace: {network: open}}", func(c Config) bool { return c.Workspace.Network == "" }},
+		"network narrowed":       {"{workspace: {network: open}}", "{workspace: {network: allowlist, hosts: [a.org]}}", func(c Config) bool { return c.Workspace.Network == "allowlist" && len(c.Workspace.Hosts) == 1 }},
+		"hosts narrowed":         {"{workspace: {network: allowlist, hosts: [\"*.a.org\"]}}", "{workspace: {hosts: [x.a.org, b.org]}}", func(c Config) bool { return reflect.DeepEqual(c.Workspace.Hosts, []string{"x.a.org"}) }},
+		"memory lower":           {"{workspace: {memory: 2g}}", "{workspace: {memory: 64g}}", func(c Config) bool { return c.Workspace.Memory == 2<<30 }},
+		"image on the list":      {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: x/y}}", func(c Config) bool { return c.Workspace.Image == "x/y" }},
+		"image off the list":     {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: z/y}}", func(c Config) bool { return c.Workspace.Image == "a" }},
+		"deadline lower":         {"{approvals: {deadline: 1h}}", "{approvals: {deadline: 9h}}", func(c Config) bool { return c.Approvals.Deadline == Duration(time.Hour) }},
+		"not the requester":      {"{approvals: {not_requester: true}}", "{approvals: {not_requester: false}}", func(c Config) bool { return isTrue(c.Approvals.NotRequester) }},
+		"bots only fewer":        {"{approvals: {bots: [1, 2]}}", "{approvals: {bots: [2, 3]}}", func(c Config) bool { return reflect.DeepEqual(c.Approvals.Bots, []int64{2}) }},
+		"approvers both":         {"{approvals: {approvers: [admin]}}", "{approvals: {approvers: [write]}}", func(c Config) bool { return len(c.ApproverGroups()) == 2 }},
+		"budget lower":           {"{budget: {session: {tokens: 5}}}", "{budget: {session: {tokens: 9, edits: 3}}}", func(c Config) bool { return c.Budget.Session.Tokens == 5 && c.Budget.Session.Edits == 3 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Merge(parse(c.server), parse(c.repo)); !c.check(got) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// TestCoveredIsSound draws commands that a narrow pattern matches and checks
+// that the pattern said to cover it matches them as well.
+func TestCoveredIsSound(t *testing.T) {
+	words := rapid.SliceOfN(rapid.SampledFrom([]string{"go", "test", "*", "x", "t*", "*t"}), 1, 3)
+	rapid.Check(t, func(rt *rapid.T) {
+		wide, narrow := strings.Join(words.Draw(rt, "wide"), " "), strings.Join(words.Draw(rt, "narrow"), " ")
+		command := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"go", "test", "x", "tt", "y"}), 1, 4).Draw(rt, "command"), " ")
+		w := commandPatterns([]string{wide})
+		if covered(w, narrow) && commandPatterns([]string{narrow})[0].match(command) && !w[0].match(command) {
+			rt.Fatalf("%q is said to cover %q, but only the second matches %q", wide, narrow, command)
+		}
+	})
+}
+
+func TestSchema(t *testing.T) {
+	out, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Properties           map[string]any            `json:"properties"`
+		AdditionalProperties *bool                     `json:"additionalProperties"`
+		Defs                 map[string]map[string]any `json:"$defs"`
+	}
+	if err := json.Unmarshal(out, &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keysOf(reflect.TypeFor[Config]()) {
+		if s.Properties[k.key] == nil {
+			t.Errorf("the schema lacks %s", k.key)
+		}
+	}
+	if s.AdditionalProperties == nil || *s.AdditionalProperties || len(s.Properties) != len(keysOf(reflect.TypeFor[Config]())) {
+		t.Error("the schema takes unknown keys")
+	}
+	for _, want := range []string{`"critical"`, `"Above"`} {
+		if strings.Contains(string(out), want) {
+			t.Errorf("the schema has %s", want)
+		}
+	}
+}
+
+func TestImportSensitiveFilePatterns(t *testing.T) {
+	want := []SensitiveFile{{"**/*", "auto"}, {"**/.env", "required"}}
+	for name, in := range map[string]string{
+		"json list":   `[{"pattern":"**/*","value":true},{"pattern":"**/.env","value":false}]`,
+		"under key":   `{"sensitiveFilePatterns":[{"pattern":"**/*","value":true},{"pattern":"**/.env","value":false}]}`,
+		"yaml":        "sensitiveFilePatterns:\n- {pattern: '**/*', value: true}\n- {pattern: '**/.env', value: false}\n",
+		"mapping":     `{"**/*": true, "**/.env": false}`,
+		"mapping key": `{"sensitiveFilePatterns": {"**/*": true, "**/.env": false}}`,
+	} {
+		got, err := ImportSensitiveFilePatterns([]byte(in))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+	p := withShell(t, Config{SensitiveFiles: want}, nil)
+	if !p.Sensitive("a/.env").Sensitive || p.Sensitive("go.sum").Sensitive {
+		t.Error("true must mean safe, false sensitive")
+	}
+	for _, in := range []string{`[{"pattern":"x"}]`, `[{"pattern":"x","value":"true"}]`, `[1]`, `"x"`, `[{"pattern":"a[","value":true}]`} {
+		if got, err := ImportSensitiveFilePatterns([]byte(in)); err == nil {
+			t.Errorf("%s gives %v", in, got)
+		}
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add(fullConfig)
+	f.Add("a: &a [*a]\n")
+	f.Add("model: {x: y}\n---\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := ParseConfig("f", []byte(s))
+		if err != nil {
+			return
+		}
+		if _, err := New(c); err != nil {
+			t.Fatalf("accepted by the parser, refused by the policy: %v", err)
+		}
+		if _, err := New(Merge(DefaultConfig(), c)); err != nil {
+			t.Fatalf("cannot be merged: %v", err)
+		}
+	})
+}
