@@ -67,6 +67,9 @@ func (r *reply) run() {
 	}
 }
 
+// bytesPerToken is how long a token is taken to be.
+const bytesPerToken = 4
+
 const tooLongText = "the input length exceeds the context length"
 
 func (m Misdeed) statusText() string {
@@ -174,8 +177,8 @@ func (r *reply) parts() ([]llm.Part, llm.Part) {
 	last := llm.Part{
 		Done:         true,
 		DoneReason:   r.t.Reason,
-		PromptTokens: orElse(r.t.Tokens.Prompt, max(1, len(r.req.Body)/4)),
-		AnswerTokens: orElse(r.t.Tokens.Answer, max(1, (len(think)+len(content))/4)),
+		PromptTokens: orElse(r.t.Tokens.Prompt, max(1, len(r.req.Body)/bytesPerToken)),
+		AnswerTokens: orElse(r.t.Tokens.Answer, max(1, (len(think)+len(content))/bytesPerToken)),
 	}
 	if !r.req.Stream {
 		parts = []llm.Part{{Thinking: think, Content: content, Calls: calls}}

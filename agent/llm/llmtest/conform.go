@@ -101,7 +101,6 @@ const arg = `{"path":"größe.go","lines":9007199254740993,"a":{"b":[1,2.50]}}`
 
 func conformAnswers() []conformCase {
 	say := func(text string) []Turn { return []Turn{{Say: text}} }
-	zero := 0.0
 	return []conformCase{
 		{"text in pieces", Script{Chunk: 3, Turns: say("Größe: 世界 is fine.")}, func(ctx context.Context, _ *Server, m llm.Model) error {
 			a, err := Collect(ctx, m, Ask("hi"))
@@ -120,29 +119,8 @@ func conformAnswers() []conformCase {
 		{"thinking, content, equal calls", Script{Chunk: 4, Turns: []Turn{{Think: "I look.", Say: "Reading.", Calls: []Call{
 			{ID: "c1", Name: "read_file", Arguments: arg}, {ID: "c2", Name: "read_file", Arguments: arg}, {ID: "c3", Name: "list"}}}}}, checkCalls},
 		{"history", Script{Turns: say("ok")}, checkHistory},
-		{"options", Script{Turns: say("ok")}, func(ctx context.Context, s *Server, m llm.Model) error {
-			req := Ask("hi")
-			req.MaxTokens, req.Temperature = 123, &zero
-			if _, err := Collect(ctx, m, req); err != nil {
-				return err
-			}
-			got := s.Requests()[0]
-			if got.MaxTokens != 123 || got.Temperature == nil || *got.Temperature > 1e-6 || !got.Stream {
-				return fmt.Errorf("server received %s", got.Body)
-			}
-			return nil
-		}},
-		{"images", Script{Turns: say("a cat")}, func(ctx context.Context, s *Server, m llm.Model) error {
-			req := Ask("what is it?")
-			req.Messages[0].Images = [][]byte{[]byte("\x89PNG\r\n\x1a\n.")}
-			if _, err := Collect(ctx, m, req); err != nil {
-				return err
-			}
-			if got := s.Requests()[0].Messages[0]; !reflect.DeepEqual(got.Images, req.Messages[0].Images) || got.Content != "what is it?" {
-				return fmt.Errorf("server received %+v", got)
-			}
-			return nil
-		}},
+		{"options", Script{Turns: say("ok")}, checkOptions},
+		{"images", Script{Turns: say("a cat")}, checkImages},
 		{"length", Script{Turns: []Turn{{Say: "and so", Reason: "length"}}}, func(ctx context.Context, _ *Server, m llm.Model) error {
 			if a, err := Collect(ctx, m, Ask("hi")); err != nil || a.Last.DoneReason != "length" {
 				return fmt.Errorf("got %+v, %w", a, orNil(err))
@@ -253,6 +231,32 @@ func checkConcurrent(ctx context.Context, s *Server, m llm.Model) error {
 	}
 	if r := <-first; r.err != nil || r.a.Content != "one" {
 		return fmt.Errorf("first got %+v, %w", r.a, orNil(r.err))
+	}
+	return nil
+}
+
+func checkOptions(ctx context.Context, s *Server, m llm.Model) error {
+	zero := 0.0
+	req := Ask("hi")
+	req.MaxTokens, req.Temperature = 123, &zero
+	if _, err := Collect(ctx, m, req); err != nil {
+		return err
+	}
+	got := s.Requests()[0]
+	if got.MaxTokens != 123 || got.Temperature == nil || *got.Temperature != 0 || !got.Stream {
+		return fmt.Errorf("server received %s", got.Body)
+	}
+	return nil
+}
+
+func checkImages(ctx context.Context, s *Server, m llm.Model) error {
+	req := Ask("what is it?")
+	req.Messages[0].Images = [][]byte{[]byte("\x89PNG\r\n\x1a\n.")}
+	if _, err := Collect(ctx, m, req); err != nil {
+		return err
+	}
+	if got := s.Requests()[0].Messages[0]; !reflect.DeepEqual(got.Images, req.Messages[0].Images) || got.Content != "what is it?" {
+		return fmt.Errorf("server received %+v", got)
 	}
 	return nil
 }

@@ -318,3 +318,15 @@ func TestCloseCutsAStall(t *testing.T) {
 		t.Errorf("got %q", g)
 	}
 }
+
+func TestEnforcedContext(t *testing.T) {
+	s := start(t, "model: {enforce_context: true}\nturns: [{say: short}]")
+	ask := func(words int) int {
+		status, _ := call(t, s.URL()+"/api/chat", `{"model":"m","options":{"num_ctx":1024},"messages":[`+user(strings.Repeat("word ", words))+`]}`)
+		return status
+	}
+	if got := []int{ask(1000), ask(500)}; got[0] != 400 || got[1] != 200 {
+		t.Errorf("got %v, want the long one refused", got)
+	}
+	s.Check(t)
+}

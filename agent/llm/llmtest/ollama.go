@@ -130,6 +130,7 @@ type ollamaRequest struct {
 		NumPredict  int      `json:"num_predict"`
 		Temperature *float64 `json:"temperature"`
 	} `json:"options"`
+	body []byte
 }
 
 type ollamaMessage struct {
@@ -183,6 +184,7 @@ func (s *Server) ollamaChat(w http.ResponseWriter, hr *http.Request) {
 		writeJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
 		return
 	}
+	in.body = body
 	req := in.request()
 	req.Header, req.Body = hr.Header, body
 	if status, text := s.ollamaRefuses(&in); status != 0 {
@@ -203,6 +205,9 @@ func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
 		return http.StatusBadRequest, fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", tagged(in.Model))
 	case in.Think != nil && *in.Think && !m.Thinking:
 		return http.StatusBadRequest, fmt.Sprintf("%q does not support thinking", in.Model)
+	}
+	if limit := in.Options.NumCtx; m.Enforce && limit > 0 && len(in.body)/bytesPerToken > limit {
+		return http.StatusBadRequest, tooLongText
 	}
 	for _, msg := range in.Messages {
 		for _, c := range msg.ToolCalls {

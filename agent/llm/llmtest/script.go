@@ -33,14 +33,15 @@ type Conversation struct {
 
 // ModelSpec is what the server says of its model.
 type ModelSpec struct {
-	Name          string `yaml:"name"`           // other names get 404; any is answered when empty
-	Tools         bool   `yaml:"tools"`          // without it a request with tools gets 400, as from Ollama
-	Thinking      bool   `yaml:"thinking"`       // without it think:true gets 400, as from Ollama
-	Vision        bool   `yaml:"vision"`         //
-	Context       int    `yaml:"context"`        // context length the model was made for, 32768 when 0
-	ContextSet    int    `yaml:"context_set"`    // num_ctx in the model's parameters
-	ServerVersion string `yaml:"server_version"` // of Ollama, 0.17.4 when empty
-	Key           string `yaml:"key"`            // other keys get 401; none is asked for when empty
+	Name          string `yaml:"name"`            // other names get 404; any is answered when empty
+	Tools         bool   `yaml:"tools"`           // without it a request with tools gets 400, as from Ollama
+	Thinking      bool   `yaml:"thinking"`        // without it think:true gets 400, as from Ollama
+	Vision        bool   `yaml:"vision"`          //
+	Context       int    `yaml:"context"`         // context length the model was made for, 32768 when 0
+	ContextSet    int    `yaml:"context_set"`     // num_ctx in the model's parameters
+	Enforce       bool   `yaml:"enforce_context"` // refuse prompts estimated longer than num_ctx, as Ollama does with truncate:false
+	ServerVersion string `yaml:"server_version"`  // of Ollama, 0.17.4 when empty
+	Key           string `yaml:"key"`             // other keys get 401; none is asked for when empty
 }
 
 // Selection says which turn answers a request.
@@ -108,7 +109,7 @@ func (m Misdeed) any() bool { return m != Misdeed{} }
 func ParseScript(text []byte) (Script, error) {
 	var s Script
 	if len(bytes.TrimSpace(text)) == 0 {
-		return Script{}, errors.New("parse model script: it is empty; write at least one turn under turns:")
+		return Script{}, errors.New("parse model script: it is empty; write a list of turns")
 	}
 	if err := yaml.Load(text, &s, yaml.WithKnownFields()); err != nil {
 		return Script{}, fmt.Errorf("parse model script: %w", err)

@@ -95,7 +95,7 @@ func (m *Model) known(text string, detail error) *llm.Error {
 		return m.unsupported("see images", detail)
 	case has("exceeds the context length", "exceeds maximum context length", "exceed_context_size", "exceeds the available context size", "input length exceeds"):
 		return m.tooLong(detail)
-	case has("model") && has("not found", "try pulling it"):
+	case has("model '", "model \"") && has("not found", "try pulling it"):
 		return m.notFound(detail)
 	case has("server busy", "maximum pending requests"):
 		return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: detail}

@@ -83,7 +83,7 @@ func TestScriptedServerLooksLikeTheRecording(t *testing.T) {
 	if _, err := got.ReadFrom(resp.Body); err != nil {
 		t.Fatal(err)
 	}
-	real := bytes.Split(bytes.TrimSpace(record(t, "0.17.4/qwen-parser.txt").body), []byte("\n"))
+	recorded := bytes.Split(bytes.TrimSpace(record(t, "0.17.4/qwen-parser.txt").body), []byte("\n"))
 	lines := bytes.Split(bytes.TrimSpace(got.Bytes()), []byte("\n"))
 	if len(lines) != 4 {
 		t.Fatalf("want thinking, content, calls, end: %s", got.Bytes())
@@ -91,7 +91,7 @@ func TestScriptedServerLooksLikeTheRecording(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		got, want []byte
-	}{{"content", lines[1], real[0]}, {"call", lines[2], real[3]}, {"end", lines[3], real[4]}} {
+	}{{"content", lines[1], recorded[0]}, {"call", lines[2], recorded[3]}, {"end", lines[3], recorded[4]}} {
 		want := keys(t, c.want)
 		for _, k := range []string{"load_duration", "prompt_eval_duration", "eval_duration"} {
 			delete(want, k)

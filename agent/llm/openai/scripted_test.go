@@ -37,7 +37,7 @@ func TestScriptedServerSpeaksToAnotherClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	content, args, usage, finish := "", "", 0, goopenai.FinishReason("")
 	for {
 		r, err := stream.Recv()

@@ -148,9 +148,12 @@ func (m *Model) readEvents(ctx context.Context, resp *http.Response, yield func(
 		if string(data) == "[DONE]" {
 			break
 		}
-		more, err := m.event(&a, data, whole, event, yield)
-		if err != nil || !more {
+		p, err := a.event(data, whole, event)
+		if err != nil {
 			return err
+		}
+		if (p.Content != "" || p.Thinking != "") && !yield(p, nil) {
+			return nil
 		}
 		event = ""
 	}
@@ -158,23 +161,20 @@ func (m *Model) readEvents(ctx context.Context, resp *http.Response, yield func(
 	return nil
 }
 
-// event reads the data of one event and says whether to go on.
-func (m *Model) event(a *answer, data []byte, whole bool, name string, yield func(llm.Part, error) bool) (bool, error) {
+// event reads the data of one event, which has a name on some servers, and
+// returns what it adds to the answer.
+func (a *answer) event(data []byte, whole bool, name string) (llm.Part, error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return false, m.lineError(data, whole)
+		return llm.Part{}, a.m.lineError(data, whole)
 	}
 	if isError(c.Error) {
-		return false, m.streamError(c.Error)
+		return llm.Part{}, a.m.streamError(c.Error)
 	}
 	if name == "error" {
-		return false, m.streamError(data)
+		return llm.Part{}, a.m.streamError(data)
 	}
-	p := a.take(&c)
-	if p.Content == "" && p.Thinking == "" {
-		return true, nil
-	}
-	return yield(p, nil), nil
+	return a.take(&c), nil
 }
 
 func isError(raw json.RawMessage) bool {

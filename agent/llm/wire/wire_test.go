@@ -26,28 +26,29 @@ func (p piped) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: p.body, Request: r}, nil
 }
 
-func get(t *testing.T, client *http.Client) *http.Response {
+// get returns the body of an answer; the test's end closes it.
+func get(t *testing.T, client *http.Client) io.Reader {
 	t.Helper()
 	resp, err := wire.Post(t.Context(), client, "http://server/", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
+	return resp.Body
 }
 
 func TestSilenceEndsARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		client := wire.NewHTTP(wire.Config{HTTP: &http.Client{Transport: piped{r}}, Idle: time.Minute})
-		resp := get(t, client)
+		body := get(t, client)
 		go func() { _, _ = w.Write([]byte("one")) }()
 		buf := make([]byte, 10)
-		if n, err := resp.Body.Read(buf); err != nil || n != 3 {
+		if n, err := body.Read(buf); err != nil || n != 3 {
 			t.Fatal(n, err)
 		}
 		start := time.Now()
-		_, err := resp.Body.Read(buf)
+		_, err := body.Read(buf)
 		if !errors.Is(err, wire.ErrIdle) || time.Since(start) != time.Minute {
 			t.Errorf("after %s got %v", time.Since(start), err)
 		}
@@ -63,9 +64,9 @@ func TestSlowReaderIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		client := wire.NewHTTP(wire.Config{HTTP: &http.Client{Transport: piped{r}}, Idle: time.Minute})
-		resp := get(t, client)
+		body := get(t, client)
 		go func() {
-			defer w.Close()
+			defer func() { _ = w.Close() }()
 			for range 5 {
 				timer := time.NewTimer(50 * time.Second)
 				<-timer.C
@@ -76,7 +77,7 @@ func TestSlowReaderIsNoSilence(t *testing.T) {
 		}()
 		buf := make([]byte, 1)
 		for i := range 5 {
-			if _, err := resp.Body.Read(buf); err != nil {
+			if _, err := body.Read(buf); err != nil {
 				t.Fatalf("byte %d: %v", i, err)
 			}
 			if i == 2 {
@@ -84,7 +85,7 @@ func TestSlowReaderIsNoSilence(t *testing.T) {
 				<-timer.C
 			}
 		}
-		if _, err := resp.Body.Read(buf); !errors.Is(err, io.EOF) {
+		if _, err := body.Read(buf); !errors.Is(err, io.EOF) {
 			t.Errorf("at the end: %v", err)
 		}
 	})
