@@ -104,8 +104,7 @@ func (h hunk) sameEndings(region []line) bool {
 func (p *placer) mismatch(h hunk) error {
 	old := h.old()
 	who := h.describe(p.index, p.total)
-	if fresh := h.fresh(); len(fresh) > 0 && !blank(fresh) && len(p.doc.find(fresh, trailing)) > 0 && telling(fresh) {
-		at := p.doc.find(fresh, trailing)[0]
+	if at, done := p.doneAlready(h); done {
 		return fmt.Errorf("apply edit: the text that %s is to change is not in the file, but what it makes of it is, at line %d: it seems to be done already", who, at+1)
 	}
 	var b strings.Builder
@@ -130,6 +129,24 @@ func (p *placer) mismatch(h hunk) error {
 	}
 	b.WriteString("Copy the lines from the file as they are.")
 	return fmt.Errorf("%s", b.String())
+}
+
+// doneAlready reports where what the hunk makes is in the file.
+func (p *placer) doneAlready(h hunk) (int, bool) {
+	var added []string
+	for _, l := range h.lines {
+		if l.op == '+' {
+			added = append(added, l.text)
+		}
+	}
+	if !telling(added, 3) {
+		return 0, false
+	}
+	places := p.doc.find(h.fresh(), trailing)
+	if len(places) == 0 {
+		return 0, false
+	}
+	return places[0], true
 }
 
 // ambiguous lists the places between which an edit does not choose.

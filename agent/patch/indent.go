@@ -8,7 +8,7 @@ type pair struct{ edit, file string }
 // indented returns the hunk of m with its new lines indented as the file is.
 func (p *placer) indented(m match) hunk {
 	h := m.hunk
-	h.lines = append([]hunkLine(nil), h.lines...)
+	h.lines = refine(h.lines)
 	var pairs []pair
 	k := m.at
 	same := true
@@ -18,30 +18,61 @@ func (p *placer) indented(m match) hunk {
 		}
 		f := p.doc.lines[k].text
 		k++
-		if strings.TrimSpace(l.text) == "" || strings.TrimSpace(f) == "" {
-			continue
-		}
 		pr := pair{indentOf(l.text), indentOf(strings.TrimPrefix(f, bom))}
+		if strings.TrimSpace(f) == "" && len(pairs) > 0 {
+			pr = pairs[len(pairs)-1] // a blank line says nothing
+		}
 		same = same && pr.edit == pr.file
 		pairs = append(pairs, pr)
 	}
 	if same {
 		return h
 	}
-	next := 0 // index in pairs of the next old line
+	next, taken := 0, 0 // old lines so far; those taken out right before
 	for i, l := range h.lines {
-		if l.op != '+' {
-			if strings.TrimSpace(l.text) != "" && next < len(pairs)-1 {
-				next++
+		switch l.op {
+		case ' ':
+			next, taken = next+1, 0
+		case '-':
+			next, taken = next+1, taken+1
+		case '+':
+			if strings.TrimSpace(l.text) != "" {
+				in := indentOf(l.text)
+				h.lines[i].text = translate(in, pairs, min(next-taken, len(pairs)-1)) + l.text[len(in):]
 			}
-			continue
-		}
-		if strings.TrimSpace(l.text) != "" {
-			in := indentOf(l.text)
-			h.lines[i].text = translate(in, pairs, next) + l.text[len(in):]
+			taken = max(0, taken-1)
 		}
 	}
 	return h
+}
+
+// refine compares the lines that a hunk takes out with those it puts in and
+// keeps those that are the same.
+func refine(lines []hunkLine) []hunkLine {
+	var out []hunkLine
+	var old, add []string
+	flush := func() {
+		out = append(out, hunkLines(old, add, false)...)
+		old, add = nil, nil
+	}
+	for _, l := range lines {
+		switch {
+		case l.noEOL:
+			return append([]hunkLine(nil), lines...)
+		case l.op == '-' && len(add) > 0:
+			flush()
+			old = append(old, l.text)
+		case l.op == '-':
+			old = append(old, l.text)
+		case l.op == '+':
+			add = append(add, l.text)
+		default:
+			flush()
+			out = append(out, l)
+		}
+	}
+	flush()
+	return out
 }
 
 func indentOf(s string) string {

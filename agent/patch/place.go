@@ -80,7 +80,8 @@ func (p *placer) apply(h hunk) error {
 }
 
 // applySplit tries the readings of a block in which a line of its content
-// looks like the divider.
+// looks like the divider. The file decides: if it has the divider's signs
+// where a reading searches for them, they are content.
 func (p *placer) applySplit(h hunk) error {
 	var found *match
 	for _, reading := range h.splits {
@@ -88,13 +89,9 @@ func (p *placer) applySplit(h hunk) error {
 		if err != nil {
 			return err
 		}
-		if m == nil {
-			continue
+		if m != nil {
+			found = m // the longest search that is in the file
 		}
-		if found != nil {
-			return fmt.Errorf("apply edit: %s can be read in two ways because ======= stands in it more than once; write \\======= where it is content", h.describe(p.index, p.total))
-		}
-		found = m
 	}
 	if found == nil {
 		return p.mismatch(h)
@@ -155,7 +152,7 @@ func (p *placer) replaceRange(h hunk) error {
 // place finds the place that is meant, nil when there is none at all.
 func (p *placer) place(h hunk) (*match, error) {
 	for _, v := range h.variants() {
-		if m, err := p.try(v, levels); m != nil || err != nil {
+		if m, err := p.try(v); m != nil || err != nil {
 			return m, err
 		}
 	}
@@ -163,7 +160,7 @@ func (p *placer) place(h hunk) (*match, error) {
 		return nil, nil
 	}
 	for _, v := range h.lessContext() {
-		if m, err := p.try(v, levels); m != nil || err != nil {
+		if m, err := p.try(v); m != nil || err != nil {
 			return m, err
 		}
 	}
@@ -171,15 +168,15 @@ func (p *placer) place(h hunk) (*match, error) {
 }
 
 // try looks for a hunk at ever more tolerant levels.
-func (p *placer) try(h hunk, upTo int) (*match, error) {
+func (p *placer) try(h hunk) (*match, error) {
 	old := h.old()
-	if blank(old) {
-		return nil, nil
-	}
 	if at := p.expected(h); at >= 0 && p.doc.at(at, old, exactly) {
 		return &match{h, at, exactly}, nil
 	}
-	for level := range upTo {
+	if blank(old) {
+		return nil, nil
+	}
+	for level := range levels {
 		places := p.doc.find(old, level)
 		if len(places) == 0 {
 			continue
@@ -335,7 +332,7 @@ func (h hunk) lessContext() []hunk {
 		if v.start > 0 {
 			v.start += head
 		}
-		if telling(v.old()) {
+		if telling(v.old(), 3) {
 			out = append(out, v)
 		}
 	}
@@ -359,8 +356,9 @@ func (h hunk) lessContext() []hunk {
 	return out
 }
 
-// telling reports whether lines have enough in them to be found by.
-func telling(lines []string) bool {
+// telling reports whether lines have enough letters and digits in them to be
+// found by.
+func telling(lines []string, enough int) bool {
 	n := 0
 	for _, s := range lines {
 		for _, r := range s {
@@ -369,7 +367,7 @@ func telling(lines []string) bool {
 			}
 		}
 	}
-	return n >= 3
+	return n >= enough
 }
 
 // scatter applies a hunk whose changes lie further apart in the file than in

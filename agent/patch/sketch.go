@@ -112,7 +112,7 @@ func (m *merger) start(s segment) (at, level int, err error) {
 			if len(found) == 0 {
 				break
 			}
-			if len(found) == 1 && telling(s.lines[:k]) {
+			if len(found) == 1 && telling(s.lines[:k], 1) {
 				return found[0], level, nil
 			}
 		}
