@@ -55,6 +55,10 @@ type configSchemaCmd struct{}
 
 // Run prints the schema.
 func (c *configSchemaCmd) Run(w *world) error {
-	_, err := fmt.Fprintln(w.out, string(policy.Schema()))
+	schema, err := policy.Schema()
+	if err != nil {
+		return err
+	}
+	_, err = w.out.Write(append(schema, '\n'))
 	return err
 }

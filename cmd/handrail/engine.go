@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
@@ -83,12 +82,9 @@ func (e *engine) runOnce(ctx context.Context, j job) (out session.Outcome, err e
 }
 
 func (e *engine) agent(ws *workspace.Workspace, model llm.Model, j job, at place) (*agent.Agent, error) {
-	builtin, err := tools.Builtin(tools.Config{
+	builtin := tools.Builtin(tools.Config{
 		Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), LongCommands: e.config.LongRunningCommands,
 	})
-	if err != nil {
-		return nil, err
-	}
 	list := make([]agent.Tool, 0, len(builtin))
 	for _, t := range builtin {
 		list = append(list, t)
@@ -120,6 +116,9 @@ func first(list ...int) int {
 	return 0
 }
 
+// configPath is where a repository keeps its configuration.
+const configPath = ".github/agent.yml"
+
 // open exports the saved state and opens a workspace on it. The returned
 // function closes and removes both.
 func (e *engine) open(ctx context.Context, j job, at place) (*workspace.Workspace, func(context.Context) error, error) {
@@ -139,9 +138,9 @@ func (e *engine) open(ctx context.Context, j job, at place) (*workspace.Workspac
 	}
 	w := e.config.Workspace
 	ws, err := e.workspace.Open(ctx, workspace.Spec{
-		Session: j.task.Session, Source: source, State: filepath.Join(dir, "state"), Image: w.Image, Network: w.Network != nil && *w.Network,
+		Session: j.task.Session, Source: source, State: filepath.Join(dir, "state"), Image: w.Image, Network: w.Network == "open",
 		Env:    map[string]string{},
-		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: w.Pids, CPUs: w.CPUs},
+		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs},
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, remove(ctx))
@@ -151,9 +150,10 @@ func (e *engine) open(ctx context.Context, j job, at place) (*workspace.Workspac
 
 // place is where a session's log ends.
 type place struct {
-	saved  string // commit of the last saved state
-	branch string // that has the last checkpoint
-	ended  *session.Outcome
+	saved     string // commit of the last saved state
+	published string // commit of the last checkpoint on the branch, or the base
+	branch    string // that has it
+	ended     *session.Outcome
 }
 
 // standing reads where a session stands: what to open a workspace on, and
@@ -163,7 +163,7 @@ func standing(ctx context.Context, log session.Log, task session.Task) (place, e
 	if err != nil {
 		return place{}, fmt.Errorf("read log: %w", err)
 	}
-	at := place{saved: task.Base, branch: task.Branch}
+	at := place{saved: task.Base, published: task.Base, branch: task.Branch}
 	for _, ev := range events {
 		switch ev.Type {
 		case session.TypeCheckpoint:
@@ -172,6 +172,9 @@ func standing(ctx context.Context, log session.Log, task session.Task) (place, e
 				return at, err
 			}
 			at.saved = c.Commit
+			if !c.Parked {
+				at.published = c.Commit
+			}
 			if c.Branch != "" {
 				at.branch = c.Branch
 			}

@@ -29,7 +29,7 @@ func (f modelFlags) open(w *world) (func(name string) (llm.Model, error), error)
 			key = os.Getenv("OPENAI_API_KEY")
 		}
 		return func(name string) (llm.Model, error) {
-			return openai.New(openai.Config{URL: u, Model: name, Key: key, Log: w.log})
+			return openai.New(openai.Config{URL: u, Model: name, Key: openai.Key(key), Log: w.log})
 		}, nil
 	}
 	u, err := ollamaURL(os.Getenv("OLLAMA_HOST"))

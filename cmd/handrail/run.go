@@ -50,7 +50,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	defer e.close()
+	defer os.RemoveAll(e.dir)
 	t := session.Task{Session: c.Session, Text: task, Mode: c.mode(cfg), Model: c.model(cfg), Base: base, Turns: c.Turns, Branch: c.Branch}
 	if t.Model == "" {
 		return usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
@@ -122,14 +122,14 @@ func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engi
 
 // repoConfig reads .github/agent.yml of the base commit.
 func repoConfig(ctx context.Context, repo *gitops.Mirror, base string) (policy.Config, error) {
-	data, err := repo.ReadFile(ctx, base, policy.ConfigPath, 1<<20)
+	data, err := repo.ReadFile(ctx, base, configPath, 1<<20)
 	if errors.Is(err, gitops.ErrNotFound) {
 		return policy.DefaultConfig(), nil
 	}
 	if err != nil {
-		return policy.Config{}, fmt.Errorf("read %s: %w", policy.ConfigPath, err)
+		return policy.Config{}, fmt.Errorf("read %s: %w", configPath, err)
 	}
-	cfg, err := policy.ParseConfig(policy.ConfigPath, data)
+	cfg, err := policy.ParseConfig(configPath, data)
 	if err != nil {
 		return policy.Config{}, err
 	}

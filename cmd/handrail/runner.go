@@ -99,9 +99,8 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	}
 	e := *r.engine
 	e.policy, e.config = rules, cfg
-	ref := "refs/heads/" + w.Task.Branch
-	head, err := m.Resolve(ctx, ref)
-	if err != nil && !errors.Is(err, gitops.ErrNotFound) {
+	foreign, err := r.foreign(ctx, m, w)
+	if err != nil {
 		return session.Outcome{}, err
 	}
 	return e.run(ctx, job{
@@ -109,11 +108,23 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		push: func(ctx context.Context, commit, parent, branch string) (gitops.Pushed, error) {
 			return m.PushSafe(ctx, gitops.SafePush{Commit: commit, Base: parent, Ref: "refs/heads/" + branch})
 		},
-		inbox: w.Inbox, onEvent: w.OnEvent,
-		// An approval is for the branch as it is; a push by somebody else makes
-		// it stale.
-		binding: head,
+		inbox: w.Inbox, onEvent: w.OnEvent, binding: foreign,
 	})
+}
+
+// foreign is the head of the session's branch when somebody else put it
+// there, else "". An approval is for the branch as it was shown; a push by
+// somebody else makes it stale.
+func (r *serveRunner) foreign(ctx context.Context, m *gitops.Mirror, w bot.Work) (string, error) {
+	at, err := standing(ctx, w.Log, w.Task)
+	if err != nil {
+		return "", err
+	}
+	head, err := m.Resolve(ctx, "refs/heads/"+at.branch)
+	if errors.Is(err, gitops.ErrNotFound) || head == at.published {
+		return "", nil
+	}
+	return head, err
 }
 
 // config is the repository's configuration of today, from its default branch,

@@ -125,7 +125,7 @@ func (s *server) model(name string) (llm.Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("model.base_url: %w", err)
 		}
-		return openai.New(openai.Config{URL: u, Model: name, Key: os.Getenv("HANDRAIL_API_KEY"), Log: s.log})
+		return openai.New(openai.Config{URL: u, Model: name, Key: openai.Key(os.Getenv("HANDRAIL_API_KEY")), Log: s.log})
 	}
 	u, err := ollamaURL(m.Ollama)
 	if err != nil {

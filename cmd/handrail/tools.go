@@ -60,10 +60,7 @@ func (c *toolsListCmd) Run(w *world) error {
 // builtinSpecs describes the tools; describing needs no workspace.
 func builtinSpecs() ([]llm.ToolSpec, error) {
 	var ws *workspace.Workspace
-	list, err := tools.Builtin(tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws})
-	if err != nil {
-		return nil, err
-	}
+	list := tools.Builtin(tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws})
 	specs := make([]llm.ToolSpec, 0, len(list))
 	for _, t := range list {
 		specs = append(specs, t.Spec())
@@ -202,10 +199,7 @@ func (c *toolsCallCmd) call(ctx context.Context, w *world, mode policy.Mode, arg
 		return tools.Result{}, err
 	}
 	defer closeAll()
-	list, err := tools.Builtin(tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: filepath.Base(ws.Root())})
-	if err != nil {
-		return tools.Result{}, err
-	}
+	list := tools.Builtin(tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: filepath.Base(ws.Root())})
 	tool, ok := tools.Find(list, c.Name)
 	if !ok {
 		return tools.Result{}, usage("there is no tool %q; see `handrail tools list`", c.Name)

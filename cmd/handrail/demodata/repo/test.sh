@@ -4,7 +4,7 @@ cd "$(dirname "$0")" || exit 1
 failed=0
 
 check() { # title slug
-	got=$(./slug.sh "$1")
+	got=$(sh slug.sh "$1")
 	if [ "$got" = "$2" ]; then
 		echo "ok    $1"
 	else

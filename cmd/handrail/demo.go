@@ -1,0 +1,365 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed all:demodata
+var demoData embed.FS
+
+type demoCmd struct {
+	Workspace string        `enum:"auto,docker,bwrap,local" default:"auto" help:"Where tools run: docker, bwrap, or local (no wall). auto takes docker, then bwrap."`
+	Model     string        `help:"Use this model of the Ollama at OLLAMA_HOST instead of the recorded one."`
+	Dir       string        `type:"path" help:"Where to keep everything; a temporary directory that is removed otherwise."`
+	Timeout   time.Duration `default:"2m" help:"Give up after this long."`
+}
+
+// Run tells the story. It fails when any step did not happen.
+func (c *demoCmd) Run(ctx context.Context, w *world) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	dir := c.Dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "handrail-demo-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	d := &demo{cmd: c, w: w, dir: dir, seen: map[string]string{}}
+	defer func() { err = errors.Join(err, d.close()) }()
+	if err := d.start(ctx); err != nil {
+		return err
+	}
+	return d.tell(ctx)
+}
+
+// demo is a whole world on this machine.
+type demo struct {
+	cmd    *demoCmd
+	w      *world
+	dir    string
+	gh     *ghtest.Server
+	model  *llmtest.Server
+	server *server
+	begin  time.Time
+	seen   map[string]string // what was printed of each comment
+}
+
+const (
+	demoRepo   = "demo/slugs"
+	demoPerson = "you"
+)
+
+func (d *demo) start(ctx context.Context) error {
+	d.begin = time.Now()
+	var err error
+	if d.gh, err = ghtest.New(ghtest.Config{Dir: filepath.Join(d.dir, "github"), Log: d.w.log}); err != nil {
+		return err
+	}
+	if err := d.gh.Start(); err != nil {
+		return err
+	}
+	d.gh.AddUser(demoPerson, "write")
+	files, err := demoFiles()
+	if err != nil {
+		return err
+	}
+	if _, err := d.gh.AddRepo("demo", "slugs", ghtest.Source{Files: files}); err != nil {
+		return err
+	}
+	cfg, err := d.config()
+	if err != nil {
+		return err
+	}
+	d.server, err = newServer(ctx, d.w, cfg, serverOptions{spacing: -1, settle: time.Second, every: 300 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	if err := d.server.start(ctx); err != nil {
+		return err
+	}
+	d.gh.SetWebhook(d.server.url() + "/webhook")
+	d.say("GitHub      %s   (a small one, in this process)", d.gh.URL())
+	d.say("repository  %s/%s.git", d.gh.URL(), demoRepo)
+	d.say("model       %s at %s", cfg.Model.Name, cfg.Model.Ollama)
+	d.say("bot         %s", d.server.url())
+	d.say("workspace   %s", d.server.engine.workspace.Name())
+	d.say("files       %s\n", d.dir)
+	return nil
+}
+
+// demoFiles is the repository: a real fault and a test that fails.
+func demoFiles() (map[string]string, error) {
+	files := map[string]string{}
+	root := "demodata/repo"
+	err := fs.WalkDir(demoData, root, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := demoData.ReadFile(p)
+		files[strings.TrimPrefix(p, root+"/")] = string(data)
+		return err
+	})
+	return files, err
+}
+
+// config is what an operator would write for this world.
+func (d *demo) config() (serverConfig, error) {
+	app := d.gh.App()
+	cfg := serverConfig{
+		Listen: "127.0.0.1:0", Data: filepath.Join(d.dir, "bot"), Workspace: d.cmd.Workspace,
+		GitHub: githubConfig{API: d.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: policy.Secret(app.WebhookSecret)},
+		Model:  modelConfig{Name: d.cmd.Model, Ollama: os.Getenv("OLLAMA_HOST")},
+		Policy: policy.DefaultConfig(),
+	}
+	if d.cmd.Model != "" {
+		return cfg, cfg.check()
+	}
+	text, err := demoData.ReadFile("demodata/model.yaml")
+	if err != nil {
+		return cfg, err
+	}
+	script, err := llmtest.ParseScript(text)
+	if err != nil {
+		return cfg, err
+	}
+	if d.model, err = llmtest.Start(script); err != nil {
+		return cfg, err
+	}
+	cfg.Model = modelConfig{Name: script.Model.Name, Ollama: d.model.URL()}
+	return cfg, cfg.check()
+}
+
+func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.w.out, format+"\n", args...) }
+
+// step runs one part of the story and says how long it took.
+func (d *demo) step(name string, f func() error) error {
+	at := time.Now()
+	if err := f(); err != nil {
+		d.say("✗ %s: %v", name, err)
+		for _, v := range d.gh.Violations() {
+			d.say("  GitHub was spoken to wrongly: %s", v)
+		}
+		return fmt.Errorf("demo: %s: %w", name, err)
+	}
+	d.say("✔ %s (%s)\n", name, time.Since(at).Round(time.Millisecond))
+	return nil
+}
+
+// tell is the story itself.
+func (d *demo) tell(ctx context.Context) error {
+	var issue, pull thread.Ref
+	var request string
+	steps := []struct {
+		name string
+		run  func() error
+	}{
+		{"an issue is opened and the agent is asked", func() (err error) {
+			issue, err = d.gh.OpenIssue(demoRepo, demoPerson, "Slugs come out with double dashes",
+				"`sh test.sh` fails: \"Hello, World\" becomes `hello--world`.")
+			if err != nil {
+				return err
+			}
+			_, err = d.gh.Comment(issue, demoPerson, "/agent fix the failing test")
+			return err
+		}},
+		{"the agent works until the policy stops a command", func() (err error) {
+			request, err = d.approval(ctx, issue)
+			return err
+		}},
+		{"a person approves exactly that command", func() error {
+			_, err := d.gh.Comment(issue, demoPerson, "/agent approve "+request)
+			return err
+		}},
+		{"the tests pass, and a draft pull request opens", func() (err error) {
+			pull, err = d.pull(ctx, issue)
+			return err
+		}},
+		{"what is on GitHub is what was promised", func() error { return d.inspect(issue, pull) }},
+	}
+	for _, s := range steps {
+		if err := d.step(s.name, s.run); err != nil {
+			return err
+		}
+	}
+	d.say("The story took %s.", time.Since(d.begin).Round(10*time.Millisecond))
+	if d.cmd.Dir != "" {
+		d.say("Everything is in %s: the repository in github/, the bot's database and mirrors in bot/.", d.dir)
+	}
+	return nil
+}
+
+// show prints comments that are new or changed, as they appear.
+func (d *demo) show(s *ghtest.Server, ref thread.Ref) {
+	t := s.Thread(ref)
+	for _, c := range t.Comments {
+		body := visible(c.Body)
+		id := fmt.Sprint(ref.Number, "/", c.ID)
+		old, known := d.seen[id]
+		if old == body {
+			continue
+		}
+		d.seen[id] = body
+		verb := "writes"
+		if known {
+			verb = "edits its comment"
+		}
+		d.say("┌ #%d %s %s", ref.Number, c.Author, verb)
+		for _, line := range strings.Split(body, "\n") {
+			d.say("│ %s", line)
+		}
+		d.say("└")
+	}
+}
+
+// visible leaves out what GitHub does not show: hidden markers, and the
+// folded timeline while it is not opened.
+func visible(body string) string {
+	var out []string
+	folded := false
+	for _, line := range strings.Split(body, "\n") {
+		switch {
+		case strings.HasPrefix(line, "<!--"):
+			continue
+		case strings.HasPrefix(line, "<details>"):
+			folded = true
+			line = "▸ " + strings.TrimSuffix(strings.TrimPrefix(line, "<details><summary>"), "</summary>")
+		case strings.HasPrefix(line, "</details>"):
+			folded = false
+			continue
+		case folded:
+			continue
+		}
+		if line != "" || len(out) > 0 && out[len(out)-1] != "" {
+			out = append(out, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(out, "\n"))
+}
+
+// approval waits for the request and returns its id.
+func (d *demo) approval(ctx context.Context, issue thread.Ref) (id string, err error) {
+	err = d.wait(ctx, issue, func(t ghtest.Thread) bool {
+		for _, c := range t.Comments {
+			if _, rest, ok := strings.Cut(c.Body, "Approval `"); ok && c.Author == d.gh.App().Login {
+				id, _, _ = strings.Cut(rest, "`")
+				return true
+			}
+		}
+		return false
+	})
+	return id, err
+}
+
+// pull waits for the pull request and the end of the session.
+func (d *demo) pull(ctx context.Context, issue thread.Ref) (ref thread.Ref, err error) {
+	err = d.wait(ctx, issue, func(t ghtest.Thread) bool {
+		for _, other := range d.gh.Threads(demoRepo) {
+			if other.Pull != nil {
+				ref = other.Ref
+			}
+		}
+		for _, c := range t.Comments {
+			if strings.Contains(c.Body, "**done**") && strings.Contains(c.Body, fmt.Sprintf("#%d", ref.Number)) {
+				return ref.Number > 0
+			}
+		}
+		return false
+	})
+	return ref, err
+}
+
+// wait shows the thread while it grows, until ok or until the session failed.
+func (d *demo) wait(ctx context.Context, issue thread.Ref, ok func(ghtest.Thread) bool) error {
+	var failed error
+	err := d.gh.Wait(ctx, func(s *ghtest.Server) bool {
+		d.show(s, issue)
+		t := s.Thread(issue)
+		for _, c := range t.Comments {
+			if strings.Contains(c.Body, "**failed**") || strings.Contains(c.Body, "**no changes**") {
+				failed = errors.New("the session ended without success")
+			}
+		}
+		return failed != nil || ok(t)
+	})
+	if d.model != nil {
+		err = errors.Join(err, d.modelErr(failed != nil || err != nil))
+	}
+	return errors.Join(failed, err)
+}
+
+// modelErr is what the recorded model was asked that the story does not have;
+// it matters when something went wrong.
+func (d *demo) modelErr(wrong bool) error {
+	if !wrong {
+		return nil
+	}
+	return d.model.Err()
+}
+
+// inspect looks at the result from outside.
+func (d *demo) inspect(issue, pull thread.Ref) error {
+	t := d.gh.Thread(pull)
+	fixed, err := d.gh.File(demoRepo, t.Pull.HeadSHA, "slug.sh")
+	if err != nil {
+		return err
+	}
+	log, err := d.gh.Log(demoRepo, t.Pull.HeadSHA)
+	if err != nil {
+		return err
+	}
+	_, gone := d.gh.File(demoRepo, t.Pull.HeadSHA, "cache/4054523875")
+	for _, c := range []struct {
+		ok   bool
+		what string
+	}{
+		{t.Pull.Draft, "the pull request is a draft"},
+		{strings.Contains(t.Body, fmt.Sprintf("Fixes #%d", issue.Number)), "its body closes the issue"},
+		{d.cmd.Model != "" || strings.Contains(fixed, "tr -cs"), "the fault is mended on the branch"},
+		{d.cmd.Model != "" || gone != nil, "the approved command had its effect"},
+		{len(log) > 1, "there is a commit per checkpoint"},
+		{len(d.gh.Violations()) == 0, "GitHub's interface was used as described"},
+		{d.model == nil || d.model.Err() == nil, "the model was asked what the story says"},
+	} {
+		if !c.ok {
+			return errors.New("not so: " + c.what)
+		}
+		d.say("  ✔ %s", c.what)
+	}
+	d.say("\n┌ #%d %s (draft)", pull.Number, t.Title)
+	for _, line := range strings.Split(visible(t.Body), "\n") {
+		d.say("│ %s", line)
+	}
+	for _, line := range log {
+		d.say("│ ● %s", line)
+	}
+	d.say("└")
+	return nil
+}
+
+func (d *demo) close() error {
+	var errs []error
+	if d.server != nil {
+		errs = append(errs, d.server.close(context.Background()))
+	}
+	if d.model != nil {
+		d.model.Close()
+	}
+	if d.gh != nil {
+		errs = append(errs, d.gh.Close())
+	}
+	return errors.Join(errs...)
+}
