@@ -62,7 +62,7 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 	if err := os.MkdirAll(spec.State, 0o755); err != nil {
 		return l, fmt.Errorf("make workspace: %w", err)
 	}
-	own := []string{l.Cache}
+	own := []string{l.Cache, filepath.Join(l.Cache, "home")}
 	if overlay && fitForOverlay(spec) {
 		l.Upper, l.Work = at("upper"), at("work")
 		own = append(own, l.Upper, l.Work)

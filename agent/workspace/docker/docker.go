@@ -1,0 +1,197 @@
+// Package docker opens workspaces in containers of a Docker daemon, or of
+// anything else that speaks its API. The tool host is the container's main
+// process and its standard input is the connection: when this process dies
+// the input ends, the host exits, and the container is removed.
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Config configures the engine. Binary is the program to mount into every
+// container and to run there as "BINARY toolhost …"; it must be linked
+// statically unless the image has its libraries, and the daemon must see it,
+// and every state and source directory, at the same path. Image is used when
+// a specification names none. Host is the daemon's address, "" for the
+// default socket. Env is added to every workspace's environment.
+type Config struct {
+	Binary string
+	Image  string
+	Host   string
+	Env    map[string]string
+	Copy   bool // never lay overlays
+	Log    *slog.Logger
+}
+
+// Engine opens workspaces in containers.
+type Engine struct {
+	cfg    Config
+	docker *client.Client
+}
+
+var _ workspace.Engine = (*Engine)(nil)
+
+// New returns an engine. It does not speak to the daemon yet.
+func New(cfg Config) (*Engine, error) {
+	if !filepath.IsAbs(cfg.Binary) {
+		return nil, fmt.Errorf("make docker engine: binary %q: it must be an absolute path", cfg.Binary)
+	}
+	var opts []client.Opt
+	if cfg.Host != "" {
+		opts = append(opts, client.WithHost(cfg.Host))
+	}
+	docker, err := client.New(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("make docker engine: %w", err)
+	}
+	return &Engine{cfg: cfg, docker: docker}, nil
+}
+
+// Name returns "docker".
+func (*Engine) Name() string { return "docker" }
+
+// Close gives up the connections to the daemon. Open workspaces stay open.
+func (e *Engine) Close() error { return e.docker.Close() }
+
+// Check asks the daemon for a sign of life, and for the image when the
+// configuration names one.
+func (e *Engine) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if _, err := e.docker.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return fmt.Errorf("check docker: %w: install docker.io (or Docker Engine), start its daemon, and let this user use its socket", err)
+	}
+	if e.cfg.Image == "" {
+		return nil
+	}
+	_, err := e.imageEnv(ctx, e.cfg.Image)
+	return err
+}
+
+// imageEnv returns the environment that an image comes with.
+func (e *Engine) imageEnv(ctx context.Context, image string) (map[string]string, error) {
+	if image == "" {
+		return nil, errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
+	}
+	res, err := e.docker.ImageInspect(ctx, image)
+	if errdefs.IsNotFound(err) {
+		return nil, fmt.Errorf("find image %s: it is not on this machine: run \"docker pull %s\", or build it: %w", image, image, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find image %s: %w", image, err)
+	}
+	env := map[string]string{}
+	if res.Config != nil {
+		for _, kv := range res.Config.Env {
+			name, value, _ := strings.Cut(kv, "=")
+			env[name] = value
+		}
+	}
+	return env, nil
+}
+
+// Open opens a workspace on an overlay over the source when that belongs to
+// [workspace.Owner] and this process is root, else on a copy.
+func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspace, error) {
+	if err := spec.Check(); err != nil {
+		return nil, err
+	}
+	if spec.Image == "" {
+		spec.Image = e.cfg.Image
+	}
+	env, err := e.imageEnv(ctx, spec.Image)
+	if err != nil {
+		return nil, fmt.Errorf("open docker workspace: %w", err)
+	}
+	// What the daemon makes in an overlay's work directory only root can remove.
+	overlay := !e.cfg.Copy && os.Geteuid() == 0
+	ws, err := e.open(ctx, spec, env, overlay)
+	if err != nil && overlay && ctx.Err() == nil {
+		var again error
+		if ws, again = e.open(ctx, spec, env, false); again == nil {
+			return ws, nil
+		}
+		return nil, errors.Join(err, again)
+	}
+	return ws, err
+}
+
+func (e *Engine) open(ctx context.Context, spec workspace.Spec, env map[string]string, overlay bool) (*workspace.Workspace, error) {
+	layers, err := workspace.Lay(ctx, spec, overlay)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open docker workspace: %w", err), workspace.RemoveTree(spec.State))
+	}
+	plan := plan{engine: e, spec: spec, layers: layers, image: env}
+	made, err := e.docker.ContainerCreate(ctx, client.ContainerCreateOptions{
+		Name:   "handrail-" + spec.Session + "-" + strings.ToLower(rand.Text()[:10]),
+		Config: plan.config(), HostConfig: plan.host(),
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open docker workspace: create container: %w", err), workspace.RemoveTree(spec.State))
+	}
+	release := func(ctx context.Context) error {
+		return errors.Join(e.remove(ctx, made.ID), workspace.RemoveTree(spec.State))
+	}
+	conn, err := e.start(ctx, made.ID)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open docker workspace: %w", err), release(context.WithoutCancel(ctx)))
+	}
+	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Release: release, Log: e.cfg.Log})
+	if err != nil {
+		return nil, fmt.Errorf("open docker workspace: %w: %s", err, conn.complaint())
+	}
+	return ws, nil
+}
+
+// start attaches to the container first, so that nothing it says is missed.
+func (e *Engine) start(ctx context.Context, id string) (*stream, error) {
+	att, err := e.docker.ContainerAttach(ctx, id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return nil, fmt.Errorf("attach to container: %w", err)
+	}
+	if _, err := e.docker.ContainerStart(ctx, id, client.ContainerStartOptions{}); err != nil {
+		att.Close()
+		return nil, fmt.Errorf("start container: %w", err)
+	}
+	return &stream{conn: att.Conn, in: att.Reader}, nil
+}
+
+// removeTime bounds how long Close waits for the daemon.
+const removeTime = 30 * time.Second
+
+// remove kills and removes a container and waits until it is gone.
+func (e *Engine) remove(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+	defer cancel()
+	waiting := e.docker.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+	_, err := e.docker.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	if err != nil && !errdefs.IsConflict(err) { // a conflict: it is being removed already
+		return fmt.Errorf("remove container: %w", err)
+	}
+	select {
+	case <-waiting.Result:
+		return nil
+	case err := <-waiting.Error:
+		if err == nil || errdefs.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("remove container: %w", err)
+	}
+}

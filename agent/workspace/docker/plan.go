@@ -1,0 +1,135 @@
+package docker
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Labels of the containers made here.
+const (
+	labelSession = "handrail.session"
+	labelOwner   = "handrail.owner" // the process that opened it, see owner
+)
+
+// plan is one container before it is made.
+type plan struct {
+	engine *Engine
+	spec   workspace.Spec
+	layers workspace.Layers
+	image  map[string]string
+}
+
+func (p plan) config() *container.Config {
+	uid, gid := workspace.Owner()
+	limits := p.spec.Limits.WithDefaults()
+	host := []string{"/handrail/handrail", "toolhost", "--init", "--name", p.spec.Name, "--command", limits.Command.String()}
+	if p.layers.Base != "" {
+		host = append(host, "--base", "/handrail/base")
+	}
+	if p.layers.Upper != "" {
+		host = append(host, "--upper", "/handrail/upper")
+	}
+	env := maps.Clone(p.image)
+	maps.Copy(env, map[string]string{"HOME": "/cache/home", "TMPDIR": "/tmp", "USER": "agent", "XDG_CACHE_HOME": "/cache",
+		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go"})
+	maps.Copy(env, p.engine.cfg.Env)
+	return &container.Config{
+		Image: p.spec.Image, User: fmt.Sprintf("%d:%d", uid, gid), Hostname: "workspace",
+		Entrypoint: append(host, "/workspace"), Cmd: []string{}, WorkingDir: "/workspace",
+		Env:    workspace.Environ(env, p.spec.Env),
+		Labels: map[string]string{labelSession: p.spec.Session, labelOwner: owner(os.Getpid())},
+		// StdinOnce ends the input when this process goes away.
+		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
+		NetworkDisabled: !p.spec.Network,
+		Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
+	}
+}
+
+func (p plan) host() *container.HostConfig {
+	limits := p.spec.Limits.WithDefaults()
+	network := container.NetworkMode("none")
+	if p.spec.Network {
+		network = "bridge"
+	}
+	init := false
+	return &container.HostConfig{
+		AutoRemove: true, ReadonlyRootfs: true, NetworkMode: network, Init: &init,
+		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
+		LogConfig: container.LogConfig{Type: "none"},
+		Tmpfs: map[string]string{"/tmp": "rw,exec,nosuid,nodev,mode=1777,size=1g",
+			"/var/tmp": "rw,nosuid,nodev,mode=1777,size=64m", "/run": "rw,nosuid,nodev,noexec,mode=1777,size=16m"},
+		Mounts: p.mounts(),
+		Resources: container.Resources{
+			Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, PidsLimit: &limits.Pids, NanoCPUs: int64(limits.CPUs * 1e9),
+		},
+	}
+}
+
+func (p plan) mounts() []mount.Mount {
+	l := p.layers
+	bind := func(from, to string, ro bool) mount.Mount {
+		return mount.Mount{Type: mount.TypeBind, Source: from, Target: to, ReadOnly: ro}
+	}
+	ms := []mount.Mount{
+		bind(p.engine.cfg.Binary, "/handrail/handrail", true),
+		bind(l.Cache, "/cache", false),
+	}
+	if l.Base != "" {
+		ms = append(ms, bind(l.Base, "/handrail/base", true))
+	}
+	if l.Upper == "" {
+		return append(ms, bind(l.Tree, "/workspace", false))
+	}
+	return append(ms, bind(l.Upper, "/handrail/upper", true), mount.Mount{
+		Type: mount.TypeVolume, Target: "/workspace",
+		VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: map[string]string{labelSession: p.spec.Session},
+			DriverConfig: &mount.Driver{Name: "local", Options: map[string]string{
+				"type": "overlay", "device": "overlay",
+				"o": "lowerdir=" + l.Base + ",upperdir=" + l.Upper + ",workdir=" + l.Work + ",redirect_dir=off,metacopy=off",
+			}}},
+	})
+}
+
+// owner names a process so that another one of the same machine can tell
+// whether it is still there: its process namespace, id and start time. It is
+// "" when there is no such process.
+func owner(pid int) string {
+	ns, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+	f := strings.Fields(rest)
+	if len(f) < 20 {
+		return ""
+	}
+	return ns + "/" + strconv.Itoa(pid) + "/" + f[19]
+}
+
+// abandoned reports whether label names a process of our namespace that is no
+// more. Of other namespaces nothing can be said.
+func abandoned(label string) bool {
+	ns, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return false
+	}
+	rest, ok := strings.CutPrefix(label, ns+"/")
+	if !ok {
+		return false
+	}
+	id, _, _ := strings.Cut(rest, "/")
+	pid, err := strconv.Atoi(id)
+	return err == nil && owner(pid) != label
+}

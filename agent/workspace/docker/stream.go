@@ -1,0 +1,103 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/moby/moby/client"
+)
+
+// stream is the attached connection: what is written is the host's input, and
+// what is read is its output, taken out of the frames in which the daemon
+// sends it together with the errors.
+type stream struct {
+	conn net.Conn
+	in   *bufio.Reader
+	left int // of the current frame
+	mu   sync.Mutex
+	errs []byte
+}
+
+// Kinds of frames.
+const (
+	frameOutput = 1
+	frameErrors = 2
+)
+
+func (s *stream) Read(p []byte) (int, error) {
+	for s.left == 0 {
+		var head [8]byte
+		if _, err := io.ReadFull(s.in, head[:]); err != nil {
+			return 0, err
+		}
+		n := int64(binary.BigEndian.Uint32(head[4:]))
+		if head[0] == frameOutput {
+			s.left = int(n)
+			continue
+		}
+		if err := s.complain(io.LimitReader(s.in, n), head[0] == frameErrors); err != nil {
+			return 0, err
+		}
+	}
+	n, err := s.in.Read(p[:min(len(p), s.left)])
+	s.left -= n
+	return n, err
+}
+
+// complain keeps the beginning of the errors.
+func (s *stream) complain(r io.Reader, keep bool) error {
+	if keep {
+		s.mu.Lock()
+		room := int64(max(0, 4096-len(s.errs)))
+		s.mu.Unlock()
+		text, err := io.ReadAll(io.LimitReader(r, room))
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.errs = append(s.errs, text...)
+		s.mu.Unlock()
+	}
+	_, err := io.Copy(io.Discard, r)
+	return err
+}
+
+func (s *stream) complaint() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.TrimSpace(string(s.errs))
+}
+
+func (s *stream) Write(p []byte) (int, error) { return s.conn.Write(p) }
+
+// Close hangs up, upon which the host exits.
+func (s *stream) Close() error { return s.conn.Close() }
+
+// Sweep removes the containers of processes of this machine that are no more,
+// and returns how many there were. Containers normally go by themselves.
+func (e *Engine) Sweep(ctx context.Context) (int, error) {
+	list, err := e.docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", labelSession)})
+	if err != nil {
+		return 0, fmt.Errorf("sweep containers: %w", err)
+	}
+	n := 0
+	var errs []error
+	for _, c := range list.Items {
+		if !abandoned(c.Labels[labelOwner]) {
+			continue
+		}
+		if err := e.remove(ctx, c.ID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(errs...)
+}
