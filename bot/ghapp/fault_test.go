@@ -146,7 +146,7 @@ func TestSecondaryLimit(t *testing.T) {
 	_, err := w.client.Issue(ctx, w.issue)
 	must(t, err)
 	hits := 0
-	w.gh.SetFaults(ghtest.Faults{Secondary: 1, RetryAfter: time.Second, Match: func(r *http.Request) bool { hits++; return hits == 1 }})
+	w.gh.SetFaults(ghtest.Faults{Secondary: 1, RetryAfter: time.Second, Match: func(*http.Request) bool { hits++; return hits == 1 }})
 	began := time.Now()
 	_, err = w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
 	if err != nil || count(w, "k") != 1 || time.Since(began) < time.Second {

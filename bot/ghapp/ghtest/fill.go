@@ -44,11 +44,9 @@ func (f filler) fillObject(schema *openapi3.Schema, v object) {
 	for _, part := range schema.AllOf {
 		f.fillObject(part.Value, v)
 	}
-	if len(schema.Properties) == 0 {
-		for _, alt := range slices.Concat(schema.OneOf, schema.AnyOf) {
-			f.fillObject(alt.Value, v)
-			break
-		}
+	// Where there is a choice, the handler has made it, see Server.filled.
+	if alts := slices.Concat(schema.OneOf, schema.AnyOf); len(schema.Properties) == 0 && len(alts) == 1 {
+		f.fillObject(alts[0].Value, v)
 	}
 	for name, ref := range schema.Properties {
 		if old, ok := v[name]; ok {

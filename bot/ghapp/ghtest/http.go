@@ -2,6 +2,7 @@ package ghtest
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -86,19 +87,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case faultSecondary:
 		s.write(w, s.secondary())
 	case faultLost:
-		s.process(r, path, body)
+		s.process(r.Context(), r, path, body)
 		drop(w)
 	case faultLate:
 		s.later(r, path, body, late)
 		drop(w)
 	default:
-		s.write(w, s.process(r, path, body))
+		s.write(w, s.process(r.Context(), r, path, body))
 	}
 }
 
 // later carries a write out after its connection is gone.
 func (s *Server) later(r *http.Request, path string, body []byte, by time.Duration) {
-	r = r.Clone(r.Context())
+	ctx := context.WithoutCancel(r.Context())
+	r = r.Clone(ctx)
 	s.done.Add(1)
 	go func() {
 		defer s.done.Done()
@@ -108,7 +110,7 @@ func (s *Server) later(r *http.Request, path string, body []byte, by time.Durati
 		case <-t.C:
 		case <-s.closed:
 		}
-		s.process(r, path, body)
+		s.process(ctx, r, path, body)
 	}()
 }
 
@@ -152,7 +154,7 @@ func refuse(e *apiError) response {
 
 // process carries one API request out: route, check, authorize, run, complete,
 // check again.
-func (s *Server) process(r *http.Request, path string, body []byte) response {
+func (s *Server) process(ctx context.Context, r *http.Request, path string, body []byte) response {
 	route, params := s.spec.find(r.Method, path)
 	if route == nil {
 		s.violate("%s %s: no such operation in the description", r.Method, path)
@@ -161,7 +163,7 @@ func (s *Server) process(r *http.Request, path string, body []byte) response {
 	opID := route.Operation.OperationID
 	in := &openapi3filter.RequestValidationInput{Request: withBody(r, body), PathParams: params, Route: route,
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}}
-	refusal, err := s.spec.checkRequest(in)
+	refusal, err := s.spec.checkRequest(ctx, in)
 	if err != nil {
 		s.violate("%s %s (%s): request: %v", r.Method, path, opID, err)
 		return refuse(&apiError{status: http.StatusInternalServerError, message: err.Error()})
@@ -182,7 +184,7 @@ func (s *Server) process(r *http.Request, path string, body []byte) response {
 	for k, v := range c.header {
 		resp.header[k] = v
 	}
-	if err := s.spec.checkResponse(in, resp.status, resp.header, resp.body); err != nil {
+	if err := s.spec.checkResponse(ctx, in, resp); err != nil {
 		s.violate("%s %s (%s): answer %d: %v", r.Method, path, opID, resp.status, err)
 		return refuse(&apiError{status: http.StatusInternalServerError, message: err.Error()})
 	}

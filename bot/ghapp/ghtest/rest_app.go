@@ -157,7 +157,7 @@ func (s *Server) getSelf(c *call) (int, any, error) {
 	if c.who.inst() != nil {
 		return 0, nil, &apiError{status: 403, message: "Resource not accessible by integration"}
 	}
-	return 200, s.filled("public-user", s.userShape(c.who.user)), nil
+	return 200, s.publicUser(c.who.user), nil
 }
 
 func (s *Server) getUser(c *call) (int, any, error) {
@@ -165,7 +165,13 @@ func (s *Server) getUser(c *call) (int, any, error) {
 	if u == nil {
 		return 0, nil, notFound()
 	}
-	return 200, s.filled("public-user", s.userShape(u)), nil
+	return 200, s.publicUser(u), nil
+}
+
+func (s *Server) publicUser(u *user) any {
+	v := s.userShape(u).(object)
+	v["user_view_type"] = "public"
+	return s.filled("public-user", v)
 }
 
 func (s *Server) getMembership(c *call) (int, any, error) {

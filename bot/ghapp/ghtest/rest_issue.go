@@ -30,9 +30,9 @@ func (c *call) issue() (*issue, error) {
 	return nil, notFound()
 }
 
-func checkText(resource, field, text string) error {
+func checkText(resource, text string) error {
 	if n := utf8.RuneCountInString(text); n > maxCommentRunes {
-		return invalid(resource, field, "too_long", fmt.Sprintf("%s is too long (maximum is %d characters)", field, maxCommentRunes))
+		return invalid(resource, "body", "too_long", fmt.Sprintf("body is too long (maximum is %d characters)", maxCommentRunes))
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (s *Server) createIssue(c *call) (int, any, error) {
 	if strings.TrimSpace(req.Title) == "" {
 		return 0, nil, invalid("Issue", "title", "missing_field", "")
 	}
-	if err := checkText("Issue", "body", req.Body); err != nil {
+	if err := checkText("Issue", req.Body); err != nil {
 		return 0, nil, err
 	}
 	is := s.newIssue(c.repo, c.who.user, req.Title, req.Body)
@@ -157,7 +157,7 @@ func (s *Server) updateIssue(c *call) (int, any, error) {
 		}
 	}
 	if req.Body != nil {
-		if err := checkText("Issue", "body", *req.Body); err != nil {
+		if err := checkText("Issue", *req.Body); err != nil {
 			return 0, nil, err
 		}
 		is.body = *req.Body
@@ -233,7 +233,7 @@ func (c *call) commentBody() (string, error) {
 	if strings.TrimSpace(req.Body) == "" {
 		return "", invalid("IssueComment", "body", "missing_field", "body is missing")
 	}
-	return req.Body, checkText("IssueComment", "body", req.Body)
+	return req.Body, checkText("IssueComment", req.Body)
 }
 
 func (s *Server) createComment(c *call) (int, any, error) {

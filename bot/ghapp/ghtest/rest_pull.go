@@ -63,7 +63,7 @@ func (s *Server) openPull(r *repo, author *user, req newPull) (*issue, error) {
 	if strings.TrimSpace(req.Title) == "" {
 		return nil, invalid("PullRequest", "title", "missing_field", "")
 	}
-	if err := checkText("PullRequest", "body", req.Body); err != nil {
+	if err := checkText("PullRequest", req.Body); err != nil {
 		return nil, err
 	}
 	headRepo, headRef := r, req.Head
@@ -203,7 +203,7 @@ func (s *Server) updatePull(c *call) (int, any, error) {
 		}
 	}
 	if req.Body != nil {
-		if err := checkText("PullRequest", "body", *req.Body); err != nil {
+		if err := checkText("PullRequest", *req.Body); err != nil {
 			return 0, nil, err
 		}
 		is.body = *req.Body

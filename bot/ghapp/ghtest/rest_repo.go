@@ -188,8 +188,7 @@ func (s *Server) putContent(c *call) (int, any, error) {
 	if err != nil || len(list) != 1 {
 		return 0, nil, notFound()
 	}
-	v := s.filled("content-file", s.contentShape(c.repo, list[0], name)).(object)
-	return status, object{"content": v, "commit": object{"sha": sha, "message": req.Message}}, nil
+	return status, object{"content": s.contentShape(c.repo, list[0], name), "commit": object{"sha": sha, "message": req.Message}}, nil
 }
 
 func (s *Server) compare(c *call) (int, any, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -83,15 +82,15 @@ func (s *Server) addReview(is *issue, by *user, event, body string, comments []d
 	state := map[string]string{"APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED", "COMMENT": "COMMENTED", "": "PENDING"}[event]
 	switch {
 	case state == "":
-		return nil, invalid("PullRequestReview", "event", "invalid", "")
+		return nil, unresolved("Variable $event of type PullRequestReviewEvent was provided invalid value")
 	case by == is.author && (event == "APPROVE" || event == "REQUEST_CHANGES"):
 		words := map[string]string{"APPROVE": "approve", "REQUEST_CHANGES": "request changes on"}[event]
 		return nil, &apiError{status: 422, message: "Unprocessable Entity: Can not " + words + " your own pull request"}
 	case (event == "COMMENT" && len(comments) == 0 || event == "REQUEST_CHANGES") && strings.TrimSpace(body) == "":
-		return nil, invalid("PullRequestReview", "body", "missing_field", "body is required")
+		return nil, unresolved("Could not create a review without a body")
 	}
-	if err := checkText("PullRequestReview", "body", body); err != nil {
-		return nil, err
+	if checkText("PullRequestReview", body) != nil {
+		return nil, unresolved("Body is too long (maximum is 65536 characters)")
 	}
 	rv := &review{id: s.nextID(), author: by, body: body, state: state, commit: is.pull.headSHA, submitted: s.now()}
 	var made []*comment
@@ -147,18 +146,18 @@ func hunkAt(patch string, line int, left bool) string {
 	return ""
 }
 
-// unresolved is the refusal of a line; a review says it in words, a single
-// comment as an object.
+// unresolved refuses a review, in words; a single comment on the diff is
+// refused with an object.
 func unresolved(what any) error {
 	return &apiError{status: http.StatusUnprocessableEntity, message: "Unprocessable Entity", errors: []any{what}}
 }
 
 func (s *Server) inline(is *issue, by *user, d draftComment) (*comment, error) {
 	if strings.TrimSpace(d.Body) == "" {
-		return nil, invalid("PullRequestReviewComment", "body", "missing_field", "")
+		return nil, unresolved("Body can't be blank")
 	}
-	if err := checkText("PullRequestReviewComment", "body", d.Body); err != nil {
-		return nil, err
+	if checkText("PullRequestReviewComment", d.Body) != nil {
+		return nil, unresolved("Body is too long (maximum is 65536 characters)")
 	}
 	side := d.Side
 	if side == "" {
@@ -257,9 +256,10 @@ func (s *Server) createReviewComment(c *call) (int, any, error) {
 	}
 	cm, err := s.inline(is, c.who.user, d)
 	var refused *apiError
-	if errors.As(err, &refused) && slices.Contains(refused.errors, any("Line could not be resolved")) {
-		err = unresolved(object{"resource": "PullRequestReviewComment", "code": "custom",
-			"field": "pull_request_review_thread.line", "message": "could not be resolved"})
+	if errors.As(err, &refused) && len(refused.errors) == 1 {
+		if words, ok := refused.errors[0].(string); ok {
+			err = unresolved(object{"resource": "PullRequestReviewComment", "code": "custom", "field": "line", "message": words})
+		}
 	}
 	if err != nil {
 		return 0, nil, err

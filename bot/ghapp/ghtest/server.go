@@ -103,7 +103,8 @@ func New(cfg Config) (*Server, error) {
 
 func appKey(given []byte) ([]byte, *rsa.PrivateKey, error) {
 	if given == nil {
-		priv, err := rsa.GenerateKey(rand.Reader, 2048)
+		// Small, because it is made for every test and guards nothing.
+		priv, err := rsa.GenerateKey(rand.Reader, 1024)
 		if err != nil {
 			return nil, nil, fmt.Errorf("make app key: %w", err)
 		}

@@ -2,7 +2,12 @@ package ghtest
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-github/v62/github"
@@ -78,5 +83,60 @@ func TestComments(t *testing.T) {
 	}
 	if got := s.Thread(ref).Comments; len(got) != 1 || got[0].Body != "on it" || got[0].Author != "kim" {
 		t.Errorf("comments = %+v", got)
+	}
+}
+
+// serve runs srv on loopback for the length of the test.
+func serve(t *testing.T, srv *http.Server) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ln) }()
+	t.Cleanup(func() {
+		if err := srv.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return "http://" + ln.Addr().String()
+}
+
+func TestPages(t *testing.T) {
+	s := start(t)
+	ref, err := s.OpenIssue(testRepo, "rae", "<script>x</script>", "body")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Comment(ref, "kim", "a comment"); err != nil {
+		t.Fatal(err)
+	}
+	get := func(path string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/html")
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(b)
+	}
+	code, text := get("/acme/widget/issues/1")
+	if code != 200 || !strings.Contains(text, "a comment") || strings.Contains(text, "<script>") {
+		t.Errorf("%d: %s", code, text)
+	}
+	if code, _ := get("/acme/widget/issues/2"); code != 404 {
+		t.Errorf("a page that is not there: %d", code)
 	}
 }

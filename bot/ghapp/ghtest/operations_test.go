@@ -1,0 +1,273 @@
+package ghtest
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// TestDescriptionIsServed: every operation of the description has a handler
+// and every handler an operation.
+func TestDescriptionIsServed(t *testing.T) {
+	sp, err := loadSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := operations()
+	for _, r := range sp.routes {
+		id := r.route.Operation.OperationID
+		if ops[id].run == nil {
+			t.Errorf("%s is described and not served", id)
+		}
+		delete(ops, id)
+	}
+	for id := range ops {
+		t.Errorf("%s is served and not described", id)
+	}
+}
+
+// step is one request of the tour. %s in path or body is the commit at the
+// head of the topic branch.
+type step struct {
+	method, path, body string
+	status             int
+	want               string // part of the answer
+}
+
+func tour() []step {
+	const r = "/repos/acme/widget"
+	return []step{
+		{"GET", r, "", 200, `"full_name":"acme/widget"`},
+		{"GET", "/rate_limit", "", 200, `"remaining"`},
+		{"GET", "/users/kim", "", 200, `"login":"kim"`},
+		{"GET", "/users/nobody", "", 404, "Not Found"},
+		{"GET", "/installation/repositories", "", 200, `"total_count":1`},
+		{"GET", "/user", "", 403, "not accessible by integration"},
+		{"GET", "/orgs/acme/teams/core/memberships/kim", "", 200, `"active"`},
+		{"GET", "/orgs/acme/teams/core/memberships/rae", "", 404, ""},
+		{"GET", r + "/collaborators/kim/permission", "", 200, `"role_name":"write"`},
+		{"GET", r + "/collaborators/ghost/permission", "", 404, "is not a user"},
+		{"POST", r + "/issues", `{"title":"Second","labels":["bug"],"assignees":["kim","rae"]}`, 201, `"number":3`},
+		{"GET", r + "/issues?state=all&labels=bug", "", 200, `"title":"Second"`},
+		{"PATCH", r + "/issues/3", `{"state":"closed"}`, 200, `"state":"closed"`},
+		{"PATCH", r + "/issues/3", `{"state":"open","title":"Again"}`, 200, `"title":"Again"`},
+		{"POST", r + "/issues/3/labels", `{"labels":["a","b"]}`, 200, `"name":"b"`},
+		{"DELETE", r + "/issues/3/labels/a", "", 200, `"name":"b"`},
+		{"DELETE", r + "/issues/3/labels/a", "", 404, "Label does not exist"},
+		{"GET", r + "/labels", "", 200, `"name":"bug"`},
+		{"POST", r + "/issues/3/assignees", `{"assignees":["kim"]}`, 201, `"login":"kim"`},
+		{"POST", r + "/issues/3/comments", `{"body":"hello"}`, 201, `"performed_via_github_app":{`},
+		{"GET", r + "/issues/3/comments?since=2020-01-01T00:00:00Z", "", 200, `"body":"hello"`},
+		{"GET", r + "/issues/3/timeline", "", 200, `"event":"commented"`},
+		{"POST", r + "/issues/3/reactions", `{"content":"eyes"}`, 201, `"content":"eyes"`},
+		{"POST", r + "/issues/3/reactions", `{"content":"eyes"}`, 200, `"content":"eyes"`},
+		{"GET", r + "/issues/3/reactions?content=eyes", "", 200, `"content":"eyes"`},
+		{"GET", r + "/branches/topic/x", "", 200, `"name":"topic/x"`},
+		{"GET", r + "/branches/none", "", 404, "Branch not found"},
+		{"GET", r + "/commits/topic/x", "", 200, "%s"},
+		{"GET", r + "/commits/topic/x/check-runs", "", 200, `"total_count":0`},
+		{"POST", r + "/statuses/%s", `{"state":"failure","context":"ci"}`, 201, `"context":"ci"`},
+		{"GET", r + "/commits/topic/x/status", "", 200, `"state":"failure"`},
+		{"GET", r + "/commits/%s/pulls", "", 200, `"number":2`},
+		{"GET", r + "/contents/README.md?ref=topic/x", "", 200, base64.StdEncoding.EncodeToString([]byte("hello\n"))},
+		{"GET", r + "/contents/src", "", 200, `"name":"a.go"`},
+		{"GET", r + "/contents/none", "", 404, ""},
+		{"PUT", r + "/contents/docs/new.md", `{"message":"m","content":"aGk=","branch":"topic/x"}`, 201, `"path":"docs/new.md"`},
+		{"PUT", r + "/contents/README.md", `{"message":"m","content":"aGk=","branch":"topic/x"}`, 409, "does not match"},
+		{"GET", r + "/compare/main...topic/x", "", 200, `"status":"ahead"`},
+		{"GET", r + "/compare/main...main", "", 200, `"status":"identical"`},
+		{"POST", r + "/dispatches", `{"event_type":"go","client_payload":{"a":1}}`, 204, ""},
+		{"GET", r + "/pulls?state=all&head=acme:topic/x", "", 200, `"number":2`},
+		{"GET", r + "/pulls?head=acme:none", "", 200, `[]`},
+		{"GET", r + "/pulls/2", "", 200, `"mergeable_state":"clean"`},
+		{"GET", r + "/pulls/1", "", 404, ""},
+		{"PATCH", r + "/pulls/2", `{"body":"text"}`, 200, `"body":"text"`},
+		{"GET", r + "/pulls/2/files", "", 200, `"filename":"src/a.go"`},
+		{"GET", r + "/pulls/2/commits", "", 200, `"message"`},
+		{"POST", r + "/pulls/2/requested_reviewers", `{"reviewers":["max"]}`, 201, `"login":"max"`},
+		{"GET", r + "/pulls/2/requested_reviewers", "", 200, `"login":"max"`},
+		{"POST", r + "/pulls/2/comments", `{"body":"x","commit_id":"%s","path":"src/a.go","line":3,"side":"RIGHT"}`, 201, `"diff_hunk":"@@`},
+		{"POST", r + "/pulls/2/comments", `{"body":"x","commit_id":"%s","path":"src/a.go","line":77}`, 422, "could not be resolved"},
+		{"POST", r + "/pulls/2/reviews", `{"event":"COMMENT"}`, 422, "body"},
+		{"POST", r + "/pulls/2/reviews", `{"event":"COMMENT","body":"b","comments":[{"path":"src/a.go","line":3,"body":" "}]}`, 422, "blank"},
+		{"GET", r + "/pulls/2/comments", "", 200, `"body":"x"`},
+		{"GET", r + "/pulls/2/reviews", "", 200, `"COMMENTED"`},
+		{"POST", r + "/check-runs", `{"name":"c","head_sha":"%s","output":{"title":"t","summary":"s","annotations":[{"path":"src/a.go","start_line":1,"end_line":1,"annotation_level":"notice","message":"m"}]}}`, 201, `"status":"queued"`},
+		{"GET", r + "/git/ref/heads/topic/x", "", 200, `"refs/heads/topic/x"`},
+		{"GET", r + "/git/ref/heads/topic", "", 404, ""},
+		{"POST", r + "/git/refs", `{"ref":"refs/heads/made","sha":"%s"}`, 201, `"refs/heads/made"`},
+		{"POST", r + "/git/refs", `{"ref":"refs/heads/made","sha":"%s"}`, 422, "already exists"},
+		{"POST", r + "/git/refs", `{"ref":"refs/agent/sessions/s1","sha":"%s"}`, 201, `"refs/agent/sessions/s1"`},
+		{"GET", r + "/git/commits/%s", "", 200, `"verification"`},
+		{"GET", r + "/git/trees/%s?recursive=1", "", 200, `"path":"src/a.go"`},
+		{"DELETE", r + "/git/refs/heads/made", "", 204, ""},
+	}
+}
+
+// TestTour asks for everything that needs nothing but the starting state.
+func TestTour(t *testing.T) {
+	s := start(t)
+	setUpTour(t, s)
+	tok := installationToken(t, s, nil)
+	sha := s.Branch(testRepo, "topic/x")
+	fillIn := func(x string) string { return strings.ReplaceAll(x, "%s", sha) }
+	for i, st := range tour() {
+		code, _, body := raw(t, s, st.method, fillIn(st.path), tok, fillIn(st.body))
+		if code != st.status || !strings.Contains(body, fillIn(st.want)) {
+			t.Errorf("step %d %s %s: %d, want %d with %q:\n%.600s", i, st.method, st.path, code, st.status, st.want, body)
+		}
+	}
+}
+
+func setUpTour(t *testing.T, s *Server) {
+	t.Helper()
+	s.AddUser("max", "maintain")
+	s.AddTeam("acme", "core", "kim")
+	if _, err := s.OpenIssue(testRepo, "rae", "First", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Push(testRepo, "topic/x", "kim", map[string]string{"src/a.go": "package a\n\nfunc A() { panic(1) }\n"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.OpenPull(testRepo, "kim", "Topic", "topic/x", ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestChains asks for what needs an id from an earlier answer.
+func TestChains(t *testing.T) {
+	s := start(t)
+	setUpTour(t, s)
+	tok := installationToken(t, s, nil)
+	const r = "/repos/acme/widget"
+	ask := func(method, path, body string, want int) map[string]any {
+		t.Helper()
+		code, _, text := raw(t, s, method, path, tok, body)
+		if code != want {
+			t.Fatalf("%s %s: %d, want %d: %s", method, path, code, want, text)
+		}
+		var v map[string]any
+		if strings.HasPrefix(text, "{") {
+			if err := json.Unmarshal([]byte(text), &v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return v
+	}
+	id := func(v map[string]any) string { return fmt.Sprintf("%.0f", v["id"]) }
+
+	cm := id(ask("POST", r+"/issues/1/comments", `{"body":"x"}`, 201))
+	ask("PATCH", r+"/issues/comments/"+cm, `{"body":"y"}`, 200)
+	if got := ask("GET", r+"/issues/comments/"+cm, "", 200); got["body"] != "y" {
+		t.Errorf("comment = %v", got["body"])
+	}
+	re := id(ask("POST", r+"/issues/comments/"+cm+"/reactions", `{"content":"heart"}`, 201))
+	ask("GET", r+"/issues/comments/"+cm+"/reactions", "", 200)
+	ask("DELETE", r+"/issues/comments/"+cm+"/reactions/"+re, "", 204)
+	ask("DELETE", r+"/issues/comments/"+cm+"/reactions/"+re, "", 404)
+	re = id(ask("POST", r+"/issues/1/reactions", `{"content":"heart"}`, 201))
+	ask("DELETE", r+"/issues/1/reactions/"+re, "", 204)
+	ask("DELETE", r+"/issues/comments/"+cm, "", 204)
+	ask("GET", r+"/issues/comments/"+cm, "", 404)
+
+	rv := id(ask("POST", r+"/pulls/2/reviews", `{"event":"COMMENT","body":"b","comments":[{"path":"src/a.go","line":3,"body":"c"}]}`, 200))
+	ask("GET", r+"/pulls/2/reviews/"+rv, "", 200)
+	ask("GET", r+"/pulls/2/reviews/"+rv+"/comments", "", 200)
+	dc := fmt.Sprint(s.Threads(testRepo)[1].Pull.Comments[0].ID)
+	ask("GET", r+"/pulls/comments/"+dc, "", 200)
+	ask("PATCH", r+"/pulls/comments/"+dc, `{"body":"c2"}`, 200)
+	ask("POST", r+"/pulls/comments/"+dc+"/reactions", `{"content":"+1"}`, 201)
+	ask("GET", r+"/pulls/comments/"+dc+"/reactions", "", 200)
+	ask("POST", r+"/pulls/2/comments/"+dc+"/replies", `{"body":"reply"}`, 201)
+	ask("POST", r+"/pulls", `{"title":"t","head":"topic/x","base":"main"}`, 422)
+
+	sha := s.Branch(testRepo, "topic/x")
+	cr := id(ask("POST", r+"/check-runs", `{"name":"c","head_sha":"`+sha+`"}`, 201))
+	ask("PATCH", r+"/check-runs/"+cr, `{"conclusion":"success"}`, 200)
+	if got := ask("GET", r+"/check-runs/"+cr, "", 200); got["status"] != "completed" || got["completed_at"] == nil {
+		t.Errorf("check = %v", got)
+	}
+	ask("GET", r+"/check-runs/"+cr+"/annotations", "", 200)
+	ci, err := s.RunCheck(testRepo, sha, "ci", "failure", "line 1\nboom\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask("PATCH", fmt.Sprint(r, "/check-runs/", ci), `{"conclusion":"success"}`, 403)
+	ask("GET", fmt.Sprint(r, "/actions/jobs/", ci, "/logs"), "", 302)
+	ask("GET", r+"/actions/jobs/1/logs", "", 404)
+
+	blob, _ := ask("POST", r+"/git/blobs", `{"content":"aGk=","encoding":"base64"}`, 201)["sha"].(string)
+	tree, _ := ask("POST", r+"/git/trees", `{"base_tree":"`+sha+`","tree":[{"path":"d/e.txt","mode":"100644","type":"blob","sha":"`+blob+`"},
+		{"path":"f.txt","mode":"100644","type":"blob","content":"f"},{"path":"README.md","mode":"100644","type":"blob","sha":null}]}`, 201)["sha"].(string)
+	commit, _ := ask("POST", r+"/git/commits", `{"message":"made\n\nSession: s","tree":"`+tree+`","parents":["`+sha+`"]}`, 201)["sha"].(string)
+	ask("PATCH", r+"/git/refs/heads/topic/x", `{"sha":"`+commit+`"}`, 200)
+	ask("PATCH", r+"/git/refs/heads/topic/x", `{"sha":"`+sha+`"}`, 422)
+	ask("PATCH", r+"/git/refs/heads/topic/x", `{"sha":"`+sha+`","force":true}`, 200)
+	ask("PATCH", r+"/git/refs/heads/topic/x", `{"sha":"`+commit+`"}`, 200)
+	for path, want := range map[string]string{"d/e.txt": "hi", "f.txt": "f", "src/a.go": "package a\n\nfunc A() { panic(1) }\n"} {
+		if got, err := s.File(testRepo, "topic/x", path); err != nil || got != want {
+			t.Errorf("%s = %q, %v", path, got, err)
+		}
+	}
+	if _, err := s.File(testRepo, "topic/x", "README.md"); err == nil {
+		t.Error("README.md was not deleted")
+	}
+	if got := s.Thread(s.Threads(testRepo)[1].Ref).Pull.HeadSHA; got != commit {
+		t.Errorf("the pull request is at %s, want %s", got, commit)
+	}
+}
+
+// TestAppOperations asks as the app itself.
+func TestAppOperations(t *testing.T) {
+	ctx := context.Background()
+	s := start(t)
+	app := client(t, s, appJWT(t, s, goodClaims(s)))
+	list, _, err := app.Apps.ListInstallations(ctx, nil)
+	if err != nil || len(list) != 1 || list[0].GetAccount().GetLogin() != "acme" {
+		t.Fatalf("installations = %v, %v", list, err)
+	}
+	if in, _, err := app.Apps.GetInstallation(ctx, list[0].GetID()); err != nil || in.GetAppID() != s.App().ID {
+		t.Errorf("installation = %v, %v", in, err)
+	}
+	hook := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}
+	url := serve(t, hook)
+	s.SetWebhook(url)
+	d, err := s.Ping(ctx)
+	if err != nil || d.Status != http.StatusTeapot {
+		t.Fatalf("ping = %+v, %v", d, err)
+	}
+	got, _, err := app.Apps.GetHookDelivery(ctx, d.ID)
+	if err != nil || got.GetStatusCode() != http.StatusTeapot || got.GetEvent() != "ping" || got.GetGUID() != d.GUID {
+		t.Errorf("delivery = %v, %v", got, err)
+	}
+	again, err := s.Redeliver(ctx, d.ID)
+	if err != nil || again.GUID != d.GUID || again.ID == d.ID || !again.Redelivery {
+		t.Errorf("redelivery = %+v, %v", again, err)
+	}
+	if got := s.Deliveries(); len(got) != 2 {
+		t.Errorf("%d deliveries", len(got))
+	}
+	if _, err := s.Redeliver(ctx, 1); err == nil {
+		t.Error("a delivery that never was was repeated")
+	}
+	s.SetWebhook("")
+	if _, err := s.Ping(ctx); err == nil {
+		t.Error("an event went nowhere without an error")
+	}
+	if self, _, err := person(t, s, "kim").Users.Get(ctx, ""); err != nil || self.GetLogin() != "kim" {
+		t.Errorf("user = %v, %v", self, err)
+	}
+	if _, _, err := person(t, s, "kim").Apps.Get(ctx, ""); status(err) != 401 {
+		t.Errorf("a person asked as the app: %v", err)
+	}
+	_, _, err = person(t, s, "kim").Checks.CreateCheckRun(ctx, "acme", "widget", github.CreateCheckRunOptions{Name: "x", HeadSHA: s.Branch(testRepo, "main")})
+	if status(err) != 403 {
+		t.Errorf("a person made a check run: %v", err)
+	}
+}
