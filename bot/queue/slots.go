@@ -68,12 +68,11 @@ func (o *offer) merge(next *offer) {
 	if o.Sender == "" {
 		o.Sender = next.Sender
 	}
-	switch {
-	case o.claimed == nil:
+	if o.claimed == nil {
 		o.claimed = next.claimed
-	default:
-		next.tell(false) // its job comes back later
+		return
 	}
+	next.tell(false) // its job comes back later
 }
 
 // next takes the offer to start now, or nil.

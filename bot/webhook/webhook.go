@@ -1,0 +1,288 @@
+// Package webhook takes GitHub's deliveries in: it verifies the signature
+// over the raw bytes, stores the delivery, and only then answers 202. It acts
+// on nothing; what is stored is worked on by the queue.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// MaxBody is the largest delivery that GitHub sends.
+const MaxBody = 25 << 20
+
+// ErrUnparsable is what Parse wraps when a payload is not what its event
+// says. The delivery is refused with 400.
+var ErrUnparsable = errors.New("payload cannot be read")
+
+// Source is what the bot needs to know of a delivery to keep it in order.
+type Source struct {
+	Key      string // what it speaks about, such as comment id and updated_at; "" for nothing that could arrive twice
+	Thread   string // "owner/repo#12"
+	Sender   string // login or id of who caused it
+	Priority int    // one of the priorities of package store, 0 for PriorityWork
+}
+
+// Intake is the part of the store that is needed.
+type Intake interface {
+	Put(ctx context.Context, deliveries ...*store.Delivery) (stored []bool, err error)
+}
+
+// Config is what a Handler needs.
+type Config struct {
+	Secret []byte // shared with GitHub, mandatory
+	Intake Intake // usually store.Store.Deliveries
+	// Parse says where a delivery belongs. It reports false for one that the
+	// bot has no use for; that is answered and not stored.
+	Parse  func(event string, payload []byte) (Source, bool, error)
+	Memory int64            // bytes of bodies held at once, default 128 MiB, at least twice MaxBody; further requests wait
+	Wait   time.Duration    // for memory and for the store, default 8 s: GitHub hangs up after 10 s
+	Now    func() time.Time // nil for time.Now
+	Log    *slog.Logger     // nil for none
+}
+
+// Handler answers POST /webhook.
+type Handler struct {
+	Config
+
+	small, large *semaphore.Weighted // bytes
+}
+
+// New makes a handler.
+func New(c Config) (*Handler, error) {
+	switch {
+	case len(c.Secret) == 0:
+		return nil, errors.New("make webhook: the secret is empty: set the webhook secret of the GitHub App, without it anybody could send deliveries")
+	case c.Intake == nil:
+		return nil, errors.New("make webhook: no intake given")
+	case c.Parse == nil:
+		return nil, errors.New("make webhook: no parser given")
+	}
+	if c.Memory == 0 {
+		c.Memory = 128 << 20
+	}
+	c.Memory = max(c.Memory, 2*MaxBody)
+	if c.Wait == 0 {
+		c.Wait = 8 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Handler{Config: c, small: semaphore.NewWeighted(c.Memory / 2), large: semaphore.NewWeighted(c.Memory / 2)}, nil
+}
+
+// refusal is an answer other than success. The text is for whoever sent the
+// request; it says nothing that helps to forge one.
+type refusal struct {
+	status int
+	text   string
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return r.text }
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.Wait)
+	defer cancel()
+	status, text, err := h.take(ctx, w, r)
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		status, text = refused.status, refused.text
+		h.Log.WarnContext(ctx, "refused delivery", "status", status, "reason", text, "delivery", clip(r.Header.Get("X-GitHub-Delivery")), "remote", r.RemoteAddr)
+	case err != nil:
+		status, text = http.StatusServiceUnavailable, "the delivery could not be stored, send it again"
+		h.Log.ErrorContext(ctx, "store delivery", "delivery", clip(r.Header.Get("X-GitHub-Delivery")), "err", err)
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n") // the sender may have gone
+}
+
+func clip(s string) string { return s[:min(len(s), 64)] }
+
+// take does everything but the answer.
+func (h *Handler) take(ctx context.Context, w http.ResponseWriter, r *http.Request) (int, string, error) {
+	switch {
+	case r.URL.Path != "/webhook":
+		return 0, "", &refusal{http.StatusNotFound, "there is nothing here: the path is /webhook"}
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		return 0, "", &refusal{http.StatusMethodNotAllowed, "deliveries are sent by POST"}
+	}
+	signature, err := readSignature(r.Header.Values("X-Hub-Signature-256"))
+	if err != nil {
+		return 0, "", err
+	}
+	body, release, err := h.body(ctx, w, r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer release()
+	mac := hmac.New(sha256.New, h.Secret)
+	mac.Write(body)
+	if !hmac.Equal(mac.Sum(nil), signature) {
+		return 0, "", &refusal{http.StatusUnauthorized, "the signature is wrong: is the webhook secret the same on both sides?"}
+	}
+	return h.store(ctx, r.Header, body)
+}
+
+// readSignature decodes the one signature header.
+func readSignature(values []string) ([]byte, error) {
+	if len(values) != 1 {
+		return nil, &refusal{http.StatusUnauthorized, "one X-Hub-Signature-256 header is needed: set a webhook secret"}
+	}
+	digits, ok := strings.CutPrefix(values[0], "sha256=")
+	sum, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(sum) != sha256.Size {
+		return nil, &refusal{http.StatusUnauthorized, "X-Hub-Signature-256 is not a SHA-256 signature"}
+	}
+	return sum, nil
+}
+
+// small is a body that needs no share of the memory for large ones, so that
+// a few large deliveries cannot keep the many small ones waiting.
+const small = 64 << 10
+
+// body reads the request within the memory that all requests share, and
+// within the time a request has.
+func (h *Handler) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (_ []byte, release func(), err error) {
+	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", MaxBody>>20)}
+	if r.ContentLength > MaxBody {
+		return nil, nil, tooLarge
+	}
+	deadline, _ := ctx.Deadline()
+	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, nil, fmt.Errorf("limit time of request: %w", err)
+	}
+	var held memory
+	defer func() {
+		if err != nil {
+			held.free()
+		}
+	}()
+	busy := &refusal{http.StatusServiceUnavailable, "too many deliveries at once, send it again"}
+	if !held.take(ctx, h.small, small) {
+		return nil, nil, busy
+	}
+	var buf bytes.Buffer
+	in := http.MaxBytesReader(w, r.Body, MaxBody)
+	_, err = io.CopyN(&buf, in, small)
+	if err == nil {
+		// All that a large body can need is taken at once: requests that
+		// each wait for more while they hold some would wait for ever.
+		need := r.ContentLength
+		if need < 0 {
+			need = MaxBody
+		}
+		if !held.take(ctx, h.large, need) {
+			return nil, nil, busy
+		}
+		_, err = buf.ReadFrom(in)
+	}
+	var tooMany *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooMany):
+		return nil, nil, tooLarge
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, nil, &refusal{http.StatusBadRequest, "the body ended early"}
+	}
+	return buf.Bytes(), held.free, nil
+}
+
+// memory is what one request holds of the shared memory.
+type memory []func()
+
+func (m *memory) take(ctx context.Context, from *semaphore.Weighted, n int64) bool {
+	if from.Acquire(ctx, n) != nil {
+		return false
+	}
+	*m = append(*m, func() { from.Release(n) })
+	return true
+}
+
+func (m *memory) free() {
+	for _, release := range *m {
+		release()
+	}
+	*m = nil
+}
+
+// plain is what identifiers in headers are made of.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// store keeps a delivery whose signature is right.
+func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (int, string, error) {
+	id, event := header.Get("X-GitHub-Delivery"), header.Get("X-GitHub-Event")
+	if !plain.MatchString(id) || !plain.MatchString(event) {
+		return 0, "", &refusal{http.StatusBadRequest, "X-GitHub-Delivery and X-GitHub-Event must name the delivery and its event"}
+	}
+	payload, err := payload(header.Get("Content-Type"), body)
+	if err != nil {
+		return 0, "", err
+	}
+	if event == "ping" {
+		return http.StatusOK, "pong", nil
+	}
+	source, wanted, err := h.Parse(event, payload)
+	switch {
+	case errors.Is(err, ErrUnparsable):
+		return 0, "", &refusal{http.StatusBadRequest, "the payload is not that of a " + event + " event"}
+	case err != nil:
+		return 0, "", fmt.Errorf("parse %s event: %w", event, err)
+	case !wanted:
+		return http.StatusAccepted, "not needed", nil
+	}
+	stored, err := h.Intake.Put(ctx, &store.Delivery{
+		ID: id, Event: event, Key: source.Key, Thread: source.Thread, Sender: source.Sender,
+		Priority: source.Priority, Payload: payload, Received: h.Now(),
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	if !stored[0] {
+		return http.StatusAccepted, "known already", nil
+	}
+	return http.StatusAccepted, "stored", nil
+}
+
+// payload returns the JSON object in a body of either form that GitHub sends.
+func payload(contentType string, body []byte) ([]byte, error) {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err == nil && kind == "application/x-www-form-urlencoded" {
+		form, err := url.ParseQuery(string(body))
+		if err != nil || len(form["payload"]) != 1 {
+			return nil, &refusal{http.StatusBadRequest, "the form has no payload"}
+		}
+		body = []byte(form.Get("payload"))
+	} else if err != nil || kind != "application/json" {
+		return nil, &refusal{http.StatusBadRequest, "the content type must be application/json"}
+	}
+	if !json.Valid(body) || !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
+		return nil, &refusal{http.StatusBadRequest, "the payload is not a JSON object"}
+	}
+	return body, nil
+}
