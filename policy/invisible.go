@@ -29,7 +29,7 @@ func stripInvisible(s string) string {
 }
 
 // EscapeVisible shows every control, invisible and bidirectional character
-// of s as \u202e or \U000e0041, so that a person sees what is there. Newlines
+// of s, and every space that is not the ordinary one, as \u202e or \U000e0041, so that a person sees what is there. Newlines
 // stay; a tab becomes \t, bytes that are no text become \xff. A backslash that could be mistaken for the
 // beginning of such an escape is doubled.
 func EscapeVisible(s string) string {
@@ -46,7 +46,7 @@ func EscapeVisible(s string) string {
 			b.WriteString(`\\`)
 		case invisible(r) && r > 0xFFFF:
 			fmt.Fprintf(&b, `\U%08x`, r)
-		case invisible(r):
+		case invisible(r), r != ' ' && unicode.Is(unicode.Zs, r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

@@ -101,8 +101,9 @@ func (c *cleaner) inline(i, j int, image bool, l link) {
 	}
 }
 
+// clearAlt removes the text of an image that the parser did not see.
 func (c *cleaner) clearAlt(i, j int) {
-	if j > i+1 {
+	if j > i+1 && !c.lay.known {
 		c.replace(i+1, j, "")
 		c.n.AltTexts++
 	}

@@ -176,7 +176,9 @@ func (lay *layout) add(n ast.Node, src []byte) {
 	case *ast.Image:
 		lay.addAlt(n)
 	case *ast.LinkReferenceDefinition:
-		lay.definitions = appendLines(lay.definitions, n.Lines())
+		if !bytes.HasPrefix(n.Label, []byte("^")) { // those are footnotes on GitHub
+			lay.definitions = appendLines(lay.definitions, n.Lines())
+		}
 	}
 }
 
