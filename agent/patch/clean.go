@@ -61,7 +61,7 @@ func stripFence(name, s string) (string, bool) {
 	shutTick, shutInfo, shut := fenceLine(lines[last].text)
 	shut = shut && last > first && shutInfo == "" && shutTick[0] == tick[0] && len(shutTick) >= len(tick)
 	switch {
-	case prose(name):
+	case prose(name) && !strings.EqualFold(path.Ext(name), ".txt"):
 		if !open || !shut || !markdownFence(info, lines[first+1:last]) {
 			return s, false
 		}

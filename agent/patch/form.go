@@ -3,8 +3,8 @@ package patch
 import "strings"
 
 // Keep gives content, the new text of a whole file, the form of the text it
-// replaces: byte order mark, line endings, final newline. A change that is
-// nothing but a final newline is left alone.
+// replaces: byte order mark, line endings, final newline. A final newline
+// that is all there is to the change is added.
 func Keep(before, content string) string {
 	if before == "" {
 		return content
@@ -19,7 +19,7 @@ func Keep(before, content string) string {
 		content = strings.ReplaceAll(content, "\r\n", "\n")
 	}
 	switch ends := strings.HasSuffix(before, "\n"); {
-	case content == "" || strings.TrimRight(before, "\r\n") == strings.TrimRight(content, "\r\n"):
+	case content == "" || !ends && strings.TrimRight(before, "\r\n") == strings.TrimRight(content, "\r\n"):
 	case ends && !strings.HasSuffix(content, "\n"):
 		content += mostEOL(old)
 	case !ends && strings.HasSuffix(content, "\n"):

@@ -16,6 +16,7 @@ func TestClean(t *testing.T) {
 		{"two blocks are not one fence", "a.go", "", "```go\na\n```\n```go\nb\n```\n", "```go\na\n```\n```go\nb\n```\n"},
 		{"Markdown that begins and ends with code", "a.md", "", "```sh\nmake\n```\n", "```sh\nmake\n```\n"},
 		{"Markdown in a Markdown fence", "README.md", "", "```markdown\n# A\n\n```sh\nmake\n```\n\nend\n```\n", "# A\n\n```sh\nmake\n```\n\nend\n"},
+		{"text file in a fence", "a.txt", "", "```\nsome text\n```", "some text\n"},
 		{"tildes", "a.c", "", "~~~c\nint x;\n~~~\n", "int x;\n"},
 		{"line numbers", "a.go", "", "1 | package a\n2 | \n3 | var x int\n", "package a\n\nvar x int\n"},
 		{"line numbers, padded, bar without space", "a.go", "", "  9 | a\n 10 |\n 11 | b\n", "a\n\nb\n"},
@@ -102,7 +103,7 @@ func TestKeep(t *testing.T) {
 		{"final newline, CRLF", "a\r\n", "b", "b\r\n"},
 		{"no final newline", "a", "b\n", "b"},
 		{"only the final newline changes", "a", "a\n", "a\n"},
-		{"only the final newline goes", "a\n", "a", "a"},
+		{"the final newline is lost", "a\n", "a", "a\n"},
 		{"emptied", "a\n", "", ""},
 	}
 	for _, tt := range tests {

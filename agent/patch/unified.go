@@ -109,14 +109,8 @@ func (p *unifiedParser) fileHeader(s string) bool {
 		e.Path, e.Delete = from, true
 	case sameFile(from, to):
 		e.Path = to
-		if len(from) > 0 && strings.HasSuffix(to, "/"+from) {
-			e.Path = to
-		}
 	default:
-		e.Path = from
-		if e.To == "" {
-			e.To = to
-		}
+		e.Path = from // a rename says so in lines of its own
 	}
 	return true
 }

@@ -95,19 +95,27 @@ func (k *kit) stripName(ctx context.Context, rel string) (string, error) {
 	return rest, nil
 }
 
-// exists reports whether something is at rel, which may be a directory.
+// exists reports whether something is at rel, which may be a directory. A
+// workspace that takes the folder's name off by itself answers for another
+// path then.
 func (k *kit) exists(ctx context.Context, rel string) (bool, error) {
 	if k.Files == nil {
 		return false, nil
 	}
-	_, err := k.Files.Read(ctx, rel, workspace.Range{From: 1, To: 1})
+	f, err := k.Files.Read(ctx, rel, workspace.Range{From: 1, To: 1})
+	if errors.Is(err, workspace.ErrNotFile) {
+		var l workspace.Listing
+		if l, err = k.Files.List(ctx, rel, false, 1); err == nil {
+			return path.Clean(l.Base) == rel, nil
+		}
+	}
 	switch {
+	case err == nil:
+		return f.Path == rel, nil
 	case errors.Is(err, workspace.ErrGone), ctx.Err() != nil:
 		return false, err
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
 	}
-	return true, nil // readable, a directory, or kept away: it is there
+	return !errors.Is(err, fs.ErrNotExist), nil // what is kept away is there, too
 }
 
 // landing follows symlinks on the way to rel, so that what a person is shown
