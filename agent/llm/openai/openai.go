@@ -130,13 +130,11 @@ func (m *Model) chat(ctx context.Context, req llm.Request, yield func(llm.Part, 
 	return m.readEvents(ctx, resp, yield)
 }
 
-// maxTries bounds how often a request is rephrased for a server's dialect.
-const maxTries = 5
-
 // send posts the request and returns the answer with status 200. A server that
-// does not know a parameter which can be done without is asked again.
+// does not know a parameter which can be done without is asked again, at most
+// once for each, because what was learned is not sent any more.
 func (m *Model) send(ctx context.Context, req llm.Request) (*http.Response, error) {
-	for try := 1; ; try++ {
+	for {
 		d := *m.dialect.Load()
 		body, err := m.body(d, req)
 		if err != nil {
@@ -144,7 +142,7 @@ func (m *Model) send(ctx context.Context, req llm.Request) (*http.Response, erro
 		}
 		resp, err := m.post(ctx, body)
 		var known *llm.Error
-		if err == nil || !errors.As(err, &known) || known.Kind != llm.Invalid || try == maxTries {
+		if err == nil || !errors.As(err, &known) || known.Kind != llm.Invalid {
 			return resp, err
 		}
 		next, learned := d.learn(body, known.Err.Error())
