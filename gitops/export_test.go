@@ -130,6 +130,12 @@ func TestExportNeverFollowsALink(t *testing.T) {
 	if list, _ := os.ReadDir(outside); len(list) > 0 {
 		t.Errorf("written through a link: %v", list)
 	}
+	inside := gitIn(t, bare, "g", "hash-object", "-w", "--stdin")
+	commitTree(t, bare, rawTree(t, bare, "120000 f\t"+inside, "100644 f\t"+file))
+	must(0, m.Fetch(t.Context()))(t)
+	if _, err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out"), ExportOptions{}); err == nil {
+		t.Error("a file was written through a link within the tree")
+	}
 	commitTree(t, bare, rawTree(t, bare, "120000 f\t"+gitIn(t, bare, filepath.Join(outside, "new"), "hash-object", "-w", "--stdin"), "100644 f\t"+file))
 	must(0, m.Fetch(t.Context()))(t)
 	if _, err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out"), ExportOptions{}); err == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // clone makes a person's clone with some files.
@@ -166,6 +167,16 @@ func TestSetRef(t *testing.T) {
 	if err := m.SetRef(t.Context(), "refs/handrail/s2", strings.Repeat("1", 40), ""); err == nil {
 		t.Error("a ref to a commit that is not there was made")
 	}
+	lock := filepath.Join(m.dir, filepath.FromSlash(ref)+".lock")
+	if err := os.WriteFile(lock, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SetRef(t.Context(), ref, head, one); !errors.Is(err, ErrStale) {
+		t.Errorf("a ref that another process has locked was moved: %v", err)
+	}
+	old := time.Now().Add(-2 * staleAge)
+	must(0, os.Chtimes(lock, old, old))(t)
+	must(0, m.SetRef(t.Context(), ref, one, one))(t) // its maker is long dead
 	must(0, m.Fetch(t.Context()))(t)
 	if got, err := m.Resolve(t.Context(), ref); got != one || err != nil {
 		t.Errorf("own ref after a fetch: %q %v", got, err)

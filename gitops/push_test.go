@@ -33,6 +33,7 @@ func TestPush(t *testing.T) {
 	}{
 		{"new branch", Push{Commit: one, Ref: ref, Create: true}, nil, one},
 		{"the same again", Push{Commit: one, Ref: ref}, nil, one},
+		{"create, though it would be a fast-forward", Push{Commit: two, Ref: ref, Create: true}, ErrRejected, one},
 		{"fast-forward", Push{Commit: two, Ref: ref, Old: one}, nil, two},
 		{"back", Push{Commit: one, Ref: ref}, ErrRejected, two},
 		{"beside", Push{Commit: other, Ref: ref}, ErrRejected, two},

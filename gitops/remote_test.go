@@ -193,13 +193,18 @@ func TestCredentialsStayInTheHeader(t *testing.T) {
 	if !errors.Is(err, ErrAuth) || strings.Contains(err.Error(), "wrongWrong") {
 		t.Errorf("wrong token: %v", err)
 	}
+	asked := 0
+	quiet := newStore(t, func(c *Config) { c.HTTP = counter{&asked} })
 	for _, u := range []string{
 		"https://user:ghs_inUrl@example.com/a/b", "http://example.com/a/b", "git@example.com:a/b.git", "file:///etc", "ext::sh -c id",
 		"https://example.com/../../x", "https://example.com/", "--upload-pack=id", "https://example.com/a/b?x=1",
 	} {
-		if _, err := s.Mirror(t.Context(), u); err == nil || strings.Contains(err.Error(), "ghs_inUrl") {
+		if _, err := quiet.Mirror(t.Context(), u); err == nil || strings.Contains(err.Error(), "ghs_inUrl") {
 			t.Errorf("mirror of %q: %v, want a refusal without the credentials", u, err)
 		}
+	}
+	if asked > 0 {
+		t.Errorf("%d requests were made for addresses that are refused", asked)
 	}
 }
 

@@ -226,6 +226,14 @@ func (down) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("connection refused")
 }
 
+// counter is a network that counts what is asked of it.
+type counter struct{ n *int }
+
+func (c counter) RoundTrip(*http.Request) (*http.Response, error) {
+	*c.n++
+	return nil, fmt.Errorf("no network")
+}
+
 func mustHash(id string) plumbing.Hash { return plumbing.NewHash(id) }
 
 // remoteRefs lists the refs of a bare repository.
