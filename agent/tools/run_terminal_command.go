@@ -38,7 +38,7 @@ func runTerminalCommand(k *kit) *tool {
 					aliases: []string{"working_directory", "workdir", "directory", "dir", "work_dir", "path"}},
 				{name: "timeout", kind: free, schema: `{"type":"integer"}`, doc: "Seconds after which the command is killed.",
 					aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
-				{name: "description", doc: "What the command is for; optional.", aliases: []string{"is_background", "background", "run_in_background", "interactive"}, kind: free, schema: `{"type":"string"}`},
+				{name: "description", doc: "What the command is for; optional."},
 			},
 			example: `{"command":"go test ./...","cwd":"."}`},
 		intent: r.intent, run: r.run,

@@ -83,7 +83,7 @@ func (a args) substitution() (sub substitution, err error) {
 	}
 	expr, flags := sub.search, "(?m)"
 	if !useRegex {
-		expr, sub.literal = regexp.QuoteMeta(sub.search), true
+		expr, sub.literal = strings.ReplaceAll(regexp.QuoteMeta(lf(sub.search)), "\n", `\r?\n`), true
 	} else {
 		sub.with = groups(sub.with)
 	}
@@ -115,11 +115,13 @@ func (sub substitution) apply(c *change) error {
 	}
 	head, body, tail := strings.Join(lines[:from-1], ""), strings.Join(lines[from-1:to], ""), strings.Join(lines[to:], "")
 	pattern, with := sub.pattern, sub.with
-	if strings.Contains(body, "\r\n") {
-		with = strings.ReplaceAll(strings.ReplaceAll(with, "\r\n", "\n"), "\n", "\r\n")
-		if sub.literal && strings.Contains(sub.search, "\n") && !strings.Contains(sub.search, "\r\n") {
-			pattern = regexp.MustCompile(strings.ReplaceAll(pattern.String(), "\n", "\r\n"))
-		}
+	crlf := strings.Contains(body, "\r\n") && strings.Count(body, "\n") == strings.Count(body, "\r\n")
+	if crlf {
+		body, with = lf(body), lf(with)
+	}
+	end := "" // behind the last line there is no further line that ^ could match
+	if !pattern.MatchString(body) || pattern.MatchString(strings.TrimSuffix(body, "\n")) {
+		body, end = strings.TrimSuffix(body, "\n"), body[len(strings.TrimSuffix(body, "\n")):]
 	}
 	n := len(pattern.FindAllStringIndex(body, -1))
 	switch {
@@ -132,10 +134,15 @@ func (sub substitution) apply(c *change) error {
 	default:
 		body = pattern.ReplaceAllString(body, with)
 	}
+	if body += end; crlf {
+		body = strings.ReplaceAll(body, "\n", "\r\n")
+	}
 	c.after = head + body + tail
 	c.notes = append(c.notes, fmt.Sprintf("Replaced %d occurrence%s.", n, plural(n)))
 	return nil
 }
+
+func lf(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 func plural(n int) string {
 	if n == 1 {

@@ -193,6 +193,9 @@ func (s *sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 		}
 		switch foldKey(key) {
 		case "arguments", "args", "params", "parameters", "input", "kwargs":
+			if _, ok := s.lookup["path"]; ok && (bytes.HasPrefix(value, []byte(`"<`)) || bytes.HasPrefix(value, []byte(`"\u003c`))) {
+				return json.RawMessage(`{"path":` + string(value) + `}`), true // <file> elements
+			}
 			if v := bytes.TrimSpace(value); len(v) > 0 && (v[0] == '{' || v[0] == '"' && bytes.Contains(v, []byte("{"))) {
 				return value, true
 			}
