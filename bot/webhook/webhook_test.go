@@ -334,7 +334,11 @@ func TestTwoHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	h := handler(t, webhook.Config{Intake: db.Deliveries})
 	var answers []string
 	for _, id := range []string{"app", "hook", "app"} {
