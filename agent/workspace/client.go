@@ -139,10 +139,10 @@ func (w *Workspace) Remove(ctx context.Context, path string) error {
 }
 
 // List lists a directory in order, without what .gitignore and .agentignore
-// exclude. max 0 means 1,000.
-func (w *Workspace) List(ctx context.Context, path string, recursive bool, max int) (Listing, error) {
+// exclude. limit 0 means 1,000.
+func (w *Workspace) List(ctx context.Context, path string, recursive bool, limit int) (Listing, error) {
 	var l Listing
-	err := w.call(ctx, MethodList, PathParams{Path: []byte(path), Recursive: recursive, Max: max}, &l)
+	err := w.call(ctx, MethodList, PathParams{Path: []byte(path), Recursive: recursive, Max: limit}, &l)
 	return l, err
 }
 

@@ -28,8 +28,9 @@ func (w *Workspace) Start(ctx context.Context, p Program) (io.ReadWriteCloser, e
 	w.progs[id] = pr
 	w.mu.Unlock()
 	if err := w.call(ctx, MethodStart, StartParams{ID: id, Program: p}, nil); err != nil {
-		// The host may have started it although nobody waited for the answer.
-		return nil, errors.Join(err, pr.Close())
+		//nolint:contextcheck // the word to stop must go out although ctx has ended
+		pr.drop() // the host may have started it although nobody waited for the answer
+		return nil, err
 	}
 	return pr, nil
 }
@@ -84,12 +85,16 @@ func (p *process) Write(b []byte) (int, error) {
 // Close ends the program. It never fails: a workspace that is gone has ended
 // it already.
 func (p *process) Close() error {
+	p.drop()
+	return nil
+}
+
+func (p *process) drop() {
 	p.ws.mu.Lock()
 	delete(p.ws.progs, p.id)
 	p.ws.mu.Unlock()
 	p.end(io.ErrClosedPipe)
 	_ = p.ws.conn.Notify(context.Background(), MethodStop, StreamParams{ID: p.id})
-	return nil
 }
 
 func (p *process) end(err error) {

@@ -22,7 +22,7 @@ func CopyTree(ctx context.Context, src, dst string) error {
 	if err != nil {
 		return fmt.Errorf("copy tree: %w", err)
 	}
-	defer from.Close()
+	defer func() { _ = from.Close() }()
 	if err := os.MkdirAll(dst, 0o755); err != nil {
 		return fmt.Errorf("copy tree: %w", err)
 	}
@@ -30,7 +30,7 @@ func CopyTree(ctx context.Context, src, dst string) error {
 	if err != nil {
 		return fmt.Errorf("copy tree: %w", err)
 	}
-	defer to.Close()
+	defer func() { _ = to.Close() }()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
 	walkErr := fs.WalkDir(from.FS(), ".", func(path string, d fs.DirEntry, err error) error {
@@ -99,7 +99,7 @@ func RemoveTree(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	// What cannot be made writable shows again below.
 	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {

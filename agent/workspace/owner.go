@@ -32,7 +32,7 @@ func Give(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("give tree: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err

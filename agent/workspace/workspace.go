@@ -170,7 +170,7 @@ type Files interface {
 	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
 	Write(ctx context.Context, path string, data []byte) error
 	Remove(ctx context.Context, path string) error
-	List(ctx context.Context, path string, recursive bool, max int) (Listing, error)
+	List(ctx context.Context, path string, recursive bool, limit int) (Listing, error)
 }
 
 // Searcher finds text.

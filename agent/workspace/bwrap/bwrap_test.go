@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if workspacetest.Toolhost() {
+	if workspacetest.Toolhost(os.Environ()) {
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -27,7 +27,7 @@ func engine(t testing.TB, cfg bwrap.Config) *bwrap.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspacetest.Need(t, e)
+	workspacetest.Need(t, e, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	return e
 }
 

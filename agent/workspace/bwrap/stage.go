@@ -46,6 +46,10 @@ fi
 exec "$@"
 `
 
+// spare is how many threads the tool host may have beyond the limit of
+// processes.
+const spare = 64
+
 // stage is one sandbox before it runs.
 type stage struct {
 	engine *Engine
@@ -64,8 +68,8 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	limits := s.spec.Limits.WithDefaults()
 	args := []string{"-c", setup, "stage", at}
 	args = append(args, s.mounts()...)
-	args = append(args, s.group(), itoa(limits.MemoryBytes), itoa(limits.Pids), s.binds(at),
-		tool["prlimit"], "--nproc="+itoa(limits.Pids), "--data="+itoa(limits.MemoryBytes), "--core=0")
+	args = append(args, s.group(), itoa(limits.MemoryBytes), itoa(limits.Pids+spare), s.binds(at),
+		tool["prlimit"], "--data="+itoa(limits.MemoryBytes), "--core=0")
 	root := os.Geteuid() == 0
 	uid, gid := workspace.Owner()
 	if root {
@@ -168,7 +172,8 @@ func (s stage) sandbox(at string) []string {
 	for i, dir := range s.engine.cfg.Toolchains {
 		a = append(a, "--ro-bind", s.toolchain(at, i), dir)
 	}
-	host := []string{"/handrail/handrail", "toolhost", "--init", "--name", s.spec.Name, "--command", s.spec.Limits.WithDefaults().Command.String()}
+	// Set inside, the limit counts only what runs in this sandbox.
+	host := []string{s.engine.tools["prlimit"], "--nproc=" + itoa(s.spec.Limits.WithDefaults().Pids) + ":", "/handrail/handrail", "toolhost", "--init", "--name", s.spec.Name, "--command", s.spec.Limits.WithDefaults().Command.String()}
 	if s.layers.Base != "" {
 		a = append(a, "--ro-bind", at+"/base", "/handrail/base")
 		host = append(host, "--base", "/handrail/base")

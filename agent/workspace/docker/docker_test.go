@@ -14,7 +14,7 @@ import (
 const image = "handrail-workspace:local"
 
 func TestMain(m *testing.M) {
-	if workspacetest.Toolhost() {
+	if workspacetest.Toolhost(os.Environ()) {
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -36,7 +36,7 @@ func engine(t testing.TB, cfg docker.Config) *docker.Engine {
 			t.Errorf("close engine: %v", err)
 		}
 	})
-	workspacetest.Need(t, e)
+	workspacetest.Need(t, e, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	return e
 }
 

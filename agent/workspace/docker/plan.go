@@ -19,6 +19,10 @@ const (
 	labelOwner   = "handrail.owner" // the process that opened it, see owner
 )
 
+// spare is how many threads the tool host may have beyond the limit of
+// processes.
+const spare = 64
+
 // plan is one container before it is made.
 type plan struct {
 	engine *Engine
@@ -59,7 +63,7 @@ func (p plan) host() *container.HostConfig {
 	if p.spec.Network {
 		network = "bridge"
 	}
-	init := false
+	init, pids := false, limits.Pids+spare
 	return &container.HostConfig{
 		AutoRemove: true, ReadonlyRootfs: true, NetworkMode: network, Init: &init,
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
@@ -68,7 +72,7 @@ func (p plan) host() *container.HostConfig {
 			"/var/tmp": "rw,nosuid,nodev,mode=1777,size=64m", "/run": "rw,nosuid,nodev,noexec,mode=1777,size=16m"},
 		Mounts: p.mounts(),
 		Resources: container.Resources{
-			Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, PidsLimit: &limits.Pids, NanoCPUs: int64(limits.CPUs * 1e9),
+			Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, PidsLimit: &pids, NanoCPUs: int64(limits.CPUs * 1e9),
 		},
 	}
 }

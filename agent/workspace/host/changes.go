@@ -64,7 +64,7 @@ func newBaseline(cfg Config, agent *ignores) (*baseline, error) {
 func (b *baseline) close() {
 	for _, r := range []*os.Root{b.base, b.upper} {
 		if r != nil {
-			r.Close()
+			_ = r.Close()
 		}
 	}
 }

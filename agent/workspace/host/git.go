@@ -58,6 +58,7 @@ func (h *host) throwawayGit(ctx context.Context, line string) {
 		h.procs.forget(cmd.Process.Pid)
 		if err != nil {
 			h.log.Debug("make throw-away repository", "err", err)
+			_ = h.root.RemoveAll(".git") // half of one is worse than none
 			return
 		}
 	}

@@ -60,8 +60,15 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	defer h.root.Close()
+	defer func() { _ = h.root.Close() }()
 	defer h.base.close()
+	if cfg.Init {
+		release, err := h.procs.guard()
+		if err != nil {
+			return errors.Join(err, conn.Close())
+		}
+		defer release()
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan struct{})
@@ -96,11 +103,11 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open workspace root: %w", err)
 	}
-	real, err := filepath.EvalSymlinks(cfg.Root)
+	resolved, err := filepath.EvalSymlinks(cfg.Root)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open workspace root: %w", err), root.Close())
 	}
-	h := &host{cfg: cfg, root: root, real: real, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}}
+	h := &host{cfg: cfg, root: root, real: resolved, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}

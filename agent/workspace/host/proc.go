@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"strconv"
@@ -19,9 +20,10 @@ const markEnv = "HANDRAIL_MARK"
 
 // processes starts children and finds what they left.
 type processes struct {
-	init bool // every process of the namespace comes from here
-	mu   sync.Mutex
-	own  map[int]bool // children that have a waiter
+	init  bool // every process of the namespace comes from here
+	limit uint64
+	mu    sync.Mutex
+	own   map[int]bool // children that have a waiter
 }
 
 // start starts cmd, whose waiter calls forget when it is done.
@@ -35,7 +37,19 @@ func (ps *processes) start(cmd *exec.Cmd) error {
 		ps.own = map[int]bool{}
 	}
 	ps.own[cmd.Process.Pid] = true
+	if err := ps.confine(cmd.Process.Pid); err != nil {
+		return errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
+	}
 	return nil
+}
+
+// ignoreExit is for a wait after a kill.
+func ignoreExit(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
 }
 
 func (ps *processes) forget(pid int) {
@@ -155,8 +169,8 @@ func listProcesses() []procInfo {
 		if len(f) < 4 {
 			continue
 		}
-		parent, _ := strconv.Atoi(f[1])  //nolint:errcheck // the kernel writes numbers
-		session, _ := strconv.Atoi(f[3]) //nolint:errcheck // the kernel writes numbers
+		parent, _ := strconv.Atoi(f[1])
+		session, _ := strconv.Atoi(f[3])
 		out = append(out, procInfo{pid: pid, parent: parent, session: session, state: f[0][0]})
 	}
 	return out

@@ -58,7 +58,7 @@ func (p *pump) rest(buf []byte) {
 		n := 0
 		err := raw.Control(func(fd uintptr) { // not File.Fd, which would make it blocking
 			if waitable(int(fd)) {
-				n, _ = syscall.Read(int(fd), buf) //nolint:errcheck // nothing was read then
+				n, _ = syscall.Read(int(fd), buf)
 			}
 		})
 		if err != nil || n <= 0 {

@@ -69,6 +69,7 @@ func (h *host) startProgram(ctx context.Context, p workspace.StartParams) error 
 	}
 	pp.child = append(pp.child, inR, outW)
 	h.progs.running[p.ID] = pr
+	//nolint:contextcheck // the program outlives the request that started it
 	h.work.Go(func() { h.follow(p.ID, pr, outR) })
 	return nil
 }

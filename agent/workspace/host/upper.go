@@ -69,7 +69,7 @@ func (d *diff) vanished(ctx context.Context, old *node) error {
 			d.out = append(d.out, changeOf(n, workspace.Deleted))
 		}).walk(ctx, old.path)
 	}
-	gone := err != nil || !(now.Mode().IsRegular() || now.Mode()&fs.ModeSymlink != 0)
+	gone := err != nil || (!now.Mode().IsRegular() && now.Mode()&fs.ModeSymlink == 0)
 	if gone && trackable(old) {
 		d.out = append(d.out, changeOf(old, workspace.Deleted))
 	}

@@ -75,11 +75,11 @@ func (h *host) target(rel string) (string, error) {
 			}
 			return "", fmt.Errorf("write %s: %w", rel, err)
 		}
-		real, err := h.realDir(path.Dir(rel))
+		dir, err := h.realDir(path.Dir(rel))
 		if err != nil {
 			return "", err
 		}
-		rel = path.Join(real, path.Base(rel))
+		rel = path.Join(dir, path.Base(rel))
 		if h.agent.match(rel, false) {
 			return "", fmt.Errorf("write %s: %w", rel, workspace.ErrIgnored)
 		}
@@ -129,11 +129,11 @@ func (h *host) remove(ctx context.Context, p string) error {
 	if rel == "." {
 		return fmt.Errorf("remove %s: it is the workspace: %w", p, fs.ErrInvalid)
 	}
-	real, err := h.realDir(path.Dir(rel))
+	dir, err := h.realDir(path.Dir(rel))
 	if err != nil {
 		return err
 	}
-	if at := path.Join(real, path.Base(rel)); h.agent.match(at, false) || h.agent.match(rel, false) {
+	if at := path.Join(dir, path.Base(rel)); h.agent.match(at, false) || h.agent.match(rel, false) {
 		return fmt.Errorf("remove %s: %w", rel, workspace.ErrIgnored)
 	}
 	if err := h.root.Remove(rel); err != nil {

@@ -1,7 +1,6 @@
 package workspacetest
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,13 +9,14 @@ import (
 )
 
 // Need skips the test loudly when the engine cannot be used here, unless
-// HANDRAIL_REQUIRE_ENGINES names it; then the test fails.
-func Need(t testing.TB, e workspace.Engine) {
+// required, a list with commas that tests take from HANDRAIL_REQUIRE_ENGINES,
+// names it; then the test fails.
+func Need(t testing.TB, e workspace.Engine, required string) {
 	t.Helper()
 	err := e.Check(t.Context())
 	switch {
 	case err == nil:
-	case slices.Contains(strings.Split(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), ","), e.Name()):
+	case slices.Contains(strings.Split(required, ","), e.Name()):
 		t.Fatalf("%s is required: %v", e.Name(), err)
 	default:
 		t.Skipf("NEEDS %s: %v", strings.ToUpper(e.Name()), err)

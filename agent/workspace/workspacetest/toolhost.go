@@ -14,18 +14,18 @@ import (
 
 // Toolhost makes a test binary serve as the binary that engines start inside.
 // TestMain calls it first; when it reports true, the process was one and has
-// served.
-func Toolhost() bool {
+// served. environ is the process's environment.
+func Toolhost(environ []string) bool {
 	if len(os.Args) < 2 || os.Args[1] != "toolhost" {
 		return false
 	}
-	if err := toolhost(context.Background(), os.Args[2:]); err != nil {
+	if err := toolhost(context.Background(), os.Args[2:], environ); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return true
 }
 
-func toolhost(ctx context.Context, args []string) error {
+func toolhost(ctx context.Context, args, environ []string) error {
 	var cfg host.Config
 	var limits workspace.Limits
 	set := flag.NewFlagSet("toolhost", flag.ContinueOnError)
@@ -37,7 +37,7 @@ func toolhost(ctx context.Context, args []string) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	cfg.Root, cfg.Env, cfg.Limits = set.Arg(0), os.Environ(), limits
+	cfg.Root, cfg.Env, cfg.Limits = set.Arg(0), environ, limits
 	return host.Serve(ctx, stdio{os.Stdin, os.Stdout}, cfg)
 }
 

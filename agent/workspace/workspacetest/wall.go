@@ -69,7 +69,9 @@ func closing(t *testing.T, s Subject) {
 	for _, spec := range []workspace.Spec{{Session: "a/b", State: state}, {Session: "", State: state}, {Session: "x", State: "relative"}, {Session: "x", State: "/"}} {
 		if ws, err := s.Engine.Open(t.Context(), spec); err == nil {
 			t.Errorf("open %+v: no error", spec)
-			ws.Close(t.Context())
+			if err := ws.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

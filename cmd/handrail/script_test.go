@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"handrail": func() { os.Exit(mainExit(os.Args[1:])) },
+	})
+}
+
+// TestScripts runs the stories in testdata/script through the real main. They
+// are the specification that runs.
+//
+// Besides testscript's own commands there are:
+//
+//	model FILE      start the scripted model; handrail finds it in OLLAMA_HOST
+//	repo DIR        make DIR a git repository with everything in it committed
+//	branchfile DIR PATTERN FILE
+//	                copy FILE of the branch that matches PATTERN to the file "out"
+//
+// At the end of a story, a model that was not asked what its script says
+// fails the test.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "../../testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			e.Setenv("GOCACHE", filepath.Join(os.TempDir(), "handrail-script-gocache"))
+			e.Setenv("GOFLAGS", "-mod=mod")
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			_, err := exec.LookPath(cond)
+			return err == nil, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile,
+		},
+	})
+}
+
+func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: model FILE")
+		}
+		script, err := llmtest.ParseScript([]byte(ts.ReadFile(args[0])))
+		ts.Check(err)
+		s, err := llmtest.Start(script)
+		ts.Check(err)
+		ts.Setenv("OLLAMA_HOST", s.URL())
+		ts.Setenv("HANDRAIL_MODEL", script.Model.Name)
+		ts.Defer(func() {
+			s.Close()
+			if err := s.Err(); err != nil {
+				t.Errorf("%s: %v", ts.Name(), err)
+			}
+		})
+	}
+}
+
+func scriptRepo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: repo DIR")
+	}
+	dir := ts.MkAbs(args[0])
+	for _, line := range []string{
+		"init -q -b main", "add -A", "-c user.name=Test -c user.email=test@example.invalid commit -q -m start",
+	} {
+		ts.Check(ts.Exec("git", append([]string{"-C", dir}, strings.Fields(line)...)...))
+	}
+}
+
+func scriptBranchFile(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: branchfile DIR PATTERN FILE")
+	}
+	dir := ts.MkAbs(args[0])
+	git := func(args ...string) ([]byte, error) {
+		return exec.CommandContext(context.Background(), "git", append([]string{"-C", dir}, args...)...).Output()
+	}
+	list, err := git("branch", "--format=%(refname:short)", "--list", args[1])
+	ts.Check(err)
+	names := strings.Fields(string(list))
+	if len(names) != 1 {
+		ts.Fatalf("%d branches match %s: %v", len(names), args[1], names)
+	}
+	data, err := git("show", names[0]+":"+args[2])
+	if neg {
+		if err == nil {
+			ts.Fatalf("%s is on branch %s", args[2], names[0])
+		}
+		return
+	}
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("out"), data, 0o600))
+}
