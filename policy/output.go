@@ -210,10 +210,11 @@ func (o OutputOptions) images(s string) string {
 			for k < len(s) && s[k] == '!' {
 				k++
 			}
-			if k < len(s) && s[k] == '[' && !o.ownImage(s[k:]) {
-				i = k - 1
-				continue
+			if k == len(s) || s[k] != '[' || o.ownImage(s[k:]) {
+				b.WriteString(s[i:k])
 			}
+			i = k - 1
+			continue
 		}
 		b.WriteByte(s[i])
 	}

@@ -2,6 +2,36 @@
 // unsafe, which paths are sensitive, what a mode allows, and what must wait
 // for a person. It is pure: facts in, decision out; nothing here does I/O.
 //
+// # How an action is decided
+//
+// [Policy.Check] asks these rules in order; the first that settles wins, and
+// every rule that matched is among the reasons.
+//
+//	 rule                                                            verdict
+//	 1 the kind is unknown, a part is missing, a path leaves the root  deny
+//	 2 the mode has not this kind, this command or one more edit       deny
+//	 3 commands.deny matches a command of the line                     deny
+//	   defaults say deny (commands.allow exempts commands)             deny
+//	 4 the command is critical                                         ask, whatever the settings
+//	 5 the kind is in always_ask, or commands.ask matches              ask
+//	   the command reaches the network and defaults.network is ask     ask
+//	 6 a path that is written or deleted is sensitive                  ask, unless auto_approve_sensitive_edits
+//	 7 every command of the line matches commands.allow                allow, recorded as automatic
+//	 8 the command is of high or medium severity                       ask, unless auto_approve_commands:
+//	                                                                   then allow, recorded as automatic
+//	 9 nothing above                                                   defaults: network asks, all else is allowed
+//
+// A repository's configuration is merged under the server's by [Merge] and
+// can move a verdict only from allow towards deny.
+//
+// # What else is here
+//
+// [Mode] says what a session may do. [MayAsk] and [MayApprove] say who may
+// ask and approve. [Approval] is the life of one request to a person.
+// [CleanText] and [Fence] prepare text that nobody vouches for, [CleanOutput]
+// what a model wrote for GitHub. [Redactor] and [Scanner] find secrets.
+// [ValidateBranch] and its neighbors hold names to an own alphabet.
+//
 // The zero value of every verdict is deny.
 package policy
 

@@ -153,11 +153,15 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
+// maxParens is how deep parentheses nest in a destination; GitHub's renderer
+// takes 32.
+const maxParens = 40
+
 // linkDest reads a destination and returns where it ends and its text.
 func linkDest(s string, i int) (int, span) {
 	if i < len(s) && s[i] == '<' {
-		k := strings.IndexAny(s[i:], ">\n")
-		if k < 0 || s[i+k] == '\n' {
+		k := strings.IndexByte(s[i:], '>')
+		if k < 0 || strings.IndexByte(s[i:i+k], '\n') >= 0 {
 			return -1, span{}
 		}
 		return i + k + 1, span{i + 1, i + k}
@@ -174,6 +178,9 @@ func linkDest(s string, i int) (int, span) {
 		}
 		if depth < 0 {
 			break
+		}
+		if depth > maxParens {
+			return -1, span{}
 		}
 	}
 	at = min(at, len(s))

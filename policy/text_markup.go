@@ -20,6 +20,10 @@ import (
 // Longer text is not a GitHub comment; all of it is treated as prose.
 const maxMarkdown = 256 << 10
 
+// deepQuote is a quotation nested more deeply than anybody writes, and than
+// the parser reads in reasonable time.
+var deepQuote = strings.Repeat("> ", 64)
+
 // span is a half-open range of bytes.
 type span struct{ start, end int }
 
@@ -115,10 +119,41 @@ func inside(list []span, i int) (span, bool) {
 	return list[k], true
 }
 
+// tooSlow reports whether the parser would take unreasonable time: it reads
+// every destination to its end, whether or not a link comes of it, and every
+// level of a quotation again.
+func tooSlow(s string) bool {
+	if strings.Contains(s, deepQuote) || strings.Contains(s, strings.ReplaceAll(deepQuote, " ", "")) {
+		return true
+	}
+	const budget = 4 << 20
+	cost, blank, angle := 0, len(s), len(s)
+	for i := len(s) - 1; i > 0; i-- {
+		switch s[i] {
+		case ' ', '\t':
+			blank = i
+		case '\n':
+			blank, angle = i, i
+		case '>':
+			angle = i
+		case '(', ':':
+			if s[i-1] != ']' {
+				continue
+			}
+			if i+1 < len(s) && s[i+1] == '<' {
+				cost += angle - i
+			} else {
+				cost += blank - i
+			}
+		}
+	}
+	return cost > budget
+}
+
 // readLayout parses s. A text that is too long, or that the parser cannot
 // take, has no code: then everything is cleaned as prose.
 func readLayout(s string) (lay layout) {
-	if len(s) > maxMarkdown {
+	if len(s) > maxMarkdown || tooSlow(s) {
 		return layout{}
 	}
 	defer func() {
