@@ -112,16 +112,18 @@ func (cs *calls) byID(id string) *call {
 }
 
 // all are the calls, in the order in which they began. A piece without a name
-// is nobody's call.
+// is nobody's call; ids are made up where they are missing or given twice.
 func (cs *calls) all() []llm.ToolCall {
 	var out []llm.ToolCall
+	taken := map[string]bool{}
 	for _, c := range cs.list {
 		if c.name == "" {
 			continue
 		}
-		if c.id == "" {
+		if c.id == "" || taken[c.id] {
 			c.id = "call_" + strings.ToLower(rand.Text()[:12])
 		}
+		taken[c.id] = true
 		out = append(out, llm.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments()})
 	}
 	return out

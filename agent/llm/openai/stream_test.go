@@ -175,6 +175,8 @@ func TestCallDeltas(t *testing.T) {
 			[][3]string{{"a", "x", `{}`}, {"b", "y", `{}`}}},
 		{"broken arguments", []string{`{"index":0,"id":"a","function":{"name":"x","arguments":"{\"p\": oops"}}`},
 			[][3]string{{"a", "x", `"{\"p\": oops"`}}},
+		{"one id for two", []string{`{"index":0,"id":"a","function":{"name":"x"}},{"index":1,"id":"a","function":{"name":"y"}}`},
+			[][3]string{{"a", "x", `{}`}, {"*", "y", `{}`}}},
 		{"nameless", []string{`{"index":0,"id":"a","function":{"arguments":"{}"}}`}, nil},
 		{"braces within a text", []string{`{"index":0,"function":{"name":"x","arguments":"{\"p\":\"{}"}}`, `{"index":0,"function":{"name":"x","arguments":"\"}"}}`},
 			[][3]string{{"*", "x", `{"p":"{}"}`}}},
