@@ -112,13 +112,13 @@ func TestEvents(t *testing.T) {
 	if e = rc.last(t, "issue_comment", "created"); !e.Sender.Bot || e.AppID != w.gh.App().ID || e.IsPull || e.Thread != w.issue {
 		t.Errorf("own comment event = %+v", e)
 	}
-	rv, err := w.gh.Review(w.pull, "max", "REQUEST_CHANGES", "/agent fix", ghtest.Inline{Path: "src/a.go", Line: 3, Body: "/agent here"})
+	rv, err := w.gh.Review(w.pull, "max", ghtest.NewReview{Event: "REQUEST_CHANGES", Body: "/agent fix", Comments: []ghtest.Inline{{Path: "src/a.go", Line: 3, Body: "/agent here"}}})
 	must(t, err)
 	must(t, w.gh.Label(w.issue, "kim", "agent"))
 	must(t, w.gh.Assign(w.issue, "kim", "handrail[bot]"))
 	sha, err := w.gh.Push(repo, "fix", "kim", map[string]string{"b.txt": "b\n"})
 	must(t, err)
-	_, err = w.gh.RunCheck(repo, sha, "test", "failure", "boom")
+	_, err = w.gh.RunCheck(repo, sha, ghtest.Result{Name: "test", Conclusion: "failure", Log: "boom"})
 	must(t, err)
 	flush()
 	e = rc.last(t, "pull_request_review", "submitted")

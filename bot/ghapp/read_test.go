@@ -91,7 +91,7 @@ func TestPullReads(t *testing.T) {
 	must(t, w.gh.Fork(repo, "rae"))
 	_, err = w.gh.Push("rae/widget", "patch", "rae", map[string]string{"x.txt": "x\n"})
 	must(t, err)
-	ref, err := w.gh.OpenPull(repo, "rae", "From outside", "rae:patch", "main")
+	ref, err := w.gh.OpenPull(repo, "rae", ghtest.NewPull{Title: "From outside", Head: "rae:patch", Base: "main"})
 	must(t, err)
 	p, err = w.client.GetPull(ctx, ref)
 	if err != nil || !p.Fork || p.HeadRepo != "rae/widget" {
@@ -107,7 +107,7 @@ func TestPullReads(t *testing.T) {
 	if p, err = w.client.GetPull(ctx, ref); err != nil || p.HeadSHA != sha || sha == before {
 		t.Errorf("after a push the head is %s, %v; want %s", p.HeadSHA, err, sha)
 	}
-	_, err = w.gh.Review(w.pull, "max", "REQUEST_CHANGES", "please add a test")
+	_, err = w.gh.Review(w.pull, "max", ghtest.NewReview{Event: "REQUEST_CHANGES", Body: "please add a test"})
 	must(t, err)
 	rs, err := w.client.ListReviews(ctx, w.pull)
 	if err != nil || len(rs) != 1 || rs[0].State != "CHANGES_REQUESTED" || rs[0].Author != "max" || rs[0].AuthorID != w.gh.UserID("max") {

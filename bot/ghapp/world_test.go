@@ -90,7 +90,7 @@ func newWorld(t *testing.T, change ...func(*ghtest.Config, *ghapp.Config)) *worl
 	must(t, err)
 	_, err = w.gh.Push(repo, "fix", "kim", map[string]string{"src/a.go": "package a\n\nfunc A() int { return 2 }\n"})
 	must(t, err)
-	w.pull, err = w.gh.OpenPull(repo, "kim", "Fix it", "fix", "main")
+	w.pull, err = w.gh.OpenPull(repo, "kim", ghtest.NewPull{Title: "Fix it", Head: "fix", Base: "main"})
 	must(t, err)
 	ac.APIURL = w.gh.URL() + "/api/v3/"
 	if ac.Token == "" {

@@ -23,7 +23,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 	must(t, err)
 	theirs, err := w.gh.Comment(w.issue, "kim", "/agent fix this")
 	must(t, err)
-	_, err = w.gh.Review(w.pull, "max", "COMMENT", "", ghtest.Inline{Path: "src/a.go", Line: 3, Body: "why 2?"})
+	_, err = w.gh.Review(w.pull, "max", ghtest.NewReview{Event: "COMMENT", Body: "", Comments: []ghtest.Inline{{Path: "src/a.go", Line: 3, Body: "why 2?"}}})
 	must(t, err)
 	onDiff := w.gh.Thread(w.pull).Pull.Comments[0].ID
 	_, err = w.gh.Push(repo, "agent/1", "kim", map[string]string{"new.txt": "x\n"})

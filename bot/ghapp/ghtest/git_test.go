@@ -83,7 +83,7 @@ func TestPush(t *testing.T) {
 	if text, err := s.File(testRepo, "agent/1", "src/b.go"); err != nil || text != "package a\n" {
 		t.Errorf("file = %q, %v", text, err)
 	}
-	ref, err := s.OpenPull(testRepo, "kim", "A change", "agent/1", "")
+	ref, err := s.OpenPull(testRepo, "kim", NewPull{Title: "A change", Head: "agent/1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,10 +209,13 @@ func TestGitAccess(t *testing.T) {
 
 func TestMergeAndClone(t *testing.T) {
 	s := start(t)
-	if _, err := s.Push(testRepo, "topic", "kim", map[string]string{"x.txt": "x\n"}, "README.md"); err != nil {
+	if _, err := s.Push(testRepo, "topic", "kim", map[string]string{"x.txt": "x\n"}); err != nil {
 		t.Fatal(err)
 	}
-	ref, err := s.OpenPull(testRepo, "kim", "Topic", "topic", "main")
+	if _, err := s.Remove(testRepo, "topic", "kim", "README.md"); err != nil {
+		t.Fatal(err)
+	}
+	ref, err := s.OpenPull(testRepo, "kim", NewPull{Title: "Topic", Head: "topic", Base: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +229,7 @@ func TestMergeAndClone(t *testing.T) {
 		t.Errorf("thread = %+v", th)
 	}
 	log, err := s.Log(testRepo, "main")
-	if err != nil || len(log) != 3 || !strings.HasPrefix(log[0], "Merge pull request #1") {
+	if err != nil || len(log) != 4 || !strings.HasPrefix(log[0], "Merge pull request #1") {
 		t.Errorf("log = %q, %v", log, err)
 	}
 	dir := t.TempDir()

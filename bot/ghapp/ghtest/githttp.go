@@ -152,12 +152,12 @@ func (s *Server) pushed(rp *repo, who *caller, before map[string]string) {
 	defer s.mu.Unlock()
 	for name, sha := range after {
 		if before[name] != sha {
-			s.branchMoved(rp, name, before[name], sha, who.user)
+			s.branchMoved(move{rp, name, before[name], sha, who.user})
 		}
 	}
 	for name, sha := range before {
 		if after[name] == "" {
-			s.branchMoved(rp, name, sha, "", who.user)
+			s.branchMoved(move{rp, name, sha, "", who.user})
 		}
 	}
 	s.touch()

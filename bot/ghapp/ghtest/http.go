@@ -204,7 +204,7 @@ func (s *Server) run(c *call, refusal *apiError) (int, any, error) {
 	if err := s.spend(c); err != nil {
 		return 0, nil, err
 	}
-	o, ok := operations()[c.op.OperationID]
+	o, ok := s.ops[c.op.OperationID]
 	if !ok {
 		return 0, nil, fmt.Errorf("operation %s is not served", c.op.OperationID)
 	}

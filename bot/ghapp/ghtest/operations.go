@@ -1,5 +1,7 @@
 package ghtest
 
+import "maps"
+
 // operation is one operation of the description: what it does, and what it
 // takes to be allowed it. need is the permission of an installation, such as
 // "issues|pull_requests:write"; role is the least role of a person.
@@ -12,6 +14,14 @@ type operation struct {
 
 // operations lists what the fake serves, by the ids of the description.
 func operations() map[string]operation {
+	all := map[string]operation{}
+	for _, group := range []map[string]operation{appOperations(), repoOperations(), issueOperations(), reactionOperations(), pullOperations(), checkOperations(), gitOperations()} {
+		maps.Copy(all, group)
+	}
+	return all
+}
+
+func appOperations() map[string]operation {
 	return map[string]operation{
 		"apps/get-authenticated":                     {run: (*Server).getApp, app: true},
 		"apps/list-installations":                    {run: (*Server).listInstallations, app: true},
@@ -27,7 +37,11 @@ func operations() map[string]operation {
 		"users/get-authenticated":                    {run: (*Server).getSelf, need: "metadata:read"},
 		"users/get-by-username":                      {run: (*Server).getUser},
 		"teams/get-membership-for-user-in-org":       {run: (*Server).getMembership, need: "members:read", role: "none"},
+	}
+}
 
+func repoOperations() map[string]operation {
+	return map[string]operation{
 		"repos/get": {run: (*Server).getRepo, need: "metadata:read", role: "read"},
 		"repos/get-collaborator-permission-level":         {run: (*Server).getPermission, need: "metadata:read", role: "read"},
 		"repos/get-branch":                                {run: (*Server).getBranch, need: "contents:read", role: "read"},
@@ -39,7 +53,11 @@ func operations() map[string]operation {
 		"repos/create-commit-status":                      {run: (*Server).createStatus, need: "statuses:write", role: "write"},
 		"repos/get-combined-status-for-ref":               {run: (*Server).combinedStatus, need: "statuses:read", role: "read"},
 		"repos/list-pull-requests-associated-with-commit": {run: (*Server).pullsOfCommit, need: "pull_requests:read", role: "read"},
+	}
+}
 
+func issueOperations() map[string]operation {
+	return map[string]operation{
 		"issues/list-for-repo":            {run: (*Server).listIssues, need: "issues:read", role: "read"},
 		"issues/create":                   {run: (*Server).createIssue, need: "issues:write", role: "read"},
 		"issues/get":                      {run: (*Server).getIssue, need: "issues|pull_requests:read", role: "read"},
@@ -54,7 +72,11 @@ func operations() map[string]operation {
 		"issues/list-labels-for-repo":     {run: (*Server).listLabels, need: "issues|pull_requests:read", role: "read"},
 		"issues/add-assignees":            {run: (*Server).addAssignees, need: "issues|pull_requests:write", role: "triage"},
 		"issues/list-events-for-timeline": {run: (*Server).timeline, need: "issues|pull_requests:read", role: "read"},
+	}
+}
 
+func reactionOperations() map[string]operation {
+	return map[string]operation{
 		"reactions/create-for-issue":                       {run: (*Server).react, need: "issues|pull_requests:write", role: "read"},
 		"reactions/list-for-issue":                         {run: (*Server).listReactions, need: "issues|pull_requests:read", role: "read"},
 		"reactions/delete-for-issue":                       {run: (*Server).unreact, need: "issues|pull_requests:write", role: "read"},
@@ -63,7 +85,11 @@ func operations() map[string]operation {
 		"reactions/delete-for-issue-comment":               {run: (*Server).unreact, need: "issues|pull_requests:write", role: "read"},
 		"reactions/create-for-pull-request-review-comment": {run: (*Server).react, need: "pull_requests:write", role: "read"},
 		"reactions/list-for-pull-request-review-comment":   {run: (*Server).listReactions, need: "pull_requests:read", role: "read"},
+	}
+}
 
+func pullOperations() map[string]operation {
+	return map[string]operation{
 		"pulls/list":                            {run: (*Server).listPulls, need: "pull_requests:read", role: "read"},
 		"pulls/create":                          {run: (*Server).createPull, need: "pull_requests:write", role: "read"},
 		"pulls/get":                             {run: (*Server).getPull, need: "pull_requests:read", role: "read"},
@@ -81,14 +107,22 @@ func operations() map[string]operation {
 		"pulls/create-reply-for-review-comment": {run: (*Server).replyReviewComment, need: "pull_requests:write", role: "read"},
 		"pulls/request-reviewers":               {run: (*Server).requestReviewers, need: "pull_requests:write", role: "write"},
 		"pulls/list-requested-reviewers":        {run: (*Server).listRequestedReviewers, need: "pull_requests:read", role: "read"},
+	}
+}
 
+func checkOperations() map[string]operation {
+	return map[string]operation{
 		"checks/create":           {run: (*Server).createCheck, need: "checks:write", role: "none"},
 		"checks/update":           {run: (*Server).updateCheck, need: "checks:write", role: "none"},
 		"checks/get":              {run: (*Server).getCheck, need: "checks:read", role: "read"},
 		"checks/list-for-ref":     {run: (*Server).listChecks, need: "checks:read", role: "read"},
 		"checks/list-annotations": {run: (*Server).listAnnotations, need: "checks:read", role: "read"},
 		"actions/download-job-logs-for-workflow-run": {run: (*Server).jobLogs, need: "actions:read", role: "read"},
+	}
+}
 
+func gitOperations() map[string]operation {
+	return map[string]operation{
 		"git/get-ref":       {run: (*Server).getRef, need: "contents:read", role: "read"},
 		"git/create-ref":    {run: (*Server).createRef, need: "contents:write", role: "write"},
 		"git/update-ref":    {run: (*Server).updateRef, need: "contents:write", role: "write"},

@@ -118,7 +118,7 @@ func TestTour(t *testing.T) {
 	sha := s.Branch(testRepo, "topic/x")
 	fillIn := func(x string) string { return strings.ReplaceAll(x, "%s", sha) }
 	for i, st := range tour() {
-		code, _, body := raw(t, s, st.method, fillIn(st.path), tok, fillIn(st.body))
+		code, body := rawRequest{st.method, fillIn(st.path), tok, fillIn(st.body)}.send(t, s)
 		if code != st.status || !strings.Contains(body, fillIn(st.want)) {
 			t.Errorf("step %d %s %s: %d, want %d with %q:\n%.600s", i, st.method, st.path, code, st.status, st.want, body)
 		}
@@ -135,90 +135,111 @@ func setUpTour(t *testing.T, s *Server) {
 	if _, err := s.Push(testRepo, "topic/x", "kim", map[string]string{"src/a.go": "package a\n\nfunc A() { panic(1) }\n"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.OpenPull(testRepo, "kim", "Topic", "topic/x", ""); err != nil {
+	if _, err := s.OpenPull(testRepo, "kim", NewPull{Title: "Topic", Head: "topic/x"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestChains asks for what needs an id from an earlier answer.
-func TestChains(t *testing.T) {
+// chain asks for what needs an id from an earlier answer.
+type chain struct {
+	t   *testing.T
+	s   *Server
+	tok string
+}
+
+func newChain(t *testing.T) chain {
+	t.Helper()
 	s := start(t)
 	setUpTour(t, s)
-	tok := installationToken(t, s, nil)
-	const r = "/repos/acme/widget"
-	ask := func(method, path, body string, want int) map[string]any {
-		t.Helper()
-		code, _, text := raw(t, s, method, path, tok, body)
-		if code != want {
-			t.Fatalf("%s %s: %d, want %d: %s", method, path, code, want, text)
-		}
-		var v map[string]any
-		if strings.HasPrefix(text, "{") {
-			if err := json.Unmarshal([]byte(text), &v); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return v
-	}
-	id := func(v map[string]any) string { return fmt.Sprintf("%.0f", v["id"]) }
+	return chain{t, s, installationToken(t, s, nil)}
+}
 
-	cm := id(ask("POST", r+"/issues/1/comments", `{"body":"x"}`, 201))
-	ask("PATCH", r+"/issues/comments/"+cm, `{"body":"y"}`, 200)
-	if got := ask("GET", r+"/issues/comments/"+cm, "", 200); got["body"] != "y" {
+const widget = "/repos/acme/widget"
+
+// ask sends a request, wants its status and returns the object answered.
+func (c chain) ask(method, path, body string, want int) object {
+	c.t.Helper()
+	code, text := rawRequest{method, widget + path, c.tok, body}.send(c.t, c.s)
+	if code != want {
+		c.t.Fatalf("%s %s: %d, want %d: %s", method, path, code, want, text)
+	}
+	var v object
+	if strings.HasPrefix(text, "{") {
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	return v
+}
+
+func idOf(v object) string { return fmt.Sprintf("%.0f", v["id"]) }
+
+func TestCommentChain(t *testing.T) {
+	c := newChain(t)
+	cm := idOf(c.ask("POST", "/issues/1/comments", `{"body":"x"}`, 201))
+	c.ask("PATCH", "/issues/comments/"+cm, `{"body":"y"}`, 200)
+	if got := c.ask("GET", "/issues/comments/"+cm, "", 200); got["body"] != "y" {
 		t.Errorf("comment = %v", got["body"])
 	}
-	re := id(ask("POST", r+"/issues/comments/"+cm+"/reactions", `{"content":"heart"}`, 201))
-	ask("GET", r+"/issues/comments/"+cm+"/reactions", "", 200)
-	ask("DELETE", r+"/issues/comments/"+cm+"/reactions/"+re, "", 204)
-	ask("DELETE", r+"/issues/comments/"+cm+"/reactions/"+re, "", 404)
-	re = id(ask("POST", r+"/issues/1/reactions", `{"content":"heart"}`, 201))
-	ask("DELETE", r+"/issues/1/reactions/"+re, "", 204)
-	ask("DELETE", r+"/issues/comments/"+cm, "", 204)
-	ask("GET", r+"/issues/comments/"+cm, "", 404)
+	re := idOf(c.ask("POST", "/issues/comments/"+cm+"/reactions", `{"content":"heart"}`, 201))
+	c.ask("GET", "/issues/comments/"+cm+"/reactions", "", 200)
+	c.ask("DELETE", "/issues/comments/"+cm+"/reactions/"+re, "", 204)
+	c.ask("DELETE", "/issues/comments/"+cm+"/reactions/"+re, "", 404)
+	re = idOf(c.ask("POST", "/issues/1/reactions", `{"content":"heart"}`, 201))
+	c.ask("DELETE", "/issues/1/reactions/"+re, "", 204)
+	c.ask("DELETE", "/issues/comments/"+cm, "", 204)
+	c.ask("GET", "/issues/comments/"+cm, "", 404)
 
-	rv := id(ask("POST", r+"/pulls/2/reviews", `{"event":"COMMENT","body":"b","comments":[{"path":"src/a.go","line":3,"body":"c"}]}`, 200))
-	ask("GET", r+"/pulls/2/reviews/"+rv, "", 200)
-	ask("GET", r+"/pulls/2/reviews/"+rv+"/comments", "", 200)
-	dc := fmt.Sprint(s.Threads(testRepo)[1].Pull.Comments[0].ID)
-	ask("GET", r+"/pulls/comments/"+dc, "", 200)
-	ask("PATCH", r+"/pulls/comments/"+dc, `{"body":"c2"}`, 200)
-	ask("POST", r+"/pulls/comments/"+dc+"/reactions", `{"content":"+1"}`, 201)
-	ask("GET", r+"/pulls/comments/"+dc+"/reactions", "", 200)
-	ask("POST", r+"/pulls/2/comments/"+dc+"/replies", `{"body":"reply"}`, 201)
-	ask("POST", r+"/pulls", `{"title":"t","head":"topic/x","base":"main"}`, 422)
+	rv := idOf(c.ask("POST", "/pulls/2/reviews", `{"event":"COMMENT","body":"b","comments":[{"path":"src/a.go","line":3,"body":"c"}]}`, 200))
+	c.ask("GET", "/pulls/2/reviews/"+rv, "", 200)
+	c.ask("GET", "/pulls/2/reviews/"+rv+"/comments", "", 200)
+	dc := fmt.Sprint(c.s.Threads(testRepo)[1].Pull.Comments[0].ID)
+	c.ask("GET", "/pulls/comments/"+dc, "", 200)
+	c.ask("PATCH", "/pulls/comments/"+dc, `{"body":"c2"}`, 200)
+	c.ask("POST", "/pulls/comments/"+dc+"/reactions", `{"content":"+1"}`, 201)
+	c.ask("GET", "/pulls/comments/"+dc+"/reactions", "", 200)
+	c.ask("POST", "/pulls/2/comments/"+dc+"/replies", `{"body":"reply"}`, 201)
+	c.ask("POST", "/pulls", `{"title":"t","head":"topic/x","base":"main"}`, 422)
+}
 
-	sha := s.Branch(testRepo, "topic/x")
-	cr := id(ask("POST", r+"/check-runs", `{"name":"c","head_sha":"`+sha+`"}`, 201))
-	ask("PATCH", r+"/check-runs/"+cr, `{"conclusion":"success"}`, 200)
-	if got := ask("GET", r+"/check-runs/"+cr, "", 200); got["status"] != "completed" || got["completed_at"] == nil {
+func TestCheckChain(t *testing.T) {
+	c := newChain(t)
+	sha := c.s.Branch(testRepo, "topic/x")
+	cr := idOf(c.ask("POST", "/check-runs", `{"name":"c","head_sha":"`+sha+`"}`, 201))
+	c.ask("PATCH", "/check-runs/"+cr, `{"conclusion":"success"}`, 200)
+	if got := c.ask("GET", "/check-runs/"+cr, "", 200); got["status"] != "completed" || got["completed_at"] == nil {
 		t.Errorf("check = %v", got)
 	}
-	ask("GET", r+"/check-runs/"+cr+"/annotations", "", 200)
-	ci, err := s.RunCheck(testRepo, sha, "ci", "failure", "line 1\nboom\n")
+	c.ask("GET", "/check-runs/"+cr+"/annotations", "", 200)
+	ci, err := c.s.RunCheck(testRepo, sha, Result{Name: "ci", Conclusion: "failure", Log: "line 1\nboom\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask("PATCH", fmt.Sprint(r, "/check-runs/", ci), `{"conclusion":"success"}`, 403)
-	ask("GET", fmt.Sprint(r, "/actions/jobs/", ci, "/logs"), "", 302)
-	ask("GET", r+"/actions/jobs/1/logs", "", 404)
+	c.ask("PATCH", fmt.Sprint("/check-runs/", ci), `{"conclusion":"success"}`, 403)
+	c.ask("GET", fmt.Sprint("/actions/jobs/", ci, "/logs"), "", 302)
+	c.ask("GET", "/actions/jobs/1/logs", "", 404)
+}
 
-	blob, _ := ask("POST", r+"/git/blobs", `{"content":"aGk=","encoding":"base64"}`, 201)["sha"].(string)
-	tree, _ := ask("POST", r+"/git/trees", `{"base_tree":"`+sha+`","tree":[{"path":"d/e.txt","mode":"100644","type":"blob","sha":"`+blob+`"},
+func TestGitDataChain(t *testing.T) {
+	c := newChain(t)
+	sha := c.s.Branch(testRepo, "topic/x")
+	blob, _ := c.ask("POST", "/git/blobs", `{"content":"aGk=","encoding":"base64"}`, 201)["sha"].(string)
+	tree, _ := c.ask("POST", "/git/trees", `{"base_tree":"`+sha+`","tree":[{"path":"d/e.txt","mode":"100644","type":"blob","sha":"`+blob+`"},
 		{"path":"f.txt","mode":"100644","type":"blob","content":"f"},{"path":"README.md","mode":"100644","type":"blob","sha":null}]}`, 201)["sha"].(string)
-	commit, _ := ask("POST", r+"/git/commits", `{"message":"made\n\nSession: s","tree":"`+tree+`","parents":["`+sha+`"]}`, 201)["sha"].(string)
-	ask("PATCH", r+"/git/refs/heads/topic/x", `{"sha":"`+commit+`"}`, 200)
-	ask("PATCH", r+"/git/refs/heads/topic/x", `{"sha":"`+sha+`"}`, 422)
-	ask("PATCH", r+"/git/refs/heads/topic/x", `{"sha":"`+sha+`","force":true}`, 200)
-	ask("PATCH", r+"/git/refs/heads/topic/x", `{"sha":"`+commit+`"}`, 200)
+	commit, _ := c.ask("POST", "/git/commits", `{"message":"made\n\nSession: s","tree":"`+tree+`","parents":["`+sha+`"]}`, 201)["sha"].(string)
+	c.ask("PATCH", "/git/refs/heads/topic/x", `{"sha":"`+commit+`"}`, 200)
+	c.ask("PATCH", "/git/refs/heads/topic/x", `{"sha":"`+sha+`"}`, 422)
+	c.ask("PATCH", "/git/refs/heads/topic/x", `{"sha":"`+sha+`","force":true}`, 200)
+	c.ask("PATCH", "/git/refs/heads/topic/x", `{"sha":"`+commit+`"}`, 200)
 	for path, want := range map[string]string{"d/e.txt": "hi", "f.txt": "f", "src/a.go": "package a\n\nfunc A() { panic(1) }\n"} {
-		if got, err := s.File(testRepo, "topic/x", path); err != nil || got != want {
+		if got, err := c.s.File(testRepo, "topic/x", path); err != nil || got != want {
 			t.Errorf("%s = %q, %v", path, got, err)
 		}
 	}
-	if _, err := s.File(testRepo, "topic/x", "README.md"); err == nil {
+	if _, err := c.s.File(testRepo, "topic/x", "README.md"); err == nil {
 		t.Error("README.md was not deleted")
 	}
-	if got := s.Thread(s.Threads(testRepo)[1].Ref).Pull.HeadSHA; got != commit {
+	if got := c.s.Thread(c.s.Threads(testRepo)[1].Ref).Pull.HeadSHA; got != commit {
 		t.Errorf("the pull request is at %s, want %s", got, commit)
 	}
 }

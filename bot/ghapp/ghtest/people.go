@@ -87,15 +87,22 @@ func (is *issue) ref() thread.Ref {
 	return thread.Ref{Owner: is.repo.owner.login, Repo: is.repo.name, Number: is.number}
 }
 
-// OpenPull opens a pull request as a person. Head is a branch, or
-// "owner:branch" of a fork; base may be empty for the default branch.
-func (s *Server) OpenPull(repoName, author, title, head, base string) (thread.Ref, error) {
+// NewPull is a pull request to open. Head is a branch, or "owner:branch" of a
+// fork; an empty Base is the default branch.
+type NewPull struct {
+	Title, Body string
+	Head, Base  string
+	Draft       bool
+}
+
+// OpenPull opens a pull request as a person.
+func (s *Server) OpenPull(repoName, author string, p NewPull) (thread.Ref, error) {
 	var ref thread.Ref
 	err := s.as(author, repoName, func(r *repo, u *user) error {
-		if base == "" {
-			base = r.defaultBranch
+		if p.Base == "" {
+			p.Base = r.defaultBranch
 		}
-		is, err := s.openPull(r, u, newPull{Title: title, Head: head, Base: base})
+		is, err := s.openPull(r, u, newPull{Title: p.Title, Body: p.Body, Head: p.Head, Base: p.Base, Draft: p.Draft})
 		if err == nil {
 			ref = is.ref()
 		}
@@ -182,19 +189,26 @@ type Inline struct {
 	Body string
 }
 
-// Review submits a review as a person; event is APPROVE, REQUEST_CHANGES or
+// NewReview is a review to submit; Event is APPROVE, REQUEST_CHANGES or
 // COMMENT.
-func (s *Server) Review(ref thread.Ref, by, event, body string, comments ...Inline) (Review, error) {
+type NewReview struct {
+	Event    string
+	Body     string
+	Comments []Inline
+}
+
+// Review submits a review as a person.
+func (s *Server) Review(ref thread.Ref, by string, nr NewReview) (Review, error) {
 	var out Review
 	err := s.on(ref, by, func(is *issue, u *user) error {
 		if is.pull == nil {
 			return fmt.Errorf("review %s: it is not a pull request", ref)
 		}
-		var drafts []draftComment
-		for _, c := range comments {
-			drafts = append(drafts, draftComment{Path: c.Path, Line: c.Line, Body: c.Body})
+		d := draftReview{Event: nr.Event, Body: nr.Body}
+		for _, c := range nr.Comments {
+			d.Comments = append(d.Comments, draftComment{Path: c.Path, Line: c.Line, Body: c.Body})
 		}
-		rv, err := s.addReview(is, u, event, body, drafts)
+		rv, err := s.addReview(is, u, d)
 		if err == nil {
 			out = rv.view()
 		}
@@ -225,24 +239,28 @@ func (s *Server) Merge(ref thread.Ref, by string) error {
 		now := s.now()
 		p.merged, p.mergedBy, p.mergeSHA = &now, u, sha
 		s.setState(is, "closed", u)
-		s.branchMoved(is.repo, p.baseRef, base, sha, u)
+		s.branchMoved(move{is.repo, p.baseRef, base, sha, u})
 		return nil
 	})
 }
 
-// RunCheck reports a finished check of the repository's CI on a commit.
-func (s *Server) RunCheck(repoName, sha, name, conclusion, log string) (int64, error) {
+// Result is how a CI job ended; Log is what it wrote.
+type Result struct{ Name, Conclusion, Log string }
+
+// RunCheck reports a finished check of the repository's CI on a commit. The
+// check's id is the job's id too.
+func (s *Server) RunCheck(repoName, sha string, res Result) (int64, error) {
 	var id int64
 	err := s.as("", repoName, func(r *repo, _ *user) error {
 		now := s.now()
-		cr := &checkRun{id: s.nextID(), repo: r, name: name, sha: sha, status: "completed", conclusion: conclusion,
-			started: now, completed: &now, text: log}
+		cr := &checkRun{id: s.nextID(), repo: r, name: res.Name, sha: sha, status: "completed", conclusion: res.Conclusion,
+			started: now, completed: &now, text: res.Log}
 		r.checks = append(r.checks, cr)
 		id = cr.id
 		by := s.addUser("github-actions[bot]", "Bot")
 		s.emitCheck("completed", cr, by)
-		s.emit(r, by, "check_suite", "completed", object{"check_suite": object{"id": cr.id + 500000, "head_sha": sha,
-			"status": "completed", "conclusion": conclusion, "app": s.ciApp(false), "pull_requests": s.pullsMinimal(r, sha)}})
+		s.emit(r, event{"check_suite", "completed", by}, object{"check_suite": object{"id": cr.id + 500000, "head_sha": sha,
+			"status": "completed", "conclusion": res.Conclusion, "app": s.ciApp(false), "pull_requests": s.pullsMinimal(r, sha)}})
 		return nil
 	})
 	return id, err

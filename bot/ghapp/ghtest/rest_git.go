@@ -44,24 +44,26 @@ func (s *Server) createRef(c *call) (int, any, error) {
 	if c.repo.dir.resolve(req.Sha) != req.Sha {
 		return 0, nil, &apiError{status: 422, message: "Object does not exist"}
 	}
-	return s.moveRef(c, req.Ref, "", req.Sha, 201)
+	return s.moveRef(c, refMove{req.Ref, "", req.Sha}, 201)
 }
 
-func (s *Server) moveRef(c *call, ref, before, after string, status int) (int, any, error) {
-	args := []string{"update-ref", ref, after}
-	if after == "" {
-		args = []string{"update-ref", "-d", ref}
+type refMove struct{ ref, before, after string }
+
+func (s *Server) moveRef(c *call, m refMove, status int) (int, any, error) {
+	args := []string{"update-ref", m.ref, m.after}
+	if m.after == "" {
+		args = []string{"update-ref", "-d", m.ref}
 	}
 	if _, err := c.repo.dir.run(nil, args...); err != nil {
 		return 0, nil, &apiError{status: 422, message: "Reference name is not valid"}
 	}
-	if b, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
-		s.branchMoved(c.repo, b, before, after, c.who.user)
+	if b, ok := strings.CutPrefix(m.ref, "refs/heads/"); ok {
+		s.branchMoved(move{c.repo, b, m.before, m.after, c.who.user})
 	}
-	if after == "" {
+	if m.after == "" {
 		return status, nil, nil
 	}
-	return status, s.refShape(c.repo, ref, after), nil
+	return status, s.refShape(c.repo, m.ref, m.after), nil
 }
 
 func (s *Server) updateRef(c *call) (int, any, error) {
@@ -89,7 +91,7 @@ func (s *Server) updateRef(c *call) (int, any, error) {
 			return 0, nil, &apiError{status: 422, message: "Update is not a fast forward"}
 		}
 	}
-	return s.moveRef(c, ref, before, req.Sha, 200)
+	return s.moveRef(c, refMove{ref, before, req.Sha}, 200)
 }
 
 func (s *Server) deleteRef(c *call) (int, any, error) {
@@ -101,7 +103,7 @@ func (s *Server) deleteRef(c *call) (int, any, error) {
 	if _, ok := c.repo.protected[strings.TrimPrefix(ref, "refs/heads/")]; ok {
 		return 0, nil, &apiError{status: 422, message: "Cannot delete this protected branch"}
 	}
-	return s.moveRef(c, ref, before, "", 204)
+	return s.moveRef(c, refMove{ref, before, ""}, 204)
 }
 
 func (s *Server) createBlob(c *call) (int, any, error) {

@@ -128,9 +128,17 @@ func (s *Server) importHead(r, from *repo, ref string, number int) (string, erro
 	return r.dir.line("rev-parse", target)
 }
 
-// branchMoved follows a branch: pull requests, events, checks. The lock is
-// held. Empty ids stand for a branch that was not there or is no more.
-func (s *Server) branchMoved(r *repo, branch, before, after string, by *user) {
+// move is a branch that moved. Empty ids stand for a branch that was not
+// there or is no more.
+type move struct {
+	repo          *repo
+	branch        string
+	before, after string
+	by            *user
+}
+
+// branchMoved follows a branch: events and pull requests. The lock is held.
+func (s *Server) branchMoved(m move) {
 	zero := strings.Repeat("0", 40)
 	or := func(sha string) string {
 		if sha == "" {
@@ -138,46 +146,47 @@ func (s *Server) branchMoved(r *repo, branch, before, after string, by *user) {
 		}
 		return sha
 	}
-	p := object{"ref": "refs/heads/" + branch, "before": or(before), "after": or(after), "created": before == "",
-		"deleted": after == "", "forced": false, "commits": []object{}, "head_commit": nil,
+	by := m.by
+	p := object{"ref": "refs/heads/" + m.branch, "before": or(m.before), "after": or(m.after), "created": m.before == "",
+		"deleted": m.after == "", "forced": false, "commits": []object{}, "head_commit": nil,
 		"pusher": object{"name": by.login, "email": by.login + "@users.noreply.github.com"}}
-	if after != "" {
-		if v, err := s.commitShape(r, after); err == nil {
-			p["head_commit"] = object{"id": after, "message": v["commit"].(object)["message"]}
+	if m.after != "" {
+		if v, err := s.commitShape(m.repo, m.after); err == nil {
+			p["head_commit"] = object{"id": m.after, "message": v["commit"].(object)["message"]}
 		}
 	}
-	s.emit(r, by, "push", "", p)
+	s.emit(m.repo, event{"push", "", by}, p)
 	for _, base := range s.repos {
 		for _, is := range base.sorted() {
-			s.pullMoved(is, r, branch, before, after, by)
+			s.pullMoved(is, m)
 		}
 	}
 	s.touch()
 }
 
-func (s *Server) pullMoved(is *issue, r *repo, branch, before, after string, by *user) {
+func (s *Server) pullMoved(is *issue, m move) {
 	p := is.pull
 	if p == nil || is.state != "open" {
 		return
 	}
-	if is.repo == r && p.baseRef == branch && after != "" {
-		p.baseSHA = after
+	if is.repo == m.repo && p.baseRef == m.branch && m.after != "" {
+		p.baseSHA = m.after
 	}
-	if p.headRepo != r || p.headRef != branch {
+	if p.headRepo != m.repo || p.headRef != m.branch {
 		return
 	}
-	if after == "" {
-		s.setState(is, "closed", by)
+	if m.after == "" {
+		s.setState(is, "closed", m.by)
 		return
 	}
-	sha, err := s.importHead(is.repo, r, branch, is.number)
+	sha, err := s.importHead(is.repo, m.repo, m.branch, is.number)
 	if err != nil {
 		s.log.Error("follow pull request", "err", err)
 		return
 	}
 	p.headSHA = sha
 	is.updated = s.now()
-	s.emitPull("synchronize", is, by, object{"before": before, "after": after})
+	s.emitPull("synchronize", is, m.by, object{"before": m.before, "after": m.after})
 }
 
 func (s *Server) getPull(c *call) (int, any, error) {

@@ -183,7 +183,7 @@ func (s *Server) putContent(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.branchMoved(c.repo, branch, parent, sha, c.who.user)
+	s.branchMoved(move{c.repo, branch, parent, sha, c.who.user})
 	list, err = c.repo.dir.tree(sha, name)
 	if err != nil || len(list) != 1 {
 		return 0, nil, notFound()
@@ -282,7 +282,7 @@ func (s *Server) dispatch(c *call) (int, any, error) {
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	s.emit(c.repo, c.who.user, "repository_dispatch", req.EventType,
+	s.emit(c.repo, event{"repository_dispatch", req.EventType, c.who.user},
 		object{"branch": c.repo.defaultBranch, "client_payload": req.Payload})
 	return 204, nil, nil
 }

@@ -21,6 +21,12 @@ type draftComment struct {
 	InReplyTo int64  `json:"in_reply_to"`
 }
 
+type draftReview struct {
+	Body, Event string
+	CommitID    string `json:"commit_id"`
+	Comments    []draftComment
+}
+
 func (c *call) review() (*issue, *review, error) {
 	is, err := c.pull()
 	if err != nil {
@@ -59,15 +65,11 @@ func (s *Server) createReview(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var req struct {
-		Body, Event string
-		CommitID    string `json:"commit_id"`
-		Comments    []draftComment
-	}
+	var req draftReview
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	rv, err := s.addReview(is, c.who.user, req.Event, req.Body, req.Comments)
+	rv, err := s.addReview(is, c.who.user, req)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -78,7 +80,8 @@ func (s *Server) createReview(c *call) (int, any, error) {
 }
 
 // addReview applies GitHub's rules for a review and sends its events.
-func (s *Server) addReview(is *issue, by *user, event, body string, comments []draftComment) (*review, error) {
+func (s *Server) addReview(is *issue, by *user, d draftReview) (*review, error) {
+	event, body, comments := d.Event, d.Body, d.Comments
 	state := map[string]string{"APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED", "COMMENT": "COMMENTED", "": "PENDING"}[event]
 	switch {
 	case state == "":

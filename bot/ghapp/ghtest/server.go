@@ -46,6 +46,7 @@ type Server struct {
 	log   *slog.Logger
 	clock func() time.Time
 	spec  *spec
+	ops   map[string]operation
 	git   gitHTTP
 	root  string
 	owned bool // root is ours to remove
@@ -65,7 +66,7 @@ type Server struct {
 
 // New returns a fake that is not yet served; see [Server.Start].
 func New(cfg Config) (*Server, error) {
-	s := &Server{log: cfg.Log, clock: cfg.Clock, root: cfg.Dir, addr: cfg.Addr,
+	s := &Server{log: cfg.Log, clock: cfg.Clock, root: cfg.Dir, addr: cfg.Addr, ops: operations(),
 		changed: make(chan struct{}), closed: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

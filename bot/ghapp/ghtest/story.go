@@ -234,24 +234,33 @@ func (s *Server) on(ref thread.Ref, login string, f func(*issue, *user) error) e
 	})
 }
 
-// Push commits files to a branch as a person would, and deletes those named
-// by remove. A branch that is not there starts at the default branch. It
-// returns the new commit.
-func (s *Server) Push(name, branch, login string, files map[string]string, remove ...string) (string, error) {
+// Push commits files to a branch as a person would. A branch that is not
+// there starts at the default branch. It returns the new commit.
+func (s *Server) Push(name, branch, login string, files map[string]string) (string, error) {
+	return s.commitAs(name, login, change{branch: branch, files: files})
+}
+
+// Remove deletes files on a branch as a person would. It returns the new
+// commit.
+func (s *Server) Remove(name, branch, login string, paths ...string) (string, error) {
+	return s.commitAs(name, login, change{branch: branch, remove: paths})
+}
+
+func (s *Server) commitAs(name, login string, c change) (string, error) {
 	var sha string
 	err := s.as(login, name, func(r *repo, u *user) error {
-		before := r.dir.branch(branch)
-		parent := before
-		if parent == "" {
-			parent = r.dir.branch(r.defaultBranch)
+		before := r.dir.branch(c.branch)
+		c.parent = before
+		if before == "" {
+			c.parent = r.dir.branch(r.defaultBranch)
 		}
+		c.author, c.message = u.login, "Change "+c.branch+"\n"
 		var err error
-		sha, err = r.dir.commit(change{branch: branch, parent: parent, author: u.login, message: "Change " + branch + "\n",
-			files: files, remove: remove}, s.now().Unix())
+		sha, err = r.dir.commit(c, s.now().Unix())
 		if err != nil {
 			return err
 		}
-		s.branchMoved(r, branch, before, sha, u)
+		s.branchMoved(move{r, c.branch, before, sha, u})
 		return nil
 	})
 	return sha, err

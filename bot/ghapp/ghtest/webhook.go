@@ -96,28 +96,30 @@ func (s *Server) enqueue(d *Delivery) {
 	}
 }
 
+// event says what happened and who did it.
+type event struct {
+	name, action string
+	by           *user
+}
+
 // emit queues one event about r. The payload gets repository, sender and
 // installation as GitHub adds them. The lock is held.
-func (s *Server) emit(r *repo, sender *user, event, action string, payload object) {
-	if action != "" {
-		payload["action"] = action
+func (s *Server) emit(r *repo, ev event, payload object) {
+	if ev.action != "" {
+		payload["action"] = ev.action
 	}
-	if sender != nil {
-		payload["sender"] = s.filled("simple-user", s.userShape(sender))
+	payload["sender"] = s.filled("simple-user", s.userShape(ev.by))
+	d := &Delivery{GUID: guid(), Event: ev.name, Action: ev.action}
+	in := s.installed(r)
+	if in == nil {
+		return
 	}
-	d := &Delivery{GUID: guid(), Event: event, Action: action}
-	if r != nil {
-		in := s.installed(r)
-		if in == nil {
-			return
-		}
-		payload["repository"] = s.filled("repository", s.repoShape(r))
-		if r.owner.kind == "Organization" {
-			payload["organization"] = object{"login": r.owner.login, "id": r.owner.id}
-		}
-		payload["installation"] = object{"id": in.id, "node_id": "MDIzOkludGVncmF0aW9u" + itoa(in.id)}
-		d.installation, d.repository = in.id, r.id
+	payload["repository"] = s.filled("repository", s.repoShape(r))
+	if r.owner.kind == "Organization" {
+		payload["organization"] = object{"login": r.owner.login, "id": r.owner.id}
 	}
+	payload["installation"] = object{"id": in.id, "node_id": "MDIzOkludGVncmF0aW9u" + itoa(in.id)}
+	d.installation, d.repository = in.id, r.id
 	b, err := json.Marshal(payload)
 	if err != nil {
 		s.log.Error("encode event", "err", err)
@@ -272,7 +274,7 @@ func (s *Server) emitComment(action string, c *comment, by *user, before string)
 	if action == "edited" {
 		p["changes"] = object{"body": object{"from": before}}
 	}
-	s.emit(c.issue.repo, by, "issue_comment", action, p)
+	s.emit(c.issue.repo, event{"issue_comment", action, by}, p)
 }
 
 func (s *Server) emitIssue(action string, is *issue, by *user, extra object) {
@@ -284,7 +286,7 @@ func (s *Server) emitIssue(action string, is *issue, by *user, extra object) {
 	for k, v := range extra {
 		p[k] = v
 	}
-	s.emit(is.repo, by, "issues", action, p)
+	s.emit(is.repo, event{"issues", action, by}, p)
 }
 
 func (s *Server) emitPull(action string, is *issue, by *user, extra object) {
@@ -292,13 +294,13 @@ func (s *Server) emitPull(action string, is *issue, by *user, extra object) {
 	for k, v := range extra {
 		p[k] = v
 	}
-	s.emit(is.repo, by, "pull_request", action, p)
+	s.emit(is.repo, event{"pull_request", action, by}, p)
 }
 
 func (s *Server) emitReview(action string, is *issue, rv *review, by *user) {
 	shape := s.filled("pull-request-review", s.reviewShape(is, rv)).(object)
 	shape["state"] = strings.ToLower(rv.state)
-	s.emit(is.repo, by, "pull_request_review", action, object{"review": shape,
+	s.emit(is.repo, event{"pull_request_review", action, by}, object{"review": shape,
 		"pull_request": s.filled("pull-request-simple", s.pullShape(is))})
 }
 
@@ -308,9 +310,9 @@ func (s *Server) emitReviewComment(action string, c *comment, by *user, before s
 	if action == "edited" {
 		p["changes"] = object{"body": object{"from": before}}
 	}
-	s.emit(c.issue.repo, by, "pull_request_review_comment", action, p)
+	s.emit(c.issue.repo, event{"pull_request_review_comment", action, by}, p)
 }
 
 func (s *Server) emitCheck(action string, c *checkRun, by *user) {
-	s.emit(c.repo, by, "check_run", action, object{"check_run": s.filled("check-run", s.checkShape(c))})
+	s.emit(c.repo, event{"check_run", action, by}, object{"check_run": s.filled("check-run", s.checkShape(c))})
 }
