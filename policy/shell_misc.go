@@ -1,0 +1,328 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+)
+
+// tools follows programs of the table that have more to them, and others
+// whose arguments can hold a program.
+func (m *machine) tools(c command) (string, bool) {
+	switch c.name {
+	case "go":
+		return m.goTool(c)
+	case "npm", "pnpm", "yarn", "bun":
+		return m.packageScript(c)
+	case "make", "gmake", "just", "task", "rake", "mage":
+		return m.build(c), true
+	case "psql", "mysql", "mariadb", "sqlite3", "redis-cli", "mongo", "mongosh", "duckdb", "cqlsh", "clickhouse-client", "sqlcmd", "dropdb", "dropuser", "mysqladmin", "createdb", "pg_restore":
+		return m.database(c), true
+	case "man", "less", "git-help", "info":
+		return m.manual(c), true
+	case "poetry", "pipenv", "uv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "asdf", "direnv", "nix", "op", "doppler", "aws-vault", "pixi", "rbenv", "pyenv", "nvm", "dotenvx", "npx", "cargo", "hatchling", "chamber", "infisical", "devbox", "flox", "nodemon", "concurrently", "turbo", "npm-run-all", "cross-env", "wireit", "tsx-watch", "coverage":
+		return m.runner(c)
+	case "security", "reg", "wmic":
+		return "", false
+	case "printenv":
+		return m.printenv(c), true
+	case "ssh-add", "ssh-keygen", "gpg", "gpg2":
+		return m.keys(c), true
+	case "logger", "wall", "write", "notify-send":
+		if argsHold(c, secret) {
+			m.r.hit("secret-shown", c.line())
+		}
+		return "", true
+	case "gcc", "cc", "clang", "g++", "tcc", "clang++":
+		m.compile(c)
+		return unknown, true
+	}
+	return "", false
+}
+
+func (m *machine) goTool(c command) (string, bool) {
+	for i, a := range c.args {
+		for _, o := range []string{"-exec", "-toolexec", "-vettool"} {
+			value, ok := strings.CutPrefix(strings.TrimPrefix(a.s, "-"), o+"=")
+			if !ok {
+				value, ok = strings.CutPrefix(a.s, o+"=")
+			}
+			if !ok && (a.s == o || a.s == "-"+o) && i+1 < len(c.args) {
+				value, ok = c.args[i+1].s, true
+			}
+			if ok && value != "" {
+				if o != "-vettool" {
+					m.r.hit("program-runs", c.line())
+				}
+				m.nested(value)
+			}
+		}
+	}
+	ops := c.operands("o", "run-none", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
+	if len(ops) > 1 && ops[0].s == "run" && strings.Contains(ops[1].s, "@") {
+		m.r.network = true
+		m.r.hit("package-run", c.line())
+		return unknown, true
+	}
+	if v, ok := c.value("o"); ok && len(ops) > 0 && (ops[0].s == "build" || ops[0].s == "test") {
+		m.write(m.resolve(v))
+	}
+	return "", false
+}
+
+// packageScript is for the scripts of a package file, which are unknown:
+// their name says what they are for.
+func (m *machine) packageScript(c command) (string, bool) {
+	ops := c.operands(programOptions(c.name)...)
+	if v, ok := c.value("script-shell"); ok {
+		m.r.hit("program-runs", c.line())
+		m.nested(v)
+	}
+	if len(ops) < 2 || ops[0].s != "run" && ops[0].s != "run-script" {
+		if len(ops) > 1 && ops[0].s == "npm" && ops[1].s == "publish" {
+			m.r.hit("publish", c.line())
+			return unknown, true
+		}
+		return "", false
+	}
+	m.scriptName(c, ops[1].s)
+	return unknown, true
+}
+
+func (m *machine) scriptName(c command, name string) {
+	base, _, _ := strings.Cut(name, ":")
+	if strings.HasSuffix(name, "dry-run") || strings.HasSuffix(name, "-check") {
+		return
+	}
+	for _, w := range []string{base, strings.SplitN(base, "-", 2)[0]} {
+		switch w {
+		case "publish", "deploy", "release", "destroy", "ship", "upload", "promote", "rollback":
+			m.r.hit("deploy-script", c.line())
+			return
+		}
+	}
+}
+
+func (m *machine) build(c command) string {
+	for i, a := range c.args {
+		if code, ok := strings.CutPrefix(a.s, "--eval="); ok || a.s == "--eval" || a.s == "-E" {
+			if !ok && i+1 < len(c.args) {
+				code = c.args[i+1].s
+			}
+			m.makeText(code)
+		}
+		if name, value, ok := strings.Cut(a.s, "="); ok && isAssignment(a.s) {
+			if strings.Contains(value, "$(shell") {
+				m.makeText(value)
+			}
+			if name == "SHELL" || name == ".SHELLFLAGS" {
+				m.r.hit("program-runs", c.line())
+				m.nested(value)
+			}
+		}
+	}
+	file, ok := c.value("f", "file", "makefile")
+	switch {
+	case ok && (file == "-" || file == "/dev/stdin") && m.given():
+		m.makeText(m.stdin())
+	case ok && m.hasFile(m.resolve(file)):
+		m.makeText(m.files[m.resolve(file)])
+	case !ok && m.hasFile(m.resolve("Makefile")):
+		m.makeText(m.files[m.resolve("Makefile")])
+	}
+	if c.has("n", "dry-run", "just-print", "recon") && !strings.Contains(c.line(), "-none") {
+		return unknown
+	}
+	for _, a := range c.operands("j-none", "C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
+		if a.s == "install" && c.name != "just" && c.name != "task" {
+			m.r.hit("packages", c.line())
+		}
+		m.scriptName(c, a.s)
+	}
+	return unknown
+}
+
+// makeText follows the recipes and $(shell …) calls of a make file.
+func (m *machine) makeText(text string) {
+	if strings.Contains(text, remote) {
+		m.r.hit("remote-code", "make")
+	}
+	if strings.Contains(text, unknown) {
+		m.r.hit("opaque-code", "make")
+	}
+	for rest := text; ; {
+		_, after, ok := strings.Cut(rest, "$(shell ")
+		if !ok {
+			break
+		}
+		code, _, _ := strings.Cut(after, ")")
+		m.nested(code)
+		rest = after
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if _, recipe, ok := strings.Cut(line, ";"); ok && strings.Contains(line, ":") && !strings.HasPrefix(line, "\t") {
+			line = "\t" + recipe
+		}
+		if recipe, ok := strings.CutPrefix(line, "\t"); ok {
+			m.nested(strings.ReplaceAll(strings.TrimLeft(recipe, "@-+ "), "$$", "$"))
+		}
+	}
+}
+
+var (
+	sqlDestroys = regexp.MustCompile(`(?i)\b(?:drop\s+(?:database|schema|user|role|owned)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|drop\s+table|truncate\b|delete\s+from\s+\w+\s*(?:;|$)|\.drop\(|deleteMany\(\s*\{\s*\}|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`)
+	sqlChanges  = regexp.MustCompile(`(?i)\b(?:delete\s+from|update\s+\w+\s+set|insert\s+into|alter\s+table)\b`)
+	sqlRuns     = regexp.MustCompile(`(?i)(?:\\!|\.shell|\.system|^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
+	sqlCommand  = regexp.MustCompile(`(?i)(?:\\!|\.shell|\.system|\bsystem)\s+(.*)|program\s+'([^']*)'`)
+)
+
+func (m *machine) database(c command) string {
+	text := strings.Join(texts(c.args), " ")
+	if m.given() {
+		text += "\n" + m.stdin()
+	}
+	if c.name == "dropdb" || c.name == "dropuser" || c.name == "mysqladmin" && c.exactly("drop", "shutdown", "kill") {
+		m.r.hit("database-destroy", c.line())
+		return unknown
+	}
+	for _, s := range sqlCommand.FindAllStringSubmatch(text, 4) {
+		m.nested(s[1] + s[2])
+	}
+	switch {
+	case sqlRuns.MatchString(text):
+		m.r.hit("program-runs", c.line())
+	case sqlDestroys.MatchString(text):
+		m.r.hit("database-destroy", c.line())
+	case sqlChanges.MatchString(text):
+		m.r.changes = true
+	}
+	return unknown
+}
+
+func (m *machine) manual(c command) string {
+	for i, a := range c.args {
+		for _, o := range []string{"-H", "--html", "-P", "--pager"} {
+			value, ok := strings.CutPrefix(a.s, o+"=")
+			if !ok && (o == "-H" || o == "-P") && strings.HasPrefix(a.s, o) && len(a.s) > 2 {
+				value, ok = a.s[2:], true
+			}
+			if !ok && a.s == o && o != "-H" && o != "--html" && i+1 < len(c.args) {
+				value, ok = c.args[i+1].s, true
+			}
+			if ok && c.name == "man" && !baseIs(programName(value), "cat", "less", "more") {
+				m.r.hit("program-runs", c.line())
+				m.nested(value)
+			}
+		}
+	}
+	return unknown
+}
+
+// runner follows tools whose run or exec sub-command runs a command.
+func (m *machine) runner(c command) (string, bool) {
+	for i, a := range c.args {
+		switch {
+		case c.name == "cross-env" || c.name == "aws-vault" && a.s == "--" || c.name == "npx" && a.s == "--":
+			if isAssignment(a.s) {
+				name, value, _ := strings.Cut(a.s, "=")
+				m.environment(name, value, true)
+				continue
+			}
+			start := i
+			if a.s == "--" {
+				start++
+			}
+			m.exec(c.args[start:])
+			return unknown, c.name == "cross-env"
+		case a.s == "run" || a.s == "exec" || a.s == "x":
+			return m.runnerCommand(c, i+1)
+		case a.s == "watch" && c.name == "cargo":
+			if v, ok := c.value("s", "shell"); ok {
+				m.nested(v)
+			}
+		case (a.s == "--exec" || a.s == "-x") && c.name == "nodemon" && i+1 < len(c.args):
+			m.nested(c.args[i+1].s)
+		case a.s == "--command" && c.name == "nix" && i+1 < len(c.args), a.s == "-c" && c.name == "nix" && i+1 < len(c.args):
+			m.exec(c.args[i+1:])
+		case c.name == "concurrently" && !strings.HasPrefix(a.s, "-"):
+			m.nested(a.s)
+		}
+	}
+	return "", false
+}
+
+func (m *machine) runnerCommand(c command, i int) (string, bool) {
+	if c.name == "cargo" || c.name == "nix" || c.name == "npx" {
+		return "", false
+	}
+	for ; i < len(c.args); i++ {
+		s := c.args[i].s
+		switch {
+		case s == "--":
+		case len(s) > 1 && s[0] == '-':
+			if baseIs(s, "-n", "--name", "-p", "--prefix", "--python", "--env", "-e", "--with", "--extra", "--group", "-C", "--directory", "--env-file", "--project") {
+				i++
+			}
+		case c.name == "direnv" || (c.name == "mise" || c.name == "asdf") && strings.Contains(s, "@"):
+			if c.name == "direnv" && i+1 < len(c.args) {
+				m.exec(c.args[i+1:])
+				return unknown, true
+			}
+		default:
+			m.exec(c.args[i:])
+			return unknown, true
+		}
+	}
+	return unknown, true
+}
+
+func (m *machine) printenv(c command) string {
+	ops := c.operands()
+	if len(ops) == 0 {
+		if !c.asksHelp() {
+			m.r.hit("environment-dump", c.line())
+		}
+		return secret
+	}
+	out := ""
+	for _, a := range ops {
+		if secretName(a.s) {
+			m.r.hit("secret-shown", c.line())
+			out = secret
+		}
+	}
+	return out + unknown
+}
+
+func (m *machine) keys(c command) string {
+	switch {
+	case c.has("export-secret-keys", "export-secret-subkeys") && strings.HasPrefix(c.name, "gpg"):
+		m.r.hit("secret-read", c.line())
+		return secret
+	case strings.HasPrefix(c.name, "gpg") && c.has("recv-keys", "import", "send-keys", "delete-secret-keys", "refresh-keys"):
+		m.r.hit("key-change", c.line())
+	case c.name == "ssh-keygen" && !c.has("l", "F", "Y"):
+		m.r.hit("key-change", c.line())
+	case c.name == "ssh-add" && !c.has("l", "L"):
+		m.r.hit("key-change", c.line())
+	}
+	return unknown
+}
+
+// compile looks at a C program that the command line itself holds.
+func (m *machine) compile(c command) {
+	text := ""
+	if m.given() && c.exactly("-") {
+		text = m.stdin()
+	}
+	for _, a := range c.operands("o", "x", "I", "L", "l", "D") {
+		if t, ok := m.files[m.resolve(a.s)]; ok {
+			text += t
+		}
+	}
+	if text != "" {
+		m.scanCode("c", text)
+	}
+	if v, ok := c.value("o"); ok {
+		m.write(m.resolve(v))
+	}
+}
