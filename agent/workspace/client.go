@@ -193,7 +193,7 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 		// A failure here means the connection is gone, and the request with it.
 		_ = w.conn.Notify(context.WithoutCancel(ctx), MethodCancel, CancelParams{ID: id})
 	}
-	return decodeError(err)
+	return DecodeError(err)
 }
 
 // notified takes what the host says by itself. It runs on the reading

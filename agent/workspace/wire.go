@@ -149,7 +149,8 @@ type remoteError struct {
 func (e *remoteError) Error() string { return e.text }
 func (e *remoteError) Unwrap() error { return e.kind }
 
-func decodeError(err error) error {
+// DecodeError undoes EncodeError; other errors mean that the workspace has gone.
+func DecodeError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -77,10 +77,11 @@ func required(re *syntax.Regexp) string {
 
 // next finds the first match at or after from and returns the lines it is on
 // as offsets: the first line's start, and the end of its last line.
-func (m *matcher) next(buf []byte, from int) (start, end int, ok bool) {
+// cr says that buf has carriage returns.
+func (m *matcher) next(buf []byte, from int, cr bool) (start, end int, ok bool) {
 	for from < len(buf) {
-		lo, hi := m.candidate(buf, from)
-		if lo < 0 {
+		lo, hi := m.candidate(buf, from, cr)
+		if lo < 0 || lo >= len(buf) { // behind the last line break is no line
 			return 0, 0, false
 		}
 		start, end = lineStart(buf, lo), lineEnd(buf, max(lo, hi-1))
@@ -94,7 +95,7 @@ func (m *matcher) next(buf []byte, from int) (start, end int, ok bool) {
 
 // candidate is where a match may be: the required text if there is one, else
 // what the expression finds.
-func (m *matcher) candidate(buf []byte, from int) (lo, hi int) {
+func (m *matcher) candidate(buf []byte, from int, cr bool) (lo, hi int) {
 	if len(m.literal) > 0 {
 		i := bytes.Index(buf[from:], m.literal)
 		if i < 0 {
@@ -102,7 +103,7 @@ func (m *matcher) candidate(buf []byte, from int) (lo, hi int) {
 		}
 		return from + i, from + i + len(m.literal)
 	}
-	if m.lines == 1 && bytes.IndexByte(buf[from:], '\r') >= 0 {
+	if m.lines == 1 && cr {
 		return from, from // "$" does not match before "\r\n": try each line
 	}
 	loc := m.re.FindIndex(buf[from:])
@@ -170,9 +171,10 @@ type windowed struct {
 }
 
 func (w *windowed) look(buf []byte) {
+	cr := bytes.IndexByte(buf, '\r') >= 0
 	at, n := 0, w.line // n is the number of the line at offset at
 	for from := 0; ; {
-		start, end, ok := w.s.m.next(buf, from)
+		start, end, ok := w.s.m.next(buf, from, cr)
 		if !ok {
 			break
 		}

@@ -1,0 +1,66 @@
+package host
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// guard protects the first process of a namespace from the commands in it,
+// which are of the same user: they can neither read its memory and
+// descriptors nor end it, and when they use up all processes it still has the
+// threads that it needs. The soft limit of processes that it was started with
+// becomes that of its children. The returned function gives signals back.
+func (ps *processes) guard() (release func(), err error) {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("protect tool host: %w", err)
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
+		return nil, fmt.Errorf("read process limit: %w", err)
+	}
+	if limit.Cur < math.MaxInt32 {
+		ps.limit = limit.Cur
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit.Max, Max: limit.Max}); err != nil {
+			return nil, fmt.Errorf("lift own process limit: %w", err)
+		}
+	}
+	prepareThreads(16)
+	// Handlers, unlike ignoring, are not inherited by commands. What arrives is dropped.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals)
+	return func() { signal.Stop(signals) }, nil
+}
+
+// prepareThreads makes the runtime start n threads, which it keeps.
+func prepareThreads(n int) {
+	var all, done sync.WaitGroup
+	all.Add(n)
+	for range n {
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			all.Done()
+			all.Wait()
+		})
+	}
+	done.Wait()
+}
+
+// confine gives a child the limit of processes. It has not begun to work on
+// anything foreign yet.
+func (ps *processes) confine(pid int) error {
+	if ps.limit == 0 {
+		return nil
+	}
+	limit := unix.Rlimit{Cur: ps.limit, Max: ps.limit}
+	if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, &limit, nil); err != nil {
+		return fmt.Errorf("limit processes: %w", err)
+	}
+	return nil
+}

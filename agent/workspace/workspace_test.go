@@ -1,0 +1,187 @@
+package workspace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
+	"github.com/handrail-bot/handrail/agent/workspace/docker"
+	"github.com/handrail-bot/handrail/agent/workspace/local"
+	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+)
+
+func TestMain(m *testing.M) {
+	if workspacetest.Toolhost(os.Environ()) {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// named is an engine that can or cannot be used.
+type named struct {
+	name string
+	err  error
+}
+
+func (n named) Name() string                { return n.name }
+func (n named) Check(context.Context) error { return n.err }
+func (n named) Open(context.Context, workspace.Spec) (*workspace.Workspace, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func TestChoose(t *testing.T) {
+	broken := errors.New("install it")
+	for _, tt := range []struct {
+		name    string
+		engines []workspace.Engine
+		want    string
+	}{
+		{"the first that works", []workspace.Engine{named{"docker", nil}, named{"bwrap", nil}}, "docker"},
+		{"the next one", []workspace.Engine{named{"docker", broken}, nil, named{"bwrap", nil}}, "bwrap"},
+		{"never local", []workspace.Engine{named{"docker", broken}, named{"local", nil}}, ""},
+		{"none", nil, ""},
+	} {
+		e, err := workspace.Choose(t.Context(), tt.engines...)
+		switch {
+		case tt.want == "" && err == nil:
+			t.Errorf("%s: %s was chosen", tt.name, e.Name())
+		case tt.want != "" && (err != nil || e.Name() != tt.want):
+			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
+		case len(tt.engines) > 0 && tt.want == "" && !errors.Is(err, broken):
+			t.Errorf("%s: %v does not say what docker lacks", tt.name, err)
+		}
+	}
+}
+
+func TestErrorsSurviveTheWire(t *testing.T) {
+	for _, want := range []error{workspace.ErrNotExist, workspace.ErrOutside, workspace.ErrIgnored, workspace.ErrNotFile, workspace.ErrTooLarge,
+		workspace.ErrBinary, workspace.ErrGone, fs.ErrExist, fs.ErrPermission, context.DeadlineExceeded} {
+		rpc := workspace.EncodeError(fmt.Errorf("read x: %w", want))
+		if got := workspace.DecodeError(rpc); !errors.Is(got, want) || got.Error() != "read x: "+want.Error() {
+			t.Errorf("%v became %v", want, got)
+		}
+	}
+}
+
+func engines(b *testing.B) map[string]workspacetest.Subject {
+	b.Helper()
+	bin, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := local.New(local.Config{Env: os.Environ()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w, err := bwrap.New(bwrap.Config{Binary: bin})
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := docker.New(docker.Config{Binary: bin, Image: "handrail-workspace:local"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return map[string]workspacetest.Subject{"local": {Engine: l}, "bwrap": {Engine: w, Wall: true}, "docker": {Engine: d, Wall: true}}
+}
+
+// large makes a base of n files that belongs to the workspaces' user.
+func large(b *testing.B, n int) string {
+	b.Helper()
+	dir := b.TempDir()
+	for i := range n {
+		at := filepath.Join(dir, fmt.Sprintf("d%02d/e%02d/f%d.go", i%50, i/50%20, i))
+		if i < 1000 {
+			if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(at, fmt.Appendf(nil, "package p\n\nconst n%d = %d\n", i, i), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := workspace.Give(b.Context(), dir); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+func BenchmarkOpen50000(b *testing.B) {
+	source := large(b, 50_000)
+	for name, s := range engines(b) {
+		b.Run(name, func(b *testing.B) {
+			workspacetest.Need(b, s.Engine, "")
+			n := 0
+			for b.Loop() {
+				n++
+				spec := workspace.Spec{Session: "bench", Source: source, State: filepath.Join(b.TempDir(), fmt.Sprint(n))}
+				ws, err := s.Engine.Open(b.Context(), spec)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := ws.Close(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+func BenchmarkInside(b *testing.B) {
+	source := large(b, 50_000)
+	lines := make([]byte, 0, 64<<10)
+	for i := range 1000 {
+		lines = fmt.Appendf(lines, "line %d of a file that is read again and again\n", i)
+	}
+	for name, s := range engines(b) {
+		b.Run(name, func(b *testing.B) {
+			workspacetest.Need(b, s.Engine, "")
+			ws := workspacetest.OpenSpec(b, s, workspace.Spec{Source: source})
+			ctx := b.Context()
+			if err := ws.Write(ctx, "d00/lines.txt", lines); err != nil {
+				b.Fatal(err)
+			}
+			do := func(name string, f func() error) {
+				b.Run(name, func(b *testing.B) {
+					for b.Loop() {
+						if err := f(); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+			do("read1000lines", func() error { _, err := ws.Read(ctx, "d00/lines.txt"); return err })
+			do("runTrue", func() error { _, err := ws.Run(ctx, workspace.Command{Line: "true"}, nil); return err })
+			do("changes", func() error { _, err := ws.Changes(ctx); return err })
+			do("search", func() error { _, err := ws.Search(ctx, workspace.Query{Pattern: "n49999"}); return err })
+			do("searchRegex", func() error {
+				_, err := ws.Search(ctx, workspace.Query{Pattern: `n4999[0-9] = \d+`, Regex: true})
+				return err
+			})
+		})
+	}
+	if rg, err := exec.LookPath("rg"); err == nil {
+		b.Run("ripgrep", func(b *testing.B) {
+			for b.Loop() {
+				if err := exec.CommandContext(b.Context(), rg, "-F", "n49999", source).Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

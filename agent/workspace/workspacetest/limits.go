@@ -1,0 +1,48 @@
+package workspacetest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// limits: a bomb inside hurts the command that is one, not the workspace.
+func limits(t *testing.T, s Subject) {
+	if !s.Wall {
+		return
+	}
+	ws := OpenSpec(t, s, workspace.Spec{Limits: workspace.Limits{Pids: 60, MemoryBytes: 256 << 20}})
+	res := run(t, ws, "sh -c 'n=0; while [ $n -lt 200 ]; do sleep 98765 & n=$((n+1)); done; echo started $n'; exit 0") // bash itself would try again for 15 s
+	if strings.Contains(res.Output, "started 200\n") {
+		t.Errorf("200 processes with a limit of 60: exit %d, %.200q", res.Exit, res.Output)
+	}
+	if out := mustRun(t, ws, "echo alive"); out != "alive\n" {
+		t.Errorf("after too many processes: %q", out)
+	}
+	res = run(t, ws, "head -c 600000000 /dev/zero | tail -c 500000000 | wc -c")
+	if strings.Contains(res.Output, "500000000") {
+		t.Errorf("500 MB in memory with a limit of 256 MiB: %+v", res)
+	}
+	if out := mustRun(t, ws, "echo alive"); out != "alive\n" {
+		t.Errorf("after too much memory: %q", out)
+	}
+}
+
+// tampering: commands are of the same user as the tool host and still cannot
+// reach into it or end it.
+func tampering(t *testing.T, s Subject) {
+	if !s.Wall {
+		return
+	}
+	ws := Open(t, s, Tree{"a.txt": "a\n"})
+	run(t, ws, "kill -9 1; kill -TERM 1; true")
+	for _, line := range []string{"echo x > /proc/1/fd/1", "cat /proc/1/environ", "cat /proc/1/mem", "ls /proc/1/fd/"} {
+		if res := run(t, ws, line+" 2>/dev/null"); res.Exit == 0 {
+			t.Errorf("%s worked: %.100q", line, res.Output)
+		}
+	}
+	if _, err := ws.Read(t.Context(), "a.txt"); err != nil {
+		t.Errorf("read after tampering: %v", err)
+	}
+}
