@@ -208,16 +208,16 @@ func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 		groups = [][]string{{"write"}}
 	}
 	for _, group := range groups {
-		if !slices.ContainsFunc(group, func(entry string) bool { return fits(a, entry) }) {
+		if !slices.ContainsFunc(group, func(entry string) bool { return isMeant(a, entry) }) {
 			return Deny, fmt.Sprintf("%s is none of the approvers (%s)", nameOf(a), strings.Join(group, ", "))
 		}
 	}
 	return Allow, "listed as approver"
 }
 
-// fits reports whether the actor is meant by one entry of approvers. Nobody
+// isMeant reports whether the actor is meant by one entry of approvers. Nobody
 // without access to the repository is.
-func fits(a Actor, entry string) bool {
+func isMeant(a Actor, entry string) bool {
 	kind, value, _ := strings.Cut(entry, ":")
 	switch kind {
 	case "user":

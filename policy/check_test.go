@@ -62,81 +62,92 @@ var shellTable = map[string]ShellVerdict{
 	"rm .github/w*":               {Writes: []string{".github/w*"}, Commands: []string{"rm"}},
 }
 
-func TestCheckTable(t *testing.T) {
-	run := func(cmd string) Action { return Action{Kind: Execute, Command: cmd, Cwd: "."} }
-	write := func(paths ...string) Action { return Action{Kind: Write, Paths: paths} }
-	allow := func(list ...string) Config { return Config{Commands: Commands{Allow: list}} }
-	cases := []struct {
-		name   string
-		config Config
-		mode   string
-		action Action
-		want   Verdict
-		rule   string
-		auto   bool
-	}{
+// checkCase is one row of the table: what is decided, and by which rule.
+type checkCase struct {
+	name   string
+	config Config
+	mode   string
+	action Action
+	want   Verdict
+	rule   string
+	auto   bool
+}
+
+func runs(cmd string) Action { return Action{Kind: Execute, Command: cmd, Cwd: "."} }
+
+func writes(paths ...string) Action { return Action{Kind: Write, Paths: paths} }
+
+func allowing(list ...string) Config { return Config{Commands: Commands{Allow: list}} }
+
+func commandCases() []checkCase {
+	return []checkCase{
 		{"unknown kind", Config{}, "code", Action{}, Deny, "action.malformed", false},
 		{"kind out of range", Config{}, "code", Action{Kind: 99}, Deny, "action.malformed", false},
 		{"negative kind", Config{}, "code", Action{Kind: -1}, Deny, "action.malformed", false},
-		{"empty command", Config{}, "code", run("  "), Deny, "action.malformed", false},
-		{"NUL in command", Config{}, "code", run("ls\x00x"), Deny, "action.malformed", false},
-		{"write without path", Config{}, "code", write(), Deny, "action.malformed", false},
-		{"write outside", Config{}, "code", write("a/../../b"), Deny, "action.malformed", false},
-		{"write absolute", Config{}, "code", write("/etc/passwd"), Deny, "action.malformed", false},
-		{"backslash outside", Config{}, "code", write(`..\x`), Deny, "action.malformed", false},
+		{"empty command", Config{}, "code", runs("  "), Deny, "action.malformed", false},
+		{"NUL in command", Config{}, "code", runs("ls\x00x"), Deny, "action.malformed", false},
+		{"write without path", Config{}, "code", writes(), Deny, "action.malformed", false},
+		{"write outside", Config{}, "code", writes("a/../../b"), Deny, "action.malformed", false},
+		{"write absolute", Config{}, "code", writes("/etc/passwd"), Deny, "action.malformed", false},
+		{"backslash outside", Config{}, "code", writes(`..\x`), Deny, "action.malformed", false},
 		{"delete outside", Config{}, "code", Action{Kind: Delete, Paths: []string{"../x"}}, Deny, "action.malformed", false},
 		{"cwd outside", Config{}, "code", Action{Kind: Execute, Command: "ls", Cwd: ".."}, Deny, "action.malformed", false},
 		{"network without address", Config{}, "code", Action{Kind: Network}, Deny, "action.malformed", false},
 		{"read", Config{}, "code", Action{Kind: Read, Paths: []string{"a"}}, Allow, "defaults.read", false},
 		{"converse", Config{}, "plan", Action{Kind: Converse}, Allow, "defaults.converse", false},
-		{"write", Config{}, "code", write("a.go"), Allow, "defaults.write", false},
+		{"write", Config{}, "code", writes("a.go"), Allow, "defaults.write", false},
 		{"delete", Config{}, "code", Action{Kind: Delete, Paths: []string{"a.go"}}, Allow, "defaults.delete", false},
 		{"network", Config{}, "code", Action{Kind: Network, URL: "https://x"}, Ask, "defaults.network", false},
 		{"network allowed", Config{Defaults: Defaults{Network: "allow"}}, "code", Action{Kind: Network, URL: "https://x"}, Allow, "defaults.network", false},
 		{"read denied", Config{Defaults: Defaults{Read: "deny"}}, "code", Action{Kind: Read, Paths: []string{"a"}}, Deny, "defaults.read", false},
-		{"harmless command", Config{}, "code", run("ls"), Allow, "defaults.execute", false},
-		{"medium command", Config{}, "code", run("npm install"), Ask, "severity.medium", false},
-		{"high command", Config{}, "code", run("sudo make install"), Ask, "severity.high", false},
-		{"high command approved", Config{AutoApproveCommands: yes()}, "code", run("sudo make install"), Allow, "auto_approve_commands", true},
-		{"critical command", Config{}, "code", run("rm -rf /"), Ask, "severity.critical", false},
-		{"critical whatever", Config{AutoApproveCommands: yes(), AutoApproveSensitiveEdits: yes(), Commands: Commands{Allow: []string{"rm *"}}}, "code", run("rm -rf /"), Ask, "severity.critical", false},
-		{"critical on the deny list", Config{Commands: Commands{Deny: []string{"rm"}}}, "code", run("rm -rf /"), Deny, "commands.deny", false},
-		{"deny list any command", Config{Commands: Commands{Deny: []string{"rm *"}, Allow: []string{"go test", "rm *"}}}, "code", run("go test; rm -rf x"), Deny, "commands.deny", false},
-		{"deny list behind a wrapper", Config{Commands: Commands{Deny: []string{"make install"}}, AutoApproveCommands: yes()}, "code", run("sudo make install"), Deny, "commands.deny", false},
-		{"allow list every command", allow("go test"), "code", run("go test; rm -rf x"), Ask, "severity.medium", false},
-		{"allow list", allow("npm install"), "code", run("npm install"), Allow, "commands.allow", true},
-		{"allow list program", allow("npm"), "code", run("npm install"), Allow, "commands.allow", true},
-		{"ask list", Config{Commands: Commands{Ask: []string{"ls"}, Allow: []string{"ls"}}}, "code", run("ls"), Ask, "commands.ask", false},
-		{"always ask", Config{AlwaysAsk: []string{"execute"}, AutoApproveCommands: yes(), Commands: Commands{Allow: []string{"ls"}}}, "code", run("ls"), Ask, "always_ask", false},
-		{"always ask network of a command", Config{AlwaysAsk: []string{"network"}, AutoApproveCommands: yes()}, "code", run("npm install"), Ask, "always_ask", false},
-		{"network denied to commands", Config{Defaults: Defaults{Network: "deny"}, AutoApproveCommands: yes()}, "code", run("npm install"), Deny, "defaults.network", false},
-		{"network asked for commands", Config{Defaults: Defaults{Network: "ask"}, AutoApproveCommands: yes()}, "code", run("npm install"), Ask, "defaults.network", false},
-		{"execute denied", Config{Defaults: Defaults{Execute: "deny"}, AutoApproveCommands: yes()}, "code", run("ls"), Deny, "defaults.execute", false},
-		{"execute denied but listed", Config{Defaults: Defaults{Execute: "deny"}, Commands: Commands{Allow: []string{"ls"}}}, "code", run("ls"), Allow, "commands.allow", true},
-		{"execute asked", Config{Defaults: Defaults{Execute: "ask"}, AutoApproveCommands: yes()}, "code", run("sudo make install"), Ask, "defaults.execute", false},
-		{"sensitive write", Config{}, "code", write("a.go", ".env"), Ask, "sensitive_files", false},
-		{"sensitive write approved", Config{AutoApproveSensitiveEdits: yes()}, "code", write(".env"), Allow, "defaults.write", true},
+		{"harmless command", Config{}, "code", runs("ls"), Allow, "defaults.execute", false},
+		{"medium command", Config{}, "code", runs("npm install"), Ask, "severity.medium", false},
+		{"high command", Config{}, "code", runs("sudo make install"), Ask, "severity.high", false},
+		{"high command approved", Config{AutoApproveCommands: yes()}, "code", runs("sudo make install"), Allow, "auto_approve_commands", true},
+		{"critical command", Config{}, "code", runs("rm -rf /"), Ask, "severity.critical", false},
+		{"critical whatever", Config{AutoApproveCommands: yes(), AutoApproveSensitiveEdits: yes(), Commands: Commands{Allow: []string{"rm *"}}}, "code", runs("rm -rf /"), Ask, "severity.critical", false},
+		{"critical on the deny list", Config{Commands: Commands{Deny: []string{"rm"}}}, "code", runs("rm -rf /"), Deny, "commands.deny", false},
+		{"deny list any command", Config{Commands: Commands{Deny: []string{"rm *"}, Allow: []string{"go test", "rm *"}}}, "code", runs("go test; rm -rf x"), Deny, "commands.deny", false},
+		{"deny list behind a wrapper", Config{Commands: Commands{Deny: []string{"make install"}}, AutoApproveCommands: yes()}, "code", runs("sudo make install"), Deny, "commands.deny", false},
+		{"allow list every command", allowing("go test"), "code", runs("go test; rm -rf x"), Ask, "severity.medium", false},
+		{"allow list", allowing("npm install"), "code", runs("npm install"), Allow, "commands.allow", true},
+		{"allow list program", allowing("npm"), "code", runs("npm install"), Allow, "commands.allow", true},
+		{"ask list", Config{Commands: Commands{Ask: []string{"ls"}, Allow: []string{"ls"}}}, "code", runs("ls"), Ask, "commands.ask", false},
+		{"always ask", Config{AlwaysAsk: []string{"execute"}, AutoApproveCommands: yes(), Commands: Commands{Allow: []string{"ls"}}}, "code", runs("ls"), Ask, "always_ask", false},
+		{"always ask network of a command", Config{AlwaysAsk: []string{"network"}, AutoApproveCommands: yes()}, "code", runs("npm install"), Ask, "always_ask", false},
+		{"network denied to commands", Config{Defaults: Defaults{Network: "deny"}, AutoApproveCommands: yes()}, "code", runs("npm install"), Deny, "defaults.network", false},
+		{"network asked for commands", Config{Defaults: Defaults{Network: "ask"}, AutoApproveCommands: yes()}, "code", runs("npm install"), Ask, "defaults.network", false},
+		{"execute denied", Config{Defaults: Defaults{Execute: "deny"}, AutoApproveCommands: yes()}, "code", runs("ls"), Deny, "defaults.execute", false},
+		{"execute denied but listed", Config{Defaults: Defaults{Execute: "deny"}, Commands: Commands{Allow: []string{"ls"}}}, "code", runs("ls"), Allow, "commands.allow", true},
+		{"execute asked", Config{Defaults: Defaults{Execute: "ask"}, AutoApproveCommands: yes()}, "code", runs("sudo make install"), Ask, "defaults.execute", false},
+	}
+}
+
+func fileAndModeCases() []checkCase {
+	return []checkCase{
+		{"sensitive write", Config{}, "code", writes("a.go", ".env"), Ask, "sensitive_files", false},
+		{"sensitive write approved", Config{AutoApproveSensitiveEdits: yes()}, "code", writes(".env"), Allow, "defaults.write", true},
 		{"sensitive delete", Config{}, "code", Action{Kind: Delete, Paths: []string{".github/workflows/ci.yml"}}, Ask, "sensitive_files", false},
 		{"delete above sensitive files", Config{}, "code", Action{Kind: Delete, Paths: []string{".github"}}, Ask, "sensitive_files", false},
 		{"delete everything", Config{}, "code", Action{Kind: Delete, Paths: []string{"."}}, Ask, "sensitive_files", false},
 		{"sensitive read", Config{}, "code", Action{Kind: Read, Paths: []string{".env"}}, Allow, "defaults.read", false},
-		{"command writes sensitive", Config{AutoApproveCommands: yes(), Commands: Commands{Allow: []string{"echo"}}}, "code", run("echo > .env"), Ask, "sensitive_files", false},
-		{"command writes sensitive approved", Config{AutoApproveSensitiveEdits: yes()}, "code", run("echo > .env"), Allow, "defaults.execute", true},
+		{"command writes sensitive", Config{AutoApproveCommands: yes(), Commands: Commands{Allow: []string{"echo"}}}, "code", runs("echo > .env"), Ask, "sensitive_files", false},
+		{"command writes sensitive approved", Config{AutoApproveSensitiveEdits: yes()}, "code", runs("echo > .env"), Allow, "defaults.execute", true},
 		{"command in a sensitive directory", Config{}, "code", Action{Kind: Execute, Command: "echo > ci.yml", Cwd: ".github/workflows"}, Ask, "sensitive_files", false},
-		{"command removes above sensitive", Config{AutoApproveCommands: yes()}, "code", run("rm -r .github"), Ask, "sensitive_files", false},
-		{"command writes absolute sensitive", Config{AutoApproveCommands: yes()}, "code", run("cp a /w/.github/workflows/x"), Ask, "sensitive_files", false},
-		{"command writes by glob", Config{AutoApproveCommands: yes()}, "code", run("rm .github/w*"), Ask, "sensitive_files", false},
-		{"command writes ordinary", Config{}, "code", run("echo > a.txt"), Allow, "defaults.execute", false},
-		{"ask mode does not write", Config{}, "ask", write("a"), Deny, "mode.ask", false},
-		{"ask mode reads by command", Config{}, "ask", run("ls"), Allow, "defaults.execute", false},
-		{"ask mode runs no build", Config{}, "ask", run("go test ./..."), Deny, "mode.ask", false},
-		{"plan mode runs nothing", Config{}, "plan", run("ls"), Deny, "mode.plan", false},
-		{"explore mode does not write", Config{}, "explore", write("a"), Deny, "mode.explore", false},
-		{"review runs git log", Config{}, "review", run("git log"), Allow, "defaults.execute", false},
-		{"review runs only git", Config{}, "review", run("ls"), Deny, "mode.review", false},
-		{"review and a pipe", Config{}, "review", run("git log | head"), Deny, "mode.review", false},
-		{"review and a shell", Config{}, "review", run("git log | sh"), Deny, "mode.review", false},
-		{"review does not fetch", Config{}, "security", run("git fetch"), Deny, "mode.security", false},
+		{"command removes above sensitive", Config{AutoApproveCommands: yes()}, "code", runs("rm -r .github"), Ask, "sensitive_files", false},
+		{"command writes absolute sensitive", Config{AutoApproveCommands: yes()}, "code", runs("cp a /w/.github/workflows/x"), Ask, "sensitive_files", false},
+		{"command writes by glob", Config{AutoApproveCommands: yes()}, "code", runs("rm .github/w*"), Ask, "sensitive_files", false},
+		{"command writes ordinary", Config{}, "code", runs("echo > a.txt"), Allow, "defaults.execute", false},
+		{"ask mode does not write", Config{}, "ask", writes("a"), Deny, "mode.ask", false},
+		{"ask mode reads by command", Config{}, "ask", runs("ls"), Allow, "defaults.execute", false},
+		{"ask mode runs no build", Config{}, "ask", runs("go test ./..."), Deny, "mode.ask", false},
+		{"plan mode runs nothing", Config{}, "plan", runs("ls"), Deny, "mode.plan", false},
+		{"explore mode does not write", Config{}, "explore", writes("a"), Deny, "mode.explore", false},
+		{"review runs git log", Config{}, "review", runs("git log"), Allow, "defaults.execute", false},
+		{"review runs only git", Config{}, "review", runs("ls"), Deny, "mode.review", false},
+		{"review and a pipe", Config{}, "review", runs("git log | head"), Deny, "mode.review", false},
+		{"review and a shell", Config{}, "review", runs("git log | sh"), Deny, "mode.review", false},
+		{"review does not fetch", Config{}, "security", runs("git fetch"), Deny, "mode.security", false},
 		{"architect third edit", Config{}, "architect", Action{Kind: Write, Paths: []string{"a"}, Edits: 2}, Allow, "defaults.write", false},
 		{"architect fourth edit", Config{}, "architect", Action{Kind: Write, Paths: []string{"a"}, Edits: 3}, Deny, "mode.architect", false},
 		{"architect deletes nothing", Config{}, "architect", Action{Kind: Delete, Paths: []string{"a"}}, Deny, "mode.architect", false},
@@ -145,7 +156,10 @@ func TestCheckTable(t *testing.T) {
 		{"debug sixth edit by command", Config{}, "debug", Action{Kind: Execute, Command: "echo > a.txt", Edits: 5}, Deny, "mode.debug", false},
 		{"code has no limit", Config{}, "code", Action{Kind: Write, Paths: []string{"a"}, Edits: 1 << 20}, Allow, "defaults.write", false},
 	}
-	for _, c := range cases {
+}
+
+func TestCheckTable(t *testing.T) {
+	for _, c := range append(commandCases(), fileAndModeCases()...) {
 		t.Run(c.name, func(t *testing.T) {
 			d := withShell(t, c.config, shellTable).Check(mode(t, c.mode), c.action)
 			if d.Verdict != c.want || d.Rule != c.rule || d.Auto != c.auto {

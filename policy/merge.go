@@ -150,7 +150,7 @@ func covered(above []commandPattern, s string) bool {
 	for _, narrow := range commandPatterns([]string{s}) {
 		for _, wide := range above {
 			program, _, _ := strings.Cut(narrow.text, " ")
-			if wide.text == narrow.text || wildcard(wide.text, narrow.text) && (wide.args == narrow.args) || !wide.args && wide.text == program {
+			if wide.text == narrow.text || wildcard(wide.text, narrow.text) && (wide.args == narrow.args) || !wide.args && wide.text == program && !strings.Contains(program, "*") {
 				return true
 			}
 		}

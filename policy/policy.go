@@ -7,19 +7,19 @@
 // [Policy.Check] asks these rules in order; the first that settles wins, and
 // every rule that matched is among the reasons.
 //
-//	 rule                                                            verdict
-//	 1 the kind is unknown, a part is missing, a path leaves the root  deny
-//	 2 the mode has not this kind, this command or one more edit       deny
-//	 3 commands.deny matches a command of the line                     deny
-//	   defaults say deny (commands.allow exempts commands)             deny
-//	 4 the command is critical                                         ask, whatever the settings
-//	 5 the kind is in always_ask, or commands.ask matches              ask
-//	   the command reaches the network and defaults.network is ask     ask
-//	 6 a path that is written or deleted is sensitive                  ask, unless auto_approve_sensitive_edits
-//	 7 every command of the line matches commands.allow                allow, recorded as automatic
-//	 8 the command is of high or medium severity                       ask, unless auto_approve_commands:
-//	                                                                   then allow, recorded as automatic
-//	 9 nothing above                                                   defaults: network asks, all else is allowed
+//	rule                                                            verdict
+//	1 the kind is unknown, a part is missing, a path leaves the root  deny
+//	2 the mode has not this kind, this command or one more edit       deny
+//	3 commands.deny matches a command of the line                     deny
+//	  defaults say deny (commands.allow exempts commands)             deny
+//	4 the command is critical                                         ask, whatever the settings
+//	5 the kind is in always_ask, or commands.ask matches              ask
+//	  the command reaches the network and defaults.network is ask     ask
+//	6 a path that is written or deleted is sensitive                  ask, unless auto_approve_sensitive_edits
+//	7 every command of the line matches commands.allow                allow, recorded as automatic
+//	8 the command is of high or medium severity                       ask, unless auto_approve_commands:
+//	                                                                  then allow, recorded as automatic
+//	9 nothing above                                                   defaults: network asks, all else is allowed
 //
 // A repository's configuration is merged under the server's by [Merge] and
 // can move a verdict only from allow towards deny.

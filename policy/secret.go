@@ -91,7 +91,7 @@ func addPieces(set map[int]map[string]bool, form string) {
 // undone by looking at the text: encodings at every alignment, reversed.
 func forms(raw string) []string {
 	quoted, err := json.Marshal(raw)
-	out := []string{raw, backwards(raw), url.QueryEscape(raw), url.PathEscape(raw), rot13(raw)}
+	out := []string{raw, backwards(raw), url.QueryEscape(raw), url.PathEscape(raw), turned13(raw)}
 	if err == nil {
 		out = append(out, strings.Trim(string(quoted), `"`))
 	}
@@ -133,7 +133,7 @@ func backwards(s string) string {
 	return string(b)
 }
 
-func rot13(s string) string {
+func turned13(s string) string {
 	return strings.Map(func(r rune) rune {
 		if letter(byte(r)) && r < 0x80 {
 			base := r &^ 0x1F

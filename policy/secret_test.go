@@ -83,7 +83,7 @@ func disguises(v string) map[string]string {
 		"reversed":           backwards(v),
 		"reversed base64":    backwards(std([]byte(v))),
 		"base64 of reversed": std([]byte(backwards(v))),
-		"rot13":              rot13(v),
+		"rot13":              turned13(v),
 		"gzip base64":        std(gz(v)),
 		"gzip in text":       "data: " + std(gz(strings.Repeat("lorem ipsum ", 9)+v)),
 		"zlib base64":        base64.RawURLEncoding.EncodeToString(deflated("k=" + v)),
