@@ -43,7 +43,7 @@ func (p *placer) put(h hunk, from, to int, exact bool) {
 	}
 	marked := false
 	add := make([]line, 0, len(h.lines))
-	k, last := 0, 0
+	k, last, lastOld := 0, 0, 0 // old lines so far; ends of the last change
 	for _, l := range h.lines {
 		marked = marked || l.noEOL
 		if l.op != '+' {
@@ -52,7 +52,7 @@ func (p *placer) put(h hunk, from, to int, exact bool) {
 			}
 			k++
 			if l.op == '-' {
-				last = len(add)
+				last, lastOld = len(add), k
 			}
 			continue
 		}
@@ -66,13 +66,13 @@ func (p *placer) put(h hunk, from, to int, exact bool) {
 			n.eol = "\n"
 		}
 		add = append(add, n)
-		last = len(add)
+		last, lastOld = len(add), k
 	}
 	if len(region) == 0 && len(d.lines) == 0 {
 		marked = true
 	}
 	d.splice(from, to, add, marked)
-	p.delta += len(add) - (to - from)
+	p.moves = append(p.moves, move{from + max(lastOld, to-from-(len(h.old())-lastOld)), len(add) - (to - from)})
 	p.after = from + last
 }
 

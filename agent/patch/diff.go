@@ -28,7 +28,7 @@ func (r run) lines(old, add []string) []string {
 // linear.
 func diffLines(old, add []string) []run {
 	d := differ{old: old, add: add}
-	d.between(0, len(old), 0, len(add), true)
+	d.between(0, len(old), 0, len(add))
 	return d.runs
 }
 
@@ -58,7 +58,7 @@ func (d *differ) put(op byte, from, to int) {
 }
 
 // between compares old[a1:a2] with add[b1:b2].
-func (d *differ) between(a1, a2, b1, b2 int, anchors bool) {
+func (d *differ) between(a1, a2, b1, b2 int) {
 	head := 0
 	for a1+head < a2 && b1+head < b2 && d.old[a1+head] == d.add[b1+head] {
 		head++
@@ -75,20 +75,17 @@ func (d *differ) between(a1, a2, b1, b2 int, anchors bool) {
 		d.put('-', a1, a2)
 		d.put('+', b1, b2)
 	default:
-		pairs := [][2]int(nil)
-		if anchors {
-			pairs = d.unique(a1, a2, b1, b2)
-		}
+		pairs := d.unique(a1, a2, b1, b2)
 		if len(pairs) == 0 {
 			d.myers(a1, a2, b1, b2)
 			break
 		}
 		for _, p := range pairs {
-			d.between(a1, p[0], b1, p[1], true)
+			d.between(a1, p[0], b1, p[1])
 			d.put(' ', p[0], p[0]+1)
 			a1, b1 = p[0]+1, p[1]+1
 		}
-		d.between(a1, a2, b1, b2, true)
+		d.between(a1, a2, b1, b2)
 	}
 	d.put(' ', a2, a2+tail)
 }

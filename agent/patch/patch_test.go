@@ -24,32 +24,37 @@ func TestCorpus(t *testing.T) {
 	}
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			c := readCase(t, name)
-			out, err := c.apply()
-			if want, fails := c.part["error"]; fails {
-				if err == nil {
-					t.Fatalf("applied, but must not:\n%s", out.Text)
-				}
-				for _, w := range strings.Split(strings.TrimSpace(want), "\n") {
-					if !strings.Contains(err.Error(), w) {
-						t.Errorf("error does not say %q:\n%v", w, err)
-					}
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.part["after"], out.Text); d != "" {
-				t.Errorf("text (-want +got):\n%s", d)
-			}
-			notes := strings.Join(out.Notes, "\n")
-			for _, w := range strings.Split(strings.TrimSpace(c.part["notes"]), "\n") {
-				if !strings.Contains(notes, w) {
-					t.Errorf("notes do not say %q: %q", w, notes)
-				}
-			}
+			readCase(t, name).check(t)
 		})
+	}
+}
+
+// check applies the edit of a case and compares.
+func (c corpusCase) check(t *testing.T) {
+	t.Helper()
+	out, err := c.apply()
+	if want, fails := c.part["error"]; fails {
+		if err == nil {
+			t.Fatalf("applied, but must not:\n%s", out.Text)
+		}
+		for _, w := range strings.Split(strings.TrimSpace(want), "\n") {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("error does not say %q:\n%v", w, err)
+			}
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(c.part["after"], out.Text); d != "" {
+		t.Errorf("text (-want +got):\n%s", d)
+	}
+	notes := strings.Join(out.Notes, "\n")
+	for _, w := range strings.Split(strings.TrimSpace(c.part["notes"]), "\n") {
+		if !strings.Contains(notes, w) {
+			t.Errorf("notes do not say %q: %q", w, notes)
+		}
 	}
 }
 

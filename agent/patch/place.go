@@ -11,9 +11,23 @@ type placer struct {
 	doc   *document
 	index int // of the hunk at work, from 1
 	total int
-	delta int // how much longer the file has become
+	moves []move
 	after int // first line behind the hunk before
 	notes []string
+}
+
+// move says that lines from at on, as they were counted then, are by lines
+// further down now.
+type move struct{ at, by int }
+
+// now is where the line with index i of the file as it was is now.
+func (p *placer) now(i int) int {
+	for _, m := range p.moves {
+		if i >= m.at {
+			i += m.by
+		}
+	}
+	return i
 }
 
 // match is a place for a hunk.
@@ -116,9 +130,9 @@ func (p *placer) insert(h hunk) (done bool, err error) {
 	case old > 0 && h.start == 0 && !h.block:
 		return false, nil
 	case h.zero:
-		at = h.start + p.delta
+		at = p.now(h.start)
 	case h.block && h.start > 0:
-		at = h.start - 1 + p.delta
+		at = p.now(h.start - 1)
 	case old > 0:
 		return false, nil
 	case h.section != "":
@@ -141,8 +155,8 @@ func (p *placer) insert(h hunk) (done bool, err error) {
 }
 
 func (p *placer) replaceRange(h hunk) error {
-	from, to := h.start-1+p.delta, h.end+p.delta
-	if from < 0 || to > len(p.doc.lines) {
+	from, to := p.now(h.start-1), p.now(h.end-1)+1
+	if from < 0 || to < from || to > len(p.doc.lines) {
 		return fmt.Errorf("apply edit: %s is for lines %d-%d, but the file has %d lines", h.describe(p.index, p.total), h.start, h.end, len(p.doc.lines))
 	}
 	p.put(h, from, to, false)
@@ -195,7 +209,7 @@ func (p *placer) expected(h hunk) int {
 	if h.start <= 0 {
 		return -1
 	}
-	return h.start - 1 + p.delta
+	return p.now(h.start - 1)
 }
 
 // choose settles which of several places is meant, or says that it cannot.

@@ -57,7 +57,7 @@ func (p *planner) intent(ctx context.Context, a args) (policy.Action, error) {
 		if c.from != "" {
 			action.Paths = append(action.Paths, c.from)
 		}
-		if c.remove {
+		if c.remove || c.from != "" {
 			action.Kind = policy.Delete
 		}
 		show.WriteString(c.display())

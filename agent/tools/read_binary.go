@@ -114,12 +114,18 @@ func (r reader) docxText(ctx context.Context, p string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	part, err := z.Open("word/document.xml")
-	if err != nil {
-		return "", errors.New("it is no Word document")
+	for _, f := range z.File {
+		if f.Name != "word/document.xml" {
+			continue
+		}
+		part, err := f.Open()
+		if err != nil {
+			return "", err
+		}
+		defer part.Close()
+		return wordText(io.LimitReader(part, maxUnzipped))
 	}
-	defer part.Close()
-	return wordText(io.LimitReader(part, maxUnzipped))
+	return "", errors.New("it is no Word document")
 }
 
 // wordText is the text of WordprocessingML: a line per paragraph and table

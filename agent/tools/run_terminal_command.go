@@ -116,10 +116,12 @@ func (r runner) long(line string) bool {
 		list = []string{"npm ", "yarn", "pnpm ", "pip ", "pip3 ", "poetry ", "uv ", "cargo ", "go build", "go test", "go vet", "go install", "make",
 			"mvn ", "./mvnw", "gradle ", "./gradlew", "dotnet ", "docker build", "bundle ", "pytest", "tox", "bazel ", "cmake ", "apt-get ", "golangci-lint"}
 	}
-	line = strings.TrimSpace(line)
-	for _, l := range list {
-		if strings.HasPrefix(line, l) {
-			return true
+	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("&|;\n(", r) }) {
+		part = strings.TrimSpace(part)
+		for _, l := range list {
+			if strings.HasPrefix(part, l) {
+				return true
+			}
 		}
 	}
 	return false
