@@ -20,7 +20,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
@@ -32,9 +31,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// orderKey is the advisory lock that lets deliveries commit in the order of
-// their numbers: "handrail" in ASCII.
-const orderKey = 0x68616e647261696c
+// The advisory locks: one lets deliveries commit in the order of their
+// numbers, the other lets one machine migrate at a time.
+const (
+	orderKey   int64 = 0x68616e647261696c // "handrail" in ASCII
+	migrateKey int64 = orderKey + 1
+)
 
 // Config says which database to open.
 type Config struct {
@@ -103,19 +105,18 @@ func open(ctx context.Context, c Config, pool *pgxpool.Pool) (*sqlstore.Store, e
 // migrate brings the tables of the store and of the queue up to date, on one
 // machine at a time.
 func migrate(ctx context.Context, db *sql.DB, queue *riverpgxv5.Driver, log *slog.Logger) (err error) {
-	locker, err := lock.NewPostgresSessionLocker()
-	if err != nil {
-		return err
-	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := locker.SessionLock(ctx, conn); err != nil {
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", migrateKey); err != nil {
 		return fmt.Errorf("wait for migrations of other machines: %w", err)
 	}
-	defer func() { err = errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), conn)) }()
+	defer func() {
+		_, unlock := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrateKey)
+		err = errors.Join(err, unlock)
+	}()
 
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -33,4 +34,54 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return open(t, postgres.Config{URL: server.Database(t), Now: now}).Store
 	})
+}
+
+func TestCrash(t *testing.T) {
+	url := storetest.StartPostgres(t, false).Database(t)
+	storetest.Crash(t, "TestCrashChild", url, func() store.Store { return open(t, postgres.Config{URL: url}).Store })
+}
+
+// TestCrashChild is the process that TestCrash kills; by itself it does
+// nothing.
+func TestCrashChild(t *testing.T) {
+	storetest.CrashChild(t, func(url string) store.Store { return open(t, postgres.Config{URL: url}).Store })
+}
+
+// TestTwoMachines opens one database at the same time from many machines:
+// the tables are made once.
+func TestTwoMachines(t *testing.T) {
+	url := storetest.StartPostgres(t, false).Database(t)
+	errs := make(chan error)
+	for range 4 {
+		go func() {
+			s, err := postgres.Open(t.Context(), postgres.Config{URL: url, Conns: 4})
+			if err == nil {
+				err = s.Close()
+			}
+			errs <- err
+		}()
+	}
+	for range 4 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for name, url := range map[string]string{
+		"no server":    "postgres://bot:hunter2@127.0.0.1:1/bot?connect_timeout=2",
+		"not a URL":    "postgres://bot:hunter2@[",
+		"no such host": "host=/nonexistent user=bot password=hunter2",
+	} {
+		_, err := postgres.Open(t.Context(), postgres.Config{URL: url})
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+}
+
+func BenchmarkStore(b *testing.B) {
+	server := storetest.StartPostgres(b, true)
+	storetest.Bench(b, func() store.Store { return open(b, postgres.Config{URL: server.Database(b)}).Store })
 }

@@ -37,3 +37,18 @@ func TestStore(t *testing.T) {
 		return open(t, sqlite.Config{Now: now}).Store
 	})
 }
+
+func TestCrash(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bot.db")
+	storetest.Crash(t, "TestCrashChild", path, func() store.Store { return open(t, sqlite.Config{Path: path}).Store })
+}
+
+// TestCrashChild is the process that TestCrash kills; by itself it does
+// nothing.
+func TestCrashChild(t *testing.T) {
+	storetest.CrashChild(t, func(path string) store.Store { return open(t, sqlite.Config{Path: path}).Store })
+}
+
+func BenchmarkStore(b *testing.B) {
+	storetest.Bench(b, func() store.Store { return open(b, sqlite.Config{Path: filepath.Join(b.TempDir(), "bot.db")}).Store })
+}
