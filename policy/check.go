@@ -222,7 +222,7 @@ func (p *Policy) denyStep(f facts, d *Decision) bool {
 	return true
 }
 
-func criticalStep(f facts, d *Decision) bool {
+func criticalStep(_ facts, d *Decision) bool {
 	if d.Severity < Critical {
 		return false
 	}

@@ -97,7 +97,7 @@ func TestParseConfigErrors(t *testing.T) {
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
 	listBomb := "commands:\n  allow: &a [x,x,x,x,x,x,x,x,x,x]\nalways_ask: [*a]\n"
 	for name, c := range map[string]struct{ in, want string }{
-		"unknown key":           {"model: x\nmodle: y\n", `line 2: unknown key "modle", did you mean "model"?`},
+		"unknown key":           {"model: x\nmdoel: y\n", `line 2: unknown key "mdoel", did you mean "model"?`},
 		"unknown nested key":    {"commands:\n  alow: [x]\n", `line 2: unknown key "alow", did you mean "allow"?`},
 		"unknown in a list":     {"sensitive_files:\n- {pattern: x, aprove: auto}\n", `did you mean "approve"?`},
 		"wrong case":            {"Mode: ask\n", `line 1: unknown key "Mode", did you mean "mode"?`},

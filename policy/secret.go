@@ -176,7 +176,7 @@ func (r *Redactor) find(s string, depth int) []span {
 	found := tokenSpans(s)
 	if len(r.pieces) > 0 {
 		found = append(found, matches(squeeze(s), r.pieces)...)
-		if decoded, changed := unescape(s); changed {
+		if decoded, changed := unescapeAll(s); changed {
 			found = append(found, matches(decoded.squeezed(), r.pieces)...)
 		}
 		found = append(found, matches(hexDigits(s), r.hexPieces)...)

@@ -35,7 +35,7 @@ func (v view) end(i int) int {
 	return int(v.to[i])
 }
 
-func (v *view) put(c byte, from, to int) {
+func (v *view) put(from, to int) {
 	v.from = append(v.from, int32(from))
 	v.to = append(v.to, int32(to))
 }
@@ -63,7 +63,7 @@ func (v view) squeezed() view {
 		if !splitter(r) || r == utf8.RuneError {
 			for k := i; k < i+size; k++ {
 				b.WriteByte(v.text[k])
-				out.put(v.text[k], v.start(k), v.end(k))
+				out.put(v.start(k), v.end(k))
 			}
 		}
 		i += size
@@ -81,8 +81,8 @@ func splitter(r rune) bool {
 
 var escapes = regexp.MustCompile(`^(?:%[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|&#[0-9]{1,7};|&#[xX][0-9a-fA-F]{1,6};|&[a-z]{2,6};|=[0-9A-F]{2})`)
 
-// unescape decodes percent, backslash, entity and quoted-printable escapes.
-func unescape(s string) (view, bool) {
+// unescapeAll decodes percent, backslash, entity and quoted-printable escapes.
+func unescapeAll(s string) (view, bool) {
 	var list [][]int
 	for i := 0; i < len(s); i++ {
 		if strings.IndexByte(`%\&=`, s[i]) < 0 {
@@ -102,11 +102,11 @@ func unescape(s string) (view, bool) {
 	for _, m := range append(list, []int{len(s), len(s)}) {
 		for ; at < m[0]; at++ {
 			b.WriteByte(s[at])
-			out.put(s[at], at, at+1)
+			out.put(at, at+1)
 		}
 		for _, c := range []byte(decodeEscape(s[m[0]:m[1]])) {
 			b.WriteByte(c)
-			out.put(c, m[0], m[1])
+			out.put(m[0], m[1])
 		}
 		at = m[1]
 	}
@@ -169,11 +169,11 @@ func hexDigits(s string) view {
 		}
 		if last >= 0 && i-last > 8 {
 			b.WriteByte('.')
-			out.put('.', i, i)
+			out.put(i, i)
 		}
 		last = i
 		b.WriteByte(c)
-		out.put(c, i, i+1)
+		out.put(i, i+1)
 	}
 	out.text = b.String()
 	return out
