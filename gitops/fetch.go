@@ -58,6 +58,7 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 		return err
 	}
 	m.sweep()
+	m.pool.renew() // another process may have fetched while this one waited
 	start := time.Now()
 	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
 	if err != nil {

@@ -117,6 +117,20 @@ func TestFormatsOfLocalClones(t *testing.T) {
 	}
 }
 
+func TestCloneThatIsRepackedMeanwhile(t *testing.T) {
+	dir, head := clone(t, map[string]string{"a": "1\n"})
+	git(t, dir, "gc", "-q")
+	m := must(OpenLocal(dir))(t)
+	must(m.Resolve(t.Context(), "main"))(t)
+	next := commitFiles(t, dir, "next", map[string]string{"a": "2\n"})
+	git(t, dir, "-c", "gc.pruneExpire=now", "gc", "-q")
+	for rev, want := range map[string]string{head: "1\n", next: "2\n", "main": "2\n"} {
+		if data, err := m.ReadFile(t.Context(), rev, "a", 0); string(data) != want || err != nil {
+			t.Errorf("a in %s: %q %v, want %q", rev, data, err, want)
+		}
+	}
+}
+
 func TestShallowAndBorrowingClones(t *testing.T) {
 	dir, _ := clone(t, map[string]string{"a": "1\n"})
 	head := commitFiles(t, dir, "second", map[string]string{"a": "2\n"})

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
 const (
@@ -76,13 +77,14 @@ func (p *pool) renew() {
 
 func (p *pool) drain() { p.renew() }
 
-// use runs fn on a view. When an object is missing, another process may have
-// added a pack: fn runs once more on a fresh view, so it must be repeatable.
+// use runs fn on a view. When an object or a pack is missing, another process
+// may have added packs or joined them: fn runs once more on a fresh view, so
+// it must be repeatable.
 func (m *Mirror) use(fn func(o *odb) error) error {
 	o := m.pool.get()
 	err := fn(o)
 	m.pool.put(o)
-	if !errors.Is(err, plumbing.ErrObjectNotFound) {
+	if !errors.Is(err, plumbing.ErrObjectNotFound) && !errors.Is(err, dotgit.ErrPackfileNotFound) {
 		return err
 	}
 	m.pool.renew()
