@@ -50,7 +50,7 @@ func (f policyFlags) load() (*policy.Policy, policy.Mode, error) {
 
 type explainCommandCmd struct {
 	policyFlags
-	Line []string `arg:"" optional:"" passthrough:"" help:"The command line, quoted as one word."`
+	Line string `arg:"" optional:"" help:"The command line, quoted as one word."`
 }
 
 // Run explains one command line, or one a line of standard input.
@@ -67,10 +67,10 @@ func (c *explainCommandCmd) Run(w *world) error {
 			}{in.ID, p.ExplainCommand(mode, in.Command)}
 		})
 	}
-	if len(c.Line) == 0 {
+	if c.Line == "" {
 		return usage("give a command line, for example: handrail policy explain command 'rm -rf build'")
 	}
-	e := p.ExplainCommand(mode, strings.Join(c.Line, " "))
+	e := p.ExplainCommand(mode, c.Line)
 	if c.JSON {
 		return json.NewEncoder(w.out).Encode(e)
 	}

@@ -60,7 +60,10 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 		return err
 	}
 	defer log.Close()
-	return c.work(ctx, w, e, repo, t, log)
+	if err := c.begin(ctx, &t, repo, e.config.Branch, log); err != nil {
+		return err
+	}
+	return c.work(ctx, w, e, job{task: t, log: log, repo: repo, author: localAuthor()})
 }
 
 func (c *runCmd) taskText(w *world) (string, error) {
@@ -106,12 +109,12 @@ func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engi
 	if err != nil {
 		return nil, err
 	}
-	ws, err := pickWorkspace(ctx, w, c.Workspace)
-	if err != nil {
-		return nil, err
-	}
 	if c.Image != "" {
 		cfg.Workspace.Image = c.Image
+	}
+	ws, err := pickWorkspace(ctx, w, c.Workspace, cfg.Workspace.Image)
+	if err != nil {
+		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "handrail-")
 	if err != nil {
@@ -174,16 +177,12 @@ func stateDir(sub string) (string, error) {
 	return dir, nil
 }
 
-func (c *runCmd) work(ctx context.Context, w *world, e *engine, repo *gitops.Mirror, t session.Task, log *session.File) error {
-	if err := c.begin(ctx, &t, e.config, log); err != nil {
-		return err
-	}
+func (c *runCmd) work(ctx context.Context, w *world, e *engine, j job) error {
+	t := j.task
 	term := newTerminal(w, c.Yes)
 	term.header(t, e.workspace.Name())
-	out, err := e.run(ctx, job{
-		task: t, log: log, repo: repo, author: localAuthor(ctx, repo), approver: term,
-		onEvent: term.event, onLive: term.live,
-	})
+	j.approver, j.onEvent, j.onLive = term, term.event, term.live
+	out, err := e.run(ctx, j)
 	if err != nil {
 		return fmt.Errorf("session %s: %w (go on with --session %s)", t.Session, err, t.Session)
 	}
@@ -196,7 +195,7 @@ func (c *runCmd) work(ctx context.Context, w *world, e *engine, repo *gitops.Mir
 
 // begin takes over the task of a session that goes on, or names the branch of
 // a new one. New words become a message.
-func (c *runCmd) begin(ctx context.Context, t *session.Task, cfg policy.Config, log *session.File) error {
+func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror, template string, log *session.File) error {
 	events, err := log.Events(ctx, 0)
 	if err != nil {
 		return err
@@ -213,12 +212,30 @@ func (c *runCmd) begin(ctx context.Context, t *session.Task, cfg policy.Config, 
 	if t.Branch != "" {
 		return policy.ValidateBranch(t.Branch)
 	}
-	t.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Session: t.Session, Title: t.Text, Mode: t.Mode})
+	name, err := policy.Branch(template, policy.BranchValues{Session: t.Session, Title: t.Text, Mode: t.Mode})
+	if err != nil {
+		return err
+	}
+	t.Branch, err = freeBranch(ctx, repo, name)
 	return err
 }
 
+// freeBranch is name, or name with the first number that makes it new.
+func freeBranch(ctx context.Context, repo *gitops.Mirror, name string) (string, error) {
+	for n, try := 2, name; ; n++ {
+		_, err := repo.Resolve(ctx, "refs/heads/"+try)
+		if errors.Is(err, gitops.ErrNotFound) {
+			return try, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		try = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
 // localAuthor signs as the agent, for the person at this machine.
-func localAuthor(context.Context, *gitops.Mirror) gitops.Signature {
+func localAuthor() gitops.Signature {
 	name := "Handrail"
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = "Handrail for " + u.Username

@@ -107,7 +107,7 @@ func openStore(ctx context.Context, cfg serverConfig, log *slog.Logger) (*sqlsto
 }
 
 func (s *server) newEngine(ctx context.Context, w *world) (*engine, error) {
-	ws, err := pickWorkspace(ctx, w, s.cfg.Workspace)
+	ws, err := pickWorkspace(ctx, w, s.cfg.Workspace, s.cfg.Policy.Workspace.Image)
 	if err != nil {
 		return nil, err
 	}

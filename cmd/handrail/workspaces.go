@@ -13,12 +13,15 @@ import (
 
 // pickWorkspace returns the engine called name, ready to be used. "auto" is
 // docker, then bwrap, and never local: a wall is not given up silently.
-func pickWorkspace(ctx context.Context, w *world, name string) (workspace.Engine, error) {
+//
+// image is the configured container image; without one it is the image that
+// .ci/workspace-image makes.
+func pickWorkspace(ctx context.Context, w *world, name, image string) (workspace.Engine, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program to put it into workspaces: %w", err)
 	}
-	engines, err := workspaceEngines(w, self)
+	engines, err := workspaceEngines(w, self, image)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +44,14 @@ func pickWorkspace(ctx context.Context, w *world, name string) (workspace.Engine
 	return nil, usage("there is no workspace %q; take docker, bwrap or local", name)
 }
 
-func workspaceEngines(w *world, self string) ([]workspace.Engine, error) {
-	d, err := docker.New(docker.Config{Binary: self, Log: w.log})
+// defaultImage is what workspaces run in when nothing else is configured.
+const defaultImage = "handrail-workspace:local"
+
+func workspaceEngines(w *world, self, image string) ([]workspace.Engine, error) {
+	if image == "" {
+		image = defaultImage
+	}
+	d, err := docker.New(docker.Config{Binary: self, Image: image, Log: w.log})
 	if err != nil {
 		return nil, err
 	}
