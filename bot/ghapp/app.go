@@ -29,6 +29,7 @@ type Config struct {
 	Log        *slog.Logger      // nil for none
 	Clock      func() time.Time  // nil for the real time
 	Spacing    time.Duration     // between writes of one installation; 0 for one second, negative for none
+	PerHour    int               // writes of one installation in an hour; 0 for GitHub's 500, negative for no limit
 	Backoff    time.Duration     // before the first repetition of a read; 0 for half a second
 	MaxSleep   time.Duration     // longest secondary limit to sit out in a call; 0 for 30 seconds
 }
@@ -70,7 +71,7 @@ func New(cfg Config) (*App, error) {
 	if cfg.AppID == 0 || len(cfg.PrivateKey) == 0 {
 		return nil, errors.New("configure github: give the app's id and private key, or a token")
 	}
-	guard := hostGuard{api.Scheme, api.Host, cfg.Transport}
+	guard := tokenCalls{hostGuard{api.Scheme, api.Host, cfg.Transport}}
 	if a.apps, err = ghinstallation.NewAppsTransport(guard, cfg.AppID, cfg.PrivateKey); err != nil {
 		return nil, errors.New("read private key: it is not an RSA key in PEM form")
 	}
@@ -96,6 +97,9 @@ func setDefaults(cfg *Config) {
 	}
 	if cfg.Spacing == 0 {
 		cfg.Spacing = time.Second
+	}
+	if cfg.PerHour == 0 {
+		cfg.PerHour = 500
 	}
 	if cfg.Backoff <= 0 {
 		cfg.Backoff = 500 * time.Millisecond
@@ -171,7 +175,7 @@ func (a *App) fail(op string, write bool, err error) error {
 
 func (a *App) tokenClient() *github.Client {
 	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{fixedToken(a.cfg.Token), a.cfg.Transport}}
-	return a.rest(a.limited(newPacer(0), retryReads{a.cfg.Backoff, guard}))
+	return a.rest(a.limited(newPacer(0, 0), retryReads{a.cfg.Backoff, guard}))
 }
 
 func (a *App) pacer(installation int64) *pacer {
@@ -179,7 +183,7 @@ func (a *App) pacer(installation int64) *pacer {
 	defer a.mu.Unlock()
 	p := a.pacers[installation]
 	if p == nil {
-		p = newPacer(a.cfg.Spacing)
+		p = newPacer(a.cfg.Spacing, a.cfg.PerHour)
 		a.pacers[installation] = p
 	}
 	return p
@@ -266,7 +270,7 @@ func (a *App) repositoriesOf(ctx context.Context, installation int64) ([]Install
 	apps := *a.apps
 	tr := ghinstallation.NewFromAppsTransport(&apps, installation)
 	tr.BaseURL = a.apps.BaseURL
-	gh := a.rest(a.limited(newPacer(0), retryReads{a.cfg.Backoff, hostGuard{a.api.Scheme, a.api.Host, tr}}))
+	gh := a.rest(a.limited(newPacer(0, 0), retryReads{a.cfg.Backoff, hostGuard{a.api.Scheme, a.api.Host, tr}}))
 	var out []Installed
 	err := pages(func(o github.ListOptions) (*github.Response, error) {
 		list, resp, err := gh.Apps.ListRepos(ctx, &o)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	cacheEntries = 256
-	cacheBody    = 256 << 10
+	cacheEntries = 128
+	cacheBody    = 64 << 10
 )
 
 // revalidate keeps the answers to GETs with their ETag and asks GitHub each

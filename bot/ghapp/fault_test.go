@@ -26,9 +26,9 @@ func count(w *world, key string) int {
 
 // effect carries a write out as the bot does after a crash: an unknown outcome
 // is looked up after the settle time, and only then is the write repeated.
-func effect(ctx context.Context, c *ghapp.Client, w ghapp.Write, settle time.Duration) error {
+func (w *world) effect(ctx context.Context, wr ghapp.Write, settle bool) error {
 	for range 50 {
-		_, err := c.Perform(ctx, w)
+		_, err := w.client.Perform(ctx, wr)
 		switch {
 		case err == nil:
 			return nil
@@ -37,10 +37,13 @@ func effect(ctx context.Context, c *ghapp.Client, w ghapp.Write, settle time.Dur
 		case ghapp.KindOf(err) == ghapp.Permanent:
 			return err
 		}
-		wait := time.NewTimer(settle)
-		<-wait.C
+		if settle {
+			if err := w.gh.Settled(ctx); err != nil {
+				return err
+			}
+		}
 		for {
-			_, done, err := c.Find(ctx, w)
+			_, done, err := w.client.Find(ctx, wr)
 			if err == nil && done {
 				return nil
 			}
@@ -56,7 +59,7 @@ func effect(ctx context.Context, c *ghapp.Client, w ghapp.Write, settle time.Dur
 // every comment is there exactly once. Without the settle time the same run
 // makes duplicates, which shows that the faults bite.
 func TestNoDuplicates(t *testing.T) {
-	run := func(t *testing.T, settle time.Duration) (missing, double int) {
+	run := func(t *testing.T, settle bool) (missing, double int) {
 		ctx := context.Background()
 		w := newWorld(t)
 		_, err := w.client.Self(ctx)
@@ -65,7 +68,7 @@ func TestNoDuplicates(t *testing.T) {
 			Match: func(r *http.Request) bool { return !strings.Contains(r.URL.Path, "access_tokens") }})
 		const n = 60
 		for i := range n {
-			must(t, effect(ctx, w.client, ghapp.Write{Key: fmt.Sprintf("s/%d", i), Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}, settle))
+			must(t, w.effect(ctx, ghapp.Write{Key: fmt.Sprintf("s/%d", i), Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}, settle))
 		}
 		if got := w.gh.FaultsInjected(); got < n/4 {
 			t.Errorf("only %d faults were injected", got)
@@ -82,10 +85,10 @@ func TestNoDuplicates(t *testing.T) {
 		}
 		return missing, double
 	}
-	if missing, double := run(t, 60*time.Millisecond); missing != 0 || double != 0 {
+	if missing, double := run(t, true); missing != 0 || double != 0 {
 		t.Errorf("with settle time: %d missing, %d double", missing, double)
 	}
-	if missing, double := run(t, 0); missing != 0 || double == 0 {
+	if missing, double := run(t, false); missing != 0 || double == 0 {
 		t.Errorf("without settle time: %d missing, %d double; the faults do not bite", missing, double)
 	}
 }
@@ -120,6 +123,62 @@ func TestWritesAreNotRepeated(t *testing.T) {
 				t.Errorf("the write was sent %d times", posts)
 			}
 		})
+	}
+}
+
+// TestHourlyLimit: what is over GitHub's limit is not sent, and the error says
+// when there is room again.
+func TestHourlyLimit(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { ac.PerHour = 3 })
+	for i := range 5 {
+		_, err := w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
+		var e *ghapp.Error
+		if i < 3 && err != nil {
+			t.Fatal(err)
+		}
+		if i >= 3 && (!errors.As(err, &e) || e.Kind != ghapp.Temporary || e.RetryAfter < 59*time.Minute) {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	if got := count(w, "k"); got != 3 {
+		t.Errorf("%d comments, want 3", got)
+	}
+	if _, err := w.client.Issue(ctx, w.issue); err != nil {
+		t.Errorf("a read was held up: %v", err)
+	}
+}
+
+// TestTokenCannotBeHad: why there is no token decides what to do.
+func TestTokenCannotBeHad(t *testing.T) {
+	ctx := context.Background()
+	tests := []struct {
+		name   string
+		faults ghtest.Faults
+		kind   ghapp.Kind
+		after  time.Duration
+	}{
+		{"rate limit", ghtest.Faults{Secondary: 1, RetryAfter: 50 * time.Second}, ghapp.Temporary, 50 * time.Second},
+		{"bad gateway", ghtest.Faults{BadGateway: 1}, ghapp.Temporary, 0},
+		{"lost", ghtest.Faults{Lost: 1}, ghapp.Temporary, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			tt.faults.Match = func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/access_tokens") }
+			w.gh.SetFaults(tt.faults)
+			_, err := w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
+			var e *ghapp.Error
+			if !errors.As(err, &e) || e.Kind != tt.kind || e.RetryAfter != tt.after || count(w, "k") != 0 {
+				t.Errorf("err = %v (%v)", err, ghapp.KindOf(err))
+			}
+		})
+	}
+	w := newWorld(t)
+	c, err := w.app.For(ctx, w.issue, 424242)
+	must(t, err)
+	if _, err := c.Issue(ctx, w.issue); !errors.Is(err, ghapp.ErrNotFound) || ghapp.KindOf(err) != ghapp.Permanent {
+		t.Errorf("an installation that is not there: %v", err)
 	}
 }
 

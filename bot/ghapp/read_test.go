@@ -272,6 +272,25 @@ func TestTokenStaysHome(t *testing.T) {
 	}
 }
 
+// TestJobLog reads the end of a log, which lies on a host that gets no token.
+func TestJobLog(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	text := strings.Repeat("line of the log\n", 20000) + "FAIL: the end"
+	id, err := w.gh.RunCheck(repo, w.gh.Branch(repo, "fix"), ghtest.Result{Name: "ci", Conclusion: "failure", Log: text})
+	must(t, err)
+	got, err := w.client.JobLog(ctx, id, 100)
+	if err != nil || string(got) != text[len(text)-100:] {
+		t.Errorf("log = %q, %v", got, err)
+	}
+	if got, err = w.client.JobLog(ctx, id, 1<<20); err != nil || string(got) != text {
+		t.Errorf("whole log: %d bytes, %v", len(got), err)
+	}
+	if _, err := w.client.JobLog(ctx, 1, 100); err == nil {
+		t.Error("a log that is not there was read")
+	}
+}
+
 func TestConvertManifest(t *testing.T) {
 	w := newWorld(t)
 	code := w.gh.ManifestCode()

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -95,6 +97,30 @@ func (t *installationToken) refused(token string) bool {
 	return true
 }
 
+// tokenCalls stands under ghinstallation, which leaks the body of an answer
+// that is no token and cannot tell a rate limit from a refusal.
+type tokenCalls struct{ next http.RoundTripper }
+
+func (t tokenCalls) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(r)
+	if err != nil || resp.StatusCode < 300 || !strings.HasSuffix(r.URL.Path, "/access_tokens") {
+		return resp, err
+	}
+	discard(resp)
+	resp.Body = http.NoBody
+	after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+	limited := after > 0 || resp.Header.Get("X-Ratelimit-Remaining") == "0" || resp.StatusCode == http.StatusTooManyRequests
+	if !limited || resp.StatusCode >= 500 {
+		return resp, nil
+	}
+	wait := defaultRetryAfter
+	if after > 0 {
+		wait = time.Duration(after) * time.Second
+	}
+	return nil, &Error{Op: "get installation token", Kind: Temporary, Status: resp.StatusCode, RetryAfter: wait,
+		Err: errors.New("rate limit")}
+}
+
 // authorize adds the token. A token that was refused is renewed, once: GitHub
 // did nothing with the request, so this is safe for writes too.
 type authorize struct {
@@ -177,6 +203,10 @@ func (t retryReads) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func worthRepeating(resp *http.Response, err error) bool {
 	if err != nil {
+		var own *Error
+		if errors.As(err, &own) {
+			return false
+		}
 		var tok *ghinstallation.HTTPError
 		if errors.As(err, &tok) && tok.Response != nil && tok.Response.StatusCode < 500 {
 			return false
@@ -200,14 +230,34 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pacer lets the writes of one installation pass one at a time, and not
-// sooner than spacing after the last one ended.
+// pacer lets the writes of one installation pass one at a time, not sooner
+// than spacing after the last one ended, and not more than perHour.
 type pacer struct {
 	spacing time.Duration
+	perHour int            // 0 for no limit
 	turn    chan time.Time // holds the end of the last write; empty while one runs
 
-	mu    sync.Mutex
-	until time.Time // nothing is written before, GitHub said so
+	mu     sync.Mutex
+	until  time.Time   // nothing is written before, GitHub said so
+	recent []time.Time // of the writes of the last hour
+}
+
+// spend counts one write, or says when there is room for it.
+func (p *pacer) spend(now time.Time) error {
+	if p.perHour <= 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.recent) > 0 && now.Sub(p.recent[0]) >= time.Hour {
+		p.recent = p.recent[1:]
+	}
+	if len(p.recent) >= p.perHour {
+		return &Error{Op: "write to github", Kind: Temporary, RetryAfter: time.Hour - now.Sub(p.recent[0]),
+			Err: fmt.Errorf("%d writes in the last hour, GitHub wants no more", len(p.recent))}
+	}
+	p.recent = append(p.recent, now)
+	return nil
 }
 
 // hold keeps every write of the installation back until then.
@@ -225,8 +275,8 @@ func (p *pacer) held() time.Duration {
 	return time.Until(p.until)
 }
 
-func newPacer(spacing time.Duration) *pacer {
-	p := &pacer{spacing: spacing, turn: make(chan time.Time, 1)}
+func newPacer(spacing time.Duration, perHour int) *pacer {
+	p := &pacer{spacing: spacing, perHour: perHour, turn: make(chan time.Time, 1)}
 	p.turn <- time.Time{}
 	return p
 }
@@ -235,6 +285,10 @@ func (p *pacer) wait(ctx context.Context) (done func(), err error) {
 	select {
 	case last := <-p.turn:
 		if err := sleep(ctx, max(p.spacing-time.Since(last), p.held())); err != nil {
+			p.turn <- last
+			return nil, err
+		}
+		if err := p.spend(time.Now()); err != nil {
 			p.turn <- last
 			return nil, err
 		}

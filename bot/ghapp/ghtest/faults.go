@@ -1,6 +1,7 @@
 package ghtest
 
 import (
+	"context"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -52,6 +53,16 @@ func (s *Server) FaultsInjected() int {
 		n += c
 	}
 	return n
+}
+
+// Settled returns when no late write is outstanding: what is not visible then
+// was not done.
+func (s *Server) Settled(ctx context.Context) error {
+	return s.Wait(ctx, func(s *Server) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.late == 0
+	})
 }
 
 // draw decides the fate of one request and, for a late write, the delay.

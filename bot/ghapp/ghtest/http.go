@@ -74,6 +74,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.servePage(w, path)
 		return
 	}
+	if m := logRE.FindStringSubmatch(path); m != nil {
+		s.serveLog(w, r, m[1])
+		return
+	}
 	body, err := readBody(r, maxBody)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -102,8 +106,10 @@ func (s *Server) later(r *http.Request, path string, body []byte, by time.Durati
 	ctx := context.WithoutCancel(r.Context())
 	r = r.Clone(ctx)
 	s.done.Add(1)
+	s.count(1)
 	go func() {
 		defer s.done.Done()
+		defer s.count(-1)
 		t := time.NewTimer(by)
 		defer t.Stop()
 		select {
@@ -112,6 +118,13 @@ func (s *Server) later(r *http.Request, path string, body []byte, by time.Durati
 		}
 		s.process(ctx, r, path, body)
 	}()
+}
+
+func (s *Server) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late += n
+	s.touch()
 }
 
 func (s *Server) secondary() response {

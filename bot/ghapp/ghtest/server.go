@@ -61,6 +61,7 @@ type Server struct {
 	changed    chan struct{} // closed and replaced at every change
 	violations []string
 	faults     faultState
+	late       int // late writes outstanding
 	state
 }
 
