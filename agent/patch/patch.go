@@ -25,6 +25,7 @@ package patch
 import (
 	"errors"
 	"fmt"
+	"html"
 	"strings"
 )
 
@@ -84,6 +85,9 @@ func Parse(text string) ([]Edit, error) {
 		return nil, err
 	}
 	edits = join(edits)
+	if len(edits) == 0 && strings.Contains(text, "&lt;&lt;&lt;&lt;&lt;") {
+		return Parse(html.UnescapeString(text)) // escaped as a whole, markers and all
+	}
 	if len(edits) == 0 {
 		return nil, errors.New("parse edit: there is neither a unified diff (@@ … @@ and lines that start with -, + or a space) nor a <<<<<<< SEARCH block in it")
 	}

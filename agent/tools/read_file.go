@@ -24,7 +24,7 @@ const (
 	maxLines     = 2000      // of one file
 	maxReadBytes = 120 << 10 // of all files
 	maxReadLine  = 2000      // bytes of one line
-	smallFile    = 4 << 20   // read chunk by chunk; a larger one in one go, because each chunk costs a scan
+	fetchLines   = 1000      // asked of the workspace at a time
 )
 
 func readFile(k *kit) *tool {
@@ -110,9 +110,9 @@ type output struct {
 
 // one reads one file.
 func (r reader) one(ctx context.Context, w wanted, o *output) error {
-	first := workspace.Range{From: 1, To: chunkLines}
+	first := fetchRange(1, 0)
 	if len(w.ranges) > 0 {
-		first = firstChunk(w.ranges[0])
+		first = fetchRange(w.ranges[0].From, w.ranges[0].To)
 	}
 	f, err := r.Files.Read(ctx, w.path, first)
 	if err != nil {
@@ -133,11 +133,13 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	return r.text(ctx, w, f, o)
 }
 
-func firstChunk(r workspace.Range) workspace.Range {
-	if r.To == 0 || r.To-r.From >= chunkLines {
-		r.To = r.From + chunkLines - 1
+// fetchRange is how much is asked of the workspace at once from a line on;
+// to 0 means to the end.
+func fetchRange(from, to int) workspace.Range {
+	if to == 0 || to-from >= fetchLines {
+		to = from + fetchLines - 1
 	}
-	return r
+	return workspace.Range{From: from, To: to}
 }
 
 func rangesText(ranges []workspace.Range, lines int) string {
@@ -175,10 +177,7 @@ func (r reader) text(ctx context.Context, w wanted, got workspace.File, o *outpu
 				return nil
 			}
 			chunk := workspace.Range{From: from, To: min(last, from+chunkLines-1)}
-			if got.Size > smallFile {
-				chunk.To = min(last, from+maxLines-shown-1)
-			}
-			lines, err := r.chunk(ctx, w.path, chunk, got)
+			lines, err := r.chunk(ctx, chunk, last, &got)
 			if err != nil {
 				return err
 			}
@@ -197,21 +196,34 @@ func (r reader) text(ctx context.Context, w wanted, got workspace.File, o *outpu
 	return nil
 }
 
-// chunk returns lines of a range, from what is there already if it has them.
-func (r reader) chunk(ctx context.Context, p string, want workspace.Range, got workspace.File) ([]string, error) {
-	for _, c := range got.Chunks {
-		if c.From <= want.From && c.From+len(c.Lines) > want.To {
-			return c.Lines[want.From-c.From : want.To-c.From+1], nil
+// chunk returns the lines of a range from what was fetched last, or else
+// fetches on, up to line last.
+func (r reader) chunk(ctx context.Context, want workspace.Range, last int, got *workspace.File) ([]string, error) {
+	cut := func() ([]string, bool) {
+		for _, c := range got.Chunks {
+			if c.From <= want.From && c.From+len(c.Lines) > want.To {
+				return c.Lines[want.From-c.From : want.To-c.From+1], true
+			}
 		}
+		return nil, false
 	}
-	f, err := r.Files.Read(ctx, p, want)
+	if lines, ok := cut(); ok {
+		return lines, nil
+	}
+	f, err := r.Files.Read(ctx, got.Path, fetchRange(want.From, last))
 	if err != nil {
 		return nil, err
 	}
-	if len(f.Chunks) == 0 {
-		return nil, nil
+	got.Chunks = f.Chunks
+	if lines, ok := cut(); ok {
+		return lines, nil
 	}
-	return f.Chunks[0].Lines, nil
+	for _, c := range f.Chunks { // the file has become shorter, or an answer was full
+		if c.From == want.From {
+			return c.Lines[:min(len(c.Lines), want.To-want.From+1)], nil
+		}
+	}
+	return nil, nil
 }
 
 // number writes lines with their numbers while there is room, and says how
