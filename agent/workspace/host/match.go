@@ -6,18 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
 const (
-	window    = 4 << 20 // bytes of a file looked at in one piece
-	maxFound  = 1 << 30 // bytes of one file that are searched
-	shownLine = 1000    // bytes of a line in a result
+	window    = 4 << 20   // bytes of a file looked at in one piece
+	maxFound  = 256 << 20 // bytes of one file that are searched
+	shownLine = 1000      // bytes of a line in a result
 )
 
 // matcher finds the lines that match a query.
@@ -128,12 +131,12 @@ func lineEnd(buf []byte, at int) int {
 // file searches one file in windows that end at a line's end, and returns the
 // buffer for the next one.
 func (s *searching) file(ctx context.Context, f *searched, buf []byte) []byte {
-	in, info, err := s.h.openFile(f.path)
+	in, size, err := s.open(f)
 	if err != nil {
 		return buf // it went away, or nobody may read it
 	}
 	defer in.Close()
-	if want := int(min(info.Size()+1, window)); cap(buf) < want {
+	if want := int(min(size+1, window)); cap(buf) < want {
 		buf = make([]byte, max(want, min(2*cap(buf), window)))
 	}
 	buf = buf[:cap(buf)]
@@ -147,6 +150,9 @@ func (s *searching) file(ctx context.Context, f *searched, buf []byte) []byte {
 		}
 		total += int64(n)
 		have += n
+		if i := bytes.IndexByte(buf[:have], 0); i >= 0 { // text that turns binary, such as a sparse file
+			have, total = i, maxFound
+		}
 		last := err != nil || total >= maxFound
 		cut := have
 		if !last {
@@ -161,6 +167,35 @@ func (s *searching) file(ctx context.Context, f *searched, buf []byte) []byte {
 		have = copy(buf, buf[cut:have])
 	}
 	return buf
+}
+
+// rawFile is a file without the runtime's poller, which small files do not pay.
+type rawFile int
+
+func (r rawFile) Read(p []byte) (int, error) {
+	n, err := unix.Read(int(r), p)
+	switch {
+	case err != nil:
+		return 0, err
+	case n == 0 && len(p) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Close closes the file.
+func (r rawFile) Close() error { return unix.Close(int(r)) }
+
+func (s *searching) open(f *searched) (io.ReadCloser, int64, error) {
+	if f.dir != nil {
+		fd, size, err := f.dir.open(path.Base(f.path))
+		return rawFile(fd), size, err
+	}
+	in, info, err := s.h.openFile(f.path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return in, info.Size(), nil
 }
 
 // windowed carries line numbers from window to window.

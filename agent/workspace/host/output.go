@@ -24,6 +24,7 @@ type sink struct {
 	at       int
 	dropped  int64
 	line     []byte
+	sent     int
 	progress func(string)
 }
 
@@ -53,9 +54,18 @@ func (s *sink) write(p []byte) {
 // maxPending bounds a line that is not complete yet in progress.
 const maxPending = 8 << 10
 
+// maxProgress bounds what one command can send as progress; the result has
+// more.
+const maxProgress = 512 << 10
+
 // follow passes on complete lines.
 func (s *sink) follow(p []byte) {
 	if s.progress == nil {
+		return
+	}
+	if s.sent += len(p); s.sent > maxProgress {
+		s.progress("[more output follows, shown at the end]\n")
+		s.progress, s.line = nil, nil
 		return
 	}
 	end := bytes.LastIndexByte(p, '\n')

@@ -111,6 +111,9 @@ func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
 	for {
 		part, err := in.ReadSlice('\n')
 		scanned += int64(len(part))
+		if i := bytes.IndexByte(part, 0); i >= 0 { // text that turns binary, such as a sparse file
+			part, scanned = part[:i], maxScan+1
+		}
 		if len(part) > 0 {
 			open = true
 			if room := maxLine + utf8.UTFMax - len(line); room > 0 && c.wants(c.file.Lines+1) {

@@ -27,6 +27,7 @@ const (
 // worker to the collector, which takes them in the walker's order.
 type searched struct {
 	path  string
+	dir   *dirHandle // nil for a file named by the query
 	found []workspace.MatchLine
 	hits  int // lines that match; those beyond the cap are only counted
 	done  chan struct{}
@@ -98,7 +99,7 @@ func (s *searching) walk(ctx context.Context) error {
 	at := s.h.inside(f, rel)
 	f.Close()
 	if !info.IsDir() {
-		return s.queue(ctx, at)
+		return s.queue(ctx, &searched{path: at})
 	}
 	walked := 0
 	w := s.h.visible(func(n *node) (bool, error) {
@@ -106,7 +107,7 @@ func (s *searching) walk(ctx context.Context) error {
 			return false, fmt.Errorf("more than %d files: give a path", maxWalked)
 		}
 		if n.mode.IsRegular() && n.stat.Size > 0 && s.wanted(n.path) {
-			return false, s.queue(ctx, n.path)
+			return false, s.queue(ctx, &searched{path: n.path, dir: n.dir.keep()})
 		}
 		return true, nil
 	})
@@ -125,12 +126,15 @@ func (s *searching) wanted(rel string) bool {
 	return doublestar.MatchUnvalidated(s.q.Glob, path.Base(rel))
 }
 
-func (s *searching) queue(ctx context.Context, rel string) error {
-	f := &searched{path: rel, done: make(chan struct{})}
+func (s *searching) queue(ctx context.Context, f *searched) error {
+	f.done = make(chan struct{})
 	for _, to := range []chan *searched{s.todo, s.order} {
 		select {
 		case to <- f:
 		case <-ctx.Done():
+			if to == s.todo && f.dir != nil {
+				f.dir.drop()
+			}
 			return ctx.Err()
 		}
 	}
@@ -142,6 +146,9 @@ func (s *searching) work(ctx context.Context) {
 	for f := range s.todo {
 		if ctx.Err() == nil {
 			buf = s.file(ctx, f, buf)
+		}
+		if f.dir != nil {
+			f.dir.drop()
 		}
 		close(f.done)
 	}

@@ -7,15 +7,19 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
 // node is one entry of a tree as lstat sees it.
 type node struct {
 	path string
 	mode fs.FileMode
+	dir  *dirHandle // where it lies; open during visit, and longer if kept
 	stat unix.Stat_t
 }
 
@@ -30,6 +34,39 @@ type walker struct {
 	visit func(n *node) (into bool, err error)
 }
 
+// dirHandle is an open directory, closed when nobody keeps it any more.
+type dirHandle struct {
+	f    *os.File
+	refs atomic.Int32
+}
+
+func (d *dirHandle) keep() *dirHandle {
+	d.refs.Add(1)
+	return d
+}
+
+func (d *dirHandle) drop() {
+	if d.refs.Add(-1) == 0 {
+		d.f.Close()
+	}
+}
+
+// open opens a regular file in the directory, and nothing else.
+func (d *dirHandle) open(name string) (fd int, size int64, err error) {
+	fd, err = unix.Openat(int(d.f.Fd()), name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, 0, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = workspace.ErrNotFile
+	}
+	if err != nil {
+		return -1, 0, errors.Join(err, unix.Close(fd))
+	}
+	return fd, st.Size, nil
+}
+
 func (w *walker) walk(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -42,11 +79,15 @@ func (w *walker) walk(ctx context.Context, dir string) error {
 		}
 		return rootError(err)
 	}
+	h := &dirHandle{f: f}
+	h.refs.Store(1)
+	defer h.drop()
 	nodes, err := w.readDir(f, dir)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err != nil {
 		return err
 	}
 	for i := range nodes {
+		nodes[i].dir = h
 		into, err := w.visit(&nodes[i])
 		if err != nil {
 			return err
