@@ -118,6 +118,9 @@ func (p *placer) mismatch(h hunk) error {
 	}
 	from, n := p.doc.nearest(old)
 	if n == 0 {
+		from, n = p.doc.holding(old)
+	}
+	if n == 0 {
 		b.WriteString("Nothing in the file is like them. Read the file again and copy the lines from it.")
 		return fmt.Errorf("%s", b.String())
 	}
@@ -127,8 +130,24 @@ func (p *placer) mismatch(h hunk) error {
 	for i := from; i < to; i++ {
 		fmt.Fprintf(&b, "%d | %s\n", i+1, cut(p.doc.lines[i].text))
 	}
-	b.WriteString("Copy the lines from the file as they are.")
+	b.WriteString("Copy whole lines from the file as they are.")
 	return fmt.Errorf("%s", b.String())
+}
+
+// holding returns the first line of which a line of want is a part.
+func (d *document) holding(want []string) (from, n int) {
+	for _, w := range want {
+		w = strings.TrimSpace(w)
+		if !telling([]string{w}, 3) {
+			continue
+		}
+		for i, l := range d.lines {
+			if strings.Contains(l.text, w) {
+				return i, 1
+			}
+		}
+	}
+	return 0, 0
 }
 
 // doneAlready reports where what the hunk makes is in the file.
