@@ -352,6 +352,9 @@ func (d *demo) inspect(issue, pull thread.Ref) error {
 
 func (d *demo) close() error {
 	var errs []error
+	if d.gh != nil {
+		d.gh.SetWebhook("") // what the bot's last edits cause need not reach it
+	}
 	if d.server != nil {
 		errs = append(errs, d.server.close(context.Background()))
 	}

@@ -38,11 +38,10 @@ func (f policyFlags) load() (*policy.Policy, policy.Mode, error) {
 		if err != nil {
 			return nil, mode, usage("read configuration: %w", err)
 		}
-		repo, err := policy.ParseConfig(f.ConfigFile, data)
-		if err != nil {
+		if cfg, err = policy.ParseConfig(f.ConfigFile, data); err != nil {
 			return nil, mode, usageError{err}
 		}
-		cfg = policy.Merge(cfg, repo)
+		cfg = cfg.WithDefaults()
 	}
 	p, err := policy.New(cfg)
 	return p, mode, err

@@ -46,6 +46,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
+	cfg = cfg.WithDefaults() // there is no server above it
 	e, err := c.engine(ctx, w, cfg)
 	if err != nil {
 		return err
@@ -127,16 +128,12 @@ func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engi
 func repoConfig(ctx context.Context, repo *gitops.Mirror, base string) (policy.Config, error) {
 	data, err := repo.ReadFile(ctx, base, configPath, 1<<20)
 	if errors.Is(err, gitops.ErrNotFound) {
-		return policy.DefaultConfig(), nil
+		return policy.Config{}, nil
 	}
 	if err != nil {
 		return policy.Config{}, fmt.Errorf("read %s: %w", configPath, err)
 	}
-	cfg, err := policy.ParseConfig(configPath, data)
-	if err != nil {
-		return policy.Config{}, err
-	}
-	return policy.Merge(policy.DefaultConfig(), cfg), nil
+	return policy.ParseConfig(configPath, data)
 }
 
 // openLog opens the session's log, which outlives the run so that a parked
