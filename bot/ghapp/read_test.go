@@ -226,6 +226,30 @@ func TestGitAuth(t *testing.T) {
 	}
 }
 
+// TestTokenIsForOneRepository: what is given out for one repository opens no
+// other of the same installation.
+func TestTokenIsForOneRepository(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	_, err := w.gh.AddRepo("acme", "secret", ghtest.Source{Files: map[string]string{"a": "b"}, Private: true})
+	must(t, err)
+	secret := thread.Ref{Owner: "acme", Repo: "secret"}
+	_, token, err := w.client.GitAuth(ctx, w.gh.URL()+"/acme/widget.git")
+	must(t, err)
+	stolen, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), Token: token, Login: "x", Transport: w.rt})
+	must(t, err)
+	c, err := stolen.For(ctx, secret, 0)
+	must(t, err)
+	if _, err := c.Repo(ctx); !errors.Is(err, ghapp.ErrNotFound) {
+		t.Errorf("the token of one repository read another: %v", err)
+	}
+	own, err := w.app.For(ctx, secret, w.inst)
+	must(t, err)
+	if r, err := own.Repo(ctx); err != nil || !r.Private {
+		t.Errorf("its own client: %+v, %v", r, err)
+	}
+}
+
 // TestTokenStaysHome: neither an address nor a redirect brings the token to
 // another host. The other host here is another port of loopback.
 func TestTokenStaysHome(t *testing.T) {

@@ -3,10 +3,14 @@ package ghtest
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-github/v62/github"
@@ -99,6 +103,54 @@ func TestPush(t *testing.T) {
 	}
 	if out, err := c.git(t, "push", "-q", "origin", "HEAD:refs/pull/1/head"); err == nil {
 		t.Errorf("refs/pull could be pushed: %s", out)
+	}
+}
+
+// TestPushesAtOnce: every push is told once, whoever else pushes.
+func TestPushesAtOnce(t *testing.T) {
+	s := start(t)
+	const n = 4
+	clones := make([]clone, n)
+	for i := range clones {
+		clones[i] = checkout(t, s, nil)
+		clones[i].commit(t, fmt.Sprintf("f%d.txt", i), "x")
+	}
+	var mu sync.Mutex
+	told := map[string]int{}
+	s.SetWebhook(serve(t, &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var p struct{ Ref string }
+		if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		told[p.Ref]++
+	})}))
+	var wg sync.WaitGroup
+	for i, c := range clones {
+		wg.Go(func() {
+			if out, err := c.git(t, "push", "-q", "origin", fmt.Sprintf("HEAD:refs/heads/b%d", i)); err != nil {
+				t.Errorf("push %d: %v: %s", i, err, out)
+			}
+		})
+	}
+	for i := range n { // and by the API meanwhile
+		if _, err := s.Push(testRepo, fmt.Sprintf("p%d", i), "kim", map[string]string{"p": "p"}); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if err := s.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for i := range n {
+		for _, b := range []string{"b", "p"} {
+			if got := told[fmt.Sprintf("refs/heads/%s%d", b, i)]; got != 1 {
+				t.Errorf("%s%d was told %d times", b, i, got)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"os/exec"
@@ -68,10 +69,9 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, name, rest str
 		h.ServeHTTP(w, r)
 		return
 	}
-	before := rp.dir.heads()
 	rec := &recorder{header: http.Header{}, status: http.StatusOK}
 	h.ServeHTTP(rec, r)
-	s.pushed(rp, who, before)
+	s.pushed(rp, who)
 	s.write(w, response{status: rec.status, header: rec.header, body: rec.buf.Bytes()})
 }
 
@@ -145,18 +145,19 @@ func (s *Server) gitEnv(rp *repo, who *caller) []string {
 		"GHTEST_PROTECTED=" + strings.Join(pulls, " "), "GHTEST_NOFORCE=" + strings.Join(noForce, " "), "LC_ALL=C"}
 }
 
-// pushed compares the branches with what they were and tells the world.
-func (s *Server) pushed(rp *repo, who *caller, before map[string]string) {
-	after := rp.dir.heads()
+// pushed compares the branches with what was last told about them and tells
+// the difference. Pushes at the same time are each told once.
+func (s *Server) pushed(rp *repo, who *caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, sha := range after {
-		if before[name] != sha {
-			s.branchMoved(move{rp, name, before[name], sha, who.user})
+	now, told := rp.dir.heads(), maps.Clone(rp.heads)
+	for name, sha := range now {
+		if told[name] != sha {
+			s.branchMoved(move{rp, name, told[name], sha, who.user})
 		}
 	}
-	for name, sha := range before {
-		if after[name] == "" {
+	for name, sha := range told {
+		if now[name] == "" {
 			s.branchMoved(move{rp, name, sha, "", who.user})
 		}
 	}

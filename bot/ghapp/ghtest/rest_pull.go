@@ -139,6 +139,11 @@ type move struct {
 
 // branchMoved follows a branch: events and pull requests. The lock is held.
 func (s *Server) branchMoved(m move) {
+	if m.after == "" {
+		delete(m.repo.heads, m.branch)
+	} else {
+		m.repo.heads[m.branch] = m.after
+	}
 	zero := strings.Repeat("0", 40)
 	or := func(sha string) string {
 		if sha == "" {

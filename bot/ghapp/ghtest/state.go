@@ -61,6 +61,7 @@ type repo struct {
 	checks        []*checkRun
 	statuses      []*commitStatus
 	protected     map[string]Protection
+	heads         map[string]string // the branches as the last event told them
 	created       time.Time
 }
 

@@ -110,6 +110,7 @@ func (s *Server) makeRepo(owner, name string, src Source) (*repo, error) {
 			return nil, err
 		}
 	}
+	r.heads = dir.heads()
 	s.repos[strings.ToLower(r.full())] = r
 	return r, nil
 }
