@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -17,42 +18,36 @@ import (
 // the new directory dst, with modes and times, for engines that cannot lay an
 // overlay. Directories become writable for their owner; a ".git" at the top is
 // left out, and so is every special file.
+//
+// Nobody else may write to src or dst meanwhile.
 func CopyTree(ctx context.Context, src, dst string) error {
-	from, err := os.OpenRoot(src)
-	if err != nil {
-		return fmt.Errorf("copy tree: %w", err)
-	}
-	defer func() { _ = from.Close() }()
+	src, dst = filepath.Clean(src), filepath.Clean(dst)
 	if err := os.MkdirAll(dst, 0o755); err != nil {
 		return fmt.Errorf("copy tree: %w", err)
 	}
-	to, err := os.OpenRoot(dst)
-	if err != nil {
-		return fmt.Errorf("copy tree: %w", err)
-	}
-	defer func() { _ = to.Close() }()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
-	walkErr := fs.WalkDir(from.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+	walkErr := filepath.WalkDir(src, func(from string, d fs.DirEntry, err error) error {
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
+		to := dst + strings.TrimPrefix(from, src)
 		switch {
-		case path == ".":
-		case path == ".git":
+		case from == src:
+		case to == dst+"/.git":
 			if d.IsDir() {
 				return fs.SkipDir
 			}
 		case d.IsDir():
-			return to.Mkdir(path, 0o755)
+			return os.Mkdir(to, 0o755)
 		case d.Type() == fs.ModeSymlink:
-			target, err := from.Readlink(path)
+			target, err := os.Readlink(from)
 			if err != nil {
 				return err
 			}
-			return to.Symlink(target, path)
+			return os.Symlink(target, to)
 		case d.Type().IsRegular():
-			group.Go(func() error { return copyFile(from, to, path) })
+			group.Go(func() error { return copyFile(from, to) })
 		}
 		return nil
 	})
@@ -62,8 +57,8 @@ func CopyTree(ctx context.Context, src, dst string) error {
 	return nil
 }
 
-func copyFile(from, to *os.Root, path string) error {
-	in, err := from.Open(path)
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
@@ -72,7 +67,7 @@ func copyFile(from, to *os.Root, path string) error {
 	if err != nil {
 		return err
 	}
-	out, err := to.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
 	if err != nil {
 		return err
 	}
@@ -82,7 +77,7 @@ func copyFile(from, to *os.Root, path string) error {
 	if err = errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	return to.Chtimes(path, info.ModTime(), info.ModTime())
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // RemoveTree removes a directory with everything in it, also where its

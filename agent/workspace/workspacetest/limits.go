@@ -12,7 +12,7 @@ func limits(t *testing.T, s Subject) {
 	if !s.Wall {
 		return
 	}
-	ws := OpenSpec(t, s, workspace.Spec{Limits: workspace.Limits{Pids: 60, MemoryBytes: 256 << 20}})
+	ws := OpenSpec(t, s, workspace.Spec{Limits: workspace.Limits{Pids: 60, MemoryBytes: 512 << 20}})
 	res := run(t, ws, "sh -c 'n=0; while [ $n -lt 200 ]; do sleep 98765 & n=$((n+1)); done; echo started $n'; exit 0") // bash itself would try again for 15 s
 	if strings.Contains(res.Output, "started 200\n") {
 		t.Errorf("200 processes with a limit of 60: exit %d, %.200q", res.Exit, res.Output)
@@ -20,9 +20,9 @@ func limits(t *testing.T, s Subject) {
 	if out := mustRun(t, ws, "echo alive"); out != "alive\n" {
 		t.Errorf("after too many processes: %q", out)
 	}
-	res = run(t, ws, "head -c 600000000 /dev/zero | tail -c 500000000 | wc -c")
-	if strings.Contains(res.Output, "500000000") {
-		t.Errorf("500 MB in memory with a limit of 256 MiB: %+v", res)
+	res = run(t, ws, "head -c 800000000 /dev/zero | tail -c 700000000 | wc -c")
+	if strings.Contains(res.Output, "700000000") {
+		t.Errorf("700 MB in memory with a limit of 512 MiB: %+v", res)
 	}
 	if out := mustRun(t, ws, "echo alive"); out != "alive\n" {
 		t.Errorf("after too much memory: %q", out)
