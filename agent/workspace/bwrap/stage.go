@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
@@ -211,6 +212,12 @@ func (s stage) dropCgroups() {
 		return
 	}
 	for _, dir := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids"} {
-		_ = os.Remove(filepath.Join(dir, s.group()))
+		for range 50 { // the kernel lets go of the last process a moment after it was waited for
+			err := os.Remove(filepath.Join(dir, s.group()))
+			if err == nil || !errors.Is(err, syscall.EBUSY) {
+				break
+			}
+			<-time.After(10 * time.Millisecond)
+		}
 	}
 }

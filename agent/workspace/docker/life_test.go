@@ -100,7 +100,7 @@ func count(t *testing.T, session string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	list, err := c.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "handrail.session="+session)})
 	if err != nil {
 		t.Fatal(err)
