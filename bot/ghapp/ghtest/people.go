@@ -259,8 +259,7 @@ func (s *Server) RunCheck(repoName, sha string, res Result) (int64, error) {
 		id = cr.id
 		by := s.addUser("github-actions[bot]", "Bot")
 		s.emitCheck("completed", cr, by)
-		s.emit(r, event{"check_suite", "completed", by}, object{"check_suite": object{"id": cr.id + 500000, "head_sha": sha,
-			"status": "completed", "conclusion": res.Conclusion, "app": s.ciApp(false), "pull_requests": s.pullsMinimal(r, sha)}})
+		s.emit(r, event{"check_suite", "completed", by}, object{"check_suite": s.suiteShape(cr)})
 		return nil
 	})
 	return id, err

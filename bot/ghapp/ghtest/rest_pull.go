@@ -156,9 +156,7 @@ func (s *Server) branchMoved(m move) {
 		"deleted": m.after == "", "forced": false, "commits": []object{}, "head_commit": nil,
 		"pusher": object{"name": by.login, "email": by.login + "@users.noreply.github.com"}}
 	if m.after != "" {
-		if v, err := s.commitShape(m.repo, m.after); err == nil {
-			p["head_commit"] = object{"id": m.after, "message": v["commit"].(object)["message"]}
-		}
+		p["head_commit"] = s.headCommit(m)
 	}
 	s.emit(m.repo, event{"push", "", by}, p)
 	for _, base := range s.repos {

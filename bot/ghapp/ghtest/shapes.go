@@ -122,7 +122,8 @@ func (s *Server) issueShape(is *issue) object {
 		"comments_url":   s.api(is.repo, fmt.Sprintf("/issues/%d/comments", is.number)),
 		"repository_url": s.api(is.repo, ""), "created_at": stamp(is.created), "updated_at": stamp(is.updated),
 		"closed_at": stampPtr(is.closed), "author_association": s.association(is.repo, is.author),
-		"performed_via_github_app": s.viaApp(is.viaApp)}
+		"performed_via_github_app": s.viaApp(is.viaApp), "draft": is.pull != nil && is.pull.draft,
+		"reactions": s.rollup(is.reactions, s.api(is.repo, fmt.Sprintf("/issues/%d", is.number)))}
 	if len(is.assignees) > 0 {
 		v["assignee"] = s.userShape(is.assignees[0])
 	}
@@ -130,7 +131,6 @@ func (s *Server) issueShape(is *issue) object {
 		v["pull_request"] = object{"url": s.api(is.repo, fmt.Sprintf("/pulls/%d", is.number)),
 			"html_url": s.issueURL(is), "diff_url": s.issueURL(is) + ".diff", "patch_url": s.issueURL(is) + ".patch",
 			"merged_at": stampPtr(is.pull.merged)}
-		v["draft"] = is.pull.draft
 	}
 	return v
 }
@@ -211,7 +211,7 @@ func (s *Server) pullDetail(is *issue) object {
 	}
 	commits, _ := is.repo.dir.count(is.pull.baseSHA + ".." + is.pull.headSHA)
 	v["additions"], v["deletions"], v["changed_files"], v["commits"] = add, del, len(files), commits
-	v["mergeable"], v["mergeable_state"] = nil, "unknown"
+	v["mergeable"], v["mergeable_state"], v["rebaseable"] = nil, "unknown", nil
 	if is.state == "open" {
 		ok := is.repo.dir.mergeable(is.pull.baseSHA, is.pull.headSHA)
 		v["mergeable"], v["mergeable_state"] = ok, map[bool]string{true: "clean", false: "dirty"}[ok]
@@ -253,7 +253,7 @@ func (s *Server) checkShape(c *checkRun) object {
 	v := object{"id": c.id, "node_id": fmt.Sprintf("CR_%d", c.id), "name": c.name, "head_sha": c.sha,
 		"status": c.status, "conclusion": nullable(c.conclusion), "external_id": c.externalID, "url": url,
 		"html_url": s.page(c.repo, fmt.Sprintf("/runs/%d", c.id)), "details_url": nullable(c.url),
-		"started_at": stamp(c.started), "completed_at": stampPtr(c.completed), "check_suite": object{"id": c.id + 500000},
+		"started_at": stamp(c.started), "completed_at": stampPtr(c.completed), "check_suite": object{"id": c.id + suiteOffset},
 		"output": object{"title": nullable(c.title), "summary": nullable(c.summary), "text": nullable(c.text),
 			"annotations_count": len(c.annotations), "annotations_url": url + "/annotations"},
 		"app": s.ciApp(c.byApp), "pull_requests": s.pullsMinimal(c.repo, c.sha)}

@@ -314,5 +314,59 @@ func (s *Server) emitReviewComment(action string, c *comment, by *user, before s
 }
 
 func (s *Server) emitCheck(action string, c *checkRun, by *user) {
-	s.emit(c.repo, event{"check_run", action, by}, object{"check_run": s.filled("check-run", s.checkShape(c))})
+	run := s.filled("check-run", s.checkShape(c)).(object)
+	run["check_suite"] = s.suiteShape(c)
+	s.emit(c.repo, event{"check_run", action, by}, object{"check_run": run})
+}
+
+// suiteShape is the check suite of a check; here every check has its own.
+func (s *Server) suiteShape(c *checkRun) object {
+	var branch any
+	for name, sha := range c.repo.heads {
+		if sha == c.sha {
+			branch = name
+		}
+	}
+	id := c.id + suiteOffset
+	return object{"id": id, "node_id": "CS_" + itoa(id), "head_sha": c.sha, "head_branch": branch, "status": c.status,
+		"conclusion": nullable(c.conclusion), "url": s.api(c.repo, "/check-suites/"+itoa(id)), "before": c.sha, "after": c.sha,
+		"pull_requests": s.pullsMinimal(c.repo, c.sha), "app": s.ciApp(c.byApp),
+		"created_at": stamp(c.started), "updated_at": stamp(c.started)}
+}
+
+// suiteOffset keeps the ids of suites apart from those of runs.
+const suiteOffset = 500000
+
+// headCommit tells the commit at the tip of a push.
+func (s *Server) headCommit(m move) any {
+	v, err := s.commitShape(m.repo, m.after)
+	if err != nil {
+		return nil
+	}
+	in := v["commit"].(object)
+	author := in["author"].(object)
+	for _, who := range []any{author, in["committer"]} {
+		name, _ := who.(object)["name"].(string)
+		if u := s.users[strings.ToLower(name)]; u != nil {
+			who.(object)["username"] = u.login
+		}
+	}
+	out := object{"id": m.after, "tree_id": in["tree"].(object)["sha"], "message": in["message"], "timestamp": author["date"],
+		"url": v["html_url"], "author": author, "committer": in["committer"], "distinct": true,
+		"added": []string{}, "removed": []string{}, "modified": []string{}}
+	if m.before == "" {
+		return out
+	}
+	files, err := m.repo.dir.diffFiles(m.before, m.after)
+	for _, f := range files {
+		list := map[string]string{"added": "added", "removed": "removed"}[f.status]
+		if list == "" {
+			list = "modified"
+		}
+		out[list] = append(out[list].([]string), f.name)
+	}
+	if err != nil {
+		s.log.Debug("compare push", "err", err)
+	}
+	return out
 }
