@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // cleanChars removes the characters that show nothing or reorder what is
@@ -40,7 +38,7 @@ func cleanEscapes(s string, n *Removed) string {
 	}
 	if strings.ContainsRune(s, 0x1B) || strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 && r <= 0x9F }) {
 		before := len(s)
-		s = ansi.Strip(s)
+		s = StripEscapes(s)
 		if len(s) != before {
 			n.Controls++
 		}

@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	"agent/workspace/local":         {"agent/workspace", "agent/workspace/host"},
 	"agent/workspace/bwrap":         {"agent/workspace", "agent/workspace/local"},
 	"agent/workspace/docker":        {"agent/workspace", "agent/workspace/local"},
-	"agent/workspace/host":          {"agent/workspace"},
+	"agent/workspace/host":          {"agent/workspace", "policy"},
 	"agent/workspace/workspacetest": {"agent/workspace", "agent/workspace/host"},
 	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy"},
 	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy"},

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 const (
@@ -104,7 +104,7 @@ func plain(p []byte) string {
 	if !strings.ContainsFunc(text, isControl) {
 		return text
 	}
-	text = ansi.Strip(text)
+	text = policy.StripEscapes(text)
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	var out strings.Builder
 	out.Grow(len(text))
