@@ -78,7 +78,7 @@ func (m *machine) quietBuiltin(c command) string {
 			m.r.hit("unknown-code", c.line())
 		}
 	case "history":
-		return secret
+		return unknown
 	}
 	return ""
 }
@@ -291,7 +291,10 @@ func (m *machine) read(c command) string {
 		m.set(name, m.splitLine(line, -1, c.has("r"))...)
 		return ""
 	}
-	ops := c.operands("p", "d", "n", "N", "t", "u", "i", "a", "C", "c", "O", "s")
+	ops := c.operands("p", "d", "n", "N", "t", "u", "i", "a")
+	if c.name != "read" {
+		ops = c.operands("d", "n", "O", "s", "u", "C", "c")
+	}
 	if c.name != "read" {
 		name := "MAPFILE"
 		if len(ops) > 0 {

@@ -14,7 +14,10 @@ func (m *machine) interpreter(c command) (string, bool) {
 	}
 	switch c.name {
 	case "python", "pypy", "pypy3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "wish", "Rscript", "R", "julia", "osascript",
-		"pwsh", "powershell", "groovy", "scala", "elixir", "erl", "ipython", "ghc", "runghc", "guile", "irb", "jshell", "ts-node", "tsx", "swift", "bc":
+		"pwsh", "powershell", "groovy", "scala", "elixir", "erl", "ipython", "ghc", "runghc", "guile", "irb", "jshell", "ts-node", "tsx", "swift":
+		if (c.name == "bun" || c.name == "deno") && len(c.args) > 0 && !c.exactly("run", "eval", "-e", "-p", "--eval", "test", "-") && !strings.Contains(c.args[0].s, ".") {
+			return "", false
+		}
 		return m.language(c), true
 	case "vi", "vim", "nvim", "view", "ex", "ed", "emacs":
 		return m.editor(c), true
@@ -65,6 +68,9 @@ func (m *machine) language(c command) string {
 		}
 	}
 	ops := c.operands("W", "X", "r", "I", "l", "d", "require", "import", "loader", "C")
+	if len(ops) > 1 && strings.HasSuffix(ops[0].s, "setup.py") && c.exactly("upload", "register") {
+		m.r.hit("publish", c.line())
+	}
 	if c.name == "deno" && len(ops) > 0 && (ops[0].s == "run" || ops[0].s == "test" || ops[0].s == "task") {
 		ops = ops[1:]
 	}
@@ -157,7 +163,7 @@ func (m *machine) pythonModule(c command, mod string) string {
 
 var (
 	codeJoin    = regexp.MustCompile(`(["'])\s*(?:\+|\.\.|\.)\s*(["'])`)
-	codeString  = regexp.MustCompile(`"((?:\\.|[^"\\\n])*)"|'((?:\\.|[^'\\\n])*)'|` + "`([^`]*)`" + `|%x[\[({]([^\])}]*)[\])}]|qx?[\[({/]([^\])}/]*)[\])}/]`)
+	codeString  = regexp.MustCompile(`"((?:\\.|[^"\\\n])*)"|'((?:\\.|[^'\\\n])*)'|` + "`([^`]*)`" + `|%x[\[({]([^\])}]*)[\])}]|\bq[qxw]?\s*\{([^}]*)\}|\bq[qxw]?\s*\(([^)]*)\)|\bq[qxw]?\s*[/|!]([^|!]*)[/|!]`)
 	codeRuns    = regexp.MustCompile(`os\.system|os\.popen|os\.exec|os\.spawn|posix_spawn|subprocess|commands\.getoutput|pty\.spawn|child_process|execSync|execFile|spawnSync|\bspawn\(|\bsystem\b|\bexec\b|\bpopen\b|shell_exec|passthru|proc_open|IO\.popen|Open3|%x|\bqx\b|Kernel\.|Process\.spawn|os\.execute|io\.popen|Deno\.(?:run|Command)|Bun\.(?:\$|spawn)|do shell script|Start-Process|Invoke-Expression|\biex\b|Runtime\.getRuntime|ProcessBuilder|\.execute\(\)|sh!|os:cmd|System\.cmd`)
 	codeBack    = regexp.MustCompile("`[^`]+`")
 	codeDelete  = regexp.MustCompile(`rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|unlinkSync|\brm\(|\brmdir|\bunlink|removeSync|rimraf|os\.remove|removedirs|FileUtils\.rm|File\.delete|Dir\.delete|Deno\.remove|os\.rename|shutil\.move|renameSync|Remove-Item|file_delete|delete_recursive|emptyDirSync|truncate`)
@@ -180,7 +186,7 @@ var (
 func (m *machine) editor(c command) string {
 	for i, a := range c.args {
 		s := a.s
-		if (s == "-c" || s == "--cmd" || s == "--eval" || s == "-eval") && i+1 < len(c.args) {
+		if (len(s) > 1 && s[0] == '-' && s[1] != '-' && strings.HasSuffix(s, "c") || s == "--cmd" || s == "--eval" || s == "-eval") && i+1 < len(c.args) {
 			s = c.args[i+1].s
 		} else if !strings.HasPrefix(s, "+") {
 			continue

@@ -60,8 +60,27 @@ func (c command) value(names ...string) (string, bool) {
 				return a.s[len(dashed)+1:], true
 			case len(n) == 1 && strings.HasPrefix(a.s, dashed) && len(a.s) > 2 && a.s[1] != '-':
 				return a.s[2:], true
+			case len(n) == 1 && len(a.s) > 2 && a.s[0] == '-' && a.s[1] != '-':
+				if v, ok := c.clustered(i, n); ok {
+					return v, true
+				}
 			}
 		}
+	}
+	return "", false
+}
+
+// clustered is the value of a letter inside a cluster such as -qO.
+func (c command) clustered(i int, letter string) (string, bool) {
+	before, after, ok := strings.Cut(c.args[i].s[1:], letter)
+	if !ok || len(before) > 4 || strings.Trim(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
+		return "", false
+	}
+	if after == "" && i+1 < len(c.args) {
+		return c.args[i+1].s, true
+	}
+	if after != "" && (after[0] < 'A' || after[0] > 'z') {
+		return after, true
 	}
 	return "", false
 }

@@ -110,7 +110,7 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 func (m *machine) invoke(name string, pos []string) string {
 	f := m.funcs[name]
 	f.called = true
-	if slices.Contains(m.calls, name) {
+	if f.running > 0 {
 		if m.parallel > 0 {
 			m.r.hit("fork-bomb", name)
 		} else if len(m.calls) < 8 && len(pos) > 0 {
@@ -129,7 +129,9 @@ func (m *machine) body(f *function, name string, pos []string) string {
 	if len(oldCalls) == 0 {
 		m.parallel = 0
 	}
+	f.running++
 	out := m.stmt(f.body)
+	f.running--
 	m.pos, m.calls, m.parallel = oldPos, oldCalls, oldParallel
 	return out
 }
@@ -234,7 +236,30 @@ func (m *machine) dispatch(c command) string {
 			return out
 		}
 	}
+	m.inner(c)
 	return m.passOn(c)
+}
+
+// inner looks for a command in the arguments of a program nobody knows: the
+// program may be a wrapper. Only what would be critical counts.
+func (m *machine) inner(c command) {
+	for i, a := range c.args {
+		if name := programName(a.s); !known(a.s) || !dangerousName(name) || strings.HasSuffix(a.s, "/") {
+			continue
+		}
+		r := m.r
+		m.r = &report{steps: r.steps, bytes: r.bytes}
+		m.exec(c.args[i:])
+		found := m.r
+		m.r = r
+		m.r.steps, m.r.bytes = found.steps, found.bytes
+		for j, reason := range found.reasons {
+			if found.tiers[j] == Critical {
+				m.r.hit(strings.TrimPrefix(reason.Rule, "shell."), c.line())
+			}
+		}
+		return
+	}
 }
 
 // passOn is the output of a program about which nothing is known: unknown,

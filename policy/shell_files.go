@@ -50,8 +50,8 @@ func (m *machine) deletePath(a arg, recursive bool) {
 	for _, p := range m.places(a) {
 		m.deleteOne(p, recursive)
 	}
-	if !known(a.s) {
-		if bare := m.resolve(unmarked(a.s)); strings.HasPrefix(a.s, unknown) && (placeOf(bare) == placeVital || bare == "/*") && unmarked(a.s) != "" {
+	if bare := unmarked(a.s); recursive && bare != a.s && bare != "" {
+		if placeOf(m.resolve(bare)) == placeVital {
 			m.r.hit("delete-vital", a.s)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (m *machine) filter(c command) (string, bool) {
 	switch c.name {
 	case "cat", "zcat", "gzcat", "tac", "rev", "head", "tail", "sort", "uniq", "nl", "fold", "less", "more", "bat", "pv", "sponge", "base64", "base32",
-		"xxd", "tr", "cut", "strings", "dos2unix", "unbuffer", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "grep", "egrep", "fgrep", "rg":
+		"xxd", "tr", "cut", "strings", "dos2unix", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "grep", "egrep", "fgrep", "rg":
 	case "which", "type", "command-v":
 		return m.which(c), true
 	case "pwd":
@@ -100,7 +100,7 @@ func (m *machine) convert(c command, in string) string {
 	m.r.step(len(in))
 	if !known(in) {
 		switch c.name {
-		case "cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl", "unbuffer":
+		case "cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl":
 			return in
 		case "sed", "gsed", "grep", "tr", "cut", "rg", "egrep", "fgrep":
 			if strings.Trim(in, allMarks+"\n") != "" {
@@ -110,7 +110,7 @@ func (m *machine) convert(c command, in string) string {
 		return opaque(in)
 	}
 	switch c.name {
-	case "cat", "sort", "uniq", "less", "more", "bat", "pv", "sponge", "unbuffer", "nl", "fold", "dos2unix", "strings":
+	case "cat", "sort", "uniq", "less", "more", "bat", "pv", "sponge", "nl", "fold", "dos2unix", "strings":
 		return in
 	case "tac":
 		lines := strings.Split(strings.TrimSuffix(in, "\n"), "\n")

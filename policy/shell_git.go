@@ -110,8 +110,8 @@ func (m *machine) gitSetting(kv string, lasting bool) {
 
 func (m *machine) gitProgram(kv, value string, lasting bool) {
 	value = strings.TrimPrefix(value, "!")
-	switch programName(strings.Fields(value + " x")[0]) {
-	case "cat", "less", "more", "true", "false", "vim", "vi", "nano", "code", "emacs", "delta", "x", "cache", "store", "osxkeychain", "manager", "gpg", "gpg2", ":":
+	switch programName(strings.Fields(value + " :")[0]) {
+	case "cat", "less", "more", "true", "false", "vim", "vi", "nano", "code", "emacs", "delta", "cache", "store", "osxkeychain", "manager", "gpg", "gpg2", ":":
 		if !strings.ContainsAny(value, ";|&$`(") {
 			if lasting && strings.Contains(kv, "helper") && value == "store" {
 				m.r.hit("git-program", kv)

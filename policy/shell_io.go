@@ -135,6 +135,9 @@ func (m *machine) deliver(t target, out string) {
 		m.sendOut(out, t.path)
 		return
 	}
+	if strings.Contains(out, secret) && placeOf(t.path) != placeNowhere {
+		m.r.hit("secret-stored", t.path)
+	}
 	m.store(t.path, out, t.add)
 }
 

@@ -24,8 +24,9 @@ type input struct {
 
 // function is a shell function and whether it was called.
 type function struct {
-	body   *syntax.Stmt
-	called bool
+	body    *syntax.Stmt
+	called  bool
+	running int
 }
 
 // machine follows a program over values that are known, and over marks where
@@ -38,6 +39,7 @@ type machine struct {
 	files   map[string]string // what the program wrote to files
 	pos     []string          // positional parameters
 	last    string            // $_
+	zero    string            // $0
 	in      *input            // nil: not given by the program
 	calls   []string          // functions being run
 
@@ -48,14 +50,15 @@ type machine struct {
 	no       bool // the status of the last command is known to be failure
 	world    int  // which alternative of each variable is taken
 	worlds   int  // how many alternatives were seen
-	quiet    bool // the standard output goes to a file or is dropped
+	quiet    bool // the standard output is not shown
+	filed    bool // the standard output goes to a file
 	procs    int
 }
 
 func newMachine(r *report) *machine {
 	return &machine{
 		r: r, vars: map[string]variable{}, funcs: map[string]*function{},
-		aliases: map[string]string{}, files: map[string]string{}, worlds: 1,
+		aliases: map[string]string{}, files: map[string]string{}, worlds: 1, zero: "bash",
 	}
 }
 
@@ -80,20 +83,40 @@ func (m *machine) program(text string) string {
 		m.r.hit("remote-code", "")
 	}
 	m.r.step(len(text))
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		for _, v := range []syntax.LangVariant{syntax.LangZsh, syntax.LangMirBSDKorn, syntax.LangPOSIX} {
-			if file, err = syntax.NewParser(syntax.Variant(v)).Parse(strings.NewReader(text), ""); err == nil {
-				break
-			}
-		}
-	}
+	file, err := parseShell(text)
 	if err != nil {
 		m.r.hit("unparsable", err.Error())
 		m.crude(text)
 		return unknown
 	}
 	return m.stmts(file.Stmts)
+}
+
+// parseShell parses a text as bash, or else as another shell reads it. What
+// looks like arithmetic may also be a subshell in a substitution.
+func parseShell(text string) (*syntax.File, error) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err == nil {
+		return file, nil
+	}
+	if _, word, ok := strings.Cut(err.Error(), "unclosed here-document "); ok { // the end of the text ends it
+		closed := text + "\n" + strings.Trim(word, "`'\"\\ ") + "\n"
+		if file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(closed), ""); err == nil {
+			return file, nil
+		}
+	}
+	if strings.Contains(text, "((") {
+		spaced := strings.ReplaceAll(text, "((", "( (")
+		if file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(spaced), ""); err == nil {
+			return file, nil
+		}
+	}
+	for _, v := range []syntax.LangVariant{syntax.LangZsh, syntax.LangMirBSDKorn, syntax.LangPOSIX} {
+		if file, err := syntax.NewParser(syntax.Variant(v)).Parse(strings.NewReader(text), ""); err == nil {
+			return file, nil
+		}
+	}
+	return nil, err
 }
 
 // nested follows a program text that another program is given to run.
@@ -143,12 +166,8 @@ func (m *machine) subshell(f func() string) string {
 	m.vars = maps.Clone(m.vars)
 	m.worlds, m.world = 1, 0
 	out := f()
-	*m = machine{
-		r: saved.r, vars: saved.vars, funcs: saved.funcs, aliases: saved.aliases, files: saved.files,
-		pos: saved.pos, last: saved.last, in: saved.in, calls: saved.calls, depth: saved.depth,
-		parallel: saved.parallel, endless: saved.endless, world: saved.world, worlds: saved.worlds,
-		quiet: saved.quiet, yes: m.yes, no: m.no, procs: m.procs,
-	}
+	saved.yes, saved.no, saved.procs = m.yes, m.no, m.procs
+	*m = saved
 	return out
 }
 

@@ -21,8 +21,11 @@ func (m *machine) tools(c command) (string, bool) {
 		return m.manual(c), true
 	case "poetry", "pipenv", "uv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "asdf", "direnv", "nix", "op", "doppler", "aws-vault", "pixi", "rbenv", "pyenv", "nvm", "dotenvx", "npx", "cargo", "hatchling", "chamber", "infisical", "devbox", "flox", "nodemon", "concurrently", "turbo", "npm-run-all", "cross-env", "wireit", "tsx-watch", "coverage":
 		return m.runner(c)
-	case "security", "reg", "wmic":
-		return "", false
+	case "kubectl", "oc":
+		if c.exactly("config") && c.has("raw") || c.exactly("get") && (c.exactly("secret", "secrets") || strings.Contains(c.line(), " secret/")) && c.has("o", "output") {
+			m.r.hit("secret-read", c.line())
+			return secret, true
+		}
 	case "printenv":
 		return m.printenv(c), true
 	case "ssh-add", "ssh-keygen", "gpg", "gpg2":
@@ -219,6 +222,10 @@ func (m *machine) manual(c command) string {
 
 // runner follows tools whose run or exec sub-command runs a command.
 func (m *machine) runner(c command) (string, bool) {
+	first := ""
+	if ops := c.operands(programOptions(c.name)...); len(ops) > 0 {
+		first = ops[0].s
+	}
 	for i, a := range c.args {
 		switch {
 		case c.name == "cross-env" || c.name == "aws-vault" && a.s == "--" || c.name == "npx" && a.s == "--":
@@ -233,7 +240,7 @@ func (m *machine) runner(c command) (string, bool) {
 			}
 			m.exec(c.args[start:])
 			return unknown, c.name == "cross-env"
-		case a.s == "run" || a.s == "exec" || a.s == "x":
+		case a.s == first && (a.s == "run" || a.s == "exec" || a.s == "x"):
 			return m.runnerCommand(c, i+1)
 		case a.s == "watch" && c.name == "cargo":
 			if v, ok := c.value("s", "shell"); ok {

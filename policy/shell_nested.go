@@ -42,9 +42,17 @@ func (m *machine) shell(c command) string {
 	}
 	ops := c.operands(takes...)
 	program, onlyCheck, fromStdin := false, false, false
-	for _, a := range c.args {
-		if len(a.s) < 2 || a.s[0] != '-' || a.s == "--" {
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		if a.s == "+o" || a.s == "+O" {
+			i++
+			continue
+		}
+		if len(a.s) < 2 || a.s[0] != '-' && a.s[0] != '+' || a.s == "--" {
 			break
+		}
+		if takesValue(a.s, takes) {
+			i++
 		}
 		if a.s[1] != '-' {
 			program = program || strings.Contains(a.s, "c")
@@ -80,13 +88,14 @@ func (m *machine) shell(c command) string {
 }
 
 func (m *machine) shellText(ops []arg) string {
-	pos := m.pos
+	pos, zero := m.pos, m.zero
 	m.pos = nil
-	if len(ops) > 2 {
+	if len(ops) > 1 {
+		m.zero = ops[1].s
 		m.pos = texts(ops[2:])
 	}
 	out := m.nested(ops[0].s)
-	m.pos = pos
+	m.pos, m.zero = pos, zero
 	return out
 }
 
@@ -139,6 +148,9 @@ func (m *machine) xargs(c command) string {
 	}
 	args := c.args[start:]
 	var b strings.Builder
+	if !known(in) && !hasRepl {
+		b.WriteString(m.exec(args)) // the input may be empty
+	}
 	for _, group := range xargsGroups(c, in, hasRepl) {
 		b.WriteString(m.exec(xargsArgs(args, group, repl, hasRepl)))
 	}
@@ -173,7 +185,10 @@ func xargsCommand(c command, takes []string) int {
 // xargsGroups splits the input the way xargs hands it out.
 func xargsGroups(c command, in string, lines bool) [][]string {
 	_, single := c.value("n", "max-args")
-	if delim, ok := c.value("d", "delimiter"); ok || c.has("0", "null") {
+	if c.has("0", "null") {
+		return groups(strings.FieldsFunc(in, func(r rune) bool { return r == '\n' || r == 0 }), lines || single)
+	}
+	if delim, ok := c.value("d", "delimiter"); ok {
 		delim = decodeEscapes(delim, false)
 		if delim == "" {
 			delim = "\x00"

@@ -64,7 +64,7 @@ func (m *machine) lookup(name string, index syntax.ArithmExpr) (vals []string, s
 	case "#":
 		return []string{strconv.Itoa(len(m.pos))}, true, false
 	case "0":
-		return []string{"bash"}, true, false
+		return []string{m.zero}, true, false
 	case "_":
 		return []string{m.last}, true, false
 	case "-":

@@ -159,7 +159,7 @@ func (m *machine) tar(c command) string {
 	switch {
 	case extract && inDir:
 		m.unpack(dir)
-	case extract && c.has("P", "absolute-names"):
+	case extract && (c.has("P", "absolute-names") || strings.Contains(c.args[0].s, "P") && c.args[0].s[0] != '/'):
 		m.r.hit("unpack-outside", c.line())
 	case create:
 		if v, ok := c.value("f", "file"); ok && v != "-" {

@@ -28,6 +28,9 @@ func (m *machine) scanCode(lang, code string) {
 		m.r.hit("opaque-code", lang+" "+code)
 	}
 	s := takeApart(lang, code)
+	if lang == "tclsh" || lang == "wish" {
+		m.crude(code)
+	}
 	runs := codeRuns.MatchString(s.code) || strings.ContainsAny(lang[:1], "pr") && lang != "python" && codeBack.MatchString(s.code)
 	if runs {
 		m.scanRuns(s)
@@ -119,6 +122,13 @@ func (m *machine) scanDeletes(s source) {
 			m.deletePath(arg{s: l, pat: globIn(l)}, true)
 		}
 	}
+	if s.lang == "pwsh" || s.lang == "powershell" {
+		for w := range strings.FieldsSeq(s.code) {
+			if strings.ContainsAny(w, "/\\~") {
+				m.deletePath(arg{s: w, pat: globIn(w)}, true)
+			}
+		}
+	}
 	if !found {
 		m.r.hit("delete-unknown", s.lang+" "+s.code)
 	}
@@ -194,6 +204,8 @@ func (m *machine) scanLoops(s source) {
 	}
 }
 
+var evalOpaque = regexp.MustCompile(`(?:^|[^.\w])(?:exec|eval)\s*\(\s*[A-Za-z_$]|\beval\s*[<$@]`)
+
 var chrCall = regexp.MustCompile(`(?:\bchr|fromCharCode)\s*\(\s*([\d,\s]+)\)`)
 
 // scanHidden looks at texts that the program decodes before it runs them.
@@ -222,6 +234,9 @@ func (m *machine) scanHidden(s source, runs bool) {
 	texts = append(texts, b.String())
 	for _, t := range texts {
 		m.suspect(s.lang, t, evals)
+	}
+	if evalOpaque.MatchString(s.code) {
+		m.r.hit("opaque-code", s.lang+" "+s.code)
 	}
 	if evals && (codeHidden.MatchString(s.code) || len(s.lits) == 0) {
 		m.r.hit("opaque-code", s.lang+" "+s.code)

@@ -94,8 +94,11 @@ func (m *machine) packageRun(c command, r subRule, ops []arg) {
 	if len(rest) > 0 && baseIs(rest[0].s, "exec", "x", "dlx", "run") {
 		rest = rest[1:]
 	}
-	if len(rest) > 0 && known(rest[0].s) && dangerousName(programName(rest[0].s)) {
-		m.exec(rest)
+	for i, a := range c.args {
+		if len(rest) > 0 && a.s == rest[0].s {
+			m.exec(c.args[i:])
+			return
+		}
 	}
 }
 

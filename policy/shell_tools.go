@@ -182,11 +182,13 @@ func (m *machine) sedCommand(c command, s string) {
 }
 
 var (
-	awkString = regexp.MustCompile(`"((?:\\.|[^"\\])*)"`)
-	awkWrite  = regexp.MustCompile(`print[^;}|]*>>?\s*"([^"]+)"`)
-	awkPipe   = regexp.MustCompile(`\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|&?\s*getline`)
-	awkSystem = regexp.MustCompile(`system\s*\(([^)]*)\)?`)
-	awkPrint  = regexp.MustCompile(`^(?:BEGIN\s*)?\{\s*print\s+("[^"]*"|\$\d+)\s*;?\s*\}$`)
+	awkString  = regexp.MustCompile(`"((?:\\.|[^"\\])*)"`)
+	awkWrite   = regexp.MustCompile(`print[^;}|]*>>?\s*"([^"]+)"`)
+	awkPipe    = regexp.MustCompile(`\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|&?\s*getline`)
+	awkShell   = regexp.MustCompile(`print\s*\(?\s*"((?:\\.|[^"\\])*)"\s*\)?\s*\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
+	awkToShell = regexp.MustCompile(`\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
+	awkSystem  = regexp.MustCompile(`system\s*\(([^)]*)\)?`)
+	awkPrint   = regexp.MustCompile(`^(?:BEGIN\s*)?\{\s*print\s+("[^"]*"|\$\d+)\s*;?\s*\}$`)
 )
 
 func awkText(c command) string {
@@ -233,6 +235,12 @@ func (m *machine) awkProgram(c command) {
 	}
 	for _, s := range awkSystem.FindAllStringSubmatch(text, 8) {
 		m.codeCall(c, s[1])
+	}
+	if awkToShell.MatchString(text) && !awkShell.MatchString(text) {
+		m.r.hit("program-runs", c.line())
+	}
+	for _, s := range awkShell.FindAllStringSubmatch(text, 8) {
+		m.nested(decodeEscapes(s[1], false))
 	}
 	for _, s := range awkPipe.FindAllStringSubmatch(text, 8) {
 		m.nested(decodeEscapes(s[1]+s[2], false))
@@ -294,6 +302,9 @@ func (m *machine) generator(c command) string {
 		}
 		return unknown
 	case "yes":
+		if m.filed {
+			m.r.hit("exhaust", c.line())
+		}
 		words := strings.Join(texts(c.args), " ")
 		if words == "" {
 			words = "y"

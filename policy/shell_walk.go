@@ -31,13 +31,13 @@ func (m *machine) stmt(s *syntax.Stmt) string {
 	if len(s.Redirs) == 0 {
 		return m.negate(s, m.command(s.Cmd))
 	}
-	in, quiet := m.in, m.quiet
-	defer func() { m.in, m.quiet = in, quiet }()
+	in, quiet, filed := m.in, m.quiet, m.filed
+	defer func() { m.in, m.quiet, m.filed = in, quiet, filed }()
 	var to []target
 	for _, rd := range s.Redirs {
 		to = m.redirect(to, rd, s.Cmd)
 	}
-	m.quiet = quiet || len(to) > 0
+	m.quiet, m.filed = quiet || len(to) > 0, filed || len(to) > 0
 	out := m.command(s.Cmd)
 	for _, t := range to {
 		m.deliver(t, out)
@@ -121,14 +121,19 @@ func (m *machine) both(c *syntax.BinaryCmd) string {
 	m.parallel++
 	defer func() { m.parallel-- }()
 	quiet := m.quiet
-	out := m.subshell(func() string { m.quiet = true; return m.stmt(c.X) })
+	out := m.subshell(func() string { m.quiet, m.filed = true, false; return m.stmt(c.X) })
 	in := m.in
 	m.in = &input{text: out}
 	defer func() { m.in, m.quiet = in, quiet }()
 	if out == "" && marksFromNothing(c.X) {
 		m.in.text = unknown
 	}
-	return m.maybe(func() string { return m.stmt(c.Y) })
+	m.quiet = quiet
+	out = m.maybe(func() string { return m.stmt(c.Y) })
+	if !m.quiet && strings.Contains(out, secret) {
+		m.r.hit("secret-shown", "")
+	}
+	return out
 }
 
 // marksFromNothing reports whether the left side of a pipe may print although

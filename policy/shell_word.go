@@ -25,7 +25,7 @@ func (m *machine) fields(words []*syntax.Word) []arg {
 			out = append(out, arg{s: s})
 			continue
 		}
-		if !syntax.SplitBraces(w) {
+		if !braced(w) {
 			out = m.splitFields(out, m.frags(w.Parts, false))
 			continue
 		}
@@ -39,6 +39,20 @@ func (m *machine) fields(words []*syntax.Word) []arg {
 		}
 	}
 	return out
+}
+
+// braced reports whether a word has a brace expansion. The parts of a word
+// that is seen again, as in a loop, are already split.
+func braced(w *syntax.Word) bool {
+	if syntax.SplitBraces(w) {
+		return true
+	}
+	for _, p := range w.Parts {
+		if _, ok := p.(*syntax.BraceExp); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // plainWord is the text of a word that needs no expansion.
@@ -232,14 +246,20 @@ func (m *machine) splitFields(out []arg, frags []frag) []arg {
 	return out
 }
 
+// activeGlob reports whether unquoted text is a pattern.
+func activeGlob(s string) bool {
+	if _, after, ok := strings.Cut(s, "["); ok && strings.Contains(after, "]") {
+		return true
+	}
+	return strings.ContainsAny(s, "*?") || strings.Contains(s, "@(") || strings.Contains(s, "+(") || strings.Contains(s, "!(")
+}
+
 func joinField(frags []frag) arg {
 	var b strings.Builder
 	glob := false
 	for _, f := range frags {
 		b.WriteString(f.s)
-		if !f.quoted && strings.ContainsAny(f.s, "*?[") || !f.quoted && strings.Contains(f.s, "@(") || !f.quoted && strings.Contains(f.s, "+(") {
-			glob = true
-		}
+		glob = glob || !f.quoted && activeGlob(f.s)
 	}
 	a := arg{s: b.String()}
 	if glob {
@@ -255,7 +275,7 @@ func joinField(frags []frag) arg {
 // capture is the text of a command substitution.
 func (m *machine) capture(stmts []*syntax.Stmt) string {
 	return m.subshell(func() string {
-		m.quiet = false
+		m.quiet, m.filed = true, false
 		return strings.TrimRight(m.stmts(stmts), "\n")
 	})
 }

@@ -24,7 +24,7 @@ var wrappers = [...]wrap{
 	{names: "chroot", takes: "", skip: 1, rule: "namespace"},
 	{names: "nsenter", takes: "t target S G setuid setgid", rule: "namespace"},
 	{names: "unshare", takes: "R w S G root wd setuid setgid map-user map-group", rule: "namespace"},
-	{names: "nohup setsid eatmydata chronic catchsegv fakeroot unbuffer noglob nocorrect caffeinate dbus-run-session tini dumb-init catatonit linux32 linux64 setarch arch ts chrt-none time-none builtin fakechroot proot winpty rlwrap", takes: "e r S b f"},
+	{names: "nohup setsid eatmydata chronic catchsegv fakeroot unbuffer noglob nocorrect caffeinate dbus-run-session tini dumb-init catatonit linux32 linux64 setarch arch ts chrt-none time-none builtin fakechroot proot winpty rlwrap spawn", takes: "e r S b f"},
 	{names: "env", takes: "u C unset chdir"},
 	{names: "time gtime", takes: "o f output format"},
 	{names: "timeout gtimeout", takes: "s k signal kill-after", skip: 1},
@@ -105,6 +105,11 @@ func (m *machine) wrapped(c command, w wrap) string {
 	takes := strings.Fields(w.takes)
 	skip := w.skip
 	out := ""
+	if c.name == "flock" || c.name == "runuser" || c.name == "unshare" {
+		if text, ok := c.value("c", "command"); ok {
+			out = m.nested(text)
+		}
+	}
 	i := 0
 	for ; i < len(c.args); i++ {
 		s := c.args[i].s
@@ -165,8 +170,6 @@ func (m *machine) wrapperOption(c command, i int) string {
 			text = c.args[i+1].s
 		}
 		text += " " + strings.Join(c.rest(i+1), " ")
-	case (c.name == "flock" || c.name == "runuser" || c.name == "unshare") && (s == "-c" || s == "--command" || strings.HasPrefix(s, "--command=")):
-		text, ok = c.value("c", "command")
 	case c.name == "dotenv", c.name == "entr":
 		return ""
 	}
