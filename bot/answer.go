@@ -114,44 +114,66 @@ func (w *worker) recheck(ctx context.Context, sess *store.Session, f store.Fence
 
 // unused returns the approvals whose action has not begun.
 func unused(events []session.Event) []session.Resolved {
-	calls := map[string]string{} // request → call
-	open := map[string]session.Resolved{}
+	p := pending{calls: map[string]string{}, open: map[string]session.Resolved{}}
 	for _, e := range events {
-		switch e.Type {
-		case session.TypeAsked:
-			if a, err := session.Decode[session.Asked](e); err == nil {
-				calls[a.ID] = a.Call
-			}
-		case session.TypeResolved:
-			if r, err := session.Decode[session.Resolved](e); err == nil {
-				delete(open, calls[r.ID])
-				if r.Verdict == "approved" {
-					open[calls[r.ID]] = r
-				}
-			}
-		case session.TypeStarted:
-			if s, err := session.Decode[session.Started](e); err == nil {
-				delete(open, s.Call)
-			}
-		case session.TypeResult:
-			if s, err := session.Decode[session.Result](e); err == nil {
-				delete(open, s.Call)
-			}
-		case session.TypeCheckpoint:
-			if p, err := session.Decode[session.Checkpoint](e); err == nil && !p.Parked {
-				for call := range open {
-					if strings.HasPrefix(call, "p") {
-						delete(open, call)
-					}
-				}
-			}
-		}
+		p.take(e)
 	}
 	var out []session.Resolved
-	for _, r := range open {
+	for _, r := range p.open {
 		out = append(out, r)
 	}
 	return out
+}
+
+// pending follows which approvals are given and not used.
+type pending struct {
+	calls map[string]string           // request → call
+	open  map[string]session.Resolved // by call
+}
+
+func (p pending) take(e session.Event) {
+	switch e.Type {
+	case session.TypeAsked:
+		if a, err := session.Decode[session.Asked](e); err == nil {
+			p.calls[a.ID] = a.Call
+		}
+	case session.TypeResolved:
+		p.resolved(e)
+	case session.TypeStarted:
+		if s, err := session.Decode[session.Started](e); err == nil {
+			delete(p.open, s.Call)
+		}
+	case session.TypeResult:
+		if s, err := session.Decode[session.Result](e); err == nil {
+			delete(p.open, s.Call)
+		}
+	case session.TypeCheckpoint:
+		p.published(e)
+	}
+}
+
+func (p pending) resolved(e session.Event) {
+	r, err := session.Decode[session.Resolved](e)
+	if err != nil {
+		return
+	}
+	delete(p.open, p.calls[r.ID])
+	if r.Verdict == "approved" {
+		p.open[p.calls[r.ID]] = r
+	}
+}
+
+// published ends what was approved to go out: it is out.
+func (p pending) published(e session.Event) {
+	c, err := session.Decode[session.Checkpoint](e)
+	if err != nil || c.Parked {
+		return
+	}
+	for call := range p.open {
+		if strings.HasPrefix(call, "p") {
+			delete(p.open, call)
+		}
+	}
 }
 
 // doubt says why an answer does not count any more, or "".

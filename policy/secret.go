@@ -51,6 +51,13 @@ const (
 type Redactor struct {
 	pieces    map[int]map[string]bool // by length: forms compared with squeezed text
 	hexPieces map[int]map[string]bool // by length: lower-case hex digits
+	known     bool                    // only these values, no token shapes
+}
+
+// Known returns a redactor of the same values that leaves other tokens alone.
+// It is for what must stay as it is, such as the arguments of a call.
+func (r *Redactor) Known() *Redactor {
+	return &Redactor{pieces: r.pieces, hexPieces: r.hexPieces, known: true}
 }
 
 // NewRedactor returns a redactor for the values. Values shorter than six
@@ -95,13 +102,16 @@ func forms(raw string) []string {
 	if err == nil {
 		out = append(out, strings.Trim(string(quoted), `"`))
 	}
+	std := block{base64.RawStdEncoding.EncodeToString, 3, 4}
+	web := block{base64.RawURLEncoding.EncodeToString, 3, 4}
 	for _, value := range []string{raw, backwards(raw)} {
 		for shift := range 3 {
-			out = append(out, aligned(base64.RawStdEncoding.EncodeToString, value, shift, 3, 4), aligned(base64.RawURLEncoding.EncodeToString, value, shift, 3, 4))
+			out = append(out, std.aligned(value, shift), web.aligned(value, shift))
 		}
 	}
+	by5 := block{base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString, 5, 8}
 	for shift := range 5 {
-		encoded := aligned(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString, raw, shift, 5, 8)
+		encoded := by5.aligned(raw, shift)
 		out = append(out, encoded, strings.ToLower(encoded))
 	}
 	for _, f := range slices.Clone(out[5:]) {
@@ -110,15 +120,20 @@ func forms(raw string) []string {
 	return slices.DeleteFunc(out, func(f string) bool { return f != raw && len(f) < minPiece })
 }
 
+// block is how an encoding works: groups of in bytes become out characters.
+type block struct {
+	encode  func([]byte) string
+	in, out int
+}
+
 // aligned encodes value behind shift other bytes and cuts off the characters
-// that also depend on bytes before and behind it. Groups of in bytes become
-// out characters.
-func aligned(encode func([]byte) string, value string, shift, in, out int) string {
+// that also depend on bytes before and behind it.
+func (e block) aligned(value string, shift int) string {
 	padded := append(make([]byte, shift), value...)
-	encoded := encode(padded)
-	head := (shift*out + in - 1) / in
+	encoded := e.encode(padded)
+	head := (shift*e.out + e.in - 1) / e.in
 	tail := len(encoded)
-	if len(padded)%in != 0 {
+	if len(padded)%e.in != 0 {
 		tail--
 	}
 	if head >= tail {
@@ -173,7 +188,10 @@ func (r *Redactor) Contains(s string) bool { return len(r.find(s, 0)) > 0 }
 
 // find returns the spans of s that hold secrets, unsorted.
 func (r *Redactor) find(s string, depth int) []span {
-	found := tokenSpans(s)
+	var found []span
+	if !r.known {
+		found = tokenSpans(s)
+	}
 	if len(r.pieces) > 0 {
 		found = append(found, matches(squeeze(s), r.pieces)...)
 		if decoded, changed := unescapeAll(s); changed {
@@ -181,7 +199,7 @@ func (r *Redactor) find(s string, depth int) []span {
 		}
 		found = append(found, matches(hexDigits(s), r.hexPieces)...)
 	}
-	if depth < 3 {
+	if depth < 3 && (len(r.pieces) > 0 || !r.known) {
 		found = append(found, r.encoded(s, depth)...)
 	}
 	return found
