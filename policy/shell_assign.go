@@ -133,13 +133,13 @@ func (m *machine) assignElement(name string, index syntax.ArithmExpr, value stri
 func (m *machine) declare(c *syntax.DeclClause) string {
 	variant := c.Variant.Value
 	words := []string{variant}
-	print, ref, lower, upper := len(c.Args) == 0, variant == "nameref", false, false
+	show, ref, lower, upper := len(c.Args) == 0, variant == "nameref", false, false
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			for _, f := range m.fields([]*syntax.Word{a.Value}) {
 				words = append(words, f.s)
 				flag := strings.HasPrefix(f.s, "-")
-				print = print || flag && strings.ContainsAny(f.s, "px") && variant != "export" || f.s == "-p"
+				show = show || flag && strings.ContainsAny(f.s, "px") && variant != "export" || f.s == "-p"
 				ref = ref || flag && strings.Contains(f.s, "n") && variant != "export"
 				lower = lower || flag && strings.Contains(f.s, "l")
 				upper = upper || flag && strings.Contains(f.s, "u")
@@ -150,12 +150,12 @@ func (m *machine) declare(c *syntax.DeclClause) string {
 			}
 			continue
 		}
-		print = false
+		show = false
 		words = append(words, a.Name.Value)
 		m.declareOne(a, ref, lower, upper)
 	}
 	m.r.commands = addTo(m.r.commands, m.render(words))
-	if print && len(c.Args) < 2 {
+	if show && len(c.Args) < 2 {
 		m.r.hit("environment-dump", strings.Join(words, " "))
 		return secret
 	}

@@ -29,7 +29,8 @@ func (m *machine) builtin(c command) (string, bool) {
 		}
 		return "", true
 	case "read", "readarray", "mapfile":
-		return m.read(c), true
+		m.read(c)
+		return "", true
 	case "alias":
 		return m.alias(c), true
 	case "export", "declare", "local", "typeset", "readonly":
@@ -271,7 +272,7 @@ func (m *machine) hasFile(p string) bool {
 }
 
 // read takes a line of the input, splits it and assigns it.
-func (m *machine) read(c command) string {
+func (m *machine) read(c command) {
 	line := unknown
 	delim, hasDelim := c.value("d")
 	whole := c.name != "read" || hasDelim && delim == ""
@@ -282,14 +283,14 @@ func (m *machine) read(c command) string {
 	default:
 		if m.in.pos >= len(m.in.text) {
 			m.no = true
-			return ""
+			return
 		}
 		line, _, _ = strings.Cut(m.in.text[m.in.pos:], "\n")
 		m.in.pos = min(m.in.pos+len(line)+1, len(m.in.text))
 	}
 	if name, ok := c.value("a"); ok && c.name == "read" {
 		m.set(name, m.splitLine(line, -1, c.has("r"))...)
-		return ""
+		return
 	}
 	ops := c.operands("p", "d", "n", "N", "t", "u", "i", "a")
 	if c.name != "read" {
@@ -301,10 +302,9 @@ func (m *machine) read(c command) string {
 			name = ops[len(ops)-1].s
 		}
 		m.set(name, strings.Split(line, "\n")...)
-		return ""
+		return
 	}
 	m.assignRead(ops, line, c.has("r"))
-	return ""
 }
 
 func (m *machine) assignRead(ops []arg, line string, raw bool) {

@@ -296,7 +296,7 @@ func (m *machine) gitDownload(sub string, g command) {
 		}
 	}
 	m.r.network = true
-	if argsHold(g, secret) {
+	if argsSecret(g) {
 		m.r.hit("secret-sent", g.line())
 	}
 	if sub == "ls-remote" {

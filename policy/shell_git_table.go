@@ -117,7 +117,7 @@ func (m *machine) gitServe(sub string, g command) {
 
 func (m *machine) gitCheckout(sub string, g command) {
 	ops := g.operands("b", "B", "c", "C", "s", "source", "orphan", "pathspec-from-file")
-	discards := g.exactly("--") || g.has("force", "f", "discard-changes") || sub == "restore" && !(g.has("staged", "S") && !g.has("worktree", "W"))
+	discards := g.exactly("--") || g.has("force", "f", "discard-changes") || sub == "restore" && (!g.has("staged", "S") || g.has("worktree", "W"))
 	for _, a := range ops {
 		p := m.resolve(a.s)
 		if a.s == "." || a.s == ":/" || a.s == "./" || a.s == "*" {

@@ -14,9 +14,11 @@ func (m *machine) tools(c command) (string, bool) {
 	case "npm", "pnpm", "yarn", "bun":
 		return m.packageScript(c)
 	case "make", "gmake", "just", "task", "rake", "mage":
-		return m.build(c), true
+		m.build(c)
+		return unknown, true
 	case "psql", "mysql", "mariadb", "sqlite3", "redis-cli", "mongo", "mongosh", "duckdb", "cqlsh", "clickhouse-client", "sqlcmd", "dropdb", "dropuser", "mysqladmin", "createdb", "pg_restore":
-		return m.database(c), true
+		m.database(c)
+		return unknown, true
 	case "man", "less", "git-help", "info":
 		return m.manual(c), true
 	case "poetry", "pipenv", "uv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "asdf", "direnv", "nix", "op", "doppler", "aws-vault", "pixi", "rbenv", "pyenv", "nvm", "dotenvx", "npx", "cargo", "hatchling", "chamber", "infisical", "devbox", "flox", "nodemon", "concurrently", "turbo", "npm-run-all", "cross-env", "wireit", "tsx-watch", "coverage":
@@ -31,7 +33,7 @@ func (m *machine) tools(c command) (string, bool) {
 	case "ssh-add", "ssh-keygen", "gpg", "gpg2":
 		return m.keys(c), true
 	case "logger", "wall", "write", "notify-send":
-		if argsHold(c, secret) {
+		if argsSecret(c) {
 			m.r.hit("secret-shown", c.line())
 		}
 		return "", true
@@ -105,7 +107,7 @@ func (m *machine) scriptName(c command, name string) {
 	}
 }
 
-func (m *machine) build(c command) string {
+func (m *machine) build(c command) {
 	for i, a := range c.args {
 		if code, ok := strings.CutPrefix(a.s, "--eval="); ok || a.s == "--eval" || a.s == "-E" {
 			if !ok && i+1 < len(c.args) {
@@ -133,7 +135,7 @@ func (m *machine) build(c command) string {
 		m.makeText(m.files[m.resolve("Makefile")])
 	}
 	if c.has("n", "dry-run", "just-print", "recon") && !strings.Contains(c.line(), "-none") {
-		return unknown
+		return
 	}
 	for _, a := range c.operands("j-none", "C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
 		if a.s == "install" && c.name != "just" && c.name != "task" {
@@ -141,7 +143,6 @@ func (m *machine) build(c command) string {
 		}
 		m.scriptName(c, a.s)
 	}
-	return unknown
 }
 
 // makeText follows the recipes and $(shell …) calls of a make file.
@@ -178,14 +179,14 @@ var (
 	sqlCommand  = regexp.MustCompile(`(?i)(?:\\!|\.shell|\.system|\bsystem)\s+(.*)|program\s+'([^']*)'`)
 )
 
-func (m *machine) database(c command) string {
+func (m *machine) database(c command) {
 	text := strings.Join(texts(c.args), " ")
 	if m.given() {
 		text += "\n" + m.stdin()
 	}
 	if c.name == "dropdb" || c.name == "dropuser" || c.name == "mysqladmin" && c.exactly("drop", "shutdown", "kill") {
 		m.r.hit("database-destroy", c.line())
-		return unknown
+		return
 	}
 	for _, s := range sqlCommand.FindAllStringSubmatch(text, 4) {
 		m.nested(s[1] + s[2])
@@ -198,7 +199,6 @@ func (m *machine) database(c command) string {
 	case sqlChanges.MatchString(text):
 		m.r.changes = true
 	}
-	return unknown
 }
 
 func (m *machine) manual(c command) string {

@@ -26,7 +26,8 @@ func (m *machine) networkCommand(c command) (string, bool) {
 		m.sendsSecret(c, m.stdin())
 		return unknown, true
 	case "ngrok", "cloudflared", "localtunnel", "lt", "bore", "frpc", "frps", "chisel", "zrok", "inlets", "pagekite", "telebit", "serveo", "expose", "tailscale":
-		return m.tunnel(c), true
+		m.tunnel(c)
+		return unknown, true
 	case "nmap", "masscan", "zmap", "hydra", "tcpdump", "tshark", "arpspoof", "ettercap", "bettercap":
 		m.r.network = true
 		m.r.hit("listens", c.line())
@@ -38,13 +39,12 @@ func (m *machine) networkCommand(c command) (string, bool) {
 	return "", false
 }
 
-func (m *machine) tunnel(c command) string {
+func (m *machine) tunnel(c command) {
 	if c.asksHelp() || c.exactly("version", "status", "config", "--version") {
-		return unknown
+		return
 	}
 	m.r.network = true
 	m.r.hit("tunnel", c.line())
-	return unknown
 }
 
 // sendsSecret reports, and records, that a command sends a credential out.
@@ -270,7 +270,7 @@ func (m *machine) ssh(c command) string {
 	if m.given() {
 		in = m.stdin()
 	}
-	if strings.Contains(in, secret) || argsHold(c, secret) {
+	if strings.Contains(in, secret) || argsSecret(c) {
 		m.r.hit("secret-sent", c.line())
 	}
 	if len(ops) > 1 {
@@ -283,9 +283,9 @@ func (m *machine) ssh(c command) string {
 	return remote
 }
 
-func argsHold(c command, mark string) bool {
+func argsSecret(c command) bool {
 	for _, a := range c.args {
-		if strings.Contains(a.s, mark) {
+		if strings.Contains(a.s, secret) {
 			return true
 		}
 	}

@@ -25,13 +25,28 @@ func wrapsCommand(name string) bool {
 	return ok
 }
 
+// writesAnyway reports whether an option makes a tool that reads write.
+func writesAnyway(c command) bool {
+	switch c.name {
+	case "gofmt":
+		return c.has("w")
+	case "sort", "tree":
+		return c.has("o", "output")
+	case "yq", "xmllint":
+		return c.has("i", "inplace", "output")
+	case "fd":
+		return c.has("x", "X", "exec")
+	}
+	return false
+}
+
 // readsOnly reports whether a command is known to change nothing.
 func readsOnly(c command) bool {
 	switch c.name {
 	case "ls", "cat", "head", "tail", "grep", "egrep", "fgrep", "rg", "ag", "ack", "wc", "sort", "uniq", "cut", "tr", "nl", "tac", "rev", "fold", "fmt", "paste", "join", "comm", "column", "diff", "cmp", "colordiff",
 		"stat", "file", "du", "df", "pwd", "echo", "printf", "true", "false", ":", "test", "[", "whoami", "id", "groups", "uname", "which", "type", "whereis", "basename", "dirname", "realpath", "readlink", "tree", "less", "more", "od", "xxd",
 		"hexdump", "strings", "md5sum", "sha1sum", "sha256sum", "sha512sum", "shasum", "cksum", "b2sum", "seq", "sleep", "ps", "uptime", "free", "nproc", "lscpu", "arch", "tty", "locale", "cal", "jq", "yq", "xmllint", "tokei", "cloc", "scc", "fd", "bat", "exa", "eza", "expr", "bc", "numfmt", "getconf", "look", "zcat", "zgrep", "base64", "cd", "date", "hostname", "lsof", "lsblk", "env", "command", "nice", "time", "timeout", "stdbuf", "xargs", "nohup", "export", "local", "declare", "readonly", "set", "shift", "exit", "return", "break", "continue", "read", "wait", "gofmt", "pgrep", "man", "printenv", "iconv", "dos2unix-none":
-		return !(c.name == "gofmt" && c.has("w")) && !(c.name == "sort" && c.has("o")) && !((c.name == "yq" || c.name == "xmllint") && c.has("i", "inplace", "output")) && !(c.name == "fd" && c.has("x", "X", "exec")) && !(c.name == "tree" && c.has("o"))
+		return !writesAnyway(c)
 	case "find":
 		return !c.exactly("-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprintf", "-fls", "-fprint0")
 	case "sed":

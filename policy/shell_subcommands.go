@@ -84,7 +84,7 @@ func (m *machine) packageSource(c command) {
 
 // packageRun follows the command that a package runner is given.
 func (m *machine) packageRun(c command, r subRule, ops []arg) {
-	if r.rule != "package-run" && !(len(ops) > 0 && baseIs(ops[0].s, "exec", "x", "dlx")) {
+	if r.rule != "package-run" && (len(ops) == 0 || !baseIs(ops[0].s, "exec", "x", "dlx")) {
 		return
 	}
 	if v, ok := c.value("c", "call"); ok {
@@ -107,7 +107,7 @@ func (m *machine) packageConfig(c command) {
 	switch {
 	case strings.Contains(line, "registry") || strings.Contains(line, "index-url") || strings.Contains(line, "proxy") || strings.Contains(line, "strict-ssl") || strings.Contains(line, "script-shell") || strings.Contains(line, "trusted-host") || strings.Contains(line, "cafile"):
 		m.r.hit("source-redirect", line)
-	case argsHold(c, secret) || strings.Contains(line, "oken") || strings.Contains(line, "_auth"):
+	case argsSecret(c) || strings.Contains(line, "oken") || strings.Contains(line, "_auth"):
 		m.r.hit("secret-stored", line)
 	default:
 		m.r.hit("package-setting", line)
@@ -222,7 +222,7 @@ func (m *machine) infrastructureDelete(c command) {
 
 // remoteChange looks at texts that are posted for others to read.
 func (m *machine) remoteChange(c command) {
-	if argsHold(c, secret) || m.given() && strings.Contains(m.stdin(), secret) {
+	if argsSecret(c) || m.given() && strings.Contains(m.stdin(), secret) {
 		m.r.hit("secret-sent", c.line())
 		return
 	}

@@ -75,7 +75,7 @@ func (m *machine) volume(c command) {
 func (m *machine) processCommand(c command) (string, bool) {
 	switch c.name {
 	case "shutdown", "reboot", "halt", "poweroff", "init", "telinit", "kexec":
-		if !(c.exactly("--help", "--version") || c.name == "init" && len(c.operands()) == 0) {
+		if !c.exactly("--help", "--version") && (c.name != "init" || len(c.operands()) > 0) {
 			m.r.hit("machine-stop", c.line())
 		}
 	case "kill":

@@ -116,15 +116,15 @@ func oneEscape(b *strings.Builder, s string, echo bool) (n int, stop bool) {
 		b.WriteByte(s[1] & 0x1f)
 		return 2, false
 	case c == 'x':
-		return numberEscape(b, s, 16, 1, 2), false
+		return numberEscape(b, s, 16, 2), false
 	case c == 'u':
-		return numberEscape(b, s, 16, 1, 4), false
+		return numberEscape(b, s, 16, 4), false
 	case c == 'U':
-		return numberEscape(b, s, 16, 1, 8), false
+		return numberEscape(b, s, 16, 8), false
 	case c == '0' && echo:
-		return numberEscape(b, s, 8, 1, 3), false
+		return numberEscape(b, s, 8, 3), false
 	case c >= '0' && c <= '7':
-		return numberEscape(b, "o"+s, 8, 1, 3) - 1, false
+		return numberEscape(b, "o"+s, 8, 3) - 1, false
 	case strings.IndexByte(`\'"?`, c) >= 0:
 		b.WriteByte(c)
 		return 1, false
@@ -134,12 +134,12 @@ func oneEscape(b *strings.Builder, s string, echo bool) (n int, stop bool) {
 	return 1, false
 }
 
-func numberEscape(b *strings.Builder, s string, base, from, limit int) int {
-	end := from
-	for end < len(s) && end < from+limit && digitBelow(s[end], base) {
+func numberEscape(b *strings.Builder, s string, base, limit int) int {
+	end := 1
+	for end < len(s) && end <= limit && digitBelow(s[end], base) {
 		end++
 	}
-	n, err := strconv.ParseUint(s[from:end], base, 32)
+	n, err := strconv.ParseUint(s[1:end], base, 32)
 	if err != nil {
 		b.WriteString("\\" + s[:1])
 		return 1

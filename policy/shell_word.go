@@ -156,12 +156,12 @@ func (m *machine) frags(parts []syntax.WordPart, quoted bool) []frag {
 // literal expands unquoted or double-quoted literal text.
 func (m *machine) literal(out []frag, s string, quoted, first bool) []frag {
 	if first && !quoted && strings.HasPrefix(s, "~") {
-		user, rest, _ := strings.Cut(s, "/")
-		rest = s[len(user):]
-		switch user = user[1:]; {
-		case user == "" || user == "root":
+		user, _, _ := strings.Cut(s, "/")
+		rest := s[len(user):]
+		switch user = user[1:]; user {
+		case "", "root":
 			out = append(out, frag{s: "~", quoted: true})
-		case user == "+":
+		case "+":
 			out = append(out, frag{s: ".", quoted: true})
 		default:
 			out = append(out, frag{s: "/home/" + user, quoted: true})
