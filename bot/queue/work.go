@@ -136,7 +136,7 @@ func (q *Queue) work(ctx context.Context, o *offer) {
 	defer q.endMore(o.Thread)
 	lease, claimed, err := q.claim(ctx, o)
 	o.tell(err == nil)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		q.Log.ErrorContext(ctx, "claim thread", "thread", o.Thread, "err", err)
 	}
 	if err != nil || !claimed {
@@ -145,8 +145,10 @@ func (q *Queue) work(ctx context.Context, o *offer) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var beat sync.WaitGroup
 	beat.Go(func() { q.heartbeat(ctx, lease, cancel) })
-	for q.once(ctx, lease) {
-		lease.Attempts = 0
+	again := lease
+	again.Attempts = 0
+	for more := q.once(ctx, lease); more; {
+		more = q.once(ctx, again)
 	}
 	cancel(nil)
 	beat.Wait()

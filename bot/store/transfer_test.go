@@ -63,7 +63,8 @@ func TestTorn(t *testing.T) {
 			t.Fatalf("cut at %d: error is %v", cut, err)
 		}
 		whole := max(bytes.Count(data[:cut], []byte("\n"))-1, 0)
-		if len(got) != whole || whole > 0 && (id != "sgolden00001" || !cmp.Equal(got, events[:whole])) {
+		same := len(got) == whole && (whole == 0 || id == "sgolden00001" && got[whole-1].Hash == events[whole-1].Hash) // the chain was verified
+		if !same {
 			t.Fatalf("cut at %d: read %d events of %q, want %d", cut, len(got), id, whole)
 		}
 	}

@@ -1,7 +1,10 @@
 package postgres_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +67,46 @@ func TestTwoMachines(t *testing.T) {
 	for range 4 {
 		if err := <-errs; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestOrder stores deliveries of one thread on two machines while they are
+// worked on: none with a smaller number turns up later.
+func TestOrder(t *testing.T) {
+	const n = 150
+	url := storetest.StartPostgres(t, false).Database(t)
+	machines := []*sqlstore.Store{open(t, postgres.Config{URL: url}), open(t, postgres.Config{URL: url})}
+	var senders sync.WaitGroup
+	for m, s := range machines {
+		for part := range 3 {
+			senders.Go(func() {
+				for i := range n / 3 {
+					d := &store.Delivery{ID: fmt.Sprint(m, part, i), Event: "push", Thread: "a/b#1"}
+					if _, err := s.Deliveries.Put(t.Context(), d); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	defer senders.Wait()
+	last := int64(0)
+	for got := 0; got < len(machines)*n; {
+		d, err := machines[0].Deliveries.Next(t.Context(), "a/b#1")
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Seq <= last {
+			t.Fatalf("number %d turned up after %d", d.Seq, last)
+		}
+		last = d.Seq
+		got++
+		if err := machines[0].Deliveries.Done(t.Context(), "", d.ID); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
