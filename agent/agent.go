@@ -11,6 +11,7 @@
 //	stream.go        one answer of the model, from parts to a whole
 //	gate.go          the only way to a tool
 //	toolrun.go       running what the gate let through, saving what changed
+//	sink.go          what may be recorded: no secrets, nothing invisible
 //	publish.go       from saved changes to a commit on the branch
 //	complete.go      is it done, and is it true
 //	habits.go        repetition, mistakes, reminders
@@ -98,6 +99,13 @@ type Config struct {
 	Checkpoints Checkpointer
 	Approver    Approver // nil: always park
 
+	// Redactor takes secrets out of what is recorded, and with that out of what
+	// the model, the log and GitHub see. Nil finds tokens of well-known shapes.
+	Redactor *policy.Redactor
+	// Scan finds credentials in the text that a change adds; nil for no scan.
+	// What it finds holds the commit until a person says yes.
+	Scan func(added string) []policy.Finding
+
 	// Inbox is called before each request to the model; it moves what people
 	// wrote meanwhile into the log. Nil for none.
 	Inbox func(ctx context.Context) error
@@ -148,6 +156,9 @@ func New(cfg Config) (*Agent, error) {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Redactor == nil {
+		cfg.Redactor = policy.NewRedactor()
 	}
 	cfg.Retry = cfg.Retry.withDefaults()
 	a := &Agent{cfg: cfg}
@@ -234,6 +245,11 @@ func (r *run) catchUp(ctx context.Context) error {
 // record stores events, then folds and shows them: persist, then post.
 // Events that others appended meanwhile are folded first, in log order.
 func (r *run) record(ctx context.Context, events ...*session.Event) error {
+	for _, e := range events {
+		if err := r.sanitize(ctx, e); err != nil {
+			return err
+		}
+	}
 	if err := r.log.Append(ctx, events...); err != nil {
 		return fmt.Errorf("append to log: %w", err)
 	}

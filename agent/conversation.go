@@ -219,7 +219,7 @@ func (s *state) wasAsked(e session.Event, p session.Asked) {
 func (s *state) settled(_ session.Event, p session.Resolved) {
 	s.ended = nil
 	for _, c := range append(s.calls[:len(s.calls):len(s.calls)], s.gate) {
-		if c != nil && c.asked != nil && c.asked.ID == p.ID && c.resolved == nil {
+		if c != nil && c.asked != nil && c.asked.ID == p.ID && (c.resolved == nil || c.overruled(p)) {
 			c.resolved = &p
 		}
 	}
@@ -400,6 +400,13 @@ func (c *call) images() [][]byte {
 		return nil
 	}
 	return pictures(c.result.Images)
+}
+
+// overruled says whether p takes back an approval that was not used yet: one
+// denial wins, and so does an approval that stopped counting. Nothing turns a
+// denial into an approval.
+func (c *call) overruled(p session.Resolved) bool {
+	return c.resolved.Verdict == verdictApproved && p.Verdict != verdictApproved && !c.started && c.result == nil
 }
 
 // stepOf says of a finished call what is worth remembering.

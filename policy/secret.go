@@ -194,6 +194,9 @@ func (r *Redactor) find(s string, depth int) []span {
 	}
 	if len(r.pieces) > 0 {
 		found = append(found, matches(squeeze(s), r.pieces)...)
+		if joined, changed := withoutGutters(s); changed {
+			found = append(found, matches(joined.squeezed(), r.pieces)...)
+		}
 		if decoded, changed := unescapeAll(s); changed {
 			found = append(found, matches(decoded.squeezed(), r.pieces)...)
 		}

@@ -94,6 +94,9 @@ func disguises(v string) map[string]string {
 		"split by zero":      every(v, 2, "\u200b"),
 		"split by tags":      every(v, 4, "\U000e0041"),
 		"spaced out":         every(v, 1, " "),
+		"numbered lines":     every(v, 8, "\n 12 | "),
+		"lines of a diff":    every(v, 8, "\n+"),
+		"quoted lines":       every(v, 8, "\n> "),
 		"half":               v[:20],
 		"tail":               v[8:],
 	}

@@ -72,6 +72,30 @@ func (v view) squeezed() view {
 	return out
 }
 
+// gutter is what viewers put before each line: its number, a sign of a diff
+// or of a quotation.
+var gutter = regexp.MustCompile(`\n[ \t]*(?:[0-9]+[ \t]*[|:\t]|[-+>|])[ \t]?`)
+
+// withoutGutters joins lines that were numbered or quoted.
+func withoutGutters(s string) (view, bool) {
+	list := gutter.FindAllStringIndex(s, -1)
+	if len(list) == 0 {
+		return view{}, false
+	}
+	var out view
+	var b strings.Builder
+	at := 0
+	for _, m := range append(list, []int{len(s), len(s)}) {
+		for ; at < m[0]; at++ {
+			b.WriteByte(s[at])
+			out.put(at, at+1)
+		}
+		at = m[1]
+	}
+	out.text = b.String()
+	return out, true
+}
+
 func splitter(r rune) bool {
 	if r < 0x80 {
 		return r <= ' ' || r == '"' || r == '\'' || r == '`' || r == '\\' || r == 0x7F

@@ -32,6 +32,16 @@ func (n Removed) Total() int {
 		n.Attributes + n.AltTexts + n.Titles + n.Definitions
 }
 
+// Plus returns the sum of two counts.
+func (n Removed) Plus(m Removed) Removed {
+	return Removed{
+		Tags: n.Tags + m.Tags, Selectors: n.Selectors + m.Selectors, Bidi: n.Bidi + m.Bidi, ZeroWidth: n.ZeroWidth + m.ZeroWidth,
+		Controls: n.Controls + m.Controls, Comments: n.Comments + m.Comments, Attributes: n.Attributes + m.Attributes,
+		AltTexts: n.AltTexts + m.AltTexts, Titles: n.Titles + m.Titles, Definitions: n.Definitions + m.Definitions,
+		Collapsed: n.Collapsed + m.Collapsed, Entities: n.Entities + m.Entities,
+	}
+}
+
 // String lists the categories that are not zero, for a log or a label.
 func (n Removed) String() string {
 	var parts []string
