@@ -115,7 +115,7 @@ type Config struct {
 	OnLive  func(Live)
 
 	Binding   string // facts an approval is bound to besides the call: engine, image, network
-	Context   int    // tokens of context to ask for; 0: what the model offers, at most 32768
+	Context   int    // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
 	MaxTokens int
 	Limits    Limits
 	Retry     Retry
@@ -202,6 +202,7 @@ type run struct {
 	mode  policy.Mode
 	caps  llm.Capabilities
 	text  bool // calls travel as text: the model or server has no native ones
+	grown int  // window that the session has outgrown the first one for, 0 while it has not
 	until time.Time
 }
 

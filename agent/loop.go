@@ -141,20 +141,35 @@ func (r *run) offered() []llm.ToolSpec {
 	return out
 }
 
-// defaultContext is asked for where neither the configuration nor the model
-// says less: enough for a session, affordable on a laptop.
-const defaultContext = 32768
+// A session begins with a window that a laptop can afford and gets a larger
+// one when it outgrows it, as far as the model goes: growing costs the server
+// a reload, summarizing costs what the model knew.
+const (
+	firstContext = 32768
+	mostContext  = 131072
+)
 
 // window is the context to work in, in tokens.
 func (r *run) window() int {
 	n := r.cfg.Context
 	if n == 0 {
-		n = defaultContext
+		n = max(firstContext, r.grown)
 	}
 	if r.caps.ContextLength > 0 {
 		n = min(n, r.caps.ContextLength)
 	}
 	return n
+}
+
+// grow takes the next larger window, if the model has one to give.
+func (r *run) grow() bool {
+	now := r.window()
+	limit := min(mostContext, r.caps.ContextLength)
+	if r.cfg.Context != 0 || now >= limit {
+		return false
+	}
+	r.grown = min(now*2, limit)
+	return true
 }
 
 // learnModel asks once what the model can do.

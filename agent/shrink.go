@@ -9,13 +9,21 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// compactIfNeeded shortens the conversation before the server would cut it.
-// A quarter of the window is left for the answer.
+// compactIfNeeded makes room before the server would cut the conversation: it
+// takes a larger window while there is one, and shortens the conversation
+// then. A quarter of the window is left for the answer.
 func (r *run) compactIfNeeded(ctx context.Context) error {
-	if r.tokens(compact.Size(r.build())) <= r.window()*3/4 || !r.canCompact() {
-		return nil
+	need := r.tokens(compact.Size(r.build()))
+	for need > r.window()*3/4 {
+		if r.grow() {
+			continue
+		}
+		if !r.canCompact() {
+			return nil
+		}
+		return r.compact(ctx)
 	}
-	return r.compact(ctx)
+	return nil
 }
 
 func (r *run) tokens(bytes int) int { return r.state.ratio.Tokens(bytes) }
