@@ -36,7 +36,9 @@ func (m *machine) assign(a *syntax.Assign, prefix bool) {
 	m.world, m.worlds = world, max(worlds, m.worlds)
 	if a.Index == nil {
 		m.set(name, alts[0]...)
-		m.vars[name] = variable{alts: alts}
+		if len(alts) > 1 {
+			m.vars[name] = variable{alts: alts}
+		}
 	}
 }
 
@@ -174,11 +176,8 @@ func (m *machine) declareOne(a *syntax.Assign, ref, lower, upper bool) {
 		for j, s := range alt {
 			switch {
 			case ref:
-				if target, ok := m.get(s); ok {
-					s = strings.Join(target, " ")
-				} else {
-					s = unknown
-				}
+				m.vars[a.Name.Value] = variable{ref: s}
+				return
 			case lower:
 				s = strings.ToLower(s)
 			case upper:

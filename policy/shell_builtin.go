@@ -188,6 +188,9 @@ func formatted(args []string) string {
 	}
 	format, rest := strings.NewReplacer("%q", "%s", "%Q", "%s").Replace(args[0]), args[1:]
 	var b strings.Builder
+	if wideFormat(format) {
+		return opaque(strings.Join(args, ""))
+	}
 	for range maxLoop {
 		if rest == nil {
 			rest = []string{}
@@ -203,6 +206,21 @@ func formatted(args []string) string {
 		rest = rest[n:]
 	}
 	return b.String()
+}
+
+// wideFormat reports whether a format asks for padding without a limit.
+func wideFormat(format string) bool {
+	digits := 0
+	for _, c := range format {
+		if c < '0' || c > '9' {
+			digits = 0
+			continue
+		}
+		if digits++; digits > 3 {
+			return strings.Contains(format, "%")
+		}
+	}
+	return false
 }
 
 func (m *machine) setBuiltin(c command) string {

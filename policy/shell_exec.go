@@ -152,6 +152,9 @@ func (m *machine) execUnknown(args []arg) string {
 	if len(rest) > 0 && known(rest[0].s) && dangerousName(programName(rest[0].s)) {
 		m.exec(rest)
 	}
+	if options := (command{args: rest}); options.has("r", "R", "f", "recursive", "force") {
+		m.onlyCritical(append([]arg{{s: "rm"}}, rest...), options.line())
+	}
 	return unknown + marksOf(name)
 }
 
@@ -247,19 +250,27 @@ func (m *machine) inner(c command) {
 		if name := programName(a.s); !known(a.s) || !dangerousName(name) || strings.HasSuffix(a.s, "/") {
 			continue
 		}
-		r := m.r
-		m.r = &report{steps: r.steps, bytes: r.bytes}
-		m.exec(c.args[i:])
+		m.onlyCritical(c.args[i:], c.line())
+		return
+	}
+}
+
+// onlyCritical follows a command that may or may not be one, and keeps only
+// findings that are critical.
+func (m *machine) onlyCritical(args []arg, line string) {
+	r := m.r
+	m.r = &report{steps: r.steps, bytes: r.bytes}
+	defer func() {
 		found := m.r
 		m.r = r
 		m.r.steps, m.r.bytes = found.steps, found.bytes
 		for j, reason := range found.reasons {
 			if found.tiers[j] == Critical {
-				m.r.hit(strings.TrimPrefix(reason.Rule, "shell."), c.line())
+				m.r.hit(strings.TrimPrefix(reason.Rule, "shell."), line)
 			}
 		}
-		return
-	}
+	}()
+	m.exec(args)
 }
 
 // passOn is the output of a program about which nothing is known: unknown,

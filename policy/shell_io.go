@@ -184,6 +184,8 @@ func (m *machine) readFile(name string) string {
 		return m.stdin()
 	case strings.HasPrefix(p, "/dev/tcp/"):
 		return remote
+	case placeOf(p) == placeDevice && !endlessDevice(p) && (strings.ContainsAny(p[5:], "0123456789") || strings.HasPrefix(p, "/dev/sd") || strings.HasPrefix(p, "/dev/mem")):
+		m.r.hit("read-device", p)
 	}
 	return m.readSecret(p)
 }

@@ -14,6 +14,7 @@ import (
 type variable struct {
 	alts [][]string
 	keys []string // of an associative array
+	ref  string   // the variable that this one is another name of
 }
 
 // input is what a command reads from its standard input.
@@ -207,11 +208,21 @@ func (m *machine) set(name string, list ...string) {
 		m.r.exhaust()
 	}
 	m.r.step(size)
+	for range 4 {
+		if v := m.vars[name]; v.ref != "" {
+			name = v.ref
+		}
+	}
 	m.vars[name] = variable{alts: [][]string{list}}
 }
 
 // get is the value of a variable in this world, and whether it is set.
 func (m *machine) get(name string) ([]string, bool) {
+	for range 4 {
+		if v := m.vars[name]; v.ref != "" {
+			name = v.ref
+		}
+	}
 	if v, ok := m.vars[name]; ok && len(v.alts) > 0 {
 		m.worlds = max(m.worlds, len(v.alts))
 		return v.alts[min(m.world, len(v.alts)-1)], true

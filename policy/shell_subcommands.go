@@ -35,12 +35,24 @@ func (m *machine) subCommand(c command, r subRule, ops []arg) string {
 		m.packageRun(c, r, ops)
 	case "remote-change":
 		m.remoteChange(c)
+	case "infrastructure":
+		m.afterDashes(c)
 	}
 	m.r.hit(r.rule, c.line())
 	if r.rule == "secret-read" {
 		return secret
 	}
 	return unknown
+}
+
+// afterDashes follows the command that runs in a container of a cluster.
+func (m *machine) afterDashes(c command) {
+	for i, a := range c.args {
+		if a.s == "--" && i+1 < len(c.args) && c.exactly("exec", "run", "debug") {
+			m.exec(c.args[i+1:])
+			return
+		}
+	}
 }
 
 // packageSource looks for packages from places nobody vouches for.

@@ -83,7 +83,7 @@ func (m *machine) processCommand(c command) (string, bool) {
 	case "pkill", "killall", "killall5", "skill", "slay", "xkill", "taskkill":
 		if !c.exactly("-l", "-0", "--list", "--help") {
 			m.r.hit("signals", c.line())
-			if c.name == "killall5" || c.exactly("-1") && c.name == "pkill" && c.has("u") {
+			if c.name == "killall5" || c.has("u") && c.exactly("root", "0") {
 				m.r.hit("machine-stop", c.line())
 			}
 		}

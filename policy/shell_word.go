@@ -25,6 +25,9 @@ func (m *machine) fields(words []*syntax.Word) []arg {
 			out = append(out, arg{s: s})
 			continue
 		}
+		if tooManyBraces(w) {
+			m.r.exhaust()
+		}
 		if !braced(w) {
 			out = m.splitFields(out, m.frags(w.Parts, false))
 			continue
@@ -53,6 +56,17 @@ func braced(w *syntax.Word) bool {
 		}
 	}
 	return false
+}
+
+// tooManyBraces reports whether a word cannot be expanded in a bounded time.
+func tooManyBraces(w *syntax.Word) bool {
+	n := 0
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(l.Value, "{")
+		}
+	}
+	return n > 64
 }
 
 // plainWord is the text of a word that needs no expansion.
