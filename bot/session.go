@@ -21,6 +21,9 @@ type record struct {
 	Target       string        `json:"target"` // branch that the pull request goes to
 	IsPull       bool          `json:"is_pull"`
 	Config       policy.Config `json:"config"`
+
+	Tries   int   `json:"tries,omitempty"`    // runs that failed for a reason that may pass
+	TriesAt int64 `json:"tries_at,omitempty"` // end of the log at the last of them
 }
 
 func recordOf(s *store.Session) record {
@@ -36,16 +39,28 @@ func requesterID(s *store.Session) int64 { return recordOf(s).RequesterID }
 // rules is the policy that was in force when the session was opened, under
 // the server's present one.
 func (w *worker) rules(_ context.Context, s *store.Session) (*policy.Policy, error) {
-	return policy.New(policy.Merge(w.cfg.Policy, recordOf(s).Config))
+	return policy.New(policy.Merge(w.cfg.Policy, recordOf(s).Config).WithDefaults())
 }
 
-// session returns the thread's newest session, or nil.
+// session returns the thread's newest session, or nil. A row whose log is
+// empty is left from an opening that was cut off: it comes to life when its
+// delivery is handled again.
 func (w *worker) session(ctx context.Context) (*store.Session, error) {
+	if w.opening != nil {
+		return w.opening, nil
+	}
 	s, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
-	return s, err
+	if err != nil || s.State != render.Queued {
+		return s, err
+	}
+	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: s.ID}).Events(ctx, 0)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	return s, nil
 }
 
 // view folds the session's log.
@@ -63,10 +78,48 @@ func (w *worker) task(ctx context.Context, c *change, s said, cmd command.Comman
 	if err != nil {
 		return err
 	}
-	if sess != nil && cmd.Mode == "" && cmd.Model == "" {
+	if sess != nil && (w.opening != nil || cmd.Mode == "" && cmd.Model == "") {
 		return w.follow(ctx, c, s, sess, session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: w.words(s, cmd.Text)})
 	}
+	if sess != nil {
+		if err := w.supersede(ctx, c, s, sess); err != nil {
+			return err
+		}
+	}
 	return w.open(ctx, c, s, cmd, actor)
+}
+
+// supersede ends the thread's session, because a person asked for another
+// one, and says so. A session that runs ends first; then the delivery is
+// handled again.
+func (w *worker) supersede(ctx context.Context, c *change, s said, sess *store.Session) error {
+	v, err := w.view(ctx, sess)
+	if err != nil {
+		return err
+	}
+	if !settled(v) {
+		c.Events = append(c.Events, ending(v, s, session.Outcome{
+			Status: session.StatusStopped, Turns: v.Turns, Files: v.Files,
+			Reason: s.ev.Sender.Login + " asked for a new session in its place. What was done so far stays on the branch.",
+		})...)
+	}
+	if len(c.Events) > 0 {
+		// What the same comment asked of the old session goes with it.
+		before := *c
+		c.Events, c.Intents = nil, nil
+		if err := w.commit(ctx, &before); err != nil {
+			return err
+		}
+	}
+	if w.running == sess.ID {
+		w.halt = true
+		return errStopped
+	}
+	if settled(v) && sess.State == v.State {
+		return nil
+	}
+	_, err = w.runSession(ctx)
+	return err
 }
 
 // words is what the agent is told of a comment: cleaned of what a reader would
@@ -133,11 +186,14 @@ func (w *worker) goOn(ctx context.Context, c *change, s said, cmd command.Comman
 // open starts a new session in the thread.
 func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Command, actor policy.Actor) error {
 	place, err := w.cfg.Runner.Place(ctx, w.at)
+	if Temporary(err) {
+		return err
+	}
 	if err != nil {
 		w.reply(c, s, "I could not start: "+render.Clean(err.Error()))
 		return nil
 	}
-	cfg := policy.Merge(w.cfg.Policy, place.Config)
+	cfg := policy.Merge(w.cfg.Policy, place.Config).WithDefaults()
 	mode, err := policy.ParseMode(first(cmd.Mode, cfg.Mode, "code"))
 	if err != nil {
 		w.reply(c, s, "I did not start: "+err.Error())
@@ -163,10 +219,15 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 		}
 		task.Branch = row.Branch
 	}
-	if err := w.cfg.Store.Sessions.Create(ctx, row); err != nil && !errors.Is(err, store.ErrExists) {
+	err = w.cfg.Store.Sessions.Create(ctx, row)
+	if errors.Is(err, store.ErrExists) { // by a try that was cut off
+		row, err = w.cfg.Store.Sessions.Session(ctx, id)
+	}
+	if err != nil {
 		return fmt.Errorf("open session: %w", err)
 	}
-	c.opened = row
+	task.Base, task.Branch = row.Base, row.Branch
+	w.opening = row
 	c.Events = append(c.Events, session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}))
 	w.react(c, s, "eyes")
 	return nil

@@ -22,7 +22,7 @@ import (
 // engine works on sessions: it is where the brain (model, policy, git) meets
 // the hands (a workspace). `run`, `serve`, `demo` and the Action share it.
 type engine struct {
-	dir       string // for exported trees and workspaces
+	bases     *bases
 	workspace workspace.Engine
 	model     func(name string) (llm.Model, error)
 	policy    *policy.Policy
@@ -33,6 +33,7 @@ type engine struct {
 // job is one stretch of work on one session.
 type job struct {
 	task     session.Task
+	name     string // how people call the repository
 	log      session.Log
 	repo     *gitops.Mirror
 	author   gitops.Signature
@@ -83,7 +84,7 @@ func (e *engine) runOnce(ctx context.Context, j job) (out session.Outcome, err e
 
 func (e *engine) agent(ws *workspace.Workspace, model llm.Model, j job, at place) (*agent.Agent, error) {
 	builtin := tools.Builtin(tools.Config{
-		Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), LongCommands: e.config.LongRunningCommands,
+		Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: j.name, LongCommands: e.config.LongRunningCommands,
 	})
 	list := make([]agent.Tool, 0, len(builtin))
 	for _, t := range builtin {
@@ -119,33 +120,30 @@ func first(list ...int) int {
 // configPath is where a repository keeps its configuration.
 const configPath = ".github/agent.yml"
 
-// open exports the saved state and opens a workspace on it. The returned
-// function closes and removes both.
+// open opens a workspace on the saved state. The returned function closes it.
 func (e *engine) open(ctx context.Context, j job, at place) (*workspace.Workspace, func(context.Context) error, error) {
-	dir, err := os.MkdirTemp(e.dir, "ws-"+j.task.Session+"-")
+	source, drop, err := e.bases.take(ctx, j.repo, at.saved)
 	if err != nil {
+		return nil, nil, err
+	}
+	state, err := os.MkdirTemp(e.bases.dir, "ws-"+j.task.Session+"-")
+	if err != nil {
+		drop()
 		return nil, nil, fmt.Errorf("make workspace directory: %w", err)
-	}
-	remove := func(context.Context) error { return os.RemoveAll(dir) }
-	source := filepath.Join(dir, "base")
-	if err := os.Mkdir(source, 0o755); err != nil {
-		return nil, nil, errors.Join(err, remove(ctx))
-	}
-	if at.saved != "" {
-		if _, err := j.repo.Export(ctx, at.saved, source, gitops.ExportOptions{}); err != nil {
-			return nil, nil, errors.Join(err, remove(ctx))
-		}
 	}
 	w := e.config.Workspace
 	ws, err := e.workspace.Open(ctx, workspace.Spec{
-		Session: j.task.Session, Source: source, State: filepath.Join(dir, "state"), Image: w.Image, Network: w.Network == "open",
-		Env:    map[string]string{},
+		Session: j.task.Session, Name: j.name, Source: source, State: filepath.Join(state, "state"), Image: w.Image, Network: w.Network == "open",
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs},
 	})
 	if err != nil {
-		return nil, nil, errors.Join(err, remove(ctx))
+		drop()
+		return nil, nil, errors.Join(err, os.RemoveAll(state))
 	}
-	return ws, func(ctx context.Context) error { return errors.Join(ws.Close(ctx), remove(ctx)) }, nil
+	return ws, func(ctx context.Context) error {
+		defer drop()
+		return errors.Join(ws.Close(ctx), os.RemoveAll(state))
+	}, nil
 }
 
 // place is where a session's log ends.

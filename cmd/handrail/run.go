@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -51,7 +52,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(e.dir)
+	defer workspace.RemoveTree(filepath.Dir(e.bases.dir))
 	t := session.Task{Session: c.Session, Text: task, Mode: c.mode(cfg), Model: c.model(cfg), Base: base, Turns: c.Turns, Branch: c.Branch}
 	if t.Model == "" {
 		return usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
@@ -64,7 +65,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	if err := c.begin(ctx, &t, repo, e.config.Branch, log); err != nil {
 		return err
 	}
-	return c.work(ctx, w, e, job{task: t, log: log, repo: repo, author: localAuthor()})
+	return c.work(ctx, w, e, job{task: t, log: log, repo: repo, name: filepath.Base(repoPath(c.Repo)), author: localAuthor()})
 }
 
 func (c *runCmd) taskText(w *world) (string, error) {
@@ -121,7 +122,11 @@ func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engi
 	if err != nil {
 		return nil, fmt.Errorf("make state directory: %w", err)
 	}
-	return &engine{dir: dir, workspace: ws, model: open, policy: rules, config: cfg, log: w.log}, nil
+	kept, err := openBases(filepath.Join(dir, "work"))
+	if err != nil {
+		return nil, err
+	}
+	return &engine{bases: kept, workspace: ws, model: open, policy: rules, config: cfg, log: w.log}, nil
 }
 
 // repoConfig reads .github/agent.yml of the base commit.
@@ -238,4 +243,12 @@ func localAuthor() gitops.Signature {
 		name = "Handrail for " + u.Username
 	}
 	return gitops.Signature{Name: name, Email: "handrail@localhost"}
+}
+
+// repoPath is the clone's absolute path, where that can be found out.
+func repoPath(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
 }

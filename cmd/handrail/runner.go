@@ -104,7 +104,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		return session.Outcome{}, err
 	}
 	return e.run(ctx, job{
-		task: w.Task, log: w.Log, repo: m, author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
+		task: w.Task, name: w.Thread.Ref.Repo, log: w.Log, repo: m, author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
 		push: func(ctx context.Context, commit, parent, branch string) (gitops.Pushed, error) {
 			return m.PushSafe(ctx, gitops.SafePush{Commit: commit, Base: parent, Ref: "refs/heads/" + branch})
 		},
@@ -138,5 +138,5 @@ func (r *serveRunner) config(ctx context.Context, m *gitops.Mirror) (policy.Conf
 	if err != nil {
 		return policy.Config{}, err
 	}
-	return policy.Merge(r.cfg.Policy, repo), nil
+	return policy.Merge(r.cfg.Policy, repo).WithDefaults(), nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/postgres"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -34,6 +35,12 @@ type serverOptions struct {
 	spacing time.Duration // between writes to GitHub
 	settle  time.Duration
 	every   time.Duration // between edits of a progress comment
+	ttl     time.Duration // of leases
+	again   time.Duration // before work that failed is tried again
+	sweep   time.Duration // between looks for threads and deliveries that were missed
+
+	transport http.RoundTripper             // to GitHub, git and the model
+	wrap      func(store.Store) store.Store // what the bot and the webhook see of the store
 }
 
 // server is the whole bot in one process.
@@ -50,47 +57,79 @@ type server struct {
 	ready  func() bool
 	failed chan error
 	wait   sync.WaitGroup
+	stop   context.CancelFunc // of what runs beside the queue
+	opt    serverOptions
+	bot    *bot.Bot
+	kept   store.Store
 }
 
 // newServer puts the parts together. Nothing runs before start.
 func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOptions) (s *server, err error) {
-	s = &server{cfg: cfg, log: w.log, failed: make(chan error, 1)}
+	s = &server{cfg: cfg, log: w.log, failed: make(chan error, 1), opt: opt}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.closeParts())
 		}
 	}()
-	if err := os.MkdirAll(filepath.Join(cfg.Data, "work"), 0o700); err != nil {
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return s, fmt.Errorf("make data directory: %w", err)
 	}
 	if s.app, err = ghapp.New(ghapp.Config{
 		APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.key, Token: cfg.GitHub.token.Reveal(),
-		Log: w.log, Spacing: opt.spacing,
+		Log: w.log, Spacing: opt.spacing, Transport: bot.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
 		return s, err
 	}
 	if s.store, err = openStore(ctx, cfg, w.log); err != nil {
 		return s, err
 	}
+	s.kept = s.store.Store
+	if opt.wrap != nil {
+		s.kept = opt.wrap(s.kept)
+	}
 	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
-	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log}); err != nil {
+	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log, HTTP: bot.Fenced{Next: s.transport(0)}}); err != nil {
 		return s, err
 	}
 	if s.engine, err = s.newEngine(ctx, w); err != nil {
 		return s, err
 	}
-	b, err := bot.New(bot.Config{
-		Store: s.store.Store, GitHub: s.app, Runner: r, Policy: cfg.Policy, Model: cfg.Model.Name,
-		More: s.more, Settle: opt.settle, Every: opt.every, Log: w.log,
+	return s, s.newQueue(r)
+}
+
+// transport is how the server reaches others; wait is for the head of an
+// answer, 0 for ever.
+func (s *server) transport(wait time.Duration) http.RoundTripper {
+	if s.opt.transport != nil {
+		return s.opt.transport
+	}
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.ResponseHeaderTimeout = wait
+	return t
+}
+
+func (s *server) newQueue(r bot.Runner) (err error) {
+	s.bot, err = bot.New(bot.Config{
+		Store: s.kept, GitHub: s.app, Runner: r, Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
+		More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
 	})
 	if err != nil {
-		return s, err
+		return err
+	}
+	var backoff func(int) time.Duration
+	if s.opt.again > 0 {
+		backoff = func(int) time.Duration { return s.opt.again }
 	}
 	s.queue, err = queue.New(queue.Config{
-		Store: s.store.Store, River: s.store.River, Work: b.Work, Log: w.log,
-		Limits: queue.Limits{Total: cfg.Sessions.AtOnce, Repo: cfg.Sessions.PerRepo, User: cfg.Sessions.PerUser},
+		Store: s.kept, River: s.store.River, Work: s.bot.Work, Later: bot.Temporary, Log: s.log,
+		TTL: s.opt.ttl, Backoff: backoff, Sweep: s.opt.sweep,
+		Limits: queue.Limits{Total: s.cfg.Sessions.AtOnce, Repo: s.cfg.Sessions.PerRepo, User: s.cfg.Sessions.PerUser},
 	})
-	return s, err
+	return err
 }
 
 func (s *server) more(thread string) <-chan struct{} { return s.queue.More(thread) }
@@ -115,7 +154,11 @@ func (s *server) newEngine(ctx context.Context, w *world) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &engine{dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, policy: rules, config: s.cfg.Policy, log: w.log}, nil
+	kept, err := openBases(filepath.Join(s.cfg.Data, "work"))
+	if err != nil {
+		return nil, err
+	}
+	return &engine{bases: kept, workspace: ws, model: s.model, policy: rules, config: s.cfg.Policy, log: w.log}, nil
 }
 
 func (s *server) model(name string) (llm.Model, error) {
@@ -137,7 +180,7 @@ func (s *server) model(name string) (llm.Model, error) {
 // start listens and begins to work.
 func (s *server) start(ctx context.Context) error {
 	hook, err := webhook.New(webhook.Config{
-		Secret: []byte(s.cfg.GitHub.webhookSecret.Reveal()), Intake: s.store.Deliveries, Parse: bot.Source, Log: s.log,
+		Secret: []byte(s.cfg.GitHub.webhookSecret.Reveal()), Intake: s.kept.Deliveries, Parse: bot.Source, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -155,12 +198,31 @@ func (s *server) start(ctx context.Context) error {
 	if err := s.queue.Start(ctx); err != nil {
 		return errors.Join(err, l.Close())
 	}
+	if err := s.bot.Reconcile(ctx); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	s.wait.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- fmt.Errorf("serve: %w", err)
 		}
 	})
+	s.beside(ctx)
 	return nil
+}
+
+// beside starts what runs beside the queue.
+func (s *server) beside(ctx context.Context) {
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if s.cfg.GitHub.AppID == 0 {
+		s.log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; a GitHub App can")
+		return
+	}
+	every := s.opt.sweep
+	if every == 0 {
+		every = sweepEvery
+	}
+	sw := &sweeper{app: s.app, meta: s.kept.Meta, every: every, log: s.log}
+	s.wait.Go(func() { sw.run(ctx) })
 }
 
 func (s *server) url() string { return "http://" + s.addr.String() }
@@ -189,6 +251,9 @@ func (s *server) close(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	if s.http != nil {
+		if s.stop != nil {
+			s.stop()
+		}
 		errs = append(errs, s.http.Shutdown(ctx), s.queue.Drain(ctx))
 		s.wait.Wait()
 	}

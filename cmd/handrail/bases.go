@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// bases holds exported commits, each once, that workspaces lay their overlays
+// on. Nothing ever writes to them. It is for one process; New directories are
+// started empty.
+type bases struct {
+	dir string
+
+	mu   sync.Mutex
+	have map[string]*base
+	tick int
+}
+
+// mostBases is how many unused exports are kept for the next session.
+const mostBases = 8
+
+type base struct {
+	path string
+	once sync.Once
+	err  error
+	uses int
+	last int
+}
+
+// openBases takes dir over: what an earlier process left there is removed.
+func openBases(dir string) (*bases, error) {
+	if err := workspace.RemoveTree(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("clear %s: %w", dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make directory for exports: %w", err)
+	}
+	return &bases{dir: dir, have: map[string]*base{}}, nil
+}
+
+// take returns a directory with the files of a commit; give it back with
+// drop. An empty commit id means an empty directory.
+func (b *bases) take(ctx context.Context, repo *gitops.Mirror, commit string) (path string, drop func(), err error) {
+	b.mu.Lock()
+	e := b.have[commit]
+	if e == nil {
+		e = &base{path: filepath.Join(b.dir, "c-"+commit)}
+		b.have[commit] = e
+	}
+	e.uses++
+	b.mu.Unlock()
+	drop = func() { b.drop(commit, e) }
+	e.once.Do(func() { e.err = b.export(ctx, repo, commit, e.path) })
+	if e.err != nil {
+		drop()
+		return "", nil, e.err
+	}
+	return e.path, drop, nil
+}
+
+func (b *bases) export(ctx context.Context, repo *gitops.Mirror, commit, path string) error {
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return fmt.Errorf("make directory for export: %w", err)
+	}
+	if commit != "" {
+		if _, err := repo.Export(ctx, commit, path, gitops.ExportOptions{}); err != nil {
+			return errors.Join(err, workspace.RemoveTree(path))
+		}
+	}
+	return workspace.Give(ctx, path)
+}
+
+// drop gives an export back, forgets one that failed, and removes the oldest
+// of those that nobody uses.
+func (b *bases) drop(commit string, e *base) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tick++
+	e.uses--
+	e.last = b.tick
+	if e.err != nil && b.have[commit] == e {
+		delete(b.have, commit)
+	}
+	for len(b.have) > mostBases {
+		oldest := ""
+		for c, have := range b.have {
+			if have.uses == 0 && (oldest == "" || have.last < b.have[oldest].last) {
+				oldest = c
+			}
+		}
+		if oldest == "" {
+			return
+		}
+		_ = workspace.RemoveTree(b.have[oldest].path) // what stays is removed at the next start
+		delete(b.have, oldest)
+	}
+}
