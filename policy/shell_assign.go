@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// assign performs one assignment. prefix says it stands before a command.
-func (m *machine) assign(a *syntax.Assign, prefix bool) {
+// assign performs one assignment.
+func (m *machine) assign(a *syntax.Assign) {
 	m.r.step(0)
 	if a.Name == nil {
 		return
@@ -25,7 +25,7 @@ func (m *machine) assign(a *syntax.Assign, prefix bool) {
 	var alts [][]string
 	for m.world = world; m.world < max(world+1, min(m.worlds, 8)); m.world++ {
 		value := m.assigned(a, name)
-		m.environment(name, value, prefix)
+		m.environment(name, value)
 		if a.Index != nil {
 			m.assignElement(name, a.Index, value)
 			continue
@@ -146,7 +146,7 @@ func (m *machine) declare(c *syntax.DeclClause) string {
 				lower = lower || flag && strings.Contains(f.s, "l")
 				upper = upper || flag && strings.Contains(f.s, "u")
 				if name, value, ok := strings.Cut(f.s, "="); ok && !flag {
-					m.environment(name, value, false)
+					m.environment(name, value)
 					m.set(name, value)
 				}
 			}
@@ -166,7 +166,7 @@ func (m *machine) declare(c *syntax.DeclClause) string {
 }
 
 func (m *machine) declareOne(a *syntax.Assign, ref, lower, upper bool) {
-	m.assign(a, false)
+	m.assign(a)
 	v, ok := m.vars[a.Name.Value]
 	if !ok || a.Naked {
 		return

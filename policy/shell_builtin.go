@@ -172,7 +172,7 @@ func (m *machine) printf(c command) string {
 	out := formatted(args)
 	if name != "" {
 		base, _, _ := strings.Cut(name, "[")
-		m.environment(base, out, false)
+		m.environment(base, out)
 		m.set(base, out)
 		return ""
 	}
@@ -249,14 +249,11 @@ func (m *machine) eval(c command) string {
 	if strings.Contains(text, remote) {
 		m.r.hit("remote-code", "eval")
 	}
-	if !known(text) && !knownTool(text) {
+	if !known(text) {
 		m.r.hit("opaque-code", "eval "+text)
 	}
 	return m.program(text)
 }
-
-// knownTool is for a text that is a mark alone and nothing to look at.
-func knownTool(text string) bool { return text == "" }
 
 func (m *machine) source(c command) string {
 	ops := c.operands()
@@ -339,7 +336,7 @@ func (m *machine) assignRead(ops []arg, line string, raw bool) {
 		if line == unknown {
 			value = unknown
 		}
-		m.environment(a.s, value, false)
+		m.environment(a.s, value)
 		m.set(a.s, value)
 	}
 }
@@ -379,7 +376,7 @@ func (m *machine) declareWords(c command) string {
 	}
 	for _, a := range ops {
 		if name, value, ok := strings.Cut(a.s, "="); ok {
-			m.environment(name, value, false)
+			m.environment(name, value)
 			m.set(name, value)
 		}
 	}

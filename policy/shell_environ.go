@@ -3,11 +3,10 @@ package policy
 import "strings"
 
 // environment rates the value of a variable that changes what programs do.
-// prefix says it is set for one command only.
-func (m *machine) environment(name, value string, prefix bool) {
+func (m *machine) environment(name, value string) {
 	switch name {
 	case "PATH":
-		m.searchPath(value, prefix)
+		m.searchPath(value)
 	case "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "LD_BIND_NOT":
 		if value != "" {
 			m.r.hit("inject-library", name+"="+value)
@@ -38,7 +37,7 @@ func (m *machine) environment(name, value string, prefix bool) {
 
 // searchPath rates a search path by the directories before the standard
 // ones.
-func (m *machine) searchPath(value string, prefix bool) {
+func (m *machine) searchPath(value string) {
 	before, _, keeps := strings.Cut(value, systemPath)
 	for dir := range strings.SplitSeq(before, ":") {
 		if dir == "" && before != "" && !strings.HasSuffix(before, ":") || dir == "." {
@@ -62,7 +61,6 @@ func (m *machine) searchPath(value string, prefix bool) {
 	if _, after, ok := strings.Cut(value, systemPath); ok && strings.HasPrefix(after, ":.") && (len(after) == 2 || after[2] == ':') {
 		m.r.hit("search-path-inside", "PATH="+value)
 	}
-	_ = prefix
 }
 
 func (m *machine) startOption(name, value string) {

@@ -100,11 +100,11 @@ func (m *machine) fileCommand(c command) (string, bool) {
 		for _, a := range c.operands("n", "s", "iterations", "size") {
 			m.deletePath(a, true)
 		}
-	case "mv", "rename-none":
+	case "mv":
 		m.move(c)
 	case "cp", "install", "ln", "link", "rsync", "gcp", "ditto":
 		return m.copy(c), true
-	case "touch", "mkdir", "mkfifo", "mknod", "truncate", "fallocate", "patch", "split", "csplit", "ex-none":
+	case "touch", "mkdir", "mkfifo", "mknod", "truncate", "fallocate", "patch", "split", "csplit":
 		m.create(c)
 	case "chmod", "chown", "chgrp", "setfacl", "setcap", "chattr", "setfattr", "chcon":
 		m.permissions(c)
@@ -202,7 +202,7 @@ func (m *machine) copy(c command) string {
 		m.writeTarget(target, ops)
 		if c.name == "install" {
 			if mode, ok := c.value("m", "mode"); ok {
-				m.mode(c, mode, arg{s: target})
+				m.mode(c, mode)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (m *machine) link(c command, ops []arg) {
 func (m *machine) create(c command) {
 	takes := []string{"m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"}
 	if c.name == "mkdir" || c.name == "touch" || c.name == "install" {
-		takes = []string{"m", "d-none", "t", "r", "mode", "date", "reference"}
+		takes = []string{"m", "t", "r", "mode", "date", "reference"}
 	}
 	ops := c.operands(takes...)
 	if v, ok := c.value("filter"); ok && c.name == "split" {

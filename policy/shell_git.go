@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var gitTakes = []string{"C", "c", "git-dir", "work-tree", "namespace", "super-prefix", "config-env", "exec-path-none", "attr-source"}
+var gitTakes = []string{"C", "c", "git-dir", "work-tree", "namespace", "super-prefix", "config-env", "attr-source"}
 
 // gitCommand follows git.
 func (m *machine) gitCommand(c command) (string, bool) {
@@ -98,7 +98,7 @@ func (m *machine) gitSetting(kv string, lasting bool) {
 			m.r.hit("git-program", kv)
 			m.nested(code)
 		}
-	case k == "core.hookspath" || k == "core.worktree" || strings.HasPrefix(k, "include") || k == "init.templatedir" || k == "core.attributesfile" || k == "core.excludesfile-none" || k == "protocol.ext.allow" || k == "protocol.allow" || k == "safe.directory" && value == "*":
+	case k == "core.hookspath" || k == "core.worktree" || strings.HasPrefix(k, "include") || k == "init.templatedir" || k == "core.attributesfile" || k == "protocol.ext.allow" || k == "protocol.allow" || k == "safe.directory" && value == "*":
 		if value != "/dev/null" {
 			m.r.hit("git-program", kv)
 		}
@@ -148,7 +148,7 @@ func (m *machine) gitSub(sub string, g command) string {
 			m.r.hit("secret-read", g.line())
 			return secret
 		}
-	case "for-each-ref", "show-ref", "ls-files", "ls-tree", "branch", "tag", "rev-list", "rev-parse", "log", "diff", "show", "status", "grep", "config-none":
+	case "for-each-ref", "show-ref", "ls-files", "ls-tree", "branch", "tag", "rev-list", "rev-parse", "log", "diff", "show", "status", "grep":
 		return m.gitRead(sub, g)
 	default:
 		m.gitChange(sub, g)
@@ -159,7 +159,7 @@ func (m *machine) gitSub(sub string, g command) string {
 // gitRunOptions follows options that name a program or a file to write.
 func (m *machine) gitRunOptions(sub string, g command) {
 	for i, a := range g.args {
-		for _, o := range []string{"--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager", "--extcmd", "--tool-cmd", "--smtp-server", "--sendmail-cmd", "--tree-filter", "--index-filter", "--env-filter", "--msg-filter", "--commit-filter", "--strategy-none"} {
+		for _, o := range []string{"--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager", "--extcmd", "--tool-cmd", "--smtp-server", "--sendmail-cmd", "--tree-filter", "--index-filter", "--env-filter", "--msg-filter", "--commit-filter"} {
 			value, ok := strings.CutPrefix(a.s, o+"=")
 			if !ok && a.s == o && i+1 < len(g.args) {
 				value, ok = g.args[i+1].s, true
@@ -181,12 +181,12 @@ func (m *machine) gitRunOptions(sub string, g command) {
 			m.nested(strings.TrimPrefix(a.s, "ext::"))
 		}
 	}
-	short := map[string]string{"rebase": "x", "difftool": "x", "clone": "u", "fetch": "u-none", "ls-remote": "u-none"}[sub]
+	short := map[string]string{"rebase": "x", "difftool": "x", "clone": "u"}[sub]
 	if v, ok := g.value(short); ok && len(short) == 1 {
 		m.r.hit("git-program", g.line())
 		m.nested(v)
 	}
-	if (sub == "diff" || sub == "log" || sub == "show") && g.exactly("--ext-diff", "--textconv-none") {
+	if (sub == "diff" || sub == "log" || sub == "show") && g.exactly("--ext-diff") {
 		m.r.hit("git-program", g.line())
 	}
 	if v, ok := g.value("template"); ok && (sub == "init" || sub == "clone") && v != "" {
@@ -204,7 +204,7 @@ func (m *machine) gitPush(g command) {
 	}
 	m.r.network = true
 	ops := g.operands("o", "push-option", "repo", "receive-pack", "exec")
-	force := g.exactly("-f", "--force", "--mirror", "--delete", "-d", "--prune", "--all-none") || g.has("force", "mirror", "delete", "prune", "force-with-lease")
+	force := g.exactly("-f", "--force", "--mirror", "--delete", "-d", "--prune") || g.has("force", "mirror", "delete", "prune", "force-with-lease")
 	for _, a := range ops[min(1, len(ops)):] {
 		force = force || strings.HasPrefix(a.s, "+") || strings.HasPrefix(a.s, ":")
 	}

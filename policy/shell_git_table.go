@@ -66,7 +66,7 @@ func (m *machine) gitChange(sub string, g command) {
 		if g.has("amend") {
 			m.r.hit("git-local", g.line())
 		}
-	case "rebase", "replace", "symbolic-ref", "update-index-none", "worktree":
+	case "rebase", "replace", "symbolic-ref", "worktree":
 		m.gitMinor(sub, g)
 	case "rm", "mv":
 		m.gitRemove(sub, g)
@@ -75,7 +75,7 @@ func (m *machine) gitChange(sub string, g command) {
 			m.r.hit("git-program", g.line())
 			m.exec(g.args[1:])
 		}
-	case "daemon", "http-backend", "instaweb", "send-email", "imap-send", "request-pull-none", "svn", "p4", "send-pack", "cvsserver", "upload-pack", "receive-pack", "http-push":
+	case "daemon", "http-backend", "instaweb", "send-email", "imap-send", "svn", "p4", "send-pack", "cvsserver", "upload-pack", "receive-pack", "http-push":
 		m.gitServe(sub, g)
 	case "lfs":
 		if g.exactly("push") {

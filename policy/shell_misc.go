@@ -62,7 +62,7 @@ func (m *machine) goTool(c command) (string, bool) {
 			}
 		}
 	}
-	ops := c.operands("o", "run-none", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
+	ops := c.operands("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
 	if len(ops) > 1 && ops[0].s == "run" && strings.Contains(ops[1].s, "@") {
 		m.r.network = true
 		m.r.hit("package-run", c.line())
@@ -134,10 +134,10 @@ func (m *machine) build(c command) {
 	case !ok && m.hasFile(m.resolve("Makefile")):
 		m.makeText(m.files[m.resolve("Makefile")])
 	}
-	if c.has("n", "dry-run", "just-print", "recon") && !strings.Contains(c.line(), "-none") {
+	if c.has("n", "dry-run", "just-print", "recon") {
 		return
 	}
-	for _, a := range c.operands("j-none", "C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
+	for _, a := range c.operands("C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
 		if a.s == "install" && c.name != "just" && c.name != "task" {
 			m.r.hit("packages", c.line())
 		}
@@ -231,7 +231,7 @@ func (m *machine) runner(c command) (string, bool) {
 		case c.name == "cross-env" || c.name == "aws-vault" && a.s == "--" || c.name == "npx" && a.s == "--":
 			if isAssignment(a.s) {
 				name, value, _ := strings.Cut(a.s, "=")
-				m.environment(name, value, true)
+				m.environment(name, value)
 				continue
 			}
 			start := i

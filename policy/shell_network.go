@@ -82,7 +82,7 @@ func localAddress(s string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "0.0.0.0" || strings.HasSuffix(host, ".localhost")
 }
 
-var downloadTakes = []string{"o", "O-none", "d", "H", "X", "u", "A", "e", "F", "T", "b", "c", "x", "m", "w", "U", "E", "K", "r", "y", "Y", "z", "t", "P", "Q", "D", "C", "a", "i",
+var downloadTakes = []string{"o", "d", "H", "X", "u", "A", "e", "F", "T", "b", "c", "x", "m", "w", "U", "E", "K", "r", "y", "Y", "z", "t", "P", "Q", "D", "C", "a", "i",
 	"output", "data", "header", "request", "user", "user-agent", "referer", "form", "upload-file", "cookie", "cookie-jar", "proxy", "max-time", "write-out", "data-raw", "data-binary",
 	"data-urlencode", "json", "retry", "connect-timeout", "output-dir", "output-document", "directory-prefix", "post-data", "post-file", "method", "body-data", "body-file", "cacert", "cert", "key",
 	"unix-socket", "resolve", "interface", "range", "config", "netrc-file", "dir", "out", "tries", "timeout", "retry-delay", "retry-max-time", "max-redirs", "limit-rate"}

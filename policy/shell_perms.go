@@ -25,9 +25,7 @@ func (m *machine) permissions(c command) {
 		mode := ops[0].s
 		ops = ops[1:]
 		if c.name == "chmod" {
-			for _, a := range ops {
-				m.mode(c, mode, a)
-			}
+			m.mode(c, mode)
 		}
 	}
 	for _, a := range ops {
@@ -68,7 +66,7 @@ func (m *machine) changeOwner(c command, p string, recursive bool) {
 }
 
 // mode rates a new file mode.
-func (m *machine) mode(c command, mode string, a arg) {
+func (m *machine) mode(c command, mode string) {
 	open, setID, none := false, false, false
 	if n, err := strconv.ParseUint(mode, 8, 16); err == nil {
 		open, setID = n&0o002 != 0, n&0o6000 != 0
@@ -94,7 +92,6 @@ func (m *machine) mode(c command, mode string, a arg) {
 	case none:
 		m.r.hit("permissions-inside", c.line())
 	}
-	_ = a
 }
 
 // archive follows programs that pack and unpack.

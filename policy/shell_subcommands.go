@@ -79,8 +79,6 @@ func (m *machine) packageSource(c command) {
 			m.r.hit("package-source", c.line())
 		case strings.HasPrefix(s, "git+"), strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"), strings.HasPrefix(s, "git://"), strings.HasPrefix(s, "git@"), strings.HasPrefix(s, "github:"):
 			m.r.hit("package-source", c.line())
-		case strings.Contains(s, unknown) && strings.Trim(s, unknown) == "" && i > 0:
-			// which package is not known, that it is one is
 		}
 	}
 	for _, v := range []string{"script-shell", "node-options"} {
@@ -170,7 +168,7 @@ func (m *machine) container(c command, ops []arg) {
 	if len(ops) > 1 && baseIs(ops[0].s, "down", "compose") && c.has("v", "volumes") && c.exactly("down") {
 		m.r.hit("container-destroy", c.line())
 	}
-	m.containerCommand(c, ops)
+	m.containerCommand(c)
 }
 
 func (m *machine) containerMount(c command, value string) {
@@ -201,7 +199,7 @@ func (m *machine) containerMount(c command, value string) {
 }
 
 // containerCommand follows what runs inside. It can harm what is mounted.
-func (m *machine) containerCommand(c command, ops []arg) {
+func (m *machine) containerCommand(c command) {
 	for i, a := range c.args {
 		name := programName(a.s)
 		if i > 1 && (isShell(name) || dangerousName(name)) && a.s != "git" && a.s != "cp" && a.s != "kill" {
@@ -212,7 +210,6 @@ func (m *machine) containerCommand(c command, ops []arg) {
 			return
 		}
 	}
-	_ = ops
 }
 
 func (m *machine) infrastructureDelete(c command) {

@@ -28,10 +28,10 @@ func (m *machine) diskCommand(c command) (string, bool) {
 			m.r.hit("disk", c.line())
 		}
 	case baseIs(c.name, "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "partprobe", "partx"):
-		if !listing && !c.has("d-none", "J", "s-none") {
+		if !listing && !c.has("J") {
 			m.r.hit("disk", c.line())
 		}
-	case baseIs(c.name, "blkdiscard", "badblocks", "lvremove", "vgremove", "pvremove", "vgreduce", "lvreduce", "wipedisk", "nwipe", "fstrim-none", "diskpart", "format"):
+	case baseIs(c.name, "blkdiscard", "badblocks", "lvremove", "vgremove", "pvremove", "vgreduce", "lvreduce", "wipedisk", "nwipe", "diskpart", "format"):
 		if !c.asksHelp() {
 			m.r.hit("disk", c.line())
 		}
@@ -143,7 +143,7 @@ func (m *machine) kill(c command) {
 var settingsTable = [...]struct{ names, reads, rule string }{
 	{"systemctl", "status is-active is-enabled is-failed list-units list-unit-files list-timers list-sockets show cat get-default --version --help list-dependencies is-system-running help", "service"},
 	{"service", "status --status-all --help", "service"},
-	{"rc-service rc-update initctl launchctl sv s6-svc supervisorctl chkconfig update-rc.d loginctl machinectl snap-none invoke-rc.d", "status list show print default --help", "service"},
+	{"rc-service rc-update initctl launchctl sv s6-svc supervisorctl chkconfig update-rc.d loginctl machinectl invoke-rc.d", "status list show print default --help", "service"},
 	{"iptables ip6tables nft ufw firewall-cmd ebtables iptables-restore ip6tables-restore pfctl", "-L --list -S list status --list-all --state -sr --help --version -nL -vnL -nvL -Ln", "machine-network"},
 	{"ifconfig", "-a --help", "machine-network"},
 	{"ip", "show list -V get help monitor", "machine-network"},
@@ -158,7 +158,6 @@ var settingsTable = [...]struct{ names, reads, rule string }{
 	{"crontab", "-l --help", "scheduled"},
 	{"atrm anacron", "--help", "scheduled"},
 	{"journalctl", "", "journal"},
-	{"docker-none", "", "service"},
 }
 
 func (m *machine) settingsCommand(c command) (string, bool) {

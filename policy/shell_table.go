@@ -18,8 +18,8 @@ type subRule struct {
 // subRules is the table of programs whose sub-commands decide.
 var subRules = [...]subRule{
 	// Packages.
-	{"npm pnpm yarn bun lerna npx-none", "publish unpublish deprecate npm:publish owner access dist-tag star team org token adduser login logout whoami-none hook", "publish", "--dry-run"},
-	{"npm", "whoami view search ls list outdated audit-none test t tst start run run-script explain fund help root prefix bin pack", "", ""},
+	{"npm pnpm yarn bun lerna", "publish unpublish deprecate npm:publish owner access dist-tag star team org token adduser login logout hook", "publish", "--dry-run"},
+	{"npm", "whoami view search ls list outdated test t tst start run run-script explain fund help root prefix bin pack", "", ""},
 	{"npm pnpm yarn bun", "config:set set", "package-config", ""},
 	{"npm pnpm yarn bun", "install i ci add update upgrade up remove rm uninstall un link rebuild dedupe import fetch install-test it clean-install audit:fix create init:* dlx exec x global policies set:version", "packages", "--help"},
 	{"yarn pnpm bun", "-", "packages", "--version -v --help -h"},
@@ -29,10 +29,10 @@ var subRules = [...]subRule{
 	{"pip", "config:set", "package-config", ""},
 	{"uv", "publish", "publish", "--dry-run"},
 	{"uv", "tool:run tool:install", "package-run", ""},
-	{"uv", "sync add remove lock pip:install pip:uninstall pip:sync python:install self:update venv-none", "packages", ""},
+	{"uv", "sync add remove lock pip:install pip:uninstall pip:sync python:install self:update", "packages", ""},
 	{"poetry hatch flit pdm rye maturin", "publish", "publish", "--dry-run"},
 	{"poetry pdm rye pipenv", "install add update remove sync lock uninstall upgrade self:update", "packages", ""},
-	{"pdm rye poetry-none", "-", "", ""},
+	{"pdm rye", "-", "", ""},
 	{"twine", "upload register", "publish", ""},
 	{"conda mamba micromamba", "install create update remove env:create env:update upgrade uninstall", "packages", "--dry-run"},
 	{"pixi", "install add update remove global:install", "packages", ""},
@@ -53,10 +53,10 @@ var subRules = [...]subRule{
 	{"snap flatpak emerge xbps-install pkg_add", "*", "packages", "list info search find --version"},
 	{"choco scoop winget", "install upgrade uninstall", "packages", ""},
 	{"nix", "profile:install run shell build develop flake:update", "packages", ""},
-	{"rustup nvm fnm volta asdf mise pyenv rbenv sdk tfenv goenv nodenv jenv n corepack", "install update add use-none upgrade toolchain:install component:add target:add self:update plugin:add enable prepare global default", "packages", ""},
+	{"rustup nvm fnm volta asdf mise pyenv rbenv sdk tfenv goenv nodenv jenv n corepack", "install update add upgrade toolchain:install component:add target:add self:update plugin:add enable prepare global default", "packages", ""},
 	{"pre-commit", "install autoupdate install-hooks uninstall", "packages", ""},
-	{"stack cabal", "upload sdist-none", "publish", ""},
-	{"stack cabal opam luarocks mix nimble dub pub dart flutter spago rebar3 vcpkg conan cpan cpanm cpanminus R-none mint gleam zig-none", "install update upgrade deps.get deps.update pub:get pub:upgrade pub:add get add setup require remove hex.audit-none", "packages", ""},
+	{"stack cabal", "upload", "publish", ""},
+	{"stack cabal opam luarocks mix nimble dub pub dart flutter spago rebar3 vcpkg conan cpan cpanm cpanminus mint gleam", "install update upgrade deps.get deps.update pub:get pub:upgrade pub:add get add setup require remove", "packages", ""},
 	{"cpan cpanm", "*", "packages", "--version --help"},
 	{"mix", "hex.publish hex.user hex.owner", "publish", ""},
 	{"dart flutter pub", "pub:publish publish lish", "publish", "--dry-run"},
@@ -71,15 +71,15 @@ var subRules = [...]subRule{
 	{"vsce ovsx jsr clojars", "publish unpublish", "publish", "--dry-run"},
 	{"deno", "publish", "publish", "--dry-run"},
 	{"deno", "install cache add", "packages", ""},
-	{"semantic-release release-it np standard-version-none changeset-none", "* -", "publish", "--dry-run -d --help --version"},
+	{"semantic-release release-it np", "* -", "publish", "--dry-run -d --help --version"},
 	{"changeset", "publish", "publish", ""},
-	{"lerna nx turbo-none", "publish release", "publish", "--dry-run"},
+	{"lerna nx", "publish release", "publish", "--dry-run"},
 	{"goreleaser", "release publish continue", "publish", "--snapshot --skip=publish --skip-publish"},
 	{"ko jib", "publish apply resolve", "publish", ""},
 	// Containers.
 	{"docker podman nerdctl buildah ctr crictl finch", "push image:push manifest:push compose:push login logout buildx:imagetools trust:sign trust:key", "container-push", ""},
 	{"docker podman nerdctl", "volume:rm volume:prune system:prune volume:remove builder:prune image:prune container:prune network:prune swarm service stack node secret config plugin context:rm machine compose:rm", "container-destroy", "ls list inspect ps"},
-	{"docker podman nerdctl buildah ctr crictl finch", "run create build buildx:build buildx:bake pull exec rm rmi stop start restart kill cp commit tag-none load import compose:up compose:down compose:run compose:exec compose:build compose:pull compose:restart compose:stop compose:start compose:kill compose:create container:rm container:stop container:run container:exec image:rm image:pull image:build network:create network:rm network:connect volume:create pause unpause update rename image:load attach builder:build bud unshare mount from", "container", "--help"},
+	{"docker podman nerdctl buildah ctr crictl finch", "run create build buildx:build buildx:bake pull exec rm rmi stop start restart kill cp commit load import compose:up compose:down compose:run compose:exec compose:build compose:pull compose:restart compose:stop compose:start compose:kill compose:create container:rm container:stop container:run container:exec image:rm image:pull image:build network:create network:rm network:connect volume:create pause unpause update rename image:load attach builder:build bud unshare mount from", "container", "--help"},
 	{"docker-compose podman-compose", "up down run exec build pull restart stop start kill rm create", "container", "--help"},
 	{"docker-compose podman-compose", "push", "container-push", ""},
 	{"skopeo crane oras regctl cosign notation", "copy sync push delete append mutate tag sign attach attest rebase", "container-push", ""},
@@ -96,10 +96,10 @@ var subRules = [...]subRule{
 	{"ansible-playbook ansible ansible-pull", "* -", "infrastructure", "--check --syntax-check --list-hosts --list-tasks --version --help -C"},
 	{"ansible-galaxy", "install collection:install role:install", "packages", ""},
 	{"ansible-vault", "view decrypt", "secret-read", ""},
-	{"chef-client puppet salt salt-call knife fab cap capistrano kamal mina nomad consul-none packer-none", "apply agent deploy run job:run state.apply bootstrap production setup redeploy", "infrastructure", "--noop"},
+	{"chef-client puppet salt salt-call knife fab cap capistrano kamal mina nomad", "apply agent deploy run job:run state.apply bootstrap production setup redeploy", "infrastructure", "--noop"},
 	{"salt chef-client puppet", "* -", "infrastructure", "--version --help"},
 	{"cdk sam serverless sls copilot eb amplify chalice zappa up sst apex", "deploy destroy remove publish push terminate create update", "infrastructure", ""},
-	{"vercel netlify fly flyctl wrangler firebase surge now railway render dokku heroku gcloud-none caprover platform cf pagescli gh-pages supabase", "deploy deploy:* --prod publish destroy delete rollback - launch scale apps:destroy secrets:set pages:deploy functions:deploy up remove db:push secrets ps:restart pg:reset config:set restart", "infrastructure", "--help --version"},
+	{"vercel netlify fly flyctl wrangler firebase surge now railway render dokku heroku caprover platform cf pagescli gh-pages supabase", "deploy deploy:* --prod publish destroy delete rollback - launch scale apps:destroy secrets:set pages:deploy functions:deploy up remove db:push secrets ps:restart pg:reset config:set restart", "infrastructure", "--help --version"},
 	{"argocd flux eksctl kops kubeadm rancher istioctl velero", "app:sync app:delete create delete upgrade reconcile bootstrap reset join init uninstall install restore suspend resume update", "infrastructure", ""},
 	{"aws", "s3:ls help", "cloud-read", ""},
 	{"doctl linode-cli hcloud scw exo ibmcloud oci vultr-cli", "*", "infrastructure", "list get describe version show"},
@@ -133,10 +133,6 @@ func (m *machine) table(c command) (string, bool) {
 		return unknown, false
 	}
 	name := c.name
-	switch name {
-	case "gradlew", "mvnw":
-	case "pip":
-	}
 	lists := c.operandReadings(programOptions(name))
 	found := false
 	for _, r := range subRules {

@@ -107,9 +107,6 @@ func (m *machine) define(c *syntax.FuncDecl) {
 	}
 	for _, n := range names {
 		m.funcs[n.Value] = &function{body: c.Body}
-		if len(m.calls) > 0 { // a definition inside a function
-			m.parallel += 0
-		}
 	}
 }
 
@@ -125,8 +122,8 @@ func (m *machine) both(c *syntax.BinaryCmd) string {
 	in := m.in
 	m.in = &input{text: out}
 	defer func() { m.in, m.quiet = in, quiet }()
-	if out == "" && marksFromNothing(c.X) {
-		m.in.text = unknown
+	if _, simple := c.X.Cmd.(*syntax.CallExpr); out == "" && !simple {
+		m.in.text = unknown // a loop or a group may print what was not computed
 	}
 	m.quiet = quiet
 	out = m.maybe(func() string { return m.stmt(c.Y) })
@@ -134,13 +131,6 @@ func (m *machine) both(c *syntax.BinaryCmd) string {
 		m.r.hit("secret-shown", "")
 	}
 	return out
-}
-
-// marksFromNothing reports whether the left side of a pipe may print although
-// nothing was computed: errors of a command that is not a builtin.
-func marksFromNothing(s *syntax.Stmt) bool {
-	_, ok := s.Cmd.(*syntax.CallExpr)
-	return !ok
 }
 
 func (m *machine) ifClause(c *syntax.IfClause) string {
@@ -308,7 +298,7 @@ func (m *machine) test(x syntax.TestExpr) {
 func (m *machine) call(c *syntax.CallExpr) string {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
-			m.assign(a, false)
+			m.assign(a)
 		}
 		m.yes, m.no = true, false
 		return ""
@@ -346,7 +336,7 @@ func (m *machine) callOnce(c *syntax.CallExpr) string {
 		}
 		v, ok := m.vars[a.Name.Value]
 		saved = append(saved, old{a.Name.Value, v, ok})
-		m.assign(a, true)
+		m.assign(a)
 	}
 	out := m.exec(args)
 	for _, o := range saved {

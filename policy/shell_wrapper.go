@@ -24,7 +24,7 @@ var wrappers = [...]wrap{
 	{names: "chroot", takes: "", skip: 1, rule: "namespace"},
 	{names: "nsenter", takes: "t target S G setuid setgid", rule: "namespace"},
 	{names: "unshare", takes: "R w S G root wd setuid setgid map-user map-group", rule: "namespace"},
-	{names: "nohup setsid eatmydata chronic catchsegv fakeroot unbuffer noglob nocorrect caffeinate dbus-run-session tini dumb-init catatonit linux32 linux64 setarch arch ts chrt-none time-none builtin fakechroot proot winpty rlwrap spawn", takes: "e r S b f"},
+	{names: "nohup setsid eatmydata chronic catchsegv fakeroot unbuffer noglob nocorrect caffeinate dbus-run-session tini dumb-init catatonit linux32 linux64 setarch arch ts builtin fakechroot proot winpty rlwrap spawn", takes: "e r S b f"},
 	{names: "env", takes: "u C unset chdir"},
 	{names: "time gtime", takes: "o f output format"},
 	{names: "timeout gtimeout", takes: "s k signal kill-after", skip: 1},
@@ -84,7 +84,7 @@ func (m *machine) wrapper(c command) (string, bool) {
 		return m.parallelTool(c), true
 	case "su":
 		return m.su(c), true
-	case "watch", "script", "expect", "screen", "tmux", "hyperfine", "at", "batch", "nix-shell", "capsh", "make-none":
+	case "watch", "script", "expect", "screen", "tmux", "hyperfine", "at", "batch", "nix-shell", "capsh":
 		return m.textWrapper(c), true
 	}
 	w, ok := wrapperOf(c.name)
@@ -125,7 +125,7 @@ func (m *machine) wrapped(c command, w wrap) string {
 			}
 		case isAssignment(s) && (c.name == "env" || c.name == "sudo" || c.name == "doas" || c.name == "time"):
 			name, value, _ := strings.Cut(s, "=")
-			m.environment(name, value, true)
+			m.environment(name, value)
 		case skip > 0:
 			skip--
 		default:
