@@ -104,6 +104,11 @@ func (m *machine) download(c command) string {
 	if v, ok := c.value("unix-socket"); ok {
 		m.r.hit("container-control", v)
 	}
+	for _, u := range urls {
+		if strings.Contains(u.s, "169.254.169.254") || strings.Contains(u.s, "metadata.google.internal") || strings.Contains(u.s, "169.254.170.2") {
+			m.r.hit("secret-read", u.s)
+		}
+	}
 	m.sendsSecret(c, "")
 	if m.sends(c) {
 		text := ""

@@ -49,10 +49,15 @@ func (m *machine) scanCode(lang, code string) {
 	m.scanNetwork(s, runs, secrets)
 	m.scanLoops(s)
 	m.scanHidden(s, runs)
+	if codeKillAll.MatchString(s.code) {
+		m.r.hit("machine-stop", lang)
+	}
 	if codeKill.MatchString(s.code) {
 		m.r.hit("signals", lang)
 	}
 }
+
+var codeKillAll = regexp.MustCompile(`kill\w*\s*\(?[^;)]*(?:\(|,|\s)\s*-1\b`)
 
 // between is what separates the elements of a list of words.
 var between = regexp.MustCompile(`^\s*,?\s*(?:\[|\{|\()?\s*$`)
