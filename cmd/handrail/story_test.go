@@ -167,6 +167,12 @@ func (s *story) thread() string {
 	return b.String()
 }
 
+// done waits until the session is done and its pull request is there.
+func (s *story) done() {
+	s.t.Helper()
+	s.until("**done**", "Pull request: #")
+}
+
 // request returns the id of the approval that is asked for.
 func (s *story) request() string {
 	s.t.Helper()
@@ -269,7 +275,7 @@ func TestApprovalAcrossARestart(t *testing.T) {
 	s.stop()
 	s.start()
 	s.say("you", "/agent approve "+id)
-	s.until("**done**")
+	s.done()
 	p := s.pull()
 	if _, err := s.gh.File(storyRepo, p.Pull.HeadRef, "build/out"); err == nil {
 		t.Error("the approved command had no effect")
@@ -288,7 +294,7 @@ func TestDenialReachesTheModel(t *testing.T) {
 `)
 	s.say("you", "/agent fix the greeting and clean the build")
 	s.say("you", "/agent deny "+s.request()+" keep it for the release")
-	s.until("**done**")
+	s.done()
 	if got := s.file(s.pull().Pull.HeadRef, "build/out"); got != "1\n" {
 		t.Errorf("build/out = %q after a denial", got)
 	}
@@ -307,7 +313,7 @@ func TestStrangers(t *testing.T) {
 		t.Error("the request is not open any more")
 	}
 	s.say("you", "/agent approve "+id)
-	s.until("**done**")
+	s.done()
 }
 
 // A new wish withdraws what waits; the model is told, and goes on.
@@ -321,7 +327,7 @@ func TestNewInstructionWithdraws(t *testing.T) {
 	s.say("you", "/agent fix the greeting and clean the build")
 	id := s.request()
 	s.say("you", "/agent leave the build alone, just fix the greeting")
-	s.until("**done**")
+	s.done()
 	s.say("you", "/agent approve "+id)
 	s.until("No request with the id `" + id + "` is open")
 	if got := s.file(s.pull().Pull.HeadRef, "build/out"); got != "1\n" {
@@ -367,7 +373,7 @@ func TestPushIsRejected(t *testing.T) {
 		t.Fatalf("not asked again: %v\n%s", err, s.thread())
 	}
 	s.say("you", "/agent approve "+second)
-	s.until("**done**")
+	s.done()
 	head := s.pull().Pull.HeadRef
 	for path, want := range map[string]string{"greet.sh": "echo Hello\n", "more.txt": "more\n", "theirs.txt": "theirs\n"} {
 		if got := s.file(head, path); got != want {
@@ -385,7 +391,7 @@ func TestLongestComment(t *testing.T) {
 	const tail = " the end of it"
 	body := "/agent fix the greeting. " + strings.Repeat("long ", 65536/5)
 	s.say("you", body[:65536-len(tail)]+tail)
-	s.until("**done**")
+	s.done()
 }
 
 func TestFollowUpContinues(t *testing.T) {
@@ -395,7 +401,7 @@ func TestFollowUpContinues(t *testing.T) {
 - say: "Added. [TASK_COMPLETE]"
 `)
 	s.say("you", "/agent fix the greeting")
-	s.until("**done**")
+	s.done()
 	s.say("you", "/agent also add a test")
 	s.until("**done**", "test.sh")
 	p := s.pull()
@@ -420,7 +426,7 @@ func TestEmptyRepository(t *testing.T) {
 func TestTokensStayInside(t *testing.T) {
 	s := newStory(t, greeting, fixGreeting)
 	s.say("you", "/agent fix the greeting")
-	s.until("**done**")
+	s.done()
 	s.stop()
 	bad := []string{"ghs_", string(s.gh.App().Key[40:80]), s.gh.App().WebhookSecret}
 	check := func(where, text string) {
