@@ -113,6 +113,18 @@ func codeLines(s string) string {
 	return strings.ReplaceAll(s, "##[", "## [")
 }
 
+var runnerLine = regexp.MustCompile(`(^|[\r\n])([ \t]*)(::)`)
+
+// NoRunnerCommands makes lines inert that an Actions runner would take for a
+// command if it ever saw them. It changes nothing else.
+func NoRunnerCommands(s string) string {
+	if !strings.Contains(s, "::") && !strings.Contains(s, "##[") {
+		return s
+	}
+	s = runnerLine.ReplaceAllString(s, `$1$2\$3`)
+	return strings.ReplaceAll(s, "##[", "## [")
+}
+
 var (
 	htmlStart = regexp.MustCompile(`<([A-Za-z/!?])`)
 	autolink  = regexp.MustCompile(`^<https?://[^\s<>` + "`" + `]*>`)

@@ -154,3 +154,22 @@ func FuzzCleanOutput(f *testing.F) {
 		}
 	})
 }
+
+func TestNoRunnerCommands(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                    "plain",
+		"a::b":                     "a::b",
+		"::set-output name=a::b":   `\::set-output name=a::b`,
+		"x\n  ::warning::y\n::z":   "x\n  \\::warning::y\n\\::z",
+		"x\r::add-mask::y":         "x\r\\::add-mask::y",
+		"a ##[set-output name=a]b": "a ## [set-output name=a]b",
+	} {
+		got := NoRunnerCommands(in)
+		if got != want {
+			t.Errorf("NoRunnerCommands(%q) = %q, want %q", in, got, want)
+		}
+		if again := NoRunnerCommands(got); again != got {
+			t.Errorf("a second time changes %q to %q", got, again)
+		}
+	}
+}

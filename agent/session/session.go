@@ -24,6 +24,7 @@ type Task struct {
 	Model     string `json:"model"`               // model name as the server knows it
 	Base      string `json:"base"`                // commit id the work starts from
 	Branch    string `json:"branch"`              // branch that receives the checkpoints
+	Nonce     string `json:"nonce,omitempty"`     // random, in the fences around untrusted text
 	Requester string `json:"requester,omitempty"` // login of the person who asked
 	Turns     int    `json:"turns,omitempty"`     // turn limit, 0 for the mode's default
 	Images    []Blob `json:"images,omitempty"`    // pictures for vision models

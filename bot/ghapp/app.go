@@ -32,6 +32,10 @@ type Config struct {
 	PerHour    int               // writes of one installation in an hour; 0 for GitHub's 500, negative for no limit
 	Backoff    time.Duration     // before the first repetition of a read; 0 for half a second
 	MaxSleep   time.Duration     // longest secondary limit to sit out in a call; 0 for 30 seconds
+
+	// Clean is the last gate for every text that is written: titles, bodies,
+	// reviews, check runs. It must give the same for the same. Nil for none.
+	Clean func(string) string
 }
 
 // App is the bot's identity. It is safe for concurrent use.

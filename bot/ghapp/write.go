@@ -109,6 +109,7 @@ func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 	if err := w.check(c); err != nil {
 		return Ref{}, err
 	}
+	w = c.outgoing(w)
 	switch w.Kind {
 	case WriteReaction:
 		return c.react(ctx, w)
@@ -151,7 +152,7 @@ func (c *Client) performText(ctx context.Context, w Write, body string) (Ref, er
 	case WriteReply:
 		return c.reply(ctx, w, body)
 	case WriteIssue:
-		labels := w.Labels
+		labels := append([]string{}, w.Labels...) // not null
 		is, _, err := c.gh.Issues.Create(ctx, c.owner, c.repo, &github.IssueRequest{Title: &w.Title, Body: &body, Labels: &labels})
 		return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, c.writeError("create issue", err)
 	case WritePull:
@@ -202,6 +203,7 @@ func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
 	if err := w.check(c); err != nil {
 		return Ref{}, false, err
 	}
+	w = c.outgoing(w)
 	switch w.Kind {
 	case WriteComment:
 		cm, ok, err := c.FindByMarker(ctx, w.Thread, w.Key, w.Since)
