@@ -9,12 +9,20 @@
 //	loop.go          one step after the other; start reading here
 //	conversation.go  the fold: what a log says about where the session stands
 //	stream.go        one answer of the model, from parts to a whole
+//	thinking.go      what of it is thinking, and what may be shown
 //	gate.go          the only way to a tool
 //	toolrun.go       running what the gate let through, saving what changed
 //	sink.go          what may be recorded: no secrets, nothing invisible
 //	publish.go       from saved changes to a commit on the branch
 //	complete.go      is it done, and is it true
-//	habits.go        repetition, mistakes, reminders
+//	habits.go        repetition and mistakes
+//	region.go        the text that an edit should have fitted
+//	remind.go        what a model should not forget now
+//	messages.go      the conversation as a model is sent it
+//	window.go        how much a model can hold, and what it is offered
+//	shrink.go        making room in it
+//	budget.go        what a session may use
+//	provide.go       what a request names, looked up before the first turn
 //	retry.go         what to do when the model fails
 //	summary.go       the last word
 package agent
@@ -109,6 +117,9 @@ type Config struct {
 	// Inbox is called before each request to the model; it moves what people
 	// wrote meanwhile into the log. Nil for none.
 	Inbox func(ctx context.Context) error
+	// Provide looks up what a person's words name, such as files and links
+	// into code, before the model reads them. Nil for nothing.
+	Provide func(ctx context.Context, words string) []session.Item
 	// OnEvent is called after an event was stored, OnLive while things move.
 	// Both are called from one goroutine and must not block.
 	OnEvent func(session.Event)
@@ -200,10 +211,14 @@ type run struct {
 	log   session.Log
 	state *state
 	mode  policy.Mode
-	caps  llm.Capabilities
-	text  bool // calls travel as text: the model or server has no native ones
-	grown int  // window that the session has outgrown the first one for, 0 while it has not
 	until time.Time
+
+	caps     llm.Capabilities
+	learned  bool // caps are known
+	text     bool // calls travel as text: the model or server has no native ones
+	grown    int  // window that the session has outgrown the first one for, 0 while it has not
+	squeezed int  // how often the server found a prompt too long all the same
+	condense bool // the model asked for a shorter conversation
 }
 
 // open reads the log, records the task when the log is empty, and settles

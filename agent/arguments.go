@@ -20,3 +20,25 @@ func argument(raw json.RawMessage, names ...string) string {
 func pathArgument(raw json.RawMessage) string {
 	return argument(raw, "path", "file", "filePath", "file_path")
 }
+
+// pathArguments reads all files that a call names.
+func pathArguments(raw json.RawMessage) []string {
+	var args struct {
+		Files []struct {
+			Path string `json:"path"`
+		} `json:"files"`
+	}
+	if json.Unmarshal(raw, &args) == nil && len(args.Files) > 0 {
+		var out []string
+		for _, f := range args.Files {
+			if f.Path != "" {
+				out = append(out, f.Path)
+			}
+		}
+		return out
+	}
+	if p := pathArgument(raw); p != "" {
+		return []string{p}
+	}
+	return nil
+}

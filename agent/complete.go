@@ -13,6 +13,8 @@ import (
 // The kinds of notes, see session.Note.
 const (
 	noteReminder   = "reminder"
+	noteTodo       = "todo"     // sent back once: the list has open items
+	noteFallback   = "fallback" // the server takes no native calls
 	noteRefused    = "refused"
 	noteReverted   = "reverted"
 	noteCompaction = "compaction"
@@ -33,8 +35,13 @@ func (r *run) finish(ctx context.Context) (verdict, *session.Outcome, error) {
 	if last.answer == nil {
 		return goOn, nil, nil // something was said since: ask the model
 	}
+	if out := r.stuck(); out != nil {
+		return halt, out, nil
+	}
 	result, complete := completion(last)
 	switch {
+	case complete && r.state.refusals < mostRefusals && doubt(last) != "":
+		return goOn, nil, r.tell(ctx, noteRefused, doubt(last))
 	case complete:
 		return r.complete(ctx, result)
 	case len(last.calls) > 0:
@@ -49,6 +56,29 @@ func (r *run) finish(ctx context.Context) (verdict, *session.Outcome, error) {
 	return r.wordsOnly(ctx, last.answer.Content)
 }
 
+// doubt says why an answer that ends the work cannot be believed yet: it was
+// written before the results of its own calls were known, and not all of them
+// are good.
+func doubt(last entry) string {
+	for _, c := range last.calls {
+		if c.result == nil || c.result.Complete {
+			continue
+		}
+		if !c.result.OK || badExit.MatchString(c.result.Content) {
+			return fmt.Sprintf("You said that the task is complete before you saw the result of %s, which did not succeed. "+
+				"Look at the result above, and go on.", c.Name)
+		}
+	}
+	if len(last.answer.Errors) > 0 {
+		return "You said that the task is complete, but a call in the same answer could not be understood and was not run: " +
+			strings.Join(last.answer.Errors, "; ") + ". Send it again, or complete without it."
+	}
+	return ""
+}
+
+// badExit is how a command's result ends when it failed.
+var badExit = regexp.MustCompile(`\n\[(Exit code [1-9]|Timed out|Killed)`)
+
 // completion says whether an answer ends the work, and with which words.
 func completion(e entry) (string, bool) {
 	for _, c := range e.calls {
@@ -62,7 +92,11 @@ func completion(e entry) (string, bool) {
 // complete accepts the end, unless the task asked for a change and none was
 // made.
 func (r *run) complete(ctx context.Context, said string) (verdict, *session.Outcome, error) {
-	if r.state.writes > 0 || !r.wantsChange() {
+	if r.changed() || !r.wantsChange() {
+		if open := openTodo(r.state.todo); open > 0 && !r.state.nudged && r.turnsLeft() > 1 {
+			return goOn, nil, r.tell(ctx, noteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
+				"Do what is open, or bring the list up to date, and complete again.", items(open)))
+		}
 		return halt, r.summarize(ctx, session.StatusDone, said), nil
 	}
 	if r.state.refusals < mostRefusals {
@@ -71,6 +105,9 @@ func (r *run) complete(ctx context.Context, said string) (verdict, *session.Outc
 	}
 	return halt, r.summarize(ctx, session.StatusNoChanges, said), nil
 }
+
+// changed says whether the branch has anything since a person last asked.
+func (r *run) changed() bool { return r.state.published != r.state.askedFrom }
 
 // sayErrors tells the model of calls beside the good ones that could not be
 // understood.

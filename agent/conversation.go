@@ -2,23 +2,24 @@ package agent
 
 import (
 	"fmt"
-	"strings"
+	"hash/fnv"
 
 	"github.com/handrail-bot/handrail/agent/compact"
-	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/memory"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // state is what a log says about where a session stands. It is a pure fold
 // over events: the same log gives the same state on any machine.
 type state struct {
-	task    session.Task
-	asks    string // latest words of a person after the task
-	seq     int64
-	turn    int // answers so far
-	entries []entry
-	calls   []*call // of the last answer, in order
+	task       session.Task
+	asks       string // latest words of a person after the task
+	unprovided string // words of a person whose context was not looked up yet
+	seq        int64
+	turn       int // answers so far
+	entries    []entry
+	calls      []*call // of the last answer, in order
 
 	todo  []session.Todo
 	notes memory.Notes
@@ -27,10 +28,16 @@ type state struct {
 
 	turnsFrom int // turn at which the present allowance began
 	granted   int // turns added by people since
+	from      allowance
+	modeFrom  int // edits made before the present request
 	tokens    int
-	edits     int // successful edits by tools
-	lines     int // changed lines
-	writes    int // results that changed files since the last request of a person
+	edits     int            // successful edits by tools
+	lines     int            // changed lines
+	textOnly  bool           // the server refused native calls
+	nudged    bool           // the model was sent back to its todo list since the last request
+	todoTurn  int            // turn of the last change of the todo list
+	wrong     int            // mistakes in a row
+	wrongBy   map[string]int // mistakes in a row with a tool, or at a file
 
 	refusals int // completions refused since the last request of a person
 	idle     int // answers in a row without a call and without an end
@@ -39,10 +46,12 @@ type state struct {
 
 	saved     string               // commit of the last saved state, private or not
 	published string               // last commit on the branch
+	askedFrom string               // what was published when a person last asked for something
 	unpushed  []session.FileChange // what differs between the two
 	approved  map[string]string    // sensitive path → blob that a person let through
 	gate      *call                // the request to publish something sensitive, if one was made
 	keys      []callKey            // calls so far, for habits
+	heard     map[string]uint64    // call → digest of its result, for habits
 	files     map[string]session.FileChange
 	order     []string
 	asked     int // how often something was asked, for fresh ids
@@ -52,11 +61,14 @@ type state struct {
 // entry is one piece of conversation: an answer with its calls, or words for
 // the model.
 type entry struct {
-	seq    int64
-	user   string
-	images []session.Blob
-	answer *session.Answer
-	calls  []*call
+	seq      int64
+	user     string
+	provided string // what was looked up for user
+	person   bool   // user is what a person said
+	summary  bool   // user stands for earlier entries
+	images   []session.Blob
+	answer   *session.Answer
+	calls    []*call
 }
 
 // call is a call and what became of it so far.
@@ -69,10 +81,11 @@ type call struct {
 	started  bool
 	result   *session.Result
 	reminder string
+	counted  bool // the files that it changed count as an edit
 }
 
 func newState() *state {
-	return &state{files: map[string]session.FileChange{}, approved: map[string]string{}}
+	return &state{files: map[string]session.FileChange{}, approved: map[string]string{}, wrongBy: map[string]int{}, heard: map[string]uint64{}}
 }
 
 // open says whether c still needs work.
@@ -96,7 +109,8 @@ func (s *state) find(id string) *call {
 // fresh begins a new allowance: a person asked for something.
 func (s *state) fresh() {
 	s.ended = nil
-	s.idle, s.empty, s.garbled, s.refusals = 0, 0, 0, 0
+	s.idle, s.empty, s.garbled, s.refusals, s.wrong = 0, 0, 0, 0, 0
+	clear(s.wrongBy)
 }
 
 // folds is what each type of event does to a state.
@@ -141,34 +155,34 @@ func (s *state) apply(e session.Event) error {
 
 func (s *state) opened(e session.Event, p session.Opened) {
 	s.task = p.Task
-	s.saved, s.published = p.Task.Base, p.Task.Base
-	s.entries = append(s.entries, entry{seq: e.Seq, user: taskText(p.Task), images: p.Task.Images})
+	s.saved, s.published, s.askedFrom = p.Task.Base, p.Task.Base, p.Task.Base
+	s.notes.Goal = firstLine(p.Task.Text, mostGoal)
+	s.entries = append(s.entries, entry{
+		seq: e.Seq, user: p.Task.Text, provided: provided(p.Task.Context), person: true, images: p.Task.Images,
+	})
+	if len(p.Task.Context) == 0 {
+		s.unprovided = p.Task.Text
+	}
 }
 
-// taskText puts what was provided before the request, under labels that say
-// that it need not be read again.
-func taskText(t session.Task) string {
-	var b strings.Builder
-	for _, it := range t.Context {
-		label := "Contents of " + it.Name
-		if it.Kind == "selection" {
-			label = "The person's selected code from " + it.Name
-		}
-		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n```\n%s\n```\n\n", label, strings.TrimSuffix(it.Text, "\n"))
-	}
-	b.WriteString(t.Text)
-	return b.String()
-}
+// mostGoal bounds the goal in the session's notes, in characters.
+const mostGoal = 300
 
 func (s *state) message(e session.Event, p session.Message) {
 	s.granted += p.Budget
-	if s.ended != nil && !s.ended.Status.Parked() {
-		s.turnsFrom, s.granted, s.writes = s.turn, p.Budget, 0
+	over := s.ended != nil && !s.ended.Status.Parked()
+	if over {
+		s.turnsFrom, s.granted, s.askedFrom, s.modeFrom = s.turn, p.Budget, s.published, s.edits
+	}
+	if over || p.Budget > 0 {
+		s.from = allowance{tokens: s.tokens, edits: s.edits, lines: s.lines}
 	}
 	s.fresh()
+	s.nudged = false
 	if p.Text != "" {
-		s.asks = p.Text
-		s.entries = append(s.entries, entry{seq: e.Seq, user: p.Text})
+		s.asks, s.unprovided = p.Text, p.Text
+		s.notes.Goal = firstLine(p.Text, mostGoal)
+		s.entries = append(s.entries, entry{seq: e.Seq, user: p.Text, person: true})
 	}
 }
 
@@ -176,6 +190,7 @@ func (s *state) answered(e session.Event, p session.Answer) {
 	s.turn = e.Turn
 	s.tokens += p.PromptTokens + p.AnswerTokens
 	s.ratio.Learn(p.PromptBytes, p.PromptTokens)
+	s.notes.Hear(p.Content)
 	s.calls = nil
 	for _, c := range p.Calls {
 		s.calls = append(s.calls, &call{Call: c, turn: e.Turn})
@@ -221,6 +236,7 @@ func (s *state) settled(_ session.Event, p session.Resolved) {
 	for _, c := range append(s.calls[:len(s.calls):len(s.calls)], s.gate) {
 		if c != nil && c.asked != nil && c.asked.ID == p.ID && (c.resolved == nil || c.overruled(p)) {
 			c.resolved = &p
+			s.notes.Decide(decided(c, p))
 		}
 	}
 }
@@ -237,26 +253,74 @@ func (s *state) resulted(_ session.Event, p session.Result) {
 		return
 	}
 	c.result = &p
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(p.Content)) // never fails
+	s.heard[p.Call] = h.Sum64()
 	s.notes.Observe(stepOf(c))
 	if p.OK && len(p.Changes) > 0 {
 		s.edits++
-		s.writes++
+	}
+	s.countMistake(c)
+}
+
+// countMistake keeps the runs of mistakes: in all, by tool and by file.
+func (s *state) countMistake(c *call) {
+	keys := []string{"tool " + c.Name}
+	if p := editPath(c.Call); p != "" {
+		keys = append(keys, "file "+p)
+	}
+	switch {
+	case c.result.Mistake:
+		s.wrong++
+		for _, k := range keys {
+			s.wrongBy[k]++
+		}
+	case c.result.OK:
+		s.wrong = 0
+		for _, k := range keys {
+			delete(s.wrongBy, k)
+		}
 	}
 }
 
+// decided is what a person's answer settled, for the notes.
+func decided(c *call, p session.Resolved) string {
+	switch p.Verdict {
+	case verdictAnswered:
+		return fmt.Sprintf("asked %q, the person said %q", firstLine(c.asked.Display, 120), firstLine(p.Reason, 160))
+	case verdictDenied:
+		return fmt.Sprintf("the person denied %s (%s)", firstLine(c.asked.Display, 120), firstLine(p.Reason, 160))
+	}
+	return ""
+}
+
 func (s *state) kept(_ session.Event, p session.Checkpoint) {
-	s.writes++
 	s.saved = p.Commit
 	for path, blob := range p.Approved {
 		s.approved[path] = blob
 	}
 	if p.Parked {
 		s.unpushed = p.Files
+		s.countCommand()
 		return
 	}
 	s.published, s.unpushed, s.gate = p.Commit, nil, nil
 	for _, f := range p.Files {
 		s.addFile(f)
+	}
+}
+
+// countCommand counts a command that changed files as one edit: a limit on
+// edits is a limit, whichever way they are made.
+func (s *state) countCommand() {
+	for i := len(s.calls) - 1; i >= 0; i-- {
+		if c := s.calls[i]; c.result != nil {
+			if kinds[c.Name] == policy.Execute && !c.counted {
+				c.counted = true
+				s.edits++
+			}
+			return
+		}
 	}
 }
 
@@ -292,6 +356,13 @@ func (s *state) noted(e session.Event, p session.Note) {
 		s.gate = nil
 	case noteRefused:
 		s.refusals++
+	case noteTodo:
+		s.nudged = true
+	case noteFallback:
+		s.textOnly = true
+	case noteContext:
+		s.putBefore(p.Text)
+		return
 	}
 	if p.Before > 0 {
 		s.compact(e.Seq, p)
@@ -306,21 +377,36 @@ func (s *state) noted(e session.Event, p session.Note) {
 	}
 }
 
-// compact replaces everything after the task and up to p.Before by a summary.
-func (s *state) compact(seq int64, p session.Note) {
-	kept := s.entries[:1:1]
-	kept = append(kept, entry{seq: seq, user: p.Text})
-	for _, e := range s.entries[1:] {
-		if e.seq > p.Before {
-			kept = append(kept, e)
+// putBefore puts what was looked up in front of the latest words of a person.
+func (s *state) putBefore(text string) {
+	s.unprovided = ""
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if s.entries[i].person {
+			s.entries[i].provided = text
+			return
 		}
 	}
-	s.entries = kept
+}
+
+// compact replaces everything up to p.Before by a summary, except what people
+// said.
+func (s *state) compact(seq int64, p session.Note) {
+	var said, kept []entry
+	for _, e := range s.entries {
+		switch {
+		case e.seq > p.Before:
+			kept = append(kept, e)
+		case e.person:
+			said = append(said, e)
+		}
+	}
+	said = append(said, entry{seq: seq, user: p.Text, summary: true})
+	s.entries = append(said, kept...)
 }
 
 func (s *state) changed(_ session.Event, p session.State) {
 	if p.Todo != nil {
-		s.todo = p.Todo
+		s.todo, s.todoTurn = p.Todo, s.turn
 	}
 	if p.Mode != "" {
 		s.mode = p.Mode
@@ -329,92 +415,10 @@ func (s *state) changed(_ session.Event, p session.State) {
 
 func (s *state) end(_ session.Event, p session.Ended) { s.ended = &p.Outcome }
 
-// messages turns the entries into a conversation, after the system prompt.
-// In native mode each result is a message of its own; in text mode the
-// results of an answer travel together as words of the user.
-func (s *state) messages(text bool) []llm.Message {
-	out := make([]llm.Message, 0, 2*len(s.entries))
-	for _, e := range s.entries {
-		switch {
-		case e.answer == nil:
-			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.user, Images: pictures(e.images)})
-		case text:
-			out = append(out, textTurn(e)...)
-		default:
-			out = append(out, nativeTurn(e)...)
-		}
-	}
-	return out
-}
-
-func pictures(blobs []session.Blob) [][]byte {
-	var out [][]byte
-	for _, b := range blobs {
-		out = append(out, b.Data)
-	}
-	return out
-}
-
-func nativeTurn(e entry) []llm.Message {
-	head := llm.Message{Role: llm.RoleAssistant, Content: e.answer.Content, Thinking: e.answer.Thinking}
-	out := []llm.Message{head}
-	for _, c := range e.calls {
-		out[0].Calls = append(out[0].Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
-		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: c.told(), Images: c.images()})
-	}
-	return out
-}
-
-func textTurn(e entry) []llm.Message {
-	raw := e.answer.Raw
-	if raw == "" {
-		raw = e.answer.Content
-	}
-	out := []llm.Message{{Role: llm.RoleAssistant, Content: raw}}
-	if len(e.calls) == 0 {
-		return out
-	}
-	var b strings.Builder
-	var images [][]byte
-	for _, c := range e.calls {
-		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, c.told())
-		images = append(images, c.images()...)
-	}
-	return append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String()), Images: images})
-}
-
-// told is what the model hears of a call.
-func (c *call) told() string {
-	text := "(no result: the session was interrupted before this call ran)"
-	if c.result != nil {
-		text = c.result.Content
-	}
-	if c.reminder != "" {
-		text += "\n\n" + c.reminder
-	}
-	return text
-}
-
-func (c *call) images() [][]byte {
-	if c.result == nil {
-		return nil
-	}
-	return pictures(c.result.Images)
-}
-
-// overruled says whether p takes back an approval that was not used yet: one
-// denial wins, and so does an approval that stopped counting. Nothing turns a
-// denial into an approval.
-func (c *call) overruled(p session.Resolved) bool {
-	return c.resolved.Verdict == verdictApproved && p.Verdict != verdictApproved && !c.started && c.result == nil
-}
-
 // stepOf says of a finished call what is worth remembering.
 func stepOf(c *call) memory.Step {
 	s := memory.Step{Tool: c.Name, OK: c.result.OK, Result: c.result.Content, Command: argument(c.Arguments, "command", "cmd")}
-	if p := pathArgument(c.Arguments); p != "" {
-		s.Paths = []string{p}
-	}
+	s.Paths = pathArguments(c.Arguments)
 	for _, f := range c.result.Changes {
 		s.Changed = append(s.Changed, f.Path)
 	}

@@ -43,7 +43,7 @@ func (r *run) rule(ctx context.Context, c *call) (ruling, error) {
 		return ruling{mistake: true, refused: "Your answer was cut off inside this call, so it was not run. Send it again in smaller pieces."}, nil
 	}
 	action.Tool = c.Name
-	action.Edits = r.state.edits
+	action.Edits = r.modeEdits()
 	action.Subject = r.subject(c.ID)
 	d := r.cfg.Policy.Check(r.mode, action)
 	out := ruling{tool: tool, action: action, decision: d}

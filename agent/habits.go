@@ -2,10 +2,8 @@ package agent
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 )
@@ -63,95 +61,57 @@ func (r *run) repeated(c *call) (string, bool) {
 		n++
 	}
 	if n < limit {
+		if r.circling(at) {
+			return circle, true
+		}
 		return "", false
 	}
 	return fmt.Sprintf("You made this same call %d times in a row, so it was not run again. Its result will not change. "+
 		"Read the results above and do something else: another tool, other arguments, or finish.", n), true
 }
 
-// editTools are those whose failures call for the current text.
-var editTools = [...]string{"apply_diff", "edit_file", "search_and_replace", "insert_content"}
+const circle = "You go in a circle: you made the same few calls in the same order again and again, and their results did not change. " +
+	"This call was not run. Do something else, or finish and say what is missing."
 
-// mostRegion bounds the text that is shown again after failed edits.
-const mostRegion = 6000
+// mostCircle is the longest circle of calls that is looked for, and
+// circleTurns how often it must have been gone round.
+const (
+	mostCircle  = 4
+	circleTurns = 3
+)
 
-// withRegion adds, from the second failed edit of one file on, the text that
-// the file has now: the model edits from a stale or invented memory of it.
-func (r *run) withRegion(ctx context.Context, c *call, text string) string {
-	path := editPath(c.Call)
-	if path == "" || r.failedEdits(path) == 0 {
-		return text
-	}
-	read := r.tool("read_file")
-	if read == nil {
-		return text
-	}
-	args, err := json.Marshal(map[string]string{"path": path})
-	if err != nil {
-		return text
-	}
-	res, err := read.Run(ctx, session.Call{ID: c.ID, Name: "read_file", Arguments: args}, func(string) {})
-	if err != nil {
-		return text
-	}
-	now := res.Content
-	if len(now) > mostRegion {
-		now = now[:mostRegion] + "\n[cut]"
-	}
-	return fmt.Sprintf("%s\n\nThis is what %s contains now:\n%s", text, path, now)
-}
-
-// failedEdits counts failed edits of path since the last one that worked.
-func (r *run) failedEdits(path string) int {
-	n := 0
-	for _, e := range r.state.entries {
-		for _, c := range e.calls {
-			if c.result == nil || editPath(c.Call) != path {
-				continue
-			}
-			if n++; c.result.OK {
-				n = 0
-			}
+// circling says whether the call at index at closes a circle of calls whose
+// results were the same each time round.
+func (r *run) circling(at int) bool {
+	keys, seen := r.state.keys[:at+1], r.state.heard
+	for size := 2; size <= mostCircle && size*circleTurns <= len(keys); size++ {
+		same := true
+		for i := len(keys) - 1; same && i >= len(keys)-size*(circleTurns-1); i-- {
+			a, b := keys[i], keys[i-size]
+			same = a.name == b.name && a.args == b.args && (i == at || seen[a.id] == seen[b.id])
+		}
+		if same {
+			return true
 		}
 	}
-	return n
+	return false
 }
 
-func editPath(c session.Call) string {
-	for _, name := range editTools {
-		if c.Name == name {
-			return pathArgument(c.Arguments)
-		}
-	}
-	return ""
-}
+// mostMistakes is how many mistakes in a row end a session: the model is
+// stuck, and more turns would not free it.
+const mostMistakes = 6
 
-// remind adds to a result what the model should not forget now.
-func (r *run) remind(ctx context.Context, c *call) error {
-	if c != r.state.calls[len(r.state.calls)-1] || c.reminder != "" {
-		return nil // once a turn, with the last result
-	}
-	var say []string
-	left := r.turnLimit() - (r.state.turn - r.state.turnsFrom)
-	if left == 3 || left == 1 {
-		say = append(say, fmt.Sprintf("Only %d more turns are left. Bring the work to an end.", left))
-	}
-	if open := openTodo(r.state.todo); open > 0 && c.result.Complete {
-		say = append(say, fmt.Sprintf("The todo list still has %d open items.", open))
-	}
-	if len(say) == 0 {
+// stuck ends a session whose model makes one mistake after the other.
+func (r *run) stuck() *session.Outcome {
+	if r.state.wrong < mostMistakes {
 		return nil
 	}
-	note := session.Note{Kind: noteReminder, Call: c.ID, Text: "[Reminder: " + strings.Join(say, " ") + "]"}
-	return r.record(ctx, session.NewEvent(session.TypeNote, c.turn, note))
-}
-
-func openTodo(list []session.Todo) int {
-	n := 0
-	for _, t := range list {
-		if t.Status != "done" {
-			n++
+	last := ""
+	for _, c := range r.state.calls {
+		if c.result != nil && c.result.Mistake {
+			last = fmt.Sprintf("; the last was a call of %s: %s", c.Name, firstLine(c.result.Content, 160))
 		}
 	}
-	return n
+	return r.failed(fmt.Sprintf("The model made %d mistakes in a row and did not get out of them by itself%s. "+
+		"Nothing is lost. Say more precisely what to do, or use a larger model.", r.state.wrong, last))
 }

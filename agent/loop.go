@@ -7,7 +7,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
 )
 
 // verdict says what a step leads to.
@@ -23,11 +22,11 @@ const (
 // look at the log.
 type step func(ctx context.Context) (verdict, *session.Outcome, error)
 
-// loop is the whole of an agent: finish the calls of the last answer, put
-// what they changed on the branch, see whether that was all, and ask the
-// model for the next answer.
+// loop is the whole of an agent: look up what the request names, finish the
+// calls of the last answer, put what they changed on the branch, see whether
+// that was all, and ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
-	steps := []step{r.finishCalls, r.publish, r.finish, r.checkBudget, r.think}
+	steps := []step{r.provide, r.finishCalls, r.publish, r.finish, r.checkBudget, r.think}
 	for {
 		if err := r.listen(ctx); err != nil {
 			return session.Outcome{}, err
@@ -96,7 +95,7 @@ func (r *run) request(ctx context.Context) (llm.Request, error) {
 	if err := r.compactIfNeeded(ctx); err != nil {
 		return llm.Request{}, err
 	}
-	return r.build(), nil
+	return r.fitted(r.build()), nil
 }
 
 func (r *run) build() llm.Request {
@@ -116,107 +115,11 @@ func (r *run) build() llm.Request {
 	}
 	if !r.caps.Vision {
 		for i := range req.Messages {
-			req.Messages[i].Images = nil
+			if n := len(req.Messages[i].Images); n > 0 {
+				req.Messages[i].Images = nil
+				req.Messages[i].Content += fmt.Sprintf("\n\n(%d pictures are left out: this model cannot see.)", n)
+			}
 		}
 	}
 	return req
-}
-
-// kinds are the tools that do more than read and talk.
-var kinds = map[string]policy.Kind{
-	"write_file": policy.Write, "apply_diff": policy.Write, "edit_file": policy.Write,
-	"insert_content": policy.Write, "search_and_replace": policy.Write,
-	"delete_file": policy.Delete, "run_terminal_command": policy.Execute,
-}
-
-// offered lists the tools that the mode can use. Leaving the others out is a
-// courtesy to the model; the gate is what refuses them.
-func (r *run) offered() []llm.ToolSpec {
-	out := make([]llm.ToolSpec, 0, len(r.specs))
-	for _, s := range r.specs {
-		if k, ok := kinds[s.Name]; !ok || r.mode.Allows(k) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// A session begins with a window that a laptop can afford and gets a larger
-// one when it outgrows it, as far as the model goes: growing costs the server
-// a reload, summarizing costs what the model knew.
-const (
-	firstContext = 32768
-	mostContext  = 131072
-)
-
-// window is the context to work in, in tokens.
-func (r *run) window() int {
-	n := r.cfg.Context
-	if n == 0 {
-		n = max(firstContext, r.grown)
-	}
-	if r.caps.ContextLength > 0 {
-		n = min(n, r.caps.ContextLength)
-	}
-	return n
-}
-
-// grow takes the next larger window, if the model has one to give.
-func (r *run) grow() bool {
-	now := r.window()
-	limit := min(mostContext, r.caps.ContextLength)
-	if r.cfg.Context != 0 || now >= limit {
-		return false
-	}
-	r.grown = min(now*2, limit)
-	return true
-}
-
-// learnModel asks once what the model can do.
-func (r *run) learnModel(ctx context.Context) error {
-	if r.caps != (llm.Capabilities{}) {
-		return nil
-	}
-	caps, err := r.capabilities(ctx)
-	if err != nil {
-		return err
-	}
-	r.caps = caps
-	r.text = !caps.Tools
-	return nil
-}
-
-func (r *run) turnLimit() int {
-	n := r.mode.Turns
-	if r.cfg.Limits.Turns > 0 {
-		n = r.cfg.Limits.Turns
-	}
-	if r.state.task.Turns > 0 {
-		n = r.state.task.Turns
-	}
-	return n + r.state.granted
-}
-
-// checkBudget parks a session that has used what it was given.
-func (r *run) checkBudget(context.Context) (verdict, *session.Outcome, error) {
-	l := r.cfg.Limits
-	var why string
-	switch {
-	case r.state.turn-r.state.turnsFrom >= r.turnLimit():
-		why = fmt.Sprintf("all %d turns are used", r.turnLimit())
-	case l.Tokens > 0 && r.state.tokens >= l.Tokens:
-		why = fmt.Sprintf("%d tokens are used, %d were allowed", r.state.tokens, l.Tokens)
-	case l.Edits > 0 && r.state.edits >= l.Edits:
-		why = fmt.Sprintf("%d edits are made, %d were allowed", r.state.edits, l.Edits)
-	case l.ChangedLines > 0 && r.state.lines >= l.ChangedLines:
-		why = fmt.Sprintf("%d lines are changed, %d were allowed", r.state.lines, l.ChangedLines)
-	case !r.until.IsZero() && r.cfg.Now().After(r.until):
-		why = fmt.Sprintf("the session has run for %s", l.Wall)
-	default:
-		return goOn, nil, nil
-	}
-	return halt, &session.Outcome{
-		Status: session.StatusOutOfBudget,
-		Reason: why + ". Nothing is lost: grant more to go on from here.",
-	}, nil
 }

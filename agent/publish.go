@@ -54,12 +54,18 @@ func (r *run) held() []string {
 			if ok && blob == f.Blob {
 				continue
 			}
-			if !r.mode.Allows(policy.Write) || r.cfg.Policy.Sensitive(p).Sensitive {
+			if !r.mode.Allows(policy.Write) || r.beyondLimit() || r.cfg.Policy.Sensitive(p).Sensitive {
 				out = append(out, p)
 			}
 		}
 	}
 	return out
+}
+
+// beyondLimit says whether commands made more edits than the mode allows. The
+// gate counts those of tools before they are made.
+func (r *run) beyondLimit() bool {
+	return r.mode.EditLimit != policy.NoEditLimit && r.modeEdits() > r.mode.EditLimit
 }
 
 // clear asks for the held paths. It reports true when they may go out; when
@@ -71,6 +77,9 @@ func (r *run) clear(ctx context.Context, held []string) (bool, *session.Outcome,
 		return false, nil, fmt.Errorf("diff held paths: %w", err)
 	}
 	action := policy.Action{Kind: policy.Write, Tool: publishTool, Paths: held, Display: diff, Subject: r.subject(id)}
+	if r.beyondLimit() {
+		action.Edits = r.modeEdits()
+	}
 	d := r.cfg.Policy.Check(r.mode, action)
 	g := r.state.gate
 	switch {

@@ -3,8 +3,12 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -39,6 +43,20 @@ func (r Retry) wait(n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
+// mostPatience bounds the wait that a server may ask for.
+const mostPatience = 2 * time.Minute
+
+// after is the pause before attempt n after err: what the server asked for,
+// if that is longer.
+func (r Retry) after(n int, err error) time.Duration {
+	d := r.wait(n)
+	var me *llm.Error
+	if errors.As(err, &me) {
+		d = max(d, min(me.RetryAfter, mostPatience))
+	}
+	return d
+}
+
 // retrying calls f until it succeeds, fails for good, or the attempts are
 // used up. A broken answer leaves nothing behind, so the turn is simply asked
 // again from the last complete one.
@@ -51,12 +69,26 @@ func (r *run) retrying(ctx context.Context, f func() error) error {
 		if !llm.KindOf(err).Temporary() || n >= r.cfg.Retry.Attempts {
 			return err
 		}
-		r.cfg.Log.WarnContext(ctx, "model failed, trying again", "session", r.state.task.Session, "attempt", n, "err", err)
-		r.live(Live{Title: "The model did not answer; trying again"})
-		if err := pause(ctx, r.cfg.Retry.wait(n)); err != nil {
+		wait := r.cfg.Retry.after(n, err)
+		r.cfg.Log.WarnContext(ctx, "model failed, trying again", "session", r.state.task.Session, "attempt", n, "wait", wait, "err", err)
+		r.live(Live{Title: fmt.Sprintf("%s; trying again (%d of %d)", sentence(err), n+1, r.cfg.Retry.Attempts)})
+		if err := pause(ctx, wait); err != nil {
 			return err
 		}
 	}
+}
+
+// sentence is what a person is told of a failure of the model.
+func sentence(err error) string {
+	var me *llm.Error
+	if !errors.As(err, &me) || me.Public == "" {
+		return "The model failed"
+	}
+	first, size := utf8.DecodeRuneInString(me.Public)
+	if strings.HasPrefix(me.Public, "model ") || strings.HasPrefix(me.Public, "the ") || strings.HasPrefix(me.Public, "what ") {
+		return string(unicode.ToUpper(first)) + me.Public[size:]
+	}
+	return me.Public
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -90,15 +122,72 @@ func (r *run) modelFailed(ctx context.Context, err error) (verdict, *session.Out
 		return goOn, nil, err
 	}
 	switch {
-	case me.Kind == llm.Unsupported && !r.text:
-		r.text, r.caps.Tools = true, false
-		return goOn, nil, r.tell(ctx, noteReminder, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
-	case me.Kind == llm.Unsupported && (r.caps.Thinking || r.caps.Vision):
-		r.caps.Thinking, r.caps.Vision = false, false
-		return goOn, nil, r.tell(ctx, noteReminder, "")
-	case me.Kind == llm.TooLong && r.canCompact():
-		return goOn, nil, r.compact(ctx)
+	case me.Kind == llm.Unsupported && r.without(lacks(me)):
+		if r.text && !r.state.textOnly {
+			return goOn, nil, r.tell(ctx, noteFallback, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
+		}
+		return goOn, nil, nil
+	case me.Kind == llm.TooLong && r.squeezed < mostSqueezes:
+		return goOn, nil, r.makeRoom(ctx)
+	case me.Kind == llm.TooLong:
+		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
+			"Use a model with a larger context, or ask for less at once.", r.window())}
 	}
 	r.cfg.Log.ErrorContext(ctx, "model failed", "session", r.state.task.Session, "model", r.cfg.Model.Name(), "err", err)
-	return halt, &session.Outcome{Status: session.StatusFailed, Reason: me.Public}, nil
+	return halt, r.failed(advice(me)), nil
+}
+
+// What a model or its server can lack.
+const (
+	lackTools    = "tools"
+	lackThinking = "thinking"
+	lackImages   = "images"
+)
+
+// lacks reads out of an error what the model cannot do. The adapters end
+// their sentence with it, so that a model's name cannot be mistaken for it.
+func lacks(me *llm.Error) string {
+	_, what, _ := cutLast(me.Public, " cannot ")
+	switch {
+	case strings.Contains(what, "tool"):
+		return lackTools
+	case strings.Contains(what, "think"):
+		return lackThinking
+	case strings.Contains(what, "image"):
+		return lackImages
+	}
+	return ""
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// without goes on without what the model lacks, and says whether that makes a
+// difference to what was tried.
+func (r *run) without(what string) bool {
+	switch {
+	case what == lackTools && !r.text:
+		r.text, r.caps.Tools = true, false
+	case what == lackThinking && r.caps.Thinking:
+		r.caps.Thinking = false
+	case what == lackImages && r.caps.Vision:
+		r.caps.Vision = false
+	default:
+		return false
+	}
+	return true
+}
+
+// advice is the sentence that ends a session whose model failed, with what
+// can be done about it.
+func advice(me *llm.Error) string {
+	text := strings.TrimRight(sentence(me), ".")
+	if me.Kind.Temporary() {
+		return text + ". It was tried several times. Nothing is lost: ask again to go on from here."
+	}
+	return text + "."
 }

@@ -11,24 +11,51 @@ import (
 
 // compactIfNeeded makes room before the server would cut the conversation: it
 // takes a larger window while there is one, and shortens the conversation
-// then. A quarter of the window is left for the answer.
+// then. It also does what the condense tool asked for.
 func (r *run) compactIfNeeded(ctx context.Context) error {
+	if r.condense {
+		r.condense = false
+		if from := len(r.state.entries) - 1; r.worthwhile(from) {
+			return r.compact(ctx, from)
+		}
+	}
 	need := r.tokens(compact.Size(r.build()))
-	for need > r.window()*3/4 {
+	for need > r.room() {
 		if r.grow() {
 			continue
 		}
-		if !r.canCompact() {
-			return nil
+		if from := r.tail(); r.worthwhile(from) {
+			return r.compact(ctx, from)
 		}
-		return r.compact(ctx)
+		return nil // the request is shortened piece by piece, see fitted
+	}
+	return nil
+}
+
+// makeRoom answers a server that found the prompt too long.
+func (r *run) makeRoom(ctx context.Context) error {
+	r.squeezed++
+	if r.grow() {
+		return nil
+	}
+	if from := r.tail(); r.worthwhile(from) {
+		return r.compact(ctx, from)
 	}
 	return nil
 }
 
 func (r *run) tokens(bytes int) int { return r.state.ratio.Tokens(bytes) }
 
-func (r *run) canCompact() bool { return r.tail() < len(r.state.entries) }
+// worthwhile says whether something but the words of people and an earlier
+// summary comes before the entry from.
+func (r *run) worthwhile(from int) bool {
+	for _, e := range r.state.entries[:min(max(from, 0), len(r.state.entries))] {
+		if !e.person && !e.summary {
+			return true
+		}
+	}
+	return false
+}
 
 // tail is the first entry that stays as it is. The task is not among those
 // that can go.
@@ -37,7 +64,7 @@ func (r *run) tail() int {
 	for i := range r.state.entries {
 		sizes[i] = r.entrySize(r.state.entries[i])
 	}
-	return compact.Tail(sizes, int(float64(r.window())*compact.BytesPerToken/3))
+	return compact.Tail(sizes, r.state.ratio.Bytes(r.window()/3))
 }
 
 func (r *run) entrySize(e entry) int {
@@ -48,20 +75,28 @@ func (r *run) entrySize(e entry) int {
 	return n
 }
 
-// compact replaces the older part of the conversation by a summary. Task,
-// todo list and memory stay as they are, and so do the last turns.
-func (r *run) compact(ctx context.Context) error {
-	from := r.tail()
-	old := r.state.entries[1:from]
+// compact replaces what comes before the entry from by a summary. What
+// people said, the todo list and the notes stay as they are, and so do the
+// last turns.
+func (r *run) compact(ctx context.Context, from int) error {
+	var old []entry
+	for _, e := range r.state.entries[:from] {
+		if !e.person {
+			old = append(old, e)
+		}
+	}
 	messages := (&state{entries: old}).messages(r.text)
 	r.live(Live{Title: "Summarizing earlier steps"})
-	limit := int(float64(r.window()) * compact.BytesPerToken / 2)
+	limit := r.state.ratio.Bytes(r.window() / 2)
 	text := r.summaryOf(ctx, compact.Transcript(messages, limit))
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if text == "" {
 		text = compact.Fallback(messages, limit/4)
 	}
 	note := session.Note{
-		Kind: noteCompaction, Before: old[len(old)-1].seq,
+		Kind: noteCompaction, Before: r.state.entries[from-1].seq,
 		Text: "[Earlier work in this session, summarized]\n" + text,
 	}
 	return r.record(ctx, session.NewEvent(session.TypeNote, r.state.turn, note))
@@ -70,18 +105,24 @@ func (r *run) compact(ctx context.Context) error {
 // summaryOf asks the model for a summary; the empty string means that it
 // could not give one.
 func (r *run) summaryOf(ctx context.Context, transcript string) string {
-	req := llm.Request{
+	return r.ask1(ctx, llm.Request{
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: compact.Instruction},
 			{Role: llm.RoleUser, Content: transcript},
 		},
 		Context:   r.window(),
 		MaxTokens: r.cfg.MaxTokens,
-	}
+	})
+}
+
+// ask1 asks the model something beside the conversation and returns its
+// words, or the empty string when it could not say anything. It asks once:
+// whoever calls has another way.
+func (r *run) ask1(ctx context.Context, req llm.Request) string {
 	var b strings.Builder
 	for p, err := range r.cfg.Model.Stream(ctx, req) {
 		if err != nil {
-			r.cfg.Log.WarnContext(ctx, "summary failed, shortening instead", "session", r.state.task.Session, "err", err)
+			r.cfg.Log.WarnContext(ctx, "model gave no summary", "session", r.state.task.Session, "err", err)
 			return ""
 		}
 		b.WriteString(p.Content)

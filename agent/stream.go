@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -30,12 +32,15 @@ type stream struct {
 	parser *toolcall.Parser
 	now    func() time.Time
 	show   func(Live)
+	asked  time.Time // when the answer was asked for
 
 	thinking, content strings.Builder
 	calls             []llm.ToolCall
+	inline            int // bytes of thinking found in the content so far
 	thinkStart        time.Time
 	thinkEnd          time.Time
 	thought           bool // the end of thinking was announced
+	writing           bool // the file that is being written was announced
 	shownAt           time.Time
 	shown             bool
 	done              llm.Part
@@ -44,15 +49,18 @@ type stream struct {
 // take adds one part.
 func (s *stream) take(p llm.Part) {
 	if p.Thinking != "" {
-		s.thinkEnd = s.now()
-		if s.thinkStart.IsZero() {
-			s.thinkStart = s.thinkEnd
-		}
 		s.thinking.WriteString(p.Thinking)
+		s.thinks()
 	}
 	s.content.WriteString(p.Content)
+	if p.Content != "" && !s.thought {
+		if inner, _ := splitThinking("", s.content.String()); len(inner) > s.inline {
+			s.inline = len(inner)
+			s.thinks()
+		}
+	}
 	if len(p.Calls) > 0 {
-		s.announce(p.Calls[0])
+		s.announce(p.Calls[0].Name, pathArgument(p.Calls[0].Arguments))
 		s.calls = append(s.calls, p.Calls...)
 	}
 	if p.Done {
@@ -61,24 +69,42 @@ func (s *stream) take(p llm.Part) {
 	s.display(p.Done)
 }
 
-// announce tells at the first call that thinking is over and for how long it
-// went on. Servers hold back the whole of a call, so without this the reader
-// sees "thinking" while a file is being written.
-func (s *stream) announce(c llm.ToolCall) {
-	if s.thought {
-		return
-	}
-	s.thought = true
-	if d := s.thinkTime(); d > 0 {
-		s.show(Live{Title: fmt.Sprintf("Thought for %s", roundSeconds(d))})
-	}
-	name, _ := s.parser.Canonical(c.Name)
-	if p := pathArgument(c.Arguments); p != "" && name == "write_file" {
-		s.show(Live{Title: fmt.Sprintf("Writing %s…", path.Base(p))})
+// thinks notes that thinking goes on.
+func (s *stream) thinks() {
+	s.thinkEnd = s.now()
+	if s.thinkStart.IsZero() {
+		s.thinkStart = s.thinkEnd
 	}
 }
 
-func (s *stream) thinkTime() time.Duration { return s.thinkEnd.Sub(s.thinkStart) }
+// announce tells at the first call that thinking is over and for how long it
+// went on. Servers hold back the whole of a call, so without this the reader
+// sees "thinking" while a file is being written.
+func (s *stream) announce(call, file string) {
+	if !s.thought {
+		s.thought = true
+		if d := s.thinkTime(); d > 0 {
+			s.show(Live{Title: fmt.Sprintf("Thought for %s", roundSeconds(d))})
+		}
+	}
+	if name, _ := s.parser.Canonical(call); file != "" && name == "write_file" && !s.writing {
+		s.writing = true
+		s.show(Live{Title: fmt.Sprintf("Writing %s…", path.Base(file))})
+	}
+}
+
+// thinkTime is how long thinking went on: from its first to its last word, or
+// from the request when a server sends it in one piece. The time after, in
+// which a server holds back a call, does not count.
+func (s *stream) thinkTime() time.Duration {
+	if s.thinkStart.IsZero() {
+		return 0
+	}
+	if d := s.thinkEnd.Sub(s.thinkStart); d > 0 {
+		return d
+	}
+	return s.thinkEnd.Sub(s.asked)
+}
 
 func roundSeconds(d time.Duration) string {
 	return fmt.Sprintf("%ds", max(1, int(d.Round(time.Second).Seconds())))
@@ -91,12 +117,15 @@ func (s *stream) display(last bool) {
 	if !last && now.Sub(s.shownAt) < showEvery {
 		return
 	}
-	content := s.content.String()
-	content = stripComplete(content[:s.parser.Partial(content)])
+	thinking, content := visible(s.thinking.String(), s.content.String(), last)
+	if at := s.parser.Partial(content); at < len(content) {
+		s.announcePrinted(content[at:])
+		content = content[:at]
+	}
+	content, thinking = stripComplete(content), stripComplete(thinking)
 	if !s.shown && wordRunes(content) < firstWords && !last {
 		content = ""
 	}
-	thinking := stripComplete(s.thinking.String())
 	if content == "" && thinking == "" {
 		return
 	}
@@ -104,6 +133,24 @@ func (s *stream) display(last bool) {
 	s.shownAt = now
 	s.show(Live{Thinking: thinking, Content: content})
 }
+
+// announcePrinted announces a call that is being printed as text.
+func (s *stream) announcePrinted(markup string) {
+	call, file := "", ""
+	if !s.writing && writeWord.MatchString(markup) {
+		if m := printedPath.FindStringSubmatch(markup); m != nil {
+			call, file = "write_file", m[1]+m[2]
+		}
+	}
+	s.announce(call, file)
+}
+
+// What shows, in a call that is still being printed, that it writes a file,
+// and which.
+var (
+	writeWord   = regexp.MustCompile(`(?i)write_?(to_?)?file|create_?file`)
+	printedPath = regexp.MustCompile(`"(?:path|file_path|filePath|file)"\s*:\s*"([^"\n]+)"|<path>([^<\n]+)</path>`)
+)
 
 func wordRunes(s string) int {
 	n := 0
@@ -122,6 +169,17 @@ func stripComplete(s string) string {
 	for n := min(len(s), len(completeMark)-1); n > 0; n-- {
 		if strings.EqualFold(s[len(s)-n:], completeMark[:n]) {
 			return strings.TrimRight(s[:len(s)-n], " \t\n")
+		}
+	}
+	return s
+}
+
+// cutBroken removes a completion mark that the answer's limit cut off. A few
+// letters of it may be something else and stay.
+func cutBroken(s string) string {
+	for n := len(completeMark) - 1; n >= len("[TASK_"); n-- {
+		if len(s) >= n && strings.EqualFold(s[len(s)-n:], completeMark[:n]) {
+			return strings.TrimSpace(s[:len(s)-n])
 		}
 	}
 	return s
@@ -152,7 +210,7 @@ func cutComplete(s string) (string, bool) {
 func (r *run) answer(ctx context.Context, req llm.Request) (session.Answer, error) {
 	var out session.Answer
 	err := r.retrying(ctx, func() error {
-		s := &stream{parser: r.calls, now: r.cfg.Now, show: r.live}
+		s := &stream{parser: r.calls, now: r.cfg.Now, show: r.live, asked: r.cfg.Now()}
 		for part, err := range r.cfg.Model.Stream(ctx, req) {
 			if err != nil {
 				return err
@@ -180,21 +238,30 @@ func (r *run) finishAnswer(s *stream) session.Answer {
 		AnswerTokens:   s.done.AnswerTokens,
 	}
 	a.Thinking, _ = cutComplete(thinking)
+	a.Thinking = cutBroken(a.Thinking)
 	raw := strings.TrimSpace(content)
-	cut := s.done.DoneReason == "length"
+	parsed := r.calls.Parse(raw)
+	a.Content, a.Complete = cutComplete(parsed.Text)
+	a.Content = cutBroken(a.Content)
 	if len(s.calls) > 0 {
-		a.Content, a.Complete = cutComplete(raw)
-		r.nativeCalls(&a, s.calls, cut)
+		r.nativeCalls(&a, s.calls, s.done.DoneReason == "length")
+		parsed.Calls = unlike(parsed.Calls, a.Calls)
 	} else {
-		parsed := r.calls.Parse(raw)
-		a.Content, a.Complete = cutComplete(parsed.Text)
 		a.Errors = parsed.Errors
-		r.textCalls(&a, parsed.Calls)
 	}
+	r.textCalls(&a, parsed.Calls)
 	if raw != a.Content {
 		a.Raw = raw
 	}
 	return a
+}
+
+// unlike leaves out the printed calls of tools that the answer also calls
+// natively: they are the same call, printed on the way.
+func unlike(printed []toolcall.Call, native []session.Call) []toolcall.Call {
+	return slices.DeleteFunc(printed, func(p toolcall.Call) bool {
+		return slices.ContainsFunc(native, func(n session.Call) bool { return n.Name == p.Name })
+	})
 }
 
 func (r *run) nativeCalls(a *session.Answer, calls []llm.ToolCall, cut bool) {
@@ -224,48 +291,3 @@ func (r *run) textCalls(a *session.Answer, calls []toolcall.Call) {
 // callID names the n-th call of the coming turn. Servers number calls
 // differently or not at all, so the session numbers them itself.
 func (r *run) callID(n int) string { return fmt.Sprintf("c%d-%d", r.state.turn+1, n+1) }
-
-// thinkTags are the ways in which models write thinking into their content.
-var thinkTags = [][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<|START_THINKING|>", "<|END_THINKING|>"}}
-
-// splitThinking moves inline thinking out of content, so that no call that
-// stands in it is ever run. Thinking that was never closed is all thinking.
-// Only a block at the start counts: later ones are quotations.
-func splitThinking(thinking, content string) (string, string) {
-	for _, tag := range thinkTags {
-		rest := strings.TrimLeft(content, " \t\r\n")
-		inner, ok := strings.CutPrefix(rest, tag[0])
-		if !ok {
-			// Some templates swallow the opening tag.
-			i := strings.Index(content, tag[1])
-			if i < 0 || strings.Contains(content[:i], tag[0]) {
-				continue
-			}
-			return join(thinking, content[:i]), strings.TrimLeft(content[i+len(tag[1]):], "\r\n ")
-		}
-		in, after, _ := strings.Cut(inner, tag[1])
-		return join(thinking, in), strings.TrimLeft(after, "\r\n ")
-	}
-	return thinking, content
-}
-
-func join(a, b string) string {
-	b = strings.TrimSpace(b)
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n" + b
-}
-
-// dropEcho removes thinking that the model repeats at the start of its
-// answer.
-func dropEcho(thinking, content string) string {
-	t := strings.TrimSpace(thinking)
-	if t == "" {
-		return content
-	}
-	if rest, ok := strings.CutPrefix(strings.TrimSpace(content), t); ok {
-		return strings.TrimLeft(rest, "\r\n ")
-	}
-	return content
-}

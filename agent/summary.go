@@ -46,15 +46,7 @@ func (r *run) askSummary(ctx context.Context) string {
 	req.Tools, req.Think = nil, false
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser,
 		Content: "Summarize in two or three sentences what you did and found, for the person who asked. Call no tool."})
-	var b strings.Builder
-	for p, err := range r.cfg.Model.Stream(ctx, req) {
-		if err != nil {
-			return ""
-		}
-		b.WriteString(p.Content)
-	}
-	_, text := splitThinking("", b.String())
-	return stripComplete(r.calls.Parse(text).Text)
+	return r.ask1(ctx, r.fitted(req))
 }
 
 // lastResults lists the last six tool results.

@@ -178,6 +178,7 @@ func (r *run) execute(ctx context.Context, c *call, ru ruling) (*session.Outcome
 	if out.Title == "" {
 		out.Title = title
 	}
+	r.condense = r.condense || res.Condense
 	if res.Ask != nil {
 		return r.question(ctx, c, *res.Ask)
 	}

@@ -4,7 +4,9 @@
 package compact
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -42,6 +44,15 @@ func (r Ratio) Tokens(bytes int) int {
 		per = BytesPerToken
 	}
 	return int(float64(bytes)/per) + 1
+}
+
+// Bytes is the reverse of Tokens: how many bytes fit into so many tokens.
+func (r Ratio) Bytes(tokens int) int {
+	per := r.bytesPerToken
+	if per == 0 {
+		per = BytesPerToken
+	}
+	return int(float64(tokens) * per)
 }
 
 // Size returns the bytes of a request as the server will count them, markers
@@ -85,6 +96,50 @@ func Tail(sizes []int, keep int) int {
 	return from
 }
 
+// caps are the lengths to which pieces are cut, one after the other, until a
+// conversation fits.
+var caps = [...]int{16000, 6000, 2000, 600, 200}
+
+// Fit shortens the long pieces of a conversation, the oldest first, until it
+// measures at most limit bytes or nothing long is left. The first two
+// messages, which are the system prompt and the task, and the last come last;
+// the system prompt is never touched. The given messages are not changed.
+func Fit(messages []llm.Message, limit int) []llm.Message {
+	out := slices.Clone(messages)
+	size := 0
+	for _, m := range out {
+		size += MessageSize(m)
+	}
+	for _, most := range caps {
+		for i := 2; i < len(out)-1 && size > limit; i++ {
+			size -= shorten(&out[i], most)
+		}
+	}
+	for _, most := range caps {
+		for _, i := range [...]int{len(out) - 1, 1} {
+			if i > 0 && i < len(out) && size > limit {
+				size -= shorten(&out[i], most)
+			}
+		}
+	}
+	return out
+}
+
+// shorten cuts what is longer than most in m and returns how much was saved.
+// Arguments stay JSON, or the server would refuse the conversation.
+func shorten(m *llm.Message, most int) int {
+	before := MessageSize(*m)
+	m.Content = Middle(m.Content, most)
+	m.Thinking = Middle(m.Thinking, most/4)
+	m.Calls = slices.Clone(m.Calls)
+	for i, c := range m.Calls {
+		if len(c.Arguments) > most {
+			m.Calls[i].Arguments = json.RawMessage(fmt.Sprintf(`{"left_out":"arguments of %d bytes"}`, len(c.Arguments)))
+		}
+	}
+	return before - MessageSize(*m)
+}
+
 // Instruction asks a model for a summary of a transcript.
 const Instruction = `Summarize the work so far for the agent that goes on with it. Keep every fact it needs: ` +
 	`what was asked, which files were read and what matters in them, which files were changed and how, ` +
@@ -112,10 +167,13 @@ func Transcript(messages []llm.Message, limit int) string {
 	return Middle(b.String(), limit)
 }
 
+// leftOut is about how long the words are that say what is missing.
+const leftOut = 40
+
 // Middle shortens s to about limit bytes by leaving out its middle, on rune
 // boundaries, and says how much is missing.
 func Middle(s string, limit int) string {
-	if len(s) <= limit {
+	if len(s) <= limit || len(s) <= leftOut+limit {
 		return s
 	}
 	head := strings.ToValidUTF8(s[:limit*2/3], "")

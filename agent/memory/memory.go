@@ -1,5 +1,5 @@
-// Package memory keeps structured notes of a session: which files were seen
-// and changed, what failed, how the tests went. The notes are a fold over
+// Package memory keeps structured notes of a session: what it is
+// for, what was decided, which files were seen and changed, what failed, how the tests went. The notes are a fold over
 // calls and results, so they are the same after a restart, and they stay in
 // the prompt when the conversation itself is shortened.
 package memory
@@ -15,10 +15,15 @@ const (
 	mostFiles  = 40
 	mostFailed = 8
 	mostTests  = 4
+
+	mostDecisions = 10
 )
 
 // Notes are what a session remembers. The zero value is empty.
 type Notes struct {
+	Goal      string   `json:"goal,omitempty"`
+	Decisions []string `json:"decisions,omitempty"`
+
 	Seen    []string `json:"seen,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 	Failed  []string `json:"failed,omitempty"`
@@ -44,14 +49,18 @@ func (n *Notes) Observe(s Step) {
 	case s.Command != "" && isTest(s.Command):
 		n.Tests = append(n.Tests, fmt.Sprintf("%s → %s", s.Command, lastLine(s.Result)))
 		n.Tests = n.Tests[max(0, len(n.Tests)-mostTests):]
-	case !s.OK:
+	case !s.OK || failed(s):
 		what := s.Tool
 		if s.Command != "" {
 			what += " " + s.Command
 		} else if len(s.Paths) > 0 {
 			what += " " + s.Paths[0]
 		}
-		n.Failed = remember(n.Failed, cut(what+": "+firstLine(s.Result), 160), mostFailed)
+		why := firstLine(s.Result)
+		if s.OK {
+			why = lastLine(s.Result)
+		}
+		n.Failed = remember(n.Failed, cut(what+": "+why, 160), mostFailed)
 	case s.Tool == "read_file":
 		for _, p := range s.Paths {
 			n.Seen = remember(n.Seen, p, mostFiles)
@@ -66,12 +75,49 @@ func remember(list []string, s string, most int) []string {
 	return list[max(0, len(list)-most):]
 }
 
-var testWords = [...]string{"test", "pytest", "jest", "vitest", "rspec", "tox", "ctest", "phpunit", "mvn verify"}
+// failed says whether a command ended with another exit code than 0.
+func failed(s Step) bool {
+	return s.Command != "" && strings.Contains(s.Result, "[Exit code ") && !strings.Contains(s.Result, "[Exit code 0,")
+}
 
+// Decide adds a decision; the empty string is none.
+func (n *Notes) Decide(what string) {
+	if what = strings.TrimSpace(what); what != "" {
+		n.Decisions = remember(n.Decisions, cut(what, 240), mostDecisions)
+	}
+}
+
+// Hear takes decisions out of what the model says: lines that begin with
+// "Decision:", which the prompt asks for.
+func (n *Notes) Hear(content string) {
+	for line := range strings.Lines(content) {
+		line = strings.Trim(line, " \t\r\n*_->#")
+		if head, rest, ok := strings.Cut(line, ":"); ok && strings.EqualFold(strings.Trim(head, "*_ "), "decision") {
+			n.Decide(strings.Trim(rest, "*_ "))
+		}
+	}
+}
+
+// testers are programs that only run tests; readers are those that merely
+// show a file whose name has "test" in it.
+var (
+	testers = [...]string{"pytest", "jest", "vitest", "rspec", "tox", "nox", "ctest", "phpunit", "gotestsum", "unittest", "mocha", "behave"}
+	readers = [...]string{"cat", "ls", "head", "tail", "grep", "rg", "find", "sed", "awk", "echo", "git", "rm", "cp", "mv", "mkdir", "touch", "wc", "diff", "cd"}
+)
+
+// isTest says whether a command line runs tests, in one of its parts.
 func isTest(command string) bool {
-	for _, w := range testWords {
-		if strings.Contains(command, w) {
-			return true
+	parts := strings.FieldsFunc(command, func(r rune) bool { return r == ';' || r == '&' || r == '|' || r == '\n' })
+	for _, part := range parts {
+		words := strings.Fields(part)
+		if len(words) == 0 || slices.Contains(readers[:], words[0]) {
+			continue
+		}
+		for _, w := range words {
+			w = w[strings.LastIndexByte(w, '/')+1:]
+			if slices.Contains(testers[:], w) || w == "test" || w == "tests" || w == "check" || strings.HasPrefix(w, "test:") || strings.HasPrefix(w, "test_") || w == "verify" || w == "run_tests.sh" || w == "test.sh" {
+				return true
+			}
 		}
 	}
 	return false
@@ -80,11 +126,15 @@ func isTest(command string) bool {
 // String writes the notes for the prompt; empty notes are the empty string.
 func (n *Notes) String() string {
 	var b strings.Builder
+	if n.Goal != "" {
+		fmt.Fprintf(&b, "- Goal: %s\n", n.Goal)
+	}
 	for _, part := range []struct {
 		title string
 		list  []string
 		sep   string
 	}{
+		{"Decisions", n.Decisions, "; "},
 		{"Files read", n.Seen, ", "},
 		{"Files changed", n.Changed, ", "},
 		{"Tests run", n.Tests, "; "},

@@ -58,6 +58,7 @@ type Result struct {
 	Images   []session.Blob
 	Complete bool           // the model says that the task is done
 	Ask      *session.Asked // a question that parks the session
+	Condense bool           // the conversation is to be summarized before the next answer
 	Mistake  bool           // part of the call was wrong, although something was done
 }
 
@@ -86,7 +87,7 @@ func Builtin(cfg Config) []Tool {
 	makers := []func(*kit) *tool{
 		readFile, writeFile, applyDiff, editFile, insertContent, searchAndReplace, deleteFile,
 		listFiles, searchWorkspace, runTerminalCommand,
-		updateTodoList, attemptCompletion, askFollowupQuestion, switchMode, fetchInstructions,
+		updateTodoList, attemptCompletion, askFollowupQuestion, switchMode, condense, fetchInstructions,
 	}
 	var out []Tool
 	for _, maker := range makers {

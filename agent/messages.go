@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// messages turns the entries into a conversation, after the system prompt.
+// In native mode each result is a message of its own; in text mode the
+// results of an answer travel together as words of the user.
+func (s *state) messages(text bool) []llm.Message {
+	out := make([]llm.Message, 0, 2*len(s.entries))
+	for _, e := range s.entries {
+		switch {
+		case e.answer == nil:
+			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + e.user, Images: pictures(e.images)})
+		case text:
+			out = append(out, textTurn(e)...)
+		default:
+			out = append(out, nativeTurn(e)...)
+		}
+	}
+	return out
+}
+
+func pictures(blobs []session.Blob) [][]byte {
+	var out [][]byte
+	for _, b := range blobs {
+		out = append(out, b.Data)
+	}
+	return out
+}
+
+func nativeTurn(e entry) []llm.Message {
+	head := llm.Message{Role: llm.RoleAssistant, Content: e.answer.Content, Thinking: e.answer.Thinking}
+	out := []llm.Message{head}
+	for _, c := range e.calls {
+		out[0].Calls = append(out[0].Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: c.told(), Images: c.images()})
+	}
+	return out
+}
+
+// textTurn writes an answer as its model wrote it. Calls that were native
+// then are written as text, so that a model whose server stopped taking them
+// sees what it did.
+func textTurn(e entry) []llm.Message {
+	raw := e.answer.Raw
+	if raw == "" {
+		raw = e.answer.Content
+	}
+	for _, c := range e.calls {
+		if !c.Text {
+			raw += fmt.Sprintf("\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>", c.Name, c.Arguments)
+		}
+	}
+	out := []llm.Message{{Role: llm.RoleAssistant, Content: strings.TrimSpace(raw)}}
+	if len(e.calls) == 0 {
+		return out
+	}
+	var b strings.Builder
+	var images [][]byte
+	for _, c := range e.calls {
+		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, c.told())
+		images = append(images, c.images()...)
+	}
+	return append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String()), Images: images})
+}
+
+// told is what the model hears of a call.
+func (c *call) told() string {
+	text := "(no result: the session was interrupted before this call ran)"
+	if c.result != nil {
+		text = c.result.Content
+	}
+	if c.reminder != "" {
+		text += "\n\n" + c.reminder
+	}
+	return text
+}
+
+func (c *call) images() [][]byte {
+	if c.result == nil {
+		return nil
+	}
+	return pictures(c.result.Images)
+}
+
+// overruled says whether p takes back an approval that was not used yet: one
+// denial wins, and so does an approval that stopped counting. Nothing turns a
+// denial into an approval.
+func (c *call) overruled(p session.Resolved) bool {
+	return c.resolved.Verdict == verdictApproved && p.Verdict != verdictApproved && !c.started && c.result == nil
+}

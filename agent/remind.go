@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/compact"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// staleTodo is after how many turns the model is reminded of a list with open
+// items.
+const staleTodo = 5
+
+// remind adds to the last result of a turn what the model should not forget
+// now.
+func (r *run) remind(ctx context.Context, c *call) error {
+	if c != r.state.calls[len(r.state.calls)-1] || c.reminder != "" {
+		return nil
+	}
+	say := r.reminders()
+	if len(say) == 0 {
+		return nil
+	}
+	note := session.Note{Kind: noteReminder, Call: c.ID, Text: "[Reminder: " + strings.Join(say, " ") + "]"}
+	return r.record(ctx, session.NewEvent(session.TypeNote, c.turn, note))
+}
+
+func (r *run) reminders() []string {
+	var say []string
+	switch left := r.turnsLeft(); left {
+	case 1:
+		say = append(say, "Only one turn is left. Finish now: say what is done and what is missing.")
+	case 3, 5:
+		say = append(say, fmt.Sprintf("Only %d turns are left. Bring the work to an end.", left))
+	}
+	if left := r.mode.EditLimit - r.modeEdits(); r.mode.EditLimit != policy.NoEditLimit && r.editedNow() {
+		switch {
+		case left == 1:
+			say = append(say, fmt.Sprintf("One edit is left in %s mode.", r.mode.Name))
+		case left <= 0:
+			say = append(say, fmt.Sprintf("All %d edits of %s mode are used. Finish with what there is.", r.mode.EditLimit, r.mode.Name))
+		}
+	}
+	if open := openTodo(r.state.todo); open > 0 && r.state.turn-r.state.todoTurn >= staleTodo && (r.state.turn-r.state.todoTurn)%staleTodo == 0 {
+		say = append(say, fmt.Sprintf("Your todo list has %s. Keep it current with update_todo_list.", items(open)))
+	}
+	if n := len(r.state.entries); n > 3 && r.nearlyFull() {
+		say = append(say, "The conversation is long and will soon be summarized. Write down what must not be lost in lines that begin with \"Decision:\".")
+	}
+	return say
+}
+
+func items(n int) string {
+	if n == 1 {
+		return "one open item"
+	}
+	return fmt.Sprintf("%d open items", n)
+}
+
+// editedNow says whether a call of this turn changed files.
+func (r *run) editedNow() bool {
+	for _, c := range r.state.calls {
+		if c.counted || c.result != nil && c.result.OK && len(c.result.Changes) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// nearlyFull says whether the last prompt took most of the room that there
+// can be.
+func (r *run) nearlyFull() bool {
+	if r.cfg.Context == 0 && r.window() < min(mostContext, r.caps.ContextLength) {
+		return false // it can still grow
+	}
+	n := r.tokens(compact.Size(r.build()))
+	return n > r.room()*85/100 && n <= r.room()
+}
+
+func openTodo(list []session.Todo) int {
+	n := 0
+	for _, t := range list {
+		if t.Status != "done" {
+			n++
+		}
+	}
+	return n
+}
