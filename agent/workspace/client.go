@@ -3,7 +3,6 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +21,7 @@ import (
 type Workspace struct {
 	engine  string
 	root    string
-	conn    *jsonrpc2.Conn
+	conn    *Conn
 	release func(context.Context) error
 	ids     atomic.Uint64
 
@@ -55,10 +54,9 @@ func Connect(ctx context.Context, cfg Config) (*Workspace, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	w.conn = jsonrpc2.NewConn(context.WithoutCancel(ctx), NewStream(cfg.Conn),
-		handlerFunc(w.notified), jsonrpc2.SetLogger(rpcLog{logger}))
+	w.conn = NewConn(context.WithoutCancel(ctx), cfg.Conn, handlerFunc(w.notified), logger)
 	w.watch.Go(func() {
-		<-w.conn.DisconnectNotify()
+		<-w.conn.Gone()
 		w.endPrograms()
 	})
 	var hello HelloResult
@@ -80,7 +78,7 @@ func (w *Workspace) Engine() string { return w.engine }
 func (w *Workspace) Root() string { return w.root }
 
 // Gone is closed when the workspace has ended, by Close or by itself.
-func (w *Workspace) Gone() <-chan struct{} { return w.conn.DisconnectNotify() }
+func (w *Workspace) Gone() <-chan struct{} { return w.conn.Gone() }
 
 // Close ends the workspace: every process in it, and all its files. Calling
 // it again returns the same error.
@@ -99,9 +97,11 @@ func (w *Workspace) Close(ctx context.Context) error {
 
 // Read returns lines of a text file, all of it when no ranges are given.
 func (w *Workspace) Read(ctx context.Context, path string, ranges ...Range) (File, error) {
-	var f File
-	err := w.call(ctx, MethodRead, PathParams{Path: []byte(path), Ranges: ranges}, &f)
-	return f, err
+	var r ReadResult
+	if err := w.call(ctx, MethodRead, PathParams{Path: []byte(path), Ranges: ranges}, &r); err != nil {
+		return File{}, err
+	}
+	return r.unfold()
 }
 
 // ReadAll returns a file's bytes and mode, or [ErrTooLarge] when it has more
@@ -130,7 +130,7 @@ func (w *Workspace) Write(ctx context.Context, path string, data []byte) error {
 	if len(data) > MaxWrite {
 		return fmt.Errorf("write %s: %d bytes, the limit is %d: %w", path, len(data), MaxWrite, ErrTooLarge)
 	}
-	return w.call(ctx, MethodWrite, PathParams{Path: []byte(path), Data: data}, nil)
+	return w.call(ctx, MethodWrite, &WriteParams{Path: []byte(path), Data: data}, nil)
 }
 
 // Remove removes a file, a symlink or an empty directory.
@@ -188,7 +188,7 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := w.conn.Call(ctx, method, params, result, jsonrpc2.PickID(jsonrpc2.ID{Num: id}))
+	err := w.conn.Call(ctx, id, method, params, result)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		// A failure here means the connection is gone, and the request with it.
 		_ = w.conn.Notify(context.WithoutCancel(ctx), MethodCancel, CancelParams{ID: id})
@@ -199,20 +199,20 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 // notified takes what the host says by itself. It runs on the reading
 // goroutine, so it only hands over.
 func (w *Workspace) notified(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	if !req.Notif || req.Params == nil {
+	if !req.Notif {
 		return
 	}
 	switch req.Method {
 	case MethodProgress:
 		var p ProgressParams
-		if json.Unmarshal(*req.Params, &p) == nil {
+		if DecodeParams(req, &p) == nil {
 			if t := w.tailOf(p.ID); t != nil {
 				t.add(p.Text)
 			}
 		}
 	case MethodOutput:
 		var p StreamParams
-		if json.Unmarshal(*req.Params, &p) == nil {
+		if DecodeParams(req, &p) == nil {
 			w.output(p)
 		}
 	}
@@ -221,9 +221,3 @@ func (w *Workspace) notified(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.
 type handlerFunc func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request)
 
 func (f handlerFunc) Handle(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) { f(ctx, c, r) }
-
-type rpcLog struct{ log *slog.Logger }
-
-func (l rpcLog) Printf(format string, args ...any) {
-	l.log.Debug("workspace connection", "err", fmt.Sprintf(format, args...))
-}

@@ -74,7 +74,7 @@ func (p *process) Write(b []byte) (int, error) {
 	sent := 0
 	for sent < len(b) {
 		part := b[sent:min(len(b), sent+MaxChunk)]
-		if err := p.ws.call(context.Background(), MethodInput, StreamParams{ID: p.id, Data: part}, nil); err != nil {
+		if err := p.ws.call(context.Background(), MethodInput, &StreamParams{ID: p.id, Data: part}, nil); err != nil {
 			return sent, fmt.Errorf("write to program: %w", err)
 		}
 		sent += len(part)
@@ -94,7 +94,7 @@ func (p *process) drop() {
 	delete(p.ws.progs, p.id)
 	p.ws.mu.Unlock()
 	p.end(io.ErrClosedPipe)
-	_ = p.ws.conn.Notify(context.Background(), MethodStop, StreamParams{ID: p.id})
+	_ = p.ws.conn.Notify(context.Background(), MethodStop, &StreamParams{ID: p.id})
 }
 
 func (p *process) end(err error) {

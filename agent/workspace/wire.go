@@ -1,14 +1,11 @@
 package workspace
 
 import (
-	"bufio"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -16,7 +13,7 @@ import (
 
 // WireVersion is the version of the protocol between [Workspace] and the tool
 // host; both come out of one binary, so a difference means a wrong mount.
-const WireVersion = 1
+const WireVersion = 2
 
 // Methods of the wire. The client calls, the host answers; MethodProgress and
 // MethodOutput are notifications from the host, MethodCancel and MethodStop
@@ -62,7 +59,45 @@ type PathParams struct {
 	Ranges    []Range `json:"ranges,omitempty"`
 	Recursive bool    `json:"recursive,omitempty"`
 	Max       int     `json:"max,omitempty"`
-	Data      []byte  `json:"data,omitempty"`
+}
+
+// WriteParams is a file to write.
+type WriteParams struct {
+	Path []byte `json:"path"`
+	Data []byte `json:"-"`
+}
+
+func (p *WriteParams) bulk() *[]byte { return &p.Data }
+
+// ReadResult is a [File] whose lines go as one text: those of all Spans, each
+// with a line feed after it.
+type ReadResult struct {
+	File
+	Spans []Range `json:"spans"` // ascending, To included
+	Text  []byte  `json:"-"`
+}
+
+func (r *ReadResult) bulk() *[]byte { return &r.Text }
+
+// unfold puts the lines in their chunks. What comes from the workspace is not
+// trusted to fit.
+func (r *ReadResult) unfold() (File, error) {
+	f := r.File
+	f.Chunks = make([]Chunk, 0, len(r.Spans))
+	text := strings.ToValidUTF8(string(r.Text), "\uFFFD")
+	left, next := strings.Count(text, "\n"), 1
+	for _, s := range r.Spans {
+		if s.From < next || s.To < s.From || s.To-s.From >= left {
+			return File{}, fmt.Errorf("read %s: the tool host sent %d lines for %d-%d", f.Path, left, s.From, s.To)
+		}
+		lines := make([]string, s.To-s.From+1)
+		for i := range lines {
+			lines[i], text, _ = strings.Cut(text, "\n")
+		}
+		left, next = left-len(lines), s.To+1
+		f.Chunks = append(f.Chunks, Chunk{From: s.From, Lines: lines})
+	}
+	return f, nil
 }
 
 // ChunkParams asks for bytes of a file from Offset on. Stamp, when not empty,
@@ -78,12 +113,14 @@ type ChunkParams struct {
 
 // ChunkResult is one piece of a file. More is false for the last one.
 type ChunkResult struct {
-	Data  []byte      `json:"data,omitempty"`
+	Data  []byte      `json:"-"`
 	Mode  fs.FileMode `json:"mode"`
 	Size  int64       `json:"size"`
 	Stamp string      `json:"stamp"`
 	More  bool        `json:"more,omitempty"`
 }
+
+func (r *ChunkResult) bulk() *[]byte { return &r.Data }
 
 // ProgressParams carries output of the running command with request id ID.
 type ProgressParams struct {
@@ -114,10 +151,12 @@ type StartParams struct {
 // with End that there is no more of it.
 type StreamParams struct {
 	ID   uint64 `json:"id"`
-	Data []byte `json:"data,omitempty"`
+	Data []byte `json:"-"`
 	End  bool   `json:"end,omitempty"`
 	Exit string `json:"exit,omitempty"` // with End from the host: how the program ended
 }
+
+func (p *StreamParams) bulk() *[]byte { return &p.Data }
 
 // wireErrors pairs the errors that keep their identity with their codes.
 func wireErrors() map[int64]error {
@@ -162,60 +201,6 @@ func DecodeError(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrGone, err)
-}
-
-// NewStream frames messages on conn with a length before each, and refuses
-// those over [MaxMessage].
-func NewStream(conn io.ReadWriteCloser) jsonrpc2.ObjectStream {
-	return jsonrpc2.NewBufferedStream(conn, codec{})
-}
-
-type codec struct{}
-
-func (codec) WriteObject(w io.Writer, obj any) error {
-	data, err := json.Marshal(obj)
-	if err != nil {
-		return fmt.Errorf("encode message: %w", err)
-	}
-	if len(data) > MaxMessage {
-		return fmt.Errorf("send message of %d bytes: %w", len(data), ErrTooLarge)
-	}
-	head := binary.BigEndian.AppendUint32(make([]byte, 0, 4), uint32(len(data)))
-	if _, err := w.Write(head); err != nil {
-		return err
-	}
-	_, err = w.Write(data)
-	return err
-}
-
-func (codec) ReadObject(r *bufio.Reader, v any) error {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return err
-	}
-	n := binary.BigEndian.Uint32(head[:])
-	if n > MaxMessage {
-		return fmt.Errorf("receive message of %d bytes: %w", n, ErrTooLarge)
-	}
-	data, err := readN(r, int(n))
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, v)
-}
-
-// readN reads n bytes without believing n before they arrive.
-func readN(r io.Reader, n int) ([]byte, error) {
-	if n <= 64<<10 {
-		data := make([]byte, n)
-		_, err := io.ReadFull(r, data)
-		return data, err
-	}
-	data, err := io.ReadAll(io.LimitReader(r, int64(n)))
-	if err == nil && len(data) < n {
-		err = io.ErrUnexpectedEOF
-	}
-	return data, err
 }
 
 // Program is a process to start beside the shell: a language server, an MCP

@@ -71,7 +71,7 @@ type File struct {
 	Path   string  `json:"path"` // slash-separated, relative to the root
 	Size   int64   `json:"size"`
 	Lines  int     `json:"lines"` // lines in the whole file
-	Chunks []Chunk `json:"chunks"`
+	Chunks []Chunk `json:"chunks,omitempty"`
 	Binary bool    `json:"binary,omitempty"` // no Chunks then
 	Cut    bool    `json:"cut,omitempty"`    // something was left out of Chunks for size
 }

@@ -7,7 +7,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +37,7 @@ type host struct {
 	cfg     Config
 	root    *os.Root
 	real    string // cfg.Root without symlinks
-	conn    *jsonrpc2.Conn
+	conn    *workspace.Conn
 	log     *slog.Logger
 	agent   *ignores // .agentignore of the base
 	git     *ignores // .gitignore as it is now
@@ -72,10 +71,10 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan struct{})
-	h.conn = jsonrpc2.NewConn(ctx, workspace.NewStream(conn), starting{h, ready}, jsonrpc2.SetLogger(rpcLog{h.log}))
+	h.conn = workspace.NewConn(ctx, conn, starting{h, ready}, h.log)
 	close(ready)
 	h.work.Go(func() { h.base.scan(ctx, h) })
-	<-h.conn.DisconnectNotify()
+	<-h.conn.Gone()
 	cancel()
 	h.mu.Lock()
 	for _, stop := range h.stops {
@@ -174,7 +173,7 @@ func (h *host) answer(ctx context.Context, req *jsonrpc2.Request) {
 			return // a failed reply means that nobody listens
 		}
 	}
-	if err := h.conn.ReplyWithError(ctx, req.ID, workspace.EncodeError(err)); err != nil {
+	if err := h.conn.Fail(ctx, req.ID, err); err != nil {
 		h.log.Debug("answer client", "err", err)
 	}
 }
@@ -183,7 +182,7 @@ func (h *host) notified(req *jsonrpc2.Request) {
 	switch req.Method {
 	case workspace.MethodCancel:
 		var p workspace.CancelParams
-		if decode(req, &p) == nil {
+		if workspace.DecodeParams(req, &p) == nil {
 			h.mu.Lock()
 			if stop := h.stops[jsonrpc2.ID{Num: p.ID}]; stop != nil {
 				stop()
@@ -192,7 +191,7 @@ func (h *host) notified(req *jsonrpc2.Request) {
 		}
 	case workspace.MethodStop:
 		var p workspace.StreamParams
-		if decode(req, &p) == nil && h.begin(nil, nil) {
+		if workspace.DecodeParams(req, &p) == nil && h.begin(nil, nil) {
 			go func() {
 				defer h.work.Done()
 				h.progs.stop(h, p.ID)
@@ -206,11 +205,13 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	case workspace.MethodHello:
 		return workspace.HelloResult{Version: workspace.WireVersion, Root: h.cfg.Root}, nil
 	case workspace.MethodRead:
-		return with(req, func(p workspace.PathParams) (workspace.File, error) { return h.read(ctx, string(p.Path), p.Ranges) })
+		return with(req, func(p workspace.PathParams) (*workspace.ReadResult, error) {
+			return h.read(ctx, string(p.Path), p.Ranges)
+		})
 	case workspace.MethodChunk:
 		return with(req, h.chunk)
 	case workspace.MethodWrite:
-		return with(req, func(p workspace.PathParams) (any, error) { return nil, h.write(ctx, string(p.Path), p.Data) })
+		return with(req, func(p workspace.WriteParams) (any, error) { return nil, h.write(ctx, string(p.Path), p.Data) })
 	case workspace.MethodRemove:
 		return with(req, func(p workspace.PathParams) (any, error) { return nil, h.remove(ctx, string(p.Path)) })
 	case workspace.MethodList:
@@ -231,24 +232,8 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 
 func with[P, R any](req *jsonrpc2.Request, f func(P) (R, error)) (any, error) {
 	var p P
-	if err := decode(req, &p); err != nil {
+	if err := workspace.DecodeParams(req, &p); err != nil {
 		return nil, err
 	}
 	return f(p)
-}
-
-func decode(req *jsonrpc2.Request, v any) error {
-	if req.Params == nil {
-		return fmt.Errorf("decode %s: no parameters", req.Method)
-	}
-	if err := json.Unmarshal(*req.Params, v); err != nil {
-		return fmt.Errorf("decode %s: %w", req.Method, err)
-	}
-	return nil
-}
-
-type rpcLog struct{ log *slog.Logger }
-
-func (l rpcLog) Printf(format string, args ...any) {
-	l.log.Debug("tool host connection", "err", fmt.Sprintf(format, args...))
 }

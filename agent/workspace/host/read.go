@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"sort"
-	"strings"
 	"syscall"
 	"unicode/utf8"
 
@@ -43,29 +43,32 @@ func isBinary(head []byte) bool {
 	return bad*10 > len(head)*3
 }
 
-func (h *host) read(ctx context.Context, p string, ranges []workspace.Range) (workspace.File, error) {
+func (h *host) read(ctx context.Context, p string, ranges []workspace.Range) (*workspace.ReadResult, error) {
 	rel, err := h.clean(p)
 	if err != nil {
-		return workspace.File{}, err
+		return nil, err
 	}
 	f, info, err := h.openFile(rel)
 	if err != nil {
-		return workspace.File{}, err
+		return nil, err
 	}
 	defer f.Close()
-	out := workspace.File{Path: rel, Size: info.Size(), Chunks: []workspace.Chunk{}}
-	in := bufio.NewReaderSize(f, 64<<10)
+	out := &workspace.ReadResult{File: workspace.File{Path: rel, Size: info.Size()}}
+	in := bufio.NewReaderSize(f, int(max(sniffLen, min(64<<10, info.Size()+1))))
 	head, err := in.Peek(sniffLen)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return workspace.File{}, fmt.Errorf("read %s: %w", rel, err)
+		return nil, fmt.Errorf("read %s: %w", rel, err)
 	}
 	if isBinary(head) {
 		out.Binary = true
 		return out, nil
 	}
-	c := collector{file: &out, ranges: normalize(ranges)}
+	if len(ranges) == 0 {
+		out.Text = make([]byte, 0, min(maxShown, info.Size()+1))
+	}
+	c := collector{file: out, ranges: normalize(ranges)}
 	if err := c.collect(ctx, in); err != nil {
-		return workspace.File{}, fmt.Errorf("read %s: %w", rel, err)
+		return nil, fmt.Errorf("read %s: %w", rel, err)
 	}
 	return out, nil
 }
@@ -98,9 +101,8 @@ func normalize(ranges []workspace.Range) []workspace.Range {
 
 // collector goes through a file once and keeps the lines of its ranges.
 type collector struct {
-	file   *workspace.File
+	file   *workspace.ReadResult
 	ranges []workspace.Range
-	shown  int
 	next   int // index of the first range that is not over
 }
 
@@ -158,24 +160,23 @@ func (c *collector) keep(n int, line []byte) {
 	if !c.wants(n) {
 		return
 	}
-	if c.shown > maxShown {
+	if len(c.file.Text) > maxShown {
 		c.file.Cut = true
 		return
 	}
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	text, cut := cutLine(line)
 	c.file.Cut = c.file.Cut || cut
-	c.shown += len(text) + 1
-	chunks := c.file.Chunks
-	if k := len(chunks); k > 0 && chunks[k-1].From+len(chunks[k-1].Lines) == n {
-		chunks[k-1].Lines = append(chunks[k-1].Lines, text)
+	c.file.Text = append(append(c.file.Text, text...), '\n')
+	if k := len(c.file.Spans); k > 0 && c.file.Spans[k-1].To == n-1 {
+		c.file.Spans[k-1].To = n
 		return
 	}
-	c.file.Chunks = append(chunks, workspace.Chunk{From: n, Lines: []string{text}})
+	c.file.Spans = append(c.file.Spans, workspace.Range{From: n, To: n})
 }
 
 // cutLine makes a line fit to show: valid UTF-8, at most maxLine bytes.
-func cutLine(line []byte) (string, bool) {
+func cutLine(line []byte) ([]byte, bool) {
 	cut := len(line) > maxLine
 	if cut {
 		n := maxLine
@@ -184,62 +185,64 @@ func cutLine(line []byte) (string, bool) {
 		}
 		line = line[:n]
 	}
-	text := strings.ToValidUTF8(string(line), "\uFFFD")
-	if cut {
-		text += "… [line cut]"
+	if !utf8.Valid(line) {
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
-	return text, cut
+	if cut {
+		line = append(slices.Clip(line), "… [line cut]"...)
+	}
+	return line, cut
 }
 
 // chunk reads a piece of a file for ReadAll and Content.
-func (h *host) chunk(p workspace.ChunkParams) (workspace.ChunkResult, error) {
+func (h *host) chunk(p workspace.ChunkParams) (*workspace.ChunkResult, error) {
 	rel, err := h.clean(string(p.Path))
 	if err != nil {
-		return workspace.ChunkResult{}, err
+		return nil, err
 	}
 	if p.Raw {
 		return h.rawChunk(rel, p)
 	}
 	f, info, err := h.openFile(rel)
 	if err != nil {
-		return workspace.ChunkResult{}, err
+		return nil, err
 	}
 	defer f.Close()
 	return pieceOf(f, info, p)
 }
 
 // rawChunk looks at the path itself, not at what a symlink there leads to.
-func (h *host) rawChunk(rel string, p workspace.ChunkParams) (workspace.ChunkResult, error) {
+func (h *host) rawChunk(rel string, p workspace.ChunkParams) (*workspace.ChunkResult, error) {
 	info, err := h.root.Lstat(rel)
 	if err != nil {
-		return workspace.ChunkResult{}, rootError(err)
+		return nil, rootError(err)
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, err := h.root.Readlink(rel)
 		if err != nil {
-			return workspace.ChunkResult{}, rootError(err)
+			return nil, rootError(err)
 		}
-		return workspace.ChunkResult{Data: []byte(target), Mode: fs.ModeSymlink | 0o777, Size: int64(len(target))}, nil
+		return &workspace.ChunkResult{Data: []byte(target), Mode: fs.ModeSymlink | 0o777, Size: int64(len(target))}, nil
 	}
 	f, err := h.root.OpenFile(rel, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.ELOOP) {
-		return workspace.ChunkResult{}, fmt.Errorf("open %s: %w", rel, workspace.ErrNotFile)
+		return nil, fmt.Errorf("open %s: %w", rel, workspace.ErrNotFile)
 	}
 	if err != nil {
-		return workspace.ChunkResult{}, rootError(err)
+		return nil, rootError(err)
 	}
 	defer f.Close()
 	if info, err = f.Stat(); err != nil {
-		return workspace.ChunkResult{}, err
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return workspace.ChunkResult{}, fmt.Errorf("open %s: %w", rel, notFile(info))
+		return nil, fmt.Errorf("open %s: %w", rel, notFile(info))
 	}
 	return pieceOf(f, info, p)
 }
 
-func pieceOf(f io.ReaderAt, info fs.FileInfo, p workspace.ChunkParams) (workspace.ChunkResult, error) {
-	out := workspace.ChunkResult{Mode: info.Mode(), Size: info.Size(), Stamp: stampOf(info)}
+func pieceOf(f io.ReaderAt, info fs.FileInfo, p workspace.ChunkParams) (*workspace.ChunkResult, error) {
+	out := &workspace.ChunkResult{Mode: info.Mode(), Size: info.Size(), Stamp: stampOf(info)}
 	if p.Limit > 0 && info.Size() > p.Limit {
 		return out, fmt.Errorf("read %s: %d bytes, the limit is %d: %w", p.Path, info.Size(), p.Limit, workspace.ErrTooLarge)
 	}

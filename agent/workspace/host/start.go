@@ -83,7 +83,7 @@ func (h *host) follow(id uint64, pr *program, out *os.File) {
 		for {
 			n, err := out.Read(buf)
 			if n > 0 {
-				h.send(workspace.StreamParams{ID: id, Data: buf[:n]})
+				h.send(&workspace.StreamParams{ID: id, Data: buf[:n]})
 			}
 			if err != nil {
 				return
@@ -100,14 +100,14 @@ func (h *host) follow(id uint64, pr *program, out *os.File) {
 	<-copied
 	out.Close()
 	pr.stdin.Close()
-	h.send(workspace.StreamParams{ID: id, End: true, Exit: exit})
+	h.send(&workspace.StreamParams{ID: id, End: true, Exit: exit})
 	close(pr.ended)
 	h.progs.mu.Lock()
 	delete(h.progs.running, id)
 	h.progs.mu.Unlock()
 }
 
-func (h *host) send(p workspace.StreamParams) {
+func (h *host) send(p *workspace.StreamParams) {
 	// A failure means that the client is gone, which ends the program.
 	_ = h.conn.Notify(context.Background(), workspace.MethodOutput, p)
 }
