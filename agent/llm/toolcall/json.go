@@ -1,0 +1,449 @@
+package toolcall
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth bounds nesting, and with it recursion. No tool takes arguments that
+// come near it.
+const maxDepth = 100
+
+// reader turns JSON as small models write it into JSON. It reads one value at
+// a time, left to right, and writes what it understood to out, so its memory
+// is bounded by the text that it read.
+type reader struct {
+	s   string
+	i   int
+	out []byte
+
+	stack    []byte // open containers: '{', '[' or '('
+	marks    marks  // markup that ends containers which were left open
+	repaired bool
+	end      bool // the text ended inside the value
+	open     int  // containers that were open when the text ended
+	cutText  bool // the text ended inside a string
+	ellipsis bool // failed at a placeholder such as "..." or <name>
+}
+
+// parsedJSON is a value that was read.
+type parsedJSON struct {
+	json     []byte
+	next     int // offset after the value
+	repaired bool
+	open     int
+	cutText  bool
+	ended    bool
+	ellipsis bool
+	ok       bool
+}
+
+// readJSON reads the value at offset i of s. Valid JSON is taken as it is.
+// Where the value stands in call markup, m is set and the markup's end also
+// ends what was left open.
+func readJSON(s string, i int, m marks) parsedJSON {
+	if end := balanced(s, i); end > 0 && json.Valid([]byte(s[i:end])) {
+		return parsedJSON{json: []byte(s[i:end]), next: end, ok: true}
+	}
+	r := &reader{s: s, i: i, marks: m}
+	return r.result(r.value())
+}
+
+// readMembers reads an object whose opening brace is missing.
+func readMembers(s string, i int, m marks) parsedJSON {
+	r := &reader{s: s, i: i, marks: m, repaired: true}
+	return r.result(r.members())
+}
+
+func (r *reader) result(ok bool) parsedJSON {
+	res := parsedJSON{next: r.i, repaired: true, open: r.open, cutText: r.cutText, ended: r.end, ellipsis: r.ellipsis}
+	if ok && len(r.out) > 0 {
+		res.json, res.ok = r.out, true
+	}
+	return res
+}
+
+// balanced returns the end of the object or array at i as strict JSON delimits
+// it, 0 when it has none or nests too deeply.
+func balanced(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch s[i] {
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return 0
+			}
+		case '}', ']':
+			if depth--; depth <= 0 {
+				return i + 1
+			}
+		case '"':
+			if i = strictString(s, i); i < 0 {
+				return 0
+			}
+			continue
+		}
+		i++
+	}
+	return 0
+}
+
+// strictString returns the offset after the string at i, -1 when it is open.
+func strictString(s string, i int) int {
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return -1
+}
+
+func (r *reader) peek() byte {
+	if r.i < len(r.s) {
+		return r.s[r.i]
+	}
+	return 0
+}
+
+func (r *reader) has(lit string) bool { return strings.HasPrefix(r.s[r.i:], lit) }
+
+// space skips white space and comments.
+func (r *reader) space() {
+	for r.i < len(r.s) {
+		switch c := r.s[r.i]; {
+		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+			r.i++
+		case r.has("//") || c == '#':
+			r.repaired = true
+			r.i = lineEnd(r.s, r.i)
+		case r.has("/*"):
+			r.repaired = true
+			n := strings.Index(r.s[r.i+2:], "*/")
+			if n < 0 {
+				r.i = len(r.s)
+				return
+			}
+			r.i += n + 4
+		case r.has("\u00a0"):
+			r.i += len("\u00a0")
+		default:
+			return
+		}
+	}
+}
+
+func lineEnd(s string, i int) int {
+	if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(s)
+}
+
+// atEnd notes that the text ended with a container open.
+func (r *reader) atEnd() bool {
+	if r.i < len(r.s) {
+		return false
+	}
+	r.end, r.repaired = true, true
+	return true
+}
+
+// value reads one value. false means that there is none here, or, with end
+// set, that the text ended before it began.
+func (r *reader) value() bool {
+	r.space()
+	if r.atEnd() || len(r.stack) >= maxDepth {
+		return false
+	}
+	switch c := r.s[r.i]; {
+	case c == '{':
+		return r.object()
+	case c == '[':
+		return r.list(']')
+	case c == '(' && len(r.stack) > 0:
+		return r.list(')')
+	case c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9':
+		return r.number()
+	}
+	if q, ok := r.quote(); ok {
+		return r.text(q, false)
+	}
+	return r.word()
+}
+
+func (r *reader) object() bool {
+	r.i++
+	return r.members()
+}
+
+func (r *reader) members() bool {
+	r.stack = append(r.stack, '{')
+	r.out = append(r.out, '{')
+	first := len(r.out)
+	for {
+		r.space()
+		if r.atEnd() {
+			r.open++
+			break
+		}
+		c := r.s[r.i]
+		if c == '}' {
+			r.i++
+			break
+		}
+		if c == ',' || c == ';' {
+			r.i++
+			continue
+		}
+		if r.closedOutside(c) {
+			break
+		}
+		if !r.member(first) {
+			if r.end {
+				r.open++
+				break
+			}
+			return false
+		}
+		if r.end {
+			r.open++
+			break
+		}
+	}
+	r.stack = r.stack[:len(r.stack)-1]
+	r.out = append(r.out, '}')
+	return true
+}
+
+// member reads `key: value`. A key whose value is missing is dropped.
+func (r *reader) member(first int) bool {
+	mark := len(r.out)
+	if mark > first {
+		r.out = append(r.out, ',')
+	}
+	if !r.key() {
+		r.out = r.out[:mark]
+		return false
+	}
+	r.space()
+	switch {
+	case r.atEnd():
+		r.out = r.out[:mark]
+		return true
+	case r.has("=>"):
+		r.i += 2
+	case r.s[r.i] == ':' || r.s[r.i] == '=':
+		r.i++
+	default:
+		return false
+	}
+	r.out = append(r.out, ':')
+	r.space()
+	if c := r.peek(); c == ',' || c == '}' {
+		r.out, r.repaired = r.out[:mark], true
+		return true
+	}
+	if !r.value() {
+		r.out = r.out[:mark]
+		return r.end
+	}
+	return true
+}
+
+// key reads a member's name, quoted or not.
+func (r *reader) key() bool {
+	if q, ok := r.quote(); ok {
+		if !r.text(q, true) {
+			return false
+		}
+		return true
+	}
+	n := 0
+	for r.i+n < len(r.s) && n < 128 && (isWord(r.s[r.i+n]) || r.s[r.i+n] == '-' || r.s[r.i+n] == '.') {
+		n++
+	}
+	if n == 0 {
+		r.ellipsis = r.placeholder()
+		return false
+	}
+	r.out = appendQuoted(r.out, r.s[r.i:r.i+n])
+	r.i += n
+	return true
+}
+
+// list reads an array, or a Python tuple.
+func (r *reader) list(closer byte) bool {
+	r.stack = append(r.stack, r.s[r.i])
+	r.i++
+	r.out = append(r.out, '[')
+	first := len(r.out)
+	for {
+		r.space()
+		if r.atEnd() {
+			r.open++
+			break
+		}
+		c := r.s[r.i]
+		if c == closer {
+			r.i++
+			break
+		}
+		if c == ',' || c == ';' {
+			r.i++
+			continue
+		}
+		if r.closedOutside(c) {
+			break
+		}
+		mark := len(r.out)
+		if mark > first {
+			r.out = append(r.out, ',')
+		}
+		ok := r.value()
+		if !ok {
+			r.out = r.out[:mark]
+		}
+		if r.end {
+			r.open++
+			break
+		}
+		if !ok {
+			return false
+		}
+	}
+	r.stack = r.stack[:len(r.stack)-1]
+	r.out = append(r.out, ']')
+	return true
+}
+
+// closedOutside says whether c closes a container further out, or the markup
+// around the value ends here: then what is open was left open by mistake.
+func (r *reader) closedOutside(c byte) bool {
+	var opener byte
+	switch c {
+	case '}':
+		opener = '{'
+	case ']':
+		opener = '['
+	case ')':
+		opener = '('
+	case '<', '`', '[':
+		if r.marks.at(r.s, r.i) {
+			r.repaired = true
+			return true
+		}
+		return false
+	default:
+		return false
+	}
+	for _, o := range r.stack[:len(r.stack)-1] {
+		if o == opener {
+			r.repaired = true
+			return true
+		}
+	}
+	return false
+}
+
+// number reads a number, whose text is kept. What only begins like one
+// ("1-50", "3rd") is a string.
+func (r *reader) number() bool {
+	start := r.i
+	for r.i < len(r.s) && (isWord(r.s[r.i]) || strings.IndexByte("+-.:/", r.s[r.i]) >= 0) {
+		r.i++
+	}
+	tok := r.s[start:r.i]
+	r.ellipsis = strings.HasPrefix(tok, "...")
+	if r.ellipsis {
+		return false
+	}
+	if json.Valid([]byte(tok)) {
+		r.out = append(r.out, tok...)
+		r.atEnd()
+		return true
+	}
+	r.repaired = true
+	if r.atEnd() {
+		tok = strings.TrimRight(tok, "+-.eE")
+	}
+	plain := strings.ReplaceAll(strings.TrimPrefix(tok, "+"), "_", "")
+	if strings.HasPrefix(plain, ".") {
+		plain = "0" + plain
+	}
+	plain = strings.TrimSuffix(plain, ".")
+	switch {
+	case json.Valid([]byte(plain)):
+		r.out = append(r.out, plain...)
+	case tok == "":
+		return false
+	default:
+		r.out = appendQuoted(r.out, tok)
+	}
+	return true
+}
+
+// keywords are the words that stand for values, with what they mean.
+var keywords = [...][2]string{
+	{"true", "true"}, {"false", "false"}, {"null", "null"},
+	{"True", "true"}, {"False", "false"}, {"None", "null"},
+	{"TRUE", "true"}, {"FALSE", "false"}, {"NULL", "null"}, {"undefined", "null"}, {"NaN", "null"}, {"nil", "null"},
+}
+
+// word reads a keyword or a string that was not quoted.
+func (r *reader) word() bool {
+	n := 0
+	for r.i+n < len(r.s) && isWord(r.s[r.i+n]) {
+		n++
+	}
+	tok := r.s[r.i : r.i+n]
+	last := r.i+n == len(r.s)
+	for _, k := range keywords {
+		if tok == k[0] || last && tok != "" && strings.HasPrefix(k[0], tok) {
+			if tok != k[1] {
+				r.repaired = true
+			}
+			r.i += n
+			r.out = append(r.out, k[1]...)
+			r.atEnd()
+			return true
+		}
+	}
+	return r.bare()
+}
+
+// bare reads an unquoted string up to the end of the member.
+func (r *reader) bare() bool {
+	if r.placeholder() {
+		r.ellipsis = true
+		return false
+	}
+	c := r.peek()
+	if len(r.stack) == 0 || !isWord(c) && strings.IndexByte("/~$@*.", c) < 0 && c < utf8.RuneSelf {
+		return false
+	}
+	start := r.i
+	for r.i < len(r.s) && strings.IndexByte(",}])\n\"'`{[<;", r.s[r.i]) < 0 {
+		r.i++
+	}
+	if c := r.peek(); c == '"' || c == '\'' || c == '{' || c == '[' || c == '`' {
+		return false
+	}
+	r.repaired = true
+	r.out = appendQuoted(r.out, strings.TrimSpace(r.s[start:r.i]))
+	r.cutText = r.atEnd()
+	return true
+}
+
+// placeholder says that here stands something like ... or <path>, as in an
+// explanation of what a call looks like.
+func (r *reader) placeholder() bool {
+	return r.has("...") || r.has("…") || r.has("<") && !r.marks.at(r.s, r.i)
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
