@@ -69,6 +69,19 @@ type Checkpointer interface {
 	Revert(ctx context.Context, to string, paths []string) error
 }
 
+// SecretScanner finds credentials that a change adds. Scan compares two
+// commits; Hide takes the credentials out of a text that people are shown.
+type SecretScanner interface {
+	Scan(ctx context.Context, from, to string, paths []string) ([]Leak, error)
+	Hide(text string) string
+}
+
+// Leak is a place where a change adds a credential. It does not hold it.
+type Leak struct {
+	Path string
+	policy.Finding
+}
+
 // Saved is a state of the workspace. Files are what differs from the last
 // published state, Blobs the object ids of those that exist.
 type Saved struct {
@@ -110,9 +123,9 @@ type Config struct {
 	// Redactor takes secrets out of what is recorded, and with that out of what
 	// the model, the log and GitHub see. Nil finds tokens of well-known shapes.
 	Redactor *policy.Redactor
-	// Scan finds credentials in the text that a change adds; nil for no scan.
-	// What it finds holds the commit until a person says yes.
-	Scan func(added string) []policy.Finding
+	// Secrets looks for credentials in what is about to go to the branch; nil
+	// for no look. What it finds holds the commit until a person says yes.
+	Secrets SecretScanner
 
 	// Inbox is called before each request to the model; it moves what people
 	// wrote meanwhile into the log. Nil for none.

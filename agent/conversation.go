@@ -155,6 +155,7 @@ func (s *state) apply(e session.Event) error {
 
 func (s *state) opened(e session.Event, p session.Opened) {
 	s.task = p.Task
+	s.task.Nonce = nonceOf(p.Task)
 	s.saved, s.published, s.askedFrom = p.Task.Base, p.Task.Base, p.Task.Base
 	s.notes.Goal = firstLine(p.Task.Text, mostGoal)
 	s.entries = append(s.entries, entry{

@@ -139,6 +139,11 @@ func (r *run) ask(c *call, ru ruling) session.Asked {
 	if a.Display == "" {
 		a.Display = ru.action.Command
 	}
+	if r.cfg.Secrets != nil && ru.action.Kind != policy.Execute {
+		if a.Display = r.cfg.Secrets.Hide(a.Display); a.Display != ru.action.Display {
+			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
+		}
+	}
 	for _, x := range ru.decision.Reasons {
 		a.Reasons = append(a.Reasons, x.Text)
 	}

@@ -18,7 +18,7 @@ func (s *state) messages(text bool) []llm.Message {
 		case e.answer == nil:
 			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + e.user, Images: pictures(e.images)})
 		case text:
-			out = append(out, textTurn(e)...)
+			out = append(out, textTurn(e, s.task.Nonce)...)
 		default:
 			out = append(out, nativeTurn(e)...)
 		}
@@ -47,7 +47,7 @@ func nativeTurn(e entry) []llm.Message {
 // textTurn writes an answer as its model wrote it. Calls that were native
 // then are written as text, so that a model whose server stopped taking them
 // sees what it did.
-func textTurn(e entry) []llm.Message {
+func textTurn(e entry, nonce string) []llm.Message {
 	raw := e.answer.Raw
 	if raw == "" {
 		raw = e.answer.Content
@@ -64,7 +64,7 @@ func textTurn(e entry) []llm.Message {
 	var b strings.Builder
 	var images [][]byte
 	for _, c := range e.calls {
-		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, c.told())
+		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, c.fenced(nonce))
 		images = append(images, c.images()...)
 	}
 	return append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String()), Images: images})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -22,9 +23,12 @@ func (r *run) publish(ctx context.Context) (verdict, *session.Outcome, error) {
 	if len(r.state.unpushed) == 0 {
 		return goOn, nil, nil
 	}
-	held := r.held()
+	held, leaks, err := r.held(ctx)
+	if err != nil {
+		return goOn, nil, err
+	}
 	if len(held) > 0 {
-		clear, out, err := r.clear(ctx, held)
+		clear, out, err := r.clear(ctx, held, leaks)
 		if err != nil || out != nil {
 			return halt, out, err
 		}
@@ -42,9 +46,10 @@ func (r *run) publish(ctx context.Context) (verdict, *session.Outcome, error) {
 }
 
 // held lists the changed paths that may not go out as they are: all of them
-// in a mode that must not write, the sensitive ones otherwise.
-func (r *run) held() []string {
-	var out []string
+// in a mode that must not write; else the sensitive ones, and those to which
+// a credential was added.
+func (r *run) held(ctx context.Context) ([]string, []Leak, error) {
+	var out, rest []string
 	for _, f := range r.state.unpushed {
 		for _, p := range []string{f.Path, f.From} {
 			if p == "" {
@@ -57,9 +62,24 @@ func (r *run) held() []string {
 			if !r.mode.Allows(policy.Write) || r.beyondLimit() || r.cfg.Policy.Sensitive(p).Sensitive {
 				out = append(out, p)
 			}
+			if p == f.Path && f.Kind != "delete" {
+				rest = append(rest, p)
+			}
 		}
 	}
-	return out
+	if r.cfg.Secrets == nil || len(rest) == 0 {
+		return out, nil, nil
+	}
+	leaks, err := r.cfg.Secrets.Scan(ctx, r.state.published, r.state.saved, rest)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for credentials: %w", err)
+	}
+	for _, l := range leaks {
+		if !slices.Contains(out, l.Path) {
+			out = append(out, l.Path)
+		}
+	}
+	return out, leaks, nil
 }
 
 // beyondLimit says whether commands made more edits than the mode allows. The
@@ -70,7 +90,7 @@ func (r *run) beyondLimit() bool {
 
 // clear asks for the held paths. It reports true when they may go out; when
 // they may not, they were taken back and the model was told.
-func (r *run) clear(ctx context.Context, held []string) (bool, *session.Outcome, error) {
+func (r *run) clear(ctx context.Context, held []string, leaks []Leak) (bool, *session.Outcome, error) {
 	id := fmt.Sprintf("p%d", r.state.turn)
 	diff, err := r.cfg.Checkpoints.Diff(ctx, r.state.published, r.state.saved, held)
 	if err != nil {
@@ -80,7 +100,7 @@ func (r *run) clear(ctx context.Context, held []string) (bool, *session.Outcome,
 	if r.beyondLimit() {
 		action.Edits = r.modeEdits()
 	}
-	d := r.cfg.Policy.Check(r.mode, action)
+	d := withLeaks(r.cfg.Policy.Check(r.mode, action), leaks)
 	g := r.state.gate
 	switch {
 	case d.Verdict == policy.Allow, g != nil && g.admits(d):
@@ -94,11 +114,27 @@ func (r *run) clear(ctx context.Context, held []string) (bool, *session.Outcome,
 			return false, nil, r.takeBack(ctx, held, text)
 		}
 	}
-	return r.askPublish(ctx, held, ruling{action: action, decision: d})
+	return r.askPublish(ctx, held, leaks, ruling{action: action, decision: d})
+}
+
+// withLeaks makes a decision wait for a person because of credentials,
+// whatever the settings say: nobody allowed these beforehand.
+func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
+	for _, l := range leaks {
+		d.Reasons = append(d.Reasons, policy.Reason{Rule: "secret",
+			Text: fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text)})
+	}
+	if len(leaks) > 0 && d.Verdict != policy.Deny {
+		d.Severity, d.Auto = policy.Critical, false
+		if d.Verdict == policy.Allow {
+			d.Verdict, d.Rule = policy.Ask, "secret"
+		}
+	}
+	return d
 }
 
 // askPublish records the request and hears whether it is answered at once.
-func (r *run) askPublish(ctx context.Context, held []string, ru ruling) (bool, *session.Outcome, error) {
+func (r *run) askPublish(ctx context.Context, held []string, leaks []Leak, ru ruling) (bool, *session.Outcome, error) {
 	c := &call{Call: session.Call{ID: fmt.Sprintf("p%d", r.state.turn), Name: publishTool}, turn: r.state.turn}
 	a := r.ask(c, ru)
 	if err := r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.turn, a)); err != nil {
@@ -110,7 +146,7 @@ func (r *run) askPublish(ctx context.Context, held []string, ru ruling) (bool, *
 	if g := r.state.gate; g.waiting() {
 		return false, r.parked(g), nil
 	}
-	return r.clear(ctx, held)
+	return r.clear(ctx, held, leaks)
 }
 
 // takeBack restores held paths to what is published and tells the model why.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/viper"
@@ -52,28 +53,90 @@ func NewScanner(values ...Secret) (*Scanner, error) {
 	return s, nil
 }
 
-// ScanDiff returns the credentials in the text that a change adds, one for a
-// line, in order of lines. Comments that tell scanners to look away are not
-// obeyed.
-func (s *Scanner) ScanDiff(added string) []Finding {
-	var out []Finding
-	for _, sp := range s.redactor.find(added, 0) {
-		out = append(out, Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: lineOf(added, sp.start)})
+// hit is a credential in a text.
+type hit struct {
+	span
+	Finding
+}
+
+// hits returns the credentials in text, in no order.
+func (s *Scanner) hits(text string) []hit {
+	var out []hit
+	for _, sp := range s.redactor.find(text, 0) {
+		out = append(out, hit{sp, Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape"}})
 	}
-	lower := strings.ToLower(added)
+	lower := strings.ToLower(text)
 	for i := range s.rules {
 		r := &s.rules[i]
 		if len(r.Keywords) > 0 && !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(lower, k) }) {
 			continue
 		}
-		for _, m := range r.Regex.FindAllStringSubmatchIndex(added, -1) {
-			if s.counts(r, added, m) {
-				out = append(out, Finding{Rule: r.RuleID, Text: r.Description, Line: lineOf(added, m[0])})
+		for _, m := range r.Regex.FindAllStringSubmatchIndex(text, -1) {
+			if s.counts(r, text, m) {
+				out = append(out, hit{secretSpan(r, m), Finding{Rule: r.RuleID, Text: r.Description}})
 			}
 		}
 	}
+	return out
+}
+
+// ScanDiff returns the credentials in the text that a change adds, one for a
+// line, in order of lines. Comments that tell scanners to look away are not
+// obeyed.
+func (s *Scanner) ScanDiff(added string) []Finding {
+	var out []Finding
+	for _, h := range s.hits(added) {
+		h.Line = lineOf(added, h.start)
+		out = append(out, h.Finding)
+	}
 	slices.SortStableFunc(out, func(a, b Finding) int { return cmp.Compare(a.Line, b.Line) })
 	return slices.CompactFunc(out, func(a, b Finding) bool { return a.Line == b.Line })
+}
+
+// Redact returns text with every credential replaced by [Redacted].
+func (s *Scanner) Redact(text string) string {
+	text, _ = s.redactor.Redact(text)
+	list := s.hits(text)
+	slices.SortFunc(list, func(a, b hit) int { return cmp.Compare(a.start, b.start) })
+	var b strings.Builder
+	at := 0
+	for _, h := range list {
+		if h.start < at {
+			at = max(at, h.end)
+			continue
+		}
+		b.WriteString(text[at:h.start])
+		b.WriteString(Redacted)
+		at = h.end
+	}
+	return b.String() + text[at:]
+}
+
+// AddedLines returns what a unified diff of one file adds, and for each line
+// of it the line of the file that it is.
+func AddedLines(diff string) (added string, lines []int) {
+	var b strings.Builder
+	n, inHunk := 0, false
+	for line := range strings.SplitSeq(diff, "\n") {
+		switch {
+		case strings.HasPrefix(line, "@@ "):
+			_, rest, _ := strings.Cut(line, " +")
+			count, _, _ := strings.Cut(rest, " ")
+			count, _, _ = strings.Cut(count, ",")
+			n, _ = strconv.Atoi(count)
+			inHunk = true
+		case strings.HasPrefix(line, "diff --git "):
+			inHunk = false
+		case !inHunk:
+		case strings.HasPrefix(line, "+"):
+			b.WriteString(line[1:] + "\n")
+			lines = append(lines, n)
+			n++
+		case strings.HasPrefix(line, " "):
+			n++
+		}
+	}
+	return b.String(), lines
 }
 
 func lineOf(s string, i int) int { return 1 + strings.Count(s[:i], "\n") }
@@ -81,13 +144,8 @@ func lineOf(s string, i int) int { return 1 + strings.Count(s[:i], "\n") }
 // counts reports whether a match is a credential: random enough and not on a
 // list of exceptions.
 func (s *Scanner) counts(r *config.Rule, text string, m []int) bool {
-	secret := text[m[0]:m[1]]
-	for g := 1; 2*g+1 < len(m); g++ {
-		if (r.SecretGroup == 0 || r.SecretGroup == g) && m[2*g] >= 0 && m[2*g] < m[2*g+1] {
-			secret = text[m[2*g]:m[2*g+1]]
-			break
-		}
-	}
+	sp := secretSpan(r, m)
+	secret := text[sp.start:sp.end]
 	if r.Entropy != 0 && entropy(secret) <= r.Entropy {
 		return false
 	}
@@ -104,6 +162,16 @@ func (s *Scanner) counts(r *config.Rule, text string, m []int) bool {
 		}
 	}
 	return true
+}
+
+// secretSpan is the part of a match that is the credential.
+func secretSpan(r *config.Rule, m []int) span {
+	for g := 1; 2*g+1 < len(m); g++ {
+		if (r.SecretGroup == 0 || r.SecretGroup == g) && m[2*g] >= 0 && m[2*g] < m[2*g+1] {
+			return span{m[2*g], m[2*g+1]}
+		}
+	}
+	return span{m[0], m[1]}
 }
 
 // excepted reports whether a list of exceptions covers a match. What it says

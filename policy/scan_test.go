@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,5 +76,38 @@ func BenchmarkRedact(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		r.Redact(text)
+	}
+}
+
+func TestScannerRedact(t *testing.T) {
+	s, err := NewScanner(canary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ in, want string }{
+		"nothing":     {"a := 1\n", "a := 1\n"},
+		"generic key": {"+api_key = \"8f3kd92ls0alq7xmv5nb1zt6\"\n+b\n", "+api_key = \"" + Redacted + "\"\n+b\n"},
+		"known":       {"x " + canary.Reveal() + " y", "x " + Redacted + " y"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := s.Redact(c.in)
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if again := s.Redact(got); again != got {
+				t.Errorf("a second time gives %q", again)
+			}
+		})
+	}
+}
+
+func TestAddedLines(t *testing.T) {
+	diff := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n a\n+b\n c\n@@ -9 +10,2 @@ func\n-z\n+++ y\n+\n\\ No newline at end of file\ndiff --git a/y b/y\n+++ b/y\n@@ -0,0 +1 @@\n+q\n"
+	added, lines := AddedLines(diff)
+	if added != "b\n++ y\n\nq\n" {
+		t.Errorf("added %q", added)
+	}
+	if want := []int{2, 10, 11, 1}; !slices.Equal(lines, want) {
+		t.Errorf("lines %v, want %v", lines, want)
 	}
 }
