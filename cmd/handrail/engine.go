@@ -11,7 +11,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -42,8 +41,7 @@ type job struct {
 	inbox    func(context.Context) error
 	onEvent  func(session.Event)
 	onLive   func(agent.Live)
-	project  string
-	rules    string
+	rulesAt  string // commit of the base branch, whose instructions count; "" for none
 	binding  string
 }
 
@@ -66,23 +64,27 @@ func (e *engine) runOnce(ctx context.Context, j job) (out session.Outcome, err e
 	if at.ended != nil {
 		return *at.ended, nil
 	}
-	model, err := e.model(j.task.Model)
-	if err != nil {
-		return out, err
-	}
 	ws, closeAll, err := e.open(ctx, j, at)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, closeAll(context.WithoutCancel(ctx))) }()
-	a, err := e.agent(ws, model, j, at)
+	a, err := e.agent(ctx, ws, j, at)
 	if err != nil {
 		return out, err
 	}
 	return a.Run(ctx, j.task, j.log)
 }
 
-func (e *engine) agent(ws *workspace.Workspace, model llm.Model, j job, at place) (*agent.Agent, error) {
+func (e *engine) agent(ctx context.Context, ws *workspace.Workspace, j job, at place) (*agent.Agent, error) {
+	model, err := e.model(j.task.Model)
+	if err != nil {
+		return nil, err
+	}
+	words, err := e.prompt(ctx, ws, j)
+	if err != nil {
+		return nil, err
+	}
 	builtin := tools.Builtin(tools.Config{
 		Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: j.name, LongCommands: e.config.LongRunningCommands,
 	})
@@ -93,8 +95,8 @@ func (e *engine) agent(ws *workspace.Workspace, model llm.Model, j job, at place
 	keep := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch}
 	return agent.New(agent.Config{
 		Model: model, Policy: e.policy, Tools: list, Approver: j.approver, Checkpoints: keep,
-		Prompt: prompt.Builder{Project: j.project, Rules: j.rules},
-		Inbox:  keep.inbox, OnEvent: j.onEvent, OnLive: j.onLive,
+		Prompt: words, Provide: provide(ws, j),
+		Inbox: keep.inbox, OnEvent: j.onEvent, OnLive: j.onLive,
 		Binding: ws.Engine() + "\n" + e.config.Workspace.Image + "\n" + e.config.Workspace.Network + "\n" + j.binding,
 		Limits:  e.limits(), Log: e.log,
 	})

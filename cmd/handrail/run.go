@@ -16,15 +16,16 @@ import (
 )
 
 type runCmd struct {
-	Repo      string `type:"path" default:"." help:"The clone to work in. Its work tree and index are not touched."`
-	Task      string `short:"t" help:"What to do. - reads standard input."`
-	Mode      string `help:"code, architect, ask, debug, explore, plan, review or security."`
-	Turns     int    `help:"Turn limit; the mode's own otherwise."`
-	Branch    string `help:"Branch for the result; agent/<session>-<slug> otherwise."`
-	Workspace string `enum:"auto,docker,bwrap,local" default:"auto" help:"Where tools run: docker, bwrap, or local (no wall). auto takes docker, then bwrap."`
-	Image     string `help:"Container image for docker."`
-	Yes       bool   `help:"Approve what a person would be asked for, except what is critical."`
-	Session   string `help:"Go on with a session of this clone that parked or was interrupted."`
+	Repo      string   `type:"path" default:"." help:"The clone to work in. Its work tree and index are not touched."`
+	Task      string   `short:"t" help:"What to do. - reads standard input."`
+	Mode      string   `help:"code, architect, ask, debug, explore, plan, review or security."`
+	Turns     int      `help:"Turn limit; the mode's own otherwise."`
+	Branch    string   `help:"Branch for the result; agent/<session>-<slug> otherwise."`
+	Workspace string   `enum:"auto,docker,bwrap,local" default:"auto" help:"Where tools run: docker, bwrap, or local (no wall). auto takes docker, then bwrap."`
+	Image     string   `help:"Container image for docker."`
+	Picture   []string `type:"path" sep:"none" help:"Picture for a model that can see; may be given several times."`
+	Yes       bool     `help:"Approve what a person would be asked for, except what is critical."`
+	Session   string   `help:"Go on with a session of this clone that parked or was interrupted."`
 	modelFlags
 }
 
@@ -40,6 +41,9 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	}
 	defer repo.Close()
 	base, err := repo.Resolve(ctx, "HEAD")
+	if errors.Is(err, gitops.ErrNotFound) {
+		return usage("%s has no commit yet; make a first one, for example with `git commit --allow-empty -m start`", c.Repo)
+	}
 	if err != nil {
 		return fmt.Errorf("find the commit to work from: %w", err)
 	}
@@ -54,6 +58,9 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	}
 	defer workspace.RemoveTree(filepath.Dir(e.bases.dir))
 	t := session.Task{Session: c.Session, Text: task, Mode: c.mode(cfg), Model: c.model(cfg), Base: base, Turns: c.Turns, Branch: c.Branch}
+	if t.Images, err = pictures(c.Picture); err != nil {
+		return err
+	}
 	if t.Model == "" {
 		return usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
 	}
@@ -65,7 +72,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	if err := c.begin(ctx, &t, repo, e.config.Branch, log); err != nil {
 		return err
 	}
-	return c.work(ctx, w, e, job{task: t, log: log, repo: repo, name: filepath.Base(repoPath(c.Repo)), author: localAuthor()})
+	return c.work(ctx, w, e, job{task: t, rulesAt: t.Base, log: log, repo: repo, name: filepath.Base(repoPath(c.Repo)), author: localAuthor()})
 }
 
 func (c *runCmd) taskText(w *world) (string, error) {
@@ -208,6 +215,9 @@ func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror
 			return err
 		}
 		words := t.Text
+		if len(t.Images) > 0 {
+			return usage("--picture goes with a new task, not with --session")
+		}
 		*t = opened.Task
 		return log.Append(ctx, session.NewEvent(session.TypeMessage, 0, session.Message{Text: words, Budget: c.Turns}))
 	}

@@ -103,12 +103,16 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
+	_, rulesAt, err := m.Default(ctx)
+	if err != nil {
+		return session.Outcome{}, err
+	}
 	return e.run(ctx, job{
 		task: w.Task, name: w.Thread.Ref.Repo, log: w.Log, repo: m, author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
 		push: func(ctx context.Context, commit, parent, branch string) (gitops.Pushed, error) {
 			return m.PushSafe(ctx, gitops.SafePush{Commit: commit, Base: parent, Ref: "refs/heads/" + branch})
 		},
-		inbox: w.Inbox, onEvent: w.OnEvent, binding: foreign,
+		inbox: w.Inbox, onEvent: w.OnEvent, binding: foreign, rulesAt: rulesAt,
 	})
 }
 

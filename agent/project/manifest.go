@@ -1,0 +1,288 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// manifest is a file that says how a project is built.
+type manifest struct {
+	name string
+	read func(m *look)
+}
+
+// look is one manifest under examination.
+type look struct {
+	text string
+	has  func(name string) bool // beside the manifest
+	read func(name string) string
+	find func(pattern string) bool
+
+	kind     string
+	commands []Command
+}
+
+func (m *look) runs(does, line string) {
+	m.commands = append(m.commands, Command{Does: does, Line: line})
+}
+
+// manifestsKnown are read in this order: what a project says itself (make,
+// just) comes before what its language has by default.
+var manifestsKnown = [...]manifest{
+	{"Makefile", makeTargets}, {"makefile", makeTargets}, {"GNUmakefile", makeTargets},
+	{"justfile", justTargets}, {"Justfile", justTargets},
+	{"go.mod", goModule}, {"package.json", nodePackage}, {"pyproject.toml", python}, {"setup.py", python}, {"setup.cfg", python},
+	{"requirements.txt", python}, {"Cargo.toml", cargo}, {"pom.xml", maven}, {"build.gradle", gradle}, {"build.gradle.kts", gradle},
+	{"Gemfile", ruby}, {"composer.json", composer}, {"mix.exs", fixed("Elixir project", "mix compile", "mix test")},
+	{"CMakeLists.txt", fixed("CMake project", "cmake -B build && cmake --build build", "ctest --test-dir build")},
+	{"deno.json", fixed("Deno project", "", "deno test")}, {"Package.swift", fixed("Swift package", "swift build", "swift test")},
+	{"pubspec.yaml", fixed("Dart package", "", "dart test")}, {"stack.yaml", fixed("Haskell project", "stack build", "stack test")},
+	{"build.sbt", fixed("Scala project", "sbt compile", "sbt test")}, {"build.zig", fixed("Zig project", "zig build", "zig build test")},
+	{"meson.build", fixed("Meson project", "meson setup build && ninja -C build", "meson test -C build")},
+	{"dune-project", fixed("OCaml project", "dune build", "dune test")}, {"MODULE.bazel", fixed("Bazel workspace", "bazel build //...", "bazel test //...")},
+}
+
+func isManifest(base string) bool {
+	return slices.ContainsFunc(manifestsKnown[:], func(m manifest) bool { return m.name == base })
+}
+
+// look reads the manifests in dir.
+func (f *Facts) look(ctx context.Context, t *tree, dir string) {
+	beside := func(name string) string { return path.Join(dir, name) }
+	for _, known := range manifestsKnown {
+		name := beside(known.name)
+		if !t.has(name) {
+			continue
+		}
+		m := &look{
+			text: t.read(ctx, name),
+			has:  func(n string) bool { return t.has(beside(n)) },
+			read: func(n string) string { return t.read(ctx, beside(n)) },
+			find: func(part string) bool {
+				for n := range t.names {
+					if strings.HasPrefix(n, beside(part)) {
+						return true
+					}
+				}
+				return false
+			},
+		}
+		known.read(m)
+		f.add(m, name, dir)
+	}
+	f.dotnet(t, dir)
+}
+
+// add takes over what a manifest says. A kind that was told is not told
+// again, and neither is a command.
+func (f *Facts) add(m *look, name, dir string) {
+	if m.kind != "" && !slices.Contains(f.Kinds, m.kind) {
+		f.Kinds = append(f.Kinds, m.kind)
+	}
+	for _, c := range m.commands {
+		c.Dir, c.From = dir, name
+		same := slices.ContainsFunc(f.Commands, func(have Command) bool { return have.Line == c.Line && have.Dir == c.Dir })
+		if c.Line != "" && !same && len(f.Commands) < mostCommands {
+			f.Commands = append(f.Commands, c)
+		}
+	}
+}
+
+func (f *Facts) dotnet(t *tree, dir string) {
+	for name := range t.names {
+		ext := path.Ext(name)
+		if path.Dir(name) == path.Clean(dir) && (ext == ".sln" || ext == ".csproj" || ext == ".fsproj" || ext == ".slnx") {
+			m := &look{kind: ".NET project"}
+			m.runs("build", "dotnet build")
+			m.runs("test", "dotnet test")
+			f.add(m, name, dir)
+			return
+		}
+	}
+}
+
+func fixed(kind, build, test string) func(*look) {
+	return func(m *look) {
+		m.kind = kind
+		m.runs("build", build)
+		m.runs("test", test)
+	}
+}
+
+// does says what a script or target of that name is for; "" for others.
+func does(name string) string {
+	switch name {
+	case "test", "tests", "check", "unit", "test-unit", "unit-test", "test:unit", "ci":
+		return "test"
+	case "build", "compile", "all":
+		return "build"
+	case "lint", "vet":
+		return "lint"
+	case "typecheck", "type-check", "check-types", "tsc", "types", "mypy":
+		return "types"
+	case "format", "fmt":
+		return "format"
+	}
+	return ""
+}
+
+var target = regexp.MustCompile(`(?m)^([A-Za-z][A-Za-z0-9_:-]*)(?:\s+[a-z][^:=\n]*)?:(?:[^=]|$)`)
+
+func targets(m *look, program string) {
+	for _, found := range target.FindAllStringSubmatch(m.text, -1) {
+		if d := does(found[1]); d != "" {
+			m.runs(d, program+" "+found[1])
+		}
+	}
+}
+
+func makeTargets(m *look) { targets(m, "make") }
+func justTargets(m *look) { targets(m, "just") }
+
+var (
+	goModuleLine = regexp.MustCompile(`(?m)^module\s+(\S+)`)
+	goVersion    = regexp.MustCompile(`(?m)^go\s+(\S+)`)
+)
+
+func goModule(m *look) {
+	m.kind = "Go module"
+	if found := goModuleLine.FindStringSubmatch(m.text); found != nil {
+		m.kind += " " + found[1]
+	}
+	if found := goVersion.FindStringSubmatch(m.text); found != nil {
+		m.kind += ", Go " + found[1]
+	}
+	m.runs("build", "go build ./...")
+	m.runs("test", "go test ./...")
+	m.runs("lint", "go vet ./...")
+}
+
+func nodePackage(m *look) {
+	var p struct {
+		Name    string            `json:"name"`
+		Scripts map[string]string `json:"scripts"`
+	}
+	m.kind = "Node package"
+	if json.Unmarshal([]byte(m.text), &p) != nil {
+		return
+	}
+	m.kind = strings.TrimSpace("Node package " + p.Name)
+	runner := "npm"
+	switch {
+	case m.has("pnpm-lock.yaml"):
+		runner = "pnpm"
+	case m.has("yarn.lock"):
+		runner = "yarn"
+	case m.has("bun.lock"), m.has("bun.lockb"):
+		runner = "bun"
+	}
+	var names []string
+	for name := range p.Scripts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		d := does(name)
+		if d == "" || strings.Contains(p.Scripts[name], "no test specified") {
+			continue
+		}
+		if name == "test" && runner != "bun" {
+			m.runs(d, runner+" test")
+			continue
+		}
+		m.runs(d, runner+" run "+name)
+	}
+}
+
+var pythonName = regexp.MustCompile(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
+
+func python(m *look) {
+	m.kind = "Python project"
+	if found := pythonName.FindStringSubmatch(m.text); found != nil {
+		m.kind += " " + found[1]
+	}
+	prefix := ""
+	switch {
+	case m.has("uv.lock"):
+		prefix = "uv run "
+	case m.has("poetry.lock"):
+		prefix = "poetry run "
+	}
+	uses := func(tool string) bool {
+		return strings.Contains(m.text, tool) || strings.Contains(m.read("requirements.txt"), tool) ||
+			strings.Contains(m.read("requirements-dev.txt"), tool) || strings.Contains(m.read("setup.cfg"), tool)
+	}
+	switch {
+	case m.has("tox.ini") && !uses("pytest"):
+		m.runs("test", "tox")
+	case uses("pytest") || m.has("conftest.py") || m.has("tests/conftest.py") || m.has("pytest.ini"):
+		m.runs("test", prefix+"python -m pytest")
+	case m.find("tests/") || m.find("test_") || m.find("test/"):
+		m.runs("test", prefix+"python -m unittest")
+	}
+	if uses("ruff") {
+		m.runs("lint", prefix+"ruff check .")
+	}
+	if uses("mypy") {
+		m.runs("types", prefix+"mypy .")
+	}
+}
+
+func cargo(m *look) {
+	m.kind = "Rust crate"
+	if strings.Contains(m.text, "[workspace]") {
+		m.kind = "Rust workspace"
+	} else if found := pythonName.FindStringSubmatch(m.text); found != nil {
+		m.kind += " " + found[1]
+	}
+	m.runs("build", "cargo build")
+	m.runs("test", "cargo test")
+}
+
+func maven(m *look) {
+	m.kind = "Maven project"
+	program := "mvn"
+	if m.has("mvnw") {
+		program = "./mvnw"
+	}
+	m.runs("build", program+" -q compile")
+	m.runs("test", program+" -q test")
+}
+
+func gradle(m *look) {
+	m.kind = "Gradle project"
+	program := "gradle"
+	if m.has("gradlew") {
+		program = "./gradlew"
+	}
+	m.runs("build", program+" assemble")
+	m.runs("test", program+" test")
+}
+
+func ruby(m *look) {
+	m.kind = "Ruby project"
+	switch {
+	case m.find("spec/") || strings.Contains(m.text, "rspec"):
+		m.runs("test", "bundle exec rspec")
+	case m.has("Rakefile"):
+		m.runs("test", "bundle exec rake test")
+	}
+}
+
+func composer(m *look) {
+	m.kind = "PHP project"
+	var p struct {
+		Scripts map[string]any `json:"scripts"`
+	}
+	if json.Unmarshal([]byte(m.text), &p) == nil && p.Scripts["test"] != nil {
+		m.runs("test", "composer test")
+		return
+	}
+	if m.has("phpunit.xml") || m.has("phpunit.xml.dist") {
+		m.runs("test", "vendor/bin/phpunit")
+	}
+}

@@ -1,0 +1,198 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Mention is a file that a request names. Ref is the commit, tag or branch of
+// a link, "" for a file named in words; From and To are the lines, 0 for the
+// whole file.
+type Mention struct {
+	Repo     string // "owner/name" of a link
+	Ref      string
+	Path     string
+	From, To int
+}
+
+// Limits of what is put before a request.
+const (
+	mostMentions  = 8
+	mostFile      = 8000  // characters of a whole file
+	mostSelection = 16000 // characters of chosen lines
+)
+
+var (
+	link     = regexp.MustCompile(`https?://[^\s/]+/([^\s/]+/[^\s/]+)/(?:-/)?blob/([^\s#?)>\]"'` + "`" + `]+)(?:\?[^\s#)>\]]*)?(?:#L(\d+)(?:C\d+)?(?:-L?(\d+)(?:C\d+)?)?)?`)
+	anyURL   = regexp.MustCompile(`[a-z]+://\S+`)
+	fileWord = regexp.MustCompile(`(?:^|[\s` + "`" + `"'(\[{<,;@*])((?:\.{0,2}/)?[\p{L}\p{N}_.][\p{L}\p{N}_.@+/-]*)(?:(?::|#L)(\d+)(?:(?:-L?|:)(\d+))?)?`)
+)
+
+// Mentions finds the files that text names, each once, links first. A word is
+// a mention only when it looks like a path; whether there is such a file is
+// for [Resolve] to find out.
+func Mentions(text string) []Mention {
+	var out []Mention
+	add := func(m Mention) {
+		if m.To < m.From {
+			m.To = m.From
+		}
+		if !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	for _, f := range link.FindAllStringSubmatch(text, -1) {
+		rest, err := url.PathUnescape(f[2])
+		ref, name, ok := strings.Cut(strings.TrimRight(rest, ".,;:!"), "/")
+		if err == nil && ok {
+			add(Mention{Repo: f[1], Ref: ref, Path: name, From: number(f[3]), To: number(f[4])})
+		}
+	}
+	for _, f := range fileWord.FindAllStringSubmatch(anyURL.ReplaceAllString(text, " "), -1) {
+		name := strings.TrimRight(f[1], ".@+-/")
+		base := path.Base(name)
+		if strings.Contains(strings.TrimLeft(base, "."), ".") || strings.Contains(name, "/") || isManifest(base) || strings.HasPrefix(base, ".") && len(base) > 2 {
+			add(Mention{Path: strings.TrimPrefix(path.Clean("/"+name), "/"), From: number(f[2]), To: number(f[3])})
+		}
+	}
+	return out
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Places is where mentions are looked up. Now is the tree that the agent works
+// on. At gives the tree of a link, nil when it is of another repository or not
+// known; nil when links are not looked up.
+type Places struct {
+	Now Files
+	At  func(ctx context.Context, repo, ref string) Files
+}
+
+// Resolve looks up what text names and returns it as context for a session:
+// lines that were chosen, or the beginning of a file. What is not there, is no
+// text or is kept away from the agent is left out.
+func Resolve(ctx context.Context, text string, from Places) []session.Item {
+	r := resolver{Places: from}
+	var out []session.Item
+	for _, m := range Mentions(text) {
+		if len(out) == mostMentions || ctx.Err() != nil {
+			break
+		}
+		it, ok := r.item(ctx, m)
+		covered := slices.ContainsFunc(out, func(have session.Item) bool { return have.Name == it.Name })
+		if ok && !covered {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+type resolver struct {
+	Places
+	names []string // all files, listed when first needed
+}
+
+func (r *resolver) item(ctx context.Context, m Mention) (session.Item, bool) {
+	text, name, ok := r.find(ctx, m)
+	if !ok {
+		return session.Item{}, false
+	}
+	if m.From == 0 {
+		if runes := []rune(text); len(runes) > mostFile {
+			text = string(runes[:mostFile]) + "\n[cut: this is the beginning of the file]"
+		}
+		return session.Item{Kind: "file", Name: name, Text: text}, true
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if m.From > len(lines) {
+		return session.Item{}, false
+	}
+	to := min(m.To, len(lines))
+	text = cut(strings.Join(lines[m.From-1:to], "\n"), mostSelection)
+	label := fmt.Sprintf("%s:L%d-L%d", name, m.From, to)
+	if m.From == to {
+		label = fmt.Sprintf("%s:L%d", name, m.From)
+	}
+	return session.Item{Kind: "selection", Name: label, Text: text}, true
+}
+
+// find gives the text of the file that m means, and its path.
+func (r *resolver) find(ctx context.Context, m Mention) (text, name string, ok bool) {
+	if m.Ref == "" {
+		if name = r.spelled(ctx, m.Path); name == "" {
+			return "", "", false
+		}
+		text, ok = readText(ctx, r.Now, name)
+		return text, name, ok
+	}
+	if r.At == nil {
+		return "", "", false
+	}
+	// A branch may have slashes in its name, so its end is found by trying.
+	ref, rest := m.Ref, m.Path
+	for range 4 {
+		if files := r.At(ctx, m.Repo, ref); files != nil {
+			if text, ok = readText(ctx, files, rest); ok {
+				return text, rest, true
+			}
+		}
+		next, after, more := strings.Cut(rest, "/")
+		if !more {
+			break
+		}
+		ref, rest = ref+"/"+next, after
+	}
+	return "", "", false
+}
+
+func readText(ctx context.Context, files Files, name string) (string, bool) {
+	data, _, err := files.ReadAll(ctx, name, 4<<20)
+	if err != nil || slices.Contains(data, 0) {
+		return "", false
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), true
+}
+
+// spelled gives the path that a person means by name: the path itself, or the
+// only file whose path ends in it.
+func (r *resolver) spelled(ctx context.Context, name string) string {
+	if r.names == nil {
+		r.names = []string{}
+		l, err := r.Now.List(ctx, ".", true, mostEntries)
+		if err != nil {
+			return ""
+		}
+		for _, e := range l.Entries {
+			if !strings.HasSuffix(e.Path, "/") {
+				r.names = append(r.names, path.Join(strings.TrimPrefix(l.Base, "."), e.Path))
+			}
+		}
+	}
+	if slices.Contains(r.names, name) {
+		return name
+	}
+	found := ""
+	for _, have := range r.names {
+		if strings.HasSuffix(have, "/"+name) {
+			if found != "" {
+				return "" // which one is meant, nobody knows
+			}
+			found = have
+		}
+	}
+	return found
+}

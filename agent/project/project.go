@@ -1,0 +1,273 @@
+// Package project finds out about a repository what an agent should know
+// before it begins: what it is written in, how it is built and tested, how it
+// is laid out, what its README says, which instructions it has for agents,
+// and which of its files a request names.
+//
+// Facts may come from any state of the files. Instructions must come from the
+// base branch: whoever can change them tells the agent what to do.
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Files is the tree that is looked at: a workspace, or a commit. The error for
+// what is not there wraps [fs.ErrNotExist].
+type Files interface {
+	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
+	List(ctx context.Context, path string, recursive bool, limit int) (workspace.Listing, error)
+}
+
+// How much is looked at and told.
+const (
+	mostEntries  = 20000
+	mostRead     = 256 << 10 // of one file
+	mostReadme   = 1200
+	mostDirs     = 24
+	mostRoot     = 30
+	mostCommands = 12
+	mostNested   = 10
+	mostText     = 6000
+)
+
+// Command is one way to build or check the project. Dir is where it is run,
+// "" for the root; From is the file that says so.
+type Command struct {
+	Does string // "build", "test", "lint", "types" or "format"
+	Line string
+	Dir  string
+	From string
+}
+
+// Facts are what was found out.
+type Facts struct {
+	Kinds    []string // "Go module example.com/x", "Node package y"
+	Commands []Command
+	Nested   []string // manifests below the root
+	Dirs     []Dir    // directories at the root, in order
+	Root     []string // files at the root
+	Readme   string   // the beginning of it
+	More     bool     // there is more than was looked at
+}
+
+// Dir is a directory with the number of files in it and below.
+type Dir struct {
+	Name  string
+	Files int
+}
+
+// tree is what one listing says.
+type tree struct {
+	files Files
+	names map[string]bool // files
+}
+
+func (t *tree) has(name string) bool { return t.names[name] }
+
+// read gives the beginning of a file as text; "" when it is not there or no
+// text.
+func (t *tree) read(ctx context.Context, name string) string {
+	if !t.has(name) {
+		return ""
+	}
+	data, _, err := t.files.ReadAll(ctx, name, mostRead)
+	if err != nil || slices.Contains(data, 0) {
+		return ""
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD")
+}
+
+// Discover looks at files. What cannot be read is left out; the error is that
+// the tree cannot be listed at all.
+func Discover(ctx context.Context, files Files) (Facts, error) {
+	l, err := files.List(ctx, ".", true, mostEntries)
+	if err != nil {
+		return Facts{}, fmt.Errorf("look at the project: %w", err)
+	}
+	t := &tree{files: files, names: map[string]bool{}}
+	count := map[string]int{}
+	f := Facts{More: l.Left > 0}
+	for _, e := range l.Entries {
+		if strings.HasSuffix(e.Path, "/") {
+			continue
+		}
+		name := path.Join(strings.TrimPrefix(l.Base, "."), e.Path)
+		t.names[name] = true
+		if dir, _, below := strings.Cut(name, "/"); below {
+			count[dir]++
+		} else {
+			f.Root = append(f.Root, name)
+		}
+	}
+	for dir, n := range count {
+		f.Dirs = append(f.Dirs, Dir{dir, n})
+	}
+	slices.SortFunc(f.Dirs, func(a, b Dir) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(f.Root)
+	f.manifests(ctx, t)
+	f.Readme = readme(ctx, t)
+	return f, nil
+}
+
+// manifests reads those at the root, and names those below. Where the root
+// has none, those one level below count.
+func (f *Facts) manifests(ctx context.Context, t *tree) {
+	f.look(ctx, t, "")
+	var below []string
+	for name := range t.names {
+		if dir := path.Dir(name); dir != "." && isManifest(path.Base(name)) && !vendored(name) {
+			below = append(below, name)
+		}
+	}
+	slices.SortFunc(below, func(a, b string) int {
+		if n := strings.Count(a, "/") - strings.Count(b, "/"); n != 0 {
+			return n
+		}
+		return strings.Compare(a, b)
+	})
+	f.Nested = below[:min(len(below), mostNested)]
+	if len(f.Commands) > 0 {
+		return
+	}
+	var seen []string
+	for _, name := range f.Nested {
+		if dir := path.Dir(name); strings.Count(name, "/") == 1 && !slices.Contains(seen, dir) && len(f.Commands) < mostCommands {
+			seen = append(seen, dir)
+			f.look(ctx, t, dir)
+		}
+	}
+}
+
+func vendored(name string) bool {
+	for _, dir := range [...]string{"node_modules", "vendor", "third_party", "testdata", "fixtures", "examples", ".venv", "dist", "target"} {
+		if strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// readme is the beginning of the README without its badges and pictures.
+func readme(ctx context.Context, t *tree) string {
+	for _, name := range [...]string{"README.md", "readme.md", "README", "README.rst", "README.txt", "Readme.md", "docs/README.md"} {
+		text := t.read(ctx, name)
+		if text == "" {
+			continue
+		}
+		var out []string
+		for line := range strings.Lines(text) {
+			s := strings.TrimSpace(line)
+			if strings.HasPrefix(s, "[![") || strings.HasPrefix(s, "![") || strings.HasPrefix(s, "<") {
+				continue
+			}
+			out = append(out, strings.TrimRight(line, "\r\n"))
+		}
+		return cut(strings.TrimSpace(strings.Join(out, "\n")), mostReadme)
+	}
+	return ""
+}
+
+// cut shortens s to at most n bytes at the end of a line, where there is one.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = strings.ToValidUTF8(s[:n], "")
+	if i := strings.LastIndexByte(s, '\n'); i > n/2 {
+		s = s[:i]
+	}
+	return s + "\n[cut]"
+}
+
+// String writes the facts for a prompt, at most 6,000 bytes.
+func (f Facts) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	for _, k := range f.Kinds {
+		line("- %s", k)
+	}
+	for _, c := range f.Commands {
+		where := ""
+		if c.Dir != "" {
+			where = ", in " + c.Dir
+		}
+		line("- %s: `%s` (%s%s)", c.Does, c.Line, c.From, where)
+	}
+	if len(f.Nested) > 0 {
+		line("- More manifests: %s", strings.Join(f.Nested, ", "))
+	}
+	if len(f.Dirs)+len(f.Root) > 0 {
+		line("- Layout: %s", f.layout())
+	} else {
+		line("- The repository is empty.")
+	}
+	if f.Readme != "" {
+		line("\nThe README begins:\n\n%s", indent(f.Readme))
+	}
+	return cut(strings.TrimRight(b.String(), "\n"), mostText)
+}
+
+func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
+
+func (f Facts) layout() string {
+	var parts []string
+	for i, d := range f.Dirs {
+		if i == mostDirs {
+			parts = append(parts, fmt.Sprintf("%d more directories", len(f.Dirs)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s/ (%d)", d.Name, d.Files))
+	}
+	for i, name := range f.Root {
+		if i == mostRoot {
+			parts = append(parts, fmt.Sprintf("%d more files", len(f.Root)-i))
+			break
+		}
+		parts = append(parts, name)
+	}
+	out := strings.Join(parts, ", ")
+	if f.More {
+		out += ", and more than was counted"
+	}
+	return out
+}
+
+// instructionFiles hold what a repository tells agents.
+var instructionFiles = [...]string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", ".cursorrules"}
+
+// Limits of instructions, in bytes.
+const (
+	mostRule  = 8000
+	mostRules = 16000
+)
+
+// Instructions reads what a repository tells agents. files must be the base
+// branch. Files that say the same are told once.
+func Instructions(ctx context.Context, files Files) (string, error) {
+	var b strings.Builder
+	var seen []string
+	for _, name := range instructionFiles {
+		data, _, err := files.ReadAll(ctx, name, mostRead)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrTooLarge) || errors.Is(err, workspace.ErrNotFile) || errors.Is(err, workspace.ErrIgnored) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("read instructions: %w", err)
+		}
+		text := strings.TrimSpace(strings.ToValidUTF8(string(data), ""))
+		if text == "" || slices.Contains(data, 0) || slices.Contains(seen, text) {
+			continue
+		}
+		seen = append(seen, text)
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", name, cut(text, mostRule))
+	}
+	return cut(strings.TrimSpace(b.String()), mostRules), nil
+}
