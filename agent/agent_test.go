@@ -68,7 +68,11 @@ func (b *bench) run(ctx context.Context) (session.Outcome, error) { return b.run
 func (b *bench) runOn(ctx context.Context, log session.Log) (session.Outcome, error) {
 	b.t.Helper()
 	b.open()
-	defer b.ws.Close(context.WithoutCancel(ctx))
+	defer func() {
+		if err := b.ws.Close(context.WithoutCancel(ctx)); err != nil {
+			b.t.Error(err)
+		}
+	}()
 	cfg := b.cfg
 	cfg.Tools = nil
 	for _, t := range tools.Builtin(tools.Config{Files: b.ws, Search: b.ws, Shell: b.ws, Changes: b.ws, Start: b.ws, Root: b.ws.Root()}) {

@@ -15,7 +15,11 @@ func logs(t *testing.T) map[string]Log {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return map[string]Log{"memory": &Memory{}, "file": f}
 }
 
@@ -91,7 +95,9 @@ func TestFileSurvivesATornLine(t *testing.T) {
 		}
 	}
 	want, _ := l.Events(t.Context(), 0)
-	l.Close()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +115,9 @@ func TestFileSurvivesATornLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, _ := l.Events(t.Context(), 0)
-		l.Close()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
 		if d := cmp.Diff(want[:whole], got[:whole]); d != "" || len(got) != whole+1 {
 			t.Fatalf("cut at %d: %d events, want %d\n%s", cut, len(got), whole+1, d)
 		}

@@ -30,7 +30,7 @@ type runCmd struct {
 }
 
 // Run works on the task and leaves the result on a branch.
-func (c *runCmd) Run(ctx context.Context, w *world) error {
+func (c *runCmd) Run(ctx context.Context, w *world) (err error) {
 	task, err := c.taskText(w)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return usageError{err}
 	}
-	defer repo.Close()
+	defer func() { err = errors.Join(err, repo.Close()) }()
 	base, err := repo.Resolve(ctx, "HEAD")
 	if errors.Is(err, gitops.ErrNotFound) {
 		return usage("%s has no commit yet; make a first one, for example with `git commit --allow-empty -m start`", c.Repo)
@@ -56,7 +56,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	defer workspace.RemoveTree(filepath.Dir(e.bases.dir))
+	defer func() { err = errors.Join(err, workspace.RemoveTree(filepath.Dir(e.bases.dir))) }()
 	t := session.Task{Session: c.Session, Text: task, Mode: c.mode(cfg), Model: c.model(cfg), Base: base, Turns: c.Turns, Branch: c.Branch}
 	if t.Images, err = pictures(c.Picture); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { err = errors.Join(err, log.Close()) }()
 	if err := c.begin(ctx, &t, repo, e.config.Branch, log); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engi
 	if err != nil {
 		return nil, err
 	}
-	open, err := c.modelFlags.open(w)
+	open, err := c.open(w)
 	if err != nil {
 		return nil, err
 	}
