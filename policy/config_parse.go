@@ -28,21 +28,12 @@ func ParseConfig(name string, data []byte) (Config, error) {
 
 func parseConfig(data []byte) (Config, error) {
 	var c Config
-	if len(data) > maxConfig {
-		return c, fmt.Errorf("the file has %d bytes, at most %d are read", len(data), maxConfig)
-	}
-	root, err := singleDocument(data)
-	if err != nil || root == nil {
-		return c, err
-	}
-	if err := checkNode(root, reflect.TypeFor[Config](), 0); err != nil {
-		return c, err
-	}
-	if err := yaml.Load(data, &c, yaml.WithKnownFields()); err != nil {
-		return Config{}, plainYAML(err)
+	doc, err := LoadStrict(data, &c)
+	if err != nil {
+		return Config{}, err
 	}
 	if err := c.Validate(); err != nil {
-		return Config{}, withLine(root, err)
+		return Config{}, doc.Locate(err)
 	}
 	return c, nil
 }
@@ -94,7 +85,7 @@ func plainType(message string) string {
 		"cannot construct ", "cannot use ", " into int", " as a whole number", " into bool", " as true or false",
 		" into float64", " as a number", " into string", " as text", " into []", " as a list of ",
 		"!!float ", "", "!!bool ", "", "!!str ", "", "!!int ", "", "!!seq", "a list", "!!map", "a mapping", "policy.", "",
-	).Replace(message)
+	).Replace(plainStruct(message))
 }
 
 // checkNode compares a node with the type it will be read into: keys must be

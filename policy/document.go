@@ -1,0 +1,83 @@
+package policy
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Document is a YAML file that was read with [LoadStrict]. It knows the lines
+// of its keys.
+type Document struct{ root *yaml.Node }
+
+// LoadStrict reads one YAML document into the struct that into points to, as
+// strictly as [ParseConfig] reads a repository's configuration: an unknown
+// key, a value of the wrong type, a tag, a merge key or a second document is
+// an error that names the line and, for a slip of the keyboard, what was
+// probably meant. An empty document changes nothing.
+func LoadStrict(data []byte, into any) (*Document, error) {
+	if len(data) > maxConfig {
+		return nil, fmt.Errorf("the file has %d bytes, at most %d are read", len(data), maxConfig)
+	}
+	root, err := singleDocument(data)
+	if err != nil || root == nil {
+		return &Document{}, err
+	}
+	t := reflect.TypeOf(into).Elem()
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return &Document{}, nil
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: expected keys and values, such as `model: qwen3:8b`", root.Line)
+	}
+	if err := checkNode(root, t, 0); err != nil {
+		return nil, err
+	}
+	if err := yaml.Load(data, into, yaml.WithKnownFields()); err != nil {
+		return nil, plainYAML(err)
+	}
+	return &Document{root: root}, nil
+}
+
+// Locate puts the line of the key that an error of [Config.Validate] names
+// before it. under is the way to the configuration in the document.
+func (d *Document) Locate(err error, under ...string) error {
+	if d == nil || d.root == nil || err == nil {
+		return err
+	}
+	n := d.root
+	for _, key := range under {
+		if n = child(n, key); n == nil {
+			return err
+		}
+	}
+	return withLine(n, err)
+}
+
+// Line is the line of a key's value, 0 when the document does not have it.
+func (d *Document) Line(path ...string) int {
+	if d == nil || d.root == nil {
+		return 0
+	}
+	n := d.root
+	for _, key := range path {
+		if n = child(n, key); n == nil {
+			return 0
+		}
+	}
+	return n.Line
+}
+
+// plainStruct takes the name of a struct out of the decoder's words: it means
+// nothing to a person who writes a configuration.
+func plainStruct(message string) string {
+	return regexp.MustCompile(`(into|a list of) [a-z]+\.[A-Z]?[a-zA-Z]+$`).ReplaceAllStringFunc(message, func(m string) string {
+		if strings.HasPrefix(m, "into") {
+			return "as keys and values"
+		}
+		return "a list of keys and values"
+	})
+}
