@@ -26,7 +26,7 @@ type Command struct {
 	Name  string
 	Text  string
 	ID    string // approve, deny: which request
-	Count int    // undo, redo, budget: how many; 1 when not given
+	Count int    // budget: how many turns
 	Mode  string // --mode, or the mode that the command names
 	Model string // --model
 	Turns int    // --turns
@@ -50,14 +50,7 @@ var table = [...]spec{
 	{"status", "status", "say where the work stands", parseNothing},
 	{"resume", "resume", "go on with parked work", parseNothing},
 	{"retry", "retry", "try again after a failure", parseNothing},
-	{"undo", "undo [n]", "take the last n checkpoints back", parseCount},
-	{"redo", "redo [n]", "bring back what was undone", parseCount},
-	{"keep", "keep", "accept what is there so far", parseNothing},
-	{"diff", "diff", "show what changed", parseNothing},
 	{"budget", "budget +10", "grant more turns", parseCount},
-	{"model", "model <name>", "use another model from now on", parseWord},
-	{"config", "config", "show the configuration in force", parseNothing},
-	{"clear", "clear", "forget the conversation, keep the branch", parseNothing},
 	{"help", "help", "show this list", parseNothing},
 }
 
@@ -252,27 +245,15 @@ func parseNothing(c *Command, rest string) error {
 
 func parseCount(c *Command, rest string) error {
 	word, text := cutWord(rest)
-	c.Count, c.Text = 1, text
+	c.Text = text
 	if word == "" {
-		if c.Name == "budget" {
-			return wrong("say how many turns to add: `%s budget +10`", Prefix)
-		}
-		return nil
+		return wrong("say how many turns to add: `%s %s +10`", Prefix, c.Name)
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(word, "+"))
 	if err != nil || n < 1 || n > 1000 {
 		return wrong("`%s %s`: write a number from 1 to 1000", c.Name, clip(word))
 	}
 	c.Count = n
-	return nil
-}
-
-func parseWord(c *Command, rest string) error {
-	word, text := cutWord(rest)
-	if word == "" {
-		return wrong("say which: `%s %s <name>`", Prefix, c.Name)
-	}
-	c.Model, c.Text = word, text
 	return nil
 }
 

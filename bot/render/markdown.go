@@ -203,7 +203,7 @@ func next(v *View) string {
 	case Running, Queued:
 		return "End it with <code>/agent stop</code>."
 	}
-	return "Go on with <code>/agent …</code> in this thread; take the last checkpoint back with <code>/agent undo</code>."
+	return "Go on with <code>/agent …</code> in this thread."
 }
 
 // Approval is the comment that asks a person. What it shows is what will be
@@ -298,7 +298,7 @@ func PullBody(v *View, requester string, fixes int) string {
 	if fixes > 0 {
 		fmt.Fprintf(&b, "Fixes #%d\n\n", fixes)
 	}
-	fmt.Fprintf(&b, "<sub>Made by an agent%s. Every commit is a checkpoint; `/agent undo` takes the last one back.</sub>\n", by(requester))
+	fmt.Fprintf(&b, "<sub>Made by an agent%s. Every commit is a checkpoint.</sub>\n", by(requester))
 	return limit(b.String(), MaxBody)
 }
 

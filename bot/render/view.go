@@ -6,6 +6,7 @@ package render
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -196,8 +197,8 @@ func (v *View) result(e session.Event, p session.Result) {
 	for _, c := range p.Changes {
 		added, removed = added+c.Added, removed+c.Removed
 	}
-	if len(p.Changes) > 0 {
-		s.Detail = Counts(added, removed)
+	if n := Counts(added, removed); len(p.Changes) > 0 && !strings.Contains(s.Text, n) {
+		s.Detail = n
 	}
 }
 

@@ -225,9 +225,13 @@ func (d *demo) show(s *ghtest.Server, ref thread.Ref) {
 	}
 }
 
+// plainTags are the tags that GitHub renders and a terminal does not.
+var plainTags = strings.NewReplacer("<sub>", "", "</sub>", "", "<code>", "`", "</code>", "`")
+
 // visible leaves out what GitHub does not show: hidden markers, and the
 // folded timeline while it is not opened.
 func visible(body string) string {
+	body = plainTags.Replace(body)
 	var out []string
 	folded := false
 	for _, line := range strings.Split(body, "\n") {
@@ -343,11 +347,28 @@ func (d *demo) inspect(issue, pull thread.Ref) error {
 	for _, line := range strings.Split(visible(t.Body), "\n") {
 		d.say("│ %s", line)
 	}
-	for _, line := range log {
-		d.say("│ ● %s", line)
+	for _, message := range log {
+		subject, _, _ := strings.Cut(message, "\n")
+		d.say("│ ● %s", subject)
 	}
 	d.say("└")
+	d.timeline(issue)
 	return nil
+}
+
+// timeline opens the folded part of the progress comment.
+func (d *demo) timeline(issue thread.Ref) {
+	for _, c := range d.gh.Thread(issue).Comments {
+		_, rest, ok := strings.Cut(c.Body, "steps</summary>")
+		if !ok {
+			continue
+		}
+		steps, _, _ := strings.Cut(rest, "</details>")
+		d.say("\nThe steps, folded in the progress comment:")
+		for _, line := range strings.Split(strings.TrimSpace(steps), "\n") {
+			d.say("  %s", line)
+		}
+	}
 }
 
 func (d *demo) close() error {
