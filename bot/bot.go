@@ -7,7 +7,10 @@
 //	bot.go      one wake of a thread: take deliveries, run the session
 //	handle.go   what a delivery means
 //	answer.go   approvals: who may give them, and whether they still count
-//	session.go  open, continue and run a session
+//	session.go  open, continue and supersede a session
+//	run.go      run a session, and say how it ended
+//	keep.go     leases; a change and what it intends
+//	guard.go    nothing is sent without a lease
 //	effects.go  writes to GitHub, recorded before they are tried
 //	progress.go the one comment that follows a session
 package bot
@@ -17,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -105,6 +109,7 @@ func New(cfg Config) (*Bot, error) {
 	if cfg.Settle == 0 {
 		cfg.Settle = 10 * time.Second
 	}
+	cfg.TTL = max(cfg.TTL, cfg.Settle) // who takes a session over finds all that its last holder sent
 	if cfg.Every == 0 {
 		cfg.Every = 3 * time.Second
 	}
@@ -117,11 +122,16 @@ func New(cfg Config) (*Bot, error) {
 // worker is the work on one thread, from a wake until nothing is left.
 type worker struct {
 	*Bot
-	ref    thread.Ref
-	key    string // of the thread, as records name it
-	at     Thread
-	held   *lease // of the thread's session, once it is needed
-	config policy.Config
+	ref  thread.Ref
+	key  string // of the thread, as records name it
+	at   Thread
+	held atomic.Pointer[lease] // of the thread's session, once it is needed
+	lost context.CancelCauseFunc
+
+	opening *store.Session // by the change that is being made
+	running string         // id of the session that runs
+	halt    bool           // it must end: a person said so
+	unsure  atomic.Int64   // until when an edit whose answer was lost may still come, in microseconds since 1970
 }
 
 // Work does everything that waits in a thread: it takes its deliveries in
@@ -133,9 +143,14 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 		return b.drop(ctx, key, err)
 	}
 	w := &worker{Bot: b, ref: ref, key: key}
-	defer func() { err = errors.Join(err, w.release(context.WithoutCancel(ctx))) }()
+	ctx, w.lost = context.WithCancelCause(w.guarded(ctx))
+	defer w.lost(nil)
+	defer func() {
+		end := context.WithoutCancel(ctx)
+		err = errors.Join(err, w.settleEdits(end), w.release(end))
+	}()
 	for {
-		if err := w.takeAll(ctx); err != nil {
+		if _, err := w.takeAll(ctx); err != nil {
 			return err
 		}
 		if w.at.Client == nil {
@@ -167,18 +182,20 @@ func (b *Bot) drop(ctx context.Context, key string, cause error) error {
 	}
 }
 
-// takeAll handles deliveries in order until none is left.
-func (w *worker) takeAll(ctx context.Context) error {
-	for {
+// takeAll handles deliveries in order until none is left, and says how many
+// there were.
+func (w *worker) takeAll(ctx context.Context) (int, error) {
+	for n := 0; ; n++ {
 		d, err := w.cfg.Store.Deliveries.Next(ctx, w.key)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil
+			return n, nil
 		}
 		if err != nil {
-			return fmt.Errorf("take delivery: %w", err)
+			return n, fmt.Errorf("take delivery: %w", err)
 		}
+		w.opening = nil
 		if err := w.handle(ctx, d); err != nil {
-			return fmt.Errorf("handle delivery %s: %w", d.ID, err)
+			return n, fmt.Errorf("handle delivery %s: %w", d.ID, err)
 		}
 	}
 }

@@ -36,14 +36,15 @@ func (w *worker) effects(ctx context.Context, f store.Fence, id string) error {
 		return fmt.Errorf("read intents: %w", err)
 	}
 	for _, in := range open {
-		if _, err := w.effect(ctx, f, in); err != nil {
+		if _, err := w.effect(ctx, f, in); unlessRefused(err) != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ensure makes one write happen, once, and returns what it made.
+// ensure makes one write happen, once, and returns what it made. A write that
+// GitHub will never take gives a refusal.
 func (w *worker) ensure(ctx context.Context, f store.Fence, wr ghapp.Write) (ghapp.Ref, error) {
 	in := w.intent(wr)
 	in.Session = f.Key
@@ -53,22 +54,25 @@ func (w *worker) ensure(ctx context.Context, f store.Fence, wr ghapp.Write) (gha
 	return w.effect(ctx, f, *in)
 }
 
+// effect does one intent, if it is not done yet.
 func (w *worker) effect(ctx context.Context, f store.Fence, in store.Intent) (ghapp.Ref, error) {
 	var wr ghapp.Write
 	if err := json.Unmarshal(in.Payload, &wr); err != nil {
-		return ghapp.Ref{}, w.cfg.Store.Intents.Failed(ctx, f, in.Key, err.Error())
+		return ghapp.Ref{}, w.refused(ctx, f, in, err)
 	}
 	switch in.State {
 	case store.Done:
 		return refOf(in), nil
 	case store.Failed:
-		return ghapp.Ref{}, nil
+		return ghapp.Ref{}, &refusal{in.Reason}
 	case store.Attempted:
 		ref, ok, err := w.lookUp(ctx, in, wr)
-		if err != nil {
+		switch {
+		case errors.Is(err, ghapp.ErrNotFound):
+			return ref, w.refused(ctx, f, in, err)
+		case err != nil:
 			return ref, err
-		}
-		if ok {
+		case ok:
 			return ref, w.done(ctx, f, in.Key, ref)
 		}
 	}
@@ -80,7 +84,7 @@ func (w *worker) effect(ctx context.Context, f store.Fence, in store.Intent) (gh
 	case err == nil:
 		return ref, w.done(ctx, f, in.Key, ref)
 	case ghapp.KindOf(err) == ghapp.Permanent:
-		return ref, w.refused(ctx, f, in.Key, wr, err)
+		return ref, w.refused(ctx, f, in, err)
 	}
 	return ref, fmt.Errorf("write %s: %w", wr.Kind, err)
 }
@@ -120,9 +124,12 @@ func (w *worker) done(ctx context.Context, f store.Fence, key string, ref ghapp.
 // refused gives up a write that GitHub will never take. A reaction or a
 // comment that was deleted meanwhile is no reason to stop; the operator is
 // told.
-func (w *worker) refused(ctx context.Context, f store.Fence, key string, wr ghapp.Write, cause error) error {
-	w.cfg.Log.ErrorContext(ctx, "write refused", "thread", w.key, "kind", string(wr.Kind), "key", key, "err", cause)
-	return w.cfg.Store.Intents.Failed(ctx, f, key, cause.Error())
+func (w *worker) refused(ctx context.Context, f store.Fence, in store.Intent, cause error) error {
+	w.cfg.Log.ErrorContext(ctx, "write refused", "thread", w.key, "kind", in.Kind, "key", in.Key, "err", cause)
+	if err := w.cfg.Store.Intents.Failed(ctx, f, in.Key, cause.Error()); err != nil {
+		return err
+	}
+	return &refusal{cause.Error()}
 }
 
 func refOf(in store.Intent) ghapp.Ref {
@@ -131,10 +138,4 @@ func refOf(in store.Intent) ghapp.Ref {
 		return ghapp.Ref{}
 	}
 	return ref
-}
-
-// temporary says whether trying later can help.
-func temporary(err error) bool {
-	var ge *ghapp.Error
-	return errors.As(err, &ge) && ge.Kind != ghapp.Permanent
 }

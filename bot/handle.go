@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -29,8 +30,6 @@ type said struct {
 // one transaction together with the delivery being done.
 type change struct {
 	store.Change
-	opened *store.Session // created with it
-	notes  []string
 }
 
 // handle works on one delivery. What it leads to is recorded before anything
@@ -64,7 +63,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		if own {
 			err = w.cfg.Store.Deliveries.Done(ctx, "own words", d.ID)
 		}
-		return err
+		return w.orGiveUp(ctx, d, err)
 	}
 	return w.orGiveUp(ctx, d, w.obey(ctx, s, cmds, use))
 }
@@ -113,7 +112,9 @@ func (w *worker) ownWords(ctx context.Context, ev ghapp.Event) (bool, error) {
 func (w *worker) obey(ctx context.Context, s said, cmds []command.Command, wrong *command.Error) error {
 	c := &change{}
 	if wrong != nil {
-		w.reply(c, s, wrong.Public)
+		bad := s
+		bad.key += ".use"
+		w.reply(c, bad, wrong.Public)
 	}
 	for i, cmd := range cmds {
 		one := s
@@ -254,15 +255,29 @@ func (w *worker) stop(ctx context.Context, c *change, s said) error {
 	if err != nil {
 		return err
 	}
+	if settled(v) {
+		w.reply(c, s, fmt.Sprintf("There is nothing to stop: the session is %s.", v.State))
+		return nil
+	}
 	out := session.Outcome{
 		Status: session.StatusStopped, Turns: v.Turns, Files: v.Files,
 		Reason: "Stopped by " + s.ev.Sender.Login + ". What was done so far stays on the branch.",
 	}
-	for _, a := range v.Open {
-		c.Events = append(c.Events, session.NewEvent(session.TypeResolved, v.Turns,
-			session.Resolved{ID: a.ID, Verdict: "withdrawn", By: s.ev.Sender.Login, Key: s.key}))
-	}
-	c.Events = append(c.Events, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
+	c.Events = append(c.Events, ending(v, s, out)...)
+	w.halt = w.halt || w.running == sess.ID
 	w.react(c, s, "+1")
 	return nil
 }
+
+// ending withdraws what waits and ends a session for a person.
+func ending(v *render.View, s said, out session.Outcome) []*session.Event {
+	var events []*session.Event
+	for _, a := range v.Open {
+		events = append(events, session.NewEvent(session.TypeResolved, v.Turns,
+			session.Resolved{ID: a.ID, Verdict: "withdrawn", By: s.ev.Sender.Login, Key: s.key}))
+	}
+	return append(events, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
+}
+
+// settled says whether a session has ended for good.
+func settled(v *render.View) bool { return v.Outcome != nil && !v.Outcome.Status.Parked() }

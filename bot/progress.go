@@ -50,7 +50,7 @@ type progress struct {
 // follow starts a progress comment that is edited while events come in.
 func (w *worker) followProgress(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (*progress, error) {
 	ref, err := w.ensure(ctx, f, ghapp.Write{Key: progressKey(sess.ID), Kind: ghapp.WriteComment, Body: w.progressText(v, sess)})
-	if err != nil {
+	if unlessRefused(err) != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -59,14 +59,30 @@ func (w *worker) followProgress(ctx context.Context, f store.Fence, sess *store.
 	return p, nil
 }
 
+// reread takes in what others wrote to the log.
+func (p *progress) reread(ctx context.Context) error {
+	v, err := p.w.view(ctx, p.sess)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.view = v
+	p.mu.Unlock()
+	p.tell()
+	return nil
+}
+
 // event takes an event into the view.
 func (p *progress) event(e session.Event) {
 	p.mu.Lock()
 	err := p.view.Apply(e)
 	p.mu.Unlock()
-	if err != nil {
-		return
+	if err == nil {
+		p.tell()
 	}
+}
+
+func (p *progress) tell() {
 	select {
 	case p.fresh <- struct{}{}:
 	default:
@@ -83,7 +99,9 @@ func (p *progress) run(ctx context.Context) {
 			return
 		case <-p.fresh:
 		}
-		if err := p.write(ctx); err != nil && ctx.Err() == nil {
+		// An edit that has left is waited for: cut off, it could come after a
+		// later one.
+		if err := p.write(context.WithoutCancel(ctx)); err != nil && ctx.Err() == nil {
 			p.w.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.sess.ID, "err", err)
 		}
 		select {
@@ -101,27 +119,56 @@ func (p *progress) text() string {
 }
 
 // write edits the comment if it would say something else than it does. An
-// edit says the same however often it is sent, so it needs no record.
+// edit says the same however often it is sent, so it needs no record; but one
+// whose answer was lost may come late, and nothing is sent before it must
+// have come.
 func (p *progress) write(ctx context.Context) error {
 	text := p.text()
 	if text == p.last || p.id == 0 {
 		return nil
 	}
+	if err := p.w.settleEdits(ctx); err != nil {
+		return err
+	}
 	_, err := p.w.at.Client.Perform(ctx, ghapp.Write{
 		Key: progressKey(p.sess.ID), Kind: ghapp.WriteEditComment, Thread: p.w.ref, Target: ghapp.Target{Comment: p.id}, Body: text,
 	})
+	if err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+		p.w.unsure.Store(time.Now().Add(p.w.cfg.Settle).UnixMicro())
+	}
 	if err == nil {
 		p.last = text
 	}
 	return err
 }
 
-// flush ends the following and makes the comment say what is true now.
-func (p *progress) flush(ctx context.Context) error {
+// settleEdits waits until a lost edit must have come.
+func (w *worker) settleEdits(ctx context.Context) error {
+	wait := time.Until(time.UnixMicro(w.unsure.Load()))
+	if wait <= 0 {
+		return nil
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// end ends the following.
+func (p *progress) end() {
 	p.stop()
 	<-p.ended
+}
+
+// flush ends the following and makes the comment say what is true now.
+func (p *progress) flush(ctx context.Context) error {
+	p.end()
 	err := p.write(ctx)
-	if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
+	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
 		p.w.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.sess.ID, "err", err)
 		return nil // it was deleted; the work goes on without
 	}

@@ -12,12 +12,21 @@ import (
 	"github.com/handrail-bot/handrail/bot/webhook"
 )
 
+// Hears reports whether events of this name can hold a command.
+func Hears(event string) bool {
+	switch event {
+	case "issue_comment", "pull_request_review_comment", "pull_request_review", "issues", "pull_request":
+		return true
+	}
+	return false
+}
+
 // Source says where a delivery belongs and how urgent it is. It reports false
 // for what holds no command: that is answered and not kept.
 func Source(event string, payload []byte) (webhook.Source, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err != nil {
-		return webhook.Source{}, false, err
+		return webhook.Source{}, false, fmt.Errorf("%w: %w", webhook.ErrUnparsable, err)
 	}
 	s, ok := heard(ev)
 	if !ok || !strings.Contains(s.body, command.Prefix) {

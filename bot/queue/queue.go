@@ -40,7 +40,10 @@ type Config struct {
 	// [session.ErrFenced] as its cause when the lease was lost and with
 	// [ErrDraining] when the server goes down. After an error it is called
 	// again later.
-	Work    func(ctx context.Context, thread string) error
+	Work func(ctx context.Context, thread string) error
+	// Later says of an error that it tells nothing about the work: such a
+	// failure puts a thread off and never gives a delivery up. Nil for none.
+	Later   func(error) bool
 	Limits  Limits
 	Owner   string                          // name of this worker, unique among all; default random
 	TTL     time.Duration                   // of leases, default 15 s
@@ -132,6 +135,9 @@ func (c *Config) defaults() {
 	c.Grace = cmp.Or(c.Grace, 5*time.Second)
 	if c.Backoff == nil {
 		c.Backoff = backoff
+	}
+	if c.Later == nil {
+		c.Later = func(error) bool { return false }
 	}
 	if c.Now == nil {
 		c.Now = time.Now

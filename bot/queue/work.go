@@ -263,7 +263,7 @@ func (q *Queue) once(ctx context.Context, l store.Lease) bool {
 func (q *Queue) failed(ctx context.Context, l store.Lease, err error) bool {
 	attempt := l.Attempts + 1
 	q.Log.ErrorContext(ctx, "work on thread", "thread", l.Key, "attempt", attempt, "err", err)
-	if attempt < q.Limits.Attempts {
+	if attempt < q.Limits.Attempts || q.Later(err) {
 		q.release(ctx, l, q.Now().Add(q.Backoff(attempt)))
 		return false
 	}

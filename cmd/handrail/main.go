@@ -65,33 +65,70 @@ func mainExit(args []string) int {
 // exited carries kong's own wish to exit (help, version) out of Parse.
 type exited int
 
-func execute(ctx context.Context, args []string, w *world) (code int) {
+func execute(ctx context.Context, args []string, w *world) int {
+	out := &answered{Writer: w.out}
+	asJSON := wantsJSON(args)
+	if asJSON {
+		inner := *w
+		w, inner.out = &inner, out
+	}
+	err := perform(ctx, hyphened(args), w)
+	code := exitCode(w, err)
+	if asJSON && code != exitDone && !out.yes {
+		_ = jsonLine(out, failure{Error: err.Error()}) // the exit code tells as well
+	}
+	return code
+}
+
+// perform parses the command line and does what it says.
+func perform(ctx context.Context, args []string, w *world) (err error) {
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
 		case exited:
-			code = int(e)
+			err = helped(e)
 		default:
 			panic(e)
 		}
 	}()
 	var c cli
-	k, err := kong.New(&c, kong.Name("handrail"), kong.UsageOnError(), kong.Writers(w.out, w.err),
+	k, err := kong.New(&c, kong.Name("handrail"), kong.Writers(w.out, w.err),
 		kong.Description("A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for a person."),
 		kong.Exit(func(n int) { panic(exited(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
-		fmt.Fprintf(w.err, "handrail: %v\n", err)
-		return exitUsage
+		return usageError{err}
 	}
 	parsed, err := k.Parse(args)
 	if err != nil {
-		fmt.Fprintf(w.err, "handrail: %v\nTry `handrail --help`.\n", err)
-		return exitUsage
+		return misused(k, w, err)
 	}
 	w.log = logger(w.err, c.LogLevel)
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	parsed.Bind(w)
-	return exitCode(w, parsed.Run())
+	return parsed.Run()
+}
+
+// helped is the error for kong's own exit: none after --help.
+func helped(code exited) error {
+	if code == 0 {
+		return nil
+	}
+	return usage("ended with %d", int(code))
+}
+
+// misused explains a command line that was not understood. One that ends
+// before a verb gets the list of verbs.
+func misused(k *kong.Kong, w *world, err error) error {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil {
+		if n := parse.Context.Selected(); n == nil || len(n.Children) > 0 {
+			k.Stdout = w.err
+			if err := parse.Context.PrintUsage(false); err == nil {
+				fmt.Fprintln(w.err)
+			}
+		}
+	}
+	return usage("%w\nTry `handrail --help`.", err)
 }
 
 func exitCode(w *world, err error) int {

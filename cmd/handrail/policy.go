@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strings"
 
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -15,30 +17,36 @@ type policyCmd struct {
 }
 
 type policyExplainCmd struct {
-	Command explainCommandCmd `cmd:"" help:"Explain a command line."`
-	File    explainFileCmd    `cmd:"" help:"Explain a path."`
+	Command explainCommandCmd `cmd:"" help:"Say whether a command line is allowed, asked for or denied, and why."`
+	File    explainFileCmd    `cmd:"" help:"Say whether an edit of a file is allowed, asked for or denied."`
 }
 
 // policyFlags say under which configuration and mode is decided.
 type policyFlags struct {
-	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository; the built-in one otherwise."`
-	Mode       string `default:"code" help:"Mode whose rules apply."`
+	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
+	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review or security."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
 	Stdin      bool   `help:"Read one JSON object a line from standard input, and answer a line each."`
 }
 
 func (f policyFlags) load() (*policy.Policy, policy.Mode, error) {
-	mode, err := policy.ParseMode(f.Mode)
+	return loadPolicy(f.ConfigFile, f.Mode)
+}
+
+// loadPolicy returns the policy of a repository's configuration, which stands
+// alone here, and the mode called name.
+func loadPolicy(file, name string) (*policy.Policy, policy.Mode, error) {
+	mode, err := policy.ParseMode(name)
 	if err != nil {
 		return nil, mode, usageError{err}
 	}
 	cfg := policy.DefaultConfig()
-	if f.ConfigFile != "" {
-		data, err := os.ReadFile(f.ConfigFile)
+	if file != "" {
+		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, mode, usage("read configuration: %w", err)
 		}
-		if cfg, err = policy.ParseConfig(f.ConfigFile, data); err != nil {
+		if cfg, err = policy.ParseConfig(file, data); err != nil {
 			return nil, mode, usageError{err}
 		}
 		cfg = cfg.WithDefaults()
@@ -49,7 +57,7 @@ func (f policyFlags) load() (*policy.Policy, policy.Mode, error) {
 
 type explainCommandCmd struct {
 	policyFlags
-	Line string `arg:"" optional:"" help:"The command line, quoted as one word."`
+	Line *string `arg:"" optional:"" help:"The command line, quoted as one word."`
 }
 
 // Run explains one command line, or one a line of standard input.
@@ -59,19 +67,22 @@ func (c *explainCommandCmd) Run(w *world) error {
 		return err
 	}
 	if c.Stdin {
-		return eachLine(w, func(in explainLine) any {
+		return eachLine(w, c.Line, func(in explainLine) (any, error) {
+			if in.Command == nil {
+				return nil, errors.New(`no "command" (expected {"id":…,"command":"…"})`)
+			}
 			return struct {
-				ID any `json:"id"`
+				ID json.RawMessage `json:"id"`
 				policy.CommandExplanation
-			}{in.ID, p.ExplainCommand(mode, in.Command)}
+			}{in.id(), p.ExplainCommand(mode, *in.Command)}, nil
 		})
 	}
-	if c.Line == "" {
+	if c.Line == nil {
 		return usage("give a command line, for example: handrail policy explain command 'rm -rf build'")
 	}
-	e := p.ExplainCommand(mode, c.Line)
+	e := p.ExplainCommand(mode, *c.Line)
 	if c.JSON {
-		return json.NewEncoder(w.out).Encode(e)
+		return jsonLine(w.out, e)
 	}
 	fmt.Fprintf(w.out, "%s (severity %s)\n", e.Decision, e.Severity)
 	for _, r := range e.Reasons {
@@ -83,7 +94,7 @@ func (c *explainCommandCmd) Run(w *world) error {
 
 type explainFileCmd struct {
 	policyFlags
-	Path string `arg:"" optional:"" help:"The path, relative to the root of the repository."`
+	Path *string `arg:"" optional:"" help:"The path, relative to the root of the repository."`
 }
 
 // Run explains one path, or one a line of standard input.
@@ -93,19 +104,22 @@ func (c *explainFileCmd) Run(w *world) error {
 		return err
 	}
 	if c.Stdin {
-		return eachLine(w, func(in explainLine) any {
+		return eachLine(w, c.Path, func(in explainLine) (any, error) {
+			if in.Path == nil {
+				return nil, errors.New(`no "path" (expected {"id":…,"path":"…"})`)
+			}
 			return struct {
-				ID any `json:"id"`
+				ID json.RawMessage `json:"id"`
 				policy.FileExplanation
-			}{in.ID, p.ExplainFile(mode, in.Path)}
+			}{in.id(), p.ExplainFile(mode, *in.Path)}, nil
 		})
 	}
-	if c.Path == "" {
+	if c.Path == nil {
 		return usage("give a path, for example: handrail policy explain file .github/workflows/ci.yml")
 	}
-	e := p.ExplainFile(mode, c.Path)
+	e := p.ExplainFile(mode, *c.Path)
 	if c.JSON {
-		return json.NewEncoder(w.out).Encode(e)
+		return jsonLine(w.out, e)
 	}
 	if e.Sensitive {
 		fmt.Fprintf(w.out, "%s: sensitive, it matches %s\n", e.Decision, e.Pattern)
@@ -115,35 +129,77 @@ func (c *explainFileCmd) Run(w *world) error {
 	return nil
 }
 
-// explainLine is one line of standard input. The id is given back as it came.
+// explainLine is one line of standard input. The id is given back as it came,
+// byte for byte: a large number stays the number that it is.
 type explainLine struct {
-	ID      any    `json:"id"`
-	Command string `json:"command"`
-	Path    string `json:"path"`
+	ID      json.RawMessage `json:"id"`
+	Command *string         `json:"command"`
+	Path    *string         `json:"path"`
 }
 
-// eachLine answers every line of standard input with a line. A line that is
-// not understood ends it, since the answers would no longer fit the questions.
-func eachLine(w *world, answer func(explainLine) any) error {
-	in := bufio.NewScanner(w.in)
-	in.Buffer(make([]byte, 64<<10), 16<<20)
-	out := bufio.NewWriter(w.out)
-	enc := json.NewEncoder(out)
-	for n := 1; in.Scan(); n++ {
-		if len(strings.TrimSpace(in.Text())) == 0 {
-			continue
+func (l explainLine) id() json.RawMessage {
+	if len(l.ID) == 0 {
+		return json.RawMessage("null")
+	}
+	return l.ID
+}
+
+// lineFailure answers a line that was not understood.
+type lineFailure struct {
+	ID    json.RawMessage `json:"id"`
+	Error string          `json:"error"`
+}
+
+// eachLine answers every line of standard input with a line, at once when
+// nothing more has come, so that a script may wait for each answer. Empty
+// lines are left out. A line that is not understood is answered by its error,
+// and the run then ends with 1.
+func eachLine(w *world, word *string, explain func(explainLine) (any, error)) error {
+	if word != nil {
+		return usage("--stdin reads standard input; leave out %q", *word)
+	}
+	in, out := bufio.NewReaderSize(w.in, 64<<10), bufio.NewWriter(w.out)
+	bad := 0
+	for n := 1; ; n++ {
+		line, readErr := in.ReadBytes('\n')
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
-		var line explainLine
-		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
-			_ = out.Flush() // what was answered so far counts
-			return usage("line %d of standard input: %w (expected {\"id\":…,\"command\":…} or {\"id\":…,\"path\":…})", n, err)
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			answer, err := explainOne(line, explain)
+			if err != nil {
+				bad++
+				fmt.Fprintf(w.err, "handrail: line %d of standard input: %v\n", n, err)
+			}
+			if err := jsonLine(out, answer); err != nil {
+				return err
+			}
 		}
-		if err := enc.Encode(answer(line)); err != nil {
-			return err
+		if waiting, _ := in.Peek(in.Buffered()); readErr != nil || !bytes.ContainsRune(waiting, '\n') {
+			if err := out.Flush(); err != nil {
+				return fmt.Errorf("write answers: %w", err)
+			}
+		}
+		switch {
+		case readErr != nil && !errors.Is(readErr, io.EOF):
+			return fmt.Errorf("read standard input: %w", readErr)
+		case readErr != nil && bad > 0:
+			return errFailed
+		case readErr != nil:
+			return nil
 		}
 	}
-	if err := in.Err(); err != nil {
-		return fmt.Errorf("read standard input: %w", err)
+}
+
+func explainOne(line []byte, explain func(explainLine) (any, error)) (any, error) {
+	var in explainLine
+	if err := json.Unmarshal(line, &in); err != nil {
+		err = fmt.Errorf("%w (expected {\"id\":…,\"command\":\"…\"} or {\"id\":…,\"path\":\"…\"})", err)
+		return lineFailure{in.id(), err.Error()}, err
 	}
-	return out.Flush()
+	answer, err := explain(in)
+	if err != nil {
+		return lineFailure{in.id(), err.Error()}, err
+	}
+	return answer, nil
 }

@@ -28,6 +28,16 @@ func TestMain(m *testing.M) {
 //	repo DIR        make DIR a git repository with everything in it committed
 //	branchfile DIR PATTERN FILE
 //	                copy FILE of the branch that matches PATTERN to the file "out"
+//	branchless DIR PATTERN
+//	                no branch matches PATTERN
+//	sessionid       put the id of the only session into $SESSION
+//	permalink DIR REV FILE
+//	                put a link to FILE at REV into $LINK
+//	submodule DIR NAME
+//	                commit a submodule, without its content
+//	binary FILE     write a file that is no text
+//	gomodule MODULE DIR
+//	                copy the sources of a module that this one uses
 //
 // At the end of a story, a model that was not asked what its script says
 // fails the test.
@@ -47,7 +57,9 @@ func TestScripts(t *testing.T) {
 			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile,
+			"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile, "branchless": scriptBranchless,
+			"sessionid": scriptSessionID, "permalink": scriptPermalink, "submodule": scriptSubmodule,
+			"binary": scriptBinary, "gomodule": scriptGoModule,
 		},
 	})
 }

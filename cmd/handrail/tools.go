@@ -21,13 +21,13 @@ import (
 )
 
 type toolsCmd struct {
-	List  toolsListCmd  `cmd:"" help:"List the tools with their descriptions and schemas."`
+	List  toolsListCmd  `cmd:"" help:"List the tools that a model is offered."`
 	Parse toolsParseCmd `cmd:"" help:"Find the tool calls in a model's answer on standard input."`
 	Call  toolsCallCmd  `cmd:"" help:"Call one tool on a directory."`
 }
 
 type toolsListCmd struct {
-	JSON bool `name:"json" help:"Print one JSON array."`
+	JSON bool `name:"json" help:"Print one JSON array, with descriptions and schemas."`
 }
 
 // toolEntry is one element of `handrail tools list --json`.
@@ -54,7 +54,7 @@ func (c *toolsListCmd) Run(w *world) error {
 	for _, s := range specs {
 		list = append(list, toolEntry{s.Name, s.Description, s.Parameters})
 	}
-	return json.NewEncoder(w.out).Encode(list)
+	return jsonLine(w.out, list)
 }
 
 // builtinSpecs describes the tools; describing needs no workspace.
@@ -91,7 +91,7 @@ func (c *toolsParseCmd) Run(w *world) error {
 		if p.Errors == nil {
 			p.Errors = []string{}
 		}
-		return json.NewEncoder(w.out).Encode(p)
+		return jsonLine(w.out, p)
 	}
 	for _, call := range p.Calls {
 		fmt.Fprintf(w.out, "%s %s\n", call.Name, call.Arguments)
@@ -135,12 +135,13 @@ func (c *toolsParseCmd) specs() ([]llm.ToolSpec, error) {
 }
 
 type toolsCallCmd struct {
-	Name string `arg:"" help:"Name of the tool."`
-	Args string `default:"{}" help:"Arguments as a JSON object; - reads standard input."`
-	Repo string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place."`
-	Mode string `default:"code" help:"Mode whose rules apply."`
-	Yes  bool   `help:"Answer yes where a person would be asked."`
-	JSON bool   `name:"json" help:"Print one JSON object."`
+	Name       string `arg:"" help:"Name of the tool, see 'tools list'."`
+	Args       string `default:"{}" help:"Arguments as a JSON object; - reads it from standard input."`
+	Repo       string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place."`
+	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
+	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review or security."`
+	Yes        bool   `help:"Answer yes where a person would be asked."`
+	JSON       bool   `name:"json" help:"Print one JSON object."`
 }
 
 // callResult is the contract of `handrail tools call --json`.
@@ -150,50 +151,44 @@ type callResult struct {
 	Error   string `json:"error"`
 }
 
-// Run calls the tool through the same policy that a session has.
+// Run calls the tool through the same policy that a session has. With --json
+// the result is an object also when the call could not be made.
 func (c *toolsCallCmd) Run(ctx context.Context, w *world) error {
-	mode, err := policy.ParseMode(c.Mode)
-	if err != nil {
-		return usageError{err}
-	}
-	args := []byte(c.Args)
-	if c.Args == "-" {
-		if args, err = io.ReadAll(w.in); err != nil {
-			return fmt.Errorf("read arguments: %w", err)
-		}
-	}
-	args, err = objectArguments(args)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(c.Repo)
-	if err != nil {
-		return usage("open --repo: %w", err)
-	}
-	if !info.IsDir() {
-		return usage("--repo %s is not a directory", c.Repo)
-	}
-	res, err := c.call(ctx, w, mode, args)
+	res, err := c.call(ctx, w)
 	out := callResult{OK: err == nil, Content: res.Content}
 	if err != nil {
-		var use usageError
-		if errors.As(err, &use) {
-			return err
-		}
 		out.Error = err.Error()
 	}
-	return c.print(w, out)
-}
-
-func objectArguments(data []byte) ([]byte, error) {
-	var args map[string]json.RawMessage
-	if err := json.Unmarshal(data, &args); err != nil {
-		return nil, usage("--args must be a JSON object, for example '{\"path\":\"README.md\"}': %w", err)
+	if !c.JSON {
+		if err == nil {
+			fmt.Fprintln(w.out, strings.TrimRight(out.Content, "\n"))
+		}
+		return err
 	}
-	return json.Marshal(args)
+	if err := jsonLine(w.out, out); err != nil {
+		return err
+	}
+	var use usageError
+	if err != nil && !errors.As(err, &use) {
+		return errFailed
+	}
+	return err
 }
 
-func (c *toolsCallCmd) call(ctx context.Context, w *world, mode policy.Mode, args []byte) (tools.Result, error) {
+func (c *toolsCallCmd) call(ctx context.Context, w *world) (tools.Result, error) {
+	args, err := c.arguments(w)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	rules, mode, err := loadPolicy(c.ConfigFile, c.Mode)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if info, err := os.Stat(c.Repo); err != nil {
+		return tools.Result{}, usage("open --repo: %w", err)
+	} else if !info.IsDir() {
+		return tools.Result{}, usage("--repo %s is not a directory", c.Repo)
+	}
 	ws, closeAll, err := openInPlace(ctx, w, c.Repo)
 	if err != nil {
 		return tools.Result{}, err
@@ -209,15 +204,31 @@ func (c *toolsCallCmd) call(ctx context.Context, w *world, mode policy.Mode, arg
 	if err != nil {
 		return tools.Result{}, err
 	}
-	rules, err := policy.New(policy.DefaultConfig())
-	if err != nil {
-		return tools.Result{}, err
-	}
 	d := rules.Check(mode, action)
 	if d.Verdict == policy.Deny || d.Verdict == policy.Ask && !c.Yes {
 		return tools.Result{}, gateError(d)
 	}
 	return tool.Run(ctx, call, nil)
+}
+
+// arguments is what --args holds, as one JSON object.
+func (c *toolsCallCmd) arguments(w *world) (json.RawMessage, error) {
+	data := []byte(c.Args)
+	if c.Args == "-" {
+		var err error
+		if data, err = io.ReadAll(w.in); err != nil {
+			return nil, fmt.Errorf("read arguments: %w", err)
+		}
+	}
+	var args map[string]json.RawMessage
+	err := json.Unmarshal(data, &args)
+	if err == nil && args == nil {
+		err = errors.New("null is no object")
+	}
+	if err != nil {
+		return nil, usage("--args must be a JSON object, for example '{\"path\":\"README.md\"}': %w", err)
+	}
+	return json.Marshal(args)
 }
 
 func gateError(d policy.Decision) error {
@@ -229,22 +240,6 @@ func gateError(d policy.Decision) error {
 		return fmt.Errorf("needs approval: %s (--yes approves it)", strings.Join(why, "; "))
 	}
 	return fmt.Errorf("refused: %s", strings.Join(why, "; "))
-}
-
-func (c *toolsCallCmd) print(w *world, out callResult) error {
-	if c.JSON {
-		if err := json.NewEncoder(w.out).Encode(out); err != nil {
-			return err
-		}
-	} else if out.OK {
-		fmt.Fprintln(w.out, strings.TrimRight(out.Content, "\n"))
-	} else {
-		fmt.Fprintf(w.err, "handrail: %s: %s\n", c.Name, out.Error)
-	}
-	if !out.OK {
-		return errFailed
-	}
-	return nil
 }
 
 // openInPlace serves the tools on a directory itself, not on a copy of it.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -24,7 +23,7 @@ type versionInfo struct {
 func (c *versionCmd) Run(w *world) error {
 	v := readVersion()
 	if c.JSON {
-		return json.NewEncoder(w.out).Encode(v)
+		return jsonLine(w.out, v)
 	}
 	fmt.Fprintf(w.out, "handrail %s (%s, %s)\n", v.Version, v.Go, v.Platform)
 	return nil

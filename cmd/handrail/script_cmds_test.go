@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// want checks how a command of a story is used.
+func want(ts *testscript.TestScript, neg bool, args []string, names ...string) {
+	if neg || len(args) != len(names) {
+		ts.Fatalf("usage: %s", strings.Join(names, " "))
+	}
+}
+
+func scriptGit(ts *testscript.TestScript, dir string, args ...string) string {
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=Test", "-c", "user.email=test@example.invalid"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		ts.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func scriptBranchless(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, "DIR", "PATTERN")
+	if out := scriptGit(ts, ts.MkAbs(args[0]), "branch", "--list", args[1]); out != "" {
+		ts.Fatalf("there are branches: %s", out)
+	}
+}
+
+func scriptSessionID(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args)
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "handrail", "sessions", "*.jsonl"))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%d sessions", len(found))
+	}
+	ts.Setenv("SESSION", strings.TrimSuffix(filepath.Base(found[0]), ".jsonl"))
+}
+
+func scriptPermalink(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, "DIR", "REV", "FILE")
+	id := scriptGit(ts, ts.MkAbs(args[0]), "rev-parse", args[1])
+	ts.Setenv("LINK", "https://github.com/example/r/blob/"+id+"/"+args[2])
+}
+
+func scriptSubmodule(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, "DIR", "NAME")
+	dir := ts.MkAbs(args[0])
+	scriptGit(ts, dir, "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+","+args[1])
+	scriptGit(ts, dir, "commit", "-q", "-m", "submodule")
+}
+
+func scriptBinary(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, "FILE")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte("\x7fELF\x00\x01\x02\x00\xff\xfe bytes"), 0o600))
+}
+
+func scriptGoModule(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, "MODULE", "DIR")
+	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", args[0])
+	out, err := cmd.Output()
+	if err != nil {
+		ts.Fatalf("find module %s: %v", args[0], err)
+	}
+	to := ts.MkAbs(args[1])
+	ts.Check(os.CopyFS(to, os.DirFS(strings.TrimSpace(string(out)))))
+	ts.Check(filepath.WalkDir(to, func(p string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chmod(p, 0o755) // what the module cache holds is read-only
+	}))
+}
