@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // checkpoints keeps what a workspace changed as commits, without ever running
@@ -28,6 +29,7 @@ type checkpoints struct {
 	branch string // that takes the checkpoints
 	moved  bool   // the branch has commits that the workspace lacks
 
+	redactor *policy.Redactor // of commit messages
 }
 
 // privateRef holds the saved states of a session. It is never pushed.
@@ -211,6 +213,7 @@ func (c *checkpoints) advance(ctx context.Context, commit, parent string) error 
 }
 
 func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
+	subject, _ = c.redactor.Redact(subject)
 	m := gitops.Meta{Message: subject, Author: c.job.author, When: time.Now(), Trailers: []gitops.Trailer{
 		{Key: gitops.TrailerSession, Value: c.job.task.Session},
 		{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},

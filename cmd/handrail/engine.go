@@ -26,6 +26,7 @@ type engine struct {
 	model     func(name string) (llm.Model, error)
 	policy    *policy.Policy
 	config    policy.Config
+	secrets   *secrets
 	log       *slog.Logger
 }
 
@@ -92,8 +93,9 @@ func (e *engine) agent(ctx context.Context, ws *workspace.Workspace, j job, at p
 	for _, t := range builtin {
 		list = append(list, t)
 	}
-	keep := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch}
+	keep := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch, redactor: e.secrets.redactor}
 	return agent.New(agent.Config{
+		Redactor: e.secrets.redactor, Secrets: e.secrets.scan(j.repo),
 		Model: model, Policy: e.policy, Tools: list, Approver: j.approver, Checkpoints: keep,
 		Prompt: words, Provide: provide(ws, j),
 		Inbox: keep.inbox, OnEvent: j.onEvent, OnLive: j.onLive,

@@ -133,7 +133,7 @@ func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engi
 	if err != nil {
 		return nil, err
 	}
-	return &engine{bases: kept, workspace: ws, model: open, policy: rules, config: cfg, log: w.log}, nil
+	return &engine{bases: kept, workspace: ws, model: open, policy: rules, config: cfg, secrets: newSecrets(environmentSecrets(os.Environ())...), log: w.log}, nil
 }
 
 // repoConfig reads .github/agent.yml of the base commit.

@@ -45,27 +45,32 @@ type serverOptions struct {
 
 // server is the whole bot in one process.
 type server struct {
-	cfg    serverConfig
-	log    *slog.Logger
-	store  *sqlstore.Store
-	app    *ghapp.App
-	git    *gitops.Store
-	engine *engine
-	queue  *queue.Queue
-	http   *http.Server
-	addr   net.Addr
-	ready  func() bool
-	failed chan error
-	wait   sync.WaitGroup
-	stop   context.CancelFunc // of what runs beside the queue
-	opt    serverOptions
-	bot    *bot.Bot
-	kept   store.Store
+	cfg     serverConfig
+	log     *slog.Logger
+	secrets *secrets
+	store   *sqlstore.Store
+	app     *ghapp.App
+	git     *gitops.Store
+	engine  *engine
+	queue   *queue.Queue
+	http    *http.Server
+	addr    net.Addr
+	ready   func() bool
+	failed  chan error
+	wait    sync.WaitGroup
+	stop    context.CancelFunc // of what runs beside the queue
+	opt     serverOptions
+	bot     *bot.Bot
+	kept    store.Store
 }
 
 // newServer puts the parts together. Nothing runs before start.
 func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOptions) (s *server, err error) {
-	s = &server{cfg: cfg, log: w.log, failed: make(chan error, 1), opt: opt}
+	known := cfg.secrets()
+	inner := *w
+	w = &inner
+	w.log = known.logger(w.log)
+	s = &server{cfg: cfg, log: w.log, secrets: known, failed: make(chan error, 1), opt: opt}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.closeParts())
@@ -76,7 +81,8 @@ func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOption
 	}
 	if s.app, err = ghapp.New(ghapp.Config{
 		APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.key, Token: cfg.GitHub.token.Reveal(),
-		Log: w.log, Spacing: opt.spacing, Transport: bot.Fenced{Next: s.transport(time.Minute)},
+		Clean: known.outgoing,
+		Log:   w.log, Spacing: opt.spacing, Transport: bot.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
 		return s, err
 	}
@@ -84,6 +90,7 @@ func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOption
 		return s, err
 	}
 	s.kept = s.store.Store
+	s.kept.Logs = redactedLogs{s.kept.Logs, known.redactor}
 	if opt.wrap != nil {
 		s.kept = opt.wrap(s.kept)
 	}
@@ -158,7 +165,7 @@ func (s *server) newEngine(ctx context.Context, w *world) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &engine{bases: kept, workspace: ws, model: s.model, policy: rules, config: s.cfg.Policy, log: w.log}, nil
+	return &engine{bases: kept, workspace: ws, model: s.model, policy: rules, config: s.cfg.Policy, secrets: s.secrets, log: w.log}, nil
 }
 
 func (s *server) model(name string) (llm.Model, error) {

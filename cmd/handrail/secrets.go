@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// secrets is what this process knows and nobody else may see: it redacts
+// every sink and looks into what goes to a branch.
+type secrets struct {
+	redactor *policy.Redactor
+	scanner  func() (*policy.Scanner, error) // made at first use: it takes some 50 ms
+}
+
+func newSecrets(values ...policy.Secret) *secrets {
+	return &secrets{
+		redactor: policy.NewRedactor(values...),
+		scanner:  sync.OnceValues(func() (*policy.Scanner, error) { return policy.NewScanner(values...) }),
+	}
+}
+
+// environmentSecrets are the values that this process was given for itself:
+// whatever is named like a credential.
+func environmentSecrets(environ []string) []policy.Secret {
+	var out []policy.Secret
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		name = strings.ToUpper(name)
+		for _, word := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL"} {
+			if strings.Contains(name, word) && len(value) >= 8 && !strings.HasSuffix(name, "_FILE") && !strings.HasSuffix(name, "_PATH") {
+				out = append(out, policy.Secret(value))
+				break
+			}
+		}
+	}
+	return out
+}
+
+// secrets are all that the server was given: no text leaves it with one.
+func (c serverConfig) secrets() *secrets {
+	list := append(environmentSecrets(os.Environ()), c.GitHub.webhookSecret, c.GitHub.token, policy.Secret(c.GitHub.key))
+	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
+		if user, _, ok := strings.Cut(rest, "@"); ok {
+			_, password, _ := strings.Cut(user, ":")
+			list = append(list, policy.Secret(password))
+		}
+	}
+	return newSecrets(list...)
+}
+
+// outgoing is the last gate for what is written to GitHub.
+func (s *secrets) outgoing(text string) string {
+	text, _ = s.redactor.Redact(text)
+	return policy.NoRunnerCommands(text)
+}
+
+// scan looks at the commits of one repository.
+func (s *secrets) scan(repo *gitops.Mirror) agent.SecretScanner { return commitScan{s, repo} }
+
+type commitScan struct {
+	*secrets
+	repo *gitops.Mirror
+}
+
+// mostScanned is how much of a file that no diff shows is looked at.
+const mostScanned = 32 << 20
+
+// Scan implements agent.SecretScanner. A file that cannot be looked at is a
+// finding itself: a person decides.
+func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) ([]agent.Leak, error) {
+	scanner, err := c.scanner()
+	if err != nil {
+		return nil, err
+	}
+	var out []agent.Leak
+	for _, p := range paths {
+		diff, stats, err := c.repo.Diff(ctx, from, to, gitops.DiffOptions{Paths: []string{p}, Context: -1})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range scanner.ScanDiff(p) {
+			out = append(out, agent.Leak{Path: p, Finding: f})
+		}
+		added, lines := policy.AddedLines(diff)
+		for _, f := range scanner.ScanDiff(added) {
+			f.Line = lines[min(f.Line, len(lines))-1]
+			out = append(out, agent.Leak{Path: p, Finding: f})
+		}
+		for _, st := range stats {
+			if !st.Binary || st.Kind == gitops.KindDelete || st.Path != p {
+				continue
+			}
+			if f, found, err := c.whole(ctx, to, p); err != nil {
+				return nil, err
+			} else if found {
+				out = append(out, agent.Leak{Path: p, Finding: f})
+			}
+		}
+	}
+	return out, nil
+}
+
+// whole looks for known values and tokens in a file that a diff does not
+// show.
+func (c commitScan) whole(ctx context.Context, commit, path string) (policy.Finding, bool, error) {
+	data, err := c.repo.ReadFile(ctx, commit, path, mostScanned)
+	switch {
+	case errors.Is(err, gitops.ErrNotFound):
+		return policy.Finding{}, false, nil
+	case err != nil:
+		return policy.Finding{Rule: "not-scanned", Text: "the file is too large to be looked at", Line: 1}, true, nil
+	}
+	return policy.Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: 1}, c.redactor.Contains(string(data)), nil
+}
+
+// Hide implements agent.SecretScanner.
+func (c commitScan) Hide(text string) string {
+	scanner, err := c.scanner()
+	if err != nil {
+		text, _ = c.redactor.Redact(text)
+		return text
+	}
+	return scanner.Redact(text)
+}
+
+// logger passes every record through the redactor.
+func (s *secrets) logger(log *slog.Logger) *slog.Logger {
+	return slog.New(redactedLog{log.Handler(), s.redactor})
+}
+
+type redactedLog struct {
+	slog.Handler
+	redactor *policy.Redactor
+}
+
+// Handle implements slog.Handler.
+func (h redactedLog) Handle(ctx context.Context, r slog.Record) error {
+	text, _ := h.redactor.Redact(r.Message)
+	out := slog.NewRecord(r.Time, r.Level, text, r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		out.AddAttrs(h.attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, out)
+}
+
+// WithAttrs implements slog.Handler.
+func (h redactedLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		clean[i] = h.attr(a)
+	}
+	return redactedLog{h.Handler.WithAttrs(clean), h.redactor}
+}
+
+// WithGroup implements slog.Handler.
+func (h redactedLog) WithGroup(name string) slog.Handler {
+	return redactedLog{h.Handler.WithGroup(name), h.redactor}
+}
+
+// attr is a with secrets taken out. What is no text is looked at as text, and
+// stays as it is when there is nothing to hide.
+func (h redactedLog) attr(a slog.Attr) slog.Attr {
+	v := a.Value.Resolve()
+	switch v.Kind() {
+	case slog.KindGroup:
+		var list []slog.Attr
+		for _, x := range v.Group() {
+			list = append(list, h.attr(x))
+		}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(list...)}
+	case slog.KindString, slog.KindAny:
+		text := v.String()
+		if b, ok := v.Any().([]byte); ok {
+			text = string(b)
+		} else if v.Kind() == slog.KindAny {
+			text = fmt.Sprintf("%+v", v.Any())
+		}
+		if clean, n := h.redactor.Redact(text); n > 0 {
+			return slog.String(a.Key, clean)
+		}
+	}
+	return slog.Attr{Key: a.Key, Value: v}
+}
+
+// redactedLogs keeps secrets out of what the bot records, whoever wrote it:
+// the agent's own events were cleaned before.
+type redactedLogs struct {
+	store.Logs
+	redactor *policy.Redactor
+}
+
+// Apply implements store.Logs.
+func (l redactedLogs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
+	known := l.redactor.Known()
+	for _, e := range c.Events {
+		err := session.Rewrite(e, func(key, text string) string {
+			if key == "arguments" {
+				text, _ = known.Redact(text)
+				return text
+			}
+			text, _ = l.redactor.Redact(text)
+			return text
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return l.Logs.Apply(ctx, f, c)
+}
