@@ -84,7 +84,7 @@ func (silent) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) { yield(llm.Part{}, fmt.Errorf("asked: %w", os.ErrInvalid)) }
 }
 
-// BenchmarkReplay reads the log of a session of 203 turns from its file, with
+// BenchmarkReplay reads the log of a session of some 200 turns from its file, with
 // its chain verified, and rebuilds the session from it.
 func BenchmarkReplay(b *testing.B) {
 	p, repo := build(b), benchRepo(b)
@@ -109,7 +109,7 @@ func BenchmarkReplay(b *testing.B) {
 			b.Fatal(err)
 		}
 		out, err := a.Run(b.Context(), session.Task{}, log)
-		if err != nil || out.Turns != 203 {
+		if err != nil || out.Turns < 200 {
 			b.Fatalf("%+v, %v", out, err)
 		}
 		if err := log.Close(); err != nil {

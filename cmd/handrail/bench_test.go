@@ -191,7 +191,7 @@ func BenchmarkRun33(b *testing.B) {
 		var most int64
 		for b.Loop() {
 			again(b, reads(30, 200), func(host string) {
-				out, peak := p.run(b, host, "run", "--repo", repo, "--workspace", workspace, "--task", "spell out line seven")
+				out, peak := p.run(b, host, "run", "--repo", repo, "--workspace", workspace, "--turns", "40", "--task", "spell out line seven")
 				if !strings.Contains(out, "done after 33 turns") {
 					b.Fatalf("not done:\n%s", out)
 				}
