@@ -37,7 +37,7 @@ func (m *machine) param(p *syntax.ParamExp) (vals []string, list bool) {
 		return []string{m.length(vals, set, list)}, false
 	}
 	if p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull {
-		return m.orDefault(name, vals, set, list, p.Exp)
+		return m.orDefault(name, bound{vals, set, list}, p.Exp)
 	}
 	if !set {
 		if secretName(name) {
@@ -142,8 +142,15 @@ func (m *machine) length(vals []string, set, list bool) string {
 	return strconv.Itoa(len([]rune(strings.Join(vals, " "))))
 }
 
+// bound is what a variable holds, whether it is set, and whether it is a list.
+type bound struct {
+	vals      []string
+	set, list bool
+}
+
 // orDefault expands the operators that depend on whether a variable is set.
-func (m *machine) orDefault(name string, vals []string, set, list bool, e *syntax.Expansion) ([]string, bool) {
+func (m *machine) orDefault(name string, v bound, e *syntax.Expansion) ([]string, bool) {
+	vals, set, list := v.vals, v.set, v.list
 	empty := strings.Join(vals, "") == ""
 	absent := !set
 	switch e.Op {

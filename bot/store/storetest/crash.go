@@ -25,7 +25,7 @@ func Crash(t *testing.T, child, address string, open func() store.Store) {
 	t.Helper()
 	acked := map[string]int{}
 	for round := range 12 {
-		n := crashOnce(t, child, address, 5+round*7%60, acked)
+		n := crashOnce(t, victim{child, address, 5 + round*7%60}, acked)
 		if n == 0 {
 			t.Fatalf("round %d: the process acknowledged nothing", round)
 		}
@@ -103,11 +103,19 @@ func threadIDs(t *testing.T, s store.Store) []string {
 	}
 }
 
-// crashOnce starts the process, kills it after some acknowledgments and
-// returns how many there were.
-func crashOnce(t *testing.T, child, address string, after int, acked map[string]int) int {
+// victim is a process that is killed: the test that it runs, the store that it
+// works on, and after how many acknowledgments.
+type victim struct {
+	child, address string
+	after          int
+}
+
+// crashOnce starts the process, kills it and returns how many acknowledgments
+// there were.
+func crashOnce(t *testing.T, v victim, acked map[string]int) int {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^"+child+"$", "--", address)
+	after := v.after
+	cmd := exec.Command(os.Args[0], "-test.run=^"+v.child+"$", "--", v.address)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
