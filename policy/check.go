@@ -120,7 +120,7 @@ func wellFormed(a Action) error {
 			return errors.New("the command contains a NUL character")
 		}
 	case Write, Delete:
-		if len(a.Paths) == 0 {
+		if len(a.Paths) == 0 || slices.Contains(a.Paths, "") {
 			return fmt.Errorf("a %s action needs a path", a.Kind)
 		}
 	case Network:

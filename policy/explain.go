@@ -32,6 +32,10 @@ func (p *Policy) ExplainCommand(m Mode, command string) CommandExplanation {
 // ExplainFile says what would happen to an edit of a file in mode m.
 func (p *Policy) ExplainFile(m Mode, name string) FileExplanation {
 	v := p.Sensitive(name)
-	d := p.Check(m, Action{Kind: Write, Tool: "write_file", Paths: []string{path.Clean(name)}, Display: name})
+	clean := name
+	if name != "" { // which would become the root of the repository
+		clean = path.Clean(name)
+	}
+	d := p.Check(m, Action{Kind: Write, Tool: "write_file", Paths: []string{clean}, Display: name})
 	return FileExplanation{Sensitive: v.Sensitive, Pattern: v.Pattern, Decision: d.Verdict.String()}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,13 +86,7 @@ func (c *toolsParseCmd) Run(w *world) error {
 	}
 	p := toolcall.New(specs, tools.Canonical).Parse(string(text))
 	if c.JSON {
-		if p.Calls == nil {
-			p.Calls = []toolcall.Call{}
-		}
-		if p.Errors == nil {
-			p.Errors = []string{}
-		}
-		return jsonLine(w.out, p)
+		return jsonLine(w.out, newParseResult(p))
 	}
 	for _, call := range p.Calls {
 		fmt.Fprintf(w.out, "%s %s\n", call.Name, call.Arguments)
@@ -105,6 +100,29 @@ func (c *toolsParseCmd) Run(w *world) error {
 	return nil
 }
 
+// parseResult is the contract of `handrail tools parse --json`: every field is
+// always there.
+type parseResult struct {
+	Calls  []parsedCall `json:"calls"`
+	Text   string       `json:"text"`
+	Errors []string     `json:"errors"`
+}
+
+type parsedCall struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Truncated bool            `json:"truncated"`
+	Repaired  bool            `json:"repaired"`
+}
+
+func newParseResult(p toolcall.Parsed) parseResult {
+	out := parseResult{Calls: make([]parsedCall, 0, len(p.Calls)), Text: p.Text, Errors: append([]string{}, p.Errors...)}
+	for _, c := range p.Calls {
+		out.Calls = append(out.Calls, parsedCall{c.Name, c.Arguments, c.Truncated, c.Repaired})
+	}
+	return out
+}
+
 func (c *toolsParseCmd) specs() ([]llm.ToolSpec, error) {
 	if c.Tools == "" {
 		return builtinSpecs()
@@ -113,6 +131,7 @@ func (c *toolsParseCmd) specs() ([]llm.ToolSpec, error) {
 	if err != nil {
 		return nil, usage("read tools: %w", err)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var entries []struct {
 		toolEntry
 		Function *toolEntry `json:"function"` // as in a request to a model
@@ -140,7 +159,7 @@ type toolsCallCmd struct {
 	Repo       string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place."`
 	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
 	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review or security."`
-	Yes        bool   `help:"Answer yes where a person would be asked."`
+	Yes        bool   `help:"Approve what a person would be asked for, except what is critical."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -204,9 +223,8 @@ func (c *toolsCallCmd) call(ctx context.Context, w *world) (tools.Result, error)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	d := rules.Check(mode, action)
-	if d.Verdict == policy.Deny || d.Verdict == policy.Ask && !c.Yes {
-		return tools.Result{}, gateError(d)
+	if err := c.gate(rules.Check(mode, action)); err != nil {
+		return tools.Result{}, err
 	}
 	return tool.Run(ctx, call, nil)
 }
@@ -231,15 +249,25 @@ func (c *toolsCallCmd) arguments(w *world) (json.RawMessage, error) {
 	return json.Marshal(args)
 }
 
-func gateError(d policy.Decision) error {
-	var why []string
+// gate says why a call is not made. What is critical is never approved in
+// advance: the tool works on the directory itself.
+func (c *toolsCallCmd) gate(d policy.Decision) error {
+	var list []string
 	for _, r := range d.Reasons {
-		why = append(why, r.Text)
+		list = append(list, r.Text)
 	}
-	if d.Verdict == policy.Ask {
-		return fmt.Errorf("needs approval: %s (--yes approves it)", strings.Join(why, "; "))
+	why := strings.Join(list, "; ")
+	switch {
+	case d.Verdict == policy.Allow:
+		return nil
+	case d.Verdict != policy.Ask:
+		return fmt.Errorf("refused: %s", why)
+	case d.Severity == policy.Critical:
+		return fmt.Errorf("needs approval: %s (critical: --yes does not approve it, a session asks a person)", why)
+	case !c.Yes:
+		return fmt.Errorf("needs approval: %s (--yes approves it)", why)
 	}
-	return fmt.Errorf("refused: %s", strings.Join(why, "; "))
+	return nil
 }
 
 // openInPlace serves the tools on a directory itself, not on a copy of it.
