@@ -47,9 +47,12 @@ func (r *run) makeRoom(ctx context.Context) error {
 func (r *run) tokens(bytes int) int { return r.state.ratio.Tokens(bytes) }
 
 // worthwhile says whether something but the words of people and an earlier
-// summary comes before the entry from.
+// summary comes before the entry from, which is there.
 func (r *run) worthwhile(from int) bool {
-	for _, e := range r.state.entries[:min(max(from, 0), len(r.state.entries))] {
+	if from >= len(r.state.entries) {
+		return false
+	}
+	for _, e := range r.state.entries[:max(from, 0)] {
 		if !e.person && !e.summary {
 			return true
 		}

@@ -25,6 +25,7 @@ type cli struct {
 	Serve    serveCmd    `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
 	Run      runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
 	Demo     demoCmd     `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
+	Doctor   doctorCmd   `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
 	Policy   policyCmd   `cmd:"" help:"Ask the policy what it would decide."`
 	Tools    toolsCmd    `cmd:"" help:"List, parse and call the agent's tools."`
 	Config   configCmd   `cmd:"" help:"Check a configuration file."`

@@ -78,6 +78,6 @@ func scriptGoModule(ts *testscript.TestScript, neg bool, args []string) {
 	env, err := exec.Command("go", "env", "GOROOT", "GOCACHE").Output()
 	ts.Check(err)
 	goroot, cache, _ := strings.Cut(strings.TrimSpace(string(env)), "\n")
-	script := "GOCACHE='" + cache + "' GOFLAGS=-mod=mod GOPROXY=off exec '" + goroot + "/bin/go' test ./...\n"
+	script := "GOCACHE='" + cache + "' GOFLAGS= GOPROXY=off exec '" + goroot + "/bin/go' test ./...\n"
 	ts.Check(os.WriteFile(filepath.Join(to, "check.sh"), []byte(script), 0o600))
 }

@@ -61,8 +61,24 @@ func (t *terminal) event(e session.Event) {
 			t.say("✔ checkpoint %s: %s", short(c.Commit), fileList(c.Files))
 		}
 	case session.TypeNote:
-		if n, err := session.Decode[session.Note](e); err == nil && n.Kind != "reminder" {
-			t.say("! %s", firstLineOf(n.Text))
+		t.note(e)
+	}
+}
+
+// note prints the first line of what the model was told, and of what was
+// looked up for it the labels.
+func (t *terminal) note(e session.Event) {
+	n, err := session.Decode[session.Note](e)
+	if err != nil || n.Kind == "reminder" {
+		return
+	}
+	if n.Kind != "context" {
+		t.say("! %s", policy.EscapeVisible(firstLineOf(n.Text)))
+		return
+	}
+	for line := range strings.Lines(n.Text) {
+		if label, _, ok := strings.Cut(line, " (already provided"); ok {
+			t.say("  with the task: %s", policy.EscapeVisible(label))
 		}
 	}
 }

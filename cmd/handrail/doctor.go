@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+)
+
+type doctorCmd struct {
+	Machine doctorMachineCmd `cmd:"" default:"1" help:"Look for a container runtime or sandbox and for the model server."`
+	Model   doctorModelCmd   `cmd:"" help:"Try out what a session needs of a model: context, calls, repairs, refusals."`
+}
+
+type doctorMachineCmd struct {
+	JSON bool `name:"json" help:"Print one JSON object."`
+	modelFlags
+}
+
+// finding is one line of what the doctor found.
+type finding struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Needed bool   `json:"needed"` // sessions do not work without it
+	Millis int64  `json:"ms"`
+}
+
+// diagnosis is what `doctor` prints with --json.
+type diagnosis struct {
+	Model    string    `json:"model,omitempty"`
+	OK       bool      `json:"ok"`
+	Figures  *figures  `json:"figures,omitempty"`
+	Findings []finding `json:"findings"`
+	Advice   []string  `json:"advice"`
+}
+
+// Run checks what every session needs.
+func (c *doctorMachineCmd) Run(ctx context.Context, w *world) error {
+	d := diagnosis{Advice: []string{}}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	engines, err := workspaceEngines(w, self, "")
+	if err != nil {
+		return err
+	}
+	walled := false
+	for _, e := range engines {
+		f := finding{Name: "workspace " + e.Name(), Detail: "ready"}
+		start := time.Now()
+		if err := e.Check(ctx); err != nil {
+			f.Detail = err.Error()
+		} else {
+			f.OK = true
+			walled = walled || e.Name() != "local"
+		}
+		f.Millis = time.Since(start).Milliseconds()
+		d.Findings = append(d.Findings, f)
+	}
+	if !walled {
+		d.Advice = append(d.Advice, "Install Docker or bubblewrap: without one of them commands run without a wall.")
+	}
+	server := c.server(ctx)
+	d.Findings = append(d.Findings, server)
+	if !server.OK {
+		d.Advice = append(d.Advice, "Start the model server, or set OLLAMA_HOST or --base-url to its address.")
+	} else if c.Model == "" {
+		d.Advice = append(d.Advice, "Try a model with: handrail doctor model NAME")
+	}
+	d.OK = walled && server.OK
+	return d.print(w, c.JSON)
+}
+
+// server asks the model server for its version or its models.
+func (c *doctorMachineCmd) server(ctx context.Context) finding {
+	f := finding{Name: "model server", Needed: true}
+	start := time.Now()
+	defer func() { f.Millis = time.Since(start).Milliseconds() }()
+	address := strings.TrimRight(c.BaseURL, "/") + "/models"
+	if c.BaseURL == "" {
+		u, err := ollamaURL(os.Getenv("OLLAMA_HOST"))
+		if err != nil {
+			f.Detail = err.Error()
+			return f
+		}
+		address = u.JoinPath("api", "version").String()
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		f.Detail = err.Error()
+		return f
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		f.Detail = fmt.Sprintf("%s does not answer: %v", address, err)
+		return f
+	}
+	defer resp.Body.Close()
+	// A server that wants a key is there.
+	f.OK = resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
+	f.Detail = fmt.Sprintf("%s answers %s", address, resp.Status)
+	return f
+}
+
+// print writes a diagnosis for a person or as JSON, and fails when sessions
+// will not work.
+func (d diagnosis) print(w *world, asJSON bool) error {
+	if asJSON {
+		if err := json.NewEncoder(w.out).Encode(d); err != nil {
+			return err
+		}
+	} else {
+		d.write(w)
+	}
+	if !d.OK {
+		return errFailed
+	}
+	return nil
+}
+
+func (d diagnosis) write(w *world) {
+	if d.Model != "" {
+		fmt.Fprintf(w.out, "model %s\n", d.Model)
+	}
+	for _, f := range d.Findings {
+		mark := "✔"
+		if !f.OK {
+			mark = "✗"
+		}
+		fmt.Fprintf(w.out, "%s %-18s %s (%d ms)\n", mark, f.Name, f.Detail, f.Millis)
+	}
+	for _, a := range d.Advice {
+		fmt.Fprintf(w.out, "→ %s\n", a)
+	}
+	if d.OK {
+		fmt.Fprintln(w.out, "Sessions will work.")
+		return
+	}
+	fmt.Fprintln(w.out, "Sessions will not work.")
+}
+
+type doctorModelCmd struct {
+	Name    string `arg:"" optional:"" help:"Model, as the server names it; HANDRAIL_MODEL otherwise."`
+	JSON    bool   `name:"json" help:"Print one JSON object."`
+	Context int    `default:"8192" help:"Tokens of context to try out; more takes longer."`
+	modelFlags
+}
+
+// Run tries out one model.
+func (c *doctorModelCmd) Run(ctx context.Context, w *world) error {
+	name := c.Name
+	if name == "" {
+		name = c.Model
+	}
+	if name == "" {
+		return usage("which model? use: handrail doctor model NAME")
+	}
+	if c.Context < 1024 || c.Context > 1<<20 {
+		return usage("--context %d is not between 1024 and 1048576", c.Context)
+	}
+	open, err := c.open(w)
+	if err != nil {
+		return err
+	}
+	model, err := open(name)
+	if err != nil {
+		return err
+	}
+	d, err := examine(ctx, model, c.Context)
+	if err != nil {
+		return err
+	}
+	return d.print(w, c.JSON)
+}
+
+// public is what a person is told of an error of a model.
+func public(err error) string {
+	var me *llm.Error
+	if errors.As(err, &me) && me.Public != "" {
+		return me.Public
+	}
+	return err.Error()
+}
