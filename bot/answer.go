@@ -28,16 +28,17 @@ func (w *worker) settle(ctx context.Context, c *change, s said, cmd command.Comm
 	if err != nil {
 		return err
 	}
-	asked, ok := find(v.Open, cmd.ID)
+	asked, ok, err := w.answerable(ctx, sess, v.Open, cmd)
+	if err != nil {
+		return err
+	}
 	if !ok {
 		w.reply(c, s, fmt.Sprintf("No request with the id `%s` is open here.%s", cmd.ID, openIDs(v.Open)))
 		return nil
 	}
-	rules, err := w.rules(ctx, sess)
-	if err != nil {
+	if verdict, why, err := w.mayApprove(ctx, sess, actor, asked); err != nil {
 		return err
-	}
-	if verdict, why := policy.MayApprove(actor, rules.ApprovalFacts(requesterID(sess))); verdict != policy.Allow {
+	} else if verdict != policy.Allow {
 		w.reply(c, s, "This answer does not count: "+why+".")
 		return nil
 	}
@@ -51,6 +52,24 @@ func (w *worker) settle(ctx context.Context, c *change, s said, cmd command.Comm
 	c.Events = append(c.Events, session.NewEvent(session.TypeResolved, v.Turns, res))
 	w.react(c, s, sign)
 	return nil
+}
+
+// answerable finds the request that a command answers: one that is open, or,
+// for a denial, one that was approved and is not used yet. One denial wins.
+func (w *worker) answerable(ctx context.Context, sess *store.Session, open []session.Asked, cmd command.Command) (session.Asked, bool, error) {
+	if asked, ok := find(open, cmd.ID); ok || cmd.Name != "deny" {
+		return asked, ok, nil
+	}
+	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: sess.ID}).Events(ctx, 0)
+	if err != nil {
+		return session.Asked{}, false, fmt.Errorf("read log of %s: %w", sess.ID, err)
+	}
+	for _, g := range unused(events) {
+		if g.asked.ID == cmd.ID {
+			return g.asked, true, nil
+		}
+	}
+	return session.Asked{}, false, nil
 }
 
 func find(open []session.Asked, id string) (session.Asked, bool) {
@@ -96,14 +115,14 @@ func (w *worker) recheck(ctx context.Context, sess *store.Session, f store.Fence
 		return err
 	}
 	var stale []*session.Event
-	for _, r := range unused(events) {
-		why, err := w.doubt(ctx, sess, r)
+	for _, g := range unused(events) {
+		why, err := w.doubt(ctx, sess, g)
 		if err != nil {
-			return fmt.Errorf("check approval %s again: %w", r.ID, err)
+			return fmt.Errorf("check approval %s again: %w", g.asked.ID, err)
 		}
 		if why != "" {
 			stale = append(stale, session.NewEvent(session.TypeResolved, events[len(events)-1].Turn,
-				session.Resolved{ID: r.ID, Verdict: "stale", Reason: why}))
+				session.Resolved{ID: g.asked.ID, Verdict: "stale", Reason: why}))
 		}
 	}
 	if len(stale) == 0 {
@@ -112,30 +131,40 @@ func (w *worker) recheck(ctx context.Context, sess *store.Session, f store.Fence
 	return log.Append(ctx, stale...)
 }
 
-// unused returns the approvals whose action has not begun.
-func unused(events []session.Event) []session.Resolved {
-	p := pending{calls: map[string]string{}, open: map[string]session.Resolved{}}
+// given is an approval and what it is for.
+type given struct {
+	asked session.Asked
+	by    session.Resolved
+}
+
+// unused returns the approvals whose action has not begun, in the order in
+// which they were asked for.
+func unused(events []session.Event) []given {
+	p := pending{asked: map[string]session.Asked{}, open: map[string]session.Resolved{}}
 	for _, e := range events {
 		p.take(e)
 	}
-	var out []session.Resolved
-	for _, r := range p.open {
-		out = append(out, r)
+	var out []given
+	for _, id := range p.order {
+		if r, ok := p.open[p.asked[id].Call]; ok && r.ID == id {
+			out = append(out, given{p.asked[id], r})
+		}
 	}
 	return out
 }
 
 // pending follows which approvals are given and not used.
 type pending struct {
-	calls map[string]string           // request → call
+	order []string
+	asked map[string]session.Asked    // by request
 	open  map[string]session.Resolved // by call
 }
 
-func (p pending) take(e session.Event) {
+func (p *pending) take(e session.Event) {
 	switch e.Type {
 	case session.TypeAsked:
 		if a, err := session.Decode[session.Asked](e); err == nil {
-			p.calls[a.ID] = a.Call
+			p.order, p.asked[a.ID] = append(p.order, a.ID), a
 		}
 	case session.TypeResolved:
 		p.resolved(e)
@@ -152,19 +181,20 @@ func (p pending) take(e session.Event) {
 	}
 }
 
-func (p pending) resolved(e session.Event) {
+func (p *pending) resolved(e session.Event) {
 	r, err := session.Decode[session.Resolved](e)
 	if err != nil {
 		return
 	}
-	delete(p.open, p.calls[r.ID])
+	call := p.asked[r.ID].Call
+	delete(p.open, call)
 	if r.Verdict == "approved" {
-		p.open[p.calls[r.ID]] = r
+		p.open[call] = r
 	}
 }
 
 // published ends what was approved to go out: it is out.
-func (p pending) published(e session.Event) {
+func (p *pending) published(e session.Event) {
 	c, err := session.Decode[session.Checkpoint](e)
 	if err != nil || c.Parked {
 		return
@@ -177,22 +207,25 @@ func (p pending) published(e session.Event) {
 }
 
 // doubt says why an answer does not count any more, or "".
-func (w *worker) doubt(ctx context.Context, sess *store.Session, r session.Resolved) (string, error) {
-	actor, err := w.actor(ctx, r.By)
+func (w *worker) doubt(ctx context.Context, sess *store.Session, g given) (string, error) {
+	actor, err := w.actor(ctx, g.by.By)
 	if err != nil {
 		return "", err
 	}
-	rules, err := w.rules(ctx, sess)
-	if err != nil {
-		return "", err
-	}
-	if actor.ID != r.ByID {
+	if actor.Lookup == policy.Found && actor.ID != g.by.ByID {
 		return "the account that approved is another one now", nil
 	}
-	if verdict, why := policy.MayApprove(actor, rules.ApprovalFacts(requesterID(sess))); verdict != policy.Allow {
+	if actor.ID == 0 {
+		actor.ID = g.by.ByID
+	}
+	verdict, why, err := w.mayApprove(ctx, sess, actor, g.asked)
+	if err != nil {
+		return "", err
+	}
+	if verdict != policy.Allow {
 		return "the approval does not count any more: " + why, nil
 	}
-	return w.edited(ctx, r.Key)
+	return w.edited(ctx, g.by.Key)
 }
 
 // edited says whether the comment that gave an answer is still as it was.
