@@ -31,7 +31,16 @@ func (s *scanner) bareJSON(i int) (segment, bool) {
 	}
 	f := s.p.calls(in.json, source{repaired: in.repaired, open: in.open, cutText: in.cutText})
 	it := item{calls: f.calls, err: f.err, next: in.next, ok: f.strict || s.shaped(f)}
-	return s.bareSegment(seg, it)
+	seg, ok := s.bareSegment(seg, it)
+	// Further objects may follow after a semicolon.
+	if j := s.indent(it.next); ok && j < len(s.t) && (s.t[j] == ';' || s.t[j] == ',') {
+		if j = s.separators(j); j < len(s.t) && s.t[j] == '{' {
+			more, ok := s.bareJSON(j)
+			more.start, more.calls = seg.start, append(seg.calls, more.calls...)
+			return more, ok
+		}
+	}
+	return seg, ok
 }
 
 // shaped accepts arguments beside the name when the tool takes all of them.
@@ -87,6 +96,9 @@ func (s *scanner) fieldFirst(i int) bool {
 			return false
 		}
 		word := rest[:end]
+		if word == "content" || word == "role" || word == "thought" || word == "thoughts" || word == "reasoning" {
+			return true
+		}
 		return contains(nameFields[:], word) || contains(argFields[:], word) || contains(metaFields[:], word) || contains(wrapFields[:], word)
 	}
 	return false
@@ -115,9 +127,16 @@ func (s *scanner) escaped(i int) int {
 	if !s.has(i, "&lt;") || s.exhausted() {
 		return i + 1
 	}
-	head := unescapeHTML(s.t[i:min(len(s.t), i+6*maxMark)])
-	m := lexMark(head, 0)
-	if m.growing && i+6*maxMark > len(s.t) {
+	if next := i + len("&lt;"); next < len(s.t) && !startsMark(s.t[next]) {
+		return next
+	}
+	head := s.t[i:min(len(s.t), i+6*maxMark)]
+	cut := false
+	if amp := strings.LastIndexByte(head, '&'); amp > 0 && len(head)-amp < 6 && strings.IndexByte(head[amp:], ';') < 0 {
+		head, cut = head[:amp], true
+	}
+	m := lexMark(unescapeHTML(head), 0)
+	if (m.growing || cut && m.name == "") && i+6*maxMark > len(s.t) {
 		if s.grow {
 			s.hold = i
 			return i
@@ -157,5 +176,23 @@ func (s *scanner) escapedRegion(i int, m mark) (segment, bool) {
 	return seg, true
 }
 
-// escapedItem reads JSON in markup whose quotes were written as entities.
-func (s *scanner) escapedItem(int) item { return item{} }
+// escapedJSON reads an object in markup whose quotes were written as entities.
+func (s *scanner) escapedJSON(i int) (item, bool) {
+	j := s.space(i + 1)
+	if !s.has(j, "&quot;") && !s.has(j, "&#34;") || s.exhausted() {
+		return item{}, false
+	}
+	end := s.index("</", i)
+	if end < 0 {
+		end = len(s.t)
+		s.touched = true
+	}
+	plain := unescapeHTML(s.t[i:end])
+	in := readJSON(plain, 0, nil)
+	if !in.ok || strings.TrimSpace(plain[in.next:]) != "" {
+		s.guess(end - i)
+		return item{}, false
+	}
+	in.next, in.repaired = end, true
+	return s.jsonItem(in, true), true
+}

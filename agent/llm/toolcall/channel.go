@@ -178,7 +178,7 @@ func (s *scanner) action(i int, label string) item {
 	if only, ok := s.p.tools[n].only(); ok && pos < len(s.t) {
 		value := strings.Trim(strings.TrimSpace(s.t[pos:end]), `"'`)
 		s.touched = s.touched || end == len(s.t)
-		return item{calls: []Call{s.named(n, []field{{only, quoted(value)}}, false, false)}, next: end, ok: true}
+		return item{calls: []Call{s.named(n, []field{{key: only, value: quoted(value)}}, false, false)}, next: end, ok: true}
 	}
 	return item{}
 }

@@ -26,6 +26,7 @@ var dialects = [...]dialect{
 	{name: "mistral", opens: []string{"[TOOL_CALLS]", "[TOOL_CALL]"}, closes: []string{"[/TOOL_CALLS]", "[/TOOL_CALL]"}, inside: []string{"[ARGS]", "[CALL_ID]"}},
 	{name: "request brackets", opens: []string{"[TOOL_REQUEST]", "[FUNCTION_CALL]"}, closes: []string{"[END_TOOL_REQUEST]", "[/TOOL_REQUEST]", "[/FUNCTION_CALL]"}},
 	{name: "llama 3", opens: []string{"<|python_tag|>"}, closes: []string{"<|eom_id|>", "<|eot_id|>"}},
+	{name: "llama 4", opens: []string{"<|python_start|>"}, closes: []string{"<|python_end|>"}},
 	{name: "deepseek", opens: []string{"<|tool_calls_begin|>", "<|tool_call_begin|>"},
 		closes: []string{"<|tool_call_end|>", "<|tool_calls_end|>", "<|end_of_sentence|>"}, inside: []string{"<|tool_sep|>"}},
 	{name: "kimi k2", opens: []string{"<|tool_calls_section_begin|>"}, closes: []string{"<|tool_calls_section_end|>"}, inside: []string{"<|tool_call_argument_begin|>"}},
@@ -113,13 +114,33 @@ func (m marks) trailing(s string) int {
 	return at
 }
 
+// between returns where in s[from:to] one call ends and another begins, -1
+// when none does.
+func (m marks) between(s string, from, to int) int {
+	for i := from; i < to; i++ {
+		if s[i] != '<' && s[i] != '[' {
+			continue
+		}
+		l := lexMark(s, i)
+		if m[l.name] != closes {
+			continue
+		}
+		next := skipBlank(s, l.next)
+		if next < to && m[lexMark(s, next).name] == opens {
+			return i
+		}
+	}
+	return -1
+}
+
 // maxMark is more than any mark is long.
 const maxMark = 64
 
 // mark is a tag, a token or a bracketed word of markup.
 type mark struct {
 	name    string // evened out, "" when there is none
-	tag     string // a tag's name as it is written
+	tag     string // a tag's name
+	raw     string // the same with what stands before it
 	value   string // of <function=value>
 	attrs   string // attributes of a tag, unparsed
 	next    int    // offset after it
@@ -134,6 +155,9 @@ func lexMark(s string, i int) mark {
 	}
 	switch s[i] {
 	case '<':
+		if i+1 < len(s) && !startsMark(s[i+1]) {
+			return mark{}
+		}
 		if bar := barAt(s, i+1); bar > 0 && !dsml(s, i+1) {
 			return lexToken(s, i, i+1+bar)
 		}
@@ -143,6 +167,9 @@ func lexMark(s string, i int) mark {
 	}
 	return mark{}
 }
+
+// startsMark says whether c can follow the < of a tag or token.
+func startsMark(c byte) bool { return letter(c) || c == '/' || c == '|' || c == 0xef }
 
 // barAt returns the length of the bar at i: | or its full-width form.
 func barAt(s string, i int) int {

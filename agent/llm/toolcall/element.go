@@ -52,8 +52,8 @@ func (s *scanner) toolElement(m mark, ownLine bool) item {
 	}
 	if ps.bad { // text among the arguments: the call ends at its closing tag
 		ps.repaired = true
-		if end := s.index("</"+m.tag+">", ps.next); end >= 0 {
-			ps.next = end + len(m.tag) + 3
+		if end := s.index("</"+m.raw+">", ps.next); end >= 0 {
+			ps.next = end + len(m.raw) + 3
 		}
 	}
 	return item{calls: []Call{s.named(name, ps.args, ps.repaired || ps.cut, ps.cut)}, next: ps.next, ok: true}
@@ -111,7 +111,7 @@ func (s *scanner) lineElement(m mark, name string, ownLine bool) item {
 	if stop == m.next { // the value stands on lines of its own
 		stop = min(len(s.t), m.next+2000)
 	}
-	closing := "</" + m.tag + ">"
+	closing := "</" + m.raw + ">"
 	end := strings.Index(s.t[m.next:min(len(s.t), stop)], closing)
 	if end < 0 {
 		s.touched = s.touched || stop >= len(s.t)
@@ -121,7 +121,7 @@ func (s *scanner) lineElement(m mark, name string, ownLine bool) item {
 	if value == "" {
 		return item{}
 	}
-	args := []field{{only, quoted(value)}}
+	args := []field{{key: only, value: quoted(value)}}
 	return item{calls: []Call{s.named(name, args, false, false)}, next: m.next + end + len(closing), ok: true}
 }
 

@@ -174,7 +174,11 @@ var exampleWords = [...]string{"example", "for instance", "e.g.", "looks like", 
 
 // exampleBefore says whether the paragraph before i announces an example.
 func (s *scanner) exampleBefore(i int) bool {
-	before := strings.TrimRight(s.t[max(0, i-400):i], " \t\r\n")
+	from := max(0, i-400)
+	if n := len(s.segs); n > 0 {
+		from = max(from, s.segs[n-1].end)
+	}
+	before := strings.TrimRight(s.t[from:i], " \t\r\n")
 	if k := strings.LastIndex(before, "\n\n"); k >= 0 {
 		before = before[k:]
 	}

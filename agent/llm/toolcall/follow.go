@@ -27,7 +27,7 @@ func (r *reader) follows(i int, key bool) bool {
 	case '/', '#':
 		return strings.HasPrefix(r.s[i:], "//") || strings.HasPrefix(r.s[i:], "/*") || c == '#' && in != '('
 	case '<', '[':
-		return r.marks.at(r.s, i)
+		return r.marks.at(r.s, i) || r.marks != nil && c == '<' && lexMark(r.s, i).growing
 	case '`':
 		return r.marks != nil && strings.HasPrefix(r.s[i:], "```")
 	}
@@ -41,7 +41,7 @@ func (r *reader) followsComma(i int, in byte) bool {
 		return true
 	}
 	c := r.s[i]
-	if c == '}' || c == ']' || c == ')' || c == '/' || c == '#' {
+	if c == '}' || c == ']' || c == ')' || c == '/' || c == '#' || c == ',' {
 		return true
 	}
 	switch in {

@@ -82,6 +82,9 @@ func balanced(s string, i int) int {
 			if i = strictString(s, i); i < 0 {
 				return 0
 			}
+			if depth == 0 {
+				return i
+			}
 			continue
 		}
 		i++
@@ -159,6 +162,11 @@ func (r *reader) value() bool {
 	if r.atEnd() || len(r.stack) >= maxDepth {
 		return false
 	}
+	if rest := r.s[r.i:]; rest[0] == '<' && (strings.HasPrefix(`<|"|>`, rest) || rest != "<escape>" && lexMark(rest, 0).growing) {
+		r.i = len(r.s)
+		r.atEnd()
+		return false
+	}
 	switch c := r.s[r.i]; {
 	case c == '{':
 		return r.object()
@@ -186,7 +194,7 @@ func (r *reader) members() bool {
 	first := len(r.out)
 	for {
 		r.space()
-		if r.atEnd() {
+		if r.cutMark() || r.atEnd() {
 			r.open++
 			break
 		}
@@ -239,6 +247,7 @@ func (r *reader) member(first int) bool {
 	case r.s[r.i] == ':' || r.s[r.i] == '=':
 		r.i++
 	default:
+		r.ellipsis = mark == first && isWord(r.s[r.i-1]) // {json}
 		return false
 	}
 	r.out = append(r.out, ':')
@@ -283,7 +292,7 @@ func (r *reader) list(closer byte) bool {
 	first := len(r.out)
 	for {
 		r.space()
-		if r.atEnd() {
+		if r.cutMark() || r.atEnd() {
 			r.open++
 			break
 		}
@@ -318,6 +327,15 @@ func (r *reader) list(closer byte) bool {
 	r.stack = r.stack[:len(r.stack)-1]
 	r.out = append(r.out, ']')
 	return true
+}
+
+// cutMark skips a mark that the text ends within.
+func (r *reader) cutMark() bool {
+	if r.marks == nil || r.peek() != '<' || !lexMark(r.s, r.i).growing {
+		return false
+	}
+	r.i = len(r.s)
+	return r.atEnd()
 }
 
 // closedOutside says whether c closes a container further out, or the markup

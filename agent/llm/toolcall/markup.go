@@ -5,12 +5,17 @@ import (
 	"strings"
 )
 
+// sendAgain closes an error.
+const sendAgain = `Send it again as {"name": …, "arguments": {…}}.`
+
 // item is what one place in markup holds.
 type item struct {
 	calls []Call
 	err   string // looked like a call and was none
 	next  int
 	ok    bool
+
+	mention bool // shows what a call looks like
 }
 
 // region reads what follows the opening mark m at i: one grammar for all
@@ -53,14 +58,37 @@ func (s *scanner) region(i int, m mark) (segment, bool) {
 		if closed {
 			break
 		}
+		if k.growing && !first {
+			seg.end = len(s.t) // a closing mark that was cut off
+			break
+		}
 		it := s.item(pos, first)
+		if it.mention && first {
+			return seg, false
+		}
 		if !it.ok {
 			break
 		}
 		seg.add(it)
-		first, pos, seg.end = false, it.next, it.next
+		first, pos, seg.end = false, s.strayBraces(it.next), it.next
 	}
 	return s.judge(seg, m, pos, closed)
+}
+
+// strayBraces skips brackets too many before a closing mark.
+func (s *scanner) strayBraces(i int) int {
+	j := i
+	for j < len(s.t) && strings.IndexByte("}] \n\t\r", s.t[j]) >= 0 {
+		j++
+	}
+	if j >= len(s.t) {
+		s.touched = true
+		return i
+	}
+	if s.p.marks[s.mark(j).name] == closes {
+		return j
+	}
+	return i
 }
 
 // judge tells a broken call from a mention of the markup in prose.
@@ -80,11 +108,20 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 	}
 	if pos >= len(s.t) {
 		seg.end = len(s.t)
+		if n := len(s.segs); n > 0 && len(s.segs[n-1].calls) > 0 && blank(s.t[s.segs[n-1].end:seg.start]) {
+			return seg, true // written where the closing mark should be
+		}
 		seg.errs = []string{fmt.Sprintf("The answer was cut off after %s, before the call; send the call again.", s.show(m))}
 		return seg, true
 	}
+	near := s.t[pos:min(len(s.t), pos+2000)]
+	if k := strings.Index(near, "\n\n"); k >= 0 {
+		near = near[:k]
+	} else if len(near) < 2000 {
+		s.touched = true
+	}
 	end := s.errorEnd(m, -1)
-	if end < 0 {
+	if end < 0 || end > pos+len(near)+maxMark {
 		return seg, false
 	}
 	seg.end = end
@@ -109,7 +146,7 @@ func (s *scanner) errorEnd(m mark, from int) int {
 	at := max(from, m.next)
 	end := -1
 	if m.tag != "" {
-		if k := s.index("</"+m.tag, at); k >= 0 {
+		if k := s.index("</"+m.raw, at); k >= 0 {
 			if c := lexMark(s.t, k); c.next > 0 {
 				end = c.next
 			}
@@ -165,6 +202,9 @@ func (s *scanner) closers(i int) int {
 func (s *scanner) item(i int, first bool) item {
 	switch c := s.t[i]; {
 	case c == '{':
+		if it, ok := s.escapedJSON(i); ok {
+			return it
+		}
 		return s.jsonItem(readJSON(s.t, i, s.p.marks), first)
 	case c == '[':
 		if s.pythonList(i) {
@@ -182,8 +222,6 @@ func (s *scanner) item(i int, first bool) item {
 		return s.fenced(i)
 	case letter(c):
 		return s.nameFirst(i, first)
-	case c == '&' && first:
-		return s.escapedItem(i)
 	}
 	return item{}
 }
@@ -199,7 +237,7 @@ func (s *scanner) jsonItem(in parsedJSON, first bool) item {
 	}
 	if !in.ok {
 		if in.ellipsis || !first {
-			return item{}
+			return item{mention: in.ellipsis}
 		}
 		return item{err: "A call could not be understood: " + s.broken(in.next) + ". Send it again as valid JSON: {\"name\": …, \"arguments\": {…}}.", next: in.next, ok: true}
 	}
@@ -209,7 +247,7 @@ func (s *scanner) jsonItem(in parsedJSON, first bool) item {
 		if !first && len(f.calls) == 0 {
 			return item{}
 		}
-		it.err = "A call could not be understood: " + f.err + ". Send it again as {\"name\": …, \"arguments\": {…}}."
+		it.err = "A call could not be understood: " + f.err + ". " + sendAgain
 	}
 	return it
 }
@@ -218,6 +256,9 @@ func (s *scanner) jsonItem(in parsedJSON, first bool) item {
 func (s *scanner) broken(i int) string {
 	if i >= len(s.t) {
 		return "the text ends inside its JSON"
+	}
+	if s.broke++; s.broke > maxErrors {
+		return "its JSON is broken" // not told any more
 	}
 	end := min(len(s.t), i+20)
 	for end > i+1 && !lastRune(s.t[i:end]) {
@@ -268,13 +309,23 @@ func (s *scanner) nameFirst(i int, first bool) item {
 		return item{}
 	}
 	switch m := s.mark(k); {
-	case s.t[j:k] != "" && name == "function" && letter(s.t[k]) && strings.Contains(s.t[j:k], "sep"):
+	case s.t[j:k] != "" && name == "function" && (letter(s.t[k]) || s.t[k] == '<') && strings.Contains(s.t[j:k], "sep"):
+		if s.t[k] == '<' {
+			return s.element(k)
+		}
 		return s.nameFirst(k, first)
 	case s.t[k] == '(':
 		return s.pythonCalls(i, false)
+	case s.t[k] == '{' && strings.HasPrefix(name, "call:"): // unquoted by design
+		it := s.namedJSON(name, k)
+		for i := range it.calls {
+			it.calls[i].Repaired = it.calls[i].Truncated
+		}
+		return it
 	case s.t[k] == '{' && (first || s.known(name) != ""):
 		return s.namedJSON(name, k)
 	case s.has(k, "```") && first:
+		s.touched = s.touched || len(s.t) < k+64
 		if b := strings.IndexByte(s.t[k:min(len(s.t), k+64)], '{'); b >= 0 {
 			it := s.namedJSON(name, k+b)
 			if end := s.space(it.next); it.ok && s.has(end, "```") {
@@ -284,7 +335,7 @@ func (s *scanner) nameFirst(i int, first bool) item {
 		}
 	case m.name == "<arg_key>":
 		return s.argPairs(name, k)
-	case s.p.marks[m.name] == closes && first && isName(name):
+	case s.p.marks[m.name] == closes && first && (s.known(name) != "" || strings.Contains(name, "_")):
 		return item{calls: []Call{s.named(name, nil, false, false)}, next: k, ok: true}
 	}
 	return item{}
@@ -382,7 +433,7 @@ func (s *scanner) argPairs(name string, i int) item {
 			continue
 		}
 		val := s.value(v, key, "", t)
-		args = put(args, field{key, t.typed(key, val.text)})
+		args = put(args, field{key: key, value: t.typed(key, val.text)})
 		i = val.next
 		if val.cut {
 			return item{calls: []Call{{Name: n, Arguments: object(args), Truncated: true, Repaired: true}}, next: i, ok: true}

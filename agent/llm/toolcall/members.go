@@ -11,6 +11,7 @@ import (
 type field struct {
 	key   string
 	value json.RawMessage
+	many  bool // value is an array that repeated elements grew
 }
 
 // fields lists the members of a valid JSON object in their order; of equal
@@ -27,7 +28,7 @@ func fields(obj []byte) (list []field, ok bool) {
 			return
 		}
 		seen[key] = len(list)
-		list = append(list, field{key, value})
+		list = append(list, field{key: key, value: value})
 	})
 	return list, true
 }

@@ -3,6 +3,7 @@ package toolcall
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -207,7 +208,7 @@ func (p *Parser) call(written string, at int, list []field, src source) found {
 	}
 	args, repaired, err := p.arguments(in, t, src.cutText && inAt == len(list)-1)
 	if err != nil {
-		return found{err: fmt.Sprintf("the call to %s: %v", name, err)}
+		return found{err: fmt.Sprintf("in the call to %s %v", name, err)}
 	}
 	for _, f := range rest {
 		if _, there := find(args, f.key); !there && t.has(f.key) && !contains(metaFields[:], f.key) {
@@ -278,7 +279,7 @@ func (p *Parser) arguments(v json.RawMessage, t *tool, cut bool) ([]field, bool,
 				return nil, true, nil
 			}
 			if len(list) > 1 || list[0][0] != '{' {
-				return nil, false, fmt.Errorf("its arguments are a list; send an object such as {\"path\": \"README.md\"}")
+				return nil, false, errors.New("its arguments are a list, not an object")
 			}
 			v, repaired = list[0], true
 			continue
@@ -293,10 +294,10 @@ func (p *Parser) arguments(v json.RawMessage, t *tool, cut bool) ([]field, bool,
 				continue
 			}
 			if only, ok := t.only(); ok {
-				return []field{{only, quoted(s)}}, true, nil
+				return []field{{key: only, value: quoted(s)}}, true, nil
 			}
 		}
 		break
 	}
-	return nil, false, fmt.Errorf("its arguments are not a JSON object; send {\"name\": …, \"arguments\": {…}}")
+	return nil, false, errors.New("its arguments are not a JSON object")
 }

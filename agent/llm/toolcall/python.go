@@ -73,6 +73,7 @@ func (s *scanner) pythonCall(i int) (Call, int, bool) {
 	n, _ := s.p.Canonical(name)
 	args, r, ok := s.pythonArgs(j+1, s.p.tools[n])
 	if !ok {
+		s.guess(r.i - i)
 		return Call{}, i, false
 	}
 	return Call{Name: n, Arguments: object(args), Truncated: r.end, Repaired: r.end}, r.i, true
@@ -100,6 +101,11 @@ func (s *scanner) pythonArgs(i int, t *tool) ([]field, *reader, bool) {
 			r.i += 2
 		}
 		key, next, keyed := pythonKey(s.t, r.i)
+		if next == len(s.t) { // cut: neither name nor value is known
+			r.i = next
+			r.atEnd()
+			return args, r, true
+		}
 		if keyed {
 			r.i = next
 		}
@@ -108,13 +114,16 @@ func (s *scanner) pythonArgs(i int, t *tool) ([]field, *reader, bool) {
 			return args, r, r.end
 		}
 		v := append([]byte(nil), r.out...)
+		if len(args) > maxArguments {
+			return args, r, false
+		}
 		switch list, isObject := fields(v); {
 		case keyed:
-			args = append(args, field{key, v})
+			args = append(args, field{key: key, value: v})
 		case isObject && n == 0:
 			args = append(args, list...)
 		case t != nil && n < len(t.order):
-			args = append(args, field{t.order[n], v})
+			args = append(args, field{key: t.order[n], value: v})
 		default:
 			return args, r, false
 		}
@@ -131,6 +140,9 @@ func pythonKey(t string, i int) (string, int, bool) {
 		j++
 	}
 	k := skipBlank(t, j)
+	if j > i && k == len(t) {
+		return "", k, false
+	}
 	if j == i || k >= len(t) || t[k] != '=' && t[k] != ':' || strings.HasPrefix(t[k:], "==") {
 		return "", i, false
 	}

@@ -23,6 +23,7 @@ type scanner struct {
 	hold    int  // in a growing text, where something undecided begins; -1
 
 	sought map[string]place  // next place of a string, see index
+	broke  int               // errors that were worded
 	names  map[string]string // known tools by spelling, "" for others
 	spent  int               // bytes read for guesses that turned out wrong
 }
@@ -115,7 +116,15 @@ func (s *scanner) indent(i int) int {
 	return i
 }
 
-func (s *scanner) has(i int, lit string) bool { return strings.HasPrefix(s.t[i:], lit) }
+// has says whether lit stands at i, and notes when the text ends within it.
+func (s *scanner) has(i int, lit string) bool {
+	rest := s.t[i:]
+	if len(rest) < len(lit) {
+		s.touched = s.touched || strings.HasPrefix(lit, rest)
+		return false
+	}
+	return rest[:len(lit)] == lit
+}
 
 // growingAt says that the streamed text ends within lit.
 func (s *scanner) growingAt(i int, lit string) bool {
@@ -249,6 +258,9 @@ func (s *scanner) markAt(i int) int {
 // takes the rest of the text. An end without a beginning means that
 // everything before it was thinking.
 func (s *scanner) thinkAt(i int) int {
+	if i+1 < len(s.t) && s.t[i] != 0xe2 && strings.IndexByte("tTrs/|", s.t[i+1]) < 0 {
+		return i + 1
+	}
 	for _, tag := range thinkTags {
 		if s.has(i, tag[0]) {
 			if end := s.index(tag[1], i); end >= 0 {

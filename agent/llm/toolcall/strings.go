@@ -69,7 +69,7 @@ func (r *reader) text(q quoteMark, key bool) bool {
 	r.i += len(q.open)
 	start, mark := r.i, len(r.out)
 	r.out = append(r.out, '"')
-	badEscape := false
+	badEscape, looked := false, start
 	for r.i < len(r.s) {
 		c := r.s[r.i]
 		if c == '\\' && !q.raw && !r.closesHere(q, key) {
@@ -85,6 +85,14 @@ func (r *reader) text(q quoteMark, key bool) bool {
 			r.out = append(r.out, '"')
 			r.i += n
 			return true
+		}
+		if r.s[r.i] == '"' && !q.raw && r.marks != nil {
+			if at := r.marks.between(r.s, looked, r.i); at >= 0 {
+				r.repaired = true
+				r.cutAt(start, at, mark)
+				return !key
+			}
+			looked = r.i
 		}
 		r.plain()
 	}

@@ -18,6 +18,7 @@ func lexTag(s string, i int) mark {
 		prefix = "</"
 		j++
 	}
+	whole := j
 	if n, ok := dsmlPrefix(s, j); ok {
 		j += n
 	}
@@ -31,7 +32,7 @@ func lexTag(s string, i int) mark {
 	if j == start || !letter(s[start]) {
 		return mark{growing: prefix == "<" && strings.HasPrefix("<｜DSML｜", s[i:])}
 	}
-	m.tag = s[start:j]
+	m.tag, m.raw = s[start:j], s[whole:j]
 	m.name = prefix + strings.ToLower(localName(m.tag)) + ">"
 	if s[j] == '|' && j+1 < len(s) && s[j+1] == '>' { // <tool_call|>
 		m.name, m.next = "</"+m.name[len(prefix):], j+2
@@ -127,7 +128,7 @@ func attributes(s string) []field {
 			value, s = s[:end], s[end:]
 		}
 		if key != "" {
-			list = append(list, field{key, quoted(unescapeHTML(value))})
+			list = append(list, field{key: key, value: quoted(unescapeHTML(value))})
 		}
 	}
 	return list

@@ -12,7 +12,7 @@ const maxCandidates = 64
 // tags and the closing tag itself included: what follows a closing tag tells
 // whether it is the one.
 func (s *scanner) raw(k mark, key string, in frame) node {
-	closing := "</" + k.tag + ">"
+	closing := "</" + k.raw + ">"
 	first := -1
 	for from, n := k.next, 0; n < maxCandidates; n++ {
 		c := s.index(closing, from)
@@ -49,7 +49,7 @@ func (s *scanner) raw(k mark, key string, in frame) node {
 func (s *scanner) unclosed(k mark, key string, in frame) (node, bool) {
 	end := s.index("</"+in.outer+">", k.next)
 	if isParam(k) {
-		if next := s.index("<"+k.tag+"=", k.next); next >= 0 && (end < 0 || next < end) {
+		if next := s.index("<"+k.raw+"=", k.next); next >= 0 && (end < 0 || next < end) {
 			end = next
 		}
 	}
@@ -77,13 +77,13 @@ func (s *scanner) ends(k mark, i int, in frame) bool {
 		return true
 	}
 	if strings.HasPrefix(m.name, "</") {
-		if m.tag == in.outer || s.p.marks[m.name] == closes {
+		if m.raw == in.outer || s.p.marks[m.name] == closes {
 			return true
 		}
-	} else if m.tag != "" && (in.tool == nil && in.depth == 0 || in.tool.has(m.tag) || isParam(k) && isParam(m)) {
+	} else if m.tag != "" && (in.tool == nil || in.tool.has(m.tag) || m.raw == k.raw || isParam(k) && isParam(m)) {
 		return true
 	}
-	again := s.index("</"+k.tag+">", i)
+	again := s.index("</"+k.raw+">", i)
 	outer := s.index("</"+in.outer+">", i)
 	return again < 0 || outer >= 0 && outer < again
 }

@@ -8,6 +8,9 @@ import (
 // maxElements bounds how deeply elements nest.
 const maxElements = 12
 
+// maxArguments bounds how many arguments a call has.
+const maxArguments = 200
+
 // node is the value of one element.
 type node struct {
 	raw      json.RawMessage
@@ -87,12 +90,12 @@ func (s *scanner) nameBody(m mark, name string) item {
 	ps := s.params(m, t, 0)
 	if ps.bad && len(ps.args) == 0 {
 		only, ok := t.only()
-		end := s.index("</"+m.tag+">", m.next)
+		end := s.index("</"+m.raw+">", m.next)
 		if !ok || end < 0 {
 			return item{}
 		}
-		ps.args = []field{{only, quoted(strings.TrimSpace(s.t[m.next:end]))}}
-		ps.next = end + len(m.tag) + 3
+		ps.args = []field{{key: only, value: quoted(strings.TrimSpace(s.t[m.next:end]))}}
+		ps.next = end + len(m.raw) + 3
 	}
 	return item{calls: []Call{s.named(n, ps.args, ps.repaired || ps.cut, ps.cut)}, next: ps.next, ok: true}
 }
@@ -113,7 +116,7 @@ func isParam(m mark) bool {
 
 // isContainer says whether a tag encloses the arguments of a call of t.
 func isContainer(m mark, t *tool) bool {
-	return m.value == "" && contains(argFields[:], m.name[1:len(m.name)-1]) && !t.has(m.tag)
+	return m.value == "" && m.attrs == "" && contains(argFields[:], m.name[1:len(m.name)-1]) && !t.has(m.tag)
 }
 
 // params reads the arguments in the body of m.
@@ -146,13 +149,16 @@ func (s *scanner) params(m mark, t *tool, depth int) params {
 			if isParam(k) {
 				key = tagName(k)
 			}
-			v := s.node(k, key, frame{outer: m.tag, tool: t})
+			v := s.node(k, key, frame{outer: m.raw, tool: t})
 			if k.name == "<"+key+">" || isParam(k) || k.value == "" {
-				out.args = put(out.args, field{key, s.typed(t, key, v)})
+				out.args = put(out.args, field{key: key, value: s.typed(t, key, v)})
 			}
 			out.next, out.cut, out.repaired = v.next, v.cut, out.repaired || v.repaired
 		}
 		if out.cut {
+			return out
+		}
+		if out.bad = len(out.args) > maxArguments; out.bad {
 			return out
 		}
 	}
@@ -180,9 +186,9 @@ func (s *scanner) container(out *params, k mark, t *tool, depth int) {
 	}
 	out.next, out.cut, out.repaired = in.next, in.cut, out.repaired || in.repaired
 	if in.bad { // plain text: <args>a.go</args>
-		v := s.node(k, k.tag, frame{outer: k.tag, tool: t, depth: maxElements})
+		v := s.node(k, k.tag, frame{outer: k.raw, tool: t, depth: maxElements})
 		if only, ok := t.only(); ok && len(in.args) == 0 {
-			out.args = put(out.args, field{only, quoted(strings.TrimSpace(v.text))})
+			out.args = put(out.args, field{key: only, value: quoted(strings.TrimSpace(v.text))})
 		}
 		out.next, out.cut = v.next, v.cut
 	}
@@ -195,14 +201,12 @@ func put(list []field, f field) []field {
 		return append(list, f)
 	}
 	old := list[i].value
-	if old[0] == '[' {
-		list[i].value = append(append(old[:len(old)-1:len(old)-1], ','), append(f.value, ']')...)
-		if string(old) == "[]" {
-			list[i].value = append(append(json.RawMessage("["), f.value...), ']')
-		}
+	if list[i].many { // the array is ours and can grow in place
+		list[i].value = append(append(append(old[:len(old)-1], ','), f.value...), ']')
 		return list
 	}
 	list[i].value = append(append(append(append(json.RawMessage{'['}, old...), ','), f.value...), ']')
+	list[i].many = true
 	return list
 }
 
@@ -244,7 +248,10 @@ func (s *scanner) structured(k mark, key string, pos int, in frame) bool {
 		return false
 	}
 	c := s.mark(pos)
-	return c.tag != "" && !strings.HasPrefix(c.name, "</") && s.exhausted() == false
+	if c.tag == "" || strings.HasPrefix(c.name, "</") || s.exhausted() {
+		return false
+	}
+	return len(s.t)-pos < maxTag || s.index("</"+c.raw, pos) >= 0
 }
 
 // textKey says whether an argument of that name is text whatever it holds.
@@ -287,8 +294,12 @@ func (s *scanner) children(k mark, in frame) (node, bool) {
 		if isParam(c) {
 			key = tagName(c)
 		}
-		e := s.node(c, key, frame{outer: k.tag, depth: in.depth + 1})
-		list = put(list, field{key, e.json()})
+		e := s.node(c, key, frame{outer: k.raw, depth: in.depth + 1})
+		list = put(list, field{key: key, value: e.json()})
+		if len(list) > maxArguments {
+			s.guess(pos - k.next)
+			return v, false
+		}
 		v.next, v.repaired = e.next, v.repaired || e.repaired
 		if e.cut {
 			v.cut = true

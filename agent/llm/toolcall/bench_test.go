@@ -1,0 +1,157 @@
+package toolcall
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile are texts made to be slow; each is grown to any size.
+var hostile = map[string]func(n int) string{
+	"nested braces":          repeat(`{`),
+	"nested in markup":       after("<tool_call>", repeat(`{"a":`)),
+	"nested lists":           after("<tool_call>", repeat(`[`)),
+	"brackets on lines":      repeat("[\n"),
+	"braces on lines":        repeat("{\n"),
+	"call-like lines":        repeat("{\"arguments\": \"\n"),
+	"call-like lists":        repeat("[{\"name\": [\n"),
+	"unclosed tags":          repeat(`<tool_call>`),
+	"unclosed tags on lines": repeat("<tool_call>\n"),
+	"open objects":           repeat(`<tool_call>{"name": "x", `),
+	"broken objects":         repeat(`<tool_call>{"name": "read_file", "arguments": {"a": "b" ((`),
+	"placeholders":           repeat(`<tool_call>{"name": "read_file", "arguments": ...`),
+	"less-than":              repeat(`<`),
+	"tags":                   repeat(`<a>`),
+	"tool tags":              repeat(`<read_file>`),
+	"tool tags with paths":   repeat(`<read_file><path>`),
+	"closed paths":           repeat(`<read_file><path>a</path>x`),
+	"values without end":     repeat(`<write_file><content>a</content>x`),
+	"elements":               after("<read_file>", repeat(`<a>`)),
+	"elements with text":     repeat(`<read_file><a><b><c><d>x`),
+	"parameters":             repeat(`<function=read_file><parameter=path>`),
+	"long string":            after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat(`a`)),
+	"quotes":                 after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat(`"`)),
+	"quotes and commas":      after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat(`",`)),
+	"quotes and braces":      after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat(`"}`)),
+	"quotes and blanks":      after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat(`"      `)),
+	"backslashes":            after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat(`\`)),
+	"bad escapes":            after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat(`\d`)),
+	"triple quotes":          after(`<tool_call>{"name": "x", "arguments": {"a": `, repeat(`"""`)),
+	"open comments":          after(`<tool_call>{`, repeat(`/*`)),
+	"backticks":              repeat("`a"),
+	"growing backticks":      growing("`"),
+	"fences":                 repeat("```json\n{\"name\": \"\n"),
+	"closed fences":          repeat("```json\n{\"name\": \"read_file\", \"x\": [\n```\n"),
+	"plain fences":           repeat("```\n<tool_call>\n"),
+	"fences of calls":        repeat("```json\n{\"name\": \"get_time\", \"arguments\": {}}\n```\n"),
+	"calls":                  repeat(`<tool_call>{"name": "get_time", "arguments": {}}</tool_call>`),
+	"calls and prose":        repeat(`<tool_call>{"name": "get_time", "arguments": {}}</tool_call> a `),
+	"entities":               repeat(`&lt;`),
+	"entity tags":            repeat(`&lt;tool_call&gt;`),
+	"entity calls":           repeat(`&lt;tool_call&gt;{`),
+	"think":                  repeat(`a<think>`),
+	"think on lines":         repeat("</think>\n"),
+	"channels":               repeat(`<|channel|>`),
+	"messages":               repeat(`<|channel|>commentary to=functions.x<|message|>`),
+	"analysis":               repeat(`<|channel|>analysis<|message|>`),
+	"marks":                  repeat(`[TOOL_CALLS]`),
+	"args":                   repeat(`[TOOL_CALLS]read_file[ARGS]`),
+	"python":                 repeat("[read_file("),
+	"python on lines":        repeat("[read_file(\n"),
+	"python arguments":       after("[read_file(", repeat("a=(")),
+	"actions":                repeat("Action: read_file\n"),
+	"actions with input":     repeat("Action: read_file\nAction Input: {\"\n"),
+	"functools":              repeat("functools[\n"),
+	"functools strings":      repeat("functools[\"\n"),
+	"glm keys":               repeat("<tool_call>x<arg_key>"),
+	"glm pairs":              after("<tool_call>x", repeat("<arg_key>k</arg_key><arg_value>v")),
+	"CDATA":                  after("<write_file><content>", repeat("<![CDATA[")),
+	"attributes":             repeat(`<read_file a="`),
+	"prose":                  repeat("The quick brown fox, and it's a dog.\n\n"),
+	"control characters":     after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat("\x00")),
+	"white space":            after("<tool_call>", repeat("\n")),
+	"tilde fences":           repeat("~~~\n"),
+	"quotations":             repeat("> a\n"),
+	"escaped string":         after(`<tool_call>{"name": "x", "arguments": "`, repeat(`{\"a\":`)),
+	"markers in a string":    after(`<tool_call>{"name": "x", "arguments": {"a": "`, repeat(`"x</tool_call>`)),
+}
+
+func repeat(s string) func(int) string {
+	return func(n int) string { return strings.Repeat(s, n/len(s)+1) }
+}
+
+func after(head string, f func(int) string) func(int) string {
+	return func(n int) string { return head + f(n) }
+}
+
+// growing repeats s once, twice, three times and so on.
+func growing(s string) func(int) string {
+	return func(n int) string {
+		var b strings.Builder
+		for i := 1; b.Len() < n; i++ {
+			b.WriteString(strings.Repeat(s, i) + "a")
+		}
+		return b.String()
+	}
+}
+
+// TestHostileIsLinear compares two sizes of every hostile text. Four times the
+// text may take sixteen times as long only when the time is not linear; what
+// takes no time at all is not compared.
+func TestHostileIsLinear(t *testing.T) {
+	p := newParser(t)
+	for name, f := range hostile {
+		t.Run(name, func(t *testing.T) {
+			small, large := fastest(p, f(1<<18)), fastest(p, f(1<<20))
+			if large > 50*time.Millisecond && large > 12*small {
+				t.Errorf("256 KB took %v, 1 MB %v", small, large)
+			}
+		})
+	}
+}
+
+func fastest(p *Parser, text string) time.Duration {
+	best := time.Hour
+	for range 2 {
+		start := time.Now()
+		p.Parse(text)
+		p.Partial(text)
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+const hostileSize = 1 << 20
+
+func BenchmarkHostile10MB(b *testing.B) {
+	p := newParser(b)
+	for name, f := range hostile {
+		text := f(hostileSize)
+		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Parse(text)
+			}
+		})
+	}
+}
+
+func BenchmarkParse4KB(b *testing.B) {
+	p := newParser(b)
+	text := "I will write the file.\n\n<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.go\", \"content\": \"" +
+		strings.Repeat(`func f() {\n\treturn \"x\"\n}\n`, 130) + "\"}}</tool_call>"
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		p.Parse(text)
+	}
+}
+
+func BenchmarkPartial4KB(b *testing.B) {
+	p := newParser(b)
+	text := strings.Repeat("Some prose about `code`, and a < b.\n", 115) + "<tool_call>{\"name\": \"write_"
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		p.Partial(text)
+	}
+}

@@ -1,0 +1,101 @@
+package toolcall
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// seed adds every case as a whole, so that the fuzzer begins with every
+// dialect.
+func seed(f *testing.F) {
+	for _, c := range readCases(f) {
+		f.Add(c.input)
+	}
+}
+
+// wellFormed fails unless everything in a result can be passed on.
+func wellFormed(t *testing.T, p Parsed) {
+	t.Helper()
+	for _, c := range p.Calls {
+		var args map[string]json.RawMessage
+		if err := json.Unmarshal(c.Arguments, &args); err != nil {
+			t.Errorf("arguments of %s are no object: %v: %q", c.Name, err, c.Arguments)
+		}
+		if !utf8.Valid(c.Arguments) {
+			t.Errorf("arguments of %s are not UTF-8: %q", c.Name, c.Arguments)
+		}
+		if c.Name == "" {
+			t.Errorf("a call without a name: %q", c.Arguments)
+		}
+	}
+	for _, e := range p.Errors {
+		if e == "" {
+			t.Error("an empty error")
+		}
+	}
+}
+
+// FuzzParse: never a panic, results can be passed on, and a text without calls
+// and errors comes back as it is.
+func FuzzParse(f *testing.F) {
+	seed(f)
+	p := newParser(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		got := p.Parse(text)
+		wellFormed(t, got)
+		if len(got.Calls)+len(got.Errors) == 0 && got.Text != text {
+			t.Errorf("text without calls was changed:\n%q\n%q", text, got.Text)
+		}
+		if strings.ContainsAny(text, "<[{`&(:✿") {
+			return
+		}
+		if len(got.Calls) > 0 {
+			t.Errorf("calls in plain text %q: %v", text, got.Calls)
+		}
+	})
+}
+
+// FuzzPartial: whatever is shown while a text grows stays a beginning of what
+// is left of it in the end, at every byte.
+func FuzzPartial(f *testing.F) {
+	seed(f)
+	p := newParser(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 2000 {
+			return
+		}
+		checkPrefixes(t, p, text)
+	})
+}
+
+func checkPrefixes(t *testing.T, p *Parser, text string) {
+	t.Helper()
+	final := p.Parse(text).Text
+	for n := range len(text) + 1 {
+		at := p.Partial(text[:n])
+		if at < 0 || at > n {
+			t.Fatalf("Partial of %q = %d, outside of the text", text[:n], at)
+		}
+		shown := strings.TrimRight(text[:at], " \t\r\n")
+		if !strings.HasPrefix(final, shown) {
+			t.Fatalf("after %d bytes of %q\n %q was shown,\nand in the end is left %q", n, text, shown, final)
+		}
+	}
+}
+
+// FuzzObject: what comes out is an object or an error.
+func FuzzObject(f *testing.F) {
+	for _, s := range []string{`{"a":1}`, `"{\"a\":1}"`, `null`, ``, `{a:'b',}`, `[1]`, `"x"`, "{\"a\":\"b\nc\"}"} {
+		f.Add(s)
+	}
+	p := newParser(f)
+	f.Fuzz(func(t *testing.T, raw string) {
+		args, _, err := p.Object(json.RawMessage(raw))
+		var m map[string]json.RawMessage
+		if err == nil && json.Unmarshal(args, &m) != nil {
+			t.Errorf("Object(%q) = %q, no object", raw, args)
+		}
+	})
+}
