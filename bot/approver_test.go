@@ -1,0 +1,325 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/sqlite"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// court is a session with an open request, on a GitHub whose answers about
+// people can be changed.
+type court struct {
+	t    *testing.T
+	gh   *ghtest.Server
+	w    *worker
+	sess *store.Session
+	meet func(path string) *http.Response // instead of GitHub; nil to let it answer
+	err  error                            // of the network
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *court) RoundTrip(r *http.Request) (*http.Response, error) {
+	about := strings.Contains(r.URL.Path, "/collaborators/") || strings.Contains(r.URL.Path, "/teams/") || strings.Contains(r.URL.Path, "CODEOWNERS")
+	if about && c.err != nil {
+		return nil, c.err
+	}
+	if about && c.meet != nil {
+		if resp := c.meet(r.URL.Path); resp != nil {
+			resp.Request = r
+			return resp, nil
+		}
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func status(code int, body string) *http.Response {
+	return &http.Response{StatusCode: code, Status: fmt.Sprint(code), Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+type noRunner struct{}
+
+func (noRunner) Place(context.Context, Thread) (Place, error) {
+	return Place{Base: "b", Target: "main"}, nil
+}
+
+func (noRunner) Run(context.Context, Work) (session.Outcome, error) {
+	return session.Outcome{}, errors.New("nothing runs here")
+}
+
+const courtRepo = "acme/widget"
+
+func newCourt(t *testing.T, rules policy.Config, files map[string]string, paths ...string) *court {
+	t.Helper()
+	ctx := t.Context()
+	c := &court{t: t}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	c.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()})
+	check(err)
+	check(c.gh.Start())
+	t.Cleanup(func() { check(c.gh.Close()) })
+	for _, who := range []string{"asker", "kim"} {
+		c.gh.AddUser(who, "write")
+	}
+	if files == nil {
+		files = map[string]string{"README.md": "x\n"}
+	}
+	inst, err := c.gh.AddRepo("acme", "widget", ghtest.Source{Files: files})
+	check(err)
+	ref, err := c.gh.OpenIssue(courtRepo, "asker", "t", "b")
+	check(err)
+	app, err := ghapp.New(ghapp.Config{APIURL: c.gh.URL() + "/api/v3/", AppID: c.gh.App().ID, PrivateKey: c.gh.App().Key,
+		Spacing: -1, Backoff: time.Microsecond, Transport: c})
+	check(err)
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "db")})
+	check(err)
+	t.Cleanup(func() { check(db.Close()) })
+	b, err := New(Config{Store: db.Store, GitHub: app, Runner: noRunner{}, Policy: rules})
+	check(err)
+	c.w = &worker{Bot: b, ref: ref, key: ref.Key()}
+	c.w.lost = func(error) {}
+	check(c.w.connect(ctx, inst))
+	c.open(paths)
+	return c
+}
+
+// open records a session of "asker" with one request.
+func (c *court) open(paths []string) {
+	c.t.Helper()
+	ctx := c.t.Context()
+	data, err := json.Marshal(record{RequesterID: c.gh.UserID("asker"), Target: "main"})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.sess = &store.Session{ID: "s1", Thread: c.w.key, Repo: courtRepo, State: "running", Data: data}
+	if err := c.w.cfg.Store.Sessions.Create(ctx, c.sess); err != nil {
+		c.t.Fatal(err)
+	}
+	f, err := c.w.hold(ctx, "s1")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	err = c.w.cfg.Store.Logs.Log(f).Append(ctx,
+		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "s1", Text: "x", Mode: "code"}}),
+		session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "abc123", Kind: "approval", Call: "c1-1", Display: "rm -rf x", Paths: paths}))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		if err := c.w.release(context.WithoutCancel(ctx)); err != nil {
+			c.t.Error(err)
+		}
+	})
+}
+
+// does has a person give a command and says whether it had an effect.
+func (c *court) does(who string, cmd command.Command) (bool, error) {
+	s := said{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: ghapp.User{ID: c.gh.UserID(who), Login: who}}}
+	s.ev.Comment.ID, s.target.Comment = 1, 1
+	got := &change{}
+	err := c.w.do(c.t.Context(), got, s, cmd)
+	return len(got.Events) > 0, err
+}
+
+// Seven roles × six commands × six outcomes of the lookup: nothing is granted
+// but what the role allows, and only when GitHub said so.
+func TestPermissionTable(t *testing.T) {
+	c := newCourt(t, policy.DefaultConfig(), nil)
+	roles := []string{"none", "read", "triage", "write", "maintain", "admin", "stranger"}
+	commands := []struct {
+		cmd  command.Command
+		need string
+	}{
+		{command.Command{Name: "task", Text: "fix it"}, "write"},
+		{command.Command{Name: "retry"}, "triage"},
+		{command.Command{Name: "approve", ID: "abc123"}, "write"},
+		{command.Command{Name: "deny", ID: "abc123"}, "write"},
+		{command.Command{Name: "stop"}, "triage"},
+		{command.Command{Name: "budget", Count: 5}, "maintain"},
+	}
+	outcomes := map[string]func(){
+		"told":             func() {},
+		"not found":        func() { c.meet = func(string) *http.Response { return status(404, `{}`) } },
+		"forbidden":        func() { c.meet = func(string) *http.Response { return status(403, `{"message":"no"}`) } },
+		"broken":           func() { c.meet = func(string) *http.Response { return status(502, `{}`) } },
+		"no network":       func() { c.err = errors.New("connection refused") },
+		"of somebody else": func() { c.meet = otherPerson },
+	}
+	grants := 0
+	for _, role := range roles {
+		who := "role-" + role
+		c.gh.AddUser(who, map[bool]string{true: "", false: role}[role == "stranger"])
+		if role != "stranger" {
+			if err := c.gh.Grant(courtRepo, who, role); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, k := range commands {
+			for name, set := range outcomes {
+				c.meet, c.err = nil, nil
+				set()
+				got, err := c.does(who, k.cmd)
+				want := name == "told" && slices.Index(roles[:6], role) >= slices.Index(roles, k.need)
+				if got != want {
+					t.Errorf("%s says %s, GitHub %s: granted %t, want %t (%v)", role, k.cmd.Name, name, got, want, err)
+				}
+				if got {
+					grants++
+				}
+			}
+		}
+	}
+	if grants != 2*4+3*3+1*2 {
+		t.Errorf("%d grants in all", grants)
+	}
+}
+
+func otherPerson(string) *http.Response {
+	return status(200, `{"permission":"admin","role_name":"admin","user":{"id":999999,"login":"boss","type":"User"}}`)
+}
+
+// Who may approve, by team and by CODEOWNERS of the base branch; what GitHub
+// will not or cannot tell is a no.
+func TestApproverRules(t *testing.T) {
+	owners := map[string]string{"README.md": "x\n", ".github/CODEOWNERS": "* @nobody\n/.env @kim\n/ci/ @acme/core\n"}
+	yes := true
+	for name, tt := range map[string]struct {
+		rules policy.Approvals
+		paths []string
+		who   string
+		meet  func(path string) *http.Response
+		want  bool
+	}{
+		"write is enough":                {who: "kim", want: true},
+		"the requester":                  {who: "asker", want: true},
+		"not the requester":              {rules: policy.Approvals{NotRequester: &yes}, who: "asker"},
+		"somebody else than requester":   {rules: policy.Approvals{NotRequester: &yes}, who: "kim", want: true},
+		"in the team":                    {rules: policy.Approvals{Approvers: []string{"team:acme/core"}}, who: "kim", want: true},
+		"not in the team":                {rules: policy.Approvals{Approvers: []string{"team:acme/core"}}, who: "asker"},
+		"team forbidden":                 {rules: policy.Approvals{Approvers: []string{"team:acme/core"}}, who: "kim", meet: refuse("/teams/", 403)},
+		"team broken":                    {rules: policy.Approvals{Approvers: []string{"team:acme/core"}}, who: "kim", meet: refuse("/teams/", 502)},
+		"owner of the path":              {rules: policy.Approvals{Approvers: []string{"codeowners"}}, paths: []string{".env"}, who: "kim", want: true},
+		"owner of one path of two":       {rules: policy.Approvals{Approvers: []string{"codeowners"}}, paths: []string{".env", "a.go"}, who: "kim"},
+		"owner by team":                  {rules: policy.Approvals{Approvers: []string{"codeowners"}}, paths: []string{"ci/x", ".env"}, who: "kim", want: true},
+		"no owner":                       {rules: policy.Approvals{Approvers: []string{"codeowners"}}, paths: []string{".env"}, who: "asker"},
+		"owners forbidden":               {rules: policy.Approvals{Approvers: []string{"codeowners"}}, paths: []string{".env"}, who: "kim", meet: refuse("CODEOWNERS", 403)},
+		"owners broken":                  {rules: policy.Approvals{Approvers: []string{"codeowners"}}, paths: []string{".env"}, who: "kim", meet: refuse("CODEOWNERS", 500)},
+		"owners gone":                    {rules: policy.Approvals{Approvers: []string{"codeowners"}}, paths: []string{".env"}, who: "kim", meet: refuse("CODEOWNERS", 404)},
+		"a command has owners of all":    {rules: policy.Approvals{Approvers: []string{"codeowners"}}, who: "kim"},
+		"by number, and it is another's": {rules: policy.Approvals{Approvers: []string{"user:1"}}, who: "kim"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := policy.DefaultConfig()
+			tt.rules.Deadline = cfg.Approvals.Deadline
+			cfg.Approvals = tt.rules
+			c := newCourt(t, cfg, owners, tt.paths...)
+			c.gh.AddTeam("acme", "core", "kim")
+			c.meet = tt.meet
+			got, err := c.does(tt.who, command.Command{Name: "approve", ID: "abc123"})
+			if got != tt.want {
+				t.Errorf("granted %t, want %t (%v)", got, tt.want, err)
+			}
+		})
+	}
+}
+
+func refuse(what string, code int) func(string) *http.Response {
+	return func(path string) *http.Response {
+		if strings.Contains(path, what) {
+			return status(code, `{"message":"no"}`)
+		}
+		return nil
+	}
+}
+
+// An approval is looked at again before it is used: who gave it must still
+// have the right, and what GitHub cannot tell stops everything.
+func TestApprovalIsCheckedAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(c *court)
+		stale  bool
+		fails  bool
+	}{
+		"nothing changed": {change: func(*court) {}},
+		"right was taken": {change: func(c *court) { _ = c.gh.Grant(courtRepo, "kim", "read") }, stale: true},
+		"left":            {change: func(c *court) { c.meet = refuse("/collaborators/", 404) }, stale: true},
+		"forbidden":       {change: func(c *court) { c.meet = refuse("/collaborators/", 403) }, stale: true},
+		"broken":          {change: func(c *court) { c.meet = refuse("/collaborators/", 502) }, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCourt(t, policy.DefaultConfig(), nil)
+			ctx := t.Context()
+			f, err := c.w.hold(ctx, "s1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := c.w.cfg.Store.Logs.Log(f)
+			yes := session.Resolved{ID: "abc123", Verdict: "approved", By: "kim", ByID: c.gh.UserID("kim"), Key: "review:1"}
+			if err := log.Append(ctx, session.NewEvent(session.TypeResolved, 1, yes)); err != nil {
+				t.Fatal(err)
+			}
+			tt.change(c)
+			err = c.w.recheck(ctx, c.sess, f)
+			if (err != nil) != tt.fails {
+				t.Fatalf("recheck: %v, want an error: %t", err, tt.fails)
+			}
+			events, err := log.Events(ctx, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, err := session.Decode[session.Resolved](events[len(events)-1])
+			if err != nil || (last.Verdict == "stale") != tt.stale {
+				t.Errorf("the last word is %q (%v), want it stale: %t", last.Verdict, err, tt.stale)
+			}
+		})
+	}
+}
+
+// One denial wins over an approval that was not used yet.
+func TestDenialAfterApproval(t *testing.T) {
+	c := newCourt(t, policy.DefaultConfig(), nil)
+	ctx := t.Context()
+	f, err := c.w.hold(ctx, "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := c.w.cfg.Store.Logs.Log(f)
+	yes := session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: "approved", By: "kim"})
+	if err := log.Append(ctx, yes); err != nil {
+		t.Fatal(err)
+	}
+	deny := command.Command{Name: "deny", ID: "abc123"}
+	if got, err := c.does("asker", deny); err != nil || !got {
+		t.Errorf("the denial had no effect: %v", err)
+	}
+	if got, _ := c.does("asker", command.Command{Name: "approve", ID: "abc123"}); got {
+		t.Error("a request was approved twice")
+	}
+	if err := log.Append(ctx, session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1-1"})); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := c.does("asker", deny); got {
+		t.Error("what has begun was denied")
+	}
+}
