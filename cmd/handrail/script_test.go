@@ -15,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"handrail": func() { os.Exit(mainExit(os.Args[1:])) },
+		"handrail":       func() { os.Exit(mainExit(os.Args[1:])) },
+		"handrail-crash": func() { os.Exit(crashChild()) },
 	})
 }
 
@@ -37,7 +38,8 @@ func TestMain(m *testing.M) {
 //	                commit a submodule, without its content
 //	binary FILE     write a file that is no text
 //	gomodule MODULE DIR
-//	                copy the sources of a module that this one uses
+//	                copy the sources of a module that this one uses, with a
+//	                check.sh that runs its tests
 //
 // At the end of a story, a model that was not asked what its script says
 // fails the test.

@@ -8,16 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/ollama"
-	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
@@ -37,7 +33,8 @@ type serverOptions struct {
 	every   time.Duration // between edits of a progress comment
 	ttl     time.Duration // of leases
 	again   time.Duration // before work that failed is tried again
-	sweep   time.Duration // between looks for threads and deliveries that were missed
+	sweep   time.Duration // between looks for threads that nobody works on
+	missed  time.Duration // between looks for deliveries that were missed
 
 	transport http.RoundTripper             // to GitHub, git and the model
 	wrap      func(store.Store) store.Store // what the bot and the webhook see of the store
@@ -82,7 +79,7 @@ func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOption
 	if s.app, err = ghapp.New(ghapp.Config{
 		APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.key, Token: cfg.GitHub.token.Reveal(),
 		Clean: known.outgoing,
-		Log:   w.log, Spacing: opt.spacing, Transport: bot.Fenced{Next: s.transport(time.Minute)},
+		Log:   w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: bot.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
 		return s, err
 	}
@@ -161,27 +158,15 @@ func (s *server) newEngine(ctx context.Context, w *world) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	open, err := s.cfg.Model.opener(s.log)
+	if err != nil {
+		return nil, err
+	}
 	kept, err := openBases(filepath.Join(s.cfg.Data, "work"))
 	if err != nil {
 		return nil, err
 	}
-	return &engine{bases: kept, workspace: ws, model: s.model, policy: rules, config: s.cfg.Policy, secrets: s.secrets, log: w.log}, nil
-}
-
-func (s *server) model(name string) (llm.Model, error) {
-	m := s.cfg.Model
-	if m.BaseURL != "" {
-		u, err := url.Parse(m.BaseURL)
-		if err != nil {
-			return nil, fmt.Errorf("model.base_url: %w", err)
-		}
-		return openai.New(openai.Config{URL: u, Model: name, Key: openai.Key(os.Getenv("HANDRAIL_API_KEY")), Log: s.log})
-	}
-	u, err := ollamaURL(m.Ollama)
-	if err != nil {
-		return nil, err
-	}
-	return ollama.New(ollama.Config{URL: u, Model: name, Log: s.log})
+	return &engine{bases: kept, workspace: ws, model: open, policy: rules, config: s.cfg.Policy, secrets: s.secrets, log: w.log}, nil
 }
 
 // start listens and begins to work.
@@ -224,7 +209,7 @@ func (s *server) beside(ctx context.Context) {
 		s.log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; a GitHub App can")
 		return
 	}
-	every := s.opt.sweep
+	every := s.opt.missed
 	if every == 0 {
 		every = sweepEvery
 	}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// childConfig is what a test tells the server process that it will kill.
+type childConfig struct {
+	Listen, Data, Database, API, Secret, Model string
+
+	AppID  int64
+	Key    []byte
+	KillAt int64         // the process kills itself before this step; 0 for never
+	Trace  string        // file that gets the name of the step it died at
+	TTL    time.Duration // of leases
+}
+
+// crashChild is the server as a process of its own: `handrail serve` with
+// short leases, which counts its steps and can kill itself at one.
+func crashChild() int {
+	text, err := os.ReadFile(os.Args[1])
+	var c childConfig
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := c.serve(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitFailed
+	}
+	return exitDone
+}
+
+func (c childConfig) serve(ctx context.Context) error {
+	k := &killer{at: c.KillAt, trace: c.Trace}
+	w := &world{in: strings.NewReader(""), out: io.Discard, err: os.Stderr, log: logger(os.Stderr, "warn"), version: "test"}
+	s, err := newServer(ctx, w, serverConfig{
+		Listen: c.Listen, Data: c.Data, Database: c.Database, Workspace: "local",
+		GitHub: githubConfig{API: c.API, AppID: c.AppID, key: c.Key, webhookSecret: policy.Secret(c.Secret)},
+		Model:  modelConfig{Name: "m", Ollama: c.Model},
+	}, serverOptions{
+		spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,
+		sweep: 50 * time.Millisecond, missed: 500 * time.Millisecond,
+		transport: killTransport{k, http.DefaultTransport}, wrap: k.wrap,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	fmt.Println("ready") // the parent waits for the line
+	<-ctx.Done()
+	err = s.close(context.WithoutCancel(ctx))
+	fmt.Printf("steps %d\n", k.n.Load())
+	return err
+}
+
+// killer counts steps and kills the process at one of them.
+type killer struct {
+	n     atomic.Int64
+	at    int64
+	trace string
+}
+
+func (k *killer) step(name string) {
+	if k.n.Add(1) != k.at {
+		return
+	}
+	_ = os.WriteFile(k.trace, []byte(name), 0o600)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// around runs f, and then there is a step: what comes between two writes to
+// the store changes nothing that a restart could see.
+func (k *killer) around(name string, f func() error) error {
+	err := f()
+	k.step("after " + name)
+	return err
+}
+
+type killTransport struct {
+	k    *killer
+	next http.RoundTripper
+}
+
+func (t killTransport) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	if r.Method == http.MethodGet {
+		return t.next.RoundTrip(r)
+	}
+	t.k.step("before " + r.Method + " " + r.URL.Path)
+	err = t.k.around(r.Method+" "+r.URL.Path, func() error {
+		resp, err = t.next.RoundTrip(r)
+		return err
+	})
+	return resp, err
+}
+
+func (k *killer) wrap(s store.Store) store.Store {
+	s.Logs = killLogs{s.Logs, k}
+	s.Intents = killIntents{s.Intents, k}
+	s.Sessions = killSessions{s.Sessions, k}
+	s.Deliveries = killDeliveries{s.Deliveries, k}
+	s.Leases = killLeases{s.Leases, k}
+	return s
+}
+
+type killLogs struct {
+	store.Logs
+	k *killer
+}
+
+func (l killLogs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
+	return l.k.around("apply", func() error { return l.Logs.Apply(ctx, f, c) })
+}
+
+func (l killLogs) Log(f store.Fence) session.Log { return killLog{l.Logs.Log(f), l.k} }
+
+type killLog struct {
+	session.Log
+	k *killer
+}
+
+func (l killLog) Append(ctx context.Context, events ...*session.Event) error {
+	name := "append"
+	for _, e := range events {
+		name += " " + string(e.Type)
+	}
+	return l.k.around(name, func() error { return l.Log.Append(ctx, events...) })
+}
+
+type killIntents struct {
+	store.Intents
+	k *killer
+}
+
+func (i killIntents) Intend(ctx context.Context, f store.Fence, in *store.Intent) error {
+	return i.k.around("intend "+in.Kind, func() error { return i.Intents.Intend(ctx, f, in) })
+}
+
+func (i killIntents) Attempted(ctx context.Context, f store.Fence, key string, at time.Time) (in store.Intent, err error) {
+	err = i.k.around("attempt", func() error {
+		in, err = i.Intents.Attempted(ctx, f, key, at)
+		return err
+	})
+	return in, err
+}
+
+func (i killIntents) Done(ctx context.Context, f store.Fence, key, ref string) error {
+	return i.k.around("done intent", func() error { return i.Intents.Done(ctx, f, key, ref) })
+}
+
+type killSessions struct {
+	store.Sessions
+	k *killer
+}
+
+func (s killSessions) Create(ctx context.Context, row *store.Session) error {
+	return s.k.around("create session", func() error { return s.Sessions.Create(ctx, row) })
+}
+
+func (s killSessions) Update(ctx context.Context, f store.Fence, row *store.Session) error {
+	return s.k.around("update session", func() error { return s.Sessions.Update(ctx, f, row) })
+}
+
+type killDeliveries struct {
+	store.Deliveries
+	k *killer
+}
+
+func (d killDeliveries) Put(ctx context.Context, all ...*store.Delivery) (stored []bool, err error) {
+	err = d.k.around("put", func() error {
+		stored, err = d.Deliveries.Put(ctx, all...)
+		return err
+	})
+	return stored, err
+}
+
+func (d killDeliveries) Done(ctx context.Context, note string, ids ...string) error {
+	return d.k.around("done delivery", func() error { return d.Deliveries.Done(ctx, note, ids...) })
+}
+
+type killLeases struct {
+	store.Leases
+	k *killer
+}
+
+func (l killLeases) Acquire(ctx context.Context, key, owner string, ttl time.Duration) (got store.Lease, err error) {
+	err = l.k.around("acquire", func() error {
+		got, err = l.Leases.Acquire(ctx, key, owner, ttl)
+		return err
+	})
+	return got, err
+}
+
+func (l killLeases) Release(ctx context.Context, held store.Lease, backoff time.Time) (released bool, err error) {
+	err = l.k.around("release", func() error {
+		released, err = l.Leases.Release(ctx, held, backoff)
+		return err
+	})
+	return released, err
+}

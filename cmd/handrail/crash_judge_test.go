@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// verdict collects what is missing and what is there twice.
+type verdict struct{ lost, duplicates []string }
+
+// exactly compares a count.
+func (v *verdict) exactly(what string, got, want int) {
+	switch {
+	case got < want:
+		v.lost = append(v.lost, fmt.Sprintf("%d %s, want %d", got, what, want))
+	case got > want:
+		v.duplicates = append(v.duplicates, fmt.Sprintf("%d %s, want %d", got, what, want))
+	}
+}
+
+func (v *verdict) is(what string, got, want any) {
+	if got != want {
+		v.lost = append(v.lost, fmt.Sprintf("%s is %q, want %q", what, got, want))
+	}
+}
+
+// judge compares what is there after a story with what must be.
+func (w *crashWorld) judge(t *testing.T) (lost, duplicates []string) {
+	t.Helper()
+	v := &verdict{}
+	w.judgeThread(v)
+	w.judgeBranches(t, v)
+	w.judgeStore(t, v)
+	for _, text := range w.gh.Violations() {
+		v.lost = append(v.lost, "GitHub was spoken to wrongly: "+text)
+	}
+	return v.lost, v.duplicates
+}
+
+func (w *crashWorld) judgeThread(v *verdict) {
+	th := w.gh.Thread(w.issue)
+	progress := w.own(th, "progress-")
+	v.exactly("progress comments", len(progress), 1)
+	v.exactly("requests for approval", len(w.own(th, "ask-")), 1)
+	v.exactly("comments of the bot", len(w.own(th, "")), 2)
+	for _, c := range progress {
+		v.is("the state in the progress comment", strings.Contains(c.Body, "✅ **done**"), true)
+	}
+	want := map[string]string{"/agent fix": "eyes", "/agent approve": "+1", "/agent also": "eyes"}
+	for _, c := range th.Comments {
+		for begin, sign := range want {
+			if strings.HasPrefix(c.Body, begin) {
+				v.exactly("reactions to "+begin, len(c.Reactions), 1)
+				for _, r := range c.Reactions {
+					v.is("the reaction to "+begin, r.Content, sign)
+				}
+			}
+		}
+	}
+}
+
+func (w *crashWorld) judgeBranches(t *testing.T, v *verdict) {
+	t.Helper()
+	var pulls []ghtest.Thread
+	for _, th := range w.gh.Threads(w.repo) {
+		if th.Pull != nil {
+			pulls = append(pulls, th)
+		}
+	}
+	v.exactly("pull requests", len(pulls), 1)
+	v.exactly("branches", len(w.gh.Branches(w.repo)), 2)
+	if len(pulls) != 1 {
+		return
+	}
+	head := pulls[0].Pull.HeadSHA
+	log, err := w.gh.Log(w.repo, head)
+	must(t, err)
+	v.exactly("commits", len(log), 4)
+	for path, want := range map[string]string{"greet.sh": "echo Hello\n", "ran.txt": "ran\n", "notes.txt": "noted\n"} {
+		got, err := w.gh.File(w.repo, head, path)
+		if err != nil {
+			got = err.Error()
+		}
+		v.is(path, got, want)
+	}
+	if _, err := w.gh.File(w.repo, head, "build/out"); err == nil {
+		v.lost = append(v.lost, "build/out is still there")
+	}
+}
+
+func (w *crashWorld) judgeStore(t *testing.T, v *verdict) {
+	t.Helper()
+	ctx := t.Context()
+	s, err := openStore(ctx, serverConfig{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	n, err := store.Verify(ctx, s.Logs, func(h store.Head, err error) {
+		if err != nil {
+			v.lost = append(v.lost, fmt.Sprintf("the log of %s does not verify: %v", h.Session, err))
+		}
+	})
+	must(t, err)
+	v.exactly("logs", n, 1)
+	row, err := s.Sessions.ByThread(ctx, w.issue.Key())
+	must(t, err)
+	v.is("the state of the session", row.State, "done")
+	open, err := s.Intents.Open(ctx, row.ID)
+	must(t, err)
+	v.exactly("open intents", len(open), 0)
+	if d, err := s.Deliveries.Next(ctx, w.issue.Key()); err == nil {
+		v.lost = append(v.lost, "delivery "+d.ID+" is not worked on")
+	}
+	events, err := s.Logs.Log(store.Fence{Key: row.ID}).Events(ctx, 0)
+	must(t, err)
+	judgeEvents(t, v, events)
+}
+
+// judgeEvents checks that each thing was asked, answered and done once.
+func judgeEvents(t *testing.T, v *verdict, events []session.Event) {
+	t.Helper()
+	results, calls := map[string]int{}, 0
+	count := map[session.Type]int{}
+	for _, e := range events {
+		count[e.Type]++
+		switch e.Type {
+		case session.TypeResult:
+			r, err := session.Decode[session.Result](e)
+			must(t, err)
+			results[r.Call]++
+		case session.TypeAnswer:
+			a, err := session.Decode[session.Answer](e)
+			must(t, err)
+			calls += len(a.Calls)
+		}
+	}
+	v.exactly("answers of the model", count[session.TypeAnswer], 5)
+	v.exactly("requests in the log", count[session.TypeAsked], 1)
+	v.exactly("answers of people in the log", count[session.TypeResolved], 1)
+	v.exactly("further wishes in the log", count[session.TypeMessage], 1)
+	v.exactly("results", len(results), calls)
+	for call, n := range results {
+		v.exactly("results of "+call, n, 1)
+	}
+}
