@@ -15,6 +15,14 @@ import (
 // the branch is asked. No model can call it.
 const publishTool = "publish"
 
+// scratchDir is where a model may keep what only it needs. The prompt names
+// it.
+const scratchDir = ".handrail-scratch/"
+
+// Scratch says whether path is of a file that a [Checkpointer] leaves out: the
+// model keeps it for itself, and it goes with the workspace.
+func Scratch(path string) bool { return strings.HasPrefix(path, scratchDir) }
+
 // publish puts what the turn changed on the branch. Whatever route a change
 // took (a tool, a shell command, a rename, a symlink), the resulting tree is
 // what is looked at: a sensitive path goes out only with a person's yes to

@@ -122,7 +122,7 @@ func (s *stream) display(last bool) {
 		s.announcePrinted(content[at:])
 		content = content[:at]
 	}
-	content, thinking = stripComplete(content), stripComplete(thinking)
+	content, thinking = strings.TrimRight(stripComplete(content), " \t\r\n"), stripComplete(thinking)
 	if !s.shown && wordRunes(content) < firstWords && !last {
 		content = ""
 	}

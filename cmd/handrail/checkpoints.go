@@ -43,6 +43,9 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	}
 	changes := make([]gitops.Change, 0, len(found))
 	for _, f := range found {
+		if agent.Scratch(f.Path) {
+			continue
+		}
 		changes = append(changes, c.change(ctx, f))
 	}
 	commit, err := c.job.repo.Checkpoint(ctx, gitops.Checkpoint{Parent: c.base, Changes: changes, Meta: c.meta("Saved state", turn)})

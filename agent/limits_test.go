@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Each budget parks the session when it is used up; granting more lets it go
+// on, with a fresh allowance of that budget.
+func TestBudgets(t *testing.T) {
+	write := func(n int) string {
+		return fmt.Sprintf("- calls: [{name: write_file, arguments: {path: f%d.txt, content: \"a\\nb\\n\"}}]\n  tokens: {prompt: 100, answer: 10}\n", n)
+	}
+	for _, tt := range []struct {
+		name   string
+		limits Limits
+		turns  int // before it parks
+		want   string
+	}{
+		{"turns", Limits{Turns: 2}, 2, "All 2 turns are used"},
+		{"tokens", Limits{Tokens: 200}, 2, "220 tokens are used, 200 were allowed"},
+		{"edits", Limits{Edits: 1}, 1, "1 edits are made"},
+		{"lines", Limits{ChangedLines: 3}, 2, "4 lines are changed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			script := head + write(1)
+			for n := 2; n <= tt.turns+1; n++ {
+				script += write(n)
+			}
+			b := newBench(t, script+"- say: \"Done. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": ""})
+			b.cfg.Limits = tt.limits
+			out := b.must(session.StatusOutOfBudget)
+			if !strings.Contains(out.Reason, tt.want) || out.Turns != tt.turns {
+				t.Fatalf("after %d turns: %q, want %q after %d", out.Turns, out.Reason, tt.want, tt.turns)
+			}
+			b.must(session.StatusOutOfBudget) // nothing was granted: nothing is done
+			b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Budget: 10}))
+			if tt.name == "edits" { // one more edit uses up the new allowance
+				b.must(session.StatusOutOfBudget)
+				b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Budget: 10}))
+			}
+			b.must(session.StatusDone)
+			if n := len(b.states.published()); n != tt.turns+2 {
+				t.Errorf("%d files at the end, want all %d", n, tt.turns+2)
+			}
+		})
+	}
+}
+
+func TestWallBudget(t *testing.T) {
+	b := newBench(t, head+"- calls: [{name: list_files, arguments: {path: .}}]\n", map[string]string{"a.txt": ""})
+	now := time.Unix(1000, 0)
+	b.cfg.Limits.Wall = time.Minute
+	b.cfg.Now = func() time.Time { now = now.Add(10 * time.Second); return now }
+	out := b.must(session.StatusOutOfBudget)
+	if !strings.Contains(out.Reason, "has run for 1m0s") {
+		t.Error(out.Reason)
+	}
+}
+
+// A limit on edits holds whichever way they are made: commands count, and
+// what goes beyond the limit does not reach the branch.
+func TestEditLimitCoversCommands(t *testing.T) {
+	script := head
+	for n := range 5 {
+		script += fmt.Sprintf("- calls: [{name: write_file, arguments: {path: f%d.txt, content: \"x\\n\"}}]\n", n)
+	}
+	script += `
+- when: {tool_result_contains: All 5 edits of debug mode are used, lacks_tool: write_file}
+  calls: [{name: run_terminal_command, arguments: {command: sh gen.sh}}]
+- when: {user_contains: The change to more.txt was taken back}
+  calls: [{name: write_file, arguments: {path: last.txt, content: "x\n"}}]
+- when: {tool_result_contains: allows 5 edits}
+  say: "Done. [TASK_COMPLETE]"
+`
+	b := newBench(t, script, map[string]string{"gen.sh": "echo x > more.txt\n"})
+	b.task.Mode = "debug"
+	b.must(session.StatusDone)
+	tree := b.states.published()
+	if _, there := tree["more.txt"]; there {
+		t.Error("a sixth edit, by a command, reached the branch")
+	}
+	if _, there := tree["f4.txt"]; !there {
+		t.Error("the fifth edit was lost")
+	}
+}
+
+// A model that goes round in a circle is stopped, even where no call follows
+// itself; the same calls with other results are work.
+func TestCircle(t *testing.T) {
+	round := "- calls: [{name: read_file, arguments: {path: a.txt}}]\n- calls: [{name: read_file, arguments: {path: b.txt}}]\n"
+	b := newBench(t, head+round+round+round+"- when: {tool_result_contains: go in a circle}\n  say: \"I give up. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": "1\n", "b.txt": "2\n"})
+	b.task.Text = "what is in a.txt?"
+	b.must(session.StatusDone)
+
+	work := "- calls: [{name: run_terminal_command, arguments: {command: echo x >> a.txt}}]\n- calls: [{name: read_file, arguments: {path: a.txt}}]\n"
+	b = newBench(t, head+work+work+work+"- say: \"Done. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": "1\n"})
+	b.must(session.StatusDone)
+	if got := b.states.published()["a.txt"]; got != "1\nx\nx\nx\n" {
+		t.Errorf("work that repeats was stopped: %q", got)
+	}
+}
+
+// Prompts that the server finds too long however short they are made end the
+// session with a sentence, after a few attempts.
+func TestTooLongForEver(t *testing.T) {
+	b := newBench(t, head+"- misbehave: {too_long: true}\n  repeat: true\n", map[string]string{"a.txt": ""})
+	b.task.Text = "fix " + strings.Repeat("this long text ", 2000)
+	out := b.must(session.StatusFailed)
+	if !strings.Contains(out.Reason, "does not fit into the model's context of 32768 tokens") {
+		t.Error(out.Reason)
+	}
+	if n := len(b.model.Requests()); n > mostSqueezes+1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// One result that is longer than the whole window is shortened, not cut by
+// the server.
+func TestResultLongerThanTheWindow(t *testing.T) {
+	long := strings.Repeat("a line that says nothing of any use to anybody\n", 1900)
+	b := newBench(t, `
+model: {name: m, tools: true, context: 8192, enforce_context: true}
+turns:
+- calls: [{name: read_file, arguments: {path: long.txt}}]
+- when: {tool_result_contains: bytes left out}
+  say: "Nothing of use. [TASK_COMPLETE]"
+`, map[string]string{"long.txt": long})
+	b.task.Text = "what is in the file?"
+	b.must(session.StatusDone)
+}
+
+// What a server lacks is left out, one thing at a time.
+func TestServerRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		refusal, then string
+	}{
+		"thinking": {"m does not support thinking", "{think: false, has_tool: read_file}"},
+		"images":   {"m does not support image input", "{images: 0, has_tool: read_file}"},
+		"tools":    {"m does not support tools", "{no_tools: true, images: 1}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, `
+model: {name: m, tools: true, thinking: true, vision: true}
+turns:
+- misbehave: {status: 400, error: "`+tt.refusal+`"}
+- when: `+tt.then+`
+  say: "A cat. [TASK_COMPLETE]"
+`, map[string]string{"a.txt": ""})
+			b.task.Text = "what is in the picture?"
+			b.task.Images = []session.Blob{{Name: "cat.png", Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n.")}}
+			b.must(session.StatusDone)
+		})
+	}
+}
+
+func TestRetryWaits(t *testing.T) {
+	r := Retry{}.withDefaults()
+	for n := 1; n < 10; n++ {
+		most := min(r.Base<<(n-1), r.Max)
+		for range 50 {
+			if d := r.wait(n); d < most/2 || d > most {
+				t.Fatalf("attempt %d waits %s, want between %s and %s", n, d, most/2, most)
+			}
+		}
+	}
+	asked := fmt.Errorf("stream: %w", &llm.Error{Kind: llm.Busy, RetryAfter: 70 * time.Second})
+	if d := r.after(1, asked); d != 70*time.Second {
+		t.Errorf("the server asked for 70 s, waits %s", d)
+	}
+	if d := r.after(1, &llm.Error{RetryAfter: time.Hour}); d != mostPatience {
+		t.Errorf("waits %s for a server that asks for an hour", d)
+	}
+	if d := r.after(1, errors.New("other")); d > r.Base {
+		t.Errorf("waits %s", d)
+	}
+}
+
+func TestRegion(t *testing.T) {
+	var lines []string
+	for n := 1; n <= 200; n++ {
+		lines = append(lines, fmt.Sprintf("%d | line number %d", n, n))
+	}
+	for name, tt := range map[string]struct {
+		args     string
+		from, to int
+	}{
+		"text":       {`{"path":"a","old_string":"  line number 100\nline number 101\nnot there"}`, 88, 113},
+		"diff":       {`{"path":"a","diff":"@@\n-line number 50\n+line no 50\n line number 51"}`, 38, 63},
+		"line":       {`{"path":"a","line":150}`, 138, 162},
+		"end":        {`{"path":"a","old_string":"line number 200"}`, 188, 200},
+		"nothing":    {`{"path":"a","old_string":"who knows"}`, 1, 100},
+		"unreadable": {`[]`, 1, 100},
+	} {
+		from, to := region(lines, wantedLines([]byte(tt.args)))
+		if from+1 != tt.from || to != tt.to {
+			t.Errorf("%s: lines %d-%d, want %d-%d", name, from+1, to, tt.from, tt.to)
+		}
+	}
+	if from, to := region(nil, nil); from != 0 || to != 0 {
+		t.Error("an empty file has no region")
+	}
+}

@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+)
+
+func TestSplitThinking(t *testing.T) {
+	for _, tt := range []struct{ name, content, thinking, rest string }{
+		{"none", "Just text.", "", "Just text."},
+		{"at the start", "<think>a</think>\nb", "a", "b"},
+		{"opening tag swallowed", "a\n</think>\n\nb", "a", "b"},
+		{"never closed", "<think>a and <tool_call>", "a and <tool_call>", ""},
+		{"in the middle", "one\n<think>two</think>\nthree", "two", "one\n\nthree"},
+		{"twice", "<think>a</think>b<think>c</think>d", "a\nc", "bd"},
+		{"middle, never closed", "one <think>two", "two", "one "},
+		{"in a code span", "Write `<think>` before and `</think>` after.", "", "Write `<think>` before and `</think>` after."},
+		{"in a fence", "```\n<think>x</think>\n```\ntext", "", "```\n<think>x</think>\n```\ntext"},
+		{"other tags", "<thinking>a</thinking>b", "a", "b"},
+		{"Magistral", "[THINK]a[/THINK]b", "a", "b"},
+		{"Cohere", "<|START_THINKING|>a<|END_THINKING|>b", "a", "b"},
+		{"Kimi", "◁think▷a◁/think▷b", "a", "b"},
+		{"Seed", "<seed:think>a</seed:think>b", "a", "b"},
+		{"Harmony", "<|channel|>analysis<|message|>a<|end|>b", "a", "b"},
+		{"less than", "if a <think> b", "b", "if a "},
+		{"empty", "<think></think>\n\nb", "", "b"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			thinking, rest := splitThinking("", tt.content)
+			if thinking != tt.thinking || rest != tt.rest {
+				t.Errorf("got %q, %q; want %q, %q", thinking, rest, tt.thinking, tt.rest)
+			}
+		})
+	}
+	if thinking, _ := splitThinking("native", "<think>inline</think>x"); thinking != "native\ninline" {
+		t.Errorf("both kinds of thinking: %q", thinking)
+	}
+}
+
+func TestDropEcho(t *testing.T) {
+	const thinking = "I should read the file first.\nThen I change it."
+	for _, tt := range []struct{ name, thinking, content, want string }{
+		{"word for word", thinking, thinking + "\n\nReading.", "Reading."},
+		{"other white space", thinking, "I should read  the file first. Then I\nchange it. Reading.", "Reading."},
+		{"only the beginning of it", thinking, "I should read the file first.", "I should read the file first."},
+		{"goes on", "I should read the file", "I should read the filesystem notes", "I should read the filesystem notes"},
+		{"short and common", "Done.", "Done. I changed it.", "Done. I changed it."},
+		{"nothing else", thinking, thinking + " [TASK_COMPLETE]", thinking + " [TASK_COMPLETE]"},
+		{"no thinking", "", "Text.", "Text."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := dropEcho(tt.thinking, tt.content); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// recorder is a stream under a clock that a test moves.
+type recorder struct {
+	*stream
+	clock time.Time
+	live  []Live
+}
+
+func newRecorder(t *testing.T) *recorder {
+	t.Helper()
+	r := &recorder{clock: time.Unix(1000, 0)}
+	specs := []llm.ToolSpec{}
+	for _, tool := range tools.Builtin(tools.Config{}) {
+		specs = append(specs, tool.Spec())
+	}
+	for _, name := range []string{"write_file", "read_file"} {
+		specs = append(specs, llm.ToolSpec{Name: name, Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}}}`)})
+	}
+	r.stream = &stream{
+		parser: toolcall.New(specs, tools.Canonical), now: func() time.Time { return r.clock },
+		show: func(l Live) { r.live = append(r.live, l) }, asked: r.clock,
+	}
+	return r
+}
+
+// after lets time pass and takes a part.
+func (r *recorder) after(d time.Duration, p llm.Part) {
+	r.clock = r.clock.Add(d)
+	r.take(p)
+}
+
+func (r *recorder) titles() []string {
+	var out []string
+	for _, l := range r.live {
+		if l.Title != "" {
+			out = append(out, l.Title)
+		}
+	}
+	return out
+}
+
+func (r *recorder) contents() []string {
+	var out []string
+	for _, l := range r.live {
+		if l.Content != "" {
+			out = append(out, l.Content)
+		}
+	}
+	return out
+}
+
+func TestStreamShowsNoFragments(t *testing.T) {
+	r := newRecorder(t)
+	for _, piece := range []string{"**Wh", "at", " happens**", " here", ". [TASK", "_COMPLETE]"} {
+		r.after(showEvery, llm.Part{Content: piece})
+	}
+	r.after(showEvery, llm.Part{Done: true})
+	want := []string{"**What happens**", "**What happens** here", "**What happens** here.", "**What happens** here.", "**What happens** here."}
+	if d := cmp.Diff(want, r.contents()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestStreamThrottles(t *testing.T) {
+	r := newRecorder(t)
+	for range 1000 {
+		r.after(time.Millisecond, llm.Part{Content: "a word and "})
+	}
+	if n := len(r.contents()); n < 1000/40 || n > 1000/32+2 {
+		t.Errorf("shown %d times in a second, want about every %s", n, showEvery)
+	}
+}
+
+func TestStreamFreezesAtACall(t *testing.T) {
+	r := newRecorder(t)
+	r.after(time.Second, llm.Part{Thinking: "hm"})
+	r.after(3*time.Second, llm.Part{Thinking: " hm"})
+	text := "I will write the file.\n<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"src/foo.ts\", \"content\": \"x\"}}</tool_call>"
+	for i := range len(text) {
+		r.after(time.Second, llm.Part{Content: text[i : i+1]})
+	}
+	for _, c := range r.contents() {
+		if !strings.HasPrefix("I will write the file.\n", c) {
+			t.Fatalf("shown: %q", c)
+		}
+	}
+	if d := cmp.Diff([]string{"Thought for 3s", "Writing foo.ts…"}, r.titles()); d != "" {
+		t.Error(d)
+	}
+}
+
+// The time in which a server holds a call back is no thinking.
+func TestThinkingTime(t *testing.T) {
+	for name, tt := range map[string]struct {
+		parts []llm.Part
+		want  string
+	}{
+		"streamed": {[]llm.Part{{Thinking: "a"}, {Thinking: "b"}, {Thinking: "c"}}, "Thought for 2s"},
+		"whole":    {[]llm.Part{{Thinking: "abc"}}, "Thought for 1s"},
+		"inline":   {[]llm.Part{{Content: "<think>a"}, {Content: "b"}, {Content: "c"}, {Content: "</think>"}}, "Thought for 2s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRecorder(t)
+			for _, p := range tt.parts {
+				r.after(time.Second, p)
+			}
+			r.after(40*time.Second, llm.Part{Calls: []llm.ToolCall{{Name: "write_file", Arguments: []byte(`{"path":"a/b.go"}`)}}})
+			if d := cmp.Diff([]string{tt.want, "Writing b.go…"}, r.titles()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// Whatever stands in thinking is never shown as an answer, at no moment.
+func TestStreamHidesInlineThinking(t *testing.T) {
+	text := "<think>secret plans <tool_call></think>The answer is ready now."
+	for size := 1; size < 7; size++ {
+		r := newRecorder(t)
+		for at := 0; at < len(text); at += size {
+			r.after(time.Second, llm.Part{Content: text[at:min(at+size, len(text))]})
+		}
+		r.after(time.Second, llm.Part{Done: true})
+		shown := r.contents()
+		for _, c := range shown {
+			if strings.Contains(c, "secret") || strings.Contains(c, "think") || !strings.HasPrefix("The answer is ready now.", c) {
+				t.Fatalf("pieces of %d: shown %q", size, c)
+			}
+		}
+		if len(shown) == 0 || shown[len(shown)-1] != "The answer is ready now." {
+			t.Errorf("pieces of %d: at last %q", size, shown)
+		}
+	}
+}
+
+func TestCompletionMark(t *testing.T) {
+	for in, want := range map[string]string{
+		"Done. [TASK_COMPLETE]": "Done.", "Done. [task_complete]": "Done.", "Done. [TASK_COMP": "Done.", "a[TASK_COMPLETE]b": "ab", "x[": "x[", "see [TASK 1]": "see [TASK 1]",
+	} {
+		got, _ := cutComplete(in)
+		if got = cutBroken(got); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+	for n := 1; n < len(completeMark); n++ {
+		if got := stripComplete("text " + completeMark[:n]); got != "text" {
+			t.Errorf("growing mark %q is shown: %q", completeMark[:n], got)
+		}
+	}
+}
+
+func TestPrintedBesideNative(t *testing.T) {
+	native := []session.Call{{Name: "read_file"}}
+	got := unlike([]toolcall.Call{{Name: "read_file"}, {Name: "list_files"}}, native)
+	if len(got) != 1 || got[0].Name != "list_files" {
+		t.Errorf("%+v", got)
+	}
+}
