@@ -1,21 +1,24 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/handrail-bot/handrail/policy"
 )
 
 type configCmd struct {
-	Check  configCheckCmd  `cmd:"" help:"Check a configuration file of a repository (.github/agent.yml)."`
-	Schema configSchemaCmd `cmd:"" help:"Print the JSON schema of the configuration."`
+	Check  configCheckCmd  `cmd:"" help:"Check a configuration file: a repository's, or with --server the server's."`
+	Schema configSchemaCmd `cmd:"" help:"Print the JSON schema of a repository's configuration."`
 }
 
 type configCheckCmd struct {
-	File string `arg:"" type:"path" help:"The file."`
-	JSON bool   `name:"json" help:"Print one JSON object."`
+	File   string `arg:"" optional:"" default:".github/agent.yml" type:"path" help:"The file."`
+	Server bool   `help:"The file is the one that 'serve --config' reads. Secrets are not asked for: they are in the server's environment."`
+	JSON   bool   `name:"json" help:"Print one JSON object."`
 }
 
 // checkResult is the contract of `handrail config check --json`.
@@ -30,25 +33,72 @@ func (c *configCheckCmd) Run(w *world) error {
 	if err != nil {
 		return usage("read configuration: %w", err)
 	}
-	_, err = policy.ParseConfig(c.File, data)
+	if c.Server {
+		err = checkServerFile(c.File)
+	} else if _, err = policy.ParseConfig(c.File, data); err != nil {
+		err = fmt.Errorf("%w%s", err, otherKind(data, repositoryKeys, serverKeys))
+	}
 	switch {
 	case c.JSON:
 		res := checkResult{OK: err == nil}
 		if err != nil {
 			res.Error = err.Error()
 		}
-		if err := json.NewEncoder(w.out).Encode(res); err != nil {
+		if err := jsonLine(w.out, res); err != nil {
 			return err
 		}
 	case err == nil:
 		fmt.Fprintf(w.out, "%s: ok\n", c.File)
 	default:
-		fmt.Fprintln(w.err, err)
+		fmt.Fprintf(w.err, "handrail: %v\n", err)
 	}
 	if err != nil {
 		return errFailed
 	}
 	return nil
+}
+
+// fileKind is what tells the two kinds of configuration files apart: the keys
+// that only one of them has.
+type fileKind struct {
+	keys []string
+	hint string
+}
+
+var (
+	serverKeys = fileKind{
+		[]string{"listen", "data", "database", "github", "sessions", "policy"},
+		"\nThis looks like a server's file: check it with `handrail config check --server FILE`.",
+	}
+	repositoryKeys = fileKind{
+		[]string{
+			"models", "mode", "modes", "turns", "auto_approve_commands", "auto_approve_sensitive_edits", "commands", "defaults", "always_ask", "sensitive_files",
+			"approvals", "branch", "budget", "pull_request", "undo", "schedules", "long_running_commands",
+		},
+		"\nThis looks like a repository's .github/agent.yml; in a server's file these keys stand below `policy:`.",
+	}
+)
+
+// otherKind is a hint when a file has more keys of the other kind than of its
+// own.
+func otherKind(data []byte, own, other fileKind) string {
+	var top map[string]yaml.Node
+	if err := yaml.Load(data, &top); err != nil {
+		return ""
+	}
+	score := 0
+	for key := range top {
+		if slices.Contains(own.keys, key) {
+			score--
+		}
+		if slices.Contains(other.keys, key) {
+			score++
+		}
+	}
+	if score > 0 {
+		return other.hint
+	}
+	return ""
 }
 
 type configSchemaCmd struct{}

@@ -94,13 +94,14 @@ func (e *engine) agent(ctx context.Context, ws *workspace.Workspace, j job, at p
 		list = append(list, t)
 	}
 	keep := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch, redactor: e.secrets.redactor}
+	tokens, answer := window(model)
 	return agent.New(agent.Config{
 		Redactor: e.secrets.redactor, Secrets: e.secrets.scan(j.repo),
 		Model: model, Policy: e.policy, Tools: list, Approver: j.approver, Checkpoints: keep,
 		Prompt: words, Provide: provide(ws, j),
 		Inbox: keep.inbox, OnEvent: j.onEvent, OnLive: j.onLive,
 		Binding: ws.Engine() + "\n" + e.config.Workspace.Image + "\n" + e.config.Workspace.Network + "\n" + j.binding,
-		Limits:  e.limits(), Log: e.log,
+		Context: tokens, MaxTokens: answer, Limits: e.limits(), Log: e.log,
 	})
 }
 

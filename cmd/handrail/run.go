@@ -27,6 +27,7 @@ type runCmd struct {
 	Yes       bool     `help:"Approve what a person would be asked for, except what is critical."`
 	Session   string   `help:"Go on with a session of this clone that parked or was interrupted."`
 	modelFlags
+	tuneFlags
 }
 
 // Run works on the task and leaves the result on a branch.
@@ -114,7 +115,7 @@ func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engi
 	if err != nil {
 		return nil, err
 	}
-	open, err := c.open(w)
+	open, err := c.openTuned(w, c.tuneFlags)
 	if err != nil {
 		return nil, err
 	}

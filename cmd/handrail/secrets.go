@@ -49,7 +49,7 @@ func environmentSecrets(environ []string) []policy.Secret {
 
 // secrets are all that the server was given: no text leaves it with one.
 func (c serverConfig) secrets() *secrets {
-	list := append(environmentSecrets(os.Environ()), c.GitHub.webhookSecret, c.GitHub.token, policy.Secret(c.GitHub.key))
+	list := append(environmentSecrets(os.Environ()), c.GitHub.webhookSecret, c.GitHub.token, c.Model.key, policy.Secret(c.GitHub.key))
 	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
 		if user, _, ok := strings.Cut(rest, "@"); ok {
 			_, password, _ := strings.Cut(user, ":")

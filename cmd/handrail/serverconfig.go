@@ -1,18 +1,27 @@
 package main
 
 import (
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
-
-	"go.yaml.in/yaml/v4"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/handrail-bot/handrail/policy"
 )
 
 // serverConfig is the file that `handrail serve --config` reads. Secrets are
-// not in it: they come from the environment or from files that it names.
+// not in it: they come from the environment or from files that it names. Every
+// key is described in docs/configuration.md.
 type serverConfig struct {
 	Listen   string         `yaml:"listen"`   // address of the webhook server
 	Data     string         `yaml:"data"`     // directory for mirrors, workspaces and the database
@@ -36,86 +45,282 @@ type githubConfig struct {
 	webhookSecret policy.Secret
 }
 
-type modelConfig struct {
-	Name    string `yaml:"name"`
-	Ollama  string `yaml:"ollama"`
-	BaseURL string `yaml:"base_url"`
-}
-
 type sessionsConfig struct {
 	AtOnce  int `yaml:"at_once"`  // sessions that run at the same time
 	PerUser int `yaml:"per_user"` // of these, for one person
 	PerRepo int `yaml:"per_repo"`
 }
 
+// problemList collects what is wrong, so that everything is told at once.
+type problemList []error
+
+func (p *problemList) add(err error) {
+	if err != nil {
+		*p = append(*p, err)
+	}
+}
+
+func (p *problemList) when(bad bool, format string, args ...any) {
+	if bad {
+		p.add(fmt.Errorf(format, args...))
+	}
+}
+
+func (p *problemList) err() error {
+	if len(*p) == 0 {
+		return nil
+	}
+	return fmt.Errorf("configuration: %w", errors.Join(*p...))
+}
+
 // readServerConfig reads the file, strictly, then what the environment adds,
 // and checks that the whole can work.
 func readServerConfig(path string, getenv func(string) string) (serverConfig, error) {
-	cfg := serverConfig{Listen: "127.0.0.1:8080", Data: "data", Workspace: "auto"}
+	cfg, err := readServerFile(path)
+	if err != nil {
+		return cfg, err
+	}
+	var bad problemList
+	cfg.environment(getenv, &bad)
+	cfg.complete(&bad)
+	cfg.values(&bad)
+	return cfg, bad.err()
+}
+
+// checkServerFile checks a file alone. What the environment of the server
+// must add, such as secrets, is not asked for.
+func checkServerFile(path string) error {
+	cfg, err := readServerFile(path)
+	if err != nil {
+		return err
+	}
+	var bad problemList
+	cfg.readKey(&bad)
+	cfg.values(&bad)
+	return bad.err()
+}
+
+// readServerFile reads the file over the defaults. Without a path there are
+// the defaults alone.
+func readServerFile(path string) (serverConfig, error) {
+	cfg := serverConfig{Listen: "127.0.0.1:8080", Data: "data"}
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return cfg, fmt.Errorf("read configuration: %w", err)
 		}
-		if err := yaml.Load(data, &cfg, yaml.WithKnownFields()); err != nil {
-			return cfg, fmt.Errorf("read configuration %s: %w", path, err)
+		doc, err := policy.LoadStrict(data, &cfg)
+		if err == nil {
+			err = doc.Locate(cfg.Policy.Validate(), "policy")
+		}
+		if err != nil {
+			return cfg, fmt.Errorf("read configuration %s: %w%s", path, err, otherKind(data, serverKeys, repositoryKeys))
 		}
 	}
-	if err := cfg.environment(getenv); err != nil {
-		return cfg, err
+	if cfg.Model.Ollama != "" && cfg.Model.BaseURL != "" {
+		return cfg, fmt.Errorf("read configuration %s: model.ollama and model.base_url are both set; keep the one where the model runs", path)
 	}
-	return cfg, cfg.check()
+	if engine := cfg.Policy.Workspace.Engine; engine != "" {
+		if cfg.Workspace != "" && cfg.Workspace != engine {
+			return cfg, fmt.Errorf("read configuration %s: workspace is %s and policy.workspace.engine is %s; keep one", path, cfg.Workspace, engine)
+		}
+		cfg.Workspace = engine
+	}
+	if cfg.Workspace == "" {
+		cfg.Workspace = "auto"
+	}
+	cfg.Policy = cfg.Policy.WithDefaults()
+	return cfg, nil
 }
 
-func (c *serverConfig) environment(getenv func(string) string) error {
+// environment adds what the environment says; it wins over the file.
+func (c *serverConfig) environment(getenv func(string) string, bad *problemList) {
 	for _, v := range []struct {
 		name string
 		into *string
 	}{
-		{"HANDRAIL_LISTEN", &c.Listen}, {"HANDRAIL_DATA", &c.Data}, {"HANDRAIL_DATABASE", &c.Database},
+		{"HANDRAIL_LISTEN", &c.Listen}, {"HANDRAIL_DATA", &c.Data}, {"HANDRAIL_WORKSPACE", &c.Workspace},
 		{"HANDRAIL_MODEL", &c.Model.Name}, {"HANDRAIL_BASE_URL", &c.Model.BaseURL}, {"OLLAMA_HOST", &c.Model.Ollama},
-		{"HANDRAIL_WORKSPACE", &c.Workspace},
+		{"HANDRAIL_GITHUB_API", &c.GitHub.API}, {"HANDRAIL_REPOSITORY", &c.GitHub.Repository},
+		{"HANDRAIL_PRIVATE_KEY_FILE", &c.GitHub.PrivateKeyFile},
 	} {
 		if s := getenv(v.name); s != "" {
 			*v.into = s
 		}
 	}
-	c.GitHub.token = policy.Secret(getenv("HANDRAIL_GITHUB_TOKEN"))
-	c.GitHub.webhookSecret = policy.Secret(getenv("HANDRAIL_WEBHOOK_SECRET"))
-	if c.GitHub.PrivateKeyFile != "" {
-		key, err := os.ReadFile(c.GitHub.PrivateKeyFile)
-		if err != nil {
-			return fmt.Errorf("read the App's private key: %w", err)
+	if s := getenv("HANDRAIL_APP_ID"); s != "" {
+		id, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+		bad.when(err != nil, "HANDRAIL_APP_ID must be the number that the App's page shows")
+		c.GitHub.AppID = id
+	}
+	database := policy.Secret(c.Database)
+	for _, v := range []struct {
+		name string
+		into *policy.Secret
+	}{
+		{"HANDRAIL_GITHUB_TOKEN", &c.GitHub.token}, {"HANDRAIL_WEBHOOK_SECRET", &c.GitHub.webhookSecret},
+		{"HANDRAIL_API_KEY", &c.Model.key}, {"HANDRAIL_DATABASE", &database},
+	} {
+		s, err := secretFrom(getenv, v.name)
+		bad.add(err)
+		if s != "" {
+			*v.into = s
 		}
-		c.GitHub.key = key
+	}
+	c.Database = database.Reveal()
+	c.readKey(bad)
+}
+
+// secretFrom is the secret in a variable, or in the file that NAME_FILE names.
+// No error holds anything of either.
+func secretFrom(getenv func(string) string, name string) (policy.Secret, error) {
+	value, file := getenv(name), getenv(name+"_FILE")
+	switch {
+	case value != "" && file != "":
+		return "", fmt.Errorf("both %s and %s_FILE are set; keep one", name, name)
+	case file == "":
+		return oneLine(name, value)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the file that %s_FILE names: %w", name, reason(err))
+	}
+	s, err := oneLine("the file that "+name+"_FILE names", strings.TrimRight(string(data), "\r\n"))
+	if err == nil && s == "" {
+		err = fmt.Errorf("the file that %s_FILE names is empty", name)
+	}
+	return s, err
+}
+
+func oneLine(name, value string) (policy.Secret, error) {
+	if strings.ContainsAny(value, "\r\n\x00") {
+		return "", fmt.Errorf("%s holds more than one line", name)
+	}
+	return policy.Secret(value), nil
+}
+
+// reason is why a file could not be read, without its name: that may be the
+// secret itself, given in the wrong place.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// readKey reads the App's private key and says what is in the file instead.
+func (c *serverConfig) readKey(bad *problemList) {
+	file := c.GitHub.PrivateKeyFile
+	if file == "" {
+		return
+	}
+	if strings.Contains(file, "-----BEGIN") {
+		bad.when(true, "github.private_key_file must be the path of a file, not the key itself")
+		return
+	}
+	key, err := os.ReadFile(file)
+	if err != nil {
+		bad.when(true, "read the App's private key: %w", err)
+		return
+	}
+	c.GitHub.key = key
+	bad.add(checkKey(file, key))
+}
+
+func checkKey(file string, data []byte) error {
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return fmt.Errorf("%s is not a private key in PEM form; GitHub offers one for download on the App's page (NAME.DATE.private-key.pem)", file)
+	}
+	if _, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return nil
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return fmt.Errorf("%s holds a %s that cannot be read as an RSA private key", file, strings.ToLower(block.Type))
+	}
+	if _, ok := key.(*rsa.PrivateKey); !ok {
+		return fmt.Errorf("%s holds a private key of another kind than RSA, which GitHub does not give out", file)
 	}
 	return nil
 }
 
-// check names everything that is missing at once.
-func (c *serverConfig) check() error {
-	var errs []error
-	add := func(bad bool, text string) {
-		if bad {
-			errs = append(errs, errors.New(text))
-		}
+// complete names everything that is missing.
+func (c *serverConfig) complete(bad *problemList) {
+	g := c.GitHub
+	bad.when(g.webhookSecret == "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken")
+	app := g.AppID != 0 || g.PrivateKeyFile != "" || len(g.key) > 0
+	bad.when(app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.key) == 0), "a GitHub App needs both github.app_id and github.private_key_file")
+	bad.when(!app && g.token == "", "no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository")
+	bad.when(!app && g.token != "" && g.Repository == "", "a token serves one repository: set github.repository to owner/name")
+	bad.when(c.Model.Name == "" && c.Policy.Model == "", "no model: set model.name or HANDRAIL_MODEL")
+}
+
+// values says which values cannot be used, and makes Data absolute.
+func (c *serverConfig) values(bad *problemList) {
+	bad.add(checkListen(c.Listen))
+	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace), "workspace: %q is not one of auto, docker, bwrap, local", c.Workspace)
+	bad.when(c.GitHub.AppID < 0, "github.app_id: must be the number that the App's page shows")
+	bad.when(c.GitHub.Repository != "" && !repositoryName.MatchString(c.GitHub.Repository), "github.repository: %q is not owner/name", c.GitHub.Repository)
+	if api := c.GitHub.API; api != "" {
+		u, err := url.Parse(api)
+		bad.when(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "", "github.api: %q is not an address like https://github.example/api/v3/", withoutUser(api))
 	}
-	add(c.GitHub.webhookSecret == "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET to the one of the App or the repository's webhook; unsigned deliveries are never taken")
-	app := c.GitHub.AppID != 0 || len(c.GitHub.key) > 0
-	add(app && (c.GitHub.AppID == 0 || len(c.GitHub.key) == 0), "a GitHub App needs both github.app_id and github.private_key_file")
-	add(!app && c.GitHub.token == "", "no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository")
-	add(!app && c.GitHub.token != "" && c.GitHub.Repository == "", "a token serves one repository: set github.repository to owner/name")
-	add(c.Model.Name == "" && c.Policy.Model == "", "no model: set model.name or HANDRAIL_MODEL")
+	for name, n := range map[string]int{"at_once": c.Sessions.AtOnce, "per_user": c.Sessions.PerUser, "per_repo": c.Sessions.PerRepo} {
+		bad.when(n < 0, "sessions.%s: must be a number from 0 up", name)
+	}
+	bad.add(checkDatabase(c.Database))
+	for _, err := range c.Model.check() {
+		bad.add(err)
+	}
 	if err := c.Policy.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("policy: %w", err))
+		bad.add(fmt.Errorf("policy: %w", err))
 	}
-	if abs, err := filepath.Abs(c.Data); err != nil {
-		errs = append(errs, err)
-	} else {
-		c.Data = abs
+	abs, err := filepath.Abs(c.Data)
+	bad.add(err)
+	c.Data = abs
+}
+
+// check checks a configuration that was not read but made.
+func (c *serverConfig) check() error {
+	var bad problemList
+	c.complete(&bad)
+	c.values(&bad)
+	return bad.err()
+}
+
+var (
+	repositoryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$`)
+	hostName       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+)
+
+func checkListen(listen string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("listen: %q is not an address like :8080 or 127.0.0.1:8080", listen)
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("configuration: %w", errors.Join(errs...))
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("listen: %q has no port from 0 to 65535; write for example :8080", listen)
+	}
+	bare, _, _ := strings.Cut(host, "%") // a zone
+	if host != "" && net.ParseIP(bare) == nil && !hostName.MatchString(host) {
+		return fmt.Errorf("listen: %q is neither an address nor a host name", host)
+	}
+	return nil
+}
+
+// checkDatabase shows nothing of the value, which may hold a password.
+func checkDatabase(database string) error {
+	scheme, _, ok := strings.Cut(database, "://")
+	if !ok {
+		return nil
+	}
+	if scheme != "postgres" && scheme != "postgresql" {
+		return errors.New("database: only postgres:// addresses and paths of files are understood")
+	}
+	if u, err := url.Parse(database); err != nil || u.Hostname() == "" && u.Query().Get("host") == "" {
+		return errors.New("database: not an address like postgres://user@host/name (special characters of a password are written %40 and so on)")
 	}
 	return nil
 }
