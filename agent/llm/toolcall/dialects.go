@@ -114,6 +114,17 @@ func (m marks) trailing(s string) int {
 	return at
 }
 
+// closing returns where the first closing mark at or after from begins, -1 when
+// none does.
+func (m marks) closing(s string, from int) int {
+	for i := from; i < len(s); i++ {
+		if (s[i] == '<' || s[i] == '[') && m[lexMark(s, i).name] == closes {
+			return i
+		}
+	}
+	return -1
+}
+
 // between returns where in s[from:to] one call ends and another begins, -1
 // when none does.
 func (m marks) between(s string, from, to int) int {

@@ -22,7 +22,9 @@ func (r *reader) follows(i int, key bool) bool {
 	switch c := r.s[i]; c {
 	case ',', ';':
 		return r.followsComma(i+1, in)
-	case '}', ']', ')':
+	case ')':
+		return strings.IndexByte(string(r.stack), '(') >= 0 && r.followsClosers(i)
+	case '}', ']':
 		return r.followsClosers(i)
 	case '/', '#':
 		return strings.HasPrefix(r.s[i:], "//") || strings.HasPrefix(r.s[i:], "/*") || c == '#' && in != '('
@@ -75,13 +77,13 @@ func keyAt(s string, i int) bool {
 		i += n
 	}
 	start := i
-	for i < stop && (isWord(s[i]) || s[i] == '-' || s[i] == '.' || quoted && (s[i] == ' ' || s[i] == '$' || s[i] == '/' || s[i] == '@')) {
+	for i < stop && (isWord(s[i]) || s[i] == '-' || s[i] == '.' || quoted && s[i] != 0xe2 && strings.IndexByte("\"'`\n\\{}[]<>", s[i]) < 0) {
 		i++
 	}
 	if i == len(s) {
 		return true // cut: it may be one
 	}
-	if i == start {
+	if i == start && !quoted {
 		return false
 	}
 	for _, q := range [...]string{`"`, "'", `\"`, "“", "”", "’", "`"} {

@@ -39,15 +39,24 @@ type parsedJSON struct {
 	ok       bool
 }
 
-// readJSON reads the value at offset i of s. Valid JSON is taken as it is.
-// Where the value stands in call markup, m is set and the markup's end also
-// ends what was left open.
+// readJSON reads the value at offset i of s. Where the value stands in call
+// markup, m is set and the markup's end also ends what was left open. What is
+// valid JSON is never mended: the reader's guesses about quotes are checked
+// against the plain rules when it changed anything.
 func readJSON(s string, i int, m marks) parsedJSON {
-	if end := balanced(s, i); end > 0 && json.Valid([]byte(s[i:end])) {
+	r := &reader{s: s, i: i, marks: m}
+	ok := r.value()
+	if ok && !r.repaired {
+		return r.result(true)
+	}
+	if r.ellipsis {
+		return r.result(false)
+	}
+	far := min(len(s), i+2*(r.i-i)+512)
+	if end := balanced(s[:far], i); end > 0 && json.Valid([]byte(s[i:end])) {
 		return parsedJSON{json: []byte(s[i:end]), next: end, ok: true}
 	}
-	r := &reader{s: s, i: i, marks: m}
-	return r.result(r.value())
+	return r.result(ok)
 }
 
 // readMembers reads an object whose opening brace is missing.
@@ -57,7 +66,7 @@ func readMembers(s string, i int, m marks) parsedJSON {
 }
 
 func (r *reader) result(ok bool) parsedJSON {
-	res := parsedJSON{next: r.i, repaired: true, open: r.open, cutText: r.cutText, ended: r.end, ellipsis: r.ellipsis}
+	res := parsedJSON{next: r.i, repaired: r.repaired, open: r.open, cutText: r.cutText, ended: r.end, ellipsis: r.ellipsis}
 	if ok && len(r.out) > 0 {
 		res.json, res.ok = r.out, true
 	}
@@ -131,7 +140,8 @@ func (r *reader) space() {
 				return
 			}
 			r.i += n + 4
-		case r.has("\u00a0"):
+		case c == 0xc2 && r.has("\u00a0"):
+			r.repaired = true
 			r.i += len("\u00a0")
 		default:
 			return
@@ -173,6 +183,7 @@ func (r *reader) value() bool {
 	case c == '[':
 		return r.list(']')
 	case c == '(' && len(r.stack) > 0:
+		r.repaired = true
 		return r.list(')')
 	case c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9':
 		return r.number()
@@ -204,11 +215,15 @@ func (r *reader) members() bool {
 			break
 		}
 		if c == ',' || c == ';' {
+			r.repaired = r.repaired || c == ';' || r.oddComma(first)
 			r.i++
 			continue
 		}
 		if r.closedOutside(c) {
 			break
+		}
+		if len(r.out) > first && !r.afterComma() {
+			r.repaired = true
 		}
 		if !r.member(first) {
 			if r.end {
@@ -245,6 +260,7 @@ func (r *reader) member(first int) bool {
 	case r.has("=>"):
 		r.i += 2
 	case r.s[r.i] == ':' || r.s[r.i] == '=':
+		r.repaired = r.repaired || r.s[r.i] == '='
 		r.i++
 	default:
 		r.ellipsis = mark == first && isWord(r.s[r.i-1]) // {json}
@@ -279,6 +295,7 @@ func (r *reader) key() bool {
 		r.ellipsis = r.placeholder()
 		return false
 	}
+	r.repaired = true
 	r.out = appendQuoted(r.out, r.s[r.i:r.i+n])
 	r.i += n
 	return true
@@ -302,11 +319,15 @@ func (r *reader) list(closer byte) bool {
 			break
 		}
 		if c == ',' || c == ';' {
+			r.repaired = r.repaired || c == ';' || r.oddComma(first)
 			r.i++
 			continue
 		}
 		if r.closedOutside(c) {
 			break
+		}
+		if len(r.out) > first && !r.afterComma() {
+			r.repaired = true
 		}
 		mark := len(r.out)
 		if mark > first {
@@ -327,6 +348,38 @@ func (r *reader) list(closer byte) bool {
 	r.stack = r.stack[:len(r.stack)-1]
 	r.out = append(r.out, ']')
 	return true
+}
+
+// oddComma says whether the comma here follows nothing, or nothing follows it.
+func (r *reader) oddComma(first int) bool {
+	if len(r.out) == first {
+		return true
+	}
+	for j := r.i + 1; j < len(r.s); j++ {
+		switch r.s[j] {
+		case ' ', '\n', '\t', '\r':
+			continue
+		case ',', '}', ']', ')':
+			return true
+		}
+		return false
+	}
+	return true
+}
+
+// afterComma says whether the last thing before this place that is no white
+// space is a comma.
+func (r *reader) afterComma() bool {
+	for j := r.i - 1; j >= 0; j-- {
+		switch r.s[j] {
+		case ' ', '\n', '\t', '\r':
+			continue
+		case ',':
+			return true
+		}
+		return false
+	}
+	return false
 }
 
 // cutMark skips a mark that the text ends within.
@@ -381,7 +434,9 @@ func (r *reader) number() bool {
 	}
 	if json.Valid([]byte(tok)) {
 		r.out = append(r.out, tok...)
-		r.atEnd()
+		if len(r.stack) > 0 {
+			r.atEnd()
+		}
 		return true
 	}
 	r.repaired = true
@@ -426,7 +481,9 @@ func (r *reader) word() bool {
 			}
 			r.i += n
 			r.out = append(r.out, k[1]...)
-			r.atEnd()
+			if len(r.stack) > 0 || tok != k[0] {
+				r.atEnd()
+			}
 			return true
 		}
 	}

@@ -114,14 +114,14 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 		seg.errs = []string{fmt.Sprintf("The answer was cut off after %s, before the call; send the call again.", s.show(m))}
 		return seg, true
 	}
-	near := s.t[pos:min(len(s.t), pos+2000)]
-	if k := strings.Index(near, "\n\n"); k >= 0 {
-		near = near[:k]
-	} else if len(near) < 2000 {
-		s.touched = true
+	near := s.index("\n\n", pos)
+	if near < 0 {
+		near = len(s.t)
 	}
+	near = min(near, pos+2000)
+	s.touched = s.touched || near == len(s.t)
 	end := s.errorEnd(m, -1)
-	if end < 0 || end > pos+len(near)+maxMark {
+	if end < 0 || end > near+maxMark {
 		return seg, false
 	}
 	seg.end = end

@@ -101,6 +101,9 @@ func skipValue(v []byte, i int) int {
 }
 
 func unquote(raw []byte) string {
+	if n := len(raw); n > 1 && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : n-1])
+	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
@@ -126,16 +129,29 @@ func object(list []field) json.RawMessage {
 			out = append(out, ',')
 		}
 		out = append(appendQuoted(out, f.key), ':')
-		var b bytes.Buffer
-		if json.Compact(&b, f.value) != nil {
-			out = append(out, "null"...)
-			continue
-		}
-		out = append(out, b.Bytes()...)
+		out = appendCompact(out, f.value)
 	}
 	out = append(out, '}')
 	if !utf8.Valid(out) {
 		return json.RawMessage(strings.ToValidUTF8(string(out), "\uFFFD"))
+	}
+	return out
+}
+
+// appendCompact copies valid JSON without the space between its tokens.
+func appendCompact(out, v []byte) []byte {
+	for i := 0; i < len(v); {
+		switch v[i] {
+		case ' ', '\n', '\t', '\r':
+			i++
+		case '"':
+			end := skipValue(v, i)
+			out = append(out, v[i:end]...)
+			i = end
+		default:
+			out = append(out, v[i])
+			i++
+		}
 	}
 	return out
 }

@@ -96,6 +96,13 @@ func (r *reader) text(q quoteMark, key bool) bool {
 		}
 		r.plain()
 	}
+	if looked > start && !key { // quotes inside: the text may go on after the call
+		if at := r.marks.closing(r.s, start); at >= 0 {
+			r.repaired = true
+			r.cutAt(start, at, mark)
+			return true
+		}
+	}
 	return r.unclosed(start, mark, key)
 }
 

@@ -153,5 +153,11 @@ func cutNumber(name string) string {
 
 // fold evens out case and separators.
 func fold(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name))
+	out := make([]byte, 0, 64)
+	for i := range len(name) {
+		if c := name[i]; c != '_' && c != '-' && c != ' ' && c != '.' {
+			out = append(out, c|lowerBit(c))
+		}
+	}
+	return string(out)
 }

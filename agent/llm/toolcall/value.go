@@ -8,26 +8,16 @@ import (
 // maxCandidates bounds how many closing tags are looked at for one value.
 const maxCandidates = 64
 
-// raw reads the text in k up to its closing tag. The text may hold anything,
-// tags and the closing tag itself included: what follows a closing tag tells
-// whether it is the one.
+// raw reads the text in k up to its closing tag. Text that goes into files
+// may hold anything, tags and the closing tag itself included: what follows a
+// closing tag tells whether it is the one.
 func (s *scanner) raw(k mark, key string, in frame) node {
 	closing := "</" + k.raw + ">"
-	first := -1
-	for from, n := k.next, 0; n < maxCandidates; n++ {
-		c := s.index(closing, from)
-		if c < 0 {
-			break
-		}
-		from = c + len(closing)
-		if s.ends(k, from, in) {
-			return s.textNode(key, k.next, c, from)
-		}
-		if first < 0 {
-			first = c
-		}
-	}
+	first := s.index(closing, k.next)
 	if first >= 0 {
+		if c := s.closingOf(k, key, first, in); c >= 0 {
+			return s.textNode(key, k.next, c, c+len(closing))
+		}
 		return s.textNode(key, k.next, first, first+len(closing))
 	}
 	if in.outer != "" {
@@ -65,27 +55,58 @@ func (s *scanner) textNode(key string, from, to, next int) node {
 	return node{plain: true, text: trimValue(key, s.t[from:to]), next: next}
 }
 
-// ends says whether a value may end before i: another argument or the end of
-// the call follows, or no other closing tag does before the end of the call.
+// closingOf returns the closing tag of a value among several: the first that
+// another argument or the end of the call follows, else the last before the
+// end of the call; -1 when neither is there.
+func (s *scanner) closingOf(k mark, key string, first int, in frame) int {
+	if pathKey(key) || in.outer == "" {
+		return first
+	}
+	closing := "</" + k.raw + ">"
+	for c, n := first, 0; c >= 0 && n < maxCandidates; n++ {
+		if s.ends(k, c+len(closing), in) {
+			return c
+		}
+		next := strings.Index(s.t[c+1:min(len(s.t), c+1<<16)], closing)
+		if next < 0 {
+			break
+		}
+		c += 1 + next
+	}
+	if outer := s.index("</"+in.outer+">", first); outer >= 0 && outer-first < 1<<20 && !s.exhausted() {
+		s.guess((outer - first) / 8)
+		return first + strings.LastIndex(s.t[first:outer], closing)
+	}
+	return -1
+}
+
+// ends says whether a value may end before i.
 func (s *scanner) ends(k mark, i int, in frame) bool {
 	j := s.space(i)
 	if j >= len(s.t) {
 		return true
 	}
-	m := s.mark(j)
-	if m.growing || in.outer == "" && m.name != "" {
-		return true
+	if s.t[j] != '<' || j+1 >= len(s.t) {
+		s.touched = s.touched || j+1 >= len(s.t)
+		return false
 	}
-	if strings.HasPrefix(m.name, "</") {
-		if m.raw == in.outer || s.p.marks[m.name] == closes {
+	rest := s.t[j+1:]
+	if rest[0] == '/' {
+		if strings.HasPrefix(rest[1:], in.outer) {
 			return true
 		}
-	} else if m.tag != "" && (in.tool == nil || in.tool.has(m.tag) || m.raw == k.raw || isParam(k) && isParam(m)) {
+		s.touched = s.touched || strings.HasPrefix(in.outer, rest[1:])
+		return s.p.marks[s.mark(j).name] == closes
+	}
+	n := 0
+	for n < len(rest) && (isWord(rest[n]) || rest[n] == '-' || rest[n] >= 0x80 || rest[n] == ':') {
+		n++
+	}
+	if n == len(rest) {
+		s.touched = true
 		return true
 	}
-	again := s.index("</"+k.raw+">", i)
-	outer := s.index("</"+in.outer+">", i)
-	return again < 0 || outer >= 0 && outer < again
+	return n > 0 && (in.tool == nil || rest[:n] == k.raw || in.tool.has(rest[:n]))
 }
 
 // trimLines drops one line break at either end: they belong to the markup.
