@@ -28,6 +28,7 @@ type story struct {
 	srv   *server
 	log   *syncBuffer
 	issue thread.Ref
+	ghDir string // where the small GitHub keeps its repositories
 }
 
 // syncBuffer is a log that can be read while it is written.
@@ -53,13 +54,13 @@ const storyRepo = "team/app"
 // newStory starts everything. turns is the model's script, in YAML.
 func newStory(t *testing.T, files map[string]string, turns string) *story {
 	t.Helper()
-	s := &story{t: t, log: &syncBuffer{}}
+	s := &story{t: t, log: &syncBuffer{}, ghDir: t.TempDir()}
 	script, err := llmtest.ParseScript([]byte("model: {name: m, tools: true, context: 32768}\nturns:\n" + turns))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.model = llmtest.Serve(t, script)
-	if s.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()}); err != nil {
+	if s.gh, err = ghtest.New(ghtest.Config{Dir: s.ghDir}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.gh.Start(); err != nil {
