@@ -78,6 +78,10 @@ func (m *machine) quietBuiltin(c command) string {
 		if c.has("f") {
 			m.r.hit("unknown-code", c.line())
 		}
+	case "hash":
+		if v, ok := c.value("p"); ok {
+			m.r.hit("search-path", "hash "+v)
+		}
 	case "history":
 		return unknown
 	}
@@ -230,14 +234,14 @@ func (m *machine) setBuiltin(c command) string {
 	}
 	for i, a := range c.args {
 		if a.s == "--" || a.s == "-" {
-			m.pos = c.rest(i + 1)
+			m.pos, m.foreign = c.rest(i+1), false
 			return ""
 		}
 		if a.s == "" || a.s[0] != '-' && a.s[0] != '+' {
 			if i > 0 && strings.HasSuffix(c.args[i-1].s, "o") {
 				continue // the name of an option
 			}
-			m.pos = c.rest(i)
+			m.pos, m.foreign = c.rest(i), false
 			return ""
 		}
 	}
@@ -267,6 +271,8 @@ func (m *machine) source(c command) string {
 			m.r.hit("remote-code", name)
 		}
 		m.r.hit("unknown-code", "source "+name)
+	case globIn(name) != "":
+		m.r.hit("many-scripts", "source "+name)
 	case m.hasFile(p):
 		m.in = nil
 		text := m.files[p]
@@ -276,6 +282,8 @@ func (m *machine) source(c command) string {
 		return m.program(text)
 	case strings.HasPrefix(p, "/dev/"):
 		return m.nested(m.readFile(p))
+	case secretPath(p) == High:
+		m.r.hit("secret-loaded", name)
 	}
 	m.r.changes = true
 	return unknown
@@ -386,6 +394,9 @@ func (m *machine) declareWords(c command) string {
 func (m *machine) complete(c command) string {
 	for _, o := range []string{"C", "F"} {
 		if v, ok := c.value(o); ok {
+			if o == "C" && c.name == "complete" {
+				m.r.hit("program-runs", c.line())
+			}
 			m.nested(v)
 		}
 	}

@@ -114,8 +114,10 @@ func (m *machine) codeFile(c command, file arg) string {
 	case strings.Contains(name, remote) || strings.Contains(name, "://"):
 		m.r.network = true
 		m.r.hit("remote-code", c.line())
-	case !known(name) && strings.HasPrefix(name, unknown):
+	case !known(name) && (strings.HasPrefix(name, unknown) || strings.HasPrefix(name, "found-"+unknown) || strings.HasSuffix(name, "/found-"+unknown)):
 		m.r.hit("unknown-code", c.line())
+	case globIn(name) != "":
+		m.r.hit("many-scripts", c.line())
 	case m.hasFile(m.resolve(name)):
 		m.scanCode(c.name, m.files[m.resolve(name)])
 	case strings.HasPrefix(name, "/dev/stdin") && m.given():
@@ -141,6 +143,9 @@ func (m *machine) pythonModule(c command, mod string) string {
 	switch mod {
 	case "http.server", "SimpleHTTPServer":
 		m.r.network = true
+		if v, ok := (command{args: rest}).value("b", "bind"); ok && v != "0.0.0.0" && localAddress(v) {
+			break
+		}
 		m.r.hit("listens", c.line())
 	case "pip", "twine", "poetry", "build", "pipx", "uv", "hatch", "flit", "conda":
 		return m.dispatch(command{name: mod, path: mod, args: rest})

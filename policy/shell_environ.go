@@ -121,7 +121,8 @@ func (m *machine) toolVariable(name, value string) {
 		return
 	}
 	m.nested(value)
-	if name != "CC" && name != "CXX" && name != "EDITOR" && name != "PAGER" && name != "VISUAL" {
+	own := strings.Contains(words[0], "/") && !strings.HasPrefix(words[0], "/usr/") && !strings.HasPrefix(words[0], "/bin/")
+	if name != "CC" && name != "CXX" && (own || name != "EDITOR" && name != "PAGER" && name != "VISUAL") {
 		m.r.hit("tool-variable", name+"="+value)
 	}
 }

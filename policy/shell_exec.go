@@ -45,6 +45,10 @@ func (m *machine) exec(args []arg) string {
 		m.r.changes = true
 	}
 	seen := m.inspect(c)
+	m.optionPrograms(c)
+	if setsUp(c) {
+		return ""
+	}
 	out := m.dispatch(c)
 	return out + seen
 }
@@ -124,15 +128,15 @@ func (m *machine) invoke(name string, pos []string) string {
 }
 
 func (m *machine) body(f *function, name string, pos []string) string {
-	oldPos, oldCalls, oldParallel := m.pos, m.calls, m.parallel
-	m.pos, m.calls = pos, append(slices.Clone(oldCalls), name)
+	oldPos, oldCalls, oldParallel, oldForeign := m.pos, m.calls, m.parallel, m.foreign
+	m.pos, m.calls, m.foreign = pos, append(slices.Clone(oldCalls), name), pos == nil
 	if len(oldCalls) == 0 {
 		m.parallel = 0
 	}
 	f.running++
 	out := m.stmt(f.body)
 	f.running--
-	m.pos, m.calls, m.parallel = oldPos, oldCalls, oldParallel
+	m.pos, m.calls, m.parallel, m.foreign = oldPos, oldCalls, oldParallel, oldForeign
 	return out
 }
 
@@ -221,9 +225,9 @@ func (m *machine) script(text string, args []arg) string {
 			return unknown
 		}
 	}
-	pos := m.pos
-	m.pos = texts(args)
-	defer func() { m.pos = pos }()
+	pos, foreign := m.pos, m.foreign
+	m.pos, m.foreign = texts(args), false
+	defer func() { m.pos, m.foreign = pos, foreign }()
 	if text == unknown {
 		return unknown
 	}
@@ -233,7 +237,7 @@ func (m *machine) script(text string, args []arg) string {
 // dispatch finds who knows the program.
 func (m *machine) dispatch(c command) string {
 	for _, known := range []func(command) (string, bool){
-		m.builtin, m.filter, m.wrapper, m.interpreter, m.fileCommand, m.findCommand, m.systemCommand, m.networkCommand, m.gitCommand, m.table,
+		m.builtin, m.filter, m.wrapper, m.served, m.interpreter, m.fileCommand, m.findCommand, m.systemCommand, m.networkCommand, m.gitCommand, m.table,
 	} {
 		if out, ok := known(c); ok {
 			return out

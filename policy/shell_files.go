@@ -180,7 +180,7 @@ func (m *machine) copy(c command) string {
 		ops, target = []arg{{s: target}}, path.Base(target)
 	}
 	if c.name == "ln" {
-		m.link(c, ops)
+		m.link(c, ops, target)
 	}
 	for _, a := range ops {
 		text, known := m.files[m.resolve(a.s)]
@@ -209,8 +209,16 @@ func (m *machine) copy(c command) string {
 	return ""
 }
 
-func (m *machine) link(c command, ops []arg) {
+// link rates the links that ln makes. A relative one is read from where it
+// stands; whether that is the target or a file in it is not known.
+func (m *machine) link(c command, ops []arg, target string) {
 	for _, a := range ops {
+		if c.has("s", "symbolic") && !strings.HasPrefix(a.s, "/") && known(a.s) && strings.HasPrefix(path.Join(target, a.s), "..") && !strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~") {
+			m.r.hit("link-outside", c.line())
+		}
+		if strings.Trim(a.s, "./") == "" && strings.Contains(a.s, "..") {
+			m.r.hit("link-outside", c.line())
+		}
 		for _, p := range m.places(a) {
 			switch placeOf(p) {
 			case placeVital, placeSystem, placeHome, placeStartup, placeDevice:
@@ -230,9 +238,6 @@ func (m *machine) create(c command) {
 		takes = []string{"m", "t", "r", "mode", "date", "reference"}
 	}
 	ops := c.operands(takes...)
-	if v, ok := c.value("filter"); ok && c.name == "split" {
-		m.nested(v)
-	}
 	if c.name == "patch" || c.name == "split" || c.name == "csplit" {
 		for _, o := range []string{"o", "output", "d", "directory"} {
 			if v, ok := c.value(o); ok {

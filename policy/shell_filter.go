@@ -36,6 +36,12 @@ func (m *machine) filter(c command) (string, bool) {
 	if strings.HasSuffix(c.name, "awk") {
 		m.awkProgram(c)
 	}
+	if c.name == "less" || c.name == "more" {
+		m.pagerCommand(c)
+	}
+	if size, ok := c.value("c", "bytes"); ok && c.name == "head" && m.filed && hugeSize(size) {
+		m.r.hit("exhaust", c.line())
+	}
 	if strings.HasSuffix(c.name, "sed") {
 		m.sedProgram(c)
 	}
@@ -44,9 +50,6 @@ func (m *machine) filter(c command) (string, bool) {
 	}
 	if out, ok := c.value("o"); ok && c.name == "sort" {
 		m.write(m.resolve(out))
-	}
-	if v, ok := c.value("compress-program"); ok && c.name == "sort" {
-		m.nested(v)
 	}
 	return m.convert(c, m.filterInput(c)), true
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,9 @@ func (m *machine) gitCommand(c command) (string, bool) {
 	if !known(sub) {
 		m.r.hit("unknown-command", c.line())
 		return unknown, true
+	}
+	if c.name == "hub" && baseIs(sub, "release", "pull-request", "fork", "create", "delete", "issue", "api", "gist") {
+		return "", false
 	}
 	if text, ok := m.gitAlias(args[:i], sub); ok {
 		m.nested(text)
@@ -287,7 +291,7 @@ func (m *machine) gitDownload(sub string, g command) {
 			return
 		}
 		if ops[0].s == "foreach" {
-			m.nested(strings.Join(texts(ops[1:]), " "))
+			m.forEach(g)
 			return
 		}
 		if baseIs(ops[0].s, "deinit", "absorbgitdirs") {
@@ -321,6 +325,26 @@ func (m *machine) gitDownload(sub string, g command) {
 			m.write(p)
 		}
 	}
+}
+
+// forEach follows the command that runs in every submodule.
+func (m *machine) forEach(g command) {
+	at := slices.IndexFunc(g.args, func(a arg) bool { return a.s == "foreach" }) + 1
+	for at < len(g.args) && baseIs(g.args[at].s, "--recursive", "--quiet", "-q") {
+		at++
+	}
+	words := g.rest(at)
+	if len(words) == 0 {
+		return
+	}
+	if first := strings.Fields(words[0] + " x")[0]; strings.Contains(first, "/") || isShell(programName(first)) {
+		m.r.hit("git-program", g.line())
+	}
+	if len(words) == 1 {
+		m.nested(words[0])
+		return
+	}
+	m.exec(g.args[at:])
 }
 
 func (m *machine) gitUpdateRef(g command) {

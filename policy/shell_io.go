@@ -199,9 +199,12 @@ func (m *machine) readSecret(p string) string {
 		m.r.hit("secret-file", p)
 		return secret
 	}
-	for dir := p; dir != "." && dir != "/" && dir != ""; dir = path.Dir(dir) {
+	for dir := p; dir != "/" && dir != ""; dir = path.Dir(dir) {
 		if m.files[dir] == remoteDir {
 			return remote
+		}
+		if dir == "." {
+			break
 		}
 	}
 	return unknown

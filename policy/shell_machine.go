@@ -53,13 +53,14 @@ type machine struct {
 	worlds   int  // how many alternatives were seen
 	quiet    bool // the standard output is not shown
 	filed    bool // the standard output goes to a file
+	foreign  bool // the positional parameters come from elsewhere
 	procs    int
 }
 
 func newMachine(r *report) *machine {
 	return &machine{
 		r: r, vars: map[string]variable{}, funcs: map[string]*function{},
-		aliases: map[string]string{}, files: map[string]string{}, worlds: 1, zero: "bash",
+		aliases: map[string]string{}, files: map[string]string{}, worlds: 1, zero: "bash", foreign: true,
 	}
 }
 
@@ -133,6 +134,13 @@ func (m *machine) nested(text string) string {
 
 // crude looks at a text that no parser reads as if it were separate commands.
 func (m *machine) crude(text string) {
+	if dense := strings.Join(strings.Fields(text), ""); strings.Contains(dense, "(){") {
+		name, body, _ := strings.Cut(dense, "(){")
+		name = name[strings.LastIndexAny(name, ";&|(){}")+1:]
+		if name != "" && strings.Contains(body, name+"|"+name) {
+			m.r.hit("fork-bomb", text)
+		}
+	}
 	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(";|&\n(){}`", c) }) {
 		words := strings.FieldsFunc(part, func(c rune) bool { return strings.ContainsRune(" \t'\"\\", c) })
 		for i, w := range words {
@@ -266,6 +274,9 @@ func wellKnown(name string) (string, bool) {
 	}
 	return "", false
 }
+
+// ownJob stands for the number of a background job of this shell.
+const ownJob = "%!"
 
 const (
 	systemPath  = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -19,13 +19,29 @@ func (m *machine) tools(c command) (string, bool) {
 	case "psql", "mysql", "mariadb", "sqlite3", "redis-cli", "mongo", "mongosh", "duckdb", "cqlsh", "clickhouse-client", "sqlcmd", "dropdb", "dropuser", "mysqladmin", "createdb", "pg_restore":
 		m.database(c)
 		return unknown, true
-	case "man", "less", "git-help", "info":
+	case "man", "git-help", "info":
 		return m.manual(c), true
+	case "m4":
+		m.macros(c)
+		return unknown, true
+	case "cmake":
+		m.buildCommand(c)
+		return unknown, true
+	case "jq", "gojq", "jaq":
+		return m.jqProgram(c) + unknown, true
 	case "poetry", "pipenv", "uv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "asdf", "direnv", "nix", "op", "doppler", "aws-vault", "pixi", "rbenv", "pyenv", "nvm", "dotenvx", "npx", "cargo", "hatchling", "chamber", "infisical", "devbox", "flox", "nodemon", "concurrently", "turbo", "npm-run-all", "cross-env", "wireit", "tsx-watch", "coverage":
 		return m.runner(c)
 	case "kubectl", "oc":
 		if c.exactly("config") && c.has("raw") || c.exactly("get") && (c.exactly("secret", "secrets") || strings.Contains(c.line(), " secret/")) && c.has("o", "output") {
 			m.r.hit("secret-read", c.line())
+			return secret, true
+		}
+	case "docker", "podman", "nerdctl":
+		if v, ok := c.value("H", "host", "url"); ok && strings.Contains(v, "://") && !strings.HasPrefix(v, "unix:") {
+			m.r.hit("container-control", c.line())
+		}
+		if c.exactly("inspect") && strings.Contains(c.line(), ".Env") {
+			m.r.hit("environment-dump", c.line())
 			return secret, true
 		}
 	case "printenv":
@@ -78,6 +94,10 @@ func (m *machine) goTool(c command) (string, bool) {
 // their name says what they are for.
 func (m *machine) packageScript(c command) (string, bool) {
 	ops := c.operands(programOptions(c.name)...)
+	if len(ops) > 2 && ops[0].s == "config" && ops[1].s == "get" && (strings.Contains(ops[2].s, "_auth") || strings.Contains(ops[2].s, "_password") || secretName(ops[2].s)) {
+		m.r.hit("secret-read", c.line())
+		return secret, true
+	}
 	if v, ok := c.value("script-shell"); ok {
 		m.r.hit("program-runs", c.line())
 		m.nested(v)
@@ -198,6 +218,16 @@ func (m *machine) database(c command) {
 		m.r.hit("database-destroy", c.line())
 	case sqlChanges.MatchString(text):
 		m.r.changes = true
+	}
+}
+
+// pagerCommand follows the command a pager is started with.
+func (m *machine) pagerCommand(c command) {
+	for _, a := range c.args {
+		if code, ok := strings.CutPrefix(a.s, "+!"); ok {
+			m.r.hit("program-runs", c.line())
+			m.nested(code)
+		}
 	}
 }
 

@@ -78,24 +78,24 @@ func (m *machine) shell(c command) string {
 		if !m.given() {
 			return ""
 		}
-		pos := m.pos
-		m.pos = texts(ops)
+		pos, foreign := m.pos, m.foreign
+		m.pos, m.foreign = texts(ops), false
 		out := m.stdinProgram()
-		m.pos = pos
+		m.pos, m.foreign = pos, foreign
 		return out
 	}
 	return m.shellScript(c, ops)
 }
 
 func (m *machine) shellText(ops []arg) string {
-	pos, zero := m.pos, m.zero
-	m.pos = nil
+	pos, zero, foreign := m.pos, m.zero, m.foreign
+	m.pos, m.foreign = nil, false
 	if len(ops) > 1 {
 		m.zero = ops[1].s
 		m.pos = texts(ops[2:])
 	}
 	out := m.nested(ops[0].s)
-	m.pos, m.zero = pos, zero
+	m.pos, m.zero, m.foreign = pos, zero, foreign
 	return out
 }
 
@@ -107,6 +107,9 @@ func (m *machine) shellScript(c command, ops []arg) string {
 	if !known(name) || ops[0].pat != "" {
 		m.r.hit("unknown-code", c.line())
 		return unknown
+	}
+	if globIn(name) != "" {
+		m.r.hit("many-scripts", c.line())
 	}
 	p := m.resolve(name)
 	if m.hasFile(p) {

@@ -28,6 +28,13 @@ func (m *machine) networkCommand(c command) (string, bool) {
 	case "ngrok", "cloudflared", "localtunnel", "lt", "bore", "frpc", "frps", "chisel", "zrok", "inlets", "pagekite", "telebit", "serveo", "expose", "tailscale":
 		m.tunnel(c)
 		return unknown, true
+	case "openssl":
+		if !c.exactly("s_client", "s_server") {
+			return "", false
+		}
+		return m.netcat(c), true
+	case "youtube-dl", "yt-dlp", "gdown", "gallery-dl", "you-get":
+		return m.download(c), true
 	case "nmap", "masscan", "zmap", "hydra", "tcpdump", "tshark", "arpspoof", "ettercap", "bettercap":
 		m.r.network = true
 		m.r.hit("listens", c.line())
@@ -52,8 +59,8 @@ func (m *machine) sendsSecret(c command, in string) bool {
 	found := strings.Contains(in, secret)
 	for _, a := range c.args {
 		found = found || strings.Contains(a.s, secret)
-		for _, p := range pathsIn(a.s) {
-			found = found || secretPath(m.resolve(p)) > None || m.files[m.resolve(p)] != "" && strings.Contains(m.files[m.resolve(p)], secret)
+		for _, p := range append(partsOf(a.s), pathsIn(a.s)...) {
+			found = found || strings.ContainsAny(p, "./~_") && secretPath(m.resolve(p)) > None || m.files[m.resolve(p)] != "" && strings.Contains(m.files[m.resolve(p)], secret)
 		}
 	}
 	if found {
@@ -61,6 +68,30 @@ func (m *machine) sendsSecret(c command, in string) bool {
 		m.r.hit("secret-sent", c.line())
 	}
 	return found
+}
+
+// served follows an interpreter that is started as a web server.
+func (m *machine) served(c command) (string, bool) {
+	address, ok := c.value("S")
+	if c.name != "php" || !ok {
+		return "", false
+	}
+	if !localAddress(address) || strings.HasPrefix(address, "0.0.0.0") {
+		m.r.network = true
+		m.r.hit("listens", c.line())
+	}
+	return unknown, true
+}
+
+// partsOf is an argument and what follows a "=", "@" or ":" in it.
+func partsOf(s string) []string {
+	out := []string{s}
+	for i, c := range s {
+		if (c == '=' || c == '@' || c == ':') && i+1 < len(s) && len(out) < 8 {
+			out = append(out, s[i+1:])
+		}
+	}
+	return out
 }
 
 func localAddress(s string) bool {
@@ -100,6 +131,11 @@ func (m *machine) download(c command) string {
 	local := len(urls) > 0
 	for _, u := range urls {
 		local = local && localAddress(u.s)
+	}
+	for _, u := range urls {
+		if localAddress(u.s) && (strings.Contains(u.s, ":2375") || strings.Contains(u.s, ":2376")) {
+			m.r.hit("container-control", u.s)
+		}
 	}
 	if v, ok := c.value("unix-socket"); ok {
 		m.r.hit("container-control", v)
@@ -214,7 +250,9 @@ func (m *machine) netcat(c command) string {
 	case c.has("l", "listen"), strings.Contains(strings.ToUpper(text), "LISTEN"):
 		m.r.hit("listens", text)
 	case c.has("z"):
-		m.r.hit("download", text)
+		if ops := c.operands("w", "i", "p", "s"); len(ops) == 0 || !localAddress(ops[0].s) {
+			m.r.hit("download", text)
+		}
 	default:
 		m.r.hit("network-send", text)
 	}
@@ -325,7 +363,18 @@ func (m *machine) remoteCopy(c command, ops []arg) string {
 			}
 		}
 	}
-	if m.given() && strings.Contains(m.stdin(), secret) {
+	text := ""
+	if m.given() {
+		text = m.stdin()
+	}
+	if v, ok := c.value("e", "c"); ok && c.name == "lftp" {
+		text += " " + v
+	}
+	found := strings.Contains(text, secret)
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;'\"", r) }) {
+		found = found || strings.ContainsAny(w, "./~_") && secretPath(m.resolve(w)) > None
+	}
+	if found {
 		m.r.hit("secret-sent", c.line())
 	}
 	return unknown

@@ -45,6 +45,9 @@ func (m *machine) param(p *syntax.ParamExp) (vals []string, list bool) {
 		}
 		return []string{unknown}, false
 	}
+	if p.Slice != nil || p.Repl != nil || p.Exp != nil {
+		vals = spelledOut(name, vals)
+	}
 	switch {
 	case p.Slice != nil:
 		vals = m.slice(vals, list, name, p.Slice)
@@ -56,13 +59,39 @@ func (m *machine) param(p *syntax.ParamExp) (vals []string, list bool) {
 	return vals, list
 }
 
+// spelledOut writes the stand-ins for the home directory and the workspace as
+// the absolute paths they are in reality, for operators that take them apart.
+func spelledOut(name string, vals []string) []string {
+	out := slices.Clone(vals)
+	for i, v := range out {
+		switch {
+		case v == "~" || strings.HasPrefix(v, "~/"):
+			out[i] = "/home/user" + v[1:]
+		case name != "PWD" && name != "GITHUB_WORKSPACE" && name != "OLDPWD" || strings.HasPrefix(v, "/") || !known(v):
+		case v == ".":
+			out[i] = "/github/workspace"
+		default:
+			out[i] = "/github/workspace/" + v
+		}
+	}
+	return out
+}
+
 // lookup is the value of a parameter: a list for $@, $* and whole arrays.
 func (m *machine) lookup(name string, index syntax.ArithmExpr) (vals []string, set, list bool) {
 	switch name {
 	case "@", "*":
+		if m.foreign {
+			return []string{unknown}, true, true
+		}
 		return m.pos, true, true
 	case "#":
+		if m.foreign {
+			return []string{unknown}, true, false
+		}
 		return []string{strconv.Itoa(len(m.pos))}, true, false
+	case "!":
+		return []string{ownJob}, true, false
 	case "0":
 		return []string{m.zero}, true, false
 	case "_":
@@ -74,10 +103,17 @@ func (m *machine) lookup(name string, index syntax.ArithmExpr) (vals []string, s
 		if n >= 1 && n <= len(m.pos) {
 			return m.pos[n-1 : n], true, false
 		}
+		if m.foreign {
+			return []string{unknown}, true, false
+		}
 		return []string{""}, true, false
 	}
 	all, ok := m.get(name)
 	if !ok {
+		if index != nil { // what is in it runs all the same
+			m.indexText(index)
+			m.arith(index)
+		}
 		return nil, false, false
 	}
 	return m.element(name, all, index)

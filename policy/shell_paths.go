@@ -107,6 +107,8 @@ func placeOf(p string) place {
 			return placeNowhere
 		}
 		return placeRunner
+	case strings.Contains(p, "/_runner_file_commands/"):
+		return placeRunner
 	case strings.HasPrefix(p, "/"):
 		return absolutePlace(p)
 	case strings.HasPrefix(p, "~"):
@@ -181,7 +183,7 @@ func workspacePlace(p string) place {
 	case under(lower, ".git/hooks") || strings.Contains(lower, "/.git/hooks/") || under(lower, ".githooks", ".husky"):
 		return placeRunner
 	case under(lower, ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", "jenkinsfile",
-		"azure-pipelines.yml", ".gitea/workflows", ".forgejo/workflows", ".drone.yml", ".woodpecker", ".woodpecker.yml", "bitbucket-pipelines.yml", ".buildkite") || lower == ".github":
+		"azure-pipelines.yml", ".gitea/workflows", ".forgejo/workflows", ".drone.yml", ".woodpecker", ".woodpecker.yml", "bitbucket-pipelines.yml", ".buildkite", ".github/codeowners", "codeowners", "docs/codeowners") || lower == ".github":
 		return placeRunner
 	case under(lower, ".git") || strings.Contains(lower, "/.git/") || strings.HasSuffix(lower, "/.git"):
 		return placeGit

@@ -52,6 +52,8 @@ func (m *machine) changeOwner(c command, p string, recursive bool) {
 		}
 	case placeOutside, placeAbove:
 		m.r.hit("permissions-outside", c.line())
+	case placeRunner:
+		m.r.hit("write-workflow", c.line())
 	case placeGit:
 		m.r.hit("permissions-inside", c.line())
 	case placeHome, placeStartup:
@@ -111,9 +113,11 @@ func (m *machine) archive(c command) string {
 	case "tar", "gtar", "bsdtar":
 		return m.tar(c)
 	case "unzip":
-		if v, ok := c.value("d"); ok && !c.has("l", "t", "p", "Z") {
+		v, ok := c.value("d")
+		if ok && !c.has("l", "t", "p", "Z") {
 			m.unpack(v)
 		}
+		m.unpackRemote(c, v)
 		return unknown
 	case "zip":
 		if v, ok := c.value("TT", "unzip-command"); ok {
@@ -165,8 +169,21 @@ func (m *machine) tar(c command) string {
 	}
 	if extract {
 		m.r.changes = true
+		m.unpackRemote(c, dir)
 	}
 	return m.passOn(c)
+}
+
+// unpackRemote remembers a directory into which a downloaded archive was
+// unpacked: what runs from there comes from the network.
+func (m *machine) unpackRemote(c command, dir string) {
+	found := m.given() && strings.Contains(m.in.text[m.in.pos:], remote)
+	for _, a := range c.args {
+		found = found || strings.Contains(m.files[m.resolve(a.s)], remote)
+	}
+	if found {
+		m.files[m.resolve(dir)] = remoteDir
+	}
 }
 
 func (m *machine) unpack(dir string) {

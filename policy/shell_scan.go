@@ -28,7 +28,7 @@ func (m *machine) scanCode(lang, code string) {
 		m.r.hit("opaque-code", lang+" "+code)
 	}
 	s := takeApart(lang, code)
-	if lang == "tclsh" || lang == "wish" {
+	if lang == "tclsh" || lang == "wish" || lang == "pwsh" || lang == "powershell" {
 		m.crude(code)
 	}
 	runs := codeRuns.MatchString(s.code) || strings.ContainsAny(lang[:1], "pr") && lang != "python" && codeBack.MatchString(s.code)
@@ -211,6 +211,9 @@ func (m *machine) scanLoops(s source) {
 
 var evalOpaque = regexp.MustCompile(`(?:^|[^.\w])(?:exec|eval)\s*\(\s*[A-Za-z_$]|\beval\s*[<$@]`)
 
+// evalFile recognizes an eval of what a file or a program holds.
+var evalFile = regexp.MustCompile("(?i)\\beval\\b[^\\n]*(?:File\\.|IO\\.|readFile|slurp|`|<|get_contents|\\bopen\\b|STDIN|ARGV|ENV)")
+
 var chrCall = regexp.MustCompile(`(?:\bchr|fromCharCode)\s*\(\s*([\d,\s]+)\)`)
 
 // scanHidden looks at texts that the program decodes before it runs them.
@@ -243,7 +246,7 @@ func (m *machine) scanHidden(s source, runs bool) {
 	if evalOpaque.MatchString(s.code) {
 		m.r.hit("opaque-code", s.lang+" "+s.code)
 	}
-	if evals && (codeHidden.MatchString(s.code) || len(s.lits) == 0) {
+	if evals && (codeHidden.MatchString(s.code) || len(s.lits) == 0 || evalFile.MatchString(s.code)) {
 		m.r.hit("opaque-code", s.lang+" "+s.code)
 	}
 }

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // subCommand applies a line of the table and looks at what else the command
 // asks for.
@@ -115,6 +118,9 @@ func (m *machine) packageRun(c command, r subRule, ops []arg) {
 func (m *machine) packageConfig(c command) {
 	line := c.line()
 	switch {
+	case strings.Contains(line, "script-shell"):
+		m.r.hit("source-redirect", line)
+		m.nested(strings.Join(c.rest(len(c.args)-1), " "))
 	case strings.Contains(line, "registry") || strings.Contains(line, "index-url") || strings.Contains(line, "proxy") || strings.Contains(line, "strict-ssl") || strings.Contains(line, "script-shell") || strings.Contains(line, "trusted-host") || strings.Contains(line, "cafile"):
 		m.r.hit("source-redirect", line)
 	case argsSecret(c) || strings.Contains(line, "oken") || strings.Contains(line, "_auth"):
@@ -153,7 +159,7 @@ func (m *machine) container(c command, ops []arg) {
 				m.r.hit("container-escape", c.line())
 			}
 		case "--pid", "--net", "--network", "--ipc", "--uts", "--userns", "--cgroupns":
-			if value == "host" && opt != "--net" && opt != "--network" {
+			if value == "host" {
 				m.r.hit("container-escape", c.line())
 			}
 		case "--cap-add", "--security-opt", "--device", "--volumes-from":
@@ -163,7 +169,12 @@ func (m *machine) container(c command, ops []arg) {
 		}
 		if strings.HasPrefix(s, "-v") && len(s) > 2 && s[1] != '-' {
 			m.containerMount(c, s[2:])
+		} else if len(s) > 2 && s[0] == '-' && s[1] != '-' && strings.HasSuffix(s, "v") {
+			m.containerMount(c, next)
 		}
+	}
+	if len(ops) > 0 && c.exactly("build", "bake") && c.has("push") {
+		m.r.hit("container-push", c.line())
 	}
 	if len(ops) > 1 && baseIs(ops[0].s, "down", "compose") && c.has("v", "volumes") && c.exactly("down") {
 		m.r.hit("container-destroy", c.line())
@@ -206,10 +217,46 @@ func (m *machine) containerCommand(c command) {
 			saved := m.files
 			m.files = map[string]string{}
 			m.exec(c.args[i:])
+			if outside, ok := c.fromOutside(i); ok {
+				m.onlyCritical(outside, c.line())
+			}
 			m.files = saved
 			return
 		}
 	}
+}
+
+// fromOutside is the command in a container, with the paths of what is
+// mounted as they are on the machine.
+func (c command) fromOutside(at int) ([]arg, bool) {
+	out := slices.Clone(c.args[at:])
+	found := false
+	for _, a := range c.args[:at] {
+		value := a.s
+		for _, o := range []string{"--volume=", "--mount=", "-v"} {
+			value = strings.TrimPrefix(value, o)
+		}
+		src, dst, ok := strings.Cut(value, ":")
+		for part := range strings.SplitSeq(value, ",") {
+			k, v, _ := strings.Cut(part, "=")
+			switch k {
+			case "source", "src":
+				src = v
+			case "target", "dst", "destination":
+				dst, ok = v, true
+			}
+		}
+		dst, _, _ = strings.Cut(dst, ":")
+		if !ok || !strings.HasPrefix(src, "/") || len(dst) < 2 || dst[0] != '/' {
+			continue
+		}
+		for i := range out {
+			if strings.Contains(out[i].s, dst) {
+				out[i].s, found = strings.ReplaceAll(out[i].s, dst, src), true
+			}
+		}
+	}
+	return out, found
 }
 
 func (m *machine) infrastructureDelete(c command) {

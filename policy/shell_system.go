@@ -128,7 +128,7 @@ func (m *machine) kill(c command) {
 		if t == "-1" || t == "1" || t == "0" && hard {
 			m.r.hit("machine-stop", c.line())
 		}
-		own = own && strings.HasPrefix(t, "%")
+		own = own && strings.HasPrefix(t, "%") // a job of this shell
 	}
 	switch {
 	case hard:
@@ -161,6 +161,14 @@ var settingsTable = [...]struct{ names, reads, rule string }{
 }
 
 func (m *machine) settingsCommand(c command) (string, bool) {
+	if under(path.Dir(path.Clean(c.path)), "/etc/init.d", "/etc/rc.d", "/usr/local/etc/rc.d") && !c.exactly("status") {
+		m.r.hit("service", c.line())
+		return unknown, true
+	}
+	if c.name == "dmesg" && c.has("c", "C", "clear", "read-clear") {
+		m.r.hit("journal", c.line())
+		return unknown, true
+	}
 	for _, t := range settingsTable {
 		if !hasWord(t.names, c.name) {
 			continue
@@ -217,7 +225,7 @@ func onlyLooks(c command) bool {
 // crontabText follows the lines of a crontab.
 func (m *machine) crontabText() {
 	for line := range strings.SplitSeq(m.stdin(), "\n") {
-		f := strings.Fields(line)
+		f := strings.Fields(strings.TrimLeft(line, allMarks))
 		if len(f) > 5 && !strings.HasPrefix(f[0], "#") && !strings.HasPrefix(f[0], "@") {
 			m.nested(strings.Join(f[5:], " "))
 		} else if len(f) > 1 && strings.HasPrefix(f[0], "@") {

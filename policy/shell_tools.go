@@ -234,6 +234,7 @@ func (m *machine) awkProgram(c command) {
 		}
 	}
 	for _, s := range awkSystem.FindAllStringSubmatch(text, 8) {
+		m.r.hit("program-runs", c.line())
 		m.codeCall(c, s[1])
 	}
 	if awkToShell.MatchString(text) && !awkShell.MatchString(text) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -38,7 +39,11 @@ func (m *machine) stmt(s *syntax.Stmt) string {
 		to = m.redirect(to, rd, s.Cmd)
 	}
 	m.quiet, m.filed = quiet || len(to) > 0, filed || len(to) > 0
+	given := m.in != in && m.in != nil && strings.Contains(m.in.text, secret) && hereText(s.Redirs)
 	out := m.command(s.Cmd)
+	if given && !m.quiet && strings.Contains(out, secret) {
+		m.r.hit("secret-shown", "")
+	}
 	for _, t := range to {
 		m.deliver(t, out)
 	}
@@ -46,6 +51,13 @@ func (m *machine) stmt(s *syntax.Stmt) string {
 		out = ""
 	}
 	return m.negate(s, out)
+}
+
+// hereText reports whether a command gets its input from the line itself.
+func hereText(list []*syntax.Redirect) bool {
+	return slices.ContainsFunc(list, func(rd *syntax.Redirect) bool {
+		return rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc || rd.Op == syntax.WordHdoc
+	})
 }
 
 func (m *machine) negate(s *syntax.Stmt, out string) string {
@@ -159,9 +171,10 @@ func (m *machine) while(c *syntax.WhileClause) string {
 		if c.Until {
 			yes, no = no, yes
 		}
-		if yes && round == 0 && !breaks(c.Do) {
+		if yes && round == 0 && !calls(c.Do, leavesLoop) {
 			m.endless++
 			defer func() { m.endless-- }()
+			m.restless(c.Do)
 		}
 		if no && round > 0 {
 			break
@@ -202,21 +215,61 @@ func alwaysTrue(c *syntax.WhileClause) bool {
 	return false
 }
 
-// breaks reports whether a loop's body can leave the loop.
-func breaks(list []*syntax.Stmt) bool {
+// Commands that leave a loop, and commands that make it wait.
+const (
+	leavesLoop = "break exit return wait"
+	pausesLoop = "sleep usleep read wait inotifywait fswatch select timeout"
+)
+
+// calls reports whether a loop's body runs one of the commands.
+func calls(list []*syntax.Stmt, names string) bool {
 	found := false
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				switch c.Args[0].Lit() {
-				case "break", "exit", "return", "wait":
-					found = true
-				}
+				found = found || hasWord(names, c.Args[0].Lit())
 			}
 			return !found
 		})
 	}
 	return found
+}
+
+// restless looks for a loop without an end and without a pause whose body
+// makes a file or a variable longer each time.
+func (m *machine) restless(list []*syntax.Stmt) {
+	if calls(list, pausesLoop) {
+		return
+	}
+	for _, s := range list {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Redirect:
+				if n.Op == syntax.AppOut || n.Op == syntax.AppAll {
+					if p := m.resolve(m.subshell(func() string { return m.text(n.Word) })); placeOf(p) != placeNowhere {
+						m.r.hit("exhaust", p)
+					}
+				}
+			case *syntax.Assign:
+				if n.Name != nil && n.Value != nil && (n.Append || mentions(n.Value, n.Name.Value) > 1) {
+					m.r.hit("exhaust", n.Name.Value)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// mentions counts how often a word expands a variable.
+func mentions(w *syntax.Word, name string) int {
+	n := 0
+	syntax.Walk(w, func(x syntax.Node) bool {
+		if p, ok := x.(*syntax.ParamExp); ok && p.Param != nil && p.Param.Value == name {
+			n++
+		}
+		return true
+	})
+	return n
 }
 
 func (m *machine) forClause(c *syntax.ForClause) string {
@@ -244,7 +297,7 @@ func (m *machine) cStyle(loop *syntax.CStyleLoop, c *syntax.ForClause, b *string
 	if loop.Init != nil {
 		m.arith(loop.Init)
 	}
-	if loop.Cond == nil && !breaks(c.Do) {
+	if loop.Cond == nil && !calls(c.Do, leavesLoop) {
 		m.endless++
 		defer func() { m.endless-- }()
 	}

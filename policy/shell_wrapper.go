@@ -24,7 +24,9 @@ var wrappers = [...]wrap{
 	{names: "chroot", takes: "", skip: 1, rule: "namespace"},
 	{names: "nsenter", takes: "t target S G setuid setgid", rule: "namespace"},
 	{names: "unshare", takes: "R w S G root wd setuid setgid map-user map-group", rule: "namespace"},
-	{names: "nohup setsid eatmydata chronic catchsegv fakeroot unbuffer noglob nocorrect caffeinate dbus-run-session tini dumb-init catatonit linux32 linux64 setarch arch ts builtin fakechroot proot winpty rlwrap spawn", takes: "e r S b f"},
+	{names: "nohup setsid eatmydata chronic catchsegv unbuffer noglob nocorrect caffeinate dbus-run-session dumb-init catatonit linux32 linux64 setarch arch ts builtin winpty rlwrap spawn ssh-agent"},
+	{names: "fakeroot fakechroot proot tini", takes: "e r S b f l s i"},
+	{names: "xterm konsole gnome-terminal", takes: "T title geometry"},
 	{names: "env", takes: "u C unset chdir"},
 	{names: "time gtime", takes: "o f output format"},
 	{names: "timeout gtimeout", takes: "s k signal kill-after", skip: 1},
@@ -82,7 +84,7 @@ func (m *machine) wrapper(c command) (string, bool) {
 		return m.xargs(c), true
 	case "parallel":
 		return m.parallelTool(c), true
-	case "su":
+	case "su", "sg", "newgrp", "sudoedit":
 		return m.su(c), true
 	case "watch", "script", "expect", "screen", "tmux", "hyperfine", "at", "batch", "nix-shell", "capsh":
 		return m.textWrapper(c), true
@@ -104,7 +106,10 @@ func (m *machine) wrapper(c command) (string, bool) {
 func (m *machine) wrapped(c command, w wrap) string {
 	takes := strings.Fields(w.takes)
 	skip := w.skip
-	out := ""
+	out, swallowed := "", -1
+	if c.name == "strace" || c.name == "ltrace" {
+		m.tracer(c)
+	}
 	if c.name == "flock" || c.name == "runuser" || c.name == "unshare" {
 		if text, ok := c.value("c", "command"); ok {
 			out = m.nested(text)
@@ -122,6 +127,9 @@ func (m *machine) wrapped(c command, w wrap) string {
 			out += m.wrapperOption(c, i)
 			if takesValue(s, takes) {
 				i++
+				if i < len(c.args) && swallowed < 0 && dangerousName(programName(c.args[i].s)) {
+					swallowed = i
+				}
 			}
 		case isAssignment(s) && (c.name == "env" || c.name == "sudo" || c.name == "doas" || c.name == "time"):
 			name, value, _ := strings.Cut(s, "=")
@@ -129,10 +137,32 @@ func (m *machine) wrapped(c command, w wrap) string {
 		case skip > 0:
 			skip--
 		default:
+			m.swallowed(c, swallowed)
 			return out + m.wrappedFrom(c, i)
 		}
 	}
+	m.swallowed(c, swallowed)
 	return out + m.bare(c)
+}
+
+// swallowed looks at the value of an option that may be the command itself,
+// in a version of the wrapper whose option has no value.
+func (m *machine) swallowed(c command, at int) {
+	if at >= 0 {
+		m.onlyCritical(c.args[at:], c.line())
+	}
+}
+
+// tracer looks at the options with which a tracer runs another program or
+// reads a running one.
+func (m *machine) tracer(c command) {
+	if _, ok := c.value("p", "attach"); ok {
+		m.r.hit("process-memory", c.line())
+	}
+	if v, ok := c.value("o", "output"); ok && v != "" && strings.ContainsRune("|!", rune(v[0])) {
+		m.r.hit("program-runs", c.line())
+		m.nested(v[1:])
+	}
 }
 
 // wrappedFrom runs the command at an argument. If an option before it was
@@ -234,6 +264,9 @@ func (m *machine) su(c command) string {
 	if text, ok := c.value("c", "command"); ok {
 		return m.nested(text)
 	}
+	if c.name == "sg" && len(c.args) > 1 {
+		return m.nested(strings.Join(c.rest(1), " "))
+	}
 	if m.given() {
 		return m.stdinProgram()
 	}
@@ -264,6 +297,12 @@ func (m *machine) textWrapper(c command) string {
 			return unknown
 		}
 		return m.nested(strings.Join(texts(ops), " "))
+	}
+	if c.name == "nix-shell" && c.has("p", "packages") {
+		m.r.hit("packages", c.line())
+	}
+	if c.name == "capsh" && (c.exactly("--") || strings.Contains(c.line(), "--caps=") || strings.Contains(c.line(), "--uid=")) {
+		m.r.hit("privilege", c.line())
 	}
 	for _, n := range []string{"c", "command", "run"} {
 		if text, ok := c.value(n); ok && (c.name != "tmux" && c.name != "screen") {
