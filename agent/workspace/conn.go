@@ -26,7 +26,7 @@ type Conn struct{ rpc *jsonrpc2.Conn }
 // order, with the body as the request's Params; [DecodeParams] reads it. It
 // ends with ctx, with Close, or when the other end hangs up.
 func NewConn(ctx context.Context, conn io.ReadWriteCloser, h jsonrpc2.Handler, log *slog.Logger) *Conn {
-	f := &frames{conn: conn, in: bufio.NewReaderSize(conn, frameBuffer), out: bufio.NewWriterSize(conn, frameBuffer)}
+	f := newFrames(conn)
 	return &Conn{rpc: jsonrpc2.NewConn(ctx, f, h, jsonrpc2.OnSend(f.beforeSend), jsonrpc2.OnRecv(f.received), jsonrpc2.SetLogger(rpcLog{log}))}
 }
 
@@ -144,6 +144,10 @@ type frames struct {
 	out  *bufio.Writer
 	next []byte // body of the message that WriteObject is given next
 	last []byte // body of the message that ReadObject returned last
+}
+
+func newFrames(conn io.ReadWriteCloser) *frames {
+	return &frames{conn: conn, in: bufio.NewReaderSize(conn, frameBuffer), out: bufio.NewWriterSize(conn, frameBuffer)}
 }
 
 // beforeSend takes the body out of a message.

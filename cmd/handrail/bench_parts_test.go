@@ -34,7 +34,7 @@ func specs() []llm.ToolSpec {
 // it, and hostile texts of 10 MB.
 func BenchmarkParse(b *testing.B) {
 	p := toolcall.New(specs(), tools.Canonical)
-	content := strings.Repeat("some text of the file with \\\"quotes\\\"\\n", 90)
+	content := strings.Repeat("some text of the file with \\\"quotes\\\"\\n", 104)
 	call := "I will write it now.\n<tool_call>\n{\"name\":\"edit_file\",\"arguments\":{\"path\":\"a.go\",\"content\":\"" + content + "\"}}\n</tool_call>\nThat is all."
 	if got := p.Parse(call); len(got.Calls) != 1 || len(call) < 3800 {
 		b.Fatalf("%d calls in %d bytes: %v", len(got.Calls), len(call), got.Errors)
