@@ -29,6 +29,9 @@ type cli struct {
 	Policy   policyCmd   `cmd:"" help:"Ask the policy what it would decide."`
 	Tools    toolsCmd    `cmd:"" help:"List, parse and call the agent's tools."`
 	Config   configCmd   `cmd:"" help:"Check a configuration file."`
+	Replay   replayCmd   `cmd:"" help:"Show a session from its log."`
+	Audit    auditCmd    `cmd:"" help:"Check that no log was changed."`
+	Sessions sessionsCmd `cmd:"" help:"List, export and import sessions."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	Toolhost toolhostCmd `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 

@@ -139,14 +139,22 @@ func (s *server) newQueue(r bot.Runner) (err error) {
 func (s *server) more(thread string) <-chan struct{} { return s.queue.More(thread) }
 
 func openStore(ctx context.Context, cfg serverConfig, log *slog.Logger) (*sqlstore.Store, error) {
-	if strings.HasPrefix(cfg.Database, "postgres://") || strings.HasPrefix(cfg.Database, "postgresql://") {
+	if isPostgres(cfg.Database) {
 		return postgres.Open(ctx, postgres.Config{URL: cfg.Database, Log: log})
 	}
-	path := cfg.Database
-	if path == "" {
-		path = filepath.Join(cfg.Data, "handrail.db")
+	return sqlite.Open(ctx, sqlite.Config{Path: sqlitePath(cfg), Log: log})
+}
+
+// isPostgres tells an address of PostgreSQL from a path.
+func isPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") || strings.Contains(address, "dbname=")
+}
+
+func sqlitePath(cfg serverConfig) string {
+	if cfg.Database != "" {
+		return cfg.Database
 	}
-	return sqlite.Open(ctx, sqlite.Config{Path: path, Log: log})
+	return filepath.Join(cfg.Data, "handrail.db")
 }
 
 func (s *server) newEngine(ctx context.Context, w *world) (*engine, error) {

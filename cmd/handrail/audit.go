@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+type auditCmd struct {
+	Verify auditVerifyCmd `cmd:"" help:"Check the hash chains of all logs: that nothing was changed, added or taken away."`
+}
+
+type auditVerifyCmd struct {
+	storeFlags `embed:""`
+
+	Files []string `arg:"" optional:"" help:"Exported logs to check instead of the database."`
+}
+
+// Run checks logs. It names what is broken and ends with 1 then.
+func (c *auditVerifyCmd) Run(ctx context.Context, w *world) error {
+	if len(c.Files) > 0 {
+		return c.files(w)
+	}
+	return c.database(ctx, w)
+}
+
+func (c *auditVerifyCmd) files(w *world) error {
+	broken := false
+	for _, path := range c.Files {
+		id, events, err := readLogFile(path)
+		if err != nil {
+			broken = true
+			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", path, err)
+			continue
+		}
+		fmt.Fprintf(w.out, "%s: session %s, %d events: ok\n", path, id, len(events))
+	}
+	if broken {
+		return errFailed
+	}
+	return nil
+}
+
+func (c *auditVerifyCmd) database(ctx context.Context, w *world) (err error) {
+	s, err := c.open(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	broken := 0
+	n, err := store.Verify(ctx, s.Logs, func(h store.Head, err error) {
+		if err != nil {
+			broken++
+			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", h.Session, err)
+			return
+		}
+		fmt.Fprintf(w.out, "%s: %d events: ok\n", h.Session, h.Seq)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w.out, "%d logs, %d broken\n", n, broken)
+	if broken > 0 {
+		return errFailed
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+type replayCmd struct {
+	storeFlags `embed:""`
+
+	Session string `arg:"" help:"Id of a session, or a file with its log."`
+	Upto    int64  `help:"Stop after this event; everything otherwise."`
+	Events  bool   `help:"Print the events instead of what people saw."`
+	JSON    bool   `name:"json" help:"Print the events as lines of JSON."`
+}
+
+// Run shows what a session's log says.
+func (c *replayCmd) Run(ctx context.Context, w *world) error {
+	events, err := c.read(ctx, w)
+	if err != nil && !errors.Is(err, store.ErrTorn) {
+		return err
+	}
+	torn := err
+	if c.Upto > 0 && c.Upto < int64(len(events)) {
+		events = events[:c.Upto]
+	}
+	if err := session.Verify(events); err != nil {
+		return err
+	}
+	switch {
+	case c.JSON:
+		err = printJSON(w, events)
+	case c.Events:
+		err = printEvents(w, events)
+	default:
+		err = printStory(w, events)
+	}
+	return errors.Join(err, torn)
+}
+
+func (c *replayCmd) read(ctx context.Context, w *world) (events []session.Event, err error) {
+	if _, serr := os.Stat(c.Session); serr == nil {
+		_, events, err = readLogFile(c.Session)
+		return events, err
+	}
+	s, err := c.open(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	events, err = s.Logs.Log(store.Fence{Key: c.Session}).Events(ctx, 0)
+	if err == nil && len(events) == 0 {
+		err = usage("%s is neither a file nor a session in the database", c.Session)
+	}
+	return events, err
+}
+
+func viewOf(ctx context.Context, logs store.Logs, id string) (*render.View, error) {
+	events, err := logs.Log(store.Fence{Key: id}).Events(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	return render.Fold(events)
+}
+
+// printStory prints the session as its progress comment shows it.
+func printStory(w *world, events []session.Event) error {
+	v, err := render.Fold(events)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w.out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, render.Progress(v, render.Links{}))
+	for _, a := range v.Open {
+		if err == nil {
+			_, err = fmt.Fprintf(w.out, "\n%s\n", render.Approval(a, v.Task.Requester))
+		}
+	}
+	return err
+}
+
+func printEvents(w *world, events []session.Event) error {
+	for _, e := range events {
+		if _, err := fmt.Fprintf(w.out, "%d\t%s\tturn %d\t%s\t%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05.000"), e.Turn, e.Type, e.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printJSON(w *world, events []session.Event) error {
+	enc := json.NewEncoder(w.out)
+	enc.SetEscapeHTML(false)
+	for _, e := range events {
+		if err := enc.Encode(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+)
+
+// storeFlags say which database a verb looks at.
+type storeFlags struct {
+	File     string `name:"config" short:"c" type:"path" help:"The server's configuration file, for where its database is."`
+	Data     string `type:"path" help:"The server's data directory."`
+	Database string `env:"HANDRAIL_DATABASE" help:"postgres://… instead of the database in the data directory, or the path of an SQLite file."`
+}
+
+// open opens the database of a server, which may be running.
+func (f storeFlags) open(ctx context.Context, w *world) (*sqlstore.Store, error) {
+	cfg := serverConfig{Data: f.Data, Database: f.Database}
+	if f.File != "" {
+		read, err := readServerConfig(f.File, os.Getenv)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		cfg = read
+		if f.Database != "" {
+			cfg.Database = f.Database
+		}
+	}
+	if cfg.Data == "" {
+		cfg.Data = cmp.Or(os.Getenv("HANDRAIL_DATA"), "data")
+	}
+	if !isPostgres(cfg.Database) {
+		if _, err := os.Stat(sqlitePath(cfg)); err != nil {
+			return nil, usage("there is no database at %s: say where with --data, --database or --config", sqlitePath(cfg))
+		}
+	}
+	return openStore(ctx, cfg, w.log)
+}
+
+type sessionsCmd struct {
+	List   sessionsListCmd   `cmd:"" help:"List sessions, newest first."`
+	Export sessionsExportCmd `cmd:"" help:"Write the log of a session to a file or a git ref."`
+	Import sessionsImportCmd `cmd:"" help:"Store the log of a session from a file or a git ref."`
+}
+
+type sessionsListCmd struct {
+	storeFlags `embed:""`
+
+	Repo  string `help:"Only of this repository, owner/name."`
+	Limit int    `default:"50" help:"At most this many."`
+}
+
+// Run lists sessions.
+func (c *sessionsListCmd) Run(ctx context.Context, w *world) (err error) {
+	s, err := c.open(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	list, err := s.Sessions.List(ctx, store.Query{Repo: c.Repo, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	for _, row := range list {
+		if _, err := fmt.Fprintf(w.out, "%s\t%s\t%s\t%s\n", row.ID, row.Thread, row.State, row.Created.Format("2006-01-02 15:04")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type sessionsExportCmd struct {
+	storeFlags `embed:""`
+
+	Session string `arg:"" help:"Id of the session."`
+	Out     string `short:"o" default:"-" help:"File to write; - is standard output."`
+}
+
+// Run writes the log of one session.
+func (c *sessionsExportCmd) Run(ctx context.Context, w *world) (err error) {
+	s, err := c.open(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	var text bytes.Buffer
+	if err := store.Export(ctx, s.Logs, c.Session, &text); err != nil {
+		return err
+	}
+	if c.Out == "-" {
+		_, err = w.out.Write(text.Bytes())
+		return err
+	}
+	return os.WriteFile(c.Out, text.Bytes(), 0o600)
+}
+
+type sessionsImportCmd struct {
+	storeFlags `embed:""`
+
+	In string `arg:"" default:"-" help:"File to read, as export wrote it; - is standard input."`
+}
+
+// Run stores the log of one session.
+func (c *sessionsImportCmd) Run(ctx context.Context, w *world) (err error) {
+	in := w.in
+	if c.In != "-" {
+		f, err := os.Open(c.In)
+		if err != nil {
+			return usageError{err}
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	if c.Database != "" && !isPostgres(c.Database) {
+		f, err := os.OpenFile(c.Database, os.O_CREATE|os.O_RDONLY, 0o600) // a new database is fine here
+		if err != nil {
+			return usageError{err}
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	s, err := c.open(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	id, err := store.Import(ctx, in, s.Logs)
+	if err != nil {
+		return err
+	}
+	if err := restoreRow(ctx, s.Store, id); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w.out, "stored the log of session %s\n", id)
+	return err
+}
+
+// restoreRow makes the row of a session whose log was imported. The bot does
+// not go on with it by itself.
+func restoreRow(ctx context.Context, s store.Store, id string) error {
+	v, err := viewOf(ctx, s.Logs, id)
+	if err != nil {
+		return err
+	}
+	repo, _, _ := strings.Cut(v.Task.Thread, "#")
+	row := &store.Session{
+		ID: id, Thread: v.Task.Thread, Repo: repo, Requester: v.Task.Requester, Mode: v.Task.Mode, Model: v.Task.Model,
+		Branch: v.Branch, Base: v.Task.Base, State: v.State,
+	}
+	if row.Thread == "" {
+		return nil // of the command line: there is nothing to go on with
+	}
+	if v.Outcome != nil {
+		row.Status = v.Outcome.Status
+	}
+	err = s.Sessions.Create(ctx, row)
+	if errors.Is(err, store.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// readLogFile reads a log from a file in either form: as exported, or as the
+// command line keeps it, one event a line.
+func readLogFile(path string) (id string, events []session.Event, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, err
+	}
+	return readLogText(data)
+}
+
+func readLogText(data []byte) (id string, events []session.Event, err error) {
+	if bytes.HasPrefix(data, []byte(`{"handrail":`)) {
+		return store.ReadLog(bytes.NewReader(data))
+	}
+	events, whole, err := session.ReadEvents(bytes.NewReader(data))
+	if err != nil {
+		return "", nil, err
+	}
+	if whole < int64(len(data)) {
+		err = fmt.Errorf("%w after %d events", store.ErrTorn, len(events))
+	}
+	if len(events) > 0 && events[0].Type == session.TypeOpened {
+		if p, derr := session.Decode[session.Opened](events[0]); derr == nil {
+			id = p.Task.Session
+		}
+	}
+	return id, events, err
+}
