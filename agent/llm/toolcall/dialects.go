@@ -249,7 +249,7 @@ func lexBracket(s string, i int) mark {
 			}
 			return mark{name: s[i : j+1], next: j + 1}
 		}
-		if !(c >= 'A' && c <= 'Z' || c == '_' || c == '/' && j == i+1) {
+		if (c < 'A' || c > 'Z') && c != '_' && (c != '/' || j != i+1) {
 			return mark{}
 		}
 	}

@@ -11,9 +11,23 @@ func (s *scanner) toolTag(i int, m mark) (segment, bool) {
 	if !it.ok {
 		return seg, false
 	}
+	if !s.ownLine(i) && s.proseAfter(it.next) {
+		return seg, false // shown in a sentence
+	}
 	seg.add(it)
 	seg.end = s.closers(it.next)
 	return seg, true
+}
+
+// proseAfter says whether text follows on the same line.
+func (s *scanner) proseAfter(i int) bool {
+	i = s.indent(i)
+	if i >= len(s.t) {
+		s.touched = true
+		return false
+	}
+	c := s.t[i]
+	return c != '\n' && c != '\r' && c != '<' && c != '['
 }
 
 func (s *scanner) toolElement(m mark, ownLine bool) item {
@@ -71,10 +85,10 @@ func pathKey(key string) bool {
 
 // toolAttributes reads the attributes of a tool's tag as arguments.
 func toolAttributes(m mark, t *tool) []field {
-	list := attributes(m.attrs)
-	for i, f := range list {
+	var list []field
+	for _, f := range attributes(m.attrs) {
 		s, _ := text(f.value)
-		list[i].value = t.typed(f.key, s)
+		list = append(list, field{key: f.key, value: t.typed(f.key, s)})
 	}
 	return list
 }
@@ -89,11 +103,11 @@ func (s *scanner) jsonElement(m mark, name string, pos int) item {
 	if end >= len(s.t) {
 		return it
 	}
-	if k := s.mark(end); !sameTag(k, m) {
+	k := s.mark(end)
+	if !sameTag(k, m) {
 		return item{}
-	} else {
-		it.next = k.next
 	}
+	it.next = k.next
 	return it
 }
 

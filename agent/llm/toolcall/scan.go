@@ -80,18 +80,18 @@ func (s *scanner) lineStart(i int) int {
 	if j >= len(s.t) {
 		return j
 	}
-	switch c := s.t[j]; {
-	case c == '>':
+	switch s.t[j] {
+	case '>':
 		return lineEnd(s.t, j)
-	case c == '`' || c == '~':
+	case '`', '~':
 		return s.fence(j)
-	case c == '{':
+	case '{':
 		return s.try(j, j+1, func() (segment, bool) { return s.bareJSON(j) })
-	case c == '[':
+	case '[':
 		if next := s.try(j, j, func() (segment, bool) { return s.bareJSON(j) }); next != j || s.hold >= 0 && s.grow {
 			return next
 		}
-	case c == 'f' || c == 'A' || c == 0xe2:
+	case 'f', 'A', 0xe2:
 		for _, word := range lineDialects {
 			if s.has(j, word) {
 				return s.try(j, j+1, func() (segment, bool) { return s.lineDialect(j, word) })

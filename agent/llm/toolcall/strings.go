@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode/utf8"
 )
@@ -68,6 +69,11 @@ func (r *reader) text(q quoteMark, key bool) bool {
 	}
 	r.i += len(q.open)
 	start, mark := r.i, len(r.out)
+	if end := r.unescapedJSON(q, key); end > 0 {
+		r.out = appendQuoted(r.out, r.s[start:end])
+		r.i, r.repaired = end+1, true
+		return true
+	}
 	r.out = append(r.out, '"')
 	badEscape, looked := false, start
 	for r.i < len(r.s) {
@@ -104,6 +110,24 @@ func (r *reader) text(q quoteMark, key bool) bool {
 		}
 	}
 	return r.unclosed(start, mark, key)
+}
+
+// unescapedJSON returns where an object or array ends that stands in quotes
+// without being escaped, 0 when there is none. Few are looked for, and not far.
+func (r *reader) unescapedJSON(q quoteMark, key bool) int {
+	if q.open != `"` || key || r.i >= len(r.s) || r.s[r.i] != '{' && r.s[r.i] != '[' || r.embedded >= 4 {
+		return 0
+	}
+	if j := skipBlank(r.s, r.i+1); j >= len(r.s) || strings.IndexByte("\"{[", r.s[j]) < 0 {
+		return 0
+	}
+	r.embedded++
+	end := balanced(r.s[:min(len(r.s), r.i+2048)], r.i)
+	if end == 0 || end >= len(r.s) || r.s[end] != '"' || strings.IndexByte(r.s[r.i:end], '"') < 0 ||
+		!json.Valid([]byte(r.s[r.i:end])) || !r.follows(end+1, false) {
+		return 0
+	}
+	return end
 }
 
 // closesHere is for marks that begin with a backslash themselves.

@@ -59,12 +59,12 @@ func localName(s string) string {
 // lexValueTag reads the rest of <function=name>.
 func lexValueTag(s string, j int, m mark) mark {
 	for k := j + 1; k < len(s) && k-j < 256; k++ {
-		switch c := s[k]; {
-		case c == '>':
+		switch s[k] {
+		case '>':
 			m.value = strings.Trim(s[j+1:k], " \"'")
 			m.next = k + 1
 			return m
-		case c == '\n' || c == '<' || c == '{':
+		case '\n', '<', '{':
 			return mark{}
 		}
 	}

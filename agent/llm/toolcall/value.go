@@ -207,7 +207,7 @@ func fits(v json.RawMessage, types []string) bool {
 				return true
 			}
 		case "integer":
-			if (c == '-' || c >= '0' && c <= '9') && strings.IndexAny(string(v), ".eE") < 0 {
+			if (c == '-' || c >= '0' && c <= '9') && !strings.ContainsAny(string(v), ".eE") {
 				return true
 			}
 		case "number":

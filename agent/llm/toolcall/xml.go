@@ -67,7 +67,13 @@ func (s *scanner) namedTag(m mark) (item, bool) {
 func (s *scanner) nameBody(m mark, name string) item {
 	n, _ := s.p.Canonical(name)
 	if m.selfEnd {
-		return item{calls: []Call{s.named(n, nil, false, false)}, next: m.next, ok: true}
+		var args []field
+		for _, a := range toolAttributes(m, s.p.tools[n]) {
+			if !contains(nameFields[:], a.key) && !contains(metaFields[:], a.key) {
+				args = append(args, a)
+			}
+		}
+		return item{calls: []Call{s.named(n, args, false, false)}, next: m.next, ok: true}
 	}
 	pos := s.space(m.next)
 	if s.has(pos, "```") {
@@ -230,7 +236,7 @@ func (s *scanner) node(k mark, key string, in frame) node {
 	if s.has(pos, "<![CDATA[") {
 		return s.cdata(k, pos)
 	}
-	if in.depth < maxElements && s.structured(k, key, pos, in) {
+	if in.depth < maxElements && s.structured(key, pos, in) {
 		if v, ok := s.children(k, in); ok {
 			return v
 		}
@@ -238,9 +244,9 @@ func (s *scanner) node(k mark, key string, in frame) node {
 	return s.raw(k, key, in)
 }
 
-// structured says whether elements stand in k, and not text that looks like
-// them.
-func (s *scanner) structured(k mark, key string, pos int, in frame) bool {
+// structured says whether elements stand at pos, and not text that looks
+// like them.
+func (s *scanner) structured(key string, pos int, in frame) bool {
 	if pos >= len(s.t) || s.t[pos] != '<' || textKey(key) {
 		return false
 	}
