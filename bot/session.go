@@ -123,13 +123,24 @@ func (w *worker) supersede(ctx context.Context, c *change, s said, sess *store.S
 }
 
 // words is what the agent is told of a comment: cleaned of what a reader would
-// not see.
+// not see. Code that the comment is about is data, between marks.
 func (w *worker) words(s said, text string) string {
-	text = clean(text)
+	text = w.cleaned(s, "words", text)
 	if h := s.ev.Comment.Hunk; s.target.Diff && h != "" {
-		text = fmt.Sprintf("The person's selected code from %s (already provided — do not re-read):\n```diff\n%s\n```\n\n%s", s.ev.Comment.Path, clean(h), text)
+		name := strings.ReplaceAll(policy.EscapeVisible(s.ev.Comment.Path), "\n", `\n`)
+		text = fmt.Sprintf("The person's selected code from %s (already provided — do not re-read):\n%s\n\n%s",
+			name, policy.Fence(digest(s.key, "fence"), "code", h), text)
 	}
 	return text
+}
+
+// cleaned is clean, with a record of what was taken out.
+func (w *worker) cleaned(s said, what, text string) string {
+	text, n := policy.CleanText(text)
+	if n.Total() > 0 {
+		w.cfg.Log.Info("text cleaned", "thread", w.key, "source", s.key, "what", what, "removed", n.Total(), "kinds", n.String())
+	}
+	return strings.TrimSpace(text)
 }
 
 func clean(s string) string {
@@ -202,7 +213,7 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 	id := "s" + digest(w.key, s.key)[:12]
 	task := session.Task{
 		Session: id, Thread: w.key, Text: w.request(s, cmd), Mode: mode.Name, Model: first(cmd.Model, cfg.Model, w.cfg.Model),
-		Base: place.Base, Branch: place.Branch, Requester: actor.Login, Turns: cmd.Turns,
+		Base: place.Base, Branch: place.Branch, Requester: actor.Login, Turns: cmd.Turns, Nonce: session.NewID(),
 	}
 	data, err := json.Marshal(record{RequesterID: actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
@@ -237,9 +248,9 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 // data.
 func (w *worker) request(s said, cmd command.Command) string {
 	text := w.words(s, cmd.Text)
-	if body := clean(s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
+	if body := w.cleaned(s, "body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
 		nonce := digest(s.key, "fence")
-		text += "\n\n" + policy.Fence(nonce, "the thread that this was asked in", clean(s.ev.Title)+"\n\n"+body)
+		text += "\n\n" + policy.Fence(nonce, "the thread that this was asked in", w.cleaned(s, "title", s.ev.Title)+"\n\n"+body)
 	}
 	return text
 }

@@ -112,8 +112,17 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		push: func(ctx context.Context, commit, parent, branch string) (gitops.Pushed, error) {
 			return m.PushSafe(ctx, gitops.SafePush{Commit: commit, Base: parent, Ref: "refs/heads/" + branch})
 		},
-		inbox: w.Inbox, onEvent: w.OnEvent, binding: foreign, rulesAt: rulesAt,
+		inbox: w.Inbox, onEvent: w.OnEvent, binding: foreign + "\n" + target(w), rulesAt: rulesAt,
 	})
+}
+
+// target is the branch that the thread's pull request goes to: an approval is
+// for that branch.
+func target(w bot.Work) string {
+	if w.Thread.Pull == nil {
+		return ""
+	}
+	return w.Thread.Pull.Base
 }
 
 // foreign is the head of the session's branch when somebody else put it
