@@ -221,6 +221,7 @@ func ollamaURL(host string) (*url.URL, error) {
 	if !ok {
 		scheme, rest = "http", given
 	}
+	scheme = strings.ToLower(scheme)
 	fallback, known := map[string]string{"http": "80", "https": "443"}[scheme]
 	switch {
 	case given == "ollama.com":

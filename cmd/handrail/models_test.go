@@ -1,0 +1,241 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// TestOllamaURL holds OLLAMA_HOST to what Ollama's own client makes of it.
+func TestOllamaURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                             "http://127.0.0.1:11434",
+		"  ":                           "http://127.0.0.1:11434",
+		"localhost":                    "http://localhost:11434",
+		"example.com":                  "http://example.com:11434",
+		"example.com:8080":             "http://example.com:8080",
+		"example.com:":                 "http://example.com:11434",
+		"example.com:66000":            "http://example.com:11434",
+		"example.com:-1":               "http://example.com:11434",
+		"example.com:abc":              "http://example.com:11434",
+		":8080":                        "http://127.0.0.1:8080",
+		":":                            "http://127.0.0.1:11434",
+		"http://":                      "http://127.0.0.1:80",
+		"http://:8080":                 "http://127.0.0.1:8080",
+		"http://example.com":           "http://example.com:80",
+		"HTTP://example.com":           "http://example.com:80",
+		"https://example.com":          "https://example.com:443",
+		"https://example.com:1234":     "https://example.com:1234",
+		"https://example.com:abc":      "https://example.com:443",
+		"http://example.com/":          "http://example.com:80",
+		"example.com/ollama":           "http://example.com:11434/ollama",
+		"https://example.com:8/a/b/":   "https://example.com:8/a/b",
+		"1.2.3.4":                      "http://1.2.3.4:11434",
+		"0.0.0.0":                      "http://127.0.0.1:11434",
+		"0.0.0.0:80":                   "http://127.0.0.1:80",
+		"http://0.0.0.0":               "http://127.0.0.1:80",
+		"::":                           "http://[::1]:11434",
+		"[::]:11434":                   "http://[::1]:11434",
+		"::1":                          "http://[::1]:11434",
+		"[::1]":                        "http://[::1]:11434",
+		"[::1]:80":                     "http://[::1]:80",
+		"[fe80::1%eth0]:1":             "http://[fe80::1%25eth0]:1",
+		`"1.2.3.4"`:                    "http://1.2.3.4:11434",
+		"'http://example.com:1'":       "http://example.com:1",
+		` "example.com" `:              "http://example.com:11434",
+		"ollama.com":                   "https://ollama.com:443",
+		"ollama.com:80":                "http://ollama.com:80",
+		"http://me:pass%20word@h:1":    "http://me:pass%20word@h:1",
+		"http://me:pw@[::1]:80/ollama": "http://me:pw@[::1]:80/ollama",
+	} {
+		u, err := ollamaURL(in)
+		if err != nil {
+			t.Errorf("ollamaURL(%q): %v", in, err)
+			continue
+		}
+		if got := u.String(); got != want {
+			t.Errorf("ollamaURL(%q) = %s, want %s", in, got, want)
+		}
+	}
+	for _, in := range []string{"ftp://example.com:1", "a b", "http://exa mple.com", "http://me:hidden-word@a b", "http://example.com?x=1", "http://a\nb", "unix:///run/x", "a:b:c:d"} {
+		u, err := ollamaURL(in)
+		if err == nil {
+			t.Errorf("ollamaURL(%q) = %s, want an error", in, u)
+		} else if !strings.Contains(err.Error(), "OLLAMA_HOST") || strings.Contains(err.Error(), "hidden-word") {
+			t.Errorf("ollamaURL(%q): %v", in, err)
+		}
+	}
+}
+
+func TestModelConfigCheck(t *testing.T) {
+	half, hot, nan := 0.5, 2.5, func() float64 { z := 0.0; return z / z }()
+	for name, c := range map[string]struct {
+		cfg  modelConfig
+		want string
+	}{
+		"nothing":             {modelConfig{}, ""},
+		"all of Ollama":       {modelConfig{Ollama: "h", Temperature: &half, Context: 65536, MaxTokens: 4096, KeepAlive: "30m"}, ""},
+		"for ever":            {modelConfig{KeepAlive: "forever"}, ""},
+		"all of the other":    {modelConfig{BaseURL: "https://api.example.com/v1", Effort: "high", MaxTokens: 10}, ""},
+		"hot":                 {modelConfig{Temperature: &hot}, "temperature"},
+		"not a number":        {modelConfig{Temperature: &nan}, "temperature"},
+		"tiny context":        {modelConfig{Context: 512}, "at least 2048"},
+		"negative context":    {modelConfig{Context: -1}, "at least 2048"},
+		"negative answer":     {modelConfig{MaxTokens: -1}, "max_tokens"},
+		"answer fills all":    {modelConfig{Context: 4096, MaxTokens: 4096}, "leave no room"},
+		"keep alive a word":   {modelConfig{KeepAlive: "long"}, `"long" is not a length of time`},
+		"keep alive zero":     {modelConfig{KeepAlive: "0s"}, "is not a length of time"},
+		"keep alive, no home": {modelConfig{BaseURL: "http://h/v1", KeepAlive: "1m"}, "only Ollama takes it"},
+		"effort of Ollama":    {modelConfig{Effort: "low"}, "only servers with base_url"},
+		"base URL bare":       {modelConfig{BaseURL: "example.com/v1"}, "is not an address like"},
+		"base URL scheme":     {modelConfig{BaseURL: "ftp://example.com/v1"}, "is not an address like"},
+		"base URL password":   {modelConfig{BaseURL: "ftp://me:hidden-word@example.com/v1"}, "[redacted]@example.com"},
+		"Ollama address":      {modelConfig{Ollama: "ftp://x"}, "OLLAMA_HOST"},
+	} {
+		var said []string
+		for _, err := range c.cfg.check() {
+			said = append(said, err.Error())
+		}
+		all := strings.Join(said, "\n")
+		if c.want == "" && all != "" || !strings.Contains(all, c.want) || strings.Contains(all, "hidden-word") {
+			t.Errorf("%s: %q, want %q", name, all, c.want)
+		}
+	}
+}
+
+// TestModelOptionsOnTheWire asks both kinds of servers and looks at what they
+// were sent.
+func TestModelOptionsOnTheWire(t *testing.T) {
+	var sent map[string]any
+	var key string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/version":
+			io.WriteString(w, `{"version":"0.17.4"}`)
+		case "/api/show":
+			io.WriteString(w, `{"capabilities":["completion"],"model_info":{}}`)
+		case "/api/chat":
+			sent = decodeBody(t, r)
+			io.WriteString(w, `{"message":{"content":"hi"},"done":true,"done_reason":"stop"}`+"\n")
+		case "/v1/chat/completions":
+			sent, key = decodeBody(t, r), r.Header.Get("Authorization")
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	yes, no, warm := true, false, 0.25
+	ask := func(cfg modelConfig) {
+		t.Helper()
+		open, err := cfg.opener(logger(io.Discard, "error"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := open("m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens, answer := window(m)
+		if tokens != cfg.Context || answer != cfg.MaxTokens {
+			t.Errorf("window = %d, %d", tokens, answer)
+		}
+		req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "hi"}}, Context: tokens, MaxTokens: answer, Think: true}
+		for _, err := range m.Stream(t.Context(), req) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		caps, err := m.Capabilities(t.Context())
+		if err != nil || !caps.Tools || caps.Thinking || !caps.Vision || caps.ContextLength != 9000 {
+			t.Errorf("Capabilities = %+v, %v; the operator said something else", caps, err)
+		}
+	}
+	can := modelAbilities{Tools: &yes, Thinking: &no, Vision: &yes, Context: 9000}
+	ask(modelConfig{Ollama: server.URL, Temperature: &warm, Context: 8192, MaxTokens: 77, KeepAlive: "90s", Can: can})
+	options, _ := sent["options"].(map[string]any)
+	if options["temperature"] != 0.25 || options["num_ctx"] != 8192.0 || options["num_predict"] != 77.0 || sent["keep_alive"] != "1m30s" {
+		t.Errorf("Ollama was sent %v", sent)
+	}
+	ask(modelConfig{Ollama: server.URL, KeepAlive: "forever", Can: can})
+	if sent["keep_alive"] != -1.0 {
+		t.Errorf("keep_alive = %v, want -1", sent["keep_alive"])
+	}
+	ask(modelConfig{BaseURL: server.URL + "/v1", Temperature: &warm, MaxTokens: 77, Effort: "low", Can: can, key: policy.Secret("k-123")})
+	if sent["temperature"] != 0.25 || sent["max_tokens"] != 77.0 || sent["reasoning_effort"] != "low" || key != "Bearer k-123" {
+		t.Errorf("the other server was sent %v with %q", sent, key)
+	}
+}
+
+func decodeBody(t *testing.T, r *http.Request) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
+		t.Error(err)
+	}
+	return v
+}
+
+// TestSomeAbilities: what the operator leaves open is asked of the server.
+func TestSomeAbilities(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/version":
+			io.WriteString(w, `{"version":"0.17.4"}`)
+		case "/api/show":
+			io.WriteString(w, `{"capabilities":["completion","tools"],"model_info":{"general.architecture":"a","a.context_length":4096}}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	no := false
+	open, err := modelConfig{Ollama: server.URL, Can: modelAbilities{Tools: &no}, Silence: policy.Duration(time.Minute)}.opener(logger(io.Discard, "error"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := open("m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	caps, err := m.Capabilities(t.Context())
+	if err != nil || caps.Tools || caps.ContextLength != 4096 {
+		t.Errorf("Capabilities = %+v, %v; want no tools and the server's context", caps, err)
+	}
+}
+
+// TestRunKey: the key of OpenAI is not handed to whoever --base-url names.
+func TestRunKey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		url  string
+		env  map[string]string
+		want string
+	}{
+		"own":            {"http://h/v1", map[string]string{"HANDRAIL_API_KEY": "own", "OPENAI_API_KEY": "openai"}, "own"},
+		"own, of a file": {"http://h/v1", map[string]string{"HANDRAIL_API_KEY_FILE": file}, "from-file"},
+		"OpenAI":         {"https://api.openai.com/v1", map[string]string{"OPENAI_API_KEY": "openai"}, "openai"},
+		"somebody":       {"https://api.openai.com.example/v1", map[string]string{"OPENAI_API_KEY": "openai"}, ""},
+		"a user's name":  {"https://api.openai.com@example.com/v1", map[string]string{"OPENAI_API_KEY": "openai"}, ""},
+		"in the open":    {"http://api.openai.com/v1", map[string]string{"OPENAI_API_KEY": "openai"}, ""},
+		"this machine":   {"http://127.0.0.1:8000/v1", map[string]string{"OPENAI_API_KEY": "openai"}, ""},
+	} {
+		got, err := runKey(c.url, func(k string) string { return c.env[k] })
+		if err != nil || got.Reveal() != c.want {
+			t.Errorf("%s: %q, %v; want %q", name, got.Reveal(), err, c.want)
+		}
+	}
+}
