@@ -25,7 +25,7 @@ import (
 
 // bench is a world for one session: files, a scripted model, a log.
 type bench struct {
-	t      *testing.T
+	t      testing.TB
 	model  *llmtest.Server
 	log    *session.Memory
 	task   session.Task
@@ -36,7 +36,7 @@ type bench struct {
 }
 
 // newBench scripts a model and writes the base files.
-func newBench(t *testing.T, script string, files map[string]string) *bench {
+func newBench(t testing.TB, script string, files map[string]string) *bench {
 	t.Helper()
 	sc, err := llmtest.ParseScript([]byte(script))
 	if err != nil {

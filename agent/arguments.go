@@ -2,43 +2,56 @@ package agent
 
 import "encoding/json"
 
-// argument reads the first string argument of a call that goes by one of the
-// names; "" when there is none.
-func argument(raw json.RawMessage, names ...string) string {
-	var args map[string]any
-	if json.Unmarshal(raw, &args) != nil {
-		return ""
+// named is what of a call's arguments the session itself looks at. Nothing
+// else is decoded: arguments hold whole files.
+type named struct {
+	Path    json.RawMessage `json:"path"`
+	File    json.RawMessage `json:"file"`
+	Camel   json.RawMessage `json:"filePath"`
+	Snake   json.RawMessage `json:"file_path"`
+	Command json.RawMessage `json:"command"`
+	Cmd     json.RawMessage `json:"cmd"`
+	Files   []struct {
+		Path string `json:"path"`
+	} `json:"files"`
+}
+
+// readNamed reads arguments that may be anything.
+func readNamed(raw json.RawMessage) named {
+	var n named
+	if json.Unmarshal(raw, &n) != nil {
+		n.Files = nil // what else could be read counts
 	}
-	for _, n := range names {
-		if s, ok := args[n].(string); ok && s != "" {
+	return n
+}
+
+// firstString is the first of list that is a string with something in it.
+func firstString(list ...json.RawMessage) string {
+	for _, raw := range list {
+		var s string
+		if len(raw) > 0 && json.Unmarshal(raw, &s) == nil && s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-func pathArgument(raw json.RawMessage) string {
-	return argument(raw, "path", "file", "filePath", "file_path")
+func (n named) path() string { return firstString(n.Path, n.File, n.Camel, n.Snake) }
+
+func (n named) command() string { return firstString(n.Command, n.Cmd) }
+
+// paths are all files that a call names.
+func (n named) paths() []string {
+	var out []string
+	for _, f := range n.Files {
+		if f.Path != "" {
+			out = append(out, f.Path)
+		}
+	}
+	if p := n.path(); p != "" && len(out) == 0 {
+		out = append(out, p)
+	}
+	return out
 }
 
-// pathArguments reads all files that a call names.
-func pathArguments(raw json.RawMessage) []string {
-	var args struct {
-		Files []struct {
-			Path string `json:"path"`
-		} `json:"files"`
-	}
-	if json.Unmarshal(raw, &args) == nil && len(args.Files) > 0 {
-		var out []string
-		for _, f := range args.Files {
-			if f.Path != "" {
-				out = append(out, f.Path)
-			}
-		}
-		return out
-	}
-	if p := pathArgument(raw); p != "" {
-		return []string{p}
-	}
-	return nil
-}
+func pathArgument(raw json.RawMessage) string { return readNamed(raw).path() }

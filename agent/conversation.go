@@ -2,7 +2,7 @@ package agent
 
 import (
 	"fmt"
-	"hash/fnv"
+	"hash/maphash"
 
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/memory"
@@ -52,6 +52,7 @@ type state struct {
 	gate      *call                // the request to publish something sensitive, if one was made
 	keys      []callKey            // calls so far, for habits
 	heard     map[string]uint64    // call → digest of its result, for habits
+	seed      maphash.Seed
 	files     map[string]session.FileChange
 	order     []string
 	asked     int // how often something was asked, for fresh ids
@@ -85,7 +86,7 @@ type call struct {
 }
 
 func newState() *state {
-	return &state{files: map[string]session.FileChange{}, approved: map[string]string{}, wrongBy: map[string]int{}, heard: map[string]uint64{}}
+	return &state{files: map[string]session.FileChange{}, approved: map[string]string{}, wrongBy: map[string]int{}, heard: map[string]uint64{}, seed: maphash.MakeSeed()}
 }
 
 // open says whether c still needs work.
@@ -195,7 +196,7 @@ func (s *state) answered(e session.Event, p session.Answer) {
 	s.calls = nil
 	for _, c := range p.Calls {
 		s.calls = append(s.calls, &call{Call: c, turn: e.Turn})
-		s.keys = append(s.keys, keyOf(c))
+		s.keys = append(s.keys, callKey{id: c.ID, name: c.Name, raw: c.Arguments})
 	}
 	s.entries = append(s.entries, entry{seq: e.Seq, answer: &p, calls: s.calls})
 	s.count(p)
@@ -254,9 +255,7 @@ func (s *state) resulted(_ session.Event, p session.Result) {
 		return
 	}
 	c.result = &p
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(p.Content)) // never fails
-	s.heard[p.Call] = h.Sum64()
+	s.heard[p.Call] = maphash.String(s.seed, p.Content)
 	s.notes.Observe(stepOf(c))
 	if p.OK && len(p.Changes) > 0 {
 		s.edits++
@@ -418,8 +417,8 @@ func (s *state) end(_ session.Event, p session.Ended) { s.ended = &p.Outcome }
 
 // stepOf says of a finished call what is worth remembering.
 func stepOf(c *call) memory.Step {
-	s := memory.Step{Tool: c.Name, OK: c.result.OK, Result: c.result.Content, Command: argument(c.Arguments, "command", "cmd")}
-	s.Paths = pathArguments(c.Arguments)
+	n := readNamed(c.Arguments)
+	s := memory.Step{Tool: c.Name, OK: c.result.OK, Result: c.result.Content, Command: n.command(), Paths: n.paths()}
 	for _, f := range c.result.Changes {
 		s.Changed = append(s.Changed, f.Path)
 	}

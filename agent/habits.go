@@ -10,20 +10,25 @@ import (
 
 // callKey is what makes two calls the same: name and canonical arguments.
 type callKey struct {
-	id, name, args string
+	id, name string
+	raw      json.RawMessage
 }
 
-func keyOf(c session.Call) callKey {
+func (k callKey) same(as callKey) bool {
+	return k.name == as.name && (bytes.Equal(k.raw, as.raw) || k.canonical() == as.canonical())
+}
+
+// canonical is the arguments with sorted keys and without white space.
+func (k callKey) canonical() string {
 	var v any
-	d := json.NewDecoder(bytes.NewReader(c.Arguments))
+	d := json.NewDecoder(bytes.NewReader(k.raw))
 	d.UseNumber()
-	args := string(c.Arguments)
 	if d.Decode(&v) == nil {
-		if b, err := json.Marshal(v); err == nil { // sorts keys, drops white space
-			args = string(b)
+		if b, err := json.Marshal(v); err == nil {
+			return string(b)
 		}
 	}
-	return callKey{id: c.ID, name: c.Name, args: args}
+	return string(k.raw)
 }
 
 // sameInARow is how many equal calls in a row are one too many. Tools whose
@@ -57,7 +62,7 @@ func (r *run) repeated(c *call) (string, bool) {
 		return "", false
 	}
 	me := r.state.keys[at]
-	for i := at; i >= 0 && r.state.keys[i].name == me.name && r.state.keys[i].args == me.args; i-- {
+	for i := at; i >= 0 && r.state.keys[i].same(me); i-- {
 		n++
 	}
 	if n < limit {
@@ -88,7 +93,7 @@ func (r *run) circling(at int) bool {
 		same := true
 		for i := len(keys) - 1; same && i >= len(keys)-size*(circleTurns-1); i-- {
 			a, b := keys[i], keys[i-size]
-			same = a.name == b.name && a.args == b.args && (i == at || seen[a.id] == seen[b.id])
+			same = a.same(b) && (i == at || seen[a.id] == seen[b.id])
 		}
 		if same {
 			return true
