@@ -137,7 +137,16 @@ func (r *serveRunner) foreign(ctx context.Context, m *gitops.Mirror, w bot.Work)
 	if errors.Is(err, gitops.ErrNotFound) || head == at.published {
 		return "", nil
 	}
-	return head, err
+	if err != nil {
+		return "", err
+	}
+	// A push of ours that was cut off before it was noted is nobody else's:
+	// it holds what was saved, and nothing more.
+	_, stats, err := m.Diff(ctx, at.saved, head, gitops.DiffOptions{MaxBytes: 1})
+	if err != nil || len(stats) == 0 {
+		return "", err
+	}
+	return head, nil
 }
 
 // config is the repository's configuration of today, from its default branch,
