@@ -34,6 +34,10 @@ func isBinary(head []byte) bool {
 	}
 	bad := 0
 	for i := 0; i < len(head); {
+		if head[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRune(head[i:])
 		if r == utf8.RuneError && size == 1 && utf8.FullRune(head[i:]) {
 			bad++
