@@ -52,7 +52,7 @@ func readJSON(s string, i int, m marks) parsedJSON {
 	if r.ellipsis {
 		return r.result(false)
 	}
-	far := min(len(s), i+2*(r.i-i)+512)
+	far := min(len(s), i+2*(r.i-i)+64)
 	if end := balanced(s[:far], i); end > 0 && json.Valid([]byte(s[i:end])) {
 		return parsedJSON{json: []byte(s[i:end]), next: end, ok: true}
 	}
