@@ -1,0 +1,120 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/policy"
+)
+
+func document(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// keyPaths lists the keys of a configuration: "model.can.tools".
+func keyPaths(t reflect.Type, prefix string) (list []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if key == "" || key == "-" {
+			continue
+		}
+		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[policy.Config]() {
+			list = append(list, keyPaths(f.Type, prefix+key+".")...)
+			continue
+		}
+		list = append(list, prefix+key)
+	}
+	return list
+}
+
+// TestEveryKeyIsDocumented holds docs/configuration.md to the code.
+func TestEveryKeyIsDocumented(t *testing.T) {
+	text := document(t, "docs/configuration.md")
+	server, repository, ok := strings.Cut(text, "## A repository's file")
+	if !ok {
+		t.Fatal("docs/configuration.md has no part about a repository's file")
+	}
+	for _, c := range []struct {
+		part string
+		keys []string
+	}{{server, keyPaths(reflect.TypeFor[serverConfig](), "")}, {repository, keyPaths(reflect.TypeFor[policy.Config](), "")}} {
+		for _, key := range c.keys {
+			group := key[:max(0, strings.LastIndex(key, "."))]
+			if !strings.Contains(c.part, "`"+key+"`") && (group != "budget.thread" && group != "budget.user_day" || !strings.Contains(c.part, "`"+group+"`")) {
+				t.Errorf("docs/configuration.md does not explain %s", key)
+			}
+		}
+	}
+	known := strings.Join(append(keyPaths(reflect.TypeFor[serverConfig](), ""), keyPaths(reflect.TypeFor[policy.Config](), "")...), " ")
+	for _, m := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(text, -1) {
+		for _, key := range regexp.MustCompile("`([a-z_.]+)`").FindAllStringSubmatch(m[1], -1) {
+			if !strings.Contains(known, key[1]) {
+				t.Errorf("docs/configuration.md explains %s, which there is not", key[1])
+			}
+		}
+	}
+	for _, name := range []string{"models.go", "serverconfig.go", "serve.go", "run.go", "main.go"} {
+		for _, v := range regexp.MustCompile(`\b(HANDRAIL_[A-Z_]+|OLLAMA_HOST|OPENAI_API_KEY|XDG_STATE_HOME)\b`).FindAllString(document(t, "cmd/handrail/"+name), -1) {
+			if plain := strings.TrimSuffix(v, "_FILE"); !strings.Contains(text, v) && !strings.Contains(text, "`"+plain+"`") {
+				t.Errorf("docs/configuration.md does not explain %s", v)
+			}
+		}
+	}
+}
+
+// TestDocumentedExamples checks every YAML block of the documents with the
+// program itself, and runs every `handrail policy explain` line.
+func TestDocumentedExamples(t *testing.T) {
+	key := keyFile(t, "")
+	for _, name := range []string{"docs/configuration.md", "docs/cli.md", "README.md"} {
+		text := document(t, name)
+		for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1) {
+			block := strings.ReplaceAll(m[1], "/etc/handrail/app.pem", key)
+			args := []string{"config", "check", configFile(t, block)}
+			if strings.Contains(block, "listen:") {
+				args = append(args, "--server")
+			}
+			if _, errs, code := door(t, "", args...); code != exitDone {
+				t.Errorf("%s: an example is not accepted: %s\n%s", name, errs, block)
+			}
+		}
+		for _, line := range regexp.MustCompile(`(?m)^(handrail (?:policy explain|tools list|config schema|version)[^\n]*)$`).FindAllString(text, -1) {
+			t.Run(name+" "+line, func(t *testing.T) { runsAsShown(t, line) })
+		}
+	}
+}
+
+func runsAsShown(t *testing.T, line string) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".github"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".github/agent.yml"), []byte("mode: code\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test binary is the program when it is called by its name.
+	bin := filepath.Join(dir, "handrail")
+	if err := os.Symlink(self, bin); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(line, "handrail", "./handrail", 1))
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, out)
+	}
+}
