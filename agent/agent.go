@@ -140,7 +140,7 @@ type Config struct {
 
 	Binding   string // facts an approval is bound to besides the call: engine, image, network
 	Context   int    // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
-	MaxTokens int
+	MaxTokens int    // of one answer, 0 for the server's limit
 	Limits    Limits
 	Retry     Retry
 	Now       func() time.Time

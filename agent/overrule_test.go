@@ -41,7 +41,9 @@ func TestApprovalOverruled(t *testing.T) {
 				}
 				b.answer("denied", "")
 			}
-			b.run(t.Context())
+			if _, err := b.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			if n := len(events[session.Started](b, session.TypeStarted)); (n == 1) != tt.runs {
 				t.Errorf("%d commands ran, want one to run: %t", n, tt.runs)
 			}

@@ -36,11 +36,11 @@ func (r *run) publish(ctx context.Context) (verdict, *session.Outcome, error) {
 		return goOn, nil, err
 	}
 	if len(held) > 0 {
-		clear, out, err := r.clear(ctx, held, leaks)
+		free, out, err := r.clear(ctx, held, leaks)
 		if err != nil || out != nil {
 			return halt, out, err
 		}
-		if !clear {
+		if !free {
 			return goOn, nil, nil
 		}
 	}

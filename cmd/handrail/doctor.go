@@ -150,9 +150,10 @@ func (d diagnosis) write(w *world) {
 }
 
 type doctorModelCmd struct {
-	Name    string `arg:"" optional:"" help:"Model, as the server names it; HANDRAIL_MODEL otherwise."`
-	JSON    bool   `name:"json" help:"Print one JSON object."`
-	Context int    `default:"8192" help:"Tokens of context to try out; more takes longer."`
+	Name string `arg:"" optional:"" help:"Model, as the server names it; HANDRAIL_MODEL otherwise."`
+	JSON bool   `name:"json" help:"Print one JSON object."`
+
+	Context int `default:"8192" help:"Tokens of context to try out; more takes longer."`
 	modelFlags
 }
 

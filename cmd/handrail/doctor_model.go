@@ -293,7 +293,7 @@ func clip(s string) string {
 
 // advise says what the findings mean for sessions.
 func (x *exam) advise() {
-	say := func(format string, args ...any) { x.d.Advice = append(x.d.Advice, fmt.Sprintf(format, args...)) }
+	say := func(text string) { x.d.Advice = append(x.d.Advice, text) }
 	f := x.d.Figures
 	for _, found := range x.d.Findings {
 		switch {
