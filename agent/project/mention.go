@@ -27,7 +27,8 @@ type Mention struct {
 const (
 	mostMentions  = 8
 	mostFile      = 8000  // characters of a whole file
-	mostSelection = 16000 // characters of chosen lines
+	mostSelection = 16000 // bytes of chosen lines
+	mostAll       = 40000 // bytes of everything
 )
 
 var (
@@ -88,14 +89,16 @@ type Places struct {
 func Resolve(ctx context.Context, text string, from Places) []session.Item {
 	r := resolver{Places: from}
 	var out []session.Item
+	left := mostAll
 	for _, m := range Mentions(text) {
 		if len(out) == mostMentions || ctx.Err() != nil {
 			break
 		}
 		it, ok := r.item(ctx, m)
 		covered := slices.ContainsFunc(out, func(have session.Item) bool { return have.Name == it.Name })
-		if ok && !covered {
+		if ok && !covered && len(it.Text) <= left {
 			out = append(out, it)
+			left -= len(it.Text)
 		}
 	}
 	return out

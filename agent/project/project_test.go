@@ -231,6 +231,25 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// A request that names many large files does not fill the model's context.
+func TestResolveStaysSmall(t *testing.T) {
+	files := map[string]string{}
+	var text strings.Builder
+	for n := range 8 {
+		name := fmt.Sprintf("big%d.txt", n)
+		files[name] = strings.Repeat("a line of text\n", 2000)
+		text.WriteString(name + " ")
+	}
+	got := Resolve(t.Context(), text.String(), Places{Now: open(t, files)})
+	size := 0
+	for _, it := range got {
+		size += len(it.Text)
+	}
+	if size > mostAll || len(got) < 4 {
+		t.Errorf("%d items of %d bytes", len(got), size)
+	}
+}
+
 // failing is a tree that cannot be looked at.
 type failing struct{}
 
