@@ -2,7 +2,7 @@
 GO ?= go
 CRASH = $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test crash-short crash load stale
+.PHONY: build test bench crash-short crash load stale
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -25,3 +25,12 @@ load:
 # A server that is stopped in the middle of its work and continued writes nothing. Needs PostgreSQL.
 stale:
 	@HANDRAIL_REQUIRE_ENGINES=postgres $(GO) test ./cmd/handrail -count=1 -run '^TestStale$$' -v | grep -v '^=== '
+
+# The numbers of docs/performance.md. What needs docker or bwrap is skipped
+# where they are missing, and says so.
+bench:
+	$(GO) test -run '^$$' -bench 'Run33|Turn|Demo|Start|Webhook|Parse|Prompt|Replay' -benchtime 10x -timeout 10m ./cmd/handrail
+	$(GO) test -run '^$$' -bench 'Open|Commit' -benchtime 3x -timeout 30m ./cmd/handrail
+	$(GO) test -run '^$$' -bench Inside -benchtime 20x -timeout 20m ./agent/workspace
+	$(GO) test -run '^$$' -bench . ./agent/workspace/host ./agent/patch ./agent/tools ./policy
+	$(GO) test -run '^$$' -bench Load -benchtime 10x ./bot/webhook

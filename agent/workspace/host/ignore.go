@@ -17,6 +17,8 @@ type rule struct {
 	pattern  string // doublestar, against the name or the path below the file's directory
 	literal  bool   // compare, do not match
 	suffix   bool   // pattern was "*…": compare the end
+	begin    string // what matches begins with this and
+	end      string // ends with this, which is quicker to see
 	negate   bool
 	dirOnly  bool
 	nameOnly bool
@@ -67,29 +69,48 @@ func parseRule(line string) (rule, bool) {
 		return rule{}, false
 	}
 	r.pattern = line
+	if !r.literal && !r.suffix {
+		r.begin, r.end = fixed(line)
+	}
 	return r, true
 }
 
-func (r *rule) match(rel string, dir bool) bool {
+// fixed returns how every name that a pattern matches begins and ends. A
+// slash beside a ** may match nothing, so neither goes up to one.
+func fixed(pattern string) (begin, end string) {
+	const special = `*?[]\`
+	begin = pattern[:strings.IndexAny(pattern, special)]
+	begin = begin[:max(0, strings.LastIndexByte(begin, '/'))]
+	if strings.ContainsAny(pattern, `[\`) { // a class may hold anything
+		return begin, ""
+	}
+	return begin, pattern[strings.LastIndexAny(pattern, special+"/")+1:]
+}
+
+// match says whether the rule is about rel, whose last element is name.
+func (r *rule) match(rel, name string, dir bool) bool {
 	if r.dirOnly && !dir {
 		return false
 	}
 	if r.nameOnly {
-		rel = path.Base(rel)
+		rel = name
 	}
 	switch {
 	case r.literal:
 		return r.pattern == rel
 	case r.suffix:
 		return strings.HasSuffix(rel, r.pattern)
+	case !strings.HasPrefix(rel, r.begin) || !strings.HasSuffix(rel, r.end):
+		return false
 	}
 	return doublestar.MatchUnvalidated(r.pattern, rel)
 }
 
 // decide returns what the last rule that matches says.
 func decide(rules []rule, rel string, dir bool) (ignored, decided bool) {
+	name := path.Base(rel)
 	for i := len(rules) - 1; i >= 0; i-- {
-		if rules[i].match(rel, dir) {
+		if rules[i].match(rel, name, dir) {
 			return !rules[i].negate, true
 		}
 	}
