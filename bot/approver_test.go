@@ -142,7 +142,7 @@ func (c *court) does(who string, cmd command.Command) (bool, error) {
 	return len(got.Events) > 0, err
 }
 
-// Seven roles × six commands × six outcomes of the lookup: nothing is granted
+// Seven roles × six commands × seven outcomes of the lookup: nothing is granted
 // but what the role allows, and only when GitHub said so.
 func TestPermissionTable(t *testing.T) {
 	c := newCourt(t, policy.DefaultConfig(), nil)
@@ -159,12 +159,13 @@ func TestPermissionTable(t *testing.T) {
 		{command.Command{Name: "budget", Count: 5}, "maintain"},
 	}
 	outcomes := map[string]func(){
-		"told":             func() {},
-		"not found":        func() { c.meet = func(string) *http.Response { return status(404, `{}`) } },
-		"forbidden":        func() { c.meet = func(string) *http.Response { return status(403, `{"message":"no"}`) } },
-		"broken":           func() { c.meet = func(string) *http.Response { return status(502, `{}`) } },
-		"no network":       func() { c.err = errors.New("connection refused") },
-		"of somebody else": func() { c.meet = otherPerson },
+		"told":              func() {},
+		"not found":         func() { c.meet = func(string) *http.Response { return status(404, `{}`) } },
+		"forbidden":         func() { c.meet = func(string) *http.Response { return status(403, `{"message":"no"}`) } },
+		"broken":            func() { c.meet = func(string) *http.Response { return status(502, `{}`) } },
+		"no network":        func() { c.err = errors.New("connection refused") },
+		"of somebody else":  func() { c.meet = otherPerson },
+		"of another number": func() { c.meet = otherNumber },
 	}
 	grants := 0
 	for _, role := range roles {
@@ -197,6 +198,14 @@ func TestPermissionTable(t *testing.T) {
 
 func otherPerson(string) *http.Response {
 	return status(200, `{"permission":"admin","role_name":"admin","user":{"id":999999,"login":"boss","type":"User"}}`)
+}
+
+// otherNumber is an account that has the name now and is not the one that
+// wrote.
+func otherNumber(path string) *http.Response {
+	_, rest, _ := strings.Cut(path, "/collaborators/")
+	login, _, _ := strings.Cut(rest, "/")
+	return status(200, `{"permission":"admin","role_name":"admin","user":{"id":999999,"login":"`+login+`","type":"User"}}`)
 }
 
 // Who may approve, by team and by CODEOWNERS of the base branch; what GitHub
