@@ -24,7 +24,7 @@ load:
 
 # A server that is stopped in the middle of its work and continued writes nothing. Needs PostgreSQL.
 stale:
-	@HANDRAIL_REQUIRE_ENGINES=postgres $(GO) test ./cmd/handrail -count=1 -run '^TestStale$$' -v | grep -v '^=== '
+	@HANDRAIL_REQUIRE_ENGINES=postgres $(GO) test ./cmd/handrail -count=1 -run '^TestStale$$' -v -args -stale.rounds=20 | grep -v '^=== '
 
 # The numbers of docs/performance.md. What needs docker or bwrap is skipped
 # where they are missing, and says so.
