@@ -25,6 +25,7 @@ const completeMark = "[TASK_COMPLETE]"
 const (
 	showEvery  = 32 * time.Millisecond
 	firstWords = 8
+	longAnswer = 32 << 10 // bytes after which growing text is shown less often
 )
 
 // stream puts one answer together from its parts.
@@ -36,7 +37,8 @@ type stream struct {
 
 	thinking, content strings.Builder
 	calls             []llm.ToolCall
-	inline            int // bytes of thinking found in the content so far
+	inline            int  // bytes of thinking found in the content so far
+	talks             bool // words that are no thinking have come
 	thinkStart        time.Time
 	thinkEnd          time.Time
 	thought           bool // the end of thinking was announced
@@ -53,11 +55,8 @@ func (s *stream) take(p llm.Part) {
 		s.thinks()
 	}
 	s.content.WriteString(p.Content)
-	if p.Content != "" && !s.thought {
-		if inner, _ := splitThinking("", s.content.String()); len(inner) > s.inline {
-			s.inline = len(inner)
-			s.thinks()
-		}
+	if p.Content != "" && !s.talks {
+		s.watchInline()
 	}
 	if len(p.Calls) > 0 {
 		s.announce(p.Calls[0].Name, pathArgument(p.Calls[0].Arguments))
@@ -67,6 +66,19 @@ func (s *stream) take(p llm.Part) {
 		s.done = p
 	}
 	s.display(p.Done)
+}
+
+// watchInline times thinking at the start of the content. It ends with the
+// first words after it, so that long answers are not looked at again and
+// again.
+func (s *stream) watchInline() {
+	content := s.content.String()
+	inner, rest := splitThinking("", content)
+	if len(inner) > s.inline {
+		s.inline = len(inner)
+		s.thinks()
+	}
+	s.talks = len(content) > longestTag && strings.TrimSpace(rest) != ""
 }
 
 // thinks notes that thinking goes on.
@@ -114,7 +126,8 @@ func roundSeconds(d time.Duration) string {
 // control word or of a call.
 func (s *stream) display(last bool) {
 	now := s.now()
-	if !last && now.Sub(s.shownAt) < showEvery {
+	every := showEvery * time.Duration(1+s.content.Len()/longAnswer) // each look reads the whole
+	if !last && now.Sub(s.shownAt) < every {
 		return
 	}
 	thinking, content := visible(s.thinking.String(), s.content.String(), last)

@@ -19,6 +19,9 @@ var thinkTags = [...][2]string{
 	{"<|channel|>analysis<|message|>", "<|end|>"},
 }
 
+// longestTag is longer than every tag of thinking.
+const longestTag = 40
+
 // splitThinking moves inline thinking out of content, so that no call that
 // stands in it is ever run. Thinking that was never closed is thinking to the
 // end. A tag in a code span or a code fence is a quotation and stays.

@@ -126,10 +126,23 @@ func TestStreamShowsNoFragments(t *testing.T) {
 	}
 }
 
+// A long answer in small pieces costs little: what was looked at is not looked
+// at again with every piece.
+func TestLongAnswerIsFast(t *testing.T) {
+	r := newRecorder(t)
+	start := time.Now()
+	for range 100_000 {
+		r.after(time.Millisecond/2, llm.Part{Content: "word "})
+	}
+	if d := time.Since(start); d > 5*time.Second*raceFactor {
+		t.Errorf("100,000 pieces take %s", d)
+	}
+}
+
 func TestStreamThrottles(t *testing.T) {
 	r := newRecorder(t)
 	for range 1000 {
-		r.after(time.Millisecond, llm.Part{Content: "a word and "})
+		r.after(time.Millisecond, llm.Part{Content: "a word "})
 	}
 	if n := len(r.contents()); n < 1000/40 || n > 1000/32+2 {
 		t.Errorf("shown %d times in a second, want about every %s", n, showEvery)
