@@ -1,0 +1,259 @@
+package bot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/sqlite"
+	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// world is a GitHub, a database, and a bot whose sessions do what run says.
+type world struct {
+	t     *testing.T
+	gh    *ghtest.Server
+	store *sqlstore.Store
+	bot   *bot.Bot
+	issue thread.Ref
+	inst  int64
+	run   func(ctx context.Context, w bot.Work) (session.Outcome, error)
+	n     int
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, run: finish("It is done.")}
+	var err error
+	w.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()})
+	must(t, err)
+	must(t, w.gh.Start())
+	t.Cleanup(func() { must(t, w.gh.Close()) })
+	w.gh.AddUser("kim", "write")
+	w.inst, err = w.gh.AddRepo("acme", "widget", ghtest.Source{Files: map[string]string{"a.txt": "a\n"}})
+	must(t, err)
+	w.issue, err = w.gh.OpenIssue("acme/widget", "kim", "A fault", "It is broken.")
+	must(t, err)
+	w.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "bot.db")})
+	must(t, err)
+	t.Cleanup(func() { must(t, w.store.Close()) })
+	app := w.gh.App()
+	client, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Spacing: -1, Backoff: time.Millisecond})
+	must(t, err)
+	w.bot, err = bot.New(bot.Config{
+		Store: w.store.Store, GitHub: client, Runner: w, Policy: policy.DefaultConfig(), Model: "m",
+		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
+	})
+	must(t, err)
+	return w
+}
+
+// Place implements bot.Runner.
+func (w *world) Place(context.Context, bot.Thread) (bot.Place, error) {
+	return bot.Place{Base: w.gh.Branch("acme/widget", "main"), Target: "main"}, nil
+}
+
+// Run implements bot.Runner.
+func (w *world) Run(ctx context.Context, work bot.Work) (session.Outcome, error) {
+	return w.run(ctx, work)
+}
+
+// finish is a run that ends at once.
+func finish(summary string) func(context.Context, bot.Work) (session.Outcome, error) {
+	return func(ctx context.Context, w bot.Work) (session.Outcome, error) {
+		out := session.Outcome{Status: session.StatusDone, Summary: summary}
+		return out, w.Log.Append(ctx, session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: out}))
+	}
+}
+
+// say writes a comment and stores its delivery, as the webhook would.
+func (w *world) say(body string) {
+	w.t.Helper()
+	c, err := w.gh.Comment(w.issue, "kim", body)
+	must(w.t, err)
+	w.n++
+	payload := fmt.Sprintf(`{"action":"created","sender":{"login":"kim","id":%d,"type":"User"},"installation":{"id":%d},
+		"repository":{"id":1,"name":"widget","full_name":"acme/widget","owner":{"login":"acme"},"default_branch":"main"},
+		"issue":{"number":%d,"title":"A fault","body":"It is broken."},
+		"comment":{"id":%d,"body":%q,"user":{"login":"kim","id":%d},"updated_at":%q}}`,
+		w.gh.UserID("kim"), w.inst, w.issue.Number, c.ID, body, w.gh.UserID("kim"), c.Updated.UTC().Format(time.RFC3339))
+	src, ok, err := bot.Source("issue_comment", []byte(payload))
+	if err != nil || !ok {
+		w.t.Fatalf("the delivery is not wanted: %v", err)
+	}
+	_, err = w.store.Deliveries.Put(w.t.Context(), &store.Delivery{
+		ID: fmt.Sprint("d", w.n), Event: "issue_comment", Key: src.Key, Thread: src.Thread, Sender: src.Sender, Priority: src.Priority, Payload: []byte(payload),
+	})
+	must(w.t, err)
+}
+
+func (w *world) work() error { return w.bot.Work(w.t.Context(), w.issue.Key()) }
+
+// own returns the bot's comments.
+func (w *world) own() []string {
+	var out []string
+	for _, c := range w.gh.Thread(w.issue).Comments {
+		if c.Author == w.gh.App().Login {
+			out = append(out, c.Body)
+		}
+	}
+	return out
+}
+
+func (w *world) count(words string) int {
+	n := 0
+	for _, body := range w.own() {
+		n += strings.Count(body, words)
+	}
+	return n
+}
+
+// TestStrangeIntents: answering in a thread without a session leaves alone
+// what other threads intend.
+func TestStrangeIntents(t *testing.T) {
+	w := newWorld(t)
+	must(t, w.store.Intents.Intend(t.Context(), store.Fence{}, &store.Intent{
+		Key: "reply-other", Kind: "comment", Payload: []byte(`{"key":"reply-other","kind":"comment","thread":{"Owner":"acme","Repo":"other","Number":7}}`),
+	}))
+	w.say("/agent status")
+	must(t, w.work())
+	open, err := w.store.Intents.Open(t.Context(), "")
+	must(t, err)
+	if len(open) != 1 || open[0].State != store.Intended {
+		t.Errorf("the intent of the other thread is %+v", open)
+	}
+	if len(w.own()) != 1 {
+		t.Errorf("the bot wrote %q", w.own())
+	}
+}
+
+// TestOpenedTwice: a session row without a log, left by a process that was
+// killed in between, comes to life with its delivery.
+func TestOpenedTwice(t *testing.T) {
+	w := newWorld(t)
+	stop := errors.New("killed")
+	s := w.store.Store
+	s.Logs = failingLogs{s.Logs, stop}
+	w.bot = w.with(s)
+	w.say("/agent fix it")
+	if err := w.work(); !errors.Is(err, stop) {
+		t.Fatalf("the work ends with %v", err)
+	}
+	w.bot = w.with(w.store.Store)
+	must(t, w.work())
+	if w.count("✅ **done**") == 0 || w.count("handrail:progress-") != 1 {
+		t.Errorf("the bot wrote %q", w.own())
+	}
+	row, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
+	must(t, err)
+	events, err := w.store.Logs.Log(store.Fence{Key: row.ID}).Events(t.Context(), 0)
+	must(t, err)
+	if len(events) == 0 || events[0].Type != session.TypeOpened {
+		t.Errorf("the log begins with %+v", events)
+	}
+}
+
+// failingLogs refuses what would open a session.
+type failingLogs struct {
+	store.Logs
+	err error
+}
+
+func (f failingLogs) Apply(context.Context, store.Fence, store.Change) error { return f.err }
+
+// with is another bot over a store.
+func (w *world) with(s store.Store) *bot.Bot {
+	w.t.Helper()
+	app := w.gh.App()
+	client, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Spacing: -1, Backoff: time.Millisecond})
+	must(w.t, err)
+	b, err := bot.New(bot.Config{
+		Store: s, GitHub: client, Runner: w, Policy: policy.DefaultConfig(), Model: "m",
+		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
+	})
+	must(w.t, err)
+	return b
+}
+
+// TestSupersede: a new session ends the one that runs, and the comment of the
+// old one says so.
+func TestSupersede(t *testing.T) {
+	w := newWorld(t)
+	runs := 0
+	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
+		if runs++; runs > 1 {
+			return finish("The plan is made.")(ctx, work)
+		}
+		w.say("/agent plan something else")
+		return session.Outcome{}, work.Inbox(ctx)
+	}
+	w.say("/agent fix it")
+	must(t, w.work())
+	if runs != 2 || w.count("handrail:progress-") != 2 || w.count("asked for a new session in its place") != 1 || w.count("**running**") != 0 {
+		t.Errorf("%d runs, the bot wrote %q", runs, w.own())
+	}
+}
+
+// TestStopInInbox: a stop that the inbox takes ends the run.
+func TestStopInInbox(t *testing.T) {
+	w := newWorld(t)
+	runs := 0
+	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
+		runs++
+		w.say("/agent stop")
+		if err := work.Inbox(ctx); err != nil {
+			return session.Outcome{}, err
+		}
+		return finish("It went on.")(ctx, work)
+	}
+	w.say("/agent fix it")
+	must(t, w.work())
+	if runs != 1 || w.count("**stopped**") != 1 || w.count("It went on.") != 0 {
+		t.Errorf("%d runs, the bot wrote %q", runs, w.own())
+	}
+}
+
+// TestFailingRun: a failure that may pass is tried again, and told when it
+// does not pass.
+func TestFailingRun(t *testing.T) {
+	w := newWorld(t)
+	runs := 0
+	w.run = func(context.Context, bot.Work) (session.Outcome, error) {
+		runs++
+		return session.Outcome{}, errors.New("the disk makes a noise")
+	}
+	w.say("/agent fix it")
+	var err error
+	for range 9 {
+		if err = w.work(); err == nil {
+			break
+		}
+	}
+	if err != nil || runs != 5 || w.count("❌ **failed**") == 0 || w.count("the disk makes a noise") == 0 {
+		t.Errorf("%d runs, %v, the bot wrote %q", runs, err, w.own())
+	}
+	row, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
+	must(t, err)
+	if row.State != render.Failed {
+		t.Errorf("the row says %q", row.State)
+	}
+}
