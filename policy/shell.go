@@ -87,6 +87,7 @@ func (r *report) hit(name, detail string) {
 	if at, ok := ruleIndex[name]; ok {
 		tier, text = ruleTable[at].tier, ruleTable[at].text
 	}
+	r.bytes += len(detail) / 4 // counted with the next step
 	if detail = shown(detail); detail != "" {
 		text += ": " + detail
 	}
@@ -134,6 +135,9 @@ func (r *report) verdict() ShellVerdict {
 
 // shown makes a value fit for a sentence.
 func shown(s string) string {
+	if len(s) > 1024 {
+		s = strings.ToValidUTF8(s[:1024], "")
+	}
 	s = strings.Map(func(c rune) rune {
 		switch {
 		case isMark(c):

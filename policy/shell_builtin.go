@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -191,6 +192,13 @@ func formatted(args []string) string {
 		return ""
 	}
 	format, rest := strings.NewReplacer("%q", "%s", "%Q", "%s").Replace(args[0]), args[1:]
+	if strings.Contains(format, "%b") {
+		format = strings.ReplaceAll(format, "%b", "%s")
+		rest = slices.Clone(rest)
+		for i, s := range rest {
+			rest[i] = decodeEscapes(s, true)
+		}
+	}
 	var b strings.Builder
 	if wideFormat(format) {
 		return opaque(strings.Join(args, ""))

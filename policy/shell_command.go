@@ -120,6 +120,9 @@ func takesValue(word string, takes []string) bool {
 
 // line is the command as one text, for reasons.
 func (c command) line() string {
+	if c.text != "" {
+		return c.text
+	}
 	words := append([]string{c.name}, texts(c.args)...)
 	return strings.Join(words, " ")
 }
@@ -135,5 +138,24 @@ func (c command) rest(i int) []string {
 // asksHelp reports whether a command only prints its help or its version.
 func (c command) asksHelp() bool {
 	return len(c.args) == 1 && c.exactly("--help", "-h", "--version", "-V", "help", "version") ||
-		len(c.args) > 0 && c.args[len(c.args)-1].s == "--help"
+		len(c.args) > 0 && len(c.args) <= c.helpLimit() && c.args[len(c.args)-1].s == "--help"
+}
+
+// helpLimit is how many arguments a command may have when the last asks for
+// help: after a program text or a command, that is an argument of theirs.
+func (c command) helpLimit() int {
+	switch c.name {
+	case "python", "pypy", "pypy3", "perl", "ruby", "node", "nodejs", "php", "lua", "deno", "bun", "pwsh", "powershell", "xargs", "parallel", "su", "ssh", "watch", "script",
+		"find", "awk", "gawk", "sed", "tar", "vim", "vi", "ex", "emacs", "gdb", "at", "eval", "osascript", "tclsh", "Rscript", "R":
+		return 1
+	case "docker", "podman", "nerdctl", "kubectl", "oc", "npx", "npm", "git":
+		return 3
+	}
+	if isShell(c.name) || wrapsCommand(c.name) {
+		return 1
+	}
+	if c.exactly("--") {
+		return 0
+	}
+	return len(c.args)
 }

@@ -13,6 +13,7 @@ type command struct {
 	name string // without its directory
 	path string // as written
 	args []arg  // without the name
+	text string // all of it, if it is long
 }
 
 // exec follows one expanded command and returns what it prints.
@@ -38,6 +39,9 @@ func (m *machine) exec(args []arg) string {
 	}
 	m.last = args[len(args)-1].s
 	c := command{name: programName(name.s), path: name.s, args: args[1:]}
+	if len(c.args) > 16 {
+		c.text = c.line()
+	}
 	if out, ok := m.written(c); ok {
 		return out
 	}
@@ -129,7 +133,7 @@ func (m *machine) invoke(name string, pos []string) string {
 
 func (m *machine) body(f *function, name string, pos []string) string {
 	oldPos, oldCalls, oldParallel, oldForeign := m.pos, m.calls, m.parallel, m.foreign
-	m.pos, m.calls, m.foreign = pos, append(slices.Clone(oldCalls), name), pos == nil
+	m.pos, m.calls, m.foreign = pos, append(slices.Clone(oldCalls), name), len(pos) == 0
 	if len(oldCalls) == 0 {
 		m.parallel = 0
 	}
@@ -226,7 +230,7 @@ func (m *machine) script(text string, args []arg) string {
 		}
 	}
 	pos, foreign := m.pos, m.foreign
-	m.pos, m.foreign = texts(args), false
+	m.pos, m.foreign = texts(args), len(args) == 0
 	defer func() { m.pos, m.foreign = pos, foreign }()
 	if text == unknown {
 		return unknown
@@ -300,6 +304,11 @@ func (m *machine) inspect(c command) string {
 	args := c.args
 	if n := len(args); n > 1 && lastIsTarget(c.name) {
 		args = args[:n-1]
+	}
+	if (c.name == "jq" || c.name == "yq" || c.name == "gojq") && !c.has("f", "from-file") {
+		if ops := c.operands("arg", "argjson", "indent"); len(ops) > 0 { // the first is a program text
+			args = slices.DeleteFunc(slices.Clone(args), func(a arg) bool { return a.s == ops[0].s })
+		}
 	}
 	for _, a := range args {
 		for _, p := range pathsIn(a.s) {

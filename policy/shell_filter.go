@@ -60,7 +60,9 @@ func (m *machine) filterInput(c command) string {
 	switch c.name {
 	case "tr":
 		return m.stdin()
-	case "cut", "head", "tail", "nl", "fold", "sort", "base64", "xxd":
+	case "base64", "base32":
+		files = c.operands("w", "wrap")
+	case "cut", "head", "tail", "nl", "fold", "sort", "xxd":
 		files = c.operands("n", "c", "d", "f", "b", "w", "k", "t", "l", "s", "i", "o")
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk", "grep", "egrep", "fgrep", "rg":
 		files = c.operands("e", "f", "F", "v", "A", "B", "C", "m")

@@ -277,6 +277,9 @@ func (m *machine) gitRemote(g command) {
 	case "set-url":
 		m.r.hit("git-redirect", g.line())
 	case "add", "rename", "remove", "rm", "set-head", "set-branches":
+		if argsSecret(g) {
+			m.r.hit("secret-stored", g.line())
+		}
 		m.r.hit("git-local", g.line())
 	case "update", "prune":
 		m.r.network = true

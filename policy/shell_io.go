@@ -199,6 +199,9 @@ func (m *machine) readSecret(p string) string {
 		m.r.hit("secret-file", p)
 		return secret
 	}
+	if len(p) > 4096 { // longer than any path
+		return unknown
+	}
 	for dir := p; dir != "/" && dir != ""; dir = path.Dir(dir) {
 		if m.files[dir] == remoteDir {
 			return remote

@@ -208,6 +208,7 @@ func (m *machine) database(c command) {
 		m.r.hit("database-destroy", c.line())
 		return
 	}
+	m.r.step(len(text) * 16)
 	for _, s := range sqlCommand.FindAllStringSubmatch(text, 4) {
 		m.nested(s[1] + s[2])
 	}

@@ -78,8 +78,11 @@ func (m *machine) shell(c command) string {
 		if !m.given() {
 			return ""
 		}
+		if len(ops) > 0 && ops[0].s == "-" {
+			ops = ops[1:]
+		}
 		pos, foreign := m.pos, m.foreign
-		m.pos, m.foreign = texts(ops), false
+		m.pos, m.foreign = texts(ops), len(ops) == 0
 		out := m.stdinProgram()
 		m.pos, m.foreign = pos, foreign
 		return out
@@ -89,7 +92,7 @@ func (m *machine) shell(c command) string {
 
 func (m *machine) shellText(ops []arg) string {
 	pos, zero, foreign := m.pos, m.zero, m.foreign
-	m.pos, m.foreign = nil, false
+	m.pos, m.foreign = nil, len(ops) < 3
 	if len(ops) > 1 {
 		m.zero = ops[1].s
 		m.pos = texts(ops[2:])
@@ -104,7 +107,7 @@ func (m *machine) shellScript(c command, ops []arg) string {
 	if strings.Contains(name, remote) {
 		m.r.hit("remote-code", c.line())
 	}
-	if !known(name) || ops[0].pat != "" {
+	if (!known(name) || ops[0].pat != "") && !m.hasFile(m.resolve(name)) {
 		m.r.hit("unknown-code", c.line())
 		return unknown
 	}
@@ -133,6 +136,11 @@ func (m *machine) shellScript(c command, ops []arg) string {
 func (m *machine) xargs(c command) string {
 	takes := []string{"I", "n", "P", "L", "d", "a", "E", "s", "max-args", "max-procs", "delimiter", "arg-file", "replace", "max-lines", "max-chars", "process-slot-var"}
 	in := unknown
+	start := xargsCommand(c, takes)
+	all := c.args
+	if start >= 0 {
+		c.args = all[:start] // its own options
+	}
 	if file, ok := c.value("a", "arg-file"); ok {
 		in = m.readFile(file)
 	} else if m.given() {
@@ -142,14 +150,13 @@ func (m *machine) xargs(c command) string {
 	if !hasRepl && c.has("i") {
 		repl, hasRepl = "{}", true
 	}
-	start := xargsCommand(c, takes)
 	if start < 0 {
 		return in
 	}
 	if procs, ok := c.value("P", "max-procs"); ok && procs == "0" && m.in != nil && endlessText(m.in.text) {
 		m.r.hit("fork-bomb", c.line())
 	}
-	args := c.args[start:]
+	args := all[start:]
 	var b strings.Builder
 	if !known(in) && !hasRepl {
 		b.WriteString(m.exec(args)) // the input may be empty

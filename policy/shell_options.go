@@ -49,6 +49,9 @@ func (m *machine) optionPrograms(c command) {
 		}
 		for o := range strings.FieldsSeq(t.options) {
 			value, ok := c.value(o)
+			if ok && len(o) == 1 && !c.exactly("-"+o) {
+				ok = false // a letter inside another option
+			}
 			if !ok && (!t.file || len(o) == 1 || !c.exactly("-"+o, "--"+o)) {
 				continue
 			}

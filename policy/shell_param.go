@@ -387,7 +387,7 @@ func (m *machine) trimmer(e *syntax.Expansion) func(string) string {
 		if !ok || len(v) > 4096 {
 			return unknown
 		}
-		m.r.step(len(v) * len(v) / 16) // every part of it is compared
+		m.r.step(len(v) * len(v)) // every part of it is compared
 		for i := range len(v) + 1 {
 			n := i // how much is cut
 			if large {

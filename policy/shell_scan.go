@@ -72,6 +72,9 @@ func takeApart(lang, code string) source {
 		for g := 2; g+1 < len(at); g += 2 {
 			if at[g] >= 0 {
 				text = decodeEscapes(code[at[g]:at[g+1]], false)
+				if lang == "perl" || lang == "ruby" || lang == "php" {
+					text = strings.NewReplacer(`\$`, "$", `\@`, "@", `\#`, "#").Replace(text)
+				}
 			}
 		}
 		if end < 0 || !between.MatchString(code[end:at[0]]) || !strings.ContainsAny(code[end:at[0]], ",[") {

@@ -161,6 +161,10 @@ var settingsTable = [...]struct{ names, reads, rule string }{
 }
 
 func (m *machine) settingsCommand(c command) (string, bool) {
+	if c.name == "ip" && len(c.args) > 3 && c.args[0].s == "netns" && c.args[1].s == "exec" {
+		m.r.hit("namespace", c.line())
+		return m.exec(c.args[3:]), true
+	}
 	if under(path.Dir(path.Clean(c.path)), "/etc/init.d", "/etc/rc.d", "/usr/local/etc/rc.d") && !c.exactly("status") {
 		m.r.hit("service", c.line())
 		return unknown, true
@@ -179,8 +183,8 @@ func (m *machine) settingsCommand(c command) (string, bool) {
 		if c.name == "systemctl" && c.exactly("poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate", "isolate") {
 			m.r.hit("machine-stop", c.line())
 		}
-		if c.name == "crontab" && m.given() {
-			m.crontabText()
+		if c.name == "crontab" {
+			m.crontab(c)
 		}
 		m.r.hit(t.rule, c.line())
 		return unknown, true
@@ -222,9 +226,29 @@ func onlyLooks(c command) bool {
 	return false
 }
 
+// crontab follows the table a crontab command installs.
+func (m *machine) crontab(c command) {
+	ops := c.operands("u")
+	switch {
+	case len(ops) > 0 && ops[0].s != "-":
+		text := ops[0].s
+		if m.hasFile(m.resolve(text)) {
+			text = m.files[m.resolve(text)]
+		} else if text = marksOf(text); text == "" {
+			return
+		}
+		m.crontabText(text)
+	case m.given():
+		m.crontabText(m.stdin())
+	}
+}
+
 // crontabText follows the lines of a crontab.
-func (m *machine) crontabText() {
-	for line := range strings.SplitSeq(m.stdin(), "\n") {
+func (m *machine) crontabText(text string) {
+	if strings.Contains(text, remote) {
+		m.r.hit("remote-code", "crontab")
+	}
+	for line := range strings.SplitSeq(text, "\n") {
 		f := strings.Fields(strings.TrimLeft(line, allMarks))
 		if len(f) > 5 && !strings.HasPrefix(f[0], "#") && !strings.HasPrefix(f[0], "@") {
 			m.nested(strings.Join(f[5:], " "))

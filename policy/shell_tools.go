@@ -132,6 +132,9 @@ func substitution(s string) (parts [2]string, flags string, ok bool) {
 
 // sedProgram looks for sed commands that run programs or write files.
 func (m *machine) sedProgram(c command) {
+	if len(c.line()) > 8192 { // each part of it is compared with all of it
+		m.r.exhaust()
+	}
 	if c.has("i", "in-place") {
 		ops := c.operands("f", "l", "e", "expression")
 		if !c.has("e", "expression", "f", "file") && len(ops) > 0 {

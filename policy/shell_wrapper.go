@@ -230,12 +230,12 @@ func (m *machine) bare(c command) string {
 }
 
 func (m *machine) commandBuiltin(c command) string {
-	if c.has("v", "V") {
-		return m.which(c)
-	}
 	for i, a := range c.args {
 		if a.s == "--" || a.s == "-p" {
 			continue
+		}
+		if len(a.s) > 1 && a.s[0] == '-' && strings.Trim(a.s[1:], "pvV") == "" {
+			return m.which(c)
 		}
 		return m.execPlain(c.args[i:])
 	}
@@ -296,7 +296,10 @@ func (m *machine) textWrapper(c command) string {
 			}
 			return unknown
 		}
-		return m.nested(strings.Join(texts(ops), " "))
+		if start := xargsCommand(c, []string{"n", "interval", "q", "equexit"}); start >= 0 {
+			return m.nested(strings.Join(c.rest(start), " "))
+		}
+		return unknown
 	}
 	if c.name == "nix-shell" && c.has("p", "packages") {
 		m.r.hit("packages", c.line())
