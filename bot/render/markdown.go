@@ -326,7 +326,7 @@ func fenced(lang, text string) string {
 
 // code shows a name inline; backticks and control characters cannot break out.
 func code(s string) string {
-	s = policy.EscapeVisible(s)
+	s = strings.ReplaceAll(policy.EscapeVisible(s), "\n", `\n`)
 	if strings.Contains(s, "`") {
 		return "`` " + strings.ReplaceAll(s, "``", "` `") + " ``"
 	}
