@@ -34,7 +34,10 @@ func readAll(r io.Reader) (string, error) {
 	return string(data), nil
 }
 
-func (t *terminal) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+// say prints a line; in a workflow none of it is taken for a command.
+func (t *terminal) say(format string, args ...any) {
+	fmt.Fprintln(t.out, policy.NoRunnerCommands(fmt.Sprintf(format, args...)))
+}
 
 func (t *terminal) header(task session.Task, engine string) {
 	t.say("session %s · %s mode · %s · workspace %s", task.Session, task.Mode, task.Model, engine)
