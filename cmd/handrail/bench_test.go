@@ -254,7 +254,11 @@ func BenchmarkOpen(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { m.Close() })
+	b.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			b.Error(err)
+		}
+	})
 	head, err := m.Resolve(b.Context(), "HEAD")
 	if err != nil {
 		b.Fatal(err)
@@ -326,7 +330,11 @@ func BenchmarkCommit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { m.Close() })
+	b.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			b.Error(err)
+		}
+	})
 	parent, err := m.Resolve(b.Context(), "HEAD")
 	if err != nil {
 		b.Fatal(err)
@@ -374,7 +382,11 @@ func BenchmarkWebhook(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { db.Close() })
+	b.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			b.Error(err)
+		}
+	})
 	hook, err := webhook.New(webhook.Config{Secret: []byte(secret), Intake: db.Deliveries, Parse: bot.Source})
 	if err != nil {
 		b.Fatal(err)

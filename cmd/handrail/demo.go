@@ -39,7 +39,7 @@ func (c *demoCmd) Run(ctx context.Context, w *world) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	d := &demo{cmd: c, w: w, dir: dir, seen: map[string]string{}}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.close(context.WithoutCancel(ctx))) }()
 	if err := d.start(ctx); err != nil {
 		return err
 	}
@@ -371,13 +371,13 @@ func (d *demo) timeline(issue thread.Ref) {
 	}
 }
 
-func (d *demo) close() error {
+func (d *demo) close(ctx context.Context) error {
 	var errs []error
 	if d.gh != nil {
 		d.gh.SetWebhook("") // what the bot's last edits cause need not reach it
 	}
 	if d.server != nil {
-		errs = append(errs, d.server.close(context.Background()))
+		errs = append(errs, d.server.close(ctx))
 	}
 	if d.model != nil {
 		d.model.Close()

@@ -204,7 +204,9 @@ func TestStdinAnswersAtOnce(t *testing.T) {
 			t.Fatalf("answer %d: %+v, %v", n, v, err)
 		}
 	}
-	inW.Close()
+	if err := inW.Close(); err != nil {
+		t.Error(err)
+	}
 	if code := <-ended; code != exitDone {
 		t.Errorf("exit %d", code)
 	}

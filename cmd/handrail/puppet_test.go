@@ -211,7 +211,11 @@ func (s *story) events() []session.Event {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() {
+		if err := db.Close(); err != nil {
+			s.t.Error(err)
+		}
+	}()
 	row, err := db.Sessions.ByThread(context.Background(), s.issue.Key())
 	if err != nil {
 		s.t.Fatal(err)

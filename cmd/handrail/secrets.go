@@ -101,9 +101,7 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 			if !st.Binary || st.Kind == gitops.KindDelete || st.Path != p {
 				continue
 			}
-			if f, found, err := c.whole(ctx, to, p); err != nil {
-				return nil, err
-			} else if found {
+			if f, found := c.whole(ctx, to, p); found {
 				out = append(out, agent.Leak{Path: p, Finding: f})
 			}
 		}
@@ -113,15 +111,15 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 
 // whole looks for known values and tokens in a file that a diff does not
 // show.
-func (c commitScan) whole(ctx context.Context, commit, path string) (policy.Finding, bool, error) {
+func (c commitScan) whole(ctx context.Context, commit, path string) (policy.Finding, bool) {
 	data, err := c.repo.ReadFile(ctx, commit, path, mostScanned)
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
-		return policy.Finding{}, false, nil
+		return policy.Finding{}, false
 	case err != nil:
-		return policy.Finding{Rule: "not-scanned", Text: "the file is too large to be looked at", Line: 1}, true, nil
+		return policy.Finding{Rule: "not-scanned", Text: "the file is too large to be looked at", Line: 1}, true
 	}
-	return policy.Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: 1}, c.redactor.Contains(string(data)), nil
+	return policy.Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: 1}, c.redactor.Contains(string(data))
 }
 
 // Hide implements agent.SecretScanner.

@@ -158,7 +158,11 @@ func scanRepo(t *testing.T, files map[string]string) (*gitops.Mirror, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { repo.Close() })
+	t.Cleanup(func() {
+		if err := repo.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	base, err := repo.Resolve(t.Context(), "HEAD")
 	if err != nil {
 		t.Fatal(err)
