@@ -343,7 +343,9 @@ func unfinished(w *world) {
 	w.put(s, "a", "octo/hello#1")
 	await(w.T, "work", calls)
 	w.backsOff(s, "octo/hello#1", 1)
-	if len(calls) != 0 {
+	// A sweep that looked before the failure may bring the thread once more;
+	// without a backoff it would be called without end.
+	if len(calls) > 1 {
 		w.Errorf("work was called %d times more", len(calls))
 	}
 }

@@ -134,10 +134,11 @@ func (w *crashWorld) start(t *testing.T, killAt int64) {
 	go func(cmd *exec.Cmd, exited chan struct{}) {
 		defer close(exited)
 		lines := bufio.NewScanner(out)
+		said := false
 		for lines.Scan() {
-			if lines.Text() == "ready" {
+			if lines.Text() == "ready" && !said {
+				said = true
 				close(ready)
-				ready = nil
 			}
 			_, _ = fmt.Sscanf(lines.Text(), "steps %d", &w.steps)
 		}
