@@ -90,6 +90,7 @@ type Saved struct {
 	Changed bool // differs from the state saved before
 	Files   []session.FileChange
 	Blobs   map[string]string
+	Content []session.Stored // see session.Checkpoint
 }
 
 // Publication asks for a commit on the branch.

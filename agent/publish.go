@@ -170,7 +170,7 @@ func (r *run) takeBack(ctx context.Context, held []string, why string) error {
 	return r.record(ctx,
 		session.NewEvent(session.TypeNote, r.state.turn, session.Note{Kind: noteReverted, Text: text}),
 		session.NewEvent(session.TypeCheckpoint, r.state.turn, session.Checkpoint{
-			Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true,
+			Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true, Content: saved.Content,
 		}))
 }
 

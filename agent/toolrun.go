@@ -213,7 +213,7 @@ func (r *run) outcome(ctx context.Context, c *call, action policy.Action, out se
 	if !saved.Changed {
 		return []*session.Event{event}, nil
 	}
-	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true}
+	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true, Content: saved.Content}
 	if c.resolved != nil && c.resolved.Verdict == verdictApproved && action.Kind != policy.Execute {
 		cp.Approved = map[string]string{}
 		for _, p := range action.Paths {

@@ -200,11 +200,22 @@ type Checkpoint struct {
 	// Parked marks a half-done state kept on a private ref; without it the
 	// commit is on the branch.
 	Parked bool `json:"parked,omitempty"`
+	// Content is what a half-done state adds to Parent, so that a machine
+	// that does not have the commit can make it; empty when it is too large.
+	Content []Stored `json:"content,omitempty"`
 	// Branch is where the commit is, when it is not the task's branch.
 	Branch string `json:"branch,omitempty"`
 	// Approved maps sensitive paths that a person let through to the blob ids
 	// they then had.
 	Approved map[string]string `json:"approved,omitempty"`
+}
+
+// Stored is one changed path of a [Checkpoint] with what it holds. Mode is
+// git's, such as "100644"; it is empty for a path that is gone.
+type Stored struct {
+	Path string `json:"path"`
+	Mode string `json:"mode,omitempty"`
+	Data []byte `json:"data,omitempty"`
 }
 
 // Note is the payload of [TypeNote]. Kind tells why: "reminder", "refused",

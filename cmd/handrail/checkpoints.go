@@ -75,7 +75,10 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 		saved.Blobs[s.Path] = s.Object
 	}
 	saved.Files = fileChanges(stats)
-	return saved, nil
+	if c.job.push != nil { // another machine may go on from here
+		saved.Content, err = storedContent(ctx, c.job.repo, commit.ID, stats)
+	}
+	return saved, err
 }
 
 // change turns what the workspace reports into what git stores. A path that

@@ -65,6 +65,9 @@ func (e *engine) runOnce(ctx context.Context, j job) (out session.Outcome, err e
 	if at.ended != nil {
 		return *at.ended, nil
 	}
+	if at, err = e.rebuild(ctx, j, at); err != nil {
+		return out, err
+	}
 	ws, closeAll, err := e.open(ctx, j, at)
 	if err != nil {
 		return out, err
@@ -156,6 +159,7 @@ type place struct {
 	saved     string // commit of the last saved state
 	published string // commit of the last checkpoint on the branch, or the base
 	branch    string // that has it
+	last      session.Checkpoint
 	ended     *session.Outcome
 }
 
@@ -174,7 +178,7 @@ func standing(ctx context.Context, log session.Log, task session.Task) (place, e
 			if err != nil {
 				return at, err
 			}
-			at.saved = c.Commit
+			at.saved, at.last = c.Commit, c
 			if !c.Parked {
 				at.published = c.Commit
 			}

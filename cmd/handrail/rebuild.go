@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// mostStored bounds what a half-done state adds to the log.
+const mostStored = 1 << 20
+
+// storedContent is what a saved state holds at the paths that differ from the
+// branch, or nothing when that is too much for the log.
+func storedContent(ctx context.Context, repo *gitops.Mirror, commit string, stats []gitops.FileStat) ([]session.Stored, error) {
+	var out []session.Stored
+	room := int64(mostStored)
+	for _, s := range stats {
+		if s.Old != "" {
+			out = append(out, session.Stored{Path: s.Old})
+		}
+		one := session.Stored{Path: s.Path}
+		if s.Kind != gitops.KindDelete {
+			data, err := repo.ReadFile(ctx, commit, s.Path, max(room, 1))
+			if errors.Is(err, gitops.ErrTooLarge) {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read saved %s: %w", s.Path, err)
+			}
+			room -= int64(len(data))
+			one.Mode, _, _ = strings.Cut(s.Object, " ")
+			one.Data = data
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// rebuild makes the saved state of a session that another machine worked on:
+// half-done states are never pushed, so only the log has them. Where the log
+// has not enough, the session goes back to its last checkpoint on the branch,
+// and the model is told.
+func (e *engine) rebuild(ctx context.Context, j job, at place) (place, error) {
+	if at.saved == at.published {
+		return at, nil
+	}
+	_, err := j.repo.Resolve(ctx, at.saved)
+	if !errors.Is(err, gitops.ErrNotFound) {
+		return at, err
+	}
+	cp := session.Checkpoint{Commit: at.published, Parent: at.published, Parked: true, Branch: at.last.Branch}
+	events := []*session.Event{}
+	if len(at.last.Content) == 0 {
+		events = append(events, session.NewEvent(session.TypeNote, 0, session.Note{Kind: "reverted",
+			Text: "The session moved to another machine, and the changes since the last checkpoint are gone. Look at the files again and make those changes once more."}))
+	} else {
+		keep := &checkpoints{job: j, redactor: e.secrets.redactor}
+		c, err := j.repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.published, Changes: restored(at.last.Content), Meta: keep.meta("Saved state", 0)})
+		if err != nil {
+			return at, fmt.Errorf("rebuild saved state: %w", err)
+		}
+		if err := keep.keep(ctx, c.ID); err != nil {
+			return at, err
+		}
+		cp.Commit, cp.Tree, cp.Files, cp.Content = c.ID, c.Tree, fileChanges(c.Files), at.last.Content
+	}
+	events = append(events, session.NewEvent(session.TypeCheckpoint, 0, cp))
+	if err := j.log.Append(ctx, events...); err != nil {
+		return at, fmt.Errorf("record rebuilt state: %w", err)
+	}
+	at.saved, at.last = cp.Commit, cp
+	return at, nil
+}
+
+func restored(list []session.Stored) []gitops.Change {
+	out := make([]gitops.Change, 0, len(list))
+	for _, s := range list {
+		out = append(out, gitops.Change{
+			Path: s.Path, Delete: s.Mode == "", Exec: s.Mode == "100755", Symlink: s.Mode == "120000",
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(s.Data)), nil },
+		})
+	}
+	return out
+}
