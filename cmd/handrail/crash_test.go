@@ -101,7 +101,7 @@ func (g *crashStage) world(t *testing.T, faults ghtest.Faults) *crashWorld {
 	app := w.gh.App()
 	w.child = childConfig{
 		Listen: addr, Data: filepath.Join(w.dir, "bot"), API: w.gh.URL(), AppID: app.ID, Key: app.Key, Secret: app.WebhookSecret,
-		Model: g.model.URL(), Trace: filepath.Join(w.dir, "died"), TTL: 300 * time.Millisecond,
+		Model: g.model.URL(), Trace: filepath.Join(w.dir, "died"), TTL: 600 * time.Millisecond,
 	}
 	w.gh.SetWebhook("http://" + addr + "/webhook")
 	w.gh.SetFaults(faults)
@@ -271,6 +271,9 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SHORT: processes are killed and started for seconds")
 	}
+	if raceDetector {
+		t.Skip("NEEDS A BUILD WITHOUT -race: short leases run out while the detector works; .ci/test runs this without")
+	}
 	tally := &crashTally{}
 	t.Run("steps", func(t *testing.T) { crashAtSteps(t, tally) })
 	t.Run("random", func(t *testing.T) { crashAtRandom(t, tally) })
@@ -373,7 +376,7 @@ func (w *crashWorld) settled(ctx context.Context) error {
 func (w *crashWorld) finish(t *testing.T, tally *crashTally) {
 	t.Helper()
 	w.until(t, func() { w.kills++; w.start(t, 0) }, func(ghtest.Thread) bool { return true })
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	must(t, errors.Join(w.settled(ctx), w.gh.Flush(ctx), w.gh.Settled(ctx)))
 	w.stop(t)
