@@ -47,6 +47,7 @@ func TestPermissionTable(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("permissions: %d cells, wrong %d", cells, wrong)
 	if cells != 7*7*6 || wrong > 0 {
 		t.Errorf("%d wrong of %d", wrong, cells)
 	}

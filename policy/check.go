@@ -277,7 +277,7 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 			return true
 		}
 		d.Auto = true
-		d.Reasons = append(d.Reasons, Reason{Rule: "auto_approve_sensitive_edits", Text: text})
+		d.Reasons = append(d.Reasons, Reason{Rule: "sensitive_files", Text: text})
 	}
 	return false
 }
@@ -314,6 +314,9 @@ func (p *Policy) severityStep(f facts, d *Decision) bool {
 
 func (p *Policy) defaultStep(f facts, d Decision) Decision {
 	v := p.defaults[f.act.Kind]
+	if v == Allow && d.Auto { // only because edits of sensitive files are approved beforehand
+		return d.settle(v, "auto_approve_sensitive_edits", "edits of sensitive files are approved by the configuration")
+	}
 	word := map[Verdict]string{Allow: "allowed", Ask: "asked about", Deny: "denied"}[v]
 	return d.settle(v, "defaults."+f.act.Kind.String(), fmt.Sprintf("%s operations are %s", f.act.Kind, word))
 }

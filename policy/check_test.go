@@ -126,13 +126,13 @@ func commandCases() []checkCase {
 func fileAndModeCases() []checkCase {
 	return []checkCase{
 		{"sensitive write", Config{}, "code", writes("a.go", ".env"), Ask, "sensitive_files", false},
-		{"sensitive write approved", Config{AutoApproveSensitiveEdits: yes()}, "code", writes(".env"), Allow, "defaults.write", true},
+		{"sensitive write approved", Config{AutoApproveSensitiveEdits: yes()}, "code", writes(".env"), Allow, "auto_approve_sensitive_edits", true},
 		{"sensitive delete", Config{}, "code", Action{Kind: Delete, Paths: []string{".github/workflows/ci.yml"}}, Ask, "sensitive_files", false},
 		{"delete above sensitive files", Config{}, "code", Action{Kind: Delete, Paths: []string{".github"}}, Ask, "sensitive_files", false},
 		{"delete everything", Config{}, "code", Action{Kind: Delete, Paths: []string{"."}}, Ask, "sensitive_files", false},
 		{"sensitive read", Config{}, "code", Action{Kind: Read, Paths: []string{".env"}}, Allow, "defaults.read", false},
 		{"command writes sensitive", Config{AutoApproveCommands: yes(), Commands: Commands{Allow: []string{"echo"}}}, "code", runs("echo > .env"), Ask, "sensitive_files", false},
-		{"command writes sensitive approved", Config{AutoApproveSensitiveEdits: yes()}, "code", runs("echo > .env"), Allow, "defaults.execute", true},
+		{"command writes sensitive approved", Config{AutoApproveSensitiveEdits: yes()}, "code", runs("echo > .env"), Allow, "auto_approve_sensitive_edits", true},
 		{"command in a sensitive directory", Config{}, "code", Action{Kind: Execute, Command: "echo > ci.yml", Cwd: ".github/workflows"}, Ask, "sensitive_files", false},
 		{"command removes above sensitive", Config{AutoApproveCommands: yes()}, "code", runs("rm -r .github"), Ask, "sensitive_files", false},
 		{"command writes absolute sensitive", Config{AutoApproveCommands: yes()}, "code", runs("cp a /w/.github/workflows/x"), Ask, "sensitive_files", false},

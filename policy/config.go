@@ -66,8 +66,11 @@ type SensitiveFile struct {
 	Approve string `yaml:"approve" json:"approve" jsonschema:"required,enum=auto,enum=required"`
 }
 
-// Approvals says who may approve and for how long a request stays open.
+// Approvals says how people are asked, who may approve, and for how long a
+// request stays open. By is "comment" (the default) or "review": then a
+// sensitive edit waits as a small pull request into the session's branch.
 type Approvals struct {
+	By           string   `yaml:"by,omitempty" json:"by,omitempty" jsonschema:"enum=comment,enum=review,description=How a sensitive edit is asked for: in a comment\\, or as a small pull request that is reviewed."`
 	Deadline     Duration `yaml:"deadline,omitempty" json:"deadline,omitzero"`
 	NotRequester *bool    `yaml:"not_requester,omitempty" json:"not_requester,omitempty" jsonschema:"description=The person who asked for the session cannot approve in it."`
 	Approvers    []string `yaml:"approvers,omitempty" json:"approvers,omitempty" jsonschema:"description=Who may approve: user:<id>\\, team:<org>/<slug>\\, codeowners\\, write\\, maintain or admin; empty means write."`
@@ -166,6 +169,9 @@ func DefaultConfig() Config {
 
 // AutoCommands reports whether auto_approve_commands is on.
 func (c Config) AutoCommands() bool { return isTrue(c.AutoApproveCommands) }
+
+// ByReview reports whether sensitive edits are asked for as pull requests.
+func (c Config) ByReview() bool { return c.Approvals.By == "review" }
 
 // AutoEdits reports whether auto_approve_sensitive_edits is on.
 func (c Config) AutoEdits() bool { return isTrue(c.AutoApproveSensitiveEdits) }

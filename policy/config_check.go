@@ -143,6 +143,7 @@ func checkPatterns(p *problems, list []string, path ...any) {
 }
 
 func (c Config) checkApprovals(p *problems) {
+	p.oneOf(c.Approvals.By, []string{"comment", "review"}, "approvals", "by")
 	for i, a := range c.Approvals.Approvers {
 		if !validApprover(a) {
 			p.add(fmt.Sprintf("%q is not user:<numeric id>, team:<org>/<slug>, codeowners, write, maintain or admin", a), "approvals", "approvers", i)

@@ -21,7 +21,7 @@ type FileExplanation struct {
 
 // ExplainCommand says what would happen to a command in mode m.
 func (p *Policy) ExplainCommand(m Mode, command string) CommandExplanation {
-	d := p.Check(m, Action{Kind: Execute, Tool: "run_terminal_command", Command: command, Cwd: ".", Display: command})
+	d := p.checkCommand(m, command)
 	reasons := d.Reasons
 	if reasons == nil {
 		reasons = []Reason{}
@@ -29,13 +29,48 @@ func (p *Policy) ExplainCommand(m Mode, command string) CommandExplanation {
 	return CommandExplanation{Severity: d.Severity.String(), Reasons: reasons, Decision: d.Verdict.String(), Digest: d.Digest}
 }
 
+func (p *Policy) checkCommand(m Mode, command string) Decision {
+	return p.Check(m, Action{Kind: Execute, Tool: "run_terminal_command", Command: command, Cwd: ".", Display: command})
+}
+
 // ExplainFile says what would happen to an edit of a file in mode m.
 func (p *Policy) ExplainFile(m Mode, name string) FileExplanation {
 	v := p.Sensitive(name)
+	return FileExplanation{Sensitive: v.Sensitive, Pattern: v.Pattern, Decision: p.checkFile(m, name).Verdict.String()}
+}
+
+func (p *Policy) checkFile(m Mode, name string) Decision {
 	clean := name
 	if name != "" { // which would become the root of the repository
 		clean = path.Clean(name)
 	}
-	d := p.Check(m, Action{Kind: Write, Tool: "write_file", Paths: []string{clean}, Display: name})
-	return FileExplanation{Sensitive: v.Sensitive, Pattern: v.Pattern, Decision: d.Verdict.String()}
+	return p.Check(m, Action{Kind: Write, Tool: "write_file", Paths: []string{clean}, Display: name})
+}
+
+// Explanation is the whole of a decision, in the form of
+// `handrail policy explain --full`.
+type Explanation struct {
+	Decision string   `json:"decision"` // allow, ask or deny
+	Severity string   `json:"severity"` // critical, high, medium or none
+	Rule     string   `json:"rule"`     // that settled it
+	Auto     bool     `json:"auto"`     // allowed by a setting that stands in for a person
+	Reasons  []Reason `json:"reasons"`  // every rule that matched, the one that settled it first
+	Digest   string   `json:"digest"`
+}
+
+// ExplainCommandFully says all there is to say about a command in mode m.
+func (p *Policy) ExplainCommandFully(m Mode, command string) Explanation {
+	return explanation(p.checkCommand(m, command))
+}
+
+// ExplainFileFully says all there is to say about an edit of a file in mode m.
+func (p *Policy) ExplainFileFully(m Mode, name string) Explanation {
+	return explanation(p.checkFile(m, name))
+}
+
+func explanation(d Decision) Explanation {
+	return Explanation{
+		Decision: d.Verdict.String(), Severity: d.Severity.String(), Rule: d.Rule, Auto: d.Auto && d.Verdict == Allow,
+		Reasons: d.Reasons, Digest: d.Digest,
+	}
 }

@@ -180,6 +180,7 @@ func stricter(server, repo string, builtin Verdict) string {
 
 func mergeApprovals(server, repo Approvals) Approvals {
 	out := Approvals{
+		By:           cmp.Or(server.By, repo.By), // what is not approved yet is pushed by review: the server can rule that out
 		Deadline:     lower(server.Deadline, repo.Deadline),
 		NotRequester: either(server.NotRequester, repo.NotRequester),
 		Approvers:    slices.Clone(repo.Approvers),

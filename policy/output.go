@@ -100,20 +100,20 @@ func codeRanges(s string) []span {
 }
 
 var (
-	botCommand    = regexp.MustCompile(`(?m)^/([A-Za-z][\w-]*(?:[ \t]|$))`)
-	runnerInCode  = regexp.MustCompile(`(?m)^([ \t]*)(::[\w-]+(?:[ \t][^:\n]*)?::)`)
-	runnerInProse = regexp.MustCompile(`(?m)^([ \t]*)(::)`)
-	slashInProse  = regexp.MustCompile(`(?m)^([ \t>*+-]*(?:\d+[.)][ \t]+)?)/([A-Za-z])`)
+	botCommand    = lazily(`(?m)^/([A-Za-z][\w-]*(?:[ \t]|$))`)
+	runnerInCode  = lazily(`(?m)^([ \t]*)(::[\w-]+(?:[ \t][^:\n]*)?::)`)
+	runnerInProse = lazily(`(?m)^([ \t]*)(::)`)
+	slashInProse  = lazily(`(?m)^([ \t>*+-]*(?:\d+[.)][ \t]+)?)/([A-Za-z])`)
 )
 
 // codeLines makes lines of code that look like commands inert.
 func codeLines(s string) string {
-	s = botCommand.ReplaceAllString(s, " /$1")
-	s = runnerInCode.ReplaceAllString(s, `$1\$2`)
+	s = botCommand().ReplaceAllString(s, " /$1")
+	s = runnerInCode().ReplaceAllString(s, `$1\$2`)
 	return strings.ReplaceAll(s, "##[", "## [")
 }
 
-var runnerLine = regexp.MustCompile(`(^|[\r\n])([ \t]*)(::)`)
+var runnerLine = lazily(`(^|[\r\n])([\t\v\f\p{Z}\x{85}\x{feff}]*)(::)`)
 
 // NoRunnerCommands makes lines inert that an Actions runner would take for a
 // command if it ever saw them. It changes nothing else.
@@ -121,22 +121,22 @@ func NoRunnerCommands(s string) string {
 	if !strings.Contains(s, "::") && !strings.Contains(s, "##[") {
 		return s
 	}
-	s = runnerLine.ReplaceAllString(s, `$1$2\$3`)
+	s = runnerLine().ReplaceAllString(s, `$1$2\$3`)
 	return strings.ReplaceAll(s, "##[", "## [")
 }
 
 var (
-	htmlStart = regexp.MustCompile(`<([A-Za-z/!?])`)
-	autolink  = regexp.MustCompile(`^<https?://[^\s<>` + "`" + `]*>`)
-	reference = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+	htmlStart = lazily(`<([A-Za-z/!?])`)
+	autolink  = lazily(`^<https?://[^\s<>` + "`" + `]*>`)
+	reference = lazily(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 	// inert lists what is shown as code, one alternative after the other:
 	// addresses on GitHub and elsewhere, closing keywords, references to
 	// other repositories, mentions.
-	inert = regexp.MustCompile(`(?i)(https?://[^\s<>"'` + "`" + `)\]]+)` +
+	inert = lazily(`(?i)(https?://[^\s<>"'` + "`" + `)\]]+)` +
 		`|(\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]+)((?:[\w.-]+/[\w.-]+)?#\d+|GH-\d+)\b` +
 		`|([\w.-]+/[\w.-]+#\d+)` +
 		`|(^|[^A-Za-z0-9])(@[A-Za-z0-9][A-Za-z0-9-]*(?:/[A-Za-z0-9.-]+)?)`)
-	threadURL = regexp.MustCompile(`(?i)^https?://(?:[\w-]+\.)*github[\w.-]*(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
+	threadURL = lazily(`(?i)^https?://(?:[\w-]+\.)*github[\w.-]*(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
 )
 
 // prose cleans text outside code. lineStart says whether it begins a line,
@@ -155,15 +155,15 @@ func (o OutputOptions) prose(s string, lineStart, beforeCode bool) string {
 			first, s = s, ""
 		}
 	}
-	s = slashInProse.ReplaceAllString(s, `$1\/$2`)
-	s = runnerInProse.ReplaceAllString(s, `$1\$2`)
+	s = slashInProse().ReplaceAllString(s, `$1\/$2`)
+	s = runnerInProse().ReplaceAllString(s, `$1\$2`)
 	return strings.ReplaceAll(first+s, "##[", "## [")
 }
 
 // decodeOutput decodes character references, so that none hides an @ or a
 // slash. Those of < > and & stay: they are how plain text writes them.
 func decodeOutput(s string) string {
-	return reference.ReplaceAllStringFunc(s, func(ref string) string {
+	return reference().ReplaceAllStringFunc(s, func(ref string) string {
 		decoded, end := decodeReference(ref, 0)
 		switch {
 		case end == 0 || hasHidden(decoded):
@@ -184,8 +184,8 @@ func hasHidden(s string) bool { return strings.ContainsFunc(s, hidden) }
 func escapeHTML(s string) string {
 	var b strings.Builder
 	at := 0
-	for _, m := range htmlStart.FindAllStringIndex(s, -1) {
-		if autolink.MatchString(s[m[0]:]) {
+	for _, m := range htmlStart().FindAllStringIndex(s, -1) {
+		if autolink().MatchString(s[m[0]:]) {
 			continue
 		}
 		b.WriteString(s[at:m[0]] + "&lt;")
@@ -242,7 +242,7 @@ func (o OutputOptions) ownImage(s string) bool {
 func (o OutputOptions) wrap(s string, beforeCode bool) string {
 	var b strings.Builder
 	at := 0
-	for _, m := range inert.FindAllStringSubmatchIndex(s, -1) {
+	for _, m := range inert().FindAllStringSubmatchIndex(s, -1) {
 		start, end := o.inertPart(s, m)
 		if start < 0 {
 			continue
@@ -269,7 +269,7 @@ func (o OutputOptions) inertPart(s string, m []int) (start, end int) {
 	switch {
 	case m[2] >= 0:
 		url := s[m[2]:m[3]]
-		if t := threadURL.FindStringSubmatch(url); t != nil && !strings.EqualFold(t[1], o.Repo) {
+		if t := threadURL().FindStringSubmatch(url); t != nil && !strings.EqualFold(t[1], o.Repo) {
 			return m[2], m[3]
 		}
 	case m[4] >= 0:

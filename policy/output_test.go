@@ -163,6 +163,7 @@ func TestNoRunnerCommands(t *testing.T) {
 		"x\n  ::warning::y\n::z":   "x\n  \\::warning::y\n\\::z",
 		"x\r::add-mask::y":         "x\r\\::add-mask::y",
 		"a ##[set-output name=a]b": "a ## [set-output name=a]b",
+		"x\n\u00a0\u3000::y":       "x\n\u00a0\u3000\\::y",
 	} {
 		got := NoRunnerCommands(in)
 		if got != want {

@@ -21,14 +21,17 @@
 //	                                                                  then allow, recorded as automatic
 //	9 nothing above                                                   defaults: network asks, all else is allowed
 //
+// Where edits are reviewed, [Policy.Later] puts off rule 6 to the door to the
+// branch, where the resulting tree is looked at.
+//
 // A repository's configuration is merged under the server's by [Merge] and
 // can move a verdict only from allow towards deny.
 //
 // # What else is here
 //
 // [Mode] says what a session may do. [MayAsk] and [MayApprove] say who may
-// ask and approve. [Approval] is the life of one request to a person.
-// [CleanText] and [Fence] prepare text that nobody vouches for, [CleanOutput]
+// ask and approve. [Approval] is the life of one request to a person: which
+// word may follow which. [CleanText] and [Fence] prepare text that nobody vouches for, [CleanOutput]
 // what a model wrote for GitHub. [Redactor] and [Scanner] find secrets.
 // [ValidateBranch] and its neighbors hold names to an own alphabet.
 //

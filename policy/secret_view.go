@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"html"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -41,7 +40,7 @@ func (v *view) put(from, to int) {
 }
 
 // joinedStrings matches what stands between two halves of a string in code.
-var joinedStrings = regexp.MustCompile("[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
+var joinedStrings = lazily("[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
 
 // squeeze returns s without what secrets are split with: space, quotes,
 // string joins, backslashes, invisible characters.
@@ -53,7 +52,7 @@ func (v view) squeezed() view {
 	}
 	var out view
 	var b strings.Builder
-	joins := joinedStrings.FindAllStringIndex(v.text, -1)
+	joins := joinedStrings().FindAllStringIndex(v.text, -1)
 	for i := 0; i < len(v.text); {
 		if len(joins) > 0 && i == joins[0][0] {
 			i, joins = joins[0][1], joins[1:]
@@ -74,11 +73,11 @@ func (v view) squeezed() view {
 
 // gutter is what viewers put before each line: its number, a sign of a diff
 // or of a quotation.
-var gutter = regexp.MustCompile(`\n[ \t]*(?:[0-9]+[ \t]*[|:\t]|[-+>|])[ \t]?`)
+var gutter = lazily(`\n[ \t]*(?:[0-9]+[ \t]*[|:\t]|[-+>|])[ \t]?`)
 
 // withoutGutters joins lines that were numbered or quoted.
 func withoutGutters(s string) (view, bool) {
-	list := gutter.FindAllStringIndex(s, -1)
+	list := gutter().FindAllStringIndex(s, -1)
 	if len(list) == 0 {
 		return view{}, false
 	}
@@ -103,7 +102,7 @@ func splitter(r rune) bool {
 	return r == 0xA0 || r >= 0x2000 && r <= 0x200F || r == 0x3000 || invisible(r)
 }
 
-var escapes = regexp.MustCompile(`^(?:%[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|&#[0-9]{1,7};|&#[xX][0-9a-fA-F]{1,6};|&[a-z]{2,6};|=[0-9A-F]{2})`)
+var escapes = lazily(`^(?:%[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|&#[0-9]{1,7};|&#[xX][0-9a-fA-F]{1,6};|&[a-z]{2,6};|=[0-9A-F]{2})`)
 
 // unescapeAll decodes percent, backslash, entity and quoted-printable escapes.
 func unescapeAll(s string) (view, bool) {
@@ -112,7 +111,7 @@ func unescapeAll(s string) (view, bool) {
 		if strings.IndexByte(`%\&=`, s[i]) < 0 {
 			continue
 		}
-		if m := escapes.FindStringIndex(s[i:min(len(s), i+12)]); m != nil {
+		if m := escapes().FindStringIndex(s[i:min(len(s), i+12)]); m != nil {
 			list = append(list, []int{i, i + m[1]})
 			i += m[1] - 1
 		}
@@ -204,8 +203,8 @@ func hexDigits(s string) view {
 }
 
 var (
-	rowBreak = regexp.MustCompile(`["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*`)
-	wholeGap = regexp.MustCompile(`^["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*$`)
+	rowBreak = lazily(`["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*`)
+	wholeGap = lazily(`^["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*$`)
 )
 
 // encoded returns the runs of base64, compressed or not, and the lists of
@@ -227,7 +226,7 @@ func (r *Redactor) encoded(s string, depth int) []span {
 		if run.end-run.start >= 16 && r.runHolds(s[run.start:run.end], depth) {
 			found = append(found, run)
 		}
-		if gap := run.start - last.end; last.end >= 0 && gap <= 24 && wholeGap.MatchString(s[last.end:run.start]) {
+		if gap := run.start - last.end; last.end >= 0 && gap <= 24 && wholeGap().MatchString(s[last.end:run.start]) {
 			if rows.start < 0 {
 				rows.start = last.start
 			}
@@ -318,10 +317,10 @@ func bytesOf(list string) string {
 func (r *Redactor) rowsHold(rows string, depth int) int {
 	at := 0
 	for range 4 {
-		if r.runHolds(rowBreak.ReplaceAllString(rows[at:], ""), depth) {
+		if r.runHolds(rowBreak().ReplaceAllString(rows[at:], ""), depth) {
 			return at
 		}
-		next := rowBreak.FindStringIndex(rows[at:])
+		next := rowBreak().FindStringIndex(rows[at:])
 		if next == nil {
 			break
 		}

@@ -88,11 +88,16 @@ func (r *report) hit(name, detail string) {
 		tier, text = ruleTable[at].tier, ruleTable[at].text
 	}
 	r.bytes += len(detail) / 4 // counted with the next step
-	if detail = shown(detail); detail != "" {
+	bare := Reason{Rule: "shell." + name, Text: text}
+	if detail = shown(detail); strings.Trim(detail, "\u2026 ") != "" { // marks alone tell nothing
 		text += ": " + detail
 	}
-	reason := Reason{Rule: "shell." + name, Text: text}
-	if slices.Contains(r.reasons, reason) {
+	reason := Reason{Rule: bare.Rule, Text: text}
+	if slices.Contains(r.reasons, reason) || reason == bare && slices.ContainsFunc(r.reasons, func(o Reason) bool { return o.Rule == bare.Rule }) {
+		return
+	}
+	if at := slices.Index(r.reasons, bare); at >= 0 {
+		r.reasons[at] = reason
 		return
 	}
 	if len(r.reasons) >= maxReasons && tier <= slices.Min(r.tiers) {

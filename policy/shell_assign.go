@@ -167,6 +167,9 @@ func (m *machine) declare(c *syntax.DeclClause) string {
 
 func (m *machine) declareOne(a *syntax.Assign, ref, lower, upper bool) {
 	m.assign(a)
+	if list, ok := m.get(a.Name.Value); ok && a.Array == nil && len(list) == 1 && strings.HasPrefix(list[0], "(") && strings.HasSuffix(list[0], ")") {
+		m.program(a.Name.Value + "=" + list[0]) // with -a the text is read as a list
+	}
 	v, ok := m.vars[a.Name.Value]
 	if !ok || a.Naked {
 		return

@@ -30,6 +30,9 @@ func (m *machine) builtin(c command) (string, bool) {
 		}
 		return "", true
 	case "read", "readarray", "mapfile":
+		if code, ok := c.value("C"); ok && c.name != "read" {
+			m.nested(code)
+		}
 		m.read(c)
 		return "", true
 	case "alias":
@@ -374,6 +377,7 @@ func (m *machine) alias(c command) string {
 		if !ok {
 			continue
 		}
+		m.shadowAlias(name, text)
 		m.aliases[name] = text
 		calls := m.calls
 		m.calls = append(append([]string(nil), calls...), "alias "+name)

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
 )
 
@@ -14,13 +13,22 @@ func (m *machine) interpreter(c command) (string, bool) {
 	}
 	switch c.name {
 	case "python", "pypy", "pypy3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "wish", "Rscript", "R", "julia", "osascript",
-		"pwsh", "powershell", "groovy", "scala", "elixir", "erl", "ipython", "ghc", "runghc", "guile", "irb", "jshell", "ts-node", "tsx", "swift":
+		"pwsh", "powershell", "groovy", "scala", "elixir", "erl", "ipython", "ghc", "runghc", "guile", "irb", "jshell", "ts-node", "tsx", "swift",
+		"raku", "racket", "sbcl", "clisp", "ecl", "clojure", "clj", "bb", "octave", "gnuplot", "ocaml", "ghci", "coffee", "crystal", "rdmd", "swipl", "jrunscript", "janet", "fennel", "jython", "micropython", "sage", "qjs", "php-cgi", "gforth", "kotlin", "nim", "hy":
 		if (c.name == "bun" || c.name == "deno") && len(c.args) > 0 && !c.exactly("run", "eval", "-e", "-p", "--eval", "test", "-") && !strings.Contains(c.args[0].s, ".") {
 			return "", false
 		}
 		return m.language(c), true
 	case "vi", "vim", "nvim", "view", "ex", "ed", "emacs":
 		return m.editor(c), true
+	case "dc":
+		for l := range strings.SplitSeq(strings.Join(texts(c.args), "\n")+"\n"+m.givenText(), "\n") {
+			if code, ok := strings.CutPrefix(strings.TrimSpace(l), "!"); ok {
+				m.r.hit("program-runs", c.line())
+				m.nested(code)
+			}
+		}
+		return unknown, true
 	case "gdb", "lldb":
 		return m.debugger(c), true
 	}
@@ -30,12 +38,24 @@ func (m *machine) interpreter(c command) (string, bool) {
 // codeOption lists the options that hold a program text.
 func codeOption(name string) []string {
 	switch name {
-	case "python", "pypy", "pypy3", "ipython":
+	case "python", "pypy", "pypy3", "ipython", "jython", "micropython", "sage", "hy":
 		return []string{"c"}
+	case "raku", "racket", "clojure", "clj", "bb", "gnuplot", "ocaml", "ghc", "ghci", "coffee", "janet", "fennel", "qjs", "gforth", "nim", "kotlin", "swift":
+		return []string{"e", "eval"}
+	case "sbcl", "ecl", "octave", "rdmd", "crystal":
+		return []string{"eval"}
+	case "clisp":
+		return []string{"x"}
+	case "swipl":
+		return []string{"g", "t"}
+	case "jrunscript":
+		return []string{"e"}
+	case "php-cgi":
+		return []string{"r"}
 	case "pwsh", "powershell":
 		return []string{"c", "Command", "EncodedCommand", "e", "enc"}
 	case "php":
-		return []string{"r"}
+		return []string{"r", "B", "R", "E"}
 	case "node", "nodejs", "bun", "ts-node", "tsx":
 		return []string{"e", "eval", "p", "print", "pe"}
 	case "elixir", "julia", "groovy", "scala", "lua", "luajit", "Rscript", "R", "osascript", "ruby", "guile":
@@ -58,11 +78,14 @@ func (m *machine) language(c command) string {
 		}
 	}
 	if code, ok := m.inlineCode(c); ok {
+		if strings.Contains(m.givenText(), remote) && codeRuns().MatchString(code) {
+			m.r.hit("remote-code", c.line())
+		}
 		m.scanCode(c.name, code)
 		return m.passOn(command{args: c.args})
 	}
 	for i, a := range c.args {
-		if a.s == "eval" && (c.name == "deno" || c.name == "bun") && i+1 < len(c.args) {
+		if a.s == "eval" && (c.name == "deno" || c.name == "bun" || c.name == "crystal") && i+1 < len(c.args) {
 			m.scanCode("node", c.args[i+1].s)
 			return unknown
 		}
@@ -71,7 +94,7 @@ func (m *machine) language(c command) string {
 	if len(ops) > 1 && strings.HasSuffix(ops[0].s, "setup.py") && c.exactly("upload", "register") {
 		m.r.hit("publish", c.line())
 	}
-	if c.name == "deno" && len(ops) > 0 && (ops[0].s == "run" || ops[0].s == "test" || ops[0].s == "task") {
+	if (c.name == "deno" || c.name == "bun") && len(ops) > 0 && (ops[0].s == "run" || ops[0].s == "test" || ops[0].s == "task") {
 		ops = ops[1:]
 	}
 	if len(ops) == 0 || ops[0].s == "-" {
@@ -110,6 +133,14 @@ func (m *machine) inlineCode(c command) (string, bool) {
 
 func (m *machine) codeFile(c command, file arg) string {
 	name := file.s
+	if c.name == "php" || c.name == "python" || c.name == "ruby" {
+		for i, a := range c.args {
+			if a.s == name {
+				m.databaseTask(command{name: programName(name), args: c.args[i+1:]})
+				break
+			}
+		}
+	}
 	switch {
 	case strings.Contains(name, remote) || strings.Contains(name, "://"):
 		m.r.network = true
@@ -167,24 +198,24 @@ func (m *machine) pythonModule(c command, mod string) string {
 }
 
 var (
-	codeJoin    = regexp.MustCompile(`(["'])\s*(?:\+|\.\.|\.)\s*(["'])`)
-	codeString  = regexp.MustCompile(`"((?:\\.|[^"\\\n])*)"|'((?:\\.|[^'\\\n])*)'|` + "`([^`]*)`" + `|%x[\[({]([^\])}]*)[\])}]|\bq[qxw]?\s*\{([^}]*)\}|\bq[qxw]?\s*\(([^)]*)\)|\bq[qxw]?\s*[/|!]([^|!]*)[/|!]`)
-	codeRuns    = regexp.MustCompile(`os\.system|os\.popen|os\.exec|os\.spawn|posix_spawn|subprocess|commands\.getoutput|pty\.spawn|child_process|execSync|execFile|spawnSync|\bspawn\(|\bsystem\b|\bexec\b|\bpopen\b|shell_exec|passthru|proc_open|IO\.popen|Open3|%x|\bqx\b|Kernel\.|Process\.spawn|os\.execute|io\.popen|Deno\.(?:run|Command)|Bun\.(?:\$|spawn)|do shell script|Start-Process|Invoke-Expression|\biex\b|Runtime\.getRuntime|ProcessBuilder|\.execute\(\)|sh!|os:cmd|System\.cmd`)
-	codeBack    = regexp.MustCompile("`[^`]+`")
-	codeDelete  = regexp.MustCompile(`rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|unlinkSync|\brm\(|\brmdir|\bunlink|removeSync|rimraf|os\.remove|removedirs|FileUtils\.rm|File\.delete|Dir\.delete|Deno\.remove|os\.rename|shutil\.move|renameSync|Remove-Item|file_delete|delete_recursive|emptyDirSync|truncate`)
-	codeWrite   = regexp.MustCompile(`["'](?:[wax]b?\+?|r\+b?|>>?)["']|write_text|write_bytes|writeFile|appendFile|createWriteStream|File\.write|file_put_contents|IO\.write|open\s*\(?\s*\w*,?\s*["']>|copyfile|shutil\.copy|copyFileSync|cp_r|symlink|chmod|chown|Set-Content|Out-File`)
-	codeNet     = regexp.MustCompile(`urllib|requests\.|http\.client|httpx|aiohttp|\bsocket\b|require\(["'](?:node:)?(?:https?|net|dgram|tls|dns)["']\)|\bfetch\(|axios|LWP|HTTP::|Net::HTTP|open-uri|URI\.open|IO::Socket|TCPSocket|curl_exec|fsockopen|file_get_contents\(["']https?|Invoke-WebRequest|Invoke-RestMethod|\biwr\b|Net\.WebClient|paramiko|ftplib|smtplib|telnetlib`)
-	codeSend    = regexp.MustCompile(`\.post\(|\.put\(|data\s*=|method:\s*["'](?:POST|PUT)|sendall|\.send\(|connect\(|sendto|smtplib|bind\(|listen\(|\.write\(`)
-	codeEval    = regexp.MustCompile(`\beval\b|\bexec\s*\(|\bcompile\s*\(|Function\s*\(|__import__|instance_eval|loadstring|assert\s*\(|\biex\b|Invoke-Expression|runInThisContext|marshal\.loads|pickle\.loads`)
-	codeHidden  = regexp.MustCompile(`b64decode|decodestring|fromhex|unhexlify|codecs\.decode|atob\(|base64_decode|unpack\(|decode64|\bchr\b|fromCharCode|String\.fromCharCode|str_rot13|gzinflate|zlib\.decompress|Buffer\.from|\[::-1\]|reverse|rot_?13|FromBase64String|\.join\(|bytes\(\[|\bchr\(`)
-	codeFork    = regexp.MustCompile(`\bfork\b`)
-	codeLoop    = regexp.MustCompile(`while\s*\(?\s*(?:1|True|true|!0|:)|for\s*\(\s*;\s*;|\bwhile\s+fork\b|\bfork\s+while\b|\bloop\s*(?:\{|do)|until\s+0|\bfork\s*(?:\(\))?\s*(?:until|while)|fork\s*&&\s*fork|itertools\.count|setInterval|\bwhile\b.*\bfork|for\s+\w+\s+in\s+iter`)
-	codeGrow    = regexp.MustCompile(`\.append\(|\.extend\(|bytearray\(|Buffer\.alloc|\.push\(|\*\s*10\*\*|\+=|<<\s|\.repeat\(|allocUnsafe|\.fill\(|\bx\s*(?:1e|\d{7,})|push\s*@|push\(`)
-	codeEnviron = regexp.MustCompile(`os\.environ\b(?:\)|\s*$|\.items|\.copy|;)|print\(.*os\.environ\)|process\.env\b(?:\)|\s*$|;)|\bENV\.(?:to_h|each|inspect|map)|\bp\s+ENV\b|puts\s+ENV\b|%ENV\b|getenv\(\)|dict\(os\.environ|\$_ENV|printenv`)
-	codeEnvName = regexp.MustCompile(`(?:environ(?:\.get)?|getenv|process\.env|ENV|Deno\.env\.get)\s*[\[.({]+\s*["']?([A-Za-z_][A-Za-z0-9_]*)`)
-	codeKill    = regexp.MustCompile(`os\.kill|process\.kill|Process\.kill|os\.setuid|ctypes|os\.chroot|os\._exit|posix\.kill|\bkill\s*\(?\s*["']?(?:9|KILL|-9)`)
-	codeDecode  = regexp.MustCompile(`["']([A-Za-z0-9+/]{6,}={0,2})["']`)
-	codeHex     = regexp.MustCompile(`["']((?:[0-9a-fA-F]{2}){3,})["']`)
+	codeJoin    = lazily(`(["'])\s*(?:\+|\.\.|\.)\s*(["'])`)
+	codeString  = lazily(`"((?:\\.|[^"\\\n])*)"|'((?:\\.|[^'\\\n])*)'|` + "`([^`]*)`" + `|%x[\[({]([^\])}]*)[\])}]|\bq[qxw]?\s*\{([^}]*)\}|\bq[qxw]?\s*\(([^)]*)\)|\bq[qxw]?\s*[/|!]([^|!]*)[/|!]`)
+	codeRuns    = lazily(`os\.system|os\.popen|os\.exec|os\.spawn|posix_spawn|subprocess|commands\.getoutput|pty\.spawn|child_process|execSync|execFile|spawnSync|\bspawn\(|\bsystem\b|\bexec\b|\bpopen\b|shell_exec|passthru|proc_open|IO\.popen|Open3|%x|\bqx\b|Kernel\.|Process\.spawn|os\.execute|io\.popen|Deno\.(?:run|Command)|Bun\.(?:\$|spawn)|do shell script|Start-Process|Invoke-Expression|\biex\b|Runtime\.getRuntime|ProcessBuilder|\.execute\(\)|sh!|os:cmd|System\.cmd|\.execute\b|run-program|\brun\(|\bshell\s*\(|\bshell\b|clojure\.java\.shell|\(sh\s|execShell|callCommand|readProcess|Sys\.command|\brun\s+["']|sys\.process|open\s*\(?[^;\n]*["']\s*\||\|\s*["']\s*\)|exec\.Command|Command::new|shell_output`)
+	codeBack    = lazily("`[^`]+`")
+	codeDelete  = lazily(`rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|unlinkSync|\brm\(|\brmdir|\bunlink|removeSync|rimraf|os\.remove|removedirs|FileUtils\.rm|File\.delete|Dir\.delete|Deno\.remove|os\.rename|shutil\.move|renameSync|Remove-Item|file_delete|delete_recursive|os\.RemoveAll|remove_dir_all|fs::remove|Files\.delete|deleteRecursively|emptyDirSync|truncate`)
+	codeWrite   = lazily(`["'](?:[wax]b?\+?|r\+b?|>>?)["']|write_text|write_bytes|writeFile|appendFile|createWriteStream|File\.write|file_put_contents|IO\.write|open\s*\(?\s*\w*,?\s*["']>|copyfile|shutil\.copy|copyFileSync|cp_r|symlink|chmod|chown|Set-Content|Out-File`)
+	codeNet     = lazily(`TCPClient|Net\.Sockets|urllib|requests\.|http\.client|httpx|aiohttp|\bsocket\b|require\(["'](?:node:)?(?:https?|net|dgram|tls|dns)["']\)|\bfetch\(|axios|LWP|HTTP::|Net::HTTP|open-uri|URI\.open|IO::Socket|TCPSocket|curl_exec|fsockopen|file_get_contents\(["']https?|Invoke-WebRequest|Invoke-RestMethod|\biwr\b|Net\.WebClient|paramiko|\bSocket\(|ServerSocket|java\.net|TcpStream|gen_tcp|TCPServer|Socket\.tcp|\bTCP\.|ftplib|smtplib|telnetlib`)
+	codeSend    = lazily(`\.post\(|\.put\(|data\s*=|method:\s*["'](?:POST|PUT)|sendall|\.send\(|connect\(|sendto|smtplib|bind\(|listen\(|\.write\(`)
+	codeEval    = lazily(`\beval\b|\bexec\s*\(|\bcompile\s*\(|Function\s*\(|__import__|instance_eval|loadstring|assert\s*\(|\biex\b|Invoke-Expression|runInThisContext|marshal\.loads|pickle\.loads`)
+	codeHidden  = lazily(`b64decode|decodestring|fromhex|unhexlify|codecs\.decode|atob\(|base64_decode|unpack\(|decode64|\bchr\b|fromCharCode|String\.fromCharCode|str_rot13|gzinflate|zlib\.decompress|Buffer\.from|\[::-1\]|reverse|rot_?13|FromBase64String|\.join\(|bytes\(\[|\bchr\(`)
+	codeFork    = lazily(`\b(?:pcntl_)?fork\b`)
+	codeLoop    = lazily(`while\s*\(?\s*(?:1|True|true|!0|:)|for\s*\(\s*;\s*;|\bwhile\s+fork\b|\bfork\s+while\b|\bloop\s*(?:\{|do)|until\s+0|\bfork\s*(?:\(\))?\s*(?:until|while)|fork\s*&&\s*fork|itertools\.count|setInterval|\bwhile\b.*\bfork|for\s+\w+\s+in\s+iter`)
+	codeGrow    = lazily(`\.append\(|\.extend\(|bytearray\(|Buffer\.alloc|\.push\(|\*\s*10\*\*|\+=|<<\s|\.repeat\(|allocUnsafe|\.fill\(|\bx\s*(?:1e|\d{7,})|push\s*@|push\(`)
+	codeEnviron = lazily(`os\.environ\b(?:\)|\s*$|\.items|\.copy|;)|print\(.*os\.environ\)|process\.env\b(?:\)|\s*$|;)|\bENV\.(?:to_h|each|inspect|map)|\bp\s+ENV\b|puts\s+ENV\b|%ENV\b|getenv\(\)|dict\(os\.environ|\$_ENV|printenv`)
+	codeEnvName = lazily(`(?:environ(?:\.get)?|getenv|process\.env|ENVIRON|ENV|Deno\.env\.get)\s*[\[.({]+\s*["']?([A-Za-z_][A-Za-z0-9_]*)`)
+	codeKill    = lazily(`os\.kill|process\.kill|Process\.kill|os\.setuid|ctypes|os\.chroot|os\._exit|posix\.kill|\bkill\s*\(?\s*["']?(?:9|KILL|-9)`)
+	codeDecode  = lazily(`["']([A-Za-z0-9+/]{6,}={0,2})["']`)
+	codeHex     = lazily(`["']((?:[0-9a-fA-F]{2}){3,})["']`)
 )
 
 // editor follows the commands an editor is started with.
@@ -216,6 +247,9 @@ func (m *machine) editorCommand(c command, s string) {
 		m.r.hit("program-runs", c.line())
 		m.nested(code)
 	}
+	if cmd, file, ok := strings.Cut(s, " "); ok && file != "" && baseIs(strings.TrimRight(cmd, "!"), "w", "wq", "x", "write", "saveas", "sav", "up", "update") {
+		m.write(m.resolve(strings.TrimSpace(file)))
+	}
 	if strings.Contains(s, "system(") || strings.Contains(s, "shell-command") || strings.Contains(s, "call-process") {
 		m.r.hit("program-runs", c.line())
 		m.codeCall(c, s)
@@ -246,12 +280,12 @@ func (m *machine) debugger(c command) string {
 // decoded lists the texts hidden in the literals of a program.
 func decoded(code string) []string {
 	var out []string
-	for _, s := range codeDecode.FindAllStringSubmatch(code, 32) {
+	for _, s := range codeDecode().FindAllStringSubmatch(code, 32) {
 		if text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s[1], "=")); err == nil && printable(string(text)) {
 			out = append(out, string(text))
 		}
 	}
-	for _, s := range codeHex.FindAllStringSubmatch(code, 32) {
+	for _, s := range codeHex().FindAllStringSubmatch(code, 32) {
 		text := hexTool(command{args: []arg{{s: "-r"}}}, s[1])
 		if known(text) && printable(text) {
 			out = append(out, text)

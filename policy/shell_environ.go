@@ -30,6 +30,9 @@ func (m *machine) environment(name, value string) {
 		m.r.hit("git-program", name+"="+value)
 		m.nested(strings.TrimPrefix(value, "!"))
 	}
+	if strings.HasPrefix(name, "BASH_FUNC_") {
+		m.r.hit("start-option", name+"="+value)
+	}
 	if strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(value, "() {") {
 		m.nested(value)
 	}
@@ -97,7 +100,7 @@ func (m *machine) toolVariable(name, value string) {
 		}
 		return
 	case "TAR_OPTIONS":
-		m.exec(append([]arg{{s: "tar"}}, literals(strings.Fields(value))...))
+		m.nested("tar " + value)
 		return
 	case "GREP_OPTIONS", "RIPGREP_CONFIG_PATH":
 		return

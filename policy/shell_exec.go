@@ -211,7 +211,11 @@ func (m *machine) written(c command) (string, bool) {
 		return "", false
 	}
 	m.r.changes = true
-	return m.script(text, c.args), true
+	zero := m.zero
+	m.zero = c.path
+	out := m.script(text, c.args)
+	m.zero = zero
+	return out, true
 }
 
 // script runs the text of a script with the interpreter its first line names.

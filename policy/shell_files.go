@@ -182,6 +182,9 @@ func (m *machine) copy(c command) string {
 	if c.name == "ln" {
 		m.link(c, ops, target)
 	}
+	if c.name == "rsync" || c.has("r", "R", "a", "recursive", "archive") {
+		m.packs(c, ops)
+	}
 	for _, a := range ops {
 		text, known := m.files[m.resolve(a.s)]
 		if !known {
@@ -207,6 +210,19 @@ func (m *machine) copy(c command) string {
 		}
 	}
 	return ""
+}
+
+// packs finds copies of directories that hold the credentials of the person
+// or of the machine among all else.
+func (m *machine) packs(c command, from []arg) {
+	for _, a := range from {
+		for _, p := range m.places(a) {
+			switch p = cleanPath(p); {
+			case p == "/", p == "~", under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1, path.Dir(p) == "/home", path.Dir(p) == "/Users":
+				m.r.hit("secret-packed", c.line())
+			}
+		}
+	}
 }
 
 // link rates the links that ln makes. A relative one is read from where it

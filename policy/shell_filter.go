@@ -13,7 +13,7 @@ import (
 func (m *machine) filter(c command) (string, bool) {
 	switch c.name {
 	case "cat", "zcat", "gzcat", "tac", "rev", "head", "tail", "sort", "uniq", "nl", "fold", "less", "more", "bat", "pv", "sponge", "base64", "base32",
-		"xxd", "tr", "cut", "strings", "dos2unix", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "grep", "egrep", "fgrep", "rg":
+		"xxd", "tr", "cut", "strings", "dos2unix", "paste", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "grep", "egrep", "fgrep", "rg":
 	case "which", "type", "command-v":
 		return m.which(c), true
 	case "pwd":
@@ -62,7 +62,11 @@ func (m *machine) filterInput(c command) string {
 		return m.stdin()
 	case "base64", "base32":
 		files = c.operands("w", "wrap")
-	case "cut", "head", "tail", "nl", "fold", "sort", "xxd":
+	case "paste":
+		files = c.operands("d", "delimiters")
+	case "tail":
+		files = c.operands("n", "c", "s", "lines", "bytes", "pid", "sleep-interval")
+	case "cut", "head", "nl", "fold", "sort", "xxd":
 		files = c.operands("n", "c", "d", "f", "b", "w", "k", "t", "l", "s", "i", "o")
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk", "grep", "egrep", "fgrep", "rg":
 		files = c.operands("e", "f", "F", "v", "A", "B", "C", "m")
@@ -106,6 +110,15 @@ func (m *machine) convert(c command, in string) string {
 	if strings.HasSuffix(c.name, "awk") && strings.HasPrefix(strings.TrimSpace(awkText(c)), "BEGIN") {
 		return awkTool(c, "")
 	}
+	if strings.HasSuffix(c.name, "grep") && c.has("c", "count", "q", "quiet", "silent") {
+		return unknown
+	}
+	if (strings.HasSuffix(c.name, "grep") || c.name == "rg") && c.has("l", "files-with-matches", "L", "files-without-match", "files") {
+		return "found-" + unknown + "\n"
+	}
+	if c.name == "cut" && c.exactly("-d=") && c.exactly("-f1") {
+		return unknown // names, without their values
+	}
 	if !known(in) {
 		switch c.name {
 		case "cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl":
@@ -120,6 +133,15 @@ func (m *machine) convert(c command, in string) string {
 	switch c.name {
 	case "cat", "sort", "uniq", "less", "more", "bat", "pv", "sponge", "nl", "fold", "dos2unix", "strings":
 		return in
+	case "paste":
+		delim, ok := c.value("d", "delimiters")
+		if !ok {
+			delim = "\t"
+		}
+		if !c.has("s", "serial") {
+			return in
+		}
+		return strings.ReplaceAll(strings.TrimSuffix(in, "\n"), "\n", decodeEscapes(delim, false)) + "\n"
 	case "tac":
 		lines := strings.Split(strings.TrimSuffix(in, "\n"), "\n")
 		reverse(lines)

@@ -129,6 +129,9 @@ func (m *machine) gitProgram(kv, value string, lasting bool) {
 
 func (m *machine) gitSub(sub string, g command) string {
 	m.gitRunOptions(sub, g)
+	if argsSecret(g) && baseIs(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree") {
+		m.r.hit("secret-sent", g.line()) // what is committed is published
+	}
 	switch sub {
 	case "push":
 		m.gitPush(g)
@@ -179,6 +182,9 @@ func (m *machine) gitRunOptions(sub string, g command) {
 		if sub == "grep" && strings.HasPrefix(a.s, "-O") && len(a.s) > 2 {
 			m.r.hit("git-program", g.line())
 			m.nested(a.s[2:])
+		}
+		if _, v, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(v, "ext::") {
+			a.s = v
 		}
 		if strings.HasPrefix(a.s, "ext::") || strings.HasPrefix(a.s, "fd::") {
 			m.r.hit("git-program", a.s)

@@ -9,6 +9,9 @@ func (m *machine) gitRead(sub string, g command) string {
 		switch {
 		case g.has("D") || g.has("delete", "d") && g.has("force", "f"):
 			m.r.hit("git-branch-force", g.line())
+			if !known(strings.Join(texts(g.args), " ")) {
+				m.r.hit("git-refs", g.line())
+			}
 		case g.has("delete", "d"), g.has("M", "m", "move", "force", "f", "C"):
 			m.r.hit("git-local", g.line())
 		}

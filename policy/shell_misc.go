@@ -1,14 +1,18 @@
 package policy
 
 import (
-	"regexp"
+	"encoding/json"
 	"strings"
 )
 
 // tools follows programs of the table that have more to them, and others
 // whose arguments can hold a program.
 func (m *machine) tools(c command) (string, bool) {
+	m.databaseTask(c)
 	switch c.name {
+	case "ansible", "vagrant", "salt", "pdsh", "clush", "pssh", "dsh":
+		m.elsewhere(c)
+		return "", false
 	case "go":
 		return m.goTool(c)
 	case "npm", "pnpm", "yarn", "bun":
@@ -29,7 +33,7 @@ func (m *machine) tools(c command) (string, bool) {
 		return unknown, true
 	case "jq", "gojq", "jaq":
 		return m.jqProgram(c) + unknown, true
-	case "poetry", "pipenv", "uv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "asdf", "direnv", "nix", "op", "doppler", "aws-vault", "pixi", "rbenv", "pyenv", "nvm", "dotenvx", "npx", "cargo", "hatchling", "chamber", "infisical", "devbox", "flox", "nodemon", "concurrently", "turbo", "npm-run-all", "cross-env", "wireit", "tsx-watch", "coverage":
+	case "poetry", "pipenv", "uv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "asdf", "direnv", "nix", "op", "doppler", "aws-vault", "pixi", "rbenv", "pyenv", "nvm", "dotenvx", "npx", "bunx", "pnpx", "cargo", "hatchling", "chamber", "infisical", "devbox", "flox", "nodemon", "concurrently", "turbo", "npm-run-all", "cross-env", "wireit", "tsx-watch", "coverage":
 		return m.runner(c)
 	case "kubectl", "oc":
 		if c.exactly("config") && c.has("raw") || c.exactly("get") && (c.exactly("secret", "secrets") || strings.Contains(c.line(), " secret/")) && c.has("o", "output") {
@@ -56,8 +60,23 @@ func (m *machine) tools(c command) (string, bool) {
 	case "gcc", "cc", "clang", "g++", "tcc", "clang++":
 		m.compile(c)
 		return unknown, true
+	case "rustc", "javac", "java", "kotlinc", "ghc", "dotnet", "zig", "swiftc", "ocamlopt", "crystal", "dmd", "nim":
+		m.ownSource(c.name, c.operands())
 	}
 	return "", false
+}
+
+// elsewhere follows the command text that runs on other machines.
+func (m *machine) elsewhere(c command) {
+	for _, o := range []string{"a", "args", "c", "command"} {
+		if v, ok := c.value(o); ok && strings.Contains(v, " ") {
+			m.nested(v)
+			return
+		}
+	}
+	if ops := c.operands("w", "g", "h", "i", "m"); c.name != "ansible" && c.name != "vagrant" && len(ops) > 0 {
+		m.nested(ops[len(ops)-1].s)
+	}
 }
 
 func (m *machine) goTool(c command) (string, bool) {
@@ -84,6 +103,9 @@ func (m *machine) goTool(c command) (string, bool) {
 		m.r.hit("package-run", c.line())
 		return unknown, true
 	}
+	if len(ops) > 0 && (ops[0].s == "run" || ops[0].s == "build" || ops[0].s == "test") {
+		m.ownSource("go", ops[1:])
+	}
 	if v, ok := c.value("o"); ok && len(ops) > 0 && (ops[0].s == "build" || ops[0].s == "test") {
 		m.write(m.resolve(v))
 	}
@@ -93,6 +115,9 @@ func (m *machine) goTool(c command) (string, bool) {
 // packageScript is for the scripts of a package file, which are unknown:
 // their name says what they are for.
 func (m *machine) packageScript(c command) (string, bool) {
+	if at, ok := localTool(c); ok {
+		return m.exec(c.args[at:]), true
+	}
 	ops := c.operands(programOptions(c.name)...)
 	if len(ops) > 2 && ops[0].s == "config" && ops[1].s == "get" && (strings.Contains(ops[2].s, "_auth") || strings.Contains(ops[2].s, "_password") || secretName(ops[2].s)) {
 		m.r.hit("secret-read", c.line())
@@ -110,7 +135,24 @@ func (m *machine) packageScript(c command) (string, bool) {
 		return "", false
 	}
 	m.scriptName(c, ops[1].s)
+	m.ownScript(ops[1].s)
 	return unknown, true
+}
+
+// ownScript follows a script of a package file that the line itself wrote.
+func (m *machine) ownScript(name string) {
+	text, ok := m.files[m.resolve("package.json")]
+	if !ok {
+		return
+	}
+	var file struct{ Scripts map[string]string }
+	if err := json.Unmarshal([]byte(text), &file); err != nil {
+		m.r.hit("opaque-code", "package.json")
+		return
+	}
+	for _, n := range []string{"pre" + name, name, "post" + name} {
+		m.nested(file.Scripts[n])
+	}
 }
 
 func (m *machine) scriptName(c command, name string) {
@@ -145,7 +187,13 @@ func (m *machine) build(c command) {
 			}
 		}
 	}
+	if v, ok := c.value("command"); ok && c.name == "just" {
+		m.nested(v)
+	}
 	file, ok := c.value("f", "file", "makefile")
+	if ok && file != "-" && strings.Trim(file, allMarks) == "" {
+		m.r.hit("unknown-code", c.line())
+	}
 	switch {
 	case ok && (file == "-" || file == "/dev/stdin") && m.given():
 		m.makeText(m.stdin())
@@ -192,36 +240,6 @@ func (m *machine) makeText(text string) {
 	}
 }
 
-var (
-	sqlDestroys = regexp.MustCompile(`(?i)\b(?:drop\s+(?:database|schema|user|role|owned)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|drop\s+table|truncate\b|delete\s+from\s+\w+\s*(?:;|$)|\.drop\(|deleteMany\(\s*\{\s*\}|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`)
-	sqlChanges  = regexp.MustCompile(`(?i)\b(?:delete\s+from|update\s+\w+\s+set|insert\s+into|alter\s+table)\b`)
-	sqlRuns     = regexp.MustCompile(`(?i)(?:\\!|\.shell|\.system|^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
-	sqlCommand  = regexp.MustCompile(`(?i)(?:\\!|\.shell|\.system|\bsystem)\s+(.*)|program\s+'([^']*)'`)
-)
-
-func (m *machine) database(c command) {
-	text := strings.Join(texts(c.args), " ")
-	if m.given() {
-		text += "\n" + m.stdin()
-	}
-	if c.name == "dropdb" || c.name == "dropuser" || c.name == "mysqladmin" && c.exactly("drop", "shutdown", "kill") {
-		m.r.hit("database-destroy", c.line())
-		return
-	}
-	m.r.step(len(text) * 16)
-	for _, s := range sqlCommand.FindAllStringSubmatch(text, 4) {
-		m.nested(s[1] + s[2])
-	}
-	switch {
-	case sqlRuns.MatchString(text):
-		m.r.hit("program-runs", c.line())
-	case sqlDestroys.MatchString(text):
-		m.r.hit("database-destroy", c.line())
-	case sqlChanges.MatchString(text):
-		m.r.changes = true
-	}
-}
-
 // pagerCommand follows the command a pager is started with.
 func (m *machine) pagerCommand(c command) {
 	for _, a := range c.args {
@@ -253,6 +271,9 @@ func (m *machine) manual(c command) string {
 
 // runner follows tools whose run or exec sub-command runs a command.
 func (m *machine) runner(c command) (string, bool) {
+	if at, ok := localTool(c); ok {
+		return m.exec(c.args[at:]), true
+	}
 	first := ""
 	if ops := c.operands(programOptions(c.name)...); len(ops) > 0 {
 		first = ops[0].s
@@ -288,8 +309,35 @@ func (m *machine) runner(c command) (string, bool) {
 	return "", false
 }
 
+// localTools are the development tools that a project has among its own
+// packages, so that npx does not download them.
+const localTools = "tsc vue-tsc eslint prettier jest vitest mocha ava tap nyc c8 playwright cypress webpack vite rollup esbuild tsup swc babel next nuxt astro svelte-check stylelint biome @biomejs/biome oxlint turbo nx lerna lint-staged prisma typedoc madge depcheck knip jsdoc concurrently nodemon cross-env gulp grunt ng vue-cli-service react-scripts markdownlint markdownlint-cli2 commitlint tailwindcss postcss graphql-codegen openapi-typescript wdio karma tsx ts-node sequelize sequelize-cli typeorm knex jasmine standard xo hardhat expo remix gatsby storybook eleventy"
+
+// localTool is the place of the tool's name in an npx command that runs a
+// tool of the project.
+func localTool(c command) (int, bool) {
+	start := 0
+	switch {
+	case hasWord("npx bunx pnpx", c.name):
+	case hasWord("npm pnpm yarn", c.name) && len(c.args) > 1 && c.args[0].s == "exec", c.name == "bun" && len(c.args) > 1 && c.args[0].s == "x":
+		start = 1
+		if c.args[1].s == "--" {
+			start = 2
+		}
+	default:
+		return 0, false
+	}
+	for i, a := range c.args[start:] {
+		if baseIs(a.s, "--no-install", "--no", "--offline", "--quiet", "-q", "--bun") {
+			continue
+		}
+		return start + i, hasWord(localTools, a.s)
+	}
+	return 0, false
+}
+
 func (m *machine) runnerCommand(c command, i int) (string, bool) {
-	if c.name == "cargo" || c.name == "nix" || c.name == "npx" {
+	if baseIs(c.name, "cargo", "nix", "npx", "bunx", "pnpx") {
 		return "", false
 	}
 	for ; i < len(c.args); i++ {
@@ -344,6 +392,27 @@ func (m *machine) keys(c command) string {
 		m.r.hit("key-change", c.line())
 	}
 	return unknown
+}
+
+// ownSource looks at sources that the command line itself wrote, or gives on
+// standard input.
+func (m *machine) ownSource(lang string, files []arg) {
+	for _, a := range files {
+		text, ok := m.files[m.resolve(a.s)]
+		if a.s == "-" && m.given() {
+			text, ok = m.stdin(), true
+		}
+		if !ok && (a.s == "." || a.s == "./...") {
+			for name, other := range m.files {
+				if strings.HasSuffix(name, "."+lang) && !strings.Contains(name, "/") {
+					text, ok = text+other, true
+				}
+			}
+		}
+		if ok && text != "" {
+			m.scanCode(lang, text)
+		}
+	}
 }
 
 // compile looks at a C program that the command line itself holds.

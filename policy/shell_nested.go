@@ -29,6 +29,15 @@ func (m *machine) stdinProgram() string {
 	return m.subshell(func() string { return m.program(text) })
 }
 
+// givenText is what is left of the standard input, unread, or nothing when
+// there is none.
+func (m *machine) givenText() string {
+	if !m.given() {
+		return ""
+	}
+	return m.in.text[m.in.pos:]
+}
+
 // shell follows a shell: its program text, its script, or its input.
 func (m *machine) shell(c command) string {
 	takes := []string{"o", "O", "rcfile", "init-file"}
@@ -41,6 +50,9 @@ func (m *machine) shell(c command) string {
 		}
 	}
 	ops := c.operands(takes...)
+	for len(ops) > 1 && len(ops[0].s) > 1 && ops[0].s[0] == '+' {
+		ops = ops[1:]
+	}
 	program, onlyCheck, fromStdin := false, false, false
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
@@ -120,7 +132,11 @@ func (m *machine) shellScript(c command, ops []arg) string {
 		if strings.Trim(text, unknown) == "" && text != "" {
 			m.r.hit("opaque-code", c.line())
 		}
-		return m.script(text, ops[1:])
+		zero := m.zero
+		m.zero = name
+		out := m.script(text, ops[1:])
+		m.zero = zero
+		return out
 	}
 	if strings.HasPrefix(p, "/dev/") || strings.HasPrefix(p, "/proc/") {
 		m.in = &input{text: m.readFile(name)}

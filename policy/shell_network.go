@@ -8,7 +8,7 @@ import (
 // networkCommand follows programs that reach the network.
 func (m *machine) networkCommand(c command) (string, bool) {
 	switch c.name {
-	case "curl", "wget", "wget2", "http", "https", "xh", "aria2c", "axel", "fetch", "lynx", "w3m", "links", "elinks", "curlie":
+	case "curl", "wget", "wget2", "http", "https", "xh", "aria2c", "axel", "fetch", "lwp-download", "lynx", "w3m", "links", "elinks", "curlie":
 		return m.download(c), true
 	case "nc", "ncat", "netcat", "socat", "telnet", "nmap-ncat":
 		return m.netcat(c), true
@@ -119,7 +119,7 @@ var downloadTakes = []string{"o", "d", "H", "X", "u", "A", "e", "F", "T", "b", "
 	"unix-socket", "resolve", "interface", "range", "config", "netrc-file", "dir", "out", "tries", "timeout", "retry-delay", "retry-max-time", "max-redirs", "limit-rate"}
 
 func (m *machine) download(c command) string {
-	if c.asksHelp() || len(c.args) == 0 {
+	if c.asksHelp() || len(c.args) == 0 || c.args[0].s == "--help" && len(c.args) == 2 {
 		return unknown
 	}
 	m.r.network = true
@@ -141,7 +141,7 @@ func (m *machine) download(c command) string {
 		m.r.hit("container-control", v)
 	}
 	for _, u := range urls {
-		if strings.Contains(u.s, "169.254.169.254") || strings.Contains(u.s, "metadata.google.internal") || strings.Contains(u.s, "169.254.170.2") {
+		if metadataAddress(u.s) {
 			m.r.hit("secret-read", u.s)
 		}
 	}
@@ -219,11 +219,12 @@ func (m *machine) saved(c command, urls []arg) string {
 		m.write(p)
 		m.store(p, remote, false)
 		return ""
-	case c.name == "wget" || c.name == "wget2" || c.name == "aria2c" || c.name == "axel" || c.has("O", "remote-name", "remote-name-all", "J"):
+	case baseIs(c.name, "wget", "wget2", "aria2c", "axel", "lwp-download") || c.has("O", "remote-name", "remote-name-all", "J"),
+		baseIs(c.name, "http", "https", "xh") && c.has("d", "download"):
 		for _, u := range urls {
 			base := path.Base(strings.SplitN(u.s, "?", 2)[0])
 			p := m.resolve(path.Join(dir, base))
-			m.r.writes = addTo(m.r.writes, shownPath(p))
+			m.write(p)
 			m.store(p, remote, false)
 		}
 		return ""
@@ -308,7 +309,10 @@ func (m *machine) ssh(c command) string {
 	if c.has("R") && !c.has("Q") {
 		m.r.hit("tunnel", c.line())
 	}
-	ops := c.operands("p", "i", "l", "o", "F", "L", "R", "D", "J", "b", "c", "E", "e", "I", "m", "O", "S", "W", "w", "B", "Q")
+	ops := c.args
+	if at := xargsCommand(c, strings.Fields("p i l o F L R D J b c E e I m O S W w B Q")); at >= 0 {
+		ops = c.args[at:]
+	}
 	in := ""
 	if m.given() {
 		in = m.stdin()
@@ -324,6 +328,15 @@ func (m *machine) ssh(c command) string {
 		m.stdinProgram()
 	}
 	return remote
+}
+
+// fetched remembers that a file of another machine was copied to a file or
+// into a directory.
+func (m *machine) fetched(target, file string) {
+	m.store(m.resolve(target+"/"+path.Base(file)), remote, false)
+	if p := m.resolve(target); p != "." {
+		m.store(p, remote, false)
+	}
 }
 
 func argsSecret(c command) bool {
@@ -353,6 +366,10 @@ func (m *machine) remoteCopy(c command, ops []arg) string {
 	for i, a := range ops {
 		if i == len(ops)-1 && i > 0 && strings.Contains(ops[0].s, ":") {
 			m.writeTarget(a.s, []arg{{s: path.Base(ops[0].s)}})
+			for _, from := range ops[:i] {
+				_, file, _ := strings.Cut(from.s, ":")
+				m.fetched(a.s, file)
+			}
 			continue
 		}
 		if i < len(ops)-1 || len(ops) == 1 {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -16,6 +15,7 @@ type programOption struct {
 var optionTable = [...]programOption{
 	{names: "split gsplit", options: "filter"},
 	{names: "sort gsort", options: "compress-program"},
+	{names: "rg", options: "pre hostname-bin"},
 	{names: "rpm rpmbuild", options: "eval E define D", file: true},
 	{names: "ld gold lld ld.gold ld.lld ld.bfd", options: "plugin", file: true},
 	{names: "openssl", options: "engine provider-path provider", file: true},
@@ -27,7 +27,7 @@ var optionTable = [...]programOption{
 	{names: "jrunscript", options: "e f", file: true},
 	{names: "ssh-keygen ssh-add", options: "D s", file: true},
 	{names: "openvpn", options: "up down route-up config", file: true},
-	{names: "bat less delta psql", options: "pager"},
+	{names: "bat less delta psql ag ack", options: "pager"},
 	{names: "rsync", options: "rsync-path"},
 	{names: "ctags", options: "options", file: true},
 	{names: "pdflatex xelatex lualatex latex tex", options: "shell-escape write18 enable-write18", file: true},
@@ -70,7 +70,7 @@ func (m *machine) optionPrograms(c command) {
 	}
 }
 
-var macroCall = regexp.MustCompile("e?syscmd\\(\\s*[`']?([^')]*)")
+var macroCall = lazily("e?syscmd\\(\\s*[`']?([^')]*)")
 
 // macros follows the commands in a text for m4.
 func (m *machine) macros(c command) {
@@ -78,7 +78,7 @@ func (m *machine) macros(c command) {
 	if m.given() {
 		text += m.stdin()
 	}
-	for _, s := range macroCall.FindAllStringSubmatch(text, 8) {
+	for _, s := range macroCall().FindAllStringSubmatch(text, 8) {
 		m.r.hit("program-runs", c.line())
 		m.nested(s[1])
 	}
@@ -94,8 +94,10 @@ func (m *machine) buildCommand(c command) {
 		}
 	}
 	if at < 0 {
-		if file, ok := c.value("P"); ok && m.hasFile(m.resolve(file)) {
-			m.scanCode("cmake", m.files[m.resolve(file)])
+		if file, ok := c.value("P"); ok {
+			if text := m.readFile(file); text != unknown {
+				m.crude(strings.ReplaceAll(text, "COMMAND", ";"))
+			}
 		}
 		return
 	}
@@ -118,7 +120,7 @@ func (m *machine) buildCommand(c command) {
 	m.exec(append(literals(words), c.args[at+1:]...))
 }
 
-var jqEnviron = regexp.MustCompile(`(?:^|[^.\w"$])(?:\$ENV|env)\b(\.[A-Za-z_]\w*)?(\s*:)?`)
+var jqEnviron = lazily(`(?:^|[^.\w"$])(?:\$ENV|env)\b(\.[A-Za-z_]\w*)?(\s*:)?`)
 
 // jqProgram looks for the environment in the program text of jq.
 func (m *machine) jqProgram(c command) string {
@@ -126,7 +128,7 @@ func (m *machine) jqProgram(c command) string {
 	if len(ops) == 0 {
 		return ""
 	}
-	for _, s := range jqEnviron.FindAllStringSubmatch(ops[0].s, 8) {
+	for _, s := range jqEnviron().FindAllStringSubmatch(ops[0].s, 8) {
 		switch {
 		case s[2] != "":
 		case s[1] == "":

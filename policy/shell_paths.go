@@ -172,6 +172,9 @@ func homePlace(p string) place {
 		".condarc", ".curlrc", ".wgetrc", ".config/gh", ".config/gcloud", ".azure", ".terraformrc", ".m2/settings.xml", ".gradle/init.gradle", ".gradle/gradle.properties") {
 		return placeStartup
 	}
+	if strings.Contains(rest, "-packages/") && (baseIs(rest, "usercustomize.py", "sitecustomize.py") || strings.HasSuffix(rest, ".pth")) {
+		return placeStartup
+	}
 	return placeHome
 }
 

@@ -120,10 +120,21 @@ func (m *machine) archive(c command) string {
 		m.unpackRemote(c, v)
 		return unknown
 	case "zip":
+		if c.has("m", "move") {
+			for _, a := range c.operands("x", "i")[min(1, len(c.operands("x", "i"))):] {
+				m.deletePath(a, true)
+			}
+		}
+		if ops := c.operands("x", "i"); len(ops) > 1 && c.has("r", "recurse-paths") {
+			m.packs(c, ops[1:])
+		}
 		if v, ok := c.value("TT", "unzip-command"); ok {
 			m.archiveProgram(c, v)
 		}
 	case "cpio":
+		if c.has("absolute-filenames") && c.has("i", "extract") {
+			m.r.hit("unpack-outside", c.line())
+		}
 		if v, ok := c.value("D", "directory"); ok && c.has("i", "extract") {
 			m.unpack(v)
 		}
@@ -137,7 +148,7 @@ func (m *machine) archive(c command) string {
 
 func (m *machine) archiveProgram(c command, v string) {
 	switch programName(strings.Fields(v + " x")[0]) {
-	case "gzip", "pigz", "zstd", "xz", "bzip2", "pbzip2", "lz4", "zstdmt", "pixz", "lbzip2":
+	case "gzip", "pigz", "zstd", "xz", "bzip2", "pbzip2", "lz4", "zstdmt", "pixz", "lbzip2", "less", "more", "cat":
 		return
 	}
 	m.r.hit("program-runs", c.line())
@@ -163,8 +174,18 @@ func (m *machine) tar(c command) string {
 	case extract && (c.has("P", "absolute-names") || strings.Contains(c.args[0].s, "P") && c.args[0].s[0] != '/'):
 		m.r.hit("unpack-outside", c.line())
 	case create:
-		if v, ok := c.value("f", "file"); ok && v != "-" {
+		v, ok := c.value("f", "file")
+		if first := c.args[0].s; !ok && first[0] != '-' && strings.HasSuffix(first, "f") && len(c.args) > 1 {
+			v, ok = c.args[1].s, true
+		}
+		if ok && v != "-" {
 			m.write(m.resolve(v))
+		}
+		m.packs(c, c.operands("f", "T", "X", "exclude"))
+		if c.has("remove-files") {
+			for _, a := range c.operands("f", "C", "T", "X", "exclude") {
+				m.deletePath(a, true)
+			}
 		}
 	}
 	if extract {
@@ -201,9 +222,13 @@ func (m *machine) findCommand(c command) (string, bool) {
 	case "find", "gfind":
 		return m.find(c), true
 	case "fd", "fdfind":
+		roots := (command{args: c.args}).operands("e", "E", "t", "d", "x", "X", "exec", "extension", "type", "exclude", "max-depth")
+		if roots = roots[min(1, len(roots)):]; len(roots) == 0 || roots[0].s == "rm" {
+			roots = []arg{{s: "."}}
+		}
 		for i, a := range c.args {
 			if (a.s == "-x" || a.s == "-X" || a.s == "--exec" || a.s == "--exec-batch") && i+1 < len(c.args) {
-				m.findExec(c.args[i+1:], []arg{{s: "."}}, false)
+				m.findExec(withItem(c.args[i+1:]), roots, !baseIs(c.args[0].s, ".", "*", "-x", "-X"))
 			}
 		}
 		return "found-" + unknown, true
@@ -216,6 +241,16 @@ func (m *machine) findCommand(c command) (string, bool) {
 		return unknown, true
 	}
 	return "", false
+}
+
+// withItem adds the place of what was found to a command without one.
+func withItem(args []arg) []arg {
+	for _, a := range args {
+		if strings.Contains(a.s, "{") {
+			return args
+		}
+	}
+	return append(append([]arg(nil), args...), arg{s: "{}"})
 }
 
 func (m *machine) list(c command) string {

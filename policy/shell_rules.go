@@ -90,9 +90,11 @@ var machineRules = [...]rule{
 	{"inject-library", High, "injects a library into programs", "LD_PRELOAD=./a.so ls", "LD_PRELOAD= ls"},
 	{"library-path", Medium, "changes where programs look for libraries", "LD_LIBRARY_PATH=lib ./a", "PYTHONPATH=src python a.py"},
 	{"search-path", High, "shadows the commands that follow", "export PATH=/tmp/x:$PATH", "export PATH=$PATH:$HOME/go/bin"},
+	{"shadow", Medium, "a function or an alias takes the place of a program", `git() { ./x.sh "$@"; }`, `ls() { command ls --color "$@"; }`},
 	{"search-path-inside", Medium, "puts a directory of the workspace before the system's programs", "export PATH=$PWD/bin:$PATH", "export PATH=/usr/local/go/bin:$PATH"},
 	{"start-option", High, "a variable makes programs run code when they start", "BASH_ENV=./x.sh bash a.sh", "ENV=test ./a"},
 	{"tool-variable", High, "a variable names a program that other tools run", "GIT_SSH_COMMAND='./x.sh' git fetch", "GIT_PAGER=cat git log"},
+	{"database-write", Medium, "changes data of a database", `psql -c "insert into a values (1)"`, `psql -c "select 1"`},
 	{"database-destroy", High, "destroys data of a database", `psql -c "drop database a"`, `psql -c "select 1"`},
 }
 
@@ -104,6 +106,7 @@ var secretRules = [...]rule{
 	{"secret-stored", High, "writes a credential to a file or a setting", `echo "$API_TOKEN" > a.txt`, "echo token > a.txt"},
 	{"secret-loaded", Medium, "loads credentials into the environment", ". ./.env", ". ./env.sh"},
 	{"secret-hunt", High, "looks for credentials outside the workspace", `find / -name "*.pem"`, `grep -rn password src`},
+	{"secret-packed", High, "copies the home or the machine as a whole, with its credentials", "tar czf a.tgz ~", "tar czf a.tgz src"},
 	{"environment-dump", High, "prints the whole environment, with its credentials", "printenv", "printenv PATH"},
 	{"key-change", Medium, "makes or changes keys", "ssh-keygen -t ed25519 -f k", "ssh-add -l"},
 }

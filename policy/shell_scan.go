@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -31,14 +30,21 @@ func (m *machine) scanCode(lang, code string) {
 	if lang == "tclsh" || lang == "wish" || lang == "pwsh" || lang == "powershell" {
 		m.crude(code)
 	}
-	runs := codeRuns.MatchString(s.code) || strings.ContainsAny(lang[:1], "pr") && lang != "python" && codeBack.MatchString(s.code)
+	runs := codeRuns().MatchString(s.code) || strings.ContainsAny(lang[:1], "pr") && lang != "python" && codeBack().MatchString(s.code)
 	if runs {
 		m.scanRuns(s)
 	}
-	if codeDelete.MatchString(s.code) {
+	if (runs || codeEval().MatchString(s.code)) && codeStdin().MatchString(s.code) && m.given() && m.depth < 20 {
+		text := m.givenText()
+		m.nested(text)
+		if codeEval().MatchString(s.code) {
+			m.scanCode(lang, text)
+		}
+	}
+	if codeDelete().MatchString(s.code) {
 		m.scanDeletes(s)
 	}
-	if codeWrite.MatchString(s.code) {
+	if codeWrite().MatchString(s.code) {
 		for _, l := range s.lits {
 			if strings.ContainsAny(l, "/.~") && !strings.ContainsAny(l, " \n") {
 				m.write(m.resolve(l))
@@ -49,25 +55,30 @@ func (m *machine) scanCode(lang, code string) {
 	m.scanNetwork(s, runs, secrets)
 	m.scanLoops(s)
 	m.scanHidden(s, runs)
-	if codeKillAll.MatchString(s.code) {
+	if codeKillAll().MatchString(s.code) {
 		m.r.hit("machine-stop", lang)
 	}
-	if codeKill.MatchString(s.code) {
+	if codeKill().MatchString(s.code) {
 		m.r.hit("signals", lang)
 	}
 }
 
-var codeKillAll = regexp.MustCompile(`kill\w*\s*\(?[^;)]*(?:\(|,|\s)\s*-1\b`)
+var codeStdin = lazily(`(?i)\bstdin\b|<>|\bgets\b|\bARGF\b|\binput\(\)|php://stdin|readFileSync\(0|io\.read\(`)
+
+var codeKillAll = lazily(`kill\w*\s*\(?[^;)]*(?:\(|,|\s)\s*-1\b`)
 
 // between is what separates the elements of a list of words.
-var between = regexp.MustCompile(`^\s*,?\s*(?:\[|\{|\()?\s*$`)
+var between = lazily(`^\s*,?\s*(?:\{?\s*args\s*:\s*)?(?:\[|\{|\()?\s*$`)
+
+// spaced are the languages whose lists have no commas.
+const spaced = "clojure clj bb racket sbcl guile clisp ecl janet fennel hy raku"
 
 func takeApart(lang, code string) source {
-	code = codeJoin.ReplaceAllString(code, "")
+	code = codeJoin().ReplaceAllString(code, "")
 	s := source{lang: lang, code: code}
 	var group []string
 	end := -1
-	for _, at := range codeString.FindAllStringSubmatchIndex(code, 200) {
+	for _, at := range codeString().FindAllStringSubmatchIndex(code, 200) {
 		text := ""
 		for g := 2; g+1 < len(at); g += 2 {
 			if at[g] >= 0 {
@@ -77,7 +88,7 @@ func takeApart(lang, code string) source {
 				}
 			}
 		}
-		if end < 0 || !between.MatchString(code[end:at[0]]) || !strings.ContainsAny(code[end:at[0]], ",[") {
+		if end < 0 || !between().MatchString(code[end:at[0]]) || !strings.ContainsAny(code[end:at[0]], ",[") && !hasWord(spaced, lang) {
 			if len(group) > 1 {
 				s.argv = append(s.argv, group)
 			}
@@ -93,7 +104,7 @@ func takeApart(lang, code string) source {
 	return s
 }
 
-var opaqueCall = regexp.MustCompile(`(?:os\.system|system|popen|Popen|check_output|check_call|execSync|shell_exec|passthru|spawnSync|os\.execute)\s*\(\s*(?:[A-Za-z_$@][\w.\[\]()$]*)\s*[,)]`)
+var opaqueCall = lazily(`(?:os\.system|system|popen|Popen|check_output|check_call|execSync|shell_exec|passthru|spawnSync|os\.execute)\s*\(\s*(?:[A-Za-z_$@][\w.\[\]()$]*)\s*[,)]`)
 
 func (m *machine) scanRuns(s source) {
 	for _, words := range s.argv {
@@ -104,7 +115,7 @@ func (m *machine) scanRuns(s source) {
 			m.quietly(l)
 		}
 	}
-	if len(s.lits) == 0 || opaqueCall.MatchString(s.code) {
+	if len(s.lits) == 0 || opaqueCall().MatchString(s.code) {
 		m.r.hit("program-runs", s.lang+" "+s.code)
 	}
 }
@@ -158,13 +169,13 @@ func (m *machine) scanSecrets(s source) bool {
 			}
 		}
 	}
-	for _, e := range codeEnvName.FindAllStringSubmatch(s.code, 32) {
+	for _, e := range codeEnvName().FindAllStringSubmatch(s.code, 32) {
 		if secretName(e[1]) {
 			m.r.hit("secret-shown", e[1])
 			found = true
 		}
 	}
-	if codeEnviron.MatchString(s.code) {
+	if codeEnviron().MatchString(s.code) {
 		m.r.hit("environment-dump", s.lang)
 		found = true
 	}
@@ -172,17 +183,17 @@ func (m *machine) scanSecrets(s source) bool {
 }
 
 func (m *machine) scanNetwork(s source, runs, secrets bool) {
-	if !codeNet.MatchString(s.code) {
+	if !codeNet().MatchString(s.code) {
 		return
 	}
 	m.r.network = true
-	sends := codeSend.MatchString(s.code)
+	sends := codeSend().MatchString(s.code)
 	switch {
 	case secrets:
 		m.r.hit("secret-sent", s.lang)
-	case codeEval.MatchString(s.code):
+	case codeEval().MatchString(s.code):
 		m.r.hit("remote-code", s.lang)
-	case runs && (strings.Contains(s.code, "ocket") || strings.Contains(s.code, "connect") || strings.Contains(s.code, "net\"") || strings.Contains(s.code, "net'")):
+	case runs && (strings.Contains(s.code, "ocket") || strings.Contains(s.code, "sockopen") || strings.Contains(s.code, "connect") || strings.Contains(s.code, "net\"") || strings.Contains(s.code, "net'")):
 		m.r.hit("reverse-shell", s.lang)
 	case runs:
 		m.r.hit("program-runs", s.lang+" "+s.code)
@@ -195,8 +206,8 @@ func (m *machine) scanNetwork(s source, runs, secrets bool) {
 }
 
 func (m *machine) scanLoops(s source) {
-	loops := codeLoop.MatchString(s.code)
-	if codeFork.MatchString(s.code) {
+	loops := codeLoop().MatchString(s.code)
+	if codeFork().MatchString(s.code) {
 		if loops || strings.Count(s.code, "fork") > 2 {
 			m.r.hit("fork-bomb", s.lang)
 		} else {
@@ -204,24 +215,31 @@ func (m *machine) scanLoops(s source) {
 		}
 		return
 	}
-	if loops && codeRuns.MatchString(s.code) && (strings.Contains(s.code, "argv") || strings.Contains(s.code, "spawn") || strings.Contains(s.code, "Popen")) {
+	if loops && codeRuns().MatchString(s.code) && (strings.Contains(s.code, "argv") || strings.Contains(s.code, "spawn") || strings.Contains(s.code, "Popen")) {
 		m.r.hit("fork-bomb", s.lang)
 	}
-	if loops && codeGrow.MatchString(s.code) {
+	if loops && codeRuns().MatchString(s.code) {
+		for _, l := range s.lits {
+			if strings.HasSuffix(strings.TrimSpace(l), "&") {
+				m.r.hit("fork-bomb", s.lang)
+			}
+		}
+	}
+	if loops && codeGrow().MatchString(s.code) {
 		m.r.hit("exhaust", s.lang)
 	}
 }
 
-var evalOpaque = regexp.MustCompile(`(?:^|[^.\w])(?:exec|eval)\s*\(\s*[A-Za-z_$]|\beval\s*[<$@]`)
+var evalOpaque = lazily(`(?:^|[^.\w])(?:exec|eval)\s*\(\s*[A-Za-z_$]|\beval\s*[<$@]`)
 
 // evalFile recognizes an eval of what a file or a program holds.
-var evalFile = regexp.MustCompile("(?i)\\beval\\b[^\\n]*(?:File\\.|IO\\.|readFile|slurp|`|<|get_contents|\\bopen\\b|STDIN|ARGV|ENV)")
+var evalFile = lazily("(?i)\\beval\\b[^\\n]*(?:File\\.|IO\\.|readFile|slurp|`|<|get_contents|\\bopen\\b|STDIN|ARGV|ENV)")
 
-var chrCall = regexp.MustCompile(`(?:\bchr|fromCharCode)\s*\(\s*([\d,\s]+)\)`)
+var chrCall = lazily(`(?:\bchr|fromCharCode)\s*\(\s*([\d,\s]+)\)`)
 
 // scanHidden looks at texts that the program decodes before it runs them.
 func (m *machine) scanHidden(s source, runs bool) {
-	evals := codeEval.MatchString(s.code)
+	evals := codeEval().MatchString(s.code)
 	if !runs && !evals {
 		return
 	}
@@ -235,7 +253,7 @@ func (m *machine) scanHidden(s source, runs bool) {
 		}
 	}
 	var b strings.Builder
-	for _, call := range chrCall.FindAllStringSubmatch(s.code, 400) {
+	for _, call := range chrCall().FindAllStringSubmatch(s.code, 400) {
 		for n := range strings.SplitSeq(call[1], ",") {
 			if v, err := strconv.Atoi(strings.TrimSpace(n)); err == nil && v < 0x110000 {
 				b.WriteRune(rune(v))
@@ -246,10 +264,10 @@ func (m *machine) scanHidden(s source, runs bool) {
 	for _, t := range texts {
 		m.suspect(s.lang, t, evals)
 	}
-	if evalOpaque.MatchString(s.code) {
+	if evalOpaque().MatchString(s.code) {
 		m.r.hit("opaque-code", s.lang+" "+s.code)
 	}
-	if evals && (codeHidden.MatchString(s.code) || len(s.lits) == 0 || evalFile.MatchString(s.code)) {
+	if evals && (codeHidden().MatchString(s.code) || len(s.lits) == 0 || evalFile().MatchString(s.code)) {
 		m.r.hit("opaque-code", s.lang+" "+s.code)
 	}
 }

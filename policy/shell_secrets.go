@@ -89,8 +89,11 @@ func sampleName(base string) bool {
 // secretHunt reports whether a search term is one that finds credentials.
 func secretHunt(term string) bool {
 	t := strings.ToLower(term)
+	if _, after, ok := strings.Cut(t, "begin"); ok && strings.Contains(after, "private") {
+		return true
+	}
 	for _, w := range []string{
-		"akia", "private key", "begin rsa", "begin openssh", "id_rsa", "id_ed25519", ".pem", ".key", "password", "passwd", "secret", "token", "ghp_", "github_pat",
+		"akia", "private key", "begin rsa", "begin openssh", "_rsa", "id_ed25519", ".pem", ".key", "password", "passwd", "secret", "token", "ghp_", "github_pat",
 		"credential", "apikey", "api_key", "aws_", ".env", "kubeconfig", ".p12", ".pfx", "wallet", "kdbx", "authorized_keys", "netrc", "npmrc",
 	} {
 		if strings.Contains(t, w) {

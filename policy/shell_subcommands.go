@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -38,6 +39,8 @@ func (m *machine) subCommand(c command, r subRule, ops []arg) string {
 		m.packageRun(c, r, ops)
 	case "remote-change":
 		m.remoteChange(c)
+	case "git-fetch":
+		m.released(c)
 	case "infrastructure":
 		m.afterDashes(c)
 	}
@@ -46,6 +49,19 @@ func (m *machine) subCommand(c command, r subRule, ops []arg) string {
 		return secret
 	}
 	return unknown
+}
+
+// released remembers the files of a release that are downloaded by name.
+func (m *machine) released(c command) {
+	if !c.exactly("release") || !c.exactly("download") {
+		return
+	}
+	dir, _ := c.value("D", "dir")
+	for _, options := range [][]string{{"O", "output"}, {"p", "pattern"}} {
+		if file, ok := c.value(options...); ok && file != "-" {
+			m.store(m.resolve(path.Join(dir, file)), remote, false)
+		}
+	}
 }
 
 // afterDashes follows the command that runs in a container of a cluster.
@@ -106,6 +122,10 @@ func (m *machine) packageRun(c command, r subRule, ops []arg) {
 	rest := ops
 	if len(rest) > 0 && baseIs(rest[0].s, "exec", "x", "dlx", "run") {
 		rest = rest[1:]
+	}
+	if c.name == "yarn" && len(rest) == 1 {
+		m.nested(rest[0].s)
+		return
 	}
 	for i, a := range c.args {
 		if len(rest) > 0 && a.s == rest[0].s {
@@ -310,6 +330,24 @@ func (m *machine) cloud(c command) (string, bool) {
 	return "", false
 }
 
+// stored is what a client prints of an object in cloud storage, after the
+// file that it is copied to is remembered.
+func (m *machine) stored(c command) string {
+	for i, a := range c.args {
+		if !strings.HasPrefix(a.s, "s3://") && !strings.HasPrefix(a.s, "gs://") {
+			continue
+		}
+		if c.exactly("cat") || c.exactly("-") {
+			return remote
+		}
+		if i+1 < len(c.args) && known(c.args[i+1].s) && !strings.Contains(c.args[i+1].s, "://") && !strings.HasPrefix(c.args[i+1].s, "-") {
+			m.fetched(c.args[i+1].s, a.s)
+		}
+		break
+	}
+	return unknown
+}
+
 func (m *machine) cloudClient(c command) string {
 	m.r.network = true
 	line := " " + c.line() + " "
@@ -323,7 +361,7 @@ func (m *machine) cloudClient(c command) string {
 				reads = false
 			}
 		}
-		for _, v := range []string{"cp", "mv", "sync", "put", "create", "deploy", "update", "set", "run", "start", "stop", "apply", "attach", "modify", "push", "invoke", "import", "copy", "restore", "enable", "disable", "add", "submit", "ssh", "login", "reboot", "upload", "mb", "publish", "assume"} {
+		for _, v := range []string{"cp", "mv", "sync", "put", "create", "deploy", "update", "set", "run", "start", "stop", "apply", "attach", "modify", "push", "invoke", "import", "copy", "restore", "enable", "disable", "add", "submit", "ssh", "login", "reboot", "upload", "mb", "publish", "assume", "up", "scale", "resize", "rollback", "promote", "migrate", "release", "restart", "reset", "swap", "failover", "rotate", "grant", "revoke", "bind", "assign", "untag", "cancel", "approve", "reject", "send", "write", "replace", "patch", "register", "deregister", "associate", "disassociate", "detach", "authorize", "execute", "abort"} {
 			if w == v || strings.HasPrefix(w, v+"-") {
 				reads = false
 			}
@@ -337,5 +375,5 @@ func (m *machine) cloudClient(c command) string {
 		m.sendsSecret(c, "")
 		m.r.hit("infrastructure", c.line())
 	}
-	return unknown
+	return m.stored(c)
 }

@@ -38,7 +38,7 @@ func (m *machine) diskCommand(c command) (string, bool) {
 	case baseIs(c.name, "zpool", "zfs", "btrfs", "mdadm", "cryptsetup", "hdparm", "nvme", "diskutil", "lvm", "dmsetup", "tune2fs", "resize2fs", "fsck", "e2fsck", "lvcreate", "pvcreate", "vgcreate", "xfs_admin", "debugfs"):
 		m.volume(c)
 	case baseIs(c.name, "mount", "umount", "swapoff", "swapon", "losetup", "fusermount", "pivot_root", "switch_root", "kpartx"):
-		if len(c.operands()) > 0 && !c.asksHelp() || c.has("a", "all") {
+		if len(c.operands()) > 0 && !c.asksHelp() || c.name != "losetup" && c.has("a", "all") || c.name == "losetup" && c.has("D", "detach-all") {
 			m.r.hit("mount", c.line())
 		}
 	default:

@@ -18,6 +18,7 @@ type subRule struct {
 // subRules is the table of programs whose sub-commands decide.
 var subRules = [...]subRule{
 	// Packages.
+	{"npm pnpm", "dist-tag:ls dist-tag:list owner:ls owner:list access:list team:ls", "cloud-read", ""},
 	{"npm pnpm yarn bun lerna", "publish unpublish deprecate npm:publish owner access dist-tag star team org token adduser login logout hook", "publish", "--dry-run"},
 	{"npm", "whoami view search ls list outdated test t tst start run run-script explain fund help root prefix bin pack", "", ""},
 	{"npm pnpm yarn bun", "config:set set", "package-config", ""},
@@ -103,6 +104,7 @@ var subRules = [...]subRule{
 	{"terraform tofu terragrunt pulumi cdktf", "destroy state:rm workspace:delete stack:rm run-all:destroy", "infrastructure-delete", ""},
 	{"terraform tofu terragrunt pulumi cdktf", "apply import taint untaint state:mv state:push refresh up force-unlock login run-all:apply deploy workspace:new cancel", "infrastructure", ""},
 	{"terraform tofu terragrunt", "init get", "packages", ""},
+	{"packer", "build", "infrastructure", ""},
 	{"ansible-playbook ansible ansible-pull", "* -", "infrastructure", "--check --syntax-check --list-hosts --list-tasks --version --help -C"},
 	{"ansible-galaxy", "install collection:install role:install", "packages", ""},
 	{"ansible-vault", "view decrypt", "secret-read", ""},
@@ -117,9 +119,11 @@ var subRules = [...]subRule{
 	{"gh glab hub tea", "repo:delete release:delete run:delete repo:archive", "remote-delete", "--help"},
 	{"gh glab tea", "auth:token", "secret-read", ""},
 	{"gh glab", "auth:status", "auth-status", ""},
-	{"gh glab hub tea", "pr:view pr:list pr:diff pr:checks pr:status issue:view issue:list issue:status run:list run:view run:watch repo:view repo:list release:list release:view workflow:list workflow:view search gist:list gist:view label:list status browse mr:view mr:list mr:diff ci:status ci:view ci:list cache:list ruleset:list variable:list project:list attestation:verify", "remote-read", ""},
+	{"gh glab hub tea", "secret:list ssh-key:list gpg-key:list alias:list pr:view pr:list pr:diff pr:checks pr:status issue:view issue:list issue:status run:list run:view run:watch repo:view repo:list release:list release:view workflow:list workflow:view search gist:list gist:view label:list status browse mr:view mr:list mr:diff ci:status ci:view ci:list cache:list ruleset:list variable:list project:list attestation:verify", "remote-read", ""},
 	{"gh glab hub tea", "pr:checkout repo:clone run:download release:download mr:checkout extension:list gist:clone", "git-fetch", ""},
 	{"gh glab hub tea", "pr issue release repo run workflow gist secret variable label auth ssh-key gpg-key alias extension cache codespace project ruleset mr ci deploy-key", "remote-change", "--help"},
+	{"bfg git-filter-repo", "* -", "git-rewrite", "--help --version"},
+	{"runc crun youki", "run create exec start restore", "container-control", ""},
 	{"act", "* -", "container", "--list -l --version --help -n --dryrun"},
 	// Credentials.
 	{"aws", "configure:get configure:export-credentials sts:get-session-token sts:assume-role secretsmanager:get-secret-value ssm:get-parameter ecr:get-login-password ssm:get-parameters codeartifact:get-authorization-token", "secret-read", ""},
@@ -170,6 +174,9 @@ func (m *machine) table(c command) (string, bool) {
 func (m *machine) afterTable(c command, found bool) (string, bool) {
 	if out, ok := m.cloud(c); ok {
 		return out, true
+	}
+	if found {
+		m.inner(c)
 	}
 	return m.passOn(c), found
 }

@@ -146,7 +146,7 @@ func (m *machine) sedProgram(c command) {
 			}
 		}
 	}
-	scripts := []string{sedScript(c)}
+	scripts := []string{sedScript(c), m.programFile(c)}
 	for i, a := range c.args {
 		if (a.s == "-e" || a.s == "--expression") && i+1 < len(c.args) {
 			scripts = append(scripts, c.args[i+1].s)
@@ -159,10 +159,10 @@ func (m *machine) sedProgram(c command) {
 	}
 }
 
-var sedAddress = regexp.MustCompile(`^(?:(?:\d+|\$|/(?:\\.|[^/\\])*/|\d+~\d+)\s*[,!]?\s*)+`)
+var sedAddress = lazily(`^(?:(?:\d+|\$|/(?:\\.|[^/\\])*/|\d+~\d+)\s*[,!]?\s*)+`)
 
 func (m *machine) sedCommand(c command, s string) {
-	s = sedAddress.ReplaceAllString(s, "")
+	s = sedAddress().ReplaceAllString(s, "")
 	s = strings.TrimLeft(s, "! ")
 	if s == "" {
 		return
@@ -185,13 +185,13 @@ func (m *machine) sedCommand(c command, s string) {
 }
 
 var (
-	awkString  = regexp.MustCompile(`"((?:\\.|[^"\\])*)"`)
-	awkWrite   = regexp.MustCompile(`print[^;}|]*>>?\s*"([^"]+)"`)
-	awkPipe    = regexp.MustCompile(`\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|&?\s*getline`)
-	awkShell   = regexp.MustCompile(`print\s*\(?\s*"((?:\\.|[^"\\])*)"\s*\)?\s*\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
-	awkToShell = regexp.MustCompile(`\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
-	awkSystem  = regexp.MustCompile(`system\s*\(([^)]*)\)?`)
-	awkPrint   = regexp.MustCompile(`^(?:BEGIN\s*)?\{\s*print\s+("[^"]*"|\$\d+)\s*;?\s*\}$`)
+	awkString  = lazily(`"((?:\\.|[^"\\])*)"`)
+	awkWrite   = lazily(`print[^;}|]*>>?\s*"([^"]+)"`)
+	awkPipe    = lazily(`\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|&?\s*getline`)
+	awkShell   = lazily(`print\s*\(?\s*"((?:\\.|[^"\\])*)"\s*\)?\s*\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
+	awkToShell = lazily(`\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
+	awkSystem  = lazily(`system\s*\(([^)]*)\)?`)
+	awkPrint   = lazily(`^(?:BEGIN\s*)?\{\s*print\s+("[^"]*"|\$\d+(?:\s*,\s*\$\d+)*)\s*;?\s*\}$`)
 )
 
 func awkText(c command) string {
@@ -202,54 +202,102 @@ func awkText(c command) string {
 	return ops[0].s
 }
 
+// programFile is the program text of awk or sed that -f names, as far as the
+// line itself holds it.
+func (m *machine) programFile(c command) string {
+	file, ok := c.value("f", "file")
+	switch {
+	case !ok:
+		return ""
+	case file == "-" || file == "/dev/stdin":
+		return m.givenText()
+	}
+	if text := m.readFile(file); text != unknown {
+		return text
+	}
+	return ""
+}
+
 // awkTool computes a program that prints one field or one string.
 func awkTool(c command, in string) string {
-	p := awkPrint.FindStringSubmatch(strings.TrimSpace(awkText(c)))
+	p := awkPrint().FindStringSubmatch(strings.TrimSpace(awkText(c)))
 	if p == nil {
 		return unknown
 	}
 	if p[1][0] == '"' {
 		return decodeEscapes(strings.Trim(p[1], `"`), false) + "\n"
 	}
-	n, _ := strconv.Atoi(p[1][1:])
 	delim, split := c.value("F")
 	return eachLine(in, func(l string) string {
 		f := strings.Fields(l)
 		if split {
 			f = strings.Split(l, delim)
 		}
-		if n == 0 {
-			return l
+		var out []string
+		for one := range strings.SplitSeq(p[1], ",") {
+			switch n, _ := strconv.Atoi(strings.TrimSpace(one)[1:]); {
+			case n == 0:
+				out = append(out, l)
+			case n <= len(f):
+				out = append(out, f[n-1])
+			}
 		}
-		if n > len(f) {
-			return ""
-		}
-		return f[n-1]
+		return strings.Join(out, " ")
 	})
 }
 
 // awkProgram looks for awk code that runs programs or writes files.
 func (m *machine) awkProgram(c command) {
-	text := awkText(c)
+	text := awkText(c) + m.programFile(c)
 	for _, a := range c.args {
 		if strings.Contains(a.s, "system") && strings.Contains(a.s, "(") && a.s != text {
 			text += "\n" + a.s
 		}
 	}
-	for _, s := range awkSystem.FindAllStringSubmatch(text, 8) {
+	if runs := awkSystem().MatchString(text); runs || awkToShell().MatchString(text) {
+		if strings.Contains(m.givenText(), remote) {
+			m.r.hit("remote-code", c.line())
+		}
+		if v, ok := c.value("v"); ok && runs {
+			_, v, _ = strings.Cut(v, "=")
+			m.suspect("awk", v, false)
+		}
+	}
+	for _, s := range awkSystem().FindAllStringSubmatch(text, 8) {
 		m.r.hit("program-runs", c.line())
 		m.codeCall(c, s[1])
+		if strings.Trim(awkString().ReplaceAllString(s[1], ""), " ") != "" {
+			for _, l := range awkString().FindAllStringSubmatch(text, 16) {
+				m.suspect("awk", decodeEscapes(l[1], false), false)
+			}
+		}
 	}
-	if awkToShell.MatchString(text) && !awkShell.MatchString(text) {
+	for _, e := range codeEnvName().FindAllStringSubmatch(text, 8) {
+		if secretName(e[1]) {
+			m.r.hit("secret-shown", e[1])
+		}
+	}
+	if awkToShell().MatchString(text) && !awkShell().MatchString(text) {
 		m.r.hit("program-runs", c.line())
 	}
-	for _, s := range awkShell.FindAllStringSubmatch(text, 8) {
+	for _, s := range awkShell().FindAllStringSubmatch(text, 8) {
 		m.nested(decodeEscapes(s[1], false))
 	}
-	for _, s := range awkPipe.FindAllStringSubmatch(text, 8) {
+	for _, s := range awkPipe().FindAllStringSubmatch(text, 8) {
 		m.nested(decodeEscapes(s[1]+s[2], false))
 	}
-	for _, s := range awkWrite.FindAllStringSubmatch(text, 8) {
+	if strings.Contains(text, "/inet") {
+		m.r.network = true
+		if strings.Contains(text, "getline") {
+			m.r.hit("reverse-shell", c.line())
+		} else {
+			m.r.hit("socket", c.line())
+		}
+	}
+	if text != "" && strings.Trim(text, allMarks) == "" {
+		m.r.hit("opaque-code", c.line())
+	}
+	for _, s := range awkWrite().FindAllStringSubmatch(text, 8) {
 		m.write(m.resolve(s[1]))
 	}
 	if strings.Contains(text, "ENVIRON") && strings.Contains(text, " in ENVIRON") {
@@ -259,8 +307,8 @@ func (m *machine) awkProgram(c command) {
 
 // codeCall follows the argument of a system call in a program text.
 func (m *machine) codeCall(c command, arg string) {
-	lits := awkString.FindAllStringSubmatch(arg, 16)
-	left := strings.TrimSpace(awkString.ReplaceAllString(arg, ""))
+	lits := awkString().FindAllStringSubmatch(arg, 16)
+	left := strings.TrimSpace(awkString().ReplaceAllString(arg, ""))
 	var b strings.Builder
 	for _, l := range lits {
 		b.WriteString(decodeEscapes(l[1], false))

@@ -118,6 +118,7 @@ func (m *machine) define(c *syntax.FuncDecl) {
 		names = append(names, c.Name)
 	}
 	for _, n := range names {
+		m.shadowFunction(n.Value, c.Body)
 		m.funcs[n.Value] = &function{body: c.Body}
 	}
 }
@@ -241,6 +242,9 @@ func (m *machine) restless(list []*syntax.Stmt) {
 	if calls(list, pausesLoop) {
 		return
 	}
+	if idle(list) {
+		m.r.hit("exhaust", "a loop that does nothing and never ends")
+	}
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			switch n := n.(type) {
@@ -258,6 +262,17 @@ func (m *machine) restless(list []*syntax.Stmt) {
 			return true
 		})
 	}
+}
+
+// idle reports whether a loop's body does nothing at all.
+func idle(list []*syntax.Stmt) bool {
+	for _, s := range list {
+		c, ok := s.Cmd.(*syntax.CallExpr)
+		if !ok || len(c.Args) != 1 || !hasWord(": true", c.Args[0].Lit()) {
+			return false
+		}
+	}
+	return true
 }
 
 // mentions counts how often a word expands a variable.
@@ -300,6 +315,7 @@ func (m *machine) cStyle(loop *syntax.CStyleLoop, c *syntax.ForClause, b *string
 	if loop.Cond == nil && !calls(c.Do, leavesLoop) {
 		m.endless++
 		defer func() { m.endless-- }()
+		m.restless(c.Do)
 	}
 	for round := range maxLoop {
 		n, ok := int64(1), true

@@ -15,6 +15,7 @@ type wrap struct {
 // wrappers lists the programs whose arguments are, after their own options,
 // a command. Those with a grammar of their own are in the code below.
 var wrappers = [...]wrap{
+	{names: "run0", takes: "u g D unit property slice description user group nice chdir setenv background machine", rule: "privilege"},
 	{names: "sudo", takes: "u g h p C T r t U D R user group host prompt chdir chroot role type other-user close-from", rule: "privilege"},
 	{names: "doas", takes: "u C a", rule: "privilege"},
 	{names: "pkexec", takes: "user", rule: "privilege"},
@@ -131,7 +132,7 @@ func (m *machine) wrapped(c command, w wrap) string {
 					swallowed = i
 				}
 			}
-		case isAssignment(s) && (c.name == "env" || c.name == "sudo" || c.name == "doas" || c.name == "time"):
+		case (isAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_")) && (c.name == "env" || c.name == "sudo" || c.name == "doas" || c.name == "time"):
 			name, value, _ := strings.Cut(s, "=")
 			m.environment(name, value)
 		case skip > 0:

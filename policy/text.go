@@ -115,7 +115,7 @@ func CleanPlain(s string) (string, Removed) {
 	}, s), n
 }
 
-var fenceWord = regexp.MustCompile(`(?i)<(\s*/?\s*untrusted)`)
+var fenceWord = lazily(`(?i)<(\s*/?\s*untrusted)`)
 
 // Fence puts untrusted text between marks that carry the nonce of the
 // session. The text cannot close them: it is cleaned of invisible characters,
@@ -130,7 +130,7 @@ func Fence(nonce, label, text string) string {
 	}
 	secret := regexp.MustCompile(`(?i)` + regexp.QuoteMeta(nonce))
 	text = secret.ReplaceAllString(text, "[nonce]")
-	text = fenceWord.ReplaceAllString(text, "‹$1")
+	text = fenceWord().ReplaceAllString(text, "‹$1")
 	label = strings.Map(func(r rune) rune {
 		if r == '"' || r == '<' || r == '>' || unicode.IsControl(r) || invisible(r) {
 			return ' '

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -96,9 +95,9 @@ func commentEnd(s string) int {
 }
 
 var (
-	tagName    = regexp.MustCompile(`^</?[A-Za-z][^\s/>]*`)
-	templateIn = regexp.MustCompile(`(?i)</template\s*>`)
-	linkAttr   = regexp.MustCompile(`(?i)\s(href|src)\s*=\s*(?:"([^"\s<>]*)"|'([^'\s<>"]*)'|([^\s"'<>=` + "`" + `]+))`)
+	tagName    = lazily(`^</?[A-Za-z][^\s/>]*`)
+	templateIn = lazily(`(?i)</template\s*>`)
+	linkAttr   = lazily(`(?i)\s(href|src)\s*=\s*(?:"([^"\s<>]*)"|'([^'\s<>"]*)'|([^\s"'<>=` + "`" + `]+))`)
 )
 
 // tag reduces the tag at i to its name and, for links and images, where they
@@ -109,11 +108,11 @@ func (c *cleaner) tag(i int) int {
 	if length == 0 {
 		return c.cut(i, 0, &c.n.Attributes)
 	}
-	whole, name := rest[:length], tagName.FindString(rest)
+	whole, name := rest[:length], tagName().FindString(rest)
 	word := strings.ToLower(strings.TrimLeft(name, "</"))
 	if word == "template" && name[1] != '/' {
 		end := 0
-		if at := templateIn.FindStringIndex(rest); at != nil {
+		if at := templateIn().FindStringIndex(rest); at != nil {
 			end = at[1]
 		}
 		return c.cut(i, end, &c.n.Attributes)
@@ -133,7 +132,7 @@ func (c *cleaner) tag(i int) int {
 // image. Space and a slash before the end are not worth an edit.
 func (c *cleaner) bareTag(whole, name, word string) string {
 	if word == "a" || word == "img" {
-		if m := linkAttr.FindStringSubmatch(whole[len(name):]); m != nil {
+		if m := linkAttr().FindStringSubmatch(whole[len(name):]); m != nil {
 			return name + " " + strings.ToLower(m[1]) + `="` + m[2] + m[3] + m[4] + `">`
 		}
 	}

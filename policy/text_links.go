@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/util"
@@ -209,8 +208,8 @@ func titleEnd(s string, i int) int {
 }
 
 var (
-	footnoteRef = regexp.MustCompile(`\[\^([^\]\s]+)\](:?)`)
-	footnoteDef = regexp.MustCompile(`(?m)^[ \t>]*\[\^([^\]\s]+)\]:.*(?:\n[^\n]*\S[^\n]*)*(?:\n+(?:    |\t)[^\n]*\S[^\n]*)*`)
+	footnoteRef = lazily(`\[\^([^\]\s]+)\](:?)`)
+	footnoteDef = lazily(`(?m)^[ \t>]*\[\^([^\]\s]+)\]:.*(?:\n[^\n]*\S[^\n]*)*(?:\n+(?:    |\t)[^\n]*\S[^\n]*)*`)
 )
 
 // footnotes removes footnotes that nothing refers to: they are not shown.
@@ -219,14 +218,14 @@ func (c *cleaner) footnotes() {
 		return
 	}
 	used := map[string]bool{}
-	for _, m := range footnoteRef.FindAllStringSubmatchIndex(c.src, -1) {
+	for _, m := range footnoteRef().FindAllStringSubmatchIndex(c.src, -1) {
 		lineStart := strings.LastIndexByte(c.src[:m[0]], '\n') + 1
 		define := m[5] > m[4] && strings.Trim(c.src[lineStart:m[0]], " \t>") == ""
 		if !define {
 			used[strings.ToLower(c.src[m[2]:m[3]])] = true
 		}
 	}
-	for _, m := range footnoteDef.FindAllStringSubmatchIndex(c.src, -1) {
+	for _, m := range footnoteDef().FindAllStringSubmatchIndex(c.src, -1) {
 		if _, code := inside(c.lay.code, m[2]); !code && !used[strings.ToLower(c.src[m[2]:m[3]])] {
 			c.replace(m[0], m[1], "")
 			c.n.Definitions++
