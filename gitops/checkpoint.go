@@ -34,6 +34,7 @@ type Commit struct {
 	Files            []FileStat // what differs from the parent
 	Empty            bool       // no commit was made; ID is the parent
 	Refused          []string   // paths left out: ".git" in any spelling, ".gitmodules"
+	Submodules       []string   // submodules with changes inside, which stay as they are
 }
 
 // Checkpoint commits changes on top of a parent. It reads the trees on the
@@ -43,7 +44,8 @@ type Commit struct {
 // Content equal to the parent's is no change. Paths with a git directory in
 // them, and the list of submodules, are left out and listed in Refused; a
 // path that is absolute or climbs is an [ErrPath]. Files inside a submodule
-// are an [ErrPath] too.
+// belong to another repository: they are left out, and the submodule is
+// listed in Submodules.
 func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) {
 	blobs, refused, err := m.storeChanges(ctx, cp)
 	if err != nil {
@@ -51,6 +53,7 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	}
 	var c Commit
 	err = m.use(func(o *odb) (err error) {
+		*blobs.stays = nil
 		parent, base := plumbing.ZeroHash, plumbing.ZeroHash
 		if cp.Parent != "" {
 			p, err := o.commit(cp.Parent)
@@ -69,7 +72,7 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	if err != nil {
 		return Commit{}, fmt.Errorf("make checkpoint: %w", err)
 	}
-	c.Refused = refused
+	c.Refused, c.Submodules = refused, *blobs.stays
 	return c, nil
 }
 
@@ -79,7 +82,7 @@ func (m *Mirror) storeChanges(ctx context.Context, cp Checkpoint) (*edit, []stri
 	if limit <= 0 {
 		limit = maxBlob
 	}
-	root, refused := &edit{}, []string(nil)
+	root, refused := &edit{stays: new([]string)}, []string(nil)
 	o := m.pool.get()
 	defer m.pool.put(o)
 	for _, ch := range cp.Changes {

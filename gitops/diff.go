@@ -31,13 +31,14 @@ const (
 type DiffOptions struct {
 	Paths    []string // these files and directories; empty means all
 	MaxBytes int      // of the text; 0 means no limit
+	Binary   bool     // binary files are shown too, as git apply takes them
 	Context  int      // lines around a change; 0 means 3, less than 0 none
 }
 
 // Diff compares the trees of two revisions ("" for the empty tree) and gives
 // a unified patch that git can apply, and what happened to each file.
-// Attributes are ignored. Binary files and files over 4 MiB are named but
-// not shown. Text over MaxBytes is cut after a whole file, with a last line
+// Attributes are ignored. Files over 4 MiB, and without opt.Binary binary
+// files, are named but not shown. Text over MaxBytes is cut after a whole file, with a last line
 // that tells how many files are left out; stats are always complete.
 func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (text string, stats []FileStat, err error) {
 	var ids [2]string
@@ -83,7 +84,7 @@ func (o *odb) patch(ctx context.Context, from, to plumbing.Hash, opt DiffOptions
 		if err := ctx.Err(); err != nil {
 			return "", nil, err
 		}
-		text, stat, err := o.filePatch(d, opt.Context)
+		text, stat, err := o.filePatch(d, opt)
 		if err != nil {
 			return "", nil, err
 		}
@@ -130,16 +131,16 @@ func (o *odb) content(e entry) (list []string, ok bool, err error) {
 
 // filePatch is the part of a patch about one path. A change of kind (a file
 // becomes a symlink) is written as a deletion and a creation.
-func (o *odb) filePatch(d delta, around int) (string, FileStat, error) {
+func (o *odb) filePatch(d delta, opt DiffOptions) (string, FileStat, error) {
 	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: d.kind(), Object: holds(d.to)}
 	if stat.Kind == KindModify && class(d.from) != class(d.to) {
 		gone, came := d, d
 		gone.to, came.from = entry{}, entry{}
-		first, was, err := o.filePatch(gone, around)
+		first, was, err := o.filePatch(gone, opt)
 		if err != nil {
 			return "", stat, err
 		}
-		second, is, err := o.filePatch(came, around)
+		second, is, err := o.filePatch(came, opt)
 		stat.Added, stat.Removed, stat.Binary = is.Added, was.Removed, was.Binary || is.Binary
 		return first + second, stat, err
 	}
@@ -163,17 +164,21 @@ func (o *odb) filePatch(d delta, around int) (string, FileStat, error) {
 	}
 	text := header(d)
 	if stat.Binary = !okA || !okB; stat.Binary {
-		if d.from.hash != d.to.hash {
-			text += c.binary()
+		if d.from.hash == d.to.hash {
+			return text, stat, nil
 		}
-		return text, stat, nil
+		shown, err := o.binaryPatch(d, opt)
+		if shown == "" {
+			shown = c.binary()
+		}
+		return text + shown, stat, err
 	}
 	c.spans = compare(c.a, c.b)
 	for _, s := range c.spans {
 		stat.Removed += s.AEnd - s.A
 		stat.Added += s.BEnd - s.B
 	}
-	return text + c.hunks(around), stat, nil
+	return text + c.hunks(opt.Context), stat, nil
 }
 
 func (d delta) kind() string {

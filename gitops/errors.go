@@ -20,6 +20,9 @@ var (
 	ErrProtected = errors.New("push declined by a rule of the repository")
 	// ErrAuth: the remote did not accept the credentials.
 	ErrAuth = errors.New("the remote did not accept the credentials")
+	// ErrUnavailable: the remote did not answer, or said that it cannot now.
+	// Trying later can help.
+	ErrUnavailable = errors.New("the remote does not answer")
 	// ErrWorkflowScope: the token may not change workflow files.
 	ErrWorkflowScope = errors.New("the token may not change workflow files")
 	// ErrStale: a ref was not at the expected commit.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -74,6 +75,9 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	}
 	if err := m.follow(want); err != nil {
 		return err
+	}
+	if err := m.tidy(ctx); err != nil { // the fetch is done; the next one tries again
+		m.log.LogAttrs(ctx, slog.LevelWarn, "mirror not tidied", slog.String("url", m.url), slog.Any("err", err))
 	}
 	m.log.LogAttrs(ctx, slog.LevelInfo, "fetched", slog.String("url", m.url),
 		slog.Int64("bytes", n), slog.Int("refs", len(want.refs)), slog.Duration("took", time.Since(start)))
@@ -153,23 +157,13 @@ func (w wanted) has(ref string) bool {
 
 // download brings the objects that are missing and gives the bytes read.
 func (m *Mirror) download(ctx context.Context, s *service, want wanted) (int64, error) {
+	need, err := m.lacks(want)
+	if err != nil || len(need) == 0 {
+		return 0, err
+	}
 	o := m.pool.get()
 	defer m.pool.put(o)
-	need := map[plumbing.Hash]bool{}
-	for _, h := range want.refs {
-		if !need[h] && !o.has(h) {
-			need[h] = true
-		}
-	}
-	for _, h := range want.ids {
-		if !o.has(h) {
-			need[h] = true
-		}
-	}
-	if len(need) == 0 {
-		return 0, nil
-	}
-	haves, err := o.haves(ctx, want.refs)
+	haves, err := m.haves(ctx, o, want.refs)
 	if err != nil {
 		return 0, err
 	}
@@ -191,6 +185,34 @@ func (m *Mirror) download(ctx context.Context, s *service, want wanted) (int64, 
 	}
 	m.pool.renew()
 	return n, nil
+}
+
+// lacks says what of want is not here. What is missed is looked for on a fresh
+// view before that is believed: one that is made while others write can lack
+// a whole pack, and all of it would be downloaded again.
+func (m *Mirror) lacks(want wanted) (map[plumbing.Hash]bool, error) {
+	var need map[plumbing.Hash]bool
+	err := m.use(func(o *odb) error {
+		need = map[plumbing.Hash]bool{}
+		for _, h := range want.refs {
+			if !need[h] && !o.has(h) {
+				need[h] = true
+			}
+		}
+		for _, h := range want.ids {
+			if !o.has(h) {
+				need[h] = true
+			}
+		}
+		if len(need) > 0 {
+			return plumbing.ErrObjectNotFound
+		}
+		return nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return need, err
 }
 
 func uploadRequest(s *service, need map[plumbing.Hash]bool, haves []plumbing.Hash) ([]byte, error) {
@@ -226,28 +248,26 @@ const (
 	maxHaves = 4096
 )
 
-// haves lists commits that the remote may have in common: the tips of refs,
-// and behind tips that the remote has moved away from, some history.
-func (o *odb) haves(ctx context.Context, remote map[string]plumbing.Hash) ([]plumbing.Hash, error) {
+// haves lists commits that the remote may have in common: the tips of its
+// branches, tags and pull requests as they were, and behind tips that it has
+// moved away from, some history. Saved states of sessions are no news to it
+// and there are many; their bases are on branches.
+func (m *Mirror) haves(ctx context.Context, o *odb, remote map[string]plumbing.Hash) ([]plumbing.Hash, error) {
 	there := map[plumbing.Hash]bool{}
 	for _, h := range remote {
 		there[h] = true
 	}
-	iter, err := o.IterReferences()
+	known, err := m.knownRefs()
 	if err != nil {
 		return nil, err
 	}
 	var tips []plumbing.Hash
 	seen := map[plumbing.Hash]bool{}
-	err = iter.ForEach(func(r *plumbing.Reference) error {
-		if r.Type() == plumbing.HashReference && !seen[r.Hash()] && o.has(r.Hash()) {
-			seen[r.Hash()] = true
-			tips = append(tips, r.Hash())
+	for _, h := range known {
+		if !seen[h] && o.has(h) {
+			seen[h] = true
+			tips = append(tips, h)
 		}
-		return ctx.Err()
-	})
-	if err != nil {
-		return nil, err
 	}
 	slices.SortFunc(tips, func(a, b plumbing.Hash) int { // what the remote has comes first
 		return boolInt(there[b]) - boolInt(there[a])
@@ -266,6 +286,28 @@ func (o *odb) haves(ctx context.Context, remote map[string]plumbing.Hash) ([]plu
 		}
 	}
 	return list, ctx.Err()
+}
+
+// knownRefs gives what the remote's refs were at the last fetch.
+func (m *Mirror) knownRefs() ([]plumbing.Hash, error) {
+	data, err := os.ReadFile(filepath.Join(m.dir, "packed-refs"))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	var list []plumbing.Hash
+	for _, r := range parsePacked(string(data)) {
+		list = append(list, plumbing.NewHash(r.id))
+	}
+	pulls, err := filepath.Glob(filepath.Join(m.dir, "refs", "pull", "*", "head"))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pulls {
+		if data, err := os.ReadFile(p); err == nil && isID(strings.TrimSpace(string(data))) {
+			list = append(list, plumbing.NewHash(strings.TrimSpace(string(data))))
+		}
+	}
+	return list, nil
 }
 
 func boolInt(b bool) int {

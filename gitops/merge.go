@@ -184,7 +184,7 @@ func rebuild(base []string, lo int, side []string, spans []span) []string {
 func (m *Mirror) Rebase(ctx context.Context, onto, base, head string) (Commit, error) {
 	var c Commit
 	err := m.use(func(o *odb) (err error) {
-		c, err = o.replay(ctx, onto, base, head, nil)
+		c, err = o.replay(ctx, replay{onto: onto, base: base, head: head})
 		return err
 	})
 	if err != nil {
@@ -193,19 +193,28 @@ func (m *Mirror) Rebase(ctx context.Context, onto, base, head string) (Commit, e
 	return c, nil
 }
 
-// replay is Rebase; keep, when not nil, lists directories that stay as they
-// are in onto.
-func (o *odb) replay(ctx context.Context, onto, base, head string, keep []string) (Commit, error) {
-	chain, err := o.chain(ctx, base, head)
+// replay is a [Mirror.Rebase]. keep lists directories that stay as they are
+// in onto; only, when not nil, picks the commits that are replayed.
+type replay struct {
+	onto, base, head string
+	keep             []string
+	only             func(*commitObject) bool
+}
+
+func (o *odb) replay(ctx context.Context, r replay) (Commit, error) {
+	chain, err := o.chain(ctx, r.base, r.head)
 	if err != nil {
 		return Commit{}, err
 	}
-	start, err := o.commit(onto)
+	start, err := o.commit(r.onto)
 	if err != nil {
 		return Commit{}, err
 	}
 	at, tree := start.Hash, start.TreeHash
 	for _, c := range slices.Backward(chain) {
+		if r.only != nil && !r.only(c) {
+			continue
+		}
 		from, err := o.parentTree(c)
 		if err != nil {
 			return Commit{}, err
@@ -217,7 +226,7 @@ func (o *odb) replay(ctx context.Context, onto, base, head string, keep []string
 		if len(conflicts) > 0 {
 			return Commit{}, &ConflictError{Paths: conflicts}
 		}
-		if next, err = o.restore(ctx, next, start.TreeHash, keep); err != nil {
+		if next, err = o.restore(ctx, next, start.TreeHash, r.keep); err != nil {
 			return Commit{}, err
 		}
 		if next, err = o.root(next); err != nil {
@@ -233,7 +242,7 @@ func (o *odb) replay(ctx context.Context, onto, base, head string, keep []string
 		}
 		tree = next
 	}
-	out := Commit{ID: at.String(), Tree: tree.String(), Parent: onto, Empty: at == start.Hash}
+	out := Commit{ID: at.String(), Tree: tree.String(), Parent: r.onto, Empty: at == start.Hash}
 	out.Files, err = o.stats(ctx, start.TreeHash, tree, nil)
 	return out, err
 }

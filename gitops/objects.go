@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -27,6 +29,7 @@ const (
 type odb struct {
 	*filesystem.Storage
 	gen     int
+	stamp   time.Time              // of the packs when it was opened
 	shallow map[plumbing.Hash]bool // commits whose parents a shallow clone lacks; nil until read
 }
 
@@ -51,7 +54,7 @@ func (p *pool) get() *odb {
 	}
 	fs := osfs.New(p.dir, osfs.WithBoundOS())
 	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove, AlternatesFS: osfs.New("/")}
-	return &odb{gen: p.gen, Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
+	return &odb{gen: p.gen, stamp: packStamp(p.dir), Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
 }
 
 func (p *pool) put(o *odb) {
@@ -77,25 +80,42 @@ func (p *pool) renew() {
 
 func (p *pool) drain() { p.renew() }
 
-// use runs fn on a view. When an object or a pack is missing, another process
-// may have added packs or joined them: fn runs once more on a fresh view, so
-// it must be repeatable.
+// use runs fn on a view, and again on a fresh one when an object is missing:
+// another process may have added packs, or joined some (see [Mirror.tidy]),
+// and a view that is made while packs go lacks what is in them. So fn must be
+// repeatable.
 func (m *Mirror) use(fn func(o *odb) error) error {
-	o := m.pool.get()
-	err := fn(o)
-	m.pool.put(o)
-	if !errors.Is(err, plumbing.ErrObjectNotFound) && !errors.Is(err, dotgit.ErrPackfileNotFound) {
-		return err
+	for try := 0; ; try++ {
+		o := m.pool.get()
+		err := fn(o)
+		m.pool.put(o)
+		missing, gone := errors.Is(err, plumbing.ErrObjectNotFound), errors.Is(err, dotgit.ErrPackfileNotFound)
+		if !missing && !gone {
+			return err
+		}
+		m.pool.renew()
+		if try > 0 && (try == mostTries || !gone && o.stamp.Equal(packStamp(m.dir))) {
+			if missing {
+				err = fmt.Errorf("%w: %w", ErrNotFound, err)
+			}
+			return err
+		}
+		<-time.After(time.Duration(try) * time.Millisecond) // until the index of a new pack is there
 	}
-	m.pool.renew()
-	o = m.pool.get()
-	defer m.pool.put(o)
-	err = fn(o)
-	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		return fmt.Errorf("%w: %w", ErrNotFound, err)
-	}
-	return err
 }
+
+// packStamp changes when packs come and go.
+func packStamp(dir string) time.Time {
+	info, err := os.Stat(filepath.Join(dir, "objects", "pack"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// mostTries is how often a view is made anew while packs go; the waits add up
+// to some seconds.
+const mostTries = 100
 
 func (o *odb) has(h plumbing.Hash) bool { return o.HasEncodedObject(h) == nil }
 

@@ -41,27 +41,42 @@ func (m *Mirror) installPack(ctx context.Context, r io.Reader) (int64, error) {
 	if idx == nil {
 		return n, nil
 	}
+	return n, m.addPack(f, idx)
+}
+
+// addPack writes the index of a pack beside it and makes both visible.
+func (m *Mirror) addPack(f *os.File, idx *idxfile.MemoryIndex) error {
+	dir := filepath.Join(m.dir, "objects", "pack")
 	x, err := os.CreateTemp(dir, "tmp_idx_*")
 	if err != nil {
-		return n, err
+		return err
 	}
 	defer drop(x.Name()) // gone after the rename
 	defer x.Close()
 	w := bufio.NewWriter(x)
 	if _, err := idxfile.NewEncoder(w).Encode(idx); err != nil {
-		return n, err
+		return err
 	}
 	if err := w.Flush(); err != nil {
-		return n, err
+		return err
 	}
-	base := filepath.Join(dir, fmt.Sprintf("pack-%x", idx.PackfileChecksum))
-	for _, step := range []error{f.Sync(), x.Sync(), f.Close(), x.Close(),
-		os.Rename(f.Name(), base+".pack"), os.Rename(x.Name(), base+".idx")} {
-		if step != nil {
-			return n, step
+	return showPack(f, x, filepath.Join(dir, fmt.Sprintf("pack-%x", idx.PackfileChecksum)))
+}
+
+// showPack gives a pack and its index their names once all of it is on disk:
+// a full disk must not leave half a pack where others look. The pack comes
+// last: it is what readers look for.
+func showPack(pack, idx *os.File, base string) error {
+	for _, step := range []func() error{
+		pack.Sync, idx.Sync, pack.Close, idx.Close,
+		func() error { return os.Rename(idx.Name(), base+".idx") },
+		func() error { return os.Rename(pack.Name(), base+".pack") },
+	} {
+		if err := step(); err != nil {
+			return err
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // indexPack reads a pack through and gives its index, nil for no objects.
@@ -113,21 +128,34 @@ func (x *indexer) OnInflatedObjectContent(h plumbing.Hash, pos int64, crc uint32
 
 // packWriter writes objects as a pack without deltas.
 type packWriter struct {
-	w   io.Writer
+	out io.Writer
+	w   io.Writer // out, with the sum taken
 	sum hash.Hash
 	z   *zlib.Writer
 }
 
-// writePack writes the objects as a pack.
-func (o *odb) writePack(ctx context.Context, w io.Writer, list []sendObject) error {
+func newPackWriter(out io.Writer, objects int) (*packWriter, error) {
 	sum := sha1.New()
-	p := &packWriter{sum: sum, w: io.MultiWriter(w, sum)}
+	p := &packWriter{out: out, sum: sum, w: io.MultiWriter(out, sum)}
 	p.z = zlib.NewWriter(p.w)
 	var head [12]byte
 	copy(head[:], "PACK")
 	binary.BigEndian.PutUint32(head[4:], 2)
-	binary.BigEndian.PutUint32(head[8:], uint32(len(list)))
-	if _, err := p.w.Write(head[:]); err != nil {
+	binary.BigEndian.PutUint32(head[8:], uint32(objects))
+	_, err := p.w.Write(head[:])
+	return p, err
+}
+
+// close writes the sum that ends a pack.
+func (p *packWriter) close() error {
+	_, err := p.out.Write(p.sum.Sum(nil))
+	return err
+}
+
+// writePack writes the objects as a pack.
+func (o *odb) writePack(ctx context.Context, w io.Writer, list []sendObject) error {
+	p, err := newPackWriter(w, len(list))
+	if err != nil {
 		return err
 	}
 	for _, s := range list {
@@ -138,8 +166,7 @@ func (o *odb) writePack(ctx context.Context, w io.Writer, list []sendObject) err
 			return fmt.Errorf("pack %s: %w", s.hash, err)
 		}
 	}
-	_, err := w.Write(sum.Sum(nil))
-	return err
+	return p.close()
 }
 
 func (p *packWriter) object(o *odb, s sendObject) error {
@@ -148,7 +175,11 @@ func (p *packWriter) object(o *odb, s sendObject) error {
 		return err
 	}
 	defer r.Close()
-	head := []byte{byte(s.kind)<<4 | byte(size&15)}
+	return p.write(s.kind, r, size)
+}
+
+func (p *packWriter) write(kind plumbing.ObjectType, r io.Reader, size int64) error {
+	head := []byte{byte(kind)<<4 | byte(size&15)}
 	for n := size >> 4; n > 0; n >>= 7 {
 		head[len(head)-1] |= 0x80
 		head = append(head, byte(n&0x7f))

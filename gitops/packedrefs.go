@@ -23,7 +23,12 @@ func (m *Mirror) repack(change func([]packedRef) []packedRef) error {
 	if err != nil {
 		return err
 	}
-	defer drop(path + ".lock") // gone after the rename
+	mine := true // until it is renamed; one of the same name is somebody else's then
+	defer func() {
+		if mine {
+			drop(path + ".lock")
+		}
+	}()
 	defer f.Close()
 	data, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
@@ -45,7 +50,9 @@ func (m *Mirror) repack(change func([]packedRef) []packedRef) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(path+".lock", path)
+	err = os.Rename(path+".lock", path)
+	mine = err != nil
+	return err
 }
 
 func parsePacked(text string) []packedRef {

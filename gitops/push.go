@@ -39,13 +39,10 @@ type Push struct {
 // that moved, or a commit that does not descend from it, is [ErrRejected];
 // [RemoteError] has what the remote said.
 func (m *Mirror) Push(ctx context.Context, p Push) error {
-	if m.url == "" {
-		return fmt.Errorf("push: %w", ErrNoRemote)
-	}
 	if err := p.check(); err != nil {
 		return fmt.Errorf("push: %w", err)
 	}
-	if err := m.push(ctx, p); err != nil {
+	if _, err := m.push(ctx, p); err != nil {
 		return fmt.Errorf("push %s to %s: %w", p.Ref, m.url, err)
 	}
 	return nil
@@ -64,27 +61,31 @@ func (p Push) check() error {
 	return nil
 }
 
-func (m *Mirror) push(ctx context.Context, p Push) error {
+// push is Push. It tells whether it made the ref.
+func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
+	if m.url == "" {
+		return false, ErrNoRemote
+	}
 	start := time.Now()
 	s, err := m.wire.dial(ctx, m.url, "git-receive-pack")
 	if err != nil {
-		return err
+		return false, err
 	}
 	now, exists := s.adv.References[p.Ref]
 	if exists && p.Commit == now.String() || !exists && p.Commit == "" {
-		return nil
+		return false, nil
 	}
 	err = m.use(func(o *odb) error { return o.fastForward(ctx, p, now) })
 	if err != nil {
-		return err
+		return false, err
 	}
 	n, err := m.send(ctx, s, p, now)
 	if err != nil {
-		return err
+		return false, err
 	}
 	m.log.LogAttrs(ctx, slog.LevelInfo, "pushed", slog.String("url", m.url), slog.String("ref", p.Ref),
 		slog.String("commit", p.Commit), slog.Int64("bytes", n), slog.Duration("took", time.Since(start)))
-	return m.pushed(ctx, p)
+	return !exists, m.pushed(ctx, p)
 }
 
 // fastForward tells whether the push may be tried, given where the ref is.

@@ -281,8 +281,12 @@ func TestPushSafeWithoutAServer(t *testing.T) {
 	id := checkpointOn(t, m, head, "a", "2\n")
 	s.wire.http = down{}
 	got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: "refs/heads/x"})
-	if err == nil || got.How != HowPatch || !strings.Contains(got.Patch, "+2\n") || got.Commit != id {
-		t.Errorf("no server: %+v %v, want an error and the patch", got, err)
+	if !errors.Is(err, ErrUnavailable) || got.Commit != id || got.Ref != "" {
+		t.Errorf("no server: %+v %v, want an error that says so", got, err)
+	}
+	s.wire.http = nil
+	if got, err = m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: "refs/heads/x"}); err != nil || got.Ref != "refs/heads/x" {
+		t.Errorf("the server is back: %+v %v", got, err)
 	}
 }
 
@@ -293,4 +297,58 @@ func sorted(m map[string]string) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// TestPushSafeAfterARewrite: somebody rewrote the branch, and the session's
+// earlier commits are not in it any more.
+func TestPushSafeAfterARewrite(t *testing.T) {
+	const ref = "refs/heads/agent/1-x"
+	for name, tt := range map[string]struct {
+		theirs map[string]string // in place of what was on the branch
+		own    bool              // the session's first commit is in it, under another id
+		how    string
+		files  map[string]string
+	}{
+		"dropped":    {theirs: map[string]string{"t": "t\n"}, how: HowRebased, files: map[string]string{"one": "1", "two": "2", "t": "t"}},
+		"rebased":    {theirs: map[string]string{"t": "t\n"}, own: true, how: HowRebased, files: map[string]string{"one": "1", "two": "2", "t": "t"}},
+		"conflicted": {theirs: map[string]string{"one": "theirs\n"}, how: HowFallback, files: map[string]string{"one": "1", "two": "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, head, bare, work := seeded(t, map[string]string{"a": "1\n"})
+			first := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("one", "1\n")},
+				Meta: Meta{Message: "one", Trailers: []Trailer{{TrailerSession, "s1"}}}}))(t)
+			must(0, m.Push(t.Context(), Push{Commit: first.ID, Ref: ref}))(t)
+			second := must(m.Checkpoint(t.Context(), Checkpoint{Parent: first.ID, Changes: []Change{Text("two", "2\n")},
+				Meta: Meta{Message: "two", Trailers: []Trailer{{TrailerSession, "s1"}}}}))(t)
+			if tt.own {
+				commitFiles(t, work, "one", map[string]string{"one": "1\n"})
+			}
+			commitFiles(t, work, "theirs", tt.theirs)
+			git(t, work, "push", "-q", "--force", "origin", "HEAD:"+ref)
+			got, err := m.PushSafe(t.Context(), SafePush{Commit: second.ID, Base: first.ID, Ref: ref, Origin: head, Session: "s1"})
+			if err != nil || got.How != tt.how {
+				t.Fatalf("%+v, %v, want %s", got, err, tt.how)
+			}
+			checkRemote(t, bare, got, tt.files)
+			if n := git(t, bare, "log", "--oneline", "--grep", "^one", got.Ref, "--", "one"); len(strings.Split(n, "\n")) != 1 {
+				t.Errorf("the first commit is there more than once:\n%s", n)
+			}
+		})
+	}
+}
+
+// TestBinaryPatch: a patch with opt.Binary holds all that changed.
+func TestBinaryPatch(t *testing.T) {
+	m, head, _, work := seeded(t, map[string]string{"gone.bin": "\x00old", "changed.bin": "\x00old\x01"})
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Meta: Meta{Message: "x"}, Changes: []Change{
+		{Path: "gone.bin", Delete: true}, Text("changed.bin", "\x00new"+strings.Repeat("\x02\x03\xff", 400)), Text("empty", ""), Text("new.bin", "\x00"+strings.Repeat("z", 70)),
+	}}))(t)
+	text, _, err := m.Diff(t.Context(), head, c.ID, DiffOptions{Binary: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, work, text, "apply", "--index", "-")
+	if got, want := git(t, work, "write-tree"), c.Tree; got != want {
+		t.Errorf("the patch makes %s, want %s:\n%s", got, want, text)
+	}
 }

@@ -223,7 +223,12 @@ func (m *Mirror) swap(o *odb, ref, commit, old string) error {
 	if err != nil {
 		return err
 	}
-	defer drop(path + ".lock") // gone after the rename
+	mine := true // until it is renamed; one of the same name is somebody else's then
+	defer func() {
+		if mine {
+			drop(path + ".lock")
+		}
+	}()
 	defer f.Close()
 	now := ""
 	r, err := storer.ResolveReference(o, plumbing.ReferenceName(ref))
@@ -247,7 +252,9 @@ func (m *Mirror) swap(o *odb, ref, commit, old string) error {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		_ = os.Remove(path) // empty, or the rename tells
 	}
-	return os.Rename(path+".lock", path)
+	err = os.Rename(path+".lock", path)
+	mine = err != nil
+	return err
 }
 
 // unref deletes a ref, packed first, then loose.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // SafePush is work to bring to a branch of the remote, come what may.
@@ -13,12 +15,19 @@ type SafePush struct {
 	Base   string // full id of the commit that the work starts from; what comes after it is ours
 	Ref    string // the branch, "refs/heads/…"
 	Tries  int    // rebases when the branch keeps moving; 0 means 3
+	// Origin is where all of the work began, "" for Base. When Base is gone
+	// from the branch because somebody rewrote it, the commits after Origin
+	// that have the trailer Session: Session are brought along too.
+	Origin  string
+	Session string
+	Exists  bool // the branch is expected to be there: making it is worth telling
 }
 
 // How a [SafePush] ended.
 const (
 	HowPushed   = "pushed"   // as it was
 	HowRebased  = "rebased"  // after a rebase onto what others pushed
+	HowRestored = "restored" // to a branch that had been deleted
 	HowFallback = "fallback" // to another branch, since this one could not take it
 	HowPatch    = "patch"    // not at all: the work is in Patch
 	HowHeld     = "held"     // all of it is workflow files that the token may not push
@@ -45,9 +54,9 @@ const workflowDir = ".github/workflows"
 // a patch. Workflow files that the token may not change are split out into
 // HeldPatch and the rest is pushed.
 //
-// The error is for what may pass by itself (no connection, the server is
-// down, the context ended): the result then has the patch, and the same call
-// may be made again.
+// The error is for what may pass by itself ([ErrUnavailable], a full disk,
+// the context ended): the work is where it was, and the same call may be made
+// again.
 func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	if err := (Push{Commit: p.Commit, Ref: p.Ref}).check(); err != nil {
 		return Pushed{}, fmt.Errorf("push: %w", err)
@@ -57,6 +66,9 @@ func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	}
 	if p.Tries <= 0 {
 		p.Tries = 3
+	}
+	if p.Origin == "" {
+		p.Origin = p.Base
 	}
 	s := &saver{m: m, p: p, out: Pushed{How: HowPushed, Commit: p.Commit}}
 	if err := s.direct(ctx); err == nil || s.done {
@@ -95,10 +107,11 @@ func (s *saver) direct(ctx context.Context) error {
 // push is one try. It splits workflow files out when it must, and tells
 // apart what may pass from what will not.
 func (s *saver) push(ctx context.Context, p Push) error {
-	err := s.m.Push(ctx, p)
+	made, err := s.m.push(ctx, p)
 	if errors.Is(err, ErrWorkflowScope) && s.out.HeldPatch == "" {
 		s.out.Causes = append(s.out.Causes, err)
 		if serr := s.split(ctx); serr != nil {
+			s.done = true
 			return serr
 		}
 		if s.p.Commit == s.p.Base {
@@ -106,50 +119,87 @@ func (s *saver) push(ctx context.Context, p Push) error {
 			return nil
 		}
 		p.Commit = s.p.Commit
-		err = s.m.Push(ctx, p)
+		made, err = s.m.push(ctx, p)
 	}
 	if err == nil {
 		s.done, s.out.Commit, s.out.Ref = true, p.Commit, p.Ref
+		if made && s.p.Exists && p.Ref == s.p.Ref {
+			s.out.How = HowRestored
+		}
 		return nil
 	}
+	err = fmt.Errorf("push %s: %w", p.Ref, err)
 	s.out.Causes = append(s.out.Causes, err)
-	var declined *RemoteError
-	if errors.As(err, &declined) || errors.Is(err, ErrAuth) {
-		return err
-	}
-	out, _ := s.patch(context.WithoutCancel(ctx))
-	s.done, s.out = true, out
+	s.done = !final(err)
 	return err
+}
+
+// final tells a remote that said no from one that could not be asked.
+func final(err error) bool {
+	var declined *RemoteError
+	return errors.As(err, &declined) || errors.Is(err, ErrAuth) || isNotFound(err)
 }
 
 // rebase brings the work on top of where the branch is now.
 func (s *saver) rebase(ctx context.Context) error {
 	err := s.m.Fetch(ctx)
-	if err == nil {
-		var onto string
-		if onto, err = s.m.Resolve(ctx, s.p.Ref); isNotFound(err) {
-			return nil // the branch is gone: the next try makes it again
-		}
-		if err == nil {
-			var c Commit
-			if c, err = s.m.Rebase(ctx, onto, s.p.Base, s.p.Commit); err == nil {
-				s.p.Commit, s.p.Base, s.out.How = c.ID, onto, HowRebased
-				return nil
-			}
-		}
+	if err != nil {
+		s.out.Causes = append(s.out.Causes, err)
+		s.done = !final(err)
+		return err
 	}
+	onto, err := s.m.Resolve(ctx, s.p.Ref)
+	if isNotFound(err) {
+		return nil // the branch is gone: the next try makes it again
+	}
+	if err != nil {
+		s.done = true
+		return err
+	}
+	c, err := s.replay(ctx, onto)
 	var conflict *ConflictError
-	if errors.As(err, &conflict) {
+	switch {
+	case err == nil:
+		s.p.Commit, s.p.Base, s.p.Origin, s.out.How = c.ID, onto, onto, HowRebased
+		return nil
+	case errors.As(err, &conflict):
 		s.out.Conflicts = conflict.Paths
+		s.out.Causes = append(s.out.Causes, err)
+	default:
+		s.done = true
 	}
-	s.out.Causes = append(s.out.Causes, err)
 	return err
+}
+
+// replay makes the work anew on onto. Earlier commits of the session that
+// somebody's rewriting of the branch dropped come along; those that onto has
+// under other ids change nothing and disappear.
+func (s *saver) replay(ctx context.Context, onto string) (Commit, error) {
+	var c Commit
+	err := s.m.use(func(o *odb) error {
+		r := replay{onto: onto, base: s.p.Base, head: s.p.Commit}
+		kept, err := o.descends(ctx, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
+		if err != nil {
+			return err
+		}
+		if !kept && s.p.Origin != s.p.Base && s.p.Session != "" {
+			r.base, r.only = s.p.Origin, s.ours
+		}
+		c, err = o.replay(ctx, r)
+		return err
+	})
+	return c, err
+}
+
+// ours says whether a commit is new, or one of the session's.
+func (s *saver) ours(c *commitObject) bool {
+	return c.Hash.String() == s.p.Commit || logEntry(c).Trailer(TrailerSession) == s.p.Session
 }
 
 // fallback pushes to a branch beside the one that was meant.
 func (s *saver) fallback(ctx context.Context) error {
 	last := s.out.Causes[len(s.out.Causes)-1]
-	if errors.Is(last, ErrAuth) {
+	if errors.Is(last, ErrAuth) || isNotFound(last) {
 		return last
 	}
 	var err error
@@ -165,7 +215,7 @@ func (s *saver) fallback(ctx context.Context) error {
 
 // patch gives up on pushing.
 func (s *saver) patch(ctx context.Context) (Pushed, error) {
-	text, _, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{})
+	text, _, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Binary: true})
 	out := s.out
 	out.How, out.Ref, out.Commit, out.Patch = HowPatch, "", s.p.Commit, text
 	return out, err
@@ -173,13 +223,13 @@ func (s *saver) patch(ctx context.Context) (Pushed, error) {
 
 // split takes workflow files out of the work.
 func (s *saver) split(ctx context.Context) error {
-	patch, held, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Paths: []string{workflowDir}})
+	patch, held, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Paths: []string{workflowDir}, Binary: true})
 	if err != nil {
 		return err
 	}
 	var c Commit
 	err = s.m.use(func(o *odb) (err error) {
-		c, err = o.replay(ctx, s.p.Base, s.p.Base, s.p.Commit, []string{workflowDir})
+		c, err = o.replay(ctx, replay{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, keep: []string{workflowDir}})
 		return err
 	})
 	if err != nil {

@@ -171,18 +171,10 @@ func (m *Mirror) skeleton() error {
 		"HEAD":   "ref: " + noDefault + "\n",
 	}
 	for name, text := range files {
-		f, err := os.OpenFile(filepath.Join(m.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if os.IsExist(err) {
+		if _, err := os.Stat(filepath.Join(m.dir, name)); err == nil {
 			continue
 		}
-		if err != nil {
-			return err
-		}
-		_, err = f.WriteString(text)
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
+		if err := m.writeFile(name, text); err != nil {
 			return err
 		}
 	}

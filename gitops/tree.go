@@ -84,6 +84,7 @@ type edit struct {
 	set   bool  // the path itself changes
 	to    entry // what it becomes; the zero hash deletes it
 	below map[string]*edit
+	stays *[]string // gets the submodules that the edit reaches into: they stay as they are
 }
 
 // at gives the edit for a path, making the way there.
@@ -93,7 +94,7 @@ func (e *edit) at(parts []string) *edit {
 			e.below = map[string]*edit{}
 		}
 		if e.below[p] == nil {
-			e.below[p] = &edit{}
+			e.below[p] = &edit{stays: e.stays}
 		}
 		e = e.below[p]
 	}
@@ -166,7 +167,11 @@ func (o *odb) applyEntry(ctx context.Context, old entry, e *edit, path string) (
 	case e.set && !old.hash.IsZero() && puts:
 		return old, fmt.Errorf("%w: %q is given both as a file and as a directory", ErrPath, path)
 	case old.mode == filemode.Submodule && puts:
-		return old, fmt.Errorf("%w: %q is a submodule: commit to its own repository", ErrPath, path)
+		if e.stays == nil {
+			return old, fmt.Errorf("%w: %q is a submodule: commit to its own repository", ErrPath, path)
+		}
+		*e.stays = append(*e.stays, path)
+		return old, nil
 	}
 	base := plumbing.ZeroHash
 	if old.isDir() {

@@ -89,11 +89,11 @@ func (s *service) post(ctx context.Context, body io.Reader, size int64) (io.Read
 	req.ContentLength = size
 	req.Header.Set("Content-Type", "application/x-"+s.name+"-request")
 	req.Header.Set("Accept", "application/x-"+s.name+"-result")
-	res, err := s.do(req)
+	res, err := s.do(req) //nolint:bodyclose // the caller closes the answer
 	if err != nil {
 		return nil, err
 	}
-	return res.Body, nil
+	return answer{res.Body}, nil
 }
 
 func (s *service) do(req *http.Request) (*http.Response, error) {
@@ -111,7 +111,10 @@ func (s *service) do(req *http.Request) (*http.Response, error) {
 		if errors.As(err, &ue) {
 			err = ue.Err // the rest repeats the address
 		}
-		return nil, fmt.Errorf("%s: %w", s.name, err)
+		if errors.Is(err, errRedirect) {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		return nil, fmt.Errorf("%s: %w: %w", s.name, ErrUnavailable, err)
 	}
 	if res.StatusCode == http.StatusOK {
 		return res, nil
@@ -126,8 +129,26 @@ func (s *service) do(req *http.Request) (*http.Response, error) {
 	case http.StatusNotFound:
 		return nil, fmt.Errorf("%s: repository %w (or the credentials may not see it)", s.name, ErrNotFound)
 	}
+	if res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests {
+		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, ErrUnavailable, res.Status, oneLine(string(text)))
+	}
 	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, oneLine(string(text)))
 }
+
+// answer is the body of an answer. That it was cut off says nothing about
+// what was asked: the remote can be asked again.
+type answer struct{ io.ReadCloser }
+
+func (a answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
+		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return n, err
+}
+
+// errRedirect is a redirect that is not followed.
+var errRedirect = errors.New("redirect refused")
 
 // sameHost follows a repository that was renamed, and nothing else: not to
 // another host, where the credentials have no business, and no POST.
@@ -135,13 +156,13 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case len(via) > 3:
-		return fmt.Errorf("too many redirects")
+		return fmt.Errorf("%w: there are too many", errRedirect)
 	case first.Method != http.MethodGet:
-		return fmt.Errorf("redirect of a %s refused", first.Method)
+		return fmt.Errorf("%w: of a %s", errRedirect, first.Method)
 	case req.URL.Scheme != first.URL.Scheme || !strings.EqualFold(req.URL.Host, first.URL.Host):
-		return fmt.Errorf("redirect to another host (%s) refused", req.URL.Host)
+		return fmt.Errorf("%w: to another host (%s)", errRedirect, req.URL.Host)
 	case !strings.HasSuffix(req.URL.Path, "/info/refs"):
-		return fmt.Errorf("redirect away from the repository refused")
+		return fmt.Errorf("%w: away from the repository", errRedirect)
 	}
 	return nil
 }
