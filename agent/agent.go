@@ -14,6 +14,7 @@
 //	toolrun.go       running what the gate let through, saving what changed
 //	sink.go          what may be recorded: no secrets, nothing invisible
 //	publish.go       from saved changes to a commit on the branch
+//	review.go        a sensitive edit as a commit that people review
 //	complete.go      is it done, and is it true
 //	habits.go        repetition and mistakes
 //	region.go        the text that an edit should have fitted
@@ -44,7 +45,7 @@ import (
 
 // Tool is one thing that a model can do. Intent says what a call would do and
 // changes nothing; Run does exactly that. An error of Intent or Run is told
-// to the model, unless it wraps workspace.ErrGone.
+// to the model, unless it wraps workspace.ErrGone or workspace.ErrFull.
 type Tool interface {
 	Spec() llm.ToolSpec
 	Intent(ctx context.Context, call session.Call) (policy.Action, error)
@@ -91,6 +92,9 @@ type Saved struct {
 	Files   []session.FileChange
 	Blobs   map[string]string
 	Content []session.Stored // see session.Checkpoint
+	// Foreign are directories of other repositories (submodules) in which
+	// something changed since the state saved before. It is not kept.
+	Foreign []string
 }
 
 // Publication asks for a commit on the branch.
@@ -120,6 +124,10 @@ type Config struct {
 	Prompt      prompt.Builder
 	Checkpoints Checkpointer
 	Approver    Approver // nil: always park
+	// Proposer, where there is one, has sensitive edits reviewed: they may be
+	// made in the workspace, and wait at the door to the branch as a commit of
+	// their own. Nil: each is asked for before it is made.
+	Proposer Proposer
 
 	// Redactor takes secrets out of what is recorded, and with that out of what
 	// the model, the log and GitHub see. Nil finds tokens of well-known shapes.
@@ -139,10 +147,20 @@ type Config struct {
 	OnEvent func(session.Event)
 	OnLive  func(Live)
 
-	Binding   string // facts an approval is bound to besides the call: engine, image, network
-	Context   int    // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
-	MaxTokens int    // of one answer, 0 for the server's limit
+	// Bound returns what an approval is bound to besides the call, as it is at
+	// this moment: engine, image, network, base, head. It is asked when a
+	// request is made and again when what was approved is about to run. Nil for
+	// nothing more.
+	Bound func(ctx context.Context) ([]session.Fact, error)
+	// Confirm looks at an approval again right before it is used, and says why
+	// it does not count any more, or "". An error stops the run. Nil for no
+	// second look.
+	Confirm func(ctx context.Context, asked session.Asked, answer session.Resolved) (why string, err error)
+
+	Context   int // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
+	MaxTokens int // of one answer, 0 for the server's limit
 	Limits    Limits
+	Shares    []Share // budgets that other sessions use too
 	Retry     Retry
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -209,8 +227,9 @@ func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (se
 	if out := r.state.ended; out != nil {
 		return *out, nil // nothing new since it ended
 	}
+	r.from, r.began = r.state.spent(), a.cfg.Now()
 	if a.cfg.Limits.Wall > 0 {
-		r.until = a.cfg.Now().Add(a.cfg.Limits.Wall)
+		r.until = r.began.Add(a.cfg.Limits.Wall)
 	}
 	out, err := r.loop(ctx)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, session.ErrFenced) {
@@ -226,6 +245,8 @@ type run struct {
 	state *state
 	mode  policy.Mode
 	until time.Time
+	from  allowance // what the session had used when this run began
+	began time.Time
 
 	caps     llm.Capabilities
 	learned  bool // caps are known

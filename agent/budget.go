@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 )
@@ -10,7 +11,59 @@ import (
 // allowance is what was used up when the present allowance began: a person
 // asked for something new, or granted more.
 type allowance struct {
-	tokens, edits, lines int
+	turns, tokens, edits, lines int
+}
+
+func (s *state) spent() allowance {
+	return allowance{turns: s.turn, tokens: s.tokens, edits: s.edits, lines: s.lines}
+}
+
+func (a allowance) minus(b allowance) allowance {
+	return allowance{a.turns - b.turns, a.tokens - b.tokens, a.edits - b.edits, a.lines - b.lines}
+}
+
+// Share is a budget that a session shares with others: those of its thread,
+// those of one person on one day. Used is what was used of it before this run,
+// by this session too.
+type Share struct {
+	Of     string // for people, as the beginning of a sentence: "This thread"
+	Limits Limits
+	Used   Limits
+}
+
+// over says which of a share's limits is reached, given what this run used.
+func (sh Share) over(run allowance, wall time.Duration) string {
+	for _, l := range []struct {
+		used, most int
+		what       string
+	}{
+		{sh.Used.Turns + run.turns, sh.Limits.Turns, "turns"},
+		{sh.Used.Tokens + run.tokens, sh.Limits.Tokens, "tokens"},
+		{sh.Used.Edits + run.edits, sh.Limits.Edits, "edits"},
+		{sh.Used.ChangedLines + run.lines, sh.Limits.ChangedLines, "changed lines"},
+	} {
+		if l.most > 0 && l.used >= l.most {
+			return fmt.Sprintf("%s has used %d %s, %d were allowed", sh.Of, l.used, l.what, l.most)
+		}
+	}
+	if sh.Limits.Wall > 0 && sh.Used.Wall+wall >= sh.Limits.Wall {
+		return fmt.Sprintf("%s has used %s of time, %s were allowed", sh.Of, (sh.Used.Wall + wall).Round(time.Second), sh.Limits.Wall)
+	}
+	return ""
+}
+
+// shared says which shared budget is used up. A person who granted more after
+// having been told has lifted them for this request.
+func (r *run) shared() string {
+	if r.state.lifted {
+		return ""
+	}
+	for _, sh := range r.cfg.Shares {
+		if why := sh.over(r.state.spent().minus(r.from), r.cfg.Now().Sub(r.began)); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 func (r *run) turnLimit() int {
@@ -30,8 +83,9 @@ func (r *run) turnsLeft() int { return r.turnLimit() - (r.state.turn - r.state.t
 func (r *run) checkBudget(context.Context) (verdict, *session.Outcome, error) {
 	l, s := r.cfg.Limits, r.state
 	tokens, edits, lines := s.tokens-s.from.tokens, s.edits-s.from.edits, s.lines-s.from.lines
-	var why string
+	why := r.shared()
 	switch {
+	case why != "":
 	case r.turnsLeft() <= 0:
 		why = fmt.Sprintf("All %d turns are used", r.turnLimit())
 	case l.Tokens > 0 && tokens >= l.Tokens:

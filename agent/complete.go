@@ -17,6 +17,7 @@ const (
 	noteFallback   = "fallback" // the server takes no native calls
 	noteRefused    = "refused"
 	noteReverted   = "reverted"
+	noteHeld       = "held"
 	noteCompaction = "compaction"
 )
 
@@ -106,8 +107,9 @@ func (r *run) complete(ctx context.Context, said string) (verdict, *session.Outc
 	return halt, r.summarize(ctx, session.StatusNoChanges, said), nil
 }
 
-// changed says whether the branch has anything since a person last asked.
-func (r *run) changed() bool { return r.state.published != r.state.askedFrom }
+// changed says whether there is anything new since a person last asked: on
+// the branch, or as a patch because it may not go there.
+func (r *run) changed() bool { return r.state.published != r.state.askedFrom || r.state.held }
 
 // sayErrors tells the model of calls beside the good ones that could not be
 // understood.

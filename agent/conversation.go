@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"hash/maphash"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/memory"
@@ -26,8 +27,9 @@ type state struct {
 	ratio compact.Ratio
 	mode  string
 
-	turnsFrom int // turn at which the present allowance began
-	granted   int // turns added by people since
+	lifted    bool // a person granted more for the present request
+	turnsFrom int  // turn at which the present allowance began
+	granted   int  // turns added by people since
 	from      allowance
 	modeFrom  int // edits made before the present request
 	tokens    int
@@ -47,6 +49,7 @@ type state struct {
 	saved     string               // commit of the last saved state, private or not
 	published string               // last commit on the branch
 	askedFrom string               // what was published when a person last asked for something
+	held      bool                 // a change went to people as a patch since then
 	unpushed  []session.FileChange // what differs between the two
 	approved  map[string]string    // sensitive path → blob that a person let through
 	gate      *call                // the request to publish something sensitive, if one was made
@@ -55,7 +58,8 @@ type state struct {
 	seed      maphash.Seed
 	files     map[string]session.FileChange
 	order     []string
-	asked     int // how often something was asked, for fresh ids
+	asked     int    // how often something was asked, for fresh ids
+	drift     string // last call that nobody approved and that could change what an approved one meets
 	ended     *session.Outcome
 }
 
@@ -78,7 +82,8 @@ type call struct {
 	turn     int
 	decision *session.Decision
 	asked    *session.Asked
-	resolved *session.Resolved
+	resolved *session.Resolved // the word that settled what was asked, or the last one
+	approval policy.Approval   // where the request stands
 	started  bool
 	result   *session.Result
 	reminder string
@@ -93,7 +98,7 @@ func newState() *state {
 func (c *call) open() bool { return c.result == nil }
 
 // waiting says whether c waits for a person.
-func (c *call) waiting() bool { return c.open() && c.asked != nil && c.resolved == nil }
+func (c *call) waiting() bool { return c.open() && c.approval.Waits() }
 
 func (s *state) find(id string) *call {
 	if s.gate != nil && s.gate.ID == id {
@@ -160,11 +165,9 @@ func (s *state) opened(e session.Event, p session.Opened) {
 	s.saved, s.published, s.askedFrom = p.Task.Base, p.Task.Base, p.Task.Base
 	s.notes.Goal = firstLine(p.Task.Text, mostGoal)
 	s.entries = append(s.entries, entry{
-		seq: e.Seq, user: p.Task.Text, provided: provided(p.Task.Context), person: true, images: p.Task.Images,
+		seq: e.Seq, user: p.Task.Text, provided: provided(s.task.Nonce, p.Task.Context), person: true, images: p.Task.Images,
 	})
-	if len(p.Task.Context) == 0 {
-		s.unprovided = p.Task.Text
-	}
+	s.unprovided = p.Task.Text
 }
 
 // mostGoal bounds the goal in the session's notes, in characters.
@@ -173,8 +176,10 @@ const mostGoal = 300
 func (s *state) message(e session.Event, p session.Message) {
 	s.granted += p.Budget
 	over := s.ended != nil && !s.ended.Status.Parked()
+	s.lifted = p.Budget > 0 || s.lifted && !over
 	if over {
 		s.turnsFrom, s.granted, s.askedFrom, s.modeFrom = s.turn, p.Budget, s.published, s.edits
+		s.held = false
 	}
 	if over || p.Budget > 0 {
 		s.from = allowance{tokens: s.tokens, edits: s.edits, lines: s.lines}
@@ -182,9 +187,13 @@ func (s *state) message(e session.Event, p session.Message) {
 	s.fresh()
 	s.nudged = false
 	if p.Text != "" {
-		s.asks, s.unprovided = p.Text, p.Text
+		s.asks, s.unprovided = p.Text, strings.TrimSpace(s.unprovided+"\n\n"+p.Text)
 		s.notes.Goal = firstLine(p.Text, mostGoal)
-		s.entries = append(s.entries, entry{seq: e.Seq, user: p.Text, person: true})
+	}
+	if len(p.Text)+len(p.Images)+len(p.Context) > 0 {
+		s.entries = append(s.entries, entry{
+			seq: e.Seq, user: p.Text, provided: provided(s.task.Nonce, p.Context), person: true, images: p.Images,
+		})
 	}
 }
 
@@ -230,14 +239,16 @@ func (s *state) wasAsked(e session.Event, p session.Asked) {
 	}
 	if c := s.find(p.Call); c != nil {
 		c.asked, c.resolved = &p, nil
+		c.approval = policy.OpenApproval(p.ID, p.Digest, p.Deadline)
 	}
 }
 
 func (s *state) settled(_ session.Event, p session.Resolved) {
 	s.ended = nil
+	word := policy.ApprovalState(p.Verdict)
 	for _, c := range append(s.calls[:len(s.calls):len(s.calls)], s.gate) {
-		if c != nil && c.asked != nil && c.asked.ID == p.ID && (c.resolved == nil || c.overruled(p)) {
-			c.resolved = &p
+		if c != nil && c.open() && c.approval.ID == p.ID && c.approval.Takes(word) {
+			c.resolved, c.approval = &p, c.approval.Settle(word)
 			s.notes.Decide(decided(c, p))
 		}
 	}
@@ -245,7 +256,7 @@ func (s *state) settled(_ session.Event, p session.Resolved) {
 
 func (s *state) begun(_ session.Event, p session.Started) {
 	if c := s.find(p.Call); c != nil {
-		c.started = true
+		c.started, c.approval = true, c.approval.Begin()
 	}
 }
 
@@ -254,7 +265,10 @@ func (s *state) resulted(_ session.Event, p session.Result) {
 	if c == nil {
 		return
 	}
-	c.result = &p
+	if k := kinds[c.Name]; c.started && !c.approval.Stands() && (k == policy.Write || k == policy.Delete || k == policy.Execute) {
+		s.drift = c.ID
+	}
+	c.result, c.approval = &p, c.approval.Finish()
 	s.heard[p.Call] = maphash.String(s.seed, p.Content)
 	s.notes.Observe(stepOf(c))
 	if p.OK && len(p.Changes) > 0 {
@@ -285,10 +299,10 @@ func (s *state) countMistake(c *call) {
 
 // decided is what a person's answer settled, for the notes.
 func decided(c *call, p session.Resolved) string {
-	switch p.Verdict {
-	case verdictAnswered:
+	switch policy.ApprovalState(p.Verdict) {
+	case policy.Answered:
 		return fmt.Sprintf("asked %q, the person said %q", firstLine(c.asked.Display, 120), firstLine(p.Reason, 160))
-	case verdictDenied:
+	case policy.Denied:
 		return fmt.Sprintf("the person denied %s (%s)", firstLine(c.asked.Display, 120), firstLine(p.Reason, 160))
 	}
 	return ""
@@ -296,6 +310,7 @@ func decided(c *call, p session.Resolved) string {
 
 func (s *state) kept(_ session.Event, p session.Checkpoint) {
 	s.saved = p.Commit
+	s.held = s.held || p.Sent != nil && len(p.Sent.Held) > 0
 	for path, blob := range p.Approved {
 		s.approved[path] = blob
 	}
@@ -382,7 +397,7 @@ func (s *state) putBefore(text string) {
 	s.unprovided = ""
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		if s.entries[i].person {
-			s.entries[i].provided = text
+			s.entries[i].provided += text
 			return
 		}
 	}

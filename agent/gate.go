@@ -22,8 +22,9 @@ type ruling struct {
 	tool     Tool
 	action   policy.Action
 	decision policy.Decision
-	refused  string // told to the model instead of running the call
-	mistake  bool   // the model used the tool wrongly
+	bound    []session.Fact // what the decision's digest covers besides the action, when a person is asked
+	refused  string         // told to the model instead of running the call
+	mistake  bool           // the model used the tool wrongly
 }
 
 // rule decides about one call as the workspace stands now.
@@ -44,20 +45,91 @@ func (r *run) rule(ctx context.Context, c *call) (ruling, error) {
 	}
 	action.Tool = c.Name
 	action.Edits = r.modeEdits()
-	action.Subject = r.subject(c.ID)
-	d := r.cfg.Policy.Check(r.mode, action)
+	action.Subject = subject([]session.Fact{{Name: "session", Value: r.state.task.Session}, {Name: "call", Value: c.ID}})
+	d := r.later(action, r.cfg.Policy.Check(r.mode, action))
 	out := ruling{tool: tool, action: action, decision: d}
+	if d.Verdict == policy.Ask {
+		return out, r.bind(ctx, c.ID, &out)
+	}
 	if d.Verdict == policy.Deny {
 		out.refused = "This was refused: " + reasonText(d) + "\nDo not try to get around it; choose another way or explain what you need."
 	}
 	return out, nil
 }
 
-// subject binds an approval to this call, in this session, on this state of
-// the branch, in this kind of workspace. The workspace state itself needs no
-// mention: a command that ran before would have made another state.
-func (r *run) subject(callID string) string {
-	return strings.Join([]string{r.state.task.Session, callID, r.state.task.Base, r.state.published, r.cfg.Binding}, "\x00")
+// bind ties a ruling that needs a person to this call, in this session, on
+// this state of the branch and of the workspace, and to what the outside says
+// at this moment. The digest that people approve covers all of it.
+func (r *run) bind(ctx context.Context, callID string, ru *ruling) error {
+	facts := []session.Fact{
+		{Name: "session", Value: r.state.task.Session},
+		{Name: "call", Value: callID},
+		{Name: "start of the work", Value: r.state.task.Base},
+		{Name: "last checkpoint", Value: r.state.published},
+		{Name: "last step that nobody approved", Value: r.state.drift},
+	}
+	if r.cfg.Bound != nil {
+		more, err := r.cfg.Bound(ctx)
+		if err != nil {
+			return fmt.Errorf("read what an approval is bound to: %w", err)
+		}
+		facts = append(facts, more...)
+	}
+	ru.bound = facts
+	ru.action.Subject = subject(facts)
+	ru.decision.Digest = ru.action.Digest()
+	return nil
+}
+
+// subject writes facts so that no two lists look the same.
+func subject(facts []session.Fact) string {
+	var b strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&b, "%q %q\n", f.Name, f.Value)
+	}
+	return b.String()
+}
+
+// outdated says why a request is no longer the one that would be made now, or
+// "".
+func (c *call) outdated(ru ruling) string {
+	if c.approval.IsFor(ru.decision.Digest) && ru.decision.Verdict == policy.Ask {
+		return ""
+	}
+	if why := session.Moved(c.asked.Bound, ru.bound); why != "" {
+		return why
+	}
+	return "what would run is no longer what was shown"
+}
+
+// admitted says whether a person's yes counts for what is about to run, at
+// this moment: for these bytes, on this state, by somebody who may still give
+// it. A yes that stopped counting is recorded as stale, with the reason, and
+// the request is made anew.
+func (r *run) admitted(ctx context.Context, c *call, ru ruling) (bool, error) {
+	if !c.approval.Stands() {
+		return false, nil
+	}
+	why := c.outdated(ru)
+	if why == "" && r.cfg.Confirm != nil {
+		var err error
+		if why, err = r.cfg.Confirm(ctx, *c.asked, *c.resolved); err != nil {
+			return false, fmt.Errorf("check approval %s again: %w", c.asked.ID, err)
+		}
+	}
+	if why == "" {
+		return true, nil
+	}
+	return false, r.stale(ctx, c, why)
+}
+
+// stale records that a request or the answer to it stopped counting.
+func (r *run) stale(ctx context.Context, c *call, why string) error {
+	return r.record(ctx, c.staled(why))
+}
+
+func (c *call) staled(why string) *session.Event {
+	return session.NewEvent(session.TypeResolved, c.turn, session.Resolved{ID: c.asked.ID, Verdict: string(policy.Stale), Reason: why})
 }
 
 func (r *run) tool(name string) Tool {
@@ -88,25 +160,10 @@ func reasonText(d policy.Decision) string {
 	return strings.Join(parts, "; ")
 }
 
-// admits compares an approval with what is about to run: the person's yes
-// counts for these bytes and no others.
-func (c *call) admits(d policy.Decision) bool {
-	return c.resolved != nil && c.resolved.Verdict == verdictApproved && c.asked != nil && c.asked.Digest == d.Digest
-}
-
-const (
-	verdictApproved  = "approved"
-	verdictDenied    = "denied"
-	verdictAnswered  = "answered"
-	verdictWithdrawn = "withdrawn"
-	verdictExpired   = "expired"
-	verdictStale     = "stale"
-)
-
 // refusal is what the model hears of a request that was not granted; ok is
 // false when the request is still open or was granted.
 func (c *call) refusal() (text string, ok bool) {
-	if c.resolved == nil {
+	if c.resolved == nil || c.approval.Waits() || c.approval.Stands() {
 		return "", false
 	}
 	who := c.resolved.By
@@ -117,12 +174,12 @@ func (c *call) refusal() (text string, ok bool) {
 	if c.resolved.Reason != "" {
 		because = ": " + c.resolved.Reason
 	}
-	switch c.resolved.Verdict {
-	case verdictDenied:
+	switch c.approval.State {
+	case policy.Denied:
 		return fmt.Sprintf("%s denied this%s. It was not run. Go on without it, or choose another way.", who, because), true
-	case verdictWithdrawn:
+	case policy.Withdrawn:
 		return "The request was withdrawn because a new instruction arrived" + because + ". It was not run. Follow the new instruction.", true
-	case verdictExpired:
+	case policy.Expired:
 		return "Nobody answered the request in time, so it was not run. Go on without it, or finish and say what is missing.", true
 	}
 	return "", false
@@ -134,7 +191,10 @@ func (r *run) ask(c *call, ru ruling) session.Asked {
 	a := session.Asked{
 		ID: r.askID(c.ID, ru.decision.Digest), Kind: "approval", Call: c.ID, Digest: ru.decision.Digest,
 		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: ru.action.Display,
-		Paths: ru.action.Paths, Base: r.state.task.Base, Head: r.state.published,
+		Paths: ru.action.Paths, Base: r.state.task.Base, Head: r.state.published, Bound: ru.bound,
+	}
+	if c.approval.State == policy.Stale && c.resolved.Reason != "" {
+		a.Reasons = append(a.Reasons, "it is asked again, because "+c.resolved.Reason)
 	}
 	if a.Display == "" {
 		a.Display = ru.action.Command

@@ -86,9 +86,13 @@ const (
 )
 
 // circling says whether the call at index at closes a circle of calls whose
-// results were the same each time round.
+// results were the same each time round. One call again and again is no
+// circle: that has its own limit, which differs by tool.
 func (r *run) circling(at int) bool {
 	keys, seen := r.state.keys[:at+1], r.state.heard
+	if at > 0 && keys[at].same(keys[at-1]) {
+		return false
+	}
 	for size := 2; size <= mostCircle && size*circleTurns <= len(keys); size++ {
 		same := true
 		for i := len(keys) - 1; same && i >= len(keys)-size*(circleTurns-1); i-- {

@@ -207,3 +207,60 @@ func TestRegion(t *testing.T) {
 		t.Error("an empty file has no region")
 	}
 }
+
+// A budget that other sessions use too stops this one as well, counted
+// together with what they used; a person who grants more lifts it for the
+// request.
+func TestShares(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		limits, used Limits
+		want         string
+	}{
+		{"turns", Limits{Turns: 10}, Limits{Turns: 9}, "This thread has used 10 turns, 10 were allowed"},
+		{"tokens", Limits{Tokens: 1000}, Limits{Tokens: 900}, "This thread has used 1010 tokens, 1000 were allowed"},
+		{"edits", Limits{Edits: 3}, Limits{Edits: 2}, "This thread has used 3 edits, 3 were allowed"},
+		{"lines", Limits{ChangedLines: 9}, Limits{ChangedLines: 7}, "This thread has used 9 changed lines, 9 were allowed"},
+		{"time", Limits{Wall: time.Hour}, Limits{Wall: 59*time.Minute + 59*time.Second}, "This thread has used 1h0m"},
+		{"used up before", Limits{Turns: 3}, Limits{Turns: 3}, "This thread has used 3 turns"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			write := func(n int) string {
+				return fmt.Sprintf("- calls: [{name: write_file, arguments: {path: f%d.txt, content: \"a\\nb\\n\"}}]\n  tokens: {prompt: 100, answer: 10}\n", n)
+			}
+			b := newBench(t, head+write(1)+write(2)+"- say: \"Done. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": ""})
+			b.cfg.Shares = []Share{{Of: "Nobody", Limits: Limits{Turns: 1000}}, {Of: "This thread", Limits: tt.limits, Used: tt.used}}
+			now := time.Unix(1000, 0)
+			b.cfg.Now = func() time.Time { now = now.Add(200 * time.Millisecond); return now }
+			if out := b.must(session.StatusOutOfBudget); !strings.Contains(out.Reason, tt.want) {
+				t.Fatalf("%q, want %q", out.Reason, tt.want)
+			}
+			b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Text: "go on"}))
+			b.must(session.StatusOutOfBudget) // words grant nothing
+			b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Budget: 10}))
+			b.must(session.StatusDone)
+			if n := len(b.states.published()); n != 3 {
+				t.Errorf("%d files, want 3", n)
+			}
+		})
+	}
+}
+
+// Equal calls in one answer are all kept and all answered; a tool whose use is
+// repetition has a limit of its own.
+func TestEqualCallsInOneAnswer(t *testing.T) {
+	two := "{name: run_terminal_command, arguments: {command: echo x >> a.txt}}"
+	b := newBench(t, head+"- calls: ["+two+", "+two+"]\n- say: \"Done. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": "1\n"})
+	b.must(session.StatusDone)
+	if got := b.states.published()["a.txt"]; got != "1\nx\nx\n" {
+		t.Errorf("a.txt = %q, want both calls run", got)
+	}
+	r := &run{state: newState()}
+	for i := range 25 {
+		r.state.keys = append(r.state.keys, callKey{id: fmt.Sprint(i), name: "browser_action", raw: []byte(`{"action":"scroll_down"}`)})
+		c := &call{Call: session.Call{ID: fmt.Sprint(i), Name: "browser_action"}}
+		if _, stop := r.repeated(c); stop != (i+1 >= 20) {
+			t.Fatalf("call %d of a browser: stopped %t", i+1, stop)
+		}
+	}
+}

@@ -88,10 +88,3 @@ func (c *call) images() [][]byte {
 	}
 	return pictures(c.result.Images)
 }
-
-// overruled says whether p takes back an approval that was not used yet: one
-// denial wins, and so does an approval that stopped counting. Nothing turns a
-// denial into an approval.
-func (c *call) overruled(p session.Resolved) bool {
-	return c.resolved.Verdict == verdictApproved && p.Verdict != verdictApproved && !c.started && c.result == nil
-}

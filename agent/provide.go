@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // noteContext is the note that holds what was looked up for a request.
@@ -25,33 +26,22 @@ func (r *run) provide(ctx context.Context) (verdict, *session.Outcome, error) {
 		r.state.unprovided = ""
 		return goOn, nil, nil
 	}
-	return goOn, nil, r.tell(ctx, noteContext, provided(items))
+	return goOn, nil, r.tell(ctx, noteContext, provided(r.state.task.Nonce, items))
 }
 
 // provided puts items under labels that say that they need not be read again.
-func provided(items []session.Item) string {
+// What they hold was written by anyone, so it stands between the session's
+// marks.
+func provided(nonce string, items []session.Item) string {
 	var b strings.Builder
 	for _, it := range items {
-		label := "Contents of " + it.Name
+		name := strings.ReplaceAll(policy.EscapeVisible(it.Name), "\n", `\n`)
+		label := "Contents of " + name
 		if it.Kind == "selection" {
-			label = "The person's selected code from " + it.Name
+			label = "The person's selected code from " + name
 		}
-		fence := fenceFor(it.Text)
-		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n%s\n%s\n%s\n\n", label, fence, strings.TrimSuffix(it.Text, "\n"), fence)
+		text := policy.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n"))
+		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n%s\n\n", label, text)
 	}
 	return b.String()
-}
-
-// fenceFor is a code fence that text cannot close.
-func fenceFor(text string) string {
-	longest, run := 2, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return strings.Repeat("`", longest+1)
 }

@@ -50,7 +50,25 @@ func (r *run) publish(ctx context.Context) (verdict, *session.Outcome, error) {
 	if err != nil {
 		return goOn, nil, fmt.Errorf("publish checkpoint: %w", err)
 	}
-	return goOn, nil, r.record(ctx, session.NewEvent(session.TypeCheckpoint, r.state.turn, cp))
+	events := []*session.Event{session.NewEvent(session.TypeCheckpoint, r.state.turn, cp)}
+	if cp.Sent != nil && len(cp.Sent.Held) > 0 {
+		events = append(events, session.NewEvent(session.TypeNote, r.state.turn, session.Note{Kind: noteHeld, Text: heldText(cp.Sent.Held)}))
+	}
+	if err := r.record(ctx, events...); err != nil || !cp.Parked {
+		return goOn, nil, err
+	}
+	return halt, &session.Outcome{Status: session.StatusFailed, Reason: "The work could not be pushed."}, nil
+}
+
+// heldText tells the model of files that are its work and yet not on the
+// branch.
+func heldText(held []session.FileChange) string {
+	names := make([]string, 0, len(held))
+	for _, f := range held {
+		names = append(names, f.Path)
+	}
+	return fmt.Sprintf("Your change to %s is good, but I am not allowed to push workflow files. The people here get it as a patch to apply. "+
+		"It is not in your workspace any more: do not make it again.", strings.Join(names, ", "))
 }
 
 // held lists the changed paths that may not go out as they are: all of them
@@ -104,25 +122,39 @@ func (r *run) clear(ctx context.Context, held []string, leaks []Leak) (bool, *se
 	if err != nil {
 		return false, nil, fmt.Errorf("diff held paths: %w", err)
 	}
-	action := policy.Action{Kind: policy.Write, Tool: publishTool, Paths: held, Display: diff, Subject: r.subject(id)}
+	action := policy.Action{Kind: policy.Write, Tool: publishTool, Paths: held, Display: diff}
 	if r.beyondLimit() {
 		action.Edits = r.modeEdits()
 	}
-	d := withLeaks(r.cfg.Policy.Check(r.mode, action), leaks)
-	g := r.state.gate
-	switch {
-	case d.Verdict == policy.Allow, g != nil && g.admits(d):
+	ru := ruling{action: action, decision: withLeaks(r.cfg.Policy.Check(r.mode, action), leaks)}
+	switch ru.decision.Verdict {
+	case policy.Allow:
 		return true, nil, nil
-	case d.Verdict == policy.Deny:
-		return false, nil, r.takeBack(ctx, held, reasonText(d))
-	case g != nil && g.waiting():
-		return false, r.parked(g), nil
-	case g != nil && g.resolved != nil:
-		if text, refused := g.refusal(); refused {
-			return false, nil, r.takeBack(ctx, held, text)
-		}
+	case policy.Deny:
+		return false, nil, r.takeBack(ctx, held, reasonText(ru.decision))
 	}
-	return r.askPublish(ctx, held, leaks, ruling{action: action, decision: d})
+	if err := r.bind(ctx, id, &ru); err != nil {
+		return false, nil, err
+	}
+	g := r.state.gate
+	if g == nil || g.approval.State == policy.Stale {
+		return r.askPublish(ctx, held, leaks, ru)
+	}
+	if text, refused := r.refusal(g); refused {
+		return false, nil, r.takeBack(ctx, held, text)
+	}
+	if g.waiting() {
+		if why := g.outdated(ru); why != "" {
+			if err := r.stale(ctx, g, why); err != nil {
+				return false, nil, err
+			}
+		} else if parked, err := r.stillWaits(ctx, g); parked != nil || err != nil {
+			return false, parked, err
+		}
+	} else if yes, err := r.admitted(ctx, g, ru); yes || err != nil {
+		return yes, nil, err
+	}
+	return r.clear(ctx, held, leaks) // it is stale now, or somebody was quicker
 }
 
 // withLeaks makes a decision wait for a person because of credentials,
@@ -144,7 +176,13 @@ func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
 // askPublish records the request and hears whether it is answered at once.
 func (r *run) askPublish(ctx context.Context, held []string, leaks []Leak, ru ruling) (bool, *session.Outcome, error) {
 	c := &call{Call: session.Call{ID: fmt.Sprintf("p%d", r.state.turn), Name: publishTool}, turn: r.state.turn}
+	if g := r.state.gate; g != nil { // what became of the last request goes into this one
+		c.resolved, c.approval = g.resolved, g.approval
+	}
 	a := r.ask(c, ru)
+	if err := r.propose(ctx, &a, ru, leaks); err != nil {
+		return false, nil, err
+	}
 	if err := r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.turn, a)); err != nil {
 		return false, nil, err
 	}

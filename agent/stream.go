@@ -225,6 +225,12 @@ func (r *run) answer(ctx context.Context, req llm.Request) (session.Answer, erro
 	err := r.retrying(ctx, func() error {
 		s := &stream{parser: r.calls, now: r.cfg.Now, show: r.live, asked: r.cfg.Now()}
 		for part, err := range r.cfg.Model.Stream(ctx, req) {
+			if llm.KindOf(err) == llm.Garbled {
+				out = r.finishAnswer(s)
+				out.Errors = append(out.Errors, err.Error())
+				out.Complete, out.PromptBytes = false, compact.Size(req)
+				return nil
+			}
 			if err != nil {
 				return err
 			}

@@ -4,26 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// finishCalls runs the calls of the last answer that have no result yet, in
-// their order. It stops at the first that must wait for a person; whatever
-// else in the same answer would have to wait is asked for together with it.
+// finishCalls runs the first call of the last answer that has no result yet,
+// or stops because it must wait for a person; whatever else in the same answer
+// would have to wait is asked for together with it. It runs one call at a
+// time, so that what people said meanwhile, such as a denial of the next call,
+// counts before that one begins.
 func (r *run) finishCalls(ctx context.Context) (verdict, *session.Outcome, error) {
 	for i, c := range r.state.calls {
 		if !c.open() {
 			continue
 		}
-		if c.waiting() {
-			return halt, r.parked(c), nil
+		parked, err := r.wait(ctx, c)
+		if err == nil && parked == nil {
+			parked, err = r.finishCall(ctx, i)
 		}
-		parked, err := r.finishCall(ctx, i)
 		if err != nil || parked != nil {
 			return halt, parked, err
+		}
+		if c.open() {
+			return goOn, nil, nil // something came in between: look again
 		}
 		if err := ctx.Err(); err != nil {
 			return goOn, nil, err
@@ -33,8 +39,38 @@ func (r *run) finishCalls(ctx context.Context) (verdict, *session.Outcome, error
 				return goOn, nil, err
 			}
 		}
+		return goOn, nil, nil
 	}
 	return goOn, nil, nil
+}
+
+// wait parks the session when c waits for a person. A request that would not
+// be made like this any more is stale first. Where somebody can be asked at
+// once, and a death came between question and answer, they are asked again.
+func (r *run) wait(ctx context.Context, c *call) (*session.Outcome, error) {
+	if !c.waiting() {
+		return nil, nil
+	}
+	if c.asked.Kind != "question" {
+		ru, err := r.rule(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if why := c.outdated(ru); why != "" {
+			return nil, r.stale(ctx, c, why)
+		}
+	}
+	return r.stillWaits(ctx, c)
+}
+
+func (r *run) stillWaits(ctx context.Context, c *call) (*session.Outcome, error) {
+	if err := r.approve(ctx, []session.Asked{*c.asked}); err != nil {
+		return nil, err
+	}
+	if c.waiting() {
+		return r.parked(c), nil
+	}
+	return nil, nil
 }
 
 // parked is the outcome while c waits.
@@ -53,7 +89,7 @@ func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 	if text, refused := c.refusal(); refused {
 		return nil, r.refuse(ctx, c, text, false)
 	}
-	if c.resolved != nil && c.resolved.Verdict == verdictAnswered {
+	if c.approval.State == policy.Answered {
 		return nil, r.result(ctx, c, session.Result{OK: true, Content: "The person answered: " + c.resolved.Reason})
 	}
 	if text, stop := r.repeated(c); stop {
@@ -66,16 +102,31 @@ func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 	if ru.refused != "" {
 		return nil, r.refuseRuled(ctx, c, ru)
 	}
-	if ru.decision.Verdict == policy.Ask && !c.admits(ru.decision) {
+	if ru.decision.Verdict == policy.Ask {
+		yes, err := r.admitted(ctx, c, ru)
+		if err != nil {
+			return nil, err
+		}
+		if !yes {
+			return r.askFirst(ctx, i, ru)
+		}
+	}
+	return r.execute(ctx, c, ru)
+}
+
+// askFirst has a person look at the i-th call, and goes on with the answer if
+// there is one already.
+func (r *run) askFirst(ctx context.Context, i int, ru ruling) (*session.Outcome, error) {
+	c := r.state.calls[i]
+	if _, refused := c.refusal(); !refused {
 		if err := r.askAll(ctx, i, ru); err != nil {
 			return nil, err
 		}
-		if c.waiting() {
-			return r.parked(c), nil
-		}
-		return r.finishCall(ctx, i)
 	}
-	return r.execute(ctx, c, ru)
+	if c.waiting() {
+		return r.parked(c), nil
+	}
+	return r.finishCall(ctx, i)
 }
 
 func (r *run) refuse(ctx context.Context, c *call, text string, mistake bool) error {
@@ -107,22 +158,28 @@ func (r *run) askAll(ctx context.Context, i int, first ruling) error {
 		asked = append(asked, a)
 		events = append(events, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.turn, a))
 	}
-	c := r.state.calls[i]
-	if c.asked != nil && c.resolved != nil {
-		events = append(events, session.NewEvent(session.TypeResolved, c.turn,
-			session.Resolved{ID: c.asked.ID, Verdict: verdictStale, Reason: "what would run is no longer what was shown"}))
-	}
-	add(c, first)
+	add(r.state.calls[i], first)
 	for _, later := range r.state.calls[i+1:] {
-		if !later.open() || later.asked != nil {
+		known := later.approval.Waits() || later.approval.Stands()
+		if !later.open() || later.asked != nil && !known {
 			continue
 		}
 		ru, err := r.rule(ctx, later)
 		if err != nil {
 			return err
 		}
+		if known {
+			why := later.outdated(ru)
+			if why == "" {
+				continue
+			}
+			events = append(events, later.staled(why))
+		}
 		if ru.refused == "" && ru.decision.Verdict == policy.Ask {
 			add(later, ru)
+		}
+		if k := ru.action.Kind; ru.decision.Verdict == policy.Allow && k != policy.Read && k != policy.Converse {
+			break // what it changes would make a yes to anything behind it stale
 		}
 	}
 	if err := r.record(ctx, events...); err != nil {
@@ -163,10 +220,13 @@ func (r *run) execute(ctx context.Context, c *call, ru ruling) (*session.Outcome
 	if err := r.record(ctx, events...); err != nil {
 		return nil, err
 	}
+	if ru.decision.Verdict == policy.Ask && c.approval.State != policy.Begun {
+		return nil, nil // somebody took it back before it began: look again
+	}
 	begin := r.cfg.Now()
 	res, err := ru.tool.Run(ctx, c.Call, func(text string) { r.live(Live{Call: c.ID, Output: text}) })
-	if err != nil && (errors.Is(err, workspace.ErrGone) || ctx.Err() != nil) {
-		return nil, fmt.Errorf("run %s: %w", c.Name, err)
+	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || ctx.Err() != nil) {
+		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: the call runs again when this has passed
 	}
 	out := session.Result{
 		Call: c.ID, OK: err == nil, Content: res.Content, Title: res.Title, Changes: res.Changes, Images: res.Images,
@@ -210,17 +270,22 @@ func (r *run) outcome(ctx context.Context, c *call, action policy.Action, out se
 	if err != nil {
 		return nil, fmt.Errorf("save changes: %w", err)
 	}
+	events := []*session.Event{event}
+	if len(saved.Foreign) > 0 {
+		events = append(events, session.NewEvent(session.TypeNote, c.turn, session.Note{Kind: noteReminder, Call: c.ID,
+			Text: fmt.Sprintf("%s is a submodule, that is another repository: what changes inside it is not kept and does not reach the branch.", strings.Join(saved.Foreign, ", "))}))
+	}
 	if !saved.Changed {
-		return []*session.Event{event}, nil
+		return events, nil
 	}
 	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true, Content: saved.Content}
-	if c.resolved != nil && c.resolved.Verdict == verdictApproved && action.Kind != policy.Execute {
+	if c.approval.Stands() && action.Kind != policy.Execute {
 		cp.Approved = map[string]string{}
 		for _, p := range action.Paths {
 			cp.Approved[p] = saved.Blobs[p]
 		}
 	}
-	return []*session.Event{event, session.NewEvent(session.TypeCheckpoint, c.turn, cp)}, nil
+	return append(events, session.NewEvent(session.TypeCheckpoint, c.turn, cp)), nil
 }
 
 // question parks the session until a person answers what the model asked.

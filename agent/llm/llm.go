@@ -107,6 +107,7 @@ const (
 	TooLong          // the prompt exceeds the context: compact and retry
 	Refused          // key missing or wrong
 	Invalid          // the server did not like the request, or answered what nobody understands
+	Garbled          // the server could not read the call in the model's answer: tell the model
 )
 
 // Temporary says whether the same request may succeed later.

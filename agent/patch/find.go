@@ -4,6 +4,7 @@ import (
 	"html"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The levels at which lines are compared, from exact to tolerant.
@@ -53,10 +54,47 @@ func plainPunctuation(r rune) rune {
 
 // key is FNV-1a over the normal form: the same in every run.
 func key(s string, level int) uint64 {
-	h := uint64(14695981039346656037)
+	if level >= spacing && plain(s, level) {
+		return collapsedKey(s)
+	}
+	h := uint64(fnvStart)
 	n := normal(s, level)
 	for i := range len(n) {
-		h = (h ^ uint64(n[i])) * 1099511628211
+		h = (h ^ uint64(n[i])) * fnvPrime
+	}
+	return h
+}
+
+const (
+	fnvStart = 14695981039346656037
+	fnvPrime = 1099511628211
+)
+
+// plain says whether white space is all that a level takes out of s.
+func plain(s string, level int) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf || s[i] == '&' && level == spelling {
+			return false
+		}
+	}
+	return true
+}
+
+// collapsedKey is the key of what collapse makes of s, without making it.
+func collapsedKey(s string) uint64 {
+	h := uint64(fnvStart)
+	gap, begun := false, false
+	for i := range len(s) {
+		c := s[i]
+		if c == ' ' || c >= '\t' && c <= '\r' {
+			gap = begun
+			continue
+		}
+		if gap {
+			h = (h ^ ' ') * fnvPrime
+			gap = false
+		}
+		h, begun = (h^uint64(c))*fnvPrime, true
 	}
 	return h
 }

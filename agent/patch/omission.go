@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Omission looks in content, meant to be a whole file, for a line that stands
@@ -31,10 +32,10 @@ func Omission(name, before, content string) (int, string) {
 }
 
 // leader is what a line that is nothing but a comment begins with.
-var leader = regexp.MustCompile(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{!--|\{#|\.\.\.|…)\s*`)
+var leader = lazily(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{!--|\{#|\.\.\.|…)\s*`)
 
 // omitted are the words for text that was left out.
-var omitted = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var omitted = lazily(`(?i)` + strings.Join([]string{
 	`\b(rest|remainder|remaining (part|code|content|lines|functions|methods|file)s?)\b.*\b(code|file|content|contents|implementation|function|functions|method|methods|class|component|module|script|document|page|tests?|config(uration)?|styles?|logic|body|imports?|unchanged|same|remains?|here|goes|follows)\b`,
 	`\b(existing|previous|original|other|old|current) (code|content|contents|implementation|implementations|functions?|methods?|logic|imports?|fields?|properties|props|tests?|styles?|rules?|routes?|handlers?|cases?|entries|items|lines|text|class(es)?|definitions?|declarations?|config(uration)?|body|file)\b.*\b(remains?|unchanged|stays?|same|here|goes|above|below|continues?|omitted|kept|as before|preserved|unmodified|as is)\b`,
 	`\b(code|content|contents|implementation|file|function|functions|method|methods|class|logic|imports?|everything( else)?|everything) (above |below |here |before |after |else )?(remains?|stays?|is|are|continues?|kept)( \w+)? (unchanged|the same|as is|as before|identical|unmodified|untouched)\b`,
@@ -46,7 +47,7 @@ var omitted = regexp.MustCompile(`(?i)` + strings.Join([]string{
 }, "|"))
 
 // dotted are the words that mean an omission only beside an ellipsis.
-var dotted = regexp.MustCompile(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
+var dotted = lazily(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
 
 // standsForText decides about one trimmed line.
 func standsForText(s string, shrinks bool, ext string) bool {
@@ -55,22 +56,22 @@ func standsForText(s string, shrinks bool, ext string) bool {
 		// an omission where text gets lost.
 		return shrinks && (s[0] != '.' || ext != ".py" && ext != ".pyi")
 	}
-	at := leader.FindStringIndex(s)
+	at := leader().FindStringIndex(s)
 	if at == nil || len(s) > 200 {
 		return false
 	}
 	body := strings.TrimSpace(strings.TrimRight(s[at[1]:], "*/->)]}#'\" "))
 	dots := strings.Contains(s, "...") || strings.Contains(s, "…")
 	if open := s[:at[1]]; strings.ContainsAny(open[:1], "[(<'") && !strings.HasPrefix(open, "<!--") && !dots && !strings.HasPrefix(open, "(*") {
-		return s[0] != '<' && omitted.MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
+		return s[0] != '<' && omitted().MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
 	bare := strings.Trim(body, ".… ")
 	if dots && (strings.HasPrefix(body, ".") || strings.HasPrefix(body, "…") || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "…") || strings.HasSuffix(body, ".") || strings.HasSuffix(body, "…")) {
-		if len(strings.Fields(bare)) <= 8 && dotted.MatchString(bare) {
+		if len(strings.Fields(bare)) <= 8 && dotted().MatchString(bare) {
 			return true
 		}
 	}
-	return omitted.MatchString(bare)
+	return omitted().MatchString(bare)
 }
 
 // isEllipsis reports whether a line is nothing but an ellipsis, perhaps in a
@@ -81,4 +82,10 @@ func isEllipsis(s string) bool {
 		return false
 	}
 	return strings.Trim(s, "./#*-<>!{}[]()…;% \t") == ""
+}
+
+// lazily returns a regular expression that is compiled when it is first
+// needed.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -118,7 +118,11 @@ func (r *resolver) item(ctx context.Context, m Mention) (session.Item, bool) {
 		if runes := []rune(text); len(runes) > mostFile {
 			text = string(runes[:mostFile]) + "\n[cut: this is the beginning of the file]"
 		}
-		return session.Item{Kind: "file", Name: name, Text: text}, true
+		kind := "file"
+		if m.Ref != "" {
+			kind = "explicit" // a link is given on purpose, a name may be in passing
+		}
+		return session.Item{Kind: kind, Name: name, Text: text}, true
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if m.From > len(lines) {

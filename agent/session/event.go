@@ -79,11 +79,15 @@ func Verify(events []Event) error {
 func (e *Event) digest() string {
 	h := sha256.New()
 	var n [8]byte
-	for _, part := range []string{e.Prev, fmt.Sprint(e.Seq), e.Time.UTC().Format(time.RFC3339Nano), fmt.Sprint(e.Turn), string(e.Type), fmt.Sprint(e.V), string(e.Data)} {
+	write := func(part []byte) {
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		h.Write(n[:])
-		h.Write([]byte(part))
+		h.Write(part)
 	}
+	for _, part := range [...]string{e.Prev, fmt.Sprint(e.Seq), e.Time.UTC().Format(time.RFC3339Nano), fmt.Sprint(e.Turn), string(e.Type), fmt.Sprint(e.V)} {
+		write([]byte(part))
+	}
+	write(e.Data)
 	return hex.EncodeToString(h.Sum(nil))
 }
 

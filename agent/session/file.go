@@ -62,8 +62,8 @@ func ReadEvents(r io.Reader) ([]Event, int64, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
+		e, err := readLine(line)
+		if err != nil {
 			return nil, 0, fmt.Errorf("event %d: %w", len(events)+1, err)
 		}
 		events = append(events, e)

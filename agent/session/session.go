@@ -92,6 +92,9 @@ type Message struct {
 	Author string `json:"author,omitempty"`
 	Text   string `json:"text"`
 	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
+
+	Images  []Blob `json:"images,omitempty"`  // pictures for vision models
+	Context []Item `json:"context,omitempty"` // what the words are about, as in [Task]
 }
 
 // Call is one tool call as it will be run. ID is unique in the session.
@@ -145,6 +148,19 @@ type Asked struct {
 	Base     string    `json:"base,omitempty"`
 	Head     string    `json:"head,omitempty"`
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Bound is what else the digest covers, as it was when the request was
+	// made, so that people can be told what changed since.
+	Bound  []Fact  `json:"bound,omitempty"`
+	Review *Review `json:"review,omitempty"` // it can be answered by a review; nil: by words alone
+}
+
+// Review is how a sensitive edit is put before people as a small pull
+// request: Commit holds exactly that edit on top of Head, Branch is where it
+// is put to be looked at, Base the session's branch, which it would go to.
+type Review struct {
+	Commit string `json:"commit"`
+	Branch string `json:"branch"`
+	Base   string `json:"base"`
 }
 
 // Resolved is the payload of [TypeResolved]. Verdict is "approved", "denied",
@@ -208,6 +224,22 @@ type Checkpoint struct {
 	// Approved maps sensitive paths that a person let through to the blob ids
 	// they then had.
 	Approved map[string]string `json:"approved,omitempty"`
+	// Sent tells how the commit came to the branch where that was not plain.
+	Sent *Sent `json:"sent,omitempty"`
+}
+
+// Sent tells people what became of a push: "rebased" onto what others had
+// pushed, "restored" to a branch that was gone, "fallback" to another branch,
+// "held" because all of it is files that may not be pushed, or "patch" when
+// nothing could be pushed at all (the checkpoint is parked then).
+type Sent struct {
+	How       string       `json:"how"`
+	Branch    string       `json:"branch"`               // that was meant
+	Said      []string     `json:"said,omitempty"`       // what was in the way, in the remote's words; untrusted
+	Conflicts []string     `json:"conflicts,omitempty"`  // files that could not be merged
+	Held      []FileChange `json:"held,omitempty"`       // files that the bot may not push
+	Patch     string       `json:"patch,omitempty"`      // what is on no branch
+	PatchSize int          `json:"patch_size,omitempty"` // bytes of a patch that is too long to be kept here
 }
 
 // Stored is one changed path of a [Checkpoint] with what it holds. Mode is

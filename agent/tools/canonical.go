@@ -63,9 +63,9 @@ func known(name string) (string, bool) {
 		"get_type_hierarchy", "new_task", "condense", "use_mcp_tool", "access_mcp_resource", "browser_action",
 		"wait_for_checks":
 		return name, true
-	case "readfile", "read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents":
+	case "readfile", "read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read":
 		return "read_file", true
-	case "writefile", "create_file", "createfile", "write_to_file", "writetofile", "create_new_file", "save_file", "write", "overwrite_file":
+	case "writefile", "create_file", "createfile", "write_to_file", "writetofile", "create_new_file", "save_file", "write", "overwrite_file", "file_write":
 		return "write_file", true
 	case "applydiff", "apply_patch", "applypatch", "multi_apply_diff", "patch", "patch_file", "replace_in_file", "search_replace":
 		return "apply_diff", true
@@ -79,7 +79,8 @@ func known(name string) (string, bool) {
 		return "delete_file", true
 	case "listfiles", "list_dir", "listdir", "list_directory", "ls", "list_folder":
 		return "list_files", true
-	case "searchworkspace", "search_files", "searchfiles", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search":
+	case "searchworkspace", "search_files", "searchfiles", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search",
+		"search_in_files", "find_in_files", "search_text":
 		return "search_workspace", true
 	}
 	return alias(name)
@@ -88,7 +89,8 @@ func known(name string) (string, bool) {
 func alias(name string) (string, bool) {
 	switch name {
 	case "runterminalcommand", "execute_command", "executecommand", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell",
-		"terminal", "run_shell_command", "exec_command", "run_bash_command":
+		"terminal", "run_shell_command", "exec_command", "run_bash_command",
+		"execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command":
 		return "run_terminal_command", true
 	case "updatetodolist", "todo_write", "todowrite", "update_todos", "todo_list", "manage_todo_list", "write_todos", "update_todo":
 		return "update_todo_list", true

@@ -163,6 +163,7 @@ func wireErrors() map[int64]error {
 	return map[int64]error{
 		1: ErrNotExist, 2: ErrOutside, 3: ErrIgnored, 4: ErrNotFile, 5: ErrTooLarge, 6: ErrBinary, 7: ErrGone,
 		8: fs.ErrExist, 9: fs.ErrPermission, 10: context.DeadlineExceeded, 11: context.Canceled, 12: fs.ErrInvalid,
+		13: ErrFull,
 	}
 }
 
@@ -170,7 +171,7 @@ func wireErrors() map[int64]error {
 // errors of this package about err it also says of the decoded one.
 func EncodeError(err error) *jsonrpc2.Error {
 	out := &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: err.Error()}
-	for code := int64(1); code <= 12; code++ {
+	for code := int64(1); code <= int64(len(wireErrors())); code++ {
 		if errors.Is(err, wireErrors()[code]) {
 			out.Code = code
 			break

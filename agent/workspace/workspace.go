@@ -12,6 +12,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"syscall"
 	"time"
 )
 
@@ -58,6 +59,10 @@ var (
 	ErrBinary   = errors.New("file is binary")
 	ErrGone     = errors.New("the workspace has ended")
 )
+
+// ErrFull is what the system says when a disk has no room. It survives the
+// wire, too.
+const ErrFull = syscall.ENOSPC
 
 // Range is a span of lines, 1-based and inclusive. To 0 means to the end.
 type Range struct {

@@ -39,6 +39,7 @@ func conformErrors() []conformCase {
 		{"no end after a call", Turn{Calls: []Call{{Name: "read_file"}}, Misdo: Misdeed{NoDone: true}}, llm.Cut},
 		{"error in mid-stream", Turn{Say: long, Misdo: Misdeed{Error: "an error was encountered while running the model: unexpected EOF"}}, llm.Cut},
 		{"too long in mid-stream", Turn{Say: long, Misdo: Misdeed{Error: "the input length exceeds the context length"}}, llm.TooLong},
+		{"call that the server cannot read", Turn{Say: long, Misdo: Misdeed{Error: "XML syntax error on line 2: element <parameter> closed by </function>"}}, llm.Garbled},
 		{"not JSON", Turn{Say: long, Misdo: Misdeed{WrongJSON: true}}, llm.Invalid},
 		{"sent elsewhere", Turn{Misdo: Misdeed{Redirect: "http://192.0.2.1/v1/chat/completions"}}, llm.Invalid},
 	} {

@@ -54,6 +54,9 @@ func (m *Model) classify(status int, text string) *llm.Error {
 	if e := m.known(text, detail); e != nil {
 		return e
 	}
+	if e := wire.Garbled(text); e != nil && status >= http.StatusInternalServerError {
+		return e
+	}
 	switch status {
 	case http.StatusNotFound:
 		return m.notOllama(detail)
@@ -74,7 +77,10 @@ func (m *Model) textError(text string) error {
 	if e := m.known(text, detail); e != nil {
 		return e
 	}
-	return m.died(detail)
+	if e := wire.Garbled(text); e != nil {
+		return e
+	}
+	return m.end.Died(detail)
 }
 
 // known recognizes an error by what the server wrote, as recorded and as in its
@@ -86,47 +92,34 @@ func (m *Model) known(text string, detail error) *llm.Error {
 	}
 	switch {
 	case has("does not support tools"):
-		return m.unsupported("call tools", detail)
+		return m.end.Unsupported("call tools", detail)
 	case has("does not support thinking", "think value"):
-		return m.unsupported("think", detail)
+		return m.end.Unsupported("think", detail)
 	case has("does not support chat", "does not support generate"):
-		return m.unsupported("chat", detail)
+		return m.end.Unsupported("chat", detail)
 	case has("does not support image", "image input is not supported", "missing data required for image input"):
-		return m.unsupported("see images", detail)
+		return m.end.Unsupported("see images", detail)
 	case has("exceeds the context length", "exceeds maximum context length", "exceed_context_size", "exceeds the available context size", "input length exceeds"):
-		return m.tooLong(detail)
+		return m.end.TooLong(detail)
 	case has("model '", "model \"") && has("not found", "try pulling it"):
 		return m.notFound(detail)
 	case has("server busy", "maximum pending requests"):
 		return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: detail}
 	case has("requires more system memory", "requires more memory"):
 		return &llm.Error{Kind: llm.Invalid, Err: detail,
-			Public: fmt.Sprintf("the model server has too little memory for model %s; take a smaller model or a smaller context", m.name)}
+			Public: fmt.Sprintf("the model server has too little memory for model %s; take a smaller model or a smaller context", m.end.Model)}
 	case has("timed out waiting for", "server loading model"):
 		return &llm.Error{Kind: llm.Unreachable, Public: "the model is still being loaded", Err: detail}
 	case has("encountered while running the model", "runner process", "runner has", "unexpected eof",
 		"connection reset", "connection refused", "model failed to load", "error loading model"):
-		return m.died(detail)
+		return m.end.Died(detail)
 	}
 	return nil
 }
 
 func (m *Model) notFound(err error) *llm.Error {
 	return &llm.Error{Kind: llm.NotFound, Err: err,
-		Public: fmt.Sprintf("model %s is not on the server; run `ollama pull %s`", m.name, m.name)}
-}
-
-func (m *Model) unsupported(what string, err error) *llm.Error {
-	return &llm.Error{Kind: llm.Unsupported, Public: fmt.Sprintf("model %s cannot %s", m.name, what), Err: err}
-}
-
-func (m *Model) tooLong(err error) *llm.Error {
-	return &llm.Error{Kind: llm.TooLong, Err: err,
-		Public: fmt.Sprintf("the conversation is longer than model %s can hold", m.name)}
-}
-
-func (m *Model) died(err error) *llm.Error {
-	return &llm.Error{Kind: llm.Cut, Public: "the model stopped in the middle of its answer", Err: err}
+		Public: fmt.Sprintf("model %s is not on the server; run `ollama pull %s`", m.end.Model, m.end.Model)}
 }
 
 func (m *Model) notOllama(err error) *llm.Error {
@@ -138,7 +131,7 @@ func (m *Model) notOllama(err error) *llm.Error {
 func (m *Model) endError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
-		return m.died(errors.New("the stream ended without done"))
+		return m.end.Died(errors.New("the stream ended without done"))
 	case errors.Is(err, wire.ErrLongLine):
 		return m.notOllama(err)
 	}
@@ -157,7 +150,7 @@ func (m *Model) lineError(line []byte, whole bool) error {
 		return e
 	}
 	if !whole {
-		return m.died(detail)
+		return m.end.Died(detail)
 	}
 	return m.notOllama(detail)
 }

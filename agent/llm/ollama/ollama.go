@@ -28,19 +28,19 @@
 //     content unless think is sent.
 //   - Images sent to a model without vision are ignored silently. They are
 //     refused here.
+//   - Where the server parses calls itself (qwen3-coder, gpt-oss), one that it
+//     cannot read ends the answer with the parser's bare words: {"error":"EOF"}.
 //   - 503 means that the queue is full, 404 that the model is missing.
 package ollama
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/ollama/ollama/api"
@@ -61,45 +61,36 @@ type Config struct {
 
 // Model is one model on one Ollama server. It is safe for concurrent use.
 type Model struct {
-	name      string
+	end       wire.Endpoint
 	chatURL   string
-	http      *http.Client
 	api       *api.Client
 	keepAlive *api.Duration
-	log       *slog.Logger
 	shown     shown
 }
 
 // New returns the model of cfg. It does not call the server.
 func New(cfg Config) (*Model, error) {
-	switch {
-	case cfg.URL == nil:
-		return nil, errors.New("new ollama model: no server address")
-	case cfg.URL.Scheme != "http" && cfg.URL.Scheme != "https", cfg.URL.Host == "":
-		return nil, fmt.Errorf("new ollama model: server address %q: want http://host:port", cfg.URL.Redacted())
-	case strings.TrimSpace(cfg.Model) == "":
-		return nil, errors.New("new ollama model: no model name; `ollama list` shows those of a server")
+	end, err := wire.NewEndpoint(wire.EndpointConfig{
+		URL: cfg.URL, HTTP: cfg.HTTP, Model: cfg.Model, Idle: cfg.Idle, Log: cfg.Log,
+		Example: "http://host:port", Names: "; `ollama list` shows those of a server",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("new ollama model: %w", err)
 	}
-	client := wire.NewHTTP(wire.Config{HTTP: cfg.HTTP, Idle: cfg.Idle})
 	m := &Model{
-		name:    strings.TrimSpace(cfg.Model),
+		end:     end,
 		chatURL: cfg.URL.JoinPath("api", "chat").String(),
-		http:    client,
-		api:     api.NewClient(cfg.URL, client),
-		log:     cfg.Log,
+		api:     api.NewClient(cfg.URL, end.HTTP),
 		shown:   shown{turn: make(chan struct{}, 1)},
 	}
 	if cfg.KeepAlive != 0 {
 		m.keepAlive = &api.Duration{Duration: cfg.KeepAlive}
 	}
-	if m.log == nil {
-		m.log = slog.New(slog.DiscardHandler)
-	}
 	return m, nil
 }
 
 // Name implements [llm.Model].
-func (m *Model) Name() string { return m.name }
+func (m *Model) Name() string { return m.end.Model }
 
 // Capabilities implements [llm.Model]. The server is asked once; it is asked
 // again after a request failed in a way that another server or another model
@@ -135,7 +126,7 @@ func (m *Model) chat(ctx context.Context, req llm.Request, yield func(llm.Part, 
 	if err != nil {
 		return err
 	}
-	resp, err := wire.Post(ctx, m.http, m.chatURL, nil, body)
+	resp, err := wire.Post(ctx, m.end.HTTP, m.chatURL, nil, body)
 	if err != nil {
 		return wire.Failure(ctx, err)
 	}
@@ -199,7 +190,7 @@ func (m *Model) read(ctx context.Context, resp *http.Response, numCtx int, yield
 			return m.textError(errorText(c.Error))
 		}
 		if c.Done && c.PromptEvalCount >= numCtx {
-			return m.tooLong(fmt.Errorf("prompt of %d tokens fills the context of %d", c.PromptEvalCount, numCtx))
+			return m.end.TooLong(fmt.Errorf("prompt of %d tokens fills the context of %d", c.PromptEvalCount, numCtx))
 		}
 		if !yield(c.part(), nil) || c.Done {
 			return nil

@@ -174,6 +174,8 @@ func TestRecordedErrors(t *testing.T) {
 		{"0.6.5", "chat-loop2.txt", llm.Invalid, "did not accept", ""},
 		{"0.17.4", "kill-runner-midstream.txt", llm.Cut, "stopped in the middle",
 			"This answer goes on and on, and then it goes on some more; This answer goes on and "},
+		{"0.17.4", "qwen-parser-error.txt", llm.Garbled, "could not read the model's tool call",
+			"<think>\nThe issue asks for a corrected greeting. I will look at the file first.\n</think>\n\nLet me read the file."},
 		{"0.17.4", "repeat-limit-stream-True.txt", llm.Cut, "stopped in the middle", strings.Repeat("haha, ", 31)},
 	} {
 		t.Run(c.version+"/"+c.chat, func(t *testing.T) {

@@ -35,7 +35,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 	numCtx := i.contextFor(req.Context)
 	no := false
 	chat := api.ChatRequest{
-		Model:     m.name,
+		Model:     m.end.Model,
 		Messages:  make([]api.Message, 0, len(req.Messages)),
 		KeepAlive: m.keepAlive,
 		Options:   map[string]any{"num_ctx": numCtx},
@@ -44,7 +44,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 	}
 	for _, msg := range req.Messages {
 		if len(msg.Images) > 0 && !i.caps.Vision {
-			return nil, 0, m.unsupported("see images", fmt.Errorf("message with %d images", len(msg.Images)))
+			return nil, 0, m.end.Unsupported("see images", fmt.Errorf("message with %d images", len(msg.Images)))
 		}
 		chat.Messages = append(chat.Messages, message(msg))
 	}
@@ -65,7 +65,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 		return nil, 0, &llm.Error{Kind: llm.Invalid, Public: "the request to the model could not be written", Err: err}
 	}
 	if estimate := textSize(req) / bytesPerToken; !i.truncates && estimate > numCtx {
-		return nil, 0, m.tooLong(fmt.Errorf("about %d tokens for a context of %d, on a server that would cut them silently", estimate, numCtx))
+		return nil, 0, m.end.TooLong(fmt.Errorf("about %d tokens for a context of %d, on a server that would cut them silently", estimate, numCtx))
 	}
 	return body, numCtx, nil
 }

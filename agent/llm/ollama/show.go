@@ -45,19 +45,19 @@ func (m *Model) info(ctx context.Context) (info, error) {
 	if i := m.shown.info.Load(); i != nil {
 		return *i, nil
 	}
-	resp, err := m.api.Show(ctx, &api.ShowRequest{Model: m.name})
+	resp, err := m.api.Show(ctx, &api.ShowRequest{Model: m.end.Model})
 	if err != nil {
 		return info{}, m.showError(ctx, err)
 	}
 	i := read(resp)
 	version, err := m.api.Version(ctx)
 	if err != nil {
-		m.log.WarnContext(ctx, "model server does not tell its version", "model", m.name, "err", err)
+		m.end.Log.WarnContext(ctx, "model server does not tell its version", "model", m.end.Model, "err", err)
 	}
 	i.truncates = knowsTruncate(version)
 	if !i.truncates {
-		m.log.WarnContext(ctx, "model server may cut long prompts silently: its version is old or unknown",
-			"model", m.name, "version", version, "needed", firstTruncate)
+		m.end.Log.WarnContext(ctx, "model server may cut long prompts silently: its version is old or unknown",
+			"model", m.end.Model, "version", version, "needed", firstTruncate)
 	}
 	m.shown.info.Store(&i)
 	return i, nil

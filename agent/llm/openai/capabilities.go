@@ -99,7 +99,7 @@ func (m *Model) listed(ctx context.Context) (caps llm.Capabilities, settled bool
 		return caps, false, m.invalidRequest(err)
 	}
 	req.Header = m.header("application/json")
-	resp, err := m.http.Do(req)
+	resp, err := m.end.HTTP.Do(req)
 	if err != nil {
 		return caps, false, wire.Failure(ctx, err)
 	}
@@ -115,11 +115,11 @@ func (m *Model) listed(ctx context.Context) (caps llm.Capabilities, settled bool
 		Data []listing `json:"data"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxListing)).Decode(&list); err != nil {
-		m.cfg.Log.WarnContext(ctx, "model server's list of models cannot be read", "model", m.cfg.Model, "err", err)
+		m.end.Log.WarnContext(ctx, "model server's list of models cannot be read", "model", m.end.Model, "err", err)
 		return caps, false, nil
 	}
 	for _, l := range list.Data {
-		if l.ID == m.cfg.Model || strings.TrimSuffix(l.ID, ":latest") == m.cfg.Model {
+		if l.ID == m.end.Model || strings.TrimSuffix(l.ID, ":latest") == m.end.Model {
 			return l.caps(), len(l.Parameters) > 0, nil
 		}
 	}
@@ -149,5 +149,5 @@ func (m *Model) callsTools(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, m.died(errors.New("probe tools: no answer"))
+	return false, m.end.Died(errors.New("probe tools: no answer"))
 }

@@ -91,11 +91,17 @@ func (m *Model) streamError(raw []byte) error {
 	if e := m.known(p); e != nil {
 		return e
 	}
-	return m.died(fmt.Errorf("error in the stream: %w", p.err()))
+	if e := wire.Garbled(p.text); e != nil {
+		return e
+	}
+	return m.end.Died(fmt.Errorf("error in the stream: %w", p.err()))
 }
 
 func (m *Model) classify(p problem) *llm.Error {
 	if e := m.known(p); e != nil {
+		return e
+	}
+	if e := wire.Garbled(p.text); e != nil && (p.status >= http.StatusInternalServerError || p.code == "tool_use_failed") {
 		return e
 	}
 	fail := func(kind llm.Kind, public string) *llm.Error {
@@ -109,13 +115,13 @@ func (m *Model) classify(p problem) *llm.Error {
 	case p.status == http.StatusNotFound:
 		return m.notCompatible(p.err())
 	case p.status == http.StatusRequestEntityTooLarge:
-		return m.tooLong(p.err())
+		return m.end.TooLong(p.err())
 	case p.status == http.StatusTooManyRequests, p.status == http.StatusServiceUnavailable, p.status == 529:
 		return fail(llm.Busy, "the model server is busy")
 	case p.status == http.StatusRequestTimeout, p.status == http.StatusBadGateway, p.status == http.StatusGatewayTimeout, p.status >= 520 && p.status < 530:
 		return fail(llm.Unreachable, "the model server does not answer; it may be starting or stopped")
 	case p.status >= http.StatusInternalServerError:
-		return m.died(p.err())
+		return m.end.Died(p.err())
 	}
 	return fail(llm.Invalid, "the model server did not accept the request")
 }
@@ -135,11 +141,11 @@ func (m *Model) known(p problem) *llm.Error {
 	case has("context_length_exceeded", "maximum context length", "exceed_context_size", "exceeds the available context size",
 		"context size has been exceeded", "exceeds the context length", "exceeds the context window", "prompt is too long",
 		"input is too long", "prompt too long", "when context the overflows", "exceeds the maximum number of tokens"):
-		return m.tooLong(p.err())
+		return m.end.TooLong(p.err())
 	case has("tool", "function") && has("not support", "unsupported", "--enable-auto-tool-choice", "--jinja", "unrecognized request argument", "unknown field", "no endpoints found"):
-		return m.unsupported("call tools", p.err())
+		return m.end.Unsupported("call tools", p.err())
 	case has("image", "vision", "multimodal") && has("not support", "unsupported", "no endpoints found", "not a multimodal"):
-		return m.unsupported("see images", p.err())
+		return m.end.Unsupported("see images", p.err())
 	case has("model_not_found", "model not found"), has("model") && has("does not exist", "not found") && p.status == http.StatusNotFound:
 		return m.notFound(p.err())
 	case has("overloaded", "rate_limit", "rate limit", "too many requests"):
@@ -152,19 +158,7 @@ func (m *Model) known(p problem) *llm.Error {
 
 func (m *Model) notFound(err error) *llm.Error {
 	return &llm.Error{Kind: llm.NotFound, Err: err,
-		Public: fmt.Sprintf("model %s is not on the server; whoever runs this bot must check its name", m.cfg.Model)}
-}
-
-func (m *Model) unsupported(what string, err error) *llm.Error {
-	return &llm.Error{Kind: llm.Unsupported, Public: fmt.Sprintf("model %s cannot %s", m.cfg.Model, what), Err: err}
-}
-
-func (m *Model) tooLong(err error) *llm.Error {
-	return &llm.Error{Kind: llm.TooLong, Public: fmt.Sprintf("the conversation is longer than model %s can hold", m.cfg.Model), Err: err}
-}
-
-func (m *Model) died(err error) *llm.Error {
-	return &llm.Error{Kind: llm.Cut, Public: "the model stopped in the middle of its answer", Err: err}
+		Public: fmt.Sprintf("model %s is not on the server; whoever runs this bot must check its name", m.end.Model)}
 }
 
 func (m *Model) notCompatible(err error) *llm.Error {
@@ -176,7 +170,7 @@ func (m *Model) notCompatible(err error) *llm.Error {
 func (m *Model) endError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
-		return m.died(errors.New("the stream ended without finish_reason and without [DONE]"))
+		return m.end.Died(errors.New("the stream ended without finish_reason and without [DONE]"))
 	case errors.Is(err, wire.ErrLongLine):
 		return m.notCompatible(err)
 	}
@@ -191,7 +185,7 @@ func (m *Model) lineError(line []byte, whole bool) error {
 		return e
 	}
 	if !whole {
-		return m.died(detail)
+		return m.end.Died(detail)
 	}
 	return m.notCompatible(detail)
 }

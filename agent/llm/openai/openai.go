@@ -70,35 +70,30 @@ type Config struct {
 
 // Model is one model on one server. It is safe for concurrent use.
 type Model struct {
+	end     wire.Endpoint
 	cfg     Config
-	http    *http.Client
 	dialect atomic.Pointer[dialect]
 	probed  probed
 }
 
 // New returns the model of cfg. It does not call the server.
 func New(cfg Config) (*Model, error) {
-	switch {
-	case cfg.URL == nil:
-		return nil, errors.New("new openai model: no server address")
-	case cfg.URL.Scheme != "http" && cfg.URL.Scheme != "https", cfg.URL.Host == "":
-		return nil, fmt.Errorf("new openai model: server address %q: want https://host/v1", cfg.URL.Redacted())
-	case strings.TrimSpace(cfg.Model) == "":
-		return nil, errors.New("new openai model: no model name")
-	case strings.ContainsAny(string(cfg.Key), "\r\n"):
+	end, err := wire.NewEndpoint(wire.EndpointConfig{
+		URL: cfg.URL, HTTP: cfg.HTTP, Model: cfg.Model, Idle: cfg.Idle, Log: cfg.Log, Example: "https://host/v1",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("new openai model: %w", err)
+	}
+	if strings.ContainsAny(string(cfg.Key), "\r\n") {
 		return nil, errors.New("new openai model: the key has a line break in it")
 	}
-	cfg.Model = strings.TrimSpace(cfg.Model)
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	m := &Model{cfg: cfg, http: wire.NewHTTP(wire.Config{HTTP: cfg.HTTP, Idle: cfg.Idle}), probed: probed{turn: make(chan struct{}, 1)}}
+	m := &Model{end: end, cfg: cfg, probed: probed{turn: make(chan struct{}, 1)}}
 	m.dialect.Store(&dialect{reasoning: "reasoning_content"})
 	return m, nil
 }
 
 // Name implements [llm.Model].
-func (m *Model) Name() string { return m.cfg.Model }
+func (m *Model) Name() string { return m.end.Model }
 
 // Stream implements [llm.Model]. Request.Context is not sent: no server of this
 // kind lets a client choose it. Calls come together, with the last part.
@@ -149,13 +144,13 @@ func (m *Model) send(ctx context.Context, req llm.Request) (*http.Response, erro
 		if !learned {
 			return nil, err
 		}
-		m.cfg.Log.InfoContext(ctx, "model server does not know a parameter; asking without", "model", m.cfg.Model, "err", known.Err)
+		m.end.Log.InfoContext(ctx, "model server does not know a parameter; asking without", "model", m.end.Model, "err", known.Err)
 		m.dialect.Store(&next)
 	}
 }
 
 func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
-	resp, err := wire.Post(ctx, m.http, m.cfg.URL.JoinPath("chat", "completions").String(), m.header("text/event-stream, application/json"), body)
+	resp, err := wire.Post(ctx, m.end.HTTP, m.cfg.URL.JoinPath("chat", "completions").String(), m.header("text/event-stream, application/json"), body)
 	if err != nil {
 		return nil, wire.Failure(ctx, err)
 	}

@@ -40,11 +40,11 @@ func (m *Model) body(d dialect, req llm.Request) ([]byte, error) {
 	if c := m.cfg.Capabilities; c != nil && !c.Vision {
 		for _, msg := range req.Messages {
 			if len(msg.Images) > 0 {
-				return nil, m.unsupported("see images", fmt.Errorf("message with %d images", len(msg.Images)))
+				return nil, m.end.Unsupported("see images", fmt.Errorf("message with %d images", len(msg.Images)))
 			}
 		}
 	}
-	out := request{Model: m.cfg.Model, Messages: messages(d, req.Messages), Stream: true}
+	out := request{Model: m.end.Model, Messages: messages(d, req.Messages), Stream: true}
 	for _, spec := range req.Tools {
 		params := any(spec.Parameters)
 		if len(spec.Parameters) == 0 {

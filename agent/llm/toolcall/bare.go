@@ -67,6 +67,7 @@ func (s *scanner) bareSegment(seg segment, it item) (segment, bool) {
 	}
 	seg.add(it)
 	seg.end = it.next
+	seg.tentative = !s.intends(seg.start)
 	return seg, true
 }
 

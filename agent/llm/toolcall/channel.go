@@ -16,6 +16,10 @@ func (s *scanner) channel(i int, m mark) int {
 		s.hold = i
 		return i
 	}
+	if growing && recipient(s.t[m.next:]) != "" && !strings.Contains(s.t[m.next:], "\n") {
+		s.segs = append(s.segs, segment{start: i, end: len(s.t), errs: []string{"The answer was cut off in the header of a call, before its arguments; send the call again."}})
+		return len(s.t)
+	}
 	if at < 0 {
 		return m.next
 	}
@@ -100,29 +104,37 @@ func (s *scanner) message(i, at int, name string) (segment, bool) {
 	return seg, true
 }
 
-// lineDialect reads the forms that begin with a word on a line of its own.
-func (s *scanner) lineDialect(i int, word string) (segment, bool) {
+// functools reads functools[…] of Phi and Firefunction.
+func (s *scanner) functools(i int) (segment, bool) {
 	seg := segment{start: i}
-	pos := i + len(word)
-	var it item
-	switch word {
-	case "functools[":
-		it = s.jsonItem(readJSON(s.t, pos-1, s.p.marks), true)
-	case "Action:":
-		it = s.action(pos, "Action Input:")
-	default:
-		pos = s.indent(pos)
-		if s.has(pos, ":") {
-			pos++
-		}
-		it = s.action(pos, "✿ARGS✿")
+	pos := s.indent(min(len(s.t), i+len("functools")))
+	if pos >= len(s.t) || s.t[pos] != '[' {
+		s.touched = s.touched || pos >= len(s.t)
+		return seg, false
 	}
+	it := s.jsonItem(readJSON(s.t, pos, s.p.marks), true)
 	if !it.ok {
 		return seg, false
 	}
 	seg.add(it)
 	seg.end = s.closers(it.next)
-	return seg, len(seg.calls) > 0 || len(seg.errs) > 0
+	return seg, true
+}
+
+// qwenAgent reads ✿FUNCTION✿: name and ✿ARGS✿: arguments.
+func (s *scanner) qwenAgent(i int) (segment, bool) {
+	seg := segment{start: i}
+	pos := s.indent(i + len(lineDialect))
+	if s.has(pos, ":") {
+		pos++
+	}
+	it := s.action(pos, "✿ARGS✿")
+	if !it.ok {
+		return seg, false
+	}
+	seg.add(it)
+	seg.end = s.closers(it.next)
+	return seg, true
 }
 
 // action reads "name", then the arguments after label; or a fenced list of
@@ -132,6 +144,11 @@ func (s *scanner) action(i int, label string) item {
 	if i >= len(s.t) {
 		s.touched = true
 		return item{}
+	}
+	if s.t[i] == '\n' || s.t[i] == '\r' {
+		if next := s.space(i); next < len(s.t) && (s.t[next] == '{' || s.has(next, "```")) {
+			i = next
+		}
 	}
 	if s.has(i, "```") || s.t[i] == '{' || s.t[i] == '[' {
 		it := s.item(i, true)
@@ -149,16 +166,12 @@ func (s *scanner) action(i int, label string) item {
 		s.touched = true
 	}
 	if s.known(name) == "" || !isName(name) {
-		return item{}
+		return s.actionCall(i, end)
 	}
-	pos := s.space(end)
-	if pos >= len(s.t) || !s.has(pos, label) {
-		s.touched = s.touched || strings.HasPrefix(label, s.t[min(pos, len(s.t)):])
+	pos, ok := s.afterLabel(s.space(end), label)
+	if !ok {
+		s.touched = s.touched || s.space(end) >= len(s.t)
 		return item{}
-	}
-	pos = s.indent(pos + len(label))
-	if s.has(pos, ":") {
-		pos++
 	}
 	pos = s.space(pos)
 	if s.has(pos, "```") {
@@ -179,6 +192,28 @@ func (s *scanner) action(i int, label string) item {
 		value := strings.Trim(strings.TrimSpace(s.t[pos:end]), `"'`)
 		s.touched = s.touched || end == len(s.t)
 		return item{calls: []Call{s.named(n, []field{{key: only, value: quoted(value)}}, false, false)}, next: end, ok: true}
+	}
+	return item{}
+}
+
+// actionCall reads name(…) and name[value] between i and the end of the line.
+func (s *scanner) actionCall(i, end int) item {
+	name, j := s.word(i)
+	n := s.known(name)
+	if n == "" || fold(n) != fold(name) || j >= len(s.t) {
+		return item{}
+	}
+	switch s.t[j] {
+	case '(':
+		return s.pythonCalls(i, false)
+	case '[':
+		only, ok := s.p.tools[n].only()
+		value := strings.TrimRight(s.t[j+1:end], " \t\r")
+		if !ok || !strings.HasSuffix(value, "]") {
+			return item{}
+		}
+		args := []field{{key: only, value: quoted(strings.Trim(value[:len(value)-1], `"'`))}}
+		return item{calls: []Call{s.named(n, args, false, false)}, next: end, ok: true}
 	}
 	return item{}
 }

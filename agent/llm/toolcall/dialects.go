@@ -29,7 +29,8 @@ var dialects = [...]dialect{
 	{name: "llama 4", opens: []string{"<|python_start|>"}, closes: []string{"<|python_end|>"}},
 	{name: "deepseek", opens: []string{"<|tool_calls_begin|>", "<|tool_call_begin|>"},
 		closes: []string{"<|tool_call_end|>", "<|tool_calls_end|>", "<|end_of_sentence|>"}, inside: []string{"<|tool_sep|>"}},
-	{name: "kimi k2", opens: []string{"<|tool_calls_section_begin|>"}, closes: []string{"<|tool_calls_section_end|>"}, inside: []string{"<|tool_call_argument_begin|>"}},
+	{name: "kimi k2", opens: []string{"<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"},
+		closes: []string{"<|tool_calls_section_end|>", "<|tool_call_section_end|>"}, inside: []string{"<|tool_call_argument_begin|>"}},
 	{name: "granite, phi", opens: []string{"<|tool_call|>", "<|tool_calls|>"}, closes: []string{"<|/tool_call|>", "<|/tool_calls|>", "<|end_of_text|>"}},
 	{name: "lfm2", opens: []string{"<|tool_call_start|>"}, closes: []string{"<|im_end|>"}},
 	{name: "command r", opens: []string{"<|start_action|>"}, closes: []string{"<|end_action|>"}},
@@ -37,12 +38,14 @@ var dialects = [...]dialect{
 	{name: "apertus", opens: []string{"<|tools_prefix|>"}, closes: []string{"<|tools_suffix|>"}},
 	{name: "function gemma", opens: []string{"<start_function_call>"}, closes: []string{"<end_function_call>"}},
 	{name: "gpt-oss", closes: []string{"<|call|>", "<|end|>", "<|return|>"}, inside: []string{"<|constrain|>"}},
+	{name: "functionary 2", opens: []string{"<|recipient|>"}, inside: []string{"<|content|>"}},
 	{name: "function tokens", opens: []string{"<|function_call|>", "<|function_calls|>", "<|tool_use|>", "<|tool_code|>"},
 		closes: []string{"<|/function_call|>", "<|/function_calls|>", "<|/tool_use|>", "<|/tool_code|>"}},
 }
 
-// lineDialects begin with a word at the start of a line.
-var lineDialects = [...]string{"functools[", "Action:", "✿FUNCTION✿"}
+// lineDialect is the word of Qwen's agent framework at the start of a line; see
+// lines.go for the others that begin a line.
+const lineDialect = "✿FUNCTION✿"
 
 // thinkTags enclose thinking; a call that stands inside is none.
 var thinkTags = [...][2]string{
@@ -219,6 +222,13 @@ func lexToken(s string, i, from int) mark {
 		case c == ' ':
 			b.WriteByte('_')
 			j++
+		case c == '\\': // of Markdown
+			if j++; j == len(s) {
+				return mark{growing: true}
+			}
+			if s[j] != '_' {
+				return mark{}
+			}
 		case strings.HasPrefix(s[j:], "▁"):
 			b.WriteByte('_')
 			j += len("▁")

@@ -38,6 +38,11 @@ func (s *scanner) toolElement(m mark, ownLine bool) item {
 		if len(attrs) == 0 && (t.required > 0 || !ownLine) {
 			return item{}
 		}
+		for _, a := range attrs {
+			if fold(m.tag) != fold(name) && !t.has(a.key) && !pathKey(a.key) {
+				return item{} // an element of that name in HTML
+			}
+		}
 		return item{calls: []Call{s.named(name, attrs, false, false)}, next: m.next, ok: true}
 	}
 	pos := s.space(m.next)
@@ -169,6 +174,25 @@ func (s *scanner) element(i int) item {
 		return item{}
 	}
 	return item{calls: []Call{s.named(m.tag, ps.args, ps.repaired || ps.cut, ps.cut)}, next: ps.next, ok: true}
+}
+
+// nameThenArguments reads <function>x</function><arguments>…</arguments>: the
+// mark k at i opens a call in other dialects.
+func (s *scanner) nameThenArguments(i int, k mark) item {
+	if k.tag == "" || k.selfEnd || named(k) || !contains(nameFields[:], k.name[1:len(k.name)-1]) {
+		return item{}
+	}
+	name, j := s.word(k.next)
+	c := s.mark(j)
+	if !isName(name) || !sameTag(c, k) {
+		return item{}
+	}
+	n, _ := s.p.Canonical(name)
+	next := s.space(c.next)
+	if a := s.mark(min(next, len(s.t))); a.tag == "" || strings.HasPrefix(a.name, "</") || !isContainer(a, s.p.tools[n]) {
+		return item{}
+	}
+	return s.nameElement(i)
 }
 
 // nameElement reads <tool_name>x</tool_name><parameters>…</parameters>.

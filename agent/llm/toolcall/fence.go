@@ -22,16 +22,17 @@ func (s *scanner) fence(i int) int {
 	}
 	eol := lineEnd(s.t, i+n)
 	info := strings.TrimSpace(s.t[i+n : eol])
-	if s.t[i] == '`' && strings.Contains(info, "`") {
-		return s.codeSpan(i)
-	}
 	if eol == len(s.t) && s.grow {
 		s.hold = i
 		return i
 	}
+	if s.t[i] == '`' && strings.Contains(info, "`") {
+		return s.lineFence(i, i+n, eol)
+	}
 	word, _, _ := strings.Cut(strings.ToLower(info), " ")
 	f := fenced{start: i, body: min(eol+1, len(s.t)), ticks: s.t[i : i+n], info: word}
-	if f.callable() && !s.exhausted() {
+	f.tool = s.known(f.info)
+	if (f.callable() || f.tool != "") && !s.exhausted() {
 		next := s.try(i, i, func() (segment, bool) { return s.callFence(f) })
 		if next != i || s.grow && s.hold >= 0 {
 			return next
@@ -44,6 +45,31 @@ func (s *scanner) fence(i int) int {
 type fenced struct {
 	start, body int
 	ticks, info string
+	tool        string // the tool whose name is the info string
+}
+
+// lineFence reads a fence that opens and closes on one line, from i to eol, and
+// holds a call; Markdown takes it for inline code.
+func (s *scanner) lineFence(i, from, eol int) int {
+	ticks := s.t[i:from]
+	b := strings.IndexByte(s.t[from:eol], '{')
+	line := strings.TrimRight(s.t[i:eol], " \t\r")
+	if b < 0 || !strings.HasSuffix(line, ticks) || !(fenced{info: strings.TrimSpace(s.t[from : from+b])}).callable() {
+		return s.codeSpan(i)
+	}
+	next := s.try(i, i, func() (segment, bool) {
+		seg, ok := s.bareJSON(from + b)
+		if end := s.indent(seg.end); !ok || end != i+len(line)-len(ticks) {
+			s.touched = s.touched || ok && eol == len(s.t)
+			return seg, false
+		}
+		seg.start, seg.end = i, i+len(line)
+		return seg, true
+	})
+	if next != i || s.grow && s.hold >= 0 {
+		return next
+	}
+	return s.codeSpan(i)
 }
 
 // explicit says whether the info string itself announces a call.
@@ -86,11 +112,16 @@ func (s *scanner) callFence(f fenced) (segment, bool) {
 	seg := segment{start: f.start, tentative: true}
 	pos := f.body
 	for {
-		pos = s.separators(pos)
+		pos = s.fenceGap(f, pos)
 		if pos >= len(s.t) || s.has(pos, f.ticks) {
 			break
 		}
 		it := s.fenceItem(f, pos)
+		if it.ok && it.err != "" && len(it.calls) > 0 && it.next >= len(s.t) && s.allKnown(it.calls) {
+			seg.add(it) // the last call of a list was cut off
+			pos = it.next
+			continue
+		}
 		if !it.ok || it.err != "" || len(it.calls) == 0 || !s.allKnown(it.calls) {
 			s.guess(max(it.next, pos) - f.body)
 			return seg, false
@@ -117,11 +148,37 @@ func (s *scanner) callFence(f fenced) (segment, bool) {
 		seg.tentative = example
 		return seg, true
 	}
+	seg.tentative = !s.intends(f.start)
 	return seg, !example
+}
+
+// fenceGap skips what stands between the calls in a fence: comments, and in one
+// that announces a call the printing of its result.
+func (s *scanner) fenceGap(f fenced, pos int) int {
+	for {
+		pos = s.separators(pos)
+		rest := s.t[min(pos, len(s.t)):min(pos+maxMark, len(s.t))]
+		line, _, _ := strings.Cut(rest, "\n")
+		printed, ok := strings.CutPrefix(line, "print(")
+		switch {
+		case rest == "/":
+			s.touched = true
+			return pos
+		case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "#"):
+		case f.explicit() && ok && isName(strings.TrimRight(printed, ") \r")) && !strings.Contains(strings.TrimRight(printed, ") \r"), "("):
+		default:
+			return pos
+		}
+		pos = lineEnd(s.t, pos)
+		s.touched = s.touched || pos == len(s.t)
+	}
 }
 
 // fenceItem reads one call in a fence.
 func (s *scanner) fenceItem(f fenced, pos int) item {
+	if f.tool != "" && s.t[pos] == '{' {
+		return s.namedJSON(f.info, pos)
+	}
 	switch c := s.t[pos]; {
 	case c == '{' || c == '[' && !s.pythonList(pos) && s.p.marks[s.mark(pos).name] == noMark:
 		in := readJSON(s.t, pos, nil)
@@ -132,7 +189,7 @@ func (s *scanner) fenceItem(f fenced, pos int) item {
 			return item{next: in.next}
 		}
 		r := s.p.calls(in.json, source{repaired: in.repaired, open: in.open, cutText: in.cutText, explicit: f.explicit()})
-		return item{calls: r.calls, err: r.err, next: in.next, ok: true}
+		return item{calls: r.calls, err: r.err, next: in.next, ok: f.explicit() || r.strict || s.shaped(r)}
 	case c == '[' && s.pythonList(pos):
 		return s.pythonCalls(pos+1, true)
 	case c == '<' || c == '[':
@@ -149,7 +206,12 @@ func (s *scanner) fenceItem(f fenced, pos int) item {
 		}
 	case letter(c) && f.info != "json":
 		name, k := s.word(pos)
-		if name == "print" || s.known(name) != "" && k < len(s.t) && (f.explicit() || fold(name) == fold(s.known(name))) {
+		k = s.indent(k)
+		if k < len(s.t) && s.t[k] == '=' && f.explicit() {
+			return s.pythonCalls(pos, false)
+		}
+		call := k < len(s.t) && s.t[k] != '{' && s.t[k] != '\n' && s.t[k] != '\r' // name(…) or variable = name(…)
+		if name == "print" || call && s.known(name) != "" && (f.explicit() || fold(name) == fold(s.known(name))) {
 			return s.pythonCalls(pos, false)
 		}
 		if f.explicit() {
@@ -170,7 +232,7 @@ func (s *scanner) allKnown(calls []Call) bool {
 }
 
 // exampleWords announce an example.
-var exampleWords = [...]string{"example", "for instance", "e.g.", "looks like", "look like", "would be", "you would", "you could", "you can call", "the format", "the syntax", "like so:", "like this"}
+var exampleWords = [...]string{"for example", "an example", "example:", "examples", "example of", "example call", "example usage", "# example", "for instance", "e.g.", "looks like", "look like", "would be", "you would", "you could", "you can call", "the format", "the syntax", "like so:", "like this"}
 
 // exampleBefore says whether the paragraph before i announces an example.
 func (s *scanner) exampleBefore(i int) bool {
@@ -182,7 +244,10 @@ func (s *scanner) exampleBefore(i int) bool {
 	if k := strings.LastIndex(before, "\n\n"); k >= 0 {
 		before = before[k:]
 	}
-	before = strings.ToLower(before)
+	before = strings.TrimSpace(strings.ToLower(before))
+	if strings.HasPrefix(before, "example") {
+		return true
+	}
 	for _, w := range exampleWords {
 		if strings.Contains(before, w) {
 			return true

@@ -13,7 +13,7 @@ func (r *reader) follows(i int, key bool) bool {
 		return true
 	}
 	if key {
-		return r.s[i] == ':' || r.s[i] == '='
+		return colonAt(r.s, i)
 	}
 	if len(r.stack) == 0 {
 		return true
@@ -22,6 +22,9 @@ func (r *reader) follows(i int, key bool) bool {
 	switch c := r.s[i]; c {
 	case ',', ';':
 		return r.followsComma(i+1, in)
+	case '+':
+		_, ok := r.joins(i)
+		return ok
 	case ')':
 		return strings.IndexByte(string(r.stack), '(') >= 0 && r.followsClosers(i)
 	case '}', ']':
@@ -32,6 +35,9 @@ func (r *reader) follows(i int, key bool) bool {
 		return r.marks.at(r.s, i) || r.marks != nil && c == '<' && lexMark(r.s, i).growing
 	case '`':
 		return r.marks != nil && strings.HasPrefix(r.s[i:], "```")
+	}
+	if strings.HasPrefix(r.s[i:], "，") {
+		return r.followsComma(i+len("，"), in)
 	}
 	return in == '{' && keyAt(r.s, i)
 }
@@ -94,7 +100,7 @@ func keyAt(s string, i int) bool {
 		}
 	}
 	i = skipBlank(s, i)
-	return !quoted && (i >= len(s) || s[i] == ':' || s[i] == '=')
+	return !quoted && (i >= len(s) || colonAt(s, i))
 }
 
 // followsClosers: after the brackets that close here the text goes on in the

@@ -196,7 +196,16 @@ func (r *reader) value() bool {
 
 func (r *reader) object() bool {
 	r.i++
-	return r.members()
+	if r.peek() != '{' {
+		return r.members()
+	}
+	r.i++ // {{…}}, as in a template
+	r.repaired = true
+	ok := r.members()
+	if r.peek() == '}' {
+		r.i++
+	}
+	return ok
 }
 
 func (r *reader) members() bool {
@@ -217,6 +226,11 @@ func (r *reader) members() bool {
 		if c == ',' || c == ';' {
 			r.repaired = r.repaired || c == ';' || r.oddComma(first)
 			r.i++
+			continue
+		}
+		if r.has("，") {
+			r.repaired = true
+			r.i += len("，")
 			continue
 		}
 		if r.closedOutside(c) {
@@ -248,17 +262,22 @@ func (r *reader) member(first int) bool {
 	if mark > first {
 		r.out = append(r.out, ',')
 	}
-	if !r.key() {
+	colon := true
+	if !r.key(&colon) {
 		r.out = r.out[:mark]
 		return false
 	}
 	r.space()
 	switch {
+	case !colon:
 	case r.atEnd():
 		r.out = r.out[:mark]
 		return true
 	case r.has("=>"):
 		r.i += 2
+	case r.has("："):
+		r.repaired = true
+		r.i += len("：")
 	case r.s[r.i] == ':' || r.s[r.i] == '=':
 		r.repaired = r.repaired || r.s[r.i] == '='
 		r.i++
@@ -276,25 +295,6 @@ func (r *reader) member(first int) bool {
 		r.out = r.out[:mark]
 		return r.end
 	}
-	return true
-}
-
-// key reads a member's name, quoted or not.
-func (r *reader) key() bool {
-	if q, ok := r.quote(); ok {
-		return r.text(q, true)
-	}
-	n := 0
-	for r.i+n < len(r.s) && n < 128 && (isWord(r.s[r.i+n]) || r.s[r.i+n] == '-' || r.s[r.i+n] == '.') {
-		n++
-	}
-	if n == 0 {
-		r.ellipsis = r.placeholder()
-		return false
-	}
-	r.repaired = true
-	r.out = appendQuoted(r.out, r.s[r.i:r.i+n])
-	r.i += n
 	return true
 }
 

@@ -50,6 +50,11 @@ func (s *scanner) region(i int, m mark) (segment, bool) {
 			pos = k.next
 			continue
 		case opens:
+			if it := s.nameThenArguments(pos, k); it.ok {
+				seg.add(it)
+				first, pos, seg.end = false, it.next, it.next
+				continue
+			}
 			if first && k.tag == "" || first && k.value == "" && k.attrs == "" && !named(k) {
 				pos = k.next
 				continue
@@ -58,21 +63,45 @@ func (s *scanner) region(i int, m mark) (segment, bool) {
 		if closed {
 			break
 		}
-		if k.growing && !first {
-			seg.end = len(s.t) // a closing mark that was cut off
-			break
+		if k.growing {
+			if seg.end, pos = len(s.t), len(s.t); first {
+				s.touched = true // the tag of the call was cut off
+			}
+			break // or a closing mark
 		}
 		it := s.item(pos, first)
 		if it.mention && first {
 			return seg, false
 		}
+		if at, found := 0, false; !it.ok && first {
+			if at, found = s.proseInside(i, m, pos); found {
+				seg.start = s.splitOff(i, m, at)
+				it, pos = s.item(at, first), at
+			}
+		}
 		if !it.ok {
 			break
 		}
 		seg.add(it)
-		first, pos, seg.end = false, s.strayBraces(it.next), it.next
+		first, pos, seg.end = false, s.lineComment(s.strayBraces(it.next)), it.next
+	}
+	if s.openTag = ""; !closed && len(seg.calls) > 0 {
+		s.openTag = m.raw
 	}
 	return s.judge(seg, m, pos, closed)
+}
+
+// splitOff makes the opening mark at i a segment of its own, so that the prose
+// between it and the call at at stays, and returns where the call begins. The
+// word json is no prose.
+func (s *scanner) splitOff(i int, m mark, at int) int {
+	if strings.EqualFold(strings.TrimSpace(s.t[m.next:at]), "json") {
+		return i
+	}
+	if !s.grow {
+		s.segs = append(s.segs, segment{start: i, end: m.next, mark: true})
+	}
+	return at
 }
 
 // strayBraces skips brackets too many before a closing mark.
@@ -174,11 +203,14 @@ func (seg *segment) add(it item) {
 func (s *scanner) separators(i int) int {
 	for {
 		i = s.space(i)
-		if i < len(s.t) && (s.t[i] == ',' || s.t[i] == ';') {
+		switch {
+		case i < len(s.t) && (s.t[i] == ',' || s.t[i] == ';'):
 			i++
-			continue
+		case i < len(s.t) && s.t[i] == '\\' && s.has(i, `\n`):
+			i += 2 // a line break that was escaped
+		default:
+			return i
 		}
-		return i
 	}
 }
 
@@ -188,6 +220,10 @@ func (s *scanner) closers(i int) int {
 		j := s.space(i)
 		if j >= len(s.t) || s.t[j] != '<' && s.t[j] != '[' {
 			break
+		}
+		if n := s.stopWord(j); n > 0 {
+			i = j + n
+			continue
 		}
 		k := s.mark(j)
 		if s.p.marks[k.name] != closes {
@@ -242,6 +278,9 @@ func (s *scanner) jsonItem(in parsedJSON, first bool) item {
 		return item{err: "A call could not be understood: " + s.broken(in.next) + ". Send it again as valid JSON: {\"name\": …, \"arguments\": {…}}.", next: in.next, ok: true}
 	}
 	f := s.p.calls(in.json, source{explicit: true, repaired: in.repaired, open: in.open, cutText: in.cutText})
+	if f.definition {
+		return item{mention: true}
+	}
 	it := item{calls: f.calls, next: in.next, ok: true}
 	if f.err != "" {
 		if !first && len(f.calls) == 0 {
@@ -301,6 +340,14 @@ func (s *scanner) fenced(i int) item {
 // name[ARGS]{…}, name and <arg_key> pairs, or the name alone.
 func (s *scanner) nameFirst(i int, first bool) item {
 	name, j := s.word(i)
+	if first && s.t[min(j, len(s.t))-1] == ':' {
+		if it := s.looseCall(i); it.ok {
+			return it
+		}
+	}
+	if name == "json" && s.known(name) == "" {
+		return item{}
+	}
 	k := s.afterName(j)
 	if k >= len(s.t) {
 		if first && s.known(name) != "" && k > i {
@@ -403,46 +450,4 @@ func (s *scanner) namedJSON(name string, i int) item {
 	}
 	call := Call{Name: n, Arguments: object(args), Repaired: repaired || in.repaired, Truncated: in.open > 0}
 	return item{calls: []Call{call}, next: in.next, ok: true}
-}
-
-// argPairs reads <arg_key>k</arg_key><arg_value>v</arg_value>… at i.
-func (s *scanner) argPairs(name string, i int) item {
-	n, _ := s.p.Canonical(name)
-	t := s.p.tools[n]
-	var args []field
-	for {
-		i = s.space(i)
-		if i >= len(s.t) {
-			return item{calls: []Call{{Name: n, Arguments: object(args), Truncated: !s.closedBefore(i, "arg_value"), Repaired: !s.closedBefore(i, "arg_value")}}, next: i, ok: true}
-		}
-		m := s.mark(i)
-		if m.name != "<arg_key>" {
-			break
-		}
-		end := s.index("</arg_key>", m.next)
-		if end < 0 {
-			return item{calls: []Call{{Name: n, Arguments: object(args), Truncated: true, Repaired: true}}, next: len(s.t), ok: true}
-		}
-		key := strings.TrimSpace(s.t[m.next:end])
-		i = s.space(end + len("</arg_key>"))
-		v := s.mark(min(i, len(s.t)))
-		if v.name != "<arg_value>" {
-			if i >= len(s.t) {
-				return item{calls: []Call{{Name: n, Arguments: object(args), Truncated: true, Repaired: true}}, next: i, ok: true}
-			}
-			continue
-		}
-		val := s.value(v, key, "", t)
-		args = put(args, field{key: key, value: t.typed(key, val.text)})
-		i = val.next
-		if val.cut {
-			return item{calls: []Call{{Name: n, Arguments: object(args), Truncated: true, Repaired: true}}, next: i, ok: true}
-		}
-	}
-	return item{calls: []Call{{Name: n, Arguments: object(args)}}, next: i, ok: true}
-}
-
-// closedBefore says whether the text before i ends with a closing tag.
-func (s *scanner) closedBefore(i int, tag string) bool {
-	return strings.HasSuffix(strings.TrimRight(s.t[:i], " \t\r\n"), "</"+tag+">")
 }

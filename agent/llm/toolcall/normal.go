@@ -13,7 +13,7 @@ var (
 	nameFields  = [...]string{"name", "tool_name", "tool", "function", "function_name", "toolName", "functionName", "recipient_name", "action", "command_name"}
 	argFields   = [...]string{"arguments", "args", "params", "parameters", "input", "tool_input", "action_input", "tool_args", "tool_arguments", "kwargs", "toolInput", "function_args", "inputs"}
 	metaFields  = [...]string{"id", "type", "index", "call_id", "tool_call_id", "callId", "tool_use_id"}
-	wrapFields  = [...]string{"tool_calls", "tool_call", "function_call", "function", "calls", "tool_uses", "tool_use", "toolCall", "functionCall", "function_calls", "actions"}
+	wrapFields  = [...]string{"tool_calls", "tool_call", "function_call", "function", "calls", "tool_uses", "tool_use", "toolCall", "functionCall", "function_calls", "actions", "tool", "command", "invoke"}
 	emptyObject = json.RawMessage("{}")
 )
 
@@ -22,6 +22,8 @@ type found struct {
 	calls  []Call
 	err    string
 	strict bool // every call names a known tool and has its arguments in a field of their own
+
+	definition bool // describes tools and calls none
 }
 
 // source says where a JSON value stood and how it was read.
@@ -69,6 +71,9 @@ func (p *Parser) callList(list []json.RawMessage, src source, depth int) found {
 			in.open, in.cutText = max(src.open-1, 0), src.cutText
 		}
 		f := p.callsIn(e, in, depth+1)
+		if f.definition {
+			return f
+		}
 		if f.err != "" && out.err == "" {
 			out.err = f.err
 		}
@@ -79,6 +84,7 @@ func (p *Parser) callList(list []json.RawMessage, src source, depth int) found {
 }
 
 func (p *Parser) callObject(list []field, src source, depth int) found {
+	lowerFields(list)
 	for _, w := range wrapFields {
 		i, ok := find(list, w)
 		if !ok {
@@ -93,7 +99,7 @@ func (p *Parser) callObject(list []field, src source, depth int) found {
 		if i == len(list)-1 {
 			in.open, in.cutText = max(src.open-1, 0), src.cutText
 		}
-		if f := p.callsIn(v, in, depth+1); len(f.calls) > 0 || f.err != "" && v[0] == '[' {
+		if f := p.callsIn(v, in, depth+1); len(f.calls) > 0 || f.definition || f.err != "" && v[0] == '[' {
 			return f
 		}
 	}
@@ -137,23 +143,26 @@ func (p *Parser) nameField(list []field) int {
 			continue
 		}
 		s, isText := text(list[i].value)
-		if !isText || !isName(s) {
+		if !isText || len(s) > maxName {
 			continue
 		}
 		if _, known := p.Canonical(s); known {
 			return i
 		}
-		if best < 0 {
+		if best < 0 && isName(s) {
 			best = i
 		}
 	}
 	return best
 }
 
+// maxName bounds the name of a tool.
+const maxName = 128
+
 // isName says whether s can be the name of a tool.
 func isName(s string) bool {
 	s = strings.TrimSpace(s)
-	if s == "" || len(s) > 128 {
+	if s == "" || len(s) > maxName {
 		return false
 	}
 	letter := false
@@ -206,9 +215,18 @@ func (p *Parser) call(written string, at int, list []field, src source) found {
 		c.Arguments = object(topLevel(rest, t))
 		return found{calls: []Call{c}, strict: false}
 	}
+	if !src.explicit && (in[0] == '[' || in[0] == '"' && src.open == 0 && !callText(in)) {
+		return found{err: fmt.Sprintf("in the call to %s its arguments are not a JSON object", name)}
+	}
 	args, repaired, err := p.arguments(in, t, src.cutText && inAt == len(list)-1)
 	if err != nil {
 		return found{err: fmt.Sprintf("in the call to %s %v", name, err)}
+	}
+	switch inner, kind := schemaOf(args, t); kind {
+	case definition:
+		return found{definition: true}
+	case filledIn:
+		args, repaired = inner, true
 	}
 	for _, f := range rest {
 		if _, there := find(args, f.key); !there && t.has(f.key) && !contains(metaFields[:], f.key) {
@@ -277,6 +295,9 @@ func (p *Parser) arguments(v json.RawMessage, t *tool, cut bool) ([]field, bool,
 			list := elements(v)
 			if len(list) == 0 {
 				return nil, true, nil
+			}
+			if named, ok := pairsOf(list); ok {
+				return named, true, nil
 			}
 			if len(list) > 1 || list[0][0] != '{' {
 				return nil, false, errors.New("its arguments are a list, not an object")

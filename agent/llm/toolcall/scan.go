@@ -10,6 +10,7 @@ type segment struct {
 	calls      []Call
 	errs       []string
 	tentative  bool // counts only when no prose follows
+	mark       bool // only a mark of the call before or after it
 }
 
 // scanner finds the segments of one text.
@@ -26,12 +27,22 @@ type scanner struct {
 	broke  int               // errors that were worded
 	names  map[string]string // known tools by spelling, "" for others
 	spent  int               // bytes read for guesses that turned out wrong
+
+	openTag string // the tag of the last call when its closing tag did not follow
 }
 
 // scan walks over the prose of the text.
 func (s *scanner) scan() {
-	i := s.lineStart(0)
+	i := s.lineStart(s.roleToken())
+	message := s.strippedAt(i)
 	for i < len(s.t) && (!s.grow || s.hold < 0) {
+		if i >= message {
+			if i == message {
+				i = s.stripped(i)
+			}
+			message = s.strippedAt(i)
+			continue
+		}
 		switch s.t[i] {
 		case '\n':
 			i = s.lineStart(i + 1)
@@ -47,6 +58,28 @@ func (s *scanner) scan() {
 			i++
 		}
 	}
+	s.growTail()
+}
+
+// roleTokens say that a message of the assistant begins.
+var roleTokens = [...]string{"<|im_start|>assistant\n", "<|start_header_id|>assistant<|end_header_id|>", "<|header_start|>assistant<|header_end|>",
+	"<|start_of_role|>assistant<|end_of_role|>", "<|im_assistant|>assistant<|im_middle|>", "<|assistant|>", "<start_of_turn>model\n", "<｜Assistant｜>"}
+
+// roleToken returns where the text begins after such a token.
+func (s *scanner) roleToken() int {
+	if strings.HasPrefix(s.t, "\ufeff") {
+		return len("\ufeff")
+	}
+	for _, t := range roleTokens {
+		if strings.HasPrefix(s.t, t) {
+			return len(t)
+		}
+		if s.growingAt(0, t) {
+			s.hold = 0
+			return 0
+		}
+	}
+	return 0
 }
 
 // try runs f, which may find a segment at i. It returns where to go on: after
@@ -82,7 +115,7 @@ func (s *scanner) lineStart(i int) int {
 	}
 	switch s.t[j] {
 	case '>':
-		return lineEnd(s.t, j)
+		return s.try(j, lineEnd(s.t, j), func() (segment, bool) { return s.recipientLine(j) })
 	case '`', '~':
 		return s.fence(j)
 	case '{':
@@ -91,18 +124,35 @@ func (s *scanner) lineStart(i int) int {
 		if next := s.try(j, j, func() (segment, bool) { return s.bareJSON(j) }); next != j || s.hold >= 0 && s.grow {
 			return next
 		}
-	case 'f', 'A', 0xe2:
-		for _, word := range lineDialects {
-			if s.has(j, word) {
-				return s.try(j, j+1, func() (segment, bool) { return s.lineDialect(j, word) })
-			}
-			if s.growingAt(j, word) {
-				s.hold = j
-				return j
-			}
+	case 0xe2:
+		const word = lineDialect
+		if s.has(j, word) {
+			return s.try(j, j+1, func() (segment, bool) { return s.qwenAgent(j) })
+		}
+		if s.growingAt(j, word) {
+			s.hold = j
+			return j
+		}
+	case 'A', 'a', 'C', 'c', 'F', 'f', 'T', 't', '*':
+		if next, ok := s.labelled(j); ok {
+			return next
 		}
 	}
-	if letter(s.t[j]) && strings.TrimSpace(s.t[:j]) == "" {
+	if letter(s.t[j]) {
+		return s.lineName(j)
+	}
+	return j
+}
+
+// lineName looks at a line that begins with a name.
+func (s *scanner) lineName(j int) int {
+	if s.t[j] == 'f' && (s.has(j, "functools") || s.growingAt(j, "functools")) {
+		return s.try(j, j+1, func() (segment, bool) { return s.functools(j) })
+	}
+	if next := s.try(j, j, func() (segment, bool) { return s.bareNamed(j) }); next != j || s.grow && s.hold >= 0 {
+		return next
+	}
+	if strings.TrimSpace(s.t[:j]) == "" {
 		return s.try(j, j, func() (segment, bool) { return s.barePython(j) })
 	}
 	return j
@@ -223,6 +273,9 @@ func (s *scanner) codeSpan(i int) int {
 
 // markAt looks at the tag, token or bracket at i.
 func (s *scanner) markAt(i int) int {
+	if next, ok := s.comment(i); ok {
+		return next
+	}
 	if next := s.thinkAt(i); next != i+1 {
 		return next
 	}
@@ -232,15 +285,16 @@ func (s *scanner) markAt(i int) int {
 			s.hold = i
 			return i
 		}
-		return i + 1
+		return s.cutTag(i)
 	}
 	switch s.p.marks[m.name] {
 	case opens:
-		return s.try(i, m.next, func() (segment, bool) { return s.region(i, m) })
+		return s.try(i, m.next, func() (segment, bool) {
+			seg, ok := s.region(i, m)
+			return s.explicit(i, seg, ok)
+		})
 	case closes:
-		if n := len(s.segs); n > 0 && blank(s.t[s.segs[n-1].end:i]) {
-			s.segs[n-1].end = m.next
-		}
+		s.stray(i, m)
 		return m.next
 	}
 	switch {
@@ -249,9 +303,37 @@ func (s *scanner) markAt(i int) int {
 	case m.name == "<|channel|>" || m.name == "<|start|>":
 		return s.channel(i, m)
 	case m.tag != "" && !strings.HasPrefix(m.name, "</") && s.known(m.tag) != "":
-		return s.try(i, m.next, func() (segment, bool) { return s.toolTag(i, m) })
+		return s.try(i, m.next, func() (segment, bool) {
+			seg, ok := s.toolTag(i, m)
+			return s.explicit(i, seg, ok)
+		})
 	}
 	return m.next
+}
+
+// cutTag reports a tag that names a tool and that the text ends within.
+func (s *scanner) cutTag(i int) int {
+	for _, tag := range [...]string{"<function=", "<invoke name="} {
+		if strings.HasPrefix(s.t[i:], tag) && s.ownLine(i) {
+			s.segs = append(s.segs, segment{start: i, end: len(s.t), errs: []string{"The answer was cut off inside " + tag + "…>, before the call; send the call again."}})
+			return len(s.t)
+		}
+	}
+	return i + 1
+}
+
+// stray removes the closing mark m at i that follows a call, directly or
+// after prose that stands inside its element.
+func (s *scanner) stray(i int, m mark) {
+	n := len(s.segs)
+	switch {
+	case n == 0:
+	case blank(s.t[s.segs[n-1].end:i]):
+		s.segs[n-1].end = m.next
+	case s.openTag != "" && strings.EqualFold(m.raw, s.openTag):
+		s.segs = append(s.segs, segment{start: i, end: m.next, mark: true})
+		s.openTag = ""
+	}
 }
 
 // thinkAt skips thinking that begins at i. Left open at the start of a line it

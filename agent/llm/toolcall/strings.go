@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -59,6 +60,9 @@ func (r *reader) quote() (quoteMark, bool) {
 // tripled tells """text""" from an empty string that a quote follows.
 func (r *reader) tripled(mark string) bool {
 	rest := r.s[r.i+len(mark):]
+	if strings.IndexByte(rest, '"') < 0 && mark[0] == '"' {
+		return true
+	}
 	return strings.Contains(rest[:min(len(rest), 1<<16)], mark) || len(rest) >= 1<<16 || strings.IndexByte(rest, '\n') >= 0
 }
 
@@ -74,6 +78,13 @@ func (r *reader) text(q quoteMark, key bool) bool {
 		r.i, r.repaired = end+1, true
 		return true
 	}
+	if q.open == `"` {
+		if end := r.strict(key); end > 0 {
+			r.out = append(append(append(slices.Grow(r.out, end-start+64), '"'), r.s[start:end]...), '"')
+			r.i = end + 1
+			return true
+		}
+	}
 	r.out = append(r.out, '"')
 	badEscape, looked := false, start
 	for r.i < len(r.s) {
@@ -88,8 +99,22 @@ func (r *reader) text(q quoteMark, key bool) bool {
 			if badEscape {
 				r.backslashes(start, mark)
 			}
+			if next, ok := r.joins(r.i + n); ok && !key {
+				if r.i = next; next >= len(r.s) {
+					r.end, r.cutText, r.repaired = true, true, true
+					r.out = append(r.out, '"')
+					return true
+				}
+				q, _ = r.quote()
+				r.i += len(q.open)
+				r.repaired = true
+				continue
+			}
 			r.out = append(r.out, '"')
 			r.i += n
+			return true
+		}
+		if r.s[r.i] == '"' && !key && q.open == `"` && r.missedQuote(start) {
 			return true
 		}
 		if r.s[r.i] == '"' && !q.raw && r.marks != nil {
@@ -109,8 +134,33 @@ func (r *reader) text(q quoteMark, key bool) bool {
 			return true
 		}
 	}
-	return r.unclosed(start, mark, key)
+	return r.unclosed(q, start, mark, key)
 }
+
+// strict returns where a string ends that needs no mending, 0 when it does not
+// end or needs some.
+func (r *reader) strict(key bool) int {
+	for i := r.i; i < len(r.s); i++ {
+		switch c := r.s[i]; {
+		case c == '"':
+			if _, joined := r.joins(i + 1); joined || !r.follows(i+1, key) {
+				return 0
+			}
+			return i
+		case c == '\\':
+			i++
+			if i >= len(r.s) || !plainEscape[r.s[i]] {
+				return 0
+			}
+		case c < 0x20:
+			return 0
+		}
+	}
+	return 0
+}
+
+// plainEscape are the bytes that follow a backslash in JSON, except u.
+var plainEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // unescapedJSON returns where an object or array ends that stands in quotes
 // without being escaped, 0 when there is none. Few are looked for, and not far.
@@ -188,7 +238,7 @@ func (r *reader) escape() bool {
 		r.out = append(r.out, '\\', c)
 		r.i += 2
 		return true
-	case '\'', '`':
+	case '\'', '`', '_': // \_ is Markdown's
 		r.out = append(r.out, c)
 		r.repaired = true
 		r.i += 2
@@ -263,7 +313,7 @@ func drive(s string) bool {
 }
 
 // unclosed ends a string that the text ended in.
-func (r *reader) unclosed(start, mark int, key bool) bool {
+func (r *reader) unclosed(q quoteMark, start, mark int, key bool) bool {
 	r.repaired = true
 	if key {
 		r.out = r.out[:mark]
@@ -275,6 +325,12 @@ func (r *reader) unclosed(start, mark int, key bool) bool {
 		return true
 	}
 	r.end, r.cutText = true, true
+	for n := len(q.close[0]) - 1; q.raw && n > 0; n-- { // cut inside the closing mark
+		if part := q.close[0][:n]; strings.HasSuffix(r.s[start:], part) {
+			r.out = r.out[:len(r.out)-len(appendQuoted(nil, part))+2]
+			break
+		}
+	}
 	r.out = append(trimRune(r.out), '"')
 	return true
 }

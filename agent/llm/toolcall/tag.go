@@ -61,7 +61,11 @@ func lexValueTag(s string, j int, m mark) mark {
 	for k := j + 1; k < len(s) && k-j < 256; k++ {
 		switch s[k] {
 		case '>':
-			m.value = strings.Trim(s[j+1:k], " \"'")
+			m.value = strings.TrimSpace(s[j+1 : k])
+			if at := strings.IndexByte(m.value, ' '); at > 0 && strings.IndexByte(m.value, '=') > at { // attributes follow
+				m.value = m.value[:at]
+			}
+			m.value = strings.Trim(m.value, "\"'")
 			m.next = k + 1
 			return m
 		case '\n', '<', '{':

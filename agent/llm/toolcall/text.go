@@ -3,7 +3,34 @@ package toolcall
 import "strings"
 
 // stopWords end a message and are not prose.
-var stopWords = [...]string{"[TASK_COMPLETE]", "<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "<｜end▁of▁sentence｜>"}
+var stopWords = [...]string{"[TASK_COMPLETE]", "<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|eot|>", "<|observation|>", "<|user|>", "<|stop|>", "<eos>", "<bot_end>", "<|endoftext|>", "<｜end▁of▁sentence｜>"}
+
+// stopWord returns the length of the word at i that ends a message, 0 when
+// none does. [TASK_COMPLETE] is not the model's own and stays.
+func (s *scanner) stopWord(i int) int {
+	for _, w := range stopWords[1:] {
+		if s.has(i, w) {
+			return len(w)
+		}
+	}
+	return 0
+}
+
+// afterStops skips the words at i that end a message, and returns i when none
+// stands there.
+func (s *scanner) afterStops(i int) int {
+	for {
+		j := s.space(i)
+		n := 0
+		if j < len(s.t) && s.t[j] == '<' {
+			n = s.stopWord(j)
+		}
+		if n == 0 {
+			return i
+		}
+		i = j + n
+	}
+}
 
 // blank says whether s holds nothing that a reader would read.
 func blank(s string) bool {
@@ -34,8 +61,10 @@ func (s *scanner) settle(end int) {
 		ok[i] = last || !seg.tentative
 		end = seg.start
 	}
+	explained := false // a fence or an object was shown, so the ones after it are shown too
 	for i, seg := range s.segs {
-		if ok[i] {
+		explained = explained || !ok[i]
+		if ok[i] && (!explained || !seg.tentative) {
 			kept = append(kept, seg)
 		}
 	}
@@ -77,7 +106,7 @@ func (s *scanner) result() Parsed {
 				out.Errors = append(out.Errors, e)
 			}
 		}
-		from = seg.end
+		from = s.afterStops(seg.end)
 	}
 	appendProse(&b, s.t[from:], gap, false)
 	out.Text = b.String()

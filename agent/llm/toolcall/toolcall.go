@@ -122,7 +122,7 @@ var namePrefixes = [...]string{"functions.", "function.", "functions:", "default
 // Canonical returns the name of a known tool for any spelling of it, and
 // whether there is such a tool.
 func (p *Parser) Canonical(name string) (string, bool) {
-	name = strings.TrimSpace(name)
+	name = strings.Trim(name, " \t\r\n`<>\"'*")
 	if _, ok := p.tools[name]; ok {
 		return name, true
 	}
@@ -139,7 +139,27 @@ func (p *Parser) Canonical(name string) (string, bool) {
 			return n, true
 		}
 	}
+	if n := p.qualified(bare); n != "" {
+		return n, true
+	}
 	return p.canonical(bare), false
+}
+
+// qualified returns the tool that stands after the prefix of a server or a
+// name space: repo.read_file, mcp__server__read_file, tools:read_file. "" when
+// there is none. Aliases do not count here: git.read is not read_file.
+func (p *Parser) qualified(name string) string {
+	i := strings.LastIndexAny(name, ".:/") + 1
+	if at := strings.LastIndex(name, "__"); at >= 0 {
+		i = max(i, at+2)
+	}
+	if i == 0 {
+		return ""
+	}
+	if _, ok := p.tools[name[i:]]; ok {
+		return name[i:]
+	}
+	return p.folded[fold(name[i:])]
 }
 
 // cutNumber drops the index that Kimi appends: read_file:0.

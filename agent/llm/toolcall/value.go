@@ -14,6 +14,13 @@ const maxCandidates = 64
 func (s *scanner) raw(k mark, key string, in frame) node {
 	closing := "</" + k.raw + ">"
 	first := s.index(closing, k.next)
+	if first >= 0 && isParam(k) && !textKey(key) && in.outer != "" {
+		if next := s.index("<"+k.raw+"=", k.next); next >= 0 && next < first && in.tool.has(lexMark(s.t, next).value) {
+			if v, ok := s.unclosed(k, key, in); ok {
+				return v
+			}
+		}
+	}
 	if first >= 0 {
 		if c := s.closingOf(k, key, first, in); c >= 0 {
 			return s.textNode(key, k.next, c, c+len(closing))
@@ -28,6 +35,9 @@ func (s *scanner) raw(k mark, key string, in frame) node {
 	s.touched = true
 	v := node{plain: true, next: len(s.t), cut: true}
 	v.text = trimLines(trimCut(s.t[k.next:], closing))
+	if strings.HasPrefix("<![CDATA[", strings.TrimSpace(v.text)) {
+		v.text = ""
+	}
 	if !textKey(key) {
 		v.text = trimValue(key, v.text)
 	}
@@ -47,6 +57,11 @@ func (s *scanner) unclosed(k mark, key string, in frame) (node, bool) {
 		return node{}, false
 	}
 	v := s.textNode(key, k.next, end, end)
+	for _, wrong := range [...]string{"</" + key + ">", "</" + k.raw + "=" + key + ">"} {
+		if text, ok := strings.CutSuffix(strings.TrimRight(v.text, " \t\r\n"), wrong); ok {
+			v.text = trimValue(key, text)
+		}
+	}
 	v.repaired = true
 	return v, true
 }
@@ -63,8 +78,13 @@ func (s *scanner) closingOf(k mark, key string, first int, in frame) int {
 		return first
 	}
 	closing := "</" + k.raw + ">"
-	for c, n := first, 0; c >= 0 && n < maxCandidates; n++ {
-		if s.ends(k, c+len(closing), in) {
+	most := maxCandidates
+	if s.exhausted() {
+		most = 2
+	}
+	c, n := first, 0
+	for ; n < most; n++ {
+		if s.ends(k, c+len(closing), in) && !s.insideCall(k, c, in) {
 			return c
 		}
 		next := strings.Index(s.t[c+1:min(len(s.t), c+1<<16)], closing)
@@ -73,11 +93,22 @@ func (s *scanner) closingOf(k mark, key string, first int, in frame) int {
 		}
 		c += 1 + next
 	}
+	s.guess(c - first)
 	if outer := s.index("</"+in.outer+">", first); outer >= 0 && outer-first < 1<<20 && !s.exhausted() {
 		s.guess((outer - first) / 8)
 		return first + strings.LastIndex(s.t[first:outer], closing)
 	}
 	return -1
+}
+
+// insideCall says whether the value of k, ended at to, would hold a call
+// that has begun and not ended: then this closing tag is that call's.
+func (s *scanner) insideCall(k mark, to int, in frame) bool {
+	if !isParam(k) || in.outer == "" || to-k.next > 1<<16 {
+		return false
+	}
+	text := s.t[k.next:to]
+	return strings.Count(text, "<"+in.outer+"=")+strings.Count(text, "<"+in.outer+" ") > strings.Count(text, "</"+in.outer+">")
 }
 
 // ends says whether a value may end before i.

@@ -34,6 +34,9 @@ func (r *reader) number() bool {
 		plain = "0" + plain
 	}
 	plain = strings.TrimSuffix(plain, ".")
+	if whole := strings.TrimLeft(plain, "0"); len(plain) > 1 && whole != "" && strings.Trim(whole, "0123456789") == "" {
+		plain = whole // 007
+	}
 	switch {
 	case json.Valid([]byte(plain)):
 		r.out = append(r.out, plain...)
@@ -90,11 +93,20 @@ func (r *reader) bare() bool {
 	for r.i < len(r.s) && strings.IndexByte(",}])\n\"'`{[<;", r.s[r.i]) < 0 {
 		r.i++
 	}
-	if c := r.peek(); c == '"' || c == '\'' || c == '{' || c == '[' || c == '`' {
+	text := strings.TrimSpace(r.s[start:r.i])
+	switch c := r.peek(); c {
+	case '"': // a.go", with the opening quote missing
+		if strings.IndexByte(text, ' ') >= 0 || !r.follows(r.i+1, false) {
+			return false
+		}
+		r.i++
+		r.out, r.repaired = appendQuoted(r.out, text), true
+		return true
+	case '\'', '{', '[', '`':
 		return false
 	}
 	r.repaired = true
-	r.out = appendQuoted(r.out, strings.TrimSpace(r.s[start:r.i]))
+	r.out = appendQuoted(r.out, text)
 	r.cutText = r.atEnd()
 	return true
 }

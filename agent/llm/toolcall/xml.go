@@ -108,7 +108,25 @@ func (s *scanner) nameBody(m mark, name string) item {
 
 // sameTag says whether c closes m.
 func sameTag(c, m mark) bool {
-	return strings.HasPrefix(c.name, "</") && c.name[2:] == m.name[1:]
+	return strings.HasPrefix(c.name, "</") && (c.name[2:] == m.name[1:] || sameName(c.name[2:], m.name[1:]))
+}
+
+// sameName compares names without their separators: </readfile> closes
+// <read_file>.
+func sameName(a, b string) bool {
+	for a != "" && b != "" {
+		switch {
+		case a[0] == b[0]:
+			a, b = a[1:], b[1:]
+		case a[0] == '_' || a[0] == '-':
+			a = a[1:]
+		case b[0] == '_' || b[0] == '-':
+			b = b[1:]
+		default:
+			return false
+		}
+	}
+	return a == b
 }
 
 // isParam says whether a tag holds one argument that it names.
@@ -227,6 +245,10 @@ type frame struct {
 func (s *scanner) node(k mark, key string, in frame) node {
 	if k.selfEnd {
 		attrs := attributes(k.attrs)
+		if at, ok := find(attrs, "value"); ok && isParam(k) {
+			value, _ := text(attrs[at].value)
+			return node{text: value, plain: true, next: k.next}
+		}
 		if len(attrs) > 0 && !isParam(k) {
 			return node{raw: object(attrs), next: k.next}
 		}

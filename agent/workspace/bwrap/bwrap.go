@@ -61,7 +61,8 @@ func New(cfg Config) (*Engine, error) {
 // Name returns "bwrap".
 func (*Engine) Name() string { return "bwrap" }
 
-// Check starts a sandbox with nothing in it.
+// Check starts a sandbox with nothing of a workspace in it, but with the mounts that a
+// system may refuse.
 func (e *Engine) Check(ctx context.Context) error {
 	if len(e.lacks) > 0 {
 		return fmt.Errorf("check bwrap: %s not found: install bubblewrap and util-linux", strings.Join(e.lacks, ", "))
@@ -74,10 +75,20 @@ func (e *Engine) Check(ctx context.Context) error {
 	}
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("check bwrap: %w: %s: allow user namespaces (sysctl user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap), or use docker",
-			err, strings.TrimSpace(errs.String()))
+		return fmt.Errorf("check bwrap: %w: %s", err, advice(strings.TrimSpace(errs.String())))
 	}
 	return nil
+}
+
+// advice adds to what bubblewrap complains of what a person can do about it.
+func advice(complaint string) string {
+	if strings.Contains(complaint, "mount proc") {
+		return complaint + ": this container hides parts of /proc, so no sandbox in it can have its own: start it with --security-opt systempaths=unconfined (in Kubernetes: hostUsers: false and procMount: Unmasked), or use docker"
+	}
+	if complaint != "" {
+		complaint += ": "
+	}
+	return complaint + "allow user namespaces (sysctl user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap; in a container --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined), or use docker"
 }
 
 // Open opens a workspace on an overlay over the source when that belongs to

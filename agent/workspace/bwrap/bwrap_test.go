@@ -1,7 +1,11 @@
 package bwrap_test
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -14,7 +18,23 @@ func TestMain(m *testing.M) {
 	if workspacetest.Toolhost(os.Environ()) {
 		return
 	}
+	if os.Getenv("HANDRAIL_TEST_CHECK") != "" {
+		checkOnly()
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// checkOnly prints what Check says of the system that this process sees.
+func checkOnly() {
+	self, err := os.Executable()
+	if err == nil {
+		var e *bwrap.Engine
+		if e, err = bwrap.New(bwrap.Config{Binary: self}); err == nil {
+			err = e.Check(context.Background())
+		}
+	}
+	fmt.Fprintln(os.Stdout, "check:", err)
+	os.Exit(0)
 }
 
 func engine(t testing.TB, cfg bwrap.Config) *bwrap.Engine {
@@ -39,5 +59,33 @@ func TestConformance(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			workspacetest.Run(t, workspacetest.Subject{Engine: engine(t, bwrap.Config{Copy: tt.copy}), Wall: true})
 		})
+	}
+}
+
+// In a container that hides parts of /proc no sandbox can mount its own; that
+// must be known before a session starts, with words that help.
+func TestCheckWhereProcIsHidden(t *testing.T) {
+	engine(t, bwrap.Config{})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(before string) string {
+		cmd := exec.CommandContext(t.Context(), "unshare", "--user", "--map-root-user", "--mount", "sh", "-c", before+` && exec "$0"`, self)
+		if os.Geteuid() == 0 { // as in a container, whose root has no namespace of its own
+			cmd.Args = append([]string{"unshare", "--mount"}, cmd.Args[4:]...)
+		}
+		cmd.Env = append(os.Environ(), "HANDRAIL_TEST_CHECK=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if got := ask("true"); !strings.Contains(got, "check: <nil>") {
+		t.Fatalf("with the whole of /proc: %s", got)
+	}
+	if got := ask("mount -t tmpfs hidden /proc/driver"); !strings.Contains(got, "systempaths=unconfined") {
+		t.Errorf("with a part of /proc hidden: %s", got)
 	}
 }

@@ -78,8 +78,8 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	}
 	args = append(args, tool["bwrap"])
 	if s.check {
-		args = append(args, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--", "/proc/self/exe", "--version")
-		args[len(args)-2] = tool["bwrap"]
+		args = append(args, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/",
+			"--proc", "/proc", "--dev", "/dev", "--", tool["bwrap"], "--version")
 	} else {
 		args = append(args, s.sandbox(at)...)
 	}

@@ -2,6 +2,7 @@ package workspacetest
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,10 +110,54 @@ func secrets(t *testing.T, s Subject) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	for _, addr := range []string{"169.254.169.254/80", "1.1.1.1/53", "172.17.0.1/22"} {
+	reach(t, ws)
+}
+
+// reach looks for a way from inside to the network, to services that hand out
+// credentials, in every spelling of their addresses, and to what listens on
+// this machine.
+func reach(t *testing.T, ws *workspace.Workspace) {
+	web := listen(t, "tcp", "127.0.0.1:0")
+	name := "handrail-" + filepath.Base(filepath.Dir(t.TempDir()))
+	listen(t, "unix", "@"+name)
+	_, port, err := net.SplitHostPort(web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, line := range map[string]string{
+		"abstract socket of the host": "grep -F '" + name + "' /proc/net/unix; true",
+		"sockets that are mounted":    "grep -E 'docker\\.sock|containerd\\.sock|/run/secrets|\\.docker|\\.ssh' /proc/self/mountinfo; true",
+		"arguments with a credential": "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -E '[g]hs_|[P]RIVATE KEY|[c]" + Canary[1:] + "'; true",
+		"files with credentials":      "cat /run/secrets/* /var/run/secrets/*/*/* ~/.docker/config.json ~/.netrc ~/.git-credentials ~/.aws/credentials 2>/dev/null; true",
+		"a name":                      "timeout 5 getent hosts github.com; true",
+	} {
+		if got := run(t, ws, line).Output; got != "" {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+	for _, addr := range []string{
+		"169.254.169.254/80", "2852039166/80", "0xA9FEA9FE/80", "0251.0376.0251.0376/80", "169.254.43518/80", "::ffff:169.254.169.254/80", "fd00:ec2::254/80",
+		"169.254.170.2/80", "100.100.100.200/80", "1.1.1.1/53", "172.17.0.1/22", "127.0.0.1/" + port, "localhost/" + port, "2130706433/" + port, "0/" + port,
+	} {
 		res, err := ws.Run(t.Context(), workspace.Command{Line: "exec 3<>/dev/tcp/" + addr + " && echo connected", Timeout: 5 * time.Second}, nil)
 		if err != nil || strings.Contains(res.Output, "connected") || res.TimedOut {
 			t.Errorf("connect to %s: %+v, %v; want to be refused at once", addr, res, err)
 		}
 	}
+}
+
+// listen opens a service of the host that must not be reached, and returns
+// its address.
+func listen(t *testing.T, network, address string) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
 }

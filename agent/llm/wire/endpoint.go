@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+)
+
+// EndpointConfig is what adapters are configured with alike. Example is an
+// address as it should be, Names says how to find the names of models.
+type EndpointConfig struct {
+	URL            *url.URL
+	HTTP           *http.Client
+	Model          string
+	Idle           time.Duration
+	Log            *slog.Logger
+	Example, Names string
+}
+
+// Endpoint is one model on one server, checked: its name, a client as
+// [NewHTTP] makes it, and a logger that is never nil.
+type Endpoint struct {
+	Model string
+	HTTP  *http.Client
+	Log   *slog.Logger
+}
+
+// NewEndpoint checks cfg. It does not call the server.
+func NewEndpoint(cfg EndpointConfig) (Endpoint, error) {
+	switch {
+	case cfg.URL == nil:
+		return Endpoint{}, errors.New("no server address")
+	case cfg.URL.Scheme != "http" && cfg.URL.Scheme != "https", cfg.URL.Host == "":
+		return Endpoint{}, fmt.Errorf("server address %q: want %s", cfg.URL.Redacted(), cfg.Example)
+	case strings.TrimSpace(cfg.Model) == "":
+		return Endpoint{}, errors.New("no model name" + cfg.Names)
+	}
+	e := Endpoint{Model: strings.TrimSpace(cfg.Model), HTTP: NewHTTP(Config{HTTP: cfg.HTTP, Idle: cfg.Idle}), Log: cfg.Log}
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
+	}
+	return e, nil
+}
+
+// Unsupported is the error of a model that lacks something: "call tools",
+// "think", "see images". What it lacks ends the sentence.
+func (e Endpoint) Unsupported(what string, err error) *llm.Error {
+	return &llm.Error{Kind: llm.Unsupported, Public: fmt.Sprintf("model %s cannot %s", e.Model, what), Err: err}
+}
+
+// TooLong is the error of a prompt that does not fit.
+func (e Endpoint) TooLong(err error) *llm.Error {
+	return &llm.Error{Kind: llm.TooLong, Public: fmt.Sprintf("the conversation is longer than model %s can hold", e.Model), Err: err}
+}
+
+// Died is the error of an answer that broke off.
+func (e Endpoint) Died(err error) *llm.Error {
+	return &llm.Error{Kind: llm.Cut, Public: "the model stopped in the middle of its answer", Err: err}
+}

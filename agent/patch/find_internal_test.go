@@ -1,0 +1,22 @@
+package patch
+
+import "testing"
+
+// FuzzKey: the key that is made without the normal form is that of the normal
+// form.
+func FuzzKey(f *testing.F) {
+	for _, s := range []string{"", " ", "a", "\ta  b\v c\r", "  x", "x  ", "a & b", "a &amp; b", "“é” x", "\ufeffa", "a\u00a0b", "\x85a", "\xff a"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for level := range levels {
+			h := uint64(fnvStart)
+			for _, c := range []byte(normal(s, level)) {
+				h = (h ^ uint64(c)) * fnvPrime
+			}
+			if got := key(s, level); got != h {
+				t.Errorf("key of %q at level %d is %d, of its normal form %d", s, level, got, h)
+			}
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Proposer makes the commit by which a sensitive edit is reviewed. It shows
+// it to nobody. A zero Review says that the edit cannot be put this way.
+type Proposer interface {
+	Propose(ctx context.Context, p Proposal) (session.Review, error)
+}
+
+// Proposal is an edit to be reviewed: what Saved holds at Paths, on top of
+// Parent, which is the last commit on the branch. ID names the request.
+type Proposal struct {
+	ID            string
+	Turn          int
+	Saved, Parent string
+	Paths         []string
+	Subject       string
+}
+
+// later lets an edit that only waits because a file is sensitive be made in
+// the workspace: the door to the branch holds it, and there it is reviewed.
+func (r *run) later(a policy.Action, d policy.Decision) policy.Decision {
+	if r.cfg.Proposer == nil {
+		return d
+	}
+	return r.cfg.Policy.Later(a, d)
+}
+
+// propose gives a request its commit, where it can be reviewed. What has a
+// credential in it, or runs in CI as soon as it is pushed, cannot: it is
+// pushed only after a yes.
+func (r *run) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []Leak) error {
+	hidden := a.Display != ru.action.Display
+	if r.cfg.Proposer == nil || hidden || len(leaks) > 0 || slices.ContainsFunc(a.Paths, policy.RunsOnPush) {
+		return nil
+	}
+	rv, err := r.cfg.Proposer.Propose(ctx, Proposal{
+		ID: a.ID, Turn: r.state.turn, Saved: r.state.saved, Parent: r.state.published, Paths: a.Paths,
+		Subject: subjectLine(r.heldFiles(a.Paths)),
+	})
+	if err != nil {
+		return fmt.Errorf("make the commit to be reviewed: %w", err)
+	}
+	if rv != (session.Review{}) {
+		a.Review = &rv
+	}
+	return nil
+}
+
+// heldFiles are the unpushed changes of paths.
+func (r *run) heldFiles(paths []string) []session.FileChange {
+	var out []session.FileChange
+	for _, f := range r.state.unpushed {
+		if slices.Contains(paths, f.Path) || slices.Contains(paths, f.From) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// refusal is what the model hears of a request at the door that was not
+// granted. A reviewer's words are somebody's text: they stand between marks.
+func (r *run) refusal(g *call) (string, bool) {
+	text, refused := g.refusal()
+	if !refused || g.asked.Review == nil || g.approval.State != policy.Denied || g.resolved.Reason == "" {
+		return text, refused
+	}
+	who := g.resolved.By
+	if who == "" {
+		who = "A reviewer"
+	}
+	return fmt.Sprintf("%s rejected it in review. It is not on the branch. Go on without it, or choose another way. What was written:\n%s",
+		who, policy.Fence(r.state.task.Nonce, "words of a reviewer", g.resolved.Reason)), true
+}
