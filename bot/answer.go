@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -24,14 +27,11 @@ func (w *worker) settle(ctx context.Context, c *change, s said, cmd command.Comm
 		w.reply(c, s, "Nothing waits for approval in this thread.")
 		return nil
 	}
-	v, err := w.view(ctx, sess)
+	v, err := w.viewWith(ctx, sess, c)
 	if err != nil {
 		return err
 	}
-	asked, ok, err := w.answerable(ctx, sess, v.Open, cmd)
-	if err != nil {
-		return err
-	}
+	asked, ok := answerable(v, cmd)
 	if !ok {
 		w.reply(c, s, fmt.Sprintf("No request with the id `%s` is open here.%s", cmd.ID, openIDs(v.Open)))
 		return nil
@@ -42,39 +42,70 @@ func (w *worker) settle(ctx context.Context, c *change, s said, cmd command.Comm
 		w.reply(c, s, "This answer does not count: "+why+".")
 		return nil
 	}
-	res := session.Resolved{ID: asked.ID, Verdict: "approved", By: actor.Login, ByID: actor.ID, Key: s.source()}
-	sign := "+1"
-	if cmd.Name == "deny" {
-		res.Verdict, res.Reason, sign = "denied", clean(cmd.Text), "-1"
-	} else if !asked.Deadline.IsZero() && w.cfg.Now().After(asked.Deadline) {
-		res.Verdict, sign = "expired", "confused"
+	res := session.Resolved{ID: asked.ID, Verdict: string(policy.Denied), By: actor.Login, ByID: actor.ID, Reason: clean(cmd.Text), Key: s.source()}
+	if cmd.Name == "approve" {
+		if res, err = w.approval(ctx, sess, asked, res); err != nil {
+			return err
+		}
 	}
 	c.Events = append(c.Events, session.NewEvent(session.TypeResolved, v.Turns, res))
-	w.react(c, s, sign)
+	switch policy.ApprovalState(res.Verdict) {
+	case policy.Approved:
+		w.react(c, s, "+1")
+	case policy.Denied:
+		w.react(c, s, "-1")
+	default:
+		w.react(c, s, "confused")
+		w.reply(c, s, fmt.Sprintf("Approval `%s` does not count: %s. Nothing was run.", asked.ID, res.Reason))
+	}
 	return nil
 }
 
-// answerable finds the request that a command answers: one that is open, or,
-// for a denial, one that was approved and is not used yet. One denial wins.
-func (w *worker) answerable(ctx context.Context, sess *store.Session, open []session.Asked, cmd command.Command) (session.Asked, bool, error) {
-	if asked, ok := find(open, cmd.ID); ok || cmd.Name != "deny" {
-		return asked, ok, nil
+// approval is what a yes comes to at this moment: it may be too late, or for
+// something that has changed since it was asked.
+func (w *worker) approval(ctx context.Context, sess *store.Session, asked session.Asked, yes session.Resolved) (session.Resolved, error) {
+	yes.Verdict, yes.Reason = string(policy.Approved), ""
+	if policy.OpenApproval(asked.ID, asked.Digest, asked.Deadline).Late(w.cfg.Now()) {
+		return session.Resolved{ID: asked.ID, Verdict: string(policy.Expired), Reason: "the time to answer is over"}, nil
 	}
-	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: sess.ID}).Events(ctx, 0)
+	now, err := w.bound(ctx, sess)
 	if err != nil {
-		return session.Asked{}, false, fmt.Errorf("read log of %s: %w", sess.ID, err)
+		return yes, err
 	}
-	for _, g := range unused(events) {
-		if g.asked.ID == cmd.ID {
-			return g.asked, true, nil
-		}
+	if why := session.Moved(asked.Bound, now); why != "" {
+		return session.Resolved{ID: asked.ID, Verdict: string(policy.Stale), Reason: why}, nil
 	}
-	return session.Asked{}, false, nil
+	return yes, nil
 }
 
-func find(open []session.Asked, id string) (session.Asked, bool) {
-	for _, a := range open {
-		if a.ID == id && a.Kind != "question" {
+// bound is what GitHub says at this moment of what a session's approvals are
+// bound to. A comment does not say which commit its author saw, so it is read
+// when a request is made, when it is answered, and when the answer is used.
+func (w *worker) bound(ctx context.Context, sess *store.Session) ([]session.Fact, error) {
+	base := recordOf(sess).Target
+	if w.at.Pull != nil {
+		p, err := w.at.Client.GetPull(ctx, w.ref)
+		if err != nil {
+			return nil, err
+		}
+		base = p.Base
+	}
+	tip, err := w.at.Client.Head(ctx, base)
+	if err != nil && !errors.Is(err, ghapp.ErrNotFound) {
+		return nil, err
+	}
+	return []session.Fact{{Name: "base branch", Value: base}, {Name: "base commit", Value: tip}}, nil
+}
+
+// answerable finds the request that a command answers: one that is open, or,
+// for a denial, one that was approved and has not run. One denial wins.
+func answerable(v *render.View, cmd command.Command) (session.Asked, bool) {
+	list := v.Open
+	if cmd.Name == "deny" {
+		list = slices.Concat(v.Open, v.Granted)
+	}
+	for _, a := range list {
+		if a.ID == cmd.ID && a.Kind != "question" {
 			return a, true
 		}
 	}
@@ -94,152 +125,85 @@ func openIDs(open []session.Asked) string {
 
 // source names where an answer came from, so that it can be looked at again.
 func (s said) source() string {
-	if s.target.Comment == 0 {
-		return s.key
+	switch {
+	case s.target.Comment != 0:
+		return sourceOf(s.target, s.ev.Comment.Updated, s.ev.Comment.Body)
+	case s.ev.Review.ID != 0:
+		return sourceOfReview(s.ev.Review.ID, s.ev.Review.Body)
 	}
+	return s.key
+}
+
+func sourceOfReview(id int64, body string) string {
+	return fmt.Sprintf("review:%d#%s", id, digest(body))
+}
+
+// sourceOf names one version of a comment. GitHub's times are of seconds, so
+// the text goes in as well.
+func sourceOf(t ghapp.Target, updated time.Time, body string) string {
 	kind := "comment"
-	if s.target.Diff {
+	if t.Diff {
 		kind = "diff"
 	}
-	return fmt.Sprintf("%s:%d:%s", kind, s.target.Comment, s.ev.Comment.Updated.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s:%d:%s#%s", kind, t.Comment, updated.UTC().Format(time.RFC3339), digest(body))
 }
 
-// recheck looks again at answers that were given and not used yet, right
-// before the session goes on: does the person still have the right, does the
-// comment still say what it said? What does not hold any more is withdrawn
-// and asked again. GitHub not answering stops everything.
-func (w *worker) recheck(ctx context.Context, sess *store.Session, f store.Fence) error {
-	log := w.cfg.Store.Logs.Log(f)
-	events, err := log.Events(ctx, 0)
-	if err != nil {
-		return err
-	}
-	var stale []*session.Event
-	for _, g := range unused(events) {
-		why, err := w.doubt(ctx, sess, g)
-		if err != nil {
-			return fmt.Errorf("check approval %s again: %w", g.asked.ID, err)
-		}
-		if why != "" {
-			stale = append(stale, session.NewEvent(session.TypeResolved, events[len(events)-1].Turn,
-				session.Resolved{ID: g.asked.ID, Verdict: "stale", Reason: why}))
-		}
-	}
-	if len(stale) == 0 {
-		return nil
-	}
-	return log.Append(ctx, stale...)
-}
-
-// given is an approval and what it is for.
-type given struct {
-	asked session.Asked
-	by    session.Resolved
-}
-
-// unused returns the approvals whose action has not begun, in the order in
-// which they were asked for.
-func unused(events []session.Event) []given {
-	p := pending{asked: map[string]session.Asked{}, open: map[string]session.Resolved{}}
-	for _, e := range events {
-		p.take(e)
-	}
-	var out []given
-	for _, id := range p.order {
-		if r, ok := p.open[p.asked[id].Call]; ok && r.ID == id {
-			out = append(out, given{p.asked[id], r})
-		}
-	}
-	return out
-}
-
-// pending follows which approvals are given and not used.
-type pending struct {
-	order []string
-	asked map[string]session.Asked    // by request
-	open  map[string]session.Resolved // by call
-}
-
-func (p *pending) take(e session.Event) {
-	switch e.Type {
-	case session.TypeAsked:
-		if a, err := session.Decode[session.Asked](e); err == nil {
-			p.order, p.asked[a.ID] = append(p.order, a.ID), a
-		}
-	case session.TypeResolved:
-		p.resolved(e)
-	case session.TypeStarted:
-		if s, err := session.Decode[session.Started](e); err == nil {
-			delete(p.open, s.Call)
-		}
-	case session.TypeResult:
-		if s, err := session.Decode[session.Result](e); err == nil {
-			delete(p.open, s.Call)
-		}
-	case session.TypeCheckpoint:
-		p.published(e)
-	}
-}
-
-func (p *pending) resolved(e session.Event) {
-	r, err := session.Decode[session.Resolved](e)
-	if err != nil {
-		return
-	}
-	call := p.asked[r.ID].Call
-	delete(p.open, call)
-	if r.Verdict == "approved" {
-		p.open[call] = r
-	}
-}
-
-// published ends what was approved to go out: it is out.
-func (p *pending) published(e session.Event) {
-	c, err := session.Decode[session.Checkpoint](e)
-	if err != nil || c.Parked {
-		return
-	}
-	for call := range p.open {
-		if strings.HasPrefix(call, "p") {
-			delete(p.open, call)
-		}
-	}
-}
-
-// doubt says why an answer does not count any more, or "".
-func (w *worker) doubt(ctx context.Context, sess *store.Session, g given) (string, error) {
-	actor, err := w.actor(ctx, g.by.By)
+// confirm looks again at an answer that is about to be used: does the person
+// still have the right, does the comment still say what it said? It says why
+// not, or "". GitHub not answering stops everything.
+func (w *worker) confirm(ctx context.Context, sess *store.Session, asked session.Asked, yes session.Resolved) (string, error) {
+	actor, err := w.actor(ctx, yes.By)
 	if err != nil {
 		return "", err
 	}
-	if actor.Lookup == policy.Found && actor.ID != g.by.ByID {
+	if actor.Lookup == policy.Found && actor.ID != yes.ByID {
 		return "the account that approved is another one now", nil
 	}
 	if actor.ID == 0 {
-		actor.ID = g.by.ByID
+		actor.ID = yes.ByID
 	}
-	verdict, why, err := w.mayApprove(ctx, sess, actor, g.asked)
+	verdict, why, err := w.mayApprove(ctx, sess, actor, asked)
 	if err != nil {
 		return "", err
 	}
 	if verdict != policy.Allow {
 		return "the approval does not count any more: " + why, nil
 	}
-	return w.edited(ctx, g.by.Key)
+	if why, err := w.doubtReview(ctx, sess, asked, yes); why != "" || err != nil || byReview(yes.Key) {
+		return why, err
+	}
+	return w.edited(ctx, yes.Key)
 }
 
-// edited says whether the comment that gave an answer is still as it was.
+// edited says why what gave an answer is not as it was, or "".
 func (w *worker) edited(ctx context.Context, source string) (string, error) {
-	var target ghapp.Target
-	kind, rest, ok := strings.Cut(source, ":")
-	if !ok || (kind != "comment" && kind != "diff") {
-		return "", nil
+	switch kind, _, _ := strings.Cut(source, ":"); kind {
+	case "comment", "diff":
+		return w.editedComment(ctx, source, kind == "diff")
+	case "review":
+		return w.editedReview(ctx, source)
 	}
-	id, at, _ := strings.Cut(rest, ":")
-	if _, err := fmt.Sscan(id, &target.Comment); err != nil {
-		return "", nil
+	return "it cannot be found any more where the approval came from", nil
+}
+
+func (w *worker) editedReview(ctx context.Context, source string) (string, error) {
+	list, err := w.at.Client.ListReviews(ctx, w.ref)
+	if err != nil {
+		return "", err
 	}
-	target.Diff = kind == "diff"
+	for _, r := range list {
+		if sourceOfReview(r.ID, r.Body) == source && r.State != "DISMISSED" {
+			return "", nil
+		}
+	}
+	return "the review that approved was edited, dismissed or deleted", nil
+}
+
+func (w *worker) editedComment(ctx context.Context, source string, diff bool) (string, error) {
+	target := ghapp.Target{Diff: diff}
+	if fields := strings.SplitN(source, ":", 3); len(fields) == 3 {
+		target.Comment, _ = strconv.ParseInt(fields[1], 10, 64) // no comment has the number 0
+	}
 	got, err := w.at.Client.GetComment(ctx, target)
 	if errors.Is(err, ghapp.ErrNotFound) {
 		return "the comment that approved was deleted", nil
@@ -247,7 +211,7 @@ func (w *worker) edited(ctx context.Context, source string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if got.Updated.UTC().Format(time.RFC3339) != at {
+	if sourceOf(target, got.Updated, got.Body) != source {
 		return "the comment that approved was edited", nil
 	}
 	return "", nil
@@ -257,8 +221,8 @@ func (w *worker) edited(ctx context.Context, source string) (string, error) {
 func expire(open []session.Asked, turn int, now time.Time) []*session.Event {
 	var out []*session.Event
 	for _, a := range open {
-		if !a.Deadline.IsZero() && now.After(a.Deadline) {
-			out = append(out, session.NewEvent(session.TypeResolved, turn, session.Resolved{ID: a.ID, Verdict: "expired"}))
+		if policy.OpenApproval(a.ID, a.Digest, a.Deadline).Late(now) {
+			out = append(out, session.NewEvent(session.TypeResolved, turn, session.Resolved{ID: a.ID, Verdict: string(policy.Expired)}))
 		}
 	}
 	return out

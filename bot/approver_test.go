@@ -35,7 +35,7 @@ type court struct {
 
 // RoundTrip implements http.RoundTripper.
 func (c *court) RoundTrip(r *http.Request) (*http.Response, error) {
-	about := strings.Contains(r.URL.Path, "/collaborators/") || strings.Contains(r.URL.Path, "/teams/") || strings.Contains(r.URL.Path, "CODEOWNERS")
+	about := strings.Contains(r.URL.Path, "/collaborators/") || strings.Contains(r.URL.Path, "/issues/comments/") || strings.Contains(r.URL.Path, "/teams/") || strings.Contains(r.URL.Path, "CODEOWNERS")
 	if about && c.err != nil {
 		return nil, c.err
 	}
@@ -120,9 +120,13 @@ func (c *court) open(paths []string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	bound, err := c.w.bound(ctx, c.sess)
+	if err != nil {
+		c.t.Fatal(err)
+	}
 	err = c.w.cfg.Store.Logs.Log(f).Append(ctx,
 		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "s1", Text: "x", Mode: "code"}}),
-		session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "abc123", Kind: "approval", Call: "c1-1", Display: "rm -rf x", Paths: paths}))
+		session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "abc123", Kind: "approval", Call: "c1-1", Display: "rm -rf x", Paths: paths, Bound: bound}))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -167,7 +171,7 @@ func TestPermissionTable(t *testing.T) {
 		"of somebody else":  func() { c.meet = otherPerson },
 		"of another number": func() { c.meet = otherNumber },
 	}
-	grants := 0
+	cells, grants, wrong := 0, 0, 0
 	for _, role := range roles {
 		who := "role-" + role
 		c.gh.AddUser(who, map[bool]string{true: "", false: role}[role == "stranger"])
@@ -182,7 +186,8 @@ func TestPermissionTable(t *testing.T) {
 				set()
 				got, err := c.does(who, k.cmd)
 				want := name == "told" && slices.Index(roles[:6], role) >= slices.Index(roles, k.need)
-				if got != want {
+				if cells++; got != want {
+					wrong++
 					t.Errorf("%s says %s, GitHub %s: granted %t, want %t (%v)", role, k.cmd.Name, name, got, want, err)
 				}
 				if got {
@@ -191,9 +196,62 @@ func TestPermissionTable(t *testing.T) {
 			}
 		}
 	}
-	if grants != 2*4+3*3+1*2 {
-		t.Errorf("%d grants in all", grants)
+	t.Logf("permissions: %d roles × %d commands × %d outcomes = %d cells, granted %d, wrong %d", len(roles), len(commands), len(outcomes), cells, grants, wrong)
+	if grants != 2*4+3*3+1*2 || cells != 7*6*7 {
+		t.Errorf("%d grants in %d cells", grants, cells)
 	}
+}
+
+// Accounts that are not what they look like: what counts is the number of the
+// account and what the collaborator API says of it, not what the delivery
+// says about its association.
+func TestStrangeAccounts(t *testing.T) {
+	c := newCourt(t, policy.DefaultConfig(), nil)
+	c.gh.AddUser("member", "read") // a member of the organization with read permission
+	c.gh.AddUser("quiet", "write") // a private member, whom deliveries call CONTRIBUTOR
+	for name, tt := range map[string]struct {
+		sender ghapp.User
+		meet   func(string) *http.Response
+		want   bool
+	}{
+		"a private member with write":      {sender: ghapp.User{ID: c.gh.UserID("quiet"), Login: "quiet"}, want: true},
+		"a member with read only":          {sender: ghapp.User{ID: c.gh.UserID("member"), Login: "member"}},
+		"a name in other letters":          {sender: ghapp.User{ID: c.gh.UserID("quiet"), Login: "QUIET"}, want: true},
+		"a name that another had before":   {sender: ghapp.User{ID: 424242, Login: "quiet"}},
+		"a deleted account":                {sender: ghapp.User{ID: 10137, Login: "ghost"}, meet: refuse("/collaborators/", 404)},
+		"no account at all":                {sender: ghapp.User{}, meet: refuse("/collaborators/", 404)},
+		"no number":                        {sender: ghapp.User{Login: "quiet"}},
+		"a suspended account":              {sender: ghapp.User{ID: c.gh.UserID("quiet"), Login: "quiet"}, meet: refuse("/collaborators/", 403)},
+		"a suspended account without role": {sender: ghapp.User{ID: c.gh.UserID("quiet"), Login: "quiet"}, meet: noRole},
+		"a bot":                            {sender: ghapp.User{ID: 5, Login: "helper[bot]", Bot: true}, meet: botAdmin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.meet = tt.meet
+			for _, verb := range []string{"approve", "deny"} {
+				s := said{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: tt.sender}}
+				s.ev.Comment.ID, s.target.Comment = 1, 1
+				got := &change{}
+				err := c.w.do(t.Context(), got, s, command.Command{Name: verb, ID: "abc123"})
+				if (len(got.Events) > 0) != tt.want {
+					t.Errorf("%s had an effect: %t, want %t (%v)", verb, len(got.Events) > 0, tt.want, err)
+				}
+			}
+		})
+	}
+}
+
+func noRole(path string) *http.Response {
+	if strings.Contains(path, "/collaborators/") {
+		return status(200, `{"permission":"none","role_name":"none","user":{"id":1,"login":"quiet","type":"User"}}`)
+	}
+	return nil
+}
+
+func botAdmin(path string) *http.Response {
+	if strings.Contains(path, "/collaborators/") {
+		return status(200, `{"permission":"admin","role_name":"admin","user":{"id":5,"login":"helper[bot]","type":"Bot"}}`)
+	}
+	return nil
 }
 
 func otherPerson(string) *http.Response {
@@ -262,73 +320,80 @@ func refuse(what string, code int) func(string) *http.Response {
 	}
 }
 
-// An approval is looked at again before it is used: who gave it must still
-// have the right, and what GitHub cannot tell stops everything.
+// An approval is looked at again when it is used: who gave it must still have
+// the right, and the comment must still say it. What GitHub cannot tell stops
+// everything.
 func TestApprovalIsCheckedAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(c *court)
+		change func(c *court, comment int64)
 		stale  bool
 		fails  bool
 	}{
-		"nothing changed": {change: func(*court) {}},
-		"right was taken": {change: func(c *court) { _ = c.gh.Grant(courtRepo, "kim", "read") }, stale: true},
-		"left":            {change: func(c *court) { c.meet = refuse("/collaborators/", 404) }, stale: true},
-		"forbidden":       {change: func(c *court) { c.meet = refuse("/collaborators/", 403) }, stale: true},
-		"broken":          {change: func(c *court) { c.meet = refuse("/collaborators/", 502) }, fails: true},
+		"nothing changed":      {change: func(*court, int64) {}},
+		"right was taken":      {change: func(c *court, _ int64) { _ = c.gh.Grant(courtRepo, "kim", "read") }, stale: true},
+		"left":                 {change: func(c *court, _ int64) { c.meet = refuse("/collaborators/", 404) }, stale: true},
+		"forbidden":            {change: func(c *court, _ int64) { c.meet = refuse("/collaborators/", 403) }, stale: true},
+		"broken":               {change: func(c *court, _ int64) { c.meet = refuse("/collaborators/", 502) }, fails: true},
+		"another has the name": {change: func(c *court, _ int64) { c.meet = otherNumber }, stale: true},
+		"comment edited":       {change: func(c *court, id int64) { _ = c.gh.EditComment(c.w.ref, id, "kim", "no!") }, stale: true},
+		"comment deleted":      {change: func(c *court, id int64) { _ = c.gh.DeleteComment(c.w.ref, id, "kim") }, stale: true},
+		"comment not found":    {change: func(c *court, _ int64) { c.meet = refuse("/issues/comments/", 404) }, stale: true},
+		"comment not readable": {change: func(c *court, _ int64) { c.meet = refuse("/issues/comments/", 502) }, fails: true},
+		"somebody else's edit": {change: func(c *court, id int64) { _ = c.gh.EditComment(c.w.ref, id, "asker", "/agent approve abc123 !") }, stale: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCourt(t, policy.DefaultConfig(), nil)
-			ctx := t.Context()
-			f, err := c.w.hold(ctx, "s1")
+			cm, err := c.gh.Comment(c.w.ref, "kim", "/agent approve abc123")
 			if err != nil {
 				t.Fatal(err)
 			}
-			log := c.w.cfg.Store.Logs.Log(f)
-			yes := session.Resolved{ID: "abc123", Verdict: "approved", By: "kim", ByID: c.gh.UserID("kim"), Key: "review:1"}
-			if err := log.Append(ctx, session.NewEvent(session.TypeResolved, 1, yes)); err != nil {
-				t.Fatal(err)
-			}
-			tt.change(c)
-			err = c.w.recheck(ctx, c.sess, f)
-			if (err != nil) != tt.fails {
-				t.Fatalf("recheck: %v, want an error: %t", err, tt.fails)
-			}
-			events, err := log.Events(ctx, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last, err := session.Decode[session.Resolved](events[len(events)-1])
-			if err != nil || (last.Verdict == "stale") != tt.stale {
-				t.Errorf("the last word is %q (%v), want it stale: %t", last.Verdict, err, tt.stale)
+			s := said{target: ghapp.Target{Comment: cm.ID}}
+			s.ev.Comment.Updated, s.ev.Comment.Body = cm.Updated, cm.Body
+			tt.change(c, cm.ID)
+			yes := session.Resolved{ID: "abc123", Verdict: "approved", By: "kim", ByID: c.gh.UserID("kim"), Key: s.source()}
+			why, err := c.w.confirm(t.Context(), c.sess, session.Asked{ID: "abc123"}, yes)
+			if (err != nil) != tt.fails || (why != "") != tt.stale {
+				t.Errorf("%q, %v; want it stale: %t, an error: %t", why, err, tt.stale, tt.fails)
 			}
 		})
 	}
 }
 
-// One denial wins over an approval that was not used yet.
+// One denial wins over an approval whose action has not run: also over one
+// that was cut off and would begin again.
 func TestDenialAfterApproval(t *testing.T) {
-	c := newCourt(t, policy.DefaultConfig(), nil)
-	ctx := t.Context()
-	f, err := c.w.hold(ctx, "s1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := c.w.cfg.Store.Logs.Log(f)
-	yes := session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: "approved", By: "kim"})
-	if err := log.Append(ctx, yes); err != nil {
-		t.Fatal(err)
-	}
 	deny := command.Command{Name: "deny", ID: "abc123"}
-	if got, err := c.does("asker", deny); err != nil || !got {
-		t.Errorf("the denial had no effect: %v", err)
+	begun := session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1-1"})
+	ran := session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1-1", OK: true})
+	for name, tt := range map[string]struct {
+		events []*session.Event
+		counts bool
+	}{
+		"approved":          {nil, true},
+		"begun and cut off": {[]*session.Event{begun}, true},
+		"ran":               {[]*session.Event{begun, ran}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCourt(t, policy.DefaultConfig(), nil)
+			yes := session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: "approved", By: "kim"})
+			c.append(append([]*session.Event{yes}, tt.events...)...)
+			if got, _ := c.does("asker", command.Command{Name: "approve", ID: "abc123"}); got {
+				t.Error("a request was approved twice")
+			}
+			if got, err := c.does("asker", deny); err != nil || got != tt.counts {
+				t.Errorf("the denial counts: %t (%v), want %t", got, err, tt.counts)
+			}
+		})
 	}
-	if got, _ := c.does("asker", command.Command{Name: "approve", ID: "abc123"}); got {
-		t.Error("a request was approved twice")
+}
+
+func (c *court) append(events ...*session.Event) {
+	c.t.Helper()
+	f, err := c.w.hold(c.t.Context(), "s1")
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	if err := log.Append(ctx, session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1-1"})); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := c.does("asker", deny); got {
-		t.Error("what has begun was denied")
+	if err := c.w.cfg.Store.Logs.Log(f).Append(c.t.Context(), events...); err != nil {
+		c.t.Fatal(err)
 	}
 }

@@ -7,12 +7,19 @@
 //	bot.go      one wake of a thread: take deliveries, run the session
 //	handle.go   what a delivery means
 //	answer.go   approvals: who may give them, and whether they still count
+//	approver.go who an approver is, by teams and CODEOWNERS
+//	review.go   approvals by review of a small pull request: its events, and what they say
+//	propose.go  how that pull request comes to be, and who is asked
+//	tidy.go     and how it ends
 //	session.go  open, continue and supersede a session
+//	usage.go    what sessions used of the budgets that they share
+//	given.go    what comes with a request: pictures, code
 //	run.go      run a session, and say how it ended
 //	keep.go     leases; a change and what it intends
 //	guard.go    nothing is sent without a lease
 //	effects.go  writes to GitHub, recorded before they are tried
 //	progress.go the one comment that follows a session
+//	checkrun.go the check run on the commits of its branch
 package bot
 
 import (
@@ -63,6 +70,19 @@ type Work struct {
 	Log     session.Log
 	Inbox   func(context.Context) error
 	OnEvent func(session.Event)
+	Shares  []Share
+	// Bound is what GitHub says now of what approvals are bound to; Confirm
+	// looks at an approval again that is about to be used, and says why it does
+	// not count any more, or "".
+	Bound   func(context.Context) ([]session.Fact, error)
+	Confirm func(context.Context, session.Asked, session.Resolved) (why string, err error)
+}
+
+// Share is a budget that several sessions use: how people call it, what it
+// is, and what was used of it so far.
+type Share struct {
+	Of           string
+	Limits, Used policy.Limits
 }
 
 // Config is what a bot is made of.
@@ -70,13 +90,15 @@ type Config struct {
 	Store  store.Store
 	GitHub *ghapp.App
 	Runner Runner
-	Policy policy.Config                       // the server's; repositories can only narrow it
-	Model  string                              // for requests that name none
-	More   func(thread string) <-chan struct{} // tells of new deliveries while a thread is worked on; may be nil
-	Owner  string                              // name of this worker in leases
-	TTL    time.Duration                       // of session leases, 15 s when zero
-	Settle time.Duration                       // how long a lost write may take to become visible, 10 s when zero
-	Every  time.Duration                       // between edits of a progress comment, 3 s when zero
+	Offers Offerer                                      // nil: no request is a pull request
+	Policy policy.Config                                // the server's; repositories can only narrow it
+	Model  string                                       // for requests that name none
+	Sees   func(ctx context.Context, model string) bool // whether a model sees pictures; nil for all of them
+	More   func(thread string) <-chan struct{}          // tells of new deliveries while a thread is worked on; may be nil
+	Owner  string                                       // name of this worker in leases
+	TTL    time.Duration                                // of session leases, 15 s when zero
+	Settle time.Duration                                // how long a lost write may take to become visible, 10 s when zero
+	Every  time.Duration                                // between edits of a progress comment, 3 s when zero
 	Now    func() time.Time
 	Log    *slog.Logger
 }
@@ -147,7 +169,7 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 	defer w.lost(nil)
 	defer func() {
 		end := context.WithoutCancel(ctx)
-		err = errors.Join(err, w.settleEdits(end), w.release(end))
+		err = errors.Join(err, w.interrupted(ctx), w.settleEdits(end), w.release(end))
 	}()
 	for {
 		if _, err := w.takeAll(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ func newWorld(t *testing.T) *world {
 	must(t, w.gh.Start())
 	t.Cleanup(func() { must(t, w.gh.Close()) })
 	w.gh.AddUser("kim", "write")
+	w.gh.AddUser("sam", "read")
 	w.inst, err = w.gh.AddRepo("acme", "widget", ghtest.Source{Files: map[string]string{"a.txt": "a\n"}})
 	must(t, err)
 	w.issue, err = w.gh.OpenIssue("acme/widget", "kim", "A fault", "It is broken.")
@@ -88,22 +90,29 @@ func finish(summary string) func(context.Context, bot.Work) (session.Outcome, er
 // say writes a comment and stores its delivery, as the webhook would.
 func (w *world) say(body string) {
 	w.t.Helper()
-	c, err := w.gh.Comment(w.issue, "kim", body)
+	w.sayAs("kim", body)
+}
+
+func (w *world) sayAs(who, body string) {
+	w.t.Helper()
+	c, err := w.gh.Comment(w.issue, who, body)
 	must(w.t, err)
 	w.n++
-	payload := fmt.Sprintf(`{"action":"created","sender":{"login":"kim","id":%d,"type":"User"},"installation":{"id":%d},
+	payload := fmt.Sprintf(`{"action":"created","sender":{"login":%q,"id":%d,"type":"User"},"installation":{"id":%d},
 		"repository":{"id":1,"name":"widget","full_name":"acme/widget","owner":{"login":"acme"},"default_branch":"main"},
 		"issue":{"number":%d,"title":"A fault","body":"It is broken."},
-		"comment":{"id":%d,"body":%q,"user":{"login":"kim","id":%d},"updated_at":%q}}`,
-		w.gh.UserID("kim"), w.inst, w.issue.Number, c.ID, body, w.gh.UserID("kim"), c.Updated.UTC().Format(time.RFC3339))
+		"comment":{"id":%d,"body":%q,"user":{"login":%q,"id":%d},"updated_at":%q}}`,
+		who, w.gh.UserID(who), w.inst, w.issue.Number, c.ID, body, who, w.gh.UserID(who), c.Updated.UTC().Format(time.RFC3339))
 	src, ok, err := bot.Source("issue_comment", []byte(payload))
 	if err != nil || !ok {
 		w.t.Fatalf("the delivery is not wanted: %v", err)
 	}
-	_, err = w.store.Deliveries.Put(w.t.Context(), &store.Delivery{
-		ID: fmt.Sprint("d", w.n), Event: "issue_comment", Key: src.Key, Thread: src.Thread, Sender: src.Sender, Priority: src.Priority, Payload: []byte(payload),
-	})
-	must(w.t, err)
+	for _, id := range []string{"app", "hook", "app"} { // an App and a repository hook, and one of them once more
+		_, err = w.store.Deliveries.Put(w.t.Context(), &store.Delivery{
+			ID: fmt.Sprint(id, w.n), Event: "issue_comment", Key: src.Key, Thread: src.Thread, Sender: src.Sender, Priority: src.Priority, Payload: []byte(payload),
+		})
+		must(w.t, err)
+	}
 }
 
 func (w *world) work() error { return w.bot.Work(w.t.Context(), w.issue.Key()) }
@@ -232,13 +241,70 @@ func TestStopInInbox(t *testing.T) {
 	}
 }
 
+// TestStopBehindOthers: a stop ends a run at once although an ordinary
+// comment, and the stop of somebody who may not say so, wait before it. All
+// are worked on in their order.
+func TestStopBehindOthers(t *testing.T) {
+	w := newWorld(t)
+	runs := 0
+	w.run = func(ctx context.Context, _ bot.Work) (session.Outcome, error) {
+		runs++
+		w.say("/agent also look at the tests")
+		w.sayAs("sam", "/agent stop")
+		w.say("Enough.\n\n/agent status\n/agent stop")
+		<-ctx.Done() // a long command, or a long answer of the model
+		return session.Outcome{}, context.Cause(ctx)
+	}
+	w.say("/agent fix it")
+	must(t, w.work())
+	if runs != 1 || w.count("**stopped**") == 0 || w.count("Stopped by kim") == 0 || w.count("I did not start") != 1 {
+		t.Errorf("%d runs, the bot wrote %q", runs, w.own())
+	}
+	row, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
+	must(t, err)
+	events, err := w.store.Logs.Log(store.Fence{Key: row.ID}).Events(t.Context(), 0)
+	must(t, err)
+	var order []session.Type
+	for _, e := range events {
+		order = append(order, e.Type)
+	}
+	want := []session.Type{session.TypeOpened, session.TypeMessage, session.TypeEnded}
+	if !slices.Equal(order, want) || row.State != render.Stopped {
+		t.Errorf("the log is %v, want %v; the row says %q", order, want, row.State)
+	}
+}
+
+// TestStatusDuringARun: an answer that nobody edits later says of what time it
+// speaks.
+func TestStatusDuringARun(t *testing.T) {
+	w := newWorld(t)
+	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
+		w.say("/agent status")
+		if err := work.Inbox(ctx); err != nil {
+			return session.Outcome{}, err
+		}
+		return finish("It is done.")(ctx, work)
+	}
+	w.say("/agent fix it")
+	must(t, w.work())
+	for _, body := range w.own() {
+		if strings.Contains(body, "**running**") && !strings.HasPrefix(body, "How the session stood when you asked, at 2") {
+			t.Errorf("left at running: %q", body)
+		}
+	}
+	if w.count("**running**") != 1 {
+		t.Errorf("the bot wrote %q", w.own())
+	}
+}
+
 // TestFailingRun: a failure that may pass is tried again, and told when it
 // does not pass.
 func TestFailingRun(t *testing.T) {
 	w := newWorld(t)
 	runs := 0
-	w.run = func(context.Context, bot.Work) (session.Outcome, error) {
+	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
 		runs++
+		must(t, work.Log.Append(ctx, session.NewEvent(session.TypeStarted, 0, session.Started{Call: "c1-1", Title: "Running it"})))
 		return session.Outcome{}, errors.New("the disk makes a noise")
 	}
 	w.say("/agent fix it")

@@ -18,7 +18,9 @@ func (w *worker) intend(c *change, wr ghapp.Write) {
 }
 
 func (w *worker) intent(wr ghapp.Write) *store.Intent {
-	wr.Thread = w.ref
+	if wr.Thread.Number == 0 {
+		wr.Thread = w.ref
+	}
 	wr.Since = w.cfg.Now().Add(-time.Hour) // clocks differ
 	payload, err := json.Marshal(wr)
 	if err != nil {

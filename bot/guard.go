@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/gitops"
 )
 
 // Fenced is a transport that lets what a worker sends pass only while the
@@ -64,7 +66,7 @@ func Temporary(err error) bool {
 		return ge.Kind != ghapp.Permanent
 	}
 	var ne net.Error
-	return errors.As(err, &ne) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, session.ErrFenced)
+	return errors.As(err, &ne) || errors.Is(err, gitops.ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, session.ErrFenced)
 }
 
 // refusal is a write that GitHub will never take.

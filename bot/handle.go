@@ -40,6 +40,12 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if err != nil {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
+	if at, ok := aboutReview(ev); ok && at.Same(w.ref) {
+		if err := w.connect(ctx, ev.Installation); err != nil {
+			return w.orGiveUp(ctx, d, err)
+		}
+		return w.orGiveUp(ctx, d, w.look(ctx, d, ev))
+	}
 	s, ok := heard(ev)
 	if !ok {
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
@@ -153,6 +159,10 @@ func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command)
 		w.reply(c, s, command.Help())
 		return nil
 	}
+	if at, ok, err := w.elsewhere(ctx); ok || err != nil {
+		w.reply(c, s, fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", at.Number))
+		return err
+	}
 	actor, err := w.actor(ctx, s.ev.Sender.Login)
 	if err != nil {
 		return err
@@ -237,7 +247,9 @@ func (w *worker) status(ctx context.Context, c *change, s said) error {
 	if err != nil {
 		return err
 	}
-	w.reply(c, s, w.progressText(v, sess))
+	// This comment stays as it is, so it says of what time it speaks.
+	at := w.cfg.Now().UTC().Format("2006-01-02 15:04 UTC")
+	w.reply(c, s, "How the session stood when you asked, at "+at+". Its progress comment goes on to say how it stands.\n\n---\n\n"+w.progressText(v, sess))
 	return nil
 }
 

@@ -15,6 +15,7 @@ func (w *worker) progressText(v *render.View, sess *store.Session) string {
 	return render.Progress(v, render.Links{
 		Commit: func(sha string) string { return w.at.Repo.URL + "/commit/" + sha },
 		Pull:   sess.Pull,
+		Review: func(id string) int { return recordOf(sess).Reviews[id].Pull },
 	})
 }
 

@@ -2,14 +2,15 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -39,8 +40,11 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if moot := append(expire(v.Open, v.Turns, w.cfg.Now()), tooLong(v)...); len(moot) > 0 {
+	if moot := append(expire(v.Open, v.Turns, w.cfg.Now()), tooLong(v, recordOf(sess))...); len(moot) > 0 {
 		return true, w.cfg.Store.Logs.Log(f).Append(ctx, moot...)
+	}
+	if err := w.tidy(ctx, f, sess, v); err != nil {
+		return false, err
 	}
 	if v.Outcome != nil || len(v.Open) > 0 && v.State != render.Running {
 		return false, w.conclude(ctx, f, sess, v)
@@ -48,11 +52,12 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	return true, w.work(ctx, f, sess, v)
 }
 
-// tooLong denies requests that no comment can show.
-func tooLong(v *render.View) []*session.Event {
+// tooLong denies requests that no comment can show, unless a pull request
+// does.
+func tooLong(v *render.View, r record) []*session.Event {
 	var out []*session.Event
 	for _, a := range v.Open {
-		if render.TooLongToShow(a) {
+		if render.TooLongToShow(a) && (a.Review == nil || r.Reviews[a.ID].Comment) {
 			out = append(out, session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{
 				ID: a.ID, Verdict: "denied", By: "handrail",
 				Reason: "it is too long to be shown to a person in one comment, so nobody can approve it; do it in smaller pieces",
@@ -64,14 +69,23 @@ func tooLong(v *render.View) []*session.Event {
 
 // work runs the session until it ends or parks.
 func (w *worker) work(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
-	if err := w.recheck(ctx, sess, f); err != nil {
+	v.State = render.Running
+	check, err := w.planCheck(sess, v)
+	if err != nil {
 		return err
 	}
-	v.State = render.Running
 	if err := w.save(ctx, f, sess, v); err != nil {
 		return err
 	}
 	p, err := w.followProgress(ctx, f, sess, v)
+	if err != nil {
+		return err
+	}
+	defer p.end() // also where the work does not begin
+	if err := w.startCheck(ctx, f, check); err != nil {
+		return err
+	}
+	shares, err := w.shares(ctx, sess)
 	if err != nil {
 		return err
 	}
@@ -82,15 +96,21 @@ func (w *worker) work(ctx context.Context, f store.Fence, sess *store.Session, v
 		defer close(watched)
 		w.watch(run, cancel)
 	}()
+	began := w.cfg.Now()
 	out, err := w.cfg.Runner.Run(run, Work{
-		Thread: w.at, Task: v.Task, Log: w.cfg.Store.Logs.Log(f), OnEvent: p.event,
+		Thread: w.at, Task: v.Task, Log: w.cfg.Store.Logs.Log(f), OnEvent: p.event, Shares: shares,
 		Inbox: func(ctx context.Context) error { return w.inbox(ctx, p) },
+		Bound: func(ctx context.Context) ([]session.Fact, error) { return w.bound(ctx, sess) },
+		Confirm: func(ctx context.Context, asked session.Asked, yes session.Resolved) (string, error) {
+			return w.confirm(ctx, sess, asked, yes)
+		},
 	})
 	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(err, errStopped)
 	cancel(nil)
 	<-watched
 	p.end()
 	w.running = ""
+	err = errors.Join(err, w.count(ctx, f, sess, w.cfg.Now().Sub(began)))
 	if err != nil && !stopped {
 		err = w.failed(ctx, f, sess, err)
 	} else {
@@ -115,8 +135,40 @@ func (w *worker) inbox(ctx context.Context, p *progress) error {
 	return nil
 }
 
+// interrupted says of a session that the end of the server cut off that it
+// waits: nothing is left to say that it runs while nobody works on it.
+func (w *worker) interrupted(ctx context.Context) error {
+	l := w.held.Load()
+	if l == nil || !errors.Is(context.Cause(ctx), queue.ErrDraining) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.TTL)
+	defer cancel()
+	sess, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
+	if err != nil || sess.ID != l.fence.Key || sess.State != render.Running {
+		return ignoreNotFound(err)
+	}
+	v, err := w.view(ctx, sess)
+	if err != nil {
+		return err
+	}
+	v.State = render.Queued
+	p, err := w.followProgress(ctx, l.fence, sess, v)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.flush(ctx), w.save(ctx, l.fence, sess, v))
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // mostTries is how often a session is run again after a failure that may
-// pass, with nothing new in its log.
+// pass, with no new answer of the model in between.
 const mostTries = 5
 
 // final is what an error is that running again cannot mend.
@@ -148,29 +200,33 @@ func (w *worker) failed(ctx context.Context, f store.Fence, sess *store.Session,
 // is one more try.
 func (w *worker) tryAgain(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (bool, error) {
 	r := recordOf(sess)
-	if v.Seq > r.TriesAt {
+	if int64(v.Turns) > r.TriesAt { // a call that is begun anew is no progress
 		r.Tries = 0
 	}
-	r.Tries, r.TriesAt = r.Tries+1, v.Seq
-	data, err := json.Marshal(r)
-	if err != nil {
+	r.Tries, r.TriesAt = r.Tries+1, int64(v.Turns)
+	again := r.Tries < mostTries
+	if !again {
+		r.Tries = 0 // a person who says retry has all of them
+	}
+	if err := r.put(sess); err != nil {
 		return false, err
 	}
-	sess.Data = data
-	return r.Tries < mostTries, w.save(ctx, f, sess, v)
+	return again, w.save(ctx, f, sess, v)
 }
 
-// watch ends a run at once when a person says stop; other words wait for the
-// next look into the inbox.
+// watch ends a run at once when a person says stop, whatever waits before it;
+// then deliveries are worked on in their order. Other words wait for the next
+// look into the inbox.
 func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) {
-	if w.cfg.More == nil {
-		return
+	var more <-chan struct{}
+	if w.cfg.More != nil {
+		more = w.cfg.More(w.key)
 	}
-	more := w.cfg.More(w.key)
 	tick := time.NewTicker(w.cfg.Every) // another server may have taken the delivery in
 	defer tick.Stop()
-	for {
-		if w.stopWaits(ctx) {
+	for refused := int64(0); ; {
+		var stop bool
+		if stop, refused = w.stopWaits(ctx, refused); stop {
 			cancel(errStopped)
 			return
 		}
@@ -183,35 +239,54 @@ func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// stopWaits says whether the oldest delivery is a stop.
-func (w *worker) stopWaits(ctx context.Context) bool {
-	d, err := w.cfg.Store.Deliveries.Next(ctx, w.key)
-	if err != nil || d.Priority != store.PriorityStop {
-		return false
+// stopWaits says whether a stop that counts is among the deliveries after a
+// number, and up to which number there is none for certain.
+func (w *worker) stopWaits(ctx context.Context, after int64) (stop bool, refused int64) {
+	list, err := w.cfg.Store.Wakes.Urgent(ctx, w.key, store.PriorityStop, after)
+	if err != nil {
+		return false, after
 	}
+	for _, d := range list {
+		stop, err := w.isStop(ctx, d)
+		if err != nil {
+			return false, after
+		}
+		if stop {
+			return true, after
+		}
+		after = d.Seq
+	}
+	return false, after
+}
+
+// isStop says whether a delivery is a stop by somebody who may say so. An
+// error means that this is not known.
+func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	if err != nil {
-		return false
+		return false, nil //nolint:nilerr // it is told when its turn comes
 	}
 	s, ok := heard(ev)
 	if !ok {
-		return false
+		return false, nil
 	}
 	cmds, err := command.Parse(s.body)
-	if err != nil || len(cmds) == 0 || cmds[0].Name != "stop" {
-		return false
+	if err != nil || !slices.ContainsFunc(cmds, isStop) {
+		return false, nil //nolint:nilerr // it is told when its turn comes
 	}
-	sess, err := w.session(ctx)
-	if err != nil || sess == nil {
-		return false
+	sess, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
+	if err != nil {
+		return false, err
 	}
 	actor, err := w.actor(ctx, ev.Sender.Login)
 	if err != nil || actor.ID != ev.Sender.ID {
-		return false
+		return false, err
 	}
 	v, _ := policy.MayAsk(actor, policy.AskFacts{Request: policy.Steer, RequesterID: requesterID(sess), Bots: w.cfg.Policy.Approvals.Bots})
-	return v == policy.Allow
+	return v == policy.Allow, nil
 }
+
+func isStop(c command.Command) bool { return c.Name == "stop" }
 
 // conclude makes GitHub say how the session stands: requests for approval,
 // the pull request, the progress comment, the row.
@@ -228,11 +303,17 @@ func (w *worker) conclude(ctx context.Context, f store.Fence, sess *store.Sessio
 	if err := w.announce(ctx, f, sess, announcement{v, note}); err != nil {
 		return err
 	}
+	if err := w.handOver(ctx, f, sess, v); err != nil {
+		return err
+	}
 	p, err := w.followProgress(ctx, f, sess, v)
 	if err != nil {
 		return err
 	}
 	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	if err := w.endCheck(ctx, f, sess, v); err != nil {
 		return err
 	}
 	return w.save(ctx, f, sess, v)
@@ -241,44 +322,23 @@ func (w *worker) conclude(ctx context.Context, f store.Fence, sess *store.Sessio
 // post puts a request before people, and sees to it that its deadline is
 // looked at when it comes.
 func (w *worker) post(ctx context.Context, f store.Fence, a session.Asked, sess *store.Session) error {
-	_, err := w.ensure(ctx, f, ghapp.Write{Key: "ask-" + sess.ID + "-" + a.ID, Kind: ghapp.WriteComment, Body: render.Approval(a, sess.Requester)})
-	if unlessRefused(err) != nil {
+	up, why, err := w.offerReview(ctx, f, a, sess)
+	if err != nil {
 		return err
+	}
+	if !up && a.Review != nil && render.TooLongToShow(a) { // now that no pull request shows it
+		return w.cfg.Store.Wakes.Wake(ctx, w.key, store.PriorityWork, time.Time{})
+	}
+	if !up {
+		_, err := w.ensure(ctx, f, ghapp.Write{Key: "ask-" + sess.ID + "-" + a.ID, Kind: ghapp.WriteComment, Body: render.Approval(a, sess.Requester) + render.NotReviewed(why)})
+		if unlessRefused(err) != nil {
+			return err
+		}
 	}
 	if a.Deadline.IsZero() {
 		return nil
 	}
 	return w.cfg.Store.Wakes.Wake(ctx, w.key, store.PriorityIdle, a.Deadline)
-}
-
-// offer opens the pull request of a session that put something on its branch.
-// When GitHub will not have it, the note says so.
-func (w *worker) offer(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (note string, err error) {
-	if sess.Pull != 0 || len(v.Checkpoints) == 0 || !settled(v) || v.Outcome.Status == session.StatusStopped || w.at.Pull != nil {
-		return "", nil
-	}
-	r := recordOf(sess)
-	cfg := policy.Merge(w.cfg.Policy, r.Config).WithDefaults()
-	issue, err := w.at.Client.Issue(ctx, w.ref)
-	if err != nil {
-		return "", err
-	}
-	wr := ghapp.Write{Key: "pull-" + sess.ID, Kind: ghapp.WritePull, Pull: &ghapp.PullSpec{
-		Base: r.Target, Head: v.Branch, Title: render.PullTitle(clean(issue.Title)),
-		Body:  render.PullBody(v, sess.Requester, w.ref.Number),
-		Draft: cfg.PullRequest.Draft == nil || *cfg.PullRequest.Draft,
-	}}
-	ref, err := w.ensure(ctx, f, wr)
-	var no *refusal
-	if errors.As(err, &no) { // what stood in its way earlier may be gone
-		wr.Key = fmt.Sprintf("pull-%s-%d", sess.ID, v.Seq)
-		ref, err = w.ensure(ctx, f, wr)
-	}
-	if errors.As(err, &no) {
-		return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", v.Branch, render.Clean(no.reason)), nil
-	}
-	sess.Pull = ref.Number
-	return "", err
 }
 
 // announcement is what is said of an end.
@@ -291,10 +351,13 @@ type announcement struct {
 // notifies nobody of edits.
 func (w *worker) announce(ctx context.Context, f store.Fence, sess *store.Session, a announcement) error {
 	v := a.view
-	if v.Outcome == nil || sess.Pull != 0 || len(v.Open) > 0 || v.Outcome.Status == session.StatusStopped {
+	if v.Outcome == nil || sess.Pull != 0 && !v.Elsewhere() || len(v.Open) > 0 || v.Outcome.Status == session.StatusStopped {
 		return nil
 	}
 	body := render.Final(v)
+	if sess.Pull != 0 {
+		a.note = fmt.Sprintf("Pull request: #%d", sess.Pull)
+	}
 	if a.note != "" {
 		body += "\n" + a.note + "\n"
 	}
@@ -304,6 +367,12 @@ func (w *worker) announce(ctx context.Context, f store.Fence, sess *store.Sessio
 	key := fmt.Sprintf("final-%s-%d", sess.ID, v.Seq)
 	_, err := w.ensure(ctx, f, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
 	return unlessRefused(err)
+}
+
+// keep saves what a row holds besides where the session stands: that is saved
+// when all of it is said, so that a row that says "done" has nothing open.
+func (w *worker) keep(ctx context.Context, f store.Fence, sess *store.Session) error {
+	return w.save(ctx, f, sess, &render.View{State: sess.State})
 }
 
 // save keeps the row of the session in step. The row has one writer at a

@@ -22,8 +22,14 @@ type record struct {
 	IsPull       bool          `json:"is_pull"`
 	Config       policy.Config `json:"config"`
 
+	Used usage `json:"used,omitzero"`
+
 	Tries   int   `json:"tries,omitempty"`    // runs that failed for a reason that may pass
-	TriesAt int64 `json:"tries_at,omitempty"` // end of the log at the last of them
+	TriesAt int64 `json:"tries_at,omitempty"` // answers of the model at the last of them
+
+	Checks []checkMark `json:"checks,omitempty"` // the check runs that say how it stands
+
+	Reviews map[string]reviewed `json:"reviews,omitempty"` // by request
 }
 
 func recordOf(s *store.Session) record {
@@ -32,6 +38,16 @@ func recordOf(s *store.Session) record {
 		return record{}
 	}
 	return r
+}
+
+// put writes r back into the row.
+func (r record) put(s *store.Session) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write record of %s: %w", s.ID, err)
+	}
+	s.Data = data
+	return nil
 }
 
 func requesterID(s *store.Session) int64 { return recordOf(s).RequesterID }
@@ -63,6 +79,22 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 	return s, nil
 }
 
+// viewWith is the view with what the same delivery said before.
+func (w *worker) viewWith(ctx context.Context, s *store.Session, c *change) (*render.View, error) {
+	v, err := w.view(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	seq := v.Seq
+	for _, e := range c.Events {
+		if err := v.Apply(*e); err != nil {
+			return nil, err
+		}
+	}
+	v.Seq = seq
+	return v, nil
+}
+
 // view folds the session's log.
 func (w *worker) view(ctx context.Context, s *store.Session) (*render.View, error) {
 	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: s.ID}).Events(ctx, 0)
@@ -79,7 +111,10 @@ func (w *worker) task(ctx context.Context, c *change, s said, cmd command.Comman
 		return err
 	}
 	if sess != nil && (w.opening != nil || cmd.Mode == "" && cmd.Model == "") {
-		return w.follow(ctx, c, s, sess, session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: w.words(s, cmd.Text)})
+		m := session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: w.words(s, cmd.Text)}
+		images, words := w.pictures(ctx, s, sess.Model, false)
+		m.Text, m.Images, m.Context = m.Text+words, images, selected(s)
+		return w.follow(ctx, c, s, sess, m)
 	}
 	if sess != nil {
 		if err := w.supersede(ctx, c, s, sess); err != nil {
@@ -122,18 +157,6 @@ func (w *worker) supersede(ctx context.Context, c *change, s said, sess *store.S
 	return err
 }
 
-// words is what the agent is told of a comment: cleaned of what a reader would
-// not see. Code that the comment is about is data, between marks.
-func (w *worker) words(s said, text string) string {
-	text = w.cleaned(s, "words", text)
-	if h := s.ev.Comment.Hunk; s.target.Diff && h != "" {
-		name := strings.ReplaceAll(policy.EscapeVisible(s.ev.Comment.Path), "\n", `\n`)
-		text = fmt.Sprintf("The person's selected code from %s (already provided — do not re-read):\n%s\n\n%s",
-			name, policy.Fence(digest(s.key, "fence"), "code", h), text)
-	}
-	return text
-}
-
 // cleaned is clean, with a record of what was taken out.
 func (w *worker) cleaned(s said, what, text string) string {
 	text, n := policy.CleanText(text)
@@ -151,7 +174,7 @@ func clean(s string) string {
 // follow adds words to the session. Whatever waited for an answer is
 // answered by them (a question) or withdrawn (an approval).
 func (w *worker) follow(ctx context.Context, c *change, s said, sess *store.Session, m session.Message) error {
-	v, err := w.view(ctx, sess)
+	v, err := w.viewWith(ctx, sess, c)
 	if err != nil {
 		return err
 	}
@@ -215,6 +238,8 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 		Session: id, Thread: w.key, Text: w.request(s, cmd), Mode: mode.Name, Model: first(cmd.Model, cfg.Model, w.cfg.Model),
 		Base: place.Base, Branch: place.Branch, Requester: actor.Login, Turns: cmd.Turns, Nonce: session.NewID(),
 	}
+	images, words := w.pictures(ctx, s, task.Model, true)
+	task.Text, task.Images, task.Context = task.Text+words, images, selected(s)
 	data, err := json.Marshal(record{RequesterID: actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err

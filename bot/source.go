@@ -12,7 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/webhook"
 )
 
-// Hears reports whether events of this name can hold a command.
+// Hears reports whether events of this name can hold a command, or an answer
+// by review.
 func Hears(event string) bool {
 	switch event {
 	case "issue_comment", "pull_request_review_comment", "pull_request_review", "issues", "pull_request":
@@ -22,11 +23,17 @@ func Hears(event string) bool {
 }
 
 // Source says where a delivery belongs and how urgent it is. It reports false
-// for what holds no command: that is answered and not kept.
+// for what holds neither a command nor an answer: that is answered and not kept.
 func Source(event string, payload []byte) (webhook.Source, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err != nil {
 		return webhook.Source{}, false, fmt.Errorf("%w: %w", webhook.ErrUnparsable, err)
+	}
+	if at, ok := aboutReview(ev); ok {
+		return webhook.Source{
+			Thread: at.Key(), Sender: ev.Sender.Login, Priority: store.PriorityAnswer,
+			Key: fmt.Sprintf("look-%s-%s-%d-%d-%s-%s", ev.Kind, ev.Action, ev.Thread.Number, ev.Review.ID, ev.After, ev.Updated.UTC().Format(time.RFC3339)),
+		}, true, nil
 	}
 	s, ok := heard(ev)
 	if !ok || !strings.Contains(s.body, command.Prefix) {
@@ -46,7 +53,7 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 		return src, true, nil
 	}
 	switch {
-	case cmds[0].Name == "stop":
+	case slices.ContainsFunc(cmds, isStop):
 		src.Priority = store.PriorityStop
 	case slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Name == "approve" || c.Name == "deny" }):
 		src.Priority = store.PriorityAnswer

@@ -45,6 +45,9 @@ type App struct {
 	apps *ghinstallation.AppsTransport
 	self *github.Client // speaks as the app itself; nil with a token
 
+	site    site              // where pictures may lie
+	outside http.RoundTripper // to public addresses only
+
 	mu      sync.Mutex
 	login   string
 	pacers  map[int64]*pacer
@@ -65,7 +68,7 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("read API address: it must not contain a user or a password")
 	}
 	setDefaults(&cfg)
-	a := &App{cfg: cfg, api: api, login: cfg.Login, pacers: map[int64]*pacer{}, clients: map[string]*Client{}}
+	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}}
 	if cfg.Token != "" {
 		if cfg.AppID != 0 {
 			return nil, errors.New("configure github: give either an app or a token, not both")
@@ -192,6 +195,9 @@ func (a *App) pacer(installation int64) *pacer {
 	}
 	return p
 }
+
+// IsApp reports whether the bot is a GitHub App: only Apps make check runs.
+func (a *App) IsApp() bool { return a.apps != nil }
 
 // For returns the client of one repository; the number in ref is not used.
 // The installation is that of the event, or 0 to ask GitHub for it. Clients

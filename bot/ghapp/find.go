@@ -131,13 +131,17 @@ func (c *Client) findReviewers(ctx context.Context, w Write) (Ref, bool, error) 
 	for _, u := range list.Users {
 		have = append(have, u.GetLogin())
 	}
+	var teams []string
+	for _, t := range list.Teams {
+		teams = append(teams, t.GetSlug())
+	}
 	reviews, err := c.ListReviews(ctx, w.Thread) // who has reviewed is no longer on the list
 	for _, r := range reviews {
 		if !w.Since.IsZero() && !r.Submitted.Before(w.Since) {
 			have = append(have, r.Author)
 		}
 	}
-	return Ref{}, err == nil && containsAll(have, w.Reviewers), err
+	return Ref{}, err == nil && containsAll(have, w.Reviewers) && containsAll(teams, w.Teams), err
 }
 
 func (c *Client) findReview(ctx context.Context, w Write) (Ref, bool, error) {

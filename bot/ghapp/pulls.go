@@ -24,6 +24,7 @@ type Pull struct {
 	Ref                        thread.Ref
 	Title, Body, Author, State string
 	AuthorID                   int64
+	MergedBy                   string // who merged it, by a person's or a bot's login
 	Base, BaseSHA              string
 	Head, HeadSHA, HeadRepo    string
 	Fork, Draft, Merged        bool
@@ -37,7 +38,7 @@ func (c *Client) pull(p *github.PullRequest) Pull {
 		Author: p.GetUser().GetLogin(), AuthorID: p.GetUser().GetID(), State: p.GetState(),
 		Base: p.GetBase().GetRef(), BaseSHA: p.GetBase().GetSHA(), Head: p.GetHead().GetRef(), HeadSHA: p.GetHead().GetSHA(),
 		HeadRepo: p.GetHead().GetRepo().GetFullName(), Draft: p.GetDraft(), Merged: p.GetMerged() || p.MergedAt != nil,
-		MaintainerCanModify: p.GetMaintainerCanModify(), URL: p.GetHTMLURL()}
+		MergedBy: p.GetMergedBy().GetLogin(), MaintainerCanModify: p.GetMaintainerCanModify(), URL: p.GetHTMLURL()}
 	out.Fork = p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID()
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())

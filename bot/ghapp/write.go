@@ -26,7 +26,9 @@ const (
 	WriteLabels      WriteKind = "labels"       // Labels
 	WritePull        WriteKind = "pull"         // Pull
 	WriteEditPull    WriteKind = "edit_pull"    // Pull (Title, Body)
-	WriteReviewers   WriteKind = "reviewers"    // Reviewers
+	WriteClosePull   WriteKind = "close_pull"   // without merging it
+	WriteBranchGone  WriteKind = "branch_gone"  // Branch, Commit
+	WriteReviewers   WriteKind = "reviewers"    // Reviewers, Teams
 	WriteReview      WriteKind = "review"       // Review
 	WriteCheck       WriteKind = "check"        // Check
 	WriteEditCheck   WriteKind = "edit_check"   // Check with its ID
@@ -52,6 +54,9 @@ type Write struct {
 	Body      string      `json:"body,omitempty"`
 	Labels    []string    `json:"labels,omitempty"`
 	Reviewers []string    `json:"reviewers,omitempty"`
+	Teams     []string    `json:"teams,omitempty"`  // slugs in the repository's organization
+	Branch    string      `json:"branch,omitempty"` // to delete, while it is at Commit
+	Commit    string      `json:"commit,omitempty"`
 	Pull      *PullSpec   `json:"pull,omitempty"`
 	Review    *ReviewSpec `json:"review,omitempty"`
 	Check     *CheckSpec  `json:"check,omitempty"`
@@ -91,7 +96,11 @@ func (w Write) check(c *Client) error {
 		if w.Target.Comment == 0 {
 			missing = "Target"
 		}
-	case WriteComment, WriteReaction, WriteIssue, WriteLabels, WriteReviewers:
+	case WriteBranchGone:
+		if w.Branch == "" || w.Commit == "" {
+			missing = "Branch or Commit"
+		}
+	case WriteComment, WriteReaction, WriteIssue, WriteLabels, WriteReviewers, WriteClosePull:
 	default:
 		return &Error{Op: op, Err: errors.New("there is no such kind of write")}
 	}
@@ -103,8 +112,9 @@ func (w Write) check(c *Client) error {
 
 // Perform carries a write out, once. Bodies get the key as a hidden marker at
 // the end. An error of kind Unknown means that it may have happened: ask Find
-// after the settle time before trying again. Edits, labels, reactions and
-// reviewers are idempotent by nature; performing them twice does no harm.
+// after the settle time before trying again. Edits, labels, reactions,
+// reviewers, closing and deleting are idempotent by nature; performing them
+// twice does no harm.
 func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 	if err := w.check(c); err != nil {
 		return Ref{}, err
@@ -117,8 +127,13 @@ func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 		_, _, err := c.gh.Issues.AddLabelsToIssue(ctx, c.owner, c.repo, w.Thread.Number, w.Labels)
 		return Ref{}, c.writeError("add labels", err)
 	case WriteReviewers:
-		_, _, err := c.gh.PullRequests.RequestReviewers(ctx, c.owner, c.repo, w.Thread.Number, github.ReviewersRequest{Reviewers: w.Reviewers})
+		_, _, err := c.gh.PullRequests.RequestReviewers(ctx, c.owner, c.repo, w.Thread.Number, github.ReviewersRequest{Reviewers: w.Reviewers, TeamReviewers: w.Teams})
 		return Ref{}, c.writeError("request reviewers", err)
+	case WriteClosePull:
+		p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.PullRequest{State: github.String("closed")})
+		return Ref{Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("close pull request", err)
+	case WriteBranchGone:
+		return Ref{}, c.deleteBranch(ctx, w.Branch, w.Commit)
 	case WriteCheck:
 		return c.createCheck(ctx, w.Key, *w.Check)
 	case WriteEditCheck:
@@ -230,6 +245,12 @@ func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
 		return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && same, err
 	case WriteReviewers:
 		return c.findReviewers(ctx, w)
+	case WriteClosePull:
+		p, err := c.GetPull(ctx, w.Thread)
+		return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && p.State == "closed", err
+	case WriteBranchGone:
+		at, err := c.branchAt(ctx, w.Branch)
+		return Ref{}, err == nil && at == "", err
 	case WriteReview:
 		return c.findReview(ctx, w)
 	case WriteCheck:

@@ -29,6 +29,13 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 	_, err = w.gh.Push(repo, "agent/1", "kim", map[string]string{"new.txt": "x\n"})
 	must(t, err)
 	sha := w.gh.Branch(repo, "fix")
+	w.gh.AddTeam("acme", "core", "max")
+	_, err = w.gh.Push(repo, "small", "kim", map[string]string{"small.txt": "x\n"})
+	must(t, err)
+	_, err = w.gh.Push(repo, "spent", "kim", map[string]string{"spent.txt": "x\n"})
+	must(t, err)
+	small, err := w.gh.OpenPull(repo, "kim", ghtest.NewPull{Title: "Small", Head: "small", Base: "main"})
+	must(t, err)
 	made, err := w.client.Perform(ctx, ghapp.Write{Key: "setup/check", Kind: ghapp.WriteCheck, Thread: w.pull,
 		Check: &ghapp.CheckSpec{Name: "Handrail", SHA: sha, Status: "queued"}})
 	must(t, err)
@@ -48,6 +55,9 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 			Comments: []ghapp.Inline{{Path: "src/a.go", Line: 3, Body: "```suggestion\nfunc A() int { return 3 }\n```"}}}},
 		{Kind: ghapp.WriteCheck, Thread: w.pull, Check: &ghapp.CheckSpec{Name: "Handrail", SHA: sha, Status: "in_progress", Title: "Running", Summary: "turn 1"}},
 		{Kind: ghapp.WriteEditCheck, Thread: w.pull, Check: &ghapp.CheckSpec{ID: made.ID, Name: "Handrail", SHA: sha, Status: "completed", Conclusion: "success", Title: "Done", Summary: "ok"}},
+		{Kind: ghapp.WriteClosePull, Thread: small},
+		{Kind: ghapp.WriteBranchGone, Thread: small, Branch: "spent", Commit: w.gh.Branch(repo, "spent")},
+		{Kind: ghapp.WriteReviewers, Thread: w.pull, Teams: []string{"core"}},
 	}
 }
 
@@ -98,6 +108,15 @@ func TestEveryWrite(t *testing.T) {
 	}
 	pulls := w.gh.Threads(repo)
 	opened := pulls[len(pulls)-1]
+	if small := pulls[2]; small.State != "closed" || small.Pull.Merged || small.Pull.HeadRef != "small" {
+		t.Errorf("closed = %+v", small)
+	}
+	if !cmp.Equal(p.Pull.Teams, []string{"acme/core"}) {
+		t.Errorf("teams %v were asked", p.Pull.Teams)
+	}
+	if at := w.gh.Branch(repo, "spent"); at != "" {
+		t.Errorf("the branch is at %q", at)
+	}
 	if opened.Pull == nil || !opened.Pull.Draft || opened.Pull.HeadRef != "agent/1" || opened.Author != "handrail[bot]" {
 		t.Errorf("opened = %+v", opened)
 	}
@@ -108,7 +127,7 @@ func TestIdempotentWrites(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	list := w.writes(t)
-	for _, i := range []int{1, 3, 4, 5, 7, 9, 10, 13} {
+	for _, i := range []int{1, 3, 4, 5, 7, 9, 10, 13, 14, 15, 16} {
 		wr := list[i]
 		wr.Key = fmt.Sprintf("k%d", i)
 		for range 3 {
@@ -231,5 +250,21 @@ func TestTokenMode(t *testing.T) {
 	}
 	if _, got, err := c.GitAuth(ctx, w.gh.URL()+"/acme/widget"); err != nil || got != tok {
 		t.Errorf("GitAuth = %v", err)
+	}
+}
+
+// A branch that somebody else pushed to is not deleted: it holds their work.
+func TestBranchThatMovedStays(t *testing.T) {
+	w := newWorld(t)
+	old := w.gh.Branch(repo, "fix")
+	_, err := w.gh.Push(repo, "fix", "kim", map[string]string{"more.txt": "x\n"})
+	must(t, err)
+	wr := ghapp.Write{Key: "gone", Kind: ghapp.WriteBranchGone, Thread: w.pull, Branch: "fix", Commit: old}
+	_, err = w.client.Perform(context.Background(), wr)
+	if ghapp.KindOf(err) != ghapp.Permanent || err == nil || w.gh.Branch(repo, "fix") == "" {
+		t.Errorf("deleting it: %v", err)
+	}
+	if _, ok, err := w.client.Find(context.Background(), wr); ok || err != nil {
+		t.Errorf("it is said to be gone: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ type offer struct {
 	store.Waiting
 
 	due     bool      // work even when no delivery waits
+	swept   bool      // found by a look at the lease of Epoch
 	claimed chan bool // receives whether the thread is in good hands; may be nil
 }
 
@@ -64,6 +65,9 @@ func (s *slots) add(o *offer) (runs bool) {
 // merge takes a second offer of the same thread in.
 func (o *offer) merge(next *offer) {
 	o.due = o.due || next.due
+	if next.swept {
+		o.swept, o.Epoch = true, max(o.Epoch, next.Epoch)
+	}
 	o.Priority = min(o.Priority, next.Priority)
 	if o.Sender == "" {
 		o.Sender = next.Sender

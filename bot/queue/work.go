@@ -121,7 +121,7 @@ func (q *Queue) sweep(ctx context.Context) {
 			q.Log.ErrorContext(ctx, "sweep for waiting threads", "err", err)
 		}
 		for _, w := range all {
-			q.offer(ctx, &offer{Waiting: w, due: true})
+			q.offer(ctx, &offer{Waiting: w, swept: true})
 		}
 		select {
 		case <-tick.C:
@@ -155,25 +155,23 @@ func (q *Queue) work(ctx context.Context, o *offer) {
 }
 
 // claim takes the lease of a thread. It reports false when somebody else has
-// it, who will look again, or when there is nothing to do.
+// it, who will look again, when there is nothing to do, or when the thread
+// backs off: it is marked as wanted then, and a sweep finds it in time. An
+// offer may be older than the failure, so that the lease decides.
 func (q *Queue) claim(ctx context.Context, o *offer) (store.Lease, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.TTL)
 	defer cancel()
-	if !o.due {
-		if _, err := q.Store.Deliveries.Next(ctx, o.Thread); err != nil {
-			return store.Lease{}, false, ignore(err, store.ErrNotFound)
-		}
+	if needed, err := q.needed(ctx, o); err != nil || !needed {
+		return store.Lease{}, false, err
 	}
 	for range 5 {
-		row, err := q.Store.Leases.Lease(ctx, o.Thread)
-		if err == nil && !o.due && row.Attempts > 0 && row.Owner == "" {
-			return store.Lease{}, false, nil // it backs off; the sweep knows when
-		}
 		l, err := q.Store.Leases.Acquire(ctx, o.Thread, q.Owner, q.TTL)
-		if err == nil {
+		switch {
+		case err == nil:
 			return l, true, nil
-		}
-		if !errors.Is(err, store.ErrHeld) || !o.due {
+		case errors.Is(err, store.ErrPutOff):
+			return l, false, nil
+		case !errors.Is(err, store.ErrHeld) || !o.due:
 			return l, false, ignore(err, store.ErrHeld)
 		}
 		held, err := q.Store.Leases.Want(ctx, o.Thread)
@@ -182,6 +180,25 @@ func (q *Queue) claim(ctx context.Context, o *offer) (store.Lease, bool, error) 
 		}
 	}
 	return store.Lease{}, false, errors.New("its lease comes and goes")
+}
+
+// needed says whether an offer is still one: a wake always, what a sweep found
+// as long as nobody took the lease since, and all else while a delivery waits.
+func (q *Queue) needed(ctx context.Context, o *offer) (bool, error) {
+	if o.due {
+		return true, nil
+	}
+	if o.swept {
+		row, err := q.Store.Leases.Lease(ctx, o.Thread)
+		if ignore(err, store.ErrNotFound) != nil {
+			return false, err
+		}
+		if row.Epoch == o.Epoch {
+			return true, nil
+		}
+	}
+	_, err := q.Store.Deliveries.Next(ctx, o.Thread)
+	return err == nil, ignore(err, store.ErrNotFound)
 }
 
 func ignore(err, target error) error {

@@ -15,7 +15,8 @@ const MaxBody = 65536 - 256
 // Links makes addresses; nil functions leave plain text.
 type Links struct {
 	Commit func(sha string) string
-	Pull   int // number of the pull request, 0 for none
+	Pull   int                 // number of the pull request, 0 for none
+	Review func(id string) int // number of the pull request by which a request is reviewed, 0 for none
 }
 
 // Progress is the one comment that shows where a session stands.
@@ -26,11 +27,16 @@ func Progress(v *View, l Links) string {
 		b.WriteString(Clean(v.Outcome.Reason) + "\n\n")
 	}
 	for _, a := range v.Open {
-		fmt.Fprintf(&b, "Waiting for %s: `%s`\n\n", map[bool]string{true: "an answer", false: "approval"}[a.Kind == "question"], a.ID)
+		where := ""
+		if l.Review != nil && l.Review(a.ID) > 0 {
+			where = fmt.Sprintf(", by a review of #%d", l.Review(a.ID))
+		}
+		fmt.Fprintf(&b, "Waiting for %s: `%s`%s\n\n", map[bool]string{true: "an answer", false: "approval"}[a.Kind == "question"], a.ID, where)
 	}
 	if v.Outcome != nil && v.Outcome.Summary != "" {
 		b.WriteString(limit(Clean(v.Outcome.Summary), 20000) + "\n\n")
 	}
+	places(&b, v.Sent, "this thread")
 	todo(&b, v.Todo)
 	files(&b, v.Files)
 	checkpoints(&b, v.Checkpoints, l)
@@ -173,7 +179,10 @@ func timeline(b *strings.Builder, steps []Step, room int) {
 
 func stepLine(s Step) string {
 	text := line(Clean(s.Text), 300)
-	if s.Kind == "tool" {
+	switch s.Kind {
+	case "place":
+		text = s.Text // made here, with names as code
+	case "tool":
 		text = code(line(s.Text, 200))
 	}
 	out := "- " + text
@@ -261,6 +270,7 @@ func Final(v *View) string {
 			b.WriteString(limit(Clean(text), 30000) + "\n\n")
 		}
 	}
+	places(&b, v.Sent, "this thread")
 	files(&b, v.Files)
 	b.WriteString("<sub>" + next(v) + "</sub>\n")
 	return limit(b.String(), MaxBody)
@@ -287,16 +297,26 @@ func PullTitle(task string) string {
 	return strings.ToUpper(t[:1]) + t[1:]
 }
 
-// PullBody is the body of the pull request. fixes is the number of the issue that
-// it closes, 0 for none.
-func PullBody(v *View, requester string, fixes int) string {
+// Origin is the thread that a pull request comes from: an issue, which it
+// closes, or another pull request.
+type Origin struct {
+	Number int // 0 for none
+	Pull   bool
+}
+
+// PullBody is the body of the pull request.
+func PullBody(v *View, requester string, from Origin) string {
 	var b strings.Builder
 	if v.Outcome != nil && v.Outcome.Summary != "" {
 		b.WriteString(limit(Clean(v.Outcome.Summary), 30000) + "\n\n")
 	}
+	places(&b, v.Sent, fmt.Sprintf("#%d", from.Number))
 	files(&b, v.Files)
-	if fixes > 0 {
-		fmt.Fprintf(&b, "Fixes #%d\n\n", fixes)
+	switch {
+	case from.Pull:
+		fmt.Fprintf(&b, "Comes from #%d\n\n", from.Number)
+	case from.Number > 0:
+		fmt.Fprintf(&b, "Fixes #%d\n\n", from.Number)
 	}
 	fmt.Fprintf(&b, "<sub>Made by an agent%s. Every commit is a checkpoint.</sub>\n", by(requester))
 	return limit(b.String(), MaxBody)

@@ -82,7 +82,7 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	golden(t, "progress_done", Progress(v, links()))
-	golden(t, "pull_body", PullBody(v, "someone", 12))
+	golden(t, "pull_body", PullBody(v, "someone", Origin{Number: 12}))
 	golden(t, "final", Final(v))
 }
 
@@ -142,7 +142,7 @@ func TestLimits(t *testing.T) {
 		v.Files = append(v.Files, session.FileChange{Path: fmt.Sprintf("dir/%d.go", i), Kind: "create"})
 	}
 	v.Outcome = &session.Outcome{Summary: strings.Repeat("A long summary. ", 10000) + "```\ncode"}
-	for name, text := range map[string]string{"progress": Progress(v, links()), "pull": PullBody(v, "x", 1), "final": Final(v)} {
+	for name, text := range map[string]string{"progress": Progress(v, links()), "pull": PullBody(v, "x", Origin{Number: 1}), "final": Final(v)} {
 		if n := utf8.RuneCountInString(text); n > MaxBody {
 			t.Errorf("%s has %d characters, more than %d", name, n, MaxBody)
 		}

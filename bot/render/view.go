@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // View is what there is to see of a session. Build it with [View.Apply].
@@ -21,16 +22,19 @@ type View struct {
 	Files       []session.FileChange
 	Checkpoints []session.Checkpoint
 	Open        []session.Asked // what waits for a person
+	Granted     []session.Asked // what a person said yes to, and has not run
 	Outcome     *session.Outcome
 	Turns       int
 	Started     time.Time
 	Updated     time.Time
 	Tokens      int
+	Edits       int    // calls that changed files
 	Seq         int64  // of the last event
 	Branch      string // that has the checkpoints
+	Sent        []Sent // pushes that people have to know of
 
 	steps map[string]int // call id → index in Steps
-	asked map[string]session.Asked
+	asked []request
 	files map[string]int
 }
 
@@ -69,7 +73,7 @@ type Step struct {
 
 // New returns the view of an empty log.
 func New() *View {
-	return &View{State: Queued, steps: map[string]int{}, asked: map[string]session.Asked{}, files: map[string]int{}}
+	return &View{State: Queued, steps: map[string]int{}, files: map[string]int{}}
 }
 
 // Fold returns the view of a log.
@@ -145,11 +149,14 @@ func (v *View) answer(e session.Event, p session.Answer) {
 	if p.Content != "" {
 		v.add(Step{Kind: "said", Text: p.Content, OK: true, Time: e.Time})
 	}
+	if n := len(p.Errors); n > 0 {
+		v.add(Step{Kind: "note", Text: "Sent a tool call that could not be understood", Detail: line(p.Errors[0], 100), Time: e.Time})
+	}
 }
 
 func (v *View) ask(e session.Event, p session.Asked) {
-	v.asked[p.ID] = p
-	v.Open = append(v.Open, p)
+	v.asked = append(v.asked, request{p, policy.OpenApproval(p.ID, p.Digest, p.Deadline)})
+	v.sortOut()
 	what := map[string]string{"question": "Asked a question", "budget": "Asked for more turns"}[p.Kind]
 	if what == "" {
 		what = "Asked for approval"
@@ -158,12 +165,9 @@ func (v *View) ask(e session.Event, p session.Asked) {
 }
 
 func (v *View) resolve(e session.Event, p session.Resolved) {
-	for i, a := range v.Open {
-		if a.ID == p.ID {
-			v.Open = append(v.Open[:i:i], v.Open[i+1:]...)
-			break
-		}
-	}
+	v.advance(func(r request) bool { return r.ID == p.ID }, func(a policy.Approval) policy.Approval {
+		return a.Settle(policy.ApprovalState(p.Verdict))
+	})
 	if len(v.Open) == 0 {
 		v.Outcome, v.State = nil, Running
 	}
@@ -177,12 +181,52 @@ func (v *View) resolve(e session.Event, p session.Resolved) {
 	v.add(Step{Kind: "asked", Text: text, Detail: "`" + p.ID + "`", OK: p.Verdict == "approved" || p.Verdict == "answered", Time: e.Time})
 }
 
+// publishTool is how requests to put something on the branch are named.
+const publishTool = "publish"
+
+// request is something that was asked, and where it stands.
+type request struct {
+	session.Asked
+	approval policy.Approval
+}
+
+// advance takes the requests that are meant one step further.
+func (v *View) advance(meant func(request) bool, next func(policy.Approval) policy.Approval) {
+	for i, r := range v.asked {
+		if meant(r) {
+			v.asked[i].approval = next(r.approval)
+		}
+	}
+	v.sortOut()
+}
+
+// sortOut lists what waits and what was granted. What is settled for good is
+// forgotten.
+func (v *View) sortOut() {
+	var left []request
+	v.Open, v.Granted = nil, nil
+	for _, r := range v.asked {
+		switch {
+		case r.approval.Waits():
+			v.Open = append(v.Open, r.Asked)
+		case r.approval.Stands():
+			v.Granted = append(v.Granted, r.Asked)
+		default:
+			continue
+		}
+		left = append(left, r)
+	}
+	v.asked = left
+}
+
 func (v *View) start(e session.Event, p session.Started) {
+	v.advance(func(r request) bool { return r.Call == p.Call }, policy.Approval.Begin)
 	v.steps[p.Call] = len(v.Steps)
 	v.add(Step{Kind: "tool", Text: p.Title, Running: true, Time: e.Time})
 }
 
 func (v *View) result(e session.Event, p session.Result) {
+	v.advance(func(r request) bool { return r.Call == p.Call }, policy.Approval.Finish)
 	i, ok := v.steps[p.Call]
 	if !ok {
 		i = len(v.Steps)
@@ -193,6 +237,9 @@ func (v *View) result(e session.Event, p session.Result) {
 	if p.Title != "" {
 		s.Text = p.Title
 	}
+	if p.OK && len(p.Changes) > 0 {
+		v.Edits++
+	}
 	added, removed := 0, 0
 	for _, c := range p.Changes {
 		added, removed = added+c.Added, removed+c.Removed
@@ -202,10 +249,12 @@ func (v *View) result(e session.Event, p session.Result) {
 	}
 }
 
-func (v *View) checkpoint(_ session.Event, p session.Checkpoint) {
-	if p.Parked {
+func (v *View) checkpoint(e session.Event, p session.Checkpoint) {
+	v.sent(e, p)
+	if p.Parked || p.Commit == p.Parent {
 		return
 	}
+	v.advance(func(r request) bool { return r.Tool == publishTool }, policy.Approval.Finish)
 	v.Checkpoints = append(v.Checkpoints, p)
 	if p.Branch != "" {
 		v.Branch = p.Branch
@@ -224,12 +273,32 @@ func (v *View) checkpoint(_ session.Event, p session.Checkpoint) {
 
 func (v *View) note(e session.Event, p session.Note) {
 	text := map[string]string{
-		"refused": "Said done, but nothing was changed; sent back", "reverted": "Took a change back",
+		"refused": "Said done too early; sent back", "reverted": "Took a change back",
+		"todo":       "Said done with open items on its list; sent back",
+		"fallback":   "The server takes no native tool calls; they travel as text from here on",
 		"compaction": "Summarized earlier steps",
 	}[p.Kind]
+	if p.Kind == "context" {
+		for _, label := range Provided(p.Text) {
+			v.add(Step{Kind: "note", Text: "With the request: " + line(label, 100), OK: true, Time: e.Time})
+		}
+	}
 	if text != "" {
 		v.add(Step{Kind: "note", Text: text, OK: true, Time: e.Time})
 	}
+}
+
+// Provided lists the labels in a note of what was looked up for a request. A
+// label is followed by the session's mark, which nothing below it can imitate.
+func Provided(note string) []string {
+	var out []string
+	lines := strings.Split(note, "\n")
+	for i := range len(lines) - 1 {
+		if label, _, ok := strings.Cut(lines[i], " (already provided"); ok && strings.HasPrefix(lines[i+1], "<untrusted ") {
+			out = append(out, label)
+		}
+	}
+	return out
 }
 
 func (v *View) add(s Step) { v.Steps = append(v.Steps, s) }

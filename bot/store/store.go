@@ -1,5 +1,6 @@
 // Package store holds the words for everything the bot keeps: deliveries,
-// sessions, leases, event logs, intents, approvals and a few single values.
+// sessions, leases, event logs, intents and a few single values. What people
+// were asked and answered is in the event logs.
 //
 // Adapters are [github.com/handrail-bot/handrail/bot/store/sqlite] (embedded),
 // [github.com/handrail-bot/handrail/bot/store/postgres] (many machines) and
@@ -26,6 +27,7 @@ var (
 	ErrExists   = errors.New("already in the store")
 	ErrConflict = errors.New("changed by somebody else in the meantime")
 	ErrHeld     = errors.New("lease is held by another worker")
+	ErrPutOff   = errors.New("put off after a failure")
 	ErrFull     = errors.New("no space left for the database: free disk space, then try again")
 )
 
@@ -38,7 +40,6 @@ type Store struct {
 	Sessions   Sessions
 	Logs       Logs
 	Intents    Intents
-	Approvals  Approvals
 	Meta       Meta
 }
 
@@ -105,6 +106,10 @@ type Wakes interface {
 	// sessions), whose own lease is not live and which do not back off, most
 	// urgent and oldest first, at most limit.
 	Waiting(ctx context.Context, limit int) ([]Waiting, error)
+	// Urgent returns the undone deliveries of thread that came after a number
+	// and are as urgent as priority or more, oldest first. It is a look ahead:
+	// deliveries are worked on in the order of [Deliveries.Next] all the same.
+	Urgent(ctx context.Context, thread string, priority int, after int64) ([]*Delivery, error)
 	// Nudges returns a channel that receives the threads woken by this
 	// process, as a hint. Hints may be dropped; the queue's table has all.
 	// There is one channel, for one reader.
@@ -120,12 +125,14 @@ type Jobs interface {
 }
 
 // Waiting is a thread that nobody works on although it has work. Sender is
-// who caused the oldest of it.
+// who caused the oldest of it. Epoch is that of the thread's lease, 0 when
+// there never was one: when it has moved, somebody has looked since.
 type Waiting struct {
 	Thread   string
 	Sender   string
 	Priority int
 	Since    time.Time
+	Epoch    int64
 }
 
 // Leases gives the right to work on something, to one owner at a time. The
@@ -133,7 +140,7 @@ type Waiting struct {
 type Leases interface {
 	// Acquire takes the lease of key for ttl and raises its epoch by one. It
 	// fails with [ErrHeld] while another lease, also of the same owner, is
-	// live.
+	// live, and with [ErrPutOff] before NotBefore.
 	Acquire(ctx context.Context, key, owner string, ttl time.Duration) (Lease, error)
 	// Heartbeat extends a lease that nobody took over. It fails with
 	// [session.ErrFenced] when somebody did: stop at once.
@@ -142,8 +149,8 @@ type Leases interface {
 	// when the key is a thread with undone deliveries, or when [Leases.Want]
 	// was called since, the lease is kept and the answer is false: go on
 	// working. Any other backoff gives it back in any case and keeps the
-	// thread from [Wakes.Waiting] until then; one in the future counts as a
-	// failed attempt.
+	// thread from [Wakes.Waiting], and the lease from everybody, until then;
+	// one in the future counts as a failed attempt.
 	Release(ctx context.Context, l Lease, backoff time.Time) (released bool, err error)
 	// Want asks the holder of key's lease to look again before the release.
 	// It reports false when nobody holds it: acquire it.
@@ -156,12 +163,15 @@ type Leases interface {
 // Lease is the right to work on Key until Until. Epoch grows with every
 // acquisition and is what writes are checked against.
 type Lease struct {
-	Key      string    `json:"key"`
-	Owner    string    `json:"owner"` // empty after a release
-	Epoch    int64     `json:"epoch"`
-	Until    time.Time `json:"until"`
-	Attempts int       `json:"attempts,omitempty"` // failed attempts since the last release without a backoff
-	Wanted   bool      `json:"wanted,omitempty"`   // somebody called Want since the acquisition
+	Key   string    `json:"key"`
+	Owner string    `json:"owner"` // empty after a release
+	Epoch int64     `json:"epoch"`
+	Until time.Time `json:"until"`
+	// NotBefore is when a key that was given back with a backoff may be
+	// worked on again. It tells nothing about a lease that is held.
+	NotBefore time.Time `json:"not_before,omitzero"`
+	Attempts  int       `json:"attempts,omitempty"` // failed attempts since the last release without a backoff
+	Wanted    bool      `json:"wanted,omitempty"`   // somebody called Want since the acquisition
 }
 
 // Fence returns what writes under the lease carry.
@@ -243,12 +253,10 @@ type Logs interface {
 // Change is what happens together. Everything in it belongs to the fence's
 // session.
 type Change struct {
-	Events    []*session.Event // appended
-	Session   *Session         // updated
-	Intents   []*Intent        // recorded as intended, see [Intents.Intend]
-	Approvals []*Approval      // asked for, see [Approvals.Ask]
-	Use       []Use            // approvals used up, see [Approvals.Use]
-	Done      []string         // deliveries worked on
+	Events  []*session.Event // appended
+	Session *Session         // updated
+	Intents []*Intent        // recorded as intended, see [Intents.Intend]
+	Done    []string         // deliveries worked on
 }
 
 // Head is the end of one log.
@@ -304,96 +312,6 @@ const (
 	Done      IntentState = "done"
 	Failed    IntentState = "failed"
 )
-
-// Approvals keeps what people are asked. An approval changes its state only
-// along the arrows of [ApprovalState.Can], one step at a time, so that it is
-// used at most once whatever crashes.
-type Approvals interface {
-	// Ask stores a request as pending; [ErrExists] when the ID is taken.
-	Ask(ctx context.Context, f Fence, a *Approval) error
-	// Approval returns a request by ID, or [ErrNotFound].
-	Approval(ctx context.Context, id string) (*Approval, error)
-	// Settle moves a request to another state and returns the row as it is
-	// then. [ErrConflict] when there is no arrow; the returned row says why.
-	// Repeating a settlement with the same state and Key is no error. An
-	// approval after the deadline becomes "expired" with [ErrConflict].
-	Settle(ctx context.Context, id string, s Settlement) (*Approval, error)
-	// Use takes an approved request for the run that follows. It succeeds
-	// once. [ErrConflict] when it is not approved (any more), or when digest
-	// or head are not those that were approved.
-	Use(ctx context.Context, f Fence, u Use) error
-	// Open returns pending and approved requests, oldest first: of one
-	// session, or with an empty id of all those due before a time.
-	Open(ctx context.Context, id string, due time.Time) ([]*Approval, error)
-}
-
-// Approval is one request to a person, bound to exactly one action.
-type Approval struct {
-	ID       string        `json:"id"`
-	Session  string        `json:"session"`
-	Kind     string        `json:"kind"` // "approval", "question" or "budget"
-	Call     string        `json:"call,omitempty"`
-	Digest   string        `json:"digest,omitempty"`
-	Head     string        `json:"head,omitempty"`
-	Base     string        `json:"base,omitempty"`
-	Deadline time.Time     `json:"deadline,omitzero"`
-	Data     []byte        `json:"data,omitempty"` // JSON of whoever asks, kept as it is
-	State    ApprovalState `json:"state"`
-	By       string        `json:"by,omitempty"`
-	ByID     int64         `json:"by_id,omitempty"`
-	Reason   string        `json:"reason,omitempty"`
-	Key      string        `json:"key,omitempty"`  // source of the answer: comment id with updated_at, or review id
-	Used     time.Time     `json:"used,omitzero"`  // when
-	Epoch    int64         `json:"epoch,omitzero"` // by which run
-	Created  time.Time     `json:"created"`
-	Updated  time.Time     `json:"updated"`
-}
-
-// Settlement is a person's answer, or the clock's.
-type Settlement struct {
-	To     ApprovalState
-	By     string
-	ByID   int64
-	Reason string
-	Key    string
-}
-
-// Use names the approval that a run uses up, and what is about to run.
-type Use struct {
-	ID     string
-	Digest string
-	Head   string
-}
-
-// ApprovalState is the state of an approval.
-type ApprovalState string
-
-// The states of an approval. Pending and Approved are open, the others final.
-const (
-	Pending   ApprovalState = "pending"
-	Approved  ApprovalState = "approved"
-	Denied    ApprovalState = "denied"
-	Answered  ApprovalState = "answered"
-	Withdrawn ApprovalState = "withdrawn"
-	Expired   ApprovalState = "expired"
-	Stale     ApprovalState = "stale"
-	Used      ApprovalState = "used"
-)
-
-// Can says whether an approval may go from s to the state to. A denial wins
-// over an approval that was not used yet.
-func (s ApprovalState) Can(to ApprovalState) bool {
-	switch s {
-	case Pending:
-		return to == Approved || to == Denied || to == Answered || to == Withdrawn || to == Expired || to == Stale
-	case Approved:
-		return to == Used || to == Denied || to == Withdrawn || to == Expired || to == Stale
-	}
-	return false
-}
-
-// Open says whether an answer still counts.
-func (s ApprovalState) Open() bool { return s == Pending || s == Approved }
 
 // Meta keeps single values, such as the time of the last delivery sweep.
 type Meta interface {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -79,7 +80,9 @@ func ReadLog(r io.Reader) (id string, events []session.Event, err error) {
 	lines.Buffer(nil, maxLine)
 	lines.Split(wholeLines)
 	var end *Head
+	at := 0
 	for lines.Scan() {
+		at++
 		switch {
 		case id == "":
 			id, err = readHeader(lines.Bytes())
@@ -89,24 +92,25 @@ func ReadLog(r io.Reader) (id string, events []session.Event, err error) {
 			events, end, err = readLine(lines.Bytes(), events)
 		}
 		if err != nil {
-			return id, nil, fmt.Errorf("read log, line %d: %w", len(events)+1, err)
+			return id, nil, fmt.Errorf("read log, line %d: %w", at, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return id, nil, fmt.Errorf("read log: %w", err)
 	}
 	if err := session.Verify(events); err != nil {
-		return id, nil, fmt.Errorf("read log of session %s: %w", id, err)
+		good := sort.Search(len(events), func(n int) bool { return session.Verify(events[:n+1]) != nil })
+		return id, nil, fmt.Errorf("read log of session %s, line %d: %w", id, good+2, err) // the header is the first line
 	}
 	if end == nil {
-		return id, events, fmt.Errorf("read log: %w after %d events", ErrTorn, len(events))
+		return id, events, fmt.Errorf("read log, line %d: %w after %d events", at+1, ErrTorn, len(events))
 	}
 	last := Head{Session: id}
 	if n := len(events); n > 0 {
 		last.Seq, last.Hash = events[n-1].Seq, events[n-1].Hash
 	}
 	if *end != last {
-		return id, nil, fmt.Errorf("read log of session %s: %d events are there, %d were written", id, last.Seq, end.Seq)
+		return id, nil, fmt.Errorf("read log of session %s, line %d: %d events are there, %d were written", id, at, last.Seq, end.Seq)
 	}
 	return id, events, nil
 }

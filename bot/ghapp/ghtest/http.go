@@ -74,6 +74,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.servePage(w, path)
 		return
 	}
+	if strings.HasPrefix(path, attachmentPath) || strings.HasPrefix(path, signedPath) {
+		s.serveAttachment(w, r)
+		return
+	}
 	if m := logRE.FindStringSubmatch(path); m != nil {
 		s.serveLog(w, r, m[1])
 		return

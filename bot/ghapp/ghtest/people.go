@@ -44,6 +44,7 @@ type Pull struct {
 	BaseRef, BaseSHA           string
 	Draft, Merged              bool
 	Reviewers                  []string
+	Teams                      []string // asked to review, as "org/slug"
 	Reviews                    []Review
 	Comments                   []Comment // on the diff
 }
@@ -217,6 +218,35 @@ func (s *Server) Review(ref thread.Ref, by string, nr NewReview) (Review, error)
 	return out, err
 }
 
+// Dismiss dismisses a review as a person.
+func (s *Server) Dismiss(ref thread.Ref, id int64, by string) error {
+	return s.on(ref, by, func(is *issue, u *user) error {
+		if is.pull != nil {
+			for _, rv := range is.pull.reviews {
+				if rv.id == id && (rv.state == "APPROVED" || rv.state == "CHANGES_REQUESTED") {
+					rv.state = "DISMISSED"
+					s.emitReview("dismissed", is, rv, u)
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("dismiss review %d of %s: there is none that decides", id, ref)
+	})
+}
+
+// Retarget changes the base of a pull request as a person.
+func (s *Server) Retarget(ref thread.Ref, by, base string) error {
+	return s.on(ref, by, func(is *issue, u *user) error {
+		if is.pull == nil || is.repo.dir.branch(base) == "" {
+			return fmt.Errorf("retarget %s to %s: no such pull request or branch", ref, base)
+		}
+		before := is.pull.baseRef
+		is.pull.baseRef, is.pull.baseSHA = base, is.repo.dir.branch(base)
+		s.emitPull("edited", is, u, object{"changes": object{"base": object{"ref": object{"from": before}, "sha": object{"from": is.pull.baseSHA}}}})
+		return nil
+	})
+}
+
 // Merge merges a pull request as a person, with a merge commit.
 func (s *Server) Merge(ref thread.Ref, by string) error {
 	return s.on(ref, by, func(is *issue, u *user) error {
@@ -317,7 +347,7 @@ func (is *issue) view() Thread {
 		return t
 	}
 	t.Pull = &Pull{HeadRef: p.headRef, HeadSHA: p.headSHA, BaseRef: p.baseRef, BaseSHA: p.baseSHA, Draft: p.draft,
-		Merged: p.merged != nil, Reviewers: logins(p.reviewers)}
+		Merged: p.merged != nil, Reviewers: logins(p.reviewers), Teams: slices.Clone(p.teams)}
 	if p.headRepo != nil {
 		t.Pull.HeadRepo = p.headRepo.full()
 	}

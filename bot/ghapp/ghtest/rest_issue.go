@@ -120,7 +120,7 @@ func (s *Server) getIssue(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return 200, s.issueShape(is), nil
+	return 200, s.withHTML(c, s.issueShape(is)), nil
 }
 
 // mayEdit: one's own, or a person who can write. An app edits only what it
@@ -265,7 +265,7 @@ func (s *Server) getComment(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return 200, s.commentShape(cm), nil
+	return 200, s.withHTML(c, s.commentShape(cm)), nil
 }
 
 func (s *Server) updateComment(c *call) (int, any, error) {

@@ -287,6 +287,16 @@ func (s *Server) requestReviewers(c *call) (int, any, error) {
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
+	for _, slug := range req.TeamReviewers {
+		team := strings.ToLower(is.repo.owner.login + "/" + slug)
+		if s.teams[team] == nil {
+			return 0, nil, &apiError{status: 422, message: "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the " + is.repo.full() + " repository."}
+		}
+		if !slices.Contains(is.pull.teams, team) {
+			is.pull.teams = append(is.pull.teams, team)
+			s.emitPull("review_requested", is, c.who.user, object{"requested_team": s.filled("team", s.teamShape(team))})
+		}
+	}
 	for _, login := range req.Reviewers {
 		u := s.users[strings.ToLower(login)]
 		if u == nil || !is.repo.explicit(u) && is.repo.owner != u {
@@ -308,5 +318,17 @@ func (s *Server) listRequestedReviewers(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return 200, object{"users": s.userShapes(is.pull.reviewers), "teams": []object{}}, nil
+	teams := []any{}
+	for _, t := range is.pull.teams {
+		teams = append(teams, s.filled("team", s.teamShape(t)))
+	}
+	return 200, object{"users": s.userShapes(is.pull.reviewers), "teams": teams}, nil
+}
+
+// teamShape is a team by "org/slug".
+func (s *Server) teamShape(team string) object {
+	org, slug, _ := strings.Cut(team, "/")
+	page := s.url + "/orgs/" + org + "/teams/" + slug
+	return object{"id": 1, "node_id": "T_1", "name": slug, "slug": slug, "description": nil, "privacy": "closed", "permission": "push",
+		"url": page, "html_url": page, "members_url": page + "/members{/member}", "repositories_url": page + "/repos", "parent": nil}
 }

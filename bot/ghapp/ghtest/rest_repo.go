@@ -97,6 +97,9 @@ func (d gitDir) tree(sha, p string) ([]treeEntry, error) {
 	return list, nil
 }
 
+// rawType is the media type of a file as it is.
+const rawType = "application/vnd.github.raw+json; charset=utf-8"
+
 func (s *Server) getContent(c *call) (int, any, error) {
 	ref := c.query("ref")
 	if ref == "" {
@@ -123,6 +126,7 @@ func (s *Server) getContent(c *call) (int, any, error) {
 		return 0, nil, err
 	}
 	if strings.Contains(c.r.Header.Get("Accept"), "raw") {
+		c.header.Set("Content-Type", rawType)
 		return 200, []byte(data), nil
 	}
 	v := s.contentShape(c.repo, e, name)

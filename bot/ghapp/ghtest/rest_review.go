@@ -57,7 +57,7 @@ func (s *Server) getReview(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return 200, s.reviewShape(is, rv), nil
+	return 200, s.withHTML(c, s.reviewShape(is, rv)), nil
 }
 
 func (s *Server) createReview(c *call) (int, any, error) {
@@ -226,7 +226,7 @@ func (s *Server) getReviewComment(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return 200, s.reviewCommentShape(cm), nil
+	return 200, s.withHTML(c, s.reviewCommentShape(cm)), nil
 }
 
 func (s *Server) updateReviewComment(c *call) (int, any, error) {

@@ -21,6 +21,8 @@ type state struct {
 	hooks     hookState
 	rate      map[string]*rateState // by who calls
 	manifests map[string]bool       // codes of the manifest flow not yet used
+
+	attachments []*attachment
 }
 
 type user struct {
@@ -98,6 +100,7 @@ type pull struct {
 	mergedBy         *user
 	mergeSHA         string
 	reviewers        []*user
+	teams            []string // asked to review, as "org/slug"
 	reviews          []*review
 	comments         []*comment
 	noMaintainer     bool

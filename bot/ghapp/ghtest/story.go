@@ -267,6 +267,21 @@ func (s *Server) commitAs(name, login string, c change) (string, error) {
 	return sha, err
 }
 
+// RenameBranch renames a branch, as in a repository's settings. A default
+// branch stays the default.
+func (s *Server) RenameBranch(name, from, to string) error {
+	return s.as("", name, func(r *repo, _ *user) error {
+		if _, err := r.dir.run(nil, "branch", "-m", from, to); err != nil {
+			return err
+		}
+		if r.defaultBranch == from {
+			r.defaultBranch = to
+		}
+		r.heads = r.dir.heads()
+		return nil
+	})
+}
+
 // Branch returns the commit of a branch, empty when there is none.
 func (s *Server) Branch(name, branch string) string {
 	var sha string

@@ -161,6 +161,9 @@ func (s *Server) deliverLoop() {
 func (s *Server) nextDelivery() (*Delivery, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.hooks.url == "" {
+		s.hooks.queue = nil // there is nowhere to send to any more
+	}
 	if len(s.hooks.queue) == 0 {
 		return nil, ""
 	}

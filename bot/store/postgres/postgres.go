@@ -11,7 +11,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"time"
 
@@ -20,11 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 
-	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 )
 
@@ -77,19 +73,9 @@ func open(ctx context.Context, c Config, pool *pgxpool.Pool) (*sqlstore.Store, e
 		return nil, err
 	}
 	db := stdlib.OpenDBFromPool(pool)
-	queue := riverpgxv5.New(pool)
-	if err := migrate(ctx, db, queue, c.Log); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	inserter, err := river.NewClient(queue, &river.Config{Logger: c.Log})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("connect queue: %w", err), db.Close())
-	}
-	return sqlstore.New(ctx, sqlstore.Config{Now: c.Now, Log: c.Log, Engine: sqlstore.Engine{
+	engine := sqlstore.Engine{
 		Read:    db,
 		Begin:   func(ctx context.Context) (sqlstore.Tx, error) { return begin(ctx, db) },
-		Insert:  insertWith(inserter),
-		Jobs:    jobsOn(queue),
 		Dollars: true,
 		Lock:    " FOR UPDATE",
 		Order:   fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", orderKey),
@@ -99,13 +85,16 @@ func open(ctx context.Context, c Config, pool *pgxpool.Pool) (*sqlstore.Store, e
 			pool.Close()
 			return err
 		},
-	}})
+	}
+	if err := prepare(ctx, &engine, pool, c.Log); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return sqlstore.New(ctx, sqlstore.Config{Engine: engine, Now: c.Now, Log: c.Log})
 }
 
-// migrate brings the tables of the store and of the queue up to date, on one
-// machine at a time.
-func migrate(ctx context.Context, db *sql.DB, queue *riverpgxv5.Driver, log *slog.Logger) (err error) {
-	conn, err := db.Conn(ctx)
+// prepare brings the tables up to date, on one machine at a time.
+func prepare(ctx context.Context, engine *sqlstore.Engine, pool *pgxpool.Pool, log *slog.Logger) (err error) {
+	conn, err := engine.Read.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,26 +106,9 @@ func migrate(ctx context.Context, db *sql.DB, queue *riverpgxv5.Driver, log *slo
 		_, unlock := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrateKey)
 		err = errors.Join(err, unlock)
 	}()
-
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	tables, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSlog(log), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return fmt.Errorf("prepare migrations: %w", err)
-	}
-	if _, err := tables.Up(ctx); err != nil {
-		return fmt.Errorf("migrate tables: %w", err)
-	}
-	jobs, err := rivermigrate.New(queue, &rivermigrate.Config{Logger: log})
-	if err != nil {
-		return fmt.Errorf("prepare migrations of the queue: %w", err)
-	}
-	if _, err := jobs.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fmt.Errorf("migrate tables of the queue: %w", err)
-	}
-	return nil
+	return sqlstore.Prepare(ctx, engine,
+		sqlstore.Tables{DB: engine.Read, Dialect: goose.DialectPostgres, Files: migrations, Log: log},
+		sqlstore.Queue[pgx.Tx]{Driver: riverpgxv5.New(pool), Own: own, Log: log})
 }
 
 // tx is a transaction on one connection that both database/sql and the
@@ -183,25 +155,13 @@ func (t *tx) end(how func(context.Context) error) error {
 	return errors.Join(err, t.Close())
 }
 
-func insertWith(client *river.Client[pgx.Tx]) func(context.Context, sqlstore.Tx, []river.InsertManyParams) error {
-	return func(ctx context.Context, open sqlstore.Tx, wakes []river.InsertManyParams) error {
-		t, ok := open.(*tx)
-		if !ok {
-			return fmt.Errorf("transaction is a %T", open)
-		}
-		_, err := client.InsertManyFastTx(ctx, t.own, wakes)
-		return err
+// own is the transaction that the queue's driver works with.
+func own(open sqlstore.Tx) (pgx.Tx, bool) {
+	t, ok := open.(*tx)
+	if !ok {
+		return nil, false
 	}
-}
-
-func jobsOn(queue *riverpgxv5.Driver) func(*river.Config) (store.Jobs, error) {
-	return func(config *river.Config) (store.Jobs, error) {
-		client, err := river.NewClient(queue, config)
-		if err != nil {
-			return nil, fmt.Errorf("connect queue: %w", err)
-		}
-		return client, nil
-	}
+	return t.own, true
 }
 
 // full recognizes a server whose disk is full.

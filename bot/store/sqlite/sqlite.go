@@ -12,7 +12,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -21,13 +20,10 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
-	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
-	"github.com/riverqueue/river/rivermigrate"
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 )
 
@@ -63,17 +59,25 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	closeBoth := func() error { return errors.Join(read.Close(), write.Close()) }
-	queue := riversqlite.New(write)
-	if err := migrate(ctx, write, queue, c.Log); err != nil {
-		return nil, errors.Join(err, closeBoth())
+	engine := sqlstore.Engine{
+		Read:  read,
+		Begin: func(ctx context.Context) (sqlstore.Tx, error) { return write.BeginTx(ctx, nil) },
+		Full:  full,
+		Close: func() error { return errors.Join(read.Close(), write.Close()) },
 	}
-	engine, err := newEngine(write, read, queue, c.Log)
+	err = sqlstore.Prepare(ctx, &engine,
+		sqlstore.Tables{DB: write, Dialect: goose.DialectSQLite3, Files: migrations, Log: c.Log},
+		sqlstore.Queue[*sql.Tx]{Driver: riversqlite.New(write), Own: own, Log: c.Log})
 	if err != nil {
-		return nil, errors.Join(err, closeBoth())
+		return nil, errors.Join(err, engine.Close())
 	}
-	engine.Close = closeBoth
 	return sqlstore.New(ctx, sqlstore.Config{Engine: engine, Now: c.Now, Log: c.Log})
+}
+
+// own is the transaction that the queue's driver works with.
+func own(tx sqlstore.Tx) (*sql.Tx, bool) {
+	t, ok := tx.(*sql.Tx)
+	return t, ok
 }
 
 // create makes the file, readable for nobody else.
@@ -116,56 +120,6 @@ func connect(c Config) (write, read *sql.DB, err error) {
 	}
 	read.SetMaxOpenConns(4)
 	return write, read, nil
-}
-
-// migrate brings the tables of the store and of the queue up to date.
-func migrate(ctx context.Context, db *sql.DB, queue *riversqlite.Driver, log *slog.Logger) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	tables, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithSlog(log), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return fmt.Errorf("prepare migrations: %w", err)
-	}
-	if _, err := tables.Up(ctx); err != nil {
-		return fmt.Errorf("migrate tables: %w", err)
-	}
-	jobs, err := rivermigrate.New(queue, &rivermigrate.Config{Logger: log})
-	if err != nil {
-		return fmt.Errorf("prepare migrations of the queue: %w", err)
-	}
-	if _, err := jobs.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fmt.Errorf("migrate tables of the queue: %w", err)
-	}
-	return nil
-}
-
-func newEngine(write, read *sql.DB, queue *riversqlite.Driver, log *slog.Logger) (sqlstore.Engine, error) {
-	inserter, err := river.NewClient(queue, &river.Config{Logger: log})
-	if err != nil {
-		return sqlstore.Engine{}, fmt.Errorf("connect queue: %w", err)
-	}
-	return sqlstore.Engine{
-		Read:  read,
-		Begin: func(ctx context.Context) (sqlstore.Tx, error) { return write.BeginTx(ctx, nil) },
-		Insert: func(ctx context.Context, tx sqlstore.Tx, wakes []river.InsertManyParams) error {
-			own, ok := tx.(*sql.Tx)
-			if !ok {
-				return fmt.Errorf("transaction is a %T", tx)
-			}
-			_, err := inserter.InsertManyFastTx(ctx, own, wakes)
-			return err
-		},
-		Jobs: func(config *river.Config) (store.Jobs, error) {
-			client, err := river.NewClient(queue, config)
-			if err != nil {
-				return nil, fmt.Errorf("connect queue: %w", err)
-			}
-			return client, nil
-		},
-		Full: full,
-	}, nil
 }
 
 // full recognizes a full disk. SQLite reports one that fills up while it

@@ -59,19 +59,41 @@ func priority(p int) error {
 	return nil
 }
 
-// Next implements [store.Deliveries].
-func (s *deliveries) Next(ctx context.Context, thread string) (*store.Delivery, error) {
+const deliveryColumns = `seq, id, key, event, thread, sender, priority, payload, received`
+
+// scanDelivery reads the columns above.
+func scanDelivery(scan func(...any) error) (*store.Delivery, error) {
 	var d store.Delivery
 	var key sql.NullString
 	var received int64
-	err := s.read().row(ctx, []any{&d.Seq, &d.ID, &key, &d.Event, &d.Thread, &d.Sender, &d.Priority, &d.Payload, &received},
-		`SELECT seq, id, key, event, thread, sender, priority, payload, received FROM deliveries
-		 WHERE thread = ? AND done IS NULL ORDER BY seq LIMIT 1`, thread)
+	err := scan(&d.Seq, &d.ID, &key, &d.Event, &d.Thread, &d.Sender, &d.Priority, &d.Payload, &received)
+	d.Key, d.Received = key.String, fromMicros(received)
+	return &d, err
+}
+
+// Next implements [store.Deliveries].
+func (s *deliveries) Next(ctx context.Context, thread string) (*store.Delivery, error) {
+	d, err := scanDelivery(func(dest ...any) error {
+		return s.read().row(ctx, dest, `SELECT `+deliveryColumns+` FROM deliveries WHERE thread = ? AND done IS NULL ORDER BY seq LIMIT 1`, thread)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("next delivery of %s: %w", thread, err)
 	}
-	d.Key, d.Received = key.String, fromMicros(received)
-	return &d, nil
+	return d, nil
+}
+
+// Urgent implements [store.Wakes].
+func (s *wakes) Urgent(ctx context.Context, thread string, most int, after int64) ([]*store.Delivery, error) {
+	var out []*store.Delivery
+	err := s.read().rows(ctx, func(rows *sql.Rows) error {
+		d, err := scanDelivery(rows.Scan)
+		out = append(out, d)
+		return err
+	}, `SELECT `+deliveryColumns+` FROM deliveries WHERE thread = ? AND done IS NULL AND seq > ? AND priority <= ? ORDER BY seq`, thread, after, most)
+	if err != nil {
+		return nil, fmt.Errorf("list urgent deliveries of %s: %w", thread, err)
+	}
+	return out, nil
 }
 
 // Done implements [store.Deliveries].
@@ -175,7 +197,7 @@ func (s *wakes) Waiting(ctx context.Context, limit int) ([]store.Waiting, error)
 	err := s.read().rows(ctx, func(rows *sql.Rows) error {
 		var w store.Waiting
 		var since int64
-		if err := rows.Scan(&w.Thread, &w.Priority, &since, &w.Sender); err != nil {
+		if err := rows.Scan(&w.Thread, &w.Priority, &since, &w.Sender, &w.Epoch); err != nil {
 			return err
 		}
 		w.Since = fromMicros(since)
@@ -188,7 +210,8 @@ func (s *wakes) Waiting(ctx context.Context, limit int) ([]store.Waiting, error)
 			WHERE (l.owner <> '' AND l.until <= ?) OR (l.owner = '' AND l.wanted = 1)
 		)
 		SELECT w.thread, MIN(w.priority), MIN(w.since),
-			COALESCE((SELECT d.sender FROM deliveries d WHERE d.thread = w.thread AND d.done IS NULL ORDER BY d.seq LIMIT 1), '')
+			COALESCE((SELECT d.sender FROM deliveries d WHERE d.thread = w.thread AND d.done IS NULL ORDER BY d.seq LIMIT 1), ''),
+			COALESCE(MAX(l.epoch), 0)
 		FROM work w LEFT JOIN leases l ON l.key = w.thread
 		WHERE l.key IS NULL OR (l.not_before <= ? AND (l.owner = '' OR l.until <= ?))
 		GROUP BY w.thread ORDER BY MIN(w.priority), MIN(w.since) LIMIT ?`, now, now, now, limit)

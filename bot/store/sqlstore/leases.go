@@ -12,38 +12,31 @@ import (
 
 type leases struct{ *base }
 
-// lease is a row with what callers do not see.
-type lease struct {
-	store.Lease
-
-	notBefore time.Time
-}
-
-func (l lease) live(now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
+func live(l store.Lease, now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
 
 // readLease reads a row; in a transaction it locks it.
-func readLease(ctx context.Context, q query, key string, lock string) (lease, error) {
-	l := lease{Lease: store.Lease{Key: key}}
+func readLease(ctx context.Context, q query, key string, lock string) (store.Lease, error) {
+	l := store.Lease{Key: key}
 	var until, notBefore int64
 	var wanted int
 	err := q.row(ctx, []any{&l.Owner, &l.Epoch, &until, &notBefore, &l.Attempts, &wanted},
 		`SELECT owner, epoch, until, not_before, attempts, wanted FROM leases WHERE key = ?`+lock, key)
-	l.Until, l.notBefore, l.Wanted = fromMicros(until), fromMicros(notBefore), wanted != 0
+	l.Until, l.NotBefore, l.Wanted = fromMicros(until), fromMicros(notBefore), wanted != 0
 	return l, err
 }
 
-func writeLease(ctx context.Context, q query, l lease) error {
+func writeLease(ctx context.Context, q query, l store.Lease) error {
 	wanted := 0
 	if l.Wanted {
 		wanted = 1
 	}
 	_, err := q.exec(ctx, `UPDATE leases SET owner = ?, epoch = ?, until = ?, not_before = ?, attempts = ?, wanted = ? WHERE key = ?`,
-		l.Owner, l.Epoch, micros(l.Until), micros(l.notBefore), l.Attempts, wanted, l.Key)
+		l.Owner, l.Epoch, micros(l.Until), micros(l.NotBefore), l.Attempts, wanted, l.Key)
 	return err
 }
 
 // fence locks the lease a write is made under and checks that it is held.
-func fence(ctx context.Context, q query, f store.Fence) (lease, error) {
+func fence(ctx context.Context, q query, f store.Fence) (store.Lease, error) {
 	l, err := readLease(ctx, q, f.Key, q.Lock)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -58,10 +51,10 @@ func fence(ctx context.Context, q query, f store.Fence) (lease, error) {
 
 // Acquire implements [store.Leases].
 func (s *leases) Acquire(ctx context.Context, key, owner string, ttl time.Duration) (store.Lease, error) {
-	var l lease
+	var l store.Lease
 	for _, err := range []error{name("lease key", key), name("lease owner", owner)} {
 		if err != nil {
-			return l.Lease, fmt.Errorf("acquire lease: %w", err)
+			return l, fmt.Errorf("acquire lease: %w", err)
 		}
 	}
 	err := s.write(ctx, func(q query) (err error) {
@@ -73,8 +66,11 @@ func (s *leases) Acquire(ctx context.Context, key, owner string, ttl time.Durati
 			return err
 		}
 		now := s.stamp()
-		if l.live(now) {
+		if live(l, now) {
 			return store.ErrHeld
+		}
+		if l.Owner == "" && l.NotBefore.After(now) {
+			return store.ErrPutOff
 		}
 		l.Owner, l.Epoch, l.Until, l.Wanted = owner, l.Epoch+1, now.Add(ttl), false
 		return writeLease(ctx, q, l)
@@ -82,12 +78,12 @@ func (s *leases) Acquire(ctx context.Context, key, owner string, ttl time.Durati
 	if err != nil {
 		return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, err)
 	}
-	return l.Lease, nil
+	return l, nil
 }
 
 // Heartbeat implements [store.Leases].
 func (s *leases) Heartbeat(ctx context.Context, held store.Lease, ttl time.Duration) (store.Lease, error) {
-	var l lease
+	var l store.Lease
 	err := s.write(ctx, func(q query) (err error) {
 		if l, err = fence(ctx, q, held.Fence()); err != nil {
 			return err
@@ -98,7 +94,7 @@ func (s *leases) Heartbeat(ctx context.Context, held store.Lease, ttl time.Durat
 	if err != nil {
 		return held, fmt.Errorf("extend lease of %s: %w", held.Key, err)
 	}
-	return l.Lease, nil
+	return l, nil
 }
 
 // Release implements [store.Leases].
@@ -128,7 +124,7 @@ func (s *leases) Release(ctx context.Context, held store.Lease, backoff time.Tim
 			}
 		}
 		released = true
-		l.Owner, l.notBefore = "", backoff
+		l.Owner, l.NotBefore = "", backoff
 		return writeLease(ctx, q, l)
 	})
 	if err != nil {
@@ -157,7 +153,7 @@ func (s *leases) Want(ctx context.Context, key string) (bool, error) {
 		if err != nil {
 			return err
 		}
-		if held = l.live(s.now()); !held || l.Wanted {
+		if held = live(l, s.now()); !held || l.Wanted {
 			return nil
 		}
 		l.Wanted = true
@@ -175,5 +171,5 @@ func (s *leases) Lease(ctx context.Context, key string) (store.Lease, error) {
 	if err != nil {
 		return store.Lease{}, fmt.Errorf("read lease of %s: %w", key, err)
 	}
-	return l.Lease, nil
+	return l, nil
 }

@@ -62,9 +62,6 @@ func (s *logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 		if _, err := fence(ctx, q, f); err != nil {
 			return err
 		}
-		if err := use(ctx, q, f, c.Use); err != nil {
-			return err
-		}
 		if err := appendEvents(ctx, q, f.Key, events); err != nil {
 			return err
 		}
@@ -94,11 +91,6 @@ func applyRecords(ctx context.Context, q query, f store.Fence, c store.Change) e
 	for _, in := range c.Intents {
 		if err := intend(ctx, q, f, in); err != nil {
 			return fmt.Errorf("intend %q: %w", in.Key, err)
-		}
-	}
-	for _, a := range c.Approvals {
-		if err := ask(ctx, q, f, a); err != nil {
-			return fmt.Errorf("ask %q: %w", a.ID, err)
 		}
 	}
 	return doneDeliveries(ctx, q, "", c.Done)

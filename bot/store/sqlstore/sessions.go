@@ -121,7 +121,7 @@ func fenceOrFree(ctx context.Context, q query, f store.Fence, id string) error {
 		return nil
 	case err != nil:
 		return err
-	case l.live(q.now()):
+	case live(l, q.now()):
 		return session.ErrFenced
 	}
 	return nil

@@ -91,7 +91,6 @@ func New(ctx context.Context, c Config) (*Store, error) {
 		Sessions:   &sessions{b},
 		Logs:       &logs{b},
 		Intents:    &intents{b},
-		Approvals:  &approvals{b},
 		Meta:       &meta{b},
 	}
 	return s, nil

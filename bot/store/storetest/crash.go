@@ -18,8 +18,8 @@ import (
 )
 
 // Crash kills a process that works on the database at address, again and
-// again, and checks that nothing it acknowledged is lost and no approval is
-// used twice. The process is this test binary; its test named child calls
+// again, and checks that nothing it acknowledged is lost and nothing is done
+// twice. The process is this test binary; its test named child calls
 // [CrashChild].
 func Crash(t *testing.T, child, address string, open func() store.Store) {
 	t.Helper()
@@ -46,44 +46,33 @@ func Crash(t *testing.T, child, address string, open func() store.Store) {
 			if unknown, err := s.Deliveries.Unknown(t.Context(), id); err != nil || len(unknown) != 0 {
 				t.Errorf("delivery %s is lost: %v", id, err)
 			}
-		case "event", "used":
+		case "event", "closed":
 			if logged[ack] != 1 {
 				t.Errorf("%q was acknowledged and is logged %d times", ack, logged[ack])
 			}
 		}
 	}
 	for text, n := range logged {
-		kind, id, _ := strings.Cut(text, " ")
 		if n != 1 {
 			t.Errorf("%q is logged %d times", text, n)
-		}
-		if kind != "used" {
-			continue
-		}
-		if a, err := s.Approvals.Approval(t.Context(), id); err != nil || a.State != store.Used {
-			t.Errorf("approval %s was used and is stored as %+v: %v", id, a, err)
 		}
 	}
 	t.Logf("%d acknowledged, %d events, %d deliveries left open", len(acked), len(events), len(done))
 	checkOpen(t, s, logged)
 }
 
-// checkOpen checks that what did not happen is still open: approvals that
-// were not used, and intents that were not done.
+// checkOpen checks that what did not happen is still open, and that nothing
+// is there without the rest of its transaction.
 func checkOpen(t *testing.T, s store.Store, logged map[string]int) {
 	t.Helper()
-	open, err := s.Approvals.Open(t.Context(), "s1", time.Time{})
-	must(t, err)
-	for _, a := range open {
-		if logged["used "+a.ID] != 0 {
-			t.Errorf("approval %s is open after its use", a.ID)
-		}
-	}
 	intents, err := s.Intents.Open(t.Context(), "s1")
 	must(t, err)
 	for _, in := range intents {
 		if logged["event "+in.Key] != 1 {
 			t.Errorf("intent %s is there without the event of its transaction", in.Key)
+		}
+		if logged["closed "+in.Key] != 0 {
+			t.Errorf("intent %s is open after its end", in.Key)
 		}
 	}
 }
@@ -169,36 +158,30 @@ func crashStep(ctx context.Context, s store.Store, f store.Fence, id string, out
 	}
 	ack("put " + id)
 	err := s.Logs.Apply(ctx, f, store.Change{
-		Events:    []*session.Event{note(1, "event "+id)},
-		Intents:   []*store.Intent{{Key: id, Session: f.Key, Kind: "comment"}},
-		Approvals: []*store.Approval{{ID: id, Kind: "approval", Digest: "d"}},
-		Done:      []string{id},
+		Events:  []*session.Event{note(1, "event "+id)},
+		Intents: []*store.Intent{{Key: id, Session: f.Key, Kind: "comment"}},
+		Done:    []string{id},
 	})
 	if err != nil {
 		return err
 	}
 	ack("event " + id)
-	if _, err := s.Approvals.Settle(ctx, id, store.Settlement{To: store.Approved, Key: id}); err != nil {
-		return err
-	}
-	// What an earlier process left approved is used now, together with the
-	// event that says so.
-	open, err := s.Approvals.Open(ctx, f.Key, time.Time{})
+	// What an earlier process left open is ended now, and said after it.
+	open, err := s.Intents.Open(ctx, f.Key)
 	if err != nil {
 		return err
 	}
-	for _, a := range open {
-		if a.State != store.Approved {
-			continue
-		}
-		change := store.Change{Use: []store.Use{{ID: a.ID, Digest: "d"}}, Events: []*session.Event{note(2, "used "+a.ID)}}
-		if err := s.Logs.Apply(ctx, f, change); err != nil {
+	for _, in := range open {
+		if _, err := s.Intents.Attempted(ctx, f, in.Key, time.Time{}); err != nil {
 			return err
 		}
-		ack("used " + a.ID)
+		if err := s.Intents.Done(ctx, f, in.Key, "ref"); err != nil {
+			return err
+		}
+		if err := s.Logs.Log(f).Append(ctx, note(2, "closed "+in.Key)); err != nil {
+			return err
+		}
+		ack("closed " + in.Key)
 	}
-	if _, err := s.Intents.Attempted(ctx, f, id, time.Time{}); err != nil {
-		return err
-	}
-	return s.Intents.Done(ctx, f, id, "ref")
+	return nil
 }

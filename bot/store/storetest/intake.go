@@ -94,6 +94,55 @@ func deliveriesOrder(t *testing.T, e *env) {
 	}
 }
 
+// deliveriesUrgent looks ahead for what cannot wait. The order stays.
+func deliveriesUrgent(t *testing.T, e *env) {
+	ctx := t.Context()
+	for i, p := range []int{store.PriorityWork, store.PriorityStop, store.PriorityIdle, store.PriorityAnswer, store.PriorityStop} {
+		d := delivery(fmt.Sprint("d", i), thread)
+		d.Priority = p
+		_, err := e.Deliveries.Put(ctx, d)
+		must(t, err)
+	}
+	other := delivery("other", "octo/other#1")
+	other.Priority = store.PriorityStop
+	_, err := e.Deliveries.Put(ctx, other)
+	must(t, err)
+	urgent := func(priority int, after int64) string {
+		t.Helper()
+		all, err := e.Wakes.Urgent(ctx, thread, priority, after)
+		must(t, err)
+		var ids []string
+		for _, d := range all {
+			ids = append(ids, d.ID)
+			if string(d.Payload) != `{"id":"`+d.ID+`"}` || d.Thread != thread || d.Sender != "octocat" {
+				t.Errorf("delivery is %+v", d)
+			}
+		}
+		return strings.Join(ids, " ")
+	}
+	next, err := e.Deliveries.Next(ctx, thread)
+	must(t, err)
+	if next.ID != "d0" {
+		t.Errorf("next is %s, want the oldest", next.ID)
+	}
+	for _, look := range []struct {
+		priority int
+		after    int64
+		want     string
+	}{
+		{store.PriorityStop, 0, "d1 d4"}, {store.PriorityAnswer, 0, "d1 d3 d4"}, {store.PriorityIdle, 0, "d0 d1 d2 d3 d4"},
+		{store.PriorityStop, next.Seq + 1, "d4"}, {store.PriorityStop, next.Seq + 4, ""},
+	} {
+		if got := urgent(look.priority, look.after); got != look.want {
+			t.Errorf("urgent up to %d after %d: %q, want %q", look.priority, look.after, got, look.want)
+		}
+	}
+	must(t, e.Deliveries.Done(ctx, "", "d1"))
+	if got := urgent(store.PriorityStop, 0); got != "d4" {
+		t.Errorf("urgent after one is done: %q", got)
+	}
+}
+
 // deliveriesGroup stores many at once and finds each of them as it was.
 func deliveriesGroup(t *testing.T, e *env) {
 	const n = 400

@@ -76,9 +76,6 @@ func leasePaused(t *testing.T, e *env) {
 	old := e.hold(t, "s1", "one")
 	must(t, e.Logs.Log(old.Fence()).Append(ctx, note(1, "one")))
 	must(t, e.Intents.Intend(ctx, old.Fence(), &store.Intent{Key: "i", Session: "s1", Kind: "comment"}))
-	must(t, e.Approvals.Ask(ctx, old.Fence(), &store.Approval{ID: "a", Kind: "approval", Digest: "d"}))
-	_, err := e.Approvals.Settle(ctx, "a", store.Settlement{To: store.Approved, Key: "c1"})
-	must(t, err)
 	e.clock.Add(time.Hour)
 	cur := e.hold(t, "s1", "two")
 	must(t, e.Logs.Log(cur.Fence()).Append(ctx, note(1, "two")))
@@ -93,8 +90,6 @@ func leasePaused(t *testing.T, e *env) {
 		"attempt":            attempted,
 		"done":               e.Intents.Done(ctx, stale, "i", "r"),
 		"failed":             e.Intents.Failed(ctx, stale, "i", "r"),
-		"ask":                e.Approvals.Ask(ctx, stale, &store.Approval{ID: "b", Kind: "approval"}),
-		"use":                e.Approvals.Use(ctx, stale, store.Use{ID: "a", Digest: "d"}),
 		"update":             e.Sessions.Update(ctx, stale, &copied),
 		"update, no fence":   e.Sessions.Update(ctx, store.Fence{}, &copied),
 		"intend, other key":  e.Intents.Intend(ctx, store.Fence{Key: "s2", Epoch: 1}, &store.Intent{Key: "k", Session: "s1", Kind: "comment"}),
@@ -108,7 +103,6 @@ func leasePaused(t *testing.T, e *env) {
 	if diff := cmp.Diff([]string{"one", "two"}, texts(t, events)); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
-	must(t, e.Approvals.Use(ctx, cur.Fence(), store.Use{ID: "a", Digest: "d"}))
 	must(t, e.Sessions.Update(ctx, cur.Fence(), row))
 
 	// Alive again before anybody took over, the holder may go on.
@@ -177,6 +171,13 @@ func leaseBackoff(t *testing.T, e *env) {
 			t.Error("a release with a backoff was refused")
 		}
 		e.wantWaiting(t, "while it backs off")
+		_, err = e.Leases.Acquire(ctx, thread, "two", time.Minute)
+		want(t, "acquire while it backs off", err, store.ErrPutOff)
+		row, err := e.Leases.Lease(ctx, thread)
+		must(t, err)
+		if until := e.clock.Now().Add(time.Minute); !row.NotBefore.Equal(until) || row.Attempts != attempt+1 || row.Owner != "" {
+			t.Errorf("while it backs off until %s the lease is %+v", until, row)
+		}
 		e.clock.Add(time.Minute)
 		e.wantWaiting(t, "after the backoff", thread)
 	}

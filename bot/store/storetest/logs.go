@@ -156,22 +156,15 @@ func changeAtomic(t *testing.T, e *env) {
 	_, err := e.Deliveries.Put(ctx, delivery("d1", thread))
 	must(t, err)
 	f := e.hold(t, "s1", "me").Fence()
-	must(t, e.Approvals.Ask(ctx, f, &store.Approval{ID: "ok", Kind: "approval", Digest: "d"}))
-	_, err = e.Approvals.Settle(ctx, "ok", store.Settlement{To: store.Approved})
-	must(t, err)
 	whole := func() store.Change {
 		copied := *row
 		copied.State = "running"
 		return store.Change{
 			Events: []*session.Event{note(1, "x")}, Session: &copied, Done: []string{"d1"},
-			Intents:   []*store.Intent{{Key: "i", Session: "s1", Kind: "comment"}},
-			Approvals: []*store.Approval{{ID: "new", Kind: "approval"}},
-			Use:       []store.Use{{ID: "ok", Digest: "d"}},
+			Intents: []*store.Intent{{Key: "i", Session: "s1", Kind: "comment"}},
 		}
 	}
 	for name, spoil := range map[string]func(*store.Change){
-		"used approval":    func(c *store.Change) { c.Use = append(c.Use, c.Use[0]) },
-		"known approval":   func(c *store.Change) { c.Approvals = append(c.Approvals, &store.Approval{ID: "ok", Kind: "approval"}) },
 		"old session":      func(c *store.Change) { c.Session.Version = 9 },
 		"other session":    func(c *store.Change) { c.Session.ID = "s2" },
 		"intent elsewhere": func(c *store.Change) { c.Intents[0].Session = "s2" },
@@ -189,16 +182,11 @@ func changeAtomic(t *testing.T, e *env) {
 	unchanged(t, e)
 	c := whole()
 	must(t, e.Logs.Apply(ctx, f, c))
-	if c.Events[0].Seq != 1 || c.Session.Version != 2 || c.Intents[0].State != store.Intended || c.Approvals[0].State != store.Pending {
+	if c.Events[0].Seq != 1 || c.Session.Version != 2 || c.Intents[0].State != store.Intended {
 		t.Errorf("the change was not filled: %+v", c)
 	}
 	_, err = e.Deliveries.Next(ctx, thread)
 	want(t, "next delivery", err, store.ErrNotFound)
-	a, err := e.Approvals.Approval(ctx, "ok")
-	must(t, err)
-	if a.State != store.Used {
-		t.Errorf("approval is %s, want used", a.State)
-	}
 }
 
 // unchanged checks that refused changes left nothing.
@@ -213,9 +201,7 @@ func unchanged(t *testing.T, e *env) {
 	must(t, err)
 	open, err := e.Intents.Open(ctx, "s1")
 	must(t, err)
-	asked, err := e.Approvals.Open(ctx, "s1", e.clock.Now())
-	must(t, err)
-	if len(events) != 0 || row.Version != 1 || d.ID != "d1" || len(open) != 0 || len(asked) != 1 || asked[0].State != store.Approved {
-		t.Errorf("refused changes left events %v, session %+v, delivery %v, intents %v, approvals %v", events, row, d, open, asked)
+	if len(events) != 0 || row.Version != 1 || d.ID != "d1" || len(open) != 0 {
+		t.Errorf("refused changes left events %v, session %+v, delivery %v, intents %v", events, row, d, open)
 	}
 }

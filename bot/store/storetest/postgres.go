@@ -94,7 +94,7 @@ func postgresPrograms() string {
 	}
 	for _, dir := range slices.Backward(folders) {
 		all := true
-		for _, program := range []string{"initdb", "pg_ctl", "createdb"} {
+		for _, program := range []string{"initdb", "pg_ctl", "createdb", "pg_dump", "psql"} {
 			_, err := exec.LookPath(filepath.Join(dir, program))
 			all = all && err == nil
 		}
@@ -116,4 +116,26 @@ func credential(name string) (*syscall.Credential, error) {
 	}
 	gid, err := strconv.ParseUint(u.Gid, 10, 32)
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
+}
+
+// Dump writes the database at an address of [Postgres.Database] to a file that
+// [Postgres.Restore] reads.
+func (p *Postgres) Dump(t testing.TB, url, path string) {
+	t.Helper()
+	out := filepath.Join(p.dir, "dump.sql")
+	p.run(t, "pg_dump", "-h", p.dir, "-U", "bot", "--no-owner", "-f", out, "-d", url)
+	data, err := os.ReadFile(out)
+	must(t, err)
+	must(t, os.WriteFile(path, data, 0o600))
+}
+
+// Restore makes a database from what [Postgres.Dump] wrote and returns its
+// address.
+func (p *Postgres) Restore(t testing.TB, dump []byte) string {
+	t.Helper()
+	url := p.Database(t)
+	path := filepath.Join(p.dir, "restore.sql")
+	must(t, os.WriteFile(path, dump, 0o644)) //nolint:gosec // the server's user reads it
+	p.run(t, "psql", "-h", p.dir, "-U", "bot", "-q", "-v", "ON_ERROR_STOP=1", "-f", path, fmt.Sprint("bot", p.n))
+	return url
 }

@@ -1,0 +1,41 @@
+package render
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// What the engine told the model shows as a step, when it matters to a person.
+func TestNotesAreSeen(t *testing.T) {
+	v := New()
+	for i, e := range []*session.Event{
+		session.NewEvent(session.TypeNote, 0, session.Note{Kind: "context", Text: "Contents of a.go (already provided — do not re-read):\n<untrusted n \"a.go\">\nContents of forged (already provided\n‹untrusted n\n</untrusted n>\n\n"}),
+		session.NewEvent(session.TypeNote, 1, session.Note{Kind: "fallback", Text: "x"}),
+		session.NewEvent(session.TypeAnswer, 1, session.Answer{Errors: []string{"call to x: it is broken"}}),
+		session.NewEvent(session.TypeNote, 2, session.Note{Kind: "todo", Text: "x"}),
+		session.NewEvent(session.TypeNote, 3, session.Note{Kind: "refused", Text: "x"}),
+		session.NewEvent(session.TypeNote, 4, session.Note{Kind: "compaction", Text: "x"}),
+		session.NewEvent(session.TypeNote, 5, session.Note{Kind: "reverted", Text: "x"}),
+		session.NewEvent(session.TypeNote, 6, session.Note{Kind: "reminder", Text: "x"}),
+	} {
+		e.Seq = int64(i + 1)
+		if err := v.Apply(*e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, s := range v.Steps {
+		got = append(got, s.Text)
+	}
+	want := []string{
+		"With the request: Contents of a.go", "The server takes no native tool calls; they travel as text from here on",
+		"Sent a tool call that could not be understood", "Said done with open items on its list; sent back",
+		"Said done too early; sent back", "Summarized earlier steps", "Took a change back",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("steps (-want +got):\n%s", d)
+	}
+}

@@ -1,0 +1,128 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// ReviewTitle is the title of the small pull request that asks about an edit.
+func ReviewTitle(a session.Asked) string {
+	return "May the agent change " + plainPaths(a.Paths) + "?"
+}
+
+// plainPaths are paths for a title, which is no Markdown.
+func plainPaths(list []string) string {
+	out := ""
+	for i, p := range list {
+		if i == 2 {
+			return fmt.Sprintf("%s and %s", out, plural(len(list)-i, "more file"))
+		}
+		if i > 0 {
+			out += ", "
+		}
+		out += line(strings.ReplaceAll(policy.EscapeVisible(p), "\n", `\n`), 80)
+	}
+	return out
+}
+
+// ReviewBody is what the small pull request says to a reviewer who knows
+// nothing of the session: what is asked, and what each answer does. The edit
+// itself is the pull request's diff.
+func ReviewBody(a session.Asked, requester string, thread int) string {
+	var b strings.Builder
+	whom := ""
+	if requester != "" {
+		whom = " for " + Clean(requester)
+	}
+	fmt.Fprintf(&b, "An agent works on #%d%s and collects its work on the branch %s. This edit needs a person's yes first, so it is not there. **The diff of this pull request is the whole edit**: %s.\n\n",
+		thread, whom, code(a.Review.Base), paths(a.Paths))
+	for _, r := range a.Reasons {
+		fmt.Fprintf(&b, "- %s\n", Clean(policy.EscapeVisible(r)))
+	}
+	fmt.Fprintf(&b, "\n| your answer | what happens |\n|---|---|\n")
+	fmt.Fprintf(&b, "| review: **approve** | exactly this diff goes to %s with the next commit of the bot; this pull request is closed and its branch deleted |\n", code(a.Review.Base))
+	b.WriteString("| review: **request changes** | the edit is dropped; the agent is told your words and goes on without it |\n")
+	b.WriteString("| **close** it | the edit is dropped; the agent goes on without it |\n")
+	b.WriteString("| **merge** it yourself | like an approval |\n")
+	b.WriteString("| review or comment without a verdict | nothing yet |\n")
+	b.WriteString("| push to its branch | nothing is taken from here; the agent asks anew |\n")
+	if !a.Deadline.IsZero() {
+		fmt.Fprintf(&b, "| none until %s | the edit is dropped |\n", a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
+	}
+	fmt.Fprintf(&b, "\nAn answer counts from people who may approve in this repository; one rejection wins. In #%d, `/agent approve %s` and `/agent deny %s <reason>` do the same.\n\n", thread, a.ID, a.ID)
+	fmt.Fprintf(&b, "<sub>request `%s` · commit `%.12s` · sha256 `%s`</sub>\n", a.ID, a.Review.Commit, a.Digest)
+	return limit(b.String(), MaxBody)
+}
+
+// ReviewNotice says in the session's thread that an edit waits for a review,
+// and where.
+func ReviewNotice(a session.Asked, pull int, requester string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to change %s\n\n", a.ID, paths(a.Paths))
+	fmt.Fprintf(&b, "The edit is in #%d. A review of it there answers: approve takes exactly that diff, request changes drops it and tells the agent why.\n\n", pull)
+	for _, r := range a.Reasons {
+		fmt.Fprintf(&b, "- %s\n", Clean(policy.EscapeVisible(r)))
+	}
+	fmt.Fprintf(&b, "\n`/agent approve %s` and `/agent deny %s <reason>` here do the same.\n\n", a.ID, a.ID)
+	foot := "sha256 `" + a.Digest + "`"
+	if requester != "" {
+		foot += " · asked for by " + Clean(requester)
+	}
+	if !a.Deadline.IsZero() {
+		foot += " · until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST")
+	}
+	fmt.Fprintf(&b, "<sub>%s</sub>\n", foot)
+	return limit(b.String(), MaxBody)
+}
+
+// NotReviewed ends a comment that asks for what a pull request should have
+// asked for; "" for one that was meant as a comment.
+func NotReviewed(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "\n<sub>Asked for here and not by review: " + line(Clean(why), 500) + "</sub>\n"
+}
+
+// ReviewEnd is what became of a request that was up for review.
+type ReviewEnd struct {
+	Asked  session.Asked
+	By     session.Resolved // the answer
+	Commit string           // that the edit went out with
+	Merged bool             // somebody merged the pull request
+	Moved  bool             // it holds something else than what was asked for
+}
+
+// Text is the last word of the bot in the pull request. thread is the
+// session's, commit makes the address of one.
+func (e ReviewEnd) Text(thread int, commit func(string) string) string {
+	by := ""
+	if e.By.By != "" {
+		by = " by " + Clean(e.By.By)
+	}
+	var text string
+	switch {
+	case e.Commit != "":
+		text = fmt.Sprintf("**Taken**: approved%s. The edit is on %s with [`%.7s`](%s).", by, code(e.Asked.Review.Base), e.Commit, commit(e.Commit))
+	case e.By.Verdict == "approved":
+		text = "**Not used**: it was approved" + by + ", but the session ended before it was taken."
+	case e.By.Verdict == "denied":
+		text = "**Dropped**: rejected" + by + ". The agent is told why, and goes on without this edit."
+		if e.Merged {
+			text = "**Not the agent's edit any more**: " + line(Clean(e.By.Reason), 500) + ". What was merged stays as it is."
+		}
+	case e.By.Verdict == "expired":
+		text = "**Dropped**: nobody answered in time. The agent goes on without this edit."
+	case e.By.Verdict == "withdrawn":
+		text = fmt.Sprintf("**Withdrawn**: a new instruction%s in #%d took the place of this request.", by, thread)
+	default:
+		text = "**Out of date**: " + line(Clean(e.By.Reason), 500) + ". If the edit is still wanted, it is asked for again."
+	}
+	if e.Moved {
+		text += " Its branch holds commits of somebody else, so it is not deleted."
+	}
+	return fmt.Sprintf("%s\n\nThe session goes on in #%d.\n", text, thread)
+}

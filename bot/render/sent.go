@@ -1,0 +1,229 @@
+package render
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Sent is a push that did not go as planned.
+type Sent struct {
+	session.Sent
+	Seq     int64  // of its event
+	Commit  string // what is on the branch now
+	Branch  string // that has the work
+	Settled bool   // the work is on a branch by now; its patch is not needed any more
+}
+
+// sent takes in what became of a push.
+func (v *View) sent(e session.Event, p session.Checkpoint) {
+	if !p.Parked {
+		for i := range v.Sent {
+			v.Sent[i].Settled = v.Sent[i].Settled || v.Sent[i].How == "patch"
+		}
+	}
+	if p.Sent == nil {
+		return
+	}
+	s := Sent{Sent: *p.Sent, Seq: e.Seq, Commit: p.Commit, Branch: p.Sent.Branch}
+	if p.Branch != "" {
+		s.Branch = p.Branch
+	}
+	v.Sent = append(v.Sent, s)
+	text := map[string]string{
+		"rebased":  "Put the work on top of what others pushed to " + code(s.Sent.Branch),
+		"restored": "Made the deleted branch " + code(s.Sent.Branch) + " again",
+		"fallback": "Pushed to the branch " + code(s.Branch) + " instead",
+		"patch":    "Could not push",
+	}[s.How]
+	if text != "" {
+		v.add(Step{Kind: "place", Text: text, OK: s.How != "patch", Time: e.Time})
+	}
+	if len(s.Held) > 0 {
+		v.add(Step{Kind: "place", Text: "Left " + plural(len(s.Held), "workflow file") + " out of the push", OK: true, Time: e.Time})
+	}
+}
+
+// Elsewhere says whether work is not where people would look for it.
+func (v *View) Elsewhere() bool {
+	var b strings.Builder
+	places(&b, v.Sent, "")
+	return b.Len() > 0
+}
+
+// places tells where the work is when it is not where one would look for it.
+func places(b *strings.Builder, list []Sent, thread string) {
+	for i, s := range list {
+		again := i > 0 && list[i-1].How == s.How && list[i-1].Branch == s.Branch
+		switch {
+		case s.Settled || again:
+		case s.How == "restored":
+			fmt.Fprintf(b, "> [!NOTE]\n> The branch %s had been deleted. I made it again, so that the work is not lost. Delete it once more if you do not want it.\n\n", code(s.Sent.Branch))
+		case s.How == "fallback":
+			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because %s could not take it%s\n\n", code(s.Branch), code(s.Sent.Branch), s.why())
+		case s.How == "patch":
+			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", s.why(), s.where("The work", thread))
+			b.WriteString("When what is in the way is gone, `/agent retry` pushes it and goes on.\n\n")
+		}
+		if len(s.Held) > 0 {
+			held(b, s, thread)
+		}
+	}
+}
+
+// held tells of files that the bot may not push, and asks for them.
+func held(b *strings.Builder, s Sent, thread string) {
+	b.WriteString("> [!IMPORTANT]\n> I may not push workflow files, so this is **not** on the branch:\n>\n")
+	for _, f := range s.Held {
+		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), Counts(f.Added, f.Removed))
+	}
+	b.WriteString("\n" + s.where("It", thread))
+	b.WriteString("Please apply it yourself. To let me do that, the owner of the GitHub App gives it the permission *Workflows: read and write* and accepts it for this repository; then ask me again.\n\n")
+}
+
+// why gives the reasons, as the end of a sentence and what follows it.
+func (s Sent) why() string {
+	if len(s.Conflicts) > 0 {
+		return ": others changed the same lines of " + paths(s.Conflicts) + "."
+	}
+	if len(s.Said) == 0 {
+		return "."
+	}
+	var b strings.Builder
+	for line := range strings.Lines(limit(strings.Join(s.Said, "\n"), 3000)) { // each with a word before it: no line is a command
+		b.WriteString("remote: " + policy.EscapeVisible(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	return ". The answer was:\n\n" + strings.TrimSuffix(fenced("", b.String()), "\n\n")
+}
+
+// where says where the patch is.
+func (s Sent) where(what, thread string) string {
+	n := len(Patches(s))
+	switch {
+	case n == 0 && s.Patch == "" && s.PatchSize == 0:
+		return ""
+	case n == 0:
+		return fmt.Sprintf("%s is too large to be shown here (%s as a patch). It is commit `%s` in the server's mirror of this repository; ask who runs the server for it.\n\n",
+			what, size(max(s.PatchSize, len(s.Patch))), s.Commit)
+	case n == 1:
+		return fmt.Sprintf("%s is in a comment of mine in %s, as a patch.\n\n", what, thread)
+	}
+	return fmt.Sprintf("%s is in %d comments of mine in %s, as a patch.\n\n", what, n, thread)
+}
+
+func size(n int) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d KB", n/1000)
+	}
+	return fmt.Sprintf("%d MB", n/1_000_000)
+}
+
+const (
+	patchRoom   = 60000 // characters of a patch in one comment
+	mostPlain   = 6     // comments with a patch as it is
+	mostPatches = 30    // comments with a patch in all
+)
+
+// Patches are the comments that hold the patch of a push, none when there is
+// no patch or it is too large for this. What a reader cuts out of them, put
+// together in order, is the whole patch.
+func Patches(s Sent) []string {
+	if s.Patch == "" {
+		return nil
+	}
+	parts, ok := plainParts(s.Patch)
+	if !ok {
+		if parts, ok = packedParts(s.Patch); !ok {
+			return nil
+		}
+		return patchComments(parts, patchKind{"", "changes.patch.gz.b64", "base64 -d changes.patch.gz.b64 | gunzip | git apply",
+			"It is packed (gzip, then base64), because it is long or holds characters that a comment does not keep."})
+	}
+	return patchComments(parts, patchKind{"diff", "changes.patch", "git apply changes.patch", ""})
+}
+
+// plainParts cuts a patch between lines. It reports false for a patch that
+// would not survive being text in a comment.
+func plainParts(patch string) ([]string, bool) {
+	if !utf8.ValidString(patch) || strings.ContainsFunc(patch, func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.In(r, unicode.Zl, unicode.Zp))
+	}) || policy.NoRunnerCommands(patch) != patch {
+		return nil, false
+	}
+	var parts []string
+	from, n := 0, 0
+	for at := 0; at < len(patch); {
+		end := len(patch)
+		if i := strings.IndexByte(patch[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		length := utf8.RuneCountInString(patch[at:end])
+		if length > patchRoom {
+			return nil, false
+		}
+		if n+length > patchRoom {
+			parts, from, n = append(parts, patch[from:at]), at, 0
+		}
+		n += length
+		at = end
+	}
+	parts = append(parts, patch[from:])
+	return parts, len(parts) <= mostPlain
+}
+
+// packedParts is a patch compressed and encoded, in lines of 76 characters.
+func packedParts(patch string) ([]string, bool) {
+	var buf bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // the level is one there is
+	if _, err := z.Write([]byte(patch)); err != nil {
+		return nil, false
+	}
+	if err := z.Close(); err != nil {
+		return nil, false
+	}
+	code := base64.StdEncoding.EncodeToString(buf.Bytes())
+	const wide, rows = 76, patchRoom / 77
+	var parts []string
+	for len(code) > 0 {
+		var b strings.Builder
+		for i := 0; i < rows && len(code) > 0; i++ {
+			n := min(wide, len(code))
+			b.WriteString(code[:n] + "\n")
+			code = code[n:]
+		}
+		parts = append(parts, b.String())
+	}
+	return parts, len(parts) <= mostPatches
+}
+
+// patchKind says how a patch is written down and applied.
+type patchKind struct{ lang, file, apply, why string }
+
+func patchComments(parts []string, k patchKind) []string {
+	out := make([]string, 0, len(parts))
+	for i, part := range parts {
+		var b strings.Builder
+		title, how := "Patch", "Save the text below as `"+k.file+"` and run `"+k.apply+"` in a clone of the repository."
+		if n := len(parts); n > 1 {
+			title = fmt.Sprintf("Patch, part %d of %d", i+1, n)
+			how = fmt.Sprintf("Put the texts of all %d parts one after another into `%s` and run `%s` in a clone of the repository.", n, k.file, k.apply)
+		}
+		fmt.Fprintf(&b, "### 📎 %s\n\nThis is work that I could not push. %s", title, how)
+		if k.why != "" {
+			b.WriteString(" " + k.why)
+		}
+		fmt.Fprintf(&b, "\n\n<details><summary>%s (%s)</summary>\n\n%s</details>\n", title, size(len(part)), fenced(k.lang, part))
+		out = append(out, b.String())
+	}
+	return out
+}

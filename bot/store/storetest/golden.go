@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// GoldenSession is the session whose log is in the store that [Fill] filled.
+const GoldenSession = "sgolden00001"
+
+// Fill puts a little of everything into an empty store. What it makes is what
+// the golden databases of every version hold.
+func Fill(t testing.TB, s store.Store) {
+	t.Helper()
+	ctx := t.Context()
+	first, second := delivery("d1", thread), delivery("d2", thread)
+	first.Key, second.Priority = "comment 1", store.PriorityStop
+	_, err := s.Deliveries.Put(ctx, first, second)
+	must(t, err)
+	must(t, s.Deliveries.Done(ctx, "worked", "d1"))
+	data, err := golden.ReadFile("testdata/golden-1.jsonl")
+	must(t, err)
+	_, err = store.Import(ctx, bytes.NewReader(data), s.Logs)
+	must(t, err)
+	must(t, s.Sessions.Create(ctx, &store.Session{ID: GoldenSession, Thread: thread, Repo: "octo/hello", Requester: "octocat", State: "running", Data: []byte(`{"x":1}`)}))
+	l, err := s.Leases.Acquire(ctx, GoldenSession, "me", time.Minute)
+	must(t, err)
+	must(t, s.Logs.Log(l.Fence()).Append(ctx, note(9, "after the import")))
+	for _, key := range []string{"i1", "i2"} {
+		must(t, s.Intents.Intend(ctx, l.Fence(), &store.Intent{Key: key, Session: GoldenSession, Kind: "comment", Payload: []byte("{}")}))
+	}
+	must(t, s.Intents.Done(ctx, l.Fence(), "i1", "42"))
+	own, err := s.Leases.Acquire(ctx, thread, "me", time.Minute)
+	must(t, err)
+	_, err = s.Leases.Release(ctx, own, own.Until)
+	must(t, err)
+	must(t, s.Meta.Set(ctx, "k", []byte("v")))
+}
+
+// Filled checks that a store holds what [Fill] made, and that work goes on
+// from there.
+func Filled(t *testing.T, s store.Store) {
+	t.Helper()
+	ctx := t.Context()
+	d, err := s.Deliveries.Next(ctx, thread)
+	must(t, err)
+	if d.ID != "d2" || d.Seq != 2 || d.Priority != store.PriorityStop || string(d.Payload) != `{"id":"d2"}` {
+		t.Errorf("the oldest delivery is %+v", d)
+	}
+	again := delivery("d3", thread)
+	again.Key = "comment 1"
+	stored, err := s.Deliveries.Put(ctx, delivery("d1", thread), again)
+	must(t, err)
+	if stored[0] || stored[1] {
+		t.Error("a delivery that was known is stored again")
+	}
+	row, err := s.Sessions.ByThread(ctx, thread)
+	must(t, err)
+	if row.ID != GoldenSession || row.State != "running" || string(row.Data) != `{"x":1}` || row.Owner != "me" || row.Epoch != 1 {
+		t.Errorf("the session is %+v", row)
+	}
+	n, err := store.Verify(ctx, s.Logs, func(_ store.Head, err error) { must(t, err) })
+	must(t, err)
+	events, err := s.Logs.Log(store.Fence{Key: GoldenSession}).Events(ctx, 13)
+	must(t, err)
+	if n != 1 || len(events) != 1 || events[0].Type != session.TypeNote {
+		t.Errorf("%d logs, events after the import: %+v", n, events)
+	}
+	open, err := s.Intents.Open(ctx, GoldenSession)
+	must(t, err)
+	if len(open) != 1 || open[0].Key != "i2" {
+		t.Errorf("open intents are %+v", open)
+	}
+	l, err := s.Leases.Lease(ctx, thread)
+	must(t, err)
+	if l.Epoch != 1 || l.Attempts != 1 || l.NotBefore.IsZero() {
+		t.Errorf("the lease of the thread is %+v", l)
+	}
+	value, err := s.Meta.Get(ctx, "k")
+	must(t, err)
+	if diff := cmp.Diff("v", string(value)); diff != "" {
+		t.Errorf("value (-want +got):\n%s", diff)
+	}
+	must(t, s.Deliveries.Done(ctx, "", "d2"))
+	must(t, s.Logs.Log(store.Fence{Key: GoldenSession, Epoch: 1}).Append(ctx, note(10, "and on")))
+	if _, err := s.Deliveries.Next(ctx, thread); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("after the last delivery: %v", err)
+	}
+}

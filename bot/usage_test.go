@@ -1,0 +1,25 @@
+package bot
+
+import (
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// What a session used on a day is what its totals grew by on that day.
+func TestUsageOfADay(t *testing.T) {
+	var u usage
+	u = u.grown(policy.Limits{Turns: 2, Tokens: 100, Time: policy.Duration(time.Second), Edits: 1, Lines: 4}, "2026-01-01")
+	u = u.grown(policy.Limits{Turns: 3, Tokens: 150, Time: policy.Duration(3 * time.Second), Edits: 1, Lines: 9}, "2026-01-01")
+	if got, want := u.on("2026-01-01"), u.Total; got != want {
+		t.Errorf("first day %+v, want all of %+v", got, want)
+	}
+	u = u.grown(policy.Limits{Turns: 7, Tokens: 180, Time: policy.Duration(4 * time.Second), Edits: 2, Lines: 9}, "2026-01-02")
+	if got, want := u.on("2026-01-02"), (policy.Limits{Turns: 4, Tokens: 30, Time: policy.Duration(time.Second), Edits: 1}); got != want {
+		t.Errorf("second day %+v, want %+v", got, want)
+	}
+	if got := u.on("2026-01-01"); got != (policy.Limits{}) {
+		t.Errorf("the first day, seen from the second: %+v", got)
+	}
+}
