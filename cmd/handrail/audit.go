@@ -15,21 +15,25 @@ type auditCmd struct {
 type auditVerifyCmd struct {
 	storeFlags `embed:""`
 
-	Files []string `arg:"" optional:"" help:"Exported logs to check instead of the database."`
+	Files []string `arg:"" optional:"" help:"Exported logs to check instead of the database: files, or git:REPOSITORY for all sessions in it."`
 }
 
 // Run checks logs. It names what is broken and ends with 1 then.
 func (c *auditVerifyCmd) Run(ctx context.Context, w *world) error {
 	if len(c.Files) > 0 {
-		return c.files(w)
+		return c.files(ctx, w)
 	}
 	return c.database(ctx, w)
 }
 
-func (c *auditVerifyCmd) files(w *world) error {
+func (c *auditVerifyCmd) files(ctx context.Context, w *world) error {
+	places, err := eachSession(ctx, w, c.Files)
+	if err != nil {
+		return err
+	}
 	broken := false
-	for _, path := range c.Files {
-		id, events, err := readLogFile(path)
+	for _, path := range places {
+		id, events, err := readPlace(ctx, w, path)
 		if err != nil {
 			broken = true
 			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", path, err)
@@ -41,6 +45,28 @@ func (c *auditVerifyCmd) files(w *world) error {
 		return errFailed
 	}
 	return nil
+}
+
+// eachSession names each session of the repositories among places.
+func eachSession(ctx context.Context, w *world, places []string) ([]string, error) {
+	var out []string
+	for _, place := range places {
+		if !isGit(place) {
+			out = append(out, place)
+			continue
+		}
+		err := withRefs(ctx, w, place, func(r *refs) error {
+			ids, err := r.sessions(ctx)
+			for _, id := range ids {
+				out = append(out, r.place+"#"+id)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func (c *auditVerifyCmd) database(ctx context.Context, w *world) (err error) {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
@@ -26,8 +26,10 @@ type checkpoints struct {
 	base string // commit that the workspace was opened on
 	tree string // of the last saved state
 
-	branch string // that takes the checkpoints
-	moved  bool   // the branch has commits that the workspace lacks
+	branch    string   // that takes the checkpoints
+	published string   // last checkpoint on it, or where the session began
+	moved     bool     // the branch has commits that the workspace lacks
+	foreign   []string // submodules that the model knows it cannot change
 
 	redactor *policy.Redactor // of commit messages
 }
@@ -52,11 +54,12 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	if err != nil {
 		return agent.Saved{}, err
 	}
-	published, err := c.published(ctx)
-	if err != nil {
-		return agent.Saved{}, err
-	}
 	saved := agent.Saved{Commit: commit.ID, Tree: commit.Tree, Changed: c.tree != commit.Tree, Blobs: map[string]string{}}
+	for _, dir := range commit.Submodules {
+		if !slices.Contains(c.foreign, dir) {
+			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
+		}
+	}
 	if c.tree == "" { // the first look: compare with where the workspace began
 		saved.Changed = !commit.Empty
 	}
@@ -67,7 +70,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	if err := c.keep(ctx, commit.ID); err != nil {
 		return agent.Saved{}, err
 	}
-	_, stats, err := c.job.repo.Diff(ctx, published, commit.ID, gitops.DiffOptions{MaxBytes: 1})
+	_, stats, err := c.job.repo.Diff(ctx, c.published, commit.ID, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil {
 		return agent.Saved{}, err
 	}
@@ -100,27 +103,6 @@ func fileChanges(stats []gitops.FileStat) []session.FileChange {
 	return out
 }
 
-// published is the last checkpoint on the branch, or the base.
-func (c *checkpoints) published(ctx context.Context) (string, error) {
-	events, err := c.job.log.Events(ctx, 0)
-	if err != nil {
-		return "", fmt.Errorf("read log: %w", err)
-	}
-	for i := len(events) - 1; i >= 0; i-- {
-		if events[i].Type != session.TypeCheckpoint {
-			continue
-		}
-		p, err := session.Decode[session.Checkpoint](events[i])
-		if err != nil {
-			return "", err
-		}
-		if !p.Parked {
-			return p.Commit, nil
-		}
-	}
-	return c.job.task.Base, nil
-}
-
 // Publish implements agent.Checkpointer.
 func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session.Checkpoint, error) {
 	commit, err := c.job.repo.CommitTreeOf(ctx, p.Saved, p.Parent, c.meta(p.Subject, p.Turn))
@@ -128,55 +110,17 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 		return session.Checkpoint{}, err
 	}
 	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files)}
-	if commit.Empty {
-		return out, nil
-	}
-	if c.job.push == nil {
-		return out, c.advance(ctx, commit.ID, p.Parent)
-	}
-	err = c.push(ctx, &out)
-	return out, err
-}
-
-// push sends a checkpoint to the remote. When other people's commits came in
-// between, the work stands on top of them now, and the workspace, which does
-// not have them, must be opened anew.
-func (c *checkpoints) push(ctx context.Context, out *session.Checkpoint) error {
-	done, err := c.job.push(ctx, out.Commit, out.Parent, c.branch)
-	if err != nil {
-		return fmt.Errorf("push checkpoint: %w", err)
-	}
-	if done.Ref == "" {
-		return &unpushed{cause: errors.Join(done.Causes...), patch: done.Patch + done.HeldPatch}
-	}
-	c.branch = strings.TrimPrefix(done.Ref, "refs/heads/")
-	if c.branch != c.job.task.Branch {
-		out.Branch = c.branch
-	}
-	c.moved = c.moved || done.Commit != out.Commit
-	out.Commit = done.Commit
-	return nil
-}
-
-// unpushed is work that no branch could take. It ends the session; the work
-// is in the error, so that it reaches the thread.
-type unpushed struct {
-	cause error
-	patch string
-}
-
-// Error implements error.
-func (e *unpushed) Error() string {
-	text := fmt.Sprintf("no branch could take the work (%v)", e.cause)
-	const most = 30000
 	switch {
-	case e.patch == "":
-	case len(e.patch) > most:
-		text += "; it stays in the bot's mirror, and is too long to be shown here"
+	case commit.Empty:
+	case c.job.push == nil:
+		err = c.advance(ctx, commit.ID, p.Parent)
 	default:
-		text += "; here it is as a patch:\n\n````diff\n" + e.patch + "````\n"
+		out, err = c.push(ctx, p, commit)
 	}
-	return text
+	if err == nil && !out.Parked {
+		c.published = out.Commit
+	}
+	return out, err
 }
 
 // errMoved asks for a workspace on the new state of the branch.

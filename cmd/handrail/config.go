@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 
 type configCmd struct {
 	Check  configCheckCmd  `cmd:"" help:"Check a configuration file: a repository's, or with --server the server's."`
+	Import configImportCmd `cmd:"" help:"Turn an editor extension's list of sensitive files into ours, and print it."`
 	Schema configSchemaCmd `cmd:"" help:"Print the JSON schema of a repository's configuration."`
 }
 
@@ -55,6 +57,39 @@ func (c *configCheckCmd) Run(w *world) error {
 	if err != nil {
 		return errFailed
 	}
+	return nil
+}
+
+type configImportCmd struct {
+	File string `arg:"" help:"JSON or YAML with sensitiveFilePatterns, where true means that a file is safe; - for standard input."`
+}
+
+// Run prints the part of a repository's configuration that means the same.
+func (c *configImportCmd) Run(w *world) error {
+	var data []byte
+	var err error
+	if c.File == "-" {
+		data, err = io.ReadAll(w.in)
+	} else {
+		data, err = os.ReadFile(c.File)
+	}
+	if err != nil {
+		return usage("read configuration: %w", err)
+	}
+	list, err := policy.ImportSensitiveFilePatterns(data)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("import %s: there is no pattern in it (expected a list of {pattern, value}, alone or under sensitiveFilePatterns)", c.File)
+	}
+	out, err := yaml.Marshal(struct {
+		SensitiveFiles []policy.SensitiveFile `yaml:"sensitive_files"`
+	}{list})
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	fmt.Fprintf(w.out, "%s", out)
 	return nil
 }
 

@@ -26,6 +26,7 @@ type childConfig struct {
 	Key    []byte
 	KillAt int64         // the process kills itself before this step; 0 for never
 	Trace  string        // file that gets the name of the step it died at
+	Steps  string        // directory where commands tell how far they are, "" for none
 	TTL    time.Duration // of leases
 }
 
@@ -52,6 +53,11 @@ func crashChild() int {
 
 func (c childConfig) serve(ctx context.Context) error {
 	k := &killer{at: c.KillAt, trace: c.Trace}
+	if c.Steps != "" {
+		if err := k.hear(c.Steps); err != nil {
+			return err
+		}
+	}
 	w := &world{in: strings.NewReader(""), out: io.Discard, err: os.Stderr, log: logger(os.Stderr, "warn"), version: "test"}
 	s, err := newServer(ctx, w, serverConfig{
 		Listen: c.Listen, Data: c.Data, Database: c.Database, Workspace: "local",
@@ -59,7 +65,7 @@ func (c childConfig) serve(ctx context.Context) error {
 		Model:  modelConfig{Name: "m", Ollama: c.Model},
 	}, serverOptions{
 		spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,
-		sweep: 50 * time.Millisecond, missed: 500 * time.Millisecond,
+		sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond,
 		transport: killTransport{k, http.DefaultTransport}, wrap: k.wrap,
 	})
 	if err != nil {

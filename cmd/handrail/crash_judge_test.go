@@ -25,7 +25,7 @@ func (v *verdict) exactly(what string, got, want int) {
 
 func (v *verdict) is(what string, got, want any) {
 	if got != want {
-		v.lost = append(v.lost, fmt.Sprintf("%s is %q, want %q", what, got, want))
+		v.lost = append(v.lost, fmt.Sprintf("%s: %v, want %v", what, got, want))
 	}
 }
 
@@ -40,6 +40,25 @@ func (w *crashWorld) judge(t *testing.T) (lost, duplicates []string) {
 		v.lost = append(v.lost, "GitHub was spoken to wrongly: "+text)
 	}
 	return v.lost, v.duplicates
+}
+
+func (w *crashWorld) thread() string {
+	var b strings.Builder
+	for _, c := range w.gh.Thread(w.issue).Comments {
+		fmt.Fprintf(&b, "--- %s\n%s\n", c.Author, c.Body)
+	}
+	return b.String()
+}
+
+// own returns the bot's comments whose marker begins like this.
+func (w *crashWorld) own(th ghtest.Thread, marker string) []ghtest.Comment {
+	var out []ghtest.Comment
+	for _, c := range th.Comments {
+		if c.Author == w.gh.App().Login && strings.Contains(c.Body, "<!-- handrail:"+marker) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func (w *crashWorld) judgeThread(v *verdict) {
@@ -74,9 +93,16 @@ func (w *crashWorld) judgeBranches(t *testing.T, v *verdict) {
 	}
 	v.exactly("pull requests", len(pulls), 1)
 	v.exactly("branches", len(w.gh.Branches(w.repo)), 2)
+	checks := map[string]int{}
+	for _, c := range w.gh.Checks(w.repo) {
+		checks[c.ExternalID]++
+		v.exactly("check runs with the id "+c.ExternalID, checks[c.ExternalID], 1)
+		v.is("the status of the check run "+c.Title, c.Status, "completed")
+	}
 	if len(pulls) != 1 {
 		return
 	}
+	v.exactly("reviews", len(pulls[0].Pull.Reviews), 0)
 	head := pulls[0].Pull.HeadSHA
 	log, err := w.gh.Log(w.repo, head)
 	must(t, err)
@@ -118,6 +144,7 @@ func (w *crashWorld) judgeStore(t *testing.T, v *verdict) {
 	events, err := s.Logs.Log(store.Fence{Key: row.ID}).Events(ctx, 0)
 	must(t, err)
 	judgeEvents(t, v, events)
+	w.judgeRuns(t, v, events)
 }
 
 // judgeEvents checks that each thing was asked, answered and done once.

@@ -23,6 +23,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -32,6 +33,12 @@ var (
 	crashLimits = flag.Bool("crash.limits", false, "also 5 % secondary rate limits, which take a second each")
 )
 
+// crashPatience is when a story counts as stuck. It is long, since it is no
+// measure of speed: a busy machine must not look like a lost delivery.
+const crashPatience = 2 * time.Minute
+
+const crashLease = 600 * time.Millisecond
+
 // crashModel answers by how far the conversation is, so that a turn that a
 // kill cut off is asked again.
 const crashModel = `
@@ -40,7 +47,7 @@ select: by-conditions
 forget: true
 turns:
 - {when: {turn: 0}, repeat: true, optional: true, calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]}
-- {when: {turn: 1}, repeat: true, optional: true, calls: [{name: run_terminal_command, arguments: {command: rm -rf build && echo ran >> ran.txt}}]}
+- {when: {turn: 1}, repeat: true, optional: true, calls: [{name: run_terminal_command, arguments: {command: "` + crashCommand + `"}}]}
 - {when: {turn: 2}, repeat: true, optional: true, say: "The greeting is right now. [TASK_COMPLETE]"}
 - {when: {turn: 3}, repeat: true, optional: true, calls: [{name: write_file, arguments: {path: notes.txt, content: "noted\n"}}]}
 - {when: {turn: 4}, repeat: true, optional: true, say: "The note is there. [TASK_COMPLETE]"}
@@ -51,6 +58,7 @@ turns:
 type crashStage struct {
 	gh    *ghtest.Server
 	model *llmtest.Server
+	dir   string
 	told  int // stories
 }
 
@@ -63,17 +71,26 @@ type crashWorld struct {
 	child  childConfig
 	cmd    *exec.Cmd
 	exited chan struct{}
-	steps  int64
 	log    syncBuffer
 	issue  thread.Ref
+	at     int64 // step that the server dies at, 0 for none
 	kills  int
+	keep   bool // the directory, after the end
+	stops  int  // servers that were stopped and continued
+	again  int  // commands that a kill cut off and that ran again
 }
 
 func newCrashStage(t *testing.T) *crashStage {
 	t.Helper()
-	script, err := llmtest.ParseScript([]byte(crashModel))
+	return newScriptedStage(t, crashModel)
+}
+
+// newScriptedStage has a model of another script.
+func newScriptedStage(t *testing.T, model string) *crashStage {
+	t.Helper()
+	script, err := llmtest.ParseScript([]byte(model))
 	must(t, err)
-	g := &crashStage{}
+	g := &crashStage{dir: t.TempDir()}
 	g.model, err = llmtest.Start(script)
 	must(t, err)
 	t.Cleanup(g.model.Close)
@@ -89,23 +106,47 @@ func (g *crashStage) world(t *testing.T, faults ghtest.Faults) *crashWorld {
 	t.Helper()
 	g.told++
 	name := fmt.Sprintf("app%d", g.told)
-	w := &crashWorld{gh: g.gh, repo: "team/" + name, dir: t.TempDir()}
-	_, err := w.gh.AddRepo("team", name, ghtest.Source{Files: map[string]string{
-		"greet.sh": "echo Helo\n", "build/out": "old\n",
+	dir, err := os.MkdirTemp(g.dir, "world") //nolint:usetesting // it goes when its story has ended, not with the test
+	must(t, err)
+	w := &crashWorld{gh: g.gh, repo: "team/" + name, dir: dir}
+	steps := filepath.Join(w.dir, "steps")
+	must(t, os.Mkdir(steps, 0o700))
+	_, err = w.gh.AddRepo("team", name, ghtest.Source{Files: map[string]string{
+		"greet.sh": "echo Helo\n", "build/out": "old\n", "step.sh": crashScript(steps),
 	}})
 	must(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	addr := l.Addr().String()
-	must(t, l.Close())
+	t.Cleanup(func() {
+		if w.cmd != nil { // a story that failed
+			w.kill()
+		}
+	})
+	addr := crashAddress(t)
 	app := w.gh.App()
 	w.child = childConfig{
 		Listen: addr, Data: filepath.Join(w.dir, "bot"), API: w.gh.URL(), AppID: app.ID, Key: app.Key, Secret: app.WebhookSecret,
-		Model: g.model.URL(), Trace: filepath.Join(w.dir, "died"), TTL: 600 * time.Millisecond,
+		Model: g.model.URL(), Trace: filepath.Join(w.dir, "died"), Steps: steps,
 	}
 	w.gh.SetWebhook("http://" + addr + "/webhook")
 	w.gh.SetFaults(faults)
 	return w
+}
+
+// crashPorts are for servers that are started again and again. They lie below
+// those that systems give away, so nobody takes one while its server is dead.
+var crashPorts atomic.Int64
+
+func crashAddress(t *testing.T) string {
+	t.Helper()
+	for range 2000 {
+		n := (int64(os.Getpid())*37 + crashPorts.Add(1)) % 20000
+		addr := fmt.Sprintf("127.0.0.1:%d", 11000+n)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			must(t, l.Close())
+			return addr
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 func must(t *testing.T, err error) {
@@ -118,20 +159,39 @@ func must(t *testing.T, err error) {
 // start starts the server; it kills itself at a step, or never.
 func (w *crashWorld) start(t *testing.T, killAt int64) {
 	t.Helper()
-	w.child.KillAt = killAt
+	must(t, w.launch(killAt))
+}
+
+// lease is how long leases live: short, so that what a killed server held is
+// soon free, and longer where the machine is so busy that live servers lose
+// theirs.
+func (w *crashWorld) lease() time.Duration {
+	return crashLease << min(4, strings.Count(w.log.String(), "lost lease")/2)
+}
+
+// launch starts the server and returns when it is ready or was killed.
+func (w *crashWorld) launch(killAt int64) error {
+	w.child.KillAt, w.child.TTL = killAt, w.lease()
 	text, err := json.Marshal(w.child)
-	must(t, err)
+	if err != nil {
+		return err
+	}
 	file := filepath.Join(w.dir, "child.json")
-	must(t, os.WriteFile(file, text, 0o600))
 	self, err := os.Executable()
-	must(t, err)
-	w.cmd = &exec.Cmd{Path: self, Args: []string{"handrail-crash", file}, Stderr: &w.log, Env: os.Environ()}
-	out, err := w.cmd.StdoutPipe()
-	must(t, err)
-	must(t, w.cmd.Start())
-	ready := make(chan struct{})
-	w.exited = make(chan struct{})
-	go func(cmd *exec.Cmd, exited chan struct{}) {
+	if err = errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
+		return err
+	}
+	cmd := &exec.Cmd{Path: self, Args: []string{"handrail-crash", file}, Stderr: &w.log, Env: os.Environ()}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	ready, exited := make(chan struct{}), make(chan struct{})
+	w.cmd, w.exited = cmd, exited
+	go func() {
 		defer close(exited)
 		lines := bufio.NewScanner(out)
 		said := false
@@ -140,14 +200,17 @@ func (w *crashWorld) start(t *testing.T, killAt int64) {
 				said = true
 				close(ready)
 			}
-			_, _ = fmt.Sscanf(lines.Text(), "steps %d", &w.steps)
 		}
 		_ = cmd.Wait() // killed, as a rule
-	}(w.cmd, w.exited)
+	}()
 	select {
 	case <-ready:
-	case <-w.exited:
+	case <-exited:
+		if cmd.ProcessState.Exited() { // by itself, not killed
+			return fmt.Errorf("the server does not start:\n%s", w.log.String())
+		}
 	}
+	return nil
 }
 
 // kill ends the server at once.
@@ -156,18 +219,21 @@ func (w *crashWorld) kill() {
 	<-w.exited
 }
 
-// stop lets the server drain.
-func (w *crashWorld) stop(t *testing.T) {
+// stop lets the server drain, and says whether it came to its end.
+func (w *crashWorld) stop(t *testing.T) bool {
 	t.Helper()
-	must(t, w.cmd.Process.Signal(syscall.SIGTERM))
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+		must(t, err)
+	}
 	<-w.exited
+	return w.cmd.ProcessState.Success()
 }
 
 // until waits for a state of the thread; restart is called whenever the
 // server has died.
 func (w *crashWorld) until(t *testing.T, restart func(), ok func(ghtest.Thread) bool) {
 	t.Helper()
-	end := time.Now().Add(40 * time.Second)
+	end := time.Now().Add(crashPatience)
 	for {
 		ctx, cancel := context.WithDeadline(t.Context(), end)
 		go func(exited chan struct{}) {
@@ -185,30 +251,16 @@ func (w *crashWorld) until(t *testing.T, restart func(), ok func(ghtest.Thread) 
 		select {
 		case <-w.exited:
 		default:
+			if w.cmd != nil && w.lease() > w.child.TTL {
+				w.kill()
+				end = time.Now().Add(crashPatience)
+				break
+			}
 			died, _ := os.ReadFile(w.child.Trace)
 			t.Fatalf("the story got stuck after dying at %q:\n%s\nserver:\n%s", died, w.thread(), w.log.String())
 		}
 		restart()
 	}
-}
-
-func (w *crashWorld) thread() string {
-	var b strings.Builder
-	for _, c := range w.gh.Thread(w.issue).Comments {
-		fmt.Fprintf(&b, "--- %s\n%s\n", c.Author, c.Body)
-	}
-	return b.String()
-}
-
-// own returns the bot's comments whose marker begins like this.
-func (w *crashWorld) own(th ghtest.Thread, marker string) []ghtest.Comment {
-	var out []ghtest.Comment
-	for _, c := range th.Comments {
-		if c.Author == w.gh.App().Login && strings.Contains(c.Body, "<!-- handrail:"+marker) {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // tell plays the whole story: a task, an approval, and a further wish.
@@ -246,18 +298,23 @@ func (w *crashWorld) tell(t *testing.T, restart func()) {
 type crashTally struct {
 	mu                      sync.Mutex
 	kills, lost, duplicates int
+
+	stories, again, faults int
 }
 
 func (c *crashTally) add(w *crashWorld, lost, duplicates []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kills += w.kills
+	c.stories++
+	c.again += w.again
+	c.faults += w.gh.FaultsInjected()
 	c.lost += len(lost)
 	c.duplicates += len(duplicates)
 }
 
 func crashFaults(seed uint64) ghtest.Faults {
-	f := ghtest.Faults{Seed: seed, BadGateway: 0.05, Lost: 0.05, Late: 0.05, LateBy: 30 * time.Millisecond}
+	f := ghtest.Faults{Seed: seed, BadGateway: 0.05, Lost: 0.10, Late: 0.05, LateBy: 30 * time.Millisecond}
 	if *crashLimits {
 		f.Secondary = 0.05
 	}
@@ -277,13 +334,14 @@ func TestCrash(t *testing.T) {
 	tally := &crashTally{}
 	t.Run("steps", func(t *testing.T) { crashAtSteps(t, tally) })
 	t.Run("random", func(t *testing.T) { crashAtRandom(t, tally) })
+	t.Logf("crash: %d stories, %d answers of GitHub failed or were lost, %d commands were cut off and ran again from the state before",
+		tally.stories, tally.faults, tally.again)
 	line := fmt.Sprintf("crash: kills %d, lost %d, duplicates %d", tally.kills, tally.lost, tally.duplicates)
-	t.Log(line)
 	_, _ = io.WriteString(os.Stdout, line+"\n")
 }
 
 // crashWorlds is how many stories run at a time; they mostly wait.
-const crashWorlds = 5
+const crashWorlds = 8
 
 func crashAtSteps(t *testing.T, tally *crashTally) {
 	var next atomic.Int64
@@ -294,7 +352,8 @@ func crashAtSteps(t *testing.T, tally *crashTally) {
 			stage := newCrashStage(t)
 			for !over.Load() && !t.Failed() {
 				n := 1 + (next.Add(1)-1)*int64(*crashSteps)
-				w := stage.world(t, crashFaults(uint64(n)))
+				w := stage.world(t, crashFaults(1)) // the same faults for each, or the numbers would mean other steps
+				w.at = n
 				w.start(t, n)
 				w.tell(t, func() { w.kills++; w.start(t, 0) })
 				w.finish(t, tally)
@@ -341,17 +400,11 @@ func (w *crashWorld) storm(t *testing.T, r *rand.Rand, left *atomic.Int64) {
 	}
 	start()
 	w.tell(t, func() { w.kills++; start() })
-	timer.Stop()
-	select {
-	case <-w.exited: // killed after the end
-		w.kills++
-		w.start(t, 0)
-	default:
-	}
+	timer.Stop() // a kill that comes just now is seen by finish
 }
 
-// settled waits until the server itself takes the session for done: what it
-// shows comes before what it notes.
+// settled waits until the server itself takes the session for done, with
+// nothing more to write and nobody at work: what it shows comes before what it notes.
 func (w *crashWorld) settled(ctx context.Context) error {
 	s, err := openStore(ctx, serverConfig{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
 	if err != nil {
@@ -361,7 +414,15 @@ func (w *crashWorld) settled(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		row, err := s.Sessions.ByThread(ctx, w.issue.Key())
-		if err != nil || row.State == render.Done {
+		var open []store.Intent
+		if err == nil {
+			open, err = s.Intents.Open(ctx, row.ID)
+		}
+		var held store.Lease
+		if err == nil {
+			held, err = s.Leases.Lease(ctx, w.issue.Key())
+		}
+		if err != nil || row.State == render.Done && len(open) == 0 && held.Owner == "" && held.Attempts == 0 {
 			return errors.Join(err, s.Close())
 		}
 		select {
@@ -372,22 +433,60 @@ func (w *crashWorld) settled(ctx context.Context) error {
 	}
 }
 
-// finish stops the server, and looks at what is on GitHub and in the store.
+// finish stops the server, and looks at what is on GitHub and in the store. A
+// server that dies on the way is started again.
 func (w *crashWorld) finish(t *testing.T, tally *crashTally) {
 	t.Helper()
-	w.until(t, func() { w.kills++; w.start(t, 0) }, func(ghtest.Thread) bool { return true })
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	restart := func() { w.kills++; w.start(t, 0) }
+	ctx, cancel := context.WithTimeout(t.Context(), crashPatience)
 	defer cancel()
-	must(t, errors.Join(w.settled(ctx), w.gh.Flush(ctx), w.gh.Settled(ctx)))
-	w.stop(t)
+	w.living(ctx, t, restart, w.settled)
+	w.living(ctx, t, restart, w.gh.Flush)
+	must(t, w.gh.Settled(ctx))
+	for !w.stop(t) {
+		restart()
+		w.living(ctx, t, restart, w.settled)
+	}
 	must(t, w.gh.Settled(ctx))
 	lost, duplicates := w.judge(t)
 	died, _ := os.ReadFile(w.child.Trace)
 	for _, text := range append(lost, duplicates...) {
-		t.Errorf("died at %q (step %d, %d kills): %s\n%s", died, w.child.KillAt, w.kills, text, w.thread())
+		t.Errorf("died at %q (step %d, %d kills): %s\n%s", died, w.at, w.kills, text, w.thread())
 	}
 	if t.Failed() {
 		t.Logf("server:\n%s", w.log.String())
 	}
+	w.cmd = nil
+	if !t.Failed() && !w.keep {
+		must(t, os.RemoveAll(w.dir))
+	}
 	tally.add(w, lost, duplicates)
+}
+
+// living calls f until it succeeds, and starts the server again when it has
+// died meanwhile.
+func (w *crashWorld) living(ctx context.Context, t *testing.T, restart func(), f func(context.Context) error) {
+	t.Helper()
+	for {
+		alive, cancel := context.WithCancel(ctx)
+		go func(exited chan struct{}) {
+			select {
+			case <-exited:
+				cancel()
+			case <-alive.Done():
+			}
+		}(w.exited)
+		err := f(alive)
+		cancel()
+		select {
+		case <-w.exited:
+			restart()
+			continue
+		default:
+		}
+		if err == nil {
+			return
+		}
+		t.Fatalf("the story does not end: %v\n%s\nserver:\n%s", err, w.thread(), w.log.String())
+	}
 }

@@ -375,6 +375,10 @@ func (d *demo) close(ctx context.Context) error {
 	var errs []error
 	if d.gh != nil {
 		d.gh.SetWebhook("") // what the bot's last edits cause need not reach it
+		// What is on its way gets its answer: GitHub would complain without.
+		wait, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_ = d.gh.Flush(wait)
+		cancel()
 	}
 	if d.server != nil {
 		errs = append(errs, d.server.close(ctx))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -116,5 +118,22 @@ func runsAsShown(t *testing.T, line string) {
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// TestDeployFiles: the configurations that docs/deploy ships are read without
+// a complaint.
+func TestDeployFiles(t *testing.T) {
+	manifest := document(t, "docs/deploy/kubernetes.yaml")
+	var configMap struct{ Data map[string]string }
+	if err := yaml.NewDecoder(strings.NewReader(manifest)).Decode(&configMap); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"handrail.yaml": document(t, "docs/deploy/handrail.yaml"), "kubernetes.yaml": configMap.Data["handrail.yaml"],
+	} {
+		if c, err := readServerFile(configFile(t, text)); err != nil || c.GitHub.AppID == 0 {
+			t.Errorf("%s: %v, %+v", name, err, c)
+		}
 	}
 }

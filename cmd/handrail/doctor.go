@@ -139,6 +139,9 @@ func (d diagnosis) write(w *world) {
 		}
 		fmt.Fprintf(w.out, "%s %-18s %s (%d ms)\n", mark, f.Name, f.Detail, f.Millis)
 	}
+	if f := d.Figures; f != nil && f.PerSecond > 0 {
+		fmt.Fprintf(w.out, "  %-18s %.1f tokens/s in all, %.2f bytes per token, calls: %s\n", "figures", f.PerSecond, f.BytesPerToken, f.Calls)
+	}
 	for _, a := range d.Advice {
 		fmt.Fprintf(w.out, "→ %s\n", a)
 	}

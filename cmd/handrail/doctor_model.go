@@ -31,6 +31,13 @@ type figures struct {
 // least is the smallest context in which a session can do anything.
 const least = 8192
 
+// Below this speed (tokens per second over all trials) sessions are slow, and
+// below this context (what sessions begin with) they are summarized early.
+const (
+	slow        = 1.0
+	comfortable = 32768
+)
+
 // exam is one examination of a model.
 type exam struct {
 	model  llm.Model
@@ -312,6 +319,12 @@ func (x *exam) advise() {
 		say("The model has no native calls: sessions use text calls, which cost some context.")
 	case f.Calls == "none":
 		say("The model makes no calls: take one that was made for tools.")
+	}
+	if f.PerSecond > 0 && f.PerSecond < slow {
+		say(fmt.Sprintf("Slow: at %.1f tokens a second, reading of the prompts included, a session takes many minutes. A smaller model or a graphics card helps.", f.PerSecond))
+	}
+	if f.ContextLength >= least && f.ContextLength < comfortable {
+		say(fmt.Sprintf("The model holds %d tokens, less than the %d that sessions begin with: long tasks are summarized early.", f.ContextLength, comfortable))
 	}
 	if !f.Vision {
 		say("The model cannot see: pictures in issues are left out.")

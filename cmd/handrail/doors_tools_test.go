@@ -180,7 +180,7 @@ func TestToolsListAndParseDoor(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := `Look:<tool_call>{"name":"read_file","arguments":{"path":"<a>"}}</tool_call>`
-	want := `{"calls":[{"name":"read_file","arguments":{"path":"<a>"},"truncated":false,"repaired":false}],"text":"Look:","errors":[]}` + "\n"
+	want := `{"calls":[{"name":"read_file","arguments":{"path":"<a>"}}],"text":"Look:","errors":[]}` + "\n"
 	for _, args := range [][]string{{"tools", "parse", "--json"}, {"tools", "parse", "--json", "--tools", file}} {
 		if got, _, code := door(t, text, args...); got != want || code != exitDone {
 			t.Errorf("%v: exit %d: %s", args, code, got)
@@ -204,6 +204,56 @@ func TestToolsParseTakesAnything(t *testing.T) {
 		if code != exitDone || errs != "" || !calls || !errors || !text || keys(v) != "calls text errors" {
 			t.Errorf("%s: exit %d, stderr %s: %.300s", name, code, errs, out)
 		}
+	}
+}
+
+// TestToolsFile: the tools can be given in every form in which they are
+// commonly written, and what is none of them is refused.
+func TestToolsFile(t *testing.T) {
+	const schema = `{"type":"object","properties":{"to":{"type":"string"},"n":{"type":"integer"}},"required":["to"]}`
+	file := filepath.Join(t.TempDir(), "tools.json")
+	parse := func(tools string) (string, int) {
+		if err := os.WriteFile(file, []byte(tools), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, _, code := door(t, "<fly><to>moon</to><n>3</n></fly>", "tools", "parse", "--json", "--tools", file)
+		return out, code
+	}
+	for name, c := range map[string]struct{ tools, n string }{
+		"as list prints them":   {`[{"name":"fly","description":"d","parameters":` + schema + `}]`, "3"},
+		"as a request has them": {`[{"type":"function","function":{"name":"fly","parameters":` + schema + `}}]`, "3"},
+		"a whole request":       {`{"model":"m","tools":[{"type":"function","function":{"name":"fly","parameters":` + schema + `}}]}`, "3"},
+		"functions":             {`{"functions":[{"name":"fly","parameters":` + schema + `}]}`, "3"},
+		"inputSchema":           {`{"tools":[{"name":"fly","inputSchema":` + schema + `}]}`, "3"},
+		"an answer of a server": {`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"fly","inputSchema":` + schema + `}]}}`, "3"},
+		"input_schema":          {`[{"name":"fly","input_schema":` + schema + `}]`, "3"},
+		"names":                 {`["fly", "land"]`, `"3"`},
+		"a byte order mark":     {"\ufeff[\"fly\"]", `"3"`},
+	} {
+		want := `{"calls":[{"name":"fly","arguments":{"to":"moon","n":` + c.n + `}}],"text":"","errors":[]}` + "\n"
+		if out, code := parse(c.tools); out != want || code != exitDone {
+			t.Errorf("%s: exit %d: %s", name, code, out)
+		}
+	}
+	for name, c := range map[string]struct{ tools, want string }{
+		"nothing": {"", "end of JSON"}, "a number": {"7", "expected an array"}, "no tools": {`{"a":1}`, `no \"tools\"`}, "no name": {`[{"parameters":{}}]`, "has no name"},
+		"a list in the list": {`[["fly"]]`, "tool 1"}, "twice": {`["fly","fly"]`, "twice"}, "cut": {`[{"name":"fly"`, "end of JSON"},
+	} {
+		if out, code := parse(c.tools); code != exitUsage || !strings.Contains(out, c.want) {
+			t.Errorf("%s: exit %d: %s, want an error with %q", name, code, out, c.want)
+		}
+	}
+}
+
+// TestToolsParseNamesUnknownTools: a call to a tool that does not exist is
+// reported with those that do.
+func TestToolsParseNamesUnknownTools(t *testing.T) {
+	out, _, _ := door(t, strings.Repeat(`<tool_call>{"name":"raed_file","arguments":{}}</tool_call>`, 2), "tools", "parse", "--json")
+	v := oneObject(t, out)
+	calls, _ := v["calls"].([]any)
+	errs, _ := v["errors"].([]any)
+	if len(calls) != 2 || len(errs) != 1 || !strings.Contains(out, `There is no tool \"raed_file\". The tools are: read_file, `) {
+		t.Error(out)
 	}
 }
 

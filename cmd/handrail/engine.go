@@ -37,13 +37,17 @@ type job struct {
 	log      session.Log
 	repo     *gitops.Mirror
 	author   gitops.Signature
-	push     func(ctx context.Context, commit, parent, branch string) (gitops.Pushed, error) // nil: local branch only
+	push     func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error) // nil: local branch only
+	review   bool                                                                // sensitive edits may be put up as pull requests
 	approver agent.Approver
 	inbox    func(context.Context) error
 	onEvent  func(session.Event)
 	onLive   func(agent.Live)
+	shares   []agent.Share
 	rulesAt  string // commit of the base branch, whose instructions count; "" for none
-	binding  string
+	// bound and confirm are as in agent.Config; nil for nothing.
+	bound   func(context.Context) ([]session.Fact, error)
+	confirm func(context.Context, session.Asked, session.Resolved) (string, error)
 }
 
 // run opens a workspace on the state that the session's log ends with, and
@@ -96,16 +100,33 @@ func (e *engine) agent(ctx context.Context, ws *workspace.Workspace, j job, at p
 	for _, t := range builtin {
 		list = append(list, t)
 	}
-	keep := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch, redactor: e.secrets.redactor}
+	keep := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch, published: at.published, redactor: e.secrets.redactor}
 	tokens, answer := window(model)
 	return agent.New(agent.Config{
 		Redactor: e.secrets.redactor, Secrets: e.secrets.scan(j.repo),
-		Model: model, Policy: e.policy, Tools: list, Approver: j.approver, Checkpoints: keep,
+		Model: model, Policy: e.policy, Tools: list, Approver: j.approver, Checkpoints: keep, Proposer: e.proposer(j, keep),
 		Prompt: words, Provide: provide(ws, j),
 		Inbox: keep.inbox, OnEvent: j.onEvent, OnLive: j.onLive,
-		Binding: ws.Engine() + "\n" + e.config.Workspace.Image + "\n" + e.config.Workspace.Network + "\n" + j.binding,
-		Context: tokens, MaxTokens: answer, Limits: e.limits(), Log: e.log,
+		Bound: e.bound(ws, j), Confirm: j.confirm,
+		Context: tokens, MaxTokens: answer, Limits: e.limits(), Shares: j.shares, Log: e.log,
 	})
+}
+
+// bound says what approvals are bound to besides the call and the session:
+// where it would run, and what the job adds.
+func (e *engine) bound(ws *workspace.Workspace, j job) func(context.Context) ([]session.Fact, error) {
+	return func(ctx context.Context) ([]session.Fact, error) {
+		facts := []session.Fact{
+			{Name: "workspace engine", Value: ws.Engine()},
+			{Name: "workspace image", Value: e.config.Workspace.Image},
+			{Name: "workspace network", Value: e.config.Workspace.Network},
+		}
+		if j.bound == nil {
+			return facts, nil
+		}
+		more, err := j.bound(ctx)
+		return append(facts, more...), err
+	}
 }
 
 func (e *engine) limits() agent.Limits {
@@ -159,6 +180,7 @@ type place struct {
 	saved     string // commit of the last saved state
 	published string // commit of the last checkpoint on the branch, or the base
 	branch    string // that has it
+	reviewed  string // commit of the edit that was last put up for review
 	last      session.Checkpoint
 	ended     *session.Outcome
 }
@@ -180,10 +202,18 @@ func standing(ctx context.Context, log session.Log, task session.Task) (place, e
 			}
 			at.saved, at.last = c.Commit, c
 			if !c.Parked {
-				at.published = c.Commit
+				at.published, at.reviewed = c.Commit, ""
 			}
 			if c.Branch != "" {
 				at.branch = c.Branch
+			}
+		case session.TypeAsked:
+			a, err := session.Decode[session.Asked](ev)
+			if err != nil {
+				return at, err
+			}
+			if at.reviewed = ""; a.Review != nil && a.Head == at.published {
+				at.reviewed = a.Review.Commit
 			}
 		case session.TypeEnded:
 			p, err := session.Decode[session.Ended](ev)

@@ -42,6 +42,7 @@ type cli struct {
 type world struct {
 	in       io.Reader
 	out, err io.Writer
+	raw      io.Writer // standard output byte for byte, for what is hashed
 	log      *slog.Logger
 	version  string
 }
@@ -70,13 +71,18 @@ func mainExit(args []string) int {
 type exited int
 
 func execute(ctx context.Context, args []string, w *world) int {
-	out := &answered{Writer: w.out}
 	asJSON := wantsJSON(args)
-	if asJSON {
-		inner := *w
-		w, inner.out = &inner, out
+	inner := *w
+	w = &inner
+	w.raw = w.out
+	if len(args) == 0 || args[0] != "toolhost" { // that one speaks a protocol
+		w.out, w.err = &inertLines{to: w.out, json: asJSON}, &inertLines{to: w.err}
 	}
-	err := perform(ctx, hyphened(args), w)
+	out := &answered{Writer: w.out}
+	if asJSON {
+		w.out = out
+	}
+	err := fullDisk(perform(ctx, hyphened(args), w))
 	code := exitCode(w, err)
 	if asJSON && code != exitDone && !out.yes {
 		_ = jsonLine(out, failure{Error: err.Error()}) // the exit code tells as well

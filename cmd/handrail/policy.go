@@ -18,7 +18,7 @@ type policyCmd struct {
 
 type policyExplainCmd struct {
 	Command explainCommandCmd `cmd:"" help:"Say whether a command line is allowed, asked for or denied, and why."`
-	File    explainFileCmd    `cmd:"" help:"Say whether an edit of a file is allowed, asked for or denied."`
+	File    explainFileCmd    `cmd:"" aliases:"path" help:"Say whether an edit of a file is allowed, asked for or denied."`
 }
 
 // policyFlags say under which configuration and mode is decided.
@@ -26,6 +26,7 @@ type policyFlags struct {
 	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
 	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review or security."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
+	Full       bool   `help:"With --json: print the rule that decided, all reasons and the digest, for commands and paths alike."`
 	Stdin      bool   `help:"Read one JSON object a line from standard input, and answer a line each."`
 }
 
@@ -71,6 +72,9 @@ func (c *explainCommandCmd) Run(w *world) error {
 			if in.Command == nil {
 				return nil, errors.New(`no "command" (expected {"id":…,"command":"…"})`)
 			}
+			if c.Full {
+				return fullLine{in.id(), p.ExplainCommandFully(mode, *in.Command)}, nil
+			}
 			return struct {
 				ID json.RawMessage `json:"id"`
 				policy.CommandExplanation
@@ -80,16 +84,14 @@ func (c *explainCommandCmd) Run(w *world) error {
 	if c.Line == nil {
 		return usage("give a command line, for example: handrail policy explain command 'rm -rf build'")
 	}
-	e := p.ExplainCommand(mode, *c.Line)
-	if c.JSON {
-		return jsonLine(w.out, e)
+	switch {
+	case c.JSON && !c.Full:
+		return jsonLine(w.out, p.ExplainCommand(mode, *c.Line))
+	case c.JSON:
+		return jsonLine(w.out, p.ExplainCommandFully(mode, *c.Line))
 	}
-	fmt.Fprintf(w.out, "%s (severity %s)\n", e.Decision, e.Severity)
-	for _, r := range e.Reasons {
-		fmt.Fprintf(w.out, "- %s (%s)\n", r.Text, r.Rule)
-	}
-	fmt.Fprintf(w.out, "sha256 %s\n", e.Digest)
-	return nil
+	e := ruled{p.ExplainCommandFully(mode, *c.Line)}
+	return e.say(w, fmt.Sprintf("%s (severity %s)", e.Decision, e.Severity))
 }
 
 type explainFileCmd struct {
@@ -108,6 +110,9 @@ func (c *explainFileCmd) Run(w *world) error {
 			if in.Path == nil {
 				return nil, errors.New(`no "path" (expected {"id":…,"path":"…"})`)
 			}
+			if c.Full {
+				return fullLine{in.id(), p.ExplainFileFully(mode, *in.Path)}, nil
+			}
 			return struct {
 				ID json.RawMessage `json:"id"`
 				policy.FileExplanation
@@ -117,16 +122,38 @@ func (c *explainFileCmd) Run(w *world) error {
 	if c.Path == nil {
 		return usage("give a path, for example: handrail policy explain file .github/workflows/ci.yml")
 	}
-	e := p.ExplainFile(mode, *c.Path)
-	if c.JSON {
+	e := ruled{p.ExplainFileFully(mode, *c.Path)}
+	switch f := p.ExplainFile(mode, *c.Path); {
+	case c.JSON && c.Full:
 		return jsonLine(w.out, e)
+	case c.JSON:
+		return jsonLine(w.out, f)
+	case f.Sensitive:
+		return e.say(w, fmt.Sprintf("%s: sensitive, it matches %s", f.Decision, f.Pattern))
 	}
-	if e.Sensitive {
-		fmt.Fprintf(w.out, "%s: sensitive, it matches %s\n", e.Decision, e.Pattern)
-	} else {
-		fmt.Fprintf(w.out, "%s: not sensitive\n", e.Decision)
+	return e.say(w, e.Decision)
+}
+
+// ruled is a decision that can say itself in words.
+type ruled struct{ policy.Explanation }
+
+// say prints a decision with every rule that matched.
+func (e ruled) say(w *world, head string) error {
+	if e.Auto {
+		head += ", without asking anybody"
 	}
+	fmt.Fprintln(w.out, head)
+	for _, r := range e.Reasons {
+		fmt.Fprintf(w.out, "- %s (%s)\n", r.Text, r.Rule)
+	}
+	fmt.Fprintf(w.out, "sha256 %s\n", e.Digest)
 	return nil
+}
+
+// fullLine answers a line of standard input in full.
+type fullLine struct {
+	ID json.RawMessage `json:"id"`
+	policy.Explanation
 }
 
 // explainLine is one line of standard input. The id is given back as it came,

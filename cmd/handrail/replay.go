@@ -15,7 +15,7 @@ import (
 type replayCmd struct {
 	storeFlags `embed:""`
 
-	Session string `arg:"" help:"Id of a session, or a file with its log."`
+	Session string `arg:"" help:"Id of a session, a file with its log, or git:REPOSITORY#SESSION."`
 	Upto    int64  `help:"Stop after this event; everything otherwise."`
 	Events  bool   `help:"Print the events instead of what people saw."`
 	JSON    bool   `name:"json" help:"Print the events as lines of JSON."`
@@ -46,6 +46,10 @@ func (c *replayCmd) Run(ctx context.Context, w *world) error {
 }
 
 func (c *replayCmd) read(ctx context.Context, w *world) (events []session.Event, err error) {
+	if isGit(c.Session) {
+		_, events, err = readPlace(ctx, w, c.Session)
+		return events, err
+	}
 	if _, serr := os.Stat(c.Session); serr == nil {
 		_, events, err = readLogFile(c.Session)
 		return events, err

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
@@ -99,30 +101,34 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	}
 	e := *r.engine
 	e.policy, e.config = rules, cfg
-	foreign, err := r.foreign(ctx, m, w)
-	if err != nil {
-		return session.Outcome{}, err
-	}
 	_, rulesAt, err := m.Default(ctx)
 	if err != nil {
 		return session.Outcome{}, err
 	}
 	return e.run(ctx, job{
-		task: w.Task, name: w.Thread.Ref.Repo, log: w.Log, repo: m, author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
-		push: func(ctx context.Context, commit, parent, branch string) (gitops.Pushed, error) {
-			return m.PushSafe(ctx, gitops.SafePush{Commit: commit, Base: parent, Ref: "refs/heads/" + branch})
+		task: w.Task, name: w.Thread.Ref.Repo, log: w.Log, repo: m, review: true, author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
+		push: func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error) {
+			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == strings.TrimPrefix(p.Ref, "refs/heads/")
+			return m.PushSafe(ctx, p)
 		},
-		inbox: w.Inbox, onEvent: w.OnEvent, binding: foreign + "\n" + target(w), rulesAt: rulesAt,
+		inbox: w.Inbox, onEvent: w.OnEvent, shares: sharesOf(w.Shares), rulesAt: rulesAt, confirm: w.Confirm,
+		bound: func(ctx context.Context) ([]session.Fact, error) { return r.bound(ctx, w) },
 	})
 }
 
-// target is the branch that the thread's pull request goes to: an approval is
-// for that branch.
-func target(w bot.Work) string {
-	if w.Thread.Pull == nil {
-		return ""
+// bound is what an approval is bound to outside of the workspace, at this
+// moment: what GitHub says, and whether somebody else pushed to the branch.
+func (r *serveRunner) bound(ctx context.Context, w bot.Work) ([]session.Fact, error) {
+	facts, err := w.Bound(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return w.Thread.Pull.Base
+	m, err := r.mirror(ctx, w.Thread)
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := r.foreign(ctx, m, w)
+	return append(facts, session.Fact{Name: "push by somebody else", Value: foreign}), err
 }
 
 // foreign is the head of the session's branch when somebody else put it
@@ -146,6 +152,9 @@ func (r *serveRunner) foreign(ctx context.Context, m *gitops.Mirror, w bot.Work)
 	if err != nil || len(stats) == 0 {
 		return "", err
 	}
+	if ours, err := mergedByHand(ctx, m, head, at.reviewed); ours || err != nil {
+		return "", err
+	}
 	return head, nil
 }
 
@@ -161,4 +170,16 @@ func (r *serveRunner) config(ctx context.Context, m *gitops.Mirror) (policy.Conf
 		return policy.Config{}, err
 	}
 	return policy.Merge(r.cfg.Policy, repo).WithDefaults(), nil
+}
+
+// sharesOf are the bot's shared budgets as the agent counts them.
+func sharesOf(list []bot.Share) []agent.Share {
+	limits := func(l policy.Limits) agent.Limits {
+		return agent.Limits{Turns: l.Turns, Tokens: l.Tokens, Wall: time.Duration(l.Time), Edits: l.Edits, ChangedLines: l.Lines}
+	}
+	out := make([]agent.Share, 0, len(list))
+	for _, s := range list {
+		out = append(out, agent.Share{Of: s.Of, Limits: limits(s.Limits), Used: limits(s.Used)})
+	}
+	return out
 }

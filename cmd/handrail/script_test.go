@@ -14,6 +14,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "toolhost" { // what engines start inside
+		os.Exit(mainExit(os.Args[1:]))
+	}
 	testscript.Main(m, map[string]func(){
 		"handrail":       func() { os.Exit(mainExit(os.Args[1:])) },
 		"handrail-crash": func() { os.Exit(crashChild()) },

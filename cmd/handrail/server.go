@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot"
@@ -35,6 +36,7 @@ type serverOptions struct {
 	again   time.Duration // before work that failed is tried again
 	sweep   time.Duration // between looks for threads that nobody works on
 	missed  time.Duration // between looks for deliveries that were missed
+	grace   time.Duration // for work to end by itself when the server goes down
 
 	transport http.RoundTripper             // to GitHub, git and the model
 	wrap      func(store.Store) store.Store // what the bot and the webhook see of the store
@@ -116,10 +118,23 @@ func (s *server) transport(wait time.Duration) http.RoundTripper {
 	return t
 }
 
-func (s *server) newQueue(r bot.Runner) (err error) {
+// sees says whether a model can see pictures. While its server does not tell,
+// it may: the session says so if not.
+func (s *server) sees(ctx context.Context, name string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	m, err := s.engine.model(name)
+	if err != nil {
+		return true
+	}
+	caps, err := m.Capabilities(ctx)
+	return err != nil || caps.Vision
+}
+
+func (s *server) newQueue(r *serveRunner) (err error) {
 	s.bot, err = bot.New(bot.Config{
-		Store: s.kept, GitHub: s.app, Runner: r, Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
-		More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
+		Store: s.kept, GitHub: s.app, Runner: r, Offers: r, Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
+		Sees: s.sees, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -129,11 +144,21 @@ func (s *server) newQueue(r bot.Runner) (err error) {
 		backoff = func(int) time.Duration { return s.opt.again }
 	}
 	s.queue, err = queue.New(queue.Config{
-		Store: s.kept, River: s.store.River, Work: s.bot.Work, Later: bot.Temporary, Log: s.log,
-		TTL: s.opt.ttl, Backoff: backoff, Sweep: s.opt.sweep,
+		Store: s.kept, River: s.store.River, Work: s.work, Later: bot.Temporary, Log: s.log,
+		TTL: s.opt.ttl, Backoff: backoff, Sweep: s.opt.sweep, Grace: s.opt.grace,
 		Limits: queue.Limits{Total: s.cfg.Sessions.AtOnce, Repo: s.cfg.Sessions.PerRepo, User: s.cfg.Sessions.PerUser},
 	})
 	return err
+}
+
+// work is the bot's work; when the server's disk is full the operator is told
+// and the work waits, for ever if it must.
+func (s *server) work(ctx context.Context, thread string) error {
+	err := s.bot.Work(ctx, thread)
+	if errors.Is(err, syscall.ENOSPC) && roomLeft(s.cfg.Data) < littleRoom {
+		return &noRoom{s.cfg.Data, err}
+	}
+	return fullDisk(err)
 }
 
 func (s *server) more(thread string) <-chan struct{} { return s.queue.More(thread) }
@@ -213,6 +238,7 @@ func (s *server) start(ctx context.Context) error {
 // beside starts what runs beside the queue.
 func (s *server) beside(ctx context.Context) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.wait.Go(func() { forget(ctx, s.kept.Deliveries, s.log) })
 	if s.cfg.GitHub.AppID == 0 {
 		s.log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; a GitHub App can")
 		return

@@ -81,7 +81,7 @@ type sessionsExportCmd struct {
 	storeFlags `embed:""`
 
 	Session string `arg:"" help:"Id of the session."`
-	Out     string `short:"o" default:"-" help:"File to write; - is standard output."`
+	Out     string `short:"o" aliases:"to" default:"-" help:"Where to: a file, git:REPOSITORY (a URL or a path), or - for standard output."`
 }
 
 // Run writes the log of one session.
@@ -91,33 +91,33 @@ func (c *sessionsExportCmd) Run(ctx context.Context, w *world) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	var text bytes.Buffer
-	if err := store.Export(ctx, s.Logs, c.Session, &text); err != nil {
+	events, err := s.Logs.Log(store.Fence{Key: c.Session}).Events(ctx, 0)
+	if err != nil {
 		return err
 	}
-	if c.Out == "-" {
-		_, err = w.out.Write(text.Bytes())
-		return err
+	if len(events) == 0 {
+		return fmt.Errorf("export session %s: %w", c.Session, store.ErrNotFound)
 	}
-	return os.WriteFile(c.Out, text.Bytes(), 0o600)
+	return writePlace(ctx, w, c.Out, c.Session, events)
 }
 
 type sessionsImportCmd struct {
 	storeFlags `embed:""`
 
-	In string `arg:"" default:"-" help:"File to read, as export wrote it; - is standard input."`
+	In string `arg:"" default:"-" help:"What to read, as export wrote it: a file, git:REPOSITORY#SESSION, or - for standard input."`
 }
 
 // Run stores the log of one session.
 func (c *sessionsImportCmd) Run(ctx context.Context, w *world) (err error) {
-	in := w.in
-	if c.In != "-" {
-		f, err := os.Open(c.In)
-		if err != nil {
-			return usageError{err}
-		}
-		defer func() { _ = f.Close() }()
-		in = f
+	id, events, err := readPlace(ctx, w, c.In)
+	if errors.Is(err, os.ErrNotExist) {
+		return usageError{err}
+	}
+	if err != nil {
+		return fmt.Errorf("import session: %w", err)
+	}
+	if id == "" {
+		return usage("%s says of no session whose log it is: the first event of a log names it", c.In)
 	}
 	if c.Database != "" && !isPostgres(c.Database) {
 		f, err := os.OpenFile(c.Database, os.O_CREATE|os.O_RDONLY, 0o600) // a new database is fine here
@@ -133,8 +133,7 @@ func (c *sessionsImportCmd) Run(ctx context.Context, w *world) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	id, err := store.Import(ctx, in, s.Logs)
-	if err != nil {
+	if err := s.Logs.Import(ctx, id, events); err != nil {
 		return err
 	}
 	if err := restoreRow(ctx, s.Store, id); err != nil {

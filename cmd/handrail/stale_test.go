@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -20,13 +19,17 @@ var staleRounds = flag.Int("stale.rounds", 2, "how often a server is stopped and
 // of a story, the other goes on, and the first is continued: it must write
 // nothing any more.
 func TestStale(t *testing.T) {
+	if raceDetector {
+		t.Skip("NEEDS A BUILD WITHOUT -race: short leases run out while the detector works; .ci/test runs this without")
+	}
 	database := storetest.StartPostgres(t, false)
 	stage := newCrashStage(t)
 	tally := &crashTally{}
 	for n := range uint64(*staleRounds) {
 		a := stage.world(t, ghtest.Faults{})
 		a.child.Database = database.Database(t)
-		b := a.second(t)
+		b := a.second(t, "second")
+		b.stops = 1
 		a.start(t, 0)
 		b.start(t, 0)
 		r := rand.New(rand.NewPCG(n, 3))
@@ -54,13 +57,16 @@ func TestStale(t *testing.T) {
 func pause(d time.Duration) { <-time.After(d) }
 
 // second is another server over the same database.
-func (w *crashWorld) second(t *testing.T) *crashWorld {
+func (w *crashWorld) second(t *testing.T, name string) *crashWorld {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	b := &crashWorld{gh: w.gh, repo: w.repo, dir: filepath.Join(w.dir, "second"), child: w.child}
+	b := &crashWorld{gh: w.gh, repo: w.repo, dir: filepath.Join(w.dir, name), child: w.child}
 	must(t, os.Mkdir(b.dir, 0o700))
-	b.child.Listen, b.child.Data = l.Addr().String(), filepath.Join(b.dir, "bot")
-	must(t, l.Close())
+	b.child.Trace = filepath.Join(b.dir, "died")
+	t.Cleanup(func() {
+		if b.cmd != nil {
+			b.kill()
+		}
+	})
+	b.child.Listen, b.child.Data = crashAddress(t), filepath.Join(b.dir, "bot")
 	return b
 }

@@ -29,6 +29,9 @@ type story struct {
 	log   *syncBuffer
 	issue thread.Ref
 	ghDir string // where the small GitHub keeps its repositories
+	grace time.Duration
+
+	pushed string // the head of a person's branch, before the bot came
 }
 
 // syncBuffer is a log that can be read while it is written.
@@ -54,8 +57,25 @@ const storyRepo = "team/app"
 // newStory starts everything. turns is the model's script, in YAML.
 func newStory(t *testing.T, files map[string]string, turns string) *story {
 	t.Helper()
+	return newStoryOf(t, "{name: m, tools: true, context: 32768}", files, turns)
+}
+
+// newStoryOf is newStory with another model.
+func newStoryOf(t *testing.T, model string, files map[string]string, turns string) *story {
+	t.Helper()
+	return startStory(t, "local", model, files, turns)
+}
+
+// newStoryIn is newStory with another workspace engine.
+func newStoryIn(t *testing.T, engine string, files map[string]string, turns string) *story {
+	t.Helper()
+	return startStory(t, engine, "{name: m, tools: true, context: 32768}", files, turns)
+}
+
+func startStory(t *testing.T, engine, model string, files map[string]string, turns string) *story {
+	t.Helper()
 	s := &story{t: t, log: &syncBuffer{}, ghDir: t.TempDir()}
-	script, err := llmtest.ParseScript([]byte("model: {name: m, tools: true, context: 32768}\nturns:\n" + turns))
+	script, err := llmtest.ParseScript([]byte("model: " + model + "\nturns:\n" + turns))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +101,7 @@ func newStory(t *testing.T, files map[string]string, turns string) *story {
 	}
 	app := s.gh.App()
 	s.cfg = serverConfig{
-		Listen: "127.0.0.1:0", Data: t.TempDir(), Workspace: "local",
+		Listen: "127.0.0.1:0", Data: t.TempDir(), Workspace: engine,
 		GitHub: githubConfig{API: s.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: policy.Secret(app.WebhookSecret)},
 		Model:  modelConfig{Name: "m", Ollama: s.model.URL()},
 	}
@@ -94,10 +114,26 @@ func newStory(t *testing.T, files map[string]string, turns string) *story {
 }
 
 func (s *story) start() {
+	s.startWith(serverOptions{spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, grace: s.grace})
+}
+
+// restart ends the server and starts another one, with other options if
+// change is not nil.
+func (s *story) restart(change func(*serverOptions)) {
+	s.t.Helper()
+	s.stop()
+	opt := serverOptions{spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond}
+	if change != nil {
+		change(&opt)
+	}
+	s.startWith(opt)
+}
+
+func (s *story) startWith(opt serverOptions) {
 	s.t.Helper()
 	w := &world{in: strings.NewReader(""), out: io.Discard, err: s.log, log: logger(s.log, "info"), version: "test"}
 	var err error
-	s.srv, err = newServer(s.t.Context(), w, s.cfg, serverOptions{spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond})
+	s.srv, err = newServer(s.t.Context(), w, s.cfg, opt)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -24,6 +24,36 @@ const (
 	sweptKey   = "deliveries swept"
 )
 
+const (
+	forgetEvery = 24 * time.Hour
+	// forgetAfter is how long a delivery that was worked on is remembered, to
+	// know it when it comes again. GitHub sends none again that is older than
+	// sweepReach; people may import a database that slept.
+	forgetAfter = 30 * 24 * time.Hour
+)
+
+// forget drops old deliveries at start and then daily, until ctx ends.
+func forget(ctx context.Context, deliveries store.Deliveries, log *slog.Logger) {
+	tick := time.NewTicker(forgetEvery)
+	defer tick.Stop()
+	for {
+		n, err := deliveries.Prune(ctx, time.Now().Add(-forgetAfter))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			log.WarnContext(ctx, "forget old deliveries", "err", err)
+		case n > 0:
+			log.InfoContext(ctx, "forgot old deliveries", "count", n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // sweeper asks GitHub to send again what it could not deliver, since GitHub
 // does not do that by itself.
 type sweeper struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -50,9 +51,7 @@ func short(commit string) string { return commit[:min(10, len(commit))] }
 func (t *terminal) event(e session.Event) {
 	switch e.Type {
 	case session.TypeAnswer:
-		if a, err := session.Decode[session.Answer](e); err == nil && a.Content != "" {
-			t.say("%s", indent(policy.EscapeVisible(a.Content)))
-		}
+		t.answer(e)
 	case session.TypeStarted:
 		if s, err := session.Decode[session.Started](e); err == nil {
 			t.say("→ %s", policy.EscapeVisible(s.Title))
@@ -68,6 +67,21 @@ func (t *terminal) event(e session.Event) {
 	}
 }
 
+// answer prints what the model said, and what of it was a call that nobody
+// understood.
+func (t *terminal) answer(e session.Event) {
+	a, err := session.Decode[session.Answer](e)
+	if err != nil {
+		return
+	}
+	if a.Content != "" {
+		t.say("%s", indent(policy.EscapeVisible(a.Content)))
+	}
+	for _, why := range a.Errors {
+		t.say("✗ a tool call could not be understood: %s", policy.EscapeVisible(firstLineOf(why)))
+	}
+}
+
 // note prints the first line of what the model was told, and of what was
 // looked up for it the labels.
 func (t *terminal) note(e session.Event) {
@@ -79,10 +93,8 @@ func (t *terminal) note(e session.Event) {
 		t.say("! %s", policy.EscapeVisible(firstLineOf(n.Text)))
 		return
 	}
-	for line := range strings.Lines(n.Text) {
-		if label, _, ok := strings.Cut(line, " (already provided"); ok {
-			t.say("  with the task: %s", policy.EscapeVisible(label))
-		}
+	for _, label := range render.Provided(n.Text) {
+		t.say("  with the task: %s", policy.EscapeVisible(label))
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -65,90 +63,6 @@ func builtinSpecs() ([]llm.ToolSpec, error) {
 	specs := make([]llm.ToolSpec, 0, len(list))
 	for _, t := range list {
 		specs = append(specs, t.Spec())
-	}
-	return specs, nil
-}
-
-type toolsParseCmd struct {
-	JSON  bool   `name:"json" help:"Print one JSON object."`
-	Tools string `type:"path" help:"File with the tools that can be called, as 'tools list --json' prints them; the built-in ones otherwise."`
-}
-
-// Run parses standard input. Finding no call is no failure.
-func (c *toolsParseCmd) Run(w *world) error {
-	specs, err := c.specs()
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(w.in)
-	if err != nil {
-		return fmt.Errorf("read standard input: %w", err)
-	}
-	p := toolcall.New(specs, tools.Canonical).Parse(string(text))
-	if c.JSON {
-		return jsonLine(w.out, newParseResult(p))
-	}
-	for _, call := range p.Calls {
-		fmt.Fprintf(w.out, "%s %s\n", call.Name, call.Arguments)
-	}
-	for _, e := range p.Errors {
-		fmt.Fprintf(w.out, "error: %s\n", e)
-	}
-	if p.Text != "" {
-		fmt.Fprintf(w.out, "text: %s\n", p.Text)
-	}
-	return nil
-}
-
-// parseResult is the contract of `handrail tools parse --json`: every field is
-// always there.
-type parseResult struct {
-	Calls  []parsedCall `json:"calls"`
-	Text   string       `json:"text"`
-	Errors []string     `json:"errors"`
-}
-
-type parsedCall struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-	Truncated bool            `json:"truncated"`
-	Repaired  bool            `json:"repaired"`
-}
-
-func newParseResult(p toolcall.Parsed) parseResult {
-	out := parseResult{Calls: make([]parsedCall, 0, len(p.Calls)), Text: p.Text, Errors: append([]string{}, p.Errors...)}
-	for _, c := range p.Calls {
-		out.Calls = append(out.Calls, parsedCall{c.Name, c.Arguments, c.Truncated, c.Repaired})
-	}
-	return out
-}
-
-func (c *toolsParseCmd) specs() ([]llm.ToolSpec, error) {
-	if c.Tools == "" {
-		return builtinSpecs()
-	}
-	data, err := os.ReadFile(c.Tools)
-	if err != nil {
-		return nil, usage("read tools: %w", err)
-	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	var entries []struct {
-		toolEntry
-		Function *toolEntry `json:"function"` // as in a request to a model
-	}
-	if err := json.Unmarshal(data, &entries); err != nil {
-		return nil, usage("read tools from %s: %w (expected an array of {\"name\",\"description\",\"parameters\"})", c.Tools, err)
-	}
-	var specs []llm.ToolSpec
-	for _, e := range entries {
-		t := e.toolEntry
-		if e.Function != nil {
-			t = *e.Function
-		}
-		if t.Name == "" {
-			return nil, usage("read tools from %s: a tool has no name", c.Tools)
-		}
-		specs = append(specs, llm.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
 	return specs, nil
 }

@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -27,7 +31,7 @@ func sampleLog(t *testing.T) string {
 	task := session.Task{Session: "s1", Thread: "team/app#1", Text: "fix it", Mode: "code", Model: "m", Base: "b", Branch: "agent/1"}
 	must(t, m.Append(t.Context(),
 		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}),
-		session.NewEvent(session.TypeAnswer, 1, session.Answer{Content: "I will look."}),
+		session.NewEvent(session.TypeAnswer, 1, session.Answer{Content: "I will look. ##[group]"}),
 		session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: session.StatusDone, Summary: "It is fixed."}}),
 	))
 	events, err := m.Events(t.Context(), 0)
@@ -53,7 +57,7 @@ func TestSessionVerbs(t *testing.T) {
 	code, exported := verb(t, "", "sessions", "export", "s1", "--database", db)
 	want, err := os.ReadFile(file)
 	must(t, err)
-	if code != 0 || exported != string(want) {
+	if code != 0 || exported != string(want) { // byte for byte, or its chain would be broken
 		t.Errorf("export ends with %d and is not what was imported:\n%s", code, exported)
 	}
 	other := filepath.Join(t.TempDir(), "b.db")
@@ -82,6 +86,50 @@ func TestSessionVerbs(t *testing.T) {
 			t.Errorf("%v ends with %d: %s", args, code, out)
 		}
 	}
+}
+
+// TestExportInAWorkflow: what a runner would take for a command does not go to
+// a step's output.
+func TestExportInAWorkflow(t *testing.T) {
+	t.Setenv("GITHUB_ACTIONS", "true")
+	db, to := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "out.log")
+	file := sampleLog(t)
+	if code, out := verb(t, "", "sessions", "import", file, "--database", db); code != 0 {
+		t.Fatalf("import ends with %d: %s", code, out)
+	}
+	if code, out := verb(t, "", "sessions", "export", "s1", "--database", db); code != exitUsage || strings.Contains(out, "##[") || !strings.Contains(out, "--to") {
+		t.Errorf("to standard output: %d: %s", code, out)
+	}
+	if code, out := verb(t, "", "sessions", "export", "s1", "--database", db, "--to", to); code != 0 {
+		t.Errorf("to a file: %d: %s", code, out)
+	}
+}
+
+// pruned notes what it is told to forget.
+type pruned struct {
+	store.Deliveries
+	before chan time.Time
+}
+
+func (p pruned) Prune(_ context.Context, before time.Time) (int, error) {
+	p.before <- before
+	return 1, nil
+}
+
+// TestForget: a server forgets old deliveries, and none that GitHub could
+// send again.
+func TestForget(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	p, ended := pruned{before: make(chan time.Time)}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		forget(ctx, p, slog.New(slog.DiscardHandler))
+	}()
+	if age := time.Since(<-p.before); age < 2*sweepReach || age > 60*24*time.Hour {
+		t.Errorf("it forgets what is older than %v", age)
+	}
+	stop()
+	<-ended
 }
 
 // TestAuditFindsChanges changes logs in ways that a reader might not notice.
@@ -122,6 +170,54 @@ func TestAuditFindsChanges(t *testing.T) {
 	})
 }
 
+// TestAuditOfGoldenLogs changes what earlier versions wrote: the line and the
+// reason are told. As they are, they are well, and tell their story.
+func TestAuditOfGoldenLogs(t *testing.T) {
+	goldens, err := filepath.Glob("../../bot/store/storetest/testdata/golden-*.jsonl")
+	must(t, err)
+	if len(goldens) == 0 {
+		t.Fatal("no golden logs")
+	}
+	for _, golden := range goldens {
+		text, err := os.ReadFile(golden)
+		must(t, err)
+		id, events, err := readLogText(text)
+		must(t, err)
+		if code, out := verb(t, "", "audit", "verify", golden); code != 0 || !strings.Contains(out, fmt.Sprintf("session %s, %d events: ok", id, len(events))) {
+			t.Errorf("%s: audit ends with %d: %s", golden, code, out)
+		}
+		if code, out := verb(t, "", "replay", golden); code != 0 || !strings.Contains(out, "# Session "+id) || !strings.Contains(out, "**done**") {
+			t.Errorf("%s: replay ends with %d: %s", golden, code, out)
+		}
+		lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
+		last := len(lines)
+		edited := slices.Clone(lines)
+		edited[5] = strings.Replace(edited[5], `"turn":`, `"turn":1`, 1)
+		for name, test := range map[string]struct {
+			lines []string
+			want  string
+		}{
+			"edited":       {edited, "line 6: event 5: content was changed after it was written"},
+			"left out":     {slices.Delete(slices.Clone(lines), 5, 6), "line 6: event 5: sequence is 6"},
+			"twice":        {slices.Insert(slices.Clone(lines), 5, lines[5]), "line 7: event 6: sequence is 5"},
+			"moved":        {slices.Concat(lines[:4], lines[5:6], lines[4:5], lines[6:]), "line 5: event 4: sequence is 5"},
+			"cut":          {lines[:8], fmt.Sprintf("line %d: log is torn after 7 events", 9)},
+			"the end gone": {lines[:last-1], fmt.Sprintf("line %d: log is torn after %d events", last, len(events))},
+			"shorter":      {slices.Delete(slices.Clone(lines), last-2, last-1), fmt.Sprintf("line %d: %d events are there, %d were written", last-1, len(events)-1, len(events))},
+			"garbled":      {slices.Concat(lines[:3], []string{"{]\n"}, lines[4:]), "line 4: "},
+		} {
+			path := filepath.Join(t.TempDir(), "log")
+			must(t, os.WriteFile(path, []byte(strings.TrimSuffix(strings.Join(test.lines, ""), "\n")+"\n"), 0o600))
+			if code, out := verb(t, "", "audit", "verify", path); code != 1 || !strings.Contains(out, "BROKEN") || !strings.Contains(out, test.want) {
+				t.Errorf("%s, %s: ends with %d, want %q: %s", golden, name, code, test.want, out)
+			}
+			if code, out := verb(t, "", "replay", path); code != 1 || !strings.Contains(out, test.want) {
+				t.Errorf("%s, %s: replay ends with %d, want %q: %s", golden, name, code, test.want, out)
+			}
+		}
+	}
+}
+
 // TestSweep loses every tenth delivery and finds it again.
 func TestSweep(t *testing.T) {
 	s := newStory(t, map[string]string{"a.txt": "a\n"}, "- say: never asked\n  optional: true\n")
@@ -151,6 +247,8 @@ func TestSweep(t *testing.T) {
 		t.Errorf("a second sweep asks for %d, %v", again, err)
 	}
 	s.stop()
+	t.Logf("sweep: %d comments, %d of %d deliveries dropped, %d asked for again, %d answers: lost %d, twice %d",
+		n, w.lost.Load(), w.n.Load(), asked, s.bot(), max(0, n-s.bot()), max(0, s.bot()-n))
 	if s.bot() != n {
 		t.Errorf("%d answers to %d questions", s.bot(), n)
 	}

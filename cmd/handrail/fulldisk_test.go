@@ -1,0 +1,55 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The disk that has the mirrors fills up while a session works: it waits, and
+// goes on when there is room.
+func TestFullDiskUnderASession(t *testing.T) {
+	s := newStory(t, greeting, askMore)
+	s.stop()
+	dir := filepath.Join(s.cfg.Data, "mirrors")
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir).CombinedOutput(); err != nil {
+		if strings.Contains(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), "tmpfs") {
+			t.Fatalf("no small disk: %v: %s", err, out)
+		}
+		t.Skipf("NOT TESTED: a full disk needs the right to mount a small one: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	fast := func(o *serverOptions) { o.again, o.sweep = 10*time.Millisecond, 20*time.Millisecond }
+	s.restart(fast)
+	t.Cleanup(s.stop) // before the disk goes
+	s.say("you", "/agent fix the greeting and clean the build")
+	id := s.request()
+	s.until("**awaiting approval**")
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err == nil {
+		t.Fatal("the disk is not small")
+	}
+	s.say("you", "/agent approve "+id)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	err := waitFor(ctx, func() bool { return strings.Count(s.log.String(), `msg="work on thread"`) > mostTriesOfARun })
+	if text := s.thread(); err != nil || strings.Contains(text, "**failed**") {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	s.approve("**done**", "Pull request: #")
+	s.has(storyBranch, map[string]string{"greet.sh": "echo Hello there\n"})
+}

@@ -1,0 +1,52 @@
+package main
+
+import "io"
+
+// inertLines passes text on and makes what an Actions runner would take for a
+// command inert, whoever wrote it: a model, a file, a program. A runner reads
+// both streams of a step and trims a line before it looks. It works on
+// pieces of any size. In JSON, where no line starts with a colon, a string is
+// only spelled in another way and stays what it is. It is not safe for
+// concurrent use beyond what the writer below it is.
+type inertLines struct {
+	to   io.Writer
+	json bool
+
+	midLine bool // something other than blanks was written on this line
+	colon   bool // the line's first character was a colon, just now
+	hashes  int  // number signs just before, at most two
+}
+
+// Write reports the length of p when all of what it became was written.
+func (l *inertLines) Write(p []byte) (int, error) {
+	out := make([]byte, 0, len(p)+8)
+	for _, b := range p {
+		switch {
+		case b == ':' && l.colon:
+			out = append(out, '\\')
+		case b == '[' && l.hashes == 2 && l.json:
+			out = append(out, `\u005b`...)
+			l.hashes = 0
+			continue
+		case b == '[' && l.hashes == 2:
+			out = append(out, ' ')
+		}
+		l.colon = b == ':' && !l.midLine
+		switch {
+		case b == '\n' || b == '\r':
+			l.midLine = false
+		case b > ' ' && b < 0x80: // there are blanks beyond ASCII, and a runner trims them
+			l.midLine = true
+		}
+		if b == '#' {
+			l.hashes = min(l.hashes+1, 2)
+		} else {
+			l.hashes = 0
+		}
+		out = append(out, b)
+	}
+	if _, err := l.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// push sends a checkpoint to the remote and tells how that went. When other
+// people's commits came in between, the work stands on top of them now, and
+// the workspace, which does not have them, must be opened anew. When nothing
+// could be pushed the checkpoint is parked: the work stays in the saved state
+// and, as a patch, in the log.
+func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
+	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files)}
+	done, err := c.job.push(ctx, gitops.SafePush{
+		Commit: commit.ID, Base: p.Parent, Ref: "refs/heads/" + c.branch,
+		Origin: c.job.task.Base, Session: c.job.task.Session, Exists: p.Parent != c.job.task.Base,
+	})
+	if err != nil {
+		return out, fmt.Errorf("push checkpoint: %w", err)
+	}
+	out.Sent = sent(done, c.branch)
+	if done.How == gitops.HowPatch {
+		return c.park(ctx, p, out)
+	}
+	if done.Ref != "" {
+		c.branch = strings.TrimPrefix(done.Ref, "refs/heads/")
+	}
+	if c.branch != c.job.task.Branch {
+		out.Branch = c.branch
+	}
+	if done.Commit != out.Commit {
+		c.moved, out.Commit, out.Tree = true, done.Commit, ""
+	}
+	out.Files = slices.DeleteFunc(out.Files, func(f session.FileChange) bool {
+		return slices.ContainsFunc(done.Held, func(h gitops.FileStat) bool { return h.Path == f.Path })
+	})
+	return out, nil
+}
+
+// park keeps work that no branch takes as what it is, a saved state.
+func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
+	_, stats, err := c.job.repo.Diff(ctx, p.Parent, p.Saved, gitops.DiffOptions{MaxBytes: 1})
+	if err != nil {
+		return out, err
+	}
+	out.Commit, out.Parked, out.Files = p.Saved, true, fileChanges(stats)
+	out.Content, err = storedContent(ctx, c.job.repo, p.Saved, stats)
+	return out, err
+}
+
+// mostPatch bounds a patch in the log.
+const mostPatch = 4 << 20
+
+// sent is what people have to know of a push, nil for nothing.
+func sent(done gitops.Pushed, branch string) *session.Sent {
+	if done.How == gitops.HowPushed && len(done.Held) == 0 {
+		return nil
+	}
+	out := &session.Sent{How: done.How, Branch: branch, Conflicts: done.Conflicts, Held: fileChanges(done.Held), Patch: done.HeldPatch + done.Patch}
+	if len(out.Patch) > mostPatch {
+		out.Patch, out.PatchSize = "", len(out.Patch)
+	}
+	for _, cause := range done.Causes {
+		if said := inTheWay(cause); said != "" && !slices.Contains(out.Said, said) {
+			out.Said = append(out.Said, said)
+		}
+	}
+	return out
+}
+
+// inTheWay is what people are told of a cause: the remote's own words where
+// it said any. That a branch moved, and where the work conflicts, is told in
+// other words.
+func inTheWay(cause error) string {
+	if errors.Is(cause, gitops.ErrRejected) || errors.Is(cause, gitops.ErrConflict) || errors.Is(cause, gitops.ErrWorkflowScope) {
+		return ""
+	}
+	var declined *gitops.RemoteError
+	if !errors.As(cause, &declined) {
+		return cause.Error()
+	}
+	said := strings.TrimSpace(declined.Output)
+	if said == "" {
+		said = declined.Error()
+	}
+	return said
+}
