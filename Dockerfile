@@ -6,7 +6,8 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /handrail ./cmd/handrai
 FROM debian:bookworm-slim
 RUN command -v git && command -v bwrap || \
     (apt-get update && apt-get install -y --no-install-recommends git ca-certificates bubblewrap && rm -rf /var/lib/apt/lists/*)
-RUN useradd --system --uid 65532 --create-home --home-dir /var/lib/handrail handrail
+RUN useradd --system --uid 65532 --create-home --home-dir /var/lib/handrail handrail && \
+    install -d -o handrail -g handrail /var/lib/handrail/data
 COPY --from=build /handrail /usr/local/bin/handrail
 USER handrail
 WORKDIR /var/lib/handrail
