@@ -148,6 +148,13 @@ func (s *story) stop() {
 	if s.srv == nil {
 		return
 	}
+	// What people did so far reaches the server: without a webhook GitHub
+	// drops it, and no sweep would find it.
+	flush, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 30*time.Second)
+	defer cancel()
+	if err := s.gh.Flush(flush); err != nil {
+		s.t.Errorf("flush events: %v", err)
+	}
 	s.gh.SetWebhook("")
 	if err := s.srv.close(context.WithoutCancel(s.t.Context())); err != nil {
 		s.t.Errorf("close server: %v", err)
