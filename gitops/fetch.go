@@ -73,7 +73,7 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	if err != nil {
 		return err
 	}
-	if err := m.follow(want); err != nil {
+	if err := m.follow(ctx, want); err != nil {
 		return err
 	}
 	if err := m.tidy(ctx); err != nil { // the fetch is done; the next one tries again
@@ -88,11 +88,11 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 // no other fetch is under way; objects and packs for pushes that others write
 // at this moment are younger than staleAge.
 func (m *Mirror) sweep() {
-	for _, pattern := range []string{"objects/pack/tmp_*", "tmp_*", "packed-refs.lock"} {
+	for _, pattern := range []string{"objects/pack/tmp_*", "tmp_*"} {
 		left, _ := filepath.Glob(filepath.Join(m.dir, filepath.FromSlash(pattern)))
 		for _, f := range left {
 			mine := strings.HasPrefix(filepath.Base(f), "tmp_pack_") || strings.HasPrefix(filepath.Base(f), "tmp_idx_")
-			if mine || filepath.Base(f) == "packed-refs.lock" || older(f, staleAge) {
+			if mine || older(f, staleAge) {
 				_ = os.Remove(f)
 			}
 		}
@@ -330,8 +330,8 @@ func (m *Mirror) receive(ctx context.Context, body io.Reader) (int64, error) {
 
 // follow makes refs/heads and refs/tags what the remote has, at once, and
 // then sets the pull heads and HEAD.
-func (m *Mirror) follow(want wanted) error {
-	err := m.repack(func([]packedRef) []packedRef {
+func (m *Mirror) follow(ctx context.Context, want wanted) error {
+	err := m.packRefs(ctx, func([]packedRef) []packedRef {
 		var list []packedRef
 		for name, h := range want.refs {
 			if isPullRef(name) {

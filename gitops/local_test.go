@@ -185,12 +185,28 @@ func TestSetRef(t *testing.T) {
 	if err := os.WriteFile(lock, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.SetRef(t.Context(), ref, head, one); !errors.Is(err, ErrStale) {
-		t.Errorf("a ref that another process has locked was moved: %v", err)
+	unlock := must(m.lockRefs(t.Context()))(t)
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := m.SetRef(short, ref, head, one); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a ref that somebody else is changing was moved: %v", err)
 	}
-	old := time.Now().Add(-2 * staleAge)
-	must(0, os.Chtimes(lock, old, old))(t)
-	must(0, m.SetRef(t.Context(), ref, one, one))(t) // its maker is long dead
+	unlock()
+	must(0, m.SetRef(t.Context(), ref, one, one))(t) // the lock file's maker is dead
+
+	// In a person's clone git locks too, and may be at it.
+	local := must(OpenLocal(m.dir))(t)
+	must(0, os.WriteFile(lock, nil, 0o600))(t)
+	if err := local.SetRef(t.Context(), ref, head, one); !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "remove it") {
+		t.Errorf("a ref of a clone that git has locked was moved: %v", err)
+	}
+	must(0, os.Remove(lock))(t)
+	packed := filepath.Join(m.dir, "packed-refs.lock")
+	must(0, os.WriteFile(packed, nil, 0o600))(t)
+	must(0, m.packRefs(t.Context(), func(l []packedRef) []packedRef { return l }))(t)
+	if _, err := os.Stat(packed); !os.IsNotExist(err) {
+		t.Errorf("a lock file is left: %v", err)
+	}
 	must(0, m.Fetch(t.Context()))(t)
 	if got, err := m.Resolve(t.Context(), ref); got != one || err != nil {
 		t.Errorf("own ref after a fetch: %q %v", got, err)

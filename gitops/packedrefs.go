@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,14 +13,21 @@ import (
 // packedRef is one line of packed-refs; peeled is the commit of a tag object.
 type packedRef struct{ name, id, peeled string }
 
+// packRefs is repack for who does not hold [Mirror.lockRefs].
+func (m *Mirror) packRefs(ctx context.Context, change func([]packedRef) []packedRef) error {
+	unlock, err := m.lockRefs(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return m.repack(change)
+}
+
 // repack rewrites packed-refs as a whole, under git's own lock file, so that
-// many refs change at once or not at all.
+// many refs change at once or not at all. [Mirror.lockRefs] is held.
 func (m *Mirror) repack(change func([]packedRef) []packedRef) error {
 	path := filepath.Join(m.dir, "packed-refs")
-	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if os.IsExist(err) {
-		return fmt.Errorf("%w: packed-refs.lock exists: remove it if no other process uses %s", ErrStale, m.dir)
-	}
+	f, err := m.gitLock(path)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -245,13 +244,12 @@ func (m *Mirror) pushed(ctx context.Context, p Push) error {
 	if !strings.HasPrefix(p.Ref, "refs/heads/") && !strings.HasPrefix(p.Ref, "refs/tags/") {
 		return nil
 	}
-	unlock, err := m.lock(ctx)
+	unlock, err := m.lock(ctx) // not under a fetch that saw the branch before the push
 	if err != nil {
 		return nil //nolint:nilerr // the push is done; the next fetch will tell
 	}
 	defer unlock()
-	_ = os.Remove(filepath.Join(m.dir, "packed-refs.lock"))
-	return m.repack(func(list []packedRef) []packedRef {
+	return m.packRefs(ctx, func(list []packedRef) []packedRef {
 		kept := list[:0]
 		for _, r := range list {
 			if r.name != p.Ref {

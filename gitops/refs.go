@@ -184,7 +184,11 @@ func (m *Mirror) SetRef(ctx context.Context, ref, commit, old string) error {
 			return fmt.Errorf("set ref %s: %q is not the id of a commit here", ref, commit)
 		}
 	}
-	err := m.use(func(o *odb) error { return m.swap(o, ref, commit, old) })
+	unlock, err := m.lockRefs(ctx)
+	if err == nil {
+		err = m.use(func(o *odb) error { return m.swap(o, ref, commit, old) })
+		unlock()
+	}
 	if err != nil {
 		return fmt.Errorf("set ref %s: %w", ref, err)
 	}
@@ -207,19 +211,13 @@ func (m *Mirror) mayset(ref string) error {
 	return nil
 }
 
-// swap changes a loose ref under git's own lock file.
+// swap changes a loose ref under git's own lock file. [Mirror.lockRefs] is held.
 func (m *Mirror) swap(o *odb, ref, commit, old string) error {
 	path := filepath.Join(m.dir, filepath.FromSlash(ref))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if m.url != "" && older(path+".lock", staleAge) { // its maker was killed
-		_ = os.Remove(path + ".lock")
-	}
-	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if os.IsExist(err) {
-		return fmt.Errorf("%w: %s.lock exists: somebody else is changing it", ErrStale, ref)
-	}
+	f, err := m.gitLock(path)
 	if err != nil {
 		return err
 	}
