@@ -14,12 +14,13 @@ build:
 test:
 	$(GO) test ./...
 
-# SIGKILL at every step of a story. Ends with: crash: kills N, lost 0, duplicates 0
+# SIGKILL at every step of a story, and at random in one with a further wish.
+# Ends with: crash: kills N, lost 0, duplicates 0
 # Eight stories are told at a time, since a story mostly waits.
 crash-short:
-	@$(CRASH) -parallel 8 -args -crash.steps=1 -crash.random=20 $(QUIET)
+	@$(CRASH) -parallel 8 -args -crash.steps=1 -crash.brief -crash.random=20 $(QUIET)
 
-# At every step, then 2,000 times at random, with secondary rate limits too.
+# At every step of both, then 2,000 times at random, with secondary rate limits too.
 crash:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestCrashReview$$' -v -parallel 8 -timeout 1h -args -crash.steps=1 $(QUIET)
 	@$(CRASH) -parallel 8 -timeout 4h -args -crash.steps=1 -crash.random=2000 -crash.limits $(QUIET)

@@ -64,7 +64,7 @@ func (c childConfig) serve(ctx context.Context) error {
 		GitHub: githubConfig{API: c.API, AppID: c.AppID, key: c.Key, webhookSecret: policy.Secret(c.Secret)},
 		Model:  modelConfig{Name: "m", Ollama: c.Model},
 	}, serverOptions{
-		spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,
+		spacing: -1, settle: 100 * time.Millisecond, every: 200 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,
 		sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond,
 		transport: killTransport{k, http.DefaultTransport}, wrap: k.wrap,
 	})
@@ -114,7 +114,11 @@ func (t killTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return t.next.RoundTrip(r)
 	}
-	t.k.step("before " + r.Method + " " + r.URL.Path)
+	// Before a call of the API nothing has changed since the step before it.
+	// Before git's, there are commits in the mirror.
+	if strings.Contains(r.URL.Path, "/git-") {
+		t.k.step("before " + r.Method + " " + r.URL.Path)
+	}
 	defer t.k.step("after " + r.Method + " " + r.URL.Path)
 	return t.next.RoundTrip(r)
 }

@@ -29,6 +29,7 @@ import (
 
 var (
 	crashSteps  = flag.Int("crash.steps", 12, "kill at every n-th step of a story; 1 for every step")
+	crashBrief  = flag.Bool("crash.brief", false, "at the steps, a story that ends without a further wish")
 	crashRandom = flag.Int("crash.random", 8, "how many kills at random times")
 	crashLimits = flag.Bool("crash.limits", false, "also 5 % secondary rate limits, which take a second each")
 )
@@ -76,6 +77,7 @@ type crashWorld struct {
 	at     int64 // step that the server dies at, 0 for none
 	kills  int
 	keep   bool // the directory, after the end
+	brief  bool // the story has no further wish
 	stops  int  // servers that were stopped and continued
 	again  int  // commands that a kill cut off and that ran again
 }
@@ -90,16 +92,38 @@ func newScriptedStage(t *testing.T, model string) *crashStage {
 	t.Helper()
 	script, err := llmtest.ParseScript([]byte(model))
 	must(t, err)
-	g := &crashStage{dir: t.TempDir()}
+	g := &crashStage{dir: memoryDir(t)}
 	g.model, err = llmtest.Start(script)
 	must(t, err)
 	t.Cleanup(g.model.Close)
-	g.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()})
+	g.gh, err = ghtest.New(ghtest.Config{Dir: memoryDir(t)})
 	must(t, err)
 	must(t, g.gh.Start())
 	t.Cleanup(func() { must(t, g.gh.Close()) })
 	g.gh.AddUser("you", "write")
 	return g
+}
+
+// memoryDir is a directory that goes with the test, in memory where there is
+// room for it: stories make and remove thousands of small files, and what a
+// killed process wrote stays there just the same.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	const memory, room = "/dev/shm", 2 << 30
+	dir, err := os.MkdirTemp(memory, "handrail-crash-") //nolint:usetesting // t.TempDir is on the disk
+	if err != nil {
+		return t.TempDir()
+	}
+	if roomLeft(dir) < room {
+		must(t, os.Remove(dir))
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			must(t, os.RemoveAll(dir))
+		}
+	})
+	return dir
 }
 
 func (g *crashStage) world(t *testing.T, faults ghtest.Faults) *crashWorld {
@@ -181,7 +205,8 @@ func (w *crashWorld) launch(killAt int64) error {
 	if err = errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
 		return err
 	}
-	cmd := &exec.Cmd{Path: self, Args: []string{"handrail-crash", file}, Stderr: &w.log, Env: os.Environ()}
+	cmd := &exec.Cmd{Path: self, Args: []string{"handrail-crash", file}, Stderr: &w.log,
+		Env: append(os.Environ(), "GOGC=400")} // these processes are small and short
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -263,7 +288,7 @@ func (w *crashWorld) until(t *testing.T, restart func(), ok func(ghtest.Thread) 
 	}
 }
 
-// tell plays the whole story: a task, an approval, and a further wish.
+// tell plays the story: a task, an approval, and a further wish.
 func (w *crashWorld) tell(t *testing.T, restart func()) {
 	t.Helper()
 	var err error
@@ -289,6 +314,9 @@ func (w *crashWorld) tell(t *testing.T, restart func()) {
 		}
 	}
 	w.until(t, restart, done(2))
+	if w.brief {
+		return
+	}
 	_, err = w.gh.Comment(w.issue, "you", "/agent also add a note")
 	must(t, err)
 	w.until(t, restart, done(3))
@@ -353,7 +381,7 @@ func crashAtSteps(t *testing.T, tally *crashTally) {
 			for !over.Load() && !t.Failed() {
 				n := 1 + (next.Add(1)-1)*int64(*crashSteps)
 				w := stage.world(t, crashFaults(1)) // the same faults for each, or the numbers would mean other steps
-				w.at = n
+				w.at, w.brief = n, *crashBrief
 				w.start(t, n)
 				w.tell(t, func() { w.kills++; w.start(t, 0) })
 				w.finish(t, tally)

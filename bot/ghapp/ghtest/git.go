@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // gitDir is a bare repository on disk, used through the git program.
-type gitDir string
+type gitDir struct {
+	path  string
+	known *sync.Map // what fixed commands printed, by their arguments
+}
 
 func gitCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
@@ -26,7 +31,7 @@ func gitCommand(dir string, args ...string) *exec.Cmd {
 }
 
 func (d gitDir) run(stdin []byte, args ...string) (string, error) {
-	cmd := gitCommand(string(d), args...)
+	cmd := gitCommand(d.path, args...)
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
@@ -36,6 +41,20 @@ func (d gitDir) run(stdin []byte, args ...string) (string, error) {
 		return out.String(), fmt.Errorf("run git %s: %w: %s", args[0], err, strings.TrimSpace(errOut.String()))
 	}
 	return out.String(), nil
+}
+
+// fixed runs a command that reads objects by their full ids alone, so that it
+// says the same for ever and git is asked once.
+func (d gitDir) fixed(args ...string) (string, error) {
+	key := strings.Join(args, "\x00")
+	if out, ok := d.known.Load(key); ok {
+		return out.(string), nil
+	}
+	out, err := d.run(nil, args...)
+	if err == nil {
+		d.known.Store(key, out)
+	}
+	return out, err
 }
 
 func (d gitDir) line(args ...string) (string, error) {
@@ -73,31 +92,45 @@ done
 exit $rc
 `
 
+// repoConfig is what git itself writes for a bare repository, and what makes
+// it serve as GitHub does.
+const repoConfig = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+	logAllRefUpdates = false
+[http]
+	receivepack = true
+[uploadpack]
+	allowAnySHA1InWant = true
+	allowFilter = true
+[receive]
+	hideRefs = refs/pull
+	autogc = false
+[gc]
+	auto = 0
+`
+
 // initRepo makes an empty bare repository that serves as GitHub's do.
 func initRepo(dir, branch string) (gitDir, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("create repository: %w", err)
-	}
-	d := gitDir(dir)
-	if _, err := d.run(nil, "init", "--quiet", "--bare", "--initial-branch="+branch, "."); err != nil {
-		return "", err
-	}
-	for _, kv := range [][2]string{
-		{"http.receivepack", "true"}, {"uploadpack.allowAnySHA1InWant", "true"}, {"uploadpack.allowFilter", "true"},
-		{"receive.hideRefs", "refs/pull"}, {"gc.auto", "0"}, {"receive.autogc", "false"}, {"core.logAllRefUpdates", "false"},
-	} {
-		if _, err := d.run(nil, "config", kv[0], kv[1]); err != nil {
-			return "", err
+	for _, sub := range []string{"hooks", "objects", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o755); err != nil {
+			return gitDir{}, fmt.Errorf("create repository: %w", err)
 		}
 	}
-	hook := filepath.Join(dir, "hooks", "pre-receive")
-	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
-		return "", fmt.Errorf("create hook: %w", err)
+	for _, f := range []struct {
+		name, text string
+		mode       os.FileMode
+	}{
+		{"HEAD", "ref: refs/heads/" + branch + "\n", 0o644},
+		{"config", repoConfig, 0o644},
+		{filepath.Join("hooks", "pre-receive"), preReceive, 0o755},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, f.name), []byte(f.text), f.mode); err != nil {
+			return gitDir{}, fmt.Errorf("create repository: %w", err)
+		}
 	}
-	if err := os.WriteFile(hook, []byte(preReceive), 0o755); err != nil {
-		return "", fmt.Errorf("write hook: %w", err)
-	}
-	return d, nil
+	return gitDir{dir, &sync.Map{}}, nil
 }
 
 // change is one commit to be made.
@@ -151,11 +184,26 @@ func (d gitDir) resolve(ref string) string {
 		if !strings.HasPrefix(name, "refs/") && !isHex(name) {
 			continue
 		}
-		if sha, err := d.line("rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err == nil {
+		if sha, err := d.commitAt(name); err == nil {
 			return sha
 		}
 	}
 	return ""
+}
+
+// commitAt returns the commit of a full ref or an id.
+func (d gitDir) commitAt(name string) (string, error) {
+	ask := d.line
+	if isHex(name) && len(name) == 40 {
+		ask = d.fixed
+	} else if strings.HasPrefix(name, "refs/heads/") && fs.ValidPath(name) {
+		// A branch is a commit, and mostly a file of its own.
+		if sha, err := os.ReadFile(filepath.Join(d.path, filepath.FromSlash(name))); err == nil && len(sha) == 41 {
+			return string(sha[:40]), nil
+		}
+	}
+	sha, err := ask("rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return strings.TrimSpace(sha), err
 }
 
 func isHex(s string) bool {
@@ -164,16 +212,17 @@ func isHex(s string) bool {
 
 func (d gitDir) branch(name string) string { return d.resolve("refs/heads/" + name) }
 
+// count says how many commits are in a range of ids.
 func (d gitDir) count(rng string) (int, error) {
-	out, err := d.line("rev-list", "--count", rng)
+	out, err := d.fixed("rev-list", "--count", rng)
 	if err != nil {
 		return 0, err
 	}
-	return strconv.Atoi(out)
+	return strconv.Atoi(strings.TrimSpace(out))
 }
 
 func (d gitDir) mergeable(base, head string) bool {
-	_, err := d.run(nil, "merge-tree", "--write-tree", base, head)
+	_, err := d.fixed("merge-tree", "--write-tree", base, head)
 	return err == nil
 }
 
@@ -197,18 +246,26 @@ type diffFile struct {
 	add, del                           int
 }
 
-// diffFiles compares head with its merge base with base.
+// diffFiles compares head with its merge base with base, both given by id.
 func (d gitDir) diffFiles(base, head string) ([]diffFile, error) {
 	rng := base + "..." + head
-	raw, err := d.run(nil, "diff", "--raw", "--abbrev=40", "-M", "-z", rng)
+	raw, err := d.fixed("diff", "--raw", "--abbrev=40", "-M", "-z", rng)
+	if err != nil || raw == "" {
+		return nil, err
+	}
+	text, err := d.fixed("diff", "-M", rng)
 	if err != nil {
 		return nil, err
 	}
+	patches := strings.Split("\n"+text, "\ndiff --git ")[1:] // in the order of the raw list; no line of content begins so
 	var files []diffFile
 	fields := strings.Split(strings.TrimRight(raw, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		meta := strings.Fields(fields[i]) // :mode mode sha sha status
-		if len(meta) < 5 {
+		if len(meta) >= 5 && meta[4] == "T" && len(patches) > 0 {
+			patches = patches[1:] // of another type: one file goes, and one comes
+		}
+		if len(meta) < 5 || len(patches) == 0 {
 			return nil, errors.New("read diff: unexpected line from git")
 		}
 		f := diffFile{name: fields[i+1], sha: meta[3]}
@@ -224,27 +281,19 @@ func (d gitDir) diffFiles(base, head string) ([]diffFile, error) {
 		default:
 			f.status = "modified"
 		}
-		if err := d.patchOf(rng, &f); err != nil {
-			return nil, err
-		}
+		f.read(patches[0])
+		patches = patches[1:]
 		files = append(files, f)
 	}
 	return files, nil
 }
 
-func (d gitDir) patchOf(rng string, f *diffFile) error {
-	args := []string{"diff", "-M", rng, "--", f.name}
-	if f.previous != "" {
-		args = append(args, f.previous)
+// read takes what GitHub shows out of the patch of a file.
+func (f *diffFile) read(patch string) {
+	if i := strings.Index(patch, "\n@@ "); i >= 0 {
+		f.patch = strings.TrimSuffix(patch[i+1:], "\n")
 	}
-	out, err := d.run(nil, args...)
-	if err != nil {
-		return err
-	}
-	if i := strings.Index(out, "\n@@ "); i >= 0 {
-		f.patch = strings.TrimSuffix(out[i+1:], "\n")
-	}
-	for _, l := range strings.Split(f.patch, "\n") {
+	for l := range strings.SplitSeq(f.patch, "\n") {
 		switch {
 		case strings.HasPrefix(l, "+"):
 			f.add++
@@ -252,5 +301,4 @@ func (d gitDir) patchOf(rng string, f *diffFile) error {
 			f.del++
 		}
 	}
-	return nil
 }

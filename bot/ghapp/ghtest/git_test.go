@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -304,4 +305,59 @@ func canceled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
+}
+
+// TestDiffFiles compares what git's raw list and its patches say together.
+func TestDiffFiles(t *testing.T) {
+	d, err := initRepo(filepath.Join(t.TempDir(), "r.git"), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := clone{dir: filepath.Join(t.TempDir(), "w")}
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, "clone", "-q", d.path, ".")
+	long := strings.Repeat("one line of many\n", 30)
+	for path, text := range map[string]string{"gone": "x\n", "kept": "a\nb\n", "link": "l\n", "moved": long, "run.sh": "r\n"} {
+		c.commit(t, path, text)
+	}
+	base := strings.TrimSpace(c.must(t, "rev-parse", "HEAD"))
+	c.must(t, "rm", "-q", "gone", "link")
+	if err := os.Symlink("kept", filepath.Join(c.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(c.dir, "run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, "mv", "moved", "to here")
+	c.commit(t, "bin", "\x00\x01\n")
+	c.commit(t, "kept", "a\ndiff --git a/x b/x\n")
+	c.commit(t, "to here", long+"more\n")
+	c.must(t, "push", "-q", "origin", "HEAD:refs/heads/main")
+	head := d.branch("main")
+	for range 2 { // the second answer is remembered
+		files, err := d.diffFiles(base, head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range files {
+			got = append(got, fmt.Sprintf("%s %q from %q +%d -%d %.12q", f.status, f.name, f.previous, f.add, f.del, f.patch))
+		}
+		want := []string{
+			`added "bin" from "" +0 -0 ""`,
+			`removed "gone" from "" +0 -1 "@@ -1 +0,0 @"`,
+			`modified "kept" from "" +1 -1 "@@ -1,2 +1,2"`,
+			`modified "link" from "" +1 -0 "@@ -0,0 +1 @"`,
+			`modified "run.sh" from "" +0 -0 ""`,
+			`renamed "to here" from "moved" +1 -0 "@@ -28,3 +28"`,
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	if files, err := d.diffFiles(head, head); err != nil || len(files) != 0 {
+		t.Errorf("nothing changed: %v %v", files, err)
+	}
 }

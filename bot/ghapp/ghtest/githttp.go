@@ -64,7 +64,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, name, rest str
 	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	r.URL.Path = "/" + rest
 	r.Header.Del("Authorization")
-	h := &cgi.Handler{Path: s.git.backend, Root: "/", Dir: string(rp.dir), Env: s.gitEnv(rp, who), Stderr: io.Discard}
+	h := &cgi.Handler{Path: s.git.backend, Root: "/", Dir: rp.dir.path, Env: s.gitEnv(rp, who), Stderr: io.Discard}
 	if rest != "git-receive-pack" {
 		h.ServeHTTP(w, r)
 		return
@@ -140,7 +140,7 @@ func (s *Server) gitEnv(rp *repo, who *caller) []string {
 	if who.user != nil {
 		login = who.user.login
 	}
-	return []string{"GIT_PROJECT_ROOT=" + string(rp.dir), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login,
+	return []string{"GIT_PROJECT_ROOT=" + rp.dir.path, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GHTEST_WORKFLOWS=" + workflows,
 		"GHTEST_PROTECTED=" + strings.Join(pulls, " "), "GHTEST_NOFORCE=" + strings.Join(noForce, " "), "LC_ALL=C"}
 }

@@ -122,7 +122,7 @@ func (s *Server) importHead(r, from *repo, ref string, number int) (string, erro
 		_, err := r.dir.run(nil, "update-ref", target, sha)
 		return sha, err
 	}
-	if _, err := r.dir.run(nil, "fetch", "--quiet", "--no-tags", string(from.dir), "+refs/heads/"+ref+":"+target); err != nil {
+	if _, err := r.dir.run(nil, "fetch", "--quiet", "--no-tags", from.dir.path, "+refs/heads/"+ref+":"+target); err != nil {
 		return "", err
 	}
 	return r.dir.line("rev-parse", target)

@@ -44,7 +44,7 @@ func (s *Server) getBranch(c *call) (int, any, error) {
 
 // commitShape reads one commit out of git.
 func (s *Server) commitShape(r *repo, sha string) (object, error) {
-	out, err := r.dir.run(nil, "show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
+	out, err := r.dir.fixed("show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
 	if err != nil {
 		return nil, err
 	}

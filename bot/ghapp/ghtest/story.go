@@ -123,7 +123,7 @@ func (s *Server) Fork(name, owner string) error {
 	if parent == nil {
 		return fmt.Errorf("fork %s: no such repository", name)
 	}
-	f, err := s.makeRepo(owner, parent.name, Source{Path: string(parent.dir), Branch: parent.defaultBranch, Private: parent.private})
+	f, err := s.makeRepo(owner, parent.name, Source{Path: parent.dir.path, Branch: parent.defaultBranch, Private: parent.private})
 	if err != nil {
 		return err
 	}
