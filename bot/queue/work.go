@@ -111,15 +111,17 @@ func (q *Queue) wake(ctx context.Context, job *river.Job[store.Wake]) error {
 }
 
 // sweep looks for threads that nobody works on, at the start and then every
-// few seconds.
+// few seconds; where much waits and a look takes long, less often.
 func (q *Queue) sweep(ctx context.Context) {
-	tick := time.NewTicker(q.Sweep)
+	tick := time.NewTimer(q.Sweep)
 	defer tick.Stop()
 	for {
+		began := time.Now()
 		all, err := q.Store.Wakes.Waiting(ctx, maxWaiting)
 		if err != nil {
 			q.Log.ErrorContext(ctx, "sweep for waiting threads", "err", err)
 		}
+		tick.Reset(max(q.Sweep, 20*time.Since(began)))
 		for _, w := range all {
 			q.offer(ctx, &offer{Waiting: w, swept: true})
 		}

@@ -35,7 +35,9 @@ const loadThreads = 200
 // process, at a steady rate, and counts what it has stored. The same is sent
 // to a bare handler for comparison. The long form is `make load`.
 func TestLoad(t *testing.T) {
-	w := newCrashStage(t).world(t, ghtest.Faults{})
+	stage := newCrashStage(t)
+	stage.dir = t.TempDir() // on the disk, as a server's is
+	w := stage.world(t, ghtest.Faults{})
 	w.gh.SetWebhook("")
 	w.start(t, 0)
 	l := &loader{url: "http://" + w.child.Listen + "/webhook", secret: w.child.Secret, repo: w.repo}

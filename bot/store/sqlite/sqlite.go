@@ -64,6 +64,7 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 		Begin: func(ctx context.Context) (sqlstore.Tx, error) { return write.BeginTx(ctx, nil) },
 		Full:  full,
 		Close: func() error { return errors.Join(read.Close(), write.Close()) },
+		Lane:  make(chan struct{}, 1),
 	}
 	err = sqlstore.Prepare(ctx, &engine,
 		sqlstore.Tables{DB: write, Dialect: goose.DialectSQLite3, Files: migrations, Log: c.Log},

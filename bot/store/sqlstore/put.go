@@ -118,7 +118,7 @@ func (c *committer) commit(ctx context.Context, group []*batch) {
 // store makes one transaction of a group.
 func (c *committer) store(ctx context.Context, group []*batch) error {
 	wakes := newWakeSet()
-	err := c.write(ctx, func(q query) error {
+	err := c.transact(ctx, func(q query) error {
 		if c.Order != "" {
 			if _, err := q.exec(ctx, c.Order); err != nil {
 				return fmt.Errorf("order deliveries: %w", err)
@@ -143,7 +143,11 @@ func (c *committer) store(ctx context.Context, group []*batch) error {
 				}
 			}
 		}
-		return insertWakes(ctx, q, wakes.params)
+		jobs, err := wakes.needed(ctx, q)
+		if err != nil {
+			return err
+		}
+		return insertWakes(ctx, q, jobs)
 	})
 	if err == nil {
 		wakes.nudge(c.base)
@@ -185,11 +189,15 @@ type wakeSet struct {
 	params  []river.InsertManyParams
 	waiting []store.Waiting
 	index   map[string]int
+	first   int64 // the lowest number of what is new
 }
 
 func newWakeSet() *wakeSet { return &wakeSet{index: map[string]int{}} }
 
 func (w *wakeSet) add(d *store.Delivery) {
+	if w.first == 0 || d.Seq < w.first {
+		w.first = d.Seq
+	}
 	i, ok := w.index[d.Thread]
 	if !ok {
 		w.index[d.Thread] = len(w.params)
@@ -204,6 +212,38 @@ func (w *wakeSet) add(d *store.Delivery) {
 		w.waiting[i].Priority = d.Priority
 		w.params[i].InsertOpts.Priority = d.Priority
 	}
+}
+
+// needed leaves out the wakes of threads with an older delivery that is as
+// urgent and that nobody has finished: that has woken them, and whoever holds
+// such a thread finds what is new before it lets go. It is sure only where
+// writes come one after the other.
+func (w *wakeSet) needed(ctx context.Context, q query) ([]river.InsertManyParams, error) {
+	if q.Lane == nil || len(w.params) == 0 {
+		return w.params, nil
+	}
+	args := make([]any, 0, 2*len(w.waiting)+1)
+	for _, t := range w.waiting {
+		args = append(args, t.Thread, t.Priority)
+	}
+	awake := map[string]bool{}
+	err := q.rows(ctx, func(rows *sql.Rows) error {
+		var thread string
+		err := rows.Scan(&thread)
+		awake[thread] = true
+		return err
+	}, `WITH new (thread, priority) AS (VALUES `+marks(len(w.waiting), 2)+`) SELECT thread FROM new WHERE EXISTS (
+			SELECT 1 FROM deliveries d WHERE d.thread = new.thread AND d.done IS NULL AND d.seq < ? AND d.priority <= new.priority)`, append(args, w.first)...)
+	if err != nil {
+		return nil, fmt.Errorf("look for threads that are awake: %w", err)
+	}
+	var jobs []river.InsertManyParams
+	for i, t := range w.waiting {
+		if !awake[t.Thread] {
+			jobs = append(jobs, w.params[i])
+		}
+	}
+	return jobs, nil
 }
 
 // nudge tells the queue of this process, unless it has enough to do.

@@ -45,6 +45,10 @@ type Engine struct {
 	Order   string                                                                 // run before deliveries are stored, so that they commit in the order of their numbers
 	Full    func(error) bool                                                       // no space left
 	Close   func() error
+	// Lane is for a database whose writes come one after the other: all but the intake
+	// first wait here for each other, so that a delivery waits for one of them
+	// at most, and not for its luck among all. Nil for none.
+	Lane chan struct{}
 }
 
 // Config is what a Store needs.
@@ -112,6 +116,19 @@ func (s *Store) Close() error {
 
 // write runs fn in one transaction.
 func (b *base) write(ctx context.Context, fn func(q query) error) error {
+	if b.Lane != nil {
+		select {
+		case b.Lane <- struct{}{}:
+		case <-ctx.Done():
+			return fmt.Errorf("begin transaction: %w", context.Cause(ctx))
+		}
+		defer func() { <-b.Lane }()
+	}
+	return b.transact(ctx, fn)
+}
+
+// transact is write for the intake.
+func (b *base) transact(ctx context.Context, fn func(q query) error) error {
 	tx, err := b.Begin(ctx)
 	if err != nil {
 		return b.explain(fmt.Errorf("begin transaction: %w", err))
