@@ -83,7 +83,7 @@ func (m *machine) deleteOne(p string, recursive bool) {
 		m.r.hit("delete-outside", p)
 	case at == placeUnknown && recursive:
 		m.r.hit("delete-unknown", p)
-	case at == placeUnknown, recursive, strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == "":
+	case at == placeUnknown, recursive, strings.HasPrefix(path.Base(p), "found-"+unknown), strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == "":
 		m.r.hit("delete-tree", p)
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"strconv"
 	"strings"
 )
@@ -318,8 +319,11 @@ func (m *machine) findTests(c command, tests []arg, roots []arg) bool {
 			filtered = filtered || strings.Trim(next, "*") != ""
 			m.findHunt(c, next, roots)
 			i++
-		case "-type", "-newer", "-mtime", "-size", "-empty", "-user", "-maxdepth", "-mindepth", "-mmin", "-atime", "-ctime":
-			filtered = filtered || s != "-maxdepth" && s != "-mindepth" && s != "-type"
+		case "-newer", "-mtime", "-size", "-empty", "-user", "-mmin", "-atime", "-ctime", "-amin", "-cmin", "-anewer", "-cnewer", "-newermt", "-xtype",
+			"-nouser", "-nogroup", "-lname", "-ilname", "-inum", "-samefile":
+			filtered = true
+		case "-type":
+			filtered = filtered || strings.Trim(next, "fd,") != "" // few files are anything else
 		case "-delete":
 			m.findDelete(c, roots, filtered)
 		case "-exec", "-execdir", "-ok", "-okdir":
@@ -373,6 +377,10 @@ func (m *machine) findExec(args []arg, roots []arg, filtered bool) {
 	}
 	if end == 0 {
 		return
+	}
+	switch path.Base(args[0].s) {
+	case "rm", "unlink", "shred", "rimraf", "srm":
+		m.findDelete(command{name: "find", args: args[:end]}, roots, filtered)
 	}
 	for _, r := range roots {
 		at := placeOf(m.resolve(r.s))
