@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -100,8 +99,13 @@ func (r *run) held(ctx context.Context) ([]string, []Leak, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for credentials: %w", err)
 	}
+	known := map[string]bool{}
+	for _, p := range out {
+		known[p] = true
+	}
 	for _, l := range leaks {
-		if !slices.Contains(out, l.Path) {
+		if !known[l.Path] {
+			known[l.Path] = true
 			out = append(out, l.Path)
 		}
 	}

@@ -57,9 +57,13 @@ func (r *run) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []
 
 // heldFiles are the unpushed changes of paths.
 func (r *run) heldFiles(paths []string) []session.FileChange {
+	held := map[string]bool{}
+	for _, p := range paths {
+		held[p] = true
+	}
 	var out []session.FileChange
 	for _, f := range r.state.unpushed {
-		if slices.Contains(paths, f.Path) || slices.Contains(paths, f.From) {
+		if held[f.Path] || held[f.From] {
 			out = append(out, f)
 		}
 	}

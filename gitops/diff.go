@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -41,15 +42,58 @@ type DiffOptions struct {
 // files, are named but not shown. Text over MaxBytes is cut after a whole file, with a last line
 // that tells how many files are left out; stats are always complete.
 func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (text string, stats []FileStat, err error) {
-	var ids [2]string
-	for i, rev := range []string{from, to} {
-		if rev != "" {
-			if ids[i], err = m.Resolve(ctx, rev); err != nil {
-				return "", nil, fmt.Errorf("diff: %w", err)
-			}
+	err = m.trees(ctx, from, to, func(o *odb, from, to plumbing.Hash) error {
+		text, stats, err = o.patch(ctx, from, to, opt)
+		return err
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("diff: %w", err)
+	}
+	return text, stats, nil
+}
+
+// EachDiff is Diff one file after the other, in the order of the tree, for
+// changes of any size. A renamed file is a deleted and a created one.
+// MaxBytes bounds nothing.
+func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions, each func(text string, stat FileStat) error) error {
+	var list []delta
+	err := m.trees(ctx, from, to, func(o *odb, from, to plumbing.Hash) (err error) {
+		list, err = o.diff(ctx, from, to, opt.Paths)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("diff: %w", err)
+	}
+	for _, d := range list {
+		var text string
+		var stat FileStat
+		err := m.use(func(o *odb) (err error) { // which may run twice, and each may not
+			text, stat, err = o.filePatch(d, opt)
+			return errors.Join(err, ctx.Err())
+		})
+		if err != nil {
+			return fmt.Errorf("diff %s: %w", d.path, err)
+		}
+		if err := each(text, stat); err != nil {
+			return err
 		}
 	}
-	err = m.use(func(o *odb) error {
+	return nil
+}
+
+// trees calls fn with the trees of two revisions.
+func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *odb, from, to plumbing.Hash) error) error {
+	var ids [2]string
+	for i, rev := range []string{from, to} {
+		if rev == "" {
+			continue
+		}
+		var err error
+		if ids[i], err = m.Resolve(ctx, rev); err != nil {
+			return err
+		}
+	}
+	return m.use(func(o *odb) error {
 		var trees [2]plumbing.Hash
 		for i, id := range ids {
 			if id == "" {
@@ -61,13 +105,8 @@ func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (te
 			}
 			trees[i] = c.TreeHash
 		}
-		text, stats, err = o.patch(ctx, trees[0], trees[1], opt)
-		return err
+		return fn(o, trees[0], trees[1])
 	})
-	if err != nil {
-		return "", nil, fmt.Errorf("diff: %w", err)
-	}
-	return text, stats, nil
 }
 
 func (o *odb) patch(ctx context.Context, from, to plumbing.Hash, opt DiffOptions) (string, []FileStat, error) {

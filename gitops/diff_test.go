@@ -1,10 +1,12 @@
 package gitops
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -133,6 +135,40 @@ func TestDiffOptions(t *testing.T) {
 	}
 	if text, stats, err := m.Diff(t.Context(), head, head, DiffOptions{}); text != "" || len(stats) != 0 || err != nil {
 		t.Errorf("diff of a commit with itself: %q %v %v", text, stats, err)
+	}
+}
+
+// TestEachDiff goes file by file through what Diff gives as one, with a rename
+// as what went and what came, and ends when it is told to.
+func TestEachDiff(t *testing.T) {
+	m, head, _, _ := seeded(t, map[string]string{"a/x": "1\n", "a/y": "1\n2\n3\n", "ab": "1\n"})
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
+		Text("a/x", "2\n"), {Path: "a/y", Delete: true}, Text("z/y", "1\n2\n3\n"), Text("ab", "2\n"),
+	}}))(t)
+	var texts, kinds []string
+	all := func(text string, st FileStat) error {
+		texts, kinds = append(texts, text), append(kinds, st.Kind+" "+st.Path)
+		return nil
+	}
+	must(0, m.EachDiff(t.Context(), head, c.ID, DiffOptions{}, all))(t)
+	want := []string{"modify a/x", "delete a/y", "modify ab", "create z/y"}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("files are %q, want %q", kinds, want)
+	}
+	for i, p := range []string{"a/x", "a/y", "ab", "z/y"} {
+		if one, _, err := m.Diff(t.Context(), head, c.ID, DiffOptions{Paths: []string{p}}); err != nil || texts[i] != one {
+			t.Errorf("%s: %v\n%s\nwant\n%s", p, err, texts[i], one)
+		}
+	}
+	enough, n := errors.New("enough"), 0
+	err := m.EachDiff(t.Context(), head, c.ID, DiffOptions{Paths: []string{"a", "ab"}}, func(string, FileStat) error {
+		if n++; n == 2 {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) || n != 2 {
+		t.Errorf("after %d files: %v", n, err)
 	}
 }
 

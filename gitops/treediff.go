@@ -21,17 +21,28 @@ type delta struct {
 // Equal subtrees are not read.
 type differ struct {
 	o     *odb
-	paths []string // only these paths and what is below them; empty means all
+	paths map[string]bool // only these paths and what is below them; empty means all
+	way   map[string]bool // the directories above them
 	out   []delta
 }
 
 func (o *odb) diff(ctx context.Context, from, to plumbing.Hash, paths []string) ([]delta, error) {
-	d := &differ{o: o}
-	for _, p := range paths {
-		d.paths = append(d.paths, strings.Trim(p, "/"))
-	}
+	d := newDiffer(o, paths)
 	err := d.walk(ctx, from, to, "")
 	return d.out, err
+}
+
+func newDiffer(o *odb, paths []string) *differ {
+	d := &differ{o: o, paths: map[string]bool{}, way: map[string]bool{}}
+	for _, p := range paths {
+		p = strings.Trim(p, "/")
+		d.paths[p] = true
+		for i := strings.LastIndexByte(p, '/'); i > 0; i = strings.LastIndexByte(p, '/') {
+			p = p[:i]
+			d.way[p] = true
+		}
+	}
+	return d
 }
 
 func (d *differ) walk(ctx context.Context, from, to plumbing.Hash, at string) error {
@@ -88,28 +99,22 @@ func (d *differ) pair(ctx context.Context, a, b entry, path string) error {
 }
 
 // wanted tells whether path is on the way to, at, or below a chosen path.
-func (d *differ) wanted(path string) bool {
-	if d.chosen(path) {
-		return true
-	}
-	for _, p := range d.paths {
-		if strings.HasPrefix(p, path+"/") {
-			return true
-		}
-	}
-	return false
-}
+func (d *differ) wanted(path string) bool { return d.way[path] || d.chosen(path) }
 
 func (d *differ) chosen(path string) bool {
-	if len(d.paths) == 0 {
+	if len(d.paths) == 0 || d.paths[""] {
 		return true
 	}
-	for _, p := range d.paths {
-		if p == "" || path == p || strings.HasPrefix(path, p+"/") {
+	for {
+		if d.paths[path] {
 			return true
 		}
+		i := strings.LastIndexByte(path, '/')
+		if i < 0 {
+			return false
+		}
+		path = path[:i]
 	}
-	return false
 }
 
 const (

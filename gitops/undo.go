@@ -139,10 +139,7 @@ func (o *odb) without(ctx context.Context, tree plumbing.Hash, c *commitObject, 
 	if err != nil {
 		return tree, err
 	}
-	d := &differ{}
-	for _, p := range paths {
-		d.paths = append(d.paths, strings.Trim(p, "/"))
-	}
+	d := newDiffer(o, paths)
 	var bad []string
 	for _, p := range conflicts {
 		if d.chosen(p) {
@@ -155,7 +152,7 @@ func (o *odb) without(ctx context.Context, tree plumbing.Hash, c *commitObject, 
 	if len(paths) == 0 {
 		return next, nil
 	}
-	return o.restore(ctx, tree, next, d.paths)
+	return o.restore(ctx, tree, next, paths)
 }
 
 // meta completes the message and trailers of an undo or redo.

@@ -84,29 +84,24 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 		return nil, err
 	}
 	var out []agent.Leak
-	for _, p := range paths {
-		diff, stats, err := c.repo.Diff(ctx, from, to, gitops.DiffOptions{Paths: []string{p}, Context: -1})
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range scanner.ScanDiff(p) {
-			out = append(out, agent.Leak{Path: p, Finding: f})
+	opt := gitops.DiffOptions{Paths: paths, Context: -1}
+	err = c.repo.EachDiff(ctx, from, to, opt, func(diff string, st gitops.FileStat) error {
+		for _, f := range scanner.ScanDiff(st.Path) {
+			out = append(out, agent.Leak{Path: st.Path, Finding: f})
 		}
 		added, lines := policy.AddedLines(diff)
 		for _, f := range scanner.ScanDiff(added) {
 			f.Line = lines[min(f.Line, len(lines))-1]
-			out = append(out, agent.Leak{Path: p, Finding: f})
+			out = append(out, agent.Leak{Path: st.Path, Finding: f})
 		}
-		for _, st := range stats {
-			if !st.Binary || st.Kind == gitops.KindDelete || st.Path != p {
-				continue
-			}
-			if f, found := c.whole(ctx, to, p); found {
-				out = append(out, agent.Leak{Path: p, Finding: f})
+		if st.Binary && st.Kind != gitops.KindDelete {
+			if f, found := c.whole(ctx, to, st.Path); found {
+				out = append(out, agent.Leak{Path: st.Path, Finding: f})
 			}
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // whole looks for known values and tokens in a file that a diff does not

@@ -121,9 +121,17 @@ func firstLineOf(s string) string {
 
 func indent(s string) string { return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") }
 
+// mostFilesShown is how many files of a change the terminal names; the branch
+// has them all.
+const mostFilesShown = 100
+
 func fileList(files []session.FileChange) string {
 	var parts []string
-	for _, f := range files {
+	for i, f := range files {
+		if i == mostFilesShown {
+			parts = append(parts, fmt.Sprintf("%d more files", len(files)-i))
+			break
+		}
 		parts = append(parts, fmt.Sprintf("%s +%d −%d", policy.EscapeVisible(f.Path), f.Added, f.Removed))
 	}
 	return strings.Join(parts, ", ")
@@ -202,7 +210,11 @@ func (t *terminal) outcome(task session.Task, out session.Outcome, repo string) 
 	if out.Summary != "" {
 		t.say("%s", indent(policy.EscapeVisible(out.Summary)))
 	}
-	for _, f := range out.Files {
+	for i, f := range out.Files {
+		if i == mostFilesShown {
+			t.say("  … and %d more files", len(out.Files)-i)
+			break
+		}
 		t.say("  %s +%d −%d (%s)", policy.EscapeVisible(f.Path), f.Added, f.Removed, f.Kind)
 	}
 	if out.Commit != task.Base {
