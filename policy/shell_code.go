@@ -128,6 +128,11 @@ func (m *machine) inlineCode(c command) (string, bool) {
 			}
 		}
 	}
+	for _, a := range c.args {
+		if flag := map[string]string{"perl": "-M", "ruby": "-r"}[c.name]; len(all) > 0 && flag != "" && strings.HasPrefix(a.s, flag) {
+			all = append(all, "use "+a.s[len(flag):]) // a library that the text calls
+		}
+	}
 	return strings.Join(all, "\n"), len(all) > 0
 }
 

@@ -323,7 +323,7 @@ func (m *machine) cloud(c command) (string, bool) {
 			m.remoteChange(c)
 			m.r.hit("remote-change", c.line())
 		}
-		return unknown, true
+		return remote, true
 	case "aws", "gcloud", "az", "gsutil", "s3cmd", "mc", "bq", "azcopy", "b2", "s5cmd":
 		return m.cloudClient(c), true
 	}
