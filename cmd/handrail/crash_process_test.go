@@ -59,8 +59,7 @@ func (w *crashWorld) launch(killAt int64) error {
 	if err = errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
 		return err
 	}
-	cmd := &exec.Cmd{Path: self, Args: []string{"handrail-crash", file}, Stderr: &w.log,
-		Env: append(os.Environ(), "GOGC=400")} // these processes are small and short
+	cmd := &exec.Cmd{Path: self, Args: []string{"handrail-crash", file}, Stderr: &w.log, Env: os.Environ()}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
