@@ -21,7 +21,8 @@ test:
 crash-short:
 	@$(CRASH) -parallel 8 -args -crash.steps=1 -crash.brief -crash.random=20 $(QUIET)
 
-# At every step of both, then 2,000 times at random, with secondary rate limits too.
+# At every step of a story with approvals by review and of one with a further
+# wish, then 2,000 times at random, with secondary rate limits too.
 crash:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestCrashReview$$' -v -parallel 8 -timeout 1h -args -crash.steps=1 $(QUIET)
 	@$(CRASH) -parallel 8 -timeout 4h -args -crash.steps=1 -crash.random=2000 -crash.limits $(QUIET)
