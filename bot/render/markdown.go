@@ -238,10 +238,23 @@ func Approval(a session.Asked, requester string) string {
 	}
 	shown := policy.EscapeVisible(a.Display)
 	b.WriteString(fenced(lang, shown))
+	b.WriteString(reasons(a))
+	fmt.Fprintf(&b, "\n`/agent approve %s` lets exactly this happen, once. `/agent deny %s <reason>` refuses it, and the agent goes on without.\n\n", a.ID, a.ID)
+	b.WriteString(requestFoot(a, requester))
+	return b.String()
+}
+
+// reasons lists why a person is asked.
+func reasons(a session.Asked) string {
+	var b strings.Builder
 	for _, r := range a.Reasons {
 		fmt.Fprintf(&b, "- %s\n", Clean(policy.EscapeVisible(r)))
 	}
-	fmt.Fprintf(&b, "\n`/agent approve %s` lets exactly this happen, once. `/agent deny %s <reason>` refuses it, and the agent goes on without.\n\n", a.ID, a.ID)
+	return b.String()
+}
+
+// requestFoot ends a request: what exactly is asked, by whom, and until when.
+func requestFoot(a session.Asked, requester string) string {
 	foot := "sha256 `" + a.Digest + "`"
 	if requester != "" {
 		foot += " · asked for by " + Clean(requester)
@@ -249,8 +262,7 @@ func Approval(a session.Asked, requester string) string {
 	if !a.Deadline.IsZero() {
 		foot += " · until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST")
 	}
-	fmt.Fprintf(&b, "<sub>%s</sub>\n", foot)
-	return b.String()
+	return "<sub>" + foot + "</sub>\n"
 }
 
 // TooLongToShow says whether a request cannot be shown whole in one comment.

@@ -39,9 +39,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	}
 	fmt.Fprintf(&b, "An agent works on #%d%s and collects its work on the branch %s. This edit needs a person's yes first, so it is not there. **The diff of this pull request is the whole edit**: %s.\n\n",
 		thread, whom, code(a.Review.Base), paths(a.Paths))
-	for _, r := range a.Reasons {
-		fmt.Fprintf(&b, "- %s\n", Clean(policy.EscapeVisible(r)))
-	}
+	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "\n| your answer | what happens |\n|---|---|\n")
 	fmt.Fprintf(&b, "| review: **approve** | exactly this diff goes to %s with the next commit of the bot; this pull request is closed and its branch deleted |\n", code(a.Review.Base))
 	b.WriteString("| review: **request changes** | the edit is dropped; the agent is told your words and goes on without it |\n")
@@ -63,18 +61,9 @@ func ReviewNotice(a session.Asked, pull int, requester string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to change %s\n\n", a.ID, paths(a.Paths))
 	fmt.Fprintf(&b, "The edit is in #%d. A review of it there answers: approve takes exactly that diff, request changes drops it and tells the agent why.\n\n", pull)
-	for _, r := range a.Reasons {
-		fmt.Fprintf(&b, "- %s\n", Clean(policy.EscapeVisible(r)))
-	}
+	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "\n`/agent approve %s` and `/agent deny %s <reason>` here do the same.\n\n", a.ID, a.ID)
-	foot := "sha256 `" + a.Digest + "`"
-	if requester != "" {
-		foot += " · asked for by " + Clean(requester)
-	}
-	if !a.Deadline.IsZero() {
-		foot += " · until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST")
-	}
-	fmt.Fprintf(&b, "<sub>%s</sub>\n", foot)
+	b.WriteString(requestFoot(a, requester))
 	return limit(b.String(), MaxBody)
 }
 

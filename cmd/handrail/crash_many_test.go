@@ -22,12 +22,7 @@ var manyRounds = flag.Int("many.rounds", 2, "how many stories three servers tell
 // is there goes on with the session, on a machine that has nothing of it. The
 // long form is part of `make stale`.
 func TestCrashMany(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SHORT: processes are killed and started for seconds")
-	}
-	if raceDetector {
-		t.Skip("NEEDS A BUILD WITHOUT -race: short leases run out while the detector works; .ci/test runs this without")
-	}
+	needProcesses(t)
 	database := storetest.StartPostgres(t, false)
 	stage := newCrashStage(t)
 	tally := &crashTally{}

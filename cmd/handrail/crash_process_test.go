@@ -107,6 +107,23 @@ func (w *crashWorld) stop(t *testing.T) bool {
 	return w.cmd.ProcessState.Success()
 }
 
+// needProcesses says when servers cannot be killed and started here.
+func needProcesses(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SHORT: processes are killed and started for seconds")
+	}
+	needLeases(t)
+}
+
+// needLeases says when leases that are short would run out by themselves.
+func needLeases(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("NEEDS A BUILD WITHOUT -race: short leases run out while the detector works; .ci/test runs this without")
+	}
+}
+
 // memoryDir is a directory that goes with the test, in memory where there is
 // room for it: stories make and remove thousands of small files, and what a
 // killed process wrote stays there just the same.

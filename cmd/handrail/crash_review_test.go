@@ -32,12 +32,7 @@ turns:
 // is put up for review, approved, taken, and its pull request ended: nothing
 // of that is lost or happens twice.
 func TestCrashReview(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SHORT: processes are killed and started for seconds")
-	}
-	if raceDetector {
-		t.Skip("NEEDS A BUILD WITHOUT -race: short leases run out while the detector works; .ci/test runs this without")
-	}
+	needProcesses(t)
 	tally := &crashTally{}
 	t.Run("steps", func(t *testing.T) {
 		var next atomic.Int64

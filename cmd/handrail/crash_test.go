@@ -235,12 +235,7 @@ func crashFaults(seed uint64) ghtest.Faults {
 // and at random times, on a GitHub that fails, and checks what is there after
 // the recovery. The long form is `make crash`.
 func TestCrash(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SHORT: processes are killed and started for seconds")
-	}
-	if raceDetector {
-		t.Skip("NEEDS A BUILD WITHOUT -race: short leases run out while the detector works; .ci/test runs this without")
-	}
+	needProcesses(t)
 	tally := &crashTally{}
 	t.Run("steps", func(t *testing.T) { crashAtSteps(t, tally) })
 	t.Run("random", func(t *testing.T) { crashAtRandom(t, tally) })

@@ -35,12 +35,7 @@ const diskSize = 64 << 20
 // it comes again, and with room again everything ends right. The long form is
 // `make disk`.
 func TestDiskFull(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SHORT: stories are told for seconds")
-	}
-	if raceDetector {
-		t.Skip("NEEDS A BUILD WITHOUT -race: short leases run out while the detector works; .ci/test runs this without")
-	}
+	needProcesses(t)
 	needMount(t)
 	used := diskStory(t, newScriptedStage(t, diskModel()), -1, &diskTally{})
 	t.Logf("a story needs %d KiB", used>>10)

@@ -19,9 +19,7 @@ var staleRounds = flag.Int("stale.rounds", 2, "how often a server is stopped and
 // of a story, the other goes on, and the first is continued: it must write
 // nothing any more.
 func TestStale(t *testing.T) {
-	if raceDetector {
-		t.Skip("NEEDS A BUILD WITHOUT -race: short leases run out while the detector works; .ci/test runs this without")
-	}
+	needLeases(t)
 	database := storetest.StartPostgres(t, false)
 	stage := newCrashStage(t)
 	tally := &crashTally{}

@@ -2,7 +2,13 @@ package storetest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,6 +20,49 @@ import (
 
 // GoldenSession is the session whose log is in the store that [Fill] filled.
 const GoldenSession = "sgolden00001"
+
+var writeGolden = flag.Bool("golden.write", false, "write the database of the newest form to testdata")
+
+// Golden calls check with the database that each version of the stored form
+// left: testdata/golden-N.EXT.gz for the migration N. With -golden.write it
+// keeps what write makes, a database of the newest form, first.
+func Golden(t *testing.T, ext string, write func(*testing.T) []byte, check func(t *testing.T, data []byte)) {
+	t.Helper()
+	forms, err := filepath.Glob("migrations/*.sql")
+	must(t, err)
+	for form := 1; form <= len(forms); form++ {
+		t.Run(fmt.Sprint("form ", form), func(t *testing.T) {
+			file := fmt.Sprintf("testdata/golden-%d.%s.gz", form, ext)
+			if *writeGolden && form == len(forms) {
+				pack(t, file, write(t))
+			}
+			check(t, Unpack(t, file))
+		})
+	}
+}
+
+func pack(t *testing.T, file string, data []byte) {
+	t.Helper()
+	var out bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	must(t, err)
+	_, err = zip.Write(data)
+	must(t, err)
+	must(t, zip.Close())
+	must(t, os.WriteFile(file, out.Bytes(), 0o600))
+}
+
+// Unpack reads a golden database.
+func Unpack(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	must(t, err)
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	must(t, err)
+	data, err = io.ReadAll(zip)
+	must(t, err)
+	return data
+}
 
 // Fill puts a little of everything into an empty store. What it makes is what
 // the golden databases of every version hold.
