@@ -99,10 +99,7 @@ func (r *run) held(ctx context.Context) ([]string, []Leak, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for credentials: %w", err)
 	}
-	known := map[string]bool{}
-	for _, p := range out {
-		known[p] = true
-	}
+	known := setOf(out)
 	for _, l := range leaks {
 		if !known[l.Path] {
 			known[l.Path] = true
@@ -110,6 +107,14 @@ func (r *run) held(ctx context.Context) ([]string, []Leak, error) {
 		}
 	}
 	return out, leaks, nil
+}
+
+func setOf(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		set[p] = true
+	}
+	return set
 }
 
 // beyondLimit says whether commands made more edits than the mode allows. The

@@ -57,10 +57,7 @@ func (r *run) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []
 
 // heldFiles are the unpushed changes of paths.
 func (r *run) heldFiles(paths []string) []session.FileChange {
-	held := map[string]bool{}
-	for _, p := range paths {
-		held[p] = true
-	}
+	held := setOf(paths)
 	var out []session.FileChange
 	for _, f := range r.state.unpushed {
 		if held[f.Path] || held[f.From] {

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -56,7 +55,7 @@ func (w *worker) count(ctx context.Context, f store.Fence, sess *store.Session, 
 		now.Lines += file.Added + file.Removed
 	}
 	r.Used = r.Used.grown(now, w.cfg.Now().UTC().Format(dayForm))
-	if sess.Data, err = json.Marshal(r); err != nil {
+	if err := r.put(sess); err != nil {
 		return err
 	}
 	return w.keep(ctx, f, sess)
