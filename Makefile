@@ -51,5 +51,5 @@ bench:
 	$(GO) test -run '^$$' -bench 'Run33|Turn|Demo|Start|Webhook|Parse|Prompt|Replay' -benchtime 10x -timeout 10m ./cmd/handrail
 	$(GO) test -run '^$$' -bench 'Open|Commit' -benchtime 3x -timeout 30m ./cmd/handrail
 	$(GO) test -run '^$$' -bench Inside -benchtime 20x -timeout 20m ./agent/workspace
-	$(GO) test -run '^$$' -bench . ./agent/workspace/host ./agent/patch ./agent/tools ./policy
+	$(GO) test -run '^$$' -bench . ./agent/workspace/host ./agent/patch ./agent/tools ./policy/...
 	$(GO) test -run '^$$' -bench Load -benchtime 10x ./bot/webhook

@@ -41,6 +41,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // Tool is one thing that a model can do. Intent says what a call would do and
@@ -80,7 +81,7 @@ type SecretScanner interface {
 // Leak is a place where a change adds a credential. It does not hold it.
 type Leak struct {
 	Path string
-	policy.Finding
+	secret.Finding
 }
 
 // Saved is a state of the workspace. Files are what differs from the last
@@ -131,7 +132,7 @@ type Config struct {
 
 	// Redactor takes secrets out of what is recorded, and with that out of what
 	// the model, the log and GitHub see. Nil finds tokens of well-known shapes.
-	Redactor *policy.Redactor
+	Redactor *secret.Redactor
 	// Secrets looks for credentials in what is about to go to the branch; nil
 	// for no look. What it finds holds the commit until a person says yes.
 	Secrets SecretScanner
@@ -201,7 +202,7 @@ func New(cfg Config) (*Agent, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Redactor == nil {
-		cfg.Redactor = policy.NewRedactor()
+		cfg.Redactor = secret.NewRedactor()
 	}
 	cfg.Retry = cfg.Retry.withDefaults()
 	a := &Agent{cfg: cfg}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // nonceOf is the code in the fences of a session. Callers give a random one;
@@ -34,7 +34,7 @@ func (c *call) fenced(nonce string) string {
 	}
 	label := "result of " + c.Name
 	if strings.Contains(strings.ToLower(text), "untrusted") || strings.Contains(text, nonce) {
-		return policy.Fence(nonce, label, text) + tail
+		return untrusted.Fence(nonce, label, text) + tail
 	}
 	// The text was cleaned when it was recorded; nothing in it looks like a mark.
 	return "<untrusted " + nonce + " \"" + label + "\">\n" + text + "\n</untrusted " + nonce + ">" + tail

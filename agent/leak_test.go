@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // wordScanner takes one word for a credential.
@@ -20,14 +21,14 @@ func (w wordScanner) Scan(_ context.Context, _, to string, paths []string) ([]Le
 	for _, p := range paths {
 		before, _, found := strings.Cut(w.states.trees[to][p], w.word)
 		if found {
-			out = append(out, Leak{p, policy.Finding{Rule: "word", Text: "a word", Line: 1 + strings.Count(before, "\n")}})
+			out = append(out, Leak{p, secret.Finding{Rule: "word", Text: "a word", Line: 1 + strings.Count(before, "\n")}})
 		}
 	}
 	return out, nil
 }
 
 func (w wordScanner) Hide(text string) string {
-	return strings.ReplaceAll(text, w.word, policy.Redacted)
+	return strings.ReplaceAll(text, w.word, secret.Redacted)
 }
 
 // A commit that adds a credential waits for a person, by whatever route it
@@ -56,7 +57,7 @@ func TestSecretHoldsTheCommit(t *testing.T) {
 				if a.Severity != "critical" || !strings.Contains(strings.Join(a.Reasons, "\n"), "a.txt line 2 looks like a secret (word)") {
 					t.Errorf("asked with severity %s because %q", a.Severity, a.Reasons)
 				}
-				if strings.Contains(a.Display, "xyzzy42") || !strings.Contains(a.Display, policy.Redacted) {
+				if strings.Contains(a.Display, "xyzzy42") || !strings.Contains(a.Display, secret.Redacted) {
 					t.Errorf("shown: %q", a.Display)
 				}
 				b.answer(verdict, "not here")

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // noteContext is the note that holds what was looked up for a request.
@@ -35,12 +35,12 @@ func (r *run) provide(ctx context.Context) (verdict, *session.Outcome, error) {
 func provided(nonce string, items []session.Item) string {
 	var b strings.Builder
 	for _, it := range items {
-		name := strings.ReplaceAll(policy.EscapeVisible(it.Name), "\n", `\n`)
+		name := strings.ReplaceAll(untrusted.EscapeVisible(it.Name), "\n", `\n`)
 		label := "Contents of " + name
 		if it.Kind == "selection" {
 			label = "The person's selected code from " + name
 		}
-		text := policy.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n"))
+		text := untrusted.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n"))
 		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n%s\n\n", label, text)
 	}
 	return b.String()

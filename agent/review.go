@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Proposer makes the commit by which a sensitive edit is reviewed. It shows
@@ -79,5 +80,5 @@ func (r *run) refusal(g *call) (string, bool) {
 		who = "A reviewer"
 	}
 	return fmt.Sprintf("%s rejected it in review. It is not on the branch. Go on without it, or choose another way. What was written:\n%s",
-		who, policy.Fence(r.state.task.Nonce, "words of a reviewer", g.resolved.Reason)), true
+		who, untrusted.Fence(r.state.task.Nonce, "words of a reviewer", g.resolved.Reason)), true
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // sanitize makes an event fit to be kept. Whatever is recorded is what the
@@ -17,7 +17,7 @@ import (
 func (r *run) sanitize(ctx context.Context, e *session.Event) error {
 	known := r.cfg.Redactor.Known()
 	var secrets int
-	var hidden policy.Removed
+	var hidden untrusted.Removed
 	err := session.Rewrite(e, func(key, text string) string {
 		n := 0
 		if key == "arguments" {
@@ -26,8 +26,8 @@ func (r *run) sanitize(ctx context.Context, e *session.Event) error {
 			return text
 		}
 		if e.Type == session.TypeResult && (key == "content" || key == "title") {
-			var found policy.Removed
-			text, found = policy.CleanPlain(text)
+			var found untrusted.Removed
+			text, found = untrusted.CleanPlain(text)
 			hidden = hidden.Plus(found)
 		}
 		text, n = r.cfg.Redactor.Redact(text)

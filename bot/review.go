@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // A sensitive edit can be asked for as a small pull request into the
@@ -351,7 +352,7 @@ func (w *worker) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (s
 	parts := []string{clean(r.Body)}
 	for _, c := range list {
 		if c.ReviewID == r.ID {
-			parts = append(parts, fmt.Sprintf("On %s line %d: %s", strings.ReplaceAll(policy.EscapeVisible(c.Path), "\n", `\n`), c.Line, clean(c.Body)))
+			parts = append(parts, fmt.Sprintf("On %s line %d: %s", strings.ReplaceAll(untrusted.EscapeVisible(c.Path), "\n", `\n`), c.Line, clean(c.Body)))
 		}
 	}
 	text := []rune(strings.TrimSpace(strings.Join(parts, "\n\n")))

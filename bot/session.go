@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // record is what the bot keeps of a session besides its log.
@@ -159,7 +160,7 @@ func (w *worker) supersede(ctx context.Context, c *change, s said, sess *store.S
 
 // cleaned is clean, with a record of what was taken out.
 func (w *worker) cleaned(s said, what, text string) string {
-	text, n := policy.CleanText(text)
+	text, n := untrusted.Clean(text)
 	if n.Total() > 0 {
 		w.cfg.Log.Info("text cleaned", "thread", w.key, "source", s.key, "what", what, "removed", n.Total(), "kinds", n.String())
 	}
@@ -167,7 +168,7 @@ func (w *worker) cleaned(s said, what, text string) string {
 }
 
 func clean(s string) string {
-	s, _ = policy.CleanText(s)
+	s, _ = untrusted.Clean(s)
 	return strings.TrimSpace(s)
 }
 
@@ -275,7 +276,7 @@ func (w *worker) request(s said, cmd command.Command) string {
 	text := w.words(s, cmd.Text)
 	if body := w.cleaned(s, "body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
 		nonce := digest(s.key, "fence")
-		text += "\n\n" + policy.Fence(nonce, "the thread that this was asked in", w.cleaned(s, "title", s.ev.Title)+"\n\n"+body)
+		text += "\n\n" + untrusted.Fence(nonce, "the thread that this was asked in", w.cleaned(s, "title", s.ev.Title)+"\n\n"+body)
 	}
 	return text
 }

@@ -6,6 +6,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Policy decides about actions from one configuration. It does no I/O, holds
@@ -20,7 +23,7 @@ type Policy struct {
 	ask       []commandPattern
 	alwaysAsk kindSet
 	defaults  [Converse + 1]Verdict
-	analyze   func(string) ShellVerdict
+	analyze   func(string) shell.Analysis
 }
 
 // New returns the policy of a configuration, or an error that names the key
@@ -29,7 +32,7 @@ func New(config Config) (*Policy, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("make policy: %w", err)
 	}
-	p := &Policy{ready: true, config: config, analyze: AnalyzeCommand}
+	p := &Policy{ready: true, config: config, analyze: shell.Analyze}
 	p.sensitive = sensitiveLayers(config)
 	p.allow = commandPatterns(config.Commands.Allow)
 	p.deny = commandPatterns(config.Commands.Deny)
@@ -72,7 +75,7 @@ func verdictOr(word string, unset Verdict) Verdict {
 type facts struct {
 	mode  Mode
 	act   Action
-	shell ShellVerdict
+	shell shell.Analysis
 }
 
 // Check decides about one action in one mode. Every rule that matched is in
@@ -187,7 +190,7 @@ func kindList(list []Kind) string {
 
 // onlyGitReads reports whether every command of the line is a git command.
 // That they only read is the shell verdict's own word.
-func onlyGitReads(v ShellVerdict) bool {
+func onlyGitReads(v shell.Analysis) bool {
 	if len(v.Git) == 0 || len(v.Writes) > 0 || v.Network {
 		return false
 	}
@@ -271,7 +274,7 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 		if !v.Sensitive {
 			continue
 		}
-		text := fmt.Sprintf("%s is a sensitive file (%s)", EscapeVisible(name), v.Pattern)
+		text := fmt.Sprintf("%s is a sensitive file (%s)", untrusted.EscapeVisible(name), v.Pattern)
 		if !p.config.AutoEdits() {
 			*d = d.settle(Ask, "sensitive_files", text)
 			return true

@@ -8,19 +8,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/handrail-bot/handrail/policy/shell"
 )
 
 // withShell returns a policy that believes a table about commands.
-func withShell(t testing.TB, c Config, table map[string]ShellVerdict) *Policy {
+func withShell(t testing.TB, c Config, table map[string]shell.Analysis) *Policy {
 	t.Helper()
 	p, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.analyze = func(line string) ShellVerdict {
+	p.analyze = func(line string) shell.Analysis {
 		v, ok := table[line]
 		if !ok {
-			v = ShellVerdict{Severity: Critical}
+			v = shell.Analysis{Severity: Critical}
 		}
 		if v.Commands == nil {
 			v.Commands = []string{line}
@@ -43,7 +45,7 @@ func yes() *bool { b := true; return &b }
 
 func no() *bool { b := false; return &b }
 
-var shellTable = map[string]ShellVerdict{
+var shellTable = map[string]shell.Analysis{
 	"ls":                          {ReadOnly: true},
 	"git log":                     {ReadOnly: true, Git: []string{"log"}},
 	"git log | sh":                {Git: []string{"log"}, Commands: []string{"git log", "sh"}},

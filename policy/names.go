@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Lengths that names may have.
@@ -93,7 +95,7 @@ func Slug(title string) string {
 		switch {
 		case alnum(r):
 			b.WriteRune(unicode.ToLower(r))
-		case unicode.Is(unicode.Mn, r), invisible(r) && r != '\n' && r != '\t', r == '\'', r == '’':
+		case unicode.Is(unicode.Mn, r), untrusted.Invisible(r) && r != '\n' && r != '\t', r == '\'', r == '’':
 		default:
 			b.WriteByte(' ')
 		}
@@ -165,7 +167,7 @@ func ValidateBranchTemplate(template string) error {
 			if near := nearest(word, []string{"number", "slug", "session", "mode"}); near != "" {
 				hint = fmt.Sprintf(", did you mean {%s}?", near)
 			}
-			return fmt.Errorf("check branch template %q: unknown placeholder {%s}%s", template, EscapeVisible(word), hint)
+			return fmt.Errorf("check branch template %q: unknown placeholder {%s}%s", template, untrusted.EscapeVisible(word), hint)
 		}
 		rest = rest[open+end+1:]
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // PathVerdict says whether edits of a file need a person, and the pattern
@@ -55,7 +57,7 @@ func rulesOf(list []SensitiveFile) []pathRule {
 // slash means the name at any depth, one that begins with a slash the root,
 // one that ends with a slash everything below.
 func foldPattern(pattern string) string {
-	s := cases.Fold().String(norm.NFKC.String(stripInvisible(strings.TrimSpace(pattern))))
+	s := cases.Fold().String(norm.NFKC.String(untrusted.StripInvisible(strings.TrimSpace(pattern))))
 	s = strings.TrimPrefix(s, "./")
 	rooted := strings.HasPrefix(s, "/")
 	if strings.HasSuffix(s, "/") {
@@ -189,8 +191,8 @@ func readings(name string) []string {
 
 // foldPath maps every spelling of a path to one.
 func foldPath(name string) string {
-	s := cases.Fold().String(norm.NFKC.String(stripInvisible(name)))
-	s = stripInvisible(norm.NFKC.String(s))
+	s := cases.Fold().String(norm.NFKC.String(untrusted.StripInvisible(name)))
+	s = untrusted.StripInvisible(norm.NFKC.String(s))
 	parts := strings.Split(s, "/")
 	for i, part := range parts {
 		part = strings.TrimSpace(part)

@@ -31,9 +31,10 @@
 //
 // [Mode] says what a session may do. [MayAsk] and [MayApprove] say who may
 // ask and approve. [Approval] is the life of one request to a person: which
-// word may follow which. [CleanText] and [Fence] prepare text that nobody vouches for, [CleanOutput]
-// what a model wrote for GitHub. [Redactor] and [Scanner] find secrets.
-// [ValidateBranch] and its neighbors hold names to an own alphabet.
+// word may follow which. [ValidateBranch] and its neighbors hold names to an
+// own alphabet. Below are three leaves: shell says what a command can do,
+// untrusted makes foreign text safe to read and our text safe to post, secret
+// finds and redacts.
 //
 // The zero value of every verdict is deny.
 package policy
@@ -42,6 +43,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+
+	"github.com/handrail-bot/handrail/policy/shell"
 )
 
 // Verdict is what the gate does with an action.
@@ -65,29 +68,19 @@ func (v Verdict) String() string {
 	return "deny"
 }
 
-// Severity is how much harm a command can do. The order is the order of harm.
-type Severity int
+// Severity is how much harm a command can do, see [shell.Severity].
+type Severity = shell.Severity
 
 // The tiers of severity.
 const (
-	None Severity = iota
-	Medium
-	High
-	Critical
+	None     = shell.None
+	Medium   = shell.Medium
+	High     = shell.High
+	Critical = shell.Critical
 )
 
-// String returns "none", "medium", "high" or "critical".
-func (s Severity) String() string {
-	switch s {
-	case Medium:
-		return "medium"
-	case High:
-		return "high"
-	case Critical:
-		return "critical"
-	}
-	return "none"
-}
+// Reason is one rule that matched, see [shell.Reason].
+type Reason = shell.Reason
 
 // Kind is the kind of an operation.
 type Kind int
@@ -115,12 +108,6 @@ type Action struct {
 	Display string
 	Edits   int    // edits made so far in this session, for modes that limit them
 	Subject string // what the action is bound to: session, base and head
-}
-
-// Reason is one rule that matched, with words for a person.
-type Reason struct {
-	Rule string `json:"rule"`
-	Text string `json:"text"`
 }
 
 // Decision is the answer to an action. Digest identifies exactly this action:

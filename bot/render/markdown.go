@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // MaxBody is the longest comment that GitHub takes, in characters. Bodies
@@ -236,7 +236,7 @@ func Approval(a session.Asked, requester string) string {
 	if a.Severity != "" && a.Severity != "none" {
 		fmt.Fprintf(&b, "Severity: **%s**\n\n", a.Severity)
 	}
-	shown := policy.EscapeVisible(a.Display)
+	shown := untrusted.EscapeVisible(a.Display)
 	b.WriteString(fenced(lang, shown))
 	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "\n`/agent approve %s` lets exactly this happen, once. `/agent deny %s <reason>` refuses it, and the agent goes on without.\n\n", a.ID, a.ID)
@@ -248,7 +248,7 @@ func Approval(a session.Asked, requester string) string {
 func reasons(a session.Asked) string {
 	var b strings.Builder
 	for _, r := range a.Reasons {
-		fmt.Fprintf(&b, "- %s\n", Clean(policy.EscapeVisible(r)))
+		fmt.Fprintf(&b, "- %s\n", Clean(untrusted.EscapeVisible(r)))
 	}
 	return b.String()
 }
@@ -358,7 +358,7 @@ func fenced(lang, text string) string {
 
 // code shows a name inline; backticks and control characters cannot break out.
 func code(s string) string {
-	s = strings.ReplaceAll(policy.EscapeVisible(s), "\n", `\n`)
+	s = strings.ReplaceAll(untrusted.EscapeVisible(s), "\n", `\n`)
 	if strings.Contains(s, "`") {
 		return "`` " + strings.ReplaceAll(s, "``", "` `") + " ``"
 	}
@@ -366,7 +366,7 @@ func code(s string) string {
 }
 
 // Clean makes text that came from a model or a person safe to post.
-func Clean(s string) string { return policy.CleanOutput(s, policy.OutputOptions{}) }
+func Clean(s string) string { return untrusted.CleanOutput(s, untrusted.OutputOptions{}) }
 
 // line cuts s to its first line and at most n characters.
 func line(s string, n int) string {

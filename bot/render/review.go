@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // ReviewTitle is the title of the small pull request that asks about an edit.
@@ -23,7 +23,7 @@ func plainPaths(list []string) string {
 		if i > 0 {
 			out += ", "
 		}
-		out += line(strings.ReplaceAll(policy.EscapeVisible(p), "\n", `\n`), 80)
+		out += line(strings.ReplaceAll(untrusted.EscapeVisible(p), "\n", `\n`), 80)
 	}
 	return out
 }

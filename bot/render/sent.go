@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Sent is a push that did not go as planned.
@@ -98,7 +98,7 @@ func (s Sent) why() string {
 	}
 	var b strings.Builder
 	for line := range strings.Lines(limit(strings.Join(s.Said, "\n"), 3000)) { // each with a word before it: no line is a command
-		b.WriteString("remote: " + policy.EscapeVisible(strings.TrimSuffix(line, "\n")) + "\n")
+		b.WriteString("remote: " + untrusted.EscapeVisible(strings.TrimSuffix(line, "\n")) + "\n")
 	}
 	return ". The answer was:\n\n" + strings.TrimSuffix(fenced("", b.String()), "\n\n")
 }
@@ -157,7 +157,7 @@ func Patches(s Sent) []string {
 func plainParts(patch string) ([]string, bool) {
 	if !utf8.ValidString(patch) || strings.ContainsFunc(patch, func(r rune) bool {
 		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.In(r, unicode.Zl, unicode.Zp))
-	}) || policy.NoRunnerCommands(patch) != patch {
+	}) || untrusted.NoRunnerCommands(patch) != patch {
 		return nil, false
 	}
 	var parts []string

@@ -14,7 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // checkpoints keeps what a workspace changed as commits, without ever running
@@ -31,7 +31,7 @@ type checkpoints struct {
 	moved     bool     // the branch has commits that the workspace lacks
 	foreign   []string // submodules that the model knows it cannot change
 
-	redactor *policy.Redactor // of commit messages
+	redactor *secret.Redactor // of commit messages
 }
 
 // privateRef holds the saved states of a session. It is never pushed.

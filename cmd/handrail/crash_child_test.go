@@ -15,7 +15,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // childConfig is what a test tells the server process that it will kill.
@@ -61,7 +61,7 @@ func (c childConfig) serve(ctx context.Context) error {
 	w := &world{in: strings.NewReader(""), out: io.Discard, err: os.Stderr, log: logger(os.Stderr, "warn"), version: "test"}
 	s, err := newServer(ctx, w, serverConfig{
 		Listen: c.Listen, Data: c.Data, Database: c.Database, Workspace: "local",
-		GitHub: githubConfig{API: c.API, AppID: c.AppID, key: c.Key, webhookSecret: policy.Secret(c.Secret)},
+		GitHub: githubConfig{API: c.API, AppID: c.AppID, key: c.Key, webhookSecret: secret.Value(c.Secret)},
 		Model:  modelConfig{Name: "m", Ollama: c.Model},
 	}, serverOptions{
 		spacing: -1, settle: 100 * time.Millisecond, every: 200 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,

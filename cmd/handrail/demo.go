@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 //go:embed all:demodata
@@ -121,7 +122,7 @@ func (d *demo) config() (serverConfig, error) {
 	app := d.gh.App()
 	cfg := serverConfig{
 		Listen: "127.0.0.1:0", Data: filepath.Join(d.dir, "bot"), Workspace: d.cmd.Workspace,
-		GitHub: githubConfig{API: d.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: policy.Secret(app.WebhookSecret)},
+		GitHub: githubConfig{API: d.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: secret.Value(app.WebhookSecret)},
 		Model:  modelConfig{Name: d.cmd.Model, Ollama: os.Getenv("OLLAMA_HOST")},
 		Policy: policy.DefaultConfig(),
 	}

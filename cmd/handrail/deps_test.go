@@ -22,17 +22,17 @@ const module = "github.com/handrail-bot/handrail"
 // name. What is not listed is not allowed.
 var arrows = map[string][]string{
 	"cmd/...":    {"*"},
-	"bot":        {"bot/*", "agent/session", "gitops", "policy"},
-	"bot/...":    {"bot/thread", "bot/store", "agent/session", "policy"},
-	"bot/ghapp":  {"bot/thread", "policy"},
+	"bot":        {"bot/*", "agent/session", "gitops", "policy", "policy/*"},
+	"bot/...":    {"bot/thread", "bot/store", "agent/session", "policy", "policy/*"},
+	"bot/ghapp":  {"bot/thread", "policy", "policy/*"},
 	"bot/thread": {},
 
-	"bot/ghapp/ghtest":    {"bot/thread", "bot/ghapp", "policy"},
+	"bot/ghapp/ghtest":    {"bot/thread", "bot/ghapp", "policy", "policy/*"},
 	"bot/store/sqlite":    {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/postgres":  {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/storetest": {"bot/store", "bot/thread", "agent/session"},
 
-	"agent":                         {"agent/*", "policy"},
+	"agent":                         {"agent/*", "policy", "policy/*"},
 	"agent/session":                 {},
 	"agent/llm":                     {},
 	"agent/patch":                   {},
@@ -44,13 +44,18 @@ var arrows = map[string][]string{
 	"agent/workspace/local":         {"agent/workspace", "agent/workspace/host"},
 	"agent/workspace/bwrap":         {"agent/workspace", "agent/workspace/local"},
 	"agent/workspace/docker":        {"agent/workspace", "agent/workspace/local"},
-	"agent/workspace/host":          {"agent/workspace", "policy"},
+	"agent/workspace/host":          {"agent/workspace", "policy", "policy/*"},
 	"agent/workspace/workspacetest": {"agent/workspace", "agent/workspace/host"},
-	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy"},
-	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy"},
+	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
+	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy", "policy/*"},
 
 	"gitops": {},
-	"policy": {},
+
+	"policy":            {"policy/shell", "policy/untrusted"},
+	"policy/shell":      {"policy/shell/code"},
+	"policy/shell/code": {},
+	"policy/secret":     {"policy/untrusted"}, // a credential is also found behind invisible characters
+	"policy/untrusted":  {},
 }
 
 // homes names the packages that may import a third party; a path stands for
@@ -70,8 +75,8 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx":              {"bot/store/postgres"},
 	"github.com/pressly/goose":          {"bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
 	"github.com/riverqueue/river":       {"bot/queue", "bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
-	"mvdan.cc/sh":                       {"policy"},
-	"github.com/zricethezav/gitleaks":   {"policy"},
+	"mvdan.cc/sh":                       {"policy/shell"},
+	"github.com/zricethezav/gitleaks":   {"policy/secret"},
 	"go.yaml.in/yaml":                   {"policy", "agent/llm/llmtest", "cmd/handrail"},
 	"github.com/invopop/jsonschema":     {"policy"},
 	"github.com/moby/moby":              {"agent/workspace/docker"},
@@ -79,9 +84,9 @@ var homes = map[string][]string{
 	"github.com/alecthomas/kong":        {"cmd/handrail"},
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/patch", "agent/llm/toolcall", "gitops", "policy", "bot/render", "bot/command"},
-	"github.com/JohannesKaufmann":       {"bot/render", "policy"},
-	"github.com/yuin/goldmark":          {"bot/render", "bot/command", "policy"},
-	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy", "agent/tools", "cmd/handrail"},
+	"github.com/JohannesKaufmann":       {"bot/render"},
+	"github.com/yuin/goldmark":          {"bot/render", "bot/command", "policy/untrusted"},
+	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail"},
 	"github.com/bmatcuk/doublestar":     {"policy", "agent/workspace/host", "agent/tools"},
 }
 

@@ -12,8 +12,10 @@
 //     heard of GitHub or git. Start at agent/loop.go.
 //   - gitops saves: mirrors, branches, checkpoints, undo. It runs no git and
 //     trusts nothing that a workspace wrote.
-//   - policy decides: what a command can do, which paths are sensitive, who
-//     may ask and approve. It is pure.
+//   - policy decides: what a mode allows, which paths are sensitive, who may
+//     ask and approve. Below it, shell says what a command can do, untrusted
+//     makes foreign text safe to read and our text safe to post, secret finds
+//     and redacts. All of it is pure.
 //
 // # One comment becomes a commit
 //

@@ -143,9 +143,9 @@ func (x *exam) reach(ctx context.Context) (string, bool) {
 	return strings.Join([]string{length, yes("tools", caps.Tools), yes("thinking", caps.Thinking), yes("vision", caps.Vision)}, ", "), true
 }
 
-// secret is the word at the very beginning of the long prompt. A server that
+// secretWord is the word at the very beginning of the long prompt. A server that
 // cuts prompts cuts it off first.
-const secret = "marmalade-4711"
+const secretWord = "marmalade-4711"
 
 // context sends a prompt that fills most of the context and asks for its
 // first word.
@@ -155,7 +155,7 @@ func (x *exam) context(ctx context.Context, size int) (string, bool) {
 	}
 	x.d.Figures.ContextTried = size
 	var b strings.Builder
-	fmt.Fprintf(&b, "The password is %s. Remember it.\n\n", secret)
+	fmt.Fprintf(&b, "The password is %s. Remember it.\n\n", secretWord)
 	for i := 1; float64(b.Len()) < float64(size)*0.7*compact.BytesPerToken; i++ {
 		fmt.Fprintf(&b, "Line %d says nothing that matters for the question at the end.\n", i)
 	}
@@ -169,7 +169,7 @@ func (x *exam) context(ctx context.Context, size int) (string, bool) {
 	if f.PromptTokens > 0 {
 		f.BytesPerToken = float64(int(float64(b.Len())/float64(f.PromptTokens)*100)) / 100
 	}
-	knows := strings.Contains(strings.ToLower(a.content), secret)
+	knows := strings.Contains(strings.ToLower(a.content), secretWord)
 	counted := fmt.Sprintf("%d bytes sent, %d tokens counted", b.Len(), f.PromptTokens)
 	switch {
 	case f.BytesPerToken > 10:

@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // modelFlags say which model answers and where it runs.
@@ -55,7 +56,7 @@ func (f modelFlags) openTuned(w *world, t tuneFlags) (func(name string) (llm.Mod
 }
 
 // runKey is the key for a model server. The key of OpenAI goes to OpenAI only.
-func runKey(baseURL string, getenv func(string) string) (policy.Secret, error) {
+func runKey(baseURL string, getenv func(string) string) (secret.Value, error) {
 	key, err := secretFrom(getenv, "HANDRAIL_API_KEY")
 	if err != nil || key != "" {
 		return key, err
@@ -80,7 +81,7 @@ type modelConfig struct {
 	Silence     policy.Duration `yaml:"silence"`    // after which an answer counts as cut
 	Can         modelAbilities  `yaml:"can"`
 
-	key policy.Secret
+	key secret.Value
 }
 
 // modelAbilities is what the operator knows better than the server.
@@ -263,9 +264,9 @@ func withoutUser(address string) string {
 		return address
 	}
 	if scheme, _, ok := strings.Cut(address, "://"); ok && !strings.Contains(scheme, "@") {
-		return scheme + "://" + policy.Redacted + address[i:]
+		return scheme + "://" + secret.Redacted + address[i:]
 	}
-	return policy.Redacted + address[i:]
+	return secret.Redacted + address[i:]
 }
 
 func hostAndPort(s, fallback string) (host, port string) {

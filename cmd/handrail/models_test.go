@@ -13,6 +13,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // TestOllamaURL holds OLLAMA_HOST to what Ollama's own client makes of it.
@@ -171,7 +172,7 @@ func TestModelOptionsOnTheWire(t *testing.T) {
 	if sent["keep_alive"] != -1.0 {
 		t.Errorf("keep_alive = %v, want -1", sent["keep_alive"])
 	}
-	ask(modelConfig{BaseURL: server.URL + "/v1", Temperature: &warm, MaxTokens: 77, Effort: "low", Can: can, key: policy.Secret("k-123")})
+	ask(modelConfig{BaseURL: server.URL + "/v1", Temperature: &warm, MaxTokens: 77, Effort: "low", Can: can, key: secret.Value("k-123")})
 	if sent["temperature"] != 0.25 || sent["max_tokens"] != 77.0 || sent["reasoning_effort"] != "low" || key != "Bearer k-123" {
 		t.Errorf("the other server was sent %v with %q", sent, key)
 	}

@@ -13,33 +13,34 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/gitops"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // secrets is what this process knows and nobody else may see: it redacts
 // every sink and looks into what goes to a branch.
 type secrets struct {
-	redactor *policy.Redactor
-	scanner  func() (*policy.Scanner, error) // made at first use: it takes some 50 ms
+	redactor *secret.Redactor
+	scanner  func() (*secret.Scanner, error) // made at first use: it takes some 50 ms
 }
 
-func newSecrets(values ...policy.Secret) *secrets {
+func newSecrets(values ...secret.Value) *secrets {
 	return &secrets{
-		redactor: policy.NewRedactor(values...),
-		scanner:  sync.OnceValues(func() (*policy.Scanner, error) { return policy.NewScanner(values...) }),
+		redactor: secret.NewRedactor(values...),
+		scanner:  sync.OnceValues(func() (*secret.Scanner, error) { return secret.NewScanner(values...) }),
 	}
 }
 
 // environmentSecrets are the values that this process was given for itself:
 // whatever is named like a credential.
-func environmentSecrets(environ []string) []policy.Secret {
-	var out []policy.Secret
+func environmentSecrets(environ []string) []secret.Value {
+	var out []secret.Value
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		name = strings.ToUpper(name)
 		for _, word := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL"} {
 			if strings.Contains(name, word) && len(value) >= 8 && !strings.HasSuffix(name, "_FILE") && !strings.HasSuffix(name, "_PATH") {
-				out = append(out, policy.Secret(value))
+				out = append(out, secret.Value(value))
 				break
 			}
 		}
@@ -49,11 +50,11 @@ func environmentSecrets(environ []string) []policy.Secret {
 
 // secrets are all that the server was given: no text leaves it with one.
 func (c serverConfig) secrets() *secrets {
-	list := append(environmentSecrets(os.Environ()), c.GitHub.webhookSecret, c.GitHub.token, c.Model.key, policy.Secret(c.GitHub.key))
+	list := append(environmentSecrets(os.Environ()), c.GitHub.webhookSecret, c.GitHub.token, c.Model.key, secret.Value(c.GitHub.key))
 	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
 		if user, _, ok := strings.Cut(rest, "@"); ok {
 			_, password, _ := strings.Cut(user, ":")
-			list = append(list, policy.Secret(password))
+			list = append(list, secret.Value(password))
 		}
 	}
 	return newSecrets(list...)
@@ -62,7 +63,7 @@ func (c serverConfig) secrets() *secrets {
 // outgoing is the last gate for what is written to GitHub.
 func (s *secrets) outgoing(text string) string {
 	text, _ = s.redactor.Redact(text)
-	return policy.NoRunnerCommands(text)
+	return untrusted.NoRunnerCommands(text)
 }
 
 // scan looks at the commits of one repository.
@@ -89,7 +90,7 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 		for _, f := range scanner.ScanDiff(st.Path) {
 			out = append(out, agent.Leak{Path: st.Path, Finding: f})
 		}
-		added, lines := policy.AddedLines(diff)
+		added, lines := secret.AddedLines(diff)
 		for _, f := range scanner.ScanDiff(added) {
 			f.Line = lines[min(f.Line, len(lines))-1]
 			out = append(out, agent.Leak{Path: st.Path, Finding: f})
@@ -106,15 +107,15 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 
 // whole looks for known values and tokens in a file that a diff does not
 // show.
-func (c commitScan) whole(ctx context.Context, commit, path string) (policy.Finding, bool) {
+func (c commitScan) whole(ctx context.Context, commit, path string) (secret.Finding, bool) {
 	data, err := c.repo.ReadFile(ctx, commit, path, mostScanned)
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
-		return policy.Finding{}, false
+		return secret.Finding{}, false
 	case err != nil:
-		return policy.Finding{Rule: "not-scanned", Text: "the file is too large to be looked at", Line: 1}, true
+		return secret.Finding{Rule: "not-scanned", Text: "the file is too large to be looked at", Line: 1}, true
 	}
-	return policy.Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: 1}, c.redactor.Contains(string(data))
+	return secret.Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: 1}, c.redactor.Contains(string(data))
 }
 
 // Hide implements agent.SecretScanner.
@@ -134,7 +135,7 @@ func (s *secrets) logger(log *slog.Logger) *slog.Logger {
 
 type redactedLog struct {
 	slog.Handler
-	redactor *policy.Redactor
+	redactor *secret.Redactor
 }
 
 // Handle implements slog.Handler.
@@ -191,7 +192,7 @@ func (h redactedLog) attr(a slog.Attr) slog.Attr {
 // the agent's own events were cleaned before.
 type redactedLogs struct {
 	store.Logs
-	redactor *policy.Redactor
+	redactor *secret.Redactor
 }
 
 // Apply implements store.Logs.

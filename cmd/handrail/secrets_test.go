@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/gitops"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // canary stands for a secret of the bot. It is the model's key in the stories
@@ -52,14 +52,14 @@ func TestLogsAreRedacted(t *testing.T) {
 	for name, spelled := range spellings(canary) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			log := newSecrets(policy.Secret(canary)).logger(slog.New(slog.NewJSONHandler(&out, nil)))
+			log := newSecrets(secret.Value(canary)).logger(slog.New(slog.NewJSONHandler(&out, nil)))
 			err := fmt.Errorf("call: %w", errors.New("refused "+spelled))
 			log.With("with", spelled).WithGroup("g").ErrorContext(context.Background(), "message "+spelled,
 				"text", spelled, "err", err, slog.Group("in", "deep", spelled), "bytes", []byte(spelled), "struct", struct{ A string }{spelled}, "n", 7)
 			if strings.Contains(out.String(), spelled) {
 				t.Errorf("the log has %q:\n%s", spelled, out.String())
 			}
-			if got := strings.Count(out.String(), policy.Redacted); got != 7 {
+			if got := strings.Count(out.String(), secret.Redacted); got != 7 {
 				t.Errorf("%d places redacted, want 7:\n%s", got, out.String())
 			}
 			if !strings.Contains(out.String(), `"n":7`) || !strings.Contains(out.String(), "message") {
@@ -74,7 +74,7 @@ func TestEnvironmentSecrets(t *testing.T) {
 		"PATH=/usr/bin:/bin", "GITHUB_TOKEN=aaaaaaaa1", "OPENAI_API_KEY=bbbbbbbb2", "HANDRAIL_WEBHOOK_SECRET=cccccccc3", "db_password=dddddddd4",
 		"TOKEN_FILE=/run/secrets/token", "SHORT_TOKEN=x", "AWS_SECRET_ACCESS_KEY=eeeeeeee5", "EDITOR=something-long",
 	})
-	want := []policy.Secret{"aaaaaaaa1", "bbbbbbbb2", "cccccccc3", "dddddddd4", "eeeeeeee5"}
+	want := []secret.Value{"aaaaaaaa1", "bbbbbbbb2", "cccccccc3", "dddddddd4", "eeeeeeee5"}
 	if !slices.Equal(got, want) {
 		var plain []string
 		for _, s := range got {

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // serverConfig is the file that `handrail serve --config` reads. Secrets are
@@ -41,8 +42,8 @@ type githubConfig struct {
 	Repository     string `yaml:"repository"` // with a token: the one repository, owner/name
 
 	key           []byte
-	token         policy.Secret
-	webhookSecret policy.Secret
+	token         secret.Value
+	webhookSecret secret.Value
 }
 
 type sessionsConfig struct {
@@ -153,10 +154,10 @@ func (c *serverConfig) environment(getenv func(string) string, bad *problemList)
 		bad.when(err != nil, "HANDRAIL_APP_ID must be the number that the App's page shows")
 		c.GitHub.AppID = id
 	}
-	database := policy.Secret(c.Database)
+	database := secret.Value(c.Database)
 	for _, v := range []struct {
 		name string
-		into *policy.Secret
+		into *secret.Value
 	}{
 		{"HANDRAIL_GITHUB_TOKEN", &c.GitHub.token}, {"HANDRAIL_WEBHOOK_SECRET", &c.GitHub.webhookSecret},
 		{"HANDRAIL_API_KEY", &c.Model.key}, {"HANDRAIL_DATABASE", &database},
@@ -173,7 +174,7 @@ func (c *serverConfig) environment(getenv func(string) string, bad *problemList)
 
 // secretFrom is the secret in a variable, or in the file that NAME_FILE names.
 // No error holds anything of either.
-func secretFrom(getenv func(string) string, name string) (policy.Secret, error) {
+func secretFrom(getenv func(string) string, name string) (secret.Value, error) {
 	value, file := getenv(name), getenv(name+"_FILE")
 	switch {
 	case value != "" && file != "":
@@ -192,11 +193,11 @@ func secretFrom(getenv func(string) string, name string) (policy.Secret, error) 
 	return s, err
 }
 
-func oneLine(name, value string) (policy.Secret, error) {
+func oneLine(name, value string) (secret.Value, error) {
 	if strings.ContainsAny(value, "\r\n\x00") {
 		return "", fmt.Errorf("%s holds more than one line", name)
 	}
-	return policy.Secret(value), nil
+	return secret.Value(value), nil
 }
 
 // reason is why a file could not be read, without its name: that may be the

@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // story is a whole world for one test: GitHub with a repository, a scripted
@@ -102,7 +102,7 @@ func startStory(t *testing.T, engine, model string, files map[string]string, tur
 	app := s.gh.App()
 	s.cfg = serverConfig{
 		Listen: "127.0.0.1:0", Data: t.TempDir(), Workspace: engine,
-		GitHub: githubConfig{API: s.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: policy.Secret(app.WebhookSecret)},
+		GitHub: githubConfig{API: s.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: secret.Value(app.WebhookSecret)},
 		Model:  modelConfig{Name: "m", Ollama: s.model.URL()},
 	}
 	s.start()

@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // terminal shows a session on a terminal and asks the person at it.
@@ -37,7 +38,7 @@ func readAll(r io.Reader) (string, error) {
 
 // say prints a line; in a workflow none of it is taken for a command.
 func (t *terminal) say(format string, args ...any) {
-	fmt.Fprintln(t.out, policy.NoRunnerCommands(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(t.out, untrusted.NoRunnerCommands(fmt.Sprintf(format, args...)))
 }
 
 func (t *terminal) header(task session.Task, engine string) {
@@ -54,7 +55,7 @@ func (t *terminal) event(e session.Event) {
 		t.answer(e)
 	case session.TypeStarted:
 		if s, err := session.Decode[session.Started](e); err == nil {
-			t.say("→ %s", policy.EscapeVisible(s.Title))
+			t.say("→ %s", untrusted.EscapeVisible(s.Title))
 		}
 	case session.TypeResult:
 		t.result(e)
@@ -75,10 +76,10 @@ func (t *terminal) answer(e session.Event) {
 		return
 	}
 	if a.Content != "" {
-		t.say("%s", indent(policy.EscapeVisible(a.Content)))
+		t.say("%s", indent(untrusted.EscapeVisible(a.Content)))
 	}
 	for _, why := range a.Errors {
-		t.say("✗ a tool call could not be understood: %s", policy.EscapeVisible(firstLineOf(why)))
+		t.say("✗ a tool call could not be understood: %s", untrusted.EscapeVisible(firstLineOf(why)))
 	}
 }
 
@@ -90,11 +91,11 @@ func (t *terminal) note(e session.Event) {
 		return
 	}
 	if n.Kind != "context" {
-		t.say("! %s", policy.EscapeVisible(firstLineOf(n.Text)))
+		t.say("! %s", untrusted.EscapeVisible(firstLineOf(n.Text)))
 		return
 	}
 	for _, label := range render.Provided(n.Text) {
-		t.say("  with the task: %s", policy.EscapeVisible(label))
+		t.say("  with the task: %s", untrusted.EscapeVisible(label))
 	}
 }
 
@@ -105,7 +106,7 @@ func (t *terminal) result(e session.Event) {
 	}
 	switch {
 	case !r.OK:
-		t.say("✗ %s", policy.EscapeVisible(firstLineOf(r.Content)))
+		t.say("✗ %s", untrusted.EscapeVisible(firstLineOf(r.Content)))
 	case len(r.Changes) > 0:
 		t.say("  %s", fileList(r.Changes))
 	}
@@ -132,7 +133,7 @@ func fileList(files []session.FileChange) string {
 			parts = append(parts, fmt.Sprintf("%d more files", len(files)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s +%d −%d", policy.EscapeVisible(f.Path), f.Added, f.Removed))
+		parts = append(parts, fmt.Sprintf("%s +%d −%d", untrusted.EscapeVisible(f.Path), f.Added, f.Removed))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -161,9 +162,9 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 		return t.question(a)
 	}
 	t.say("\n✋ approval %s, severity %s", a.ID, a.Severity)
-	t.say("%s", indent(policy.EscapeVisible(a.Display)))
+	t.say("%s", indent(untrusted.EscapeVisible(a.Display)))
 	for _, r := range a.Reasons {
-		t.say("  because %s", policy.EscapeVisible(r))
+		t.say("  because %s", untrusted.EscapeVisible(r))
 	}
 	t.say("  sha256 %s", a.Digest)
 	if t.yes && a.Severity != policy.Critical.String() {
@@ -188,9 +189,9 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 }
 
 func (t *terminal) question(a session.Asked) session.Resolved {
-	t.say("\n❓ %s", policy.EscapeVisible(a.Display))
+	t.say("\n❓ %s", untrusted.EscapeVisible(a.Display))
 	for i, c := range a.Choices {
-		t.say("  %d. %s", i+1, policy.EscapeVisible(c))
+		t.say("  %d. %s", i+1, untrusted.EscapeVisible(c))
 	}
 	fmt.Fprint(t.out, "> ")
 	line, err := t.in.ReadString('\n')
@@ -208,14 +209,14 @@ func (t *terminal) outcome(task session.Task, out session.Outcome, repo string) 
 		t.say("%s", indent(out.Reason))
 	}
 	if out.Summary != "" {
-		t.say("%s", indent(policy.EscapeVisible(out.Summary)))
+		t.say("%s", indent(untrusted.EscapeVisible(out.Summary)))
 	}
 	for i, f := range out.Files {
 		if i == mostFilesShown {
 			t.say("  … and %d more files", len(out.Files)-i)
 			break
 		}
-		t.say("  %s +%d −%d (%s)", policy.EscapeVisible(f.Path), f.Added, f.Removed, f.Kind)
+		t.say("  %s +%d −%d (%s)", untrusted.EscapeVisible(f.Path), f.Added, f.Removed, f.Kind)
 	}
 	if out.Commit != task.Base {
 		if rel, err := filepath.Abs(repo); err == nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 const (
@@ -104,7 +104,7 @@ func plain(p []byte) string {
 	if !strings.ContainsFunc(text, isControl) {
 		return text
 	}
-	text = policy.StripEscapes(text)
+	text = untrusted.StripEscapes(text)
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	var out strings.Builder
 	out.Grow(len(text))

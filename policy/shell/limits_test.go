@@ -1,0 +1,48 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestHostileCommandsEnd holds the work of an analysis, counted and not timed,
+// to its limits for inputs that were made to be expensive. What goes over a
+// limit must be critical.
+func TestHostileCommandsEnd(t *testing.T) {
+	rep := strings.Repeat
+	for name, line := range map[string]string{
+		"nested substitutions": rep("$(", 4000) + "ls" + rep(")", 4000),
+		"nested subshells":     rep("(", 5000) + "ls" + rep(")", 5000),
+		"doubling":             "x=a;" + rep("x=$x$x;", 60),
+		"nested loops":         "for a in {1..200}; do for b in {1..200}; do ls; done; done",
+		"trimming":             "x=" + rep("ab", 2000) + ";" + rep("echo ${x##*+(a)*(b)c};", 200),
+		"stream editor":        "sed '" + rep("s/a/b/e;", 6000) + "' f",
+		"mounts":               "docker run " + rep("-v /a:/b ", 5000) + " x rm -rf /b",
+		"wrappers":             rep("sudo ", 10000) + "ls",
+		"functions":            "f(){ f $1$1$1; f $1$1$1; }; f aaaa",
+		"one large line":       "echo " + rep("a", 1<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := Analyze(line)
+			if v.Severity != Critical {
+				t.Errorf("%s is %s, want critical: %v", name, v.Severity, v.Reasons)
+			}
+			r := &report{}
+			func() {
+				defer func() {
+					if p := recover(); p != nil {
+						if _, ok := p.(exhausted); !ok {
+							t.Errorf("the analysis broke: %v", p)
+						}
+					}
+				}()
+				m := newMachine(r)
+				m.program(line)
+				m.finish()
+			}()
+			if r.steps > maxSteps+1 || r.bytes > maxBytes*32 {
+				t.Errorf("%d steps and %d bytes, want at most %d and %d", r.steps, r.bytes, maxSteps, maxBytes)
+			}
+		})
+	}
+}

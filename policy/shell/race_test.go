@@ -1,0 +1,6 @@
+//go:build race
+
+package shell
+
+// raceEnabled makes long tests shorter under the race detector.
+const raceEnabled = true

@@ -1,0 +1,12 @@
+package untrusted
+
+import (
+	"regexp"
+	"sync"
+)
+
+// lazily returns a regular expression that is compiled when it is first
+// needed: most programs that start look at no command and no secret.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}

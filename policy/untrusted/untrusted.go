@@ -1,0 +1,154 @@
+// Package untrusted makes foreign text safe to read and our text safe to
+// post. [Clean] and [CleanPlain] take out what a reader of the page would not
+// see, [Fence] marks what nobody vouches for, [CleanOutput] makes inert what a
+// model wrote for GitHub. It is pure.
+package untrusted
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Removed counts what cleaning took out, by category. Entities were decoded,
+// not removed, and are not in the total.
+type Removed struct {
+	Tags        int `json:"tags,omitempty"`        // tag characters
+	Selectors   int `json:"selectors,omitempty"`   // variation selectors
+	Bidi        int `json:"bidi,omitempty"`        // bidirectional controls
+	ZeroWidth   int `json:"zero_width,omitempty"`  // zero-width and other invisible characters
+	Controls    int `json:"controls,omitempty"`    // control characters, terminal sequences, bytes that are no text
+	Comments    int `json:"comments,omitempty"`    // HTML comments, declarations, instructions
+	Attributes  int `json:"attributes,omitempty"`  // HTML tags that carried attributes
+	AltTexts    int `json:"alt_texts,omitempty"`   // alternative texts of images
+	Titles      int `json:"titles,omitempty"`      // titles of links and images
+	Definitions int `json:"definitions,omitempty"` // link definitions, unused footnotes, text behind a fence's language
+	Collapsed   int `json:"collapsed,omitempty"`   // collapsed blocks, marked and kept
+	Entities    int `json:"entities,omitempty"`    // character references, decoded and kept
+}
+
+// Total is the number of things removed.
+func (n Removed) Total() int {
+	return n.Tags + n.Selectors + n.Bidi + n.ZeroWidth + n.Controls + n.Comments +
+		n.Attributes + n.AltTexts + n.Titles + n.Definitions
+}
+
+// Plus returns the sum of two counts.
+func (n Removed) Plus(m Removed) Removed {
+	return Removed{
+		Tags: n.Tags + m.Tags, Selectors: n.Selectors + m.Selectors, Bidi: n.Bidi + m.Bidi, ZeroWidth: n.ZeroWidth + m.ZeroWidth,
+		Controls: n.Controls + m.Controls, Comments: n.Comments + m.Comments, Attributes: n.Attributes + m.Attributes,
+		AltTexts: n.AltTexts + m.AltTexts, Titles: n.Titles + m.Titles, Definitions: n.Definitions + m.Definitions,
+		Collapsed: n.Collapsed + m.Collapsed, Entities: n.Entities + m.Entities,
+	}
+}
+
+// String lists the categories that are not zero, for a log or a label.
+func (n Removed) String() string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		name string
+	}{
+		{n.Tags, "tag characters"}, {n.Selectors, "variation selectors"}, {n.Bidi, "bidi controls"},
+		{n.ZeroWidth, "invisible characters"}, {n.Controls, "control characters"}, {n.Comments, "HTML comments"},
+		{n.Attributes, "HTML attributes"}, {n.AltTexts, "image texts"}, {n.Titles, "link titles"}, {n.Definitions, "hidden definitions"},
+	} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.name))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// maxPasses bounds the repetition of [Clean]. Each pass undoes one layer
+// of wrapping; honest text needs two.
+const maxPasses = 24
+
+// Clean returns s, Markdown from a person nobody vouches for, without
+// what a reader of the rendered page would not see: invisible characters,
+// HTML comments, attributes, image texts, link titles, definitions. Character
+// references are decoded, collapsed blocks are marked. Code keeps its content
+// except for invisible characters. Cleaning is repeated until nothing
+// changes, so Clean(Clean(s)) is Clean(s).
+func Clean(s string) (string, Removed) {
+	var n Removed
+	for range maxPasses {
+		next := cleanMarkup(cleanChars(s, &n), &n)
+		if next == s {
+			return s, n
+		}
+		s = next
+	}
+	n.Comments++
+	return strings.Map(dropMarkup, cleanChars(s, &n)), n
+}
+
+// dropMarkup takes the characters away that all markup is made of. It ends
+// the cleaning of text that was wrapped more often than honest text is.
+func dropMarkup(r rune) rune {
+	if strings.ContainsRune("<>&[]!`~", r) {
+		return -1
+	}
+	return r
+}
+
+// CleanPlain removes only invisible and control characters. It is for file
+// content and tool output, where markup is data and must stay as it is.
+func CleanPlain(s string) (string, Removed) {
+	var n Removed
+	for range maxPasses {
+		next := cleanChars(s, &n)
+		if next == s {
+			return s, n
+		}
+		s = next
+	}
+	return strings.Map(func(r rune) rune {
+		if hidden(r) {
+			n.count(r)
+			return -1
+		}
+		return r
+	}, s), n
+}
+
+var fenceWord = lazily(`(?i)<(\s*/?\s*untrusted)`)
+
+// Fence puts untrusted text between marks that carry the nonce of the
+// session. The text cannot close them: it is cleaned of invisible characters,
+// its own look-alikes of the marks are broken, and the nonce is taken out. A
+// nonce that is shorter than eight letters or digits is replaced by a digest
+// of the text. label says what the text is, for example "issue body".
+func Fence(nonce, label, text string) string {
+	text, _ = CleanPlain(text)
+	if !goodNonce(nonce) {
+		sum := sha256.Sum256([]byte(label + "\x00" + text))
+		nonce = hex.EncodeToString(sum[:8])
+	}
+	secret := regexp.MustCompile(`(?i)` + regexp.QuoteMeta(nonce))
+	text = secret.ReplaceAllString(text, "[nonce]")
+	text = fenceWord().ReplaceAllString(text, "‹$1")
+	label = strings.Map(func(r rune) rune {
+		if r == '"' || r == '<' || r == '>' || unicode.IsControl(r) || Invisible(r) {
+			return ' '
+		}
+		return r
+	}, secret.ReplaceAllString(label, ""))
+	return fmt.Sprintf("<untrusted %s %q>\n%s\n</untrusted %s>", nonce, label, text, nonce)
+}
+
+func goodNonce(s string) bool {
+	for _, r := range s {
+		if r >= 0x80 || !letter(byte(r)) && (r < '0' || r > '9') {
+			return false
+		}
+	}
+	return len(s) >= 8
+}
