@@ -97,7 +97,7 @@ func (d *demo) start(ctx context.Context) error {
 	d.say("repository  %s/%s.git", d.gh.URL(), demoRepo)
 	d.say("model       %s at %s", cfg.Model.Name, cfg.Model.Ollama)
 	d.say("bot         %s", d.server.url())
-	d.say("workspace   %s", d.server.engine.workspace.Name())
+	d.say("workspace   %s", d.server.workspace)
 	d.say("files       %s\n", d.dir)
 	return nil
 }

@@ -34,6 +34,7 @@ var arrows = map[string][]string{
 
 	"agent":                         {"agent/*", "policy", "policy/*"},
 	"agent/session":                 {},
+	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret"},
 	"agent/llm":                     {},
 	"agent/patch":                   {},
 	"agent/llm/...":                 {"agent/llm"},

@@ -23,7 +23,7 @@ func (s *story) held() []string {
 		s.t.Fatal(err)
 	}
 	for g := range strings.SplitSeq(stacks.String(), "\n\n") {
-		for _, part := range []string{"handrail/agent.", "handrail/agent/workspace", "handrail/bot.(*worker)", "handrail/bot.(*progress)", "(*serveRunner)", "(*engine)"} {
+		for _, part := range []string{"handrail/agent.", "handrail/agent/workspace", "handrail/bot.(*worker)", "handrail/bot.(*progress)", "(*serveRunner)", "handrail/agent/work."} {
 			if strings.Contains(g, part) && !strings.Contains(g, "llmtest") {
 				out = append(out, "goroutine in "+part)
 				break

@@ -207,11 +207,11 @@ func redactEvents(known *secrets, events []session.Event) (int, error) {
 	for i := range events {
 		all[i] = &events[i]
 		before := string(events[i].Data)
-		if !known.redactor.Contains(before) {
+		if !known.Redactor.Contains(before) {
 			continue
 		}
 		err := session.Rewrite(&events[i], func(_, text string) string {
-			text, _ = known.redactor.Redact(text)
+			text, _ = known.Redactor.Redact(text)
 			return text
 		})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -48,7 +49,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) (err error) {
 	if err != nil {
 		return fmt.Errorf("find the commit to work from: %w", err)
 	}
-	cfg, err := repoConfig(ctx, repo, base)
+	cfg, err := work.ReadConfig(ctx, repo, base)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, workspace.RemoveTree(filepath.Dir(e.bases.dir))) }()
+	defer func() { err = errors.Join(err, workspace.RemoveTree(e.dir)) }()
 	t := session.Task{Session: c.Session, Text: task, Mode: c.mode(cfg), Model: c.model(cfg), Base: base, Turns: c.Turns, Branch: c.Branch}
 	if t.Images, err = pictures(c.Picture); err != nil {
 		return err
@@ -70,10 +71,10 @@ func (c *runCmd) Run(ctx context.Context, w *world) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	if err := c.begin(ctx, &t, repo, e.config.Branch, log); err != nil {
+	if err := c.begin(ctx, &t, repo, cfg.Branch, log); err != nil {
 		return err
 	}
-	return c.work(ctx, w, e, job{task: t, rulesAt: t.Base, log: log, repo: repo, name: filepath.Base(repoPath(c.Repo)), author: localAuthor()})
+	return c.work(ctx, w, e, work.Job{Task: t, RulesAt: t.Base, Log: log, Repo: repo, Name: filepath.Base(repoPath(c.Repo)), Author: localAuthor()})
 }
 
 func (c *runCmd) taskText(w *world) (string, error) {
@@ -107,46 +108,37 @@ func (c *runCmd) model(cfg policy.Config) string {
 	return cfg.Model
 }
 
-func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (*engine, error) {
+// localEngine is an engine with a state directory of its own.
+type localEngine struct {
+	*work.Engine
+	dir       string
+	workspace string // name of the workspace engine
+}
+
+func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (localEngine, error) {
+	var out localEngine
 	if _, err := policy.ParseMode(c.mode(cfg)); err != nil {
-		return nil, usageError{err}
-	}
-	rules, err := policy.New(cfg)
-	if err != nil {
-		return nil, err
+		return out, usageError{err}
 	}
 	open, err := c.openTuned(w, c.tuneFlags)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if c.Image != "" {
 		cfg.Workspace.Image = c.Image
 	}
 	ws, err := pickWorkspace(ctx, w, c.Workspace, cfg.Workspace.Image)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	dir, err := os.MkdirTemp("", "handrail-")
-	if err != nil {
-		return nil, fmt.Errorf("make state directory: %w", err)
+	if out.dir, err = os.MkdirTemp("", "handrail-"); err != nil {
+		return out, fmt.Errorf("make state directory: %w", err)
 	}
-	kept, err := openBases(filepath.Join(dir, "work"))
-	if err != nil {
-		return nil, err
-	}
-	return &engine{bases: kept, workspace: ws, model: open, policy: rules, config: cfg, secrets: newSecrets(environmentSecrets(os.Environ())...), log: w.log}, nil
-}
-
-// repoConfig reads .github/agent.yml of the base commit.
-func repoConfig(ctx context.Context, repo *gitops.Mirror, base string) (policy.Config, error) {
-	data, err := repo.ReadFile(ctx, base, configPath, 1<<20)
-	if errors.Is(err, gitops.ErrNotFound) {
-		return policy.Config{}, nil
-	}
-	if err != nil {
-		return policy.Config{}, fmt.Errorf("read %s: %w", configPath, err)
-	}
-	return policy.ParseConfig(configPath, data)
+	out.workspace = ws.Name()
+	out.Engine, err = newEngine(engineParts{
+		dir: filepath.Join(out.dir, "work"), workspace: ws, model: open, rules: cfg, secrets: newSecrets(environmentSecrets(os.Environ())...), log: w.log,
+	})
+	return out, err
 }
 
 // openLog opens the session's log, which outlives the run so that a parked
@@ -187,12 +179,12 @@ func stateDir(sub string) (string, error) {
 	return dir, nil
 }
 
-func (c *runCmd) work(ctx context.Context, w *world, e *engine, j job) error {
-	t := j.task
+func (c *runCmd) work(ctx context.Context, w *world, e localEngine, j work.Job) error {
+	t := j.Task
 	term := newTerminal(w, c.Yes)
-	term.header(t, e.workspace.Name())
-	j.approver, j.onEvent, j.onLive = term, term.event, term.live
-	out, err := e.run(ctx, j)
+	term.header(t, e.workspace)
+	j.Approver, j.OnEvent, j.OnLive = term, term.event, term.live
+	out, err := e.Run(ctx, j)
 	if err != nil {
 		return fmt.Errorf("session %s: %w (go on with --session %s)", t.Session, err, t.Session)
 	}

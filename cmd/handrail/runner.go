@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/gitops"
@@ -67,7 +67,7 @@ func (r *serveRunner) Place(ctx context.Context, at bot.Thread) (bot.Place, erro
 	if err != nil {
 		return bot.Place{}, err
 	}
-	cfg, err := repoConfig(ctx, m, head)
+	cfg, err := work.ReadConfig(ctx, m, head)
 	if err != nil {
 		return bot.Place{}, err
 	}
@@ -95,24 +95,24 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	rules, err := policy.New(cfg)
+	e, err := r.engine.Under(cfg)
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	e := *r.engine
-	e.policy, e.config = rules, cfg
 	_, rulesAt, err := m.Default(ctx)
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	return e.run(ctx, job{
-		task: w.Task, name: w.Thread.Ref.Repo, log: w.Log, repo: m, review: true, author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
-		push: func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error) {
+	return e.Run(ctx, work.Job{
+		Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
+		Author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
+		Push: func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error) {
 			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == strings.TrimPrefix(p.Ref, "refs/heads/")
 			return m.PushSafe(ctx, p)
 		},
-		inbox: w.Inbox, onEvent: w.OnEvent, shares: sharesOf(w.Shares), rulesAt: rulesAt, confirm: w.Confirm,
-		bound: func(ctx context.Context) ([]session.Fact, error) { return r.bound(ctx, w) },
+		ReviewBranch: func(request string) string { return bot.ReviewBranch(w.Thread.Ref, request) },
+		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: sharesOf(w.Shares), RulesAt: rulesAt, Confirm: w.Confirm,
+		Bound: func(ctx context.Context) ([]session.Fact, error) { return r.bound(ctx, w) },
 	})
 }
 
@@ -127,35 +127,8 @@ func (r *serveRunner) bound(ctx context.Context, w bot.Work) ([]session.Fact, er
 	if err != nil {
 		return nil, err
 	}
-	foreign, err := r.foreign(ctx, m, w)
+	foreign, err := work.Foreign(ctx, m, w.Log, w.Task)
 	return append(facts, session.Fact{Name: "push by somebody else", Value: foreign}), err
-}
-
-// foreign is the head of the session's branch when somebody else put it
-// there, else "". An approval is for the branch as it was shown; a push by
-// somebody else makes it stale.
-func (r *serveRunner) foreign(ctx context.Context, m *gitops.Mirror, w bot.Work) (string, error) {
-	at, err := standing(ctx, w.Log, w.Task)
-	if err != nil {
-		return "", err
-	}
-	head, err := m.Resolve(ctx, "refs/heads/"+at.branch)
-	if errors.Is(err, gitops.ErrNotFound) || head == at.published {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	// A push of ours that was cut off before it was noted is nobody else's:
-	// it holds what was saved, and nothing more.
-	_, stats, err := m.Diff(ctx, at.saved, head, gitops.DiffOptions{MaxBytes: 1})
-	if err != nil || len(stats) == 0 {
-		return "", err
-	}
-	if ours, err := mergedByHand(ctx, m, head, at.reviewed); ours || err != nil {
-		return "", err
-	}
-	return head, nil
 }
 
 // config is the repository's configuration of today, from its default branch,
@@ -165,7 +138,7 @@ func (r *serveRunner) config(ctx context.Context, m *gitops.Mirror) (policy.Conf
 	if err != nil {
 		return policy.Config{}, err
 	}
-	repo, err := repoConfig(ctx, m, head)
+	repo, err := work.ReadConfig(ctx, m, head)
 	if err != nil {
 		return policy.Config{}, err
 	}
@@ -174,12 +147,41 @@ func (r *serveRunner) config(ctx context.Context, m *gitops.Mirror) (policy.Conf
 
 // sharesOf are the bot's shared budgets as the agent counts them.
 func sharesOf(list []bot.Share) []agent.Share {
-	limits := func(l policy.Limits) agent.Limits {
-		return agent.Limits{Turns: l.Turns, Tokens: l.Tokens, Wall: time.Duration(l.Time), Edits: l.Edits, ChangedLines: l.Lines}
-	}
 	out := make([]agent.Share, 0, len(list))
 	for _, s := range list {
-		out = append(out, agent.Share{Of: s.Of, Limits: limits(s.Limits), Used: limits(s.Used)})
+		out = append(out, agent.Share{Of: s.Of, Limits: work.Limits(s.Limits), Used: work.Limits(s.Used)})
 	}
 	return out
+}
+
+// Offer implements bot.Offerer.
+func (r *serveRunner) Offer(ctx context.Context, at bot.Thread, o bot.Offer) (string, error) {
+	m, err := r.mirror(ctx, at)
+	if err != nil {
+		return "", err
+	}
+	if _, err := m.Resolve(ctx, o.Commit); err != nil {
+		if errors.Is(err, gitops.ErrNotFound) {
+			return "", bot.ErrGone
+		}
+		return "", err
+	}
+	base := "refs/heads/" + o.Base
+	if _, err := m.Resolve(ctx, base); errors.Is(err, gitops.ErrNotFound) {
+		if why, err := refusedPush(m.Push(ctx, gitops.Push{Commit: o.Parent, Ref: base, Create: true})); why != "" || err != nil {
+			return why, err
+		}
+	} else if err != nil {
+		return "", err
+	}
+	return refusedPush(m.Push(ctx, gitops.Push{Commit: o.Commit, Ref: "refs/heads/" + o.Branch, Create: true}))
+}
+
+// refusedPush tells what a remote will never take from what may pass.
+func refusedPush(err error) (string, error) {
+	var refused *gitops.RemoteError
+	if errors.As(err, &refused) || errors.Is(err, gitops.ErrAuth) {
+		return fmt.Sprintf("its branch could not be pushed (%v)", err), nil
+	}
+	return "", err
 }

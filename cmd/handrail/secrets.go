@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
 	"sync"
 
-	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -20,15 +18,14 @@ import (
 // secrets is what this process knows and nobody else may see: it redacts
 // every sink and looks into what goes to a branch.
 type secrets struct {
-	redactor *secret.Redactor
-	scanner  func() (*secret.Scanner, error) // made at first use: it takes some 50 ms
+	work.Secrets
 }
 
 func newSecrets(values ...secret.Value) *secrets {
-	return &secrets{
-		redactor: secret.NewRedactor(values...),
-		scanner:  sync.OnceValues(func() (*secret.Scanner, error) { return secret.NewScanner(values...) }),
-	}
+	return &secrets{work.Secrets{
+		Redactor: secret.NewRedactor(values...),
+		Scanner:  sync.OnceValues(func() (*secret.Scanner, error) { return secret.NewScanner(values...) }),
+	}}
 }
 
 // environmentSecrets are the values that this process was given for itself:
@@ -62,75 +59,13 @@ func (c serverConfig) secrets() *secrets {
 
 // outgoing is the last gate for what is written to GitHub.
 func (s *secrets) outgoing(text string) string {
-	text, _ = s.redactor.Redact(text)
+	text, _ = s.Redactor.Redact(text)
 	return untrusted.NoRunnerCommands(text)
-}
-
-// scan looks at the commits of one repository.
-func (s *secrets) scan(repo *gitops.Mirror) agent.SecretScanner { return commitScan{s, repo} }
-
-type commitScan struct {
-	*secrets
-	repo *gitops.Mirror
-}
-
-// mostScanned is how much of a file that no diff shows is looked at.
-const mostScanned = 32 << 20
-
-// Scan implements agent.SecretScanner. A file that cannot be looked at is a
-// finding itself: a person decides.
-func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) ([]agent.Leak, error) {
-	scanner, err := c.scanner()
-	if err != nil {
-		return nil, err
-	}
-	var out []agent.Leak
-	opt := gitops.DiffOptions{Paths: paths, Context: -1}
-	err = c.repo.EachDiff(ctx, from, to, opt, func(diff string, st gitops.FileStat) error {
-		for _, f := range scanner.ScanDiff(st.Path) {
-			out = append(out, agent.Leak{Path: st.Path, Finding: f})
-		}
-		added, lines := secret.AddedLines(diff)
-		for _, f := range scanner.ScanDiff(added) {
-			f.Line = lines[min(f.Line, len(lines))-1]
-			out = append(out, agent.Leak{Path: st.Path, Finding: f})
-		}
-		if st.Binary && st.Kind != gitops.KindDelete {
-			if f, found := c.whole(ctx, to, st.Path); found {
-				out = append(out, agent.Leak{Path: st.Path, Finding: f})
-			}
-		}
-		return nil
-	})
-	return out, err
-}
-
-// whole looks for known values and tokens in a file that a diff does not
-// show.
-func (c commitScan) whole(ctx context.Context, commit, path string) (secret.Finding, bool) {
-	data, err := c.repo.ReadFile(ctx, commit, path, mostScanned)
-	switch {
-	case errors.Is(err, gitops.ErrNotFound):
-		return secret.Finding{}, false
-	case err != nil:
-		return secret.Finding{Rule: "not-scanned", Text: "the file is too large to be looked at", Line: 1}, true
-	}
-	return secret.Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: 1}, c.redactor.Contains(string(data))
-}
-
-// Hide implements agent.SecretScanner.
-func (c commitScan) Hide(text string) string {
-	scanner, err := c.scanner()
-	if err != nil {
-		text, _ = c.redactor.Redact(text)
-		return text
-	}
-	return scanner.Redact(text)
 }
 
 // logger passes every record through the redactor.
 func (s *secrets) logger(log *slog.Logger) *slog.Logger {
-	return slog.New(redactedLog{log.Handler(), s.redactor})
+	return slog.New(redactedLog{log.Handler(), s.Redactor})
 }
 
 type redactedLog struct {

@@ -35,7 +35,7 @@ func (c *serveCmd) Run(ctx context.Context, w *world) error {
 	if err := s.start(ctx); err != nil {
 		return errors.Join(err, s.close(context.WithoutCancel(ctx)))
 	}
-	fmt.Fprintf(w.out, "handrail %s listens on %s (workspace %s, model %s)\n", w.version, s.url(), s.engine.workspace.Name(), cfg.Model.Name)
+	fmt.Fprintf(w.out, "handrail %s listens on %s (workspace %s, model %s)\n", w.version, s.url(), s.workspace, cfg.Model.Name)
 	select {
 	case <-ctx.Done():
 		w.log.Info("going down")

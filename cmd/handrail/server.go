@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
@@ -24,7 +26,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/webhook"
 	"github.com/handrail-bot/handrail/gitops"
-	"github.com/handrail-bot/handrail/policy"
 )
 
 // serverOptions are what the demo and tests set differently.
@@ -44,23 +45,25 @@ type serverOptions struct {
 
 // server is the whole bot in one process.
 type server struct {
-	cfg     serverConfig
-	log     *slog.Logger
-	secrets *secrets
-	store   *sqlstore.Store
-	app     *ghapp.App
-	git     *gitops.Store
-	engine  *engine
-	queue   *queue.Queue
-	http    *http.Server
-	addr    net.Addr
-	ready   func() bool
-	failed  chan error
-	wait    sync.WaitGroup
-	stop    context.CancelFunc // of what runs beside the queue
-	opt     serverOptions
-	bot     *bot.Bot
-	kept    store.Store
+	cfg       serverConfig
+	log       *slog.Logger
+	secrets   *secrets
+	store     *sqlstore.Store
+	app       *ghapp.App
+	git       *gitops.Store
+	engine    *work.Engine
+	model     func(name string) (llm.Model, error)
+	workspace string // name of the engine
+	queue     *queue.Queue
+	http      *http.Server
+	addr      net.Addr
+	ready     func() bool
+	failed    chan error
+	wait      sync.WaitGroup
+	stop      context.CancelFunc // of what runs beside the queue
+	opt       serverOptions
+	bot       *bot.Bot
+	kept      store.Store
 }
 
 // newServer puts the parts together. Nothing runs before start.
@@ -89,7 +92,7 @@ func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOption
 		return s, err
 	}
 	s.kept = s.store.Store
-	s.kept.Logs = redactedLogs{s.kept.Logs, known.redactor}
+	s.kept.Logs = redactedLogs{s.kept.Logs, known.Redactor}
 	if opt.wrap != nil {
 		s.kept = opt.wrap(s.kept)
 	}
@@ -97,7 +100,7 @@ func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOption
 	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log, HTTP: bot.Fenced{Next: s.transport(0)}}); err != nil {
 		return s, err
 	}
-	if s.engine, err = s.newEngine(ctx, w); err != nil {
+	if err = s.openEngine(ctx, w); err != nil {
 		return s, err
 	}
 	return s, s.newQueue(r)
@@ -123,7 +126,7 @@ func (s *server) transport(wait time.Duration) http.RoundTripper {
 func (s *server) sees(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	m, err := s.engine.model(name)
+	m, err := s.model(name)
 	if err != nil {
 		return true
 	}
@@ -182,24 +185,19 @@ func sqlitePath(cfg serverConfig) string {
 	return filepath.Join(cfg.Data, "handrail.db")
 }
 
-func (s *server) newEngine(ctx context.Context, w *world) (*engine, error) {
+func (s *server) openEngine(ctx context.Context, w *world) error {
 	ws, err := pickWorkspace(ctx, w, s.cfg.Workspace, s.cfg.Policy.Workspace.Image)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rules, err := policy.New(s.cfg.Policy)
-	if err != nil {
-		return nil, err
+	s.workspace = ws.Name()
+	if s.model, err = s.cfg.Model.opener(s.log); err != nil {
+		return err
 	}
-	open, err := s.cfg.Model.opener(s.log)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := openBases(filepath.Join(s.cfg.Data, "work"))
-	if err != nil {
-		return nil, err
-	}
-	return &engine{bases: kept, workspace: ws, model: open, policy: rules, config: s.cfg.Policy, secrets: s.secrets, log: w.log}, nil
+	s.engine, err = newEngine(engineParts{
+		dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
+	})
+	return err
 }
 
 // start listens and begins to work.

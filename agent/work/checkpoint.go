@@ -1,4 +1,4 @@
-package main
+package work
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 // bytes, and trees are built from them.
 type checkpoints struct {
 	ws   *workspace.Workspace
-	job  job
+	job  Job
 	base string // commit that the workspace was opened on
 	tree string // of the last saved state
 
@@ -50,7 +50,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 		}
 		changes = append(changes, c.change(ctx, f))
 	}
-	commit, err := c.job.repo.Checkpoint(ctx, gitops.Checkpoint{Parent: c.base, Changes: changes, Meta: c.meta("Saved state", turn)})
+	commit, err := c.job.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: c.base, Changes: changes, Meta: c.meta("Saved state", turn)})
 	if err != nil {
 		return agent.Saved{}, err
 	}
@@ -70,7 +70,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	if err := c.keep(ctx, commit.ID); err != nil {
 		return agent.Saved{}, err
 	}
-	_, stats, err := c.job.repo.Diff(ctx, c.published, commit.ID, gitops.DiffOptions{MaxBytes: 1})
+	_, stats, err := c.job.Repo.Diff(ctx, c.published, commit.ID, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil {
 		return agent.Saved{}, err
 	}
@@ -78,8 +78,8 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 		saved.Blobs[s.Path] = s.Object
 	}
 	saved.Files = fileChanges(stats)
-	if c.job.push != nil { // another machine may go on from here
-		saved.Content, err = storedContent(ctx, c.job.repo, commit.ID, stats)
+	if c.job.Push != nil { // another machine may go on from here
+		saved.Content, err = storedContent(ctx, c.job.Repo, commit.ID, stats)
 	}
 	return saved, err
 }
@@ -105,14 +105,14 @@ func fileChanges(stats []gitops.FileStat) []session.FileChange {
 
 // Publish implements agent.Checkpointer.
 func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session.Checkpoint, error) {
-	commit, err := c.job.repo.CommitTreeOf(ctx, p.Saved, p.Parent, c.meta(p.Subject, p.Turn))
+	commit, err := c.job.Repo.CommitTreeOf(ctx, p.Saved, p.Parent, c.meta(p.Subject, p.Turn))
 	if err != nil {
 		return session.Checkpoint{}, err
 	}
 	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files)}
 	switch {
 	case commit.Empty:
-	case c.job.push == nil:
+	case c.job.Push == nil:
 		err = c.advance(ctx, commit.ID, p.Parent)
 	default:
 		out, err = c.push(ctx, p, commit)
@@ -132,43 +132,43 @@ func (c *checkpoints) inbox(ctx context.Context) error {
 	if c.moved {
 		return errMoved
 	}
-	if c.job.inbox == nil {
+	if c.job.Inbox == nil {
 		return nil
 	}
-	return c.job.inbox(ctx)
+	return c.job.Inbox(ctx)
 }
 
 // keep lets the private ref follow what is saved, so that it is not swept.
 func (c *checkpoints) keep(ctx context.Context, commit string) error {
-	ref := privateRef(c.job.task.Session)
-	old, err := c.job.repo.Resolve(ctx, ref)
+	ref := privateRef(c.job.Task.Session)
+	old, err := c.job.Repo.Resolve(ctx, ref)
 	if err != nil && !errors.Is(err, gitops.ErrNotFound) {
 		return err
 	}
-	return c.job.repo.SetRef(ctx, ref, commit, old)
+	return c.job.Repo.SetRef(ctx, ref, commit, old)
 }
 
 // advance moves the branch of a local clone. It starts the branch at the
 // first checkpoint, and refuses when somebody else moved it since.
 func (c *checkpoints) advance(ctx context.Context, commit, parent string) error {
-	ref := "refs/heads/" + c.job.task.Branch
-	at, err := c.job.repo.Resolve(ctx, ref)
+	ref := "refs/heads/" + c.job.Task.Branch
+	at, err := c.job.Repo.Resolve(ctx, ref)
 	if errors.Is(err, gitops.ErrNotFound) {
-		return c.job.repo.SetRef(ctx, ref, commit, "")
+		return c.job.Repo.SetRef(ctx, ref, commit, "")
 	}
 	if err != nil || at == commit {
 		return err
 	}
-	return c.job.repo.SetRef(ctx, ref, commit, parent)
+	return c.job.Repo.SetRef(ctx, ref, commit, parent)
 }
 
 func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 	subject, _ = c.redactor.Redact(subject)
-	m := gitops.Meta{Message: subject, Author: c.job.author, When: time.Now(), Trailers: []gitops.Trailer{
-		{Key: gitops.TrailerSession, Value: c.job.task.Session},
+	m := gitops.Meta{Message: subject, Author: c.job.Author, When: time.Now(), Trailers: []gitops.Trailer{
+		{Key: gitops.TrailerSession, Value: c.job.Task.Session},
 		{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},
 	}}
-	if by := c.job.task.Requester; by != "" {
+	if by := c.job.Task.Requester; by != "" {
 		m.Trailers = append(m.Trailers, gitops.Trailer{Key: gitops.TrailerBy, Value: by})
 	}
 	return m
@@ -176,14 +176,14 @@ func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 
 // Diff implements agent.Checkpointer.
 func (c *checkpoints) Diff(ctx context.Context, from, to string, paths []string) (string, error) {
-	text, _, err := c.job.repo.Diff(ctx, from, to, gitops.DiffOptions{Paths: paths})
+	text, _, err := c.job.Repo.Diff(ctx, from, to, gitops.DiffOptions{Paths: paths})
 	return text, err
 }
 
 // Revert implements agent.Checkpointer.
 func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) error {
 	for _, p := range paths {
-		data, err := c.job.repo.ReadFile(ctx, to, p, 100<<20)
+		data, err := c.job.Repo.ReadFile(ctx, to, p, 100<<20)
 		switch {
 		case errors.Is(err, gitops.ErrNotFound):
 			err = c.ws.Remove(ctx, p)

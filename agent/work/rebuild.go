@@ -1,4 +1,4 @@
-package main
+package work
 
 import (
 	"bytes"
@@ -46,11 +46,11 @@ func storedContent(ctx context.Context, repo *gitops.Mirror, commit string, stat
 // half-done states are never pushed, so only the log has them. Where the log
 // has not enough, the session goes back to its last checkpoint on the branch,
 // and the model is told.
-func (e *engine) rebuild(ctx context.Context, j job, at place) (place, error) {
+func (e *Engine) rebuild(ctx context.Context, j Job, at position) (position, error) {
 	if at.saved == at.published {
 		return at, nil
 	}
-	_, err := j.repo.Resolve(ctx, at.saved)
+	_, err := j.Repo.Resolve(ctx, at.saved)
 	if !errors.Is(err, gitops.ErrNotFound) {
 		return at, err
 	}
@@ -60,8 +60,8 @@ func (e *engine) rebuild(ctx context.Context, j job, at place) (place, error) {
 		events = append(events, session.NewEvent(session.TypeNote, 0, session.Note{Kind: "reverted",
 			Text: "The session moved to another machine, and the changes since the last checkpoint are gone. Look at the files again and make those changes once more."}))
 	} else {
-		keep := &checkpoints{job: j, redactor: e.secrets.redactor}
-		c, err := j.repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.published, Changes: restored(at.last.Content), Meta: keep.meta("Saved state", 0)})
+		keep := &checkpoints{job: j, redactor: e.cfg.Secrets.Redactor}
+		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.published, Changes: restored(at.last.Content), Meta: keep.meta("Saved state", 0)})
 		if err != nil {
 			return at, fmt.Errorf("rebuild saved state: %w", err)
 		}
@@ -71,7 +71,7 @@ func (e *engine) rebuild(ctx context.Context, j job, at place) (place, error) {
 		cp.Commit, cp.Tree, cp.Files, cp.Content = c.ID, c.Tree, fileChanges(c.Files), at.last.Content
 	}
 	events = append(events, session.NewEvent(session.TypeCheckpoint, 0, cp))
-	if err := j.log.Append(ctx, events...); err != nil {
+	if err := j.Log.Append(ctx, events...); err != nil {
 		return at, fmt.Errorf("record rebuilt state: %w", err)
 	}
 	at.saved, at.last = cp.Commit, cp

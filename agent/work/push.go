@@ -1,4 +1,4 @@
-package main
+package work
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 // and, as a patch, in the log.
 func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
 	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files)}
-	done, err := c.job.push(ctx, gitops.SafePush{
+	done, err := c.job.Push(ctx, gitops.SafePush{
 		Commit: commit.ID, Base: p.Parent, Ref: "refs/heads/" + c.branch,
-		Origin: c.job.task.Base, Session: c.job.task.Session, Exists: p.Parent != c.job.task.Base,
+		Origin: c.job.Task.Base, Session: c.job.Task.Session, Exists: p.Parent != c.job.Task.Base,
 	})
 	if err != nil {
 		return out, fmt.Errorf("push checkpoint: %w", err)
@@ -33,7 +33,7 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gito
 	if done.Ref != "" {
 		c.branch = strings.TrimPrefix(done.Ref, "refs/heads/")
 	}
-	if c.branch != c.job.task.Branch {
+	if c.branch != c.job.Task.Branch {
 		out.Branch = c.branch
 	}
 	if done.Commit != out.Commit {
@@ -47,12 +47,12 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gito
 
 // park keeps work that no branch takes as what it is, a saved state.
 func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
-	_, stats, err := c.job.repo.Diff(ctx, p.Parent, p.Saved, gitops.DiffOptions{MaxBytes: 1})
+	_, stats, err := c.job.Repo.Diff(ctx, p.Parent, p.Saved, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil {
 		return out, err
 	}
 	out.Commit, out.Parked, out.Files = p.Saved, true, fileChanges(stats)
-	out.Content, err = storedContent(ctx, c.job.repo, p.Saved, stats)
+	out.Content, err = storedContent(ctx, c.job.Repo, p.Saved, stats)
 	return out, err
 }
 

@@ -1,21 +1,18 @@
-package main
+package work
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/project"
-	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // commitFiles is the tree of a commit as project looks at it.
@@ -75,40 +72,57 @@ func (c commitFiles) List(ctx context.Context, dir string, recursive bool, limit
 	return out, nil
 }
 
-// prompt is what the agent is told of the project: facts from the files it
-// works on, instructions only from the base branch.
-func (e *engine) prompt(ctx context.Context, ws *workspace.Workspace, j job) (prompt.Builder, error) {
+// configPath is where a repository keeps its configuration.
+const configPath = ".github/agent.yml"
+
+// ReadConfig reads the configuration of a repository as it is in a commit of
+// the base branch. A commit without one gives the zero configuration.
+func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy.Config, error) {
+	data, err := repo.ReadFile(ctx, commit, configPath, 1<<20)
+	if errors.Is(err, gitops.ErrNotFound) {
+		return policy.Config{}, nil
+	}
+	if err != nil {
+		return policy.Config{}, fmt.Errorf("read %s: %w", configPath, err)
+	}
+	return policy.ParseConfig(configPath, data)
+}
+
+// projectWords returns what the agent is told of the project: facts from the
+// files it works on, and instructions, which come only from the base branch.
+func projectWords(ctx context.Context, ws *workspace.Workspace, j Job) (about, rules string, err error) {
 	facts, err := project.Discover(ctx, ws)
 	if err != nil {
-		return prompt.Builder{}, err
+		return "", "", err
 	}
-	out := prompt.Builder{Project: facts.String() + fmt.Sprintf("\n- Branch: %s, from commit %s", j.task.Branch, short(j.task.Base))}
-	if j.rulesAt != "" {
-		out.Rules, err = project.Instructions(ctx, commitFiles{j.repo, j.rulesAt})
+	base := j.Task.Base[:min(10, len(j.Task.Base))]
+	about = facts.String() + fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base)
+	if j.RulesAt != "" {
+		rules, err = project.Instructions(ctx, commitFiles{j.Repo, j.RulesAt})
 	}
-	return out, err
+	return about, rules, err
 }
 
 // provide looks up what a request names: files as the workspace has them now,
 // and links into the same repository as they were at their commit.
-func provide(ws *workspace.Workspace, j job) func(context.Context, string) []session.Item {
-	thread, _, _ := strings.Cut(j.task.Thread, "#")
+func provide(ws *workspace.Workspace, j Job) func(context.Context, string) []session.Item {
+	thread, _, _ := strings.Cut(j.Task.Thread, "#")
 	return func(ctx context.Context, words string) []session.Item {
 		return project.Resolve(ctx, words, project.Places{Now: ws, At: func(ctx context.Context, repo, ref string) project.Files {
 			known := thread != "" && strings.EqualFold(repo, thread)
 			if !known && (thread != "" || !isCommitID(ref)) {
 				return nil
 			}
-			commit, err := j.repo.Resolve(ctx, ref)
+			commit, err := j.Repo.Resolve(ctx, ref)
 			if err != nil {
 				return nil
 			}
-			return linked{commitFiles{j.repo, commit}, ws}
+			return linked{commitFiles{j.Repo, commit}, ws}
 		}})
 	}
 }
 
-// isCommitID says whether ref can only be a commit: elsewhere, a branch of the
+// isCommitID reports whether ref can only be a commit: elsewhere, a branch of the
 // same name may be another one.
 func isCommitID(ref string) bool {
 	return len(ref) == 40 && strings.Trim(ref, "0123456789abcdef") == ""
@@ -127,33 +141,4 @@ func (l linked) ReadAll(ctx context.Context, name string, limit int64) ([]byte, 
 		return nil, 0, err
 	}
 	return l.commitFiles.ReadAll(ctx, name, limit)
-}
-
-// mostPicture bounds a picture for the model.
-const mostPicture = 8 << 20
-
-// pictures reads files that a vision model is to see.
-func pictures(files []string) ([]session.Blob, error) {
-	var out []session.Blob
-	for _, name := range files {
-		info, err := os.Stat(name)
-		if err != nil {
-			return nil, usage("read picture: %w", err)
-		}
-		if info.Size() > mostPicture {
-			return nil, usage("picture %s has %d bytes, more than %d; make it smaller", name, info.Size(), mostPicture)
-		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, usage("read picture: %w", err)
-		}
-		kind := http.DetectContentType(data)
-		switch kind {
-		case "image/png", "image/jpeg", "image/gif", "image/webp":
-		default:
-			return nil, usage("%s is no picture that models take (PNG, JPEG, GIF or WebP); it looks like %s", name, kind)
-		}
-		out = append(out, session.Blob{Name: filepath.Base(name), Type: kind, Data: data})
-	}
-	return out, nil
 }

@@ -1,4 +1,4 @@
-package main
+package work
 
 import (
 	"context"
@@ -12,10 +12,9 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// bases holds exported commits, each once, that workspaces lay their overlays
-// on. Nothing ever writes to them. It is for one process; New directories are
-// started empty.
-type bases struct {
+// Exports holds exported commits, each once, that workspaces lay their overlays
+// on. Nothing ever writes to them. It is for one process.
+type Exports struct {
 	dir string
 
 	mu   sync.Mutex
@@ -34,20 +33,20 @@ type base struct {
 	last int
 }
 
-// openBases takes dir over: what an earlier process left there is removed.
-func openBases(dir string) (*bases, error) {
+// OpenExports takes dir over: what an earlier process left there is removed.
+func OpenExports(dir string) (*Exports, error) {
 	if err := workspace.RemoveTree(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("clear %s: %w", dir, err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make directory for exports: %w", err)
 	}
-	return &bases{dir: dir, have: map[string]*base{}}, nil
+	return &Exports{dir: dir, have: map[string]*base{}}, nil
 }
 
 // take returns a directory with the files of a commit; give it back with
 // drop. An empty commit id means an empty directory.
-func (b *bases) take(ctx context.Context, repo *gitops.Mirror, commit string) (path string, drop func(), err error) {
+func (b *Exports) take(ctx context.Context, repo *gitops.Mirror, commit string) (path string, drop func(), err error) {
 	b.mu.Lock()
 	e := b.have[commit]
 	if e == nil {
@@ -65,7 +64,7 @@ func (b *bases) take(ctx context.Context, repo *gitops.Mirror, commit string) (p
 	return e.path, drop, nil
 }
 
-func (b *bases) export(ctx context.Context, repo *gitops.Mirror, commit, path string) error {
+func (b *Exports) export(ctx context.Context, repo *gitops.Mirror, commit, path string) error {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return fmt.Errorf("make directory for export: %w", err)
 	}
@@ -79,7 +78,7 @@ func (b *bases) export(ctx context.Context, repo *gitops.Mirror, commit, path st
 
 // drop gives an export back, forgets one that failed, and removes the oldest
 // of those that nobody uses.
-func (b *bases) drop(commit string, e *base) {
+func (b *Exports) drop(commit string, e *base) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tick++

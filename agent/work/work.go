@@ -1,0 +1,204 @@
+// Package work carries out one stretch of work on one session, on one branch:
+// it opens a workspace on the state that the session's log ends with, lets the
+// agent work in it, saves what changes, and puts it on the branch. It is the
+// only room that knows both the agent and git.
+//
+//	work.go        open, run, and close; start reading here
+//	position.go    where a session's log ends
+//	export.go      commits as directories that workspaces are laid over
+//	files.go       the files of a commit, and what the agent is told of them
+//	checkpoint.go  save: what the workspace changed becomes a commit
+//	push.go        publish: a commit goes to the branch
+//	propose.go     a sensitive edit becomes a commit that people review
+//	rebuild.go     go on where another machine stopped
+//	scan.go        credentials that a commit would add
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Config is what an engine is made of. All of it is required.
+type Config struct {
+	Exports   *Exports
+	Workspace workspace.Engine
+	// Agent returns the parts of an agent that do not depend on git: the model,
+	// its window, and the tools.
+	Agent   func(Need) (agent.Config, error)
+	Secrets Secrets
+	Policy  *policy.Policy
+	Rules   policy.Config // that Policy was made of
+	Log     *slog.Logger
+}
+
+// Need is what an agent is wanted for.
+type Need struct {
+	Model     string // name
+	Name      string // how people call the repository
+	Workspace *workspace.Workspace
+	Rules     policy.Config
+}
+
+// Engine works on sessions: it is where the brain (model, policy, git) meets
+// the hands (a workspace). It is safe for concurrent use.
+type Engine struct {
+	cfg Config
+}
+
+// New returns an engine.
+func New(cfg Config) *Engine { return &Engine{cfg} }
+
+// Under returns the engine under other rules, those of one repository.
+func (e *Engine) Under(rules policy.Config) (*Engine, error) {
+	p, err := policy.New(rules)
+	if err != nil {
+		return nil, err
+	}
+	cfg := e.cfg
+	cfg.Policy, cfg.Rules = p, rules
+	return &Engine{cfg}, nil
+}
+
+// Job is one stretch of work on one session.
+type Job struct {
+	Task   session.Task
+	Name   string // how people call the repository
+	Log    session.Log
+	Repo   *gitops.Mirror
+	Author gitops.Signature
+	// Push sends a commit to the remote; nil keeps the branch in Repo.
+	Push func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error)
+	// ReviewBranch names the branch on which the edit of a request is put up
+	// for review; nil where nobody can review.
+	ReviewBranch func(request string) string
+	Approver     agent.Approver
+	Inbox        func(context.Context) error
+	OnEvent      func(session.Event)
+	OnLive       func(agent.Live)
+	Shares       []agent.Share
+	RulesAt      string // commit of the base branch, whose instructions count; "" for none
+	// Bound and Confirm are as in [agent.Config]; nil for nothing.
+	Bound   func(context.Context) ([]session.Fact, error)
+	Confirm func(context.Context, session.Asked, session.Resolved) (string, error)
+}
+
+// Run opens a workspace on the state that the session's log ends with, and
+// lets the agent work in it. When the branch moves under the workspace, it
+// does so again.
+func (e *Engine) Run(ctx context.Context, j Job) (session.Outcome, error) {
+	for {
+		out, err := e.runOnce(ctx, j)
+		if !errors.Is(err, errMoved) {
+			return out, err
+		}
+	}
+}
+
+func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err error) {
+	at, err := locate(ctx, j.Log, j.Task)
+	if err != nil {
+		return out, err
+	}
+	if at.ended != nil {
+		return *at.ended, nil
+	}
+	if at, err = e.rebuild(ctx, j, at); err != nil {
+		return out, err
+	}
+	ws, closeAll, err := e.open(ctx, j, at)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, closeAll(context.WithoutCancel(ctx))) }()
+	a, err := e.agent(ctx, ws, j, at)
+	if err != nil {
+		return out, err
+	}
+	return a.Run(ctx, j.Task, j.Log)
+}
+
+func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at position) (*agent.Agent, error) {
+	cfg, err := e.cfg.Agent(Need{Model: j.Task.Model, Name: j.Name, Workspace: ws, Rules: e.cfg.Rules})
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, ws, j); err != nil {
+		return nil, err
+	}
+	saves := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch, published: at.published, redactor: e.cfg.Secrets.Redactor}
+	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
+	cfg.Policy, cfg.Approver, cfg.Checkpoints, cfg.Proposer = e.cfg.Policy, j.Approver, saves, e.proposer(j, saves)
+	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), saves.inbox, j.OnEvent, j.OnLive
+	cfg.Bound, cfg.Confirm = e.bound(ws, j), j.Confirm
+	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
+	return agent.New(cfg)
+}
+
+// bound says what approvals are bound to besides the call and the session:
+// where it would run, and what the job adds.
+func (e *Engine) bound(ws *workspace.Workspace, j Job) func(context.Context) ([]session.Fact, error) {
+	return func(ctx context.Context) ([]session.Fact, error) {
+		facts := []session.Fact{
+			{Name: "workspace engine", Value: ws.Engine()},
+			{Name: "workspace image", Value: e.cfg.Rules.Workspace.Image},
+			{Name: "workspace network", Value: e.cfg.Rules.Workspace.Network},
+		}
+		if j.Bound == nil {
+			return facts, nil
+		}
+		more, err := j.Bound(ctx)
+		return append(facts, more...), err
+	}
+}
+
+func (e *Engine) limits() agent.Limits {
+	out := Limits(e.cfg.Rules.Budget.Session)
+	if out.Turns == 0 {
+		out.Turns = e.cfg.Rules.Turns
+	}
+	out.Deadline = time.Duration(e.cfg.Rules.Approvals.Deadline)
+	return out
+}
+
+// Limits are the limits of a configuration as the agent counts them.
+func Limits(l policy.Limits) agent.Limits {
+	return agent.Limits{Turns: l.Turns, Tokens: l.Tokens, Wall: time.Duration(l.Time), Edits: l.Edits, ChangedLines: l.Lines}
+}
+
+// open opens a workspace on the saved state. The returned function closes it.
+func (e *Engine) open(ctx context.Context, j Job, at position) (*workspace.Workspace, func(context.Context) error, error) {
+	source, drop, err := e.cfg.Exports.take(ctx, j.Repo, at.saved)
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := os.MkdirTemp(e.cfg.Exports.dir, "ws-"+j.Task.Session+"-")
+	if err != nil {
+		drop()
+		return nil, nil, fmt.Errorf("make workspace directory: %w", err)
+	}
+	w := e.cfg.Rules.Workspace
+	ws, err := e.cfg.Workspace.Open(ctx, workspace.Spec{
+		Session: j.Task.Session, Name: j.Name, Source: source, State: filepath.Join(state, "state"), Image: w.Image, Network: w.Network == "open",
+		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs},
+	})
+	if err != nil {
+		drop()
+		return nil, nil, errors.Join(err, os.RemoveAll(state))
+	}
+	return ws, func(ctx context.Context) error {
+		defer drop()
+		return errors.Join(ws.Close(ctx), os.RemoveAll(state))
+	}, nil
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// mostPicture bounds a picture for the model.
+const mostPicture = 8 << 20
+
+// pictures reads files that a vision model is to see.
+func pictures(files []string) ([]session.Blob, error) {
+	var out []session.Blob
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, usage("read picture: %w", err)
+		}
+		if info.Size() > mostPicture {
+			return nil, usage("picture %s has %d bytes, more than %d; make it smaller", name, info.Size(), mostPicture)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, usage("read picture: %w", err)
+		}
+		kind := http.DetectContentType(data)
+		switch kind {
+		case "image/png", "image/jpeg", "image/gif", "image/webp":
+		default:
+			return nil, usage("%s is no picture that models take (PNG, JPEG, GIF or WebP); it looks like %s", name, kind)
+		}
+		out = append(out, session.Blob{Name: filepath.Base(name), Type: kind, Data: data})
+	}
+	return out, nil
+}
