@@ -10,40 +10,50 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
 
+// approve lets a request happen.
+func approve(ctx context.Context, r *request) error {
+	return r.settle(ctx, policy.Approved)
+}
+
+// deny refuses a request, or overrules its approval.
+func deny(ctx context.Context, r *request) error {
+	return r.settle(ctx, policy.Denied)
+}
+
 // settle takes an answer to a request.
-func (w *worker) settle(ctx context.Context, c *change, s said, cmd command.Command, actor policy.Actor) error {
+func (r *request) settle(ctx context.Context, answer policy.ApprovalState) error {
+	w, c, s, cmd, actor := r.worker, r.c, r.said, r.cmd, r.actor
 	sess, err := w.session(ctx)
 	if err != nil {
 		return err
 	}
 	if sess == nil {
-		w.reply(c, s, "Nothing waits for approval in this thread.")
+		r.reply("Nothing waits for approval in this thread.")
 		return nil
 	}
 	v, err := w.viewWith(ctx, sess, c)
 	if err != nil {
 		return err
 	}
-	asked, ok := answerable(v, cmd)
+	asked, ok := answerable(v, cmd.ID, answer)
 	if !ok {
-		w.reply(c, s, fmt.Sprintf("No request with the id `%s` is open here.%s", cmd.ID, openIDs(v.Open)))
+		r.reply(fmt.Sprintf("No request with the id `%s` is open here.%s", cmd.ID, openIDs(v.Open)))
 		return nil
 	}
 	if verdict, why, err := w.mayApprove(ctx, sess, actor, asked); err != nil {
 		return err
 	} else if verdict != policy.Allow {
-		w.reply(c, s, "This answer does not count: "+why+".")
+		r.reply("This answer does not count: " + why + ".")
 		return nil
 	}
 	res := session.Resolved{ID: asked.ID, Verdict: string(policy.Denied), By: actor.Login, ByID: actor.ID, Reason: clean(cmd.Text), Key: s.source()}
-	if cmd.Name == "approve" {
+	if answer == policy.Approved {
 		if res, err = w.approval(ctx, sess, asked, res); err != nil {
 			return err
 		}
@@ -51,12 +61,12 @@ func (w *worker) settle(ctx context.Context, c *change, s said, cmd command.Comm
 	c.Events = append(c.Events, session.NewEvent(session.TypeResolved, v.Turns, res))
 	switch policy.ApprovalState(res.Verdict) {
 	case policy.Approved:
-		w.react(c, s, "+1")
+		r.react("+1")
 	case policy.Denied:
-		w.react(c, s, "-1")
+		r.react("-1")
 	default:
-		w.react(c, s, "confused")
-		w.reply(c, s, fmt.Sprintf("Approval `%s` does not count: %s. Nothing was run.", asked.ID, res.Reason))
+		r.react("confused")
+		r.reply(fmt.Sprintf("Approval `%s` does not count: %s. Nothing was run.", asked.ID, res.Reason))
 	}
 	return nil
 }
@@ -99,13 +109,13 @@ func (w *worker) bound(ctx context.Context, sess *store.Session) ([]session.Fact
 
 // answerable finds the request that a command answers: one that is open, or,
 // for a denial, one that was approved and has not run. One denial wins.
-func answerable(v *render.View, cmd command.Command) (session.Asked, bool) {
+func answerable(v *render.View, id string, answer policy.ApprovalState) (session.Asked, bool) {
 	list := v.Open
-	if cmd.Name == "deny" {
+	if answer == policy.Denied {
 		list = slices.Concat(v.Open, v.Granted)
 	}
 	for _, a := range list {
-		if a.ID == cmd.ID && a.Kind != "question" {
+		if a.ID == id && a.Kind != "question" {
 			return a, true
 		}
 	}

@@ -48,7 +48,7 @@ func (c *court) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func status(code int, body string) *http.Response {
+func respond(code int, body string) *http.Response {
 	return &http.Response{StatusCode: code, Status: fmt.Sprint(code), Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
@@ -164,9 +164,9 @@ func TestPermissionTable(t *testing.T) {
 	}
 	outcomes := map[string]func(){
 		"told":              func() {},
-		"not found":         func() { c.meet = func(string) *http.Response { return status(404, `{}`) } },
-		"forbidden":         func() { c.meet = func(string) *http.Response { return status(403, `{"message":"no"}`) } },
-		"broken":            func() { c.meet = func(string) *http.Response { return status(502, `{}`) } },
+		"not found":         func() { c.meet = func(string) *http.Response { return respond(404, `{}`) } },
+		"forbidden":         func() { c.meet = func(string) *http.Response { return respond(403, `{"message":"no"}`) } },
+		"broken":            func() { c.meet = func(string) *http.Response { return respond(502, `{}`) } },
 		"no network":        func() { c.err = errors.New("connection refused") },
 		"of somebody else":  func() { c.meet = otherPerson },
 		"of another number": func() { c.meet = otherNumber },
@@ -242,20 +242,20 @@ func TestStrangeAccounts(t *testing.T) {
 
 func noRole(path string) *http.Response {
 	if strings.Contains(path, "/collaborators/") {
-		return status(200, `{"permission":"none","role_name":"none","user":{"id":1,"login":"quiet","type":"User"}}`)
+		return respond(200, `{"permission":"none","role_name":"none","user":{"id":1,"login":"quiet","type":"User"}}`)
 	}
 	return nil
 }
 
 func botAdmin(path string) *http.Response {
 	if strings.Contains(path, "/collaborators/") {
-		return status(200, `{"permission":"admin","role_name":"admin","user":{"id":5,"login":"helper[bot]","type":"Bot"}}`)
+		return respond(200, `{"permission":"admin","role_name":"admin","user":{"id":5,"login":"helper[bot]","type":"Bot"}}`)
 	}
 	return nil
 }
 
 func otherPerson(string) *http.Response {
-	return status(200, `{"permission":"admin","role_name":"admin","user":{"id":999999,"login":"boss","type":"User"}}`)
+	return respond(200, `{"permission":"admin","role_name":"admin","user":{"id":999999,"login":"boss","type":"User"}}`)
 }
 
 // otherNumber is an account that has the name now and is not the one that
@@ -263,7 +263,7 @@ func otherPerson(string) *http.Response {
 func otherNumber(path string) *http.Response {
 	_, rest, _ := strings.Cut(path, "/collaborators/")
 	login, _, _ := strings.Cut(rest, "/")
-	return status(200, `{"permission":"admin","role_name":"admin","user":{"id":999999,"login":"`+login+`","type":"User"}}`)
+	return respond(200, `{"permission":"admin","role_name":"admin","user":{"id":999999,"login":"`+login+`","type":"User"}}`)
 }
 
 // Who may approve, by team and by CODEOWNERS of the base branch; what GitHub
@@ -314,7 +314,7 @@ func TestApproverRules(t *testing.T) {
 func refuse(what string, code int) func(string) *http.Response {
 	return func(path string) *http.Response {
 		if strings.Contains(path, what) {
-			return status(code, `{"message":"no"}`)
+			return respond(code, `{"message":"no"}`)
 		}
 		return nil
 	}

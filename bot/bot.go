@@ -6,6 +6,8 @@
 //
 //	bot.go      one wake of a thread: take deliveries, run the session
 //	handle.go   what a delivery means
+//	commands.go the table of commands
+//	steer.go    status, stop, resume, retry and budget
 //	answer.go   approvals: who may give them, and whether they still count
 //	approver.go who an approver is, by teams and CODEOWNERS
 //	review.go   approvals by review of a small pull request: its events, and what they say
@@ -106,7 +108,8 @@ type Config struct {
 // Bot works on threads. It is safe for concurrent use; one thread is worked
 // on by one caller at a time, which the queue makes sure of.
 type Bot struct {
-	cfg Config
+	cfg  Config
+	rows []row
 }
 
 // New checks cfg and returns a bot.
@@ -118,6 +121,10 @@ func New(cfg Config) (*Bot, error) {
 		return nil, errors.New("new bot: no GitHub")
 	case cfg.Runner == nil:
 		return nil, errors.New("new bot: no runner")
+	}
+	rows := commands()
+	if err := checkCommands(rows); err != nil {
+		return nil, fmt.Errorf("new bot: %w", err)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -138,7 +145,7 @@ func New(cfg Config) (*Bot, error) {
 	if cfg.Owner == "" {
 		cfg.Owner = "bot-" + session.NewID()
 	}
-	return &Bot{cfg: cfg}, nil
+	return &Bot{cfg: cfg, rows: rows}, nil
 }
 
 // worker is the work on one thread, from a wake until nothing is left.

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -54,7 +52,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if s.key == "" {
 		s.key = d.ID
 	}
-	cmds, err := command.Parse(s.body)
+	cmds, err := specs(w.rows).Parse(s.body)
 	var use *command.Error
 	if err != nil && !errors.As(err, &use) {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
@@ -135,65 +133,6 @@ func (w *worker) obey(ctx context.Context, s said, cmds []command.Command, wrong
 	return w.commit(ctx, c)
 }
 
-// request says what kind of thing a command asks for.
-func request(cmd command.Command) policy.Request {
-	switch cmd.Name {
-	case "task":
-		if m, err := policy.ParseMode(cmd.Mode); err == nil && m.ReadOnly() {
-			return policy.AskRead
-		}
-		return policy.AskChange
-	case "approve", "deny":
-		return policy.Settle
-	case "stop", "resume", "retry":
-		return policy.Steer
-	case "budget":
-		return policy.RaiseLimit
-	}
-	return policy.View
-}
-
-// do carries out one command of one person.
-func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command) error {
-	if cmd.Name == "help" {
-		w.reply(c, s, command.Help())
-		return nil
-	}
-	if at, ok, err := w.elsewhere(ctx); ok || err != nil {
-		w.reply(c, s, fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", at.Number))
-		return err
-	}
-	actor, err := w.actor(ctx, s.ev.Sender.Login)
-	if err != nil {
-		return err
-	}
-	sess, err := w.session(ctx)
-	if err != nil {
-		return err
-	}
-	if actor.ID != s.ev.Sender.ID {
-		w.reply(c, s, "I could not make sure who wrote this, so I did nothing.")
-		return nil
-	}
-	if cmd.Name == "approve" || cmd.Name == "deny" {
-		return w.settle(ctx, c, s, cmd, actor)
-	}
-	facts := policy.AskFacts{Request: request(cmd), RequesterID: requesterID(sess), Bots: w.cfg.Policy.Approvals.Bots}
-	if v, why := policy.MayAsk(actor, facts); v != policy.Allow {
-		w.reply(c, s, "I did not start: "+why+".")
-		return nil
-	}
-	switch cmd.Name {
-	case "task":
-		return w.task(ctx, c, s, cmd, actor)
-	case "status":
-		return w.status(ctx, c, s)
-	case "stop":
-		return w.stop(ctx, c, s)
-	}
-	return w.goOn(ctx, c, s, cmd)
-}
-
 // actor asks GitHub who this is and what they may do, now.
 func (w *worker) actor(ctx context.Context, login string) (policy.Actor, error) {
 	p, err := w.at.Client.Permission(ctx, login)
@@ -232,64 +171,3 @@ func digest(parts ...string) string {
 	h := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h[:8]))
 }
-
-// status says where the work stands.
-func (w *worker) status(ctx context.Context, c *change, s said) error {
-	sess, err := w.session(ctx)
-	if err != nil {
-		return err
-	}
-	if sess == nil {
-		w.reply(c, s, "There is no session in this thread yet. Write `/agent` and what you want.")
-		return nil
-	}
-	v, err := w.view(ctx, sess)
-	if err != nil {
-		return err
-	}
-	// This comment stays as it is, so it says of what time it speaks.
-	at := w.cfg.Now().UTC().Format("2006-01-02 15:04 UTC")
-	w.reply(c, s, "How the session stood when you asked, at "+at+". Its progress comment goes on to say how it stands.\n\n---\n\n"+w.progressText(v, sess))
-	return nil
-}
-
-// stop ends the session where it is.
-func (w *worker) stop(ctx context.Context, c *change, s said) error {
-	sess, err := w.session(ctx)
-	if err != nil {
-		return err
-	}
-	if sess == nil {
-		w.reply(c, s, "There is nothing to stop.")
-		return nil
-	}
-	v, err := w.view(ctx, sess)
-	if err != nil {
-		return err
-	}
-	if settled(v) {
-		w.reply(c, s, fmt.Sprintf("There is nothing to stop: the session is %s.", v.State))
-		return nil
-	}
-	out := session.Outcome{
-		Status: session.StatusStopped, Turns: v.Turns, Files: v.Files,
-		Reason: "Stopped by " + s.ev.Sender.Login + ". What was done so far stays on the branch.",
-	}
-	c.Events = append(c.Events, ending(v, s, out)...)
-	w.halt = w.halt || w.running == sess.ID
-	w.react(c, s, "+1")
-	return nil
-}
-
-// ending withdraws what waits and ends a session for a person.
-func ending(v *render.View, s said, out session.Outcome) []*session.Event {
-	var events []*session.Event
-	for _, a := range v.Open {
-		events = append(events, session.NewEvent(session.TypeResolved, v.Turns,
-			session.Resolved{ID: a.ID, Verdict: "withdrawn", By: s.ev.Sender.Login, Key: s.key}))
-	}
-	return append(events, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
-}
-
-// settled says whether a session has ended for good.
-func settled(v *render.View) bool { return v.Outcome != nil && !v.Outcome.Status.Parked() }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -270,9 +268,9 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	cmds, err := command.Parse(s.body)
-	if err != nil || !slices.ContainsFunc(cmds, isStop) {
-		return false, nil //nolint:nilerr // it is told when its turn comes
+	right, ok := w.stopIn(s.body)
+	if !ok {
+		return false, nil
 	}
 	sess, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
 	if err != nil {
@@ -282,11 +280,24 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if err != nil || actor.ID != ev.Sender.ID {
 		return false, err
 	}
-	v, _ := policy.MayAsk(actor, policy.AskFacts{Request: policy.Steer, RequesterID: requesterID(sess), Bots: w.cfg.Policy.Approvals.Bots})
+	v, _ := w.mayAsk(actor, right, sess)
 	return v == policy.Allow, nil
 }
 
-func isStop(c command.Command) bool { return c.Name == "stop" }
+// stopIn finds a command in a text that ends a run at once, and returns the
+// right that it needs.
+func (w *worker) stopIn(body string) (right policy.Request, ok bool) {
+	cmds, err := specs(w.rows).Parse(body)
+	if err != nil {
+		return policy.NoRequest, false
+	}
+	for _, c := range cmds {
+		if row, err := rowOf(w.rows, c); err == nil && row.priority == store.PriorityStop {
+			return row.needs(c), true
+		}
+	}
+	return policy.NoRequest, false
+}
 
 // conclude makes GitHub say how the session stands: requests for approval,
 // the pull request, the progress comment, the row.

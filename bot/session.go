@@ -106,7 +106,8 @@ func (w *worker) view(ctx context.Context, s *store.Session) (*render.View, erro
 }
 
 // task opens the thread's session, or goes on with it.
-func (w *worker) task(ctx context.Context, c *change, s said, cmd command.Command, actor policy.Actor) error {
+func task(ctx context.Context, r *request) error {
+	w, c, s, cmd := r.worker, r.c, r.said, r.cmd
 	sess, err := w.session(ctx)
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (w *worker) task(ctx context.Context, c *change, s said, cmd command.Comman
 			return err
 		}
 	}
-	return w.open(ctx, c, s, cmd, actor)
+	return w.open(ctx, c, s, cmd, r.actor)
 }
 
 // supersede ends the thread's session, because a person asked for another
@@ -195,29 +196,6 @@ func (w *worker) follow(ctx context.Context, c *change, s said, sess *store.Sess
 	return nil
 }
 
-// goOn handles resume, retry and budget.
-func (w *worker) goOn(ctx context.Context, c *change, s said, cmd command.Command) error {
-	sess, err := w.session(ctx)
-	if err != nil {
-		return err
-	}
-	if sess == nil {
-		w.reply(c, s, "There is no session in this thread yet. Write `/agent` and what you want.")
-		return nil
-	}
-	m := session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: clean(cmd.Text)}
-	if cmd.Name == "budget" {
-		m.Budget = cmd.Count
-	}
-	v, err := w.view(ctx, sess)
-	if err != nil {
-		return err
-	}
-	c.Events = append(c.Events, session.NewEvent(session.TypeMessage, v.Turns, m))
-	w.react(c, s, "eyes")
-	return nil
-}
-
 // open starts a new session in the thread.
 func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Command, actor policy.Actor) error {
 	place, err := w.cfg.Runner.Place(ctx, w.at)
@@ -236,7 +214,7 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 	}
 	id := "s" + digest(w.key, s.key)[:12]
 	task := session.Task{
-		Session: id, Thread: w.key, Text: w.request(s, cmd), Mode: mode.Name, Model: first(cmd.Model, cfg.Model, w.cfg.Model),
+		Session: id, Thread: w.key, Text: w.taskText(s, cmd), Mode: mode.Name, Model: first(cmd.Model, cfg.Model, w.cfg.Model),
 		Base: place.Base, Branch: place.Branch, Requester: actor.Login, Turns: cmd.Turns, Nonce: session.NewID(),
 	}
 	images, words := w.pictures(ctx, s, task.Model, true)
@@ -270,9 +248,9 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 	return nil
 }
 
-// request is the task's text: what was asked, with the issue around it as
+// taskText is the task's text: what was asked, with the issue around it as
 // data.
-func (w *worker) request(s said, cmd command.Command) string {
+func (w *worker) taskText(s said, cmd command.Command) string {
 	text := w.words(s, cmd.Text)
 	if body := w.cleaned(s, "body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
 		nonce := digest(s.key, "fence")

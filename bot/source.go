@@ -2,7 +2,6 @@ package bot
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -48,15 +47,17 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 	default:
 		src.Key = fmt.Sprintf("%s-%d-%d-%s", ev.Kind, ev.RepoID, ev.Thread.Number, ev.Action)
 	}
-	cmds, err := command.Parse(s.body)
-	if err != nil || len(cmds) == 0 {
-		return src, true, nil
+	rows := commands()
+	cmds, err := specs(rows).Parse(s.body)
+	if err != nil {
+		return src, true, nil //nolint:nilerr // it is told when its turn comes
 	}
-	switch {
-	case slices.ContainsFunc(cmds, isStop):
-		src.Priority = store.PriorityStop
-	case slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Name == "approve" || c.Name == "deny" }):
-		src.Priority = store.PriorityAnswer
+	for _, c := range cmds {
+		row, err := rowOf(rows, c)
+		if err != nil {
+			return webhook.Source{}, false, err
+		}
+		src.Priority = min(src.Priority, row.priority)
 	}
 	return src, true, nil
 }

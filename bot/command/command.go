@@ -19,39 +19,64 @@ const Prefix = "/agent"
 // MaxBody is the longest comment that GitHub takes, in characters.
 const MaxBody = 65536
 
-// Command is one thing a person asked for. Name is one of [Names], and "task"
-// for free text. Text is the free text: the task, the reason of a denial, the
-// words of a question.
+// Names of commands that are not only said by their word: free text is a
+// task, and the command word alone asks for help.
+const (
+	Task    = "task"
+	AskHelp = "help"
+)
+
+// Command is one thing a person asked for. Name is that of a [Spec]. Text is
+// the free text: the task, the reason of a denial, the words of a question.
 type Command struct {
 	Name  string
 	Text  string
-	ID    string // approve, deny: which request
-	Count int    // budget: how many turns
+	ID    string // of a request, see [TakesID]
+	Count int    // see [TakesCount]
 	Mode  string // --mode, or the mode that the command names
 	Model string // --model
 	Turns int    // --turns
 }
 
-// spec is one row of the table of commands.
-type spec struct {
-	name  string
-	usage string
-	help  string
-	parse func(c *Command, rest string) error
+// Spec says how one command is written.
+type Spec struct {
+	Name  string // the first word behind the prefix
+	Usage string // all that stands behind the prefix
+	Help  string // what it does
+	Args  func(c *Command, rest string) error
 }
 
-// modes are commands that start a session in the mode they name.
+// Table is the commands that there are. One of them is named [Task] and one
+// [AskHelp].
+type Table []Spec
+
+// modes are words that start a task in the mode they name.
 var modes = [...]string{"plan", "review", "ask", "debug", "architect", "explore", "security"}
 
-var table = [...]spec{
-	{"approve", "approve <id>", "let a waiting action happen", parseID},
-	{"deny", "deny <id> [reason]", "refuse a waiting action and say why", parseID},
-	{"stop", "stop", "end the work; what is done stays on the branch", parseNothing},
-	{"status", "status", "say where the work stands", parseNothing},
-	{"resume", "resume", "go on with parked work", parseNothing},
-	{"retry", "retry", "try again after a failure", parseNothing},
-	{"budget", "budget +10", "grant more turns", parseCount},
-	{"help", "help", "show this list", parseNothing},
+// Check says what is missing in the table, or there twice.
+func (t Table) Check() error {
+	seen := map[string]bool{}
+	for i, s := range t {
+		switch {
+		case s.Name == "":
+			return fmt.Errorf("check commands: command %d (%q) has no name", i+1, s.Usage)
+		case s.Usage == "":
+			return fmt.Errorf("check commands: %q has no usage", s.Name)
+		case s.Help == "":
+			return fmt.Errorf("check commands: %q does not say what it does", s.Name)
+		case s.Args == nil:
+			return fmt.Errorf("check commands: %q does not say what it takes", s.Name)
+		case seen[s.Name] || slices.Contains(modes[:], s.Name):
+			return fmt.Errorf("check commands: %q is there twice", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	for _, name := range []string{Task, AskHelp} {
+		if !seen[name] {
+			return fmt.Errorf("check commands: there is no %q", name)
+		}
+	}
+	return nil
 }
 
 // Error is wrong use. Public is a short reply that helps.
@@ -65,10 +90,10 @@ func (e *Error) Error() string { return "parse command: " + e.Public }
 // Parse returns the commands in body, in order. A body without a command
 // gives none. An *[Error] says what is wrong with the first command that
 // cannot be understood.
-func Parse(body string) ([]Command, error) {
+func (t Table) Parse(body string) ([]Command, error) {
 	var out []Command
 	for _, block := range blocks(body) {
-		c, err := parse(block)
+		c, err := t.parse(block)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +168,7 @@ func (f *fence) inside(line string) bool {
 	return false
 }
 
-func parse(text string) (Command, error) {
+func (t Table) parse(text string) (Command, error) {
 	var c Command
 	text, err := flags(&c, text)
 	if err != nil {
@@ -155,18 +180,18 @@ func parse(text string) (Command, error) {
 		if c.Mode != "" && c.Mode != name {
 			return c, wrong("`%s` and `--mode %s` contradict each other", name, c.Mode)
 		}
-		c.Name, c.Mode, c.Text = "task", name, rest
+		c.Name, c.Mode, c.Text = Task, name, rest
 		return c, nil
 	}
-	for _, s := range table {
-		if s.name == name {
+	for _, s := range t {
+		if s.Name == name && name != Task {
 			c.Name = name
-			return c, s.parse(&c, rest)
+			return c, s.Args(&c, rest)
 		}
 	}
-	c.Name, c.Text = "task", text
+	c.Name, c.Text = Task, text
 	if text == "" {
-		c.Name = "help"
+		c.Name = AskHelp
 	}
 	return c, nil
 }
@@ -223,7 +248,8 @@ func cutWord(s string) (word, rest string) {
 	return s[:i], strings.TrimSpace(s[i:])
 }
 
-func parseID(c *Command, rest string) error {
+// TakesID reads the id of a request, and free text.
+func TakesID(c *Command, rest string) error {
 	id, text := cutWord(rest)
 	id = strings.Trim(strings.ToLower(id), "`<>#.,")
 	if id == "" {
@@ -236,14 +262,15 @@ func parseID(c *Command, rest string) error {
 	return nil
 }
 
-// parseNothing takes commands without arguments. Words behind them are kept
-// as text, since people add "please" and reasons.
-func parseNothing(c *Command, rest string) error {
+// TakesText keeps what stands behind a command as text. It serves commands
+// without arguments too, since people add "please" and reasons.
+func TakesText(c *Command, rest string) error {
 	c.Text = rest
 	return nil
 }
 
-func parseCount(c *Command, rest string) error {
+// TakesCount reads a number of turns, and free text.
+func TakesCount(c *Command, rest string) error {
 	word, text := cutWord(rest)
 	c.Text = text
 	if word == "" {
@@ -269,16 +296,17 @@ func wrong(format string, args ...any) error {
 }
 
 // Help is the reply to "/agent help", in Markdown.
-func Help() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Write `%s` and what you want as a comment, for example `%s fix the failing test`.\n\n", Prefix, Prefix)
-	b.WriteString("| command | what it does |\n|---|---|\n")
+func (t Table) Help() string {
+	var b, list strings.Builder
 	for _, m := range modes {
-		fmt.Fprintf(&b, "| `%s %s …` | start in %s mode |\n", Prefix, m, m)
+		fmt.Fprintf(&list, "| `%s %s …` | start in %s mode |\n", Prefix, m, m)
 	}
-	for _, s := range table {
-		fmt.Fprintf(&b, "| `%s %s` | %s |\n", Prefix, s.usage, s.help)
+	for _, s := range t {
+		if s.Name == Task {
+			fmt.Fprintf(&b, "Write `%s` and %s as a comment, for example `%s %s`.\n\n", Prefix, s.Help, Prefix, s.Usage)
+			continue
+		}
+		fmt.Fprintf(&list, "| `%s %s` | %s |\n", Prefix, s.Usage, s.Help)
 	}
-	b.WriteString("\nFlags for a task: `--mode NAME`, `--model NAME`, `--turns N`.\n")
-	return b.String()
+	return b.String() + "| command | what it does |\n|---|---|\n" + list.String() + "\nFlags for a task: `--mode NAME`, `--model NAME`, `--turns N`.\n"
 }

@@ -2,11 +2,22 @@ package command
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// table has one command of each shape.
+var table = Table{
+	{Task, "fix it", "what you want", TakesText},
+	{"approve", "approve <id>", "let it happen", TakesID},
+	{"deny", "deny <id> [reason]", "refuse it", TakesID},
+	{"stop", "stop", "end the work", TakesText},
+	{"budget", "budget +10", "grant more turns", TakesCount},
+	{AskHelp, "help", "show this list", TakesText},
+}
 
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
@@ -40,7 +51,7 @@ func TestParse(t *testing.T) {
 		{"spacing in free text is kept", "/agent write  two  spaces", []Command{{Name: "task", Text: "write  two  spaces"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Parse(tt.body)
+			got, err := table.Parse(tt.body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +72,7 @@ func TestWrongUse(t *testing.T) {
 		{"/agent fix --turns 0", "from 1 to 1000"},
 		{"/agent plan x --mode code", "contradict"},
 	} {
-		_, err := Parse(tt.body)
+		_, err := table.Parse(tt.body)
 		var e *Error
 		if !errors.As(err, &e) || !strings.Contains(e.Public, tt.say) || !strings.Contains(e.Public, "/agent help") {
 			t.Errorf("Parse(%q) = %v, want a reply with %q", tt.body, err, tt.say)
@@ -70,10 +81,30 @@ func TestWrongUse(t *testing.T) {
 }
 
 func TestHelpNamesEveryCommand(t *testing.T) {
-	help := Help()
+	help := table.Help()
 	for _, s := range table {
-		if !strings.Contains(help, Prefix+" "+s.usage) {
-			t.Errorf("help does not show %s", s.usage)
+		if !strings.Contains(help, Prefix+" "+s.Usage) || !strings.Contains(help, s.Help) {
+			t.Errorf("help does not show %s", s.Usage)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if err := table.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for want, wrong := range map[string]Table{
+		`command 7 ("x") has no name`:    append(slices.Clone(table), Spec{Usage: "x", Help: "x", Args: TakesText}),
+		`"x" has no usage`:               append(slices.Clone(table), Spec{Name: "x", Help: "x", Args: TakesText}),
+		`"x" does not say what it does`:  append(slices.Clone(table), Spec{Name: "x", Usage: "x", Args: TakesText}),
+		`"x" does not say what it takes`: append(slices.Clone(table), Spec{Name: "x", Usage: "x", Help: "x"}),
+		`"stop" is there twice`:          append(slices.Clone(table), table[3]),
+		`"plan" is there twice`:          append(slices.Clone(table), Spec{"plan", "plan", "plan", TakesText}),
+		`there is no "task"`:             table[1:],
+		`there is no "help"`:             table[:len(table)-1],
+	} {
+		if err := wrong.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
@@ -83,7 +114,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(strings.Repeat("/agent approve a\n", 10))
 	f.Add(strings.Repeat("`", MaxBody))
 	f.Fuzz(func(t *testing.T, body string) {
-		cmds, err := Parse(body)
+		cmds, err := table.Parse(body)
 		if err != nil {
 			return
 		}

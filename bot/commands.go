@@ -1,0 +1,168 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// row is one command: how it is written, the right that it needs, and what
+// carries it out.
+type row struct {
+	command.Spec
+	right    policy.Request
+	anyone   bool // is answered, and nobody is looked up for it
+	priority int  // of its deliveries, one of the store's
+	handle   func(context.Context, *request) error
+}
+
+// commands is the table of all that can be asked for. To add a command is to
+// add a row.
+func commands() []row {
+	return []row{
+		{
+			Spec:  command.Spec{Name: command.Task, Usage: "fix the failing test", Help: "what you want", Args: command.TakesText},
+			right: policy.AskChange, priority: store.PriorityWork, handle: task,
+		},
+		{
+			Spec:  command.Spec{Name: "approve", Usage: "approve <id>", Help: "let a waiting action happen", Args: command.TakesID},
+			right: policy.Settle, priority: store.PriorityAnswer, handle: approve,
+		},
+		{
+			Spec:  command.Spec{Name: "deny", Usage: "deny <id> [reason]", Help: "refuse a waiting action and say why", Args: command.TakesID},
+			right: policy.Settle, priority: store.PriorityAnswer, handle: deny,
+		},
+		{
+			Spec:  command.Spec{Name: "stop", Usage: "stop", Help: "end the work; what is done stays on the branch", Args: command.TakesText},
+			right: policy.Steer, priority: store.PriorityStop, handle: stop,
+		},
+		{
+			Spec:  command.Spec{Name: "status", Usage: "status", Help: "say where the work stands", Args: command.TakesText},
+			right: policy.View, priority: store.PriorityWork, handle: status,
+		},
+		{
+			Spec:  command.Spec{Name: "resume", Usage: "resume", Help: "go on with parked work", Args: command.TakesText},
+			right: policy.Steer, priority: store.PriorityWork, handle: resume,
+		},
+		{
+			Spec:  command.Spec{Name: "retry", Usage: "retry", Help: "try again after a failure", Args: command.TakesText},
+			right: policy.Steer, priority: store.PriorityWork, handle: resume,
+		},
+		{
+			Spec:  command.Spec{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: command.TakesCount},
+			right: policy.RaiseLimit, priority: store.PriorityWork, handle: resume,
+		},
+		{
+			Spec:   command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesText},
+			anyone: true, priority: store.PriorityWork, handle: help,
+		},
+	}
+}
+
+// specs is what of the rows reads comments.
+func specs(rows []row) command.Table {
+	var t command.Table
+	for _, r := range rows {
+		t = append(t, r.Spec)
+	}
+	return t
+}
+
+// checkCommands says what a row lacks.
+func checkCommands(rows []row) error {
+	for _, r := range rows {
+		switch {
+		case r.right == policy.NoRequest && !r.anyone:
+			return fmt.Errorf("check commands: %q does not say which right it needs", r.Name)
+		case r.priority == 0:
+			return fmt.Errorf("check commands: %q has no priority", r.Name)
+		case r.handle == nil:
+			return fmt.Errorf("check commands: nothing handles %q", r.Name)
+		}
+	}
+	return specs(rows).Check()
+}
+
+// rowOf finds the row of a command that the rows' own table has read.
+func rowOf(rows []row, c command.Command) (row, error) {
+	for _, r := range rows {
+		if r.Name == c.Name {
+			return r, nil
+		}
+	}
+	return row{}, fmt.Errorf("look up command: there is no %q", c.Name)
+}
+
+// needs is the right that a command needs: a task in a mode that only reads
+// needs less than one that may change files.
+func (r row) needs(c command.Command) policy.Request {
+	if m, err := policy.ParseMode(c.Mode); r.right == policy.AskChange && err == nil && m.ReadOnly() {
+		return policy.AskRead
+	}
+	return r.right
+}
+
+// request is one command of one person, and the change that it leads to.
+type request struct {
+	*worker
+	c     *change
+	said  said
+	cmd   command.Command
+	actor policy.Actor
+}
+
+// reply answers in the thread.
+func (r *request) reply(text string) { r.worker.reply(r.c, r.said, text) }
+
+// react puts a sign on what was said.
+func (r *request) react(content string) { r.worker.react(r.c, r.said, content) }
+
+// do carries out one command of one person.
+func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command) error {
+	row, err := rowOf(w.rows, cmd)
+	if err != nil {
+		return err
+	}
+	r := &request{worker: w, c: c, said: s, cmd: cmd}
+	if row.anyone {
+		return row.handle(ctx, r)
+	}
+	if at, ok, err := w.elsewhere(ctx); ok || err != nil {
+		r.reply(fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", at.Number))
+		return err
+	}
+	if r.actor, err = w.actor(ctx, s.ev.Sender.Login); err != nil {
+		return err
+	}
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if r.actor.ID != s.ev.Sender.ID {
+		r.reply("I could not make sure who wrote this, so I did nothing.")
+		return nil
+	}
+	if v, why := w.mayAsk(r.actor, row.needs(cmd), sess); v != policy.Allow {
+		r.reply("I did not start: " + why + ".")
+		return nil
+	}
+	return row.handle(ctx, r)
+}
+
+// mayAsk says whether somebody may ask for something. Who may settle a request
+// for approval depends on that request: its handler finds out.
+func (w *worker) mayAsk(actor policy.Actor, right policy.Request, sess *store.Session) (policy.Verdict, string) {
+	if right == policy.Settle {
+		return policy.Allow, ""
+	}
+	return policy.MayAsk(actor, policy.AskFacts{Request: right, RequesterID: requesterID(sess), Bots: w.cfg.Policy.Approvals.Bots})
+}
+
+// help lists the commands.
+func help(_ context.Context, r *request) error {
+	r.reply(specs(r.rows).Help())
+	return nil
+}
