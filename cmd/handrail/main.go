@@ -45,6 +45,7 @@ type world struct {
 	raw      io.Writer // standard output byte for byte, for what is hashed
 	log      *slog.Logger
 	version  string
+	options  serverOptions // of serve; the zero value for people
 }
 
 // usageError is wrong use; it ends with exit code 2.

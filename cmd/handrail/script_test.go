@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,33 +21,25 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"handrail":       func() { os.Exit(mainExit(os.Args[1:])) },
 		"handrail-crash": func() { os.Exit(crashChild()) },
+		"handrail-serve": func() { os.Exit(storyServe()) },
 	})
 }
 
 // TestScripts runs the stories in testdata/script through the real main. They
 // are the specification that runs.
 //
-// Besides testscript's own commands there are:
-//
-//	model FILE      start the scripted model; handrail finds it in OLLAMA_HOST
-//	repo DIR        make DIR a git repository with everything in it committed
-//	branchfile DIR PATTERN FILE
-//	                copy FILE of the branch that matches PATTERN to the file "out"
-//	branchless DIR PATTERN
-//	                no branch matches PATTERN
-//	sessionid       put the id of the only session into $SESSION
-//	permalink DIR REV FILE
-//	                put a link to FILE at REV into $LINK
-//	submodule DIR NAME
-//	                commit a submodule, without its content
-//	binary FILE     write a file that is no text
-//	gomodule MODULE DIR
-//	                copy the sources of a module that this one uses, with a
-//	                check.sh that runs its tests
+// The commands that they have besides testscript's own are described in
+// testdata/script/README.md.
 //
 // At the end of a story, a model that was not asked what its script says
 // fails the test.
 func TestScripts(t *testing.T) {
+	cmds := githubVerbs(t)
+	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
+		"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile, "branchless": scriptBranchless,
+		"sessionid": scriptSessionID, "permalink": scriptPermalink, "submodule": scriptSubmodule,
+		"binary": scriptBinary, "gomodule": scriptGoModule,
+	})
 	testscript.Run(t, testscript.Params{
 		Dir: "../../testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -55,17 +48,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GOCACHE", filepath.Join(os.TempDir(), "handrail-script-gocache"))
 			e.Setenv("GOFLAGS", "-mod=mod")
+			e.Values[stageKey{}] = &stage{}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
 			_, err := exec.LookPath(cond)
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile, "branchless": scriptBranchless,
-			"sessionid": scriptSessionID, "permalink": scriptPermalink, "submodule": scriptSubmodule,
-			"binary": scriptBinary, "gomodule": scriptGoModule,
-		},
+		Cmds: cmds,
 	})
 }
 

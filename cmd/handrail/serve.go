@@ -28,7 +28,7 @@ func (c *serveCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return usageError{err}
 	}
-	s, err := newServer(ctx, w, cfg, serverOptions{})
+	s, err := newServer(ctx, w, cfg, w.options)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,401 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// stage is what a script about GitHub plays on: a small GitHub with one
+// repository, and the server as a process of its own.
+type stage struct {
+	t      *testing.T
+	gh     *ghtest.Server
+	names  *names
+	args   []string // of serve
+	env    []string // what serve finds there of GitHub
+	server *exec.Cmd
+	ended  chan error // how the server ended
+}
+
+type stageKey struct{}
+
+// patience is how long a script waits for what must come.
+const patience = 60 * time.Second
+
+// githubVerbs are the commands of a script for GitHub and the server. They are
+// described in testdata/script/README.md.
+func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
+	verbs := map[string]func(*testscript.TestScript, bool, []string){}
+	for _, v := range []struct {
+		name, usage string
+		least, most int // arguments
+		run         func(*stage, *testscript.TestScript, []string) error
+	}{
+		{"github", "DIR", 1, 1, (*stage).open},
+		{"person", "USER ROLE", 2, 2, (*stage).person},
+		{"issue", "USER TITLE [TEXT]", 2, 3, (*stage).issue},
+		{"serve", "[FLAG...]", 0, 9, (*stage).serve},
+		{"restart", "[kill]", 0, 1, (*stage).restart},
+		{"comment", "USER NUMBER TEXT | USER NUMBER -file FILE", 3, 4, (*stage).comment},
+		{"edit", "USER NUMBER COMMENT TEXT", 4, 4, (*stage).edit},
+		{"review", "USER NUMBER approve|request_changes|comment [TEXT]", 3, 4, (*stage).review},
+		{"merge", "USER NUMBER", 2, 2, (*stage).merge},
+		{"close", "USER NUMBER", 2, 2, (*stage).close},
+		{"push", "USER BRANCH FILE...", 3, 99, (*stage).push},
+		{"thread", "NUMBER", 1, 1, (*stage).thread},
+		{"until", "NUMBER PATTERN", 2, 2, (*stage).until},
+		{"pulls", "", 0, 0, (*stage).pulls},
+		{"branch", "BRANCH", 1, 1, (*stage).branch},
+		{"file", "BRANCH PATH", 2, 2, (*stage).file},
+	} {
+		verbs[v.name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			if len(args) < v.least || len(args) > v.most {
+				ts.Fatalf("usage: %s %s", v.name, v.usage)
+			}
+			s, ok := ts.Value(stageKey{}).(*stage)
+			if !ok || s.gh == nil && v.name != "github" {
+				ts.Fatalf("%s: there is no GitHub yet; begin with github DIR", v.name)
+			}
+			s.t = t
+			fmt.Fprint(ts.Stdout()) // a verb that prints nothing leaves nothing of the one before
+			switch err := v.run(s, ts, args); {
+			case err != nil && !neg:
+				ts.Fatalf("%s: %v", v.name, err)
+			case err == nil && neg:
+				ts.Fatalf("%s succeeded, and should not", v.name)
+			}
+		}
+	}
+	return verbs
+}
+
+// storyServe is `handrail serve` without the pauses that are there for the
+// real GitHub.
+func storyServe() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	return execute(ctx, append([]string{"serve"}, os.Args[1:]...), &world{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
+		options: serverOptions{spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond},
+	})
+}
+
+const scriptRepository = "team/app"
+
+func (s *stage) open(ts *testscript.TestScript, args []string) error {
+	files := map[string]string{}
+	tree := os.DirFS(ts.MkAbs(args[0]))
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(tree, name)
+		files[name] = string(text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if s.gh, err = ghtest.New(ghtest.Config{Dir: ts.MkAbs(".github")}); err != nil {
+		return err
+	}
+	if err := s.gh.Start(); err != nil {
+		return err
+	}
+	s.names = newNames(s.gh.URL())
+	ts.Defer(func() {
+		for _, v := range s.gh.Violations() {
+			s.t.Errorf("%s: GitHub was spoken to wrongly: %s", ts.Name(), v)
+		}
+		if err := s.gh.Close(); err != nil {
+			s.t.Errorf("%s: %v", ts.Name(), err)
+		}
+	})
+	for who, role := range map[string]string{"kim": "write", "sam": "write", "stranger": "read"} {
+		s.gh.AddUser(who, role)
+	}
+	if _, err := s.gh.AddRepo("team", "app", ghtest.Source{Files: files}); err != nil {
+		return err
+	}
+	app := s.gh.App()
+	if err := os.WriteFile(ts.MkAbs(".app.pem"), app.Key, 0o600); err != nil {
+		return err
+	}
+	s.env = []string{
+		"HANDRAIL_GITHUB_API=" + s.gh.URL(), "HANDRAIL_APP_ID=" + strconv.FormatInt(app.ID, 10), "HANDRAIL_PRIVATE_KEY_FILE=" + ts.MkAbs(".app.pem"),
+		"HANDRAIL_WEBHOOK_SECRET=" + app.WebhookSecret, "HANDRAIL_LISTEN=127.0.0.1:0", "HANDRAIL_DATA=" + ts.MkAbs(".handrail"), "HANDRAIL_WORKSPACE=local",
+	}
+	return nil
+}
+
+func (s *stage) person(_ *testscript.TestScript, args []string) error {
+	s.gh.AddUser(args[0], args[1])
+	return nil
+}
+
+func (s *stage) issue(_ *testscript.TestScript, args []string) error {
+	_, err := s.gh.OpenIssue(scriptRepository, args[0], args[1], strings.Join(args[2:], ""))
+	return err
+}
+
+func (s *stage) serve(ts *testscript.TestScript, args []string) error {
+	if s.server != nil {
+		return errors.New("it runs already")
+	}
+	s.args = args
+	ts.Defer(func() {
+		if err := s.end(syscall.SIGTERM); err != nil {
+			s.t.Errorf("%s: %v", ts.Name(), err)
+		}
+	})
+	return s.start(ts)
+}
+
+// start starts the server and tells GitHub where it is.
+func (s *stage) start(ts *testscript.TestScript) error {
+	log, err := os.OpenFile(ts.MkAbs("server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command("handrail-serve", s.args...)
+	cmd.Dir, cmd.Stderr = ts.MkAbs("."), log
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GIT_CONFIG_NOSYSTEM", "OLLAMA_HOST", "HANDRAIL_MODEL"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	cmd.Env = append(cmd.Env, s.env...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.server, s.ended = cmd, make(chan error, 1)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	go func() { s.ended <- cmd.Wait() }()
+	_, rest, _ := strings.Cut(line, " listens on ")
+	url, _, ok := strings.Cut(rest, " ")
+	if !ok {
+		said, _ := os.ReadFile(ts.MkAbs("server.log"))
+		return fmt.Errorf("the server did not start: %v\n%s%s", err, line, said)
+	}
+	s.gh.SetWebhook(url + "/webhook")
+	return nil
+}
+
+// end ends the server after it has heard what people did so far.
+func (s *stage) end(how syscall.Signal) error {
+	if s.server == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.gh.Flush(ctx); err != nil {
+		return err
+	}
+	server := s.server
+	s.server = nil
+	if err := server.Process.Signal(how); err != nil {
+		return err
+	}
+	select {
+	case err := <-s.ended:
+		if how == syscall.SIGTERM && err != nil {
+			return fmt.Errorf("the server did not end well: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the server does not end: %w", server.Process.Kill())
+	}
+}
+
+func (s *stage) restart(ts *testscript.TestScript, args []string) error {
+	how := syscall.SIGTERM
+	switch {
+	case len(args) == 1 && args[0] == "kill":
+		how = syscall.SIGKILL
+	case len(args) == 1:
+		return fmt.Errorf("%q: write kill, or nothing", args[0])
+	}
+	if s.server == nil {
+		return errors.New("no server runs; begin with serve")
+	}
+	if err := s.end(how); err != nil {
+		return err
+	}
+	return s.start(ts)
+}
+
+func (s *stage) ref(number string) (thread.Ref, error) {
+	return thread.Parse(scriptRepository + "#" + number)
+}
+
+func (s *stage) comment(ts *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	text := args[2]
+	if text == "-file" {
+		text = ts.ReadFile(args[3])
+	}
+	if _, err := s.gh.Comment(at, args[0], s.names.real(text)); err != nil {
+		return err
+	}
+	fmt.Fprintln(ts.Stdout(), len(s.gh.Thread(at).Comments))
+	return nil
+}
+
+func (s *stage) edit(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(args[2])
+	if list := s.gh.Thread(at).Comments; err == nil && n > 0 && n <= len(list) {
+		return s.gh.EditComment(at, list[n-1].ID, args[0], s.names.real(args[3]))
+	}
+	return fmt.Errorf("%s has no comment %s", at, args[2])
+}
+
+func (s *stage) review(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	_, err = s.gh.Review(at, args[0], ghtest.NewReview{Event: strings.ToUpper(args[2]), Body: s.names.real(strings.Join(args[3:], ""))})
+	return err
+}
+
+func (s *stage) merge(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	return s.gh.Merge(at, args[0])
+}
+
+func (s *stage) close(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	return s.gh.CloseThread(at, args[0])
+}
+
+func (s *stage) push(ts *testscript.TestScript, args []string) error {
+	branch, err := s.oneBranch(args[1])
+	if err != nil {
+		branch = args[1] // a new one
+	}
+	files := map[string]string{}
+	for _, name := range args[2:] {
+		files[name] = ts.ReadFile(name)
+	}
+	_, err = s.gh.Push(scriptRepository, branch, args[0], files)
+	return err
+}
+
+// oneBranch is the one branch that matches a pattern.
+func (s *stage) oneBranch(pattern string) (string, error) {
+	all := slices.Sorted(maps.Keys(s.gh.Branches(scriptRepository)))
+	found := slices.DeleteFunc(slices.Clone(all), func(b string) bool {
+		ok, err := path.Match(s.names.real(pattern), b)
+		return err != nil || !ok
+	})
+	if len(found) != 1 {
+		return "", fmt.Errorf("%d branches match %s; there are %s", len(found), pattern, strings.Join(all, ", "))
+	}
+	return found[0], nil
+}
+
+func (s *stage) thread(ts *testscript.TestScript, args []string) error {
+	text, err := s.seen(args[0])
+	fmt.Fprint(ts.Stdout(), text)
+	return err
+}
+
+// seen is a thread as a reader sees it, in names that do not change.
+func (s *stage) seen(number string) (string, error) {
+	at, err := s.ref(number)
+	if err != nil {
+		return "", err
+	}
+	t := s.gh.Thread(at)
+	if t.Ref.Number == 0 {
+		return "", fmt.Errorf("there is no #%s", number)
+	}
+	return s.names.stable(page(t, s.gh.Checks(scriptRepository))), nil
+}
+
+func (s *stage) until(ts *testscript.TestScript, args []string) error {
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var text string
+	if err := s.gh.Wait(ctx, func(*ghtest.Server) bool {
+		text, err = s.seen(args[0])
+		return pattern.MatchString(text)
+	}); err != nil {
+		said, _ := os.ReadFile(ts.MkAbs("server.log"))
+		return fmt.Errorf("#%s does not come to show %q:\n%s\nThe server said:\n%s", args[0], args[1], text, said)
+	}
+	fmt.Fprint(ts.Stdout(), text)
+	return nil
+}
+
+func (s *stage) pulls(ts *testscript.TestScript, _ []string) error {
+	for _, t := range s.gh.Threads(scriptRepository) {
+		if t.Pull != nil {
+			fmt.Fprintln(ts.Stdout(), s.names.stable(headline(t)))
+		}
+	}
+	return nil
+}
+
+func (s *stage) branch(ts *testscript.TestScript, args []string) error {
+	name, err := s.oneBranch(args[0])
+	if err != nil {
+		return err
+	}
+	log, err := s.gh.Log(scriptRepository, name)
+	fmt.Fprintln(ts.Stdout(), s.names.stable(name))
+	for _, message := range log {
+		fmt.Fprintln(ts.Stdout(), "\n"+s.names.stable(message))
+	}
+	return err
+}
+
+func (s *stage) file(ts *testscript.TestScript, args []string) error {
+	name, err := s.oneBranch(args[0])
+	if err != nil {
+		return err
+	}
+	text, err := s.gh.File(scriptRepository, name, args[1])
+	fmt.Fprint(ts.Stdout(), text)
+	return err
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+)
+
+// headline is a thread in one line.
+func headline(t ghtest.Thread) string {
+	state := t.State
+	if t.Pull == nil {
+		return fmt.Sprintf("#%d %s (%s, by %s)", t.Ref.Number, t.Title, state, t.Author)
+	}
+	if t.Pull.Merged {
+		state = "merged"
+	}
+	if t.Pull.Draft {
+		state += ", draft"
+	}
+	return fmt.Sprintf("#%d %s (%s, by %s, from %s into %s)", t.Ref.Number, t.Title, state, t.Author, t.Pull.HeadRef, t.Pull.BaseRef)
+}
+
+// page is a thread as its reader sees it.
+func page(t ghtest.Thread, checks []ghtest.Check) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, headline(t))
+	list := func(name string, words []string) {
+		if len(words) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(words, ", "))
+		}
+	}
+	list("labels", t.Labels)
+	list("assigned", t.Assignees)
+	list("reactions", reacted(t.Reactions))
+	if t.Pull != nil {
+		list("asked to review", slices.Concat(t.Pull.Reviewers, t.Pull.Teams))
+	}
+	indented(&b, t.Body)
+	for i, c := range t.Comments {
+		fmt.Fprintf(&b, "\ncomment %d by %s\n", i+1, c.Author)
+		list("reactions", reacted(c.Reactions))
+		indented(&b, c.Body)
+	}
+	if t.Pull == nil {
+		return b.String()
+	}
+	for _, r := range t.Pull.Reviews {
+		fmt.Fprintf(&b, "\nreview by %s: %s\n", r.Author, strings.ToLower(r.State))
+		indented(&b, r.Body)
+	}
+	for _, c := range t.Pull.Comments {
+		fmt.Fprintf(&b, "\nby %s on %s:%d\n", c.Author, c.Path, c.Line)
+		indented(&b, c.Body)
+	}
+	for _, c := range checks {
+		if c.SHA == t.Pull.HeadSHA {
+			fmt.Fprintf(&b, "\ncheck %s: %s %s\n", c.Name, c.Status, c.Conclusion)
+			indented(&b, c.Title)
+		}
+	}
+	return b.String()
+}
+
+func reacted(list []ghtest.Reaction) []string {
+	var out []string
+	for _, r := range list {
+		out = append(out, r.Content+" by "+r.Author)
+	}
+	return out
+}
+
+func indented(b *strings.Builder, text string) {
+	text = visible(text)
+	if text == "" {
+		return
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" {
+			fmt.Fprintln(b)
+			continue
+		}
+		fmt.Fprintln(b, "   ", line)
+	}
+}
+
+// names gives what is different in every run a name that is the same in every
+// run: A1 is the first approval that is asked for, C1 the first commit, S1
+// the first session.
+type names struct {
+	github string // its address
+	given  []name // in the order of their appearance
+}
+
+type name struct{ real, short string }
+
+func newNames(github string) *names { return &names{github: github} }
+
+var (
+	// named is what a thread shows first of an approval, a commit, a session.
+	named = map[string]*regexp.Regexp{
+		"A": regexp.MustCompile("Approval `([a-z0-9]+)`"),
+		"C": regexp.MustCompile(`\b([0-9a-f]{40})\b`),
+		"Q": regexp.MustCompile("Question `([a-z0-9]+)`"),
+		"S": regexp.MustCompile(`Session: (s[a-z2-7]{12})\b`),
+	}
+	digests   = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+	instants  = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC|Z)?`)
+	durations = regexp.MustCompile(`\b(\d+(\.\d+)?(ms|µs|s|m|h))+\b`)
+	shortName = regexp.MustCompile(`\b[ACQS][0-9]+\b`)
+)
+
+// stable replaces what is different in every run.
+func (n *names) stable(text string) string {
+	text = strings.ReplaceAll(text, n.github, "https://github.test")
+	text = digests.ReplaceAllString(text, "DIGEST")
+	for kind, re := range named {
+		for _, m := range re.FindAllStringSubmatch(text, -1) {
+			n.give(kind, m[1])
+		}
+	}
+	for _, g := range n.given {
+		text = strings.ReplaceAll(text, g.real, g.short)
+		if g.short[0] == 'C' {
+			text = strings.ReplaceAll(text, g.real[:7], g.short)
+		}
+	}
+	text = instants.ReplaceAllString(text, "TIME")
+	return durations.ReplaceAllString(text, "DURATION")
+}
+
+func (n *names) give(kind, real string) {
+	count := 1
+	for _, g := range n.given {
+		if g.real == real {
+			return
+		}
+		if g.short[:1] == kind {
+			count++
+		}
+	}
+	n.given = append(n.given, name{real, fmt.Sprint(kind, count)})
+}
+
+// real puts the real ones back into what a person writes.
+func (n *names) real(text string) string {
+	return shortName.ReplaceAllStringFunc(text, func(short string) string {
+		for _, g := range n.given {
+			if g.short == short {
+				return g.real
+			}
+		}
+		return short
+	})
+}
