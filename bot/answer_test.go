@@ -83,7 +83,7 @@ func (c *court) moveBase() {
 
 // late has the request ask for an answer until a time that is over.
 func (c *court) late() {
-	bound, err := c.w.bound(c.t.Context(), c.sess)
+	bound, err := c.w.approvals(c.sess).Bound(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}

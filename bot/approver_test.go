@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
@@ -120,7 +121,7 @@ func (c *court) open(paths []string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	bound, err := c.w.bound(ctx, c.sess)
+	bound, err := c.w.approvals(c.sess).Bound(ctx)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -350,8 +351,8 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 			s := said{target: ghapp.Target{Comment: cm.ID}}
 			s.ev.Comment.Updated, s.ev.Comment.Body = cm.Updated, cm.Body
 			tt.change(c, cm.ID)
-			yes := session.Resolved{ID: "abc123", Verdict: "approved", By: "kim", ByID: c.gh.UserID("kim"), Key: s.source()}
-			why, err := c.w.confirm(t.Context(), c.sess, session.Asked{ID: "abc123"}, yes)
+			yes := session.Resolved{ID: "abc123", Verdict: "approved", By: "kim", ByID: c.gh.UserID("kim"), Key: approval.Source(s.ev, s.target)}
+			why, err := c.w.approvals(c.sess).Confirm(t.Context(), session.Asked{ID: "abc123"}, yes)
 			if (err != nil) != tt.fails || (why != "") != tt.stale {
 				t.Errorf("%q, %v; want it stale: %t, an error: %t", why, err, tt.stale, tt.fails)
 			}

@@ -4,24 +4,21 @@
 // It never heard of Ollama, Docker or SQLite: the store, the queue's wakes,
 // the GitHub clients and the runner of sessions are given to it.
 //
-//	bot.go      one wake of a thread: take deliveries, run the session
-//	handle.go   what a delivery means
-//	commands.go the table of commands
-//	steer.go    status, stop, resume, retry and budget
-//	answer.go   approvals: who may give them, and whether they still count
-//	approver.go who an approver is, by teams and CODEOWNERS
-//	review.go   approvals by review of a small pull request: its events, and what they say
-//	propose.go  how that pull request comes to be, and who is asked
-//	tidy.go     and how it ends
-//	session.go  open, continue and supersede a session
-//	usage.go    what sessions used of the budgets that they share
-//	given.go    what comes with a request: pictures, code
-//	run.go      run a session, and say how it ended
-//	keep.go     leases; a change and what it intends
-//	guard.go    nothing is sent without a lease
-//	effects.go  writes to GitHub, recorded before they are tried
-//	progress.go the one comment that follows a session
-//	checkrun.go the check run on the commits of its branch
+//	bot.go       one wake of a thread: take deliveries, run the session
+//	handle.go    what a delivery means
+//	commands.go  the table of commands
+//	steer.go     status, stop, resume, retry and budget
+//	session.go   open, continue and supersede a session
+//	approvals.go where people are asked: bot/approval for the session of a thread
+//	usage.go     what sessions used of the budgets that they share
+//	given.go     what comes with a request: pictures, code
+//	run.go       run a session, and say how it ended
+//	leased.go    a session whose lease this worker has
+//	keep.go      leases; a change and what it intends
+//	guard.go     nothing is sent without a lease
+//	effects.go   writes to GitHub, recorded before they are tried
+//	progress.go  the one comment that follows a session
+//	checkrun.go  the check run on the commits of its branch
 package bot
 
 import (

@@ -45,7 +45,7 @@ func (w *worker) startCheck(ctx context.Context, f store.Fence, c *checkMark) er
 	_, err := w.ensure(ctx, f, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
 		Name: render.CheckName, SHA: c.SHA, Status: "in_progress", Title: render.Running, Summary: "The agent works on this branch.",
 	}})
-	return unlessRefused(err)
+	return ghapp.UnlessRefused(err)
 }
 
 // endCheck makes the check run of the branch's head say how the session
@@ -90,7 +90,7 @@ func (w *worker) completeCheck(ctx context.Context, f store.Fence, c checkMark, 
 	spec.Name, spec.SHA, spec.Status = render.CheckName, c.SHA, "completed"
 	ref, err := w.ensure(ctx, f, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &spec})
 	if err != nil {
-		return unlessRefused(err)
+		return ghapp.UnlessRefused(err)
 	}
 	spec.ID = ref.ID
 	edit := ghapp.Write{Key: c.Key, Kind: ghapp.WriteEditCheck, Thread: w.ref, Check: &spec}

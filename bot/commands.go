@@ -134,7 +134,7 @@ func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command)
 		r.reply(fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", at.Number))
 		return err
 	}
-	if r.actor, err = w.actor(ctx, s.ev.Sender.Login); err != nil {
+	if r.actor, err = w.at.Client.Actor(ctx, s.ev.Sender.Login); err != nil {
 		return err
 	}
 	sess, err := w.session(ctx)

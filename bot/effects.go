@@ -38,7 +38,7 @@ func (w *worker) effects(ctx context.Context, f store.Fence, id string) error {
 		return fmt.Errorf("read intents: %w", err)
 	}
 	for _, in := range open {
-		if _, err := w.effect(ctx, f, in); unlessRefused(err) != nil {
+		if _, err := w.effect(ctx, f, in); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (w *worker) effect(ctx context.Context, f store.Fence, in store.Intent) (gh
 	case store.Done:
 		return refOf(in), nil
 	case store.Failed:
-		return ghapp.Ref{}, &refusal{in.Reason}
+		return ghapp.Ref{}, &ghapp.Refusal{Reason: in.Reason}
 	case store.Attempted:
 		ref, ok, err := w.lookUp(ctx, in, wr)
 		switch {
@@ -131,7 +131,7 @@ func (w *worker) refused(ctx context.Context, f store.Fence, in store.Intent, ca
 	if err := w.cfg.Store.Intents.Failed(ctx, f, in.Key, cause.Error()); err != nil {
 		return err
 	}
-	return &refusal{cause.Error()}
+	return &ghapp.Refusal{Reason: cause.Error()}
 }
 
 func refOf(in store.Intent) ghapp.Ref {

@@ -68,19 +68,3 @@ func Temporary(err error) bool {
 	var ne net.Error
 	return errors.As(err, &ne) || errors.Is(err, gitops.ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, session.ErrFenced)
 }
-
-// refusal is a write that GitHub will never take.
-type refusal struct{ reason string }
-
-// Error implements error.
-func (r *refusal) Error() string { return r.reason }
-
-// unlessRefused drops a refusal: the operator was told, and the work goes on
-// without.
-func unlessRefused(err error) error {
-	var r *refusal
-	if errors.As(err, &r) {
-		return nil
-	}
-	return err
-}

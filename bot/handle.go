@@ -2,17 +2,14 @@ package bot
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/policy"
 )
 
 // said is a text that may hold commands, and where it stands.
@@ -38,7 +35,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if err != nil {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
-	if at, ok := aboutReview(ev); ok && at.Same(w.ref) {
+	if at, ok := approval.About(ev); ok && at.Same(w.ref) {
 		if err := w.connect(ctx, ev.Installation); err != nil {
 			return w.orGiveUp(ctx, d, err)
 		}
@@ -133,29 +130,9 @@ func (w *worker) obey(ctx context.Context, s said, cmds []command.Command, wrong
 	return w.commit(ctx, c)
 }
 
-// actor asks GitHub who this is and what they may do, now.
-func (w *worker) actor(ctx context.Context, login string) (policy.Actor, error) {
-	p, err := w.at.Client.Permission(ctx, login)
-	a := policy.Actor{ID: p.ID, Login: p.Login, Bot: p.Bot, Permission: p.Permission}
-	if slices.Contains([]string{"admin", "maintain", "write", "triage", "read"}, p.Role) {
-		a.Permission = p.Role
-	}
-	switch p.Outcome {
-	case ghapp.Found:
-		a.Lookup = policy.Found
-	case ghapp.NotFound:
-		a.Lookup = policy.NotFound
-	case ghapp.Forbidden:
-		a.Lookup, err = policy.Forbidden, nil
-	default:
-		a.Lookup = policy.Failed
-	}
-	return a, err
-}
-
 // reply answers in the thread.
 func (w *worker) reply(c *change, s said, text string) {
-	w.intend(c, ghapp.Write{Key: "reply-" + digest(s.key, "reply"), Kind: ghapp.WriteComment, Body: text})
+	w.intend(c, ghapp.Write{Key: "reply-" + ghapp.Digest(s.key, "reply"), Kind: ghapp.WriteComment, Body: text})
 }
 
 // react puts a sign on what was said.
@@ -163,11 +140,5 @@ func (w *worker) react(c *change, s said, content string) {
 	if s.target == (ghapp.Target{}) && s.ev.Kind == "pull_request_review" {
 		return // a review cannot have reactions
 	}
-	w.intend(c, ghapp.Write{Key: "react-" + digest(s.key, content), Kind: ghapp.WriteReaction, Target: s.target, Body: content})
-}
-
-// digest makes a short stable name from parts.
-func digest(parts ...string) string {
-	h := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h[:8]))
+	w.intend(c, ghapp.Write{Key: "react-" + ghapp.Digest(s.key, content), Kind: ghapp.WriteReaction, Target: s.target, Body: content})
 }

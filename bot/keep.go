@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
@@ -140,7 +141,7 @@ func (w *worker) answerOnly(ctx context.Context, c *change) error {
 		}
 	}
 	for _, in := range c.Intents {
-		if _, err := w.effect(ctx, f, *in); unlessRefused(err) != nil {
+		if _, err := w.effect(ctx, f, *in); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}

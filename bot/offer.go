@@ -9,7 +9,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/policy"
 )
 
 // offer opens the pull request of a session that put something on its branch.
@@ -23,7 +22,7 @@ func (w *worker) offer(ctx context.Context, f store.Fence, sess *store.Session, 
 	if err != nil || to == "" {
 		return "", err
 	}
-	cfg := policy.Merge(w.cfg.Policy, r.Config).WithDefaults()
+	cfg := w.config(r)
 	issue, err := w.at.Client.Issue(ctx, w.ref)
 	if err != nil {
 		return "", err
@@ -34,7 +33,7 @@ func (w *worker) offer(ctx context.Context, f store.Fence, sess *store.Session, 
 		Draft: cfg.PullRequest.Draft == nil || *cfg.PullRequest.Draft,
 	}}
 	ref, err := w.ensure(ctx, f, wr)
-	var no *refusal
+	var no *ghapp.Refusal
 	if errors.As(err, &no) { // what stood in its way earlier may be gone, or the branch that it goes to
 		if to, err = w.existing(ctx, to); err != nil {
 			return "", err
@@ -47,7 +46,7 @@ func (w *worker) offer(ctx context.Context, f store.Fence, sess *store.Session, 
 		ref, err = w.ensure(ctx, f, wr)
 	}
 	if errors.As(err, &no) {
-		return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", v.Branch, render.Clean(no.reason)), nil
+		return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", v.Branch, render.Clean(no.Reason)), nil
 	}
 	sess.Pull = ref.Number
 	return "", err
@@ -89,7 +88,7 @@ func (w *worker) handOver(ctx context.Context, f store.Fence, sess *store.Sessio
 		for i, body := range render.Patches(s) {
 			key := fmt.Sprintf("patch-%s-%d-%d", sess.ID, s.Seq, i)
 			_, err := w.ensure(ctx, f, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
-			if unlessRefused(err) != nil {
+			if ghapp.UnlessRefused(err) != nil {
 				return err
 			}
 		}

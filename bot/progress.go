@@ -13,7 +13,7 @@ import (
 
 func (w *worker) progressText(v *render.View, sess *store.Session) string {
 	return render.Progress(v, render.Links{
-		Commit: func(sha string) string { return w.at.Repo.URL + "/commit/" + sha },
+		Commit: w.commitURL,
 		Pull:   sess.Pull,
 		Review: func(id string) int { return recordOf(sess).Reviews[id].Pull },
 	})
@@ -51,7 +51,7 @@ type progress struct {
 // follow starts a progress comment that is edited while events come in.
 func (w *worker) followProgress(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (*progress, error) {
 	ref, err := w.ensure(ctx, f, ghapp.Write{Key: progressKey(sess.ID), Kind: ghapp.WriteComment, Body: w.progressText(v, sess)})
-	if unlessRefused(err) != nil {
+	if ghapp.UnlessRefused(err) != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)

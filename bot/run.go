@@ -34,35 +34,25 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err := w.effects(ctx, f, sess.ID); err != nil {
 		return false, err
 	}
-	v, err := w.view(ctx, sess)
+	events, err := w.cfg.Store.Logs.Log(f).Events(ctx, 0)
+	if err != nil {
+		return false, fmt.Errorf("read log of %s: %w", sess.ID, err)
+	}
+	v, err := render.Fold(events)
 	if err != nil {
 		return false, err
 	}
-	if moot := append(expire(v.Open, v.Turns, w.cfg.Now()), tooLong(v, recordOf(sess))...); len(moot) > 0 {
+	asks := w.requests(f, sess)
+	if moot := asks.Moot(v.Open, v.Turns); len(moot) > 0 {
 		return true, w.cfg.Store.Logs.Log(f).Append(ctx, moot...)
 	}
-	if err := w.tidy(ctx, f, sess, v); err != nil {
+	if err := asks.Tidy(ctx, events, v); err != nil {
 		return false, err
 	}
 	if v.Outcome != nil || len(v.Open) > 0 && v.State != render.Running {
 		return false, w.conclude(ctx, f, sess, v)
 	}
 	return true, w.work(ctx, f, sess, v)
-}
-
-// tooLong denies requests that no comment can show, unless a pull request
-// does.
-func tooLong(v *render.View, r record) []*session.Event {
-	var out []*session.Event
-	for _, a := range v.Open {
-		if render.TooLongToShow(a) && (a.Review == nil || r.Reviews[a.ID].Comment) {
-			out = append(out, session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{
-				ID: a.ID, Verdict: "denied", By: "handrail",
-				Reason: "it is too long to be shown to a person in one comment, so nobody can approve it; do it in smaller pieces",
-			}))
-		}
-	}
-	return out
 }
 
 // work runs the session until it ends or parks.
@@ -94,14 +84,12 @@ func (w *worker) work(ctx context.Context, f store.Fence, sess *store.Session, v
 		defer close(watched)
 		w.watch(run, cancel)
 	}()
+	a := w.approvals(sess)
 	began := w.cfg.Now()
 	out, err := w.cfg.Runner.Run(run, Work{
 		Thread: w.at, Task: v.Task, Log: w.cfg.Store.Logs.Log(f), OnEvent: p.event, Shares: shares,
 		Inbox: func(ctx context.Context) error { return w.inbox(ctx, p) },
-		Bound: func(ctx context.Context) ([]session.Fact, error) { return w.bound(ctx, sess) },
-		Confirm: func(ctx context.Context, asked session.Asked, yes session.Resolved) (string, error) {
-			return w.confirm(ctx, sess, asked, yes)
-		},
+		Bound: a.Bound, Confirm: a.Confirm,
 	})
 	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(err, errStopped)
 	cancel(nil)
@@ -276,7 +264,7 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	actor, err := w.actor(ctx, ev.Sender.Login)
+	actor, err := w.at.Client.Actor(ctx, ev.Sender.Login)
 	if err != nil || actor.ID != ev.Sender.ID {
 		return false, err
 	}
@@ -302,8 +290,9 @@ func (w *worker) stopIn(body string) (right policy.Request, ok bool) {
 // conclude makes GitHub say how the session stands: requests for approval,
 // the pull request, the progress comment, the row.
 func (w *worker) conclude(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
+	asks := w.requests(f, sess)
 	for _, a := range v.Open {
-		if err := w.post(ctx, f, a, sess); err != nil {
+		if err := asks.Ask(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -328,28 +317,6 @@ func (w *worker) conclude(ctx context.Context, f store.Fence, sess *store.Sessio
 		return err
 	}
 	return w.save(ctx, f, sess, v)
-}
-
-// post puts a request before people, and sees to it that its deadline is
-// looked at when it comes.
-func (w *worker) post(ctx context.Context, f store.Fence, a session.Asked, sess *store.Session) error {
-	up, why, err := w.offerReview(ctx, f, a, sess)
-	if err != nil {
-		return err
-	}
-	if !up && a.Review != nil && render.TooLongToShow(a) { // now that no pull request shows it
-		return w.cfg.Store.Wakes.Wake(ctx, w.key, store.PriorityWork, time.Time{})
-	}
-	if !up {
-		_, err := w.ensure(ctx, f, ghapp.Write{Key: "ask-" + sess.ID + "-" + a.ID, Kind: ghapp.WriteComment, Body: render.Approval(a, sess.Requester) + render.NotReviewed(why)})
-		if unlessRefused(err) != nil {
-			return err
-		}
-	}
-	if a.Deadline.IsZero() {
-		return nil
-	}
-	return w.cfg.Store.Wakes.Wake(ctx, w.key, store.PriorityIdle, a.Deadline)
 }
 
 // announcement is what is said of an end.
@@ -377,7 +344,7 @@ func (w *worker) announce(ctx context.Context, f store.Fence, sess *store.Sessio
 	}
 	key := fmt.Sprintf("final-%s-%d", sess.ID, v.Seq)
 	_, err := w.ensure(ctx, f, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
-	return unlessRefused(err)
+	return ghapp.UnlessRefused(err)
 }
 
 // keep saves what a row holds besides where the session stands: that is saved

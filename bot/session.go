@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -30,7 +33,7 @@ type record struct {
 
 	Checks []checkMark `json:"checks,omitempty"` // the check runs that say how it stands
 
-	Reviews map[string]reviewed `json:"reviews,omitempty"` // by request
+	Reviews map[string]approval.Stage `json:"reviews,omitempty"` // by request
 }
 
 func recordOf(s *store.Session) record {
@@ -51,13 +54,13 @@ func (r record) put(s *store.Session) error {
 	return nil
 }
 
-func requesterID(s *store.Session) int64 { return recordOf(s).RequesterID }
-
-// rules is the policy that was in force when the session was opened, under
+// config is what is in force in a session: what was when it was opened, under
 // the server's present one.
-func (w *worker) rules(_ context.Context, s *store.Session) (*policy.Policy, error) {
-	return policy.New(policy.Merge(w.cfg.Policy, recordOf(s).Config).WithDefaults())
+func (w *worker) config(r record) policy.Config {
+	return policy.Merge(w.cfg.Policy, r.Config).WithDefaults()
 }
+
+func requesterID(s *store.Session) int64 { return recordOf(s).RequesterID }
 
 // session returns the thread's newest session, or nil. A row whose log is
 // empty is left from an opening that was cut off: it comes to life when its
@@ -207,14 +210,14 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 		return nil
 	}
 	cfg := policy.Merge(w.cfg.Policy, place.Config).WithDefaults()
-	mode, err := policy.ParseMode(first(cmd.Mode, cfg.Mode, "code"))
+	mode, err := policy.ParseMode(cmp.Or(cmd.Mode, cfg.Mode, "code"))
 	if err != nil {
 		w.reply(c, s, "I did not start: "+err.Error())
 		return nil
 	}
-	id := "s" + digest(w.key, s.key)[:12]
+	id := "s" + ghapp.Digest(w.key, s.key)[:12]
 	task := session.Task{
-		Session: id, Thread: w.key, Text: w.taskText(s, cmd), Mode: mode.Name, Model: first(cmd.Model, cfg.Model, w.cfg.Model),
+		Session: id, Thread: w.key, Text: w.taskText(s, cmd), Mode: mode.Name, Model: cmp.Or(cmd.Model, cfg.Model, w.cfg.Model),
 		Base: place.Base, Branch: place.Branch, Requester: actor.Login, Turns: cmd.Turns, Nonce: session.NewID(),
 	}
 	images, words := w.pictures(ctx, s, task.Model, true)
@@ -228,7 +231,7 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 		Branch: task.Branch, Base: task.Base, State: render.Queued, Data: data,
 	}
 	if task.Branch == "" {
-		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.ref.Number, Title: first(s.ev.Title, cmd.Text), Session: id, Mode: mode.Name})
+		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.ref.Number, Title: cmp.Or(s.ev.Title, cmd.Text), Session: id, Mode: mode.Name})
 		if err != nil {
 			return err
 		}
@@ -253,17 +256,8 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 func (w *worker) taskText(s said, cmd command.Command) string {
 	text := w.words(s, cmd.Text)
 	if body := w.cleaned(s, "body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
-		nonce := digest(s.key, "fence")
+		nonce := ghapp.Digest(s.key, "fence")
 		text += "\n\n" + untrusted.Fence(nonce, "the thread that this was asked in", w.cleaned(s, "title", s.ev.Title)+"\n\n"+body)
 	}
 	return text
-}
-
-func first(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -28,7 +29,7 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 	if err != nil {
 		return webhook.Source{}, false, fmt.Errorf("%w: %w", webhook.ErrUnparsable, err)
 	}
-	if at, ok := aboutReview(ev); ok {
+	if at, ok := approval.About(ev); ok {
 		return webhook.Source{
 			Thread: at.Key(), Sender: ev.Sender.Login, Priority: store.PriorityAnswer,
 			Key: fmt.Sprintf("look-%s-%s-%d-%d-%s-%s", ev.Kind, ev.Action, ev.Thread.Number, ev.Review.ID, ev.After, ev.Updated.UTC().Format(time.RFC3339)),

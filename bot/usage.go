@@ -68,7 +68,7 @@ const mostSessions = 1000
 // shares are the budgets that the session has in common with the others of
 // its thread and with the others of its requester today.
 func (w *worker) shares(ctx context.Context, sess *store.Session) ([]Share, error) {
-	budget := policy.Merge(w.cfg.Policy, recordOf(sess).Config).WithDefaults().Budget
+	budget := w.config(recordOf(sess)).Budget
 	day := w.cfg.Now().UTC().Format(dayForm)
 	thread := Share{Of: "This thread", Limits: budget.Thread}
 	person := Share{Of: fmt.Sprintf("What %s asked for on %s (UTC)", sess.Requester, day), Limits: budget.UserDay}

@@ -7,12 +7,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/go-github/v62/github"
 
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // MaxBody is the longest text that GitHub takes for a comment, an issue or a
@@ -237,40 +239,12 @@ func (c *Client) ListDir(ctx context.Context, ref, path string) ([]string, error
 	return out, nil
 }
 
-// Outcome is how a question about a person was answered.
-type Outcome int
-
-// The outcomes. The zero value is Failed: nothing is known, nothing may be
-// granted.
-const (
-	Failed    Outcome = iota // no answer: network, limit, server
-	Found                    // the answer is in the other fields
-	NotFound                 // there is no such person, or no access: that is a no
-	Forbidden                // the bot may not ask
-)
-
-// String returns "failed", "found", "not found" or "forbidden".
-func (o Outcome) String() string {
-	return [...]string{"failed", "found", "not found", "forbidden"}[o]
-}
-
-// Permission is what a person may do in the repository, as facts. Only with
-// outcome Found do Permission (admin, write, read, none) and Role (these, and
-// maintain, triage or an own role) mean anything.
-type Permission struct {
-	Login      string
-	ID         int64
-	Bot        bool
-	Permission string
-	Role       string
-	Outcome    Outcome
-}
-
-// Permission asks what a person may do now. The error is not nil exactly when
-// the outcome is Failed or Forbidden.
-func (c *Client) Permission(ctx context.Context, login string) (Permission, error) {
+// Actor asks who somebody is and what they may do in the repository, now. The
+// error is not nil exactly when the lookup failed: nothing is known then, and
+// nothing may be granted.
+func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) {
 	op := "read permission of " + login
-	out := Permission{Login: login}
+	out := policy.Actor{Login: login, Lookup: policy.Failed}
 	req, err := c.gh.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/collaborators/%s/permission",
 		c.owner, c.repo, url.PathEscape(login)), nil)
 	if err != nil {
@@ -286,20 +260,22 @@ func (c *Client) Permission(ctx context.Context, login string) (Permission, erro
 	var e *Error
 	switch {
 	case errors.Is(err, ErrNotFound):
-		out.Outcome = NotFound
+		out.Lookup = policy.NotFound
 		return out, nil
 	case errors.As(err, &e) && e.Kind == Permanent && errors.Is(err, ErrForbidden):
-		out.Outcome = Forbidden
-		return out, err
+		out.Lookup = policy.Forbidden
+		return out, nil
 	case err != nil:
 		return out, err
 	case got.User == nil || !strings.EqualFold(got.User.GetLogin(), login):
 		return out, &Error{Op: op, Err: errors.New("the answer is about somebody else")}
 	}
-	out.Login, out.ID, out.Bot = got.User.GetLogin(), got.User.GetID(), got.User.GetType() == "Bot"
-	out.Permission, out.Role, out.Outcome = got.Permission, got.RoleName, Found
-	if out.Role == "" {
-		out.Role = out.Permission
+	out = policy.Actor{
+		Login: got.User.GetLogin(), ID: got.User.GetID(), Bot: got.User.GetType() == "Bot",
+		Permission: got.Permission, Lookup: policy.Found,
+	}
+	if slices.Contains([]string{"admin", "maintain", "write", "triage", "read"}, got.RoleName) { // not a role of their own making
+		out.Permission = got.RoleName
 	}
 	return out, nil
 }

@@ -161,3 +161,19 @@ func kindOfTransport(err error, write bool) Kind {
 	}
 	return Unknown
 }
+
+// Refusal is a write that GitHub will never take, with its reason.
+type Refusal struct{ Reason string }
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Reason }
+
+// UnlessRefused returns err, and nil for a [Refusal]: of some writes it is
+// enough that they were tried.
+func UnlessRefused(err error) error {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return nil
+	}
+	return err
+}

@@ -1,6 +1,8 @@
 package ghapp
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
 	"regexp"
 	"strings"
@@ -19,6 +21,12 @@ func checkKey(key string) error {
 		return fmt.Errorf("key %q cannot stand in a marker; use letters, digits and . _ : / -", key)
 	}
 	return nil
+}
+
+// Digest makes a short stable name from parts, fit for a key.
+func Digest(parts ...string) string {
+	h := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h[:8]))
 }
 
 // marker is the hidden end of a body by which a write is found again.

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 func TestReads(t *testing.T) {
@@ -120,28 +121,28 @@ func TestPullReads(t *testing.T) {
 func TestPermission(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
-	for role, want := range map[string]string{"admin": "admin", "maintain": "write", "write": "write", "triage": "read", "read": "read", "none": "none"} {
+	for _, role := range []string{"admin", "maintain", "write", "triage", "read", "none"} {
 		w.gh.AddUser("u-"+role, "")
 		must(t, w.gh.Grant(repo, "u-"+role, role))
-		p, err := w.client.Permission(ctx, "u-"+role)
-		wantP := ghapp.Permission{Login: "u-" + role, ID: w.gh.UserID("u-" + role), Permission: want, Role: role, Outcome: ghapp.Found}
-		if err != nil || p != wantP {
-			t.Errorf("role %s: %+v, %v", role, p, err)
+		p, err := w.client.Actor(ctx, "u-"+role)
+		want := policy.Actor{Login: "u-" + role, ID: w.gh.UserID("u-" + role), Permission: role, Lookup: policy.Found}
+		if d := cmp.Diff(want, p); err != nil || d != "" {
+			t.Errorf("role %s: %v, %s", role, err, d)
 		}
 	}
-	p, err := w.client.Permission(ctx, "nobody")
-	if err != nil || p.Outcome != ghapp.NotFound || p.Permission != "" {
+	p, err := w.client.Actor(ctx, "nobody")
+	if err != nil || p.Lookup != policy.NotFound || p.Permission != "" {
 		t.Errorf("unknown person: %+v, %v", p, err)
 	}
 	w.gh.SetFaults(ghtest.Faults{BadGateway: 1})
-	p, err = w.client.Permission(ctx, "kim")
-	if err == nil || p.Outcome != ghapp.Failed || p.Permission != "" || ghapp.KindOf(err) != ghapp.Temporary {
+	p, err = w.client.Actor(ctx, "kim")
+	if err == nil || p.Lookup != policy.Failed || p.Permission != "" || ghapp.KindOf(err) != ghapp.Temporary {
 		t.Errorf("with GitHub down: %+v, %v", p, err)
 	}
 	w.gh.SetFaults(ghtest.Faults{})
 	w.gh.Suspend(w.inst, true)
-	p, err = w.client.Permission(ctx, "kim")
-	if err == nil || p.Outcome != ghapp.Forbidden || p.Permission != "" {
+	p, err = w.client.Actor(ctx, "kim")
+	if err != nil || p.Lookup != policy.Forbidden || p.Permission != "" {
 		t.Errorf("suspended: %+v, %v", p, err)
 	}
 	w.gh.Suspend(w.inst, false)
@@ -160,8 +161,8 @@ func TestPermissionIsNeverStale(t *testing.T) {
 	w := newWorld(t)
 	for i, role := range []string{"write", "write", "none", "none", "admin"} {
 		must(t, w.gh.Grant(repo, "kim", role))
-		if p, err := w.client.Permission(ctx, "kim"); err != nil || p.Role != role {
-			t.Fatalf("reading %d: role = %q, %v; want %q", i, p.Role, err, role)
+		if p, err := w.client.Actor(ctx, "kim"); err != nil || p.Permission != role {
+			t.Fatalf("reading %d: role = %q, %v; want %q", i, p.Permission, err, role)
 		}
 	}
 }

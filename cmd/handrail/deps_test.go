@@ -27,6 +27,8 @@ var arrows = map[string][]string{
 	"bot/ghapp":  {"bot/thread", "policy", "policy/*"},
 	"bot/thread": {},
 
+	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},
+
 	"bot/ghapp/ghtest":    {"bot/thread", "bot/ghapp", "policy", "policy/*"},
 	"bot/store/sqlite":    {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/postgres":  {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -110,7 +111,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == strings.TrimPrefix(p.Ref, "refs/heads/")
 			return m.PushSafe(ctx, p)
 		},
-		ReviewBranch: func(request string) string { return bot.ReviewBranch(w.Thread.Ref, request) },
+		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
 		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: sharesOf(w.Shares), RulesAt: rulesAt, Confirm: w.Confirm,
 		Bound: func(ctx context.Context) ([]session.Fact, error) { return r.bound(ctx, w) },
 	})
@@ -155,14 +156,14 @@ func sharesOf(list []bot.Share) []agent.Share {
 }
 
 // Offer implements bot.Offerer.
-func (r *serveRunner) Offer(ctx context.Context, at bot.Thread, o bot.Offer) (string, error) {
+func (r *serveRunner) Offer(ctx context.Context, at bot.Thread, o approval.Offer) (string, error) {
 	m, err := r.mirror(ctx, at)
 	if err != nil {
 		return "", err
 	}
 	if _, err := m.Resolve(ctx, o.Commit); err != nil {
 		if errors.Is(err, gitops.ErrNotFound) {
-			return "", bot.ErrGone
+			return "", approval.ErrGone
 		}
 		return "", err
 	}

@@ -1,9 +1,10 @@
-package bot
+package approval
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,47 +17,95 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// smallPull puts a request up for review, as the bot does, and returns it
-// with its pull request.
-func (c *court) smallPull() (session.Asked, thread.Ref) {
-	c.t.Helper()
-	check := func(err error) {
-		c.t.Helper()
-		if err != nil {
-			c.t.Fatal(err)
-		}
-	}
-	for _, who := range []string{"max", "rae", "boss"} {
-		c.gh.AddUser(who, map[string]string{"max": "write", "rae": "read", "boss": "admin"}[who])
-	}
-	_, err := c.gh.Push(courtRepo, "agent/1", "kim", nil)
-	check(err)
-	a := session.Asked{ID: "abc123", Kind: "approval", Call: "p1", Tool: "publish", Display: "diff", Paths: []string{"deploy/app.yaml"},
-		Review: &session.Review{Branch: ReviewBranch(c.w.ref, "abc123"), Base: "agent/1"}}
-	_, err = c.gh.Push(courtRepo, a.Review.Branch, "kim", map[string]string{"deploy/app.yaml": "replicas: 2\n"})
-	check(err)
-	a.Review.Commit = c.gh.Branch(courtRepo, a.Review.Branch)
-	ctx := c.t.Context()
-	f, err := c.w.hold(ctx, "s1")
-	check(err)
-	ref, err := c.w.ensure(ctx, f, c.w.reviewPull(a, c.sess))
-	check(err)
-	check(c.w.cfg.Store.Logs.Log(f).Append(ctx,
-		session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: "withdrawn"}), // of newCourt
-		session.NewEvent(session.TypeAsked, 1, a)))
-	at := c.w.ref
-	at.Number = ref.Number
-	return a, at
+// court is an edit that is up for review in a session of "asker", on a GitHub
+// whose answers about people can be changed.
+type court struct {
+	gh   *ghtest.Server
+	up   proposal
+	at   thread.Ref                       // of its pull request
+	meet func(path string) *http.Response // instead of GitHub; nil to let it answer
 }
 
-// verdictOf is what judge says now.
-func (c *court) verdictOf(a session.Asked, at thread.Ref) (finding, error) {
-	c.t.Helper()
-	p, err := c.w.small(c.t.Context(), at, a)
-	if err != nil {
-		c.t.Fatal(err)
+// RoundTrip implements http.RoundTripper.
+func (c *court) RoundTrip(r *http.Request) (*http.Response, error) {
+	if c.meet != nil && strings.Contains(r.URL.Path, "/collaborators/") {
+		return c.meet(r.URL.Path), nil
 	}
-	return c.w.judge(c.t.Context(), c.sess, a, p)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func respond(code int, body string) func(string) *http.Response {
+	return func(string) *http.Response {
+		return &http.Response{StatusCode: code, Status: fmt.Sprint(code), Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
+	}
+}
+
+// otherNumber is an account that has the name now and is not the one that
+// wrote.
+func otherNumber(path string) *http.Response {
+	_, rest, _ := strings.Cut(path, "/collaborators/")
+	login, _, _ := strings.Cut(rest, "/")
+	return respond(200, `{"permission":"admin","role_name":"admin","user":{"id":999999,"login":"`+login+`","type":"User"}}`)(path)
+}
+
+const courtRepo = "acme/widget"
+
+func newCourt(t *testing.T, cfg policy.Config) *court {
+	t.Helper()
+	ctx := t.Context()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &court{}
+	var err error
+	c.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()})
+	check(err)
+	check(c.gh.Start())
+	t.Cleanup(func() { check(c.gh.Close()) })
+	for who, role := range map[string]string{"asker": "write", "kim": "write", "max": "write", "rae": "read", "boss": "admin"} {
+		c.gh.AddUser(who, role)
+	}
+	inst, err := c.gh.AddRepo("acme", "widget", ghtest.Source{Files: map[string]string{"README.md": "x\n"}})
+	check(err)
+	ref, err := c.gh.OpenIssue(courtRepo, "asker", "t", "b")
+	check(err)
+	app, err := ghapp.New(ghapp.Config{APIURL: c.gh.URL() + "/api/v3/", AppID: c.gh.App().ID, PrivateKey: c.gh.App().Key,
+		Spacing: -1, Backoff: time.Microsecond, Transport: c})
+	check(err)
+	client, err := app.For(ctx, ref, inst)
+	check(err)
+	c.up = proposal{
+		Session{ID: "s1", Requester: "asker", RequesterID: c.gh.UserID("asker"), Target: "main", Config: cfg,
+			Thread: ref, Client: client, Now: time.Now, Log: slog.New(slog.DiscardHandler)},
+		session.Asked{ID: "abc123", Kind: "approval", Call: "p1", Tool: "publish", Display: "diff", Paths: []string{"deploy/app.yaml"},
+			Review: &session.Review{Branch: ReviewBranch(ref, "abc123"), Base: "agent/1"}},
+	}
+	branch := c.up.asked.Review.Branch
+	_, err = c.gh.Push(courtRepo, "agent/1", "kim", nil)
+	check(err)
+	_, err = c.gh.Push(courtRepo, branch, "kim", map[string]string{"deploy/app.yaml": "replicas: 2\n"})
+	check(err)
+	c.up.asked.Review.Commit = c.gh.Branch(courtRepo, branch)
+	w := Requests{Session: c.up.Session}.reviewPull(c.up.asked)
+	w.Thread = ref
+	pull, err := client.Perform(ctx, w)
+	check(err)
+	c.at = ref
+	c.at.Number = pull.Number
+	return c
+}
+
+// judge is what judge says now.
+func (c *court) judge(t *testing.T) (finding, error) {
+	t.Helper()
+	p, err := c.up.find(t.Context(), c.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.up.judge(t.Context(), p)
 }
 
 // act is what a person does with a pull request.
@@ -136,23 +185,22 @@ func TestJudge(t *testing.T) {
 		"merged by a reader":             {acts: []act{merges("rae")}, want: denied, by: "rae", why: "who cannot approve it"},
 		"merged after a push":            {acts: []act{pushes, merges("kim")}, want: denied, by: "kim", why: "somebody pushed"},
 		"merged elsewhere":               {acts: []act{retargets, merges("kim")}, want: denied, by: "kim", why: "changed the branch"},
-		"GitHub cannot tell who":         {acts: []act{gives("kim", "APPROVE")}, meet: refuse("/collaborators/", 502), fails: true},
-		"GitHub will not tell who":       {acts: []act{gives("kim", "APPROVE")}, meet: refuse("/collaborators/", 403)},
+		"GitHub cannot tell who":         {acts: []act{gives("kim", "APPROVE")}, meet: respond(502, `{"message":"no"}`), fails: true},
+		"GitHub will not tell who":       {acts: []act{gives("kim", "APPROVE")}, meet: respond(403, `{"message":"no"}`)},
 		"another number":                 {acts: []act{gives("kim", "APPROVE")}, meet: otherNumber},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := policy.DefaultConfig()
 			tt.rules.Deadline = cfg.Approvals.Deadline
 			cfg.Approvals = tt.rules
-			c := newCourt(t, cfg, nil)
-			a, at := c.smallPull()
+			c := newCourt(t, cfg)
 			for _, do := range tt.acts {
-				if err := do(c.gh, at, a.Review.Branch); err != nil {
+				if err := do(c.gh, c.at, c.up.asked.Review.Branch); err != nil {
 					t.Fatal(err)
 				}
 			}
 			c.meet = tt.meet
-			f, err := c.verdictOf(a, at)
+			f, err := c.judge(t)
 			if (err != nil) != tt.fails || f.verdict != tt.want || !tt.fails && tt.by != "" && f.by != tt.by || !strings.Contains(f.reason, tt.why) {
 				t.Errorf("%q by %q because %q (%v), want %q by %q", f.verdict, f.by, f.reason, err, tt.want, tt.by)
 			}
@@ -163,18 +211,17 @@ func TestJudge(t *testing.T) {
 // An approval of an older state of the branch does not count when the branch
 // is put back to what was asked about.
 func TestReviewOfAnotherCommit(t *testing.T) {
-	c := newCourt(t, policy.DefaultConfig(), nil)
-	a, at := c.smallPull()
-	if err := gives("kim", "APPROVE")(c.gh, at, ""); err != nil {
+	c := newCourt(t, policy.DefaultConfig())
+	if err := gives("kim", "APPROVE")(c.gh, c.at, ""); err != nil {
 		t.Fatal(err)
 	}
-	p, err := c.w.small(t.Context(), at, a)
+	p, err := c.up.find(t.Context(), c.at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Review.Commit = strings.Repeat("1", 40)
-	p.HeadSHA = a.Review.Commit
-	f, err := c.w.judge(t.Context(), c.sess, a, p)
+	c.up.asked.Review.Commit = strings.Repeat("1", 40)
+	p.HeadSHA = c.up.asked.Review.Commit
+	f, err := c.up.judge(t.Context(), p)
 	if err != nil || f.verdict != "" || len(f.refused) != 1 {
 		t.Errorf("%+v, %v: the review of another commit counts", f, err)
 	}
@@ -198,31 +245,28 @@ func TestReviewIsCheckedAgain(t *testing.T) {
 		"by comment":              {comment: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCourt(t, policy.DefaultConfig(), nil)
-			a, at := c.smallPull()
-			if err := gives("kim", "APPROVE")(c.gh, at, ""); err != nil {
+			c := newCourt(t, policy.DefaultConfig())
+			if err := gives("kim", "APPROVE")(c.gh, c.at, ""); err != nil {
 				t.Fatal(err)
 			}
-			comment, err := c.gh.Comment(c.w.ref, "kim", "/agent approve abc123")
+			comment, err := c.gh.Comment(c.up.Thread, "kim", "/agent approve abc123")
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := c.verdictOf(a, at)
+			f, err := c.judge(t)
 			if err != nil || f.verdict != approved {
 				t.Fatalf("%+v, %v", f, err)
 			}
-			g := given{asked: a, by: session.Resolved{ID: a.ID, Verdict: approved, By: f.by, ByID: f.byID, Key: f.keys[0]}}
+			by := session.Resolved{ID: "abc123", Verdict: approved, By: f.by, ByID: f.byID, Key: f.keys[0]}
 			if tt.comment {
-				s := said{target: ghapp.Target{Comment: comment.ID}}
-				s.ev.Comment.Updated, s.ev.Comment.Body = comment.Updated, comment.Body
-				g.by.Key = s.source()
+				by.Key = commentSource(ghapp.Target{Comment: comment.ID}, comment.Updated, comment.Body)
 			}
 			if tt.then != nil {
-				if err := tt.then(c.gh, at, a.Review.Branch); err != nil {
+				if err := tt.then(c.gh, c.at, c.up.asked.Review.Branch); err != nil {
 					t.Fatal(err)
 				}
 			}
-			why, err := c.w.confirm(t.Context(), c.sess, g.asked, g.by)
+			why, err := c.up.Confirm(t.Context(), c.up.asked, by)
 			if err != nil || (why == "") != (tt.why == "") || !strings.Contains(why, tt.why) {
 				t.Errorf("doubt %q (%v), want %q", why, err, tt.why)
 			}
@@ -233,33 +277,35 @@ func TestReviewIsCheckedAgain(t *testing.T) {
 // An answer that comes in for an approval that was not used yet: a rejection
 // overrules it, taking it back ends it, another approval changes nothing.
 func TestSettlesAfterAnApproval(t *testing.T) {
-	c := newCourt(t, policy.DefaultConfig(), nil)
+	c := newCourt(t, policy.DefaultConfig())
 	now := time.Now()
-	bound, err := c.w.bound(t.Context(), c.sess)
+	bound, err := c.up.Bound(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := session.Asked{ID: "x", Deadline: now.Add(time.Hour), Bound: bound}
 	late := session.Asked{ID: "x", Deadline: now.Add(-time.Hour), Bound: bound}
 	moved := session.Asked{ID: "x", Bound: []session.Fact{{Name: bound[1].Name, Value: "another"}}}
+	var none session.Resolved
 	byReview, byComment := session.Resolved{ID: "x", Key: "pull:9:review:1"}, session.Resolved{ID: "x", Key: "comment:1:t"}
 	for name, tt := range map[string]struct {
-		g    given
+		a    session.Asked
+		by   session.Resolved
 		f    finding
 		want string
 	}{
-		"open, approved":        {given{asked: a}, finding{verdict: approved, keys: []string{"pull:9:review:1"}}, approved},
-		"open, base moved":      {given{asked: moved}, finding{verdict: approved}, stale},
-		"open, too late":        {given{asked: late}, finding{verdict: approved}, "expired"},
-		"open, rejected late":   {given{asked: late}, finding{verdict: denied}, denied},
-		"open, nothing":         {given{asked: a}, finding{}, ""},
-		"open, pushed to":       {given{asked: a}, finding{verdict: stale}, stale},
-		"given, approved again": {given{a, byReview}, finding{verdict: approved}, ""},
-		"given, rejected":       {given{a, byComment}, finding{verdict: denied}, denied},
-		"given, taken back":     {given{a, byReview}, finding{}, stale},
-		"by comment, no review": {given{a, byComment}, finding{}, ""},
+		"open, approved":        {a, none, finding{verdict: approved, keys: []string{"pull:9:review:1"}}, approved},
+		"open, base moved":      {moved, none, finding{verdict: approved}, stale},
+		"open, too late":        {late, none, finding{verdict: approved}, "expired"},
+		"open, rejected late":   {late, none, finding{verdict: denied}, denied},
+		"open, nothing":         {a, none, finding{}, ""},
+		"open, pushed to":       {a, none, finding{verdict: stale}, stale},
+		"given, approved again": {a, byReview, finding{verdict: approved}, ""},
+		"given, rejected":       {a, byComment, finding{verdict: denied}, denied},
+		"given, taken back":     {a, byReview, finding{}, stale},
+		"by comment, no review": {a, byComment, finding{}, ""},
 	} {
-		r, ok, err := c.w.settles(t.Context(), c.sess, tt.g, tt.f)
+		r, ok, err := proposal{c.up.Session, tt.a}.settles(t.Context(), tt.by, tt.f)
 		if err != nil || ok != (tt.want != "") || ok && r.Verdict != tt.want {
 			t.Errorf("%s: %q %t (%v), want %q", name, r.Verdict, ok, err, tt.want)
 		}
@@ -269,13 +315,12 @@ func TestSettlesAfterAnApproval(t *testing.T) {
 // A pull request that somebody else opened from a branch of such a name is
 // not the bot's, whatever it holds.
 func TestForgedReview(t *testing.T) {
-	c := newCourt(t, policy.DefaultConfig(), nil)
-	a, _ := c.smallPull()
-	at, err := c.gh.OpenPull(courtRepo, "max", ghtest.NewPull{Title: "t", Head: a.Review.Branch, Base: "main"})
+	c := newCourt(t, policy.DefaultConfig())
+	at, err := c.gh.OpenPull(courtRepo, "max", ghtest.NewPull{Title: "t", Head: c.up.asked.Review.Branch, Base: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.w.small(t.Context(), at, a); !errors.Is(err, ghapp.ErrNotFound) {
+	if _, err := c.up.find(t.Context(), at); !errors.Is(err, ghapp.ErrNotFound) {
 		t.Errorf("a stranger's pull request is taken for the bot's: %v", err)
 	}
 }
@@ -309,116 +354,12 @@ func TestAboutReview(t *testing.T) {
 		"a huge number":   {ev("pull_request", "closed", "handrail-review-9999999999-abc123"), false},
 		"a comment on it": {ev("issue_comment", "created", ours), false},
 	} {
-		at, ok := aboutReview(tt.ev)
+		at, ok := About(tt.ev)
 		if ok != tt.want || ok && at.String() != "acme/widget#7" {
 			t.Errorf("%s: %s %t, want %t", name, at, ok, tt.want)
 		}
 	}
-	if got, ok := reviewThread(ref, ReviewBranch(thread.Ref{Owner: "acme", Repo: "widget", Number: 12}, "0a1b2c")); !ok || got.Number != 12 {
+	if got, ok := threadOf(ref, ReviewBranch(thread.Ref{Owner: "acme", Repo: "widget", Number: 12}, "0a1b2c")); !ok || got.Number != 12 {
 		t.Errorf("ReviewBranch is not read back: %v %t", got, ok)
-	}
-	var keys []string
-	for _, action := range []string{"submitted", "dismissed"} {
-		payload := fmt.Sprintf(`{"action":%q,"sender":{"login":"kim","id":3},"repository":{"id":1,"full_name":"acme/widget"},
-			"review":{"id":5,"state":"approved"},"pull_request":{"number":9,"head":{"ref":%q,"repo":{"id":1,"full_name":"acme/widget"}},"base":{"ref":"agent/1","repo":{"id":1}}}}`, action, ours)
-		src, ok, err := Source("pull_request_review", []byte(payload))
-		if err != nil || !ok || src.Thread != "acme/widget#7" {
-			t.Errorf("%s: %+v %t %v", action, src, ok, err)
-		}
-		keys = append(keys, src.Key)
-	}
-	if keys[0] == keys[1] {
-		t.Errorf("two events have one key %q", keys[0])
-	}
-}
-
-// offers answers every offer alike.
-type offers struct {
-	why string
-	err error
-	got []Offer
-}
-
-func (o *offers) Offer(_ context.Context, _ Thread, one Offer) (string, error) {
-	o.got = append(o.got, one)
-	return o.why, o.err
-}
-
-// What cannot be put up is asked for in a comment that says why; an edit that
-// nobody has any more is asked for anew; what may pass is tried again.
-func TestPutUp(t *testing.T) {
-	for name, tt := range map[string]struct {
-		offers  *offers
-		branch  bool // there is a branch to open a pull request from
-		display string
-		fails   bool
-		words   string // of the comment
-		last    string // verdict, "" while it is open
-	}{
-		"up":            {offers: &offers{}, branch: true, words: "A review of it there answers"},
-		"refused":       {offers: &offers{why: "its branch could not be pushed (no)"}, words: "Asked for here and not by review: its branch could not be pushed (no)"},
-		"no pull":       {offers: &offers{}, words: "Asked for here and not by review: GitHub does not take the pull request"},
-		"gone":          {offers: &offers{err: ErrGone}, last: stale},
-		"not now":       {offers: &offers{err: errors.New("no network")}, fails: true},
-		"none here":     {words: "`/agent approve 0a1b2c` lets exactly this happen"},
-		"up and long":   {offers: &offers{}, branch: true, display: strings.Repeat("+ long\n", 12000), words: "A review of it there answers"},
-		"long, refused": {offers: &offers{why: "no"}, display: strings.Repeat("+ long\n", 12000), last: denied},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := newCourt(t, policy.DefaultConfig(), nil)
-			ctx := t.Context()
-			a, _ := c.smallPull()
-			a.ID, a.Display, a.Head = "0a1b2c", first(tt.display, "diff"), "h"
-			a.Review.Branch = ReviewBranch(c.w.ref, a.ID)
-			if tt.branch {
-				if _, err := c.gh.Push(courtRepo, a.Review.Branch, "kim", map[string]string{"deploy/app.yaml": "replicas: 3\n"}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if tt.offers != nil {
-				c.w.cfg.Offers = tt.offers
-			}
-			f, err := c.w.hold(ctx, "s1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			log := c.w.cfg.Store.Logs.Log(f)
-			if err := log.Append(ctx,
-				session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: "withdrawn"}),
-				session.NewEvent(session.TypeAsked, 1, a)); err != nil {
-				t.Fatal(err)
-			}
-			for range 2 { // a second time changes nothing
-				err = c.w.post(ctx, f, a, c.sess)
-			}
-			if (err != nil) != tt.fails {
-				t.Fatalf("post: %v", err)
-			}
-			v, err := c.w.view(ctx, c.sess)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if moot := tooLong(v, recordOf(c.sess)); len(moot) > 0 {
-				if err := log.Append(ctx, moot...); err != nil {
-					t.Fatal(err)
-				}
-			}
-			events, err := log.Events(ctx, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last := ""
-			if e := events[len(events)-1]; e.Type == session.TypeResolved {
-				r, err := session.Decode[session.Resolved](e)
-				if err != nil {
-					t.Fatal(err)
-				}
-				last = r.Verdict
-			}
-			said := c.gh.Thread(c.w.ref).Comments
-			if last != tt.last || tt.words == "" && len(said) > 0 || tt.words != "" && (len(said) != 1 || !strings.Contains(said[0].Body, tt.words)) {
-				t.Errorf("%q, said %+v, want %q and %q", last, said, tt.last, tt.words)
-			}
-		})
 	}
 }

@@ -1,4 +1,4 @@
-package bot
+package approval
 
 import (
 	"context"
@@ -8,46 +8,37 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// tidy ends the pull requests of requests that are settled: it says what
+// Tidy ends the pull requests of requests that are settled: it says what
 // became of the edit, closes the pull request, and deletes its branch. The bot
 // never merges one. Each step is an effect that is recorded before it is
 // tried, so it happens once, whatever is cut off in between.
-func (w *worker) tidy(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
-	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: sess.ID}).Events(ctx, 0)
-	if err != nil {
-		return fmt.Errorf("read log of %s: %w", sess.ID, err)
-	}
-	for _, e := range ends(events, settled(v)) {
-		if recordOf(sess).Reviews[e.Asked.ID].Tidy {
-			continue
+func (r Requests) Tidy(ctx context.Context, events []session.Event, v *render.View) error {
+	over := v.Outcome != nil && !v.Outcome.Status.Parked()
+	posted := false
+	for _, e := range ends(events, over) {
+		if !r.Holder.Stage(e.Asked.ID).Tidy {
+			if err := r.end(ctx, e); err != nil {
+				return err
+			}
 		}
-		if err := w.end(ctx, f, sess, e); err != nil {
-			return err
-		}
+		posted = posted || r.Holder.Stage(e.Asked.ID).Posted
 	}
-	return w.dropUnused(ctx, f, sess, v)
+	if !posted || !over || len(v.Checkpoints) > 0 || r.IsPull {
+		return nil
+	}
+	return r.dropUnused(ctx, v)
 }
 
 // dropUnused deletes the session's branch when a session is over that put
 // nothing on it: it was made for a pull request to go to. One that anybody
 // pushed to stays.
-func (w *worker) dropUnused(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
-	if !settled(v) || len(v.Checkpoints) > 0 || w.at.Pull != nil {
-		return nil
-	}
-	for _, is := range recordOf(sess).Reviews {
-		if !is.Posted || !is.Tidy {
-			continue
-		}
-		key := fmt.Sprintf("unused-%s-%d", sess.ID, v.Seq)
-		_, err := w.ensure(ctx, f, ghapp.Write{Key: key, Kind: ghapp.WriteBranchGone, Branch: v.Branch, Commit: v.Task.Base})
-		return unlessRefused(err)
-	}
-	return nil
+func (r Requests) dropUnused(ctx context.Context, v *render.View) error {
+	key := fmt.Sprintf("unused-%s-%d", r.ID, v.Seq)
+	_, err := r.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteBranchGone, Branch: v.Branch, Commit: v.Task.Base})
+	return ghapp.UnlessRefused(err)
 }
 
 // ends returns what became of each request that was up for review and is not
@@ -88,35 +79,33 @@ func ends(events []session.Event, over bool) []render.ReviewEnd {
 }
 
 // end ends one pull request.
-func (w *worker) end(ctx context.Context, f store.Fence, sess *store.Session, e render.ReviewEnd) error {
-	a, is := e.Asked, recordOf(sess).Reviews[e.Asked.ID]
-	p, ok, err := w.at.Client.FindPull(ctx, a.Review.Branch)
+func (r Requests) end(ctx context.Context, e render.ReviewEnd) error {
+	a, is := e.Asked, r.Holder.Stage(e.Asked.ID)
+	p, ok, err := r.Client.FindPull(ctx, a.Review.Branch)
 	if err != nil {
 		return err
 	}
 	if ok {
-		p, err = w.small(ctx, p.Ref, a)
+		p, err = proposal{r.Session, a}.find(ctx, p.Ref)
 		if ok = err == nil; err != nil && !errors.Is(err, ghapp.ErrNotFound) {
 			return err
 		}
 	}
-	key := "end-" + sess.ID + "-" + a.ID
+	key := "end-" + r.ID + "-" + a.ID
 	var list []ghapp.Write
 	if ok {
 		e.Merged, e.Moved = p.Merged, p.HeadSHA != a.Review.Commit
-		list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Thread: p.Ref, Body: e.Text(w.ref.Number, func(sha string) string {
-			return w.at.Repo.URL + "/commit/" + sha
-		})})
+		list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Thread: p.Ref, Body: e.Text(r.Thread.Number, r.CommitURL)})
 		if !p.Merged {
 			list = append(list, ghapp.Write{Key: key + "-close", Kind: ghapp.WriteClosePull, Thread: p.Ref})
 		}
 	}
 	list = append(list, ghapp.Write{Key: key + "-branch", Kind: ghapp.WriteBranchGone, Branch: a.Review.Branch, Commit: a.Review.Commit})
 	for _, wr := range list {
-		if _, err := w.ensure(ctx, f, wr); unlessRefused(err) != nil {
+		if _, err := r.Holder.Ensure(ctx, wr); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}
 	is.Tidy = true
-	return w.remember(ctx, f, sess, reviewedAs{a.ID, is})
+	return r.Holder.SetStage(ctx, a.ID, is)
 }

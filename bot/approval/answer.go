@@ -1,0 +1,204 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Answer is what somebody says to a request. Source is where, as [Source]
+// names it.
+type Answer struct {
+	Request string
+	Verdict policy.ApprovalState // policy.Approved or policy.Denied
+	By      policy.Actor
+	Reason  string
+	Source  string
+}
+
+// Settle returns what an answer comes to at this moment. Where it counts for
+// nothing, why tells the person.
+func (s Session) Settle(ctx context.Context, v *render.View, answer Answer) (res session.Resolved, why string, err error) {
+	asked, ok := answerable(v, answer)
+	if !ok {
+		return res, fmt.Sprintf("No request with the id `%s` is open here.%s", answer.Request, openIDs(v.Open)), nil
+	}
+	verdict, why, err := s.May(ctx, answer.By, asked)
+	if err != nil {
+		return res, "", err
+	}
+	if verdict != policy.Allow {
+		return res, "This answer does not count: " + why + ".", nil
+	}
+	res = session.Resolved{ID: asked.ID, Verdict: denied, By: answer.By.Login, ByID: answer.By.ID, Reason: clean(answer.Reason), Key: answer.Source}
+	if answer.Verdict == policy.Approved {
+		res, err = s.approval(ctx, asked, res)
+	}
+	return res, "", err
+}
+
+// approval is what a yes comes to at this moment: it may be too late, or for
+// something that has changed since it was asked.
+func (s Session) approval(ctx context.Context, asked session.Asked, yes session.Resolved) (session.Resolved, error) {
+	yes.Verdict, yes.Reason = approved, ""
+	if policy.OpenApproval(asked.ID, asked.Digest, asked.Deadline).Late(s.Now()) {
+		return session.Resolved{ID: asked.ID, Verdict: expired, Reason: "the time to answer is over"}, nil
+	}
+	now, err := s.Bound(ctx)
+	if err != nil {
+		return yes, err
+	}
+	if why := session.Moved(asked.Bound, now); why != "" {
+		return session.Resolved{ID: asked.ID, Verdict: stale, Reason: why}, nil
+	}
+	return yes, nil
+}
+
+// Bound is what GitHub says at this moment of what a session's approvals are
+// bound to. A comment does not say which commit its author saw, so it is read
+// when a request is made, when it is answered, and when the answer is used.
+func (s Session) Bound(ctx context.Context) ([]session.Fact, error) {
+	base := s.Target
+	if s.IsPull {
+		p, err := s.Client.GetPull(ctx, s.Thread)
+		if err != nil {
+			return nil, err
+		}
+		base = p.Base
+	}
+	tip, err := s.Client.Head(ctx, base)
+	if err != nil && !errors.Is(err, ghapp.ErrNotFound) {
+		return nil, err
+	}
+	return []session.Fact{{Name: "base branch", Value: base}, {Name: "base commit", Value: tip}}, nil
+}
+
+// answerable finds the request that somebody answers: one that is open, or,
+// for a denial, one that was approved and has not run. One denial wins.
+func answerable(v *render.View, answer Answer) (session.Asked, bool) {
+	list := v.Open
+	if answer.Verdict == policy.Denied {
+		list = slices.Concat(v.Open, v.Granted)
+	}
+	for _, a := range list {
+		if a.ID == answer.Request && a.Kind != "question" {
+			return a, true
+		}
+	}
+	return session.Asked{}, false
+}
+
+func openIDs(open []session.Asked) string {
+	var ids []string
+	for _, a := range open {
+		ids = append(ids, "`"+a.ID+"`")
+	}
+	if len(ids) == 0 {
+		return " Nothing waits for approval."
+	}
+	return " Open: " + strings.Join(ids, ", ") + "."
+}
+
+// Source names the version of a text that an answer stands in, so that it can
+// be looked at again: a comment, or a review. It is empty for other events.
+func Source(ev ghapp.Event, t ghapp.Target) string {
+	switch {
+	case t.Comment != 0:
+		return commentSource(t, ev.Comment.Updated, ev.Comment.Body)
+	case ev.Review.ID != 0:
+		return reviewSource(ev.Review.ID, ev.Review.Body)
+	}
+	return ""
+}
+
+func reviewSource(id int64, body string) string {
+	return fmt.Sprintf("review:%d#%s", id, ghapp.Digest(body))
+}
+
+// commentSource names one version of a comment. GitHub's times are of seconds, so
+// the text goes in as well.
+func commentSource(t ghapp.Target, updated time.Time, body string) string {
+	kind := "comment"
+	if t.Diff {
+		kind = "diff"
+	}
+	return fmt.Sprintf("%s:%d:%s#%s", kind, t.Comment, updated.UTC().Format(time.RFC3339), ghapp.Digest(body))
+}
+
+// Confirm looks again at an answer that is about to be used: does the person
+// still have the right, does the comment still say what it said? It says why
+// not, or "". GitHub not answering stops everything.
+func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.Resolved) (string, error) {
+	actor, err := s.Client.Actor(ctx, yes.By)
+	if err != nil {
+		return "", err
+	}
+	if actor.Lookup == policy.Found && actor.ID != yes.ByID {
+		return "the account that approved is another one now", nil
+	}
+	if actor.ID == 0 {
+		actor.ID = yes.ByID
+	}
+	verdict, why, err := s.May(ctx, actor, asked)
+	if err != nil {
+		return "", err
+	}
+	if verdict != policy.Allow {
+		return "the approval does not count any more: " + why, nil
+	}
+	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) {
+		return why, err
+	}
+	return s.edited(ctx, yes.Key)
+}
+
+// edited says why what gave an answer is not as it was, or "".
+func (s Session) edited(ctx context.Context, source string) (string, error) {
+	switch kind, _, _ := strings.Cut(source, ":"); kind {
+	case "comment", "diff":
+		return s.editedComment(ctx, source, kind == "diff")
+	case "review":
+		return s.editedReview(ctx, source)
+	}
+	return "it cannot be found any more where the approval came from", nil
+}
+
+func (s Session) editedReview(ctx context.Context, source string) (string, error) {
+	list, err := s.Client.ListReviews(ctx, s.Thread)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range list {
+		if reviewSource(r.ID, r.Body) == source && r.State != "DISMISSED" {
+			return "", nil
+		}
+	}
+	return "the review that approved was edited, dismissed or deleted", nil
+}
+
+func (s Session) editedComment(ctx context.Context, source string, diff bool) (string, error) {
+	target := ghapp.Target{Diff: diff}
+	if fields := strings.SplitN(source, ":", 3); len(fields) == 3 {
+		target.Comment, _ = strconv.ParseInt(fields[1], 10, 64) // no comment has the number 0
+	}
+	got, err := s.Client.GetComment(ctx, target)
+	if errors.Is(err, ghapp.ErrNotFound) {
+		return "the comment that approved was deleted", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if commentSource(target, got.Updated, got.Body) != source {
+		return "the comment that approved was edited", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,195 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// May says whether an account may settle a request, now. Teams and
+// CODEOWNERS are looked up where the configuration names them; what GitHub
+// refuses to tell counts as no, and what it cannot tell now is an error, so
+// that nothing is granted and the question is asked again.
+func (s Session) May(ctx context.Context, actor policy.Actor, asked session.Asked) (policy.Verdict, string, error) {
+	facts, err := s.facts()
+	if err != nil {
+		return policy.Deny, "", err
+	}
+	if v, why := policy.MayApprove(actor, policy.ApprovalFacts{Bots: facts.Bots, Groups: [][]string{{"write"}}}); v == policy.Deny && actor.Lookup != policy.Found {
+		return v, why, nil // nothing more need be asked about an account like this
+	}
+	entries := slices.Concat(facts.Groups...)
+	for _, entry := range entries {
+		team, ok := strings.CutPrefix(entry, "team:")
+		if !ok {
+			continue
+		}
+		in, err := s.inTeam(ctx, team, actor.Login)
+		if err != nil {
+			return policy.Deny, "", err
+		}
+		if in {
+			actor.Teams = append(actor.Teams, team)
+		}
+	}
+	if slices.Contains(entries, "codeowners") {
+		owns, err := s.ownsAll(ctx, actor.Login, asked.Paths)
+		if err != nil {
+			return policy.Deny, "", err
+		}
+		actor.CodeOwner = owns
+	}
+	v, why := policy.MayApprove(actor, facts)
+	return v, why, nil
+}
+
+// facts is what the configuration says of approvals.
+func (s Session) facts() (policy.ApprovalFacts, error) {
+	rules, err := policy.New(s.Config)
+	return rules.ApprovalFacts(s.RequesterID), err
+}
+
+// inTeam asks whether a person is in a team, "org/slug".
+func (s Session) inTeam(ctx context.Context, team, login string) (bool, error) {
+	org, slug, ok := strings.Cut(team, "/")
+	if !ok {
+		return false, nil
+	}
+	in, err := s.Client.InTeam(ctx, org, slug, login)
+	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
+		s.Log.WarnContext(ctx, "team cannot be read, nobody counts as a member", "team", team, "err", err)
+		return false, nil
+	}
+	return in && err == nil, err
+}
+
+// ownerFiles is where GitHub looks for owners; the first one counts.
+var ownerFiles = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"}
+
+// wholeTree is asked for where a request names no path. Only rules for
+// everything match it.
+const wholeTree = "\x00"
+
+// ownsAll says whether a person owns every one of paths, by the CODEOWNERS
+// file of the branch that the work is for.
+func (s Session) ownsAll(ctx context.Context, login string, paths []string) (bool, error) {
+	owners, err := s.codeOwners(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(paths) == 0 {
+		paths = []string{wholeTree}
+	}
+	for _, p := range paths {
+		owns, err := s.isAmong(ctx, owners.Of(p), login)
+		if err != nil || !owns {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (s Session) isAmong(ctx context.Context, owners []string, login string) (bool, error) {
+	for _, o := range owners {
+		name, ok := strings.CutPrefix(o, "@")
+		if !ok {
+			continue // an address of mail proves nothing about an account
+		}
+		if strings.EqualFold(name, login) {
+			return true, nil
+		}
+		if strings.Contains(name, "/") {
+			if in, err := s.inTeam(ctx, name, login); in || err != nil {
+				return in, err
+			}
+		}
+	}
+	return false, nil
+}
+
+func (s Session) codeOwners(ctx context.Context) (policy.CodeOwners, error) {
+	for _, file := range ownerFiles {
+		text, err := s.Client.FileAt(ctx, s.Target, file)
+		switch {
+		case err == nil:
+			return policy.ParseCodeOwners(string(text)), nil
+		case errors.Is(err, ghapp.ErrNotFound):
+			continue
+		case ghapp.KindOf(err) == ghapp.Permanent:
+			s.Log.WarnContext(ctx, "owners cannot be read, nobody counts as one", "file", file, "err", err)
+			return policy.CodeOwners{}, nil
+		}
+		return policy.CodeOwners{}, fmt.Errorf("read owners: %w", err)
+	}
+	return policy.CodeOwners{}, nil
+}
+
+// mostReviewers bounds who is asked to review, people and teams each.
+const mostReviewers = 10
+
+// reviewers says who is asked to review: the owners of the paths where there
+// are any, else the teams that approve here, else who asked for the session.
+// Nobody is asked who could not approve, and no bot.
+func (s Session) reviewers(ctx context.Context, asked session.Asked) (people, teams []string, err error) {
+	owners, err := s.codeOwners(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	for _, p := range asked.Paths {
+		names = append(names, owners.Of(p)...)
+	}
+	people, teams, err = s.whoMay(ctx, asked, names)
+	if err != nil || len(people)+len(teams) > 0 {
+		return people, teams, err
+	}
+	facts, err := s.facts()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, entry := range slices.Concat(facts.Groups...) {
+		if team, ok := strings.CutPrefix(entry, "team:"); ok {
+			names = append(names, "@"+team)
+		}
+	}
+	if people, teams, err = s.whoMay(ctx, asked, names); err != nil || len(teams) > 0 {
+		return people, teams, err
+	}
+	return s.whoMay(ctx, asked, []string{"@" + s.Requester})
+}
+
+// whoMay sorts names ("@login", "@org/team") into people who may approve a
+// request and teams of the repository's organization.
+func (s Session) whoMay(ctx context.Context, asked session.Asked, names []string) (people, teams []string, err error) {
+	for _, n := range names {
+		name, ok := strings.CutPrefix(strings.ToLower(n), "@")
+		if !ok {
+			continue
+		}
+		if org, slug, ok := strings.Cut(name, "/"); ok {
+			if strings.EqualFold(org, s.Thread.Owner) && !slices.Contains(teams, slug) && len(teams) < mostReviewers {
+				teams = append(teams, slug)
+			}
+			continue
+		}
+		if slices.Contains(people, name) || len(people) == mostReviewers || policy.ValidateLogin(name) != nil {
+			continue
+		}
+		actor, err := s.Client.Actor(ctx, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if v, _, err := s.May(ctx, actor, asked); err != nil {
+			return nil, nil, err
+		} else if v == policy.Allow && !actor.Bot {
+			people = append(people, name)
+		}
+	}
+	return people, teams, nil
+}

@@ -1,0 +1,158 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Requests asks people in a session, for its holder.
+type Requests struct {
+	Session
+	Holder Holder
+	// Offer puts an edit that waits for a review where people can see it: its
+	// commit on a branch of its own, and the branch that it would go to, if
+	// that is not there yet. Doing it again changes nothing. Words mean that
+	// the remote will never take it; [ErrGone] that nobody has the commit any
+	// more; another error that trying later can help. Without it no request is
+	// a pull request.
+	Offer func(ctx context.Context, o Offer) (refused string, err error)
+}
+
+// Offer is what to put up: Commit on Branch, for Base, which is or becomes a
+// branch at Parent.
+type Offer struct {
+	Commit, Branch string
+	Parent, Base   string
+}
+
+// ErrGone says that an edit that was to be reviewed is not there any more.
+var ErrGone = errors.New("the commit to be reviewed is not here")
+
+// Ask puts a request before people, and sees to it that its deadline is
+// looked at when it comes.
+func (r Requests) Ask(ctx context.Context, a session.Asked) error {
+	up, why, err := r.offer(ctx, a)
+	if err != nil {
+		return err
+	}
+	if !up && a.Review != nil && render.TooLongToShow(a) { // now that no pull request shows it
+		return r.Holder.Wake(ctx, time.Time{})
+	}
+	if !up {
+		_, err := r.Holder.Ensure(ctx, ghapp.Write{Key: r.key(a), Kind: ghapp.WriteComment, Body: render.Approval(a, r.Requester) + render.NotReviewed(why)})
+		if ghapp.UnlessRefused(err) != nil {
+			return err
+		}
+	}
+	if a.Deadline.IsZero() {
+		return nil
+	}
+	return r.Holder.Wake(ctx, a.Deadline)
+}
+
+func (r Requests) key(a session.Asked) string { return "ask-" + r.ID + "-" + a.ID }
+
+// Moot returns the ends of requests that nobody can answer: those whose
+// deadline passed, and those that no comment can show, unless a pull request
+// does.
+func (r Requests) Moot(open []session.Asked, turn int) []*session.Event {
+	var out []*session.Event
+	end := func(res session.Resolved) { out = append(out, session.NewEvent(session.TypeResolved, turn, res)) }
+	for _, a := range open {
+		if policy.OpenApproval(a.ID, a.Digest, a.Deadline).Late(r.Now()) {
+			end(session.Resolved{ID: a.ID, Verdict: expired})
+		}
+	}
+	for _, a := range open {
+		if render.TooLongToShow(a) && (a.Review == nil || r.Holder.Stage(a.ID).Comment) {
+			end(session.Resolved{
+				ID: a.ID, Verdict: denied, By: "handrail",
+				Reason: "it is too long to be shown to a person in one comment, so nobody can approve it; do it in smaller pieces",
+			})
+		}
+	}
+	return out
+}
+
+// offer puts a request up as a small pull request. It reports false when that
+// cannot be, and a comment has to ask.
+func (r Requests) offer(ctx context.Context, a session.Asked) (up bool, why string, err error) {
+	is := r.Holder.Stage(a.ID)
+	if a.Review == nil || r.Offer == nil || is.Comment || is.Posted {
+		return a.Review != nil && is.Posted && !is.Comment, "", nil
+	}
+	why, err = r.Offer(ctx, Offer{Commit: a.Review.Commit, Branch: a.Review.Branch, Parent: a.Head, Base: a.Review.Base})
+	if errors.Is(err, ErrGone) {
+		return true, "", r.resolveNow(ctx, session.Resolved{ID: a.ID, Verdict: stale, Reason: "the edit was made on another machine and is not here"})
+	}
+	if err != nil {
+		return false, "", fmt.Errorf("put %s up for review: %w", a.ID, err)
+	}
+	var ref ghapp.Ref
+	if why == "" {
+		ref, err = r.Holder.Ensure(ctx, r.reviewPull(a))
+		var no *ghapp.Refusal
+		if errors.As(err, &no) {
+			why, err = "GitHub does not take the pull request ("+no.Reason+")", nil
+		}
+		if err != nil {
+			return false, "", err
+		}
+	}
+	if why != "" {
+		return false, why, r.Holder.SetStage(ctx, a.ID, Stage{Comment: true})
+	}
+	return true, "", r.announce(ctx, a, ref.Number)
+}
+
+// reviewPull is the small pull request. Its text depends on what is recorded
+// alone, so that it is the same after a crash.
+func (r Requests) reviewPull(a session.Asked) ghapp.Write {
+	return ghapp.Write{Key: "review-" + r.ID + "-" + a.ID, Kind: ghapp.WritePull, Pull: &ghapp.PullSpec{
+		Base: a.Review.Base, Head: a.Review.Branch, Title: render.ReviewTitle(a), Body: render.ReviewBody(a, r.Requester, r.Thread.Number),
+	}}
+}
+
+// announce asks people to review, and says in the thread where.
+func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error {
+	at := r.Thread
+	at.Number = pull
+	people, teams, err := r.reviewers(ctx, a)
+	if err != nil {
+		return err
+	}
+	key := r.key(a)
+	var list []ghapp.Write
+	for _, who := range people { // one each: GitHub refuses all for one that it will not have
+		list = append(list, ghapp.Write{Key: key + "-r-" + who, Kind: ghapp.WriteReviewers, Thread: at, Reviewers: []string{who}})
+	}
+	for _, team := range teams {
+		list = append(list, ghapp.Write{Key: key + "-t-" + team, Kind: ghapp.WriteReviewers, Thread: at, Teams: []string{team}})
+	}
+	list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: render.ReviewNotice(a, pull, r.Requester)})
+	for _, wr := range list {
+		if checked := strings.Trim(wr.Key, "-"); checked != wr.Key || strings.Contains(checked, "--") {
+			wr.Key = key + "-" + ghapp.Digest(wr.Key) // names may hold what a key cannot
+		}
+		if _, err := r.Holder.Ensure(ctx, wr); ghapp.UnlessRefused(err) != nil {
+			return err
+		}
+	}
+	return r.Holder.SetStage(ctx, a.ID, Stage{Pull: pull, Posted: true})
+}
+
+// resolveNow settles a request and has the session gone on with.
+func (r Requests) resolveNow(ctx context.Context, res session.Resolved) error {
+	if err := r.Holder.Append(ctx, session.NewEvent(session.TypeResolved, 0, res)); err != nil {
+		return err
+	}
+	return r.Holder.Wake(ctx, time.Time{})
+}

@@ -1,0 +1,262 @@
+package approval
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+const (
+	approved = string(policy.Approved)
+	denied   = string(policy.Denied)
+	stale    = string(policy.Stale)
+	expired  = string(policy.Expired)
+)
+
+// proposal is a request that is up for review as a small pull request.
+type proposal struct {
+	Session
+	asked session.Asked
+}
+
+// find reads the pull request of a request. One that is not the bot's own is
+// not found: anybody may open one from any branch.
+func (s proposal) find(ctx context.Context, ref thread.Ref) (ghapp.Pull, error) {
+	p, err := s.Client.GetPull(ctx, ref)
+	if err != nil {
+		return p, err
+	}
+	self, err := s.Client.Self(ctx)
+	if err != nil {
+		return p, err
+	}
+	if p.Fork || p.Head != s.asked.Review.Branch || !strings.EqualFold(p.Author, self) {
+		return p, ghapp.ErrNotFound
+	}
+	return p, nil
+}
+
+// finding is what people did with a pull request that is up for review.
+type finding struct {
+	verdict string // approved, denied, stale, or "" while it is open
+	by      string
+	byID    int64
+	reason  string
+	keys    []string         // of the approvals that count; the first one is taken
+	refused map[int64]string // reviews that do not count, and why
+}
+
+// judge says what people did with the pull request of a request. One
+// rejection wins over any number of approvals; both count only from people
+// who may approve, now, and an approval only for the commit that was asked
+// about. What GitHub cannot tell is an error, so nothing is granted.
+func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
+	moved := ""
+	switch {
+	case p.HeadSHA != s.asked.Review.Commit:
+		moved = "somebody pushed to the branch of the pull request, so it is no longer the edit that was asked for"
+	case p.Base != s.asked.Review.Base:
+		moved = "somebody changed the branch that the pull request goes to"
+	}
+	switch {
+	case p.Merged:
+		return s.merged(ctx, p, moved)
+	case p.State == "closed":
+		return finding{verdict: denied, reason: "the pull request was closed without being merged"}, nil
+	case moved != "":
+		return finding{verdict: stale, reason: moved}, nil
+	}
+	return s.reviews(ctx, p)
+}
+
+// merged judges a merge by hand. It is that person's own act; here it counts
+// as their approval, or, where it was not theirs to give or not this edit, as
+// an edit of theirs in place of the one that was asked for.
+func (s proposal) merged(ctx context.Context, p ghapp.Pull, moved string) (finding, error) {
+	f := finding{verdict: denied, by: p.MergedBy}
+	if moved != "" || p.MergedBy == "" {
+		f.reason = "it was merged by hand, but " + cmp.Or(moved, "GitHub does not say by whom")
+		return f, nil
+	}
+	actor, err := s.Client.Actor(ctx, p.MergedBy)
+	if err != nil {
+		return f, err
+	}
+	v, why, err := s.May(ctx, actor, s.asked)
+	if err != nil {
+		return f, err
+	}
+	if f.byID = actor.ID; v != policy.Allow {
+		f.reason = "it was merged by hand by somebody who cannot approve it: " + why
+		return f, nil
+	}
+	f.verdict, f.keys = approved, []string{fmt.Sprintf("pull:%d:merge", p.Ref.Number)}
+	return f, nil
+}
+
+// reviews weighs the reviews of an open pull request: of each person the
+// newest one that decides.
+func (s proposal) reviews(ctx context.Context, p ghapp.Pull) (finding, error) {
+	list, err := s.Client.ListReviews(ctx, p.Ref)
+	if err != nil {
+		return finding{}, err
+	}
+	f := finding{refused: map[int64]string{}}
+	for _, r := range decisive(list) {
+		if r.State == "DISMISSED" {
+			continue
+		}
+		why, err := s.counts(ctx, r)
+		switch {
+		case err != nil:
+			return f, err
+		case why != "":
+			f.refused[r.ID] = why
+		case r.State == "CHANGES_REQUESTED":
+			f.verdict, f.by, f.byID, f.keys = denied, r.Author, r.AuthorID, []string{reviewKey(p, r)}
+			f.reason, err = s.wordsOf(ctx, p.Ref, r)
+			return f, err
+		default:
+			if f.verdict == "" {
+				f.verdict, f.by, f.byID = approved, r.Author, r.AuthorID
+			}
+			f.keys = append(f.keys, reviewKey(p, r))
+		}
+	}
+	return f, nil
+}
+
+func reviewKey(p ghapp.Pull, r ghapp.Review) string {
+	return fmt.Sprintf("pull:%d:review:%d", p.Ref.Number, r.ID)
+}
+
+// decisive returns the newest review of each person that decides something.
+func decisive(list []ghapp.Review) []ghapp.Review {
+	var out []ghapp.Review
+	for _, r := range list {
+		if r.State != "APPROVED" && r.State != "CHANGES_REQUESTED" && r.State != "DISMISSED" {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o ghapp.Review) bool { return o.AuthorID == r.AuthorID })
+		if i >= 0 {
+			out = slices.Delete(out, i, i+1)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// counts says why a review does not count, or "".
+func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
+	if r.State == "APPROVED" && r.Commit != s.asked.Review.Commit {
+		return fmt.Sprintf("it is of %.7s, and what was asked for is %.7s", r.Commit, s.asked.Review.Commit), nil
+	}
+	actor, err := s.Client.Actor(ctx, r.Author)
+	if err != nil {
+		return "", err
+	}
+	if actor.Lookup == policy.Found && actor.ID != r.AuthorID {
+		return "the account that wrote it is another one now", nil
+	}
+	v, why, err := s.May(ctx, actor, s.asked)
+	if err != nil || v == policy.Allow {
+		return "", err
+	}
+	return why, nil
+}
+
+// mostWords bounds what a reviewer's words take of a log, in characters.
+const mostWords = 8000
+
+// wordsOf is what a review says, its comments on the diff included, cleaned
+// of what a reader would not see.
+func (s proposal) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (string, error) {
+	list, err := s.Client.ListDiffComments(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{clean(r.Body)}
+	for _, c := range list {
+		if c.ReviewID == r.ID {
+			parts = append(parts, fmt.Sprintf("On %s line %d: %s", strings.ReplaceAll(untrusted.EscapeVisible(c.Path), "\n", `\n`), c.Line, clean(c.Body)))
+		}
+	}
+	text := []rune(strings.TrimSpace(strings.Join(parts, "\n\n")))
+	if len(text) > mostWords {
+		text = append(text[:mostWords], []rune(" … (cut)")...)
+	}
+	return string(text), nil
+}
+
+// doubt says why an approval of something that is up for review does
+// not count any more, or "": what is up must still be what was approved, and
+// an approval by review must still stand.
+func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, error) {
+	if s.asked.Review == nil {
+		return "", nil
+	}
+	p, ok, err := s.Client.FindPull(ctx, s.asked.Review.Branch)
+	if err != nil {
+		return "", err
+	}
+	if ok {
+		p, err = s.find(ctx, p.Ref)
+	}
+	switch {
+	case !ok || errors.Is(err, ghapp.ErrNotFound):
+		if byReview(yes.Key) {
+			return "its pull request is gone", nil
+		}
+		return "", nil // it never was one: it was asked for in a comment
+	case err != nil:
+		return "", err
+	}
+	f, err := s.judge(ctx, p)
+	switch {
+	case err != nil:
+		return "", err
+	case f.verdict == denied || f.verdict == stale:
+		return cmp.Or(f.reason, "a reviewer asked for changes"), nil
+	case byReview(yes.Key) && !slices.Contains(f.keys, yes.Key):
+		return takenBack, nil
+	}
+	return "", nil
+}
+
+// settles turns a finding into an answer to the request; by is the answer
+// that it has, if it has one. An approval that was
+// recorded changes only when it does not hold any more.
+func (s proposal) settles(ctx context.Context, by session.Resolved, f finding) (session.Resolved, bool, error) {
+	r := session.Resolved{ID: s.asked.ID, Verdict: f.verdict, By: f.by, ByID: f.byID, Reason: f.reason}
+	if len(f.keys) > 0 {
+		r.Key = f.keys[0]
+	}
+	open := by.ID == ""
+	switch {
+	case f.verdict == approved && open:
+		r, err := s.approval(ctx, s.asked, r)
+		return r, err == nil, err
+	case f.verdict == "" && !open && byReview(by.Key):
+		r.Verdict, r.Reason = stale, takenBack
+	case f.verdict == "", f.verdict == approved:
+		return r, false, nil
+	}
+	return r, true, nil
+}
+
+const takenBack = "the review that approved it was taken back"
+
+// byReview says whether an answer came from a pull request of ours. Its key
+// names the pull request, and the review or the merge.
+func byReview(key string) bool {
+	return strings.HasPrefix(key, "pull:")
+}
