@@ -44,15 +44,6 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Tool is one thing that a model can do. Intent says what a call would do and
-// changes nothing; Run does exactly that. An error of Intent or Run is told
-// to the model, unless it wraps workspace.ErrGone or workspace.ErrFull.
-type Tool interface {
-	Spec() llm.ToolSpec
-	Intent(ctx context.Context, call session.Call) (policy.Action, error)
-	Run(ctx context.Context, call session.Call, progress tools.Progress) (tools.Result, error)
-}
-
 // Approver puts requests before a person. It returns an answer for each
 // request, or none at all: then the session parks and the answers come later
 // through the log.
@@ -121,7 +112,7 @@ type Live struct {
 type Config struct {
 	Model       llm.Model
 	Policy      *policy.Policy
-	Tools       []Tool
+	Tools       []tools.Tool
 	Prompt      prompt.Builder
 	Checkpoints Checkpointer
 	Approver    Approver // nil: always park
@@ -181,7 +172,7 @@ type Limits struct {
 // Agent runs sessions. It is safe for concurrent use by several sessions.
 type Agent struct {
 	cfg   Config
-	specs []llm.ToolSpec
+	tools *tools.Registry
 	calls *toolcall.Parser
 }
 
@@ -205,12 +196,11 @@ func New(cfg Config) (*Agent, error) {
 		cfg.Redactor = secret.NewRedactor()
 	}
 	cfg.Retry = cfg.Retry.withDefaults()
-	a := &Agent{cfg: cfg}
-	for _, t := range cfg.Tools {
-		a.specs = append(a.specs, t.Spec())
+	registry, err := tools.NewRegistry(cfg.Tools...)
+	if err != nil {
+		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	a.calls = toolcall.New(a.specs, tools.Canonical)
-	return a, nil
+	return &Agent{cfg: cfg, tools: registry, calls: toolcall.New(tools.ForModel(registry.Specs()), registry.Canonical)}, nil
 }
 
 // Run works on a session until it is done, parks or fails, and returns how

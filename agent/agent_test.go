@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/local"
 	"github.com/handrail-bot/handrail/policy"
@@ -74,10 +75,7 @@ func (b *bench) runOn(ctx context.Context, log session.Log) (session.Outcome, er
 		}
 	}()
 	cfg := b.cfg
-	cfg.Tools = nil
-	for _, t := range tools.Builtin(tools.Config{Files: b.ws, Search: b.ws, Shell: b.ws, Changes: b.ws, Start: b.ws, Root: b.ws.Root()}) {
-		cfg.Tools = append(cfg.Tools, t)
-	}
+	cfg.Tools = builtin.Tools(tools.Config{Files: b.ws, Search: b.ws, Shell: b.ws, Changes: b.ws, Start: b.ws, Root: b.ws.Root()})
 	a, err := New(cfg)
 	if err != nil {
 		b.t.Fatal(err)

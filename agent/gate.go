@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -19,7 +20,7 @@ import (
 
 // ruling is the gate's word on one call.
 type ruling struct {
-	tool     Tool
+	tool     tools.Tool
 	action   policy.Action
 	decision policy.Decision
 	bound    []session.Fact // what the decision's digest covers besides the action, when a person is asked
@@ -29,8 +30,8 @@ type ruling struct {
 
 // rule decides about one call as the workspace stands now.
 func (r *run) rule(ctx context.Context, c *call) (ruling, error) {
-	tool := r.tool(c.Name)
-	if tool == nil {
+	tool, ok := r.tools.Find(c.Name)
+	if !ok {
 		return ruling{mistake: true, refused: fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, strings.Join(r.names(), ", "))}, nil
 	}
 	action, err := tool.Intent(ctx, c.Call)
@@ -55,6 +56,11 @@ func (r *run) rule(ctx context.Context, c *call) (ruling, error) {
 		out.refused = "This was refused: " + reasonText(d) + "\nDo not try to get around it; choose another way or explain what you need."
 	}
 	return out, nil
+}
+
+// carryOut runs a tool as it was ruled. Nothing else runs one.
+func (r *run) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
+	return ru.tool.Run(ctx, c, func(text string) { r.live(Live{Call: c.ID, Output: text}) })
 }
 
 // bind ties a ruling that needs a person to this call, in this session, on
@@ -130,15 +136,6 @@ func (r *run) stale(ctx context.Context, c *call, why string) error {
 
 func (c *call) staled(why string) *session.Event {
 	return session.NewEvent(session.TypeResolved, c.turn, session.Resolved{ID: c.asked.ID, Verdict: string(policy.Stale), Reason: why})
-}
-
-func (r *run) tool(name string) Tool {
-	for _, t := range r.cfg.Tools {
-		if t.Spec().Name == name {
-			return t
-		}
-	}
-	return nil
 }
 
 func (r *run) names() []string {

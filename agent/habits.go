@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -32,13 +33,8 @@ func (k callKey) canonical() string {
 }
 
 // sameInARow is how many equal calls in a row are one too many. Tools whose
-// repetition is their use have a limit of their own.
+// repetition is their use have a limit of their own, see [tools.Spec].
 const sameInARow = 3
-
-var sameLimits = [...]struct {
-	name string
-	most int
-}{{"browser_action", 20}, {"wait_for_checks", 50}}
 
 // repeated counts how often the model made this very call in a row and, at
 // the limit, gives the words to send it back with.
@@ -46,12 +42,7 @@ func (r *run) repeated(c *call) (string, bool) {
 	if c.asked != nil {
 		return "", false // it was let through once and waited since
 	}
-	limit := sameInARow
-	for _, l := range sameLimits {
-		if l.name == c.Name {
-			limit = l.most
-		}
-	}
+	limit := cmp.Or(r.tools.Spec(c.Name).Repeats, sameInARow)
 	n, at := 0, -1
 	for i, k := range r.state.keys {
 		if k.id == c.ID {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -45,7 +46,7 @@ func newArena(seed uint64) *arena {
 // engine is the real one, in the arena.
 func (a *arena) engine(t testing.TB, rules *policy.Policy) *Agent {
 	ag, err := New(Config{
-		Model: a, Policy: rules, Tools: []Tool{made{a, "run_terminal_command"}, made{a, "write_file"}}, Checkpoints: a,
+		Model: a, Policy: rules, Tools: []tools.Tool{made{a, "run_terminal_command"}, made{a, "write_file"}}, Checkpoints: a,
 		Bound: a.facts, Confirm: a.confirm, Now: func() time.Time { return a.now }, Limits: Limits{Deadline: time.Hour},
 		Inbox: func(context.Context) error {
 			if a.r.IntN(10) == 0 {

@@ -138,8 +138,9 @@ type made struct {
 }
 
 // Spec implements Tool.
-func (m made) Spec() llm.ToolSpec {
-	return llm.ToolSpec{Name: m.name, Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}
+func (m made) Spec() tools.Spec {
+	kind := map[string]policy.Kind{"write_file": policy.Write, "run_terminal_command": policy.Execute}[m.name]
+	return tools.Spec{ToolSpec: llm.ToolSpec{Name: m.name, Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}, Kind: kind}
 }
 
 // Intent implements Tool.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // Each budget parks the session when it is used up; granting more lets it go
@@ -255,7 +257,12 @@ func TestEqualCallsInOneAnswer(t *testing.T) {
 	if got := b.states.published()["a.txt"]; got != "1\nx\nx\n" {
 		t.Errorf("a.txt = %q, want both calls run", got)
 	}
-	r := &run{state: newState()}
+	scrolls := tools.New(tools.Sheet{Name: "browser_action", Kind: policy.Execute, Repeats: 20, Example: "{}"}, nil, nil)
+	registry, err := tools.NewRegistry(scrolls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{Agent: &Agent{tools: registry}, state: newState()}
 	for i := range 25 {
 		r.state.keys = append(r.state.keys, callKey{id: fmt.Sprint(i), name: "browser_action", raw: []byte(`{"action":"scroll_down"}`)})
 		c := &call{Call: session.Call{ID: fmt.Sprint(i), Name: "browser_action"}}

@@ -33,8 +33,8 @@ const (
 // the file has now where the edit should have fitted: the model edits from a
 // stale or invented memory of it.
 func (r *run) withRegion(ctx context.Context, c *call, text string) string {
-	path := editPath(c.Call)
-	if path == "" || r.state.wrongBy["file "+path] == 0 {
+	path := pathArgument(c.Arguments)
+	if path == "" || !r.tools.Spec(c.Name).Edits || r.state.wrongBy["file "+path] == 0 {
 		return text
 	}
 	now, ok := r.reread(ctx, c, path)
@@ -50,26 +50,19 @@ func (r *run) withRegion(ctx context.Context, c *call, text string) string {
 	return fmt.Sprintf("%s\n\nThis is what %s contains there now; copy from it exactly, without the line numbers:\n%s", text, path, shown)
 }
 
-// reread reads a file for the model, as the model may read it itself.
+// reread reads a file for the model, through the gate, as the model may read
+// it itself.
 func (r *run) reread(ctx context.Context, c *call, path string) (string, bool) {
-	read := r.tool("read_file")
-	if read == nil {
-		return "", false
-	}
 	args, err := json.Marshal(map[string]string{"path": path})
 	if err != nil {
 		return "", false
 	}
 	again := session.Call{ID: c.ID, Name: "read_file", Arguments: args}
-	action, err := read.Intent(ctx, again)
-	if err != nil {
+	ru, err := r.rule(ctx, &call{Call: again, turn: c.turn})
+	if err != nil || ru.decision.Verdict != policy.Allow || ru.action.Kind != policy.Read {
 		return "", false
 	}
-	action.Tool = again.Name
-	if r.cfg.Policy.Check(r.mode, action).Verdict != policy.Allow {
-		return "", false
-	}
-	res, err := read.Run(ctx, again, func(string) {})
+	res, err := r.carryOut(ctx, again, ru)
 	return res.Content, err == nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // completeMark is how a model without the completion tool says that it is
@@ -33,7 +34,8 @@ type stream struct {
 	parser *toolcall.Parser
 	now    func() time.Time
 	show   func(Live)
-	asked  time.Time // when the answer was asked for
+	writes func(tool string) bool // whether a tool writes files
+	asked  time.Time              // when the answer was asked for
 
 	thinking, content strings.Builder
 	calls             []llm.ToolCall
@@ -59,7 +61,11 @@ func (s *stream) take(p llm.Part) {
 		s.watchInline()
 	}
 	if len(p.Calls) > 0 {
-		s.announce(p.Calls[0].Name, pathArgument(p.Calls[0].Arguments))
+		file := ""
+		if name, _ := s.parser.Canonical(p.Calls[0].Name); s.writes(name) {
+			file = pathArgument(p.Calls[0].Arguments)
+		}
+		s.announce(file)
 		s.calls = append(s.calls, p.Calls...)
 	}
 	if p.Done {
@@ -92,14 +98,14 @@ func (s *stream) thinks() {
 // announce tells at the first call that thinking is over and for how long it
 // went on. Servers hold back the whole of a call, so without this the reader
 // sees "thinking" while a file is being written.
-func (s *stream) announce(call, file string) {
+func (s *stream) announce(file string) {
 	if !s.thought {
 		s.thought = true
 		if d := s.thinkTime(); d > 0 {
 			s.show(Live{Title: fmt.Sprintf("Thought for %s", roundSeconds(d))})
 		}
 	}
-	if name, _ := s.parser.Canonical(call); file != "" && name == "write_file" && !s.writing {
+	if file != "" && !s.writing {
 		s.writing = true
 		s.show(Live{Title: fmt.Sprintf("Writing %s…", path.Base(file))})
 	}
@@ -149,13 +155,13 @@ func (s *stream) display(last bool) {
 
 // announcePrinted announces a call that is being printed as text.
 func (s *stream) announcePrinted(markup string) {
-	call, file := "", ""
+	file := ""
 	if !s.writing && writeWord.MatchString(markup) {
 		if m := printedPath.FindStringSubmatch(markup); m != nil {
-			call, file = "write_file", m[1]+m[2]
+			file = m[1] + m[2]
 		}
 	}
-	s.announce(call, file)
+	s.announce(file)
 }
 
 // What shows, in a call that is still being printed, that it writes a file,
@@ -223,7 +229,7 @@ func cutComplete(s string) (string, bool) {
 func (r *run) answer(ctx context.Context, req llm.Request) (session.Answer, error) {
 	var out session.Answer
 	err := r.retrying(ctx, func() error {
-		s := &stream{parser: r.calls, now: r.cfg.Now, show: r.live, asked: r.cfg.Now()}
+		s := &stream{parser: r.calls, writes: func(name string) bool { return r.tools.Spec(name).Kind == policy.Write }, now: r.cfg.Now, show: r.live, asked: r.cfg.Now()}
 		for part, err := range r.cfg.Model.Stream(ctx, req) {
 			if llm.KindOf(err) == llm.Garbled {
 				out = r.finishAnswer(s)

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/builtin"
 )
 
 func TestSplitThinking(t *testing.T) {
@@ -74,15 +75,16 @@ type recorder struct {
 func newRecorder(t *testing.T) *recorder {
 	t.Helper()
 	r := &recorder{clock: time.Unix(1000, 0)}
-	specs := []llm.ToolSpec{}
-	for _, tool := range tools.Builtin(tools.Config{}) {
-		specs = append(specs, tool.Spec())
+	all, err := tools.NewRegistry(builtin.Tools(tools.Config{})...)
+	if err != nil {
+		t.Fatal(err)
 	}
+	specs := tools.ForModel(all.Specs())
 	for _, name := range []string{"write_file", "read_file"} {
 		specs = append(specs, llm.ToolSpec{Name: name, Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}}}`)})
 	}
 	r.stream = &stream{
-		parser: toolcall.New(specs, tools.Canonical), now: func() time.Time { return r.clock },
+		parser: toolcall.New(specs, all.Canonical), writes: func(name string) bool { return name == "write_file" }, now: func() time.Time { return r.clock },
 		show: func(l Live) { r.live = append(r.live, l) }, asked: r.clock,
 	}
 	return r

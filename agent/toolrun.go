@@ -224,7 +224,7 @@ func (r *run) execute(ctx context.Context, c *call, ru ruling) (*session.Outcome
 		return nil, nil // somebody took it back before it began: look again
 	}
 	begin := r.cfg.Now()
-	res, err := ru.tool.Run(ctx, c.Call, func(text string) { r.live(Live{Call: c.ID, Output: text}) })
+	res, err := r.carryOut(ctx, c.Call, ru)
 	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || ctx.Err() != nil) {
 		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: the call runs again when this has passed
 	}

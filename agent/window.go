@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -76,30 +77,24 @@ var kinds = map[string]policy.Kind{
 	"delete_file": policy.Delete, "run_terminal_command": policy.Execute,
 }
 
-// essential tools are offered however small the window is.
-var essential = [...]string{
-	"read_file", "write_file", "edit_file", "list_files", "search_workspace", "run_terminal_command", "attempt_completion",
-}
-
 // offered lists the tools that the mode can use now. Leaving the others out
 // is a courtesy to the model; the gate is what refuses them.
 func (r *run) offered() []llm.ToolSpec {
 	spent := r.mode.EditLimit != policy.NoEditLimit && r.modeEdits() >= r.mode.EditLimit
-	out := make([]llm.ToolSpec, 0, len(r.specs))
+	out := make([]tools.Spec, 0, len(r.tools.Specs()))
 	size := 0
-	for _, s := range r.specs {
-		k, known := kinds[s.Name]
-		changes := k == policy.Write || k == policy.Delete
-		if known && (!r.mode.Allows(k) || changes && spent) {
+	for _, s := range r.tools.Specs() {
+		changes := s.Kind == policy.Write || s.Kind == policy.Delete
+		if s.Kind != policy.Read && !r.mode.Allows(s.Kind) || changes && spent {
 			continue
 		}
 		out = append(out, s)
 		size += len(s.Name) + len(s.Description) + len(s.Parameters)
 	}
 	if r.tokens(size) > r.window()/3 {
-		out = slices.DeleteFunc(out, func(s llm.ToolSpec) bool { return !slices.Contains(essential[:], s.Name) })
+		out = slices.DeleteFunc(out, func(s tools.Spec) bool { return !s.Essential })
 	}
-	return out
+	return tools.ForModel(out)
 }
 
 // modeEdits counts the edits that the mode's limit is about.

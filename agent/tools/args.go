@@ -9,21 +9,21 @@ import (
 )
 
 // args are the arguments of one call by their canonical names.
-type args struct {
-	sheet  *sheet
-	values map[string]json.RawMessage
+type Args struct {
+	sheet  *Sheet
+	Values map[string]json.RawMessage
 	as     map[string]string // how the model spelled the name
 }
 
-func (a args) has(name string) bool {
-	_, ok := a.values[name]
+func (a Args) Has(name string) bool {
+	_, ok := a.Values[name]
 	return ok
 }
 
 // text returns a string, "" when absent. A number or a boolean is taken as
 // it is written, a list of strings as lines.
-func (a args) text(name string) (string, error) {
-	raw, ok := a.values[name]
+func (a Args) Text(name string) (string, error) {
+	raw, ok := a.Values[name]
 	if !ok {
 		return "", nil
 	}
@@ -31,7 +31,7 @@ func (a args) text(name string) (string, error) {
 	case '"':
 		var s string
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return "", a.wrongType(name, "a string")
+			return "", a.WrongType(name, "a string")
 		}
 		return s, nil
 	case '[':
@@ -39,16 +39,16 @@ func (a args) text(name string) (string, error) {
 		if json.Unmarshal(raw, &lines) == nil {
 			return strings.Join(lines, "\n"), nil
 		}
-		return "", a.wrongType(name, "a string")
+		return "", a.WrongType(name, "a string")
 	case '{':
-		return "", a.wrongType(name, "a string")
+		return "", a.WrongType(name, "a string")
 	}
 	return string(raw), nil
 }
 
 // need returns a string that must not be blank.
-func (a args) need(name string) (string, error) {
-	s, err := a.text(name)
+func (a Args) Need(name string) (string, error) {
+	s, err := a.Text(name)
 	if err != nil {
 		return "", err
 	}
@@ -59,15 +59,15 @@ func (a args) need(name string) (string, error) {
 }
 
 // number returns a whole number, or def when absent or blank.
-func (a args) number(name string, def int) (int, error) {
-	raw, ok := a.values[name]
+func (a Args) Number(name string, def int) (int, error) {
+	raw, ok := a.Values[name]
 	if !ok {
 		return def, nil
 	}
 	s := string(raw)
 	if raw[0] == '"' {
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return 0, a.wrongType(name, "a whole number")
+			return 0, a.WrongType(name, "a whole number")
 		}
 		if s = strings.TrimSpace(s); s == "" {
 			return def, nil
@@ -75,14 +75,14 @@ func (a args) number(name string, def int) (int, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1e9 {
-		return 0, a.wrongType(name, "a whole number")
+		return 0, a.WrongType(name, "a whole number")
 	}
 	return int(f), nil
 }
 
 // flag returns a boolean, or def when absent or blank.
-func (a args) flag(name string, def bool) (bool, error) {
-	raw, ok := a.values[name]
+func (a Args) Flag(name string, def bool) (bool, error) {
+	raw, ok := a.Values[name]
 	if !ok {
 		return def, nil
 	}
@@ -94,21 +94,21 @@ func (a args) flag(name string, def bool) (bool, error) {
 	case "false", "no", "n", "off", "0", "none":
 		return false, nil
 	}
-	return false, a.wrongType(name, "true or false")
+	return false, a.WrongType(name, "true or false")
 }
 
 // items returns the elements of a list. A list written as a string is read;
 // a single value is a list of one.
-func (a args) items(name string) []json.RawMessage {
-	raw, ok := a.values[name]
+func (a Args) Items(name string) []json.RawMessage {
+	raw, ok := a.Values[name]
 	if !ok {
 		return nil
 	}
-	return elements(raw)
+	return Elements(raw)
 }
 
-func elements(raw json.RawMessage) []json.RawMessage {
-	raw = unwrapString(raw)
+func Elements(raw json.RawMessage) []json.RawMessage {
+	raw = Unwrap(raw)
 	var list []json.RawMessage
 	if len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil {
 		return list
@@ -118,7 +118,7 @@ func elements(raw json.RawMessage) []json.RawMessage {
 
 // unwrapString returns the JSON inside a string that holds an array or an
 // object, else raw itself.
-func unwrapString(raw json.RawMessage) json.RawMessage {
+func Unwrap(raw json.RawMessage) json.RawMessage {
 	raw = bytes.TrimSpace(raw)
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
@@ -132,27 +132,27 @@ func unwrapString(raw json.RawMessage) json.RawMessage {
 }
 
 // fields reads a JSON object with folded keys; ok is false for anything else.
-func fields(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+func Fields(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
-	raw = unwrapString(raw)
+	raw = Unwrap(raw)
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil {
 		return nil, false
 	}
 	out := make(map[string]json.RawMessage, len(m))
 	for k, v := range m {
-		out[foldKey(k)] = bytes.TrimSpace(v)
+		out[FoldKey(k)] = bytes.TrimSpace(v)
 	}
 	return out, true
 }
 
 // pick returns the first of names that is a string (or a number) in m.
-func pick(m map[string]json.RawMessage, names ...string) (string, bool) {
+func Pick(m map[string]json.RawMessage, names ...string) (string, bool) {
 	for _, n := range names {
-		raw, ok := m[foldKey(n)]
+		raw, ok := m[FoldKey(n)]
 		if !ok || len(raw) == 0 {
 			continue
 		}
-		if s, ok := plain(raw); ok {
+		if s, ok := Plain(raw); ok {
 			return s, true
 		}
 	}
@@ -160,7 +160,7 @@ func pick(m map[string]json.RawMessage, names ...string) (string, bool) {
 }
 
 // plain reads a JSON string or number as text.
-func plain(raw json.RawMessage) (string, bool) {
+func Plain(raw json.RawMessage) (string, bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return "", false
@@ -175,10 +175,16 @@ func plain(raw json.RawMessage) (string, bool) {
 	return "", false
 }
 
-func (a args) wrongType(name, want string) error {
-	given := string(a.values[name])
+func (a Args) WrongType(name, want string) error {
+	given := string(a.Values[name])
 	if len(given) > 60 {
 		given = given[:60] + "…"
 	}
 	return a.sheet.wrong("argument %q must be %s, not %s", name, want, given)
 }
+
+// Wrong is an error about the call, with a correct one to copy.
+func (a Args) Wrong(format string, values ...any) error { return a.sheet.wrong(format, values...) }
+
+// Spelled returns the name under which the model gave an argument.
+func (a Args) Spelled(name string) string { return a.as[name] }

@@ -9,9 +9,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// complain adds to an error of the workspace what the model can do about it.
+// Complain adds to an error of the workspace what the model can do about it.
 // The error stays what it was for errors.Is.
-func complain(err error) error {
+func Complain(err error) error {
 	hint := ""
 	switch {
 	case err == nil, errors.Is(err, workspace.ErrGone), errors.Is(err, context.Canceled):

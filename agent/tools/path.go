@@ -16,19 +16,19 @@ import (
 const defaultRoot = "/workspace"
 
 // path returns the path argument of a call, relative to the root.
-func (k *kit) path(ctx context.Context, a args) (string, error) {
-	raw, err := a.need("path")
+func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
+	raw, err := a.Need("path")
 	if err != nil {
 		return "", err
 	}
-	return k.resolve(ctx, raw)
+	return k.Resolve(ctx, raw)
 }
 
 // resolve turns a path as models write it into one relative to the root.
 // Absolute paths inside the workspace are accepted, others refused. The
 // folder's own name is taken off the front when what it leads to does not
 // exist with it.
-func (k *kit) resolve(ctx context.Context, raw string) (string, error) {
+func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 	p := strings.TrimSpace(raw)
 	if n := len(p); n > 1 && strings.ContainsRune("`'\"", rune(p[0])) && p[0] == p[n-1] {
 		p = p[1 : n-1]
@@ -47,7 +47,7 @@ func (k *kit) resolve(ctx context.Context, raw string) (string, error) {
 	return k.stripName(ctx, rel)
 }
 
-func (k *kit) relative(p string) (string, error) {
+func (k *Kit) relative(p string) (string, error) {
 	if path.IsAbs(p) {
 		in, ok := underRoot(k.Root, p)
 		if !ok {
@@ -79,13 +79,13 @@ func underRoot(root, p string) (string, bool) {
 
 // stripName takes the folder's name off the front of rel unless the root has
 // something of that name itself.
-func (k *kit) stripName(ctx context.Context, rel string) (string, error) {
+func (k *Kit) stripName(ctx context.Context, rel string) (string, error) {
 	first, rest, nested := strings.Cut(rel, "/")
 	named := first == k.Name || k.Root != "" && first == path.Base(k.Root)
 	if first == "." || !named {
 		return rel, nil
 	}
-	there, err := k.exists(ctx, first)
+	there, err := k.Exists(ctx, first)
 	if err != nil || there {
 		return rel, err
 	}
@@ -95,10 +95,10 @@ func (k *kit) stripName(ctx context.Context, rel string) (string, error) {
 	return rest, nil
 }
 
-// exists reports whether something is at rel, which may be a directory. A
+// Exists reports whether something is at rel, which may be a directory. A
 // workspace that takes the folder's name off by itself answers for another
 // path then.
-func (k *kit) exists(ctx context.Context, rel string) (bool, error) {
+func (k *Kit) Exists(ctx context.Context, rel string) (bool, error) {
 	if k.Files == nil {
 		return false, nil
 	}
@@ -121,7 +121,7 @@ func (k *kit) exists(ctx context.Context, rel string) (bool, error) {
 // landing follows symlinks on the way to rel, so that what a person is shown
 // and the policy judges is the file that will be changed. Without a Changer
 // it returns rel.
-func (k *kit) landing(ctx context.Context, rel string) (string, error) {
+func (k *Kit) Landing(ctx context.Context, rel string) (string, error) {
 	if k.Changes == nil {
 		return rel, nil
 	}
@@ -129,7 +129,7 @@ func (k *kit) landing(ctx context.Context, rel string) (string, error) {
 	for len(todo) > 0 {
 		next := path.Join(done, todo[0])
 		todo = todo[1:]
-		target, err := k.link(ctx, next, len(todo) > 0)
+		target, err := k.Link(ctx, next, len(todo) > 0)
 		if err != nil {
 			return "", err
 		}
@@ -149,10 +149,10 @@ func (k *kit) landing(ctx context.Context, rel string) (string, error) {
 	return done, nil
 }
 
-// link returns the target of the symlink at p, "" when p is none. The
+// Link returns the target of the symlink at p, "" when p is none. The
 // content of a symlink is its target; of a file that is what reading it gives
 // too, and a directory has none.
-func (k *kit) link(ctx context.Context, p string, inner bool) (string, error) {
+func (k *Kit) Link(ctx context.Context, p string, inner bool) (string, error) {
 	r, err := k.Changes.Content(ctx, p)
 	if err != nil {
 		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {

@@ -9,83 +9,92 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // kind is the form of an argument.
-type kind int
+type Form int
 
 const (
-	text   kind = iota
-	number      // a whole number
-	flag        // true or false
-	words       // a list of strings
-	free        // several forms; the tool reads the raw JSON
+	Text   Form = iota
+	Number      // a whole number
+	Flag        // true or false
+	Words       // a list of strings
+	Free        // several forms; the tool reads the raw JSON
 )
 
 // param is one argument of a tool.
-type param struct {
-	name     string
-	aliases  []string // further names; case, "_" and "-" never matter
-	kind     kind
-	required bool
-	doc      string
-	enum     []string
-	schema   string // JSON schema without description, for free ones
+type Param struct {
+	Name     string
+	Aliases  []string // further names; case, "_" and "-" never matter
+	Form     Form
+	Required bool
+	Doc      string
+	Enum     []string
+	Schema   string // JSON schema without description, for free ones
 }
 
 // pathParam is the path argument that file tools share.
-func pathParam(doc string, required bool) param {
-	return param{name: "path", required: required, doc: doc,
-		aliases: []string{"file", "filePath", "file_path", "filename", "target_file", "absolute_path", "relative_path", "uri"}}
+func PathParam(doc string, required bool) Param {
+	return Param{Name: "path", Required: required, Doc: doc,
+		Aliases: []string{"file", "filePath", "file_path", "filename", "target_file", "absolute_path", "relative_path", "uri"}}
 }
 
 // sheet says what a tool is called, what it is for and what it takes.
-type sheet struct {
-	name    string
-	doc     string
-	params  []param
-	example string // arguments of a correct call, JSON
-	spec    llm.ToolSpec
-	lookup  map[string]string // folded spelling → name
+type Sheet struct {
+	Name      string
+	Aliases   []string // see [Spec]
+	Kind      policy.Kind
+	Repeats   int
+	Essential bool
+	Edits     bool
+	Doc       string
+	Params    []Param
+	Example   string // arguments of a correct call, JSON
+	spec      Spec
+	lookup    map[string]string // folded spelling → name
 }
 
 // ready derives what follows from the sheet.
-func (t *tool) ready() *tool {
-	t.lookup = map[string]string{}
-	props := make([]string, 0, len(t.params))
+func (s Sheet) ready() Sheet {
+	s.lookup = map[string]string{}
+	props := make([]string, 0, len(s.Params))
 	required := []string{}
-	for _, p := range t.params {
-		t.lookup[foldKey(p.name)] = p.name
-		for _, a := range p.aliases {
-			t.lookup[foldKey(a)] = p.name
+	for _, p := range s.Params {
+		s.lookup[FoldKey(p.Name)] = p.Name
+		for _, a := range p.Aliases {
+			s.lookup[FoldKey(a)] = p.Name
 		}
-		props = append(props, quote(p.name)+":"+p.schemaText())
-		if p.required {
-			required = append(required, quote(p.name))
+		props = append(props, quote(p.Name)+":"+p.schemaText())
+		if p.Required {
+			required = append(required, quote(p.Name))
 		}
 	}
 	schema := `{"type":"object","properties":{` + strings.Join(props, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
-	t.spec = llm.ToolSpec{Name: t.name, Description: strings.TrimSpace(t.doc), Parameters: json.RawMessage(schema)}
-	return t
+	s.spec = Spec{
+		ToolSpec: llm.ToolSpec{Name: s.Name, Description: strings.TrimSpace(s.Doc), Parameters: json.RawMessage(schema)},
+		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits,
+	}
+	return s
 }
 
-func (p param) schemaText() string {
-	base := p.schema
+func (p Param) schemaText() string {
+	base := p.Schema
 	switch {
 	case base != "":
-	case p.kind == number:
+	case p.Form == Number:
 		base = `{"type":"integer"}`
-	case p.kind == flag:
+	case p.Form == Flag:
 		base = `{"type":"boolean"}`
-	case p.kind == words:
+	case p.Form == Words:
 		base = `{"type":"array","items":{"type":"string"}}`
 	default:
 		base = `{"type":"string"}`
 	}
-	extra := `"description":` + quote(p.doc)
-	if len(p.enum) > 0 {
-		list := make([]string, len(p.enum))
-		for i, e := range p.enum {
+	extra := `"description":` + quote(p.Doc)
+	if len(p.Enum) > 0 {
+		list := make([]string, len(p.Enum))
+		for i, e := range p.Enum {
 			list[i] = quote(e)
 		}
 		extra += `,"enum":[` + strings.Join(list, ",") + `]`
@@ -105,7 +114,7 @@ func quote(s string) string {
 }
 
 // foldKey evens out filePath, file_path, FilePath and file-path.
-func foldKey(s string) string {
+func FoldKey(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 }
 
@@ -120,12 +129,12 @@ func ignored(folded string) bool {
 }
 
 // parse reads the arguments of a call.
-func (s *sheet) parse(raw json.RawMessage) (args, error) {
+func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 	fields, err := s.object(raw)
 	if err != nil {
-		return args{}, err
+		return Args{}, err
 	}
-	a := args{sheet: s, values: map[string]json.RawMessage{}, as: map[string]string{}}
+	a := Args{sheet: s, Values: map[string]json.RawMessage{}, as: map[string]string{}}
 	keys := make([]string, 0, len(fields))
 	for key := range fields {
 		keys = append(keys, key)
@@ -133,24 +142,24 @@ func (s *sheet) parse(raw json.RawMessage) (args, error) {
 	sort.Strings(keys)
 	for _, key := range keys {
 		value := bytes.TrimSpace(fields[key])
-		name, ok := s.lookup[foldKey(key)]
+		name, ok := s.lookup[FoldKey(key)]
 		if !ok {
-			if ignored(foldKey(key)) {
+			if ignored(FoldKey(key)) {
 				continue
 			}
-			return args{}, s.wrong("unknown argument %q; the arguments are %s", key, s.names())
+			return Args{}, s.wrong("unknown argument %q; the arguments are %s", key, s.names())
 		}
 		if len(value) == 0 || bytes.Equal(value, []byte("null")) {
 			continue
 		}
-		if old, twice := a.values[name]; twice && !bytes.Equal(old, value) {
-			return args{}, s.wrong("argument %q is given twice, as %q and as %q, with different values", name, a.as[name], key)
+		if old, twice := a.Values[name]; twice && !bytes.Equal(old, value) {
+			return Args{}, s.wrong("argument %q is given twice, as %q and as %q, with different values", name, a.as[name], key)
 		}
-		a.values[name], a.as[name] = value, key
+		a.Values[name], a.as[name] = value, key
 	}
-	for _, p := range s.params {
-		if _, ok := a.values[p.name]; p.required && !ok {
-			return args{}, s.wrong("missing argument %q", p.name)
+	for _, p := range s.Params {
+		if _, ok := a.Values[p.Name]; p.Required && !ok {
+			return Args{}, s.wrong("missing argument %q", p.Name)
 		}
 	}
 	return a, nil
@@ -158,7 +167,7 @@ func (s *sheet) parse(raw json.RawMessage) (args, error) {
 
 // object finds the object of arguments, which some models wrap once more or
 // write as a string.
-func (s *sheet) object(raw json.RawMessage) (map[string]json.RawMessage, error) {
+func (s *Sheet) object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	for range 4 {
 		raw = bytes.TrimSpace(raw)
 		if len(raw) == 0 || bytes.Equal(raw, []byte("null")) || bytes.Equal(raw, []byte(`""`)) {
@@ -183,15 +192,15 @@ func (s *sheet) object(raw json.RawMessage) (map[string]json.RawMessage, error) 
 }
 
 // wrapped returns what stands inside {"arguments": …} and its like.
-func (s *sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, bool) {
+func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, bool) {
 	if len(fields) != 1 {
 		return nil, false
 	}
 	for key, value := range fields {
-		if _, mine := s.lookup[foldKey(key)]; mine {
+		if _, mine := s.lookup[FoldKey(key)]; mine {
 			return nil, false
 		}
-		switch foldKey(key) {
+		switch FoldKey(key) {
 		case "arguments", "args", "params", "parameters", "input", "kwargs":
 			if _, ok := s.lookup["path"]; ok && (bytes.HasPrefix(value, []byte(`"<`)) || bytes.HasPrefix(value, []byte(`"\u003c`))) {
 				return json.RawMessage(`{"path":` + string(value) + `}`), true // <file> elements
@@ -205,15 +214,15 @@ func (s *sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 }
 
 // wrong is an error about the call, with a correct one to copy.
-func (s *sheet) wrong(format string, values ...any) error {
-	return errors.New(s.name + ": " + fmt.Sprintf(format, values...) +
-		".\nA correct call: {\"name\":" + quote(s.name) + ",\"arguments\":" + s.example + "}")
+func (s *Sheet) wrong(format string, values ...any) error {
+	return errors.New(s.Name + ": " + fmt.Sprintf(format, values...) +
+		".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.Example + "}")
 }
 
-func (s *sheet) names() string {
+func (s *Sheet) names() string {
 	var out []string
-	for _, p := range s.params {
-		out = append(out, p.name)
+	for _, p := range s.Params {
+		out = append(out, p.Name)
 	}
 	if len(out) == 0 {
 		return "none"

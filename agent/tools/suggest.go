@@ -13,7 +13,7 @@ import (
 
 // notThere is the error for a file that does not exist, with the paths that
 // may have been meant.
-func (k *kit) notThere(ctx context.Context, rel string) error {
+func (k *Kit) NotThere(ctx context.Context, rel string) error {
 	l, err := k.Files.List(ctx, ".", true, 5000)
 	if err != nil {
 		if errors.Is(err, workspace.ErrGone) {

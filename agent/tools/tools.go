@@ -1,5 +1,8 @@
-// Package tools holds what a model can do, one file per tool, with its
-// description (.md) and its test beside it.
+// Package tools has the words of what a model can do: what a tool is, how it
+// is registered, and how its arguments are read. The tools themselves are in
+// the families below, one file each, with its description (.md) beside it:
+// file reads, edit changes, search finds, shell runs commands, talk speaks
+// with people and keeps the list of what is to be done. builtin joins them.
 //
 // A tool declares before it acts: Intent says what a call would do, as facts
 // for the policy and as the exact command or diff for a person, and changes
@@ -7,17 +10,19 @@
 // Intent is deterministic, so whoever stands between the two can ask again
 // right before Run and compare.
 //
-//	tools.go      the words: Tool, Result, Config, the registry
+//	tools.go      Tool, Spec, Result, and the registry
 //	canonical.go  names as models spell them
-//	sheet.go      a tool's arguments: schema, aliases, errors that teach
+//	sheet.go      a tool's arguments: schema, synonyms, errors that teach
 //	args.go       argument values as weak models write them
 //	path.go       paths: relative, absolute, with the folder's name, symlinks
-//	edit.go       what all writing tools share: plan, show, write, count
+//	suggest.go    what a path that is not there may have meant
 //	complain.go   workspace errors as words for the model
 package tools
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -40,7 +45,7 @@ import (
 //
 // Tools are safe for concurrent use.
 type Tool interface {
-	Spec() llm.ToolSpec
+	Spec() Spec
 	Intent(ctx context.Context, call session.Call) (policy.Action, error)
 	Run(ctx context.Context, call session.Call, emit Progress) (Result, error)
 }
@@ -80,61 +85,104 @@ type Config struct {
 	Instructions   map[string]string // what fetch_instructions hands out, by task name
 }
 
-// Builtin returns the tools that cfg has the means for, in the order in which
-// they are offered.
-func Builtin(cfg Config) []Tool {
-	k := newKit(cfg)
-	makers := []func(*kit) *tool{
-		readFile, writeFile, applyDiff, editFile, insertContent, searchAndReplace, deleteFile,
-		listFiles, searchWorkspace, runTerminalCommand,
-		updateTodoList, attemptCompletion, askFollowupQuestion, switchMode, condense, fetchInstructions,
-	}
-	var out []Tool
-	for _, maker := range makers {
-		if t := maker(k); t != nil {
-			out = append(out, t.ready())
+// Spec is what a tool says of itself: to the model, to the gate, and to all
+// who look after the model's habits.
+type Spec struct {
+	llm.ToolSpec
+	Aliases   []string    // further names that models call it by, in snake case
+	Kind      policy.Kind // the most that a call of it can do
+	Repeats   int         // how often the same call may be made in a row; 0 for what is usual
+	Essential bool        // it is offered however small the window is
+	Edits     bool        // it changes text that is there: after a call that failed, the text is shown
+}
+
+// Registry holds the tools of a session. It is safe for concurrent use.
+type Registry struct {
+	tools []Tool
+	specs []Spec
+	names map[string]int // names and aliases → index
+}
+
+// NewRegistry returns a registry with the tools in the order in which they are
+// offered. It fails when a tool has no name, does not say what kind it is of,
+// or shares a name with another.
+func NewRegistry(list ...Tool) (*Registry, error) {
+	r := &Registry{tools: list, names: map[string]int{}}
+	for i, t := range list {
+		s := t.Spec()
+		if s.Name == "" || s.Kind == 0 {
+			return nil, fmt.Errorf("register tool %q: it needs a name and a kind", s.Name)
 		}
+		r.specs = append(r.specs, s)
+		for _, name := range append([]string{s.Name}, s.Aliases...) {
+			for _, spelled := range [...]string{name, strings.ReplaceAll(name, "_", "")} { // also readfile
+				if at, twice := r.names[spelled]; twice && at != i {
+					return nil, fmt.Errorf("register tool %s: %s is a name of %s", s.Name, spelled, r.specs[at].Name)
+				}
+				r.names[spelled] = i
+			}
+		}
+	}
+	return r, nil
+}
+
+// Find returns the tool that name means: its own name, or any spelling that
+// [Registry.Canonical] knows.
+func (r *Registry) Find(name string) (Tool, bool) {
+	at, ok := r.names[name]
+	if !ok {
+		at, ok = r.names[r.Canonical(name)]
+	}
+	if !ok {
+		return nil, false
+	}
+	return r.tools[at], true
+}
+
+// Spec returns what the tool called name says of itself; the zero Spec where
+// there is none of that name.
+func (r *Registry) Spec(name string) Spec {
+	if at, ok := r.names[name]; ok {
+		return r.specs[at]
+	}
+	return Spec{}
+}
+
+// Specs returns what all tools say of themselves, in order. The caller must
+// not change it.
+func (r *Registry) Specs() []Spec { return r.specs }
+
+// ForModel returns what a model is told of tools.
+func ForModel(list []Spec) []llm.ToolSpec {
+	out := make([]llm.ToolSpec, 0, len(list))
+	for _, s := range list {
+		out = append(out, s.ToolSpec)
 	}
 	return out
 }
 
-// Find returns the tool that name means: its own name, or any spelling that
-// [Canonical] knows.
-func Find(tools []Tool, name string) (Tool, bool) {
-	if t := lookUp(tools, name); t != nil {
-		return t, true
-	}
-	if c := Canonical(name); c != name {
-		if t := lookUp(tools, c); t != nil {
-			return t, true
-		}
-	}
-	return nil, false
-}
-
-func lookUp(tools []Tool, name string) Tool {
-	for _, t := range tools {
-		if b, ok := t.(*tool); ok {
-			if b.name == name {
-				return t
-			}
-		} else if t.Spec().Name == name {
-			return t
-		}
-	}
-	return nil
-}
-
-// tool is a built-in tool. intent and run get arguments that were checked
+// Intent says what a call would do; see [Tool]. Its arguments were checked
 // against the sheet.
+type Intent func(ctx context.Context, a Args) (policy.Action, error)
+
+// Run carries a call out; see [Tool]. Its arguments were checked against the
+// sheet, and emit is never nil.
+type Run func(ctx context.Context, a Args, emit Progress) (Result, error)
+
+// tool is a tool that is made of a sheet and two functions.
 type tool struct {
-	sheet
-	intent func(ctx context.Context, a args) (policy.Action, error)
-	run    func(ctx context.Context, a args, emit Progress) (Result, error)
+	Sheet
+	intent Intent
+	run    Run
+}
+
+// New returns the tool that a sheet describes.
+func New(s Sheet, intent Intent, run Run) Tool {
+	return &tool{s.ready(), intent, run}
 }
 
 // Spec implements [Tool].
-func (t *tool) Spec() llm.ToolSpec { return t.spec }
+func (t *tool) Spec() Spec { return t.spec }
 
 // Intent implements [Tool].
 func (t *tool) Intent(ctx context.Context, call session.Call) (policy.Action, error) {
@@ -144,9 +192,9 @@ func (t *tool) Intent(ctx context.Context, call session.Call) (policy.Action, er
 	}
 	action, err := t.intent(ctx, a)
 	if err != nil {
-		return policy.Action{}, complain(err)
+		return policy.Action{}, Complain(err)
 	}
-	action.Tool = t.name
+	action.Tool = t.Name
 	return action, nil
 }
 
@@ -160,20 +208,22 @@ func (t *tool) Run(ctx context.Context, call session.Call, emit Progress) (Resul
 		emit = func(string) {}
 	}
 	res, err := t.run(ctx, a, emit)
-	return res, complain(err)
+	return res, Complain(err)
 }
 
-// kit is what the tools share. It is never changed.
-type kit struct {
+// Kit is the workspace as tools use it: Config, and the ways in which models
+// write paths. It is never changed.
+type Kit struct {
 	Config
 }
 
-func newKit(cfg Config) *kit {
+// NewKit fills in what cfg leaves open.
+func NewKit(cfg Config) *Kit {
 	if cfg.CommandTimeout <= 0 {
 		cfg.CommandTimeout = 2 * time.Minute
 	}
 	if cfg.MaxTimeout <= 0 {
 		cfg.MaxTimeout = workspace.DefaultLimits.Command
 	}
-	return &kit{Config: cfg}
+	return &Kit{Config: cfg}
 }

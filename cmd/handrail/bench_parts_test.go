@@ -15,15 +15,22 @@ import (
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/policy"
 )
 
+// known are the tools that need no workspace.
+func known() *tools.Registry {
+	r, err := tools.NewRegistry(builtin.Tools(tools.Config{})...)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
 // specs are the tools that an agent of this program has.
 func specs() []llm.ToolSpec {
-	var list []llm.ToolSpec
-	for _, t := range tools.Builtin(tools.Config{}) {
-		list = append(list, t.Spec())
-	}
+	list := tools.ForModel(known().Specs())
 	for _, name := range []string{"read_file", "edit_file"} {
 		list = append(list, llm.ToolSpec{Name: name, Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}}}`)})
 	}
@@ -33,7 +40,7 @@ func specs() []llm.ToolSpec {
 // BenchmarkParse takes calls out of an answer: one of 4 KB with prose around
 // it, and hostile texts of 10 MB.
 func BenchmarkParse(b *testing.B) {
-	p := toolcall.New(specs(), tools.Canonical)
+	p := toolcall.New(specs(), known().Canonical)
 	content := strings.Repeat("some text of the file with \\\"quotes\\\"\\n", 104)
 	call := "I will write it now.\n<tool_call>\n{\"name\":\"edit_file\",\"arguments\":{\"path\":\"a.go\",\"content\":\"" + content + "\"}}\n</tool_call>\nThat is all."
 	if got := p.Parse(call); len(got.Calls) != 1 || len(call) < 3800 {

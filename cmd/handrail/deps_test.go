@@ -50,6 +50,9 @@ var arrows = map[string][]string{
 	"agent/workspace/host":          {"agent/workspace", "policy", "policy/*"},
 	"agent/workspace/workspacetest": {"agent/workspace", "agent/workspace/host"},
 	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
+	"agent/tools/...":               {"agent/patch", "agent/session", "agent/tools", "agent/workspace", "policy"},
+	"agent/tools/builtin":           {"agent/tools", "agent/tools/*", "policy"},
+	"agent/tools/toolstest":         {"agent/session", "agent/tools", "agent/tools/builtin", "agent/workspace", "agent/workspace/local", "policy"},
 	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy", "policy/*"},
 
 	"gitops": {},

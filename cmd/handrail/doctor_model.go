@@ -54,11 +54,12 @@ type exam struct {
 // examine tries out what a session needs of a model. The error is that it
 // could not be tried out at all.
 func examine(ctx context.Context, model llm.Model, size int) (diagnosis, error) {
-	specs, err := builtinSpecs()
+	all, err := builtinTools(nil)
 	if err != nil {
 		return diagnosis{}, err
 	}
-	x := &exam{model: model, parser: toolcall.New(specs, tools.Canonical), d: &diagnosis{Model: model.Name(), Figures: &figures{Calls: "none"}, Advice: []string{}}}
+	specs := tools.ForModel(all.Specs())
+	x := &exam{model: model, parser: toolcall.New(specs, all.Canonical), d: &diagnosis{Model: model.Name(), Figures: &figures{Calls: "none"}, Advice: []string{}}}
 	for _, s := range specs {
 		if s.Name == "read_file" {
 			x.read = s

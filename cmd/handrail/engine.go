@@ -6,6 +6,7 @@ import (
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
@@ -39,11 +40,9 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		out := agent.Config{Model: m}
 		out.Context, out.MaxTokens = window(m)
 		ws := need.Workspace
-		for _, t := range tools.Builtin(tools.Config{
+		out.Tools = builtin.Tools(tools.Config{
 			Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name, LongCommands: need.Rules.LongRunningCommands,
-		}) {
-			out.Tools = append(out.Tools, t)
-		}
+		})
 		return out, nil
 	}
 	return work.New(work.Config{

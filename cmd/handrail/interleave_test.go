@@ -199,7 +199,7 @@ func (o *orders) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	a, err := agent.New(agent.Config{Model: removing{}, Policy: rules, Tools: []agent.Tool{remover{o}}, Checkpoints: nothing{},
+	a, err := agent.New(agent.Config{Model: removing{}, Policy: rules, Tools: []tools.Tool{remover{o}}, Checkpoints: nothing{},
 		Inbox: w.Inbox, OnEvent: w.OnEvent, Bound: w.Bound, Confirm: w.Confirm, Now: func() time.Time { return o.now },
 		Limits: agent.Limits{Deadline: time.Hour}})
 	if err != nil {
@@ -242,8 +242,9 @@ func (nothing) Revert(context.Context, string, []string) error                 {
 // remover is the only tool.
 type remover struct{ o *orders }
 
-func (remover) Spec() llm.ToolSpec {
-	return llm.ToolSpec{Name: "run_terminal_command", Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}
+func (remover) Spec() tools.Spec {
+	spec := llm.ToolSpec{Name: "run_terminal_command", Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}
+	return tools.Spec{ToolSpec: spec, Kind: policy.Execute}
 }
 func (remover) Intent(_ context.Context, c session.Call) (policy.Action, error) {
 	var in struct{ Command string }

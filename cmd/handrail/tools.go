@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 	"github.com/handrail-bot/handrail/policy"
@@ -38,10 +38,11 @@ type toolEntry struct {
 
 // Run lists the tools.
 func (c *toolsListCmd) Run(w *world) error {
-	specs, err := builtinSpecs()
+	all, err := builtinTools(nil)
 	if err != nil {
 		return err
 	}
+	specs := all.Specs()
 	if !c.JSON {
 		for _, s := range specs {
 			first, _, _ := strings.Cut(strings.TrimSpace(s.Description), "\n")
@@ -56,15 +57,13 @@ func (c *toolsListCmd) Run(w *world) error {
 	return jsonLine(w.out, list)
 }
 
-// builtinSpecs describes the tools; describing needs no workspace.
-func builtinSpecs() ([]llm.ToolSpec, error) {
-	var ws *workspace.Workspace
-	list := tools.Builtin(tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws})
-	specs := make([]llm.ToolSpec, 0, len(list))
-	for _, t := range list {
-		specs = append(specs, t.Spec())
+// builtinTools are the tools as they work in ws; describing them needs none.
+func builtinTools(ws *workspace.Workspace) (*tools.Registry, error) {
+	cfg := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws}
+	if ws != nil {
+		cfg.Root, cfg.Name = ws.Root(), filepath.Base(ws.Root())
 	}
-	return specs, nil
+	return tools.NewRegistry(builtin.Tools(cfg)...)
 }
 
 type toolsCallCmd struct {
@@ -127,8 +126,11 @@ func (c *toolsCallCmd) call(ctx context.Context, w *world) (tools.Result, error)
 		return tools.Result{}, err
 	}
 	defer closeAll()
-	list := tools.Builtin(tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: filepath.Base(ws.Root())})
-	tool, ok := tools.Find(list, c.Name)
+	all, err := builtinTools(ws)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	tool, ok := all.Find(c.Name)
 	if !ok {
 		return tools.Result{}, usage("there is no tool %q; see `handrail tools list`", c.Name)
 	}

@@ -20,7 +20,11 @@ type toolsParseCmd struct {
 
 // Run parses standard input. Finding no call is no failure.
 func (c *toolsParseCmd) Run(w *world) error {
-	specs, err := c.specs()
+	all, err := builtinTools(nil)
+	if err != nil {
+		return err
+	}
+	specs, err := c.specs(all)
 	if err != nil {
 		return err
 	}
@@ -28,7 +32,7 @@ func (c *toolsParseCmd) Run(w *world) error {
 	if err != nil {
 		return fmt.Errorf("read standard input: %w", err)
 	}
-	p := toolcall.New(specs, tools.Canonical).Parse(strings.ToValidUTF8(string(text), "\uFFFD"))
+	p := toolcall.New(specs, all.Canonical).Parse(strings.ToValidUTF8(string(text), "\uFFFD"))
 	p.Errors = append(p.Errors, unknownTools(specs, p.Calls)...)
 	if c.JSON {
 		return jsonLine(w.out, newParseResult(p))
@@ -76,9 +80,9 @@ func newParseResult(p toolcall.Parsed) parseResult {
 	return parseResult{Calls: append([]toolcall.Call{}, p.Calls...), Text: p.Text, Errors: append([]string{}, p.Errors...)}
 }
 
-func (c *toolsParseCmd) specs() ([]llm.ToolSpec, error) {
+func (c *toolsParseCmd) specs(all *tools.Registry) ([]llm.ToolSpec, error) {
 	if c.Tools == "" {
-		return builtinSpecs()
+		return tools.ForModel(all.Specs()), nil
 	}
 	data, err := os.ReadFile(c.Tools)
 	if err != nil {

@@ -1,0 +1,83 @@
+package builtin_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.uber.org/goleak"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/builtin"
+	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestCanonical(t *testing.T) {
+	all := toolstest.Open(t, nil).Tools
+	for in, want := range map[string]string{
+		"read_file": "read_file", "readFile": "read_file", "ReadFile": "read_file", "read-file": "read_file", "functions.read_file": "read_file",
+		"default_api.readFile": "read_file", "create_file": "write_file", "write_to_file": "write_file", "WriteToFile": "write_file",
+		"execute_command": "run_terminal_command", "functions.executeCommand": "run_terminal_command", "bash": "run_terminal_command",
+		"search_files": "search_workspace", "grep": "search_workspace", "apply_patch": "apply_diff", "str_replace": "edit_file",
+		"list_dir": "list_files", "TodoWrite": "update_todo_list", "read_file()": "read_file",
+		"some_mcp.tool": "some_mcp.tool", "functions.MyTool": "MyTool", "": "",
+	} {
+		if got := all.Canonical(in); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSpecs(t *testing.T) {
+	b := toolstest.Open(t, nil)
+	if len(b.Tools.Specs()) != 16 {
+		t.Errorf("%d tools", len(b.Tools.Specs()))
+	}
+	for _, spec := range b.Tools.Specs() {
+		tool := b.Tool(spec.Name)
+		if got := tool.Spec().Name; got != spec.Name || b.Tools.Canonical(spec.Name) != spec.Name {
+			t.Errorf("%s is not found by its name", spec.Name)
+		}
+		if len(spec.Description) < 40 {
+			t.Errorf("%s has no description", spec.Name)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(spec.Parameters))
+		if err != nil {
+			t.Fatalf("%s: %v", spec.Name, err)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("mem://s", doc); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Compile("mem://s"); err != nil {
+			t.Errorf("%s: %v", spec.Name, err)
+		}
+		_, err = tool.Intent(t.Context(), toolstest.Call(spec.Name, `{"no_such_argument":1}`))
+		if err == nil {
+			t.Errorf("%s takes any argument", spec.Name)
+			continue
+		}
+		toolstest.Contains(t, err.Error(), "no_such_argument", `{"name":"`+spec.Name+`","arguments":{`)
+		for _, raw := range []string{`null`, `"x"`, `[]`, `{"arguments":{"arguments":{"arguments":{"arguments":{"arguments":{}}}}}}`, `{`} {
+			if _, err := tool.Intent(t.Context(), session.Call{Name: spec.Name, Arguments: json.RawMessage(raw)}); err == nil && spec.Name != "list_files" && spec.Name != "condense" {
+				t.Errorf("%s takes %s", spec.Name, raw)
+			}
+		}
+	}
+	if all := builtin.Tools(tools.Config{}); len(all) != 5 {
+		t.Errorf("without a workspace there are %d tools", len(all))
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	w := toolstest.Open(b, nil)
+	for b.Loop() {
+		if _, ok := w.Tools.Find("switch_mode"); !ok {
+			b.Fatal("not found")
+		}
+	}
+}

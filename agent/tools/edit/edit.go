@@ -1,0 +1,226 @@
+package edit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// change is what a call makes of one file.
+type change struct {
+	path    string
+	before  string
+	after   string
+	existed bool
+	remove  bool
+	from    string   // where a renamed file was; before is its text then
+	notes   []string // where tolerance was needed
+}
+
+// plan is what a writing call comes to: changes in order, and the files whose
+// edits do not fit, which stay as they are.
+type plan struct {
+	changes []change
+	failed  []string
+}
+
+// planner makes a tool of a function that plans. Intent shows the plan; Run
+// makes it again and carries it out.
+type planner struct {
+	kit  *tools.Kit
+	make func(ctx context.Context, a tools.Args) (plan, error)
+}
+
+func editor(k *tools.Kit, s tools.Sheet, plan func(ctx context.Context, a tools.Args) (plan, error)) tools.Tool {
+	p := &planner{kit: k, make: plan}
+	return tools.New(s, p.intent, p.run)
+}
+
+func (p *planner) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
+	pl, err := p.make(ctx, a)
+	if err != nil {
+		return policy.Action{}, err
+	}
+	action := policy.Action{Kind: policy.Write}
+	var show strings.Builder
+	for _, c := range pl.changes {
+		action.Paths = append(action.Paths, c.path)
+		if c.from != "" {
+			action.Paths = append(action.Paths, c.from)
+		}
+		if c.remove || c.from != "" {
+			action.Kind = policy.Delete
+		}
+		show.WriteString(c.display())
+	}
+	action.Display = show.String()
+	return action, nil
+}
+
+// display is the change as a person is shown it: a diff that says everything,
+// or, for bytes that are no text, their digest.
+func (c change) display() string {
+	from, to := c.path, c.path
+	switch {
+	case c.from != "":
+		from = c.from
+	case !c.existed:
+		from = ""
+	}
+	if c.remove {
+		to = ""
+	}
+	switch {
+	case c.same():
+		return fmt.Sprintf("(no change: %s already has exactly this content)\n", c.path)
+	case binary(c.before):
+		return fmt.Sprintf("--- %s (binary, %d bytes, sha256 %x)\n", c.path, len(c.before), sha256.Sum256([]byte(c.before))) +
+			patch.UnifiedFile("", to, "", c.after)
+	case c.before == "" && c.after == "":
+		verb := map[bool]string{false: "create", true: "delete"}[c.remove]
+		return fmt.Sprintf("%s the empty file %s\n", verb, c.path)
+	}
+	return patch.UnifiedFile(from, to, c.before, c.after)
+}
+
+func (c change) same() bool {
+	return c.existed && !c.remove && c.from == "" && c.before == c.after
+}
+
+func binary(s string) bool {
+	return strings.IndexByte(s[:min(len(s), 8000)], 0) >= 0
+}
+
+func (p *planner) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {
+	pl, err := p.make(ctx, a)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	var res tools.Result
+	var say []string
+	for i, c := range pl.changes {
+		if c.same() {
+			say = append(say, fmt.Sprintf("%s already has exactly this content; nothing was written.", c.path))
+			continue
+		}
+		emit("Writing " + c.path)
+		if err := write(ctx, p.kit, c); err != nil {
+			if i > 0 && !errors.Is(err, workspace.ErrGone) {
+				err = fmt.Errorf("%w (written before that: %s)", err, strings.Join(say, " "))
+			}
+			return tools.Result{}, err
+		}
+		done := c.counted()
+		res.Changes = append(res.Changes, done)
+		say = append(say, c.told(done))
+	}
+	if len(pl.failed) > 0 {
+		res.Mistake = true
+		say = append(say, pl.failed...)
+	}
+	res.Content = strings.Join(say, "\n")
+	res.Title = title(res.Changes)
+	return res, nil
+}
+
+func write(ctx context.Context, k *tools.Kit, c change) error {
+	if c.remove {
+		return k.Files.Remove(ctx, c.path)
+	}
+	if err := k.Files.Write(ctx, c.path, []byte(c.after)); err != nil {
+		return err
+	}
+	if c.from != "" {
+		return k.Files.Remove(ctx, c.from)
+	}
+	return nil
+}
+
+func (c change) counted() session.FileChange {
+	f := session.FileChange{Path: c.path, From: c.from, Kind: "modify"}
+	switch {
+	case c.remove:
+		f.Kind = "delete"
+	case c.from != "":
+		f.Kind = "rename"
+	case !c.existed:
+		f.Kind = "create"
+	}
+	if !binary(c.before) {
+		f.Added, f.Removed = patch.Count(c.before, c.after)
+	}
+	return f
+}
+
+func (c change) told(f session.FileChange) string {
+	verb := map[string]string{"create": "Created", "modify": "Changed", "delete": "Deleted", "rename": "Renamed " + c.from + " to"}[f.Kind]
+	s := fmt.Sprintf("%s %s (+%d −%d).", verb, c.path, f.Added, f.Removed)
+	if len(c.notes) > 0 {
+		s += " Note: " + strings.Join(c.notes, " ")
+	}
+	return s
+}
+
+func title(changes []session.FileChange) string {
+	if len(changes) == 0 {
+		return ""
+	}
+	added, removed := 0, 0
+	for _, c := range changes {
+		added, removed = added+c.Added, removed+c.Removed
+	}
+	name := changes[0].Path
+	if n := len(changes) - 1; n > 0 {
+		name = fmt.Sprintf("%s and %d more", name, n)
+	}
+	verb := map[string]string{"create": "Created", "modify": "Edited", "delete": "Deleted", "rename": "Renamed"}[changes[0].Kind]
+	return fmt.Sprintf("%s %s (+%d −%d)", verb, name, added, removed)
+}
+
+// maxEdit bounds the files that are edited as a whole in memory.
+const maxEdit = 8 << 20
+
+// current reads the file that an edit of rel would change: where it really
+// is, and its text. existed is false when there is no such file.
+func current(ctx context.Context, k *tools.Kit, rel string) (c change, err error) {
+	if c.path, err = k.Landing(ctx, rel); err != nil {
+		return c, err
+	}
+	if c.path == "." {
+		return c, fmt.Errorf("edit %s: %w", rel, workspace.ErrNotFile)
+	}
+	data, _, err := k.Files.ReadAll(ctx, c.path, maxEdit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return c, nil
+	case err != nil:
+		return c, err
+	}
+	c.before, c.existed = string(data), true
+	return c, nil
+}
+
+// existing is current for tools that only change files.
+func existing(ctx context.Context, k *tools.Kit, rel string) (change, error) {
+	c, err := current(ctx, k, rel)
+	if err != nil {
+		return c, err
+	}
+	if !c.existed {
+		return c, fmt.Errorf("edit %s: %w", rel, k.NotThere(ctx, rel))
+	}
+	if bytes.IndexByte([]byte(c.before), 0) >= 0 {
+		return c, fmt.Errorf("edit %s: %w", rel, workspace.ErrBinary)
+	}
+	return c, nil
+}

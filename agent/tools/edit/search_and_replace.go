@@ -1,0 +1,149 @@
+package edit
+
+import (
+	"context"
+	_ "embed" // the description
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed search_and_replace.md
+var searchAndReplaceDoc string
+
+func searchAndReplace(k *tools.Kit) tools.Tool {
+	if k.Files == nil {
+		return nil
+	}
+	s := tools.Sheet{Name: "search_and_replace", Doc: searchAndReplaceDoc, Kind: policy.Write, Edits: true,
+		Aliases: []string{"find_and_replace"},
+		Params: []tools.Param{
+			tools.PathParam("File to change.", true),
+			{Name: "search", Required: true, Doc: "Text or pattern to look for.", Aliases: []string{"query", "pattern", "find", "old_string", "search_text"}},
+			{Name: "replace", Required: true, Doc: "What to put there; with use_regex $1 stands for the first group.",
+				Aliases: []string{"replacement", "replace_with", "new_string", "replace_text"}},
+			{Name: "use_regex", Form: tools.Flag, Doc: "The pattern is a regular expression (RE2).", Aliases: []string{"is_regex", "regex", "regexp"}},
+			{Name: "ignore_case", Form: tools.Flag, Doc: "Upper and lower case are the same.", Aliases: []string{"case_insensitive"}},
+			{Name: "start_line", Form: tools.Number, Doc: "First line to look at.", Aliases: []string{"from_line"}},
+			{Name: "end_line", Form: tools.Number, Doc: "Last line to look at.", Aliases: []string{"to_line"}},
+			{Name: "expected_count", Form: tools.Number, Doc: "Fail unless exactly so many are replaced.", Aliases: []string{"count", "expected_replacements"}},
+		},
+		Example: `{"path":"src/a.txt","search":"old","replace":"new"}`}
+	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
+		rel, err := k.Path(ctx, a)
+		if err != nil {
+			return plan{}, err
+		}
+		sub, err := readSubstitution(a)
+		if err != nil {
+			return plan{}, err
+		}
+		c, err := existing(ctx, k, rel)
+		if err != nil {
+			return plan{}, err
+		}
+		if err := sub.apply(&c); err != nil {
+			return plan{}, a.Wrong("%v", err)
+		}
+		return plan{changes: []change{c}}, nil
+	})
+}
+
+// substitution is what to replace by what, in which lines.
+type substitution struct {
+	pattern  *regexp.Regexp
+	search   string
+	with     string
+	literal  bool
+	from, to int
+	expected int
+}
+
+func readSubstitution(a tools.Args) (sub substitution, err error) {
+	var useRegex, fold bool
+	read := func(step func() error) {
+		if err == nil {
+			err = step()
+		}
+	}
+	read(func() (e error) { sub.search, e = a.Text("search"); return })
+	read(func() (e error) { sub.with, e = a.Text("replace"); return })
+	read(func() (e error) { useRegex, e = a.Flag("use_regex", false); return })
+	read(func() (e error) { fold, e = a.Flag("ignore_case", false); return })
+	read(func() (e error) { sub.from, e = a.Number("start_line", 0); return })
+	read(func() (e error) { sub.to, e = a.Number("end_line", 0); return })
+	read(func() (e error) { sub.expected, e = a.Number("expected_count", -1); return })
+	if err != nil {
+		return sub, err
+	}
+	if sub.search == "" {
+		return sub, a.Wrong("argument %q is empty", "search")
+	}
+	if sub.from < 0 || sub.to < 0 || sub.to > 0 && sub.from > sub.to {
+		return sub, a.Wrong("arguments %q and %q are no range of lines", "start_line", "end_line")
+	}
+	expr, flags := sub.search, "(?m)"
+	if !useRegex {
+		expr, sub.literal = strings.ReplaceAll(regexp.QuoteMeta(lf(sub.search)), "\n", `\r?\n`), true
+	} else {
+		sub.with = groups(sub.with)
+	}
+	if fold {
+		flags = "(?mi)"
+	}
+	if sub.pattern, err = regexp.Compile(flags + expr); err != nil {
+		return sub, a.Wrong("argument %q is not a regular expression: %v (RE2: no look-around, no back-references)", "search", err)
+	}
+	return sub, nil
+}
+
+// groups writes \1, $1 and $& as Go's regexp wants them.
+func groups(s string) string {
+	s = regexp.MustCompile(`\\([0-9])|\$([0-9]+)`).ReplaceAllString(s, "$${${1}${2}}")
+	return strings.ReplaceAll(s, "$&", "${0}")
+}
+
+// apply replaces within whole lines from to to and counts.
+func (sub substitution) apply(c *change) error {
+	lines := strings.SplitAfter(c.before, "\n")
+	from := max(sub.from, 1)
+	to := len(lines)
+	if sub.to > 0 {
+		to = min(sub.to, to)
+	}
+	if from > len(lines) {
+		return fmt.Errorf("%s has %d lines, so it has no line %d", c.path, strings.Count(c.before, "\n")+1, from)
+	}
+	head, body, tail := strings.Join(lines[:from-1], ""), strings.Join(lines[from-1:to], ""), strings.Join(lines[to:], "")
+	pattern, with := sub.pattern, sub.with
+	crlf := strings.Contains(body, "\r\n") && strings.Count(body, "\n") == strings.Count(body, "\r\n")
+	if crlf {
+		body, with = lf(body), lf(with)
+	}
+	end := "" // behind the last line there is no further line that ^ could match
+	if !pattern.MatchString(body) || pattern.MatchString(strings.TrimSuffix(body, "\n")) {
+		body, end = strings.TrimSuffix(body, "\n"), body[len(strings.TrimSuffix(body, "\n")):]
+	}
+	n := len(pattern.FindAllStringIndex(body, -1))
+	switch {
+	case n == 0:
+		return fmt.Errorf("%q was not found in %s; nothing was changed", sub.search, c.path)
+	case sub.expected >= 0 && n != sub.expected:
+		return fmt.Errorf("%q is in %s %d times, not %d times as expected; nothing was changed", sub.search, c.path, n, sub.expected)
+	case sub.literal:
+		body = pattern.ReplaceAllLiteralString(body, with)
+	default:
+		body = pattern.ReplaceAllString(body, with)
+	}
+	if body += end; crlf {
+		body = strings.ReplaceAll(body, "\n", "\r\n")
+	}
+	c.after = head + body + tail
+	c.notes = append(c.notes, fmt.Sprintf("Replaced %d occurrence%s.", n, tools.Plural(n)))
+	return nil
+}
+
+func lf(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }

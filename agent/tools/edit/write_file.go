@@ -1,0 +1,104 @@
+package edit
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // the description
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed write_file.md
+var writeFileDoc string
+
+func writeFile(k *tools.Kit) tools.Tool {
+	if k.Files == nil {
+		return nil
+	}
+	s := tools.Sheet{Name: "write_file", Doc: writeFileDoc, Kind: policy.Write, Essential: true,
+		Aliases: []string{"create_file", "write_to_file", "create_new_file", "save_file", "write", "overwrite_file", "file_write"},
+		Params: []tools.Param{
+			tools.PathParam("File to create or replace, relative to the workspace root.", true),
+			{Name: "content", Required: true, Doc: "The complete text of the file.",
+				Aliases: []string{"contents", "text", "file_text", "code", "data", "file_content", "new_content", "body"}},
+			{Name: "line_count", Form: tools.Number, Doc: "Number of lines in content; optional."},
+		},
+		Example: `{"path":"src/hello.txt","content":"Hello\n"}`}
+	s.Params[1].Form = tools.Free
+	s.Params[1].Schema = `{"type":"string"}`
+	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
+		rel, err := k.Path(ctx, a)
+		if err != nil {
+			return plan{}, err
+		}
+		content, err := readContent(a, rel)
+		if err != nil {
+			return plan{}, err
+		}
+		c, err := current(ctx, k, rel)
+		if err != nil {
+			return plan{}, err
+		}
+		if err := c.replace(content); err != nil {
+			return plan{}, err
+		}
+		return plan{changes: []change{c}}, nil
+	})
+}
+
+// content returns the text to write. For a .json file it may be given as
+// JSON instead of as a string.
+func readContent(a tools.Args, rel string) (string, error) {
+	raw := a.Values["content"]
+	if len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') {
+		var lines []string
+		isLines := json.Unmarshal(raw, &lines) == nil
+		if strings.EqualFold(path.Ext(rel), ".json") {
+			var b bytes.Buffer
+			if err := json.Indent(&b, raw, "", "  "); err != nil {
+				return "", a.WrongType("content", "a string")
+			}
+			return b.String() + "\n", nil
+		}
+		if !isLines {
+			return "", a.WrongType("content", "a string")
+		}
+	}
+	s, err := a.Text("content")
+	if err != nil {
+		return "", err
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return "", a.Wrong("argument %q has a NUL character in it; only text can be written", "content")
+	}
+	return s, nil
+}
+
+// replace makes content the new text of the file, cleaned and in the form of
+// the old one.
+func (c *change) replace(content string) error {
+	old := c.before
+	if binary(old) {
+		old = ""
+	}
+	text, notes := patch.Clean(c.path, old, content)
+	if n, line := patch.Omission(c.path, old, text); n > 0 {
+		return fmt.Errorf("write_file: nothing was written, because line %d of the content, %q, stands for text that is left out, and the file would lose that text. "+
+			"Send the complete content, or change only a part of the file with apply_diff or edit_file", n, line)
+	}
+	if c.existed && strings.TrimSpace(text) == "" && strings.TrimSpace(old) != "" && content != "" {
+		return errors.New("write_file: nothing was written, because the content is blank and the file is not; use delete_file to delete it, or send an empty string to empty it")
+	}
+	c.after = patch.Keep(old, text)
+	for _, n := range notes {
+		c.notes = append(c.notes, strings.ToUpper(n[:1])+n[1:]+".")
+	}
+	return nil
+}

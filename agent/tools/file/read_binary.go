@@ -1,0 +1,177 @@
+package file
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Limits of what is read of files that are no text.
+const (
+	maxImage    = 5 << 20  // bytes of one picture
+	maxImages   = 10 << 20 // bytes of all pictures of one call
+	maxDocument = 16 << 20 // bytes of a DOCX file
+	maxUnzipped = 64 << 20 // bytes of its text part
+)
+
+// binary shows what can be shown of a file that is not text.
+func (r reader) binary(ctx context.Context, p string, f workspace.File, o *output) error {
+	switch strings.ToLower(path.Ext(p)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp":
+		return r.image(ctx, p, f, o)
+	case ".pdf":
+		return r.document(ctx, p, f, o, r.pdfText)
+	case ".docx":
+		return r.document(ctx, p, f, o, r.docxText)
+	}
+	fmt.Fprintf(&o.b, "File: %s\n[binary file, %d bytes: not shown]\n", f.Path, f.Size)
+	return nil
+}
+
+func (r reader) image(ctx context.Context, p string, f workspace.File, o *output) error {
+	if f.Size > maxImage || int(f.Size) > o.images {
+		fmt.Fprintf(&o.b, "File: %s\n[image, %d bytes: too large to attach; one may have %d bytes, all of a call together %d]\n", f.Path, f.Size, maxImage, maxImages)
+		return nil
+	}
+	data, _, err := r.Files.ReadAll(ctx, p, maxImage)
+	if err != nil {
+		return err
+	}
+	kind := http.DetectContentType(data)
+	if !strings.HasPrefix(kind, "image/") {
+		fmt.Fprintf(&o.b, "File: %s\n[%d bytes, named like an image but none: not shown]\n", f.Path, f.Size)
+		return nil
+	}
+	o.images -= len(data)
+	o.blobs = append(o.blobs, session.Blob{Name: f.Path, Type: kind, Data: data})
+	fmt.Fprintf(&o.b, "File: %s\n[%s, %d bytes: attached]\n", f.Path, kind, len(data))
+	return nil
+}
+
+// document shows the text of a document with line numbers.
+func (r reader) document(ctx context.Context, p string, f workspace.File, o *output, extract func(context.Context, string) (string, error)) error {
+	text, err := extract(ctx, p)
+	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	if err != nil {
+		fmt.Fprintf(&o.b, "File: %s\n[binary file, %d bytes: its text cannot be read: %v]\n", f.Path, f.Size, err)
+		return nil
+	}
+	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n\f ")
+	if text == "" {
+		fmt.Fprintf(&o.b, "File: %s\n[no text in it: perhaps scanned pages]\n", f.Path)
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	fmt.Fprintf(&o.b, "File: %s (text of the document, %d line%s)\n", f.Path, len(lines), tools.Plural(len(lines)))
+	n := o.number(1, lines[:min(len(lines), maxLines)])
+	if n < len(lines) {
+		fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown]\n", n+1, len(lines))
+	}
+	return nil
+}
+
+// pdfText runs pdftotext inside the workspace.
+func (r reader) pdfText(ctx context.Context, p string) (string, error) {
+	if r.Start == nil {
+		return "", errors.New("there is no pdftotext here")
+	}
+	prog, err := r.Start.Start(ctx, workspace.Program{Argv: []string{"pdftotext", "-layout", "-q", "./" + p, "-"}})
+	if err != nil {
+		if errors.Is(err, workspace.ErrGone) {
+			return "", err
+		}
+		return "", errors.New("pdftotext (poppler-utils) is not installed in the workspace")
+	}
+	defer prog.Close()
+	stop := context.AfterFunc(ctx, func() { prog.Close() })
+	defer stop()
+	text, err := io.ReadAll(io.LimitReader(prog, maxReadBytes*2))
+	if err != nil && len(text) == 0 {
+		return "", fmt.Errorf("pdftotext: %w", err)
+	}
+	return string(text), nil
+}
+
+// docxText reads the paragraphs of a Word document.
+func (r reader) docxText(ctx context.Context, p string) (string, error) {
+	data, _, err := r.Files.ReadAll(ctx, p, maxDocument)
+	if err != nil {
+		return "", err
+	}
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return "", err
+	}
+	for _, f := range z.File {
+		if f.Name != "word/document.xml" {
+			continue
+		}
+		part, err := f.Open()
+		if err != nil {
+			return "", err
+		}
+		defer part.Close()
+		return wordText(io.LimitReader(part, maxUnzipped))
+	}
+	return "", errors.New("it is no Word document")
+}
+
+// wordText is the text of WordprocessingML: a line per paragraph and table
+// row, tabs between cells.
+func wordText(in io.Reader) (string, error) {
+	d := xml.NewDecoder(in)
+	var b strings.Builder
+	inText, cell := false, 0
+	for b.Len() < maxReadBytes*2 {
+		t, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return b.String(), nil
+		}
+		if err != nil {
+			return b.String(), err
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			switch t.Name.Local {
+			case "t":
+				inText = true
+			case "tab":
+				b.WriteByte('\t')
+			case "br", "cr":
+				b.WriteByte('\n')
+			case "tc":
+				cell++
+			}
+		case xml.EndElement:
+			switch {
+			case t.Name.Local == "t":
+				inText = false
+			case t.Name.Local == "tc":
+				cell--
+				b.WriteByte('\t')
+			case t.Name.Local == "p" && cell == 0, t.Name.Local == "tr":
+				b.WriteByte('\n')
+			case t.Name.Local == "p":
+				b.WriteByte(' ')
+			}
+		case xml.CharData:
+			if inText {
+				b.Write(t)
+			}
+		}
+	}
+	return b.String(), nil
+}

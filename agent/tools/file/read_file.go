@@ -1,0 +1,244 @@
+package file
+
+import (
+	"context"
+	_ "embed" // the description
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed read_file.md
+var readFileDoc string
+
+// The limits of one call.
+const (
+	maxFiles     = 5
+	chunkLines   = 100
+	maxLines     = 2000      // of one file
+	maxReadBytes = 120 << 10 // of all files
+	maxReadLine  = 2000      // bytes of one line
+	fetchLines   = 1000      // asked of the workspace at a time
+)
+
+func readFile(k *tools.Kit) tools.Tool {
+	if k.Files == nil {
+		return nil
+	}
+	path := tools.PathParam("File to read, relative to the workspace root. Several, up to 5, as [{\"path\":…,\"lines\":\"1-50\"}] in files.", false)
+	path.Form, path.Schema = tools.Free, `{"type":"string"}`
+	r := reader{k}
+	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Kind: policy.Read, Essential: true,
+		Aliases: []string{"read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read"},
+		Params: []tools.Param{
+			path,
+			{Name: "files", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"string"}},"required":["path"]}}`,
+				Doc: "Several files to read in one call.", Aliases: []string{"paths", "file_paths", "filePaths", "filenames"}},
+			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Lines to read, such as 1-50 or 1-50,100-150; the whole file when absent.",
+				Aliases: []string{"line_range", "line_ranges", "range", "ranges", "view_range"}},
+			{Name: "start_line", Form: tools.Number, Doc: "First line.", Aliases: []string{"from", "from_line", "start", "start_line_one_indexed", "line", "startline_number"}},
+			{Name: "end_line", Form: tools.Number, Doc: "Last line.", Aliases: []string{"to", "to_line", "end", "end_line_one_indexed"}},
+			{Name: "offset", Form: tools.Number, Doc: "First line, with limit.", Aliases: []string{"line_offset"}},
+			{Name: "limit", Form: tools.Number, Doc: "Number of lines.", Aliases: []string{"line_count", "max_lines", "num_lines", "line_limit"}},
+			{Name: "should_read_entire_file", Form: tools.Flag, Doc: "Ignored.", Aliases: []string{"read_entire_file", "whole_file", "encoding"}},
+		},
+		Example: `{"path":"src/main.go","lines":"1-80"}`},
+		r.intent, r.run)
+}
+
+type reader struct{ *tools.Kit }
+
+func (r reader) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
+	list, err := r.wanted(ctx, a)
+	if err != nil {
+		return policy.Action{}, err
+	}
+	action := policy.Action{Kind: policy.Read}
+	for _, w := range list {
+		action.Paths = append(action.Paths, w.path)
+	}
+	return action, nil
+}
+
+func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {
+	list, err := r.wanted(ctx, a)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	o := &output{room: maxReadBytes, images: maxImages, emit: emit}
+	var failed []error
+	for i, w := range list {
+		if i > 0 {
+			o.b.WriteByte('\n')
+		}
+		if err := r.one(ctx, w, o); err != nil {
+			if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+				return tools.Result{}, err
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("read %s: %w", w.path, r.NotThere(ctx, w.path))
+			}
+			failed = append(failed, tools.Complain(err))
+			fmt.Fprintf(&o.b, "File: %s\n[not read: %v]\n", w.path, tools.Complain(err))
+		}
+	}
+	if len(failed) == len(list) {
+		return tools.Result{}, errors.Join(failed...)
+	}
+	name := list[0].path
+	if n := len(list) - 1; n > 0 {
+		name += fmt.Sprintf(" and %d more", n)
+	}
+	return tools.Result{Content: o.b.String(), Title: "Read " + name, Images: o.blobs, Mistake: len(failed) > 0}, nil
+}
+
+// output collects what a call shows, within its limits.
+type output struct {
+	b      strings.Builder
+	room   int // bytes of text that may still be added
+	images int // bytes of pictures that may still be added
+	blobs  []session.Blob
+	emit   tools.Progress
+}
+
+// one reads one file.
+func (r reader) one(ctx context.Context, w wanted, o *output) error {
+	first := fetchRange(1, 0)
+	if len(w.ranges) > 0 {
+		first = fetchRange(w.ranges[0].From, w.ranges[0].To)
+	}
+	f, err := r.Files.Read(ctx, w.path, first)
+	if err != nil {
+		return err
+	}
+	if f.Binary {
+		return r.binary(ctx, w.path, f, o)
+	}
+	if len(w.ranges) == 0 {
+		fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", f.Path, f.Lines, tools.Plural(f.Lines))
+		if f.Lines == 0 {
+			o.b.WriteString("(empty file)\n")
+			return nil
+		}
+	} else {
+		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", f.Path, rangesText(w.ranges, f.Lines), f.Lines)
+	}
+	return r.text(ctx, w, f, o)
+}
+
+// fetchRange is how much is asked of the workspace at once from a line on;
+// to 0 means to the end.
+func fetchRange(from, to int) workspace.Range {
+	if to == 0 || to-from >= fetchLines {
+		to = from + fetchLines - 1
+	}
+	return workspace.Range{From: from, To: to}
+}
+
+func rangesText(ranges []workspace.Range, lines int) string {
+	var out []string
+	for _, r := range ranges {
+		to := r.To
+		if to == 0 || to > lines {
+			to = max(lines, r.From)
+		}
+		out = append(out, fmt.Sprintf("%d-%d", r.From, to))
+	}
+	return strings.Join(out, ", ")
+}
+
+// text writes the numbered lines, a chunk of 100 at a time. got is the first
+// chunk.
+func (r reader) text(ctx context.Context, w wanted, got workspace.File, o *output) error {
+	ranges := w.ranges
+	if len(ranges) == 0 {
+		ranges = []workspace.Range{{From: 1}}
+	}
+	shown := 0
+	for _, want := range ranges {
+		last := got.Lines
+		if want.To > 0 {
+			last = min(want.To, last)
+		}
+		if want.From > got.Lines {
+			fmt.Fprintf(&o.b, "[line %d is beyond the end: the file has %d lines]\n", want.From, got.Lines)
+			continue
+		}
+		for from := want.From; from <= last; {
+			if shown >= maxLines || o.room <= 0 {
+				fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; ask for them by lines]\n", from, last)
+				return nil
+			}
+			chunk := workspace.Range{From: from, To: min(last, from+chunkLines-1)}
+			lines, err := r.chunk(ctx, chunk, last, &got)
+			if err != nil {
+				return err
+			}
+			o.emit(fmt.Sprintf("Reading %s, lines %d–%d", w.path, chunk.From, chunk.To))
+			n := o.number(chunk.From, lines)
+			shown += n
+			from += n
+			if n == 0 || n < len(lines) || len(lines) < chunk.To-chunk.From+1 {
+				if n < chunk.To-chunk.From+1 && from <= last {
+					fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; ask for them by lines]\n", from, last)
+				}
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// chunk returns the lines of a range from what was fetched last, or else
+// fetches on, up to line last.
+func (r reader) chunk(ctx context.Context, want workspace.Range, last int, got *workspace.File) ([]string, error) {
+	cut := func() ([]string, bool) {
+		for _, c := range got.Chunks {
+			if c.From <= want.From && c.From+len(c.Lines) > want.To {
+				return c.Lines[want.From-c.From : want.To-c.From+1], true
+			}
+		}
+		return nil, false
+	}
+	if lines, ok := cut(); ok {
+		return lines, nil
+	}
+	f, err := r.Files.Read(ctx, got.Path, fetchRange(want.From, last))
+	if err != nil {
+		return nil, err
+	}
+	got.Chunks = f.Chunks
+	if lines, ok := cut(); ok {
+		return lines, nil
+	}
+	for _, c := range f.Chunks { // the file has become shorter, or an answer was full
+		if c.From == want.From {
+			return c.Lines[:min(len(c.Lines), want.To-want.From+1)], nil
+		}
+	}
+	return nil, nil
+}
+
+// number writes lines with their numbers while there is room, and says how
+// many.
+func (o *output) number(from int, lines []string) int {
+	for i, s := range lines {
+		if o.room <= 0 {
+			return i
+		}
+		n := o.b.Len()
+		o.b.WriteString(strconv.Itoa(from + i))
+		o.b.WriteString(" | ")
+		o.b.WriteString(tools.Shorten(s, maxReadLine))
+		o.b.WriteByte('\n')
+		o.room -= o.b.Len() - n
+	}
+	return len(lines)
+}

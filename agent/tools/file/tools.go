@@ -1,0 +1,10 @@
+// Package file holds the tools that read files, one file each.
+package file
+
+import "github.com/handrail-bot/handrail/agent/tools"
+
+// Tools returns the tools of the family in the order in which they are
+// offered. One whose means are missing is nil.
+func Tools(k *tools.Kit) []tools.Tool {
+	return []tools.Tool{readFile(k)}
+}

@@ -1,0 +1,218 @@
+package shell
+
+import (
+	"context"
+	_ "embed" // the description
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed run_terminal_command.md
+var runTerminalCommandDoc string
+
+// Output is cut to so many lines of its beginning and its end.
+const (
+	headLines   = 15
+	tailLines   = 85
+	maxOutLine  = 2000
+	maxOutBytes = 48 << 10
+)
+
+func runTerminalCommand(k *tools.Kit) tools.Tool {
+	if k.Shell == nil {
+		return nil
+	}
+	r := runner{k}
+	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Kind: policy.Execute, Essential: true,
+		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command"},
+		Params: []tools.Param{
+			{Name: "command", Required: true, Doc: "Command line for the shell.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
+			{Name: "cwd", Doc: "Directory to run in, relative to the workspace root; the root when absent.",
+				Aliases: []string{"working_directory", "workdir", "directory", "dir", "work_dir", "path"}},
+			{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "Seconds after which the command is killed.",
+				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
+			{Name: "description", Doc: "What the command is for; optional."},
+		},
+		Example: `{"command":"go test ./...","cwd":"."}`},
+		r.intent, r.run)
+}
+
+type runner struct{ *tools.Kit }
+
+func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, error) {
+	line, err := a.Need("command")
+	if err != nil {
+		return workspace.Command{}, err
+	}
+	if strings.IndexByte(line, 0) >= 0 {
+		return workspace.Command{}, a.Wrong("argument %q has a NUL character in it", "command")
+	}
+	cmd := workspace.Command{Line: line, Cwd: ".", Timeout: r.CommandTimeout}
+	cwd, err := a.Text("cwd")
+	if err != nil {
+		return cmd, err
+	}
+	if strings.TrimSpace(cwd) != "" {
+		if cmd.Cwd, err = r.Resolve(ctx, cwd); errors.Is(err, workspace.ErrOutside) {
+			cmd.Cwd, err = ".", nil // clamped, as documented
+		}
+		if err != nil {
+			return cmd, err
+		}
+	}
+	if r.long(line) {
+		cmd.Timeout = r.MaxTimeout
+	}
+	if d, ok, err := readTimeout(a); err != nil {
+		return cmd, err
+	} else if ok {
+		cmd.Timeout = min(d, r.MaxTimeout)
+	}
+	return cmd, nil
+}
+
+// timeout reads seconds as a number or in words such as "30s" or "2m".
+func readTimeout(a tools.Args) (time.Duration, bool, error) {
+	raw, ok := a.Values["timeout"]
+	if !ok {
+		return 0, false, nil
+	}
+	s, _ := tools.Plain(raw)
+	s = strings.TrimSpace(s)
+	unit := time.Second
+	if tools.FoldKey(a.Spelled("timeout")) == "timeoutms" {
+		unit = time.Millisecond
+	}
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n < 1e9 {
+		if n >= 10_000 {
+			unit = time.Millisecond // nobody means hours
+		}
+		if n <= 0 {
+			return 0, false, nil // "no timeout" there is not
+		}
+		return time.Duration(n * float64(unit)), true, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return d, true, nil
+	}
+	if s == "" {
+		return 0, false, nil
+	}
+	return 0, false, a.WrongType("timeout", "a number of seconds")
+}
+
+// long reports whether a command line is one that takes its time.
+func (r runner) long(line string) bool {
+	list := r.LongCommands
+	if list == nil {
+		list = []string{"npm ", "yarn", "pnpm ", "pip ", "pip3 ", "poetry ", "uv ", "cargo ", "go build", "go test", "go vet", "go install", "make",
+			"mvn ", "./mvnw", "gradle ", "./gradlew", "dotnet ", "docker build", "bundle ", "pytest", "tox", "bazel ", "cmake ", "apt-get ", "golangci-lint"}
+	}
+	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("&|;\n(", r) }) {
+		part = strings.TrimSpace(part)
+		for _, l := range list {
+			if strings.HasPrefix(part, l) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r runner) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
+	cmd, err := r.command(ctx, a)
+	if err != nil {
+		return policy.Action{}, err
+	}
+	return policy.Action{Kind: policy.Execute, Command: cmd.Line, Cwd: cmd.Cwd, Display: cmd.Line}, nil
+}
+
+func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {
+	cmd, err := r.command(ctx, a)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	res, err := r.Shell.Run(ctx, cmd, func(chunk string) { emit(chunk) })
+	if err != nil {
+		return tools.Result{}, err
+	}
+	return tools.Result{Content: report(cmd, res), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd))}, nil
+}
+
+func how(res workspace.CommandResult, cmd workspace.Command) string {
+	switch {
+	case res.TimedOut:
+		return fmt.Sprintf("killed after %s", cmd.Timeout)
+	case res.Exit < 0:
+		return "killed"
+	}
+	return fmt.Sprintf("exit code %d", res.Exit)
+}
+
+// report is what the model is told of a command.
+func report(cmd workspace.Command, res workspace.CommandResult) string {
+	var b strings.Builder
+	out := cutOutput(res.Output, res.Cut)
+	if out == "" {
+		out = "(no output)"
+	}
+	b.WriteString(out)
+	b.WriteString("\n")
+	switch {
+	case res.TimedOut:
+		fmt.Fprintf(&b, "[Timed out: killed with everything it started after %s. Give a longer timeout, or run less.]", res.Duration.Round(time.Millisecond))
+	case res.Exit < 0:
+		fmt.Fprintf(&b, "[Killed by a signal after %s]", res.Duration.Round(time.Millisecond))
+	default:
+		fmt.Fprintf(&b, "[Exit code %d, %s]", res.Exit, res.Duration.Round(time.Millisecond))
+	}
+	if dir := path.Clean(cmd.Cwd); dir != "." {
+		fmt.Fprintf(&b, "\n[Directory: %s]", dir)
+	}
+	if res.Restart {
+		b.WriteString("\n[The shell died and was replaced: variables, functions and background jobs of before are lost.]")
+	}
+	return b.String()
+}
+
+// cutOutput keeps the first 15 and the last 85 lines. The host may have left
+// out bytes in the middle before.
+func cutOutput(s string, lost int64) string {
+	s = strings.TrimRight(s, "\n")
+	if s == "" {
+		return ""
+	}
+	lines := strings.Split(s, "\n")
+	if n := len(lines) - headLines - tailLines; n > 0 {
+		kept := append(lines[:headLines:headLines], fmt.Sprintf("[%d lines truncated]", n))
+		lines = append(kept, lines[len(lines)-tailLines:]...)
+	}
+	for i, l := range lines {
+		lines[i] = tools.Shorten(l, maxOutLine)
+	}
+	s = strings.Join(lines, "\n")
+	if len(s) > maxOutBytes {
+		head, tail := s[:maxOutBytes/6], s[len(s)-maxOutBytes*5/6:]
+		s = strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d characters truncated]\n", len(s)-len(head)-len(tail)) + strings.ToValidUTF8(tail, "")
+	}
+	if lost > 0 {
+		s += fmt.Sprintf("\n[%d bytes in the middle of the output were too much to keep]", lost)
+	}
+	return s
+}
+
+func firstLine(s string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if line = tools.Shorten(line, 80); more {
+		line += " …"
+	}
+	return line
+}

@@ -1,0 +1,82 @@
+package shell_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRunTerminalCommand(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"sub/a.txt": "x\n"})
+	action, res := b.Do("execute_command", toolstest.Arguments("command", "echo hi; exit_code() { return 3; }; exit_code"))
+	if action.Kind != policy.Execute || action.Command != "echo hi; exit_code() { return 3; }; exit_code" || action.Display != action.Command || action.Cwd != "." {
+		t.Errorf("intent is %+v", action)
+	}
+	toolstest.Contains(t, res.Content, "hi\n[Exit code 3, ")
+	_, res = b.Do("run_terminal_command", toolstest.Arguments("cmd", "seq 1 250"))
+	lines := strings.Split(res.Content, "\n")
+	if len(lines) != 102 || lines[14] != "15" || lines[15] != "[150 lines truncated]" || lines[16] != "166" || lines[100] != "250" {
+		t.Errorf("%d lines, around the cut %q", len(lines), lines[13:18])
+	}
+	for cwd, want := range map[string]string{"sub": b.WS.Root() + "/sub", "/workspace/sub": b.WS.Root() + "/sub", "demo-project/sub": b.WS.Root() + "/sub",
+		"/etc": b.WS.Root(), "../..": b.WS.Root(), "": b.WS.Root()} {
+		_, res = b.Do("run_terminal_command", toolstest.Arguments("command", "pwd", "cwd", cwd))
+		if got, _, _ := strings.Cut(res.Content, "\n"); got != want {
+			t.Errorf("in %q the directory is %s", cwd, got)
+		}
+	}
+	b.Do("run_terminal_command", toolstest.Arguments("command", "cd sub; V=kept"))
+	_, res = b.Do("run_terminal_command", toolstest.Arguments("command", "echo $V $(pwd)"))
+	toolstest.Contains(t, res.Content, "kept "+b.WS.Root()+"\n")
+	_, res = b.Do("run_terminal_command", toolstest.Arguments("command", "sleep 30", "timeout", "0.2"))
+	toolstest.Contains(t, res.Content, "Timed out")
+	if !strings.Contains(res.Title, "killed after") {
+		t.Errorf("title is %q", res.Title)
+	}
+	_, res = b.Do("run_terminal_command", toolstest.Arguments("command", "exit 4"))
+	toolstest.Contains(t, res.Content, "shell died and was replaced", "lost")
+	_, res = b.Do("run_terminal_command", toolstest.Arguments("command", "true"))
+	toolstest.Contains(t, res.Content, "(no output)\n[Exit code 0, ")
+	b.Fails("run_terminal_command", `{}`, `missing argument "command"`)
+	b.Fails("run_terminal_command", toolstest.Arguments("command", "ls", "timeout", "soon"), `"timeout" must be a number of seconds`)
+	b.Fails("run_terminal_command", toolstest.Arguments("command", "a\x00b"), "NUL")
+	b.Fails("run_terminal_command", toolstest.Arguments("command", "ls", "background", true), "background")
+}
+
+func TestProgressOfCommand(t *testing.T) {
+	b := toolstest.Open(t, nil)
+	var got strings.Builder
+	_, err := b.Tool("bash").Run(t.Context(), toolstest.Call("bash", toolstest.Arguments("command", "echo one; echo two")), func(s string) { got.WriteString(s) })
+	if err != nil || got.String() != "one\ntwo\n" {
+		t.Errorf("progress is %q (%v)", got.String(), err)
+	}
+}
+
+// TestGone checks that the end of the workspace is told apart from a tool
+// that failed.
+func TestGone(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"a.txt": "x\n"})
+	if err := b.WS.Close(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string]string{
+		"read_file": `{"path":"a.txt"}`, "write_file": `{"path":"a.txt","content":"y"}`, "apply_diff": toolstest.Arguments("path", "a.txt", "diff", "<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE"),
+		"edit_file": `{"path":"a.txt","old_string":"x","new_string":"y"}`, "delete_file": `{"path":"a.txt"}`, "list_files": `{}`,
+		"search_workspace": `{"query":"x"}`, "run_terminal_command": `{"command":"ls"}`, "insert_content": `{"path":"a.txt","line":1,"content":"y"}`,
+		"search_and_replace": `{"path":"a.txt","search":"x","replace":"y"}`,
+	} {
+		_, err := b.Tool(name).Run(t.Context(), toolstest.Call(name, args), nil)
+		if !errors.Is(err, workspace.ErrGone) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

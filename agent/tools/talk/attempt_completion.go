@@ -1,0 +1,34 @@
+package talk
+
+import (
+	"context"
+	_ "embed" // the description
+
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed attempt_completion.md
+var attemptCompletionDoc string
+
+func attemptCompletion(*tools.Kit) tools.Tool {
+	return tools.New(tools.Sheet{Name: "attempt_completion", Doc: attemptCompletionDoc, Kind: policy.Converse, Essential: true,
+		Aliases: []string{"complete_task", "task_complete", "finish", "finish_task", "task_done"},
+		Params: []tools.Param{
+			{Name: "result", Required: true, Doc: "What was done, for the person who asked; Markdown.",
+				Aliases: []string{"text", "message", "summary", "answer", "response", "final_answer", "content", "output"}},
+			{Name: "command", Doc: "Ignored."},
+		},
+		Example: `{"result":"Fixed the off-by-one error in the pager and added a test."}`},
+		func(_ context.Context, a tools.Args) (policy.Action, error) {
+			_, err := a.Need("result")
+			return policy.Action{Kind: policy.Converse}, err
+		},
+		func(_ context.Context, a tools.Args, _ tools.Progress) (tools.Result, error) {
+			s, err := a.Need("result")
+			if err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{Content: s, Title: "Finished", Complete: true}, nil
+		})
+}

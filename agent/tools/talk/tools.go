@@ -1,0 +1,11 @@
+// Package talk holds the tools by which a model speaks with people and with the
+// engine, and keeps the list of what is to be done, one file each.
+package talk
+
+import "github.com/handrail-bot/handrail/agent/tools"
+
+// Tools returns the tools of the family in the order in which they are
+// offered. One whose means are missing is nil.
+func Tools(k *tools.Kit) []tools.Tool {
+	return []tools.Tool{updateTodoList(k), attemptCompletion(k), askFollowupQuestion(k), switchMode(k), condense(k), fetchInstructions(k)}
+}

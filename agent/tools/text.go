@@ -1,0 +1,28 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Shorten cuts a line at n bytes and says so.
+func Shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + fmt.Sprintf("… [%d characters cut]", len(s)-n)
+}
+
+// Plural returns the "s" of n things, "" for one.
+func Plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// PathNames returns the names under which models give a path.
+func PathNames() []string {
+	p := PathParam("", false)
+	return append([]string{p.Name}, p.Aliases...)
+}
