@@ -39,6 +39,24 @@ func TestGolden(t *testing.T) {
 	})
 }
 
+// TestNewerForm refuses a database that a newer version wrote.
+func TestNewerForm(t *testing.T) {
+	server := storetest.StartPostgres(t, false)
+	dump := append(storetest.Unpack(t, "testdata/golden-1.sql.gz"), "\nINSERT INTO public.goose_db_version (version_id, is_applied) VALUES (99, true);\n"...)
+	url := server.Restore(t, dump)
+	_, err := postgres.Open(t.Context(), postgres.Config{URL: url})
+	if err == nil || !strings.Contains(err.Error(), "form 99") || !strings.Contains(err.Error(), "use a newer version") {
+		t.Fatalf("a database of a newer version: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "dump.sql")
+	server.Dump(t, url, path)
+	after, err := os.ReadFile(path)
+	must(t, err)
+	if !strings.Contains(string(after), "CREATE TABLE public.approvals") {
+		t.Error("a database that was refused was changed")
+	}
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

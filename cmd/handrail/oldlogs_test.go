@@ -1,0 +1,479 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// oldLogs holds what earlier versions left behind, a folder for each; its
+// README says how they are made.
+const oldLogs = "../../testdata/oldlogs"
+
+// oldSession is one session as an earlier version left it. The titles of the
+// issues tell the model which one it works on.
+type oldSession struct {
+	name  string
+	wish  string   // the first comment
+	state string   // when the version ended
+	next  string   // what a person says now, "" for nothing; %s is the open request
+	files []string // lines "path=content" of the branch in the end; "path" is not there
+}
+
+var oldSessions = []oldSession{
+	{"approval", "/agent fix the greeting and clean the build", "awaiting approval", "/agent approve %s", []string{"greet.sh=echo Hello\n", "build/out"}},
+	{"question", "/agent paint the door", "awaiting answer", "/agent blue", []string{"door.txt=blue\n"}},
+	{"crash", "/agent note it", "running", "", []string{"notes.txt=noted\n"}},
+	{"done", "/agent fix the greeting", "done", "/agent also add a note", []string{"greet.sh=echo Hello\n", "notes.txt=noted\n"}},
+	{"stopped", "/agent fix the greeting and clean the build", "stopped", "/agent leave the build alone and add a note", []string{"notes.txt=noted\n", "build/out=1\n"}},
+	{"budget", "/agent --turns 1 fix the greeting", "out of budget", "/agent budget +5", []string{"greet.sh=echo Hello\n", "notes.txt=noted\n"}},
+	{"failed", "/agent note it down", "failed", "/agent retry", []string{"notes.txt=noted\n"}},
+}
+
+// oldModel says what the sessions are made of, by how far each has come.
+const oldModel = `
+model: {name: m, tools: true, context: 32768}
+select: by-conditions
+conversations:
+- name: approval
+  when: {contains: [The wish approval]}
+  turns:
+  - {when: {turn: 0}, optional: true, calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}, {name: run_terminal_command, arguments: {command: rm -rf build}}]}
+  - {when: {turn: 1}, optional: true, repeat: true, say: "Both are done. [TASK_COMPLETE]"}
+- name: question
+  when: {contains: [The wish question]}
+  turns:
+  - {when: {turn: 0}, optional: true, calls: [{name: ask_followup_question, arguments: {question: "Which colour?", choices: [blue, red]}}]}
+  - {when: {turn: 1, contains: [blue]}, optional: true, calls: [{name: write_file, arguments: {path: door.txt, content: "blue\n"}}]}
+  - {when: {turn: 2}, optional: true, repeat: true, say: "It is blue. [TASK_COMPLETE]"}
+- name: crash
+  when: {contains: [The wish crash]}
+  turns:
+  - {when: {turn: 0}, optional: true, calls: [{name: run_terminal_command, arguments: {command: echo noted > notes.txt}}]}
+  - {when: {turn: 1}, optional: true, calls: [{name: write_file, arguments: {path: notes.txt, content: "noted\n"}}]}
+  - {when: {turn: 2}, optional: true, repeat: true, say: "It is noted. [TASK_COMPLETE]"}
+- name: done
+  when: {contains: [The wish done]}
+  turns:
+  - {when: {turn: 0}, optional: true, calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]}
+  - {when: {turn: 1}, optional: true, say: "The greeting is right now. [TASK_COMPLETE]"}
+  - {when: {turn: 2}, optional: true, calls: [{name: write_file, arguments: {path: notes.txt, content: "noted\n"}}]}
+  - {when: {turn: 3}, optional: true, repeat: true, say: "It is noted. [TASK_COMPLETE]"}
+- name: stopped
+  when: {contains: [The wish stopped]}
+  turns:
+  - {when: {turn: 0}, optional: true, calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]}
+  - {when: {turn: 1}, optional: true, calls: [{name: write_file, arguments: {path: notes.txt, content: "noted\n"}}]}
+  - {when: {turn: 2}, optional: true, repeat: true, say: "It is noted. [TASK_COMPLETE]"}
+- name: budget
+  when: {contains: [The wish budget]}
+  turns:
+  - {when: {turn: 0}, optional: true, calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]}
+  - {when: {turn: 1}, optional: true, calls: [{name: write_file, arguments: {path: notes.txt, content: "noted\n"}}]}
+  - {when: {turn: 2}, optional: true, repeat: true, say: "Both are done. [TASK_COMPLETE]"}
+- name: failed
+  when: {contains: [The wish failed]}
+  turns:
+FAILED
+  - {when: {turn: 0}, optional: true, calls: [{name: write_file, arguments: {path: notes.txt, content: "noted\n"}}]}
+  - {when: {turn: 1}, optional: true, repeat: true, say: "It is noted. [TASK_COMPLETE]"}
+`
+
+// oldScript is the model of the version that ended, or of the one that goes
+// on: the first one fails a session.
+func oldScript(t *testing.T, fails bool) *llmtest.Server {
+	t.Helper()
+	turn := ""
+	if fails {
+		turn = `  - {when: {turn: 0}, repeat: true, misbehave: {status: 400, error: "the model is broken"}}`
+	}
+	script, err := llmtest.ParseScript([]byte(strings.Replace(oldModel, "FAILED", turn, 1)))
+	must(t, err)
+	return llmtest.Serve(t, script)
+}
+
+// TestOldLogs opens what each earlier version left in each kind of store,
+// verifies it, and brings every session to its end.
+func TestOldLogs(t *testing.T) {
+	if *writeOldLogs != "" {
+		writeOld(t, filepath.Join(oldLogs, *writeOldLogs))
+	}
+	folders, err := filepath.Glob(oldLogs + "/*/threads-sqlite.json")
+	must(t, err)
+	if len(folders) == 0 {
+		t.Fatal("no logs of earlier versions")
+	}
+	for _, f := range folders {
+		dir := filepath.Dir(f)
+		for store, open := range map[string]func(*testing.T, string) *oldStory{
+			"sqlite": openOldFile, "postgres": openOldPostgres, "ref": openOldRefs, "file": openOldExports,
+		} {
+			t.Run(filepath.Base(dir)+"/"+store, func(t *testing.T) {
+				t.Parallel()
+				s := open(t, dir)
+				s.verify()
+				s.start()
+				for i := range oldSessions {
+					s.goOn(i)
+				}
+			})
+		}
+		t.Run(filepath.Base(dir)+"/run", func(t *testing.T) { goOnWithRun(t, dir) })
+	}
+}
+
+// oldStory is a server of today on what an earlier version left.
+type oldStory struct {
+	*story
+
+	byHand bool // nothing goes on before a person says so: the logs were imported
+}
+
+// openOld restores GitHub as it was; the database is added to it.
+func openOld(t *testing.T, dir, kind string) *oldStory {
+	t.Helper()
+	model := oldScript(t, false)
+	s := &oldStory{story: &story{t: t, log: &syncBuffer{}, model: model, gh: restoreGitHub(t, dir, kind)}}
+	app := s.gh.App()
+	s.cfg = serverConfig{
+		Listen: "127.0.0.1:0", Data: t.TempDir(), Workspace: "local",
+		GitHub: githubConfig{API: s.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: secret.Value(app.WebhookSecret)},
+		Model:  modelConfig{Name: "m", Ollama: model.URL()},
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+func openOldFile(t *testing.T, dir string) *oldStory {
+	s := openOld(t, dir, "sqlite")
+	must(t, os.WriteFile(filepath.Join(s.cfg.Data, "handrail.db"), unzip(t, filepath.Join(dir, "handrail.db.gz")), 0o600))
+	return s
+}
+
+func openOldPostgres(t *testing.T, dir string) *oldStory {
+	server := storetest.StartPostgres(t, false)
+	s := openOld(t, dir, "postgres")
+	s.cfg.Database = server.Restore(t, unzip(t, filepath.Join(dir, "handrail.sql.gz")))
+	return s
+}
+
+// openOldExports imports exported logs into a new database.
+func openOldExports(t *testing.T, dir string) *oldStory {
+	s := openOld(t, dir, "sqlite")
+	for _, old := range oldSessions {
+		s.imported(filepath.Join(dir, old.name+".jsonl"))
+	}
+	s.byHand = true
+	return s
+}
+
+func (s *oldStory) imported(place string) {
+	s.t.Helper()
+	ok(s.t, "sessions", "import", place, "--database", filepath.Join(s.cfg.Data, "handrail.db"))
+}
+
+// openOldRefs takes over the refs of sessions whose runs have ended without a
+// word, and imports their logs into a new database.
+func openOldRefs(t *testing.T, dir string) *oldStory {
+	s := openOld(t, dir, "sqlite")
+	path := filepath.Join(t.TempDir(), "r.git")
+	gitRun(t, "init", "--quiet", "--bare", path)
+	bundle, err := filepath.Abs(filepath.Join(dir, "refs.bundle"))
+	must(t, err)
+	gitRun(t, "-C", path, "fetch", "--quiet", bundle, "+refs/agent/*:refs/agent/*")
+	at := gitPlace + path
+	must(t, withRefs(t.Context(), &world{log: logger(s.log, "error")}, at, func(r *refs) error {
+		ids, err := r.sessions(t.Context())
+		must(t, err)
+		if len(ids) != len(oldSessions) {
+			t.Errorf("%d refs of sessions, want %d", len(ids), len(oldSessions))
+		}
+		g, err := gitref.New(gitref.Config{Repo: r})
+		must(t, err)
+		for _, id := range ids {
+			before, err := g.Log(store.Fence{Key: id}).Events(t.Context(), 0)
+			must(t, err)
+			l, err := g.Acquire(t.Context(), id, "a later run", time.Hour)
+			must(t, err)
+			state, err := g.State(t.Context(), id)
+			must(t, err)
+			if l.Epoch != 2 || string(state) != oldState {
+				t.Errorf("ref of session %s has epoch %d and state %s", id, l.Epoch, state)
+			}
+			must(t, g.Save(t.Context(), l.Fence(), []byte("{}"), session.NewEvent(session.TypeMessage, 0, session.Message{Text: "Go on."})))
+			after, err := g.Log(store.Fence{Key: id}).Events(t.Context(), 0)
+			must(t, err)
+			must(t, session.Verify(after))
+			if diff := cmp.Diff(before, after[:len(before)]); diff != "" {
+				t.Errorf("session %s (-old +new):\n%s", id, diff)
+			}
+		}
+		return nil
+	}))
+	gitRun(t, "-C", path, "fetch", "--quiet", bundle, "+refs/agent/*:refs/agent/*")
+	for _, id := range strings.Fields(gitRun(t, "-C", path, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/agent")) {
+		s.imported(at + "#" + id)
+	}
+	s.byHand = true
+	return s
+}
+
+// verify checks the hash chain of every log, and what its events add up to.
+func (s *oldStory) verify() {
+	s.t.Helper()
+	database := s.cfg.Database
+	if database == "" {
+		database = filepath.Join(s.cfg.Data, "handrail.db")
+	}
+	if out := ok(s.t, "audit", "verify", "--database", database); strings.Count(out, ": ok\n") != len(oldSessions) {
+		s.t.Errorf("audit verify says:\n%s", out)
+	}
+	s.look(func(db store.Store) {
+		for i, old := range oldSessions {
+			row, err := db.Sessions.ByThread(s.t.Context(), oldThread(i).Key())
+			must(s.t, err)
+			v, err := viewOf(s.t.Context(), db.Logs, row.ID)
+			must(s.t, err)
+			if got := string(v.State); got != old.state {
+				s.t.Errorf("the session %s is %q, want %q", old.name, got, old.state)
+			}
+		}
+	})
+}
+
+func oldThread(i int) thread.Ref { return thread.Ref{Owner: "team", Repo: "app", Number: i + 1} }
+
+// goOn says what is to be said in a thread, and waits for the end of the
+// session there.
+func (s *oldStory) goOn(i int) {
+	s.t.Helper()
+	old := oldSessions[i]
+	s.issue = oldThread(i)
+	words := old.next
+	if words == "" && s.byHand {
+		words = "/agent resume"
+	}
+	end := []string{"**done**", "Pull request: #"}
+	if s.byHand {
+		end = end[:1] // an imported log does not say what the branch is for
+	}
+	if strings.Contains(words, "%s") {
+		s.approve(end...)
+	} else if words != "" {
+		s.say("you", words)
+	}
+	for _, f := range old.files {
+		path, want, there := strings.Cut(f, "=")
+		s.wait(old.name+": "+f, func() bool {
+			got, err := s.gh.File(storyRepo, oldBranch(i), path)
+			return there && err == nil && got == want || !there && err != nil
+		})
+	}
+	s.until(end...)
+}
+
+func oldBranch(i int) string {
+	return fmt.Sprintf("agent/%d-the-wish-%s", i+1, oldSessions[i].name)
+}
+
+// goOnWithRun goes on with a session of the command line that was killed.
+func goOnWithRun(t *testing.T, dir string) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	data, err := os.ReadFile(filepath.Join(dir, "run.jsonl"))
+	must(t, err)
+	id, events, err := readLogText(data)
+	must(t, err)
+	for _, e := range events {
+		if e.Type == session.TypeResult {
+			t.Error("the log has a result: the run was not cut off")
+		}
+	}
+	sessions, err := stateDir("sessions")
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(sessions, id+".jsonl"), data, 0o600))
+	clone := filepath.Join(t.TempDir(), "clone")
+	gitRun(t, "clone", "--quiet", "--branch", "main", filepath.Join(dir, "repo-sqlite.bundle"), clone)
+	model := oldScript(t, false)
+	t.Setenv("OLLAMA_HOST", model.URL())
+	out := ok(t, "run", "--repo", clone, "--session", id, "--workspace", "local", "--model", "m")
+	v, err := viewOfFile(filepath.Join(sessions, id+".jsonl"))
+	must(t, err)
+	if got := gitRun(t, "-C", clone, "show", v+":notes.txt"); got != "noted\n" {
+		t.Errorf("notes.txt is %q after\n%s", got, out)
+	}
+}
+
+// viewOfFile returns the branch of the session whose log is in a file.
+func viewOfFile(path string) (string, error) {
+	_, events, err := readLogFile(path)
+	if err != nil {
+		return "", err
+	}
+	opened, err := session.Decode[session.Opened](events[0])
+	return opened.Task.Branch, err
+}
+
+// TestNewerLog refuses a log that a newer version exported, and says what to
+// do. The databases of newer versions are refused in their packages.
+func TestNewerLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	must(t, os.WriteFile(path, []byte(`{"handrail":"session log","form":2,"session":"s1"}`+"\n"), 0o600))
+	for _, args := range [][]string{{"replay", path}, {"audit", "verify", path}, {"sessions", "import", path, "--data", t.TempDir()}} {
+		code, out := verb(t, "", args...)
+		if code == exitDone || !strings.Contains(out, "form 2 is not known, this version reads up to 1: use a newer version") {
+			t.Errorf("%s: exit %d, %s", args[0], code, out)
+		}
+	}
+}
+
+func unzip(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	must(t, err)
+	defer func() { must(t, f.Close()) }()
+	zip, err := gzip.NewReader(f)
+	must(t, err)
+	data, err := io.ReadAll(zip)
+	must(t, err)
+	return data
+}
+
+// restoreGitHub makes a GitHub with the repository, the threads and the
+// comments of another one, under the same numbers and of the same time.
+func restoreGitHub(t *testing.T, dir, kind string) *ghtest.Server {
+	t.Helper()
+	var at time.Time
+	gh, err := ghtest.New(ghtest.Config{Dir: t.TempDir(), Clock: func() time.Time {
+		if at.IsZero() {
+			return time.Now()
+		}
+		return at
+	}})
+	must(t, err)
+	must(t, gh.Start())
+	t.Cleanup(func() {
+		if v := gh.Violations(); len(v) > 0 {
+			t.Errorf("GitHub was spoken to wrongly: %v", v)
+		}
+		must(t, gh.Close())
+	})
+	var threads []ghtest.Thread
+	data, err := os.ReadFile(filepath.Join(dir, "threads-"+kind+".json"))
+	must(t, err)
+	must(t, json.NewDecoder(bytes.NewReader(data)).Decode(&threads))
+	oldRepo(t, gh, ghtest.Source{Path: filepath.Join(dir, "repo-"+kind+".bundle")})
+	type said struct {
+		ref thread.Ref
+		ghtest.Comment
+	}
+	var all []said
+	for _, th := range threads {
+		at = time.Now()
+		if len(th.Comments) > 0 {
+			at = th.Comments[0].Created
+		}
+		var ref thread.Ref
+		if p := th.Pull; p == nil {
+			ref, err = gh.OpenIssue(storyRepo, th.Author, th.Title, th.Body)
+		} else {
+			ref, err = gh.OpenPull(storyRepo, th.Author, ghtest.NewPull{Title: th.Title, Body: th.Body, Head: p.HeadRef, Base: p.BaseRef, Draft: p.Draft})
+		}
+		must(t, err)
+		if ref != th.Ref {
+			t.Fatalf("thread %s is %s now", th.Ref, ref)
+		}
+		for _, c := range th.Comments {
+			all = append(all, said{ref, c})
+		}
+	}
+	slices.SortFunc(all, func(a, b said) int { return int(a.ID - b.ID) })
+	for _, c := range all {
+		at = c.Created
+		takeIDs(gh, c.ID-1)
+		now, err := gh.Comment(c.ref, c.Author, c.Body)
+		if err == nil && c.Updated != c.Created {
+			at = c.Updated
+			err = gh.EditComment(c.ref, now.ID, c.Author, c.Body)
+		}
+		must(t, err)
+		if now.ID != c.ID {
+			t.Fatalf("comment %d is %d now", c.ID, now.ID)
+		}
+	}
+	at = time.Time{}
+	return gh
+}
+
+// oldRepo makes the people and the repository, which get the same ids each
+// time.
+func oldRepo(t *testing.T, gh *ghtest.Server, from ghtest.Source) {
+	t.Helper()
+	gh.AddUser("you", "maintain") // who may grant turns, too
+	_, err := gh.AddRepo("team", "app", from)
+	must(t, err)
+}
+
+// takeIDs uses up ids until the one after last is next.
+func takeIDs(gh *ghtest.Server, last int64) {
+	for n := 0; ; n++ {
+		login := fmt.Sprintf("id-%d-%d", last, n)
+		gh.AddUser(login, "")
+		if gh.UserID(login) >= last {
+			return
+		}
+	}
+}
+
+// settledOld waits until the server has nothing to write and nobody works,
+// but on the session that crashes.
+func settledOld(ctx context.Context, db store.Store) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		busy := false
+		for i, old := range oldSessions {
+			row, err := db.Sessions.ByThread(ctx, oldThread(i).Key())
+			if err != nil {
+				return err
+			}
+			open, err := db.Intents.Open(ctx, row.ID)
+			if err != nil {
+				return err
+			}
+			l, err := db.Leases.Lease(ctx, row.Thread)
+			if err != nil {
+				return err
+			}
+			busy = busy || old.name != "crash" && (len(open) > 0 || l.Owner != "")
+		}
+		if !busy {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(errors.New("the sessions do not come to rest"), ctx.Err())
+		}
+	}
+}
