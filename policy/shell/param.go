@@ -5,58 +5,132 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/pattern"
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// param expands ${…}. The result is several fields only for lists.
-func (m *machine) param(p *syntax.ParamExp) (vals []string, list bool) {
+// state is what is known of whether a variable is set.
+type state int
+
+const (
+	set    state = iota
+	absent       // it is not set
+	open         // only the environment can have set it
+)
+
+// value is what a parameter holds: one text, or a list that is asked for by
+// '@' or '*'.
+type value struct {
+	vals  []string
+	list  byte
+	state state
+}
+
+func text(s string) value { return value{vals: []string{s}} }
+
+// param is the value of ${…}, or the word that its operator puts in the place
+// of it.
+func (m *machine) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 	m.r.step(0)
-	if p.Param == nil {
-		return []string{unknown}, false
+	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil {
+		return text(unknown), nil
 	}
 	name := p.Param.Value
-	if p.Names != 0 {
-		return []string{unknown}, false
-	}
-	vals, set, list := m.lookup(name, p.Index)
+	v := m.lookup(name, p.Index)
 	switch {
-	case p.Excl && list:
-		return m.keysOf(name, len(vals)), true
+	case p.Excl && v.list != 0:
+		v.vals = m.keysOf(name, len(v.vals))
+		return v, nil
 	case p.Excl:
-		target, _, _ := strings.Cut(strings.Join(vals, ""), "[")
-		name = target
-		if !set || !known(name) || name == "" {
-			return []string{unknown}, false
+		name = strings.Join(v.vals, "")
+		if v.state != set || !known(name) || name == "" {
+			return text(unknown), nil
 		}
-		vals, set, list = m.lookup(name, nil)
+		v = m.lookup(name, nil)
 	}
-	if p.Length {
-		return []string{m.length(vals, set, list)}, false
-	}
-	if p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull {
-		return m.orDefault(name, bound{vals, set, list}, p.Exp)
-	}
-	if !set {
-		if secretName(name) {
-			return []string{secret}, false
+	operator := p.Slice != nil || p.Repl != nil || p.Exp != nil
+	switch {
+	case p.Length:
+		return text(v.length()), nil
+	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull:
+		operator = false
+		if word, ok := m.instead(name, v, p.Exp); ok && word != nil {
+			if p.Exp.Op >= syntax.AssignUnset {
+				s := m.joined(word, max(how, asText))
+				m.set(name, s)
+				return text(s), nil
+			}
+			return v, word
+		} else if ok {
+			return v.nothing(), nil
 		}
-		return []string{unknown}, false
-	}
-	if p.Slice != nil || p.Repl != nil || p.Exp != nil {
-		vals = spelledOut(name, vals)
 	}
 	switch {
-	case p.Slice != nil:
-		vals = m.slice(vals, list, name, p.Slice)
-	case p.Repl != nil:
-		vals = m.eachValue(vals, m.replacer(p.Repl))
-	case p.Exp != nil:
-		vals = m.eachValue(vals, m.transformer(p.Exp))
+	case v.state == open:
+		return text(unset(name)), nil
+	case operator && v.state == set:
+		v.vals = m.changed(p, name, v)
 	}
-	return vals, list
+	return v, nil
+}
+
+// unset is what a variable holds that only the environment can have set.
+func unset(name string) string {
+	if secretName(name) {
+		return secret
+	}
+	return unknown
+}
+
+func (v value) length() string {
+	all := strings.Join(v.vals, "")
+	switch {
+	case v.state == open || !known(all):
+		return unknown
+	case v.list != 0:
+		return strconv.Itoa(len(v.vals))
+	}
+	return strconv.Itoa(len([]rune(all)))
+}
+
+// nothing is what is left of a parameter that an operator takes away.
+func (v value) nothing() value {
+	if v.list != 0 {
+		return value{list: v.list}
+	}
+	return text("")
+}
+
+// instead is the word that an operator puts in the place of a parameter, or
+// nil where it takes the parameter away.
+func (m *machine) instead(name string, v value, e *syntax.Expansion) (*syntax.Word, bool) {
+	gone := v.state != set || v.list != 0 && len(v.vals) == 0
+	switch e.Op {
+	case syntax.AlternateUnsetOrNull, syntax.DefaultUnsetOrNull, syntax.ErrorUnsetOrNull, syntax.AssignUnsetOrNull:
+		gone = gone || strings.Join(v.vals, "") == "" && (len(v.vals) < 2 || m.separators() == "")
+	}
+	switch e.Op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		if v.state == open { // the environment may have it: both
+			m.worlds = max(m.worlds, 2)
+			gone = m.world%2 == 0
+		}
+		if gone {
+			return nil, true
+		}
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		return nil, false
+	default:
+		if !gone {
+			return nil, false
+		}
+	}
+	if e.Word == nil {
+		return &syntax.Word{}, true
+	}
+	return e.Word, true
 }
 
 // spelledOut writes the stand-ins for the home directory and the workspace as
@@ -78,35 +152,35 @@ func spelledOut(name string, vals []string) []string {
 }
 
 // lookup is the value of a parameter: a list for $@, $* and whole arrays.
-func (m *machine) lookup(name string, index syntax.ArithmExpr) (vals []string, set, list bool) {
+func (m *machine) lookup(name string, index syntax.ArithmExpr) value {
 	switch name {
 	case "@", "*":
 		if m.foreign {
-			return []string{unknown}, true, true
+			return value{vals: []string{unknown}, list: name[0]}
 		}
-		return m.pos, true, true
+		return value{vals: m.pos, list: name[0]}
 	case "#":
 		if m.foreign {
-			return []string{unknown}, true, false
+			return text(unknown)
 		}
-		return []string{strconv.Itoa(len(m.pos))}, true, false
+		return text(strconv.Itoa(len(m.pos)))
 	case "!":
-		return []string{ownJob}, true, false
+		return text(ownJob)
 	case "0":
-		return []string{m.zero}, true, false
+		return text(m.zero)
 	case "_":
-		return []string{m.last}, true, false
+		return text(m.last)
 	case "-":
-		return []string{"himBHs"}, true, false
+		return text("himBHs")
 	}
 	if n, err := strconv.Atoi(name); err == nil {
-		if n >= 1 && n <= len(m.pos) {
-			return m.pos[n-1 : n], true, false
+		switch {
+		case n >= 1 && n <= len(m.pos):
+			return text(m.pos[n-1])
+		case m.foreign:
+			return text(unknown)
 		}
-		if m.foreign {
-			return []string{unknown}, true, false
-		}
-		return []string{""}, true, false
+		return value{vals: []string{""}, state: absent}
 	}
 	all, ok := m.get(name)
 	if !ok {
@@ -114,40 +188,38 @@ func (m *machine) lookup(name string, index syntax.ArithmExpr) (vals []string, s
 			m.indexText(index)
 			m.arith(index)
 		}
-		return nil, false, false
+		return value{state: open}
 	}
 	return m.element(name, all, index)
 }
 
 // element selects from an array.
-func (m *machine) element(name string, all []string, index syntax.ArithmExpr) (vals []string, set, list bool) {
-	if index == nil {
-		if len(all) == 0 {
-			return []string{""}, true, false
+func (m *machine) element(name string, all []string, index syntax.ArithmExpr) value {
+	keys := m.vars[name].keys
+	key, at := "", 0
+	if index != nil {
+		key = m.indexText(index)
+	}
+	switch {
+	case key == "@" || key == "*":
+		return value{vals: all, list: key[0]}
+	case len(keys) > 0:
+		if at = slices.Index(keys, key); at < 0 {
+			return text(unknown)
 		}
-		return all[:1], true, false
-	}
-	key := m.indexText(index)
-	if key == "@" || key == "*" {
-		return all, true, true
-	}
-	if keys := m.vars[name].keys; len(keys) > 0 {
-		if at := slices.Index(keys, key); at >= 0 && at < len(all) {
-			return all[at : at+1], true, false
+	case index != nil:
+		n, ok := m.arith(index)
+		if !ok {
+			return text(unknown + marksOf(strings.Join(all, "")))
 		}
-		return []string{unknown}, true, false
+		if at = int(n); n < 0 {
+			at += len(all)
+		}
 	}
-	n, ok := m.arith(index)
-	if !ok {
-		return []string{unknown}, true, false
+	if at < 0 || at >= len(all) {
+		return value{vals: []string{""}, state: absent}
 	}
-	if n < 0 {
-		n += int64(len(all))
-	}
-	if n < 0 || n >= int64(len(all)) {
-		return []string{""}, true, false
-	}
-	return all[n : n+1], true, false
+	return text(all[at])
 }
 
 func (m *machine) indexText(index syntax.ArithmExpr) string {
@@ -168,121 +240,318 @@ func (m *machine) keysOf(name string, n int) []string {
 	return out
 }
 
-func (m *machine) length(vals []string, set, list bool) string {
+// changed applies the operator of an expansion to known values; of others
+// only the marks are left.
+func (m *machine) changed(p *syntax.ParamExp, name string, v value) []string {
+	positional := name == "@" || name == "*"
+	vals := spelledOut(name, v.vals)
+	for _, s := range vals {
+		m.r.step(len(s) * len(s)) // every part of it may be compared
+	}
+	q, convert := m.operator(p)
 	switch {
-	case list:
-		return strconv.Itoa(len(vals))
-	case !set || !known(strings.Join(vals, "")):
-		return unknown
-	}
-	return strconv.Itoa(len([]rune(strings.Join(vals, " "))))
-}
-
-// bound is what a variable holds, whether it is set, and whether it is a list.
-type bound struct {
-	vals      []string
-	set, list bool
-}
-
-// orDefault expands the operators that depend on whether a variable is set.
-func (m *machine) orDefault(name string, v bound, e *syntax.Expansion) ([]string, bool) {
-	vals, set, list := v.vals, v.set, v.list
-	empty := strings.Join(vals, "") == ""
-	absent := !set
-	switch e.Op {
-	case syntax.AlternateUnsetOrNull, syntax.DefaultUnsetOrNull, syntax.ErrorUnsetOrNull, syntax.AssignUnsetOrNull:
-		absent = !set || empty
-	}
-	switch e.Op {
-	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		if !set { // the environment may have it: both
-			m.worlds = max(m.worlds, 2)
-			if m.world%2 == 0 {
-				return []string{""}, false
+	case convert == nil && q == nil || positional && m.foreign:
+		return opaqueValues(vals)
+	case convert == nil && p.Slice != nil && v.list != 0:
+		if positional {
+			vals = append([]string{m.zero}, vals...)
+		}
+		return m.operated(q, expand.Variable{Set: true, Kind: expand.Indexed, List: append([]string{}, vals...)})
+	case convert == nil:
+		convert = func(s string) string {
+			if strings.Contains(s, "\n") && p.Slice == nil { // the library's patterns end at lines
+				return unknown
 			}
-		} else if absent {
-			return []string{""}, false
-		}
-		return []string{m.text(e.Word)}, false
-	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
-		if absent {
-			word := m.text(e.Word)
-			if !set && word == "" {
-				if secretName(name) {
-					return []string{secret}, false
-				}
-				return []string{unknown}, false
-			}
-			return []string{word}, false
-		}
-	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		if absent {
-			m.set(name, m.text(e.Word))
-			vals, _ = m.get(name)
-			return vals, false
+			out := m.operated(q, expand.Variable{Set: true, Kind: expand.String, Str: s})
+			m.r.step(len(out[0]))
+			return out[0]
 		}
 	}
-	if !set {
-		if secretName(name) {
-			return []string{secret}, false
-		}
-		return []string{unknown}, false
-	}
-	return vals, list
+	return eachKnown(vals, convert)
 }
 
-func (m *machine) slice(vals []string, list bool, name string, s *syntax.Slice) []string {
-	from, ok := int64(0), true
-	if s.Offset != nil {
-		from, ok = m.arith(s.Offset)
+// operated is what the library makes of a value and an operator.
+func (m *machine) operated(q *syntax.ParamExp, v expand.Variable) []string {
+	q.Param = &syntax.Lit{Value: "v0"}
+	if v.Kind == expand.Indexed {
+		q.Index = &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: "@"}}}
 	}
-	length := int64(maxText)
-	if s.Length != nil && ok {
-		length, ok = m.arith(s.Length)
+	e := &expansion{m: m, vars: map[string]expand.Variable{"v0": v}}
+	e.parts = []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{q}}}
+	out, ok := e.run()
+	if !ok || len(out) == 0 && v.Kind != expand.Indexed {
+		return opaqueValues(append(v.List, v.Str))
 	}
-	if !ok {
-		return []string{opaque(strings.Join(vals, ""))}
-	}
-	if list {
-		if name == "@" || name == "*" {
-			vals = append([]string{"bash"}, vals...)
-		}
-		lo, hi := bounds(int64(len(vals)), from, length)
-		return vals[lo:hi]
-	}
-	return m.eachValue(vals, func(v string) string {
-		r := []rune(v)
-		lo, hi := bounds(int64(len(r)), from, length)
-		return string(r[lo:hi])
-	})
+	return out
 }
 
-func bounds(n, from, length int64) (lo, hi int64) {
-	if from < 0 {
-		from += n
-	}
-	lo = min(max(from, 0), n)
-	hi = n
-	if length < 0 {
-		hi = n + length
-	} else if length < n-lo {
-		hi = lo + length
-	}
-	return lo, max(lo, min(hi, n))
+func opaqueValues(vals []string) []string {
+	return []string{opaque(strings.Join(vals, ""))}
 }
 
-// eachValue applies f to known values; of others only the marks are left.
-func (m *machine) eachValue(vals []string, f func(string) string) []string {
+func eachKnown(vals []string, f func(string) string) []string {
 	out := make([]string, len(vals))
 	for i, v := range vals {
-		if known(v) {
+		if out[i] = opaque(v); known(v) {
 			out[i] = f(v)
-			m.r.step(len(out[i]))
-		} else {
-			out[i] = opaque(v)
 		}
 	}
 	return out
+}
+
+// operator is the operator of an expansion for the library, with its words
+// expanded; or a function where the library has none. Neither means that the
+// result cannot be told.
+func (m *machine) operator(p *syntax.ParamExp) (*syntax.ParamExp, func(string) string) {
+	switch {
+	case p.Slice != nil:
+		offset, okOffset := m.literalNumber(p.Slice.Offset)
+		size, okSize := m.literalNumber(p.Slice.Length)
+		if !okOffset || !okSize {
+			return nil, nil
+		}
+		return &syntax.ParamExp{Slice: &syntax.Slice{Offset: offset, Length: size}}, nil
+	case p.Repl != nil:
+		return m.replacement(p.Repl)
+	case p.Exp.Op == syntax.OtherParamOps:
+		return m.transformation(m.text(p.Exp.Word))
+	}
+	pat, ok := m.plainPattern(p.Exp.Word)
+	if !ok {
+		return nil, nil
+	}
+	return &syntax.ParamExp{Exp: &syntax.Expansion{Op: p.Exp.Op, Word: singleQuoted(pat)}}, nil
+}
+
+func singleQuoted(s string) *syntax.Word {
+	return &syntax.Word{Parts: []syntax.WordPart{&syntax.SglQuoted{Value: s}}}
+}
+
+// literalNumber computes an expression and writes it as a word. No expression
+// is none.
+func (m *machine) literalNumber(x syntax.ArithmExpr) (syntax.ArithmExpr, bool) {
+	if x == nil {
+		return nil, true
+	}
+	n, ok := m.arith(x)
+	return singleQuoted(strconv.FormatInt(n, 10)), ok
+}
+
+// plainPattern expands a pattern that the library reads as bash does.
+func (m *machine) plainPattern(w *syntax.Word) (string, bool) {
+	pat := m.pattern(w)
+	m.r.step(len(pat) * 8)
+	return pat, known(pat) && len(pat) <= 4096 && !strings.ContainsAny(pat, "(|")
+}
+
+func (m *machine) replacement(r *syntax.Replace) (*syntax.ParamExp, func(string) string) {
+	pat, ok := m.plainPattern(r.Orig)
+	with := m.text(r.With)
+	if !ok || pat == "" || strings.Contains(with, "&") { // which some versions replace by what was found
+		return nil, nil
+	}
+	if !known(with) {
+		re, err := pattern.Regexp(pat, 0)
+		if err != nil || !r.All && (pat[0] == '#' || pat[0] == '%') {
+			return nil, nil
+		}
+		found := regexp.MustCompile(re)
+		return nil, func(s string) string { return found.ReplaceAllLiteralString(s, with) }
+	}
+	op := syntax.RemLargePrefix
+	switch {
+	case r.All || pat[0] != '#' && pat[0] != '%':
+		orig := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: pat}}}
+		return &syntax.ParamExp{Repl: &syntax.Replace{All: r.All, Orig: orig, With: singleQuoted(with)}}, nil
+	case pat[0] == '%':
+		op = syntax.RemLargeSuffix
+	}
+	trim := &syntax.ParamExp{Exp: &syntax.Expansion{Op: op, Word: singleQuoted(pat[1:])}}
+	trimmed := func(s string) string {
+		return m.operated(trim, expand.Variable{Set: true, Kind: expand.String, Str: s})[0]
+	}
+	return nil, func(s string) string { // the pattern is anchored at one end
+		if strings.Contains(s, "\n") {
+			return unknown
+		}
+		left := trimmed(s)
+		switch {
+		case left == s && pat[1:] != "":
+			return s
+		case op == syntax.RemLargePrefix:
+			return with + left
+		}
+		return left + with
+	}
+}
+
+// transformation is one of the operators ${a@U} and the like.
+func (m *machine) transformation(op string) (*syntax.ParamExp, func(string) string) {
+	switch op {
+	case "U", "L", "u":
+		return &syntax.ParamExp{Exp: &syntax.Expansion{Op: syntax.OtherParamOps, Word: singleQuoted(op)}}, nil
+	case "E":
+		return nil, func(s string) string { return decodeEscapes(s, false) }
+	case "P":
+		return nil, func(s string) string {
+			return m.subshell(func() string { return m.program(`printf %s "` + s + `"`) })
+		}
+	}
+	return nil, nil
+}
+
+// number is the text of an arithmetic expansion.
+func (m *machine) number(x syntax.ArithmExpr) string {
+	n, ok := m.arith(x)
+	if !ok {
+		return unknown
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// arith computes an arithmetic expression, if every operand in it is a number
+// that is known. Substitutions in it are followed in any case.
+func (m *machine) arith(x syntax.ArithmExpr) (int64, bool) {
+	m.enter()
+	defer m.leave()
+	plain, ok := m.operands(x)
+	if ok {
+		e := &expansion{m: m}
+		n := 0
+		err := e.guarded(func(cfg *expand.Config) (err error) {
+			n, err = expand.Arithm(cfg, plain)
+			return err
+		})
+		if err == nil {
+			return int64(n), true
+		}
+	}
+	m.forget(x)
+	return 0, false
+}
+
+// operands copies an expression with every operand expanded, and reports
+// whether each is a number or a variable that holds one.
+func (m *machine) operands(x syntax.ArithmExpr) (syntax.ArithmExpr, bool) {
+	m.enter()
+	defer m.leave()
+	switch x := x.(type) {
+	case *syntax.Word:
+		s := strings.TrimSpace(m.text(x))
+		if s == "" {
+			s = "0"
+		}
+		return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}, m.countable(s)
+	case *syntax.ParenArithm:
+		in, ok := m.operands(x.X)
+		return in, ok
+	case *syntax.UnaryArithm:
+		in, ok := m.operands(x.X)
+		if (x.Op == syntax.Inc || x.Op == syntax.Dec) && arithName(x.X) == "" {
+			return nil, false
+		}
+		return &syntax.UnaryArithm{Op: x.Op, Post: x.Post, X: in}, ok
+	case *syntax.BinaryArithm:
+		left, okLeft := m.operands(x.X)
+		right, okRight := m.operands(x.Y)
+		switch {
+		case x.Op == syntax.Assgn:
+			left, okLeft = x.X, arithName(x.X) != ""
+		case x.Op > syntax.Assgn && x.Op <= syntax.ShrAssgn:
+			okLeft = okLeft && arithName(x.X) != ""
+		}
+		return &syntax.BinaryArithm{Op: x.Op, X: left, Y: right}, okLeft && okRight
+	}
+	return nil, false
+}
+
+// plainNumber is what the library and bash read as the same number.
+var plainNumber = lazily(`^[-+]?(?:0|[1-9][0-9]{0,17}|0[0-7]{1,18}|0[xX][0-9a-fA-F]{1,15}|[0-9]{1,2}#[0-9a-z]{1,10})$`)
+
+// countable reports whether a word of an expression is a number or names
+// a variable that holds one.
+func (m *machine) countable(s string) bool {
+	for range 8 {
+		if plainNumber().MatchString(s) {
+			return true
+		}
+		vals, ok := m.get(s)
+		if !ok || !syntax.ValidName(s) {
+			return false
+		}
+		if s = strings.TrimSpace(strings.Join(vals[:min(1, len(vals))], "")); s == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func arithName(x syntax.ArithmExpr) string {
+	if w, ok := x.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
+		return w.Lit()
+	}
+	return ""
+}
+
+// assigns reports whether an expression changes a variable.
+func assigns(x syntax.ArithmExpr) bool {
+	found := false
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryArithm:
+			found = found || n.Op >= syntax.Assgn && n.Op <= syntax.ShrAssgn
+		case *syntax.UnaryArithm:
+			found = found || n.Op == syntax.Inc || n.Op == syntax.Dec
+		}
+		return !found
+	})
+	return found
+}
+
+// forget makes unknown what an expression that is not computed assigns.
+func (m *machine) forget(x syntax.ArithmExpr) {
+	syntax.Walk(x, func(n syntax.Node) bool {
+		name := ""
+		switch n := n.(type) {
+		case *syntax.BinaryArithm:
+			if n.Op >= syntax.Assgn && n.Op <= syntax.ShrAssgn {
+				name = arithName(n.X)
+			}
+		case *syntax.UnaryArithm:
+			if n.Op == syntax.Inc || n.Op == syntax.Dec {
+				name = arithName(n.X)
+			}
+		}
+		if name != "" {
+			m.set(name, unknown)
+		}
+		return true
+	})
+}
+
+// capture is the text of a command substitution.
+func (m *machine) capture(stmts []*syntax.Stmt) string {
+	return m.subshell(func() string {
+		m.quiet, m.filed = true, false
+		return strings.TrimRight(m.stmts(stmts), "\n")
+	})
+}
+
+// process is the name under which a process substitution is opened.
+func (m *machine) process(p *syntax.ProcSubst) string {
+	m.procs++
+	name := "/dev/fd/" + strconv.Itoa(60+m.procs)
+	if p.Op == syntax.CmdOut {
+		text := unknown
+		if m.in != nil {
+			text = m.in.text
+		}
+		m.subshell(func() string { m.in = &input{text: text}; return m.stmts(p.Stmts) })
+		m.files[name] = ""
+		return name
+	}
+	m.files[name] = m.subshell(func() string { return m.stmts(p.Stmts) })
+	return name
 }
 
 // globRegexp compiles a shell pattern.
@@ -296,110 +565,4 @@ func globRegexp(pat string, mode pattern.Mode) (*regexp.Regexp, bool) {
 	}
 	re, err := regexp.Compile(expr)
 	return re, err == nil
-}
-
-func (m *machine) replacer(r *syntax.Replace) func(string) string {
-	pat, with := m.pattern(r.Orig), m.text(r.With)
-	prefix, suffix := "", ""
-	if !r.All && strings.HasPrefix(pat, "#") {
-		pat, prefix = pat[1:], "^"
-	} else if !r.All && strings.HasPrefix(pat, "%") {
-		pat, suffix = pat[1:], "$"
-	}
-	re, ok := globRegexp(pat, 0)
-	if ok && prefix+suffix != "" {
-		expr := re.String()
-		re = regexp.MustCompile(prefix + "(?:" + expr + ")" + suffix)
-	}
-	return func(v string) string {
-		if !ok {
-			return unknown
-		}
-		if r.All {
-			return re.ReplaceAllLiteralString(v, with)
-		}
-		at := re.FindStringIndex(v)
-		if at == nil {
-			return v
-		}
-		return v[:at[0]] + with + v[at[1]:]
-	}
-}
-
-func (m *machine) transformer(e *syntax.Expansion) func(string) string {
-	switch e.Op {
-	case syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
-		return m.caseChanger(e)
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-		return m.trimmer(e)
-	case syntax.OtherParamOps:
-		return func(v string) string { return m.operator(m.text(e.Word), v) }
-	}
-	return func(string) string { return unknown }
-}
-
-func (m *machine) operator(op, v string) string {
-	switch op {
-	case "U":
-		return strings.ToUpper(v)
-	case "L":
-		return strings.ToLower(v)
-	case "u":
-		r := []rune(v)
-		if len(r) > 0 {
-			r[0] = unicode.ToUpper(r[0])
-		}
-		return string(r)
-	case "E":
-		return decodeEscapes(v, false)
-	case "P":
-		return m.subshell(func() string { return m.program(`printf %s "` + v + `"`) })
-	}
-	return opaque(v)
-}
-
-func (m *machine) caseChanger(e *syntax.Expansion) func(string) string {
-	only, change := e.Op == syntax.UpperFirst || e.Op == syntax.LowerFirst, unicode.ToUpper
-	if e.Op == syntax.LowerFirst || e.Op == syntax.LowerAll {
-		change = unicode.ToLower
-	}
-	pat := m.pattern(e.Word)
-	re, ok := globRegexp(pat, pattern.EntireString)
-	return func(v string) string {
-		r := []rune(v)
-		for i, c := range r {
-			if pat == "" || ok && re.MatchString(string(c)) {
-				r[i] = change(c)
-			}
-			if only {
-				break
-			}
-		}
-		return string(r)
-	}
-}
-
-func (m *machine) trimmer(e *syntax.Expansion) func(string) string {
-	re, ok := globRegexp(m.pattern(e.Word), pattern.EntireString)
-	suffix := e.Op == syntax.RemSmallSuffix || e.Op == syntax.RemLargeSuffix
-	large := e.Op == syntax.RemLargePrefix || e.Op == syntax.RemLargeSuffix
-	return func(v string) string {
-		if !ok || len(v) > 4096 {
-			return unknown
-		}
-		m.r.step(len(v) * len(v)) // every part of it is compared
-		for i := range len(v) + 1 {
-			n := i // how much is cut
-			if large {
-				n = len(v) - i
-			}
-			if suffix && re.MatchString(v[len(v)-n:]) {
-				return v[:len(v)-n]
-			}
-			if !suffix && re.MatchString(v[:n]) {
-				return v[n:]
-			}
-		}
-		return v
-	}
 }

@@ -1,0 +1,495 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// quoting is where in a program a part of a word stands.
+type quoting int
+
+const (
+	asArguments quoting = iota // unquoted, where fields are split
+	inOperator                 // the word of an operator such as ${a:-b}, where fields are split
+	asText                     // unquoted where nothing is split, as in an assignment
+	asPattern                  // in a pattern: what is quoted matches itself
+	inQuotes                   // in double quotes
+	inDocument                 // in a here-document
+)
+
+// expansion is one word on its way through the library, and the environment
+// that the library sees. Before, each parameter and each substitution became
+// a variable with a name of our own, so the library runs nothing and never
+// meets a value that is not known: what it does is join, split and unquote.
+type expansion struct {
+	m     *machine
+	how   quoting
+	vars  map[string]expand.Variable
+	parts []syntax.WordPart
+	marks string // of all values in the word
+	lists string // how lists in it are asked for: '@', '*', or 'o' with an operator
+	dim   bool   // bash takes the word in a way of its own
+}
+
+// fields expands words into the arguments of a command: braces, parameters,
+// substitutions, field splitting, and patterns that are left for the rules.
+func (m *machine) fields(words []*syntax.Word) []arg {
+	out := make([]arg, 0, len(words))
+	for _, w := range words {
+		if s, ok := plainWord(w); ok {
+			out = append(out, arg{s: s})
+			continue
+		}
+		if tooManyBraces(w) {
+			m.r.exhaust()
+		}
+		e := m.expansion(w, asArguments)
+		list, ok := e.run()
+		if !ok {
+			list = append(list, unknown+e.marks)
+		}
+		for _, s := range list {
+			out = append(out, fieldOf(s))
+			m.r.step(len(s))
+		}
+	}
+	return out
+}
+
+// text expands a word without splitting, as in an assignment.
+func (m *machine) text(w *syntax.Word) string { return m.joined(w, asText) }
+
+// document expands the body of a here-document.
+func (m *machine) document(w *syntax.Word) string { return m.joined(w, inDocument) }
+
+func (m *machine) joined(w *syntax.Word, how quoting) string {
+	if w == nil {
+		return ""
+	}
+	if s, ok := plainWord(w); ok && how == asText {
+		return s
+	}
+	e := m.expansion(w, how)
+	list, ok := e.run()
+	if !ok {
+		return unknown + e.marks
+	}
+	return unmasked(strings.Join(list, " "))
+}
+
+// braced reports whether there may be a brace expansion in a word, which
+// repeats what stands behind it.
+func braced(parts []syntax.WordPart) bool {
+	return slices.ContainsFunc(parts, func(p syntax.WordPart) bool {
+		l, ok := p.(*syntax.Lit)
+		return ok && strings.Contains(l.Value, "{")
+	})
+}
+
+// pattern expands a word to a pattern: quoted text matches itself.
+func (m *machine) pattern(w *syntax.Word) string {
+	if w == nil {
+		return ""
+	}
+	e := m.expansion(w, asPattern)
+	out := ""
+	err := e.guarded(func(cfg *expand.Config) (err error) {
+		out, err = expand.Pattern(cfg, &syntax.Word{Parts: e.parts})
+		return err
+	})
+	if err != nil {
+		return unknown + e.marks
+	}
+	return out
+}
+
+// plainWord is the text of a word that needs no expansion.
+func plainWord(w *syntax.Word) (string, bool) {
+	if len(w.Parts) != 1 {
+		return "", false
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.Lit:
+		return p.Value, !strings.ContainsAny(p.Value, "\\*?[~{")
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar
+	}
+	return "", false
+}
+
+// tooManyBraces reports whether a word cannot be expanded in a bounded time.
+func tooManyBraces(w *syntax.Word) bool {
+	n := 0
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(l.Value, "{")
+		}
+	}
+	return n > 64
+}
+
+// expansion prepares a word for the library.
+func (m *machine) expansion(w *syntax.Word, how quoting) *expansion {
+	e := &expansion{m: m, how: how}
+	m.enter()
+	defer m.leave()
+	e.add(w.Parts, how)
+	return e
+}
+
+// run expands the word to its fields. It reports false when they cannot be
+// told.
+func (e *expansion) run() ([]string, bool) {
+	if e.dim {
+		return nil, false
+	}
+	var out []string
+	err := e.guarded(func(cfg *expand.Config) error {
+		var fields iter.Seq2[string, error] = expand.FieldsSeq(cfg, &syntax.Word{Parts: e.parts})
+		for s, err := range fields {
+			if err != nil {
+				return err
+			}
+			if out = append(out, s); len(out) > maxBraces {
+				return errors.New("too many words")
+			}
+		}
+		return nil
+	})
+	return out, err == nil
+}
+
+// guarded calls the library, which panics on some words.
+func (e *expansion) guarded(call func(*expand.Config) error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case exhausted:
+			panic(p)
+		default:
+			err = fmt.Errorf("expand word: %v", p)
+		}
+	}()
+	return call(&expand.Config{Env: e, ExtGlob: true})
+}
+
+// Get is the value of a variable of ours, of what splits fields, or of the
+// home directory of a user. It is for the library.
+func (e *expansion) Get(name string) expand.Variable {
+	if v, ok := e.vars[name]; ok {
+		return v
+	}
+	value := ""
+	switch user, isUser := strings.CutPrefix(name, "HOME "); {
+	case name == "IFS":
+		value = e.m.separators()
+	case name == "HOME", user == "root":
+		value = "~"
+	case user == "+":
+		value = "."
+	case isUser:
+		value = "/home/" + user
+	default:
+		list, ok := e.m.get(name)
+		if !ok {
+			return expand.Variable{}
+		}
+		value = strings.Join(list[:min(1, len(list))], "")
+	}
+	return expand.Variable{Set: true, Kind: expand.String, Str: value}
+}
+
+// Each visits nothing: no expansion that is left to the library lists names.
+func (e *expansion) Each(func(string, expand.Variable) bool) {}
+
+// Set assigns a variable, as arithmetic does.
+func (e *expansion) Set(name string, v expand.Variable) error {
+	e.m.set(name, v.Str)
+	return nil
+}
+
+func (m *machine) separators() string {
+	if v, ok := m.vars["IFS"]; ok && len(v.alts) > 0 {
+		return strings.Join(v.alts[len(v.alts)-1], "")
+	}
+	return " \t\n"
+}
+
+// add prepares the parts of a word.
+func (e *expansion) add(parts []syntax.WordPart, how quoting) {
+	m := e.m
+	m.enter()
+	defer m.leave()
+	for i, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			e.literal(p.Value, how, i == 0)
+		case *syntax.SglQuoted:
+			e.single(p, how)
+		case *syntax.DblQuoted:
+			if len(p.Parts) == 0 {
+				e.quote("")
+			}
+			e.dim = e.dim || how == inDocument
+			e.add(p.Parts, inQuotes)
+		case *syntax.ParamExp:
+			e.parameter(p, how)
+		case *syntax.CmdSubst:
+			e.value([]string{m.capture(p.Stmts)}, 0, how)
+		case *syntax.ArithmExp:
+			e.dim = e.dim || assigns(p.X) && braced(e.parts)
+			e.value([]string{m.number(p.X)}, 0, how)
+		case *syntax.ProcSubst:
+			e.quote(m.process(p))
+		case *syntax.ExtGlob:
+			e.parts = append(e.parts, &syntax.Lit{Value: p.Op.String() + p.Pattern.Value + ")"})
+		default:
+			e.value([]string{unknown}, 0, how)
+		}
+	}
+}
+
+// single adds text in single quotes. They mean nothing where double quotes
+// are around them, as in the word of an operator.
+func (e *expansion) single(p *syntax.SglQuoted, how quoting) {
+	s := p.Value
+	if p.Dollar {
+		s, _, _ = strings.Cut(decodeEscapes(s, false), "\x00")
+	}
+	if how == inQuotes || how == inDocument {
+		e.dim = e.dim || p.Dollar
+		s = "'" + s + "'"
+	}
+	e.quote(s)
+}
+
+// parameter adds the value of a parameter, or the word that an operator puts
+// in its place.
+func (e *expansion) parameter(p *syntax.ParamExp, how quoting) {
+	v, word := e.m.param(p, how)
+	if word == nil {
+		if v.list != 0 && (p.Excl || p.Exp != nil || p.Repl != nil || p.Slice != nil) {
+			e.lists += "o"
+			e.dim = e.dim || how == asArguments && e.m.separators() != " \t\n"
+		}
+		e.value(v.vals, v.list, how)
+		return
+	}
+	if how == asArguments {
+		how = inOperator
+	}
+	from, marks := len(e.parts), e.marks
+	e.add(word.Parts, how)
+	if v.state == open && e.marks == marks && e.empty(from) { // the environment may have the variable
+		e.value([]string{unset(p.Param.Value)}, 0, how)
+	}
+}
+
+// empty reports whether the parts from one on are no text at all.
+func (e *expansion) empty(from int) bool {
+	for _, part := range e.parts[from:] {
+		switch p := part.(type) {
+		case *syntax.SglQuoted:
+			if p.Value != "" {
+				return false
+			}
+		case *syntax.ParamExp:
+			if v := e.vars[p.Param.Value]; v.Str != "" || strings.Join(v.List, "") != "" {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// literal adds literal text. A backslash in it quotes what follows.
+func (e *expansion) literal(s string, how quoting, first bool) {
+	special := ""
+	switch how {
+	case inQuotes:
+		special = "$`\"\\"
+	case inDocument:
+		special = "$`\\"
+	}
+	if how == asText && first && strings.HasPrefix(s, "~") {
+		head, rest, slash := strings.Cut(s, "/")
+		if slash {
+			head += "/"
+		}
+		e.parts = append(e.parts, &syntax.Lit{Value: head})
+		if s = rest; s == "" {
+			return
+		}
+	}
+	for {
+		at := strings.IndexByte(s, '\\')
+		if at < 0 || at+1 >= len(s) {
+			break
+		}
+		e.segment(s[:at], how)
+		switch c := s[at+1]; {
+		case c == '\n':
+		case special != "" && strings.IndexByte(special, c) < 0:
+			e.quote(s[at : at+2])
+		default:
+			e.quote(s[at+1 : at+2])
+		}
+		s = s[at+2:]
+	}
+	e.segment(s, how)
+}
+
+func (e *expansion) segment(s string, how quoting) {
+	switch {
+	case s == "":
+	case how == inOperator:
+		e.value([]string{s}, 0, how)
+	case how == asArguments || how == asPattern:
+		e.parts = append(e.parts, &syntax.Lit{Value: s})
+	default:
+		e.quote(s)
+	}
+}
+
+// quote adds text that stands for itself.
+func (e *expansion) quote(s string) {
+	if e.how != asPattern {
+		s = masked(s)
+	}
+	e.parts = append(e.parts, &syntax.SglQuoted{Value: s})
+}
+
+// value adds a parameter or a substitution: one text, or a list that "@" or
+// "*" stands for.
+func (e *expansion) value(vals []string, list byte, how quoting) {
+	for _, v := range vals {
+		e.marks += marksOf(v)
+	}
+	e.marks = marksOf(e.marks)
+	split := how == asArguments || how == asPattern || how == inOperator
+	if list != 0 {
+		e.lists += string(list)
+		e.dim = e.dim || !split && strings.Contains(e.lists, "@") && strings.Contains(e.lists, "o*")
+	}
+	if !split && e.how != asPattern {
+		for i, v := range vals {
+			if m := masked(v); m != v {
+				vals = append(append(append([]string{}, vals[:i]...), m), vals[i+1:]...)
+			}
+		}
+	}
+	e.dim = e.dim || (how == asArguments || how == inOperator) && e.m.splitsOddly(vals)
+	name := fmt.Sprintf("v%d", len(e.vars))
+	p := &syntax.ParamExp{Param: &syntax.Lit{Value: name}}
+	v := expand.Variable{Set: true, Kind: expand.String, Str: strings.Join(vals, " ")}
+	if list != 0 {
+		v = expand.Variable{Set: true, Kind: expand.Indexed, List: append([]string{}, vals...)}
+		p.Index = &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: string(list)}}}
+	}
+	if e.vars == nil {
+		e.vars = map[string]expand.Variable{}
+	}
+	e.vars[name] = v
+	if split {
+		e.parts = append(e.parts, p)
+		return
+	}
+	e.parts = append(e.parts, &syntax.DblQuoted{Parts: []syntax.WordPart{p}})
+}
+
+// splitsOddly reports whether a separator that is no space makes an empty
+// field of a value: the library drops those.
+func (m *machine) splitsOddly(vals []string) bool {
+	hard := strings.Map(func(c rune) rune {
+		if c == ' ' || c == '\t' || c == '\n' {
+			return -1
+		}
+		return c
+	}, m.separators())
+	if hard == "" {
+		return false
+	}
+	for _, v := range vals {
+		if v == "" && len(vals) > 1 {
+			return true
+		}
+		empty := true
+		for _, c := range v {
+			switch {
+			case strings.ContainsRune(hard, c):
+				if empty {
+					return true
+				}
+				empty = true
+			case c != ' ' && c != '\t' && c != '\n':
+				empty = false
+			}
+		}
+	}
+	return false
+}
+
+// The characters of a pattern, and what stands for them where they are
+// quoted while the library works.
+const (
+	patternChars = `*?[]\()|@!+`
+	maskBase     = 0x10FD00
+)
+
+func masked(s string) string {
+	if !strings.ContainsAny(s, patternChars) {
+		return s
+	}
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(patternChars, c) {
+			return maskBase + c
+		}
+		return c
+	}, s)
+}
+
+func unmask(c rune) (rune, bool) {
+	if c > maskBase && c < maskBase+0x80 {
+		return c - maskBase, true
+	}
+	return c, false
+}
+
+func unmasked(s string) string {
+	return strings.Map(func(c rune) rune { c, _ = unmask(c); return c }, s)
+}
+
+// fieldOf makes an argument of a field: its text, and if a pattern in it is
+// active, the pattern.
+func fieldOf(s string) arg {
+	a := arg{s: unmasked(s)}
+	if !activeGlob(s) {
+		return a
+	}
+	var b strings.Builder
+	for _, c := range s {
+		c, was := unmask(c)
+		if was || c == '\\' {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	a.pat = b.String()
+	return a
+}
+
+// activeGlob reports whether unquoted text is a pattern.
+func activeGlob(s string) bool {
+	if _, after, ok := strings.Cut(s, "["); ok && strings.Contains(after, "]") {
+		return true
+	}
+	return strings.ContainsAny(s, "*?") || strings.Contains(s, "@(") || strings.Contains(s, "+(") || strings.Contains(s, "!(")
+}
