@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/archive"
 )
 
 type auditCmd struct {
@@ -51,14 +52,14 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *world) error {
 func eachSession(ctx context.Context, w *world, places []string) ([]string, error) {
 	var out []string
 	for _, place := range places {
-		if !isGit(place) {
+		if !archive.IsGit(place) {
 			out = append(out, place)
 			continue
 		}
-		err := withRefs(ctx, w, place, func(r *refs) error {
-			ids, err := r.sessions(ctx)
+		err := withRefs(ctx, w, place, func(r *archive.Repository) error {
+			ids, err := r.Sessions(ctx)
 			for _, id := range ids {
-				out = append(out, r.place+"#"+id)
+				out = append(out, r.Address()+"#"+id)
 			}
 			return err
 		})

@@ -25,6 +25,7 @@ var arrows = map[string][]string{
 	"bot":        {"bot/*", "agent/session", "gitops", "policy", "policy/*"},
 	"bot/...":    {"bot/thread", "bot/store", "agent/session", "policy", "policy/*"},
 	"bot/ghapp":  {"bot/thread", "policy", "policy/*"},
+	"bot/sweep":  {"bot/ghapp", "bot/store"},
 	"bot/thread": {},
 
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},
@@ -32,10 +33,12 @@ var arrows = map[string][]string{
 	"bot/ghapp/ghtest":    {"bot/thread", "bot/ghapp", "policy", "policy/*"},
 	"bot/store/sqlite":    {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/postgres":  {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
+	"bot/store/archive":   {"bot/store", "bot/store/gitref", "agent/session", "gitops", "policy/secret"},
 	"bot/store/storetest": {"bot/store", "bot/thread", "agent/session"},
 
 	"agent":                         {"agent/*", "policy", "policy/*"},
 	"agent/session":                 {},
+	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
 	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret"},
 	"agent/llm":                     {},
 	"agent/patch":                   {},

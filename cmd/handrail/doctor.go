@@ -3,14 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/exam"
+	"github.com/handrail-bot/handrail/agent/tools"
 )
 
 type doctorCmd struct {
@@ -23,27 +23,9 @@ type doctorMachineCmd struct {
 	modelFlags
 }
 
-// finding is one line of what the doctor found.
-type finding struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Needed bool   `json:"needed"` // sessions do not work without it
-	Millis int64  `json:"ms"`
-}
-
-// diagnosis is what `doctor` prints with --json.
-type diagnosis struct {
-	Model    string    `json:"model,omitempty"`
-	OK       bool      `json:"ok"`
-	Figures  *figures  `json:"figures,omitempty"`
-	Findings []finding `json:"findings"`
-	Advice   []string  `json:"advice"`
-}
-
 // Run checks what every session needs.
 func (c *doctorMachineCmd) Run(ctx context.Context, w *world) error {
-	d := diagnosis{Advice: []string{}}
+	d := exam.Diagnosis{Advice: []string{}}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -54,7 +36,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *world) error {
 	}
 	walled := false
 	for _, e := range engines {
-		f := finding{Name: "workspace " + e.Name(), Detail: "ready"}
+		f := exam.Finding{Name: "workspace " + e.Name(), Detail: "ready"}
 		start := time.Now()
 		if err := e.Check(ctx); err != nil {
 			f.Detail = err.Error()
@@ -76,12 +58,12 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *world) error {
 		d.Advice = append(d.Advice, "Try a model with: handrail doctor model NAME")
 	}
 	d.OK = walled && server.OK
-	return d.print(w, c.JSON)
+	return printDiagnosis(w, d, c.JSON)
 }
 
 // server asks the model server for its version or its models.
-func (c *doctorMachineCmd) server(ctx context.Context) finding {
-	f := finding{Name: "model server", Needed: true}
+func (c *doctorMachineCmd) server(ctx context.Context) exam.Finding {
+	f := exam.Finding{Name: "model server", Needed: true}
 	start := time.Now()
 	defer func() { f.Millis = time.Since(start).Milliseconds() }()
 	address := strings.TrimRight(c.BaseURL, "/") + "/models"
@@ -112,15 +94,15 @@ func (c *doctorMachineCmd) server(ctx context.Context) finding {
 	return f
 }
 
-// print writes a diagnosis for a person or as JSON, and fails when sessions
+// printDiagnosis writes a diagnosis for a person or as JSON, and fails when sessions
 // will not work.
-func (d diagnosis) print(w *world, asJSON bool) error {
+func printDiagnosis(w *world, d exam.Diagnosis, asJSON bool) error {
 	if asJSON {
 		if err := json.NewEncoder(w.out).Encode(d); err != nil {
 			return err
 		}
 	} else {
-		d.write(w)
+		writeDiagnosis(w, d)
 	}
 	if !d.OK {
 		return errFailed
@@ -128,7 +110,7 @@ func (d diagnosis) print(w *world, asJSON bool) error {
 	return nil
 }
 
-func (d diagnosis) write(w *world) {
+func writeDiagnosis(w *world, d exam.Diagnosis) {
 	if d.Model != "" {
 		fmt.Fprintf(w.out, "model %s\n", d.Model)
 	}
@@ -180,18 +162,13 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	d, err := examine(ctx, model, c.Context)
+	all, err := builtinTools(nil)
 	if err != nil {
 		return err
 	}
-	return d.print(w, c.JSON)
-}
-
-// public is what a person is told of an error of a model.
-func public(err error) string {
-	var me *llm.Error
-	if errors.As(err, &me) && me.Public != "" {
-		return me.Public
+	d, err := exam.Model(ctx, exam.Config{Model: model, Tools: tools.ForModel(all.Specs()), Canonical: all.Canonical, Context: c.Context})
+	if err != nil {
+		return err
 	}
-	return err.Error()
+	return printDiagnosis(w, d, c.JSON)
 }

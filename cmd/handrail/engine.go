@@ -17,6 +17,8 @@ type engineParts struct {
 	dir       string // for exported commits and workspaces
 	workspace workspace.Engine
 	model     func(name string) (llm.Model, error)
+	context   int // tokens of context and of one answer, 0 for what the agent thinks best
+	maxTokens int
 	rules     policy.Config
 	secrets   *secrets
 	log       *slog.Logger
@@ -37,8 +39,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		if err != nil {
 			return agent.Config{}, err
 		}
-		out := agent.Config{Model: m}
-		out.Context, out.MaxTokens = window(m)
+		out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens}
 		ws := need.Workspace
 		out.Tools = builtin.Tools(tools.Config{
 			Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name, LongCommands: need.Rules.LongRunningCommands,

@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Exit codes are a contract, see docs/cli.md.
@@ -77,7 +80,7 @@ func execute(ctx context.Context, args []string, w *world) int {
 	w = &inner
 	w.raw = w.out
 	if len(args) == 0 || args[0] != "toolhost" { // that one speaks a protocol
-		w.out, w.err = &inertLines{to: w.out, json: asJSON}, &inertLines{to: w.err}
+		w.out, w.err = &untrusted.InertWriter{To: w.out, JSON: asJSON}, &untrusted.InertWriter{To: w.err}
 	}
 	out := &answered{Writer: w.out}
 	if asJSON {
@@ -147,7 +150,7 @@ func exitCode(w *world, err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &use):
+	case errors.As(err, &use), errors.As(err, new(archive.Misuse)):
 		fmt.Fprintf(w.err, "handrail: %v\n", err)
 		return exitUsage
 	case !errors.Is(err, errFailed):

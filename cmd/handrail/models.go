@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -162,98 +158,19 @@ func (m modelConfig) opener(log *slog.Logger) (func(name string) (llm.Model, err
 		if err != nil {
 			return nil, err
 		}
-		return &tuned{Model: model, cfg: m}, nil
+		return llm.Tune(model, llm.Settings{
+			Temperature: m.Temperature, Tools: m.Can.Tools, Thinking: m.Can.Thinking, Vision: m.Can.Vision, ContextLength: m.Can.Context,
+		}), nil
 	}, nil
 }
 
-// tuned is a model as its operator wants it.
-type tuned struct {
-	llm.Model
-	cfg modelConfig
-}
-
-// Capabilities implements [llm.Model]. What the operator says is final; the
-// server is asked for the rest.
-func (t *tuned) Capabilities(ctx context.Context) (caps llm.Capabilities, err error) {
-	can := t.cfg.Can
-	if can.Tools == nil || can.Thinking == nil || can.Vision == nil || can.Context == 0 {
-		if caps, err = t.Model.Capabilities(ctx); err != nil {
-			return caps, err
-		}
-	}
-	for _, c := range []struct {
-		said *bool
-		into *bool
-	}{{can.Tools, &caps.Tools}, {can.Thinking, &caps.Thinking}, {can.Vision, &caps.Vision}} {
-		if c.said != nil {
-			*c.into = *c.said
-		}
-	}
-	if can.Context > 0 {
-		caps.ContextLength = can.Context
-	}
-	return caps, nil
-}
-
-// Stream implements [llm.Model].
-func (t *tuned) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part, error] {
-	if req.Temperature == nil {
-		req.Temperature = t.cfg.Temperature
-	}
-	return t.Model.Stream(ctx, req)
-}
-
-// window is what the operator set for a model: tokens of context and of one
-// answer, 0 for what the agent thinks best.
-func window(m llm.Model) (tokens, answer int) {
-	if t, ok := m.(*tuned); ok {
-		return t.cfg.Context, t.cfg.MaxTokens
-	}
-	return 0, 0
-}
-
-// ollamaURL reads OLLAMA_HOST as Ollama's own clients do: scheme, port and
-// path are optional; a bare address means port 11434, one with a scheme the
-// scheme's port; a port that is none is left out. 0.0.0.0 and :: are where a
-// server listens, so a client goes to the loopback address.
+// ollamaURL reads an address as OLLAMA_HOST has it.
 func ollamaURL(host string) (*url.URL, error) {
-	given := strings.TrimSpace(strings.Trim(strings.TrimSpace(host), `"'`))
-	scheme, rest, ok := strings.Cut(given, "://")
-	if !ok {
-		scheme, rest = "http", given
-	}
-	scheme = strings.ToLower(scheme)
-	fallback, known := map[string]string{"http": "80", "https": "443"}[scheme]
-	switch {
-	case given == "ollama.com":
-		scheme, fallback = "https", "443"
-	case !ok:
-		fallback = "11434"
-	case !known:
-		return nil, badOllama(given)
-	}
-	rest, path, _ := strings.Cut(rest, "/")
-	var user *url.Userinfo
-	if i := strings.LastIndex(rest, "@"); i >= 0 {
-		named, err := url.Parse("http://" + rest[:i+1] + "host")
-		if err != nil {
-			return nil, badOllama(given)
-		}
-		user, rest = named.User, rest[i+1:]
-	}
-	name, port := hostAndPort(rest, fallback)
-	u := &url.URL{Scheme: scheme, User: user, Host: net.JoinHostPort(name, port)}
-	if path = strings.TrimRight(path, "/"); path != "" {
-		u.Path = "/" + path
-	}
-	if _, err := url.Parse(u.String()); err != nil || strings.ContainsAny(name, " \t\r\n\"'<>?#[]@\\") || strings.ContainsAny(path, "?#") {
-		return nil, badOllama(given)
+	u, err := ollama.ParseHost(host)
+	if err != nil {
+		return nil, fmt.Errorf("OLLAMA_HOST %q is not an address like http://127.0.0.1:11434", withoutUser(strings.TrimSpace(host)))
 	}
 	return u, nil
-}
-
-func badOllama(given string) error {
-	return fmt.Errorf("OLLAMA_HOST %q is not an address like http://127.0.0.1:11434", withoutUser(given))
 }
 
 // withoutUser is an address for an error text: what stands before an @ may be
@@ -267,26 +184,4 @@ func withoutUser(address string) string {
 		return scheme + "://" + secret.Redacted + address[i:]
 	}
 	return secret.Redacted + address[i:]
-}
-
-func hostAndPort(s, fallback string) (host, port string) {
-	host, port, err := net.SplitHostPort(s)
-	if err != nil {
-		host, port = strings.Trim(s, "[]"), fallback
-		if net.ParseIP(host) == nil {
-			host = s // not an address with colons in it
-		}
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		port = fallback
-	}
-	switch ip := net.ParseIP(host); {
-	case host == "":
-		host = "127.0.0.1"
-	case ip != nil && ip.IsUnspecified() && ip.To4() != nil:
-		host = "127.0.0.1"
-	case ip != nil && ip.IsUnspecified():
-		host = "::1"
-	}
-	return host, port
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -202,9 +203,9 @@ func openOldRefs(t *testing.T, dir string) *oldStory {
 	bundle, err := filepath.Abs(filepath.Join(dir, "refs.bundle"))
 	must(t, err)
 	gitRun(t, "-C", path, "fetch", "--quiet", bundle, "+refs/agent/*:refs/agent/*")
-	at := gitPlace + path
-	must(t, withRefs(t.Context(), &world{log: logger(s.log, "error")}, at, func(r *refs) error {
-		ids, err := r.sessions(t.Context())
+	at := archive.Prefix + path
+	must(t, withRefs(t.Context(), &world{log: logger(s.log, "error")}, at, func(r *archive.Repository) error {
+		ids, err := r.Sessions(t.Context())
 		must(t, err)
 		if len(ids) != len(oldSessions) {
 			t.Errorf("%d refs of sessions, want %d", len(ids), len(oldSessions))
@@ -302,7 +303,7 @@ func goOnWithRun(t *testing.T, dir string) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	data, err := os.ReadFile(filepath.Join(dir, "run.jsonl"))
 	must(t, err)
-	id, events, err := readLogText(data)
+	id, events, err := archive.ReadText(data)
 	must(t, err)
 	for _, e := range events {
 		if e.Type == session.TypeResult {

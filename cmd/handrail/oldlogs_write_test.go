@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -176,7 +177,7 @@ func writeRefs(t *testing.T, dir string, ids []string, database string) {
 	gitRun(t, "init", "--quiet", "--bare", path)
 	db, err := openStore(t.Context(), serverConfig{Database: database}, logger(os.Stderr, "error"))
 	must(t, err)
-	must(t, withRefs(t.Context(), &world{log: logger(os.Stderr, "error")}, gitPlace+path, func(r *refs) error {
+	must(t, withRefs(t.Context(), &world{log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
 		g, err := gitref.New(gitref.Config{Repo: r, Now: func() time.Time { return time.Now().Add(-24 * time.Hour) }})
 		must(t, err)
 		for _, id := range ids {

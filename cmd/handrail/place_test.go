@@ -19,6 +19,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/gitops"
@@ -82,7 +83,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(filepath.Base(golden), func(t *testing.T) {
 			want, err := os.ReadFile(golden)
 			must(t, err)
-			id, events, err := readLogText(want)
+			id, events, err := archive.ReadText(want)
 			must(t, err)
 			dir := t.TempDir()
 			first, last, file := filepath.Join(dir, "first.db"), filepath.Join(dir, "last.db"), filepath.Join(dir, "log")
@@ -174,7 +175,7 @@ func TestRefHasOneWriter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const rounds = 6
 			ref := gitref.Prefix + strings.ReplaceAll(name, " ", "-") // the same files on the same parent would be the same commit
-			writers := []*refs{{repo: open(t)}, {repo: open(t)}}
+			writers := []*archive.Repository{archive.On(open(t)), archive.On(open(t))}
 			moved := 0
 			defer func() { t.Logf("%d writes won, %d were told that the ref had moved", 2*rounds, moved) }()
 			_, start, err := writers[0].ReadRef(t.Context(), ref)
@@ -207,7 +208,7 @@ func TestRefHasOneWriter(t *testing.T) {
 // race has both writers add a file to what they saw at start, at once. The
 // one that loses reads again and tries again, maybe more than once: it can be
 // told while the other one still writes. It returns how many lost.
-func race(t *testing.T, writers []*refs, ref string, round int, start string) (moved int) {
+func race(t *testing.T, writers []*archive.Repository, ref string, round int, start string) (moved int) {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -233,7 +234,7 @@ func race(t *testing.T, writers []*refs, ref string, round int, start string) (m
 
 // addFile adds a file to a ref that is believed to be at a commit, or is
 // where it is.
-func addFile(ctx context.Context, w *refs, ref, name string, at *string) error {
+func addFile(ctx context.Context, w *archive.Repository, ref, name string, at *string) error {
 	files, now, err := w.ReadRef(ctx, ref)
 	if err != nil {
 		return err
@@ -258,7 +259,7 @@ func TestRefLease(t *testing.T) {
 		must(t, err)
 		m, err := git.Bare(t.Context(), address)
 		must(t, err)
-		stores[i], err = gitref.New(gitref.Config{Repo: &refs{repo: m}})
+		stores[i], err = gitref.New(gitref.Config{Repo: archive.On(m)})
 		must(t, err)
 	}
 	leases, errs := make([]store.Lease, 2), make([]error, 2)

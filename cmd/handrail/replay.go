@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/archive"
 )
 
 type replayCmd struct {
@@ -46,7 +47,7 @@ func (c *replayCmd) Run(ctx context.Context, w *world) error {
 }
 
 func (c *replayCmd) read(ctx context.Context, w *world) (events []session.Event, err error) {
-	if isGit(c.Session) {
+	if archive.IsGit(c.Session) {
 		_, events, err = readPlace(ctx, w, c.Session)
 		return events, err
 	}

@@ -136,7 +136,7 @@ func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (local
 	}
 	out.workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
-		dir: filepath.Join(out.dir, "work"), workspace: ws, model: open, rules: cfg, secrets: newSecrets(environmentSecrets(os.Environ())...), log: w.log,
+		dir: filepath.Join(out.dir, "work"), workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: newSecrets(environmentSecrets(os.Environ())...), log: w.log,
 	})
 	return out, err
 }

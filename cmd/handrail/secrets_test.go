@@ -47,7 +47,7 @@ func TestLogsAreRedacted(t *testing.T) {
 	for name, spelled := range spellings(canary) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			log := newSecrets(secret.Value(canary)).logger(slog.New(slog.NewJSONHandler(&out, nil)))
+			log := secret.Logger(slog.New(slog.NewJSONHandler(&out, nil)), secret.NewRedactor(canary))
 			err := fmt.Errorf("call: %w", errors.New("refused "+spelled))
 			log.With("with", spelled).WithGroup("g").ErrorContext(context.Background(), "message "+spelled,
 				"text", spelled, "err", err, slog.Group("in", "deep", spelled), "bytes", []byte(spelled), "struct", struct{ A string }{spelled}, "n", 7)

@@ -24,8 +24,10 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/postgres"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/webhook"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // serverOptions are what the demo and tests set differently.
@@ -71,7 +73,7 @@ func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOption
 	known := cfg.secrets()
 	inner := *w
 	w = &inner
-	w.log = known.logger(w.log)
+	w.log = secret.Logger(w.log, known.Redactor)
 	s = &server{cfg: cfg, log: w.log, secrets: known, failed: make(chan error, 1), opt: opt}
 	defer func() {
 		if err != nil {
@@ -195,7 +197,7 @@ func (s *server) openEngine(ctx context.Context, w *world) error {
 		return err
 	}
 	s.engine, err = newEngine(engineParts{
-		dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
+		dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
 	})
 	return err
 }
@@ -236,17 +238,13 @@ func (s *server) start(ctx context.Context) error {
 // beside starts what runs beside the queue.
 func (s *server) beside(ctx context.Context) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.wait.Go(func() { forget(ctx, s.kept.Deliveries, s.log) })
+	s.wait.Go(func() { sweep.Forget(ctx, s.kept.Deliveries, s.log) })
 	if s.cfg.GitHub.AppID == 0 {
 		s.log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; a GitHub App can")
 		return
 	}
-	every := s.opt.missed
-	if every == 0 {
-		every = sweepEvery
-	}
-	sw := &sweeper{app: s.app, meta: s.kept.Meta, every: every, log: s.log}
-	s.wait.Go(func() { sw.run(ctx) })
+	sw := sweep.New(sweep.Config{GitHub: s.app, Meta: s.kept.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log})
+	s.wait.Go(func() { sw.Run(ctx) })
 }
 
 func (s *server) url() string { return "http://" + s.addr.String() }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 )
@@ -166,33 +164,4 @@ func restoreRow(ctx context.Context, s store.Store, id string) error {
 		return nil
 	}
 	return err
-}
-
-// readLogFile reads a log from a file in either form: as exported, or as the
-// command line keeps it, one event a line.
-func readLogFile(path string) (id string, events []session.Event, err error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", nil, err
-	}
-	return readLogText(data)
-}
-
-func readLogText(data []byte) (id string, events []session.Event, err error) {
-	if bytes.HasPrefix(data, []byte(`{"handrail":`)) {
-		return store.ReadLog(bytes.NewReader(data))
-	}
-	events, whole, err := session.ReadEvents(bytes.NewReader(data))
-	if err != nil {
-		return "", nil, err
-	}
-	if whole < int64(len(data)) {
-		err = fmt.Errorf("%w after %d events", store.ErrTorn, len(events))
-	}
-	if len(events) > 0 && events[0].Type == session.TypeOpened {
-		if p, derr := session.Decode[session.Opened](events[0]); derr == nil {
-			id = p.Task.Session
-		}
-	}
-	return id, events, err
 }

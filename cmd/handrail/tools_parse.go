@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -88,88 +86,9 @@ func (c *toolsParseCmd) specs(all *tools.Registry) ([]llm.ToolSpec, error) {
 	if err != nil {
 		return nil, usage("read tools: %w", err)
 	}
-	specs, err := toolSpecs(data)
+	specs, err := llm.ReadTools(data)
 	if err != nil {
 		return nil, usage("read tools from %s: %w", c.Tools, err)
 	}
 	return specs, nil
-}
-
-// toolShapes says what a file with tools may hold.
-const toolShapes = `expected an array of names, of {"name","description","parameters"}, of {"type":"function","function":{…}} as in a request to a model, or of {"name","inputSchema"} as a server of tools lists them; or an object with such an array as "tools"`
-
-// specEntry is a tool as it is written for models, servers and libraries.
-type specEntry struct {
-	toolEntry
-	Function    *specEntry      `json:"function"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-	Snake       json.RawMessage `json:"input_schema"`
-}
-
-// toolSpecs reads the tools of a file in any of the forms of toolShapes.
-func toolSpecs(data []byte) ([]llm.ToolSpec, error) {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
-	if len(data) > 0 && data[0] == '{' {
-		var around struct {
-			Tools     json.RawMessage `json:"tools"`
-			Functions json.RawMessage `json:"functions"`
-			Result    struct {
-				Tools json.RawMessage `json:"tools"`
-			} `json:"result"` // an answer to tools/list
-		}
-		if err := json.Unmarshal(data, &around); err != nil {
-			return nil, fmt.Errorf("%w (%s)", err, toolShapes)
-		}
-		data = nil
-		for _, list := range []json.RawMessage{around.Tools, around.Functions, around.Result.Tools} {
-			if data == nil {
-				data = list
-			}
-		}
-		if data == nil {
-			return nil, fmt.Errorf("the object has no \"tools\" (%s)", toolShapes)
-		}
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, fmt.Errorf("%w (%s)", err, toolShapes)
-	}
-	specs := make([]llm.ToolSpec, 0, len(list))
-	seen := map[string]bool{}
-	for i, raw := range list {
-		spec, err := toolSpec(raw)
-		if err != nil {
-			return nil, fmt.Errorf("tool %d: %w (%s)", i+1, err, toolShapes)
-		}
-		if seen[spec.Name] {
-			return nil, fmt.Errorf("tool %d: %q is there twice", i+1, spec.Name)
-		}
-		seen[spec.Name] = true
-		specs = append(specs, spec)
-	}
-	return specs, nil
-}
-
-func toolSpec(raw json.RawMessage) (llm.ToolSpec, error) {
-	var name string
-	if json.Unmarshal(raw, &name) == nil && name != "" {
-		return llm.ToolSpec{Name: name}, nil
-	}
-	var e specEntry
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return llm.ToolSpec{}, err
-	}
-	if e.Function != nil {
-		e = *e.Function
-	}
-	if e.Name == "" {
-		return llm.ToolSpec{}, fmt.Errorf("a tool has no name: %.60s", raw)
-	}
-	schema := e.Parameters
-	for _, s := range []json.RawMessage{e.InputSchema, e.Snake} {
-		if schema == nil {
-			schema = s
-		}
-	}
-	return llm.ToolSpec{Name: e.Name, Description: e.Description, Parameters: schema}, nil
 }

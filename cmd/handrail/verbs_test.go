@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/bot/sweep"
 )
 
 // verb runs a command line in this process.
@@ -105,33 +106,6 @@ func TestExportInAWorkflow(t *testing.T) {
 	}
 }
 
-// pruned notes what it is told to forget.
-type pruned struct {
-	store.Deliveries
-	before chan time.Time
-}
-
-func (p pruned) Prune(_ context.Context, before time.Time) (int, error) {
-	p.before <- before
-	return 1, nil
-}
-
-// TestForget: a server forgets old deliveries, and none that GitHub could
-// send again.
-func TestForget(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	p, ended := pruned{before: make(chan time.Time)}, make(chan struct{})
-	go func() {
-		defer close(ended)
-		forget(ctx, p, slog.New(slog.DiscardHandler))
-	}()
-	if age := time.Since(<-p.before); age < 2*sweepReach || age > 60*24*time.Hour {
-		t.Errorf("it forgets what is older than %v", age)
-	}
-	stop()
-	<-ended
-}
-
 // TestAuditFindsChanges changes logs in ways that a reader might not notice.
 func TestAuditFindsChanges(t *testing.T) {
 	file := sampleLog(t)
@@ -181,7 +155,7 @@ func TestAuditOfGoldenLogs(t *testing.T) {
 	for _, golden := range goldens {
 		text, err := os.ReadFile(golden)
 		must(t, err)
-		id, events, err := readLogText(text)
+		id, events, err := archive.ReadText(text)
 		must(t, err)
 		if code, out := verb(t, "", "audit", "verify", golden); code != 0 || !strings.Contains(out, fmt.Sprintf("session %s, %d events: ok", id, len(events))) {
 			t.Errorf("%s: audit ends with %d: %s", golden, code, out)
@@ -232,9 +206,9 @@ func TestSweep(t *testing.T) {
 	if w.lost.Load() < n/10 {
 		t.Fatalf("only %d deliveries were lost", w.lost.Load())
 	}
-	sw := &sweeper{app: s.srv.app, meta: s.srv.store.Meta, every: sweepEvery, log: s.srv.log}
+	sw := sweep.New(sweep.Config{GitHub: s.srv.app, Meta: s.srv.store.Meta, Hears: bot.Hears, Log: s.srv.log})
 	w.every = 0
-	asked, err := sw.sweep(t.Context())
+	asked, err := sw.Sweep(t.Context())
 	must(t, err)
 	if asked != int(w.missed()) {
 		t.Errorf("asked for %d deliveries, %d were lost", asked, w.missed())
@@ -243,7 +217,7 @@ func TestSweep(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), storyTime)
 	defer cancel()
 	must(t, s.gh.Wait(ctx, func(*ghtestServer) bool { return s.bot() >= n }))
-	if again, err := sw.sweep(t.Context()); err != nil || again != 0 {
+	if again, err := sw.Sweep(t.Context()); err != nil || again != 0 {
 		t.Errorf("a second sweep asks for %d, %v", again, err)
 	}
 	s.stop()

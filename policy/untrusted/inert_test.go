@@ -1,4 +1,4 @@
-package main
+package untrusted
 
 import (
 	"bytes"
@@ -13,13 +13,13 @@ func isRunnerLine(line string) bool {
 	return strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[")
 }
 
-func FuzzInertLines(f *testing.F) {
+func FuzzInertWriter(f *testing.F) {
 	for _, s := range []string{"::a::b", " \t::a", "x\r::a", "::::a", "##[a]", "###[a", "#\n#[", ":\n:", "a::b", "\n\n::x", "\u00a0\u2003::x", "#", ":"} {
 		f.Add(s, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, in string, seed uint64) {
 		var out bytes.Buffer
-		l := &inertLines{to: &out}
+		l := &InertWriter{To: &out}
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		for rest := []byte(in); len(rest) > 0; { // in pieces of any size
 			n := 1 + rnd.IntN(len(rest))
@@ -42,7 +42,7 @@ func FuzzInertLines(f *testing.F) {
 func TestInertJSON(t *testing.T) {
 	var out bytes.Buffer
 	want := map[string]string{"text": "a ##[error]b\n::set-output name=a::b ###["}
-	if err := json.NewEncoder(&inertLines{to: &out, json: true}).Encode(want); err != nil {
+	if err := json.NewEncoder(&InertWriter{To: &out, JSON: true}).Encode(want); err != nil {
 		t.Fatal(err)
 	}
 	if isRunnerLine(out.String()) {

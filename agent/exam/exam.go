@@ -1,8 +1,11 @@
-package main
+// Package exam tries out what a session needs of a model: context, calls,
+// repairs, refusals.
+package exam
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,11 +14,28 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/prompt"
-	"github.com/handrail-bot/handrail/agent/tools"
 )
 
-// figures are what was measured.
-type figures struct {
+// Finding is one line of what the doctor found.
+type Finding struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Needed bool   `json:"needed"` // sessions do not work without it
+	Millis int64  `json:"ms"`
+}
+
+// Diagnosis is what an examination came to, and what `doctor` prints as JSON.
+type Diagnosis struct {
+	Model    string    `json:"model,omitempty"`
+	OK       bool      `json:"ok"`
+	Figures  *Figures  `json:"figures,omitempty"`
+	Findings []Finding `json:"findings"`
+	Advice   []string  `json:"advice"`
+}
+
+// Figures are what was measured.
+type Figures struct {
 	Tools         bool    `json:"tools"`
 	Thinking      bool    `json:"thinking"`
 	Vision        bool    `json:"vision"`
@@ -45,22 +65,25 @@ type exam struct {
 	parser *toolcall.Parser
 	caps   llm.Capabilities
 	text   bool // calls travel as text
-	d      *diagnosis
+	d      *Diagnosis
 
 	tokens int
 	spent  time.Duration
 }
 
-// examine tries out what a session needs of a model. The error is that it
-// could not be tried out at all.
-func examine(ctx context.Context, model llm.Model, size int) (diagnosis, error) {
-	all, err := builtinTools(nil)
-	if err != nil {
-		return diagnosis{}, err
-	}
-	specs := tools.ForModel(all.Specs())
-	x := &exam{model: model, parser: toolcall.New(specs, all.Canonical), d: &diagnosis{Model: model.Name(), Figures: &figures{Calls: "none"}, Advice: []string{}}}
-	for _, s := range specs {
+// Config is what is examined, and with what.
+type Config struct {
+	Model     llm.Model
+	Tools     []llm.ToolSpec           // read_file must be among them
+	Canonical func(name string) string // evens out how models spell the names of tools
+	Context   int                      // tokens to try out
+}
+
+// Model tries out what a session needs of a model. The error is that it could
+// not be tried out at all.
+func Model(ctx context.Context, cfg Config) (Diagnosis, error) {
+	x := &exam{model: cfg.Model, parser: toolcall.New(cfg.Tools, cfg.Canonical), d: &Diagnosis{Model: cfg.Model.Name(), Figures: &Figures{Calls: "none"}, Advice: []string{}}}
+	for _, s := range cfg.Tools {
 		if s.Name == "read_file" {
 			x.read = s
 		}
@@ -68,7 +91,7 @@ func examine(ctx context.Context, model llm.Model, size int) (diagnosis, error) 
 	if !x.probe(ctx, "server", true, x.reach) {
 		return *x.d, ctx.Err()
 	}
-	fits := x.probe(ctx, "context", true, func(ctx context.Context) (string, bool) { return x.context(ctx, size) })
+	fits := x.probe(ctx, "context", true, func(ctx context.Context) (string, bool) { return x.context(ctx, cfg.Context) })
 	native := x.caps.Tools && x.probe(ctx, "native calls", false, x.native)
 	printed := x.probe(ctx, "text calls", !native, x.printed)
 	x.text = !native
@@ -89,7 +112,7 @@ func examine(ctx context.Context, model llm.Model, size int) (diagnosis, error) 
 func (x *exam) probe(ctx context.Context, name string, needed bool, try func(context.Context) (string, bool)) bool {
 	start := time.Now()
 	detail, ok := try(ctx)
-	x.d.Findings = append(x.d.Findings, finding{Name: name, OK: ok, Detail: detail, Needed: needed, Millis: time.Since(start).Milliseconds()})
+	x.d.Findings = append(x.d.Findings, Finding{Name: name, OK: ok, Detail: detail, Needed: needed, Millis: time.Since(start).Milliseconds()})
 	return ok
 }
 
@@ -330,4 +353,13 @@ func (x *exam) advise() {
 	if !f.Vision {
 		say("The model cannot see: pictures in issues are left out.")
 	}
+}
+
+// public is what a person is told of an error of a model.
+func public(err error) string {
+	var me *llm.Error
+	if errors.As(err, &me) && me.Public != "" {
+		return me.Public
+	}
+	return err.Error()
 }

@@ -1,16 +1,16 @@
-package main
+package untrusted
 
 import "io"
 
-// inertLines passes text on and makes what an Actions runner would take for a
+// InertWriter passes text on and makes what an Actions runner would take for a
 // command inert, whoever wrote it: a model, a file, a program. A runner reads
 // both streams of a step and trims a line before it looks. It works on
 // pieces of any size. In JSON, where no line starts with a colon, a string is
 // only spelled in another way and stays what it is. It is not safe for
 // concurrent use beyond what the writer below it is.
-type inertLines struct {
-	to   io.Writer
-	json bool
+type InertWriter struct {
+	To   io.Writer
+	JSON bool // what passes is JSON
 
 	midLine bool // something other than blanks was written on this line
 	colon   bool // the line's first character was a colon, just now
@@ -18,13 +18,13 @@ type inertLines struct {
 }
 
 // Write reports the length of p when all of what it became was written.
-func (l *inertLines) Write(p []byte) (int, error) {
+func (l *InertWriter) Write(p []byte) (int, error) {
 	out := make([]byte, 0, len(p)+8)
 	for _, b := range p {
 		switch {
 		case b == ':' && l.colon:
 			out = append(out, '\\')
-		case b == '[' && l.hashes == 2 && l.json:
+		case b == '[' && l.hashes == 2 && l.JSON:
 			out = append(out, `\u005b`...)
 			l.hashes = 0
 			continue
@@ -45,7 +45,7 @@ func (l *inertLines) Write(p []byte) (int, error) {
 		}
 		out = append(out, b)
 	}
-	if _, err := l.to.Write(out); err != nil {
+	if _, err := l.To.Write(out); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -1,4 +1,6 @@
-package main
+// Package sweep looks after deliveries: it asks GitHub to send again what it
+// could not deliver, and forgets what was worked on long ago.
+package sweep
 
 import (
 	"context"
@@ -9,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
 )
@@ -32,8 +33,8 @@ const (
 	forgetAfter = 30 * 24 * time.Hour
 )
 
-// forget drops old deliveries at start and then daily, until ctx ends.
-func forget(ctx context.Context, deliveries store.Deliveries, log *slog.Logger) {
+// Forget drops old deliveries at start and then daily, until ctx ends.
+func Forget(ctx context.Context, deliveries store.Deliveries, log *slog.Logger) {
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()
 	for {
@@ -54,28 +55,42 @@ func forget(ctx context.Context, deliveries store.Deliveries, log *slog.Logger) 
 	}
 }
 
-// sweeper asks GitHub to send again what it could not deliver, since GitHub
+// Sweeper asks GitHub to send again what it could not deliver, since GitHub
 // does not do that by itself.
-type sweeper struct {
-	app   *ghapp.App
-	meta  store.Meta
-	every time.Duration
-	log   *slog.Logger
+type Sweeper struct {
+	cfg Config
 }
 
-// run sweeps at start and then now and then, until ctx ends.
-func (s *sweeper) run(ctx context.Context) {
-	tick := time.NewTicker(s.every)
+// Config is what a sweeper is made of.
+type Config struct {
+	GitHub *ghapp.App
+	Meta   store.Meta              // keeps the time of the last sweep
+	Hears  func(event string) bool // whether anybody listens to events of a kind
+	Every  time.Duration           // between sweeps, 5 minutes when zero
+	Log    *slog.Logger
+}
+
+// New returns a sweeper.
+func New(cfg Config) *Sweeper {
+	if cfg.Every == 0 {
+		cfg.Every = sweepEvery
+	}
+	return &Sweeper{cfg}
+}
+
+// Run sweeps at start and then now and then, until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) {
+	tick := time.NewTicker(s.cfg.Every)
 	defer tick.Stop()
 	for {
-		n, err := s.sweep(ctx)
+		n, err := s.Sweep(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			s.log.ErrorContext(ctx, "sweep deliveries", "err", err)
+			s.cfg.Log.ErrorContext(ctx, "sweep deliveries", "err", err)
 		case n > 0:
-			s.log.InfoContext(ctx, "asked for deliveries again", "count", n)
+			s.cfg.Log.InfoContext(ctx, "asked for deliveries again", "count", n)
 		}
 		select {
 		case <-tick.C:
@@ -85,32 +100,32 @@ func (s *sweeper) run(ctx context.Context) {
 	}
 }
 
-// sweep asks once for what no attempt has delivered since the last sweep, and
+// Sweep asks once for what no attempt has delivered since the last sweep, and
 // returns how many deliveries that were. The time of the sweep is kept when
 // all were asked for.
-func (s *sweeper) sweep(ctx context.Context) (int, error) {
+func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
 	begin := time.Now()
 	since, err := s.last(ctx, begin)
 	if err != nil {
 		return 0, err
 	}
-	list, err := s.app.Deliveries(ctx, since)
+	list, err := s.cfg.GitHub.Deliveries(ctx, since)
 	if err != nil {
 		return 0, err
 	}
-	missed := missing(list)
+	missed := s.missing(list)
 	for i, d := range missed {
-		if err := s.app.Redeliver(ctx, d.ID); err != nil {
+		if err := s.cfg.GitHub.Redeliver(ctx, d.ID); err != nil {
 			return i, err
 		}
 	}
-	return len(missed), s.meta.Set(ctx, sweptKey, []byte(begin.UTC().Format(time.RFC3339Nano)))
+	return len(missed), s.cfg.Meta.Set(ctx, sweptKey, []byte(begin.UTC().Format(time.RFC3339Nano)))
 }
 
 // last is the time from which a sweep looks.
-func (s *sweeper) last(ctx context.Context, now time.Time) (time.Time, error) {
+func (s *Sweeper) last(ctx context.Context, now time.Time) (time.Time, error) {
 	oldest := now.Add(-sweepReach)
-	text, err := s.meta.Get(ctx, sweptKey)
+	text, err := s.cfg.Meta.Get(ctx, sweptKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return oldest, nil
 	}
@@ -129,10 +144,10 @@ func (s *sweeper) last(ctx context.Context, now time.Time) (time.Time, error) {
 
 // missing picks one attempt for each event that no attempt has delivered,
 // oldest first. What was refused as no delivery at all is refused again.
-func missing(list []ghapp.Delivery) []ghapp.Delivery {
+func (s *Sweeper) missing(list []ghapp.Delivery) []ghapp.Delivery {
 	seen := map[string]bool{}
 	for _, d := range list {
-		if d.OK() || d.Status == http.StatusBadRequest || d.Status == http.StatusRequestEntityTooLarge || !bot.Hears(d.Event) {
+		if d.OK() || d.Status == http.StatusBadRequest || d.Status == http.StatusRequestEntityTooLarge || !s.cfg.Hears(d.Event) {
 			seen[d.GUID] = true
 		}
 	}

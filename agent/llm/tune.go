@@ -1,0 +1,52 @@
+package llm
+
+import (
+	"context"
+	"iter"
+)
+
+// Settings is what the operator of a model says of it. What is nil or zero is
+// asked of its server.
+type Settings struct {
+	Temperature             *float64
+	Tools, Thinking, Vision *bool
+	ContextLength           int // tokens that the model was made for
+}
+
+// Tune returns m as its operator wants it: what Settings say is final.
+func Tune(m Model, s Settings) Model { return &tuned{m, s} }
+
+type tuned struct {
+	Model
+	set Settings
+}
+
+// Capabilities implements [Model].
+func (t *tuned) Capabilities(ctx context.Context) (caps Capabilities, err error) {
+	s := t.set
+	if s.Tools == nil || s.Thinking == nil || s.Vision == nil || s.ContextLength == 0 {
+		if caps, err = t.Model.Capabilities(ctx); err != nil {
+			return caps, err
+		}
+	}
+	for _, c := range []struct {
+		said *bool
+		into *bool
+	}{{s.Tools, &caps.Tools}, {s.Thinking, &caps.Thinking}, {s.Vision, &caps.Vision}} {
+		if c.said != nil {
+			*c.into = *c.said
+		}
+	}
+	if s.ContextLength > 0 {
+		caps.ContextLength = s.ContextLength
+	}
+	return caps, nil
+}
+
+// Stream implements [Model].
+func (t *tuned) Stream(ctx context.Context, req Request) iter.Seq2[Part, error] {
+	if req.Temperature == nil {
+		req.Temperature = t.set.Temperature
+	}
+	return t.Model.Stream(ctx, req)
+}

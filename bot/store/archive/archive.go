@@ -1,0 +1,221 @@
+// Package archive reads and writes the logs of sessions where they are kept
+// besides databases: in files, and in refs of a git repository.
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// Misuse is an error that a person can mend by saying something else.
+type Misuse struct{ error }
+
+// Unwrap returns the error itself.
+func (m Misuse) Unwrap() error { return m.error }
+
+func misuse(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
+
+// Prefix starts the address of a repository: git:ADDRESS[#SESSION], in which
+// ADDRESS is a URL or the path of a clone or of a bare repository. All else is
+// a file, or - for standard input and output.
+const Prefix = "git:"
+
+// IsGit tells a repository from a file.
+func IsGit(address string) bool { return strings.HasPrefix(address, Prefix) }
+
+// Repository is a git repository that holds logs of sessions. It implements
+// [gitref.Repo].
+type Repository struct {
+	repo    *gitops.Mirror
+	session string // that the address names, or ""
+	address string
+	close   func() error
+}
+
+// Config is how repositories are reached.
+type Config struct {
+	Token string // for URLs; "" for none
+	Log   *slog.Logger
+}
+
+// On returns a repository that is open already. Closing it does nothing.
+func On(repo *gitops.Mirror) *Repository {
+	return &Repository{repo: repo, close: func() error { return nil }}
+}
+
+// Close gives up what opening took.
+func (r *Repository) Close() error { return r.close() }
+
+// Address returns the address of the repository, without a session.
+func (r *Repository) Address() string { return r.address }
+
+// Open opens the repository at an address.
+func Open(ctx context.Context, cfg Config, address string) (*Repository, error) {
+	place := address
+	address, id, _ := strings.Cut(strings.TrimPrefix(address, Prefix), "#")
+	if address == "" {
+		return nil, misuse("%s names no repository: want git:https://host/owner/name or git:PATH, and #SESSION behind it if one is meant", place)
+	}
+	r := &Repository{session: id, address: Prefix + address}
+	if !strings.Contains(address, "://") {
+		var err error
+		if r.repo, err = gitops.OpenLocal(address); err != nil {
+			return nil, Misuse{err}
+		}
+		r.close = r.repo.Close
+		return r, nil
+	}
+	dir, err := os.MkdirTemp("", "handrail-refs-")
+	if err != nil {
+		return nil, err
+	}
+	auth := func(context.Context, string) (string, string, error) {
+		return "", cfg.Token, nil
+	}
+	git, err := gitops.New(gitops.Config{Dir: dir, Auth: auth, Log: cfg.Log})
+	if err == nil {
+		r.close = func() error { return errors.Join(git.Close(), os.RemoveAll(dir)) }
+		r.repo, err = git.Bare(ctx, address)
+	}
+	if err != nil {
+		return nil, errors.Join(Misuse{err}, os.RemoveAll(dir))
+	}
+	return r, nil
+}
+
+// ReadRef implements gitref.Repo.
+func (r *Repository) ReadRef(ctx context.Context, ref string) (map[string][]byte, string, error) {
+	return r.repo.RefFiles(ctx, ref)
+}
+
+// WriteRef implements gitref.Repo.
+func (r *Repository) WriteRef(ctx context.Context, ref string, files map[string][]byte, old string) (string, error) {
+	commit, err := r.repo.PutRefFiles(ctx, ref, files, old)
+	if errors.Is(err, gitops.ErrRejected) || errors.Is(err, gitops.ErrStale) {
+		err = fmt.Errorf("%w: %w", gitref.ErrMoved, err)
+	}
+	return commit, err
+}
+
+// Sessions lists what the repository holds, or the one that the address names.
+func (r *Repository) Sessions(ctx context.Context) ([]string, error) {
+	if r.session != "" {
+		return []string{r.session}, nil
+	}
+	all, err := r.repo.RemoteRefs(ctx, gitref.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		ids = append(ids, strings.TrimPrefix(name, gitref.Prefix))
+	}
+	if len(ids) == 0 {
+		return nil, misuse("%s holds no sessions: there is nothing below %s", r.address, gitref.Prefix)
+	}
+	return ids, nil
+}
+
+// Read reads the log of the one session that the address names.
+func (r *Repository) Read(ctx context.Context) (id string, events []session.Event, err error) {
+	ids, err := r.Sessions(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(ids) > 1 {
+		return "", nil, misuse("%s holds %d sessions: say which, as %s#%s", r.address, len(ids), r.address, ids[0])
+	}
+	s, err := gitref.New(gitref.Config{Repo: r})
+	if err != nil {
+		return "", nil, err
+	}
+	events, err = s.Log(store.Fence{Key: ids[0]}).Events(ctx, 0)
+	if err == nil && len(events) == 0 {
+		err = misuse("%s holds no session %s", r.address, ids[0])
+	}
+	return ids[0], events, err
+}
+
+// Write stores a log under the ref of its session. When another push was
+// faster it looks again at what is there.
+func (r *Repository) Write(ctx context.Context, id string, events []session.Event) error {
+	if r.session != "" && r.session != id {
+		return misuse("the log is that of session %s, and %s#%s is for another", id, r.address, r.session)
+	}
+	s, err := gitref.New(gitref.Config{Repo: r})
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := store.WriteLog(&text, id, events); err != nil {
+		return err
+	}
+	for range 3 {
+		if _, err = s.Import(ctx, bytes.NewReader(text.Bytes())); !errors.Is(err, gitref.ErrMoved) {
+			break
+		}
+	}
+	return err
+}
+
+// Redact takes secrets out and chains the log anew if there were any.
+// It returns how many events held some.
+func Redact(known *secret.Redactor, events []session.Event) (int, error) {
+	hidden := 0
+	all := make([]*session.Event, len(events))
+	for i := range events {
+		all[i] = &events[i]
+		before := string(events[i].Data)
+		if !known.Contains(before) {
+			continue
+		}
+		err := session.Rewrite(&events[i], func(_, text string) string {
+			text, _ = known.Redact(text)
+			return text
+		})
+		if err != nil {
+			return hidden, err
+		}
+		if string(events[i].Data) != before {
+			hidden++
+		}
+	}
+	if hidden > 0 {
+		session.Chain(0, "", all)
+	}
+	return hidden, nil
+}
+
+// ReadText reads a log in either form: as exported, or as the command line
+// keeps it, one event a line.
+func ReadText(data []byte) (id string, events []session.Event, err error) {
+	if bytes.HasPrefix(data, []byte(`{"handrail":`)) {
+		return store.ReadLog(bytes.NewReader(data))
+	}
+	events, whole, err := session.ReadEvents(bytes.NewReader(data))
+	if err != nil {
+		return "", nil, err
+	}
+	if whole < int64(len(data)) {
+		err = fmt.Errorf("%w after %d events", store.ErrTorn, len(events))
+	}
+	if len(events) > 0 && events[0].Type == session.TypeOpened {
+		if p, derr := session.Decode[session.Opened](events[0]); derr == nil {
+			id = p.Task.Session
+		}
+	}
+	return id, events, err
+}
