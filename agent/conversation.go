@@ -266,7 +266,7 @@ func (s *state) resulted(_ session.Event, p session.Result) {
 		return
 	}
 	if k := kinds[c.Name]; c.started && !c.approval.Stands() && (k == policy.Write || k == policy.Delete || k == policy.Execute) {
-		s.drift = c.ID
+		s.drift = c.ID //control:unapproved-step
 	}
 	c.result, c.approval = &p, c.approval.Finish()
 	s.heard[p.Call] = maphash.String(s.seed, p.Content)

@@ -34,7 +34,7 @@ func (c *call) fenced(nonce string) string {
 	}
 	label := "result of " + c.Name
 	if strings.Contains(strings.ToLower(text), "untrusted") || strings.Contains(text, nonce) {
-		return untrusted.Fence(nonce, label, text) + tail
+		return untrusted.Fence(nonce, label, text) + tail //control:fence-nonce
 	}
 	// The text was cleaned when it was recorded; nothing in it looks like a mark.
 	return "<untrusted " + nonce + " \"" + label + "\">\n" + text + "\n</untrusted " + nonce + ">" + tail

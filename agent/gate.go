@@ -79,7 +79,7 @@ func (r *run) bind(ctx context.Context, callID string, ru *ruling) error {
 		if err != nil {
 			return fmt.Errorf("read what an approval is bound to: %w", err)
 		}
-		facts = append(facts, more...)
+		facts = append(facts, more...) //control:bound-facts
 	}
 	ru.bound = facts
 	ru.action.Subject = subject(facts)
@@ -117,7 +117,7 @@ func (r *run) admitted(ctx context.Context, c *call, ru ruling) (bool, error) {
 		return false, nil
 	}
 	why := c.outdated(ru)
-	if why == "" && r.cfg.Confirm != nil {
+	if why == "" && r.cfg.Confirm != nil { //control:second-look
 		var err error
 		if why, err = r.cfg.Confirm(ctx, *c.asked, *c.resolved); err != nil {
 			return false, fmt.Errorf("check approval %s again: %w", c.asked.ID, err)
@@ -197,7 +197,7 @@ func (r *run) ask(c *call, ru ruling) session.Asked {
 		a.Display = ru.action.Command
 	}
 	if r.cfg.Secrets != nil && ru.action.Kind != policy.Execute {
-		if a.Display = r.cfg.Secrets.Hide(a.Display); a.Display != ru.action.Display {
+		if a.Display = r.cfg.Secrets.Hide(a.Display); a.Display != ru.action.Display { //control:secret-hidden-in-request
 			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
 		}
 	}
@@ -211,7 +211,7 @@ func (r *run) ask(c *call, ru ruling) session.Asked {
 }
 
 func (r *run) askID(parts ...string) string {
-	h := sha256.Sum256([]byte(strings.Join(append(parts, r.state.task.Session, fmt.Sprint(r.state.asked)), "\x00")))
+	h := sha256.Sum256([]byte(strings.Join(append(parts, r.state.task.Session, fmt.Sprint(r.state.asked)), "\x00"))) //control:orders-fresh-id
 	return hex.EncodeToString(h[:3])
 }
 

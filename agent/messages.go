@@ -64,7 +64,7 @@ func textTurn(e entry, nonce string) []llm.Message {
 	var b strings.Builder
 	var images [][]byte
 	for _, c := range e.calls {
-		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, c.fenced(nonce))
+		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, c.fenced(nonce)) //control:fence-results
 		images = append(images, c.images()...)
 	}
 	return append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String()), Images: images})

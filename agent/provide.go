@@ -40,7 +40,7 @@ func provided(nonce string, items []session.Item) string {
 		if it.Kind == "selection" {
 			label = "The person's selected code from " + name
 		}
-		text := untrusted.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n"))
+		text := untrusted.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n")) //control:code-fence
 		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n%s\n\n", label, text)
 	}
 	return b.String()

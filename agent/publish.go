@@ -84,7 +84,7 @@ func (r *run) held(ctx context.Context) ([]string, []Leak, error) {
 			if ok && blob == f.Blob {
 				continue
 			}
-			if !r.mode.Allows(policy.Write) || r.beyondLimit() || r.cfg.Policy.Sensitive(p).Sensitive {
+			if !r.mode.Allows(policy.Write) || r.beyondLimit() || r.cfg.Policy.Sensitive(p).Sensitive { //control:gate-on-the-tree
 				out = append(out, p)
 			}
 			if p == f.Path && f.Kind != "delete" {
@@ -173,7 +173,7 @@ func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
 		d.Reasons = append(d.Reasons, policy.Reason{Rule: "secret",
 			Text: fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text)})
 	}
-	if len(leaks) > 0 && d.Verdict != policy.Deny {
+	if len(leaks) > 0 && d.Verdict != policy.Deny { //control:secret-hold
 		d.Severity, d.Auto = policy.Critical, false
 		if d.Verdict == policy.Allow {
 			d.Verdict, d.Rule = policy.Ask, "secret"

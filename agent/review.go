@@ -40,7 +40,7 @@ func (r *run) later(a policy.Action, d policy.Decision) policy.Decision {
 // pushed only after a yes.
 func (r *run) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []Leak) error {
 	hidden := a.Display != ru.action.Display
-	if r.cfg.Proposer == nil || hidden || len(leaks) > 0 || slices.ContainsFunc(a.Paths, policy.RunsOnPush) {
+	if r.cfg.Proposer == nil || hidden || len(leaks) > 0 || slices.ContainsFunc(a.Paths, policy.RunsOnPush) { //control:review-runs-on-push
 		return nil
 	}
 	rv, err := r.cfg.Proposer.Propose(ctx, Proposal{
@@ -80,5 +80,5 @@ func (r *run) refusal(g *call) (string, bool) {
 		who = "A reviewer"
 	}
 	return fmt.Sprintf("%s rejected it in review. It is not on the branch. Go on without it, or choose another way. What was written:\n%s",
-		who, untrusted.Fence(r.state.task.Nonce, "words of a reviewer", g.resolved.Reason)), true
+		who, untrusted.Fence(r.state.task.Nonce, "words of a reviewer", g.resolved.Reason)), true //control:review-words
 }

@@ -21,16 +21,16 @@ func (r *run) sanitize(ctx context.Context, e *session.Event) error {
 	err := session.Rewrite(e, func(key, text string) string {
 		n := 0
 		if key == "arguments" {
-			text, n = known.Redact(text)
+			text, n = known.Redact(text) //control:redact-arguments
 			secrets += n
 			return text
 		}
 		if e.Type == session.TypeResult && (key == "content" || key == "title") {
 			var found untrusted.Removed
-			text, found = untrusted.CleanPlain(text)
+			text, found = untrusted.CleanPlain(text) //control:clean-results
 			hidden = hidden.Plus(found)
 		}
-		text, n = r.cfg.Redactor.Redact(text)
+		text, n = r.cfg.Redactor.Redact(text) //control:redact-events
 		secrets += n
 		return text
 	})

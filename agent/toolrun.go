@@ -220,7 +220,7 @@ func (r *run) execute(ctx context.Context, c *call, ru ruling) (*session.Outcome
 	if err := r.record(ctx, events...); err != nil {
 		return nil, err
 	}
-	if ru.decision.Verdict == policy.Ask && c.approval.State != policy.Begun {
+	if ru.decision.Verdict == policy.Ask && c.approval.State != policy.Begun { //control:last-moment
 		return nil, nil // somebody took it back before it began: look again
 	}
 	begin := r.cfg.Now()

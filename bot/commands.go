@@ -141,7 +141,7 @@ func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command)
 	if err != nil {
 		return err
 	}
-	if r.actor.ID != s.ev.Sender.ID {
+	if r.actor.ID != s.ev.Sender.ID { //control:account-number
 		r.reply("I could not make sure who wrote this, so I did nothing.")
 		return nil
 	}

@@ -66,5 +66,5 @@ func Temporary(err error) bool {
 		return ge.Kind != ghapp.Permanent
 	}
 	var ne net.Error
-	return errors.As(err, &ne) || errors.Is(err, gitops.ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, session.ErrFenced)
+	return errors.As(err, &ne) || errors.Is(err, gitops.ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, session.ErrFenced) //control:outage-waits
 }

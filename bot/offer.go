@@ -75,7 +75,7 @@ func (w *worker) existing(ctx context.Context, branch string) (string, error) {
 		return branch, err
 	}
 	repo, err := w.at.Client.Repo(ctx)
-	return repo.DefaultBranch, err
+	return repo.DefaultBranch, err //control:target-gone
 }
 
 // handOver puts work that is on no branch before people, as patches in the
@@ -85,7 +85,7 @@ func (w *worker) handOver(ctx context.Context, f store.Fence, sess *store.Sessio
 		if s.Settled {
 			continue
 		}
-		for i, body := range render.Patches(s) {
+		for i, body := range render.Patches(s) { //control:patch-in-the-thread
 			key := fmt.Sprintf("patch-%s-%d-%d", sess.ID, s.Seq, i)
 			_, err := w.ensure(ctx, f, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
 			if ghapp.UnlessRefused(err) != nil {

@@ -186,6 +186,7 @@ func (w *worker) failed(ctx context.Context, f store.Fence, sess *store.Session,
 // is one more try.
 func (w *worker) tryAgain(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (bool, error) {
 	r := recordOf(sess)
+	//control:begun-is-no-progress
 	if int64(v.Turns) > r.TriesAt { // a call that is begun anew is no progress
 		r.Tries = 0
 	}

@@ -93,7 +93,7 @@ func (m *Mirror) storeChanges(ctx context.Context, cp Checkpoint) (*edit, []stri
 		if err != nil {
 			return nil, nil, err
 		}
-		if unsafePath(parts) {
+		if unsafePath(parts) { //control:git-paths
 			refused = append(refused, ch.Path)
 			continue
 		}

@@ -44,7 +44,7 @@ func (m *Mirror) lockRefs(ctx context.Context) (unlock func(), err error) {
 
 // gitLock makes git's own lock file of a file of refs. [Mirror.lockRefs] is held.
 func (m *Mirror) gitLock(path string) (*os.File, error) {
-	if m.url != "" {
+	if m.url != "" { //control:left-locks
 		drop(path + ".lock")
 	}
 	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

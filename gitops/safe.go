@@ -123,7 +123,7 @@ func (s *saver) push(ctx context.Context, p Push) error {
 	}
 	if err == nil {
 		s.done, s.out.Commit, s.out.Ref = true, p.Commit, p.Ref
-		if made && s.p.Exists && p.Ref == s.p.Ref {
+		if made && s.p.Exists && p.Ref == s.p.Ref { //control:restored-branch
 			s.out.How = HowRestored
 		}
 		return nil
@@ -183,7 +183,7 @@ func (s *saver) replay(ctx context.Context, onto string) (Commit, error) {
 			return err
 		}
 		if !kept && s.p.Origin != s.p.Base && s.p.Session != "" {
-			r.base, r.only = s.p.Origin, s.ours
+			r.base, r.only = s.p.Origin, s.ours //control:dropped-by-a-rewrite
 		}
 		c, err = o.replay(ctx, r)
 		return err
@@ -203,7 +203,7 @@ func (s *saver) fallback(ctx context.Context) error {
 		return last
 	}
 	var err error
-	for n := 2; n <= 9; n++ {
+	for n := 2; n <= 9; n++ { //control:fallback-branch
 		s.out.How = HowFallback
 		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: fmt.Sprintf("%s-%d", s.p.Ref, n), Create: true})
 		if err == nil || s.done || !errors.Is(err, ErrRejected) {

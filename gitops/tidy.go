@@ -201,7 +201,7 @@ func (j *joiner) write(ctx context.Context, out io.Writer) (*idxfile.MemoryIndex
 			return nil, fmt.Errorf("copy %s: %w", filepath.Base(part.path), err)
 		}
 		for _, e := range part.objects {
-			idx.Add(e.Hash, e.Offset-packHead+uint64(at), e.CRC32)
+			idx.Add(e.Hash, e.Offset-packHead+uint64(at), e.CRC32) //control:joined-packs
 		}
 		at += part.size - packHead - sha1.Size
 	}

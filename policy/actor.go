@@ -94,7 +94,7 @@ func needs(r Request) string {
 	case AskRead, Steer:
 		return "triage"
 	case AskChange, Settle, Rewind:
-		return "write"
+		return "write" //control:least-permission
 	case RaiseLimit:
 		return "maintain"
 	}
@@ -148,7 +148,7 @@ func admit(a Actor, bots []int64) (listed bool, v Verdict, why string) {
 			return true, Allow, "the bot is on the list by its id"
 		}
 	}
-	if a.Lookup != Found {
+	if a.Lookup != Found { //control:failed-lookup
 		return false, Deny, "GitHub did not say what permission the account has; try again later"
 	}
 	return false, Allow, ""

@@ -28,8 +28,8 @@ const (
 // again; nothing turns a denial into an approval.
 var verdicts = map[ApprovalState][]ApprovalState{
 	Pending:  {Approved, Answered, Denied, Withdrawn, Expired, Stale},
-	Approved: {Denied, Withdrawn, Stale},
-	Begun:    {Denied, Withdrawn, Stale},
+	Approved: {Denied, Withdrawn, Stale}, //control:denial-wins
+	Begun:    {Denied, Withdrawn, Stale}, //control:orders-no-return
 }
 
 // Approval is one request to a person and what became of it. It is a value
@@ -72,7 +72,7 @@ func (a Approval) Settle(word ApprovalState) Approval {
 
 // IsFor says whether the request is for exactly this action. The digest is
 // computed anew from what is about to run.
-func (a Approval) IsFor(digest string) bool { return a.Digest != "" && a.Digest == digest }
+func (a Approval) IsFor(digest string) bool { return a.Digest != "" && a.Digest == digest } //control:approval-digest
 
 // Begin marks the yes as taken: what was approved starts to run. What a crash
 // cuts off begins again under the same yes, in a workspace that is as it was

@@ -87,7 +87,7 @@ func inTheWay(cause error) string {
 	if !errors.As(cause, &declined) {
 		return cause.Error()
 	}
-	said := strings.TrimSpace(declined.Output)
+	said := strings.TrimSpace(declined.Output) //control:hook-words
 	if said == "" {
 		said = declined.Error()
 	}

@@ -39,7 +39,7 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 			out = append(out, agent.Leak{Path: st.Path, Finding: f})
 		}
 		added, lines := secret.AddedLines(diff)
-		for _, f := range scanner.ScanDiff(added) {
+		for _, f := range scanner.ScanDiff(added) { //control:scan-each-file
 			f.Line = lines[min(f.Line, len(lines))-1]
 			out = append(out, agent.Leak{Path: st.Path, Finding: f})
 		}
@@ -63,7 +63,7 @@ func (c commitScan) whole(ctx context.Context, commit, path string) (secret.Find
 	case err != nil:
 		return secret.Finding{Rule: "not-scanned", Text: "the file is too large to be looked at", Line: 1}, true
 	}
-	return secret.Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: 1}, c.Redactor.Contains(string(data))
+	return secret.Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape", Line: 1}, c.Redactor.Contains(string(data)) //control:scan-binary
 }
 
 // Hide implements agent.SecretScanner.

@@ -87,7 +87,7 @@ func (s Session) Bound(ctx context.Context) ([]session.Fact, error) {
 func answerable(v *render.View, answer Answer) (session.Asked, bool) {
 	list := v.Open
 	if answer.Verdict == policy.Denied {
-		list = slices.Concat(v.Open, v.Granted)
+		list = slices.Concat(v.Open, v.Granted) //control:denial-after-approval
 	}
 	for _, a := range list {
 		if a.ID == answer.Request && a.Kind != "question" {
@@ -152,13 +152,13 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	if err != nil {
 		return "", err
 	}
-	if verdict != policy.Allow {
+	if verdict != policy.Allow { //control:checked-again
 		return "the approval does not count any more: " + why, nil
 	}
-	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) {
+	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) { //control:review-checked-again
 		return why, err
 	}
-	return s.edited(ctx, yes.Key)
+	return s.edited(ctx, yes.Key) //control:bot-orders-edited
 }
 
 // edited says why what gave an answer is not as it was, or "".
@@ -197,7 +197,7 @@ func (s Session) editedComment(ctx context.Context, source string, diff bool) (s
 	if err != nil {
 		return "", err
 	}
-	if commentSource(target, got.Updated, got.Body) != source {
+	if commentSource(target, got.Updated, got.Body) != source { //control:edited-comment
 		return "the comment that approved was edited", nil
 	}
 	return "", nil

@@ -39,7 +39,7 @@ func (s proposal) find(ctx context.Context, ref thread.Ref) (ghapp.Pull, error) 
 	if err != nil {
 		return p, err
 	}
-	if p.Fork || p.Head != s.asked.Review.Branch || !strings.EqualFold(p.Author, self) {
+	if p.Fork || p.Head != s.asked.Review.Branch || !strings.EqualFold(p.Author, self) { //control:review-owner
 		return p, ghapp.ErrNotFound
 	}
 	return p, nil
@@ -62,9 +62,9 @@ type finding struct {
 func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
 	moved := ""
 	switch {
-	case p.HeadSHA != s.asked.Review.Commit:
+	case p.HeadSHA != s.asked.Review.Commit: //control:review-head
 		moved = "somebody pushed to the branch of the pull request, so it is no longer the edit that was asked for"
-	case p.Base != s.asked.Review.Base:
+	case p.Base != s.asked.Review.Base: //control:review-target
 		moved = "somebody changed the branch that the pull request goes to"
 	}
 	switch {
@@ -95,7 +95,7 @@ func (s proposal) merged(ctx context.Context, p ghapp.Pull, moved string) (findi
 	if err != nil {
 		return f, err
 	}
-	if f.byID = actor.ID; v != policy.Allow {
+	if f.byID = actor.ID; v != policy.Allow { //control:review-merger
 		f.reason = "it was merged by hand by somebody who cannot approve it: " + why
 		return f, nil
 	}
@@ -121,7 +121,7 @@ func (s proposal) reviews(ctx context.Context, p ghapp.Pull) (finding, error) {
 			return f, err
 		case why != "":
 			f.refused[r.ID] = why
-		case r.State == "CHANGES_REQUESTED":
+		case r.State == "CHANGES_REQUESTED": //control:review-rejection
 			f.verdict, f.by, f.byID, f.keys = denied, r.Author, r.AuthorID, []string{reviewKey(p, r)}
 			f.reason, err = s.wordsOf(ctx, p.Ref, r)
 			return f, err
@@ -157,7 +157,7 @@ func decisive(list []ghapp.Review) []ghapp.Review {
 
 // counts says why a review does not count, or "".
 func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
-	if r.State == "APPROVED" && r.Commit != s.asked.Review.Commit {
+	if r.State == "APPROVED" && r.Commit != s.asked.Review.Commit { //control:review-commit
 		return fmt.Sprintf("it is of %.7s, and what was asked for is %.7s", r.Commit, s.asked.Review.Commit), nil
 	}
 	actor, err := s.Client.Actor(ctx, r.Author)
@@ -168,7 +168,7 @@ func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
 		return "the account that wrote it is another one now", nil
 	}
 	v, why, err := s.May(ctx, actor, s.asked)
-	if err != nil || v == policy.Allow {
+	if err != nil || v == policy.Allow { //control:review-permission
 		return "", err
 	}
 	return why, nil
@@ -226,7 +226,7 @@ func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, erro
 		return "", err
 	case f.verdict == denied || f.verdict == stale:
 		return cmp.Or(f.reason, "a reviewer asked for changes"), nil
-	case byReview(yes.Key) && !slices.Contains(f.keys, yes.Key):
+	case byReview(yes.Key) && !slices.Contains(f.keys, yes.Key): //control:review-dismissed
 		return takenBack, nil
 	}
 	return "", nil

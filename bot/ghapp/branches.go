@@ -30,7 +30,7 @@ func (c *Client) deleteBranch(ctx context.Context, branch, commit string) error 
 	switch {
 	case err != nil || at == "":
 		return err
-	case at != commit:
+	case at != commit: //control:review-branch-of-others
 		return &Error{Op: op, Err: fmt.Errorf("%s is at %.7s, not at %.7s: somebody else pushed to it, so it stays", branch, at, commit)}
 	}
 	_, err = c.gh.Git.DeleteRef(ctx, c.owner, c.repo, "heads/"+branch)

@@ -19,7 +19,7 @@ func (c *Client) outgoing(w Write) Write {
 		r.Body = clean(r.Body)
 		r.Comments = append([]Inline(nil), r.Comments...)
 		for i := range r.Comments {
-			r.Comments[i].Body = clean(r.Comments[i].Body)
+			r.Comments[i].Body = clean(r.Comments[i].Body) //control:github-gate-inline
 		}
 		w.Review = &r
 	}

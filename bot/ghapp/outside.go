@@ -23,7 +23,7 @@ func outside() *http.Transport {
 // onlyPublic refuses a connection right before it is made.
 func onlyPublic(network, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
-	if err != nil || network != "tcp4" && network != "tcp6" || !isPublic(at.Addr()) {
+	if err != nil || network != "tcp4" && network != "tcp6" || !isPublic(at.Addr()) { //control:picture-dialed
 		return refused("its address is inside a network")
 	}
 	return nil

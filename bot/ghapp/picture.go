@@ -60,7 +60,7 @@ func (c *Client) Picture(ctx context.Context, at Text, address string) (Picture,
 	if err != nil || u.Host == "" || u.User != nil {
 		return Picture{}, refused("its address is not one of the web")
 	}
-	if !c.app.site.serves(u) {
+	if !c.app.site.serves(u) { //control:picture-host
 		return Picture{}, refused("it is not on GitHub, and nothing else is asked")
 	}
 	data, err := c.picture(ctx, at, u)
@@ -303,7 +303,7 @@ type hops struct{ app *App }
 // RoundTrip implements http.RoundTripper.
 func (h hops) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
-	case !h.app.site.serves(r.URL):
+	case !h.app.site.serves(r.URL): //control:picture-redirect
 		return nil, refused("it leads away from GitHub, and nothing else is asked")
 	case h.app.site.operated(r.URL) && !h.app.site.public():
 		return h.app.cfg.Transport.RoundTrip(r)

@@ -119,7 +119,7 @@ func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 	if err := w.check(c); err != nil {
 		return Ref{}, err
 	}
-	w = c.outgoing(w)
+	w = c.outgoing(w) //control:github-gate
 	switch w.Kind {
 	case WriteReaction:
 		return c.react(ctx, w)

@@ -358,7 +358,7 @@ func fenced(lang, text string) string {
 
 // code shows a name inline; backticks and control characters cannot break out.
 func code(s string) string {
-	s = strings.ReplaceAll(untrusted.EscapeVisible(s), "\n", `\n`)
+	s = strings.ReplaceAll(untrusted.EscapeVisible(s), "\n", `\n`) //control:names-on-their-line
 	if strings.Contains(s, "`") {
 		return "`` " + strings.ReplaceAll(s, "``", "` `") + " ``"
 	}

@@ -121,7 +121,7 @@ func NoRunnerCommands(s string) string {
 	if !strings.Contains(s, "::") && !strings.Contains(s, "##[") {
 		return s
 	}
-	s = runnerLine().ReplaceAllString(s, `$1$2\$3`)
+	s = runnerLine().ReplaceAllString(s, `$1$2\$3`) //control:runner-commands
 	return strings.ReplaceAll(s, "##[", "## [")
 }
 

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// control is a statement that keeps a promise of docs/safety.md. A comment
+// "//control:NAME" on its line, or on the line above, marks it in the source.
+// The mark moves with the statement.
+//
+// change takes the control out, see [changeOf]; the test must fail then. A
+// mark may have several controls, whose other names stand in front of it:
+// "orders-digest of approval-digest".
+type control struct {
+	name     string
+	change   string
+	packages string
+	test     string
+}
+
+var controls = []control{
+	{"approval-digest", "without 2", "./agent", "TestApprovalOfSomethingElse"},
+	{"denial-wins", "element 1", "./agent ./policy", "TestApprovalOverruled|TestApprovalWords"},
+	{"gate-on-the-tree", "without 3", "./agent", "TestShellRouteToASensitiveFile"},
+	{"secret-hold", "false", "./agent", "TestSecretHoldsTheCommit"},
+	{"secret-hidden-in-request", "call Hide $1", "./agent", "TestSecretHoldsTheCommit"},
+	{"redact-events", "drop", "./agent", "TestResultsAreCleaned"},
+	{"clean-results", "ignore 1", "./agent", "TestResultsAreCleaned"},
+	{"redact-arguments", "ignore 1", "./agent", "TestArgumentsLoseKnownSecrets"},
+	{"fence-results", "call fenced c.told()", "./agent", "TestForgedResultInTextMode"},
+	{"fence-nonce", "drop", "./agent", "TestForgedResultInTextMode"},
+	{"github-gate", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
+	{"github-gate-inline", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
+	{"runner-commands", "drop", "./policy/untrusted", "TestNoRunnerCommands"},
+	{"runner-lines-of-doors", "drop", "./cmd/handrail", "TestScripts/run_in_actions"},
+	{"log-redaction", "call attr $1", "./cmd/handrail", "TestLogsAreRedacted"},
+	{"scan-each-file", "skip", "./cmd/handrail", "TestScripts/run_many_files"},
+	{"left-locks", "false", "./gitops", "TestSetRef"},
+	{"scan-binary", "call Contains false", "./agent/work", "TestScanOfACommit"},
+	{"failed-lookup", "value a.Lookup == NotAsked", "./policy ./bot", "Test.*Ask|Test.*Approve|TestPermissionTable"},
+	{"account-number", "false", "./bot", "TestPermissionTable"},
+	{"least-permission", `value "read"`, "./bot", "TestPermissionTable"},
+	{"team-lookup", "value in || err == nil, nil", "./bot", "TestApproverRules"},
+	{"every-path-owned", "without 2", "./bot", "TestApproverRules"},
+	{"checked-again", "false", "./bot", "TestApprovalIsCheckedAgain"},
+	{"denial-after-approval", "drop", "./bot", "TestDenialAfterApproval"},
+	{"bound-facts", "drop", "./agent", "TestApprovalGoesStale"},
+	{"second-look", "false", "./agent", "TestApprovalGoesStale"},
+	{"unapproved-step", "drop", "./agent", "TestUnforeseenStepInBetween"},
+	{"last-moment", "false", "./agent", "TestDenialRightBeforeTheStart"},
+	{"edited-comment", "false", "./bot", "TestApprovalIsCheckedAgain"},
+	{"orders-digest of approval-digest", "without 2", "./agent", "TestApprovalInterleavings"},
+	{"orders-bound of bound-facts", "drop", "./agent", "TestApprovalInterleavings"},
+	{"orders-second-look of second-look", "false", "./agent", "TestApprovalInterleavings"},
+	{"orders-denial of denial-wins", "element 1", "./agent", "TestApprovalInterleavings"},
+	{"orders-no-return", "also Denied: {Approved}", "./policy ./agent", "TestApprovalWords|TestApprovalInterleavings"},
+	{"orders-fresh-id", `call Sprint "0"`, "./agent", "TestApprovalInterleavings"},
+	{"review-commit", "false", "./bot/approval", "TestReviewOfAnotherCommit"},
+	{"review-head", "false", "./bot/approval", "TestJudge"},
+	{"review-target", "false", "./bot/approval", "TestJudge"},
+	{"review-owner", "without 3", "./bot/approval", "TestForgedReview"},
+	{"review-rejection", "false", "./bot/approval", "TestJudge"},
+	{"review-permission", "true", "./bot/approval", "TestJudge"},
+	{"review-merger", "false", "./bot/approval", "TestJudge"},
+	{"review-checked-again", `call doubt "", error(nil)`, "./bot/approval", "TestReviewIsCheckedAgain"},
+	{"review-dismissed", "false", "./bot/approval", "TestReviewIsCheckedAgain"},
+	{"review-runs-on-push", "without 4", "./agent", "TestWhatIsReviewed"},
+	{"review-runs-on-push-tool", "without 1", "./agent", "TestWhatIsReviewed"},
+	{"review-secret of review-runs-on-push", "without 2 3", "./agent", "TestWhatIsReviewed"},
+	{"review-words", "call Fence $3", "./agent", "TestRejectedInReview"},
+	{"review-branch-of-others", "false", "./bot/ghapp", "TestBranchThatMovedStays"},
+	{"bot-orders-edited", `value "", nil`, "./cmd/handrail", "TestApprovalInterleavings"},
+	{"bot-orders-right of checked-again", "false", "./cmd/handrail", "TestApprovalInterleavings"},
+	{"hidden-text", "ignore 1", "./bot", "TestUntrustedWords"},
+	{"names-on-their-line", "call ReplaceAll $1", "./bot/render", "TestNamesStayOnTheirLine"},
+	{"code-fence", "call Fence $3", "./agent", "TestProvided"},
+	{"picture-dialed", "without 3", "./bot/ghapp", "TestOnlyPublicAddresses|TestRebinding"},
+	{"picture-redirect", "false", "./bot/ghapp", "TestRedirects"},
+	{"picture-host", "false", "./bot/ghapp", "TestPictures"},
+	{"git-paths", "false", "./gitops", "TestCheckpointLeavesGitDirectoriesOut"},
+	{"git-paths-built of git-paths", "false", "./cmd/handrail", "TestGitAttacks$/^local$"},
+	{"submodule-inside", "false", "./gitops", "TestCheckpointInASubmodule"},
+	{"fallback-branch", "false", "./gitops", "TestPushSafe"},
+	{"dropped-by-a-rewrite", "drop", "./gitops", "TestPushSafeAfterARewrite"},
+	{"restored-branch", "false", "./cmd/handrail", "TestPullBranchDeletedDuringWork"},
+	{"hook-words", `value ""`, "./cmd/handrail", "TestProtectedBranch"},
+	{"patch-in-the-thread", "skip", "./cmd/handrail", "TestWorkflowFilesAreAskedFor"},
+	{"patch-unchanged", "call IsControl false", "./bot/render", "TestPatchesAreWhole"},
+	{"target-gone", "value branch + repo.DefaultBranch[:0], err", "./cmd/handrail", "TestBaseBranchIsGone"},
+	{"outage-waits", "without 2", "./cmd/handrail", "TestRemoteIsDownForAWhile"},
+	{"joined-packs", "value idx.Add(e.Hash, e.Offset, e.CRC32)", "./gitops", "TestTidy"},
+	{"begun-is-no-progress", "value v.Seq > r.TriesAt", "./bot", "TestFailingRun"},
+}
+
+// mark is where the control is.
+func (c control) mark() (name, mark string) {
+	name, mark, other := strings.Cut(c.name, " of ")
+	if !other {
+		mark = name
+	}
+	return name, mark
+}
+
+const controlMark = "//control:"
+
+// place is a mark in the source.
+type place struct {
+	source
+	line int // of the statement
+}
+
+// marks finds every mark of the source.
+func marks(t *testing.T) map[string]place {
+	t.Helper()
+	found := map[string]place{}
+	for _, s := range sources(t) {
+		for _, g := range s.tree.Comments {
+			for _, c := range g.List {
+				name, ok := strings.CutPrefix(c.Text, controlMark)
+				if !ok {
+					continue
+				}
+				name, _, _ = strings.Cut(name, " ")
+				at := s.fset.Position(c.Pos())
+				if old, twice := found[name]; twice {
+					t.Errorf("%s: the mark %s is at %s:%d, too", at, name, old.file, old.line)
+				}
+				found[name] = place{s, codeLine(s, g, at.Line)}
+			}
+		}
+	}
+	return found
+}
+
+// TestSafetyDocs holds the marks, the table and docs/safety.md together: every
+// mark is in the table and every row has a mark that its change fits; what
+// the document names is there.
+func TestSafetyDocs(t *testing.T) {
+	marked, used := marks(t), map[string]bool{}
+	names, missing := map[string]bool{}, map[string]bool{}
+	tests := testNames(t)
+	doc := document(t, "docs/safety.md")
+	for _, c := range controls {
+		name, mark := c.mark()
+		if names[name] {
+			t.Errorf("control %s is there twice", name)
+		}
+		names[name], used[mark] = true, true
+		at, ok := marked[mark]
+		if !ok {
+			t.Errorf("control %s: no statement is marked %s%s", name, controlMark, mark)
+			continue
+		}
+		if _, err := mutant(at, c.change); err != nil {
+			t.Errorf("%s:%d: control %s: %v", at.file, at.line, name, err)
+		}
+		for one := range strings.SplitSeq(c.test, "|") {
+			one, _, _ = strings.Cut(one, "/")
+			if re := regexp.MustCompile(one); !slices.ContainsFunc(strings.Fields(c.packages), func(dir string) bool {
+				return slices.ContainsFunc(tests[path.Clean(dir)], re.MatchString)
+			}) {
+				t.Errorf("control %s: no test %s in %s", name, one, c.packages)
+			}
+		}
+	}
+	for name, at := range marked {
+		if !used[name] {
+			t.Errorf("%s:%d: the mark %s is not in the table of controls", at.file, at.line, name)
+		}
+	}
+	named := regexp.MustCompile("\\| ((?:`[a-z*-]+`(?:, )?)+) \\|\n").FindAllStringSubmatch(doc, -1)
+	for name := range names {
+		missing[name] = true
+	}
+	for _, m := range named {
+		for pattern := range strings.SplitSeq(m[1], ", ") {
+			hit := false
+			for name := range names {
+				if ok, _ := path.Match(strings.Trim(pattern, "`"), name); ok {
+					hit = true
+					delete(missing, name)
+				}
+			}
+			if !hit {
+				t.Errorf("docs/safety.md names the control %s, which there is not", pattern)
+			}
+		}
+	}
+	for name := range missing {
+		t.Errorf("docs/safety.md does not name the control %s", name)
+	}
+	all := allTests(t)
+	for _, m := range regexp.MustCompile("`(\\w+)\\.((?:Test|Fuzz)\\w+)(\\*?)`").FindAllStringSubmatch(doc, -1) {
+		if !slices.ContainsFunc(all[m[1]], func(name string) bool { return name == m[2] || m[3] == "*" && strings.HasPrefix(name, m[2]) }) {
+			t.Errorf("docs/safety.md names %s.%s, which there is not", m[1], m[2]+m[3])
+		}
+	}
+}
