@@ -15,6 +15,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -59,10 +60,10 @@ func (c childConfig) serve(ctx context.Context) error {
 		}
 	}
 	w := &world{in: strings.NewReader(""), out: io.Discard, err: os.Stderr, log: logger(os.Stderr, "warn"), version: "test"}
-	s, err := newServer(ctx, w, serverConfig{
+	s, err := newServer(ctx, w, config.Server{
 		Listen: c.Listen, Data: c.Data, Database: c.Database, Workspace: "local",
-		GitHub: githubConfig{API: c.API, AppID: c.AppID, key: c.Key, webhookSecret: secret.Value(c.Secret)},
-		Model:  modelConfig{Name: "m", Ollama: c.Model},
+		GitHub: config.GitHub{API: c.API, AppID: c.AppID, Key: c.Key, WebhookSecret: secret.Value(c.Secret)},
+		Model:  config.Model{Name: "m", Ollama: c.Model},
 	}, serverOptions{
 		spacing: -1, settle: 100 * time.Millisecond, every: 200 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,
 		sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond,

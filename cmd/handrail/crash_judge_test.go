@@ -8,6 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/cmd/config"
 )
 
 // verdict collects what is missing and what is there twice.
@@ -134,7 +135,7 @@ func (w *crashWorld) judgeBranches(t *testing.T, v *verdict) {
 func (w *crashWorld) judgeStore(t *testing.T, v *verdict) {
 	t.Helper()
 	ctx := t.Context()
-	s, err := openStore(ctx, serverConfig{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
+	s, err := openStore(ctx, config.Server{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	n, err := store.Verify(ctx, s.Logs, func(h store.Head, err error) {

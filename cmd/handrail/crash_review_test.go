@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/cmd/config"
 )
 
 const crashReviewModel = `
@@ -164,7 +165,7 @@ func (w *crashWorld) judgeReview(v *verdict) {
 func (w *crashWorld) judgeReviewStore(t *testing.T, v *verdict) {
 	t.Helper()
 	ctx := t.Context()
-	s, err := openStore(ctx, serverConfig{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
+	s, err := openStore(ctx, config.Server{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	row, err := s.Sessions.ByThread(ctx, w.issue.Key())

@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/cmd/config"
 )
 
 var (
@@ -311,7 +312,7 @@ func (w *crashWorld) storm(t *testing.T, r *rand.Rand, left *atomic.Int64) {
 // settled waits until the server itself takes the session for done, with
 // nothing more to write and nobody at work: what it shows comes before what it notes.
 func (w *crashWorld) settled(ctx context.Context) error {
-	s, err := openStore(ctx, serverConfig{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
+	s, err := openStore(ctx, config.Server{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -118,16 +119,16 @@ func demoFiles() (map[string]string, error) {
 }
 
 // config is what an operator would write for this world.
-func (d *demo) config() (serverConfig, error) {
+func (d *demo) config() (config.Server, error) {
 	app := d.gh.App()
-	cfg := serverConfig{
+	cfg := config.Server{
 		Listen: "127.0.0.1:0", Data: filepath.Join(d.dir, "bot"), Workspace: d.cmd.Workspace,
-		GitHub: githubConfig{API: d.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: secret.Value(app.WebhookSecret)},
-		Model:  modelConfig{Name: d.cmd.Model, Ollama: os.Getenv("OLLAMA_HOST")},
+		GitHub: config.GitHub{API: d.gh.URL(), AppID: app.ID, Key: app.Key, WebhookSecret: secret.Value(app.WebhookSecret)},
+		Model:  config.Model{Name: d.cmd.Model, Ollama: os.Getenv("OLLAMA_HOST")},
 		Policy: policy.DefaultConfig(),
 	}
 	if d.cmd.Model != "" {
-		return cfg, cfg.check()
+		return cfg, cfg.Check()
 	}
 	text, err := demoData.ReadFile("demodata/model.yaml")
 	if err != nil {
@@ -140,8 +141,8 @@ func (d *demo) config() (serverConfig, error) {
 	if d.model, err = llmtest.Start(script); err != nil {
 		return cfg, err
 	}
-	cfg.Model = modelConfig{Name: script.Model.Name, Ollama: d.model.URL()}
-	return cfg, cfg.check()
+	cfg.Model = config.Model{Name: script.Model.Name, Ollama: d.model.URL()}
+	return cfg, cfg.Check()
 }
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.w.out, format+"\n", args...) }

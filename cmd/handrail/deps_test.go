@@ -86,7 +86,7 @@ var homes = map[string][]string{
 	"github.com/riverqueue/river":       {"bot/queue", "bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
 	"mvdan.cc/sh":                       {"policy/shell"},
 	"github.com/zricethezav/gitleaks":   {"policy/secret"},
-	"go.yaml.in/yaml":                   {"policy", "agent/llm/llmtest", "cmd/handrail"},
+	"go.yaml.in/yaml":                   {"policy", "agent/llm/llmtest", "cmd/config", "cmd/handrail"},
 	"github.com/invopop/jsonschema":     {"policy"},
 	"github.com/moby/moby":              {"agent/workspace/docker"},
 	"github.com/sourcegraph/jsonrpc2":   {"agent/workspace", "agent/workspace/host", "agent/lsp"},

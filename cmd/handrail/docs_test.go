@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -50,7 +51,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	for _, c := range []struct {
 		part string
 		keys []string
-	}{{server, keyPaths(reflect.TypeFor[serverConfig](), "")}, {repository, keyPaths(reflect.TypeFor[policy.Config](), "")}} {
+	}{{server, keyPaths(reflect.TypeFor[config.Server](), "")}, {repository, keyPaths(reflect.TypeFor[policy.Config](), "")}} {
 		for _, key := range c.keys {
 			group := key[:max(0, strings.LastIndex(key, "."))]
 			if !strings.Contains(c.part, "`"+key+"`") && (group != "budget.thread" && group != "budget.user_day" || !strings.Contains(c.part, "`"+group+"`")) {
@@ -58,7 +59,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	known := strings.Join(append(keyPaths(reflect.TypeFor[serverConfig](), ""), keyPaths(reflect.TypeFor[policy.Config](), "")...), " ")
+	known := strings.Join(append(keyPaths(reflect.TypeFor[config.Server](), ""), keyPaths(reflect.TypeFor[policy.Config](), "")...), " ")
 	for _, m := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(text, -1) {
 		for _, key := range regexp.MustCompile("`([a-z_.]+)`").FindAllStringSubmatch(m[1], -1) {
 			if !strings.Contains(known, key[1]) {
@@ -66,8 +67,8 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"models.go", "serverconfig.go", "serve.go", "run.go", "main.go"} {
-		for _, v := range regexp.MustCompile(`\b(HANDRAIL_[A-Z_]+|OLLAMA_HOST|OPENAI_API_KEY|XDG_STATE_HOME)\b`).FindAllString(document(t, "cmd/handrail/"+name), -1) {
+	for _, name := range []string{"handrail/models.go", "config/config.go", "config/model.go", "handrail/serve.go", "handrail/run.go", "handrail/main.go"} {
+		for _, v := range regexp.MustCompile(`\b(HANDRAIL_[A-Z_]+|OLLAMA_HOST|OPENAI_API_KEY|XDG_STATE_HOME)\b`).FindAllString(document(t, "cmd/"+name), -1) {
 			if plain := strings.TrimSuffix(v, "_FILE"); !strings.Contains(text, v) && !strings.Contains(text, "`"+plain+"`") {
 				t.Errorf("docs/configuration.md does not explain %s", v)
 			}
@@ -132,7 +133,7 @@ func TestDeployFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"handrail.yaml": document(t, "docs/deploy/handrail.yaml"), "kubernetes.yaml": configMap.Data["handrail.yaml"],
 	} {
-		if c, err := readServerFile(configFile(t, text)); err != nil || c.GitHub.AppID == 0 {
+		if c, err := config.ReadFile(configFile(t, text)); err != nil || c.GitHub.AppID == 0 {
 			t.Errorf("%s: %v, %+v", name, err, c)
 		}
 	}

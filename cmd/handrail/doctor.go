@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/exam"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/cmd/config"
 )
 
 type doctorCmd struct {
@@ -68,7 +69,7 @@ func (c *doctorMachineCmd) server(ctx context.Context) exam.Finding {
 	defer func() { f.Millis = time.Since(start).Milliseconds() }()
 	address := strings.TrimRight(c.BaseURL, "/") + "/models"
 	if c.BaseURL == "" {
-		u, err := ollamaURL(os.Getenv("OLLAMA_HOST"))
+		u, err := config.OllamaURL(os.Getenv("OLLAMA_HOST"))
 		if err != nil {
 			f.Detail = err.Error()
 			return f

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -58,7 +59,7 @@ func TestOllamaURL(t *testing.T) {
 		"http://me:pass%20word@h:1":    "http://me:pass%20word@h:1",
 		"http://me:pw@[::1]:80/ollama": "http://me:pw@[::1]:80/ollama",
 	} {
-		u, err := ollamaURL(in)
+		u, err := config.OllamaURL(in)
 		if err != nil {
 			t.Errorf("ollamaURL(%q): %v", in, err)
 			continue
@@ -68,7 +69,7 @@ func TestOllamaURL(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"ftp://example.com:1", "a b", "http://exa mple.com", "http://me:hidden-word@a b", "http://example.com?x=1", "http://a\nb", "unix:///run/x", "a:b:c:d"} {
-		u, err := ollamaURL(in)
+		u, err := config.OllamaURL(in)
 		if err == nil {
 			t.Errorf("ollamaURL(%q) = %s, want an error", in, u)
 		} else if !strings.Contains(err.Error(), "OLLAMA_HOST") || strings.Contains(err.Error(), "hidden-word") {
@@ -80,30 +81,30 @@ func TestOllamaURL(t *testing.T) {
 func TestModelConfigCheck(t *testing.T) {
 	half, hot, nan := 0.5, 2.5, func() float64 { z := 0.0; return z / z }()
 	for name, c := range map[string]struct {
-		cfg  modelConfig
+		cfg  config.Model
 		want string
 	}{
-		"nothing":             {modelConfig{}, ""},
-		"all of Ollama":       {modelConfig{Ollama: "h", Temperature: &half, Context: 65536, MaxTokens: 4096, KeepAlive: "30m"}, ""},
-		"for ever":            {modelConfig{KeepAlive: "forever"}, ""},
-		"all of the other":    {modelConfig{BaseURL: "https://api.example.com/v1", Effort: "high", MaxTokens: 10}, ""},
-		"hot":                 {modelConfig{Temperature: &hot}, "temperature"},
-		"not a number":        {modelConfig{Temperature: &nan}, "temperature"},
-		"tiny context":        {modelConfig{Context: 512}, "at least 2048"},
-		"negative context":    {modelConfig{Context: -1}, "at least 2048"},
-		"negative answer":     {modelConfig{MaxTokens: -1}, "max_tokens"},
-		"answer fills all":    {modelConfig{Context: 4096, MaxTokens: 4096}, "leave no room"},
-		"keep alive a word":   {modelConfig{KeepAlive: "long"}, `"long" is not a length of time`},
-		"keep alive zero":     {modelConfig{KeepAlive: "0s"}, "is not a length of time"},
-		"keep alive, no home": {modelConfig{BaseURL: "http://h/v1", KeepAlive: "1m"}, "only Ollama takes it"},
-		"effort of Ollama":    {modelConfig{Effort: "low"}, "only servers with base_url"},
-		"base URL bare":       {modelConfig{BaseURL: "example.com/v1"}, "is not an address like"},
-		"base URL scheme":     {modelConfig{BaseURL: "ftp://example.com/v1"}, "is not an address like"},
-		"base URL password":   {modelConfig{BaseURL: "ftp://me:hidden-word@example.com/v1"}, "[redacted]@example.com"},
-		"Ollama address":      {modelConfig{Ollama: "ftp://x"}, "OLLAMA_HOST"},
+		"nothing":             {config.Model{}, ""},
+		"all of Ollama":       {config.Model{Ollama: "h", Temperature: &half, Context: 65536, MaxTokens: 4096, KeepAlive: "30m"}, ""},
+		"for ever":            {config.Model{KeepAlive: "forever"}, ""},
+		"all of the other":    {config.Model{BaseURL: "https://api.example.com/v1", Effort: "high", MaxTokens: 10}, ""},
+		"hot":                 {config.Model{Temperature: &hot}, "temperature"},
+		"not a number":        {config.Model{Temperature: &nan}, "temperature"},
+		"tiny context":        {config.Model{Context: 512}, "at least 2048"},
+		"negative context":    {config.Model{Context: -1}, "at least 2048"},
+		"negative answer":     {config.Model{MaxTokens: -1}, "max_tokens"},
+		"answer fills all":    {config.Model{Context: 4096, MaxTokens: 4096}, "leave no room"},
+		"keep alive a word":   {config.Model{KeepAlive: "long"}, `"long" is not a length of time`},
+		"keep alive zero":     {config.Model{KeepAlive: "0s"}, "is not a length of time"},
+		"keep alive, no home": {config.Model{BaseURL: "http://h/v1", KeepAlive: "1m"}, "only Ollama takes it"},
+		"effort of Ollama":    {config.Model{Effort: "low"}, "only servers with base_url"},
+		"base URL bare":       {config.Model{BaseURL: "example.com/v1"}, "is not an address like"},
+		"base URL scheme":     {config.Model{BaseURL: "ftp://example.com/v1"}, "is not an address like"},
+		"base URL password":   {config.Model{BaseURL: "ftp://me:hidden-word@example.com/v1"}, "[redacted]@example.com"},
+		"Ollama address":      {config.Model{Ollama: "ftp://x"}, "OLLAMA_HOST"},
 	} {
 		var said []string
-		for _, err := range c.cfg.check() {
+		for _, err := range c.cfg.Check() {
 			said = append(said, err.Error())
 		}
 		all := strings.Join(said, "\n")
@@ -137,9 +138,9 @@ func TestModelOptionsOnTheWire(t *testing.T) {
 	}))
 	defer server.Close()
 	yes, no, warm := true, false, 0.25
-	ask := func(cfg modelConfig) {
+	ask := func(cfg config.Model) {
 		t.Helper()
-		open, err := cfg.opener(logger(io.Discard, "error"))
+		open, err := opener(cfg, logger(io.Discard, "error"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,17 +160,17 @@ func TestModelOptionsOnTheWire(t *testing.T) {
 			t.Errorf("Capabilities = %+v, %v; the operator said something else", caps, err)
 		}
 	}
-	can := modelAbilities{Tools: &yes, Thinking: &no, Vision: &yes, Context: 9000}
-	ask(modelConfig{Ollama: server.URL, Temperature: &warm, Context: 8192, MaxTokens: 77, KeepAlive: "90s", Can: can})
+	can := config.Abilities{Tools: &yes, Thinking: &no, Vision: &yes, Context: 9000}
+	ask(config.Model{Ollama: server.URL, Temperature: &warm, Context: 8192, MaxTokens: 77, KeepAlive: "90s", Can: can})
 	options, _ := sent["options"].(map[string]any)
 	if options["temperature"] != 0.25 || options["num_ctx"] != 8192.0 || options["num_predict"] != 77.0 || sent["keep_alive"] != "1m30s" {
 		t.Errorf("Ollama was sent %v", sent)
 	}
-	ask(modelConfig{Ollama: server.URL, KeepAlive: "forever", Can: can})
+	ask(config.Model{Ollama: server.URL, KeepAlive: "forever", Can: can})
 	if sent["keep_alive"] != -1.0 {
 		t.Errorf("keep_alive = %v, want -1", sent["keep_alive"])
 	}
-	ask(modelConfig{BaseURL: server.URL + "/v1", Temperature: &warm, MaxTokens: 77, Effort: "low", Can: can, key: secret.Value("k-123")})
+	ask(config.Model{BaseURL: server.URL + "/v1", Temperature: &warm, MaxTokens: 77, Effort: "low", Can: can, Key: secret.Value("k-123")})
 	if sent["temperature"] != 0.25 || sent["max_tokens"] != 77.0 || sent["reasoning_effort"] != "low" || key != "Bearer k-123" {
 		t.Errorf("the other server was sent %v with %q", sent, key)
 	}
@@ -198,7 +199,7 @@ func TestSomeAbilities(t *testing.T) {
 	}))
 	defer server.Close()
 	no := false
-	open, err := modelConfig{Ollama: server.URL, Can: modelAbilities{Tools: &no}, Silence: policy.Duration(time.Minute)}.opener(logger(io.Discard, "error"))
+	open, err := opener(config.Model{Ollama: server.URL, Can: config.Abilities{Tools: &no}, Silence: policy.Duration(time.Minute)}, logger(io.Discard, "error"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -157,10 +158,10 @@ func openOld(t *testing.T, dir, kind string) *oldStory {
 	model := oldScript(t, false)
 	s := &oldStory{story: &story{t: t, log: &syncBuffer{}, model: model, gh: restoreGitHub(t, dir, kind)}}
 	app := s.gh.App()
-	s.cfg = serverConfig{
+	s.cfg = config.Server{
 		Listen: "127.0.0.1:0", Data: t.TempDir(), Workspace: "local",
-		GitHub: githubConfig{API: s.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: secret.Value(app.WebhookSecret)},
-		Model:  modelConfig{Name: "m", Ollama: model.URL()},
+		GitHub: config.GitHub{API: s.gh.URL(), AppID: app.ID, Key: app.Key, WebhookSecret: secret.Value(app.WebhookSecret)},
+		Model:  config.Model{Name: "m", Ollama: model.URL()},
 	}
 	t.Cleanup(s.stop)
 	return s

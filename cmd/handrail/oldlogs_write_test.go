@@ -22,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -36,7 +37,7 @@ func writeOld(t *testing.T, dir string) {
 	must(t, os.Mkdir(dir, 0o755))
 	var ids []string
 	sqlite := &oldWriter{dir: dir, kind: "sqlite"}
-	sqlite.tell(t, "", func(db *sql.DB, cfg serverConfig) {
+	sqlite.tell(t, "", func(db *sql.DB, cfg config.Server) {
 		copied := filepath.Join(t.TempDir(), "copy.db")
 		_, err := db.ExecContext(t.Context(), "VACUUM INTO ?", copied)
 		must(t, err)
@@ -54,7 +55,7 @@ func writeOld(t *testing.T, dir string) {
 	server := storetest.StartPostgres(t, false)
 	url := server.Database(t)
 	postgres := &oldWriter{dir: dir, kind: "postgres"}
-	postgres.tell(t, url, func(*sql.DB, serverConfig) {
+	postgres.tell(t, url, func(*sql.DB, config.Server) {
 		path := filepath.Join(t.TempDir(), "dump.sql")
 		server.Dump(t, url, path)
 		data, err := os.ReadFile(path)
@@ -82,7 +83,7 @@ type oldWriter struct {
 
 // tell plays all sessions to where this version leaves them, and saves what
 // is there at that moment.
-func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB, serverConfig)) {
+func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB, config.Server)) {
 	t.Helper()
 	s := &story{t: t, log: &syncBuffer{}, ghDir: t.TempDir(), model: oldScript(t, true)}
 	var err error
@@ -97,10 +98,10 @@ func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB, serve
 	}
 	takeIDs(s.gh, s.gh.UserID("you")+100) // room for pull requests, which are opened before the comments when all is restored
 	app := s.gh.App()
-	s.cfg = serverConfig{
+	s.cfg = config.Server{
 		Listen: "127.0.0.1:0", Data: t.TempDir(), Workspace: "local", Database: database,
-		GitHub: githubConfig{API: s.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: secret.Value(app.WebhookSecret)},
-		Model:  modelConfig{Name: "m", Ollama: s.model.URL()},
+		GitHub: config.GitHub{API: s.gh.URL(), AppID: app.ID, Key: app.Key, WebhookSecret: secret.Value(app.WebhookSecret)},
+		Model:  config.Model{Name: "m", Ollama: s.model.URL()},
 	}
 	w.stuck = make(chan struct{})
 	s.startWith(serverOptions{spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, wrap: func(db store.Store) store.Store {
@@ -175,7 +176,7 @@ func writeRefs(t *testing.T, dir string, ids []string, database string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.git")
 	gitRun(t, "init", "--quiet", "--bare", path)
-	db, err := openStore(t.Context(), serverConfig{Database: database}, logger(os.Stderr, "error"))
+	db, err := openStore(t.Context(), config.Server{Database: database}, logger(os.Stderr, "error"))
 	must(t, err)
 	must(t, withRefs(t.Context(), &world{log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
 		g, err := gitref.New(gitref.Config{Repo: r, Now: func() time.Time { return time.Now().Add(-24 * time.Hour) }})

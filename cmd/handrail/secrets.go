@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -44,8 +45,8 @@ func environmentSecrets(environ []string) []secret.Value {
 }
 
 // secrets are all that the server was given: no text leaves it with one.
-func (c serverConfig) secrets() *secrets {
-	list := append(environmentSecrets(os.Environ()), c.GitHub.webhookSecret, c.GitHub.token, c.Model.key, secret.Value(c.GitHub.key))
+func serverSecrets(c config.Server) *secrets {
+	list := append(environmentSecrets(os.Environ()), c.GitHub.WebhookSecret, c.GitHub.Token, c.Model.Key, secret.Value(c.GitHub.Key))
 	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
 		if user, _, ok := strings.Cut(rest, "@"); ok {
 			_, password, _ := strings.Cut(user, ":")

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -82,9 +83,9 @@ func TestEnvironmentSecrets(t *testing.T) {
 // The database's password counts as a secret, and a token that stands nowhere
 // in the environment does too.
 func TestServerSecrets(t *testing.T) {
-	cfg := serverConfig{Database: "postgres://bot:pw-9f8e7d6c5b@db/handrail", GitHub: githubConfig{
-		webhookSecret: "hook-1a2b3c4d5e", token: "plain-token-value-123", key: []byte("-----key-material-of-the-app-----")}}
-	s := cfg.secrets()
+	cfg := config.Server{Database: "postgres://bot:pw-9f8e7d6c5b@db/handrail", GitHub: config.GitHub{
+		WebhookSecret: "hook-1a2b3c4d5e", Token: "plain-token-value-123", Key: []byte("-----key-material-of-the-app-----")}}
+	s := serverSecrets(cfg)
 	for _, v := range []string{"pw-9f8e7d6c5b", "hook-1a2b3c4d5e", "plain-token-value-123", "key-material-of-the"} {
 		if out := s.outgoing("x " + v + " y"); strings.Contains(out, v) {
 			t.Errorf("%q goes out", v)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/handrail-bot/handrail/cmd/config"
 )
 
 type serveCmd struct {
@@ -24,7 +26,7 @@ func (c *serveCmd) Run(ctx context.Context, w *world) error {
 	if c.Check {
 		return c.check(ctx)
 	}
-	cfg, err := readServerConfig(c.File, c.getenv)
+	cfg, err := config.Read(c.File, c.getenv)
 	if err != nil {
 		return usageError{err}
 	}
@@ -60,7 +62,7 @@ func (c *serveCmd) getenv(name string) string {
 func (c *serveCmd) check(ctx context.Context) error {
 	listen := c.getenv("HANDRAIL_LISTEN")
 	if listen == "" && c.File != "" {
-		cfg, err := readServerConfig(c.File, c.getenv)
+		cfg, err := config.Read(c.File, c.getenv)
 		if err != nil {
 			return usageError{err}
 		}

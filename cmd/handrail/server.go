@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/webhook"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -47,7 +47,7 @@ type serverOptions struct {
 
 // server is the whole bot in one process.
 type server struct {
-	cfg       serverConfig
+	cfg       config.Server
 	log       *slog.Logger
 	secrets   *secrets
 	store     *sqlstore.Store
@@ -69,8 +69,8 @@ type server struct {
 }
 
 // newServer puts the parts together. Nothing runs before start.
-func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOptions) (s *server, err error) {
-	known := cfg.secrets()
+func newServer(ctx context.Context, w *world, cfg config.Server, opt serverOptions) (s *server, err error) {
+	known := serverSecrets(cfg)
 	inner := *w
 	w = &inner
 	w.log = secret.Logger(w.log, known.Redactor)
@@ -84,7 +84,7 @@ func newServer(ctx context.Context, w *world, cfg serverConfig, opt serverOption
 		return s, fmt.Errorf("make data directory: %w", err)
 	}
 	if s.app, err = ghapp.New(ghapp.Config{
-		APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.key, Token: cfg.GitHub.token.Reveal(),
+		APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
 		Clean: known.outgoing,
 		Log:   w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: bot.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
@@ -168,23 +168,11 @@ func (s *server) work(ctx context.Context, thread string) error {
 
 func (s *server) more(thread string) <-chan struct{} { return s.queue.More(thread) }
 
-func openStore(ctx context.Context, cfg serverConfig, log *slog.Logger) (*sqlstore.Store, error) {
-	if isPostgres(cfg.Database) {
+func openStore(ctx context.Context, cfg config.Server, log *slog.Logger) (*sqlstore.Store, error) {
+	if config.IsPostgres(cfg.Database) {
 		return postgres.Open(ctx, postgres.Config{URL: cfg.Database, Log: log})
 	}
-	return sqlite.Open(ctx, sqlite.Config{Path: sqlitePath(cfg), Log: log})
-}
-
-// isPostgres tells an address of PostgreSQL from a path.
-func isPostgres(address string) bool {
-	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") || strings.Contains(address, "dbname=")
-}
-
-func sqlitePath(cfg serverConfig) string {
-	if cfg.Database != "" {
-		return cfg.Database
-	}
-	return filepath.Join(cfg.Data, "handrail.db")
+	return sqlite.Open(ctx, sqlite.Config{Path: config.SQLitePath(cfg), Log: log})
 }
 
 func (s *server) openEngine(ctx context.Context, w *world) error {
@@ -193,7 +181,7 @@ func (s *server) openEngine(ctx context.Context, w *world) error {
 		return err
 	}
 	s.workspace = ws.Name()
-	if s.model, err = s.cfg.Model.opener(s.log); err != nil {
+	if s.model, err = opener(s.cfg.Model, s.log); err != nil {
 		return err
 	}
 	s.engine, err = newEngine(engineParts{
@@ -205,7 +193,7 @@ func (s *server) openEngine(ctx context.Context, w *world) error {
 // start listens and begins to work.
 func (s *server) start(ctx context.Context) error {
 	hook, err := webhook.New(webhook.Config{
-		Secret: []byte(s.cfg.GitHub.webhookSecret.Reveal()), Intake: s.kept.Deliveries, Parse: bot.Source, Log: s.log,
+		Secret: []byte(s.cfg.GitHub.WebhookSecret.Reveal()), Intake: s.kept.Deliveries, Parse: bot.Source, Log: s.log,
 	})
 	if err != nil {
 		return err

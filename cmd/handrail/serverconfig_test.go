@@ -9,11 +9,11 @@ import (
 	"encoding/pem"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -89,18 +89,18 @@ policy:
   commands: {deny: ["git push *"]}
   budget: {session: {tokens: 1000}}
 `)
-	cfg, err := readServerConfig(path, env("HANDRAIL_WEBHOOK_SECRET", "s"))
+	cfg, err := config.Read(path, env("HANDRAIL_WEBHOOK_SECRET", "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := cfg.Model
-	if cfg.Listen != "0.0.0.0:9090" || cfg.Data != "/var/lib/handrail" || cfg.Workspace != "bwrap" || cfg.GitHub.AppID != 12345 || len(cfg.GitHub.key) == 0 {
+	if cfg.Listen != "0.0.0.0:9090" || cfg.Data != "/var/lib/handrail" || cfg.Workspace != "bwrap" || cfg.GitHub.AppID != 12345 || len(cfg.GitHub.Key) == 0 {
 		t.Errorf("read %+v", cfg)
 	}
 	if m.Name != "qwen3:8b" || *m.Temperature != 0.2 || m.Context != 65536 || m.MaxTokens != 8192 || m.Silence.String() != "10m0s" || !*m.Can.Tools || *m.Can.Vision {
 		t.Errorf("model %+v", m)
 	}
-	if cfg.Sessions != (sessionsConfig{4, 2, 1}) || !slices.Equal(cfg.Policy.Commands.Deny, []string{"git push *"}) {
+	if cfg.Sessions != (config.Sessions{AtOnce: 4, PerUser: 2, PerRepo: 1}) || !slices.Equal(cfg.Policy.Commands.Deny, []string{"git push *"}) {
 		t.Errorf("sessions %+v, policy %+v", cfg.Sessions, cfg.Policy.Commands)
 	}
 	want := policy.DefaultConfig()
@@ -116,12 +116,12 @@ policy:
 func TestServerConfigPrecedence(t *testing.T) {
 	path := configFile(t, "listen: :1\ndata: /file\nmodel: {name: file}\ngithub: {repository: a/file}\nworkspace: bwrap\n")
 	base := []string{"HANDRAIL_WEBHOOK_SECRET", "s", "HANDRAIL_GITHUB_TOKEN", "t"}
-	cfg, err := readServerConfig(path, env(base...))
+	cfg, err := config.Read(path, env(base...))
 	if err != nil || cfg.Listen != ":1" || cfg.Data != "/file" || cfg.Model.Name != "file" || cfg.Workspace != "bwrap" || cfg.GitHub.Repository != "a/file" {
 		t.Fatalf("the file alone: %+v, %v", cfg, err)
 	}
 	over := append(base, "HANDRAIL_LISTEN", ":2", "HANDRAIL_DATA", "/env", "HANDRAIL_MODEL", "env", "HANDRAIL_WORKSPACE", "docker", "HANDRAIL_REPOSITORY", "a/env", "OLLAMA_HOST", "h:7", "HANDRAIL_DATABASE", "postgres://h/d")
-	cfg, err = readServerConfig(path, env(over...))
+	cfg, err = config.Read(path, env(over...))
 	if err != nil || cfg.Listen != ":2" || cfg.Data != "/env" || cfg.Model.Name != "env" || cfg.Workspace != "docker" || cfg.GitHub.Repository != "a/env" || cfg.Model.Ollama != "h:7" || cfg.Database != "postgres://h/d" {
 		t.Fatalf("the environment over the file: %+v, %v", cfg, err)
 	}
@@ -129,7 +129,7 @@ func TestServerConfigPrecedence(t *testing.T) {
 		t.Setenv(over[i], over[i+1])
 	}
 	c := serveCmd{File: path, Listen: ":3", Data: "/flag", Model: "flag", Workspace: "local"}
-	cfg, err = readServerConfig(path, c.getenv)
+	cfg, err = config.Read(path, c.getenv)
 	if err != nil || cfg.Listen != ":3" || cfg.Data != "/flag" || cfg.Model.Name != "flag" || cfg.Workspace != "local" || cfg.GitHub.Repository != "a/env" {
 		t.Fatalf("flags over the environment: %+v, %v", cfg, err)
 	}
@@ -137,8 +137,8 @@ func TestServerConfigPrecedence(t *testing.T) {
 
 // TestServerConfigWithoutFile: a container can be run by its environment.
 func TestServerConfigWithoutFile(t *testing.T) {
-	cfg, err := readServerConfig("", env("HANDRAIL_WEBHOOK_SECRET", "s", "HANDRAIL_APP_ID", "7", "HANDRAIL_PRIVATE_KEY_FILE", keyFile(t, "pkcs8"), "HANDRAIL_MODEL", "m", "HANDRAIL_GITHUB_API", "https://h/api/v3/"))
-	if err != nil || cfg.GitHub.AppID != 7 || len(cfg.GitHub.key) == 0 || cfg.Listen != "127.0.0.1:8080" || cfg.Workspace != "auto" || !filepath.IsAbs(cfg.Data) {
+	cfg, err := config.Read("", env("HANDRAIL_WEBHOOK_SECRET", "s", "HANDRAIL_APP_ID", "7", "HANDRAIL_PRIVATE_KEY_FILE", keyFile(t, "pkcs8"), "HANDRAIL_MODEL", "m", "HANDRAIL_GITHUB_API", "https://h/api/v3/"))
+	if err != nil || cfg.GitHub.AppID != 7 || len(cfg.GitHub.Key) == 0 || cfg.Listen != "127.0.0.1:8080" || cfg.Workspace != "auto" || !filepath.IsAbs(cfg.Data) {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 }
@@ -187,7 +187,7 @@ func TestServerConfigFaults(t *testing.T) {
 		"empty secret file":    {ok, []string{"HANDRAIL_WEBHOOK_SECRET_FILE", configFile(t, "\n"), "HANDRAIL_GITHUB_TOKEN", "t"}, []string{"the file that HANDRAIL_WEBHOOK_SECRET_FILE names is empty"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := readServerConfig(configFile(t, c.file), env(c.env...))
+			_, err := config.Read(configFile(t, c.file), env(c.env...))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -205,16 +205,16 @@ func TestServerConfigFaults(t *testing.T) {
 
 func TestSecretFiles(t *testing.T) {
 	hook, token, key, db := configFile(t, "the hook\n"), configFile(t, "the token"), configFile(t, "the key\r\n"), configFile(t, "postgres://me:pw@h/d\n")
-	cfg, err := readServerConfig(configFile(t, "github: {repository: a/b}\nmodel: {name: m}\n"), env("HANDRAIL_WEBHOOK_SECRET_FILE", hook,
+	cfg, err := config.Read(configFile(t, "github: {repository: a/b}\nmodel: {name: m}\n"), env("HANDRAIL_WEBHOOK_SECRET_FILE", hook,
 		"HANDRAIL_GITHUB_TOKEN_FILE", token, "HANDRAIL_API_KEY_FILE", key, "HANDRAIL_DATABASE_FILE", db))
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := cfg.GitHub
-	if g.webhookSecret.Reveal() != "the hook" || g.token.Reveal() != "the token" || cfg.Model.key.Reveal() != "the key" || cfg.Database != "postgres://me:pw@h/d" {
-		t.Errorf("%q %q %q %q", g.webhookSecret.Reveal(), g.token.Reveal(), cfg.Model.key.Reveal(), cfg.Database)
+	if g.WebhookSecret.Reveal() != "the hook" || g.Token.Reveal() != "the token" || cfg.Model.Key.Reveal() != "the key" || cfg.Database != "postgres://me:pw@h/d" {
+		t.Errorf("%q %q %q %q", g.WebhookSecret.Reveal(), g.Token.Reveal(), cfg.Model.Key.Reveal(), cfg.Database)
 	}
-	if got := cfg.secrets().outgoing("x the token y"); strings.Contains(got, "the token") {
+	if got := serverSecrets(cfg).outgoing("x the token y"); strings.Contains(got, "the token") {
 		t.Errorf("a secret from a file goes out: %s", got)
 	}
 }
@@ -266,28 +266,5 @@ func TestConfigCheckDoor(t *testing.T) {
 	}
 	if out, _, code := door(t, "", "config", "check", "--json"); code != exitDone || out != `{"ok":true,"error":""}`+"\n" {
 		t.Errorf("the repository here: exit %d: %s", code, out)
-	}
-}
-
-// TestFileKinds: the lists that tell the kinds of files apart are complete.
-func TestFileKinds(t *testing.T) {
-	yamlKeys := func(t reflect.Type) (list []string) {
-		for i := range t.NumField() {
-			if key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
-				list = append(list, key)
-			}
-		}
-		return list
-	}
-	server, repository := yamlKeys(reflect.TypeFor[serverConfig]()), yamlKeys(reflect.TypeFor[policy.Config]())
-	for _, c := range []struct {
-		kind       fileKind
-		own, other []string
-	}{{serverKeys, server, repository}, {repositoryKeys, repository, server}} {
-		for _, key := range c.own {
-			if want := !slices.Contains(c.other, key); slices.Contains(c.kind.keys, key) != want {
-				t.Errorf("key %q: listed %v, want %v", key, !want, want)
-			}
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+	"github.com/handrail-bot/handrail/cmd/config"
 )
 
 // storeFlags say which database a verb looks at.
@@ -21,9 +22,9 @@ type storeFlags struct {
 
 // open opens the database of a server, which may be running.
 func (f storeFlags) open(ctx context.Context, w *world) (*sqlstore.Store, error) {
-	cfg := serverConfig{Data: f.Data, Database: f.Database}
+	cfg := config.Server{Data: f.Data, Database: f.Database}
 	if f.File != "" {
-		read, err := readServerConfig(f.File, os.Getenv)
+		read, err := config.Read(f.File, os.Getenv)
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -35,9 +36,9 @@ func (f storeFlags) open(ctx context.Context, w *world) (*sqlstore.Store, error)
 	if cfg.Data == "" {
 		cfg.Data = cmp.Or(os.Getenv("HANDRAIL_DATA"), "data")
 	}
-	if !isPostgres(cfg.Database) {
-		if _, err := os.Stat(sqlitePath(cfg)); err != nil {
-			return nil, usage("there is no database at %s: say where with --data, --database or --config", sqlitePath(cfg))
+	if !config.IsPostgres(cfg.Database) {
+		if _, err := os.Stat(config.SQLitePath(cfg)); err != nil {
+			return nil, usage("there is no database at %s: say where with --data, --database or --config", config.SQLitePath(cfg))
 		}
 	}
 	return openStore(ctx, cfg, w.log)
@@ -117,7 +118,7 @@ func (c *sessionsImportCmd) Run(ctx context.Context, w *world) (err error) {
 	if id == "" {
 		return usage("%s says of no session whose log it is: the first event of a log names it", c.In)
 	}
-	if c.Database != "" && !isPostgres(c.Database) {
+	if c.Database != "" && !config.IsPostgres(c.Database) {
 		f, err := os.OpenFile(c.Database, os.O_CREATE|os.O_RDONLY, 0o600) // a new database is fine here
 		if err != nil {
 			return usageError{err}

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -24,7 +25,7 @@ type story struct {
 	t     *testing.T
 	gh    *ghtest.Server
 	model *llmtest.Server
-	cfg   serverConfig
+	cfg   config.Server
 	srv   *server
 	log   *syncBuffer
 	issue thread.Ref
@@ -100,10 +101,10 @@ func startStory(t *testing.T, engine, model string, files map[string]string, tur
 		t.Fatal(err)
 	}
 	app := s.gh.App()
-	s.cfg = serverConfig{
+	s.cfg = config.Server{
 		Listen: "127.0.0.1:0", Data: t.TempDir(), Workspace: engine,
-		GitHub: githubConfig{API: s.gh.URL(), AppID: app.ID, key: app.Key, webhookSecret: secret.Value(app.WebhookSecret)},
-		Model:  modelConfig{Name: "m", Ollama: s.model.URL()},
+		GitHub: config.GitHub{API: s.gh.URL(), AppID: app.ID, Key: app.Key, WebhookSecret: secret.Value(app.WebhookSecret)},
+		Model:  config.Model{Name: "m", Ollama: s.model.URL()},
 	}
 	s.start()
 	t.Cleanup(s.stop)

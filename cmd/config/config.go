@@ -1,4 +1,7 @@
-package main
+// Package config reads what an operator writes: the file of a server, what its
+// environment adds, and what both say of a model. It checks that the whole can
+// work, and names everything that is wrong at once.
+package config
 
 import (
 	"crypto/rsa"
@@ -20,33 +23,36 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// serverConfig is the file that `handrail serve --config` reads. Secrets are
+// Server is the file that `handrail serve --config` reads. Secrets are
 // not in it: they come from the environment or from files that it names. Every
 // key is described in docs/configuration.md.
-type serverConfig struct {
-	Listen   string         `yaml:"listen"`   // address of the webhook server
-	Data     string         `yaml:"data"`     // directory for mirrors, workspaces and the database
-	Database string         `yaml:"database"` // postgres://… for several servers; a file in Data otherwise
-	GitHub   githubConfig   `yaml:"github"`
-	Model    modelConfig    `yaml:"model"`
-	Sessions sessionsConfig `yaml:"sessions"`
-	Policy   policy.Config  `yaml:"policy"` // the limits that no repository can widen
+type Server struct {
+	Listen   string        `yaml:"listen"`   // address of the webhook server
+	Data     string        `yaml:"data"`     // directory for mirrors, workspaces and the database
+	Database string        `yaml:"database"` // postgres://… for several servers; a file in Data otherwise
+	GitHub   GitHub        `yaml:"github"`
+	Model    Model         `yaml:"model"`
+	Sessions Sessions      `yaml:"sessions"`
+	Policy   policy.Config `yaml:"policy"` // the limits that no repository can widen
 
 	Workspace string `yaml:"workspace"` // auto, docker, bwrap or local
 }
 
-type githubConfig struct {
+// GitHub is `github:` in the server's file. Either the App's number and key
+// are set, or Token and Repository.
+type GitHub struct {
 	API            string `yaml:"api"` // of GitHub Enterprise Server, for example https://github.example/api/v3/
 	AppID          int64  `yaml:"app_id"`
 	PrivateKeyFile string `yaml:"private_key_file"`
 	Repository     string `yaml:"repository"` // with a token: the one repository, owner/name
 
-	key           []byte
-	token         secret.Value
-	webhookSecret secret.Value
+	Key           []byte       `yaml:"-"`
+	Token         secret.Value `yaml:"-"`
+	WebhookSecret secret.Value `yaml:"-"`
 }
 
-type sessionsConfig struct {
+// Sessions is `sessions:` in the server's file; 0 means no limit.
+type Sessions struct {
 	AtOnce  int `yaml:"at_once"`  // sessions that run at the same time
 	PerUser int `yaml:"per_user"` // of these, for one person
 	PerRepo int `yaml:"per_repo"`
@@ -74,10 +80,10 @@ func (p *problemList) err() error {
 	return fmt.Errorf("configuration: %w", errors.Join(*p...))
 }
 
-// readServerConfig reads the file, strictly, then what the environment adds,
+// Read reads the file, strictly, then what the environment adds,
 // and checks that the whole can work.
-func readServerConfig(path string, getenv func(string) string) (serverConfig, error) {
-	cfg, err := readServerFile(path)
+func Read(path string, getenv func(string) string) (Server, error) {
+	cfg, err := ReadFile(path)
 	if err != nil {
 		return cfg, err
 	}
@@ -88,10 +94,10 @@ func readServerConfig(path string, getenv func(string) string) (serverConfig, er
 	return cfg, bad.err()
 }
 
-// checkServerFile checks a file alone. What the environment of the server
+// CheckFile checks a file alone. What the environment of the server
 // must add, such as secrets, is not asked for.
-func checkServerFile(path string) error {
-	cfg, err := readServerFile(path)
+func CheckFile(path string) error {
+	cfg, err := ReadFile(path)
 	if err != nil {
 		return err
 	}
@@ -101,10 +107,10 @@ func checkServerFile(path string) error {
 	return bad.err()
 }
 
-// readServerFile reads the file over the defaults. Without a path there are
+// ReadFile reads the file over the defaults. Without a path there are
 // the defaults alone.
-func readServerFile(path string) (serverConfig, error) {
-	cfg := serverConfig{Listen: "127.0.0.1:8080", Data: "data"}
+func ReadFile(path string) (Server, error) {
+	cfg := Server{Listen: "127.0.0.1:8080", Data: "data"}
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -135,7 +141,7 @@ func readServerFile(path string) (serverConfig, error) {
 }
 
 // environment adds what the environment says; it wins over the file.
-func (c *serverConfig) environment(getenv func(string) string, bad *problemList) {
+func (c *Server) environment(getenv func(string) string, bad *problemList) {
 	for _, v := range []struct {
 		name string
 		into *string
@@ -159,10 +165,10 @@ func (c *serverConfig) environment(getenv func(string) string, bad *problemList)
 		name string
 		into *secret.Value
 	}{
-		{"HANDRAIL_GITHUB_TOKEN", &c.GitHub.token}, {"HANDRAIL_WEBHOOK_SECRET", &c.GitHub.webhookSecret},
-		{"HANDRAIL_API_KEY", &c.Model.key}, {"HANDRAIL_DATABASE", &database},
+		{"HANDRAIL_GITHUB_TOKEN", &c.GitHub.Token}, {"HANDRAIL_WEBHOOK_SECRET", &c.GitHub.WebhookSecret},
+		{"HANDRAIL_API_KEY", &c.Model.Key}, {"HANDRAIL_DATABASE", &database},
 	} {
-		s, err := secretFrom(getenv, v.name)
+		s, err := Secret(getenv, v.name)
 		bad.add(err)
 		if s != "" {
 			*v.into = s
@@ -172,9 +178,9 @@ func (c *serverConfig) environment(getenv func(string) string, bad *problemList)
 	c.readKey(bad)
 }
 
-// secretFrom is the secret in a variable, or in the file that NAME_FILE names.
+// Secret returns the secret in a variable, or in the file that NAME_FILE names.
 // No error holds anything of either.
-func secretFrom(getenv func(string) string, name string) (secret.Value, error) {
+func Secret(getenv func(string) string, name string) (secret.Value, error) {
 	value, file := getenv(name), getenv(name+"_FILE")
 	switch {
 	case value != "" && file != "":
@@ -200,7 +206,7 @@ func oneLine(name, value string) (secret.Value, error) {
 	return secret.Value(value), nil
 }
 
-// reason is why a file could not be read, without its name: that may be the
+// reason returns why a file could not be read, without its name: that may be the
 // secret itself, given in the wrong place.
 func reason(err error) error {
 	var path *fs.PathError
@@ -211,7 +217,7 @@ func reason(err error) error {
 }
 
 // readKey reads the App's private key and says what is in the file instead.
-func (c *serverConfig) readKey(bad *problemList) {
+func (c *Server) readKey(bad *problemList) {
 	file := c.GitHub.PrivateKeyFile
 	if file == "" {
 		return
@@ -225,7 +231,7 @@ func (c *serverConfig) readKey(bad *problemList) {
 		bad.when(true, "read the App's private key: %w", err)
 		return
 	}
-	c.GitHub.key = key
+	c.GitHub.Key = key
 	bad.add(checkKey(file, key))
 }
 
@@ -248,18 +254,18 @@ func checkKey(file string, data []byte) error {
 }
 
 // complete names everything that is missing.
-func (c *serverConfig) complete(bad *problemList) {
+func (c *Server) complete(bad *problemList) {
 	g := c.GitHub
-	bad.when(g.webhookSecret == "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken")
-	app := g.AppID != 0 || g.PrivateKeyFile != "" || len(g.key) > 0
-	bad.when(app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.key) == 0), "a GitHub App needs both github.app_id and github.private_key_file")
-	bad.when(!app && g.token == "", "no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository")
-	bad.when(!app && g.token != "" && g.Repository == "", "a token serves one repository: set github.repository to owner/name")
+	bad.when(g.WebhookSecret == "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken")
+	app := g.AppID != 0 || g.PrivateKeyFile != "" || len(g.Key) > 0
+	bad.when(app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.Key) == 0), "a GitHub App needs both github.app_id and github.private_key_file")
+	bad.when(!app && g.Token == "", "no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository")
+	bad.when(!app && g.Token != "" && g.Repository == "", "a token serves one repository: set github.repository to owner/name")
 	bad.when(c.Model.Name == "" && c.Policy.Model == "", "no model: set model.name or HANDRAIL_MODEL")
 }
 
 // values says which values cannot be used, and makes Data absolute.
-func (c *serverConfig) values(bad *problemList) {
+func (c *Server) values(bad *problemList) {
 	bad.add(checkListen(c.Listen))
 	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace), "workspace: %q is not one of auto, docker, bwrap, local", c.Workspace)
 	bad.when(c.GitHub.AppID < 0, "github.app_id: must be the number that the App's page shows")
@@ -272,7 +278,7 @@ func (c *serverConfig) values(bad *problemList) {
 		bad.when(n < 0, "sessions.%s: must be a number from 0 up", name)
 	}
 	bad.add(checkDatabase(c.Database))
-	for _, err := range c.Model.check() {
+	for _, err := range c.Model.Check() {
 		bad.add(err)
 	}
 	if err := c.Policy.Validate(); err != nil {
@@ -283,8 +289,8 @@ func (c *serverConfig) values(bad *problemList) {
 	c.Data = abs
 }
 
-// check checks a configuration that was not read but made.
-func (c *serverConfig) check() error {
+// Check checks a configuration that was not read but made.
+func (c *Server) Check() error {
 	var bad problemList
 	c.complete(&bad)
 	c.values(&bad)

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/llm/ollama"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// Model is `model:` in the server's file. Without BaseURL the model runs
+// in Ollama.
+type Model struct {
+	Name        string          `yaml:"name"`
+	Ollama      string          `yaml:"ollama"`   // address of Ollama, as in OLLAMA_HOST
+	BaseURL     string          `yaml:"base_url"` // of an OpenAI-compatible server
+	Temperature *float64        `yaml:"temperature"`
+	Context     int             `yaml:"context"`    // tokens
+	MaxTokens   int             `yaml:"max_tokens"` // of one answer
+	KeepAlive   string          `yaml:"keep_alive"` // 30m, or forever; Ollama only
+	Effort      string          `yaml:"effort"`     // OpenAI-compatible servers only
+	Silence     policy.Duration `yaml:"silence"`    // after which an answer counts as cut
+	Can         Abilities       `yaml:"can"`
+
+	Key secret.Value `yaml:"-"`
+}
+
+// Abilities is what the operator knows better than the server.
+type Abilities struct {
+	Tools    *bool `yaml:"tools"`    // calls tools natively; otherwise in its text
+	Thinking *bool `yaml:"thinking"` // thinks before it answers, apart from the answer
+	Vision   *bool `yaml:"vision"`   // sees pictures
+	Context  int   `yaml:"context"`  // tokens that it was made for
+}
+
+// Check returns everything that cannot work.
+func (m Model) Check() []error {
+	var errs []error
+	add := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	if _, err := m.Address(); err != nil {
+		errs = append(errs, err)
+	}
+	add(m.Temperature != nil && !(*m.Temperature >= 0 && *m.Temperature <= 2), "model temperature: must be a number from 0 to 2")
+	add(m.Context != 0 && (m.Context < 2048 || m.Context > 10_000_000), "model context: %d tokens cannot hold a session; give at least 2048, or leave it out", m.Context)
+	add(m.MaxTokens < 0, "model max_tokens: must be a number from 0 up")
+	add(m.Context > 0 && m.MaxTokens >= m.Context, "model max_tokens: %d leave no room for a question in a context of %d", m.MaxTokens, m.Context)
+	add(m.Can.Context < 0, "model can.context: must be a number from 0 up")
+	_, err := m.KeepAliveTime()
+	add(err != nil, "model keep_alive: %w", err)
+	add(m.KeepAlive != "" && m.BaseURL != "", "model keep_alive: only Ollama takes it; leave it out with base_url")
+	add(m.Effort != "" && m.BaseURL == "", "model effort: only servers with base_url take it; leave it out for Ollama")
+	return errs
+}
+
+// KeepAliveTime returns how long Ollama is to keep the model loaded: 0 for its
+// own time, -1 for ever.
+func (m Model) KeepAliveTime() (time.Duration, error) {
+	switch m.KeepAlive {
+	case "":
+		return 0, nil
+	case "forever", "-1":
+		return -1, nil
+	}
+	d, err := time.ParseDuration(m.KeepAlive)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not a length of time such as 30m, or forever", m.KeepAlive)
+	}
+	return d, nil
+}
+
+// Address returns the base URL of the model server.
+func (m Model) Address() (*url.URL, error) {
+	if m.BaseURL == "" {
+		return OllamaURL(m.Ollama)
+	}
+	u, err := url.Parse(m.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, fmt.Errorf("model base URL %q is not an address like http://127.0.0.1:8000/v1", withoutUser(m.BaseURL))
+	}
+	return u, nil
+}
+
+// OllamaURL reads an address as OLLAMA_HOST has it.
+func OllamaURL(host string) (*url.URL, error) {
+	u, err := ollama.ParseHost(host)
+	if err != nil {
+		return nil, fmt.Errorf("OLLAMA_HOST %q is not an address like http://127.0.0.1:11434", withoutUser(strings.TrimSpace(host)))
+	}
+	return u, nil
+}
+
+// withoutUser returns an address for an error text: what stands before an @ may be
+// a password.
+func withoutUser(address string) string {
+	i := strings.LastIndex(address, "@")
+	if i < 0 {
+		return address
+	}
+	if scheme, _, ok := strings.Cut(address, "://"); ok && !strings.Contains(scheme, "@") {
+		return scheme + "://" + secret.Redacted + address[i:]
+	}
+	return secret.Redacted + address[i:]
+}
