@@ -211,11 +211,11 @@ func New(cfg Config) (*Agent, error) {
 // caller may run it again. When ctx is cancelled, Run returns promptly with
 // session.StatusInterrupted and no event.
 func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (session.Outcome, error) {
-	r := &run{Agent: a, log: log, state: newState()}
+	r := &run{Agent: a, log: log, state: newHistory()}
 	if err := r.open(ctx, task); err != nil {
 		return session.Outcome{}, fmt.Errorf("open session %s: %w", task.Session, err)
 	}
-	if out := r.state.ended; out != nil {
+	if out := r.state.Outcome; out != nil {
 		return *out, nil // nothing new since it ended
 	}
 	r.from, r.began = r.state.spent(), a.cfg.Now()
@@ -224,7 +224,7 @@ func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (se
 	}
 	out, err := r.loop(ctx)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, session.ErrFenced) {
-		return session.Outcome{Status: session.StatusInterrupted, Turns: r.state.turn}, nil
+		return session.Outcome{Status: session.StatusInterrupted, Turns: r.state.Turns}, nil
 	}
 	return out, err
 }
@@ -233,7 +233,7 @@ func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (se
 type run struct {
 	*Agent
 	log   session.Log
-	state *state
+	state *history
 	mode  policy.Mode
 	until time.Time
 	from  allowance // what the session had used when this run began
@@ -253,14 +253,14 @@ func (r *run) open(ctx context.Context, task session.Task) error {
 	if err := r.catchUp(ctx); err != nil {
 		return err
 	}
-	if r.state.seq == 0 {
+	if r.state.Seq == 0 {
 		if err := r.record(ctx, session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task})); err != nil {
 			return err
 		}
 	}
-	name := r.state.task.Mode
-	if r.state.mode != "" {
-		name = r.state.mode
+	name := r.state.Task.Mode
+	if r.state.Mode != "" {
+		name = r.state.Mode
 	}
 	mode, err := policy.ParseMode(name)
 	if err != nil {
@@ -272,7 +272,7 @@ func (r *run) open(ctx context.Context, task session.Task) error {
 
 // catchUp folds events that others appended.
 func (r *run) catchUp(ctx context.Context) error {
-	events, err := r.log.Events(ctx, r.state.seq)
+	events, err := r.log.Events(ctx, r.state.Seq)
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
 	}
@@ -295,7 +295,7 @@ func (r *run) record(ctx context.Context, events ...*session.Event) error {
 	if err := r.log.Append(ctx, events...); err != nil {
 		return fmt.Errorf("append to log: %w", err)
 	}
-	if events[0].Seq != r.state.seq+1 {
+	if events[0].Seq != r.state.Seq+1 {
 		return r.catchUp(ctx)
 	}
 	for _, e := range events {
@@ -310,8 +310,8 @@ func (r *run) record(ctx context.Context, events ...*session.Event) error {
 }
 
 // tell records words of the engine to the model.
-func (r *run) tell(ctx context.Context, kind, text string) error {
-	return r.record(ctx, session.NewEvent(session.TypeNote, r.state.turn, session.Note{Kind: kind, Text: text}))
+func (r *run) tell(ctx context.Context, kind session.NoteKind, text string) error {
+	return r.record(ctx, session.NewEvent(session.TypeNote, r.state.Turns, session.Note{Kind: kind, Text: text}))
 }
 
 func (r *run) live(l Live) {

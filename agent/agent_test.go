@@ -34,6 +34,7 @@ type bench struct {
 	states *states
 	files  map[string]string // the base
 	ws     *workspace.Workspace
+	more   []tools.Tool // beside those that there are
 }
 
 // newBench scripts a model and writes the base files.
@@ -75,7 +76,7 @@ func (b *bench) runOn(ctx context.Context, log session.Log) (session.Outcome, er
 		}
 	}()
 	cfg := b.cfg
-	cfg.Tools = builtin.Tools(tools.Config{Files: b.ws, Search: b.ws, Shell: b.ws, Changes: b.ws, Start: b.ws, Root: b.ws.Root()})
+	cfg.Tools = append(b.more, builtin.Tools(tools.Config{Files: b.ws, Search: b.ws, Shell: b.ws, Changes: b.ws, Start: b.ws, Root: b.ws.Root()})...)
 	a, err := New(cfg)
 	if err != nil {
 		b.t.Fatal(err)
@@ -123,7 +124,7 @@ func (b *bench) open() {
 }
 
 // answer settles the only open request as a person would.
-func (b *bench) answer(verdict, reason string) {
+func (b *bench) answer(verdict policy.ApprovalState, reason string) {
 	b.t.Helper()
 	asked := events[session.Asked](b, session.TypeAsked)
 	last := asked[len(asked)-1]

@@ -14,8 +14,28 @@ type allowance struct {
 	turns, tokens, edits, lines int
 }
 
-func (s *state) spent() allowance {
-	return allowance{turns: s.turn, tokens: s.tokens, edits: s.edits, lines: s.lines}
+func (h *history) spent() allowance {
+	return allowance{turns: h.Turns, tokens: h.Tokens, edits: h.Edits, lines: h.Lines}
+}
+
+// budget is what the present request may use, and from where that is counted.
+type budget struct {
+	granted   int  // turns added by people
+	lifted    bool // a person granted more for the present request
+	turnsFrom int  // turn at which the present allowance began
+	modeFrom  int  // edits made before the present request
+	from      allowance
+}
+
+func (b *budget) message(p *session.Message, over bool, now allowance) {
+	b.granted += p.Budget
+	b.lifted = p.Budget > 0 || b.lifted && !over
+	if over {
+		b.turnsFrom, b.granted, b.modeFrom = now.turns, p.Budget, now.edits
+	}
+	if over || p.Budget > 0 {
+		b.from = now
+	}
 }
 
 func (a allowance) minus(b allowance) allowance {
@@ -55,7 +75,7 @@ func (sh Share) over(run allowance, wall time.Duration) string {
 // shared says which shared budget is used up. A person who granted more after
 // having been told has lifted them for this request.
 func (r *run) shared() string {
-	if r.state.lifted {
+	if r.state.used.lifted {
 		return ""
 	}
 	for _, sh := range r.cfg.Shares {
@@ -71,18 +91,18 @@ func (r *run) turnLimit() int {
 	if r.cfg.Limits.Turns > 0 {
 		n = r.cfg.Limits.Turns
 	}
-	if r.state.task.Turns > 0 {
-		n = r.state.task.Turns
+	if r.state.Task.Turns > 0 {
+		n = r.state.Task.Turns
 	}
-	return n + r.state.granted
+	return n + r.state.used.granted
 }
 
-func (r *run) turnsLeft() int { return r.turnLimit() - (r.state.turn - r.state.turnsFrom) }
+func (r *run) turnsLeft() int { return r.turnLimit() - (r.state.Turns - r.state.used.turnsFrom) }
 
 // checkBudget parks a session that has used what it was given.
 func (r *run) checkBudget(context.Context) (verdict, *session.Outcome, error) {
 	l, s := r.cfg.Limits, r.state
-	tokens, edits, lines := s.tokens-s.from.tokens, s.edits-s.from.edits, s.lines-s.from.lines
+	tokens, edits, lines := s.Tokens-s.used.from.tokens, s.Edits-s.used.from.edits, s.Lines-s.used.from.lines
 	why := r.shared()
 	switch {
 	case why != "":

@@ -10,17 +10,6 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// The kinds of notes, see session.Note.
-const (
-	noteReminder   = "reminder"
-	noteTodo       = "todo"     // sent back once: the list has open items
-	noteFallback   = "fallback" // the server takes no native calls
-	noteRefused    = "refused"
-	noteReverted   = "reverted"
-	noteHeld       = "held"
-	noteCompaction = "compaction"
-)
-
 // How often the model is sent back before the session ends on its own terms.
 const (
 	mostRefusals = 2 // "done" without a change
@@ -28,11 +17,53 @@ const (
 	mostFailed   = 3 // answers that are empty or cannot be understood
 )
 
+// claims is what the model's word that it is done is weighed by.
+type claims struct {
+	refusals   int    // completions refused since the last request of a person
+	nudged     bool   // the model was sent back to its todo list since then
+	idle       int    // answers in a row without a call and without an end
+	empty      int    // answers in a row with nothing in them
+	garbled    int    // answers in a row whose calls nobody understood
+	from       string // what was published when a person last asked for something
+	handedOver bool   // a change went to people as a patch since then
+}
+
+func (k *claims) message(over bool, published string) {
+	fresh := claims{from: k.from, handedOver: k.handedOver}
+	if over {
+		fresh = claims{from: published}
+	}
+	*k = fresh
+}
+
+func (k *claims) answered(p *session.Answer) {
+	nothing := p.Content == "" && len(p.Calls) == 0 && len(p.Errors) == 0 && !p.Complete
+	k.empty = next(k.empty, nothing)
+	k.garbled = next(k.garbled, len(p.Errors) > 0 && len(p.Calls) == 0)
+	k.idle = next(k.idle, len(p.Calls) == 0 && !p.Complete)
+}
+
+func next(n int, again bool) int {
+	if again {
+		return n + 1
+	}
+	return 0
+}
+
+func (k *claims) note(p *session.Note) {
+	switch p.Kind {
+	case session.NoteRefused:
+		k.refusals++
+	case session.NoteTodo:
+		k.nudged = true
+	}
+}
+
 // finish looks at the last answer when all its calls are settled: is the work
 // done, and is that true?
 func (r *run) finish(ctx context.Context) (verdict, *session.Outcome, error) {
-	n := len(r.state.entries)
-	last := r.state.entries[n-1]
+	n := len(r.state.talk.entries)
+	last := r.state.talk.entries[n-1]
 	if last.answer == nil {
 		return goOn, nil, nil // something was said since: ask the model
 	}
@@ -41,8 +72,8 @@ func (r *run) finish(ctx context.Context) (verdict, *session.Outcome, error) {
 	}
 	result, complete := completion(last)
 	switch {
-	case complete && r.state.refusals < mostRefusals && doubt(last) != "":
-		return goOn, nil, r.tell(ctx, noteRefused, doubt(last))
+	case complete && r.state.claims.refusals < mostRefusals && doubt(last) != "":
+		return goOn, nil, r.tell(ctx, session.NoteRefused, doubt(last))
 	case complete:
 		return r.complete(ctx, result)
 	case len(last.calls) > 0:
@@ -62,10 +93,10 @@ func (r *run) finish(ctx context.Context) (verdict, *session.Outcome, error) {
 // are good.
 func doubt(last entry) string {
 	for _, c := range last.calls {
-		if c.result == nil || c.result.Complete {
+		if c.Result == nil || c.Result.Complete {
 			continue
 		}
-		if !c.result.OK || badExit.MatchString(c.result.Content) {
+		if !c.Result.OK || badExit.MatchString(c.Result.Content) {
 			return fmt.Sprintf("You said that the task is complete before you saw the result of %s, which did not succeed. "+
 				"Look at the result above, and go on.", c.Name)
 		}
@@ -83,8 +114,8 @@ var badExit = regexp.MustCompile(`\n\[(Exit code [1-9]|Timed out|Killed)`)
 // completion says whether an answer ends the work, and with which words.
 func completion(e entry) (string, bool) {
 	for _, c := range e.calls {
-		if c.result != nil && c.result.Complete {
-			return c.result.Content, true
+		if c.Result != nil && c.Result.Complete {
+			return c.Result.Content, true
 		}
 	}
 	return e.answer.Content, e.answer.Complete
@@ -94,14 +125,14 @@ func completion(e entry) (string, bool) {
 // made.
 func (r *run) complete(ctx context.Context, said string) (verdict, *session.Outcome, error) {
 	if r.changed() || !r.wantsChange() {
-		if open := openTodo(r.state.todo); open > 0 && !r.state.nudged && r.turnsLeft() > 1 {
-			return goOn, nil, r.tell(ctx, noteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
+		if open := openTodo(r.state.Todo); open > 0 && !r.state.claims.nudged && r.turnsLeft() > 1 {
+			return goOn, nil, r.tell(ctx, session.NoteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
 				"Do what is open, or bring the list up to date, and complete again.", items(open)))
 		}
 		return halt, r.summarize(ctx, session.StatusDone, said), nil
 	}
-	if r.state.refusals < mostRefusals {
-		return goOn, nil, r.tell(ctx, noteRefused, "You said that the task is complete, but no file was changed. "+
+	if r.state.claims.refusals < mostRefusals {
+		return goOn, nil, r.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
 			"Make the change with the tools now. If nothing needs to change, say why in one sentence and complete again.")
 	}
 	return halt, r.summarize(ctx, session.StatusNoChanges, said), nil
@@ -109,7 +140,9 @@ func (r *run) complete(ctx context.Context, said string) (verdict, *session.Outc
 
 // changed says whether there is anything new since a person last asked: on
 // the branch, or as a patch because it may not go there.
-func (r *run) changed() bool { return r.state.published != r.state.askedFrom || r.state.held }
+func (r *run) changed() bool {
+	return r.state.Published != r.state.claims.from || r.state.claims.handedOver
+}
 
 // sayErrors tells the model of calls beside the good ones that could not be
 // understood.
@@ -117,32 +150,32 @@ func (r *run) sayErrors(ctx context.Context, errs []string) (verdict, *session.O
 	if len(errs) == 0 {
 		return goOn, nil, nil
 	}
-	return goOn, nil, r.tell(ctx, noteReminder, "Part of your answer looked like a call and could not be understood: "+strings.Join(errs, "; "))
+	return goOn, nil, r.tell(ctx, session.NoteReminder, "Part of your answer looked like a call and could not be understood: "+strings.Join(errs, "; "))
 }
 
 func (r *run) garbled(ctx context.Context, errs []string) (verdict, *session.Outcome, error) {
-	if r.state.garbled >= mostFailed {
+	if r.state.claims.garbled >= mostFailed {
 		return halt, r.failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row (%s). "+
 			"Try again, or use a model with tool calling.", mostFailed, errs[0])), nil
 	}
-	return goOn, nil, r.tell(ctx, noteReminder, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
+	return goOn, nil, r.tell(ctx, session.NoteReminder, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
 		". Nothing was run. Send the call again in the format of the system prompt.")
 }
 
 func (r *run) nothing(ctx context.Context) (verdict, *session.Outcome, error) {
-	if r.state.empty >= mostFailed {
+	if r.state.claims.empty >= mostFailed {
 		return halt, r.failed(fmt.Sprintf("The model answered nothing %d times in a row. Try again, or use another model.", mostFailed)), nil
 	}
-	return goOn, nil, r.tell(ctx, noteReminder, "Your answer was empty. Go on with the task: call a tool, or complete it.")
+	return goOn, nil, r.tell(ctx, session.NoteReminder, "Your answer was empty. Go on with the task: call a tool, or complete it.")
 }
 
 // wordsOnly handles prose in a mode that works: the model is asked to act or
 // to finish; if it keeps talking, its words are taken as the end.
 func (r *run) wordsOnly(ctx context.Context, said string) (verdict, *session.Outcome, error) {
-	if !r.wantsChange() || r.state.idle > mostIdle {
+	if !r.wantsChange() || r.state.claims.idle > mostIdle {
 		return r.complete(ctx, said)
 	}
-	return goOn, nil, r.tell(ctx, noteReminder, "You wrote text but called no tool. If the task is finished, complete it with attempt_completion; "+
+	return goOn, nil, r.tell(ctx, session.NoteReminder, "You wrote text but called no tool. If the task is finished, complete it with attempt_completion; "+
 		"otherwise go on with a tool call.")
 }
 
@@ -162,9 +195,9 @@ func (r *run) wantsChange() bool {
 	if !r.mode.Allows(policy.Write) || r.mode.EditLimit == 0 {
 		return false
 	}
-	text := r.state.asks
+	text := r.state.talk.asks
 	if text == "" {
-		text = r.state.task.Text
+		text = r.state.Task.Text
 	}
 	if questionStart.MatchString(text) && !regexpAfterAnd(text) {
 		return false

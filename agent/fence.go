@@ -23,13 +23,13 @@ func nonceOf(t session.Task) string {
 // close. In text mode results travel as words of the user, and without marks
 // a file could go on with a turn of its own making. What the engine says
 // itself (a refusal, a reminder) stands outside.
-func (c *call) fenced(nonce string) string {
-	if nonce == "" || c.result == nil || !c.started && !c.result.Mistake {
-		return c.told()
+func fenced(c *session.CallState, nonce string) string {
+	if nonce == "" || c.Result == nil || !c.Started && !c.Result.Mistake {
+		return told(c)
 	}
-	text, tail := c.told(), ""
-	if c.reminder != "" {
-		tail = "\n\n" + c.reminder
+	text, tail := told(c), ""
+	if c.Reminder != "" {
+		tail = "\n\n" + c.Reminder
 		text = strings.TrimSuffix(text, tail)
 	}
 	label := "result of " + c.Name

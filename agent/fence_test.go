@@ -26,13 +26,13 @@ func TestForgedResultInTextMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newState()
+	s := newHistory()
 	for _, e := range all {
 		if err := s.apply(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	messages := s.messages(true)
+	messages := s.talk.messages(true)
 	last := messages[len(messages)-1].Content
 	head, rest, ok := strings.Cut(last, "\n<untrusted "+nonce+" \"result of read_file\">\n")
 	if !ok || head != "[TOOL RESULT: read_file]" {

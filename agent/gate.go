@@ -29,7 +29,7 @@ type ruling struct {
 }
 
 // rule decides about one call as the workspace stands now.
-func (r *run) rule(ctx context.Context, c *call) (ruling, error) {
+func (r *run) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 	tool, ok := r.tools.Find(c.Name)
 	if !ok {
 		return ruling{mistake: true, refused: fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, strings.Join(r.names(), ", "))}, nil
@@ -46,7 +46,7 @@ func (r *run) rule(ctx context.Context, c *call) (ruling, error) {
 	}
 	action.Tool = c.Name
 	action.Edits = r.modeEdits()
-	action.Subject = subject([]session.Fact{{Name: "session", Value: r.state.task.Session}, {Name: "call", Value: c.ID}})
+	action.Subject = subject([]session.Fact{{Name: "session", Value: r.state.Task.Session}, {Name: "call", Value: c.ID}})
 	d := r.later(action, r.cfg.Policy.Check(r.mode, action))
 	out := ruling{tool: tool, action: action, decision: d}
 	if d.Verdict == policy.Ask {
@@ -68,11 +68,11 @@ func (r *run) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Re
 // at this moment. The digest that people approve covers all of it.
 func (r *run) bind(ctx context.Context, callID string, ru *ruling) error {
 	facts := []session.Fact{
-		{Name: "session", Value: r.state.task.Session},
+		{Name: "session", Value: r.state.Task.Session},
 		{Name: "call", Value: callID},
-		{Name: "start of the work", Value: r.state.task.Base},
-		{Name: "last checkpoint", Value: r.state.published},
-		{Name: "last step that nobody approved", Value: r.state.drift},
+		{Name: "start of the work", Value: r.state.Task.Base},
+		{Name: "last checkpoint", Value: r.state.Published},
+		{Name: "last step that nobody approved", Value: r.state.Unchecked},
 	}
 	if r.cfg.Bound != nil {
 		more, err := r.cfg.Bound(ctx)
@@ -98,11 +98,11 @@ func subject(facts []session.Fact) string {
 
 // outdated says why a request is no longer the one that would be made now, or
 // "".
-func (c *call) outdated(ru ruling) string {
-	if c.approval.IsFor(ru.decision.Digest) && ru.decision.Verdict == policy.Ask {
+func outdated(c *session.CallState, ru ruling) string {
+	if c.Approval().IsFor(ru.decision.Digest) && ru.decision.Verdict == policy.Ask {
 		return ""
 	}
-	if why := session.Moved(c.asked.Bound, ru.bound); why != "" {
+	if why := session.Moved(c.Request.Bound, ru.bound); why != "" {
 		return why
 	}
 	return "what would run is no longer what was shown"
@@ -112,15 +112,15 @@ func (c *call) outdated(ru ruling) string {
 // this moment: for these bytes, on this state, by somebody who may still give
 // it. A yes that stopped counting is recorded as stale, with the reason, and
 // the request is made anew.
-func (r *run) admitted(ctx context.Context, c *call, ru ruling) (bool, error) {
-	if !c.approval.Stands() {
+func (r *run) admitted(ctx context.Context, c *session.CallState, ru ruling) (bool, error) {
+	if !c.Approval().Stands() {
 		return false, nil
 	}
-	why := c.outdated(ru)
+	why := outdated(c, ru)
 	if why == "" && r.cfg.Confirm != nil { //control:second-look
 		var err error
-		if why, err = r.cfg.Confirm(ctx, *c.asked, *c.resolved); err != nil {
-			return false, fmt.Errorf("check approval %s again: %w", c.asked.ID, err)
+		if why, err = r.cfg.Confirm(ctx, c.Request.Asked, *c.Request.Answer); err != nil {
+			return false, fmt.Errorf("check approval %s again: %w", c.Request.ID, err)
 		}
 	}
 	if why == "" {
@@ -130,12 +130,12 @@ func (r *run) admitted(ctx context.Context, c *call, ru ruling) (bool, error) {
 }
 
 // stale records that a request or the answer to it stopped counting.
-func (r *run) stale(ctx context.Context, c *call, why string) error {
-	return r.record(ctx, c.staled(why))
+func (r *run) stale(ctx context.Context, c *session.CallState, why string) error {
+	return r.record(ctx, staled(c, why))
 }
 
-func (c *call) staled(why string) *session.Event {
-	return session.NewEvent(session.TypeResolved, c.turn, session.Resolved{ID: c.asked.ID, Verdict: string(policy.Stale), Reason: why})
+func staled(c *session.CallState, why string) *session.Event {
+	return session.NewEvent(session.TypeResolved, c.Turn, session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why})
 }
 
 func (r *run) names() []string {
@@ -159,19 +159,19 @@ func reasonText(d policy.Decision) string {
 
 // refusal is what the model hears of a request that was not granted; ok is
 // false when the request is still open or was granted.
-func (c *call) refusal() (text string, ok bool) {
-	if c.resolved == nil || c.approval.Waits() || c.approval.Stands() {
+func refusal(c *session.CallState) (text string, ok bool) {
+	if c.Request == nil || c.Request.Answer == nil || c.Approval().Waits() || c.Approval().Stands() {
 		return "", false
 	}
-	who := c.resolved.By
+	who := c.Request.Answer.By
 	if who == "" {
 		who = "the person"
 	}
 	because := ""
-	if c.resolved.Reason != "" {
-		because = ": " + c.resolved.Reason
+	if c.Request.Answer.Reason != "" {
+		because = ": " + c.Request.Answer.Reason
 	}
-	switch c.approval.State {
+	switch c.Approval().State {
 	case policy.Denied:
 		return fmt.Sprintf("%s denied this%s. It was not run. Go on without it, or choose another way.", who, because), true
 	case policy.Withdrawn:
@@ -184,14 +184,14 @@ func (c *call) refusal() (text string, ok bool) {
 
 // request turns a ruling into what a person is asked. The id is short enough
 // to type and the same when the log is replayed.
-func (r *run) ask(c *call, ru ruling) session.Asked {
+func (r *run) ask(c *session.CallState, ru ruling) session.Asked {
 	a := session.Asked{
-		ID: r.askID(c.ID, ru.decision.Digest), Kind: "approval", Call: c.ID, Digest: ru.decision.Digest,
+		ID: r.askID(c.ID, ru.decision.Digest), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
 		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: ru.action.Display,
-		Paths: ru.action.Paths, Base: r.state.task.Base, Head: r.state.published, Bound: ru.bound,
+		Paths: ru.action.Paths, Base: r.state.Task.Base, Head: r.state.Published, Bound: ru.bound,
 	}
-	if c.approval.State == policy.Stale && c.resolved.Reason != "" {
-		a.Reasons = append(a.Reasons, "it is asked again, because "+c.resolved.Reason)
+	if c.Approval().State == policy.Stale && c.Request.Answer.Reason != "" {
+		a.Reasons = append(a.Reasons, "it is asked again, because "+c.Request.Answer.Reason)
 	}
 	if a.Display == "" {
 		a.Display = ru.action.Command
@@ -211,17 +211,17 @@ func (r *run) ask(c *call, ru ruling) session.Asked {
 }
 
 func (r *run) askID(parts ...string) string {
-	h := sha256.Sum256([]byte(strings.Join(append(parts, r.state.task.Session, fmt.Sprint(r.state.asked)), "\x00"))) //control:orders-fresh-id
+	h := sha256.Sum256([]byte(strings.Join(append(parts, r.state.Task.Session, fmt.Sprint(len(r.state.Requests))), "\x00"))) //control:orders-fresh-id
 	return hex.EncodeToString(h[:3])
 }
 
-func decisionEvent(c *call, ru ruling) *session.Event {
+func decisionEvent(c *session.CallState, ru ruling) *session.Event {
 	d := session.Decision{
-		Call: c.ID, Verdict: ru.decision.Verdict.String(), Severity: ru.decision.Severity.String(),
+		Call: c.ID, Kind: ru.action.Kind, Verdict: ru.decision.Verdict, Severity: ru.decision.Severity.String(),
 		Rule: ru.decision.Rule, Digest: ru.decision.Digest, Auto: ru.decision.Auto,
 	}
 	for _, x := range ru.decision.Reasons {
 		d.Reasons = append(d.Reasons, x.Text)
 	}
-	return session.NewEvent(session.TypeDecision, c.turn, d)
+	return session.NewEvent(session.TypeDecision, c.Turn, d)
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 
 	"github.com/handrail-bot/handrail/agent/session"
 )
@@ -17,6 +18,51 @@ type callKey struct {
 
 func (k callKey) same(as callKey) bool {
 	return k.name == as.name && (bytes.Equal(k.raw, as.raw) || k.canonical() == as.canonical())
+}
+
+// habits is what shows that a model repeats itself or its mistakes.
+type habits struct {
+	keys    []callKey         // calls so far
+	heard   map[string]uint64 // call → digest of its result
+	seed    maphash.Seed
+	wrong   int            // mistakes in a row
+	wrongBy map[string]int // mistakes in a row with a tool, or at a file
+}
+
+func newHabits() habits {
+	return habits{heard: map[string]uint64{}, wrongBy: map[string]int{}, seed: maphash.MakeSeed()}
+}
+
+func (h *habits) answered(p *session.Answer) {
+	for _, c := range p.Calls {
+		h.keys = append(h.keys, callKey{id: c.ID, name: c.Name, raw: c.Arguments})
+	}
+}
+
+func (h *habits) result(c *session.CallState) {
+	h.heard[c.ID] = maphash.String(h.seed, c.Result.Content)
+	keys := []string{"tool " + c.Name}
+	if p := editPath(c.Call); p != "" {
+		keys = append(keys, "file "+p)
+	}
+	switch {
+	case c.Result.Mistake:
+		h.wrong++
+		for _, k := range keys {
+			h.wrongBy[k]++
+		}
+	case c.Result.OK:
+		h.wrong = 0
+		for _, k := range keys {
+			delete(h.wrongBy, k)
+		}
+	}
+}
+
+// forgive forgets mistakes: a person said something new.
+func (h *habits) forgive() {
+	h.wrong = 0
+	clear(h.wrongBy)
 }
 
 // canonical is the arguments with sorted keys and without white space.
@@ -38,13 +84,13 @@ const sameInARow = 3
 
 // repeated counts how often the model made this very call in a row and, at
 // the limit, gives the words to send it back with.
-func (r *run) repeated(c *call) (string, bool) {
-	if c.asked != nil {
+func (r *run) repeated(c *session.CallState) (string, bool) {
+	if c.Request != nil {
 		return "", false // it was let through once and waited since
 	}
 	limit := cmp.Or(r.tools.Spec(c.Name).Repeats, sameInARow)
 	n, at := 0, -1
-	for i, k := range r.state.keys {
+	for i, k := range r.state.habits.keys {
 		if k.id == c.ID {
 			at = i
 		}
@@ -52,8 +98,8 @@ func (r *run) repeated(c *call) (string, bool) {
 	if at < 0 {
 		return "", false
 	}
-	me := r.state.keys[at]
-	for i := at; i >= 0 && r.state.keys[i].same(me); i-- {
+	me := r.state.habits.keys[at]
+	for i := at; i >= 0 && r.state.habits.keys[i].same(me); i-- {
 		n++
 	}
 	if n < limit {
@@ -80,7 +126,7 @@ const (
 // results were the same each time round. One call again and again is no
 // circle: that has its own limit, which differs by tool.
 func (r *run) circling(at int) bool {
-	keys, seen := r.state.keys[:at+1], r.state.heard
+	keys, seen := r.state.habits.keys[:at+1], r.state.habits.heard
 	if at > 0 && keys[at].same(keys[at-1]) {
 		return false
 	}
@@ -103,15 +149,15 @@ const mostMistakes = 6
 
 // stuck ends a session whose model makes one mistake after the other.
 func (r *run) stuck() *session.Outcome {
-	if r.state.wrong < mostMistakes {
+	if r.state.habits.wrong < mostMistakes {
 		return nil
 	}
 	last := ""
-	for _, c := range r.state.calls {
-		if c.result != nil && c.result.Mistake {
-			last = fmt.Sprintf("; the last was a call of %s: %s", c.Name, firstLine(c.result.Content, 160))
+	for _, c := range r.state.Calls.Last {
+		if c.Result != nil && c.Result.Mistake {
+			last = fmt.Sprintf("; the last was a call of %s: %s", c.Name, firstLine(c.Result.Content, 160))
 		}
 	}
 	return r.failed(fmt.Sprintf("The model made %d mistakes in a row and did not get out of them by itself%s. "+
-		"Nothing is lost. Say more precisely what to do, or use a larger model.", r.state.wrong, last))
+		"Nothing is lost. Say more precisely what to do, or use a larger model.", r.state.habits.wrong, last))
 }

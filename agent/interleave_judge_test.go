@@ -69,7 +69,7 @@ func (j *judge) hears(r session.Resolved) {
 		case r.Verdict == "approved" && !a.yes:
 			a.yes, a.comment = true, r.Key
 		case r.Verdict != "approved":
-			a.dead = r.Verdict
+			a.dead = string(r.Verdict)
 			j.refused++
 		}
 	}

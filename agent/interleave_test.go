@@ -134,7 +134,7 @@ func (a *arena) disturb() {
 // answer is a person's word on one of the requests, most often one that is
 // open. Only who may answers: who may not is turned away before the engine
 // hears of it.
-func (a *arena) answer(verdict string) {
+func (a *arena) answer(verdict policy.ApprovalState) {
 	n := len(a.judge.asked)
 	if n == 0 || !a.trusted {
 		return
@@ -158,7 +158,7 @@ func (a *arena) say(word session.Resolved) {
 }
 
 // settleOpen is what the bot records of requests that nobody answered.
-func (a *arena) settleOpen(verdict string, which func(session.Asked) bool) {
+func (a *arena) settleOpen(verdict policy.ApprovalState, which func(session.Asked) bool) {
 	for _, q := range a.judge.asked {
 		if !q.yes && q.dead == "" && which(q.Asked) {
 			a.say(session.Resolved{ID: q.ID, Verdict: verdict})

@@ -38,8 +38,8 @@ func TestSecretHoldsTheCommit(t *testing.T) {
 		"tool":  `{name: write_file, arguments: {path: a.txt, content: "ok\nkey = xyzzy42\n"}}`,
 		"shell": `{name: run_terminal_command, arguments: {command: "printf 'ok\\nkey = xyzzy%d\\n' 42 > a.txt"}}`,
 	} {
-		for verdict, want := range map[string]string{"approved": "ok\nkey = xyzzy42\n", "denied": "old\n"} {
-			t.Run(route+" "+verdict, func(t *testing.T) {
+		for verdict, want := range map[policy.ApprovalState]string{"approved": "ok\nkey = xyzzy42\n", "denied": "old\n"} {
+			t.Run(route+" "+string(verdict), func(t *testing.T) {
 				b := newBench(t, head+"\n- calls: ["+call+"]\n- {say: \"Done. [TASK_COMPLETE]\", repeat: true}\n", map[string]string{"a.txt": "old\n"})
 				cfg := policy.DefaultConfig()
 				yes := true

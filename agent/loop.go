@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/prompt"
@@ -32,7 +33,7 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 			return session.Outcome{}, err
 		}
 		for _, s := range steps {
-			seq := r.state.seq
+			seq := r.state.Seq
 			v, out, err := s(ctx)
 			if err != nil {
 				return session.Outcome{}, err
@@ -40,7 +41,7 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 			if v == halt {
 				return r.end(ctx, *out)
 			}
-			if r.state.seq != seq {
+			if r.state.Seq != seq {
 				break
 			}
 		}
@@ -62,10 +63,10 @@ func (r *run) listen(ctx context.Context) error {
 
 // end records the outcome.
 func (r *run) end(ctx context.Context, out session.Outcome) (session.Outcome, error) {
-	out.Turns = r.state.turn - r.state.turnsFrom
-	out.Files = r.state.changedFiles()
-	out.Commit = r.state.published
-	ev := session.NewEvent(session.TypeEnded, r.state.turn, session.Ended{Outcome: out})
+	out.Turns = r.state.Turns - r.state.used.turnsFrom
+	out.Files = slices.Clone(r.state.Files)
+	out.Commit = r.state.Published
+	ev := session.NewEvent(session.TypeEnded, r.state.Turns, session.Ended{Outcome: out})
 	if err := r.record(ctx, ev); err != nil {
 		return session.Outcome{}, err
 	}
@@ -82,7 +83,7 @@ func (r *run) think(ctx context.Context) (verdict, *session.Outcome, error) {
 	if err != nil {
 		return r.modelFailed(ctx, err)
 	}
-	ev := session.NewEvent(session.TypeAnswer, r.state.turn+1, answer)
+	ev := session.NewEvent(session.TypeAnswer, r.state.Turns+1, answer)
 	return goOn, nil, r.record(ctx, ev)
 }
 
@@ -101,11 +102,11 @@ func (r *run) request(ctx context.Context) (llm.Request, error) {
 func (r *run) build() llm.Request {
 	specs := r.offered()
 	system := r.cfg.Prompt.Build(prompt.Input{
-		Mode: r.mode.Name, Native: !r.text, Tools: specs, Todo: r.state.todo, Memory: r.memory(),
-		Task: r.state.task.Text, Turn: r.state.turn - r.state.turnsFrom, Turns: r.turnLimit(),
+		Mode: r.mode.Name, Native: !r.text, Tools: specs, Todo: r.state.Todo, Memory: r.memory(),
+		Task: r.state.Task.Text, Turn: r.state.Turns - r.state.used.turnsFrom, Turns: r.turnLimit(),
 	})
 	req := llm.Request{
-		Messages:  append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, r.state.messages(r.text)...),
+		Messages:  append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, r.state.talk.messages(r.text)...),
 		Think:     r.caps.Thinking,
 		Context:   r.window(),
 		MaxTokens: r.cfg.MaxTokens,

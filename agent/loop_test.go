@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 const head = "model: {name: m, tools: true, context: 32768}\nturns:\n"
@@ -82,14 +83,14 @@ func TestShellRouteToASensitiveFile(t *testing.T) {
 `
 	files := map[string]string{"gen.sh": "mkdir -p .github/workflows; echo evil > .github/workflows/ci.yml; echo fine > b.txt\n"}
 	for _, tt := range []struct {
-		verdict string
+		verdict policy.ApprovalState
 		out     bool
 	}{{"approved", true}, {"denied", false}} {
-		t.Run(tt.verdict, func(t *testing.T) {
+		t.Run(string(tt.verdict), func(t *testing.T) {
 			b := newBench(t, script, files)
 			b.must(session.StatusAwaitingApproval)
 			asked := events[session.Asked](b, session.TypeAsked)[0]
-			if asked.Tool != publishTool || !strings.Contains(asked.Display, "evil") {
+			if asked.Tool != session.PublishTool || !strings.Contains(asked.Display, "evil") {
 				t.Fatalf("asked %+v, want the diff of the workflow", asked)
 			}
 			if len(b.states.out) != 0 {

@@ -11,14 +11,14 @@ import (
 // messages turns the entries into a conversation, after the system prompt.
 // In native mode each result is a message of its own; in text mode the
 // results of an answer travel together as words of the user.
-func (s *state) messages(text bool) []llm.Message {
-	out := make([]llm.Message, 0, 2*len(s.entries))
-	for _, e := range s.entries {
+func (t *conversation) messages(text bool) []llm.Message {
+	out := make([]llm.Message, 0, 2*len(t.entries))
+	for _, e := range t.entries {
 		switch {
 		case e.answer == nil:
 			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + e.user, Images: pictures(e.images)})
 		case text:
-			out = append(out, textTurn(e, s.task.Nonce)...)
+			out = append(out, textTurn(e, t.nonce)...)
 		default:
 			out = append(out, nativeTurn(e)...)
 		}
@@ -39,7 +39,7 @@ func nativeTurn(e entry) []llm.Message {
 	out := []llm.Message{head}
 	for _, c := range e.calls {
 		out[0].Calls = append(out[0].Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
-		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: c.told(), Images: c.images()})
+		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: told(c), Images: images(c)})
 	}
 	return out
 }
@@ -62,29 +62,29 @@ func textTurn(e entry, nonce string) []llm.Message {
 		return out
 	}
 	var b strings.Builder
-	var images [][]byte
+	var pics [][]byte
 	for _, c := range e.calls {
-		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, c.fenced(nonce)) //control:fence-results
-		images = append(images, c.images()...)
+		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, fenced(c, nonce)) //control:fence-results
+		pics = append(pics, images(c)...)
 	}
-	return append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String()), Images: images})
+	return append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String()), Images: pics})
 }
 
 // told is what the model hears of a call.
-func (c *call) told() string {
+func told(c *session.CallState) string {
 	text := "(no result: the session was interrupted before this call ran)"
-	if c.result != nil {
-		text = c.result.Content
+	if c.Result != nil {
+		text = c.Result.Content
 	}
-	if c.reminder != "" {
-		text += "\n\n" + c.reminder
+	if c.Reminder != "" {
+		text += "\n\n" + c.Reminder
 	}
 	return text
 }
 
-func (c *call) images() [][]byte {
-	if c.result == nil {
+func images(c *session.CallState) [][]byte {
+	if c.Result == nil {
 		return nil
 	}
-	return pictures(c.result.Images)
+	return pictures(c.Result.Images)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // An approval that was given and not used yet can be taken back: by a denial,
@@ -16,8 +17,9 @@ func TestApprovalOverruled(t *testing.T) {
 - {say: "Done. [TASK_COMPLETE]", repeat: true}
 `
 	for _, tt := range []struct {
-		name, first, second string
-		runs, asksAgain     bool
+		name            string
+		first, second   policy.ApprovalState
+		runs, asksAgain bool
 	}{
 		{"one denial wins", "approved", "denied", false, false},
 		{"it stopped counting", "approved", "stale", false, true},
@@ -30,7 +32,7 @@ func TestApprovalOverruled(t *testing.T) {
 			b.must(session.StatusAwaitingApproval)
 			asked := events[session.Asked](b, session.TypeAsked)
 			// The second command is answered while the first keeps the session parked.
-			for _, v := range []string{tt.first, tt.second} {
+			for _, v := range []policy.ApprovalState{tt.first, tt.second} {
 				b.append(session.NewEvent(session.TypeResolved, 0, session.Resolved{ID: asked[1].ID, Verdict: v, By: "p"}))
 			}
 			b.append(session.NewEvent(session.TypeResolved, 0, session.Resolved{ID: asked[0].ID, Verdict: "denied", By: "p"}))

@@ -9,24 +9,21 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// noteContext is the note that holds what was looked up for a request.
-const noteContext = "context"
-
 // provide looks up what a person's latest words name, once, and puts it in
 // front of them, so that the model need not spend turns on reading it.
 func (r *run) provide(ctx context.Context) (verdict, *session.Outcome, error) {
-	if r.cfg.Provide == nil || r.state.unprovided == "" {
+	if r.cfg.Provide == nil || r.state.talk.unprovided == "" {
 		return goOn, nil, nil
 	}
-	items := r.cfg.Provide(ctx, r.state.unprovided)
+	items := r.cfg.Provide(ctx, r.state.talk.unprovided)
 	if err := ctx.Err(); err != nil {
 		return goOn, nil, err
 	}
 	if len(items) == 0 {
-		r.state.unprovided = ""
+		r.state.talk.unprovided = ""
 		return goOn, nil, nil
 	}
-	return goOn, nil, r.tell(ctx, noteContext, provided(r.state.task.Nonce, items))
+	return goOn, nil, r.tell(ctx, session.NoteContext, provided(r.state.talk.nonce, items))
 }
 
 // provided puts items under labels that say that they need not be read again.
@@ -37,7 +34,7 @@ func provided(nonce string, items []session.Item) string {
 	for _, it := range items {
 		name := strings.ReplaceAll(untrusted.EscapeVisible(it.Name), "\n", `\n`)
 		label := "Contents of " + name
-		if it.Kind == "selection" {
+		if it.Kind == session.ItemSelection {
 			label = "The person's selected code from " + name
 		}
 		text := untrusted.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n")) //control:code-fence

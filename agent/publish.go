@@ -10,10 +10,6 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// publishTool is the name under which a request to put something sensitive on
-// the branch is asked. No model can call it.
-const publishTool = "publish"
-
 // scratchDir is where a model may keep what only it needs. The prompt names
 // it.
 const scratchDir = ".handrail-scratch/"
@@ -27,7 +23,7 @@ func Scratch(path string) bool { return strings.HasPrefix(path, scratchDir) }
 // what is looked at: a sensitive path goes out only with a person's yes to
 // exactly that content.
 func (r *run) publish(ctx context.Context) (verdict, *session.Outcome, error) {
-	if len(r.state.unpushed) == 0 {
+	if len(r.state.Unpushed) == 0 {
 		return goOn, nil, nil
 	}
 	held, leaks, err := r.held(ctx)
@@ -44,14 +40,14 @@ func (r *run) publish(ctx context.Context) (verdict, *session.Outcome, error) {
 		}
 	}
 	cp, err := r.cfg.Checkpoints.Publish(ctx, Publication{
-		Turn: r.state.turn, Saved: r.state.saved, Parent: r.state.published, Subject: subjectLine(r.state.unpushed),
+		Turn: r.state.Turns, Saved: r.state.Saved, Parent: r.state.Published, Subject: subjectLine(r.state.Unpushed),
 	})
 	if err != nil {
 		return goOn, nil, fmt.Errorf("publish checkpoint: %w", err)
 	}
-	events := []*session.Event{session.NewEvent(session.TypeCheckpoint, r.state.turn, cp)}
+	events := []*session.Event{session.NewEvent(session.TypeCheckpoint, r.state.Turns, cp)}
 	if cp.Sent != nil && len(cp.Sent.Held) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, r.state.turn, session.Note{Kind: noteHeld, Text: heldText(cp.Sent.Held)}))
+		events = append(events, session.NewEvent(session.TypeNote, r.state.Turns, session.Note{Kind: session.NoteHeld, Text: heldText(cp.Sent.Held)}))
 	}
 	if err := r.record(ctx, events...); err != nil || !cp.Parked {
 		return goOn, nil, err
@@ -75,19 +71,19 @@ func heldText(held []session.FileChange) string {
 // a credential was added.
 func (r *run) held(ctx context.Context) ([]string, []Leak, error) {
 	var out, rest []string
-	for _, f := range r.state.unpushed {
+	for _, f := range r.state.Unpushed {
 		for _, p := range []string{f.Path, f.From} {
 			if p == "" {
 				continue
 			}
-			blob, ok := r.state.approved[p]
+			blob, ok := r.state.Approved[p]
 			if ok && blob == f.Blob {
 				continue
 			}
 			if !r.mode.Allows(policy.Write) || r.beyondLimit() || r.cfg.Policy.Sensitive(p).Sensitive { //control:gate-on-the-tree
 				out = append(out, p)
 			}
-			if p == f.Path && f.Kind != "delete" {
+			if p == f.Path && f.Kind != session.ChangeDelete {
 				rest = append(rest, p)
 			}
 		}
@@ -95,7 +91,7 @@ func (r *run) held(ctx context.Context) ([]string, []Leak, error) {
 	if r.cfg.Secrets == nil || len(rest) == 0 {
 		return out, nil, nil
 	}
-	leaks, err := r.cfg.Secrets.Scan(ctx, r.state.published, r.state.saved, rest)
+	leaks, err := r.cfg.Secrets.Scan(ctx, r.state.Published, r.state.Saved, rest)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for credentials: %w", err)
 	}
@@ -126,12 +122,12 @@ func (r *run) beyondLimit() bool {
 // clear asks for the held paths. It reports true when they may go out; when
 // they may not, they were taken back and the model was told.
 func (r *run) clear(ctx context.Context, held []string, leaks []Leak) (bool, *session.Outcome, error) {
-	id := fmt.Sprintf("p%d", r.state.turn)
-	diff, err := r.cfg.Checkpoints.Diff(ctx, r.state.published, r.state.saved, held)
+	id := fmt.Sprintf("p%d", r.state.Turns)
+	diff, err := r.cfg.Checkpoints.Diff(ctx, r.state.Published, r.state.Saved, held)
 	if err != nil {
 		return false, nil, fmt.Errorf("diff held paths: %w", err)
 	}
-	action := policy.Action{Kind: policy.Write, Tool: publishTool, Paths: held, Display: diff}
+	action := policy.Action{Kind: policy.Write, Tool: session.PublishTool, Paths: held, Display: diff}
 	if r.beyondLimit() {
 		action.Edits = r.modeEdits()
 	}
@@ -145,15 +141,15 @@ func (r *run) clear(ctx context.Context, held []string, leaks []Leak) (bool, *se
 	if err := r.bind(ctx, id, &ru); err != nil {
 		return false, nil, err
 	}
-	g := r.state.gate
-	if g == nil || g.approval.State == policy.Stale {
+	g := r.state.Publish
+	if g == nil || g.Approval().State == policy.Stale {
 		return r.askPublish(ctx, held, leaks, ru)
 	}
 	if text, refused := r.refusal(g); refused {
 		return false, nil, r.takeBack(ctx, held, text)
 	}
-	if g.waiting() {
-		if why := g.outdated(ru); why != "" {
+	if g.Waits() {
+		if why := outdated(g, ru); why != "" {
 			if err := r.stale(ctx, g, why); err != nil {
 				return false, nil, err
 			}
@@ -184,21 +180,21 @@ func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
 
 // askPublish records the request and hears whether it is answered at once.
 func (r *run) askPublish(ctx context.Context, held []string, leaks []Leak, ru ruling) (bool, *session.Outcome, error) {
-	c := &call{Call: session.Call{ID: fmt.Sprintf("p%d", r.state.turn), Name: publishTool}, turn: r.state.turn}
-	if g := r.state.gate; g != nil { // what became of the last request goes into this one
-		c.resolved, c.approval = g.resolved, g.approval
+	c := &session.CallState{Call: session.Call{ID: fmt.Sprintf("p%d", r.state.Turns), Name: session.PublishTool}, Turn: r.state.Turns}
+	if g := r.state.Publish; g != nil { // what became of the last request goes into this one
+		c.Request = g.Request
 	}
 	a := r.ask(c, ru)
 	if err := r.propose(ctx, &a, ru, leaks); err != nil {
 		return false, nil, err
 	}
-	if err := r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.turn, a)); err != nil {
+	if err := r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.Turn, a)); err != nil {
 		return false, nil, err
 	}
 	if err := r.approve(ctx, []session.Asked{a}); err != nil {
 		return false, nil, err
 	}
-	if g := r.state.gate; g.waiting() {
+	if g := r.state.Publish; g.Waits() {
 		return false, r.parked(g), nil
 	}
 	return r.clear(ctx, held, leaks)
@@ -206,24 +202,24 @@ func (r *run) askPublish(ctx context.Context, held []string, leaks []Leak, ru ru
 
 // takeBack restores held paths to what is published and tells the model why.
 func (r *run) takeBack(ctx context.Context, held []string, why string) error {
-	if err := r.cfg.Checkpoints.Revert(ctx, r.state.published, held); err != nil {
+	if err := r.cfg.Checkpoints.Revert(ctx, r.state.Published, held); err != nil {
 		return fmt.Errorf("take back %s: %w", strings.Join(held, ", "), err)
 	}
-	saved, err := r.cfg.Checkpoints.Save(ctx, r.state.turn)
+	saved, err := r.cfg.Checkpoints.Save(ctx, r.state.Turns)
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
 	text := fmt.Sprintf("The change to %s was taken back. %s", strings.Join(held, ", "), why)
 	return r.record(ctx,
-		session.NewEvent(session.TypeNote, r.state.turn, session.Note{Kind: noteReverted, Text: text}),
-		session.NewEvent(session.TypeCheckpoint, r.state.turn, session.Checkpoint{
-			Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true, Content: saved.Content,
+		session.NewEvent(session.TypeNote, r.state.Turns, session.Note{Kind: session.NoteReverted, Text: text}),
+		session.NewEvent(session.TypeCheckpoint, r.state.Turns, session.Checkpoint{
+			Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.Published, Files: saved.Files, Parked: true, Content: saved.Content,
 		}))
 }
 
 // subjectLine names a checkpoint by what it changed.
 func subjectLine(files []session.FileChange) string {
-	verbs := map[string]string{"create": "Add", "modify": "Update", "delete": "Delete", "rename": "Rename"}
+	verbs := map[session.ChangeKind]string{session.ChangeCreate: "Add", session.ChangeModify: "Update", session.ChangeDelete: "Delete", session.ChangeRename: "Rename"}
 	if len(files) == 1 {
 		return fmt.Sprintf("%s %s", verbs[files[0].Kind], firstLine(files[0].Path, 60))
 	}

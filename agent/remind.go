@@ -16,16 +16,16 @@ const staleTodo = 5
 
 // remind adds to the last result of a turn what the model should not forget
 // now.
-func (r *run) remind(ctx context.Context, c *call) error {
-	if c != r.state.calls[len(r.state.calls)-1] || c.reminder != "" {
+func (r *run) remind(ctx context.Context, c *session.CallState) error {
+	if c != r.state.Calls.Last[len(r.state.Calls.Last)-1] || c.Reminder != "" {
 		return nil
 	}
 	say := r.reminders()
 	if len(say) == 0 {
 		return nil
 	}
-	note := session.Note{Kind: noteReminder, Call: c.ID, Text: "[Reminder: " + strings.Join(say, " ") + "]"}
-	return r.record(ctx, session.NewEvent(session.TypeNote, c.turn, note))
+	note := session.Note{Kind: session.NoteReminder, Call: c.ID, Text: "[Reminder: " + strings.Join(say, " ") + "]"}
+	return r.record(ctx, session.NewEvent(session.TypeNote, c.Turn, note))
 }
 
 func (r *run) reminders() []string {
@@ -44,10 +44,10 @@ func (r *run) reminders() []string {
 			say = append(say, fmt.Sprintf("All %d edits of %s mode are used. Finish with what there is.", r.mode.EditLimit, r.mode.Name))
 		}
 	}
-	if open := openTodo(r.state.todo); open > 0 && r.state.turn-r.state.todoTurn >= staleTodo && (r.state.turn-r.state.todoTurn)%staleTodo == 0 {
+	if open := openTodo(r.state.Todo); open > 0 && r.state.Turns-r.state.todoTurn >= staleTodo && (r.state.Turns-r.state.todoTurn)%staleTodo == 0 {
 		say = append(say, fmt.Sprintf("Your todo list has %s. Keep it current with update_todo_list.", items(open)))
 	}
-	if n := len(r.state.entries); n > 3 && r.nearlyFull() {
+	if n := len(r.state.talk.entries); n > 3 && r.nearlyFull() {
 		say = append(say, "The conversation is long and will soon be summarized. Write down what must not be lost in lines that begin with \"Decision:\".")
 	}
 	return say
@@ -62,8 +62,8 @@ func items(n int) string {
 
 // editedNow says whether a call of this turn changed files.
 func (r *run) editedNow() bool {
-	for _, c := range r.state.calls {
-		if c.counted || c.result != nil && c.result.OK && len(c.result.Changes) > 0 {
+	for _, c := range r.state.Calls.Last {
+		if c.Counted || c.Result != nil && c.Result.OK && len(c.Result.Changes) > 0 {
 			return true
 		}
 	}
@@ -83,7 +83,7 @@ func (r *run) nearlyFull() bool {
 func openTodo(list []session.Todo) int {
 	n := 0
 	for _, t := range list {
-		if t.Status != "done" {
+		if t.Status != session.TodoDone {
 			n++
 		}
 	}

@@ -70,7 +70,7 @@ func (r *run) retrying(ctx context.Context, f func() error) error {
 			return err
 		}
 		wait := r.cfg.Retry.after(n, err)
-		r.cfg.Log.WarnContext(ctx, "model failed, trying again", "session", r.state.task.Session, "attempt", n, "wait", wait, "err", err)
+		r.cfg.Log.WarnContext(ctx, "model failed, trying again", "session", r.state.Task.Session, "attempt", n, "wait", wait, "err", err)
 		r.live(Live{Title: fmt.Sprintf("%s; trying again (%d of %d)", sentence(err), n+1, r.cfg.Retry.Attempts)})
 		if err := pause(ctx, wait); err != nil {
 			return err
@@ -124,7 +124,7 @@ func (r *run) modelFailed(ctx context.Context, err error) (verdict, *session.Out
 	switch {
 	case me.Kind == llm.Unsupported && r.without(lacks(me)):
 		if r.text && !r.state.textOnly {
-			return goOn, nil, r.tell(ctx, noteFallback, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
+			return goOn, nil, r.tell(ctx, session.NoteFallback, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
 		}
 		return goOn, nil, nil
 	case me.Kind == llm.TooLong && r.squeezed < mostSqueezes:
@@ -133,7 +133,7 @@ func (r *run) modelFailed(ctx context.Context, err error) (verdict, *session.Out
 		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
 			"Use a model with a larger context, or ask for less at once.", r.window())}
 	}
-	r.cfg.Log.ErrorContext(ctx, "model failed", "session", r.state.task.Session, "model", r.cfg.Model.Name(), "err", err)
+	r.cfg.Log.ErrorContext(ctx, "model failed", "session", r.state.Task.Session, "model", r.cfg.Model.Name(), "err", err)
 	return halt, r.failed(advice(me)), nil
 }
 

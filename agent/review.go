@@ -44,7 +44,7 @@ func (r *run) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []
 		return nil
 	}
 	rv, err := r.cfg.Proposer.Propose(ctx, Proposal{
-		ID: a.ID, Turn: r.state.turn, Saved: r.state.saved, Parent: r.state.published, Paths: a.Paths,
+		ID: a.ID, Turn: r.state.Turns, Saved: r.state.Saved, Parent: r.state.Published, Paths: a.Paths,
 		Subject: subjectLine(r.heldFiles(a.Paths)),
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *run) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []
 func (r *run) heldFiles(paths []string) []session.FileChange {
 	held := setOf(paths)
 	var out []session.FileChange
-	for _, f := range r.state.unpushed {
+	for _, f := range r.state.Unpushed {
 		if held[f.Path] || held[f.From] {
 			out = append(out, f)
 		}
@@ -70,15 +70,15 @@ func (r *run) heldFiles(paths []string) []session.FileChange {
 
 // refusal is what the model hears of a request at the door that was not
 // granted. A reviewer's words are somebody's text: they stand between marks.
-func (r *run) refusal(g *call) (string, bool) {
-	text, refused := g.refusal()
-	if !refused || g.asked.Review == nil || g.approval.State != policy.Denied || g.resolved.Reason == "" {
+func (r *run) refusal(g *session.CallState) (string, bool) {
+	text, refused := refusal(g)
+	if !refused || g.Request.Review == nil || g.Approval().State != policy.Denied || g.Request.Answer.Reason == "" {
 		return text, refused
 	}
-	who := g.resolved.By
+	who := g.Request.Answer.By
 	if who == "" {
 		who = "A reviewer"
 	}
 	return fmt.Sprintf("%s rejected it in review. It is not on the branch. Go on without it, or choose another way. What was written:\n%s",
-		who, untrusted.Fence(r.state.task.Nonce, "words of a reviewer", g.resolved.Reason)), true //control:review-words
+		who, untrusted.Fence(r.state.talk.nonce, "words of a reviewer", g.Request.Answer.Reason)), true //control:review-words
 }

@@ -43,12 +43,12 @@ func TestWhatIsReviewed(t *testing.T) {
 		review []string // paths that are put up; nil: asked for in words
 		tool   string   // that asks
 	}{
-		"a sensitive file":       {turn: write("deploy/x.yaml", "x\\n"), review: []string{"deploy/x.yaml"}, tool: publishTool},
-		"by a command":           {turn: `- calls: [{name: run_terminal_command, arguments: {command: sh deploys.sh}}]`, review: []string{"deploy/x.yaml"}, tool: publishTool},
-		"with an ordinary one":   {turn: `- calls: [{name: write_file, arguments: {path: a.txt, content: "new\n"}}, {name: write_file, arguments: {path: deploy/x.yaml, content: "x\n"}}]`, review: []string{"deploy/x.yaml"}, tool: publishTool},
-		"with a secret":          {turn: write("deploy/x.yaml", "key = xyzzy42\\n"), tool: publishTool},
+		"a sensitive file":       {turn: write("deploy/x.yaml", "x\\n"), review: []string{"deploy/x.yaml"}, tool: session.PublishTool},
+		"by a command":           {turn: `- calls: [{name: run_terminal_command, arguments: {command: sh deploys.sh}}]`, review: []string{"deploy/x.yaml"}, tool: session.PublishTool},
+		"with an ordinary one":   {turn: `- calls: [{name: write_file, arguments: {path: a.txt, content: "new\n"}}, {name: write_file, arguments: {path: deploy/x.yaml, content: "x\n"}}]`, review: []string{"deploy/x.yaml"}, tool: session.PublishTool},
+		"with a secret":          {turn: write("deploy/x.yaml", "key = xyzzy42\\n"), tool: session.PublishTool},
 		"a workflow":             {turn: write(".github/workflows/x.yml", "x\\n"), tool: "write_file"},
-		"a workflow by command":  {turn: `- calls: [{name: run_terminal_command, arguments: {command: sh flows.sh}}]`, tool: publishTool},
+		"a workflow by command":  {turn: `- calls: [{name: run_terminal_command, arguments: {command: sh flows.sh}}]`, tool: session.PublishTool},
 		"git's own":              {turn: write(".git/hooks/pre-commit", "x\\n"), tool: "write_file"},
 		"writes always ask":      {turn: write("deploy/x.yaml", "x\\n"), rules: func(c *policy.Config) { c.AlwaysAsk = []string{"write"} }, tool: "write_file"},
 		"writes ask by default":  {turn: write("deploy/x.yaml", "x\\n"), rules: func(c *policy.Config) { c.Defaults.Write = "ask" }, tool: "write_file"},
@@ -112,7 +112,7 @@ func TestRejectedInReview(t *testing.T) {
 	}
 	var told string
 	for _, n := range events[session.Note](b, session.TypeNote) {
-		if n.Kind == noteReverted {
+		if n.Kind == session.NoteReverted {
 			told = n.Text
 		}
 	}

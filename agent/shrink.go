@@ -15,7 +15,7 @@ import (
 func (r *run) compactIfNeeded(ctx context.Context) error {
 	if r.condense {
 		r.condense = false
-		if from := len(r.state.entries) - 1; r.worthwhile(from) {
+		if from := len(r.state.talk.entries) - 1; r.worthwhile(from) {
 			return r.compact(ctx, from)
 		}
 	}
@@ -49,10 +49,10 @@ func (r *run) tokens(bytes int) int { return r.state.ratio.Tokens(bytes) }
 // worthwhile says whether something but the words of people and an earlier
 // summary comes before the entry from, which is there.
 func (r *run) worthwhile(from int) bool {
-	if from >= len(r.state.entries) {
+	if from >= len(r.state.talk.entries) {
 		return false
 	}
-	for _, e := range r.state.entries[:max(from, 0)] {
+	for _, e := range r.state.talk.entries[:max(from, 0)] {
 		if !e.person && !e.summary {
 			return true
 		}
@@ -63,16 +63,16 @@ func (r *run) worthwhile(from int) bool {
 // tail is the first entry that stays as it is. The task is not among those
 // that can go.
 func (r *run) tail() int {
-	sizes := make([]int, len(r.state.entries))
-	for i := range r.state.entries {
-		sizes[i] = r.entrySize(r.state.entries[i])
+	sizes := make([]int, len(r.state.talk.entries))
+	for i := range r.state.talk.entries {
+		sizes[i] = r.entrySize(r.state.talk.entries[i])
 	}
 	return compact.Tail(sizes, r.state.ratio.Bytes(r.window()/3))
 }
 
 func (r *run) entrySize(e entry) int {
 	n := 0
-	for _, m := range (&state{entries: []entry{e}}).messages(r.text) {
+	for _, m := range (&conversation{entries: []entry{e}}).messages(r.text) {
 		n += compact.MessageSize(m)
 	}
 	return n
@@ -83,12 +83,12 @@ func (r *run) entrySize(e entry) int {
 // last turns.
 func (r *run) compact(ctx context.Context, from int) error {
 	var old []entry
-	for _, e := range r.state.entries[:from] {
+	for _, e := range r.state.talk.entries[:from] {
 		if !e.person {
 			old = append(old, e)
 		}
 	}
-	messages := (&state{entries: old}).messages(r.text)
+	messages := (&conversation{entries: old}).messages(r.text)
 	r.live(Live{Title: "Summarizing earlier steps"})
 	limit := r.state.ratio.Bytes(r.window() / 2)
 	text := r.summaryOf(ctx, compact.Transcript(messages, limit))
@@ -99,10 +99,10 @@ func (r *run) compact(ctx context.Context, from int) error {
 		text = compact.Fallback(messages, limit/4)
 	}
 	note := session.Note{
-		Kind: noteCompaction, Before: r.state.entries[from-1].seq,
+		Kind: session.NoteCompaction, Before: r.state.talk.entries[from-1].seq,
 		Text: "[Earlier work in this session, summarized]\n" + text,
 	}
-	return r.record(ctx, session.NewEvent(session.TypeNote, r.state.turn, note))
+	return r.record(ctx, session.NewEvent(session.TypeNote, r.state.Turns, note))
 }
 
 // summaryOf asks the model for a summary; the empty string means that it
@@ -125,7 +125,7 @@ func (r *run) ask1(ctx context.Context, req llm.Request) string {
 	var b strings.Builder
 	for p, err := range r.cfg.Model.Stream(ctx, req) {
 		if err != nil {
-			r.cfg.Log.WarnContext(ctx, "model gave no summary", "session", r.state.task.Session, "err", err)
+			r.cfg.Log.WarnContext(ctx, "model gave no summary", "session", r.state.Task.Session, "err", err)
 			return ""
 		}
 		b.WriteString(p.Content)

@@ -35,7 +35,7 @@ func (r *run) sanitize(ctx context.Context, e *session.Event) error {
 		return text
 	})
 	if secrets > 0 || hidden.Total() > 0 {
-		r.cfg.Log.InfoContext(ctx, "event cleaned", "session", r.state.task.Session, "type", string(e.Type),
+		r.cfg.Log.InfoContext(ctx, "event cleaned", "session", r.state.Task.Session, "type", string(e.Type),
 			"secrets", secrets, "removed", hidden.Total(), "what", hidden.String())
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // longLog is the log of a session of so many turns, each of which reads a
@@ -28,7 +29,7 @@ func longLog(turns int) []session.Event {
 			if c.Name == "write_file" {
 				result = "Created the file (+20 −0)."
 			}
-			add(session.TypeDecision, n, session.Decision{Call: c.ID, Verdict: "allow", Digest: "d"})
+			add(session.TypeDecision, n, session.Decision{Call: c.ID, Verdict: policy.Allow, Digest: "d"})
 			add(session.TypeStarted, n, session.Started{Call: c.ID, Title: "Working"})
 			add(session.TypeResult, n, session.Result{Call: c.ID, OK: true, Content: result})
 		}
@@ -45,13 +46,13 @@ func longLog(turns int) []session.Event {
 }
 
 func replay(events []session.Event) (int, error) {
-	s := newState()
+	s := newHistory()
 	for _, e := range events {
 		if err := s.apply(e); err != nil {
 			return 0, err
 		}
 	}
-	return len(s.messages(false)), nil
+	return len(s.talk.messages(false)), nil
 }
 
 func BenchmarkReplay200Turns(b *testing.B) {

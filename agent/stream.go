@@ -315,4 +315,4 @@ func (r *run) textCalls(a *session.Answer, calls []toolcall.Call) {
 
 // callID names the n-th call of the coming turn. Servers number calls
 // differently or not at all, so the session numbers them itself.
-func (r *run) callID(n int) string { return fmt.Sprintf("c%d-%d", r.state.turn+1, n+1) }
+func (r *run) callID(n int) string { return fmt.Sprintf("c%d-%d", r.state.Turns+1, n+1) }

@@ -32,8 +32,8 @@ func (r *run) summarize(ctx context.Context, status session.Status, said string)
 
 // explained is the last explanation the model gave along the way.
 func (r *run) explained() string {
-	for i := len(r.state.entries) - 1; i > 0; i-- {
-		if a := r.state.entries[i].answer; a != nil && len(a.Content) > 40 {
+	for i := len(r.state.talk.entries) - 1; i > 0; i-- {
+		if a := r.state.talk.entries[i].answer; a != nil && len(a.Content) > 40 {
 			return a.Content
 		}
 	}
@@ -52,10 +52,10 @@ func (r *run) askSummary(ctx context.Context) string {
 // lastResults lists the last six tool results.
 func (r *run) lastResults() string {
 	var lines []string
-	for i := len(r.state.entries) - 1; i >= 0 && len(lines) < 6; i-- {
-		calls := r.state.entries[i].calls
+	for i := len(r.state.talk.entries) - 1; i >= 0 && len(lines) < 6; i-- {
+		calls := r.state.talk.entries[i].calls
 		for j := len(calls) - 1; j >= 0 && len(lines) < 6; j-- {
-			if res := calls[j].result; res != nil {
+			if res := calls[j].Result; res != nil {
 				lines = append([]string{fmt.Sprintf("- %s: %s", calls[j].Name, firstLine(res.Content, 100))}, lines...)
 			}
 		}

@@ -17,8 +17,8 @@ import (
 // time, so that what people said meanwhile, such as a denial of the next call,
 // counts before that one begins.
 func (r *run) finishCalls(ctx context.Context) (verdict, *session.Outcome, error) {
-	for i, c := range r.state.calls {
-		if !c.open() {
+	for i, c := range r.state.Calls.Last {
+		if !c.Open() {
 			continue
 		}
 		parked, err := r.wait(ctx, c)
@@ -28,13 +28,13 @@ func (r *run) finishCalls(ctx context.Context) (verdict, *session.Outcome, error
 		if err != nil || parked != nil {
 			return halt, parked, err
 		}
-		if c.open() {
+		if c.Open() {
 			return goOn, nil, nil // something came in between: look again
 		}
 		if err := ctx.Err(); err != nil {
 			return goOn, nil, err
 		}
-		if c.result != nil {
+		if c.Result != nil {
 			if err := r.remind(ctx, c); err != nil {
 				return goOn, nil, err
 			}
@@ -47,36 +47,36 @@ func (r *run) finishCalls(ctx context.Context) (verdict, *session.Outcome, error
 // wait parks the session when c waits for a person. A request that would not
 // be made like this any more is stale first. Where somebody can be asked at
 // once, and a death came between question and answer, they are asked again.
-func (r *run) wait(ctx context.Context, c *call) (*session.Outcome, error) {
-	if !c.waiting() {
+func (r *run) wait(ctx context.Context, c *session.CallState) (*session.Outcome, error) {
+	if !c.Waits() {
 		return nil, nil
 	}
-	if c.asked.Kind != "question" {
+	if c.Request.Kind != session.AskQuestion {
 		ru, err := r.rule(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		if why := c.outdated(ru); why != "" {
+		if why := outdated(c, ru); why != "" {
 			return nil, r.stale(ctx, c, why)
 		}
 	}
 	return r.stillWaits(ctx, c)
 }
 
-func (r *run) stillWaits(ctx context.Context, c *call) (*session.Outcome, error) {
-	if err := r.approve(ctx, []session.Asked{*c.asked}); err != nil {
+func (r *run) stillWaits(ctx context.Context, c *session.CallState) (*session.Outcome, error) {
+	if err := r.approve(ctx, []session.Asked{c.Request.Asked}); err != nil {
 		return nil, err
 	}
-	if c.waiting() {
+	if c.Waits() {
 		return r.parked(c), nil
 	}
 	return nil, nil
 }
 
 // parked is the outcome while c waits.
-func (r *run) parked(c *call) *session.Outcome {
+func (r *run) parked(c *session.CallState) *session.Outcome {
 	status := session.StatusAwaitingApproval
-	if c.asked.Kind == "question" {
+	if c.Request.Kind == session.AskQuestion {
 		status = session.StatusAwaitingAnswer
 	}
 	return &session.Outcome{Status: status}
@@ -85,12 +85,12 @@ func (r *run) parked(c *call) *session.Outcome {
 // finishCall brings the i-th call as far as it can go now: to a result, or
 // to a question that parks the session.
 func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
-	c := r.state.calls[i]
-	if text, refused := c.refusal(); refused {
+	c := r.state.Calls.Last[i]
+	if text, refused := refusal(c); refused {
 		return nil, r.refuse(ctx, c, text, false)
 	}
-	if c.approval.State == policy.Answered {
-		return nil, r.result(ctx, c, session.Result{OK: true, Content: "The person answered: " + c.resolved.Reason})
+	if c.Approval().State == policy.Answered {
+		return nil, r.result(ctx, c, session.Result{OK: true, Content: "The person answered: " + c.Request.Answer.Reason})
 	}
 	if text, stop := r.repeated(c); stop {
 		return nil, r.refuse(ctx, c, text, true)
@@ -117,33 +117,33 @@ func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 // askFirst has a person look at the i-th call, and goes on with the answer if
 // there is one already.
 func (r *run) askFirst(ctx context.Context, i int, ru ruling) (*session.Outcome, error) {
-	c := r.state.calls[i]
-	if _, refused := c.refusal(); !refused {
+	c := r.state.Calls.Last[i]
+	if _, refused := refusal(c); !refused {
 		if err := r.askAll(ctx, i, ru); err != nil {
 			return nil, err
 		}
 	}
-	if c.waiting() {
+	if c.Waits() {
 		return r.parked(c), nil
 	}
 	return r.finishCall(ctx, i)
 }
 
-func (r *run) refuse(ctx context.Context, c *call, text string, mistake bool) error {
+func (r *run) refuse(ctx context.Context, c *session.CallState, text string, mistake bool) error {
 	return r.result(ctx, c, session.Result{Content: text, Mistake: mistake})
 }
 
-func (r *run) refuseRuled(ctx context.Context, c *call, ru ruling) error {
+func (r *run) refuseRuled(ctx context.Context, c *session.CallState, ru ruling) error {
 	res := session.Result{Call: c.ID, Content: r.withRegion(ctx, c, ru.refused), Mistake: ru.mistake}
 	if ru.mistake {
 		return r.result(ctx, c, res)
 	}
-	return r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeResult, c.turn, res))
+	return r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeResult, c.Turn, res))
 }
 
-func (r *run) result(ctx context.Context, c *call, res session.Result) error {
+func (r *run) result(ctx context.Context, c *session.CallState, res session.Result) error {
 	res.Call = c.ID
-	return r.record(ctx, session.NewEvent(session.TypeResult, c.turn, res))
+	return r.record(ctx, session.NewEvent(session.TypeResult, c.Turn, res))
 }
 
 // askAll records the request for the i-th call and, so that a person is
@@ -153,15 +153,15 @@ func (r *run) result(ctx context.Context, c *call, res session.Result) error {
 func (r *run) askAll(ctx context.Context, i int, first ruling) error {
 	var asked []session.Asked
 	var events []*session.Event
-	add := func(c *call, ru ruling) {
+	add := func(c *session.CallState, ru ruling) {
 		a := r.ask(c, ru)
 		asked = append(asked, a)
-		events = append(events, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.turn, a))
+		events = append(events, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.Turn, a))
 	}
-	add(r.state.calls[i], first)
-	for _, later := range r.state.calls[i+1:] {
-		known := later.approval.Waits() || later.approval.Stands()
-		if !later.open() || later.asked != nil && !known {
+	add(r.state.Calls.Last[i], first)
+	for _, later := range r.state.Calls.Last[i+1:] {
+		known := later.Approval().Waits() || later.Approval().Stands()
+		if !later.Open() || later.Request != nil && !known {
 			continue
 		}
 		ru, err := r.rule(ctx, later)
@@ -169,11 +169,11 @@ func (r *run) askAll(ctx context.Context, i int, first ruling) error {
 			return err
 		}
 		if known {
-			why := later.outdated(ru)
+			why := outdated(later, ru)
 			if why == "" {
 				continue
 			}
-			events = append(events, later.staled(why))
+			events = append(events, staled(later, why))
 		}
 		if ru.refused == "" && ru.decision.Verdict == policy.Ask {
 			add(later, ru)
@@ -200,7 +200,7 @@ func (r *run) approve(ctx context.Context, asked []session.Asked) error {
 	}
 	var events []*session.Event
 	for _, a := range answers {
-		events = append(events, session.NewEvent(session.TypeResolved, r.state.turn, a))
+		events = append(events, session.NewEvent(session.TypeResolved, r.state.Turns, a))
 	}
 	if len(events) == 0 {
 		return nil
@@ -210,17 +210,17 @@ func (r *run) approve(ctx context.Context, asked []session.Asked) error {
 
 // execute runs a call that the gate let through. The start is recorded
 // before, the result together with what it changed after.
-func (r *run) execute(ctx context.Context, c *call, ru ruling) (*session.Outcome, error) {
+func (r *run) execute(ctx context.Context, c *session.CallState, ru ruling) (*session.Outcome, error) {
 	title := callTitle(c, ru.action)
-	start := session.NewEvent(session.TypeStarted, c.turn, session.Started{Call: c.ID, Title: title})
+	start := session.NewEvent(session.TypeStarted, c.Turn, session.Started{Call: c.ID, Title: title})
 	events := []*session.Event{start}
-	if c.decision == nil || c.decision.Digest != ru.decision.Digest {
+	if c.Decision == nil || c.Decision.Digest != ru.decision.Digest {
 		events = []*session.Event{decisionEvent(c, ru), start}
 	}
 	if err := r.record(ctx, events...); err != nil {
 		return nil, err
 	}
-	if ru.decision.Verdict == policy.Ask && c.approval.State != policy.Begun { //control:last-moment
+	if ru.decision.Verdict == policy.Ask && c.Approval().State != policy.Begun { //control:last-moment
 		return nil, nil // somebody took it back before it began: look again
 	}
 	begin := r.cfg.Now()
@@ -249,9 +249,9 @@ func (r *run) execute(ctx context.Context, c *call, ru ruling) (*session.Outcome
 	if res.State != nil {
 		if err := r.allowState(res.State); err != nil {
 			out.OK, out.Content = false, err.Error()
-			events = []*session.Event{session.NewEvent(session.TypeResult, c.turn, out)}
+			events = []*session.Event{session.NewEvent(session.TypeResult, c.Turn, out)}
 		} else {
-			events = append(events, session.NewEvent(session.TypeState, c.turn, *res.State))
+			events = append(events, session.NewEvent(session.TypeState, c.Turn, *res.State))
 		}
 	}
 	return nil, r.record(ctx, events...)
@@ -259,45 +259,45 @@ func (r *run) execute(ctx context.Context, c *call, ru ruling) (*session.Outcome
 
 // outcome pairs a result with the saved state that it led to, so that there
 // is never a result whose effect a crash could lose.
-func (r *run) outcome(ctx context.Context, c *call, action policy.Action, out session.Result) ([]*session.Event, error) {
-	event := session.NewEvent(session.TypeResult, c.turn, out)
+func (r *run) outcome(ctx context.Context, c *session.CallState, action policy.Action, out session.Result) ([]*session.Event, error) {
+	event := session.NewEvent(session.TypeResult, c.Turn, out)
 	switch action.Kind {
 	case policy.Write, policy.Delete, policy.Execute:
 	default:
 		return []*session.Event{event}, nil
 	}
-	saved, err := r.cfg.Checkpoints.Save(ctx, c.turn)
+	saved, err := r.cfg.Checkpoints.Save(ctx, c.Turn)
 	if err != nil {
 		return nil, fmt.Errorf("save changes: %w", err)
 	}
 	events := []*session.Event{event}
 	if len(saved.Foreign) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, c.turn, session.Note{Kind: noteReminder, Call: c.ID,
+		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteReminder, Call: c.ID,
 			Text: fmt.Sprintf("%s is a submodule, that is another repository: what changes inside it is not kept and does not reach the branch.", strings.Join(saved.Foreign, ", "))}))
 	}
 	if !saved.Changed {
 		return events, nil
 	}
-	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.published, Files: saved.Files, Parked: true, Content: saved.Content}
-	if c.approval.Stands() && action.Kind != policy.Execute {
+	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.Published, Files: saved.Files, Parked: true, Content: saved.Content}
+	if c.Approval().Stands() && action.Kind != policy.Execute {
 		cp.Approved = map[string]string{}
 		for _, p := range action.Paths {
 			cp.Approved[p] = saved.Blobs[p]
 		}
 	}
-	return append(events, session.NewEvent(session.TypeCheckpoint, c.turn, cp)), nil
+	return append(events, session.NewEvent(session.TypeCheckpoint, c.Turn, cp)), nil
 }
 
 // question parks the session until a person answers what the model asked.
-func (r *run) question(ctx context.Context, c *call, q session.Asked) (*session.Outcome, error) {
-	q.ID, q.Kind, q.Call, q.Tool = r.askID(c.ID, q.Display), "question", c.ID, c.Name
-	if err := r.record(ctx, session.NewEvent(session.TypeAsked, c.turn, q)); err != nil {
+func (r *run) question(ctx context.Context, c *session.CallState, q session.Asked) (*session.Outcome, error) {
+	q.ID, q.Kind, q.Call, q.Tool = r.askID(c.ID, q.Display), session.AskQuestion, c.ID, c.Name
+	if err := r.record(ctx, session.NewEvent(session.TypeAsked, c.Turn, q)); err != nil {
 		return nil, err
 	}
 	if err := r.approve(ctx, []session.Asked{q}); err != nil {
 		return nil, err
 	}
-	if c.waiting() {
+	if c.Waits() {
 		return r.parked(c), nil
 	}
 	return nil, nil
@@ -305,7 +305,7 @@ func (r *run) question(ctx context.Context, c *call, q session.Asked) (*session.
 
 // allowState checks a change of mode: a session may narrow what it can do,
 // and return to what the requester was allowed, but never go beyond.
-func (r *run) allowState(s *session.State) error {
+func (r *run) allowState(s *session.Change) error {
 	if s.Mode == "" {
 		return nil
 	}
@@ -313,7 +313,7 @@ func (r *run) allowState(s *session.State) error {
 	if err != nil {
 		return err
 	}
-	granted, err := policy.ParseMode(r.state.task.Mode)
+	granted, err := policy.ParseMode(r.state.Task.Mode)
 	if err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func (r *run) allowState(s *session.State) error {
 	return nil
 }
 
-func callTitle(c *call, a policy.Action) string {
+func callTitle(c *session.CallState, a policy.Action) string {
 	switch {
 	case a.Kind == policy.Execute:
 		return "Running " + firstLine(a.Command, 80)

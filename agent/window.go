@@ -70,13 +70,6 @@ func (r *run) room() int {
 	return n
 }
 
-// kinds are the tools that do more than read and talk.
-var kinds = map[string]policy.Kind{
-	"write_file": policy.Write, "apply_diff": policy.Write, "edit_file": policy.Write,
-	"insert_content": policy.Write, "search_and_replace": policy.Write,
-	"delete_file": policy.Delete, "run_terminal_command": policy.Execute,
-}
-
 // offered lists the tools that the mode can use now. Leaving the others out
 // is a courtesy to the model; the gate is what refuses them.
 func (r *run) offered() []llm.ToolSpec {
@@ -98,7 +91,7 @@ func (r *run) offered() []llm.ToolSpec {
 }
 
 // modeEdits counts the edits that the mode's limit is about.
-func (r *run) modeEdits() int { return r.state.edits - r.state.modeFrom }
+func (r *run) modeEdits() int { return r.state.Edits - r.state.used.modeFrom }
 
 // fitted shortens what a request says until it fits, when nothing else helps.
 func (r *run) fitted(req llm.Request) llm.Request {

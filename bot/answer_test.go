@@ -29,7 +29,7 @@ func (c *court) answers(cmds ...command.Command) (verdicts []string, replies str
 			if err != nil {
 				c.t.Fatal(err)
 			}
-			verdicts = append(verdicts, strings.TrimSpace(r.Verdict+" "+r.Reason))
+			verdicts = append(verdicts, strings.TrimSpace(string(r.Verdict)+" "+r.Reason))
 		}
 	}
 	for _, in := range got.Intents {
@@ -87,7 +87,7 @@ func (c *court) late() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.append(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: "stale"}),
+	c.append(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: policy.Stale}),
 		session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "abc123", Kind: "approval", Call: "c1-1", Display: "rm -rf x", Bound: bound,
 			Deadline: time.Now().Add(-time.Second)}))
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
@@ -71,7 +70,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		return nil
 	}
 	r.c.Events = append(r.c.Events, session.NewEvent(session.TypeResolved, v.Turns, res))
-	switch policy.ApprovalState(res.Verdict) {
+	switch res.Verdict {
 	case policy.Approved:
 		r.react("+1")
 	case policy.Denied:
@@ -92,15 +91,11 @@ func (w *worker) look(ctx context.Context, d *store.Delivery, ev ghapp.Event) er
 	if sess == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "no session", d.ID)
 	}
-	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: sess.ID}).Events(ctx, 0)
-	if err != nil {
-		return fmt.Errorf("read log of %s: %w", sess.ID, err)
-	}
-	v, err := render.Fold(events)
+	v, err := w.view(ctx, sess)
 	if err != nil {
 		return err
 	}
-	seen, err := w.approvals(sess).Look(ctx, events, v, ev)
+	seen, err := w.approvals(sess).Look(ctx, v, ev)
 	if err != nil {
 		return err
 	}

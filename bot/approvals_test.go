@@ -81,7 +81,7 @@ func TestPutUp(t *testing.T) {
 			}
 			log := c.w.cfg.Store.Logs.Log(f)
 			if err := log.Append(ctx,
-				session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: "withdrawn"}),
+				session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: policy.Withdrawn}),
 				session.NewEvent(session.TypeAsked, 1, a)); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestPutUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if moot := asks.Moot(v.Open, v.Turns); len(moot) > 0 {
+			if moot := asks.Moot(v.Open(), v.Turns); len(moot) > 0 {
 				if err := log.Append(ctx, moot...); err != nil {
 					t.Fatal(err)
 				}
@@ -111,7 +111,7 @@ func TestPutUp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				last = r.Verdict
+				last = string(r.Verdict)
 			}
 			said := c.gh.Thread(c.w.ref).Comments
 			if last != tt.last || tt.words == "" && len(said) > 0 || tt.words != "" && (len(said) != 1 || !strings.Contains(said[0].Body, tt.words)) {

@@ -351,7 +351,7 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 			s := said{target: ghapp.Target{Comment: cm.ID}}
 			s.ev.Comment.Updated, s.ev.Comment.Body = cm.Updated, cm.Body
 			tt.change(c, cm.ID)
-			yes := session.Resolved{ID: "abc123", Verdict: "approved", By: "kim", ByID: c.gh.UserID("kim"), Key: approval.Source(s.ev, s.target)}
+			yes := session.Resolved{ID: "abc123", Verdict: policy.Approved, By: "kim", ByID: c.gh.UserID("kim"), Key: approval.Source(s.ev, s.target)}
 			why, err := c.w.approvals(c.sess).Confirm(t.Context(), session.Asked{ID: "abc123"}, yes)
 			if (err != nil) != tt.fails || (why != "") != tt.stale {
 				t.Errorf("%q, %v; want it stale: %t, an error: %t", why, err, tt.stale, tt.fails)
@@ -376,7 +376,7 @@ func TestDenialAfterApproval(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCourt(t, policy.DefaultConfig(), nil)
-			yes := session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: "approved", By: "kim"})
+			yes := session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: policy.Approved, By: "kim"})
 			c.append(append([]*session.Event{yes}, tt.events...)...)
 			if got, _ := c.does("asker", command.Command{Name: "approve", ID: "abc123"}); got {
 				t.Error("a request was approved twice")

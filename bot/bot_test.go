@@ -14,7 +14,6 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -269,7 +268,7 @@ func TestStopBehindOthers(t *testing.T) {
 		order = append(order, e.Type)
 	}
 	want := []session.Type{session.TypeOpened, session.TypeMessage, session.TypeEnded}
-	if !slices.Equal(order, want) || row.State != render.Stopped {
+	if !slices.Equal(order, want) || row.State != session.PhaseStopped {
 		t.Errorf("the log is %v, want %v; the row says %q", order, want, row.State)
 	}
 }
@@ -319,7 +318,7 @@ func TestFailingRun(t *testing.T) {
 	}
 	row, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
 	must(t, err)
-	if row.State != render.Failed {
+	if row.State != session.PhaseFailed {
 		t.Errorf("the row says %q", row.State)
 	}
 }

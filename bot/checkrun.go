@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -21,7 +22,7 @@ type checkMark struct {
 // planCheck notes in the row that the commit from which work starts gets a
 // check run. There is none without a commit to show it on, and GitHub lets
 // only Apps make them.
-func (w *worker) planCheck(sess *store.Session, v *render.View) (*checkMark, error) {
+func (w *worker) planCheck(sess *store.Session, v *session.State) (*checkMark, error) {
 	sha := w.head(v)
 	if sha == "" || !w.cfg.GitHub.IsApp() {
 		return nil, nil
@@ -43,7 +44,7 @@ func (w *worker) startCheck(ctx context.Context, f store.Fence, c *checkMark) er
 		return nil
 	}
 	_, err := w.ensure(ctx, f, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
-		Name: render.CheckName, SHA: c.SHA, Status: "in_progress", Title: render.Running, Summary: "The agent works on this branch.",
+		Name: render.CheckName, SHA: c.SHA, Status: "in_progress", Title: string(session.PhaseRunning), Summary: "The agent works on this branch.",
 	}})
 	return ghapp.UnlessRefused(err)
 }
@@ -51,7 +52,7 @@ func (w *worker) startCheck(ctx context.Context, f store.Fence, c *checkMark) er
 // endCheck makes the check run of the branch's head say how the session
 // stands, and completes those that the branch left behind. What it notes in
 // the row is saved by the caller together with the state.
-func (w *worker) endCheck(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
+func (w *worker) endCheck(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
 	sha := w.head(v)
 	if sha == "" || !w.cfg.GitHub.IsApp() {
 		return nil
@@ -75,7 +76,7 @@ func (w *worker) endCheck(ctx context.Context, f store.Fence, sess *store.Sessio
 	if here == nil {
 		here = &checkMark{Key: checkKey(sess, v), SHA: sha}
 	}
-	said := ghapp.CheckSpec{Conclusion: render.Conclusion(v.State), Title: render.CheckTitle(v), Summary: render.CheckSummary(v)}
+	said := ghapp.CheckSpec{Conclusion: render.Conclusion(v.Phase), Title: render.CheckTitle(v), Summary: render.CheckSummary(v)}
 	if err := w.completeCheck(ctx, f, *here, said); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (w *worker) unlessPermanent(ctx context.Context, err error) error {
 
 // head is the commit at the end of the session's branch, "" when there is
 // none on GitHub yet.
-func (w *worker) head(v *render.View) string {
+func (w *worker) head(v *session.State) string {
 	if n := len(v.Checkpoints); n > 0 {
 		return v.Checkpoints[n-1].Commit
 	}
@@ -124,6 +125,6 @@ func (w *worker) head(v *render.View) string {
 	return ""
 }
 
-func checkKey(sess *store.Session, v *render.View) string {
+func checkKey(sess *store.Session, v *session.State) string {
 	return fmt.Sprintf("check-%s-%d", sess.ID, v.Seq)
 }

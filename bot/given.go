@@ -34,7 +34,7 @@ func selected(s said) []session.Item {
 	if !s.target.Diff || cm.Hunk == "" {
 		return nil
 	}
-	return []session.Item{{Kind: "selection", Name: cm.Path + linesOf(cm.Hunk, cm.Line), Text: cm.Hunk}}
+	return []session.Item{{Kind: session.ItemSelection, Name: cm.Path + linesOf(cm.Hunk, cm.Line), Text: cm.Hunk}}
 }
 
 var hunkStart = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)

@@ -13,8 +13,8 @@ import (
 
 // offer opens the pull request of a session that put something on its branch.
 // When GitHub will not have it, the note says so.
-func (w *worker) offer(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (note string, err error) {
-	if sess.Pull != 0 || len(v.Checkpoints) == 0 || !settled(v) || v.Outcome.Status == session.StatusStopped {
+func (w *worker) offer(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) (note string, err error) {
+	if sess.Pull != 0 || len(v.Checkpoints) == 0 || !v.Over() || v.Outcome.Status == session.StatusStopped {
 		return "", nil
 	}
 	r := recordOf(sess)
@@ -54,7 +54,7 @@ func (w *worker) offer(ctx context.Context, f store.Fence, sess *store.Session, 
 
 // goal is the branch that the session's work is offered to, "" when it needs
 // no pull request: it is on the branch of one that is open.
-func (w *worker) goal(ctx context.Context, r record, v *render.View) (string, error) {
+func (w *worker) goal(ctx context.Context, r record, v *session.State) (string, error) {
 	if w.at.Pull == nil {
 		return r.Target, nil
 	}
@@ -80,12 +80,12 @@ func (w *worker) existing(ctx context.Context, branch string) (string, error) {
 
 // handOver puts work that is on no branch before people, as patches in the
 // thread: of what may not be pushed, and of what could not be.
-func (w *worker) handOver(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
+func (w *worker) handOver(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
 	for _, s := range v.Sent {
 		if s.Settled {
 			continue
 		}
-		for i, body := range render.Patches(s) { //control:patch-in-the-thread
+		for i, body := range render.Patches(s.Patch) { //control:patch-in-the-thread
 			key := fmt.Sprintf("patch-%s-%d-%d", sess.ID, s.Seq, i)
 			_, err := w.ensure(ctx, f, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
 			if ghapp.UnlessRefused(err) != nil {

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/queue"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/postgres"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
@@ -252,7 +252,7 @@ func (w *world) leftOpen() bool {
 		return false
 	}
 	must(w.t, err)
-	open := row.State == render.Running || row.State == render.Queued
+	open := row.State == session.PhaseRunning || row.State == session.PhaseQueued
 	for _, body := range w.own() {
 		following := strings.Contains(body, "handrail:progress-")
 		open = open || following && (strings.Contains(body, "**running**") || strings.Contains(body, "**queued**"))

@@ -11,7 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-func (w *worker) progressText(v *render.View, sess *store.Session) string {
+func (w *worker) progressText(v *session.State, sess *store.Session) string {
 	return render.Progress(v, render.Links{
 		Commit: w.commitURL,
 		Pull:   sess.Pull,
@@ -23,13 +23,13 @@ func progressKey(id string) string { return "progress-" + id }
 
 // intendProgress plans the progress comment of a new session.
 func (w *worker) intendProgress(c *change, sess *store.Session) {
-	v := render.New()
+	v := session.NewState()
 	for _, e := range c.Events {
 		if v.Apply(*e) != nil {
 			return
 		}
 	}
-	v.State = render.Queued
+	v.Phase = session.PhaseQueued
 	w.intend(c, ghapp.Write{Key: progressKey(sess.ID), Kind: ghapp.WriteComment, Body: w.progressText(v, sess)})
 }
 
@@ -41,7 +41,7 @@ type progress struct {
 	id   int64 // of the comment
 
 	mu    sync.Mutex
-	view  *render.View
+	view  *session.State
 	fresh chan struct{}
 	ended chan struct{}
 	stop  context.CancelFunc
@@ -49,7 +49,7 @@ type progress struct {
 }
 
 // follow starts a progress comment that is edited while events come in.
-func (w *worker) followProgress(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (*progress, error) {
+func (w *worker) followProgress(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) (*progress, error) {
 	ref, err := w.ensure(ctx, f, ghapp.Write{Key: progressKey(sess.ID), Kind: ghapp.WriteComment, Body: w.progressText(v, sess)})
 	if ghapp.UnlessRefused(err) != nil {
 		return nil, err

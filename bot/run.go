@@ -18,7 +18,7 @@ import (
 var errStopped = errors.New("stopped by a person")
 
 // unsettled are the states in which somebody works on a session, or should.
-var unsettled = []string{render.Queued, render.Running}
+var unsettled = []session.Phase{session.PhaseQueued, session.PhaseRunning}
 
 // runSession works on the thread's session if there is something to do, and
 // makes GitHub say what is true. It reports whether to look again.
@@ -34,30 +34,26 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err := w.effects(ctx, f, sess.ID); err != nil {
 		return false, err
 	}
-	events, err := w.cfg.Store.Logs.Log(f).Events(ctx, 0)
-	if err != nil {
-		return false, fmt.Errorf("read log of %s: %w", sess.ID, err)
-	}
-	v, err := render.Fold(events)
+	v, err := w.view(ctx, sess)
 	if err != nil {
 		return false, err
 	}
 	asks := w.requests(f, sess)
-	if moot := asks.Moot(v.Open, v.Turns); len(moot) > 0 {
+	if moot := asks.Moot(v.Open(), v.Turns); len(moot) > 0 {
 		return true, w.cfg.Store.Logs.Log(f).Append(ctx, moot...)
 	}
-	if err := asks.Tidy(ctx, events, v); err != nil {
+	if err := asks.Tidy(ctx, v); err != nil {
 		return false, err
 	}
-	if v.Outcome != nil || len(v.Open) > 0 && v.State != render.Running {
+	if v.Outcome != nil || len(v.Open()) > 0 && v.Phase != session.PhaseRunning {
 		return false, w.conclude(ctx, f, sess, v)
 	}
 	return true, w.work(ctx, f, sess, v)
 }
 
 // work runs the session until it ends or parks.
-func (w *worker) work(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
-	v.State = render.Running
+func (w *worker) work(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
+	v.Phase = session.PhaseRunning
 	check, err := w.planCheck(sess, v)
 	if err != nil {
 		return err
@@ -131,14 +127,14 @@ func (w *worker) interrupted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.TTL)
 	defer cancel()
 	sess, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
-	if err != nil || sess.ID != l.fence.Key || sess.State != render.Running {
+	if err != nil || sess.ID != l.fence.Key || sess.State != session.PhaseRunning {
 		return ignoreNotFound(err)
 	}
 	v, err := w.view(ctx, sess)
 	if err != nil {
 		return err
 	}
-	v.State = render.Queued
+	v.Phase = session.PhaseQueued
 	p, err := w.followProgress(ctx, l.fence, sess, v)
 	if err != nil {
 		return err
@@ -184,7 +180,7 @@ func (w *worker) failed(ctx context.Context, f store.Fence, sess *store.Session,
 
 // tryAgain counts failures in a row, across restarts, and says whether there
 // is one more try.
-func (w *worker) tryAgain(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) (bool, error) {
+func (w *worker) tryAgain(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) (bool, error) {
 	r := recordOf(sess)
 	//control:begun-is-no-progress
 	if int64(v.Turns) > r.TriesAt { // a call that is begun anew is no progress
@@ -290,9 +286,9 @@ func (w *worker) stopIn(body string) (right policy.Request, ok bool) {
 
 // conclude makes GitHub say how the session stands: requests for approval,
 // the pull request, the progress comment, the row.
-func (w *worker) conclude(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
+func (w *worker) conclude(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
 	asks := w.requests(f, sess)
-	for _, a := range v.Open {
+	for _, a := range v.Open() {
 		if err := asks.Ask(ctx, a); err != nil {
 			return err
 		}
@@ -322,7 +318,7 @@ func (w *worker) conclude(ctx context.Context, f store.Fence, sess *store.Sessio
 
 // announcement is what is said of an end.
 type announcement struct {
-	view *render.View
+	view *session.State
 	note string
 }
 
@@ -330,7 +326,7 @@ type announcement struct {
 // notifies nobody of edits.
 func (w *worker) announce(ctx context.Context, f store.Fence, sess *store.Session, a announcement) error {
 	v := a.view
-	if v.Outcome == nil || sess.Pull != 0 && !v.Elsewhere() || len(v.Open) > 0 || v.Outcome.Status == session.StatusStopped {
+	if v.Outcome == nil || sess.Pull != 0 && !render.Elsewhere(v.Sent) || len(v.Open()) > 0 || v.Outcome.Status == session.StatusStopped {
 		return nil
 	}
 	body := render.Final(v)
@@ -351,14 +347,14 @@ func (w *worker) announce(ctx context.Context, f store.Fence, sess *store.Sessio
 // keep saves what a row holds besides where the session stands: that is saved
 // when all of it is said, so that a row that says "done" has nothing open.
 func (w *worker) keep(ctx context.Context, f store.Fence, sess *store.Session) error {
-	return w.save(ctx, f, sess, &render.View{State: sess.State})
+	return w.save(ctx, f, sess, &session.State{Phase: sess.State})
 }
 
 // save keeps the row of the session in step. The row has one writer at a
 // time, by its lease; a conflict means that this copy is old.
-func (w *worker) save(ctx context.Context, f store.Fence, sess *store.Session, v *render.View) error {
+func (w *worker) save(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
 	for {
-		sess.State = v.State
+		sess.State = v.Phase
 		if v.Outcome != nil {
 			sess.Status = v.Outcome.Status
 		}

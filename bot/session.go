@@ -73,7 +73,7 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil || s.State != render.Queued {
+	if err != nil || s.State != session.PhaseQueued {
 		return s, err
 	}
 	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: s.ID}).Events(ctx, 0)
@@ -84,7 +84,7 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 }
 
 // viewWith is the view with what the same delivery said before.
-func (w *worker) viewWith(ctx context.Context, s *store.Session, c *change) (*render.View, error) {
+func (w *worker) viewWith(ctx context.Context, s *store.Session, c *change) (*session.State, error) {
 	v, err := w.view(ctx, s)
 	if err != nil {
 		return nil, err
@@ -100,12 +100,12 @@ func (w *worker) viewWith(ctx context.Context, s *store.Session, c *change) (*re
 }
 
 // view folds the session's log.
-func (w *worker) view(ctx context.Context, s *store.Session) (*render.View, error) {
+func (w *worker) view(ctx context.Context, s *store.Session) (*session.State, error) {
 	events, err := w.cfg.Store.Logs.Log(store.Fence{Key: s.ID}).Events(ctx, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read log of %s: %w", s.ID, err)
 	}
-	return render.Fold(events)
+	return session.Fold(events)
 }
 
 // task opens the thread's session, or goes on with it.
@@ -137,7 +137,7 @@ func (w *worker) supersede(ctx context.Context, c *change, s said, sess *store.S
 	if err != nil {
 		return err
 	}
-	if !settled(v) {
+	if !v.Over() {
 		c.Events = append(c.Events, ending(v, s, session.Outcome{
 			Status: session.StatusStopped, Turns: v.Turns, Files: v.Files,
 			Reason: s.ev.Sender.Login + " asked for a new session in its place. What was done so far stays on the branch.",
@@ -155,7 +155,7 @@ func (w *worker) supersede(ctx context.Context, c *change, s said, sess *store.S
 		w.halt = true
 		return errStopped
 	}
-	if settled(v) && sess.State == v.State {
+	if v.Over() && sess.State == v.Phase {
 		return nil
 	}
 	_, err = w.runSession(ctx)
@@ -184,10 +184,10 @@ func (w *worker) follow(ctx context.Context, c *change, s said, sess *store.Sess
 		return err
 	}
 	answered := false
-	for _, a := range v.Open {
-		r := session.Resolved{ID: a.ID, Verdict: "withdrawn", By: m.Author, ByID: s.ev.Sender.ID, Key: s.key}
-		if a.Kind == "question" {
-			r.Verdict, r.Reason, answered = "answered", m.Text, true
+	for _, a := range v.Open() {
+		r := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.ev.Sender.ID, Key: s.key}
+		if a.Kind == session.AskQuestion {
+			r.Verdict, r.Reason, answered = policy.Answered, m.Text, true
 		}
 		c.Events = append(c.Events, session.NewEvent(session.TypeResolved, v.Turns, r))
 	}
@@ -228,7 +228,7 @@ func (w *worker) open(ctx context.Context, c *change, s said, cmd command.Comman
 	}
 	row := &store.Session{
 		ID: id, Thread: w.key, Repo: w.ref.Repository(), Requester: actor.Login, Mode: mode.Name, Model: task.Model,
-		Branch: task.Branch, Base: task.Base, State: render.Queued, Data: data,
+		Branch: task.Branch, Base: task.Base, State: session.PhaseQueued, Data: data,
 	}
 	if task.Branch == "" {
 		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.ref.Number, Title: cmp.Or(s.ev.Title, cmd.Text), Session: id, Mode: mode.Name})

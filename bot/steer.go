@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // status says where the work stands.
@@ -42,8 +42,8 @@ func stop(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	if settled(v) {
-		r.reply(fmt.Sprintf("There is nothing to stop: the session is %s.", v.State))
+	if v.Over() {
+		r.reply(fmt.Sprintf("There is nothing to stop: the session is %s.", v.Phase))
 		return nil
 	}
 	out := session.Outcome{
@@ -57,17 +57,14 @@ func stop(ctx context.Context, r *request) error {
 }
 
 // ending withdraws what waits and ends a session for a person.
-func ending(v *render.View, s said, out session.Outcome) []*session.Event {
+func ending(v *session.State, s said, out session.Outcome) []*session.Event {
 	var events []*session.Event
-	for _, a := range v.Open {
+	for _, a := range v.Open() {
 		events = append(events, session.NewEvent(session.TypeResolved, v.Turns,
-			session.Resolved{ID: a.ID, Verdict: "withdrawn", By: s.ev.Sender.Login, Key: s.key}))
+			session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: s.ev.Sender.Login, Key: s.key}))
 	}
 	return append(events, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
-
-// settled says whether a session has ended for good.
-func settled(v *render.View) bool { return v.Outcome != nil && !v.Outcome.Status.Parked() }
 
 // resume goes on with the session: after a pause, a failure, or with more
 // turns.

@@ -50,10 +50,7 @@ func (w *worker) count(ctx context.Context, f store.Fence, sess *store.Session, 
 		return err
 	}
 	r := recordOf(sess)
-	now := policy.Limits{Turns: v.Turns, Tokens: v.Tokens, Edits: v.Edits, Time: r.Used.Total.Time + policy.Duration(took)}
-	for _, file := range v.Files {
-		now.Lines += file.Added + file.Removed
-	}
+	now := policy.Limits{Turns: v.Turns, Tokens: v.Tokens, Edits: v.Edits, Lines: v.Lines, Time: r.Used.Total.Time + policy.Duration(took)}
 	r.Used = r.Used.grown(now, w.cfg.Now().UTC().Format(dayForm))
 	if err := r.put(sess); err != nil {
 		return err

@@ -36,6 +36,15 @@ func ParseKind(name string) (Kind, error) {
 	return Unknown, fmt.Errorf("parse kind: %q is not one of read, write, delete, execute, network, converse", name)
 }
 
+// MarshalText writes the kind as [Kind.String] does.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote. Any other word is Unknown.
+func (k *Kind) UnmarshalText(text []byte) error {
+	*k, _ = ParseKind(string(text)) // Unknown goes with the error
+	return nil
+}
+
 // kindSet is a set of kinds, one bit each.
 type kindSet uint8
 

@@ -68,6 +68,20 @@ func (v Verdict) String() string {
 	return "deny"
 }
 
+// MarshalText writes the verdict as [Verdict.String] does.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote. Any other word is Deny.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	*v = Deny
+	for _, known := range []Verdict{Ask, Allow} {
+		if known.String() == string(text) {
+			*v = known
+		}
+	}
+	return nil
+}
+
 // Severity is how much harm a command can do, see [shell.Severity].
 type Severity = shell.Severity
 

@@ -118,9 +118,9 @@ func (r *resolver) item(ctx context.Context, m Mention) (session.Item, bool) {
 		if runes := []rune(text); len(runes) > mostFile {
 			text = string(runes[:mostFile]) + "\n[cut: this is the beginning of the file]"
 		}
-		kind := "file"
+		kind := session.ItemFile
 		if m.Ref != "" {
-			kind = "explicit" // a link is given on purpose, a name may be in passing
+			kind = session.ItemExplicit // a link is given on purpose, a name may be in passing
 		}
 		return session.Item{Kind: kind, Name: name, Text: text}, true
 	}
@@ -134,7 +134,7 @@ func (r *resolver) item(ctx context.Context, m Mention) (session.Item, bool) {
 	if m.From == to {
 		label = fmt.Sprintf("%s:L%d", name, m.From)
 	}
-	return session.Item{Kind: "selection", Name: label, Text: text}, true
+	return session.Item{Kind: session.ItemSelection, Name: label, Text: text}, true
 }
 
 // find gives the text of the file that m means, and its path.

@@ -108,7 +108,7 @@ func todo(list []session.Todo) string {
 	var b strings.Builder
 	b.WriteString("# Your todo list\n\n")
 	for _, t := range list {
-		mark := map[string]string{"done": "x", "doing": "-"}[t.Status]
+		mark := map[session.TodoStatus]string{session.TodoDone: "x", session.TodoDoing: "-"}[t.Status]
 		if mark == "" {
 			mark = " "
 		}

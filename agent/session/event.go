@@ -1,127 +1,307 @@
+// Package session holds the words of one agent session: the task that opens
+// it, the events it is made of, the log that keeps them and the outcome that
+// ends it. It owns what the log means: [State] is the one fold of it.
+//
+// The session is its event log. Conversation, progress comment, check run and
+// dashboard are functions of the log, so whatever is not in an event did not
+// happen.
+//
+//	event.go     the events and what is in them
+//	words.go     the words that they use, and those for where a session stands
+//	state.go     the fold: what a log says
+//	calls.go     calls, and what people were asked about them
+//	work.go      files, commits and pushes
+//	timeline.go  what happened, for people
+//	chain.go     how events are numbered and linked; a log in memory
+//	file.go      a log in a file
+//	rewrite.go   the texts in an event
 package session
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base32"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"strings"
-	"sync"
+	"errors"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy"
 )
 
-// PayloadVersion is the form in which payloads are written today.
-const PayloadVersion = 1
-
-// NewID returns a fresh session id: "s" and twelve lower-case base32
-// characters from the system's random source.
-func NewID() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // crypto/rand.Read never fails
-	return "s" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))[:12]
+// Task is what a session is asked to do. It is recorded as the first event
+// and never changes afterwards; later wishes arrive as [Message] events.
+type Task struct {
+	Session   string `json:"session"`             // session id, see [NewID]
+	Thread    string `json:"thread,omitempty"`    // "owner/repo#12", empty on the command line
+	Text      string `json:"text"`                // the request, cleaned and fenced by the caller
+	Mode      string `json:"mode"`                // name of a policy mode, for example "code"
+	Model     string `json:"model"`               // model name as the server knows it
+	Base      string `json:"base"`                // commit id the work starts from
+	Branch    string `json:"branch"`              // branch that receives the checkpoints
+	Nonce     string `json:"nonce,omitempty"`     // random, in the fences around untrusted text
+	Requester string `json:"requester,omitempty"` // login of the person who asked
+	Turns     int    `json:"turns,omitempty"`     // turn limit, 0 for the mode's default
+	Images    []Blob `json:"images,omitempty"`    // pictures for vision models
+	Context   []Item `json:"context,omitempty"`   // user-provided context, resolved before the first turn
 }
 
-// NewEvent makes an event from a payload struct. It panics on a payload that
-// JSON cannot hold, which is a programming error.
-func NewEvent(t Type, turn int, payload any) *Event {
-	data, err := json.Marshal(payload)
-	if err != nil {
-		panic(fmt.Sprintf("session: marshal %s payload: %v", t, err))
-	}
-	return &Event{Time: time.Now().UTC(), Turn: turn, Type: t, V: PayloadVersion, Data: data}
+// Blob is a small binary attachment.
+type Blob struct {
+	Name string `json:"name"`
+	Type string `json:"type"` // media type, for example "image/png"
+	Data []byte `json:"data"`
 }
 
-// Decode reads the payload of e into T, the struct named after e.Type.
-func Decode[T any](e Event) (T, error) {
-	var p T
-	if err := json.Unmarshal(e.Data, &p); err != nil {
-		return p, fmt.Errorf("decode %s event %d: %w", e.Type, e.Seq, err)
-	}
-	return p, nil
+// Item is one piece of user-provided context. Name is the path, with
+// ":L10-L50" for a selection.
+type Item struct {
+	Kind ItemKind `json:"kind"`
+	Name string   `json:"name"`
+	Text string   `json:"text"`
 }
 
-// Chain numbers and links events that follow a record with sequence seq and
-// hash prev. Log adapters call it inside Append. Time is cut to microseconds, which every
-// database keeps.
-func Chain(seq int64, prev string, events []*Event) {
-	for _, e := range events {
-		seq++
-		e.Seq, e.Prev = seq, prev
-		e.Time = e.Time.UTC().Truncate(time.Microsecond)
-		e.Hash = e.digest()
-		prev = e.Hash
-	}
+// Type names what an event says. [Payload] decodes what it holds.
+type Type string
+
+// The types of events, in the order in which a turn usually makes them.
+const (
+	TypeOpened     Type = "opened"     // Opened: the session began
+	TypeMessage    Type = "message"    // Message: words from a person (follow-up, or the bot on their behalf)
+	TypeAnswer     Type = "answer"     // Answer: one complete answer of the model
+	TypeDecision   Type = "decision"   // Decision: the gate's word on one call
+	TypeAsked      Type = "asked"      // Asked: approval or an answer was requested from a person
+	TypeResolved   Type = "resolved"   // Resolved: a person (or a deadline) settled what was asked
+	TypeStarted    Type = "started"    // Started: a tool call began to run
+	TypeResult     Type = "result"     // Result: a tool call ended
+	TypeCheckpoint Type = "checkpoint" // Checkpoint: changes became a commit
+	TypeNote       Type = "note"       // Note: the engine told the model something (reminder, refusal, compaction)
+	TypeState      Type = "state"      // Change: todo list or mode changed
+	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
+)
+
+// Event is one record of the log. Seq starts at 1 and has no gaps; Hash
+// chains the record to the one before it, see [Chain]. Seq, Prev and Hash are
+// filled by [Log.Append]; the writer leaves them zero.
+type Event struct {
+	Seq  int64           `json:"seq"`
+	Time time.Time       `json:"time"`
+	Turn int             `json:"turn"`
+	Type Type            `json:"type"`
+	V    int             `json:"v"` // version of the payload's form, 1 today
+	Data json.RawMessage `json:"data"`
+	Prev string          `json:"prev,omitempty"`
+	Hash string          `json:"hash,omitempty"`
 }
 
-// Verify checks that events are the unbroken chain that starts with sequence
-// 1. The error names the first record that does not fit.
-func Verify(events []Event) error {
-	prev := ""
-	for i := range events {
-		e := &events[i]
-		switch {
-		case e.Seq != int64(i)+1:
-			return fmt.Errorf("event %d: sequence is %d", i+1, e.Seq)
-		case e.Prev != prev:
-			return fmt.Errorf("event %d: does not follow the event before it", e.Seq)
-		case e.Hash != e.digest():
-			return fmt.Errorf("event %d: content was changed after it was written", e.Seq)
-		}
-		prev = e.Hash
-	}
-	return nil
+// Opened is the payload of [TypeOpened].
+type Opened struct {
+	Task Task `json:"task"`
 }
 
-func (e *Event) digest() string {
-	h := sha256.New()
-	var n [8]byte
-	write := func(part []byte) {
-		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
-		h.Write(n[:])
-		h.Write(part)
-	}
-	for _, part := range [...]string{e.Prev, fmt.Sprint(e.Seq), e.Time.UTC().Format(time.RFC3339Nano), fmt.Sprint(e.Turn), string(e.Type), fmt.Sprint(e.V)} {
-		write([]byte(part))
-	}
-	write(e.Data)
-	return hex.EncodeToString(h.Sum(nil))
+// Message is the payload of [TypeMessage]. Key identifies its source (a
+// comment id with its updated_at) so that one comment enters once.
+type Message struct {
+	Key    string `json:"key,omitempty"`
+	Author string `json:"author,omitempty"`
+	Text   string `json:"text"`
+	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
+
+	Images  []Blob `json:"images,omitempty"`  // pictures for vision models
+	Context []Item `json:"context,omitempty"` // what the words are about, as in [Task]
 }
 
-// Memory is a [Log] in memory, for tests and for runs that keep nothing.
-// The zero value is an empty log.
-type Memory struct {
-	mu     sync.Mutex
-	events []Event
+// Call is one tool call as it will be run. ID is unique in the session.
+type Call struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`           // a JSON object
+	Truncated bool            `json:"truncated,omitempty"` // the model was cut off inside this call
+	Repaired  bool            `json:"repaired,omitempty"`  // the JSON needed mending
+	Text      bool            `json:"text,omitempty"`      // parsed from prose, not a native call
 }
 
-// Append implements [Log].
-func (m *Memory) Append(ctx context.Context, events ...*Event) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	prev := ""
-	if n := len(m.events); n > 0 {
-		prev = m.events[n-1].Hash
-	}
-	Chain(int64(len(m.events)), prev, events)
-	for _, e := range events {
-		m.events = append(m.events, *e)
-	}
-	return nil
+// Answer is the payload of [TypeAnswer].
+type Answer struct {
+	Thinking       string   `json:"thinking,omitempty"`
+	ThinkingMillis int64    `json:"thinking_ms,omitempty"`
+	Content        string   `json:"content,omitempty"` // for the reader: without call markup
+	Raw            string   `json:"raw,omitempty"`     // what a text-mode model is shown as its own words; empty when equal to Content
+	Calls          []Call   `json:"calls,omitempty"`
+	Errors         []string `json:"errors,omitempty"`       // calls that could not be understood
+	Complete       bool     `json:"complete,omitempty"`     // the model said that it is done
+	PromptBytes    int      `json:"prompt_bytes,omitempty"` // size of what was sent, to learn how the server counts
+	PromptTokens   int      `json:"prompt_tokens,omitempty"`
+	AnswerTokens   int      `json:"answer_tokens,omitempty"`
 }
 
-// Events implements [Log].
-func (m *Memory) Events(_ context.Context, after int64) ([]Event, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if after >= int64(len(m.events)) {
-		return nil, nil
-	}
-	return append([]Event(nil), m.events[after:]...), nil
+// Decision is the payload of [TypeDecision]. Kind is what the call does; logs
+// written before it was recorded lack it.
+type Decision struct {
+	Call     string         `json:"call"`
+	Kind     policy.Kind    `json:"kind,omitempty"`
+	Verdict  policy.Verdict `json:"verdict"`
+	Severity string         `json:"severity,omitempty"`
+	Rule     string         `json:"rule,omitempty"`
+	Reasons  []string       `json:"reasons,omitempty"`
+	Digest   string         `json:"digest,omitempty"`
+	Auto     bool           `json:"auto,omitempty"` // allowed by a setting that stands in for a person
+}
+
+// Asked is the payload of [TypeAsked].
+type Asked struct {
+	ID       string    `json:"id"`
+	Kind     AskKind   `json:"kind"`
+	Call     string    `json:"call,omitempty"`
+	Digest   string    `json:"digest,omitempty"`
+	Severity string    `json:"severity,omitempty"`
+	Reasons  []string  `json:"reasons,omitempty"`
+	Tool     string    `json:"tool,omitempty"`
+	Display  string    `json:"display"` // the exact command, diff or question
+	Choices  []string  `json:"choices,omitempty"`
+	Paths    []string  `json:"paths,omitempty"`
+	Base     string    `json:"base,omitempty"`
+	Head     string    `json:"head,omitempty"`
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Bound is what else the digest covers, as it was when the request was
+	// made, so that people can be told what changed since.
+	Bound  []Fact  `json:"bound,omitempty"`
+	Review *Review `json:"review,omitempty"` // it can be answered by a review; nil: by words alone
+}
+
+// Review is how a sensitive edit is put before people as a small pull
+// request: Commit holds exactly that edit on top of Head, Branch is where it
+// is put to be looked at, Base the session's branch, which it would go to.
+type Review struct {
+	Commit string `json:"commit"`
+	Branch string `json:"branch"`
+	Base   string `json:"base"`
+}
+
+// Resolved is the payload of [TypeResolved]. Verdict is one of the words that
+// [policy.Approval.Settle] takes.
+type Resolved struct {
+	ID      string               `json:"id"`
+	Verdict policy.ApprovalState `json:"verdict"`
+	By      string               `json:"by,omitempty"`
+	ByID    int64                `json:"by_id,omitempty"`
+	Reason  string               `json:"reason,omitempty"`
+	Key     string               `json:"key,omitempty"` // source of the answer: comment id with updated_at, or review id
+}
+
+// Started is the payload of [TypeStarted].
+type Started struct {
+	Call  string `json:"call"`
+	Title string `json:"title"` // for people: "Running go test ./..."
+}
+
+// Result is the payload of [TypeResult].
+type Result struct {
+	Call    string       `json:"call"`
+	OK      bool         `json:"ok"`
+	Content string       `json:"content"` // what the model is told
+	Title   string       `json:"title,omitempty"`
+	Millis  int64        `json:"ms"`
+	Changes []FileChange `json:"changes,omitempty"`
+	Cut     bool         `json:"cut,omitempty"` // ran while the process died; outcome unknown
+	Images  []Blob       `json:"images,omitempty"`
+	// Complete is set by attempt_completion, Mistake when the model used the
+	// tool wrongly (as opposed to the world being against it).
+	Complete bool `json:"complete,omitempty"`
+	Mistake  bool `json:"mistake,omitempty"`
+}
+
+// FileChange counts what happened to one file.
+type FileChange struct {
+	Path    string     `json:"path"`
+	From    string     `json:"from,omitempty"`
+	Kind    ChangeKind `json:"kind"`
+	Added   int        `json:"added"`
+	Removed int        `json:"removed"`
+	Blob    string     `json:"blob,omitempty"` // object id of the content, checkpoints only
+}
+
+// Checkpoint is the payload of [TypeCheckpoint].
+type Checkpoint struct {
+	Commit string       `json:"commit"`
+	Tree   string       `json:"tree,omitempty"`
+	Parent string       `json:"parent"`
+	Files  []FileChange `json:"files"`
+	// Parked marks a half-done state kept on a private ref; without it the
+	// commit is on the branch.
+	Parked bool `json:"parked,omitempty"`
+	// Content is what a half-done state adds to Parent, so that a machine
+	// that does not have the commit can make it; empty when it is too large.
+	Content []Stored `json:"content,omitempty"`
+	// Branch is where the commit is, when it is not the task's branch.
+	Branch string `json:"branch,omitempty"`
+	// Approved maps sensitive paths that a person let through to the blob ids
+	// they then had.
+	Approved map[string]string `json:"approved,omitempty"`
+	// Sent tells how the commit came to the branch where that was not plain.
+	Sent *Sent `json:"sent,omitempty"`
+}
+
+// Sent tells people what became of a push.
+type Sent struct {
+	How       SentHow      `json:"how"`
+	Branch    string       `json:"branch"`               // that was meant
+	Said      []string     `json:"said,omitempty"`       // what was in the way, in the remote's words; untrusted
+	Conflicts []string     `json:"conflicts,omitempty"`  // files that could not be merged
+	Held      []FileChange `json:"held,omitempty"`       // files that the bot may not push
+	Patch     string       `json:"patch,omitempty"`      // what is on no branch
+	PatchSize int          `json:"patch_size,omitempty"` // bytes of a patch that is too long to be kept here
+}
+
+// Stored is one changed path of a [Checkpoint] with what it holds. Mode is
+// git's, such as "100644"; it is empty for a path that is gone.
+type Stored struct {
+	Path string `json:"path"`
+	Mode string `json:"mode,omitempty"`
+	Data []byte `json:"data,omitempty"`
+}
+
+// Note is the payload of [TypeNote].
+type Note struct {
+	Kind   NoteKind `json:"kind"`
+	Text   string   `json:"text"`
+	Call   string   `json:"call,omitempty"`   // the result that it is added to; empty for words of their own
+	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text
+}
+
+// Change is the payload of [TypeState]; only what changed is set.
+type Change struct {
+	Todo []Todo `json:"todo,omitempty"`
+	Mode string `json:"mode,omitempty"`
+}
+
+// Todo is one line of the agent's list.
+type Todo struct {
+	Text   string     `json:"text"`
+	Status TodoStatus `json:"status"`
+}
+
+// Ended is the payload of [TypeEnded].
+type Ended struct {
+	Outcome Outcome `json:"outcome"`
+}
+
+// Outcome is what a run came to. Summary and Reason are Markdown for people.
+type Outcome struct {
+	Status  Status       `json:"status"`
+	Summary string       `json:"summary,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
+	Commit  string       `json:"commit,omitempty"` // last checkpoint
+	Files   []FileChange `json:"files,omitempty"`
+	Turns   int          `json:"turns"`
+}
+
+// ErrFenced is returned by [Log.Append] when another worker has taken the
+// session over. The holder must stop at once and write nothing more.
+var ErrFenced = errors.New("session is held by another worker")
+
+// Log keeps the events of one session. Append stores all events or none, is
+// durable when it returns, fills Seq, Prev and Hash in the given slice, and
+// fails with [ErrFenced] after the lease was lost. Events returns those with
+// Seq > after in order. Both are safe for concurrent use.
+type Log interface {
+	Append(ctx context.Context, events ...*Event) error
+	Events(ctx context.Context, after int64) ([]Event, error)
 }

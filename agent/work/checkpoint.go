@@ -98,7 +98,7 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change) gitops.Cha
 func fileChanges(stats []gitops.FileStat) []session.FileChange {
 	out := make([]session.FileChange, 0, len(stats))
 	for _, s := range stats {
-		out = append(out, session.FileChange{Path: s.Path, From: s.Old, Kind: s.Kind, Added: s.Added, Removed: s.Removed, Blob: s.Object})
+		out = append(out, session.FileChange{Path: s.Path, From: s.Old, Kind: session.ChangeKind(s.Kind), Added: s.Added, Removed: s.Removed, Blob: s.Object})
 	}
 	return out
 }

@@ -26,38 +26,19 @@ func locate(ctx context.Context, log session.Log, task session.Task) (position, 
 	if err != nil {
 		return position{}, fmt.Errorf("read log: %w", err)
 	}
-	at := position{saved: task.Base, published: task.Base, branch: task.Branch}
-	for _, ev := range events {
-		switch ev.Type {
-		case session.TypeCheckpoint:
-			c, err := session.Decode[session.Checkpoint](ev)
-			if err != nil {
-				return at, err
-			}
-			at.saved, at.last = c.Commit, c
-			if !c.Parked {
-				at.published, at.reviewed = c.Commit, ""
-			}
-			if c.Branch != "" {
-				at.branch = c.Branch
-			}
-		case session.TypeAsked:
-			a, err := session.Decode[session.Asked](ev)
-			if err != nil {
-				return at, err
-			}
-			if at.reviewed = ""; a.Review != nil && a.Head == at.published {
-				at.reviewed = a.Review.Commit
-			}
-		case session.TypeEnded:
-			p, err := session.Decode[session.Ended](ev)
-			if err != nil {
-				return at, err
-			}
-			at.ended = &p.Outcome
-		case session.TypeMessage, session.TypeResolved:
-			at.ended = nil
-		}
+	st, err := session.Fold(events)
+	if err != nil {
+		return position{}, err
+	}
+	if len(events) == 0 { // the first run records the task
+		return position{saved: task.Base, published: task.Base, branch: task.Branch}, nil
+	}
+	at := position{saved: st.Saved, published: st.Published, branch: st.Branch, ended: st.Outcome}
+	if st.Newest != nil {
+		at.last = *st.Newest
+	}
+	if n := len(st.Requests); n > 0 && st.Requests[n-1].Review != nil && st.Requests[n-1].Head == st.Published {
+		at.reviewed = st.Requests[n-1].Review.Commit
 	}
 	return at, nil
 }

@@ -64,7 +64,7 @@ func sent(done gitops.Pushed, branch string) *session.Sent {
 	if done.How == gitops.HowPushed && len(done.Held) == 0 {
 		return nil
 	}
-	out := &session.Sent{How: done.How, Branch: branch, Conflicts: done.Conflicts, Held: fileChanges(done.Held), Patch: done.HeldPatch + done.Patch}
+	out := &session.Sent{How: session.SentHow(done.How), Branch: branch, Conflicts: done.Conflicts, Held: fileChanges(done.Held), Patch: done.HeldPatch + done.Patch}
 	if len(out.Patch) > mostPatch {
 		out.Patch, out.PatchSize = "", len(out.Patch)
 	}

@@ -57,7 +57,7 @@ func (e *Engine) rebuild(ctx context.Context, j Job, at position) (position, err
 	cp := session.Checkpoint{Commit: at.published, Parent: at.published, Parked: true, Branch: at.last.Branch}
 	events := []*session.Event{}
 	if len(at.last.Content) == 0 {
-		events = append(events, session.NewEvent(session.TypeNote, 0, session.Note{Kind: "reverted",
+		events = append(events, session.NewEvent(session.TypeNote, 0, session.Note{Kind: session.NoteReverted,
 			Text: "The session moved to another machine, and the changes since the last checkpoint are gone. Look at the files again and make those changes once more."}))
 	} else {
 		keep := &checkpoints{job: j, redactor: e.cfg.Secrets.Redactor}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -27,10 +26,10 @@ type Answer struct {
 
 // Settle returns what an answer comes to at this moment. Where it counts for
 // nothing, why tells the person.
-func (s Session) Settle(ctx context.Context, v *render.View, answer Answer) (res session.Resolved, why string, err error) {
+func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (res session.Resolved, why string, err error) {
 	asked, ok := answerable(v, answer)
 	if !ok {
-		return res, fmt.Sprintf("No request with the id `%s` is open here.%s", answer.Request, openIDs(v.Open)), nil
+		return res, fmt.Sprintf("No request with the id `%s` is open here.%s", answer.Request, openIDs(v.Open())), nil
 	}
 	verdict, why, err := s.May(ctx, answer.By, asked)
 	if err != nil {
@@ -84,13 +83,13 @@ func (s Session) Bound(ctx context.Context) ([]session.Fact, error) {
 
 // answerable finds the request that somebody answers: one that is open, or,
 // for a denial, one that was approved and has not run. One denial wins.
-func answerable(v *render.View, answer Answer) (session.Asked, bool) {
-	list := v.Open
+func answerable(v *session.State, answer Answer) (session.Asked, bool) {
+	list := v.Open()
 	if answer.Verdict == policy.Denied {
-		list = slices.Concat(v.Open, v.Granted) //control:denial-after-approval
+		list = slices.Concat(v.Open(), v.Granted()) //control:denial-after-approval
 	}
 	for _, a := range list {
-		if a.ID == answer.Request && a.Kind != "question" {
+		if a.ID == answer.Request && a.Kind != session.AskQuestion {
 			return a, true
 		}
 	}

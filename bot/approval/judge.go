@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	approved = string(policy.Approved)
-	denied   = string(policy.Denied)
-	stale    = string(policy.Stale)
-	expired  = string(policy.Expired)
+	approved = policy.Approved
+	denied   = policy.Denied
+	stale    = policy.Stale
+	expired  = policy.Expired
 )
 
 // proposal is a request that is up for review as a small pull request.
@@ -47,7 +47,7 @@ func (s proposal) find(ctx context.Context, ref thread.Ref) (ghapp.Pull, error) 
 
 // finding is what people did with a pull request that is up for review.
 type finding struct {
-	verdict string // approved, denied, stale, or "" while it is open
+	verdict policy.ApprovalState // approved, denied, stale, or "" while it is open
 	by      string
 	byID    int64
 	reason  string

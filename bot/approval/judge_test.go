@@ -154,7 +154,7 @@ func TestJudge(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rules   policy.Approvals
 		acts    []act
-		want    string
+		want    policy.ApprovalState
 		by, why string
 		meet    func(string) *http.Response
 		fails   bool
@@ -292,7 +292,7 @@ func TestSettlesAfterAnApproval(t *testing.T) {
 		a    session.Asked
 		by   session.Resolved
 		f    finding
-		want string
+		want policy.ApprovalState
 	}{
 		"open, approved":        {a, none, finding{verdict: approved, keys: []string{"pull:9:review:1"}}, approved},
 		"open, base moved":      {moved, none, finding{verdict: approved}, stale},

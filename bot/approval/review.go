@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -67,12 +65,12 @@ type Seen struct {
 }
 
 // Look sees what became of a request that is up for review.
-func (s Session) Look(ctx context.Context, events []session.Event, v *render.View, ev ghapp.Event) (Seen, error) {
-	asked, by, ok := waiting(events, v, ev.Pull.Head)
-	if !ok {
+func (s Session) Look(ctx context.Context, v *session.State, ev ghapp.Event) (Seen, error) {
+	asked := waiting(v, ev.Pull.Head)
+	if asked == nil {
 		return Seen{Nothing: "nothing waits for this review"}, nil
 	}
-	up := proposal{s, asked}
+	up := proposal{s, asked.Asked}
 	p, err := up.find(ctx, ev.Thread)
 	if errors.Is(err, ghapp.ErrNotFound) {
 		return Seen{Nothing: "not the pull request of a request"}, nil
@@ -88,6 +86,10 @@ func (s Session) Look(ctx context.Context, events []session.Event, v *render.Vie
 		f.by, f.byID = ev.Sender.Login, ev.Sender.ID // who closed it
 	}
 	var seen Seen
+	var by session.Resolved // the answer that it has already
+	if asked.Answer != nil {
+		by = *asked.Answer
+	}
 	r, ok, err := up.settles(ctx, by, f)
 	if err != nil {
 		return Seen{}, err
@@ -105,25 +107,18 @@ func (s Session) Look(ctx context.Context, events []session.Event, v *render.Vie
 
 // waiting finds the request that is up on a branch: one that is open, or one
 // whose approval was not used yet, which a rejection still overrules.
-func waiting(events []session.Event, v *render.View, branch string) (asked session.Asked, by session.Resolved, ok bool) {
-	up := func(a session.Asked) bool { return a.Review != nil && a.Review.Branch == branch }
-	if i := slices.IndexFunc(v.Open, up); i >= 0 {
-		return v.Open[i], by, true
-	}
-	i := slices.IndexFunc(v.Granted, up)
-	if i < 0 {
-		return asked, by, false
-	}
-	asked = v.Granted[i]
-	for _, e := range events {
-		if e.Type != session.TypeResolved {
-			continue
-		}
-		if r, err := session.Decode[session.Resolved](e); err == nil && r.ID == asked.ID && r.Verdict == approved {
-			by = r
+func waiting(v *session.State, branch string) *session.Request {
+	var granted *session.Request
+	for _, r := range v.Requests {
+		switch {
+		case r.Review == nil || r.Review.Branch != branch:
+		case r.Approval.Waits():
+			return r
+		case r.Approval.Stands() && granted == nil:
+			granted = r
 		}
 	}
-	return asked, by, true
+	return granted
 }
 
 // Of returns the thread of the session that p only asks for: p is the pull

@@ -8,17 +8,15 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/policy"
 )
 
 // Tidy ends the pull requests of requests that are settled: it says what
 // became of the edit, closes the pull request, and deletes its branch. The bot
 // never merges one. Each step is an effect that is recorded before it is
 // tried, so it happens once, whatever is cut off in between.
-func (r Requests) Tidy(ctx context.Context, events []session.Event, v *render.View) error {
-	over := v.Outcome != nil && !v.Outcome.Status.Parked()
+func (r Requests) Tidy(ctx context.Context, v *session.State) error {
 	posted := false
-	for _, e := range ends(events, over) {
+	for _, e := range ends(v) {
 		if !r.Holder.Stage(e.Asked.ID).Tidy {
 			if err := r.end(ctx, e); err != nil {
 				return err
@@ -26,7 +24,7 @@ func (r Requests) Tidy(ctx context.Context, events []session.Event, v *render.Vi
 		}
 		posted = posted || r.Holder.Stage(e.Asked.ID).Posted
 	}
-	if !posted || !over || len(v.Checkpoints) > 0 || r.IsPull {
+	if !posted || !v.Over() || len(v.Checkpoints) > 0 || r.IsPull {
 		return nil
 	}
 	return r.dropUnused(ctx, v)
@@ -35,7 +33,7 @@ func (r Requests) Tidy(ctx context.Context, events []session.Event, v *render.Vi
 // dropUnused deletes the session's branch when a session is over that put
 // nothing on it: it was made for a pull request to go to. One that anybody
 // pushed to stays.
-func (r Requests) dropUnused(ctx context.Context, v *render.View) error {
+func (r Requests) dropUnused(ctx context.Context, v *session.State) error {
 	key := fmt.Sprintf("unused-%s-%d", r.ID, v.Seq)
 	_, err := r.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteBranchGone, Branch: v.Branch, Commit: v.Task.Base})
 	return ghapp.UnlessRefused(err)
@@ -44,36 +42,13 @@ func (r Requests) dropUnused(ctx context.Context, v *render.View) error {
 // ends returns what became of each request that was up for review and is not
 // any more. An approval that is about to be used is not settled yet, unless
 // the session is over.
-func ends(events []session.Event, over bool) []render.ReviewEnd {
-	var list []render.ReviewEnd
-	var states []policy.Approval
-	for _, e := range events {
-		switch e.Type {
-		case session.TypeAsked:
-			if a, err := session.Decode[session.Asked](e); err == nil && a.Review != nil {
-				list, states = append(list, render.ReviewEnd{Asked: a}), append(states, policy.OpenApproval(a.ID, a.Digest, a.Deadline))
-			}
-		case session.TypeResolved:
-			r, err := session.Decode[session.Resolved](e)
-			for i := range list {
-				if word := policy.ApprovalState(r.Verdict); err == nil && list[i].Asked.ID == r.ID && states[i].Takes(word) {
-					list[i].By, states[i] = r, states[i].Settle(word)
-				}
-			}
-		case session.TypeCheckpoint:
-			c, err := session.Decode[session.Checkpoint](e)
-			for i := range list {
-				if err == nil && !c.Parked && states[i].Stands() {
-					list[i].Commit, states[i] = c.Commit, states[i].Finish()
-				}
-			}
-		}
-	}
+func ends(v *session.State) []render.ReviewEnd {
 	var out []render.ReviewEnd
-	for i, e := range list {
-		if !states[i].Waits() && (!states[i].Stands() || over) {
-			out = append(out, e)
+	for _, r := range v.Requests {
+		if r.Review == nil || r.Approval.Waits() || r.Approval.Stands() && !v.Over() {
+			continue
 		}
+		out = append(out, render.ReviewEnd{Asked: r.Asked, By: *r.Answer, Commit: r.Commit})
 	}
 	return out
 }

@@ -3,55 +3,51 @@ package render
 import (
 	"fmt"
 	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
 )
 
 // CheckName is the name of the check run that shows a session on the commits
 // of its branch.
 const CheckName = "Handrail"
 
-var conclusions = map[string]string{
-	Done: "success", NoChanges: "neutral", Stopped: "cancelled", Failed: "failure", Crashed: "failure",
-	AwaitingApproval: "action_required", AwaitingAnswer: "action_required", OutOfBudget: "action_required",
+var conclusions = map[session.Phase]string{
+	session.PhaseDone: "success", session.PhaseAnswered: "success", session.PhasePlanned: "success", session.PhaseReviewed: "success",
+	session.PhaseStopped: "cancelled", session.PhaseFailed: "failure", session.PhaseCrashed: "failure",
+	session.PhaseAwaitingApproval: "action_required", session.PhaseAwaitingAnswer: "action_required", session.PhaseOutOfBudget: "action_required",
 }
 
-// Conclusion is GitHub's word for the state of a session that does not run.
-func Conclusion(state string) string {
-	if c, ok := conclusions[state]; ok {
+// Conclusion returns GitHub's word for a session that does not run.
+func Conclusion(p session.Phase) string {
+	if c, ok := conclusions[p]; ok {
 		return c
 	}
 	return "neutral"
 }
 
 // CheckTitle is the one line that GitHub shows beside a check run.
-func CheckTitle(v *View) string {
-	t := v.State
-	if added, removed := total(v); len(v.Files) > 0 {
-		t += fmt.Sprintf(" · %s, %s", plural(len(v.Files), "file"), Counts(added, removed))
+func CheckTitle(s *session.State) string {
+	t := string(s.Phase)
+	if len(s.Files) > 0 {
+		t += fmt.Sprintf(" · %s, %s", plural(len(s.Files), "file"), Counts(total(s.Files)))
 	}
 	return t
 }
 
 // CheckSummary is the text of a check run that is completed.
-func CheckSummary(v *View) string {
+func CheckSummary(s *session.State) string {
 	var b strings.Builder
-	if v.Outcome != nil {
-		for _, text := range []string{v.Outcome.Reason, v.Outcome.Summary} {
+	if s.Outcome != nil {
+		for _, text := range []string{s.Outcome.Reason, s.Outcome.Summary} {
 			if text != "" {
 				b.WriteString(limit(Clean(text), 20000) + "\n\n")
 			}
 		}
 	}
-	for _, a := range v.Open {
+	for _, a := range s.Open() {
 		fmt.Fprintf(&b, "Waiting for a person: `%s`\n\n", a.ID)
 	}
-	files(&b, v.Files)
-	b.WriteString(next(v) + "\n")
+	files(&b, s.Files)
+	b.WriteString(next(s.Phase) + "\n")
 	return limit(b.String(), MaxBody)
-}
-
-func total(v *View) (added, removed int) {
-	for _, f := range v.Files {
-		added, removed = added+f.Added, removed+f.Removed
-	}
-	return added, removed
 }

@@ -1,3 +1,7 @@
+// Package render turns the state of a session into what people read on
+// GitHub: the progress comment, requests for approval, the pull request. It
+// only formats: the same log gives the same Markdown, so a comment can be made
+// again after a crash and compared with what is there.
 package render
 
 import (
@@ -20,62 +24,51 @@ type Links struct {
 }
 
 // Progress is the one comment that shows where a session stands.
-func Progress(v *View, l Links) string {
+func Progress(s *session.State, l Links) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s **%s**%s\n\n", icon(v.State), v.State, headline(v))
-	if v.Outcome != nil && v.Outcome.Reason != "" {
-		b.WriteString(Clean(v.Outcome.Reason) + "\n\n")
+	fmt.Fprintf(&b, "%s **%s**%s\n\n", icons[s.Phase], s.Phase, headline(s))
+	if s.Outcome != nil && s.Outcome.Reason != "" {
+		b.WriteString(Clean(s.Outcome.Reason) + "\n\n")
 	}
-	for _, a := range v.Open {
+	for _, a := range s.Open() {
 		where := ""
 		if l.Review != nil && l.Review(a.ID) > 0 {
 			where = fmt.Sprintf(", by a review of #%d", l.Review(a.ID))
 		}
-		fmt.Fprintf(&b, "Waiting for %s: `%s`%s\n\n", map[bool]string{true: "an answer", false: "approval"}[a.Kind == "question"], a.ID, where)
+		fmt.Fprintf(&b, "Waiting for %s: `%s`%s\n\n", map[bool]string{true: "an answer", false: "approval"}[a.Kind == session.AskQuestion], a.ID, where)
 	}
-	if v.Outcome != nil && v.Outcome.Summary != "" {
-		b.WriteString(limit(Clean(v.Outcome.Summary), 20000) + "\n\n")
+	if s.Outcome != nil && s.Outcome.Summary != "" {
+		b.WriteString(limit(Clean(s.Outcome.Summary), 20000) + "\n\n")
 	}
-	places(&b, v.Sent, "this thread")
-	todo(&b, v.Todo)
-	files(&b, v.Files)
-	checkpoints(&b, v.Checkpoints, l)
-	timeline(&b, v.Steps, MaxBody-b.Len()-1500)
+	places(&b, s.Sent, "this thread")
+	todo(&b, s.Todo)
+	files(&b, s.Files)
+	checkpoints(&b, s.Checkpoints, l)
+	timeline(&b, s.Timeline, MaxBody-b.Len()-1500)
 	if l.Pull > 0 {
 		fmt.Fprintf(&b, "Pull request: #%d\n\n", l.Pull)
 	}
-	b.WriteString("<sub>" + next(v) + "</sub>\n")
+	b.WriteString("<sub>" + next(s.Phase) + "</sub>\n")
 	return limit(b.String(), MaxBody)
 }
 
-func icon(state string) string {
-	switch state {
-	case Queued:
-		return "🕓"
-	case Running:
-		return "🏃"
-	case AwaitingApproval, AwaitingAnswer:
-		return "✋"
-	case Done:
-		return "✅"
-	case Failed, Crashed:
-		return "❌"
-	case OutOfBudget:
-		return "⏳"
-	}
-	return "⏹️"
+var icons = map[session.Phase]string{
+	session.PhaseQueued: "🕓", session.PhaseRunning: "🏃", session.PhaseDone: "✅", session.PhaseAnswered: "✅", session.PhasePlanned: "✅",
+	session.PhaseReviewed: "✅", session.PhaseAwaitingApproval: "✋", session.PhaseAwaitingAnswer: "✋", session.PhaseFailed: "❌",
+	session.PhaseCrashed: "❌", session.PhaseOutOfBudget: "⏳", session.PhaseWaitingModel: "⏳", session.PhaseWaitingGitHub: "⏳",
+	session.PhaseWaitingChecks: "⏳", session.PhaseWaitingPush: "⏳", session.PhaseNoChanges: "⏹️", session.PhaseStopped: "⏹️",
 }
 
-func headline(v *View) string {
+func headline(s *session.State) string {
 	parts := []string{}
-	if v.Task.Mode != "" && v.Task.Mode != "code" {
-		parts = append(parts, v.Task.Mode+" mode")
+	if s.Task.Mode != "" && s.Task.Mode != "code" {
+		parts = append(parts, s.Task.Mode+" mode")
 	}
-	if v.Turns > 0 {
-		parts = append(parts, plural(v.Turns, "turn"))
+	if s.Turns > 0 {
+		parts = append(parts, plural(s.Turns, "turn"))
 	}
-	if v.Task.Model != "" {
-		parts = append(parts, "`"+strings.ReplaceAll(v.Task.Model, "`", "")+"`")
+	if s.Task.Model != "" {
+		parts = append(parts, "`"+strings.ReplaceAll(s.Task.Model, "`", "")+"`")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -93,11 +86,11 @@ func plural(n int, what string) string {
 func todo(b *strings.Builder, list []session.Todo) {
 	for _, t := range list {
 		mark := " "
-		if t.Status == "done" {
+		if t.Status == session.TodoDone {
 			mark = "x"
 		}
 		text := line(Clean(t.Text), 200)
-		if t.Status == "doing" {
+		if t.Status == session.TodoDoing {
 			text = "**" + text + "**"
 		}
 		fmt.Fprintf(b, "- [%s] %s\n", mark, text)
@@ -114,11 +107,7 @@ func files(b *strings.Builder, list []session.FileChange) {
 	if len(list) == 0 {
 		return
 	}
-	added, removed := 0, 0
-	for _, f := range list {
-		added, removed = added+f.Added, removed+f.Removed
-	}
-	fmt.Fprintf(b, "**%s changed** %s\n\n", plural(len(list), "file"), Counts(added, removed))
+	fmt.Fprintf(b, "**%s changed** %s\n\n", plural(len(list), "file"), Counts(total(list)))
 	for i, f := range list {
 		if i == mostListed {
 			fmt.Fprintf(b, "- … and %d more\n", len(list)-i)
@@ -129,8 +118,8 @@ func files(b *strings.Builder, list []session.FileChange) {
 			name = code(f.From) + " → " + name
 		}
 		kind := ""
-		if f.Kind != "modify" {
-			kind = " (" + map[string]string{"create": "new", "delete": "deleted", "rename": "renamed"}[f.Kind] + ")"
+		if f.Kind != session.ChangeModify {
+			kind = " (" + map[session.ChangeKind]string{session.ChangeCreate: "new", session.ChangeDelete: "deleted", session.ChangeRename: "renamed"}[f.Kind] + ")"
 		}
 		fmt.Fprintf(b, "- %s %s%s\n", name, Counts(f.Added, f.Removed), kind)
 	}
@@ -154,62 +143,18 @@ func checkpoints(b *strings.Builder, list []session.Checkpoint, l Links) {
 	fmt.Fprintf(b, "Checkpoints: %s\n\n", strings.Join(names, " "))
 }
 
-// timeline folds what happened into a details block of at most room bytes;
-// the oldest lines go first.
-func timeline(b *strings.Builder, steps []Step, room int) {
-	if len(steps) == 0 {
-		return
-	}
-	lines := make([]string, 0, len(steps))
-	size := 0
-	for i := len(steps) - 1; i >= 0; i-- {
-		s := stepLine(steps[i])
-		if size += len(s) + 1; size > room {
-			lines = append(lines, fmt.Sprintf("- … %d earlier steps", i+1))
-			break
-		}
-		lines = append(lines, s)
-	}
-	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", plural(len(steps), "step"))
-	for i := len(lines) - 1; i >= 0; i-- {
-		b.WriteString(lines[i] + "\n")
-	}
-	b.WriteString("\n</details>\n\n")
-}
-
-func stepLine(s Step) string {
-	text := line(Clean(s.Text), 300)
-	switch s.Kind {
-	case "place":
-		text = s.Text // made here, with names as code
-	case "tool":
-		text = code(line(s.Text, 200))
-	}
-	out := "- " + text
-	if s.Detail != "" {
-		out += " " + Clean(s.Detail)
-	}
-	switch {
-	case s.Running:
-		out += " …"
-	case !s.OK:
-		out += " ✗"
-	}
-	return out
-}
-
 // next says how to go on.
-func next(v *View) string {
-	switch v.State {
-	case AwaitingApproval:
+func next(p session.Phase) string {
+	switch p {
+	case session.PhaseAwaitingApproval:
 		return "Answer with <code>/agent approve ID</code> or <code>/agent deny ID reason</code>. A new <code>/agent …</code> comment withdraws the request."
-	case AwaitingAnswer:
+	case session.PhaseAwaitingAnswer:
 		return "Answer with <code>/agent …</code> in this thread."
-	case OutOfBudget:
+	case session.PhaseOutOfBudget:
 		return "Go on with <code>/agent budget +10</code>."
-	case Failed, Crashed:
+	case session.PhaseFailed, session.PhaseCrashed:
 		return "Try again with <code>/agent retry</code>."
-	case Running, Queued:
+	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks, session.PhaseWaitingPush:
 		return "End it with <code>/agent stop</code>."
 	}
 	return "Go on with <code>/agent …</code> in this thread."
@@ -219,7 +164,7 @@ func next(v *View) string {
 // done: the whole command or diff, with invisible characters made visible.
 func Approval(a session.Asked, requester string) string {
 	var b strings.Builder
-	if a.Kind == "question" {
+	if a.Kind == session.AskQuestion {
 		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", limit(Clean(a.Display), 30000))
 		for i, c := range a.Choices {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, line(Clean(c), 300))
@@ -271,20 +216,20 @@ func TooLongToShow(a session.Asked) bool { return len([]rune(Approval(a, ""))) >
 
 // Final is the comment that tells how a session ended when there is no pull
 // request to tell it.
-func Final(v *View) string {
-	if v.Outcome == nil {
+func Final(s *session.State) string {
+	if s.Outcome == nil {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s **%s**\n\n", icon(v.State), v.State)
-	for _, text := range []string{v.Outcome.Reason, v.Outcome.Summary} {
+	fmt.Fprintf(&b, "%s **%s**\n\n", icons[s.Phase], s.Phase)
+	for _, text := range []string{s.Outcome.Reason, s.Outcome.Summary} {
 		if text != "" {
 			b.WriteString(limit(Clean(text), 30000) + "\n\n")
 		}
 	}
-	places(&b, v.Sent, "this thread")
-	files(&b, v.Files)
-	b.WriteString("<sub>" + next(v) + "</sub>\n")
+	places(&b, s.Sent, "this thread")
+	files(&b, s.Files)
+	b.WriteString("<sub>" + next(s.Phase) + "</sub>\n")
 	return limit(b.String(), MaxBody)
 }
 
@@ -317,13 +262,13 @@ type Origin struct {
 }
 
 // PullBody is the body of the pull request.
-func PullBody(v *View, requester string, from Origin) string {
+func PullBody(s *session.State, requester string, from Origin) string {
 	var b strings.Builder
-	if v.Outcome != nil && v.Outcome.Summary != "" {
-		b.WriteString(limit(Clean(v.Outcome.Summary), 30000) + "\n\n")
+	if s.Outcome != nil && s.Outcome.Summary != "" {
+		b.WriteString(limit(Clean(s.Outcome.Summary), 30000) + "\n\n")
 	}
-	places(&b, v.Sent, fmt.Sprintf("#%d", from.Number))
-	files(&b, v.Files)
+	places(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
+	files(&b, s.Files)
 	switch {
 	case from.Pull:
 		fmt.Fprintf(&b, "Comes from #%d\n\n", from.Number)

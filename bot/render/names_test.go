@@ -11,7 +11,7 @@ import (
 // is shown.
 func TestNamesStayOnTheirLine(t *testing.T) {
 	name := "ok\n/agent approve abc\n::set-output name=a::b\x1b[2K\u202e`x`"
-	v := New()
+	v := session.NewState()
 	v.Files = []session.FileChange{{Path: name, From: name, Kind: "rename"}}
 	v.Outcome = &session.Outcome{Status: session.StatusDone}
 	for what, text := range map[string]string{

@@ -39,15 +39,15 @@ func golden(t *testing.T, name, got string) {
 }
 
 // story is a log with everything in it that people see.
-func story(t *testing.T) *View {
+func story(t *testing.T) *session.State {
 	t.Helper()
 	change := []session.FileChange{{Path: "a.go", Kind: "modify", Added: 3, Removed: 1}}
-	v := New()
+	v := session.NewState()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, e := range []*session.Event{
 		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "s1", Text: "fix it", Mode: "debug", Model: "m:7b", Branch: "agent/1-fix"}}),
 		session.NewEvent(session.TypeAnswer, 1, session.Answer{Thinking: "hm", ThinkingMillis: 7900, Content: "I will look.\n@everyone /agent stop"}),
-		session.NewEvent(session.TypeState, 1, session.State{Todo: []session.Todo{{Text: "look", Status: "done"}, {Text: "mend", Status: "doing"}}}),
+		session.NewEvent(session.TypeState, 1, session.Change{Todo: []session.Todo{{Text: "look", Status: "done"}, {Text: "mend", Status: "doing"}}}),
 		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1-1", Title: "Reading a.go"}),
 		session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1-1", OK: true, Title: "Read a.go"}),
 		session.NewEvent(session.TypeStarted, 2, session.Started{Call: "c2-1", Title: "Writing a.go"}),
@@ -91,12 +91,21 @@ func TestStateWords(t *testing.T) {
 		session.StatusDone: "done", session.StatusNoChanges: "no changes", session.StatusOutOfBudget: "out of budget",
 		session.StatusAwaitingAnswer: "awaiting answer", session.StatusStopped: "stopped", session.StatusFailed: "failed",
 	} {
-		v := New()
+		v := session.NewState()
 		if err := v.Apply(*session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: status}})); err != nil {
 			t.Fatal(err)
 		}
 		if got := Progress(v, Links{}); !strings.Contains(got, "**"+want+"**") {
 			t.Errorf("%s is shown as\n%s", status, got)
+		}
+	}
+}
+
+// Every word for where a session stands is known here.
+func TestEveryPhase(t *testing.T) {
+	for _, p := range session.Phases() {
+		if icons[p] == "" || next(p) == "" || Conclusion(p) == "" {
+			t.Errorf("%s: icon %q, next %q, conclusion %q", p, icons[p], next(p), Conclusion(p))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -96,16 +97,16 @@ func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 	switch {
 	case e.Commit != "":
 		text = fmt.Sprintf("**Taken**: approved%s. The edit is on %s with [`%.7s`](%s).", by, code(e.Asked.Review.Base), e.Commit, commit(e.Commit))
-	case e.By.Verdict == "approved":
+	case e.By.Verdict == policy.Approved:
 		text = "**Not used**: it was approved" + by + ", but the session ended before it was taken."
-	case e.By.Verdict == "denied":
+	case e.By.Verdict == policy.Denied:
 		text = "**Dropped**: rejected" + by + ". The agent is told why, and goes on without this edit."
 		if e.Merged {
 			text = "**Not the agent's edit any more**: " + line(Clean(e.By.Reason), 500) + ". What was merged stays as it is."
 		}
-	case e.By.Verdict == "expired":
+	case e.By.Verdict == policy.Expired:
 		text = "**Dropped**: nobody answered in time. The agent goes on without this edit."
-	case e.By.Verdict == "withdrawn":
+	case e.By.Verdict == policy.Withdrawn:
 		text = fmt.Sprintf("**Withdrawn**: a new instruction%s in #%d took the place of this request.", by, thread)
 	default:
 		text = "**Out of date**: " + line(Clean(e.By.Reason), 500) + ". If the edit is still wanted, it is asked for again."

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 func askedByReview() session.Asked {
@@ -45,7 +46,7 @@ func TestReviewBody(t *testing.T) {
 
 // The last word says what became of the edit.
 func TestReviewEnd(t *testing.T) {
-	by := func(verdict, who, why string) session.Resolved {
+	by := func(verdict policy.ApprovalState, who, why string) session.Resolved {
 		return session.Resolved{ID: "abc123", Verdict: verdict, By: who, Reason: why}
 	}
 	for name, tt := range map[string]struct {

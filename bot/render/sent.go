@@ -13,63 +13,25 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Sent is a push that did not go as planned.
-type Sent struct {
-	session.Sent
-	Seq     int64  // of its event
-	Commit  string // what is on the branch now
-	Branch  string // that has the work
-	Settled bool   // the work is on a branch by now; its patch is not needed any more
-}
-
-// sent takes in what became of a push.
-func (v *View) sent(e session.Event, p session.Checkpoint) {
-	if !p.Parked {
-		for i := range v.Sent {
-			v.Sent[i].Settled = v.Sent[i].Settled || v.Sent[i].How == "patch"
-		}
-	}
-	if p.Sent == nil {
-		return
-	}
-	s := Sent{Sent: *p.Sent, Seq: e.Seq, Commit: p.Commit, Branch: p.Sent.Branch}
-	if p.Branch != "" {
-		s.Branch = p.Branch
-	}
-	v.Sent = append(v.Sent, s)
-	text := map[string]string{
-		"rebased":  "Put the work on top of what others pushed to " + code(s.Sent.Branch),
-		"restored": "Made the deleted branch " + code(s.Sent.Branch) + " again",
-		"fallback": "Pushed to the branch " + code(s.Branch) + " instead",
-		"patch":    "Could not push",
-	}[s.How]
-	if text != "" {
-		v.add(Step{Kind: "place", Text: text, OK: s.How != "patch", Time: e.Time})
-	}
-	if len(s.Held) > 0 {
-		v.add(Step{Kind: "place", Text: "Left " + plural(len(s.Held), "workflow file") + " out of the push", OK: true, Time: e.Time})
-	}
-}
-
-// Elsewhere says whether work is not where people would look for it.
-func (v *View) Elsewhere() bool {
+// Elsewhere reports whether work is not where people would look for it.
+func Elsewhere(sent []*session.Push) bool {
 	var b strings.Builder
-	places(&b, v.Sent, "")
+	places(&b, sent, "")
 	return b.Len() > 0
 }
 
 // places tells where the work is when it is not where one would look for it.
-func places(b *strings.Builder, list []Sent, thread string) {
+func places(b *strings.Builder, list []*session.Push, thread string) {
 	for i, s := range list {
-		again := i > 0 && list[i-1].How == s.How && list[i-1].Branch == s.Branch
+		again := i > 0 && list[i-1].How == s.How && list[i-1].To == s.To
 		switch {
 		case s.Settled || again:
-		case s.How == "restored":
-			fmt.Fprintf(b, "> [!NOTE]\n> The branch %s had been deleted. I made it again, so that the work is not lost. Delete it once more if you do not want it.\n\n", code(s.Sent.Branch))
-		case s.How == "fallback":
-			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because %s could not take it%s\n\n", code(s.Branch), code(s.Sent.Branch), s.why())
-		case s.How == "patch":
-			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", s.why(), s.where("The work", thread))
+		case s.How == session.SentRestored:
+			fmt.Fprintf(b, "> [!NOTE]\n> The branch %s had been deleted. I made it again, so that the work is not lost. Delete it once more if you do not want it.\n\n", code(s.Branch))
+		case s.How == session.SentFallback:
+			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because %s could not take it%s\n\n", code(s.To), code(s.Branch), why(s))
+		case s.How == session.SentPatch:
+			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", why(s), where(s, "The work", thread))
 			b.WriteString("When what is in the way is gone, `/agent retry` pushes it and goes on.\n\n")
 		}
 		if len(s.Held) > 0 {
@@ -79,17 +41,17 @@ func places(b *strings.Builder, list []Sent, thread string) {
 }
 
 // held tells of files that the bot may not push, and asks for them.
-func held(b *strings.Builder, s Sent, thread string) {
+func held(b *strings.Builder, s *session.Push, thread string) {
 	b.WriteString("> [!IMPORTANT]\n> I may not push workflow files, so this is **not** on the branch:\n>\n")
 	for _, f := range s.Held {
 		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), Counts(f.Added, f.Removed))
 	}
-	b.WriteString("\n" + s.where("It", thread))
+	b.WriteString("\n" + where(s, "It", thread))
 	b.WriteString("Please apply it yourself. To let me do that, the owner of the GitHub App gives it the permission *Workflows: read and write* and accepts it for this repository; then ask me again.\n\n")
 }
 
 // why gives the reasons, as the end of a sentence and what follows it.
-func (s Sent) why() string {
+func why(s *session.Push) string {
 	if len(s.Conflicts) > 0 {
 		return ": others changed the same lines of " + paths(s.Conflicts) + "."
 	}
@@ -104,8 +66,8 @@ func (s Sent) why() string {
 }
 
 // where says where the patch is.
-func (s Sent) where(what, thread string) string {
-	n := len(Patches(s))
+func where(s *session.Push, what, thread string) string {
+	n := len(Patches(s.Patch))
 	switch {
 	case n == 0 && s.Patch == "" && s.PatchSize == 0:
 		return ""
@@ -134,16 +96,16 @@ const (
 	mostPatches = 30    // comments with a patch in all
 )
 
-// Patches are the comments that hold the patch of a push, none when there is
-// no patch or it is too large for this. What a reader cuts out of them, put
-// together in order, is the whole patch.
-func Patches(s Sent) []string {
-	if s.Patch == "" {
+// Patches returns the comments that hold a patch, none when there is no patch
+// or it is too large for this. What a reader cuts out of them, put together in
+// order, is the whole patch.
+func Patches(patch string) []string {
+	if patch == "" {
 		return nil
 	}
-	parts, ok := plainParts(s.Patch)
+	parts, ok := plainParts(patch)
 	if !ok {
-		if parts, ok = packedParts(s.Patch); !ok {
+		if parts, ok = packedParts(patch); !ok {
 			return nil
 		}
 		return patchComments(parts, patchKind{"", "changes.patch.gz.b64", "base64 -d changes.patch.gz.b64 | gunzip | git apply",

@@ -13,9 +13,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-func sentView(t *testing.T, list ...session.Checkpoint) *View {
+func sentView(t *testing.T, list ...session.Checkpoint) *session.State {
 	t.Helper()
-	v := New()
+	v := session.NewState()
 	events := []*session.Event{session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "s1", Branch: "agent/1-x"}})}
 	for _, c := range list {
 		events = append(events, session.NewEvent(session.TypeCheckpoint, 1, c))
@@ -42,10 +42,10 @@ func TestSent(t *testing.T) {
 	if text := Progress(sentView(t, nothing, later), Links{}); strings.Contains(text, "could not push") {
 		t.Errorf("it was pushed later, and the comment says:\n%s", text)
 	}
-	if v := sentView(t, later); v.Elsewhere() || len(v.Sent) != 0 {
+	if v := sentView(t, later); Elsewhere(v.Sent) || len(v.Sent) != 0 {
 		t.Errorf("a plain push is told of: %+v", v.Sent)
 	}
-	golden(t, "sent_patch", strings.Join(Patches(Sent{Sent: *held.Sent}), "\n---\n"))
+	golden(t, "sent_patch", strings.Join(Patches(held.Sent.Patch), "\n---\n"))
 }
 
 // TestPatchesAreWhole: what a reader cuts out of the comments is the patch,
@@ -61,7 +61,7 @@ func TestPatchesAreWhole(t *testing.T) {
 		"long": strings.Repeat("+line of a patch\n", 50000), "long line": "+" + strings.Repeat("x", 70000) + "\n", "carriage returns": "+a\r\n",
 		"bytes": "+\xff\xfe\n", "hidden": "+a\u202eb\n", "runner command": " ::set-output name=x::y\n", "noise": "+" + string(noise) + "\n",
 	} {
-		list := Patches(Sent{Sent: session.Sent{Patch: patch}})
+		list := Patches(patch)
 		var got strings.Builder
 		packed := false
 		for _, c := range list {

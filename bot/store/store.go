@@ -205,7 +205,7 @@ type Sessions interface {
 // Query selects sessions. Empty fields select everything; Limit 0 means 100.
 type Query struct {
 	Repo, Requester string
-	States          []string
+	States          []session.Phase
 	Before          time.Time // created before
 	Limit           int
 }
@@ -221,7 +221,7 @@ type Session struct {
 	Model     string         `json:"model,omitempty"`
 	Branch    string         `json:"branch,omitempty"`
 	Base      string         `json:"base,omitempty"`
-	State     string         `json:"state"`              // the bot's word: "queued", "running", "awaiting approval" …
+	State     session.Phase  `json:"state"`
 	Status    session.Status `json:"status,omitempty"`   // how the last run ended
 	Pull      int            `json:"pull,omitempty"`     // number of its pull request
 	Comment   int64          `json:"comment,omitempty"`  // id of its progress comment

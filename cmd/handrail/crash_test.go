@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
@@ -328,7 +328,7 @@ func (w *crashWorld) settled(ctx context.Context) error {
 		if err == nil {
 			held, err = s.Leases.Lease(ctx, w.issue.Key())
 		}
-		if err != nil || row.State == render.Done && len(open) == 0 && held.Owner == "" && held.Attempts == 0 {
+		if err != nil || row.State == session.PhaseDone && len(open) == 0 && held.Owner == "" && held.Attempts == 0 {
 			return errors.Join(err, s.Close())
 		}
 		select {

@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"bot/store/storetest": {"bot/store", "bot/thread", "agent/session"},
 
 	"agent":                         {"agent/*", "policy", "policy/*"},
-	"agent/session":                 {},
+	"agent/session":                 {"policy"},
 	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
 	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret"},
 	"agent/llm":                     {},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -46,7 +45,7 @@ func TestDrain(t *testing.T) {
 	s.look(func(db store.Store) {
 		row, err := db.Sessions.ByThread(t.Context(), s.issue.Key())
 		must(t, err)
-		if row.State != render.Queued {
+		if row.State != session.PhaseQueued {
 			t.Errorf("while the server is down the session is %q", row.State)
 		}
 		for _, key := range []string{row.ID, s.issue.Key()} {

@@ -168,7 +168,7 @@ func (o *orders) saw(events []*session.Event) {
 			o.asked[a.ID] = &posed{Asked: a, tip: o.gh.Branch(ordersRepo, "main")}
 		case session.TypeResolved:
 			if r, _ := session.Decode[session.Resolved](*e); o.asked[r.ID] != nil && r.Verdict != "approved" {
-				o.asked[r.ID].dead = r.Verdict
+				o.asked[r.ID].dead = string(r.Verdict)
 			}
 		case session.TypeResult:
 			res, _ := session.Decode[session.Result](*e)

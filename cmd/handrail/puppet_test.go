@@ -194,7 +194,7 @@ func (s *story) checkRuns(pull string) {
 			if err != nil {
 				s.t.Fatal(err)
 			}
-			if d := decided[st.Call]; d.Verdict != "allow" || d.Severity == "high" || d.Severity == "critical" {
+			if d := decided[st.Call]; d.Verdict != policy.Allow || d.Severity == "high" || d.Severity == "critical" {
 				s.t.Errorf("%q ran with decision %+v", st.Title, d)
 			}
 		}

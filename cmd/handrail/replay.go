@@ -67,22 +67,22 @@ func (c *replayCmd) read(ctx context.Context, w *world) (events []session.Event,
 	return events, err
 }
 
-func viewOf(ctx context.Context, logs store.Logs, id string) (*render.View, error) {
+func stateOf(ctx context.Context, logs store.Logs, id string) (*session.State, error) {
 	events, err := logs.Log(store.Fence{Key: id}).Events(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	return render.Fold(events)
+	return session.Fold(events)
 }
 
 // printStory prints the session as its progress comment shows it.
 func printStory(w *world, events []session.Event) error {
-	v, err := render.Fold(events)
+	v, err := session.Fold(events)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w.out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, render.Progress(v, render.Links{}))
-	for _, a := range v.Open {
+	for _, a := range v.Open() {
 		if err == nil {
 			_, err = fmt.Fprintf(w.out, "\n%s\n", render.Approval(a, v.Task.Requester))
 		}

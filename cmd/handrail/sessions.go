@@ -145,14 +145,14 @@ func (c *sessionsImportCmd) Run(ctx context.Context, w *world) (err error) {
 // restoreRow makes the row of a session whose log was imported. The bot does
 // not go on with it by itself.
 func restoreRow(ctx context.Context, s store.Store, id string) error {
-	v, err := viewOf(ctx, s.Logs, id)
+	v, err := stateOf(ctx, s.Logs, id)
 	if err != nil {
 		return err
 	}
 	repo, _, _ := strings.Cut(v.Task.Thread, "#")
 	row := &store.Session{
 		ID: id, Thread: v.Task.Thread, Repo: repo, Requester: v.Task.Requester, Mode: v.Task.Mode, Model: v.Task.Model,
-		Branch: v.Branch, Base: v.Task.Base, State: v.State,
+		Branch: v.Branch, Base: v.Task.Base, State: v.Phase,
 	}
 	if row.Thread == "" {
 		return nil // of the command line: there is nothing to go on with

@@ -147,14 +147,14 @@ func write(ctx context.Context, k *tools.Kit, c change) error {
 }
 
 func (c change) counted() session.FileChange {
-	f := session.FileChange{Path: c.path, From: c.from, Kind: "modify"}
+	f := session.FileChange{Path: c.path, From: c.from, Kind: session.ChangeModify}
 	switch {
 	case c.remove:
-		f.Kind = "delete"
+		f.Kind = session.ChangeDelete
 	case c.from != "":
-		f.Kind = "rename"
+		f.Kind = session.ChangeRename
 	case !c.existed:
-		f.Kind = "create"
+		f.Kind = session.ChangeCreate
 	}
 	if !binary(c.before) {
 		f.Added, f.Removed = patch.Count(c.before, c.after)
@@ -163,7 +163,7 @@ func (c change) counted() session.FileChange {
 }
 
 func (c change) told(f session.FileChange) string {
-	verb := map[string]string{"create": "Created", "modify": "Changed", "delete": "Deleted", "rename": "Renamed " + c.from + " to"}[f.Kind]
+	verb := map[session.ChangeKind]string{session.ChangeCreate: "Created", session.ChangeModify: "Changed", session.ChangeDelete: "Deleted", session.ChangeRename: "Renamed " + c.from + " to"}[f.Kind]
 	s := fmt.Sprintf("%s %s (+%d −%d).", verb, c.path, f.Added, f.Removed)
 	if len(c.notes) > 0 {
 		s += " Note: " + strings.Join(c.notes, " ")
@@ -183,7 +183,7 @@ func title(changes []session.FileChange) string {
 	if n := len(changes) - 1; n > 0 {
 		name = fmt.Sprintf("%s and %d more", name, n)
 	}
-	verb := map[string]string{"create": "Created", "modify": "Edited", "delete": "Deleted", "rename": "Renamed"}[changes[0].Kind]
+	verb := map[session.ChangeKind]string{session.ChangeCreate: "Created", session.ChangeModify: "Edited", session.ChangeDelete: "Deleted", session.ChangeRename: "Renamed"}[changes[0].Kind]
 	return fmt.Sprintf("%s %s (+%d −%d)", verb, name, added, removed)
 }
 

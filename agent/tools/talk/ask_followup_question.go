@@ -44,7 +44,7 @@ func readQuestion(a tools.Args) (session.Asked, error) {
 	if err != nil {
 		return session.Asked{}, err
 	}
-	q := session.Asked{Kind: "question", Display: strings.TrimSpace(text)}
+	q := session.Asked{Kind: session.AskQuestion, Display: strings.TrimSpace(text)}
 	for _, item := range a.Items("choices") {
 		s, ok := tools.Plain(item)
 		if f, isObject := tools.Fields(item); isObject {

@@ -15,13 +15,6 @@ import (
 //go:embed update_todo_list.md
 var updateTodoListDoc string
 
-// The states of an entry, as session.Todo has them.
-const (
-	todoPending = "pending"
-	todoDoing   = "doing"
-	todoDone    = "done"
-)
-
 func updateTodoList(*tools.Kit) tools.Tool {
 	return tools.New(tools.Sheet{Name: "update_todo_list", Doc: updateTodoListDoc, Kind: policy.Converse,
 		Aliases: []string{"todo_write", "update_todos", "todo_list", "manage_todo_list", "write_todos", "update_todo"},
@@ -44,18 +37,18 @@ func updateTodoList(*tools.Kit) tools.Tool {
 			done := 0
 			var b strings.Builder
 			for _, t := range list {
-				mark := map[string]string{todoDone: "x", todoDoing: "-"}[t.Status]
+				mark := map[session.TodoStatus]string{session.TodoDone: "x", session.TodoDoing: "-"}[t.Status]
 				if mark == "" {
 					mark = " "
 				}
-				if t.Status == todoDone {
+				if t.Status == session.TodoDone {
 					done++
 				}
 				fmt.Fprintf(&b, "[%s] %s\n", mark, t.Text)
 			}
 			return tools.Result{Content: fmt.Sprintf("The list is recorded: %d of %d done.\n%s", done, len(list), b.String()),
 				Title: fmt.Sprintf("Updated the todo list (%d of %d done)", done, len(list)),
-				State: &session.State{Todo: list}}, nil
+				State: &session.Change{Todo: list}}, nil
 		})
 }
 
@@ -104,23 +97,23 @@ func todoOf(f map[string]json.RawMessage) (session.Todo, bool) {
 	}
 	for _, key := range [...]string{"done", "completed", "checked", "complete"} {
 		if string(f[key]) == "true" {
-			t.Status = todoDone
+			t.Status = session.TodoDone
 		}
 	}
 	return t, true
 }
 
-func todoStatus(s string) string {
+func todoStatus(s string) session.TodoStatus {
 	switch tools.FoldKey(strings.TrimSpace(s)) {
 	case "x", "done", "completed", "complete", "finished", "closed", "resolved", "success", "✓", "✔", "☑", "✅":
-		return todoDone
+		return session.TodoDone
 	case "~", "/", ">", "doing", "inprogress", "active", "started", "current", "working", "running", "ongoing":
-		return todoDoing
+		return session.TodoDoing
 	}
 	if strings.TrimSpace(s) == "-" {
-		return todoDoing
+		return session.TodoDoing
 	}
-	return todoPending
+	return session.TodoPending
 }
 
 // todoLine reads "- [x] text", "1. [ ] text", "* text" and headings (none).
@@ -139,13 +132,16 @@ func todoLine(line string) (session.Todo, bool) {
 			break
 		}
 	}
-	t := session.Todo{Text: s, Status: todoPending}
+	t := session.Todo{Text: s, Status: session.TodoPending}
 	if rest, ok := strings.CutPrefix(s, "["); ok {
 		if mark, text, ok := strings.Cut(rest, "]"); ok && len([]rune(mark)) <= 1 {
 			t = session.Todo{Text: strings.TrimSpace(text), Status: todoStatus(mark)}
 		}
 	}
-	for _, sign := range [...]struct{ mark, status string }{{"☐", todoPending}, {"☑", todoDone}, {"✅", todoDone}, {"✔", todoDone}, {"⬜", todoPending}} {
+	for _, sign := range [...]struct {
+		mark   string
+		status session.TodoStatus
+	}{{"☐", session.TodoPending}, {"☑", session.TodoDone}, {"✅", session.TodoDone}, {"✔", session.TodoDone}, {"⬜", session.TodoPending}} {
 		if rest, ok := strings.CutPrefix(s, sign.mark); ok {
 			t = session.Todo{Text: strings.TrimSpace(rest), Status: sign.status}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
@@ -48,7 +49,7 @@ func sessionsKept(t *testing.T, e *env) {
 func sessionsListed(t *testing.T, e *env) {
 	for i := range 6 {
 		must(t, e.Sessions.Create(t.Context(), &store.Session{
-			ID: fmt.Sprint("s", i), Thread: fmt.Sprint("t", i), Repo: fmt.Sprint("octo/", i%2), Requester: fmt.Sprint("u", i%3), State: fmt.Sprint("state", i%4),
+			ID: fmt.Sprint("s", i), Thread: fmt.Sprint("t", i), Repo: fmt.Sprint("octo/", i%2), Requester: fmt.Sprint("u", i%3), State: session.Phase(fmt.Sprint("state", i%4)),
 		}))
 		e.clock.Add(time.Hour)
 	}
@@ -59,10 +60,10 @@ func sessionsListed(t *testing.T, e *env) {
 		"all":       {store.Query{}, []string{"s5", "s4", "s3", "s2", "s1", "s0"}},
 		"repo":      {store.Query{Repo: "octo/1"}, []string{"s5", "s3", "s1"}},
 		"requester": {store.Query{Requester: "u0"}, []string{"s3", "s0"}},
-		"states":    {store.Query{States: []string{"state2", "state3"}}, []string{"s3", "s2"}},
+		"states":    {store.Query{States: []session.Phase{"state2", "state3"}}, []string{"s3", "s2"}},
 		"limit":     {store.Query{Limit: 2}, []string{"s5", "s4"}},
 		"before":    {store.Query{Before: e.clock.Now().Add(-4*time.Hour + time.Minute)}, []string{"s2", "s1", "s0"}},
-		"none":      {store.Query{Repo: "octo/1", States: []string{"state0"}}, nil},
+		"none":      {store.Query{Repo: "octo/1", States: []session.Phase{"state0"}}, nil},
 	} {
 		got, err := e.Sessions.List(t.Context(), test.query)
 		must(t, err)

@@ -1,0 +1,135 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/handrail-bot/handrail/agent/compact"
+	"github.com/handrail-bot/handrail/agent/memory"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// history is what the loop knows of its session: the state that everybody
+// reads from the log, and what only the loop needs of the same events. It is a
+// pure fold: the same log gives the same history on any machine.
+type history struct {
+	*session.State
+	talk   conversation
+	used   budget
+	habits habits
+	claims claims
+
+	notes    memory.Notes
+	ratio    compact.Ratio
+	textOnly bool // the server refused native calls
+	todoTurn int  // turn of the last change of the todo list
+}
+
+func newHistory() *history {
+	return &history{State: session.NewState(), habits: newHabits()}
+}
+
+// mostGoal bounds the goal in the session's notes, in characters.
+const mostGoal = 300
+
+// apply folds one event.
+func (h *history) apply(e session.Event) error {
+	if e.Seq != h.Seq+1 {
+		return fmt.Errorf("fold log: event %d follows %d", e.Seq, h.Seq)
+	}
+	payload, err := session.Payload(e)
+	if err != nil {
+		return err
+	}
+	over := h.Over()
+	h.Take(e, payload)
+	switch p := payload.(type) {
+	case *session.Opened:
+		h.talk.open(e, p.Task)
+		h.claims.from = p.Task.Base
+		h.notes.Goal = firstLine(p.Task.Text, mostGoal)
+	case *session.Message:
+		h.message(e, p, over)
+	case *session.Answer:
+		h.answered(e, p)
+	case *session.Resolved:
+		h.settled(p)
+	case *session.Result:
+		if c := h.find(p.Call); c != nil {
+			h.habits.result(c)
+			h.notes.Observe(stepOf(c))
+		}
+	case *session.Checkpoint:
+		h.claims.handedOver = h.claims.handedOver || p.Sent != nil && len(p.Sent.Held) > 0
+	case *session.Note:
+		h.textOnly = h.textOnly || p.Kind == session.NoteFallback
+		h.claims.note(p)
+		h.talk.note(e, p)
+	case *session.Change:
+		if p.Todo != nil {
+			h.todoTurn = h.Turns
+		}
+	}
+	return nil
+}
+
+// message begins a new allowance: a person asked for something. over says that
+// the session had ended.
+func (h *history) message(e session.Event, p *session.Message, over bool) {
+	h.used.message(p, over, h.spent())
+	h.claims.message(over, h.Published)
+	h.habits.forgive()
+	if p.Text != "" {
+		h.notes.Goal = firstLine(p.Text, mostGoal)
+	}
+	h.talk.message(e, p)
+}
+
+func (h *history) answered(e session.Event, p *session.Answer) {
+	h.ratio.Learn(p.PromptBytes, p.PromptTokens)
+	h.notes.Hear(p.Content)
+	h.habits.answered(p)
+	h.claims.answered(p)
+	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, answer: p, calls: h.Calls.Last})
+}
+
+// settled remembers what a person decided.
+func (h *history) settled(p *session.Resolved) {
+	for _, r := range h.Requests {
+		if r.Answer == p {
+			h.notes.Decide(decided(r))
+		}
+	}
+}
+
+// find returns a call of the last answer, or nil.
+func (h *history) find(id string) *session.CallState {
+	for _, c := range h.Calls.Last {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// decided is what a person's answer settled, for the notes.
+func decided(r *session.Request) string {
+	asked, said := firstLine(r.Display, 120), firstLine(r.Answer.Reason, 160)
+	switch r.Answer.Verdict {
+	case policy.Answered:
+		return fmt.Sprintf("asked %q, the person said %q", asked, said)
+	case policy.Denied:
+		return fmt.Sprintf("the person denied %s (%s)", asked, said)
+	}
+	return ""
+}
+
+// stepOf says of a finished call what is worth remembering.
+func stepOf(c *session.CallState) memory.Step {
+	n := readNamed(c.Arguments)
+	s := memory.Step{Tool: c.Name, OK: c.Result.OK, Result: c.Result.Content, Command: n.command(), Paths: n.paths()}
+	for _, f := range c.Result.Changes {
+		s.Changed = append(s.Changed, f.Path)
+	}
+	return s
+}

@@ -1,0 +1,206 @@
+package session
+
+import "github.com/handrail-bot/handrail/policy"
+
+// Calls are the calls of a session and what people were asked about them.
+type Calls struct {
+	Last      []*CallState // those of the last answer, in order
+	Publish   *CallState   // the request to publish something sensitive, if one stands; see [PublishTool]
+	Requests  []*Request   // everything that people were asked, in order
+	Edits     int          // calls that changed files, and commands that did
+	Unchecked string       // the last call that nobody approved and that could change what an approved one meets
+
+	byID map[string]*CallState
+}
+
+// PublishTool is the name of the tool in a request to put something sensitive
+// on the branch. No model can call it.
+const PublishTool = "publish"
+
+// CallState is a call and what became of it so far.
+type CallState struct {
+	Call
+	Turn     int
+	Decision *Decision
+	Request  *Request // the last one about it; nil for none
+	Started  bool
+	Result   *Result
+	Reminder string // of the engine to the model, at the end of the result
+	Counted  bool   // the files that it changed count as an edit
+
+	run *ToolRun
+}
+
+// Request is something that a person was asked.
+type Request struct {
+	Asked
+	Answer   *Resolved // the word that settled it, or the last of several
+	Approval policy.Approval
+	Commit   string // that what was approved went to the branch with
+}
+
+// Open reports whether c still needs work.
+func (c *CallState) Open() bool { return c.Result == nil }
+
+// Approval returns where the request about c stands; the zero value, which
+// grants nothing, when nobody was asked.
+func (c *CallState) Approval() policy.Approval {
+	if c.Request == nil {
+		return policy.Approval{}
+	}
+	return c.Request.Approval
+}
+
+// Waits reports whether c waits for a person.
+func (c *CallState) Waits() bool { return c.Open() && c.Approval().Waits() }
+
+// Kind returns what the call does, as the gate recorded it. Older logs do not
+// say so: there the names of the tools of that time do, and a call by another
+// name is [policy.Unknown], which is taken for one that changes something.
+func (c *CallState) Kind() policy.Kind {
+	if c.Decision != nil && c.Decision.Kind != policy.Unknown {
+		return c.Decision.Kind //control:recorded-kind
+	}
+	return oldKinds[c.Name]
+}
+
+// oldKinds are the tools of logs whose decisions have no kind.
+var oldKinds = map[string]policy.Kind{
+	"write_file": policy.Write, "apply_diff": policy.Write, "edit_file": policy.Write,
+	"insert_content": policy.Write, "search_and_replace": policy.Write,
+	"delete_file": policy.Delete, "run_terminal_command": policy.Execute,
+
+	"read_file": policy.Read, "list_files": policy.Read, "search_workspace": policy.Read, "fetch_instructions": policy.Read,
+	"ask_followup_question": policy.Converse, "attempt_completion": policy.Converse, "condense": policy.Converse,
+	"switch_mode": policy.Converse, "update_todo_list": policy.Converse,
+}
+
+// changes reports whether a call of kind k can change the workspace.
+func changes(k policy.Kind) bool {
+	return k != policy.Read && k != policy.Converse && k != policy.Network
+}
+
+// Open returns what waits for a person.
+func (c *Calls) Open() []Asked { return c.asked(policy.Approval.Waits) }
+
+// Granted returns what a person said yes to and has not run.
+func (c *Calls) Granted() []Asked { return c.asked(policy.Approval.Stands) }
+
+func (c *Calls) asked(which func(policy.Approval) bool) []Asked {
+	var out []Asked
+	for _, r := range c.Requests {
+		if which(r.Approval) {
+			out = append(out, r.Asked)
+		}
+	}
+	return out
+}
+
+// call returns the call with an id. One that no answer holds is made up, so
+// that what is said about it has a place.
+func (c *Calls) call(id string) *CallState {
+	if s, ok := c.byID[id]; ok {
+		return s
+	}
+	return c.add(&CallState{Call: Call{ID: id}})
+}
+
+func (c *Calls) add(s *CallState) *CallState {
+	if c.byID == nil {
+		c.byID = map[string]*CallState{}
+	}
+	c.byID[s.ID] = s
+	return s
+}
+
+func (c *Calls) answered(turn int, p *Answer) {
+	c.Last = nil
+	for _, call := range p.Calls {
+		c.Last = append(c.Last, c.add(&CallState{Call: call, Turn: turn}))
+	}
+}
+
+func (c *Calls) ask(turn int, p *Asked) {
+	if p.Tool == PublishTool {
+		c.Publish = c.add(&CallState{Call: Call{ID: p.Call, Name: PublishTool}, Turn: turn})
+	}
+	r := &Request{Asked: *p, Approval: policy.OpenApproval(p.ID, p.Digest, p.Deadline)}
+	c.Requests = append(c.Requests, r)
+	c.call(p.Call).Request = r
+}
+
+func (c *Calls) settle(p *Resolved) {
+	for _, r := range c.Requests {
+		if r.ID == p.ID && r.Approval.Takes(p.Verdict) {
+			r.Answer, r.Approval = p, r.Approval.Settle(p.Verdict)
+		}
+	}
+}
+
+func (c *Calls) start(p *Started) {
+	s := c.call(p.Call)
+	s.Started = true
+	if s.Request != nil {
+		s.Request.Approval = s.Request.Approval.Begin()
+	}
+	s.run = &ToolRun{Title: p.Title}
+}
+
+func (c *Calls) result(p *Result) {
+	s := c.call(p.Call)
+	if s.Started && !s.Approval().Stands() && changes(s.Kind()) {
+		c.Unchecked = s.ID //control:unapproved-step
+	}
+	s.Result = p
+	if s.Request != nil {
+		s.Request.Approval = s.Request.Approval.Finish()
+	}
+	if p.OK && len(p.Changes) > 0 {
+		s.Counted = true
+		c.Edits++
+	}
+}
+
+// countCommand counts a command that changed files as one edit: a limit on
+// edits is a limit, whichever way they are made.
+func (c *Calls) countCommand() {
+	for i := len(c.Last) - 1; i >= 0; i-- {
+		s := c.Last[i]
+		if s.Result == nil {
+			continue
+		}
+		if s.Kind() == policy.Execute && !s.Counted {
+			s.Counted = true
+			c.Edits++
+		}
+		return
+	}
+}
+
+// publish uses up what people said yes to: it went to the branch.
+func (c *Calls) publish(commit string) {
+	for _, r := range c.Requests {
+		if r.Tool == PublishTool && r.Approval.Stands() {
+			r.Commit, r.Approval = commit, r.Approval.Finish()
+		}
+	}
+	c.Publish = nil
+}
+
+func (c *Calls) note(p *Note) {
+	if p.Call != "" {
+		c.call(p.Call).Reminder = p.Text
+	}
+	if p.Kind == NoteReverted {
+		c.dropPublish()
+	}
+}
+
+// dropPublish gives up what was asked about changes that were taken back.
+func (c *Calls) dropPublish() {
+	if g := c.Publish; g != nil && (g.Approval().Waits() || g.Approval().Stands()) {
+		g.Request.Approval = g.Request.Approval.Settle(policy.Stale)
+		g.Request.Answer = &Resolved{ID: g.Request.ID, Verdict: policy.Stale, Reason: "the change was taken back"}
+	}
+	c.Publish = nil
+}

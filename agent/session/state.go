@@ -1,0 +1,136 @@
+package session
+
+import "time"
+
+// State is what a log says: the one fold of events that the agent, the
+// comments on GitHub, the terminal and the server go by. The same log gives
+// the same state on any machine. Build it with [State.Apply] or [Fold]; it is
+// not safe for concurrent use.
+type State struct {
+	Task    Task
+	Phase   Phase
+	Outcome *Outcome // how the last run ended; nil since something came after it
+	Mode    string   // the mode that the agent changed to; "" for the task's
+	Todo    []Todo
+	Turns   int // answers of the model
+	Tokens  int
+	Started time.Time
+	Updated time.Time
+	Seq     int64 // of the last event
+
+	Timeline []Moment // what people are told happened, in order
+
+	Calls
+	Work
+}
+
+// NewState returns the state of an empty log.
+func NewState() *State { return &State{Phase: PhaseQueued} }
+
+// Fold returns the state of a log.
+func Fold(events []Event) (*State, error) {
+	s := NewState()
+	for _, e := range events {
+		if err := s.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Over reports whether the session has ended for good: it goes on only when
+// someone asks for more.
+func (s *State) Over() bool { return s.Outcome != nil && !s.Outcome.Status.Parked() }
+
+// Apply folds one event. Types this version does not know are skipped, so that
+// a newer log can still be read.
+func (s *State) Apply(e Event) error {
+	p, err := Payload(e)
+	if err != nil {
+		return err
+	}
+	s.Take(e, p)
+	return nil
+}
+
+// Payload decodes what an event holds, as a pointer to [Opened], [Message],
+// [Answer] and so on. It is nil for a type that this version does not know.
+func Payload(e Event) (any, error) {
+	if decode, ok := payloads[e.Type]; ok {
+		return decode(e)
+	}
+	return nil, nil
+}
+
+var payloads = map[Type]func(Event) (any, error){
+	TypeOpened: pointer[Opened], TypeMessage: pointer[Message], TypeAnswer: pointer[Answer], TypeDecision: pointer[Decision],
+	TypeAsked: pointer[Asked], TypeResolved: pointer[Resolved], TypeStarted: pointer[Started], TypeResult: pointer[Result],
+	TypeCheckpoint: pointer[Checkpoint], TypeNote: pointer[Note], TypeState: pointer[Change], TypeEnded: pointer[Ended],
+}
+
+func pointer[T any](e Event) (any, error) {
+	p, err := Decode[T](e)
+	return &p, err
+}
+
+// Take is [State.Apply] for an event whose payload is decoded already, for
+// those who keep more of a log than State does. The state keeps the payload,
+// which must not be changed afterwards.
+func (s *State) Take(e Event, payload any) {
+	s.Updated, s.Seq = e.Time, e.Seq
+	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued {
+		s.Phase = PhaseRunning
+	}
+	switch p := payload.(type) {
+	case *Opened:
+		s.Task, s.Phase, s.Started = p.Task, PhaseRunning, e.Time
+		s.begin(p.Task)
+	case *Message:
+		s.Outcome, s.Phase = nil, PhaseRunning
+	case *Answer:
+		s.Turns = e.Turn
+		s.Tokens += p.PromptTokens + p.AnswerTokens
+		s.answered(e.Turn, p)
+	case *Decision:
+		s.call(p.Call).Decision = p
+	case *Asked:
+		s.ask(e.Turn, p)
+	case *Resolved:
+		s.settle(p)
+		s.Outcome = nil
+		if len(s.Open()) == 0 {
+			s.Phase = PhaseRunning
+		}
+	case *Started:
+		s.start(p)
+	case *Result:
+		s.result(p)
+	case *Checkpoint:
+		s.checkpoint(e, p)
+	case *Note:
+		s.note(p)
+	case *Change:
+		s.change(p)
+	case *Ended:
+		s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.Phase()
+	}
+	s.tell(payload)
+}
+
+func (s *State) checkpoint(e Event, p *Checkpoint) {
+	s.Work.take(e, p)
+	if p.Parked {
+		s.countCommand()
+		return
+	}
+	s.publish(p.Commit)
+}
+
+func (s *State) change(p *Change) {
+	if p.Todo != nil {
+		s.Todo = p.Todo
+	}
+	if p.Mode != "" {
+		s.Mode = p.Mode
+	}
+}

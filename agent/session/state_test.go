@@ -1,0 +1,143 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// folded is the state of a log of these events.
+func folded(t *testing.T, events ...*Event) *State {
+	t.Helper()
+	Chain(0, "", events)
+	s := NewState()
+	for _, e := range events {
+		if err := s.Apply(*e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// The words for where a session stands are these and no others.
+func TestPhases(t *testing.T) {
+	want := []Phase{"queued", "running", "awaiting approval", "awaiting answer", "waiting for the model", "waiting for GitHub", "waiting for checks",
+		"waiting for a push", "out of budget", "done", "answered", "planned", "reviewed", "no changes", "stopped", "failed", "crashed"}
+	if d := cmp.Diff(want, Phases()); d != "" {
+		t.Errorf("words (-want +got):\n%s", d)
+	}
+	for status, want := range map[Status]Phase{
+		StatusDone: PhaseDone, StatusNoChanges: PhaseNoChanges, StatusAwaitingApproval: PhaseAwaitingApproval, StatusAwaitingAnswer: PhaseAwaitingAnswer,
+		StatusOutOfBudget: PhaseOutOfBudget, StatusStopped: PhaseStopped, StatusFailed: PhaseFailed, StatusInterrupted: PhaseRunning, "of a later version": PhaseStopped,
+	} {
+		s := folded(t, NewEvent(TypeEnded, 1, Ended{Outcome: Outcome{Status: status}}))
+		if s.Phase != want || !slices.Contains(Phases(), s.Phase) {
+			t.Errorf("%s: %q, want %q", status, s.Phase, want)
+		}
+	}
+}
+
+// A request waits, is granted, and is used up by what it is about, whichever
+// of the calls and of the requests one looks at.
+func TestRequests(t *testing.T) {
+	run := Call{ID: "c1-1", Name: "run_terminal_command"}
+	asked := Asked{ID: "aa", Kind: AskApproval, Call: run.ID, Digest: "d"}
+	publish := Asked{ID: "bb", Kind: AskApproval, Call: "p1", Tool: PublishTool, Digest: "d", Review: &Review{Commit: "r"}}
+	opened, answered := NewEvent(TypeOpened, 0, Opened{Task: Task{Base: "base", Branch: "b"}}), NewEvent(TypeAnswer, 1, Answer{Calls: []Call{run}})
+	says := func(id string, v policy.ApprovalState) *Event {
+		return NewEvent(TypeResolved, 1, Resolved{ID: id, Verdict: v})
+	}
+	both := []*Event{opened, answered, NewEvent(TypeAsked, 1, asked), NewEvent(TypeAsked, 1, publish), NewEvent(TypeEnded, 1, Ended{Outcome: Outcome{Status: StatusAwaitingApproval}})}
+	for _, tt := range []struct {
+		name          string
+		then          []*Event
+		open, granted []string
+		phase         Phase
+		outcome       bool
+	}{
+		{"both wait", nil, []string{"aa", "bb"}, nil, PhaseAwaitingApproval, true},
+		{"one is answered", []*Event{says("aa", policy.Approved)}, []string{"bb"}, []string{"aa"}, PhaseAwaitingApproval, false},
+		{"both are", []*Event{says("aa", policy.Approved), says("bb", policy.Denied)}, nil, []string{"aa"}, PhaseRunning, false},
+		{"it runs", []*Event{says("aa", policy.Approved), NewEvent(TypeStarted, 1, Started{Call: run.ID})}, []string{"bb"}, []string{"aa"}, PhaseRunning, false},
+		{"it ran", []*Event{says("aa", policy.Approved), NewEvent(TypeStarted, 1, Started{Call: run.ID}), NewEvent(TypeResult, 1, Result{Call: run.ID, OK: true})}, []string{"bb"}, nil, PhaseRunning, false},
+		{"denied after all", []*Event{says("aa", policy.Approved), says("aa", policy.Denied)}, []string{"bb"}, nil, PhaseAwaitingApproval, false},
+		{"published", []*Event{says("bb", policy.Approved), NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "c", Parent: "base"})}, []string{"aa"}, nil, PhaseRunning, false},
+		{"taken back", []*Event{NewEvent(TypeNote, 1, Note{Kind: NoteReverted, Text: "x"})}, []string{"aa"}, nil, PhaseRunning, true},
+	} {
+		s := folded(t, append(slices.Clone(both), tt.then...)...)
+		ids := func(list []Asked) (out []string) {
+			for _, a := range list {
+				out = append(out, a.ID)
+			}
+			return out
+		}
+		if d := cmp.Diff([][]string{tt.open, tt.granted}, [][]string{ids(s.Open()), ids(s.Granted())}); d != "" {
+			t.Errorf("%s: open and granted (-want +got):\n%s", tt.name, d)
+		}
+		if s.Phase != tt.phase || (s.Outcome != nil) != tt.outcome {
+			t.Errorf("%s: %s with outcome %v", tt.name, s.Phase, s.Outcome)
+		}
+		if tt.name == "published" && (s.Requests[1].Commit != "c" || s.Publish != nil) {
+			t.Errorf("published: %+v", s.Requests[1])
+		}
+	}
+}
+
+// What a call does is what the gate recorded. Logs that do not say so are read
+// by the names of their tools; there, a call by an unknown name may have
+// changed anything.
+func TestUnchecked(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		tool      string
+		kind      policy.Kind
+		unchecked bool
+		edits     int
+	}{
+		{"recorded, writes", "stranger", policy.Write, true, 0},
+		{"recorded, runs", "stranger", policy.Execute, true, 1},
+		{"recorded, reads", "write_file", policy.Read, false, 0},
+		{"recorded, talks", "stranger", policy.Converse, false, 0},
+		{"older, runs", "run_terminal_command", policy.Unknown, true, 1},
+		{"older, reads", "read_file", policy.Unknown, false, 0},
+		{"older, nobody knows", "stranger", policy.Unknown, true, 0},
+	} {
+		s := folded(t, NewEvent(TypeAnswer, 1, Answer{Calls: []Call{{ID: "c1-1", Name: tt.tool}}}),
+			NewEvent(TypeDecision, 1, Decision{Call: "c1-1", Kind: tt.kind, Verdict: policy.Allow}),
+			NewEvent(TypeStarted, 1, Started{Call: "c1-1"}), NewEvent(TypeResult, 1, Result{Call: "c1-1", OK: true}),
+			NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "c", Parked: true}))
+		if (s.Unchecked == "c1-1") != tt.unchecked || s.Edits != tt.edits {
+			t.Errorf("%s: unchecked %q and %d edits, want %t and %d", tt.name, s.Unchecked, s.Edits, tt.unchecked, tt.edits)
+		}
+	}
+	line := `{"call":"c1-1","verdict":"allow"}`
+	if d, err := Decode[Decision](Event{Data: []byte(line)}); err != nil || d.Verdict != policy.Allow || d.Kind != policy.Unknown {
+		t.Errorf("%s reads as %+v, %v", line, d, err)
+	}
+}
+
+// Files are counted over all checkpoints, and the branch is where the last
+// one went.
+func TestWork(t *testing.T) {
+	file := func(kind ChangeKind, added int) []FileChange {
+		return []FileChange{{Path: "a", Kind: kind, Added: added}}
+	}
+	s := folded(t, NewEvent(TypeOpened, 0, Opened{Task: Task{Base: "base", Branch: "b"}}),
+		NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "s1", Parent: "base", Files: file(ChangeCreate, 3), Parked: true, Approved: map[string]string{".env": "x"}}),
+		NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "c1", Parent: "base", Files: file(ChangeCreate, 3)}),
+		NewEvent(TypeCheckpoint, 2, Checkpoint{Commit: "s2", Parent: "c1", Files: file(ChangeModify, 2), Parked: true, Sent: &Sent{How: SentPatch, Branch: "b"}}))
+	if s.Published != "c1" || s.Saved != "s2" || len(s.Unpushed) != 1 || s.Branch != "b" || s.Approved[".env"] != "x" || s.Sent[0].Settled {
+		t.Errorf("parked: %+v", s.Work)
+	}
+	s.Take(Event{Seq: 5}, &Checkpoint{Commit: "c2", Parent: "c1", Files: file(ChangeDelete, 2), Branch: "b-2", Sent: &Sent{How: SentFallback, Branch: "b"}})
+	want := []FileChange{{Path: "a", Kind: ChangeDelete, Added: 5}}
+	if d := cmp.Diff(want, s.Files); d != "" || s.Lines != 5 || s.Branch != "b-2" || len(s.Checkpoints) != 2 || len(s.Unpushed) != 0 {
+		t.Errorf("published: %+v\n%s", s.Work, d)
+	}
+	if !s.Sent[0].Settled || s.Sent[1].To != "b-2" {
+		t.Errorf("pushes: %+v %+v", s.Sent[0], s.Sent[1])
+	}
+}

@@ -1,0 +1,44 @@
+package session
+
+// Moment is something that happened and that people are told of: a
+// [*Message], [*Answer], [*Request], [*Resolved], [*ToolRun], [*Note] or
+// [*Push].
+type Moment interface{ moment() }
+
+// ToolRun is a tool at work. Result is nil while it runs; a call that was
+// refused has no Title of its own.
+type ToolRun struct {
+	Title  string
+	Result *Result
+}
+
+func (*Message) moment()  {}
+func (*Answer) moment()   {}
+func (*Request) moment()  {}
+func (*Resolved) moment() {}
+func (*ToolRun) moment()  {}
+func (*Note) moment()     {}
+func (*Push) moment()     {}
+
+// tell puts an event that the state has taken in on the timeline.
+func (s *State) tell(payload any) {
+	switch p := payload.(type) {
+	case *Asked:
+		s.Timeline = append(s.Timeline, s.Requests[len(s.Requests)-1])
+	case *Started:
+		s.Timeline = append(s.Timeline, s.call(p.Call).run)
+	case *Result:
+		c := s.call(p.Call)
+		if c.run == nil {
+			c.run = &ToolRun{}
+			s.Timeline = append(s.Timeline, c.run)
+		}
+		c.run.Result = p
+	case *Checkpoint:
+		if p.Sent != nil {
+			s.Timeline = append(s.Timeline, s.Sent[len(s.Sent)-1])
+		}
+	case Moment: // a message, an answer, an answer of a person, a note
+		s.Timeline = append(s.Timeline, p)
+	}
+}

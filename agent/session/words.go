@@ -1,0 +1,145 @@
+package session
+
+import (
+	"slices"
+	"strings"
+)
+
+// Phase is the word for where a session stands. People read it, and the row of
+// a session keeps it. The list of words is closed.
+type Phase string
+
+// The words, in the order of a session's life.
+const (
+	PhaseQueued           Phase = "queued"
+	PhaseRunning          Phase = "running"
+	PhaseAwaitingApproval Phase = "awaiting approval"
+	PhaseAwaitingAnswer   Phase = "awaiting answer"
+	PhaseWaitingModel     Phase = "waiting for the model"
+	PhaseWaitingGitHub    Phase = "waiting for GitHub"
+	PhaseWaitingChecks    Phase = "waiting for checks"
+	PhaseWaitingPush      Phase = "waiting for a push"
+	PhaseOutOfBudget      Phase = "out of budget"
+	PhaseDone             Phase = "done"
+	PhaseAnswered         Phase = "answered"
+	PhasePlanned          Phase = "planned"
+	PhaseReviewed         Phase = "reviewed"
+	PhaseNoChanges        Phase = "no changes"
+	PhaseStopped          Phase = "stopped"
+	PhaseFailed           Phase = "failed"
+	PhaseCrashed          Phase = "crashed"
+)
+
+// Phases returns all words.
+func Phases() []Phase {
+	return []Phase{
+		PhaseQueued, PhaseRunning, PhaseAwaitingApproval, PhaseAwaitingAnswer, PhaseWaitingModel, PhaseWaitingGitHub,
+		PhaseWaitingChecks, PhaseWaitingPush, PhaseOutOfBudget, PhaseDone, PhaseAnswered, PhasePlanned, PhaseReviewed,
+		PhaseNoChanges, PhaseStopped, PhaseFailed, PhaseCrashed,
+	}
+}
+
+// Status is how a run ended. A status for which [Status.Parked] holds can go
+// on when a person answers; the others are final until someone writes again
+// in the thread.
+type Status string
+
+// How a run can end.
+const (
+	StatusDone             Status = "done"
+	StatusNoChanges        Status = "no_changes"
+	StatusAwaitingApproval Status = "awaiting_approval"
+	StatusAwaitingAnswer   Status = "awaiting_answer"
+	StatusOutOfBudget      Status = "out_of_budget"
+	StatusStopped          Status = "stopped"
+	StatusFailed           Status = "failed"
+	StatusInterrupted      Status = "interrupted" // the server is going down; resumes by itself
+)
+
+// Parked reports whether the session waits for a person or for the server.
+func (s Status) Parked() bool {
+	switch s {
+	case StatusAwaitingApproval, StatusAwaitingAnswer, StatusOutOfBudget, StatusInterrupted:
+		return true
+	}
+	return false
+}
+
+// Phase returns the word for a session whose last run ended like this. A
+// status that this version does not know ended the run and says no more.
+func (s Status) Phase() Phase {
+	p := Phase(strings.ReplaceAll(string(s), "_", " "))
+	switch {
+	case s == StatusInterrupted:
+		return PhaseRunning
+	case !slices.Contains(Phases(), p):
+		return PhaseStopped
+	}
+	return p
+}
+
+// AskKind is what a person is asked for.
+type AskKind string
+
+// What a person can be asked for.
+const (
+	AskApproval AskKind = "approval"
+	AskQuestion AskKind = "question"
+)
+
+// NoteKind is why the engine told the model something.
+type NoteKind string
+
+// Why the engine tells the model something.
+const (
+	NoteReminder   NoteKind = "reminder"
+	NoteContext    NoteKind = "context"    // what was looked up for a request
+	NoteTodo       NoteKind = "todo"       // sent back once: the list has open items
+	NoteRefused    NoteKind = "refused"    // sent back: it said done too early
+	NoteFallback   NoteKind = "fallback"   // the server takes no native calls
+	NoteReverted   NoteKind = "reverted"   // a change was taken back
+	NoteHeld       NoteKind = "held"       // files that the bot may not push
+	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
+)
+
+// ChangeKind is what happened to a file.
+type ChangeKind string
+
+// What can happen to a file.
+const (
+	ChangeCreate ChangeKind = "create"
+	ChangeModify ChangeKind = "modify"
+	ChangeDelete ChangeKind = "delete"
+	ChangeRename ChangeKind = "rename"
+)
+
+// SentHow is how a push went.
+type SentHow string
+
+// How a push can go.
+const (
+	SentRebased  SentHow = "rebased"  // onto what others had pushed
+	SentRestored SentHow = "restored" // to a branch that was gone
+	SentFallback SentHow = "fallback" // to another branch
+	SentPatch    SentHow = "patch"    // nothing could be pushed; the checkpoint is parked
+)
+
+// TodoStatus is how far an item of the agent's list is.
+type TodoStatus string
+
+// How far an item can be.
+const (
+	TodoPending TodoStatus = "pending"
+	TodoDoing   TodoStatus = "doing"
+	TodoDone    TodoStatus = "done"
+)
+
+// ItemKind is where a piece of context comes from.
+type ItemKind string
+
+// Where a piece of context can come from.
+const (
+	ItemSelection ItemKind = "selection" // lines that a person pointed at
+	ItemFile      ItemKind = "file"      // a file that the request names
+	ItemExplicit  ItemKind = "explicit"  // a file that the caller gave
+)

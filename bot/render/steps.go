@@ -1,0 +1,206 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// step is one line of the timeline.
+type step struct {
+	text    string // what happened
+	detail  string // how it went: "+3 −1", "`abc123`"
+	bad     bool
+	running bool
+	how     stepText
+}
+
+// stepText is how the text of a step is made safe to post.
+type stepText int
+
+const (
+	asWords    stepText = iota // of a model or a person
+	asCode                     // a tool's title
+	asMarkdown                 // made here, with names as code
+)
+
+// steps words what happened in a session.
+func steps(timeline []session.Moment) []step {
+	var out []step
+	for _, m := range timeline {
+		switch m := m.(type) {
+		case *session.Message:
+			if m.Text != "" {
+				out = append(out, step{text: "@" + m.Author + " wrote", detail: line(m.Text, 80)})
+			}
+		case *session.Answer:
+			out = append(out, answerSteps(m)...)
+		case *session.Request:
+			out = append(out, step{text: "Asked " + map[bool]string{true: "a question", false: "for approval"}[m.Kind == session.AskQuestion], detail: "`" + m.ID + "`"})
+		case *session.Resolved:
+			out = append(out, resolvedStep(m))
+		case *session.ToolRun:
+			out = append(out, toolStep(m))
+		case *session.Note:
+			out = append(out, noteSteps(m)...)
+		case *session.Push:
+			out = append(out, pushSteps(m)...)
+		}
+	}
+	return out
+}
+
+func answerSteps(p *session.Answer) []step {
+	var out []step
+	if p.Thinking != "" {
+		secs := max(1, int((time.Duration(p.ThinkingMillis) * time.Millisecond).Round(time.Second).Seconds()))
+		out = append(out, step{text: fmt.Sprintf("Thought for %ds", secs)})
+	}
+	if p.Content != "" {
+		out = append(out, step{text: p.Content})
+	}
+	if n := len(p.Errors); n > 0 {
+		out = append(out, step{text: "Sent a tool call that could not be understood", detail: line(p.Errors[0], 100), bad: true})
+	}
+	return out
+}
+
+var answers = map[policy.ApprovalState]string{
+	policy.Approved: "Approved", policy.Denied: "Denied", policy.Answered: "Answered", policy.Withdrawn: "Withdrawn",
+	policy.Expired: "Nobody answered in time", policy.Stale: "No longer what was shown; asked again",
+}
+
+func resolvedStep(p *session.Resolved) step {
+	text := answers[p.Verdict]
+	if p.By != "" {
+		text += " by @" + p.By
+	}
+	return step{text: text, detail: "`" + p.ID + "`", bad: p.Verdict != policy.Approved && p.Verdict != policy.Answered}
+}
+
+func toolStep(t *session.ToolRun) step {
+	s := step{text: t.Title, how: asCode}
+	if t.Result == nil {
+		s.running = true
+		return s
+	}
+	s.bad = !t.Result.OK
+	switch {
+	case t.Result.Title != "":
+		s.text = t.Result.Title
+	case t.Title == "":
+		s.text = line(t.Result.Content, 80)
+	}
+	if n := Counts(total(t.Result.Changes)); len(t.Result.Changes) > 0 && !strings.Contains(s.text, n) {
+		s.detail = n
+	}
+	return s
+}
+
+var notes = map[session.NoteKind]string{
+	session.NoteRefused: "Said done too early; sent back", session.NoteReverted: "Took a change back",
+	session.NoteTodo:       "Said done with open items on its list; sent back",
+	session.NoteFallback:   "The server takes no native tool calls; they travel as text from here on",
+	session.NoteCompaction: "Summarized earlier steps",
+}
+
+func noteSteps(p *session.Note) []step {
+	if text := notes[p.Kind]; text != "" {
+		return []step{{text: text}}
+	}
+	var out []step
+	if p.Kind == session.NoteContext {
+		for _, label := range Provided(p.Text) {
+			out = append(out, step{text: "With the request: " + line(label, 100)})
+		}
+	}
+	return out
+}
+
+func pushSteps(s *session.Push) []step {
+	text := map[session.SentHow]string{
+		session.SentRebased:  "Put the work on top of what others pushed to " + code(s.Branch),
+		session.SentRestored: "Made the deleted branch " + code(s.Branch) + " again",
+		session.SentFallback: "Pushed to the branch " + code(s.To) + " instead",
+		session.SentPatch:    "Could not push",
+	}[s.How]
+	var out []step
+	if text != "" {
+		out = append(out, step{text: text, how: asMarkdown, bad: s.How == session.SentPatch})
+	}
+	if len(s.Held) > 0 {
+		out = append(out, step{text: "Left " + plural(len(s.Held), "workflow file") + " out of the push", how: asMarkdown})
+	}
+	return out
+}
+
+// Provided lists the labels in a note of what was looked up for a request. A
+// label is followed by the session's mark, which nothing below it can imitate.
+func Provided(note string) []string {
+	var out []string
+	lines := strings.Split(note, "\n")
+	for i := range len(lines) - 1 {
+		if label, _, ok := strings.Cut(lines[i], " (already provided"); ok && strings.HasPrefix(lines[i+1], "<untrusted ") {
+			out = append(out, label)
+		}
+	}
+	return out
+}
+
+func (s step) String() string {
+	text := line(Clean(s.text), 300)
+	switch s.how {
+	case asMarkdown:
+		text = s.text
+	case asCode:
+		text = code(line(s.text, 200))
+	}
+	out := "- " + text
+	if s.detail != "" {
+		out += " " + Clean(s.detail)
+	}
+	switch {
+	case s.running:
+		out += " …"
+	case s.bad:
+		out += " ✗"
+	}
+	return out
+}
+
+// timeline writes what happened as a details block of at most room bytes; the
+// oldest lines go first.
+func timeline(b *strings.Builder, moments []session.Moment, room int) {
+	list := steps(moments)
+	if len(list) == 0 {
+		return
+	}
+	lines := make([]string, 0, len(list))
+	size := 0
+	for i := len(list) - 1; i >= 0; i-- {
+		s := list[i].String()
+		if size += len(s) + 1; size > room {
+			lines = append(lines, fmt.Sprintf("- … %d earlier steps", i+1))
+			break
+		}
+		lines = append(lines, s)
+	}
+	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", plural(len(list), "step"))
+	for i := len(lines) - 1; i >= 0; i-- {
+		b.WriteString(lines[i] + "\n")
+	}
+	b.WriteString("\n</details>\n\n")
+}
+
+func total(files []session.FileChange) (added, removed int) {
+	for _, f := range files {
+		added, removed = added+f.Added, removed+f.Removed
+	}
+	return added, removed
+}
+
+// Counts writes "+3 −1".
+func Counts(added, removed int) string { return fmt.Sprintf("+%d −%d", added, removed) }
