@@ -147,7 +147,7 @@ func (w *crashWorld) judgeStore(t *testing.T, v *verdict) {
 	v.exactly("logs", n, 1)
 	row, err := s.Sessions.ByThread(ctx, w.issue.Key())
 	must(t, err)
-	v.is("the state of the session", row.State, "done")
+	v.is("the state of the session", row.State, session.PhaseDone)
 	open, err := s.Intents.Open(ctx, row.ID)
 	must(t, err)
 	v.exactly("open intents", len(open), 0)
