@@ -72,7 +72,7 @@ var controls = []control{
 	{"review-runs-on-push", "without 4", "./agent", "TestWhatIsReviewed"},
 	{"review-runs-on-push-tool", "without 1", "./agent", "TestWhatIsReviewed"},
 	{"review-secret of review-runs-on-push", "without 2 3", "./agent", "TestWhatIsReviewed"},
-	{"review-words", "call Fence $3", "./agent", "TestRejectedInReview"},
+	{"review-words", "call Fence untrusted.EscapeVisible(g.Request.Answer.Reason)", "./agent", "TestRejectedInReview"},
 	{"review-branch-of-others", "false", "./bot/ghapp", "TestBranchThatMovedStays"},
 	{"bot-orders-edited", `value "", nil`, "./cmd/handrail", "TestApprovalInterleavings"},
 	{"bot-orders-right of checked-again", "false", "./cmd/handrail", "TestApprovalInterleavings"},

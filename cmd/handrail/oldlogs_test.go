@@ -255,9 +255,9 @@ func (s *oldStory) verify() {
 		for i, old := range oldSessions {
 			row, err := db.Sessions.ByThread(s.t.Context(), oldThread(i).Key())
 			must(s.t, err)
-			v, err := viewOf(s.t.Context(), db.Logs, row.ID)
+			v, err := stateOf(s.t.Context(), db.Logs, row.ID)
 			must(s.t, err)
-			if got := string(v.State); got != old.state {
+			if got := string(v.Phase); got != old.state {
 				s.t.Errorf("the session %s is %q, want %q", old.name, got, old.state)
 			}
 		}
