@@ -129,8 +129,8 @@ func Fit(messages []llm.Message, limit int) []llm.Message {
 // Arguments stay JSON, or the server would refuse the conversation.
 func shorten(m *llm.Message, most int) int {
 	before := MessageSize(*m)
-	m.Content = Middle(m.Content, most)
-	m.Thinking = Middle(m.Thinking, most/4)
+	m.Content = middle(m.Content, most)
+	m.Thinking = middle(m.Thinking, most/4)
 	m.Calls = slices.Clone(m.Calls)
 	for i, c := range m.Calls {
 		if len(c.Arguments) > most {
@@ -159,20 +159,20 @@ func Transcript(messages []llm.Message, limit int) string {
 		if m.ToolName != "" {
 			fmt.Fprintf(&b, " [%s]", m.ToolName)
 		}
-		b.WriteString(" " + Middle(m.Content, each) + "\n")
+		b.WriteString(" " + middle(m.Content, each) + "\n")
 		for _, c := range m.Calls {
-			fmt.Fprintf(&b, "  call %s %s\n", c.Name, Middle(string(c.Arguments), each/2))
+			fmt.Fprintf(&b, "  call %s %s\n", c.Name, middle(string(c.Arguments), each/2))
 		}
 	}
-	return Middle(b.String(), limit)
+	return middle(b.String(), limit)
 }
 
 // leftOut is about how long the words are that say what is missing.
 const leftOut = 40
 
-// Middle shortens s to about limit bytes by leaving out its middle, on rune
+// middle shortens s to about limit bytes by leaving out its middle, on rune
 // boundaries, and says how much is missing.
-func Middle(s string, limit int) string {
+func middle(s string, limit int) string {
 	if len(s) <= limit || len(s) <= leftOut+limit {
 		return s
 	}
@@ -188,12 +188,12 @@ func Fallback(messages []llm.Message, limit int) string {
 	b.WriteString("Earlier steps, shortened:\n")
 	for _, m := range messages {
 		for _, c := range m.Calls {
-			fmt.Fprintf(&b, "- called %s %s\n", c.Name, Middle(string(c.Arguments), 160))
+			fmt.Fprintf(&b, "- called %s %s\n", c.Name, middle(string(c.Arguments), 160))
 		}
 		line, _, _ := strings.Cut(strings.TrimSpace(m.Content), "\n")
 		if line != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", m.Role, Middle(line, 200))
+			fmt.Fprintf(&b, "- %s: %s\n", m.Role, middle(line, 200))
 		}
 	}
-	return Middle(b.String(), limit)
+	return middle(b.String(), limit)
 }

@@ -93,12 +93,12 @@ func TestFit(t *testing.T) {
 }
 
 func TestMiddle(t *testing.T) {
-	if got := Middle("short", 100); got != "short" {
+	if got := middle("short", 100); got != "short" {
 		t.Error(got)
 	}
 	s := strings.Repeat("ü", 3000)
 	for limit := 1; limit < 300; limit += 7 {
-		got := Middle(s, limit)
+		got := middle(s, limit)
 		if !utf8.ValidString(got) || len(got) > limit+60 || !strings.Contains(got, "bytes left out") {
 			t.Errorf("limit %d: %d bytes, %.60q", limit, len(got), got)
 		}

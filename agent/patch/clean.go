@@ -3,6 +3,7 @@ package patch
 import (
 	"html"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,28 +60,33 @@ func stripFence(name, s string) (string, bool) {
 	}
 	tick, info, open := fenceLine(lines[first].text)
 	shutTick, shutInfo, shut := fenceLine(lines[last].text)
-	shut = shut && last > first && shutInfo == "" && shutTick[0] == tick[0] && len(shutTick) >= len(tick)
+	shut = open && shut && last > first && shutInfo == "" && shutTick[0] == tick[0] && len(shutTick) >= len(tick)
+	if !shut {
+		last++
+	}
+	inner := lines[min(first+1, last):last]
+	whole := false // the fence is around everything
 	switch {
 	case prose(name) && !strings.EqualFold(path.Ext(name), ".txt"):
-		if !open || !shut || !markdownFence(info, lines[first+1:last]) {
-			return s, false
-		}
-	case !open:
-		return s, false
-	case !shut:
-		if strings.Contains(strings.Join(texts(lines[first+1:]), "\n"), tick) {
-			return s, false // it closes somewhere inside: not around everything
-		}
-		last++
-	default:
-		for _, l := range lines[first+1 : last] {
-			if t, i, ok := fenceLine(l.text); ok && i == "" && t == tick {
-				return s, false // several blocks, not one around everything
-			}
-		}
+		whole = open && shut && markdownFence(info, inner)
+	case open && shut:
+		whole = !closes(inner, tick)
+	case open:
+		whole = !strings.Contains(strings.Join(texts(inner), "\n"), tick)
 	}
-	d := document{lines: lines[first+1 : last]}
+	if !whole {
+		return s, false
+	}
+	d := document{lines: inner}
 	return d.String(), true
+}
+
+// closes reports whether a line ends a fence of ticks.
+func closes(lines []line, ticks string) bool {
+	return slices.ContainsFunc(lines, func(l line) bool {
+		t, info, ok := fenceLine(l.text)
+		return ok && info == "" && t == ticks
+	})
 }
 
 // fenceLine reads a line such as "```go".

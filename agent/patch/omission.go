@@ -66,13 +66,14 @@ func standsForText(s string, shrinks bool, ext string) bool {
 		return s[0] != '<' && omitted().MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
 	bare := strings.Trim(body, ".… ")
-	if dots && (strings.HasPrefix(body, ".") || strings.HasPrefix(body, "…") || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "…") || strings.HasSuffix(body, ".") || strings.HasSuffix(body, "…")) {
-		if len(strings.Fields(bare)) <= 8 && dotted().MatchString(bare) {
-			return true
-		}
+	atEnd := startsWithDots(s) || startsWithDots(body) || strings.HasSuffix(body, ".") || strings.HasSuffix(body, "…")
+	if dots && atEnd && len(strings.Fields(bare)) <= 8 && dotted().MatchString(bare) {
+		return true
 	}
 	return omitted().MatchString(bare)
 }
+
+func startsWithDots(s string) bool { return strings.HasPrefix(s, ".") || strings.HasPrefix(s, "…") }
 
 // isEllipsis reports whether a line is nothing but an ellipsis, perhaps in a
 // comment.

@@ -13,10 +13,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Mention is a file that a request names. Ref is the commit, tag or branch of
+// mention is a file that a request names. Ref is the commit, tag or branch of
 // a link, "" for a file named in words; From and To are the lines, 0 for the
 // whole file.
-type Mention struct {
+type mention struct {
 	Repo     string // "owner/name" of a link
 	Ref      string
 	Path     string
@@ -37,12 +37,12 @@ var (
 	fileWord = regexp.MustCompile(`(?:^|[\s` + "`" + `"'(\[{<,;@*])((?:\.{0,2}/)?[\p{L}\p{N}_.][\p{L}\p{N}_.@+/-]*)(?:(?::|#L)(\d+)(?:(?:-L?|:)(\d+))?)?`)
 )
 
-// Mentions finds the files that text names, each once, links first. A word is
+// mentions finds the files that text names, each once, links first. A word is
 // a mention only when it looks like a path; whether there is such a file is
 // for [Resolve] to find out.
-func Mentions(text string) []Mention {
-	var out []Mention
-	add := func(m Mention) {
+func mentions(text string) []mention {
+	var out []mention
+	add := func(m mention) {
 		if m.To < m.From {
 			m.To = m.From
 		}
@@ -54,14 +54,14 @@ func Mentions(text string) []Mention {
 		rest, err := url.PathUnescape(f[2])
 		ref, name, ok := strings.Cut(strings.TrimRight(rest, ".,;:!"), "/")
 		if err == nil && ok {
-			add(Mention{Repo: f[1], Ref: ref, Path: name, From: number(f[3]), To: number(f[4])})
+			add(mention{Repo: f[1], Ref: ref, Path: name, From: number(f[3]), To: number(f[4])})
 		}
 	}
 	for _, f := range fileWord.FindAllStringSubmatch(anyURL.ReplaceAllString(text, " "), -1) {
 		name := strings.TrimRight(f[1], ".@+-/")
 		base := path.Base(name)
 		if strings.Contains(strings.TrimLeft(base, "."), ".") || strings.Contains(name, "/") || isManifest(base) || strings.HasPrefix(base, ".") && len(base) > 2 {
-			add(Mention{Path: strings.TrimPrefix(path.Clean("/"+name), "/"), From: number(f[2]), To: number(f[3])})
+			add(mention{Path: strings.TrimPrefix(path.Clean("/"+name), "/"), From: number(f[2]), To: number(f[3])})
 		}
 	}
 	return out
@@ -90,7 +90,7 @@ func Resolve(ctx context.Context, text string, from Places) []session.Item {
 	r := resolver{Places: from}
 	var out []session.Item
 	left := mostAll
-	for _, m := range Mentions(text) {
+	for _, m := range mentions(text) {
 		if len(out) == mostMentions || ctx.Err() != nil {
 			break
 		}
@@ -109,7 +109,7 @@ type resolver struct {
 	names []string // all files, listed when first needed
 }
 
-func (r *resolver) item(ctx context.Context, m Mention) (session.Item, bool) {
+func (r *resolver) item(ctx context.Context, m mention) (session.Item, bool) {
 	text, name, ok := r.find(ctx, m)
 	if !ok {
 		return session.Item{}, false
@@ -138,7 +138,7 @@ func (r *resolver) item(ctx context.Context, m Mention) (session.Item, bool) {
 }
 
 // find gives the text of the file that m means, and its path.
-func (r *resolver) find(ctx context.Context, m Mention) (text, name string, ok bool) {
+func (r *resolver) find(ctx context.Context, m mention) (text, name string, ok bool) {
 	if m.Ref == "" {
 		if name = r.spelled(ctx, m.Path); name == "" {
 			return "", "", false

@@ -156,27 +156,27 @@ func TestMentions(t *testing.T) {
 	const sha = "0123456789abcdef0123456789abcdef01234567"
 	for _, tt := range []struct {
 		name, text string
-		want       []Mention
+		want       []mention
 	}{
-		{"path", "fix src/a.go please", []Mention{{Path: "src/a.go"}}},
-		{"lines", "see a.go:10-20 and b.go:7.", []Mention{{Path: "a.go", From: 10, To: 20}, {Path: "b.go", From: 7, To: 7}}},
-		{"hash lines", "`src/a.go#L3-L9`", []Mention{{Path: "src/a.go", From: 3, To: 9}}},
-		{"column", "src/a.go:10:5: undefined", []Mention{{Path: "src/a.go", From: 10, To: 10}}},
-		{"quoted", "(\"a.go\", 'b/c.py') **d.ts**", []Mention{{Path: "a.go"}, {Path: "b/c.py"}, {Path: "d.ts"}}},
-		{"dot slash", "./x/y.go and /abs/z.go", []Mention{{Path: "x/y.go"}, {Path: "abs/z.go"}}},
-		{"at", "look at @src/a.go", []Mention{{Path: "src/a.go"}}},
-		{"well-known", "the Makefile and .env", []Mention{{Path: "Makefile"}, {Path: ".env"}}},
-		{"permalink", "https://github.com/o/r/blob/" + sha + "/src/a%20b.go#L10-L50", []Mention{{Repo: "o/r", Ref: sha, Path: "src/a b.go", From: 10, To: 50}}},
-		{"permalink, one line, plain", "<https://github.example.com/o/r/blob/" + sha + "/a.md?plain=1#L4>", []Mention{{Repo: "o/r", Ref: sha, Path: "a.md", From: 4, To: 4}}},
-		{"permalink with columns", "https://github.com/o/r/blob/" + sha + "/a.go#L4C2-L6C10", []Mention{{Repo: "o/r", Ref: sha, Path: "a.go", From: 4, To: 6}}},
-		{"in Markdown", "[here](https://github.com/o/r/blob/main/a.go).", []Mention{{Repo: "o/r", Ref: "main", Path: "a.go"}}},
+		{"path", "fix src/a.go please", []mention{{Path: "src/a.go"}}},
+		{"lines", "see a.go:10-20 and b.go:7.", []mention{{Path: "a.go", From: 10, To: 20}, {Path: "b.go", From: 7, To: 7}}},
+		{"hash lines", "`src/a.go#L3-L9`", []mention{{Path: "src/a.go", From: 3, To: 9}}},
+		{"column", "src/a.go:10:5: undefined", []mention{{Path: "src/a.go", From: 10, To: 10}}},
+		{"quoted", "(\"a.go\", 'b/c.py') **d.ts**", []mention{{Path: "a.go"}, {Path: "b/c.py"}, {Path: "d.ts"}}},
+		{"dot slash", "./x/y.go and /abs/z.go", []mention{{Path: "x/y.go"}, {Path: "abs/z.go"}}},
+		{"at", "look at @src/a.go", []mention{{Path: "src/a.go"}}},
+		{"well-known", "the Makefile and .env", []mention{{Path: "Makefile"}, {Path: ".env"}}},
+		{"permalink", "https://github.com/o/r/blob/" + sha + "/src/a%20b.go#L10-L50", []mention{{Repo: "o/r", Ref: sha, Path: "src/a b.go", From: 10, To: 50}}},
+		{"permalink, one line, plain", "<https://github.example.com/o/r/blob/" + sha + "/a.md?plain=1#L4>", []mention{{Repo: "o/r", Ref: sha, Path: "a.md", From: 4, To: 4}}},
+		{"permalink with columns", "https://github.com/o/r/blob/" + sha + "/a.go#L4C2-L6C10", []mention{{Repo: "o/r", Ref: sha, Path: "a.go", From: 4, To: 6}}},
+		{"in Markdown", "[here](https://github.com/o/r/blob/main/a.go).", []mention{{Repo: "o/r", Ref: "main", Path: "a.go"}}},
 		{"other links", "https://example.com/a/b.html and mailto:x", nil},
 		{"prose", "Please make it faster. Thanks", nil},
-		{"twice", "a.go a.go", []Mention{{Path: "a.go"}}},
-		{"outside", "../../etc/passwd", []Mention{{Path: "etc/passwd"}}},
+		{"twice", "a.go a.go", []mention{{Path: "a.go"}}},
+		{"outside", "../../etc/passwd", []mention{{Path: "etc/passwd"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, Mentions(tt.text)); d != "" {
+			if d := cmp.Diff(tt.want, mentions(tt.text)); d != "" {
 				t.Error(d)
 			}
 		})

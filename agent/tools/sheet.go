@@ -16,10 +16,10 @@ import (
 type Form int
 
 const (
-	Text   Form = iota
+	text   Form = iota
 	Number      // a whole number
 	Flag        // true or false
-	Words       // a list of strings
+	words       // a list of strings
 	Free        // several forms; the tool reads the raw JSON
 )
 
@@ -86,7 +86,7 @@ func (p Param) schemaText() string {
 		base = `{"type":"integer"}`
 	case p.Form == Flag:
 		base = `{"type":"boolean"}`
-	case p.Form == Words:
+	case p.Form == words:
 		base = `{"type":"array","items":{"type":"string"}}`
 	default:
 		base = `{"type":"string"}`

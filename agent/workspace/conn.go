@@ -182,7 +182,7 @@ func (f *frames) WriteObject(message any) error {
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
-	if n := len(data) + len(body); n > MaxMessage {
+	if n := len(data) + len(body); n > maxMessage {
 		return fmt.Errorf("send message of %d bytes: %w", n, ErrTooLarge)
 	}
 	head := binary.BigEndian.AppendUint32(make([]byte, 0, 8), uint32(len(data)))
@@ -203,7 +203,7 @@ func (f *frames) ReadObject(message any) error {
 		return err
 	}
 	n, m := int64(binary.BigEndian.Uint32(head[:4])), int64(binary.BigEndian.Uint32(head[4:]))
-	if n+m > MaxMessage {
+	if n+m > maxMessage {
 		return fmt.Errorf("receive message of %d bytes: %w", n+m, ErrTooLarge)
 	}
 	data, err := readN(f.in, n)

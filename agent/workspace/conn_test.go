@@ -74,7 +74,7 @@ func TestNoParams(t *testing.T) {
 // TestTooLargeMessage: nothing of it is sent, and the connection stays.
 func TestTooLargeMessage(t *testing.T) {
 	client := pair(t, func(c *Conn, req *jsonrpc2.Request) error { return c.Reply(t.Context(), req.ID, nil) })
-	err := client.Call(t.Context(), 1, "echo", &WriteParams{Data: make([]byte, MaxMessage)}, nil)
+	err := client.Call(t.Context(), 1, "echo", &WriteParams{Data: make([]byte, maxMessage)}, nil)
 	if !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)
 	}
@@ -94,8 +94,8 @@ func TestFramesAreNotBelieved(t *testing.T) {
 		in   []byte
 		want error
 	}{
-		{"message too long", head(MaxMessage+1, 0), ErrTooLarge},
-		{"body too long", head(2, MaxMessage), ErrTooLarge},
+		{"message too long", head(maxMessage+1, 0), ErrTooLarge},
+		{"body too long", head(2, maxMessage), ErrTooLarge},
 		{"sum that overflows 32 bits", head(1<<31, 1<<31), ErrTooLarge},
 		{"short body", append(head(2, 100), "{}x"...), io.ErrUnexpectedEOF},
 		{"short long body", append(head(2, 2<<20), "{}x"...), io.ErrUnexpectedEOF},

@@ -36,9 +36,9 @@ const (
 	MethodStop     = "stop"
 )
 
-// MaxMessage bounds one message in either direction; what comes from the
+// maxMessage bounds one message in either direction; what comes from the
 // workspace is not trusted to be small.
-const MaxMessage = 48 << 20
+const maxMessage = 48 << 20
 
 // MaxWrite bounds the data of one Write.
 const MaxWrite = 16 << 20
