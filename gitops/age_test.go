@@ -43,7 +43,7 @@ func (a *aged) sessions(n int) {
 	a.t.Helper()
 	for range n {
 		a.n++
-		c, err := a.m.Checkpoint(context.Background(), Checkpoint{Parent: a.head, Changes: []Change{Text("d00/e00/new.txt", fmt.Sprint(a.n))}})
+		c, err := a.m.Checkpoint(context.Background(), Checkpoint{Parent: a.head, Changes: []Change{put("d00/e00/new.txt", fmt.Sprint(a.n))}})
 		if err == nil {
 			err = a.m.SetRef(context.Background(), fmt.Sprintf("refs/handrail/sessions/s%d", a.n), c.ID, "")
 		}
@@ -67,7 +67,7 @@ func (a *aged) packs(n int) (commits []string) {
 		mem.add(plumbing.BlobObject, fmt.Append(nil, "pack ", a.n))
 		mem.add(plumbing.TreeObject, tree)
 		mem.add(plumbing.CommitObject, commit)
-		if _, err := a.m.installPack(context.Background(), bytes.NewReader(mem.pack(a.t))); err != nil {
+		if _, err := a.m.packs.install(context.Background(), bytes.NewReader(mem.pack(a.t))); err != nil {
 			a.t.Fatal(err)
 		}
 		from = plumbing.ComputeHash(plumbing.CommitObject, commit).String()
@@ -178,7 +178,7 @@ func TestTidy(t *testing.T) {
 	a := newAged(t, 200)
 	commits := a.packs(mostPacks + 8)
 	a.sessions(20)
-	stop, ended := make(chan struct{}), make(chan error, 1)
+	base, stop, ended := a.head, make(chan struct{}), make(chan error, 1)
 	go func() { // a session that works meanwhile
 		for {
 			select {
@@ -188,12 +188,12 @@ func TestTidy(t *testing.T) {
 			default:
 			}
 			for _, id := range commits {
-				if _, err := a.m.Log(context.Background(), id, "", 3); err != nil {
+				if _, err := history(a.m, base, id); err != nil {
 					ended <- err
 					return
 				}
 			}
-			if _, err := a.m.Checkpoint(context.Background(), Checkpoint{Parent: commits[3], Changes: []Change{Text("g", "g")}}); err != nil {
+			if _, err := a.m.Checkpoint(context.Background(), Checkpoint{Parent: commits[3], Changes: []Change{put("g", "g")}}); err != nil {
 				ended <- err
 				return
 			}
@@ -207,7 +207,7 @@ func TestTidy(t *testing.T) {
 	}
 	a.news()
 	must(0, a.m.Fetch(t.Context()))(t)
-	must(0, a.m.packLoose(t.Context(), time.Now().Add(time.Hour)))(t)
+	must(0, a.m.packs.packLoose(t.Context(), time.Now().Add(time.Hour)))(t)
 	close(stop)
 	if err := <-ended; err != nil {
 		t.Errorf("while the mirror was tidied: %v", err)

@@ -40,7 +40,7 @@ func BenchmarkExport(b *testing.B) {
 	i, dir := 0, b.TempDir()
 	for b.Loop() {
 		i++
-		if _, err := m.Export(b.Context(), head, filepath.Join(dir, fmt.Sprint(i)), ExportOptions{}); err != nil {
+		if err := m.Export(b.Context(), head, filepath.Join(dir, fmt.Sprint(i))); err != nil {
 			b.Fatal(err)
 		}
 	}

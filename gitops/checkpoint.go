@@ -1,10 +1,11 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -43,69 +44,46 @@ type Commit struct {
 //
 // Content equal to the parent's is no change. Paths with a git directory in
 // them, and the list of submodules, are left out and listed in Refused; a
-// path that is absolute or climbs is an [ErrPath]. Files inside a submodule
+// path that is absolute or climbs is an error. Files inside a submodule
 // belong to another repository: they are left out, and the submodule is
 // listed in Submodules.
 func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) {
-	blobs, refused, err := m.storeChanges(ctx, cp)
-	if err != nil {
-		return Commit{}, fmt.Errorf("make checkpoint: %w", err)
-	}
 	var c Commit
-	err = m.use(func(o *odb) (err error) {
-		*blobs.stays = nil
-		parent, base := plumbing.ZeroHash, plumbing.ZeroHash
-		if cp.Parent != "" {
-			p, err := o.commit(cp.Parent)
-			if err != nil {
-				return err
-			}
-			parent, base = p.Hash, p.TreeHash
-		}
-		tree, err := o.apply(ctx, base, blobs, "")
-		if err != nil {
+	root, refused, err := m.storeChanges(ctx, cp)
+	if err == nil {
+		err = m.use(func(o *odb) (err error) {
+			c, err = o.commitEdit(ctx, cp.Parent, root, cp.Meta)
 			return err
-		}
-		c, err = o.finish(ctx, tree, parent, cp.Meta)
-		return err
-	})
+		})
+	}
 	if err != nil {
 		return Commit{}, fmt.Errorf("make checkpoint: %w", err)
 	}
-	c.Refused, c.Submodules = refused, *blobs.stays
+	c.Refused = refused
 	return c, nil
 }
 
-// storeChanges writes the blobs and gives the edit of the tree.
+// storeChanges writes the blobs and returns the edit of the tree.
 func (m *Mirror) storeChanges(ctx context.Context, cp Checkpoint) (*edit, []string, error) {
-	limit := cp.MaxBytes
-	if limit <= 0 {
-		limit = maxBlob
-	}
-	root, refused := &edit{stays: new([]string)}, []string(nil)
+	root, refused := &edit{}, []string(nil)
 	o := m.pool.get()
 	defer m.pool.put(o)
 	for _, ch := range cp.Changes {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
 		parts, err := splitPath(ch.Path)
-		if err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, nil, err
 		}
 		if unsafePath(parts) { //control:git-paths
 			refused = append(refused, ch.Path)
 			continue
 		}
-		e := root.at(parts)
-		e.set = true
-		if ch.Delete {
-			e.to = entry{}
-			continue
+		e := entry{}
+		if !ch.Delete {
+			if e, err = o.store(ch, cmp.Or(cp.MaxBytes, maxBlob)); err != nil {
+				return nil, nil, fmt.Errorf("store %q: %w", ch.Path, err)
+			}
 		}
-		if e.to, err = o.store(ch, limit); err != nil {
-			return nil, nil, fmt.Errorf("store %q: %w", ch.Path, err)
-		}
+		root.put(parts, e)
 	}
 	return root, refused, nil
 }
@@ -130,42 +108,108 @@ func (o *odb) store(ch Change, limit int64) (entry, error) {
 	return e, err
 }
 
-// finish commits a tree, or tells that it is the parent's.
-func (o *odb) finish(ctx context.Context, tree, parent plumbing.Hash, meta Meta) (Commit, error) {
-	base := plumbing.ZeroHash
-	c := Commit{}
-	if !parent.IsZero() {
-		p, err := o.commit(parent.String())
-		if err != nil {
-			return c, err
-		}
-		base, c.Parent = p.TreeHash, parent.String()
+// commitEdit commits an edit of a parent's tree on top of it.
+func (o *odb) commitEdit(ctx context.Context, parent string, root *edit, meta Meta) (Commit, error) {
+	base, err := o.treeOf(parent)
+	if err != nil {
+		return Commit{}, err
 	}
-	tree, err := o.root(tree)
+	ed := &editor{o: o}
+	tree, err := ed.apply(ctx, base, root, "")
+	if err != nil {
+		return Commit{}, err
+	}
+	c, err := o.commitTree(ctx, tree, parent, meta)
+	c.Submodules = ed.submodules
+	return c, err
+}
+
+// treeOf returns the tree of a commit, the zero hash for "".
+func (o *odb) treeOf(id string) (plumbing.Hash, error) {
+	if id == "" {
+		return plumbing.ZeroHash, nil
+	}
+	c, err := o.commit(id)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return c.TreeHash, nil
+}
+
+// commitTree commits a tree, unless it is the parent's.
+func (o *odb) commitTree(ctx context.Context, tree plumbing.Hash, parent string, meta Meta) (Commit, error) {
+	c := Commit{Parent: parent}
+	base, err := o.treeOf(parent)
 	if err != nil {
 		return c, err
 	}
+	if tree, err = o.root(tree); err != nil {
+		return c, err
+	}
 	c.Tree = tree.String()
-	if tree == base || parent.IsZero() && isEmptyTree(tree) {
-		c.ID, c.Empty = c.Parent, true
+	if tree == base || parent == "" && tree == plumbing.ComputeHash(plumbing.TreeObject, nil) {
+		c.ID, c.Empty = parent, true
 		return c, nil
 	}
-	id, err := o.writeCommit(tree, parent, meta)
+	id, err := o.writeCommit(tree, plumbing.NewHash(parent), meta)
 	if err != nil {
 		return c, err
 	}
 	c.ID = id.String()
-	c.Files, err = o.stats(ctx, base, tree, nil)
+	c.Files, err = o.stats(ctx, base, tree)
 	return c, err
 }
 
-func isEmptyTree(h plumbing.Hash) bool {
-	return h.IsZero() || h == plumbing.ComputeHash(plumbing.TreeObject, nil)
+// CommitTreeOf commits the tree of the commit saved on top of another parent
+// ("" for none). It is how a state that was saved privately becomes a
+// checkpoint on a branch. A tree equal to the parent's makes no commit, see
+// [Commit].
+func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Meta) (c Commit, err error) {
+	err = m.use(func(o *odb) error {
+		tree, err := o.treeOf(saved)
+		if err == nil {
+			c, err = o.commitTree(ctx, tree, parent, meta)
+		}
+		return err
+	})
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit saved state: %w", err)
+	}
+	return c, nil
 }
 
-// Text is a [Change] of a file to the given text.
-func Text(path, text string) Change {
-	return Change{Path: path, Open: func() (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader(text)), nil
-	}}
+// CommitPathsOf commits, on top of parent, what saved holds at the given
+// paths and nothing else of it. A path that saved does not have as a file is
+// gone. It is how a part of a state is shown by itself.
+func (m *Mirror) CommitPathsOf(ctx context.Context, saved, parent string, paths []string, meta Meta) (c Commit, err error) {
+	err = m.use(func(o *odb) error {
+		tree, err := o.treeOf(saved)
+		if err != nil {
+			return err
+		}
+		root := &edit{}
+		for _, p := range paths {
+			parts, err := splitPath(p)
+			if err != nil {
+				return err
+			}
+			e, err := o.find(tree, p)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			if err != nil || e.isDir() {
+				e = entry{}
+			}
+			root.put(parts, e)
+		}
+		c, err = o.commitEdit(ctx, parent, root, meta)
+		if err == nil && len(c.Submodules) > 0 {
+			err = fmt.Errorf("%w: %q are submodules: commit to their own repositories", errPath, c.Submodules)
+		}
+		return err
+	})
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit a part of a saved state: %w", err)
+	}
+	return c, nil
 }

@@ -47,11 +47,11 @@ func lsTree(t *testing.T, dir, commit string) map[string]string {
 func TestCheckpointMakesTheTree(t *testing.T) {
 	base := map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", "dir/sub/c.txt": "c\n", "z": "z\n"}
 	link := func(path, to string) Change {
-		c := Text(path, to)
+		c := put(path, to)
 		c.Symlink = true
 		return c
 	}
-	exec := Text("run.sh", "#!/bin/sh\n")
+	exec := put("run.sh", "#!/bin/sh\n")
 	exec.Exec = true
 	del := func(p string) Change { return Change{Path: p, Delete: true} }
 	tests := []struct {
@@ -60,24 +60,24 @@ func TestCheckpointMakesTheTree(t *testing.T) {
 		want    map[string]string // nil value deletes
 		err     error
 	}{
-		{"modify and create", []Change{Text("a.txt", "A\n"), Text("new/deep/f", "n\n")}, map[string]string{"a.txt": "100644 A", "new/deep/f": "100644 n"}, nil},
+		{"modify and create", []Change{put("a.txt", "A\n"), put("new/deep/f", "n\n")}, map[string]string{"a.txt": "100644 A", "new/deep/f": "100644 n"}, nil},
 		{"executable", []Change{exec}, map[string]string{"run.sh": "100755 #!/bin/sh"}, nil},
 		{"symlinks are kept, also out of the tree", []Change{link("l", "/etc/passwd"), link("dir/up", "../../..")}, map[string]string{"l": "120000 /etc/passwd", "dir/up": "120000 ../../.."}, nil},
 		{"delete a file and with it its directory", []Change{del("dir/sub/c.txt")}, map[string]string{"dir/sub/c.txt": ""}, nil},
 		{"delete a directory", []Change{del("dir")}, map[string]string{"dir/b.txt": "", "dir/sub/c.txt": ""}, nil},
-		{"delete what is not there", []Change{del("none/x"), Text("a.txt", "A\n")}, map[string]string{"a.txt": "100644 A"}, nil},
-		{"a file becomes a directory", []Change{del("z"), Text("z/in", "i\n")}, map[string]string{"z": "", "z/in": "100644 i"}, nil},
-		{"a file becomes a directory without being deleted first", []Change{Text("z/in", "i\n")}, map[string]string{"z": "", "z/in": "100644 i"}, nil},
-		{"a directory becomes a file", []Change{del("dir/b.txt"), del("dir/sub/c.txt"), Text("dir", "d\n")}, map[string]string{"dir": "100644 d", "dir/b.txt": "", "dir/sub/c.txt": ""}, nil},
-		{"strange names", []Change{Text("ctl\x01\n\t\x7f", "1\n"), Text("sp ace", "2\n"), Text("ü\xff", "3\n"), Text("-rf", "4\n"), Text(`back\slash`, "5\n")},
+		{"delete what is not there", []Change{del("none/x"), put("a.txt", "A\n")}, map[string]string{"a.txt": "100644 A"}, nil},
+		{"a file becomes a directory", []Change{del("z"), put("z/in", "i\n")}, map[string]string{"z": "", "z/in": "100644 i"}, nil},
+		{"a file becomes a directory without being deleted first", []Change{put("z/in", "i\n")}, map[string]string{"z": "", "z/in": "100644 i"}, nil},
+		{"a directory becomes a file", []Change{del("dir/b.txt"), del("dir/sub/c.txt"), put("dir", "d\n")}, map[string]string{"dir": "100644 d", "dir/b.txt": "", "dir/sub/c.txt": ""}, nil},
+		{"strange names", []Change{put("ctl\x01\n\t\x7f", "1\n"), put("sp ace", "2\n"), put("ü\xff", "3\n"), put("-rf", "4\n"), put(`back\slash`, "5\n")},
 			map[string]string{"ctl\x01\n\t\x7f": "100644 1", "sp ace": "100644 2", "ü\xff": "100644 3", "-rf": "100644 4", `back\slash`: "100644 5"}, nil},
-		{"names that differ by case", []Change{Text("A.TXT", "1\n"), Text("DIR/B.txt", "2\n")}, map[string]string{"A.TXT": "100644 1", "DIR/B.txt": "100644 2"}, nil},
-		{"sorting of files beside directories", []Change{Text("dir.txt", "1\n"), Text("dir-x", "2\n"), Text("dir0", "3\n")}, map[string]string{"dir.txt": "100644 1", "dir-x": "100644 2", "dir0": "100644 3"}, nil},
-		{"a file and a directory of one name", []Change{Text("q", "1\n"), Text("q/r", "2\n")}, nil, ErrPath},
-		{"climbing", []Change{Text("../x", "1\n")}, nil, ErrPath},
-		{"absolute", []Change{Text("/etc/x", "1\n")}, nil, ErrPath},
-		{"not clean", []Change{Text("a//b", "1\n")}, nil, ErrPath},
-		{"NUL", []Change{Text("a\x00b", "1\n")}, nil, ErrPath},
+		{"names that differ by case", []Change{put("A.TXT", "1\n"), put("DIR/B.txt", "2\n")}, map[string]string{"A.TXT": "100644 1", "DIR/B.txt": "100644 2"}, nil},
+		{"sorting of files beside directories", []Change{put("dir.txt", "1\n"), put("dir-x", "2\n"), put("dir0", "3\n")}, map[string]string{"dir.txt": "100644 1", "dir-x": "100644 2", "dir0": "100644 3"}, nil},
+		{"a file and a directory of one name", []Change{put("q", "1\n"), put("q/r", "2\n")}, nil, errPath},
+		{"climbing", []Change{put("../x", "1\n")}, nil, errPath},
+		{"absolute", []Change{put("/etc/x", "1\n")}, nil, errPath},
+		{"not clean", []Change{put("a//b", "1\n")}, nil, errPath},
+		{"NUL", []Change{put("a\x00b", "1\n")}, nil, errPath},
 	}
 	m, head, _, _ := seeded(t, base)
 	for _, tt := range tests {
@@ -118,7 +118,7 @@ func TestCheckpointLeavesGitDirectoriesOut(t *testing.T) {
 	good := []string{".github/x", ".gitignore", ".gitattributes", "git", "x.git", ".gitt", "sub/.gitmodules.txt"}
 	var changes []Change
 	for _, p := range append(slices.Clone(bad), good...) {
-		changes = append(changes, Text(p, "text of "+p))
+		changes = append(changes, put(p, "text of "+p))
 	}
 	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: changes})
 	if err != nil {
@@ -148,11 +148,11 @@ func TestCheckpointInASubmodule(t *testing.T) {
 	git(t, work, "push", "-q", "origin", "main")
 	m := mirrorOf(t, url)
 	head := must(m.Resolve(t.Context(), "main"))(t)
-	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("lib/x", "1"), Text("lib/d/y", "1"), Text("a", "3\n")}}))(t)
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("lib/x", "1"), put("lib/d/y", "1"), put("a", "3\n")}}))(t)
 	if len(c.Submodules) != 1 || c.Submodules[0] != "lib" || len(c.Files) != 1 || c.Files[0].Path != "a" {
 		t.Errorf("a change in a submodule: %+v", c)
 	}
-	c = must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("a", "2\n")}}))(t)
+	c = must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("a", "2\n")}}))(t)
 	if got := git(t, m.dir, "ls-tree", c.ID, "lib"); !strings.HasPrefix(got, "160000 commit "+strings.Repeat("ab", 20)) {
 		t.Errorf("the submodule after a checkpoint: %q", got)
 	}
@@ -166,10 +166,10 @@ func TestCheckpointThatChangesNothing(t *testing.T) {
 	before := count()
 	for name, changes := range map[string][]Change{
 		"none":                nil,
-		"same content":        {Text("a", "1\n"), Text("b", "2\n")},
+		"same content":        {put("a", "1\n"), put("b", "2\n")},
 		"delete of nothing":   {{Path: "c", Delete: true}},
-		"refused path alone":  {Text(".git/config", "[core]")},
-		"made then unchanged": {Text("a", "3\n"), Text("a", "1\n")},
+		"refused path alone":  {put(".git/config", "[core]")},
+		"made then unchanged": {put("a", "3\n"), put("a", "1\n")},
 	} {
 		c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: changes})
 		if err != nil || !c.Empty || c.ID != head {
@@ -185,20 +185,20 @@ func TestCheckpointTellsWhatHappened(t *testing.T) {
 	long := strings.Repeat("a line of some length\n", 30)
 	m, head, _, _ := seeded(t, map[string]string{"mod": "1\n2\n3\n", "gone": "x\ny\n", "old": long, "exact": long + "x\n", "bin": "a\x00b"})
 	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
-		Text("mod", "1\nTWO\n3\n4\n"), Text("new", "n"), {Path: "gone", Delete: true},
-		{Path: "old", Delete: true}, Text("dir/moved", long+"and one more\n"),
-		{Path: "exact", Delete: true}, Text("exact2", long+"x\n"), Text("bin", "c\x00d"),
+		put("mod", "1\nTWO\n3\n4\n"), put("new", "n"), {Path: "gone", Delete: true},
+		{Path: "old", Delete: true}, put("dir/moved", long+"and one more\n"),
+		{Path: "exact", Delete: true}, put("exact2", long+"x\n"), put("bin", "c\x00d"),
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []FileStat{
-		{Path: "bin", Kind: KindModify, Binary: true},
-		{Path: "dir/moved", Old: "old", Kind: KindRename, Added: 1},
-		{Path: "exact2", Old: "exact", Kind: KindRename},
+		{Path: "bin", Kind: "modify", Binary: true},
+		{Path: "dir/moved", Old: "old", Kind: "rename", Added: 1},
+		{Path: "exact2", Old: "exact", Kind: "rename"},
 		{Path: "gone", Kind: KindDelete, Removed: 2},
-		{Path: "mod", Kind: KindModify, Added: 2, Removed: 1},
-		{Path: "new", Kind: KindCreate, Added: 1},
+		{Path: "mod", Kind: "modify", Added: 2, Removed: 1},
+		{Path: "new", Kind: "create", Added: 1},
 	}
 	slices.SortFunc(c.Files, func(a, b FileStat) int { return strings.Compare(a.Path, b.Path) })
 	for i := range c.Files {
@@ -217,7 +217,7 @@ func TestCheckpointTellsWhatHappened(t *testing.T) {
 
 func TestCommitHeaderAndTrailers(t *testing.T) {
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
-	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("a", "2\n")}, Meta: Meta{
+	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("a", "2\n")}, Meta: Meta{
 		Message:   "Fix it\r\n\r\nBody\x00 with\x1b[31m control\n\nSession: forged\n",
 		Trailers:  []Trailer{{TrailerSession, "s1\nTurn: 99"}, {TrailerTurn, "3"}, {TrailerBy, "octocat"}, {"Bad key\n", "x"}},
 		Author:    Signature{"Bot <evil>\ncommitter x", "bot@example.com>\n"},
@@ -237,11 +237,11 @@ func TestCommitHeaderAndTrailers(t *testing.T) {
 	if got := git(t, m.dir, "log", "-1", "--format=%(trailers:key=Session,valueonly)", c.ID); strings.TrimSpace(got) != "s1 Turn: 99" {
 		t.Errorf("git reads the session trailer as %q", got)
 	}
-	log := must(m.Log(t.Context(), c.ID, "", 10))(t)
-	if len(log) != 2 || log[0].Trailer(TrailerSession) != "s1 Turn: 99" || log[0].Trailer(TrailerTurn) != "3" || log[0].Subject != "Fix it" || log[1].ID != head {
+	log := must(history(m, "", c.ID))(t)
+	if len(log) != 2 || trailer(log[0].Message, TrailerSession) != "s1 Turn: 99" || trailer(log[0].Message, TrailerTurn) != "3" || !strings.HasPrefix(log[0].Message, "Fix it\n") || log[1].Hash.String() != head {
 		t.Errorf("log: %+v", log)
 	}
-	if log = must(m.Log(t.Context(), c.ID, head, 10))(t); len(log) != 1 {
+	if log = must(history(m, head, c.ID))(t); len(log) != 1 {
 		t.Errorf("log until the parent has %d entries, want 1", len(log))
 	}
 	fsck(t, m.dir)
@@ -250,7 +250,7 @@ func TestCommitHeaderAndTrailers(t *testing.T) {
 func TestLargeFilesAndLimits(t *testing.T) {
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	big := strings.Repeat("0123456789abcdef", (streamAbove+4096)/16)
-	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("big", big), Text("lim", big[:streamAbove])}}))(t)
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("big", big), put("lim", big[:streamAbove])}}))(t)
 	if got := git(t, m.dir, "cat-file", "-s", c.ID+":big"); got != fmt.Sprint(len(big)) {
 		t.Errorf("size of the large file: %s, want %d", got, len(big))
 	}
@@ -262,7 +262,7 @@ func TestLargeFilesAndLimits(t *testing.T) {
 	}
 	for _, size := range []int{1001, streamAbove + 1} {
 		limit := int64(size - 1)
-		_, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, MaxBytes: limit, Changes: []Change{Text("big", big[:size])}})
+		_, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, MaxBytes: limit, Changes: []Change{put("big", big[:size])}})
 		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), `"big"`) {
 			t.Errorf("file of %d bytes with limit %d: %v", size, limit, err)
 		}
@@ -276,7 +276,7 @@ func TestLargeFilesAndLimits(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Checkpoint(ctx, Checkpoint{Parent: head, Changes: []Change{Text("x", "y")}}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Checkpoint(ctx, Checkpoint{Parent: head, Changes: []Change{put("x", "y")}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled checkpoint: %v", err)
 	}
 	fsck(t, m.dir)
@@ -308,7 +308,7 @@ func TestCheckpointCostFollowsTheChange(t *testing.T) {
 func tenChanges(salt string) []Change {
 	var list []Change
 	for i := range 10 {
-		list = append(list, Text(fmt.Sprintf("d%02d/e%02d/f%05d.txt", i, 0, i), fmt.Sprintf("%s %d\n", salt, i)))
+		list = append(list, put(fmt.Sprintf("d%02d/e%02d/f%05d.txt", i, 0, i), fmt.Sprintf("%s %d\n", salt, i)))
 	}
 	return list
 }

@@ -1,8 +1,7 @@
 package gitops
 
 import (
-	"bytes"
-	"context"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -18,21 +17,18 @@ type Signature struct{ Name, Email string }
 // Trailer is one "Key: value" line at the end of a commit message.
 type Trailer struct{ Key, Value string }
 
-// Trailers that this package reads back.
+// The trailers of a checkpoint.
 const (
-	TrailerSession = "Session"      // the session that made a checkpoint
+	TrailerSession = "Session"      // the session that made it
 	TrailerTurn    = "Turn"         // the turn of the session
 	TrailerBy      = "Requested-by" // who asked
-	TrailerUndoes  = "Undoes"       // ids of the checkpoints that an undo took back
-	TrailerRedoes  = "Redoes"       // id of the undo that a redo took back
 )
 
 // Meta is what a commit says besides its tree.
 type Meta struct {
 	Message   string
 	Trailers  []Trailer
-	Author    Signature
-	Committer Signature // empty means the author
+	Author    Signature // and committer
 	CoAuthors []Signature
 	When      time.Time // zero means now
 }
@@ -46,7 +42,7 @@ func (m Meta) text() string {
 	var tail strings.Builder
 	line := func(key, value string) {
 		key = strings.Map(func(r rune) rune {
-			if r == '-' || r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			if inKey(r) {
 				return r
 			}
 			return -1
@@ -92,12 +88,8 @@ func ident(s string) string {
 	return strings.Trim(s, ` .,:;"'`)
 }
 
-func (s Signature) header(when time.Time) string {
-	name := ident(s.Name)
-	if name == "" {
-		name = "unknown"
-	}
-	return fmt.Sprintf("%s <%s> %d %s", name, ident(s.Email), when.Unix(), when.Format("-0700"))
+func (s Signature) at(when time.Time) object.Signature {
+	return object.Signature{Name: cmp.Or(ident(s.Name), "unknown"), Email: ident(s.Email), When: when}
 }
 
 // writeCommit stores a commit. A zero parent makes a first commit.
@@ -105,31 +97,29 @@ func (o *odb) writeCommit(tree, parent plumbing.Hash, m Meta) (plumbing.Hash, er
 	if m.When.IsZero() {
 		m.When = time.Now()
 	}
-	if m.Committer == (Signature{}) {
-		m.Committer = m.Author
+	author := m.Author.at(m.When)
+	return o.encodeCommit(parent, object.Commit{TreeHash: tree, Author: author, Committer: author, Message: m.text()})
+}
+
+func (o *odb) encodeCommit(parent plumbing.Hash, c object.Commit) (plumbing.Hash, error) {
+	if !parent.IsZero() {
+		c.ParentHashes = []plumbing.Hash{parent}
 	}
-	return o.writeRaw(rawCommit{tree, parent, m.Author.header(m.When), m.Committer.header(m.When), m.text()})
-}
-
-// rawCommit is a commit with its header lines as they are stored.
-type rawCommit struct {
-	tree, parent            plumbing.Hash
-	author, committer, text string
-}
-
-func (o *odb) writeRaw(c rawCommit) (plumbing.Hash, error) {
-	var buf bytes.Buffer
-	fmt.Fprintf(&buf, "tree %s\n", c.tree)
-	if !c.parent.IsZero() {
-		fmt.Fprintf(&buf, "parent %s\n", c.parent)
+	e := &plumbing.MemoryObject{}
+	if err := c.Encode(e); err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("write commit: %w", err)
 	}
-	fmt.Fprintf(&buf, "author %s\ncommitter %s\n\n%s", c.author, c.committer, c.text)
-	return o.write(plumbing.CommitObject, buf.Bytes())
+	return o.put(e)
 }
 
-// ParseTrailers reads the trailers of a commit message: the last paragraph,
+// inKey reports whether a trailer's key may have the character.
+func inKey(r rune) bool {
+	return r == '-' || r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// parseTrailers reads the trailers of a commit message: the last paragraph,
 // if every line of it is "Key: value" and it is not the subject.
-func ParseTrailers(message string) []Trailer {
+func parseTrailers(message string) []Trailer {
 	msg := strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n"))
 	cut := strings.LastIndex(msg, "\n\n")
 	if cut < 0 {
@@ -138,9 +128,7 @@ func ParseTrailers(message string) []Trailer {
 	var list []Trailer
 	for line := range strings.SplitSeq(msg[cut+2:], "\n") {
 		key, value, ok := strings.Cut(line, ": ")
-		if !ok || key == "" || strings.ContainsFunc(key, func(r rune) bool {
-			return r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
-		}) {
+		if !ok || key == "" || strings.ContainsFunc(key, func(r rune) bool { return !inKey(r) }) {
 			return nil
 		}
 		list = append(list, Trailer{key, strings.TrimSpace(value)})
@@ -148,65 +136,13 @@ func ParseTrailers(message string) []Trailer {
 	return list
 }
 
-// LogEntry is one commit of a history.
-type LogEntry struct {
-	ID       string
-	Parents  []string
-	Subject  string
-	Message  string
-	Author   Signature
-	When     time.Time // of the author
-	Trailers []Trailer
-}
-
-// Trailer gives the value of the first trailer with that key, "" if none.
-func (e LogEntry) Trailer(key string) string {
-	for _, t := range e.Trailers {
-		if strings.EqualFold(t.Key, key) {
+// trailer returns the value of the first trailer of a message with that key,
+// "" if there is none.
+func trailer(message, key string) string {
+	for _, t := range parseTrailers(message) {
+		if t.Key == key {
 			return t.Value
 		}
 	}
 	return ""
-}
-
-func logEntry(c *object.Commit) LogEntry {
-	e := LogEntry{ID: c.Hash.String(), Message: c.Message, When: c.Author.When, Trailers: ParseTrailers(c.Message)}
-	e.Subject, _, _ = strings.Cut(strings.TrimSpace(c.Message), "\n")
-	e.Author = Signature{c.Author.Name, c.Author.Email}
-	for _, p := range c.ParentHashes {
-		e.Parents = append(e.Parents, p.String())
-	}
-	return e
-}
-
-// Log lists commits from a revision back along first parents, newest first,
-// until a commit (not included; "" for the beginning), at most limit.
-func (m *Mirror) Log(ctx context.Context, from, until string, limit int) ([]LogEntry, error) {
-	head, err := m.Resolve(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	var list []LogEntry
-	err = m.use(func(o *odb) error {
-		list = nil
-		for id := head; id != until && len(list) < limit; {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			c, err := o.commit(id)
-			if err != nil {
-				return err
-			}
-			list = append(list, logEntry(c))
-			if len(c.ParentHashes) == 0 {
-				break
-			}
-			id = c.ParentHashes[0].String()
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read log: %w", err)
-	}
-	return list, nil
 }

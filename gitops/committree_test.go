@@ -11,11 +11,11 @@ import (
 // and nothing else of it.
 func TestCommitPathsOf(t *testing.T) {
 	m, head, _, _ := seeded(t, map[string]string{"a": "a\n", "d/b": "b\n", "d/c": "c\n", "f": "f\n", "gone": "x\n", "kept": "k\n"})
-	exec, link := Text("d/new", "n\n"), Text("link", "a")
+	exec, link := put("d/new", "n\n"), put("link", "a")
 	exec.Exec, link.Symlink = true, true
 	meta := Meta{Message: "m", Author: Signature{Name: "n", Email: "e@x"}, When: time.Unix(1, 0)}
 	saved, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Meta: meta, Changes: []Change{
-		Text("a", "A\n"), Text("d/b", "B\n"), exec, link, {Path: "gone", Delete: true}, {Path: "f", Delete: true}, Text("f/x", "x\n"),
+		put("a", "A\n"), put("d/b", "B\n"), exec, link, {Path: "gone", Delete: true}, {Path: "f", Delete: true}, put("f/x", "x\n"),
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -17,12 +17,12 @@ func TestDiffIsAPatchThatGitApplies(t *testing.T) {
 		"empty-later": "x\n", "sp ace": "1\n", "q\"uote\t": "1\n", "ünï": "1\n", "tolink": "content\n", "same": "s\n",
 	}
 	m, head, bare, work := seeded(t, base)
-	link, exec := Text("tolink", "target"), Text("same", "s\n")
+	link, exec := put("tolink", "target"), put("same", "s\n")
 	link.Symlink, exec.Exec = true, true
 	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
-		Text("mod", "0\n1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n11\n"), {Path: "gone", Delete: true}, Text("noeol", "a\nb\nc"), Text("crlf", "a\r\nB\r\n"),
-		{Path: "moved", Delete: true}, Text("dir/moved", strings.Repeat("line\n", 5)+"END\n"), Text("empty-later", ""), Text("new-empty", ""),
-		Text("sp ace", "2\n"), Text("q\"uote\t", "2\n"), Text("ünï", "2\n"), link, exec, Text("new", "n\nn"),
+		put("mod", "0\n1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n11\n"), {Path: "gone", Delete: true}, put("noeol", "a\nb\nc"), put("crlf", "a\r\nB\r\n"),
+		{Path: "moved", Delete: true}, put("dir/moved", strings.Repeat("line\n", 5)+"END\n"), put("empty-later", ""), put("new-empty", ""),
+		put("sp ace", "2\n"), put("q\"uote\t", "2\n"), put("ünï", "2\n"), link, exec, put("new", "n\nn"),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestDiffIsAPatchThatGitApplies(t *testing.T) {
 	if len(stats) != len(c.Files) || len(stats) != 13 {
 		t.Errorf("%d stats: %+v", len(stats), stats)
 	}
-	back, _, err := m.Diff(t.Context(), c.ID, head, DiffOptions{Context: -1})
+	back, _, err := m.Diff(t.Context(), c.ID, head, DiffOptions{context: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,10 @@ func TestRandomDiffsAndMerges(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		patch := comparison{"base", "base", base, ours, compare(base, ours)}.hunks(3)
+		patch := comparison{base, ours, compare(base, ours)}.hunks(3)
+		if patch != "" {
+			patch = "--- a/base\n+++ b/base\n" + patch
+		}
 		if patch != "" {
 			gitIn(t, dir, patch, "apply", "-")
 			if data, _ := os.ReadFile(filepath.Join(dir, "base")); string(data) != strings.Join(ours, "") {
@@ -114,7 +117,7 @@ func mutate(rnd *rand.Rand, base []string) []string {
 func TestDiffOptions(t *testing.T) {
 	m, head, _, _ := seeded(t, map[string]string{"a/x": "1\n", "a/y": "1\n", "ab": "1\n", "bin": "x"})
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
-		Text("a/x", "2\n"), Text("a/y", "2\n"), Text("ab", "2\n"), Text("bin", "\x00"), Text("huge", strings.Repeat("x\n", maxDiffFile)),
+		put("a/x", "2\n"), put("a/y", "2\n"), put("ab", "2\n"), put("bin", "\x00"), put("huge", strings.Repeat("x\n", maxDiffFile)),
 	}}))(t)
 	for _, tt := range []struct {
 		paths []string
@@ -143,7 +146,7 @@ func TestDiffOptions(t *testing.T) {
 func TestEachDiff(t *testing.T) {
 	m, head, _, _ := seeded(t, map[string]string{"a/x": "1\n", "a/y": "1\n2\n3\n", "ab": "1\n"})
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
-		Text("a/x", "2\n"), {Path: "a/y", Delete: true}, Text("z/y", "1\n2\n3\n"), Text("ab", "2\n"),
+		put("a/x", "2\n"), {Path: "a/y", Delete: true}, put("z/y", "1\n2\n3\n"), put("ab", "2\n"),
 	}}))(t)
 	var texts, kinds []string
 	all := func(text string, st FileStat) error {

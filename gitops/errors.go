@@ -10,14 +10,14 @@ import (
 var (
 	// ErrNotFound: a revision, ref, path or repository is not there.
 	ErrNotFound = errors.New("not found")
-	// ErrEmpty: the repository has no commits.
-	ErrEmpty = errors.New("the repository is empty: push a first commit to it")
-	// ErrNoDefault: HEAD names a branch that does not exist.
-	ErrNoDefault = errors.New("the repository has no default branch: set one that exists in its settings")
+	// errEmpty: the repository has no commits.
+	errEmpty = errors.New("the repository is empty: push a first commit to it")
+	// errNoDefault: HEAD names a branch that does not exist.
+	errNoDefault = errors.New("the repository has no default branch: set one that exists in its settings")
 	// ErrRejected: the branch moved, or the push is not a fast-forward.
 	ErrRejected = errors.New("push rejected: the branch has moved")
-	// ErrProtected: a rule or hook of the remote declined the push.
-	ErrProtected = errors.New("push declined by a rule of the repository")
+	// errProtected: a rule or hook of the remote declined the push.
+	errProtected = errors.New("push declined by a rule of the repository")
 	// ErrAuth: the remote did not accept the credentials.
 	ErrAuth = errors.New("the remote did not accept the credentials")
 	// ErrUnavailable: the remote did not answer, or said that it cannot now.
@@ -29,37 +29,37 @@ var (
 	ErrStale = errors.New("the ref has moved")
 	// ErrTooLarge: a limit on files or bytes was reached.
 	ErrTooLarge = errors.New("too large")
-	// ErrPath: a path is not one that may be in a tree.
-	ErrPath = errors.New("path not allowed")
-	// ErrRefName: a ref name is outside the allowed alphabet.
-	ErrRefName = errors.New("ref name not allowed")
-	// ErrNoRemote: the repository is a local clone without a remote of ours.
-	ErrNoRemote = errors.New("a local clone has no remote here")
-	// ErrUnsupported: the local clone uses a feature that cannot be read.
-	ErrUnsupported = errors.New("repository format not supported")
-	// ErrNothing: there is nothing to undo or redo.
-	ErrNothing = errors.New("nothing to do")
-	// ErrConflict: both sides changed the same lines. See [ConflictError].
+	// errPath: a path is not one that may be in a tree.
+	errPath = errors.New("path not allowed")
+	// errRefName: a ref name is outside the allowed alphabet.
+	errRefName = errors.New("ref name not allowed")
+	// errNoRemote: the repository is a local clone without a remote of ours.
+	errNoRemote = errors.New("a local clone has no remote here")
+	// errUnsupported: the local clone uses a feature that cannot be read.
+	errUnsupported = errors.New("repository format not supported")
+	// errNothing: there is nothing to undo or redo.
+	errNothing = errors.New("nothing to do")
+	// ErrConflict: both sides changed the same lines. See [conflictError].
 	ErrConflict = errors.New("conflict")
 )
 
-// ConflictError lists the paths that could not be merged. It is an
+// conflictError lists the paths that could not be merged. It is an
 // [ErrConflict].
-type ConflictError struct{ Paths []string }
+type conflictError struct{ paths []string }
 
-func (e *ConflictError) Error() string {
+func (e *conflictError) Error() string {
 	const show = 10
-	if len(e.Paths) > show {
-		return fmt.Sprintf("conflict in %q and %d more", e.Paths[:show], len(e.Paths)-show)
+	if len(e.paths) > show {
+		return fmt.Sprintf("conflict in %q and %d more", e.paths[:show], len(e.paths)-show)
 	}
-	return fmt.Sprintf("conflict in %q", e.Paths)
+	return fmt.Sprintf("conflict in %q", e.paths)
 }
 
 // Is makes errors.Is(err, ErrConflict) true.
-func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+func (e *conflictError) Is(target error) bool { return target == ErrConflict }
 
 // RemoteError is what a remote said when it declined. It is one of
-// [ErrRejected], [ErrProtected], [ErrWorkflowScope] or [ErrAuth] by errors.Is.
+// [ErrRejected], a rule of the repository, [ErrWorkflowScope] or [ErrAuth] by errors.Is.
 type RemoteError struct {
 	Kind   error
 	Reason string // the remote's status for the ref, one line
@@ -88,7 +88,7 @@ func classify(reason, output string) *RemoteError {
 		}
 		return false
 	}
-	e := &RemoteError{Kind: ErrProtected, Reason: reason, Output: output}
+	e := &RemoteError{Kind: errProtected, Reason: reason, Output: output}
 	switch {
 	case has("without `workflows` permission", "without `workflow` scope", "without workflow scope", "without workflows permission"):
 		e.Kind = ErrWorkflowScope
@@ -100,5 +100,3 @@ func classify(reason, output string) *RemoteError {
 	}
 	return e
 }
-
-func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +13,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// ExportOptions bounds an export.
-type ExportOptions struct {
-	MaxFiles int   // 0 means 1,000,000
-	MaxBytes int64 // 0 means 16 GiB
+// limits bound an export.
+type limits struct {
+	files int // entries of any kind
+	bytes int64
 }
 
-// ExportReport says what was written and what was left out.
-type ExportReport struct {
+// exported says what was written and what was left out.
+type exported struct {
 	Files      int // regular files
 	Bytes      int64
 	Symlinks   int
@@ -29,32 +30,32 @@ type ExportReport struct {
 }
 
 // Export writes the tree of a commit into dir, which must be empty or not
-// exist. Files keep their execute bit; symlinks are written as they are and
+// exist. Files have their execute bit; symlinks are written as they are and
 // never followed, wherever they point; submodules become empty directories.
-// Attributes and filters are ignored. A tree with more files or bytes than
-// allowed is [ErrTooLarge]; dir is then incomplete.
-func (m *Mirror) Export(ctx context.Context, commit, dir string, opt ExportOptions) (ExportReport, error) {
-	if opt.MaxFiles <= 0 {
-		opt.MaxFiles = 1_000_000
-	}
-	if opt.MaxBytes <= 0 {
-		opt.MaxBytes = 16 << 30
-	}
+// Names that are a git directory somewhere are left out. Attributes and
+// filters are ignored. A tree of more than 1,000,000 files or 16 GiB is
+// [ErrTooLarge]; dir is then incomplete.
+func (m *Mirror) Export(ctx context.Context, commit, dir string) error {
+	_, err := m.export(ctx, commit, dir, limits{files: 1_000_000, bytes: 16 << 30})
+	return err
+}
+
+func (m *Mirror) export(ctx context.Context, commit, dir string, most limits) (exported, error) {
+	x := &exporter{most: most}
 	id, err := m.Resolve(ctx, commit)
 	if err != nil {
-		return ExportReport{}, fmt.Errorf("export: %w", err)
+		return x.rep, fmt.Errorf("export: %w", err)
 	}
 	root, err := openEmpty(dir)
 	if err != nil {
-		return ExportReport{}, fmt.Errorf("export %s: %w", id, err)
+		return x.rep, fmt.Errorf("export %s: %w", id, err)
 	}
 	defer closeRoot(root)
-	o := m.pool.get()
-	defer m.pool.put(o)
-	x := &exporter{o: o, opt: opt}
-	c, err := o.commit(id)
+	x.o = m.pool.get()
+	defer m.pool.put(x.o)
+	tree, err := x.o.treeOf(id)
 	if err == nil {
-		err = x.dir(ctx, root, c.TreeHash, "")
+		err = x.dir(ctx, root, tree, "")
 	}
 	if err != nil {
 		return x.rep, fmt.Errorf("export %s: %w", id, err)
@@ -77,10 +78,10 @@ func openEmpty(dir string) (*os.Root, error) {
 }
 
 type exporter struct {
-	o   *odb
-	opt ExportOptions
-	rep ExportReport
-	n   int // entries of any kind
+	o    *odb
+	most limits
+	rep  exported
+	n    int // entries of any kind
 }
 
 // dir writes a tree into the directory that at is open on. Nobody else
@@ -94,8 +95,8 @@ func (x *exporter) dir(ctx context.Context, at *os.Root, h plumbing.Hash, path s
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if x.n++; x.n > x.opt.MaxFiles {
-			return fmt.Errorf("%w: the tree has more than %d files and directories", ErrTooLarge, x.opt.MaxFiles)
+		if x.n++; x.n > x.most.files {
+			return fmt.Errorf("%w: the tree has more than %d files and directories", ErrTooLarge, x.most.files)
 		}
 		name := path + e.name
 		if badName(e.name) {
@@ -109,7 +110,7 @@ func (x *exporter) dir(ctx context.Context, at *os.Root, h plumbing.Hash, path s
 	return nil
 }
 
-// badName tells whether a name from a tree may not become a file name.
+// badName reports whether a name from a tree may not become a file name.
 func badName(name string) bool {
 	return name == "" || name == "." || name == ".." || len(name) > 255 ||
 		strings.ContainsAny(name, "/\x00") || unsafePath([]string{name}) && !isDotModules(name)
@@ -151,8 +152,8 @@ func (x *exporter) file(at *os.Root, e entry) error {
 		return err
 	}
 	defer r.Close()
-	if x.rep.Bytes += size; x.rep.Bytes > x.opt.MaxBytes {
-		return fmt.Errorf("%w: the tree has more than %d bytes", ErrTooLarge, x.opt.MaxBytes)
+	if x.rep.Bytes += size; x.rep.Bytes > x.most.bytes {
+		return fmt.Errorf("%w: the tree has more than %d bytes", ErrTooLarge, x.most.bytes)
 	}
 	mode := os.FileMode(0o644)
 	if e.mode == filemode.Executable {
@@ -163,25 +164,16 @@ func (x *exporter) file(at *os.Root, e entry) error {
 		return err
 	}
 	defer f.Close()
-	probe := &prefix{}
-	if _, err := io.Copy(io.MultiWriter(f, probe), r); err != nil {
+	in := bufio.NewReader(r)
+	const lfs = "version https://git-lfs.github.com/spec/"
+	if head, _ := in.Peek(len(lfs)); size < 1024 && string(head) == lfs {
+		x.rep.LFS++
+	}
+	if _, err := io.Copy(f, in); err != nil {
 		return err
 	}
 	x.rep.Files++
-	if size < 1024 && strings.HasPrefix(string(probe.head), "version https://git-lfs.github.com/spec/") {
-		x.rep.LFS++
-	}
 	return f.Close()
-}
-
-// prefix keeps the first bytes written to it.
-type prefix struct{ head []byte }
-
-func (p *prefix) Write(b []byte) (int, error) {
-	if room := 64 - len(p.head); room > 0 {
-		p.head = append(p.head, b[:min(room, len(b))]...)
-	}
-	return len(b), nil
 }
 
 // closeRoot closes a directory that was only written through.

@@ -54,7 +54,7 @@ func TestExport(t *testing.T) {
 		"100644 link2\t"+file, "160000 lib\t"+strings.Repeat("ab", 20), "100644 lfs.bin\t"+lfs, "40000 dir\t"+sub, "100644 ctl\x01\n\t"+file))
 	m := mirrorOf(t, url)
 	dir := filepath.Join(t.TempDir(), "out")
-	rep, err := m.Export(t.Context(), "main", dir, ExportOptions{})
+	rep, err := m.export(t.Context(), "main", dir, limits{files: 1 << 20, bytes: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestExport(t *testing.T) {
 	if diff := cmp.Diff(want, onDisk(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	wantRep := ExportReport{Files: 8, Bytes: 8*5 + 4 + 44, Symlinks: 2, Submodules: []string{"lib"}, LFS: 1,
+	wantRep := exported{Files: 8, Bytes: 8*5 + 4 + 44, Symlinks: 2, Submodules: []string{"lib"}, LFS: 1,
 		Refused: []string{"..", ".git", ".GIT", "git~1", ".git ", ".gi\u200ct", "a/b"}}
 	wantRep.Bytes = rep.Bytes
 	if diff := cmp.Diff(wantRep, rep); diff != "" {
@@ -75,7 +75,7 @@ func TestExport(t *testing.T) {
 	if data, _ := os.ReadFile(outside); string(data) != "untouched" {
 		t.Errorf("a file outside was changed: %q", data)
 	}
-	if _, err := m.Export(t.Context(), "main", dir, ExportOptions{}); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err := m.Export(t.Context(), "main", dir); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("export over an export: %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestExportNeverFollowsALink(t *testing.T) {
 	link := gitIn(t, bare, outside, "hash-object", "-w", "--stdin")
 	commitTree(t, bare, rawTree(t, bare, "120000 d\t"+link, "40000 d\t"+sub))
 	m := mirrorOf(t, url)
-	if _, err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out"), ExportOptions{}); err == nil {
+	if err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out")); err == nil {
 		t.Error("a tree with one name twice was exported")
 	}
 	if list, _ := os.ReadDir(outside); len(list) > 0 {
@@ -133,12 +133,12 @@ func TestExportNeverFollowsALink(t *testing.T) {
 	inside := gitIn(t, bare, "g", "hash-object", "-w", "--stdin")
 	commitTree(t, bare, rawTree(t, bare, "120000 f\t"+inside, "100644 f\t"+file))
 	must(0, m.Fetch(t.Context()))(t)
-	if _, err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out"), ExportOptions{}); err == nil {
+	if err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out")); err == nil {
 		t.Error("a file was written through a link within the tree")
 	}
 	commitTree(t, bare, rawTree(t, bare, "120000 f\t"+gitIn(t, bare, filepath.Join(outside, "new"), "hash-object", "-w", "--stdin"), "100644 f\t"+file))
 	must(0, m.Fetch(t.Context()))(t)
-	if _, err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out"), ExportOptions{}); err == nil {
+	if err := m.Export(t.Context(), "main", filepath.Join(t.TempDir(), "out")); err == nil {
 		t.Error("a tree with one name twice was exported")
 	}
 	if list, _ := os.ReadDir(outside); len(list) > 0 {
@@ -151,19 +151,19 @@ func TestExportLimits(t *testing.T) {
 	url, bare, _ := r.repo("one", many(500))
 	m := mirrorOf(t, url)
 	out := func() string { return filepath.Join(t.TempDir(), "out") }
-	if _, err := m.Export(t.Context(), "main", out(), ExportOptions{MaxFiles: 100}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "100") {
+	if _, err := m.export(t.Context(), "main", out(), limits{files: 100, bytes: 1 << 30}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "100") {
 		t.Errorf("over the limit of files: %v", err)
 	}
-	if _, err := m.Export(t.Context(), "main", out(), ExportOptions{MaxBytes: 100}); !errors.Is(err, ErrTooLarge) {
+	if _, err := m.export(t.Context(), "main", out(), limits{files: 1 << 20, bytes: 100}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("over the limit of bytes: %v", err)
 	}
-	rep, err := m.Export(t.Context(), "main", out(), ExportOptions{MaxFiles: 2000})
+	rep, err := m.export(t.Context(), "main", out(), limits{files: 2000, bytes: 1 << 30})
 	if err != nil || rep.Files != 500 {
 		t.Errorf("within limits: %+v %v", rep, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Export(ctx, "main", out(), ExportOptions{}); !errors.Is(err, context.Canceled) {
+	if err := m.Export(ctx, "main", out()); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	// A bomb: ten levels of ten times the same tree.
@@ -178,10 +178,10 @@ func TestExportLimits(t *testing.T) {
 	}
 	bomb := commitTree(t, bare, tree)
 	must(0, m.Fetch(t.Context()))(t)
-	if _, err := m.Export(t.Context(), bomb, out(), ExportOptions{MaxFiles: 5000}); !errors.Is(err, ErrTooLarge) {
+	if _, err := m.export(t.Context(), bomb, out(), limits{files: 5000, bytes: 1 << 30}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("bomb: %v", err)
 	}
-	if _, err := m.List(t.Context(), bomb, "", true, 0); !errors.Is(err, ErrTooLarge) {
+	if _, err := m.List(t.Context(), bomb, "", true); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("list of a bomb: %v", err)
 	}
 }
@@ -190,22 +190,22 @@ func TestExportOf(t *testing.T) {
 	files := many(50)
 	m, _, _, _ := seeded(t, files)
 	dir := filepath.Join(t.TempDir(), "out")
-	must(m.Export(t.Context(), "main", dir, ExportOptions{}))(t)
+	must(0, m.Export(t.Context(), "main", dir))(t)
 	for path, text := range files {
 		if data, err := os.ReadFile(filepath.Join(dir, path)); string(data) != text || err != nil {
 			t.Errorf("%s: %q %v, want %q", path, data, err, text)
 		}
 	}
-	list := must(m.List(t.Context(), "main", "", true, 0))(t)
-	if len(list) != len(files) || list[0].Kind != IsFile || files[list[0].Path] == "" {
+	list := must(m.List(t.Context(), "main", "", true))(t)
+	if len(list) != len(files) || list[0].Kind != "file" || files[list[0].Path] == "" {
 		t.Errorf("list has %d entries, want %d: %+v", len(list), len(files), list[0])
 	}
-	top := must(m.List(t.Context(), "main", "d01", false, 0))(t)
+	top := must(m.List(t.Context(), "main", "d01", false))(t)
 	if len(top) == 0 || top[0].Kind != IsDir || !strings.HasPrefix(top[0].Path, "d01/e") {
 		t.Errorf("list of a directory: %+v", top)
 	}
 	for _, path := range []string{"nope", "d01/nope", "../x"} {
-		if _, err := m.ReadFile(t.Context(), "main", path, 0); !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPath) {
+		if _, err := m.ReadFile(t.Context(), "main", path, 0); !errors.Is(err, ErrNotFound) && !errors.Is(err, errPath) {
 			t.Errorf("read %q: %v", path, err)
 		}
 	}

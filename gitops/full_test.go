@@ -81,9 +81,9 @@ func TestFullDisk(t *testing.T) {
 	if got := must(m.Resolve(t.Context(), "main"))(t); got != head {
 		t.Errorf("after a fetch that failed main is at %s", got)
 	}
-	_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("n", noise(200_000))}})
+	_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("n", noise(200_000))}})
 	full("checkpoint", err)
-	_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("huge", noise(streamAbove+1000))}})
+	_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("huge", noise(streamAbove+1000))}})
 	full("checkpoint of a large file", err)
 	full("set ref", m.SetRef(t.Context(), "refs/handrail/sessions/x", head, ""))
 	free()
@@ -93,7 +93,7 @@ func TestFullDisk(t *testing.T) {
 	if got := must(m.Resolve(t.Context(), "main"))(t); got != theirs {
 		t.Errorf("with room again main is at %s", got)
 	}
-	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("n", noise(200_000))}}))(t)
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("n", noise(200_000))}}))(t)
 	must(0, m.SetRef(t.Context(), "refs/handrail/sessions/x", c.ID, ""))(t)
 	fill()
 	_, err = m.PushSafe(t.Context(), SafePush{Commit: c.ID, Base: head, Ref: "refs/heads/w"})

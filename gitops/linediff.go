@@ -2,13 +2,11 @@ package gitops
 
 import (
 	"bytes"
-	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
-
-	"github.com/go-git/go-git/v5/plumbing"
 )
 
 const (
@@ -21,18 +19,9 @@ const (
 type span struct{ A, AEnd, B, BEnd int }
 
 // lines cuts text after each newline.
-func lines(text []byte) []string {
-	if len(text) == 0 {
-		return nil
-	}
-	list := strings.SplitAfter(string(text), "\n")
-	if list[len(list)-1] == "" {
-		list = list[:len(list)-1]
-	}
-	return list
-}
+func lines(text []byte) []string { return slices.Collect(strings.Lines(string(text))) }
 
-// compare gives the spans in which two lists of lines differ, in order.
+// compare returns the spans in which two lists of lines differ, in order.
 func compare(a, b []string) []span {
 	pre := 0
 	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {
@@ -49,10 +38,9 @@ func compare(a, b []string) []span {
 	case len(ma) == 0 || len(mb) == 0 || len(ma)+len(mb) > maxDiffLines:
 		return []span{{pre, pre + len(ma), pre, pre + len(mb)}}
 	}
-	var in interner
-	ra, rb := in.runes(ma), in.runes(mb)
 	dmp := diffmatchpatch.New()
 	dmp.DiffTimeout = diffTime
+	ra, rb, _ := dmp.DiffLinesToRunes(strings.Join(ma, ""), strings.Join(mb, ""))
 	var list []span
 	x, y := pre, pre
 	for _, d := range dmp.DiffMainRunes(ra, rb, false) {
@@ -74,95 +62,59 @@ func compare(a, b []string) []span {
 	return list
 }
 
-// interner gives each distinct line a rune, which is what the library
-// compares. Surrogates are no runes and left out.
-type interner struct{ known map[string]rune }
-
-func (in *interner) runes(list []string) []rune {
-	if in.known == nil {
-		in.known = map[string]rune{}
-	}
-	out := make([]rune, len(list))
-	for i, line := range list {
-		r, ok := in.known[line]
-		if !ok {
-			r = rune(len(in.known) + 1)
-			if r >= 0xd800 {
-				r += 0x800
-			}
-			in.known[line] = r
-		}
-		out[i] = r
-	}
-	return out
-}
-
 // isBinary is git's own guess: a NUL in the first 8000 bytes.
 func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
 }
 
-// similar finds deleted files of which at least half is in a created one.
-func (p *pairing) similar(ctx context.Context) error {
-	profiles := map[plumbing.Hash]*profile{}
-	get := func(e entry) *profile {
-		f, ok := profiles[e.hash]
-		if !ok {
-			f = p.o.profile(e.hash)
-			profiles[e.hash] = f
+// mergeLines applies what changed from base to ours and from base to theirs.
+// Changes that overlap or touch must be equal, or there is no merge.
+func mergeLines(base, ours, theirs []string) ([]string, bool) {
+	a, b := compare(base, ours), compare(base, theirs)
+	var out []string
+	pos := 0
+	for len(a) > 0 || len(b) > 0 {
+		lo := len(base)
+		if len(a) > 0 {
+			lo = a[0].A
 		}
-		return f
+		if len(b) > 0 {
+			lo = min(lo, b[0].A)
+		}
+		hi, na, nb := lo, 0, 0
+		for grown := true; grown; {
+			grown = false
+			for na < len(a) && a[na].A <= hi {
+				hi, grown = max(hi, a[na].AEnd), true
+				na++
+			}
+			for nb < len(b) && b[nb].A <= hi {
+				hi, grown = max(hi, b[nb].AEnd), true
+				nb++
+			}
+		}
+		out = append(out, base[pos:lo]...)
+		mine, yours := rebuild(base[:hi], lo, ours, a[:na]), rebuild(base[:hi], lo, theirs, b[:nb])
+		switch {
+		case nb == 0 || slices.Equal(mine, yours):
+			out = append(out, mine...)
+		case na == 0:
+			out = append(out, yours...)
+		default:
+			return nil, false
+		}
+		pos, a, b = hi, a[na:], b[nb:]
 	}
-	for _, c := range p.came {
-		if _, ok := p.match[c]; ok {
-			continue
-		}
-		best, from := renameScore-1, -1
-		for _, g := range p.gone {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if p.used[g] {
-				continue
-			}
-			if s := alike(get(p.list[g].from), get(p.list[c].to)); s > best {
-				best, from = s, g
-			}
-		}
-		if from >= 0 {
-			p.match[c], p.score[c], p.used[from] = from, best, true
-		}
-	}
-	return nil
+	return append(out, base[pos:]...), true
 }
 
-// profile counts the bytes of each distinct line of a file.
-type profile struct {
-	size  int
-	bytes map[string]int
-}
-
-func (o *odb) profile(h plumbing.Hash) *profile {
-	data, err := o.read(plumbing.BlobObject, h, renameSize)
-	if err != nil || isBinary(data) {
-		return nil
+// rebuild returns what base became from line lo on, on one side.
+func rebuild(base []string, lo int, side []string, spans []span) []string {
+	var out []string
+	for _, s := range spans {
+		out = append(out, base[lo:s.A]...)
+		out = append(out, side[s.B:s.BEnd]...)
+		lo = s.AEnd
 	}
-	p := &profile{size: len(data), bytes: map[string]int{}}
-	for _, l := range lines(data) {
-		p.bytes[l] += len(l)
-	}
-	return p
-}
-
-// alike is the share of the larger file that is in both, in percent, below
-// 100.
-func alike(a, b *profile) int {
-	if a == nil || b == nil || a.size == 0 || b.size == 0 || min(a.size, b.size)*2 < max(a.size, b.size) {
-		return 0
-	}
-	same := 0
-	for l, n := range a.bytes {
-		same += min(n, b.bytes[l])
-	}
-	return min(99, same*100/max(a.size, b.size))
+	return append(out, base[lo:]...)
 }

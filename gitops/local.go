@@ -16,7 +16,8 @@ import (
 // and every setting are left alone, so it is safe on a clone in any state. A
 // linked work tree and a submodule (".git" is a file) are followed to their
 // repository. A format that cannot be read (sha256 ids, reftable, partial
-// clones) is [ErrUnsupported]. Fetch and Push are [ErrNoRemote].
+// clones) is an error. It has
+// no remote to fetch from or push to.
 func OpenLocal(path string) (*Mirror, error) {
 	gitDir, err := findGitDir(path)
 	if err != nil {
@@ -118,14 +119,14 @@ func checkFormat(dir string) error {
 		case key == "noop", key == "preciousobjects", key == "worktreeconfig", key == "relativeworktrees":
 		case key == "objectformat" && value == "sha1", key == "refstorage" && value == "files":
 		case key == "partialclone":
-			return fmt.Errorf("%w: it is a partial clone: make a full one, or run git fetch --refetch --no-filter", ErrUnsupported)
+			return fmt.Errorf("%w: it is a partial clone: make a full one, or run git fetch --refetch --no-filter", errUnsupported)
 		default:
-			return fmt.Errorf("%w: extensions.%s = %q: make a plain clone", ErrUnsupported, opt.Key, opt.Value)
+			return fmt.Errorf("%w: extensions.%s = %q: make a plain clone", errUnsupported, opt.Key, opt.Value)
 		}
 	}
 	for _, remote := range cfg.Section("remote").Subsections {
 		if strings.EqualFold(remote.Option("promisor"), "true") {
-			return fmt.Errorf("%w: remote %q is the promisor of a partial clone: make a full one", ErrUnsupported, remote.Name)
+			return fmt.Errorf("%w: remote %q is the promisor of a partial clone: make a full one", errUnsupported, remote.Name)
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func TestOpenLocal(t *testing.T) {
 			if got := git(t, tt.path, "rev-parse", ref); got != id {
 				t.Errorf("git sees %s at %s, want %s", ref, got, id)
 			}
-			if err := m.SetRef(t.Context(), "refs/heads/"+branch, id, at); !errors.Is(err, ErrRefName) {
+			if err := m.SetRef(t.Context(), "refs/heads/"+branch, id, at); !errors.Is(err, errRefName) {
 				t.Errorf("the checked-out branch was moved: %v", err)
 			}
 			if got := git(t, tt.path, "rev-parse", "HEAD"); got != at {
@@ -72,10 +72,10 @@ func TestOpenLocal(t *testing.T) {
 	if branch, at, err := m.Default(t.Context()); branch != "" || at != head || err != nil {
 		t.Errorf("detached: %q %q %v", branch, at, err)
 	}
-	if err := m.Fetch(t.Context()); !errors.Is(err, ErrNoRemote) {
+	if err := m.Fetch(t.Context()); !errors.Is(err, errNoRemote) {
 		t.Errorf("fetch: %v", err)
 	}
-	if err := m.Push(t.Context(), Push{Commit: head, Ref: "refs/heads/x"}); !errors.Is(err, ErrNoRemote) {
+	if err := m.Push(t.Context(), Push{Commit: head, Ref: "refs/heads/x"}); !errors.Is(err, errNoRemote) {
 		t.Errorf("push: %v", err)
 	}
 	if _, err := OpenLocal(t.TempDir()); !errors.Is(err, ErrNotFound) {
@@ -92,11 +92,11 @@ func TestFormatsOfLocalClones(t *testing.T) {
 	}{
 		{"sparse checkout with settings per work tree", [][]string{{"extensions.worktreeConfig", "true"}, {"core.sparseCheckout", "true"}}, nil},
 		{"precious objects", [][]string{{"extensions.preciousObjects", "true"}}, nil},
-		{"partial clone", [][]string{{"extensions.partialClone", "origin"}}, ErrUnsupported},
-		{"promisor", [][]string{{"remote.origin.promisor", "true"}}, ErrUnsupported},
-		{"sha256", [][]string{{"extensions.objectFormat", "sha256"}}, ErrUnsupported},
-		{"reftable", [][]string{{"extensions.refStorage", "reftable"}}, ErrUnsupported},
-		{"from the future", [][]string{{"extensions.somethingNew", "1"}}, ErrUnsupported},
+		{"partial clone", [][]string{{"extensions.partialClone", "origin"}}, errUnsupported},
+		{"promisor", [][]string{{"remote.origin.promisor", "true"}}, errUnsupported},
+		{"sha256", [][]string{{"extensions.objectFormat", "sha256"}}, errUnsupported},
+		{"reftable", [][]string{{"extensions.refStorage", "reftable"}}, errUnsupported},
+		{"from the future", [][]string{{"extensions.somethingNew", "1"}}, errUnsupported},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestShallowAndBorrowingClones(t *testing.T) {
 		if text, _, err := m.Diff(t.Context(), head, id, DiffOptions{}); err != nil || !strings.Contains(text, "-2\n+3\n") {
 			t.Errorf("%s: diff %q %v", name, text, err)
 		}
-		if log, err := m.Log(t.Context(), id, "", 10); err != nil || len(log) < 2 {
+		if log, err := history(m, "", id); err != nil || len(log) < 2 {
 			t.Errorf("%s: log of %d commits, %v", name, len(log), err)
 		}
 		fsck(t, to)
@@ -170,8 +170,8 @@ func TestSetRef(t *testing.T) {
 		{"in place of a directory", ref + "/deeper", one, "", nil},
 		{"and back", ref + "/deeper", "", one, nil},
 		{"where the directory was", ref, one, "", nil},
-		{"a head of the mirror", "refs/heads/x", one, "", ErrRefName},
-		{"shell text", "refs/handrail/$(id)", one, "", ErrRefName},
+		{"a head of the mirror", "refs/heads/x", one, "", errRefName},
+		{"shell text", "refs/handrail/$(id)", one, "", errRefName},
 	}
 	for _, s := range steps {
 		if err := m.SetRef(t.Context(), s.ref, s.commit, s.old); !errors.Is(err, s.want) {
@@ -185,7 +185,7 @@ func TestSetRef(t *testing.T) {
 	if err := os.WriteFile(lock, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	unlock := must(m.lockRefs(t.Context()))(t)
+	unlock := must(m.refs.lock(t.Context()))(t)
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := m.SetRef(short, ref, head, one); !errors.Is(err, context.DeadlineExceeded) {
@@ -203,7 +203,7 @@ func TestSetRef(t *testing.T) {
 	must(0, os.Remove(lock))(t)
 	packed := filepath.Join(m.dir, "packed-refs.lock")
 	must(0, os.WriteFile(packed, nil, 0o600))(t)
-	must(0, m.packRefs(t.Context(), func(l []packedRef) []packedRef { return l }))(t)
+	must(0, m.refs.pack(t.Context(), func(l []packedRef) []packedRef { return l }))(t)
 	if _, err := os.Stat(packed); !os.IsNotExist(err) {
 		t.Errorf("a lock file is left: %v", err)
 	}
@@ -239,12 +239,12 @@ func TestCheckRef(t *testing.T) {
 		"refs/heads/a[b", `refs/heads/a\b`, "refs/heads/a'b", `refs/heads/a"b`, "refs/heads/a|b", "refs/heads/a&b", "refs/heads/a<b", "refs/heads/a!b", "refs/heads/{a,b}",
 		"refs/heads/\u202ex", "refs/heads/a\u200bb", "refs/heads/\xff", "refs/../x", "--upload-pack=id", "refs/heads/" + strings.Repeat("x", 250)}
 	for _, name := range good {
-		if err := CheckRef(name); err != nil {
+		if err := checkRef(name); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	for _, name := range bad {
-		if err := CheckRef(name); !errors.Is(err, ErrRefName) {
+		if err := checkRef(name); !errors.Is(err, errRefName) {
 			t.Errorf("%q: %v, want a refusal", name, err)
 		}
 	}
@@ -255,7 +255,7 @@ func FuzzCheckRef(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if CheckRef(name) != nil {
+		if checkRef(name) != nil {
 			return
 		}
 		if strings.ContainsAny(name, " \t\n\r\x00~^:?*[\\$`;|&<>(){}!'\"%") || strings.Contains(name, "..") || strings.Contains(name, "/-") || strings.HasPrefix(name, "-") {
@@ -304,7 +304,7 @@ func TestPlantedAttacks(t *testing.T) {
 		if _, _, err := m.Diff(t.Context(), head, c.ID, DiffOptions{}); err != nil {
 			t.Errorf("%s: diff: %v", name, err)
 		}
-		if _, err := m.Export(t.Context(), c.ID, filepath.Join(t.TempDir(), "out"), ExportOptions{}); err != nil {
+		if err := m.Export(t.Context(), c.ID, filepath.Join(t.TempDir(), "out")); err != nil {
 			t.Errorf("%s: export: %v", name, err)
 		}
 		if err := m.SetRef(t.Context(), "refs/handrail/x", c.ID, ""); err != nil {

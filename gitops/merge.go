@@ -8,50 +8,57 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // merger joins two trees that come from one, file by file. Files that both
 // changed are merged by lines.
 type merger struct {
 	o         *odb
+	sel       selection // theirs counts here; elsewhere ours stays
 	conflicts []string
 }
 
-// merge gives the tree that has the changes from base to theirs applied to
-// ours, and the paths where that cannot be.
-func (o *odb) merge(ctx context.Context, base, ours, theirs plumbing.Hash) (plumbing.Hash, []string, error) {
-	m := &merger{o: o}
-	h, err := m.trees(ctx, base, ours, theirs, "")
-	slices.Sort(m.conflicts)
-	return h, m.conflicts, err
+// merge returns the tree that has the changes from base to theirs, where they
+// count, applied to ours. Where that cannot be it is a [conflictError].
+func (o *odb) merge(ctx context.Context, base, ours, theirs plumbing.Hash, sel selection) (plumbing.Hash, error) {
+	m := &merger{o: o, sel: sel}
+	h, err := m.trees(ctx, [3]plumbing.Hash{base, ours, theirs}, "")
+	if err == nil && len(m.conflicts) > 0 {
+		slices.Sort(m.conflicts)
+		err = &conflictError{paths: m.conflicts}
+	}
+	return h, err
 }
 
-func (m *merger) trees(ctx context.Context, base, ours, theirs plumbing.Hash, at string) (plumbing.Hash, error) {
+// trees merges base, ours and theirs at a path that ends in "/" or is empty.
+func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (plumbing.Hash, error) {
+	base, ours, theirs := from[0], from[1], from[2]
 	switch {
 	case ours == theirs || base == theirs:
 		return ours, nil
-	case base == ours:
+	case base == ours && m.sel.whole(strings.TrimSuffix(at, "/")):
 		return theirs, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return ours, err
 	}
-	var sides [3]map[string]entry
-	names := map[string]bool{}
-	for i, h := range []plumbing.Hash{base, ours, theirs} {
+	sides := map[string]*[3]entry{}
+	for i, h := range from {
 		list, err := m.o.tree(h)
 		if err != nil {
 			return ours, err
 		}
-		sides[i] = make(map[string]entry, len(list))
 		for _, e := range list {
-			sides[i][e.name] = e
-			names[e.name] = true
+			if sides[e.name] == nil {
+				sides[e.name] = &[3]entry{}
+			}
+			sides[e.name][i] = e
 		}
 	}
 	var out []entry
-	for name := range names {
-		e, err := m.entry(ctx, sides[0][name], sides[1][name], sides[2][name], at+name)
+	for name, side := range sides {
+		e, err := m.entry(ctx, *side, at+name)
 		if err != nil {
 			return ours, err
 		}
@@ -67,141 +74,76 @@ func same(a, b entry) bool {
 	return a.hash == b.hash && (a.mode == b.mode || a.hash.IsZero())
 }
 
-func (m *merger) entry(ctx context.Context, base, ours, theirs entry, path string) (entry, error) {
+func (m *merger) entry(ctx context.Context, from [3]entry, path string) (entry, error) {
+	base, ours, theirs := from[0], from[1], from[2]
 	switch {
-	case same(ours, theirs) || same(base, theirs):
+	case same(ours, theirs) || same(base, theirs) || !m.sel.some(path):
 		return ours, nil
-	case same(base, ours):
+	case same(base, ours) && m.sel.whole(path):
 		return theirs, nil
 	}
 	dirs := func(e entry) bool { return e.isDir() || e.hash.IsZero() }
 	if dirs(ours) && dirs(theirs) {
-		from := plumbing.ZeroHash
-		if base.isDir() {
-			from = base.hash
+		if !base.isDir() {
+			base.hash = plumbing.ZeroHash
 		}
-		h, err := m.trees(ctx, from, ours.hash, theirs.hash, path+"/")
+		h, err := m.trees(ctx, [3]plumbing.Hash{base.hash, ours.hash, theirs.hash}, path+"/")
 		return entry{mode: filemode.Dir, hash: h}, err
 	}
-	if isFile(base) && isFile(ours) && isFile(theirs) {
-		return m.files(base, ours, theirs, path)
+	if m.sel.whole(path) && isFile(base) && isFile(ours) && isFile(theirs) {
+		return m.files(from, path)
 	}
 	m.conflicts = append(m.conflicts, path)
 	return ours, nil
 }
 
-func (m *merger) files(base, ours, theirs entry, path string) (entry, error) {
-	out := ours
-	if base.mode == ours.mode {
+func (m *merger) files(from [3]entry, path string) (entry, error) {
+	base, out, theirs := from[0], from[1], from[2]
+	if base.mode == out.mode {
 		out.mode = theirs.mode
 	}
 	switch {
-	case ours.hash == theirs.hash || base.hash == theirs.hash:
+	case out.hash == theirs.hash || base.hash == theirs.hash:
 		return out, nil
-	case base.hash == ours.hash:
+	case base.hash == out.hash:
 		out.hash = theirs.hash
 		return out, nil
 	}
-	var text [3][]string
-	for i, e := range []entry{base, ours, theirs} {
-		list, ok, err := m.o.content(e)
+	var side [3][]string
+	for i, e := range from {
+		data, text, err := m.o.content(e)
 		if err != nil {
 			return out, err
 		}
-		if !ok {
+		if !text {
 			m.conflicts = append(m.conflicts, path)
-			return ours, nil
+			return out, nil
 		}
-		text[i] = list
+		side[i] = lines(data)
 	}
-	merged, ok := mergeLines(text[0], text[1], text[2])
+	merged, ok := mergeLines(side[0], side[1], side[2])
 	if !ok {
 		m.conflicts = append(m.conflicts, path)
-		return ours, nil
+		return out, nil
 	}
 	var err error
 	out.hash, err = m.o.write(plumbing.BlobObject, []byte(strings.Join(merged, "")))
 	return out, err
 }
 
-// mergeLines applies what changed from base to ours and from base to theirs.
-// Changes that overlap or touch must be equal, or there is no merge.
-func mergeLines(base, ours, theirs []string) ([]string, bool) {
-	a, b := compare(base, ours), compare(base, theirs)
-	var out []string
-	pos := 0
-	for len(a) > 0 || len(b) > 0 {
-		lo := len(base)
-		if len(a) > 0 {
-			lo = a[0].A
-		}
-		if len(b) > 0 {
-			lo = min(lo, b[0].A)
-		}
-		hi, na, nb := lo, 0, 0
-		for grown := true; grown; {
-			grown = false
-			for na < len(a) && a[na].A <= hi {
-				hi, grown = max(hi, a[na].AEnd), true
-				na++
-			}
-			for nb < len(b) && b[nb].A <= hi {
-				hi, grown = max(hi, b[nb].AEnd), true
-				nb++
-			}
-		}
-		out = append(out, base[pos:lo]...)
-		mine, yours := rebuild(base[:hi], lo, ours, a[:na]), rebuild(base[:hi], lo, theirs, b[:nb])
-		switch {
-		case nb == 0 || slices.Equal(mine, yours):
-			out = append(out, mine...)
-		case na == 0:
-			out = append(out, yours...)
-		default:
-			return nil, false
-		}
-		pos, a, b = hi, a[na:], b[nb:]
-	}
-	return append(out, base[pos:]...), true
-}
-
-// rebuild gives what base became from line lo on, on one side.
-func rebuild(base []string, lo int, side []string, spans []span) []string {
-	var out []string
-	for _, s := range spans {
-		out = append(out, base[lo:s.A]...)
-		out = append(out, side[s.B:s.BEnd]...)
-		lo = s.AEnd
-	}
-	return append(out, base[lo:]...)
-}
-
-// Rebase replays the commits after base up to head, along first parents, on
+// rebase replays the commits after base up to head, along first parents, on
 // top of onto. Authors, dates and messages stay; commits that change nothing
 // any more are dropped, and a merge becomes a plain commit. Where both sides
-// changed the same lines it is a [ConflictError]. No ref moves. Files of the
-// result tell what differs from onto.
-func (m *Mirror) Rebase(ctx context.Context, onto, base, head string) (Commit, error) {
-	var c Commit
-	err := m.use(func(o *odb) (err error) {
-		c, err = o.replay(ctx, replay{onto: onto, base: base, head: head})
-		return err
-	})
-	if err != nil {
-		return Commit{}, fmt.Errorf("rebase: %w", err)
-	}
-	return c, nil
-}
-
-// replay is a [Mirror.Rebase]. keep lists directories that stay as they are
-// in onto; only, when not nil, picks the commits that are replayed.
-type replay struct {
+// changed the same lines it is a [conflictError].
+type rebase struct {
 	onto, base, head string
-	keep             []string
-	only             func(*commitObject) bool
+	sel              selection                 // of the changes
+	pick             func(*object.Commit) bool // of the commits; nil for all
 }
 
-func (o *odb) replay(ctx context.Context, r replay) (Commit, error) {
+// run makes the commits. No ref moves. Files of the result tell what differs
+// from onto.
+func (r rebase) run(ctx context.Context, o *odb) (Commit, error) {
 	chain, err := o.chain(ctx, r.base, r.head)
 	if err != nil {
 		return Commit{}, err
@@ -212,70 +154,39 @@ func (o *odb) replay(ctx context.Context, r replay) (Commit, error) {
 	}
 	at, tree := start.Hash, start.TreeHash
 	for _, c := range slices.Backward(chain) {
-		if r.only != nil && !r.only(c) {
+		if r.pick != nil && !r.pick(c) {
 			continue
 		}
 		from, err := o.parentTree(c)
 		if err != nil {
 			return Commit{}, err
 		}
-		next, conflicts, err := o.merge(ctx, from, tree, c.TreeHash)
+		next, err := o.merge(ctx, from, tree, c.TreeHash, r.sel)
+		if err == nil {
+			next, err = o.root(next)
+		}
 		if err != nil {
-			return Commit{}, err
-		}
-		if len(conflicts) > 0 {
-			return Commit{}, &ConflictError{Paths: conflicts}
-		}
-		if next, err = o.restore(ctx, next, start.TreeHash, r.keep); err != nil {
-			return Commit{}, err
-		}
-		if next, err = o.root(next); err != nil {
 			return Commit{}, err
 		}
 		if next == tree {
 			continue
 		}
-		author, committer := Signature{c.Author.Name, c.Author.Email}, Signature{c.Committer.Name, c.Committer.Email}
-		at, err = o.writeRaw(rawCommit{next, at, author.header(c.Author.When), committer.header(c.Committer.When), c.Message})
+		tree = next
+		at, err = o.encodeCommit(at, object.Commit{TreeHash: tree, Author: c.Author, Committer: c.Committer, Message: c.Message})
 		if err != nil {
 			return Commit{}, err
 		}
-		tree = next
 	}
 	out := Commit{ID: at.String(), Tree: tree.String(), Parent: r.onto, Empty: at == start.Hash}
-	out.Files, err = o.stats(ctx, start.TreeHash, tree, nil)
+	out.Files, err = o.stats(ctx, start.TreeHash, tree)
 	return out, err
-}
-
-// restore puts paths of a tree back to what they are in another.
-func (o *odb) restore(ctx context.Context, tree, from plumbing.Hash, paths []string) (plumbing.Hash, error) {
-	root := &edit{}
-	for _, p := range paths {
-		parts, err := splitPath(strings.Trim(p, "/"))
-		if err != nil {
-			return tree, err
-		}
-		was, err := o.find(from, strings.Trim(p, "/"))
-		if err != nil && !isNotFound(err) {
-			return tree, err
-		}
-		if err != nil {
-			was = entry{}
-		}
-		e := root.at(parts)
-		e.set, e.to, e.below = true, was, nil
-	}
-	if len(root.below) == 0 {
-		return tree, nil
-	}
-	return o.apply(ctx, tree, root, "")
 }
 
 const maxChain = 2000
 
 // chain lists the commits from head back to base, without base, newest first.
-func (o *odb) chain(ctx context.Context, base, head string) ([]*commitObject, error) {
-	var list []*commitObject
+func (o *odb) chain(ctx context.Context, base, head string) ([]*object.Commit, error) {
+	var list []*object.Commit
 	for id := head; id != base; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -296,13 +207,10 @@ func (o *odb) chain(ctx context.Context, base, head string) ([]*commitObject, er
 	return list, nil
 }
 
-func (o *odb) parentTree(c *commitObject) (plumbing.Hash, error) {
+// parentTree returns the tree of a commit's first parent.
+func (o *odb) parentTree(c *object.Commit) (plumbing.Hash, error) {
 	if len(c.ParentHashes) == 0 {
 		return plumbing.ZeroHash, nil
 	}
-	p, err := o.commit(c.ParentHashes[0].String())
-	if err != nil {
-		return plumbing.ZeroHash, err
-	}
-	return p.TreeHash, nil
+	return o.treeOf(c.ParentHashes[0].String())
 }

@@ -12,12 +12,12 @@ import (
 // branch.
 const noDefault = "refs/heads/.none"
 
-// CheckRef tells whether name is a full ref name that may be written or
+// checkRef returns an error unless name is a full ref name that may be written or
 // pushed. The alphabet is letters, digits and ". _ - / + @ # =", narrower
 // than git's own, which accepts "$(id)", ";" and backticks. No component
 // starts with "-" or "." or ends in ".lock" or ".".
-func CheckRef(name string) error {
-	bad := func(why string) error { return fmt.Errorf("%w: %q %s", ErrRefName, name, why) }
+func checkRef(name string) error {
+	bad := func(why string) error { return fmt.Errorf("%w: %q %s", errRefName, name, why) }
 	if !strings.HasPrefix(name, "refs/") {
 		return bad(`does not start with "refs/"`)
 	}
@@ -64,43 +64,34 @@ func refRune(r rune) bool {
 func PullRef(number int) string { return "refs/pull/" + strconv.Itoa(number) + "/head" }
 
 func isPullRef(ref string) bool {
-	rest, ok := strings.CutPrefix(ref, "refs/pull/")
-	if !ok {
-		return false
-	}
-	num, ok := strings.CutSuffix(rest, "/head")
-	n, err := strconv.Atoi(num)
-	return ok && err == nil && n > 0 && strconv.Itoa(n) == num
+	rest, _ := strings.CutPrefix(ref, "refs/pull/")
+	n, err := strconv.Atoi(strings.TrimSuffix(rest, "/head"))
+	return err == nil && n > 0 && ref == PullRef(n)
 }
 
-// isID tells whether s is a full object id.
+// isID reports whether s is a full object id.
 func isID(s string) bool { return len(s) == 40 && isHex(s) }
 
 func isHex(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // splitPath checks a path of a change and cuts it into components. Paths are
 // relative, with slashes, and clean; any bytes but NUL are allowed in a name.
 func splitPath(path string) ([]string, error) {
 	if path == "" || strings.IndexByte(path, 0) >= 0 || len(path) > 4096 {
-		return nil, fmt.Errorf("%w: %q", ErrPath, path)
+		return nil, fmt.Errorf("%w: %q", errPath, path)
 	}
 	parts := strings.Split(path, "/")
 	for _, p := range parts {
 		if p == "" || p == "." || p == ".." || len(p) > 255 {
-			return nil, fmt.Errorf("%w: %q", ErrPath, path)
+			return nil, fmt.Errorf("%w: %q", errPath, path)
 		}
 	}
 	return parts, nil
 }
 
-// isDotGit tells whether a name would be ".git" on some file system: any
+// isDotGit reports whether a name would be ".git" on some file system: any
 // case, with NTFS's trailing dots, spaces and streams, its short name, or
 // with code points that HFS+ ignores.
 func isDotGit(name string) bool { return isDotName(name, "git", "git~1") }
@@ -123,7 +114,7 @@ func isDotName(name, word, short string) bool {
 	return strings.EqualFold(name, "."+word) || strings.EqualFold(name, short)
 }
 
-// unsafePath tells whether any component of a path is a git directory, or
+// unsafePath reports whether any component of a path is a git directory, or
 // the path is the list of submodules.
 func unsafePath(parts []string) bool {
 	for _, p := range parts {

@@ -44,13 +44,10 @@ type pool struct {
 func (p *pool) get() *odb {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.idle) > 0 {
-		o := p.idle[len(p.idle)-1]
-		p.idle = p.idle[:len(p.idle)-1]
-		if o.gen == p.gen {
-			return o
-		}
-		_ = o.Close()
+	if n := len(p.idle); n > 0 {
+		o := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		return o
 	}
 	fs := osfs.New(p.dir, osfs.WithBoundOS())
 	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove, AlternatesFS: osfs.New("/")}
@@ -78,13 +75,12 @@ func (p *pool) renew() {
 	p.idle = nil
 }
 
-func (p *pool) drain() { p.renew() }
-
 // use runs fn on a view, and again on a fresh one when an object is missing:
-// another process may have added packs, or joined some (see [Mirror.tidy]),
+// another process may have added packs, or joined some (see [packDir.tidy]),
 // and a view that is made while packs go lacks what is in them. So fn must be
 // repeatable.
 func (m *Mirror) use(fn func(o *odb) error) error {
+	const tries = 100 // the waits add up to some seconds
 	for try := 0; ; try++ {
 		o := m.pool.get()
 		err := fn(o)
@@ -94,7 +90,7 @@ func (m *Mirror) use(fn func(o *odb) error) error {
 			return err
 		}
 		m.pool.renew()
-		if try > 0 && (try == mostTries || !gone && o.stamp.Equal(packStamp(m.dir))) {
+		if try > 0 && (try == tries || !gone && o.stamp.Equal(packStamp(m.dir))) {
 			if missing {
 				err = fmt.Errorf("%w: %w", ErrNotFound, err)
 			}
@@ -112,10 +108,6 @@ func packStamp(dir string) time.Time {
 	}
 	return info.ModTime()
 }
-
-// mostTries is how often a view is made anew while packs go; the waits add up
-// to some seconds.
-const mostTries = 100
 
 func (o *odb) has(h plumbing.Hash) bool { return o.HasEncodedObject(h) == nil }
 
@@ -149,10 +141,8 @@ func (o *odb) read(t plumbing.ObjectType, h plumbing.Hash, limit int64) ([]byte,
 	return data, nil
 }
 
-type commitObject = object.Commit
-
 // commit reads a commit. Where a shallow clone ends, it has no parents.
-func (o *odb) commit(id string) (*commitObject, error) {
+func (o *odb) commit(id string) (*object.Commit, error) {
 	if !isID(id) {
 		return nil, fmt.Errorf("read commit: %q is not a full commit id", id)
 	}
@@ -178,17 +168,19 @@ func (o *odb) commit(id string) (*commitObject, error) {
 
 // write stores an object unless it is there.
 func (o *odb) write(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
-	h := plumbing.ComputeHash(t, data)
+	e := &plumbing.MemoryObject{}
+	e.SetType(t)
+	_, _ = e.Write(data) // to memory
+	return o.put(e)
+}
+
+func (o *odb) put(e plumbing.EncodedObject) (plumbing.Hash, error) {
+	h := e.Hash()
 	if o.has(h) {
 		return h, nil
 	}
-	e := &plumbing.MemoryObject{}
-	e.SetType(t)
-	if _, err := e.Write(data); err != nil {
-		return h, fmt.Errorf("write %s: %w", t, err)
-	}
 	if _, err := o.SetEncodedObject(e); err != nil {
-		return h, fmt.Errorf("write %s %s: %w", t, h, err)
+		return h, fmt.Errorf("write %s %s: %w", e.Type(), h, err)
 	}
 	return h, nil
 }
@@ -197,14 +189,13 @@ func (o *odb) write(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
 // file, so that memory stays bounded.
 func (o *odb) writeBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	var buf bytes.Buffer
-	n, err := io.Copy(&buf, io.LimitReader(r, min(streamAbove, limit)+1))
-	if err != nil {
+	size, err := io.Copy(&buf, io.LimitReader(r, min(streamAbove, limit)+1))
+	switch {
+	case err != nil:
 		return plumbing.ZeroHash, err
-	}
-	if n > limit {
+	case size > limit:
 		return plumbing.ZeroHash, fmt.Errorf("%w: limit is %d bytes", ErrTooLarge, limit)
-	}
-	if n <= streamAbove {
+	case size <= streamAbove:
 		return o.write(plumbing.BlobObject, buf.Bytes())
 	}
 	f, err := os.CreateTemp("", "blob-*")
@@ -213,8 +204,7 @@ func (o *odb) writeBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	}
 	defer drop(f.Name())
 	defer f.Close()
-	size, err := io.Copy(f, io.MultiReader(&buf, io.LimitReader(r, limit-n+1)))
-	if err != nil {
+	if size, err = io.Copy(f, io.MultiReader(&buf, io.LimitReader(r, limit-size+1))); err != nil {
 		return plumbing.ZeroHash, err
 	}
 	if size > limit {
@@ -223,32 +213,23 @@ func (o *odb) writeBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	return o.writeFile(f, size)
 }
 
+// writeFile stores a file as a blob: read once for the id, once to store it.
 func (o *odb) writeFile(f *os.File, size int64) (plumbing.Hash, error) {
+	whole := io.NewSectionReader(f, 0, size)
 	sum := plumbing.NewHasher(plumbing.BlobObject, size)
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return plumbing.ZeroHash, err
-	}
-	if _, err := io.Copy(sum, f); err != nil {
+	if _, err := io.Copy(sum, whole); err != nil {
 		return plumbing.ZeroHash, err
 	}
 	h := sum.Sum()
 	if o.has(h) {
 		return h, nil
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return h, err
-	}
 	w, header, err := o.LazyWriter()
 	if err != nil {
 		return h, err
 	}
-	if err := header(plumbing.BlobObject, size); err != nil {
-		w.Close()
-		return h, err
+	if err = header(plumbing.BlobObject, size); err == nil {
+		_, err = io.Copy(w, io.NewSectionReader(f, 0, size))
 	}
-	if _, err := io.Copy(w, f); err != nil {
-		w.Close()
-		return h, err
-	}
-	return h, w.Close()
+	return h, errors.Join(err, w.Close())
 }

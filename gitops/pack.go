@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -17,85 +18,87 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// installPack writes a pack that comes in to disk, indexes it, and only then
-// makes it visible. It gives the bytes read.
-func (m *Mirror) installPack(ctx context.Context, r io.Reader) (int64, error) {
-	dir := filepath.Join(m.dir, "objects", "pack")
+// packs are the packs of a mirror.
+type packs struct {
+	dir     string // of the mirror
+	pool    *pool
+	maxPack int64
+	log     *slog.Logger
+}
+
+// install writes a pack that comes in to disk, indexes it, and only then makes
+// it visible. It returns the bytes read.
+func (p *packs) install(ctx context.Context, r io.Reader) (n int64, err error) {
+	err = p.create(func(f *os.File) (*idxfile.MemoryIndex, error) {
+		if n, err = io.Copy(f, io.LimitReader(r, p.maxPack+1)); err != nil {
+			return nil, err
+		}
+		if n > p.maxPack {
+			return nil, fmt.Errorf("%w: the pack has more than %d bytes", ErrTooLarge, p.maxPack)
+		}
+		idx, err := indexPack(ctx, f)
+		if err != nil {
+			err = fmt.Errorf("index pack: %w", err)
+		}
+		return idx, err
+	})
+	return n, err
+}
+
+// create makes a pack of what write writes, unless there is no index to it. A
+// full disk must not leave half a pack where others look: the pack and its
+// index get their names once all of both is on disk, and the pack comes last,
+// as it is what readers look for.
+func (p *packs) create(write func(f *os.File) (*idxfile.MemoryIndex, error)) error {
+	dir := filepath.Join(p.dir, "objects", "pack")
 	f, err := os.CreateTemp(dir, "tmp_pack_*")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer drop(f.Name()) // gone after the rename
 	defer f.Close()
-	n, err := io.Copy(f, io.LimitReader(r, m.maxPack+1))
-	if err != nil {
-		return n, err
+	idx, err := write(f)
+	if err != nil || idx == nil {
+		return err
 	}
-	if n > m.maxPack {
-		return n, fmt.Errorf("%w: the pack has more than %d bytes", ErrTooLarge, m.maxPack)
-	}
-	idx, err := indexPack(ctx, f)
-	if err != nil {
-		return n, fmt.Errorf("index pack: %w", err)
-	}
-	if idx == nil {
-		return n, nil
-	}
-	return n, m.addPack(f, idx)
-}
-
-// addPack writes the index of a pack beside it and makes both visible.
-func (m *Mirror) addPack(f *os.File, idx *idxfile.MemoryIndex) error {
-	dir := filepath.Join(m.dir, "objects", "pack")
 	x, err := os.CreateTemp(dir, "tmp_idx_*")
 	if err != nil {
 		return err
 	}
-	defer drop(x.Name()) // gone after the rename
+	defer drop(x.Name())
 	defer x.Close()
 	w := bufio.NewWriter(x)
 	if _, err := idxfile.NewEncoder(w).Encode(idx); err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return showPack(f, x, filepath.Join(dir, fmt.Sprintf("pack-%x", idx.PackfileChecksum)))
-}
-
-// showPack gives a pack and its index their names once all of it is on disk:
-// a full disk must not leave half a pack where others look. The pack comes
-// last: it is what readers look for.
-func showPack(pack, idx *os.File, base string) error {
+	base := filepath.Join(dir, fmt.Sprintf("pack-%x", idx.PackfileChecksum))
 	for _, step := range []func() error{
-		pack.Sync, idx.Sync, pack.Close, idx.Close,
-		func() error { return os.Rename(idx.Name(), base+".idx") },
-		func() error { return os.Rename(pack.Name(), base+".pack") },
+		w.Flush, f.Sync, x.Sync, f.Close, x.Close,
+		func() error { return os.Rename(x.Name(), base+".idx") },
+		func() error { return os.Rename(f.Name(), base+".pack") },
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	p.pool.renew()
 	return nil
 }
 
-// indexPack reads a pack through and gives its index, nil for no objects.
+// indexPack reads a pack through and returns its index, nil for no objects.
 func indexPack(ctx context.Context, f *os.File) (*idxfile.MemoryIndex, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	var head [12]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil {
+	var head [packHead]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
 		return nil, err
 	}
 	if binary.BigEndian.Uint32(head[8:]) == 0 {
 		return nil, nil
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	w := &indexer{ctxErr: ctx.Err}
-	p, err := packfile.NewParser(packfile.NewScanner(f), w)
+	w := &idxfile.Writer{}
+	p, err := packfile.NewParser(packfile.NewScanner(stoppable{f, ctx.Err}), w)
 	if err != nil {
 		return nil, err
 	}
@@ -105,26 +108,21 @@ func indexPack(ctx context.Context, f *os.File) (*idxfile.MemoryIndex, error) {
 	return w.Index()
 }
 
-// indexer is the library's index writer that stops when the work was
+// stoppable is a file that cannot be read any more once the work on it was
 // cancelled.
-type indexer struct {
-	idxfile.Writer
-	ctxErr func() error
+type stoppable struct {
+	*os.File
+	err func() error
 }
 
-func (x *indexer) OnInflatedObjectHeader(t plumbing.ObjectType, size, pos int64) error {
-	if err := x.ctxErr(); err != nil {
-		return err
+func (s stoppable) Read(b []byte) (int, error) {
+	if err := s.err(); err != nil {
+		return 0, err
 	}
-	return x.Writer.OnInflatedObjectHeader(t, size, pos)
+	return s.File.Read(b)
 }
 
-func (x *indexer) OnInflatedObjectContent(h plumbing.Hash, pos int64, crc uint32, b []byte) error {
-	if err := x.ctxErr(); err != nil {
-		return err
-	}
-	return x.Writer.OnInflatedObjectContent(h, pos, crc, b)
-}
+const packHead = 12 // bytes before the first object
 
 // packWriter writes objects as a pack without deltas.
 type packWriter struct {
@@ -138,7 +136,7 @@ func newPackWriter(out io.Writer, objects int) (*packWriter, error) {
 	sum := sha1.New()
 	p := &packWriter{out: out, sum: sum, w: io.MultiWriter(out, sum)}
 	p.z = zlib.NewWriter(p.w)
-	var head [12]byte
+	var head [packHead]byte
 	copy(head[:], "PACK")
 	binary.BigEndian.PutUint32(head[4:], 2)
 	binary.BigEndian.PutUint32(head[8:], uint32(objects))
@@ -153,29 +151,31 @@ func (p *packWriter) close() error {
 }
 
 // writePack writes the objects as a pack.
-func (o *odb) writePack(ctx context.Context, w io.Writer, list []sendObject) error {
-	p, err := newPackWriter(w, len(list))
+func writePack(ctx context.Context, o *odb, out io.Writer, list []packed) error {
+	p, err := newPackWriter(out, len(list))
 	if err != nil {
 		return err
 	}
-	for _, s := range list {
+	for _, x := range list {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := p.object(o, s); err != nil {
-			return fmt.Errorf("pack %s: %w", s.hash, err)
+		r, size, err := o.open(x.kind, x.hash)
+		if err == nil {
+			err = p.write(x.kind, r, size)
+			r.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("pack %s: %w", x.hash, err)
 		}
 	}
 	return p.close()
 }
 
-func (p *packWriter) object(o *odb, s sendObject) error {
-	r, size, err := o.open(s.kind, s.hash)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return p.write(s.kind, r, size)
+// packed is one object of a pack to be.
+type packed struct {
+	kind plumbing.ObjectType
+	hash plumbing.Hash
 }
 
 func (p *packWriter) write(kind plumbing.ObjectType, r io.Reader, size int64) error {
@@ -192,10 +192,4 @@ func (p *packWriter) write(kind plumbing.ObjectType, r io.Reader, size int64) er
 		return err
 	}
 	return p.z.Close()
-}
-
-// sendObject is one object to push.
-type sendObject struct {
-	kind plumbing.ObjectType
-	hash plumbing.Hash
 }

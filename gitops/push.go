@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
@@ -23,7 +21,7 @@ import (
 // Push says what to push where.
 type Push struct {
 	Commit string // full id; "" deletes the ref, which needs Old
-	Ref    string // full name, see [CheckRef]
+	Ref    string // full name
 	// Old is where the ref must be on the remote: a full id, "" for wherever
 	// it is, or a ref that does not exist yet.
 	Old string
@@ -48,7 +46,7 @@ func (m *Mirror) Push(ctx context.Context, p Push) error {
 }
 
 func (p Push) check() error {
-	if err := CheckRef(p.Ref); err != nil {
+	if err := checkRef(p.Ref); err != nil {
 		return err
 	}
 	if p.Commit != "" && !isID(p.Commit) || p.Old != "" && !isID(p.Old) {
@@ -60,10 +58,10 @@ func (p Push) check() error {
 	return nil
 }
 
-// push is Push. It tells whether it made the ref.
+// push is Push. It reports whether it made the ref.
 func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
 	if m.url == "" {
-		return false, ErrNoRemote
+		return false, errNoRemote
 	}
 	start := time.Now()
 	s, err := m.wire.dial(ctx, m.url, "git-receive-pack")
@@ -74,7 +72,7 @@ func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
 	if exists && p.Commit == now.String() || !exists && p.Commit == "" {
 		return false, nil
 	}
-	err = m.use(func(o *odb) error { return o.fastForward(ctx, p, now) })
+	err = m.use(func(o *odb) error { return p.fastForward(ctx, o, now) })
 	if err != nil {
 		return false, err
 	}
@@ -82,13 +80,14 @@ func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	m.log.LogAttrs(ctx, slog.LevelInfo, "pushed", slog.String("url", m.url), slog.String("ref", p.Ref),
+	m.log.LogAttrs(ctx, slog.LevelInfo, "pushed", slog.String("ref", p.Ref),
 		slog.String("commit", p.Commit), slog.Int64("bytes", n), slog.Duration("took", time.Since(start)))
 	return !exists, m.pushed(ctx, p)
 }
 
-// fastForward tells whether the push may be tried, given where the ref is.
-func (o *odb) fastForward(ctx context.Context, p Push, now plumbing.Hash) error {
+// fastForward returns an error unless the push may be tried, given where the
+// ref is.
+func (p Push) fastForward(ctx context.Context, o *odb, now plumbing.Hash) error {
 	stale := func(why string) error { return &RemoteError{Kind: ErrRejected, Reason: why} }
 	switch {
 	case p.Create && !now.IsZero():
@@ -98,48 +97,11 @@ func (o *odb) fastForward(ctx context.Context, p Push, now plumbing.Hash) error 
 	case now.IsZero() || p.Force || p.Commit == "":
 		return nil
 	}
-	ok, err := o.descends(ctx, plumbing.NewHash(p.Commit), now)
+	ok, err := descends(ctx, o, plumbing.NewHash(p.Commit), now)
 	if err == nil && !ok {
 		return stale("non-fast-forward: the ref has commits that are not in what is pushed, it is at " + now.String())
 	}
 	return err
-}
-
-// descends tells whether old is in the history of h.
-func (o *odb) descends(ctx context.Context, h, old plumbing.Hash) (bool, error) {
-	if !o.has(old) {
-		return false, nil
-	}
-	limit, err := object.GetCommit(o, old)
-	if err != nil {
-		return false, nil // a tag or the like
-	}
-	floor := limit.Committer.When.Add(-24 * time.Hour) // clocks are off at times
-	seen, todo := map[plumbing.Hash]bool{h: true}, []plumbing.Hash{h}
-	for len(todo) > 0 {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		at := todo[0]
-		todo = todo[1:]
-		if at == old {
-			return true, nil
-		}
-		c, err := o.commit(at.String())
-		if err != nil {
-			return false, err
-		}
-		if c.Committer.When.Before(floor) {
-			continue
-		}
-		for _, p := range c.ParentHashes {
-			if !seen[p] {
-				seen[p] = true
-				todo = append(todo, p)
-			}
-		}
-	}
-	return false, nil
 }
 
 // send packs what is missing and posts it.
@@ -151,14 +113,11 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 	}
 	commit := plumbing.NewHash(p.Commit)
 	e := pktline.NewEncoder(&buf)
-	if err := e.Encodef("%s %s %s\x00 %s", now, commit, p.Ref, caps); err != nil {
-		return 0, err
-	}
-	if err := e.Flush(); err != nil {
+	if err := errors.Join(e.Encodef("%s %s %s\x00 %s", now, commit, p.Ref, caps), e.Flush()); err != nil {
 		return 0, err
 	}
 	if commit.IsZero() {
-		return 0, m.deliver(ctx, s, &buf, int64(buf.Len()))
+		return 0, s.deliver(ctx, &buf, int64(buf.Len()))
 	}
 	f, err := os.CreateTemp(m.dir, "tmp_push_*")
 	if err != nil {
@@ -167,14 +126,17 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 	defer drop(f.Name())
 	defer f.Close()
 	err = m.use(func(o *odb) error {
-		list, err := o.missing(ctx, commit, s.adv.References)
+		list, err := unsent(ctx, o, commit, s.adv.References)
 		if err != nil {
 			return err
 		}
-		if err := rewind(f); err != nil {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		return o.writePack(ctx, f, list)
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+		return writePack(ctx, o, f, list)
 	})
 	if err != nil {
 		return 0, err
@@ -183,22 +145,12 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 	if err != nil {
 		return 0, err
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return 0, err
-	}
 	total := int64(buf.Len()) + size
-	return total, m.deliver(ctx, s, io.MultiReader(&buf, f), total)
-}
-
-func rewind(f *os.File) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	return f.Truncate(0)
+	return total, s.deliver(ctx, io.MultiReader(&buf, io.NewSectionReader(f, 0, size)), total)
 }
 
 // deliver posts a push and reads how it went.
-func (m *Mirror) deliver(ctx context.Context, s *service, body io.Reader, size int64) error {
+func (s *service) deliver(ctx context.Context, body io.Reader, size int64) error {
 	res, err := s.post(ctx, body, size)
 	if err != nil {
 		return err
@@ -229,7 +181,7 @@ func (m *Mirror) deliver(ctx context.Context, s *service, body io.Reader, size i
 	return nil
 }
 
-// output keeps the first 4 KiB of what hooks print.
+// output is the first 4 KiB of what hooks print.
 type output struct{ strings.Builder }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -241,7 +193,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 // pushed notes in the mirror where the remote's branch is now.
 func (m *Mirror) pushed(ctx context.Context, p Push) error {
-	if !strings.HasPrefix(p.Ref, "refs/heads/") && !strings.HasPrefix(p.Ref, "refs/tags/") {
+	if !followed(p.Ref) {
 		return nil
 	}
 	unlock, err := m.lock(ctx) // not under a fetch that saw the branch before the push
@@ -249,115 +201,11 @@ func (m *Mirror) pushed(ctx context.Context, p Push) error {
 		return nil //nolint:nilerr // the push is done; the next fetch will tell
 	}
 	defer unlock()
-	return m.packRefs(ctx, func(list []packedRef) []packedRef {
-		kept := list[:0]
-		for _, r := range list {
-			if r.name != p.Ref {
-				kept = append(kept, r)
-			}
-		}
+	return m.refs.pack(ctx, func(list []packedRef) []packedRef {
+		list = without(list, p.Ref)
 		if p.Commit != "" {
-			kept = append(kept, packedRef{name: p.Ref, id: p.Commit})
+			list = append(list, packedRef{name: p.Ref, id: p.Commit})
 		}
-		return kept
+		return list
 	})
-}
-
-// missing lists the objects of a commit's history that the remote does not
-// have, found by comparing trees with those of parents.
-func (o *odb) missing(ctx context.Context, head plumbing.Hash, remote map[string]plumbing.Hash) ([]sendObject, error) {
-	commits, err := o.between(ctx, head, o.stops(ctx, remote))
-	if err != nil {
-		return nil, err
-	}
-	c := &collector{o: o, seen: map[plumbing.Hash]bool{}}
-	for _, commit := range commits {
-		c.add(plumbing.CommitObject, commit.Hash)
-		var old []plumbing.Hash
-		for _, p := range commit.ParentHashes {
-			parent, err := o.commit(p.String())
-			if err != nil {
-				return nil, err
-			}
-			old = append(old, parent.TreeHash)
-		}
-		if err := c.tree(ctx, commit.TreeHash, old); err != nil {
-			return nil, err
-		}
-	}
-	return c.list, nil
-}
-
-// collector gathers objects that are in a tree and in none of its parents'.
-type collector struct {
-	o    *odb
-	seen map[plumbing.Hash]bool
-	list []sendObject
-}
-
-func (c *collector) add(t plumbing.ObjectType, h plumbing.Hash) bool {
-	if c.seen[h] {
-		return false
-	}
-	c.seen[h] = true
-	c.list = append(c.list, sendObject{t, h})
-	return true
-}
-
-func (c *collector) tree(ctx context.Context, h plumbing.Hash, old []plumbing.Hash) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	for _, p := range old {
-		if p == h {
-			return nil
-		}
-	}
-	if !c.add(plumbing.TreeObject, h) {
-		return nil
-	}
-	was := map[string][]plumbing.Hash{}
-	for _, p := range old {
-		list, err := c.o.tree(p)
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			was[e.name] = append(was[e.name], e.hash)
-		}
-	}
-	list, err := c.o.tree(h)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if err := c.entry(ctx, e, was[e.name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *collector) entry(ctx context.Context, e entry, was []plumbing.Hash) error {
-	for _, h := range was {
-		if h == e.hash {
-			return nil
-		}
-	}
-	switch e.mode {
-	case filemode.Submodule:
-		return nil
-	case filemode.Dir:
-		trees := was[:0:0]
-		for _, h := range was {
-			if _, err := c.o.tree(h); err == nil {
-				trees = append(trees, h)
-			} else if !errors.Is(err, plumbing.ErrObjectNotFound) {
-				return err
-			}
-		}
-		return c.tree(ctx, e.hash, trees)
-	}
-	c.add(plumbing.BlobObject, e.hash)
-	return nil
 }

@@ -12,7 +12,7 @@ import (
 // checkpointOn commits one file on top of a parent.
 func checkpointOn(t *testing.T, m *Mirror, parent, path, text string) string {
 	t.Helper()
-	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: parent, Changes: []Change{Text(path, text)}, Meta: Meta{Message: "change " + path, Author: Signature{"Bot", "bot@example.com"}}})
+	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: parent, Changes: []Change{put(path, text)}, Meta: Meta{Message: "change " + path, Author: Signature{"Bot", "bot@example.com"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
 	}
 	o := m.pool.get()
 	defer m.pool.put(o)
-	list, err := o.missing(t.Context(), mustHash(c.ID), remoteRefs(t, bare))
+	list, err := unsent(t.Context(), o, mustHash(c.ID), remoteRefs(t, bare))
 	if err != nil || len(list) != 0 {
 		t.Errorf("after the push %d objects are missing: %v", len(list), err)
 	}
@@ -137,8 +137,8 @@ func TestDeclinedPushes(t *testing.T) {
 		name, hook, script string
 		kind               error
 	}{
-		{"protected branch", "pre-receive", `echo "GH006: Protected branch update failed"; exit 1`, ErrProtected},
-		{"some hook", "pre-receive", `echo "sorry"; exit 1`, ErrProtected},
+		{"protected branch", "pre-receive", `echo "GH006: Protected branch update failed"; exit 1`, errProtected},
+		{"some hook", "pre-receive", `echo "sorry"; exit 1`, errProtected},
 		{"workflow permission", "update", `echo 'refusing to allow a GitHub App to create or update workflow ".github/workflows/ci.yml" without ` + "`workflows`" + ` permission' >&2; exit 1`, ErrWorkflowScope},
 	}
 	for _, h := range hooks {
@@ -166,15 +166,15 @@ func TestClassify(t *testing.T) {
 		reason, output string
 		want           error
 	}{
-		{"protected branch hook declined", "error: GH006: Protected branch update failed for refs/heads/main.", ErrProtected},
-		{"push declined due to repository rule violations", "error: GH013", ErrProtected},
+		{"protected branch hook declined", "error: GH006: Protected branch update failed for refs/heads/main.", errProtected},
+		{"push declined due to repository rule violations", "error: GH013", errProtected},
 		{"refusing to allow an OAuth App to create or update workflow `.github/workflows/x.yml` without `workflow` scope", "", ErrWorkflowScope},
 		{"refusing to allow a GitHub App to create or update workflow `.github/workflows/x.yml` without `workflows` permission", "", ErrWorkflowScope},
 		{"non-fast-forward", "", ErrRejected},
 		{"fetch first", "", ErrRejected},
 		{"failed to update ref", "", ErrRejected},
 		{"cannot lock ref 'refs/heads/x': is at 1 but expected 2", "", ErrRejected},
-		{"something new", "", ErrProtected},
+		{"something new", "", errProtected},
 		{"permission denied", "", ErrAuth},
 	}
 	for _, tt := range tests {
@@ -201,19 +201,19 @@ echo "refusing to allow a GitHub App to create or update workflow without ` + "\
 	}{
 		{name: "plain", work: map[string]string{"n": "n\n"}, how: HowPushed, ref: ref, files: map[string]string{"n": "n"}},
 		{name: "rebased", work: map[string]string{"n": "n\n"}, theirs: map[string]string{"t": "t\n"},
-			how: HowRebased, ref: ref, files: map[string]string{"n": "n", "t": "t"}, causes: []error{ErrRejected}},
+			how: howRebased, ref: ref, files: map[string]string{"n": "n", "t": "t"}, causes: []error{ErrRejected}},
 		{name: "same file, other lines", work: map[string]string{"a": "1\n2\n3\n4\nFIVE\n"}, theirs: map[string]string{"a": "ONE\n2\n3\n4\n5\n"},
-			how: HowRebased, ref: ref, files: map[string]string{"a": "ONE\n2\n3\n4\nFIVE"}, causes: []error{ErrRejected}},
+			how: howRebased, ref: ref, files: map[string]string{"a": "ONE\n2\n3\n4\nFIVE"}, causes: []error{ErrRejected}},
 		{name: "conflict goes to a branch beside", work: map[string]string{"a": "ours\n"}, theirs: map[string]string{"a": "theirs\n"},
-			how: HowFallback, ref: ref + "-2", files: map[string]string{"a": "ours"}, causes: []error{ErrRejected, ErrConflict}},
+			how: howFallback, ref: ref + "-2", files: map[string]string{"a": "ours"}, causes: []error{ErrRejected, ErrConflict}},
 		{name: "protected branch", work: map[string]string{"n": "n\n"}, hook: `while read o n r; do [ $r != ` + ref + ` ] || exit 1; done`,
-			how: HowFallback, ref: ref + "-2", files: map[string]string{"n": "n"}, causes: []error{ErrProtected}},
+			how: howFallback, ref: ref + "-2", files: map[string]string{"n": "n"}, causes: []error{errProtected}},
 		{name: "nothing may be pushed", work: map[string]string{"n": "n\n"}, hook: `exit 1`,
-			how: HowPatch, causes: []error{ErrProtected, ErrProtected}, patch: "+n\n"},
+			how: HowPatch, causes: []error{errProtected, errProtected}, patch: "+n\n"},
 		{name: "workflows are split out", work: map[string]string{"n": "n\n", ".github/workflows/ci.yml": "on: push\n"}, hook: workflowHook,
 			how: HowPushed, ref: ref, files: map[string]string{"n": "n"}, causes: []error{ErrWorkflowScope}},
 		{name: "only workflows", work: map[string]string{".github/workflows/ci.yml": "on: push\n"}, hook: workflowHook,
-			how: HowHeld, causes: []error{ErrWorkflowScope}},
+			how: howLeftOut, causes: []error{ErrWorkflowScope}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -309,16 +309,16 @@ func TestPushSafeAfterARewrite(t *testing.T) {
 		how    string
 		files  map[string]string
 	}{
-		"dropped":    {theirs: map[string]string{"t": "t\n"}, how: HowRebased, files: map[string]string{"one": "1", "two": "2", "t": "t"}},
-		"rebased":    {theirs: map[string]string{"t": "t\n"}, own: true, how: HowRebased, files: map[string]string{"one": "1", "two": "2", "t": "t"}},
-		"conflicted": {theirs: map[string]string{"one": "theirs\n"}, how: HowFallback, files: map[string]string{"one": "1", "two": "2"}},
+		"dropped":    {theirs: map[string]string{"t": "t\n"}, how: howRebased, files: map[string]string{"one": "1", "two": "2", "t": "t"}},
+		"rebased":    {theirs: map[string]string{"t": "t\n"}, own: true, how: howRebased, files: map[string]string{"one": "1", "two": "2", "t": "t"}},
+		"conflicted": {theirs: map[string]string{"one": "theirs\n"}, how: howFallback, files: map[string]string{"one": "1", "two": "2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, head, bare, work := seeded(t, map[string]string{"a": "1\n"})
-			first := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("one", "1\n")},
+			first := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("one", "1\n")},
 				Meta: Meta{Message: "one", Trailers: []Trailer{{TrailerSession, "s1"}}}}))(t)
 			must(0, m.Push(t.Context(), Push{Commit: first.ID, Ref: ref}))(t)
-			second := must(m.Checkpoint(t.Context(), Checkpoint{Parent: first.ID, Changes: []Change{Text("two", "2\n")},
+			second := must(m.Checkpoint(t.Context(), Checkpoint{Parent: first.ID, Changes: []Change{put("two", "2\n")},
 				Meta: Meta{Message: "two", Trailers: []Trailer{{TrailerSession, "s1"}}}}))(t)
 			if tt.own {
 				commitFiles(t, work, "one", map[string]string{"one": "1\n"})
@@ -341,7 +341,7 @@ func TestPushSafeAfterARewrite(t *testing.T) {
 func TestBinaryPatch(t *testing.T) {
 	m, head, _, work := seeded(t, map[string]string{"gone.bin": "\x00old", "changed.bin": "\x00old\x01"})
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Meta: Meta{Message: "x"}, Changes: []Change{
-		{Path: "gone.bin", Delete: true}, Text("changed.bin", "\x00new"+strings.Repeat("\x02\x03\xff", 400)), Text("empty", ""), Text("new.bin", "\x00"+strings.Repeat("z", 70)),
+		{Path: "gone.bin", Delete: true}, put("changed.bin", "\x00new"+strings.Repeat("\x02\x03\xff", 400)), put("empty", ""), put("new.bin", "\x00"+strings.Repeat("z", 70)),
 	}}))(t)
 	text, _, err := m.Diff(t.Context(), head, c.ID, DiffOptions{Binary: true})
 	if err != nil {

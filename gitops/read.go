@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,27 +9,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// ReadFile gives the content of a file of a commit, of at most limit bytes
-// (0 for 16 MiB); a larger one is [ErrTooLarge]. Of a symlink it gives the
+// ReadFile returns the content of a file of a commit, of at most limit bytes
+// (0 for 16 MiB); a larger one is [ErrTooLarge]. Of a symlink it returns the
 // target. What is not there is [ErrNotFound].
-func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64) ([]byte, error) {
-	if limit <= 0 {
-		limit = 16 << 20
-	}
-	id, err := m.Resolve(ctx, commit)
-	if err != nil {
-		return nil, fmt.Errorf("read file: %w", err)
-	}
-	var data []byte
-	err = m.use(func(o *odb) error {
-		e, err := o.entry(id, path)
-		if err != nil {
-			return err
-		}
+func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64) (data []byte, err error) {
+	err = m.at(ctx, commit, path, func(o *odb, e entry) error {
 		if e.isDir() || e.mode == filemode.Submodule {
 			return fmt.Errorf("%q is a directory or submodule", path)
 		}
-		data, err = o.read(plumbing.BlobObject, e.hash, limit)
+		data, err = o.read(plumbing.BlobObject, e.hash, cmp.Or(limit, 16<<20))
 		return err
 	})
 	if err != nil {
@@ -37,18 +26,27 @@ func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64)
 	return data, nil
 }
 
-func (o *odb) entry(id, path string) (entry, error) {
-	c, err := o.commit(id)
+// at calls fn with what is at a path of a commit.
+func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *odb, e entry) error) error {
+	id, err := m.Resolve(ctx, commit)
 	if err != nil {
-		return entry{}, err
+		return err
 	}
-	return o.find(c.TreeHash, path)
+	return m.use(func(o *odb) error {
+		tree, err := o.treeOf(id)
+		if err != nil {
+			return err
+		}
+		e, err := o.find(tree, path)
+		if err != nil {
+			return err
+		}
+		return fn(o, e)
+	})
 }
 
-// The kinds of a [TreeEntry].
+// The kinds of a [TreeEntry] that is no plain file.
 const (
-	IsFile      = "file"
-	IsExec      = "exec"
 	IsSymlink   = "symlink"
 	IsDir       = "dir"
 	IsSubmodule = "submodule"
@@ -58,46 +56,37 @@ const (
 type TreeEntry struct {
 	Path string // from the root
 	Kind string // "file", "exec", "symlink", "dir" or "submodule"
-	ID   string // of the object
 }
 
-// List gives what is in a directory of a commit ("" for the root), in git's
+// maxList bounds the entries of a [Mirror.List].
+const maxList = 100_000
+
+// List returns what is in a directory of a commit ("" for the root), in git's
 // order. With recursive it lists files at any depth instead of directories.
-// More than limit entries (0 for 100,000) is [ErrTooLarge].
-func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool, limit int) ([]TreeEntry, error) {
-	if limit <= 0 {
-		limit = 100_000
-	}
-	id, err := m.Resolve(ctx, commit)
-	if err != nil {
-		return nil, fmt.Errorf("list tree: %w", err)
-	}
-	l := &lister{recursive: recursive, max: limit}
-	err = m.use(func(o *odb) error {
-		l.o, l.out = o, nil
-		e, err := o.entry(id, dir)
-		if err != nil {
-			return err
-		}
+// Too many entries are [ErrTooLarge].
+func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool) (list []TreeEntry, err error) {
+	err = m.at(ctx, commit, dir, func(o *odb, e entry) error {
 		if !e.isDir() {
 			return fmt.Errorf("%q is not a directory", dir)
 		}
-		at := dir
-		if at != "" {
-			at += "/"
+		at := ""
+		if dir != "" {
+			at = dir + "/"
 		}
-		return l.walk(ctx, e.hash, at)
+		l := &lister{o: o, recursive: recursive}
+		err := l.walk(ctx, e.hash, at)
+		list = l.out
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list tree: %w", err)
 	}
-	return l.out, nil
+	return list, nil
 }
 
 type lister struct {
 	o         *odb
 	recursive bool
-	max       int
 	seen      int
 	out       []TreeEntry
 }
@@ -111,8 +100,8 @@ func (l *lister) walk(ctx context.Context, h plumbing.Hash, at string) error {
 		return err
 	}
 	for _, e := range list {
-		if l.seen++; l.seen > l.max {
-			return fmt.Errorf("%w: more than %d entries", ErrTooLarge, l.max)
+		if l.seen++; l.seen > maxList {
+			return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxList)
 		}
 		if e.isDir() && l.recursive {
 			if err := l.walk(ctx, e.hash, at+e.name+"/"); err != nil {
@@ -120,12 +109,12 @@ func (l *lister) walk(ctx context.Context, h plumbing.Hash, at string) error {
 			}
 			continue
 		}
-		l.out = append(l.out, TreeEntry{Path: at + e.name, Kind: kindOf(e), ID: e.hash.String()})
+		l.out = append(l.out, TreeEntry{Path: at + e.name, Kind: e.kind()})
 	}
 	return nil
 }
 
-func kindOf(e entry) string {
+func (e entry) kind() string {
 	switch e.mode {
 	case filemode.Dir:
 		return IsDir
@@ -134,7 +123,7 @@ func kindOf(e entry) string {
 	case filemode.Symlink:
 		return IsSymlink
 	case filemode.Executable:
-		return IsExec
+		return "exec"
 	}
-	return IsFile
+	return "file"
 }

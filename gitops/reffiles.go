@@ -2,177 +2,224 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// Bare returns the mirror of the repository at remote, see [Store.Mirror],
-// without cloning anything: for refs that hold a few files, which need no
-// branches. Nothing is asked of the remote yet.
-func (s *Store) Bare(ctx context.Context, remote string) (*Mirror, error) {
-	clean, name, err := cleanURL(remote)
-	if err != nil {
-		return nil, fmt.Errorf("open mirror: %w", err)
-	}
-	m := s.mirror(clean, name)
-	if err := os.MkdirAll(filepath.Dir(m.dir), 0o700); err != nil {
-		return nil, fmt.Errorf("open mirror: %w", err)
-	}
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open mirror: %w", err)
-	}
-	defer unlock()
-	return m, m.skeleton()
+// refFiles are the files that hold the refs of a repository. go-git reads
+// them. It does not write them: it truncates a ref in place and does not heed
+// git's lock files, so a process that is killed leaves an empty ref, and
+// whoever runs git in the same clone is not kept out.
+type refFiles struct {
+	dir string
+	own bool // a mirror: all who write its refs take the lock
 }
 
-// RemoteRefs gives the refs below a prefix as the remote has them now; those
-// of a local clone as they are in it.
-func (m *Mirror) RemoteRefs(ctx context.Context, prefix string) (map[string]string, error) {
-	if m.url == "" {
-		return m.Refs(ctx, prefix)
+// lock takes the refs for one short change, also while somebody else fetches.
+// In a local clone git writes too, and git's lock files are all there is.
+func (r *refFiles) lock(ctx context.Context) (unlock func(), err error) {
+	if !r.own {
+		return func() {}, nil
 	}
-	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
-	if err != nil {
-		return nil, fmt.Errorf("list refs of %s: %w", m.url, err)
-	}
-	refs := map[string]string{}
-	for name, h := range s.adv.References {
-		if strings.HasPrefix(name, prefix) {
-			refs[name] = h.String()
-		}
-	}
-	return refs, nil
+	return lockFile(ctx, r.dir+".refs.lock")
 }
 
-// RefFiles gives the files of the commit that a ref of the remote is at now,
-// by name, and the commit. A ref that does not exist gives no files and no
-// commit. Folders in the commit are left out. In a local clone its own ref is
-// read.
-func (m *Mirror) RefFiles(ctx context.Context, ref string) (files map[string][]byte, commit string, err error) {
-	if err := CheckRef(ref); err != nil {
-		return nil, "", fmt.Errorf("read ref: %w", err)
-	}
-	if m.url == "" {
-		commit, err = m.Resolve(ctx, ref)
-		if errors.Is(err, ErrNotFound) {
-			return nil, "", nil
-		}
-	} else {
-		commit, err = m.tip(ctx, ref)
-	}
-	if err == nil && commit != "" {
-		err = m.use(func(o *odb) error {
-			files, err = o.flat(commit)
-			return err
-		})
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("read ref %s: %w", ref, err)
-	}
-	return files, commit, nil
-}
-
-// tip brings the commit that a ref of the remote is at.
-func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
-	if err != nil {
-		return "", err
-	}
-	h, ok := s.adv.References[ref]
-	if !ok {
-		return "", nil
-	}
-	_, err = m.download(ctx, s, wanted{ids: []plumbing.Hash{h}})
-	return h.String(), err
-}
-
-// flat reads the files at the root of a commit.
-func (o *odb) flat(commit string) (map[string][]byte, error) {
-	c, err := o.commit(commit)
-	if err != nil {
-		return nil, err
-	}
-	list, err := o.tree(c.TreeHash)
-	if err != nil {
-		return nil, err
-	}
-	files := map[string][]byte{}
-	for _, e := range list {
-		if !e.mode.IsFile() {
-			continue
-		}
-		if files[e.name], err = o.read(plumbing.BlobObject, e.hash, maxBlob); err != nil {
-			return nil, err
-		}
-	}
-	return files, nil
-}
-
-// PutRefFiles makes a commit of exactly files, whose names have no slashes,
-// with the parent old, and moves a ref of the remote to it if the ref is at
-// old there; the empty old means that it must not exist. It returns the
-// commit. A ref that is elsewhere is [ErrRejected], in a local clone
-// [ErrStale]: read it again.
-func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][]byte, old string) (string, error) {
-	if err := CheckRef(ref); err != nil {
-		return "", fmt.Errorf("write ref: %w", err)
-	}
-	var commit string
-	err := m.use(func(o *odb) (err error) {
-		commit, err = o.commitFlat(files, old)
+// replace writes a file of refs anew under git's own lock file, as text says
+// once that is taken; an empty text leaves the file. [refFiles.lock] is held,
+// so a lock file that is found in a mirror was left by a killed process.
+func (r *refFiles) replace(path string, text func() (string, error)) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
-	})
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("write ref %s: %w", ref, err)
-	case m.url == "":
-		return commit, m.SetRef(ctx, ref, commit, old)
 	}
-	return commit, m.Push(ctx, Push{Commit: commit, Ref: ref, Old: old, Create: old == ""})
+	if r.own { //control:left-locks
+		drop(path + ".lock")
+	}
+	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if os.IsExist(err) {
+		return fmt.Errorf("%w: %s.lock exists: remove it if no other process uses %s", ErrStale, filepath.Base(path), r.dir)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	content, err := text()
+	if err == nil && content != "" {
+		if _, err = f.WriteString(content); err == nil {
+			err = f.Close()
+		}
+		if info, serr := os.Lstat(path); serr == nil && info.IsDir() {
+			_ = os.Remove(path) // empty, or the rename tells
+		}
+		if err == nil {
+			if err = os.Rename(f.Name(), path); err == nil {
+				return nil // from here on a lock file of this name is somebody else's
+			}
+		}
+	}
+	drop(f.Name())
+	return err
 }
 
-func (o *odb) commitFlat(files map[string][]byte, old string) (string, error) {
-	var list []entry
-	for name, data := range files {
-		parts, err := splitPath(name)
-		if err != nil || len(parts) != 1 || isDotGit(name) {
-			return "", fmt.Errorf("%w: %q", ErrPath, name)
+// swap moves a ref to a commit, or deletes it for "", unless expected returns
+// an error.
+func (r *refFiles) swap(ctx context.Context, ref, commit string, expected func() error) error {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	path := filepath.Join(r.dir, filepath.FromSlash(ref))
+	return r.replace(path, func() (string, error) {
+		if err := expected(); err != nil {
+			return "", err
 		}
-		if len(data) > maxBlob {
-			return "", fmt.Errorf("%w: %s has %d bytes, limit %d", ErrTooLarge, name, len(data), maxBlob)
+		if commit != "" {
+			return commit + "\n", nil
 		}
-		h, err := o.write(plumbing.BlobObject, data)
+		packed, err := r.packed()
+		if err == nil && len(without(packed, ref)) < len(packed) {
+			err = r.repack(func(list []packedRef) []packedRef { return without(list, ref) })
+		}
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if os.IsNotExist(err) {
+			err = nil
+		}
+		return "", err
+	})
+}
+
+// packedRef is one line of packed-refs; peeled is the commit of a tag object.
+type packedRef struct{ name, id, peeled string }
+
+func without(list []packedRef, ref string) []packedRef {
+	return slices.DeleteFunc(list, func(r packedRef) bool { return r.name == ref })
+}
+
+// packed reads packed-refs, which a repository need not have.
+func (r *refFiles) packed() ([]packedRef, error) {
+	data, err := os.ReadFile(filepath.Join(r.dir, "packed-refs"))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	var list []packedRef
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		if peeled, ok := strings.CutPrefix(line, "^"); ok && len(list) > 0 {
+			list[len(list)-1].peeled = peeled
+		} else if id, name, ok := strings.Cut(line, " "); ok && isID(id) {
+			list = append(list, packedRef{name: name, id: id})
+		}
+	}
+	return list, err
+}
+
+// pack changes packed-refs: many refs at once or not at all.
+func (r *refFiles) pack(ctx context.Context, change func([]packedRef) []packedRef) error {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return r.repack(change)
+}
+
+// repack is pack while [refFiles.lock] is held.
+func (r *refFiles) repack(change func([]packedRef) []packedRef) error {
+	return r.replace(filepath.Join(r.dir, "packed-refs"), func() (string, error) {
+		list, err := r.packed()
 		if err != nil {
 			return "", err
 		}
-		list = append(list, entry{name: name, mode: filemode.Regular, hash: h})
-	}
-	tree, err := o.writeTree(list)
-	if err == nil {
-		tree, err = o.root(tree)
-	}
+		list = change(list)
+		slices.SortFunc(list, func(a, b packedRef) int { return strings.Compare(a.name, b.name) })
+		var b strings.Builder
+		b.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
+		for _, r := range list {
+			fmt.Fprintf(&b, "%s %s\n", r.id, r.name)
+			if r.peeled != "" {
+				fmt.Fprintf(&b, "^%s\n", r.peeled)
+			}
+		}
+		return b.String(), nil
+	})
+}
+
+// remembered returns where the remote's refs were at the last fetch. Saved
+// states of sessions are left out: they are no news to the remote, there are
+// many of them, and their bases are on branches.
+func (r *refFiles) remembered() ([]plumbing.Hash, error) {
+	packed, err := r.packed()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	parent := plumbing.ZeroHash
-	if old != "" {
-		parent = plumbing.NewHash(old)
-		if _, err := o.commit(old); err != nil {
-			return "", err
+	var list []plumbing.Hash
+	for _, p := range packed {
+		list = append(list, plumbing.NewHash(p.id))
+	}
+	pulls, err := filepath.Glob(filepath.Join(r.dir, "refs", "pull", "*", "head"))
+	for _, p := range pulls {
+		if data, err := os.ReadFile(p); err == nil && isID(strings.TrimSpace(string(data))) {
+			list = append(list, plumbing.NewHash(strings.TrimSpace(string(data))))
 		}
 	}
-	h, err := o.writeCommit(tree, parent, Meta{Message: "Session log", Author: Signature{"handrail", "handrail@localhost"}})
-	return h.String(), err
+	return list, err
 }
+
+// write replaces a file of a mirror in one step.
+func (r *refFiles) write(name, text string) error {
+	path := filepath.Join(r.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(r.dir, "tmp_*")
+	if err != nil {
+		return err
+	}
+	defer drop(f.Name()) // gone after the rename
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// lockFile takes the lock of a file, which it makes if need be. The lock ends
+// with the process that has it.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open mirror lock: %w", err)
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := tryLock(f)
+		if ok {
+			return func() { f.Close() }, nil
+		}
+		if err == nil {
+			select {
+			case <-tick.C:
+				continue
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			}
+		}
+		f.Close()
+		return nil, fmt.Errorf("lock mirror: %w", err)
+	}
+}
+
+// drop removes a temporary file; when it is gone already, all is well.
+func drop(path string) { _ = os.Remove(path) }

@@ -26,7 +26,7 @@ func TestMirrorClonesHeadsAndTags(t *testing.T) {
 	git(t, work, "push", "-q", "origin", "v1", "main:refs/pull/7/head")
 	m := mirrorOf(t, url)
 	head := git(t, bare, "rev-parse", "main")
-	refs := must(m.Refs(t.Context(), ""))(t)
+	refs := must(m.localRefs(""))(t)
 	if _, ok := refs["refs/pull/7/head"]; ok || refs["refs/heads/main"] != head || refs["refs/tags/v1"] == "" || len(refs) != 2 {
 		t.Errorf("refs of the mirror: %v", refs)
 	}
@@ -61,7 +61,7 @@ func TestFetchFollowsTheRemote(t *testing.T) {
 	git(t, work, "push", "-q", "origin", "main", ":gone", "main:new")
 	must(0, m.Fetch(t.Context()))(t)
 	want := map[string]string{"refs/heads/main": next, "refs/heads/new": next}
-	if got := must(m.Refs(t.Context(), ""))(t); !maps.Equal(got, want) {
+	if got := must(m.localRefs(""))(t); !maps.Equal(got, want) {
 		t.Errorf("refs after a fetch: %v, want %v", got, want)
 	}
 
@@ -117,13 +117,13 @@ func TestRepositoriesWithoutABase(t *testing.T) {
 	r := newRemote(t)
 	empty, bare, _ := r.repo("empty", nil)
 	m := mirrorOf(t, empty)
-	if _, _, err := m.Default(t.Context()); !errors.Is(err, ErrEmpty) {
+	if _, _, err := m.Default(t.Context()); !errors.Is(err, errEmpty) {
 		t.Errorf("default branch of an empty repository: %v", err)
 	}
-	if err := m.Fetch(t.Context(), "main"); !errors.Is(err, ErrEmpty) {
+	if err := m.Fetch(t.Context(), "main"); !errors.Is(err, errEmpty) {
 		t.Errorf("fetch of a branch of an empty repository: %v", err)
 	}
-	first := must(m.Checkpoint(t.Context(), Checkpoint{Changes: []Change{Text("a", "1\n")}}))(t)
+	first := must(m.Checkpoint(t.Context(), Checkpoint{Changes: []Change{put("a", "1\n")}}))(t)
 	must(0, m.Push(t.Context(), Push{Commit: first.ID, Ref: "refs/heads/main"}))(t)
 	if got := git(t, bare, "rev-parse", "main"); got != first.ID {
 		t.Errorf("first commit of an empty repository: %s, want %s", got, first.ID)
@@ -132,7 +132,7 @@ func TestRepositoriesWithoutABase(t *testing.T) {
 	url, bare, _ := r.repo("nohead", map[string]string{"a": "1\n"})
 	git(t, bare, "symbolic-ref", "HEAD", "refs/heads/missing")
 	m = mirrorOf(t, url)
-	if _, _, err := m.Default(t.Context()); !errors.Is(err, ErrNoDefault) {
+	if _, _, err := m.Default(t.Context()); !errors.Is(err, errNoDefault) {
 		t.Errorf("default branch when HEAD names none: %v", err)
 	}
 	git(t, bare, "symbolic-ref", "HEAD", "refs/heads/main")
@@ -154,11 +154,11 @@ func TestCredentialsStayInTheHeader(t *testing.T) {
 	})
 	m := must(s.Mirror(t.Context(), url))(t)
 	_, head, _ := m.Default(t.Context())
-	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("a", "2\n")}}))(t)
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("a", "2\n")}}))(t)
 	must(0, m.Push(t.Context(), Push{Commit: c.ID, Ref: "refs/heads/x"}))(t)
 	hookText(t, bare, "pre-receive", "echo declined; exit 1")
 	perr := m.Push(t.Context(), Push{Commit: c.ID, Ref: "refs/heads/y"})
-	if !errors.Is(perr, ErrProtected) {
+	if !errors.Is(perr, errProtected) {
 		t.Fatalf("declined push: %v", perr)
 	}
 	if !strings.Contains(log.String(), "pushed") {
@@ -237,7 +237,7 @@ func TestRenamedRepositoryIsFollowed(t *testing.T) {
 	s := newStore(t, func(c *Config) { c.HTTP = client })
 	m := must(s.Mirror(t.Context(), r.url+"/old.git"))(t)
 	_, head, _ := m.Default(t.Context())
-	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("a", "2\n")}}))(t)
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("a", "2\n")}}))(t)
 	must(0, m.Push(t.Context(), Push{Commit: c.ID, Ref: "refs/heads/main", Old: head}))(t)
 	if got := git(t, bare, "rev-parse", "main"); got != c.ID {
 		t.Errorf("push to a renamed repository: %s, want %s", got, c.ID)
@@ -275,7 +275,7 @@ func TestConcurrentUseAndProcesses(t *testing.T) {
 			_, head, err := m.Default(t.Context())
 			errs <- err
 			for j := range 4 {
-				_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{Text("x", strings.Repeat("y", i*10+j))}})
+				_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("x", strings.Repeat("y", i*10+j))}})
 				errs <- err
 			}
 			errs <- m.Fetch(t.Context())

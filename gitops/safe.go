@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // SafePush is work to bring to a branch of the remote, come what may.
@@ -26,11 +27,11 @@ type SafePush struct {
 // How a [SafePush] ended.
 const (
 	HowPushed   = "pushed"   // as it was
-	HowRebased  = "rebased"  // after a rebase onto what others pushed
-	HowRestored = "restored" // to a branch that had been deleted
-	HowFallback = "fallback" // to another branch, since this one could not take it
+	howRebased  = "rebased"  // after a rebase onto what others pushed
+	howRestored = "restored" // to a branch that had been deleted
+	howFallback = "fallback" // to another branch, since this one could not take it
 	HowPatch    = "patch"    // not at all: the work is in Patch
-	HowHeld     = "held"     // all of it is workflow files that the token may not push
+	howLeftOut  = "held"     // all of it is workflow files that the token may not push
 )
 
 // Pushed says where the work is now.
@@ -70,7 +71,7 @@ func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	if p.Origin == "" {
 		p.Origin = p.Base
 	}
-	s := &saver{m: m, p: p, out: Pushed{How: HowPushed, Commit: p.Commit}}
+	s := &safePush{m: m, p: p, out: Pushed{How: HowPushed, Commit: p.Commit}}
 	if err := s.direct(ctx); err == nil || s.done {
 		return s.out, err
 	}
@@ -80,8 +81,8 @@ func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	return s.patch(ctx)
 }
 
-// saver is one PushSafe under way. done tells that out is final.
-type saver struct {
+// safePush is one [Mirror.PushSafe] under way. done tells that out is final.
+type safePush struct {
 	m    *Mirror
 	p    SafePush
 	out  Pushed
@@ -89,7 +90,7 @@ type saver struct {
 }
 
 // direct pushes to the branch itself, rebasing as needed.
-func (s *saver) direct(ctx context.Context) error {
+func (s *safePush) direct(ctx context.Context) error {
 	for try := 0; ; try++ {
 		err := s.push(ctx, Push{Commit: s.p.Commit, Ref: s.p.Ref})
 		if err == nil || s.done {
@@ -106,7 +107,7 @@ func (s *saver) direct(ctx context.Context) error {
 
 // push is one try. It splits workflow files out when it must, and tells
 // apart what may pass from what will not.
-func (s *saver) push(ctx context.Context, p Push) error {
+func (s *safePush) push(ctx context.Context, p Push) error {
 	made, err := s.m.push(ctx, p)
 	if errors.Is(err, ErrWorkflowScope) && s.out.HeldPatch == "" {
 		s.out.Causes = append(s.out.Causes, err)
@@ -115,7 +116,7 @@ func (s *saver) push(ctx context.Context, p Push) error {
 			return serr
 		}
 		if s.p.Commit == s.p.Base {
-			s.done, s.out.How, s.out.Commit = true, HowHeld, s.p.Base
+			s.done, s.out.How, s.out.Commit = true, howLeftOut, s.p.Base
 			return nil
 		}
 		p.Commit = s.p.Commit
@@ -124,7 +125,7 @@ func (s *saver) push(ctx context.Context, p Push) error {
 	if err == nil {
 		s.done, s.out.Commit, s.out.Ref = true, p.Commit, p.Ref
 		if made && s.p.Exists && p.Ref == s.p.Ref { //control:restored-branch
-			s.out.How = HowRestored
+			s.out.How = howRestored
 		}
 		return nil
 	}
@@ -134,14 +135,14 @@ func (s *saver) push(ctx context.Context, p Push) error {
 	return err
 }
 
-// final tells a remote that said no from one that could not be asked.
+// final reports whether the remote said no, rather than could not be asked.
 func final(err error) bool {
 	var declined *RemoteError
-	return errors.As(err, &declined) || errors.Is(err, ErrAuth) || isNotFound(err)
+	return errors.As(err, &declined) || errors.Is(err, ErrAuth) || errors.Is(err, ErrNotFound)
 }
 
 // rebase brings the work on top of where the branch is now.
-func (s *saver) rebase(ctx context.Context) error {
+func (s *safePush) rebase(ctx context.Context) error {
 	err := s.m.Fetch(ctx)
 	if err != nil {
 		s.out.Causes = append(s.out.Causes, err)
@@ -149,7 +150,7 @@ func (s *saver) rebase(ctx context.Context) error {
 		return err
 	}
 	onto, err := s.m.Resolve(ctx, s.p.Ref)
-	if isNotFound(err) {
+	if errors.Is(err, ErrNotFound) {
 		return nil // the branch is gone: the next try makes it again
 	}
 	if err != nil {
@@ -157,13 +158,13 @@ func (s *saver) rebase(ctx context.Context) error {
 		return err
 	}
 	c, err := s.replay(ctx, onto)
-	var conflict *ConflictError
+	var conflict *conflictError
 	switch {
 	case err == nil:
-		s.p.Commit, s.p.Base, s.p.Origin, s.out.How = c.ID, onto, onto, HowRebased
+		s.p.Commit, s.p.Base, s.p.Origin, s.out.How = c.ID, onto, onto, howRebased
 		return nil
 	case errors.As(err, &conflict):
-		s.out.Conflicts = conflict.Paths
+		s.out.Conflicts = conflict.paths
 		s.out.Causes = append(s.out.Causes, err)
 	default:
 		s.done = true
@@ -174,37 +175,36 @@ func (s *saver) rebase(ctx context.Context) error {
 // replay makes the work anew on onto. Earlier commits of the session that
 // somebody's rewriting of the branch dropped come along; those that onto has
 // under other ids change nothing and disappear.
-func (s *saver) replay(ctx context.Context, onto string) (Commit, error) {
-	var c Commit
-	err := s.m.use(func(o *odb) error {
-		r := replay{onto: onto, base: s.p.Base, head: s.p.Commit}
-		kept, err := o.descends(ctx, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
+func (s *safePush) replay(ctx context.Context, onto string) (c Commit, err error) {
+	err = s.m.use(func(o *odb) error {
+		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit}
+		kept, err := descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
 		}
 		if !kept && s.p.Origin != s.p.Base && s.p.Session != "" {
-			r.base, r.only = s.p.Origin, s.ours //control:dropped-by-a-rewrite
+			r.base, r.pick = s.p.Origin, s.ours //control:dropped-by-a-rewrite
 		}
-		c, err = o.replay(ctx, r)
+		c, err = r.run(ctx, o)
 		return err
 	})
 	return c, err
 }
 
-// ours says whether a commit is new, or one of the session's.
-func (s *saver) ours(c *commitObject) bool {
-	return c.Hash.String() == s.p.Commit || logEntry(c).Trailer(TrailerSession) == s.p.Session
+// ours reports whether a commit is new, or one of the session's.
+func (s *safePush) ours(c *object.Commit) bool {
+	return c.Hash.String() == s.p.Commit || trailer(c.Message, TrailerSession) == s.p.Session
 }
 
 // fallback pushes to a branch beside the one that was meant.
-func (s *saver) fallback(ctx context.Context) error {
+func (s *safePush) fallback(ctx context.Context) error {
 	last := s.out.Causes[len(s.out.Causes)-1]
-	if errors.Is(last, ErrAuth) || isNotFound(last) {
+	if errors.Is(last, ErrAuth) || errors.Is(last, ErrNotFound) {
 		return last
 	}
 	var err error
 	for n := 2; n <= 9; n++ { //control:fallback-branch
-		s.out.How = HowFallback
+		s.out.How = howFallback
 		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: fmt.Sprintf("%s-%d", s.p.Ref, n), Create: true})
 		if err == nil || s.done || !errors.Is(err, ErrRejected) {
 			return err
@@ -214,7 +214,7 @@ func (s *saver) fallback(ctx context.Context) error {
 }
 
 // patch gives up on pushing.
-func (s *saver) patch(ctx context.Context) (Pushed, error) {
+func (s *safePush) patch(ctx context.Context) (Pushed, error) {
 	text, _, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Binary: true})
 	out := s.out
 	out.How, out.Ref, out.Commit, out.Patch = HowPatch, "", s.p.Commit, text
@@ -222,19 +222,19 @@ func (s *saver) patch(ctx context.Context) (Pushed, error) {
 }
 
 // split takes workflow files out of the work.
-func (s *saver) split(ctx context.Context) error {
-	patch, held, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Paths: []string{workflowDir}, Binary: true})
+func (s *safePush) split(ctx context.Context) error {
+	patch, left, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Paths: []string{workflowDir}, Binary: true})
 	if err != nil {
 		return err
 	}
 	var c Commit
 	err = s.m.use(func(o *odb) (err error) {
-		c, err = o.replay(ctx, replay{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, keep: []string{workflowDir}})
+		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sel: allBut(workflowDir)}.run(ctx, o)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("split workflow files out: %w", err)
 	}
-	s.out.Held, s.out.HeldPatch, s.p.Commit = held, patch, c.ID
+	s.out.Held, s.out.HeldPatch, s.p.Commit = left, patch, c.ID
 	return nil
 }

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 const (
@@ -232,6 +234,22 @@ type counter struct{ n *int }
 func (c counter) RoundTrip(*http.Request) (*http.Response, error) {
 	*c.n++
 	return nil, fmt.Errorf("no network")
+}
+
+// put is a [Change] of a file to the given text.
+func put(path, text string) Change {
+	return Change{Path: path, Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(text)), nil
+	}}
+}
+
+// history lists the commits of m from head back to base, without it.
+func history(m *Mirror, base, head string) (list []*object.Commit, err error) {
+	err = m.use(func(o *odb) (err error) {
+		list, err = o.chain(context.Background(), base, head)
+		return err
+	})
+	return list, err
 }
 
 func mustHash(id string) plumbing.Hash { return plumbing.NewHash(id) }

@@ -2,17 +2,18 @@ package gitops
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -20,8 +21,9 @@ import (
 )
 
 const (
-	mostPacks = 32   // packs before the small ones are joined
-	mostLoose = 4000 // loose objects before they are packed
+	mostPacks = 32        // packs before the small ones are joined
+	mostLoose = 4000      // loose objects before they are packed
+	staleAge  = time.Hour // age at which a file is known not to be in use
 )
 
 // tidy keeps a mirror quick that has served for long: each fetch adds a pack
@@ -29,37 +31,49 @@ const (
 // them. Nothing is thrown away. The mirror is locked. Who reads meanwhile has
 // the old files open, or is told that they are gone and looks again, see
 // [Mirror.use].
-func (m *Mirror) tidy(ctx context.Context) error {
-	packs, err := m.listPacks()
-	if err != nil {
-		return err
-	}
-	if old := time.Now().Add(-staleAge); m.looseNumber(old) > mostLoose {
-		if err := m.packLoose(ctx, old); err != nil {
+func (p *packs) tidy(ctx context.Context) error {
+	if old := time.Now().Add(-staleAge); p.looseNumber(old) > mostLoose {
+		if err := p.packLoose(ctx, old); err != nil {
 			return fmt.Errorf("pack loose objects: %w", err)
 		}
 	}
-	if len(packs) <= mostPacks {
-		return nil
+	list, err := p.list()
+	if err != nil || len(list) <= mostPacks {
+		return err
 	}
-	start := time.Now()
-	few := toJoin(packs)
-	if err := m.join(ctx, few); err != nil {
+	start, few := time.Now(), toJoin(list)
+	if err := p.join(ctx, few); err != nil {
 		return fmt.Errorf("join packs: %w", err)
 	}
-	m.pool.renew()
-	m.log.LogAttrs(ctx, slog.LevelInfo, "joined packs", slog.String("url", m.url), slog.Int("packs", len(few)), slog.Duration("took", time.Since(start)))
+	p.log.LogAttrs(ctx, slog.LevelInfo, "joined packs", slog.Int("packs", len(few)), slog.Duration("took", time.Since(start)))
 	return nil
+}
+
+// sweep removes what a killed process left behind. The mirror is locked, so
+// no other fetch is under way; objects and packs for pushes that others write
+// at this moment are younger than staleAge.
+func (p *packs) sweep() {
+	for _, pattern := range []string{"objects/pack/tmp_*", "tmp_*"} {
+		left, _ := filepath.Glob(filepath.Join(p.dir, filepath.FromSlash(pattern)))
+		for _, f := range left {
+			name := filepath.Base(f)
+			info, err := os.Stat(f)
+			if strings.HasPrefix(name, "tmp_pack_") || strings.HasPrefix(name, "tmp_idx_") || err == nil && time.Since(info.ModTime()) > staleAge {
+				drop(f)
+			}
+		}
+	}
 }
 
 // packFile is one pack of a mirror.
 type packFile struct {
-	path string // without the extension
-	size int64
+	path    string // without the extension
+	size    int64
+	objects []*idxfile.Entry // when it is being joined
 }
 
-func (m *Mirror) listPacks() ([]packFile, error) {
-	files, err := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "pack-*.pack"))
+func (p *packs) list() ([]packFile, error) {
+	files, err := filepath.Glob(filepath.Join(p.dir, "objects", "pack", "pack-*.pack"))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +83,7 @@ func (m *Mirror) listPacks() ([]packFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, packFile{f[:len(f)-len(".pack")], info.Size()})
+		list = append(list, packFile{path: strings.TrimSuffix(f, ".pack"), size: info.Size()})
 	}
 	return list, nil
 }
@@ -78,12 +92,11 @@ func (m *Mirror) listPacks() ([]packFile, error) {
 // twice as large as all smaller ones together: a byte is then copied a few
 // times in its life and not at every tidying.
 func toJoin(list []packFile) []packFile {
-	sort.Slice(list, func(i, j int) bool { return list[i].size < list[j].size })
+	slices.SortFunc(list, func(a, b packFile) int { return cmp.Compare(a.size, b.size) })
 	n := 0
-	for i := len(list) - 1; i > 0; i-- {
+	for i := len(list) - 1; i > 0 && n == 0; i-- {
 		if list[i].size < 2*list[i-1].size {
 			n = i + 1
-			break
 		}
 	}
 	var sum int64
@@ -101,99 +114,70 @@ func toJoin(list []packFile) []packFile {
 // stored: a delta names its base by how far back it is, or by its id, and both
 // hold in the joined pack. A pack that repeats an object of another one is
 // left alone.
-func (m *Mirror) join(ctx context.Context, list []packFile) error {
-	j := &joiner{seen: map[plumbing.Hash]bool{}}
-	for _, p := range list {
-		if err := j.take(p); err != nil {
-			return err
+func (p *packs) join(ctx context.Context, list []packFile) error {
+	seen := map[plumbing.Hash]bool{}
+	var parts []packFile
+	for _, part := range list {
+		if err := part.readIndex(); err != nil {
+			return fmt.Errorf("read index of %s: %w", filepath.Base(part.path), err)
 		}
+		if slices.ContainsFunc(part.objects, func(e *idxfile.Entry) bool { return seen[e.Hash] }) {
+			continue
+		}
+		for _, e := range part.objects {
+			seen[e.Hash] = true
+		}
+		parts = append(parts, part)
 	}
-	if len(j.parts) < 2 {
+	if len(parts) < 2 {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Join(m.dir, "objects", "pack"), "tmp_pack_*")
-	if err != nil {
-		return err
-	}
-	defer drop(f.Name()) // gone after the rename
-	defer f.Close()
-	idx, err := j.write(ctx, f)
-	if err != nil {
-		return err
-	}
-	if err := m.addPack(f, idx); err != nil {
-		return err
-	}
-	for _, p := range j.parts { // by their packs they are found
-		if err := errors.Join(os.Remove(p.path+".pack"), os.Remove(p.path+".idx")); err != nil {
-			return err
+	err := p.create(func(f *os.File) (*idxfile.MemoryIndex, error) { return writeJoined(ctx, f, parts, len(seen)) })
+	for _, part := range parts { // by their packs they are found
+		if err == nil {
+			err = errors.Join(os.Remove(part.path+".pack"), os.Remove(part.path+".idx"))
 		}
 	}
-	return nil
+	p.pool.renew()
+	return err
 }
 
-// joiner is a join under way.
-type joiner struct {
-	parts []joinPart
-	seen  map[plumbing.Hash]bool
-	count uint32
-}
-
-type joinPart struct {
-	packFile
-	objects []*idxfile.Entry
-}
-
-// take reads the index of a pack and plans to join it.
-func (j *joiner) take(p packFile) (err error) {
-	f, err := os.Open(p.path + ".idx")
+func (part *packFile) readIndex() error {
+	f, err := os.Open(part.path + ".idx")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	idx := idxfile.NewMemoryIndex()
 	if err := idxfile.NewDecoder(bufio.NewReader(f)).Decode(idx); err != nil {
-		return fmt.Errorf("read index of %s: %w", filepath.Base(p.path), err)
-	}
-	iter, err := idx.Entries()
-	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, iter.Close()) }()
-	part := joinPart{packFile: p}
-	for {
-		e, err := iter.Next()
-		if errors.Is(err, io.EOF) {
-			break
+	iter, err := idx.Entries()
+	for err == nil {
+		var e *idxfile.Entry
+		if e, err = iter.Next(); err == nil {
+			part.objects = append(part.objects, e)
 		}
-		if err != nil {
-			return err
-		}
-		if j.seen[e.Hash] {
-			return nil
-		}
-		part.objects = append(part.objects, e)
 	}
-	for _, e := range part.objects {
-		j.seen[e.Hash] = true
+	if errors.Is(err, io.EOF) {
+		err = iter.Close()
 	}
-	j.parts, j.count = append(j.parts, part), j.count+uint32(len(part.objects))
-	return nil
+	return err
 }
 
-// write writes the joined pack and gives its index.
-func (j *joiner) write(ctx context.Context, out io.Writer) (*idxfile.MemoryIndex, error) {
+// writeJoined writes the joined pack and returns its index.
+func writeJoined(ctx context.Context, out io.Writer, parts []packFile, objects int) (*idxfile.MemoryIndex, error) {
 	buf := bufio.NewWriterSize(out, 256<<10)
-	p, err := newPackWriter(buf, int(j.count))
+	p, err := newPackWriter(buf, objects)
 	if err != nil {
 		return nil, err
 	}
 	idx := &idxfile.Writer{}
-	if err := idx.OnHeader(j.count); err != nil {
+	if err := idx.OnHeader(uint32(objects)); err != nil {
 		return nil, err
 	}
-	at := int64(packHead)
-	for _, part := range j.parts {
+	shift := int64(0) // how much further back an object comes to lie
+	for _, part := range parts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -201,9 +185,9 @@ func (j *joiner) write(ctx context.Context, out io.Writer) (*idxfile.MemoryIndex
 			return nil, fmt.Errorf("copy %s: %w", filepath.Base(part.path), err)
 		}
 		for _, e := range part.objects {
-			idx.Add(e.Hash, e.Offset-packHead+uint64(at), e.CRC32) //control:joined-packs
+			idx.Add(e.Hash, e.Offset+uint64(shift), e.CRC32) //control:joined-packs
 		}
-		at += part.size - packHead - sha1.Size
+		shift += part.size - packHead - sha1.Size
 	}
 	sum := p.sum.Sum(nil)
 	if err := p.close(); err != nil {
@@ -218,11 +202,9 @@ func (j *joiner) write(ctx context.Context, out io.Writer) (*idxfile.MemoryIndex
 	return idx.Index()
 }
 
-const packHead = 12 // bytes before the first object
-
 // copy writes the objects of a pack, and checks that they are what the pack
 // says it holds.
-func (part joinPart) copy(w io.Writer) error {
+func (part *packFile) copy(w io.Writer) error {
 	f, err := os.Open(part.path + ".pack")
 	if err != nil {
 		return err
@@ -240,10 +222,6 @@ func (part joinPart) copy(w io.Writer) error {
 	if _, err := io.CopyN(io.MultiWriter(w, sum), f, part.size-packHead-sha1.Size); err != nil {
 		return err
 	}
-	return checkSum(f, sum)
-}
-
-func checkSum(f io.Reader, sum hash.Hash) error {
 	var want [sha1.Size]byte
 	if _, err := io.ReadFull(f, want[:]); err != nil {
 		return err
@@ -256,8 +234,8 @@ func checkSum(f io.Reader, sum hash.Hash) error {
 
 // looseNumber estimates how many loose objects there are that were written
 // before a time, from one of the 256 directories.
-func (m *Mirror) looseNumber(before time.Time) int {
-	list, err := os.ReadDir(filepath.Join(m.dir, "objects", "17"))
+func (p *packs) looseNumber(before time.Time) int {
+	list, err := os.ReadDir(filepath.Join(p.dir, "objects", "17"))
 	if err != nil {
 		return 0
 	}
@@ -272,15 +250,15 @@ func (m *Mirror) looseNumber(before time.Time) int {
 
 // packLoose moves loose objects that were written before a time into a pack.
 // Younger ones may be in use by a checkpoint or a push of this moment.
-func (m *Mirror) packLoose(ctx context.Context, before time.Time) error {
-	files, err := filepath.Glob(filepath.Join(m.dir, "objects", "[0-9a-f][0-9a-f]", "*"))
+func (p *packs) packLoose(ctx context.Context, before time.Time) error {
+	files, err := filepath.Glob(filepath.Join(p.dir, "objects", "[0-9a-f][0-9a-f]", "*"))
 	if err != nil {
 		return err
 	}
-	var list []sendObject
+	var list []packed
 	var old []string
-	o := m.pool.get()
-	defer m.pool.put(o)
+	o := p.pool.get()
+	defer p.pool.put(o)
 	for _, path := range files {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
 		info, err := os.Stat(path)
@@ -291,33 +269,22 @@ func (m *Mirror) packLoose(ctx context.Context, before time.Time) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", id, err)
 		}
-		list, old = append(list, sendObject{e.Type(), e.Hash()}), append(old, path)
+		list, old = append(list, packed{e.Type(), e.Hash()}), append(old, path)
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Join(m.dir, "objects", "pack"), "tmp_pack_*")
-	if err != nil {
-		return err
-	}
-	defer drop(f.Name()) // gone after the rename
-	defer f.Close()
-	if err := o.writePack(ctx, f, list); err != nil {
-		return err
-	}
-	idx, err := indexPack(ctx, f)
-	if err != nil {
-		return err
-	}
-	if err := m.addPack(f, idx); err != nil {
-		return err
-	}
-	m.pool.renew()
+	err = p.create(func(f *os.File) (*idxfile.MemoryIndex, error) {
+		if err := writePack(ctx, o, f, list); err != nil {
+			return nil, err
+		}
+		return indexPack(ctx, f)
+	})
 	for _, path := range old {
-		if err := os.Remove(path); err != nil {
-			return err
+		if err == nil {
+			err = os.Remove(path)
 		}
 	}
-	m.log.LogAttrs(ctx, slog.LevelInfo, "packed loose objects", slog.String("url", m.url), slog.Int("objects", len(list)))
-	return nil
+	p.log.LogAttrs(ctx, slog.LevelInfo, "packed loose objects", slog.Int("objects", len(list)))
+	return err
 }

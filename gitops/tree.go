@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// entry is one line of a tree object.
+// entry is one line of a tree object. go-git's own is not used: its decoder
+// changes the modes of files that an edit does not touch, and it finds no path
+// with a control character in it.
 type entry struct {
 	name string
 	mode filemode.FileMode
@@ -61,7 +63,7 @@ func (o *odb) writeTree(list []entry) (plumbing.Hash, error) {
 		}
 		return e.name
 	}
-	sort.Slice(list, func(i, j int) bool { return key(list[i]) < key(list[j]) })
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(key(a), key(b)) })
 	var buf bytes.Buffer
 	for _, e := range list {
 		fmt.Fprintf(&buf, "%o %s", uint32(e.mode), e.name)
@@ -79,109 +81,7 @@ func (o *odb) root(h plumbing.Hash) (plumbing.Hash, error) {
 	return h, nil
 }
 
-// edit is a change of a tree: what is to be at a path, or below it.
-type edit struct {
-	set   bool  // the path itself changes
-	to    entry // what it becomes; the zero hash deletes it
-	below map[string]*edit
-	stays *[]string // gets the submodules that the edit reaches into: they stay as they are
-}
-
-// at gives the edit for a path, making the way there.
-func (e *edit) at(parts []string) *edit {
-	for _, p := range parts {
-		if e.below == nil {
-			e.below = map[string]*edit{}
-		}
-		if e.below[p] == nil {
-			e.below[p] = &edit{stays: e.stays}
-		}
-		e = e.below[p]
-	}
-	return e
-}
-
-// puts tells whether anything below is created or modified.
-func (e *edit) puts() bool {
-	for _, sub := range e.below {
-		if sub.set && !sub.to.hash.IsZero() || sub.puts() {
-			return true
-		}
-	}
-	return false
-}
-
-// apply makes the tree that base becomes under an edit. Only trees on the way
-// to a change are read.
-func (o *odb) apply(ctx context.Context, base plumbing.Hash, e *edit, at string) (plumbing.Hash, error) {
-	if err := ctx.Err(); err != nil {
-		return base, err
-	}
-	list, err := o.tree(base)
-	if err != nil {
-		return base, err
-	}
-	kept := make([]entry, 0, len(list)+len(e.below))
-	seen := make(map[string]bool, len(e.below))
-	add := func(old entry, sub *edit, name string) error {
-		next, err := o.applyEntry(ctx, old, sub, at+name)
-		if err == nil && !next.hash.IsZero() {
-			next.name = name
-			kept = append(kept, next)
-		}
-		return err
-	}
-	for _, old := range list {
-		sub := e.below[old.name]
-		if sub == nil {
-			kept = append(kept, old)
-			continue
-		}
-		seen[old.name] = true
-		if err := add(old, sub, old.name); err != nil {
-			return base, err
-		}
-	}
-	for name, sub := range e.below {
-		if !seen[name] {
-			if err := add(entry{}, sub, name); err != nil {
-				return base, err
-			}
-		}
-	}
-	return o.writeTree(kept)
-}
-
-// applyEntry says what one entry becomes; a zero hash means it goes.
-func (o *odb) applyEntry(ctx context.Context, old entry, e *edit, path string) (entry, error) {
-	if e.set {
-		old = e.to
-	}
-	if len(e.below) == 0 {
-		return old, nil
-	}
-	puts := e.puts()
-	switch {
-	case !old.isDir() && !old.hash.IsZero() && !puts:
-		return old, nil // files below it go because it is a file now
-	case e.set && !old.hash.IsZero() && puts:
-		return old, fmt.Errorf("%w: %q is given both as a file and as a directory", ErrPath, path)
-	case old.mode == filemode.Submodule && puts:
-		if e.stays == nil { //control:submodule-inside
-			return old, fmt.Errorf("%w: %q is a submodule: commit to its own repository", ErrPath, path)
-		}
-		*e.stays = append(*e.stays, path)
-		return old, nil
-	}
-	base := plumbing.ZeroHash
-	if old.isDir() {
-		base = old.hash
-	}
-	h, err := o.apply(ctx, base, e, path+"/")
-	return entry{mode: filemode.Dir, hash: h}, err
-}
-
-// find gives the entry at a path of a tree.
+// find returns the entry at a path of a tree, "" for the tree itself.
 func (o *odb) find(root plumbing.Hash, path string) (entry, error) {
 	e := entry{mode: filemode.Dir, hash: root}
 	if path == "" || path == "." {
@@ -191,22 +91,113 @@ func (o *odb) find(root plumbing.Hash, path string) (entry, error) {
 	if err != nil {
 		return e, err
 	}
-next:
 	for _, p := range parts {
-		if !e.isDir() {
-			return e, fmt.Errorf("find %q: %w", path, ErrNotFound)
-		}
-		list, err := o.tree(e.hash)
-		if err != nil {
-			return e, err
-		}
-		for _, sub := range list {
-			if sub.name == p {
-				e = sub
-				continue next
+		var list []entry
+		if e.isDir() {
+			if list, err = o.tree(e.hash); err != nil {
+				return e, err
 			}
 		}
-		return e, fmt.Errorf("find %q: %w", path, ErrNotFound)
+		i := slices.IndexFunc(list, func(sub entry) bool { return sub.name == p })
+		if i < 0 {
+			return e, fmt.Errorf("find %q: %w", path, ErrNotFound)
+		}
+		e = list[i]
 	}
 	return e, nil
+}
+
+// edit is a change of a tree: what is to be at a path, or below it.
+type edit struct {
+	set   bool  // the path itself changes
+	to    entry // what it becomes; the zero hash deletes it
+	below map[string]*edit
+}
+
+// put says what is to be at a path.
+func (e *edit) put(parts []string, to entry) {
+	for _, p := range parts {
+		if e.below == nil {
+			e.below = map[string]*edit{}
+		}
+		if e.below[p] == nil {
+			e.below[p] = &edit{}
+		}
+		e = e.below[p]
+	}
+	e.set, e.to = true, to
+}
+
+// writes reports whether anything below is created or modified.
+func (e *edit) writes() bool {
+	for _, sub := range e.below {
+		if sub.set && !sub.to.hash.IsZero() || sub.writes() {
+			return true
+		}
+	}
+	return false
+}
+
+// editor applies edits to trees. Only trees on the way to a change are read.
+type editor struct {
+	o          *odb
+	submodules []string // that edits reach into: they stay as they are
+}
+
+// apply returns the tree that base, at a path that ends in "/" or is empty,
+// becomes under an edit.
+func (ed *editor) apply(ctx context.Context, base plumbing.Hash, e *edit, at string) (plumbing.Hash, error) {
+	if err := ctx.Err(); err != nil {
+		return base, err
+	}
+	old, err := ed.o.tree(base)
+	if err != nil {
+		return base, err
+	}
+	list := make([]entry, 0, len(old)+len(e.below))
+	here := make(map[string]entry, len(e.below))
+	for _, x := range old {
+		if e.below[x.name] == nil {
+			list = append(list, x)
+		} else {
+			here[x.name] = x
+		}
+	}
+	for name, sub := range e.below {
+		next, err := ed.entry(ctx, here[name], sub, at+name)
+		if err != nil {
+			return base, err
+		}
+		if !next.hash.IsZero() {
+			next.name = name
+			list = append(list, next)
+		}
+	}
+	return ed.o.writeTree(list)
+}
+
+// entry returns what one entry becomes; a zero hash means it goes.
+func (ed *editor) entry(ctx context.Context, old entry, e *edit, path string) (entry, error) {
+	if e.set {
+		old = e.to
+	}
+	if len(e.below) == 0 {
+		return old, nil
+	}
+	writes := e.writes()
+	switch {
+	case !old.isDir() && !old.hash.IsZero() && !writes:
+		return old, nil // files below it go because it is a file now
+	case e.set && !old.hash.IsZero() && writes:
+		return old, fmt.Errorf("%w: %q is given both as a file and as a directory", errPath, path)
+	case old.mode == filemode.Submodule && writes: //control:submodule-inside
+		ed.submodules = append(ed.submodules, path)
+		return old, nil
+	}
+	base := plumbing.ZeroHash
+	if old.isDir() {
+		base = old.hash
+	}
+	h, err := ed.apply(ctx, base, e, path+"/")
+	return entry{mode: filemode.Dir, hash: h}, err
 }

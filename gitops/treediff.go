@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -17,32 +18,71 @@ type delta struct {
 	score    int    // for a rename, percent alike
 }
 
+// selection says which paths of a tree count.
+type selection struct {
+	under  map[string]bool // these and what is below them; empty means all
+	above  map[string]bool // the directories on the way there
+	invert bool            // all but these
+}
+
+func only(paths []string) selection {
+	s := selection{under: map[string]bool{}, above: map[string]bool{}}
+	for _, p := range paths {
+		p = strings.Trim(p, "/")
+		s.under[p] = true
+		for i := strings.LastIndexByte(p, '/'); i > 0; i = strings.LastIndexByte(p, '/') {
+			p = p[:i]
+			s.above[p] = true
+		}
+	}
+	return s
+}
+
+func allBut(path string) selection {
+	s := only([]string{path})
+	s.invert = true
+	return s
+}
+
+// whole reports whether path counts with all that is below it.
+func (s selection) whole(path string) bool {
+	if len(s.under) == 0 || s.under[""] {
+		return true
+	}
+	if s.above[path] || path == "" {
+		return false
+	}
+	return s.inside(path) != s.invert
+}
+
+// some reports whether something at or below path counts.
+func (s selection) some(path string) bool {
+	return path == "" || s.above[path] || s.whole(path)
+}
+
+func (s selection) inside(path string) bool {
+	for !s.under[path] {
+		i := strings.LastIndexByte(path, '/')
+		if i < 0 {
+			return false
+		}
+		path = path[:i]
+	}
+	return true
+}
+
 // differ walks two trees and collects the paths that differ, in tree order.
 // Equal subtrees are not read.
 type differ struct {
-	o     *odb
-	paths map[string]bool // only these paths and what is below them; empty means all
-	way   map[string]bool // the directories above them
-	out   []delta
+	o   *odb
+	sel selection
+	out []delta
 }
 
-func (o *odb) diff(ctx context.Context, from, to plumbing.Hash, paths []string) ([]delta, error) {
-	d := newDiffer(o, paths)
+func (o *odb) diff(ctx context.Context, from, to plumbing.Hash, sel selection) ([]delta, error) {
+	d := &differ{o: o, sel: sel}
 	err := d.walk(ctx, from, to, "")
 	return d.out, err
-}
-
-func newDiffer(o *odb, paths []string) *differ {
-	d := &differ{o: o, paths: map[string]bool{}, way: map[string]bool{}}
-	for _, p := range paths {
-		p = strings.Trim(p, "/")
-		d.paths[p] = true
-		for i := strings.LastIndexByte(p, '/'); i > 0; i = strings.LastIndexByte(p, '/') {
-			p = p[:i]
-			d.way[p] = true
-		}
-	}
-	return d
 }
 
 func (d *differ) walk(ctx context.Context, from, to plumbing.Hash, at string) error {
@@ -82,7 +122,7 @@ func (d *differ) walk(ctx context.Context, from, to plumbing.Hash, at string) er
 }
 
 func (d *differ) pair(ctx context.Context, a, b entry, path string) error {
-	if a.hash == b.hash && a.mode == b.mode || !d.wanted(path) {
+	if a.hash == b.hash && a.mode == b.mode || !d.sel.some(path) {
 		return nil
 	}
 	var subA, subB plumbing.Hash
@@ -92,29 +132,14 @@ func (d *differ) pair(ctx context.Context, a, b entry, path string) error {
 	if b.isDir() {
 		subB, b = b.hash, entry{}
 	}
-	if (!a.hash.IsZero() || !b.hash.IsZero()) && d.chosen(path) {
+	if (!a.hash.IsZero() || !b.hash.IsZero()) && d.sel.whole(path) {
 		d.out = append(d.out, delta{path: path, from: a, to: b})
 	}
 	return d.walk(ctx, subA, subB, path+"/")
 }
 
-// wanted tells whether path is on the way to, at, or below a chosen path.
-func (d *differ) wanted(path string) bool { return d.way[path] || d.chosen(path) }
-
-func (d *differ) chosen(path string) bool {
-	if len(d.paths) == 0 || d.paths[""] {
-		return true
-	}
-	for {
-		if d.paths[path] {
-			return true
-		}
-		i := strings.LastIndexByte(path, '/')
-		if i < 0 {
-			return false
-		}
-		path = path[:i]
-	}
+func isFile(e entry) bool {
+	return !e.hash.IsZero() && (e.mode.IsRegular() || e.mode == filemode.Executable)
 }
 
 const (
@@ -123,64 +148,94 @@ const (
 	renameScore = 50      // percent alike, as git has it
 )
 
-// pairing looks for files among the created ones that were deleted ones.
-type pairing struct {
-	o          *odb
-	list       []delta
-	gone, came []int       // indexes of deleted and created files
-	match      map[int]int // created to deleted
-	score      map[int]int // of a created file, percent alike
-	used       map[int]bool
-}
-
-// renames joins deleted and created files of which the content is the same,
-// or at least half alike.
+// renames joins deleted and created files that have the same blob, or, where
+// both blobs are there, content that is at least half alike.
 func (o *odb) renames(ctx context.Context, list []delta) ([]delta, error) {
-	p := &pairing{o: o, list: list, match: map[int]int{}, score: map[int]int{}, used: map[int]bool{}}
+	var gone, came []int
+	same := map[plumbing.Hash][]int{} // deleted files by blob
 	for i, d := range list {
 		switch {
 		case isFile(d.from) && d.to.hash.IsZero():
-			p.gone = append(p.gone, i)
+			gone, same[d.from.hash] = append(gone, i), append(same[d.from.hash], i)
 		case isFile(d.to) && d.from.hash.IsZero():
-			p.came = append(p.came, i)
+			came = append(came, i)
 		}
 	}
-	if len(p.gone) == 0 || len(p.came) == 0 {
-		return list, nil
+	used := map[int]bool{}
+	join := func(c, g, score int) {
+		list[c].from, list[c].oldPath, list[c].score, used[g] = list[g].from, list[g].path, score, true
 	}
-	p.identical()
-	if len(p.gone)*len(p.came) <= renamePairs {
-		if err := p.similar(ctx); err != nil {
-			return nil, err
+	came = slices.DeleteFunc(came, func(c int) bool {
+		from := same[list[c].to.hash]
+		if len(from) > 0 {
+			join(c, from[0], 100)
+			same[list[c].to.hash] = from[1:]
+		}
+		return len(from) > 0
+	})
+	if len(gone)*len(came) > renamePairs {
+		came = nil
+	}
+	profiles := profiles{}
+	for _, c := range came {
+		best, from := renameScore-1, -1
+		for _, g := range gone {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if used[g] {
+				continue
+			}
+			if s := alike(profiles.of(o, list[g].from), profiles.of(o, list[c].to)); s > best {
+				best, from = s, g
+			}
+		}
+		if from >= 0 {
+			join(c, from, best)
 		}
 	}
 	out := make([]delta, 0, len(list))
 	for i, d := range list {
-		if g, ok := p.match[i]; ok {
-			d.from, d.oldPath, d.score = list[g].from, list[g].path, p.score[i]
-		} else if p.used[i] {
-			continue
+		if !used[i] {
+			out = append(out, d)
 		}
-		out = append(out, d)
 	}
 	return out, nil
 }
 
-func (p *pairing) identical() {
-	byHash := map[plumbing.Hash][]int{}
-	for _, g := range p.gone {
-		h := p.list[g].from.hash
-		byHash[h] = append(byHash[h], g)
-	}
-	for _, c := range p.came {
-		h := p.list[c].to.hash
-		if same := byHash[h]; len(same) > 0 {
-			p.match[c], p.score[c], p.used[same[0]] = same[0], 100, true
-			byHash[h] = same[1:]
-		}
-	}
+// profile counts the bytes of each distinct line of a file.
+type profile struct {
+	size  int
+	bytes map[string]int
 }
 
-func isFile(e entry) bool {
-	return !e.hash.IsZero() && (e.mode.IsRegular() || e.mode == filemode.Executable)
+// profiles are those of blobs that were read; nil for one that has none.
+type profiles map[plumbing.Hash]*profile
+
+func (p profiles) of(o *odb, e entry) *profile {
+	f, ok := p[e.hash]
+	if !ok {
+		data, err := o.read(plumbing.BlobObject, e.hash, renameSize)
+		if err == nil && !isBinary(data) {
+			f = &profile{size: len(data), bytes: map[string]int{}}
+			for _, l := range lines(data) {
+				f.bytes[l] += len(l)
+			}
+		}
+		p[e.hash] = f
+	}
+	return f
+}
+
+// alike is the share of the larger file that is in both, in percent, below
+// 100.
+func alike(a, b *profile) int {
+	if a == nil || b == nil || a.size == 0 || b.size == 0 || min(a.size, b.size)*2 < max(a.size, b.size) {
+		return 0
+	}
+	same := 0
+	for l, n := range a.bytes {
+		same += min(n, b.bytes[l])
+	}
+	return min(99, same*100/max(a.size, b.size))
 }

@@ -40,7 +40,7 @@ func (s *session) commit(changes []Change, trailers ...Trailer) {
 }
 
 func (s *session) undo(n int, paths ...string) error {
-	c, err := s.m.Undo(s.t.Context(), Undo{Head: s.head, N: n, Session: "s1", Base: s.base, Paths: paths})
+	c, err := s.m.undo(s.t.Context(), undo{Head: s.head, N: n, Session: "s1", Base: s.base, Paths: paths})
 	if err == nil {
 		s.head = c.ID
 	}
@@ -48,7 +48,7 @@ func (s *session) undo(n int, paths ...string) error {
 }
 
 func (s *session) redo(n int) error {
-	c, err := s.m.Redo(s.t.Context(), Undo{Head: s.head, N: n, Session: "s1", Base: s.base})
+	c, err := s.m.redo(s.t.Context(), undo{Head: s.head, N: n, Session: "s1", Base: s.base})
 	if err == nil {
 		s.head = c.ID
 	}
@@ -68,9 +68,9 @@ func (s *session) files(want map[string]string) {
 
 func TestUndoAndRedo(t *testing.T) {
 	s := newSession(t, map[string]string{"a": "0\n"})
-	s.save(Text("a", "1\n"))
-	s.save(Text("a", "2\n"), Text("b", "2\n"))
-	s.save(Text("a", "3\n"), Change{Path: "b", Delete: true})
+	s.save(put("a", "1\n"))
+	s.save(put("a", "2\n"), put("b", "2\n"))
+	s.save(put("a", "3\n"), Change{Path: "b", Delete: true})
 	newest := s.head
 	steps := []struct {
 		do   func() error
@@ -79,15 +79,15 @@ func TestUndoAndRedo(t *testing.T) {
 	}{
 		{func() error { return s.undo(1) }, nil, map[string]string{"a": "2", "b": "2"}},
 		{func() error { return s.undo(0) }, nil, map[string]string{"a": "1"}},
-		{func() error { return s.undo(2) }, ErrNothing, map[string]string{"a": "1"}},
+		{func() error { return s.undo(2) }, errNothing, map[string]string{"a": "1"}},
 		{func() error { return s.redo(1) }, nil, map[string]string{"a": "2", "b": "2"}},
 		{func() error { return s.redo(1) }, nil, map[string]string{"a": "3"}},
-		{func() error { return s.redo(1) }, ErrNothing, map[string]string{"a": "3"}},
+		{func() error { return s.redo(1) }, errNothing, map[string]string{"a": "3"}},
 		{func() error { return s.undo(3) }, nil, map[string]string{"a": "0"}},
-		{func() error { return s.undo(1) }, ErrNothing, map[string]string{"a": "0"}},
+		{func() error { return s.undo(1) }, errNothing, map[string]string{"a": "0"}},
 		{func() error { return s.redo(1) }, nil, map[string]string{"a": "3"}},
 		{func() error { return s.undo(2) }, nil, map[string]string{"a": "1"}},
-		{func() error { s.save(Text("c", "4\n")); return nil }, nil, map[string]string{"a": "1", "c": "4"}},
+		{func() error { s.save(put("c", "4\n")); return nil }, nil, map[string]string{"a": "1", "c": "4"}},
 		{func() error { return s.undo(1) }, nil, map[string]string{"a": "1"}},
 		{func() error { return s.undo(1) }, nil, map[string]string{"a": "0"}},
 	}
@@ -100,7 +100,7 @@ func TestUndoAndRedo(t *testing.T) {
 	if git(t, s.m.dir, "merge-base", newest, s.head) != newest {
 		t.Error("the undone state is not in the history")
 	}
-	if log := git(t, s.m.dir, "log", "-1", "--format=%B", s.head); !strings.Contains(log, TrailerUndoes+": ") || !strings.Contains(log, "Session: s1") {
+	if log := git(t, s.m.dir, "log", "-1", "--format=%B", s.head); !strings.Contains(log, trailerUndoes+": ") || !strings.Contains(log, "Session: s1") {
 		t.Errorf("message of an undo: %q", log)
 	}
 	fsck(t, s.m.dir)
@@ -108,11 +108,11 @@ func TestUndoAndRedo(t *testing.T) {
 
 func TestUndoKeepsOtherPeoplesCommits(t *testing.T) {
 	s := newSession(t, map[string]string{"a": "1\n2\n3\n4\n5\n6\n7\n", "p": "0\n"})
-	s.save(Text("a", "ONE\n2\n3\n4\n5\n6\n7\n"))
-	s.commit([]Change{Text("p", "person\n")})
-	s.save(Text("b", "2\n"))
-	s.commit([]Change{Text("a", "ONE\n2\n3\n4\n5\n6\nSEVEN\n")})
-	s.commit([]Change{Text("other", "o\n")}, Trailer{TrailerSession, "another"})
+	s.save(put("a", "ONE\n2\n3\n4\n5\n6\n7\n"))
+	s.commit([]Change{put("p", "person\n")})
+	s.save(put("b", "2\n"))
+	s.commit([]Change{put("a", "ONE\n2\n3\n4\n5\n6\nSEVEN\n")})
+	s.commit([]Change{put("other", "o\n")}, Trailer{TrailerSession, "another"})
 	if err := s.undo(2); err != nil {
 		t.Fatal(err)
 	}
@@ -122,11 +122,11 @@ func TestUndoKeepsOtherPeoplesCommits(t *testing.T) {
 	}
 	s.files(map[string]string{"a": "ONE\n2\n3\n4\n5\n6\nSEVEN", "b": "2", "p": "person", "other": "o"})
 
-	s.save(Text("a", "x\n"))
-	s.commit([]Change{Text("a", "y\n")})
+	s.save(put("a", "x\n"))
+	s.commit([]Change{put("a", "y\n")})
 	before := s.head
-	var conflict *ConflictError
-	if err := s.undo(1); !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, []string{"a"}) || !errors.Is(err, ErrConflict) {
+	var conflict *conflictError
+	if err := s.undo(1); !errors.As(err, &conflict) || !slices.Equal(conflict.paths, []string{"a"}) || !errors.Is(err, ErrConflict) {
 		t.Errorf("undo below a change of the same line: %v", err)
 	}
 	if s.head != before {
@@ -136,7 +136,7 @@ func TestUndoKeepsOtherPeoplesCommits(t *testing.T) {
 
 func TestUndoOfSomeFiles(t *testing.T) {
 	s := newSession(t, map[string]string{"a": "0\n", "dir/b": "0\n", "c": "0\n"})
-	s.save(Text("a", "1\n"), Text("dir/b", "1\n"), Text("dir/new", "1\n"), Text("c", "1\n"))
+	s.save(put("a", "1\n"), put("dir/b", "1\n"), put("dir/new", "1\n"), put("c", "1\n"))
 	if err := s.undo(1, "dir", "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -154,9 +154,17 @@ func TestUndoOfSomeFiles(t *testing.T) {
 	s.files(map[string]string{"a": "0", "dir/b": "0", "c": "0"})
 }
 
+func rebased(t *testing.T, m *Mirror, r rebase) (c Commit, err error) {
+	err = m.use(func(o *odb) (err error) {
+		c, err = r.run(t.Context(), o)
+		return err
+	})
+	return c, err
+}
+
 func TestRebase(t *testing.T) {
 	base := map[string]string{"a": "1\n2\n3\n4\n5\n", "b": "b\n", "dir/c": "c\n"}
-	exec := Text("b", "b\n")
+	exec := put("b", "b\n")
 	exec.Exec = true
 	tests := []struct {
 		name         string
@@ -164,17 +172,17 @@ func TestRebase(t *testing.T) {
 		want         map[string]string // on top of the base
 		conflict     []string
 	}{
-		{"different files", []Change{Text("x", "x\n")}, []Change{Text("y", "y\n")}, map[string]string{"x": "x", "y": "y"}, nil},
-		{"different lines", []Change{Text("a", "1\n2\n3\n4\nV\n")}, []Change{Text("a", "I\n2\n3\n4\n5\n")}, map[string]string{"a": "I\n2\n3\n4\nV"}, nil},
-		{"same change", []Change{Text("a", "same\n")}, []Change{Text("a", "same\n")}, map[string]string{"a": "same"}, nil},
-		{"mode and content", []Change{exec}, []Change{Text("b", "B\n")}, map[string]string{"b": "B"}, nil},
-		{"same lines", []Change{Text("a", "ours\n")}, []Change{Text("a", "theirs\n")}, nil, []string{"a"}},
-		{"delete and modify", []Change{{Path: "b", Delete: true}, Text("a", "x\n")}, []Change{Text("b", "B\n"), Text("a", "y\n")}, nil, []string{"a", "b"}},
-		{"both delete", []Change{{Path: "b", Delete: true}, Text("x", "x\n")}, []Change{{Path: "b", Delete: true}}, map[string]string{"b": "", "x": "x"}, nil},
-		{"delete the directory that the other changed", []Change{{Path: "dir", Delete: true}}, []Change{Text("dir/c", "C\n")}, nil, []string{"dir/c"}},
-		{"file against directory", []Change{Text("n", "n\n")}, []Change{Text("n/m", "m\n")}, nil, []string{"n"}},
-		{"both add", []Change{Text("n", "1\n")}, []Change{Text("n", "2\n")}, nil, []string{"n"}},
-		{"binary", []Change{Text("a", "\x00")}, []Change{Text("a", "z\n")}, nil, []string{"a"}},
+		{"different files", []Change{put("x", "x\n")}, []Change{put("y", "y\n")}, map[string]string{"x": "x", "y": "y"}, nil},
+		{"different lines", []Change{put("a", "1\n2\n3\n4\nV\n")}, []Change{put("a", "I\n2\n3\n4\n5\n")}, map[string]string{"a": "I\n2\n3\n4\nV"}, nil},
+		{"same change", []Change{put("a", "same\n")}, []Change{put("a", "same\n")}, map[string]string{"a": "same"}, nil},
+		{"mode and content", []Change{exec}, []Change{put("b", "B\n")}, map[string]string{"b": "B"}, nil},
+		{"same lines", []Change{put("a", "ours\n")}, []Change{put("a", "theirs\n")}, nil, []string{"a"}},
+		{"delete and modify", []Change{{Path: "b", Delete: true}, put("a", "x\n")}, []Change{put("b", "B\n"), put("a", "y\n")}, nil, []string{"a", "b"}},
+		{"both delete", []Change{{Path: "b", Delete: true}, put("x", "x\n")}, []Change{{Path: "b", Delete: true}}, map[string]string{"b": "", "x": "x"}, nil},
+		{"delete the directory that the other changed", []Change{{Path: "dir", Delete: true}}, []Change{put("dir/c", "C\n")}, nil, []string{"dir/c"}},
+		{"file against directory", []Change{put("n", "n\n")}, []Change{put("n/m", "m\n")}, nil, []string{"n"}},
+		{"both add", []Change{put("n", "1\n")}, []Change{put("n", "2\n")}, nil, []string{"n"}},
+		{"binary", []Change{put("a", "\x00")}, []Change{put("a", "z\n")}, nil, []string{"a"}},
 	}
 	m, head, _, _ := seeded(t, base)
 	for _, tt := range tests {
@@ -182,10 +190,10 @@ func TestRebase(t *testing.T) {
 			meta := Meta{Message: "ours", Author: Signature{"Bot", "bot@example.com"}, Trailers: []Trailer{{TrailerSession, "s"}}}
 			ours := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.ours, Meta: meta}))(t)
 			onto := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.theirs, Meta: Meta{Message: "theirs"}}))(t)
-			got, err := m.Rebase(t.Context(), onto.ID, head, ours.ID)
-			var conflict *ConflictError
+			got, err := rebased(t, m, rebase{onto: onto.ID, base: head, head: ours.ID})
+			var conflict *conflictError
 			if tt.conflict != nil {
-				if !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, tt.conflict) {
+				if !errors.As(err, &conflict) || !slices.Equal(conflict.paths, tt.conflict) {
 					t.Errorf("got %v, want a conflict in %q", err, tt.conflict)
 				}
 				return
@@ -209,7 +217,7 @@ func TestRebase(t *testing.T) {
 			}
 		})
 	}
-	if _, err := m.Rebase(t.Context(), head, strings.Repeat("1", 40), head); err == nil {
+	if _, err := rebased(t, m, rebase{onto: head, base: strings.Repeat("1", 40), head: head}); err == nil {
 		t.Error("a base that is not in the history was accepted")
 	}
 	fsck(t, m.dir)

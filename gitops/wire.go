@@ -80,7 +80,7 @@ func (w *wire) dial(ctx context.Context, remote, name string) (*service, error) 
 	return s, nil
 }
 
-// post sends a request to the service and gives the body of the answer.
+// post sends a request to the service and returns the body of the answer.
 func (s *service) post(ctx context.Context, body io.Reader, size int64) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/"+s.name, body)
 	if err != nil {

@@ -1,18 +1,45 @@
-// Package gitops keeps what an agent did in git: mirrors of repositories,
-// checkpoint commits, undo, diffs, rebases and pushes.
+// Package gitops saves what an agent did in git: mirrors of repositories,
+// checkpoint commits, diffs, merges, undo and pushes.
 //
 // Nothing here runs git, and nothing here looks at a work tree, an index, a
 // hook, a filter or an attribute. Trees and blobs are read and written as
 // objects, so whatever a hostile tool leaves in a workspace is data. Tokens
 // travel in one request header and are written nowhere.
 //
-//   - [Store.Mirror] gives a bare mirror of a remote repository,
-//     [OpenLocal] a clone that a person already has.
-//   - [Mirror.Fetch], [Mirror.Resolve], [Mirror.Export] bring a base.
-//   - [Mirror.Checkpoint], [Mirror.Undo], [Mirror.Redo], [Mirror.Rebase] make
-//     commits whose cost grows with the change.
-//   - [Mirror.Push] and [Mirror.PushSafe] send them.
-//   - [Mirror.Diff], [Mirror.Log], [Mirror.ReadFile], [Mirror.List] look.
+// The files, from a remote to a commit and back:
+//
+//   - gitops.go: [Store], a [Mirror] for each remote; mirror.go, local.go: one
+//     repository, ours or a clone that a person has ([OpenLocal]).
+//   - wire.go, fetch.go, push.go, unsent.go: git's protocol; what to ask for,
+//     what to send. safe.go: [Mirror.PushSafe], which loses no work.
+//   - pack.go, tidy.go: packs on the disk, and their number kept small.
+//   - objects.go, tree.go, commit.go: objects, read by go-git. refs.go,
+//     reffiles.go: refs, and the files that hold them. remoterefs.go: refs of
+//     the remote that hold a few files.
+//   - checkpoint.go, merge.go, undo.go: commits whose cost grows with the
+//     change. export.go, read.go: what is in a commit.
+//   - diff.go, treediff.go, linediff.go, patch.go: two trees, two files, and
+//     a text that git apply takes.
+//
+// What go-git does and what is done here is by measure: BenchmarkAgainst, on a
+// repository of 6,600 files and 3,000 commits, in milliseconds.
+//
+//	                         git  go-git  here
+//	fetch of one commit       42       7    27
+//	push of ten files         32     139    26
+//	diff of two commits       11      19     9
+//	checkpoint of ten files   31     156     9
+//
+// go-git reads objects, refs, configuration and packs, and writes objects. Its
+// fetch is quick, and does not end when its context does, takes a pack of any
+// size, and shows it before it is on the disk. Its push walks the whole
+// history. Its diff of trees takes twenty times as long for a checkpoint (6 ms
+// against 0.3), and finds no directory with a control character in its name;
+// its patches name such files, links and binary content in a way that git
+// apply does not take. It commits by way of an index and a work tree, which
+// are the workspace's. It packs a mirror anew as a whole (1.3 s against 0.02
+// for joining what is small) and drops what no ref names. It writes a ref in
+// place, past git's locks.
 package gitops
 
 import (
@@ -35,7 +62,7 @@ type Config struct {
 	// Dir holds the mirrors. It belongs to the bot and must not be inside
 	// anything that a workspace can write.
 	Dir string
-	// Auth gives the credentials for a repository's URL, asked for each time
+	// Auth returns the credentials for a repository's URL, asked for each time
 	// they are needed; nil, or an empty token, means none. The token goes into
 	// an Authorization header only. An empty user means "x-access-token".
 	Auth func(ctx context.Context, url string) (user, token string, err error)
@@ -85,7 +112,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.mirrors {
-		m.pool.drain()
+		m.pool.renew()
 	}
 	s.mirrors = map[string]*Mirror{}
 	return nil
@@ -95,7 +122,7 @@ func (s *Store) Close() error {
 // http is accepted for loopback addresses), without credentials in it. On
 // first use its heads and tags are cloned; later calls return what is there
 // without asking the remote, so call [Mirror.Fetch] for news. A repository
-// without commits gives a mirror, whose [Mirror.Default] is [ErrEmpty].
+// without commits has a mirror too, whose [Mirror.Default] is an error.
 func (s *Store) Mirror(ctx context.Context, remote string) (*Mirror, error) {
 	clean, name, err := cleanURL(remote)
 	if err != nil {
@@ -119,66 +146,30 @@ func (s *Store) mirror(remote, name string) *Mirror {
 	}
 	dir := filepath.Join(s.cfg.Dir, name)
 	m := newMirror(dir, dir)
-	m.url, m.wire, m.log, m.maxPack = remote, s.wire, s.cfg.Log, s.cfg.MaxPack
+	m.url, m.wire, m.log, m.refs.own = remote, s.wire, s.cfg.Log.With(slog.String("url", remote)), true
+	m.packs = &packs{dir: dir, pool: m.pool, maxPack: s.cfg.MaxPack, log: m.log}
 	s.mirrors[remote] = m
 	return m
 }
 
-// Mirror is one repository: a bare mirror of a remote one, or a person's
-// clone. Its methods are safe for concurrent use.
-type Mirror struct {
-	dir     string // objects and refs
-	gitDir  string // HEAD; differs from dir in a linked work tree
-	url     string // "" for a local clone
-	wire    *wire
-	log     *slog.Logger
-	maxPack int64
-
-	fetching chan struct{} // holds one token; taken while refs from the remote change
-	pool     *pool
-}
-
-func newMirror(dir, gitDir string) *Mirror {
-	m := &Mirror{dir: dir, gitDir: gitDir, log: slog.New(slog.DiscardHandler), fetching: make(chan struct{}, 1)}
-	m.pool = &pool{dir: dir}
-	return m
-}
-
-// URL is the remote's address, empty for a local clone.
-func (m *Mirror) URL() string { return m.url }
-
-// Close releases the files that the mirror holds open; it can be used again.
-func (m *Mirror) Close() error {
-	m.pool.drain()
-	return nil
-}
-
-// cloned tells whether the first fetch has been completed.
-func (m *Mirror) cloned() bool {
-	_, err := os.Stat(filepath.Join(m.dir, "packed-refs"))
-	return err == nil
-}
-
-// skeleton makes an empty bare repository at m.dir. It may be called again.
-func (m *Mirror) skeleton() error {
-	for _, d := range []string{"objects/pack", "objects/info", "refs/heads", "refs/tags"} {
-		if err := os.MkdirAll(filepath.Join(m.dir, d), 0o700); err != nil {
-			return err
-		}
+// Bare returns the mirror of the repository at remote, see [Store.Mirror],
+// without cloning anything: for refs that hold a few files, which need no
+// branches. Nothing is asked of the remote yet.
+func (s *Store) Bare(ctx context.Context, remote string) (*Mirror, error) {
+	clean, name, err := cleanURL(remote)
+	if err != nil {
+		return nil, fmt.Errorf("open mirror: %w", err)
 	}
-	files := map[string]string{
-		"config": "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[gc]\n\tauto = 0\n",
-		"HEAD":   "ref: " + noDefault + "\n",
+	m := s.mirror(clean, name)
+	if err := os.MkdirAll(filepath.Dir(m.dir), 0o700); err != nil {
+		return nil, fmt.Errorf("open mirror: %w", err)
 	}
-	for name, text := range files {
-		if _, err := os.Stat(filepath.Join(m.dir, name)); err == nil {
-			continue
-		}
-		if err := m.writeFile(name, text); err != nil {
-			return err
-		}
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open mirror: %w", err)
 	}
-	return nil
+	defer unlock()
+	return m, m.skeleton()
 }
 
 // cleanURL checks a repository address and names the mirror's directory.

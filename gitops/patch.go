@@ -1,0 +1,203 @@
+package gitops
+
+import (
+	"bytes"
+	"cmp"
+	"compress/zlib"
+	"encoding/ascii85"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+func (d delta) kind() string {
+	switch {
+	case d.oldPath != "":
+		return "rename"
+	case d.from.hash.IsZero():
+		return "create"
+	case d.to.hash.IsZero():
+		return KindDelete
+	}
+	return "modify"
+}
+
+// class is the part of a mode that a patch cannot change in place.
+func class(e entry) filemode.FileMode {
+	if isFile(e) {
+		return filemode.Regular
+	}
+	return e.mode
+}
+
+func octal(e entry) string {
+	if e.mode == filemode.Deprecated {
+		e.mode = filemode.Regular
+	}
+	return fmt.Sprintf("%06o", uint32(e.mode))
+}
+
+// names returns how the two sides of a change are called in a patch.
+func (d delta) names() (from, to string) {
+	name := func(prefix, path string, e entry) string {
+		if e.hash.IsZero() {
+			return "/dev/null"
+		}
+		return quote(prefix + path)
+	}
+	return name("a/", cmp.Or(d.oldPath, d.path), d.from), name("b/", d.path, d.to)
+}
+
+// header is what git writes above the lines of a change.
+func (d delta) header() string {
+	from := cmp.Or(d.oldPath, d.path)
+	var b strings.Builder
+	fmt.Fprintf(&b, "diff --git %s %s\n", quote("a/"+from), quote("b/"+d.path))
+	switch {
+	case d.from.hash.IsZero():
+		fmt.Fprintf(&b, "new file mode %s\n", octal(d.to))
+	case d.to.hash.IsZero():
+		fmt.Fprintf(&b, "deleted file mode %s\n", octal(d.from))
+	case octal(d.from) != octal(d.to):
+		fmt.Fprintf(&b, "old mode %s\nnew mode %s\n", octal(d.from), octal(d.to))
+	}
+	if d.oldPath != "" {
+		fmt.Fprintf(&b, "similarity index %d%%\nrename from %s\nrename to %s\n", d.score, quote(from), quote(d.path))
+	}
+	if d.from.hash != d.to.hash {
+		fmt.Fprintf(&b, "index %s..%s", d.from.hash, d.to.hash)
+		if octal(d.from) == octal(d.to) {
+			b.WriteString(" " + octal(d.to))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// quote writes a name the way git does when it has characters that would
+// break a line.
+func quote(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		if j := strings.IndexByte("\a\b\t\n\v\f\r\"\\", c); j >= 0 {
+			b.WriteByte('\\')
+			b.WriteByte(`abtnvfr"\`[j])
+		} else if c < ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "\\%03o", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	if b.Len() == len(name) {
+		return name
+	}
+	return `"` + b.String() + `"`
+}
+
+// tabbed ends a name that has spaces by a tab, as git does.
+func tabbed(name string) string {
+	if strings.Contains(name, " ") && name[0] != '"' {
+		return name + "\t"
+	}
+	return name
+}
+
+// comparison is two texts and where they differ.
+type comparison struct {
+	a, b  []string
+	spans []span
+}
+
+// hunks writes the changed lines with lines around them.
+func (c comparison) hunks(around int) string {
+	if around == 0 {
+		around = 3
+	}
+	around = max(around, 0)
+	var w strings.Builder
+	for spans := c.spans; len(spans) > 0; {
+		n := 1
+		for n < len(spans) && spans[n].A-spans[n-1].AEnd <= 2*around {
+			n++
+		}
+		c.hunk(&w, spans[:n], around)
+		spans = spans[n:]
+	}
+	return w.String()
+}
+
+func (c comparison) hunk(w *strings.Builder, spans []span, around int) {
+	first, last := spans[0], spans[len(spans)-1]
+	pre := min(around, first.A)
+	post := min(around, len(c.a)-last.AEnd)
+	a0, a1, b0, b1 := first.A-pre, last.AEnd+post, first.B-pre, last.BEnd+post
+	at := func(start, n int) string {
+		if n > 0 {
+			start++
+		}
+		if n == 1 {
+			return fmt.Sprint(start)
+		}
+		return fmt.Sprintf("%d,%d", start, n)
+	}
+	fmt.Fprintf(w, "@@ -%s +%s @@\n", at(a0, a1-a0), at(b0, b1-b0))
+	put := func(mark byte, list []string) {
+		for _, l := range list {
+			w.WriteByte(mark)
+			w.WriteString(l)
+			if !strings.HasSuffix(l, "\n") {
+				w.WriteString("\n\\ No newline at end of file\n")
+			}
+		}
+	}
+	x := a0
+	for _, s := range spans {
+		put(' ', c.a[x:s.A])
+		put('-', c.a[s.A:s.AEnd])
+		put('+', c.b[s.B:s.BEnd])
+		x = s.AEnd
+	}
+	put(' ', c.a[x:a1])
+}
+
+// binaryPatch writes content the way git apply takes it: packed, in lines of
+// 52 bytes that begin with their length as a letter.
+func binaryPatch(data []byte) string {
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	_, _ = z.Write(data) // to memory
+	_ = z.Close()
+	var b strings.Builder
+	fmt.Fprintf(&b, "GIT binary patch\nliteral %d\n", len(data))
+	for packed.Len() > 0 {
+		line := packed.Next(52)
+		if n := byte(len(line)); n <= 26 {
+			b.WriteByte('A' + n - 1)
+		} else {
+			b.WriteByte('a' + n - 27)
+		}
+		base85(&b, line)
+		b.WriteByte('\n')
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// base85 writes five characters of git's alphabet for each four bytes. The
+// library has the same digits under another alphabet, and one sign for zero.
+func base85(b *strings.Builder, data []byte) {
+	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+	for len(data) > 0 {
+		var four [4]byte
+		var five [5]byte
+		data = data[copy(four[:], data):]
+		if ascii85.Encode(five[:], four[:]) == 1 {
+			five = [5]byte{'!', '!', '!', '!', '!'}
+		}
+		for _, c := range five {
+			b.WriteByte(alphabet[c-'!'])
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// RemoteRefs returns the refs below a prefix as the remote has them now; those
+// of a local clone as they are in it.
+func (m *Mirror) RemoteRefs(ctx context.Context, prefix string) (map[string]string, error) {
+	if m.url == "" {
+		return m.localRefs(prefix)
+	}
+	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
+	if err != nil {
+		return nil, fmt.Errorf("list refs of %s: %w", m.url, err)
+	}
+	refs := map[string]string{}
+	for name, h := range s.adv.References {
+		if strings.HasPrefix(name, prefix) {
+			refs[name] = h.String()
+		}
+	}
+	return refs, nil
+}
+
+// RefFiles returns the files of the commit that a ref of the remote is at now,
+// by name, and the commit. A ref that does not exist has no files and no
+// commit. Folders in the commit are left out. In a local clone its own ref is
+// read.
+func (m *Mirror) RefFiles(ctx context.Context, ref string) (files map[string][]byte, commit string, err error) {
+	if err = checkRef(ref); err == nil {
+		commit, err = m.tip(ctx, ref)
+	}
+	if err == nil && commit != "" {
+		err = m.use(func(o *odb) error {
+			files, err = o.filesOf(commit)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("read ref %s: %w", ref, err)
+	}
+	return files, commit, nil
+}
+
+// tip brings the commit that a ref of the remote is at, "" if there is none.
+func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
+	if m.url == "" {
+		commit, err := m.Resolve(ctx, ref)
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return commit, err
+	}
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
+	if err != nil {
+		return "", err
+	}
+	h, ok := s.adv.References[ref]
+	if !ok {
+		return "", nil
+	}
+	_, err = m.download(ctx, s, wanted{ids: []plumbing.Hash{h}})
+	return h.String(), err
+}
+
+// filesOf reads the files at the root of a commit.
+func (o *odb) filesOf(commit string) (map[string][]byte, error) {
+	tree, err := o.treeOf(commit)
+	if err != nil {
+		return nil, err
+	}
+	list, err := o.tree(tree)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, e := range list {
+		if e.mode.IsFile() {
+			if files[e.name], err = o.read(plumbing.BlobObject, e.hash, maxBlob); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return files, nil
+}
+
+// PutRefFiles makes a commit of exactly files, whose names have no slashes,
+// with the parent old, and moves a ref of the remote to it if the ref is at
+// old there; the empty old means that it must not exist. It returns the
+// commit. A ref that is elsewhere is [ErrRejected], in a local clone
+// [ErrStale]: read it again.
+func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][]byte, old string) (commit string, err error) {
+	if err = checkRef(ref); err == nil {
+		err = m.use(func(o *odb) error {
+			commit, err = o.commitFiles(files, old)
+			return err
+		})
+	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("write ref %s: %w", ref, err)
+	case m.url == "":
+		return commit, m.SetRef(ctx, ref, commit, old)
+	}
+	return commit, m.Push(ctx, Push{Commit: commit, Ref: ref, Old: old, Create: old == ""})
+}
+
+func (o *odb) commitFiles(files map[string][]byte, old string) (string, error) {
+	if _, err := o.treeOf(old); err != nil {
+		return "", err
+	}
+	var list []entry
+	for name, data := range files {
+		parts, err := splitPath(name)
+		if err != nil || len(parts) != 1 || isDotGit(name) {
+			return "", fmt.Errorf("%w: %q", errPath, name)
+		}
+		if len(data) > maxBlob {
+			return "", fmt.Errorf("%w: %s has %d bytes, limit %d", ErrTooLarge, name, len(data), maxBlob)
+		}
+		h, err := o.write(plumbing.BlobObject, data)
+		if err != nil {
+			return "", err
+		}
+		list = append(list, entry{name: name, mode: filemode.Regular, hash: h})
+	}
+	tree, err := o.writeTree(list)
+	if err == nil {
+		tree, err = o.root(tree)
+	}
+	if err != nil {
+		return "", err
+	}
+	h, err := o.writeCommit(tree, plumbing.NewHash(old), Meta{Message: "Session log", Author: Signature{"handrail", "handrail@localhost"}})
+	return h.String(), err
+}

@@ -1,0 +1,223 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// maxStops bounds how many refs of a remote are looked at for what it has.
+// More would cost time; fewer only mean that more is sent.
+const maxStops = 1000
+
+// stops lists commits that the remote has, branches first.
+func stops(o *odb, remote map[string]plumbing.Hash) []plumbing.Hash {
+	names := slices.SortedFunc(maps.Keys(remote), func(a, b string) int {
+		if branch := strings.HasPrefix(a, "refs/heads/"); branch != strings.HasPrefix(b, "refs/heads/") {
+			if branch {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	var list []plumbing.Hash
+	seen := map[plumbing.Hash]bool{}
+	for _, name := range names {
+		h := remote[name]
+		if len(list) == maxStops || seen[h] || !o.has(h) {
+			continue
+		}
+		seen[h] = true
+		if commit, err := o.peel(h); err == nil {
+			list = append(list, commit)
+		}
+	}
+	return list
+}
+
+// between lists the commits in the history of head and not in that of any of
+// stops, newest first. It walks both by date, so what is shared is not read
+// to its beginning.
+func between(ctx context.Context, o *odb, head plumbing.Hash, stops []plumbing.Hash) ([]*object.Commit, error) {
+	w := &walk{o: o, known: map[plumbing.Hash]*node{}}
+	if err := w.push(head, false); err != nil {
+		return nil, err
+	}
+	for _, h := range stops {
+		if err := w.push(h, true); err != nil {
+			return nil, err
+		}
+	}
+	var list []*node
+	for w.open > 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n := w.queue[len(w.queue)-1]
+		w.queue = w.queue[:len(w.queue)-1]
+		n.queued = false
+		if !n.shared {
+			w.open--
+			list = append(list, n)
+		}
+		for _, p := range n.ParentHashes {
+			if err := w.push(p, n.shared); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var out []*object.Commit
+	for _, n := range list {
+		if !n.shared { // it may have been found to be shared later
+			out = append(out, n.Commit)
+		}
+	}
+	return out, nil
+}
+
+// descends reports whether old is in the history of h.
+func descends(ctx context.Context, o *odb, h, old plumbing.Hash) (bool, error) {
+	if _, err := object.GetCommit(o, old); err != nil {
+		return false, nil // not here, or a tag or the like
+	}
+	list, err := between(ctx, o, old, []plumbing.Hash{h})
+	return len(list) == 0, err
+}
+
+type node struct {
+	*object.Commit
+	turn           time.Time // when it is looked at, newest first
+	shared, queued bool
+}
+
+type walk struct {
+	o     *odb
+	known map[plumbing.Hash]*node
+	queue []*node // by turn, the next one last
+	open  int     // queued nodes that are not shared
+}
+
+func (w *walk) push(h plumbing.Hash, shared bool) error {
+	n := w.known[h]
+	switch {
+	case n == nil:
+		c, err := w.o.commit(h.String())
+		if err != nil {
+			return err
+		}
+		n = &node{Commit: c}
+		w.known[h] = n
+	case n.shared || !shared:
+		return nil
+	case n.queued: // and now found to be shared
+		n.shared = true
+		w.open--
+		return nil
+	}
+	n.shared, n.queued, n.turn = shared, true, n.Committer.When
+	if shared {
+		n.turn = n.turn.Add(24 * time.Hour) // ahead of the others, as clocks are off at times
+	} else {
+		w.open++
+	}
+	i, _ := slices.BinarySearchFunc(w.queue, n, func(a, b *node) int { return a.turn.Compare(b.turn) })
+	w.queue = slices.Insert(w.queue, i, n)
+	return nil
+}
+
+// unsent lists the objects of a commit's history that the remote does not
+// have, found by comparing trees with those of parents.
+func unsent(ctx context.Context, o *odb, head plumbing.Hash, remote map[string]plumbing.Hash) ([]packed, error) {
+	commits, err := between(ctx, o, head, stops(o, remote))
+	if err != nil {
+		return nil, err
+	}
+	c := &collector{o: o, seen: map[plumbing.Hash]bool{}}
+	for _, commit := range commits {
+		c.add(plumbing.CommitObject, commit.Hash)
+		var old []plumbing.Hash
+		for _, p := range commit.ParentHashes {
+			tree, err := o.treeOf(p.String())
+			if err != nil {
+				return nil, err
+			}
+			old = append(old, tree)
+		}
+		if err := c.tree(ctx, commit.TreeHash, old); err != nil {
+			return nil, err
+		}
+	}
+	return c.list, nil
+}
+
+// collector gathers objects that are in a tree and in none of its parents'.
+type collector struct {
+	o    *odb
+	seen map[plumbing.Hash]bool
+	list []packed
+}
+
+func (c *collector) add(t plumbing.ObjectType, h plumbing.Hash) bool {
+	if c.seen[h] {
+		return false
+	}
+	c.seen[h] = true
+	c.list = append(c.list, packed{t, h})
+	return true
+}
+
+func (c *collector) tree(ctx context.Context, h plumbing.Hash, old []plumbing.Hash) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if slices.Contains(old, h) || !c.add(plumbing.TreeObject, h) {
+		return nil
+	}
+	was := map[string][]plumbing.Hash{}
+	for _, p := range old {
+		list, err := c.o.tree(p)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			was[e.name] = append(was[e.name], e.hash)
+		}
+	}
+	list, err := c.o.tree(h)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if err := c.entry(ctx, e, was[e.name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *collector) entry(ctx context.Context, e entry, was []plumbing.Hash) error {
+	switch {
+	case e.mode == filemode.Submodule || slices.Contains(was, e.hash):
+		return nil
+	case e.isDir():
+		var trees []plumbing.Hash
+		for _, h := range was {
+			if _, err := c.o.tree(h); err == nil {
+				trees = append(trees, h)
+			} else if !errors.Is(err, plumbing.ErrObjectNotFound) {
+				return err
+			}
+		}
+		return c.tree(ctx, e.hash, trees)
+	}
+	c.add(plumbing.BlobObject, e.hash)
+	return nil
+}
