@@ -28,7 +28,7 @@ type DiffOptions struct {
 	Paths    []string // these files and directories; empty means all
 	MaxBytes int      // of the text; 0 means no limit
 	Binary   bool     // binary files are shown too, as git apply takes them
-	context  int      // lines around a change; 0 means 3, less than 0 none
+	Context  int      // lines around a change; 0 means 3, less than 0 none
 }
 
 // Diff compares the trees of two revisions ("" for the empty tree) and returns
@@ -195,7 +195,7 @@ func (o *odb) filePatch(d delta, opt DiffOptions) (string, FileStat, error) {
 	}
 	if len(c.spans) > 0 {
 		from, to := d.names()
-		text += "--- " + tabbed(from) + "\n+++ " + tabbed(to) + "\n" + c.hunks(opt.context)
+		text += "--- " + tabbed(from) + "\n+++ " + tabbed(to) + "\n" + c.hunks(opt.Context)
 	}
 	return text, stat, nil
 }

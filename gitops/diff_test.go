@@ -41,7 +41,7 @@ func TestDiffIsAPatchThatGitApplies(t *testing.T) {
 	if len(stats) != len(c.Files) || len(stats) != 13 {
 		t.Errorf("%d stats: %+v", len(stats), stats)
 	}
-	back, _, err := m.Diff(t.Context(), c.ID, head, DiffOptions{context: -1})
+	back, _, err := m.Diff(t.Context(), c.ID, head, DiffOptions{Context: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

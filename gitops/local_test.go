@@ -3,6 +3,8 @@ package gitops
 import (
 	"context"
 	"errors"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
@@ -332,6 +334,28 @@ func TestPlantedAttacks(t *testing.T) {
 }
 
 // plant fills a clone with commands that git would run.
+// TestNoProgramIsRun: neither git nor anything else is started here.
+func TestNoProgramIsRun(t *testing.T) {
+	files := must(filepath.Glob("*.go"))(t)
+	read := 0
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		read++
+		tree := must(parser.ParseFile(token.NewFileSet(), f, nil, parser.ImportsOnly))(t)
+		for _, im := range tree.Imports {
+			switch im.Path.Value {
+			case `"os/exec"`, `"syscall"`, `"plugin"`:
+				t.Errorf("%s imports %s", f, im.Path.Value)
+			}
+		}
+	}
+	if read == 0 {
+		t.Error("no source was read")
+	}
+}
+
 func plant(t *testing.T, dir, marks string) {
 	t.Helper()
 	mark := func(name string) string { return "touch " + filepath.Join(marks, name) }

@@ -69,7 +69,7 @@ func (b *Exports) export(ctx context.Context, repo *gitops.Mirror, commit, path 
 		return fmt.Errorf("make directory for export: %w", err)
 	}
 	if commit != "" {
-		if _, err := repo.Export(ctx, commit, path, gitops.ExportOptions{}); err != nil {
+		if err := repo.Export(ctx, commit, path); err != nil {
 			return errors.Join(err, workspace.RemoveTree(path))
 		}
 	}

@@ -35,7 +35,7 @@ func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]b
 		return nil, 0, err
 	}
 	dir := strings.Trim(path.Dir(name), ".")
-	list, err := c.repo.List(ctx, c.commit, dir, false, 0)
+	list, err := c.repo.List(ctx, c.commit, dir, false)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -53,7 +53,7 @@ func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]b
 
 // List implements project.Files.
 func (c commitFiles) List(ctx context.Context, dir string, recursive bool, limit int) (workspace.Listing, error) {
-	list, err := c.repo.List(ctx, c.commit, strings.Trim(dir, "."), recursive, 0)
+	list, err := c.repo.List(ctx, c.commit, strings.Trim(dir, "."), recursive)
 	if err != nil {
 		return workspace.Listing{}, err
 	}

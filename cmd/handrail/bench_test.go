@@ -264,7 +264,7 @@ func BenchmarkOpen(b *testing.B) {
 		b.Fatal(err)
 	}
 	source := b.TempDir()
-	if _, err := m.Export(b.Context(), head, source, gitops.ExportOptions{}); err != nil {
+	if err := m.Export(b.Context(), head, source); err != nil {
 		b.Fatal(err)
 	}
 	if err := workspace.Give(b.Context(), source); err != nil {
