@@ -53,13 +53,15 @@ type Approver interface {
 
 // Checkpointer keeps what the workspace changed. Save records the present
 // state under a private name and never shows it to anyone; Publish puts a
-// saved state on the branch; Revert takes paths back to a published state.
-// Commits are named by their ids.
+// saved state on the branch; Revert takes paths back to a published state;
+// Moved reports whether what was published last is on top of commits that the
+// workspace lacks. Commits are named by their ids.
 type Checkpointer interface {
 	Save(ctx context.Context, turn int) (Saved, error)
 	Publish(ctx context.Context, pub Publication) (session.Checkpoint, error)
 	Diff(ctx context.Context, from, to string, paths []string) (string, error)
 	Revert(ctx context.Context, to string, paths []string) error
+	Moved() bool
 }
 
 // SecretScanner finds credentials that a change adds. Scan compares two
@@ -209,7 +211,9 @@ func New(cfg Config) (*Agent, error) {
 // result. An error means that the session could not be worked on at all (the
 // log cannot be written, the workspace is gone) and nothing was decided; the
 // caller may run it again. When ctx is cancelled, Run returns promptly with
-// session.StatusInterrupted and no event.
+// session.StatusInterrupted and no event. When the branch moved under the
+// workspace, it returns session.StatusMoved and no event: the caller runs the
+// session again in a workspace on the new state.
 func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (session.Outcome, error) {
 	r := &run{Agent: a, log: log, state: newHistory()}
 	if err := r.open(ctx, task); err != nil {

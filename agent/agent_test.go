@@ -267,6 +267,8 @@ func (s *states) Diff(_ context.Context, from, to string, paths []string) (strin
 	return b.String(), nil
 }
 
+func (*states) Moved() bool { return false }
+
 func (s *states) Revert(ctx context.Context, to string, paths []string) error {
 	for _, p := range paths {
 		text, ok := s.trees[to][p]

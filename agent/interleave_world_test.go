@@ -229,6 +229,8 @@ func shown(from, to map[string]string, paths []string) string {
 }
 
 // Revert implements Checkpointer.
+func (*arena) Moved() bool { return false }
+
 func (a *arena) Revert(_ context.Context, to string, paths []string) error {
 	for _, p := range paths {
 		if old, ok := a.trees[to][p]; ok {

@@ -29,6 +29,9 @@ type step func(ctx context.Context) (verdict, *session.Outcome, error)
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 	steps := []step{r.provide, r.finishCalls, r.publish, r.finish, r.checkBudget, r.think}
 	for {
+		if r.cfg.Checkpoints.Moved() {
+			return session.Outcome{Status: session.StatusMoved, Turns: r.state.Turns}, nil
+		}
 		if err := r.listen(ctx); err != nil {
 			return session.Outcome{}, err
 		}

@@ -54,12 +54,13 @@ const (
 	StatusStopped          Status = "stopped"
 	StatusFailed           Status = "failed"
 	StatusInterrupted      Status = "interrupted" // the server is going down; resumes by itself
+	StatusMoved            Status = "moved"       // the branch moved under the workspace; resumes in a new one
 )
 
 // Parked reports whether the session waits for a person or for the server.
 func (s Status) Parked() bool {
 	switch s {
-	case StatusAwaitingApproval, StatusAwaitingAnswer, StatusOutOfBudget, StatusInterrupted:
+	case StatusAwaitingApproval, StatusAwaitingAnswer, StatusOutOfBudget, StatusInterrupted, StatusMoved:
 		return true
 	}
 	return false
@@ -70,7 +71,7 @@ func (s Status) Parked() bool {
 func (s Status) Phase() Phase {
 	p := Phase(strings.ReplaceAll(string(s), "_", " "))
 	switch {
-	case s == StatusInterrupted:
+	case s == StatusInterrupted, s == StatusMoved:
 		return PhaseRunning
 	case !slices.Contains(Phases(), p):
 		return PhaseStopped

@@ -123,20 +123,8 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	return out, err
 }
 
-// errMoved asks for a workspace on the new state of the branch.
-var errMoved = errors.New("the branch moved under the workspace")
-
-// inbox is where a session stops between two turns when its workspace must be
-// opened anew.
-func (c *checkpoints) inbox(ctx context.Context) error {
-	if c.moved {
-		return errMoved
-	}
-	if c.job.Inbox == nil {
-		return nil
-	}
-	return c.job.Inbox(ctx)
-}
+// Moved implements agent.Checkpointer.
+func (c *checkpoints) Moved() bool { return c.moved }
 
 // keep lets the private ref follow what is saved, so that it is not swept.
 func (c *checkpoints) keep(ctx context.Context, commit string) error {

@@ -100,7 +100,7 @@ type Job struct {
 func (e *Engine) Run(ctx context.Context, j Job) (session.Outcome, error) {
 	for {
 		out, err := e.runOnce(ctx, j)
-		if !errors.Is(err, errMoved) {
+		if err != nil || out.Status != session.StatusMoved {
 			return out, err
 		}
 	}
@@ -140,7 +140,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at p
 	saves := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch, published: at.published, redactor: e.cfg.Secrets.Redactor}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	cfg.Policy, cfg.Approver, cfg.Checkpoints, cfg.Proposer = e.cfg.Policy, j.Approver, saves, e.proposer(j, saves)
-	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), saves.inbox, j.OnEvent, j.OnLive
+	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.OnLive
 	cfg.Bound, cfg.Confirm = e.bound(ws, j), j.Confirm
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)

@@ -237,6 +237,7 @@ func (nothing) Publish(context.Context, agent.Publication) (session.Checkpoint, 
 	return session.Checkpoint{}, nil
 }
 func (nothing) Diff(context.Context, string, string, []string) (string, error) { return "", nil }
+func (nothing) Moved() bool                                                    { return false }
 func (nothing) Revert(context.Context, string, []string) error                 { return nil }
 
 // remover is the only tool.
