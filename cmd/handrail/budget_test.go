@@ -1,34 +1,120 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"go/ast"
+	"go/token"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// The budgets of the house. A file or function that outgrows them is telling
-// something about the design.
+// The budgets of the house. What outgrows one is telling something about the
+// design; spreading one type over more files does not meet them.
 const (
 	maxFileLines    = 500
 	maxFuncLines    = 80
 	p95FuncLines    = 50
 	maxNesting      = 4
-	maxParams       = 4 // after ctx
-	maxMethods      = 5
+	maxComplexity   = 20 // branches of a function, counted by cyclomatic complexity
+	maxParams       = 4  // after ctx
+	maxInterface    = 5  // methods
+	maxMethods      = 40 // of a type
+	maxFields       = 20 // of a struct
+	maxFiles        = 25 // of a package, tests apart
+	maxLines        = 4000
 	maxOwnImports   = 8
 	maxOwnImportsIn = 12 // roots
+
+	maxVerbFiles = 45 // cmd/handrail: short files, one a verb
+	maxVerbLines = 3500
+
+	maxTotalLines = 90_000 // of Go that is no test
 )
 
-func TestFileBudget(t *testing.T) {
-	for _, s := range sources(t) {
-		if n := s.fset.File(s.tree.Pos()).LineCount(); n > maxFileLines {
-			t.Errorf("%s has %d lines, more than %d", s.file, n, maxFileLines)
+// exceptions are what is over its budget, with its measure. The list may only
+// shrink: what grows beyond its measure fails, and so does what has come back
+// within its budget and is still listed. A name may end in a star.
+var exceptions = []struct {
+	what string
+	is   int
+}{
+	{"complexity of agent/llm/toolcall.*", 34},
+	{"complexity of agent/patch.*", 23},
+	{"complexity of bot/ghapp.*", 22},
+	{"complexity of bot/ghapp/ghtest.*", 21},
+	{"complexity of bot/store/storetest.*", 22},
+	{"complexity of policy/shell.*", 52},
+	{"complexity of policy/untrusted.*", 27},
+	{"fields of agent.Config", 22},
+	{"fields of bot/ghapp.Event", 32},
+	{"fields of bot/ghapp.rawEvent", 25},
+	{"fields of policy/shell.machine", 21},
+	{"files of gitops", 30},
+	{"files of policy/shell", 38},
+	{"lines of package agent/llm/toolcall", 5768},
+	{"lines of package bot/ghapp/ghtest", 5910},
+	{"lines of package cmd/handrail", 3526},
+	{"lines of package gitops", 5660},
+	{"lines of package policy/shell", 9658},
+	{"methods of agent.run", 98},
+	{"methods of agent/llm/toolcall.scanner", 121},
+	{"methods of bot.worker", 73},
+	{"methods of bot/ghapp.Client", 53},
+	{"methods of bot/ghapp/ghtest.Server", 235},
+	{"methods of gitops.Mirror", 60},
+	{"methods of policy/shell.machine", 267},
+	{"unused exports of *", 25},
+}
+
+// mostExceptions is how many there may be.
+const mostExceptions = 48
+
+// figure is one measure of the source.
+type figure struct {
+	what    string
+	is, max int
+}
+
+// TestBudget holds every measure to its budget.
+func TestBudget(t *testing.T) {
+	over := map[string]bool{}
+	for _, f := range slices.Concat(fileFigures(t), funcFigures(t), typeFigures(t), packageFigures(t), exportFigures(t)) {
+		if f.is <= f.max {
+			continue
 		}
+		most := f.max
+		for _, e := range exceptions {
+			if prefix, star := strings.CutSuffix(e.what, "*"); e.what == f.what || star && strings.HasPrefix(f.what, prefix) {
+				over[e.what] = true
+				most = max(most, e.is)
+			}
+		}
+		if f.is > most {
+			t.Errorf("%s: %d, more than %d", f.what, f.is, most)
+		}
+	}
+	for _, e := range exceptions {
+		if !over[e.what] {
+			t.Errorf("%s: within its budget, or gone; take it from the list of exceptions", e.what)
+		}
+	}
+	if len(exceptions) > mostExceptions {
+		t.Errorf("%d exceptions, more than %d", len(exceptions), mostExceptions)
 	}
 }
 
-func TestFunctionBudget(t *testing.T) {
+func fileFigures(t *testing.T) (out []figure) {
+	for _, s := range sources(t) {
+		out = append(out, figure{"lines of " + s.file, s.lines(), maxFileLines})
+	}
+	return out
+}
+
+func (s source) lines() int { return s.fset.File(s.tree.Pos()).LineCount() }
+
+func funcFigures(t *testing.T) (out []figure) {
 	var sizes []int
 	for _, s := range sources(t) {
 		if s.test {
@@ -41,21 +127,37 @@ func TestFunctionBudget(t *testing.T) {
 			}
 			lines := s.fset.Position(f.End()).Line - s.fset.Position(f.Pos()).Line + 1
 			sizes = append(sizes, lines)
-			at := s.fset.Position(f.Pos())
-			if lines > maxFuncLines {
-				t.Errorf("%s: %s has %d lines, more than %d", at, f.Name.Name, lines, maxFuncLines)
+			name := s.dir + "." + f.Name.Name
+			if f.Recv != nil {
+				name = s.dir + "." + receiver(f) + "." + f.Name.Name
 			}
-			if n := params(f.Type); n > maxParams {
-				t.Errorf("%s: %s has %d parameters after ctx, more than %d", at, f.Name.Name, n, maxParams)
-			}
-			if n := nesting(f.Body); n > maxNesting {
-				t.Errorf("%s: %s nests %d deep, more than %d", at, f.Name.Name, n, maxNesting)
-			}
+			out = append(out,
+				figure{"lines of " + name, lines, maxFuncLines},
+				figure{"parameters after ctx of " + name, params(f.Type), maxParams},
+				figure{"nesting of " + name, nesting(f.Body), maxNesting},
+				figure{"complexity of " + name, complexity(f.Body), maxComplexity})
 		}
 	}
 	slices.Sort(sizes)
-	if p := sizes[len(sizes)*95/100]; p > p95FuncLines {
-		t.Errorf("95 of 100 functions have up to %d lines, more than %d", p, p95FuncLines)
+	return append(out, figure{"lines of 95 of 100 functions", sizes[len(sizes)*95/100], p95FuncLines})
+}
+
+// receiver is the name of the type that a method belongs to.
+func receiver(f *ast.FuncDecl) string {
+	e := f.Recv.List[0].Type
+	for {
+		switch x := e.(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.IndexListExpr:
+			e = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return fmt.Sprintf("%T", e)
+		}
 	}
 }
 
@@ -123,27 +225,72 @@ func walkIf(s *ast.IfStmt, depth int, walk func(ast.Node, int)) {
 	}
 }
 
-func TestInterfaceBudget(t *testing.T) {
+// complexity is one more than the branches: if, for, case, && and ||. A
+// function inside counts where it stands.
+func complexity(body ast.Node) int {
+	n := 1
+	ast.Inspect(body, func(c ast.Node) bool {
+		switch c := c.(type) {
+		case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt:
+			n++
+		case *ast.CaseClause:
+			if c.List != nil {
+				n++
+			}
+		case *ast.CommClause:
+			if c.Comm != nil {
+				n++
+			}
+		case *ast.BinaryExpr:
+			if c.Op == token.LAND || c.Op == token.LOR {
+				n++
+			}
+		}
+		return true
+	})
+	return n
+}
+
+func typeFigures(t *testing.T) (out []figure) {
+	methods := map[string]int{}
 	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, d := range s.tree.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[s.dir+"."+receiver(f)]++
+			}
+		}
 		ast.Inspect(s.tree, func(n ast.Node) bool {
 			ts, ok := n.(*ast.TypeSpec)
 			if !ok {
 				return true
 			}
-			if it, ok := ts.Type.(*ast.InterfaceType); ok && len(it.Methods.List) > maxMethods {
-				t.Errorf("%s: interface %s has %d methods, more than %d", s.fset.Position(ts.Pos()), ts.Name.Name, len(it.Methods.List), maxMethods)
+			switch x := ts.Type.(type) {
+			case *ast.InterfaceType:
+				out = append(out, figure{"methods of interface " + s.dir + "." + ts.Name.Name, len(x.Methods.List), maxInterface})
+			case *ast.StructType:
+				out = append(out, figure{"fields of " + s.dir + "." + ts.Name.Name, x.Fields.NumFields(), maxFields})
 			}
 			return true
 		})
 	}
+	for name, n := range methods {
+		out = append(out, figure{"methods of " + name, n, maxMethods})
+	}
+	return out
 }
 
-func TestImportBudget(t *testing.T) {
-	own := map[string]map[string]bool{}
+func packageFigures(t *testing.T) (out []figure) {
+	files, lines, own, total := map[string]int{}, map[string]int{}, map[string]map[string]bool{}, 0
 	for _, s := range sources(t) {
-		if s.test || strings.HasPrefix(s.dir, "cmd/") {
+		if s.test {
 			continue
 		}
+		files[s.dir]++
+		lines[s.dir] += s.lines()
+		total += s.lines()
 		for _, im := range imports(s) {
 			if target, ok := strings.CutPrefix(im, module+"/"); ok {
 				if own[s.dir] == nil {
@@ -153,15 +300,22 @@ func TestImportBudget(t *testing.T) {
 			}
 		}
 	}
-	for dir, set := range own {
-		limit := maxOwnImports
-		if dir == "agent" || dir == "bot" {
-			limit = maxOwnImportsIn
+	t.Logf("%d lines of Go that are no tests", total)
+	for dir := range files {
+		mostFiles, mostLines, mostImports := maxFiles, maxLines, maxOwnImports
+		switch dir {
+		case "cmd/handrail":
+			mostFiles, mostLines, mostImports = maxVerbFiles, maxVerbLines, len(files)
+		case "agent", "bot":
+			mostImports = maxOwnImportsIn
 		}
-		if len(set) > limit {
-			t.Errorf("%s imports %d own packages, more than %d", dir, len(set), limit)
-		}
+		out = append(out,
+			figure{"files of " + dir, files[dir], mostFiles},
+			figure{"lines of package " + dir, lines[dir], mostLines},
+			figure{"own imports of " + dir, len(own[dir]), mostImports})
 	}
+	slices.SortFunc(out, func(a, b figure) int { return cmp.Compare(a.what, b.what) })
+	return append(out, figure{"lines of Go that are no tests", total, maxTotalLines})
 }
 
 func TestPackageComments(t *testing.T) {

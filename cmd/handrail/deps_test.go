@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -106,13 +107,26 @@ type source struct {
 	fset      *token.FileSet
 }
 
+var parsed = sync.OnceValues(parseAll)
+
+// sources returns every Go file of the module; nobody changes the trees.
 func sources(t *testing.T) []source {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	all, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []source
+	if len(all) == 0 {
+		t.Fatal("no sources found")
+	}
+	return all
+}
+
+func parseAll() (all []source, err error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
 	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -139,13 +153,7 @@ func sources(t *testing.T) []source {
 		all = append(all, source{dir: path.Dir(rel), file: rel, test: strings.HasSuffix(rel, "_test.go"), tree: tree, fset: fset})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) == 0 {
-		t.Fatal("no sources found")
-	}
-	return all
+	return all, err
 }
 
 func imports(s source) []string {
