@@ -17,7 +17,7 @@ func (c *court) answers(cmds ...command.Command) (verdicts []string, replies str
 	c.t.Helper()
 	s := said{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: ghapp.User{ID: c.gh.UserID("kim"), Login: "kim"}}}
 	s.ev.Comment.ID, s.target.Comment = 1, 1
-	got := &change{}
+	got := c.w.change()
 	for _, cmd := range cmds {
 		if err := c.w.do(c.t.Context(), got, s, cmd); err != nil {
 			c.t.Fatal(err)
@@ -83,7 +83,7 @@ func (c *court) moveBase() {
 
 // late has the request ask for an answer until a time that is over.
 func (c *court) late() {
-	bound, err := c.w.approvals(c.sess).Bound(c.t.Context())
+	bound, err := c.w.approvals(&c.w.at, c.sess).Bound(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -68,40 +68,38 @@ func TestPutUp(t *testing.T) {
 			ctx := t.Context()
 			base := c.push("agent/1", nil)
 			a := session.Asked{ID: "0a1b2c", Kind: "approval", Call: "p1", Tool: "publish", Display: cmp.Or(tt.display, "diff"), Head: "h", Paths: []string{"deploy/app.yaml"},
-				Review: &session.Review{Branch: approval.ReviewBranch(c.w.ref, "0a1b2c"), Base: "agent/1", Commit: base}}
+				Review: &session.Review{Branch: approval.ReviewBranch(c.w.at.Ref, "0a1b2c"), Base: "agent/1", Commit: base}}
 			if tt.branch {
 				a.Review.Commit = c.push(a.Review.Branch, map[string]string{"deploy/app.yaml": "replicas: 3\n"})
 			}
 			if tt.offers != nil {
 				c.w.cfg.Offers = tt.offers
 			}
-			f, err := c.w.hold(ctx, "s1")
+			l, err := c.w.lease(ctx, c.sess)
 			if err != nil {
 				t.Fatal(err)
 			}
-			log := c.w.cfg.Store.Logs.Log(f)
-			if err := log.Append(ctx,
+			if err := l.Append(ctx,
 				session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: policy.Withdrawn}),
 				session.NewEvent(session.TypeAsked, 1, a)); err != nil {
 				t.Fatal(err)
 			}
-			asks := c.w.requests(f, c.sess)
+			asks := l.requests()
 			for range 2 { // a second time changes nothing
 				err = asks.Ask(ctx, a)
 			}
 			if (err != nil) != tt.fails {
 				t.Fatalf("post: %v", err)
 			}
-			v, err := c.w.view(ctx, c.sess)
-			if err != nil {
+			if err := l.reload(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if moot := asks.Moot(v.Open(), v.Turns); len(moot) > 0 {
-				if err := log.Append(ctx, moot...); err != nil {
+			if moot := asks.Moot(l.state.Open(), l.state.Turns); len(moot) > 0 {
+				if err := l.Append(ctx, moot...); err != nil {
 					t.Fatal(err)
 				}
 			}
-			events, err := log.Events(ctx, 0)
+			events, err := l.cfg.Store.Logs.Log(l.fence).Events(ctx, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +111,7 @@ func TestPutUp(t *testing.T) {
 				}
 				last = string(r.Verdict)
 			}
-			said := c.gh.Thread(c.w.ref).Comments
+			said := c.gh.Thread(c.w.at.Ref).Comments
 			if last != tt.last || tt.words == "" && len(said) > 0 || tt.words != "" && (len(said) != 1 || !strings.Contains(said[0].Body, tt.words)) {
 				t.Errorf("%q, said %+v, want %q and %q", last, said, tt.last, tt.words)
 			}

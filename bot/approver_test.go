@@ -98,9 +98,8 @@ func newCourt(t *testing.T, rules policy.Config, files map[string]string, paths 
 	t.Cleanup(func() { check(db.Close()) })
 	b, err := New(Config{Store: db.Store, GitHub: app, Runner: noRunner{}, Policy: rules})
 	check(err)
-	c.w = &worker{Bot: b, ref: ref, key: ref.Key()}
-	c.w.lost = func(error) {}
-	check(c.w.connect(ctx, inst))
+	c.w = b.worker(ref)
+	check(c.w.at.connect(ctx, app, inst))
 	c.open(paths)
 	return c
 }
@@ -117,11 +116,11 @@ func (c *court) open(paths []string) {
 	if err := c.w.cfg.Store.Sessions.Create(ctx, c.sess); err != nil {
 		c.t.Fatal(err)
 	}
-	f, err := c.w.hold(ctx, "s1")
+	f, err := c.w.leases.take(ctx, "s1")
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	bound, err := c.w.approvals(c.sess).Bound(ctx)
+	bound, err := c.w.approvals(&c.w.at, c.sess).Bound(ctx)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -132,7 +131,7 @@ func (c *court) open(paths []string) {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() {
-		if err := c.w.release(context.WithoutCancel(ctx)); err != nil {
+		if err := c.w.leases.release(context.WithoutCancel(ctx)); err != nil {
 			c.t.Error(err)
 		}
 	})
@@ -142,7 +141,7 @@ func (c *court) open(paths []string) {
 func (c *court) does(who string, cmd command.Command) (bool, error) {
 	s := said{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: ghapp.User{ID: c.gh.UserID(who), Login: who}}}
 	s.ev.Comment.ID, s.target.Comment = 1, 1
-	got := &change{}
+	got := c.w.change()
 	err := c.w.do(c.t.Context(), got, s, cmd)
 	return len(got.Events) > 0, err
 }
@@ -231,7 +230,7 @@ func TestStrangeAccounts(t *testing.T) {
 			for _, verb := range []string{"approve", "deny"} {
 				s := said{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: tt.sender}}
 				s.ev.Comment.ID, s.target.Comment = 1, 1
-				got := &change{}
+				got := c.w.change()
 				err := c.w.do(t.Context(), got, s, command.Command{Name: verb, ID: "abc123"})
 				if (len(got.Events) > 0) != tt.want {
 					t.Errorf("%s had an effect: %t, want %t (%v)", verb, len(got.Events) > 0, tt.want, err)
@@ -336,15 +335,15 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 		"forbidden":            {change: func(c *court, _ int64) { c.meet = refuse("/collaborators/", 403) }, stale: true},
 		"broken":               {change: func(c *court, _ int64) { c.meet = refuse("/collaborators/", 502) }, fails: true},
 		"another has the name": {change: func(c *court, _ int64) { c.meet = otherNumber }, stale: true},
-		"comment edited":       {change: func(c *court, id int64) { _ = c.gh.EditComment(c.w.ref, id, "kim", "no!") }, stale: true},
-		"comment deleted":      {change: func(c *court, id int64) { _ = c.gh.DeleteComment(c.w.ref, id, "kim") }, stale: true},
+		"comment edited":       {change: func(c *court, id int64) { _ = c.gh.EditComment(c.w.at.Ref, id, "kim", "no!") }, stale: true},
+		"comment deleted":      {change: func(c *court, id int64) { _ = c.gh.DeleteComment(c.w.at.Ref, id, "kim") }, stale: true},
 		"comment not found":    {change: func(c *court, _ int64) { c.meet = refuse("/issues/comments/", 404) }, stale: true},
 		"comment not readable": {change: func(c *court, _ int64) { c.meet = refuse("/issues/comments/", 502) }, fails: true},
-		"somebody else's edit": {change: func(c *court, id int64) { _ = c.gh.EditComment(c.w.ref, id, "asker", "/agent approve abc123 !") }, stale: true},
+		"somebody else's edit": {change: func(c *court, id int64) { _ = c.gh.EditComment(c.w.at.Ref, id, "asker", "/agent approve abc123 !") }, stale: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCourt(t, policy.DefaultConfig(), nil)
-			cm, err := c.gh.Comment(c.w.ref, "kim", "/agent approve abc123")
+			cm, err := c.gh.Comment(c.w.at.Ref, "kim", "/agent approve abc123")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -352,7 +351,7 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 			s.ev.Comment.Updated, s.ev.Comment.Body = cm.Updated, cm.Body
 			tt.change(c, cm.ID)
 			yes := session.Resolved{ID: "abc123", Verdict: policy.Approved, By: "kim", ByID: c.gh.UserID("kim"), Key: approval.Source(s.ev, s.target)}
-			why, err := c.w.approvals(c.sess).Confirm(t.Context(), session.Asked{ID: "abc123"}, yes)
+			why, err := c.w.approvals(&c.w.at, c.sess).Confirm(t.Context(), session.Asked{ID: "abc123"}, yes)
 			if (err != nil) != tt.fails || (why != "") != tt.stale {
 				t.Errorf("%q, %v; want it stale: %t, an error: %t", why, err, tt.stale, tt.fails)
 			}
@@ -390,7 +389,7 @@ func TestDenialAfterApproval(t *testing.T) {
 
 func (c *court) append(events ...*session.Event) {
 	c.t.Helper()
-	f, err := c.w.hold(c.t.Context(), "s1")
+	f, err := c.w.leases.take(c.t.Context(), "s1")
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -5,20 +5,26 @@
 // the GitHub clients and the runner of sessions are given to it.
 //
 //	bot.go       one wake of a thread: take deliveries, run the session
+//	thread.go    who and where
+//	source.go    which deliveries are wanted, and how urgent they are
 //	handle.go    what a delivery means
 //	commands.go  the table of commands
-//	steer.go     status, stop, resume, retry and budget
-//	session.go   open, continue and supersede a session
-//	approvals.go where people are asked: bot/approval for the session of a thread
-//	usage.go     what sessions used of the budgets that they share
+//	task.go      open, continue and supersede a session
 //	given.go     what comes with a request: pictures, code
-//	run.go       run a session, and say how it ended
+//	steer.go     status, stop, resume, retry and budget
+//	approvals.go answers to requests, see bot/approval
+//	change.go    what a delivery leads to, stored in one transaction
+//	session.go   the session of a thread
 //	leased.go    a session whose lease this worker has
-//	keep.go      leases; a change and what it intends
-//	guard.go     nothing is sent without a lease
+//	lease.go     leases; nothing is sent without one
 //	effects.go   writes to GitHub, recorded before they are tried
+//	run.go       run a session
+//	watch.go     a stop ends a run at once
+//	offer.go     the pull request, and what is said at the end
 //	progress.go  the one comment that follows a session
 //	checkrun.go  the check run on the commits of its branch
+//	usage.go     what sessions used of the budgets that they share
+//	errors.go    errors that trying later can mend
 package bot
 
 import (
@@ -26,7 +32,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -42,14 +47,6 @@ import (
 type Runner interface {
 	Place(ctx context.Context, at Thread) (Place, error)
 	Run(ctx context.Context, w Work) (session.Outcome, error)
-}
-
-// Thread is where a session belongs to.
-type Thread struct {
-	Ref    thread.Ref
-	Client *ghapp.Client
-	Repo   ghapp.Repository
-	Pull   *ghapp.Pull // nil for an issue
 }
 
 // Place is where work starts: the commit, the branch that receives the
@@ -148,16 +145,21 @@ func New(cfg Config) (*Bot, error) {
 // worker is the work on one thread, from a wake until nothing is left.
 type worker struct {
 	*Bot
-	ref  thread.Ref
-	key  string // of the thread, as records name it
-	at   Thread
-	held atomic.Pointer[lease] // of the thread's session, once it is needed
-	lost context.CancelCauseFunc
+	key    string // of the thread, as records name it
+	at     Thread
+	leases leases
+	edits  edits
 
 	opening *store.Session // by the change that is being made
 	running string         // id of the session that runs
 	halt    bool           // it must end: a person said so
-	unsure  atomic.Int64   // until when an edit whose answer was lost may still come, in microseconds since 1970
+}
+
+func (b *Bot) worker(ref thread.Ref) *worker {
+	return &worker{
+		Bot: b, key: ref.Key(), at: Thread{Ref: ref}, edits: edits{settle: b.cfg.Settle},
+		leases: leases{store: b.cfg.Store.Leases, owner: b.cfg.Owner, ttl: b.cfg.TTL, log: b.cfg.Log, lost: func(error) {}},
+	}
 }
 
 // Work does everything that waits in a thread: it takes its deliveries in
@@ -168,21 +170,20 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 	if err != nil {
 		return b.drop(ctx, key, err)
 	}
-	w := &worker{Bot: b, ref: ref, key: key}
-	ctx, w.lost = context.WithCancelCause(w.guarded(ctx))
-	defer w.lost(nil)
+	w := b.worker(ref)
+	ctx, lost := context.WithCancelCause(w.leases.guard(ctx))
+	w.leases.lost = lost
+	defer lost(nil)
 	defer func() {
 		end := context.WithoutCancel(ctx)
-		err = errors.Join(err, w.interrupted(ctx), w.settleEdits(end), w.release(end))
+		err = errors.Join(err, w.interrupted(ctx), w.edits.wait(end), w.leases.release(end))
 	}()
 	for {
 		if _, err := w.takeAll(ctx); err != nil {
 			return err
 		}
-		if w.at.Client == nil {
-			if err := w.connect(ctx, 0); err != nil {
-				return err
-			}
+		if err := w.at.connect(ctx, w.cfg.GitHub, 0); err != nil {
+			return err
 		}
 		again, err := w.runSession(ctx)
 		if err != nil || !again {
@@ -226,30 +227,23 @@ func (w *worker) takeAll(ctx context.Context) (int, error) {
 	}
 }
 
-// connect learns about the repository.
-func (w *worker) connect(ctx context.Context, installation int64) error {
-	if w.at.Client != nil {
-		return nil
-	}
-	c, err := w.cfg.GitHub.For(ctx, w.ref, installation)
-	if err != nil {
-		return err
-	}
-	repo, err := c.Repo(ctx)
-	if err != nil {
-		return err
-	}
-	w.at = Thread{Ref: w.ref, Client: c, Repo: repo}
-	issue, err := c.Issue(ctx, w.ref)
-	if err != nil {
-		return err
-	}
-	if issue.IsPull {
-		p, err := c.GetPull(ctx, w.ref)
+// Reconcile wakes the threads of sessions that are not said to wait or to
+// have ended, whatever became of their wakes. It is called at start.
+func (b *Bot) Reconcile(ctx context.Context) error {
+	q := store.Query{States: unsettled, Limit: 200}
+	for {
+		list, err := b.cfg.Store.Sessions.List(ctx, q)
 		if err != nil {
-			return err
+			return fmt.Errorf("list sessions to go on with: %w", err)
 		}
-		w.at.Pull = &p
+		for _, s := range list {
+			if err := b.cfg.Store.Wakes.Wake(ctx, s.Thread, store.PriorityWork, time.Time{}); err != nil {
+				return err
+			}
+		}
+		if len(list) < q.Limit {
+			return nil
+		}
+		q.Before = list[len(list)-1].Created
 	}
-	return nil
 }

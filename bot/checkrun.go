@@ -7,7 +7,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/bot/store"
 )
 
 // checkMark is a check run of a session, kept in its row before it is made,
@@ -22,28 +21,27 @@ type checkMark struct {
 // planCheck notes in the row that the commit from which work starts gets a
 // check run. There is none without a commit to show it on, and GitHub lets
 // only Apps make them.
-func (w *worker) planCheck(sess *store.Session, v *session.State) (*checkMark, error) {
-	sha := w.head(v)
-	if sha == "" || !w.cfg.GitHub.IsApp() {
-		return nil, nil
+func (l *leased) planCheck() *checkMark {
+	sha := l.head()
+	if sha == "" || !l.cfg.GitHub.IsApp() {
+		return nil
 	}
-	r := recordOf(sess)
-	for _, c := range r.Checks {
+	for _, c := range l.record.Checks {
 		if c.SHA == sha && c.Said == 0 {
-			return &c, nil
+			return &c
 		}
 	}
-	c := checkMark{Key: checkKey(sess, v), SHA: sha}
-	r.Checks = append(r.Checks, c)
-	return &c, r.put(sess)
+	c := checkMark{Key: l.checkKey(), SHA: sha}
+	l.record.Checks = append(l.record.Checks, c)
+	return &c
 }
 
 // startCheck makes the check run that planCheck noted.
-func (w *worker) startCheck(ctx context.Context, f store.Fence, c *checkMark) error {
+func (l *leased) startCheck(ctx context.Context, c *checkMark) error {
 	if c == nil {
 		return nil
 	}
-	_, err := w.ensure(ctx, f, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
+	_, err := l.Ensure(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
 		Name: render.CheckName, SHA: c.SHA, Status: "in_progress", Title: string(session.PhaseRunning), Summary: "The agent works on this branch.",
 	}})
 	return ghapp.UnlessRefused(err)
@@ -52,62 +50,61 @@ func (w *worker) startCheck(ctx context.Context, f store.Fence, c *checkMark) er
 // endCheck makes the check run of the branch's head say how the session
 // stands, and completes those that the branch left behind. What it notes in
 // the row is saved by the caller together with the state.
-func (w *worker) endCheck(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
-	sha := w.head(v)
-	if sha == "" || !w.cfg.GitHub.IsApp() {
+func (l *leased) endCheck(ctx context.Context) error {
+	sha := l.head()
+	if sha == "" || !l.cfg.GitHub.IsApp() {
 		return nil
 	}
-	r := recordOf(sess)
 	var here *checkMark
-	for _, c := range r.Checks {
+	for _, c := range l.record.Checks {
 		switch {
 		case c.SHA == sha:
 			here = &c
 		case c.Said == 0:
 			moved := ghapp.CheckSpec{Conclusion: "neutral", Title: "went on", Summary: "The work went on to " + sha + "."}
-			if err := w.completeCheck(ctx, f, c, moved); err != nil {
+			if err := l.completeCheck(ctx, c, moved); err != nil {
 				return err
 			}
 		}
 	}
-	if here != nil && here.Said == v.Seq {
+	if here != nil && here.Said == l.state.Seq {
 		return nil
 	}
 	if here == nil {
-		here = &checkMark{Key: checkKey(sess, v), SHA: sha}
+		here = &checkMark{Key: l.checkKey(), SHA: sha}
 	}
-	said := ghapp.CheckSpec{Conclusion: render.Conclusion(v.Phase), Title: render.CheckTitle(v), Summary: render.CheckSummary(v)}
-	if err := w.completeCheck(ctx, f, *here, said); err != nil {
+	said := ghapp.CheckSpec{Conclusion: render.Conclusion(l.state.Phase), Title: render.CheckTitle(l.state), Summary: render.CheckSummary(l.state)}
+	if err := l.completeCheck(ctx, *here, said); err != nil {
 		return err
 	}
-	here.Said = v.Seq
-	r.Checks = []checkMark{*here}
-	return r.put(sess)
+	here.Said = l.state.Seq
+	l.record.Checks = []checkMark{*here}
+	return nil
 }
 
 // completeCheck makes a check run say its last word. One that is not there
 // yet is made so at once.
-func (w *worker) completeCheck(ctx context.Context, f store.Fence, c checkMark, spec ghapp.CheckSpec) error {
+func (l *leased) completeCheck(ctx context.Context, c checkMark, spec ghapp.CheckSpec) error {
 	spec.Name, spec.SHA, spec.Status = render.CheckName, c.SHA, "completed"
-	ref, err := w.ensure(ctx, f, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &spec})
+	ref, err := l.Ensure(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &spec})
 	if err != nil {
 		return ghapp.UnlessRefused(err)
 	}
 	spec.ID = ref.ID
-	edit := ghapp.Write{Key: c.Key, Kind: ghapp.WriteEditCheck, Thread: w.ref, Check: &spec}
-	_, ok, err := w.at.Client.Find(ctx, edit)
+	edit := ghapp.Write{Key: c.Key, Kind: ghapp.WriteEditCheck, Thread: l.at.Ref, Check: &spec}
+	_, ok, err := l.at.Client.Find(ctx, edit)
 	if err != nil || ok {
-		return w.unlessPermanent(ctx, err)
+		return l.unlessPermanent(ctx, err)
 	}
-	_, err = w.at.Client.Perform(ctx, edit)
-	return w.unlessPermanent(ctx, err)
+	_, err = l.at.Client.Perform(ctx, edit)
+	return l.unlessPermanent(ctx, err)
 }
 
 // unlessPermanent drops what GitHub will never do: the commit or the check is
 // gone, and the work goes on without.
-func (w *worker) unlessPermanent(ctx context.Context, err error) error {
+func (l *leased) unlessPermanent(ctx context.Context, err error) error {
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
-		w.cfg.Log.WarnContext(ctx, "check run not written", "thread", w.key, "err", err)
+		l.cfg.Log.WarnContext(ctx, "check run not written", "thread", l.row.Thread, "err", err)
 		return nil
 	}
 	return err
@@ -115,16 +112,16 @@ func (w *worker) unlessPermanent(ctx context.Context, err error) error {
 
 // head is the commit at the end of the session's branch, "" when there is
 // none on GitHub yet.
-func (w *worker) head(v *session.State) string {
-	if n := len(v.Checkpoints); n > 0 {
-		return v.Checkpoints[n-1].Commit
+func (l *leased) head() string {
+	if n := len(l.state.Checkpoints); n > 0 {
+		return l.state.Checkpoints[n-1].Commit
 	}
-	if w.at.Pull != nil {
-		return w.at.Pull.HeadSHA
+	if l.at.Pull != nil {
+		return l.at.Pull.HeadSHA
 	}
 	return ""
 }
 
-func checkKey(sess *store.Session, v *session.State) string {
-	return fmt.Sprintf("check-%s-%d", sess.ID, v.Seq)
+func (l *leased) checkKey() string {
+	return fmt.Sprintf("check-%s-%d", l.row.ID, l.state.Seq)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -107,18 +108,38 @@ func (r row) needs(c command.Command) policy.Request {
 
 // request is one command of one person, and the change that it leads to.
 type request struct {
-	*worker
+	w     *worker
 	c     *change
 	said  said
 	cmd   command.Command
 	actor policy.Actor
+	sess  *store.Session // of the thread, nil for none
 }
 
 // reply answers in the thread.
-func (r *request) reply(text string) { r.worker.reply(r.c, r.said, text) }
+func (r *request) reply(text string) { r.c.reply(r.said, text) }
 
 // react puts a sign on what was said.
-func (r *request) react(content string) { r.worker.react(r.c, r.said, content) }
+func (r *request) react(content string) { r.c.react(r.said, content) }
+
+// view is what the log of the session says.
+func (r *request) view(ctx context.Context) (*session.State, error) { return r.w.fold(ctx, r.sess) }
+
+// viewWith is the view with what the same delivery said before.
+func (r *request) viewWith(ctx context.Context) (*session.State, error) {
+	v, err := r.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seq := v.Seq
+	for _, e := range r.c.Events {
+		if err := v.Apply(*e); err != nil {
+			return nil, err
+		}
+	}
+	v.Seq = seq
+	return v, nil
+}
 
 // do carries out one command of one person.
 func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command) error {
@@ -126,26 +147,25 @@ func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command)
 	if err != nil {
 		return err
 	}
-	r := &request{worker: w, c: c, said: s, cmd: cmd}
+	r := &request{w: w, c: c, said: s, cmd: cmd}
 	if row.anyone {
 		return row.handle(ctx, r)
 	}
-	if at, ok, err := w.elsewhere(ctx); ok || err != nil {
+	if at, ok, err := w.at.elsewhere(ctx); ok || err != nil {
 		r.reply(fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", at.Number))
 		return err
 	}
 	if r.actor, err = w.at.Client.Actor(ctx, s.ev.Sender.Login); err != nil {
 		return err
 	}
-	sess, err := w.session(ctx)
-	if err != nil {
+	if r.sess, err = w.session(ctx); err != nil {
 		return err
 	}
 	if r.actor.ID != s.ev.Sender.ID { //control:account-number
 		r.reply("I could not make sure who wrote this, so I did nothing.")
 		return nil
 	}
-	if v, why := w.mayAsk(r.actor, row.needs(cmd), sess); v != policy.Allow {
+	if v, why := w.mayAsk(r.actor, row.needs(cmd), r.sess); v != policy.Allow {
 		r.reply("I did not start: " + why + ".")
 		return nil
 	}
@@ -154,15 +174,15 @@ func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command)
 
 // mayAsk says whether somebody may ask for something. Who may settle a request
 // for approval depends on that request: its handler finds out.
-func (w *worker) mayAsk(actor policy.Actor, right policy.Request, sess *store.Session) (policy.Verdict, string) {
+func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Session) (policy.Verdict, string) {
 	if right == policy.Settle {
 		return policy.Allow, ""
 	}
-	return policy.MayAsk(actor, policy.AskFacts{Request: right, RequesterID: requesterID(sess), Bots: w.cfg.Policy.Approvals.Bots})
+	return policy.MayAsk(actor, policy.AskFacts{Request: right, RequesterID: recordOf(sess).RequesterID, Bots: b.cfg.Policy.Approvals.Bots})
 }
 
 // help lists the commands.
 func help(_ context.Context, r *request) error {
-	r.reply(specs(r.rows).Help())
+	r.reply(specs(r.w.rows).Help())
 	return nil
 }

@@ -24,8 +24,8 @@ const labelOfCode = "Code that the person gave (already provided — do not re-r
 
 // words is what the agent is told of a text: cleaned of what a reader would
 // not see, with its code labelled.
-func (w *worker) words(s said, text string) string {
-	return command.LabelCode(w.cleaned(s, "words", text), labelOfCode)
+func (r *request) words(text string) string {
+	return command.LabelCode(r.cleaned("words", text), labelOfCode)
 }
 
 // selected is the code that a comment on a diff is about.
@@ -62,13 +62,14 @@ type shown struct {
 
 // texts are those that a request consists of: what was said and, when it
 // opens a session, the post that the thread begins with.
-func (w *worker) texts(s said, opens bool) []shown {
-	at := ghapp.Text{Thread: w.ref, Target: s.target, Review: s.ev.Review.ID}
+func (r *request) texts(opens bool) []shown {
+	s := r.said
+	at := ghapp.Text{Thread: r.w.at.Ref, Target: s.target, Review: s.ev.Review.ID}
 	if s.target.Diff {
 		at.Review = 0
 	}
 	out := []shown{{at, s.body, "the comment"}}
-	first := shown{ghapp.Text{Thread: w.ref}, s.ev.Body, "the first post"}
+	first := shown{ghapp.Text{Thread: r.w.at.Ref}, s.ev.Body, "the first post"}
 	switch {
 	case s.ev.Kind == "issues" || s.ev.Kind == "pull_request":
 		out[0].where = first.where
@@ -80,14 +81,14 @@ func (w *worker) texts(s said, opens bool) []shown {
 
 // pictures fetches the pictures that a request shows, for a model that can
 // see them, and says in words what became of each.
-func (w *worker) pictures(ctx context.Context, s said, model string, opens bool) ([]session.Blob, string) {
+func (r *request) pictures(ctx context.Context, model string, opens bool) ([]session.Blob, string) {
 	var out []session.Blob
 	var notes strings.Builder
 	size, seen, sees := 0, 0, false
-	for _, t := range w.texts(s, opens) {
+	for _, t := range r.texts(opens) {
 		for i, address := range command.Pictures(t.body) {
 			if seen++; seen == 1 {
-				sees = w.cfg.Sees == nil || w.cfg.Sees(ctx, model)
+				sees = r.w.cfg.Sees == nil || r.w.cfg.Sees(ctx, model)
 			}
 			p, err := ghapp.Picture{}, error(nil)
 			switch {
@@ -96,14 +97,14 @@ func (w *worker) pictures(ctx context.Context, s said, model string, opens bool)
 			case len(out) == mostPictures:
 				err = &ghapp.Refused{Reason: fmt.Sprintf("there are more than %d", mostPictures)}
 			default:
-				p, err = w.at.Client.Picture(ctx, t.text, address)
+				p, err = r.w.at.Client.Picture(ctx, t.text, address)
 			}
 			if err == nil && size+len(p.Data) > mostPictureBytes {
 				err = &ghapp.Refused{Reason: fmt.Sprintf("all of them have more than %d bytes", mostPictureBytes)}
 			}
 			name := fmt.Sprintf("Picture %d in %s", i+1, t.where)
 			if err != nil {
-				fmt.Fprintf(&notes, "\n[%s (at %s) is not shown: %s.]", name, hostOf(address), w.whyNot(ctx, address, err))
+				fmt.Fprintf(&notes, "\n[%s (at %s) is not shown: %s.]", name, hostOf(address), r.w.whyNot(ctx, address, err))
 				continue
 			}
 			size += len(p.Data)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
@@ -21,12 +20,6 @@ type said struct {
 	target ghapp.Target
 }
 
-// change collects what a delivery leads to, so that all of it is stored in
-// one transaction together with the delivery being done.
-type change struct {
-	store.Change
-}
-
 // handle works on one delivery. What it leads to is recorded before anything
 // is said on GitHub. A delivery that cannot be worked on ever is given up;
 // an error means that it may work later.
@@ -35,8 +28,8 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if err != nil {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
-	if at, ok := approval.About(ev); ok && at.Same(w.ref) {
-		if err := w.connect(ctx, ev.Installation); err != nil {
+	if at, ok := approval.About(ev); ok && at.Same(w.at.Ref) {
+		if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 			return w.orGiveUp(ctx, d, err)
 		}
 		return w.orGiveUp(ctx, d, w.look(ctx, d, ev))
@@ -57,10 +50,10 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if len(cmds) == 0 && use == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "no command", d.ID)
 	}
-	if err := w.connect(ctx, ev.Installation); err != nil {
+	if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
-	if own, err := w.ownWords(ctx, ev); err != nil || own {
+	if own, err := w.at.isOwn(ctx, ev.Sender); err != nil || own {
 		if own {
 			err = w.cfg.Store.Deliveries.Done(ctx, "own words", d.ID)
 		}
@@ -100,22 +93,13 @@ func heard(ev ghapp.Event) (said, bool) {
 	return s, true
 }
 
-// ownWords says whether the bot itself wrote this.
-func (w *worker) ownWords(ctx context.Context, ev ghapp.Event) (bool, error) {
-	self, err := w.at.Client.Self(ctx)
-	if err != nil {
-		return false, err
-	}
-	return strings.EqualFold(self, ev.Sender.Login) && ev.Sender.Bot, nil
-}
-
 // obey carries out commands in order.
 func (w *worker) obey(ctx context.Context, s said, cmds []command.Command, wrong *command.Error) error {
-	c := &change{}
+	c := w.change()
 	if wrong != nil {
 		bad := s
 		bad.key += ".use"
-		w.reply(c, bad, wrong.Public)
+		c.reply(bad, wrong.Public)
 	}
 	for i, cmd := range cmds {
 		one := s
@@ -128,17 +112,4 @@ func (w *worker) obey(ctx context.Context, s said, cmds []command.Command, wrong
 	}
 	c.Done = append(c.Done, s.id)
 	return w.commit(ctx, c)
-}
-
-// reply answers in the thread.
-func (w *worker) reply(c *change, s said, text string) {
-	w.intend(c, ghapp.Write{Key: "reply-" + ghapp.Digest(s.key, "reply"), Kind: ghapp.WriteComment, Body: text})
-}
-
-// react puts a sign on what was said.
-func (w *worker) react(c *change, s said, content string) {
-	if s.target == (ghapp.Target{}) && s.ev.Kind == "pull_request_review" {
-		return // a review cannot have reactions
-	}
-	w.intend(c, ghapp.Write{Key: "react-" + ghapp.Digest(s.key, content), Kind: ghapp.WriteReaction, Target: s.target, Body: content})
 }

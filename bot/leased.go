@@ -2,53 +2,149 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
-	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
 )
 
-// leased is a session whose lease this worker has, and what is written for it
-// under that lease. It implements [approval.Holder].
-type leased struct {
-	*worker
-	fence store.Fence
-	row   *store.Session
+// record is what the bot keeps of a session besides its log.
+type record struct {
+	RequesterID  int64         `json:"requester_id"`
+	Installation int64         `json:"installation"`
+	Target       string        `json:"target"` // branch that the pull request goes to
+	IsPull       bool          `json:"is_pull"`
+	Config       policy.Config `json:"config"`
+
+	Used usage `json:"used,omitzero"`
+
+	Tries   int   `json:"tries,omitempty"`    // runs that failed for a reason that may pass
+	TriesAt int64 `json:"tries_at,omitempty"` // answers of the model at the last of them
+
+	Checks []checkMark `json:"checks,omitempty"` // the check runs that say how it stands
+
+	Reviews map[string]approval.Stage `json:"reviews,omitempty"` // by request
 }
 
-// Ensure implements [approval.Holder].
-func (l leased) Ensure(ctx context.Context, w ghapp.Write) (ghapp.Ref, error) {
-	return l.ensure(ctx, l.fence, w)
+func recordOf(s *store.Session) record {
+	var r record
+	if s != nil && json.Unmarshal(s.Data, &r) != nil {
+		return record{}
+	}
+	return r
+}
+
+// config is what is in force in a session: what was when it was opened, under
+// the server's present one.
+func (b *Bot) config(r record) policy.Config {
+	return policy.Merge(b.cfg.Policy, r.Config).WithDefaults()
+}
+
+// leased is a session whose lease this worker has: its row, what its log says,
+// and what is written for it. It implements [approval.Holder].
+type leased struct {
+	effects
+	*Bot
+	edits  *edits
+	row    *store.Session
+	record record
+	state  *session.State // as of the last reload
+}
+
+// lease takes the lease of a session.
+func (w *worker) lease(ctx context.Context, row *store.Session) (*leased, error) {
+	f, err := w.leases.take(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &leased{effects: w.effects(f), Bot: w.Bot, edits: &w.edits, row: row, record: recordOf(row)}, nil
+}
+
+// reload reads the log anew.
+func (l *leased) reload(ctx context.Context) error {
+	state, err := l.fold(ctx, l.row)
+	if err == nil {
+		l.state = state
+	}
+	return err
 }
 
 // Append implements [approval.Holder].
-func (l leased) Append(ctx context.Context, events ...*session.Event) error {
+func (l *leased) Append(ctx context.Context, events ...*session.Event) error {
 	return l.cfg.Store.Logs.Log(l.fence).Append(ctx, events...)
 }
 
 // Stage implements [approval.Holder].
-func (l leased) Stage(request string) approval.Stage { return recordOf(l.row).Reviews[request] }
+func (l *leased) Stage(request string) approval.Stage { return l.record.Reviews[request] }
 
 // SetStage implements [approval.Holder].
-func (l leased) SetStage(ctx context.Context, request string, s approval.Stage) error {
-	r := recordOf(l.row)
-	if r.Reviews == nil {
-		r.Reviews = map[string]approval.Stage{}
+func (l *leased) SetStage(ctx context.Context, request string, s approval.Stage) error {
+	if l.record.Reviews == nil {
+		l.record.Reviews = map[string]approval.Stage{}
 	}
-	r.Reviews[request] = s
-	if err := r.put(l.row); err != nil {
-		return err
-	}
-	return l.keep(ctx, l.fence, l.row)
+	l.record.Reviews[request] = s
+	return l.save(ctx)
 }
 
 // Wake implements [approval.Holder].
-func (l leased) Wake(ctx context.Context, at time.Time) error {
+func (l *leased) Wake(ctx context.Context, at time.Time) error {
 	priority := store.PriorityIdle
 	if at.IsZero() {
 		priority = store.PriorityWork
 	}
-	return l.cfg.Store.Wakes.Wake(ctx, l.key, priority, at)
+	return l.cfg.Store.Wakes.Wake(ctx, l.row.Thread, priority, at)
+}
+
+// saveState saves the row with where the session stands. It is called when
+// all of it is said, so that a row that says "done" has nothing open.
+func (l *leased) saveState(ctx context.Context) error {
+	l.row.State = l.state.Phase
+	if l.state.Outcome != nil {
+		l.row.Status = l.state.Outcome.Status
+	}
+	return l.save(ctx)
+}
+
+// save keeps the row of the session in step. The row has one writer at a
+// time, by its lease; a conflict means that this copy is old.
+func (l *leased) save(ctx context.Context) error {
+	data, err := json.Marshal(l.record)
+	if err != nil {
+		return fmt.Errorf("write record of %s: %w", l.row.ID, err)
+	}
+	l.row.Data = data
+	for {
+		err := l.cfg.Store.Sessions.Update(ctx, l.fence, l.row)
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		now, err := l.cfg.Store.Sessions.Session(ctx, l.row.ID)
+		if err != nil {
+			return err
+		}
+		l.row.Version = now.Version
+	}
+}
+
+// approvals is what approvals in a session depend on.
+func (b *Bot) approvals(at *Thread, row *store.Session) approval.Session {
+	r := recordOf(row)
+	return approval.Session{
+		ID: row.ID, Requester: row.Requester, RequesterID: r.RequesterID, Target: r.Target, Config: b.config(r),
+		Thread: at.Ref, IsPull: at.Pull != nil, Client: at.Client, CommitURL: at.commitURL, Now: b.cfg.Now, Log: b.cfg.Log,
+	}
+}
+
+// requests asks people in the session.
+func (l *leased) requests() approval.Requests {
+	r := approval.Requests{Session: l.approvals(l.at, l.row), Holder: l}
+	if l.cfg.Offers != nil {
+		r.Offer = func(ctx context.Context, o approval.Offer) (string, error) { return l.cfg.Offers.Offer(ctx, *l.at, o) }
+	}
+	return r
 }

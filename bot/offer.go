@@ -8,60 +8,59 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/bot/store"
 )
 
 // offer opens the pull request of a session that put something on its branch.
 // When GitHub will not have it, the note says so.
-func (w *worker) offer(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) (note string, err error) {
-	if sess.Pull != 0 || len(v.Checkpoints) == 0 || !v.Over() || v.Outcome.Status == session.StatusStopped {
+func (l *leased) offer(ctx context.Context) (note string, err error) {
+	v := l.state
+	if l.row.Pull != 0 || len(v.Checkpoints) == 0 || !v.Over() || v.Outcome.Status == session.StatusStopped {
 		return "", nil
 	}
-	r := recordOf(sess)
-	to, err := w.goal(ctx, r, v)
+	to, err := l.goal(ctx)
 	if err != nil || to == "" {
 		return "", err
 	}
-	cfg := w.config(r)
-	issue, err := w.at.Client.Issue(ctx, w.ref)
+	cfg := l.config(l.record)
+	issue, err := l.at.Client.Issue(ctx, l.at.Ref)
 	if err != nil {
 		return "", err
 	}
-	wr := ghapp.Write{Key: "pull-" + sess.ID, Kind: ghapp.WritePull, Pull: &ghapp.PullSpec{
+	wr := ghapp.Write{Key: "pull-" + l.row.ID, Kind: ghapp.WritePull, Pull: &ghapp.PullSpec{
 		Base: to, Head: v.Branch, Title: render.PullTitle(clean(issue.Title)),
-		Body:  render.PullBody(v, sess.Requester, render.Origin{Number: w.ref.Number, Pull: w.at.Pull != nil}),
+		Body:  render.PullBody(v, l.row.Requester, render.Origin{Number: l.at.Ref.Number, Pull: l.at.Pull != nil}),
 		Draft: cfg.PullRequest.Draft == nil || *cfg.PullRequest.Draft,
 	}}
-	ref, err := w.ensure(ctx, f, wr)
+	ref, err := l.Ensure(ctx, wr)
 	var no *ghapp.Refusal
 	if errors.As(err, &no) { // what stood in its way earlier may be gone, or the branch that it goes to
-		if to, err = w.existing(ctx, to); err != nil {
+		if to, err = l.existing(ctx, to); err != nil {
 			return "", err
 		}
 		if to != wr.Pull.Base {
 			wr.Pull.Body = fmt.Sprintf("The branch `%s`, which this was made for, does not exist any more; this goes to `%s`.\n\n", wr.Pull.Base, to) + wr.Pull.Body
 			wr.Pull.Base = to
 		}
-		wr.Key = fmt.Sprintf("pull-%s-%d", sess.ID, v.Seq)
-		ref, err = w.ensure(ctx, f, wr)
+		wr.Key = fmt.Sprintf("pull-%s-%d", l.row.ID, v.Seq)
+		ref, err = l.Ensure(ctx, wr)
 	}
 	if errors.As(err, &no) {
 		return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", v.Branch, render.Clean(no.Reason)), nil
 	}
-	sess.Pull = ref.Number
+	l.row.Pull = ref.Number
 	return "", err
 }
 
 // goal is the branch that the session's work is offered to, "" when it needs
 // no pull request: it is on the branch of one that is open.
-func (w *worker) goal(ctx context.Context, r record, v *session.State) (string, error) {
-	if w.at.Pull == nil {
-		return r.Target, nil
+func (l *leased) goal(ctx context.Context) (string, error) {
+	if l.at.Pull == nil {
+		return l.record.Target, nil
 	}
-	if v.Branch != v.Task.Branch { // beside the branch of this pull request
-		return v.Task.Branch, nil
+	if l.state.Branch != l.state.Task.Branch { // beside the branch of this pull request
+		return l.state.Task.Branch, nil
 	}
-	p, err := w.at.Client.GetPull(ctx, w.ref)
+	p, err := l.at.Client.GetPull(ctx, l.at.Ref)
 	if err != nil || p.State == "open" {
 		return "", err
 	}
@@ -69,25 +68,47 @@ func (w *worker) goal(ctx context.Context, r record, v *session.State) (string, 
 }
 
 // existing is branch, or the default branch when that one is gone.
-func (w *worker) existing(ctx context.Context, branch string) (string, error) {
-	_, err := w.at.Client.Head(ctx, branch)
+func (l *leased) existing(ctx context.Context, branch string) (string, error) {
+	_, err := l.at.Client.Head(ctx, branch)
 	if !errors.Is(err, ghapp.ErrNotFound) {
 		return branch, err
 	}
-	repo, err := w.at.Client.Repo(ctx)
+	repo, err := l.at.Client.Repo(ctx)
 	return repo.DefaultBranch, err //control:target-gone
+}
+
+// announce tells people of an end that an edited comment would not: GitHub
+// notifies nobody of edits.
+func (l *leased) announce(ctx context.Context, note string) error {
+	v := l.state
+	if v.Outcome == nil || l.row.Pull != 0 && !render.Elsewhere(v.Sent) || len(v.Open()) > 0 || v.Outcome.Status == session.StatusStopped {
+		return nil
+	}
+	body := render.Final(v)
+	if l.row.Pull != 0 {
+		note = fmt.Sprintf("Pull request: #%d", l.row.Pull)
+	}
+	if note != "" {
+		body += "\n" + note + "\n"
+	}
+	if body == "" {
+		return nil
+	}
+	key := fmt.Sprintf("final-%s-%d", l.row.ID, v.Seq)
+	_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
+	return ghapp.UnlessRefused(err)
 }
 
 // handOver puts work that is on no branch before people, as patches in the
 // thread: of what may not be pushed, and of what could not be.
-func (w *worker) handOver(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
-	for _, s := range v.Sent {
+func (l *leased) handOver(ctx context.Context) error {
+	for _, s := range l.state.Sent {
 		if s.Settled {
 			continue
 		}
 		for i, body := range render.Patches(s.Patch) { //control:patch-in-the-thread
-			key := fmt.Sprintf("patch-%s-%d-%d", sess.ID, s.Seq, i)
-			_, err := w.ensure(ctx, f, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
+			key := fmt.Sprintf("patch-%s-%d-%d", l.row.ID, s.Seq, i)
+			_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
 			if ghapp.UnlessRefused(err) != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -11,18 +12,19 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-func (w *worker) progressText(v *session.State, sess *store.Session) string {
+// progressText is the progress comment of a session.
+func progressText(at *Thread, row *store.Session, v *session.State) string {
 	return render.Progress(v, render.Links{
-		Commit: w.commitURL,
-		Pull:   sess.Pull,
-		Review: func(id string) int { return recordOf(sess).Reviews[id].Pull },
+		Commit: at.commitURL,
+		Pull:   row.Pull,
+		Review: func(id string) int { return recordOf(row).Reviews[id].Pull },
 	})
 }
 
 func progressKey(id string) string { return "progress-" + id }
 
 // intendProgress plans the progress comment of a new session.
-func (w *worker) intendProgress(c *change, sess *store.Session) {
+func (c *change) intendProgress(at *Thread, row *store.Session) {
 	v := session.NewState()
 	for _, e := range c.Events {
 		if v.Apply(*e) != nil {
@@ -30,15 +32,14 @@ func (w *worker) intendProgress(c *change, sess *store.Session) {
 		}
 	}
 	v.Phase = session.PhaseQueued
-	w.intend(c, ghapp.Write{Key: progressKey(sess.ID), Kind: ghapp.WriteComment, Body: w.progressText(v, sess)})
+	c.intend(ghapp.Write{Key: progressKey(row.ID), Kind: ghapp.WriteComment, Body: progressText(at, row, v)})
 }
 
 // progress keeps the progress comment in step with the log. Edits are spaced;
 // the last state always gets out, by flush.
 type progress struct {
-	w    *worker
-	sess *store.Session
-	id   int64 // of the comment
+	l  *leased
+	id int64 // of the comment
 
 	mu    sync.Mutex
 	view  *session.State
@@ -49,25 +50,24 @@ type progress struct {
 }
 
 // follow starts a progress comment that is edited while events come in.
-func (w *worker) followProgress(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) (*progress, error) {
-	ref, err := w.ensure(ctx, f, ghapp.Write{Key: progressKey(sess.ID), Kind: ghapp.WriteComment, Body: w.progressText(v, sess)})
+func (l *leased) follow(ctx context.Context) (*progress, error) {
+	ref, err := l.Ensure(ctx, ghapp.Write{Key: progressKey(l.row.ID), Kind: ghapp.WriteComment, Body: progressText(l.at, l.row, l.state)})
 	if ghapp.UnlessRefused(err) != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	p := &progress{w: w, sess: sess, id: ref.ID, view: v, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop}
+	p := &progress{l: l, id: ref.ID, view: l.state, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop}
 	go p.run(ctx)
 	return p, nil
 }
 
 // reread takes in what others wrote to the log.
 func (p *progress) reread(ctx context.Context) error {
-	v, err := p.w.view(ctx, p.sess)
-	if err != nil {
+	if err := p.l.reload(ctx); err != nil {
 		return err
 	}
 	p.mu.Lock()
-	p.view = v
+	p.view = p.l.state
 	p.mu.Unlock()
 	p.tell()
 	return nil
@@ -92,7 +92,7 @@ func (p *progress) tell() {
 
 func (p *progress) run(ctx context.Context) {
 	defer close(p.ended)
-	tick := time.NewTicker(p.w.cfg.Every)
+	tick := time.NewTicker(p.l.cfg.Every)
 	defer tick.Stop()
 	for {
 		select {
@@ -103,7 +103,7 @@ func (p *progress) run(ctx context.Context) {
 		// An edit that has left is waited for: cut off, it could come after a
 		// later one.
 		if err := p.write(context.WithoutCancel(ctx)); err != nil && ctx.Err() == nil {
-			p.w.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.sess.ID, "err", err)
+			p.l.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.l.row.ID, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -116,7 +116,7 @@ func (p *progress) run(ctx context.Context) {
 func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.w.progressText(p.view, p.sess)
+	return progressText(p.l.at, p.l.row, p.view)
 }
 
 // write edits the comment if it would say something else than it does. An
@@ -128,35 +128,19 @@ func (p *progress) write(ctx context.Context) error {
 	if text == p.last || p.id == 0 {
 		return nil
 	}
-	if err := p.w.settleEdits(ctx); err != nil {
+	if err := p.l.edits.wait(ctx); err != nil {
 		return err
 	}
-	_, err := p.w.at.Client.Perform(ctx, ghapp.Write{
-		Key: progressKey(p.sess.ID), Kind: ghapp.WriteEditComment, Thread: p.w.ref, Target: ghapp.Target{Comment: p.id}, Body: text,
+	_, err := p.l.at.Client.Perform(ctx, ghapp.Write{
+		Key: progressKey(p.l.row.ID), Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text,
 	})
 	if err != nil && ghapp.KindOf(err) != ghapp.Permanent {
-		p.w.unsure.Store(time.Now().Add(p.w.cfg.Settle).UnixMicro())
+		p.l.edits.lost()
 	}
 	if err == nil {
 		p.last = text
 	}
 	return err
-}
-
-// settleEdits waits until a lost edit must have come.
-func (w *worker) settleEdits(ctx context.Context) error {
-	wait := time.Until(time.UnixMicro(w.unsure.Load()))
-	if wait <= 0 {
-		return nil
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // end ends the following.
@@ -170,8 +154,36 @@ func (p *progress) flush(ctx context.Context) error {
 	p.end()
 	err := p.write(ctx)
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
-		p.w.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.sess.ID, "err", err)
+		p.l.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.l.row.ID, "err", err)
 		return nil // it was deleted; the work goes on without
 	}
 	return err
+}
+
+// edits knows of edits whose answer was lost.
+type edits struct {
+	settle time.Duration // how long one may take to come all the same
+	unsure atomic.Int64  // until when one may, in microseconds since 1970
+}
+
+func (e *edits) lost() { e.unsure.Store(time.Now().Add(e.settle).UnixMicro()) }
+
+// wait waits until a lost edit must have come.
+func (e *edits) wait(ctx context.Context) error {
+	return sleep(ctx, time.Until(time.UnixMicro(e.unsure.Load())))
+}
+
+// sleep waits for d, or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -3,15 +3,10 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/policy"
 )
 
 // errStopped ends a run because a person said so.
@@ -23,82 +18,110 @@ var unsettled = []session.Phase{session.PhaseQueued, session.PhaseRunning}
 // runSession works on the thread's session if there is something to do, and
 // makes GitHub say what is true. It reports whether to look again.
 func (w *worker) runSession(ctx context.Context) (again bool, err error) {
-	sess, err := w.session(ctx)
-	if err != nil || sess == nil {
+	row, err := w.session(ctx)
+	if err != nil || row == nil {
 		return false, err
 	}
-	f, err := w.hold(ctx, sess.ID)
+	l, err := w.lease(ctx, row)
 	if err != nil {
 		return false, err
 	}
-	if err := w.effects(ctx, f, sess.ID); err != nil {
+	if err := l.all(ctx); err != nil {
 		return false, err
 	}
-	v, err := w.view(ctx, sess)
+	err = l.reload(ctx)
 	if err != nil {
 		return false, err
 	}
-	asks := w.requests(f, sess)
-	if moot := asks.Moot(v.Open(), v.Turns); len(moot) > 0 {
-		return true, w.cfg.Store.Logs.Log(f).Append(ctx, moot...)
+	asks := l.requests()
+	if moot := asks.Moot(l.state.Open(), l.state.Turns); len(moot) > 0 {
+		return true, l.Append(ctx, moot...)
 	}
-	if err := asks.Tidy(ctx, v); err != nil {
+	if err := asks.Tidy(ctx, l.state); err != nil {
 		return false, err
 	}
-	if v.Outcome != nil || len(v.Open()) > 0 && v.Phase != session.PhaseRunning {
-		return false, w.conclude(ctx, f, sess, v)
+	if l.state.Outcome != nil || len(l.state.Open()) > 0 && l.state.Phase != session.PhaseRunning {
+		return false, l.conclude(ctx)
 	}
-	return true, w.work(ctx, f, sess, v)
+	return true, w.run(ctx, l)
 }
 
-// work runs the session until it ends or parks.
-func (w *worker) work(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
-	v.Phase = session.PhaseRunning
-	check, err := w.planCheck(sess, v)
+// conclude makes GitHub say how the session stands: requests for approval,
+// the pull request, the progress comment, the row.
+func (l *leased) conclude(ctx context.Context) error {
+	asks := l.requests()
+	for _, a := range l.state.Open() {
+		if err := asks.Ask(ctx, a); err != nil {
+			return err
+		}
+	}
+	note, err := l.offer(ctx)
 	if err != nil {
 		return err
 	}
-	if err := w.save(ctx, f, sess, v); err != nil {
+	if err := l.announce(ctx, note); err != nil {
 		return err
 	}
-	p, err := w.followProgress(ctx, f, sess, v)
+	if err := l.handOver(ctx); err != nil {
+		return err
+	}
+	p, err := l.follow(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	if err := l.endCheck(ctx); err != nil {
+		return err
+	}
+	return l.saveState(ctx)
+}
+
+// run runs the session until it ends or parks.
+func (w *worker) run(ctx context.Context, l *leased) error {
+	l.state.Phase = session.PhaseRunning
+	check := l.planCheck()
+	if err := l.saveState(ctx); err != nil {
+		return err
+	}
+	p, err := l.follow(ctx)
 	if err != nil {
 		return err
 	}
 	defer p.end() // also where the work does not begin
-	if err := w.startCheck(ctx, f, check); err != nil {
+	if err := l.startCheck(ctx, check); err != nil {
 		return err
 	}
-	shares, err := w.shares(ctx, sess)
+	shares, err := l.shares(ctx)
 	if err != nil {
 		return err
 	}
-	w.running, w.halt = sess.ID, false
+	w.running, w.halt = l.row.ID, false
 	run, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		w.watch(run, cancel)
 	}()
-	a := w.approvals(sess)
-	began := w.cfg.Now()
+	began, asks := w.cfg.Now(), l.approvals(l.at, l.row)
 	out, err := w.cfg.Runner.Run(run, Work{
-		Thread: w.at, Task: v.Task, Log: w.cfg.Store.Logs.Log(f), OnEvent: p.event, Shares: shares,
+		Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.fence), OnEvent: p.event, Shares: shares,
 		Inbox: func(ctx context.Context) error { return w.inbox(ctx, p) },
-		Bound: a.Bound, Confirm: a.Confirm,
+		Bound: asks.Bound, Confirm: asks.Confirm,
 	})
 	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(err, errStopped)
 	cancel(nil)
 	<-watched
 	p.end()
 	w.running = ""
-	err = errors.Join(err, w.count(ctx, f, sess, w.cfg.Now().Sub(began)))
+	err = errors.Join(err, l.count(ctx, w.cfg.Now().Sub(began)))
 	if err != nil && !stopped {
-		err = w.failed(ctx, f, sess, err)
+		err = l.failed(ctx, err)
 	} else {
 		err = nil
 	}
-	w.cfg.Log.InfoContext(ctx, "session ran", "session", sess.ID, "thread", w.key, "status", string(out.Status), "err", err)
+	w.cfg.Log.InfoContext(ctx, "session ran", "session", l.row.ID, "thread", w.key, "status", string(out.Status), "err", err)
 	return err
 }
 
@@ -120,26 +143,29 @@ func (w *worker) inbox(ctx context.Context, p *progress) error {
 // interrupted says of a session that the end of the server cut off that it
 // waits: nothing is left to say that it runs while nobody works on it.
 func (w *worker) interrupted(ctx context.Context) error {
-	l := w.held.Load()
-	if l == nil || !errors.Is(context.Cause(ctx), queue.ErrDraining) {
+	taken := w.leases.taken.Load()
+	if taken == nil || !errors.Is(context.Cause(ctx), queue.ErrDraining) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.TTL)
 	defer cancel()
-	sess, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
-	if err != nil || sess.ID != l.fence.Key || sess.State != session.PhaseRunning {
+	row, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
+	if err != nil || row.ID != taken.fence.Key || row.State != session.PhaseRunning {
 		return ignoreNotFound(err)
 	}
-	v, err := w.view(ctx, sess)
+	l, err := w.lease(ctx, row)
 	if err != nil {
 		return err
 	}
-	v.Phase = session.PhaseQueued
-	p, err := w.followProgress(ctx, l.fence, sess, v)
+	if err := l.reload(ctx); err != nil {
+		return err
+	}
+	l.state.Phase = session.PhaseQueued
+	p, err := l.follow(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.flush(ctx), w.save(ctx, l.fence, sess, v))
+	return errors.Join(p.flush(ctx), l.saveState(ctx))
 }
 
 func ignoreNotFound(err error) error {
@@ -158,214 +184,38 @@ type final interface{ Final() bool }
 
 // failed records that a session cannot be worked on, unless trying later can
 // help or another worker has it now.
-func (w *worker) failed(ctx context.Context, f store.Fence, sess *store.Session, cause error) error {
+func (l *leased) failed(ctx context.Context, cause error) error {
 	if ctx.Err() != nil || Temporary(cause) {
 		return cause
 	}
-	v, err := w.view(ctx, sess)
-	if err != nil {
+	if err := l.reload(ctx); err != nil {
 		return errors.Join(cause, err)
 	}
+	v := l.state
 	var end final
 	if !errors.As(cause, &end) || !end.Final() {
-		again, err := w.tryAgain(ctx, f, sess, v)
+		again, err := l.tryAgain(ctx)
 		if err != nil || again {
 			return errors.Join(cause, err)
 		}
 	}
-	w.cfg.Log.ErrorContext(ctx, "session failed", "session", f.Key, "err", cause)
+	l.log.ErrorContext(ctx, "session failed", "session", l.row.ID, "err", cause)
 	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: "The session could not go on: " + cause.Error()}
-	return w.cfg.Store.Logs.Log(f).Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
+	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 
 // tryAgain counts failures in a row, across restarts, and says whether there
 // is one more try.
-func (w *worker) tryAgain(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) (bool, error) {
-	r := recordOf(sess)
+func (l *leased) tryAgain(ctx context.Context) (bool, error) {
+	r, turns := &l.record, int64(l.state.Turns)
 	//control:begun-is-no-progress
-	if int64(v.Turns) > r.TriesAt { // a call that is begun anew is no progress
+	if turns > r.TriesAt { // a call that is begun anew is no progress
 		r.Tries = 0
 	}
-	r.Tries, r.TriesAt = r.Tries+1, int64(v.Turns)
+	r.Tries, r.TriesAt = r.Tries+1, turns
 	again := r.Tries < mostTries
 	if !again {
 		r.Tries = 0 // a person who says retry has all of them
 	}
-	if err := r.put(sess); err != nil {
-		return false, err
-	}
-	return again, w.save(ctx, f, sess, v)
-}
-
-// watch ends a run at once when a person says stop, whatever waits before it;
-// then deliveries are worked on in their order. Other words wait for the next
-// look into the inbox.
-func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) {
-	var more <-chan struct{}
-	if w.cfg.More != nil {
-		more = w.cfg.More(w.key)
-	}
-	tick := time.NewTicker(w.cfg.Every) // another server may have taken the delivery in
-	defer tick.Stop()
-	for refused := int64(0); ; {
-		var stop bool
-		if stop, refused = w.stopWaits(ctx, refused); stop {
-			cancel(errStopped)
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-more:
-		case <-tick.C:
-		}
-	}
-}
-
-// stopWaits says whether a stop that counts is among the deliveries after a
-// number, and up to which number there is none for certain.
-func (w *worker) stopWaits(ctx context.Context, after int64) (stop bool, refused int64) {
-	list, err := w.cfg.Store.Wakes.Urgent(ctx, w.key, store.PriorityStop, after)
-	if err != nil {
-		return false, after
-	}
-	for _, d := range list {
-		stop, err := w.isStop(ctx, d)
-		if err != nil {
-			return false, after
-		}
-		if stop {
-			return true, after
-		}
-		after = d.Seq
-	}
-	return false, after
-}
-
-// isStop says whether a delivery is a stop by somebody who may say so. An
-// error means that this is not known.
-func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
-	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
-	if err != nil {
-		return false, nil //nolint:nilerr // it is told when its turn comes
-	}
-	s, ok := heard(ev)
-	if !ok {
-		return false, nil
-	}
-	right, ok := w.stopIn(s.body)
-	if !ok {
-		return false, nil
-	}
-	sess, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
-	if err != nil {
-		return false, err
-	}
-	actor, err := w.at.Client.Actor(ctx, ev.Sender.Login)
-	if err != nil || actor.ID != ev.Sender.ID {
-		return false, err
-	}
-	v, _ := w.mayAsk(actor, right, sess)
-	return v == policy.Allow, nil
-}
-
-// stopIn finds a command in a text that ends a run at once, and returns the
-// right that it needs.
-func (w *worker) stopIn(body string) (right policy.Request, ok bool) {
-	cmds, err := specs(w.rows).Parse(body)
-	if err != nil {
-		return policy.NoRequest, false
-	}
-	for _, c := range cmds {
-		if row, err := rowOf(w.rows, c); err == nil && row.priority == store.PriorityStop {
-			return row.needs(c), true
-		}
-	}
-	return policy.NoRequest, false
-}
-
-// conclude makes GitHub say how the session stands: requests for approval,
-// the pull request, the progress comment, the row.
-func (w *worker) conclude(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
-	asks := w.requests(f, sess)
-	for _, a := range v.Open() {
-		if err := asks.Ask(ctx, a); err != nil {
-			return err
-		}
-	}
-	note, err := w.offer(ctx, f, sess, v)
-	if err != nil {
-		return err
-	}
-	if err := w.announce(ctx, f, sess, announcement{v, note}); err != nil {
-		return err
-	}
-	if err := w.handOver(ctx, f, sess, v); err != nil {
-		return err
-	}
-	p, err := w.followProgress(ctx, f, sess, v)
-	if err != nil {
-		return err
-	}
-	if err := p.flush(ctx); err != nil {
-		return err
-	}
-	if err := w.endCheck(ctx, f, sess, v); err != nil {
-		return err
-	}
-	return w.save(ctx, f, sess, v)
-}
-
-// announcement is what is said of an end.
-type announcement struct {
-	view *session.State
-	note string
-}
-
-// announce tells people of an end that an edited comment would not: GitHub
-// notifies nobody of edits.
-func (w *worker) announce(ctx context.Context, f store.Fence, sess *store.Session, a announcement) error {
-	v := a.view
-	if v.Outcome == nil || sess.Pull != 0 && !render.Elsewhere(v.Sent) || len(v.Open()) > 0 || v.Outcome.Status == session.StatusStopped {
-		return nil
-	}
-	body := render.Final(v)
-	if sess.Pull != 0 {
-		a.note = fmt.Sprintf("Pull request: #%d", sess.Pull)
-	}
-	if a.note != "" {
-		body += "\n" + a.note + "\n"
-	}
-	if body == "" {
-		return nil
-	}
-	key := fmt.Sprintf("final-%s-%d", sess.ID, v.Seq)
-	_, err := w.ensure(ctx, f, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
-	return ghapp.UnlessRefused(err)
-}
-
-// keep saves what a row holds besides where the session stands: that is saved
-// when all of it is said, so that a row that says "done" has nothing open.
-func (w *worker) keep(ctx context.Context, f store.Fence, sess *store.Session) error {
-	return w.save(ctx, f, sess, &session.State{Phase: sess.State})
-}
-
-// save keeps the row of the session in step. The row has one writer at a
-// time, by its lease; a conflict means that this copy is old.
-func (w *worker) save(ctx context.Context, f store.Fence, sess *store.Session, v *session.State) error {
-	for {
-		sess.State = v.Phase
-		if v.Outcome != nil {
-			sess.Status = v.Outcome.Status
-		}
-		err := w.cfg.Store.Sessions.Update(ctx, f, sess)
-		if !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-		now, err := w.cfg.Store.Sessions.Session(ctx, sess.ID)
-		if err != nil {
-			return err
-		}
-		sess.Version = now.Version
-	}
+	return again, l.saveState(ctx)
 }

@@ -41,21 +41,17 @@ func plus(a, b policy.Limits) policy.Limits {
 }
 
 // count notes what a stretch of work used.
-func (w *worker) count(ctx context.Context, f store.Fence, sess *store.Session, took time.Duration) error {
+func (l *leased) count(ctx context.Context, took time.Duration) error {
 	if ctx.Err() != nil {
 		return nil // what was used shows in the log when the session goes on
 	}
-	v, err := w.view(ctx, sess)
-	if err != nil {
+	if err := l.reload(ctx); err != nil {
 		return err
 	}
-	r := recordOf(sess)
+	v, r := l.state, &l.record
 	now := policy.Limits{Turns: v.Turns, Tokens: v.Tokens, Edits: v.Edits, Lines: v.Lines, Time: r.Used.Total.Time + policy.Duration(took)}
-	r.Used = r.Used.grown(now, w.cfg.Now().UTC().Format(dayForm))
-	if err := r.put(sess); err != nil {
-		return err
-	}
-	return w.keep(ctx, f, sess)
+	r.Used = r.Used.grown(now, l.cfg.Now().UTC().Format(dayForm))
+	return l.save(ctx)
 }
 
 // mostSessions bounds how many sessions are looked through for what they
@@ -64,24 +60,24 @@ const mostSessions = 1000
 
 // shares are the budgets that the session has in common with the others of
 // its thread and with the others of its requester today.
-func (w *worker) shares(ctx context.Context, sess *store.Session) ([]Share, error) {
-	budget := w.config(recordOf(sess)).Budget
-	day := w.cfg.Now().UTC().Format(dayForm)
+func (l *leased) shares(ctx context.Context) ([]Share, error) {
+	budget := l.config(l.record).Budget
+	day := l.cfg.Now().UTC().Format(dayForm)
 	thread := Share{Of: "This thread", Limits: budget.Thread}
-	person := Share{Of: fmt.Sprintf("What %s asked for on %s (UTC)", sess.Requester, day), Limits: budget.UserDay}
+	person := Share{Of: fmt.Sprintf("What %s asked for on %s (UTC)", l.row.Requester, day), Limits: budget.UserDay}
 	if thread.Limits == (policy.Limits{}) && person.Limits == (policy.Limits{}) {
 		return nil, nil
 	}
-	ofRepo, err := w.cfg.Store.Sessions.List(ctx, store.Query{Repo: sess.Repo, Limit: mostSessions})
+	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.row.Repo, Limit: mostSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}
 	for _, s := range ofRepo {
-		if s.Thread == sess.Thread {
+		if s.Thread == l.row.Thread {
 			thread.Used = plus(thread.Used, recordOf(s).Used.Total)
 		}
 	}
-	own, err := w.cfg.Store.Sessions.List(ctx, store.Query{Requester: sess.Requester, Limit: mostSessions})
+	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.row.Requester, Limit: mostSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}

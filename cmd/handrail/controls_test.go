@@ -94,7 +94,7 @@ var controls = []control{
 	{"target-gone", "value branch + repo.DefaultBranch[:0], err", "./cmd/handrail", "TestBaseBranchIsGone"},
 	{"outage-waits", "without 2", "./cmd/handrail", "TestRemoteIsDownForAWhile"},
 	{"joined-packs", "value idx.Add(e.Hash, e.Offset, e.CRC32)", "./gitops", "TestTidy"},
-	{"begun-is-no-progress", "value v.Seq > r.TriesAt", "./bot", "TestFailingRun"},
+	{"begun-is-no-progress", "value l.state.Seq > r.TriesAt", "./bot", "TestFailingRun"},
 }
 
 // mark is where the control is.

@@ -1,0 +1,92 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// change collects what a delivery leads to, so that all of it is stored in
+// one transaction together with the delivery being done.
+type change struct {
+	store.Change
+	at  thread.Ref
+	now time.Time
+}
+
+func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }
+
+// append adds events to the log.
+func (c *change) append(events ...*session.Event) { c.Events = append(c.Events, events...) }
+
+// intend adds a write. Nothing is sent before the change is stored.
+func (c *change) intend(wr ghapp.Write) { c.Intents = append(c.Intents, intent(wr, c.at, c.now)) }
+
+// reply answers in the thread.
+func (c *change) reply(s said, text string) {
+	c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(s.key, "reply"), Kind: ghapp.WriteComment, Body: text})
+}
+
+// react puts a sign on what was said.
+func (c *change) react(s said, content string) {
+	if s.target == (ghapp.Target{}) && s.ev.Kind == "pull_request_review" {
+		return // a review cannot have reactions
+	}
+	c.intend(ghapp.Write{Key: "react-" + ghapp.Digest(s.key, content), Kind: ghapp.WriteReaction, Target: s.target, Body: content})
+}
+
+// wordsKey is the lease under which a thread is answered that has no session.
+func wordsKey(thread string) string { return "words " + thread }
+
+// commit stores a change in one transaction, then does what it intends on
+// GitHub.
+func (w *worker) commit(ctx context.Context, c *change) error {
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if sess == nil {
+		return w.answerOnly(ctx, c)
+	}
+	f, err := w.leases.take(ctx, sess.ID)
+	if err != nil {
+		return err
+	}
+	if w.opening != nil {
+		c.intendProgress(&w.at, sess)
+	}
+	for _, in := range c.Intents {
+		in.Session = sess.ID
+	}
+	if err := w.cfg.Store.Logs.Apply(ctx, f, c.Change); err != nil {
+		return fmt.Errorf("record delivery: %w", err)
+	}
+	w.opening = nil
+	return w.effects(f).all(ctx)
+}
+
+// answerOnly does what a change intends in a thread that has no session. The
+// deliveries are done after the answers: what is cut off here is done again,
+// and the intents' keys keep it from happening twice.
+func (w *worker) answerOnly(ctx context.Context, c *change) error {
+	f, err := w.leases.take(ctx, wordsKey(w.key))
+	if err != nil {
+		return err
+	}
+	for _, in := range c.Intents {
+		if err := w.cfg.Store.Intents.Intend(ctx, f, in); err != nil {
+			return fmt.Errorf("record intent: %w", err)
+		}
+	}
+	for _, in := range c.Intents {
+		if _, err := w.effects(f).one(ctx, *in); ghapp.UnlessRefused(err) != nil {
+			return err
+		}
+	}
+	return w.cfg.Store.Deliveries.Done(ctx, "done", c.Done...)
+}

@@ -1,0 +1,168 @@
+package bot
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// task opens the thread's session, or goes on with it.
+func task(ctx context.Context, r *request) error {
+	if r.sess != nil && (r.w.opening != nil || r.cmd.Mode == "" && r.cmd.Model == "") {
+		return r.follow(ctx)
+	}
+	if r.sess != nil {
+		if err := r.supersede(ctx); err != nil {
+			return err
+		}
+	}
+	return r.open(ctx)
+}
+
+// supersede ends the thread's session, because a person asked for another
+// one, and says so. A session that runs ends first; then the delivery is
+// handled again.
+func (r *request) supersede(ctx context.Context) error {
+	v, err := r.view(ctx)
+	if err != nil {
+		return err
+	}
+	if !v.Over() {
+		r.c.append(ending(v, r.said, session.Outcome{
+			Status: session.StatusStopped, Turns: v.Turns, Files: v.Files,
+			Reason: r.said.ev.Sender.Login + " asked for a new session in its place. What was done so far stays on the branch.",
+		})...)
+	}
+	if len(r.c.Events) > 0 {
+		// What the same comment asked of the old session goes with it.
+		before := *r.c
+		r.c.Events, r.c.Intents = nil, nil
+		if err := r.w.commit(ctx, &before); err != nil {
+			return err
+		}
+	}
+	if r.w.running == r.sess.ID {
+		r.w.halt = true
+		return errStopped
+	}
+	if v.Over() && r.sess.State == v.Phase {
+		return nil
+	}
+	_, err = r.w.runSession(ctx)
+	return err
+}
+
+// cleaned is clean, with a record of what was taken out.
+func (r *request) cleaned(what, text string) string {
+	text, n := untrusted.Clean(text) //control:hidden-text
+	if n.Total() > 0 {
+		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.said.key, "what", what, "removed", n.Total(), "kinds", n.String())
+	}
+	return strings.TrimSpace(text)
+}
+
+func clean(s string) string {
+	s, _ = untrusted.Clean(s)
+	return strings.TrimSpace(s)
+}
+
+// follow adds words to the session. Whatever waited for an answer is
+// answered by them (a question) or withdrawn (an approval).
+func (r *request) follow(ctx context.Context) error {
+	s := r.said
+	m := session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: r.words(r.cmd.Text)}
+	images, words := r.pictures(ctx, r.sess.Model, false)
+	m.Text, m.Images, m.Context = m.Text+words, images, selected(s)
+	v, err := r.viewWith(ctx)
+	if err != nil {
+		return err
+	}
+	answered := false
+	for _, a := range v.Open() {
+		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.ev.Sender.ID, Key: s.key}
+		if a.Kind == session.AskQuestion {
+			res.Verdict, res.Reason, answered = policy.Answered, m.Text, true
+		}
+		r.c.append(session.NewEvent(session.TypeResolved, v.Turns, res))
+	}
+	if answered {
+		m.Text = ""
+	}
+	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
+	r.react("eyes")
+	return nil
+}
+
+// open starts a new session in the thread.
+func (r *request) open(ctx context.Context) error {
+	w, s := r.w, r.said
+	place, err := w.cfg.Runner.Place(ctx, w.at)
+	if Temporary(err) {
+		return err
+	}
+	if err != nil {
+		r.reply("I could not start: " + render.Clean(err.Error()))
+		return nil
+	}
+	cfg := policy.Merge(w.cfg.Policy, place.Config).WithDefaults()
+	mode, err := policy.ParseMode(cmp.Or(r.cmd.Mode, cfg.Mode, "code"))
+	if err != nil {
+		r.reply("I did not start: " + err.Error())
+		return nil
+	}
+	id := "s" + ghapp.Digest(w.key, s.key)[:12]
+	task := session.Task{
+		Session: id, Thread: w.key, Text: r.taskText(), Mode: mode.Name, Model: cmp.Or(r.cmd.Model, cfg.Model, w.cfg.Model),
+		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: r.cmd.Turns, Nonce: session.NewID(),
+	}
+	images, words := r.pictures(ctx, task.Model, true)
+	task.Text, task.Images, task.Context = task.Text+words, images, selected(s)
+	data, err := json.Marshal(record{RequesterID: r.actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	if err != nil {
+		return err
+	}
+	row := &store.Session{
+		ID: id, Thread: w.key, Repo: w.at.Ref.Repository(), Requester: r.actor.Login, Mode: mode.Name, Model: task.Model,
+		Branch: task.Branch, Base: task.Base, State: session.PhaseQueued, Data: data,
+	}
+	if task.Branch == "" {
+		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.cmd.Text), Session: id, Mode: mode.Name})
+		if err != nil {
+			return err
+		}
+		task.Branch = row.Branch
+	}
+	err = w.cfg.Store.Sessions.Create(ctx, row)
+	if errors.Is(err, store.ErrExists) { // by a try that was cut off
+		row, err = w.cfg.Store.Sessions.Session(ctx, id)
+	}
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	task.Base, task.Branch = row.Base, row.Branch
+	w.opening = row
+	r.c.append(session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}))
+	r.react("eyes")
+	return nil
+}
+
+// taskText is the task's text: what was asked, with the issue around it as
+// data.
+func (r *request) taskText() string {
+	s, text := r.said, r.words(r.cmd.Text)
+	if body := r.cleaned("body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
+		nonce := ghapp.Digest(s.key, "fence")
+		text += "\n\n" + untrusted.Fence(nonce, "the thread that this was asked in", r.cleaned("title", s.ev.Title)+"\n\n"+body)
+	}
+	return text
+}
