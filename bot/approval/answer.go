@@ -31,7 +31,7 @@ func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (r
 	if !ok {
 		return res, fmt.Sprintf("No request with the id `%s` is open here.%s", answer.Request, openIDs(v.Open())), nil
 	}
-	verdict, why, err := s.May(ctx, answer.By, asked)
+	verdict, why, err := s.may(ctx, answer.By, asked)
 	if err != nil {
 		return res, "", err
 	}
@@ -147,7 +147,7 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	if actor.ID == 0 {
 		actor.ID = yes.ByID
 	}
-	verdict, why, err := s.May(ctx, actor, asked)
+	verdict, why, err := s.may(ctx, actor, asked)
 	if err != nil {
 		return "", err
 	}

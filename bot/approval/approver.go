@@ -12,11 +12,11 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// May says whether an account may settle a request, now. Teams and
+// may says whether an account may settle a request, now. Teams and
 // CODEOWNERS are looked up where the configuration names them; what GitHub
 // refuses to tell counts as no, and what it cannot tell now is an error, so
 // that nothing is granted and the question is asked again.
-func (s Session) May(ctx context.Context, actor policy.Actor, asked session.Asked) (policy.Verdict, string, error) {
+func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Asked) (policy.Verdict, string, error) {
 	facts, err := s.facts()
 	if err != nil {
 		return policy.Deny, "", err
@@ -185,7 +185,7 @@ func (s Session) whoMay(ctx context.Context, asked session.Asked, names []string
 		if err != nil {
 			return nil, nil, err
 		}
-		if v, _, err := s.May(ctx, actor, asked); err != nil {
+		if v, _, err := s.may(ctx, actor, asked); err != nil {
 			return nil, nil, err
 		} else if v == policy.Allow && !actor.Bot {
 			people = append(people, name)

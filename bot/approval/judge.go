@@ -91,7 +91,7 @@ func (s proposal) merged(ctx context.Context, p ghapp.Pull, moved string) (findi
 	if err != nil {
 		return f, err
 	}
-	v, why, err := s.May(ctx, actor, s.asked)
+	v, why, err := s.may(ctx, actor, s.asked)
 	if err != nil {
 		return f, err
 	}
@@ -167,7 +167,7 @@ func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
 	if actor.Lookup == policy.Found && actor.ID != r.AuthorID {
 		return "the account that wrote it is another one now", nil
 	}
-	v, why, err := s.May(ctx, actor, s.asked)
+	v, why, err := s.may(ctx, actor, s.asked)
 	if err != nil || v == policy.Allow { //control:review-permission
 		return "", err
 	}

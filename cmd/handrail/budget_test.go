@@ -60,7 +60,6 @@ var exceptions = []struct {
 	{"lines of package policy/shell", 9658},
 	{"methods of agent.run", 98},
 	{"methods of agent/llm/toolcall.scanner", 121},
-	{"methods of bot.worker", 73},
 	{"methods of bot/ghapp.Client", 53},
 	{"methods of bot/ghapp/ghtest.Server", 235},
 	{"methods of gitops.Mirror", 60},
