@@ -40,7 +40,7 @@ var controls = []control{
 	{"log-redaction", "call attr $1", "./cmd/handrail", "TestLogsAreRedacted"},
 	{"scan-each-file", "skip", "./cmd/handrail", "TestScripts/run_many_files"},
 	{"left-locks", "false", "./gitops", "TestSetRef"},
-	{"scan-binary", "call Contains false", "./agent/work", "TestScanOfACommit"},
+	{"scan-binary", "call Contains len(data) < 0", "./agent/work", "TestScanOfACommit"},
 	{"failed-lookup", "value a.Lookup == NotAsked", "./policy ./bot", "Test.*Ask|Test.*Approve|TestPermissionTable"},
 	{"account-number", "false", "./bot", "TestPermissionTable"},
 	{"least-permission", `value "read"`, "./bot", "TestPermissionTable"},
