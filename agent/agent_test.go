@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -48,7 +49,7 @@ func newBench(t testing.TB, script string, files map[string]string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, model: llmtest.Serve(t, sc), log: &session.Memory{}, files: files,
+	b := &bench{t: t, model: llmcheck.Serve(t, sc), log: &session.Memory{}, files: files,
 		task: session.Task{Session: "s1", Text: "fix a.txt", Mode: "code", Base: "base", Branch: "agent/1"}}
 	b.states = &states{trees: map[string]map[string]string{"base": files}}
 	u, err := url.Parse(b.model.URL())

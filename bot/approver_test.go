@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/policy"
@@ -27,7 +28,7 @@ import (
 // people can be changed.
 type court struct {
 	t    *testing.T
-	gh   *ghtest.Server
+	gh   *ghcheck.Server
 	w    *worker
 	sess *store.Session
 	meet func(path string) *http.Response // instead of GitHub; nil to let it answer
@@ -76,7 +77,7 @@ func newCourt(t *testing.T, rules policy.Config, files map[string]string, paths 
 		}
 	}
 	var err error
-	c.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()})
+	c.gh, err = ghcheck.New(ghtest.Config{Dir: t.TempDir()})
 	check(err)
 	check(c.gh.Start())
 	t.Cleanup(func() { check(c.gh.Close()) })

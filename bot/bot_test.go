@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -24,7 +25,7 @@ import (
 // world is a GitHub, a database, and a bot whose sessions do what run says.
 type world struct {
 	t     *testing.T
-	gh    *ghtest.Server
+	gh    *ghcheck.Server
 	store *sqlstore.Store
 	bot   *bot.Bot
 	issue thread.Ref
@@ -44,7 +45,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, run: finish("It is done.")}
 	var err error
-	w.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()})
+	w.gh, err = ghcheck.New(ghtest.Config{Dir: t.TempDir()})
 	must(t, err)
 	must(t, w.gh.Start())
 	t.Cleanup(func() { must(t, w.gh.Close()) })

@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -20,7 +21,7 @@ import (
 // court is an edit that is up for review in a session of "asker", on a GitHub
 // whose answers about people can be changed.
 type court struct {
-	gh   *ghtest.Server
+	gh   *ghcheck.Server
 	up   proposal
 	at   thread.Ref                       // of its pull request
 	meet func(path string) *http.Response // instead of GitHub; nil to let it answer
@@ -61,7 +62,7 @@ func newCourt(t *testing.T, cfg policy.Config) *court {
 	}
 	c := &court{}
 	var err error
-	c.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()})
+	c.gh, err = ghcheck.New(ghtest.Config{Dir: t.TempDir()})
 	check(err)
 	check(c.gh.Start())
 	t.Cleanup(func() { check(c.gh.Close()) })
@@ -109,17 +110,17 @@ func (c *court) judge(t *testing.T) (finding, error) {
 }
 
 // act is what a person does with a pull request.
-type act func(gh *ghtest.Server, at thread.Ref, branch string) error
+type act func(gh *ghcheck.Server, at thread.Ref, branch string) error
 
 func gives(who, event string) act {
-	return func(gh *ghtest.Server, at thread.Ref, _ string) error {
-		_, err := gh.Review(at, who, ghtest.NewReview{Event: event, Body: "words of " + who})
+	return func(gh *ghcheck.Server, at thread.Ref, _ string) error {
+		_, err := gh.Review(at, who, ghcheck.NewReview{Event: event, Body: "words of " + who})
 		return err
 	}
 }
 
 func dismisses(who string) act {
-	return func(gh *ghtest.Server, at thread.Ref, _ string) error {
+	return func(gh *ghcheck.Server, at thread.Ref, _ string) error {
 		for _, r := range gh.Thread(at).Pull.Reviews {
 			if r.Author == who && r.State != "COMMENTED" {
 				return gh.Dismiss(at, r.ID, "boss")
@@ -129,23 +130,23 @@ func dismisses(who string) act {
 	}
 }
 
-func pushes(gh *ghtest.Server, _ thread.Ref, branch string) error {
+func pushes(gh *ghcheck.Server, _ thread.Ref, branch string) error {
 	_, err := gh.Push(courtRepo, branch, "max", map[string]string{"more.txt": "x\n"})
 	return err
 }
 
-func closes(gh *ghtest.Server, at thread.Ref, _ string) error { return gh.CloseThread(at, "max") }
+func closes(gh *ghcheck.Server, at thread.Ref, _ string) error { return gh.CloseThread(at, "max") }
 
-func retargets(gh *ghtest.Server, at thread.Ref, _ string) error {
+func retargets(gh *ghcheck.Server, at thread.Ref, _ string) error {
 	return gh.Retarget(at, "max", "main")
 }
 
 func merges(who string) act {
-	return func(gh *ghtest.Server, at thread.Ref, _ string) error { return gh.Merge(at, who) }
+	return func(gh *ghcheck.Server, at thread.Ref, _ string) error { return gh.Merge(at, who) }
 }
 
 func loses(who string) act {
-	return func(gh *ghtest.Server, _ thread.Ref, _ string) error { return gh.Grant(courtRepo, who, "read") }
+	return func(gh *ghcheck.Server, _ thread.Ref, _ string) error { return gh.Grant(courtRepo, who, "read") }
 }
 
 // What people do with the pull request of a request, and what that says.
@@ -316,7 +317,7 @@ func TestSettlesAfterAnApproval(t *testing.T) {
 // not the bot's, whatever it holds.
 func TestForgedReview(t *testing.T) {
 	c := newCourt(t, policy.DefaultConfig())
-	at, err := c.gh.OpenPull(courtRepo, "max", ghtest.NewPull{Title: "t", Head: c.up.asked.Review.Branch, Base: "main"})
+	at, err := c.gh.OpenPull(courtRepo, "max", ghcheck.NewPull{Title: "t", Head: c.up.asked.Review.Branch, Base: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}

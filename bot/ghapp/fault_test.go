@@ -12,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
 func count(w *world, key string) int {
@@ -64,7 +65,7 @@ func TestNoDuplicates(t *testing.T) {
 		w := newWorld(t)
 		_, err := w.client.Self(ctx)
 		must(t, err)
-		w.gh.SetFaults(ghtest.Faults{Seed: 7, BadGateway: 0.1, Lost: 0.15, Late: 0.25, LateBy: 30 * time.Millisecond,
+		w.gh.SetFaults(ghcheck.Faults{Seed: 7, BadGateway: 0.1, Lost: 0.15, Late: 0.25, LateBy: 30 * time.Millisecond,
 			Match: func(r *http.Request) bool { return !strings.Contains(r.URL.Path, "access_tokens") }})
 		const n = 60
 		for i := range n {
@@ -73,7 +74,7 @@ func TestNoDuplicates(t *testing.T) {
 		if got := w.gh.FaultsInjected(); got < n/4 {
 			t.Errorf("only %d faults were injected", got)
 		}
-		w.gh.SetFaults(ghtest.Faults{})
+		w.gh.SetFaults(ghcheck.Faults{})
 		must(t, w.gh.Close()) // waits for the late ones
 		for i := range n {
 			switch got := count(w, fmt.Sprintf("s/%d", i)); {
@@ -97,7 +98,7 @@ func TestNoDuplicates(t *testing.T) {
 // happens, and says that it does not know.
 func TestWritesAreNotRepeated(t *testing.T) {
 	ctx := context.Background()
-	for name, f := range map[string]ghtest.Faults{"lost": {Lost: 1}, "bad gateway": {BadGateway: 1}} {
+	for name, f := range map[string]ghcheck.Faults{"lost": {Lost: 1}, "bad gateway": {BadGateway: 1}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			_, err := w.client.Issue(ctx, w.issue) // has a token now
@@ -154,13 +155,13 @@ func TestTokenCannotBeHad(t *testing.T) {
 	ctx := context.Background()
 	tests := []struct {
 		name   string
-		faults ghtest.Faults
+		faults ghcheck.Faults
 		kind   ghapp.Kind
 		after  time.Duration
 	}{
-		{"rate limit", ghtest.Faults{Secondary: 1, RetryAfter: 50 * time.Second}, ghapp.Temporary, 50 * time.Second},
-		{"bad gateway", ghtest.Faults{BadGateway: 1}, ghapp.Temporary, 0},
-		{"lost", ghtest.Faults{Lost: 1}, ghapp.Temporary, 0},
+		{"rate limit", ghcheck.Faults{Secondary: 1, RetryAfter: 50 * time.Second}, ghapp.Temporary, 50 * time.Second},
+		{"bad gateway", ghcheck.Faults{BadGateway: 1}, ghapp.Temporary, 0},
+		{"lost", ghcheck.Faults{Lost: 1}, ghapp.Temporary, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestReadsAreRepeated(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	n := 0
-	w.gh.SetFaults(ghtest.Faults{BadGateway: 1, Match: func(r *http.Request) bool {
+	w.gh.SetFaults(ghcheck.Faults{BadGateway: 1, Match: func(r *http.Request) bool {
 		if r.Method == http.MethodGet {
 			n++
 		}
@@ -205,13 +206,13 @@ func TestSecondaryLimit(t *testing.T) {
 	_, err := w.client.Issue(ctx, w.issue)
 	must(t, err)
 	hits := 0
-	w.gh.SetFaults(ghtest.Faults{Secondary: 1, RetryAfter: time.Second, Match: func(*http.Request) bool { hits++; return hits == 1 }})
+	w.gh.SetFaults(ghcheck.Faults{Secondary: 1, RetryAfter: time.Second, Match: func(*http.Request) bool { hits++; return hits == 1 }})
 	began := time.Now()
 	_, err = w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
 	if err != nil || count(w, "k") != 1 || time.Since(began) < time.Second {
 		t.Errorf("after %v: %v, %d comments", time.Since(began), err, count(w, "k"))
 	}
-	w.gh.SetFaults(ghtest.Faults{Secondary: 1, RetryAfter: 90 * time.Second})
+	w.gh.SetFaults(ghcheck.Faults{Secondary: 1, RetryAfter: 90 * time.Second})
 	_, err = w.client.Perform(ctx, ghapp.Write{Key: "k2", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
 	var e *ghapp.Error
 	if !errors.As(err, &e) || e.Kind != ghapp.Temporary || e.RetryAfter < 80*time.Second || count(w, "k2") != 0 {

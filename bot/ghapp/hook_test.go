@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -112,13 +113,13 @@ func TestEvents(t *testing.T) {
 	if e = rc.last(t, "issue_comment", "created"); !e.Sender.Bot || e.AppID != w.gh.App().ID || e.IsPull || e.Thread != w.issue {
 		t.Errorf("own comment event = %+v", e)
 	}
-	rv, err := w.gh.Review(w.pull, "max", ghtest.NewReview{Event: "REQUEST_CHANGES", Body: "/agent fix", Comments: []ghtest.Inline{{Path: "src/a.go", Line: 3, Body: "/agent here"}}})
+	rv, err := w.gh.Review(w.pull, "max", ghcheck.NewReview{Event: "REQUEST_CHANGES", Body: "/agent fix", Comments: []ghcheck.Inline{{Path: "src/a.go", Line: 3, Body: "/agent here"}}})
 	must(t, err)
 	must(t, w.gh.Label(w.issue, "kim", "agent"))
 	must(t, w.gh.Assign(w.issue, "kim", "handrail[bot]"))
 	sha, err := w.gh.Push(repo, "fix", "kim", map[string]string{"b.txt": "b\n"})
 	must(t, err)
-	_, err = w.gh.RunCheck(repo, sha, ghtest.Result{Name: "test", Conclusion: "failure", Log: "boom"})
+	_, err = w.gh.RunCheck(repo, sha, ghcheck.Result{Name: "test", Conclusion: "failure", Log: "boom"})
 	must(t, err)
 	flush()
 	e = rc.last(t, "pull_request_review", "submitted")
@@ -239,7 +240,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	}
 	_, token, err := w.client.GitAuth(ctx, w.gh.URL()+"/acme/widget.git")
 	must(t, err)
-	for _, f := range []ghtest.Faults{{BadGateway: 1}, {Lost: 1}, {Secondary: 1, RetryAfter: time.Hour}} {
+	for _, f := range []ghcheck.Faults{{BadGateway: 1}, {Lost: 1}, {Secondary: 1, RetryAfter: time.Hour}} {
 		w.gh.SetFaults(f)
 		_, err := w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
 		if err == nil {
@@ -248,7 +249,7 @@ func TestNoSecretInLogs(t *testing.T) {
 		}
 		texts = append(texts, err.Error())
 	}
-	w.gh.SetFaults(ghtest.Faults{})
+	w.gh.SetFaults(ghcheck.Faults{})
 	w.gh.Suspend(w.inst, true)
 	if _, err := w.client.Issue(ctx, w.issue); err == nil {
 		t.Error("a suspended installation answered")

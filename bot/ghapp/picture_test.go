@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
 func smallPNG(t *testing.T) []byte {
@@ -46,8 +46,8 @@ func TestPictures(t *testing.T) {
 	must(t, err)
 	tag, err := w.gh.Comment(w.issue, "rae", `<img width="20" alt="it" src="`+private+`" />`)
 	must(t, err)
-	rv, err := w.gh.Review(w.pull, "max", ghtest.NewReview{Event: "COMMENT", Body: "![](" + private + ")",
-		Comments: []ghtest.Inline{{Path: "src/a.go", Line: 3, Body: "![](" + private + ")"}}})
+	rv, err := w.gh.Review(w.pull, "max", ghcheck.NewReview{Event: "COMMENT", Body: "![](" + private + ")",
+		Comments: []ghcheck.Inline{{Path: "src/a.go", Line: 3, Body: "![](" + private + ")"}}})
 	must(t, err)
 	inPost, err := w.gh.OpenIssue(repo, "rae", "With a picture", "![]("+private+")")
 	must(t, err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -92,7 +93,7 @@ func TestPullReads(t *testing.T) {
 	must(t, w.gh.Fork(repo, "rae"))
 	_, err = w.gh.Push("rae/widget", "patch", "rae", map[string]string{"x.txt": "x\n"})
 	must(t, err)
-	ref, err := w.gh.OpenPull(repo, "rae", ghtest.NewPull{Title: "From outside", Head: "rae:patch", Base: "main"})
+	ref, err := w.gh.OpenPull(repo, "rae", ghcheck.NewPull{Title: "From outside", Head: "rae:patch", Base: "main"})
 	must(t, err)
 	p, err = w.client.GetPull(ctx, ref)
 	if err != nil || !p.Fork || p.HeadRepo != "rae/widget" {
@@ -108,7 +109,7 @@ func TestPullReads(t *testing.T) {
 	if p, err = w.client.GetPull(ctx, ref); err != nil || p.HeadSHA != sha || sha == before {
 		t.Errorf("after a push the head is %s, %v; want %s", p.HeadSHA, err, sha)
 	}
-	_, err = w.gh.Review(w.pull, "max", ghtest.NewReview{Event: "REQUEST_CHANGES", Body: "please add a test"})
+	_, err = w.gh.Review(w.pull, "max", ghcheck.NewReview{Event: "REQUEST_CHANGES", Body: "please add a test"})
 	must(t, err)
 	rs, err := w.client.ListReviews(ctx, w.pull)
 	if err != nil || len(rs) != 1 || rs[0].State != "CHANGES_REQUESTED" || rs[0].Author != "max" || rs[0].AuthorID != w.gh.UserID("max") {
@@ -134,12 +135,12 @@ func TestPermission(t *testing.T) {
 	if err != nil || p.Lookup != policy.NotFound || p.Permission != "" {
 		t.Errorf("unknown person: %+v, %v", p, err)
 	}
-	w.gh.SetFaults(ghtest.Faults{BadGateway: 1})
+	w.gh.SetFaults(ghcheck.Faults{BadGateway: 1})
 	p, err = w.client.Actor(ctx, "kim")
 	if err == nil || p.Lookup != policy.Failed || p.Permission != "" || ghapp.KindOf(err) != ghapp.Temporary {
 		t.Errorf("with GitHub down: %+v, %v", p, err)
 	}
-	w.gh.SetFaults(ghtest.Faults{})
+	w.gh.SetFaults(ghcheck.Faults{})
 	w.gh.Suspend(w.inst, true)
 	p, err = w.client.Actor(ctx, "kim")
 	if err != nil || p.Lookup != policy.Forbidden || p.Permission != "" {
@@ -302,7 +303,7 @@ func TestJobLog(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	text := strings.Repeat("line of the log\n", 20000) + "FAIL: the end"
-	id, err := w.gh.RunCheck(repo, w.gh.Branch(repo, "fix"), ghtest.Result{Name: "ci", Conclusion: "failure", Log: text})
+	id, err := w.gh.RunCheck(repo, w.gh.Branch(repo, "fix"), ghcheck.Result{Name: "ci", Conclusion: "failure", Log: text})
 	must(t, err)
 	got, err := w.client.JobLog(ctx, id, 100)
 	if err != nil || string(got) != text[len(text)-100:] {

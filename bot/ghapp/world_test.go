@@ -13,6 +13,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -20,7 +21,7 @@ const repo = "acme/widget"
 
 // world is a fake GitHub with one repository, and the bot's client for it.
 type world struct {
-	gh     *ghtest.Server
+	gh     *ghcheck.Server
 	app    *ghapp.App
 	client *ghapp.Client
 	inst   int64
@@ -65,7 +66,7 @@ func newWorld(t *testing.T, change ...func(*ghtest.Config, *ghapp.Config)) *worl
 		f(&gc, &ac)
 	}
 	var err error
-	w.gh, err = ghtest.New(gc)
+	w.gh, err = ghcheck.New(gc)
 	must(t, err)
 	must(t, w.gh.Start())
 	t.Cleanup(func() {
@@ -90,7 +91,7 @@ func newWorld(t *testing.T, change ...func(*ghtest.Config, *ghapp.Config)) *worl
 	must(t, err)
 	_, err = w.gh.Push(repo, "fix", "kim", map[string]string{"src/a.go": "package a\n\nfunc A() int { return 2 }\n"})
 	must(t, err)
-	w.pull, err = w.gh.OpenPull(repo, "kim", ghtest.NewPull{Title: "Fix it", Head: "fix", Base: "main"})
+	w.pull, err = w.gh.OpenPull(repo, "kim", ghcheck.NewPull{Title: "Fix it", Head: "fix", Base: "main"})
 	must(t, err)
 	ac.APIURL = w.gh.URL() + "/api/v3/"
 	if ac.Token == "" {

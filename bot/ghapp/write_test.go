@@ -12,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -23,7 +24,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 	must(t, err)
 	theirs, err := w.gh.Comment(w.issue, "kim", "/agent fix this")
 	must(t, err)
-	_, err = w.gh.Review(w.pull, "max", ghtest.NewReview{Event: "COMMENT", Body: "", Comments: []ghtest.Inline{{Path: "src/a.go", Line: 3, Body: "why 2?"}}})
+	_, err = w.gh.Review(w.pull, "max", ghcheck.NewReview{Event: "COMMENT", Body: "", Comments: []ghcheck.Inline{{Path: "src/a.go", Line: 3, Body: "why 2?"}}})
 	must(t, err)
 	onDiff := w.gh.Thread(w.pull).Pull.Comments[0].ID
 	_, err = w.gh.Push(repo, "agent/1", "kim", map[string]string{"new.txt": "x\n"})
@@ -34,7 +35,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 	must(t, err)
 	_, err = w.gh.Push(repo, "spent", "kim", map[string]string{"spent.txt": "x\n"})
 	must(t, err)
-	small, err := w.gh.OpenPull(repo, "kim", ghtest.NewPull{Title: "Small", Head: "small", Base: "main"})
+	small, err := w.gh.OpenPull(repo, "kim", ghcheck.NewPull{Title: "Small", Head: "small", Base: "main"})
 	must(t, err)
 	made, err := w.client.Perform(ctx, ghapp.Write{Key: "setup/check", Kind: ghapp.WriteCheck, Thread: w.pull,
 		Check: &ghapp.CheckSpec{Name: "Handrail", SHA: sha, Status: "queued"}})

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
 )
@@ -83,7 +84,7 @@ func (g *crashStage) reviewWorld(t *testing.T, n int64) *crashWorld {
 	_, err = w.gh.Comment(w.issue, "you", "/agent fix the greeting and scale up")
 	must(t, err)
 	w.until(t, restart, func(th ghtest.Thread) bool { return len(w.own(th, "ask-")) > 0 })
-	_, err = w.gh.Review(w.smallPulls()[0].Ref, "kim", ghtest.NewReview{Event: "APPROVE"})
+	_, err = w.gh.Review(w.smallPulls()[0].Ref, "kim", ghcheck.NewReview{Event: "APPROVE"})
 	must(t, err)
 	w.until(t, restart, func(th ghtest.Thread) bool {
 		p := w.own(th, "progress-")

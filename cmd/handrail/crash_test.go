@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
@@ -54,7 +55,7 @@ turns:
 // crashStage is GitHub and a model in this process, for one story after the
 // other.
 type crashStage struct {
-	gh    *ghtest.Server
+	gh    *ghcheck.Server
 	model *llmtest.Server
 	dir   string
 	told  int // stories
@@ -63,7 +64,7 @@ type crashStage struct {
 // crashWorld is one story: a repository, and the server in another process
 // that is killed and started again.
 type crashWorld struct {
-	gh     *ghtest.Server
+	gh     *ghcheck.Server
 	repo   string
 	dir    string
 	child  childConfig
@@ -93,7 +94,7 @@ func newScriptedStage(t *testing.T, model string) *crashStage {
 	g.model, err = llmtest.Start(script)
 	must(t, err)
 	t.Cleanup(g.model.Close)
-	g.gh, err = ghtest.New(ghtest.Config{Dir: memoryDir(t)})
+	g.gh, err = ghcheck.New(ghtest.Config{Dir: memoryDir(t)})
 	must(t, err)
 	must(t, g.gh.Start())
 	t.Cleanup(func() { must(t, g.gh.Close()) })
@@ -101,7 +102,7 @@ func newScriptedStage(t *testing.T, model string) *crashStage {
 	return g
 }
 
-func (g *crashStage) world(t *testing.T, faults ghtest.Faults) *crashWorld {
+func (g *crashStage) world(t *testing.T, faults ghcheck.Faults) *crashWorld {
 	t.Helper()
 	g.told++
 	name := fmt.Sprintf("app%d", g.told)
@@ -224,8 +225,8 @@ func (c *crashTally) add(w *crashWorld, lost, duplicates []string) {
 	c.duplicates += len(duplicates)
 }
 
-func crashFaults(seed uint64) ghtest.Faults {
-	f := ghtest.Faults{Seed: seed, BadGateway: 0.05, Lost: 0.10, Late: 0.05, LateBy: 30 * time.Millisecond}
+func crashFaults(seed uint64) ghcheck.Faults {
+	f := ghcheck.Faults{Seed: seed, BadGateway: 0.05, Lost: 0.10, Late: 0.05, LateBy: 30 * time.Millisecond}
 	if *crashLimits {
 		f.Secondary = 0.05
 	}

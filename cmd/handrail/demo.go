@@ -337,7 +337,7 @@ func (d *demo) inspect(issue, pull thread.Ref) error {
 		{d.cmd.Model != "" || strings.Contains(fixed, "tr -cs"), "the fault is mended on the branch"},
 		{d.cmd.Model != "" || gone != nil, "the approved command had its effect"},
 		{len(log) > 1, "there is a commit per checkpoint"},
-		{len(d.gh.Violations()) == 0, "GitHub's interface was used as described"},
+		{len(d.gh.Violations()) == 0, "GitHub was asked only for what it has"},
 		{d.model == nil || d.model.Err() == nil, "the model was asked what the story says"},
 	} {
 		if !c.ok {

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,11 @@ var arrows = map[string][]string{
 
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},
 
-	"bot/ghapp/ghtest":    {"bot/thread", "bot/ghapp", "policy", "policy/*"},
+	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/hub", "bot/ghapp/ghtest/bare"},
+	"bot/ghapp/ghtest/hub":     {"bot/thread", "bot/ghapp/ghtest/bare"},
+	"bot/ghapp/ghtest/bare":    {},
+	"bot/ghapp/ghtest/ghcheck": {"bot/thread", "bot/ghapp/ghtest", "bot/ghapp/ghtest/*"},
+
 	"bot/store/sqlite":    {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/postgres":  {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/archive":   {"bot/store", "bot/store/gitref", "agent/session", "gitops", "policy/secret"},
@@ -44,6 +49,7 @@ var arrows = map[string][]string{
 	"agent/llm":                     {},
 	"agent/patch":                   {},
 	"agent/llm/...":                 {"agent/llm"},
+	"agent/llm/llmcheck":            {"agent/llm", "agent/llm/llmtest"},
 	"agent/llm/ollama":              {"agent/llm", "agent/llm/wire"},
 	"agent/llm/openai":              {"agent/llm", "agent/llm/wire"},
 	"agent/workspace":               {},
@@ -74,9 +80,9 @@ var arrows = map[string][]string{
 var homes = map[string][]string{
 	"github.com/ollama/ollama":          {"agent/llm/ollama"},
 	"github.com/sashabaranov/go-openai": {"agent/llm/openai"},
-	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/ghtest", "bot/webhook"},
+	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/ghtest/ghcheck", "bot/webhook"},
 	"github.com/bradleyfalzon":          {"bot/ghapp"},
-	"github.com/golang-jwt/jwt":         {"bot/ghapp", "bot/ghapp/ghtest"},
+	"github.com/golang-jwt/jwt":         {"bot/ghapp", "bot/ghapp/ghtest", "bot/ghapp/ghtest/ghcheck"},
 	"github.com/gofri":                  {"bot/ghapp"},
 	"github.com/go-git/go-git":          {"gitops"},
 	"github.com/sergi/go-diff":          {"agent/patch", "gitops"},
@@ -92,7 +98,7 @@ var homes = map[string][]string{
 	"github.com/moby/moby":              {"agent/workspace/docker"},
 	"github.com/sourcegraph/jsonrpc2":   {"agent/workspace", "agent/workspace/host", "agent/lsp"},
 	"github.com/alecthomas/kong":        {"cmd/handrail"},
-	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest"},
+	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/patch", "agent/llm/toolcall", "gitops", "policy", "bot/render", "bot/command"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
 	"github.com/yuin/goldmark":          {"bot/render", "bot/command", "policy/untrusted"},
@@ -214,10 +220,40 @@ func TestArrows(t *testing.T) {
 	}
 }
 
+// testOnly are the packages that no program links: conformance suites, and the
+// parts of the doubles that the demo does not need.
+var testOnly = []string{"agent/llm/llmcheck", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/store/storetest"}
+
+// Of what tests need, only the small GitHub and the scripted model are in the
+// program, for the demo.
+func TestWhatOnlyTestsNeedIsNotLinked(t *testing.T) {
+	cmd := exec.Command("go", "list", "-mod=readonly", "-deps", ".")
+	cmd.Env = append(os.Environ(), "GOPROXY=off")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("list dependencies: %v", err)
+	}
+	linked := strings.Fields(string(out))
+	if !slices.Contains(linked, module+"/bot/ghapp/ghtest") {
+		t.Fatalf("the demo's GitHub is not among %d packages", len(linked))
+	}
+	never := []string{"testing", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid"}
+	for _, p := range testOnly {
+		never = append(never, module+"/"+p)
+	}
+	for _, p := range linked {
+		for _, bad := range never {
+			if p == bad || strings.HasPrefix(p, bad+"/") {
+				t.Errorf("the program links %s", p)
+			}
+		}
+	}
+}
+
 // testArrow lets tests use the doubles and conformance suites of words, and
 // adapters of their own part.
 func testArrow(dir, target string) bool {
-	if strings.HasSuffix(target, "test") && !strings.HasPrefix(target, "cmd/") {
+	if (strings.HasSuffix(target, "test") || slices.Contains(testOnly, target)) && !strings.HasPrefix(target, "cmd/") {
 		return true
 	}
 	part, _, _ := strings.Cut(dir, "/")

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/handrail-bot/handrail/bot"
-	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
 var diskPoints = flag.Int("disk.points", 6, "at how many fillings of the disk a story is told")
@@ -90,7 +90,7 @@ func needMount(t *testing.T) {
 // the server complains; -1 for all it wants. It returns what was written.
 func diskStory(t *testing.T, stage *crashStage, room int64, tally *diskTally) int64 {
 	t.Helper()
-	w := stage.world(t, ghtest.Faults{})
+	w := stage.world(t, ghcheck.Faults{})
 	disk := w.child.Data
 	must(t, os.Mkdir(disk, 0o700))
 	must(t, unix.Mount("tmpfs", disk, "tmpfs", 0, fmt.Sprintf("size=%d", diskSize)))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
 const storyBranch = "agent/1-the-greeting-is-wrong"
@@ -134,7 +135,7 @@ func TestConflictGoesToABranchBeside(t *testing.T) {
 // A rule of the repository is in the way: its words reach the person.
 func TestProtectedBranch(t *testing.T) {
 	s := newStory(t, greeting, fixGreeting)
-	if err := s.gh.Protect(storyRepo, storyBranch, ghtest.Protection{RequirePull: true}); err != nil {
+	if err := s.gh.Protect(storyRepo, storyBranch, ghcheck.Protection{RequirePull: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.say("you", "/agent fix the greeting")
@@ -230,7 +231,7 @@ func pullStory(t *testing.T, turns string) (s *story, clone string) {
 	s.git(clone, "commit", "-q", "-m", "Mine")
 	s.git(clone, "push", "-q", "origin", "feature")
 	var err error
-	s.issue, err = s.gh.OpenPull(storyRepo, "you", ghtest.NewPull{Title: "My feature", Head: "feature", Base: "main"})
+	s.issue, err = s.gh.OpenPull(storyRepo, "you", ghcheck.NewPull{Title: "My feature", Head: "feature", Base: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
 const seeing = "{name: m, tools: true, vision: true, context: 32768}"
@@ -100,12 +100,12 @@ func TestCommentOnTheDiff(t *testing.T) {
 	if _, err := s.gh.Push(storyRepo, "typo", "you", map[string]string{"greet.sh": "echo Helo\necho Heloo\n"}); err != nil {
 		t.Fatal(err)
 	}
-	pull, err := s.gh.OpenPull(storyRepo, "you", ghtest.NewPull{Title: "More greetings", Head: "typo", Base: "main"})
+	pull, err := s.gh.OpenPull(storyRepo, "you", ghcheck.NewPull{Title: "More greetings", Head: "typo", Base: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.issue = pull
-	if _, err := s.gh.Review(pull, "you", ghtest.NewReview{Event: "COMMENT", Comments: []ghtest.Inline{
+	if _, err := s.gh.Review(pull, "you", ghcheck.NewReview{Event: "COMMENT", Comments: []ghcheck.Inline{
 		{Path: "greet.sh", Line: 2, Body: "/agent say Hello here\n```sh\n# as in\necho Hello\n```\n"},
 	}}); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -32,7 +33,7 @@ import (
 // which every trial has a thread of its own. Model and tool are small.
 type orders struct {
 	t    *testing.T
-	gh   *ghtest.Server
+	gh   *ghcheck.Server
 	bot  *bot.Bot
 	db   store.Store
 	inst int64
@@ -75,7 +76,7 @@ func newOrders(t *testing.T) *orders {
 	t.Helper()
 	o := &orders{t: t, now: time.Now()}
 	var err error
-	o.gh, err = ghtest.New(ghtest.Config{Dir: t.TempDir()})
+	o.gh, err = ghcheck.New(ghtest.Config{Dir: t.TempDir()})
 	must(t, err)
 	must(t, o.gh.Start())
 	t.Cleanup(func() { must(t, o.gh.Close()) })

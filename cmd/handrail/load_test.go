@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
@@ -38,7 +39,7 @@ const loadThreads = 200
 func TestLoad(t *testing.T) {
 	stage := newCrashStage(t)
 	stage.dir = t.TempDir() // on the disk, as a server's is
-	w := stage.world(t, ghtest.Faults{})
+	w := stage.world(t, ghcheck.Faults{})
 	w.gh.SetWebhook("")
 	w.start(t, 0)
 	l := &loader{url: "http://" + w.child.Listen + "/webhook", secret: w.child.Secret, repo: w.repo}

@@ -17,9 +17,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
@@ -112,7 +114,7 @@ func oldScript(t *testing.T, fails bool) *llmtest.Server {
 	}
 	script, err := llmtest.ParseScript([]byte(strings.Replace(oldModel, "FAILED", turn, 1)))
 	must(t, err)
-	return llmtest.Serve(t, script)
+	return llmcheck.Serve(t, script)
 }
 
 // TestOldLogs opens what each earlier version left in each kind of store,
@@ -363,10 +365,10 @@ func unzip(t *testing.T, path string) []byte {
 
 // restoreGitHub makes a GitHub with the repository, the threads and the
 // comments of another one, under the same numbers and of the same time.
-func restoreGitHub(t *testing.T, dir, kind string) *ghtest.Server {
+func restoreGitHub(t *testing.T, dir, kind string) *ghcheck.Server {
 	t.Helper()
 	var at time.Time
-	gh, err := ghtest.New(ghtest.Config{Dir: t.TempDir(), Clock: func() time.Time {
+	gh, err := ghcheck.New(ghtest.Config{Dir: t.TempDir(), Clock: func() time.Time {
 		if at.IsZero() {
 			return time.Now()
 		}
@@ -399,7 +401,7 @@ func restoreGitHub(t *testing.T, dir, kind string) *ghtest.Server {
 		if p := th.Pull; p == nil {
 			ref, err = gh.OpenIssue(storyRepo, th.Author, th.Title, th.Body)
 		} else {
-			ref, err = gh.OpenPull(storyRepo, th.Author, ghtest.NewPull{Title: th.Title, Body: th.Body, Head: p.HeadRef, Base: p.BaseRef, Draft: p.Draft})
+			ref, err = gh.OpenPull(storyRepo, th.Author, ghcheck.NewPull{Title: th.Title, Body: th.Body, Head: p.HeadRef, Base: p.BaseRef, Draft: p.Draft})
 		}
 		must(t, err)
 		if ref != th.Ref {
@@ -429,7 +431,7 @@ func restoreGitHub(t *testing.T, dir, kind string) *ghtest.Server {
 
 // oldRepo makes the people and the repository, which get the same ids each
 // time.
-func oldRepo(t *testing.T, gh *ghtest.Server, from ghtest.Source) {
+func oldRepo(t *testing.T, gh *ghcheck.Server, from ghtest.Source) {
 	t.Helper()
 	gh.AddUser("you", "maintain") // who may grant turns, too
 	_, err := gh.AddRepo("team", "app", from)
@@ -437,7 +439,7 @@ func oldRepo(t *testing.T, gh *ghtest.Server, from ghtest.Source) {
 }
 
 // takeIDs uses up ids until the one after last is next.
-func takeIDs(gh *ghtest.Server, last int64) {
+func takeIDs(gh *ghcheck.Server, last int64) {
 	for n := 0; ; n++ {
 		login := fmt.Sprintf("id-%d-%d", last, n)
 		gh.AddUser(login, "")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
@@ -87,7 +88,7 @@ func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB, confi
 	t.Helper()
 	s := &story{t: t, log: &syncBuffer{}, ghDir: t.TempDir(), model: oldScript(t, true)}
 	var err error
-	s.gh, err = ghtest.New(ghtest.Config{Dir: s.ghDir})
+	s.gh, err = ghcheck.New(ghtest.Config{Dir: s.ghDir})
 	must(t, err)
 	must(t, s.gh.Start())
 	defer func() { must(t, s.gh.Close()) }()

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
 // injection is one attack: a text, and what a model does that obeys it.
@@ -116,7 +116,7 @@ func (s *story) plant(i injection) {
 		return
 	case i.Setup == "pull":
 		if s.pushed, err = s.gh.Push(storyRepo, i.Branch, "you", i.Files); err == nil {
-			s.issue, err = s.gh.OpenPull(storyRepo, "you", ghtest.NewPull{Title: "A change", Body: payload, Head: i.Branch})
+			s.issue, err = s.gh.OpenPull(storyRepo, "you", ghcheck.NewPull{Title: "A change", Body: payload, Head: i.Branch})
 		}
 	case i.Setup == "issue title":
 		s.issue, err = s.gh.OpenIssue(storyRepo, "you", payload, "It says Helo.")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -105,7 +106,7 @@ func (s *story) over(at thread.Ref, words string) {
 
 func (s *story) review(at thread.Ref, by, event, body string) ghtest.Review {
 	s.t.Helper()
-	r, err := s.gh.Review(at, by, ghtest.NewReview{Event: event, Body: body})
+	r, err := s.gh.Review(at, by, ghcheck.NewReview{Event: event, Body: body})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -29,7 +30,7 @@ import (
 // repository, and the server as a process of its own.
 type stage struct {
 	t      *testing.T
-	gh     *ghtest.Server
+	gh     *ghcheck.Server
 	names  *names
 	args   []string // of serve
 	env    []string // what serve finds there of GitHub
@@ -116,7 +117,7 @@ func (s *stage) open(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	if s.gh, err = ghtest.New(ghtest.Config{Dir: ts.MkAbs(".github")}); err != nil {
+	if s.gh, err = ghcheck.New(ghtest.Config{Dir: ts.MkAbs(".github")}); err != nil {
 		return err
 	}
 	if err := s.gh.Start(); err != nil {
@@ -284,7 +285,7 @@ func (s *stage) review(_ *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.gh.Review(at, args[0], ghtest.NewReview{Event: strings.ToUpper(args[2]), Body: s.names.real(strings.Join(args[3:], ""))})
+	_, err = s.gh.Review(at, args[0], ghcheck.NewReview{Event: strings.ToUpper(args[2]), Body: s.names.real(strings.Join(args[3:], ""))})
 	return err
 }
 

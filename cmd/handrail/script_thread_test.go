@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
 // headline is a thread in one line.
@@ -25,7 +26,7 @@ func headline(t ghtest.Thread) string {
 }
 
 // page is a thread as its reader sees it.
-func page(t ghtest.Thread, checks []ghtest.Check) string {
+func page(t ghtest.Thread, checks []ghcheck.Check) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, headline(t))
 	list := func(name string, words []string) {
@@ -102,9 +103,9 @@ func newNames(github string) *names { return &names{github: github} }
 var (
 	// named is what a thread shows first of an approval, a commit, a session.
 	named = map[string]*regexp.Regexp{
-		"A": regexp.MustCompile("Approval `([a-z0-9]+)`"),
+		"A": regexp.MustCompile("(?:Approval|Waiting for approval:) `([a-z0-9]+)`"),
 		"C": regexp.MustCompile(`\b([0-9a-f]{40})\b`),
-		"Q": regexp.MustCompile("Question `([a-z0-9]+)`"),
+		"Q": regexp.MustCompile("(?:Question|Waiting for an answer:) `([a-z0-9]+)`"),
 		"S": regexp.MustCompile(`Session: (s[a-z2-7]{12})\b`),
 	}
 	digests   = regexp.MustCompile(`\b[0-9a-f]{64}\b`)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 )
 
@@ -24,7 +24,7 @@ func TestStale(t *testing.T) {
 	stage := newCrashStage(t)
 	tally := &crashTally{}
 	for n := range uint64(*staleRounds) {
-		a := stage.world(t, ghtest.Faults{})
+		a := stage.world(t, ghcheck.Faults{})
 		a.child.Database = database.Database(t)
 		b := a.second(t, "second")
 		b.stops = 1

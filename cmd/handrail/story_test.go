@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -23,7 +25,7 @@ import (
 // model, and the server, with a person called "you" who may write.
 type story struct {
 	t     *testing.T
-	gh    *ghtest.Server
+	gh    *ghcheck.Server
 	model *llmtest.Server
 	cfg   config.Server
 	srv   *server
@@ -80,8 +82,8 @@ func startStory(t *testing.T, engine, model string, files map[string]string, tur
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.model = llmtest.Serve(t, script)
-	if s.gh, err = ghtest.New(ghtest.Config{Dir: s.ghDir}); err != nil {
+	s.model = llmcheck.Serve(t, script)
+	if s.gh, err = ghcheck.New(ghtest.Config{Dir: s.ghDir}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.gh.Start(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
 
@@ -142,7 +143,7 @@ func TestScriptOfFourTurns(t *testing.T) {
 	if _, body := ask(history); !strings.Contains(body, "[TASK_COMPLETE]") {
 		t.Errorf("got %s", body)
 	}
-	s.Check(t)
+	llmcheck.Check(t, s)
 }
 
 func TestParseScriptRefuses(t *testing.T) {
@@ -177,7 +178,7 @@ func TestJSONScript(t *testing.T) {
 	if got := chat(t, s, user("a")+","+user("b")); got != "hi" {
 		t.Errorf("got %q", got)
 	}
-	s.Check(t)
+	llmcheck.Check(t, s)
 }
 
 func TestConditions(t *testing.T) {
@@ -249,7 +250,7 @@ turns: [{say: other}]
 	if d := cmp.Diff([]string{"a1", "b1", "other", "b2", "a2"}, got); d != "" {
 		t.Error(d)
 	}
-	s.Check(t)
+	llmcheck.Check(t, s)
 	if r := s.Requests()[3]; r.Conversation != "two" || r.Turn != 1 || r.Last().Content != "#2" {
 		t.Errorf("got %+v", r)
 	}
@@ -271,7 +272,7 @@ func TestServeChecks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var f fakeT
-			s := llmtest.Serve(&f, c.script)
+			s := llmcheck.Serve(&f, c.script)
 			for range c.ask {
 				chat(t, s, user("hi"))
 			}
@@ -328,5 +329,5 @@ func TestEnforcedContext(t *testing.T) {
 	if got := []int{ask(1000), ask(500)}; got[0] != 400 || got[1] != 200 {
 		t.Errorf("got %v, want the long one refused", got)
 	}
-	s.Check(t)
+	llmcheck.Check(t, s)
 }

@@ -159,8 +159,8 @@ func (s *Server) WaitStalled(ctx context.Context) error {
 	}
 }
 
-// waitIdle waits until no answer is under way.
-func (s *Server) waitIdle(ctx context.Context) error {
+// Idle waits until no answer is under way.
+func (s *Server) Idle(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() {
 		s.serving.Wait()
@@ -199,38 +199,6 @@ func (s *Server) Err() error {
 		return nil
 	}
 	return fmt.Errorf("scripted model, %d requests: %w", s.count, errors.Join(faults...))
-}
-
-// TB is what of testing.TB is needed here.
-type TB interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Cleanup(func())
-}
-
-// Check reports to t what [Server.Err] finds.
-func (s *Server) Check(t TB) {
-	t.Helper()
-	if err := s.Err(); err != nil {
-		t.Errorf("%v", err)
-	}
-}
-
-// Serve starts the script and, when the test ends, stops it and checks it. A
-// script that cannot be served fails the test and is answered by a server
-// without an address.
-func Serve(t TB, script Script) *Server {
-	t.Helper()
-	s, err := Start(script)
-	if err != nil {
-		t.Errorf("%v", err)
-		return &Server{closing: make(chan struct{}), release: make(chan struct{}), stalled: make(chan struct{})}
-	}
-	t.Cleanup(func() {
-		s.Close()
-		s.Check(t)
-	})
-	return s
 }
 
 func (s *Server) fault(err error) {

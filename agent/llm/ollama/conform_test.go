@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 )
 
@@ -27,5 +27,5 @@ func newModel(u *url.URL) (*ollama.Model, error) {
 }
 
 func TestConform(t *testing.T) {
-	llmtest.Conform(t, func(address string) llm.Model { return open(t, address) })
+	llmcheck.Conform(t, func(address string) llm.Model { return open(t, address) })
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 )
 
@@ -36,7 +36,7 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi"))
+		a, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi"))
 		var e *llm.Error
 		if err != nil && (!errors.As(err, &e) || e.Public == "") {
 			t.Errorf("not a model's error: %v", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 )
 
@@ -49,15 +49,15 @@ func TestRealServer(t *testing.T) {
 	if err != nil || caps.ContextLength == 0 {
 		t.Fatalf("capabilities of %s: %+v, %v", name, caps, err)
 	}
-	req := llmtest.Ask("Say hello.")
+	req := llmcheck.Ask("Say hello.")
 	req.Think, req.MaxTokens, req.Context = caps.Thinking, 64, 2048
-	a, err := llmtest.Collect(ctx, m, req)
+	a, err := llmcheck.Collect(ctx, m, req)
 	if err != nil || a.Last.PromptTokens == 0 {
 		t.Errorf("%s answered %+v, %v", name, a, err)
 	}
 	checkLoaded(ctx, t, u, name, req.Context)
 	req.Messages[0].Content = strings.Repeat("word ", 10000)
-	if _, err := llmtest.Collect(ctx, m, req); llm.KindOf(err) != llm.TooLong {
+	if _, err := llmcheck.Collect(ctx, m, req); llm.KindOf(err) != llm.TooLong {
 		t.Errorf("a prompt of 10000 words in a context of 2048: want TooLong, got %v", err)
 	}
 	missing, err := ollama.New(ollama.Config{URL: u, Model: "no-such-model-here:1b"})

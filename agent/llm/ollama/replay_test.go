@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 )
 
@@ -126,11 +126,11 @@ func TestRecordedAnswers(t *testing.T) {
 		{"0.6.5", "chat-nostream.txt", "", "", readCall(""), "stop", 239, 33, 1},
 	} {
 		t.Run(c.version+"/"+c.chat, func(t *testing.T) {
-			a, err := llmtest.Collect(t.Context(), replay(t, c.version, showOf(c.version), c.chat), llmtest.Ask("hi"))
+			a, err := llmcheck.Collect(t.Context(), replay(t, c.version, showOf(c.version), c.chat), llmcheck.Ask("hi"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := llmtest.Answer{Thinking: c.thinking, Content: c.content, Calls: c.calls, Parts: a.Parts, Last: a.Last}
+			want := llmcheck.Answer{Thinking: c.thinking, Content: c.content, Calls: c.calls, Parts: a.Parts, Last: a.Last}
 			if d := cmp.Diff(want, a); d != "" {
 				t.Error(d)
 			}
@@ -179,7 +179,7 @@ func TestRecordedErrors(t *testing.T) {
 		{"0.17.4", "repeat-limit-stream-True.txt", llm.Cut, "stopped in the middle", strings.Repeat("haha, ", 31)},
 	} {
 		t.Run(c.version+"/"+c.chat, func(t *testing.T) {
-			a, err := llmtest.Collect(t.Context(), replay(t, c.version, showOf(c.version), c.chat), llmtest.Ask("hi"))
+			a, err := llmcheck.Collect(t.Context(), replay(t, c.version, showOf(c.version), c.chat), llmcheck.Ask("hi"))
 			if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.public) {
 				t.Errorf("got kind %d, want %d with %q: %v", llm.KindOf(err), c.kind, c.public, err)
 			}
@@ -199,9 +199,9 @@ func TestRecordedSilentTruncation(t *testing.T) {
 		{"0.17.4", "show-random-plain.txt", "ctx-overflow-last-message.txt"},
 	} {
 		t.Run(c.version, func(t *testing.T) {
-			req := llmtest.Ask("short")
+			req := llmcheck.Ask("short")
 			req.Context = 1024
-			_, err := llmtest.Collect(t.Context(), replay(t, c.version, c.show, c.chat), req)
+			_, err := llmcheck.Collect(t.Context(), replay(t, c.version, c.show, c.chat), req)
 			if llm.KindOf(err) != llm.TooLong {
 				t.Errorf("want TooLong, got %v", err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 )
@@ -19,7 +20,7 @@ import (
 // sent is the body that a request makes, read without the adapter's types.
 func sent(t *testing.T, spec llmtest.ModelSpec, change func(*ollama.Config), req llm.Request) map[string]any {
 	t.Helper()
-	s := llmtest.Serve(t, llmtest.Script{Model: spec, Turns: []llmtest.Turn{{Say: "ok"}}})
+	s := llmcheck.Serve(t, llmtest.Script{Model: spec, Turns: []llmtest.Turn{{Say: "ok"}}})
 	u, err := url.Parse(s.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +33,7 @@ func sent(t *testing.T, spec llmtest.ModelSpec, change func(*ollama.Config), req
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := llmtest.Collect(t.Context(), m, req); err != nil {
+	if _, err := llmcheck.Collect(t.Context(), m, req); err != nil {
 		t.Fatal(err)
 	}
 	var body map[string]any
@@ -58,9 +59,9 @@ func TestContextIsAlwaysSent(t *testing.T) {
 		{"negative is not asked", -1, 32768, 0, 16384},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := llmtest.FullModel()
+			spec := llmcheck.FullModel()
 			spec.Context, spec.ContextSet = c.made, c.set
-			req := llmtest.Ask("hi")
+			req := llmcheck.Ask("hi")
 			req.Context = c.ask
 			options := sent(t, spec, nil, req)["options"].(map[string]any)
 			if d := cmp.Diff(map[string]any{"num_ctx": c.want}, options); d != "" {
@@ -71,7 +72,7 @@ func TestContextIsAlwaysSent(t *testing.T) {
 }
 
 func TestNothingIsCutSilently(t *testing.T) {
-	body := sent(t, llmtest.FullModel(), nil, llmtest.Ask("hi"))
+	body := sent(t, llmcheck.FullModel(), nil, llmcheck.Ask("hi"))
 	if body["truncate"] != false || body["shift"] != false {
 		t.Errorf("want truncate and shift false, sent %v and %v", body["truncate"], body["shift"])
 	}
@@ -91,9 +92,9 @@ func TestThinkOnlyWhereOffered(t *testing.T) {
 		{"neither", false, false, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := llmtest.FullModel()
+			spec := llmcheck.FullModel()
 			spec.Thinking = c.thinks
-			req := llmtest.Ask("hi")
+			req := llmcheck.Ask("hi")
 			req.Think = c.ask
 			got, present := sent(t, spec, nil, req)["think"]
 			if got != c.want || present != c.present {
@@ -110,7 +111,7 @@ func TestKeepAlive(t *testing.T) {
 		want any
 	}{{"server's", 0, nil}, {"for ever", -1, -1.0}, {"ten minutes", 10 * 60e9, "10m0s"}} {
 		t.Run(c.name, func(t *testing.T) {
-			body := sent(t, llmtest.FullModel(), func(cfg *ollama.Config) { cfg.KeepAlive = time.Duration(c.keep) }, llmtest.Ask("hi"))
+			body := sent(t, llmcheck.FullModel(), func(cfg *ollama.Config) { cfg.KeepAlive = time.Duration(c.keep) }, llmcheck.Ask("hi"))
 			if body["keep_alive"] != c.want {
 				t.Errorf("sent %v, want %v", body["keep_alive"], c.want)
 			}
@@ -133,12 +134,12 @@ func TestArgumentsInHistory(t *testing.T) {
 		{"null", `null`, `{"arguments":"null"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := llmtest.Serve(t, llmtest.Script{Model: llmtest.FullModel(), Turns: []llmtest.Turn{{Say: "ok"}}})
-			req := llmtest.Ask("hi")
+			s := llmcheck.Serve(t, llmtest.Script{Model: llmcheck.FullModel(), Turns: []llmtest.Turn{{Say: "ok"}}})
+			req := llmcheck.Ask("hi")
 			req.Messages = append(req.Messages,
 				llm.Message{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{Name: "run", Arguments: json.RawMessage(c.wrote)}}},
 				llm.Message{Role: llm.RoleTool, ToolName: "run", Content: "no"})
-			if _, err := llmtest.Collect(t.Context(), open(t, s.URL()), req); err != nil {
+			if _, err := llmcheck.Collect(t.Context(), open(t, s.URL()), req); err != nil {
 				t.Fatal(err)
 			}
 			if got := string(s.Requests()[0].Messages[1].Calls[0].Arguments); got != c.want {
@@ -165,7 +166,7 @@ func TestSchemasThatServersRefuse(t *testing.T) {
 		{"not a schema", `[1]`, `{"type":"object","properties":{}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			body := sent(t, llmtest.FullModel(), nil, llmtest.Ask("hi", llm.ToolSpec{Name: "x", Parameters: json.RawMessage(c.schema)}))
+			body := sent(t, llmcheck.FullModel(), nil, llmcheck.Ask("hi", llm.ToolSpec{Name: "x", Parameters: json.RawMessage(c.schema)}))
 			fn := body["tools"].([]any)[0].(map[string]any)["function"].(map[string]any)
 			var want any
 			if err := json.Unmarshal([]byte(c.want), &want); err != nil {
@@ -200,9 +201,9 @@ func TestOldServersAreNotSentTooMuch(t *testing.T) {
 			})
 			s := httptest.NewServer(mux)
 			defer s.Close()
-			req := llmtest.Ask(strings.Repeat("word ", 1000))
+			req := llmcheck.Ask(strings.Repeat("word ", 1000))
 			req.Context = 1024
-			_, err := llmtest.Collect(t.Context(), open(t, s.URL), req)
+			_, err := llmcheck.Collect(t.Context(), open(t, s.URL), req)
 			if got := llm.KindOf(err) == llm.TooLong; got != c.refused {
 				t.Errorf("refused %t, want %t: %v", got, c.refused, err)
 			}
@@ -211,12 +212,12 @@ func TestOldServersAreNotSentTooMuch(t *testing.T) {
 }
 
 func TestImagesNeedVision(t *testing.T) {
-	spec := llmtest.FullModel()
+	spec := llmcheck.FullModel()
 	spec.Vision = false
-	s := llmtest.Serve(t, llmtest.Script{Model: spec, Turns: []llmtest.Turn{{Say: "ok", Optional: true}}})
-	req := llmtest.Ask("hi")
+	s := llmcheck.Serve(t, llmtest.Script{Model: spec, Turns: []llmtest.Turn{{Say: "ok", Optional: true}}})
+	req := llmcheck.Ask("hi")
 	req.Messages[0].Images = [][]byte{{1}}
-	_, err := llmtest.Collect(t.Context(), open(t, s.URL()), req)
+	_, err := llmcheck.Collect(t.Context(), open(t, s.URL()), req)
 	if llm.KindOf(err) != llm.Unsupported || len(s.Requests()) != 0 {
 		t.Errorf("want Unsupported and nothing sent, got %v after %d requests", err, len(s.Requests()))
 	}

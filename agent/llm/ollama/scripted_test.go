@@ -11,14 +11,15 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
 
 // The scripted server is understood by Ollama's own client.
 func TestScriptedServerSpeaksToTheRealClient(t *testing.T) {
-	spec := llmtest.FullModel()
+	spec := llmcheck.FullModel()
 	spec.ContextSet = 4096
-	s := llmtest.Serve(t, llmtest.Script{Model: spec, Chunk: 2, Turns: []llmtest.Turn{{Think: "hm", Say: "hello", Calls: []llmtest.Call{{Name: "x", Arguments: map[string]any{"a": 1}}}}}})
+	s := llmcheck.Serve(t, llmtest.Script{Model: spec, Chunk: 2, Turns: []llmtest.Turn{{Think: "hm", Say: "hello", Calls: []llmtest.Call{{Name: "x", Arguments: map[string]any{"a": 1}}}}}})
 	u, err := url.Parse(s.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func keys(t *testing.T, line []byte) map[string]bool {
 // Each line that the scripted server sends has the fields of the line that a
 // real server sent in its place. Durations are the real one's own.
 func TestScriptedServerLooksLikeTheRecording(t *testing.T) {
-	s := llmtest.Serve(t, llmtest.Script{Model: llmtest.FullModel(), Turns: []llmtest.Turn{{Think: "hm", Say: "hello", Calls: []llmtest.Call{{Name: "x"}}}}})
+	s := llmcheck.Serve(t, llmtest.Script{Model: llmcheck.FullModel(), Turns: []llmtest.Turn{{Think: "hm", Say: "hello", Calls: []llmtest.Call{{Name: "x"}}}}})
 	resp, err := http.Post(s.URL()+"/api/chat", "application/json", bytes.NewReader([]byte(`{"model":"scripted"}`)))
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func TestScriptedServerLooksLikeTheRecording(t *testing.T) {
 
 // An instant model answers a turn in well under a millisecond.
 func BenchmarkTurn(b *testing.B) {
-	s, err := llmtest.Start(llmtest.Script{Model: llmtest.FullModel(), Forget: true,
+	s, err := llmtest.Start(llmtest.Script{Model: llmcheck.FullModel(), Forget: true,
 		Turns: []llmtest.Turn{{Say: "ok", Calls: []llmtest.Call{{Name: "read_file", Arguments: `{"path":"a"}`}}, Repeat: true}}})
 	if err != nil {
 		b.Fatal(err)
@@ -121,10 +122,10 @@ func BenchmarkTurn(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	req := llmtest.Ask("hi", llm.ToolSpec{Name: "read_file", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
+	req := llmcheck.Ask("hi", llm.ToolSpec{Name: "read_file", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := llmtest.Collect(b.Context(), m, req); err != nil {
+		if _, err := llmcheck.Collect(b.Context(), m, req); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 )
@@ -38,12 +39,12 @@ func counting(t *testing.T, script llmtest.Script) (*httptest.Server, *atomic.In
 }
 
 func TestShownOnce(t *testing.T) {
-	s, shows := counting(t, llmtest.Script{Model: llmtest.FullModel(), Turns: []llmtest.Turn{{Say: "ok", Repeat: true}}})
+	s, shows := counting(t, llmtest.Script{Model: llmcheck.FullModel(), Turns: []llmtest.Turn{{Say: "ok", Repeat: true}}})
 	m := open(t, s.URL)
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if _, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi")); err != nil {
+			if _, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -68,12 +69,12 @@ func TestShownAgain(t *testing.T) {
 		{"too long", llmtest.Misdeed{TooLong: true}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, shows := counting(t, llmtest.Script{Model: llmtest.FullModel(), Turns: []llmtest.Turn{{Misdo: c.misdo}, {Say: "ok"}}})
+			s, shows := counting(t, llmtest.Script{Model: llmcheck.FullModel(), Turns: []llmtest.Turn{{Misdo: c.misdo}, {Say: "ok"}}})
 			m := open(t, s.URL)
-			if _, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi")); err == nil {
+			if _, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); err == nil {
 				t.Fatal("want an error")
 			}
-			if _, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi")); err != nil {
+			if _, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); err != nil {
 				t.Fatal(err)
 			}
 			if n := shows.Load(); n != c.want {
@@ -84,7 +85,7 @@ func TestShownAgain(t *testing.T) {
 }
 
 func TestModelMissing(t *testing.T) {
-	spec := llmtest.FullModel()
+	spec := llmcheck.FullModel()
 	spec.Name = "other:7b"
 	s, _ := counting(t, llmtest.Script{Model: spec, Turns: []llmtest.Turn{{Say: "ok"}}})
 	_, err := open(t, s.URL).Capabilities(t.Context())
@@ -133,7 +134,7 @@ func TestOddStreams(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := body(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, c.stream) })
-			a, err := llmtest.Collect(t.Context(), open(t, s.URL), llmtest.Ask("hi"))
+			a, err := llmcheck.Collect(t.Context(), open(t, s.URL), llmcheck.Ask("hi"))
 			if (err != nil) != (c.want != 0) || llm.KindOf(err) != c.want {
 				t.Errorf("got kind %d, want %d: %v", llm.KindOf(err), c.want, err)
 			}
@@ -154,7 +155,7 @@ func TestArgumentsPassedOn(t *testing.T) {
 			s := body(t, func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = fmt.Fprintf(w, `{"message":{"tool_calls":[{"function":{"name":"x","arguments":%s}}]},"done":true}`, c.wire)
 			})
-			a, err := llmtest.Collect(t.Context(), open(t, s.URL), llmtest.Ask("hi"))
+			a, err := llmcheck.Collect(t.Context(), open(t, s.URL), llmcheck.Ask("hi"))
 			if err != nil || len(a.Calls) != 1 || string(a.Calls[0].Arguments) != c.want {
 				t.Errorf("got %s, %v, want %s", a.Calls, err, c.want)
 			}
@@ -181,7 +182,7 @@ func TestSilence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = llmtest.Collect(t.Context(), m, llmtest.Ask("hi"))
+			_, err = llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi"))
 			if llm.KindOf(err) != llm.Cut || !strings.Contains(err.Error(), "fell silent") {
 				t.Errorf("want Cut for silence, got %v", err)
 			}
@@ -190,15 +191,15 @@ func TestSilence(t *testing.T) {
 }
 
 func TestServerRestarts(t *testing.T) {
-	script := llmtest.Script{Model: llmtest.FullModel(), Turns: []llmtest.Turn{{Say: "ok", Repeat: true}}}
+	script := llmtest.Script{Model: llmcheck.FullModel(), Turns: []llmtest.Turn{{Say: "ok", Repeat: true}}}
 	first, _ := counting(t, script)
 	m := open(t, first.URL)
-	if _, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi")); err != nil {
+	if _, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); err != nil {
 		t.Fatal(err)
 	}
 	address := first.Listener.Addr().String()
 	first.Close()
-	if _, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi")); llm.KindOf(err) != llm.Unreachable {
+	if _, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); llm.KindOf(err) != llm.Unreachable {
 		t.Fatalf("want Unreachable, got %v", err)
 	}
 	inner, err := llmtest.New(script)
@@ -213,7 +214,7 @@ func TestServerRestarts(t *testing.T) {
 	second := httptest.Server{Listener: ln, Config: &http.Server{Handler: inner.Handler()}}
 	second.Start()
 	defer second.Close()
-	if a, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi")); err != nil || a.Content != "ok" {
+	if a, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); err != nil || a.Content != "ok" {
 		t.Errorf("after the restart got %+v, %v", a, err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 )
 
@@ -29,5 +29,5 @@ func open(t *testing.T, address string, change func(*openai.Config)) *openai.Mod
 }
 
 func TestConform(t *testing.T) {
-	llmtest.Conform(t, func(address string) llm.Model { return open(t, address, nil) })
+	llmcheck.Conform(t, func(address string) llm.Model { return open(t, address, nil) })
 }

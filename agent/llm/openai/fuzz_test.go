@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 )
 
@@ -34,7 +34,7 @@ func FuzzStream(f *testing.F) {
 			contentType = "text/event-stream"
 		}
 		m := open(t, "http://server", func(c *openai.Config) { c.HTTP = &http.Client{Transport: canned{contentType, body}} })
-		a, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi"))
+		a, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi"))
 		var e *llm.Error
 		if err != nil && (!errors.As(err, &e) || e.Public == "") {
 			t.Errorf("not a model's error: %v", err)

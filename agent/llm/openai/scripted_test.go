@@ -7,13 +7,14 @@ import (
 
 	goopenai "github.com/sashabaranov/go-openai"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
 
 // The scripted server is understood by another client, streaming or not.
 func TestScriptedServerSpeaksToAnotherClient(t *testing.T) {
 	turn := llmtest.Turn{Think: "hm", Say: "hello", Calls: []llmtest.Call{{ID: "c1", Name: "x", Arguments: map[string]any{"a": 1}}}}
-	s := llmtest.Serve(t, llmtest.Script{Model: llmtest.FullModel(), Chunk: 3, Turns: []llmtest.Turn{turn, turn}})
+	s := llmcheck.Serve(t, llmtest.Script{Model: llmcheck.FullModel(), Chunk: 3, Turns: []llmtest.Turn{turn, turn}})
 	cfg := goopenai.DefaultConfig("sesame")
 	cfg.BaseURL = s.URL() + "/v1"
 	c := goopenai.NewClientWithConfig(cfg)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 )
@@ -63,7 +64,7 @@ func TestErrorsByStatus(t *testing.T) {
 				_, _ = io.WriteString(w, c.body)
 			}))
 			defer s.Close()
-			_, err := llmtest.Collect(t.Context(), open(t, s.URL, nil), llmtest.Ask("hi"))
+			_, err := llmcheck.Collect(t.Context(), open(t, s.URL, nil), llmcheck.Ask("hi"))
 			var e *llm.Error
 			if !errors.As(err, &e) || e.Kind != c.want || e.RetryAfter != c.wait {
 				t.Fatalf("want kind %d after %s, got %#v", c.want, c.wait, err)
@@ -107,10 +108,10 @@ func TestLearnsADialect(t *testing.T) {
 		"temperature":       "Unsupported value: 'temperature' is fixed",
 		"reasoning_content": "property 'messages.1.reasoning_content' is wrong",
 	})
-	req := llmtest.Ask("hi")
+	req := llmcheck.Ask("hi")
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Content: "a", Thinking: "hm"}, llm.Message{Role: llm.RoleUser, Content: "b"})
 	for range 2 {
-		if a, err := llmtest.Collect(t.Context(), m, req); err != nil || a.Content != "hi" {
+		if a, err := llmcheck.Collect(t.Context(), m, req); err != nil || a.Content != "hi" {
 			t.Fatalf("got %+v, %v", a, err)
 		}
 	}
@@ -125,21 +126,21 @@ func TestLearnsADialect(t *testing.T) {
 
 func TestDoesNotLearnFromOtherRefusals(t *testing.T) {
 	m, seen := picky(t, map[string]string{"messages": "messages are empty"})
-	if _, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi")); llm.KindOf(err) != llm.Invalid || len(*seen) != 1 {
+	if _, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); llm.KindOf(err) != llm.Invalid || len(*seen) != 1 {
 		t.Errorf("asked %d times, got %v", len(*seen), err)
 	}
 }
 
 func TestReasoningGoesBackAsItCame(t *testing.T) {
-	s := llmtest.Serve(t, llmtest.Script{Model: llmtest.FullModel(), Turns: []llmtest.Turn{{Think: "hm", Say: "a"}, {Say: "b"}}})
+	s := llmcheck.Serve(t, llmtest.Script{Model: llmcheck.FullModel(), Turns: []llmtest.Turn{{Think: "hm", Say: "a"}, {Say: "b"}}})
 	m := open(t, s.URL(), nil)
-	a, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi"))
+	a, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := llmtest.Ask("hi")
+	req := llmcheck.Ask("hi")
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Content: a.Content, Thinking: a.Thinking})
-	if _, err := llmtest.Collect(t.Context(), m, req); err != nil {
+	if _, err := llmcheck.Collect(t.Context(), m, req); err != nil {
 		t.Fatal(err)
 	}
 	if got := string(s.Requests()[1].Body); !strings.Contains(got, `"reasoning":"hm"`) || strings.Contains(got, "reasoning_content") {
@@ -149,13 +150,13 @@ func TestReasoningGoesBackAsItCame(t *testing.T) {
 
 // Calls without ids, as older Ollama servers made them, must still be answered.
 func TestIDsForCallsWithout(t *testing.T) {
-	s := llmtest.Serve(t, llmtest.Script{Model: llmtest.FullModel(), Turns: []llmtest.Turn{{Say: "ok"}}})
-	req := llmtest.Ask("hi")
+	s := llmcheck.Serve(t, llmtest.Script{Model: llmcheck.FullModel(), Turns: []llmtest.Turn{{Say: "ok"}}})
+	req := llmcheck.Ask("hi")
 	two := []llm.ToolCall{{Name: "a", Arguments: json.RawMessage(`{}`)}, {Name: "b", Arguments: json.RawMessage(`"{\"p\": oops"`)}}
 	req.Messages = append(req.Messages,
 		llm.Message{Role: llm.RoleAssistant, Calls: two}, llm.Message{Role: llm.RoleTool, Content: "1"}, llm.Message{Role: llm.RoleTool, Content: "2"},
 		llm.Message{Role: llm.RoleAssistant, Calls: two[:1]}, llm.Message{Role: llm.RoleTool, Content: "3"})
-	if _, err := llmtest.Collect(t.Context(), open(t, s.URL(), nil), req); err != nil {
+	if _, err := llmcheck.Collect(t.Context(), open(t, s.URL(), nil), req); err != nil {
 		t.Fatal(err)
 	}
 	got := s.Requests()[0].Messages
@@ -220,13 +221,13 @@ func TestCapabilities(t *testing.T) {
 }
 
 func TestCapabilitiesOfScriptedServer(t *testing.T) {
-	spec := llmtest.FullModel()
-	s := llmtest.Serve(t, llmtest.Script{Model: spec, Turns: []llmtest.Turn{{Say: "ok"}}})
+	spec := llmcheck.FullModel()
+	s := llmcheck.Serve(t, llmtest.Script{Model: spec, Turns: []llmtest.Turn{{Say: "ok"}}})
 	m := open(t, s.URL(), func(cfg *openai.Config) { cfg.Capabilities = nil })
 	if c, err := m.Capabilities(t.Context()); err != nil || !c.Tools {
 		t.Errorf("got %+v, %v", c, err)
 	}
-	if a, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi")); err != nil || a.Content != "ok" {
+	if a, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); err != nil || a.Content != "ok" {
 		t.Errorf("the probe took a turn: %+v, %v", a, err)
 	}
 	wrong := open(t, s.URL(), func(cfg *openai.Config) { cfg.Capabilities, cfg.Key = nil, "wrong" })
@@ -240,9 +241,9 @@ func TestStatedCapabilities(t *testing.T) {
 	if c, err := m.Capabilities(t.Context()); err != nil || c.ContextLength != 7 {
 		t.Errorf("got %+v, %v", c, err)
 	}
-	req := llmtest.Ask("hi")
+	req := llmcheck.Ask("hi")
 	req.Messages[0].Images = [][]byte{{1}}
-	if _, err := llmtest.Collect(t.Context(), m, req); llm.KindOf(err) != llm.Unsupported {
+	if _, err := llmcheck.Collect(t.Context(), m, req); llm.KindOf(err) != llm.Unsupported {
 		t.Errorf("image for a model without vision: got %v", err)
 	}
 }
@@ -258,7 +259,7 @@ func TestKeyStays(t *testing.T) {
 	key := openai.Key("sesame")
 	slog.New(slog.NewTextHandler(&log, nil)).Info("key", "key", key)
 	m := open(t, s.URL, nil)
-	_, err := llmtest.Collect(t.Context(), m, llmtest.Ask("hi"))
+	_, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi"))
 	if stolen != "" || llm.KindOf(err) != llm.Invalid {
 		t.Errorf("the other host got %q; %v", stolen, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 )
 
 // answering serves every chat with status 200 and this body.
@@ -53,20 +53,20 @@ func TestRecordedAnswers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, contentType string
-		want              llmtest.Answer
+		want              llmcheck.Answer
 		prompt, answer    int
 	}{
-		{"v1-chat-stream.txt", "text/event-stream", llmtest.Answer{Thinking: thought, Content: reading, Calls: call("call_7xyyqmm2", "read_file", `{"path":"greet.go"}`)}, 159, 32},
-		{"v1-chat-stream2.txt", "text/event-stream", llmtest.Answer{Calls: call("call_8fnaksby", "run", `{"command":"ls"}`)}, 0, 0},
-		{"v1-chat.txt", "application/json", llmtest.Answer{Thinking: thought, Content: reading, Calls: call("call_qemk58us", "read_file", `{"path":"greet.go"}`)}, 159, 32},
-		{"v1-chat-0.11.10.txt", "application/json", llmtest.Answer{Content: "<think>\n" + thought + "</think>\n\n" + reading, Calls: call("call_5v2w9hqh", "read_file", `{"path":"greet.go"}`)}, 239, 33},
+		{"v1-chat-stream.txt", "text/event-stream", llmcheck.Answer{Thinking: thought, Content: reading, Calls: call("call_7xyyqmm2", "read_file", `{"path":"greet.go"}`)}, 159, 32},
+		{"v1-chat-stream2.txt", "text/event-stream", llmcheck.Answer{Calls: call("call_8fnaksby", "run", `{"command":"ls"}`)}, 0, 0},
+		{"v1-chat.txt", "application/json", llmcheck.Answer{Thinking: thought, Content: reading, Calls: call("call_qemk58us", "read_file", `{"path":"greet.go"}`)}, 159, 32},
+		{"v1-chat-0.11.10.txt", "application/json", llmcheck.Answer{Content: "<think>\n" + thought + "</think>\n\n" + reading, Calls: call("call_5v2w9hqh", "read_file", `{"path":"greet.go"}`)}, 239, 33},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a, err := llmtest.Collect(t.Context(), answering(t, c.contentType, recorded(t, c.name)), llmtest.Ask("hi"))
+			a, err := llmcheck.Collect(t.Context(), answering(t, c.contentType, recorded(t, c.name)), llmcheck.Ask("hi"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, a, cmpopts.IgnoreFields(llmtest.Answer{}, "Parts", "Last")); d != "" {
+			if d := cmp.Diff(c.want, a, cmpopts.IgnoreFields(llmcheck.Answer{}, "Parts", "Last")); d != "" {
 				t.Error(d)
 			}
 			if l := a.Last; l.DoneReason != "tool_calls" || l.PromptTokens != c.prompt || l.AnswerTokens != c.answer {
@@ -135,7 +135,7 @@ func TestStreams(t *testing.T) {
 		{"a page", "<html>\n<body>login</body>\n", llm.Invalid, "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a, err := llmtest.Collect(t.Context(), answering(t, "text/event-stream", c.stream), llmtest.Ask("hi"))
+			a, err := llmcheck.Collect(t.Context(), answering(t, "text/event-stream", c.stream), llmcheck.Ask("hi"))
 			if llm.KindOf(err) != c.want || (err != nil) != (c.want != 0) {
 				t.Fatalf("got kind %d, want %d: %v", llm.KindOf(err), c.want, err)
 			}
@@ -186,7 +186,7 @@ func TestCallDeltas(t *testing.T) {
 			for _, d := range c.deltas {
 				all = append(all, toolDelta(d))
 			}
-			a, err := llmtest.Collect(t.Context(), answering(t, "text/event-stream", events(append(all, "[DONE]")...)), llmtest.Ask("hi"))
+			a, err := llmcheck.Collect(t.Context(), answering(t, "text/event-stream", events(append(all, "[DONE]")...)), llmcheck.Ask("hi"))
 			if err != nil {
 				t.Fatal(err)
 			}

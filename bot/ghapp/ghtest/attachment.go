@@ -16,14 +16,17 @@ type attachment struct {
 	jwt    string
 }
 
+// attachments are all such files.
+type attachments []*attachment
+
 // Attach keeps a file as the web page does when it is dropped into a text, and
 // returns the address that the page puts there. One that is not public is
 // served only under the signed address in the text's HTML.
 func (s *Server) Attach(data []byte, public bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.nextID()
-	a := &attachment{id: fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n), data: data, public: public, jwt: fmt.Sprintf("eyJ%d", s.nextID())}
+	n := s.NextID()
+	a := &attachment{id: fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n), data: data, public: public, jwt: fmt.Sprintf("eyJ%d", s.NextID())}
 	s.attachments = append(s.attachments, a)
 	return s.url + attachmentPath + a.id
 }
@@ -33,8 +36,8 @@ const (
 	signedPath     = "/private-user-images/"
 )
 
-func (s *Server) attachment(id string) *attachment {
-	for _, a := range s.attachments {
+func (list attachments) find(id string) *attachment {
+	for _, a := range list {
 		if id != "" && strings.HasPrefix(id, a.id) {
 			return a
 		}
@@ -51,7 +54,7 @@ func (s *Server) serveAttachment(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id, ok := strings.CutPrefix(r.URL.Path, attachmentPath); ok {
-		a := s.attachment(id)
+		a := s.attachments.find(id)
 		if a == nil || !a.public {
 			http.NotFound(w, r)
 			return
@@ -59,7 +62,7 @@ func (s *Server) serveAttachment(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, a.signed(), http.StatusFound)
 		return
 	}
-	a := s.attachment(strings.TrimPrefix(r.URL.Path, signedPath))
+	a := s.attachments.find(strings.TrimPrefix(r.URL.Path, signedPath))
 	if a == nil || r.URL.Query().Get("jwt") != a.jwt {
 		http.NotFound(w, r)
 		return
@@ -76,7 +79,7 @@ var shownImage = regexp.MustCompile(`!\[([^\]]*)\]\(([^)\s]+)\)|&lt;img [^\n]*?s
 
 // withHTML adds the text as HTML for those who ask for it. Only pictures are
 // rendered: attachments get their signed address, as GitHub gives it.
-func (s *Server) withHTML(c *call, shape object) object {
+func withHTML(c *call, shape object) object {
 	accept := c.r.Header.Get("Accept")
 	if !strings.Contains(accept, "full+json") && !strings.Contains(accept, "html+json") {
 		return shape
@@ -85,8 +88,8 @@ func (s *Server) withHTML(c *call, shape object) object {
 	shape["body_html"] = "<p>" + shownImage.ReplaceAllStringFunc(html.EscapeString(body), func(m string) string {
 		sub := shownImage.FindStringSubmatch(m)
 		src := html.UnescapeString(sub[2] + sub[3])
-		if a := s.attachment(strings.TrimPrefix(src, s.url+attachmentPath)); a != nil {
-			src = s.url + a.signed()
+		if a := c.s.attachments.find(strings.TrimPrefix(src, c.s.url+attachmentPath)); a != nil {
+			src = c.s.url + a.signed()
 		}
 		return fmt.Sprintf(`<img alt="%s" src="%s">`, sub[1], html.EscapeString(src))
 	}) + "</p>"

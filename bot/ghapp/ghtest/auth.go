@@ -13,17 +13,18 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v4"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
 // caller is who sent a request: the app itself, an installation, a person, or
 // nobody.
 type caller struct {
 	app  bool
-	user *user
+	user *hub.User
 	tok  *token
 }
 
-func (w *caller) inst() *installation {
+func (w *caller) inst() *hub.Installation {
 	if w.tok == nil {
 		return nil
 	}
@@ -35,15 +36,15 @@ func (w *caller) key() string {
 	case w.app:
 		return "app"
 	case w.inst() != nil:
-		return "installation " + itoa(w.inst().id)
+		return "installation " + itoa(w.inst().ID)
 	case w.user != nil:
-		return "user " + w.user.login
+		return "user " + w.user.Login
 	}
 	return "anonymous"
 }
 
 func badCredentials() error {
-	return &apiError{status: http.StatusUnauthorized, message: "Bad credentials"}
+	return &hub.Refused{Status: http.StatusUnauthorized, Message: "Bad credentials"}
 }
 
 // authenticate reads an Authorization header. The lock is held.
@@ -63,18 +64,18 @@ func (s *Server) authenticate(header string) (*caller, error) {
 	default:
 		return nil, badCredentials()
 	}
-	if tok := s.tokens[value]; tok != nil {
-		if !tok.expires.IsZero() && !s.clock().Before(tok.expires) {
+	if tok := s.keys.tokens[value]; tok != nil {
+		if !tok.expires.IsZero() && !s.Clock().Before(tok.expires) {
 			return nil, badCredentials()
 		}
-		if tok.inst != nil && tok.inst.suspended {
-			return nil, &apiError{status: http.StatusForbidden, message: "This installation has been suspended"}
+		if tok.inst != nil && tok.inst.Suspended {
+			return nil, &hub.Refused{Status: http.StatusForbidden, Message: "This installation has been suspended"}
 		}
 		return &caller{user: tok.user, tok: tok}, nil
 	}
 	if strings.Count(value, ".") == 2 && strings.EqualFold(scheme, "bearer") {
-		if refused := checkJWT(value, s.appPublic, s.app, s.clock()); refused != "" {
-			return nil, &apiError{status: http.StatusUnauthorized, message: refused}
+		if refused := checkJWT(value, s.keys.appPublic, s.app, s.Clock()); refused != "" {
+			return nil, &hub.Refused{Status: http.StatusUnauthorized, Message: refused}
 		}
 		return &caller{app: true}, nil
 	}
@@ -111,18 +112,19 @@ func checkJWT(value string, key *rsa.PublicKey, app App, now time.Time) string {
 
 // authorize finds the repository of the call and decides whether the caller
 // may. What the caller may not see does not exist.
-func (s *Server) authorize(c *call, o operation) error {
+func (s *Server) authorize(c *call) error {
+	o := c.op
 	if o.app {
 		if !c.who.app {
-			return &apiError{status: http.StatusUnauthorized, message: "A JSON web token could not be decoded"}
+			return &hub.Refused{Status: http.StatusUnauthorized, Message: "A JSON web token could not be decoded"}
 		}
-	} else if c.who.app && c.op.OperationID != "rate-limit/get" {
-		return &apiError{status: http.StatusForbidden, message: "Resource not accessible by integration"}
+	} else if c.who.app && c.op.route != "GET /rate_limit" {
+		return &hub.Refused{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 	}
 	if _, ok := c.params["owner"]; ok {
-		c.repo = s.findRepo(c.params["owner"], c.params["repo"])
-		if c.repo == nil || (!o.app && !s.visible(c.who, c.repo)) {
-			return notFound()
+		c.repo = s.FindRepo(c.params["owner"], c.params["repo"])
+		if c.repo == nil || (!o.app && !c.who.visible(s.Hub, c.repo)) {
+			return hub.NotFound()
 		}
 	}
 	if o.need == "" || o.app {
@@ -132,17 +134,17 @@ func (s *Server) authorize(c *call, o operation) error {
 		if c.repo != nil && !strings.HasSuffix(o.need, ":write") {
 			return nil
 		}
-		return &apiError{status: http.StatusUnauthorized, message: "Requires authentication"}
+		return &hub.Refused{Status: http.StatusUnauthorized, Message: "Requires authentication"}
 	}
 	if c.who.inst() != nil {
 		write := strings.HasSuffix(o.need, ":write")
-		if !granted(c.who.tok.perms, o.need) || (write && c.repo != nil && !s.covers(c.who, c.repo)) {
-			return &apiError{status: http.StatusForbidden, message: "Resource not accessible by integration"}
+		if !granted(c.who.tok.perms, o.need) || (write && c.repo != nil && !c.who.covers(s.Hub, c.repo)) {
+			return &hub.Refused{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 		}
 		return nil
 	}
-	if c.repo != nil && roleRank[c.repo.roleOn(c.who.user)] < roleRank[o.role] {
-		return &apiError{status: http.StatusForbidden, message: "Must have " + o.role + " rights to Repository."}
+	if c.repo != nil && hub.RoleRank[c.repo.RoleOn(c.who.user)] < hub.RoleRank[o.role] {
+		return &hub.Refused{Status: http.StatusForbidden, Message: "Must have " + o.role + " rights to Repository."}
 	}
 	return nil
 }
@@ -156,27 +158,27 @@ func granted(perms map[string]string, need string) bool {
 	})
 }
 
-func (s *Server) visible(w *caller, r *repo) bool {
+func (w *caller) visible(h *hub.Hub, r *hub.Repo) bool {
 	if in := w.inst(); in != nil {
-		own := s.installed(r) == in && (w.tok.repos == nil || w.tok.repos[r.id])
-		return own || !r.private
+		own := h.Installed(r) == in && (w.tok.repos == nil || w.tok.repos[r.ID])
+		return own || !r.Private
 	}
-	return r.roleOn(w.user) != "none"
+	return r.RoleOn(w.user) != "none"
 }
 
 // covers reports whether an installation token may change r.
-func (s *Server) covers(w *caller, r *repo) bool {
+func (w *caller) covers(h *hub.Hub, r *hub.Repo) bool {
 	in := w.inst()
-	return in == nil || (s.installed(r) == in && (w.tok.repos == nil || w.tok.repos[r.id]))
+	return in == nil || (h.Installed(r) == in && (w.tok.repos == nil || w.tok.repos[r.ID]))
 }
 
-func (s *Server) newToken(u *user, prefix string) *token {
+func (k *keyring) newToken(u *hub.User, prefix string) *token {
 	var b [24]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		panic(err) // crypto/rand does not fail
 	}
 	t := &token{value: prefix + hex.EncodeToString(b[:]), user: u}
-	s.tokens[t.value] = t
+	k.tokens[t.value] = t
 	return t
 }
 
@@ -186,22 +188,22 @@ type rateState struct {
 	reset       time.Time
 }
 
-func (s *Server) rateOf(who *caller) *rateState {
+func (k *keyring) rateOf(who *caller, now time.Time) *rateState {
 	key := who.key()
-	r := s.rate[key]
-	if r == nil || !s.clock().Before(r.reset) {
+	r := k.rate[key]
+	if r == nil || !now.Before(r.reset) {
 		limit := 5000
-		r = &rateState{limit: limit, reset: s.clock().Add(time.Hour)}
-		s.rate[key] = r
+		r = &rateState{limit: limit, reset: now.Add(time.Hour)}
+		k.rate[key] = r
 	}
 	return r
 }
 
 // spend counts a request against the caller's limit and writes the headers.
 func (s *Server) spend(c *call) error {
-	r := s.rateOf(c.who)
+	r := s.keys.rateOf(c.who, s.Clock())
 	over := r.used >= r.limit
-	if !over && c.op.OperationID != "rate-limit/get" {
+	if !over && c.op.route != "GET /rate_limit" {
 		r.used++
 	}
 	c.header.Set("X-Ratelimit-Limit", strconv.Itoa(r.limit))
@@ -210,7 +212,7 @@ func (s *Server) spend(c *call) error {
 	c.header.Set("X-Ratelimit-Reset", itoa(r.reset.Unix()))
 	c.header.Set("X-Ratelimit-Resource", "core")
 	if over {
-		return &apiError{status: http.StatusForbidden, message: "API rate limit exceeded for " + c.who.key() + "."}
+		return &hub.Refused{Status: http.StatusForbidden, Message: "API rate limit exceeded for " + c.who.key() + "."}
 	}
 	return nil
 }
@@ -220,7 +222,7 @@ func (s *Server) refund(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if who, err := s.authenticate(r.Header.Get("Authorization")); err == nil {
-		if st := s.rateOf(who); st.used > 0 {
+		if st := s.keys.rateOf(who, s.Clock()); st.used > 0 {
 			st.used--
 		}
 	}
@@ -230,7 +232,7 @@ func (s *Server) refund(r *http.Request) {
 func (s *Server) SetRateLimit(remaining int, reset time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, st := range s.rate {
+	for _, st := range s.keys.rate {
 		st.limit, st.used, st.reset = remaining, 0, reset
 	}
 }

@@ -11,26 +11,30 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
 const maxPack = 512 << 20
 
 // gitHTTP serves git's smart protocol through git's own program.
 type gitHTTP struct {
+	s       *Server
 	backend string // path of git-http-backend
 	path    string // directory of the git program
 }
 
-func newGitHTTP() (gitHTTP, error) {
+func newGitHTTP(s *Server) (*gitHTTP, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		return gitHTTP{}, fmt.Errorf("find git: %w; install git", err)
+		return nil, fmt.Errorf("find git: %w; install git", err)
 	}
-	out, err := gitCommand("", "--exec-path").Output()
+	out, err := bare.Command("", "--exec-path").Output()
 	if err != nil {
-		return gitHTTP{}, fmt.Errorf("find git-http-backend: %w", err)
+		return nil, fmt.Errorf("find git-http-backend: %w", err)
 	}
-	return gitHTTP{backend: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), path: filepath.Dir(git)}, nil
+	return &gitHTTP{s: s, backend: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), path: filepath.Dir(git)}, nil
 }
 
 var gitRE = regexp.MustCompile(`^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$`)
@@ -44,9 +48,9 @@ func gitPath(p string) (repo, rest string, ok bool) {
 }
 
 // serveGit checks who asks for what and hands over to git.
-func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, name, rest string) {
+func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest string) {
 	push := rest == "git-receive-pack" || r.URL.Query().Get("service") == "git-receive-pack"
-	rp, who, status := s.gitAllowed(r, name, push)
+	rp, who, status := g.allowed(r, name, push)
 	if status != http.StatusOK {
 		if status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Basic realm="GitHub"`)
@@ -64,15 +68,15 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, name, rest str
 	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	r.URL.Path = "/" + rest
 	r.Header.Del("Authorization")
-	h := &cgi.Handler{Path: s.git.backend, Root: "/", Dir: rp.dir.path, Env: s.gitEnv(rp, who), Stderr: io.Discard}
+	h := &cgi.Handler{Path: g.backend, Root: "/", Dir: rp.Dir.Path, Env: g.env(rp, who), Stderr: io.Discard}
 	if rest != "git-receive-pack" {
 		h.ServeHTTP(w, r)
 		return
 	}
 	rec := &recorder{header: http.Header{}, status: http.StatusOK}
 	h.ServeHTTP(rec, r)
-	s.pushed(rp, who)
-	s.write(w, response{status: rec.status, header: rec.header, body: rec.buf.Bytes()})
+	g.pushed(rp, who)
+	g.s.write(w, response{status: rec.status, header: rec.header, body: rec.buf.Bytes()})
 }
 
 // recorder keeps an answer until the events of a push are queued, so that
@@ -83,25 +87,30 @@ type recorder struct {
 	buf    bytes.Buffer
 }
 
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) WriteHeader(status int)      { r.status = status }
+// Header implements http.ResponseWriter.
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) { r.status = status }
+
+// Write implements http.ResponseWriter.
 func (r *recorder) Write(b []byte) (int, error) { return r.buf.Write(b) }
 
-func (s *Server) gitAllowed(r *http.Request, name string, push bool) (*repo, *caller, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	who, err := s.authenticate(r.Header.Get("Authorization"))
+func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *caller, int) {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	who, err := g.s.authenticate(r.Header.Get("Authorization"))
 	if err != nil || who.app {
 		return nil, nil, http.StatusUnauthorized
 	}
-	rp := s.findRepo(splitRepo(name))
-	if rp == nil || !s.visible(who, rp) {
+	rp := g.s.FindRepo(splitRepo(name))
+	if rp == nil || !who.visible(g.s.Hub, rp) {
 		if who.user == nil {
 			return nil, nil, http.StatusUnauthorized
 		}
 		return nil, nil, http.StatusNotFound
 	}
-	if in := who.inst(); in != nil && !granted(who.tok.perms, "contents:read") && rp.private {
+	if in := who.inst(); in != nil && !granted(who.tok.perms, "contents:read") && rp.Private {
 		return nil, nil, http.StatusForbidden
 	}
 	if !push {
@@ -110,19 +119,19 @@ func (s *Server) gitAllowed(r *http.Request, name string, push bool) (*repo, *ca
 	switch {
 	case who.user == nil:
 		return nil, nil, http.StatusUnauthorized
-	case who.inst() != nil && (!granted(who.tok.perms, "contents:write") || !s.covers(who, rp)),
-		who.inst() == nil && roleRank[rp.roleOn(who.user)] < roleRank["write"]:
+	case who.inst() != nil && (!granted(who.tok.perms, "contents:write") || !who.covers(g.s.Hub, rp)),
+		who.inst() == nil && hub.RoleRank[rp.RoleOn(who.user)] < hub.RoleRank["write"]:
 		return nil, nil, http.StatusForbidden
 	}
 	return rp, who, http.StatusOK
 }
 
 // gitEnv tells git where the repository is and the hook what the rules are.
-func (s *Server) gitEnv(rp *repo, who *caller) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
 	var pulls, noForce []string
-	for branch, rule := range rp.protected {
+	for branch, rule := range rp.Protected {
 		ref := "refs/heads/" + branch
 		if branch == "*" {
 			ref = "*"
@@ -138,28 +147,28 @@ func (s *Server) gitEnv(rp *repo, who *caller) []string {
 	}
 	login := ""
 	if who.user != nil {
-		login = who.user.login
+		login = who.user.Login
 	}
-	return []string{"GIT_PROJECT_ROOT=" + rp.dir.path, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login,
+	return []string{"GIT_PROJECT_ROOT=" + rp.Dir.Path, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GHTEST_WORKFLOWS=" + workflows,
 		"GHTEST_PROTECTED=" + strings.Join(pulls, " "), "GHTEST_NOFORCE=" + strings.Join(noForce, " "), "LC_ALL=C"}
 }
 
 // pushed compares the branches with what was last told about them and tells
 // the difference. Pushes at the same time are each told once.
-func (s *Server) pushed(rp *repo, who *caller) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now, told := rp.dir.heads(), maps.Clone(rp.heads)
+func (g *gitHTTP) pushed(rp *hub.Repo, who *caller) {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	now, told := rp.Dir.Heads(), maps.Clone(rp.Heads)
 	for name, sha := range now {
 		if told[name] != sha {
-			s.branchMoved(move{rp, name, told[name], sha, who.user})
+			g.s.BranchMoved(hub.Move{Repo: rp, Branch: name, Before: told[name], After: sha, By: who.user})
 		}
 	}
 	for name, sha := range told {
 		if now[name] == "" {
-			s.branchMoved(move{rp, name, sha, "", who.user})
+			g.s.BranchMoved(hub.Move{Repo: rp, Branch: name, Before: sha, After: "", By: who.user})
 		}
 	}
-	s.touch()
+	g.s.touch()
 }

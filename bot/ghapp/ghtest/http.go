@@ -1,8 +1,6 @@
 package ghtest
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,46 +8,31 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
 const maxBody = 10 << 20
 
 // call is one request on its way to a handler.
 type call struct {
+	s      *Server
+	op     *operation
 	r      *http.Request
-	op     *openapi3.Operation
 	params map[string]string
 	body   []byte
 	who    *caller
-	repo   *repo
 	header http.Header
-}
 
-// apiError is a refusal in GitHub's form.
-type apiError struct {
-	status  int
-	message string
-	errors  []any // objects, or words where the description says so
-	header  http.Header
-}
-
-func (e *apiError) Error() string { return fmt.Sprintf("%d %s", e.status, e.message) }
-
-func notFound() error { return &apiError{status: http.StatusNotFound, message: "Not Found"} }
-
-// invalid is GitHub's 422 with one or more field errors.
-func invalid(resource, field, code, message string) error {
-	e := object{"resource": resource, "field": field, "code": code}
-	if message != "" {
-		e["message"] = message
-	}
-	return &apiError{status: http.StatusUnprocessableEntity, message: "Validation Failed", errors: []any{e}}
+	// What the path names, nil where it names none.
+	repo    *hub.Repo
+	issue   *hub.Issue
+	comment *hub.Comment
+	review  *hub.Review
+	check   *hub.CheckRun
 }
 
 // response is a whole answer, so that a write can be carried out with nobody
@@ -63,13 +46,10 @@ type response struct {
 // ServeHTTP serves the API, git and pages.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if repo, rest, ok := gitPath(r.URL.Path); ok {
-		s.serveGit(w, r, repo, rest)
+		s.git.serve(w, r, repo, rest)
 		return
 	}
 	path := r.URL.EscapedPath()
-	if p, ok := strings.CutPrefix(path, "/api/v3"); ok {
-		path = p
-	}
 	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		s.servePage(w, path)
 		return
@@ -82,63 +62,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveLog(w, r, m[1])
 		return
 	}
-	body, err := readBody(r, maxBody)
+	s.rest.ServeHTTP(w, r)
+}
+
+// serveAPI serves the REST API.
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		http.Error(w, "read request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	kind, late := s.draw(r)
-	s.log.Debug("github request", "method", r.Method, "path", path, "fault", int(kind))
-	switch kind {
-	case faultBadGateway:
-		http.Error(w, "<html>502 Bad Gateway</html>", http.StatusBadGateway)
-	case faultSecondary:
-		s.write(w, s.secondary())
-	case faultLost:
-		s.process(r.Context(), r, path, body)
-		drop(w)
-	case faultLate:
-		s.later(r, path, body, late)
-		drop(w)
-	default:
-		s.write(w, s.process(r.Context(), r, path, body))
-	}
-}
-
-// later carries a write out after its connection is gone.
-func (s *Server) later(r *http.Request, path string, body []byte, by time.Duration) {
-	ctx := context.WithoutCancel(r.Context())
-	r = r.Clone(ctx)
-	s.done.Add(1)
-	s.count(1)
-	go func() {
-		defer s.done.Done()
-		defer s.count(-1)
-		t := time.NewTimer(by)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-s.closed:
-		}
-		s.process(ctx, r, path, body)
-	}()
-}
-
-func (s *Server) count(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.late += n
-	s.touch()
-}
-
-func (s *Server) secondary() response {
-	s.mu.Lock()
-	after := s.faults.RetryAfter
-	s.mu.Unlock()
-	secs := max(1, int(after/time.Second))
-	e := &apiError{status: http.StatusForbidden, header: http.Header{"Retry-After": {strconv.Itoa(secs)}},
-		message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
-	return refuse(e)
+	path := strings.TrimPrefix(r.URL.EscapedPath(), "/api/v3")
+	s.log.Debug("github request", "method", r.Method, "path", path)
+	s.write(w, s.process(r, path, body))
 }
 
 func (s *Server) write(w http.ResponseWriter, resp response) {
@@ -151,66 +87,64 @@ func (s *Server) write(w http.ResponseWriter, resp response) {
 	}
 }
 
-func refuse(e *apiError) response {
-	body := object{"message": e.message, "documentation_url": "https://docs.github.com/rest",
-		"status": strconv.Itoa(e.status)}
-	if strings.Contains(e.message, "secondary rate limit") {
-		body["documentation_url"] = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"
-	}
-	if e.errors != nil {
-		body["errors"] = e.errors
+func refuse(e *hub.Refused) response {
+	body := object{"message": e.Message, "documentation_url": "https://docs.github.com/rest",
+		"status": strconv.Itoa(e.Status)}
+	if e.Errors != nil {
+		body["errors"] = e.Errors
 	}
 	b, _ := json.Marshal(body)
-	h := e.header
+	h := e.Header
 	if h == nil {
 		h = http.Header{}
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
-	return response{status: e.status, header: h, body: b}
+	return response{status: e.Status, header: h, body: b}
 }
 
 // process carries one API request out: route, check, authorize, run, complete,
 // check again.
-func (s *Server) process(ctx context.Context, r *http.Request, path string, body []byte) response {
-	route, params := s.spec.find(r.Method, path)
-	if route == nil {
-		s.violate("%s %s: no such operation in the description", r.Method, path)
-		return refuse(&apiError{status: http.StatusNotFound, message: "Not Found"})
+func (s *Server) process(r *http.Request, path string, body []byte) response {
+	o, params := s.routers.find(r.Method, path)
+	if o == nil {
+		s.violate("%s %s: no such operation", r.Method, path)
+		return refuse(hub.NotFound())
 	}
-	opID := route.Operation.OperationID
-	in := &openapi3filter.RequestValidationInput{Request: withBody(r, body), PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}}
-	refusal, err := s.spec.checkRequest(ctx, in)
+	req := Request{Request: r, Route: o.route, Params: params, Body: body}
+	wrong := func(what string, err error) response {
+		s.violate("%s %s (%s): %s%v", r.Method, path, o.route, what, err)
+		return refuse(&hub.Refused{Status: http.StatusInternalServerError, Message: err.Error()})
+	}
+	refusal, err := s.description.Request(req)
 	if err != nil {
-		s.violate("%s %s (%s): request: %v", r.Method, path, opID, err)
-		return refuse(&apiError{status: http.StatusInternalServerError, message: err.Error()})
+		return wrong("request: ", err)
 	}
-	c := &call{r: r, op: route.Operation, params: params, body: body, header: http.Header{}}
+	c := &call{s: s, op: o, r: r, params: params, body: body, header: http.Header{}}
 	status, out, err := s.run(c, refusal)
 	var resp response
-	var ae *apiError
+	var ae *hub.Refused
 	switch {
 	case errors.As(err, &ae):
 		resp = refuse(ae)
 	case err != nil:
-		s.violate("%s %s (%s): %v", r.Method, path, opID, err)
-		return refuse(&apiError{status: http.StatusInternalServerError, message: err.Error()})
+		return wrong("", err)
 	default:
 		resp = encode(status, out)
 	}
 	for k, v := range c.header {
 		resp.header[k] = v
 	}
-	if err := s.spec.checkResponse(ctx, in, resp); err != nil {
-		s.violate("%s %s (%s): answer %d: %v", r.Method, path, opID, resp.status, err)
-		return refuse(&apiError{status: http.StatusInternalServerError, message: err.Error()})
+	if resp.header.Get("Content-Type") != rawType { // a file as it is, which the description does not know
+		if err := s.description.Answer(req, resp.status, resp.header, resp.body); err != nil {
+			return wrong(fmt.Sprintf("answer %d: ", resp.status), err)
+		}
 	}
 	return s.conditional(r, resp)
 }
 
 // run holds the lock: it finds who calls and whether they may, then lets the
 // handler work.
-func (s *Server) run(c *call, refusal *apiError) (int, any, error) {
+func (s *Server) run(c *call, refusal string) (int, any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	who, err := s.authenticate(c.r.Header.Get("Authorization"))
@@ -221,28 +155,70 @@ func (s *Server) run(c *call, refusal *apiError) (int, any, error) {
 	if err := s.spend(c); err != nil {
 		return 0, nil, err
 	}
-	o, ok := s.ops[c.op.OperationID]
-	if !ok {
-		return 0, nil, fmt.Errorf("operation %s is not served", c.op.OperationID)
-	}
-	if err := s.authorize(c, o); err != nil {
+	if err := s.authorize(c); err != nil {
 		return 0, nil, err
 	}
-	if refusal != nil {
-		return 0, nil, refusal
+	if refusal != "" {
+		return 0, nil, &hub.Refused{Status: http.StatusUnprocessableEntity, Message: "Invalid request.\n\n" + refusal}
 	}
-	status, out, err := o.run(s, c)
+	if err := c.locate(); err != nil {
+		return 0, nil, err
+	}
+	status, out, err := c.op.run(c)
 	if err != nil {
 		return 0, nil, err
 	}
-	out = s.filler().fill(s.spec.schema(c.op, status), out)
+	out = s.description.Complete(c.op.route, status, out)
 	if c.r.Method != http.MethodGet {
 		s.touch()
 	}
 	return status, out, nil
 }
 
-func (s *Server) filler() filler { return filler{base: s.url} }
+// locate finds what the request is about: the issue or pull request, the
+// comment, the review, the check run.
+func (c *call) locate() error {
+	if n, ok := c.params["issue_number"]; ok {
+		if c.issue = c.repo.Issues[toInt(n)]; c.issue == nil {
+			return hub.NotFound()
+		}
+	}
+	if n, ok := c.params["pull_number"]; ok {
+		if c.issue = c.repo.Issues[toInt(n)]; c.issue == nil || c.issue.Pull == nil {
+			return hub.NotFound()
+		}
+	}
+	if _, ok := c.params["comment_id"]; ok && !c.findComment() {
+		return hub.NotFound()
+	}
+	if _, ok := c.params["review_id"]; ok {
+		i := slices.IndexFunc(c.issue.Pull.Reviews, func(rv *hub.Review) bool { return rv.ID == c.number("review_id") })
+		if i < 0 {
+			return hub.NotFound()
+		}
+		c.review = c.issue.Pull.Reviews[i]
+	}
+	if _, ok := c.params["check_run_id"]; ok {
+		i := slices.IndexFunc(c.repo.Checks, func(cr *hub.CheckRun) bool { return cr.ID == c.number("check_run_id") })
+		if i < 0 {
+			return hub.NotFound()
+		}
+		c.check = c.repo.Checks[i]
+	}
+	return nil
+}
+
+// findComment finds a comment on an issue, or on a diff where the route says
+// so.
+func (c *call) findComment() bool {
+	id := c.number("comment_id")
+	if strings.Contains(c.op.route, "/pulls/") {
+		c.comment = c.s.FindReviewComment(c.repo, id)
+	} else {
+		c.comment = c.s.FindComment(c.repo, id)
+	}
+	return c.comment != nil && (c.issue == nil || c.comment.Issue == c.issue)
+}
 
 func encode(status int, out any) response {
 	resp := response{status: status, header: http.Header{}}
@@ -275,28 +251,23 @@ func (s *Server) conditional(r *http.Request, resp response) response {
 	return resp
 }
 
-func withBody(r *http.Request, body []byte) *http.Request {
-	r = r.Clone(r.Context())
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.ContentLength = int64(len(body))
-	if len(body) > 0 && r.Header.Get("Content-Type") == "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	return r
-}
-
 func (c *call) decode(v any) error {
 	if len(c.body) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(c.body, v); err != nil {
-		return &apiError{status: http.StatusBadRequest, message: "Problems parsing JSON"}
+		return &hub.Refused{Status: http.StatusBadRequest, Message: "Problems parsing JSON"}
 	}
 	return nil
 }
 
 func (c *call) number(name string) int64 {
-	n, err := strconv.ParseInt(c.params[name], 10, 64)
+	return int64(toInt(c.params[name]))
+}
+
+// toInt is -1 for what is no number.
+func toInt(s string) int {
+	n, err := strconv.Atoi(s)
 	if err != nil {
 		return -1
 	}

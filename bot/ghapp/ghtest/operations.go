@@ -1,136 +1,208 @@
 package ghtest
 
-import "maps"
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
 
-// operation is one operation of the description: what it does, and what it
-// takes to be allowed it. need is the permission of an installation, such as
-// "issues|pull_requests:write"; role is the least role of a person.
+// operation is one operation of the API: its route as GitHub describes it,
+// what it does, and what it takes to be allowed it. need is the permission of
+// an installation, such as "issues|pull_requests:write"; role is the least
+// role of a person.
 type operation struct {
-	run  func(*Server, *call) (int, any, error)
-	need string
-	role string
-	app  bool // only the app itself, with its own token
+	route string
+	run   func(*call) (int, any, error)
+	need  string
+	role  string
+	app   bool // only the app itself, with its own token
 }
 
-// operations lists what the fake serves, by the ids of the description.
-func operations() map[string]operation {
-	all := map[string]operation{}
-	for _, group := range []map[string]operation{appOperations(), repoOperations(), issueOperations(), reactionOperations(), pullOperations(), checkOperations(), gitOperations()} {
-		maps.Copy(all, group)
+// operations lists what is served.
+func operations() []operation {
+	return slices.Concat(appOperations(), repoOperations(), issueOperations(), reactionOperations(), pullOperations(), checkOperations(), gitOperations())
+}
+
+// Routes returns what is served, such as "GET /repos/{owner}/{repo}", with the
+// variables that GitHub's description names.
+func Routes() []string {
+	var out []string
+	for _, o := range operations() {
+		out = append(out, o.route)
 	}
+	return out
+}
+
+// router finds the operation that a request asks for.
+type router struct {
+	operation
+	method string
+	path   *regexp.Regexp
+	names  []string // of the variables
+}
+
+var pathVar = regexp.MustCompile(`\{([^}]+)\}`)
+
+// routers are the operations, those with the fewest variables first.
+func routers() table {
+	var all table
+	for _, o := range operations() {
+		method, path, _ := strings.Cut(o.route, " ")
+		r := router{operation: o, method: method}
+		// Variables that hold refs and paths match slashes, as GitHub's do.
+		pattern := pathVar.ReplaceAllStringFunc(path, func(v string) string {
+			name := strings.Trim(v, "{}")
+			r.names = append(r.names, name)
+			if slices.Contains([]string{"path", "ref", "basehead", "branch"}, name) {
+				return "(.+)"
+			}
+			return "([^/]+)"
+		})
+		r.path = regexp.MustCompile("^" + pattern + "$")
+		all = append(all, r)
+	}
+	slices.SortStableFunc(all, func(a, b router) int {
+		if d := len(a.names) - len(b.names); d != 0 {
+			return d
+		}
+		return len(b.route) - len(a.route)
+	})
 	return all
 }
 
-func appOperations() map[string]operation {
-	return map[string]operation{
-		"apps/get-authenticated":                     {run: (*Server).getApp, app: true},
-		"apps/list-installations":                    {run: (*Server).listInstallations, app: true},
-		"apps/get-installation":                      {run: (*Server).getInstallation, app: true},
-		"apps/get-repo-installation":                 {run: (*Server).getRepoInstallation, app: true},
-		"apps/create-installation-access-token":      {run: (*Server).createToken, app: true},
-		"apps/list-webhook-deliveries":               {run: (*Server).listDeliveries, app: true},
-		"apps/get-webhook-delivery":                  {run: (*Server).getDelivery, app: true},
-		"apps/redeliver-webhook-delivery":            {run: (*Server).redeliver, app: true},
-		"apps/create-from-manifest":                  {run: (*Server).convertManifest},
-		"apps/list-repos-accessible-to-installation": {run: (*Server).listAccessible, need: "metadata:read"},
-		"rate-limit/get":                             {run: (*Server).getRateLimit},
-		"users/get-authenticated":                    {run: (*Server).getSelf, need: "metadata:read"},
-		"users/get-by-username":                      {run: (*Server).getUser},
-		"teams/get-membership-for-user-in-org":       {run: (*Server).getMembership, need: "members:read", role: "none"},
+// table is what is served, in the order in which it is tried.
+type table []router
+
+func (t table) find(method, path string) (*operation, map[string]string) {
+	for i, r := range t {
+		m := r.path.FindStringSubmatch(path)
+		if m == nil || r.method != method {
+			continue
+		}
+		params := map[string]string{}
+		for i, n := range r.names {
+			v, err := url.PathUnescape(m[i+1])
+			if err != nil {
+				v = m[i+1]
+			}
+			params[n] = v
+		}
+		return &t[i].operation, params
+	}
+	return nil, nil
+}
+
+func appOperations() []operation {
+	return []operation{
+		{route: "GET /app", run: getApp, app: true},
+		{route: "GET /app/installations", run: listInstallations, app: true},
+		{route: "GET /app/installations/{installation_id}", run: getInstallation, app: true},
+		{route: "GET /repos/{owner}/{repo}/installation", run: getRepoInstallation, app: true},
+		{route: "POST /app/installations/{installation_id}/access_tokens", run: createToken, app: true},
+		{route: "GET /app/hook/deliveries", run: listDeliveries, app: true},
+		{route: "GET /app/hook/deliveries/{delivery_id}", run: getDelivery, app: true},
+		{route: "POST /app/hook/deliveries/{delivery_id}/attempts", run: redeliver, app: true},
+		{route: "POST /app-manifests/{code}/conversions", run: convertManifest},
+		{route: "GET /installation/repositories", run: listAccessible, need: "metadata:read"},
+		{route: "GET /rate_limit", run: getRateLimit},
+		{route: "GET /user", run: getSelf, need: "metadata:read"},
+		{route: "GET /users/{username}", run: getUser},
+		{route: "GET /orgs/{org}/teams/{team_slug}/memberships/{username}", run: getMembership, need: "members:read", role: "none"},
 	}
 }
 
-func repoOperations() map[string]operation {
-	return map[string]operation{
-		"repos/get": {run: (*Server).getRepo, need: "metadata:read", role: "read"},
-		"repos/get-collaborator-permission-level":         {run: (*Server).getPermission, need: "metadata:read", role: "read"},
-		"repos/get-branch":                                {run: (*Server).getBranch, need: "contents:read", role: "read"},
-		"repos/get-commit":                                {run: (*Server).getCommit, need: "contents:read", role: "read"},
-		"repos/get-content":                               {run: (*Server).getContent, need: "contents:read", role: "read"},
-		"repos/create-or-update-file-contents":            {run: (*Server).putContent, need: "contents:write", role: "write"},
-		"repos/compare-commits-with-basehead":             {run: (*Server).compare, need: "contents:read", role: "read"},
-		"repos/create-dispatch-event":                     {run: (*Server).dispatch, need: "contents:write", role: "write"},
-		"repos/create-commit-status":                      {run: (*Server).createStatus, need: "statuses:write", role: "write"},
-		"repos/get-combined-status-for-ref":               {run: (*Server).combinedStatus, need: "statuses:read", role: "read"},
-		"repos/list-pull-requests-associated-with-commit": {run: (*Server).pullsOfCommit, need: "pull_requests:read", role: "read"},
+func repoOperations() []operation {
+	return []operation{
+		{route: "GET /repos/{owner}/{repo}", run: getRepo, need: "metadata:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/collaborators/{username}/permission", run: getPermission, need: "metadata:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/branches/{branch}", run: getBranch, need: "contents:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/commits/{ref}", run: getCommit, need: "contents:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/contents/{path}", run: getContent, need: "contents:read", role: "read"},
+		{route: "PUT /repos/{owner}/{repo}/contents/{path}", run: putContent, need: "contents:write", role: "write"},
+		{route: "GET /repos/{owner}/{repo}/compare/{basehead}", run: compare, need: "contents:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/dispatches", run: dispatch, need: "contents:write", role: "write"},
+		{route: "POST /repos/{owner}/{repo}/statuses/{sha}", run: createStatus, need: "statuses:write", role: "write"},
+		{route: "GET /repos/{owner}/{repo}/commits/{ref}/status", run: combinedStatus, need: "statuses:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls", run: pullsOfCommit, need: "pull_requests:read", role: "read"},
 	}
 }
 
-func issueOperations() map[string]operation {
-	return map[string]operation{
-		"issues/list-for-repo":            {run: (*Server).listIssues, need: "issues:read", role: "read"},
-		"issues/create":                   {run: (*Server).createIssue, need: "issues:write", role: "read"},
-		"issues/get":                      {run: (*Server).getIssue, need: "issues|pull_requests:read", role: "read"},
-		"issues/update":                   {run: (*Server).updateIssue, need: "issues|pull_requests:write", role: "read"},
-		"issues/list-comments":            {run: (*Server).listComments, need: "issues|pull_requests:read", role: "read"},
-		"issues/create-comment":           {run: (*Server).createComment, need: "issues|pull_requests:write", role: "read"},
-		"issues/get-comment":              {run: (*Server).getComment, need: "issues|pull_requests:read", role: "read"},
-		"issues/update-comment":           {run: (*Server).updateComment, need: "issues|pull_requests:write", role: "read"},
-		"issues/delete-comment":           {run: (*Server).deleteComment, need: "issues|pull_requests:write", role: "read"},
-		"issues/add-labels":               {run: (*Server).addLabels, need: "issues|pull_requests:write", role: "triage"},
-		"issues/remove-label":             {run: (*Server).removeLabel, need: "issues|pull_requests:write", role: "triage"},
-		"issues/list-labels-for-repo":     {run: (*Server).listLabels, need: "issues|pull_requests:read", role: "read"},
-		"issues/add-assignees":            {run: (*Server).addAssignees, need: "issues|pull_requests:write", role: "triage"},
-		"issues/list-events-for-timeline": {run: (*Server).timeline, need: "issues|pull_requests:read", role: "read"},
+func issueOperations() []operation {
+	return []operation{
+		{route: "GET /repos/{owner}/{repo}/issues", run: listIssues, need: "issues:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/issues", run: createIssue, need: "issues:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/issues/{issue_number}", run: getIssue, need: "issues|pull_requests:read", role: "read"},
+		{route: "PATCH /repos/{owner}/{repo}/issues/{issue_number}", run: updateIssue, need: "issues|pull_requests:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/issues/{issue_number}/comments", run: listComments, need: "issues|pull_requests:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/issues/{issue_number}/comments", run: createComment, need: "issues|pull_requests:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/issues/comments/{comment_id}", run: getComment, need: "issues|pull_requests:read", role: "read"},
+		{route: "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", run: updateComment, need: "issues|pull_requests:write", role: "read"},
+		{route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}", run: deleteComment, need: "issues|pull_requests:write", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/issues/{issue_number}/labels", run: addLabels, need: "issues|pull_requests:write", role: "triage"},
+		{route: "DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}", run: removeLabel, need: "issues|pull_requests:write", role: "triage"},
+		{route: "GET /repos/{owner}/{repo}/labels", run: listLabels, need: "issues|pull_requests:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/issues/{issue_number}/assignees", run: addAssignees, need: "issues|pull_requests:write", role: "triage"},
+		{route: "GET /repos/{owner}/{repo}/issues/{issue_number}/timeline", run: timeline, need: "issues|pull_requests:read", role: "read"},
 	}
 }
 
-func reactionOperations() map[string]operation {
-	return map[string]operation{
-		"reactions/create-for-issue":                       {run: (*Server).react, need: "issues|pull_requests:write", role: "read"},
-		"reactions/list-for-issue":                         {run: (*Server).listReactions, need: "issues|pull_requests:read", role: "read"},
-		"reactions/delete-for-issue":                       {run: (*Server).unreact, need: "issues|pull_requests:write", role: "read"},
-		"reactions/create-for-issue-comment":               {run: (*Server).react, need: "issues|pull_requests:write", role: "read"},
-		"reactions/list-for-issue-comment":                 {run: (*Server).listReactions, need: "issues|pull_requests:read", role: "read"},
-		"reactions/delete-for-issue-comment":               {run: (*Server).unreact, need: "issues|pull_requests:write", role: "read"},
-		"reactions/create-for-pull-request-review-comment": {run: (*Server).react, need: "pull_requests:write", role: "read"},
-		"reactions/list-for-pull-request-review-comment":   {run: (*Server).listReactions, need: "pull_requests:read", role: "read"},
+func reactionOperations() []operation {
+	return []operation{
+		{route: "POST /repos/{owner}/{repo}/issues/{issue_number}/reactions", run: react, need: "issues|pull_requests:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/issues/{issue_number}/reactions", run: listReactions, need: "issues|pull_requests:read", role: "read"},
+		{route: "DELETE /repos/{owner}/{repo}/issues/{issue_number}/reactions/{reaction_id}", run: unreact, need: "issues|pull_requests:write", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", run: react, need: "issues|pull_requests:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", run: listReactions, need: "issues|pull_requests:read", role: "read"},
+		{route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}", run: unreact, need: "issues|pull_requests:write", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", run: react, need: "pull_requests:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", run: listReactions, need: "pull_requests:read", role: "read"},
 	}
 }
 
-func pullOperations() map[string]operation {
-	return map[string]operation{
-		"pulls/list":                            {run: (*Server).listPulls, need: "pull_requests:read", role: "read"},
-		"pulls/create":                          {run: (*Server).createPull, need: "pull_requests:write", role: "read"},
-		"pulls/get":                             {run: (*Server).getPull, need: "pull_requests:read", role: "read"},
-		"pulls/update":                          {run: (*Server).updatePull, need: "pull_requests:write", role: "read"},
-		"pulls/list-files":                      {run: (*Server).listPullFiles, need: "pull_requests:read", role: "read"},
-		"pulls/list-commits":                    {run: (*Server).listPullCommits, need: "pull_requests:read", role: "read"},
-		"pulls/list-reviews":                    {run: (*Server).listReviews, need: "pull_requests:read", role: "read"},
-		"pulls/get-review":                      {run: (*Server).getReview, need: "pull_requests:read", role: "read"},
-		"pulls/create-review":                   {run: (*Server).createReview, need: "pull_requests:write", role: "read"},
-		"pulls/list-comments-for-review":        {run: (*Server).listCommentsOfReview, need: "pull_requests:read", role: "read"},
-		"pulls/list-review-comments":            {run: (*Server).listReviewComments, need: "pull_requests:read", role: "read"},
-		"pulls/get-review-comment":              {run: (*Server).getReviewComment, need: "pull_requests:read", role: "read"},
-		"pulls/create-review-comment":           {run: (*Server).createReviewComment, need: "pull_requests:write", role: "read"},
-		"pulls/update-review-comment":           {run: (*Server).updateReviewComment, need: "pull_requests:write", role: "read"},
-		"pulls/create-reply-for-review-comment": {run: (*Server).replyReviewComment, need: "pull_requests:write", role: "read"},
-		"pulls/request-reviewers":               {run: (*Server).requestReviewers, need: "pull_requests:write", role: "write"},
-		"pulls/list-requested-reviewers":        {run: (*Server).listRequestedReviewers, need: "pull_requests:read", role: "read"},
+func pullOperations() []operation {
+	return []operation{
+		{route: "GET /repos/{owner}/{repo}/pulls", run: listPulls, need: "pull_requests:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/pulls", run: createPull, need: "pull_requests:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}", run: getPull, need: "pull_requests:read", role: "read"},
+		{route: "PATCH /repos/{owner}/{repo}/pulls/{pull_number}", run: updatePull, need: "pull_requests:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/files", run: listPullFiles, need: "pull_requests:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/commits", run: listPullCommits, need: "pull_requests:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews", run: listReviews, need: "pull_requests:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", run: getReview, need: "pull_requests:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews", run: createReview, need: "pull_requests:write", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments", run: listReviewComments, need: "pull_requests:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/comments", run: listReviewComments, need: "pull_requests:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/pulls/comments/{comment_id}", run: getComment, need: "pull_requests:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments", run: createReviewComment, need: "pull_requests:write", role: "read"},
+		{route: "PATCH /repos/{owner}/{repo}/pulls/comments/{comment_id}", run: updateComment, need: "pull_requests:write", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies", run: replyReviewComment, need: "pull_requests:write", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", run: requestReviewers, need: "pull_requests:write", role: "write"},
+		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", run: listRequestedReviewers, need: "pull_requests:read", role: "read"},
 	}
 }
 
-func checkOperations() map[string]operation {
-	return map[string]operation{
-		"checks/create":           {run: (*Server).createCheck, need: "checks:write", role: "none"},
-		"checks/update":           {run: (*Server).updateCheck, need: "checks:write", role: "none"},
-		"checks/get":              {run: (*Server).getCheck, need: "checks:read", role: "read"},
-		"checks/list-for-ref":     {run: (*Server).listChecks, need: "checks:read", role: "read"},
-		"checks/list-annotations": {run: (*Server).listAnnotations, need: "checks:read", role: "read"},
-		"actions/download-job-logs-for-workflow-run": {run: (*Server).jobLogs, need: "actions:read", role: "read"},
+func checkOperations() []operation {
+	return []operation{
+		{route: "POST /repos/{owner}/{repo}/check-runs", run: createCheck, need: "checks:write", role: "none"},
+		{route: "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}", run: updateCheck, need: "checks:write", role: "none"},
+		{route: "GET /repos/{owner}/{repo}/check-runs/{check_run_id}", run: getCheck, need: "checks:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/commits/{ref}/check-runs", run: listChecks, need: "checks:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/check-runs/{check_run_id}/annotations", run: listAnnotations, need: "checks:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/actions/jobs/{job_id}/logs", run: jobLogs, need: "actions:read", role: "read"},
 	}
 }
 
-func gitOperations() map[string]operation {
-	return map[string]operation{
-		"git/get-ref":       {run: (*Server).getRef, need: "contents:read", role: "read"},
-		"git/create-ref":    {run: (*Server).createRef, need: "contents:write", role: "write"},
-		"git/update-ref":    {run: (*Server).updateRef, need: "contents:write", role: "write"},
-		"git/delete-ref":    {run: (*Server).deleteRef, need: "contents:write", role: "write"},
-		"git/create-blob":   {run: (*Server).createBlob, need: "contents:write", role: "write"},
-		"git/create-tree":   {run: (*Server).createTree, need: "contents:write", role: "write"},
-		"git/get-tree":      {run: (*Server).getTree, need: "contents:read", role: "read"},
-		"git/create-commit": {run: (*Server).createCommit, need: "contents:write", role: "write"},
-		"git/get-commit":    {run: (*Server).getGitCommit, need: "contents:read", role: "read"},
+func gitOperations() []operation {
+	return []operation{
+		{route: "GET /repos/{owner}/{repo}/git/ref/{ref}", run: getRef, need: "contents:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/git/refs", run: createRef, need: "contents:write", role: "write"},
+		{route: "PATCH /repos/{owner}/{repo}/git/refs/{ref}", run: updateRef, need: "contents:write", role: "write"},
+		{route: "DELETE /repos/{owner}/{repo}/git/refs/{ref}", run: deleteRef, need: "contents:write", role: "write"},
+		{route: "POST /repos/{owner}/{repo}/git/blobs", run: createBlob, need: "contents:write", role: "write"},
+		{route: "POST /repos/{owner}/{repo}/git/trees", run: createTree, need: "contents:write", role: "write"},
+		{route: "GET /repos/{owner}/{repo}/git/trees/{tree_sha}", run: getTree, need: "contents:read", role: "read"},
+		{route: "POST /repos/{owner}/{repo}/git/commits", run: createCommit, need: "contents:write", role: "write"},
+		{route: "GET /repos/{owner}/{repo}/git/commits/{commit_sha}", run: getGitCommit, need: "contents:read", role: "read"},
 	}
 }

@@ -6,58 +6,60 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-func (s *Server) getApp(*call) (int, any, error) { return 200, s.appShape(), nil }
+func getApp(c *call) (int, any, error) { return 200, c.s.appShape(), nil }
 
 func eventNames() []string {
 	return []string{"issue_comment", "issues", "pull_request", "pull_request_review", "pull_request_review_comment",
 		"push", "check_run", "check_suite", "repository_dispatch"}
 }
 
-func (s *Server) installationShape(in *installation) object {
+func (s *shaper) installationShape(in *hub.Installation) object {
 	var suspended any
-	if in.suspended {
-		suspended = stamp(s.now())
+	if in.Suspended {
+		suspended = stamp(s.Now())
 	}
-	return object{"id": in.id, "app_id": s.app.ID, "app_slug": s.app.Slug, "target_id": in.account.id,
-		"target_type": in.account.kind, "repository_selection": "all", "account": s.filled("simple-user", s.userShape(in.account)),
+	return object{"id": in.ID, "app_id": s.app.ID, "app_slug": s.app.Slug, "target_id": in.Account.ID,
+		"target_type": in.Account.Kind, "repository_selection": "all", "account": s.filled("simple-user", s.userShape(in.Account)),
 		"permissions": stringMap(s.perms), "events": eventNames(), "suspended_at": suspended,
-		"access_tokens_url": s.url + "/app/installations/" + itoa(in.id) + "/access_tokens"}
+		"access_tokens_url": s.url + "/app/installations/" + itoa(in.ID) + "/access_tokens"}
 }
 
-func (s *Server) listInstallations(c *call) (int, any, error) {
+func listInstallations(c *call) (int, any, error) {
 	out := []object{}
-	for _, in := range s.installs {
-		out = append(out, s.installationShape(in))
+	for _, in := range c.s.Installs {
+		out = append(out, c.s.installationShape(in))
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i]["id"].(int64) < out[j]["id"].(int64) })
 	return 200, page(c, out), nil
 }
 
-func (s *Server) getInstallation(c *call) (int, any, error) {
-	in := s.installs[c.number("installation_id")]
+func getInstallation(c *call) (int, any, error) {
+	in := c.s.Installs[c.number("installation_id")]
 	if in == nil {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
-	return 200, s.installationShape(in), nil
+	return 200, c.s.installationShape(in), nil
 }
 
-func (s *Server) getRepoInstallation(c *call) (int, any, error) {
-	in := s.installed(c.repo)
+func getRepoInstallation(c *call) (int, any, error) {
+	in := c.s.Installed(c.repo)
 	if in == nil {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
-	return 200, s.installationShape(in), nil
+	return 200, c.s.installationShape(in), nil
 }
 
-func (s *Server) createToken(c *call) (int, any, error) {
-	in := s.installs[c.number("installation_id")]
+func createToken(c *call) (int, any, error) {
+	in := c.s.Installs[c.number("installation_id")]
 	if in == nil {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
-	if in.suspended {
-		return 0, nil, &apiError{status: http.StatusForbidden, message: "This installation has been suspended"}
+	if in.Suspended {
+		return 0, nil, &hub.Refused{Status: http.StatusForbidden, Message: "This installation has been suspended"}
 	}
 	var req struct {
 		Repositories  []string          `json:"repositories"`
@@ -67,22 +69,22 @@ func (s *Server) createToken(c *call) (int, any, error) {
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	scope, list, err := s.tokenScope(in, req.Repositories, req.RepositoryIDs)
+	scope, list, err := c.tokenScope(in, req.Repositories, req.RepositoryIDs)
 	if err != nil {
 		return 0, nil, err
 	}
-	perms := s.perms
+	perms := c.s.keys.perms
 	if len(req.Permissions) > 0 {
 		perms = map[string]string{"metadata": "read"}
 		for name, level := range req.Permissions {
-			if !granted(s.perms, name+":"+level) {
-				return 0, nil, &apiError{status: 422, message: "The permissions requested are not granted to this installation."}
+			if !granted(c.s.keys.perms, name+":"+level) {
+				return 0, nil, &hub.Refused{Status: 422, Message: "The permissions requested are not granted to this installation."}
 			}
 			perms[name] = level
 		}
 	}
-	t := s.newToken(s.users[strings.ToLower(s.app.Login)], "ghs_")
-	t.inst, t.perms, t.repos, t.expires = in, perms, scope, s.now().Add(time.Hour)
+	t := c.s.keys.newToken(c.s.Users[strings.ToLower(c.s.app.Login)], "ghs_")
+	t.inst, t.perms, t.repos, t.expires = in, perms, scope, c.s.Now().Add(time.Hour)
 	out := object{"token": t.value, "expires_at": stamp(t.expires), "permissions": stringMap(perms),
 		"repository_selection": "all"}
 	if scope != nil {
@@ -94,100 +96,100 @@ func (s *Server) createToken(c *call) (int, any, error) {
 
 // tokenScope finds the repositories that a token is asked for; none asked for
 // means all of them.
-func (s *Server) tokenScope(in *installation, names []string, ids []int64) (map[int64]bool, []object, error) {
+func (c *call) tokenScope(in *hub.Installation, names []string, ids []int64) (map[int64]bool, []object, error) {
 	if len(names)+len(ids) == 0 {
 		return nil, nil, nil
 	}
 	scope, list := map[int64]bool{}, []object{}
-	for _, r := range s.repos {
-		if s.installed(r) != in {
+	for _, r := range c.s.Repos {
+		if c.s.Installed(r) != in {
 			continue
 		}
 		for _, n := range names {
-			if strings.EqualFold(n, r.name) {
-				scope[r.id] = true
+			if strings.EqualFold(n, r.Name) {
+				scope[r.ID] = true
 			}
 		}
 		for _, id := range ids {
-			if id == r.id {
-				scope[r.id] = true
+			if id == r.ID {
+				scope[r.ID] = true
 			}
 		}
-		if scope[r.id] {
-			list = append(list, s.repoShape(r))
+		if scope[r.ID] {
+			list = append(list, c.s.repoShape(r))
 		}
 	}
 	if len(scope) != len(names)+len(ids) {
-		return nil, nil, &apiError{status: 422, message: "There is at least one repository that does not exist or is not accessible to the parent installation."}
+		return nil, nil, &hub.Refused{Status: 422, Message: "There is at least one repository that does not exist or is not accessible to the parent installation."}
 	}
 	return scope, list, nil
 }
 
-func (s *Server) listAccessible(c *call) (int, any, error) {
+func listAccessible(c *call) (int, any, error) {
 	list := []object{}
-	for _, r := range s.repos {
-		if in := c.who.inst(); in != nil && s.installed(r) == in && s.covers(c.who, r) {
-			list = append(list, s.repoShape(r))
+	for _, r := range c.s.Repos {
+		if in := c.who.inst(); in != nil && c.s.Installed(r) == in && c.who.covers(c.s.Hub, r) {
+			list = append(list, c.s.repoShape(r))
 		}
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i]["id"].(int64) < list[j]["id"].(int64) })
 	return 200, object{"total_count": len(list), "repositories": page(c, list)}, nil
 }
 
-func (s *Server) convertManifest(c *call) (int, any, error) {
-	if !s.manifests[c.params["code"]] {
-		return 0, nil, notFound()
+func convertManifest(c *call) (int, any, error) {
+	if !c.s.keys.manifests[c.params["code"]] {
+		return 0, nil, hub.NotFound()
 	}
-	delete(s.manifests, c.params["code"])
-	out := s.filled("integration", s.appShape()).(object)
-	out["client_id"], out["client_secret"] = s.app.ClientID, "ghtest-client-secret"
-	out["webhook_secret"], out["pem"] = s.app.WebhookSecret, string(s.app.Key)
+	delete(c.s.keys.manifests, c.params["code"])
+	out := c.s.filled("integration", c.s.appShape()).(object)
+	out["client_id"], out["client_secret"] = c.s.app.ClientID, "ghtest-client-secret"
+	out["webhook_secret"], out["pem"] = c.s.app.WebhookSecret, string(c.s.app.Key)
 	return 201, out, nil
 }
 
-func (s *Server) getRateLimit(c *call) (int, any, error) {
-	r := s.rateOf(c.who)
+func getRateLimit(c *call) (int, any, error) {
+	r := c.s.keys.rateOf(c.who, c.s.Clock())
 	one := func() object {
 		return object{"limit": r.limit, "used": r.used, "remaining": max(0, r.limit-r.used), "reset": r.reset.Unix()}
 	}
 	return 200, object{"resources": object{"core": one(), "search": one()}, "rate": one()}, nil
 }
 
-func (s *Server) getSelf(c *call) (int, any, error) {
+func getSelf(c *call) (int, any, error) {
 	if c.who.inst() != nil {
-		return 0, nil, &apiError{status: 403, message: "Resource not accessible by integration"}
+		return 0, nil, &hub.Refused{Status: 403, Message: "Resource not accessible by integration"}
 	}
-	return 200, s.publicUser(c.who.user), nil
+	return 200, c.s.publicUser(c.who.user), nil
 }
 
-func (s *Server) getUser(c *call) (int, any, error) {
-	u := s.users[strings.ToLower(c.params["username"])]
+func getUser(c *call) (int, any, error) {
+	u := c.s.Users[strings.ToLower(c.params["username"])]
 	if u == nil {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
-	return 200, s.publicUser(u), nil
+	return 200, c.s.publicUser(u), nil
 }
 
-func (s *Server) publicUser(u *user) any {
+func (s *shaper) publicUser(u *hub.User) any {
 	v := s.userShape(u).(object)
 	v["user_view_type"] = "public"
 	return s.filled("public-user", v)
 }
 
-func (s *Server) getMembership(c *call) (int, any, error) {
-	team := s.teams[strings.ToLower(c.params["org"]+"/"+c.params["team_slug"])]
+func getMembership(c *call) (int, any, error) {
+	team := c.s.Teams[strings.ToLower(c.params["org"]+"/"+c.params["team_slug"])]
 	if !team[strings.ToLower(c.params["username"])] {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
-	return 200, object{"role": "member", "state": "active", "url": s.url + c.r.URL.Path}, nil
+	return 200, object{"role": "member", "state": "active", "url": c.s.url + c.r.URL.Path}, nil
 }
 
-func (s *Server) listDeliveries(c *call) (int, any, error) {
+func listDeliveries(c *call) (int, any, error) {
 	out := []object{}
 	var cursor int64 = 1 << 62
 	if v := c.query("cursor"); v != "" {
 		if err := json.Unmarshal([]byte(strings.TrimPrefix(v, "v1_")), &cursor); err != nil {
-			return 0, nil, &apiError{status: 400, message: "Invalid cursor"}
+			return 0, nil, &hub.Refused{Status: 400, Message: "Invalid cursor"}
 		}
 	}
 	per := 30
@@ -196,8 +198,8 @@ func (s *Server) listDeliveries(c *call) (int, any, error) {
 			per = 100
 		}
 	}
-	for i := len(s.hooks.log) - 1; i >= 0; i-- {
-		d := s.hooks.log[i]
+	for i := len(c.s.hooks.log) - 1; i >= 0; i-- {
+		d := c.s.hooks.log[i]
 		if d.ID >= cursor {
 			continue
 		}
@@ -210,12 +212,12 @@ func (s *Server) listDeliveries(c *call) (int, any, error) {
 			c.header.Set("Link", `<http://`+c.r.Host+u.RequestURI()+`>; rel="next"`)
 			break
 		}
-		out = append(out, s.deliveryShape(d))
+		out = append(out, c.s.deliveryShape(d))
 	}
 	return 200, out, nil
 }
 
-func (s *Server) deliveryShape(d *Delivery) object {
+func (s *shaper) deliveryShape(d *Delivery) object {
 	v := object{"id": d.ID, "guid": d.GUID, "delivered_at": stamp(d.At), "redelivery": d.Redelivery,
 		"duration": 0.1, "status": deliveryStatus(d.Status), "status_code": d.Status, "event": d.Event,
 		"action": nullable(d.Action), "installation_id": nil, "repository_id": nil}
@@ -238,12 +240,12 @@ func deliveryStatus(code int) string {
 	return "Invalid HTTP Response: " + itoa(int64(code))
 }
 
-func (s *Server) getDelivery(c *call) (int, any, error) {
-	d := s.findDelivery(c.number("delivery_id"))
+func getDelivery(c *call) (int, any, error) {
+	d := c.s.findDelivery(c.number("delivery_id"))
 	if d == nil {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
-	v := s.deliveryShape(d)
+	v := c.s.deliveryShape(d)
 	var payload any
 	if err := json.Unmarshal(d.Payload, &payload); err != nil {
 		return 0, nil, err
@@ -253,13 +255,13 @@ func (s *Server) getDelivery(c *call) (int, any, error) {
 	return 200, v, nil
 }
 
-func (s *Server) redeliver(c *call) (int, any, error) {
-	d := s.findDelivery(c.number("delivery_id"))
+func redeliver(c *call) (int, any, error) {
+	d := c.s.findDelivery(c.number("delivery_id"))
 	if d == nil {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
 	again := *d
 	again.Redelivery = true
-	s.enqueue(&again)
+	c.s.enqueue(&again)
 	return 202, object{}, nil
 }

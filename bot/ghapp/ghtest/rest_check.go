@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"regexp"
 	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
 type checkRequest struct {
@@ -22,25 +24,25 @@ type checkRequest struct {
 	}
 }
 
-func (s *Server) createCheck(c *call) (int, any, error) {
+func createCheck(c *call) (int, any, error) {
 	var req checkRequest
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
 	if c.who.inst() == nil {
-		return 0, nil, &apiError{status: http.StatusForbidden, message: "You must authenticate via a GitHub App."}
+		return 0, nil, &hub.Refused{Status: http.StatusForbidden, Message: "You must authenticate via a GitHub App."}
 	}
-	if req.HeadSHA == nil || c.repo.dir.resolve(*req.HeadSHA) != *req.HeadSHA {
-		return 0, nil, &apiError{status: 422, message: "No commit found for SHA: " + deref(req.HeadSHA)}
+	if req.HeadSHA == nil || c.repo.Dir.Resolve(*req.HeadSHA) != *req.HeadSHA {
+		return 0, nil, &hub.Refused{Status: 422, Message: "No commit found for SHA: " + deref(req.HeadSHA)}
 	}
-	cr := &checkRun{id: s.nextID(), repo: c.repo, sha: *req.HeadSHA, status: "queued", started: s.now(), byApp: true}
-	c.repo.checks = append(c.repo.checks, cr)
-	s.applyCheck(cr, req)
-	s.emitCheck("created", cr, c.who.user)
-	if cr.status == "completed" {
-		s.emitCheck("completed", cr, c.who.user)
+	cr := &hub.CheckRun{ID: c.s.NextID(), Repo: c.repo, SHA: *req.HeadSHA, Status: "queued", Started: c.s.Now(), ByApp: true}
+	c.repo.Checks = append(c.repo.Checks, cr)
+	req.apply(cr, c.s.Now())
+	c.s.Tell(hub.AboutCheck("check_run", "created", cr, c.who.user))
+	if cr.Status == "completed" {
+		c.s.Tell(hub.AboutCheck("check_run", "completed", cr, c.who.user))
 	}
-	return 201, s.checkShape(cr), nil
+	return 201, c.s.checkShape(cr), nil
 }
 
 func deref(p *string) string {
@@ -50,100 +52,81 @@ func deref(p *string) string {
 	return *p
 }
 
-func (s *Server) applyCheck(cr *checkRun, req checkRequest) {
+func (req checkRequest) apply(cr *hub.CheckRun, now time.Time) {
 	set := func(to *string, from *string) {
 		if from != nil {
 			*to = *from
 		}
 	}
-	set(&cr.name, req.Name)
-	set(&cr.url, req.DetailsURL)
-	set(&cr.externalID, req.ExternalID)
-	set(&cr.status, req.Status)
-	set(&cr.conclusion, req.Conclusion)
+	set(&cr.Name, req.Name)
+	set(&cr.URL, req.DetailsURL)
+	set(&cr.ExternalID, req.ExternalID)
+	set(&cr.Status, req.Status)
+	set(&cr.Conclusion, req.Conclusion)
 	if req.StartedAt != nil {
-		cr.started = *req.StartedAt
+		cr.Started = *req.StartedAt
 	}
 	if o := req.Output; o != nil {
-		cr.title, cr.summary, cr.text = o.Title, o.Summary, o.Text
-		cr.annotations = append(cr.annotations, o.Annotations...)
+		cr.Title, cr.Summary, cr.Text = o.Title, o.Summary, o.Text
+		cr.Annotations = append(cr.Annotations, o.Annotations...)
 	}
 	if req.Conclusion != nil {
-		cr.status = "completed"
+		cr.Status = "completed"
 	}
-	cr.completed = req.CompletedAt
-	if cr.status == "completed" && cr.completed == nil {
-		now := s.now()
-		cr.completed = &now
+	cr.Completed = req.CompletedAt
+	if cr.Status == "completed" && cr.Completed == nil {
+		cr.Completed = &now
 	}
 }
 
-func (c *call) check() (*checkRun, error) {
-	for _, cr := range c.repo.checks {
-		if cr.id == c.number("check_run_id") {
-			return cr, nil
-		}
-	}
-	return nil, notFound()
-}
-
-func (s *Server) updateCheck(c *call) (int, any, error) {
-	cr, err := c.check()
-	if err != nil {
-		return 0, nil, err
-	}
+func updateCheck(c *call) (int, any, error) {
+	cr := c.check
 	var req checkRequest
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	if c.who.inst() == nil || !cr.byApp {
-		return 0, nil, &apiError{status: http.StatusForbidden, message: "Invalid app_id `" + itoa(s.app.ID) + "` - check run can only be modified by the GitHub App that created it."}
+	if c.who.inst() == nil || !cr.ByApp {
+		return 0, nil, &hub.Refused{Status: http.StatusForbidden, Message: "Invalid app_id `" + itoa(c.s.app.ID) + "` - check run can only be modified by the GitHub App that created it."}
 	}
-	was := cr.status
-	s.applyCheck(cr, req)
-	if cr.status == "completed" && was != "completed" {
-		s.emitCheck("completed", cr, c.who.user)
+	was := cr.Status
+	req.apply(cr, c.s.Now())
+	if cr.Status == "completed" && was != "completed" {
+		c.s.Tell(hub.AboutCheck("check_run", "completed", cr, c.who.user))
 	}
-	return 200, s.checkShape(cr), nil
+	return 200, c.s.checkShape(cr), nil
 }
 
-func (s *Server) getCheck(c *call) (int, any, error) {
-	cr, err := c.check()
-	if err != nil {
-		return 0, nil, err
-	}
-	return 200, s.checkShape(cr), nil
+func getCheck(c *call) (int, any, error) {
+	cr := c.check
+	return 200, c.s.checkShape(cr), nil
 }
 
-func (s *Server) listChecks(c *call) (int, any, error) {
-	sha := c.repo.dir.resolve(c.params["ref"])
+func listChecks(c *call) (int, any, error) {
+	sha := c.repo.Dir.Resolve(c.params["ref"])
 	list := []object{}
-	for _, cr := range c.repo.checks {
-		if cr.sha != sha || (c.query("check_name") != "" && c.query("check_name") != cr.name) ||
-			(c.query("status") != "" && c.query("status") != cr.status) {
+	for _, cr := range c.repo.Checks {
+		if cr.SHA != sha || (c.query("check_name") != "" && c.query("check_name") != cr.Name) ||
+			(c.query("status") != "" && c.query("status") != cr.Status) {
 			continue
 		}
-		list = append(list, s.checkShape(cr))
+		list = append(list, c.s.checkShape(cr))
 	}
 	return 200, object{"total_count": len(list), "check_runs": page(c, list)}, nil
 }
 
-func (s *Server) listAnnotations(c *call) (int, any, error) {
-	cr, err := c.check()
-	if err != nil {
-		return 0, nil, err
-	}
-	return 200, page(c, cr.annotations), nil
+func listAnnotations(c *call) (int, any, error) {
+	cr := c.check
+	return 200, page(c, cr.Annotations), nil
 }
 
-func (s *Server) jobLogs(c *call) (int, any, error) {
-	for _, cr := range c.repo.checks {
-		if cr.id == c.number("job_id") && !cr.byApp {
-			c.header.Set("Location", s.page(c.repo, "/runs/"+itoa(cr.id)+"/log"))
+func jobLogs(c *call) (int, any, error) {
+	for _, cr := range c.repo.Checks {
+		if cr.ID == c.number("job_id") && !cr.ByApp {
+			c.header.Set("Location", c.s.page(c.repo, "/runs/"+itoa(cr.ID)+"/log"))
 			return 302, nil, nil
 		}
 	}
-	return 0, nil, notFound()
+	return 0, nil, hub.NotFound()
 }
 
 var logRE = regexp.MustCompile(`^/[^/]+/[^/]+/runs/(\d+)/log$`)
@@ -156,10 +139,10 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request, id string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, rp := range s.repos {
-		for _, cr := range rp.checks {
-			if itoa(cr.id) == id {
-				fmt.Fprint(w, cr.text)
+	for _, rp := range s.Repos {
+		for _, cr := range rp.Checks {
+			if itoa(cr.ID) == id {
+				fmt.Fprint(w, cr.Text)
 				return
 			}
 		}
@@ -167,7 +150,7 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request, id string) {
 	http.NotFound(w, r)
 }
 
-func (s *Server) createStatus(c *call) (int, any, error) {
+func createStatus(c *call) (int, any, error) {
 	var req struct {
 		State, Context, Description string
 		TargetURL                   string `json:"target_url"`
@@ -175,42 +158,42 @@ func (s *Server) createStatus(c *call) (int, any, error) {
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	sha := c.repo.dir.resolve(c.params["sha"])
+	sha := c.repo.Dir.Resolve(c.params["sha"])
 	if sha == "" {
-		return 0, nil, &apiError{status: 422, message: "No commit found for SHA: " + c.params["sha"]}
+		return 0, nil, &hub.Refused{Status: 422, Message: "No commit found for SHA: " + c.params["sha"]}
 	}
 	if req.Context == "" {
 		req.Context = "default"
 	}
-	st := &commitStatus{id: s.nextID(), sha: sha, state: req.State, context: req.Context,
-		description: req.Description, target: req.TargetURL, author: c.who.user, created: s.now()}
-	c.repo.statuses = append(c.repo.statuses, st)
-	return 201, s.statusShape(c.repo, st), nil
+	st := &hub.CommitStatus{ID: c.s.NextID(), SHA: sha, State: req.State, Context: req.Context,
+		Description: req.Description, Target: req.TargetURL, Author: c.who.user, Created: c.s.Now()}
+	c.repo.Statuses = append(c.repo.Statuses, st)
+	return 201, c.s.statusShape(c.repo, st), nil
 }
 
-func (s *Server) statusShape(r *repo, st *commitStatus) object {
-	return object{"id": st.id, "state": st.state, "context": st.context, "description": nullable(st.description),
-		"target_url": nullable(st.target), "creator": s.userShape(st.author), "created_at": stamp(st.created),
-		"updated_at": stamp(st.created), "url": s.api(r, "/statuses/"+st.sha)}
+func (s *shaper) statusShape(r *hub.Repo, st *hub.CommitStatus) object {
+	return object{"id": st.ID, "state": st.State, "context": st.Context, "description": nullable(st.Description),
+		"target_url": nullable(st.Target), "creator": s.userShape(st.Author), "created_at": stamp(st.Created),
+		"updated_at": stamp(st.Created), "url": s.api(r, "/statuses/"+st.SHA)}
 }
 
-func (s *Server) combinedStatus(c *call) (int, any, error) {
-	sha := c.repo.dir.resolve(c.params["ref"])
-	latest := map[string]*commitStatus{}
-	for _, st := range c.repo.statuses {
-		if st.sha == sha {
-			latest[st.context] = st
+func combinedStatus(c *call) (int, any, error) {
+	sha := c.repo.Dir.Resolve(c.params["ref"])
+	latest := map[string]*hub.CommitStatus{}
+	for _, st := range c.repo.Statuses {
+		if st.SHA == sha {
+			latest[st.Context] = st
 		}
 	}
 	state, list := "success", []object{}
-	for _, st := range c.repo.statuses {
-		if latest[st.context] != st {
+	for _, st := range c.repo.Statuses {
+		if latest[st.Context] != st {
 			continue
 		}
-		list = append(list, s.statusShape(c.repo, st))
-		if st.state == "failure" || st.state == "error" {
+		list = append(list, c.s.statusShape(c.repo, st))
+		if st.State == "failure" || st.State == "error" {
 			state = "failure"
-		} else if st.state == "pending" && state == "success" {
+		} else if st.State == "pending" && state == "success" {
 			state = "pending"
 		}
 	}
@@ -218,5 +201,5 @@ func (s *Server) combinedStatus(c *call) (int, any, error) {
 		state = "pending"
 	}
 	return 200, object{"state": state, "sha": sha, "total_count": len(list), "statuses": list,
-		"repository": s.repoShape(c.repo)}, nil
+		"repository": c.s.repoShape(c.repo)}, nil
 }

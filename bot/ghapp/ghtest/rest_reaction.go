@@ -2,83 +2,60 @@ package ghtest
 
 import (
 	"slices"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-func (s *Server) reactable(c *call) (*[]*reaction, error) {
-	if _, ok := c.params["comment_id"]; !ok {
-		is, err := c.issue()
-		if err != nil {
-			return nil, err
-		}
-		return &is.reactions, nil
+// reactions are those of the comment or issue that the request is about.
+func (c *call) reactions() *[]*hub.Reaction {
+	if c.comment != nil {
+		return &c.comment.Reactions
 	}
-	id := c.number("comment_id")
-	if cm := s.findComment(c.repo, id); cm != nil {
-		return &cm.reactions, nil
-	}
-	if cm := s.findReviewComment(c.repo, id); cm != nil {
-		return &cm.reactions, nil
-	}
-	return nil, notFound()
+	return &c.issue.Reactions
 }
 
 // react is idempotent: 200 with the reaction there is, 201 with a new one.
-func (s *Server) react(c *call) (int, any, error) {
-	list, err := s.reactable(c)
-	if err != nil {
-		return 0, nil, err
-	}
+func react(c *call) (int, any, error) {
+	list := c.reactions()
 	var req struct{ Content string }
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
 	if !slices.Contains(reactionNames(), req.Content) {
-		return 0, nil, invalid("Reaction", "content", "invalid", "content is not a reaction")
+		return 0, nil, hub.Invalid("Reaction", "content", "invalid", "content is not a reaction")
 	}
 	for _, r := range *list {
-		if r.author == c.who.user && r.content == req.Content {
-			return 200, s.reactionShape(r), nil
+		if r.Author == c.who.user && r.Content == req.Content {
+			return 200, c.s.reactionShape(r), nil
 		}
 	}
-	r := &reaction{id: s.nextID(), author: c.who.user, content: req.Content, created: s.now()}
+	r := &hub.Reaction{ID: c.s.NextID(), Author: c.who.user, Content: req.Content, Created: c.s.Now()}
 	*list = append(*list, r)
-	return 201, s.reactionShape(r), nil
+	return 201, c.s.reactionShape(r), nil
 }
 
-func (s *Server) reactComment(c *call) (int, any, error) { return s.react(c) }
-
-func (s *Server) listReactions(c *call) (int, any, error) {
-	list, err := s.reactable(c)
-	if err != nil {
-		return 0, nil, err
-	}
+func listReactions(c *call) (int, any, error) {
+	list := c.reactions()
 	out := []object{}
 	for _, r := range *list {
-		if want := c.query("content"); want == "" || want == r.content {
-			out = append(out, s.reactionShape(r))
+		if want := c.query("content"); want == "" || want == r.Content {
+			out = append(out, c.s.reactionShape(r))
 		}
 	}
 	return 200, page(c, out), nil
 }
 
-func (s *Server) listCommentReactions(c *call) (int, any, error) { return s.listReactions(c) }
-
-func (s *Server) unreact(c *call) (int, any, error) {
-	list, err := s.reactable(c)
-	if err != nil {
-		return 0, nil, err
-	}
+func unreact(c *call) (int, any, error) {
+	list := c.reactions()
 	for i, r := range *list {
-		if r.id != c.number("reaction_id") {
+		if r.ID != c.number("reaction_id") {
 			continue
 		}
-		if r.author != c.who.user {
-			return 0, nil, mayEdit(c, r.author)
+		if r.Author != c.who.user {
+			return 0, nil, mayEdit(c, r.Author)
 		}
 		*list = slices.Delete(*list, i, i+1)
 		return 204, nil, nil
 	}
-	return 0, nil, notFound()
+	return 0, nil, hub.NotFound()
 }
-
-func (s *Server) unreactComment(c *call) (int, any, error) { return s.unreact(c) }

@@ -5,52 +5,55 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-func (s *Server) getRepo(c *call) (int, any, error) {
-	v := s.repoShape(c.repo)
-	role := c.repo.roleOn(c.who.user)
+func getRepo(c *call) (int, any, error) {
+	v := c.s.repoShape(c.repo)
+	role := c.repo.RoleOn(c.who.user)
 	if c.who.inst() == nil && c.who.user != nil {
-		rank := roleRank[role]
+		rank := hub.RoleRank[role]
 		v["permissions"] = object{"admin": rank >= 5, "maintain": rank >= 4, "push": rank >= 3, "triage": rank >= 2, "pull": true}
 	}
 	return 200, v, nil
 }
 
-func (s *Server) getPermission(c *call) (int, any, error) {
-	u := s.users[strings.ToLower(c.params["username"])]
+func getPermission(c *call) (int, any, error) {
+	u := c.s.Users[strings.ToLower(c.params["username"])]
 	if u == nil {
-		return 0, nil, &apiError{status: http.StatusNotFound, message: c.params["username"] + " is not a user"}
+		return 0, nil, &hub.Refused{Status: http.StatusNotFound, Message: c.params["username"] + " is not a user"}
 	}
-	role := c.repo.roleOn(u)
-	user := s.userShape(u).(object)
+	role := c.repo.RoleOn(u)
+	user := c.s.userShape(u).(object)
 	user["role_name"] = role
-	return 200, object{"permission": permissionOf(role), "role_name": role, "user": user}, nil
+	return 200, object{"permission": hub.PermissionOf(role), "role_name": role, "user": user}, nil
 }
 
-func (s *Server) getBranch(c *call) (int, any, error) {
+func getBranch(c *call) (int, any, error) {
 	name := c.params["branch"]
-	sha := c.repo.dir.branch(name)
+	sha := c.repo.Dir.Branch(name)
 	if sha == "" {
-		return 0, nil, &apiError{status: http.StatusNotFound, message: "Branch not found"}
+		return 0, nil, &hub.Refused{Status: http.StatusNotFound, Message: "Branch not found"}
 	}
-	commit, err := s.commitShape(c.repo, sha)
+	commit, err := c.s.commitShape(c.repo, sha)
 	if err != nil {
 		return 0, nil, err
 	}
-	_, protected := c.repo.protected[name]
+	_, protected := c.repo.Protected[name]
 	return 200, object{"name": name, "commit": commit, "protected": protected}, nil
 }
 
 // commitShape reads one commit out of git.
-func (s *Server) commitShape(r *repo, sha string) (object, error) {
-	out, err := r.dir.fixed("show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
+func (s *shaper) commitShape(r *hub.Repo, sha string) (object, error) {
+	out, err := r.Dir.Fixed("show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
 	if err != nil {
 		return nil, err
 	}
 	f := strings.SplitN(out, "\x00", 10)
 	if len(f) < 10 {
-		return nil, notFound()
+		return nil, hub.NotFound()
 	}
 	parents := []object{}
 	for _, p := range strings.Fields(f[2]) {
@@ -64,64 +67,40 @@ func (s *Server) commitShape(r *repo, sha string) (object, error) {
 			"author": author(f[3], f[4], f[5]), "committer": author(f[6], f[7], f[8])}}, nil
 }
 
-func (s *Server) getCommit(c *call) (int, any, error) {
-	sha := c.repo.dir.resolve(c.params["ref"])
+func getCommit(c *call) (int, any, error) {
+	sha := c.repo.Dir.Resolve(c.params["ref"])
 	if sha == "" {
-		return 0, nil, &apiError{status: 422, message: "No commit found for SHA: " + c.params["ref"]}
+		return 0, nil, &hub.Refused{Status: 422, Message: "No commit found for SHA: " + c.params["ref"]}
 	}
-	v, err := s.commitShape(c.repo, sha)
+	v, err := c.s.commitShape(c.repo, sha)
 	return 200, v, err
-}
-
-type treeEntry struct{ mode, kind, sha, name string }
-
-// tree lists one level of a tree; path names a file or a directory.
-func (d gitDir) tree(sha, p string) ([]treeEntry, error) {
-	args := []string{"ls-tree", "-z", sha}
-	if p != "" {
-		args = append(args, "--", p)
-	}
-	out, err := d.run(nil, args...)
-	if err != nil {
-		return nil, err
-	}
-	var list []treeEntry
-	for _, l := range strings.Split(strings.TrimRight(out, "\x00"), "\x00") {
-		meta, name, ok := strings.Cut(l, "\t")
-		f := strings.Fields(meta)
-		if !ok || len(f) != 3 {
-			continue
-		}
-		list = append(list, treeEntry{f[0], f[1], f[2], name})
-	}
-	return list, nil
 }
 
 // rawType is the media type of a file as it is.
 const rawType = "application/vnd.github.raw+json; charset=utf-8"
 
-func (s *Server) getContent(c *call) (int, any, error) {
+func getContent(c *call) (int, any, error) {
 	ref := c.query("ref")
 	if ref == "" {
-		ref = c.repo.defaultBranch
+		ref = c.repo.DefaultBranch
 	}
-	sha := c.repo.dir.resolve(ref)
+	sha := c.repo.Dir.Resolve(ref)
 	if sha == "" {
-		return 0, nil, &apiError{status: http.StatusNotFound, message: "No commit found for the ref " + ref}
+		return 0, nil, &hub.Refused{Status: http.StatusNotFound, Message: "No commit found for the ref " + ref}
 	}
 	name := strings.Trim(c.params["path"], "/")
-	list, err := c.repo.dir.tree(sha, name)
+	list, err := c.repo.Dir.Tree(sha, name)
 	if err != nil {
 		return 0, nil, err
 	}
 	if len(list) != 1 {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
 	e := list[0]
-	if e.kind == "tree" {
-		return s.listDirectory(c, e, name)
+	if e.Kind == "tree" {
+		return listDirectory(c, e, name)
 	}
-	data, err := c.repo.dir.run(nil, "cat-file", "blob", e.sha)
+	data, err := c.repo.Dir.Run(nil, "cat-file", "blob", e.SHA)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -129,95 +108,94 @@ func (s *Server) getContent(c *call) (int, any, error) {
 		c.header.Set("Content-Type", rawType)
 		return 200, []byte(data), nil
 	}
-	v := s.contentShape(c.repo, e, name)
+	v := c.s.contentShape(c.repo, e, name)
 	v["encoding"], v["content"], v["size"] = "base64", base64.StdEncoding.EncodeToString([]byte(data)), len(data)
-	return 200, s.filled("content-file", v), nil
+	return 200, c.s.filled("content-file", v), nil
 }
 
-func (s *Server) contentShape(r *repo, e treeEntry, name string) object {
-	kind := map[string]string{"tree": "dir", "blob": "file", "commit": "submodule"}[e.kind]
-	return object{"type": kind, "name": path.Base(name), "path": name, "sha": e.sha, "size": 0,
+func (s *shaper) contentShape(r *hub.Repo, e bare.Entry, name string) object {
+	kind := map[string]string{"tree": "dir", "blob": "file", "commit": "submodule"}[e.Kind]
+	return object{"type": kind, "name": path.Base(name), "path": name, "sha": e.SHA, "size": 0,
 		"url": s.api(r, "/contents/"+name), "html_url": s.page(r, "/blob/HEAD/"+name)}
 }
 
-func (s *Server) listDirectory(c *call, e treeEntry, name string) (int, any, error) {
-	list, err := c.repo.dir.tree(e.sha, "")
+func listDirectory(c *call, e bare.Entry, name string) (int, any, error) {
+	list, err := c.repo.Dir.Tree(e.SHA, "")
 	if err != nil {
 		return 0, nil, err
 	}
-	out := []any{}
+	out := []object{}
 	for _, sub := range list {
-		v := s.contentShape(c.repo, sub, path.Join(name, sub.name))
-		out = append(out, s.filler().fill(s.spec.named("content-directory").Items.Value, v))
+		out = append(out, c.s.contentShape(c.repo, sub, path.Join(name, sub.Name)))
 	}
-	return 200, out, nil
+	return 200, c.s.filled("content-directory", out), nil
 }
 
-func (s *Server) putContent(c *call) (int, any, error) {
+func putContent(c *call) (int, any, error) {
 	var req struct{ Message, Content, Sha, Branch string }
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
 	data, err := base64.StdEncoding.DecodeString(req.Content)
 	if err != nil {
-		return 0, nil, &apiError{status: 422, message: "content is not valid Base64"}
+		return 0, nil, &hub.Refused{Status: 422, Message: "content is not valid Base64"}
 	}
 	branch := req.Branch
 	if branch == "" {
-		branch = c.repo.defaultBranch
+		branch = c.repo.DefaultBranch
 	}
-	parent := c.repo.dir.branch(branch)
+	parent := c.repo.Dir.Branch(branch)
 	if parent == "" {
-		return 0, nil, &apiError{status: 404, message: "Branch " + branch + " not found"}
+		return 0, nil, &hub.Refused{Status: 404, Message: "Branch " + branch + " not found"}
 	}
 	name := c.params["path"]
-	list, err := c.repo.dir.tree(parent, name)
+	list, err := c.repo.Dir.Tree(parent, name)
 	if err != nil {
 		return 0, nil, err
 	}
 	status := 201
 	if len(list) == 1 {
 		status = 200
-		if req.Sha != list[0].sha {
-			return 0, nil, &apiError{status: 409, message: name + " does not match " + req.Sha}
+		if req.Sha != list[0].SHA {
+			return 0, nil, &hub.Refused{Status: 409, Message: name + " does not match " + req.Sha}
 		}
 	}
-	sha, err := c.repo.dir.commit(change{branch: branch, parent: parent, author: c.who.user.login,
-		message: req.Message, files: map[string]string{name: string(data)}}, s.now().Unix())
+	sha, err := c.repo.Dir.Commit(bare.Change{Branch: branch, Parent: parent, Author: c.who.user.Login,
+		Message: req.Message, Files: map[string]string{name: string(data)}}, c.s.Now().Unix())
 	if err != nil {
 		return 0, nil, err
 	}
-	s.branchMoved(move{c.repo, branch, parent, sha, c.who.user})
-	list, err = c.repo.dir.tree(sha, name)
+	c.s.BranchMoved(hub.Move{Repo: c.repo, Branch: branch, Before: parent, After: sha, By: c.who.user})
+	list, err = c.repo.Dir.Tree(sha, name)
 	if err != nil || len(list) != 1 {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
-	return status, object{"content": s.contentShape(c.repo, list[0], name), "commit": object{"sha": sha, "message": req.Message}}, nil
+	return status, object{"content": c.s.contentShape(c.repo, list[0], name), "commit": object{"sha": sha, "message": req.Message}}, nil
 }
 
-func (s *Server) compare(c *call) (int, any, error) {
+func compare(c *call) (int, any, error) {
 	base, head, ok := strings.Cut(c.params["basehead"], "...")
-	b, h := c.repo.dir.resolve(base), c.repo.dir.resolve(head)
+	b, h := c.repo.Dir.Resolve(base), c.repo.Dir.Resolve(head)
 	if !ok || b == "" || h == "" {
-		return 0, nil, notFound()
+		return 0, nil, hub.NotFound()
 	}
-	merge, err := c.repo.dir.line("merge-base", b, h)
+	merge, err := c.repo.Dir.Line("merge-base", b, h)
 	if err != nil {
-		return 0, nil, &apiError{status: 404, message: "No common ancestor between " + base + " and " + head + "."}
+		return 0, nil, &hub.Refused{Status: 404, Message: "No common ancestor between " + base + " and " + head + "."}
 	}
-	ahead, err := c.repo.dir.count(b + ".." + h)
-	if err != nil {
-		return 0, nil, err
-	}
-	behind, err := c.repo.dir.count(h + ".." + b)
+	ahead, err := c.repo.Dir.Count(b + ".." + h)
 	if err != nil {
 		return 0, nil, err
 	}
-	commits, err := s.commitList(c.repo, b+".."+h)
+	behind, err := c.repo.Dir.Count(h + ".." + b)
 	if err != nil {
 		return 0, nil, err
 	}
-	files, err := s.fileShapes(c.repo, b, h)
+	commits, err := c.s.commitList(c.repo, b+".."+h)
+	if err != nil {
+		return 0, nil, err
+	}
+	files, err := c.s.fileShapes(c.repo, b, h)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -230,11 +208,11 @@ func (s *Server) compare(c *call) (int, any, error) {
 	case ahead == 0:
 		state = "behind"
 	}
-	baseCommit, err := s.commitShape(c.repo, b)
+	baseCommit, err := c.s.commitShape(c.repo, b)
 	if err != nil {
 		return 0, nil, err
 	}
-	mergeCommit, err := s.commitShape(c.repo, merge)
+	mergeCommit, err := c.s.commitShape(c.repo, merge)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -242,8 +220,8 @@ func (s *Server) compare(c *call) (int, any, error) {
 		"ahead_by": ahead, "behind_by": behind, "total_commits": ahead, "commits": commits, "files": files}, nil
 }
 
-func (s *Server) commitList(r *repo, rng string) ([]object, error) {
-	out, err := r.dir.line("rev-list", "--reverse", "--max-count=250", rng)
+func (s *shaper) commitList(r *hub.Repo, rng string) ([]object, error) {
+	out, err := r.Dir.Line("rev-list", "--reverse", "--max-count=250", rng)
 	if err != nil {
 		return nil, err
 	}
@@ -258,27 +236,27 @@ func (s *Server) commitList(r *repo, rng string) ([]object, error) {
 	return list, nil
 }
 
-func (s *Server) fileShapes(r *repo, base, head string) ([]object, error) {
-	files, err := r.dir.diffFiles(base, head)
+func (s *shaper) fileShapes(r *hub.Repo, base, head string) ([]object, error) {
+	files, err := r.Dir.DiffFiles(base, head)
 	if err != nil {
 		return nil, err
 	}
 	list := []object{}
 	for _, f := range files {
-		v := object{"filename": f.name, "status": f.status, "sha": f.sha, "additions": f.add, "deletions": f.del,
-			"changes": f.add + f.del, "contents_url": s.api(r, "/contents/"+f.name)}
-		if f.patch != "" {
-			v["patch"] = f.patch
+		v := object{"filename": f.Name, "status": f.Status, "sha": f.SHA, "additions": f.Add, "deletions": f.Del,
+			"changes": f.Add + f.Del, "contents_url": s.api(r, "/contents/"+f.Name)}
+		if f.Patch != "" {
+			v["patch"] = f.Patch
 		}
-		if f.previous != "" {
-			v["previous_filename"] = f.previous
+		if f.Previous != "" {
+			v["previous_filename"] = f.Previous
 		}
 		list = append(list, v)
 	}
 	return list, nil
 }
 
-func (s *Server) dispatch(c *call) (int, any, error) {
+func dispatch(c *call) (int, any, error) {
 	var req struct {
 		EventType string `json:"event_type"`
 		Payload   object `json:"client_payload"`
@@ -286,7 +264,6 @@ func (s *Server) dispatch(c *call) (int, any, error) {
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	s.emit(c.repo, event{"repository_dispatch", req.EventType, c.who.user},
-		object{"branch": c.repo.defaultBranch, "client_payload": req.Payload})
+	c.s.Tell(hub.Event{Kind: "repository_dispatch", Action: req.EventType, By: c.who.user, Repo: c.repo, Payload: req.Payload})
 	return 204, nil, nil
 }

@@ -1,3 +1,18 @@
+// Package ghtest is a GitHub small enough to run in a test, and in the demo.
+//
+// It serves GitHub's REST API, its git transport and its webhooks on loopback.
+// What is there, and the rules by which it changes, is package hub: users with
+// roles, repositories in real git, issues, comments, reactions, pull requests
+// whose head follows the branch, reviews, checks. It answers in GitHub's shapes
+// and refuses what GitHub refuses.
+//
+// [Server.OpenIssue] and [Server.Comment] play a person: they change the state
+// as that person would and send the signed webhook. [Server.Thread] returns
+// what a person would see. [Server.Wait] waits for a state without polling.
+//
+// A test uses package ghcheck, which compares every request and every answer
+// with GitHub's official description, injects faults, and plays people who do
+// all that the stories need.
 package ghtest
 
 import (
@@ -16,6 +31,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
 // Config says how the fake is built. Its zero value works.
@@ -29,6 +46,10 @@ type Config struct {
 	Key           []byte            // the app's private key in PEM; nil for a new one
 	WebhookURL    string            // where events go, see also [Server.SetWebhook]
 	WebhookSecret string            // empty for "ghtest-webhook-secret"
+	Description   Description       // nil for none
+
+	// API is put around the REST API; nil for nothing.
+	API func(http.Handler) http.Handler
 }
 
 // App is what an operator would note down after creating the app.
@@ -41,66 +62,131 @@ type App struct {
 	WebhookSecret string
 }
 
+// Description is GitHub's own description of its API, by which a test checks
+// what is said. It may be asked by several requests at once.
+type Description interface {
+	// Request checks a request. It returns the words with which GitHub would
+	// refuse it, or an error where GitHub would let a mistake pass in silence.
+	Request(Request) (refusal string, err error)
+	// Complete adds to an answer what the description requires and nobody
+	// reads.
+	Complete(route string, status int, answer any) any
+	// Named is Complete for one of the description's schemas.
+	Named(schema string, v any) any
+	// Answer checks an answer.
+	Answer(req Request, status int, header http.Header, body []byte) error
+}
+
+// Request is a request of the REST API and the route that it takes, one of
+// [Routes], with the values of its variables.
+type Request struct {
+	*http.Request
+	Route  string
+	Params map[string]string
+	Body   []byte
+}
+
+// undescribed checks and completes nothing.
+type undescribed struct{}
+
+func (undescribed) Request(Request) (string, error) { return "", nil }
+
+func (undescribed) Complete(_ string, _ int, answer any) any { return answer }
+
+func (undescribed) Named(_ string, v any) any { return v }
+
+func (undescribed) Answer(Request, int, http.Header, []byte) error { return nil }
+
 // Server is the fake. It is safe for concurrent use.
 type Server struct {
-	log   *slog.Logger
-	clock func() time.Time
-	spec  *spec
-	ops   map[string]operation
-	git   gitHTTP
-	root  string
-	owned bool // root is ours to remove
-	addr  string
+	shaper
+	*hooks
+	keys keyring
+	attachments
+
+	log     *slog.Logger
+	git     *gitHTTP
+	owned   bool // the directory is ours to remove
+	addr    string
+	routers table
+	rest    http.Handler
 
 	http   *http.Server
-	url    string
 	done   sync.WaitGroup
 	closed chan struct{}
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced at every change
 	violations []string
-	faults     faultState
-	late       int // late writes outstanding
-	state
 }
 
 // New returns a fake that is not yet served; see [Server.Start].
 func New(cfg Config) (*Server, error) {
-	s := &Server{log: cfg.Log, clock: cfg.Clock, root: cfg.Dir, addr: cfg.Addr, ops: operations(),
-		changed: make(chan struct{}), closed: make(chan struct{})}
+	s := &Server{log: cfg.Log, addr: cfg.Addr, routers: routers(), changed: make(chan struct{}), closed: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.clock == nil {
-		s.clock = time.Now
 	}
 	if s.addr == "" {
 		s.addr = "127.0.0.1:0"
 	}
-	var err error
-	if s.spec, err = loadSpec(); err != nil {
-		return nil, err
+	s.rest = http.HandlerFunc(s.serveAPI)
+	if cfg.API != nil {
+		s.rest = cfg.API(s.rest)
 	}
-	if s.git, err = newGitHTTP(); err != nil {
+	var err error
+	if s.git, err = newGitHTTP(s); err != nil {
 		return nil, err
 	}
 	key, priv, err := appKey(cfg.Key)
 	if err != nil {
 		return nil, err
 	}
-	if s.root == "" {
-		if s.root, err = os.MkdirTemp("", "ghtest-"); err != nil {
-			return nil, fmt.Errorf("create directory: %w", err)
+	if err := s.settle(cfg); err != nil {
+		return nil, err
+	}
+	s.app.Key, s.keys.appPublic = key, &priv.PublicKey
+	s.hooks = &hooks{s: s, to: cfg.WebhookURL, wake: make(chan struct{}, 1)}
+	return s, nil
+}
+
+// settle makes the hub and what speaks of it.
+func (s *Server) settle(cfg Config) error {
+	root := cfg.Dir
+	var err error
+	if root == "" {
+		if root, err = os.MkdirTemp("", "ghtest-"); err != nil {
+			return fmt.Errorf("create directory: %w", err)
 		}
 		s.owned = true
 	}
-	if s.root, err = filepath.Abs(s.root); err != nil {
-		return nil, fmt.Errorf("find directory: %w", err)
+	if root, err = filepath.Abs(root); err != nil {
+		return fmt.Errorf("find directory: %w", err)
 	}
-	s.state = newState(cfg)
-	s.app.Key, s.appPublic = key, &priv.PublicKey
-	return s, nil
+	app := App{ID: 77, Slug: orElse(cfg.AppSlug, "handrail"), ClientID: "Iv1.ghtest", WebhookSecret: orElse(cfg.WebhookSecret, "ghtest-webhook-secret")}
+	app.Login = app.Slug + "[bot]"
+	perms := cfg.Permissions
+	if perms == nil {
+		perms = defaultPermissions()
+	}
+	clock := cfg.Clock
+	if clock == nil {
+		clock = time.Now
+	}
+	s.shaper = shaper{Hub: hub.New(s.log, clock, root), app: app, perms: perms, description: cfg.Description}
+	if s.description == nil {
+		s.description = undescribed{}
+	}
+	s.Notify = s.told
+	s.EnsureUser(app.Login, "Bot")
+	s.keys = keyring{perms: perms, tokens: map[string]*token{}, rate: map[string]*rateState{}, manifests: map[string]bool{}}
+	return nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
 }
 
 func appKey(given []byte) ([]byte, *rsa.PrivateKey, error) {
@@ -180,7 +266,7 @@ func (s *Server) Close() error {
 	}
 	s.done.Wait()
 	if s.owned {
-		err = errors.Join(err, os.RemoveAll(s.root))
+		err = errors.Join(err, os.RemoveAll(s.Root))
 	}
 	return err
 }

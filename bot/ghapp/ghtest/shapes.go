@@ -2,66 +2,81 @@ package ghtest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// The shapes carry what is read; fill adds the rest.
+// shaper writes what is on the hub as GitHub's API does.
+type shaper struct {
+	*hub.Hub
+	url         string
+	app         App
+	perms       map[string]string
+	description Description
+}
 
-func (s *Server) page(r *repo, rest string) string { return s.url + "/" + r.full() + rest }
+func (s *shaper) page(r *hub.Repo, rest string) string { return s.url + "/" + r.FullName() + rest }
 
-func (s *Server) api(r *repo, rest string) string { return s.url + "/repos/" + r.full() + rest }
+func (s *shaper) api(r *hub.Repo, rest string) string { return s.url + "/repos/" + r.FullName() + rest }
 
-func (s *Server) userShape(u *user) any {
+func (s *shaper) userShape(u *hub.User) any {
 	if u == nil {
 		return nil
 	}
-	html := s.url + "/" + u.login
-	if u.kind == "Bot" {
-		html = s.url + "/apps/" + strings.TrimSuffix(u.login, "[bot]")
+	html := s.url + "/" + u.Login
+	if u.Kind == "Bot" {
+		html = s.url + "/apps/" + strings.TrimSuffix(u.Login, "[bot]")
 	}
-	return object{"id": u.id, "node_id": fmt.Sprintf("U_%d", u.id), "login": u.login, "type": u.kind,
-		"html_url": html, "url": s.url + "/users/" + u.login, "avatar_url": s.url + "/avatars/" + itoa(u.id)}
+	return object{"id": u.ID, "node_id": fmt.Sprintf("U_%d", u.ID), "login": u.Login, "type": u.Kind,
+		"html_url": html, "url": s.url + "/users/" + u.Login, "avatar_url": s.url + "/avatars/" + itoa(u.ID)}
 }
 
-func (s *Server) userShapes(users []*user) []object {
+func (s *shaper) userShapes(users []*hub.User) []object {
+	return each(users, func(u *hub.User) object { return s.userShape(u).(object) })
+}
+
+// each is the shapes of a list, which is empty rather than null.
+func each[T any](list []T, shape func(T) object) []object {
 	out := []object{}
-	for _, u := range users {
-		out = append(out, s.userShape(u).(object))
+	for _, v := range list {
+		out = append(out, shape(v))
 	}
 	return out
 }
 
-func (s *Server) repoShape(r *repo) object {
+func (s *shaper) repoShape(r *hub.Repo) object {
 	visibility := "public"
-	if r.private {
+	if r.Private {
 		visibility = "private"
 	}
-	v := object{"id": r.id, "node_id": fmt.Sprintf("R_%d", r.id), "name": r.name, "full_name": r.full(),
-		"owner": s.userShape(r.owner), "private": r.private, "visibility": visibility, "fork": r.parent != nil,
-		"default_branch": r.defaultBranch, "html_url": s.page(r, ""), "url": s.api(r, ""),
-		"clone_url": s.page(r, ".git"), "created_at": stamp(r.created), "updated_at": stamp(r.created),
-		"pushed_at": stamp(r.created), "has_issues": true}
-	if r.parent != nil {
-		v["parent"] = s.repoShape(r.parent)
+	v := object{"id": r.ID, "node_id": fmt.Sprintf("R_%d", r.ID), "name": r.Name, "full_name": r.FullName(),
+		"owner": s.userShape(r.Owner), "private": r.Private, "visibility": visibility, "fork": r.Parent != nil,
+		"default_branch": r.DefaultBranch, "html_url": s.page(r, ""), "url": s.api(r, ""),
+		"clone_url": s.page(r, ".git"), "created_at": stamp(r.Created), "updated_at": stamp(r.Created),
+		"pushed_at": stamp(r.Created), "has_issues": true}
+	if r.Parent != nil {
+		v["parent"] = s.repoShape(r.Parent)
 		v["source"] = v["parent"]
 	}
 	return v
 }
 
-func (s *Server) appShape() object {
+func (s *shaper) appShape() object {
 	return object{"id": s.app.ID, "slug": s.app.Slug, "client_id": s.app.ClientID, "name": s.app.Slug,
-		"owner":    s.filled("simple-user", s.userShape(s.users[strings.ToLower(s.app.Login)])),
+		"owner":    s.filled("simple-user", s.userShape(s.Users[strings.ToLower(s.app.Login)])),
 		"html_url": s.url + "/apps/" + s.app.Slug, "permissions": stringMap(s.perms), "events": eventNames()}
 }
 
 // filled completes v by a schema of the description, for the places where the
 // answer's own schema leaves a choice.
-func (s *Server) filled(schema string, v any) any {
-	return s.filler().fill(s.spec.named(schema), v)
+func (s *shaper) filled(schema string, v any) any {
+	return s.description.Named(schema, v)
 }
 
-func (s *Server) viaApp(yes bool) any {
+func (s *shaper) viaApp(yes bool) any {
 	if !yes {
 		return nil
 	}
@@ -76,61 +91,57 @@ func stringMap(in map[string]string) object {
 	return out
 }
 
-func (s *Server) association(r *repo, u *user) string {
+func association(r *hub.Repo, u *hub.User) string {
 	switch {
-	case u == r.owner:
+	case u == r.Owner:
 		return "OWNER"
-	case r.explicit(u) && u.kind != "Bot":
+	case r.Explicit(u) && u.Kind != "Bot":
 		return "COLLABORATOR"
 	}
 	return "NONE"
 }
 
-func (s *Server) labelShape(r *repo, name string) object {
+func (s *shaper) labelShape(r *hub.Repo, name string) object {
 	v := object{"name": name, "color": "ededed", "default": false, "url": s.api(r, "/labels/"+name)}
-	if l := r.labels[strings.ToLower(name)]; l != nil {
-		v["id"] = l.id
+	if l := r.Labels[strings.ToLower(name)]; l != nil {
+		v["id"] = l.ID
 	}
 	return v
 }
 
-func (s *Server) labelShapes(is *issue) []object {
-	out := []object{}
-	for _, l := range is.labels {
-		out = append(out, s.labelShape(is.repo, l))
-	}
-	return out
+func (s *shaper) labelShapes(is *hub.Issue) []object {
+	return each(is.Labels, func(l string) object { return s.labelShape(is.Repo, l) })
 }
 
-func kindPath(is *issue) string {
-	if is.pull != nil {
+func kindPath(is *hub.Issue) string {
+	if is.Pull != nil {
 		return "/pull/"
 	}
 	return "/issues/"
 }
 
-func (s *Server) issueURL(is *issue) string {
-	return s.page(is.repo, fmt.Sprintf("%s%d", kindPath(is), is.number))
+func (s *shaper) issueURL(is *hub.Issue) string {
+	return s.page(is.Repo, fmt.Sprintf("%s%d", kindPath(is), is.Number))
 }
 
-func (s *Server) issueShape(is *issue) object {
-	v := object{"id": is.id, "node_id": fmt.Sprintf("I_%d", is.id), "number": is.number, "title": is.title,
-		"body": nullable(is.body), "user": s.userShape(is.author), "state": is.state, "locked": false,
-		"labels": s.labelShapes(is), "assignees": s.userShapes(is.assignees), "assignee": nil,
-		"comments": len(is.comments), "html_url": s.issueURL(is),
-		"url":            s.api(is.repo, fmt.Sprintf("/issues/%d", is.number)),
-		"comments_url":   s.api(is.repo, fmt.Sprintf("/issues/%d/comments", is.number)),
-		"repository_url": s.api(is.repo, ""), "created_at": stamp(is.created), "updated_at": stamp(is.updated),
-		"closed_at": stampPtr(is.closed), "author_association": s.association(is.repo, is.author),
-		"performed_via_github_app": s.viaApp(is.viaApp), "draft": is.pull != nil && is.pull.draft,
-		"reactions": s.rollup(is.reactions, s.api(is.repo, fmt.Sprintf("/issues/%d", is.number)))}
-	if len(is.assignees) > 0 {
-		v["assignee"] = s.userShape(is.assignees[0])
+func (s *shaper) issueShape(is *hub.Issue) object {
+	v := object{"id": is.ID, "node_id": fmt.Sprintf("I_%d", is.ID), "number": is.Number, "title": is.Title,
+		"body": nullable(is.Body), "user": s.userShape(is.Author), "state": is.State, "locked": false,
+		"labels": s.labelShapes(is), "assignees": s.userShapes(is.Assignees), "assignee": nil,
+		"comments": len(is.Comments), "html_url": s.issueURL(is),
+		"url":            s.api(is.Repo, fmt.Sprintf("/issues/%d", is.Number)),
+		"comments_url":   s.api(is.Repo, fmt.Sprintf("/issues/%d/comments", is.Number)),
+		"repository_url": s.api(is.Repo, ""), "created_at": stamp(is.Created), "updated_at": stamp(is.Updated),
+		"closed_at": stampPtr(is.Closed), "author_association": association(is.Repo, is.Author),
+		"performed_via_github_app": s.viaApp(is.ViaApp), "draft": is.Pull != nil && is.Pull.Draft,
+		"reactions": s.rollup(is.Reactions, s.api(is.Repo, fmt.Sprintf("/issues/%d", is.Number)))}
+	if len(is.Assignees) > 0 {
+		v["assignee"] = s.userShape(is.Assignees[0])
 	}
-	if is.pull != nil {
-		v["pull_request"] = object{"url": s.api(is.repo, fmt.Sprintf("/pulls/%d", is.number)),
+	if is.Pull != nil {
+		v["pull_request"] = object{"url": s.api(is.Repo, fmt.Sprintf("/pulls/%d", is.Number)),
 			"html_url": s.issueURL(is), "diff_url": s.issueURL(is) + ".diff", "patch_url": s.issueURL(is) + ".patch",
-			"merged_at": stampPtr(is.pull.merged)}
+			"merged_at": stampPtr(is.Pull.Merged)}
 	}
 	return v
 }
@@ -142,24 +153,24 @@ func nullable(s string) any {
 	return s
 }
 
-func (s *Server) commentShape(c *comment) object {
-	r := c.issue.repo
-	return object{"id": c.id, "node_id": fmt.Sprintf("IC_%d", c.id), "body": c.body, "user": s.userShape(c.author),
-		"html_url":   fmt.Sprintf("%s#issuecomment-%d", s.issueURL(c.issue), c.id),
-		"url":        s.api(r, fmt.Sprintf("/issues/comments/%d", c.id)),
-		"issue_url":  s.api(r, fmt.Sprintf("/issues/%d", c.issue.number)),
-		"created_at": stamp(c.created), "updated_at": stamp(c.updated),
-		"author_association":       s.association(r, c.author),
-		"performed_via_github_app": s.viaApp(c.viaApp), "reactions": s.rollup(c.reactions, s.api(r, ""))}
+func (s *shaper) commentShape(c *hub.Comment) object {
+	r := c.Issue.Repo
+	return object{"id": c.ID, "node_id": fmt.Sprintf("IC_%d", c.ID), "body": c.Body, "user": s.userShape(c.Author),
+		"html_url":   fmt.Sprintf("%s#issuecomment-%d", s.issueURL(c.Issue), c.ID),
+		"url":        s.api(r, fmt.Sprintf("/issues/comments/%d", c.ID)),
+		"issue_url":  s.api(r, fmt.Sprintf("/issues/%d", c.Issue.Number)),
+		"created_at": stamp(c.Created), "updated_at": stamp(c.Updated),
+		"author_association":       association(r, c.Author),
+		"performed_via_github_app": s.viaApp(c.ViaApp), "reactions": s.rollup(c.Reactions, s.api(r, ""))}
 }
 
-func (s *Server) rollup(list []*reaction, url string) object {
+func (s *shaper) rollup(list []*hub.Reaction, url string) object {
 	v := object{"url": url + "/reactions", "total_count": len(list)}
 	for _, name := range reactionNames() {
 		v[name] = 0
 	}
 	for _, r := range list {
-		v[r.content] = v[r.content].(int) + 1
+		v[r.Content] = v[r.Content].(int) + 1
 	}
 	return v
 }
@@ -168,33 +179,33 @@ func reactionNames() []string {
 	return []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}
 }
 
-func (s *Server) reactionShape(r *reaction) object {
-	return object{"id": r.id, "user": s.userShape(r.author), "content": r.content, "created_at": stamp(r.created)}
+func (s *shaper) reactionShape(r *hub.Reaction) object {
+	return object{"id": r.ID, "user": s.userShape(r.Author), "content": r.Content, "created_at": stamp(r.Created)}
 }
 
-func (s *Server) branchEnd(r *repo, ref, sha string) object {
+func (s *shaper) branchEnd(r *hub.Repo, ref, sha string) object {
 	if r == nil {
 		return object{"label": "unknown repository", "ref": ref, "sha": sha, "repo": nil, "user": nil}
 	}
-	return object{"label": r.owner.login + ":" + ref, "ref": ref, "sha": sha, "repo": s.repoShape(r),
-		"user": s.userShape(r.owner)}
+	return object{"label": r.Owner.Login + ":" + ref, "ref": ref, "sha": sha, "repo": s.repoShape(r),
+		"user": s.userShape(r.Owner)}
 }
 
-func (s *Server) pullShape(is *issue) object {
-	p := is.pull
+func (s *shaper) pullShape(is *hub.Issue) object {
+	p := is.Pull
 	v := s.issueShape(is)
 	for _, k := range []string{"pull_request", "repository_url", "performed_via_github_app", "reactions"} {
 		delete(v, k)
 	}
-	url := s.api(is.repo, fmt.Sprintf("/pulls/%d", is.number))
-	for k, val := range (object{"url": url, "node_id": fmt.Sprintf("PR_%d", is.id), "draft": p.draft,
-		"issue_url": s.api(is.repo, fmt.Sprintf("/issues/%d", is.number)),
+	url := s.api(is.Repo, fmt.Sprintf("/pulls/%d", is.Number))
+	for k, val := range (object{"url": url, "node_id": fmt.Sprintf("PR_%d", is.ID), "draft": p.Draft,
+		"issue_url": s.api(is.Repo, fmt.Sprintf("/issues/%d", is.Number)),
 		"diff_url":  s.issueURL(is) + ".diff", "patch_url": s.issueURL(is) + ".patch",
-		"head": s.branchEnd(p.headRepo, p.headRef, p.headSHA), "base": s.branchEnd(is.repo, p.baseRef, p.baseSHA),
-		"merged": p.merged != nil, "merged_at": stampPtr(p.merged), "merged_by": s.userShape(p.mergedBy),
-		"merge_commit_sha": nullable(p.mergeSHA), "requested_reviewers": s.userShapes(p.reviewers),
-		"requested_teams": []object{}, "maintainer_can_modify": !p.noMaintainer,
-		"review_comments": len(p.comments), "auto_merge": nil,
+		"head": s.branchEnd(p.HeadRepo, p.HeadRef, p.HeadSHA), "base": s.branchEnd(is.Repo, p.BaseRef, p.BaseSHA),
+		"merged": p.Merged != nil, "merged_at": stampPtr(p.Merged), "merged_by": s.userShape(p.MergedBy),
+		"merge_commit_sha": nullable(p.MergeSHA), "requested_reviewers": s.userShapes(p.Reviewers),
+		"requested_teams": []object{}, "maintainer_can_modify": !p.NoMaintainer,
+		"review_comments": len(p.Comments), "auto_merge": nil,
 	}) {
 		v[k] = val
 	}
@@ -202,66 +213,74 @@ func (s *Server) pullShape(is *issue) object {
 }
 
 // pullDetail adds what only the single pull request shows.
-func (s *Server) pullDetail(is *issue) object {
+func (s *shaper) pullDetail(is *hub.Issue) object {
 	v := s.pullShape(is)
-	files, _ := is.repo.dir.diffFiles(is.pull.baseSHA, is.pull.headSHA)
+	files, _ := is.Repo.Dir.DiffFiles(is.Pull.BaseSHA, is.Pull.HeadSHA)
 	add, del := 0, 0
 	for _, f := range files {
-		add, del = add+f.add, del+f.del
+		add, del = add+f.Add, del+f.Del
 	}
-	commits, _ := is.repo.dir.count(is.pull.baseSHA + ".." + is.pull.headSHA)
+	commits, _ := is.Repo.Dir.Count(is.Pull.BaseSHA + ".." + is.Pull.HeadSHA)
 	v["additions"], v["deletions"], v["changed_files"], v["commits"] = add, del, len(files), commits
 	v["mergeable"], v["mergeable_state"], v["rebaseable"] = nil, "unknown", nil
-	if is.state == "open" {
-		ok := is.repo.dir.mergeable(is.pull.baseSHA, is.pull.headSHA)
+	if is.State == "open" {
+		ok := is.Repo.Dir.Mergeable(is.Pull.BaseSHA, is.Pull.HeadSHA)
 		v["mergeable"], v["mergeable_state"] = ok, map[bool]string{true: "clean", false: "dirty"}[ok]
 	}
 	return v
 }
 
-func (s *Server) reviewShape(is *issue, rv *review) object {
-	url := fmt.Sprintf("%s#pullrequestreview-%d", s.issueURL(is), rv.id)
-	pr := s.api(is.repo, fmt.Sprintf("/pulls/%d", is.number))
-	return object{"id": rv.id, "user": s.userShape(rv.author), "body": rv.body, "state": rv.state,
-		"commit_id": rv.commit, "submitted_at": stamp(rv.submitted), "html_url": url, "pull_request_url": pr,
-		"author_association": s.association(is.repo, rv.author),
+func (s *shaper) reviewShape(is *hub.Issue, rv *hub.Review) object {
+	url := fmt.Sprintf("%s#pullrequestreview-%d", s.issueURL(is), rv.ID)
+	pr := s.api(is.Repo, fmt.Sprintf("/pulls/%d", is.Number))
+	return object{"id": rv.ID, "user": s.userShape(rv.Author), "body": rv.Body, "state": rv.State,
+		"commit_id": rv.Commit, "submitted_at": stamp(rv.Submitted), "html_url": url, "pull_request_url": pr,
+		"author_association": association(is.Repo, rv.Author),
 		"_links":             object{"html": object{"href": url}, "pull_request": object{"href": pr}}}
 }
 
-func (s *Server) reviewCommentShape(c *comment) object {
-	r := c.issue.repo
-	url := s.api(r, fmt.Sprintf("/pulls/comments/%d", c.id))
-	html := fmt.Sprintf("%s#discussion_r%d", s.issueURL(c.issue), c.id)
-	pr := s.api(r, fmt.Sprintf("/pulls/%d", c.issue.number))
-	v := object{"id": c.id, "body": c.body, "user": s.userShape(c.author), "path": c.path, "diff_hunk": c.hunk,
-		"line": c.line, "original_line": c.line, "side": c.side, "commit_id": c.commit, "original_commit_id": c.commit,
-		"position": 1, "original_position": 1, "pull_request_review_id": c.review, "url": url, "html_url": html,
-		"pull_request_url": pr, "created_at": stamp(c.created), "updated_at": stamp(c.updated),
-		"author_association": s.association(r, c.author),
-		"_links":             object{"self": object{"href": url}, "html": object{"href": html}, "pull_request": object{"href": pr}}}
-	if c.startLine > 0 {
-		v["start_line"], v["original_start_line"], v["start_side"] = c.startLine, c.startLine, c.side
+// anyComment is a comment on a thread or on a diff.
+func (s *shaper) anyComment(c *hub.Comment) object {
+	if c.Path != "" {
+		return s.reviewCommentShape(c)
 	}
-	if c.inReplyTo != 0 {
-		v["in_reply_to_id"] = c.inReplyTo
+	return s.commentShape(c)
+}
+
+func (s *shaper) reviewCommentShape(c *hub.Comment) object {
+	r := c.Issue.Repo
+	url := s.api(r, fmt.Sprintf("/pulls/comments/%d", c.ID))
+	html := fmt.Sprintf("%s#discussion_r%d", s.issueURL(c.Issue), c.ID)
+	pr := s.api(r, fmt.Sprintf("/pulls/%d", c.Issue.Number))
+	v := object{"id": c.ID, "body": c.Body, "user": s.userShape(c.Author), "path": c.Path, "diff_hunk": c.Hunk,
+		"line": c.Line, "original_line": c.Line, "side": c.Side, "commit_id": c.Commit, "original_commit_id": c.Commit,
+		"position": 1, "original_position": 1, "pull_request_review_id": c.Review, "url": url, "html_url": html,
+		"pull_request_url": pr, "created_at": stamp(c.Created), "updated_at": stamp(c.Updated),
+		"author_association": association(r, c.Author),
+		"_links":             object{"self": object{"href": url}, "html": object{"href": html}, "pull_request": object{"href": pr}}}
+	if c.StartLine > 0 {
+		v["start_line"], v["original_start_line"], v["start_side"] = c.StartLine, c.StartLine, c.Side
+	}
+	if c.InReplyTo != 0 {
+		v["in_reply_to_id"] = c.InReplyTo
 	}
 	return v
 }
 
-func (s *Server) checkShape(c *checkRun) object {
-	url := s.api(c.repo, fmt.Sprintf("/check-runs/%d", c.id))
-	v := object{"id": c.id, "node_id": fmt.Sprintf("CR_%d", c.id), "name": c.name, "head_sha": c.sha,
-		"status": c.status, "conclusion": nullable(c.conclusion), "external_id": c.externalID, "url": url,
-		"html_url": s.page(c.repo, fmt.Sprintf("/runs/%d", c.id)), "details_url": nullable(c.url),
-		"started_at": stamp(c.started), "completed_at": stampPtr(c.completed), "check_suite": object{"id": c.id + suiteOffset},
-		"output": object{"title": nullable(c.title), "summary": nullable(c.summary), "text": nullable(c.text),
-			"annotations_count": len(c.annotations), "annotations_url": url + "/annotations"},
-		"app": s.ciApp(c.byApp), "pull_requests": s.pullsMinimal(c.repo, c.sha)}
+func (s *shaper) checkShape(c *hub.CheckRun) object {
+	url := s.api(c.Repo, fmt.Sprintf("/check-runs/%d", c.ID))
+	v := object{"id": c.ID, "node_id": fmt.Sprintf("CR_%d", c.ID), "name": c.Name, "head_sha": c.SHA,
+		"status": c.Status, "conclusion": nullable(c.Conclusion), "external_id": c.ExternalID, "url": url,
+		"html_url": s.page(c.Repo, fmt.Sprintf("/runs/%d", c.ID)), "details_url": nullable(c.URL),
+		"started_at": stamp(c.Started), "completed_at": stampPtr(c.Completed), "check_suite": object{"id": c.ID + suiteOffset},
+		"output": object{"title": nullable(c.Title), "summary": nullable(c.Summary), "text": nullable(c.Text),
+			"annotations_count": len(c.Annotations), "annotations_url": url + "/annotations"},
+		"app": s.ciApp(c.ByApp), "pull_requests": s.pullsMinimal(c.Repo, c.SHA)}
 	return v
 }
 
 // ciApp is the app that made a check: ours, or the one that runs workflows.
-func (s *Server) ciApp(ours bool) any {
+func (s *shaper) ciApp(ours bool) any {
 	app := s.appShape()
 	if !ours {
 		app["id"], app["slug"], app["name"], app["client_id"] = 15368, "github-actions", "GitHub Actions", "Iv1.actions"
@@ -269,23 +288,35 @@ func (s *Server) ciApp(ours bool) any {
 	return s.filled("nullable-integration", app)
 }
 
-func (s *Server) pullsMinimal(r *repo, sha string) []object {
+func (s *shaper) pullsMinimal(r *hub.Repo, sha string) []object {
 	out := []object{}
-	end := func(r *repo, ref, sha string) object {
+	end := func(r *hub.Repo, ref, sha string) object {
 		if r == nil {
 			return object{"ref": ref, "sha": sha, "repo": nil}
 		}
-		return object{"ref": ref, "sha": sha, "repo": object{"id": r.id, "url": s.api(r, ""), "name": r.name}}
+		return object{"ref": ref, "sha": sha, "repo": object{"id": r.ID, "url": s.api(r, ""), "name": r.Name}}
 	}
-	for _, is := range r.sorted() {
-		if is.pull == nil || is.pull.headSHA != sha || is.state != "open" || is.pull.headRepo != r {
+	for _, is := range r.Sorted() {
+		if is.Pull == nil || is.Pull.HeadSHA != sha || is.State != "open" || is.Pull.HeadRepo != r {
 			continue
 		}
-		out = append(out, object{"id": is.id, "number": is.number, "url": s.api(r, fmt.Sprintf("/pulls/%d", is.number)),
-			"head": end(r, is.pull.headRef, sha), "base": end(r, is.pull.baseRef, is.pull.baseSHA)})
+		out = append(out, object{"id": is.ID, "number": is.Number, "url": s.api(r, fmt.Sprintf("/pulls/%d", is.Number)),
+			"head": end(r, is.Pull.HeadRef, sha), "base": end(r, is.Pull.BaseRef, is.Pull.BaseSHA)})
 	}
 	return out
 }
 
-// now is the time of the fake, in whole seconds as GitHub tells it.
-func (s *Server) now() time.Time { return s.clock().UTC().Truncate(time.Second) }
+// object is one JSON object of an answer. Handlers write the fields that
+// matter; the description adds the rest.
+type object = map[string]any
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func stampPtr(t *time.Time) any {
+	if t == nil {
+		return nil
+	}
+	return stamp(*t)
+}

@@ -1,4 +1,8 @@
-package llmtest
+// Package llmcheck is what a test does with the scripted model of package
+// llmtest: it serves a script for the length of the test, asks in one line, and
+// checks that an adapter keeps the contract of [llm.Model]. Nothing of this is
+// in the program.
+package llmcheck
 
 import (
 	"context"
@@ -7,24 +11,20 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
-
-// Runner is a test that can have tests of its own, such as *testing.T.
-type Runner[T any] interface {
-	TB
-	Run(name string, f func(T)) bool
-}
 
 // Conform checks that what open returns for a server's address keeps the
 // contract of [llm.Model]. The model must have the name "scripted" and the key
 // "sesame" and must have been told that it calls tools, thinks and sees.
-func Conform[T Runner[T]](t T, open func(url string) llm.Model) {
+func Conform(t *testing.T, open func(url string) llm.Model) {
 	t.Helper()
 	for _, c := range conformance() {
-		t.Run(c.name, func(t T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 			defer cancel()
@@ -40,8 +40,8 @@ func Conform[T Runner[T]](t T, open func(url string) llm.Model) {
 }
 
 // FullModel is a model with every capability, named "scripted".
-func FullModel() ModelSpec {
-	return ModelSpec{Name: "scripted", Tools: true, Thinking: true, Vision: true, Context: 32768, Key: "sesame"}
+func FullModel() llmtest.ModelSpec {
+	return llmtest.ModelSpec{Name: "scripted", Tools: true, Thinking: true, Vision: true, Context: 32768, Key: "sesame"}
 }
 
 // Answer is a whole answer, as [Collect] puts it together.
@@ -78,8 +78,8 @@ func Collect(ctx context.Context, m llm.Model, req llm.Request) (Answer, error) 
 
 type conformCase struct {
 	name   string
-	script Script
-	check  func(ctx context.Context, s *Server, m llm.Model) error
+	script llmtest.Script
+	check  func(ctx context.Context, s *llmtest.Server, m llm.Model) error
 }
 
 func conformance() []conformCase {
@@ -100,40 +100,40 @@ func readTool() llm.ToolSpec {
 const arg = `{"path":"größe.go","lines":9007199254740993,"a":{"b":[1,2.50]}}`
 
 func conformAnswers() []conformCase {
-	say := func(text string) []Turn { return []Turn{{Say: text}} }
+	say := func(text string) []llmtest.Turn { return []llmtest.Turn{{Say: text}} }
 	return []conformCase{
-		{"text in pieces", Script{Chunk: 3, Turns: say("Größe: 世界 is fine.")}, func(ctx context.Context, _ *Server, m llm.Model) error {
+		{"text in pieces", llmtest.Script{Chunk: 3, Turns: say("Größe: 世界 is fine.")}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
 			a, err := Collect(ctx, m, Ask("hi"))
 			if err != nil || a.Content != "Größe: 世界 is fine." || a.Parts < 6 || a.Last.DoneReason != "stop" {
 				return fmt.Errorf("got %+v, %w", a, orNil(err))
 			}
 			return nil
 		}},
-		{"counts", Script{Turns: []Turn{{Say: "x", Tokens: Tokens{Prompt: 77, Answer: 5}}}}, func(ctx context.Context, _ *Server, m llm.Model) error {
+		{"counts", llmtest.Script{Turns: []llmtest.Turn{{Say: "x", Tokens: llmtest.Tokens{Prompt: 77, Answer: 5}}}}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
 			a, err := Collect(ctx, m, Ask("hi"))
 			if err != nil || a.Last.PromptTokens != 77 || a.Last.AnswerTokens != 5 {
 				return fmt.Errorf("got %+v, %w", a, orNil(err))
 			}
 			return nil
 		}},
-		{"thinking, content, equal calls", Script{Chunk: 4, Turns: []Turn{{Think: "I look.", Say: "Reading.", Calls: []Call{
+		{"thinking, content, equal calls", llmtest.Script{Chunk: 4, Turns: []llmtest.Turn{{Think: "I look.", Say: "Reading.", Calls: []llmtest.Call{
 			{ID: "c1", Name: "read_file", Arguments: arg}, {ID: "c2", Name: "read_file", Arguments: arg}, {ID: "c3", Name: "list"}}}}}, checkCalls},
-		{"history", Script{Turns: say("ok")}, checkHistory},
-		{"options", Script{Turns: say("ok")}, checkOptions},
-		{"images", Script{Turns: say("a cat")}, checkImages},
-		{"length", Script{Turns: []Turn{{Say: "and so", Reason: "length"}}}, func(ctx context.Context, _ *Server, m llm.Model) error {
+		{"history", llmtest.Script{Turns: say("ok")}, checkHistory},
+		{"options", llmtest.Script{Turns: say("ok")}, checkOptions},
+		{"images", llmtest.Script{Turns: say("a cat")}, checkImages},
+		{"length", llmtest.Script{Turns: []llmtest.Turn{{Say: "and so", Reason: "length"}}}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
 			if a, err := Collect(ctx, m, Ask("hi")); err != nil || a.Last.DoneReason != "length" {
 				return fmt.Errorf("got %+v, %w", a, orNil(err))
 			}
 			return nil
 		}},
-		{"empty answer", Script{Turns: []Turn{{Reason: "stop"}}}, func(ctx context.Context, _ *Server, m llm.Model) error {
+		{"empty answer", llmtest.Script{Turns: []llmtest.Turn{{Reason: "stop"}}}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
 			_, err := Collect(ctx, m, Ask("hi"))
 			return err
 		}},
-		{"breaking off cancels", Script{Chunk: 2, Turns: []Turn{{Say: "again and ", Misdo: Misdeed{Loop: true}}, {Say: "next"}}}, checkBreak},
-		{"two at once", Script{Turns: []Turn{{Say: "one", Misdo: Misdeed{Stall: true}}, {Say: "two"}}}, checkConcurrent},
-		{"capabilities", Script{Turns: []Turn{{Say: "x", Optional: true}}}, func(ctx context.Context, _ *Server, m llm.Model) error {
+		{"breaking off cancels", llmtest.Script{Chunk: 2, Turns: []llmtest.Turn{{Say: "again and ", Misdo: llmtest.Misdeed{Loop: true}}, {Say: "next"}}}, checkBreak},
+		{"two at once", llmtest.Script{Turns: []llmtest.Turn{{Say: "one", Misdo: llmtest.Misdeed{Stall: true}}, {Say: "two"}}}, checkConcurrent},
+		{"capabilities", llmtest.Script{Turns: []llmtest.Turn{{Say: "x", Optional: true}}}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
 			if c, err := m.Capabilities(ctx); err != nil || !c.Tools || !c.Vision || m.Name() != "scripted" {
 				return fmt.Errorf("%s: got %+v, %w", m.Name(), c, orNil(err))
 			}
@@ -150,7 +150,7 @@ func orNil(err error) error {
 	return err
 }
 
-func checkCalls(ctx context.Context, _ *Server, m llm.Model) error {
+func checkCalls(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
 	a, err := Collect(ctx, m, Ask("hi", readTool()))
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func checkCalls(ctx context.Context, _ *Server, m llm.Model) error {
 	return nil
 }
 
-func checkHistory(ctx context.Context, s *Server, m llm.Model) error {
+func checkHistory(ctx context.Context, s *llmtest.Server, m llm.Model) error {
 	req := Ask("fix it", readTool())
 	req.Messages = append([]llm.Message{{Role: llm.RoleSystem, Content: "You are careful."}}, req.Messages...)
 	calls := []llm.ToolCall{
@@ -192,7 +192,7 @@ func checkHistory(ctx context.Context, s *Server, m llm.Model) error {
 	return nil
 }
 
-func checkBreak(ctx context.Context, s *Server, m llm.Model) error {
+func checkBreak(ctx context.Context, s *llmtest.Server, m llm.Model) error {
 	n := 0
 	for _, err := range m.Stream(ctx, Ask("hi")) {
 		if err != nil {
@@ -206,10 +206,10 @@ func checkBreak(ctx context.Context, s *Server, m llm.Model) error {
 	if err != nil || a.Content != "next" {
 		return fmt.Errorf("after breaking off got %+v, %w", a, orNil(err))
 	}
-	return s.waitIdle(ctx)
+	return s.Idle(ctx)
 }
 
-func checkConcurrent(ctx context.Context, s *Server, m llm.Model) error {
+func checkConcurrent(ctx context.Context, s *llmtest.Server, m llm.Model) error {
 	type result struct {
 		a   Answer
 		err error
@@ -235,7 +235,7 @@ func checkConcurrent(ctx context.Context, s *Server, m llm.Model) error {
 	return nil
 }
 
-func checkOptions(ctx context.Context, s *Server, m llm.Model) error {
+func checkOptions(ctx context.Context, s *llmtest.Server, m llm.Model) error {
 	zero := 0.0
 	req := Ask("hi")
 	req.MaxTokens, req.Temperature = 123, &zero
@@ -249,7 +249,7 @@ func checkOptions(ctx context.Context, s *Server, m llm.Model) error {
 	return nil
 }
 
-func checkImages(ctx context.Context, s *Server, m llm.Model) error {
+func checkImages(ctx context.Context, s *llmtest.Server, m llm.Model) error {
 	req := Ask("what is it?")
 	req.Messages[0].Images = [][]byte{[]byte("\x89PNG\r\n\x1a\n.")}
 	if _, err := Collect(ctx, m, req); err != nil {

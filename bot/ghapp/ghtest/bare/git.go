@@ -1,4 +1,6 @@
-package ghtest
+// Package bare is a bare repository on disk, read and changed by the git
+// program, that serves pushes with GitHub's rules.
+package bare
 
 import (
 	"bytes"
@@ -14,13 +16,14 @@ import (
 	"sync"
 )
 
-// gitDir is a bare repository on disk, used through the git program.
-type gitDir struct {
-	path  string
+// Dir is a bare repository on disk, used through the git program.
+type Dir struct {
+	Path  string
 	known *sync.Map // what fixed commands printed, by their arguments
 }
 
-func gitCommand(dir string, args ...string) *exec.Cmd {
+// Command is a git program that reads no settings of this machine.
+func Command(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") }),
@@ -30,8 +33,9 @@ func gitCommand(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (d gitDir) run(stdin []byte, args ...string) (string, error) {
-	cmd := gitCommand(d.path, args...)
+// Run runs git in the repository and returns what it printed.
+func (d Dir) Run(stdin []byte, args ...string) (string, error) {
+	cmd := Command(d.Path, args...)
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
@@ -43,22 +47,23 @@ func (d gitDir) run(stdin []byte, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// fixed runs a command that reads objects by their full ids alone, so that it
+// Fixed runs a command that reads objects by their full ids alone, so that it
 // says the same for ever and git is asked once.
-func (d gitDir) fixed(args ...string) (string, error) {
+func (d Dir) Fixed(args ...string) (string, error) {
 	key := strings.Join(args, "\x00")
 	if out, ok := d.known.Load(key); ok {
 		return out.(string), nil
 	}
-	out, err := d.run(nil, args...)
+	out, err := d.Run(nil, args...)
 	if err == nil {
 		d.known.Store(key, out)
 	}
 	return out, err
 }
 
-func (d gitDir) line(args ...string) (string, error) {
-	out, err := d.run(nil, args...)
+// Line is Run for one line.
+func (d Dir) Line(args ...string) (string, error) {
+	out, err := d.Run(nil, args...)
 	return strings.TrimSpace(out), err
 }
 
@@ -111,11 +116,11 @@ const repoConfig = `[core]
 	auto = 0
 `
 
-// initRepo makes an empty bare repository that serves as GitHub's do.
-func initRepo(dir, branch string) (gitDir, error) {
+// Init makes an empty bare repository that serves as GitHub's do.
+func Init(dir, branch string) (Dir, error) {
 	for _, sub := range []string{"hooks", "objects", "refs/heads", "refs/tags"} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o755); err != nil {
-			return gitDir{}, fmt.Errorf("create repository: %w", err)
+			return Dir{}, fmt.Errorf("create repository: %w", err)
 		}
 	}
 	for _, f := range []struct {
@@ -127,35 +132,35 @@ func initRepo(dir, branch string) (gitDir, error) {
 		{filepath.Join("hooks", "pre-receive"), preReceive, 0o755},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, f.name), []byte(f.text), f.mode); err != nil {
-			return gitDir{}, fmt.Errorf("create repository: %w", err)
+			return Dir{}, fmt.Errorf("create repository: %w", err)
 		}
 	}
-	return gitDir{dir, &sync.Map{}}, nil
+	return Dir{dir, &sync.Map{}}, nil
 }
 
-// change is one commit to be made.
-type change struct {
-	branch, parent string // parent is empty for a first commit
-	author         string
-	message        string
-	files          map[string]string
-	remove         []string
+// Change is one commit to be made.
+type Change struct {
+	Branch, Parent string // parent is empty for a first commit
+	Author         string
+	Message        string
+	Files          map[string]string
+	Remove         []string
 }
 
-// commit makes the commit and moves the branch. It returns the new commit.
-func (d gitDir) commit(c change, when int64) (string, error) {
+// Commit makes the commit and moves the branch. It returns the new commit.
+func (d Dir) Commit(c Change, when int64) (string, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "commit refs/heads/%s\n", c.branch)
-	who := fmt.Sprintf("%s <%s@users.noreply.github.com> %d +0000", c.author, c.author, when)
-	fmt.Fprintf(&b, "author %s\ncommitter %s\ndata %d\n%s\n", who, who, len(c.message), c.message)
-	if c.parent != "" {
-		fmt.Fprintf(&b, "from %s\n", c.parent)
+	fmt.Fprintf(&b, "commit refs/heads/%s\n", c.Branch)
+	who := fmt.Sprintf("%s <%s@users.noreply.github.com> %d +0000", c.Author, c.Author, when)
+	fmt.Fprintf(&b, "author %s\ncommitter %s\ndata %d\n%s\n", who, who, len(c.Message), c.Message)
+	if c.Parent != "" {
+		fmt.Fprintf(&b, "from %s\n", c.Parent)
 	}
-	for _, p := range c.remove {
+	for _, p := range c.Remove {
 		fmt.Fprintf(&b, "D %s\n", p)
 	}
-	names := make([]string, 0, len(c.files))
-	for p := range c.files {
+	names := make([]string, 0, len(c.Files))
+	for p := range c.Files {
 		if p == "" || strings.ContainsAny(p, "\n\"") || strings.HasPrefix(p, "/") {
 			return "", fmt.Errorf("commit files: path %q cannot be stored", p)
 		}
@@ -164,19 +169,19 @@ func (d gitDir) commit(c change, when int64) (string, error) {
 	slices.Sort(names)
 	for _, p := range names {
 		mode := "100644"
-		if strings.HasPrefix(c.files[p], "#!") {
+		if strings.HasPrefix(c.Files[p], "#!") {
 			mode = "100755"
 		}
-		fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", mode, p, len(c.files[p]), c.files[p])
+		fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", mode, p, len(c.Files[p]), c.Files[p])
 	}
-	if _, err := d.run(b.Bytes(), "fast-import", "--quiet", "--force", "--date-format=raw"); err != nil {
+	if _, err := d.Run(b.Bytes(), "fast-import", "--quiet", "--force", "--date-format=raw"); err != nil {
 		return "", err
 	}
-	return d.line("rev-parse", "refs/heads/"+c.branch)
+	return d.Line("rev-parse", "refs/heads/"+c.Branch)
 }
 
-// resolve returns the commit that a branch, tag, full ref or id names, or "".
-func (d gitDir) resolve(ref string) string {
+// Resolve returns the commit that a branch, tag, full ref or id names, or "".
+func (d Dir) Resolve(ref string) string {
 	if ref == "" || strings.HasPrefix(ref, "-") {
 		return ""
 	}
@@ -192,13 +197,13 @@ func (d gitDir) resolve(ref string) string {
 }
 
 // commitAt returns the commit of a full ref or an id.
-func (d gitDir) commitAt(name string) (string, error) {
-	ask := d.line
+func (d Dir) commitAt(name string) (string, error) {
+	ask := d.Line
 	if isHex(name) && len(name) == 40 {
-		ask = d.fixed
+		ask = d.Fixed
 	} else if strings.HasPrefix(name, "refs/heads/") && fs.ValidPath(name) {
 		// A branch is a commit, and mostly a file of its own.
-		if sha, err := os.ReadFile(filepath.Join(d.path, filepath.FromSlash(name))); err == nil && len(sha) == 41 {
+		if sha, err := os.ReadFile(filepath.Join(d.Path, filepath.FromSlash(name))); err == nil && len(sha) == 41 {
 			return string(sha[:40]), nil
 		}
 	}
@@ -210,25 +215,27 @@ func isHex(s string) bool {
 	return len(s) >= 7 && len(s) <= 40 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-func (d gitDir) branch(name string) string { return d.resolve("refs/heads/" + name) }
+// Branch returns the commit of a branch, or "".
+func (d Dir) Branch(name string) string { return d.Resolve("refs/heads/" + name) }
 
-// count says how many commits are in a range of ids.
-func (d gitDir) count(rng string) (int, error) {
-	out, err := d.fixed("rev-list", "--count", rng)
+// Count says how many commits are in a range of ids.
+func (d Dir) Count(rng string) (int, error) {
+	out, err := d.Fixed("rev-list", "--count", rng)
 	if err != nil {
 		return 0, err
 	}
 	return strconv.Atoi(strings.TrimSpace(out))
 }
 
-func (d gitDir) mergeable(base, head string) bool {
-	_, err := d.fixed("merge-tree", "--write-tree", base, head)
+// Mergeable reports whether two commits merge without a conflict.
+func (d Dir) Mergeable(base, head string) bool {
+	_, err := d.Fixed("merge-tree", "--write-tree", base, head)
 	return err == nil
 }
 
-// heads returns the branches and their commits.
-func (d gitDir) heads() map[string]string {
-	out, err := d.line("for-each-ref", "--format=%(refname:strip=2) %(objectname)", "refs/heads")
+// Heads returns the branches and their commits.
+func (d Dir) Heads() map[string]string {
+	out, err := d.Line("for-each-ref", "--format=%(refname:strip=2) %(objectname)", "refs/heads")
 	heads := map[string]string{}
 	if err != nil || out == "" {
 		return heads
@@ -240,20 +247,20 @@ func (d gitDir) heads() map[string]string {
 	return heads
 }
 
-// diffFile is one file of a comparison.
+// File is one file of a comparison.
 type diffFile struct {
-	name, previous, status, sha, patch string
-	add, del                           int
+	Name, Previous, Status, SHA, Patch string
+	Add, Del                           int
 }
 
-// diffFiles compares head with its merge base with base, both given by id.
-func (d gitDir) diffFiles(base, head string) ([]diffFile, error) {
+// DiffFiles compares head with its merge base with base, both given by id.
+func (d Dir) DiffFiles(base, head string) ([]diffFile, error) {
 	rng := base + "..." + head
-	raw, err := d.fixed("diff", "--raw", "--abbrev=40", "-M", "-z", rng)
+	raw, err := d.Fixed("diff", "--raw", "--abbrev=40", "-M", "-z", rng)
 	if err != nil || raw == "" {
 		return nil, err
 	}
-	text, err := d.fixed("diff", "-M", rng)
+	text, err := d.Fixed("diff", "-M", rng)
 	if err != nil {
 		return nil, err
 	}
@@ -268,18 +275,18 @@ func (d gitDir) diffFiles(base, head string) ([]diffFile, error) {
 		if len(meta) < 5 || len(patches) == 0 {
 			return nil, errors.New("read diff: unexpected line from git")
 		}
-		f := diffFile{name: fields[i+1], sha: meta[3]}
+		f := diffFile{Name: fields[i+1], SHA: meta[3]}
 		switch meta[4][0] {
 		case 'A':
-			f.status = "added"
+			f.Status = "added"
 		case 'D':
-			f.status, f.sha = "removed", meta[2]
+			f.Status, f.SHA = "removed", meta[2]
 		case 'R':
-			f.status, f.previous = "renamed", f.name
+			f.Status, f.Previous = "renamed", f.Name
 			i++
-			f.name = fields[i+1]
+			f.Name = fields[i+1]
 		default:
-			f.status = "modified"
+			f.Status = "modified"
 		}
 		f.read(patches[0])
 		patches = patches[1:]
@@ -291,14 +298,14 @@ func (d gitDir) diffFiles(base, head string) ([]diffFile, error) {
 // read takes what GitHub shows out of the patch of a file.
 func (f *diffFile) read(patch string) {
 	if i := strings.Index(patch, "\n@@ "); i >= 0 {
-		f.patch = strings.TrimSuffix(patch[i+1:], "\n")
+		f.Patch = strings.TrimSuffix(patch[i+1:], "\n")
 	}
-	for l := range strings.SplitSeq(f.patch, "\n") {
+	for l := range strings.SplitSeq(f.Patch, "\n") {
 		switch {
 		case strings.HasPrefix(l, "+"):
-			f.add++
+			f.Add++
 		case strings.HasPrefix(l, "-"):
-			f.del++
+			f.Del++
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package ghtest
+package ghcheck
 
 import (
 	"encoding/json"
@@ -46,7 +46,7 @@ func TestPayloadsLikeOfficialOnes(t *testing.T) {
 		"pull_request_review_comment/*-created.json": "pull_request_review_comment created",
 		"check_run/*-completed.json":                 "check_run completed", "push/*.json": "push ",
 	} {
-		files, err := filepath.Glob(filepath.Join("../../../testdata/webhook", example))
+		files, err := filepath.Glob(filepath.Join("../../../../testdata/webhook", example))
 		if err != nil || len(files) == 0 || sent[key] == nil {
 			t.Errorf("%s: %d examples, sent: %v", key, len(files), sent[key] != nil)
 			continue

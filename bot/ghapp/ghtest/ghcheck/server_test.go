@@ -1,4 +1,4 @@
-package ghtest
+package ghcheck
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-github/v62/github"
 
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -21,10 +22,10 @@ const testRepo = "acme/widget"
 // fails the test when the contract was violated.
 func start(t *testing.T) *Server {
 	t.Helper()
-	return startWith(t, Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	return startWith(t, ghtest.Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 }
 
-func startWith(t *testing.T, cfg Config) *Server {
+func startWith(t *testing.T, cfg ghtest.Config) *Server {
 	t.Helper()
 	s, err := New(cfg)
 	if err != nil {
@@ -43,7 +44,7 @@ func startWith(t *testing.T, cfg Config) *Server {
 	})
 	s.AddUser("kim", "write")
 	s.AddUser("rae", "")
-	if _, err := s.AddRepo("acme", "widget", Source{Files: map[string]string{"README.md": "hello\n", "src/a.go": "package a\n\nfunc A() {}\n"}}); err != nil {
+	if _, err := s.AddRepo("acme", "widget", ghtest.Source{Files: map[string]string{"README.md": "hello\n", "src/a.go": "package a\n\nfunc A() {}\n"}}); err != nil {
 		t.Fatal(err)
 	}
 	return s

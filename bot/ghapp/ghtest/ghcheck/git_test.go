@@ -1,4 +1,4 @@
-package ghtest
+package ghcheck
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-github/v62/github"
 
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -221,7 +221,7 @@ func TestNonFastForwardIsRefused(t *testing.T) {
 
 func TestGitAccess(t *testing.T) {
 	s := start(t)
-	if _, err := s.AddRepo("acme", "secret", Source{Files: map[string]string{"a": "b"}, Private: true}); err != nil {
+	if _, err := s.AddRepo("acme", "secret", ghtest.Source{Files: map[string]string{"a": "b"}, Private: true}); err != nil {
 		t.Fatal(err)
 	}
 	widget := installationToken(t, s, &github.InstallationTokenOptions{Repositories: []string{"widget"}})
@@ -287,7 +287,7 @@ func TestMergeAndClone(t *testing.T) {
 	}
 	dir := t.TempDir()
 	clone{dir: dir}.must(t, "clone", "-q", s.URL()+"/acme/widget", "w")
-	if _, err := s.AddRepo("acme", "copy", Source{Path: filepath.Join(dir, "w")}); err != nil {
+	if _, err := s.AddRepo("acme", "copy", ghtest.Source{Path: filepath.Join(dir, "w")}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.Branch("acme/copy", "main"), s.Branch(testRepo, "main"); got != want {
@@ -296,7 +296,7 @@ func TestMergeAndClone(t *testing.T) {
 	if s.Thread(thread.Ref{Owner: "acme", Repo: "widget", Number: 99}).Ref.Number != 0 || s.Branches(testRepo)["topic"] == "" {
 		t.Error("threads or branches are wrong")
 	}
-	if err := s.Wait(canceled(), func(*Server) bool { return false }); err == nil {
+	if err := s.Wait(canceled(), func(*ghtest.Server) bool { return false }); err == nil {
 		t.Error("Wait ignored its context")
 	}
 }
@@ -305,59 +305,4 @@ func canceled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
-}
-
-// TestDiffFiles compares what git's raw list and its patches say together.
-func TestDiffFiles(t *testing.T) {
-	d, err := initRepo(filepath.Join(t.TempDir(), "r.git"), "main")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := clone{dir: filepath.Join(t.TempDir(), "w")}
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c.must(t, "clone", "-q", d.path, ".")
-	long := strings.Repeat("one line of many\n", 30)
-	for path, text := range map[string]string{"gone": "x\n", "kept": "a\nb\n", "link": "l\n", "moved": long, "run.sh": "r\n"} {
-		c.commit(t, path, text)
-	}
-	base := strings.TrimSpace(c.must(t, "rev-parse", "HEAD"))
-	c.must(t, "rm", "-q", "gone", "link")
-	if err := os.Symlink("kept", filepath.Join(c.dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(c.dir, "run.sh"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c.must(t, "mv", "moved", "to here")
-	c.commit(t, "bin", "\x00\x01\n")
-	c.commit(t, "kept", "a\ndiff --git a/x b/x\n")
-	c.commit(t, "to here", long+"more\n")
-	c.must(t, "push", "-q", "origin", "HEAD:refs/heads/main")
-	head := d.branch("main")
-	for range 2 { // the second answer is remembered
-		files, err := d.diffFiles(base, head)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, f := range files {
-			got = append(got, fmt.Sprintf("%s %q from %q +%d -%d %.12q", f.status, f.name, f.previous, f.add, f.del, f.patch))
-		}
-		want := []string{
-			`added "bin" from "" +0 -0 ""`,
-			`removed "gone" from "" +0 -1 "@@ -1 +0,0 @"`,
-			`modified "kept" from "" +1 -1 "@@ -1,2 +1,2"`,
-			`modified "link" from "" +1 -0 "@@ -0,0 +1 @"`,
-			`modified "run.sh" from "" +0 -0 ""`,
-			`renamed "to here" from "moved" +1 -0 "@@ -28,3 +28"`,
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-	}
-	if files, err := d.diffFiles(head, head); err != nil || len(files) != 0 {
-		t.Errorf("nothing changed: %v %v", files, err)
-	}
 }

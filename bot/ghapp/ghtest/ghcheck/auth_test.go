@@ -1,4 +1,4 @@
-package ghtest
+package ghcheck
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v4"
 	"github.com/google/go-github/v62/github"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 )
 
 // appJWT signs a token of the app with any claims.
@@ -30,8 +32,9 @@ func appJWT(t *testing.T, s *Server, claims jwt.MapClaims) string {
 	return out
 }
 
-func goodClaims(s *Server) jwt.MapClaims {
-	now := s.clock()
+func goodClaims(s *Server) jwt.MapClaims { return claimsAt(s, time.Now()) }
+
+func claimsAt(s *Server, now time.Time) jwt.MapClaims {
 	return jwt.MapClaims{"iss": s.App().ID, "iat": now.Add(-time.Minute).Unix(), "exp": now.Add(5 * time.Minute).Unix()}
 }
 
@@ -101,7 +104,7 @@ func TestAppToken(t *testing.T) {
 		})
 	}
 	t.Run("another key", func(t *testing.T) {
-		other, err := New(Config{Dir: t.TempDir()})
+		other, err := New(ghtest.Config{Dir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,8 +128,8 @@ func TestInstallationTokens(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Now()
 	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
-	s := startWith(t, Config{Dir: t.TempDir(), Clock: clock})
-	if _, err := s.AddRepo("acme", "secret", Source{Private: true}); err != nil {
+	s := startWith(t, ghtest.Config{Dir: t.TempDir(), Clock: clock})
+	if _, err := s.AddRepo("acme", "secret", ghtest.Source{Private: true}); err != nil {
 		t.Fatal(err)
 	}
 	one := client(t, s, installationToken(t, s, &github.InstallationTokenOptions{Repositories: []string{"widget"}}))
@@ -165,7 +168,7 @@ func TestInstallationTokens(t *testing.T) {
 	if err := s.Uninstall(testRepo, true); err != nil {
 		t.Fatal(err)
 	}
-	app = client(t, s, appJWT(t, s, goodClaims(s)))
+	app = client(t, s, appJWT(t, s, claimsAt(s, clock())))
 	if _, _, err := app.Apps.FindRepositoryInstallation(ctx, "acme", "widget"); status(err) != 404 {
 		t.Errorf("uninstalled: %v", err)
 	}
@@ -199,7 +202,7 @@ func (r rawRequest) send(t *testing.T, s *Server) (int, string) {
 // TestContract: what GitHub would let pass in silence, or could not have
 // answered, fails here and is remembered.
 func TestContract(t *testing.T) {
-	s, err := New(Config{Dir: t.TempDir()})
+	s, err := New(ghtest.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +215,7 @@ func TestContract(t *testing.T) {
 		}
 	})
 	s.AddUser("kim", "write")
-	if _, err := s.AddRepo("acme", "widget", Source{}); err != nil {
+	if _, err := s.AddRepo("acme", "widget", ghtest.Source{}); err != nil {
 		t.Fatal(err)
 	}
 	tok, err := s.Token("kim")

@@ -1,4 +1,4 @@
-package ghtest
+package ghcheck
 
 import (
 	"slices"
@@ -7,26 +7,25 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// object is one JSON object of an answer. Handlers write the fields that
-// matter; fill adds the rest that the description requires.
 type object = map[string]any
 
-// filler completes objects. GitHub's answers have some two hundred required
-// fields that nobody reads; they come from the description, not from here.
-type filler struct{ base string }
+// somewhere is the host of addresses that nobody set and nobody follows.
+const somewhere = "https://github.test/"
 
-func (f filler) fill(schema *openapi3.Schema, v any) any {
+// fill completes objects. GitHub's answers have some two hundred required
+// fields that nobody reads; they come from the description.
+func fill(schema *openapi3.Schema, v any) any {
 	if schema == nil {
 		return v
 	}
 	switch v := v.(type) {
 	case object:
-		f.fillObject(schema, v)
+		fillObject(schema, v)
 		return v
 	case []object:
 		if schema.Items != nil {
 			for i := range v {
-				f.fill(schema.Items.Value, v[i])
+				fill(schema.Items.Value, v[i])
 			}
 		}
 		if v == nil {
@@ -37,30 +36,30 @@ func (f filler) fill(schema *openapi3.Schema, v any) any {
 	return v
 }
 
-func (f filler) fillObject(schema *openapi3.Schema, v object) {
+func fillObject(schema *openapi3.Schema, v object) {
 	if v == nil {
 		return
 	}
 	for _, part := range schema.AllOf {
-		f.fillObject(part.Value, v)
+		fillObject(part.Value, v)
 	}
-	// Where there is a choice, the handler has made it, see Server.filled.
+	// Where there is a choice, the handler has made it.
 	if alts := slices.Concat(schema.OneOf, schema.AnyOf); len(schema.Properties) == 0 && len(alts) == 1 {
-		f.fillObject(alts[0].Value, v)
+		fillObject(alts[0].Value, v)
 	}
 	for name, ref := range schema.Properties {
 		if old, ok := v[name]; ok {
 			if old != nil {
-				v[name] = f.fill(ref.Value, old)
+				v[name] = fill(ref.Value, old)
 			}
 		} else if slices.Contains(schema.Required, name) {
-			v[name] = f.zero(ref.Value, name)
+			v[name] = zero(ref.Value, name)
 		}
 	}
 }
 
 // zero returns a value that the schema accepts for a field nobody set.
-func (f filler) zero(schema *openapi3.Schema, name string) any {
+func zero(schema *openapi3.Schema, name string) any {
 	if schema.Nullable {
 		return nil
 	}
@@ -73,7 +72,7 @@ func (f filler) zero(schema *openapi3.Schema, name string) any {
 			return "2026-01-01T00:00:00Z"
 		}
 		if schema.Format == "uri" || strings.HasSuffix(name, "url") {
-			return f.base + "/" + strings.TrimSuffix(name, "_url")
+			return somewhere + strings.TrimSuffix(name, "_url")
 		}
 		return ""
 	case schema.Type.Is("integer"), schema.Type.Is("number"):
@@ -83,5 +82,5 @@ func (f filler) zero(schema *openapi3.Schema, name string) any {
 	case schema.Type.Is("array"):
 		return []any{}
 	}
-	return f.fill(schema, object{})
+	return fill(schema, object{})
 }

@@ -1,0 +1,194 @@
+package ghcheck
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Faults says how often GitHub misbehaves. Rates are between 0 and 1 and are
+// drawn in this order for every request; the same seed gives the same draws.
+type Faults struct {
+	Seed       uint64
+	BadGateway float64       // 502, nothing was done
+	Secondary  float64       // 403 with a secondary limit and retry-after, nothing was done
+	RetryAfter time.Duration // of the secondary limit, whole seconds; 0 for one second
+	Lost       float64       // writes only: done, and the connection is dropped without an answer
+	Late       float64       // writes only: the connection is dropped, and the write is done later
+	LateBy     time.Duration // upper bound of how much later
+	// Match limits the faults to some requests; nil for all of the REST API.
+	Match func(*http.Request) bool
+}
+
+type fault int
+
+const (
+	faultNone fault = iota
+	faultBadGateway
+	faultSecondary
+	faultLost
+	faultLate
+)
+
+// faulty is the REST API with faults in front of it.
+type faulty struct {
+	next http.Handler
+
+	mu      sync.Mutex
+	faults  Faults
+	rng     *rand.Rand
+	met     int           // requests that met a fault
+	late    int           // writes outstanding
+	settled chan struct{} // closed when late is 0
+	closed  chan struct{} // closed when late writes are not waited for
+	done    sync.WaitGroup
+}
+
+func newFaulty(next http.Handler) *faulty {
+	f := &faulty{next: next, settled: make(chan struct{}), closed: make(chan struct{})}
+	close(f.settled)
+	return f
+}
+
+// SetFaults replaces the faults; the zero Faults ends them.
+func (s *Server) SetFaults(f Faults) {
+	s.faulty.mu.Lock()
+	defer s.faulty.mu.Unlock()
+	s.faulty.faults, s.faulty.met, s.faulty.rng = f, 0, rand.New(rand.NewPCG(f.Seed, 1))
+}
+
+// FaultsInjected returns how many requests have met a fault since SetFaults.
+func (s *Server) FaultsInjected() int {
+	s.faulty.mu.Lock()
+	defer s.faulty.mu.Unlock()
+	return s.faulty.met
+}
+
+// Settled returns when no late write is outstanding: what is not visible then
+// was not done.
+func (s *Server) Settled(ctx context.Context) error {
+	for {
+		s.faulty.mu.Lock()
+		settled := s.faulty.settled
+		s.faulty.mu.Unlock()
+		select {
+		case <-settled:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("wait for late writes: %w", ctx.Err())
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	kind, by := f.draw(r)
+	switch kind {
+	case faultBadGateway:
+		http.Error(w, "<html>502 Bad Gateway</html>", http.StatusBadGateway)
+	case faultSecondary:
+		f.secondary(w)
+	case faultLost:
+		f.next.ServeHTTP(httptest.NewRecorder(), r)
+		drop(w)
+	case faultLate:
+		f.later(r, by)
+		drop(w)
+	default:
+		f.next.ServeHTTP(w, r)
+	}
+}
+
+func (f *faulty) secondary(w http.ResponseWriter) {
+	f.mu.Lock()
+	after := f.faults.RetryAfter
+	f.mu.Unlock()
+	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(after/time.Second))))
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(http.StatusForbidden)
+	fmt.Fprint(w, `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again.","status":"403",
+"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`)
+}
+
+// later carries a write out after its connection is gone.
+func (f *faulty) later(r *http.Request, by time.Duration) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r = r.Clone(context.WithoutCancel(r.Context()))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	f.count(1)
+	f.done.Go(func() {
+		defer f.count(-1)
+		t := time.NewTimer(by)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-f.closed:
+		}
+		f.next.ServeHTTP(httptest.NewRecorder(), r)
+	})
+}
+
+func (f *faulty) count(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.late == 0 {
+		f.settled = make(chan struct{})
+	}
+	if f.late += n; f.late == 0 {
+		close(f.settled)
+	}
+}
+
+// draw decides the fate of one request and, for a late write, the delay.
+func (f *faulty) draw(r *http.Request) (fault, time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	is := f.faults
+	if f.rng == nil || is.Match != nil && !is.Match(r) {
+		return faultNone, 0
+	}
+	write := r.Method != http.MethodGet && r.Method != http.MethodHead
+	p := f.rng.Float64()
+	late := time.Duration(f.rng.Float64() * float64(is.LateBy))
+	for _, c := range []struct {
+		kind fault
+		rate float64
+		on   bool
+	}{
+		{faultBadGateway, is.BadGateway, true},
+		{faultSecondary, is.Secondary, true},
+		{faultLost, is.Lost, write},
+		{faultLate, is.Late, write},
+	} {
+		if !c.on {
+			continue
+		}
+		if p < c.rate {
+			f.met++
+			return c.kind, late
+		}
+		p -= c.rate
+	}
+	return faultNone, 0
+}
+
+// drop closes the connection of w without an answer.
+func drop(w http.ResponseWriter) {
+	if hj, ok := w.(http.Hijacker); ok {
+		if conn, _, err := hj.Hijack(); err == nil {
+			conn.Close()
+			return
+		}
+	}
+	panic(http.ErrAbortHandler)
+}

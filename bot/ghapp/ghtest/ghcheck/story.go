@@ -1,0 +1,147 @@
+package ghcheck
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+)
+
+// Protection is a rule for a branch, see [hub.Protection].
+type Protection = hub.Protection
+
+// AddTeam adds a team of an organization.
+func (s *Server) AddTeam(org, slug string, logins ...string) {
+	team := map[string]bool{}
+	for _, l := range logins {
+		team[strings.ToLower(l)] = true
+	}
+	s.Do(func() { s.Teams[strings.ToLower(org+"/"+slug)] = team })
+}
+
+// UserID returns the numeric id of a user, 0 for one that does not exist.
+func (s *Server) UserID(login string) int64 {
+	var id int64
+	s.Do(func() {
+		if u := s.Users[strings.ToLower(login)]; u != nil {
+			id = u.ID
+		}
+	})
+	return id
+}
+
+// Fork makes a fork of a repository under another owner.
+func (s *Server) Fork(name, owner string) error {
+	return s.As("", name, func(parent *hub.Repo, _ *hub.User) error {
+		f, err := s.MakeRepo(owner, parent.Name, hub.Source{Path: parent.Dir.Path, Branch: parent.DefaultBranch, Private: parent.Private})
+		if err == nil {
+			f.Parent = parent
+		}
+		return err
+	})
+}
+
+// Grant gives a person a role on one repository; "none" takes all away, also
+// on a public one.
+func (s *Server) Grant(name, login, role string) error {
+	if _, ok := hub.RoleRank[role]; !ok {
+		return fmt.Errorf("grant role: %q is not a role", role)
+	}
+	return s.As(login, name, func(r *hub.Repo, u *hub.User) error {
+		r.Roles[strings.ToLower(u.Login)] = role
+		return nil
+	})
+}
+
+// Uninstall takes a repository out of the app's installation, or with yes
+// false puts it back.
+func (s *Server) Uninstall(name string, yes bool) error {
+	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
+		r.Uninstalled = yes
+		return nil
+	})
+}
+
+// Suspend suspends an installation, or with yes false ends that.
+func (s *Server) Suspend(id int64, yes bool) {
+	s.Do(func() {
+		if in := s.Installs[id]; in != nil {
+			in.Suspended = yes
+		}
+	})
+}
+
+// Protect puts a rule on a branch; "*" means every branch.
+func (s *Server) Protect(name, branch string, rule Protection) error {
+	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
+		r.Protected[branch] = rule
+		return nil
+	})
+}
+
+// Push commits files to a branch as a person would. A branch that is not
+// there starts at the default branch. It returns the new commit.
+func (s *Server) Push(name, branch, login string, files map[string]string) (string, error) {
+	return s.commitAs(name, login, bare.Change{Branch: branch, Files: files})
+}
+
+// Remove deletes files on a branch as a person would. It returns the new
+// commit.
+func (s *Server) Remove(name, branch, login string, paths ...string) (string, error) {
+	return s.commitAs(name, login, bare.Change{Branch: branch, Remove: paths})
+}
+
+func (s *Server) commitAs(name, login string, c bare.Change) (string, error) {
+	var sha string
+	err := s.As(login, name, func(r *hub.Repo, u *hub.User) error {
+		before := r.Dir.Branch(c.Branch)
+		c.Parent = before
+		if before == "" {
+			c.Parent = r.Dir.Branch(r.DefaultBranch)
+		}
+		c.Author, c.Message = u.Login, "Change "+c.Branch+"\n"
+		var err error
+		sha, err = r.Dir.Commit(c, s.Now().Unix())
+		if err != nil {
+			return err
+		}
+		s.BranchMoved(hub.Move{Repo: r, Branch: c.Branch, Before: before, After: sha, By: u})
+		return nil
+	})
+	return sha, err
+}
+
+// RenameBranch renames a branch, as in a repository's settings. A default
+// branch stays the default.
+func (s *Server) RenameBranch(name, from, to string) error {
+	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
+		if _, err := r.Dir.Run(nil, "branch", "-m", from, to); err != nil {
+			return err
+		}
+		if r.DefaultBranch == from {
+			r.DefaultBranch = to
+		}
+		r.Heads = r.Dir.Heads()
+		return nil
+	})
+}
+
+// Branch returns the commit of a branch, empty when there is none.
+func (s *Server) Branch(name, branch string) string {
+	var sha string
+	if err := s.As("", name, func(r *hub.Repo, _ *hub.User) error { sha = r.Dir.Branch(branch); return nil }); err != nil {
+		return ""
+	}
+	return sha
+}
+
+// Branches returns all branches of a repository and their commits.
+func (s *Server) Branches(name string) map[string]string {
+	var out map[string]string
+	_ = s.As("", name, func(r *hub.Repo, _ *hub.User) error { // there are none where there is no repository
+		out = r.Dir.Heads()
+		return nil
+	})
+	return out
+}

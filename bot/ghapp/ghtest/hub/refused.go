@@ -1,0 +1,51 @@
+package hub
+
+import (
+	"fmt"
+	"net/http"
+	"unicode/utf8"
+)
+
+// Refused is a refusal in GitHub's form.
+type Refused struct {
+	Status  int
+	Message string
+	Errors  []any // objects, or words where the description says so
+	Header  http.Header
+}
+
+// Error implements error.
+func (e *Refused) Error() string { return fmt.Sprintf("%d %s", e.Status, e.Message) }
+
+// NotFound is GitHub's 404, also for what the caller may not see.
+func NotFound() *Refused { return &Refused{Status: http.StatusNotFound, Message: "Not Found"} }
+
+// Invalid is GitHub's 422 with one or more field errors.
+func Invalid(resource, field, code, message string) error {
+	e := map[string]any{"resource": resource, "field": field, "code": code}
+	if message != "" {
+		e["message"] = message
+	}
+	return &Refused{Status: http.StatusUnprocessableEntity, Message: "Validation Failed", Errors: []any{e}}
+}
+
+func custom(resource, message string) error {
+	return &Refused{Status: http.StatusUnprocessableEntity, Message: "Validation Failed",
+		Errors: []any{map[string]any{"resource": resource, "code": "custom", "message": message}}}
+}
+
+// Unresolved refuses a review, in words; a single comment on the diff is
+// refused with an object.
+func Unresolved(what any) error {
+	return &Refused{Status: http.StatusUnprocessableEntity, Message: "Unprocessable Entity", Errors: []any{what}}
+}
+
+// CheckText refuses a text that is too long.
+func CheckText(resource, text string) error {
+	if n := utf8.RuneCountInString(text); n > maxCommentRunes {
+		return Invalid(resource, "body", "too_long", fmt.Sprintf("body is too long (maximum is %d characters)", maxCommentRunes))
+	}
+	return nil
+}
+
+const maxCommentRunes = 65536

@@ -1,0 +1,295 @@
+// Package hub is what is on a small GitHub: people with roles, repositories,
+// issues and pull requests, comments, reviews, reactions and checks, and the
+// rules by which they change. It knows nothing of HTTP beyond the status of a
+// refusal, and tells what happened as an [Event].
+package hub
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// Hub is everything that is on GitHub, and the rules by which it changes. Who
+// uses it holds a lock.
+type Hub struct {
+	Log      *slog.Logger
+	Clock    func() time.Time
+	Notify   func(Event)      // is told what happens
+	Root     string           // where repositories live
+	Users    map[string]*User // by lower-case login
+	Repos    map[string]*Repo // by lower-case "owner/name"
+	Installs map[int64]*Installation
+	Teams    map[string]map[string]bool // "org/slug" to logins, all lower-case
+
+	lastID int64
+}
+
+// New returns an empty hub.
+func New(log *slog.Logger, clock func() time.Time, root string) *Hub {
+	return &Hub{Log: log, Clock: clock, Root: root, lastID: 1000, Users: map[string]*User{}, Repos: map[string]*Repo{},
+		Installs: map[int64]*Installation{}, Teams: map[string]map[string]bool{}}
+}
+
+// Now is the time in whole seconds, as GitHub tells it.
+func (h *Hub) Now() time.Time { return h.Clock().UTC().Truncate(time.Second) }
+
+// Tell says what happened.
+func (h *Hub) Tell(ev Event) { h.Notify(ev) }
+
+// User is a person, a bot or an organization.
+type User struct {
+	ID    int64
+	Login string
+	Kind  string // User, Bot, Organization
+	Role  string // on every repository that does not say otherwise
+}
+
+// Installation is the app on an account.
+type Installation struct {
+	ID        int64
+	Account   *User
+	Suspended bool
+}
+
+// Repo is a repository.
+type Repo struct {
+	ID            int64
+	Owner         *User
+	Name          string
+	DefaultBranch string
+	Dir           bare.Dir
+	Private       bool
+	Parent        *Repo
+	Uninstalled   bool
+	Roles         map[string]string
+	Issues        map[int]*Issue
+	lastNumber    int
+	Labels        map[string]*label
+	Checks        []*CheckRun
+	Statuses      []*CommitStatus
+	Protected     map[string]Protection
+	Heads         map[string]string // the branches as the last event told them
+	Created       time.Time
+}
+
+// FullName returns "owner/name".
+func (r *Repo) FullName() string { return r.Owner.Login + "/" + r.Name }
+
+type label struct {
+	ID   int64
+	Name string
+}
+
+// Issue is an issue or, with Pull set, a pull request.
+type Issue struct {
+	ID               int64
+	Repo             *Repo
+	Number           int
+	Title, Body      string
+	Author           *User
+	ViaApp           bool
+	State            string
+	Labels           []string
+	Assignees        []*User
+	Created, Updated time.Time
+	Closed           *time.Time
+	Comments         []*Comment
+	Reactions        []*Reaction
+	Pull             *pull // nil for a plain issue
+}
+
+type pull struct {
+	HeadRepo         *Repo
+	HeadRef, BaseRef string
+	HeadSHA, BaseSHA string
+	Draft            bool
+	Merged           *time.Time
+	MergedBy         *User
+	MergeSHA         string
+	Reviewers        []*User
+	Teams            []string // asked to review, as "org/slug"
+	Reviews          []*Review
+	Comments         []*Comment
+	NoMaintainer     bool
+}
+
+// Review is a review. State is APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED
+// or PENDING.
+type Review struct {
+	ID        int64
+	Author    *User
+	Body      string
+	State     string // APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED, PENDING
+	Commit    string
+	Submitted time.Time
+}
+
+// Comment is a comment on an issue, or with Path set one on a diff.
+type Comment struct {
+	ID               int64
+	Issue            *Issue
+	Author           *User
+	ViaApp           bool
+	Body             string
+	Created, Updated time.Time
+	Reactions        []*Reaction
+
+	Path, Side, Hunk string
+	Line, StartLine  int
+	Commit           string
+	Review           int64
+	InReplyTo        int64
+}
+
+// Reaction is one reaction of one user.
+type Reaction struct {
+	ID      int64
+	Author  *User
+	Content string
+	Created time.Time
+}
+
+// CheckRun is one check of one commit.
+type CheckRun struct {
+	ID                 int64
+	Repo               *Repo
+	Name, SHA          string
+	Status, Conclusion string
+	ExternalID, URL    string
+	Title, Summary     string
+	Text               string
+	Annotations        []map[string]any
+	Started            time.Time
+	Completed          *time.Time
+	ByApp              bool
+}
+
+// CommitStatus is one status of one commit.
+type CommitStatus struct {
+	ID                               int64
+	SHA, State, Context, Description string
+	Target                           string
+	Author                           *User
+	Created                          time.Time
+}
+
+// NextID returns an id that nothing has yet.
+func (h *Hub) NextID() int64 {
+	h.lastID++
+	return h.lastID
+}
+
+// EnsureUser returns the user with this login, a new one if there is none.
+func (h *Hub) EnsureUser(login, kind string) *User {
+	key := strings.ToLower(login)
+	if u := h.Users[key]; u != nil {
+		return u
+	}
+	u := &User{ID: h.NextID(), Login: login, Kind: kind}
+	h.Users[key] = u
+	return u
+}
+
+// FindRepo returns a repository, or nil.
+func (h *Hub) FindRepo(owner, name string) *Repo {
+	return h.Repos[strings.ToLower(owner+"/"+name)]
+}
+
+// InstallFor returns the installation on an account, or nil.
+func (h *Hub) InstallFor(owner *User) *Installation {
+	for _, in := range h.Installs {
+		if in.Account == owner {
+			return in
+		}
+	}
+	return nil
+}
+
+// Installed returns the installation that covers r, or nil.
+func (h *Hub) Installed(r *Repo) *Installation {
+	if r.Uninstalled {
+		return nil
+	}
+	return h.InstallFor(r.Owner)
+}
+
+// FindComment returns a comment on an issue or pull request, or nil.
+func (h *Hub) FindComment(r *Repo, id int64) *Comment {
+	for _, is := range r.Issues {
+		for _, c := range is.Comments {
+			if c.ID == id {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// FindReviewComment returns a comment on a diff, or nil.
+func (h *Hub) FindReviewComment(r *Repo, id int64) *Comment {
+	for _, is := range r.Issues {
+		if is.Pull == nil {
+			continue
+		}
+		for _, c := range is.Pull.Comments {
+			if c.ID == id {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// RoleOn returns the role name of u on r as the permission call reports it.
+func (r *Repo) RoleOn(u *User) string {
+	if u == nil {
+		return r.anyone()
+	}
+	if r.Owner == u {
+		return "admin"
+	}
+	if role, ok := r.Roles[strings.ToLower(u.Login)]; ok && role != "" {
+		return role
+	}
+	if u.Role != "" {
+		return u.Role
+	}
+	return r.anyone()
+}
+
+func (r *Repo) anyone() string {
+	if r.Private {
+		return "none"
+	}
+	return "read"
+}
+
+// Explicit reports whether u was given a role on r.
+func (r *Repo) Explicit(u *User) bool {
+	return u != nil && (r.Roles[strings.ToLower(u.Login)] != "" || u.Role != "")
+}
+
+// RoleRank orders the roles.
+var RoleRank = map[string]int{"none": 0, "read": 1, "triage": 2, "write": 3, "maintain": 4, "admin": 5}
+
+// PermissionOf maps a role to the older four-valued permission.
+func PermissionOf(role string) string {
+	switch role {
+	case "maintain":
+		return "write"
+	case "triage":
+		return "read"
+	case "admin", "write", "read":
+		return role
+	}
+	return "none"
+}
+
+// Ref returns the thread.
+func (is *Issue) Ref() thread.Ref {
+	return thread.Ref{Owner: is.Repo.Owner.Login, Repo: is.Repo.Name, Number: is.Number}
+}
