@@ -251,7 +251,7 @@ turns: [{say: other}]
 		t.Error(d)
 	}
 	llmcheck.Check(t, s)
-	if r := s.Requests()[3]; r.Conversation != "two" || r.Turn != 1 || r.Last().Content != "#2" {
+	if r := s.Requests()[3]; r.Conversation != "two" || r.Turn != 1 || r.Messages[len(r.Messages)-1].Content != "#2" {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -32,8 +32,8 @@ type Request struct {
 	number int // counted from 1, for the ids of calls
 }
 
-// Last is the last message, or an empty one.
-func (r *Request) Last() llm.Message {
+// last is the last message, or an empty one.
+func (r *Request) last() llm.Message {
 	if len(r.Messages) == 0 {
 		return llm.Message{}
 	}
@@ -105,7 +105,7 @@ func (c *Conditions) unmetText(r *Request) string {
 			return slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return m.Role == role && holds(m, want) })
 		}
 	}
-	last := r.Last()
+	last := r.last()
 	results := resultsAfterLastAnswer(r.Messages)
 	for _, t := range []struct {
 		name string
@@ -203,7 +203,7 @@ func (c *Conditions) unmetNumber(r *Request) string {
 
 // describe is r in one line, for a person who wonders why a turn did not fit.
 func (r *Request) describe() string {
-	last := r.Last()
+	last := r.last()
 	tools := make([]string, len(r.Tools))
 	for i, t := range r.Tools {
 		tools[i] = t.Name

@@ -13,7 +13,7 @@ import (
 // one chat request.
 type Script struct {
 	Model  ModelSpec `yaml:"model"`
-	Select Selection `yaml:"select"`   // how the next turn is found, InOrder when empty
+	Select Selection `yaml:"select"`   // how the next turn is found, inOrder when empty
 	Delay  int       `yaml:"delay_ms"` // before each chunk of a stream
 	Chunk  int       `yaml:"chunk"`    // characters in a chunk, 0 for everything at once
 	Forget bool      `yaml:"forget"`   // keep no requests, for long runs; Server.Requests is then empty
@@ -47,12 +47,12 @@ type ModelSpec struct {
 // Selection says which turn answers a request.
 type Selection string
 
-// The selections. InOrder serves the next turn and fails when its conditions do
-// not hold. ByConditions serves the first unused turn whose conditions hold,
+// The selections. inOrder serves the next turn and fails when its conditions do
+// not hold. byConditions serves the first unused turn whose conditions hold,
 // for models that are asked other things in between, such as summaries.
 const (
-	InOrder      Selection = "in-order"
-	ByConditions Selection = "by-conditions"
+	inOrder      Selection = "in-order"
+	byConditions Selection = "by-conditions"
 )
 
 // Turn is one answer.
@@ -122,9 +122,9 @@ func ParseScript(text []byte) (Script, error) {
 
 func (s *Script) check() error {
 	switch s.Select {
-	case "", InOrder, ByConditions:
+	case "", inOrder, byConditions:
 	default:
-		return fmt.Errorf("select: %q is neither %q nor %q", s.Select, InOrder, ByConditions)
+		return fmt.Errorf("select: %q is neither %q nor %q", s.Select, inOrder, byConditions)
 	}
 	if len(s.Turns) == 0 && len(s.Conversations) == 0 {
 		return errors.New("no turns")
@@ -150,8 +150,8 @@ func (s *Script) checkTurns(turns []Turn) error {
 		if err := t.check(); err != nil {
 			return fmt.Errorf("turns[%d]: %w", i, err)
 		}
-		if t.Repeat && i < len(turns)-1 && s.Select != ByConditions {
-			return fmt.Errorf("turns[%d]: it repeats for ever, so no later turn is reached; use select: %s", i, ByConditions)
+		if t.Repeat && i < len(turns)-1 && s.Select != byConditions {
+			return fmt.Errorf("turns[%d]: it repeats for ever, so no later turn is reached; use select: %s", i, byConditions)
 		}
 	}
 	return nil

@@ -243,7 +243,7 @@ func (s *Server) find(r *Request) (*Turn, error) {
 			continue
 		}
 		r.Conversation = p.conv.Name
-		if s.script.Select == ByConditions {
+		if s.script.Select == byConditions {
 			return p.firstFitting(r)
 		}
 		return p.inOrder(r)

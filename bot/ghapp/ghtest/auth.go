@@ -130,6 +130,13 @@ func (s *Server) authorize(c *call) error {
 	if o.need == "" || o.app {
 		return nil
 	}
+	return c.permitted()
+}
+
+// permitted decides whether the caller has the permission or the role that the
+// operation needs.
+func (c *call) permitted() error {
+	o := c.op
 	if c.who.user == nil {
 		if c.repo != nil && !strings.HasSuffix(o.need, ":write") {
 			return nil
@@ -138,7 +145,7 @@ func (s *Server) authorize(c *call) error {
 	}
 	if c.who.inst() != nil {
 		write := strings.HasSuffix(o.need, ":write")
-		if !granted(c.who.tok.perms, o.need) || (write && c.repo != nil && !c.who.covers(s.Hub, c.repo)) {
+		if !granted(c.who.tok.perms, o.need) || (write && c.repo != nil && !c.who.covers(c.s.Hub, c.repo)) {
 			return &hub.Refused{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 		}
 		return nil

@@ -86,9 +86,9 @@ func (s *Server) Push(name, branch, login string, files map[string]string) (stri
 	return s.commitAs(name, login, bare.Change{Branch: branch, Files: files})
 }
 
-// Remove deletes files on a branch as a person would. It returns the new
+// remove deletes files on a branch as a person would. It returns the new
 // commit.
-func (s *Server) Remove(name, branch, login string, paths ...string) (string, error) {
+func (s *Server) remove(name, branch, login string, paths ...string) (string, error) {
 	return s.commitAs(name, login, bare.Change{Branch: branch, Remove: paths})
 }
 
