@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -206,8 +207,38 @@ func mutant(p place, change string) ([]byte, error) {
 		return nil, err
 	}
 	out := slices.Concat(t.text[:e.from-t.base], []byte(e.text), t.text[e.to-t.base:])
-	_, err = parser.ParseFile(token.NewFileSet(), p.file, out, 0)
-	return out, err
+	tree, err := parser.ParseFile(token.NewFileSet(), p.file, out, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	return unimported(out, tree, speaks(p.tree)), nil
+}
+
+// unimported keeps the imports that were used before and are not any more: the
+// compiler refuses them as they are.
+func unimported(text []byte, tree *ast.File, before map[string]bool) []byte {
+	after := speaks(tree)
+	for _, im := range slices.Backward(tree.Imports) {
+		if name := path.Base(strings.Trim(im.Path.Value, `"`)); im.Name == nil && before[name] && !after[name] {
+			at := int(im.Path.Pos()) - int(tree.FileStart)
+			text = slices.Insert(text, at, '_', ' ')
+		}
+	}
+	return text
+}
+
+// speaks are the names in front of a dot: packages, and more.
+func speaks(tree *ast.File) map[string]bool {
+	names := map[string]bool{}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := s.X.(*ast.Ident); ok {
+				names[id.Name] = true
+			}
+		}
+		return true
+	})
+	return names
 }
 
 func (t *target) source(n ast.Node) string { return string(t.text[n.Pos()-t.base : n.End()-t.base]) }
