@@ -20,21 +20,21 @@ type auditVerifyCmd struct {
 }
 
 // Run checks logs. It names what is broken and ends with 1 then.
-func (c *auditVerifyCmd) Run(ctx context.Context, w *world) error {
+func (c *auditVerifyCmd) Run(ctx context.Context, w *console) error {
 	if len(c.Files) > 0 {
 		return c.files(ctx, w)
 	}
 	return c.database(ctx, w)
 }
 
-func (c *auditVerifyCmd) files(ctx context.Context, w *world) error {
-	places, err := eachSession(ctx, w, c.Files)
+func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
+	addresses, err := eachSession(ctx, w, c.Files)
 	if err != nil {
 		return err
 	}
 	broken := false
-	for _, path := range places {
-		id, events, err := readPlace(ctx, w, path)
+	for _, path := range addresses {
+		id, events, err := readLog(ctx, w, path)
 		if err != nil {
 			broken = true
 			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", path, err)
@@ -48,15 +48,15 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *world) error {
 	return nil
 }
 
-// eachSession names each session of the repositories among places.
-func eachSession(ctx context.Context, w *world, places []string) ([]string, error) {
+// eachSession names each session of the repositories among addresses.
+func eachSession(ctx context.Context, w *console, addresses []string) ([]string, error) {
 	var out []string
-	for _, place := range places {
-		if !archive.IsGit(place) {
-			out = append(out, place)
+	for _, address := range addresses {
+		if !archive.IsGit(address) {
+			out = append(out, address)
 			continue
 		}
-		err := withRefs(ctx, w, place, func(r *archive.Repository) error {
+		err := withRepository(ctx, w, address, func(r *archive.Repository) error {
 			ids, err := r.Sessions(ctx)
 			for _, id := range ids {
 				out = append(out, r.Address()+"#"+id)
@@ -70,7 +70,7 @@ func eachSession(ctx context.Context, w *world, places []string) ([]string, erro
 	return out, nil
 }
 
-func (c *auditVerifyCmd) database(ctx context.Context, w *world) (err error) {
+func (c *auditVerifyCmd) database(ctx context.Context, w *console) (err error) {
 	s, err := c.open(ctx, w)
 	if err != nil {
 		return err

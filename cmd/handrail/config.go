@@ -30,7 +30,7 @@ type checkResult struct {
 }
 
 // Run checks the file.
-func (c *configCheckCmd) Run(w *world) error {
+func (c *configCheckCmd) Run(w *console) error {
 	data, err := os.ReadFile(c.File)
 	if err != nil {
 		return usage("read configuration: %w", err)
@@ -65,7 +65,7 @@ type configImportCmd struct {
 }
 
 // Run prints the part of a repository's configuration that means the same.
-func (c *configImportCmd) Run(w *world) error {
+func (c *configImportCmd) Run(w *console) error {
 	var data []byte
 	var err error
 	if c.File == "-" {
@@ -96,7 +96,7 @@ func (c *configImportCmd) Run(w *world) error {
 type configSchemaCmd struct{}
 
 // Run prints the schema.
-func (c *configSchemaCmd) Run(w *world) error {
+func (c *configSchemaCmd) Run(w *console) error {
 	schema, err := policy.Schema()
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func (c childConfig) serve(ctx context.Context) error {
 			return err
 		}
 	}
-	w := &world{in: strings.NewReader(""), out: io.Discard, err: os.Stderr, log: logger(os.Stderr, "warn"), version: "test"}
+	w := &console{in: strings.NewReader(""), out: io.Discard, err: os.Stderr, log: logger(os.Stderr, "warn"), version: "test"}
 	s, err := newServer(ctx, w, config.Server{
 		Listen: c.Listen, Data: c.Data, Database: c.Database, Workspace: "local",
 		GitHub: config.GitHub{API: c.API, AppID: c.AppID, Key: c.Key, WebhookSecret: secret.Value(c.Secret)},

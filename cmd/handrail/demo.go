@@ -30,7 +30,7 @@ type demoCmd struct {
 }
 
 // Run tells the story. It fails when any step did not happen.
-func (c *demoCmd) Run(ctx context.Context, w *world) (err error) {
+func (c *demoCmd) Run(ctx context.Context, w *console) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	dir := c.Dir
@@ -51,7 +51,7 @@ func (c *demoCmd) Run(ctx context.Context, w *world) (err error) {
 // demo is a whole world on this machine.
 type demo struct {
 	cmd    *demoCmd
-	w      *world
+	w      *console
 	dir    string
 	gh     *ghtest.Server
 	model  *llmtest.Server

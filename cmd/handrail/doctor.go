@@ -25,7 +25,7 @@ type doctorMachineCmd struct {
 }
 
 // Run checks what every session needs.
-func (c *doctorMachineCmd) Run(ctx context.Context, w *world) error {
+func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	d := exam.Diagnosis{Advice: []string{}}
 	self, err := os.Executable()
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *doctorMachineCmd) server(ctx context.Context) exam.Finding {
 
 // printDiagnosis writes a diagnosis for a person or as JSON, and fails when sessions
 // will not work.
-func printDiagnosis(w *world, d exam.Diagnosis, asJSON bool) error {
+func printDiagnosis(w *console, d exam.Diagnosis, asJSON bool) error {
 	if asJSON {
 		if err := json.NewEncoder(w.out).Encode(d); err != nil {
 			return err
@@ -111,7 +111,7 @@ func printDiagnosis(w *world, d exam.Diagnosis, asJSON bool) error {
 	return nil
 }
 
-func writeDiagnosis(w *world, d exam.Diagnosis) {
+func writeDiagnosis(w *console, d exam.Diagnosis) {
 	if d.Model != "" {
 		fmt.Fprintf(w.out, "model %s\n", d.Model)
 	}
@@ -144,7 +144,7 @@ type doctorModelCmd struct {
 }
 
 // Run tries out one model.
-func (c *doctorModelCmd) Run(ctx context.Context, w *world) error {
+func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 	name := c.Name
 	if name == "" {
 		name = c.Model

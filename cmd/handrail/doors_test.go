@@ -19,7 +19,7 @@ import (
 func door(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = execute(t.Context(), args, &world{in: strings.NewReader(stdin), out: &out, err: &errs, version: "test"})
+	code = execute(t.Context(), args, &console{in: strings.NewReader(stdin), out: &out, err: &errs, version: "test"})
 	return out.String(), errs.String(), code
 }
 
@@ -192,7 +192,7 @@ func TestStdinAnswersAtOnce(t *testing.T) {
 	context.AfterFunc(ctx, func() { outR.CloseWithError(ctx.Err()) })
 	ended := make(chan int, 1)
 	go func() {
-		ended <- execute(ctx, []string{"policy", "explain", "file", "--stdin"}, &world{in: inR, out: outW, err: io.Discard})
+		ended <- execute(ctx, []string{"policy", "explain", "file", "--stdin"}, &console{in: inR, out: outW, err: io.Discard})
 	}()
 	dec := json.NewDecoder(outR)
 	for n := range 3 {

@@ -41,8 +41,8 @@ type cli struct {
 	LogLevel string `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
 }
 
-// world is what a verb may touch of the process around it.
-type world struct {
+// console is what a verb may touch of the process around it.
+type console struct {
 	in       io.Reader
 	out, err io.Writer
 	raw      io.Writer // standard output byte for byte, for what is hashed
@@ -68,13 +68,13 @@ func main() { os.Exit(mainExit(os.Args[1:])) }
 func mainExit(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return execute(ctx, args, &world{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: version()})
+	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: version()})
 }
 
 // exited carries kong's own wish to exit (help, version) out of Parse.
 type exited int
 
-func execute(ctx context.Context, args []string, w *world) int {
+func execute(ctx context.Context, args []string, w *console) int {
 	asJSON := wantsJSON(args)
 	inner := *w
 	w = &inner
@@ -95,7 +95,7 @@ func execute(ctx context.Context, args []string, w *world) int {
 }
 
 // perform parses the command line and does what it says.
-func perform(ctx context.Context, args []string, w *world) (err error) {
+func perform(ctx context.Context, args []string, w *console) (err error) {
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
@@ -132,7 +132,7 @@ func helped(code exited) error {
 
 // misused explains a command line that was not understood. One that ends
 // before a verb gets the list of verbs.
-func misused(k *kong.Kong, w *world, err error) error {
+func misused(k *kong.Kong, w *console, err error) error {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
 		if n := parse.Context.Selected(); n == nil || len(n.Children) > 0 {
@@ -145,7 +145,7 @@ func misused(k *kong.Kong, w *world, err error) error {
 	return usage("%w\nTry `handrail --help`.", err)
 }
 
-func exitCode(w *world, err error) int {
+func exitCode(w *console, err error) int {
 	var use usageError
 	switch {
 	case err == nil:

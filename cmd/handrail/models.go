@@ -30,11 +30,11 @@ type tuneFlags struct {
 }
 
 // open returns how to reach a model by name on the chosen server.
-func (f modelFlags) open(w *world) (func(name string) (llm.Model, error), error) {
+func (f modelFlags) open(w *console) (func(name string) (llm.Model, error), error) {
 	return f.openTuned(w, tuneFlags{})
 }
 
-func (f modelFlags) openTuned(w *world, t tuneFlags) (func(name string) (llm.Model, error), error) {
+func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.Model, error), error) {
 	key, err := runKey(f.BaseURL, os.Getenv)
 	if err != nil {
 		return nil, usageError{err}

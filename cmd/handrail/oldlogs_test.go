@@ -207,7 +207,7 @@ func openOldRefs(t *testing.T, dir string) *oldStory {
 	must(t, err)
 	gitRun(t, "-C", path, "fetch", "--quiet", bundle, "+refs/agent/*:refs/agent/*")
 	at := archive.Prefix + path
-	must(t, withRefs(t.Context(), &world{log: logger(s.log, "error")}, at, func(r *archive.Repository) error {
+	must(t, withRepository(t.Context(), &console{log: logger(s.log, "error")}, at, func(r *archive.Repository) error {
 		ids, err := r.Sessions(t.Context())
 		must(t, err)
 		if len(ids) != len(oldSessions) {

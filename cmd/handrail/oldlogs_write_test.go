@@ -179,7 +179,7 @@ func writeRefs(t *testing.T, dir string, ids []string, database string) {
 	gitRun(t, "init", "--quiet", "--bare", path)
 	db, err := openStore(t.Context(), config.Server{Database: database}, logger(os.Stderr, "error"))
 	must(t, err)
-	must(t, withRefs(t.Context(), &world{log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
+	must(t, withRepository(t.Context(), &console{log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
 		g, err := gitref.New(gitref.Config{Repo: r, Now: func() time.Time { return time.Now().Add(-24 * time.Hour) }})
 		must(t, err)
 		for _, id := range ids {

@@ -62,7 +62,7 @@ type explainCommandCmd struct {
 }
 
 // Run explains one command line, or one a line of standard input.
-func (c *explainCommandCmd) Run(w *world) error {
+func (c *explainCommandCmd) Run(w *console) error {
 	p, mode, err := c.load()
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ type explainFileCmd struct {
 }
 
 // Run explains one path, or one a line of standard input.
-func (c *explainFileCmd) Run(w *world) error {
+func (c *explainFileCmd) Run(w *console) error {
 	p, mode, err := c.load()
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (c *explainFileCmd) Run(w *world) error {
 type ruled struct{ policy.Explanation }
 
 // say prints a decision with every rule that matched.
-func (e ruled) say(w *world, head string) error {
+func (e ruled) say(w *console, head string) error {
 	if e.Auto {
 		head += ", without asking anybody"
 	}
@@ -181,7 +181,7 @@ type lineFailure struct {
 // nothing more has come, so that a script may wait for each answer. Empty
 // lines are left out. A line that is not understood is answered by its error,
 // and the run then ends with 1.
-func eachLine(w *world, word *string, explain func(explainLine) (any, error)) error {
+func eachLine(w *console, word *string, explain func(explainLine) (any, error)) error {
 	if word != nil {
 		return usage("--stdin reads standard input; leave out %q", *word)
 	}

@@ -23,7 +23,7 @@ type replayCmd struct {
 }
 
 // Run shows what a session's log says.
-func (c *replayCmd) Run(ctx context.Context, w *world) error {
+func (c *replayCmd) Run(ctx context.Context, w *console) error {
 	events, err := c.read(ctx, w)
 	if err != nil && !errors.Is(err, store.ErrTorn) {
 		return err
@@ -46,9 +46,9 @@ func (c *replayCmd) Run(ctx context.Context, w *world) error {
 	return errors.Join(err, torn)
 }
 
-func (c *replayCmd) read(ctx context.Context, w *world) (events []session.Event, err error) {
+func (c *replayCmd) read(ctx context.Context, w *console) (events []session.Event, err error) {
 	if archive.IsGit(c.Session) {
-		_, events, err = readPlace(ctx, w, c.Session)
+		_, events, err = readLog(ctx, w, c.Session)
 		return events, err
 	}
 	if _, serr := os.Stat(c.Session); serr == nil {
@@ -76,7 +76,7 @@ func stateOf(ctx context.Context, logs store.Logs, id string) (*session.State, e
 }
 
 // printStory prints the session as its progress comment shows it.
-func printStory(w *world, events []session.Event) error {
+func printStory(w *console, events []session.Event) error {
 	v, err := session.Fold(events)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func printStory(w *world, events []session.Event) error {
 	return err
 }
 
-func printEvents(w *world, events []session.Event) error {
+func printEvents(w *console, events []session.Event) error {
 	for _, e := range events {
 		if _, err := fmt.Fprintf(w.out, "%d\t%s\tturn %d\t%s\t%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05.000"), e.Turn, e.Type, e.Data); err != nil {
 			return err
@@ -99,7 +99,7 @@ func printEvents(w *world, events []session.Event) error {
 	return nil
 }
 
-func printJSON(w *world, events []session.Event) error {
+func printJSON(w *console, events []session.Event) error {
 	enc := json.NewEncoder(w.out)
 	enc.SetEscapeHTML(false)
 	for _, e := range events {

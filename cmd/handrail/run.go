@@ -32,7 +32,7 @@ type runCmd struct {
 }
 
 // Run works on the task and leaves the result on a branch.
-func (c *runCmd) Run(ctx context.Context, w *world) (err error) {
+func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
 	task, err := c.taskText(w)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *runCmd) Run(ctx context.Context, w *world) (err error) {
 	return c.work(ctx, w, e, work.Job{Task: t, RulesAt: t.Base, Log: log, Repo: repo, Name: filepath.Base(repoPath(c.Repo)), Author: localAuthor()})
 }
 
-func (c *runCmd) taskText(w *world) (string, error) {
+func (c *runCmd) taskText(w *console) (string, error) {
 	text := c.Task
 	if text == "-" {
 		var err error
@@ -115,7 +115,7 @@ type localEngine struct {
 	workspace string // name of the workspace engine
 }
 
-func (c *runCmd) engine(ctx context.Context, w *world, cfg policy.Config) (localEngine, error) {
+func (c *runCmd) engine(ctx context.Context, w *console, cfg policy.Config) (localEngine, error) {
 	var out localEngine
 	if _, err := policy.ParseMode(c.mode(cfg)); err != nil {
 		return out, usageError{err}
@@ -179,7 +179,7 @@ func stateDir(sub string) (string, error) {
 	return dir, nil
 }
 
-func (c *runCmd) work(ctx context.Context, w *world, e localEngine, j work.Job) error {
+func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job) error {
 	t := j.Task
 	term := newTerminal(w, c.Yes)
 	term.header(t, e.workspace)

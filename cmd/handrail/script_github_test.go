@@ -95,7 +95,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 func storyServe() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	return execute(ctx, append([]string{"serve"}, os.Args[1:]...), &world{
+	return execute(ctx, append([]string{"serve"}, os.Args[1:]...), &console{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
 		options: serverOptions{spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond},
 	})

@@ -22,7 +22,7 @@ type serveCmd struct {
 }
 
 // Run serves until it is told to stop.
-func (c *serveCmd) Run(ctx context.Context, w *world) error {
+func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	if c.Check {
 		return c.check(ctx)
 	}

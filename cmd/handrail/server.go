@@ -69,7 +69,7 @@ type server struct {
 }
 
 // newServer puts the parts together. Nothing runs before start.
-func newServer(ctx context.Context, w *world, cfg config.Server, opt serverOptions) (s *server, err error) {
+func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOptions) (s *server, err error) {
 	known := serverSecrets(cfg)
 	inner := *w
 	w = &inner
@@ -175,7 +175,7 @@ func openStore(ctx context.Context, cfg config.Server, log *slog.Logger) (*sqlst
 	return sqlite.Open(ctx, sqlite.Config{Path: config.SQLitePath(cfg), Log: log})
 }
 
-func (s *server) openEngine(ctx context.Context, w *world) error {
+func (s *server) openEngine(ctx context.Context, w *console) error {
 	ws, err := pickWorkspace(ctx, w, s.cfg.Workspace, s.cfg.Policy.Workspace.Image)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ type storeFlags struct {
 }
 
 // open opens the database of a server, which may be running.
-func (f storeFlags) open(ctx context.Context, w *world) (*sqlstore.Store, error) {
+func (f storeFlags) open(ctx context.Context, w *console) (*sqlstore.Store, error) {
 	cfg := config.Server{Data: f.Data, Database: f.Database}
 	if f.File != "" {
 		read, err := config.Read(f.File, os.Getenv)
@@ -58,7 +58,7 @@ type sessionsListCmd struct {
 }
 
 // Run lists sessions.
-func (c *sessionsListCmd) Run(ctx context.Context, w *world) (err error) {
+func (c *sessionsListCmd) Run(ctx context.Context, w *console) (err error) {
 	s, err := c.open(ctx, w)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ type sessionsExportCmd struct {
 }
 
 // Run writes the log of one session.
-func (c *sessionsExportCmd) Run(ctx context.Context, w *world) (err error) {
+func (c *sessionsExportCmd) Run(ctx context.Context, w *console) (err error) {
 	s, err := c.open(ctx, w)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c *sessionsExportCmd) Run(ctx context.Context, w *world) (err error) {
 	if len(events) == 0 {
 		return fmt.Errorf("export session %s: %w", c.Session, store.ErrNotFound)
 	}
-	return writePlace(ctx, w, c.Out, c.Session, events)
+	return writeLog(ctx, w, c.Out, c.Session, events)
 }
 
 type sessionsImportCmd struct {
@@ -107,8 +107,8 @@ type sessionsImportCmd struct {
 }
 
 // Run stores the log of one session.
-func (c *sessionsImportCmd) Run(ctx context.Context, w *world) (err error) {
-	id, events, err := readPlace(ctx, w, c.In)
+func (c *sessionsImportCmd) Run(ctx context.Context, w *console) (err error) {
+	id, events, err := readLog(ctx, w, c.In)
 	if errors.Is(err, os.ErrNotExist) {
 		return usageError{err}
 	}

@@ -134,7 +134,7 @@ func (s *story) restart(change func(*serverOptions)) {
 
 func (s *story) startWith(opt serverOptions) {
 	s.t.Helper()
-	w := &world{in: strings.NewReader(""), out: io.Discard, err: s.log, log: logger(s.log, "info"), version: "test"}
+	w := &console{in: strings.NewReader(""), out: io.Discard, err: s.log, log: logger(s.log, "info"), version: "test"}
 	var err error
 	s.srv, err = newServer(s.t.Context(), w, s.cfg, opt)
 	if err != nil {

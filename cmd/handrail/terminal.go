@@ -24,7 +24,7 @@ type terminal struct {
 	start time.Time
 }
 
-func newTerminal(w *world, yes bool) *terminal {
+func newTerminal(w *console, yes bool) *terminal {
 	return &terminal{out: w.out, in: bufio.NewReader(w.in), yes: yes, start: time.Now()}
 }
 

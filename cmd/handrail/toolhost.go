@@ -33,7 +33,7 @@ type stdio struct {
 func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
 
 // Run serves until the other side goes away.
-func (c *toolhostCmd) Run(ctx context.Context, w *world) error {
+func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 	return host.Serve(ctx, stdio{w.in, w.out}, host.Config{
 		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Init: c.Init,
 		Env: os.Environ(), Limits: workspace.Limits{Command: c.Command}, Log: w.log,

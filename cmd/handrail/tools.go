@@ -37,7 +37,7 @@ type toolEntry struct {
 }
 
 // Run lists the tools.
-func (c *toolsListCmd) Run(w *world) error {
+func (c *toolsListCmd) Run(w *console) error {
 	all, err := builtinTools(nil)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ type callResult struct {
 
 // Run calls the tool through the same policy that a session has. With --json
 // the result is an object also when the call could not be made.
-func (c *toolsCallCmd) Run(ctx context.Context, w *world) error {
+func (c *toolsCallCmd) Run(ctx context.Context, w *console) error {
 	res, err := c.call(ctx, w)
 	out := callResult{OK: err == nil, Content: res.Content}
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *toolsCallCmd) Run(ctx context.Context, w *world) error {
 	return err
 }
 
-func (c *toolsCallCmd) call(ctx context.Context, w *world) (tools.Result, error) {
+func (c *toolsCallCmd) call(ctx context.Context, w *console) (tools.Result, error) {
 	args, err := c.arguments(w)
 	if err != nil {
 		return tools.Result{}, err
@@ -146,7 +146,7 @@ func (c *toolsCallCmd) call(ctx context.Context, w *world) (tools.Result, error)
 }
 
 // arguments is what --args holds, as one JSON object.
-func (c *toolsCallCmd) arguments(w *world) (json.RawMessage, error) {
+func (c *toolsCallCmd) arguments(w *console) (json.RawMessage, error) {
 	data := []byte(c.Args)
 	if c.Args == "-" {
 		var err error
@@ -187,7 +187,7 @@ func (c *toolsCallCmd) gate(d policy.Decision) error {
 }
 
 // openInPlace serves the tools on a directory itself, not on a copy of it.
-func openInPlace(ctx context.Context, w *world, dir string) (*workspace.Workspace, func(), error) {
+func openInPlace(ctx context.Context, w *console, dir string) (*workspace.Workspace, func(), error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find --repo: %w", err)

@@ -17,7 +17,7 @@ type toolsParseCmd struct {
 }
 
 // Run parses standard input. Finding no call is no failure.
-func (c *toolsParseCmd) Run(w *world) error {
+func (c *toolsParseCmd) Run(w *console) error {
 	all, err := builtinTools(nil)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 func verb(t *testing.T, stdin string, args ...string) (code int, out string) {
 	t.Helper()
 	var b bytes.Buffer
-	code = execute(t.Context(), args, &world{in: strings.NewReader(stdin), out: &b, err: &b, version: "test"})
+	code = execute(t.Context(), args, &console{in: strings.NewReader(stdin), out: &b, err: &b, version: "test"})
 	return code, b.String()
 }
 

@@ -20,7 +20,7 @@ type versionInfo struct {
 }
 
 // Run prints the version.
-func (c *versionCmd) Run(w *world) error {
+func (c *versionCmd) Run(w *console) error {
 	v := readVersion()
 	if c.JSON {
 		return jsonLine(w.out, v)

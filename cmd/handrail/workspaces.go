@@ -16,7 +16,7 @@ import (
 //
 // image is the configured container image; without one it is the image that
 // .ci/workspace-image makes.
-func pickWorkspace(ctx context.Context, w *world, name, image string) (workspace.Engine, error) {
+func pickWorkspace(ctx context.Context, w *console, name, image string) (workspace.Engine, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program to put it into workspaces: %w", err)
@@ -47,7 +47,7 @@ func pickWorkspace(ctx context.Context, w *world, name, image string) (workspace
 // defaultImage is what workspaces run in when nothing else is configured.
 const defaultImage = "handrail-workspace:local"
 
-func workspaceEngines(w *world, self, image string) ([]workspace.Engine, error) {
+func workspaceEngines(w *console, self, image string) ([]workspace.Engine, error) {
 	if image == "" {
 		image = defaultImage
 	}

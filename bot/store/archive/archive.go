@@ -64,10 +64,10 @@ func (r *Repository) Address() string { return r.address }
 
 // Open opens the repository at an address.
 func Open(ctx context.Context, cfg Config, address string) (*Repository, error) {
-	place := address
+	given := address
 	address, id, _ := strings.Cut(strings.TrimPrefix(address, Prefix), "#")
 	if address == "" {
-		return nil, misuse("%s names no repository: want git:https://host/owner/name or git:PATH, and #SESSION behind it if one is meant", place)
+		return nil, misuse("%s names no repository: want git:https://host/owner/name or git:PATH, and #SESSION behind it if one is meant", given)
 	}
 	r := &Repository{session: id, address: Prefix + address}
 	if !strings.Contains(address, "://") {

@@ -12,39 +12,39 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 )
 
-// readPlace reads a log from wherever it is kept besides databases.
-func readPlace(ctx context.Context, w *world, place string) (id string, events []session.Event, err error) {
+// readLog reads a log from a file, a git ref, or - for standard input.
+func readLog(ctx context.Context, w *console, address string) (id string, events []session.Event, err error) {
 	switch {
-	case archive.IsGit(place):
-		err = withRefs(ctx, w, place, func(r *archive.Repository) (err error) {
+	case archive.IsGit(address):
+		err = withRepository(ctx, w, address, func(r *archive.Repository) (err error) {
 			id, events, err = r.Read(ctx)
 			return err
 		})
 		return id, events, err
-	case place == "-":
+	case address == "-":
 		data, err := io.ReadAll(w.in)
 		if err != nil {
 			return "", nil, err
 		}
 		return archive.ReadText(data)
 	}
-	return readLogFile(place)
+	return readLogFile(address)
 }
 
-// withRefs opens a repository for a while.
-func withRefs(ctx context.Context, w *world, place string, fn func(*archive.Repository) error) error {
-	r, err := archive.Open(ctx, archive.Config{Token: os.Getenv("HANDRAIL_GITHUB_TOKEN"), Log: w.log}, place)
+// withRepository opens a repository for a while.
+func withRepository(ctx context.Context, w *console, address string, fn func(*archive.Repository) error) error {
+	r, err := archive.Open(ctx, archive.Config{Token: os.Getenv("HANDRAIL_GITHUB_TOKEN"), Log: w.log}, address)
 	if err != nil {
 		return err
 	}
 	return errors.Join(fn(r), r.Close())
 }
 
-// writePlace writes a log to wherever it is to be kept besides databases. A
+// writeLog writes a log to a file, a git ref, or - for standard output. A
 // repository may be read by many, so that secrets are taken out before; the
 // log has hashes of its own then.
-func writePlace(ctx context.Context, w *world, place, id string, events []session.Event) error {
-	if archive.IsGit(place) {
+func writeLog(ctx context.Context, w *console, address, id string, events []session.Event) error {
+	if archive.IsGit(address) {
 		hidden, err := archive.Redact(newSecrets(environmentSecrets(os.Environ())...).Redactor, events)
 		if err != nil {
 			return err
@@ -52,13 +52,13 @@ func writePlace(ctx context.Context, w *world, place, id string, events []sessio
 		if hidden > 0 {
 			w.log.WarnContext(ctx, "secrets were taken out of the log: its hashes are not those of the database", "session", id, "events", hidden)
 		}
-		return withRefs(ctx, w, place, func(r *archive.Repository) error { return r.Write(ctx, id, events) })
+		return withRepository(ctx, w, address, func(r *archive.Repository) error { return r.Write(ctx, id, events) })
 	}
 	var text bytes.Buffer
 	if err := store.WriteLog(&text, id, events); err != nil {
 		return err
 	}
-	if place == "-" {
+	if address == "-" {
 		// A changed byte breaks the chain, so nothing is made inert here.
 		if os.Getenv("GITHUB_ACTIONS") == "true" && bytes.Contains(text.Bytes(), []byte("##[")) {
 			return usage("the log holds text that a workflow runner takes for a command: name a file with --to")
@@ -66,7 +66,7 @@ func writePlace(ctx context.Context, w *world, place, id string, events []sessio
 		_, err := w.raw.Write(text.Bytes())
 		return err
 	}
-	return os.WriteFile(place, text.Bytes(), 0o600)
+	return os.WriteFile(address, text.Bytes(), 0o600)
 }
 
 func readLogFile(path string) (id string, events []session.Event, err error) {
