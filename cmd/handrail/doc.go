@@ -3,19 +3,44 @@
 //
 // # The parts
 //
-//   - cmd/handrail chooses: one file per verb; the only place that picks
-//     adapters and reads the environment. engine.go is where the brain meets
-//     the hands.
-//   - bot talks to GitHub: deliveries in, sessions run, comments and pull
-//     requests out. It never heard of Ollama, Docker or SQLite.
-//   - agent works: one session, made of model, tools, gate and log. It never
-//     heard of GitHub or git. Start at agent/loop.go.
-//   - gitops saves: mirrors, branches, checkpoints, undo. It runs no git and
-//     trusts nothing that a workspace wrote.
-//   - policy decides: what a mode allows, which paths are sensitive, who may
-//     ask and approve. Below it, shell says what a command can do, untrusted
-//     makes foreign text safe to read and our text safe to post, secret finds
-//     and redacts. All of it is pure.
+// cmd chooses: cmd/handrail has a file per verb and the wiring, and is the only
+// place that picks adapters; cmd/config reads what an operator writes.
+//
+// bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
+// loop over one thread. bot/webhook takes deliveries in, bot/sweep those that
+// were missed, bot/queue gives a bot/thread to one worker; bot/command reads
+// what was asked, bot/approval asks people and judges what they answer,
+// bot/render turns a session's state into Markdown. bot/ghapp writes to GitHub
+// so that it can be repeated. bot/store has the words for what is kept:
+// bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
+// is a log in a git ref, bot/store/archive logs in files.
+//
+// agent works: one session of model, tools, gate and log. Start at
+// agent/loop.go. agent/session has the events, and what they add up to.
+// agent/work brings a session to a branch; it alone heard of git.
+// agent/prompt, agent/project, agent/compact and agent/memory make what the
+// model reads. agent/llm has the words for a model, agent/llm/ollama and
+// agent/llm/openai reach one over agent/llm/wire, agent/llm/toolcall finds calls
+// in text, agent/exam tries a model out. agent/tools has the words for a tool;
+// agent/tools/builtin joins agent/tools/file, agent/tools/edit,
+// agent/tools/search, agent/tools/shell and agent/tools/talk; agent/patch mends
+// edits. agent/workspace is where they work: agent/workspace/host runs inside,
+// behind agent/workspace/docker, agent/workspace/bwrap or no wall,
+// agent/workspace/local.
+//
+// gitops saves: mirrors, branches, checkpoints, pushes. It runs no git and
+// trusts nothing that a workspace wrote.
+//
+// policy decides, without a look at the world: policy says what a mode allows,
+// which paths are sensitive and who may approve; policy/shell what a command can do;
+// policy/untrusted makes foreign text safe to read and ours safe to post;
+// policy/secret finds credentials.
+//
+// Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with
+// bot/ghapp/ghtest/hub, bot/ghapp/ghtest/bare and bot/ghapp/ghtest/ghcheck, is a
+// GitHub; agent/llm/llmtest, with agent/llm/llmcheck, a scripted model.
+// bot/store/storetest, agent/workspace/workspacetest and agent/tools/toolstest
+// say what each store, workspace and tool must do.
 //
 // # One comment becomes a commit
 //
@@ -45,5 +70,6 @@
 // or done. The gate is the only way to a tool, and the bytes approved are the
 // bytes run. The workspace holds a copy of the code and nothing else: no
 // token, no key, no network unless allowed. deps_test.go holds the arrows
-// between the parts.
+// between the parts, docs/safety.md what is promised, and docs/decisions.md
+// why it is so.
 package main

@@ -24,6 +24,29 @@ func document(t *testing.T, name string) string {
 	return string(data)
 }
 
+// TestTourDocs: doc.go names every package, and none that is gone.
+func TestTourDocs(t *testing.T) {
+	named, packages := map[string]bool{}, map[string]bool{}
+	for _, m := range regexp.MustCompile(`\b(?:cmd|bot|agent|gitops|policy)(?:/[a-z]+)*(?:\.go)?`).FindAllString(document(t, "cmd/handrail/doc.go"), -1) {
+		named[m] = !strings.HasSuffix(m, ".go")
+	}
+	for _, s := range sources(t) {
+		if !s.test {
+			packages[s.dir] = true
+		}
+	}
+	for dir := range packages {
+		if !named[dir] {
+			t.Errorf("the tour in doc.go does not name the package %s", dir)
+		}
+	}
+	for name := range named {
+		if _, err := os.Stat(filepath.Join("../..", name)); err != nil {
+			t.Errorf("the tour in doc.go names %s, which there is not", name)
+		}
+	}
+}
+
 // keyPaths lists the keys of a configuration: "model.can.tools".
 func keyPaths(t reflect.Type, prefix string) (list []string) {
 	for i := range t.NumField() {
