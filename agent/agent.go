@@ -7,25 +7,31 @@
 // checkpointer and the approver are given to it.
 //
 //	loop.go          one step after the other; start reading here
-//	conversation.go  the fold: what a log says about where the session stands
-//	stream.go        one answer of the model, from parts to a whole
-//	thinking.go      what of it is thinking, and what may be shown
+//	journal.go       the session's log: what is recorded, and how it is folded
+//	history.go       the fold: what a log says about where the session stands
+//	conversation.go  the part of it that the model is told
+//	messages.go      how the model is told it
+//	request.go       what a model is sent: the prompt is put together here
+//	window.go        how much a model can hold
+//	shrink.go        making room in it
+//	model.go         asking the model, and what to do when it fails
+//	answer.go        one answer of the model, taken apart
+//	stream.go        an answer that grows, shown
+//	thinking.go      what of it is thinking
 //	gate.go          the only way to a tool
+//	asking.go        putting a call before a person
 //	toolrun.go       running what the gate let through, saving what changed
-//	sink.go          what may be recorded: no secrets, nothing invisible
 //	publish.go       from saved changes to a commit on the branch
 //	review.go        a sensitive edit as a commit that people review
 //	complete.go      is it done, and is it true
+//	summary.go       the last word
 //	habits.go        repetition and mistakes
 //	region.go        the text that an edit should have fitted
 //	remind.go        what a model should not forget now
-//	messages.go      the conversation as a model is sent it
-//	window.go        how much a model can hold, and what it is offered
-//	shrink.go        making room in it
 //	budget.go        what a session may use
-//	provide.go       what a request names, looked up before the first turn
-//	retry.go         what to do when the model fails
-//	summary.go       the last word
+//
+// Each of these is a small type that holds what it works with; newRun puts
+// them together. All read the same journal.
 package agent
 
 import (
@@ -117,11 +123,7 @@ type Config struct {
 	Tools       []tools.Tool
 	Prompt      prompt.Builder
 	Checkpoints Checkpointer
-	Approver    Approver // nil: always park
-	// Proposer, where there is one, has sensitive edits reviewed: they may be
-	// made in the workspace, and wait at the door to the branch as a commit of
-	// their own. Nil: each is asked for before it is made.
-	Proposer Proposer
+	Approvals
 
 	// Redactor takes secrets out of what is recorded, and with that out of what
 	// the model, the log and GitHub see. Nil finds tokens of well-known shapes.
@@ -141,6 +143,22 @@ type Config struct {
 	OnEvent func(session.Event)
 	OnLive  func(Live)
 
+	Context   int // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
+	MaxTokens int // of one answer, 0 for the server's limit
+	Limits    Limits
+	Shares    []Share // budgets that other sessions use too
+	Retry     Retry
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Approvals says how people are asked, and what their answers hang on.
+type Approvals struct {
+	Approver Approver // nil: always park
+	// Proposer, where there is one, has sensitive edits reviewed: they may be
+	// made in the workspace, and wait at the door to the branch as a commit of
+	// their own. Nil: each is asked for before it is made.
+	Proposer Proposer
 	// Bound returns what an approval is bound to besides the call, as it is at
 	// this moment: engine, image, network, base, head. It is asked when a
 	// request is made and again when what was approved is about to run. Nil for
@@ -150,14 +168,6 @@ type Config struct {
 	// it does not count any more, or "". An error stops the run. Nil for no
 	// second look.
 	Confirm func(ctx context.Context, asked session.Asked, answer session.Resolved) (why string, err error)
-
-	Context   int // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
-	MaxTokens int // of one answer, 0 for the server's limit
-	Limits    Limits
-	Shares    []Share // budgets that other sessions use too
-	Retry     Retry
-	Now       func() time.Time
-	Log       *slog.Logger
 }
 
 // Limits bound a session. Zero values mean no limit, except Turns, where it
@@ -215,111 +225,16 @@ func New(cfg Config) (*Agent, error) {
 // workspace, it returns session.StatusMoved and no event: the caller runs the
 // session again in a workspace on the new state.
 func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (session.Outcome, error) {
-	r := &run{Agent: a, log: log, state: newHistory()}
-	if err := r.open(ctx, task); err != nil {
+	j := newJournal(a.cfg, log)
+	if err := j.open(ctx, task); err != nil {
 		return session.Outcome{}, fmt.Errorf("open session %s: %w", task.Session, err)
 	}
-	if out := r.state.Outcome; out != nil {
+	if out := j.Outcome; out != nil {
 		return *out, nil // nothing new since it ended
 	}
-	r.from, r.began = r.state.spent(), a.cfg.Now()
-	if a.cfg.Limits.Wall > 0 {
-		r.until = r.began.Add(a.cfg.Limits.Wall)
-	}
-	out, err := r.loop(ctx)
+	out, err := newRun(a, j).loop(ctx)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, session.ErrFenced) {
-		return session.Outcome{Status: session.StatusInterrupted, Turns: r.state.Turns}, nil
+		return session.Outcome{Status: session.StatusInterrupted, Turns: j.Turns}, nil
 	}
 	return out, err
-}
-
-// run is one stretch of work on a session.
-type run struct {
-	*Agent
-	log   session.Log
-	state *history
-	mode  policy.Mode
-	until time.Time
-	from  allowance // what the session had used when this run began
-	began time.Time
-
-	caps     llm.Capabilities
-	learned  bool // caps are known
-	text     bool // calls travel as text: the model or server has no native ones
-	grown    int  // window that the session has outgrown the first one for, 0 while it has not
-	squeezed int  // how often the server found a prompt too long all the same
-	condense bool // the model asked for a shorter conversation
-}
-
-// open reads the log, records the task when the log is empty, and settles
-// the mode.
-func (r *run) open(ctx context.Context, task session.Task) error {
-	if err := r.catchUp(ctx); err != nil {
-		return err
-	}
-	if r.state.Seq == 0 {
-		if err := r.record(ctx, session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task})); err != nil {
-			return err
-		}
-	}
-	name := r.state.Task.Mode
-	if r.state.Mode != "" {
-		name = r.state.Mode
-	}
-	mode, err := policy.ParseMode(name)
-	if err != nil {
-		return err
-	}
-	r.mode = mode
-	return nil
-}
-
-// catchUp folds events that others appended.
-func (r *run) catchUp(ctx context.Context) error {
-	events, err := r.log.Events(ctx, r.state.Seq)
-	if err != nil {
-		return fmt.Errorf("read log: %w", err)
-	}
-	for _, e := range events {
-		if err := r.state.apply(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// record stores events, then folds and shows them: persist, then post.
-// Events that others appended meanwhile are folded first, in log order.
-func (r *run) record(ctx context.Context, events ...*session.Event) error {
-	for _, e := range events {
-		if err := r.sanitize(ctx, e); err != nil {
-			return err
-		}
-	}
-	if err := r.log.Append(ctx, events...); err != nil {
-		return fmt.Errorf("append to log: %w", err)
-	}
-	if events[0].Seq != r.state.Seq+1 {
-		return r.catchUp(ctx)
-	}
-	for _, e := range events {
-		if err := r.state.apply(*e); err != nil {
-			return err
-		}
-		if r.cfg.OnEvent != nil {
-			r.cfg.OnEvent(*e)
-		}
-	}
-	return nil
-}
-
-// tell records words of the engine to the model.
-func (r *run) tell(ctx context.Context, kind session.NoteKind, text string) error {
-	return r.record(ctx, session.NewEvent(session.TypeNote, r.state.Turns, session.Note{Kind: kind, Text: text}))
-}
-
-func (r *run) live(l Live) {
-	if r.cfg.OnLive != nil {
-		r.cfg.OnLive(l)
-	}
 }

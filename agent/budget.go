@@ -72,54 +72,72 @@ func (sh Share) over(run allowance, wall time.Duration) string {
 	return ""
 }
 
+// meter holds what a session uses against what it may.
+type meter struct {
+	*journal
+	limits Limits
+	shares []Share
+	now    func() time.Time
+	from   allowance // what the session had used when this run began
+	began  time.Time
+	until  time.Time // zero for no end
+}
+
+func newMeter(cfg Config, j *journal) *meter {
+	m := &meter{journal: j, limits: cfg.Limits, shares: cfg.Shares, now: cfg.Now, from: j.spent(), began: cfg.Now()}
+	if cfg.Limits.Wall > 0 {
+		m.until = m.began.Add(cfg.Limits.Wall)
+	}
+	return m
+}
+
 // shared says which shared budget is used up. A person who granted more after
 // having been told has lifted them for this request.
-func (r *run) shared() string {
-	if r.state.used.lifted {
+func (m *meter) shared() string {
+	if m.used.lifted {
 		return ""
 	}
-	for _, sh := range r.cfg.Shares {
-		if why := sh.over(r.state.spent().minus(r.from), r.cfg.Now().Sub(r.began)); why != "" {
+	for _, sh := range m.shares {
+		if why := sh.over(m.spent().minus(m.from), m.now().Sub(m.began)); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (r *run) turnLimit() int {
-	n := r.mode.Turns
-	if r.cfg.Limits.Turns > 0 {
-		n = r.cfg.Limits.Turns
+func (m *meter) turnLimit() int {
+	n := m.mode.Turns
+	if m.limits.Turns > 0 {
+		n = m.limits.Turns
 	}
-	if r.state.Task.Turns > 0 {
-		n = r.state.Task.Turns
+	if m.Task.Turns > 0 {
+		n = m.Task.Turns
 	}
-	return n + r.state.used.granted
+	return n + m.used.granted
 }
 
-func (r *run) turnsLeft() int { return r.turnLimit() - (r.state.Turns - r.state.used.turnsFrom) }
+func (m *meter) turnsLeft() int { return m.turnLimit() - (m.Turns - m.used.turnsFrom) }
 
-// checkBudget parks a session that has used what it was given.
-func (r *run) checkBudget(context.Context) (verdict, *session.Outcome, error) {
-	l, s := r.cfg.Limits, r.state
-	tokens, edits, lines := s.Tokens-s.used.from.tokens, s.Edits-s.used.from.edits, s.Lines-s.used.from.lines
-	why := r.shared()
+// check parks a session that has used what it was given.
+func (m *meter) check(context.Context) (*session.Outcome, error) {
+	l, used := m.limits, m.spent().minus(m.used.from)
+	why := m.shared()
 	switch {
 	case why != "":
-	case r.turnsLeft() <= 0:
-		why = fmt.Sprintf("All %d turns are used", r.turnLimit())
-	case l.Tokens > 0 && tokens >= l.Tokens:
-		why = fmt.Sprintf("%d tokens are used, %d were allowed", tokens, l.Tokens)
-	case l.Edits > 0 && edits >= l.Edits:
-		why = fmt.Sprintf("%d edits are made, %d were allowed", edits, l.Edits)
-	case l.ChangedLines > 0 && lines >= l.ChangedLines:
-		why = fmt.Sprintf("%d lines are changed, %d were allowed", lines, l.ChangedLines)
-	case !r.until.IsZero() && !r.cfg.Now().Before(r.until):
+	case m.turnsLeft() <= 0:
+		why = fmt.Sprintf("All %d turns are used", m.turnLimit())
+	case l.Tokens > 0 && used.tokens >= l.Tokens:
+		why = fmt.Sprintf("%d tokens are used, %d were allowed", used.tokens, l.Tokens)
+	case l.Edits > 0 && used.edits >= l.Edits:
+		why = fmt.Sprintf("%d edits are made, %d were allowed", used.edits, l.Edits)
+	case l.ChangedLines > 0 && used.lines >= l.ChangedLines:
+		why = fmt.Sprintf("%d lines are changed, %d were allowed", used.lines, l.ChangedLines)
+	case !m.until.IsZero() && !m.now().Before(m.until):
 		why = fmt.Sprintf("The session has run for %s", l.Wall)
 	default:
-		return goOn, nil, nil
+		return nil, nil
 	}
-	return halt, &session.Outcome{
+	return &session.Outcome{
 		Status: session.StatusOutOfBudget,
 		Reason: why + ". Nothing is lost: grant more to go on from here.",
 	}, nil

@@ -59,33 +59,42 @@ func (k *claims) note(p *session.Note) {
 	}
 }
 
+// finisher decides whether the work is done.
+type finisher struct {
+	*journal
+	meter    *meter
+	requests *requests
+	window   *window
+	model    *model
+}
+
 // finish looks at the last answer when all its calls are settled: is the work
 // done, and is that true?
-func (r *run) finish(ctx context.Context) (verdict, *session.Outcome, error) {
-	n := len(r.state.talk.entries)
-	last := r.state.talk.entries[n-1]
+func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
+	n := len(f.talk.entries)
+	last := f.talk.entries[n-1]
 	if last.answer == nil {
-		return goOn, nil, nil // something was said since: ask the model
+		return nil, nil // something was said since: ask the model
 	}
-	if out := r.stuck(); out != nil {
-		return halt, out, nil
+	if out := f.stuck(); out != nil {
+		return out, nil
 	}
 	result, complete := completion(last)
 	switch {
-	case complete && r.state.claims.refusals < mostRefusals && doubt(last) != "":
-		return goOn, nil, r.tell(ctx, session.NoteRefused, doubt(last))
+	case complete && f.claims.refusals < mostRefusals && doubt(last) != "":
+		return nil, f.tell(ctx, session.NoteRefused, doubt(last))
 	case complete:
-		return r.complete(ctx, result)
+		return f.complete(ctx, result)
 	case len(last.calls) > 0:
-		return r.sayErrors(ctx, last.answer.Errors)
+		return f.sayErrors(ctx, last.answer.Errors)
 	case len(last.answer.Errors) > 0:
-		return r.garbled(ctx, last.answer.Errors)
+		return f.garbled(ctx, last.answer.Errors)
 	case last.answer.Content == "":
-		return r.nothing(ctx)
-	case r.mode.ReadOnly():
-		return r.complete(ctx, last.answer.Content)
+		return f.nothing(ctx)
+	case f.mode.ReadOnly():
+		return f.complete(ctx, last.answer.Content)
 	}
-	return r.wordsOnly(ctx, last.answer.Content)
+	return f.wordsOnly(ctx, last.answer.Content)
 }
 
 // doubt says why an answer that ends the work cannot be believed yet: it was
@@ -123,64 +132,60 @@ func completion(e entry) (string, bool) {
 
 // complete accepts the end, unless the task asked for a change and none was
 // made.
-func (r *run) complete(ctx context.Context, said string) (verdict, *session.Outcome, error) {
-	if r.changed() || !r.wantsChange() {
-		if open := openTodo(r.state.Todo); open > 0 && !r.state.claims.nudged && r.turnsLeft() > 1 {
-			return goOn, nil, r.tell(ctx, session.NoteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
+func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome, error) {
+	if f.changed() || !f.wantsChange() {
+		if open := openTodo(f.Todo); open > 0 && !f.claims.nudged && f.meter.turnsLeft() > 1 {
+			return nil, f.tell(ctx, session.NoteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
 				"Do what is open, or bring the list up to date, and complete again.", items(open)))
 		}
-		return halt, r.summarize(ctx, session.StatusDone, said), nil
+		return f.summarize(ctx, session.StatusDone, said), nil
 	}
-	if r.state.claims.refusals < mostRefusals {
-		return goOn, nil, r.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
+	if f.claims.refusals < mostRefusals {
+		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
 			"Make the change with the tools now. If nothing needs to change, say why in one sentence and complete again.")
 	}
-	return halt, r.summarize(ctx, session.StatusNoChanges, said), nil
+	return f.summarize(ctx, session.StatusNoChanges, said), nil
 }
 
 // changed says whether there is anything new since a person last asked: on
 // the branch, or as a patch because it may not go there.
-func (r *run) changed() bool {
-	return r.state.Published != r.state.claims.from || r.state.claims.handedOver
+func (f *finisher) changed() bool {
+	return f.Published != f.claims.from || f.claims.handedOver
 }
 
 // sayErrors tells the model of calls beside the good ones that could not be
 // understood.
-func (r *run) sayErrors(ctx context.Context, errs []string) (verdict, *session.Outcome, error) {
+func (f *finisher) sayErrors(ctx context.Context, errs []string) (*session.Outcome, error) {
 	if len(errs) == 0 {
-		return goOn, nil, nil
+		return nil, nil
 	}
-	return goOn, nil, r.tell(ctx, session.NoteReminder, "Part of your answer looked like a call and could not be understood: "+strings.Join(errs, "; "))
+	return nil, f.tell(ctx, session.NoteReminder, "Part of your answer looked like a call and could not be understood: "+strings.Join(errs, "; "))
 }
 
-func (r *run) garbled(ctx context.Context, errs []string) (verdict, *session.Outcome, error) {
-	if r.state.claims.garbled >= mostFailed {
-		return halt, r.failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row (%s). "+
+func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome, error) {
+	if f.claims.garbled >= mostFailed {
+		return failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row (%s). "+
 			"Try again, or use a model with tool calling.", mostFailed, errs[0])), nil
 	}
-	return goOn, nil, r.tell(ctx, session.NoteReminder, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
+	return nil, f.tell(ctx, session.NoteReminder, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
 		". Nothing was run. Send the call again in the format of the system prompt.")
 }
 
-func (r *run) nothing(ctx context.Context) (verdict, *session.Outcome, error) {
-	if r.state.claims.empty >= mostFailed {
-		return halt, r.failed(fmt.Sprintf("The model answered nothing %d times in a row. Try again, or use another model.", mostFailed)), nil
+func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
+	if f.claims.empty >= mostFailed {
+		return failed(fmt.Sprintf("The model answered nothing %d times in a row. Try again, or use another model.", mostFailed)), nil
 	}
-	return goOn, nil, r.tell(ctx, session.NoteReminder, "Your answer was empty. Go on with the task: call a tool, or complete it.")
+	return nil, f.tell(ctx, session.NoteReminder, "Your answer was empty. Go on with the task: call a tool, or complete it.")
 }
 
 // wordsOnly handles prose in a mode that works: the model is asked to act or
 // to finish; if it keeps talking, its words are taken as the end.
-func (r *run) wordsOnly(ctx context.Context, said string) (verdict, *session.Outcome, error) {
-	if !r.wantsChange() || r.state.claims.idle > mostIdle {
-		return r.complete(ctx, said)
+func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome, error) {
+	if !f.wantsChange() || f.claims.idle > mostIdle {
+		return f.complete(ctx, said)
 	}
-	return goOn, nil, r.tell(ctx, session.NoteReminder, "You wrote text but called no tool. If the task is finished, complete it with attempt_completion; "+
+	return nil, f.tell(ctx, session.NoteReminder, "You wrote text but called no tool. If the task is finished, complete it with attempt_completion; "+
 		"otherwise go on with a tool call.")
-}
-
-func (r *run) failed(reason string) *session.Outcome {
-	return &session.Outcome{Status: session.StatusFailed, Reason: reason}
 }
 
 var (
@@ -191,13 +196,13 @@ var (
 // wantsChange says whether the request asks for a change of files. It reads
 // the latest words of a person. In a mode that cannot write nothing is
 // wanted.
-func (r *run) wantsChange() bool {
-	if !r.mode.Allows(policy.Write) || r.mode.EditLimit == 0 {
+func (f *finisher) wantsChange() bool {
+	if !f.mode.Allows(policy.Write) || f.mode.EditLimit == 0 {
 		return false
 	}
-	text := r.state.talk.asks
+	text := f.talk.asks
 	if text == "" {
-		text = r.state.Task.Text
+		text = f.Task.Text
 	}
 	if questionStart.MatchString(text) && !regexpAfterAnd(text) {
 		return false
@@ -210,4 +215,23 @@ func (r *run) wantsChange() bool {
 func regexpAfterAnd(text string) bool {
 	_, rest, ok := strings.Cut(text, " and ")
 	return ok && changeWord.MatchString(rest) && !questionStart.MatchString(rest)
+}
+
+// mostMistakes is how many mistakes in a row end a session: the model is
+// stuck, and more turns would not free it.
+const mostMistakes = 6
+
+// stuck ends a session whose model makes one mistake after the other.
+func (f *finisher) stuck() *session.Outcome {
+	if f.habits.wrong < mostMistakes {
+		return nil
+	}
+	last := ""
+	for _, c := range f.Calls.Last {
+		if c.Result != nil && c.Result.Mistake {
+			last = fmt.Sprintf("; the last was a call of %s: %s", c.Name, firstLine(c.Result.Content, 160))
+		}
+	}
+	return failed(fmt.Sprintf("The model made %d mistakes in a row and did not get out of them by itself%s. "+
+		"Nothing is lost. Say more precisely what to do, or use a larger model.", f.habits.wrong, last))
 }

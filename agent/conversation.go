@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // conversation is what a log says in the order in which the model is told it.
@@ -82,4 +84,21 @@ func (t *conversation) compact(seq int64, p *session.Note) {
 	}
 	said = append(said, entry{seq: seq, user: p.Text, summary: true})
 	t.entries = append(said, kept...)
+}
+
+// provided puts items under labels that say that they need not be read again.
+// What they hold was written by anyone, so it stands between the session's
+// marks.
+func provided(nonce string, items []session.Item) string {
+	var b strings.Builder
+	for _, it := range items {
+		name := strings.ReplaceAll(untrusted.EscapeVisible(it.Name), "\n", `\n`)
+		label := "Contents of " + name
+		if it.Kind == session.ItemSelection {
+			label = "The person's selected code from " + name
+		}
+		text := untrusted.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n")) //control:code-fence
+		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n%s\n\n", label, text)
+	}
+	return b.String()
 }

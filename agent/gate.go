@@ -2,11 +2,10 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -14,9 +13,18 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// The gate is the only way to a tool. It asks the tool what the call would
-// do, asks the policy whether that may happen, and, where a person must be
-// asked, lets through exactly what the person was shown.
+// gate is the only way to a tool. It asks the tool what the call would do,
+// asks the policy whether that may happen, and, where a person must be asked,
+// lets through exactly what the person was shown.
+type gate struct {
+	*journal
+	Approvals
+	policy   *policy.Policy
+	tools    *toolset
+	secrets  SecretScanner
+	deadline time.Duration // for a person's answer
+	now      func() time.Time
+}
 
 // ruling is the gate's word on one call.
 type ruling struct {
@@ -29,10 +37,10 @@ type ruling struct {
 }
 
 // rule decides about one call as the workspace stands now.
-func (r *run) rule(ctx context.Context, c *session.CallState) (ruling, error) {
-	tool, ok := r.tools.Find(c.Name)
+func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
+	tool, ok := g.tools.Find(c.Name)
 	if !ok {
-		return ruling{mistake: true, refused: fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, strings.Join(r.names(), ", "))}, nil
+		return ruling{mistake: true, refused: fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, strings.Join(g.tools.names(), ", "))}, nil
 	}
 	action, err := tool.Intent(ctx, c.Call)
 	if err != nil {
@@ -45,12 +53,12 @@ func (r *run) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		return ruling{mistake: true, refused: "Your answer was cut off inside this call, so it was not run. Send it again in smaller pieces."}, nil
 	}
 	action.Tool = c.Name
-	action.Edits = r.modeEdits()
-	action.Subject = subject([]session.Fact{{Name: "session", Value: r.state.Task.Session}, {Name: "call", Value: c.ID}})
-	d := r.later(action, r.cfg.Policy.Check(r.mode, action))
+	action.Edits = g.modeEdits()
+	action.Subject = subject([]session.Fact{{Name: "session", Value: g.Task.Session}, {Name: "call", Value: c.ID}})
+	d := g.later(action, g.policy.Check(g.mode, action))
 	out := ruling{tool: tool, action: action, decision: d}
 	if d.Verdict == policy.Ask {
-		return out, r.bind(ctx, c.ID, &out)
+		return out, g.bind(ctx, c.ID, &out)
 	}
 	if d.Verdict == policy.Deny {
 		out.refused = "This was refused: " + reasonText(d) + "\nDo not try to get around it; choose another way or explain what you need."
@@ -59,23 +67,23 @@ func (r *run) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 }
 
 // carryOut runs a tool as it was ruled. Nothing else runs one.
-func (r *run) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
-	return ru.tool.Run(ctx, c, func(text string) { r.live(Live{Call: c.ID, Output: text}) })
+func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
+	return ru.tool.Run(ctx, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
 }
 
 // bind ties a ruling that needs a person to this call, in this session, on
 // this state of the branch and of the workspace, and to what the outside says
 // at this moment. The digest that people approve covers all of it.
-func (r *run) bind(ctx context.Context, callID string, ru *ruling) error {
+func (g *gate) bind(ctx context.Context, callID string, ru *ruling) error {
 	facts := []session.Fact{
-		{Name: "session", Value: r.state.Task.Session},
+		{Name: "session", Value: g.Task.Session},
 		{Name: "call", Value: callID},
-		{Name: "start of the work", Value: r.state.Task.Base},
-		{Name: "last checkpoint", Value: r.state.Published},
-		{Name: "last step that nobody approved", Value: r.state.Unchecked},
+		{Name: "start of the work", Value: g.Task.Base},
+		{Name: "last checkpoint", Value: g.Published},
+		{Name: "last step that nobody approved", Value: g.Unchecked},
 	}
-	if r.cfg.Bound != nil {
-		more, err := r.cfg.Bound(ctx)
+	if g.Bound != nil {
+		more, err := g.Bound(ctx)
 		if err != nil {
 			return fmt.Errorf("read what an approval is bound to: %w", err)
 		}
@@ -96,54 +104,13 @@ func subject(facts []session.Fact) string {
 	return b.String()
 }
 
-// outdated says why a request is no longer the one that would be made now, or
-// "".
-func outdated(c *session.CallState, ru ruling) string {
-	if c.Approval().IsFor(ru.decision.Digest) && ru.decision.Verdict == policy.Ask {
-		return ""
+// later lets an edit that only waits because a file is sensitive be made in
+// the workspace: the door to the branch holds it, and there it is reviewed.
+func (g *gate) later(a policy.Action, d policy.Decision) policy.Decision {
+	if g.Proposer == nil {
+		return d
 	}
-	if why := session.Moved(c.Request.Bound, ru.bound); why != "" {
-		return why
-	}
-	return "what would run is no longer what was shown"
-}
-
-// admitted says whether a person's yes counts for what is about to run, at
-// this moment: for these bytes, on this state, by somebody who may still give
-// it. A yes that stopped counting is recorded as stale, with the reason, and
-// the request is made anew.
-func (r *run) admitted(ctx context.Context, c *session.CallState, ru ruling) (bool, error) {
-	if !c.Approval().Stands() {
-		return false, nil
-	}
-	why := outdated(c, ru)
-	if why == "" && r.cfg.Confirm != nil { //control:second-look
-		var err error
-		if why, err = r.cfg.Confirm(ctx, c.Request.Asked, *c.Request.Answer); err != nil {
-			return false, fmt.Errorf("check approval %s again: %w", c.Request.ID, err)
-		}
-	}
-	if why == "" {
-		return true, nil
-	}
-	return false, r.stale(ctx, c, why)
-}
-
-// stale records that a request or the answer to it stopped counting.
-func (r *run) stale(ctx context.Context, c *session.CallState, why string) error {
-	return r.record(ctx, staled(c, why))
-}
-
-func staled(c *session.CallState, why string) *session.Event {
-	return session.NewEvent(session.TypeResolved, c.Turn, session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why})
-}
-
-func (r *run) names() []string {
-	var out []string
-	for _, s := range r.offered() {
-		out = append(out, s.Name)
-	}
-	return out
+	return g.policy.Later(a, d)
 }
 
 func reasonText(d policy.Decision) string {
@@ -155,64 +122,6 @@ func reasonText(d policy.Decision) string {
 		return d.Rule
 	}
 	return strings.Join(parts, "; ")
-}
-
-// refusal is what the model hears of a request that was not granted; ok is
-// false when the request is still open or was granted.
-func refusal(c *session.CallState) (text string, ok bool) {
-	if c.Request == nil || c.Request.Answer == nil || c.Approval().Waits() || c.Approval().Stands() {
-		return "", false
-	}
-	who := c.Request.Answer.By
-	if who == "" {
-		who = "the person"
-	}
-	because := ""
-	if c.Request.Answer.Reason != "" {
-		because = ": " + c.Request.Answer.Reason
-	}
-	switch c.Approval().State {
-	case policy.Denied:
-		return fmt.Sprintf("%s denied this%s. It was not run. Go on without it, or choose another way.", who, because), true
-	case policy.Withdrawn:
-		return "The request was withdrawn because a new instruction arrived" + because + ". It was not run. Follow the new instruction.", true
-	case policy.Expired:
-		return "Nobody answered the request in time, so it was not run. Go on without it, or finish and say what is missing.", true
-	}
-	return "", false
-}
-
-// request turns a ruling into what a person is asked. The id is short enough
-// to type and the same when the log is replayed.
-func (r *run) ask(c *session.CallState, ru ruling) session.Asked {
-	a := session.Asked{
-		ID: r.askID(c.ID, ru.decision.Digest), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
-		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: ru.action.Display,
-		Paths: ru.action.Paths, Base: r.state.Task.Base, Head: r.state.Published, Bound: ru.bound,
-	}
-	if c.Approval().State == policy.Stale && c.Request.Answer.Reason != "" {
-		a.Reasons = append(a.Reasons, "it is asked again, because "+c.Request.Answer.Reason)
-	}
-	if a.Display == "" {
-		a.Display = ru.action.Command
-	}
-	if r.cfg.Secrets != nil && ru.action.Kind != policy.Execute {
-		if a.Display = r.cfg.Secrets.Hide(a.Display); a.Display != ru.action.Display { //control:secret-hidden-in-request
-			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
-		}
-	}
-	for _, x := range ru.decision.Reasons {
-		a.Reasons = append(a.Reasons, x.Text)
-	}
-	if d := r.cfg.Limits.Deadline; d > 0 {
-		a.Deadline = r.cfg.Now().Add(d).UTC()
-	}
-	return a
-}
-
-func (r *run) askID(parts ...string) string {
-	h := sha256.Sum256([]byte(strings.Join(append(parts, r.state.Task.Session, fmt.Sprint(len(r.state.Requests))), "\x00"))) //control:orders-fresh-id
-	return hex.EncodeToString(h[:3])
 }
 
 func decisionEvent(c *session.CallState, ru ruling) *session.Event {

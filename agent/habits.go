@@ -84,13 +84,13 @@ const sameInARow = 3
 
 // repeated counts how often the model made this very call in a row and, at
 // the limit, gives the words to send it back with.
-func (r *run) repeated(c *session.CallState) (string, bool) {
+func (r *callRunner) repeated(c *session.CallState) (string, bool) {
 	if c.Request != nil {
 		return "", false // it was let through once and waited since
 	}
-	limit := cmp.Or(r.tools.Spec(c.Name).Repeats, sameInARow)
+	limit := cmp.Or(r.gate.tools.Spec(c.Name).Repeats, sameInARow)
 	n, at := 0, -1
-	for i, k := range r.state.habits.keys {
+	for i, k := range r.habits.keys {
 		if k.id == c.ID {
 			at = i
 		}
@@ -98,12 +98,12 @@ func (r *run) repeated(c *session.CallState) (string, bool) {
 	if at < 0 {
 		return "", false
 	}
-	me := r.state.habits.keys[at]
-	for i := at; i >= 0 && r.state.habits.keys[i].same(me); i-- {
+	me := r.habits.keys[at]
+	for i := at; i >= 0 && r.habits.keys[i].same(me); i-- {
 		n++
 	}
 	if n < limit {
-		if r.circling(at) {
+		if r.habits.circling(at) {
 			return circle, true
 		}
 		return "", false
@@ -125,8 +125,8 @@ const (
 // circling says whether the call at index at closes a circle of calls whose
 // results were the same each time round. One call again and again is no
 // circle: that has its own limit, which differs by tool.
-func (r *run) circling(at int) bool {
-	keys, seen := r.state.habits.keys[:at+1], r.state.habits.heard
+func (h *habits) circling(at int) bool {
+	keys, seen := h.keys[:at+1], h.heard
 	if at > 0 && keys[at].same(keys[at-1]) {
 		return false
 	}
@@ -141,23 +141,4 @@ func (r *run) circling(at int) bool {
 		}
 	}
 	return false
-}
-
-// mostMistakes is how many mistakes in a row end a session: the model is
-// stuck, and more turns would not free it.
-const mostMistakes = 6
-
-// stuck ends a session whose model makes one mistake after the other.
-func (r *run) stuck() *session.Outcome {
-	if r.state.habits.wrong < mostMistakes {
-		return nil
-	}
-	last := ""
-	for _, c := range r.state.Calls.Last {
-		if c.Result != nil && c.Result.Mistake {
-			last = fmt.Sprintf("; the last was a call of %s: %s", c.Name, firstLine(c.Result.Content, 160))
-		}
-	}
-	return r.failed(fmt.Sprintf("The model made %d mistakes in a row and did not get out of them by itself%s. "+
-		"Nothing is lost. Say more precisely what to do, or use a larger model.", r.state.habits.wrong, last))
 }

@@ -21,8 +21,9 @@ type history struct {
 
 	notes    memory.Notes
 	ratio    compact.Ratio
-	textOnly bool // the server refused native calls
-	todoTurn int  // turn of the last change of the todo list
+	mode     policy.Mode // the present one
+	textOnly bool        // the server refused native calls
+	todoTurn int         // turn of the last change of the todo list
 }
 
 func newHistory() *history {
@@ -45,6 +46,7 @@ func (h *history) apply(e session.Event) error {
 	h.Take(e, payload)
 	switch p := payload.(type) {
 	case *session.Opened:
+		h.enter(p.Task.Mode)
 		h.talk.open(e, p.Task)
 		h.claims.from = p.Task.Base
 		h.notes.Goal = firstLine(p.Task.Text, mostGoal)
@@ -69,8 +71,22 @@ func (h *history) apply(e session.Event) error {
 		if p.Todo != nil {
 			h.todoTurn = h.Turns
 		}
+		if p.Mode != "" {
+			h.enter(p.Mode)
+		}
 	}
 	return nil
+}
+
+// enter changes the mode. One that nobody knows allows nothing.
+func (h *history) enter(name string) { h.mode, _ = policy.ParseMode(name) }
+
+// modeEdits counts the edits that the mode's limit is about.
+func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }
+
+// editsSpent reports whether the mode's limit on edits is reached.
+func (h *history) editsSpent() bool {
+	return h.mode.EditLimit != policy.NoEditLimit && h.modeEdits() >= h.mode.EditLimit
 }
 
 // message begins a new allowance: a person asked for something. over says that

@@ -262,9 +262,9 @@ func TestEqualCallsInOneAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{Agent: &Agent{tools: registry}, state: newHistory()}
+	r := &callRunner{journal: newJournal(Config{}, b.log), gate: &gate{tools: &toolset{Registry: registry}}}
 	for i := range 25 {
-		r.state.habits.keys = append(r.state.habits.keys, callKey{id: fmt.Sprint(i), name: "browser_action", raw: []byte(`{"action":"scroll_down"}`)})
+		r.habits.keys = append(r.habits.keys, callKey{id: fmt.Sprint(i), name: "browser_action", raw: []byte(`{"action":"scroll_down"}`)})
 		c := &session.CallState{Call: session.Call{ID: fmt.Sprint(i), Name: "browser_action"}}
 		if _, stop := r.repeated(c); stop != (i+1 >= 20) {
 			t.Fatalf("call %d of a browser: stopped %t", i+1, stop)

@@ -2,32 +2,60 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
-// verdict says what a step leads to.
-type verdict int
+// run is one stretch of work on a session.
+type run struct {
+	*journal
+	inbox     func(context.Context) error
+	lookUp    func(ctx context.Context, words string) []session.Item
+	meter     *meter
+	model     *model
+	window    *window
+	requests  *requests
+	shrinker  *shrinker
+	calls     *callRunner
+	publisher *publisher
+	finisher  *finisher
+}
 
-const (
-	goOn verdict = iota // look again
-	halt                // the run ends with the outcome
-)
+// newRun puts together what works on a session.
+func newRun(a *Agent, j *journal) *run {
+	cfg := a.cfg
+	meter := newMeter(cfg, j)
+	m := &model{journal: j, llm: cfg.Model, retry: cfg.Retry, parser: a.calls, now: cfg.Now,
+		writes: func(tool string) bool { return a.tools.Spec(tool).Kind == policy.Write }}
+	w := &window{journal: j, model: m, fixed: cfg.Context}
+	offers := &toolset{journal: j, Registry: a.tools, window: w}
+	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, meter: meter, maxTokens: cfg.MaxTokens}
+	shrink := &shrinker{journal: j, requests: reqs, window: w, model: m}
+	g := &gate{journal: j, Approvals: cfg.Approvals, policy: cfg.Policy, tools: offers, secrets: cfg.Secrets, deadline: cfg.Limits.Deadline, now: cfg.Now}
+	return &run{
+		journal: j, inbox: cfg.Inbox, lookUp: cfg.Provide, meter: meter, model: m, window: w, requests: reqs, shrinker: shrink,
+		calls: &callRunner{journal: j, gate: g, saves: cfg.Checkpoints, now: cfg.Now, shrinker: shrink,
+			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w}},
+		publisher: &publisher{journal: j, gate: g, saves: cfg.Checkpoints},
+		finisher:  &finisher{journal: j, meter: meter, requests: reqs, window: w, model: m},
+	}
+}
 
-// step is one thing that may be due. Steps are tried in order, and the first
-// that did something starts the round anew, so that each round begins with a
-// look at the log.
-type step func(ctx context.Context) (verdict, *session.Outcome, error)
+// step is one thing that may be due; an outcome ends the run. Steps are tried
+// in order, and the first that did something starts the round anew, so that
+// each round begins with a look at the log.
+type step func(ctx context.Context) (*session.Outcome, error)
 
 // loop is the whole of an agent: look up what the request names, finish the
 // calls of the last answer, put what they changed on the branch, see whether
 // that was all, and ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
-	steps := []step{r.provide, r.finishCalls, r.publish, r.finish, r.checkBudget, r.think}
+	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.finisher.finish, r.meter.check, r.think}
 	for {
 		if r.cfg.Checkpoints.Moved() {
 			return session.Outcome{Status: session.StatusMoved, Turns: r.state.Turns}, nil
@@ -36,15 +64,15 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 			return session.Outcome{}, err
 		}
 		for _, s := range steps {
-			seq := r.state.Seq
-			v, out, err := s(ctx)
+			seq := r.Seq
+			out, err := s(ctx)
 			if err != nil {
 				return session.Outcome{}, err
 			}
-			if v == halt {
+			if out != nil {
 				return r.end(ctx, *out)
 			}
-			if r.state.Seq != seq {
+			if r.Seq != seq {
 				break
 			}
 		}
@@ -56,8 +84,8 @@ func (r *run) listen(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if r.cfg.Inbox != nil {
-		if err := r.cfg.Inbox(ctx); err != nil {
+	if r.inbox != nil {
+		if err := r.inbox(ctx); err != nil {
 			return fmt.Errorf("read inbox: %w", err)
 		}
 	}
@@ -66,64 +94,75 @@ func (r *run) listen(ctx context.Context) error {
 
 // end records the outcome.
 func (r *run) end(ctx context.Context, out session.Outcome) (session.Outcome, error) {
-	out.Turns = r.state.Turns - r.state.used.turnsFrom
-	out.Files = slices.Clone(r.state.Files)
-	out.Commit = r.state.Published
-	ev := session.NewEvent(session.TypeEnded, r.state.Turns, session.Ended{Outcome: out})
-	if err := r.record(ctx, ev); err != nil {
+	out.Turns = r.Turns - r.used.turnsFrom
+	out.Files = slices.Clone(r.Files)
+	out.Commit = r.Published
+	if err := r.record(ctx, session.NewEvent(session.TypeEnded, r.Turns, session.Ended{Outcome: out})); err != nil {
 		return session.Outcome{}, err
 	}
 	return out, nil
 }
 
+// provide looks up what a person's latest words name, once, and puts it in
+// front of them, so that the model need not spend turns on reading it.
+func (r *run) provide(ctx context.Context) (*session.Outcome, error) {
+	if r.lookUp == nil || r.talk.unprovided == "" {
+		return nil, nil
+	}
+	items := r.lookUp(ctx, r.talk.unprovided)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		r.talk.unprovided = ""
+		return nil, nil
+	}
+	return nil, r.tell(ctx, session.NoteContext, provided(r.talk.nonce, items))
+}
+
 // think asks the model for one answer and records it.
-func (r *run) think(ctx context.Context) (verdict, *session.Outcome, error) {
-	req, err := r.request(ctx)
+func (r *run) think(ctx context.Context) (*session.Outcome, error) {
+	answer, err := r.ask(ctx)
 	if err != nil {
 		return r.modelFailed(ctx, err)
 	}
-	answer, err := r.answer(ctx, req)
-	if err != nil {
-		return r.modelFailed(ctx, err)
-	}
-	ev := session.NewEvent(session.TypeAnswer, r.state.Turns+1, answer)
-	return goOn, nil, r.record(ctx, ev)
+	return nil, r.record(ctx, session.NewEvent(session.TypeAnswer, r.Turns+1, answer))
 }
 
-// request builds what the model is sent: the system prompt of this moment
-// and the conversation so far.
-func (r *run) request(ctx context.Context) (llm.Request, error) {
-	if err := r.learnModel(ctx); err != nil {
-		return llm.Request{}, err
+func (r *run) ask(ctx context.Context) (session.Answer, error) {
+	if err := r.model.learn(ctx); err != nil {
+		return session.Answer{}, err
 	}
-	if err := r.compactIfNeeded(ctx); err != nil {
-		return llm.Request{}, err
+	if err := r.shrinker.shrink(ctx); err != nil {
+		return session.Answer{}, err
 	}
-	return r.fitted(r.build()), nil
+	return r.model.answer(ctx, r.window.fit(r.requests.build()))
 }
 
-func (r *run) build() llm.Request {
-	specs := r.offered()
-	system := r.cfg.Prompt.Build(prompt.Input{
-		Mode: r.mode.Name, Native: !r.text, Tools: specs, Todo: r.state.Todo, Memory: r.memory(),
-		Task: r.state.Task.Text, Turn: r.state.Turns - r.state.used.turnsFrom, Turns: r.turnLimit(),
-	})
-	req := llm.Request{
-		Messages:  append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, r.state.talk.messages(r.text)...),
-		Think:     r.caps.Thinking,
-		Context:   r.window(),
-		MaxTokens: r.cfg.MaxTokens,
+// modelFailed decides what a failure of the model means for the session:
+// text calls instead of native ones, a shorter conversation, or the end with
+// a sentence that a person understands.
+func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, error) {
+	var me *llm.Error
+	if ctx.Err() != nil || errors.Is(err, session.ErrFenced) || !errors.As(err, &me) {
+		return nil, err
 	}
-	if !r.text {
-		req.Tools = specs
-	}
-	if !r.caps.Vision {
-		for i := range req.Messages {
-			if n := len(req.Messages[i].Images); n > 0 {
-				req.Messages[i].Images = nil
-				req.Messages[i].Content += fmt.Sprintf("\n\n(%d pictures are left out: this model cannot see.)", n)
-			}
+	switch {
+	case me.Kind == llm.Unsupported && r.model.without(lacks(me)):
+		if r.model.text && !r.textOnly {
+			return nil, r.tell(ctx, session.NoteFallback, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
 		}
+		return nil, nil
+	case me.Kind == llm.TooLong && r.window.squeezed < mostSqueezes:
+		return nil, r.shrinker.makeRoom(ctx)
+	case me.Kind == llm.TooLong:
+		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
+			"Use a model with a larger context, or ask for less at once.", r.window.size())}
 	}
-	return req
+	r.logger.ErrorContext(ctx, "model failed", "session", r.Task.Session, "model", r.model.llm.Name(), "err", err)
+	return failed(advice(me)), nil
+}
+
+func failed(reason string) *session.Outcome {
+	return &session.Outcome{Status: session.StatusFailed, Reason: reason}
 }

@@ -18,41 +18,48 @@ const scratchDir = ".handrail-scratch/"
 // model keeps it for itself, and it goes with the workspace.
 func Scratch(path string) bool { return strings.HasPrefix(path, scratchDir) }
 
+// publisher puts on the branch what was saved.
+type publisher struct {
+	*journal
+	gate  *gate
+	saves Checkpointer
+}
+
 // publish puts what the turn changed on the branch. Whatever route a change
 // took (a tool, a shell command, a rename, a symlink), the resulting tree is
 // what is looked at: a sensitive path goes out only with a person's yes to
 // exactly that content.
-func (r *run) publish(ctx context.Context) (verdict, *session.Outcome, error) {
-	if len(r.state.Unpushed) == 0 {
-		return goOn, nil, nil
+func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
+	if len(p.Unpushed) == 0 {
+		return nil, nil
 	}
-	held, leaks, err := r.held(ctx)
+	held, leaks, err := p.needsApproval(ctx)
 	if err != nil {
-		return goOn, nil, err
+		return nil, err
 	}
 	if len(held) > 0 {
-		free, out, err := r.clear(ctx, held, leaks)
+		free, out, err := p.clear(ctx, held, leaks)
 		if err != nil || out != nil {
-			return halt, out, err
+			return out, err
 		}
 		if !free {
-			return goOn, nil, nil
+			return nil, nil
 		}
 	}
-	cp, err := r.cfg.Checkpoints.Publish(ctx, Publication{
-		Turn: r.state.Turns, Saved: r.state.Saved, Parent: r.state.Published, Subject: subjectLine(r.state.Unpushed),
+	cp, err := p.saves.Publish(ctx, Publication{
+		Turn: p.Turns, Saved: p.Saved, Parent: p.Published, Subject: subjectLine(p.Unpushed),
 	})
 	if err != nil {
-		return goOn, nil, fmt.Errorf("publish checkpoint: %w", err)
+		return nil, fmt.Errorf("publish checkpoint: %w", err)
 	}
-	events := []*session.Event{session.NewEvent(session.TypeCheckpoint, r.state.Turns, cp)}
+	events := []*session.Event{session.NewEvent(session.TypeCheckpoint, p.Turns, cp)}
 	if cp.Sent != nil && len(cp.Sent.Held) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, r.state.Turns, session.Note{Kind: session.NoteHeld, Text: heldText(cp.Sent.Held)}))
+		events = append(events, session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteHeld, Text: heldText(cp.Sent.Held)}))
 	}
-	if err := r.record(ctx, events...); err != nil || !cp.Parked {
-		return goOn, nil, err
+	if err := p.record(ctx, events...); err != nil || !cp.Parked {
+		return nil, err
 	}
-	return halt, &session.Outcome{Status: session.StatusFailed, Reason: "The work could not be pushed."}, nil
+	return &session.Outcome{Status: session.StatusFailed, Reason: "The work could not be pushed."}, nil
 }
 
 // heldText tells the model of files that are its work and yet not on the
@@ -66,32 +73,32 @@ func heldText(held []session.FileChange) string {
 		"It is not in your workspace any more: do not make it again.", strings.Join(names, ", "))
 }
 
-// held lists the changed paths that may not go out as they are: all of them
+// needsApproval lists the changed paths that may not go out as they are: all of them
 // in a mode that must not write; else the sensitive ones, and those to which
 // a credential was added.
-func (r *run) held(ctx context.Context) ([]string, []Leak, error) {
+func (p *publisher) needsApproval(ctx context.Context) ([]string, []Leak, error) {
 	var out, rest []string
-	for _, f := range r.state.Unpushed {
-		for _, p := range []string{f.Path, f.From} {
-			if p == "" {
+	for _, f := range p.Unpushed {
+		for _, name := range []string{f.Path, f.From} {
+			if name == "" {
 				continue
 			}
-			blob, ok := r.state.Approved[p]
+			blob, ok := p.Approved[name]
 			if ok && blob == f.Blob {
 				continue
 			}
-			if !r.mode.Allows(policy.Write) || r.beyondLimit() || r.cfg.Policy.Sensitive(p).Sensitive { //control:gate-on-the-tree
-				out = append(out, p)
+			if !p.mode.Allows(policy.Write) || p.beyondLimit() || p.gate.policy.Sensitive(name).Sensitive { //control:gate-on-the-tree
+				out = append(out, name)
 			}
-			if p == f.Path && f.Kind != session.ChangeDelete {
-				rest = append(rest, p)
+			if name == f.Path && f.Kind != session.ChangeDelete {
+				rest = append(rest, name)
 			}
 		}
 	}
-	if r.cfg.Secrets == nil || len(rest) == 0 {
+	if p.gate.secrets == nil || len(rest) == 0 {
 		return out, nil, nil
 	}
-	leaks, err := r.cfg.Secrets.Scan(ctx, r.state.Published, r.state.Saved, rest)
+	leaks, err := p.gate.secrets.Scan(ctx, p.Published, p.Saved, rest)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for credentials: %w", err)
 	}
@@ -115,51 +122,51 @@ func setOf(paths []string) map[string]bool {
 
 // beyondLimit says whether commands made more edits than the mode allows. The
 // gate counts those of tools before they are made.
-func (r *run) beyondLimit() bool {
-	return r.mode.EditLimit != policy.NoEditLimit && r.modeEdits() > r.mode.EditLimit
+func (p *publisher) beyondLimit() bool {
+	return p.mode.EditLimit != policy.NoEditLimit && p.modeEdits() > p.mode.EditLimit
 }
 
 // clear asks for the held paths. It reports true when they may go out; when
 // they may not, they were taken back and the model was told.
-func (r *run) clear(ctx context.Context, held []string, leaks []Leak) (bool, *session.Outcome, error) {
-	id := fmt.Sprintf("p%d", r.state.Turns)
-	diff, err := r.cfg.Checkpoints.Diff(ctx, r.state.Published, r.state.Saved, held)
+func (p *publisher) clear(ctx context.Context, held []string, leaks []Leak) (bool, *session.Outcome, error) {
+	id := fmt.Sprintf("p%d", p.Turns)
+	diff, err := p.saves.Diff(ctx, p.Published, p.Saved, held)
 	if err != nil {
 		return false, nil, fmt.Errorf("diff held paths: %w", err)
 	}
 	action := policy.Action{Kind: policy.Write, Tool: session.PublishTool, Paths: held, Display: diff}
-	if r.beyondLimit() {
-		action.Edits = r.modeEdits()
+	if p.beyondLimit() {
+		action.Edits = p.modeEdits()
 	}
-	ru := ruling{action: action, decision: withLeaks(r.cfg.Policy.Check(r.mode, action), leaks)}
+	ru := ruling{action: action, decision: withLeaks(p.gate.policy.Check(p.mode, action), leaks)}
 	switch ru.decision.Verdict {
 	case policy.Allow:
 		return true, nil, nil
 	case policy.Deny:
-		return false, nil, r.takeBack(ctx, held, reasonText(ru.decision))
+		return false, nil, p.takeBack(ctx, held, reasonText(ru.decision))
 	}
-	if err := r.bind(ctx, id, &ru); err != nil {
+	if err := p.gate.bind(ctx, id, &ru); err != nil {
 		return false, nil, err
 	}
-	g := r.state.Publish
+	g := p.Publish
 	if g == nil || g.Approval().State == policy.Stale {
-		return r.askPublish(ctx, held, leaks, ru)
+		return p.askPublish(ctx, held, leaks, ru)
 	}
-	if text, refused := r.refusal(g); refused {
-		return false, nil, r.takeBack(ctx, held, text)
+	if text, refused := p.refusal(g); refused {
+		return false, nil, p.takeBack(ctx, held, text)
 	}
 	if g.Waits() {
 		if why := outdated(g, ru); why != "" {
-			if err := r.stale(ctx, g, why); err != nil {
+			if err := p.gate.stale(ctx, g, why); err != nil {
 				return false, nil, err
 			}
-		} else if parked, err := r.stillWaits(ctx, g); parked != nil || err != nil {
+		} else if parked, err := p.gate.stillWaits(ctx, g); parked != nil || err != nil {
 			return false, parked, err
 		}
-	} else if yes, err := r.admitted(ctx, g, ru); yes || err != nil {
+	} else if yes, err := p.gate.admitted(ctx, g, ru); yes || err != nil {
 		return yes, nil, err
 	}
-	return r.clear(ctx, held, leaks) // it is stale now, or somebody was quicker
+	return p.clear(ctx, held, leaks) // it is stale now, or somebody was quicker
 }
 
 // withLeaks makes a decision wait for a person because of credentials,
@@ -179,41 +186,41 @@ func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
 }
 
 // askPublish records the request and hears whether it is answered at once.
-func (r *run) askPublish(ctx context.Context, held []string, leaks []Leak, ru ruling) (bool, *session.Outcome, error) {
-	c := &session.CallState{Call: session.Call{ID: fmt.Sprintf("p%d", r.state.Turns), Name: session.PublishTool}, Turn: r.state.Turns}
-	if g := r.state.Publish; g != nil { // what became of the last request goes into this one
+func (p *publisher) askPublish(ctx context.Context, held []string, leaks []Leak, ru ruling) (bool, *session.Outcome, error) {
+	c := &session.CallState{Call: session.Call{ID: fmt.Sprintf("p%d", p.Turns), Name: session.PublishTool}, Turn: p.Turns}
+	if g := p.Publish; g != nil { // what became of the last request goes into this one
 		c.Request = g.Request
 	}
-	a := r.ask(c, ru)
-	if err := r.propose(ctx, &a, ru, leaks); err != nil {
+	a := p.gate.ask(c, ru)
+	if err := p.propose(ctx, &a, ru, leaks); err != nil {
 		return false, nil, err
 	}
-	if err := r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.Turn, a)); err != nil {
+	if err := p.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.Turn, a)); err != nil {
 		return false, nil, err
 	}
-	if err := r.approve(ctx, []session.Asked{a}); err != nil {
+	if err := p.gate.approve(ctx, []session.Asked{a}); err != nil {
 		return false, nil, err
 	}
-	if g := r.state.Publish; g.Waits() {
-		return false, r.parked(g), nil
+	if g := p.Publish; g.Waits() {
+		return false, parked(g), nil
 	}
-	return r.clear(ctx, held, leaks)
+	return p.clear(ctx, held, leaks)
 }
 
 // takeBack restores held paths to what is published and tells the model why.
-func (r *run) takeBack(ctx context.Context, held []string, why string) error {
-	if err := r.cfg.Checkpoints.Revert(ctx, r.state.Published, held); err != nil {
+func (p *publisher) takeBack(ctx context.Context, held []string, why string) error {
+	if err := p.saves.Revert(ctx, p.Published, held); err != nil {
 		return fmt.Errorf("take back %s: %w", strings.Join(held, ", "), err)
 	}
-	saved, err := r.cfg.Checkpoints.Save(ctx, r.state.Turns)
+	saved, err := p.saves.Save(ctx, p.Turns)
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
 	text := fmt.Sprintf("The change to %s was taken back. %s", strings.Join(held, ", "), why)
-	return r.record(ctx,
-		session.NewEvent(session.TypeNote, r.state.Turns, session.Note{Kind: session.NoteReverted, Text: text}),
-		session.NewEvent(session.TypeCheckpoint, r.state.Turns, session.Checkpoint{
-			Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.Published, Files: saved.Files, Parked: true, Content: saved.Content,
+	return p.record(ctx,
+		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: text}),
+		session.NewEvent(session.TypeCheckpoint, p.Turns, session.Checkpoint{
+			Commit: saved.Commit, Tree: saved.Tree, Parent: p.Published, Files: saved.Files, Parked: true, Content: saved.Content,
 		}))
 }
 

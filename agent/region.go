@@ -32,9 +32,9 @@ const (
 // withRegion adds, from the second failed edit of one file on, the text that
 // the file has now where the edit should have fitted: the model edits from a
 // stale or invented memory of it.
-func (r *run) withRegion(ctx context.Context, c *session.CallState, text string) string {
+func (r *callRunner) withRegion(ctx context.Context, c *session.CallState, text string) string {
 	path := pathArgument(c.Arguments)
-	if path == "" || !r.tools.Spec(c.Name).Edits || r.state.habits.wrongBy["file "+path] == 0 {
+	if path == "" || !r.gate.tools.Spec(c.Name).Edits || r.habits.wrongBy["file "+path] == 0 {
 		return text
 	}
 	now, ok := r.reread(ctx, c, path)
@@ -52,17 +52,17 @@ func (r *run) withRegion(ctx context.Context, c *session.CallState, text string)
 
 // reread reads a file for the model, through the gate, as the model may read
 // it itself.
-func (r *run) reread(ctx context.Context, c *session.CallState, path string) (string, bool) {
+func (r *callRunner) reread(ctx context.Context, c *session.CallState, path string) (string, bool) {
 	args, err := json.Marshal(map[string]string{"path": path})
 	if err != nil {
 		return "", false
 	}
 	again := session.Call{ID: c.ID, Name: "read_file", Arguments: args}
-	ru, err := r.rule(ctx, &session.CallState{Call: again, Turn: c.Turn})
+	ru, err := r.gate.rule(ctx, &session.CallState{Call: again, Turn: c.Turn})
 	if err != nil || ru.decision.Verdict != policy.Allow || ru.action.Kind != policy.Read {
 		return "", false
 	}
-	res, err := r.carryOut(ctx, again, ru)
+	res, err := r.gate.carryOut(ctx, again, ru)
 	return res.Content, err == nil
 }
 

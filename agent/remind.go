@@ -14,13 +14,21 @@ import (
 // items.
 const staleTodo = 5
 
+// reminder knows what a model is apt to forget.
+type reminder struct {
+	*journal
+	meter    *meter
+	requests *requests
+	window   *window
+}
+
 // remind adds to the last result of a turn what the model should not forget
 // now.
-func (r *run) remind(ctx context.Context, c *session.CallState) error {
-	if c != r.state.Calls.Last[len(r.state.Calls.Last)-1] || c.Reminder != "" {
+func (r *reminder) remind(ctx context.Context, c *session.CallState) error {
+	if c != r.Calls.Last[len(r.Calls.Last)-1] || c.Reminder != "" {
 		return nil
 	}
-	say := r.reminders()
+	say := r.due()
 	if len(say) == 0 {
 		return nil
 	}
@@ -28,9 +36,9 @@ func (r *run) remind(ctx context.Context, c *session.CallState) error {
 	return r.record(ctx, session.NewEvent(session.TypeNote, c.Turn, note))
 }
 
-func (r *run) reminders() []string {
+func (r *reminder) due() []string {
 	var say []string
-	switch left := r.turnsLeft(); left {
+	switch left := r.meter.turnsLeft(); left {
 	case 1:
 		say = append(say, "Only one turn is left. Finish now: say what is done and what is missing.")
 	case 3, 5:
@@ -44,10 +52,10 @@ func (r *run) reminders() []string {
 			say = append(say, fmt.Sprintf("All %d edits of %s mode are used. Finish with what there is.", r.mode.EditLimit, r.mode.Name))
 		}
 	}
-	if open := openTodo(r.state.Todo); open > 0 && r.state.Turns-r.state.todoTurn >= staleTodo && (r.state.Turns-r.state.todoTurn)%staleTodo == 0 {
+	if open := openTodo(r.Todo); open > 0 && r.Turns-r.todoTurn >= staleTodo && (r.Turns-r.todoTurn)%staleTodo == 0 {
 		say = append(say, fmt.Sprintf("Your todo list has %s. Keep it current with update_todo_list.", items(open)))
 	}
-	if n := len(r.state.talk.entries); n > 3 && r.nearlyFull() {
+	if n := len(r.talk.entries); n > 3 && r.nearlyFull() {
 		say = append(say, "The conversation is long and will soon be summarized. Write down what must not be lost in lines that begin with \"Decision:\".")
 	}
 	return say
@@ -61,8 +69,8 @@ func items(n int) string {
 }
 
 // editedNow says whether a call of this turn changed files.
-func (r *run) editedNow() bool {
-	for _, c := range r.state.Calls.Last {
+func (r *reminder) editedNow() bool {
+	for _, c := range r.Calls.Last {
 		if c.Counted || c.Result != nil && c.Result.OK && len(c.Result.Changes) > 0 {
 			return true
 		}
@@ -72,12 +80,12 @@ func (r *run) editedNow() bool {
 
 // nearlyFull says whether the last prompt took most of the room that there
 // can be.
-func (r *run) nearlyFull() bool {
-	if r.cfg.Context == 0 && r.window() < min(mostContext, r.caps.ContextLength) {
-		return false // it can still grow
+func (r *reminder) nearlyFull() bool {
+	if r.window.canGrow() {
+		return false
 	}
-	n := r.tokens(compact.Size(r.build()))
-	return n > r.room()*85/100 && n <= r.room()
+	n := r.window.tokens(compact.Size(r.requests.build()))
+	return n > r.window.room()*85/100 && n <= r.window.room()
 }
 
 func openTodo(list []session.Todo) int {

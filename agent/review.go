@@ -26,26 +26,17 @@ type Proposal struct {
 	Subject       string
 }
 
-// later lets an edit that only waits because a file is sensitive be made in
-// the workspace: the door to the branch holds it, and there it is reviewed.
-func (r *run) later(a policy.Action, d policy.Decision) policy.Decision {
-	if r.cfg.Proposer == nil {
-		return d
-	}
-	return r.cfg.Policy.Later(a, d)
-}
-
 // propose gives a request its commit, where it can be reviewed. What has a
 // credential in it, or runs in CI as soon as it is pushed, cannot: it is
 // pushed only after a yes.
-func (r *run) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []Leak) error {
+func (p *publisher) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []Leak) error {
 	hidden := a.Display != ru.action.Display
-	if r.cfg.Proposer == nil || hidden || len(leaks) > 0 || slices.ContainsFunc(a.Paths, policy.RunsOnPush) { //control:review-runs-on-push
+	if p.gate.Proposer == nil || hidden || len(leaks) > 0 || slices.ContainsFunc(a.Paths, policy.RunsOnPush) { //control:review-runs-on-push
 		return nil
 	}
-	rv, err := r.cfg.Proposer.Propose(ctx, Proposal{
-		ID: a.ID, Turn: r.state.Turns, Saved: r.state.Saved, Parent: r.state.Published, Paths: a.Paths,
-		Subject: subjectLine(r.heldFiles(a.Paths)),
+	rv, err := p.gate.Proposer.Propose(ctx, Proposal{
+		ID: a.ID, Turn: p.Turns, Saved: p.Saved, Parent: p.Published, Paths: a.Paths,
+		Subject: subjectLine(p.changesOf(a.Paths)),
 	})
 	if err != nil {
 		return fmt.Errorf("make the commit to be reviewed: %w", err)
@@ -56,11 +47,11 @@ func (r *run) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []
 	return nil
 }
 
-// heldFiles are the unpushed changes of paths.
-func (r *run) heldFiles(paths []string) []session.FileChange {
+// changesOf returns the unpushed changes of paths.
+func (p *publisher) changesOf(paths []string) []session.FileChange {
 	held := setOf(paths)
 	var out []session.FileChange
-	for _, f := range r.state.Unpushed {
+	for _, f := range p.Unpushed {
 		if held[f.Path] || held[f.From] {
 			out = append(out, f)
 		}
@@ -70,7 +61,7 @@ func (r *run) heldFiles(paths []string) []session.FileChange {
 
 // refusal is what the model hears of a request at the door that was not
 // granted. A reviewer's words are somebody's text: they stand between marks.
-func (r *run) refusal(g *session.CallState) (string, bool) {
+func (p *publisher) refusal(g *session.CallState) (string, bool) {
 	text, refused := refusal(g)
 	if !refused || g.Request.Review == nil || g.Approval().State != policy.Denied || g.Request.Answer.Reason == "" {
 		return text, refused
@@ -80,5 +71,5 @@ func (r *run) refusal(g *session.CallState) (string, bool) {
 		who = "A reviewer"
 	}
 	return fmt.Sprintf("%s rejected it in review. It is not on the branch. Go on without it, or choose another way. What was written:\n%s",
-		who, untrusted.Fence(r.state.talk.nonce, "words of a reviewer", g.Request.Answer.Reason)), true //control:review-words
+		who, untrusted.Fence(p.talk.nonce, "words of a reviewer", g.Request.Answer.Reason)), true //control:review-words
 }

@@ -12,13 +12,13 @@ import (
 // summarize makes the last word of a session: what the model said at the
 // end, else what it said on the way, else what it says when asked, else a
 // list of what its tools did last.
-func (r *run) summarize(ctx context.Context, status session.Status, said string) *session.Outcome {
+func (f *finisher) summarize(ctx context.Context, status session.Status, said string) *session.Outcome {
 	out := &session.Outcome{Status: status}
 	for _, source := range []func() string{
 		func() string { return said },
-		r.explained,
-		func() string { return r.askSummary(ctx) },
-		r.lastResults,
+		f.explained,
+		func() string { return f.askSummary(ctx) },
+		f.lastResults,
 	} {
 		if out.Summary = strings.TrimSpace(source()); out.Summary != "" {
 			break
@@ -31,9 +31,9 @@ func (r *run) summarize(ctx context.Context, status session.Status, said string)
 }
 
 // explained is the last explanation the model gave along the way.
-func (r *run) explained() string {
-	for i := len(r.state.talk.entries) - 1; i > 0; i-- {
-		if a := r.state.talk.entries[i].answer; a != nil && len(a.Content) > 40 {
+func (f *finisher) explained() string {
+	for i := len(f.talk.entries) - 1; i > 0; i-- {
+		if a := f.talk.entries[i].answer; a != nil && len(a.Content) > 40 {
 			return a.Content
 		}
 	}
@@ -41,19 +41,19 @@ func (r *run) explained() string {
 }
 
 // askSummary asks the model once for a summary. Failing is fine.
-func (r *run) askSummary(ctx context.Context) string {
-	req := r.build()
+func (f *finisher) askSummary(ctx context.Context) string {
+	req := f.requests.build()
 	req.Tools, req.Think = nil, false
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser,
 		Content: "Summarize in two or three sentences what you did and found, for the person who asked. Call no tool."})
-	return r.ask1(ctx, r.fitted(req))
+	return f.model.say(ctx, f.window.fit(req))
 }
 
 // lastResults lists the last six tool results.
-func (r *run) lastResults() string {
+func (f *finisher) lastResults() string {
 	var lines []string
-	for i := len(r.state.talk.entries) - 1; i >= 0 && len(lines) < 6; i-- {
-		calls := r.state.talk.entries[i].calls
+	for i := len(f.talk.entries) - 1; i >= 0 && len(lines) < 6; i-- {
+		calls := f.talk.entries[i].calls
 		for j := len(calls) - 1; j >= 0 && len(lines) < 6; j-- {
 			if res := calls[j].Result; res != nil {
 				lines = append([]string{fmt.Sprintf("- %s: %s", calls[j].Name, firstLine(res.Content, 100))}, lines...)

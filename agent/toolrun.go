@@ -5,19 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// finishCalls runs the first call of the last answer that has no result yet,
+// callRunner brings the calls of an answer to their results.
+type callRunner struct {
+	*journal
+	gate     *gate
+	saves    Checkpointer
+	shrinker *shrinker
+	reminder *reminder
+	now      func() time.Time
+}
+
+// finish runs the first call of the last answer that has no result yet,
 // or stops because it must wait for a person; whatever else in the same answer
 // would have to wait is asked for together with it. It runs one call at a
 // time, so that what people said meanwhile, such as a denial of the next call,
 // counts before that one begins.
-func (r *run) finishCalls(ctx context.Context) (verdict, *session.Outcome, error) {
-	for i, c := range r.state.Calls.Last {
+func (r *callRunner) finish(ctx context.Context) (*session.Outcome, error) {
+	for i, c := range r.Calls.Last {
 		if !c.Open() {
 			continue
 		}
@@ -26,66 +37,47 @@ func (r *run) finishCalls(ctx context.Context) (verdict, *session.Outcome, error
 			parked, err = r.finishCall(ctx, i)
 		}
 		if err != nil || parked != nil {
-			return halt, parked, err
+			return parked, err
 		}
 		if c.Open() {
-			return goOn, nil, nil // something came in between: look again
+			return nil, nil // something came in between: look again
 		}
 		if err := ctx.Err(); err != nil {
-			return goOn, nil, err
+			return nil, err
 		}
 		if c.Result != nil {
-			if err := r.remind(ctx, c); err != nil {
-				return goOn, nil, err
+			if err := r.reminder.remind(ctx, c); err != nil {
+				return nil, err
 			}
 		}
-		return goOn, nil, nil
+		return nil, nil
 	}
-	return goOn, nil, nil
+	return nil, nil
 }
 
 // wait parks the session when c waits for a person. A request that would not
 // be made like this any more is stale first. Where somebody can be asked at
 // once, and a death came between question and answer, they are asked again.
-func (r *run) wait(ctx context.Context, c *session.CallState) (*session.Outcome, error) {
+func (r *callRunner) wait(ctx context.Context, c *session.CallState) (*session.Outcome, error) {
 	if !c.Waits() {
 		return nil, nil
 	}
 	if c.Request.Kind != session.AskQuestion {
-		ru, err := r.rule(ctx, c)
+		ru, err := r.gate.rule(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		if why := outdated(c, ru); why != "" {
-			return nil, r.stale(ctx, c, why)
+			return nil, r.gate.stale(ctx, c, why)
 		}
 	}
-	return r.stillWaits(ctx, c)
-}
-
-func (r *run) stillWaits(ctx context.Context, c *session.CallState) (*session.Outcome, error) {
-	if err := r.approve(ctx, []session.Asked{c.Request.Asked}); err != nil {
-		return nil, err
-	}
-	if c.Waits() {
-		return r.parked(c), nil
-	}
-	return nil, nil
-}
-
-// parked is the outcome while c waits.
-func (r *run) parked(c *session.CallState) *session.Outcome {
-	status := session.StatusAwaitingApproval
-	if c.Request.Kind == session.AskQuestion {
-		status = session.StatusAwaitingAnswer
-	}
-	return &session.Outcome{Status: status}
+	return r.gate.stillWaits(ctx, c)
 }
 
 // finishCall brings the i-th call as far as it can go now: to a result, or
 // to a question that parks the session.
-func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
-	c := r.state.Calls.Last[i]
+func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
+	c := r.Calls.Last[i]
 	if text, refused := refusal(c); refused {
 		return nil, r.refuse(ctx, c, text, false)
 	}
@@ -95,7 +87,7 @@ func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 	if text, stop := r.repeated(c); stop {
 		return nil, r.refuse(ctx, c, text, true)
 	}
-	ru, err := r.rule(ctx, c)
+	ru, err := r.gate.rule(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +95,7 @@ func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 		return nil, r.refuseRuled(ctx, c, ru)
 	}
 	if ru.decision.Verdict == policy.Ask {
-		yes, err := r.admitted(ctx, c, ru)
+		yes, err := r.gate.admitted(ctx, c, ru)
 		if err != nil {
 			return nil, err
 		}
@@ -116,24 +108,24 @@ func (r *run) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 
 // askFirst has a person look at the i-th call, and goes on with the answer if
 // there is one already.
-func (r *run) askFirst(ctx context.Context, i int, ru ruling) (*session.Outcome, error) {
-	c := r.state.Calls.Last[i]
+func (r *callRunner) askFirst(ctx context.Context, i int, ru ruling) (*session.Outcome, error) {
+	c := r.Calls.Last[i]
 	if _, refused := refusal(c); !refused {
 		if err := r.askAll(ctx, i, ru); err != nil {
 			return nil, err
 		}
 	}
 	if c.Waits() {
-		return r.parked(c), nil
+		return parked(c), nil
 	}
 	return r.finishCall(ctx, i)
 }
 
-func (r *run) refuse(ctx context.Context, c *session.CallState, text string, mistake bool) error {
+func (r *callRunner) refuse(ctx context.Context, c *session.CallState, text string, mistake bool) error {
 	return r.result(ctx, c, session.Result{Content: text, Mistake: mistake})
 }
 
-func (r *run) refuseRuled(ctx context.Context, c *session.CallState, ru ruling) error {
+func (r *callRunner) refuseRuled(ctx context.Context, c *session.CallState, ru ruling) error {
 	res := session.Result{Call: c.ID, Content: r.withRegion(ctx, c, ru.refused), Mistake: ru.mistake}
 	if ru.mistake {
 		return r.result(ctx, c, res)
@@ -141,7 +133,7 @@ func (r *run) refuseRuled(ctx context.Context, c *session.CallState, ru ruling) 
 	return r.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeResult, c.Turn, res))
 }
 
-func (r *run) result(ctx context.Context, c *session.CallState, res session.Result) error {
+func (r *callRunner) result(ctx context.Context, c *session.CallState, res session.Result) error {
 	res.Call = c.ID
 	return r.record(ctx, session.NewEvent(session.TypeResult, c.Turn, res))
 }
@@ -150,21 +142,21 @@ func (r *run) result(ctx context.Context, c *session.CallState, res session.Resu
 // disturbed once, for every later call of the same answer that would also
 // have to wait as things stand. A later call whose effect has changed by the
 // time its turn comes is asked for again.
-func (r *run) askAll(ctx context.Context, i int, first ruling) error {
+func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 	var asked []session.Asked
 	var events []*session.Event
 	add := func(c *session.CallState, ru ruling) {
-		a := r.ask(c, ru)
+		a := r.gate.ask(c, ru)
 		asked = append(asked, a)
 		events = append(events, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.Turn, a))
 	}
-	add(r.state.Calls.Last[i], first)
-	for _, later := range r.state.Calls.Last[i+1:] {
+	add(r.Calls.Last[i], first)
+	for _, later := range r.Calls.Last[i+1:] {
 		known := later.Approval().Waits() || later.Approval().Stands()
 		if !later.Open() || later.Request != nil && !known {
 			continue
 		}
-		ru, err := r.rule(ctx, later)
+		ru, err := r.gate.rule(ctx, later)
 		if err != nil {
 			return err
 		}
@@ -185,32 +177,12 @@ func (r *run) askAll(ctx context.Context, i int, first ruling) error {
 	if err := r.record(ctx, events...); err != nil {
 		return err
 	}
-	return r.approve(ctx, asked)
-}
-
-// approve puts requests before a person and records the answers, if there
-// are any yet.
-func (r *run) approve(ctx context.Context, asked []session.Asked) error {
-	if r.cfg.Approver == nil {
-		return nil
-	}
-	answers, err := r.cfg.Approver.Approve(ctx, asked)
-	if err != nil {
-		return fmt.Errorf("ask for approval: %w", err)
-	}
-	var events []*session.Event
-	for _, a := range answers {
-		events = append(events, session.NewEvent(session.TypeResolved, r.state.Turns, a))
-	}
-	if len(events) == 0 {
-		return nil
-	}
-	return r.record(ctx, events...)
+	return r.gate.approve(ctx, asked)
 }
 
 // execute runs a call that the gate let through. The start is recorded
 // before, the result together with what it changed after.
-func (r *run) execute(ctx context.Context, c *session.CallState, ru ruling) (*session.Outcome, error) {
+func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru ruling) (*session.Outcome, error) {
 	title := callTitle(c, ru.action)
 	start := session.NewEvent(session.TypeStarted, c.Turn, session.Started{Call: c.ID, Title: title})
 	events := []*session.Event{start}
@@ -223,14 +195,14 @@ func (r *run) execute(ctx context.Context, c *session.CallState, ru ruling) (*se
 	if ru.decision.Verdict == policy.Ask && c.Approval().State != policy.Begun { //control:last-moment
 		return nil, nil // somebody took it back before it began: look again
 	}
-	begin := r.cfg.Now()
-	res, err := r.carryOut(ctx, c.Call, ru)
+	begin := r.now()
+	res, err := r.gate.carryOut(ctx, c.Call, ru)
 	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || ctx.Err() != nil) {
 		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: the call runs again when this has passed
 	}
 	out := session.Result{
 		Call: c.ID, OK: err == nil, Content: res.Content, Title: res.Title, Changes: res.Changes, Images: res.Images,
-		Millis: r.cfg.Now().Sub(begin).Milliseconds(), Complete: res.Complete, Mistake: res.Mistake,
+		Millis: r.now().Sub(begin).Milliseconds(), Complete: res.Complete, Mistake: res.Mistake,
 	}
 	if err != nil {
 		out.Content, out.Mistake = r.withRegion(ctx, c, err.Error()), true
@@ -238,7 +210,7 @@ func (r *run) execute(ctx context.Context, c *session.CallState, ru ruling) (*se
 	if out.Title == "" {
 		out.Title = title
 	}
-	r.condense = r.condense || res.Condense
+	r.shrinker.asked = r.shrinker.asked || res.Condense
 	if res.Ask != nil {
 		return r.question(ctx, c, *res.Ask)
 	}
@@ -259,14 +231,14 @@ func (r *run) execute(ctx context.Context, c *session.CallState, ru ruling) (*se
 
 // outcome pairs a result with the saved state that it led to, so that there
 // is never a result whose effect a crash could lose.
-func (r *run) outcome(ctx context.Context, c *session.CallState, action policy.Action, out session.Result) ([]*session.Event, error) {
+func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action policy.Action, out session.Result) ([]*session.Event, error) {
 	event := session.NewEvent(session.TypeResult, c.Turn, out)
 	switch action.Kind {
 	case policy.Write, policy.Delete, policy.Execute:
 	default:
 		return []*session.Event{event}, nil
 	}
-	saved, err := r.cfg.Checkpoints.Save(ctx, c.Turn)
+	saved, err := r.saves.Save(ctx, c.Turn)
 	if err != nil {
 		return nil, fmt.Errorf("save changes: %w", err)
 	}
@@ -278,7 +250,7 @@ func (r *run) outcome(ctx context.Context, c *session.CallState, action policy.A
 	if !saved.Changed {
 		return events, nil
 	}
-	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.state.Published, Files: saved.Files, Parked: true, Content: saved.Content}
+	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.Published, Files: saved.Files, Parked: true, Content: saved.Content}
 	if c.Approval().Stands() && action.Kind != policy.Execute {
 		cp.Approved = map[string]string{}
 		for _, p := range action.Paths {
@@ -289,23 +261,23 @@ func (r *run) outcome(ctx context.Context, c *session.CallState, action policy.A
 }
 
 // question parks the session until a person answers what the model asked.
-func (r *run) question(ctx context.Context, c *session.CallState, q session.Asked) (*session.Outcome, error) {
-	q.ID, q.Kind, q.Call, q.Tool = r.askID(c.ID, q.Display), session.AskQuestion, c.ID, c.Name
+func (r *callRunner) question(ctx context.Context, c *session.CallState, q session.Asked) (*session.Outcome, error) {
+	q.ID, q.Kind, q.Call, q.Tool = r.gate.askID(c.ID, q.Display), session.AskQuestion, c.ID, c.Name
 	if err := r.record(ctx, session.NewEvent(session.TypeAsked, c.Turn, q)); err != nil {
 		return nil, err
 	}
-	if err := r.approve(ctx, []session.Asked{q}); err != nil {
+	if err := r.gate.approve(ctx, []session.Asked{q}); err != nil {
 		return nil, err
 	}
 	if c.Waits() {
-		return r.parked(c), nil
+		return parked(c), nil
 	}
 	return nil, nil
 }
 
 // allowState checks a change of mode: a session may narrow what it can do,
 // and return to what the requester was allowed, but never go beyond.
-func (r *run) allowState(s *session.Change) error {
+func (r *callRunner) allowState(s *session.Change) error {
 	if s.Mode == "" {
 		return nil
 	}
@@ -313,14 +285,13 @@ func (r *run) allowState(s *session.Change) error {
 	if err != nil {
 		return err
 	}
-	granted, err := policy.ParseMode(r.state.Task.Mode)
+	granted, err := policy.ParseMode(r.Task.Mode)
 	if err != nil {
 		return err
 	}
 	if !want.Within(granted) {
 		return fmt.Errorf("mode %q allows more than %q, which is what was asked for; stay in a mode within it", want.Name, granted.Name)
 	}
-	r.mode = want
 	return nil
 }
 

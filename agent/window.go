@@ -1,27 +1,17 @@
 package agent
 
 import (
-	"context"
-	"slices"
-
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/tools"
-	"github.com/handrail-bot/handrail/policy"
 )
 
-// learnModel asks once what the model can do.
-func (r *run) learnModel(ctx context.Context) error {
-	if r.learned {
-		return nil
-	}
-	caps, err := r.capabilities(ctx)
-	if err != nil {
-		return err
-	}
-	r.caps, r.learned = caps, true
-	r.text = !caps.Tools || r.state.textOnly
-	return nil
+// window is how much of a session the model can hold.
+type window struct {
+	*journal
+	model    *model
+	fixed    int // size that was asked for; 0: as it is needed
+	grown    int // size that the session has outgrown the first one for, 0 while it has not
+	squeezed int // how often the server found a prompt too long all the same
 }
 
 // A session begins with a window that a laptop can afford, or with the larger
@@ -33,28 +23,32 @@ const (
 	mostContext  = 131072
 )
 
-// window is the context to work in, in tokens.
-func (r *run) window() int {
-	n := r.cfg.Context
+// size is the context to work in, in tokens.
+func (w *window) size() int {
+	n := w.fixed
 	if n == 0 {
-		n = max(firstContext, r.caps.ContextSet, r.grown)
+		n = max(firstContext, w.model.caps.ContextSet, w.grown)
 	}
-	if r.caps.ContextLength > 0 {
-		n = min(n, r.caps.ContextLength)
+	if w.model.caps.ContextLength > 0 {
+		n = min(n, w.model.caps.ContextLength)
 	}
 	return n
 }
 
 // grow takes the next larger window, if the model has one to give.
-func (r *run) grow() bool {
-	now := r.window()
-	limit := min(mostContext, r.caps.ContextLength)
-	if r.cfg.Context != 0 || now >= limit {
+func (w *window) grow() bool {
+	if !w.canGrow() {
 		return false
 	}
-	r.grown = min(now*2, limit)
+	w.grown = min(w.size()*2, w.largest())
 	return true
 }
+
+func (w *window) canGrow() bool { return w.fixed == 0 && w.size() < w.largest() }
+
+func (w *window) largest() int { return min(mostContext, w.model.caps.ContextLength) }
+
+func (w *window) tokens(bytes int) int { return w.ratio.Tokens(bytes) }
 
 // mostSqueezes is how often a prompt is made shorter than thought necessary
 // when the server still finds it too long.
@@ -62,42 +56,19 @@ const mostSqueezes = 3
 
 // room is how many tokens of the window a prompt may take; the rest is for
 // the answer. It shrinks when the server counts more than was estimated.
-func (r *run) room() int {
-	n := r.window() * 3 / 4
-	for range r.squeezed {
+func (w *window) room() int {
+	n := w.size() * 3 / 4
+	for range w.squeezed {
 		n = n * 7 / 10
 	}
 	return n
 }
 
-// offered lists the tools that the mode can use now. Leaving the others out
-// is a courtesy to the model; the gate is what refuses them.
-func (r *run) offered() []llm.ToolSpec {
-	spent := r.mode.EditLimit != policy.NoEditLimit && r.modeEdits() >= r.mode.EditLimit
-	out := make([]tools.Spec, 0, len(r.tools.Specs()))
-	size := 0
-	for _, s := range r.tools.Specs() {
-		changes := s.Kind == policy.Write || s.Kind == policy.Delete
-		if s.Kind != policy.Read && !r.mode.Allows(s.Kind) || changes && spent {
-			continue
-		}
-		out = append(out, s)
-		size += len(s.Name) + len(s.Description) + len(s.Parameters)
-	}
-	if r.tokens(size) > r.window()/3 {
-		out = slices.DeleteFunc(out, func(s tools.Spec) bool { return !s.Essential })
-	}
-	return tools.ForModel(out)
-}
-
-// modeEdits counts the edits that the mode's limit is about.
-func (r *run) modeEdits() int { return r.state.Edits - r.state.used.modeFrom }
-
-// fitted shortens what a request says until it fits, when nothing else helps.
-func (r *run) fitted(req llm.Request) llm.Request {
-	limit := r.state.ratio.Bytes(r.room() + r.window()/8)
-	if r.squeezed > 0 {
-		limit = r.state.ratio.Bytes(r.room())
+// fit shortens what a request says until it fits, when nothing else helps.
+func (w *window) fit(req llm.Request) llm.Request {
+	limit := w.ratio.Bytes(w.room() + w.size()/8)
+	if w.squeezed > 0 {
+		limit = w.ratio.Bytes(w.room())
 	}
 	if over := compact.Size(req) - limit; over > 0 {
 		own := compact.Size(llm.Request{Messages: req.Messages})

@@ -201,7 +201,7 @@ func (o *orders) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
 		return session.Outcome{}, err
 	}
 	a, err := agent.New(agent.Config{Model: removing{}, Policy: rules, Tools: []tools.Tool{remover{o}}, Checkpoints: nothing{},
-		Inbox: w.Inbox, OnEvent: w.OnEvent, Bound: w.Bound, Confirm: w.Confirm, Now: func() time.Time { return o.now },
+		Inbox: w.Inbox, OnEvent: w.OnEvent, Approvals: agent.Approvals{Bound: w.Bound, Confirm: w.Confirm}, Now: func() time.Time { return o.now },
 		Limits: agent.Limits{Deadline: time.Hour}})
 	if err != nil {
 		return session.Outcome{}, err

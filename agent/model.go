@@ -11,8 +11,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 )
+
+// model is the language model as a session uses it.
+type model struct {
+	*journal
+	llm    llm.Model
+	retry  Retry
+	parser *toolcall.Parser
+	writes func(tool string) bool // the tool writes files
+	now    func() time.Time
+
+	caps    llm.Capabilities
+	learned bool // caps are known
+	text    bool // calls travel as text: the model or server has no native ones
+}
 
 // Retry says how to go on when the model's server fails in a way that may
 // pass. The zero value means four attempts, one second apart at first,
@@ -60,26 +74,26 @@ func (r Retry) after(n int, err error) time.Duration {
 // retrying calls f until it succeeds, fails for good, or the attempts are
 // used up. A broken answer leaves nothing behind, so the turn is simply asked
 // again from the last complete one.
-func (r *run) retrying(ctx context.Context, f func() error) error {
+func (m *model) retrying(ctx context.Context, f func() error) error {
 	for n := 1; ; n++ {
 		err := f()
 		if err == nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		if !llm.KindOf(err).Temporary() || n >= r.cfg.Retry.Attempts {
+		if !llm.KindOf(err).Temporary() || n >= m.retry.Attempts {
 			return err
 		}
-		wait := r.cfg.Retry.after(n, err)
-		r.cfg.Log.WarnContext(ctx, "model failed, trying again", "session", r.state.Task.Session, "attempt", n, "wait", wait, "err", err)
-		r.live(Live{Title: fmt.Sprintf("%s; trying again (%d of %d)", sentence(err), n+1, r.cfg.Retry.Attempts)})
+		wait := m.retry.after(n, err)
+		m.logger.WarnContext(ctx, "model failed, trying again", "session", m.Task.Session, "attempt", n, "wait", wait, "err", err)
+		m.live(Live{Title: fmt.Sprintf("%s; trying again (%d of %d)", userMessage(err), n+1, m.retry.Attempts)})
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// sentence is what a person is told of a failure of the model.
-func sentence(err error) string {
+// userMessage returns what a person is told of a failure of the model.
+func userMessage(err error) string {
 	var me *llm.Error
 	if !errors.As(err, &me) || me.Public == "" {
 		return "The model failed"
@@ -102,39 +116,36 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (r *run) capabilities(ctx context.Context) (caps llm.Capabilities, err error) {
-	err = r.retrying(ctx, func() error {
-		caps, err = r.cfg.Model.Capabilities(ctx)
+// learn asks once what the model can do.
+func (m *model) learn(ctx context.Context) error {
+	if m.learned {
+		return nil
+	}
+	err := m.retrying(ctx, func() (err error) {
+		m.caps, err = m.llm.Capabilities(ctx)
 		return err
 	})
-	return caps, err
+	if err != nil {
+		return err
+	}
+	m.learned, m.text = true, !m.caps.Tools || m.textOnly
+	return nil
 }
 
-// modelFailed decides what a failure of the model means for the session:
-// text calls instead of native ones, a shorter conversation, or the end with
-// a sentence that a person understands.
-func (r *run) modelFailed(ctx context.Context, err error) (verdict, *session.Outcome, error) {
-	if ctx.Err() != nil || errors.Is(err, session.ErrFenced) {
-		return goOn, nil, err
-	}
-	var me *llm.Error
-	if !errors.As(err, &me) {
-		return goOn, nil, err
-	}
-	switch {
-	case me.Kind == llm.Unsupported && r.without(lacks(me)):
-		if r.text && !r.state.textOnly {
-			return goOn, nil, r.tell(ctx, session.NoteFallback, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
+// say asks the model something beside the conversation and returns its
+// words, or the empty string when it could not say anything. It asks once:
+// whoever calls has another way.
+func (m *model) say(ctx context.Context, req llm.Request) string {
+	var b strings.Builder
+	for p, err := range m.llm.Stream(ctx, req) {
+		if err != nil {
+			m.logger.WarnContext(ctx, "model gave no summary", "session", m.Task.Session, "err", err)
+			return ""
 		}
-		return goOn, nil, nil
-	case me.Kind == llm.TooLong && r.squeezed < mostSqueezes:
-		return goOn, nil, r.makeRoom(ctx)
-	case me.Kind == llm.TooLong:
-		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
-			"Use a model with a larger context, or ask for less at once.", r.window())}
+		b.WriteString(p.Content)
 	}
-	r.cfg.Log.ErrorContext(ctx, "model failed", "session", r.state.Task.Session, "model", r.cfg.Model.Name(), "err", err)
-	return halt, r.failed(advice(me)), nil
+	_, text := splitThinking("", b.String())
+	return strings.TrimSpace(stripComplete(m.parser.Parse(text).Text))
 }
 
 // What a model or its server can lack.
@@ -168,14 +179,14 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // without goes on without what the model lacks, and says whether that makes a
 // difference to what was tried.
-func (r *run) without(what string) bool {
+func (m *model) without(what string) bool {
 	switch {
-	case what == lackTools && !r.text:
-		r.text, r.caps.Tools = true, false
-	case what == lackThinking && r.caps.Thinking:
-		r.caps.Thinking = false
-	case what == lackImages && r.caps.Vision:
-		r.caps.Vision = false
+	case what == lackTools && !m.text:
+		m.text, m.caps.Tools = true, false
+	case what == lackThinking && m.caps.Thinking:
+		m.caps.Thinking = false
+	case what == lackImages && m.caps.Vision:
+		m.caps.Vision = false
 	default:
 		return false
 	}
@@ -185,7 +196,7 @@ func (r *run) without(what string) bool {
 // advice is the sentence that ends a session whose model failed, with what
 // can be done about it.
 func advice(me *llm.Error) string {
-	text := strings.TrimRight(sentence(me), ".")
+	text := strings.TrimRight(userMessage(me), ".")
 	if me.Kind.Temporary() {
 		return text + ". It was tried several times. Nothing is lost: ask again to go on from here."
 	}

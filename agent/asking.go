@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// ask turns a ruling into what a person is asked. The id is short enough
+// to type and the same when the log is replayed.
+func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
+	a := session.Asked{
+		ID: g.askID(c.ID, ru.decision.Digest), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
+		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: ru.action.Display,
+		Paths: ru.action.Paths, Base: g.Task.Base, Head: g.Published, Bound: ru.bound,
+	}
+	if c.Approval().State == policy.Stale && c.Request.Answer.Reason != "" {
+		a.Reasons = append(a.Reasons, "it is asked again, because "+c.Request.Answer.Reason)
+	}
+	if a.Display == "" {
+		a.Display = ru.action.Command
+	}
+	if g.secrets != nil && ru.action.Kind != policy.Execute {
+		if a.Display = g.secrets.Hide(a.Display); a.Display != ru.action.Display { //control:secret-hidden-in-request
+			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
+		}
+	}
+	for _, x := range ru.decision.Reasons {
+		a.Reasons = append(a.Reasons, x.Text)
+	}
+	if d := g.deadline; d > 0 {
+		a.Deadline = g.now().Add(d).UTC()
+	}
+	return a
+}
+
+func (g *gate) askID(parts ...string) string {
+	h := sha256.Sum256([]byte(strings.Join(append(parts, g.Task.Session, fmt.Sprint(len(g.Requests))), "\x00"))) //control:orders-fresh-id
+	return hex.EncodeToString(h[:3])
+}
+
+// approve puts requests before a person and records the answers, if there
+// are any yet.
+func (g *gate) approve(ctx context.Context, asked []session.Asked) error {
+	if g.Approver == nil {
+		return nil
+	}
+	answers, err := g.Approver.Approve(ctx, asked)
+	if err != nil {
+		return fmt.Errorf("ask for approval: %w", err)
+	}
+	var events []*session.Event
+	for _, a := range answers {
+		events = append(events, session.NewEvent(session.TypeResolved, g.Turns, a))
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return g.record(ctx, events...)
+}
+
+// stillWaits parks the session when c waits for a person. Where somebody can be
+// asked at once, and a death came between question and answer, they are asked
+// again.
+func (g *gate) stillWaits(ctx context.Context, c *session.CallState) (*session.Outcome, error) {
+	if err := g.approve(ctx, []session.Asked{c.Request.Asked}); err != nil {
+		return nil, err
+	}
+	if c.Waits() {
+		return parked(c), nil
+	}
+	return nil, nil
+}
+
+// parked is the outcome while c waits.
+func parked(c *session.CallState) *session.Outcome {
+	status := session.StatusAwaitingApproval
+	if c.Request.Kind == session.AskQuestion {
+		status = session.StatusAwaitingAnswer
+	}
+	return &session.Outcome{Status: status}
+}
+
+// outdated says why a request is no longer the one that would be made now, or
+// "".
+func outdated(c *session.CallState, ru ruling) string {
+	if c.Approval().IsFor(ru.decision.Digest) && ru.decision.Verdict == policy.Ask {
+		return ""
+	}
+	if why := session.Moved(c.Request.Bound, ru.bound); why != "" {
+		return why
+	}
+	return "what would run is no longer what was shown"
+}
+
+// admitted says whether a person's yes counts for what is about to run, at
+// this moment: for these bytes, on this state, by somebody who may still give
+// it. A yes that stopped counting is recorded as stale, with the reason, and
+// the request is made anew.
+func (g *gate) admitted(ctx context.Context, c *session.CallState, ru ruling) (bool, error) {
+	if !c.Approval().Stands() {
+		return false, nil
+	}
+	why := outdated(c, ru)
+	if why == "" && g.Confirm != nil { //control:second-look
+		var err error
+		if why, err = g.Confirm(ctx, c.Request.Asked, *c.Request.Answer); err != nil {
+			return false, fmt.Errorf("check approval %s again: %w", c.Request.ID, err)
+		}
+	}
+	if why == "" {
+		return true, nil
+	}
+	return false, g.stale(ctx, c, why)
+}
+
+// stale records that a request or the answer to it stopped counting.
+func (g *gate) stale(ctx context.Context, c *session.CallState, why string) error {
+	return g.record(ctx, staled(c, why))
+}
+
+func staled(c *session.CallState, why string) *session.Event {
+	return session.NewEvent(session.TypeResolved, c.Turn, session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why})
+}
+
+// refusal is what the model hears of a request that was not granted; ok is
+// false when the request is still open or was granted.
+func refusal(c *session.CallState) (text string, ok bool) {
+	if c.Request == nil || c.Request.Answer == nil || c.Approval().Waits() || c.Approval().Stands() {
+		return "", false
+	}
+	who := c.Request.Answer.By
+	if who == "" {
+		who = "the person"
+	}
+	because := ""
+	if c.Request.Answer.Reason != "" {
+		because = ": " + c.Request.Answer.Reason
+	}
+	switch c.Approval().State {
+	case policy.Denied:
+		return fmt.Sprintf("%s denied this%s. It was not run. Go on without it, or choose another way.", who, because), true
+	case policy.Withdrawn:
+		return "The request was withdrawn because a new instruction arrived" + because + ". It was not run. Follow the new instruction.", true
+	case policy.Expired:
+		return "Nobody answered the request in time, so it was not run. Go on without it, or finish and say what is missing.", true
+	}
+	return "", false
+}
