@@ -57,8 +57,8 @@ type step func(ctx context.Context) (*session.Outcome, error)
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.finisher.finish, r.meter.check, r.think}
 	for {
-		if r.cfg.Checkpoints.Moved() {
-			return session.Outcome{Status: session.StatusMoved, Turns: r.state.Turns}, nil
+		if r.calls.saves.Moved() {
+			return session.Outcome{Status: session.StatusMoved, Turns: r.Turns}, nil
 		}
 		if err := r.listen(ctx); err != nil {
 			return session.Outcome{}, err

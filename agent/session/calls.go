@@ -54,10 +54,10 @@ func (c *CallState) Approval() policy.Approval {
 // Waits reports whether c waits for a person.
 func (c *CallState) Waits() bool { return c.Open() && c.Approval().Waits() }
 
-// Kind returns what the call does, as the gate recorded it. Older logs do not
+// kind returns what the call does, as the gate recorded it. Older logs do not
 // say so: there the names of the tools of that time do, and a call by another
 // name is [policy.Unknown], which is taken for one that changes something.
-func (c *CallState) Kind() policy.Kind {
+func (c *CallState) kind() policy.Kind {
 	if c.Decision != nil && c.Decision.Kind != policy.Unknown {
 		return c.Decision.Kind //control:recorded-kind
 	}
@@ -148,7 +148,7 @@ func (c *Calls) start(p *Started) {
 
 func (c *Calls) result(p *Result) {
 	s := c.call(p.Call)
-	if s.Started && !s.Approval().Stands() && changes(s.Kind()) {
+	if s.Started && !s.Approval().Stands() && changes(s.kind()) {
 		c.Unchecked = s.ID //control:unapproved-step
 	}
 	s.Result = p
@@ -169,7 +169,7 @@ func (c *Calls) countCommand() {
 		if s.Result == nil {
 			continue
 		}
-		if s.Kind() == policy.Execute && !s.Counted {
+		if s.kind() == policy.Execute && !s.Counted {
 			s.Counted = true
 			c.Edits++
 		}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// PayloadVersion is the form in which payloads are written today.
-const PayloadVersion = 1
+// payloadVersion is the form in which payloads are written today.
+const payloadVersion = 1
 
 // NewID returns a fresh session id: "s" and twelve lower-case base32
 // characters from the system's random source.
@@ -32,7 +32,7 @@ func NewEvent(t Type, turn int, payload any) *Event {
 	if err != nil {
 		panic(fmt.Sprintf("session: marshal %s payload: %v", t, err))
 	}
-	return &Event{Time: time.Now().UTC(), Turn: turn, Type: t, V: PayloadVersion, Data: data}
+	return &Event{Time: time.Now().UTC(), Turn: turn, Type: t, V: payloadVersion, Data: data}
 }
 
 // Decode reads the payload of e into T, the struct named after e.Type.

@@ -112,7 +112,7 @@ func (s *State) Take(e Event, payload any) {
 	case *Change:
 		s.change(p)
 	case *Ended:
-		s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.Phase()
+		s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.phase()
 	}
 	s.tell(payload)
 }

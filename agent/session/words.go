@@ -66,9 +66,9 @@ func (s Status) Parked() bool {
 	return false
 }
 
-// Phase returns the word for a session whose last run ended like this. A
+// phase returns the word for a session whose last run ended like this. A
 // status that this version does not know ended the run and says no more.
-func (s Status) Phase() Phase {
+func (s Status) phase() Phase {
 	p := Phase(strings.ReplaceAll(string(s), "_", " "))
 	switch {
 	case s == StatusInterrupted, s == StatusMoved:
