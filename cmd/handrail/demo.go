@@ -301,19 +301,10 @@ func (d *demo) wait(ctx context.Context, issue thread.Ref, ok func(ghtest.Thread
 		}
 		return failed != nil || ok(t)
 	})
-	if d.model != nil {
-		err = errors.Join(err, d.modelErr(failed != nil || err != nil))
+	if d.model != nil && (failed != nil || err != nil) {
+		err = errors.Join(err, d.model.Err()) // what it was asked that the story does not have
 	}
 	return errors.Join(failed, err)
-}
-
-// modelErr is what the recorded model was asked that the story does not have;
-// it matters when something went wrong.
-func (d *demo) modelErr(wrong bool) error {
-	if !wrong {
-		return nil
-	}
-	return d.model.Err()
 }
 
 // inspect looks at the result from outside.

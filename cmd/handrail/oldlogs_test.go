@@ -481,3 +481,11 @@ func settledOld(ctx context.Context, db store.Store) error {
 		}
 	}
 }
+
+func stateOf(ctx context.Context, logs store.Logs, id string) (*session.State, error) {
+	events, err := logs.Log(store.Fence{Key: id}).Events(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	return session.Fold(events)
+}

@@ -67,14 +67,6 @@ func (c *replayCmd) read(ctx context.Context, w *console) (events []session.Even
 	return events, err
 }
 
-func stateOf(ctx context.Context, logs store.Logs, id string) (*session.State, error) {
-	events, err := logs.Log(store.Fence{Key: id}).Events(ctx, 0)
-	if err != nil {
-		return nil, err
-	}
-	return session.Fold(events)
-}
-
 // printStory prints the session as its progress comment shows it.
 func printStory(w *console, events []session.Event) error {
 	v, err := session.Fold(events)

@@ -64,11 +64,7 @@ func (r *serveRunner) Place(ctx context.Context, at bot.Thread) (bot.Place, erro
 	if err != nil {
 		return bot.Place{}, err
 	}
-	branch, head, err := m.Default(ctx)
-	if err != nil {
-		return bot.Place{}, err
-	}
-	cfg, err := work.ReadConfig(ctx, m, head)
+	branch, head, cfg, err := defaults(ctx, m)
 	if err != nil {
 		return bot.Place{}, err
 	}
@@ -92,15 +88,11 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	cfg, err := r.config(ctx, m)
+	_, rulesAt, repo, err := defaults(ctx, m)
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	e, err := r.engine.Under(cfg)
-	if err != nil {
-		return session.Outcome{}, err
-	}
-	_, rulesAt, err := m.Default(ctx)
+	e, err := r.engine.Under(policy.Merge(r.cfg.Policy, repo).WithDefaults())
 	if err != nil {
 		return session.Outcome{}, err
 	}
@@ -132,18 +124,13 @@ func (r *serveRunner) bound(ctx context.Context, w bot.Work) ([]session.Fact, er
 	return append(facts, session.Fact{Name: "push by somebody else", Value: foreign}), err
 }
 
-// config is the repository's configuration of today, from its default branch,
-// under the server's.
-func (r *serveRunner) config(ctx context.Context, m *gitops.Mirror) (policy.Config, error) {
-	_, head, err := m.Default(ctx)
-	if err != nil {
-		return policy.Config{}, err
+// defaults returns the default branch, its head, and the configuration that
+// the repository has there.
+func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg policy.Config, err error) {
+	if branch, head, err = m.Default(ctx); err == nil {
+		cfg, err = work.ReadConfig(ctx, m, head)
 	}
-	repo, err := work.ReadConfig(ctx, m, head)
-	if err != nil {
-		return policy.Config{}, err
-	}
-	return policy.Merge(r.cfg.Policy, repo).WithDefaults(), nil
+	return branch, head, cfg, err
 }
 
 // sharesOf are the bot's shared budgets as the agent counts them.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -135,34 +134,9 @@ func (c *sessionsImportCmd) Run(ctx context.Context, w *console) (err error) {
 	if err := s.Logs.Import(ctx, id, events); err != nil {
 		return err
 	}
-	if err := restoreRow(ctx, s.Store, id); err != nil {
+	if err := store.Restore(ctx, s.Store, id); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w.out, "stored the log of session %s\n", id)
-	return err
-}
-
-// restoreRow makes the row of a session whose log was imported. The bot does
-// not go on with it by itself.
-func restoreRow(ctx context.Context, s store.Store, id string) error {
-	v, err := stateOf(ctx, s.Logs, id)
-	if err != nil {
-		return err
-	}
-	repo, _, _ := strings.Cut(v.Task.Thread, "#")
-	row := &store.Session{
-		ID: id, Thread: v.Task.Thread, Repo: repo, Requester: v.Task.Requester, Mode: v.Task.Mode, Model: v.Task.Model,
-		Branch: v.Branch, Base: v.Task.Base, State: v.Phase,
-	}
-	if row.Thread == "" {
-		return nil // of the command line: there is nothing to go on with
-	}
-	if v.Outcome != nil {
-		row.Status = v.Outcome.Status
-	}
-	err = s.Sessions.Create(ctx, row)
-	if errors.Is(err, store.ErrExists) {
-		return nil
-	}
 	return err
 }
