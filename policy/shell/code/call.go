@@ -1,0 +1,382 @@
+package code
+
+import (
+	"slices"
+	"strings"
+)
+
+// lookup finds a name in the table of the language: its whole name, or the
+// method of any receiver.
+func (r *reader) lookup(v value) (entry, bool) {
+	if v.kind != valueName {
+		return entry{}, false
+	}
+	name := v.name
+	if r.lang == powershell || r.lang == php {
+		name = strings.ToLower(name)
+	}
+	if e, ok := r.calls[name]; ok {
+		return e, true
+	}
+	at := strings.LastIndexAny(name, "./")
+	if at < 0 || v.recv != nil && v.recv.kind == valuePattern {
+		return entry{}, false
+	}
+	if e, ok := r.calls["."+name[at+1:]]; ok {
+		return e, true
+	}
+	if v.any || r.lang == ruby && (strings.HasPrefix(name, "Kernel.") || strings.HasPrefix(name, "self.")) {
+		e, ok := r.calls["*"+name[at+1:]]
+		return e, ok
+	}
+	return entry{}, false
+}
+
+// escape looks at a value that is passed on and not called: a function that
+// executes may be called with anything then.
+func (r *reader) escape(v value) value {
+	if v.kind != valueName {
+		return v
+	}
+	e, ok := r.lookup(v)
+	line := r.peek().line
+	switch {
+	case ok && e.kind == Env && strings.HasPrefix(v.name, "$") && r.lang == perl:
+	case ok && e.kind == Env && e.shape == shapeValue:
+		if v.key != "env" && !r.isOp(-2, "**", "...") {
+			r.record(Env, v.name, nil, line)
+		}
+	case ok && e.executes() && e.passed && (r.g.values || v.any):
+		r.record(e.kind, v.name, []value{{text: Gap}}, line)
+	case ok && e.kind == Fork && !r.g.values:
+		r.record(Fork, v.name, nil, line)
+	case !ok && v.recv != nil && r.lang != perl:
+		if e, ok := r.lookup(*v.recv); ok && e.kind == Env && e.shape == shapeValue {
+			last := v.name[strings.LastIndexByte(v.name, '.')+1:]
+			args := []value{{kind: valueText, text: last, plain: true}}
+			if r.lang != js && r.lang != powershell {
+				args = nil
+			}
+			r.record(Env, v.recv.name, args, line)
+		} else if e, ok := r.lookup(*v.recv); ok && e.executes() && strings.HasSuffix(v.name, "__call__") {
+			return r.escape(*v.recv)
+		}
+	}
+	return value{text: Gap, key: v.key}
+}
+
+// call reads a call. Its value is what can be computed of the result.
+func (r *reader) call(f value, args []value, line int) value {
+	if f.kind == valueComputed {
+		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
+		return value{text: Gap}
+	}
+	if f.kind != valueName {
+		return value{text: Gap}
+	}
+	e, ok := r.lookup(f)
+	if ok && e.fold != "" {
+		return r.fold(e.fold, f, args)
+	}
+	if r.lang == lisp {
+		args = slices.DeleteFunc(args, func(a value) bool {
+			return a.kind == valueName && (a.name == "nil" || a.name == "t" || strings.HasPrefix(a.name, ":"))
+		})
+	}
+	for i, a := range args {
+		args[i] = r.escape(a)
+	}
+	if !ok {
+		return r.unlisted(f, args, line)
+	}
+	if e.kind == Env && e.shape == shapeValue { // os.environ() is nobody's
+		return value{text: Gap}
+	}
+	out := r.shaped(e, f, args, line)
+	out.call = len(r.p.Calls)
+	return out
+}
+
+// unlisted reads a call of a function that no table has.
+func (r *reader) unlisted(f value, args []value, line int) value {
+	last := f.name[strings.LastIndexByte(f.name, '.')+1:]
+	switch {
+	case f.recv != nil && r.environ(*f.recv):
+		r.record(Env, f.recv.name, nil, line)
+	case f.recv != nil && r.isExecuting(*f.recv): // f.call(…), f.apply(…)
+		e, _ := r.lookup(*f.recv)
+		r.record(e.kind, f.name, append([]value{{text: Gap}}, args...), line)
+	case f.recv != nil && f.call > 0 && f.call <= len(r.p.Calls) && (last == "arg" || last == "args"): // a command that is built word by word
+		c := &r.p.Calls[f.call-1]
+		c.Kind = Exec
+		for _, a := range flatten(args) {
+			c.Args = append(c.Args, toArg(a))
+		}
+		return value{text: Gap, call: f.call}
+	case r.lang == php && strings.HasPrefix(f.name, "$") && f.recv == nil, r.lang == awk && strings.HasPrefix(f.name, "@"):
+		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
+	}
+	if last == "readFileSync" && len(args) > 0 && args[0].text == "0" {
+		r.p.Stdin = true
+	}
+	if e, ok := r.lookup(value{kind: valueName, name: last}); ok && e.executes() && f.recv == nil && r.lang == js {
+		return value{text: Gap}
+	}
+	return value{text: Gap, call: f.call}
+}
+
+func (r *reader) isExecuting(v value) bool {
+	e, ok := r.lookup(v)
+	return ok && e.executes()
+}
+
+func (r *reader) environ(v value) bool {
+	e, ok := r.lookup(v)
+	return ok && e.kind == Env && e.shape == shapeValue
+}
+
+// flatten takes lists apart.
+func flatten(args []value) []value {
+	var out []value
+	for _, a := range args {
+		if a.kind == valueList && len(out) < maxStrings {
+			out = append(out, flatten(a.list)...)
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func toArg(v value) Arg {
+	return Arg{Text: v.known(), Plain: v.plain && (v.kind == valueText || v.kind == valueNumber)}
+}
+
+// options splits arguments into those that stand for themselves and the
+// named ones.
+func options(args []value) (plain []value, named map[string]value) {
+	named = map[string]value{}
+	for _, a := range args {
+		switch {
+		case a.key != "":
+			named[a.key] = a
+		case a.kind == valueList && a.plain && (len(a.list) == 0 || a.list[0].key != ""):
+			for _, o := range a.list {
+				named[o.key] = o
+			}
+		default:
+			plain = append(plain, a)
+		}
+	}
+	return plain, named
+}
+
+// first is the first of the options that is given.
+func first(named map[string]value, names ...string) (value, bool) {
+	for _, n := range names {
+		if v, ok := named[n]; ok {
+			return v, true
+		}
+	}
+	return value{}, false
+}
+
+// record adds a call.
+func (r *reader) record(kind Kind, name string, args []value, line int) value {
+	if len(r.p.Calls) > maxStrings {
+		r.p.Opaque = true
+		return value{text: Gap}
+	}
+	c := Call{Kind: kind, Name: name, Line: line}
+	for _, a := range args {
+		c.Args = append(c.Args, toArg(a))
+	}
+	r.p.Calls = append(r.p.Calls, c)
+	return value{text: Gap, call: len(r.p.Calls)}
+}
+
+// shaped records a call by the shape of its arguments.
+func (r *reader) shaped(e entry, f value, all []value, line int) value {
+	args, named := options(all)
+	if e.kind == Eval {
+		return r.eval(f, args, line)
+	}
+	if e.kind == Fetch {
+		if _, ok := first(named, "data", "json", "files", "body"); ok {
+			e.kind = Send
+		}
+		if m, ok := first(named, "method"); ok && (!m.plain || !slices.Contains([]string{"GET", "HEAD"}, strings.ToUpper(m.text))) {
+			e.kind = Send
+		}
+	}
+	if v, ok := first(named, "args", "cmd", "command", "target", "path", "url", "filename", "file"); ok && len(args) == 0 {
+		args = []value{v}
+	} else if ok && v.key == "args" && v.kind == valueList {
+		args = append(args, v)
+	}
+	switch e.shape {
+	case shapeNone:
+	case shapeRecv:
+		if f.recv == nil {
+			return value{text: Gap}
+		}
+		args = append([]value{*f.recv}, args...)
+		if e.kind != Exec && e.kind != Shell {
+			args = args[:1]
+		}
+	case shapeOpen:
+		return r.open(f, args, line)
+	case shapeLast:
+		args = args[max(0, len(args)-1):]
+	case shapeMove:
+		if len(args) > 0 {
+			r.record(Delete, f.name, args[:1], line)
+			args = args[max(0, min(1, len(args)-1)):]
+		}
+	case shapeMode:
+		args = args[min(1, len(args)):]
+	}
+	if len(args) == 0 && e.shape != shapeNone && e.kind != Env {
+		return value{text: Gap}
+	}
+	if e.kind == Exec || e.kind == Shell {
+		return r.command(e, f, args, named, line)
+	}
+	if e.kind != Signal && e.kind != Connect && e.shape != shapeArgs && len(args) > 1 {
+		args = args[:1]
+	}
+	return r.record(e.kind, f.name, flatten(args), line)
+}
+
+// command records a call that executes: one text is a line for the shell,
+// several are the words of a command.
+func (r *reader) command(e entry, f value, args []value, named map[string]value, line int) value {
+	shell, hasShell := first(named, "shell")
+	if hasShell && shell.name != "True" && shell.name != "true" && shell.text != Gap && shell.kind != valueText {
+		hasShell = false
+	}
+	words := args
+	if e.shape == shapeFirst {
+		words = args[:1]
+	} else if r.lang == ruby && len(args) > 1 && len(flatten(args[:1])) > 0 && named == nil {
+		words = args
+	}
+	words = r.functions(flatten(words))
+	if (e.shape == shapeZero || e.shape == shapeMode) && len(words) > 1 {
+		words = slices.Concat(words[:1], words[2:])
+	}
+	kind := Exec
+	switch {
+	case hasShell:
+		kind = Shell
+		words = []value{joined(words, " ")}
+	case e.shape == shapeFile || e.shape == shapeZero || e.shape == shapeMode:
+	case len(words) == 1 && (len(args) == 0 || args[0].kind != valueList):
+		kind = Shell
+	}
+	out := r.record(kind, f.name, words, line)
+	c := &r.p.Calls[len(r.p.Calls)-1]
+	if dir, ok := first(named, "cwd", "chdir", "dir"); ok {
+		c.Dir = []Arg{toArg(dir)}
+	}
+	if in, ok := first(named, "input", "stdin_data"); ok {
+		c.Input = []Arg{toArg(in)}
+	} else if e.piped {
+		r.pipes = append(r.pipes, len(r.p.Calls)-1)
+	}
+	return out
+}
+
+// functions leaves out what is a function among the words: a node callback.
+func (r *reader) functions(words []value) []value {
+	return slices.DeleteFunc(slices.Clone(words), func(v value) bool { return v.kind == valueFunction })
+}
+
+func joined(words []value, sep string) value {
+	out := value{kind: valueText, plain: true}
+	for i, w := range words {
+		if i > 0 {
+			out.text += sep
+		}
+		out.text += w.known()
+		out.plain = out.plain && w.plain
+	}
+	return out
+}
+
+// eval reads a text of the same language in place. What is not a literal is
+// recorded.
+func (r *reader) eval(f value, args []value, line int) value {
+	if len(args) == 0 {
+		return value{text: Gap}
+	}
+	v := args[len(args)-1]
+	if f.name != "Function" && !strings.HasSuffix(f.name, ".constructor") {
+		v = args[0]
+	}
+	switch {
+	case v.full():
+		readText(r.lang, v.text, r.p, r.nested+1)
+		if !v.plain {
+			r.record(Eval, f.name, []value{v}, line)
+		}
+	case v.kind == valueFunction, v.kind == valueList && v.plain, f.recv == nil && strings.HasPrefix(f.name, "set") && v.kind != valueText, r.lang == perl && v.kind == valueList:
+	default:
+		r.record(Eval, f.name, []value{v}, line)
+	}
+	return value{text: Gap}
+}
+
+// open records what opening a file does: a pipe runs a command, a mode with
+// w or > writes.
+func (r *reader) open(f value, args []value, line int) value {
+	if r.lang == perl && len(args) > 0 {
+		args = args[1:] // the handle
+	}
+	if len(args) == 0 {
+		return value{text: Gap}
+	}
+	path, mode := args[0], value{}
+	if len(args) > 1 {
+		mode = args[1]
+	}
+	if r.lang == perl {
+		if len(args) == 1 {
+			return r.openPerl(f, path, line)
+		}
+		path, mode = args[1], args[0]
+		if m := strings.TrimSpace(mode.text); strings.Contains(m, "|") {
+			return r.command(entry{kind: Shell, shape: shapeArgs, piped: strings.HasPrefix(m, "|")}, f, args[1:], nil, line)
+		}
+	}
+	if r.lang == ruby || r.lang == tcl {
+		if text := strings.TrimSpace(path.text); strings.HasPrefix(text, "|") {
+			path.text = text[1:]
+			return r.command(entry{kind: Shell, shape: shapeFirst, piped: true}, f, []value{path}, nil, line)
+		}
+	}
+	if mode.text != "" && (!mode.plain || strings.ContainsAny(mode.text, "wax+>")) {
+		return r.record(Write, f.name, []value{path}, line)
+	}
+	return value{text: Gap}
+}
+
+// openPerl reads the mode and the file of an open in one text.
+func (r *reader) openPerl(f value, v value, line int) value {
+	text := strings.TrimSpace(v.text)
+	switch {
+	case strings.HasPrefix(text, "|"):
+		v.text = text[1:]
+		return r.command(entry{kind: Shell, piped: true}, f, []value{v}, nil, line)
+	case strings.HasSuffix(text, "|"):
+		v.text = strings.TrimSuffix(text, "|")
+		return r.command(entry{kind: Shell}, f, []value{v}, nil, line)
+	case strings.Contains(text, "&"): // another handle
+	case strings.HasPrefix(text, ">") || strings.HasPrefix(text, "+"):
+		v.text = strings.TrimSpace(strings.TrimLeft(text, "+<>"))
+		return r.record(Write, f.name, []value{v}, line)
+	case !v.plain && strings.HasPrefix(v.known(), Gap):
+		return r.record(Exec, f.name, []value{v}, line)
+	}
+	return value{text: Gap}
+}

@@ -1,0 +1,235 @@
+package code
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fold is the value of a call of a function that only computes, or that finds
+// a function by its name.
+func (r *reader) fold(how string, f value, args []value) value {
+	line := r.ahead(-1).line
+	method := f.recv != nil && (f.recv.kind == valueText || f.recv.kind == valueList)
+	all := args
+	if method {
+		all = append([]value{*f.recv}, args...)
+	}
+	switch how {
+	case "module":
+		if len(args) == 0 {
+			return value{text: Gap}
+		}
+		if !args[0].full() {
+			return value{kind: valueComputed}
+		}
+		return value{kind: valueName, name: module(args[0].text)}
+	case "attr":
+		return r.attribute(args)
+	case "global":
+		if len(args) == 0 {
+			return value{kind: valueName, name: "builtins"}
+		}
+		return args[0]
+	case "computed":
+		return value{kind: valueComputed}
+	case "opaque":
+		return r.record(Exec, f.name, []value{{text: Gap}}, line)
+	case "send":
+		return r.send(f, args, line)
+	case "callback":
+		return r.callback(args, line)
+	case "pattern":
+		return value{kind: valuePattern}
+	}
+	if len(all) == 0 {
+		return value{text: Gap}
+	}
+	out := compute(how, all, method)
+	if out.full() {
+		r.literal(out.text)
+	}
+	if out.kind != valueText && out.kind != valueList && how != "same" {
+		for _, a := range args {
+			r.escape(a)
+		}
+	}
+	return out
+}
+
+// attribute is the member of an object whose name is given as text.
+func (r *reader) attribute(args []value) value {
+	if len(args) < 2 || !args[1].full() {
+		return value{kind: valueComputed}
+	}
+	v := memberOf(args[0], args[1].text)
+	v.any = true
+	return v
+}
+
+// send calls the function whose name is the first argument.
+func (r *reader) send(f value, args []value, line int) value {
+	if len(args) == 0 {
+		return value{text: Gap}
+	}
+	target := value{kind: valueComputed}
+	switch {
+	case args[0].kind == valueFunction:
+		return value{text: Gap}
+	case args[0].kind == valueName && r.lang != ruby && r.lang != php:
+		target = args[0]
+	case args[0].full() && f.recv != nil:
+		target = memberOf(*f.recv, args[0].text)
+		target.any = true
+	case args[0].full():
+		target = value{kind: valueName, name: args[0].text}
+	}
+	if f.name == "method" || strings.HasSuffix(f.name, ".method") || strings.HasSuffix(f.name, "const_get") {
+		target.any = true
+		return target
+	}
+	return r.call(target, args[1:], line)
+}
+
+// callback looks for the name of a function that executes among texts.
+func (r *reader) callback(args []value, line int) value {
+	for _, a := range args {
+		if e, ok := r.lookup(value{kind: valueName, name: a.text}); a.kind == valueText && ok && e.executes() {
+			r.record(e.kind, a.text, []value{{text: Gap}}, line)
+		} else if a.kind == valueOther && len(args) > 1 && a.key == "" {
+			continue
+		}
+		r.escape(a)
+	}
+	return value{text: Gap}
+}
+
+// full reports whether all of a text is known. What was decoded is, but it is
+// no plain literal: it was hidden.
+func (v value) full() bool { return v.kind == valueText && !strings.Contains(v.text, Gap) }
+
+// compute is the result of a function on literals.
+func compute(how string, all []value, method bool) value {
+	v := all[0]
+	for _, a := range all[1:] {
+		if coded := strings.NewReplacer("_", "", "-", "").Replace(a.text); a.kind == valueText && how == "same" && slices.Contains([]string{"base64", "hex", "rot13"}, coded) {
+			how = coded
+		}
+	}
+	gap := value{text: Gap}
+	switch how {
+	case "same":
+		return v
+	case "join":
+		return join(all, method)
+	case "path":
+		return joined(flatten(all), "/")
+	case "concat":
+		return joined(flatten(all), "")
+	case "list":
+		return value{kind: valueList, list: all}
+	case "chr":
+		return characters(flatten(all))
+	case "split":
+		return split(all)
+	}
+	if !v.full() {
+		return gap
+	}
+	text, ok := "", false
+	switch how {
+	case "base64":
+		text, ok = decodeBase64(v.text)
+	case "hex":
+		b, err := hex.DecodeString(strings.ReplaceAll(v.text, " ", ""))
+		text, ok = string(b), err == nil
+	case "rot13":
+		text, ok = strings.Map(rot13, v.text), true
+	case "reverse":
+		runes := []rune(v.text)
+		slices.Reverse(runes)
+		text, ok = string(runes), true
+	}
+	if !ok {
+		return gap
+	}
+	return value{kind: valueText, text: text}
+}
+
+func decodeBase64(s string) (string, bool) {
+	s = strings.NewReplacer("-", "+", "_", "/", "\n", "", " ", "").Replace(strings.TrimRight(s, "=\n "))
+	b, err := base64.RawStdEncoding.DecodeString(s)
+	return string(b), err == nil
+}
+
+func rot13(c rune) rune {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return 'a' + (c-'a'+13)%26
+	case c >= 'A' && c <= 'Z':
+		return 'A' + (c-'A'+13)%26
+	}
+	return c
+}
+
+// join joins a list with a text between its elements, in either order.
+func join(all []value, method bool) value {
+	sep := value{kind: valueText, plain: true}
+	list := all
+	switch {
+	case all[0].kind == valueList && method:
+		list = all[0].list
+		sep.text = ","
+		if len(all) > 1 {
+			sep = all[1]
+		}
+	case all[0].kind == valueText && len(all) == 2 && all[1].kind == valueText && method && all[0].text == "":
+		return all[1]
+	case all[0].kind == valueText && len(all) > 1:
+		sep, list = all[0], flatten(all[1:])
+	default:
+		return value{text: Gap}
+	}
+	out := joined(list, sep.known())
+	out.plain = out.plain && sep.plain && !slices.ContainsFunc(list, func(v value) bool { return v.kind != valueText })
+	return out
+}
+
+// characters is the text of the characters with the given numbers.
+func characters(all []value) value {
+	var b strings.Builder
+	for _, v := range all {
+		n, err := strconv.ParseInt(v.text, 0, 32)
+		switch {
+		case v.kind == valueText:
+			b.WriteString(v.text)
+		case v.kind != valueNumber || err != nil || n < 0 || n > 0x10ffff:
+			return value{text: Gap}
+		default:
+			b.WriteRune(rune(n))
+		}
+	}
+	return value{kind: valueText, text: b.String(), plain: len(all) == 1 && all[0].plain && all[0].kind == valueText}
+}
+
+// split is a list of the words of a text.
+func split(all []value) value {
+	v := all[0]
+	if !v.full() || strings.ContainsAny(v.text, `'"\`) {
+		return value{text: Gap}
+	}
+	words := strings.Fields(v.text)
+	if len(all) > 1 {
+		if all[1].kind != valueText || all[1].text == "" {
+			return value{text: Gap}
+		}
+		words = strings.Split(v.text, all[1].text)
+	}
+	out := value{kind: valueList}
+	for _, w := range words {
+		out.list = append(out.list, value{kind: valueText, text: w, plain: true})
+	}
+	return out
+}

@@ -1,0 +1,273 @@
+package code
+
+import "strings"
+
+// readWords finds the commands of a language whose texts are commands and
+// their words, as the shell's are.
+func readWords(lang Language, text string, p *Program, nested int) {
+	w := &words{lang: lang, s: text, p: p, line: 1, nested: nested}
+	w.commands()
+}
+
+type words struct {
+	lang   Language
+	s      string
+	i      int
+	line   int
+	p      *Program
+	nested int
+	called bool // the call operator stands before the command
+	text   bool // the command starts with a quoted text
+}
+
+// commands reads the whole text.
+func (w *words) commands() {
+	var cmd []Arg
+	for w.i < len(w.s) {
+		c := w.s[w.i]
+		switch {
+		case c == '\n' || c == ';' || w.lang == powershell && strings.IndexByte("|&{}()=", c) >= 0:
+			w.command(cmd)
+			cmd, w.called = nil, c == '&'
+			if c == '\n' {
+				w.line++
+			}
+			w.i++
+		case c == ' ' || c == '\t' || c == '\r':
+			w.i++
+		case c == '#' && len(cmd) == 0:
+			for w.i < len(w.s) && w.s[w.i] != '\n' {
+				w.i++
+			}
+		default:
+			if len(cmd) == 0 {
+				w.text = c == '"' || c == '\''
+			}
+			cmd = append(cmd, w.word())
+		}
+	}
+	w.command(cmd)
+}
+
+// word reads one word with its quotes, and the programs inside of it.
+func (w *words) word() Arg {
+	var b strings.Builder
+	plain := true
+	for w.i < len(w.s) {
+		c := w.s[w.i]
+		switch {
+		case strings.IndexByte(" \t\r\n;", c) >= 0, w.lang == powershell && strings.IndexByte("|&{}()=", c) >= 0 && b.Len() > 0:
+			return Arg{Text: b.String(), Plain: plain}
+		case c == '"', c == '\'' && w.lang == powershell:
+			text, ok := w.quoted(c)
+			b.WriteString(text)
+			plain = plain && ok
+		case c == '{' && w.lang == tcl && b.Len() == 0, c == '[' && w.lang == tcl:
+			end := w.bracket()
+			inner := w.s[w.i+1 : end]
+			if strings.Contains(inner, " ") {
+				w.inside(inner)
+			}
+			if c == '{' {
+				b.WriteString(inner)
+			} else {
+				b.WriteString(Gap)
+				plain = false
+			}
+			w.i = min(end+1, len(w.s))
+		case c == '$':
+			b.WriteString(Gap)
+			plain = false
+			w.i++
+			for w.i < len(w.s) && (letter(w.s[w.i]) || digit(w.s[w.i]) || w.s[w.i] == ':') {
+				w.i++
+			}
+		case (c == '\\' && w.lang == tcl || c == '`' && w.lang == powershell) && w.i+1 < len(w.s):
+			b.WriteByte(w.s[w.i+1])
+			w.i += 2
+		default:
+			b.WriteByte(c)
+			w.i++
+		}
+	}
+	return Arg{Text: b.String(), Plain: plain}
+}
+
+func (w *words) inside(text string) {
+	if w.nested >= maxNested {
+		w.p.Opaque = true
+		return
+	}
+	readWords(w.lang, text, w.p, w.nested+1)
+}
+
+// bracket finds the end of the bracket that opens here.
+func (w *words) bracket() int {
+	depth := 0
+	for n := w.i; n < len(w.s); n++ {
+		switch w.s[n] {
+		case '\\':
+			n++
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return n
+			}
+		}
+	}
+	w.p.Opaque = true
+	return len(w.s)
+}
+
+// quoted reads a text between quotation marks.
+func (w *words) quoted(q byte) (string, bool) {
+	var b strings.Builder
+	plain := true
+	for w.i++; w.i < len(w.s); w.i++ {
+		c := w.s[w.i]
+		switch {
+		case c == q:
+			w.i++
+			if s := b.String(); s != "" && len(w.p.Strings) < maxStrings {
+				w.p.Strings = append(w.p.Strings, s)
+			}
+			return b.String(), plain
+		case (c == '\\' && w.lang == tcl || c == '`' && q == '"') && w.i+1 < len(w.s):
+			w.i++
+			if at := strings.IndexByte("nt", w.s[w.i]); at >= 0 {
+				b.WriteByte("\n\t"[at])
+			} else {
+				b.WriteByte(w.s[w.i])
+			}
+		case c == '[' && w.lang == tcl, c == '$' && q == '"':
+			plain = false
+			b.WriteString(Gap)
+			if c == '[' {
+				end := w.bracket()
+				w.inside(w.s[w.i+1 : min(end, len(w.s))])
+				w.i = min(end, len(w.s)-1)
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	w.p.Opaque = true
+	return b.String(), false
+}
+
+// command records what a command does.
+func (w *words) command(cmd []Arg) {
+	if len(cmd) == 0 || len(w.p.Calls) > maxStrings {
+		return
+	}
+	add := func(kind Kind, args []Arg) {
+		w.p.Calls = append(w.p.Calls, Call{Kind: kind, Name: cmd[0].Text, Args: args, Line: w.line})
+	}
+	if w.lang == powershell {
+		w.cmdlet(cmd, add)
+		return
+	}
+	switch name := strings.TrimPrefix(cmd[0].Text, "::"); {
+	case !cmd[0].Plain:
+		add(Exec, cmd)
+	case name == "exec" && len(cmd) > 1:
+		add(Exec, tclWords(cmd[1:]))
+	case name == "open" && len(cmd) > 1 && strings.HasPrefix(cmd[1].Text, "|"):
+		add(Shell, []Arg{{Text: cmd[1].Text[1:], Plain: cmd[1].Plain}})
+	case name == "open" && len(cmd) > 2 && strings.ContainsAny(cmd[2].Text, "wa+"):
+		add(Write, cmd[1:2])
+	case (name == "eval" || name == "uplevel" || name == "subst" || name == "after") && len(cmd) > 1:
+		w.evaluate(cmd[1:], add)
+	case name == "source" || name == "load":
+		add(Load, cmd[1:])
+	case name == "file" && len(cmd) > 2 && cmd[1].Text == "delete":
+		add(DeleteTree, tclWords(cmd[2:]))
+	case name == "file" && len(cmd) > 3 && (cmd[1].Text == "rename" || cmd[1].Text == "copy"):
+		add(Write, cmd[len(cmd)-1:])
+	case name == "socket":
+		add(Connect, cmd[1:])
+	case name == "cd":
+		add(Chdir, cmd[1:])
+	case name == "fork":
+		add(Fork, nil)
+	case name == "spawn":
+		add(Exec, cmd[1:])
+	case name == "while" && len(cmd) > 1 && (cmd[1].Text == "1" || cmd[1].Text == "true"):
+		w.p.Endless = true
+	}
+}
+
+// evaluate reads the text that the words make.
+func (w *words) evaluate(args []Arg, add func(Kind, []Arg)) {
+	var text []string
+	for _, a := range args {
+		if !a.Plain {
+			add(Eval, args)
+			return
+		}
+		text = append(text, a.Text)
+	}
+	w.inside(strings.Join(text, " "))
+}
+
+// tclWords leaves out the options of exec and file delete.
+func tclWords(args []Arg) []Arg {
+	for len(args) > 1 && (args[0].Text == "-force" || args[0].Text == "--" || args[0].Text == "-ignorestderr" || args[0].Text == "-keepnewline") {
+		args = args[1:]
+	}
+	return args
+}
+
+// cmdlets are the commands of PowerShell that matter; others with a hyphen
+// between two words are its own.
+var cmdlets = map[string]Kind{
+	"remove-item": DeleteTree, "ri": DeleteTree, "rd": DeleteTree, "del": DeleteTree, "erase": DeleteTree, "clear-content": Write, "clear-disk": DeleteTree, "format-volume": DeleteTree,
+	"set-content": Write, "sc": Write, "out-file": Write, "add-content": Write, "new-item": Write, "move-item": DeleteTree, "copy-item": Write,
+	"start-process": Exec, "saps": Exec, "start": Exec, "start-job": Exec, "invoke-command": Exec, "icm": Exec,
+	"invoke-webrequest": Fetch, "iwr": Fetch, "invoke-restmethod": Fetch, "irm": Fetch, "send-mailmessage": Send, "test-netconnection": Connect,
+	"stop-process": Signal, "spps": Signal, "stop-computer": Signal, "restart-computer": Signal, "set-location": Chdir,
+}
+
+// own are the words of PowerShell that start no program.
+var own = " if else elseif foreach for while do switch return function param try catch finally throw break continue in write-output echo write-host select where sort measure cd pwd ls dir cat gc gci ft fl process begin end true false "
+
+// cmdlet records what a command of PowerShell does. What is none of its own
+// commands is a program.
+func (w *words) cmdlet(cmd []Arg, add func(Kind, []Arg)) {
+	name := strings.ToLower(strings.TrimSuffix(cmd[0].Text, ".exe"))
+	rest := make([]Arg, 0, len(cmd))
+	for _, a := range cmd[1:] {
+		if !strings.HasPrefix(a.Text, "-") {
+			rest = append(rest, a)
+		}
+	}
+	kind, ok := cmdlets[name]
+	switch {
+	case w.text && !w.called:
+	case ok && kind == Exec:
+		add(Exec, rest)
+	case ok:
+		add(kind, rest)
+	case (name == "invoke-expression" || name == "iex") && len(rest) > 0:
+		w.evaluate(rest, add)
+	case name == "invoke-expression" || name == "iex":
+		add(Eval, []Arg{{Text: Gap}})
+	case strings.Contains(own, " "+name+" "), name == "", strings.ContainsAny(name[:1], "[-@%?.0123456789<>+*,:!'\"") && !strings.HasPrefix(name, "./"), verbNoun(name):
+	case !cmd[0].Plain:
+		if w.called {
+			add(Exec, cmd)
+		}
+	default:
+		add(Exec, cmd)
+	}
+	if name == "while" {
+		w.p.Endless = true
+	}
+}
+
+// verbNoun reports whether a name is one of PowerShell's own commands.
+func verbNoun(name string) bool {
+	verb, _, ok := strings.Cut(name, "-")
+	return ok && strings.Contains(" get set new add out write read select where sort measure convertto convertfrom convert test join split format group import export compare foreach tee resolve update enter exit push pop show wait clear ", " "+verb+" ")
+}
