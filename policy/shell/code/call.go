@@ -5,9 +5,53 @@ import (
 	"strings"
 )
 
+// recorder knows the calls of a language, and records those of a text.
+type recorder struct {
+	lang   Language
+	g      *grammar
+	calls  map[string]entry
+	p      *Program
+	nested int
+	line   int
+	pipes  []int // calls whose standard input the program writes
+}
+
+// inputs gives the commands that the program writes to what it may write.
+func (r *recorder) inputs() {
+	for _, i := range r.pipes {
+		c := &r.p.Calls[i]
+		c.Input = []Arg{{Text: Gap}}
+		for _, s := range r.p.Strings[:min(len(r.p.Strings), 64)] {
+			c.Input = append(c.Input, Arg{Text: s, Plain: true})
+		}
+	}
+}
+
+// literal reports a text of the program. What has grown by joining texts is
+// bounded by the size of the program.
+func (r *recorder) literal(s string) {
+	if s == "" || len(r.p.Strings) >= maxStrings {
+		return
+	}
+	r.p.Strings = append(r.p.Strings, s)
+	if strings.Contains(s, "stdin") {
+		r.p.Stdin = true
+	}
+	if r.lang == awk && strings.HasPrefix(s, "/inet") {
+		r.record(Connect, "inet", []value{{kind: valueText, text: s, plain: true}}, r.line)
+	}
+}
+
+// inside reads the programs inside of a text.
+func (r *recorder) inside(t token) {
+	for _, c := range t.code {
+		readText(r.lang, c, r.p, r.nested+1)
+	}
+}
+
 // lookup finds a name in the table of the language: its whole name, or the
 // method of any receiver.
-func (r *reader) lookup(v value) (entry, bool) {
+func (r *recorder) lookup(v value) (entry, bool) {
 	if v.kind != valueName {
 		return entry{}, false
 	}
@@ -34,39 +78,32 @@ func (r *reader) lookup(v value) (entry, bool) {
 
 // escape looks at a value that is passed on and not called: a function that
 // executes may be called with anything then.
-func (r *reader) escape(v value) value {
-	if v.kind != valueName {
+func (r *recorder) escape(v value) value {
+	if v.kind != valueName || strings.Contains(" true false True False ", " "+v.name+" ") {
 		return v
 	}
 	e, ok := r.lookup(v)
-	line := r.peek().line
 	switch {
-	case ok && e.kind == Env && strings.HasPrefix(v.name, "$") && r.lang == perl:
-	case ok && e.kind == Env && e.shape == shapeValue:
-		if v.key != "env" && !r.isOp(-2, "**", "...") {
-			r.record(Env, v.name, nil, line)
+	case ok && e.shape == shapeValue:
+		if v.key != "env" && !(r.lang == perl && strings.HasPrefix(v.name, "$")) {
+			r.record(Env, v.name, nil, r.line)
 		}
-	case ok && e.executes() && e.passed && (r.g.values || v.any):
-		r.record(e.kind, v.name, []value{{text: Gap}}, line)
+	case ok && e.passed && (r.g.values || v.any):
+		r.record(e.kind, v.name, []value{{text: Gap}}, r.line)
 	case ok && e.kind == Fork && !r.g.values:
-		r.record(Fork, v.name, nil, line)
-	case !ok && v.recv != nil && r.lang != perl:
-		if e, ok := r.lookup(*v.recv); ok && e.kind == Env && e.shape == shapeValue {
-			last := v.name[strings.LastIndexByte(v.name, '.')+1:]
-			args := []value{{kind: valueText, text: last, plain: true}}
-			if r.lang != js && r.lang != powershell {
-				args = nil
-			}
-			r.record(Env, v.recv.name, args, line)
-		} else if e, ok := r.lookup(*v.recv); ok && e.executes() && strings.HasSuffix(v.name, "__call__") {
-			return r.escape(*v.recv)
+		r.record(Fork, v.name, nil, r.line)
+	case !ok && v.recv != nil && r.environ(*v.recv):
+		args := []value{{kind: valueText, text: v.name[strings.LastIndexByte(v.name, '.')+1:], plain: true}}
+		if r.lang != js {
+			args = nil
 		}
+		r.record(Env, v.recv.name, args, r.line)
 	}
 	return value{text: Gap, key: v.key}
 }
 
 // call reads a call. Its value is what can be computed of the result.
-func (r *reader) call(f value, args []value, line int) value {
+func (r *recorder) call(f value, args []value, line int) value {
 	if f.kind == valueComputed {
 		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
 		return value{text: Gap}
@@ -98,39 +135,35 @@ func (r *reader) call(f value, args []value, line int) value {
 }
 
 // unlisted reads a call of a function that no table has.
-func (r *reader) unlisted(f value, args []value, line int) value {
+func (r *recorder) unlisted(f value, args []value, line int) value {
 	last := f.name[strings.LastIndexByte(f.name, '.')+1:]
+	if last == "readFileSync" && len(args) > 0 && args[0].text == "0" {
+		r.p.Stdin = true
+	}
 	switch {
 	case f.recv != nil && r.environ(*f.recv):
 		r.record(Env, f.recv.name, nil, line)
 	case f.recv != nil && r.isExecuting(*f.recv): // f.call(…), f.apply(…)
 		e, _ := r.lookup(*f.recv)
 		r.record(e.kind, f.name, append([]value{{text: Gap}}, args...), line)
-	case f.recv != nil && f.call > 0 && f.call <= len(r.p.Calls) && (last == "arg" || last == "args"): // a command that is built word by word
+	case (last == "arg" || last == "args") && f.call > 0 && f.call <= len(r.p.Calls): // a command that is built word by word
 		c := &r.p.Calls[f.call-1]
 		c.Kind = Exec
 		for _, a := range flatten(args) {
 			c.Args = append(c.Args, toArg(a))
 		}
-		return value{text: Gap, call: f.call}
 	case r.lang == php && strings.HasPrefix(f.name, "$") && f.recv == nil, r.lang == awk && strings.HasPrefix(f.name, "@"):
 		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
-	}
-	if last == "readFileSync" && len(args) > 0 && args[0].text == "0" {
-		r.p.Stdin = true
-	}
-	if e, ok := r.lookup(value{kind: valueName, name: last}); ok && e.executes() && f.recv == nil && r.lang == js {
-		return value{text: Gap}
 	}
 	return value{text: Gap, call: f.call}
 }
 
-func (r *reader) isExecuting(v value) bool {
+func (r *recorder) isExecuting(v value) bool {
 	e, ok := r.lookup(v)
 	return ok && e.executes()
 }
 
-func (r *reader) environ(v value) bool {
+func (r *recorder) environ(v value) bool {
 	e, ok := r.lookup(v)
 	return ok && e.kind == Env && e.shape == shapeValue
 }
@@ -182,7 +215,7 @@ func first(named map[string]value, names ...string) (value, bool) {
 }
 
 // record adds a call.
-func (r *reader) record(kind Kind, name string, args []value, line int) value {
+func (r *recorder) record(kind Kind, name string, args []value, line int) value {
 	if len(r.p.Calls) > maxStrings {
 		r.p.Opaque = true
 		return value{text: Gap}
@@ -196,85 +229,83 @@ func (r *reader) record(kind Kind, name string, args []value, line int) value {
 }
 
 // shaped records a call by the shape of its arguments.
-func (r *reader) shaped(e entry, f value, all []value, line int) value {
+func (r *recorder) shaped(e entry, f value, all []value, line int) value {
 	args, named := options(all)
 	if e.kind == Eval {
 		return r.eval(f, args, line)
 	}
-	if e.kind == Fetch {
-		if _, ok := first(named, "data", "json", "files", "body"); ok {
-			e.kind = Send
-		}
-		if m, ok := first(named, "method"); ok && (!m.plain || !slices.Contains([]string{"GET", "HEAD"}, strings.ToUpper(m.text))) {
-			e.kind = Send
-		}
+	if e.kind == Fetch && sends(f, args, named) {
+		e.kind = Send
 	}
-	if v, ok := first(named, "args", "cmd", "command", "target", "path", "url", "filename", "file"); ok && len(args) == 0 {
-		args = []value{v}
-	} else if ok && v.key == "args" && v.kind == valueList {
+	if v, ok := first(named, "args", "cmd", "command", "target", "path", "url", "filename", "file"); ok && (len(args) == 0 || v.key == "args" && v.kind == valueList) {
 		args = append(args, v)
 	}
-	switch e.shape {
-	case shapeNone:
-	case shapeRecv:
-		if f.recv == nil {
-			return value{text: Gap}
-		}
-		args = append([]value{*f.recv}, args...)
-		if e.kind != Exec && e.kind != Shell {
-			args = args[:1]
-		}
-	case shapeOpen:
+	if e.shape == shapeOpen {
 		return r.open(f, args, line)
-	case shapeLast:
-		args = args[max(0, len(args)-1):]
-	case shapeMove:
-		if len(args) > 0 {
-			r.record(Delete, f.name, args[:1], line)
-			args = args[max(0, min(1, len(args)-1)):]
-		}
-	case shapeMode:
-		args = args[min(1, len(args)):]
 	}
-	if len(args) == 0 && e.shape != shapeNone && e.kind != Env {
+	args = r.chosen(e, f, args)
+	switch {
+	case len(args) == 0 && e.shape != shapeNone && e.kind != Env:
 		return value{text: Gap}
-	}
-	if e.kind == Exec || e.kind == Shell {
-		return r.command(e, f, args, named, line)
-	}
-	if e.kind != Signal && e.kind != Connect && e.shape != shapeArgs && len(args) > 1 {
-		args = args[:1]
+	case e.kind == Exec || e.kind == Shell:
+		return r.command(e, f, args, named)
+	case e.shape == shapeFirst || e.shape == shapeMove:
+		args = args[:min(1, len(args))]
 	}
 	return r.record(e.kind, f.name, flatten(args), line)
 }
 
+// chosen are the arguments that count.
+func (r *recorder) chosen(e entry, f value, args []value) []value {
+	switch {
+	case e.shape == shapeRecv && f.recv == nil:
+		return nil
+	case e.shape == shapeRecv && e.executes():
+		return append([]value{*f.recv}, args...)
+	case e.shape == shapeRecv:
+		return []value{*f.recv}
+	case e.shape == shapeLast:
+		return args[max(0, len(args)-1):]
+	case e.shape == shapeMove && len(args) > 0:
+		r.record(Delete, f.name, args[:1], r.line)
+		return args[max(0, min(1, len(args)-1)):]
+	case e.shape == shapeMode:
+		return args[min(1, len(args)):]
+	}
+	return args
+}
+
+// sends reports whether a call that fetches also sends something.
+func sends(f value, args []value, named map[string]value) bool {
+	if _, ok := first(named, "data", "json", "files", "body"); ok || len(args) > 1 && strings.HasSuffix(f.name, "urlopen") {
+		return true
+	}
+	m, ok := first(named, "method")
+	return ok && !slices.Contains([]string{"GET", "HEAD"}, strings.ToUpper(m.text))
+}
+
 // command records a call that executes: one text is a line for the shell,
 // several are the words of a command.
-func (r *reader) command(e entry, f value, args []value, named map[string]value, line int) value {
-	shell, hasShell := first(named, "shell")
-	if hasShell && shell.name != "True" && shell.name != "true" && shell.text != Gap && shell.kind != valueText {
-		hasShell = false
-	}
+func (r *recorder) command(e entry, f value, args []value, named map[string]value) value {
 	words := args
 	if e.shape == shapeFirst {
 		words = args[:1]
-	} else if r.lang == ruby && len(args) > 1 && len(flatten(args[:1])) > 0 && named == nil {
-		words = args
 	}
-	words = r.functions(flatten(words))
-	if (e.shape == shapeZero || e.shape == shapeMode) && len(words) > 1 {
+	words = slices.DeleteFunc(flatten(words), func(v value) bool { return v.kind == valueFunction })
+	named0 := e.shape == shapeZero || e.shape == shapeMode
+	if named0 && len(words) > 1 {
 		words = slices.Concat(words[:1], words[2:])
 	}
 	kind := Exec
-	switch {
-	case hasShell:
+	switch shell, ok := first(named, "shell"); {
+	case ok && shell.name != "False" && shell.name != "false":
 		kind = Shell
 		words = []value{joined(words, " ")}
-	case e.shape == shapeFile || e.shape == shapeZero || e.shape == shapeMode:
-	case len(words) == 1 && (len(args) == 0 || args[0].kind != valueList):
+	case e.shape == shapeFile || named0:
+	case len(words) == 1 && args[0].kind != valueList:
 		kind = Shell
 	}
-	out := r.record(kind, f.name, words, line)
+	out := r.record(kind, f.name, words, r.line)
 	c := &r.p.Calls[len(r.p.Calls)-1]
 	if dir, ok := first(named, "cwd", "chdir", "dir"); ok {
 		c.Dir = []Arg{toArg(dir)}
@@ -285,11 +316,6 @@ func (r *reader) command(e entry, f value, args []value, named map[string]value,
 		r.pipes = append(r.pipes, len(r.p.Calls)-1)
 	}
 	return out
-}
-
-// functions leaves out what is a function among the words: a node callback.
-func (r *reader) functions(words []value) []value {
-	return slices.DeleteFunc(slices.Clone(words), func(v value) bool { return v.kind == valueFunction })
 }
 
 func joined(words []value, sep string) value {
@@ -306,7 +332,7 @@ func joined(words []value, sep string) value {
 
 // eval reads a text of the same language in place. What is not a literal is
 // recorded.
-func (r *reader) eval(f value, args []value, line int) value {
+func (r *recorder) eval(f value, args []value, line int) value {
 	if len(args) == 0 {
 		return value{text: Gap}
 	}
@@ -329,7 +355,7 @@ func (r *reader) eval(f value, args []value, line int) value {
 
 // open records what opening a file does: a pipe runs a command, a mode with
 // w or > writes.
-func (r *reader) open(f value, args []value, line int) value {
+func (r *recorder) open(f value, args []value, line int) value {
 	if r.lang == perl && len(args) > 0 {
 		args = args[1:] // the handle
 	}
@@ -346,13 +372,13 @@ func (r *reader) open(f value, args []value, line int) value {
 		}
 		path, mode = args[1], args[0]
 		if m := strings.TrimSpace(mode.text); strings.Contains(m, "|") {
-			return r.command(entry{kind: Shell, shape: shapeArgs, piped: strings.HasPrefix(m, "|")}, f, args[1:], nil, line)
+			return r.command(entry{kind: Shell, shape: shapeArgs, piped: strings.HasPrefix(m, "|")}, f, args[1:], nil)
 		}
 	}
 	if r.lang == ruby || r.lang == tcl {
 		if text := strings.TrimSpace(path.text); strings.HasPrefix(text, "|") {
 			path.text = text[1:]
-			return r.command(entry{kind: Shell, shape: shapeFirst, piped: true}, f, []value{path}, nil, line)
+			return r.command(entry{kind: Shell, shape: shapeFirst, piped: true}, f, []value{path}, nil)
 		}
 	}
 	if mode.text != "" && (!mode.plain || strings.ContainsAny(mode.text, "wax+>")) {
@@ -362,15 +388,15 @@ func (r *reader) open(f value, args []value, line int) value {
 }
 
 // openPerl reads the mode and the file of an open in one text.
-func (r *reader) openPerl(f value, v value, line int) value {
+func (r *recorder) openPerl(f value, v value, line int) value {
 	text := strings.TrimSpace(v.text)
 	switch {
 	case strings.HasPrefix(text, "|"):
 		v.text = text[1:]
-		return r.command(entry{kind: Shell, piped: true}, f, []value{v}, nil, line)
+		return r.command(entry{kind: Shell, piped: true}, f, []value{v}, nil)
 	case strings.HasSuffix(text, "|"):
 		v.text = strings.TrimSuffix(text, "|")
-		return r.command(entry{kind: Shell}, f, []value{v}, nil, line)
+		return r.command(entry{kind: Shell}, f, []value{v}, nil)
 	case strings.Contains(text, "&"): // another handle
 	case strings.HasPrefix(text, ">") || strings.HasPrefix(text, "+"):
 		v.text = strings.TrimSpace(strings.TrimLeft(text, "+<>"))

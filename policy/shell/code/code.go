@@ -129,10 +129,8 @@ func readText(lang Language, text string, p *Program, nested int) {
 	}
 	l := &lexer{lang: lang, g: g, s: text, line: 1}
 	l.run()
-	r := &reader{lang: lang, g: g, toks: l.toks, p: p, nested: nested, vars: map[string]value{}, calls: tables()[lang]}
 	p.Opaque = p.Opaque || l.bad
-	r.bindings()
-	r.all()
+	newReader(lang, l.toks, p, nested).all()
 }
 
 // phpCode is the program in a page: what stands between the tags.

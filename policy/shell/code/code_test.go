@@ -165,8 +165,7 @@ func TestReadSteps(t *testing.T) {
 			text := strings.Repeat(part, 6_000/len(part))
 			l := &lexer{lang: lang, g: g, s: text, line: 1}
 			l.run()
-			r := &reader{lang: lang, g: g, toks: l.toks, p: &Program{}, vars: map[string]value{}, calls: tables()[lang]}
-			r.bindings()
+			r := newReader(lang, l.toks, &Program{}, 0)
 			r.all()
 			if l.steps > 10*len(text) || r.steps > 600*len(l.toks)+1<<17 {
 				t.Errorf("%s: %d and %d steps for %d bytes of %q", lang, l.steps, r.steps, len(text), part)

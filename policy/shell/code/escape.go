@@ -37,44 +37,51 @@ type literal struct {
 // read reports whether the literal has an end.
 func (t *literal) read() bool {
 	l, open := t.l, byte(0)
-	depth := 0
 	for o, e := range closers {
 		if e == t.end {
 			open = o
 		}
 	}
-	for l.i < len(l.s) {
+	for depth := 0; l.i < len(l.s); {
 		c := l.s[l.i]
+		ends := t.end != "" && strings.HasPrefix(l.s[l.i:], t.end)
 		switch {
-		case t.end != "" && strings.HasPrefix(l.s[l.i:], t.end) && depth == 0:
-			if t.q.doubled && strings.HasPrefix(l.s[l.i+len(t.end):], t.end) {
-				t.b.WriteByte(c)
-				l.i += 2 * len(t.end)
-				continue
-			}
+		case ends && depth == 0 && t.q.doubled && strings.HasPrefix(l.s[l.i+1:], t.end):
+			t.b.WriteByte(c)
+			l.i += 2
+		case ends && depth == 0:
 			l.i += len(t.end)
 			return true
 		case c == '\n' && t.q.line:
 			return false
-		case open != 0 && (c == open || string(c) == t.end):
-			depth += 1
-			if c != open {
-				depth -= 2
-			}
-			t.b.WriteByte(c)
-			l.i++
 		case c == '\\':
 			t.backslash()
-		case t.q.pattern && c == '[' && l.lang != perl && l.lang != ruby && t.end == "/":
-			t.class()
-		case t.q.pattern && strings.HasPrefix(l.s[l.i:], "(?") && t.patternCode():
-		case t.q.interp && t.interpolation():
+		case t.q.pattern && t.inPattern(), t.q.interp && t.interpolation():
 		default:
+			switch {
+			case c == open && open != 0:
+				depth++
+			case ends:
+				depth--
+			}
 			t.b.WriteByte(c)
 			l.i++
 		}
 	}
 	return t.end == ""
+}
+
+// inPattern reads what is only read together in a regular expression.
+func (t *literal) inPattern() bool {
+	l := t.l
+	switch {
+	case l.s[l.i] == '[' && t.end == "/" && l.lang != perl && l.lang != ruby:
+		t.class()
+		return true
+	case strings.HasPrefix(l.s[l.i:], "(?"):
+		return t.patternCode()
+	}
+	return false
 }
 
 // class skips a class of characters in a pattern: a slash in it is one of
@@ -156,35 +163,37 @@ func (l *lexer) matching(i int) int {
 func (t *literal) interpolation() bool {
 	l := t.l
 	c, next := l.s[l.i], l.at(1)
-	if l.lang == python {
-		if (c == '{' || c == '}') && next == c {
-			t.b.WriteByte(c)
-			l.i += 2
-			return true
-		}
-		return c == '{' && t.program(0)
-	}
-	if next == '{' && strings.IndexByte(l.g.interp, c) >= 0 {
+	opens := strings.IndexByte(l.g.interp, c) >= 0
+	switch {
+	case l.lang == python:
+		return t.field(c, next)
+	case opens && (next == '{' || next == '(' && strings.Contains("powershell julia", string(l.lang))):
 		return t.program(1)
-	}
-	if next == '(' && c == '$' && (l.lang == powershell || l.lang == julia) {
-		return t.program(1)
-	}
-	if c == '{' && next == '$' && l.lang == php {
+	case c == '{' && next == '$' && l.lang == php:
 		return t.program(0)
-	}
-	if c == '#' && (next == '@' || next == '$') && l.lang == ruby {
-		t.missing(2)
-		return true
-	}
-	if c != '$' && (c != '@' || l.lang != perl) || strings.IndexByte(l.g.interp, c) < 0 || l.lang == js {
+	case !opens || l.lang == js || next == 0:
 		return false
+	case c == '#':
+		if next == '@' || next == '$' {
+			t.missing(2)
+		}
+		return next == '@' || next == '$'
 	}
-	if !letter(next) && (l.lang != perl || t.q.pattern || !digit(next) && strings.IndexByte("$&!@0,;./", next) < 0) || next == 0 {
+	if !letter(next) && (l.lang != perl || t.q.pattern || strings.IndexByte("$&!@,;./0123456789", next) < 0) {
 		return false
 	}
 	t.variable()
 	return true
+}
+
+// field reads what stands in braces in a text of Python.
+func (t *literal) field(c, next byte) bool {
+	if (c == '{' || c == '}') && next == c {
+		t.b.WriteByte(c)
+		t.l.i += 2
+		return true
+	}
+	return c == '{' && t.program(0)
 }
 
 // variable reads a variable in a text, with its subscripts: those are
@@ -251,18 +260,7 @@ func (t *literal) escape(e *escapes) {
 		l.i++
 	case strings.IndexByte(e.opaque, c) >= 0:
 		t.missing(1)
-	case digit(c) && e.decimal:
-		t.number(0, 10, [2]int{1, 3})
-	case c >= '0' && c <= '7' && e.octal > 0:
-		t.number(0, 8, [2]int{1, e.octal})
-	case strings.IndexByte(e.braces, c) >= 0 && l.at(1) == '{':
-		t.braced(c)
-	case c == 'x' && e.hex[1] > 0:
-		t.number(1, 16, e.hex)
-	case c == 'u' && e.unicode && !t.q.bytes:
-		t.number(1, 16, [2]int{4, 4})
-	case c == 'U' && e.wide && !t.q.bytes:
-		t.number(1, 16, [2]int{8, 8})
+	case t.numbered(e, c):
 	case c == 'c' && e.control && l.i+1 < len(l.s):
 		t.b.WriteByte(upper(l.s[l.i+1]) ^ 0x40)
 		l.i += 2
@@ -278,6 +276,27 @@ func (t *literal) escape(e *escapes) {
 		t.b.WriteString(l.s[l.i : l.i+n])
 		l.i += n
 	}
+}
+
+// numbered decodes an escape that gives the number of a character.
+func (t *literal) numbered(e *escapes, c byte) bool {
+	switch {
+	case digit(c) && e.decimal:
+		t.number(0, 10, [2]int{1, 3})
+	case c >= '0' && c <= '7' && e.octal > 0:
+		t.number(0, 8, [2]int{1, e.octal})
+	case strings.IndexByte(e.braces, c) >= 0 && t.l.at(1) == '{':
+		t.braced(c)
+	case c == 'x' && e.hex[1] > 0:
+		t.number(1, 16, e.hex)
+	case c == 'u' && e.unicode && !t.q.bytes:
+		t.number(1, 16, [2]int{4, 4})
+	case c == 'U' && e.wide && !t.q.bytes:
+		t.number(1, 16, [2]int{8, 8})
+	default:
+		return false
+	}
+	return true
 }
 
 func upper(c byte) byte {

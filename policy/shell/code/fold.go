@@ -10,8 +10,8 @@ import (
 
 // fold is the value of a call of a function that only computes, or that finds
 // a function by its name.
-func (r *reader) fold(how string, f value, args []value) value {
-	line := r.ahead(-1).line
+func (r *recorder) fold(how string, f value, args []value) value {
+	line := r.line
 	method := f.recv != nil && (f.recv.kind == valueText || f.recv.kind == valueList)
 	all := args
 	if method {
@@ -19,13 +19,10 @@ func (r *reader) fold(how string, f value, args []value) value {
 	}
 	switch how {
 	case "module":
-		if len(args) == 0 {
-			return value{text: Gap}
+		if len(args) > 0 && args[0].full() {
+			return value{kind: valueName, name: module(args[0].text)}
 		}
-		if !args[0].full() {
-			return value{kind: valueComputed}
-		}
-		return value{kind: valueName, name: module(args[0].text)}
+		return value{kind: valueComputed}
 	case "attr":
 		return r.attribute(args)
 	case "global":
@@ -51,16 +48,16 @@ func (r *reader) fold(how string, f value, args []value) value {
 	if out.full() {
 		r.literal(out.text)
 	}
-	if out.kind != valueText && out.kind != valueList && how != "same" {
-		for _, a := range args {
-			r.escape(a)
+	for i := range args {
+		if how != "same" {
+			r.escape(args[i])
 		}
 	}
 	return out
 }
 
 // attribute is the member of an object whose name is given as text.
-func (r *reader) attribute(args []value) value {
+func (r *recorder) attribute(args []value) value {
 	if len(args) < 2 || !args[1].full() {
 		return value{kind: valueComputed}
 	}
@@ -70,7 +67,7 @@ func (r *reader) attribute(args []value) value {
 }
 
 // send calls the function whose name is the first argument.
-func (r *reader) send(f value, args []value, line int) value {
+func (r *recorder) send(f value, args []value, line int) value {
 	if len(args) == 0 {
 		return value{text: Gap}
 	}
@@ -94,7 +91,7 @@ func (r *reader) send(f value, args []value, line int) value {
 }
 
 // callback looks for the name of a function that executes among texts.
-func (r *reader) callback(args []value, line int) value {
+func (r *recorder) callback(args []value, line int) value {
 	for _, a := range args {
 		if e, ok := r.lookup(value{kind: valueName, name: a.text}); a.kind == valueText && ok && e.executes() {
 			r.record(e.kind, a.text, []value{{text: Gap}}, line)

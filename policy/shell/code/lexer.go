@@ -235,19 +235,19 @@ func (l *lexer) name(start int) {
 // sigil steps over the sigil of a variable and reports whether one follows.
 func (l *lexer) sigil() bool {
 	for n := 0; n < 8 && l.i < len(l.s) && strings.IndexByte(l.g.sigils, l.s[l.i]) >= 0; n++ {
-		if l.lang == perl && l.at(1) == '{' || l.lang == perl && l.s[l.i] == '&' && l.at(1) == '&' {
+		if l.lang == perl && (l.at(1) == '{' || strings.HasPrefix(l.rest(), "&&")) {
 			return false
 		}
 		l.i++
-		if l.lang == perl && l.s[l.i-1] == '$' && l.at(0) == '#' && (letter(l.at(1)) || l.at(1) == '$') {
+		if l.at(-1) == '$' && l.at(0) == '#' && (letter(l.at(1)) || l.at(1) == '$') {
 			l.i++
 		}
 	}
 	c := l.at(0)
-	if letter(c) || digit(c) || c == ':' && l.at(1) == ':' {
+	if letter(c) || digit(c) || strings.HasPrefix(l.rest(), "::") {
 		return true
 	}
-	if l.lang == perl && l.s[l.i-1] == '$' && strings.IndexByte("&`'+!@/\\,;.<>()[]0^|~-\"", c) >= 0 && c != 0 {
+	if c != 0 && l.lang == perl && l.at(-1) == '$' && strings.IndexByte("&`'+!@/\\,;.<>()[]0^|~-\"", c) >= 0 {
 		l.i++ // a variable whose name is a sign
 		return true
 	}

@@ -36,7 +36,7 @@ func readSed(text string, p *Program) {
 		}
 		switch c {
 		case 's', 'y':
-			i = sedSubstitute(text, i, c == 's', p, line)
+			i = sedSubstitute(text, i, p, line)
 		case 'e':
 			p.scriptCall(Shell, "e", rest, line)
 			i += len(rest)
@@ -111,7 +111,7 @@ func sedDelimited(s string, i int, d byte) int {
 }
 
 // sedSubstitute reads s/…/…/ and its flags: e runs the result, w writes it.
-func sedSubstitute(s string, i int, flags bool, p *Program, line int) int {
+func sedSubstitute(s string, i int, p *Program, line int) int {
 	if i >= len(s) {
 		return i
 	}
@@ -130,7 +130,7 @@ func sedSubstitute(s string, i int, flags bool, p *Program, line int) int {
 		p.Opaque = true
 		return i
 	}
-	for ; flags && i < len(s); i++ {
+	for ; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == 'w':
 			file, _, _ := strings.Cut(s[i+1:], "\n")
@@ -157,8 +157,8 @@ func readEditor(text string, p *Program, nested int) {
 		l = strings.TrimLeft(strings.TrimSpace(l), ":+ ")
 		word, rest, _ := strings.Cut(l, " ")
 		head, code, bang := strings.Cut(l, "!")
-		switch {
-		case bang && (strings.Trim(head, "%.$,0123456789'<> ") == "" || strings.HasSuffix(head, "r ") || strings.HasSuffix(head, "w ") || head == "r" || head == "read " || head == "write " || strings.HasPrefix(head, "sil") || head == "te" || head == "term" || head == "terminal"):
+		head = strings.Trim(head, "%.$,0123456789'<> ")
+		if bang && (head == "" || strings.HasPrefix(head, "sil") || strings.HasPrefix(head, "te") || strings.Contains(" r read w write ", " "+head+" ") && (strings.Contains(l, " !") || head[0] == 'r')) {
 			p.scriptCall(Shell, "!", code, n)
 			continue
 		}

@@ -29,40 +29,66 @@ func (l *lexer) quoted() bool {
 		return true
 	case c == '<' && l.g.heredoc != "" && strings.HasPrefix(l.rest(), l.g.heredoc):
 		return l.heredoc()
-	case c == '[' && l.lang == lua && (l.at(1) == '[' || l.at(1) == '='):
+	case letter(c):
+		return l.prefixed()
+	}
+	switch string(l.lang) + " " + string(c) {
+	case "lua [":
 		return l.longBracket()
-	case l.lang == perl && c == '<' && l.wantsValue():
-		if end := strings.IndexByte(l.s[l.i:min(len(l.s), l.i+64)], '>'); end > 0 && strings.Trim(l.s[l.i+1:l.i+end], "$<_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
-			l.i += end + 1
-			l.emit(token{kind: tokenName, text: "STDIN"})
-			return true
+	case "perl <":
+		return l.wantsValue() && l.handle()
+	case "ruby %":
+		return l.wantsValue() && l.percent()
+	case "ruby :", "beam :":
+		return l.symbol()
+	case "ruby ?":
+		if !l.wantsValue() || l.at(1) <= ' ' || l.wordByte(l.at(2)) {
+			return false
 		}
-	case l.lang == ruby && c == '%' && l.wantsValue():
-		return l.percent()
-	case l.lang == ruby && c == ':' && l.at(-1) != ':' && (letter(l.at(1)) || l.at(1) == '"') && l.wantsSymbol(),
-		l.lang == beam && c == ':' && letter(l.at(1)) && l.at(-1) != ':' && !l.wordByte(l.at(-1)):
-		l.i++
-		if l.at(0) == '"' {
-			return l.quote('"')
-		}
-		start := l.i
-		for l.wordByte(l.at(0)) {
-			l.i++
-		}
-		l.emit(token{kind: tokenText, text: l.s[start:l.i], plain: true})
-		return true
-	case l.lang == ruby && c == '?' && l.wantsValue() && l.at(1) > ' ' && !l.wordByte(l.at(2)):
 		l.emit(token{kind: tokenText, text: l.s[l.i+1 : l.i+2], plain: true})
 		l.i += 2
 		return true
-	case letter(c):
-		return l.prefixed()
 	}
 	return false
 }
 
-// wantsSymbol tells a Ruby symbol from the colon of a choice.
-func (l *lexer) wantsSymbol() bool { return l.spaced || l.wantsValue() }
+// handle reads <STDIN>, <> or <$file> of Perl.
+func (l *lexer) handle() bool {
+	end := strings.IndexByte(l.s[l.i:min(len(l.s), l.i+64)], '>')
+	if end < 0 {
+		return false
+	}
+	for _, c := range []byte(l.s[l.i+1 : l.i+end]) {
+		if c != '$' && c != '<' && !letter(c) {
+			return false
+		}
+	}
+	l.i += end + 1
+	l.emit(token{kind: tokenName, text: "STDIN"})
+	return true
+}
+
+// symbol reads a name with a colon before it: it is a text.
+func (l *lexer) symbol() bool {
+	before := l.at(-1)
+	if before == ':' || l.lang == beam && l.wordByte(before) || l.lang == ruby && !l.spaced && !l.wantsValue() {
+		return false
+	}
+	if l.at(1) == '"' && l.lang == ruby {
+		l.i++
+		return l.quote('"')
+	}
+	if !letter(l.at(1)) {
+		return false
+	}
+	l.i++
+	start := l.i
+	for l.wordByte(l.at(0)) {
+		l.i++
+	}
+	l.emit(token{kind: tokenText, text: l.s[start:l.i], plain: true})
+	return true
+}
 
 // quote reads a literal between quotation marks.
 func (l *lexer) quote(c byte) bool {
@@ -189,8 +215,7 @@ func (l *lexer) perlQuote() bool {
 	}
 	d := l.at(at)
 	prev := l.last().text
-	if d <= ' ' || l.wordByte(d) || d >= 0x80 || d == ';' || d == ')' || d == ',' || d == '=' || at > n && d == '#' ||
-		prev == "->" || prev == "{" && d == '}' || prev == "sub" {
+	if d <= ' ' || d >= 0x7f || l.wordByte(d) || strings.IndexByte(";),=", d) >= 0 || at > n && d == '#' || prev == "->" || prev == "{" && d == '}' || prev == "sub" {
 		return false
 	}
 	l.i += at + 1
@@ -293,31 +318,11 @@ func (l *lexer) longBracket() bool {
 
 // heredoc reads a here-document: its text starts on the next line.
 func (l *lexer) heredoc() bool {
-	at := l.i + len(l.g.heredoc)
-	indent := at < len(l.s) && (l.s[at] == '~' || l.s[at] == '-')
-	if indent {
-		at++
-	}
-	for l.lang == php && at < len(l.s) && l.s[at] == ' ' {
-		at++
-	}
-	mark := byte(0)
-	if at < len(l.s) && strings.IndexByte("\"'`", l.s[at]) >= 0 {
-		mark = l.s[at]
-		at++
-	}
-	start := at
-	for at < len(l.s) && (letter(l.s[at]) || digit(l.s[at]) || mark != 0 && l.s[at] != mark && l.s[at] != '\n') {
-		at++
-	}
-	tag := l.s[start:at]
-	if tag == "" || mark == 0 && (digit(tag[0]) || l.lang == ruby && !indent && (!l.wantsValue() || tag[0] >= 'a')) {
+	tag, mark, indent, length := l.documentTag()
+	if tag == "" {
 		return false
 	}
-	if mark != 0 {
-		at++
-	}
-	l.i = min(at, len(l.s))
+	l.i += length
 	from := l.resume
 	if from == 0 {
 		nl := strings.IndexByte(l.rest(), '\n')
@@ -327,7 +332,7 @@ func (l *lexer) heredoc() bool {
 		}
 		from = l.i + nl + 1
 	}
-	body, end := documentBody(l.s[from:], tag, indent || l.lang == php)
+	body, end := documentBody(l.s[from:], tag, indent)
 	if end < 0 {
 		l.bad = true
 		return true
@@ -335,17 +340,47 @@ func (l *lexer) heredoc() bool {
 	l.resume = from + end
 	inner := &lexer{lang: l.lang, g: l.g, s: body, line: l.line}
 	q := quoting{escapes: l.g.escapes, interp: true}
-	if mark == '\'' {
-		q = quoting{raw: true}
-	}
 	kind := tokenText
-	if mark == '`' {
+	switch mark {
+	case '\'':
+		q = quoting{raw: true}
+	case '`':
 		kind = tokenShell
 	}
 	inner.finish(kind, "", q)
 	l.bad = l.bad || inner.bad
 	l.emit(inner.toks[0])
 	return true
+}
+
+// documentTag reads the tag of a here-document, which is empty if none opens
+// here, its quotation mark, and how many bytes they take.
+func (l *lexer) documentTag() (tag string, mark byte, indent bool, length int) {
+	at := len(l.g.heredoc)
+	indent = l.lang == php
+	if l.at(at) == '~' || l.at(at) == '-' {
+		indent = true
+		at++
+	}
+	for l.lang == php && l.at(at) == ' ' {
+		at++
+	}
+	if c := l.at(at); c != 0 && strings.IndexByte("\"'`", c) >= 0 {
+		mark = c
+		at++
+	}
+	start := at
+	for c := l.at(at); letter(c) || digit(c) || mark != 0 && c != mark && c >= ' '; c = l.at(at) {
+		at++
+	}
+	tag = l.s[l.i+start : l.i+at]
+	if mark != 0 {
+		return tag, mark, indent, min(at+1, len(l.s)-l.i)
+	}
+	if tag == "" || digit(tag[0]) || l.lang == ruby && !indent && (!l.wantsValue() || tag[0] >= 'a') {
+		return "", 0, false, 0
+	}
+	return tag, mark, indent, at
 }
 
 // documentBody is the text of a here-document, and where what follows it

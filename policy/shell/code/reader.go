@@ -32,44 +32,51 @@ type value struct {
 	group bool   // it stands in round brackets
 }
 
-// reader finds the calls in the tokens of a text.
-type reader struct {
-	lang   Language
-	g      *grammar
-	calls  map[string]entry
-	toks   []token
-	pos    int
-	depth  int
-	steps  int  // how many tokens were looked at, again and again
-	joined int  // the size of the texts that were put together
-	soft   bool // a newline does not end a statement here
-	print  bool // in the arguments of an awk print
-	p      *Program
-	nested int
-	vars   map[string]value
-	bound  map[string]int // how often a variable is given a value
-	uses   map[string]int
-	pipes  []int // calls whose standard input the program writes
+// cursor is a place among the tokens of a text.
+type cursor struct {
+	toks  []token
+	pos   int
+	steps int // how many tokens were looked at, again and again
 }
 
-func (r *reader) peek() token { return r.ahead(0) }
+func (c *cursor) peek() token { return c.ahead(0) }
 
-func (r *reader) ahead(n int) token {
-	r.steps++
-	if r.pos+n < len(r.toks) && r.pos+n >= 0 {
-		return r.toks[r.pos+n]
+func (c *cursor) ahead(n int) token {
+	c.steps++
+	if c.pos+n < len(c.toks) && c.pos+n >= 0 {
+		return c.toks[c.pos+n]
 	}
 	return token{kind: tokenNewline}
 }
 
-func (r *reader) isOp(n int, ops ...string) bool {
-	t := r.ahead(n)
+func (c *cursor) isOp(n int, ops ...string) bool {
+	t := c.ahead(n)
 	return t.kind == tokenOp && slices.Contains(ops, t.text)
 }
 
-func (r *reader) isName(n int, names ...string) bool {
-	t := r.ahead(n)
+func (c *cursor) isName(n int, names ...string) bool {
+	t := c.ahead(n)
 	return t.kind == tokenName && slices.Contains(names, t.text)
+}
+
+// reader reads the expressions in the tokens of a text.
+type reader struct {
+	cursor
+	recorder
+	depth  int
+	joined int  // the size of the texts that were put together
+	soft   bool // a newline does not end a statement here
+	print  bool // in the arguments of an awk print
+	vars   map[string]value
+	bound  bindings
+}
+
+func newReader(lang Language, toks []token, p *Program, nested int) *reader {
+	r := &reader{recorder: recorder{lang: lang, g: grammars[lang], calls: tables()[lang], p: p, nested: nested}, vars: map[string]value{}}
+	r.toks = toks
+	r.bound = bindingsOf(lang, toks)
+	p.Endless = p.Endless || r.bound.endless
+	return r
 }
 
 // all reads the whole text.
@@ -77,13 +84,7 @@ func (r *reader) all() {
 	for r.pos < len(r.toks) {
 		r.items("", false)
 	}
-	for _, i := range r.pipes {
-		c := &r.p.Calls[i]
-		c.Input = []Arg{{Text: Gap}}
-		for _, s := range r.p.Strings[:min(len(r.p.Strings), 64)] {
-			c.Input = append(c.Input, Arg{Text: s, Plain: true})
-		}
-	}
+	r.inputs()
 }
 
 // items reads expressions and statements up to the bracket end, which is
@@ -193,9 +194,9 @@ func (r *reader) pair(key value) value {
 	return w
 }
 
-func (r *reader) blankLines() {
-	for r.pos < len(r.toks) && r.peek().kind == tokenNewline {
-		r.pos++
+func (c *cursor) blankLines() {
+	for c.pos < len(c.toks) && c.peek().kind == tokenNewline {
+		c.pos++
 	}
 }
 
@@ -207,14 +208,7 @@ var wordOperators = strings.Fields("if else and or not in is for unless while un
 
 // expr reads one expression.
 func (r *reader) expr() value {
-	r.depth++
-	defer func() { r.depth-- }()
-	if r.depth > maxDepth || r.steps > 512*len(r.toks)+1<<16 {
-		r.p.Opaque = true
-		r.pos = len(r.toks)
-		return value{}
-	}
-	v := r.operand()
+	v := r.deeper()
 	if r.lang == lisp {
 		return v
 	}
@@ -225,19 +219,12 @@ func (r *reader) expr() value {
 			r.blankLines()
 		case t.kind == tokenOp && t.text == "?":
 			v = r.choice(v)
-		case t.kind == tokenOp && (slices.Contains(endsExpression, t.text) || r.print && (t.text == ">" || t.text == ">>" || t.text == "|" || t.text == "|&")):
-			return v
-		case t.kind == tokenOp && (t.text == "|" || t.text == "|&") && r.lang == awk:
-			if !r.isName(1, "getline") {
-				return v
-			}
+		case r.isOp(0, "|", "|&") && r.lang == awk && r.isName(1, "getline"):
 			r.pos += 2
 			v = r.pipe("getline", v, t.line)
-		case t.kind == tokenOp:
-			r.pos++
-			r.blankLines()
-			v = r.combine(v, t.text, r.operand())
-		case t.kind == tokenName && slices.Contains(wordOperators, t.text):
+		case r.isOp(0, endsExpression...) || r.isOp(0, ">", ">>", "|", "|&") && r.lang == awk && (r.print || t.text[0] == '|'):
+			return v
+		case t.kind == tokenOp || t.kind == tokenName && slices.Contains(wordOperators, t.text):
 			r.pos++
 			r.blankLines()
 			v = r.combine(v, t.text, r.operand())
@@ -270,8 +257,10 @@ func (r *reader) goesOn() bool {
 // juxtaposed reports whether two values side by side are one.
 func (r *reader) juxtaposed(v value, t token) bool {
 	switch {
+	case r.lang == awk && v.kind == valueText && !v.group:
+		return t.kind == tokenText || t.kind == tokenNumber || t.kind == tokenName && !slices.Contains(wordOperators, t.text)
 	case r.lang == awk:
-		return !v.group && v.kind != valueOther && (t.kind == tokenText || t.kind == tokenNumber || t.kind == tokenName && !slices.Contains(wordOperators, t.text) && v.kind == valueText) || v.kind == valueOther && t.kind == tokenText && t.spaced
+		return t.kind == tokenText && !v.group && (v.kind == valueName || t.spaced)
 	case r.lang == python || r.lang == other || r.lang == ruby:
 		return v.kind == valueText && t.kind == tokenText
 	}
@@ -302,6 +291,7 @@ func (r *reader) choice(v value) value {
 // those that follow a whole statement.
 var (
 	choices   = strings.Fields("|| or && and ?? if else")
+	grows     = strings.Fields("+= .= << x")
 	modifiers = strings.Fields("if unless while until for foreach and or rescue")
 )
 
@@ -309,39 +299,43 @@ var (
 func (r *reader) combine(v value, op string, w value) value {
 	concat := op == "" || strings.Contains(" "+r.g.concat+" ", " "+op+" ")
 	switch {
-	case slices.Contains(choices, op) && !(r.g.bare && slices.Contains(modifiers, op)):
-		for _, x := range []value{w, v} {
-			if e, ok := r.lookup(x); ok && e.executes() || x.kind == valueComputed {
-				return x
-			}
-		}
 	case r.g.bare && slices.Contains(modifiers, op):
 		r.escape(w)
 		return v
+	case slices.Contains(choices, op):
+		for _, x := range []value{w, v} {
+			if r.isExecuting(x) || x.kind == valueComputed {
+				return x
+			}
+		}
 	case concat && v.kind == valueList && w.kind == valueList:
 		return value{kind: valueList, list: slices.Concat(v.list, w.list)}
-	case op == "/" && v.kind == valueText && w.kind == valueText:
+	case op == "|>":
+		return r.call(w, []value{v}, r.line)
+	case slices.Contains(grows, op):
+		r.record(Grow, op, nil, r.line)
+	}
+	if op == "/" && v.kind == valueText && w.kind == valueText {
 		v.text += "/"
 		concat = true
-	case op == "+=" || op == ".=" || op == "<<" || op == "x":
-		r.record(Grow, op, nil, r.peek().line)
-	case op == "|" && r.lang == beam, op == "|>":
-		return r.call(w, []value{v}, r.peek().line)
 	}
-	v, w = r.escape(v), r.escape(w)
-	known := func(x value) bool { return x.kind == valueText && x.plain }
-	plain := concat && (known(v) || v.kind == valueNumber) && (known(w) || w.kind == valueNumber) && (v.kind == valueText || w.kind == valueText || op == "." || op == "..")
-	if !concat && v.kind != valueText && w.kind != valueText {
-		return value{text: Gap}
-	}
-	out := value{kind: valueText, text: v.known() + w.known(), plain: plain}
-	if !concat {
-		out = value{text: Gap + v.known() + w.known()}
+	return r.concatenate(r.escape(v), r.escape(w), op, concat)
+}
+
+// concatenate is the text of two operands; when the operator does not join
+// texts, it is not all of what is known.
+func (r *reader) concatenate(v, w value, op string, concat bool) value {
+	out := value{text: Gap}
+	switch text := v.kind == valueText || w.kind == valueText; {
+	case concat:
+		out = value{kind: valueText, text: v.known() + w.known(), plain: toArg(v).Plain && toArg(w).Plain && (text || strings.HasPrefix(op, "."))}
+	case text:
+		out.text += v.known() + w.known()
 	}
 	if r.joined += len(out.text); r.joined > maxText {
 		return value{text: Gap}
 	}
-	if out.full() && (v.kind == valueText || w.kind == valueText) {
+	if out.full() {
 		r.literal(out.text)
 	}
 	return out
@@ -358,32 +352,11 @@ func (v value) known() string {
 	return Gap
 }
 
-// literal reports a text of the program. What has grown by joining texts is
-// bounded by the size of the program.
-func (r *reader) literal(s string) {
-	if s == "" || len(r.p.Strings) >= maxStrings {
-		return
-	}
-	r.p.Strings = append(r.p.Strings, s)
-	if strings.Contains(s, "stdin") {
-		r.p.Stdin = true
-	}
-	if r.lang == awk && strings.HasPrefix(s, "/inet") {
-		r.record(Connect, "inet", []value{{kind: valueText, text: s, plain: true}}, r.peek().line)
-	}
-}
-
-// inside reads the programs inside of a text.
-func (r *reader) inside(t token) {
-	for _, c := range t.code {
-		readText(r.lang, c, r.p, r.nested+1)
-	}
-}
-
 // operand reads one value with what is called on it.
 func (r *reader) operand() value {
 	t := r.peek()
 	r.pos++
+	r.line = t.line
 	switch t.kind {
 	case tokenText, tokenPattern, tokenShell, tokenWords:
 		r.inside(t)
@@ -397,6 +370,19 @@ func (r *reader) operand() value {
 	}
 	r.pos--
 	return value{text: Gap}
+}
+
+// deeper reads one value inside of another, up to a depth and as long as the
+// text is not read again and again.
+func (r *reader) deeper() value {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.depth > maxDepth || r.steps > 512*len(r.toks)+1<<16 {
+		r.p.Opaque = true
+		r.pos = len(r.toks)
+		return value{}
+	}
+	return r.operand()
 }
 
 func (r *reader) quoted(t token) value {
@@ -455,19 +441,16 @@ func (r *reader) opened(t token) value {
 			return r.postfix(value{kind: valueComputed})
 		}
 		v := r.operand()
+		if t.text == "**" || t.text == "..." {
+			v.key = "env" // all variables are handed on, as they always are
+		}
 		if t.text == "%" || t.text == "$" && r.lang != js || t.text == "<" {
 			r.escape(v)
 			return value{text: Gap}
 		}
 		return v
 	}
-	if r.depth++; r.depth > maxDepth {
-		r.pos = len(r.toks)
-		r.p.Opaque = true
-		return value{}
-	}
-	v := r.operand()
-	r.depth--
+	v := r.deeper()
 	if t.text == "::" {
 		return v
 	}
@@ -493,12 +476,6 @@ func (r *reader) round(list []value) value {
 
 // form reads a list of a Lisp: a call of what stands first.
 func (r *reader) form(t token) value {
-	if r.depth++; r.depth > maxDepth {
-		r.p.Opaque = true
-		r.pos = len(r.toks)
-		return value{}
-	}
-	defer func() { r.depth-- }()
 	list := r.items(")", true)
 	if len(list) == 0 {
 		return value{kind: valueList}

@@ -33,17 +33,17 @@ func (r *reader) statement() (value, bool) {
 }
 
 // dotted reads a name with its dots.
-func (r *reader) dotted() string {
+func (c *cursor) dotted() string {
 	var b strings.Builder
-	for r.peek().kind == tokenName || r.isOp(0, ".", "::") {
-		if r.peek().kind == tokenOp {
+	for c.peek().kind == tokenName || c.isOp(0, ".", "::") {
+		if c.peek().kind == tokenOp {
 			b.WriteByte('.')
 		} else if s := b.String(); s != "" && !strings.HasSuffix(s, ".") {
 			break
 		} else {
-			b.WriteString(r.peek().text)
+			b.WriteString(c.peek().text)
 		}
-		r.pos++
+		c.pos++
 	}
 	return b.String()
 }
@@ -253,7 +253,7 @@ func (r *reader) assign(name string, w value) value {
 	case valueText, valueList, valueComputed:
 		r.vars[name] = w
 	case valuePattern, valueFunction:
-		if r.bound[name] == 1 {
+		if r.bound.count[name] == 1 {
 			r.vars[name] = w
 		}
 	}

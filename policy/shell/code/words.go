@@ -62,27 +62,14 @@ func (w *words) word() Arg {
 			text, ok := w.quoted(c)
 			b.WriteString(text)
 			plain = plain && ok
-		case c == '{' && w.lang == tcl && b.Len() == 0, c == '[' && w.lang == tcl:
-			end := w.bracket()
-			inner := w.s[w.i+1 : end]
-			if strings.Contains(inner, " ") {
-				w.inside(inner)
-			}
-			if c == '{' {
-				b.WriteString(inner)
-			} else {
-				b.WriteString(Gap)
-				plain = false
-			}
-			w.i = min(end+1, len(w.s))
+		case w.lang == tcl && (c == '[' || c == '{' && b.Len() == 0):
+			b.WriteString(w.enclosed(c))
+			plain = plain && c == '{'
 		case c == '$':
 			b.WriteString(Gap)
 			plain = false
-			w.i++
-			for w.i < len(w.s) && (letter(w.s[w.i]) || digit(w.s[w.i]) || w.s[w.i] == ':') {
-				w.i++
-			}
-		case (c == '\\' && w.lang == tcl || c == '`' && w.lang == powershell) && w.i+1 < len(w.s):
+			w.skipName()
+		case w.escapes(c) && w.i+1 < len(w.s):
 			b.WriteByte(w.s[w.i+1])
 			w.i += 2
 		default:
@@ -91,6 +78,30 @@ func (w *words) word() Arg {
 		}
 	}
 	return Arg{Text: b.String(), Plain: plain}
+}
+
+func (w *words) escapes(c byte) bool {
+	return c == '\\' && w.lang == tcl || c == '`' && w.lang == powershell
+}
+
+func (w *words) skipName() {
+	for w.i++; w.i < len(w.s) && (letter(w.s[w.i]) || digit(w.s[w.i]) || w.s[w.i] == ':'); w.i++ {
+	}
+}
+
+// enclosed reads what stands in brackets: a text in curly ones may be a
+// program, one in square ones is.
+func (w *words) enclosed(c byte) string {
+	end := w.bracket()
+	inner := w.s[w.i+1 : end]
+	if strings.Contains(inner, " ") {
+		w.inside(inner)
+	}
+	w.i = min(end+1, len(w.s))
+	if c == '{' {
+		return inner
+	}
+	return Gap
 }
 
 func (w *words) inside(text string) {
@@ -168,35 +179,35 @@ func (w *words) command(cmd []Arg) {
 		w.cmdlet(cmd, add)
 		return
 	}
-	switch name := strings.TrimPrefix(cmd[0].Text, "::"); {
+	name, sub := strings.TrimPrefix(cmd[0].Text, "::"), Arg{}
+	if len(cmd) > 1 {
+		sub = cmd[1]
+	}
+	kind, ok := tclCalls[name]
+	switch {
 	case !cmd[0].Plain:
 		add(Exec, cmd)
-	case name == "exec" && len(cmd) > 1:
-		add(Exec, tclWords(cmd[1:]))
-	case name == "open" && len(cmd) > 1 && strings.HasPrefix(cmd[1].Text, "|"):
-		add(Shell, []Arg{{Text: cmd[1].Text[1:], Plain: cmd[1].Plain}})
+	case ok:
+		add(kind, tclWords(cmd[1:]))
+	case name == "open" && strings.HasPrefix(sub.Text, "|"):
+		add(Shell, []Arg{{Text: sub.Text[1:], Plain: sub.Plain}})
 	case name == "open" && len(cmd) > 2 && strings.ContainsAny(cmd[2].Text, "wa+"):
 		add(Write, cmd[1:2])
-	case (name == "eval" || name == "uplevel" || name == "subst" || name == "after") && len(cmd) > 1:
+	case strings.Contains(" eval uplevel subst after ", " "+name+" ") && len(cmd) > 1:
 		w.evaluate(cmd[1:], add)
-	case name == "source" || name == "load":
-		add(Load, cmd[1:])
-	case name == "file" && len(cmd) > 2 && cmd[1].Text == "delete":
+	}
+	switch name + " " + sub.Text {
+	case "file delete":
 		add(DeleteTree, tclWords(cmd[2:]))
-	case name == "file" && len(cmd) > 3 && (cmd[1].Text == "rename" || cmd[1].Text == "copy"):
+	case "file rename", "file copy":
 		add(Write, cmd[len(cmd)-1:])
-	case name == "socket":
-		add(Connect, cmd[1:])
-	case name == "cd":
-		add(Chdir, cmd[1:])
-	case name == "fork":
-		add(Fork, nil)
-	case name == "spawn":
-		add(Exec, cmd[1:])
-	case name == "while" && len(cmd) > 1 && (cmd[1].Text == "1" || cmd[1].Text == "true"):
+	case "while 1", "while true":
 		w.p.Endless = true
 	}
 }
+
+// tclCalls are the commands of Tcl that matter by their name alone.
+var tclCalls = map[string]Kind{"exec": Exec, "spawn": Exec, "source": Load, "load": Load, "socket": Connect, "cd": Chdir, "fork": Fork}
 
 // evaluate reads the text that the words make.
 func (w *words) evaluate(args []Arg, add func(Kind, []Arg)) {
