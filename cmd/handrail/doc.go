@@ -32,7 +32,8 @@
 // trusts nothing that a workspace wrote.
 //
 // policy decides, without a look at the world: policy says what a mode allows,
-// which paths are sensitive and who may approve; policy/shell what a command can do;
+// which paths are sensitive and who may approve; policy/shell what a command can do,
+// policy/shell/code what a program text in another language does;
 // policy/untrusted makes foreign text safe to read and ours safe to post;
 // policy/secret finds credentials.
 //
