@@ -149,8 +149,8 @@ func (a *App) rest(rt http.RoundTripper) *github.Client {
 	return c
 }
 
-// Self returns the bot's own login, "handrail[bot]" for an app.
-func (a *App) Self(ctx context.Context) (string, error) {
+// whoami returns the bot's own login, "handrail[bot]" for an app.
+func (a *App) whoami(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	login := a.login
 	a.mu.Unlock()
@@ -244,57 +244,6 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 	return &Client{app: a, gh: a.rest(rt), source: source, owner: ref.Owner, repo: ref.Repo}
 }
 
-// Installed is a repository where the app is installed.
-type Installed struct {
-	Repo         thread.Ref // number 0
-	Installation int64
-}
-
-// Repositories returns every repository that the app is installed on.
-func (a *App) Repositories(ctx context.Context) ([]Installed, error) {
-	if a.self == nil {
-		return nil, errors.New("list repositories: a token is for one repository; only an app has a list")
-	}
-	var out []Installed
-	err := pages(func(o github.ListOptions) (*github.Response, error) {
-		list, resp, err := a.self.Apps.ListInstallations(ctx, &o)
-		if err != nil {
-			return resp, a.fail("list installations", false, err)
-		}
-		for _, in := range list {
-			if in.SuspendedAt != nil {
-				continue
-			}
-			repos, err := a.repositoriesOf(ctx, in.GetID())
-			if err != nil {
-				return resp, err
-			}
-			out = append(out, repos...)
-		}
-		return resp, nil
-	})
-	return out, err
-}
-
-func (a *App) repositoriesOf(ctx context.Context, installation int64) ([]Installed, error) {
-	apps := *a.apps
-	tr := ghinstallation.NewFromAppsTransport(&apps, installation)
-	tr.BaseURL = a.apps.BaseURL
-	gh := a.rest(a.limited(newPacer(0, 0), retryReads{a.cfg.Backoff, hostGuard{a.api.Scheme, a.api.Host, tr}}))
-	var out []Installed
-	err := pages(func(o github.ListOptions) (*github.Response, error) {
-		list, resp, err := gh.Apps.ListRepos(ctx, &o)
-		if err != nil {
-			return resp, a.fail("list repositories", false, err)
-		}
-		for _, r := range list.Repositories {
-			out = append(out, Installed{thread.Ref{Owner: r.GetOwner().GetLogin(), Repo: r.GetName()}, installation})
-		}
-		return resp, nil
-	})
-	return out, err
-}
-
 // pages calls f for each page of a listing.
 func pages(f func(github.ListOptions) (*github.Response, error)) error {
 	o := github.ListOptions{PerPage: 100}
@@ -308,36 +257,4 @@ func pages(f func(github.ListOptions) (*github.Response, error)) error {
 		}
 		o.Page = resp.NextPage
 	}
-}
-
-// Credentials are what GitHub hands out when an app was created from a
-// manifest. They are secret, except ID and Slug.
-type Credentials struct {
-	ID            int64
-	Slug          string
-	ClientID      string
-	ClientSecret  string
-	WebhookSecret string
-	PrivateKey    []byte
-}
-
-// LogValue keeps secrets out of logs.
-func (c Credentials) LogValue() slog.Value {
-	return slog.GroupValue(slog.Int64("id", c.ID), slog.String("slug", c.Slug))
-}
-
-// ConvertManifest exchanges the code of the manifest flow for the new app's
-// credentials. It needs no identity. A code works once, within an hour.
-func ConvertManifest(ctx context.Context, apiURL, code string) (Credentials, error) {
-	a, err := New(Config{APIURL: apiURL, Token: "unused"})
-	if err != nil {
-		return Credentials{}, err
-	}
-	gh := a.rest(hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport})
-	app, _, err := gh.Apps.CompleteAppManifest(ctx, url.PathEscape(code))
-	if err != nil {
-		return Credentials{}, a.fail("create app from manifest", true, err)
-	}
-	return Credentials{ID: app.GetID(), Slug: app.GetSlug(), ClientID: app.GetClientID(), ClientSecret: app.GetClientSecret(),
-		WebhookSecret: app.GetWebhookSecret(), PrivateKey: []byte(app.GetPEM())}, nil
 }

@@ -11,34 +11,36 @@ import (
 // branchAt returns the commit that a branch is at, "" when there is no such
 // branch.
 func (c *Client) branchAt(ctx context.Context, branch string) (string, error) {
-	ref, _, err := c.gh.Git.GetRef(ctx, c.owner, c.repo, "heads/"+branch)
-	if err != nil {
-		if err = c.readError("read branch", err); errors.Is(err, ErrNotFound) {
-			return "", nil
-		}
-		return "", err
+	at, err := c.Head(ctx, branch)
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
 	}
-	return ref.GetObject().GetSHA(), nil
+	return at, err
 }
 
 // deleteBranch deletes a branch while it is at commit. One that is gone is
 // fine; one that somebody else moved is left alone, which is an error of kind
 // Permanent: it holds their work.
-func (c *Client) deleteBranch(ctx context.Context, branch, commit string) error {
+func deleteBranch(ctx context.Context, c *Client, w Write) (Ref, error) {
 	const op = "delete branch"
-	at, err := c.branchAt(ctx, branch)
+	at, err := c.branchAt(ctx, w.Branch)
 	switch {
 	case err != nil || at == "":
-		return err
-	case at != commit: //control:review-branch-of-others
-		return &Error{Op: op, Err: fmt.Errorf("%s is at %.7s, not at %.7s: somebody else pushed to it, so it stays", branch, at, commit)}
+		return Ref{}, err
+	case at != w.Commit: //control:review-branch-of-others
+		return Ref{}, &Error{Op: op, Err: fmt.Errorf("%s is at %.7s, not at %.7s: somebody else pushed to it, so it stays", w.Branch, at, w.Commit)}
 	}
-	_, err = c.gh.Git.DeleteRef(ctx, c.owner, c.repo, "heads/"+branch)
+	_, err = c.gh.Git.DeleteRef(ctx, c.owner, c.repo, "heads/"+w.Branch)
 	var refused *github.ErrorResponse
 	if errors.As(err, &refused) {
-		if now, rerr := c.branchAt(ctx, branch); rerr == nil && now == "" {
-			return nil // gone meanwhile: GitHub answers 422 for that
+		if now, rerr := c.branchAt(ctx, w.Branch); rerr == nil && now == "" {
+			return Ref{}, nil // gone meanwhile: GitHub answers 422 for that
 		}
 	}
-	return c.writeError(op, err)
+	return Ref{}, c.writeError(op, err)
+}
+
+func isGone(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	at, err := c.branchAt(ctx, w.Branch)
+	return Ref{}, err == nil && at == "", err
 }

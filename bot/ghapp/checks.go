@@ -2,7 +2,6 @@ package ghapp
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/go-github/v62/github"
 )
@@ -19,49 +18,6 @@ type CheckSpec struct {
 	Summary    string
 	Text       string
 	DetailsURL string
-}
-
-// Check is a check run as GitHub has it.
-type Check struct {
-	ID                 int64
-	Name, SHA          string
-	Status, Conclusion string
-	Title, Summary     string
-	Text               string
-	ExternalID         string
-	AppID              int64
-	URL                string
-	Completed          time.Time
-}
-
-func check(r *github.CheckRun) Check {
-	out := Check{ID: r.GetID(), Name: r.GetName(), SHA: r.GetHeadSHA(), Status: r.GetStatus(), Conclusion: r.GetConclusion(),
-		ExternalID: r.GetExternalID(), AppID: r.GetApp().GetID(), URL: r.GetHTMLURL(), Completed: r.GetCompletedAt().Time}
-	if o := r.Output; o != nil {
-		out.Title, out.Summary, out.Text = o.GetTitle(), o.GetSummary(), o.GetText()
-	}
-	return out
-}
-
-// Checks returns the newest check run of every name on a commit or branch.
-func (c *Client) Checks(ctx context.Context, ref string) ([]Check, error) {
-	return c.checks(ctx, ref, &github.ListCheckRunsOptions{})
-}
-
-func (c *Client) checks(ctx context.Context, ref string, opt *github.ListCheckRunsOptions) ([]Check, error) {
-	var out []Check
-	err := pages(func(o github.ListOptions) (*github.Response, error) {
-		opt.ListOptions = o
-		list, resp, err := c.gh.Checks.ListCheckRunsForRef(ctx, c.owner, c.repo, ref, opt)
-		if err != nil {
-			return resp, c.readError("list check runs", err)
-		}
-		for _, r := range list.CheckRuns {
-			out = append(out, check(r))
-		}
-		return resp, nil
-	})
-	return out, err
 }
 
 func checkOutput(s CheckSpec) *github.CheckRunOutput {
@@ -82,43 +38,47 @@ func optional(s string) *string {
 	return &s
 }
 
-func (c *Client) createCheck(ctx context.Context, key string, s CheckSpec) (Ref, error) {
+func createCheck(ctx context.Context, c *Client, w Write) (Ref, error) {
+	s := w.Check
 	r, _, err := c.gh.Checks.CreateCheckRun(ctx, c.owner, c.repo, github.CreateCheckRunOptions{
-		Name: s.Name, HeadSHA: s.SHA, ExternalID: &key, Status: optional(s.Status), Conclusion: optional(s.Conclusion),
-		DetailsURL: optional(s.DetailsURL), Output: checkOutput(s)})
-	if err != nil {
-		return Ref{}, c.writeError("create check run", err)
-	}
-	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, nil
+		Name: s.Name, HeadSHA: s.SHA, ExternalID: &w.Key, Status: optional(s.Status), Conclusion: optional(s.Conclusion),
+		DetailsURL: optional(s.DetailsURL), Output: checkOutput(*s)})
+	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, c.writeError("create check run", err)
 }
 
-func (c *Client) updateCheck(ctx context.Context, s CheckSpec) (Ref, error) {
+func findCheck(ctx context.Context, c *Client, w Write) (found Ref, ok bool, err error) {
+	err = pages(func(o github.ListOptions) (*github.Response, error) {
+		opt := &github.ListCheckRunsOptions{CheckName: &w.Check.Name, Filter: github.String("all"), ListOptions: o}
+		list, resp, err := c.gh.Checks.ListCheckRunsForRef(ctx, c.owner, c.repo, w.Check.SHA, opt)
+		if err != nil {
+			return resp, c.readError("list check runs", err)
+		}
+		for _, r := range list.CheckRuns {
+			if !ok && r.GetExternalID() == w.Key && (c.app.cfg.AppID == 0 || r.GetApp().GetID() == c.app.cfg.AppID) {
+				found, ok = Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, true
+			}
+		}
+		return resp, nil
+	})
+	return found, ok, err
+}
+
+func updateCheck(ctx context.Context, c *Client, w Write) (Ref, error) {
+	s := w.Check
 	r, _, err := c.gh.Checks.UpdateCheckRun(ctx, c.owner, c.repo, s.ID, github.UpdateCheckRunOptions{
 		Name: s.Name, Status: optional(s.Status), Conclusion: optional(s.Conclusion),
-		DetailsURL: optional(s.DetailsURL), Output: checkOutput(s)})
-	if err != nil {
-		return Ref{}, c.writeError("update check run", err)
-	}
-	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, nil
+		DetailsURL: optional(s.DetailsURL), Output: checkOutput(*s)})
+	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, c.writeError("update check run", err)
 }
 
-func (c *Client) findCheck(ctx context.Context, key string, s CheckSpec) (Ref, bool, error) {
-	opt := &github.ListCheckRunsOptions{CheckName: &s.Name, Filter: github.String("all")}
-	list, err := c.checks(ctx, s.SHA, opt)
-	for _, r := range list {
-		if r.ExternalID == key && (c.app.cfg.AppID == 0 || r.AppID == c.app.cfg.AppID) {
-			return Ref{ID: r.ID, URL: r.URL}, true, nil
-		}
-	}
-	return Ref{}, false, err
-}
-
-func (c *Client) checkIs(ctx context.Context, s CheckSpec) (Ref, bool, error) {
+// checkIs reports whether a check run says what it should.
+func checkIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	s := w.Check
 	r, _, err := c.gh.Checks.GetCheckRun(ctx, c.owner, c.repo, s.ID)
 	if err != nil {
 		return Ref{}, false, c.readError("read check run", err)
 	}
-	got := check(r)
-	same := got.Status == s.Status && got.Conclusion == s.Conclusion && got.Title == s.Title && got.Summary == s.Summary && got.Text == s.Text
-	return Ref{ID: got.ID, URL: got.URL}, same, nil
+	o := r.GetOutput()
+	same := r.GetStatus() == s.Status && r.GetConclusion() == s.Conclusion && o.GetTitle() == s.Title && o.GetSummary() == s.Summary && o.GetText() == s.Text
+	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, same, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,9 +16,9 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// MaxBody is the longest text that GitHub takes for a comment, an issue or a
-// pull request, in characters. Writes add a marker of at most [MarkerRoom].
-const MaxBody = 65536
+// maxBody is the longest text that GitHub takes for a comment, an issue or a
+// pull request, in characters. Writes add a marker of at most [markerRoom].
+const maxBody = 65536
 
 // Client reads and writes one repository. It is safe for concurrent use.
 type Client struct {
@@ -41,8 +40,8 @@ func (c *Client) own(op string, ref thread.Ref) error {
 func (c *Client) readError(op string, err error) error  { return c.app.fail(op, false, err) }
 func (c *Client) writeError(op string, err error) error { return c.app.fail(op, true, err) }
 
-// Self returns the bot's own login.
-func (c *Client) Self(ctx context.Context) (string, error) { return c.app.Self(ctx) }
+// Self returns the bot's own login, "handrail[bot]" for an app.
+func (c *Client) Self(ctx context.Context) (string, error) { return c.app.whoami(ctx) }
 
 // Issue is an issue or pull request as its first post shows it.
 type Issue struct {
@@ -118,9 +117,9 @@ func diffComment(cm *github.PullRequestComment) Comment {
 		Commit: cm.GetCommitID(), ReviewID: cm.GetPullRequestReviewID(), InReplyTo: cm.GetInReplyTo()}
 }
 
-// ListComments returns the comments of a thread that were written or changed
+// listComments returns the comments of a thread that were written or changed
 // at or after since, oldest first; the zero time means all of them.
-func (c *Client) ListComments(ctx context.Context, ref thread.Ref, since time.Time) ([]Comment, error) {
+func (c *Client) listComments(ctx context.Context, ref thread.Ref, since time.Time) ([]Comment, error) {
 	const op = "list comments"
 	if err := c.own(op, ref); err != nil {
 		return nil, err
@@ -223,22 +222,6 @@ func (c *Client) FileAt(ctx context.Context, ref, path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// ListDir returns the names of the files in a directory, without those in
-// directories below it.
-func (c *Client) ListDir(ctx context.Context, ref, path string) ([]string, error) {
-	_, dir, _, err := c.gh.Repositories.GetContents(ctx, c.owner, c.repo, path, &github.RepositoryContentGetOptions{Ref: ref})
-	if err != nil {
-		return nil, c.readError("list directory "+path, err)
-	}
-	var out []string
-	for _, f := range dir {
-		if f.GetType() == "file" {
-			out = append(out, f.GetName())
-		}
-	}
-	return out, nil
-}
-
 // Actor asks who somebody is and what they may do in the repository, now. The
 // error is not nil exactly when the lookup failed: nothing is known then, and
 // nothing may be granted.
@@ -262,7 +245,7 @@ func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) 
 	case errors.Is(err, ErrNotFound):
 		out.Lookup = policy.NotFound
 		return out, nil
-	case errors.As(err, &e) && e.Kind == Permanent && errors.Is(err, ErrForbidden):
+	case errors.As(err, &e) && e.Kind == Permanent && errors.Is(err, errForbidden):
 		out.Lookup = policy.Forbidden
 		return out, nil
 	case err != nil:
@@ -311,50 +294,4 @@ func (c *Client) GitAuth(ctx context.Context, rawURL string) (user, token string
 		return "", "", c.readError(op, err)
 	}
 	return "x-access-token", tok, nil
-}
-
-// JobLog returns the end of the log of a CI job, at most limit bytes. GitHub
-// keeps logs on another host; it is asked without the token.
-func (c *Client) JobLog(ctx context.Context, job int64, limit int) ([]byte, error) {
-	const op = "read job log"
-	u, _, err := c.gh.Actions.GetWorkflowJobLogs(ctx, c.owner, c.repo, job, 1)
-	if err != nil {
-		return nil, c.readError(op, err)
-	}
-	if u.Scheme != "https" && u.Host != c.app.api.Host {
-		return nil, &Error{Op: op, Err: errors.New("the log is not at a safe address")}
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, &Error{Op: op, Err: err}
-	}
-	resp, err := c.app.cfg.Transport.RoundTrip(req)
-	if err != nil {
-		return nil, c.readError(op, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, &Error{Op: op, Kind: kindOfStatus(resp.StatusCode, false), Status: resp.StatusCode, Err: errors.New(resp.Status)}
-	}
-	return tail(resp.Body, limit)
-}
-
-// tail keeps the last limit bytes of r, reading at most a hundred megabytes.
-func tail(r io.Reader, limit int) ([]byte, error) {
-	var keep []byte
-	buf := make([]byte, 64<<10)
-	r = io.LimitReader(r, 100<<20)
-	for {
-		n, err := r.Read(buf)
-		keep = append(keep, buf[:n]...)
-		if len(keep) > 2*limit {
-			keep = append([]byte(nil), keep[len(keep)-limit:]...)
-		}
-		if err == io.EOF {
-			return keep[max(0, len(keep)-limit):], nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read job log: %w", err)
-		}
-	}
 }

@@ -62,30 +62,3 @@ func (a *App) Redeliver(ctx context.Context, id int64) error {
 	}
 	return a.fail("redeliver event", true, err)
 }
-
-// Sweep asks for every event since a time that no attempt has delivered, and
-// returns the attempts it asked for, oldest first. GitHub does not repeat
-// deliveries on its own, so this is run at start and now and then.
-func (a *App) Sweep(ctx context.Context, since time.Time) ([]Delivery, error) {
-	list, err := a.Deliveries(ctx, since)
-	if err != nil {
-		return nil, err
-	}
-	done := map[string]bool{}
-	for _, d := range list {
-		done[d.GUID] = done[d.GUID] || d.OK()
-	}
-	var asked []Delivery
-	for i := len(list) - 1; i >= 0; i-- {
-		d := list[i]
-		if done[d.GUID] {
-			continue
-		}
-		done[d.GUID] = true
-		if err := a.Redeliver(ctx, d.ID); err != nil {
-			return asked, err
-		}
-		asked = append(asked, d)
-	}
-	return asked, nil
-}

@@ -37,8 +37,8 @@ func (k Kind) String() string {
 // Sentinels for what callers branch on. An [Error] matches them by its status.
 var (
 	ErrNotFound  = errors.New("not found on github")
-	ErrForbidden = errors.New("forbidden by github")
-	ErrInvalid   = errors.New("refused by github")
+	errForbidden = errors.New("forbidden by github")
+	errInvalid   = errors.New("refused by github")
 )
 
 // Error is a call to GitHub that did not work.
@@ -62,9 +62,9 @@ func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrNotFound:
 		return e.Status == http.StatusNotFound || e.Status == http.StatusGone
-	case ErrForbidden:
+	case errForbidden:
 		return e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized
-	case ErrInvalid:
+	case errInvalid:
 		return e.Status == http.StatusUnprocessableEntity || e.Status == http.StatusBadRequest
 	}
 	return false

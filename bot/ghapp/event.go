@@ -24,14 +24,32 @@ type Event struct {
 	Action       string
 	Installation int64
 	Sender       User
+	Thread       thread.Ref // number 0 when the event is about the repository
 
-	Thread        thread.Ref // number 0 when the event is about the repository
+	EventRepo
+	EventPost
+	EventPush
+	EventTrigger
+
+	Comment EventComment
+	Review  EventReview
+	Pull    EventPull
+	Check   EventCheck
+
+	Added, Removed []thread.Ref // installation_repositories, installation
+}
+
+// EventRepo is the repository of an event.
+type EventRepo struct {
 	RepoID        int64
 	DefaultBranch string
 	Private       bool
+}
 
-	IsPull    bool   // the thread is a pull request
-	Title     string // of the thread, as is all up to AppID
+// EventPost is the first post of an event's thread.
+type EventPost struct {
+	IsPull    bool // the thread is a pull request
+	Title     string
 	Body      string
 	Author    User
 	State     string
@@ -40,21 +58,22 @@ type Event struct {
 	OldBody   string // edited: what the text was before
 	Label     string // labeled, unlabeled
 	Assignee  string // assigned, unassigned
-	AppID     int64  // the app through which the text was written, 0 for a person
 	Requested string // review_requested: of whom
+	AppID     int64  // the app through which the newest text was written, 0 for a person
+}
 
-	Comment EventComment
-	Review  EventReview
-	Pull    EventPull
-	Check   EventCheck
-
-	Ref           string // push: the full name of what moved; workflow_dispatch: where it runs
-	Before, After string // push and synchronize
+// EventPush says what moved in a push and in synchronize; Ref is also where a
+// workflow_dispatch runs.
+type EventPush struct {
+	Ref           string // the full name
+	Before, After string
 	Deleted       bool
+}
 
-	Added, Removed []thread.Ref    // installation_repositories, installation
-	Payload        json.RawMessage // repository_dispatch: client_payload; workflow_dispatch: inputs
-	Schedule       string          // schedule: the cron line
+// EventTrigger is what a workflow was started with.
+type EventTrigger struct {
+	Payload  json.RawMessage // repository_dispatch: client_payload; workflow_dispatch: inputs
+	Schedule string          // schedule: the cron line
 }
 
 // EventComment is the comment of an event; with Diff, one on the diff.
@@ -107,8 +126,8 @@ type EventCheck struct {
 	Pulls      []int // open pull requests of this repository with this head
 }
 
-// Known returns the names of the events that [ParseEvent] understands.
-func Known() []string {
+// known returns the names of the events that [ParseEvent] understands.
+func known() []string {
 	return []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
 		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "installation",
 		"installation_repositories", "ping", "repository_dispatch", "workflow_dispatch", "schedule"}
@@ -118,18 +137,19 @@ func Known() []string {
 // use gives an Event with an empty Kind and no error: it was still received.
 // An error means that the payload is not what GitHub sends.
 func ParseEvent(event string, payload []byte) (Event, error) {
-	if !slices.Contains(Known(), event) {
+	if !slices.Contains(known(), event) {
 		return Event{}, nil
 	}
 	var raw rawEvent
 	if err := json.Unmarshal(payload, &raw); err != nil {
 		return Event{}, fmt.Errorf("read %s event: %w", event, err)
 	}
-	e := Event{Kind: event, Action: raw.Action, Installation: raw.Installation.ID, Sender: raw.Sender.user(),
-		Ref: raw.Ref, Before: raw.Before, After: raw.After, Deleted: raw.Deleted, OldBody: raw.Changes.Body.From,
-		Label: raw.Label.Name, Assignee: raw.Assignee.Login, Requested: raw.RequestedReviewer.Login, Schedule: raw.Schedule,
-		RepoID: raw.Repository.ID, DefaultBranch: raw.Repository.DefaultBranch, Private: raw.Repository.Private}
-	e.Payload = raw.ClientPayload
+	e := Event{
+		Kind: event, Action: raw.Action, Installation: raw.Installation.ID, Sender: raw.Sender.user(), EventPush: raw.EventPush,
+		EventRepo:    EventRepo{raw.Repository.ID, raw.Repository.DefaultBranch, raw.Repository.Private},
+		EventPost:    EventPost{OldBody: raw.Changes.Body.From, Label: raw.Label.Name, Assignee: raw.Assignee.Login, Requested: raw.RequestedReviewer.Login},
+		EventTrigger: EventTrigger{Payload: raw.ClientPayload, Schedule: raw.Schedule},
+	}
 	if event == "workflow_dispatch" {
 		e.Payload = raw.Inputs
 	}
@@ -155,25 +175,33 @@ type rawEvent struct {
 		DefaultBranch string `json:"default_branch"`
 		Private       bool
 	}
-	Issue               *rawPost
-	PullRequest         *rawPost `json:"pull_request"`
-	Comment             *rawComment
-	Review              *rawReview
-	CheckRun            *rawCheck `json:"check_run"`
-	CheckSuite          *rawCheck `json:"check_suite"`
-	WorkflowRun         *rawCheck `json:"workflow_run"`
-	Label               struct{ Name string }
-	Assignee            rawUser
-	RequestedReviewer   rawUser `json:"requested_reviewer"`
-	Changes             struct{ Body struct{ From string } }
-	Ref, Before, After  string
-	Deleted             bool
+	Issue       *rawPost
+	PullRequest *rawPost `json:"pull_request"`
+	Comment     *rawComment
+	Review      *rawReview
+	rawChecks
+	rawMoves
+	EventPush
+	Label             struct{ Name string }
+	Assignee          rawUser
+	RequestedReviewer rawUser `json:"requested_reviewer"`
+	Changes           struct{ Body struct{ From string } }
+	ClientPayload     json.RawMessage `json:"client_payload"`
+	Inputs            json.RawMessage
+	Schedule          string
+}
+
+type rawChecks struct {
+	CheckRun    *rawCheck `json:"check_run"`
+	CheckSuite  *rawCheck `json:"check_suite"`
+	WorkflowRun *rawCheck `json:"workflow_run"`
+}
+
+// rawMoves are repositories that an installation gets or loses.
+type rawMoves struct {
 	Repositories        []rawName
-	RepositoriesAdded   []rawName       `json:"repositories_added"`
-	RepositoriesRemoved []rawName       `json:"repositories_removed"`
-	ClientPayload       json.RawMessage `json:"client_payload"`
-	Inputs              json.RawMessage
-	Schedule            string
+	RepositoriesAdded   []rawName `json:"repositories_added"`
+	RepositoriesRemoved []rawName `json:"repositories_removed"`
 }
 
 type rawName struct {

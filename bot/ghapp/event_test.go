@@ -125,18 +125,18 @@ func TestParseEvent(t *testing.T) {
 		{name: "path for a name", event: "issues", payload: `{"repository":{"full_name":"../etc"}}`, err: "owner"},
 		{name: "option for a name", event: "push", payload: `{"repository":{"full_name":"--upload-pack=x/y"}}`, err: "owner"},
 		{name: "odd time", event: "issue_comment", payload: `{"action":"created",` + repo + `,"issue":{"number":3},"comment":{"id":7,"updated_at":"20/11/2026"}}`,
-			want: Event{Kind: "issue_comment", Action: "created", RepoID: 5, Thread: thread.Ref{Owner: "acme", Repo: "widget", Number: 3}, Comment: EventComment{ID: 7}}},
+			want: Event{Kind: "issue_comment", Action: "created", EventRepo: EventRepo{RepoID: 5}, Thread: thread.Ref{Owner: "acme", Repo: "widget", Number: 3}, Comment: EventComment{ID: 7}}},
 		{name: "comment on a pull request", event: "issue_comment", payload: `{` + repo + `,"issue":{"number":3,"pull_request":{"url":"u"}},"comment":{"id":7}}`,
-			want: Event{Kind: "issue_comment", RepoID: 5, IsPull: true, Thread: thread.Ref{Owner: "acme", Repo: "widget", Number: 3}, Comment: EventComment{ID: 7}}},
+			want: Event{Kind: "issue_comment", EventRepo: EventRepo{RepoID: 5}, EventPost: EventPost{IsPull: true}, Thread: thread.Ref{Owner: "acme", Repo: "widget", Number: 3}, Comment: EventComment{ID: 7}}},
 		{name: "head repository deleted is a fork", event: "pull_request", payload: `{` + repo + `,"pull_request":{"number":4,"head":{"ref":"x","sha":"aa","repo":null},"base":{"ref":"main","repo":{"id":5}}}}`,
-			want: Event{Kind: "pull_request", RepoID: 5, IsPull: true, Thread: thread.Ref{Owner: "acme", Repo: "widget", Number: 4},
+			want: Event{Kind: "pull_request", EventRepo: EventRepo{RepoID: 5}, EventPost: EventPost{IsPull: true}, Thread: thread.Ref{Owner: "acme", Repo: "widget", Number: 4},
 				Pull: EventPull{Head: "x", HeadSHA: "aa", Base: "main", Fork: true}}},
 		{name: "written through an app", event: "issue_comment", payload: `{` + repo + `,"issue":{"number":3},"comment":{"id":7,"performed_via_github_app":{"id":77}}}`,
-			want: Event{Kind: "issue_comment", RepoID: 5, AppID: 77, Thread: thread.Ref{Owner: "acme", Repo: "widget", Number: 3}, Comment: EventComment{ID: 7}}},
+			want: Event{Kind: "issue_comment", EventRepo: EventRepo{RepoID: 5}, EventPost: EventPost{AppID: 77}, Thread: thread.Ref{Owner: "acme", Repo: "widget", Number: 3}, Comment: EventComment{ID: 7}}},
 		{name: "uninstalled", event: "installation", payload: `{"action":"deleted","installation":{"id":9},"repositories":[{"full_name":"acme/widget"}]}`,
 			want: Event{Kind: "installation", Action: "deleted", Installation: 9, Removed: []thread.Ref{{Owner: "acme", Repo: "widget"}}}},
 		{name: "schedule", event: "schedule", payload: `{"schedule":"0 3 * * *",` + repo + `}`,
-			want: Event{Kind: "schedule", RepoID: 5, Schedule: "0 3 * * *", Thread: thread.Ref{Owner: "acme", Repo: "widget"}}},
+			want: Event{Kind: "schedule", EventRepo: EventRepo{RepoID: 5}, EventTrigger: EventTrigger{Schedule: "0 3 * * *"}, Thread: thread.Ref{Owner: "acme", Repo: "widget"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -158,9 +159,28 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestSweep: what GitHub could not deliver is asked for again, and only that,
-// under the id it had.
-func TestSweep(t *testing.T) {
+// redeliver asks for every event that no attempt has delivered, oldest first.
+func (w *world) redeliver(t *testing.T, since time.Time) (asked []ghapp.Delivery) {
+	t.Helper()
+	list, err := w.app.Deliveries(t.Context(), since)
+	must(t, err)
+	done := map[string]bool{}
+	for _, d := range list {
+		done[d.GUID] = done[d.GUID] || d.OK()
+	}
+	for _, d := range slices.Backward(list) {
+		if !done[d.GUID] {
+			done[d.GUID] = true
+			must(t, w.app.Redeliver(t.Context(), d.ID))
+			asked = append(asked, d)
+		}
+	}
+	return asked
+}
+
+// TestRedeliver: what GitHub could not deliver comes when it is asked for
+// again, under the id it had.
+func TestRedeliver(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	rc := listen(t, w)
@@ -178,21 +198,19 @@ func TestSweep(t *testing.T) {
 	if err != nil || len(list) != 121 || list[0].OK() || !list[120].OK() {
 		t.Fatalf("got %d deliveries, %v", len(list), err)
 	}
-	asked, err := w.app.Sweep(ctx, since)
-	if err != nil || len(asked) != 120 {
-		t.Fatalf("asked for %d, %v", len(asked), err)
+	asked := w.redeliver(t, since)
+	if len(asked) != 120 {
+		t.Fatalf("asked for %d", len(asked))
 	}
 	must(t, w.gh.Flush(ctx)) // still down
 	rc.setDown(false)
-	asked, err = w.app.Sweep(ctx, since)
-	must(t, err)
+	asked = w.redeliver(t, since)
 	must(t, w.gh.Flush(ctx))
 	if len(asked) != 120 || asked[0].GUID == asked[1].GUID {
-		t.Errorf("second sweep asked for %d", len(asked))
+		t.Errorf("second time, %d are asked for", len(asked))
 	}
-	asked, err = w.app.Sweep(ctx, since)
-	if err != nil || len(asked) != 0 {
-		t.Errorf("third sweep asked for %d, %v", len(asked), err)
+	if asked = w.redeliver(t, since); len(asked) != 0 {
+		t.Errorf("third time, %d are asked for", len(asked))
 	}
 	rc.mu.Lock()
 	defer rc.mu.Unlock()

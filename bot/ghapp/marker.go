@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// MarkerRoom is the room that the hidden marker takes at the end of a body,
+// markerRoom is the room that the hidden marker takes at the end of a body,
 // at most, in characters.
-const MarkerRoom = 256
+const markerRoom = 256
 
 var keyRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 
@@ -35,8 +35,8 @@ func marker(key string) string { return "<!-- handrail:" + key + " -->" }
 // mark appends the marker to a body and checks the length.
 func mark(body, key string) (string, error) {
 	out := body + "\n\n" + marker(key)
-	if n := utf8.RuneCountInString(out); n > MaxBody {
-		return "", fmt.Errorf("the text has %d characters with its marker, GitHub takes %d; split it", n, MaxBody)
+	if n := utf8.RuneCountInString(out); n > maxBody {
+		return "", fmt.Errorf("the text has %d characters with its marker, GitHub takes %d; split it", n, maxBody)
 	}
 	return out, nil
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// MaxPicture is the most bytes that a picture may have.
-const MaxPicture = 5 << 20
+// maxPicture is the most bytes that a picture may have.
+const maxPicture = 5 << 20
 
 // Picture is a picture out of a text on GitHub. Type is its media type, found
 // out from the bytes: PNG, JPEG, GIF or WebP.
@@ -150,25 +150,25 @@ func (c *Client) rawFile(ctx context.Context, p place) ([]byte, error) {
 	return b.bytes()
 }
 
-// capped takes at most [MaxPicture] bytes.
+// capped takes at most [maxPicture] bytes.
 type capped struct{ data []byte }
 
 var errFull = errors.New("there is more than that")
 
 // Write implements io.Writer.
 func (b *capped) Write(p []byte) (int, error) {
-	b.data = append(b.data, p[:min(len(p), MaxPicture+1-len(b.data))]...)
+	b.data = append(b.data, p[:min(len(p), maxPicture+1-len(b.data))]...)
 	if b.full() {
 		return 0, errFull
 	}
 	return len(p), nil
 }
 
-func (b *capped) full() bool { return len(b.data) > MaxPicture }
+func (b *capped) full() bool { return len(b.data) > maxPicture }
 
 func (b *capped) bytes() ([]byte, error) {
 	if b.full() {
-		return nil, refused("it has more than %d bytes", MaxPicture)
+		return nil, refused("it has more than %d bytes", maxPicture)
 	}
 	return b.data, nil
 }

@@ -2,6 +2,7 @@ package ghapp
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/go-github/v62/github"
@@ -62,70 +63,19 @@ func (c *Client) GetPull(ctx context.Context, ref thread.Ref) (Pull, error) {
 // FindPull returns the newest pull request from a branch of the repository
 // itself, open ones first. The bool says whether there is one.
 func (c *Client) FindPull(ctx context.Context, head string) (Pull, bool, error) {
+	list, err := c.pullsFrom(ctx, head)
+	if err != nil || len(list) == 0 {
+		return Pull{}, false, err
+	}
+	open := slices.IndexFunc(list, func(p *github.PullRequest) bool { return p.GetState() == "open" })
+	return c.pull(list[max(open, 0)]), true, nil
+}
+
+// pullsFrom lists the pull requests from a branch, newest first.
+func (c *Client) pullsFrom(ctx context.Context, head string) ([]*github.PullRequest, error) {
 	list, _, err := c.gh.PullRequests.List(ctx, c.owner, c.repo, &github.PullRequestListOptions{
 		State: "all", Head: c.owner + ":" + head, ListOptions: github.ListOptions{PerPage: 100}})
-	if err != nil {
-		return Pull{}, false, c.readError("find pull request", err)
-	}
-	var found *github.PullRequest
-	for _, p := range list {
-		if p.GetHead().GetRef() != head {
-			continue
-		}
-		if p.GetState() == "open" {
-			found = p
-			break
-		}
-		if found == nil {
-			found = p
-		}
-	}
-	if found == nil {
-		return Pull{}, false, nil
-	}
-	return c.pull(found), true, nil
-}
-
-// OpenPulls returns the open pull requests, those that nobody touched for
-// longest first.
-func (c *Client) OpenPulls(ctx context.Context) ([]Pull, error) {
-	var out []Pull
-	err := pages(func(o github.ListOptions) (*github.Response, error) {
-		list, resp, err := c.gh.PullRequests.List(ctx, c.owner, c.repo, &github.PullRequestListOptions{
-			State: "open", Sort: "updated", Direction: "asc", ListOptions: o})
-		for _, p := range list {
-			out = append(out, c.pull(p))
-		}
-		return resp, c.readError("list pull requests", err)
-	})
-	return out, err
-}
-
-// File is one file of a pull request's diff. Patch is empty for binary and
-// for very large files.
-type File struct {
-	Path, Previous string
-	Status         string // added, removed, modified, renamed, copied, changed
-	Patch          string
-	Added, Removed int
-}
-
-// PullFiles returns the files that a pull request changes, at most 3,000.
-func (c *Client) PullFiles(ctx context.Context, ref thread.Ref) ([]File, error) {
-	const op = "list files of pull request"
-	if err := c.own(op, ref); err != nil {
-		return nil, err
-	}
-	var out []File
-	err := pages(func(o github.ListOptions) (*github.Response, error) {
-		list, resp, err := c.gh.PullRequests.ListFiles(ctx, c.owner, c.repo, ref.Number, &o)
-		for _, f := range list {
-			out = append(out, File{Path: f.GetFilename(), Previous: f.GetPreviousFilename(), Status: f.GetStatus(),
-				Patch: f.GetPatch(), Added: f.GetAdditions(), Removed: f.GetDeletions()})
-		}
-		return resp, c.readError(op, err)
-	})
-	return out, err
+	return slices.DeleteFunc(list, func(p *github.PullRequest) bool { return p.GetHead().GetRef() != head }), c.readError("find pull request", err)
 }
 
 // Review is a review that was given on a pull request.
@@ -173,30 +123,4 @@ type ReviewSpec struct {
 	Commit   string // the head that was read
 	Body     string
 	Comments []Inline
-}
-
-func (c *Client) createReview(ctx context.Context, ref thread.Ref, body string, spec ReviewSpec) (Ref, error) {
-	req := &github.PullRequestReviewRequest{Body: &body, Event: github.String("COMMENT")}
-	if spec.Commit != "" {
-		req.CommitID = &spec.Commit
-	}
-	for _, in := range spec.Comments {
-		d := &github.DraftReviewComment{Path: github.String(in.Path), Body: github.String(in.Body), Line: github.Int(in.Line), Side: github.String(side(in))}
-		if in.StartLine > 0 && in.StartLine != in.Line {
-			d.StartLine, d.StartSide = github.Int(in.StartLine), github.String(side(in))
-		}
-		req.Comments = append(req.Comments, d)
-	}
-	r, _, err := c.gh.PullRequests.CreateReview(ctx, c.owner, c.repo, ref.Number, req)
-	if err != nil {
-		return Ref{}, c.writeError("create review", err)
-	}
-	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, nil
-}
-
-func side(in Inline) string {
-	if in.Left {
-		return "LEFT"
-	}
-	return "RIGHT"
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-github/v62/github"
-
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -70,44 +68,68 @@ type Ref struct {
 	URL    string `json:"url,omitempty"`
 }
 
-func (w Write) check(c *Client) error {
+// deed is how writes of one kind are done, and found again.
+type deed struct {
+	lacks   func(w Write) (field string) // that must be set; nil for none
+	perform func(ctx context.Context, c *Client, w Write) (Ref, error)
+	find    func(ctx context.Context, c *Client, w Write) (Ref, bool, error)
+}
+
+func deeds() map[WriteKind]deed {
+	return map[WriteKind]deed{
+		WriteComment:     {nil, createComment, findComment},
+		WriteEditComment: {lacksTarget, editComment, commentIs},
+		WriteReply:       {lacksTarget, reply, findReply},
+		WriteReaction:    {nil, react, findReaction},
+		WriteIssue:       {nil, createIssue, findIssue},
+		WriteLabels:      {nil, addLabels, hasLabels},
+		WritePull:        {lacksPull, createPull, findPull},
+		WriteEditPull:    {lacksPull, editPull, pullIs},
+		WriteClosePull:   {nil, closePull, isClosed},
+		WriteBranchGone:  {lacksBranch, deleteBranch, isGone},
+		WriteReviewers:   {nil, requestReviewers, hasReviewers},
+		WriteReview:      {lacksReview, createReview, findReview},
+		WriteCheck:       {lacksCheck, createCheck, findCheck},
+		WriteEditCheck:   {lacksCheck, updateCheck, checkIs},
+	}
+}
+
+// lacksIf names a field that is not set.
+func lacksIf(unset bool, field string) string {
+	if unset {
+		return field
+	}
+	return ""
+}
+
+func lacksTarget(w Write) string { return lacksIf(w.Target.Comment == 0, "Target") }
+func lacksPull(w Write) string   { return lacksIf(w.Pull == nil, "Pull") }
+func lacksReview(w Write) string { return lacksIf(w.Review == nil, "Review") }
+func lacksCheck(w Write) string  { return lacksIf(w.Check == nil, "Check") }
+func lacksBranch(w Write) string {
+	return lacksIf(w.Branch == "" || w.Commit == "", "Branch or Commit")
+}
+
+// deed checks a write for this client and returns how it is done.
+func (c *Client) deed(w Write) (deed, error) {
 	op := "check write " + string(w.Kind)
 	if err := checkKey(w.Key); err != nil {
-		return &Error{Op: op, Err: err}
+		return deed{}, &Error{Op: op, Err: err}
 	}
 	if err := c.own(op, w.Thread); err != nil {
-		return err
+		return deed{}, err
 	}
-	missing := ""
-	switch w.Kind {
-	case WritePull, WriteEditPull:
-		if w.Pull == nil {
-			missing = "Pull"
-		}
-	case WriteReview:
-		if w.Review == nil {
-			missing = "Review"
-		}
-	case WriteCheck, WriteEditCheck:
-		if w.Check == nil {
-			missing = "Check"
-		}
-	case WriteEditComment, WriteReply:
-		if w.Target.Comment == 0 {
-			missing = "Target"
-		}
-	case WriteBranchGone:
-		if w.Branch == "" || w.Commit == "" {
-			missing = "Branch or Commit"
-		}
-	case WriteComment, WriteReaction, WriteIssue, WriteLabels, WriteReviewers, WriteClosePull:
-	default:
-		return &Error{Op: op, Err: errors.New("there is no such kind of write")}
+	d, ok := deeds()[w.Kind]
+	if !ok {
+		return deed{}, &Error{Op: op, Err: errors.New("there is no such kind of write")}
 	}
-	if missing != "" {
-		return &Error{Op: op, Err: fmt.Errorf("the field %s is not set", missing)}
+	if d.lacks == nil {
+		return d, nil
 	}
-	return nil
+	if field := d.lacks(w); field != "" {
+		return deed{}, &Error{Op: op, Err: fmt.Errorf("the field %s is not set", field)}
+	}
+	return d, nil
 }
 
 // Perform carries a write out, once. Bodies get the key as a hidden marker at
@@ -116,98 +138,12 @@ func (w Write) check(c *Client) error {
 // reviewers, closing and deleting are idempotent by nature; performing them
 // twice does no harm.
 func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
-	if err := w.check(c); err != nil {
+	d, err := c.deed(w)
+	if err != nil {
 		return Ref{}, err
 	}
 	w = c.outgoing(w) //control:github-gate
-	switch w.Kind {
-	case WriteReaction:
-		return c.react(ctx, w)
-	case WriteLabels:
-		_, _, err := c.gh.Issues.AddLabelsToIssue(ctx, c.owner, c.repo, w.Thread.Number, w.Labels)
-		return Ref{}, c.writeError("add labels", err)
-	case WriteReviewers:
-		_, _, err := c.gh.PullRequests.RequestReviewers(ctx, c.owner, c.repo, w.Thread.Number, github.ReviewersRequest{Reviewers: w.Reviewers, TeamReviewers: w.Teams})
-		return Ref{}, c.writeError("request reviewers", err)
-	case WriteClosePull:
-		p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.PullRequest{State: github.String("closed")})
-		return Ref{Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("close pull request", err)
-	case WriteBranchGone:
-		return Ref{}, c.deleteBranch(ctx, w.Branch, w.Commit)
-	case WriteCheck:
-		return c.createCheck(ctx, w.Key, *w.Check)
-	case WriteEditCheck:
-		return c.updateCheck(ctx, *w.Check)
-	}
-	body, err := mark(w.text(), w.Key)
-	if err != nil {
-		return Ref{}, &Error{Op: "write " + string(w.Kind), Err: err}
-	}
-	return c.performText(ctx, w, body)
-}
-
-// text is the body of a write, wherever its kind keeps it.
-func (w Write) text() string {
-	switch w.Kind {
-	case WritePull, WriteEditPull:
-		return w.Pull.Body
-	case WriteReview:
-		return w.Review.Body
-	}
-	return w.Body
-}
-
-func (c *Client) performText(ctx context.Context, w Write, body string) (Ref, error) {
-	switch w.Kind {
-	case WriteComment:
-		cm, _, err := c.gh.Issues.CreateComment(ctx, c.owner, c.repo, w.Thread.Number, &github.IssueComment{Body: &body})
-		return Ref{ID: cm.GetID(), URL: cm.GetHTMLURL()}, c.writeError("create comment", err)
-	case WriteEditComment:
-		return c.editComment(ctx, w.Target, body)
-	case WriteReply:
-		return c.reply(ctx, w, body)
-	case WriteIssue:
-		labels := append([]string{}, w.Labels...) // not null
-		is, _, err := c.gh.Issues.Create(ctx, c.owner, c.repo, &github.IssueRequest{Title: &w.Title, Body: &body, Labels: &labels})
-		return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, c.writeError("create issue", err)
-	case WritePull:
-		p, _, err := c.gh.PullRequests.Create(ctx, c.owner, c.repo, &github.NewPullRequest{Title: &w.Pull.Title,
-			Head: &w.Pull.Head, Base: &w.Pull.Base, Body: &body, Draft: &w.Pull.Draft})
-		return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("open pull request", err)
-	case WriteEditPull:
-		p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.PullRequest{Title: optional(w.Pull.Title), Body: &body})
-		return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("edit pull request", err)
-	}
-	return c.createReview(ctx, w.Thread, body, *w.Review)
-}
-
-func (c *Client) editComment(ctx context.Context, t Target, body string) (Ref, error) {
-	const op = "edit comment"
-	if t.Diff {
-		cm, _, err := c.gh.PullRequests.EditComment(ctx, c.owner, c.repo, t.Comment, &github.PullRequestComment{Body: &body})
-		return Ref{ID: cm.GetID(), URL: cm.GetHTMLURL()}, c.writeError(op, err)
-	}
-	cm, _, err := c.gh.Issues.EditComment(ctx, c.owner, c.repo, t.Comment, &github.IssueComment{Body: &body})
-	return Ref{ID: cm.GetID(), URL: cm.GetHTMLURL()}, c.writeError(op, err)
-}
-
-func (c *Client) reply(ctx context.Context, w Write, body string) (Ref, error) {
-	cm, _, err := c.gh.PullRequests.CreateCommentInReplyTo(ctx, c.owner, c.repo, w.Thread.Number, body, w.Target.Comment)
-	return Ref{ID: cm.GetID(), URL: cm.GetHTMLURL()}, c.writeError("reply to comment", err)
-}
-
-func (c *Client) react(ctx context.Context, w Write) (Ref, error) {
-	var r *github.Reaction
-	var err error
-	switch {
-	case w.Target.Comment == 0:
-		r, _, err = c.gh.Reactions.CreateIssueReaction(ctx, c.owner, c.repo, w.Thread.Number, w.Body)
-	case w.Target.Diff:
-		r, _, err = c.gh.Reactions.CreatePullRequestCommentReaction(ctx, c.owner, c.repo, w.Target.Comment, w.Body)
-	default:
-		r, _, err = c.gh.Reactions.CreateIssueCommentReaction(ctx, c.owner, c.repo, w.Target.Comment, w.Body)
-	}
-	return Ref{ID: r.GetID()}, c.writeError("react", err)
+	return d.perform(ctx, c, w)
 }
 
 // Find reports whether a write has happened, and what it made. It believes
@@ -215,48 +151,20 @@ func (c *Client) react(ctx context.Context, w Write) (Ref, error) {
 // Since a write may become visible late, a false right after an error of kind
 // Unknown is not final.
 func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
-	if err := w.check(c); err != nil {
+	d, err := c.deed(w)
+	if err != nil {
 		return Ref{}, false, err
 	}
-	w = c.outgoing(w)
-	switch w.Kind {
-	case WriteComment:
-		cm, ok, err := c.FindByMarker(ctx, w.Thread, w.Key, w.Since)
-		return Ref{ID: cm.ID, URL: cm.URL}, ok, err
-	case WriteEditComment:
-		cm, err := c.GetComment(ctx, w.Target)
-		want, _ := mark(w.Body, w.Key)
-		return Ref{ID: cm.ID, URL: cm.URL}, err == nil && sameText(cm.Body, want), err
-	case WriteReply:
-		return c.findReply(ctx, w)
-	case WriteReaction:
-		return c.findReaction(ctx, w)
-	case WriteIssue:
-		return c.findIssue(ctx, w)
-	case WriteLabels:
-		is, err := c.Issue(ctx, w.Thread)
-		return Ref{}, err == nil && containsAll(is.Labels, w.Labels), err
-	case WritePull:
-		return c.findPull(ctx, w)
-	case WriteEditPull:
-		p, err := c.GetPull(ctx, w.Thread)
-		want, _ := mark(w.Pull.Body, w.Key)
-		same := sameText(p.Body, want) && (w.Pull.Title == "" || p.Title == w.Pull.Title)
-		return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && same, err
-	case WriteReviewers:
-		return c.findReviewers(ctx, w)
-	case WriteClosePull:
-		p, err := c.GetPull(ctx, w.Thread)
-		return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && p.State == "closed", err
-	case WriteBranchGone:
-		at, err := c.branchAt(ctx, w.Branch)
-		return Ref{}, err == nil && at == "", err
-	case WriteReview:
-		return c.findReview(ctx, w)
-	case WriteCheck:
-		return c.findCheck(ctx, w.Key, *w.Check)
+	return d.find(ctx, c, c.outgoing(w))
+}
+
+// marked is a body of w with the marker of its key.
+func (w Write) marked(body string) (string, error) {
+	out, err := mark(body, w.Key)
+	if err != nil {
+		return "", &Error{Op: "write " + string(w.Kind), Err: err}
 	}
-	return c.checkIs(ctx, *w.Check)
+	return out, nil
 }
 
 // sameText compares bodies as GitHub may have stored them.

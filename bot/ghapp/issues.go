@@ -1,0 +1,47 @@
+package ghapp
+
+import (
+	"context"
+
+	"github.com/google/go-github/v62/github"
+)
+
+func createIssue(ctx context.Context, c *Client, w Write) (Ref, error) {
+	body, err := w.marked(w.Body)
+	if err != nil {
+		return Ref{}, err
+	}
+	labels := append([]string{}, w.Labels...) // not null
+	is, _, err := c.gh.Issues.Create(ctx, c.owner, c.repo, &github.IssueRequest{Title: &w.Title, Body: &body, Labels: &labels})
+	return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, c.writeError("create issue", err)
+}
+
+func findIssue(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	self, err := c.Self(ctx)
+	if err != nil {
+		return Ref{}, false, err
+	}
+	var all []post
+	err = pages(func(o github.ListOptions) (*github.Response, error) {
+		opt := &github.IssueListByRepoOptions{State: "all", Creator: self, Since: w.since(), ListOptions: o}
+		list, resp, err := c.gh.Issues.ListByRepo(ctx, c.owner, c.repo, opt)
+		for _, is := range list {
+			all = append(all, post{is.GetUser().GetLogin(), is.GetBody(), Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}})
+		}
+		return resp, c.readError("list issues", err)
+	})
+	if err != nil {
+		return Ref{}, false, err
+	}
+	return c.mine(ctx, w.Key, all)
+}
+
+func addLabels(ctx context.Context, c *Client, w Write) (Ref, error) {
+	_, _, err := c.gh.Issues.AddLabelsToIssue(ctx, c.owner, c.repo, w.Thread.Number, w.Labels)
+	return Ref{}, c.writeError("add labels", err)
+}
+
+func hasLabels(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	is, err := c.Issue(ctx, w.Thread)
+	return Ref{}, err == nil && containsAll(is.Labels, w.Labels), err
+}

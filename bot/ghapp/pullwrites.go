@@ -1,0 +1,133 @@
+package ghapp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/go-github/v62/github"
+)
+
+func createPull(ctx context.Context, c *Client, w Write) (Ref, error) {
+	body, err := w.marked(w.Pull.Body)
+	if err != nil {
+		return Ref{}, err
+	}
+	p, _, err := c.gh.PullRequests.Create(ctx, c.owner, c.repo, &github.NewPullRequest{Title: &w.Pull.Title,
+		Head: &w.Pull.Head, Base: &w.Pull.Base, Body: &body, Draft: &w.Pull.Draft})
+	return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("open pull request", err)
+}
+
+// findPull takes the open pull request from the head for the one that was
+// meant: GitHub allows one, and there is one per thread.
+func findPull(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	self, err := c.Self(ctx)
+	if err != nil {
+		return Ref{}, false, err
+	}
+	list, err := c.pullsFrom(ctx, w.Pull.Head)
+	for _, p := range list {
+		mine := strings.EqualFold(p.GetUser().GetLogin(), self) && marked(p.GetBody(), w.Key)
+		open := p.GetState() == "open" && p.GetBase().GetRef() == w.Pull.Base
+		if mine || open {
+			return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL()}, true, nil
+		}
+	}
+	return Ref{}, false, err
+}
+
+func editPull(ctx context.Context, c *Client, w Write) (Ref, error) {
+	body, err := w.marked(w.Pull.Body)
+	if err != nil {
+		return Ref{}, err
+	}
+	p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.PullRequest{Title: optional(w.Pull.Title), Body: &body})
+	return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("edit pull request", err)
+}
+
+// pullIs reports whether a pull request says what it should.
+func pullIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	p, err := c.GetPull(ctx, w.Thread)
+	want, _ := mark(w.Pull.Body, w.Key)
+	same := sameText(p.Body, want) && (w.Pull.Title == "" || p.Title == w.Pull.Title)
+	return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && same, err
+}
+
+func closePull(ctx context.Context, c *Client, w Write) (Ref, error) {
+	p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.PullRequest{State: github.String("closed")})
+	return Ref{Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("close pull request", err)
+}
+
+func isClosed(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	p, err := c.GetPull(ctx, w.Thread)
+	return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && p.State == "closed", err
+}
+
+func requestReviewers(ctx context.Context, c *Client, w Write) (Ref, error) {
+	_, _, err := c.gh.PullRequests.RequestReviewers(ctx, c.owner, c.repo, w.Thread.Number, github.ReviewersRequest{Reviewers: w.Reviewers, TeamReviewers: w.Teams})
+	return Ref{}, c.writeError("request reviewers", err)
+}
+
+func hasReviewers(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	list, _, err := c.gh.PullRequests.ListReviewers(ctx, c.owner, c.repo, w.Thread.Number, nil)
+	if err != nil {
+		return Ref{}, false, c.readError("list reviewers", err)
+	}
+	var have []string
+	for _, u := range list.Users {
+		have = append(have, u.GetLogin())
+	}
+	var teams []string
+	for _, t := range list.Teams {
+		teams = append(teams, t.GetSlug())
+	}
+	reviews, err := c.ListReviews(ctx, w.Thread) // who has reviewed is no longer on the list
+	for _, r := range reviews {
+		if !w.Since.IsZero() && !r.Submitted.Before(w.Since) {
+			have = append(have, r.Author)
+		}
+	}
+	return Ref{}, err == nil && containsAll(have, w.Reviewers) && containsAll(teams, w.Teams), err
+}
+
+func createReview(ctx context.Context, c *Client, w Write) (Ref, error) {
+	spec := w.Review
+	body, err := w.marked(spec.Body)
+	if err != nil {
+		return Ref{}, err
+	}
+	req := &github.PullRequestReviewRequest{Body: &body, Event: github.String("COMMENT")}
+	if spec.Commit != "" {
+		req.CommitID = &spec.Commit
+	}
+	for _, in := range spec.Comments {
+		d := &github.DraftReviewComment{Path: github.String(in.Path), Body: github.String(in.Body), Line: github.Int(in.Line), Side: github.String(side(in))}
+		if in.StartLine > 0 && in.StartLine != in.Line {
+			d.StartLine, d.StartSide = github.Int(in.StartLine), github.String(side(in))
+		}
+		req.Comments = append(req.Comments, d)
+	}
+	r, _, err := c.gh.PullRequests.CreateReview(ctx, c.owner, c.repo, w.Thread.Number, req)
+	if err != nil {
+		return Ref{}, c.writeError("create review", err)
+	}
+	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, nil
+}
+
+func findReview(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	list, err := c.ListReviews(ctx, w.Thread)
+	if err != nil {
+		return Ref{}, false, err
+	}
+	var all []post
+	for _, r := range list {
+		all = append(all, post{r.Author, r.Body, Ref{ID: r.ID, URL: r.URL}})
+	}
+	return c.mine(ctx, w.Key, all)
+}
+
+func side(in Inline) string {
+	if in.Left {
+		return "LEFT"
+	}
+	return "RIGHT"
+}
