@@ -151,7 +151,7 @@ func (w *worker) interrupted(ctx context.Context) error {
 	defer cancel()
 	row, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
 	if err != nil || row.ID != taken.fence.Key || row.State != session.PhaseRunning {
-		return ignoreNotFound(err)
+		return store.Unless(err, store.ErrNotFound)
 	}
 	l, err := w.lease(ctx, row)
 	if err != nil {
@@ -166,13 +166,6 @@ func (w *worker) interrupted(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(p.flush(ctx), l.saveState(ctx))
-}
-
-func ignoreNotFound(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // mostTries is how often a session is run again after a failure that may

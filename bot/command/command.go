@@ -16,9 +16,6 @@ import (
 // Prefix is the word that a command line begins with.
 const Prefix = "/agent"
 
-// MaxBody is the longest comment that GitHub takes, in characters.
-const MaxBody = 65536
-
 // Names of commands that are not only said by their word: free text is a
 // task, and the command word alone asks for help.
 const (

@@ -112,7 +112,7 @@ func TestCheck(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("/agent fix\n```\n/agent x\n```")
 	f.Add(strings.Repeat("/agent approve a\n", 10))
-	f.Add(strings.Repeat("`", MaxBody))
+	f.Add(strings.Repeat("`", 65536))
 	f.Fuzz(func(t *testing.T, body string) {
 		cmds, err := table.Parse(body)
 		if err != nil {

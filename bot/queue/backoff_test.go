@@ -176,12 +176,12 @@ func wakeBackoff(w *world) {
 		},
 	})
 	defer w.drain(q)
-	must(w.T, q.Wake(w.Context(), thread))
+	w.wake(s, thread)
 	await(w.T, "work", calls)
 	w.backsOff(s, thread, 1)
 	fine.Store(true)
-	must(w.T, q.Wake(w.Context(), thread))
-	must(w.T, q.Wake(w.Context(), "octo/other#2")) // shows that the queue goes on
+	w.wake(s, thread)
+	w.wake(s, "octo/other#2") // shows that the queue goes on
 	await(w.T, "work on the other thread", calls)
 	w.backsOff(s, thread, 1)
 	if len(calls) != 0 {

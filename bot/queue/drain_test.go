@@ -72,7 +72,7 @@ func drainLate(w *world) {
 		<-finish
 		return nil
 	}})
-	must(w.T, q.Wake(w.Context(), "octo/hello#1"))
+	w.wake(s, "octo/hello#1")
 	await(w.T, "start", started)
 	ctx, cancel := context.WithTimeout(w.Context(), 200*time.Millisecond)
 	defer cancel()

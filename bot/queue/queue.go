@@ -75,16 +75,9 @@ type Queue struct {
 	done     chan struct{} // closed when the loop and all workers ended
 	cancel   context.CancelCauseFunc
 	running  atomic.Int64
-	waiting  atomic.Int64
 
 	mu   sync.Mutex
 	more map[string]chan struct{} // by thread that this process works on
-}
-
-// Stats is how much there is to do for this process.
-type Stats struct {
-	Running int // threads worked on
-	Waiting int // threads that wait for a slot
 }
 
 // New makes a queue that does nothing before Start.
@@ -197,11 +190,6 @@ func (q *Queue) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Wake tells the queue that a thread has work that is not a delivery.
-func (q *Queue) Wake(ctx context.Context, thread string) error {
-	return q.Store.Wakes.Wake(ctx, thread, store.PriorityWork, time.Time{})
-}
-
 // More returns a channel that receives when something new arrived in a
 // thread that this process works on: look for deliveries. It returns nil for
 // other threads.
@@ -209,11 +197,6 @@ func (q *Queue) More(thread string) <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.more[thread]
-}
-
-// Stats returns how much there is to do right now.
-func (q *Queue) Stats() Stats {
-	return Stats{Running: int(q.running.Load()), Waiting: int(q.waiting.Load())}
 }
 
 func (q *Queue) setMore(thread string) {

@@ -44,7 +44,6 @@ func (q *Queue) loop(ctx context.Context) {
 			})
 		}
 		q.running.Store(int64(len(s.running)))
-		q.waiting.Store(int64(len(s.waiting)))
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -174,7 +173,7 @@ func (q *Queue) claim(ctx context.Context, o *offer) (store.Lease, bool, error) 
 		case errors.Is(err, store.ErrPutOff):
 			return l, false, nil
 		case !errors.Is(err, store.ErrHeld) || !o.due:
-			return l, false, ignore(err, store.ErrHeld)
+			return l, false, store.Unless(err, store.ErrHeld)
 		}
 		held, err := q.Store.Leases.Want(ctx, o.Thread)
 		if err != nil || held {
@@ -192,7 +191,7 @@ func (q *Queue) needed(ctx context.Context, o *offer) (bool, error) {
 	}
 	if o.swept {
 		row, err := q.Store.Leases.Lease(ctx, o.Thread)
-		if ignore(err, store.ErrNotFound) != nil {
+		if store.Unless(err, store.ErrNotFound) != nil {
 			return false, err
 		}
 		if row.Epoch == o.Epoch {
@@ -200,14 +199,7 @@ func (q *Queue) needed(ctx context.Context, o *offer) (bool, error) {
 		}
 	}
 	_, err := q.Store.Deliveries.Next(ctx, o.Thread)
-	return err == nil, ignore(err, store.ErrNotFound)
-}
-
-func ignore(err, target error) error {
-	if errors.Is(err, target) {
-		return nil
-	}
-	return err
+	return err == nil, store.Unless(err, store.ErrNotFound)
 }
 
 // heartbeat extends a lease until ctx ends. It ends the work when the lease
@@ -310,7 +302,7 @@ func (q *Queue) release(ctx context.Context, l store.Lease, backoff time.Time) (
 func (q *Queue) oldest(ctx context.Context, thread string) (string, error) {
 	d, err := q.Store.Deliveries.Next(ctx, thread)
 	if err != nil {
-		return "", ignore(err, store.ErrNotFound)
+		return "", store.Unless(err, store.ErrNotFound)
 	}
 	return d.ID, nil
 }

@@ -29,7 +29,7 @@ func Conclusion(p session.Phase) string {
 func CheckTitle(s *session.State) string {
 	t := string(s.Phase)
 	if len(s.Files) > 0 {
-		t += fmt.Sprintf(" · %s, %s", plural(len(s.Files), "file"), Counts(total(s.Files)))
+		t += fmt.Sprintf(" · %s, %s", plural(len(s.Files), "file"), counts(total(s.Files)))
 	}
 	return t
 }
@@ -49,5 +49,5 @@ func CheckSummary(s *session.State) string {
 	}
 	files(&b, s.Files)
 	b.WriteString(next(s.Phase) + "\n")
-	return limit(b.String(), MaxBody)
+	return limit(b.String(), maxBody)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// MaxBody is the longest comment that GitHub takes, in characters. Bodies
+// maxBody is the longest comment that GitHub takes, in characters. Bodies
 // made here stay below it with room for a hidden marker.
-const MaxBody = 65536 - 256
+const maxBody = 65536 - 256
 
 // Links makes addresses; nil functions leave plain text.
 type Links struct {
@@ -44,12 +44,12 @@ func Progress(s *session.State, l Links) string {
 	todo(&b, s.Todo)
 	files(&b, s.Files)
 	checkpoints(&b, s.Checkpoints, l)
-	timeline(&b, s.Timeline, MaxBody-b.Len()-1500)
+	timeline(&b, s.Timeline, maxBody-b.Len()-1500)
 	if l.Pull > 0 {
 		fmt.Fprintf(&b, "Pull request: #%d\n\n", l.Pull)
 	}
 	b.WriteString("<sub>" + next(s.Phase) + "</sub>\n")
-	return limit(b.String(), MaxBody)
+	return limit(b.String(), maxBody)
 }
 
 var icons = map[session.Phase]string{
@@ -107,7 +107,7 @@ func files(b *strings.Builder, list []session.FileChange) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "**%s changed** %s\n\n", plural(len(list), "file"), Counts(total(list)))
+	fmt.Fprintf(b, "**%s changed** %s\n\n", plural(len(list), "file"), counts(total(list)))
 	for i, f := range list {
 		if i == mostListed {
 			fmt.Fprintf(b, "- … and %d more\n", len(list)-i)
@@ -121,7 +121,7 @@ func files(b *strings.Builder, list []session.FileChange) {
 		if f.Kind != session.ChangeModify {
 			kind = " (" + map[session.ChangeKind]string{session.ChangeCreate: "new", session.ChangeDelete: "deleted", session.ChangeRename: "renamed"}[f.Kind] + ")"
 		}
-		fmt.Fprintf(b, "- %s %s%s\n", name, Counts(f.Added, f.Removed), kind)
+		fmt.Fprintf(b, "- %s %s%s\n", name, counts(f.Added, f.Removed), kind)
 	}
 	b.WriteString("\n")
 }
@@ -170,7 +170,7 @@ func Approval(a session.Asked, requester string) string {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, line(Clean(c), 300))
 		}
 		fmt.Fprintf(&b, "\nAnswer with `/agent <your answer>`. Question `%s`.\n", a.ID)
-		return limit(b.String(), MaxBody)
+		return limit(b.String(), maxBody)
 	}
 	what := "run a command"
 	lang := "sh"
@@ -212,7 +212,7 @@ func requestFoot(a session.Asked, requester string) string {
 
 // TooLongToShow says whether a request cannot be shown whole in one comment.
 // What cannot be shown cannot be approved there.
-func TooLongToShow(a session.Asked) bool { return len([]rune(Approval(a, ""))) > MaxBody }
+func TooLongToShow(a session.Asked) bool { return len([]rune(Approval(a, ""))) > maxBody }
 
 // Final is the comment that tells how a session ended when there is no pull
 // request to tell it.
@@ -230,7 +230,7 @@ func Final(s *session.State) string {
 	places(&b, s.Sent, "this thread")
 	files(&b, s.Files)
 	b.WriteString("<sub>" + next(s.Phase) + "</sub>\n")
-	return limit(b.String(), MaxBody)
+	return limit(b.String(), maxBody)
 }
 
 func paths(list []string) string {
@@ -276,7 +276,7 @@ func PullBody(s *session.State, requester string, from Origin) string {
 		fmt.Fprintf(&b, "Fixes #%d\n\n", from.Number)
 	}
 	fmt.Fprintf(&b, "<sub>Made by an agent%s. Every commit is a checkpoint.</sub>\n", by(requester))
-	return limit(b.String(), MaxBody)
+	return limit(b.String(), maxBody)
 }
 
 func by(requester string) string {

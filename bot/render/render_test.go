@@ -152,8 +152,8 @@ func TestLimits(t *testing.T) {
 	}
 	v.Outcome = &session.Outcome{Summary: strings.Repeat("A long summary. ", 10000) + "```\ncode"}
 	for name, text := range map[string]string{"progress": Progress(v, links()), "pull": PullBody(v, "x", Origin{Number: 1}), "final": Final(v)} {
-		if n := utf8.RuneCountInString(text); n > MaxBody {
-			t.Errorf("%s has %d characters, more than %d", name, n, MaxBody)
+		if n := utf8.RuneCountInString(text); n > maxBody {
+			t.Errorf("%s has %d characters, more than %d", name, n, maxBody)
 		}
 		if !strings.Contains(text, "more") && !strings.Contains(text, "earlier") || !strings.Contains(text, "cut here") {
 			t.Errorf("%s does not say what is left out:\n%.300s", name, text)

@@ -53,7 +53,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	}
 	fmt.Fprintf(&b, "\nAn answer counts from people who may approve in this repository; one rejection wins. In #%d, `/agent approve %s` and `/agent deny %s <reason>` do the same.\n\n", thread, a.ID, a.ID)
 	fmt.Fprintf(&b, "<sub>request `%s` · commit `%.12s` · sha256 `%s`</sub>\n", a.ID, a.Review.Commit, a.Digest)
-	return limit(b.String(), MaxBody)
+	return limit(b.String(), maxBody)
 }
 
 // ReviewNotice says in the session's thread that an edit waits for a review,
@@ -65,7 +65,7 @@ func ReviewNotice(a session.Asked, pull int, requester string) string {
 	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "\n`/agent approve %s` and `/agent deny %s <reason>` here do the same.\n\n", a.ID, a.ID)
 	b.WriteString(requestFoot(a, requester))
-	return limit(b.String(), MaxBody)
+	return limit(b.String(), maxBody)
 }
 
 // NotReviewed ends a comment that asks for what a pull request should have

@@ -44,7 +44,7 @@ func places(b *strings.Builder, list []*session.Push, thread string) {
 func held(b *strings.Builder, s *session.Push, thread string) {
 	b.WriteString("> [!IMPORTANT]\n> I may not push workflow files, so this is **not** on the branch:\n>\n")
 	for _, f := range s.Held {
-		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), Counts(f.Added, f.Removed))
+		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), counts(f.Added, f.Removed))
 	}
 	b.WriteString("\n" + where(s, "It", thread))
 	b.WriteString("Please apply it yourself. To let me do that, the owner of the GitHub App gives it the permission *Workflows: read and write* and accepts it for this repository; then ask me again.\n\n")

@@ -65,7 +65,7 @@ func TestPatchesAreWhole(t *testing.T) {
 		var got strings.Builder
 		packed := false
 		for _, c := range list {
-			if n := utf8.RuneCountInString(c); n > MaxBody {
+			if n := utf8.RuneCountInString(c); n > maxBody {
 				t.Errorf("%s: a comment of %d characters", name, n)
 			}
 			mark := c[strings.Index(c, "</summary>\n\n")+len("</summary>\n\n"):]

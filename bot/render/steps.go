@@ -94,7 +94,7 @@ func toolStep(t *session.ToolRun) step {
 	case t.Title == "":
 		s.text = line(t.Result.Content, 80)
 	}
-	if n := Counts(total(t.Result.Changes)); len(t.Result.Changes) > 0 && !strings.Contains(s.text, n) {
+	if n := counts(total(t.Result.Changes)); len(t.Result.Changes) > 0 && !strings.Contains(s.text, n) {
 		s.detail = n
 	}
 	return s
@@ -202,5 +202,5 @@ func total(files []session.FileChange) (added, removed int) {
 	return added, removed
 }
 
-// Counts writes "+3 −1".
-func Counts(added, removed int) string { return fmt.Sprintf("+%d −%d", added, removed) }
+// counts writes "+3 −1".
+func counts(added, removed int) string { return fmt.Sprintf("+%d −%d", added, removed) }

@@ -31,6 +31,15 @@ var (
 	ErrFull     = errors.New("no space left for the database: free disk space, then try again")
 )
 
+// Unless returns err, and nil when it is target: a caller says so what it
+// takes for no error.
+func Unless(err, target error) error {
+	if errors.Is(err, target) {
+		return nil
+	}
+	return err
+}
+
 // Store is the whole of what is kept, by kind of record. Every field of an
 // opened store is set and safe for concurrent use.
 type Store struct {
@@ -222,11 +231,9 @@ type Session struct {
 	Branch    string         `json:"branch,omitempty"`
 	Base      string         `json:"base,omitempty"`
 	State     session.Phase  `json:"state"`
-	Status    session.Status `json:"status,omitempty"`   // how the last run ended
-	Pull      int            `json:"pull,omitempty"`     // number of its pull request
-	Comment   int64          `json:"comment,omitempty"`  // id of its progress comment
-	CheckRun  int64          `json:"checkrun,omitempty"` // id of its check run
-	Data      []byte         `json:"data,omitempty"`     // JSON of the owner of the row, kept as it is
+	Status    session.Status `json:"status,omitempty"` // how the last run ended
+	Pull      int            `json:"pull,omitempty"`   // number of its pull request
+	Data      []byte         `json:"data,omitempty"`   // JSON of the owner of the row, kept as it is
 	Created   time.Time      `json:"created"`
 	Updated   time.Time      `json:"updated"`
 	Version   int64          `json:"version"`

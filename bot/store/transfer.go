@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// LogForm is the version of the form in which logs are exported today.
-const LogForm = 1
+// logForm is the version of the form in which logs are exported today.
+const logForm = 1
 
 const maxLine = 64 << 20
 
@@ -40,7 +40,7 @@ func WriteLog(w io.Writer, id string, events []session.Event) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	end := Head{Session: id}
-	err := enc.Encode(header{Handrail: "session log", Form: LogForm, Session: id})
+	err := enc.Encode(header{Handrail: "session log", Form: logForm, Session: id})
 	for i := range events {
 		end.Seq, end.Hash = events[i].Seq, events[i].Hash
 		err = errors.Join(err, writeEvent(out, &events[i]))
@@ -131,8 +131,8 @@ func readHeader(data []byte) (string, error) {
 	if err := json.Unmarshal(data, &h); err != nil || h.Handrail != "session log" || h.Session == "" {
 		return "", errors.New("this is not an exported session log")
 	}
-	if h.Form < 1 || h.Form > LogForm {
-		return "", fmt.Errorf("form %d is not known, this version reads up to %d: use a newer version", h.Form, LogForm)
+	if h.Form < 1 || h.Form > logForm {
+		return "", fmt.Errorf("form %d is not known, this version reads up to %d: use a newer version", h.Form, logForm)
 	}
 	return h.Session, nil
 }
@@ -156,7 +156,7 @@ func readLine(data []byte, events []session.Event) ([]session.Event, *Head, erro
 }
 
 // Export writes the log of a session from a store, see [WriteLog].
-func Export(ctx context.Context, from Logs, id string, w io.Writer) error {
+func Export(ctx context.Context, from interface{ Log(f Fence) session.Log }, id string, w io.Writer) error {
 	events, err := from.Log(Fence{Key: id}).Events(ctx, 0)
 	if err != nil {
 		return fmt.Errorf("export session: %w", err)

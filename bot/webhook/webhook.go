@@ -26,8 +26,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// MaxBody is the largest delivery that GitHub sends.
-const MaxBody = 25 << 20
+// maxBody is the largest delivery that GitHub sends.
+const maxBody = 25 << 20
 
 // ErrUnparsable is what Parse wraps when a payload is not what its event
 // says. The delivery is refused with 400.
@@ -53,7 +53,7 @@ type Config struct {
 	// Parse says where a delivery belongs. It reports false for one that the
 	// bot has no use for; that is answered and not stored.
 	Parse  func(event string, payload []byte) (Source, bool, error)
-	Memory int64            // bytes of bodies held at once, default 128 MiB, at least twice MaxBody; further requests wait
+	Memory int64            // bytes of bodies held at once, default 128 MiB, at least twice maxBody; further requests wait
 	Wait   time.Duration    // for memory and for the store, default 8 s: GitHub hangs up after 10 s
 	Now    func() time.Time // nil for time.Now
 	Log    *slog.Logger     // nil for none
@@ -79,7 +79,7 @@ func New(c Config) (*Handler, error) {
 	if c.Memory == 0 {
 		c.Memory = 128 << 20
 	}
-	c.Memory = max(c.Memory, 2*MaxBody)
+	c.Memory = max(c.Memory, 2*maxBody)
 	if c.Wait == 0 {
 		c.Wait = 8 * time.Second
 	}
@@ -170,8 +170,8 @@ const small = 64 << 10
 // body reads the request within the memory that all requests share, and
 // within the time a request has.
 func (h *Handler) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (_ []byte, release func(), err error) {
-	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", MaxBody>>20)}
-	if r.ContentLength > MaxBody {
+	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", maxBody>>20)}
+	if r.ContentLength > maxBody {
 		return nil, nil, tooLarge
 	}
 	deadline, _ := ctx.Deadline()
@@ -189,14 +189,14 @@ func (h *Handler) body(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return nil, nil, busy
 	}
 	var buf bytes.Buffer
-	in := http.MaxBytesReader(w, r.Body, MaxBody)
+	in := http.MaxBytesReader(w, r.Body, maxBody)
 	_, err = io.CopyN(&buf, in, small)
 	if err == nil {
 		// All that a large body can need is taken at once: requests that
 		// each wait for more while they hold some would wait for ever.
 		need := r.ContentLength
 		if need < 0 {
-			need = MaxBody
+			need = maxBody
 		}
 		if !held.take(ctx, h.large, need) {
 			return nil, nil, busy

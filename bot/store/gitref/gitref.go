@@ -213,31 +213,21 @@ func (s *Store) Acquire(ctx context.Context, id, owner string, ttl time.Duration
 	return l, nil
 }
 
-// Heartbeat extends a lease, or fails with [session.ErrFenced]. It costs a
-// push: the lease of a workflow run is best as long as the run may take.
-func (s *Store) Heartbeat(ctx context.Context, held store.Lease, ttl time.Duration) (store.Lease, error) {
-	return s.own(ctx, held, func(l *store.Lease) { l.Until = s.Now().UTC().Add(ttl) })
-}
-
-// Release gives a lease back.
+// Release gives a lease back, or fails with [session.ErrFenced]. Leases are
+// not extended, since that costs a push: take one for as long as a workflow
+// may run.
 func (s *Store) Release(ctx context.Context, held store.Lease) error {
-	_, err := s.own(ctx, held, func(l *store.Lease) { l.Owner = "" })
-	return err
-}
-
-// own changes a lease that is still held.
-func (s *Store) own(ctx context.Context, held store.Lease, fn func(*store.Lease)) (store.Lease, error) {
-	l, err := s.lease(ctx, s.held, held.Key, func(l *store.Lease) error {
+	_, err := s.lease(ctx, s.held, held.Key, func(l *store.Lease) error {
 		if !holds(*l, held.Fence()) {
 			return session.ErrFenced
 		}
-		fn(l)
+		l.Owner = ""
 		return nil
 	})
 	if err != nil {
-		return held, fmt.Errorf("change lease of session %s: %w", held.Key, fenced(err))
+		return fmt.Errorf("release lease of session %s: %w", held.Key, fenced(err))
 	}
-	return l, nil
+	return nil
 }
 
 type reader func(ctx context.Context, id string) (*record, error)
@@ -353,18 +343,6 @@ func (s *Store) State(ctx context.Context, id string) ([]byte, error) {
 		return nil, fmt.Errorf("read state of session %s: %w", id, err)
 	}
 	return r.state, nil
-}
-
-// Export writes the log of a session in the form of [store.WriteLog].
-func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
-	events, err := s.Log(store.Fence{Key: id}).Events(ctx, 0)
-	if err != nil {
-		return fmt.Errorf("export session: %w", err)
-	}
-	if len(events) == 0 {
-		return fmt.Errorf("export session %s: %w", id, store.ErrNotFound)
-	}
-	return store.WriteLog(w, id, events)
 }
 
 // Import stores an exported log under a ref that has none yet, else fails

@@ -226,7 +226,6 @@ func TestPausedHolder(t *testing.T) {
 		for name, write := range map[string]func() error{
 			"append, with what it knew": func() error { return first.Log(l1.Fence()).Append(ctx, note("late")) },
 			"append, after a look":      func() error { return first.Log(l1.Fence()).Append(ctx, note("late")) },
-			"heartbeat":                 func() error { _, err := first.Heartbeat(ctx, l1, time.Hour); return err },
 			"release":                   func() error { return first.Release(ctx, l1) },
 			"append for reading":        func() error { return second.Log(store.Fence{Key: "s1"}).Append(ctx, note("x")) },
 			"append of no session":      func() error { return second.Log(store.Fence{Key: "s2", Epoch: 1}).Append(ctx, note("x")) },
@@ -235,8 +234,6 @@ func TestPausedHolder(t *testing.T) {
 				t.Errorf("%s: %v, want that it is fenced", name, err)
 			}
 		}
-		l2, err = second.Heartbeat(ctx, l2, time.Hour)
-		must(t, err)
 		must(t, second.Log(l2.Fence()).Append(ctx, note("b")))
 		if diff := cmp.Diff([]string{"a", "b"}, texts(t, second.Log(l2.Fence()))); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
@@ -313,14 +310,14 @@ func TestTransfer(t *testing.T) {
 		if _, err := refs.Import(ctx, bytes.NewReader(one.Bytes())); !errors.Is(err, store.ErrExists) {
 			t.Errorf("second import: %v", err)
 		}
-		must(t, refs.Export(ctx, "s1", &two))
+		must(t, store.Export(ctx, refs, "s1", &two))
 		_, err = store.Import(ctx, bytes.NewReader(two.Bytes()), to.Logs)
 		must(t, err)
 		must(t, store.Export(ctx, to.Logs, "s1", &three))
 		if one.String() != two.String() || two.String() != three.String() {
 			t.Errorf("the log changed on its way:\n%s\n%s\n%s", one.String(), two.String(), three.String())
 		}
-		if err := refs.Export(ctx, "s2", &two); !errors.Is(err, store.ErrNotFound) {
+		if err := store.Export(ctx, refs, "s2", &two); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("export of no session: %v", err)
 		}
 	})

@@ -16,7 +16,7 @@ func sessionsKept(t *testing.T, e *env) {
 	ctx := t.Context()
 	full := &store.Session{
 		ID: "s1", Thread: thread, Repo: "octo/hello", Requester: "octocat", Mode: "code", Model: "m", Branch: "agent/1-x", Base: "abc",
-		State: "running", Status: "done", Pull: 3, Comment: 4, CheckRun: 5, Data: []byte(`{"a": "\u0000 b"}`),
+		State: "running", Status: "done", Pull: 3, Data: []byte(`{"a": "\u0000 b"}`),
 	}
 	must(t, e.Sessions.Create(ctx, full))
 	want(t, "a second session with the same id", e.Sessions.Create(ctx, full), store.ErrExists)

@@ -1,0 +1,4 @@
+package webhook
+
+// MaxBody is the largest delivery, for tests outside of the package.
+const MaxBody = maxBody
