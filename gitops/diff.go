@@ -8,7 +8,11 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/handrail-bot/handrail/gitops/lines"
 )
+
+const maxDiffFile = 4 << 20 // larger files are shown as changed, without lines
 
 // FileStat is what happened to one file between two commits.
 type FileStat struct {
@@ -148,7 +152,7 @@ func (o *odb) content(e entry) (data []byte, text bool, err error) {
 	if errors.Is(err, ErrTooLarge) {
 		return nil, false, nil
 	}
-	return data, err == nil && !isBinary(data), err
+	return data, err == nil && !lines.IsBinary(data), err
 }
 
 // filePatch is the part of a patch about one path. A change of kind (a file
@@ -187,15 +191,19 @@ func (o *odb) filePatch(d delta, opt DiffOptions) (string, FileStat, error) {
 		}
 		return text, stat, nil
 	}
-	c := comparison{a: lines(a), b: lines(b)}
-	c.spans = compare(c.a, c.b)
-	for _, s := range c.spans {
+	was, is := lines.Split(a), lines.Split(b)
+	spans := lines.Compare(was, is)
+	for _, s := range spans {
 		stat.Removed += s.AEnd - s.A
 		stat.Added += s.BEnd - s.B
 	}
-	if len(c.spans) > 0 {
+	if len(spans) > 0 {
+		around := opt.Context
+		if around == 0 {
+			around = 3
+		}
 		from, to := d.names()
-		text += "--- " + tabbed(from) + "\n+++ " + tabbed(to) + "\n" + c.hunks(opt.Context)
+		text += "--- " + tabbed(from) + "\n+++ " + tabbed(to) + "\n" + lines.Hunks(was, is, spans, max(around, 0))
 	}
 	return text, stat, nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/gitops/lines"
 )
 
 func TestDiffIsAPatchThatGitApplies(t *testing.T) {
@@ -71,7 +73,7 @@ func TestRandomDiffsAndMerges(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		patch := comparison{base, ours, compare(base, ours)}.hunks(3)
+		patch := lines.Hunks(base, ours, lines.Compare(base, ours), 3)
 		if patch != "" {
 			patch = "--- a/base\n+++ b/base\n" + patch
 		}
@@ -85,7 +87,7 @@ func TestRandomDiffsAndMerges(t *testing.T) {
 			}
 		}
 		want, gitErr := gitTry(t, dir, "", "merge-file", "-p", "-q", "ours", "base", "theirs")
-		got, ok := mergeLines(base, ours, theirs)
+		got, ok := lines.Merge(base, ours, theirs)
 		if gitErr == nil && ok {
 			agree++
 			if strings.Join(got, "") != want {
@@ -172,17 +174,5 @@ func TestEachDiff(t *testing.T) {
 	})
 	if !errors.Is(err, enough) || n != 2 {
 		t.Errorf("after %d files: %v", n, err)
-	}
-}
-
-func TestManyDistinctLines(t *testing.T) {
-	var a, b []string
-	for i := range 70_000 { // more than fit below the surrogates
-		a = append(a, fmt.Sprintf("a%d\n", i))
-		b = append(b, fmt.Sprintf("a%d\n", i))
-	}
-	b[100], b[60_000], b[69_000] = "x\n", "y\n", "z\n"
-	if got := compare(a, b); len(got) != 3 || got[1] != (span{60_000, 60_001, 60_000, 60_001}) {
-		t.Errorf("spans: %v", got)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/handrail-bot/handrail/gitops/lines"
 )
 
 // merger joins two trees that come from one, file by file. Files that both
@@ -119,9 +121,9 @@ func (m *merger) files(from [3]entry, path string) (entry, error) {
 			m.conflicts = append(m.conflicts, path)
 			return out, nil
 		}
-		side[i] = lines(data)
+		side[i] = lines.Split(data)
 	}
-	merged, ok := mergeLines(side[0], side[1], side[2])
+	merged, ok := lines.Merge(side[0], side[1], side[2])
 	if !ok {
 		m.conflicts = append(m.conflicts, path)
 		return out, nil

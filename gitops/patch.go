@@ -104,64 +104,6 @@ func tabbed(name string) string {
 	return name
 }
 
-// comparison is two texts and where they differ.
-type comparison struct {
-	a, b  []string
-	spans []span
-}
-
-// hunks writes the changed lines with lines around them.
-func (c comparison) hunks(around int) string {
-	if around == 0 {
-		around = 3
-	}
-	around = max(around, 0)
-	var w strings.Builder
-	for spans := c.spans; len(spans) > 0; {
-		n := 1
-		for n < len(spans) && spans[n].A-spans[n-1].AEnd <= 2*around {
-			n++
-		}
-		c.hunk(&w, spans[:n], around)
-		spans = spans[n:]
-	}
-	return w.String()
-}
-
-func (c comparison) hunk(w *strings.Builder, spans []span, around int) {
-	first, last := spans[0], spans[len(spans)-1]
-	pre := min(around, first.A)
-	post := min(around, len(c.a)-last.AEnd)
-	a0, a1, b0, b1 := first.A-pre, last.AEnd+post, first.B-pre, last.BEnd+post
-	at := func(start, n int) string {
-		if n > 0 {
-			start++
-		}
-		if n == 1 {
-			return fmt.Sprint(start)
-		}
-		return fmt.Sprintf("%d,%d", start, n)
-	}
-	fmt.Fprintf(w, "@@ -%s +%s @@\n", at(a0, a1-a0), at(b0, b1-b0))
-	put := func(mark byte, list []string) {
-		for _, l := range list {
-			w.WriteByte(mark)
-			w.WriteString(l)
-			if !strings.HasSuffix(l, "\n") {
-				w.WriteString("\n\\ No newline at end of file\n")
-			}
-		}
-	}
-	x := a0
-	for _, s := range spans {
-		put(' ', c.a[x:s.A])
-		put('-', c.a[s.A:s.AEnd])
-		put('+', c.b[s.B:s.BEnd])
-		x = s.AEnd
-	}
-	put(' ', c.a[x:a1])
-}
-
 // binaryPatch writes content the way git apply takes it: packed, in lines of
 // 52 bytes that begin with their length as a letter.
 func binaryPatch(data []byte) string {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/handrail-bot/handrail/gitops/lines"
 )
 
 // delta is one path that differs between two trees; a side that is not there
@@ -216,9 +218,9 @@ func (p profiles) of(o *odb, e entry) *profile {
 	f, ok := p[e.hash]
 	if !ok {
 		data, err := o.read(plumbing.BlobObject, e.hash, renameSize)
-		if err == nil && !isBinary(data) {
+		if err == nil && !lines.IsBinary(data) {
 			f = &profile{size: len(data), bytes: map[string]int{}}
-			for _, l := range lines(data) {
+			for _, l := range lines.Split(data) {
 				f.bytes[l] += len(l)
 			}
 		}

@@ -65,7 +65,8 @@ var arrows = map[string][]string{
 	"agent/tools/toolstest":         {"agent/session", "agent/tools", "agent/tools/builtin", "agent/workspace", "agent/workspace/local", "policy"},
 	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy", "policy/*"},
 
-	"gitops": {},
+	"gitops":     {"gitops/*"},
+	"gitops/...": {},
 
 	"policy":            {"policy/shell", "policy/untrusted"},
 	"policy/shell":      {"policy/shell/code"},
