@@ -18,15 +18,17 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/revlist"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // against is one repository as git, go-git and this package hold it.
 type against struct {
 	*aged
-	git  string // git's mirror
-	work string // git's checkout
-	url  string // with the token
-	lib  *pool  // go-git's mirror
+	git, libDir string        // git's mirror
+	work        string        // git's checkout
+	url         string        // with the token
+	lib         *objects.Pool // go-git's mirror
 }
 
 // newAgainst makes a repository of 6,600 files and 3,000 commits.
@@ -50,13 +52,14 @@ func newAgainst(b *testing.B) *against {
 	a.git, a.work = filepath.Join(b.TempDir(), "git"), filepath.Join(b.TempDir(), "work")
 	git(b, bare, "clone", "-q", "--mirror", a.url, a.git)
 	git(b, bare, "clone", "-q", bare, a.work)
-	a.lib = &pool{dir: filepath.Join(b.TempDir(), "lib")}
-	git(b, bare, "clone", "-q", "--mirror", a.url, a.lib.dir)
+	a.libDir = filepath.Join(b.TempDir(), "lib")
+	git(b, bare, "clone", "-q", "--mirror", a.url, a.libDir)
+	a.lib = objects.NewPool(a.libDir)
 	return a
 }
 
 // libFetch is what go-git's Fetch does for one new commit, over our transport.
-func (a *against) libFetch(ctx context.Context, o *odb) error {
+func (a *against) libFetch(ctx context.Context, o *objects.DB) error {
 	s, err := a.m.wire.dial(ctx, a.m.url, "git-upload-pack")
 	if err != nil {
 		return err
@@ -87,7 +90,7 @@ func (a *against) libFetch(ctx context.Context, o *odb) error {
 }
 
 // libPush is what go-git's Push does for a new branch before it sends.
-func (a *against) libPush(ctx context.Context, o *odb, commit string) error {
+func (a *against) libPush(ctx context.Context, o *objects.DB, commit string) error {
 	s, err := a.m.wire.dial(ctx, a.m.url, "git-receive-pack")
 	if err != nil {
 		return err
@@ -103,7 +106,7 @@ func (a *against) libPush(ctx context.Context, o *odb, commit string) error {
 	return err
 }
 
-func libDiff(ctx context.Context, o *odb, from, to string) error {
+func libDiff(ctx context.Context, o *objects.DB, from, to string) error {
 	var trees [2]*object.Tree
 	for i, id := range []string{from, to} {
 		c, err := object.GetCommit(o, plumbing.NewHash(id))
@@ -126,11 +129,6 @@ func BenchmarkAgainst(b *testing.B) {
 	a := newAgainst(b)
 	old := git(b, a.bare, "rev-parse", "main~1000")
 	run := func(args ...string) error { _, err := gitTry(b, a.git, "", args...); return err }
-	lib := func(fn func(o *odb) error) error {
-		o := a.lib.get()
-		defer a.lib.put(o)
-		return fn(o)
-	}
 	var commit, ref string
 	for _, row := range []struct {
 		name             string
@@ -145,17 +143,21 @@ func BenchmarkAgainst(b *testing.B) {
 					b.Fatal(err)
 				}
 				commit, ref = c.ID, "refs/heads/b"+c.ID
-				for _, dir := range []string{a.git, a.lib.dir} {
+				for _, dir := range []string{a.git, a.libDir} {
 					git(b, dir, "fetch", "-q", "--no-write-fetch-head", a.m.dir, commit)
 				}
-				a.lib.renew()
+				a.lib.Renew()
 			},
 			func() error { return run("push", "-q", a.url, commit+":"+ref) },
-			func() error { return lib(func(o *odb) error { return a.libPush(b.Context(), o, commit) }) },
+			func() error {
+				return a.lib.Once(func(o *objects.DB) error { return a.libPush(b.Context(), o, commit) })
+			},
 			func() error { return a.m.Push(b.Context(), Push{Commit: commit, Ref: ref}) }},
 		{"diff", func() {},
 			func() error { return run("diff", "-M", old, a.head) },
-			func() error { return lib(func(o *odb) error { return libDiff(b.Context(), o, old, a.head) }) },
+			func() error {
+				return a.lib.Once(func(o *objects.DB) error { return libDiff(b.Context(), o, old, a.head) })
+			},
 			func() error { _, _, err := a.m.Diff(b.Context(), old, a.head, DiffOptions{}); return err }},
 		{"checkpoint",
 			func() {
@@ -174,7 +176,7 @@ func BenchmarkAgainst(b *testing.B) {
 			}},
 		{"fetch", a.news,
 			func() error { return run("fetch", "-q", "origin") },
-			func() error { return lib(func(o *odb) error { return a.libFetch(b.Context(), o) }) },
+			func() error { return a.lib.Once(func(o *objects.DB) error { return a.libFetch(b.Context(), o) }) },
 			func() error { return a.m.Fetch(b.Context()) }},
 	} {
 		for who, fn := range map[string]func() error{"git": row.git, "go-git": row.lib, "gitops": row.gitops} {

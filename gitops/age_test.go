@@ -14,6 +14,10 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // aged is a mirror that can be made old.
@@ -63,17 +67,17 @@ func (a *aged) packs(n int) (commits []string) {
 		tree := fmt.Appendf(nil, "100644 f\x00%s", blob[:])
 		commit := fmt.Appendf(nil, "tree %s\nparent %s\nauthor A <a@b.c> 1700000000 +0000\ncommitter A <a@b.c> 1700000000 +0000\n\npack %d\n",
 			plumbing.ComputeHash(plumbing.TreeObject, tree), from, a.n)
-		mem := &memoryPack{}
+		mem := &memoryPack{Storage: *memory.NewStorage()}
 		mem.add(plumbing.BlobObject, fmt.Append(nil, "pack ", a.n))
 		mem.add(plumbing.TreeObject, tree)
 		mem.add(plumbing.CommitObject, commit)
-		if _, err := a.m.packs.install(context.Background(), bytes.NewReader(mem.pack(a.t))); err != nil {
+		if _, err := a.m.packs.Install(context.Background(), bytes.NewReader(mem.pack(a.t))); err != nil {
 			a.t.Fatal(err)
 		}
 		from = plumbing.ComputeHash(plumbing.CommitObject, commit).String()
 		commits = append(commits, from)
 	}
-	a.m.pool.renew()
+	a.m.pool.Renew()
 	return commits
 }
 
@@ -146,27 +150,23 @@ func BenchmarkOldMirror(b *testing.B) {
 
 // memoryPack makes a pack out of texts.
 type memoryPack struct {
-	kinds []plumbing.ObjectType
-	texts [][]byte
+	memory.Storage
+	ids []plumbing.Hash
 }
 
 func (p *memoryPack) add(t plumbing.ObjectType, text []byte) {
-	p.kinds, p.texts = append(p.kinds, t), append(p.texts, text)
+	e := p.NewEncodedObject()
+	e.SetType(t)
+	w, _ := e.Writer()
+	_, _ = w.Write(text)
+	h, _ := p.SetEncodedObject(e)
+	p.ids = append(p.ids, h)
 }
 
 func (p *memoryPack) pack(t testing.TB) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	w, err := newPackWriter(&buf, len(p.texts))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, text := range p.texts {
-		if err := w.write(p.kinds[i], bytes.NewReader(text), int64(len(text))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.close(); err != nil {
+	if _, err := packfile.NewEncoder(&buf, p, false).Encode(p.ids, 0); err != nil {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
@@ -207,7 +207,7 @@ func TestTidy(t *testing.T) {
 	}
 	a.news()
 	must(0, a.m.Fetch(t.Context()))(t)
-	must(0, a.m.packs.packLoose(t.Context(), time.Now().Add(time.Hour)))(t)
+	must(0, a.m.packs.Tidy(t.Context(), objects.Limits{Packs: mostPacks, Loose: -1, Age: -time.Hour}))(t)
 	close(stop)
 	if err := <-ended; err != nil {
 		t.Errorf("while the mirror was tidied: %v", err)
@@ -230,27 +230,5 @@ func TestTidy(t *testing.T) {
 	fsck(t, a.m.dir)
 	for _, p := range must(filepath.Glob(filepath.Join(a.m.dir, "objects/pack/*.idx")))(t) {
 		git(t, a.m.dir, "verify-pack", p)
-	}
-}
-
-func TestToJoin(t *testing.T) {
-	for name, tt := range map[string]struct {
-		sizes []int64
-		want  int
-	}{
-		"a large one stays":  {[]int64{1000, 1, 1, 1, 1}, 4},
-		"all alike":          {[]int64{5, 5, 5}, 3},
-		"already in order":   {[]int64{100, 40, 10}, 0},
-		"what grows with it": {[]int64{3, 3, 5, 1000}, 3},
-		"none":               {nil, 0},
-		"one":                {[]int64{7}, 0},
-	} {
-		var list []packFile
-		for _, s := range tt.sizes {
-			list = append(list, packFile{size: s})
-		}
-		if got := toJoin(list); len(got) != tt.want {
-			t.Errorf("%s: %v, want the %d smallest", name, got, tt.want)
-		}
 	}
 }

@@ -9,7 +9,11 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
+
+const maxBlob = 100 << 20 // bytes of one file in a checkpoint: what GitHub takes
 
 // Checkpoint says what to commit.
 type Checkpoint struct {
@@ -49,10 +53,15 @@ type Commit struct {
 // listed in Submodules.
 func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) {
 	var c Commit
-	root, refused, err := m.storeChanges(ctx, cp)
+	var root *objects.Edit
+	var refused []string
+	err := m.pool.Once(func(o *objects.DB) (err error) { // what is read from a Change is read once
+		root, refused, err = storeChanges(ctx, o, cp)
+		return err
+	})
 	if err == nil {
-		err = m.use(func(o *odb) (err error) {
-			c, err = o.commitEdit(ctx, cp.Parent, root, cp.Meta)
+		err = m.pool.Use(func(o *objects.DB) (err error) {
+			c, err = commitEdit(ctx, o, cp.Parent, root, cp.Meta)
 			return err
 		})
 	}
@@ -63,13 +72,12 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	return c, nil
 }
 
-// storeChanges writes the blobs and returns the edit of the tree.
-func (m *Mirror) storeChanges(ctx context.Context, cp Checkpoint) (*edit, []string, error) {
-	root, refused := &edit{}, []string(nil)
-	o := m.pool.get()
-	defer m.pool.put(o)
+// storeChanges writes the blobs and returns the edit of the tree, and the paths
+// that may not be in it.
+func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint) (*objects.Edit, []string, error) {
+	root, refused := &objects.Edit{}, []string(nil)
 	for _, ch := range cp.Changes {
-		parts, err := splitPath(ch.Path)
+		parts, err := objects.SplitPath(ch.Path)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, nil, err
 		}
@@ -77,24 +85,24 @@ func (m *Mirror) storeChanges(ctx context.Context, cp Checkpoint) (*edit, []stri
 			refused = append(refused, ch.Path)
 			continue
 		}
-		e := entry{}
+		e := objects.Entry{}
 		if !ch.Delete {
-			if e, err = o.store(ch, cmp.Or(cp.MaxBytes, maxBlob)); err != nil {
+			if e, err = store(o, ch, cmp.Or(cp.MaxBytes, maxBlob)); err != nil {
 				return nil, nil, fmt.Errorf("store %q: %w", ch.Path, err)
 			}
 		}
-		root.put(parts, e)
+		root.Put(parts, e)
 	}
 	return root, refused, nil
 }
 
-func (o *odb) store(ch Change, limit int64) (entry, error) {
-	e := entry{mode: filemode.Regular}
+func store(o *objects.DB, ch Change, limit int64) (objects.Entry, error) {
+	e := objects.Entry{Mode: filemode.Regular}
 	switch {
 	case ch.Symlink:
-		e.mode, limit = filemode.Symlink, 4096
+		e.Mode, limit = filemode.Symlink, 4096
 	case ch.Exec:
-		e.mode = filemode.Executable
+		e.Mode = filemode.Executable
 	}
 	if ch.Open == nil {
 		return e, fmt.Errorf("no content given")
@@ -104,46 +112,33 @@ func (o *odb) store(ch Change, limit int64) (entry, error) {
 		return e, err
 	}
 	defer r.Close()
-	e.hash, err = o.writeBlob(r, limit)
+	e.Hash, err = o.WriteBlob(r, limit)
 	return e, err
 }
 
 // commitEdit commits an edit of a parent's tree on top of it.
-func (o *odb) commitEdit(ctx context.Context, parent string, root *edit, meta Meta) (Commit, error) {
-	base, err := o.treeOf(parent)
+func commitEdit(ctx context.Context, o *objects.DB, parent string, root *objects.Edit, meta Meta) (Commit, error) {
+	base, err := o.TreeOf(parent)
 	if err != nil {
 		return Commit{}, err
 	}
-	ed := &editor{o: o}
-	tree, err := ed.apply(ctx, base, root, "")
+	tree, submodules, err := o.Apply(ctx, base, root)
 	if err != nil {
 		return Commit{}, err
 	}
-	c, err := o.commitTree(ctx, tree, parent, meta)
-	c.Submodules = ed.submodules
+	c, err := makeCommit(ctx, o, tree, parent, meta)
+	c.Submodules = submodules
 	return c, err
 }
 
-// treeOf returns the tree of a commit, the zero hash for "".
-func (o *odb) treeOf(id string) (plumbing.Hash, error) {
-	if id == "" {
-		return plumbing.ZeroHash, nil
-	}
-	c, err := o.commit(id)
-	if err != nil {
-		return plumbing.ZeroHash, err
-	}
-	return c.TreeHash, nil
-}
-
-// commitTree commits a tree, unless it is the parent's.
-func (o *odb) commitTree(ctx context.Context, tree plumbing.Hash, parent string, meta Meta) (Commit, error) {
+// makeCommit commits a tree, unless it is the parent's.
+func makeCommit(ctx context.Context, o *objects.DB, tree plumbing.Hash, parent string, meta Meta) (Commit, error) {
 	c := Commit{Parent: parent}
-	base, err := o.treeOf(parent)
+	base, err := o.TreeOf(parent)
 	if err != nil {
 		return c, err
 	}
-	if tree, err = o.root(tree); err != nil {
+	if tree, err = o.Root(tree); err != nil {
 		return c, err
 	}
 	c.Tree = tree.String()
@@ -151,12 +146,12 @@ func (o *odb) commitTree(ctx context.Context, tree plumbing.Hash, parent string,
 		c.ID, c.Empty = parent, true
 		return c, nil
 	}
-	id, err := o.writeCommit(tree, plumbing.NewHash(parent), meta)
+	id, err := writeCommit(o, tree, plumbing.NewHash(parent), meta)
 	if err != nil {
 		return c, err
 	}
 	c.ID = id.String()
-	c.Files, err = o.stats(ctx, base, tree)
+	c.Files, err = stats(ctx, o, base, tree)
 	return c, err
 }
 
@@ -165,10 +160,10 @@ func (o *odb) commitTree(ctx context.Context, tree plumbing.Hash, parent string,
 // checkpoint on a branch. A tree equal to the parent's makes no commit, see
 // [Commit].
 func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Meta) (c Commit, err error) {
-	err = m.use(func(o *odb) error {
-		tree, err := o.treeOf(saved)
+	err = m.pool.Use(func(o *objects.DB) error {
+		tree, err := o.TreeOf(saved)
 		if err == nil {
-			c, err = o.commitTree(ctx, tree, parent, meta)
+			c, err = makeCommit(ctx, o, tree, parent, meta)
 		}
 		return err
 	})
@@ -182,29 +177,29 @@ func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Me
 // paths and nothing else of it. A path that saved does not have as a file is
 // gone. It is how a part of a state is shown by itself.
 func (m *Mirror) CommitPathsOf(ctx context.Context, saved, parent string, paths []string, meta Meta) (c Commit, err error) {
-	err = m.use(func(o *odb) error {
-		tree, err := o.treeOf(saved)
+	err = m.pool.Use(func(o *objects.DB) error {
+		tree, err := o.TreeOf(saved)
 		if err != nil {
 			return err
 		}
-		root := &edit{}
+		root := &objects.Edit{}
 		for _, p := range paths {
-			parts, err := splitPath(p)
+			parts, err := objects.SplitPath(p)
 			if err != nil {
 				return err
 			}
-			e, err := o.find(tree, p)
+			e, err := o.Find(tree, p)
 			if err != nil && !errors.Is(err, ErrNotFound) {
 				return err
 			}
-			if err != nil || e.isDir() {
-				e = entry{}
+			if err != nil || e.IsDir() {
+				e = objects.Entry{}
 			}
-			root.put(parts, e)
+			root.Put(parts, e)
 		}
-		c, err = o.commitEdit(ctx, parent, root, meta)
+		c, err = commitEdit(ctx, o, parent, root, meta)
 		if err == nil && len(c.Submodules) > 0 {
-			err = fmt.Errorf("%w: %q are submodules: commit to their own repositories", errPath, c.Submodules)
+			err = fmt.Errorf("%w: %q are submodules: commit to their own repositories", objects.ErrPath, c.Submodules)
 		}
 		return err
 	})

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // seeded is a mirror of a repository with the given files, its head and the
@@ -73,11 +75,11 @@ func TestCheckpointMakesTheTree(t *testing.T) {
 			map[string]string{"ctl\x01\n\t\x7f": "100644 1", "sp ace": "100644 2", "ü\xff": "100644 3", "-rf": "100644 4", `back\slash`: "100644 5"}, nil},
 		{"names that differ by case", []Change{put("A.TXT", "1\n"), put("DIR/B.txt", "2\n")}, map[string]string{"A.TXT": "100644 1", "DIR/B.txt": "100644 2"}, nil},
 		{"sorting of files beside directories", []Change{put("dir.txt", "1\n"), put("dir-x", "2\n"), put("dir0", "3\n")}, map[string]string{"dir.txt": "100644 1", "dir-x": "100644 2", "dir0": "100644 3"}, nil},
-		{"a file and a directory of one name", []Change{put("q", "1\n"), put("q/r", "2\n")}, nil, errPath},
-		{"climbing", []Change{put("../x", "1\n")}, nil, errPath},
-		{"absolute", []Change{put("/etc/x", "1\n")}, nil, errPath},
-		{"not clean", []Change{put("a//b", "1\n")}, nil, errPath},
-		{"NUL", []Change{put("a\x00b", "1\n")}, nil, errPath},
+		{"a file and a directory of one name", []Change{put("q", "1\n"), put("q/r", "2\n")}, nil, objects.ErrPath},
+		{"climbing", []Change{put("../x", "1\n")}, nil, objects.ErrPath},
+		{"absolute", []Change{put("/etc/x", "1\n")}, nil, objects.ErrPath},
+		{"not clean", []Change{put("a//b", "1\n")}, nil, objects.ErrPath},
+		{"NUL", []Change{put("a\x00b", "1\n")}, nil, objects.ErrPath},
 	}
 	m, head, _, _ := seeded(t, base)
 	for _, tt := range tests {
@@ -249,8 +251,8 @@ func TestCommitHeaderAndTrailers(t *testing.T) {
 
 func TestLargeFilesAndLimits(t *testing.T) {
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
-	big := strings.Repeat("0123456789abcdef", (streamAbove+4096)/16)
-	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("big", big), put("lim", big[:streamAbove])}}))(t)
+	big := strings.Repeat("0123456789abcdef", (largeBlob+4096)/16)
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("big", big), put("lim", big[:largeBlob])}}))(t)
 	if got := git(t, m.dir, "cat-file", "-s", c.ID+":big"); got != fmt.Sprint(len(big)) {
 		t.Errorf("size of the large file: %s, want %d", got, len(big))
 	}
@@ -260,7 +262,7 @@ func TestLargeFilesAndLimits(t *testing.T) {
 	if _, err := m.ReadFile(t.Context(), c.ID, "big", 100); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("read over the limit: %v", err)
 	}
-	for _, size := range []int{1001, streamAbove + 1} {
+	for _, size := range []int{1001, largeBlob + 1} {
 		limit := int64(size - 1)
 		_, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, MaxBytes: limit, Changes: []Change{put("big", big[:size])}})
 		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), `"big"`) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // Signature is a person or bot in a commit.
@@ -93,23 +95,12 @@ func (s Signature) at(when time.Time) object.Signature {
 }
 
 // writeCommit stores a commit. A zero parent makes a first commit.
-func (o *odb) writeCommit(tree, parent plumbing.Hash, m Meta) (plumbing.Hash, error) {
+func writeCommit(o *objects.DB, tree, parent plumbing.Hash, m Meta) (plumbing.Hash, error) {
 	if m.When.IsZero() {
 		m.When = time.Now()
 	}
 	author := m.Author.at(m.When)
-	return o.encodeCommit(parent, object.Commit{TreeHash: tree, Author: author, Committer: author, Message: m.text()})
-}
-
-func (o *odb) encodeCommit(parent plumbing.Hash, c object.Commit) (plumbing.Hash, error) {
-	if !parent.IsZero() {
-		c.ParentHashes = []plumbing.Hash{parent}
-	}
-	e := &plumbing.MemoryObject{}
-	if err := c.Encode(e); err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("write commit: %w", err)
-	}
-	return o.put(e)
+	return o.WriteCommit(parent, object.Commit{TreeHash: tree, Author: author, Committer: author, Message: m.text()})
 }
 
 // inKey reports whether a trailer's key may have the character.

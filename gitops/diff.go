@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 const maxDiffFile = 4 << 20 // larger files are shown as changed, without lines
@@ -42,8 +43,8 @@ type DiffOptions struct {
 // with a last line that tells how many files are left out; stats are always
 // complete.
 func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (text string, stats []FileStat, err error) {
-	err = m.trees(ctx, from, to, func(o *odb, from, to plumbing.Hash) error {
-		text, stats, err = o.patch(ctx, from, to, opt)
+	err = m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) error {
+		text, stats, err = patch(ctx, o, from, to, opt)
 		return err
 	})
 	if err != nil {
@@ -57,8 +58,8 @@ func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (te
 // MaxBytes bounds nothing.
 func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions, each func(text string, stat FileStat) error) error {
 	var list []delta
-	err := m.trees(ctx, from, to, func(o *odb, from, to plumbing.Hash) (err error) {
-		list, err = o.diff(ctx, from, to, only(opt.Paths))
+	err := m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) (err error) {
+		list, err = diff(ctx, o, from, to, only(opt.Paths))
 		return err
 	})
 	if err != nil {
@@ -67,8 +68,8 @@ func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions,
 	for _, d := range list {
 		var text string
 		var stat FileStat
-		err := m.use(func(o *odb) (err error) { // which may run twice, and each may not
-			text, stat, err = o.filePatch(d, opt)
+		err := m.pool.Use(func(o *objects.DB) (err error) { // which may run twice, and each may not
+			text, stat, err = filePatch(o, d, opt)
 			return errors.Join(err, ctx.Err())
 		})
 		if err != nil {
@@ -82,7 +83,7 @@ func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions,
 }
 
 // trees calls fn with the trees of two revisions.
-func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *odb, from, to plumbing.Hash) error) error {
+func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *objects.DB, from, to plumbing.Hash) error) error {
 	var ids [2]string
 	for i, rev := range []string{from, to} {
 		if rev == "" {
@@ -93,12 +94,12 @@ func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *odb, fro
 			return err
 		}
 	}
-	return m.use(func(o *odb) error {
-		a, err := o.treeOf(ids[0])
+	return m.pool.Use(func(o *objects.DB) error {
+		a, err := o.TreeOf(ids[0])
 		if err != nil {
 			return err
 		}
-		b, err := o.treeOf(ids[1])
+		b, err := o.TreeOf(ids[1])
 		if err != nil {
 			return err
 		}
@@ -106,18 +107,18 @@ func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *odb, fro
 	})
 }
 
-func (o *odb) patch(ctx context.Context, from, to plumbing.Hash, opt DiffOptions) (string, []FileStat, error) {
-	list, err := o.diff(ctx, from, to, only(opt.Paths))
+func patch(ctx context.Context, o *objects.DB, from, to plumbing.Hash, opt DiffOptions) (string, []FileStat, error) {
+	list, err := diff(ctx, o, from, to, only(opt.Paths))
 	if err != nil {
 		return "", nil, err
 	}
-	if list, err = o.renames(ctx, list); err != nil {
+	if list, err = renames(ctx, o, list); err != nil {
 		return "", nil, err
 	}
 	var b strings.Builder
 	stats, left := make([]FileStat, 0, len(list)), 0
 	for _, d := range list {
-		text, stat, err := o.filePatch(d, opt)
+		text, stat, err := filePatch(o, d, opt)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return "", nil, err
 		}
@@ -134,21 +135,21 @@ func (o *odb) patch(ctx context.Context, from, to plumbing.Hash, opt DiffOptions
 	return b.String(), stats, nil
 }
 
-func (o *odb) stats(ctx context.Context, from, to plumbing.Hash) ([]FileStat, error) {
-	_, stats, err := o.patch(ctx, from, to, DiffOptions{MaxBytes: 1})
+func stats(ctx context.Context, o *objects.DB, from, to plumbing.Hash) ([]FileStat, error) {
+	_, stats, err := patch(ctx, o, from, to, DiffOptions{MaxBytes: 1})
 	return stats, err
 }
 
 // content returns what a diff shows of an entry; text is false if that is
 // binary, or too large to be read.
-func (o *odb) content(e entry) (data []byte, text bool, err error) {
+func content(o *objects.DB, e objects.Entry) (data []byte, text bool, err error) {
 	switch {
-	case e.hash.IsZero():
+	case e.Hash.IsZero():
 		return nil, true, nil
-	case e.mode == filemode.Submodule:
-		return []byte("Subproject commit " + e.hash.String() + "\n"), true, nil
+	case e.Mode == filemode.Submodule:
+		return []byte("Subproject commit " + e.Hash.String() + "\n"), true, nil
 	}
-	data, err = o.read(plumbing.BlobObject, e.hash, maxDiffFile)
+	data, err = o.Read(plumbing.BlobObject, e.Hash, maxDiffFile)
 	if errors.Is(err, ErrTooLarge) {
 		return nil, false, nil
 	}
@@ -157,33 +158,33 @@ func (o *odb) content(e entry) (data []byte, text bool, err error) {
 
 // filePatch is the part of a patch about one path. A change of kind (a file
 // becomes a symlink) is written as a deletion and a creation.
-func (o *odb) filePatch(d delta, opt DiffOptions) (string, FileStat, error) {
+func filePatch(o *objects.DB, d delta, opt DiffOptions) (string, FileStat, error) {
 	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: d.kind()}
-	if !d.to.hash.IsZero() {
-		stat.Object = octal(d.to) + " " + d.to.hash.String()
+	if !d.to.Hash.IsZero() {
+		stat.Object = octal(d.to) + " " + d.to.Hash.String()
 	}
 	if stat.Kind == "modify" && class(d.from) != class(d.to) {
-		first, gone, err := o.filePatch(delta{path: d.path, from: d.from}, opt)
+		first, gone, err := filePatch(o, delta{path: d.path, from: d.from}, opt)
 		if err != nil {
 			return "", stat, err
 		}
-		second, came, err := o.filePatch(delta{path: d.path, to: d.to}, opt)
+		second, came, err := filePatch(o, delta{path: d.path, to: d.to}, opt)
 		stat.Added, stat.Removed, stat.Binary = came.Added, gone.Removed, gone.Binary || came.Binary
 		return first + second, stat, err
 	}
-	a, textA, err := o.content(d.from)
+	a, textA, err := content(o, d.from)
 	if err != nil {
 		return "", stat, err
 	}
-	b, textB, err := o.content(d.to)
+	b, textB, err := content(o, d.to)
 	if err != nil {
 		return "", stat, err
 	}
 	text := d.header()
 	if stat.Binary = !textA || !textB; stat.Binary {
 		switch {
-		case d.from.hash == d.to.hash:
-		case opt.Binary && (b != nil || d.to.hash.IsZero()):
+		case d.from.Hash == d.to.Hash:
+		case opt.Binary && (b != nil || d.to.Hash.IsZero()):
 			text += binaryPatch(b)
 		default:
 			from, to := d.names()

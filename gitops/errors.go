@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // Errors that callers branch on.
 var (
 	// ErrNotFound: a revision, ref, path or repository is not there.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = objects.ErrNotFound
 	// errEmpty: the repository has no commits.
 	errEmpty = errors.New("the repository is empty: push a first commit to it")
 	// errNoDefault: HEAD names a branch that does not exist.
@@ -28,9 +30,7 @@ var (
 	// ErrStale: a ref was not at the expected commit.
 	ErrStale = errors.New("the ref has moved")
 	// ErrTooLarge: a limit on files or bytes was reached.
-	ErrTooLarge = errors.New("too large")
-	// errPath: a path is not one that may be in a tree.
-	errPath = errors.New("path not allowed")
+	ErrTooLarge = objects.ErrTooLarge
 	// errRefName: a ref name is outside the allowed alphabet.
 	errRefName = errors.New("ref name not allowed")
 	// errNoRemote: the repository is a local clone without a remote of ours.

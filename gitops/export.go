@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // limits bound an export.
@@ -51,12 +53,14 @@ func (m *Mirror) export(ctx context.Context, commit, dir string, most limits) (e
 		return x.rep, fmt.Errorf("export %s: %w", id, err)
 	}
 	defer closeRoot(root)
-	x.o = m.pool.get()
-	defer m.pool.put(x.o)
-	tree, err := x.o.treeOf(id)
-	if err == nil {
-		err = x.dir(ctx, root, tree, "")
-	}
+	err = m.pool.Once(func(o *objects.DB) error {
+		x.o = o
+		tree, err := o.TreeOf(id)
+		if err == nil {
+			err = x.dir(ctx, root, tree, "")
+		}
+		return err
+	})
 	if err != nil {
 		return x.rep, fmt.Errorf("export %s: %w", id, err)
 	}
@@ -78,7 +82,7 @@ func openEmpty(dir string) (*os.Root, error) {
 }
 
 type exporter struct {
-	o    *odb
+	o    *objects.DB
 	most limits
 	rep  exported
 	n    int // entries of any kind
@@ -87,7 +91,7 @@ type exporter struct {
 // dir writes a tree into the directory that at is open on. Nobody else
 // writes there, and nothing written is followed.
 func (x *exporter) dir(ctx context.Context, at *os.Root, h plumbing.Hash, path string) error {
-	list, err := x.o.tree(h)
+	list, err := x.o.Tree(h)
 	if err != nil {
 		return err
 	}
@@ -98,8 +102,8 @@ func (x *exporter) dir(ctx context.Context, at *os.Root, h plumbing.Hash, path s
 		if x.n++; x.n > x.most.files {
 			return fmt.Errorf("%w: the tree has more than %d files and directories", ErrTooLarge, x.most.files)
 		}
-		name := path + e.name
-		if badName(e.name) {
+		name := path + e.Name
+		if badName(e.Name) {
 			x.rep.Refused = append(x.rep.Refused, name)
 			continue
 		}
@@ -116,23 +120,23 @@ func badName(name string) bool {
 		strings.ContainsAny(name, "/\x00") || unsafePath([]string{name}) && !isDotModules(name)
 }
 
-func (x *exporter) entry(ctx context.Context, at *os.Root, e entry, name string) error {
-	switch e.mode {
+func (x *exporter) entry(ctx context.Context, at *os.Root, e objects.Entry, name string) error {
+	switch e.Mode {
 	case filemode.Dir:
-		if err := at.Mkdir(e.name, 0o755); err != nil {
+		if err := at.Mkdir(e.Name, 0o755); err != nil {
 			return err
 		}
-		sub, err := at.OpenRoot(e.name)
+		sub, err := at.OpenRoot(e.Name)
 		if err != nil {
 			return err
 		}
 		defer closeRoot(sub)
-		return x.dir(ctx, sub, e.hash, name+"/")
+		return x.dir(ctx, sub, e.Hash, name+"/")
 	case filemode.Submodule:
 		x.rep.Submodules = append(x.rep.Submodules, name)
-		return at.Mkdir(e.name, 0o755)
+		return at.Mkdir(e.Name, 0o755)
 	case filemode.Symlink:
-		target, err := x.o.read(plumbing.BlobObject, e.hash, 4096)
+		target, err := x.o.Read(plumbing.BlobObject, e.Hash, 4096)
 		if errors.Is(err, ErrTooLarge) || err == nil && (len(target) == 0 || strings.ContainsRune(string(target), 0)) {
 			x.rep.Refused = append(x.rep.Refused, name)
 			return nil
@@ -141,13 +145,13 @@ func (x *exporter) entry(ctx context.Context, at *os.Root, e entry, name string)
 			return err
 		}
 		x.rep.Symlinks++
-		return at.Symlink(string(target), e.name)
+		return at.Symlink(string(target), e.Name)
 	}
 	return x.file(at, e)
 }
 
-func (x *exporter) file(at *os.Root, e entry) error {
-	r, size, err := x.o.open(plumbing.BlobObject, e.hash)
+func (x *exporter) file(at *os.Root, e objects.Entry) error {
+	r, size, err := x.o.Open(plumbing.BlobObject, e.Hash)
 	if err != nil {
 		return err
 	}
@@ -156,10 +160,10 @@ func (x *exporter) file(at *os.Root, e entry) error {
 		return fmt.Errorf("%w: the tree has more than %d bytes", ErrTooLarge, x.most.bytes)
 	}
 	mode := os.FileMode(0o644)
-	if e.mode == filemode.Executable {
+	if e.Mode == filemode.Executable {
 		mode = 0o755
 	}
-	f, err := at.OpenFile(e.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := at.OpenFile(e.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // rawTree makes a tree of raw lines in a bare repository, past git's checks,
@@ -205,7 +207,7 @@ func TestExportOf(t *testing.T) {
 		t.Errorf("list of a directory: %+v", top)
 	}
 	for _, path := range []string{"nope", "d01/nope", "../x"} {
-		if _, err := m.ReadFile(t.Context(), "main", path, 0); !errors.Is(err, ErrNotFound) && !errors.Is(err, errPath) {
+		if _, err := m.ReadFile(t.Context(), "main", path, 0); !errors.Is(err, ErrNotFound) && !errors.Is(err, objects.ErrPath) {
 			t.Errorf("read %q: %v", path, err)
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // Fetch brings heads and tags up to date: moved, forced and deleted branches
@@ -43,6 +45,13 @@ type wanted struct {
 	head  string
 }
 
+// When a mirror is tidied.
+const (
+	mostPacks = 32        // packs before the small ones are joined
+	mostLoose = 4000      // loose objects before they are packed
+	staleAge  = time.Hour // age at which a file is known not to be in use
+)
+
 func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	if err := os.MkdirAll(filepath.Dir(m.dir), 0o700); err != nil {
 		return err
@@ -58,8 +67,8 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	if err := m.skeleton(); err != nil {
 		return err
 	}
-	m.packs.sweep()
-	m.pool.renew() // another process may have fetched while this one waited
+	m.packs.Sweep(staleAge)
+	m.pool.Renew() // another process may have fetched while this one waited
 	start := time.Now()
 	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
 	if err != nil {
@@ -76,7 +85,7 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	if err := m.follow(ctx, want); err != nil {
 		return err
 	}
-	if err := m.packs.tidy(ctx); err != nil { // the fetch is done; the next one tries again
+	if err := m.packs.Tidy(ctx, objects.Limits{Packs: mostPacks, Loose: mostLoose, Age: staleAge}); err != nil { // the fetch is done; the next one tries again
 		m.log.LogAttrs(ctx, slog.LevelWarn, "mirror not tidied", slog.Any("err", err))
 	}
 	m.log.LogAttrs(ctx, slog.LevelInfo, "fetched", slog.Int64("bytes", n), slog.Int("refs", len(want.refs)), slog.Duration("took", time.Since(start)))
@@ -107,7 +116,7 @@ func choose(s *service, refs []string) (wanted, error) {
 	}
 	for _, ref := range refs {
 		switch {
-		case isID(ref):
+		case objects.IsID(ref):
 			w.ids = append(w.ids, plumbing.NewHash(ref))
 		case isPullRef(ref):
 			h, ok := s.adv.References[ref]
@@ -140,7 +149,7 @@ func (m *Mirror) download(ctx context.Context, s *service, want wanted) (int64, 
 		return 0, err
 	}
 	var haves []plumbing.Hash
-	err = m.use(func(o *odb) error {
+	err = m.pool.Use(func(o *objects.DB) error {
 		haves = common(o, known, want.refs)
 		return ctx.Err()
 	})
@@ -159,7 +168,7 @@ func (m *Mirror) download(ctx context.Context, s *service, want wanted) (int64, 
 	r := bufio.NewReaderSize(res, 64<<10)
 	var n int64
 	if err = new(packp.ServerResponse).Decode(r, false); err == nil {
-		n, err = m.packs.install(ctx, sideband.NewDemuxer(sideband.Sideband64k, r))
+		n, err = m.packs.Install(ctx, sideband.NewDemuxer(sideband.Sideband64k, r))
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -175,10 +184,10 @@ func (m *Mirror) download(ctx context.Context, s *service, want wanted) (int64, 
 // whole pack, and all of it would be downloaded again.
 func (m *Mirror) missing(want wanted) (map[plumbing.Hash]bool, error) {
 	var need map[plumbing.Hash]bool
-	err := m.use(func(o *odb) error {
+	err := m.pool.Use(func(o *objects.DB) error {
 		need = map[plumbing.Hash]bool{}
 		for _, h := range slices.Concat(slices.Collect(maps.Values(want.refs)), want.ids) {
-			if !need[h] && !o.has(h) {
+			if !need[h] && !o.Has(h) {
 				need[h] = true
 			}
 		}
@@ -228,7 +237,7 @@ const (
 
 // common lists commits that the remote may have: where its refs were, and
 // behind those that it has moved away from, some history.
-func common(o *odb, known []plumbing.Hash, remote map[string]plumbing.Hash) []plumbing.Hash {
+func common(o *objects.DB, known []plumbing.Hash, remote map[string]plumbing.Hash) []plumbing.Hash {
 	there, seen := map[plumbing.Hash]bool{}, map[plumbing.Hash]bool{}
 	for _, h := range remote {
 		there[h] = true
@@ -236,7 +245,7 @@ func common(o *odb, known []plumbing.Hash, remote map[string]plumbing.Hash) []pl
 	var now, before []plumbing.Hash
 	for _, h := range known {
 		switch {
-		case seen[h] || !o.has(h):
+		case seen[h] || !o.Has(h):
 		case there[h]:
 			now = append(now, h)
 		default:

@@ -83,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("n", noise(200_000))}})
 	full("checkpoint", err)
-	_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("huge", noise(streamAbove+1000))}})
+	_, err = m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("huge", noise(largeBlob+1000))}})
 	full("checkpoint of a large file", err)
 	full("set ref", m.SetRef(t.Context(), "refs/handrail/sessions/x", head, ""))
 	free()

@@ -10,16 +10,18 @@
 //
 //   - gitops.go: [Store], a [Mirror] for each remote; mirror.go, local.go: one
 //     repository, ours or a clone that a person has ([OpenLocal]).
-//   - wire.go, fetch.go, push.go, unsent.go: git's protocol; what to ask for,
-//     what to send. safe.go: [Mirror.PushSafe], which loses no work.
-//   - pack.go, tidy.go: packs on the disk, and their number kept small.
-//   - objects.go, tree.go, commit.go: objects, read by go-git. refs.go,
-//     reffiles.go: refs, and the files that hold them. remoterefs.go: refs of
-//     the remote that hold a few files.
-//   - checkpoint.go, merge.go, undo.go: commits whose cost grows with the
-//     change. export.go, read.go: what is in a commit.
-//   - diff.go, treediff.go, linediff.go, patch.go: two trees, two files, and
-//     a text that git apply takes.
+//   - wire.go, fetch.go, push.go: git's protocol; what to ask for, what to
+//     send. safe.go: [Mirror.PushSafe], which loses no work.
+//   - gitops/objects: blobs, trees, commits and packs on the disk; what one
+//     history has that another lacks.
+//   - refs.go, reffiles.go: refs, and the files that hold them. remoterefs.go:
+//     refs of the remote that hold a few files.
+//   - checkpoint.go, commit.go, merge.go, undo.go: commits whose cost grows with
+//     the change. export.go, read.go: what is in a commit.
+//   - diff.go, treediff.go, patch.go, gitops/lines: what differs between two
+//     trees and two files, and a text that git apply takes.
+//   - names.go, errors.go: names of refs and paths that are let in, and what
+//     callers branch on.
 //
 // What go-git does and what is done here is by measure: BenchmarkAgainst, on a
 // repository of 6,600 files and 3,000 commits, in milliseconds.
@@ -55,6 +57,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // Config says where mirrors lie and how remotes are reached.
@@ -112,7 +116,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.mirrors {
-		m.pool.renew()
+		m.pool.Renew()
 	}
 	s.mirrors = map[string]*Mirror{}
 	return nil
@@ -147,7 +151,7 @@ func (s *Store) mirror(remote, name string) *Mirror {
 	dir := filepath.Join(s.cfg.Dir, name)
 	m := newMirror(dir, dir)
 	m.url, m.wire, m.log, m.refs.own = remote, s.wire, s.cfg.Log.With(slog.String("url", remote)), true
-	m.packs = &packs{dir: dir, pool: m.pool, maxPack: s.cfg.MaxPack, log: m.log}
+	m.packs = &objects.Packs{Dir: dir, Pool: m.pool, Max: s.cfg.MaxPack, Log: m.log}
 	s.mirrors[remote] = m
 	return m
 }

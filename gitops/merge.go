@@ -11,21 +11,23 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // merger joins two trees that come from one, file by file. Files that both
 // changed are merged by lines.
 type merger struct {
-	o         *odb
+	o         *objects.DB
 	sel       selection // theirs counts here; elsewhere ours stays
 	conflicts []string
 }
 
-// merge returns the tree that has the changes from base to theirs, where they
-// count, applied to ours. Where that cannot be it is a [conflictError].
-func (o *odb) merge(ctx context.Context, base, ours, theirs plumbing.Hash, sel selection) (plumbing.Hash, error) {
+// merge returns the tree that has the changes from the first tree to the
+// third, where they count, applied to the second. Where that cannot be it is a
+// [conflictError].
+func merge(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel selection) (plumbing.Hash, error) {
 	m := &merger{o: o, sel: sel}
-	h, err := m.trees(ctx, [3]plumbing.Hash{base, ours, theirs}, "")
+	h, err := m.trees(ctx, from, "")
 	if err == nil && len(m.conflicts) > 0 {
 		slices.Sort(m.conflicts)
 		err = &conflictError{paths: m.conflicts}
@@ -45,38 +47,38 @@ func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (p
 	if err := ctx.Err(); err != nil {
 		return ours, err
 	}
-	sides := map[string]*[3]entry{}
+	sides := map[string]*[3]objects.Entry{}
 	for i, h := range from {
-		list, err := m.o.tree(h)
+		list, err := m.o.Tree(h)
 		if err != nil {
 			return ours, err
 		}
 		for _, e := range list {
-			if sides[e.name] == nil {
-				sides[e.name] = &[3]entry{}
+			if sides[e.Name] == nil {
+				sides[e.Name] = &[3]objects.Entry{}
 			}
-			sides[e.name][i] = e
+			sides[e.Name][i] = e
 		}
 	}
-	var out []entry
+	var out []objects.Entry
 	for name, side := range sides {
 		e, err := m.entry(ctx, *side, at+name)
 		if err != nil {
 			return ours, err
 		}
-		if !e.hash.IsZero() {
-			e.name = name
+		if !e.Hash.IsZero() {
+			e.Name = name
 			out = append(out, e)
 		}
 	}
-	return m.o.writeTree(out)
+	return m.o.WriteTree(out)
 }
 
-func same(a, b entry) bool {
-	return a.hash == b.hash && (a.mode == b.mode || a.hash.IsZero())
+func same(a, b objects.Entry) bool {
+	return a.Hash == b.Hash && (a.Mode == b.Mode || a.Hash.IsZero())
 }
 
-func (m *merger) entry(ctx context.Context, from [3]entry, path string) (entry, error) {
+func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) (objects.Entry, error) {
 	base, ours, theirs := from[0], from[1], from[2]
 	switch {
 	case same(ours, theirs) || same(base, theirs) || !m.sel.some(path):
@@ -84,36 +86,36 @@ func (m *merger) entry(ctx context.Context, from [3]entry, path string) (entry, 
 	case same(base, ours) && m.sel.whole(path):
 		return theirs, nil
 	}
-	dirs := func(e entry) bool { return e.isDir() || e.hash.IsZero() }
+	dirs := func(e objects.Entry) bool { return e.IsDir() || e.Hash.IsZero() }
 	if dirs(ours) && dirs(theirs) {
-		if !base.isDir() {
-			base.hash = plumbing.ZeroHash
+		if !base.IsDir() {
+			base.Hash = plumbing.ZeroHash
 		}
-		h, err := m.trees(ctx, [3]plumbing.Hash{base.hash, ours.hash, theirs.hash}, path+"/")
-		return entry{mode: filemode.Dir, hash: h}, err
+		h, err := m.trees(ctx, [3]plumbing.Hash{base.Hash, ours.Hash, theirs.Hash}, path+"/")
+		return objects.Entry{Mode: filemode.Dir, Hash: h}, err
 	}
-	if m.sel.whole(path) && isFile(base) && isFile(ours) && isFile(theirs) {
+	if m.sel.whole(path) && base.IsFile() && ours.IsFile() && theirs.IsFile() {
 		return m.files(from, path)
 	}
 	m.conflicts = append(m.conflicts, path)
 	return ours, nil
 }
 
-func (m *merger) files(from [3]entry, path string) (entry, error) {
+func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error) {
 	base, out, theirs := from[0], from[1], from[2]
-	if base.mode == out.mode {
-		out.mode = theirs.mode
+	if base.Mode == out.Mode {
+		out.Mode = theirs.Mode
 	}
 	switch {
-	case out.hash == theirs.hash || base.hash == theirs.hash:
+	case out.Hash == theirs.Hash || base.Hash == theirs.Hash:
 		return out, nil
-	case base.hash == out.hash:
-		out.hash = theirs.hash
+	case base.Hash == out.Hash:
+		out.Hash = theirs.Hash
 		return out, nil
 	}
 	var side [3][]string
 	for i, e := range from {
-		data, text, err := m.o.content(e)
+		data, text, err := content(m.o, e)
 		if err != nil {
 			return out, err
 		}
@@ -129,7 +131,7 @@ func (m *merger) files(from [3]entry, path string) (entry, error) {
 		return out, nil
 	}
 	var err error
-	out.hash, err = m.o.write(plumbing.BlobObject, []byte(strings.Join(merged, "")))
+	out.Hash, err = m.o.Write(plumbing.BlobObject, []byte(strings.Join(merged, "")))
 	return out, err
 }
 
@@ -145,12 +147,12 @@ type rebase struct {
 
 // run makes the commits. No ref moves. Files of the result tell what differs
 // from onto.
-func (r rebase) run(ctx context.Context, o *odb) (Commit, error) {
-	chain, err := o.chain(ctx, r.base, r.head)
+func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
+	chain, err := chain(ctx, o, r.base, r.head)
 	if err != nil {
 		return Commit{}, err
 	}
-	start, err := o.commit(r.onto)
+	start, err := o.Commit(r.onto)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -159,13 +161,13 @@ func (r rebase) run(ctx context.Context, o *odb) (Commit, error) {
 		if r.pick != nil && !r.pick(c) {
 			continue
 		}
-		from, err := o.parentTree(c)
+		from, err := o.ParentTree(c)
 		if err != nil {
 			return Commit{}, err
 		}
-		next, err := o.merge(ctx, from, tree, c.TreeHash, r.sel)
+		next, err := merge(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel)
 		if err == nil {
-			next, err = o.root(next)
+			next, err = o.Root(next)
 		}
 		if err != nil {
 			return Commit{}, err
@@ -174,26 +176,26 @@ func (r rebase) run(ctx context.Context, o *odb) (Commit, error) {
 			continue
 		}
 		tree = next
-		at, err = o.encodeCommit(at, object.Commit{TreeHash: tree, Author: c.Author, Committer: c.Committer, Message: c.Message})
+		at, err = o.WriteCommit(at, object.Commit{TreeHash: tree, Author: c.Author, Committer: c.Committer, Message: c.Message})
 		if err != nil {
 			return Commit{}, err
 		}
 	}
 	out := Commit{ID: at.String(), Tree: tree.String(), Parent: r.onto, Empty: at == start.Hash}
-	out.Files, err = o.stats(ctx, start.TreeHash, tree)
+	out.Files, err = stats(ctx, o, start.TreeHash, tree)
 	return out, err
 }
 
 const maxChain = 2000
 
 // chain lists the commits from head back to base, without base, newest first.
-func (o *odb) chain(ctx context.Context, base, head string) ([]*object.Commit, error) {
+func chain(ctx context.Context, o *objects.DB, base, head string) ([]*object.Commit, error) {
 	var list []*object.Commit
 	for id := head; id != base; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		c, err := o.commit(id)
+		c, err := o.Commit(id)
 		if err != nil {
 			return nil, err
 		}
@@ -207,12 +209,4 @@ func (o *odb) chain(ctx context.Context, base, head string) ([]*object.Commit, e
 		id = c.ParentHashes[0].String()
 	}
 	return list, nil
-}
-
-// parentTree returns the tree of a commit's first parent.
-func (o *odb) parentTree(c *object.Commit) (plumbing.Hash, error) {
-	if len(c.ParentHashes) == 0 {
-		return plumbing.ZeroHash, nil
-	}
-	return o.treeOf(c.ParentHashes[0].String())
 }

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // Mirror is one repository: a bare mirror of a remote one, or a person's
@@ -14,19 +16,19 @@ type Mirror struct {
 	gitDir string // HEAD; differs from dir in a linked work tree
 	url    string // "" for a local clone
 	wire   *wire
-	packs  *packs // nil in a local clone, where git packs
+	packs  *objects.Packs // nil in a local clone, where git packs
 	refs   *refFiles
-	pool   *pool
+	pool   *objects.Pool
 	log    *slog.Logger
 }
 
 func newMirror(dir, gitDir string) *Mirror {
-	return &Mirror{dir: dir, gitDir: gitDir, log: slog.New(slog.DiscardHandler), refs: &refFiles{dir: dir}, pool: &pool{dir: dir}}
+	return &Mirror{dir: dir, gitDir: gitDir, log: slog.New(slog.DiscardHandler), refs: &refFiles{dir: dir}, pool: objects.NewPool(dir)}
 }
 
 // Close releases the files that the mirror has open; it can be used again.
 func (m *Mirror) Close() error {
-	m.pool.renew()
+	m.pool.Renew()
 	return nil
 }
 

@@ -69,28 +69,6 @@ func isPullRef(ref string) bool {
 	return err == nil && n > 0 && ref == PullRef(n)
 }
 
-// isID reports whether s is a full object id.
-func isID(s string) bool { return len(s) == 40 && isHex(s) }
-
-func isHex(s string) bool {
-	return strings.Trim(s, "0123456789abcdef") == ""
-}
-
-// splitPath checks a path of a change and cuts it into components. Paths are
-// relative, with slashes, and clean; any bytes but NUL are allowed in a name.
-func splitPath(path string) ([]string, error) {
-	if path == "" || strings.IndexByte(path, 0) >= 0 || len(path) > 4096 {
-		return nil, fmt.Errorf("%w: %q", errPath, path)
-	}
-	parts := strings.Split(path, "/")
-	for _, p := range parts {
-		if p == "" || p == "." || p == ".." || len(p) > 255 {
-			return nil, fmt.Errorf("%w: %q", errPath, path)
-		}
-	}
-	return parts, nil
-}
-
 // isDotGit reports whether a name would be ".git" on some file system: any
 // case, with NTFS's trailing dots, spaces and streams, its short name, or
 // with code points that HFS+ ignores.

@@ -9,39 +9,41 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 func (d delta) kind() string {
 	switch {
 	case d.oldPath != "":
 		return "rename"
-	case d.from.hash.IsZero():
+	case d.from.Hash.IsZero():
 		return "create"
-	case d.to.hash.IsZero():
+	case d.to.Hash.IsZero():
 		return KindDelete
 	}
 	return "modify"
 }
 
 // class is the part of a mode that a patch cannot change in place.
-func class(e entry) filemode.FileMode {
-	if isFile(e) {
+func class(e objects.Entry) filemode.FileMode {
+	if e.IsFile() {
 		return filemode.Regular
 	}
-	return e.mode
+	return e.Mode
 }
 
-func octal(e entry) string {
-	if e.mode == filemode.Deprecated {
-		e.mode = filemode.Regular
+func octal(e objects.Entry) string {
+	if e.Mode == filemode.Deprecated {
+		e.Mode = filemode.Regular
 	}
-	return fmt.Sprintf("%06o", uint32(e.mode))
+	return fmt.Sprintf("%06o", uint32(e.Mode))
 }
 
 // names returns how the two sides of a change are called in a patch.
 func (d delta) names() (from, to string) {
-	name := func(prefix, path string, e entry) string {
-		if e.hash.IsZero() {
+	name := func(prefix, path string, e objects.Entry) string {
+		if e.Hash.IsZero() {
 			return "/dev/null"
 		}
 		return quote(prefix + path)
@@ -55,9 +57,9 @@ func (d delta) header() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "diff --git %s %s\n", quote("a/"+from), quote("b/"+d.path))
 	switch {
-	case d.from.hash.IsZero():
+	case d.from.Hash.IsZero():
 		fmt.Fprintf(&b, "new file mode %s\n", octal(d.to))
-	case d.to.hash.IsZero():
+	case d.to.Hash.IsZero():
 		fmt.Fprintf(&b, "deleted file mode %s\n", octal(d.from))
 	case octal(d.from) != octal(d.to):
 		fmt.Fprintf(&b, "old mode %s\nnew mode %s\n", octal(d.from), octal(d.to))
@@ -65,8 +67,8 @@ func (d delta) header() string {
 	if d.oldPath != "" {
 		fmt.Fprintf(&b, "similarity index %d%%\nrename from %s\nrename to %s\n", d.score, quote(from), quote(d.path))
 	}
-	if d.from.hash != d.to.hash {
-		fmt.Fprintf(&b, "index %s..%s", d.from.hash, d.to.hash)
+	if d.from.Hash != d.to.Hash {
+		fmt.Fprintf(&b, "index %s..%s", d.from.Hash, d.to.Hash)
 		if octal(d.from) == octal(d.to) {
 			b.WriteString(" " + octal(d.to))
 		}

@@ -16,6 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // Push says what to push where.
@@ -49,7 +51,7 @@ func (p Push) check() error {
 	if err := checkRef(p.Ref); err != nil {
 		return err
 	}
-	if p.Commit != "" && !isID(p.Commit) || p.Old != "" && !isID(p.Old) {
+	if p.Commit != "" && !objects.IsID(p.Commit) || p.Old != "" && !objects.IsID(p.Old) {
 		return fmt.Errorf("want full commit ids, got %q and %q", p.Commit, p.Old)
 	}
 	if (p.Force || p.Commit == "") && p.Old == "" {
@@ -72,7 +74,7 @@ func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
 	if exists && p.Commit == now.String() || !exists && p.Commit == "" {
 		return false, nil
 	}
-	err = m.use(func(o *odb) error { return p.fastForward(ctx, o, now) })
+	err = m.pool.Use(func(o *objects.DB) error { return p.fastForward(ctx, o, now) })
 	if err != nil {
 		return false, err
 	}
@@ -87,7 +89,7 @@ func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
 
 // fastForward returns an error unless the push may be tried, given where the
 // ref is.
-func (p Push) fastForward(ctx context.Context, o *odb, now plumbing.Hash) error {
+func (p Push) fastForward(ctx context.Context, o *objects.DB, now plumbing.Hash) error {
 	stale := func(why string) error { return &RemoteError{Kind: ErrRejected, Reason: why} }
 	switch {
 	case p.Create && !now.IsZero():
@@ -97,7 +99,7 @@ func (p Push) fastForward(ctx context.Context, o *odb, now plumbing.Hash) error 
 	case now.IsZero() || p.Force || p.Commit == "":
 		return nil
 	}
-	ok, err := descends(ctx, o, plumbing.NewHash(p.Commit), now)
+	ok, err := objects.Descends(ctx, o, plumbing.NewHash(p.Commit), now)
 	if err == nil && !ok {
 		return stale("non-fast-forward: the ref has commits that are not in what is pushed, it is at " + now.String())
 	}
@@ -125,8 +127,8 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 	}
 	defer drop(f.Name())
 	defer f.Close()
-	err = m.use(func(o *odb) error {
-		list, err := unsent(ctx, o, commit, s.adv.References)
+	err = m.pool.Use(func(o *objects.DB) error {
+		list, err := objects.Unsent(ctx, o, commit, s.adv.References)
 		if err != nil {
 			return err
 		}
@@ -136,7 +138,7 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 		if err := f.Truncate(0); err != nil {
 			return err
 		}
-		return writePack(ctx, o, f, list)
+		return objects.WritePack(ctx, o, f, list)
 	})
 	if err != nil {
 		return 0, err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // checkpointOn commits one file on top of a parent.
@@ -86,9 +88,11 @@ func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
 	if sent := r.sent.Load() - before; sent > 16<<10 {
 		t.Errorf("%d bytes were sent for ten small files", sent)
 	}
-	o := m.pool.get()
-	defer m.pool.put(o)
-	list, err := unsent(t.Context(), o, mustHash(c.ID), remoteRefs(t, bare))
+	var list []objects.Packed
+	err := m.pool.Use(func(o *objects.DB) (err error) {
+		list, err = objects.Unsent(t.Context(), o, mustHash(c.ID), remoteRefs(t, bare))
+		return err
+	})
 	if err != nil || len(list) != 0 {
 		t.Errorf("after the push %d objects are missing: %v", len(list), err)
 	}

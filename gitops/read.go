@@ -7,17 +7,19 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // ReadFile returns the content of a file of a commit, of at most limit bytes
 // (0 for 16 MiB); a larger one is [ErrTooLarge]. Of a symlink it returns the
 // target. What is not there is [ErrNotFound].
 func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64) (data []byte, err error) {
-	err = m.at(ctx, commit, path, func(o *odb, e entry) error {
-		if e.isDir() || e.mode == filemode.Submodule {
+	err = m.at(ctx, commit, path, func(o *objects.DB, e objects.Entry) error {
+		if e.IsDir() || e.Mode == filemode.Submodule {
 			return fmt.Errorf("%q is a directory or submodule", path)
 		}
-		data, err = o.read(plumbing.BlobObject, e.hash, cmp.Or(limit, 16<<20))
+		data, err = o.Read(plumbing.BlobObject, e.Hash, cmp.Or(limit, 16<<20))
 		return err
 	})
 	if err != nil {
@@ -27,17 +29,17 @@ func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64)
 }
 
 // at calls fn with what is at a path of a commit.
-func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *odb, e entry) error) error {
+func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *objects.DB, e objects.Entry) error) error {
 	id, err := m.Resolve(ctx, commit)
 	if err != nil {
 		return err
 	}
-	return m.use(func(o *odb) error {
-		tree, err := o.treeOf(id)
+	return m.pool.Use(func(o *objects.DB) error {
+		tree, err := o.TreeOf(id)
 		if err != nil {
 			return err
 		}
-		e, err := o.find(tree, path)
+		e, err := o.Find(tree, path)
 		if err != nil {
 			return err
 		}
@@ -65,8 +67,8 @@ const maxList = 100_000
 // order. With recursive it lists files at any depth instead of directories.
 // Too many entries are [ErrTooLarge].
 func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool) (list []TreeEntry, err error) {
-	err = m.at(ctx, commit, dir, func(o *odb, e entry) error {
-		if !e.isDir() {
+	err = m.at(ctx, commit, dir, func(o *objects.DB, e objects.Entry) error {
+		if !e.IsDir() {
 			return fmt.Errorf("%q is not a directory", dir)
 		}
 		at := ""
@@ -74,7 +76,7 @@ func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool) (
 			at = dir + "/"
 		}
 		l := &lister{o: o, recursive: recursive}
-		err := l.walk(ctx, e.hash, at)
+		err := l.walk(ctx, e.Hash, at)
 		list = l.out
 		return err
 	})
@@ -85,7 +87,7 @@ func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool) (
 }
 
 type lister struct {
-	o         *odb
+	o         *objects.DB
 	recursive bool
 	seen      int
 	out       []TreeEntry
@@ -95,7 +97,7 @@ func (l *lister) walk(ctx context.Context, h plumbing.Hash, at string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := l.o.tree(h)
+	list, err := l.o.Tree(h)
 	if err != nil {
 		return err
 	}
@@ -103,19 +105,19 @@ func (l *lister) walk(ctx context.Context, h plumbing.Hash, at string) error {
 		if l.seen++; l.seen > maxList {
 			return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxList)
 		}
-		if e.isDir() && l.recursive {
-			if err := l.walk(ctx, e.hash, at+e.name+"/"); err != nil {
+		if e.IsDir() && l.recursive {
+			if err := l.walk(ctx, e.Hash, at+e.Name+"/"); err != nil {
 				return err
 			}
 			continue
 		}
-		l.out = append(l.out, TreeEntry{Path: at + e.name, Kind: e.kind()})
+		l.out = append(l.out, TreeEntry{Path: at + e.Name, Kind: kindOf(e)})
 	}
 	return nil
 }
 
-func (e entry) kind() string {
-	switch e.mode {
+func kindOf(e objects.Entry) string {
+	switch e.Mode {
 	case filemode.Dir:
 		return IsDir
 	case filemode.Submodule:

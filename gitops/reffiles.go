@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // refFiles are the files that hold the refs of a repository. go-git reads
@@ -114,7 +116,7 @@ func (r *refFiles) packed() ([]packedRef, error) {
 		line = strings.TrimSuffix(line, "\n")
 		if peeled, ok := strings.CutPrefix(line, "^"); ok && len(list) > 0 {
 			list[len(list)-1].peeled = peeled
-		} else if id, name, ok := strings.Cut(line, " "); ok && isID(id) {
+		} else if id, name, ok := strings.Cut(line, " "); ok && objects.IsID(id) {
 			list = append(list, packedRef{name: name, id: id})
 		}
 	}
@@ -166,7 +168,7 @@ func (r *refFiles) remembered() ([]plumbing.Hash, error) {
 	}
 	pulls, err := filepath.Glob(filepath.Join(r.dir, "refs", "pull", "*", "head"))
 	for _, p := range pulls {
-		if data, err := os.ReadFile(p); err == nil && isID(strings.TrimSpace(string(data))) {
+		if data, err := os.ReadFile(p); err == nil && objects.IsID(strings.TrimSpace(string(data))) {
 			list = append(list, plumbing.NewHash(strings.TrimSpace(string(data))))
 		}
 	}

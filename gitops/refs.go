@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // Default returns the default branch (without "refs/heads/") and the commit it
@@ -23,7 +24,7 @@ func (m *Mirror) Default(ctx context.Context) (branch, head string, err error) {
 		return "", "", fmt.Errorf("read default branch: %w", err)
 	}
 	head, err = m.Resolve(ctx, at)
-	if isID(at) {
+	if objects.IsID(at) {
 		return "", head, err
 	}
 	if err == nil {
@@ -50,7 +51,7 @@ func (m *Mirror) head() (string, error) {
 // localRefs returns the refs below a prefix with the objects they name.
 func (m *Mirror) localRefs(prefix string) (map[string]string, error) {
 	refs := map[string]string{}
-	err := m.use(func(o *odb) error {
+	err := m.pool.Use(func(o *objects.DB) error {
 		iter, err := o.IterReferences()
 		if err != nil {
 			return err
@@ -73,12 +74,12 @@ func (m *Mirror) localRefs(prefix string) (map[string]string, error) {
 // unknown rev is [ErrNotFound].
 func (m *Mirror) Resolve(ctx context.Context, rev string) (string, error) {
 	var id plumbing.Hash
-	err := m.use(func(o *odb) error {
+	err := m.pool.Use(func(o *objects.DB) error {
 		h, err := m.lookup(o, rev)
 		if err != nil {
 			return err
 		}
-		id, err = o.peel(h)
+		id, err = o.Peel(h)
 		return errors.Join(err, ctx.Err())
 	})
 	if errors.Is(err, plumbing.ErrObjectNotFound) || errors.Is(err, plumbing.ErrReferenceNotFound) {
@@ -90,14 +91,14 @@ func (m *Mirror) Resolve(ctx context.Context, rev string) (string, error) {
 	return id.String(), nil
 }
 
-func (m *Mirror) lookup(o *odb, rev string) (plumbing.Hash, error) {
+func (m *Mirror) lookup(o *objects.DB, rev string) (plumbing.Hash, error) {
 	if rev == "HEAD" {
 		var err error
 		if rev, err = m.head(); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}
-	if isID(rev) {
+	if objects.IsID(rev) {
 		return plumbing.NewHash(rev), nil
 	}
 	for _, name := range []string{rev, "refs/heads/" + rev, "refs/tags/" + rev, "refs/remotes/" + rev} {
@@ -112,51 +113,7 @@ func (m *Mirror) lookup(o *odb, rev string) (plumbing.Hash, error) {
 			return plumbing.ZeroHash, err
 		}
 	}
-	if len(rev) >= 7 && len(rev) < 40 && isHex(rev) {
-		return o.short(rev)
-	}
-	return plumbing.ZeroHash, plumbing.ErrReferenceNotFound
-}
-
-// short finds the one commit whose id starts with prefix.
-func (o *odb) short(prefix string) (found plumbing.Hash, err error) {
-	raw := plumbing.NewHash(prefix + strings.Repeat("0", 40-len(prefix)))
-	list, err := o.HashesWithPrefix(raw[:len(prefix)/2])
-	if err != nil {
-		return found, err
-	}
-	for _, h := range list {
-		if _, err := object.GetCommit(o, h); err != nil || h == found || !strings.HasPrefix(h.String(), prefix) {
-			continue
-		}
-		if !found.IsZero() {
-			return found, fmt.Errorf("several commits have this short id: give more digits")
-		}
-		found = h
-	}
-	if found.IsZero() {
-		return found, plumbing.ErrObjectNotFound
-	}
-	return found, nil
-}
-
-// peel follows tags to a commit.
-func (o *odb) peel(h plumbing.Hash) (plumbing.Hash, error) {
-	for range 16 {
-		at, err := object.GetObject(o, h)
-		if err != nil {
-			return h, err
-		}
-		switch at := at.(type) {
-		case *object.Commit:
-			return h, nil
-		case *object.Tag:
-			h = at.Target
-		default:
-			return h, fmt.Errorf("it is a %s, not a commit", at.Type())
-		}
-	}
-	return h, fmt.Errorf("too many tags of tags")
+	return o.Short(rev)
 }
 
 // SetRef moves a ref to a commit if it is at old now ("" for a ref that must
@@ -168,12 +125,12 @@ func (o *odb) peel(h plumbing.Hash) (plumbing.Hash, error) {
 func (m *Mirror) SetRef(ctx context.Context, ref, commit, old string) error {
 	err := m.maySet(ref)
 	if err == nil && commit != "" {
-		if _, rerr := m.Resolve(ctx, commit); rerr != nil || !isID(commit) {
+		if _, rerr := m.Resolve(ctx, commit); rerr != nil || !objects.IsID(commit) {
 			err = fmt.Errorf("%q is not the id of a commit here", commit)
 		}
 	}
 	if err == nil {
-		err = m.refs.swap(ctx, ref, commit, func() error { return m.use(func(o *odb) error { return o.expect(ref, old) }) })
+		err = m.refs.swap(ctx, ref, commit, func() error { return m.pool.Use(func(o *objects.DB) error { return expect(o, ref, old) }) })
 	}
 	if err != nil {
 		return fmt.Errorf("set ref %s: %w", ref, err)
@@ -200,7 +157,7 @@ func followed(ref string) bool {
 }
 
 // expect returns [ErrStale] if a ref is not at old.
-func (o *odb) expect(ref, old string) error {
+func expect(o *objects.DB, ref, old string) error {
 	now := ""
 	r, err := storer.ResolveReference(o, plumbing.ReferenceName(ref))
 	if err == nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // RemoteRefs returns the refs below a prefix as the remote has them now; those
@@ -38,8 +40,8 @@ func (m *Mirror) RefFiles(ctx context.Context, ref string) (files map[string][]b
 		commit, err = m.tip(ctx, ref)
 	}
 	if err == nil && commit != "" {
-		err = m.use(func(o *odb) error {
-			files, err = o.filesOf(commit)
+		err = m.pool.Use(func(o *objects.DB) error {
+			files, err = readFlat(o, commit)
 			return err
 		})
 	}
@@ -75,20 +77,20 @@ func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 	return h.String(), err
 }
 
-// filesOf reads the files at the root of a commit.
-func (o *odb) filesOf(commit string) (map[string][]byte, error) {
-	tree, err := o.treeOf(commit)
+// readFlat reads the files at the root of a commit.
+func readFlat(o *objects.DB, commit string) (map[string][]byte, error) {
+	tree, err := o.TreeOf(commit)
 	if err != nil {
 		return nil, err
 	}
-	list, err := o.tree(tree)
+	list, err := o.Tree(tree)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{}
 	for _, e := range list {
-		if e.mode.IsFile() {
-			if files[e.name], err = o.read(plumbing.BlobObject, e.hash, maxBlob); err != nil {
+		if e.Mode.IsFile() {
+			if files[e.Name], err = o.Read(plumbing.BlobObject, e.Hash, maxBlob); err != nil {
 				return nil, err
 			}
 		}
@@ -103,8 +105,8 @@ func (o *odb) filesOf(commit string) (map[string][]byte, error) {
 // [ErrStale]: read it again.
 func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][]byte, old string) (commit string, err error) {
 	if err = checkRef(ref); err == nil {
-		err = m.use(func(o *odb) error {
-			commit, err = o.commitFiles(files, old)
+		err = m.pool.Use(func(o *objects.DB) error {
+			commit, err = commitFlat(o, files, old)
 			return err
 		})
 	}
@@ -117,32 +119,32 @@ func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][
 	return commit, m.Push(ctx, Push{Commit: commit, Ref: ref, Old: old, Create: old == ""})
 }
 
-func (o *odb) commitFiles(files map[string][]byte, old string) (string, error) {
-	if _, err := o.treeOf(old); err != nil {
+func commitFlat(o *objects.DB, files map[string][]byte, old string) (string, error) {
+	if _, err := o.TreeOf(old); err != nil {
 		return "", err
 	}
-	var list []entry
+	var list []objects.Entry
 	for name, data := range files {
-		parts, err := splitPath(name)
+		parts, err := objects.SplitPath(name)
 		if err != nil || len(parts) != 1 || isDotGit(name) {
-			return "", fmt.Errorf("%w: %q", errPath, name)
+			return "", fmt.Errorf("%w: %q", objects.ErrPath, name)
 		}
 		if len(data) > maxBlob {
 			return "", fmt.Errorf("%w: %s has %d bytes, limit %d", ErrTooLarge, name, len(data), maxBlob)
 		}
-		h, err := o.write(plumbing.BlobObject, data)
+		h, err := o.Write(plumbing.BlobObject, data)
 		if err != nil {
 			return "", err
 		}
-		list = append(list, entry{name: name, mode: filemode.Regular, hash: h})
+		list = append(list, objects.Entry{Name: name, Mode: filemode.Regular, Hash: h})
 	}
-	tree, err := o.writeTree(list)
+	tree, err := o.WriteTree(list)
 	if err == nil {
-		tree, err = o.root(tree)
+		tree, err = o.Root(tree)
 	}
 	if err != nil {
 		return "", err
 	}
-	h, err := o.writeCommit(tree, plumbing.NewHash(old), Meta{Message: "Session log", Author: Signature{"handrail", "handrail@localhost"}})
+	h, err := writeCommit(o, tree, plumbing.NewHash(old), Meta{Message: "Session log", Author: Signature{"handrail", "handrail@localhost"}})
 	return h.String(), err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // SafePush is work to bring to a branch of the remote, come what may.
@@ -62,7 +64,7 @@ func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	if err := (Push{Commit: p.Commit, Ref: p.Ref}).check(); err != nil {
 		return Pushed{}, fmt.Errorf("push: %w", err)
 	}
-	if p.Base != "" && !isID(p.Base) || p.Commit == "" || !strings.HasPrefix(p.Ref, "refs/heads/") {
+	if p.Base != "" && !objects.IsID(p.Base) || p.Commit == "" || !strings.HasPrefix(p.Ref, "refs/heads/") {
 		return Pushed{}, fmt.Errorf("push: want a commit, its base and a branch, got %q, %q and %q", p.Commit, p.Base, p.Ref)
 	}
 	if p.Tries <= 0 {
@@ -176,9 +178,9 @@ func (s *safePush) rebase(ctx context.Context) error {
 // somebody's rewriting of the branch dropped come along; those that onto has
 // under other ids change nothing and disappear.
 func (s *safePush) replay(ctx context.Context, onto string) (c Commit, err error) {
-	err = s.m.use(func(o *odb) error {
+	err = s.m.pool.Use(func(o *objects.DB) error {
 		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit}
-		kept, err := descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
+		kept, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
 		}
@@ -228,7 +230,7 @@ func (s *safePush) split(ctx context.Context) error {
 		return err
 	}
 	var c Commit
-	err = s.m.use(func(o *odb) (err error) {
+	err = s.m.pool.Use(func(o *objects.DB) (err error) {
 		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sel: allBut(workflowDir)}.run(ctx, o)
 		return err
 	})

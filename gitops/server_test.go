@@ -17,9 +17,12 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 const (
+	largeBlob = 4 << 20 // above it a blob goes by way of a file
 	testUser  = "x-access-token"
 	testToken = "ghs_canaryCanaryCanaryCanaryCanaryCanary12"
 )
@@ -245,8 +248,8 @@ func put(path, text string) Change {
 
 // history lists the commits of m from head back to base, without it.
 func history(m *Mirror, base, head string) (list []*object.Commit, err error) {
-	err = m.use(func(o *odb) (err error) {
-		list, err = o.chain(context.Background(), base, head)
+	err = m.pool.Use(func(o *objects.DB) (err error) {
+		list, err = chain(context.Background(), o, base, head)
 		return err
 	})
 	return list, err

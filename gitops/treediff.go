@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // delta is one path that differs between two trees; a side that is not there
 // has the zero hash.
 type delta struct {
 	path     string
-	from, to entry
+	from, to objects.Entry
 	oldPath  string // for a rename, where it was
 	score    int    // for a rename, percent alike
 }
@@ -76,12 +76,12 @@ func (s selection) inside(path string) bool {
 // differ walks two trees and collects the paths that differ, in tree order.
 // Equal subtrees are not read.
 type differ struct {
-	o   *odb
+	o   *objects.DB
 	sel selection
 	out []delta
 }
 
-func (o *odb) diff(ctx context.Context, from, to plumbing.Hash, sel selection) ([]delta, error) {
+func diff(ctx context.Context, o *objects.DB, from, to plumbing.Hash, sel selection) ([]delta, error) {
 	d := &differ{o: o, sel: sel}
 	err := d.walk(ctx, from, to, "")
 	return d.out, err
@@ -94,28 +94,28 @@ func (d *differ) walk(ctx context.Context, from, to plumbing.Hash, at string) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	a, err := d.o.tree(from)
+	a, err := d.o.Tree(from)
 	if err != nil {
 		return err
 	}
-	b, err := d.o.tree(to)
+	b, err := d.o.Tree(to)
 	if err != nil {
 		return err
 	}
-	inB := make(map[string]entry, len(b))
+	inB := make(map[string]objects.Entry, len(b))
 	for _, e := range b {
-		inB[e.name] = e
+		inB[e.Name] = e
 	}
 	inA := make(map[string]bool, len(a))
 	for _, e := range a {
-		inA[e.name] = true
-		if err := d.pair(ctx, e, inB[e.name], at+e.name); err != nil {
+		inA[e.Name] = true
+		if err := d.pair(ctx, e, inB[e.Name], at+e.Name); err != nil {
 			return err
 		}
 	}
 	for _, e := range b {
-		if !inA[e.name] {
-			if err := d.pair(ctx, entry{}, e, at+e.name); err != nil {
+		if !inA[e.Name] {
+			if err := d.pair(ctx, objects.Entry{}, e, at+e.Name); err != nil {
 				return err
 			}
 		}
@@ -123,25 +123,21 @@ func (d *differ) walk(ctx context.Context, from, to plumbing.Hash, at string) er
 	return nil
 }
 
-func (d *differ) pair(ctx context.Context, a, b entry, path string) error {
-	if a.hash == b.hash && a.mode == b.mode || !d.sel.some(path) {
+func (d *differ) pair(ctx context.Context, a, b objects.Entry, path string) error {
+	if a.Hash == b.Hash && a.Mode == b.Mode || !d.sel.some(path) {
 		return nil
 	}
 	var subA, subB plumbing.Hash
-	if a.isDir() {
-		subA, a = a.hash, entry{}
+	if a.IsDir() {
+		subA, a = a.Hash, objects.Entry{}
 	}
-	if b.isDir() {
-		subB, b = b.hash, entry{}
+	if b.IsDir() {
+		subB, b = b.Hash, objects.Entry{}
 	}
-	if (!a.hash.IsZero() || !b.hash.IsZero()) && d.sel.whole(path) {
+	if (!a.Hash.IsZero() || !b.Hash.IsZero()) && d.sel.whole(path) {
 		d.out = append(d.out, delta{path: path, from: a, to: b})
 	}
 	return d.walk(ctx, subA, subB, path+"/")
-}
-
-func isFile(e entry) bool {
-	return !e.hash.IsZero() && (e.mode.IsRegular() || e.mode == filemode.Executable)
 }
 
 const (
@@ -152,14 +148,14 @@ const (
 
 // renames joins deleted and created files that have the same blob, or, where
 // both blobs are there, content that is at least half alike.
-func (o *odb) renames(ctx context.Context, list []delta) ([]delta, error) {
+func renames(ctx context.Context, o *objects.DB, list []delta) ([]delta, error) {
 	var gone, came []int
 	same := map[plumbing.Hash][]int{} // deleted files by blob
 	for i, d := range list {
 		switch {
-		case isFile(d.from) && d.to.hash.IsZero():
-			gone, same[d.from.hash] = append(gone, i), append(same[d.from.hash], i)
-		case isFile(d.to) && d.from.hash.IsZero():
+		case d.from.IsFile() && d.to.Hash.IsZero():
+			gone, same[d.from.Hash] = append(gone, i), append(same[d.from.Hash], i)
+		case d.to.IsFile() && d.from.Hash.IsZero():
 			came = append(came, i)
 		}
 	}
@@ -168,10 +164,10 @@ func (o *odb) renames(ctx context.Context, list []delta) ([]delta, error) {
 		list[c].from, list[c].oldPath, list[c].score, used[g] = list[g].from, list[g].path, score, true
 	}
 	came = slices.DeleteFunc(came, func(c int) bool {
-		from := same[list[c].to.hash]
+		from := same[list[c].to.Hash]
 		if len(from) > 0 {
 			join(c, from[0], 100)
-			same[list[c].to.hash] = from[1:]
+			same[list[c].to.Hash] = from[1:]
 		}
 		return len(from) > 0
 	})
@@ -214,17 +210,17 @@ type profile struct {
 // profiles are those of blobs that were read; nil for one that has none.
 type profiles map[plumbing.Hash]*profile
 
-func (p profiles) of(o *odb, e entry) *profile {
-	f, ok := p[e.hash]
+func (p profiles) of(o *objects.DB, e objects.Entry) *profile {
+	f, ok := p[e.Hash]
 	if !ok {
-		data, err := o.read(plumbing.BlobObject, e.hash, renameSize)
+		data, err := o.Read(plumbing.BlobObject, e.Hash, renameSize)
 		if err == nil && !lines.IsBinary(data) {
 			f = &profile{size: len(data), bytes: map[string]int{}}
 			for _, l := range lines.Split(data) {
 				f.bytes[l] += len(l)
 			}
 		}
-		p[e.hash] = f
+		p[e.Hash] = f
 	}
 	return f
 }

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // The trailers by which a history says what was taken back.
@@ -44,7 +47,7 @@ func (m *Mirror) redo(ctx context.Context, u undo) (Commit, error) {
 const undos = "undos to take back"
 
 func (m *Mirror) reverse(ctx context.Context, u undo, what string) (c Commit, err error) {
-	err = m.use(func(o *odb) error {
+	err = m.pool.Use(func(o *objects.DB) error {
 		live, undone, err := u.past(ctx, o)
 		if err != nil {
 			return err
@@ -67,11 +70,11 @@ func (m *Mirror) reverse(ctx context.Context, u undo, what string) (c Commit, er
 
 // past reads the branch's history: the checkpoints and the undos that are in
 // force, newest first.
-func (u undo) past(ctx context.Context, o *odb) (live, undos []*object.Commit, err error) {
+func (u undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Commit, err error) {
 	const most = 5000
 	undone, redone := map[string]bool{}, map[string]bool{}
 	for id, n := u.Head, 0; id != u.Base && n < most; n++ {
-		c, err := o.commit(id)
+		c, err := o.Commit(id)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, nil, err
 		}
@@ -106,21 +109,21 @@ func (u undo) past(ctx context.Context, o *odb) (live, undos []*object.Commit, e
 }
 
 // revert takes commits back, newest first, in one commit on top of head.
-func (u undo) revert(ctx context.Context, o *odb, list []*object.Commit) (Commit, error) {
-	tree, err := o.treeOf(u.Head)
+func (u undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) (Commit, error) {
+	tree, err := o.TreeOf(u.Head)
 	if err != nil {
 		return Commit{}, err
 	}
 	for _, c := range list {
-		was, err := o.parentTree(c)
+		was, err := o.ParentTree(c)
 		if err == nil {
-			tree, err = o.merge(ctx, c.TreeHash, tree, was, only(u.Paths))
+			tree, err = merge(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, only(u.Paths))
 		}
 		if err != nil {
 			return Commit{}, err
 		}
 	}
-	return o.commitTree(ctx, tree, u.Head, u.meta(list))
+	return makeCommit(ctx, o, tree, u.Head, u.meta(list))
 }
 
 // meta completes the message and trailers of an undo or redo.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
 // session makes checkpoints on a mirror and undoes them.
@@ -155,7 +157,7 @@ func TestUndoOfSomeFiles(t *testing.T) {
 }
 
 func rebased(t *testing.T, m *Mirror, r rebase) (c Commit, err error) {
-	err = m.use(func(o *odb) (err error) {
+	err = m.pool.Use(func(o *objects.DB) (err error) {
 		c, err = r.run(t.Context(), o)
 		return err
 	})

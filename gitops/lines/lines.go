@@ -124,22 +124,29 @@ func rebuild(base []string, lo int, side []string, spans []Span) []string {
 // Hunks returns the lines that spans change from a to b as a unified diff
 // without its first two lines, with some lines around each change.
 func Hunks(a, b []string, spans []Span, around int) string {
-	var w strings.Builder
+	h := hunks{a: a, b: b, around: around}
 	for len(spans) > 0 {
 		n := 1
 		for n < len(spans) && spans[n].A-spans[n-1].AEnd <= 2*around {
 			n++
 		}
-		hunk(&w, a, b, spans[:n], around)
+		h.write(spans[:n])
 		spans = spans[n:]
 	}
-	return w.String()
+	return h.String()
 }
 
-func hunk(w *strings.Builder, a, b []string, spans []Span, around int) {
+type hunks struct {
+	strings.Builder
+	a, b   []string
+	around int
+}
+
+// write writes one hunk.
+func (h *hunks) write(spans []Span) {
 	first, last := spans[0], spans[len(spans)-1]
-	pre := min(around, first.A)
-	post := min(around, len(a)-last.AEnd)
+	pre := min(h.around, first.A)
+	post := min(h.around, len(h.a)-last.AEnd)
 	a0, a1, b0, b1 := first.A-pre, last.AEnd+post, first.B-pre, last.BEnd+post
 	at := func(start, n int) string {
 		if n > 0 {
@@ -150,22 +157,22 @@ func hunk(w *strings.Builder, a, b []string, spans []Span, around int) {
 		}
 		return fmt.Sprintf("%d,%d", start, n)
 	}
-	fmt.Fprintf(w, "@@ -%s +%s @@\n", at(a0, a1-a0), at(b0, b1-b0))
+	fmt.Fprintf(h, "@@ -%s +%s @@\n", at(a0, a1-a0), at(b0, b1-b0))
 	put := func(mark byte, list []string) {
 		for _, l := range list {
-			w.WriteByte(mark)
-			w.WriteString(l)
+			h.WriteByte(mark)
+			h.WriteString(l)
 			if !strings.HasSuffix(l, "\n") {
-				w.WriteString("\n\\ No newline at end of file\n")
+				h.WriteString("\n\\ No newline at end of file\n")
 			}
 		}
 	}
 	x := a0
 	for _, s := range spans {
-		put(' ', a[x:s.A])
-		put('-', a[s.A:s.AEnd])
-		put('+', b[s.B:s.BEnd])
+		put(' ', h.a[x:s.A])
+		put('-', h.a[s.A:s.AEnd])
+		put('+', h.b[s.B:s.BEnd])
 		x = s.AEnd
 	}
-	put(' ', a[x:a1])
+	put(' ', h.a[x:a1])
 }

@@ -1,4 +1,4 @@
-package gitops
+package objects
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 const maxStops = 1000
 
 // stops lists commits that the remote has, branches first.
-func stops(o *odb, remote map[string]plumbing.Hash) []plumbing.Hash {
+func stops(o *DB, remote map[string]plumbing.Hash) []plumbing.Hash {
 	names := slices.SortedFunc(maps.Keys(remote), func(a, b string) int {
 		if branch := strings.HasPrefix(a, "refs/heads/"); branch != strings.HasPrefix(b, "refs/heads/") {
 			if branch {
@@ -32,11 +32,11 @@ func stops(o *odb, remote map[string]plumbing.Hash) []plumbing.Hash {
 	seen := map[plumbing.Hash]bool{}
 	for _, name := range names {
 		h := remote[name]
-		if len(list) == maxStops || seen[h] || !o.has(h) {
+		if len(list) == maxStops || seen[h] || !o.Has(h) {
 			continue
 		}
 		seen[h] = true
-		if commit, err := o.peel(h); err == nil {
+		if commit, err := o.Peel(h); err == nil {
 			list = append(list, commit)
 		}
 	}
@@ -46,7 +46,7 @@ func stops(o *odb, remote map[string]plumbing.Hash) []plumbing.Hash {
 // between lists the commits in the history of head and not in that of any of
 // stops, newest first. It walks both by date, so what is shared is not read
 // to its beginning.
-func between(ctx context.Context, o *odb, head plumbing.Hash, stops []plumbing.Hash) ([]*object.Commit, error) {
+func between(ctx context.Context, o *DB, head plumbing.Hash, stops []plumbing.Hash) ([]*object.Commit, error) {
 	w := &walk{o: o, known: map[plumbing.Hash]*node{}}
 	if err := w.push(head, false); err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func between(ctx context.Context, o *odb, head plumbing.Hash, stops []plumbing.H
 	return out, nil
 }
 
-// descends reports whether old is in the history of h.
-func descends(ctx context.Context, o *odb, h, old plumbing.Hash) (bool, error) {
+// Descends reports whether old is in the history of h.
+func Descends(ctx context.Context, o *DB, h, old plumbing.Hash) (bool, error) {
 	if _, err := object.GetCommit(o, old); err != nil {
 		return false, nil // not here, or a tag or the like
 	}
@@ -99,7 +99,7 @@ type node struct {
 }
 
 type walk struct {
-	o     *odb
+	o     *DB
 	known map[plumbing.Hash]*node
 	queue []*node // by turn, the next one last
 	open  int     // queued nodes that are not shared
@@ -109,7 +109,7 @@ func (w *walk) push(h plumbing.Hash, shared bool) error {
 	n := w.known[h]
 	switch {
 	case n == nil:
-		c, err := w.o.commit(h.String())
+		c, err := w.o.Commit(h.String())
 		if err != nil {
 			return err
 		}
@@ -133,9 +133,9 @@ func (w *walk) push(h plumbing.Hash, shared bool) error {
 	return nil
 }
 
-// unsent lists the objects of a commit's history that the remote does not
+// Unsent lists the objects of a commit's history that the remote does not
 // have, found by comparing trees with those of parents.
-func unsent(ctx context.Context, o *odb, head plumbing.Hash, remote map[string]plumbing.Hash) ([]packed, error) {
+func Unsent(ctx context.Context, o *DB, head plumbing.Hash, remote map[string]plumbing.Hash) ([]Packed, error) {
 	commits, err := between(ctx, o, head, stops(o, remote))
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func unsent(ctx context.Context, o *odb, head plumbing.Hash, remote map[string]p
 		c.add(plumbing.CommitObject, commit.Hash)
 		var old []plumbing.Hash
 		for _, p := range commit.ParentHashes {
-			tree, err := o.treeOf(p.String())
+			tree, err := o.TreeOf(p.String())
 			if err != nil {
 				return nil, err
 			}
@@ -160,9 +160,9 @@ func unsent(ctx context.Context, o *odb, head plumbing.Hash, remote map[string]p
 
 // collector gathers objects that are in a tree and in none of its parents'.
 type collector struct {
-	o    *odb
+	o    *DB
 	seen map[plumbing.Hash]bool
-	list []packed
+	list []Packed
 }
 
 func (c *collector) add(t plumbing.ObjectType, h plumbing.Hash) bool {
@@ -170,7 +170,7 @@ func (c *collector) add(t plumbing.ObjectType, h plumbing.Hash) bool {
 		return false
 	}
 	c.seen[h] = true
-	c.list = append(c.list, packed{t, h})
+	c.list = append(c.list, Packed{t, h})
 	return true
 }
 
@@ -183,41 +183,41 @@ func (c *collector) tree(ctx context.Context, h plumbing.Hash, old []plumbing.Ha
 	}
 	was := map[string][]plumbing.Hash{}
 	for _, p := range old {
-		list, err := c.o.tree(p)
+		list, err := c.o.Tree(p)
 		if err != nil {
 			return err
 		}
 		for _, e := range list {
-			was[e.name] = append(was[e.name], e.hash)
+			was[e.Name] = append(was[e.Name], e.Hash)
 		}
 	}
-	list, err := c.o.tree(h)
+	list, err := c.o.Tree(h)
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
-		if err := c.entry(ctx, e, was[e.name]); err != nil {
+		if err := c.entry(ctx, e, was[e.Name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *collector) entry(ctx context.Context, e entry, was []plumbing.Hash) error {
+func (c *collector) entry(ctx context.Context, e Entry, was []plumbing.Hash) error {
 	switch {
-	case e.mode == filemode.Submodule || slices.Contains(was, e.hash):
+	case e.Mode == filemode.Submodule || slices.Contains(was, e.Hash):
 		return nil
-	case e.isDir():
+	case e.IsDir():
 		var trees []plumbing.Hash
 		for _, h := range was {
-			if _, err := c.o.tree(h); err == nil {
+			if _, err := c.o.Tree(h); err == nil {
 				trees = append(trees, h)
 			} else if !errors.Is(err, plumbing.ErrObjectNotFound) {
 				return err
 			}
 		}
-		return c.tree(ctx, e.hash, trees)
+		return c.tree(ctx, e.Hash, trees)
 	}
-	c.add(plumbing.BlobObject, e.hash)
+	c.add(plumbing.BlobObject, e.Hash)
 	return nil
 }

@@ -1,4 +1,4 @@
-package gitops
+package objects
 
 import (
 	"bufio"
@@ -20,45 +20,45 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-const (
-	mostPacks = 32        // packs before the small ones are joined
-	mostLoose = 4000      // loose objects before they are packed
-	staleAge  = time.Hour // age at which a file is known not to be in use
-)
+// Limits say when a mirror is tidied.
+type Limits struct {
+	Packs int           // before the small ones are joined
+	Loose int           // objects, before they are packed
+	Age   time.Duration // at which a file is known not to be in use
+}
 
-// tidy keeps a mirror quick that has served for long: each fetch adds a pack
+// Tidy keeps a mirror quick that has served for long: each fetch adds a pack
 // and each checkpoint some loose objects, and every look-up goes by all of
-// them. Nothing is thrown away. The mirror is locked. Who reads meanwhile has
-// the old files open, or is told that they are gone and looks again, see
-// [Mirror.use].
-func (p *packs) tidy(ctx context.Context) error {
-	if old := time.Now().Add(-staleAge); p.looseNumber(old) > mostLoose {
+// them. Nothing is thrown away. Who reads meanwhile has the old files open, or is
+// told that they are gone and looks again, see [Pool.Use].
+func (p *Packs) Tidy(ctx context.Context, most Limits) error {
+	if old := time.Now().Add(-most.Age); p.looseNumber(old) > most.Loose {
 		if err := p.packLoose(ctx, old); err != nil {
 			return fmt.Errorf("pack loose objects: %w", err)
 		}
 	}
 	list, err := p.list()
-	if err != nil || len(list) <= mostPacks {
+	if err != nil || len(list) <= most.Packs {
 		return err
 	}
 	start, few := time.Now(), toJoin(list)
 	if err := p.join(ctx, few); err != nil {
 		return fmt.Errorf("join packs: %w", err)
 	}
-	p.log.LogAttrs(ctx, slog.LevelInfo, "joined packs", slog.Int("packs", len(few)), slog.Duration("took", time.Since(start)))
+	p.Log.LogAttrs(ctx, slog.LevelInfo, "joined packs", slog.Int("packs", len(few)), slog.Duration("took", time.Since(start)))
 	return nil
 }
 
-// sweep removes what a killed process left behind. The mirror is locked, so
-// no other fetch is under way; objects and packs for pushes that others write
-// at this moment are younger than staleAge.
-func (p *packs) sweep() {
+// Sweep removes what a killed process left behind. No other fetch is under
+// way; objects and packs for pushes that others write at this moment are
+// younger than age.
+func (p *Packs) Sweep(age time.Duration) {
 	for _, pattern := range []string{"objects/pack/tmp_*", "tmp_*"} {
-		left, _ := filepath.Glob(filepath.Join(p.dir, filepath.FromSlash(pattern)))
+		left, _ := filepath.Glob(filepath.Join(p.Dir, filepath.FromSlash(pattern)))
 		for _, f := range left {
 			name := filepath.Base(f)
 			info, err := os.Stat(f)
-			if strings.HasPrefix(name, "tmp_pack_") || strings.HasPrefix(name, "tmp_idx_") || err == nil && time.Since(info.ModTime()) > staleAge {
+			if strings.HasPrefix(name, "tmp_pack_") || strings.HasPrefix(name, "tmp_idx_") || err == nil && time.Since(info.ModTime()) > age {
 				drop(f)
 			}
 		}
@@ -72,8 +72,8 @@ type packFile struct {
 	objects []*idxfile.Entry // when it is being joined
 }
 
-func (p *packs) list() ([]packFile, error) {
-	files, err := filepath.Glob(filepath.Join(p.dir, "objects", "pack", "pack-*.pack"))
+func (p *Packs) list() ([]packFile, error) {
+	files, err := filepath.Glob(filepath.Join(p.Dir, "objects", "pack", "pack-*.pack"))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func toJoin(list []packFile) []packFile {
 // stored: a delta names its base by how far back it is, or by its id, and both
 // hold in the joined pack. A pack that repeats an object of another one is
 // left alone.
-func (p *packs) join(ctx context.Context, list []packFile) error {
+func (p *Packs) join(ctx context.Context, list []packFile) error {
 	seen := map[plumbing.Hash]bool{}
 	var parts []packFile
 	for _, part := range list {
@@ -138,7 +138,7 @@ func (p *packs) join(ctx context.Context, list []packFile) error {
 			err = errors.Join(os.Remove(part.path+".pack"), os.Remove(part.path+".idx"))
 		}
 	}
-	p.pool.renew()
+	p.Pool.Renew()
 	return err
 }
 
@@ -234,8 +234,8 @@ func (part *packFile) copy(w io.Writer) error {
 
 // looseNumber estimates how many loose objects there are that were written
 // before a time, from one of the 256 directories.
-func (p *packs) looseNumber(before time.Time) int {
-	list, err := os.ReadDir(filepath.Join(p.dir, "objects", "17"))
+func (p *Packs) looseNumber(before time.Time) int {
+	list, err := os.ReadDir(filepath.Join(p.Dir, "objects", "17"))
 	if err != nil {
 		return 0
 	}
@@ -250,32 +250,32 @@ func (p *packs) looseNumber(before time.Time) int {
 
 // packLoose moves loose objects that were written before a time into a pack.
 // Younger ones may be in use by a checkpoint or a push of this moment.
-func (p *packs) packLoose(ctx context.Context, before time.Time) error {
-	files, err := filepath.Glob(filepath.Join(p.dir, "objects", "[0-9a-f][0-9a-f]", "*"))
+func (p *Packs) packLoose(ctx context.Context, before time.Time) error {
+	files, err := filepath.Glob(filepath.Join(p.Dir, "objects", "[0-9a-f][0-9a-f]", "*"))
 	if err != nil {
 		return err
 	}
-	var list []packed
+	var list []Packed
 	var old []string
-	o := p.pool.get()
-	defer p.pool.put(o)
+	o := p.Pool.get()
+	defer p.Pool.put(o)
 	for _, path := range files {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
 		info, err := os.Stat(path)
-		if err != nil || !isID(id) || info.ModTime().After(before) {
+		if err != nil || !IsID(id) || info.ModTime().After(before) {
 			continue
 		}
 		e, err := o.EncodedObject(plumbing.AnyObject, plumbing.NewHash(id))
 		if err != nil {
 			return fmt.Errorf("read %s: %w", id, err)
 		}
-		list, old = append(list, packed{e.Type(), e.Hash()}), append(old, path)
+		list, old = append(list, Packed{e.Type(), e.Hash()}), append(old, path)
 	}
 	if len(list) == 0 {
 		return nil
 	}
 	err = p.create(func(f *os.File) (*idxfile.MemoryIndex, error) {
-		if err := writePack(ctx, o, f, list); err != nil {
+		if err := WritePack(ctx, o, f, list); err != nil {
 			return nil, err
 		}
 		return indexPack(ctx, f)
@@ -285,6 +285,6 @@ func (p *packs) packLoose(ctx context.Context, before time.Time) error {
 			err = os.Remove(path)
 		}
 	}
-	p.log.LogAttrs(ctx, slog.LevelInfo, "packed loose objects", slog.Int("objects", len(list)))
+	p.Log.LogAttrs(ctx, slog.LevelInfo, "Packed loose objects", slog.Int("objects", len(list)))
 	return err
 }

@@ -1,4 +1,4 @@
-package gitops
+package objects
 
 import (
 	"bufio"
@@ -18,23 +18,23 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// packs are the packs of a mirror.
-type packs struct {
-	dir     string // of the mirror
-	pool    *pool
-	maxPack int64
-	log     *slog.Logger
+// Packs are the packs of a mirror. Whoever calls has the mirror locked.
+type Packs struct {
+	Dir  string // of the mirror
+	Pool *Pool
+	Max  int64 // bytes of a pack that comes in
+	Log  *slog.Logger
 }
 
-// install writes a pack that comes in to disk, indexes it, and only then makes
+// Install writes a pack that comes in to disk, indexes it, and only then makes
 // it visible. It returns the bytes read.
-func (p *packs) install(ctx context.Context, r io.Reader) (n int64, err error) {
+func (p *Packs) Install(ctx context.Context, r io.Reader) (n int64, err error) {
 	err = p.create(func(f *os.File) (*idxfile.MemoryIndex, error) {
-		if n, err = io.Copy(f, io.LimitReader(r, p.maxPack+1)); err != nil {
+		if n, err = io.Copy(f, io.LimitReader(r, p.Max+1)); err != nil {
 			return nil, err
 		}
-		if n > p.maxPack {
-			return nil, fmt.Errorf("%w: the pack has more than %d bytes", ErrTooLarge, p.maxPack)
+		if n > p.Max {
+			return nil, fmt.Errorf("%w: the pack has more than %d bytes", ErrTooLarge, p.Max)
 		}
 		idx, err := indexPack(ctx, f)
 		if err != nil {
@@ -49,8 +49,8 @@ func (p *packs) install(ctx context.Context, r io.Reader) (n int64, err error) {
 // full disk must not leave half a pack where others look: the pack and its
 // index get their names once all of both is on disk, and the pack comes last,
 // as it is what readers look for.
-func (p *packs) create(write func(f *os.File) (*idxfile.MemoryIndex, error)) error {
-	dir := filepath.Join(p.dir, "objects", "pack")
+func (p *Packs) create(write func(f *os.File) (*idxfile.MemoryIndex, error)) error {
+	dir := filepath.Join(p.Dir, "objects", "pack")
 	f, err := os.CreateTemp(dir, "tmp_pack_*")
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (p *packs) create(write func(f *os.File) (*idxfile.MemoryIndex, error)) err
 			return err
 		}
 	}
-	p.pool.renew()
+	p.Pool.Renew()
 	return nil
 }
 
@@ -150,8 +150,8 @@ func (p *packWriter) close() error {
 	return err
 }
 
-// writePack writes the objects as a pack.
-func writePack(ctx context.Context, o *odb, out io.Writer, list []packed) error {
+// WritePack writes the objects as a pack.
+func WritePack(ctx context.Context, o *DB, out io.Writer, list []Packed) error {
 	p, err := newPackWriter(out, len(list))
 	if err != nil {
 		return err
@@ -160,22 +160,22 @@ func writePack(ctx context.Context, o *odb, out io.Writer, list []packed) error 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r, size, err := o.open(x.kind, x.hash)
+		r, size, err := o.Open(x.Kind, x.Hash)
 		if err == nil {
-			err = p.write(x.kind, r, size)
+			err = p.write(x.Kind, r, size)
 			r.Close()
 		}
 		if err != nil {
-			return fmt.Errorf("pack %s: %w", x.hash, err)
+			return fmt.Errorf("pack %s: %w", x.Hash, err)
 		}
 	}
 	return p.close()
 }
 
-// packed is one object of a pack to be.
-type packed struct {
-	kind plumbing.ObjectType
-	hash plumbing.Hash
+// Packed is one object of a pack to be.
+type Packed struct {
+	Kind plumbing.ObjectType
+	Hash plumbing.Hash
 }
 
 func (p *packWriter) write(kind plumbing.ObjectType, r io.Reader, size int64) error {
@@ -193,3 +193,6 @@ func (p *packWriter) write(kind plumbing.ObjectType, r io.Reader, size int64) er
 	}
 	return p.z.Close()
 }
+
+// drop removes a temporary file; when it is gone already, all is well.
+func drop(path string) { _ = os.Remove(path) }

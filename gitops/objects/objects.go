@@ -1,0 +1,340 @@
+// Package objects reads and writes what a repository is made of: blobs, trees
+// and commits, and the packs that hold them. go-git reads all of them and
+// writes the loose ones; trees and packs are written here, and packs are
+// joined here, see the measures in package gitops.
+package objects
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+// Errors that callers branch on.
+var (
+	// ErrNotFound: an object or path is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrTooLarge: a limit on files or bytes was reached.
+	ErrTooLarge = errors.New("too large")
+	// ErrPath: a path is not one that may be in a tree.
+	ErrPath = errors.New("path not allowed")
+)
+
+const (
+	maxTree     = 64 << 20 // bytes of one tree or commit object
+	streamAbove = 4 << 20  // blobs above are not held in memory
+)
+
+// DB is one open view of the object database, for one goroutine at a time:
+// go-git's storage is not safe for more.
+type DB struct {
+	*filesystem.Storage
+	gen     int
+	stamp   time.Time              // of the packs when it was opened
+	shallow map[plumbing.Hash]bool // commits whose parents a shallow clone lacks; nil until read
+}
+
+// Pool has a few views open, since opening one reads the pack indexes. It is
+// safe for concurrent use.
+type Pool struct {
+	dir  string
+	mu   sync.Mutex
+	gen  int // raised when packs were added
+	idle []*DB
+}
+
+// NewPool returns the views of the repository at dir, where "objects" and
+// "refs" are.
+func NewPool(dir string) *Pool { return &Pool{dir: dir} }
+
+func (p *Pool) get() *DB {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.idle); n > 0 {
+		o := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		return o
+	}
+	fs := osfs.New(p.dir, osfs.WithBoundOS())
+	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove, AlternatesFS: osfs.New("/")}
+	return &DB{gen: p.gen, stamp: packStamp(p.dir), Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
+}
+
+func (p *Pool) put(o *DB) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if o.gen != p.gen || len(p.idle) >= 2 {
+		_ = o.Close()
+		return
+	}
+	p.idle = append(p.idle, o)
+}
+
+// Renew closes the views that are not in use: later ones see packs that were
+// added.
+func (p *Pool) Renew() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gen++
+	for _, o := range p.idle {
+		_ = o.Close()
+	}
+	p.idle = nil
+}
+
+// Once runs fn on a view.
+func (p *Pool) Once(fn func(o *DB) error) error {
+	o := p.get()
+	defer p.put(o)
+	return fn(o)
+}
+
+// Use runs fn on a view, and again on a fresh one when an object is missing:
+// another process may have added packs, or joined some (see [Packs.Tidy]), and
+// a view that is made while packs go lacks what is in them. So fn must be
+// repeatable. What is missing in the end is [ErrNotFound].
+func (p *Pool) Use(fn func(o *DB) error) error {
+	const tries = 100 // the waits add up to some seconds
+	for try := 0; ; try++ {
+		o := p.get()
+		err := fn(o)
+		p.put(o)
+		missing, gone := errors.Is(err, plumbing.ErrObjectNotFound), errors.Is(err, dotgit.ErrPackfileNotFound)
+		if !missing && !gone {
+			return err
+		}
+		p.Renew()
+		if try > 0 && (try == tries || !gone && o.stamp.Equal(packStamp(p.dir))) {
+			if missing {
+				err = fmt.Errorf("%w: %w", ErrNotFound, err)
+			}
+			return err
+		}
+		<-time.After(time.Duration(try) * time.Millisecond) // until the index of a new pack is there
+	}
+}
+
+// packStamp changes when packs come and go.
+func packStamp(dir string) time.Time {
+	info, err := os.Stat(filepath.Join(dir, "objects", "pack"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// Has reports whether an object is here.
+func (o *DB) Has(h plumbing.Hash) bool { return o.HasEncodedObject(h) == nil }
+
+// Open returns the content and size of an object of the given type.
+func (o *DB) Open(t plumbing.ObjectType, h plumbing.Hash) (io.ReadCloser, int64, error) {
+	e, err := o.EncodedObject(t, h)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s %s: %w", t, h, err)
+	}
+	r, err := e.Reader()
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s %s: %w", t, h, err)
+	}
+	return r, e.Size(), nil
+}
+
+// Read returns the content of an object of at most limit bytes.
+func (o *DB) Read(t plumbing.ObjectType, h plumbing.Hash, limit int64) ([]byte, error) {
+	r, size, err := o.Open(t, h)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if size > limit {
+		return nil, fmt.Errorf("%w: %s %s has %d bytes, limit %d", ErrTooLarge, t, h, size, limit)
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", t, h, err)
+	}
+	return data, nil
+}
+
+// Commit reads a commit. Where a shallow clone ends, it has no parents.
+func (o *DB) Commit(id string) (*object.Commit, error) {
+	if !IsID(id) {
+		return nil, fmt.Errorf("read commit: %q is not a full commit id", id)
+	}
+	c, err := object.GetCommit(o, plumbing.NewHash(id))
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s: %w", id, err)
+	}
+	if o.shallow == nil {
+		list, err := o.Shallow()
+		if err != nil {
+			return nil, fmt.Errorf("read where the clone ends: %w", err)
+		}
+		o.shallow = map[plumbing.Hash]bool{}
+		for _, h := range list {
+			o.shallow[h] = true
+		}
+	}
+	if o.shallow[c.Hash] {
+		c.ParentHashes = nil
+	}
+	return c, nil
+}
+
+// Write stores an object unless it is there.
+func (o *DB) Write(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
+	e := &plumbing.MemoryObject{}
+	e.SetType(t)
+	_, _ = e.Write(data) // to memory
+	return o.put(e)
+}
+
+func (o *DB) put(e plumbing.EncodedObject) (plumbing.Hash, error) {
+	h := e.Hash()
+	if o.Has(h) {
+		return h, nil
+	}
+	if _, err := o.SetEncodedObject(e); err != nil {
+		return h, fmt.Errorf("write %s %s: %w", e.Type(), h, err)
+	}
+	return h, nil
+}
+
+// WriteBlob stores what is read from r. Content above streamAbove goes by way of a
+// file, so that memory stays bounded.
+func (o *DB) WriteBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
+	var buf bytes.Buffer
+	size, err := io.Copy(&buf, io.LimitReader(r, min(streamAbove, limit)+1))
+	switch {
+	case err != nil:
+		return plumbing.ZeroHash, err
+	case size > limit:
+		return plumbing.ZeroHash, fmt.Errorf("%w: limit is %d bytes", ErrTooLarge, limit)
+	case size <= streamAbove:
+		return o.Write(plumbing.BlobObject, buf.Bytes())
+	}
+	f, err := os.CreateTemp("", "blob-*")
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	defer drop(f.Name())
+	defer f.Close()
+	if size, err = io.Copy(f, io.MultiReader(&buf, io.LimitReader(r, limit-size+1))); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if size > limit {
+		return plumbing.ZeroHash, fmt.Errorf("%w: limit is %d bytes", ErrTooLarge, limit)
+	}
+	return o.writeFile(f, size)
+}
+
+// writeFile stores a file as a blob: read once for the id, once to store it.
+func (o *DB) writeFile(f *os.File, size int64) (plumbing.Hash, error) {
+	whole := io.NewSectionReader(f, 0, size)
+	sum := plumbing.NewHasher(plumbing.BlobObject, size)
+	if _, err := io.Copy(sum, whole); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	h := sum.Sum()
+	if o.Has(h) {
+		return h, nil
+	}
+	w, header, err := o.LazyWriter()
+	if err != nil {
+		return h, err
+	}
+	if err = header(plumbing.BlobObject, size); err == nil {
+		_, err = io.Copy(w, io.NewSectionReader(f, 0, size))
+	}
+	return h, errors.Join(err, w.Close())
+}
+
+// WriteCommit stores a commit on top of a parent, zero for a first commit.
+func (o *DB) WriteCommit(parent plumbing.Hash, c object.Commit) (plumbing.Hash, error) {
+	if !parent.IsZero() {
+		c.ParentHashes = []plumbing.Hash{parent}
+	}
+	e := &plumbing.MemoryObject{}
+	if err := c.Encode(e); err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("write commit: %w", err)
+	}
+	return o.put(e)
+}
+
+// Short finds the one commit whose id starts with prefix, which has at least
+// seven digits.
+func (o *DB) Short(prefix string) (found plumbing.Hash, err error) {
+	if len(prefix) < 7 || len(prefix) > 40 || !isHex(prefix) {
+		return found, plumbing.ErrReferenceNotFound
+	}
+	raw := plumbing.NewHash(prefix + strings.Repeat("0", 40-len(prefix)))
+	list, err := o.HashesWithPrefix(raw[:len(prefix)/2])
+	if err != nil {
+		return found, err
+	}
+	for _, h := range list {
+		if _, err := object.GetCommit(o, h); err != nil || h == found || !strings.HasPrefix(h.String(), prefix) {
+			continue
+		}
+		if !found.IsZero() {
+			return found, fmt.Errorf("several commits have this short id: give more digits")
+		}
+		found = h
+	}
+	if found.IsZero() {
+		return found, plumbing.ErrObjectNotFound
+	}
+	return found, nil
+}
+
+// Peel follows tags to a commit.
+func (o *DB) Peel(h plumbing.Hash) (plumbing.Hash, error) {
+	for range 16 {
+		at, err := object.GetObject(o, h)
+		if err != nil {
+			return h, err
+		}
+		switch at := at.(type) {
+		case *object.Commit:
+			return h, nil
+		case *object.Tag:
+			h = at.Target
+		default:
+			return h, fmt.Errorf("it is a %s, not a commit", at.Type())
+		}
+	}
+	return h, fmt.Errorf("too many tags of tags")
+}
+
+// TreeOf returns the tree of a commit, the zero hash for "".
+func (o *DB) TreeOf(id string) (plumbing.Hash, error) {
+	if id == "" {
+		return plumbing.ZeroHash, nil
+	}
+	c, err := o.Commit(id)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return c.TreeHash, nil
+}
+
+// ParentTree returns the tree of a commit's first parent.
+func (o *DB) ParentTree(c *object.Commit) (plumbing.Hash, error) {
+	if len(c.ParentHashes) == 0 {
+		return plumbing.ZeroHash, nil
+	}
+	return o.TreeOf(c.ParentHashes[0].String())
+}
