@@ -29,7 +29,8 @@
 // agent/workspace/local.
 //
 // gitops saves: mirrors, branches, checkpoints, pushes. It runs no git and
-// trusts nothing that a workspace wrote.
+// trusts nothing that a workspace wrote. gitops/objects reads and writes trees,
+// commits and packs; gitops/lines compares and merges texts.
 //
 // policy decides, without a look at the world: policy says what a mode allows,
 // which paths are sensitive and who may approve; policy/shell what a command can do,
