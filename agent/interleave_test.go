@@ -180,6 +180,9 @@ func (a *arena) record(e *session.Event) {
 // nothing runs that is not exactly what somebody who may said yes to, once.
 func TestApprovalInterleavings(t *testing.T) {
 	trials := 10_000 / raceFactor
+	if !long() {
+		trials = min(trials, 1_500)
+	}
 	rules, err := policy.New(policy.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -71,18 +71,18 @@ func TestReplayIsFast(t *testing.T) {
 	if err != nil || n != 1+200*3 {
 		t.Fatalf("%d messages, %v", n, err)
 	}
-	best := time.Hour
-	for range 30 {
-		start := time.Now()
-		if _, err := replay(events); err != nil {
-			t.Fatal(err)
-		}
-		best = min(best, time.Since(start))
+	cost := func(events []session.Event) float64 {
+		return testing.AllocsPerRun(5, func() {
+			if _, err := replay(events); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
-	// The budget is 20 ms on a machine that does nothing else; a busy one gets
-	// three times as much.
-	if best > 3*20*time.Millisecond*raceFactor {
-		t.Errorf("replaying 200 turns takes %s, far more than 20 ms", best)
+	// BenchmarkReplay200Turns has the time; here the work must not grow faster
+	// than the log.
+	half, whole := cost(longLog(100)), cost(events)
+	if whole > 2.2*half || whole > 30_000 {
+		t.Errorf("replaying 200 turns allocates %.0f times, 100 turns %.0f times", whole, half)
 	}
 }
 

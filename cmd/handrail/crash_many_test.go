@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 )
 
-var manyRounds = flag.Int("many.rounds", 2, "how many stories three servers tell together")
+var manyRounds = flag.Int("many.rounds", form(1, 2), "how many stories three servers tell together")
 
 // TestCrashMany has three servers over one PostgreSQL, with a door in front of
 // them, and kills one after the other at random while the others live. Whoever

@@ -20,7 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
-var diskPoints = flag.Int("disk.points", 6, "at how many fillings of the disk a story is told")
+var diskPoints = flag.Int("disk.points", form(3, 6), "at how many fillings of the disk a story is told")
 
 // diskCommand waits for space, as a careful script would: what a command does
 // on a full disk is its own affair.

@@ -397,7 +397,7 @@ func TestApprovalInterleavings(t *testing.T) {
 		t.Skip("the race detector makes this last minutes; agent.TestApprovalInterleavings runs under it")
 	}
 	o := newOrders(t)
-	const trials = 200
+	trials := form(30, 200)
 	executed, refused, wrong := 0, 0, 0
 	for seed := range uint64(trials) {
 		o.trial = &trial{r: rand.New(rand.NewPCG(seed, 2)), may: map[string]bool{"kim": true, "sam": true}, said: map[int64]*word{}, asked: map[string]*posed{}}

@@ -71,7 +71,7 @@ func unnoticed(t *testing.T, at place, c control) string {
 	run := exec.CommandContext(t.Context(), "go", append([]string{"test", "-vet=off", "-count=1", "-timeout", "120s", "-run", c.test}, strings.Fields(c.packages)...)...)
 	run.Dir = root
 	// By the environment it reaches the programs that a test builds, too.
-	run.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+list))
+	run.Env = append(os.Environ(), "HANDRAIL_LONG=1", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+list))
 	out, err := run.CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	switch {

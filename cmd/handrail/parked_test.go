@@ -71,7 +71,7 @@ func (s *story) held() []string {
 // process, no container, no workspace. The same look finds all of them while
 // it runs, so that it can see something.
 func TestNothingIsHeldWhileItWaits(t *testing.T) {
-	for _, engine := range []string{"local", "bwrap", "docker"} {
+	for _, engine := range []string{"local", "bwrap", "docker"}[:form(1, 3)] {
 		t.Run(engine, func(t *testing.T) {
 			if engine != "local" {
 				if _, err := exec.LookPath(engine); err != nil {

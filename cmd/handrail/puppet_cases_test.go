@@ -28,7 +28,7 @@ func injections(t *testing.T) []injection {
 	t.Helper()
 	var all []injection
 	for _, name := range []string{"injections-dev.json", "injections-more.json"} {
-		data, err := os.ReadFile(filepath.Join("../../policy/testdata", name))
+		data, err := os.ReadFile(filepath.Join("../../policy/untrusted/testdata", name))
 		if err != nil {
 			t.Fatal(err)
 		}

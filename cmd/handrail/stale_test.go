@@ -13,7 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 )
 
-var staleRounds = flag.Int("stale.rounds", 2, "how often a server is stopped and continued")
+var staleRounds = flag.Int("stale.rounds", form(1, 2), "how often a server is stopped and continued")
 
 // TestStale runs two servers over one PostgreSQL. One is stopped in the middle
 // of a story, the other goes on, and the first is continued: it must write

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 )
@@ -12,7 +13,7 @@ import (
 // variant may be rated lower than the command it hides.
 func TestVariantsKeepTheirTier(t *testing.T) {
 	want := 100_000
-	if testing.Short() || raceEnabled {
+	if os.Getenv("HANDRAIL_LONG") == "" || raceEnabled {
 		want = 4_000
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
