@@ -15,9 +15,6 @@
 //	window.go        how much a model can hold
 //	shrink.go        making room in it
 //	model.go         asking the model, and what to do when it fails
-//	answer.go        one answer of the model, taken apart
-//	stream.go        an answer that grows, shown
-//	thinking.go      what of it is thinking
 //	gate.go          the only way to a tool
 //	asking.go        putting a call before a person
 //	toolrun.go       running what the gate let through, saving what changed
@@ -36,6 +33,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -213,6 +211,14 @@ func New(cfg Config) (*Agent, error) {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
 	return &Agent{cfg: cfg, tools: registry, calls: toolcall.New(tools.ForModel(registry.Specs()), registry.Canonical)}, nil
+}
+
+// writes returns the file that a call writes, "" when it writes none.
+func (a *Agent) writes(tool string, arguments json.RawMessage) string {
+	if a.tools.Spec(tool).Kind != policy.Write {
+		return ""
+	}
+	return pathArgument(arguments)
 }
 
 // Run works on a session until it is done, parks or fails, and returns how

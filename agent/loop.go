@@ -8,7 +8,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
 )
 
 // run is one stretch of work on a session.
@@ -30,8 +29,7 @@ type run struct {
 func newRun(a *Agent, j *journal) *run {
 	cfg := a.cfg
 	meter := newMeter(cfg, j)
-	m := &model{journal: j, llm: cfg.Model, retry: cfg.Retry, parser: a.calls, now: cfg.Now,
-		writes: func(tool string) bool { return a.tools.Spec(tool).Kind == policy.Write }}
+	m := &model{journal: j, llm: cfg.Model, retry: cfg.Retry, parser: a.calls, writes: a.writes, now: cfg.Now}
 	w := &window{journal: j, model: m, fixed: cfg.Context}
 	offers := &toolset{journal: j, Registry: a.tools, window: w}
 	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, meter: meter, maxTokens: cfg.MaxTokens}

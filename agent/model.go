@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,8 +11,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/speech"
 )
 
 // model is the language model as a session uses it.
@@ -20,7 +24,7 @@ type model struct {
 	llm    llm.Model
 	retry  Retry
 	parser *toolcall.Parser
-	writes func(tool string) bool // the tool writes files
+	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
 	now    func() time.Time
 
 	caps    llm.Capabilities
@@ -132,6 +136,35 @@ func (m *model) learn(ctx context.Context) error {
 	return nil
 }
 
+// answer streams one answer, retrying where that can help.
+func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, error) {
+	var out session.Answer
+	err := m.retrying(ctx, func() error {
+		s := speech.New(speech.Config{Parser: m.parser, Writes: m.writes, Now: m.now, Show: func(sh speech.Shown) {
+			m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title})
+		}})
+		for part, err := range m.llm.Stream(ctx, req) {
+			if llm.KindOf(err) == llm.Garbled {
+				out = s.Answer(m.Turns + 1)
+				out.Errors = append(out.Errors, err.Error())
+				out.Complete, out.PromptBytes = false, compact.Size(req)
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			s.Take(part)
+		}
+		if !s.Whole() {
+			return &llm.Error{Kind: llm.Cut, Public: "the model's answer broke off"}
+		}
+		out = s.Answer(m.Turns + 1)
+		out.PromptBytes = compact.Size(req)
+		return nil
+	})
+	return out, err
+}
+
 // say asks the model something beside the conversation and returns its
 // words, or the empty string when it could not say anything. It asks once:
 // whoever calls has another way.
@@ -144,8 +177,7 @@ func (m *model) say(ctx context.Context, req llm.Request) string {
 		}
 		b.WriteString(p.Content)
 	}
-	_, text := splitThinking("", b.String())
-	return strings.TrimSpace(stripComplete(m.parser.Parse(text).Text))
+	return speech.Words(m.parser, b.String())
 }
 
 // What a model or its server can lack.

@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 
 	"agent":                         {"agent/*", "policy", "policy/*"},
 	"agent/session":                 {"policy"},
+	"agent/speech":                  {"agent/llm", "agent/llm/toolcall", "agent/session"},
 	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
 	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret"},
 	"agent/llm":                     {},

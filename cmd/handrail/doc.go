@@ -19,7 +19,7 @@
 // agent/loop.go. agent/session has the events, and what they add up to.
 // agent/work brings a session to a branch; it alone heard of git.
 // agent/prompt, agent/project, agent/compact and agent/memory make what the
-// model reads. agent/llm has the words for a model, agent/llm/ollama and
+// model reads, agent/speech hears what it says. agent/llm has the words for a model, agent/llm/ollama and
 // agent/llm/openai reach one over agent/llm/wire, agent/llm/toolcall finds calls
 // in text, agent/exam tries a model out. agent/tools has the words for a tool;
 // agent/tools/builtin joins agent/tools/file, agent/tools/edit,

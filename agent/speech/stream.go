@@ -1,6 +1,15 @@
-package agent
+// Package speech makes an answer out of what a model streams: what of it is
+// thinking, which words are for the reader, which calls it makes, and whether
+// it says that it is done. While the answer grows, it shows what can be shown.
+//
+//	stream.go    an answer that grows
+//	answer.go    a whole answer, taken apart
+//	thinking.go  what of it is thinking
+//	mark.go      how a model says that it is done
+package speech
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
@@ -12,10 +21,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 )
 
-// completeMark is how a model without the completion tool says that it is
-// done. It is a signal and never shown.
-const completeMark = "[TASK_COMPLETE]"
-
 // showEvery limits how often growing text is shown; firstWords is how much
 // must be there before anything is, so that no fragment like "**What" flashes.
 const (
@@ -24,13 +29,27 @@ const (
 	longAnswer = 32 << 10 // bytes after which growing text is shown less often
 )
 
-// stream puts one answer together from its parts.
-type stream struct {
-	parser *toolcall.Parser
-	now    func() time.Time
-	show   func(Live)
-	writes func(tool string) bool // whether a tool writes files
-	asked  time.Time              // when the answer was asked for
+// Config is what a [Stream] needs to know.
+type Config struct {
+	Parser *toolcall.Parser
+	// Writes returns the file that a call writes, "" when it writes none.
+	Writes func(tool string, arguments json.RawMessage) string
+	Show   func(Shown)
+	Now    func() time.Time
+}
+
+// Shown is what there is to see of an answer that grows: the whole text so
+// far, without thinking in the words and without markup of calls, or a Title
+// for what goes on, such as "Thought for 8s".
+type Shown struct {
+	Thinking, Content string
+	Title             string
+}
+
+// Stream puts one answer together from its parts.
+type Stream struct {
+	Config
+	asked time.Time // when the answer was asked for
 
 	thinking, content strings.Builder
 	calls             []llm.ToolCall
@@ -45,8 +64,14 @@ type stream struct {
 	done              llm.Part
 }
 
-// take adds one part.
-func (s *stream) take(p llm.Part) {
+// New returns the stream of an answer that is asked for now.
+func New(cfg Config) *Stream { return &Stream{Config: cfg, asked: cfg.Now()} }
+
+// Whole reports whether the answer came to its end.
+func (s *Stream) Whole() bool { return s.done.Done }
+
+// Take adds one part.
+func (s *Stream) Take(p llm.Part) {
 	if p.Thinking != "" {
 		s.thinking.WriteString(p.Thinking)
 		s.thinks()
@@ -56,11 +81,8 @@ func (s *stream) take(p llm.Part) {
 		s.watchInline()
 	}
 	if len(p.Calls) > 0 {
-		file := ""
-		if name, _ := s.parser.Canonical(p.Calls[0].Name); s.writes(name) {
-			file = pathArgument(p.Calls[0].Arguments)
-		}
-		s.announce(file)
+		name, _ := s.Parser.Canonical(p.Calls[0].Name)
+		s.announce(s.Writes(name, p.Calls[0].Arguments))
 		s.calls = append(s.calls, p.Calls...)
 	}
 	if p.Done {
@@ -72,7 +94,7 @@ func (s *stream) take(p llm.Part) {
 // watchInline times thinking at the start of the content. It ends with the
 // first words after it, so that long answers are not looked at again and
 // again.
-func (s *stream) watchInline() {
+func (s *Stream) watchInline() {
 	content := s.content.String()
 	inner, rest := splitThinking("", content)
 	if len(inner) > s.inline {
@@ -83,8 +105,8 @@ func (s *stream) watchInline() {
 }
 
 // thinks notes that thinking goes on.
-func (s *stream) thinks() {
-	s.thinkEnd = s.now()
+func (s *Stream) thinks() {
+	s.thinkEnd = s.Now()
 	if s.thinkStart.IsZero() {
 		s.thinkStart = s.thinkEnd
 	}
@@ -93,23 +115,23 @@ func (s *stream) thinks() {
 // announce tells at the first call that thinking is over and for how long it
 // went on. Servers hold back the whole of a call, so without this the reader
 // sees "thinking" while a file is being written.
-func (s *stream) announce(file string) {
+func (s *Stream) announce(file string) {
 	if !s.thought {
 		s.thought = true
 		if d := s.thinkTime(); d > 0 {
-			s.show(Live{Title: fmt.Sprintf("Thought for %s", roundSeconds(d))})
+			s.Show(Shown{Title: fmt.Sprintf("Thought for %s", roundSeconds(d))})
 		}
 	}
 	if file != "" && !s.writing {
 		s.writing = true
-		s.show(Live{Title: fmt.Sprintf("Writing %s…", path.Base(file))})
+		s.Show(Shown{Title: fmt.Sprintf("Writing %s…", path.Base(file))})
 	}
 }
 
 // thinkTime is how long thinking went on: from its first to its last word, or
 // from the request when a server sends it in one piece. The time after, in
 // which a server holds back a call, does not count.
-func (s *stream) thinkTime() time.Duration {
+func (s *Stream) thinkTime() time.Duration {
 	if s.thinkStart.IsZero() {
 		return 0
 	}
@@ -125,14 +147,14 @@ func roundSeconds(d time.Duration) string {
 
 // display shows what has grown, not too often and never a fragment of a
 // control word or of a call.
-func (s *stream) display(last bool) {
-	now := s.now()
+func (s *Stream) display(last bool) {
+	now := s.Now()
 	every := showEvery * time.Duration(1+s.content.Len()/longAnswer) // each look reads the whole
 	if !last && now.Sub(s.shownAt) < every {
 		return
 	}
 	thinking, content := visible(s.thinking.String(), s.content.String(), last)
-	if at := s.parser.Partial(content); at < len(content) {
+	if at := s.Parser.Partial(content); at < len(content) {
 		s.announcePrinted(content[at:])
 		content = content[:at]
 	}
@@ -145,11 +167,11 @@ func (s *stream) display(last bool) {
 	}
 	s.shown = s.shown || content != ""
 	s.shownAt = now
-	s.show(Live{Thinking: thinking, Content: content})
+	s.Show(Shown{Thinking: thinking, Content: content})
 }
 
 // announcePrinted announces a call that is being printed as text.
-func (s *stream) announcePrinted(markup string) {
+func (s *Stream) announcePrinted(markup string) {
 	file := ""
 	if !s.writing && writeWord.MatchString(markup) {
 		if m := printedPath.FindStringSubmatch(markup); m != nil {
@@ -174,48 +196,4 @@ func wordRunes(s string) int {
 		}
 	}
 	return n
-}
-
-// stripComplete removes the completion mark in any case, and a beginning of it at the
-// end of the text.
-func stripComplete(s string) string {
-	s, _ = cutComplete(s)
-	for n := min(len(s), len(completeMark)-1); n > 0; n-- {
-		if strings.EqualFold(s[len(s)-n:], completeMark[:n]) {
-			return strings.TrimRight(s[:len(s)-n], " \t\n")
-		}
-	}
-	return s
-}
-
-// cutBroken removes a completion mark that the answer's limit cut off. A few
-// letters of it may be something else and stay.
-func cutBroken(s string) string {
-	for n := len(completeMark) - 1; n >= len("[TASK_"); n-- {
-		if len(s) >= n && strings.EqualFold(s[len(s)-n:], completeMark[:n]) {
-			return strings.TrimSpace(s[:len(s)-n])
-		}
-	}
-	return s
-}
-
-// cutComplete removes every completion mark and reports whether there was one.
-func cutComplete(s string) (string, bool) {
-	found := false
-	for i := 0; i+len(completeMark) <= len(s); {
-		j := strings.IndexByte(s[i:], '[')
-		if j < 0 || i+j+len(completeMark) > len(s) {
-			break
-		}
-		i += j
-		if strings.EqualFold(s[i:i+len(completeMark)], completeMark) {
-			s, found = s[:i]+s[i+len(completeMark):], true
-			continue
-		}
-		i++
-	}
-	if found {
-		s = strings.TrimSpace(s)
-	}
-	return s, found
 }

@@ -1,6 +1,7 @@
-package agent
+package speech
 
 import (
+	"encoding/json"
 	"runtime"
 	"strings"
 	"testing"
@@ -68,9 +69,9 @@ func TestDropEcho(t *testing.T) {
 
 // recorder is a stream under a clock that a test moves.
 type recorder struct {
-	*stream
+	*Stream
 	clock time.Time
-	live  []Live
+	live  []Shown
 }
 
 func newRecorder(t *testing.T) *recorder {
@@ -84,17 +85,23 @@ func newRecorder(t *testing.T) *recorder {
 	for _, name := range []string{"write_file", "read_file"} {
 		specs = append(specs, llm.ToolSpec{Name: name, Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}}}`)})
 	}
-	r.stream = &stream{
-		parser: toolcall.New(specs, all.Canonical), writes: func(name string) bool { return name == "write_file" }, now: func() time.Time { return r.clock },
-		show: func(l Live) { r.live = append(r.live, l) }, asked: r.clock,
-	}
+	r.Stream = New(Config{
+		Parser: toolcall.New(specs, all.Canonical), Now: func() time.Time { return r.clock }, Show: func(s Shown) { r.live = append(r.live, s) },
+		Writes: func(tool string, arguments json.RawMessage) string {
+			var a struct{ Path string }
+			if tool != "write_file" || json.Unmarshal(arguments, &a) != nil {
+				return ""
+			}
+			return a.Path
+		},
+	})
 	return r
 }
 
 // after lets time pass and takes a part.
 func (r *recorder) after(d time.Duration, p llm.Part) {
 	r.clock = r.clock.Add(d)
-	r.take(p)
+	r.Take(p)
 }
 
 func (r *recorder) titles() []string {

@@ -1,4 +1,4 @@
-package agent
+package speech
 
 import (
 	"strings"
@@ -77,7 +77,7 @@ func indexTag(s, tag string) int {
 	}
 }
 
-// quoted says whether what follows before stands in a code fence or in a code
+// quoted reports whether what follows before stands in a code fence or in a code
 // span of its line.
 func quoted(before string) bool {
 	fences := strings.Count(before, "\n```")
@@ -148,7 +148,7 @@ func visible(thinking, content string, last bool) (string, string) {
 	return thinking, dropEcho(thinking, content)
 }
 
-// isBeginning says whether content repeats the beginning of thinking and has
+// isBeginning reports whether content repeats the beginning of thinking and has
 // not yet come to its end.
 func isBeginning(thinking, content string) bool {
 	a, b := strings.Join(strings.Fields(thinking), " "), strings.Join(strings.Fields(content), " ")

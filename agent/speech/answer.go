@@ -1,0 +1,83 @@
+package speech
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Answer takes the whole answer apart: thinking that stands inline or is
+// echoed, calls that were printed, the completion mark. Turn is that of the
+// answer; its calls are numbered by it, since servers number calls differently
+// or not at all.
+func (s *Stream) Answer(turn int) session.Answer {
+	thinking, content := splitThinking(s.thinking.String(), s.content.String())
+	content = dropEcho(thinking, content)
+	a := session.Answer{
+		ThinkingMillis: s.thinkTime().Milliseconds(),
+		PromptTokens:   s.done.PromptTokens,
+		AnswerTokens:   s.done.AnswerTokens,
+	}
+	a.Thinking, _ = cutComplete(thinking)
+	a.Thinking = cutBroken(a.Thinking)
+	raw := strings.TrimSpace(content)
+	parsed := s.Parser.Parse(raw)
+	a.Content, a.Complete = cutComplete(parsed.Text)
+	a.Content = cutBroken(a.Content)
+	if len(s.calls) > 0 {
+		s.nativeCalls(&a, turn)
+		parsed.Calls = unlike(parsed.Calls, a.Calls)
+	} else {
+		a.Errors = parsed.Errors
+	}
+	textCalls(&a, turn, parsed.Calls)
+	if raw != a.Content {
+		a.Raw = raw
+	}
+	return a
+}
+
+// unlike leaves out the printed calls of tools that the answer also calls
+// natively: they are the same call, printed on the way.
+func unlike(printed []toolcall.Call, native []session.Call) []toolcall.Call {
+	return slices.DeleteFunc(printed, func(p toolcall.Call) bool {
+		return slices.ContainsFunc(native, func(n session.Call) bool { return n.Name == p.Name })
+	})
+}
+
+func (s *Stream) nativeCalls(a *session.Answer, turn int) {
+	cut := s.done.DoneReason == "length"
+	for i, c := range s.calls {
+		args, repaired, err := s.Parser.Object(c.Arguments)
+		if err != nil {
+			a.Errors = append(a.Errors, fmt.Sprintf("call to %s: %v", c.Name, err))
+			continue
+		}
+		name, _ := s.Parser.Canonical(c.Name)
+		a.Calls = append(a.Calls, session.Call{
+			ID: callID(turn, len(a.Calls)), Name: name, Arguments: args,
+			Repaired: repaired, Truncated: repaired && cut && i == len(s.calls)-1,
+		})
+	}
+}
+
+func textCalls(a *session.Answer, turn int, calls []toolcall.Call) {
+	for _, c := range calls {
+		a.Calls = append(a.Calls, session.Call{
+			ID: callID(turn, len(a.Calls)), Name: c.Name, Arguments: c.Arguments,
+			Truncated: c.Truncated, Repaired: c.Repaired, Text: true,
+		})
+	}
+}
+
+func callID(turn, n int) string { return fmt.Sprintf("c%d-%d", turn, n+1) }
+
+// Words returns what a model said in a text that is no turn of a session:
+// without thinking, calls and completion marks.
+func Words(parser *toolcall.Parser, text string) string {
+	_, text = splitThinking("", text)
+	return strings.TrimSpace(stripComplete(parser.Parse(text).Text))
+}
