@@ -3,11 +3,11 @@ package bot
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -27,7 +27,7 @@ func deny(ctx context.Context, r *request) error { return r.settle(ctx, policy.D
 // settle takes an answer to a request.
 func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) error {
 	if r.sess == nil {
-		r.reply("Nothing waits for approval in this thread.")
+		r.reply(render.NothingAsked)
 		return nil
 	}
 	v, err := r.viewWith(ctx)
@@ -52,7 +52,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		r.react("-1")
 	default:
 		r.react("confused")
-		r.reply(fmt.Sprintf("Approval `%s` does not count: %s. Nothing was run.", res.ID, res.Reason))
+		r.reply(render.TooLate(res))
 	}
 	return nil
 }

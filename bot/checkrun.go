@@ -42,7 +42,7 @@ func (l *leased) startCheck(ctx context.Context, c *checkMark) error {
 		return nil
 	}
 	_, err := l.Ensure(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
-		Name: render.CheckName, SHA: c.SHA, Status: "in_progress", Title: string(session.PhaseRunning), Summary: "The agent works on this branch.",
+		Name: render.CheckName, SHA: c.SHA, Status: "in_progress", Title: string(session.PhaseRunning), Summary: render.CheckIsRunning,
 	}})
 	return ghapp.UnlessRefused(err)
 }
@@ -61,7 +61,7 @@ func (l *leased) endCheck(ctx context.Context) error {
 		case c.SHA == sha:
 			here = &c
 		case c.Said == 0:
-			moved := ghapp.CheckSpec{Conclusion: "neutral", Title: "went on", Summary: "The work went on to " + sha + "."}
+			moved := ghapp.CheckSpec{Conclusion: "neutral", Title: render.CheckMovedTitle, Summary: render.CheckMoved(sha)}
 			if err := l.completeCheck(ctx, c, moved); err != nil {
 				return err
 			}

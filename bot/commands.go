@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -152,7 +153,7 @@ func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command)
 		return row.handle(ctx, r)
 	}
 	if at, ok, err := w.at.elsewhere(ctx); ok || err != nil {
-		r.reply(fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", at.Number))
+		r.reply(render.AsksOnly(at.Number))
 		return err
 	}
 	if r.actor, err = w.at.Client.Actor(ctx, s.ev.Sender.Login); err != nil {
@@ -162,11 +163,11 @@ func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command)
 		return err
 	}
 	if r.actor.ID != s.ev.Sender.ID { //control:account-number
-		r.reply("I could not make sure who wrote this, so I did nothing.")
+		r.reply(render.UnknownAuthor)
 		return nil
 	}
 	if v, why := w.mayAsk(r.actor, row.needs(cmd), r.sess); v != policy.Allow {
-		r.reply("I did not start: " + why + ".")
+		r.reply(render.NotStarted(why + "."))
 		return nil
 	}
 	return row.handle(ctx, r)

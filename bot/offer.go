@@ -38,14 +38,14 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 			return "", err
 		}
 		if to != wr.Pull.Base {
-			wr.Pull.Body = fmt.Sprintf("The branch `%s`, which this was made for, does not exist any more; this goes to `%s`.\n\n", wr.Pull.Base, to) + wr.Pull.Body
+			wr.Pull.Body = render.BaseIsGone(wr.Pull.Base, to) + wr.Pull.Body
 			wr.Pull.Base = to
 		}
 		wr.Key = fmt.Sprintf("pull-%s-%d", l.row.ID, v.Seq)
 		ref, err = l.Ensure(ctx, wr)
 	}
 	if errors.As(err, &no) {
-		return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", v.Branch, render.Clean(no.Reason)), nil
+		return render.NoPull(v.Branch, no.Reason), nil
 	}
 	l.row.Pull = ref.Number
 	return "", err
@@ -86,7 +86,7 @@ func (l *leased) announce(ctx context.Context, note string) error {
 	}
 	body := render.Final(v)
 	if l.row.Pull != 0 {
-		note = fmt.Sprintf("Pull request: #%d", l.row.Pull)
+		note = render.PullIs(l.row.Pull)
 	}
 	if note != "" {
 		body += "\n" + note + "\n"

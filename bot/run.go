@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/queue"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
@@ -193,7 +194,7 @@ func (l *leased) failed(ctx context.Context, cause error) error {
 		}
 	}
 	l.log.ErrorContext(ctx, "session failed", "session", l.row.ID, "err", cause)
-	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: "The session could not go on: " + cause.Error()}
+	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(cause)}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 

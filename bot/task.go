@@ -38,10 +38,7 @@ func (r *request) supersede(ctx context.Context) error {
 		return err
 	}
 	if !v.Over() {
-		r.c.append(ending(v, r.said, session.Outcome{
-			Status: session.StatusStopped, Turns: v.Turns, Files: v.Files,
-			Reason: r.said.ev.Sender.Login + " asked for a new session in its place. What was done so far stays on the branch.",
-		})...)
+		r.end(v, render.ReplacedBy(r.said.ev.Sender.Login))
 	}
 	if len(r.c.Events) > 0 {
 		// What the same comment asked of the old session goes with it.
@@ -111,13 +108,13 @@ func (r *request) open(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		r.reply("I could not start: " + render.Clean(err.Error()))
+		r.reply(render.CouldNotStart(err))
 		return nil
 	}
 	cfg := policy.Merge(w.cfg.Policy, place.Config).WithDefaults()
 	mode, err := policy.ParseMode(cmp.Or(r.cmd.Mode, cfg.Mode, "code"))
 	if err != nil {
-		r.reply("I did not start: " + err.Error())
+		r.reply(render.NotStarted(err.Error()))
 		return nil
 	}
 	id := "s" + ghapp.Digest(w.key, s.key)[:12]

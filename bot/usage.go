@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -64,7 +65,7 @@ func (l *leased) shares(ctx context.Context) ([]Share, error) {
 	budget := l.config(l.record).Budget
 	day := l.cfg.Now().UTC().Format(dayForm)
 	thread := Share{Of: "This thread", Limits: budget.Thread}
-	person := Share{Of: fmt.Sprintf("What %s asked for on %s (UTC)", l.row.Requester, day), Limits: budget.UserDay}
+	person := Share{Of: render.ShareOfDay(l.row.Requester, day), Limits: budget.UserDay}
 	if thread.Limits == (policy.Limits{}) && person.Limits == (policy.Limits{}) {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -29,14 +30,14 @@ type Answer struct {
 func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (res session.Resolved, why string, err error) {
 	asked, ok := answerable(v, answer)
 	if !ok {
-		return res, fmt.Sprintf("No request with the id `%s` is open here.%s", answer.Request, openIDs(v.Open())), nil
+		return res, render.NotOpen(answer.Request, v.Open()), nil
 	}
 	verdict, why, err := s.may(ctx, answer.By, asked)
 	if err != nil {
 		return res, "", err
 	}
 	if verdict != policy.Allow {
-		return res, "This answer does not count: " + why + ".", nil
+		return res, render.NotCounted("answer", why), nil
 	}
 	res = session.Resolved{ID: asked.ID, Verdict: denied, By: answer.By.Login, ByID: answer.By.ID, Reason: clean(answer.Reason), Key: answer.Source}
 	if answer.Verdict == policy.Approved {
@@ -50,7 +51,7 @@ func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (r
 func (s Session) approval(ctx context.Context, asked session.Asked, yes session.Resolved) (session.Resolved, error) {
 	yes.Verdict, yes.Reason = approved, ""
 	if policy.OpenApproval(asked.ID, asked.Digest, asked.Deadline).Late(s.Now()) {
-		return session.Resolved{ID: asked.ID, Verdict: expired, Reason: "the time to answer is over"}, nil
+		return session.Resolved{ID: asked.ID, Verdict: expired, Reason: render.WhyLate}, nil
 	}
 	now, err := s.Bound(ctx)
 	if err != nil {
@@ -96,17 +97,6 @@ func answerable(v *session.State, answer Answer) (session.Asked, bool) {
 	return session.Asked{}, false
 }
 
-func openIDs(open []session.Asked) string {
-	var ids []string
-	for _, a := range open {
-		ids = append(ids, "`"+a.ID+"`")
-	}
-	if len(ids) == 0 {
-		return " Nothing waits for approval."
-	}
-	return " Open: " + strings.Join(ids, ", ") + "."
-}
-
 // Source names the version of a text that an answer stands in, so that it can
 // be looked at again: a comment, or a review. It is empty for other events.
 func Source(ev ghapp.Event, t ghapp.Target) string {
@@ -142,7 +132,7 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 		return "", err
 	}
 	if actor.Lookup == policy.Found && actor.ID != yes.ByID {
-		return "the account that approved is another one now", nil
+		return render.WhyAnotherAccount, nil
 	}
 	if actor.ID == 0 {
 		actor.ID = yes.ByID
@@ -152,7 +142,7 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 		return "", err
 	}
 	if verdict != policy.Allow { //control:checked-again
-		return "the approval does not count any more: " + why, nil
+		return render.WhyNoRight(why), nil
 	}
 	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) { //control:review-checked-again
 		return why, err
@@ -168,7 +158,7 @@ func (s Session) edited(ctx context.Context, source string) (string, error) {
 	case "review":
 		return s.editedReview(ctx, source)
 	}
-	return "it cannot be found any more where the approval came from", nil
+	return render.WhyNowhere, nil
 }
 
 func (s Session) editedReview(ctx context.Context, source string) (string, error) {
@@ -181,7 +171,7 @@ func (s Session) editedReview(ctx context.Context, source string) (string, error
 			return "", nil
 		}
 	}
-	return "the review that approved was edited, dismissed or deleted", nil
+	return render.WhyReviewEdited, nil
 }
 
 func (s Session) editedComment(ctx context.Context, source string, diff bool) (string, error) {
@@ -191,13 +181,13 @@ func (s Session) editedComment(ctx context.Context, source string, diff bool) (s
 	}
 	got, err := s.Client.GetComment(ctx, target)
 	if errors.Is(err, ghapp.ErrNotFound) {
-		return "the comment that approved was deleted", nil
+		return render.WhyCommentDeleted, nil
 	}
 	if err != nil {
 		return "", err
 	}
 	if commentSource(target, got.Updated, got.Body) != source { //control:edited-comment
-		return "the comment that approved was edited", nil
+		return render.WhyCommentEdited, nil
 	}
 	return "", nil
 }

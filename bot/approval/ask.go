@@ -74,8 +74,7 @@ func (r Requests) Moot(open []session.Asked, turn int) []*session.Event {
 	for _, a := range open {
 		if render.TooLongToShow(a) && (a.Review == nil || r.Holder.Stage(a.ID).Comment) {
 			end(session.Resolved{
-				ID: a.ID, Verdict: denied, By: "handrail",
-				Reason: "it is too long to be shown to a person in one comment, so nobody can approve it; do it in smaller pieces",
+				ID: a.ID, Verdict: denied, By: "handrail", Reason: render.WhyTooLong,
 			})
 		}
 	}
@@ -91,7 +90,7 @@ func (r Requests) offer(ctx context.Context, a session.Asked) (up bool, why stri
 	}
 	why, err = r.Offer(ctx, Offer{Commit: a.Review.Commit, Branch: a.Review.Branch, Parent: a.Head, Base: a.Review.Base})
 	if errors.Is(err, ErrGone) {
-		return true, "", r.resolveNow(ctx, session.Resolved{ID: a.ID, Verdict: stale, Reason: "the edit was made on another machine and is not here"})
+		return true, "", r.resolveNow(ctx, session.Resolved{ID: a.ID, Verdict: stale, Reason: render.WhyElsewhere})
 	}
 	if err != nil {
 		return false, "", fmt.Errorf("put %s up for review: %w", a.ID, err)
@@ -101,7 +100,7 @@ func (r Requests) offer(ctx context.Context, a session.Asked) (up bool, why stri
 		ref, err = r.Holder.Ensure(ctx, r.reviewPull(a))
 		var no *ghapp.Refusal
 		if errors.As(err, &no) {
-			why, err = "GitHub does not take the pull request ("+no.Reason+")", nil
+			why, err = render.WhyNoPull(no.Reason), nil
 		}
 		if err != nil {
 			return false, "", err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -63,15 +64,15 @@ func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
 	moved := ""
 	switch {
 	case p.HeadSHA != s.asked.Review.Commit: //control:review-head
-		moved = "somebody pushed to the branch of the pull request, so it is no longer the edit that was asked for"
+		moved = render.WhyPushed
 	case p.Base != s.asked.Review.Base: //control:review-target
-		moved = "somebody changed the branch that the pull request goes to"
+		moved = render.WhyRetargeted
 	}
 	switch {
 	case p.Merged:
 		return s.merged(ctx, p, moved)
 	case p.State == "closed":
-		return finding{verdict: denied, reason: "the pull request was closed without being merged"}, nil
+		return finding{verdict: denied, reason: render.WhyClosed}, nil
 	case moved != "":
 		return finding{verdict: stale, reason: moved}, nil
 	}
@@ -84,7 +85,7 @@ func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
 func (s proposal) merged(ctx context.Context, p ghapp.Pull, moved string) (finding, error) {
 	f := finding{verdict: denied, by: p.MergedBy}
 	if moved != "" || p.MergedBy == "" {
-		f.reason = "it was merged by hand, but " + cmp.Or(moved, "GitHub does not say by whom")
+		f.reason = render.WhyMergedAlone(cmp.Or(moved, render.WhyMergedUnknown))
 		return f, nil
 	}
 	actor, err := s.Client.Actor(ctx, p.MergedBy)
@@ -96,7 +97,7 @@ func (s proposal) merged(ctx context.Context, p ghapp.Pull, moved string) (findi
 		return f, err
 	}
 	if f.byID = actor.ID; v != policy.Allow { //control:review-merger
-		f.reason = "it was merged by hand by somebody who cannot approve it: " + why
+		f.reason = render.WhyMergedBy(why)
 		return f, nil
 	}
 	f.verdict, f.keys = approved, []string{fmt.Sprintf("pull:%d:merge", p.Ref.Number)}
@@ -158,14 +159,14 @@ func decisive(list []ghapp.Review) []ghapp.Review {
 // counts says why a review does not count, or "".
 func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
 	if r.State == "APPROVED" && r.Commit != s.asked.Review.Commit { //control:review-commit
-		return fmt.Sprintf("it is of %.7s, and what was asked for is %.7s", r.Commit, s.asked.Review.Commit), nil
+		return render.WhyOtherCommit(r.Commit, s.asked.Review.Commit), nil
 	}
 	actor, err := s.Client.Actor(ctx, r.Author)
 	if err != nil {
 		return "", err
 	}
 	if actor.Lookup == policy.Found && actor.ID != r.AuthorID {
-		return "the account that wrote it is another one now", nil
+		return render.WhyAnotherAuthor, nil
 	}
 	v, why, err := s.may(ctx, actor, s.asked)
 	if err != nil || v == policy.Allow { //control:review-permission
@@ -214,7 +215,7 @@ func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, erro
 	switch {
 	case !ok || errors.Is(err, ghapp.ErrNotFound):
 		if byReview(yes.Key) {
-			return "its pull request is gone", nil
+			return render.WhyPullGone, nil
 		}
 		return "", nil // it never was one: it was asked for in a comment
 	case err != nil:
@@ -225,9 +226,9 @@ func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, erro
 	case err != nil:
 		return "", err
 	case f.verdict == denied || f.verdict == stale:
-		return cmp.Or(f.reason, "a reviewer asked for changes"), nil
+		return cmp.Or(f.reason, render.WhyRejected), nil
 	case byReview(yes.Key) && !slices.Contains(f.keys, yes.Key): //control:review-dismissed
-		return takenBack, nil
+		return render.WhyTakenBack, nil
 	}
 	return "", nil
 }
@@ -246,14 +247,12 @@ func (s proposal) settles(ctx context.Context, by session.Resolved, f finding) (
 		r, err := s.approval(ctx, s.asked, r)
 		return r, err == nil, err
 	case f.verdict == "" && !open && byReview(by.Key):
-		r.Verdict, r.Reason = stale, takenBack
+		r.Verdict, r.Reason = stale, render.WhyTakenBack
 	case f.verdict == "", f.verdict == approved:
 		return r, false, nil
 	}
 	return r, true, nil
 }
-
-const takenBack = "the review that approved it was taken back"
 
 // byReview says whether an answer came from a pull request of ours. Its key
 // names the pull request, and the review or the merge.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -99,7 +100,7 @@ func (s Session) Look(ctx context.Context, v *session.State, ev ghapp.Event) (Se
 	}
 	if why := f.refused[ev.Review.ID]; why != "" && ev.Action == "submitted" {
 		seen.Reply = &ghapp.Write{
-			Key: fmt.Sprintf("reviewed-%d", ev.Review.ID), Kind: ghapp.WriteComment, Thread: p.Ref, Body: "This review does not count: " + why + ".",
+			Key: fmt.Sprintf("reviewed-%d", ev.Review.ID), Kind: ghapp.WriteComment, Thread: p.Ref, Body: render.NotCounted("review", why),
 		}
 	}
 	return seen, nil

@@ -1,0 +1,101 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Answers to commands that need nothing filled in.
+const (
+	NoSession       = "There is no session in this thread yet. Write `/agent` and what you want."
+	NothingToStop   = "There is nothing to stop."
+	NothingAsked    = "Nothing waits for approval in this thread."
+	UnknownAuthor   = "I could not make sure who wrote this, so I did nothing."
+	CheckIsRunning  = "The agent works on this branch."
+	CheckMovedTitle = "went on"
+)
+
+// NotStarted says why a command was not carried out.
+func NotStarted(why string) string { return "I did not start: " + why }
+
+// CouldNotStart says what stood in the way of a task.
+func CouldNotStart(err error) string { return "I could not start: " + Clean(err.Error()) }
+
+// AsksOnly is the answer to a command on a pull request that only asks for an
+// approval in the session of another thread.
+func AsksOnly(thread int) string {
+	return fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", thread)
+}
+
+// NoneRuns says that a session is over that was to be stopped.
+func NoneRuns(p session.Phase) string {
+	return fmt.Sprintf("There is nothing to stop: the session is %s.", p)
+}
+
+// Status is the answer to a question for the status. Its comment stays as it
+// is, so it says of what time it speaks.
+func Status(at time.Time, progress string) string {
+	return "How the session stood when you asked, at " + at.UTC().Format("2006-01-02 15:04 UTC") +
+		". Its progress comment goes on to say how it stands.\n\n---\n\n" + progress
+}
+
+// StoppedBy is the reason of an end that somebody wanted.
+func StoppedBy(login string) string {
+	return "Stopped by " + login + ". What was done so far stays on the branch."
+}
+
+// ReplacedBy is the reason of an end for a new session.
+func ReplacedBy(login string) string {
+	return login + " asked for a new session in its place. What was done so far stays on the branch."
+}
+
+// CouldNotGoOn is the reason of an end that nobody wanted.
+func CouldNotGoOn(err error) string { return "The session could not go on: " + err.Error() }
+
+// NotOpen says that a request cannot be answered, and which can.
+func NotOpen(id string, open []session.Asked) string {
+	var ids []string
+	for _, a := range open {
+		ids = append(ids, "`"+a.ID+"`")
+	}
+	which := "Nothing waits for approval."
+	if len(ids) > 0 {
+		which = "Open: " + strings.Join(ids, ", ") + "."
+	}
+	return fmt.Sprintf("No request with the id `%s` is open here. %s", id, which)
+}
+
+// NotCounted says why an answer or a review counts for nothing.
+func NotCounted(what, why string) string {
+	return fmt.Sprintf("This %s does not count: %s.", what, why)
+}
+
+// TooLate says why an approval came to nothing.
+func TooLate(r session.Resolved) string {
+	return fmt.Sprintf("Approval `%s` does not count: %s. Nothing was run.", r.ID, r.Reason)
+}
+
+// BaseIsGone says that a pull request goes to another branch than it was made
+// for.
+func BaseIsGone(was, is string) string {
+	return fmt.Sprintf("The branch `%s`, which this was made for, does not exist any more; this goes to `%s`.\n\n", was, is)
+}
+
+// NoPull says where the work is when no pull request could be opened.
+func NoPull(branch, why string) string {
+	return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, Clean(why))
+}
+
+// PullIs names the pull request of a session.
+func PullIs(number int) string { return fmt.Sprintf("Pull request: #%d", number) }
+
+// CheckMoved says in a check run where the work went on.
+func CheckMoved(sha string) string { return "The work went on to " + sha + "." }
+
+// ShareOfDay names the budget of a person for a day.
+func ShareOfDay(login, day string) string {
+	return fmt.Sprintf("What %s asked for on %s (UTC)", login, day)
+}

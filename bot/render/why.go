@@ -1,0 +1,43 @@
+package render
+
+import "fmt"
+
+// Why an answer does not count, or what settled a request without one. People
+// read these as the reason of a verdict, and the agent is told them too.
+const (
+	WhyLate           = "the time to answer is over"
+	WhyTooLong        = "it is too long to be shown to a person in one comment, so nobody can approve it; do it in smaller pieces"
+	WhyElsewhere      = "the edit was made on another machine and is not here"
+	WhyAnotherAccount = "the account that approved is another one now"
+	WhyAnotherAuthor  = "the account that wrote it is another one now"
+	WhyNowhere        = "it cannot be found any more where the approval came from"
+	WhyReviewEdited   = "the review that approved was edited, dismissed or deleted"
+	WhyCommentDeleted = "the comment that approved was deleted"
+	WhyCommentEdited  = "the comment that approved was edited"
+	WhyPushed         = "somebody pushed to the branch of the pull request, so it is no longer the edit that was asked for"
+	WhyRetargeted     = "somebody changed the branch that the pull request goes to"
+	WhyClosed         = "the pull request was closed without being merged"
+	WhyPullGone       = "its pull request is gone"
+	WhyMergedUnknown  = "GitHub does not say by whom"
+	WhyRejected       = "a reviewer asked for changes"
+	WhyTakenBack      = "the review that approved it was taken back"
+)
+
+// WhyNoRight says that who approved may not do so any more.
+func WhyNoRight(why string) string { return "the approval does not count any more: " + why }
+
+// WhyMergedAlone says that a merge by hand is no approval.
+func WhyMergedAlone(why string) string { return "it was merged by hand, but " + why }
+
+// WhyMergedBy says that who merged by hand could not approve.
+func WhyMergedBy(why string) string {
+	return "it was merged by hand by somebody who cannot approve it: " + why
+}
+
+// WhyOtherCommit says that a review is of another commit.
+func WhyOtherCommit(of, asked string) string {
+	return fmt.Sprintf("it is of %.7s, and what was asked for is %.7s", of, asked)
+}
+
+// WhyNoPull says that a request could not be a pull request.
+func WhyNoPull(reason string) string { return "GitHub does not take the pull request (" + reason + ")" }
