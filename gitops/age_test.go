@@ -175,6 +175,7 @@ func (p *memoryPack) pack(t testing.TB) []byte {
 // TestTidy: small packs are joined and loose objects packed while others
 // read, and every object is still there.
 func TestTidy(t *testing.T) {
+	t.Parallel()
 	a := newAged(t, 200)
 	commits := a.packs(mostPacks + 8)
 	a.sessions(20)

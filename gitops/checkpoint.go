@@ -28,7 +28,7 @@ type Change struct {
 	Path    string // relative to the root, with slashes
 	Delete  bool   // the file, or everything below the directory
 	Exec    bool   // a file that may be executed
-	Symlink bool   // Open gives the target
+	Symlink bool   // Open returns the target
 	Open    func() (io.ReadCloser, error)
 }
 
@@ -173,7 +173,7 @@ func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Me
 	return c, nil
 }
 
-// CommitPathsOf commits, on top of parent, what saved holds at the given
+// CommitPathsOf commits, on top of parent, what saved has at the given
 // paths and nothing else of it. A path that saved does not have as a file is
 // gone. It is how a part of a state is shown by itself.
 func (m *Mirror) CommitPathsOf(ctx context.Context, saved, parent string, paths []string, meta Meta) (c Commit, err error) {

@@ -47,6 +47,7 @@ func lsTree(t *testing.T, dir, commit string) map[string]string {
 }
 
 func TestCheckpointMakesTheTree(t *testing.T) {
+	t.Parallel()
 	base := map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", "dir/sub/c.txt": "c\n", "z": "z\n"}
 	link := func(path, to string) Change {
 		c := put(path, to)
@@ -112,6 +113,7 @@ func TestCheckpointMakesTheTree(t *testing.T) {
 }
 
 func TestCheckpointLeavesGitDirectoriesOut(t *testing.T) {
+	t.Parallel()
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	bad := []string{
 		".git/config", ".git", "sub/.git/hooks/pre-commit", ".GIT/config", "x/.Git", "git~1/config", ".git /config", ".git./x",
@@ -143,6 +145,7 @@ func TestCheckpointLeavesGitDirectoriesOut(t *testing.T) {
 }
 
 func TestCheckpointInASubmodule(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, _, work := r.repo("one", map[string]string{"a": "1\n"})
 	git(t, work, "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("ab", 20)+",lib")
@@ -161,6 +164,7 @@ func TestCheckpointInASubmodule(t *testing.T) {
 }
 
 func TestCheckpointThatChangesNothing(t *testing.T) {
+	t.Parallel()
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n", "b": "2\n"})
 	count := func() int {
 		return strings.Count(git(t, m.dir, "cat-file", "--batch-all-objects", "--batch-check"), "commit")
@@ -184,6 +188,7 @@ func TestCheckpointThatChangesNothing(t *testing.T) {
 }
 
 func TestCheckpointTellsWhatHappened(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("a line of some length\n", 30)
 	m, head, _, _ := seeded(t, map[string]string{"mod": "1\n2\n3\n", "gone": "x\ny\n", "old": long, "exact": long + "x\n", "bin": "a\x00b"})
 	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
@@ -218,6 +223,7 @@ func TestCheckpointTellsWhatHappened(t *testing.T) {
 }
 
 func TestCommitHeaderAndTrailers(t *testing.T) {
+	t.Parallel()
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("a", "2\n")}, Meta: Meta{
 		Message:   "Fix it\r\n\r\nBody\x00 with\x1b[31m control\n\nSession: forged\n",
@@ -250,6 +256,7 @@ func TestCommitHeaderAndTrailers(t *testing.T) {
 }
 
 func TestLargeFilesAndLimits(t *testing.T) {
+	t.Parallel()
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	big := strings.Repeat("0123456789abcdef", (largeBlob+4096)/16)
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("big", big), put("lim", big[:largeBlob])}}))(t)
@@ -288,6 +295,7 @@ func TestLargeFilesAndLimits(t *testing.T) {
 // cannot disturb: 10 files among 50,000 need 10 blobs, the trees on the way,
 // and a commit.
 func TestCheckpointCostFollowsTheChange(t *testing.T) {
+	t.Parallel()
 	m, head, _, _ := seeded(t, many(50_000))
 	objects := func() int {
 		n := 0

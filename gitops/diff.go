@@ -55,7 +55,7 @@ func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (te
 
 // EachDiff is Diff one file after the other, in the order of the tree, for
 // changes of any size. A renamed file is a deleted and a created one.
-// MaxBytes bounds nothing.
+// MaxBytes does not count.
 func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions, each func(text string, stat FileStat) error) error {
 	var list []delta
 	err := m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) (err error) {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestDiffIsAPatchThatGitApplies(t *testing.T) {
+	t.Parallel()
 	base := map[string]string{
 		"mod": "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", "gone": "x\n", "noeol": "a\nb", "crlf": "a\r\nb\r\n", "moved": strings.Repeat("line\n", 5) + "end\n",
 		"empty-later": "x\n", "sp ace": "1\n", "q\"uote\t": "1\n", "ünï": "1\n", "tolink": "content\n", "same": "s\n",
@@ -59,6 +60,7 @@ func TestDiffIsAPatchThatGitApplies(t *testing.T) {
 // TestRandomDiffsAndMerges compares with git on made-up texts: patches apply,
 // and merges agree with git merge-file wherever that has no conflict.
 func TestRandomDiffsAndMerges(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	dir := t.TempDir()
 	agree := 0
@@ -117,6 +119,7 @@ func mutate(rnd *rand.Rand, base []string) []string {
 }
 
 func TestDiffOptions(t *testing.T) {
+	t.Parallel()
 	m, head, _, _ := seeded(t, map[string]string{"a/x": "1\n", "a/y": "1\n", "ab": "1\n", "bin": "x"})
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
 		put("a/x", "2\n"), put("a/y", "2\n"), put("ab", "2\n"), put("bin", "\x00"), put("huge", strings.Repeat("x\n", maxDiffFile)),
@@ -146,6 +149,7 @@ func TestDiffOptions(t *testing.T) {
 // TestEachDiff goes file by file through what Diff gives as one, with a rename
 // as what went and what came, and ends when it is told to.
 func TestEachDiff(t *testing.T) {
+	t.Parallel()
 	m, head, _, _ := seeded(t, map[string]string{"a/x": "1\n", "a/y": "1\n2\n3\n", "ab": "1\n"})
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
 		put("a/x", "2\n"), {Path: "a/y", Delete: true}, put("z/y", "1\n2\n3\n"), put("ab", "2\n"),

@@ -73,7 +73,7 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("%s: %q", e.Kind, e.Reason)
 }
 
-// Unwrap gives the kind.
+// Unwrap returns the kind.
 func (e *RemoteError) Unwrap() error { return e.Kind }
 
 // classify turns the status of a declined ref and the hooks' output into a

@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// limits bound an export.
+// limits are how much an export writes at the most.
 type limits struct {
 	files int // entries of any kind
 	bytes int64

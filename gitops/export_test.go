@@ -38,6 +38,7 @@ func commitTree(t *testing.T, bare, tree string) string {
 }
 
 func TestExport(t *testing.T) {
+	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte("untouched"), 0o644); err != nil {
 		t.Fatal(err)
@@ -118,6 +119,7 @@ func onDisk(t *testing.T, dir string) map[string]string {
 // TestExportNeverFollowsALink has a tree in which a link and a directory have
 // one name, as only a hand-made tree can.
 func TestExportNeverFollowsALink(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	r := newRemote(t)
 	url, bare, _ := r.repo("one", nil)
@@ -149,6 +151,7 @@ func TestExportNeverFollowsALink(t *testing.T) {
 }
 
 func TestExportLimits(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, bare, _ := r.repo("one", many(500))
 	m := mirrorOf(t, url)
@@ -189,6 +192,7 @@ func TestExportLimits(t *testing.T) {
 }
 
 func TestExportOf(t *testing.T) {
+	t.Parallel()
 	files := many(50)
 	m, _, _, _ := seeded(t, files)
 	dir := filepath.Join(t.TempDir(), "out")

@@ -56,6 +56,7 @@ func smallDisk(t *testing.T, kb string) (dir string, fill, free func()) {
 // TestFullDisk: nothing that a full disk cuts off is taken for whole, the
 // error says what it is, and when there is room again everything goes on.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	dir, fill, free := smallDisk(t, "4096")
 	r := newRemote(t)
 	url, bare, work := r.repo("one", map[string]string{"a": "1\n"})

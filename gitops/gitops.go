@@ -63,7 +63,7 @@ import (
 
 // Config says where mirrors lie and how remotes are reached.
 type Config struct {
-	// Dir holds the mirrors. It belongs to the bot and must not be inside
+	// Dir is where the mirrors lie. It belongs to the bot and must not be inside
 	// anything that a workspace can write.
 	Dir string
 	// Auth returns the credentials for a repository's URL, asked for each time
@@ -72,13 +72,13 @@ type Config struct {
 	Auth func(ctx context.Context, url string) (user, token string, err error)
 	// HTTP carries the requests; nil means [http.DefaultTransport].
 	HTTP http.RoundTripper
-	// MaxPack bounds the bytes of one fetch; 0 means 8 GiB.
+	// MaxPack limits the bytes of one fetch; 0 means 8 GiB.
 	MaxPack int64
 	// Log is told of clones, fetches and pushes; nil means silence.
 	Log *slog.Logger
 }
 
-// Store holds mirrors of remote repositories, one per repository. It is safe
+// Store has the mirrors of remote repositories, one per repository. It is safe
 // for concurrent use, also by several processes on the same directory.
 type Store struct {
 	cfg  Config

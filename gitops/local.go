@@ -97,7 +97,7 @@ func resolveIn(base, target string) string {
 	return filepath.Join(base, target)
 }
 
-// checkFormat refuses repositories whose objects or refs are kept in a way
+// checkFormat refuses repositories whose objects or refs are stored in a way
 // that is not understood here. Sparse checkouts and per-work-tree settings do
 // not matter, as the work tree is never looked at.
 func checkFormat(dir string) error {

@@ -24,6 +24,7 @@ func clone(t *testing.T, files map[string]string) (dir, head string) {
 }
 
 func TestOpenLocal(t *testing.T) {
+	t.Parallel()
 	dir, head := clone(t, map[string]string{"a": "1\n", "sub/b": "2\n"})
 	tree := filepath.Join(t.TempDir(), "linked")
 	git(t, dir, "worktree", "add", "-q", "-b", "side", tree)
@@ -87,6 +88,7 @@ func TestOpenLocal(t *testing.T) {
 }
 
 func TestFormatsOfLocalClones(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		set  [][]string
@@ -120,6 +122,7 @@ func TestFormatsOfLocalClones(t *testing.T) {
 }
 
 func TestCloneThatIsRepackedMeanwhile(t *testing.T) {
+	t.Parallel()
 	dir, head := clone(t, map[string]string{"a": "1\n"})
 	git(t, dir, "gc", "-q")
 	m := must(OpenLocal(dir))(t)
@@ -134,6 +137,7 @@ func TestCloneThatIsRepackedMeanwhile(t *testing.T) {
 }
 
 func TestShallowAndBorrowingClones(t *testing.T) {
+	t.Parallel()
 	dir, _ := clone(t, map[string]string{"a": "1\n"})
 	head := commitFiles(t, dir, "second", map[string]string{"a": "2\n"})
 	for name, arg := range map[string]string{"shallow": "--depth=1", "borrowing": "--shared"} {
@@ -156,6 +160,7 @@ func TestShallowAndBorrowingClones(t *testing.T) {
 }
 
 func TestSetRef(t *testing.T) {
+	t.Parallel()
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	one := checkpointOn(t, m, head, "a", "2\n")
 	const ref = "refs/handrail/s1"
@@ -234,6 +239,7 @@ func TestSetRef(t *testing.T) {
 }
 
 func TestCheckRef(t *testing.T) {
+	t.Parallel()
 	good := []string{"refs/heads/main", "refs/heads/agent/12-fix-it", "refs/pull/7/head", "refs/heads/a.b_c+d@e#f=g", "refs/heads/größe", "refs/agent/sessions/1"}
 	bad := []string{"", "main", "refs/", "refs/heads", "refs/heads/", "refs/heads//x", "/refs/heads/x", "refs/heads/-x", "refs/heads/x/-y", "refs/heads/.x",
 		"refs/heads/x..y", "refs/heads/x.lock", "refs/heads/x.LOCK", "refs/heads/x.", "refs/heads/@", "refs/heads/a@{1}", "refs/heads/$(id)", "refs/heads/a;id",
@@ -275,6 +281,7 @@ func FuzzCheckRef(f *testing.F) {
 // TestPlantedAttacks gives a hostile clone, and hostile content, to
 // everything that touches them. Each planted command would leave a marker.
 func TestPlantedAttacks(t *testing.T) {
+	t.Parallel()
 	marks := t.TempDir()
 	r := newRemote(t)
 	url, bare, _ := r.repo("one", map[string]string{"a.txt": "1\n", "x.bin": "bin\n"})
@@ -336,6 +343,7 @@ func TestPlantedAttacks(t *testing.T) {
 // plant fills a clone with commands that git would run.
 // TestNoProgramIsRun: neither git nor anything else is started here.
 func TestNoProgramIsRun(t *testing.T) {
+	t.Parallel()
 	files := must(filepath.Glob("*.go"))(t)
 	read := 0
 	for _, f := range files {

@@ -22,6 +22,7 @@ func checkpointOn(t *testing.T, m *Mirror, parent, path, text string) string {
 }
 
 func TestPush(t *testing.T) {
+	t.Parallel()
 	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n", "dir/b": "2\n"})
 	one := checkpointOn(t, m, head, "dir/c", "3\n")
 	two := checkpointOn(t, m, one, "dir/c", "4\n")
@@ -73,6 +74,7 @@ func TestPush(t *testing.T) {
 }
 
 func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, bare, work := r.repo("one", many(2000))
 	m := mirrorOf(t, url)
@@ -100,6 +102,7 @@ func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
 }
 
 func TestPushOverOneMiB(t *testing.T) {
+	t.Parallel()
 	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n"})
 	var b strings.Builder
 	for i := range 100_000 { // does not compress
@@ -114,6 +117,7 @@ func TestPushOverOneMiB(t *testing.T) {
 }
 
 func TestPushMergeAndFirstCommits(t *testing.T) {
+	t.Parallel()
 	m, _, bare, work := seeded(t, map[string]string{"a": "1\n", "b": "1\n"})
 	git(t, work, "checkout", "-q", "-b", "side")
 	commitFiles(t, work, "side", map[string]string{"a": "side\n"})
@@ -135,6 +139,7 @@ func TestPushMergeAndFirstCommits(t *testing.T) {
 }
 
 func TestDeclinedPushes(t *testing.T) {
+	t.Parallel()
 	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n"})
 	id := checkpointOn(t, m, head, "a", "2\n")
 	hooks := []struct {
@@ -166,6 +171,7 @@ func TestDeclinedPushes(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		reason, output string
 		want           error
@@ -189,6 +195,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestPushSafe(t *testing.T) {
+	t.Parallel()
 	const ref = "refs/heads/agent/1-x"
 	workflowHook := `while read old new ref; do
 if git diff-tree -r --name-only $(git merge-base main $new) $new | grep -q '^.github/workflows/'; then
@@ -247,8 +254,8 @@ echo "refusing to allow a GitHub App to create or update workflow without ` + "\
 			if !strings.Contains(got.Patch, tt.patch) || (tt.patch == "") != (got.Patch == "") {
 				t.Errorf("patch: %q", got.Patch)
 			}
-			if held := tt.work[".github/workflows/ci.yml"] != ""; held != (len(got.Held) == 1) || held != strings.Contains(got.HeldPatch, "+on: push") {
-				t.Errorf("held: %+v %q", got.Held, got.HeldPatch)
+			if held := tt.work[".github/workflows/ci.yml"] != ""; held != (len(got.Workflows) == 1) || held != strings.Contains(got.Split, "+on: push") {
+				t.Errorf("held: %+v %q", got.Workflows, got.Split)
 			}
 			if tt.ref != "" {
 				checkRemote(t, bare, got, tt.files)
@@ -277,6 +284,7 @@ func checkRemote(t *testing.T, bare string, got Pushed, files map[string]string)
 }
 
 func TestPushSafeWithoutAServer(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, _, _ := r.repo("one", map[string]string{"a": "1\n"})
 	s := newStore(t, nil)
@@ -306,6 +314,7 @@ func sorted(m map[string]string) []string {
 // TestPushSafeAfterARewrite: somebody rewrote the branch, and the session's
 // earlier commits are not in it any more.
 func TestPushSafeAfterARewrite(t *testing.T) {
+	t.Parallel()
 	const ref = "refs/heads/agent/1-x"
 	for name, tt := range map[string]struct {
 		theirs map[string]string // in place of what was on the branch
@@ -343,6 +352,7 @@ func TestPushSafeAfterARewrite(t *testing.T) {
 
 // TestBinaryPatch: a patch with opt.Binary holds all that changed.
 func TestBinaryPatch(t *testing.T) {
+	t.Parallel()
 	m, head, _, work := seeded(t, map[string]string{"gone.bin": "\x00old", "changed.bin": "\x00old\x01"})
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Meta: Meta{Message: "x"}, Changes: []Change{
 		{Path: "gone.bin", Delete: true}, put("changed.bin", "\x00new"+strings.Repeat("\x02\x03\xff", 400)), put("empty", ""), put("new.bin", "\x00"+strings.Repeat("z", 70)),

@@ -60,7 +60,7 @@ type TreeEntry struct {
 	Kind string // "file", "exec", "symlink", "dir" or "submodule"
 }
 
-// maxList bounds the entries of a [Mirror.List].
+// maxList limits the entries of a [Mirror.List].
 const maxList = 100_000
 
 // List returns what is in a directory of a commit ("" for the root), in git's

@@ -33,7 +33,7 @@ func (r *refFiles) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // replace writes a file of refs anew under git's own lock file, as text says
-// once that is taken; an empty text leaves the file. [refFiles.lock] is held,
+// once that is taken; an empty text leaves the file. [refFiles.lock] is taken,
 // so a lock file that is found in a mirror was left by a killed process.
 func (r *refFiles) replace(path string, text func() (string, error)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -133,7 +133,7 @@ func (r *refFiles) pack(ctx context.Context, change func([]packedRef) []packedRe
 	return r.repack(change)
 }
 
-// repack is pack while [refFiles.lock] is held.
+// repack is pack for who has [refFiles.lock].
 func (r *refFiles) repack(change func([]packedRef) []packedRef) error {
 	return r.replace(filepath.Join(r.dir, "packed-refs"), func() (string, error) {
 		list, err := r.packed()

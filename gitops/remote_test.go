@@ -20,6 +20,7 @@ import (
 func tokenAuth(context.Context, string) (string, string, error) { return testUser, testToken, nil }
 
 func TestMirrorClonesHeadsAndTags(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, bare, work := r.repo("one", map[string]string{"README.md": "hello\n", "src/a.go": "package a\n"})
 	git(t, work, "tag", "-a", "v1", "-m", "one")
@@ -51,6 +52,7 @@ func TestMirrorClonesHeadsAndTags(t *testing.T) {
 }
 
 func TestFetchFollowsTheRemote(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, bare, work := r.repo("one", map[string]string{"a": "1\n"})
 	git(t, work, "push", "-q", "origin", "main:gone")
@@ -85,6 +87,7 @@ func TestFetchFollowsTheRemote(t *testing.T) {
 }
 
 func TestFetchPullHeadsAndCommits(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, bare, work := r.repo("one", map[string]string{"a": "1\n"})
 	m := mirrorOf(t, url)
@@ -114,6 +117,7 @@ func TestFetchPullHeadsAndCommits(t *testing.T) {
 }
 
 func TestRepositoriesWithoutABase(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	empty, bare, _ := r.repo("empty", nil)
 	m := mirrorOf(t, empty)
@@ -146,6 +150,7 @@ func TestRepositoriesWithoutABase(t *testing.T) {
 }
 
 func TestCredentialsStayInTheHeader(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, bare, _ := r.repo("one", map[string]string{"a": "1\n"})
 	var log bytes.Buffer
@@ -209,6 +214,7 @@ func TestCredentialsStayInTheHeader(t *testing.T) {
 }
 
 func TestRedirectToAnotherHostGetsNoToken(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var leaked []string
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -231,6 +237,7 @@ func TestRedirectToAnotherHostGetsNoToken(t *testing.T) {
 }
 
 func TestRenamedRepositoryIsFollowed(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	_, bare, _ := r.repo("new", map[string]string{"a": "1\n"})
 	client := &rename{from: "/old.git", to: "/new.git"}
@@ -259,6 +266,7 @@ func (r *rename) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func TestConcurrentUseAndProcesses(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, _, work := r.repo("one", many(200))
 	dir := filepath.Join(t.TempDir(), "mirrors")
@@ -305,6 +313,7 @@ func TestConcurrentUseAndProcesses(t *testing.T) {
 }
 
 func TestDeadlineIsHonored(t *testing.T) {
+	t.Parallel()
 	asked, left := make(chan struct{}), make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
@@ -328,6 +337,7 @@ func TestDeadlineIsHonored(t *testing.T) {
 }
 
 func TestIndexingStopsWhenCancelled(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, _, _ := r.repo("one", many(300))
 	m := mirrorOf(t, url)
@@ -349,6 +359,7 @@ func TestIndexingStopsWhenCancelled(t *testing.T) {
 }
 
 func TestPackLimit(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	url, _, _ := r.repo("one", many(300))
 	s := newStore(t, func(c *Config) { c.MaxPack = 2000 })

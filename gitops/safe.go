@@ -41,8 +41,8 @@ type Pushed struct {
 	How       string
 	Commit    string     // what is on the remote at Ref; the work here if it is not there
 	Ref       string     // "" when nothing was pushed
-	Held      []FileStat // workflow files that were split out
-	HeldPatch string     // their changes
+	Workflows []FileStat // workflow files that were split out
+	Split     string     // their changes, as a patch
 	Patch     string     // the work as a patch, when it was not pushed
 	Conflicts []string   // paths that a rebase could not merge
 	Causes    []error    // what was in the way, in order
@@ -55,7 +55,7 @@ const workflowDir = ".github/workflows"
 // tried again; when that conflicts, or a rule declines, the work goes to a
 // new branch "<ref>-2" (to "-9"); when nothing can be pushed it comes back as
 // a patch. Workflow files that the token may not change are split out into
-// HeldPatch and the rest is pushed.
+// Split and the rest is pushed.
 //
 // The error is for what may pass by itself ([ErrUnavailable], a full disk,
 // the context ended): the work is where it was, and the same call may be made
@@ -111,7 +111,7 @@ func (s *safePush) direct(ctx context.Context) error {
 // apart what may pass from what will not.
 func (s *safePush) push(ctx context.Context, p Push) error {
 	made, err := s.m.push(ctx, p)
-	if errors.Is(err, ErrWorkflowScope) && s.out.HeldPatch == "" {
+	if errors.Is(err, ErrWorkflowScope) && s.out.Split == "" {
 		s.out.Causes = append(s.out.Causes, err)
 		if serr := s.split(ctx); serr != nil {
 			s.done = true
@@ -180,11 +180,11 @@ func (s *safePush) rebase(ctx context.Context) error {
 func (s *safePush) replay(ctx context.Context, onto string) (c Commit, err error) {
 	err = s.m.pool.Use(func(o *objects.DB) error {
 		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit}
-		kept, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
+		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
 		}
-		if !kept && s.p.Origin != s.p.Base && s.p.Session != "" {
+		if !descends && s.p.Origin != s.p.Base && s.p.Session != "" {
 			r.base, r.pick = s.p.Origin, s.ours //control:dropped-by-a-rewrite
 		}
 		c, err = r.run(ctx, o)
@@ -237,6 +237,6 @@ func (s *safePush) split(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("split workflow files out: %w", err)
 	}
-	s.out.Held, s.out.HeldPatch, s.p.Commit = left, patch, c.ID
+	s.out.Workflows, s.out.Split, s.p.Commit = left, patch, c.ID
 	return nil
 }

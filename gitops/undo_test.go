@@ -69,6 +69,7 @@ func (s *session) files(want map[string]string) {
 }
 
 func TestUndoAndRedo(t *testing.T) {
+	t.Parallel()
 	s := newSession(t, map[string]string{"a": "0\n"})
 	s.save(put("a", "1\n"))
 	s.save(put("a", "2\n"), put("b", "2\n"))
@@ -109,6 +110,7 @@ func TestUndoAndRedo(t *testing.T) {
 }
 
 func TestUndoKeepsOtherPeoplesCommits(t *testing.T) {
+	t.Parallel()
 	s := newSession(t, map[string]string{"a": "1\n2\n3\n4\n5\n6\n7\n", "p": "0\n"})
 	s.save(put("a", "ONE\n2\n3\n4\n5\n6\n7\n"))
 	s.commit([]Change{put("p", "person\n")})
@@ -137,6 +139,7 @@ func TestUndoKeepsOtherPeoplesCommits(t *testing.T) {
 }
 
 func TestUndoOfSomeFiles(t *testing.T) {
+	t.Parallel()
 	s := newSession(t, map[string]string{"a": "0\n", "dir/b": "0\n", "c": "0\n"})
 	s.save(put("a", "1\n"), put("dir/b", "1\n"), put("dir/new", "1\n"), put("c", "1\n"))
 	if err := s.undo(1, "dir", "a"); err != nil {
@@ -165,6 +168,7 @@ func rebased(t *testing.T, m *Mirror, r rebase) (c Commit, err error) {
 }
 
 func TestRebase(t *testing.T) {
+	t.Parallel()
 	base := map[string]string{"a": "1\n2\n3\n4\n5\n", "b": "b\n", "dir/c": "c\n"}
 	exec := put("b", "b\n")
 	exec.Exec = true

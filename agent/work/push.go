@@ -40,7 +40,7 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gito
 		c.moved, out.Commit, out.Tree = true, done.Commit, ""
 	}
 	out.Files = slices.DeleteFunc(out.Files, func(f session.FileChange) bool {
-		return slices.ContainsFunc(done.Held, func(h gitops.FileStat) bool { return h.Path == f.Path })
+		return slices.ContainsFunc(done.Workflows, func(h gitops.FileStat) bool { return h.Path == f.Path })
 	})
 	return out, nil
 }
@@ -61,10 +61,10 @@ const mostPatch = 4 << 20
 
 // sent is what people have to know of a push, nil for nothing.
 func sent(done gitops.Pushed, branch string) *session.Sent {
-	if done.How == gitops.HowPushed && len(done.Held) == 0 {
+	if done.How == gitops.HowPushed && len(done.Workflows) == 0 {
 		return nil
 	}
-	out := &session.Sent{How: session.SentHow(done.How), Branch: branch, Conflicts: done.Conflicts, Held: fileChanges(done.Held), Patch: done.HeldPatch + done.Patch}
+	out := &session.Sent{How: session.SentHow(done.How), Branch: branch, Conflicts: done.Conflicts, Held: fileChanges(done.Workflows), Patch: done.Split + done.Patch}
 	if len(out.Patch) > mostPatch {
 		out.Patch, out.PatchSize = "", len(out.Patch)
 	}

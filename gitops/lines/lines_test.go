@@ -6,6 +6,7 @@ import (
 )
 
 func TestManyDistinctLines(t *testing.T) {
+	t.Parallel()
 	var a, b []string
 	for i := range 70_000 { // more than fit below the surrogates
 		a = append(a, fmt.Sprintf("a%d\n", i))

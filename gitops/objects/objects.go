@@ -35,7 +35,7 @@ var (
 
 const (
 	maxTree     = 64 << 20 // bytes of one tree or commit object
-	streamAbove = 4 << 20  // blobs above are not held in memory
+	streamAbove = 4 << 20  // blobs above are not read into memory
 )
 
 // DB is one open view of the object database, for one goroutine at a time:

@@ -112,7 +112,7 @@ func toJoin(list []packFile) []packFile {
 
 // join puts packs one after another into a new one. Objects stay as they are
 // stored: a delta names its base by how far back it is, or by its id, and both
-// hold in the joined pack. A pack that repeats an object of another one is
+// are right in the joined pack. A pack that repeats an object of another one is
 // left alone.
 func (p *Packs) join(ctx context.Context, list []packFile) error {
 	seen := map[plumbing.Hash]bool{}

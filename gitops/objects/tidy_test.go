@@ -3,6 +3,7 @@ package objects
 import "testing"
 
 func TestToJoin(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		sizes []int64
 		want  int

@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// maxStops bounds how many refs of a remote are looked at for what it has.
+// maxStops limits how many refs of a remote are looked at for what it has.
 // More would cost time; fewer only mean that more is sent.
 const maxStops = 1000
 
