@@ -47,24 +47,18 @@ func prose(name string) bool {
 
 // stripFence removes a fence that encloses all of s.
 func stripFence(name, s string) (string, bool) {
-	lines := splitText(s)
-	first, last := 0, len(lines)-1
-	for first <= last && strings.TrimSpace(lines[first].text) == "" {
-		first++
-	}
-	for last >= first && strings.TrimSpace(lines[last].text) == "" {
-		last--
-	}
-	if first > last {
+	lines := withoutBlankEnds(splitText(s))
+	if len(lines) == 0 {
 		return s, false
 	}
-	tick, info, open := fenceLine(lines[first].text)
+	last := len(lines) - 1
+	tick, info, open := fenceLine(lines[0].text)
 	shutTick, shutInfo, shut := fenceLine(lines[last].text)
-	shut = open && shut && last > first && shutInfo == "" && shutTick[0] == tick[0] && len(shutTick) >= len(tick)
-	if !shut {
-		last++
+	shut = open && shut && last > 0 && shutInfo == "" && shutTick[0] == tick[0] && len(shutTick) >= len(tick)
+	inner := lines[1:]
+	if shut {
+		inner = lines[1:last]
 	}
-	inner := lines[min(first+1, last):last]
 	whole := false // the fence is around everything
 	switch {
 	case prose(name) && !strings.EqualFold(path.Ext(name), ".txt"):
@@ -79,6 +73,17 @@ func stripFence(name, s string) (string, bool) {
 	}
 	d := document{lines: inner}
 	return d.String(), true
+}
+
+func withoutBlankEnds(lines []line) []line {
+	blank := func(l line) bool { return strings.TrimSpace(l.text) == "" }
+	for len(lines) > 0 && blank(lines[0]) {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && blank(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
 }
 
 // closes reports whether a line ends a fence of ticks.

@@ -197,15 +197,9 @@ func (d *differ) myers(a1, a2, b1, b2 int) {
 // around is how many unchanged lines a diff shows on each side of a change.
 const around = 3
 
-// Unified returns the difference between two versions of the file at path as
-// git shows it, "" when there is none. A file that is "" before or after is
-// shown as created or deleted only by [UnifiedFile].
-func Unified(path, before, after string) string {
-	return UnifiedFile(path, path, before, after)
-}
-
-// UnifiedFile is [Unified] with the name before and the name after; "" for a
-// file that does not exist.
+// UnifiedFile returns the difference between two versions of a file as git
+// shows it, "" when there is none. from and to are its names, "" where it does
+// not exist.
 func UnifiedFile(from, to, before, after string) string {
 	if before == after && from == to {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/patch"
 )
 
-// FuzzApply checks that a diff made by Unified takes the text from before to
+// FuzzApply checks that a diff takes the text from before to
 // after, to the byte, and that Count agrees with it.
 func FuzzApply(f *testing.F) {
 	for _, s := range [][2]string{
@@ -19,14 +19,14 @@ func FuzzApply(f *testing.F) {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {
-		diff := patch.Unified("dir/a.txt", before, after)
+		diff := unified("dir/a.txt", before, after)
 		if before == after {
 			if diff != "" {
 				t.Fatalf("a diff of equal texts: %q", diff)
 			}
 			return
 		}
-		got, err := patch.Apply(before, diff)
+		got, err := apply(before, diff)
 		if err != nil {
 			t.Fatalf("apply %q to %q: %v", diff, before, err)
 		}

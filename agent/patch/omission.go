@@ -62,7 +62,7 @@ func standsForText(s string, shrinks bool, ext string) bool {
 	}
 	body := strings.TrimSpace(strings.TrimRight(s[at[1]:], "*/->)]}#'\" "))
 	dots := strings.Contains(s, "...") || strings.Contains(s, "…")
-	if open := s[:at[1]]; strings.ContainsAny(open[:1], "[(<'") && !strings.HasPrefix(open, "<!--") && !dots && !strings.HasPrefix(open, "(*") {
+	if !dots && bracketed(s[:at[1]]) {
 		return s[0] != '<' && omitted().MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
 	bare := strings.Trim(body, ".… ")
@@ -71,6 +71,12 @@ func standsForText(s string, shrinks bool, ext string) bool {
 		return true
 	}
 	return omitted().MatchString(bare)
+}
+
+// bracketed reports whether what a line opens with is a bracket or a quote,
+// and no comment.
+func bracketed(open string) bool {
+	return strings.ContainsAny(open[:1], "[(<'") && !strings.HasPrefix(open, "<!--") && !strings.HasPrefix(open, "(*")
 }
 
 func startsWithDots(s string) bool { return strings.HasPrefix(s, ".") || strings.HasPrefix(s, "…") }

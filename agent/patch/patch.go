@@ -24,7 +24,6 @@ package patch
 
 import (
 	"errors"
-	"fmt"
 	"html"
 	"strings"
 )
@@ -84,7 +83,7 @@ func Parse(text string) ([]Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	edits = join(edits)
+	edits = Join(edits)
 	if len(edits) == 0 && strings.Contains(text, "&lt;&lt;&lt;&lt;&lt;") {
 		return Parse(html.UnescapeString(text)) // escaped as a whole, markers and all
 	}
@@ -94,7 +93,8 @@ func Parse(text string) ([]Edit, error) {
 	return edits, nil
 }
 
-func join(edits []Edit) []Edit {
+// Join puts edits of the same path together, in order.
+func Join(edits []Edit) []Edit {
 	var out []Edit
 	at := map[string]int{}
 	for _, e := range edits {
@@ -136,20 +136,4 @@ func (e Edit) Apply(before string) (Applied, error) {
 		}
 	}
 	return Applied{Text: d.String(), Notes: p.notes}, nil
-}
-
-// Apply parses text as the edit of one file and applies it to before.
-func Apply(before, text string) (Applied, error) {
-	edits, err := Parse(text)
-	if err != nil {
-		return Applied{}, err
-	}
-	if len(edits) > 1 {
-		var names []string
-		for _, e := range edits {
-			names = append(names, e.Path)
-		}
-		return Applied{}, fmt.Errorf("apply edit: it is about %d files (%s), not one", len(edits), strings.Join(names, ", "))
-	}
-	return edits[0].Apply(before)
 }

@@ -1,6 +1,7 @@
 package patch_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,6 +95,22 @@ func readCase(t *testing.T, name string) corpusCase {
 	return c
 }
 
+// apply applies text, the edit of one file, to before.
+func apply(before, text string) (patch.Applied, error) {
+	edits, err := patch.Parse(text)
+	if err != nil {
+		return patch.Applied{}, err
+	}
+	if len(edits) != 1 {
+		return patch.Applied{}, fmt.Errorf("it is about %d files, not one", len(edits))
+	}
+	return edits[0].Apply(before)
+}
+
+func unified(path, before, after string) string {
+	return patch.UnifiedFile(path, path, before, after)
+}
+
 func (c corpusCase) apply() (patch.Applied, error) {
 	if c.sketch {
 		return patch.Merge(c.part["before"], c.part["edit"])
@@ -102,5 +119,5 @@ func (c corpusCase) apply() (patch.Applied, error) {
 		out, _, err := patch.Replace(c.part["before"], old, c.part["new"], false)
 		return out, err
 	}
-	return patch.Apply(c.part["before"], c.part["edit"])
+	return apply(c.part["before"], c.part["edit"])
 }

@@ -70,16 +70,6 @@ func Insert(before string, n int, text string) (string, error) {
 	return d.String(), nil
 }
 
-// ReplaceLines puts text in place of lines from to to, counted from 1.
-func ReplaceLines(before string, from, to int, text string) (string, error) {
-	d := newDocument(before)
-	if from < 1 || to < from || to > len(d.lines) {
-		return "", fmt.Errorf("replace lines %d-%d: the file has %d lines", from, to, len(d.lines))
-	}
-	d.replace(from-1, to, text)
-	return d.String(), nil
-}
-
 // replace is splice for a text whose last line may lack its newline.
 func (d *document) replace(from, to int, text string) {
 	add := splitText(text)
@@ -112,6 +102,3 @@ func Lines(from, to int, text string) Edit {
 	}
 	return Edit{hunks: []hunk{h}}
 }
-
-// Join puts edits of the same path together, in order.
-func Join(edits []Edit) []Edit { return join(edits) }

@@ -139,16 +139,16 @@ func TestInsertAndReplaceLines(t *testing.T) {
 			}
 		})
 	}
-	if got, err := patch.ReplaceLines("a\nb\nc\n", 2, 3, "x"); err != nil || got != "a\nx\n" {
-		t.Errorf("replace lines: %q, %v", got, err)
+	if got, err := patch.Lines(2, 3, "x").Apply("a\nb\nc\n"); err != nil || got.Text != "a\nx\n" {
+		t.Errorf("replace lines: %q, %v", got.Text, err)
 	}
-	if _, err := patch.ReplaceLines("a\nb\nc\n", 2, 9, "x"); err == nil || !strings.Contains(err.Error(), "3 lines") {
+	if _, err := patch.Lines(2, 9, "x").Apply("a\nb\nc\n"); err == nil || !strings.Contains(err.Error(), "3 lines") {
 		t.Errorf("replace lines beyond the end: %v", err)
 	}
 }
 
 func TestUnified(t *testing.T) {
-	got := patch.Unified("d/a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9")
+	got := unified("d/a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9")
 	want := "--- a/d/a.txt\n+++ b/d/a.txt\n@@ -2,8 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n-9\n+9\n\\ No newline at end of file\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -191,12 +191,12 @@ func bigFile(n int) string {
 func BenchmarkApply(b *testing.B) {
 	before := bigFile(1000)
 	after := strings.ReplaceAll(before, "value 3500\n", "value 1\n\tanother line\n")
-	diff := patch.Unified("a.go", before, after)
+	diff := unified("a.go", before, after)
 	blocks := "<<<<<<< SEARCH\n" + "    line 500 of the file does something with value 3500\n" + "=======\n    changed\n>>>>>>> REPLACE\n"
 	for name, edit := range map[string]string{"exact": diff, "drifted": strings.Replace(diff, "@@ -4", "@@ -1", 1), "block_indent": blocks} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := patch.Apply(before, edit); err != nil {
+				if _, err := apply(before, edit); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -204,7 +204,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 	b.Run("unified", func(b *testing.B) {
 		for b.Loop() {
-			patch.Unified("a.go", before, after)
+			unified("a.go", before, after)
 		}
 	})
 }
@@ -213,14 +213,14 @@ func BenchmarkApply(b *testing.B) {
 // would take minutes.
 func TestHostile(t *testing.T) {
 	same := strings.Repeat("x\n", 200_000)
-	_, err := patch.Apply(same, "@@\n"+strings.Repeat(" x\n", 50_000)+"-y\n+z\n")
+	_, err := apply(same, "@@\n"+strings.Repeat(" x\n", 50_000)+"-y\n+z\n")
 	if err == nil {
 		t.Error("a hunk was applied whose text is not there")
 	}
-	if _, err := patch.Apply(same, "@@\n-x\n+y\n"); err == nil || !strings.Contains(err.Error(), "200000 places") {
+	if _, err := apply(same, "@@\n-x\n+y\n"); err == nil || !strings.Contains(err.Error(), "200000 places") {
 		t.Errorf("200,000 places: %v", err)
 	}
-	if d := patch.Unified("a", same, strings.Repeat("y\n", 200_000)); len(d) < 800_000 {
+	if d := unified("a", same, strings.Repeat("y\n", 200_000)); len(d) < 800_000 {
 		t.Errorf("diff of %d bytes", len(d))
 	}
 	if _, err := patch.Parse(strings.Repeat("<<<<<<< SEARCH\n=======\n", 20_000)); err == nil {

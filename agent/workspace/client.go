@@ -77,9 +77,6 @@ func (w *Workspace) Engine() string { return w.engine }
 // Root returns the absolute path of the workspace as commands inside see it.
 func (w *Workspace) Root() string { return w.root }
 
-// Gone is closed when the workspace has ended, by Close or by itself.
-func (w *Workspace) Gone() <-chan struct{} { return w.conn.Gone() }
-
 // Close ends the workspace: every process in it, and all its files. Calling
 // it again returns the same error.
 func (w *Workspace) Close(ctx context.Context) error {
@@ -188,12 +185,12 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := w.conn.Call(ctx, id, method, params, result)
+	err := w.conn.call(ctx, id, method, params, result)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		// A failure here means the connection is gone, and the request with it.
 		_ = w.conn.Notify(context.WithoutCancel(ctx), MethodCancel, CancelParams{ID: id})
 	}
-	return DecodeError(err)
+	return decodeError(err)
 }
 
 // notified takes what the host says by itself. It runs on the reading

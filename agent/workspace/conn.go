@@ -30,8 +30,8 @@ func NewConn(ctx context.Context, conn io.ReadWriteCloser, h jsonrpc2.Handler, l
 	return &Conn{rpc: jsonrpc2.NewConn(ctx, f, h, jsonrpc2.OnSend(f.beforeSend), jsonrpc2.OnRecv(f.received), jsonrpc2.SetLogger(rpcLog{log}))}
 }
 
-// Call asks for method under id, and fills result, a pointer, from the answer.
-func (c *Conn) Call(ctx context.Context, id uint64, method string, params, result any) error {
+// call asks for method under id, and fills result, a pointer, from the answer.
+func (c *Conn) call(ctx context.Context, id uint64, method string, params, result any) error {
 	x := &exchange{}
 	var err error
 	if x.sent, err = encodeBody(params); err != nil {
@@ -63,7 +63,7 @@ func (c *Conn) Reply(ctx context.Context, id jsonrpc2.ID, result any) error {
 
 // Fail answers the request id with an error.
 func (c *Conn) Fail(ctx context.Context, id jsonrpc2.ID, err error) error {
-	return c.rpc.ReplyWithError(ctx, id, EncodeError(err))
+	return c.rpc.ReplyWithError(ctx, id, encodeError(err))
 }
 
 // Gone is closed when the connection has ended.
@@ -196,7 +196,7 @@ func (f *frames) WriteObject(message any) error {
 }
 
 // ReadObject receives a message and its body, and refuses those over
-// [MaxMessage].
+// [maxMessage].
 func (f *frames) ReadObject(message any) error {
 	var head [8]byte
 	if _, err := io.ReadFull(f.in, head[:]); err != nil {

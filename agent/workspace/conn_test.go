@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"strings"
@@ -55,7 +57,7 @@ func TestBodies(t *testing.T) {
 	})
 	for i, data := range []string{"", "\n", "a\nb\n", "{\"json\":1}", "\x00\xff\xfe\n\n", strings.Repeat("long \xf0\n", 1<<18)} {
 		var got ChunkResult
-		if err := client.Call(t.Context(), uint64(i+1), "echo", &WriteParams{Path: []byte("p"), Data: []byte(data)}, &got); err != nil {
+		if err := client.call(t.Context(), uint64(i+1), "echo", &WriteParams{Path: []byte("p"), Data: []byte(data)}, &got); err != nil {
 			t.Fatal(err)
 		}
 		if string(got.Data) != data || got.Stamp != "p" {
@@ -74,11 +76,11 @@ func TestNoParams(t *testing.T) {
 // TestTooLargeMessage: nothing of it is sent, and the connection stays.
 func TestTooLargeMessage(t *testing.T) {
 	client := pair(t, func(c *Conn, req *jsonrpc2.Request) error { return c.Reply(t.Context(), req.ID, nil) })
-	err := client.Call(t.Context(), 1, "echo", &WriteParams{Data: make([]byte, maxMessage)}, nil)
+	err := client.call(t.Context(), 1, "echo", &WriteParams{Data: make([]byte, maxMessage)}, nil)
 	if !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)
 	}
-	if err := client.Call(t.Context(), 2, "echo", nil, nil); err != nil {
+	if err := client.call(t.Context(), 2, "echo", nil, nil); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -151,5 +153,15 @@ func TestEncodeOnce(t *testing.T) {
 	body, err := encodeBody(&WriteParams{Path: []byte("p"), Data: []byte("x\ny")})
 	if err != nil || !bytes.Equal(body, []byte("{\"path\":\"cA==\"}\nx\ny")) {
 		t.Errorf("%q, %v", body, err)
+	}
+}
+
+func TestErrorsSurviveTheWire(t *testing.T) {
+	for _, want := range []error{ErrNotExist, ErrOutside, ErrIgnored, ErrNotFile, ErrTooLarge,
+		ErrBinary, ErrGone, fs.ErrExist, fs.ErrPermission, context.DeadlineExceeded} {
+		rpc := encodeError(fmt.Errorf("read x: %w", want))
+		if got := decodeError(rpc); !errors.Is(got, want) || got.Error() != "read x: "+want.Error() {
+			t.Errorf("%v became %v", want, got)
+		}
 	}
 }

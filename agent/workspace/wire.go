@@ -167,9 +167,9 @@ func wireErrors() map[int64]error {
 	}
 }
 
-// EncodeError makes an error fit for the wire. What [errors.Is] says of the
+// encodeError makes an error fit for the wire. What [errors.Is] says of the
 // errors of this package about err it also says of the decoded one.
-func EncodeError(err error) *jsonrpc2.Error {
+func encodeError(err error) *jsonrpc2.Error {
 	out := &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: err.Error()}
 	for code := int64(1); code <= int64(len(wireErrors())); code++ {
 		if errors.Is(err, wireErrors()[code]) {
@@ -189,8 +189,8 @@ type remoteError struct {
 func (e *remoteError) Error() string { return e.text }
 func (e *remoteError) Unwrap() error { return e.kind }
 
-// DecodeError undoes EncodeError; other errors mean that the workspace has gone.
-func DecodeError(err error) error {
+// decodeError undoes encodeError; other errors mean that the workspace has gone.
+func decodeError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,16 +57,6 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		case len(tt.engines) > 0 && tt.want == "" && !errors.Is(err, broken):
 			t.Errorf("%s: %v does not say what docker lacks", tt.name, err)
-		}
-	}
-}
-
-func TestErrorsSurviveTheWire(t *testing.T) {
-	for _, want := range []error{workspace.ErrNotExist, workspace.ErrOutside, workspace.ErrIgnored, workspace.ErrNotFile, workspace.ErrTooLarge,
-		workspace.ErrBinary, workspace.ErrGone, fs.ErrExist, fs.ErrPermission, context.DeadlineExceeded} {
-		rpc := workspace.EncodeError(fmt.Errorf("read x: %w", want))
-		if got := workspace.DecodeError(rpc); !errors.Is(got, want) || got.Error() != "read x: "+want.Error() {
-			t.Errorf("%v became %v", want, got)
 		}
 	}
 }

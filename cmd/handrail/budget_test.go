@@ -41,7 +41,6 @@ var exceptions = []struct {
 	is   int
 }{
 	{"complexity of agent/llm/toolcall.*", 34},
-	{"complexity of agent/patch.*", 23},
 	{"complexity of bot/store/storetest.*", 22},
 	{"complexity of policy/shell.*", 52},
 	{"complexity of policy/untrusted.*", 27},

@@ -24,7 +24,7 @@ type EndpointConfig struct {
 }
 
 // Endpoint is one model on one server, checked: its name, a client as
-// [NewHTTP] makes it, and a logger that is never nil.
+// [newHTTP] makes it, and a logger that is never nil.
 type Endpoint struct {
 	Model string
 	HTTP  *http.Client
@@ -41,7 +41,7 @@ func NewEndpoint(cfg EndpointConfig) (Endpoint, error) {
 	case strings.TrimSpace(cfg.Model) == "":
 		return Endpoint{}, errors.New("no model name" + cfg.Names)
 	}
-	e := Endpoint{Model: strings.TrimSpace(cfg.Model), HTTP: NewHTTP(Config{HTTP: cfg.HTTP, Idle: cfg.Idle}), Log: cfg.Log}
+	e := Endpoint{Model: strings.TrimSpace(cfg.Model), HTTP: newHTTP(cfg.HTTP, cfg.Idle), Log: cfg.Log}
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
 	}

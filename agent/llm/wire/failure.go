@@ -44,9 +44,9 @@ func classify(err error) (llm.Kind, string) {
 		host      x509.HostnameError
 	)
 	switch {
-	case errors.Is(err, ErrIdle):
+	case errors.Is(err, errIdle):
 		return llm.Cut, "the model server fell silent in the middle of an answer"
-	case errors.Is(err, ErrRedirect):
+	case errors.Is(err, errRedirect):
 		return llm.Invalid, "the model server sends its clients to another address; whoever runs this bot must configure that address"
 	case errors.As(err, &record), errors.As(err, &authority), errors.As(err, &verify), errors.As(err, &host),
 		errors.Is(err, http.ErrSchemeMismatch):

@@ -19,40 +19,32 @@ import (
 	"time"
 )
 
-// DefaultIdle is how long a server may be silent. Loading a large model and
+// defaultIdle is how long a server may be silent. Loading a large model and
 // reading a long prompt on a small machine take minutes without one byte.
-const DefaultIdle = 5 * time.Minute
+const defaultIdle = 5 * time.Minute
 
 // Errors that [Failure] recognizes in what the client returns.
 var (
-	ErrIdle     = errors.New("no byte from the server within the time limit")
-	ErrRedirect = errors.New("redirect refused")
+	errIdle     = errors.New("no byte from the server within the time limit")
+	errRedirect = errors.New("redirect refused")
 )
 
-// Config configures a client. HTTP is the client whose transport and cookies
-// are used, nil for one of its own; its redirect rule is replaced. Idle is
-// [DefaultIdle] when it is 0 or less.
-type Config struct {
-	HTTP *http.Client
-	Idle time.Duration
-}
-
-// NewHTTP returns an HTTP client for model servers: every read fails with
-// [ErrIdle] after Idle without a byte, and a redirect that leaves the scheme,
-// host and port of the first request, or that would turn the POST into a GET,
-// fails with [ErrRedirect].
-func NewHTTP(cfg Config) *http.Client {
+// newHTTP returns an HTTP client for model servers, with the transport and the
+// cookies of from, or its own for nil: every read fails with [errIdle] after
+// idle without a byte (0 or less: [defaultIdle]), and a redirect that leaves
+// the scheme, host and port of the first request, or that would turn the POST
+// into a GET, fails with [errRedirect].
+func newHTTP(from *http.Client, idle time.Duration) *http.Client {
 	client := http.Client{}
-	if cfg.HTTP != nil {
-		client = *cfg.HTTP
+	if from != nil {
+		client = *from
 	}
 	base := client.Transport
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	idle := cfg.Idle
 	if idle <= 0 {
-		idle = DefaultIdle
+		idle = defaultIdle
 	}
 	client.Transport = &idleTransport{base: base, idle: idle}
 	client.CheckRedirect = checkRedirect
@@ -65,12 +57,12 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case len(via) > maxRedirects:
-		return fmt.Errorf("%w: more than %d hops", ErrRedirect, maxRedirects)
+		return fmt.Errorf("%w: more than %d hops", errRedirect, maxRedirects)
 	case req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host:
 		return fmt.Errorf("%w: %s leads to %s://%s; configure that address if it is meant",
-			ErrRedirect, first.URL.Redacted(), req.URL.Scheme, req.URL.Host)
+			errRedirect, first.URL.Redacted(), req.URL.Scheme, req.URL.Host)
 	case req.Method != first.Method:
-		return fmt.Errorf("%w: %s would become a %s to %s", ErrRedirect, first.Method, req.Method, req.URL.Redacted())
+		return fmt.Errorf("%w: %s would become a %s to %s", errRedirect, first.Method, req.Method, req.URL.Redacted())
 	}
 	return nil
 }
@@ -110,7 +102,7 @@ type idleTransport struct {
 // RoundTrip implements [http.RoundTripper].
 func (t *idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	timer := time.AfterFunc(t.idle, func() { cancel(fmt.Errorf("%w of %s", ErrIdle, t.idle)) })
+	timer := time.AfterFunc(t.idle, func() { cancel(fmt.Errorf("%w of %s", errIdle, t.idle)) })
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
 	timer.Stop()
 	if err != nil {
@@ -126,7 +118,7 @@ func (t *idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func causeOf(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, ErrIdle) {
+	if cause := context.Cause(ctx); errors.Is(cause, errIdle) {
 		return cause
 	}
 	return err

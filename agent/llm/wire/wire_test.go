@@ -1,4 +1,4 @@
-package wire_test
+package wire
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
 // piped answers every request with a body that the test writes. A read ends
@@ -29,7 +28,7 @@ func (p piped) RoundTrip(r *http.Request) (*http.Response, error) {
 // get returns the body of an answer; the test's end closes it.
 func get(t *testing.T, client *http.Client) io.Reader {
 	t.Helper()
-	resp, err := wire.Post(t.Context(), client, "http://server/", nil, nil)
+	resp, err := Post(t.Context(), client, "http://server/", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +39,7 @@ func get(t *testing.T, client *http.Client) io.Reader {
 func TestSilenceEndsARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		client := wire.NewHTTP(wire.Config{HTTP: &http.Client{Transport: piped{r}}, Idle: time.Minute})
+		client := newHTTP(&http.Client{Transport: piped{r}}, time.Minute)
 		body := get(t, client)
 		go func() { _, _ = w.Write([]byte("one")) }()
 		buf := make([]byte, 10)
@@ -49,10 +48,10 @@ func TestSilenceEndsARead(t *testing.T) {
 		}
 		start := time.Now()
 		_, err := body.Read(buf)
-		if !errors.Is(err, wire.ErrIdle) || time.Since(start) != time.Minute {
+		if !errors.Is(err, errIdle) || time.Since(start) != time.Minute {
 			t.Errorf("after %s got %v", time.Since(start), err)
 		}
-		if err := wire.Failure(t.Context(), err); llm.KindOf(err) != llm.Cut {
+		if err := Failure(t.Context(), err); llm.KindOf(err) != llm.Cut {
 			t.Errorf("want Cut, got %v", err)
 		}
 	})
@@ -63,7 +62,7 @@ func TestSilenceEndsARead(t *testing.T) {
 func TestSlowReaderIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		client := wire.NewHTTP(wire.Config{HTTP: &http.Client{Transport: piped{r}}, Idle: time.Minute})
+		client := newHTTP(&http.Client{Transport: piped{r}}, time.Minute)
 		body := get(t, client)
 		go func() {
 			defer func() { _ = w.Close() }()
@@ -113,12 +112,12 @@ func TestRedirects(t *testing.T) {
 	}{{"/same", "POST body"}, {"/end", "POST body"}, {"/see-other", ""}, {"/loop", ""}, {"/other", ""}, {"/tls", ""}} {
 		t.Run(c.path, func(t *testing.T) {
 			got = nil
-			resp, err := wire.Post(t.Context(), wire.NewHTTP(wire.Config{}), s.URL+c.path, nil, []byte("body"))
+			resp, err := Post(t.Context(), newHTTP(nil, 0), s.URL+c.path, nil, []byte("body"))
 			if err == nil {
 				_ = resp.Body.Close()
 			}
 			if c.want == "" {
-				if !errors.Is(err, wire.ErrRedirect) || len(got) > 0 || llm.KindOf(wire.Failure(t.Context(), err)) != llm.Invalid {
+				if !errors.Is(err, errRedirect) || len(got) > 0 || llm.KindOf(Failure(t.Context(), err)) != llm.Invalid {
 					t.Errorf("reached %q, %v", got, err)
 				}
 				return
@@ -154,11 +153,11 @@ func TestFailureKinds(t *testing.T) {
 		{"connection dropped", drop.URL, llm.Cut},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			resp, err := wire.Post(t.Context(), wire.NewHTTP(wire.Config{}), c.url, nil, nil)
+			resp, err := Post(t.Context(), newHTTP(nil, 0), c.url, nil, nil)
 			if err == nil {
 				_ = resp.Body.Close()
 			}
-			if got := wire.Failure(t.Context(), err); llm.KindOf(got) != c.want {
+			if got := Failure(t.Context(), err); llm.KindOf(got) != c.want {
 				t.Errorf("got kind %d, want %d: %v", llm.KindOf(got), c.want, got)
 			}
 		})
@@ -169,15 +168,15 @@ func TestFailureOfAStoppedContext(t *testing.T) {
 	reason := errors.New("a person said stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(reason)
-	err := wire.Failure(ctx, errors.New("read: connection reset"))
+	err := Failure(ctx, errors.New("read: connection reset"))
 	if !errors.Is(err, reason) || llm.KindOf(err).Temporary() {
 		t.Errorf("got %v", err)
 	}
-	if wire.Failure(ctx, nil) != nil {
+	if Failure(ctx, nil) != nil {
 		t.Error("nil is an error")
 	}
 	known := fmt.Errorf("probe: %w", &llm.Error{Kind: llm.Busy})
-	if got := wire.Failure(ctx, known); got.Error() != known.Error() {
+	if got := Failure(ctx, known); got.Error() != known.Error() {
 		t.Errorf("got %v", got)
 	}
 }
@@ -192,7 +191,7 @@ func TestRetryAfter(t *testing.T) {
 		{"Thu, 01 Jan 2026 00:00:30 GMT", 30 * time.Second}, {"Wed, 31 Dec 2025 00:00:00 GMT", 0}, {"soon", 0},
 	} {
 		t.Run(c.value, func(t *testing.T) {
-			if got := wire.RetryAfter(http.Header{"Retry-After": {c.value}}, now); got != c.want {
+			if got := RetryAfter(http.Header{"Retry-After": {c.value}}, now); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -201,7 +200,7 @@ func TestRetryAfter(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	long := strings.Repeat("y", 100_000)
-	l := wire.NewLines(strings.NewReader("a\n\n \r\n b \r\n" + long + "\nlast"))
+	l := NewLines(strings.NewReader("a\n\n \r\n b \r\n" + long + "\nlast"))
 	for _, want := range []struct {
 		line  string
 		whole bool
@@ -216,7 +215,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("at the end: %v", err)
 		}
 	}
-	l = wire.NewLines(io.MultiReader(strings.NewReader("x"), brokenReader{}))
+	l = NewLines(io.MultiReader(strings.NewReader("x"), brokenReader{}))
 	if line, whole, err := l.Next(); string(line) != "x" || whole || err != nil {
 		t.Errorf("got %q, %t, %v", line, whole, err)
 	}
@@ -230,10 +229,10 @@ type brokenReader struct{}
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestExcerptIsBounded(t *testing.T) {
-	if got := wire.Excerpt(strings.NewReader(strings.Repeat("z", 1<<20))); len(got) != 4<<10 {
+	if got := Excerpt(strings.NewReader(strings.Repeat("z", 1<<20))); len(got) != 4<<10 {
 		t.Errorf("%d bytes", len(got))
 	}
-	if got := wire.Excerpt(strings.NewReader(" a\xff ")); got != "a\uFFFD" {
+	if got := Excerpt(strings.NewReader(" a\xff ")); got != "a\uFFFD" {
 		t.Errorf("%q", got)
 	}
 }

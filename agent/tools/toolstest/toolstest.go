@@ -84,9 +84,9 @@ func Call(name, arguments string) session.Call {
 	return session.Call{ID: "c1", Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-// Try asks for the intent twice and runs the call as the gate would: only
+// try asks for the intent twice and runs the call as the gate would: only
 // when both are the same.
-func (b *Bench) Try(name, arguments string) (policy.Action, tools.Result, error) {
+func (b *Bench) try(name, arguments string) (policy.Action, tools.Result, error) {
 	b.t.Helper()
 	tool := b.Tool(name)
 	first, err := tool.Intent(b.t.Context(), Call(name, arguments))
@@ -104,7 +104,7 @@ func (b *Bench) Try(name, arguments string) (policy.Action, tools.Result, error)
 // Do makes a call that must succeed.
 func (b *Bench) Do(name, arguments string) (policy.Action, tools.Result) {
 	b.t.Helper()
-	action, res, err := b.Try(name, arguments)
+	action, res, err := b.try(name, arguments)
 	if err != nil {
 		b.t.Fatalf("%s %s: %v", name, arguments, err)
 	}
@@ -114,7 +114,7 @@ func (b *Bench) Do(name, arguments string) (policy.Action, tools.Result) {
 // Fails makes a call that must fail with all of the words.
 func (b *Bench) Fails(name, arguments string, words ...string) {
 	b.t.Helper()
-	_, res, err := b.Try(name, arguments)
+	_, res, err := b.try(name, arguments)
 	if err == nil {
 		b.t.Fatalf("%s %s: did not fail: %s", name, arguments, res.Content)
 	}
@@ -125,8 +125,8 @@ func (b *Bench) Fails(name, arguments string, words ...string) {
 	}
 }
 
-// Content returns the text of a file.
-func (b *Bench) Content(path string) string {
+// content returns the text of a file.
+func (b *Bench) content(path string) string {
 	b.t.Helper()
 	data, _, err := b.WS.ReadAll(b.t.Context(), path, 0)
 	if err != nil {
@@ -138,7 +138,7 @@ func (b *Bench) Content(path string) string {
 // Is checks the text of a file.
 func (b *Bench) Is(path, want string) {
 	b.t.Helper()
-	if got := b.Content(path); got != want {
+	if got := b.content(path); got != want {
 		b.t.Errorf("%s is %q, want %q", path, got, want)
 	}
 }

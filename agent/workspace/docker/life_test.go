@@ -72,9 +72,6 @@ func TestDeadOwner(t *testing.T) {
 	if !eventually(t.Context(), func() bool { return count(t, session) == 0 }) {
 		t.Error("the container has outlived its owner")
 	}
-	if n, err := e.Sweep(t.Context()); err != nil {
-		t.Errorf("sweep: %d, %v", n, err)
-	}
 }
 
 // eventually asks until the answer is yes, for 15 seconds.

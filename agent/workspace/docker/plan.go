@@ -3,9 +3,6 @@ package docker
 import (
 	"fmt"
 	"maps"
-	"os"
-	"strconv"
-	"strings"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -16,7 +13,6 @@ import (
 // Labels of the containers made here.
 const (
 	labelSession = "handrail.session"
-	labelOwner   = "handrail.owner" // the process that opened it, see owner
 )
 
 // spare is how many threads the tool host may have beyond the limit of
@@ -49,7 +45,7 @@ func (p plan) config() *container.Config {
 		Image: p.spec.Image, User: fmt.Sprintf("%d:%d", uid, gid), Hostname: "workspace",
 		Entrypoint: append(host, "/workspace"), Cmd: []string{}, WorkingDir: "/workspace",
 		Env:    workspace.Environ(env, p.spec.Env),
-		Labels: map[string]string{labelSession: p.spec.Session, labelOwner: owner(os.Getpid())},
+		Labels: map[string]string{labelSession: p.spec.Session},
 		// StdinOnce ends the input when this process goes away.
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		NetworkDisabled: !p.spec.Network,
@@ -100,40 +96,4 @@ func (p plan) mounts() []mount.Mount {
 				"o": "lowerdir=" + l.Base + ",upperdir=" + l.Upper + ",workdir=" + l.Work + ",redirect_dir=off,metacopy=off",
 			}}},
 	})
-}
-
-// owner names a process so that another one of the same machine can tell
-// whether it is still there: its process namespace, id and start time. It is
-// "" when there is no such process.
-func owner(pid int) string {
-	ns, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		return ""
-	}
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
-	f := strings.Fields(rest)
-	if len(f) < 20 {
-		return ""
-	}
-	return ns + "/" + strconv.Itoa(pid) + "/" + f[19]
-}
-
-// abandoned reports whether label names a process of our namespace that is no
-// more. Of other namespaces nothing can be said.
-func abandoned(label string) bool {
-	ns, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		return false
-	}
-	rest, ok := strings.CutPrefix(label, ns+"/")
-	if !ok {
-		return false
-	}
-	id, _, _ := strings.Cut(rest, "/")
-	pid, err := strconv.Atoi(id)
-	return err == nil && owner(pid) != label
 }

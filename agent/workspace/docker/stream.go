@@ -2,16 +2,11 @@ package docker
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync"
-
-	"github.com/moby/moby/client"
 )
 
 // stream is the attached connection: what is written is the host's input, and
@@ -79,25 +74,3 @@ func (s *stream) Write(p []byte) (int, error) { return s.conn.Write(p) }
 
 // Close hangs up, upon which the host exits.
 func (s *stream) Close() error { return s.conn.Close() }
-
-// Sweep removes the containers of processes of this machine that are no more,
-// and returns how many there were. Containers normally go by themselves.
-func (e *Engine) Sweep(ctx context.Context) (int, error) {
-	list, err := e.docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", labelSession)})
-	if err != nil {
-		return 0, fmt.Errorf("sweep containers: %w", err)
-	}
-	n := 0
-	var errs []error
-	for _, c := range list.Items {
-		if !abandoned(c.Labels[labelOwner]) {
-			continue
-		}
-		if err := e.remove(ctx, c.ID); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		n++
-	}
-	return n, errors.Join(errs...)
-}

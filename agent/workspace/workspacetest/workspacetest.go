@@ -41,8 +41,8 @@ func Run(t *testing.T, s Subject) {
 // name after "!" makes it executable, a content of "-> a" a symlink to a.
 type Tree map[string]string
 
-// Write writes the tree below dir.
-func (tr Tree) Write(t testing.TB, dir string) {
+// write writes the tree below dir.
+func (tr Tree) write(t testing.TB, dir string) {
 	t.Helper()
 	for name, content := range tr {
 		at := filepath.Join(dir, name)
@@ -68,7 +68,7 @@ func Open(t testing.TB, s Subject, tree Tree) *workspace.Workspace {
 	if err := os.Chmod(source, 0o755); err != nil { // readable for the user inside
 		t.Fatal(err)
 	}
-	tree.Write(t, source)
+	tree.write(t, source)
 	if err := workspace.Give(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
