@@ -213,6 +213,9 @@ func New(cfg Config) (*Agent, error) {
 	return &Agent{cfg: cfg, tools: registry, calls: toolcall.New(tools.ForModel(registry.Specs()), registry.Canonical)}, nil
 }
 
+// edits reports whether a tool changes text that is there.
+func (a *Agent) edits(tool string) bool { return a.tools.Spec(tool).Edits }
+
 // writes returns the file that a call writes, "" when it writes none.
 func (a *Agent) writes(tool string, arguments json.RawMessage) string {
 	if a.tools.Spec(tool).Kind != policy.Write {
@@ -231,7 +234,7 @@ func (a *Agent) writes(tool string, arguments json.RawMessage) string {
 // workspace, it returns session.StatusMoved and no event: the caller runs the
 // session again in a workspace on the new state.
 func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (session.Outcome, error) {
-	j := newJournal(a.cfg, log)
+	j := newJournal(a, log)
 	if err := j.open(ctx, task); err != nil {
 		return session.Outcome{}, fmt.Errorf("open session %s: %w", task.Session, err)
 	}

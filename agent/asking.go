@@ -98,7 +98,7 @@ func outdated(c *session.CallState, ru ruling) string {
 	return "what would run is no longer what was shown"
 }
 
-// admitted says whether a person's yes counts for what is about to run, at
+// admitted reports whether a person's yes counts for what is about to run, at
 // this moment: for these bytes, on this state, by somebody who may still give
 // it. A yes that stopped counting is recorded as stale, with the reason, and
 // the request is made anew.

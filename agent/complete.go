@@ -120,7 +120,7 @@ func doubt(last entry) string {
 // badExit is how a command's result ends when it failed.
 var badExit = regexp.MustCompile(`\n\[(Exit code [1-9]|Timed out|Killed)`)
 
-// completion says whether an answer ends the work, and with which words.
+// completion reports whether an answer ends the work, and with which words.
 func completion(e entry) (string, bool) {
 	for _, c := range e.calls {
 		if c.Result != nil && c.Result.Complete {
@@ -147,7 +147,7 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	return f.summarize(ctx, session.StatusNoChanges, said), nil
 }
 
-// changed says whether there is anything new since a person last asked: on
+// changed reports whether there is anything new since a person last asked: on
 // the branch, or as a patch because it may not go there.
 func (f *finisher) changed() bool {
 	return f.Published != f.claims.from || f.claims.handedOver
@@ -193,7 +193,7 @@ var (
 	changeWord    = regexp.MustCompile(`(?i)\b(fix|repair|solve|resolve|add|create|write|implement|build|make|change|modify|update|edit|rename|move|remove|delete|drop|replace|refactor|rewrite|convert|port|upgrade|bump|migrate|extend|extract|split|merge|clean ?up|format|correct|adjust|introduce|support|enable|disable|generate|set ?up|configure|improve|optimi[sz]e|translate|document|revert|undo|apply|insert|append|patch|handle)\w*`)
 )
 
-// wantsChange says whether the request asks for a change of files. It reads
+// wantsChange reports whether the request asks for a change of files. It reads
 // the latest words of a person. In a mode that cannot write nothing is
 // wanted.
 func (f *finisher) wantsChange() bool {

@@ -27,10 +27,11 @@ type habits struct {
 	seed    maphash.Seed
 	wrong   int            // mistakes in a row
 	wrongBy map[string]int // mistakes in a row with a tool, or at a file
+	edits   func(tool string) bool
 }
 
-func newHabits() habits {
-	return habits{heard: map[string]uint64{}, wrongBy: map[string]int{}, seed: maphash.MakeSeed()}
+func newHabits(edits func(tool string) bool) habits {
+	return habits{edits: edits, heard: map[string]uint64{}, wrongBy: map[string]int{}, seed: maphash.MakeSeed()}
 }
 
 func (h *habits) answered(p *session.Answer) {
@@ -42,7 +43,7 @@ func (h *habits) answered(p *session.Answer) {
 func (h *habits) result(c *session.CallState) {
 	h.heard[c.ID] = maphash.String(h.seed, c.Result.Content)
 	keys := []string{"tool " + c.Name}
-	if p := editPath(c.Call); p != "" {
+	if p := pathArgument(c.Arguments); p != "" && h.edits(c.Name) {
 		keys = append(keys, "file "+p)
 	}
 	switch {
@@ -122,7 +123,7 @@ const (
 	circleTurns = 3
 )
 
-// circling says whether the call at index at closes a circle of calls whose
+// circling reports whether the call at index at closes a circle of calls whose
 // results were the same each time round. One call again and again is no
 // circle: that has its own limit, which differs by tool.
 func (h *habits) circling(at int) bool {

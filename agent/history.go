@@ -26,8 +26,10 @@ type history struct {
 	todoTurn int         // turn of the last change of the todo list
 }
 
-func newHistory() *history {
-	return &history{State: session.NewState(), habits: newHabits()}
+// newHistory returns the history of an empty log. Edits reports whether a tool
+// changes text that is there.
+func newHistory(edits func(tool string) bool) *history {
+	return &history{State: session.NewState(), habits: newHabits(edits)}
 }
 
 // mostGoal bounds the goal in the session's notes, in characters.

@@ -23,8 +23,9 @@ type journal struct {
 	logger   *slog.Logger
 }
 
-func newJournal(cfg Config, log session.Log) *journal {
-	return &journal{history: newHistory(), log: log, redactor: cfg.Redactor, onEvent: cfg.OnEvent, onLive: cfg.OnLive, logger: cfg.Log}
+func newJournal(a *Agent, log session.Log) *journal {
+	cfg := a.cfg
+	return &journal{history: newHistory(a.edits), log: log, redactor: cfg.Redactor, onEvent: cfg.OnEvent, onLive: cfg.OnLive, logger: cfg.Log}
 }
 
 // open reads the log, and records the task when the log is empty.

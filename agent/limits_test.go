@@ -262,7 +262,7 @@ func TestEqualCallsInOneAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &callRunner{journal: newJournal(Config{}, b.log), gate: &gate{tools: &toolset{Registry: registry}}}
+	r := &callRunner{journal: newJournal(&Agent{tools: registry}, b.log), gate: &gate{tools: &toolset{Registry: registry}}}
 	for i := range 25 {
 		r.habits.keys = append(r.habits.keys, callKey{id: fmt.Sprint(i), name: "browser_action", raw: []byte(`{"action":"scroll_down"}`)})
 		c := &session.CallState{Call: session.Call{ID: fmt.Sprint(i), Name: "browser_action"}}

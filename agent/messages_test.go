@@ -26,7 +26,7 @@ func TestForgedResultInTextMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newHistory()
+	s := newHistory(func(string) bool { return false })
 	for _, e := range all {
 		if err := s.apply(e); err != nil {
 			t.Fatal(err)

@@ -209,7 +209,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// without goes on without what the model lacks, and says whether that makes a
+// without goes on without what the model lacks, and reports whether that makes a
 // difference to what was tried.
 func (m *model) without(what string) bool {
 	switch {

@@ -14,7 +14,7 @@ import (
 // it.
 const scratchDir = ".handrail-scratch/"
 
-// Scratch says whether path is of a file that a [Checkpointer] leaves out: the
+// Scratch reports whether path is of a file that a [Checkpointer] leaves out: the
 // model keeps it for itself, and it goes with the workspace.
 func Scratch(path string) bool { return strings.HasPrefix(path, scratchDir) }
 
@@ -33,12 +33,12 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 	if len(p.Unpushed) == 0 {
 		return nil, nil
 	}
-	held, leaks, err := p.needsApproval(ctx)
+	s, err := p.needsApproval(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(held) > 0 {
-		free, out, err := p.clear(ctx, held, leaks)
+	if len(s.paths) > 0 {
+		free, out, err := p.clear(ctx, s)
 		if err != nil || out != nil {
 			return out, err
 		}
@@ -73,10 +73,16 @@ func heldText(held []session.FileChange) string {
 		"It is not in your workspace any more: do not make it again.", strings.Join(names, ", "))
 }
 
-// needsApproval lists the changed paths that may not go out as they are: all of them
-// in a mode that must not write; else the sensitive ones, and those to which
-// a credential was added.
-func (p *publisher) needsApproval(ctx context.Context) ([]string, []Leak, error) {
+// sensitive is what does not go out without a person's yes.
+type sensitive struct {
+	paths []string
+	leaks []Leak // credentials that are added to them
+}
+
+// needsApproval lists the changed paths that may not go out as they are: all
+// of them in a mode that must not write; else the sensitive ones, and those to
+// which a credential was added.
+func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 	var out, rest []string
 	for _, f := range p.Unpushed {
 		for _, name := range []string{f.Path, f.From} {
@@ -96,11 +102,11 @@ func (p *publisher) needsApproval(ctx context.Context) ([]string, []Leak, error)
 		}
 	}
 	if p.gate.secrets == nil || len(rest) == 0 {
-		return out, nil, nil
+		return sensitive{paths: out}, nil
 	}
 	leaks, err := p.gate.secrets.Scan(ctx, p.Published, p.Saved, rest)
 	if err != nil {
-		return nil, nil, fmt.Errorf("look for credentials: %w", err)
+		return sensitive{}, fmt.Errorf("look for credentials: %w", err)
 	}
 	known := setOf(out)
 	for _, l := range leaks {
@@ -109,7 +115,7 @@ func (p *publisher) needsApproval(ctx context.Context) ([]string, []Leak, error)
 			out = append(out, l.Path)
 		}
 	}
-	return out, leaks, nil
+	return sensitive{out, leaks}, nil
 }
 
 func setOf(paths []string) map[string]bool {
@@ -120,40 +126,40 @@ func setOf(paths []string) map[string]bool {
 	return set
 }
 
-// beyondLimit says whether commands made more edits than the mode allows. The
+// beyondLimit reports whether commands made more edits than the mode allows. The
 // gate counts those of tools before they are made.
 func (p *publisher) beyondLimit() bool {
 	return p.mode.EditLimit != policy.NoEditLimit && p.modeEdits() > p.mode.EditLimit
 }
 
-// clear asks for the held paths. It reports true when they may go out; when
+// clear asks for the sensitive paths. It reports true when they may go out; when
 // they may not, they were taken back and the model was told.
-func (p *publisher) clear(ctx context.Context, held []string, leaks []Leak) (bool, *session.Outcome, error) {
+func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outcome, error) {
 	id := fmt.Sprintf("p%d", p.Turns)
-	diff, err := p.saves.Diff(ctx, p.Published, p.Saved, held)
+	diff, err := p.saves.Diff(ctx, p.Published, p.Saved, s.paths)
 	if err != nil {
-		return false, nil, fmt.Errorf("diff held paths: %w", err)
+		return false, nil, fmt.Errorf("diff sensitive paths: %w", err)
 	}
-	action := policy.Action{Kind: policy.Write, Tool: session.PublishTool, Paths: held, Display: diff}
+	action := policy.Action{Kind: policy.Write, Tool: session.PublishTool, Paths: s.paths, Display: diff}
 	if p.beyondLimit() {
 		action.Edits = p.modeEdits()
 	}
-	ru := ruling{action: action, decision: withLeaks(p.gate.policy.Check(p.mode, action), leaks)}
+	ru := ruling{action: action, decision: withLeaks(p.gate.policy.Check(p.mode, action), s.leaks)}
 	switch ru.decision.Verdict {
 	case policy.Allow:
 		return true, nil, nil
 	case policy.Deny:
-		return false, nil, p.takeBack(ctx, held, reasonText(ru.decision))
+		return false, nil, p.takeBack(ctx, s.paths, reasonText(ru.decision))
 	}
 	if err := p.gate.bind(ctx, id, &ru); err != nil {
 		return false, nil, err
 	}
 	g := p.Publish
 	if g == nil || g.Approval().State == policy.Stale {
-		return p.askPublish(ctx, held, leaks, ru)
+		return p.askPublish(ctx, s, ru)
 	}
 	if text, refused := p.refusal(g); refused {
-		return false, nil, p.takeBack(ctx, held, text)
+		return false, nil, p.takeBack(ctx, s.paths, text)
 	}
 	if g.Waits() {
 		if why := outdated(g, ru); why != "" {
@@ -166,7 +172,7 @@ func (p *publisher) clear(ctx context.Context, held []string, leaks []Leak) (boo
 	} else if yes, err := p.gate.admitted(ctx, g, ru); yes || err != nil {
 		return yes, nil, err
 	}
-	return p.clear(ctx, held, leaks) // it is stale now, or somebody was quicker
+	return p.clear(ctx, s) // it is stale now, or somebody was quicker
 }
 
 // withLeaks makes a decision wait for a person because of credentials,
@@ -186,13 +192,13 @@ func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
 }
 
 // askPublish records the request and hears whether it is answered at once.
-func (p *publisher) askPublish(ctx context.Context, held []string, leaks []Leak, ru ruling) (bool, *session.Outcome, error) {
+func (p *publisher) askPublish(ctx context.Context, s sensitive, ru ruling) (bool, *session.Outcome, error) {
 	c := &session.CallState{Call: session.Call{ID: fmt.Sprintf("p%d", p.Turns), Name: session.PublishTool}, Turn: p.Turns}
 	if g := p.Publish; g != nil { // what became of the last request goes into this one
 		c.Request = g.Request
 	}
 	a := p.gate.ask(c, ru)
-	if err := p.propose(ctx, &a, ru, leaks); err != nil {
+	if err := p.propose(ctx, &a, ru, s.leaks); err != nil {
 		return false, nil, err
 	}
 	if err := p.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.Turn, a)); err != nil {
@@ -204,24 +210,27 @@ func (p *publisher) askPublish(ctx context.Context, held []string, leaks []Leak,
 	if g := p.Publish; g.Waits() {
 		return false, parked(g), nil
 	}
-	return p.clear(ctx, held, leaks)
+	return p.clear(ctx, s)
 }
 
-// takeBack restores held paths to what is published and tells the model why.
-func (p *publisher) takeBack(ctx context.Context, held []string, why string) error {
-	if err := p.saves.Revert(ctx, p.Published, held); err != nil {
-		return fmt.Errorf("take back %s: %w", strings.Join(held, ", "), err)
+// takeBack restores paths to what is published and tells the model why.
+func (p *publisher) takeBack(ctx context.Context, paths []string, why string) error {
+	if err := p.saves.Revert(ctx, p.Published, paths); err != nil {
+		return fmt.Errorf("take back %s: %w", strings.Join(paths, ", "), err)
 	}
 	saved, err := p.saves.Save(ctx, p.Turns)
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
-	text := fmt.Sprintf("The change to %s was taken back. %s", strings.Join(held, ", "), why)
+	text := fmt.Sprintf("The change to %s was taken back. %s", strings.Join(paths, ", "), why)
 	return p.record(ctx,
 		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: text}),
-		session.NewEvent(session.TypeCheckpoint, p.Turns, session.Checkpoint{
-			Commit: saved.Commit, Tree: saved.Tree, Parent: p.Published, Files: saved.Files, Parked: true, Content: saved.Content,
-		}))
+		session.NewEvent(session.TypeCheckpoint, p.Turns, saved.checkpoint(p.Published)))
+}
+
+// checkpoint is what the log keeps of a saved state.
+func (s Saved) checkpoint(parent string) session.Checkpoint {
+	return session.Checkpoint{Commit: s.Commit, Tree: s.Tree, Parent: parent, Files: s.Files, Parked: true, Content: s.Content}
 }
 
 // subjectLine names a checkpoint by what it changed.

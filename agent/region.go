@@ -4,23 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 )
-
-// editTools are those whose failures call for the current text.
-var editTools = [...]string{"apply_diff", "edit_file", "search_and_replace", "insert_content"}
-
-func editPath(c session.Call) string {
-	if slices.Contains(editTools[:], c.Name) {
-		return pathArgument(c.Arguments)
-	}
-	return ""
-}
 
 // How much is shown again after failed edits: lines on both sides of what was
 // meant, and bytes in all.

@@ -68,7 +68,7 @@ func items(n int) string {
 	return fmt.Sprintf("%d open items", n)
 }
 
-// editedNow says whether a call of this turn changed files.
+// editedNow reports whether a call of this turn changed files.
 func (r *reminder) editedNow() bool {
 	for _, c := range r.Calls.Last {
 		if c.Counted || c.Result != nil && c.Result.OK && len(c.Result.Changes) > 0 {
@@ -78,7 +78,7 @@ func (r *reminder) editedNow() bool {
 	return false
 }
 
-// nearlyFull says whether the last prompt took most of the room that there
+// nearlyFull reports whether the last prompt took most of the room that there
 // can be.
 func (r *reminder) nearlyFull() bool {
 	if r.window.canGrow() {

@@ -49,10 +49,10 @@ func (p *publisher) propose(ctx context.Context, a *session.Asked, ru ruling, le
 
 // changesOf returns the unpushed changes of paths.
 func (p *publisher) changesOf(paths []string) []session.FileChange {
-	held := setOf(paths)
+	meant := setOf(paths)
 	var out []session.FileChange
 	for _, f := range p.Unpushed {
-		if held[f.Path] || held[f.From] {
+		if meant[f.Path] || meant[f.From] {
 			out = append(out, f)
 		}
 	}

@@ -52,7 +52,7 @@ func (s *shrinker) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// worthwhile says whether something but the words of people and an earlier
+// worthwhile reports whether something but the words of people and an earlier
 // summary comes before the entry from, which is there.
 func (s *shrinker) worthwhile(from int) bool {
 	if from >= len(s.talk.entries) {

@@ -46,7 +46,7 @@ func longLog(turns int) []session.Event {
 }
 
 func replay(events []session.Event) (int, error) {
-	s := newHistory()
+	s := newHistory(func(name string) bool { return name == "edit_file" })
 	for _, e := range events {
 		if err := s.apply(e); err != nil {
 			return 0, err

@@ -250,7 +250,7 @@ func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action p
 	if !saved.Changed {
 		return events, nil
 	}
-	cp := session.Checkpoint{Commit: saved.Commit, Tree: saved.Tree, Parent: r.Published, Files: saved.Files, Parked: true, Content: saved.Content}
+	cp := saved.checkpoint(r.Published)
 	if c.Approval().Stands() && action.Kind != policy.Execute {
 		cp.Approved = map[string]string{}
 		for _, p := range action.Paths {

@@ -75,7 +75,7 @@ func remember(list []string, s string, most int) []string {
 	return list[max(0, len(list)-most):]
 }
 
-// failed says whether a command ended with another exit code than 0.
+// failed reports whether a command ended with another exit code than 0.
 func failed(s Step) bool {
 	return s.Command != "" && strings.Contains(s.Result, "[Exit code ") && !strings.Contains(s.Result, "[Exit code 0,")
 }
@@ -105,7 +105,7 @@ var (
 	readers = [...]string{"cat", "ls", "head", "tail", "grep", "rg", "find", "sed", "awk", "echo", "git", "rm", "cp", "mv", "mkdir", "touch", "wc", "diff", "cd"}
 )
 
-// isTest says whether a command line runs tests, in one of its parts.
+// isTest reports whether a command line runs tests, in one of its parts.
 func isTest(command string) bool {
 	parts := strings.FieldsFunc(command, func(r rune) bool { return r == ';' || r == '&' || r == '|' || r == '\n' })
 	for _, part := range parts {

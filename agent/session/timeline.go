@@ -1,5 +1,7 @@
 package session
 
+import "strings"
+
 // Moment is something that happened and that people are told of: a
 // [*Message], [*Answer], [*Request], [*Resolved], [*ToolRun], [*Note] or
 // [*Push].
@@ -41,4 +43,17 @@ func (s *State) tell(payload any) {
 	case Moment: // a message, an answer, an answer of a person, a note
 		s.Timeline = append(s.Timeline, p)
 	}
+}
+
+// Labels returns the labels in a note of what was looked up for a request. A
+// label is followed by the session's mark, which nothing below it can imitate.
+func (n *Note) Labels() []string {
+	var out []string
+	lines := strings.Split(n.Text, "\n")
+	for i := range len(lines) - 1 {
+		if label, _, ok := strings.Cut(lines[i], " (already provided"); ok && strings.HasPrefix(lines[i+1], "<untrusted ") {
+			out = append(out, label)
+		}
+	}
+	return out
 }

@@ -210,7 +210,7 @@ func requestFoot(a session.Asked, requester string) string {
 	return "<sub>" + foot + "</sub>\n"
 }
 
-// TooLongToShow says whether a request cannot be shown whole in one comment.
+// TooLongToShow reports whether a request cannot be shown whole in one comment.
 // What cannot be shown cannot be approved there.
 func TooLongToShow(a session.Asked) bool { return len([]rune(Approval(a, ""))) > maxBody }
 

@@ -113,7 +113,7 @@ func noteSteps(p *session.Note) []step {
 	}
 	var out []step
 	if p.Kind == session.NoteContext {
-		for _, label := range Provided(p.Text) {
+		for _, label := range p.Labels() {
 			out = append(out, step{text: "With the request: " + line(label, 100)})
 		}
 	}
@@ -133,19 +133,6 @@ func pushSteps(s *session.Push) []step {
 	}
 	if len(s.Held) > 0 {
 		out = append(out, step{text: "Left " + plural(len(s.Held), "workflow file") + " out of the push", how: asMarkdown})
-	}
-	return out
-}
-
-// Provided lists the labels in a note of what was looked up for a request. A
-// label is followed by the session's mark, which nothing below it can imitate.
-func Provided(note string) []string {
-	var out []string
-	lines := strings.Split(note, "\n")
-	for i := range len(lines) - 1 {
-		if label, _, ok := strings.Cut(lines[i], " (already provided"); ok && strings.HasPrefix(lines[i+1], "<untrusted ") {
-			out = append(out, label)
-		}
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (a *answered) Write(p []byte) (int, error) {
 	return a.Writer.Write(p)
 }
 
-// wantsJSON says whether the caller reads standard output as JSON, also when
+// wantsJSON reports whether the caller reads standard output as JSON, also when
 // the rest of the command line is not understood.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
@@ -81,7 +81,7 @@ func explained(args []string) int {
 	return -1
 }
 
-// flagLike says whether a word is, or was meant as, a flag: -h, --json,
+// flagLike reports whether a word is, or was meant as, a flag: -h, --json,
 // --mode=ask.
 func flagLike(word string) bool {
 	if word == "-h" {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -50,31 +49,29 @@ func short(commit string) string { return commit[:min(10, len(commit))] }
 
 // event prints what happened, one line each.
 func (t *terminal) event(e session.Event) {
-	switch e.Type {
-	case session.TypeAnswer:
-		t.answer(e)
-	case session.TypeStarted:
-		if s, err := session.Decode[session.Started](e); err == nil {
-			t.say("→ %s", untrusted.EscapeVisible(s.Title))
+	payload, err := session.Payload(e)
+	if err != nil {
+		return
+	}
+	switch p := payload.(type) {
+	case *session.Answer:
+		t.answer(p)
+	case *session.Started:
+		t.say("→ %s", untrusted.EscapeVisible(p.Title))
+	case *session.Result:
+		t.result(p)
+	case *session.Checkpoint:
+		if !p.Parked {
+			t.say("✔ checkpoint %s: %s", short(p.Commit), fileList(p.Files))
 		}
-	case session.TypeResult:
-		t.result(e)
-	case session.TypeCheckpoint:
-		if c, err := session.Decode[session.Checkpoint](e); err == nil && !c.Parked {
-			t.say("✔ checkpoint %s: %s", short(c.Commit), fileList(c.Files))
-		}
-	case session.TypeNote:
-		t.note(e)
+	case *session.Note:
+		t.note(p)
 	}
 }
 
 // answer prints what the model said, and what of it was a call that nobody
 // understood.
-func (t *terminal) answer(e session.Event) {
-	a, err := session.Decode[session.Answer](e)
-	if err != nil {
-		return
-	}
+func (t *terminal) answer(a *session.Answer) {
 	if a.Content != "" {
 		t.say("%s", indent(untrusted.EscapeVisible(a.Content)))
 	}
@@ -85,25 +82,19 @@ func (t *terminal) answer(e session.Event) {
 
 // note prints the first line of what the model was told, and of what was
 // looked up for it the labels.
-func (t *terminal) note(e session.Event) {
-	n, err := session.Decode[session.Note](e)
-	if err != nil || n.Kind == "reminder" {
-		return
-	}
-	if n.Kind != "context" {
+func (t *terminal) note(n *session.Note) {
+	switch n.Kind {
+	case session.NoteReminder:
+	case session.NoteContext:
+		for _, label := range n.Labels() {
+			t.say("  with the task: %s", untrusted.EscapeVisible(label))
+		}
+	default:
 		t.say("! %s", untrusted.EscapeVisible(firstLineOf(n.Text)))
-		return
-	}
-	for _, label := range render.Provided(n.Text) {
-		t.say("  with the task: %s", untrusted.EscapeVisible(label))
 	}
 }
 
-func (t *terminal) result(e session.Event) {
-	r, err := session.Decode[session.Result](e)
-	if err != nil {
-		return
-	}
+func (t *terminal) result(r *session.Result) {
 	switch {
 	case !r.OK:
 		t.say("✗ %s", untrusted.EscapeVisible(firstLineOf(r.Content)))
@@ -158,7 +149,7 @@ func (t *terminal) Approve(ctx context.Context, asked []session.Asked) ([]sessio
 }
 
 func (t *terminal) ask(a session.Asked) session.Resolved {
-	if a.Kind == "question" {
+	if a.Kind == session.AskQuestion {
 		return t.question(a)
 	}
 	t.say("\n✋ approval %s, severity %s", a.ID, a.Severity)
@@ -169,7 +160,7 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 	t.say("  sha256 %s", a.Digest)
 	if t.yes && a.Severity != policy.Critical.String() {
 		t.say("  approved by --yes\n")
-		return session.Resolved{ID: a.ID, Verdict: "approved", By: "--yes"}
+		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "--yes"}
 	}
 	fmt.Fprint(t.out, "Let exactly this happen? [y/N, or a reason for no] ")
 	line, err := t.in.ReadString('\n')
@@ -177,7 +168,7 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 	t.say("")
 	switch strings.ToLower(line) {
 	case "y", "yes":
-		return session.Resolved{ID: a.ID, Verdict: "approved", By: "the person at the terminal"}
+		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "the person at the terminal"}
 	case "n", "no":
 		line = ""
 	case "":
@@ -185,7 +176,7 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 			line = "nobody is at the terminal"
 		}
 	}
-	return session.Resolved{ID: a.ID, Verdict: "denied", By: "the person at the terminal", Reason: line}
+	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "the person at the terminal", Reason: line}
 }
 
 func (t *terminal) question(a session.Asked) session.Resolved {
@@ -197,9 +188,9 @@ func (t *terminal) question(a session.Asked) session.Resolved {
 	line, err := t.in.ReadString('\n')
 	line = strings.TrimSpace(line)
 	if line == "" && err != nil {
-		return session.Resolved{ID: a.ID, Verdict: "expired"}
+		return session.Resolved{ID: a.ID, Verdict: policy.Expired}
 	}
-	return session.Resolved{ID: a.ID, Verdict: "answered", Reason: line}
+	return session.Resolved{ID: a.ID, Verdict: policy.Answered, Reason: line}
 }
 
 // outcome says how the run ended and what to do with the result.
