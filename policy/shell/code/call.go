@@ -13,6 +13,7 @@ type recorder struct {
 	p      *Program
 	nested int
 	line   int
+	joined int   // the size of the texts that were put together or decoded
 	pipes  []int // calls whose standard input the program writes
 }
 

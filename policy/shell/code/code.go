@@ -76,12 +76,15 @@ type Program struct {
 	Opaque  bool
 	Stdin   bool
 	Endless bool
+
+	read int // the size of the texts that were read, one in another
 }
 
 const (
 	maxDepth   = 40      // nesting of brackets, and of texts in texts
 	maxNested  = 8       // texts in texts
 	maxText    = 1 << 20 // longer texts are not read
+	maxInner   = 1 << 18 // texts in texts, all together
 	maxStrings = 4096    // literals that are reported, and calls
 )
 
@@ -104,7 +107,10 @@ func (c Call) executes() bool { return c.Kind <= Load }
 
 // readText adds what text does to p. Texts in texts come here again.
 func readText(lang Language, text string, p *Program, nested int) {
-	if nested > maxNested || len(text) > maxText || len(p.Calls) > maxStrings {
+	if nested > 0 {
+		p.read += len(text) + 1
+	}
+	if nested > maxNested || len(text) > maxText || p.read > maxInner || len(p.Calls) > maxStrings {
 		p.Opaque = true
 		return
 	}

@@ -287,7 +287,7 @@ func (t *literal) numbered(e *escapes, c byte) bool {
 		t.number(0, 8, [2]int{1, e.octal})
 	case strings.IndexByte(e.braces, c) >= 0 && t.l.at(1) == '{':
 		t.braced(c)
-	case c == 'x' && e.hex[1] > 0:
+	case (c == 'x' || c == 'X' && t.l.lang == php) && e.hex[1] > 0:
 		t.number(1, 16, e.hex)
 	case c == 'u' && e.unicode && !t.q.bytes:
 		t.number(1, 16, [2]int{4, 4})

@@ -44,6 +44,12 @@ func (r *recorder) fold(how string, f value, args []value) value {
 	if len(all) == 0 {
 		return value{text: Gap}
 	}
+	for _, v := range flatten(all) {
+		r.joined += len(v.text) + 1
+	}
+	if r.joined > maxText {
+		return value{text: Gap}
+	}
 	out := compute(how, all, method)
 	if out.full() {
 		r.literal(out.text)

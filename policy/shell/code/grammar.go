@@ -78,7 +78,7 @@ var cEscapes = &escapes{letters: cLetters + "e\x1b0\x00", octal: 3, hex: [2]int{
 
 var grammars = map[Language]*grammar{
 	python: {comment: "#", quotes: `"'`, oneLine: `"'`, triple: true, interp: "{", member: ".", concat: "+", newlines: true, values: true,
-		escapes: &escapes{letters: cLetters, octal: 3, hex: [2]int{2, 2}, unicode: true, wide: true, join: true, opaque: "N", rest: 'k', runes: true}},
+		escapes: &escapes{letters: cLetters + "\\\\''\"\"", octal: 3, hex: [2]int{2, 2}, unicode: true, wide: true, join: true, opaque: "N", rest: 'k', runes: true}},
 	js: {comment: "//", block: "/*…*/", quotes: "\"'`", oneLine: `"'`, interp: "$", patterns: true, letters: "$#", starts: "$#", member: ". ?. ::", concat: "+", values: true,
 		escapes: &escapes{letters: "n\nt\tr\rb\bf\fv\v", octal: 3, hex: [2]int{2, 2}, unicode: true, braces: "u", join: true, rest: 'd', runes: true}},
 	perl: {comment: "#", quotes: "\"'`", simple: "'", backquote: true, interp: "$@", heredoc: "<<", patterns: true, sigils: "$@%&", member: "->", concat: ".", bare: true,
@@ -88,7 +88,7 @@ var grammars = map[Language]*grammar{
 	php: {comment: "# //", block: "/*…*/", quotes: "\"'`", simple: "'", backquote: true, interp: "$", heredoc: "<<<", sigils: "$", starts: `\`, member: "-> ?-> ::", concat: ".", bare: true,
 		escapes: &escapes{letters: "n\nt\tr\rv\ve\x1bf\f$$\\\\", octal: 3, hex: [2]int{1, 2}, braces: "u", rest: 'k'}},
 	lua: {comment: "--", block: "--[[…]] --[=[…]=]", quotes: `"'`, oneLine: `"'`, member: ". :", concat: "..", bare: true, values: true,
-		escapes: &escapes{letters: cLetters, decimal: true, hex: [2]int{2, 2}, braces: "u", join: true, opaque: "z", rest: 'd'}},
+		escapes: &escapes{letters: cLetters, decimal: true, hex: [2]int{2, 2}, braces: "u", opaque: "z", rest: 'd'}},
 	awk: {comment: "#", quotes: `"`, oneLine: `"`, patterns: true, starts: "@", newlines: true, bare: true,
 		escapes: &escapes{letters: "n\nt\tr\ra\ab\bf\fv\v\"\"\\\\//", octal: 3, opaque: "x", join: true, rest: 'o'}},
 	rlang:  {comment: "#", quotes: "\"'", letters: ".", starts: ".", member: ":: ::: $ @", newlines: true, values: true, escapes: cEscapes},

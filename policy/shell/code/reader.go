@@ -63,12 +63,11 @@ func (c *cursor) isName(n int, names ...string) bool {
 type reader struct {
 	cursor
 	recorder
-	depth  int
-	joined int  // the size of the texts that were put together
-	soft   bool // a newline does not end a statement here
-	print  bool // in the arguments of an awk print
-	vars   map[string]value
-	bound  bindings
+	depth int
+	soft  bool // a newline does not end a statement here
+	print bool // in the arguments of an awk print
+	vars  map[string]value
+	bound bindings
 }
 
 func newReader(lang Language, toks []token, p *Program, nested int) *reader {

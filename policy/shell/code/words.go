@@ -105,7 +105,7 @@ func (w *words) enclosed(c byte) string {
 }
 
 func (w *words) inside(text string) {
-	if w.nested >= maxNested {
+	if w.p.read += len(text); w.nested >= maxNested || w.p.read > maxInner {
 		w.p.Opaque = true
 		return
 	}
