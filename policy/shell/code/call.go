@@ -109,7 +109,13 @@ func (r *recorder) call(f value, args []value, line int) value {
 		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
 		return value{text: Gap}
 	}
+	if f.kind == valueText && f.full() {
+		f = value{kind: valueName, name: f.text}
+	}
 	if f.kind != valueName {
+		for _, a := range args {
+			r.escape(a)
+		}
 		return value{text: Gap}
 	}
 	e, ok := r.lookup(f)

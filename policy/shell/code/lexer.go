@@ -120,7 +120,7 @@ func (l *lexer) blank() bool {
 		}
 	}
 	for _, p := range strings.Fields(l.g.comment) {
-		if strings.HasPrefix(l.rest(), p) {
+		if strings.HasPrefix(l.rest(), p) && (l.lang != perl || l.at(-1) != '$') {
 			l.skipLine()
 			return true
 		}
@@ -259,7 +259,7 @@ func (l *lexer) wordByte(c byte) bool {
 }
 
 // operators are the signs of more than one byte that are read as one.
-var operators = strings.Fields("**= <=> === !== ... ||= &&= //= <<= >>= ?-> ?. ?? => -> :: :=: := == != <= >= && || .. ** += -= *= /= .= |= %= =~ !~ ++ -- << >> |> |& <- <>")
+var operators = strings.Fields("**= <=> === !== ... ||= &&= //= <<= >>= ?-> ?. ?? => -> :: :=: := == != <= >= && || .. ** += -= *= /= .= |= %= =~ !~ ++ -- << >> |> |& <- <> //")
 
 func (l *lexer) operator() {
 	op := l.s[l.i : l.i+1]

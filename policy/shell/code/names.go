@@ -205,7 +205,9 @@ func (r *reader) callable(v value, bracket token) bool {
 	switch v.kind {
 	case valueName, valueComputed:
 		return true
-	case valueText, valueNumber:
+	case valueText:
+		return v.group && r.lang == php // the name of a function
+	case valueNumber:
 		return false
 	}
 	return !bracket.spaced || r.lang != ruby && r.lang != perl && r.lang != awk && r.lang != beam

@@ -185,6 +185,7 @@ func (w *words) command(cmd []Arg) {
 	}
 	kind, ok := tclCalls[name]
 	switch {
+	case !cmd[0].Plain && sub.Text != "" && strings.Trim(sub.Text, "+-*/%<>=!&|?") == "": // an expression
 	case !cmd[0].Plain:
 		add(Exec, cmd)
 	case ok:
