@@ -30,24 +30,20 @@ func (r *recorder) fold(how string, f value, args []value) value {
 			return value{kind: valueName, name: "builtins"}
 		}
 		return args[0]
-	case "computed":
-		return value{kind: valueComputed}
 	case "opaque":
 		return r.record(Exec, f.name, []value{{text: Gap}}, line)
 	case "send":
 		return r.send(f, args, line)
 	case "callback":
 		return r.callback(args, line)
-	case "pattern":
-		return value{kind: valuePattern}
 	}
-	if len(all) == 0 {
-		return value{text: Gap}
+	if kind, ok := map[string]valueKind{"computed": valueComputed, "pattern": valuePattern}[how]; ok {
+		return value{kind: kind}
 	}
 	for _, v := range flatten(all) {
 		r.joined += len(v.text) + 1
 	}
-	if r.joined > maxText {
+	if len(all) == 0 || r.joined > maxText {
 		return value{text: Gap}
 	}
 	out := compute(how, all, method)

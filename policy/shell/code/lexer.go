@@ -119,8 +119,15 @@ func (l *lexer) blank() bool {
 			return true
 		}
 	}
+	return l.lineComment()
+}
+
+func (l *lexer) lineComment() bool {
+	if l.lang == perl && l.at(-1) == '$' {
+		return false // $#list
+	}
 	for _, p := range strings.Fields(l.g.comment) {
-		if strings.HasPrefix(l.rest(), p) && (l.lang != perl || l.at(-1) != '$') {
+		if strings.HasPrefix(l.rest(), p) {
 			l.skipLine()
 			return true
 		}
