@@ -1,161 +1,128 @@
 package shell
 
-import "strings"
+import (
+	"path"
+	"strings"
 
-// has reports whether an option is given: a single letter also inside a
-// cluster such as -rf, a long name also shortened or with a value.
-func (c command) has(names ...string) bool {
-	for _, a := range c.args {
-		if a.s == "--" {
-			return false
-		}
-		for _, n := range names {
-			if isOption(a.s, n) {
-				return true
-			}
-		}
-	}
-	return false
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+)
+
+// command is a simple command after expansion, and the walk that met it.
+type command struct {
+	*walk
+	argv.List
+	name string // without its directory
+	path string // as written
+	text string // all of it, if it is long
 }
 
-func isOption(word, name string) bool {
-	if len(word) < 2 || word[0] != '-' {
-		return false
-	}
-	if len(name) == 1 {
-		return word[1] != '-' && strings.Contains(word[1:], name)
-	}
-	long := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
-	long, _, _ = strings.Cut(long, "=")
-	return long == name || len(long) >= 4 && strings.HasPrefix(word, "--") && strings.HasPrefix(name, long)
+// with is the same program with other arguments.
+func (c *command) with(name string, args argv.List) *command {
+	return &command{walk: c.walk, List: args, name: name, path: name}
 }
 
-// exactly reports whether one of the words is an argument as it stands.
-func (c command) exactly(words ...string) bool {
-	for _, a := range c.args {
-		for _, w := range words {
-			if a.s == w {
-				return true
-			}
-		}
+// line is the command as one text, for reasons.
+func (c *command) line() string {
+	if c.text != "" {
+		return c.text
 	}
-	return false
+	return strings.Join(append([]string{c.name}, c.Texts()...), " ")
 }
 
-// value is the value of an option: -o value, -ovalue, --opt value or
-// --opt=value.
-func (c command) value(names ...string) (string, bool) {
-	for i, a := range c.args {
-		for _, n := range names {
-			dashed := "-" + n
-			if len(n) > 1 {
-				dashed = "--" + n
-			}
-			switch {
-			case a.s == dashed || len(n) > 1 && a.s == "-"+n:
-				if i+1 < len(c.args) {
-					return c.args[i+1].s, true
-				}
-			case len(n) > 1 && strings.HasPrefix(a.s, dashed+"="):
-				return a.s[len(dashed)+1:], true
-			case len(n) == 1 && strings.HasPrefix(a.s, dashed) && len(a.s) > 2 && a.s[1] != '-':
-				return a.s[2:], true
-			case len(n) == 1 && len(a.s) > 2 && a.s[0] == '-' && a.s[1] != '-':
-				if v, ok := c.clustered(i, n); ok {
-					return v, true
-				}
-			}
-		}
-	}
-	return "", false
-}
+// is reports whether the program has one of the names.
+func (c *command) is(names ...string) bool { return oneOf(c.name, names...) }
 
-// clustered is the value of a letter inside a cluster such as -qO.
-func (c command) clustered(i int, letter string) (string, bool) {
-	before, after, ok := strings.Cut(c.args[i].s[1:], letter)
-	if !ok || len(before) > 4 || strings.Trim(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
-		return "", false
-	}
-	if after == "" && i+1 < len(c.args) {
-		return c.args[i+1].s, true
-	}
-	if after != "" && (after[0] < 'A' || after[0] > 'z') {
-		return after, true
-	}
-	return "", false
-}
-
-// operands are the arguments that are not options. Options in takes have a
-// value of their own in the next argument.
-func (c command) operands(takes ...string) []arg {
-	var out []arg
-	for i := 0; i < len(c.args); i++ {
-		s := c.args[i].s
-		switch {
-		case s == "--":
-			return append(out, c.args[i+1:]...)
-		case len(s) < 2 || s[0] != '-':
-			out = append(out, c.args[i])
-		case takesValue(s, takes):
-			i++
-		}
-	}
-	return out
-}
-
-func takesValue(word string, takes []string) bool {
-	for _, t := range takes {
-		if len(t) == 1 {
-			if word[1] != '-' && strings.HasSuffix(word, t) && !strings.Contains(word[1:len(word)-1], t) {
-				return true
-			}
-			continue
-		}
-		if word == "--"+t || word == "-"+t {
+func oneOf(s string, words ...string) bool {
+	for _, w := range words {
+		if s == w {
 			return true
 		}
 	}
 	return false
 }
 
-// line is the command as one text, for reasons.
-func (c command) line() string {
-	if c.text != "" {
-		return c.text
+// says reports whether the command holds one of the texts.
+func (c *command) says(texts ...string) bool {
+	line := c.line()
+	for _, t := range texts {
+		if strings.Contains(line, t) {
+			return true
+		}
 	}
-	words := append([]string{c.name}, texts(c.args)...)
-	return strings.Join(words, " ")
+	return false
 }
 
-// rest is the text of the arguments from i on.
-func (c command) rest(i int) []string {
-	if i >= len(c.args) {
-		return nil
-	}
-	return texts(c.args[i:])
-}
+// holdsSecret reports whether an argument is or holds a credential.
+func (c *command) holdsSecret() bool { return c.Contains(secret) }
 
 // asksHelp reports whether a command only prints its help or its version.
-func (c command) asksHelp() bool {
-	return len(c.args) == 1 && c.exactly("--help", "-h", "--version", "-V", "help", "version") ||
-		len(c.args) > 0 && len(c.args) <= c.helpLimit() && c.args[len(c.args)-1].s == "--help"
+// Behind a program text or a command, --help is an argument of theirs.
+func (c *command) asksHelp() bool {
+	n := len(c.List)
+	if n == 1 && c.Exactly("--help", "-h", "--version", "-V", "help", "version") {
+		return true
+	}
+	limit := n
+	switch {
+	case in("help-alone", c.name), in("shells", c.name), wraps(c.name):
+		limit = 1
+	case in("help-behind", c.name):
+		limit = 3
+	case c.Exactly("--"):
+		limit = 0
+	}
+	return n > 0 && n <= limit && c.At(n-1) == "--help"
 }
 
-// helpLimit is how many arguments a command may have when the last asks for
-// help: after a program text or a command, that is an argument of theirs.
-func (c command) helpLimit() int {
-	switch c.name {
-	case "python", "pypy", "pypy3", "perl", "ruby", "node", "nodejs", "php", "lua", "deno", "bun", "pwsh", "powershell", "xargs", "parallel", "su", "ssh", "watch", "script",
-		"find", "awk", "gawk", "sed", "tar", "vim", "vi", "ex", "emacs", "gdb", "at", "eval", "osascript", "tclsh", "Rscript", "R":
-		return 1
-	case "docker", "podman", "nerdctl", "kubectl", "oc", "npx", "npm", "git":
-		return 3
+// programName is the name a program is known by.
+func programName(p string) string {
+	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(p, "\\", "/")), ".exe")
+	if rest, ok := strings.CutPrefix(name, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
+		return "python"
 	}
-	if isShell(c.name) || wrapsCommand(c.name) {
-		return 1
+	for _, p := range []string{"pip", "perl", "ruby", "php", "lua", "node", "nodejs"} {
+		if rest, ok := strings.CutPrefix(name, p); ok && rest != "" && strings.Trim(rest, "0123456789.-") == "" {
+			return p
+		}
 	}
-	if c.exactly("--") {
-		return 0
+	return name
+}
+
+// firstWord is the first word of a command text.
+func firstWord(text string) string {
+	if f := strings.Fields(text); len(f) > 0 {
+		return f[0]
 	}
-	return len(c.args)
+	return ""
+}
+
+func wraps(name string) bool {
+	_, ok := tables().wraps[name]
+	return ok
+}
+
+// dangerous reports whether a program is one whose arguments matter.
+func dangerous(name string) bool {
+	return wraps(name) || in("dangerous", name) || in("shells", name) || strings.HasPrefix(name, "mkfs")
+}
+
+// render writes a command the way the lists of the configuration match it.
+func render(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		w = mark.Show(w)
+		if i == 0 {
+			w = strings.Join(strings.Fields(w), `\ `)
+		}
+		out[i] = w
+	}
+	return strings.Join(out, " ")
+}
+
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func isAssignment(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }

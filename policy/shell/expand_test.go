@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/word"
 )
 
 // TestJoinedLists: a quoted list is one word, as bash has it.
@@ -68,7 +71,7 @@ func TestExpansionsAsBash(t *testing.T) {
 		got := expanded(c[0], c[1])
 		fields := strings.Split(strings.TrimSuffix(string(answers[i]), "\x00"), "\x00")
 		switch {
-		case !known(strings.Join(got, "")):
+		case !mark.Known(strings.Join(got, "")):
 			dim++
 		case fields[0] == "": // bash refuses it
 		case !slices.Equal(got, fields[1:]):
@@ -85,32 +88,32 @@ func TestExpansionsAsBash(t *testing.T) {
 
 // expanded is what the analysis takes the words for.
 func expanded(setup, words string) []string {
-	m := newMachine(&report{})
-	m.program(setup)
-	file, err := parseShell("x " + words)
+	w := newWalk(&finding{})
+	w.program(setup)
+	file, err := parse("x " + words)
 	if err != nil {
 		return []string{unknown}
 	}
-	return texts(m.fields(file.Stmts[0].Cmd.(*syntax.CallExpr).Args[1:]))
+	return word.Fields(w, file.Stmts[0].Cmd.(*syntax.CallExpr).Args[1:]...).Texts()
 }
 
-func oneOf(rnd *rand.Rand, list ...string) string { return list[rnd.IntN(len(list))] }
+func anyOf(rnd *rand.Rand, list ...string) string { return list[rnd.IntN(len(list))] }
 
 // anyValue is a value, quoted for an assignment.
 func anyValue(rnd *rand.Rand) string {
-	return shellQuote(oneOf(rnd, "", "a", "rm", "rm -rf src", " a b ", "a:b:c", "x,y", "-c", "*", "a*b?", "[ab]c", `a\b`, `\*`, "foo.tar.gz", "/usr/local/bin", "ÄöÜ", "a\nb", "$x", "it's", "abcabc", "3", "017", "{a,b}", "aXbXc"))
+	return quoted(anyOf(rnd, "", "a", "rm", "rm -rf src", " a b ", "a:b:c", "x,y", "-c", "*", "a*b?", "[ab]c", `a\b`, `\*`, "foo.tar.gz", "/usr/local/bin", "ÄöÜ", "a\nb", "$x", "it's", "abcabc", "3", "017", "{a,b}", "aXbXc"))
 }
 
 func anySetup(rnd *rand.Rand) string {
 	lines := []string{
-		"x=" + anyValue(rnd), "y=" + anyValue(rnd), fmt.Sprintf("n=%d", rnd.IntN(12)-3), "e=", "r=" + oneOf(rnd, "x", "y", "n"),
+		"x=" + anyValue(rnd), "y=" + anyValue(rnd), fmt.Sprintf("n=%d", rnd.IntN(12)-3), "e=", "r=" + anyOf(rnd, "x", "y", "n"),
 		"a=(" + anyValue(rnd) + " " + anyValue(rnd) + " " + anyValue(rnd) + ")", "b=()", "set -- " + anyValue(rnd) + " " + anyValue(rnd),
 	}
 	switch rnd.IntN(8) {
 	case 0:
 		lines = append(lines, "set --")
 	case 1:
-		lines = append(lines, "IFS="+oneOf(rnd, ":", ",", "''", "' :'"))
+		lines = append(lines, "IFS="+anyOf(rnd, ":", ",", "''", "' :'"))
 	case 2:
 		lines = append(lines, "x+="+anyValue(rnd), "a+=("+anyValue(rnd)+")")
 	case 3:
@@ -123,7 +126,7 @@ func anySetup(rnd *rand.Rand) string {
 
 // anyParam is one expansion.
 func anyParam(rnd *rand.Rand) string {
-	name := oneOf(rnd, "x", "y", "e", "n", "1", "2", "*", "@", "a[0]", "a[@]", "a[*]", "a[-1]", "b[@]", "a")
+	name := anyOf(rnd, "x", "y", "e", "n", "1", "2", "*", "@", "a[0]", "a[@]", "a[*]", "a[-1]", "b[@]", "a")
 	switch rnd.IntN(16) {
 	case 0, 1:
 		if len(name) == 1 {
@@ -131,27 +134,27 @@ func anyParam(rnd *rand.Rand) string {
 		}
 		return "${" + name + "}"
 	case 2:
-		return "${" + name + oneOf(rnd, ":-", "-", ":+", "+", ":=") + oneOf(rnd, "w", "'a b'", "$x", `"$y"`) + "}"
+		return "${" + name + anyOf(rnd, ":-", "-", ":+", "+", ":=") + anyOf(rnd, "w", "'a b'", "$x", `"$y"`) + "}"
 	case 3:
-		return "${u" + oneOf(rnd, ":-", "-", ":=") + oneOf(rnd, "w", "'a b'", "$x", `"$y"`, `\*`) + "}"
+		return "${u" + anyOf(rnd, ":-", "-", ":=") + anyOf(rnd, "w", "'a b'", "$x", `"$y"`, `\*`) + "}"
 	case 4:
-		return "${#" + oneOf(rnd, "x", "y", "e", "a[@]", "a[0]", "*", "1") + "}"
+		return "${#" + anyOf(rnd, "x", "y", "e", "a[@]", "a[0]", "*", "1") + "}"
 	case 5, 6:
-		return "${" + name + oneOf(rnd, "#", "##", "%", "%%") + oneOf(rnd, "a", "*", "?", "*.", ".*", "*:", "[a-c]", `"*"`, `\*`, "$x", `"$x"`, "*/", "/*", "b*") + "}"
+		return "${" + name + anyOf(rnd, "#", "##", "%", "%%") + anyOf(rnd, "a", "*", "?", "*.", ".*", "*:", "[a-c]", `"*"`, `\*`, "$x", `"$x"`, "*/", "/*", "b*") + "}"
 	case 7, 8:
-		return "${" + name + oneOf(rnd, "/", "//", "/#", "/%") + oneOf(rnd, "a", "b", "?", "[ab]", `"*"`, `\*`, "$x", " ", ":", "/") + "/" + oneOf(rnd, "", "Z", "a b", "$y", `"$x"`, `\/`) + "}"
+		return "${" + name + anyOf(rnd, "/", "//", "/#", "/%") + anyOf(rnd, "a", "b", "?", "[ab]", `"*"`, `\*`, "$x", " ", ":", "/") + "/" + anyOf(rnd, "", "Z", "a b", "$y", `"$x"`, `\/`) + "}"
 	case 9:
-		return "${" + name + oneOf(rnd, "^", "^^", ",", ",,", "^^[a-c]", "@U", "@L", "@u") + "}"
+		return "${" + name + anyOf(rnd, "^", "^^", ",", ",,", "^^[a-c]", "@U", "@L", "@u") + "}"
 	case 10, 11:
-		return "${" + name + oneOf(rnd, ":0", ":1", ":1:2", ": -1", ":0:1", ":n", ":2:1", "::1", ":n+1:1") + "}"
+		return "${" + name + anyOf(rnd, ":0", ":1", ":1:2", ": -1", ":0:1", ":n", ":2:1", "::1", ":n+1:1") + "}"
 	case 12:
-		return "$((" + oneOf(rnd, "n+1", "n*n-2", "$n+3", "n>2?7:8", "0x1f+n", "(n+1)*2", "n%3", "1<<2", "!n", "~n", "n==3", "n++", "k=n+2", "010+1", "2**3", "-n", "n&&0", "a[0]+0", "x+1") + "))"
+		return "$((" + anyOf(rnd, "n+1", "n*n-2", "$n+3", "n>2?7:8", "0x1f+n", "(n+1)*2", "n%3", "1<<2", "!n", "~n", "n==3", "n++", "k=n+2", "010+1", "2**3", "-n", "n&&0", "a[0]+0", "x+1") + "))"
 	case 13:
 		return "${!r}"
 	case 14:
-		return "${!a[" + oneOf(rnd, "@", "*") + "]}"
+		return "${!a[" + anyOf(rnd, "@", "*") + "]}"
 	}
-	return "$(printf '%s' \"$" + oneOf(rnd, "x", "y", "1") + "\")"
+	return "$(printf '%s' \"$" + anyOf(rnd, "x", "y", "1") + "\")"
 }
 
 func anyWords(rnd *rand.Rand) string {
@@ -164,13 +167,13 @@ func anyWords(rnd *rand.Rand) string {
 		case 2, 3:
 			words[i] = `"` + p + `"`
 		case 4:
-			words[i] = oneOf(rnd, "p", `"q r"`, `\ `, "''") + p + oneOf(rnd, "s", `"t"`, "'*'", "")
+			words[i] = anyOf(rnd, "p", `"q r"`, `\ `, "''") + p + anyOf(rnd, "s", `"t"`, "'*'", "")
 		case 5:
-			words[i] = `"p` + p + oneOf(rnd, "s", " ", `\"`, `\$`, `\x`) + anyParam(rnd) + `"`
+			words[i] = `"p` + p + anyOf(rnd, "s", " ", `\"`, `\$`, `\x`) + anyParam(rnd) + `"`
 		case 6:
-			words[i] = oneOf(rnd, "{a,b}", "{1..3}", "x{,y}", "{a,b}{c,d}", "{a}", "{x,'y z'}", "{03..1}", "{a..e..2}") + oneOf(rnd, "", p, `"`+p+`"`)
+			words[i] = anyOf(rnd, "{a,b}", "{1..3}", "x{,y}", "{a,b}{c,d}", "{a}", "{x,'y z'}", "{03..1}", "{a..e..2}") + anyOf(rnd, "", p, `"`+p+`"`)
 		case 7:
-			words[i] = oneOf(rnd, `r\m`, `$'a\tb'`, `$'\x41\u00e4'`, `a\ b`, `'*'`, `"\$x"`, `a"b"'c'`, `\\`, `"a\b"`, `""`, `a\*b`, `$'it\'s'`)
+			words[i] = anyOf(rnd, `r\m`, `$'a\tb'`, `$'\x41\u00e4'`, `a\ b`, `'*'`, `"\$x"`, `a"b"'c'`, `\\`, `"a\b"`, `""`, `a\*b`, `$'it\'s'`)
 		default:
 			words[i] = p + p
 		}

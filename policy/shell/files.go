@@ -4,222 +4,129 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-// write records that a path is written and rates it.
-func (m *machine) write(p string) {
-	at := placeOf(p)
-	if at == placeNowhere {
-		return
-	}
-	m.r.writes = addTo(m.r.writes, shownPath(p))
-	m.r.changes = true
-	switch at {
-	case placeVital:
-		m.r.hit("write-vital", p)
-	case placeDevice:
-		m.r.hit("write-device", p)
-	case placeSystem:
-		m.r.hit("write-system", p)
-	case placeStartup:
-		m.r.hit("write-startup", p)
-	case placeRunner:
-		m.r.hit("write-workflow", p)
-	case placeGit:
-		m.r.hit("write-git", p)
-	case placeOutside:
-		m.r.hit("write-outside", p)
-	case placeHome, placeAbove:
-		m.r.hit("write-home", p)
-	case placeUnknown:
-		m.r.hit("write-unknown", p)
-	}
-}
-
-func shownPath(p string) string {
-	return strings.Map(func(c rune) rune {
-		if isMark(c) {
-			return '\u2026'
-		}
-		return c
-	}, p)
-}
-
-// deletePath records that a path is deleted and rates it.
-func (m *machine) deletePath(a arg, recursive bool) {
-	for _, p := range m.places(a) {
-		m.deleteOne(p, recursive)
-	}
-	if bare := unmarked(a.s); recursive && bare != a.s && bare != "" {
-		if placeOf(m.resolve(bare)) == placeVital {
-			m.r.hit("delete-vital", a.s)
-		}
-	}
-}
-
-func (m *machine) deleteOne(p string, recursive bool) {
-	at := placeOf(p)
-	if at == placeNowhere {
-		return
-	}
-	m.r.writes = addTo(m.r.writes, shownPath(p))
-	m.r.changes = true
-	switch {
-	case at == placeVital, at == placeSystem && recursive, at == placeDevice && !strings.Contains(p, "/loop"):
-		m.r.hit("delete-vital", p)
-	case at == placeRoot && recursive, p == "..", p == "../*", strings.HasPrefix(p, "../") && strings.Trim(p, "./*") == "" && recursive:
-		m.r.hit("delete-workspace", p)
-	case at == placeGit && strings.HasSuffix(p, ".lock"):
-		m.r.hit("delete-tree", p)
-	case at == placeGit:
-		m.r.hit("delete-git", p)
-	case at == placeStartup && recursive && secretPath(p) == Critical:
-		m.r.hit("delete-vital", p)
-	case at == placeSystem, at == placeStartup:
-		m.r.hit("delete-system", p)
-	case at == placeRunner:
-		m.r.hit("write-workflow", p)
-	case at == placeOutside, at == placeHome, at == placeAbove:
-		m.r.hit("delete-outside", p)
-	case at == placeUnknown && recursive:
-		m.r.hit("delete-unknown", p)
-	case at == placeUnknown, recursive, strings.HasPrefix(path.Base(p), "found-"+unknown), strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == "":
-		m.r.hit("delete-tree", p)
-	}
-}
-
-// fileCommand follows programs that change files.
-func (m *machine) fileCommand(c command) (string, bool) {
-	switch c.name {
-	case "rm", "unlink", "rmdir", "srm", "trash", "del", "rimraf", "trash-put":
-		recursive := c.has("r", "R", "recursive", "dir") || c.name == "rimraf" || c.name == "srm"
-		for _, a := range c.operands() {
-			m.deletePath(a, recursive)
-		}
-	case "shred", "scrub", "wipe":
-		for _, a := range c.operands("n", "s", "iterations", "size") {
-			m.deletePath(a, true)
-		}
-	case "mv":
-		m.move(c)
-	case "cp", "install", "ln", "link", "rsync", "gcp", "ditto":
-		return m.copy(c), true
-	case "touch", "mkdir", "mkfifo", "mknod", "truncate", "fallocate", "patch", "split", "csplit":
-		m.create(c)
-	case "chmod", "chown", "chgrp", "setfacl", "setcap", "chattr", "setfattr", "chcon":
-		m.permissions(c)
-	case "dd":
-		return m.dd(c), true
-	case "tar", "gtar", "bsdtar", "unzip", "7z", "7za", "cpio", "unrar", "zip", "gzip", "gunzip", "bzip2", "xz", "zstd", "ar":
-		return m.archive(c), true
-	default:
-		return "", false
-	}
-	return "", true
-}
-
-func (m *machine) move(c command) {
-	ops := c.operands("S", "suffix")
-	target, ok := c.value("t", "target-directory")
-	if !ok && len(ops) > 0 {
-		target, ops = ops[len(ops)-1].s, ops[:len(ops)-1]
-	}
-	for _, a := range ops {
-		for _, p := range m.places(a) {
-			switch placeOf(p) {
-			case placeVital, placeSystem, placeGit, placeRunner, placeStartup, placeDevice, placeOutside, placeHome, placeAbove, placeRoot:
-				if p != "*" && p != "." {
-					m.deleteOne(p, placeOf(p) != placeOutside && placeOf(p) != placeHome && placeOf(p) != placeAbove)
-				}
-			default:
-				m.r.writes = addTo(m.r.writes, shownPath(p))
-			}
-			if text, ok := m.files[p]; ok {
-				m.files[m.resolve(target)] = text
-				m.files[m.resolve(target+"/"+path.Base(p))] = text
-			}
-		}
-	}
-	m.writeTarget(target, ops)
-}
-
-// writeTarget records what a copy writes: the target, or files in it.
-func (m *machine) writeTarget(target string, from []arg) {
-	p := m.resolve(target)
-	if strings.HasSuffix(target, "/") || len(from) > 1 || p == "." || p == ".." || p == "~" {
-		for _, a := range from {
-			m.write(m.resolve(target + "/" + path.Base(a.s)))
-		}
-		return
-	}
-	m.write(p)
-}
-
-func (m *machine) copy(c command) string {
-	ops := c.operands("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
-	if c.name == "rsync" {
-		if v, ok := c.value("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
-			m.r.hit("program-runs", c.line())
-			m.nested(v)
-		}
-		for _, a := range ops {
-			if strings.Contains(a.s, ":") && !strings.HasPrefix(a.s, "/") {
-				return m.remoteCopy(c, ops)
-			}
-		}
-	}
-	if c.name == "install" && c.has("d", "directory") {
-		m.create(c)
-		return ""
-	}
-	target, ok := c.value("t", "target-directory")
-	if !ok && len(ops) > 0 {
-		target, ops = ops[len(ops)-1].s, ops[:len(ops)-1]
-	}
-	if c.name == "ln" && len(ops) == 0 {
-		ops, target = []arg{{s: target}}, path.Base(target)
-	}
-	if c.name == "ln" {
-		m.link(c, ops, target)
-	}
-	if c.name == "rsync" || c.has("r", "R", "a", "recursive", "archive") {
-		m.packs(c, ops)
-	}
-	for _, a := range ops {
-		text, known := m.files[m.resolve(a.s)]
-		if !known {
-			text = m.readFile(a.s)
-		}
-		if text != unknown {
-			m.files[m.resolve(target)] = text
-			m.files[m.resolve(target+"/"+path.Base(a.s))] = text
-		}
-	}
-	if c.name == "rsync" && c.has("delete", "delete-after", "delete-before", "delete-excluded") {
-		m.deletePath(arg{s: target}, true)
-		if placeOf(m.resolve(target)) == placeRoot {
-			m.r.hit("delete-workspace", target)
-		}
-	}
-	if target != "" {
-		m.writeTarget(target, ops)
-		if c.name == "install" {
-			if mode, ok := c.value("m", "mode"); ok {
-				m.mode(c, mode)
-			}
-		}
+func removeFiles(c *command, _ *finding) string {
+	recursive := c.Has("r", "R", "recursive", "dir") || c.is("rimraf", "srm")
+	for _, a := range c.Operands() {
+		c.remove(a, recursive)
 	}
 	return ""
 }
 
-// packs finds copies of directories that hold the credentials of the person
-// or of the machine among all else.
-func (m *machine) packs(c command, from []arg) {
+func shred(c *command, _ *finding) string {
+	for _, a := range c.Operands("n", "s", "iterations", "size") {
+		c.remove(a, true)
+	}
+	return ""
+}
+
+// targetOf is where a copy goes, and the operands that are copied there.
+func targetOf(c *command, ops argv.List) (string, argv.List) {
+	if target, ok := c.Value("t", "target-directory"); ok || len(ops) == 0 {
+		return target, ops
+	}
+	return ops[len(ops)-1].S, ops[:len(ops)-1]
+}
+
+func move(c *command, f *finding) string {
+	target, ops := targetOf(c, c.Operands("S", "suffix"))
+	for _, a := range ops {
+		for _, p := range c.places(a) {
+			switch at := zone.Of(p); at {
+			case zone.Outside, zone.Home, zone.Above:
+				f.remove(p, false)
+			case zone.Vital, zone.System, zone.Git, zone.Runner, zone.Startup, zone.Device, zone.Root:
+				if p != "*" && p != "." {
+					f.remove(p, true)
+				}
+			default:
+				f.touch(p)
+			}
+			if text, ok := c.content[p]; ok {
+				copyTo(c, target, p, text)
+			}
+		}
+	}
+	writeTarget(c, target, ops)
+	return ""
+}
+
+// copyTo remembers what a copy of a file holds: it may be the target, or a
+// file in it.
+func copyTo(c *command, target, name, text string) {
+	c.content[c.resolve(target)] = text
+	c.content[c.resolve(target+"/"+path.Base(name))] = text
+}
+
+// writeTarget records what a copy writes: the target, or files in it.
+func writeTarget(c *command, target string, from argv.List) {
+	if p := c.resolve(target); !strings.HasSuffix(target, "/") && len(from) < 2 && !oneOf(p, ".", "..", "~") {
+		c.f.write(p)
+		return
+	}
 	for _, a := range from {
-		for _, p := range m.places(a) {
-			switch p = cleanPath(p); {
-			case p == "/", p == "~", under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1, path.Dir(p) == "/home", path.Dir(p) == "/Users":
-				m.r.hit("secret-packed", c.line())
+		c.write(target + "/" + path.Base(a.S))
+	}
+}
+
+func copyFiles(c *command, f *finding) string {
+	ops := c.Operands("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
+	if c.is("rsync") {
+		if v, ok := c.Value("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
+			c.runs(c, v)
+		}
+		for _, a := range ops {
+			if strings.Contains(a.S, ":") && !strings.HasPrefix(a.S, "/") {
+				return copyBetween(c, f, ops)
+			}
+		}
+	}
+	if c.is("install") && c.Has("d", "directory") {
+		return create(c, f)
+	}
+	target, ops := targetOf(c, ops)
+	if c.is("ln") {
+		if len(ops) == 0 {
+			ops, target = argv.Of(target), path.Base(target)
+		}
+		link(c, f, ops, target)
+	}
+	if c.is("rsync") || c.Has("r", "R", "a", "recursive", "archive") {
+		packsHome(c, f, ops)
+	}
+	for _, a := range ops {
+		if text := c.readFile(a.S); text != unknown {
+			copyTo(c, target, a.S, text)
+		}
+	}
+	if c.is("rsync") && c.Has("delete", "delete-after", "delete-before", "delete-excluded") {
+		c.remove(argv.Word{S: target}, true)
+		if zone.Of(c.resolve(target)) == zone.Root {
+			f.hit("delete-workspace", target)
+		}
+	}
+	if target == "" {
+		return ""
+	}
+	writeTarget(c, target, ops)
+	if v, ok := c.Value("m", "mode"); ok && c.is("install") {
+		rateMode(c, f, v)
+	}
+	return ""
+}
+
+// packsHome finds copies of directories that hold the credentials of the
+// person or of the machine among all else.
+func packsHome(c *command, f *finding, from argv.List) {
+	for _, a := range from {
+		for _, p := range c.places(a) {
+			if p == "/" || p == "~" || zone.Under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1 || oneOf(path.Dir(p), "/home", "/Users") {
+				f.hit("secret-packed", c.line())
 			}
 		}
 	}
@@ -227,61 +134,65 @@ func (m *machine) packs(c command, from []arg) {
 
 // link rates the links that ln makes. A relative one is read from where it
 // stands; whether that is the target or a file in it is not known.
-func (m *machine) link(c command, ops []arg, target string) {
+func link(c *command, f *finding, ops argv.List, target string) {
+	symbolic := c.Has("s", "symbolic")
 	for _, a := range ops {
-		if c.has("s", "symbolic") && !strings.HasPrefix(a.s, "/") && known(a.s) && strings.HasPrefix(path.Join(target, a.s), "..") && !strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~") {
-			m.r.hit("link-outside", c.line())
-		}
-		if strings.Trim(a.s, "./") == "" && strings.Contains(a.s, "..") {
-			m.r.hit("link-outside", c.line())
-		}
-		for _, p := range m.places(a) {
-			switch placeOf(p) {
-			case placeVital, placeSystem, placeHome, placeStartup, placeDevice:
-				m.r.hit("link-outside", c.line())
-			case placeOutside, placeAbove:
-				if c.has("s", "symbolic") && placeOf(p) == placeOutside {
-					m.r.hit("link-outside", c.line())
-				}
+		inside := !strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~")
+		out := symbolic && inside && !strings.HasPrefix(a.S, "/") && mark.Known(a.S) && strings.HasPrefix(path.Join(target, a.S), "..")
+		out = out || strings.Trim(a.S, "./") == "" && strings.Contains(a.S, "..")
+		for _, p := range c.places(a) {
+			switch zone.Of(p) {
+			case zone.Vital, zone.System, zone.Home, zone.Startup, zone.Device:
+				out = true
+			case zone.Outside:
+				out = out || symbolic
 			}
+		}
+		if out {
+			f.hit("link-outside", c.line())
 		}
 	}
 }
 
-func (m *machine) create(c command) {
+// create is for programs that make files.
+func create(c *command, f *finding) string {
 	takes := []string{"m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"}
-	if c.name == "mkdir" || c.name == "touch" || c.name == "install" {
+	if c.is("mkdir", "touch", "install") {
 		takes = []string{"m", "t", "r", "mode", "date", "reference"}
 	}
-	ops := c.operands(takes...)
-	if c.name == "patch" || c.name == "split" || c.name == "csplit" {
-		for _, o := range []string{"o", "output", "d", "directory"} {
-			if v, ok := c.value(o); ok {
-				m.write(m.resolve(v))
-			}
-		}
-		if len(ops) > 0 && c.name == "patch" {
-			m.write(m.resolve(ops[0].s))
-		}
-		m.r.changes = true
-		return
+	ops := c.Operands(takes...)
+	if size, ok := c.Value("s", "l", "size", "length"); ok && c.is("truncate", "fallocate") && hugeSize(size) {
+		f.hit("exhaust", c.line())
 	}
-	if size, ok := c.value("s", "l", "size", "length"); ok && (c.name == "truncate" || c.name == "fallocate") && hugeSize(size) {
-		m.r.hit("exhaust", c.line())
-	}
-	if c.name == "mknod" && len(ops) > 0 {
+	if c.is("mknod") && len(ops) > 0 {
 		ops = ops[:1]
-		m.r.hit("machine-settings", c.line())
+		f.hit("machine-settings", c.line())
 	}
 	for _, a := range ops {
-		for _, p := range m.places(a) {
-			if c.name == "mkdir" && (placeOf(p) == placeStartup || placeOf(p) == placeHome || placeOf(p) == placeRunner || placeOf(p) == placeAbove) {
-				m.r.writes = addTo(m.r.writes, shownPath(p))
-				continue
+		for _, p := range c.places(a) {
+			switch at := zone.Of(p); {
+			case c.is("mkdir") && (at == zone.Startup || at == zone.Home || at == zone.Runner || at == zone.Above):
+				f.touch(p)
+			default:
+				f.write(p)
 			}
-			m.write(p)
 		}
 	}
+	return ""
+}
+
+// divide is for programs that write what they read to other files.
+func divide(c *command, f *finding) string {
+	for _, o := range []string{"o", "output", "d", "directory"} {
+		if v, ok := c.Value(o); ok {
+			c.write(v)
+		}
+	}
+	if ops := c.Operands("m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"); len(ops) > 0 && c.is("patch") {
+		c.write(ops[0].S)
+	}
+	f.changes = true
+	return ""
 }
 
 func hugeSize(s string) bool {
@@ -301,41 +212,284 @@ func hugeSize(s string) bool {
 	return n >= 20<<30
 }
 
-func (m *machine) dd(c command) string {
-	in, out, count := "", "", false
-	for _, a := range c.args {
-		name, value, _ := strings.Cut(a.s, "=")
-		switch name {
-		case "if":
-			in = value
-		case "of":
-			out = value
-		case "count":
-			count = true
-		}
+func dd(c *command, f *finding) string {
+	value := map[string]string{}
+	for _, a := range c.List {
+		name, v, _ := strings.Cut(a.S, "=")
+		value[name] = v
 	}
-	if in != "" && placeOf(m.resolve(in)) == placeDevice && !endlessDevice(in) {
-		m.r.hit("read-device", c.line())
+	from, to := value["if"], value["of"]
+	if from != "" && zone.Of(c.resolve(from)) == zone.Device && !endlessDevice(from) {
+		f.hit("read-device", c.line())
 	}
 	text := ""
-	if in != "" {
-		text = m.readFile(in)
+	if from != "" {
+		text = c.readFile(from)
 	} else {
-		text = m.stdin()
+		text = c.stdin()
 	}
-	if out == "" {
+	if to == "" {
 		return text
 	}
-	p := m.resolve(out)
-	m.write(p)
-	m.store(p, text, false)
-	if endlessDevice(in) && !count && placeOf(p) != placeNowhere {
-		m.r.hit("exhaust", c.line())
+	p := c.resolve(to)
+	f.write(p)
+	c.store(p, text, false)
+	if _, counted := value["count"]; endlessDevice(from) && !counted && zone.Of(p) != zone.Nowhere {
+		f.hit("exhaust", c.line())
 	}
-	m.r.hit("dd", c.line())
+	f.hit("dd", c.line())
 	return ""
 }
 
-func endlessDevice(p string) bool {
-	return p == "/dev/zero" || p == "/dev/urandom" || p == "/dev/random"
+// permissions is chmod, chown and chgrp.
+func permissions(c *command, f *finding) string {
+	var ops argv.List
+	for _, a := range c.List {
+		if len(a.S) < 2 || a.S[0] != '-' || a.S[1] != '-' && strings.Trim(a.S[1:], "Rvfch") != "" {
+			ops = append(ops, a)
+		}
+	}
+	if _, ok := c.Value("reference"); !ok && len(ops) > 0 {
+		if c.is("chmod") {
+			rateMode(c, f, ops[0].S)
+		}
+		ops = ops[1:]
+	}
+	recursive := c.Has("R", "recursive")
+	for _, a := range ops {
+		for _, p := range c.places(a) {
+			at := zone.Of(p)
+			if at == zone.Nowhere {
+				continue
+			}
+			f.touch(p)
+			if rule := permissionRule(at, recursive, c.is("chmod")); rule != "" {
+				f.hit(rule, c.line())
+			}
+		}
+	}
+	return ""
+}
+
+// permissionRule rates new rights, or a new owner, of what lies somewhere.
+func permissionRule(at zone.Zone, recursive, onlyMode bool) string {
+	switch at {
+	case zone.Vital, zone.Device:
+		return "permissions-vital"
+	case zone.System:
+		if recursive {
+			return "permissions-vital"
+		}
+		return "permissions-outside"
+	case zone.Outside, zone.Above:
+		return "permissions-outside"
+	case zone.Runner:
+		return "write-workflow"
+	case zone.Git:
+		return "permissions-inside"
+	case zone.Home, zone.Startup:
+		if !onlyMode || recursive {
+			return "permissions-outside"
+		}
+		return ""
+	}
+	if !onlyMode {
+		return "permissions-inside"
+	}
+	return ""
+}
+
+// rateMode rates a new file mode.
+func rateMode(c *command, f *finding, mode string) {
+	open, setID, none := !mark.Known(mode), false, false
+	if n, err := strconv.ParseUint(mode, 8, 16); err == nil {
+		open, setID, none = n&0o002 != 0, n&0o6000 != 0, n&0o700 == 0
+	} else if mark.Known(mode) {
+		for part := range strings.SplitSeq(mode, ",") {
+			at := strings.IndexAny(part, "+-=")
+			if at < 0 || part[at] == '-' {
+				continue
+			}
+			who, what := part[:at], part[at:]
+			open = open || strings.Contains(what, "w") && strings.ContainsAny(who, "ao")
+			setID = setID || strings.Contains(what, "s")
+		}
+	}
+	switch {
+	case setID:
+		f.hit("setuid", c.line())
+	case open:
+		f.hit("world-writable", c.line())
+	case none:
+		f.hit("permissions-inside", c.line())
+	}
+}
+
+// listFiles is ls.
+func listFiles(c *command, _ *finding) string {
+	var b strings.Builder
+	ops := c.Operands("I", "w", "T")
+	for _, a := range ops {
+		switch {
+		case c.Has("d") || a.Pat != "":
+			b.WriteString(a.S + "\n")
+		case c.zoneOf(a) != zone.Workspace:
+			b.WriteString(strings.TrimSuffix(a.S, "/") + "/" + unknown + "\n")
+		default:
+			b.WriteString("found-" + unknown + "\n")
+		}
+	}
+	if len(ops) == 0 {
+		return "found-" + unknown + "\n"
+	}
+	return b.String()
+}
+
+// locate looks through all files of the machine.
+func locate(c *command, f *finding) string {
+	if zone.Hunts(c.line()) {
+		f.hit("secret-hunt", c.line())
+	}
+	return unknown
+}
+
+// searchFiles is find.
+func searchFiles(c *command, f *finding) string {
+	i := 0
+	var roots argv.List
+	for ; i < len(c.List); i++ {
+		s := c.At(i)
+		if oneOf(s, "-L", "-P", "-H") || strings.HasPrefix(s, "-O") {
+			continue
+		}
+		if s != "" && strings.ContainsRune("-(!,", rune(s[0])) {
+			break
+		}
+		roots = append(roots, c.List[i])
+	}
+	if len(roots) == 0 {
+		roots = argv.Of(".")
+	}
+	filtered := findTests(c, f, c.List[i:], roots)
+	var b strings.Builder
+	for _, r := range roots {
+		if !filtered {
+			b.WriteString(r.S + "\n")
+		}
+		b.WriteString(foundIn(c, r) + "\n")
+	}
+	return b.String()
+}
+
+// foundIn is the path of something below a directory.
+func foundIn(c *command, root argv.Word) string {
+	if at := c.zoneOf(root); at == zone.Workspace || at == zone.Root || at == zone.Temp {
+		return "found-" + unknown
+	}
+	return strings.TrimSuffix(root.S, "/") + "/found-" + unknown
+}
+
+// findTests follows the expression of find and reports whether it selects.
+func findTests(c *command, f *finding, tests, roots argv.List) bool {
+	filtered := false
+	for i := 0; i < len(tests); i++ {
+		next := tests.At(i + 1)
+		switch s := tests[i].S; s {
+		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex":
+			filtered = filtered || strings.Trim(next, "*") != ""
+			findHunt(c, f, next, roots)
+			i++
+		case "-type":
+			filtered = filtered || strings.Trim(next, "fd,") != "" // few files are anything else
+		case "-delete":
+			findDelete(c, f, roots, filtered)
+		case "-exec", "-execdir", "-ok", "-okdir":
+			findExec(c, f, tests[i+1:], roots, filtered)
+		case "-fprint", "-fprintf", "-fls", "-fprint0":
+			c.write(next)
+		default:
+			filtered = filtered || in("find-tests", s)
+		}
+	}
+	return filtered
+}
+
+func findHunt(c *command, f *finding, term string, roots argv.List) {
+	if !zone.Hunts(term) && !strings.Contains(term, "id_") {
+		return
+	}
+	for _, r := range roots {
+		switch c.zoneOf(r) {
+		case zone.Workspace, zone.Root, zone.Temp, zone.Nowhere:
+		default:
+			f.hit("secret-hunt", c.line())
+		}
+	}
+}
+
+func findDelete(c *command, f *finding, roots argv.List, filtered bool) {
+	for _, r := range roots {
+		for _, p := range c.places(r) {
+			switch at := zone.Of(p); {
+			case at == zone.Root && filtered:
+				f.hit("delete-tree", c.line())
+			case at == zone.Above, filtered && at == zone.Vital && p == "~":
+				f.hit("delete-outside", c.line())
+			default:
+				f.remove(p, true)
+			}
+		}
+	}
+	f.changes = true
+}
+
+// findExec follows the command of -exec: {} is what was found.
+func findExec(c *command, f *finding, args, roots argv.List, filtered bool) {
+	end := len(args)
+	for i, a := range args {
+		if a.S == ";" || a.S == "+" && args.At(i-1) == "{}" {
+			end = i
+			break
+		}
+	}
+	if end == 0 {
+		return
+	}
+	if oneOf(path.Base(args[0].S), "rm", "unlink", "shred", "rimraf", "srm") {
+		findDelete(c.with("find", args[:end]), f, roots, filtered)
+	}
+	for _, r := range roots {
+		items := []string{foundIn(c, r)}
+		if !filtered {
+			items = append(items, r.S)
+		}
+		for _, item := range items {
+			cmd := make(argv.List, end)
+			for i, a := range args[:end] {
+				if cmd[i] = a; strings.Contains(a.S, "{}") {
+					cmd[i] = argv.Word{S: strings.ReplaceAll(a.S, "{}", item)}
+				}
+			}
+			c.exec(cmd)
+		}
+	}
+}
+
+// fd is a find with options of its own.
+func fd(c *command, f *finding) string {
+	roots := c.Operands("e", "E", "t", "d", "x", "X", "exec", "extension", "type", "exclude", "max-depth").From(1)
+	if len(roots) == 0 || roots[0].S == "rm" {
+		roots = argv.Of(".")
+	}
+	for i, a := range c.List {
+		if !oneOf(a.S, "-x", "-X", "--exec", "--exec-batch") || i+1 >= len(c.List) {
+			continue
+		}
+		cmd := c.List[i+1:]
+		if !cmd.Contains("{") {
+			cmd = append(append(argv.List(nil), cmd...), argv.Word{S: "{}"})
+		}
+		findExec(c, f, cmd, roots, !oneOf(c.At(0), ".", "*", "-x", "-X"))
+	}
+	return "found-" + unknown
 }

@@ -4,69 +4,119 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
+
+// git follows git: its own options, then the rule of the sub-command.
+func git(c *command, f *finding) string {
+	args := c.List
+	if rest, ok := strings.CutPrefix(c.name, "git-"); ok {
+		args = append(argv.Of(rest), args...)
+	}
+	i := gitOptions(c, f, args)
+	if i >= len(args) {
+		return unknown
+	}
+	sub := args[i].S
+	if !mark.Known(sub) {
+		f.hit("unknown-command", c.line())
+		return unknown
+	}
+	if c.is("hub") && oneOf(sub, "release", "pull-request", "fork", "create", "delete", "issue", "api", "gist") {
+		return subcommands(c, f)
+	}
+	if text, ok := gitAlias(args[:i], sub); ok {
+		c.nested(text)
+	}
+	f.git = addTo(f.git, sub)
+	g := &command{walk: c.walk, List: args[i+1:], name: "git " + sub, path: c.path}
+	if !gitReads(sub, g) {
+		f.changes = true
+	}
+	if len(g.List) == 1 && g.Exactly("--help", "-h") {
+		return unknown
+	}
+	gitPrograms(sub, g, f)
+	if g.holdsSecret() && oneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree") {
+		f.hit("secret-sent", g.line()) // what is committed is published
+	}
+	if r, ok := gitRules[sub]; ok {
+		return r(g, f)
+	}
+	return g.passOn()
+}
+
+// gitRules follows the sub-commands of git that do more than read. What a
+// rule returns is what the sub-command prints.
+var gitRules = map[string]rule{
+	"push": gitPush, "config": gitConfig, "remote": gitRemote, "submodule": gitSubmodule, "update-ref": gitUpdateRef, "filter-branch": gitFilter, "filter-repo": gitFilter,
+	"clone": gitDownload, "fetch": gitDownload, "pull": gitDownload, "ls-remote": gitDownload,
+	"credential": gitCredential, "credential-store": gitCredential, "credential-cache": gitCredential, "credential-osxkeychain": gitCredential, "credential-manager": gitCredential,
+	"ls-files": found, "ls-tree": found, "rev-list": found, "rev-parse": found, "log": found, "diff": found, "show": found, "status": found, "grep": found,
+	"for-each-ref": gitRefs, "show-ref": gitRefs, "branch": gitBranch, "tag": gitTag, "checkout": gitCheckout, "switch": gitCheckout, "restore": gitCheckout,
+	"reset": gitReset, "clean": gitClean, "rm": gitRemove, "mv": gitRemove, "bisect": gitBisect,
+	"stash":  gitWords(map[string]string{"clear": "git-discard", "drop": "git-local"}),
+	"reflog": gitWords(map[string]string{"expire": "git-refs", "delete": "git-refs"}),
+	"lfs":    gitWords(map[string]string{"push": "git-push", "pull": "git-fetch", "fetch": "git-fetch", "install": "git-fetch", "prune": "git-fetch"}),
+	"gc":     gitPrune, "prune": gitPrune, "repack": gitPrune, "prune-packed": gitPrune,
+	"maintenance": gitWords(map[string]string{"start": "git-config-wide", "register": "git-config-wide"}),
+	"commit":      gitOption("amend", "git-local"), "apply": gitOption("unsafe-paths", "write-unknown"), "am": gitOption("unsafe-paths", "write-unknown"),
+	"rebase": gitMinor, "replace": gitMinor, "symbolic-ref": gitMinor, "worktree": gitMinor, "archive": gitOutput, "format-patch": gitOutput,
+	"daemon": gitServe, "http-backend": gitServe, "instaweb": gitServe, "send-email": gitSend, "imap-send": gitSend, "svn": gitSend, "p4": gitSend,
+	"send-pack": gitSend, "cvsserver": gitSend, "upload-pack": gitSend, "receive-pack": gitSend, "http-push": gitSend,
+}
+
+// found is what prints names of the workspace.
+func found(_ *command, _ *finding) string { return "found-" + unknown }
+
+// gitWords makes a rule of words that are arguments of a sub-command.
+func gitWords(rules map[string]string) rule {
+	return func(g *command, f *finding) string {
+		for _, a := range g.List {
+			if r, ok := rules[a.S]; ok {
+				f.hit(r, g.line())
+			}
+		}
+		return g.passOn()
+	}
+}
+
+// gitOption makes a rule of an option of a sub-command.
+func gitOption(option, ruleName string) rule {
+	return func(g *command, f *finding) string {
+		if g.Has(option) {
+			f.hit(ruleName, g.line())
+		}
+		return g.passOn()
+	}
+}
 
 var gitTakes = []string{"C", "c", "git-dir", "work-tree", "namespace", "super-prefix", "config-env", "attr-source"}
 
-// gitCommand follows git.
-func (m *machine) gitCommand(c command) (string, bool) {
-	if c.name != "git" && c.name != "hub" && !strings.HasPrefix(c.name, "git-") {
-		return "", false
-	}
-	args := c.args
-	if rest, ok := strings.CutPrefix(c.name, "git-"); ok {
-		args = append([]arg{{s: rest}}, args...)
-	}
-	i := m.gitOptions(c, args)
-	if i >= len(args) {
-		return unknown, true
-	}
-	sub := args[i].s
-	if !known(sub) {
-		m.r.hit("unknown-command", c.line())
-		return unknown, true
-	}
-	if c.name == "hub" && baseIs(sub, "release", "pull-request", "fork", "create", "delete", "issue", "api", "gist") {
-		return "", false
-	}
-	if text, ok := m.gitAlias(args[:i], sub); ok {
-		m.nested(text)
-	}
-	m.r.git = addTo(m.r.git, sub)
-	g := command{name: "git " + sub, path: c.path, args: args[i+1:]}
-	if !gitReads(sub, g) {
-		m.r.changes = true
-	}
-	if g.exactly("--help", "-h") && len(g.args) == 1 {
-		return unknown, true
-	}
-	return m.gitSub(sub, g), true
-}
-
 // gitOptions follows the options before the sub-command and returns its
 // place.
-func (m *machine) gitOptions(c command, args []arg) int {
+func gitOptions(c *command, f *finding, args argv.List) int {
 	i := 0
 	for ; i < len(args); i++ {
-		s := args[i].s
+		s := args[i].S
 		if len(s) < 2 || s[0] != '-' {
 			break
 		}
-		next := ""
-		if i+1 < len(args) {
-			next = args[i+1].s
-		}
 		switch {
 		case s == "-c":
-			m.gitSetting(next, false)
-		case strings.HasPrefix(s, "-c") && len(s) > 2:
-			m.gitSetting(s[2:], false)
-		case strings.HasPrefix(s, "--config-env"):
-			m.r.hit("git-program", c.line())
-		case strings.HasPrefix(s, "--exec-path="):
-			m.r.hit("git-program", c.line())
+			gitSetting(c, args.At(i+1), false)
+			i++
+			continue
+		case strings.HasPrefix(s, "-c"):
+			gitSetting(c, s[2:], false)
+			continue
+		case strings.HasPrefix(s, "--config-env"), strings.HasPrefix(s, "--exec-path="):
+			f.hit("git-program", c.line())
 		}
-		if takesValue(s, gitTakes) && s[:2] != "-c" || s == "-c" {
+		if argv.Takes(s, gitTakes) {
 			i++
 		}
 	}
@@ -74,9 +124,9 @@ func (m *machine) gitOptions(c command, args []arg) int {
 }
 
 // gitAlias is the text of an alias that the command line itself defines.
-func (m *machine) gitAlias(args []arg, sub string) (string, bool) {
+func gitAlias(args argv.List, sub string) (string, bool) {
 	for _, a := range args {
-		if text, ok := strings.CutPrefix(a.s, "alias."+sub+"="); ok {
+		if text, ok := strings.CutPrefix(a.S, "alias."+sub+"="); ok {
 			if code, shell := strings.CutPrefix(text, "!"); shell {
 				return code, true
 			}
@@ -86,292 +136,437 @@ func (m *machine) gitAlias(args []arg, sub string) (string, bool) {
 	return "", false
 }
 
+// settingFits reports whether a setting of git is in a list whose words are
+// keys, beginnings (a.*) and ends (*.a).
+func settingFits(list, key string) bool {
+	if in(list, key) {
+		return true
+	}
+	for i := range len(key) {
+		if key[i] == '.' && (in(list, key[:i+1]+"*") || in(list, "*"+key[i:])) {
+			return true
+		}
+	}
+	return false
+}
+
 // gitSetting rates one setting, key=value. lasting says it is stored.
-func (m *machine) gitSetting(kv string, lasting bool) {
+func gitSetting(c *command, kv string, lasting bool) {
 	key, value, _ := strings.Cut(kv, "=")
 	k := strings.ToLower(key)
 	value = strings.TrimSpace(value)
 	switch {
-	case k == "core.sshcommand" || k == "core.pager" || strings.HasPrefix(k, "pager.") || k == "core.editor" || k == "sequence.editor" || k == "core.fsmonitor" || k == "diff.external" ||
-		k == "core.askpass" || k == "core.gitproxy" || k == "gpg.program" || strings.HasPrefix(k, "gpg.") && strings.HasSuffix(k, ".program") ||
-		strings.HasSuffix(k, ".textconv") || strings.HasSuffix(k, ".cmd") || strings.HasSuffix(k, ".command") || strings.HasPrefix(k, "filter.") || strings.HasSuffix(k, ".driver") ||
-		k == "uploadpack.packobjectshook" || k == "interactive.difffilter" || strings.HasSuffix(k, ".helper") || strings.HasSuffix(k, ".uploadpack") || strings.HasSuffix(k, ".receivepack") || strings.HasSuffix(k, ".vcs") || k == "core.alternaterefscommand" || k == "sendemail.smtpserver" || strings.HasPrefix(k, "browser.") || strings.HasPrefix(k, "man.") || k == "web.browser":
-		m.gitProgram(kv, value, lasting)
+	case settingFits("git-program-settings", k):
+		gitProgram(c, kv, value, lasting)
 	case strings.HasPrefix(k, "alias."):
 		if code, ok := strings.CutPrefix(value, "!"); ok {
-			m.r.hit("git-program", kv)
-			m.nested(code)
+			c.f.hit("git-program", kv)
+			c.nested(code)
 		}
-	case k == "core.hookspath" || k == "core.worktree" || strings.HasPrefix(k, "include") || k == "init.templatedir" || k == "core.attributesfile" || k == "protocol.ext.allow" || k == "protocol.allow" || k == "safe.directory" && value == "*":
+	case settingFits("git-path-settings", k), strings.HasPrefix(k, "include"), k == "safe.directory" && value == "*":
 		if value != "/dev/null" {
-			m.r.hit("git-program", kv)
+			c.f.hit("git-program", kv)
 		}
-	case strings.Contains(k, "insteadof") || strings.HasPrefix(k, "http.") && (strings.HasSuffix(k, "proxy") || strings.HasSuffix(k, "sslverify") || strings.HasSuffix(k, "extraheader") || strings.HasSuffix(k, "cookiefile") || strings.HasSuffix(k, "sslcainfo")) ||
-		strings.HasPrefix(k, "remote.") && (strings.HasSuffix(k, "url") || strings.HasSuffix(k, "proxy")) || strings.HasPrefix(k, "credential."):
-		m.r.hit("git-redirect", kv)
+	case strings.Contains(k, "insteadof"), strings.HasPrefix(k, "credential."),
+		strings.HasPrefix(k, "http.") && endsWith(k, "proxy", "sslverify", "extraheader", "cookiefile", "sslcainfo"),
+		strings.HasPrefix(k, "remote.") && endsWith(k, "url", "proxy"):
+		c.f.hit("git-redirect", kv)
 	}
 }
 
-func (m *machine) gitProgram(kv, value string, lasting bool) {
+func endsWith(s string, ends ...string) bool {
+	return slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(s, e) })
+}
+
+func gitProgram(c *command, kv, value string, lasting bool) {
 	value = strings.TrimPrefix(value, "!")
-	switch programName(strings.Fields(value + " :")[0]) {
-	case "cat", "less", "more", "true", "false", "vim", "vi", "nano", "code", "emacs", "delta", "cache", "store", "osxkeychain", "manager", "gpg", "gpg2", ":":
-		if !strings.ContainsAny(value, ";|&$`(") {
-			if lasting && strings.Contains(kv, "helper") && value == "store" {
-				m.r.hit("git-program", kv)
-			}
-			return
+	if in("git-safe-programs", programName(firstWord(value+" :"))) && !strings.ContainsAny(value, ";|&$`(") {
+		if lasting && strings.Contains(kv, "helper") && value == "store" {
+			c.f.hit("git-program", kv)
 		}
-	}
-	m.r.hit("git-program", kv)
-	m.nested(value)
-}
-
-func (m *machine) gitSub(sub string, g command) string {
-	m.gitRunOptions(sub, g)
-	if argsSecret(g) && baseIs(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree") {
-		m.r.hit("secret-sent", g.line()) // what is committed is published
-	}
-	switch sub {
-	case "push":
-		m.gitPush(g)
-	case "config":
-		return m.gitConfig(g)
-	case "remote":
-		m.gitRemote(g)
-	case "clone", "fetch", "pull", "ls-remote", "submodule":
-		m.gitDownload(sub, g)
-	case "filter-branch", "filter-repo":
-		m.r.hit("git-rewrite", g.line())
-		for _, a := range g.args {
-			if strings.Contains(a.s, " ") {
-				m.nested(a.s)
-			}
-		}
-	case "update-ref":
-		m.gitUpdateRef(g)
-	case "credential", "credential-store", "credential-cache", "credential-osxkeychain", "credential-manager":
-		if !g.exactly("approve", "reject", "erase") {
-			m.r.hit("secret-read", g.line())
-			return secret
-		}
-	case "for-each-ref", "show-ref", "ls-files", "ls-tree", "branch", "tag", "rev-list", "rev-parse", "log", "diff", "show", "status", "grep":
-		return m.gitRead(sub, g)
-	default:
-		m.gitChange(sub, g)
-	}
-	return m.passOn(command{args: g.args})
-}
-
-// gitRunOptions follows options that name a program or a file to write.
-func (m *machine) gitRunOptions(sub string, g command) {
-	for i, a := range g.args {
-		for _, o := range []string{"--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager", "--extcmd", "--tool-cmd", "--smtp-server", "--sendmail-cmd", "--tree-filter", "--index-filter", "--env-filter", "--msg-filter", "--commit-filter"} {
-			value, ok := strings.CutPrefix(a.s, o+"=")
-			if !ok && a.s == o && i+1 < len(g.args) {
-				value, ok = g.args[i+1].s, true
-			}
-			if ok && value != "" {
-				m.r.hit("git-program", g.line())
-				m.nested(value)
-			}
-		}
-		if value, ok := strings.CutPrefix(a.s, "--output="); ok {
-			m.write(m.resolve(value))
-		}
-		if sub == "grep" && strings.HasPrefix(a.s, "-O") && len(a.s) > 2 {
-			m.r.hit("git-program", g.line())
-			m.nested(a.s[2:])
-		}
-		if _, v, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(v, "ext::") {
-			a.s = v
-		}
-		if strings.HasPrefix(a.s, "ext::") || strings.HasPrefix(a.s, "fd::") {
-			m.r.hit("git-program", a.s)
-			m.nested(strings.TrimPrefix(a.s, "ext::"))
-		}
-	}
-	short := map[string]string{"rebase": "x", "difftool": "x", "clone": "u"}[sub]
-	if v, ok := g.value(short); ok && len(short) == 1 {
-		m.r.hit("git-program", g.line())
-		m.nested(v)
-	}
-	if (sub == "diff" || sub == "log" || sub == "show") && g.exactly("--ext-diff") {
-		m.r.hit("git-program", g.line())
-	}
-	if v, ok := g.value("template"); ok && (sub == "init" || sub == "clone") && v != "" {
-		m.r.hit("git-program", g.line())
-	}
-	if v, ok := g.value("c", "config"); ok && sub == "clone" {
-		m.gitSetting(v, false)
-	}
-}
-
-func (m *machine) gitPush(g command) {
-	if g.has("dry-run") || g.exactly("-n") {
-		m.r.network = true
 		return
 	}
-	m.r.network = true
-	ops := g.operands("o", "push-option", "repo", "receive-pack", "exec")
-	force := g.exactly("-f", "--force", "--mirror", "--delete", "-d", "--prune") || g.has("force", "mirror", "delete", "prune", "force-with-lease")
-	for _, a := range ops[min(1, len(ops)):] {
-		force = force || strings.HasPrefix(a.s, "+") || strings.HasPrefix(a.s, ":")
+	c.f.hit("git-program", kv)
+	c.nested(value)
+}
+
+// gitPrograms follows options that name a program or a file to write.
+func gitPrograms(sub string, g *command, f *finding) {
+	runs := func(value string) {
+		f.hit("git-program", g.line())
+		g.nested(value)
 	}
-	for _, a := range ops[:min(1, len(ops))] {
-		if strings.Contains(a.s, secret) {
-			m.r.hit("secret-sent", g.line())
+	for _, value := range g.Values(sortedKeys(tables().lists["git-program-options"])...) {
+		if value != "" {
+			runs(value)
 		}
 	}
-	if force {
-		m.r.hit("git-push-force", g.line())
-	} else {
-		m.r.hit("git-push", g.line())
+	for _, a := range g.List {
+		if value, ok := strings.CutPrefix(a.S, "--output="); ok {
+			g.write(value)
+		}
+		if sub == "grep" && strings.HasPrefix(a.S, "-O") && len(a.S) > 2 {
+			runs(a.S[2:])
+		}
+		remote := a.S
+		if _, v, ok := strings.Cut(a.S, "="); ok && strings.HasPrefix(v, "ext::") {
+			remote = v
+		}
+		if strings.HasPrefix(remote, "ext::") || strings.HasPrefix(remote, "fd::") {
+			f.hit("git-program", remote)
+			g.nested(strings.TrimPrefix(remote, "ext::"))
+		}
+	}
+	if short := map[string]string{"rebase": "x", "difftool": "x", "clone": "u"}[sub]; short != "" {
+		if v, ok := g.Value(short); ok {
+			runs(v)
+		}
+	}
+	template, hasTemplate := g.Value("template")
+	if oneOf(sub, "diff", "log", "show") && g.Exactly("--ext-diff") || oneOf(sub, "init", "clone") && hasTemplate && template != "" {
+		f.hit("git-program", g.line())
+	}
+	if v, ok := g.Value("c", "config"); ok && sub == "clone" {
+		gitSetting(g, v, false)
 	}
 }
 
-func (m *machine) gitConfig(g command) string {
-	args := g.operands("f", "file", "blob", "default", "type")
-	if len(args) > 0 && baseIs(args[0].s, "get", "set", "list", "unset", "edit", "rename-section", "remove-section") {
-		args = args[1:]
-		if g.args[0].s == "list" {
-			return m.gitConfigList(g)
+func gitPush(g *command, f *finding) string {
+	f.network = true
+	if g.Has("dry-run") || g.Exactly("-n") {
+		return g.passOn()
+	}
+	ops := g.Operands("o", "push-option", "repo", "receive-pack", "exec")
+	force := g.Exactly("-f", "-d") || g.Has("force", "mirror", "delete", "prune", "force-with-lease")
+	for _, a := range ops.From(1) {
+		force = force || strings.HasPrefix(a.S, "+") || strings.HasPrefix(a.S, ":")
+	}
+	if strings.Contains(ops.At(0), secret) {
+		f.hit("secret-sent", g.line())
+	}
+	if force {
+		f.hit("git-push-force", g.line())
+	} else {
+		f.hit("git-push", g.line())
+	}
+	return g.passOn()
+}
+
+func gitFilter(g *command, f *finding) string {
+	f.hit("git-rewrite", g.line())
+	for _, a := range g.List {
+		if strings.Contains(a.S, " ") {
+			g.nested(a.S)
 		}
 	}
-	wide := g.has("global", "system") || g.exactly("--global", "--system")
-	reads := g.exactly("--get", "--get-all", "--get-regexp", "--get-urlmatch", "get", "--show-origin") || len(args) < 2 && !g.has("unset", "edit", "e")
-	if g.exactly("-l", "--list") {
-		return m.gitConfigList(g)
+	return g.passOn()
+}
+
+func gitCredential(g *command, f *finding) string {
+	if g.Exactly("approve", "reject", "erase") {
+		return g.passOn()
 	}
-	if reads {
+	f.hit("secret-read", g.line())
+	return secret
+}
+
+func gitConfig(g *command, f *finding) string {
+	args := g.Operands("f", "file", "blob", "default", "type")
+	if g.Exactly("-l", "--list") || g.At(0) == "list" {
+		f.hit("git-config-list", g.line())
+		return secret
+	}
+	if oneOf(args.At(0), "get", "set", "unset", "edit", "rename-section", "remove-section") {
+		args = args[1:]
+	}
+	if g.Exactly("--get", "--get-all", "--get-regexp", "--get-urlmatch", "get", "--show-origin") || len(args) < 2 && !g.Has("unset", "edit", "e") {
 		for _, a := range args {
-			k := strings.ToLower(a.s)
+			k := strings.ToLower(a.S)
 			if strings.Contains(k, "extraheader") || strings.Contains(k, "token") || strings.Contains(k, "password") || strings.Contains(k, "secret") || strings.HasPrefix(k, "credential") && strings.Contains(k, "user") {
-				m.r.hit("secret-read", g.line())
+				f.hit("secret-read", g.line())
 				return secret
 			}
 		}
 		return unknown
 	}
-	m.r.changes = true
+	f.changes = true
 	for i, a := range args {
-		if strings.Contains(a.s, ".") && i+1 < len(args) {
-			m.gitSetting(a.s+"="+args[i+1].s, true)
+		if strings.Contains(a.S, ".") && i+1 < len(args) {
+			gitSetting(g, a.S+"="+args[i+1].S, true)
 			break
 		}
 	}
-	if wide || g.has("unset", "unset-all", "remove-section", "edit") {
-		m.r.hit("git-config-wide", g.line())
+	if g.Has("global", "system", "unset", "unset-all", "remove-section", "edit") {
+		f.hit("git-config-wide", g.line())
 	}
-	if f, ok := g.value("f", "file"); ok {
-		m.write(m.resolve(f))
+	if file, ok := g.Value("f", "file"); ok {
+		g.write(file)
 	}
 	return ""
 }
 
-func (m *machine) gitConfigList(g command) string {
-	m.r.hit("git-config-list", g.line())
-	return secret
-}
-
-func (m *machine) gitRemote(g command) {
-	ops := g.operands()
-	if len(ops) == 0 {
-		return
-	}
-	switch ops[0].s {
+func gitRemote(g *command, f *finding) string {
+	switch g.Operands().At(0) {
 	case "set-url":
-		m.r.hit("git-redirect", g.line())
+		f.hit("git-redirect", g.line())
 	case "add", "rename", "remove", "rm", "set-head", "set-branches":
-		if argsSecret(g) {
-			m.r.hit("secret-stored", g.line())
+		if g.holdsSecret() {
+			f.hit("secret-stored", g.line())
 		}
-		m.r.hit("git-local", g.line())
+		f.hit("git-local", g.line())
 	case "update", "prune":
-		m.r.network = true
-		m.r.hit("git-fetch", g.line())
+		f.network = true
+		f.hit("git-fetch", g.line())
 	}
+	return g.passOn()
 }
 
-func (m *machine) gitDownload(sub string, g command) {
-	ops := g.operands("b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j", "filter", "template", "upload-pack", "shallow-since", "s", "X")
-	if sub == "submodule" {
-		if len(ops) == 0 || baseIs(ops[0].s, "status", "summary", "init", "sync") {
-			return
-		}
-		if ops[0].s == "foreach" {
-			m.forEach(g)
-			return
-		}
-		if baseIs(ops[0].s, "deinit", "absorbgitdirs") {
-			m.r.hit("git-local", g.line())
-			return
-		}
+func gitSubmodule(g *command, f *finding) string {
+	switch g.Operands("b", "o", "u", "c", "depth", "branch", "reference", "jobs", "j").At(0) {
+	case "", "status", "summary", "init", "sync":
+	case "foreach":
+		gitForEach(g, f)
+	case "deinit", "absorbgitdirs":
+		f.hit("git-local", g.line())
+	default:
+		return gitDownload(g, f)
 	}
-	m.r.network = true
-	if argsSecret(g) {
-		m.r.hit("secret-sent", g.line())
-	}
-	if sub == "ls-remote" {
-		return
-	}
-	m.r.hit("git-fetch", g.line())
-	if sub == "fetch" || sub == "pull" {
-		for _, a := range ops[min(1, len(ops)):] {
-			if strings.HasPrefix(a.s, "+") || g.has("force", "f") && strings.Contains(a.s, ":") {
-				m.r.hit("git-local", g.line())
-			}
-		}
-	}
-	if sub == "clone" && len(ops) > 0 {
-		dir := strings.TrimSuffix(path.Base(strings.TrimSuffix(ops[0].s, "/")), ".git")
-		if len(ops) > 1 {
-			dir = ops[1].s
-		}
-		p := m.resolve(dir)
-		m.files[p] = remoteDir
-		if at := placeOf(p); at != placeWorkspace && at != placeTemp && at != placeRoot {
-			m.write(p)
-		}
-	}
+	return g.passOn()
 }
 
-// forEach follows the command that runs in every submodule.
-func (m *machine) forEach(g command) {
-	at := slices.IndexFunc(g.args, func(a arg) bool { return a.s == "foreach" }) + 1
-	for at < len(g.args) && baseIs(g.args[at].s, "--recursive", "--quiet", "-q") {
+// gitForEach follows the command that runs in every submodule.
+func gitForEach(g *command, f *finding) {
+	at := g.Index("foreach") + 1
+	for oneOf(g.At(at), "--recursive", "--quiet", "-q") {
 		at++
 	}
-	words := g.rest(at)
+	words := g.From(at)
 	if len(words) == 0 {
 		return
 	}
-	if first := strings.Fields(words[0] + " x")[0]; strings.Contains(first, "/") || isShell(programName(first)) {
-		m.r.hit("git-program", g.line())
+	if first := firstWord(words[0].S + " x"); strings.Contains(first, "/") || in("shells", programName(first)) {
+		f.hit("git-program", g.line())
 	}
 	if len(words) == 1 {
-		m.nested(words[0])
+		g.nested(words[0].S)
 		return
 	}
-	m.exec(g.args[at:])
+	g.exec(words)
 }
 
-func (m *machine) gitUpdateRef(g command) {
-	if !g.has("stdin") {
-		if g.has("d", "delete") {
-			m.r.hit("git-refs", g.line())
-		} else {
-			m.r.hit("git-local", g.line())
+func gitDownload(g *command, f *finding) string {
+	f.network = true
+	if g.holdsSecret() {
+		f.hit("secret-sent", g.line())
+	}
+	sub := strings.TrimPrefix(g.name, "git ")
+	if sub == "ls-remote" {
+		return g.passOn()
+	}
+	f.hit("git-fetch", g.line())
+	ops := g.Operands("b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j", "filter", "template", "upload-pack", "shallow-since", "s", "X")
+	switch {
+	case sub == "fetch" || sub == "pull":
+		for _, a := range ops.From(1) {
+			if strings.HasPrefix(a.S, "+") || g.Has("force", "f") && strings.Contains(a.S, ":") {
+				f.hit("git-local", g.line())
+			}
 		}
-		return
+	case sub == "clone" && len(ops) > 0:
+		dir := strings.TrimSuffix(path.Base(strings.TrimSuffix(ops[0].S, "/")), ".git")
+		if len(ops) > 1 {
+			dir = ops[1].S
+		}
+		p := g.resolve(dir)
+		g.content[p] = remoteDir
+		if at := zone.Of(p); at != zone.Workspace && at != zone.Temp && at != zone.Root {
+			f.write(p)
+		}
 	}
-	text := ""
-	if m.given() {
-		text = m.stdin()
+	return g.passOn()
+}
+
+func gitUpdateRef(g *command, f *finding) string {
+	switch {
+	case !g.Has("stdin") && g.Has("d", "delete"):
+		f.hit("git-refs", g.line())
+	case !g.Has("stdin"):
+		f.hit("git-local", g.line())
+	case strings.Contains(g.givenText(), "delete"):
+		f.hit("git-rewrite", g.line())
+	default:
+		f.hit("git-refs", g.line())
 	}
-	if strings.Contains(text, "delete") {
-		m.r.hit("git-rewrite", g.line())
+	return g.passOn()
+}
+
+func gitRefs(g *command, _ *finding) string {
+	format, _ := g.Value("format")
+	switch {
+	case strings.Contains(format, "delete"):
+		return "delete refs/" + unknown + "\n"
+	case g.Has("shell", "perl", "python", "tcl"):
+		return unknown
+	}
+	return "found-" + unknown
+}
+
+func gitBranch(g *command, f *finding) string {
+	switch {
+	case g.Has("D") || g.Has("delete", "d") && g.Has("force", "f"):
+		f.hit("git-branch-force", g.line())
+		if !mark.Known(strings.Join(g.Texts(), " ")) {
+			f.hit("git-refs", g.line())
+		}
+	case g.Has("delete", "d", "M", "m", "move", "force", "f", "C"):
+		f.hit("git-local", g.line())
+	}
+	return "found-" + unknown
+}
+
+func gitTag(g *command, f *finding) string {
+	if g.Has("delete", "d", "force", "f") && !g.Has("l", "list") {
+		f.hit("git-local", g.line())
+	}
+	return "found-" + unknown
+}
+
+func gitReset(g *command, f *finding) string {
+	if g.Has("hard", "merge", "keep") {
+		f.hit("git-discard", g.line())
+	} else if g.Has("soft", "mixed") {
+		f.hit("git-local", g.line())
+	}
+	return g.passOn()
+}
+
+func gitClean(g *command, f *finding) string {
+	switch {
+	case g.Has("n", "dry-run"):
+	case g.Has("x", "X", "d"):
+		f.hit("git-discard", g.line())
+	default:
+		f.hit("git-local", g.line())
+	}
+	return g.passOn()
+}
+
+func gitPrune(g *command, f *finding) string {
+	if g.says("prune=now", "prune=all") || g.is("git prune") {
+		f.hit("git-refs", g.line())
+	}
+	return g.passOn()
+}
+
+func gitBisect(g *command, f *finding) string {
+	if g.At(0) == "run" && len(g.List) > 1 {
+		f.hit("git-program", g.line())
+		g.exec(g.List[1:])
+	}
+	return g.passOn()
+}
+
+func gitOutput(g *command, _ *finding) string {
+	if v, ok := g.Value("o", "output", "output-directory"); ok {
+		g.write(v)
+	}
+	return g.passOn()
+}
+
+func gitServe(g *command, f *finding) string {
+	f.network = true
+	f.hit("listens", g.line())
+	return g.passOn()
+}
+
+func gitSend(g *command, f *finding) string {
+	f.network = true
+	if g.is("git svn") && !g.Exactly("dcommit") || g.is("git p4") && !g.Exactly("submit") {
+		f.hit("git-fetch", g.line())
 	} else {
-		m.r.hit("git-refs", g.line())
+		f.hit("git-push", g.line())
 	}
+	return g.passOn()
+}
+
+func gitCheckout(g *command, f *finding) string {
+	restores := g.is("git restore")
+	discards := g.Exactly("--") || g.Has("force", "f", "discard-changes") || restores && (!g.Has("staged", "S") || g.Has("worktree", "W"))
+	for _, a := range g.Operands("b", "B", "c", "C", "s", "source", "orphan", "pathspec-from-file") {
+		p := g.resolve(a.S)
+		discards = discards || oneOf(a.S, ".", ":/", "./", "*")
+		if g.Exactly("--") || restores {
+			f.touch(p)
+		}
+		if zone.Of(p) == zone.Runner {
+			f.write(p)
+		}
+	}
+	if g.Has("B", "C") && !restores {
+		f.hit("git-local", g.line())
+	}
+	if discards {
+		f.hit("git-undo", g.line())
+	}
+	return g.passOn()
+}
+
+func gitMinor(g *command, f *finding) string {
+	switch {
+	case g.is("git worktree") && !g.Exactly("remove", "prune"),
+		g.is("git rebase") && g.Exactly("--abort", "--continue", "--skip", "--quit", "--show-current-patch"),
+		g.is("git symbolic-ref") && len(g.Operands()) < 2 && !g.Has("d", "delete"):
+	default:
+		f.hit("git-local", g.line())
+	}
+	return g.passOn()
+}
+
+// gitRemove is git rm and git mv.
+func gitRemove(g *command, f *finding) string {
+	ops := g.Operands()
+	for i, a := range ops {
+		p := g.resolve(a.S)
+		f.touch(p)
+		if zone.Of(p) == zone.Runner {
+			f.hit("write-workflow", p)
+		}
+		if g.is("git rm") && !g.Has("cached") && (g.Has("r") || zone.Of(p) == zone.Root) {
+			f.hit("delete-tree", g.line())
+		}
+		if g.is("git mv") && i == len(ops)-1 && i > 0 {
+			writeTarget(g, a.S, ops[:i])
+		}
+	}
+	return g.passOn()
+}
+
+// gitReads reports whether a sub-command only reads the repository.
+func gitReads(sub string, g *command) bool {
+	n := len(g.List)
+	switch sub {
+	case "branch":
+		return len(g.Operands("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.Has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.Has("list", "l", "contains", "merged")
+	case "tag":
+		return n == 0 || g.Has("l", "list") || g.Exactly("--points-at", "--contains")
+	case "remote":
+		return n == 0 || g.Exactly("-v", "show", "get-url") && !g.Exactly("add", "remove", "rm", "rename", "set-url")
+	case "config":
+		return g.Exactly("--get", "--get-all", "--get-regexp", "get") || len(g.Operands()) == 1 && !g.Has("unset", "edit", "e")
+	case "stash":
+		return g.Exactly("list", "show")
+	case "reflog":
+		return n == 0 || g.Exactly("show")
+	case "worktree":
+		return g.Exactly("list")
+	case "submodule":
+		return n == 0 || g.Exactly("status", "summary")
+	case "bisect":
+		return g.Exactly("log", "view")
+	case "notes":
+		return n == 0 || g.Exactly("show", "list")
+	case "symbolic-ref":
+		return len(g.Operands()) == 1 && !g.Has("d", "delete")
+	}
+	return in("git-reads", sub)
 }

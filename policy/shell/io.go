@@ -2,9 +2,16 @@ package shell
 
 import (
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/word"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // target is where a redirection sends what a command prints.
@@ -14,70 +21,90 @@ type target struct {
 	proc *syntax.ProcSubst
 }
 
+// redirected follows a command with redirections.
+func (w *walk) redirected(s *syntax.Stmt) string {
+	in, quiet, filed := w.in, w.quiet, w.filed
+	defer func() { w.in, w.quiet, w.filed = in, quiet, filed }()
+	var to []target
+	here := false // the line itself holds the input
+	for _, rd := range s.Redirs {
+		to = w.redirect(to, rd, s.Cmd)
+		here = here || rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc || rd.Op == syntax.WordHdoc
+	}
+	w.quiet, w.filed = quiet || len(to) > 0, filed || len(to) > 0
+	given := here && w.in != in && w.in != nil && strings.Contains(w.in.text, secret)
+	out := w.clause(s.Cmd)
+	if given && !w.quiet && strings.Contains(out, secret) {
+		w.f.hit("secret-shown", "")
+	}
+	for _, t := range to {
+		w.deliver(t, out)
+	}
+	if len(to) > 0 {
+		return ""
+	}
+	return out
+}
+
 // redirect follows one redirection of a command.
-func (m *machine) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []target {
-	m.r.step(0)
+func (w *walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []target {
+	w.f.step(0)
 	switch rd.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		m.in = &input{text: m.hereDocument(rd)}
+		w.in = &input{text: hereDocument(w, rd)}
 		return to
 	case syntax.WordHdoc:
-		m.in = &input{text: m.text(rd.Word) + "\n"}
+		w.in = &input{text: word.Text(w, rd.Word) + "\n"}
 		return to
 	case syntax.DplIn:
-		m.text(rd.Word)
+		word.Text(w, rd.Word)
 		return to
 	}
-	if p, ok := singlePart(rd.Word).(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
-		return append(to, target{proc: p})
+	if rd.Word != nil && len(rd.Word.Parts) == 1 {
+		if p, ok := rd.Word.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
+			return append(to, target{proc: p})
+		}
 	}
 	var last string
-	for _, a := range m.fields([]*syntax.Word{rd.Word}) {
-		for _, name := range m.places(a) {
-			m.oneRedirect(rd, name, c)
+	for _, a := range word.Fields(w, rd.Word) {
+		for _, name := range w.places(a) {
+			opened(w, rd, name, c)
 		}
-		last = a.s
+		last = a.S
 	}
-	if rd.Op == syntax.RdrIn {
-		m.in = &input{text: m.readFile(last)}
+	switch {
+	case rd.Op == syntax.RdrIn:
+		w.in = &input{text: w.readFile(last)}
 		return to
-	}
-	if rd.N != nil && rd.N.Value != "1" && rd.N.Value != "" || rd.Op == syntax.DplOut && descriptor(last) {
+	case rd.N != nil && rd.N.Value != "1" && rd.N.Value != "" || rd.Op == syntax.DplOut && descriptor(last):
 		return to
+	case rd.Op == syntax.RdrInOut:
+		w.in = &input{text: w.readFile(last)}
 	}
-	if rd.Op == syntax.RdrInOut {
-		m.in = &input{text: m.readFile(last)}
-	}
-	return append(to, target{path: m.resolve(last), add: rd.Op == syntax.AppOut || rd.Op == syntax.AppAll || rd.Op == syntax.AppClob})
+	return append(to, target{path: w.resolve(last), add: rd.Op == syntax.AppOut || rd.Op == syntax.AppAll || rd.Op == syntax.AppClob})
 }
 
 func descriptor(s string) bool {
 	return s == "-" || strings.Trim(s, "0123456789") == "" || strings.HasSuffix(s, "-") && strings.Trim(s, "0123456789-") == ""
 }
 
-func singlePart(w *syntax.Word) syntax.WordPart {
-	if w == nil || len(w.Parts) != 1 {
-		return nil
-	}
-	return w.Parts[0]
+func isSocket(p string) bool {
+	return strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/")
 }
 
-func (m *machine) oneRedirect(rd *syntax.Redirect, name string, c syntax.Command) {
-	if strings.HasPrefix(name, "/dev/tcp/") || strings.HasPrefix(name, "/dev/udp/") {
-		m.r.network = true
-		m.r.hit("socket", name)
+// opened rates a file that a redirection opens.
+func opened(w *walk, rd *syntax.Redirect, name string, c syntax.Command) {
+	switch {
+	case isSocket(name):
+		w.f.network = true
+		w.f.hit("socket", name)
 		if talksShell(c) {
-			m.r.hit("reverse-shell", name)
+			w.f.hit("reverse-shell", name)
 		}
-		return
+	case rd.Op == syntax.RdrIn, rd.Op == syntax.DplOut && descriptor(name):
+	default:
+		w.f.write(name)
 	}
-	if rd.Op == syntax.RdrIn {
-		return
-	}
-	if rd.Op == syntax.DplOut && descriptor(name) {
-		return
-	}
-	m.write(name)
 }
 
 // talksShell reports whether a command with a socket as its input or output
@@ -85,35 +112,35 @@ func (m *machine) oneRedirect(rd *syntax.Redirect, name string, c syntax.Command
 func talksShell(c syntax.Command) bool {
 	call, ok := c.(*syntax.CallExpr)
 	if !ok {
-		return c != nil && !ok
+		return c != nil
 	}
-	for _, w := range call.Args {
+	for i, w := range call.Args {
 		lit := w.Lit()
-		if name := path.Base(lit); isShell(name) || lit == "exec" || lit == "" && len(call.Args) > 0 && w == call.Args[0] {
+		if in("shells", path.Base(lit)) || lit == "exec" || lit == "" && i == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (m *machine) hereDocument(rd *syntax.Redirect) string {
+func hereDocument(w *walk, rd *syntax.Redirect) string {
 	if rd.Hdoc == nil {
 		return ""
 	}
-	raw := false
-	for _, p := range rd.Word.Parts {
-		switch p := p.(type) {
+	raw := slices.ContainsFunc(rd.Word.Parts, func(part syntax.WordPart) bool {
+		switch p := part.(type) {
 		case *syntax.SglQuoted, *syntax.DblQuoted:
-			raw = true
+			return true
 		case *syntax.Lit:
-			raw = raw || strings.Contains(p.Value, "\\")
+			return strings.Contains(p.Value, "\\")
 		}
-	}
+		return false
+	})
 	text := ""
 	if raw {
 		text = rd.Hdoc.Lit()
 	} else {
-		text = m.document(rd.Hdoc)
+		text = word.Document(w, rd.Hdoc)
 	}
 	if rd.Op == syntax.DashHdoc {
 		lines := strings.Split(text, "\n")
@@ -125,85 +152,147 @@ func (m *machine) hereDocument(rd *syntax.Redirect) string {
 	return text
 }
 
-// deliver writes what a command printed to where it was redirected.
-func (m *machine) deliver(t target, out string) {
-	if t.proc != nil {
-		m.subshell(func() string { m.in = &input{text: out}; return m.stmts(t.proc.Stmts) })
-		return
+// openProcess follows a process substitution.
+func (w *walk) openProcess(p *syntax.ProcSubst) string {
+	name := "/dev/fd/" + strconv.Itoa(60+len(w.content))
+	w.content[name] = ""
+	if p.Op == syntax.CmdOut {
+		text := unknown
+		if w.in != nil {
+			text = w.in.text
+		}
+		w.subshell(func() string { w.in = &input{text: text}; return w.stmts(p.Stmts) })
+		return name
 	}
-	if strings.HasPrefix(t.path, "/dev/tcp/") || strings.HasPrefix(t.path, "/dev/udp/") {
-		m.sendOut(out, t.path)
-		return
-	}
-	if strings.Contains(out, secret) && placeOf(t.path) != placeNowhere {
-		m.r.hit("secret-stored", t.path)
-	}
-	m.store(t.path, out, t.add)
+	w.content[name] = w.subshell(func() string { return w.stmts(p.Stmts) })
+	return name
 }
 
-// sendOut checks text that goes out to the network.
-func (m *machine) sendOut(text, where string) {
-	if strings.Contains(text, secret) {
-		m.r.hit("secret-sent", where)
+// deliver writes what a command printed to where it was redirected.
+func (w *walk) deliver(t target, out string) {
+	switch {
+	case t.proc != nil:
+		w.subshell(func() string { w.in = &input{text: out}; return w.stmts(t.proc.Stmts) })
+		return
+	case isSocket(t.path):
+		if strings.Contains(out, secret) {
+			w.f.hit("secret-sent", t.path)
+		}
+		return
+	case strings.Contains(out, secret) && zone.Of(t.path) != zone.Nowhere:
+		w.f.hit("secret-stored", t.path)
 	}
+	w.store(t.path, out, t.add)
 }
 
 // store remembers what the program wrote to a file.
-func (m *machine) store(name, text string, add bool) {
+func (s *files) store(name, text string, add bool) {
 	if add {
-		text = m.files[name] + text
+		text = s.content[name] + text
 	}
 	if len(text) > maxText {
-		m.r.exhaust()
+		s.f.exhaust()
 	}
-	m.r.step(len(text))
-	m.files[name] = text
-	if strings.Contains(name, runnerFiles) || placeOf(name) != placeNowhere {
-		m.carry(name, text)
+	s.f.step(len(text))
+	s.content[name] = text
+	if strings.Contains(text, remote) && zone.Of(name) == zone.Startup {
+		s.f.hit("remote-code", name)
 	}
 }
 
-// carry checks text that is left for someone else to run or to read.
-func (m *machine) carry(name, text string) {
-	if strings.Contains(text, remote) && placeOf(name) == placeStartup {
-		m.r.hit("remote-code", name)
+// resolve is a path from where the program is at that point.
+func (s *files) resolve(p string) string {
+	if p == "" || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 1 && p[1] == ':' {
+		return zone.Clean(p)
 	}
+	cwd, ok := s.get("PWD")
+	if !ok || len(cwd) == 0 || cwd[0] == "." {
+		return zone.Clean(p)
+	}
+	return zone.Clean(cwd[0] + "/" + p)
+}
+
+// places are the clean paths an argument may name.
+func (s *files) places(a argv.Word) []string {
+	out := []string{s.resolve(a.S)}
+	if a.Pat != "" {
+		out = append(out, zone.CouldBe(s.resolve(a.Pat))...)
+		if strings.HasPrefix(a.Pat, "/") && strings.Count(path.Clean(a.Pat), "/") == 1 && strings.Trim(a.Pat[1:], "*?/") == "" {
+			out = append(out, "/")
+		}
+	}
+	return out
+}
+
+// zoneOf says where an argument lies.
+func (s *files) zoneOf(a argv.Word) zone.Zone { return zone.Of(s.resolve(a.S)) }
+
+// write rates that a file is written.
+func (s *files) write(p string) { s.f.write(s.resolve(p)) }
+
+// remove rates that what an argument names is deleted.
+func (s *files) remove(a argv.Word, recursive bool) {
+	for _, p := range s.places(a) {
+		s.f.remove(p, recursive)
+	}
+	if bare := mark.Strip(a.S); recursive && bare != a.S && bare != "" && zone.Of(s.resolve(bare)) == zone.Vital {
+		s.f.hit("delete-vital", a.S)
+	}
+}
+
+func globIn(s string) string {
+	if strings.ContainsAny(s, "*?[") {
+		return s
+	}
+	return ""
+}
+
+// file is what the program wrote to a file.
+func (s *files) file(name string) (string, bool) {
+	text, ok := s.content[s.resolve(name)]
+	return text, ok
 }
 
 // readFile is the content of a file: what the program wrote to it, or marks.
 // Reading a credential is a finding.
-func (m *machine) readFile(name string) string {
-	p := m.resolve(name)
-	if text, ok := m.files[p]; ok {
+func (s *files) readFile(name string) string {
+	p := s.resolve(name)
+	if text, ok := s.content[p]; ok {
 		return text
 	}
 	switch {
 	case p == "/dev/null":
 		return ""
 	case p == "/dev/stdin" || p == "/dev/fd/0" || p == "/proc/self/fd/0":
-		return m.stdin()
+		return s.stdin()
 	case strings.HasPrefix(p, "/dev/tcp/"):
 		return remote
-	case placeOf(p) == placeDevice && !endlessDevice(p) && (strings.ContainsAny(p[5:], "0123456789") || strings.HasPrefix(p, "/dev/sd") || strings.HasPrefix(p, "/dev/mem")):
-		m.r.hit("read-device", p)
+	case zone.Of(p) == zone.Device && !endlessDevice(p) && (strings.ContainsAny(p[5:], "0123456789") || strings.HasPrefix(p, "/dev/sd") || strings.HasPrefix(p, "/dev/mem")):
+		s.f.hit("read-device", p)
 	}
-	return m.readSecret(p)
+	return s.readSecret(p)
 }
 
-func (m *machine) readSecret(p string) string {
-	switch secretPath(p) {
-	case Critical:
-		m.r.hit("secret-read", p)
+func endlessDevice(p string) bool { return oneOf(p, "/dev/zero", "/dev/urandom", "/dev/random") }
+
+// remoteDir marks a directory that was downloaded as a whole.
+const remoteDir = remote + "/"
+
+// readSecret is what a clean path holds, as far as its name says.
+func (s *files) readSecret(p string) string {
+	switch zone.SecretOf(p) {
+	case zone.MachineSecret:
+		s.f.hit("secret-read", p)
 		return secret
-	case High:
-		m.r.hit("secret-file", p)
+	case zone.OwnSecret:
+		s.f.hit("secret-file", p)
 		return secret
 	}
 	if len(p) > 4096 { // longer than any path
 		return unknown
 	}
 	for dir := p; dir != "/" && dir != ""; dir = path.Dir(dir) {
-		if m.files[dir] == remoteDir {
+		if s.content[dir] == remoteDir {
 			return remote
 		}
 		if dir == "." {
@@ -213,18 +302,44 @@ func (m *machine) readSecret(p string) string {
 	return unknown
 }
 
-// remoteDir marks a directory that was downloaded as a whole.
-const remoteDir = remote + "/"
+// given reports whether the program itself supplies the standard input.
+func (s *files) given() bool { return s.in != nil }
+
+// waiting is what is left of the standard input that is given, unread.
+func (s *files) waiting() string {
+	if s.in == nil {
+		return ""
+	}
+	return s.in.text[s.in.pos:]
+}
 
 // stdin takes everything that is left of the standard input.
-func (m *machine) stdin() string {
-	if m.in == nil {
+func (s *files) stdin() string {
+	if s.in == nil {
 		return unknown
 	}
-	text := m.in.text[m.in.pos:]
-	m.in.pos = len(m.in.text)
+	text := s.waiting()
+	s.in.pos = len(s.in.text)
 	return text
 }
 
-// given reports whether the program itself supplies the standard input.
-func (m *machine) given() bool { return m.in != nil }
+// givenText takes the standard input that is given, or nothing.
+func (s *files) givenText() string {
+	if s.in == nil {
+		return ""
+	}
+	return s.stdin()
+}
+
+// stdinProgram follows the standard input as the text of a program.
+func (w *walk) stdinProgram() string {
+	text := w.givenText()
+	if strings.Contains(text, remote) {
+		w.f.hit("remote-code", "")
+	}
+	if strings.ContainsAny(text, unknown+secret) {
+		w.f.hit("opaque-code", "")
+	}
+	w.f.step(len(text))
+	return w.subshell(func() string { return w.program(text) })
+}

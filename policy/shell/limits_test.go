@@ -27,7 +27,7 @@ func TestHostileCommandsEnd(t *testing.T) {
 			if v.Severity != Critical {
 				t.Errorf("%s is %s, want critical: %v", name, v.Severity, v.Reasons)
 			}
-			r := &report{}
+			f := &finding{}
 			func() {
 				defer func() {
 					if p := recover(); p != nil {
@@ -36,12 +36,12 @@ func TestHostileCommandsEnd(t *testing.T) {
 						}
 					}
 				}()
-				m := newMachine(r)
-				m.program(line)
-				m.finish()
+				w := newWalk(f)
+				w.program(line)
+				w.finish()
 			}()
-			if r.steps > maxSteps+1 || r.bytes > maxBytes*32 {
-				t.Errorf("%d steps and %d bytes, want at most %d and %d", r.steps, r.bytes, maxSteps, maxBytes)
+			if f.steps > maxSteps+1 || f.bytes > maxBytes*32 {
+				t.Errorf("%d steps and %d bytes, want at most %d and %d", f.steps, f.bytes, maxSteps, maxBytes)
 			}
 		})
 	}

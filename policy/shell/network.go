@@ -3,195 +3,116 @@ package shell
 import (
 	"path"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-// networkCommand follows programs that reach the network.
-func (m *machine) networkCommand(c command) (string, bool) {
-	switch c.name {
-	case "curl", "wget", "wget2", "http", "https", "xh", "aria2c", "axel", "fetch", "lwp-download", "lynx", "w3m", "links", "elinks", "curlie":
-		return m.download(c), true
-	case "nc", "ncat", "netcat", "socat", "telnet", "nmap-ncat":
-		return m.netcat(c), true
-	case "ssh", "mosh", "autossh", "sshpass", "rsh", "slogin", "dbclient":
-		return m.ssh(c), true
-	case "scp", "sftp", "ftp", "lftp", "rcp", "tftp", "rclone", "croc", "wormhole", "magic-wormhole":
-		return m.remoteCopy(c, c.operands("i", "P", "o", "S", "F", "l", "c", "J")), true
-	case "dig", "nslookup", "host", "drill", "ping", "ping6", "traceroute", "tracepath", "mtr", "whois", "getent", "kdig", "resolvectl":
-		m.r.network = m.r.network || c.name != "getent"
-		m.sendsSecret(c, "")
-		return unknown, true
-	case "mail", "mailx", "sendmail", "mutt", "msmtp", "swaks":
-		m.r.network = true
-		m.r.hit("network-send", c.line())
-		m.sendsSecret(c, m.stdin())
-		return unknown, true
-	case "ngrok", "cloudflared", "localtunnel", "lt", "bore", "frpc", "frps", "chisel", "zrok", "inlets", "pagekite", "telebit", "serveo", "expose", "tailscale":
-		m.tunnel(c)
-		return unknown, true
-	case "openssl":
-		if !c.exactly("s_client", "s_server") {
-			return "", false
-		}
-		return m.netcat(c), true
-	case "youtube-dl", "yt-dlp", "gdown", "gallery-dl", "you-get":
-		return m.download(c), true
-	case "nmap", "masscan", "zmap", "hydra", "tcpdump", "tshark", "arpspoof", "ettercap", "bettercap":
-		m.r.network = true
-		m.r.hit("listens", c.line())
-		return unknown, true
-	case "http-server", "serve", "php-server", "live-server", "miniserve", "webfs", "darkhttpd":
-		m.r.hit("serves", c.line())
-		return unknown, true
-	}
-	return "", false
-}
-
-func (m *machine) tunnel(c command) {
-	if c.asksHelp() || c.exactly("version", "status", "config", "--version") {
-		return
-	}
-	m.r.network = true
-	m.r.hit("tunnel", c.line())
-}
-
 // sendsSecret reports, and records, that a command sends a credential out.
-func (m *machine) sendsSecret(c command, in string) bool {
-	found := strings.Contains(in, secret)
-	for _, a := range c.args {
-		found = found || strings.Contains(a.s, secret)
-		for _, p := range append(partsOf(a.s), pathsIn(a.s)...) {
-			found = found || strings.ContainsAny(p, "./~_") && secretPath(m.resolve(p)) > None || m.files[m.resolve(p)] != "" && strings.Contains(m.files[m.resolve(p)], secret)
+func sendsSecret(c *command, f *finding, in string) bool {
+	sent := strings.Contains(in, secret) || c.holdsSecret()
+	for _, a := range c.List {
+		for _, p := range append(partsOf(a.S, 8), pathsIn(a.S)...) {
+			text, _ := c.file(p)
+			sent = sent || strings.ContainsAny(p, "./~_") && zone.SecretOf(c.resolve(p)) > zone.NoSecret || strings.Contains(text, secret)
 		}
 	}
-	if found {
-		m.r.network = true
-		m.r.hit("secret-sent", c.line())
+	if sent {
+		f.network = true
+		f.hit("secret-sent", c.line())
 	}
-	return found
+	return sent
 }
 
-// served follows an interpreter that is started as a web server.
-func (m *machine) served(c command) (string, bool) {
-	address, ok := c.value("S")
-	if c.name != "php" || !ok {
-		return "", false
-	}
-	if !localAddress(address) || strings.HasPrefix(address, "0.0.0.0") {
-		m.r.network = true
-		m.r.hit("listens", c.line())
-	}
-	return unknown, true
+// asksName is for programs that look up names and addresses.
+func asksName(c *command, f *finding) string {
+	f.network = f.network || !c.is("getent")
+	sendsSecret(c, f, "")
+	return unknown
 }
 
-// partsOf is an argument and what follows a "=", "@" or ":" in it.
-func partsOf(s string) []string {
-	out := []string{s}
-	for i, c := range s {
-		if (c == '=' || c == '@' || c == ':') && i+1 < len(s) && len(out) < 8 {
-			out = append(out, s[i+1:])
-		}
-	}
-	return out
+func mail(c *command, f *finding) string {
+	f.network = true
+	f.hit("network-send", c.line())
+	sendsSecret(c, f, c.stdin())
+	return unknown
 }
 
-func localAddress(s string) bool {
-	_, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		rest = s
-	}
-	host := strings.ToLower(rest)
-	if i := strings.IndexAny(host, "/?#"); i >= 0 {
-		host = host[:i]
-	}
-	if i := strings.LastIndex(host, "@"); i >= 0 {
-		return false
-	}
-	if strings.HasPrefix(host, "[::1]") {
-		return true
-	}
-	host, _, _ = strings.Cut(host, ":")
-	return host == "localhost" || host == "127.0.0.1" || host == "0.0.0.0" || strings.HasSuffix(host, ".localhost")
-}
-
-var downloadTakes = []string{"o", "d", "H", "X", "u", "A", "e", "F", "T", "b", "c", "x", "m", "w", "U", "E", "K", "r", "y", "Y", "z", "t", "P", "Q", "D", "C", "a", "i",
-	"output", "data", "header", "request", "user", "user-agent", "referer", "form", "upload-file", "cookie", "cookie-jar", "proxy", "max-time", "write-out", "data-raw", "data-binary",
-	"data-urlencode", "json", "retry", "connect-timeout", "output-dir", "output-document", "directory-prefix", "post-data", "post-file", "method", "body-data", "body-file", "cacert", "cert", "key",
-	"unix-socket", "resolve", "interface", "range", "config", "netrc-file", "dir", "out", "tries", "timeout", "retry-delay", "retry-max-time", "max-redirs", "limit-rate"}
-
-func (m *machine) download(c command) string {
-	if c.asksHelp() || len(c.args) == 0 || c.args[0].s == "--help" && len(c.args) == 2 {
+// download is for programs that fetch addresses.
+func download(c *command, f *finding) string {
+	if c.asksHelp() || len(c.List) == 0 || c.At(0) == "--help" && len(c.List) == 2 {
 		return unknown
 	}
-	m.r.network = true
-	takes := downloadTakes
+	f.network = true
+	takes := tables().takes["curl"]
 	if strings.HasPrefix(c.name, "wget") {
 		takes = append([]string{"O"}, takes...)
 	}
-	urls := c.operands(takes...)
+	urls := c.Operands(takes...)
 	local := len(urls) > 0
 	for _, u := range urls {
-		local = local && localAddress(u.s)
-	}
-	for _, u := range urls {
-		if localAddress(u.s) && (strings.Contains(u.s, ":2375") || strings.Contains(u.s, ":2376")) {
-			m.r.hit("container-control", u.s)
+		own := zone.Local(u.S)
+		local = local && own
+		if own && (strings.Contains(u.S, ":2375") || strings.Contains(u.S, ":2376")) {
+			f.hit("container-control", u.S)
+		}
+		if zone.Metadata(u.S) {
+			f.hit("secret-read", u.S)
 		}
 	}
-	if v, ok := c.value("unix-socket"); ok {
-		m.r.hit("container-control", v)
+	if v, ok := c.Value("unix-socket"); ok {
+		f.hit("container-control", v)
 	}
-	for _, u := range urls {
-		if metadataAddress(u.s) {
-			m.r.hit("secret-read", u.s)
+	rateRequest(c, f, local)
+	if v, ok := c.Value("config", "K"); ok && c.is("curl") && v != "" {
+		f.hit("opaque-request", v)
+	}
+	if v, ok := c.Value("use-askpass"); ok {
+		c.nested(v)
+	}
+	return saved(c, urls)
+}
+
+// rateRequest rates what a request takes along.
+func rateRequest(c *command, f *finding, local bool) {
+	sendsSecret(c, f, "")
+	if !sends(c) {
+		if !local {
+			f.hit("download", c.line())
 		}
+		return
 	}
-	m.sendsSecret(c, "")
-	if m.sends(c) {
-		text := ""
-		if m.given() && (strings.Contains(c.line(), "@-") || c.exactly("-", "-T-")) {
-			text = m.stdin()
-		}
-		if !m.sendsSecret(c, text) || local {
-			if local {
-				m.r.hit("local-send", c.line())
-			} else {
-				m.r.hit("network-send", c.line())
-			}
-		}
-	} else if !local {
-		m.r.hit("download", c.line())
+	text := ""
+	if c.says("@-") || c.Exactly("-", "-T-") {
+		text = c.givenText()
 	}
-	if v, ok := c.value("config", "K"); ok && c.name == "curl" && v != "" {
-		m.r.hit("opaque-request", v)
+	switch secret := sendsSecret(c, f, text); {
+	case local:
+		f.hit("local-send", c.line())
+	case !secret:
+		f.hit("network-send", c.line())
 	}
-	for _, o := range []string{"use-askpass", "execute"} {
-		if v, ok := c.value(o); ok && o == "use-askpass" {
-			m.nested(v)
-		}
-	}
-	return m.saved(c, urls)
 }
 
 // sends reports whether a request carries something out.
-func (m *machine) sends(c command) bool {
-	method, ok := c.value("X", "request", "method")
-	if ok && strings.Contains("POST PUT PATCH DELETE", strings.ToUpper(method)) {
+func sends(c *command) bool {
+	if method, ok := c.Value("X", "request", "method"); ok && strings.Contains("POST PUT PATCH DELETE", strings.ToUpper(method)) {
 		return true
 	}
-	if strings.HasPrefix(c.name, "wget") {
-		return c.has("post-data", "post-file", "body-data", "body-file")
+	switch {
+	case strings.HasPrefix(c.name, "wget"):
+		return c.Has("post-data", "post-file", "body-data", "body-file")
+	case c.is("http", "xh", "https"):
+		return c.Exactly("POST", "PUT", "PATCH", "DELETE")
 	}
-	if c.name == "http" || c.name == "xh" || c.name == "https" {
-		return c.exactly("POST", "PUT", "PATCH", "DELETE")
-	}
-	for _, a := range c.args {
-		s := a.s
+	for _, a := range c.List {
+		s := a.S
 		for _, o := range []string{"--data", "--form", "--upload-file", "--json", "--url-query"} {
 			if strings.HasPrefix(s, o) {
 				return true
 			}
 		}
-		if c.name == "curl" && len(s) > 1 && s[0] == '-' && s[1] != '-' && strings.ContainsAny(s, "dFT") && !strings.ContainsAny(s[:strings.IndexAny(s, "dFT")], "oHXuAebcxmwK") {
+		if at := strings.IndexAny(s, "dFT"); c.is("curl") && at > 0 && s[0] == '-' && s[1] != '-' && !strings.ContainsAny(s[:at], "oHXuAebcxmwK") {
 			return true
 		}
 	}
@@ -199,200 +120,252 @@ func (m *machine) sends(c command) bool {
 }
 
 // saved is what a download prints, after its files are remembered.
-func (m *machine) saved(c command, urls []arg) string {
+func saved(c *command, urls argv.List) string {
+	keep := func(name string) {
+		p := c.resolve(name)
+		c.f.write(p)
+		c.store(p, remote, false)
+	}
 	names := []string{"o", "output"}
 	if strings.HasPrefix(c.name, "wget") {
 		names = []string{"O", "output-document"}
-	} else if c.name == "aria2c" {
+	} else if c.is("aria2c") {
 		names = []string{"o", "out"}
 	}
-	dir, _ := c.value("P", "directory-prefix", "output-dir", "dir")
-	file, ok := c.value(names...)
+	dir, _ := c.Value("P", "directory-prefix", "output-dir", "dir")
+	file, ok := c.Value(names...)
 	switch {
-	case ok && file == "-", ok && file == "/dev/stdout":
+	case ok && oneOf(file, "-", "/dev/stdout"):
 		return remote
 	case ok:
 		if dir != "" {
 			file = dir + "/" + file
 		}
-		p := m.resolve(file)
-		m.write(p)
-		m.store(p, remote, false)
+		keep(file)
 		return ""
-	case baseIs(c.name, "wget", "wget2", "aria2c", "axel", "lwp-download") || c.has("O", "remote-name", "remote-name-all", "J"),
-		baseIs(c.name, "http", "https", "xh") && c.has("d", "download"):
+	case c.is("wget", "wget2", "aria2c", "axel", "lwp-download"), c.Has("O", "remote-name", "remote-name-all", "J"), c.is("http", "https", "xh") && c.Has("d", "download"):
 		for _, u := range urls {
-			base := path.Base(strings.SplitN(u.s, "?", 2)[0])
-			p := m.resolve(path.Join(dir, base))
-			m.write(p)
-			m.store(p, remote, false)
+			keep(path.Join(dir, path.Base(strings.SplitN(u.S, "?", 2)[0])))
 		}
 		return ""
 	}
 	return remote
 }
-
-func (m *machine) netcat(c command) string {
-	if c.asksHelp() {
-		return unknown
-	}
-	m.r.network = true
-	in := ""
-	if m.given() {
-		in = m.stdin()
-	}
-	text := c.line()
-	switch {
-	case m.sendsSecret(c, in):
-	case c.has("e", "exec", "sh-exec", "lua-exec") && c.name != "telnet" || c.has("c") && (c.name == "ncat" || c.name == "nc") && len(c.operands()) > 0 && dangerousIn(c):
-		m.r.hit("reverse-shell", text)
-	case c.name == "socat" && (strings.Contains(strings.ToUpper(text), "EXEC:") || strings.Contains(strings.ToUpper(text), "SYSTEM:")):
-		m.r.hit("reverse-shell", text)
-	case c.has("l", "listen"), strings.Contains(strings.ToUpper(text), "LISTEN"):
-		m.r.hit("listens", text)
-	case c.has("z"):
-		if ops := c.operands("w", "i", "p", "s"); len(ops) == 0 || !localAddress(ops[0].s) {
-			m.r.hit("download", text)
-		}
-	default:
-		m.r.hit("network-send", text)
-	}
-	for _, a := range c.args {
-		for _, p := range []string{"EXEC:", "SYSTEM:", "exec:", "system:"} {
-			if _, code, ok := strings.Cut(a.s, p); ok {
-				m.nested(strings.Trim(strings.SplitN(code, ",", 2)[0], `"'`))
-			}
-		}
-	}
-	if isInteractive(in) {
-		m.r.hit("reverse-shell", text)
-	}
-	return remote
-}
-
-func dangerousIn(c command) bool {
-	for _, a := range c.args {
-		if isShell(programName(strings.Fields(a.s + " x")[0])) {
-			return true
-		}
-	}
-	return false
-}
-
-// isInteractive recognizes the output of an interactive shell.
-func isInteractive(in string) bool { return strings.Contains(in, shellSession) }
 
 // shellSession is what an interactive shell prints.
 const shellSession = "\x01$ "
 
-func (m *machine) ssh(c command) string {
-	if c.asksHelp() || c.exactly("-V") || c.exactly("-G") || c.exactly("-Q") {
+func netcat(c *command, f *finding) string {
+	if c.asksHelp() {
 		return unknown
 	}
-	if c.name == "sshpass" {
-		for i, a := range c.args {
-			if programName(a.s) == "ssh" || programName(a.s) == "scp" || programName(a.s) == "rsync" {
-				return m.exec(c.args[i:])
+	f.network = true
+	in, text := c.givenText(), c.line()
+	upper := strings.ToUpper(text)
+	shell := false
+	for _, a := range c.List {
+		shell = shell || isShellText(a.S)
+	}
+	switch {
+	case sendsSecret(c, f, in):
+	case c.Has("e", "exec", "sh-exec", "lua-exec") && !c.is("telnet"), c.Has("c") && c.is("ncat", "nc") && len(c.Operands()) > 0 && shell,
+		c.is("socat") && (strings.Contains(upper, "EXEC:") || strings.Contains(upper, "SYSTEM:")):
+		f.hit("reverse-shell", text)
+	case c.Has("l", "listen"), strings.Contains(upper, "LISTEN"):
+		f.hit("listens", text)
+	case c.Has("z"):
+		if ops := c.Operands("w", "i", "p", "s"); len(ops) == 0 || !zone.Local(ops[0].S) {
+			f.hit("download", text)
+		}
+	default:
+		f.hit("network-send", text)
+	}
+	for _, a := range c.List {
+		for _, p := range []string{"EXEC:", "SYSTEM:", "exec:", "system:"} {
+			if _, code, ok := strings.Cut(a.S, p); ok {
+				c.nested(strings.Trim(strings.SplitN(code, ",", 2)[0], `"'`))
 			}
 		}
 	}
-	m.r.network = true
-	m.r.hit("remote-machine", c.line())
-	for _, a := range c.args {
-		for _, o := range []string{"ProxyCommand=", "LocalCommand=", "KnownHostsCommand=", "ProxyCommand ", "LocalCommand "} {
-			if _, code, ok := strings.Cut(a.s, o); ok {
-				m.r.hit("program-runs", c.line())
-				m.nested(code)
-			}
-		}
-	}
-	if c.has("R") && !c.has("Q") {
-		m.r.hit("tunnel", c.line())
-	}
-	ops := c.args
-	if at := xargsCommand(c, strings.Fields("p i l o F L R D J b c E e I m O S W w B Q")); at >= 0 {
-		ops = c.args[at:]
-	}
-	in := ""
-	if m.given() {
-		in = m.stdin()
-	}
-	if strings.Contains(in, secret) || argsSecret(c) {
-		m.r.hit("secret-sent", c.line())
-	}
-	if len(ops) > 1 {
-		m.in = &input{text: in}
-		m.nested(strings.Join(texts(ops[1:]), " "))
-	} else if in != "" {
-		m.in = &input{text: in}
-		m.stdinProgram()
+	if strings.Contains(in, shellSession) {
+		f.hit("reverse-shell", text)
 	}
 	return remote
 }
 
-// fetched remembers that a file of another machine was copied to a file or
-// into a directory.
-func (m *machine) fetched(target, file string) {
-	m.store(m.resolve(target+"/"+path.Base(file)), remote, false)
-	if p := m.resolve(target); p != "." {
-		m.store(p, remote, false)
+// isShellText reports whether a command text starts a shell.
+func isShellText(s string) bool { return in("shells", programName(firstWord(s+" x"))) }
+
+func openssl(c *command, f *finding) string {
+	switch {
+	case c.Exactly("base64", "-base64", "enc") && c.Has("d") && c.Exactly("base64", "-base64", "-a"):
+		return converted(c.with("base64", argv.Of("-d")), f, c.stdin())
+	case c.Exactly("s_client", "s_server"):
+		return netcat(c, f)
 	}
+	return plain(c, f)
 }
 
-func argsSecret(c command) bool {
-	for _, a := range c.args {
-		if strings.Contains(a.s, secret) {
-			return true
+func ssh(c *command, f *finding) string {
+	if c.asksHelp() || c.Exactly("-V", "-G", "-Q") {
+		return unknown
+	}
+	if c.is("sshpass") {
+		for i, a := range c.List {
+			if oneOf(programName(a.S), "ssh", "scp", "rsync") {
+				return c.exec(c.List[i:])
+			}
 		}
 	}
-	return false
+	f.network = true
+	f.hit("remote-machine", c.line())
+	sshPrograms(c)
+	if c.Has("R") && !c.Has("Q") {
+		f.hit("tunnel", c.line())
+	}
+	ops := c.List
+	if at := c.Command("p", "i", "l", "o", "F", "L", "R", "D", "J", "b", "c", "E", "e", "I", "m", "O", "S", "W", "w", "B", "Q"); at >= 0 {
+		ops = c.List[at:]
+	}
+	text := c.givenText()
+	if strings.Contains(text, secret) || c.holdsSecret() {
+		f.hit("secret-sent", c.line())
+	}
+	switch {
+	case len(ops) > 1:
+		c.in = &input{text: text}
+		c.nested(strings.Join(ops[1:].Texts(), " "))
+	case text != "":
+		c.in = &input{text: text}
+		c.stdinProgram()
+	}
+	return remote
 }
 
-func (m *machine) remoteCopy(c command, ops []arg) string {
+// sshPrograms follows the options with which ssh runs a program here.
+func sshPrograms(c *command) {
+	for _, a := range c.List {
+		for _, o := range []string{"ProxyCommand", "LocalCommand", "KnownHostsCommand"} {
+			if _, code, ok := strings.Cut(a.S, o); ok && code != "" && (code[0] == '=' || code[0] == ' ') {
+				c.runs(c, code[1:])
+			}
+		}
+	}
+}
+
+// fetched remembers that a file of another machine was copied to a file or
+// into a directory.
+func fetched(c *command, target, file string) {
+	c.store(c.resolve(target+"/"+path.Base(file)), remote, false)
+	if p := c.resolve(target); p != "." {
+		c.store(p, remote, false)
+	}
+}
+
+func remoteCopy(c *command, f *finding) string {
+	return copyBetween(c, f, c.Operands("i", "P", "o", "S", "F", "l", "c", "J"))
+}
+
+// copyBetween follows a copy from or to another machine.
+func copyBetween(c *command, f *finding, ops argv.List) string {
 	if c.asksHelp() {
 		return unknown
 	}
-	m.r.network = true
-	if v, ok := c.value("S"); ok && c.name == "scp" {
-		m.nested(v)
+	f.network = true
+	if v, ok := c.Value("S"); ok && c.is("scp") {
+		c.nested(v)
 	}
-	for _, a := range c.args {
-		if _, code, ok := strings.Cut(a.s, "ProxyCommand="); ok {
-			m.r.hit("program-runs", c.line())
-			m.nested(code)
-		}
-	}
-	m.r.hit("remote-copy", c.line())
+	sshPrograms(c)
+	f.hit("remote-copy", c.line())
+	sent := false
 	for i, a := range ops {
-		if i == len(ops)-1 && i > 0 && strings.Contains(ops[0].s, ":") {
-			m.writeTarget(a.s, []arg{{s: path.Base(ops[0].s)}})
+		last := i == len(ops)-1
+		if last && i > 0 && strings.Contains(ops[0].S, ":") {
+			writeTarget(c, a.S, argv.Of(path.Base(ops[0].S)))
 			for _, from := range ops[:i] {
-				_, file, _ := strings.Cut(from.s, ":")
-				m.fetched(a.s, file)
+				_, file, _ := strings.Cut(from.S, ":")
+				fetched(c, a.S, file)
 			}
 			continue
 		}
-		if i < len(ops)-1 || len(ops) == 1 {
-			for _, p := range m.places(a) {
-				if !strings.Contains(a.s, ":") && secretPath(p) > None {
-					m.r.hit("secret-sent", c.line())
-				}
-			}
+		if last && i > 0 || strings.Contains(a.S, ":") {
+			continue
+		}
+		for _, p := range c.places(a) {
+			sent = sent || zone.SecretOf(p) > zone.NoSecret
 		}
 	}
-	text := ""
-	if m.given() {
-		text = m.stdin()
-	}
-	if v, ok := c.value("e", "c"); ok && c.name == "lftp" {
+	text := c.givenText()
+	if v, ok := c.Value("e", "c"); ok && c.is("lftp") {
 		text += " " + v
 	}
-	found := strings.Contains(text, secret)
+	sent = sent || strings.Contains(text, secret)
 	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;'\"", r) }) {
-		found = found || strings.ContainsAny(w, "./~_") && secretPath(m.resolve(w)) > None
+		sent = sent || strings.ContainsAny(w, "./~_") && zone.SecretOf(c.resolve(w)) > zone.NoSecret
 	}
-	if found {
-		m.r.hit("secret-sent", c.line())
+	if sent {
+		f.hit("secret-sent", c.line())
 	}
 	return unknown
+}
+
+// forge follows the clients of forges.
+func forge(c *command, f *finding) string {
+	if !c.Exactly("api") {
+		return subcommands(c, f)
+	}
+	f.network = true
+	method, ok := c.Value("X", "method")
+	switch {
+	case strings.EqualFold(method, "DELETE"):
+		f.hit("remote-delete", c.line())
+	case ok && !strings.EqualFold(method, "GET"), c.Has("f", "F", "field", "raw-field", "input"):
+		posted(c, f)
+		f.hit("remote-change", c.line())
+	}
+	return remote
+}
+
+// posted looks at texts that are posted for others to read.
+func posted(c *command, f *finding) {
+	switch {
+	case c.holdsSecret() || strings.Contains(c.givenText(), secret):
+		f.hit("secret-sent", c.line())
+	case c.Exactly("gist", "comment", "create", "upload", "edit"):
+		sendsSecret(c, f, "")
+	}
+}
+
+// released remembers the files of a release that are downloaded by name.
+func released(c *command) {
+	if !c.Exactly("release") || !c.Exactly("download") {
+		return
+	}
+	dir, _ := c.Value("D", "dir")
+	for _, options := range [][]string{{"O", "output"}, {"p", "pattern"}} {
+		if file, ok := c.Value(options...); ok && file != "-" {
+			c.store(c.resolve(path.Join(dir, file)), remote, false)
+		}
+	}
+}
+
+// keys is for programs that keep keys.
+func keys(c *command, f *finding) string {
+	gpg := strings.HasPrefix(c.name, "gpg")
+	switch {
+	case gpg && c.Has("export-secret-keys", "export-secret-subkeys"):
+		f.hit("secret-read", c.line())
+		return secret
+	case gpg && c.Has("recv-keys", "import", "send-keys", "delete-secret-keys", "refresh-keys"), c.is("ssh-keygen") && !c.Has("l", "F", "Y"), c.is("ssh-add") && !c.Has("l", "L"):
+		f.hit("key-change", c.line())
+	}
+	return unknown
+}
+
+// announce is for programs that show a text to others.
+func announce(c *command, f *finding) string {
+	if c.holdsSecret() {
+		f.hit("secret-shown", c.line())
+	}
+	return ""
 }

@@ -1,12 +1,17 @@
 package shell
 
 import (
+	"encoding/base64"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/filter"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-// source is a program text of another language, taken apart.
-type source struct {
+// sourceText is a program text of another language, taken apart.
+type sourceText struct {
 	lang string
 	code string
 	lits []string   // string literals
@@ -15,51 +20,50 @@ type source struct {
 
 // scanCode looks at the text of a program in another language. It is not
 // followed; what its literals and calls can do counts.
-func (m *machine) scanCode(lang, code string) {
-	m.enter()
-	defer m.leave()
-	m.r.step(len(code))
-	m.r.changes = true
+func scanCode(c *command, f *finding, code string) {
+	defer c.Enter(len(code))()
+	lang := c.name
+	f.changes = true
 	if strings.Contains(code, remote) {
-		m.r.hit("remote-code", lang)
+		f.hit("remote-code", lang)
 	}
 	if strings.Contains(code, unknown) || strings.Contains(code, secret) {
-		m.r.hit("opaque-code", lang+" "+code)
+		f.hit("opaque-code", lang+" "+code)
 	}
 	s := takeApart(lang, code)
 	if lang == "tclsh" || lang == "wish" || lang == "pwsh" || lang == "powershell" {
-		m.crude(code)
+		crude(c.walk, code)
 	}
 	runs := codeRuns().MatchString(s.code) || strings.ContainsAny(lang[:1], "pr") && lang != "python" && codeBack().MatchString(s.code)
 	if runs {
-		m.scanRuns(s)
+		scanRuns(c, f, s)
 	}
-	if (runs || codeEval().MatchString(s.code)) && codeStdin().MatchString(s.code) && m.given() && m.depth < 20 {
-		text := m.givenText()
-		m.nested(text)
+	if (runs || codeEval().MatchString(s.code)) && codeStdin().MatchString(s.code) && c.given() && c.depth < 20 {
+		text := c.waiting()
+		c.nested(text)
 		if codeEval().MatchString(s.code) {
-			m.scanCode(lang, text)
+			scanCode(c, f, text)
 		}
 	}
 	if codeDelete().MatchString(s.code) {
-		m.scanDeletes(s)
+		scanDeletes(c, f, s)
 	}
 	if codeWrite().MatchString(s.code) {
 		for _, l := range s.lits {
 			if strings.ContainsAny(l, "/.~") && !strings.ContainsAny(l, " \n") {
-				m.write(m.resolve(l))
+				c.write(l)
 			}
 		}
 	}
-	secrets := m.scanSecrets(s)
-	m.scanNetwork(s, runs, secrets)
-	m.scanLoops(s)
-	m.scanHidden(s, runs)
+	secrets := scanSecrets(c, f, s)
+	scanNetwork(c, f, s, runs, secrets)
+	scanLoops(c, f, s)
+	scanHidden(c, f, s, runs)
 	if codeKillAll().MatchString(s.code) {
-		m.r.hit("machine-stop", lang)
+		f.hit("machine-stop", lang)
 	}
 	if codeKill().MatchString(s.code) {
-		m.r.hit("signals", lang)
+		f.hit("signals", lang)
 	}
 }
 
@@ -70,25 +74,22 @@ var codeKillAll = lazily(`kill\w*\s*\(?[^;)]*(?:\(|,|\s)\s*-1\b`)
 // between is what separates the elements of a list of words.
 var between = lazily(`^\s*,?\s*(?:\{?\s*args\s*:\s*)?(?:\[|\{|\()?\s*$`)
 
-// spaced are the languages whose lists have no commas.
-const spaced = "clojure clj bb racket sbcl guile clisp ecl janet fennel hy raku"
-
-func takeApart(lang, code string) source {
+func takeApart(lang, code string) sourceText {
 	code = codeJoin().ReplaceAllString(code, "")
-	s := source{lang: lang, code: code}
+	s := sourceText{lang: lang, code: code}
 	var group []string
 	end := -1
 	for _, at := range codeString().FindAllStringSubmatchIndex(code, 200) {
 		text := ""
 		for g := 2; g+1 < len(at); g += 2 {
 			if at[g] >= 0 {
-				text = decodeEscapes(code[at[g]:at[g+1]], false)
+				text = filter.Unescape(code[at[g]:at[g+1]], false)
 				if lang == "perl" || lang == "ruby" || lang == "php" {
 					text = strings.NewReplacer(`\$`, "$", `\@`, "@", `\#`, "#").Replace(text)
 				}
 			}
 		}
-		if end < 0 || !between().MatchString(code[end:at[0]]) || !strings.ContainsAny(code[end:at[0]], ",[") && !hasWord(spaced, lang) {
+		if end < 0 || !between().MatchString(code[end:at[0]]) || !strings.ContainsAny(code[end:at[0]], ",[") && !in("spaced-lists", lang) {
 			if len(group) > 1 {
 				s.argv = append(s.argv, group)
 			}
@@ -106,31 +107,31 @@ func takeApart(lang, code string) source {
 
 var opaqueCall = lazily(`(?:os\.system|system|popen|Popen|check_output|check_call|execSync|shell_exec|passthru|spawnSync|os\.execute)\s*\(\s*(?:[A-Za-z_$@][\w.\[\]()$]*)\s*[,)]`)
 
-func (m *machine) scanRuns(s source) {
+func scanRuns(c *command, f *finding, s sourceText) {
 	for _, words := range s.argv {
-		m.exec(literals(words))
+		c.exec(argv.Of(words...))
 	}
 	for _, l := range s.lits {
 		if strings.TrimSpace(l) != "" && !strings.HasPrefix(l, "http") {
-			m.quietly(l)
+			quietly(c, l)
 		}
 	}
 	if len(s.lits) == 0 || opaqueCall().MatchString(s.code) {
-		m.r.hit("program-runs", s.lang+" "+s.code)
+		f.hit("program-runs", s.lang+" "+s.code)
 	}
 }
 
 // quietly follows a literal that may be a command: whether it parses says
 // nothing, because it may be any text.
-func (m *machine) quietly(text string) {
+func quietly(c *command, text string) {
 	first := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n;|&(", c) })
 	if len(first) == 0 {
 		return
 	}
-	m.nested(text)
+	c.nested(text)
 }
 
-func (m *machine) scanDeletes(s source) {
+func scanDeletes(c *command, f *finding, s sourceText) {
 	found := false
 	for _, l := range s.lits {
 		if l == "" || strings.ContainsAny(l, " \n(") && !strings.HasPrefix(l, "/") {
@@ -138,95 +139,88 @@ func (m *machine) scanDeletes(s source) {
 		}
 		found = true
 		if strings.ContainsAny(l, "/~.*") {
-			m.deletePath(arg{s: l, pat: globIn(l)}, true)
+			c.remove(argv.Word{S: l, Pat: globIn(l)}, true)
 		}
 	}
 	if s.lang == "pwsh" || s.lang == "powershell" {
 		for w := range strings.FieldsSeq(s.code) {
 			if strings.ContainsAny(w, "/\\~") {
-				m.deletePath(arg{s: w, pat: globIn(w)}, true)
+				c.remove(argv.Word{S: w, Pat: globIn(w)}, true)
 			}
 		}
 	}
 	if !found {
-		m.r.hit("delete-unknown", s.lang+" "+s.code)
+		f.hit("delete-unknown", s.lang+" "+s.code)
 	}
 }
 
-func globIn(s string) string {
-	if strings.ContainsAny(s, "*?[") {
-		return s
-	}
-	return ""
-}
-
-func (m *machine) scanSecrets(s source) bool {
+func scanSecrets(c *command, f *finding, s sourceText) bool {
 	found := false
 	for _, l := range s.lits {
 		for _, p := range pathsIn(l) {
-			if strings.Contains(m.readSecret(m.resolve(p)), secret) {
+			if strings.Contains(c.readSecret(c.resolve(p)), secret) {
 				found = true
 			}
 		}
 	}
 	for _, e := range codeEnvName().FindAllStringSubmatch(s.code, 32) {
-		if secretName(e[1]) {
-			m.r.hit("secret-shown", e[1])
+		if zone.SecretName(e[1]) {
+			f.hit("secret-shown", e[1])
 			found = true
 		}
 	}
 	if codeEnviron().MatchString(s.code) {
-		m.r.hit("environment-dump", s.lang)
+		f.hit("environment-dump", s.lang)
 		found = true
 	}
 	return found
 }
 
-func (m *machine) scanNetwork(s source, runs, secrets bool) {
+func scanNetwork(c *command, f *finding, s sourceText, runs, secrets bool) {
 	if !codeNet().MatchString(s.code) {
 		return
 	}
-	m.r.network = true
+	f.network = true
 	sends := codeSend().MatchString(s.code)
 	switch {
 	case secrets:
-		m.r.hit("secret-sent", s.lang)
+		f.hit("secret-sent", s.lang)
 	case codeEval().MatchString(s.code):
-		m.r.hit("remote-code", s.lang)
+		f.hit("remote-code", s.lang)
 	case runs && (strings.Contains(s.code, "ocket") || strings.Contains(s.code, "sockopen") || strings.Contains(s.code, "connect") || strings.Contains(s.code, "net\"") || strings.Contains(s.code, "net'")):
-		m.r.hit("reverse-shell", s.lang)
+		f.hit("reverse-shell", s.lang)
 	case runs:
-		m.r.hit("program-runs", s.lang+" "+s.code)
+		f.hit("program-runs", s.lang+" "+s.code)
 	case sends:
-		m.r.hit("network-send", s.lang)
+		f.hit("network-send", s.lang)
 	case len(s.lits) > 0 && strings.Contains(s.code, "localhost"):
 	default:
-		m.r.hit("download", s.lang)
+		f.hit("download", s.lang)
 	}
 }
 
-func (m *machine) scanLoops(s source) {
+func scanLoops(c *command, f *finding, s sourceText) {
 	loops := codeLoop().MatchString(s.code)
 	if codeFork().MatchString(s.code) {
 		if loops || strings.Count(s.code, "fork") > 2 {
-			m.r.hit("fork-bomb", s.lang)
+			f.hit("fork-bomb", s.lang)
 		} else {
-			m.r.hit("forks", s.lang)
+			f.hit("forks", s.lang)
 		}
 		return
 	}
 	if loops && codeRuns().MatchString(s.code) && (strings.Contains(s.code, "argv") || strings.Contains(s.code, "spawn") || strings.Contains(s.code, "Popen")) {
-		m.r.hit("fork-bomb", s.lang)
+		f.hit("fork-bomb", s.lang)
 	}
 	if loops && codeRuns().MatchString(s.code) {
 		for _, l := range s.lits {
 			if strings.HasSuffix(strings.TrimSpace(l), "&") {
-				m.r.hit("fork-bomb", s.lang)
+				f.hit("fork-bomb", s.lang)
 			}
 		}
 	}
 	if loops && codeGrow().MatchString(s.code) {
-		m.r.hit("exhaust", s.lang)
+		f.hit("exhaust", s.lang)
 	}
 }
 
@@ -237,17 +231,15 @@ var evalFile = lazily("(?i)\\beval\\b[^\\n]*(?:File\\.|IO\\.|readFile|slurp|`|<|
 
 var chrCall = lazily(`(?:\bchr|fromCharCode)\s*\(\s*([\d,\s]+)\)`)
 
-// scanHidden looks at texts that the program decodes before it runs them.
-func (m *machine) scanHidden(s source, runs bool) {
+// scanHidden looks at texts that the program decodes before it runs thec.
+func scanHidden(c *command, f *finding, s sourceText, runs bool) {
 	evals := codeEval().MatchString(s.code)
 	if !runs && !evals {
 		return
 	}
 	texts := decoded(s.code)
 	for _, l := range s.lits {
-		r := []rune(l)
-		reverse(r)
-		texts = append(texts, string(r), rotateLetters(l))
+		texts = append(texts, filter.Reverse(l), rotateLetters(l))
 		if evals {
 			texts = append(texts, l)
 		}
@@ -262,27 +254,27 @@ func (m *machine) scanHidden(s source, runs bool) {
 	}
 	texts = append(texts, b.String())
 	for _, t := range texts {
-		m.suspect(s.lang, t, evals)
+		suspect(c, f, t, evals)
 	}
 	if evalOpaque().MatchString(s.code) {
-		m.r.hit("opaque-code", s.lang+" "+s.code)
+		f.hit("opaque-code", s.lang+" "+s.code)
 	}
 	if evals && (codeHidden().MatchString(s.code) || len(s.lits) == 0 || evalFile().MatchString(s.code)) {
-		m.r.hit("opaque-code", s.lang+" "+s.code)
+		f.hit("opaque-code", s.lang+" "+s.code)
 	}
 }
 
 // suspect follows a decoded text when it looks like a command or like code.
-func (m *machine) suspect(lang, text string, evals bool) {
+func suspect(c *command, f *finding, text string, evals bool) {
 	words := strings.Fields(text)
 	if len(words) == 0 || !printable(text) {
 		return
 	}
-	if dangerousName(programName(words[0])) {
-		m.nested(text)
+	if dangerous(programName(words[0])) {
+		c.nested(text)
 	}
-	if evals && strings.ContainsAny(text, "(`") && m.depth < 20 {
-		m.scanCode(lang, text)
+	if evals && strings.ContainsAny(text, "(`") && c.depth < 20 {
+		scanCode(c, f, text)
 	}
 }
 
@@ -296,4 +288,41 @@ func rotateLetters(s string) string {
 		}
 		return c
 	}, s)
+}
+
+var (
+	codeJoin    = lazily(`(["'])\s*(?:\+|\.\.|\.)\s*(["'])`)
+	codeString  = lazily(`"((?:\\.|[^"\\\n])*)"|'((?:\\.|[^'\\\n])*)'|` + "`([^`]*)`" + `|%x[\[({]([^\])}]*)[\])}]|\bq[qxw]?\s*\{([^}]*)\}|\bq[qxw]?\s*\(([^)]*)\)|\bq[qxw]?\s*[/|!]([^|!]*)[/|!]`)
+	codeRuns    = lazily(`os\.system|os\.popen|os\.exec|os\.spawn|posix_spawn|subprocess|commands\.getoutput|pty\.spawn|child_process|execSync|execFile|spawnSync|\bspawn\(|\bsystem\b|\bexec\b|\bpopen\b|shell_exec|passthru|proc_open|IO\.popen|Open3|%x|\bqx\b|Kernel\.|Process\.spawn|os\.execute|io\.popen|Deno\.(?:run|Command)|Bun\.(?:\$|spawn)|do shell script|Start-Process|Invoke-Expression|\biex\b|Runtime\.getRuntime|ProcessBuilder|\.execute\(\)|sh!|os:cmd|System\.cmd|\.execute\b|run-program|\brun\(|\bshell\s*\(|\bshell\b|clojure\.java\.shell|\(sh\s|execShell|callCommand|readProcess|Sys\.command|\brun\s+["']|sys\.process|open\s*\(?[^;\n]*["']\s*\||\|\s*["']\s*\)|exec\.Command|Command::new|shell_output`)
+	codeBack    = lazily("`[^`]+`")
+	codeDelete  = lazily(`rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|unlinkSync|\brm\(|\brmdir|\bunlink|removeSync|rimraf|os\.remove|removedirs|FileUtils\.rm|File\.delete|Dir\.delete|Deno\.remove|os\.rename|shutil\.move|renameSync|Remove-Item|file_delete|delete_recursive|os\.RemoveAll|remove_dir_all|fs::remove|Files\.delete|deleteRecursively|emptyDirSync|truncate`)
+	codeWrite   = lazily(`["'](?:[wax]b?\+?|r\+b?|>>?)["']|write_text|write_bytes|writeFile|appendFile|createWriteStream|File\.write|file_put_contents|IO\.write|open\s*\(?\s*\w*,?\s*["']>|copyfile|shutil\.copy|copyFileSync|cp_r|symlink|chmod|chown|Set-Content|Out-File`)
+	codeNet     = lazily(`TCPClient|Net\.Sockets|urllib|requests\.|http\.client|httpx|aiohttp|\bsocket\b|require\(["'](?:node:)?(?:https?|net|dgram|tls|dns)["']\)|\bfetch\(|axios|LWP|HTTP::|Net::HTTP|open-uri|URI\.open|IO::Socket|TCPSocket|curl_exec|fsockopen|file_get_contents\(["']https?|Invoke-WebRequest|Invoke-RestMethod|\biwr\b|Net\.WebClient|paramiko|\bSocket\(|ServerSocket|java\.net|TcpStream|gen_tcp|TCPServer|Socket\.tcp|\bTCP\.|ftplib|smtplib|telnetlib`)
+	codeSend    = lazily(`\.post\(|\.put\(|data\s*=|method:\s*["'](?:POST|PUT)|sendall|\.send\(|connect\(|sendto|smtplib|bind\(|listen\(|\.write\(`)
+	codeEval    = lazily(`\beval\b|\bexec\s*\(|\bcompile\s*\(|Function\s*\(|__import__|instance_eval|loadstring|assert\s*\(|\biex\b|Invoke-Expression|runInThisContext|marshal\.loads|pickle\.loads`)
+	codeHidden  = lazily(`b64decode|decodestring|fromhex|unhexlify|codecs\.decode|atob\(|base64_decode|unpack\(|decode64|\bchr\b|fromCharCode|String\.fromCharCode|str_rot13|gzinflate|zlib\.decompress|Buffer\.from|\[::-1\]|reverse|rot_?13|FromBase64String|\.join\(|bytes\(\[|\bchr\(`)
+	codeFork    = lazily(`\b(?:pcntl_)?fork\b`)
+	codeLoop    = lazily(`while\s*\(?\s*(?:1|True|true|!0|:)|for\s*\(\s*;\s*;|\bwhile\s+fork\b|\bfork\s+while\b|\bloop\s*(?:\{|do)|until\s+0|\bfork\s*(?:\(\))?\s*(?:until|while)|fork\s*&&\s*fork|itertools\.count|setInterval|\bwhile\b.*\bfork|for\s+\w+\s+in\s+iter`)
+	codeGrow    = lazily(`\.append\(|\.extend\(|bytearray\(|Buffer\.alloc|\.push\(|\*\s*10\*\*|\+=|<<\s|\.repeat\(|allocUnsafe|\.fill\(|\bx\s*(?:1e|\d{7,})|push\s*@|push\(`)
+	codeEnviron = lazily(`os\.environ\b(?:\)|\s*$|\.items|\.copy|;)|print\(.*os\.environ\)|process\.env\b(?:\)|\s*$|;)|\bENV\.(?:to_h|each|inspect|map)|\bp\s+ENV\b|puts\s+ENV\b|%ENV\b|getenv\(\)|dict\(os\.environ|\$_ENV|printenv`)
+	codeEnvName = lazily(`(?:environ(?:\.get)?|getenv|process\.env|ENVIRON|ENV|Deno\.env\.get)\s*[\[.({]+\s*["']?([A-Za-z_][A-Za-z0-9_]*)`)
+	codeKill    = lazily(`os\.kill|process\.kill|Process\.kill|os\.setuid|ctypes|os\.chroot|os\._exit|posix\.kill|\bkill\s*\(?\s*["']?(?:9|KILL|-9)`)
+	codeDecode  = lazily(`["']([A-Za-z0-9+/]{6,}={0,2})["']`)
+	codeHex     = lazily(`["']((?:[0-9a-fA-F]{2}){3,})["']`)
+)
+
+// decoded lists the texts hidden in the literals of a prograc.
+func decoded(code string) []string {
+	var out []string
+	for _, s := range codeDecode().FindAllStringSubmatch(code, 32) {
+		if text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s[1], "=")); err == nil && printable(string(text)) {
+			out = append(out, string(text))
+		}
+	}
+	for _, s := range codeHex().FindAllStringSubmatch(code, 32) {
+		if text, ok := filter.Run("xxd", argv.Of("-r"), s[1]); ok && printable(text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }

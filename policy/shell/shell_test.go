@@ -102,7 +102,8 @@ func TestCommandCorpus(t *testing.T) {
 // TestRules runs the examples that stand in the table of rules.
 func TestRules(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range ruleTable {
+	for _, name := range tables().order {
+		r := tables().rules[name]
 		t.Run(r.name, func(t *testing.T) {
 			if seen[r.name] {
 				t.Error("the rule is in the table twice")

@@ -103,7 +103,7 @@ func respell(rnd *rand.Rand, words []string) string {
 
 // wrapVariant puts a command into a place where it still runs.
 func wrapVariant(rnd *rand.Rand, c string) string {
-	quoted := shellQuote(c)
+	inQuotes := quoted(c)
 	simple := !strings.ContainsAny(c, ";|&(){}<>\n") && !strings.HasPrefix(c, "if ")
 	if simple && rnd.IntN(2) == 0 {
 		prefix := []string{"sudo -n ", "env A=1 ", "timeout 5 ", "nohup ", "nice -n 5 ", "time ", "command ", "stdbuf -oL ", "setsid ", "exec ", "ionice -c 3 ", "xargs ", "busybox ", "doas -u root ", "flock /tmp/l ", "taskset -c 0 ", "strace -f ", "unshare -r "}
@@ -111,11 +111,11 @@ func wrapVariant(rnd *rand.Rand, c string) string {
 	}
 	switch rnd.IntN(20) {
 	case 0:
-		return "sh -c " + quoted
+		return "sh -c " + inQuotes
 	case 1:
-		return "bash -lc " + quoted
+		return "bash -lc " + inQuotes
 	case 2:
-		return "eval " + quoted
+		return "eval " + inQuotes
 	case 3:
 		return "(" + c + "\n)"
 	case 4:
@@ -135,9 +135,9 @@ func wrapVariant(rnd *rand.Rand, c string) string {
 	case 11:
 		return "echo " + base64.StdEncoding.EncodeToString([]byte(c)) + " | base64 -d | sh"
 	case 12:
-		return "trap " + quoted + " EXIT"
+		return "trap " + inQuotes + " EXIT"
 	case 13:
-		return "x=" + quoted + "; eval \"$x\""
+		return "x=" + inQuotes + "; eval \"$x\""
 	case 14:
 		return "for i in 1; do " + c + "\ndone"
 	case 15:
@@ -145,11 +145,11 @@ func wrapVariant(rnd *rand.Rand, c string) string {
 	case 16:
 		return "ls\n" + c + "\nls"
 	case 17:
-		return "echo " + quoted + " > run.sh; bash run.sh"
+		return "echo " + inQuotes + " > run.sh; bash run.sh"
 	case 18:
-		return "find . -exec sh -c " + quoted + " \\;"
+		return "find . -exec sh -c " + inQuotes + " \\;"
 	}
-	return "sudo -- sh -c " + quoted
+	return "sudo -- sh -c " + inQuotes
 }
 
 // FuzzAnalyze looks for panics, for answers that take long, and for
@@ -158,7 +158,7 @@ func FuzzAnalyze(f *testing.F) {
 	for _, c := range variantBases {
 		f.Add(c)
 	}
-	for _, r := range ruleTable {
+	for _, r := range tables().rules {
 		f.Add(r.example)
 	}
 	for _, c := range []string{"${a:b:c}", "a[$(x)]=1", "$'\\x", "<(", "{1..9}{a..z}", "$((1/0))", "${!a}", "case", "~\\", "x=${x}${x}"} {

@@ -5,201 +5,321 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/word"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
+// input is what a command reads from its standard input.
+type input struct {
+	text string
+	pos  int
+}
+
+// function is a shell function and whether it was called.
+type function struct {
+	body    *syntax.Stmt
+	called  bool
+	running int
+}
+
+// status is what is known of how the last command ended.
+type status int
+
+const (
+	unsure status = iota
+	succeeded
+	failed
+)
+
+// files is what the program wrote to files, and what it reads.
+type files struct {
+	variables
+	content map[string]string
+	in      *input // nil: not given by the program
+}
+
+// walk follows a program over values that are known, and over marks where
+// they are not. Every branch is taken.
+type walk struct {
+	files
+	rules    map[string]rule
+	funcs    map[string]*function
+	aliases  map[string]string
+	calls    []string // functions being run
+	depth    int
+	parallel int // pipes and background jobs around this command
+	endless  int // loops without an end around this command
+	status   status
+	quiet    bool // the standard output is not shown
+	filed    bool // the standard output goes to a file
+}
+
+func newWalk(f *finding) *walk {
+	w := &walk{rules: rulesOf(), funcs: map[string]*function{}, aliases: map[string]string{}}
+	w.variables = variables{f: f, vars: map[string]variable{}, ways: 1, zero: "bash", foreign: true}
+	w.content = map[string]string{}
+	return w
+}
+
+// Enter counts one unit of work and goes one level deeper, until the function
+// that it returns is called.
+func (w *walk) Enter(bytes int) (leave func()) {
+	w.depth++
+	w.f.step(bytes)
+	if w.depth > maxDepth {
+		w.f.exhaust()
+	}
+	return func() { w.depth-- }
+}
+
+// program parses and follows the text of a program and returns its output.
+func (w *walk) program(text string) string {
+	defer w.Enter(0)()
+	if len(text) > maxLine {
+		w.f.exhaust()
+	}
+	if strings.Contains(text, remote) {
+		w.f.hit("remote-code", "")
+	}
+	w.f.step(len(text))
+	file, err := parse(text)
+	if err != nil {
+		w.f.hit("unparsable", err.Error())
+		crude(w, text)
+		return unknown
+	}
+	return w.stmts(file.Stmts)
+}
+
+// parse parses a text as bash, or else as another shell reads it. What looks
+// like arithmetic may also be a subshell in a substitution.
+func parse(text string) (*syntax.File, error) {
+	try := func(v syntax.LangVariant, text string) (*syntax.File, error) {
+		return syntax.NewParser(syntax.Variant(v)).Parse(strings.NewReader(text), "")
+	}
+	file, err := try(syntax.LangBash, text)
+	if err == nil {
+		return file, nil
+	}
+	if _, end, ok := strings.Cut(err.Error(), "unclosed here-document "); ok { // the end of the text ends it
+		if file, err := try(syntax.LangBash, text+"\n"+strings.Trim(end, "`'\"\\ ")+"\n"); err == nil {
+			return file, nil
+		}
+	}
+	if strings.Contains(text, "((") {
+		if file, err := try(syntax.LangBash, strings.ReplaceAll(text, "((", "( (")); err == nil {
+			return file, nil
+		}
+	}
+	for _, v := range []syntax.LangVariant{syntax.LangZsh, syntax.LangMirBSDKorn, syntax.LangPOSIX} {
+		if file, err := try(v, text); err == nil {
+			return file, nil
+		}
+	}
+	return nil, err
+}
+
+// nested follows a program text that another program is given to run.
+func (w *walk) nested(text string) string {
+	if strings.Contains(text, remote) {
+		w.f.hit("remote-code", "")
+	}
+	if strings.ContainsAny(text, unknown+secret) {
+		w.f.hit("opaque-code", text)
+	}
+	return w.subshell(func() string { return w.program(text) })
+}
+
+// runs follows a program text that an option of a tool holds.
+func (w *walk) runs(c *command, text string) string {
+	w.f.hit("program-runs", c.line())
+	return w.nested(text)
+}
+
+// finish follows the functions that were defined and never called: a later
+// command of the same shell can call them.
+func (w *walk) finish() {
+	for range maxDepth {
+		var names []string
+		for name, f := range w.funcs {
+			if !f.called {
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			return
+		}
+		w.invoke(slices.Min(names), nil)
+	}
+}
+
 // stmts follows a list of statements and returns what they print.
-func (m *machine) stmts(list []*syntax.Stmt) string {
+func (w *walk) stmts(list []*syntax.Stmt) string {
 	var b strings.Builder
 	for _, s := range list {
-		b.WriteString(m.stmt(s))
+		b.WriteString(w.stmt(s))
 		if b.Len() > maxText {
-			m.r.exhaust()
+			w.f.exhaust()
 		}
 	}
 	return b.String()
 }
 
-func (m *machine) stmt(s *syntax.Stmt) string {
-	m.enter()
-	defer m.leave()
+func (w *walk) stmt(s *syntax.Stmt) string {
+	defer w.Enter(0)()
 	if s.Background || s.Coprocess || s.Disown {
-		m.parallel++
-		defer func() { m.parallel-- }()
-		if m.endless > 0 {
-			m.r.hit("endless-jobs", "")
+		w.parallel++
+		defer func() { w.parallel-- }()
+		if w.endless > 0 {
+			w.f.hit("endless-jobs", "")
 		}
 	}
+	out := ""
 	if len(s.Redirs) == 0 {
-		return m.negate(s, m.command(s.Cmd))
+		out = w.clause(s.Cmd)
+	} else {
+		out = w.redirected(s)
 	}
-	in, quiet, filed := m.in, m.quiet, m.filed
-	defer func() { m.in, m.quiet, m.filed = in, quiet, filed }()
-	var to []target
-	for _, rd := range s.Redirs {
-		to = m.redirect(to, rd, s.Cmd)
-	}
-	m.quiet, m.filed = quiet || len(to) > 0, filed || len(to) > 0
-	given := m.in != in && m.in != nil && strings.Contains(m.in.text, secret) && hereText(s.Redirs)
-	out := m.command(s.Cmd)
-	if given && !m.quiet && strings.Contains(out, secret) {
-		m.r.hit("secret-shown", "")
-	}
-	for _, t := range to {
-		m.deliver(t, out)
-	}
-	if len(to) > 0 {
-		out = ""
-	}
-	return m.negate(s, out)
-}
-
-// hereText reports whether a command gets its input from the line itself.
-func hereText(list []*syntax.Redirect) bool {
-	return slices.ContainsFunc(list, func(rd *syntax.Redirect) bool {
-		return rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc || rd.Op == syntax.WordHdoc
-	})
-}
-
-func (m *machine) negate(s *syntax.Stmt, out string) string {
 	if s.Negated {
-		m.yes, m.no = m.no, m.yes
+		w.status = [...]status{unsure: unsure, succeeded: failed, failed: succeeded}[w.status]
 	}
 	return out
 }
 
-func (m *machine) command(c syntax.Command) string {
+// clause follows one command of the syntax.
+func (w *walk) clause(c syntax.Command) string {
 	switch c := c.(type) {
 	case *syntax.CallExpr:
-		return m.call(c)
+		return w.call(c)
 	case *syntax.BinaryCmd:
-		return m.both(c)
+		return w.both(c)
 	case *syntax.Subshell:
-		return m.subshell(func() string { return m.stmts(c.Stmts) })
+		return w.subshell(func() string { return w.stmts(c.Stmts) })
 	case *syntax.Block:
-		return m.stmts(c.Stmts)
+		return w.stmts(c.Stmts)
 	case *syntax.IfClause:
-		return m.ifClause(c)
+		return w.ifClause(c)
 	case *syntax.WhileClause:
-		return m.while(c)
+		return w.while(c)
 	case *syntax.ForClause:
-		return m.forClause(c)
+		return w.forClause(c)
 	case *syntax.CaseClause:
-		return m.caseClause(c)
+		return w.caseClause(c)
 	case *syntax.FuncDecl:
-		m.define(c)
+		define(w, c)
 	case *syntax.DeclClause:
-		return m.declare(c)
+		return w.declare(c)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			return m.stmt(c.Stmt)
+			return w.stmt(c.Stmt)
 		}
 	case *syntax.CoprocClause:
-		m.parallel++
-		defer func() { m.parallel-- }()
-		return m.stmt(c.Stmt)
+		w.parallel++
+		defer func() { w.parallel-- }()
+		return w.stmt(c.Stmt)
 	case *syntax.ArithmCmd:
-		n, ok := m.arith(c.X)
-		m.yes, m.no = ok && n != 0, ok && n == 0
+		if n, ok := word.Number(w, c.X); !ok {
+			w.status = unsure
+		} else if w.status = failed; n != 0 {
+			w.status = succeeded
+		}
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
-			m.arith(x)
+			word.Number(w, x)
 		}
 	case *syntax.TestClause:
-		m.test(c.X)
+		test(w, c.X)
 	case *syntax.TestDecl:
-		return m.stmt(c.Body)
+		return w.stmt(c.Body)
 	}
 	return ""
 }
 
-func (m *machine) define(c *syntax.FuncDecl) {
+func define(w *walk, c *syntax.FuncDecl) {
 	names := c.Names
 	if c.Name != nil {
 		names = append(names, c.Name)
 	}
 	for _, n := range names {
-		m.shadowFunction(n.Value, c.Body)
-		m.funcs[n.Value] = &function{body: c.Body}
+		if shadows(n.Value, c.Body) {
+			w.f.hit("shadow", n.Value)
+		}
+		w.funcs[n.Value] = &function{body: c.Body}
 	}
 }
 
-func (m *machine) both(c *syntax.BinaryCmd) string {
+func (w *walk) both(c *syntax.BinaryCmd) string {
 	if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
-		out := m.stmt(c.X)
-		return out + m.maybe(func() string { return m.stmt(c.Y) })
+		out := w.stmt(c.X)
+		return out + w.maybe(func() string { return w.stmt(c.Y) })
 	}
-	m.parallel++
-	defer func() { m.parallel-- }()
-	quiet := m.quiet
-	out := m.subshell(func() string { m.quiet, m.filed = true, false; return m.stmt(c.X) })
-	in := m.in
-	m.in = &input{text: out}
-	defer func() { m.in, m.quiet = in, quiet }()
+	w.parallel++
+	defer func() { w.parallel-- }()
+	quiet := w.quiet
+	out := w.subshell(func() string { w.quiet, w.filed = true, false; return w.stmt(c.X) })
+	in := w.in
+	w.in = &input{text: out}
+	defer func() { w.in, w.quiet = in, quiet }()
 	if _, simple := c.X.Cmd.(*syntax.CallExpr); out == "" && !simple {
-		m.in.text = unknown // a loop or a group may print what was not computed
+		w.in.text = unknown // a loop or a group may print what was not computed
 	}
-	m.quiet = quiet
-	out = m.maybe(func() string { return m.stmt(c.Y) })
-	if !m.quiet && strings.Contains(out, secret) {
-		m.r.hit("secret-shown", "")
+	w.quiet = quiet
+	out = w.maybe(func() string { return w.stmt(c.Y) })
+	if !w.quiet && strings.Contains(out, secret) {
+		w.f.hit("secret-shown", "")
 	}
 	return out
 }
 
-func (m *machine) ifClause(c *syntax.IfClause) string {
+func (w *walk) ifClause(c *syntax.IfClause) string {
 	var out string
 	if len(c.Cond) > 0 {
-		out = m.stmts(c.Cond)
+		out = w.stmts(c.Cond)
 	}
-	out += m.maybe(func() string { return m.stmts(c.Then) })
+	out += w.maybe(func() string { return w.stmts(c.Then) })
 	if c.Else != nil {
-		m.enter()
-		defer m.leave()
-		out += m.maybe(func() string { return m.ifClause(c.Else) })
+		defer w.Enter(0)()
+		out += w.maybe(func() string { return w.ifClause(c.Else) })
 	}
 	return out
 }
 
 // while follows a loop: as long as the condition is known to hold, or the
 // input has lines left, and twice otherwise.
-func (m *machine) while(c *syntax.WhileClause) string {
+func (w *walk) while(c *syntax.WhileClause) string {
 	var b strings.Builder
+	goes, ends := succeeded, failed
+	if c.Until {
+		goes, ends = ends, goes
+	}
 	for round := range maxLoop {
-		m.yes, m.no = false, false
-		left := m.inputLeft()
-		b.WriteString(m.stmts(c.Cond))
-		yes, no := m.yes, m.no
-		if c.Until {
-			yes, no = no, yes
+		w.status = unsure
+		left := len(w.waiting())
+		b.WriteString(w.stmts(c.Cond))
+		cond := w.status
+		if cond == goes && round == 0 && !calls(c.Do, leavesLoop) {
+			w.endless++
+			defer func() { w.endless-- }()
+			restless(w, c.Do)
 		}
-		if yes && round == 0 && !calls(c.Do, leavesLoop) {
-			m.endless++
-			defer func() { m.endless-- }()
-			m.restless(c.Do)
-		}
-		if no && round > 0 {
+		if cond == ends && round > 0 {
 			break
 		}
-		b.WriteString(m.maybe(func() string { return m.stmts(c.Do) }))
-		if no || !yes && round > 0 && m.inputLeft() >= left {
+		b.WriteString(w.maybe(func() string { return w.stmts(c.Do) }))
+		if cond == ends || cond != goes && round > 0 && len(w.waiting()) >= left {
 			break
 		}
-		if yes && round > 2 && m.endless > 0 && alwaysTrue(c) {
+		if cond == goes && round > 2 && w.endless > 0 && alwaysTrue(c) {
 			break
 		}
 		if b.Len() > maxText {
-			m.r.exhaust()
+			w.f.exhaust()
 		}
 	}
-	m.yes, m.no = false, false
+	w.status = unsure
 	return b.String()
-}
-
-func (m *machine) inputLeft() int {
-	if m.in == nil {
-		return 0
-	}
-	return len(m.in.text) - m.in.pos
 }
 
 // alwaysTrue reports whether a loop's condition is a constant.
@@ -217,18 +337,18 @@ func alwaysTrue(c *syntax.WhileClause) bool {
 }
 
 // Commands that leave a loop, and commands that make it wait.
-const (
-	leavesLoop = "break exit return wait"
-	pausesLoop = "sleep usleep read wait inotifywait fswatch select timeout"
+var (
+	leavesLoop = []string{"break", "exit", "return", "wait"}
+	pausesLoop = []string{"sleep", "usleep", "read", "wait", "inotifywait", "fswatch", "select", "timeout"}
 )
 
 // calls reports whether a loop's body runs one of the commands.
-func calls(list []*syntax.Stmt, names string) bool {
+func calls(list []*syntax.Stmt, names []string) bool {
 	found := false
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				found = found || hasWord(names, c.Args[0].Lit())
+				found = found || oneOf(c.Args[0].Lit(), names...)
 			}
 			return !found
 		})
@@ -238,25 +358,28 @@ func calls(list []*syntax.Stmt, names string) bool {
 
 // restless looks for a loop without an end and without a pause whose body
 // makes a file or a variable longer each time.
-func (m *machine) restless(list []*syntax.Stmt) {
+func restless(w *walk, list []*syntax.Stmt) {
 	if calls(list, pausesLoop) {
 		return
 	}
-	if idle(list) {
-		m.r.hit("exhaust", "a loop that does nothing and never ends")
+	if !slices.ContainsFunc(list, func(s *syntax.Stmt) bool {
+		c, ok := s.Cmd.(*syntax.CallExpr)
+		return !ok || len(c.Args) != 1 || !oneOf(c.Args[0].Lit(), ":", "true")
+	}) {
+		w.f.hit("exhaust", "a loop that does nothing and never ends")
 	}
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.Redirect:
 				if n.Op == syntax.AppOut || n.Op == syntax.AppAll {
-					if p := m.resolve(m.subshell(func() string { return m.text(n.Word) })); placeOf(p) != placeNowhere {
-						m.r.hit("exhaust", p)
+					if p := w.resolve(w.subshell(func() string { return word.Text(w, n.Word) })); zone.Of(p) != zone.Nowhere {
+						w.f.hit("exhaust", p)
 					}
 				}
 			case *syntax.Assign:
 				if n.Name != nil && n.Value != nil && (n.Append || mentions(n.Value, n.Name.Value) > 1) {
-					m.r.hit("exhaust", n.Name.Value)
+					w.f.hit("exhaust", n.Name.Value)
 				}
 			}
 			return true
@@ -264,21 +387,10 @@ func (m *machine) restless(list []*syntax.Stmt) {
 	}
 }
 
-// idle reports whether a loop's body does nothing at all.
-func idle(list []*syntax.Stmt) bool {
-	for _, s := range list {
-		c, ok := s.Cmd.(*syntax.CallExpr)
-		if !ok || len(c.Args) != 1 || !hasWord(": true", c.Args[0].Lit()) {
-			return false
-		}
-	}
-	return true
-}
-
 // mentions counts how often a word expands a variable.
-func mentions(w *syntax.Word, name string) int {
+func mentions(word *syntax.Word, name string) int {
 	n := 0
-	syntax.Walk(w, func(x syntax.Node) bool {
+	syntax.Walk(word, func(x syntax.Node) bool {
 		if p, ok := x.(*syntax.ParamExp); ok && p.Param != nil && p.Param.Value == name {
 			n++
 		}
@@ -287,133 +399,148 @@ func mentions(w *syntax.Word, name string) int {
 	return n
 }
 
-func (m *machine) forClause(c *syntax.ForClause) string {
+func (w *walk) forClause(c *syntax.ForClause) string {
 	var b strings.Builder
 	switch loop := c.Loop.(type) {
 	case *syntax.WordIter:
-		items := texts(m.fields(loop.Items))
+		items := word.Fields(w, loop.Items...).Texts()
 		if !loop.InPos.IsValid() {
-			items = m.pos
+			items = w.pos
 		}
 		for _, item := range items {
-			m.set(loop.Name.Value, item)
-			b.WriteString(m.maybe(func() string { return m.stmts(c.Do) }))
+			w.set(loop.Name.Value, item)
+			b.WriteString(w.maybe(func() string { return w.stmts(c.Do) }))
 		}
 		if len(items) == 0 {
-			b.WriteString(m.maybe(func() string { return m.stmts(c.Do) }))
+			b.WriteString(w.maybe(func() string { return w.stmts(c.Do) }))
 		}
 	case *syntax.CStyleLoop:
-		m.cStyle(loop, c, &b)
+		countingLoop(w, loop, c, &b)
 	}
 	return b.String()
 }
 
-func (m *machine) cStyle(loop *syntax.CStyleLoop, c *syntax.ForClause, b *strings.Builder) {
+func countingLoop(w *walk, loop *syntax.CStyleLoop, c *syntax.ForClause, b *strings.Builder) {
 	if loop.Init != nil {
-		m.arith(loop.Init)
+		word.Number(w, loop.Init)
 	}
 	if loop.Cond == nil && !calls(c.Do, leavesLoop) {
-		m.endless++
-		defer func() { m.endless-- }()
-		m.restless(c.Do)
+		w.endless++
+		defer func() { w.endless-- }()
+		restless(w, c.Do)
 	}
 	for round := range maxLoop {
 		n, ok := int64(1), true
 		if loop.Cond != nil {
-			n, ok = m.arith(loop.Cond)
+			n, ok = word.Number(w, loop.Cond)
 		}
 		if round > 0 && (!ok || n == 0 || loop.Cond == nil) {
 			break
 		}
-		b.WriteString(m.stmts(c.Do))
+		b.WriteString(w.stmts(c.Do))
 		if loop.Post != nil {
-			m.arith(loop.Post)
+			word.Number(w, loop.Post)
 		}
 	}
 }
 
-func (m *machine) caseClause(c *syntax.CaseClause) string {
-	m.text(c.Word)
+func (w *walk) caseClause(c *syntax.CaseClause) string {
+	word.Text(w, c.Word)
 	var b strings.Builder
 	for _, item := range c.Items {
-		for _, w := range item.Patterns {
-			m.pattern(w)
+		for _, p := range item.Patterns {
+			word.Pattern(w, p)
 		}
-		b.WriteString(m.maybe(func() string { return m.stmts(item.Stmts) }))
+		b.WriteString(w.maybe(func() string { return w.stmts(item.Stmts) }))
 	}
 	return b.String()
 }
 
 // test follows the words of [[ … ]]: only substitutions in them can do harm.
-func (m *machine) test(x syntax.TestExpr) {
-	m.enter()
-	defer m.leave()
+func test(w *walk, x syntax.TestExpr) {
+	defer w.Enter(0)()
 	switch x := x.(type) {
 	case *syntax.BinaryTest:
-		m.test(x.X)
-		m.test(x.Y)
+		test(w, x.X)
+		test(w, x.Y)
 	case *syntax.UnaryTest:
-		m.test(x.X)
+		test(w, x.X)
 	case *syntax.ParenTest:
-		m.test(x.X)
+		test(w, x.X)
 	case *syntax.Word:
-		m.text(x)
+		word.Text(w, x)
 	}
-	m.yes, m.no = false, false
+	w.status = unsure
 }
 
 // call follows a simple command, once for each alternative of the variables
-// in its words.
-func (m *machine) call(c *syntax.CallExpr) string {
+// in its words. When their outputs differ, they follow each other, so that
+// none is lost.
+func (w *walk) call(c *syntax.CallExpr) string {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
-			m.assign(a)
+			w.assign(a)
 		}
-		m.yes, m.no = true, false
+		w.status = succeeded
 		return ""
 	}
 	var out string
-	world, worlds := m.world, m.worlds
-	m.worlds = 1
-	for m.world = 0; m.world < min(m.worlds, 8); m.world++ {
-		out = eitherOutput(out, m.callOnce(c), m.world)
-	}
-	m.world, m.worlds = world, max(worlds, m.worlds)
+	w.alternatives(0, func() {
+		next := w.callOnce(c)
+		if w.way == 0 || next == out {
+			out = next
+		} else {
+			out += next
+		}
+	})
 	return out
 }
 
-// eitherOutput combines the outputs of alternatives: when they differ, both follow
-// each other, so that neither is lost.
-func eitherOutput(a, b string, n int) string {
-	if n == 0 || a == b {
-		return b
-	}
-	return a + b
-}
-
-func (m *machine) callOnce(c *syntax.CallExpr) string {
-	type old struct {
-		name string
-		v    variable
-		ok   bool
-	}
-	args := m.fields(c.Args)
-	var saved []old
+func (w *walk) callOnce(c *syntax.CallExpr) string {
+	args := word.Fields(w, c.Args...)
+	before := map[string]variable{}
 	for _, a := range c.Assigns {
 		if a.Name == nil {
 			continue
 		}
-		v, ok := m.vars[a.Name.Value]
-		saved = append(saved, old{a.Name.Value, v, ok})
-		m.assign(a)
+		if _, twice := before[a.Name.Value]; !twice {
+			before[a.Name.Value] = w.vars[a.Name.Value]
+		}
+		w.assign(a)
 	}
-	out := m.exec(args)
-	for _, o := range saved {
-		if o.ok {
-			m.vars[o.name] = o.v
-		} else {
-			delete(m.vars, o.name)
+	out := w.exec(args)
+	for name, v := range before {
+		if w.vars[name] = v; len(v.alts) == 0 && v.ref == "" {
+			delete(w.vars, name)
 		}
 	}
 	return out
+}
+
+// Output follows a substitution and returns what stands in its place: its
+// output, or the name under which it is opened.
+func (w *walk) Output(part syntax.WordPart) string {
+	switch p := part.(type) {
+	case *syntax.CmdSubst:
+		return w.subshell(func() string {
+			w.quiet, w.filed = true, false
+			return strings.TrimRight(w.stmts(p.Stmts), "\n")
+		})
+	case *syntax.ProcSubst:
+		return w.openProcess(p)
+	}
+	return unknown
+}
+
+// passOn is the output of a program about which nothing is known: unknown,
+// and as secret or remote as what it was given.
+func (c *command) passOn() string {
+	marks := unknown
+	for _, a := range c.List {
+		marks += mark.Of(a.S)
+	}
+	if c.given() {
+		marks += mark.Of(c.stdin())
+	}
+	return mark.Of(marks)
 }

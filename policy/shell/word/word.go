@@ -1,15 +1,66 @@
-package shell
+// Package word expands the words of a shell program over values that may not
+// be known. The shell library joins, splits and unquotes; what is ours is what
+// it is given: each parameter and each substitution becomes a variable with a
+// name of our own first, so the library runs nothing, and a value that is not
+// known is text with a mark in it. Where the library and bash differ, and where
+// it fails, the result is opaque.
+package word
 
 import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/filter"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
+
+// Shell is what an expansion asks of the shell around it.
+type Shell interface {
+	// Lookup is what a variable or a special parameter holds.
+	Lookup(name string) Variable
+	// Set gives a variable a value, as ${a:=b} and $((a=1)) do.
+	Set(name, value string)
+	// Output follows a command or a process substitution and returns what
+	// stands in its place.
+	Output(part syntax.WordPart) string
+	// Enter counts one unit of work over a number of bytes. It goes one level
+	// deeper, until the function is called that it returns.
+	Enter(bytes int) (leave func())
+	// Either reports which of two ways is taken where the environment decides
+	// and both are followed.
+	Either() bool
+}
+
+// State is what is known of whether a variable is set.
+type State int
+
+// The states of a variable.
+const (
+	Set    State = iota
+	Absent       // it is not set
+	Open         // only the environment can have set it
+)
+
+// Variable is what a variable holds: its values, one for a plain one, and the
+// keys of an associative array.
+type Variable struct {
+	Values []string
+	Keys   []string
+	State  State
+}
+
+func (v Variable) first() string { return strings.Join(v.Values[:min(1, len(v.Values))], "") }
+
+// maxBraces is how many words a brace expansion may become.
+const maxBraces = 1024
 
 // quoting is where in a program a part of a word stands.
 type quoting int
@@ -28,57 +79,73 @@ const (
 // a variable with a name of our own, so the library runs nothing and never
 // meets a value that is not known: what it does is join, split and unquote.
 type expansion struct {
-	m     *machine
+	expander
 	how   quoting
 	vars  map[string]expand.Variable
 	parts []syntax.WordPart
 	marks string // of all values in the word
 	lists string // how lists in it are asked for: '@', '*', or 'o' with an operator
 	dim   bool   // bash takes the word in a way of its own
+
+	sets []string // names and values that arithmetic assigned
 }
 
-// fields expands words into the arguments of a command: braces, parameters,
+// expander expands words for a shell.
+type expander struct{ sh Shell }
+
+// Fields expands words into the arguments of a command: braces, parameters,
 // substitutions, field splitting, and patterns that are left for the rules.
-func (m *machine) fields(words []*syntax.Word) []arg {
-	out := make([]arg, 0, len(words))
+func Fields(sh Shell, words ...*syntax.Word) argv.List {
+	out := make(argv.List, 0, len(words))
 	for _, w := range words {
-		if s, ok := plainWord(w); ok {
-			out = append(out, arg{s: s})
+		if s, ok := plain(w); ok {
+			out = append(out, argv.Word{S: s})
 			continue
 		}
 		if tooManyBraces(w) {
-			m.r.exhaust()
+			sh.Enter(math.MaxInt32)() // more than any program may cost
 		}
-		e := m.expansion(w, asArguments)
+		e := expander{sh}.expansion(w, asArguments)
 		list, ok := e.run()
 		if !ok {
-			list = append(list, unknown+e.marks)
+			list = append(list, mark.Unknown+e.marks)
 		}
 		for _, s := range list {
 			out = append(out, fieldOf(s))
-			m.r.step(len(s))
+			sh.Enter(len(s))()
 		}
 	}
 	return out
 }
 
-// text expands a word without splitting, as in an assignment.
-func (m *machine) text(w *syntax.Word) string { return m.joined(w, asText) }
+// Text expands a word without splitting, as in an assignment.
+func Text(sh Shell, w *syntax.Word) string { return expander{sh}.joined(w, asText) }
 
-// document expands the body of a here-document.
-func (m *machine) document(w *syntax.Word) string { return m.joined(w, inDocument) }
+// Document expands the body of a here-document.
+func Document(sh Shell, w *syntax.Word) string { return expander{sh}.joined(w, inDocument) }
 
-func (m *machine) joined(w *syntax.Word, how quoting) string {
+// Pattern expands a word to a pattern: quoted text matches itself.
+func Pattern(sh Shell, w *syntax.Word) string { return expander{sh}.pattern(w) }
+
+// Number computes an arithmetic expression. It reports false unless every
+// operand in it is a number that is known. Substitutions in it are followed in
+// any case.
+func Number(sh Shell, x syntax.ArithmExpr) (int64, bool) { return expander{sh}.arith(x) }
+
+// Subscript is the text of what stands in the brackets behind a name.
+func Subscript(sh Shell, index syntax.ArithmExpr) string { return expander{sh}.subscript(index) }
+
+func (x expander) joined(w *syntax.Word, how quoting) string {
 	if w == nil {
 		return ""
 	}
-	if s, ok := plainWord(w); ok && how == asText {
+	if s, ok := plain(w); ok && how == asText {
 		return s
 	}
-	e := m.expansion(w, how)
+	e := x.expansion(w, how)
 	list, ok := e.run()
 	if !ok {
-		return unknown + e.marks
+		return mark.Unknown + e.marks
 	}
 	return unmasked(strings.Join(list, " "))
 }
@@ -93,24 +160,24 @@ func braced(parts []syntax.WordPart) bool {
 }
 
 // pattern expands a word to a pattern: quoted text matches itself.
-func (m *machine) pattern(w *syntax.Word) string {
+func (x expander) pattern(w *syntax.Word) string {
 	if w == nil {
 		return ""
 	}
-	e := m.expansion(w, asPattern)
+	e := x.expansion(w, asPattern)
 	out := ""
 	err := e.guarded(func(cfg *expand.Config) (err error) {
 		out, err = expand.Pattern(cfg, &syntax.Word{Parts: e.parts})
 		return err
 	})
 	if err != nil {
-		return unknown + e.marks
+		return mark.Unknown + e.marks
 	}
 	return out
 }
 
-// plainWord is the text of a word that needs no expansion.
-func plainWord(w *syntax.Word) (string, bool) {
+// plain is the text of a word that needs no expansion.
+func plain(w *syntax.Word) (string, bool) {
 	if len(w.Parts) != 1 {
 		return "", false
 	}
@@ -135,10 +202,9 @@ func tooManyBraces(w *syntax.Word) bool {
 }
 
 // expansion prepares a word for the library.
-func (m *machine) expansion(w *syntax.Word, how quoting) *expansion {
-	e := &expansion{m: m, how: how}
-	m.enter()
-	defer m.leave()
+func (x expander) expansion(w *syntax.Word, how quoting) *expansion {
+	e := &expansion{expander: x, how: how}
+	defer x.sh.Enter(0)()
 	e.add(w.Parts, how)
 	return e
 }
@@ -168,11 +234,7 @@ func (e *expansion) run() ([]string, bool) {
 // guarded calls the library, which panics on some words.
 func (e *expansion) guarded(call func(*expand.Config) error) (err error) {
 	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case exhausted:
-			panic(p)
-		default:
+		if p := recover(); p != nil {
 			err = fmt.Errorf("expand word: %v", p)
 		}
 	}()
@@ -188,7 +250,7 @@ func (e *expansion) Get(name string) expand.Variable {
 	value := ""
 	switch user, isUser := strings.CutPrefix(name, "HOME "); {
 	case name == "IFS":
-		value = e.m.separators()
+		value = e.separators()
 	case name == "HOME", user == "root":
 		value = "~"
 	case user == "+":
@@ -196,11 +258,11 @@ func (e *expansion) Get(name string) expand.Variable {
 	case isUser:
 		value = "/home/" + user
 	default:
-		list, ok := e.m.get(name)
-		if !ok {
+		v := e.sh.Lookup(name)
+		if v.State != Set {
 			return expand.Variable{}
 		}
-		value = strings.Join(list[:min(1, len(list))], "")
+		value = v.first()
 	}
 	return expand.Variable{Set: true, Kind: expand.String, Str: value}
 }
@@ -208,24 +270,29 @@ func (e *expansion) Get(name string) expand.Variable {
 // Each visits nothing: no expansion that is left to the library lists names.
 func (e *expansion) Each(func(string, expand.Variable) bool) {}
 
-// Set assigns a variable, as arithmetic does.
+// Set assigns a variable, as arithmetic does. The shell learns of it when the
+// library is done.
 func (e *expansion) Set(name string, v expand.Variable) error {
-	e.m.set(name, v.Str)
+	if e.vars == nil {
+		e.vars = map[string]expand.Variable{}
+	}
+	e.vars[name] = v
+	e.sets = append(e.sets, name, v.Str)
 	return nil
 }
 
-func (m *machine) separators() string {
-	if v, ok := m.vars["IFS"]; ok && len(v.alts) > 0 {
-		return strings.Join(v.alts[len(v.alts)-1], "")
+// keep tells the shell what was assigned.
+func (e *expansion) keep() {
+	for i := 0; i < len(e.sets); i += 2 {
+		e.sh.Set(e.sets[i], e.sets[i+1])
 	}
-	return " \t\n"
 }
+
+func (x expander) separators() string { return strings.Join(x.sh.Lookup("IFS").Values, "") }
 
 // add prepares the parts of a word.
 func (e *expansion) add(parts []syntax.WordPart, how quoting) {
-	m := e.m
-	m.enter()
-	defer m.leave()
+	defer e.sh.Enter(0)()
 	for i, part := range parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
@@ -241,16 +308,16 @@ func (e *expansion) add(parts []syntax.WordPart, how quoting) {
 		case *syntax.ParamExp:
 			e.parameter(p, how)
 		case *syntax.CmdSubst:
-			e.value([]string{m.capture(p.Stmts)}, 0, how)
+			e.value([]string{e.sh.Output(p)}, 0, how)
 		case *syntax.ArithmExp:
-			e.dim = e.dim || assigns(p.X) && braced(e.parts)
-			e.value([]string{m.number(p.X)}, 0, how)
+			e.dim = e.dim || len(assigned(p.X)) > 0 && braced(e.parts)
+			e.value([]string{e.number(p.X)}, 0, how)
 		case *syntax.ProcSubst:
-			e.quote(m.process(p))
+			e.quote(e.sh.Output(p))
 		case *syntax.ExtGlob:
 			e.parts = append(e.parts, &syntax.Lit{Value: p.Op.String() + p.Pattern.Value + ")"})
 		default:
-			e.value([]string{unknown}, 0, how)
+			e.value([]string{mark.Unknown}, 0, how)
 		}
 	}
 }
@@ -260,7 +327,7 @@ func (e *expansion) add(parts []syntax.WordPart, how quoting) {
 func (e *expansion) single(p *syntax.SglQuoted, how quoting) {
 	s := p.Value
 	if p.Dollar {
-		s, _, _ = strings.Cut(decodeEscapes(s, false), "\x00")
+		s, _, _ = strings.Cut(filter.Unescape(s, false), "\x00")
 	}
 	if how == inQuotes || how == inDocument {
 		e.dim = e.dim || p.Dollar
@@ -272,11 +339,11 @@ func (e *expansion) single(p *syntax.SglQuoted, how quoting) {
 // parameter adds the value of a parameter, or the word that an operator puts
 // in its place.
 func (e *expansion) parameter(p *syntax.ParamExp, how quoting) {
-	v, word := e.m.param(p, how)
+	v, word := e.param(p, how)
 	if word == nil {
 		if v.list != 0 && (p.Excl || p.Exp != nil || p.Repl != nil || p.Slice != nil) {
 			e.lists += "o"
-			e.dim = e.dim || how == asArguments && e.m.separators() != " \t\n"
+			e.dim = e.dim || how == asArguments && e.separators() != " \t\n"
 		}
 		e.value(v.vals, v.list, how)
 		return
@@ -286,7 +353,7 @@ func (e *expansion) parameter(p *syntax.ParamExp, how quoting) {
 	}
 	from, marks := len(e.parts), e.marks
 	e.add(word.Parts, how)
-	if v.state == open && e.marks == marks && e.empty(from) { // the environment may have the variable
+	if v.state == Open && e.marks == marks && e.empty(from) { // the environment may have the variable
 		e.value([]string{unset(p.Param.Value)}, 0, how)
 	}
 }
@@ -371,9 +438,9 @@ func (e *expansion) quote(s string) {
 // "*" stands for.
 func (e *expansion) value(vals []string, list byte, how quoting) {
 	for _, v := range vals {
-		e.marks += marksOf(v)
+		e.marks += mark.Of(v)
 	}
-	e.marks = marksOf(e.marks)
+	e.marks = mark.Of(e.marks)
 	split := how == asArguments || how == asPattern || how == inOperator
 	if list != 0 {
 		e.lists += string(list)
@@ -386,7 +453,7 @@ func (e *expansion) value(vals []string, list byte, how quoting) {
 			}
 		}
 	}
-	e.dim = e.dim || (how == asArguments || how == inOperator) && e.m.splitsOddly(vals)
+	e.dim = e.dim || (how == asArguments || how == inOperator) && e.splitsOddly(vals)
 	name := fmt.Sprintf("v%d", len(e.vars))
 	p := &syntax.ParamExp{Param: &syntax.Lit{Value: name}}
 	v := expand.Variable{Set: true, Kind: expand.String, Str: strings.Join(vals, " ")}
@@ -407,13 +474,13 @@ func (e *expansion) value(vals []string, list byte, how quoting) {
 
 // splitsOddly reports whether a separator that is no space makes an empty
 // field of a value: the library drops those.
-func (m *machine) splitsOddly(vals []string) bool {
+func (x expander) splitsOddly(vals []string) bool {
 	hard := strings.Map(func(c rune) rune {
 		if c == ' ' || c == '\t' || c == '\n' {
 			return -1
 		}
 		return c
-	}, m.separators())
+	}, x.separators())
 	if hard == "" {
 		return false
 	}
@@ -469,8 +536,8 @@ func unmasked(s string) string {
 
 // fieldOf makes an argument of a field: its text, and if a pattern in it is
 // active, the pattern.
-func fieldOf(s string) arg {
-	a := arg{s: unmasked(s)}
+func fieldOf(s string) argv.Word {
+	a := argv.Word{S: unmasked(s)}
 	if !activeGlob(s) {
 		return a
 	}
@@ -482,7 +549,7 @@ func fieldOf(s string) arg {
 		}
 		b.WriteRune(c)
 	}
-	a.pat = b.String()
+	a.Pat = b.String()
 	return a
 }
 

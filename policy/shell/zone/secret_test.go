@@ -1,4 +1,4 @@
-package shell
+package zone
 
 import "testing"
 
@@ -8,7 +8,7 @@ func TestMetadataAddress(t *testing.T) {
 		"http://[::ffff:169.254.169.254]/": true, "http://[fd00:ec2::254]/x": true, "http://u@metadata.google.internal./": true, "http://100.100.100.200": true,
 		"http://localhost:8080": false, "https://example.com/169.254.169.254": false, "http://127.0.0.1": false, "": false, "http://1.2.3.4.5": false, "http://256": false,
 	} {
-		if got := metadataAddress(address); got != want {
+		if got := Metadata(address); got != want {
 			t.Errorf("%q: %t, want %t", address, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package shell
+package word
 
 import (
 	"regexp"
@@ -9,15 +9,10 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/pattern"
 	"mvdan.cc/sh/v3/syntax"
-)
 
-// state is what is known of whether a variable is set.
-type state int
-
-const (
-	set    state = iota
-	absent       // it is not set
-	open         // only the environment can have set it
+	"github.com/handrail-bot/handrail/policy/shell/filter"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // value is what a parameter holds: one text, or a list that is asked for by
@@ -25,30 +20,30 @@ const (
 type value struct {
 	vals  []string
 	list  byte
-	state state
+	state State
 }
 
 func text(s string) value { return value{vals: []string{s}} }
 
 // param is the value of ${…}, or the word that its operator puts in the place
 // of it.
-func (m *machine) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
-	m.r.step(0)
+func (x expander) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
+	x.sh.Enter(0)()
 	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil {
-		return text(unknown), nil
+		return text(mark.Unknown), nil
 	}
 	name := p.Param.Value
-	v := m.lookup(name, p.Index)
+	v := x.lookup(name, p.Index)
 	switch {
 	case p.Excl && v.list != 0:
-		v.vals = m.keysOf(name, len(v.vals))
+		v.vals = x.keys(name, len(v.vals))
 		return v, nil
 	case p.Excl:
 		name = strings.Join(v.vals, "")
-		if v.state != set || !known(name) || name == "" {
-			return text(unknown), nil
+		if v.state != Set || !mark.Known(name) || name == "" {
+			return text(mark.Unknown), nil
 		}
-		v = m.lookup(name, nil)
+		v = x.lookup(name, nil)
 	}
 	operator := p.Slice != nil || p.Repl != nil || p.Exp != nil
 	switch {
@@ -56,10 +51,10 @@ func (m *machine) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 		return text(v.length()), nil
 	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull:
 		operator = false
-		if word, ok := m.instead(name, v, p.Exp); ok && word != nil {
+		if word, ok := x.instead(name, v, p.Exp); ok && word != nil {
 			if p.Exp.Op >= syntax.AssignUnset {
-				s := m.joined(word, max(how, asText))
-				m.set(name, s)
+				s := x.joined(word, max(how, asText))
+				x.sh.Set(name, s)
 				return text(s), nil
 			}
 			return v, word
@@ -68,27 +63,27 @@ func (m *machine) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 		}
 	}
 	switch {
-	case v.state == open:
+	case v.state == Open:
 		return text(unset(name)), nil
-	case operator && v.state == set:
-		v.vals = m.changed(p, name, v)
+	case operator && v.state == Set:
+		v.vals = x.changed(p, name, v)
 	}
 	return v, nil
 }
 
 // unset is what a variable holds that only the environment can have set.
 func unset(name string) string {
-	if secretName(name) {
-		return secret
+	if zone.SecretName(name) {
+		return mark.Secret
 	}
-	return unknown
+	return mark.Unknown
 }
 
 func (v value) length() string {
 	all := strings.Join(v.vals, "")
 	switch {
-	case v.state == open || !known(all):
-		return unknown
+	case v.state == Open || !mark.Known(all):
+		return mark.Unknown
 	case v.list != 0:
 		return strconv.Itoa(len(v.vals))
 	}
@@ -105,17 +100,16 @@ func (v value) nothing() value {
 
 // instead is the word that an operator puts in the place of a parameter, or
 // nil where it takes the parameter away.
-func (m *machine) instead(name string, v value, e *syntax.Expansion) (*syntax.Word, bool) {
-	gone := v.state != set || v.list != 0 && len(v.vals) == 0
+func (x expander) instead(name string, v value, e *syntax.Expansion) (*syntax.Word, bool) {
+	gone := v.state != Set || v.list != 0 && len(v.vals) == 0
 	switch e.Op {
 	case syntax.AlternateUnsetOrNull, syntax.DefaultUnsetOrNull, syntax.ErrorUnsetOrNull, syntax.AssignUnsetOrNull:
-		gone = gone || strings.Join(v.vals, "") == "" && (len(v.vals) < 2 || m.separators() == "")
+		gone = gone || strings.Join(v.vals, "") == "" && (len(v.vals) < 2 || x.separators() == "")
 	}
 	switch e.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		if v.state == open { // the environment may have it: both
-			m.worlds = max(m.worlds, 2)
-			gone = m.world%2 == 0
+		if v.state == Open { // the environment may have it: both
+			gone = x.sh.Either()
 		}
 		if gone {
 			return nil, true
@@ -141,7 +135,7 @@ func spelledOut(name string, vals []string) []string {
 		switch {
 		case v == "~" || strings.HasPrefix(v, "~/"):
 			out[i] = "/home/user" + v[1:]
-		case name != "PWD" && name != "GITHUB_WORKSPACE" && name != "OLDPWD" || strings.HasPrefix(v, "/") || !known(v):
+		case name != "PWD" && name != "GITHUB_WORKSPACE" && name != "OLDPWD" || strings.HasPrefix(v, "/") || !mark.Known(v):
 		case v == ".":
 			out[i] = "/github/workspace"
 		default:
@@ -152,85 +146,49 @@ func spelledOut(name string, vals []string) []string {
 }
 
 // lookup is the value of a parameter: a list for $@, $* and whole arrays.
-func (m *machine) lookup(name string, index syntax.ArithmExpr) value {
-	switch name {
-	case "@", "*":
-		if m.foreign {
-			return value{vals: []string{unknown}, list: name[0]}
-		}
-		return value{vals: m.pos, list: name[0]}
-	case "#":
-		if m.foreign {
-			return text(unknown)
-		}
-		return text(strconv.Itoa(len(m.pos)))
-	case "!":
-		return text(ownJob)
-	case "0":
-		return text(m.zero)
-	case "_":
-		return text(m.last)
-	case "-":
-		return text("himBHs")
+func (x expander) lookup(name string, index syntax.ArithmExpr) value {
+	v := x.sh.Lookup(name)
+	key := ""
+	if index != nil { // what is in it runs in any case
+		key = x.subscript(index)
 	}
-	if n, err := strconv.Atoi(name); err == nil {
-		switch {
-		case n >= 1 && n <= len(m.pos):
-			return text(m.pos[n-1])
-		case m.foreign:
-			return text(unknown)
-		}
-		return value{vals: []string{""}, state: absent}
-	}
-	all, ok := m.get(name)
-	if !ok {
-		if index != nil { // what is in it runs all the same
-			m.indexText(index)
-			m.arith(index)
-		}
-		return value{state: open}
-	}
-	return m.element(name, all, index)
-}
-
-// element selects from an array.
-func (m *machine) element(name string, all []string, index syntax.ArithmExpr) value {
-	keys := m.vars[name].keys
-	key, at := "", 0
-	if index != nil {
-		key = m.indexText(index)
-	}
+	at := 0
 	switch {
+	case name == "@" || name == "*":
+		return value{vals: v.Values, list: name[0]}
+	case v.State != Set:
+		return value{vals: []string{""}, state: v.State}
 	case key == "@" || key == "*":
-		return value{vals: all, list: key[0]}
-	case len(keys) > 0:
-		if at = slices.Index(keys, key); at < 0 {
-			return text(unknown)
+		return value{vals: v.Values, list: key[0]}
+	case len(v.Keys) > 0:
+		if at = slices.Index(v.Keys, key); at < 0 {
+			return text(mark.Unknown)
 		}
 	case index != nil:
-		n, ok := m.arith(index)
+		n, ok := x.arith(index)
 		if !ok {
-			return text(unknown + marksOf(strings.Join(all, "")))
+			return text(mark.Unknown + mark.Of(strings.Join(v.Values, "")))
 		}
 		if at = int(n); n < 0 {
-			at += len(all)
+			at += len(v.Values)
 		}
 	}
-	if at < 0 || at >= len(all) {
-		return value{vals: []string{""}, state: absent}
+	if at < 0 || at >= len(v.Values) {
+		return value{vals: []string{""}, state: Absent}
 	}
-	return text(all[at])
+	return text(v.Values[at])
 }
 
-func (m *machine) indexText(index syntax.ArithmExpr) string {
+func (x expander) subscript(index syntax.ArithmExpr) string {
 	if w, ok := index.(*syntax.Word); ok {
-		return m.text(w)
+		return x.joined(w, asText)
 	}
-	return unknown
+	return mark.Unknown
 }
 
-func (m *machine) keysOf(name string, n int) []string {
-	if keys := m.vars[name].keys; len(keys) > 0 {
+// keys are the subscripts of an array of n values.
+func (x expander) keys(name string, n int) []string {
+	if keys := x.sh.Lookup(name).Keys; len(keys) > 0 {
 		return keys
 	}
 	out := make([]string, n)
@@ -242,28 +200,28 @@ func (m *machine) keysOf(name string, n int) []string {
 
 // changed applies the operator of an expansion to known values; of others
 // only the marks are left.
-func (m *machine) changed(p *syntax.ParamExp, name string, v value) []string {
+func (x expander) changed(p *syntax.ParamExp, name string, v value) []string {
 	positional := name == "@" || name == "*"
 	vals := spelledOut(name, v.vals)
 	for _, s := range vals {
-		m.r.step(len(s) * len(s)) // every part of it may be compared
+		x.sh.Enter(len(s) * len(s))() // every part of it may be compared
 	}
-	q, convert := m.operator(p)
+	q, convert := x.operator(p)
 	switch {
-	case convert == nil && q == nil || positional && m.foreign:
+	case convert == nil && q == nil || positional && slices.Equal(v.vals, []string{mark.Unknown}):
 		return opaqueValues(vals)
 	case convert == nil && p.Slice != nil && v.list != 0:
 		if positional {
-			vals = append([]string{m.zero}, vals...)
+			vals = append(x.sh.Lookup("0").Values, vals...)
 		}
-		return m.operated(q, expand.Variable{Set: true, Kind: expand.Indexed, List: append([]string{}, vals...)})
+		return x.operated(q, expand.Variable{Set: true, Kind: expand.Indexed, List: append([]string{}, vals...)})
 	case convert == nil:
 		convert = func(s string) string {
 			if strings.Contains(s, "\n") && p.Slice == nil { // the library's patterns end at lines
-				return unknown
+				return mark.Unknown
 			}
-			out := m.operated(q, expand.Variable{Set: true, Kind: expand.String, Str: s})
-			m.r.step(len(out[0]))
+			out := x.operated(q, expand.Variable{Set: true, Kind: expand.String, Str: s})
+			x.sh.Enter(len(out[0]))()
 			return out[0]
 		}
 	}
@@ -271,12 +229,12 @@ func (m *machine) changed(p *syntax.ParamExp, name string, v value) []string {
 }
 
 // operated is what the library makes of a value and an operator.
-func (m *machine) operated(q *syntax.ParamExp, v expand.Variable) []string {
+func (x expander) operated(q *syntax.ParamExp, v expand.Variable) []string {
 	q.Param = &syntax.Lit{Value: "v0"}
 	if v.Kind == expand.Indexed {
 		q.Index = &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: "@"}}}
 	}
-	e := &expansion{m: m, vars: map[string]expand.Variable{"v0": v}}
+	e := &expansion{expander: x, vars: map[string]expand.Variable{"v0": v}}
 	e.parts = []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{q}}}
 	out, ok := e.run()
 	if !ok || len(out) == 0 && v.Kind != expand.Indexed {
@@ -286,13 +244,13 @@ func (m *machine) operated(q *syntax.ParamExp, v expand.Variable) []string {
 }
 
 func opaqueValues(vals []string) []string {
-	return []string{opaque(strings.Join(vals, ""))}
+	return []string{mark.Opaque(strings.Join(vals, ""))}
 }
 
 func eachKnown(vals []string, f func(string) string) []string {
 	out := make([]string, len(vals))
 	for i, v := range vals {
-		if out[i] = opaque(v); known(v) {
+		if out[i] = mark.Opaque(v); mark.Known(v) {
 			out[i] = f(v)
 		}
 	}
@@ -302,21 +260,21 @@ func eachKnown(vals []string, f func(string) string) []string {
 // operator is the operator of an expansion for the library, with its words
 // expanded; or a function where the library has none. Neither means that the
 // result cannot be told.
-func (m *machine) operator(p *syntax.ParamExp) (*syntax.ParamExp, func(string) string) {
+func (x expander) operator(p *syntax.ParamExp) (*syntax.ParamExp, func(string) string) {
 	switch {
 	case p.Slice != nil:
-		offset, okOffset := m.literalNumber(p.Slice.Offset)
-		size, okSize := m.literalNumber(p.Slice.Length)
+		offset, okOffset := x.literalNumber(p.Slice.Offset)
+		size, okSize := x.literalNumber(p.Slice.Length)
 		if !okOffset || !okSize {
 			return nil, nil
 		}
 		return &syntax.ParamExp{Slice: &syntax.Slice{Offset: offset, Length: size}}, nil
 	case p.Repl != nil:
-		return m.replacement(p.Repl)
+		return x.replacement(p.Repl)
 	case p.Exp.Op == syntax.OtherParamOps:
-		return m.transformation(m.text(p.Exp.Word))
+		return x.transformation(x.joined(p.Exp.Word, asText))
 	}
-	pat, ok := m.plainPattern(p.Exp.Word)
+	pat, ok := x.plainPattern(p.Exp.Word)
 	if !ok {
 		return nil, nil
 	}
@@ -329,28 +287,28 @@ func singleQuoted(s string) *syntax.Word {
 
 // literalNumber computes an expression and writes it as a word. No expression
 // is none.
-func (m *machine) literalNumber(x syntax.ArithmExpr) (syntax.ArithmExpr, bool) {
-	if x == nil {
+func (x expander) literalNumber(expr syntax.ArithmExpr) (syntax.ArithmExpr, bool) {
+	if expr == nil {
 		return nil, true
 	}
-	n, ok := m.arith(x)
+	n, ok := x.arith(expr)
 	return singleQuoted(strconv.FormatInt(n, 10)), ok
 }
 
 // plainPattern expands a pattern that the library reads as bash does.
-func (m *machine) plainPattern(w *syntax.Word) (string, bool) {
-	pat := m.pattern(w)
-	m.r.step(len(pat) * 8)
-	return pat, known(pat) && len(pat) <= 4096 && !strings.ContainsAny(pat, "(|")
+func (x expander) plainPattern(w *syntax.Word) (string, bool) {
+	pat := x.pattern(w)
+	x.sh.Enter(len(pat) * 8)()
+	return pat, mark.Known(pat) && len(pat) <= 4096 && !strings.ContainsAny(pat, "(|")
 }
 
-func (m *machine) replacement(r *syntax.Replace) (*syntax.ParamExp, func(string) string) {
-	pat, ok := m.plainPattern(r.Orig)
-	with := m.text(r.With)
+func (x expander) replacement(r *syntax.Replace) (*syntax.ParamExp, func(string) string) {
+	pat, ok := x.plainPattern(r.Orig)
+	with := x.joined(r.With, asText)
 	if !ok || pat == "" || strings.Contains(with, "&") { // which some versions replace by what was found
 		return nil, nil
 	}
-	if !known(with) {
+	if !mark.Known(with) {
 		re, err := pattern.Regexp(pat, 0)
 		if err != nil || !r.All && (pat[0] == '#' || pat[0] == '%') {
 			return nil, nil
@@ -368,11 +326,11 @@ func (m *machine) replacement(r *syntax.Replace) (*syntax.ParamExp, func(string)
 	}
 	trim := &syntax.ParamExp{Exp: &syntax.Expansion{Op: op, Word: singleQuoted(pat[1:])}}
 	trimmed := func(s string) string {
-		return m.operated(trim, expand.Variable{Set: true, Kind: expand.String, Str: s})[0]
+		return x.operated(trim, expand.Variable{Set: true, Kind: expand.String, Str: s})[0]
 	}
 	return nil, func(s string) string { // the pattern is anchored at one end
 		if strings.Contains(s, "\n") {
-			return unknown
+			return mark.Unknown
 		}
 		left := trimmed(s)
 		switch {
@@ -386,54 +344,23 @@ func (m *machine) replacement(r *syntax.Replace) (*syntax.ParamExp, func(string)
 }
 
 // transformation is one of the operators ${a@U} and the like.
-func (m *machine) transformation(op string) (*syntax.ParamExp, func(string) string) {
+func (x expander) transformation(op string) (*syntax.ParamExp, func(string) string) {
 	switch op {
 	case "U", "L", "u":
 		return &syntax.ParamExp{Exp: &syntax.Expansion{Op: syntax.OtherParamOps, Word: singleQuoted(op)}}, nil
 	case "E":
-		return nil, func(s string) string { return decodeEscapes(s, false) }
+		return nil, func(s string) string { return filter.Unescape(s, false) }
 	case "P":
-		return nil, func(s string) string {
-			return m.subshell(func() string { return m.program(`printf %s "` + s + `"`) })
-		}
+		return nil, x.prompt
 	}
 	return nil, nil
 }
 
-// capture is the text of a command substitution.
-func (m *machine) capture(stmts []*syntax.Stmt) string {
-	return m.subshell(func() string {
-		m.quiet, m.filed = true, false
-		return strings.TrimRight(m.stmts(stmts), "\n")
-	})
-}
-
-// process is the name under which a process substitution is opened.
-func (m *machine) process(p *syntax.ProcSubst) string {
-	m.procs++
-	name := "/dev/fd/" + strconv.Itoa(60+m.procs)
-	if p.Op == syntax.CmdOut {
-		text := unknown
-		if m.in != nil {
-			text = m.in.text
-		}
-		m.subshell(func() string { m.in = &input{text: text}; return m.stmts(p.Stmts) })
-		m.files[name] = ""
-		return name
-	}
-	m.files[name] = m.subshell(func() string { return m.stmts(p.Stmts) })
-	return name
-}
-
-// globRegexp compiles a shell pattern.
-func globRegexp(pat string, mode pattern.Mode) (*regexp.Regexp, bool) {
-	if !known(pat) || len(pat) > 4096 {
-		return nil, false
-	}
-	expr, err := pattern.Regexp(pat, mode|pattern.ExtendedOperators)
+// prompt is a value expanded once more, as a prompt is.
+func (x expander) prompt(s string) string {
+	file, err := syntax.NewParser().Parse(strings.NewReader(`printf %s "`+s+`"`), "")
 	if err != nil {
-		return nil, false
+		return mark.Opaque(s)
 	}
-	re, err := regexp.Compile(expr)
-	return re, err == nil
+	return x.sh.Output(&syntax.CmdSubst{Stmts: file.Stmts})
 }

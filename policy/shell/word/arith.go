@@ -1,67 +1,73 @@
-package shell
+package word
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
 
 // number is the text of an arithmetic expansion.
-func (m *machine) number(x syntax.ArithmExpr) string {
-	n, ok := m.arith(x)
+func (ex expander) number(x syntax.ArithmExpr) string {
+	n, ok := ex.arith(x)
 	if !ok {
-		return unknown
+		return mark.Unknown
 	}
 	return strconv.FormatInt(n, 10)
 }
 
 // arith computes an arithmetic expression, if every operand in it is a number
 // that is known. Substitutions in it are followed in any case.
-func (m *machine) arith(x syntax.ArithmExpr) (int64, bool) {
-	m.enter()
-	defer m.leave()
-	plain, ok := m.operands(x)
+func (ex expander) arith(x syntax.ArithmExpr) (int64, bool) {
+	defer ex.sh.Enter(0)()
+	plain, ok := ex.operands(x)
 	if ok {
-		e := &expansion{m: m}
+		e := &expansion{expander: ex}
 		n := 0
 		err := e.guarded(func(cfg *expand.Config) (err error) {
 			n, err = expand.Arithm(cfg, plain)
 			return err
 		})
 		if err == nil {
+			e.keep()
 			return int64(n), true
 		}
 	}
-	m.forget(x)
+	for _, name := range assigned(x) {
+		if name != "" {
+			ex.sh.Set(name, mark.Unknown)
+		}
+	}
 	return 0, false
 }
 
 // operands copies an expression with every operand expanded, and reports
 // whether each is a number or a variable that holds one.
-func (m *machine) operands(x syntax.ArithmExpr) (syntax.ArithmExpr, bool) {
-	m.enter()
-	defer m.leave()
+func (ex expander) operands(x syntax.ArithmExpr) (syntax.ArithmExpr, bool) {
+	defer ex.sh.Enter(0)()
 	switch x := x.(type) {
 	case *syntax.Word:
-		s := strings.TrimSpace(m.text(x))
+		s := strings.TrimSpace(ex.joined(x, asText))
 		if s == "" {
 			s = "0"
 		}
-		return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}, m.countable(s)
+		return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}, ex.countable(s)
 	case *syntax.ParenArithm:
-		in, ok := m.operands(x.X)
+		in, ok := ex.operands(x.X)
 		return in, ok
 	case *syntax.UnaryArithm:
-		in, ok := m.operands(x.X)
+		in, ok := ex.operands(x.X)
 		if (x.Op == syntax.Inc || x.Op == syntax.Dec) && arithName(x.X) == "" {
 			return nil, false
 		}
 		return &syntax.UnaryArithm{Op: x.Op, Post: x.Post, X: in}, ok
 	case *syntax.BinaryArithm:
-		left, okLeft := m.operands(x.X)
-		right, okRight := m.operands(x.Y)
+		left, okLeft := ex.operands(x.X)
+		right, okRight := ex.operands(x.Y)
 		switch {
 		case x.Op == syntax.Assgn:
 			left, okLeft = x.X, arithName(x.X) != ""
@@ -74,20 +80,20 @@ func (m *machine) operands(x syntax.ArithmExpr) (syntax.ArithmExpr, bool) {
 }
 
 // plainNumber is what the library and bash read as the same number.
-var plainNumber = lazily(`^[-+]?(?:0|[1-9][0-9]{0,17}|0[0-7]{1,18}|0[xX][0-9a-fA-F]{1,15}|[0-9]{1,2}#[0-9a-z]{1,10})$`)
+var plainNumber = regexp.MustCompile(`^[-+]?(?:0|[1-9][0-9]{0,17}|0[0-7]{1,18}|0[xX][0-9a-fA-F]{1,15}|[0-9]{1,2}#[0-9a-z]{1,10})$`)
 
 // countable reports whether a word of an expression is a number or names
 // a variable that holds one.
-func (m *machine) countable(s string) bool {
+func (ex expander) countable(s string) bool {
 	for range 8 {
-		if plainNumber().MatchString(s) {
+		if plainNumber.MatchString(s) {
 			return true
 		}
-		vals, ok := m.get(s)
-		if !ok || !syntax.ValidName(s) {
+		v := ex.sh.Lookup(s)
+		if v.State != Set || !syntax.ValidName(s) {
 			return false
 		}
-		if s = strings.TrimSpace(strings.Join(vals[:min(1, len(vals))], "")); s == "" {
+		if s = strings.TrimSpace(v.first()); s == "" {
 			return true
 		}
 	}
@@ -101,38 +107,21 @@ func arithName(x syntax.ArithmExpr) string {
 	return ""
 }
 
-// assigns reports whether an expression changes a variable.
-func assigns(x syntax.ArithmExpr) bool {
-	found := false
+// assigned lists the variables that an expression changes.
+func assigned(x syntax.ArithmExpr) []string {
+	var names []string
 	syntax.Walk(x, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.BinaryArithm:
-			found = found || n.Op >= syntax.Assgn && n.Op <= syntax.ShrAssgn
-		case *syntax.UnaryArithm:
-			found = found || n.Op == syntax.Inc || n.Op == syntax.Dec
-		}
-		return !found
-	})
-	return found
-}
-
-// forget makes unknown what an expression that is not computed assigns.
-func (m *machine) forget(x syntax.ArithmExpr) {
-	syntax.Walk(x, func(n syntax.Node) bool {
-		name := ""
 		switch n := n.(type) {
 		case *syntax.BinaryArithm:
 			if n.Op >= syntax.Assgn && n.Op <= syntax.ShrAssgn {
-				name = arithName(n.X)
+				names = append(names, arithName(n.X))
 			}
 		case *syntax.UnaryArithm:
 			if n.Op == syntax.Inc || n.Op == syntax.Dec {
-				name = arithName(n.X)
+				names = append(names, arithName(n.X))
 			}
-		}
-		if name != "" {
-			m.set(name, unknown)
 		}
 		return true
 	})
+	return names
 }

@@ -1,0 +1,433 @@
+package shell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/filter"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
+)
+
+// builtin is for the commands of the shell that print nothing.
+func builtin(c *command, f *finding) string {
+	switch c.name {
+	case ":", "true":
+		c.status = succeeded
+	case "false":
+		c.status = failed
+	case "test", "[":
+		compare(c)
+	case "cd", "pushd", "popd":
+		changeDirectory(c)
+	case "shift":
+		n := 1
+		if len(c.List) > 0 {
+			n, _ = strconv.Atoi(c.At(0))
+		}
+		if n >= 0 && n <= len(c.pos) {
+			c.pos = c.pos[n:]
+		}
+	case "unset":
+		for _, a := range c.Operands() {
+			delete(c.vars, a.S)
+			if c.Has("f") {
+				delete(c.funcs, a.S)
+			}
+		}
+	case "enable":
+		if c.Has("f") {
+			f.hit("unknown-code", c.line())
+		}
+	case "hash":
+		if v, ok := c.Value("p"); ok {
+			f.hit("search-path", "hash "+v)
+		}
+	case "history":
+		return unknown
+	}
+	return ""
+}
+
+func changeDirectory(c *command) {
+	dir := "~"
+	switch to := c.Operands(); {
+	case c.name == "popd" || to.At(0) == "-":
+		dir = "."
+	case len(to) > 0:
+		dir = c.resolve(to[0].S)
+	}
+	c.set("PWD", dir)
+	if c.name != "popd" {
+		c.status = succeeded
+	}
+}
+
+// compare computes a comparison of known words, so that loops over a counter
+// come to their end.
+func compare(c *command) {
+	w := c.Texts()
+	if len(w) > 0 && w[len(w)-1] == "]" {
+		w = w[:len(w)-1]
+	}
+	if len(w) != 3 || !mark.Known(w[0]) || !mark.Known(w[2]) {
+		return
+	}
+	a, errA := strconv.Atoi(w[0])
+	b, errB := strconv.Atoi(w[2])
+	numbers := errA == nil && errB == nil
+	result, ok := map[string]bool{
+		"=": w[0] == w[2], "==": w[0] == w[2], "!=": w[0] != w[2], "-lt": a < b, "-le": a <= b, "-gt": a > b, "-ge": a >= b, "-eq": a == b, "-ne": a != b,
+	}[w[1]]
+	if !ok || w[1][0] == '-' && !numbers {
+		return
+	}
+	if c.status = failed; result {
+		c.status = succeeded
+	}
+}
+
+func echo(c *command, f *finding) string {
+	c.status = succeeded
+	words, newline, decode := c.Texts(), "\n", false
+	for len(words) > 0 && len(words[0]) > 1 && words[0][0] == '-' && strings.Trim(words[0][1:], "neE") == "" {
+		if strings.Contains(words[0], "n") {
+			newline = ""
+		}
+		decode = decode || strings.Contains(words[0], "e")
+		words = words[1:]
+	}
+	out := strings.Join(words, " ")
+	if decode {
+		out = filter.Unescape(out, true)
+	}
+	prints(c, f, out)
+	return out + newline
+}
+
+// prints checks text that a command shows.
+func prints(c *command, f *finding, out string) {
+	f.step(len(out))
+	if !c.quiet && strings.Contains(out, secret) {
+		f.hit("secret-shown", out)
+	}
+	for _, s := range []string{"::set-env", "::add-path", "::stop-commands", "##vso["} {
+		if strings.Contains(out, s) {
+			f.hit("runner-command", out)
+		}
+	}
+}
+
+// printf computes what printf prints, or stores with -v.
+func printf(c *command, f *finding) string {
+	c.status = succeeded
+	args, name := c.Texts(), ""
+	if len(args) > 1 && args[0] == "-v" {
+		name, args = args[1], args[2:]
+	} else if len(args) > 0 && strings.HasPrefix(args[0], "-v") && len(args[0]) > 2 {
+		name, args = args[0][2:], args[1:]
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	out, ok := filter.Printf(args)
+	if !ok {
+		out = mark.Opaque(strings.Join(args, ""))
+	}
+	if name != "" {
+		base, _, _ := strings.Cut(name, "[")
+		assignWord(c, base, out)
+		return ""
+	}
+	prints(c, f, out)
+	return out
+}
+
+// assignWord gives a variable a value and rates it.
+func assignWord(c *command, name, value string) {
+	rateVariable(c.walk, name, value)
+	c.set(name, value)
+}
+
+func set(c *command, f *finding) string {
+	if len(c.List) == 0 {
+		f.hit("environment-dump", "set")
+		return secret
+	}
+	for i, a := range c.List {
+		switch {
+		case a.S == "--" || a.S == "-":
+			c.pos, c.foreign = c.From(i+1).Texts(), false
+			return ""
+		case a.S != "" && (a.S[0] == '-' || a.S[0] == '+'):
+		case i > 0 && strings.HasSuffix(c.At(i-1), "o"): // the name of an option
+		default:
+			c.pos, c.foreign = c.From(i).Texts(), false
+			return ""
+		}
+	}
+	return ""
+}
+
+func eval(c *command, f *finding) string {
+	text := strings.Join(c.Texts(), " ")
+	if strings.Contains(text, remote) {
+		f.hit("remote-code", "eval")
+	}
+	if !mark.Known(text) {
+		f.hit("opaque-code", "eval "+text)
+	}
+	return c.program(text)
+}
+
+func source(c *command, f *finding) string {
+	ops := c.Operands()
+	if len(ops) == 0 {
+		return ""
+	}
+	name := ops[0].S
+	p := c.resolve(name)
+	text, own := c.file(name)
+	switch {
+	case !mark.Known(name):
+		if strings.Contains(name, remote) {
+			f.hit("remote-code", name)
+		}
+		f.hit("unknown-code", "source "+name)
+	case globIn(name) != "":
+		f.hit("many-scripts", "source "+name)
+	case own:
+		c.in = nil
+		if text == unknown {
+			f.hit("opaque-code", "source "+name)
+		}
+		return c.program(text)
+	case strings.HasPrefix(p, "/dev/"):
+		return c.nested(c.readFile(p))
+	case zone.SecretOf(p) == zone.OwnSecret:
+		f.hit("secret-loaded", name)
+	}
+	f.changes = true
+	return unknown
+}
+
+func trap(c *command, _ *finding) string {
+	if ops := c.Operands(); len(ops) > 0 {
+		c.nested(ops[0].S)
+	}
+	return ""
+}
+
+// read takes a line of the input, splits it and assigns it.
+func read(c *command, _ *finding) string {
+	line := unknown
+	delim, hasDelim := c.Value("d")
+	switch {
+	case !c.given():
+	case hasDelim && delim == "":
+		line = strings.TrimSuffix(c.stdin(), "\n")
+	case c.waiting() == "":
+		c.status = failed
+		return ""
+	default:
+		line, _, _ = strings.Cut(c.waiting(), "\n")
+		c.in.pos = min(c.in.pos+len(line)+1, len(c.in.text))
+	}
+	if name, ok := c.Value("a"); ok {
+		c.set(name, splitLine(c, line, -1)...)
+		return ""
+	}
+	ops := c.Operands("p", "d", "n", "N", "t", "u", "i", "a")
+	if len(ops) == 0 {
+		c.set("REPLY", line)
+		return ""
+	}
+	fields := splitLine(c, line, len(ops))
+	for i, a := range ops {
+		value := ""
+		if i < len(fields) {
+			value = fields[i]
+		}
+		if line == unknown {
+			value = unknown
+		}
+		assignWord(c, a.S, value)
+	}
+	return ""
+}
+
+func splitLine(c *command, line string, n int) []string {
+	ifs, _ := c.get("IFS")
+	cfg := &expand.Config{Env: expand.FuncEnviron(func(name string) string {
+		if name != "IFS" {
+			return ""
+		}
+		return strings.Join(ifs, "")
+	})}
+	return expand.ReadFields(cfg, line, n, c.Has("r"))
+}
+
+// readLines is mapfile and readarray.
+func readLines(c *command, _ *finding) string {
+	if code, ok := c.Value("C"); ok {
+		c.nested(code)
+	}
+	line := unknown
+	if c.given() {
+		line = strings.TrimSuffix(c.stdin(), "\n")
+	}
+	name := "MAPFILE"
+	if ops := c.Operands("d", "n", "O", "s", "u", "C", "c"); len(ops) > 0 {
+		name = ops[len(ops)-1].S
+	}
+	c.set(name, strings.Split(line, "\n")...)
+	return ""
+}
+
+func alias(c *command, f *finding) string {
+	for _, a := range c.Operands() {
+		name, text, ok := strings.Cut(a.S, "=")
+		if !ok {
+			continue
+		}
+		if words := strings.Fields(text); in("shadowed", name) && len(words) > 0 && !namesProgram(words, name) {
+			f.hit("shadow", name+"="+text)
+		}
+		c.aliases[name] = text
+		calls := c.calls
+		c.calls = append(slices.Clone(calls), "alias "+name)
+		c.nested(text)
+		c.calls = calls
+	}
+	return ""
+}
+
+// namesProgram reports whether one of the words is the program of that name
+// where the system keeps it.
+func namesProgram(words []string, name string) bool {
+	for _, w := range words {
+		if strings.TrimLeft(w, `\`) == name || programName(w) == name && strings.HasPrefix(w, "/usr/") {
+			return true
+		}
+	}
+	return false
+}
+
+// shadows reports whether a function has the name of a program that later
+// commands trust, and does not come to run it.
+func shadows(name string, body *syntax.Stmt) bool {
+	if !in("shadowed", name) || body == nil {
+		return false
+	}
+	own := false
+	syntax.Walk(body, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok && namesProgram([]string{w.Lit()}, name) {
+			own = true
+		}
+		return !own
+	})
+	return !own
+}
+
+// declareWords is declare or export when it runs through a wrapper.
+func declareWords(c *command, f *finding) string {
+	ops := c.Operands()
+	if len(ops) == 0 {
+		f.hit("environment-dump", c.line())
+		return secret
+	}
+	for _, a := range ops {
+		if name, value, ok := strings.Cut(a.S, "="); ok {
+			assignWord(c, name, value)
+		}
+	}
+	return ""
+}
+
+func complete(c *command, f *finding) string {
+	for _, o := range []string{"C", "F"} {
+		if v, ok := c.Value(o); ok {
+			if o == "C" && c.name == "complete" {
+				f.hit("program-runs", c.line())
+			}
+			c.nested(v)
+		}
+	}
+	return unknown
+}
+
+func bind(c *command, _ *finding) string {
+	if v, ok := c.Value("x"); ok {
+		_, code, _ := strings.Cut(v, ":")
+		c.nested(strings.Trim(code, " \"'"))
+	}
+	return ""
+}
+
+// which is also type, and command -v.
+func which(c *command, _ *finding) string {
+	var b strings.Builder
+	for _, a := range c.Operands() {
+		b.WriteString("/usr/bin/" + programName(a.S) + "\n")
+	}
+	return b.String()
+}
+
+func pwd(c *command, _ *finding) string {
+	v, _ := c.get("PWD")
+	return strings.Join(v, "") + "\n"
+}
+
+// printenv prints the environment, or variables of it.
+func printenv(c *command, f *finding) string {
+	ops := c.Operands()
+	if len(ops) == 0 {
+		if !c.asksHelp() {
+			f.hit("environment-dump", c.line())
+		}
+		return secret
+	}
+	out := ""
+	for _, a := range ops {
+		if zone.SecretName(a.S) {
+			f.hit("secret-shown", c.line())
+			out = secret
+		}
+	}
+	return out + unknown
+}
+
+// commandBuiltin runs a command past functions and aliases of its name.
+func commandBuiltin(c *command, f *finding) string {
+	for i, a := range c.List {
+		switch {
+		case a.S == "--" || a.S == "-p":
+		case len(a.S) > 1 && a.S[0] == '-' && strings.Trim(a.S[1:], "pvV") == "":
+			return which(c, f)
+		default:
+			return execPlain(c, c.List[i:])
+		}
+	}
+	return ""
+}
+
+func execPlain(c *command, args argv.List) string {
+	name := args[0].S
+	fn, hasFunc := c.funcs[name]
+	text, hasAlias := c.aliases[name]
+	delete(c.funcs, name)
+	delete(c.aliases, name)
+	out := c.exec(args)
+	if hasFunc {
+		c.funcs[name] = fn
+	}
+	if hasAlias {
+		c.aliases[name] = text
+	}
+	return out
+}

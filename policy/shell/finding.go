@@ -1,0 +1,193 @@
+package shell
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
+)
+
+// exhausted ends an analysis that went over a limit.
+type exhausted struct{}
+
+// finding collects what an analysis finds.
+type finding struct {
+	reasons  []Reason
+	tiers    []Severity
+	writes   []string
+	git      []string
+	commands []string
+	unknown  []string
+	network  bool
+	changes  bool // a command that is not known to only read
+	steps    int
+	bytes    int
+}
+
+// hit records that a rule matched. A rule that is not in the table is
+// critical.
+func (f *finding) hit(name, detail string) {
+	tier, text := Critical, name
+	if r, ok := tables().rules[name]; ok {
+		tier, text = r.tier, r.text
+	}
+	f.bytes += len(detail) / 4 // counted with the next step
+	bare := Reason{Rule: "shell." + name, Text: text}
+	if detail = shown(detail); strings.Trim(detail, ellipse+" ") != "" { // marks alone tell nothing
+		text += ": " + detail
+	}
+	reason := Reason{Rule: bare.Rule, Text: text}
+	if slices.Contains(f.reasons, reason) || reason == bare && slices.ContainsFunc(f.reasons, func(o Reason) bool { return o.Rule == bare.Rule }) {
+		return
+	}
+	if at := slices.Index(f.reasons, bare); at >= 0 {
+		f.reasons[at] = reason
+		return
+	}
+	if len(f.reasons) >= maxReasons && tier <= slices.Min(f.tiers) {
+		return
+	}
+	f.reasons = append(f.reasons, reason)
+	f.tiers = append(f.tiers, tier)
+}
+
+// step counts one unit of work and ends the analysis when there were too many.
+func (f *finding) step(bytes int) {
+	f.steps++
+	f.bytes += bytes
+	if f.steps > maxSteps || f.bytes > maxBytes {
+		f.exhaust()
+	}
+}
+
+func (f *finding) exhaust() {
+	f.hit("too-large", "")
+	panic(exhausted{})
+}
+
+func (f *finding) analysis() Analysis {
+	order := make([]int, len(f.reasons))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.tiers[b], f.tiers[a]) })
+	a := Analysis{Writes: f.writes, Network: f.network, Git: f.git, Commands: f.commands, Unknown: f.unknown}
+	for i, at := range order {
+		if i == 0 {
+			a.Severity = f.tiers[at]
+		}
+		a.Reasons = append(a.Reasons, f.reasons[at])
+	}
+	a.ReadOnly = !f.changes && len(f.commands) > 0 && len(f.writes) == 0 && a.Severity == None
+	return a
+}
+
+// shown makes a value fit for a sentence.
+func shown(s string) string {
+	if len(s) > 1024 {
+		s = strings.ToValidUTF8(s[:1024], "")
+	}
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return ' '
+		}
+		return c
+	}, mark.Show(s))
+	if runes := []rune(s); len(runes) > 120 {
+		return string(runes[:120]) + ellipse
+	}
+	return s
+}
+
+// addTo appends s to the list unless it is there.
+func addTo(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// touch records that a path is written or deleted.
+func (f *finding) touch(p string) {
+	f.writes = addTo(f.writes, mark.Show(p))
+	f.changes = true
+}
+
+// write records that a clean path is written and rates it.
+func (f *finding) write(p string) {
+	at := zone.Of(p)
+	if at == zone.Nowhere {
+		return
+	}
+	f.touch(p)
+	rule, ok := map[zone.Zone]string{
+		zone.Vital: "write-vital", zone.Device: "write-device", zone.System: "write-system", zone.Startup: "write-startup", zone.Runner: "write-workflow",
+		zone.Git: "write-git", zone.Outside: "write-outside", zone.Home: "write-home", zone.Above: "write-home", zone.Unknown: "write-unknown",
+	}[at]
+	if ok {
+		f.hit(rule, p)
+	}
+}
+
+// remove records that a clean path is deleted and rates it.
+func (f *finding) remove(p string, recursive bool) {
+	at := zone.Of(p)
+	if at == zone.Nowhere {
+		return
+	}
+	f.touch(p)
+	if rule := removeRule(p, at, recursive); rule != "" {
+		f.hit(rule, p)
+	}
+}
+
+func removeRule(p string, at zone.Zone, recursive bool) string {
+	switch at {
+	case zone.Vital:
+		return "delete-vital"
+	case zone.Device:
+		if !strings.Contains(p, "/loop") {
+			return "delete-vital"
+		}
+	case zone.System:
+		if recursive {
+			return "delete-vital"
+		}
+		return "delete-system"
+	case zone.Startup:
+		if recursive && zone.SecretOf(p) == zone.MachineSecret {
+			return "delete-vital"
+		}
+		return "delete-system"
+	case zone.Git:
+		if strings.HasSuffix(p, ".lock") {
+			return "delete-tree"
+		}
+		return "delete-git"
+	case zone.Runner:
+		return "write-workflow"
+	case zone.Above:
+		if p == ".." || p == "../*" || strings.Trim(p, "./*") == "" && recursive {
+			return "delete-workspace"
+		}
+		return "delete-outside"
+	case zone.Outside, zone.Home:
+		return "delete-outside"
+	case zone.Root:
+		if recursive {
+			return "delete-workspace"
+		}
+	case zone.Unknown:
+		if recursive {
+			return "delete-unknown"
+		}
+		return "delete-tree"
+	}
+	if recursive || strings.HasPrefix(path.Base(p), "found-"+unknown) || strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == "" {
+		return "delete-tree"
+	}
+	return ""
+}

@@ -1,0 +1,323 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/filter"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+)
+
+// wrapper finds and follows the command of a program of the table of
+// wrappers.
+func wrapper(c *command, f *finding) string {
+	t := tables().wraps[c.name]
+	if c.asksHelp() && t.rule != "privilege" || c.is("sudo") && len(c.List) == 1 && c.Exactly("-V", "--version", "--help", "-h") {
+		return unknown
+	}
+	if t.rule != "" {
+		f.hit(t.rule, c.line())
+	}
+	out := ""
+	switch c.name {
+	case "strace", "ltrace":
+		tracer(c, f)
+	case "flock", "runuser", "unshare":
+		if text, ok := c.Value("c", "command"); ok {
+			out = c.nested(text)
+		}
+	}
+	skip, swallowed := t.skip, -1
+	for i := 0; i < len(c.List); i++ {
+		switch s := c.At(i); {
+		case s == "--":
+			if i+1 < len(c.List) && skip == 0 {
+				return out + c.exec(c.List[i+1:])
+			}
+		case len(s) > 1 && s[0] == '-':
+			out += splitString(c, i)
+			if !argv.Takes(s, t.takes) {
+				continue
+			}
+			if i++; i < len(c.List) && swallowed < 0 && dangerous(programName(c.At(i))) {
+				swallowed = i
+			}
+		case (isAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_")) && c.is("env", "sudo", "doas", "time"):
+			name, value, _ := strings.Cut(s, "=")
+			rateVariable(c.walk, name, value)
+		case skip > 0:
+			skip--
+		default:
+			maybeSwallowed(c, swallowed)
+			return out + wrapped(c, i)
+		}
+	}
+	maybeSwallowed(c, swallowed)
+	return out + bare(c, f)
+}
+
+// maybeSwallowed looks at the value of an option that may be the command
+// itself, in a version of the wrapper whose option has no value.
+func maybeSwallowed(c *command, at int) {
+	if at >= 0 {
+		c.onlyCritical(c.List[at:], c.line())
+	}
+}
+
+// wrapped runs the command at an argument. If an option before it was not
+// known, that option's value may have been taken for the command: what
+// follows is looked at too.
+func wrapped(c *command, i int) string {
+	out := c.exec(c.List[i:])
+	if before := c.At(i - 1); len(before) > 1 && before[0] == '-' {
+		for j := i + 1; j < min(len(c.List), i+3); j++ {
+			if dangerous(programName(c.At(j))) {
+				c.exec(c.List[j:])
+				break
+			}
+		}
+	}
+	return out
+}
+
+// tracer looks at the options with which a tracer runs another program or
+// reads a running one.
+func tracer(c *command, f *finding) {
+	if _, ok := c.Value("p", "attach"); ok {
+		f.hit("process-memory", c.line())
+	}
+	if v, ok := c.Value("o", "output"); ok && v != "" && strings.ContainsRune("|!", rune(v[0])) {
+		c.runs(c, v[1:])
+	}
+}
+
+// splitString follows the option of env that holds a command as one text.
+func splitString(c *command, i int) string {
+	s := c.At(i)
+	if !c.is("env") || strings.HasPrefix(s, "--") && !strings.HasPrefix(s, "--split-string") || !strings.Contains(s, "S") && !strings.HasPrefix(s, "--") {
+		return ""
+	}
+	text, ok := c.Value("S", "split-string")
+	if !ok {
+		_, text, _ = strings.Cut(s, "S")
+	}
+	if text == "" {
+		text = c.At(i + 1)
+	}
+	return c.nested(text + " " + strings.Join(c.From(i+1).Texts(), " "))
+}
+
+// bare is a wrapper without a command: env prints the environment, sudo -i
+// starts a shell.
+func bare(c *command, f *finding) string {
+	switch c.name {
+	case "env":
+		for _, a := range c.List {
+			if !strings.HasPrefix(a.S, "-") && !isAssignment(a.S) {
+				return ""
+			}
+		}
+		f.hit("environment-dump", "env")
+		return secret
+	case "chroot", "nsenter", "unshare", "flock", "busybox":
+		if c.given() {
+			return c.stdinProgram()
+		}
+	case "sudo", "doas":
+		if c.given() && c.Has("i", "s", "login", "shell") {
+			return c.stdinProgram()
+		}
+	}
+	return ""
+}
+
+func su(c *command, f *finding) string {
+	f.hit("privilege", c.line())
+	if text, ok := c.Value("c", "command"); ok {
+		return c.nested(text)
+	}
+	if c.is("sg") && len(c.List) > 1 {
+		return c.nested(strings.Join(c.From(1).Texts(), " "))
+	}
+	if c.given() {
+		return c.stdinProgram()
+	}
+	return ""
+}
+
+// later is at and batch.
+func later(c *command, f *finding) string {
+	if c.Has("l", "c") || c.asksHelp() {
+		return unknown
+	}
+	f.hit("scheduled", c.line())
+	if file, ok := c.Value("f"); ok {
+		return c.nested(c.readFile(file))
+	}
+	if c.given() {
+		return c.stdinProgram()
+	}
+	return ""
+}
+
+func watch(c *command, _ *finding) string {
+	if at := c.Command("n", "interval", "q", "equexit"); at >= 0 {
+		return c.nested(strings.Join(c.From(at).Texts(), " "))
+	}
+	return unknown
+}
+
+func benchmark(c *command, _ *finding) string {
+	for _, a := range c.Operands("n", "interval", "w", "r", "m", "M", "warmup", "runs", "prepare", "p") {
+		c.nested(a.S)
+	}
+	return unknown
+}
+
+// terminal is for programs that keep a terminal, and take a command as one
+// text.
+func terminal(c *command, _ *finding) string {
+	for _, a := range c.List {
+		if strings.Contains(a.S, " ") {
+			c.nested(a.S)
+		}
+	}
+	for _, n := range []string{"c", "command", "run"} {
+		if text, ok := c.Value(n); ok && c.is("expect") {
+			c.nested(text)
+		}
+	}
+	for i, a := range c.List {
+		if dangerous(programName(a.S)) {
+			c.exec(c.List[i:])
+			break
+		}
+	}
+	return unknown
+}
+
+// textOption is for programs with an option that holds a command.
+func textOption(c *command, f *finding) string {
+	if c.is("nix-shell") && c.Has("p", "packages") {
+		f.hit("packages", c.line())
+	}
+	if c.is("capsh") && (c.Exactly("--") || c.says("--caps=", "--uid=")) {
+		f.hit("privilege", c.line())
+	}
+	for _, n := range []string{"c", "command", "run"} {
+		if text, ok := c.Value(n); ok {
+			c.nested(text)
+		}
+	}
+	return unknown
+}
+
+// xargs follows the command that xargs builds from its input.
+func xargs(c *command, f *finding) string {
+	in, all := unknown, c.List
+	start := all.Command("I", "n", "P", "L", "d", "a", "E", "s", "max-args", "max-procs", "delimiter", "arg-file", "replace", "max-lines", "max-chars", "process-slot-var")
+	own := all
+	if start >= 0 {
+		own = all[:start]
+	}
+	if file, ok := own.Value("a", "arg-file"); ok {
+		in = c.readFile(file)
+	} else if c.given() {
+		in = c.stdin()
+	}
+	repl, replaces := own.Value("I", "replace")
+	if !replaces && own.Has("i") || repl == "" {
+		replaces = replaces || own.Has("i")
+		repl = "{}"
+	}
+	if start < 0 {
+		return in
+	}
+	if procs, ok := own.Value("P", "max-procs"); ok && procs == "0" && c.given() && endlessText(c.in.text) {
+		f.hit("fork-bomb", c.line())
+	}
+	args := all[start:]
+	var b strings.Builder
+	if !mark.Known(in) && !replaces {
+		b.WriteString(c.exec(args)) // the input may be empty
+	}
+	for _, group := range inputGroups(own, in, replaces) {
+		if !replaces {
+			b.WriteString(c.exec(append(slices.Clone(args), argv.Of(group...)...)))
+			continue
+		}
+		filled := slices.Clone(args)
+		for i, a := range filled {
+			if strings.Contains(a.S, repl) {
+				filled[i] = argv.Word{S: strings.ReplaceAll(a.S, repl, strings.Join(group, " "))}
+			}
+		}
+		b.WriteString(c.exec(filled))
+	}
+	return b.String()
+}
+
+// endlessText recognizes what the yes tool prints.
+func endlessText(s string) bool { return len(s) > 2 && s[:len(s)/2] == s[len(s)/2:] }
+
+// inputGroups splits the input the way xargs hands it out.
+func inputGroups(own argv.List, in string, lines bool) [][]string {
+	_, single := own.Value("n", "max-args")
+	each := lines || single
+	var words []string
+	delim, ok := own.Value("d", "delimiter")
+	switch {
+	case own.Has("0", "null"):
+		words = strings.FieldsFunc(in, func(r rune) bool { return r == '\n' || r == 0 })
+	case ok:
+		if delim = filter.Unescape(delim, false); delim == "" {
+			delim = "\x00"
+		}
+		words = strings.Split(strings.TrimSuffix(in, delim), delim)
+	case lines:
+		words = strings.FieldsFunc(in, func(r rune) bool { return r == '\n' || r == 0 })
+	default:
+		each = false
+		words = strings.Fields(strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\x00", " ").Replace(in))
+	}
+	if !each || len(words) == 0 {
+		return [][]string{words}
+	}
+	out := make([][]string, len(words))
+	for i, s := range words {
+		out[i] = []string{s}
+	}
+	return out
+}
+
+// parallel follows GNU parallel.
+func parallel(c *command, _ *finding) string {
+	args, items := c.List, []string(nil)
+	if i := slices.IndexFunc(c.List, func(a argv.Word) bool { return strings.HasPrefix(a.S, ":::") }); i >= 0 {
+		args, items = c.List[:i], append([]string{}, c.From(i+1).Texts()...)
+	}
+	if items == nil {
+		items = []string{unknown}
+		if c.given() {
+			items = strings.Split(strings.TrimSuffix(c.stdin(), "\n"), "\n")
+		}
+	}
+	text := ""
+	if start := args.Command("j", "jobs", "a", "I", "n", "N", "S", "sshlogin", "joblog", "timeout", "colsep", "C", "d"); start >= 0 {
+		text = strings.Join(args[start:].Texts(), " ")
+	}
+	for _, item := range items {
+		switch {
+		case text == "":
+			c.nested(item)
+		case strings.Contains(text, "{}"):
+			c.nested(strings.ReplaceAll(text, "{}", item))
+		case mark.Known(item):
+			c.nested(text + " " + item)
+		default:
+			c.exec(append(argv.Of(strings.Fields(text)...), argv.Word{S: item}))
+		}
+	}
+	return unknown
+}
