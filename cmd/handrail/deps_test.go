@@ -69,9 +69,14 @@ var arrows = map[string][]string{
 	"gitops":     {"gitops/*"},
 	"gitops/...": {},
 
-	"policy":            {"policy/shell", "policy/untrusted"},
-	"policy/shell":      {"policy/shell/code"},
-	"policy/shell/code": {},
+	"policy":              {"policy/shell", "policy/untrusted"},
+	"policy/shell":        {"policy/shell/*"},
+	"policy/shell/argv":   {},
+	"policy/shell/code":   {},
+	"policy/shell/filter": {"policy/shell/argv"},
+	"policy/shell/mark":   {},
+	"policy/shell/word":   {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
+	"policy/shell/zone":   {"policy/shell/mark"},
 	"policy/secret":     {"policy/untrusted"}, // a credential is also found behind invisible characters
 	"policy/untrusted":  {},
 }
@@ -93,7 +98,7 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx":              {"bot/store/postgres"},
 	"github.com/pressly/goose":          {"bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
 	"github.com/riverqueue/river":       {"bot/queue", "bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
-	"mvdan.cc/sh":                       {"policy/shell"},
+	"mvdan.cc/sh":                       {"policy/shell", "policy/shell/filter", "policy/shell/word", "policy/shell/zone"},
 	"github.com/zricethezav/gitleaks":   {"policy/secret"},
 	"go.yaml.in/yaml":                   {"policy", "agent/llm/llmtest", "cmd/config", "cmd/handrail"},
 	"github.com/invopop/jsonschema":     {"policy"},

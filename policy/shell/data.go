@@ -82,14 +82,15 @@ func readTables() *knowledge {
 			f[i] = strings.Fields(column)
 		}
 		for _, name := range f[0] {
-			k.add(kind, name, f[1], f[2], f[3])
+			k.add(kind, name, f[1:])
 		}
 	}
 	return k
 }
 
 // add reads one line of the tables for one program.
-func (k *knowledge) add(kind, name string, a, b, c []string) {
+func (k *knowledge) add(kind, name string, columns [][]string) {
+	a, b, c := columns[0], columns[1], columns[2]
 	switch kind {
 	case "sub":
 		k.subs[name] = append(k.subs[name], subRule{a, b, c})

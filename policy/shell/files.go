@@ -11,16 +11,9 @@ import (
 )
 
 func removeFiles(c *command, _ *finding) string {
-	recursive := c.Has("r", "R", "recursive", "dir") || c.is("rimraf", "srm")
-	for _, a := range c.Operands() {
+	recursive := c.Has("r", "R", "recursive", "dir") || c.is("rimraf", "srm", "shred", "scrub", "wipe")
+	for _, a := range c.Operands(tables().takes[c.name]...) {
 		c.remove(a, recursive)
-	}
-	return ""
-}
-
-func shred(c *command, _ *finding) string {
-	for _, a := range c.Operands("n", "s", "iterations", "size") {
-		c.remove(a, true)
 	}
 	return ""
 }
@@ -389,6 +382,12 @@ func foundIn(c *command, root argv.Word) string {
 	return strings.TrimSuffix(root.S, "/") + "/found-" + unknown
 }
 
+// search is where a find looks, and whether it selects.
+type search struct {
+	roots    argv.List
+	filtered bool
+}
+
 // findTests follows the expression of find and reports whether it selects.
 func findTests(c *command, f *finding, tests, roots argv.List) bool {
 	filtered := false
@@ -402,9 +401,9 @@ func findTests(c *command, f *finding, tests, roots argv.List) bool {
 		case "-type":
 			filtered = filtered || strings.Trim(next, "fd,") != "" // few files are anything else
 		case "-delete":
-			findDelete(c, f, roots, filtered)
+			findDelete(c, f, search{roots, filtered})
 		case "-exec", "-execdir", "-ok", "-okdir":
-			findExec(c, f, tests[i+1:], roots, filtered)
+			findExec(c, f, tests[i+1:], search{roots, filtered})
 		case "-fprint", "-fprintf", "-fls", "-fprint0":
 			c.write(next)
 		default:
@@ -427,13 +426,13 @@ func findHunt(c *command, f *finding, term string, roots argv.List) {
 	}
 }
 
-func findDelete(c *command, f *finding, roots argv.List, filtered bool) {
-	for _, r := range roots {
+func findDelete(c *command, f *finding, s search) {
+	for _, r := range s.roots {
 		for _, p := range c.places(r) {
 			switch at := zone.Of(p); {
-			case at == zone.Root && filtered:
+			case at == zone.Root && s.filtered:
 				f.hit("delete-tree", c.line())
-			case at == zone.Above, filtered && at == zone.Vital && p == "~":
+			case at == zone.Above, s.filtered && at == zone.Vital && p == "~":
 				f.hit("delete-outside", c.line())
 			default:
 				f.remove(p, true)
@@ -444,7 +443,7 @@ func findDelete(c *command, f *finding, roots argv.List, filtered bool) {
 }
 
 // findExec follows the command of -exec: {} is what was found.
-func findExec(c *command, f *finding, args, roots argv.List, filtered bool) {
+func findExec(c *command, f *finding, args argv.List, s search) {
 	end := len(args)
 	for i, a := range args {
 		if a.S == ";" || a.S == "+" && args.At(i-1) == "{}" {
@@ -456,11 +455,11 @@ func findExec(c *command, f *finding, args, roots argv.List, filtered bool) {
 		return
 	}
 	if oneOf(path.Base(args[0].S), "rm", "unlink", "shred", "rimraf", "srm") {
-		findDelete(c.with("find", args[:end]), f, roots, filtered)
+		findDelete(c.with("find", args[:end]), f, s)
 	}
-	for _, r := range roots {
+	for _, r := range s.roots {
 		items := []string{foundIn(c, r)}
-		if !filtered {
+		if !s.filtered {
 			items = append(items, r.S)
 		}
 		for _, item := range items {
@@ -489,7 +488,7 @@ func fd(c *command, f *finding) string {
 		if !cmd.Contains("{") {
 			cmd = append(append(argv.List(nil), cmd...), argv.Word{S: "{}"})
 		}
-		findExec(c, f, cmd, roots, !oneOf(c.At(0), ".", "*", "-x", "-X"))
+		findExec(c, f, cmd, search{roots, !oneOf(c.At(0), ".", "*", "-x", "-X")})
 	}
 	return "found-" + unknown
 }

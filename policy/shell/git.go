@@ -2,7 +2,6 @@ package shell
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
@@ -136,60 +135,6 @@ func gitAlias(args argv.List, sub string) (string, bool) {
 	return "", false
 }
 
-// settingFits reports whether a setting of git is in a list whose words are
-// keys, beginnings (a.*) and ends (*.a).
-func settingFits(list, key string) bool {
-	if in(list, key) {
-		return true
-	}
-	for i := range len(key) {
-		if key[i] == '.' && (in(list, key[:i+1]+"*") || in(list, "*"+key[i:])) {
-			return true
-		}
-	}
-	return false
-}
-
-// gitSetting rates one setting, key=value. lasting says it is stored.
-func gitSetting(c *command, kv string, lasting bool) {
-	key, value, _ := strings.Cut(kv, "=")
-	k := strings.ToLower(key)
-	value = strings.TrimSpace(value)
-	switch {
-	case settingFits("git-program-settings", k):
-		gitProgram(c, kv, value, lasting)
-	case strings.HasPrefix(k, "alias."):
-		if code, ok := strings.CutPrefix(value, "!"); ok {
-			c.f.hit("git-program", kv)
-			c.nested(code)
-		}
-	case settingFits("git-path-settings", k), strings.HasPrefix(k, "include"), k == "safe.directory" && value == "*":
-		if value != "/dev/null" {
-			c.f.hit("git-program", kv)
-		}
-	case strings.Contains(k, "insteadof"), strings.HasPrefix(k, "credential."),
-		strings.HasPrefix(k, "http.") && endsWith(k, "proxy", "sslverify", "extraheader", "cookiefile", "sslcainfo"),
-		strings.HasPrefix(k, "remote.") && endsWith(k, "url", "proxy"):
-		c.f.hit("git-redirect", kv)
-	}
-}
-
-func endsWith(s string, ends ...string) bool {
-	return slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(s, e) })
-}
-
-func gitProgram(c *command, kv, value string, lasting bool) {
-	value = strings.TrimPrefix(value, "!")
-	if in("git-safe-programs", programName(firstWord(value+" :"))) && !strings.ContainsAny(value, ";|&$`(") {
-		if lasting && strings.Contains(kv, "helper") && value == "store" {
-			c.f.hit("git-program", kv)
-		}
-		return
-	}
-	c.f.hit("git-program", kv)
-	c.nested(value)
-}
-
 // gitPrograms follows options that name a program or a file to write.
 func gitPrograms(sub string, g *command, f *finding) {
 	runs := func(value string) {
@@ -268,41 +213,6 @@ func gitCredential(g *command, f *finding) string {
 	}
 	f.hit("secret-read", g.line())
 	return secret
-}
-
-func gitConfig(g *command, f *finding) string {
-	args := g.Operands("f", "file", "blob", "default", "type")
-	if g.Exactly("-l", "--list") || g.At(0) == "list" {
-		f.hit("git-config-list", g.line())
-		return secret
-	}
-	if oneOf(args.At(0), "get", "set", "unset", "edit", "rename-section", "remove-section") {
-		args = args[1:]
-	}
-	if g.Exactly("--get", "--get-all", "--get-regexp", "--get-urlmatch", "get", "--show-origin") || len(args) < 2 && !g.Has("unset", "edit", "e") {
-		for _, a := range args {
-			k := strings.ToLower(a.S)
-			if strings.Contains(k, "extraheader") || strings.Contains(k, "token") || strings.Contains(k, "password") || strings.Contains(k, "secret") || strings.HasPrefix(k, "credential") && strings.Contains(k, "user") {
-				f.hit("secret-read", g.line())
-				return secret
-			}
-		}
-		return unknown
-	}
-	f.changes = true
-	for i, a := range args {
-		if strings.Contains(a.S, ".") && i+1 < len(args) {
-			gitSetting(g, a.S+"="+args[i+1].S, true)
-			break
-		}
-	}
-	if g.Has("global", "system", "unset", "unset-all", "remove-section", "edit") {
-		f.hit("git-config-wide", g.line())
-	}
-	if file, ok := g.Value("f", "file"); ok {
-		g.write(file)
-	}
-	return ""
 }
 
 func gitRemote(g *command, f *finding) string {

@@ -55,8 +55,7 @@ func scanCode(c *command, f *finding, code string) {
 			}
 		}
 	}
-	secrets := scanSecrets(c, f, s)
-	scanNetwork(c, f, s, runs, secrets)
+	scanNetwork(c, f, s, runs)
 	scanLoops(c, f, s)
 	scanHidden(c, f, s, runs)
 	if codeKillAll().MatchString(s.code) {
@@ -176,7 +175,8 @@ func scanSecrets(c *command, f *finding, s sourceText) bool {
 	return found
 }
 
-func scanNetwork(c *command, f *finding, s sourceText, runs, secrets bool) {
+func scanNetwork(c *command, f *finding, s sourceText, runs bool) {
+	secrets := scanSecrets(c, f, s)
 	if !codeNet().MatchString(s.code) {
 		return
 	}

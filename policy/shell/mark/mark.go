@@ -13,8 +13,8 @@ const (
 	All     = Unknown + Secret + Remote
 )
 
-// Is reports whether a character is a mark.
-func Is(c rune) bool { return c >= 1 && c <= 3 }
+// is reports whether a character is a mark.
+func is(c rune) bool { return c >= 1 && c <= 3 }
 
 // Known reports whether every part of s was computed.
 func Known(s string) bool { return !strings.ContainsAny(s, All) }
@@ -36,7 +36,7 @@ func Of(s string) string {
 // Strip returns s as if every part that is not known were empty.
 func Strip(s string) string {
 	return strings.Map(func(c rune) rune {
-		if Is(c) {
+		if is(c) {
 			return -1
 		}
 		return c
@@ -55,7 +55,7 @@ func Opaque(s string) string {
 // Show writes s with an ellipsis for every mark.
 func Show(s string) string {
 	return strings.Map(func(c rune) rune {
-		if Is(c) {
+		if is(c) {
 			return '\u2026'
 		}
 		return c

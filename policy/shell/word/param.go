@@ -34,39 +34,44 @@ func (x expander) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 	}
 	name := p.Param.Value
 	v := x.lookup(name, p.Index)
-	switch {
-	case p.Excl && v.list != 0:
+	if p.Excl && v.list != 0 {
 		v.vals = x.keys(name, len(v.vals))
 		return v, nil
-	case p.Excl:
+	}
+	if p.Excl {
 		name = strings.Join(v.vals, "")
 		if v.state != Set || !mark.Known(name) || name == "" {
 			return text(mark.Unknown), nil
 		}
 		v = x.lookup(name, nil)
 	}
-	operator := p.Slice != nil || p.Repl != nil || p.Exp != nil
 	switch {
 	case p.Length:
 		return text(v.length()), nil
 	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull:
-		operator = false
-		if word, ok := x.instead(name, v, p.Exp); ok && word != nil {
-			if p.Exp.Op >= syntax.AssignUnset {
-				s := x.joined(word, max(how, asText))
-				x.sh.Set(name, s)
-				return text(s), nil
-			}
-			return v, word
-		} else if ok {
-			return v.nothing(), nil
-		}
-	}
-	switch {
+		return x.defaulted(p.Exp, name, v, how)
 	case v.state == Open:
 		return text(unset(name)), nil
-	case operator && v.state == Set:
+	case v.state == Set && (p.Slice != nil || p.Repl != nil || p.Exp != nil):
 		v.vals = x.changed(p, name, v)
+	}
+	return v, nil
+}
+
+// defaulted is a parameter behind an operator such as ${a:-b}.
+func (x expander) defaulted(e *syntax.Expansion, name string, v value, how quoting) (value, *syntax.Word) {
+	word, ok := x.instead(v, e)
+	switch {
+	case ok && word == nil:
+		return v.nothing(), nil
+	case ok && e.Op >= syntax.AssignUnset:
+		s := x.joined(word, max(how, asText))
+		x.sh.Set(name, s)
+		return text(s), nil
+	case ok:
+		return v, word
+	case v.state == Open:
+		return text(unset(name)), nil
 	}
 	return v, nil
 }
@@ -100,7 +105,7 @@ func (v value) nothing() value {
 
 // instead is the word that an operator puts in the place of a parameter, or
 // nil where it takes the parameter away.
-func (x expander) instead(name string, v value, e *syntax.Expansion) (*syntax.Word, bool) {
+func (x expander) instead(v value, e *syntax.Expansion) (*syntax.Word, bool) {
 	gone := v.state != Set || v.list != 0 && len(v.vals) == 0
 	switch e.Op {
 	case syntax.AlternateUnsetOrNull, syntax.DefaultUnsetOrNull, syntax.ErrorUnsetOrNull, syntax.AssignUnsetOrNull:

@@ -22,7 +22,7 @@ const (
 // of the workspace.
 func SecretOf(p string) Secret {
 	p = Clean(p)
-	if strings.HasPrefix(p, "/proc/") && Base(p, "environ", "mem", "maps") {
+	if strings.HasPrefix(p, "/proc/") && baseIs(p, "environ", "mem", "maps") {
 		return MachineSecret
 	}
 	switch {
@@ -49,8 +49,8 @@ func SecretOf(p string) Secret {
 	return secretBase(path.Base(p), OwnSecret)
 }
 
-// Base reports whether the last part of a path is one of the names.
-func Base(p string, names ...string) bool {
+// baseIs reports whether the last part of a path is one of the names.
+func baseIs(p string, names ...string) bool {
 	for _, n := range names {
 		if path.Base(p) == n {
 			return true
