@@ -77,8 +77,8 @@ var arrows = map[string][]string{
 	"policy/shell/mark":   {},
 	"policy/shell/word":   {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
 	"policy/shell/zone":   {"policy/shell/mark"},
-	"policy/secret":     {"policy/untrusted"}, // a credential is also found behind invisible characters
-	"policy/untrusted":  {},
+	"policy/secret":       {"policy/untrusted"}, // a credential is also found behind invisible characters
+	"policy/untrusted":    {},
 }
 
 // homes names the packages that may import a third party; a path stands for
