@@ -33,8 +33,11 @@
 // commits and packs; gitops/lines compares and merges texts.
 //
 // policy decides, without a look at the world: policy says what a mode allows,
-// which paths are sensitive and who may approve; policy/shell what a command can do,
-// policy/shell/code what a program text in another language does;
+// which paths are sensitive and who may approve; policy/shell what a command can do:
+// policy/shell/word expands its words, policy/shell/argv reads its options,
+// policy/shell/filter computes what text tools print, policy/shell/zone says
+// where a path lies, policy/shell/mark keeps apart what is not known, and
+// policy/shell/code reads program texts in other languages;
 // policy/untrusted makes foreign text safe to read and ours safe to post;
 // policy/secret finds credentials.
 //
