@@ -32,13 +32,11 @@
 // trusts nothing that a workspace wrote. gitops/objects reads and writes trees,
 // commits and packs; gitops/lines compares and merges texts.
 //
-// policy decides, without a look at the world: policy says what a mode allows,
-// which paths are sensitive and who may approve; policy/shell what a command can do:
-// policy/shell/word expands its words, policy/shell/argv reads its options,
-// policy/shell/filter computes what text tools print, policy/shell/zone says
-// where a path lies, policy/shell/mark keeps apart what is not known, and
-// policy/shell/code reads program texts in other languages;
-// policy/untrusted makes foreign text safe to read and ours safe to post;
+// policy decides: what a mode allows, which paths are sensitive, who may approve;
+// policy/shell says what a command can do, with policy/shell/word, policy/shell/argv,
+// policy/shell/filter for words,
+// policy/shell/zone, policy/shell/mark for paths and what is not known, policy/shell/code
+// for other languages; policy/untrusted makes foreign text safe to read and ours to post;
 // policy/secret finds credentials.
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with
