@@ -50,6 +50,8 @@ var arrows = map[string][]string{
 	"agent/llm":                     {},
 	"agent/patch":                   {},
 	"agent/llm/...":                 {"agent/llm"},
+	"agent/llm/mend":                {},
+	"agent/llm/toolcall":            {"agent/llm", "agent/llm/mend"},
 	"agent/llm/llmcheck":            {"agent/llm", "agent/llm/llmtest"},
 	"agent/llm/ollama":              {"agent/llm", "agent/llm/wire"},
 	"agent/llm/openai":              {"agent/llm", "agent/llm/wire"},

@@ -1,204 +1,97 @@
 package toolcall
 
-import "strings"
+import (
+	"slices"
+	"strings"
 
-// toolTag reads a call in the form <tool_name>…</tool_name>, which counts only
-// for known tools and only when arguments, or nothing that could be prose,
-// follow.
-func (s *scanner) toolTag(i int, m mark) (segment, bool) {
-	seg := segment{start: i}
-	it := s.toolElement(m, s.ownLine(i))
-	if !it.ok {
-		return seg, false
-	}
-	if !s.ownLine(i) && s.proseAfter(it.next) {
-		return seg, false // shown in a sentence
-	}
-	seg.add(it)
-	seg.end = s.closers(it.next)
-	return seg, true
-}
-
-// proseAfter says whether text follows on the same line.
-func (s *scanner) proseAfter(i int) bool {
-	i = s.indent(i)
-	if i >= len(s.t) {
-		s.touched = true
-		return false
-	}
-	c := s.t[i]
-	return c != '\n' && c != '\r' && c != '<' && c != '['
-}
-
-func (s *scanner) toolElement(m mark, ownLine bool) item {
-	name := s.known(m.tag)
-	t := s.p.tools[name]
-	attrs := toolAttributes(m, t)
-	if m.selfEnd {
-		if len(attrs) == 0 && (t.required > 0 || !ownLine) {
-			return item{}
-		}
-		for _, a := range attrs {
-			if fold(m.tag) != fold(name) && !t.has(a.key) && !pathKey(a.key) {
-				return item{} // an element of that name in HTML
-			}
-		}
-		return item{calls: []Call{s.named(name, attrs, false, false)}, next: m.next, ok: true}
-	}
-	pos := s.space(m.next)
-	if pos >= len(s.t) {
-		return item{}
-	}
-	switch k := s.mark(pos); {
-	case s.t[pos] == '{':
-		return s.jsonElement(m, name, pos)
-	case sameTag(k, m):
-		if len(attrs) == 0 && (t.required > 0 || !ownLine) {
-			return item{}
-		}
-		return item{calls: []Call{s.named(name, attrs, false, false)}, next: k.next, ok: true}
-	case k.tag == "" || strings.HasPrefix(k.name, "</"):
-		return s.lineElement(m, name, ownLine)
-	case fold(m.tag) != fold(name) && !t.has(k.tag) && !isContainer(k, t) && !isParam(k) && !pathKey(k.tag):
-		return item{}
-	}
-	ps := s.params(m, t, 0)
-	if len(ps.args) == 0 {
-		return item{}
-	}
-	for _, a := range attrs {
-		ps.args = put(ps.args, a)
-	}
-	if ps.bad { // text among the arguments: the call ends at its closing tag
-		ps.repaired = true
-		if end := s.index("</"+m.raw+">", ps.next); end >= 0 {
-			ps.next = end + len(m.raw) + 3
-		}
-	}
-	return item{calls: []Call{s.named(name, ps.args, ps.repaired || ps.cut, ps.cut)}, next: ps.next, ok: true}
-}
-
-// pathKey says whether an argument of that name is a path to every tool that
-// takes one.
-func pathKey(key string) bool {
-	switch fold(key) {
-	case "path", "file", "files", "filepath", "filename":
-		return true
-	}
-	return false
-}
-
-// toolAttributes reads the attributes of a tool's tag as arguments.
-func toolAttributes(m mark, t *tool) []field {
-	var list []field
-	for _, f := range attributes(m.attrs) {
-		s, _ := text(f.value)
-		list = append(list, field{key: f.key, value: t.typed(f.key, s)})
-	}
-	return list
-}
-
-// jsonElement reads <tool_name>{…}</tool_name>.
-func (s *scanner) jsonElement(m mark, name string, pos int) item {
-	it := s.namedJSON(name, pos)
-	if !it.ok || it.err != "" {
-		return item{}
-	}
-	end := s.space(it.next)
-	if end >= len(s.t) {
-		return it
-	}
-	k := s.mark(end)
-	if !sameTag(k, m) {
-		return item{}
-	}
-	it.next = k.next
-	return it
-}
-
-// lineElement reads <tool_name>value</tool_name> for a tool that needs exactly
-// one argument.
-func (s *scanner) lineElement(m mark, name string, ownLine bool) item {
-	only, ok := s.p.tools[name].only()
-	if !ok || !ownLine || fold(m.tag) != fold(name) && len(m.tag) < 8 {
-		return item{}
-	}
-	if types := s.p.tools[name].typesOf(only); len(types) > 0 && !contains(types, "string") {
-		return item{}
-	}
-	stop := lineEnd(s.t, m.next)
-	if stop == m.next { // the value stands on lines of its own
-		stop = min(len(s.t), m.next+2000)
-	}
-	closing := "</" + m.raw + ">"
-	end := strings.Index(s.t[m.next:min(len(s.t), stop)], closing)
-	if end < 0 {
-		s.touched = s.touched || stop >= len(s.t)
-		return item{}
-	}
-	value := strings.TrimSpace(s.t[m.next : m.next+end])
-	if value == "" {
-		return item{}
-	}
-	args := []field{{key: only, value: quoted(value)}}
-	return item{calls: []Call{s.named(name, args, false, false)}, next: m.next + end + len(closing), ok: true}
-}
+	"github.com/handrail-bot/handrail/agent/llm/mend"
+)
 
 // element reads a call inside markup that begins with a tag: a named tag, the
 // tag of a tool, or elements for the name and the arguments.
-func (s *scanner) element(i int) item {
-	m := s.mark(i)
-	if m.growing {
+func (g *grammar) element(i int) item {
+	m := g.mark(i)
+	switch {
+	case !m.opening():
 		return item{}
-	}
-	if m.tag == "" || strings.HasPrefix(m.name, "</") {
-		return item{}
-	}
-	if s.p.marks[m.name] == opens || isParam(m) {
-		it, _ := s.namedTag(m)
+	case g.p.marks[m.name] == opens || m.isParam():
+		it, _ := g.namedTag(m)
 		return it
+	case named(m.word(), nameFields[:]):
+		return g.nameElement(m)
 	}
-	if contains(nameFields[:], m.name[1:len(m.name)-1]) {
-		return s.nameElement(i)
-	}
-	if s.known(m.tag) != "" {
-		if it := s.toolElement(m, true); it.ok {
+	if g.known(m.tag) != "" {
+		if it := g.toolElement(m, true); it.ok {
 			return it
 		}
 	}
 	if !isName(m.tag) {
 		return item{}
 	}
-	ps := s.params(m, s.p.tools[s.known(m.tag)], 0)
+	ps := g.params(m, frame{tool: g.p.tools[g.known(m.tag)]})
 	if ps.bad {
 		return item{}
 	}
-	return item{calls: []Call{s.named(m.tag, ps.args, ps.repaired || ps.cut, ps.cut)}, next: ps.next, ok: true}
+	return g.one(m.tag, ps.args, ps.next).marked(ps.repaired, ps.cut)
+}
+
+// namedTag reads <function=name>…, <invoke name="…">… and their like. The
+// second result reports whether m is such a tag.
+func (g *grammar) namedTag(m mark) (item, bool) {
+	name := m.tagName()
+	if !isName(name) {
+		return item{}, name != ""
+	}
+	n, _ := g.p.Canonical(name)
+	t := g.p.tools[n]
+	if m.selfEnd {
+		args := slices.DeleteFunc(attributeArguments(m, t), func(a mend.Field) bool {
+			return named(a.Key, nameFields[:]) || named(a.Key, metaFields[:])
+		})
+		return g.one(n, args, m.next), true
+	}
+	if it, closed := g.jsonBody(m, n); it.ok || g.is(g.space(m.next), '{') {
+		it.next = closed
+		return it, true
+	}
+	ps := g.params(m, frame{tool: t})
+	if ps.bad && len(ps.args) == 0 {
+		return g.lineElement(m, n), true
+	}
+	return g.one(n, ps.args, ps.next).marked(ps.repaired, ps.cut), true
+}
+
+// attributeArguments reads the attributes of a tag as arguments.
+func attributeArguments(m mark, t *tool) []mend.Field {
+	list := attributes(m.attrs)
+	for i, f := range list {
+		s, _ := mend.Text(f.Value)
+		list[i].Value = t.typed(f.Key, s)
+	}
+	return list
 }
 
 // nameThenArguments reads <function>x</function><arguments>…</arguments>: the
-// mark k at i opens a call in other dialects.
-func (s *scanner) nameThenArguments(i int, k mark) item {
-	if k.tag == "" || k.selfEnd || named(k) || !contains(nameFields[:], k.name[1:len(k.name)-1]) {
+// mark k opens a call in other dialects.
+func (g *grammar) nameThenArguments(k mark) item {
+	if !k.opening() || k.selfEnd || k.named() || !named(k.word(), nameFields[:]) {
 		return item{}
 	}
-	name, j := s.word(k.next)
-	c := s.mark(j)
-	if !isName(name) || !sameTag(c, k) {
+	name, j := g.word(k.next)
+	c := g.mark(j)
+	if !isName(name) || !k.closedBy(c) {
 		return item{}
 	}
-	n, _ := s.p.Canonical(name)
-	next := s.space(c.next)
-	if a := s.mark(min(next, len(s.t))); a.tag == "" || strings.HasPrefix(a.name, "</") || !isContainer(a, s.p.tools[n]) {
+	n, _ := g.p.Canonical(name)
+	if !g.mark(g.space(c.next)).isContainer(g.p.tools[n]) {
 		return item{}
 	}
-	return s.nameElement(i)
+	return g.nameElement(k)
 }
 
 // nameElement reads <tool_name>x</tool_name><parameters>…</parameters>.
-func (s *scanner) nameElement(i int) item {
-	m := s.mark(i)
-	v := s.value(m, m.tag, "", nil)
+func (g *grammar) nameElement(m mark) item {
+	v := g.node(m, m.tag, frame{depth: maxElements})
 	if v.cut {
 		return item{err: "A call was cut off inside the name of its tool; send it again.", next: v.next, ok: true}
 	}
@@ -206,8 +99,95 @@ func (s *scanner) nameElement(i int) item {
 	if !isName(name) {
 		return item{}
 	}
-	n, _ := s.p.Canonical(name)
+	n, _ := g.p.Canonical(name)
 	// The rest is the body of the element around the name.
-	ps := s.params(mark{name: "<>", next: v.next}, s.p.tools[n], 0)
-	return item{calls: []Call{s.named(n, ps.args, ps.repaired && ps.cut || ps.cut, ps.cut)}, next: ps.next, ok: true}
+	ps := g.params(mark{name: "<>", next: v.next}, frame{tool: g.p.tools[n]})
+	return g.one(n, ps.args, ps.next).marked(false, ps.cut)
+}
+
+// toolElement reads a call in the form <tool_name>…</tool_name>, where
+// arguments, or nothing that could be prose, follow the tag m of a known tool.
+func (g *grammar) toolElement(m mark, ownLine bool) item {
+	name := g.known(m.tag)
+	t, own := g.p.tools[name], g.spelled(m.tag)
+	attrs := attributeArguments(m, t)
+	foreign := func(key string) bool { return !own && !t.has(key) && !pathKey(key) } // an element of that name in HTML
+	pos := g.space(m.next)
+	k := g.mark(pos)
+	switch {
+	case m.selfEnd && slices.ContainsFunc(attrs, func(a mend.Field) bool { return foreign(a.Key) }):
+		return item{}
+	case m.selfEnd, m.closedBy(k):
+		it := g.one(name, attrs, m.next)
+		it.ok = len(attrs) > 0 || t.required == 0 && ownLine
+		if !m.selfEnd {
+			it.next = k.next
+		}
+		return it
+	case g.is(pos, '{'):
+		it, closed := g.jsonBody(m, name)
+		it.ok = it.ok && it.err == "" && (closed > it.next || g.over(g.space(it.next)))
+		it.next = closed
+		return it
+	case !k.opening():
+		if ownLine && (own || len(m.tag) >= 8) {
+			return g.lineElement(m, name)
+		}
+		return item{}
+	case foreign(k.tag) && !k.isContainer(t) && !k.isParam():
+		return item{}
+	}
+	return g.elementArguments(m, name, attrs)
+}
+
+// elementArguments reads the arguments in the element m of a tool, which may
+// have some as attributes.
+func (g *grammar) elementArguments(m mark, name string, attrs []mend.Field) item {
+	ps := g.params(m, frame{tool: g.p.tools[name]})
+	if len(ps.args) == 0 {
+		return item{}
+	}
+	for _, a := range attrs {
+		ps.args = mend.Put(ps.args, a)
+	}
+	if ps.bad { // text among the arguments: the call ends at its closing tag
+		if end := g.index("</"+m.raw+">", ps.next); end >= 0 {
+			ps.next = end + len(m.raw) + 3
+		}
+	}
+	return g.one(name, ps.args, ps.next).marked(ps.repaired || ps.bad, ps.cut)
+}
+
+// jsonBody reads the element m of a tool that holds the arguments as JSON. It
+// returns where the element ends, or the call when it is not closed.
+func (g *grammar) jsonBody(m mark, name string) (it item, closed int) {
+	it = g.jsonArguments(name, g.space(m.next))
+	if k := g.mark(g.space(it.next)); m.closedBy(k) {
+		return it, k.next
+	}
+	return it, it.next
+}
+
+// lineElement reads the element m of a tool that needs exactly one argument and
+// has it as text: <tool_name>value</tool_name>.
+func (g *grammar) lineElement(m mark, name string) item {
+	t := g.p.tools[name]
+	only, ok := t.only()
+	if types := t.typesOf(only); !ok || len(types) > 0 && !slices.Contains(types, "string") {
+		return item{}
+	}
+	stop := g.line(m.next)
+	if stop == m.next { // the value stands on lines of its own
+		stop = min(len(g.s), m.next+2000)
+	}
+	closing := "</" + m.raw + ">"
+	value, _, ok := strings.Cut(g.s[m.next:stop], closing)
+	if !ok {
+		g.over(stop)
+		return item{}
+	}
+	if strings.TrimSpace(value) == "" {
+		return item{}
+	}
+	return g.one(name, []mend.Field{{Key: only, Value: mend.Quote(strings.TrimSpace(value))}}, m.next+len(value)+len(closing))
 }

@@ -13,6 +13,9 @@ func seed(f *testing.F) {
 	for _, c := range readCases(f) {
 		f.Add(c.input)
 	}
+	for _, s := range []string{"<|channel|>to=\"<|message|>{", "<function=read_file>00</function>", "0`<|tool_call|>\"0``"} {
+		f.Add(s)
+	}
 }
 
 // wellFormed fails unless everything in a result can be passed on.

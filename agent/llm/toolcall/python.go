@@ -3,148 +3,85 @@ package toolcall
 import (
 	"fmt"
 	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// pythonList says whether [name(…), …] stands at i, and not JSON.
-func (s *scanner) pythonList(i int) bool {
-	j := s.space(i + 1)
-	if j >= len(s.t) || !letter(s.t[j]) {
+// pythonList reports whether [name(…), …] stands at i, and not JSON.
+func (g *grammar) pythonList(i int) bool {
+	j := g.space(i + 1)
+	if g.over(j) || !letter(g.s[j]) {
 		return false
 	}
-	_, k := s.word(j)
-	if k >= len(s.t) {
-		s.touched = true
-		return false
-	}
-	return s.t[k] == '('
+	_, k := g.word(j)
+	return g.is(k, '(')
 }
 
 // pythonCalls reads name(key=value, …) at i, several of them separated by
 // commas or lines; in a list up to its bracket.
-func (s *scanner) pythonCalls(i int, list bool) item {
-	out := item{ok: true}
+func (g *grammar) pythonCalls(i int, list bool) item {
+	out := item{}
 	for {
-		i = s.separators(i)
-		if i >= len(s.t) {
+		i = g.separators(i)
+		if g.over(i) {
 			break
 		}
-		if list && s.t[i] == ']' {
+		if list && g.s[i] == ']' {
 			i++
 			break
 		}
-		c, next, ok := s.pythonCall(i)
+		c, next, ok := g.pythonCall(i)
 		if !ok {
 			if list {
-				out.ok = len(out.calls) > 0
-				out.err = fmt.Sprintf("A list of calls could not be understood at %q.", s.t[i:min(len(s.t), i+20)])
+				out.err = fmt.Sprintf("A list of calls could not be understood at %q.", clip(g.s[i:], 20))
 			}
 			break
 		}
 		out.calls = append(out.calls, c)
 		i = next
-		if j := s.space(i); !list && (j >= len(s.t) || !letter(s.t[j]) && s.t[j] != ',' && s.t[j] != ';') {
+		if j := g.space(i); !list && (g.over(j) || !letter(g.s[j]) && g.s[j] != ',' && g.s[j] != ';') {
 			break
 		}
 	}
 	out.next = i
-	out.ok = out.ok && len(out.calls) > 0
+	out.ok = len(out.calls) > 0
 	return out
 }
 
-// pythonCall reads one call. print(name(…)) is name(…), and so is
-// name.call(…).
-func (s *scanner) pythonCall(i int) (Call, int, bool) {
-	name, j := s.word(i)
-	if eq := s.indent(j); eq < len(s.t) && s.t[eq] == '=' { // result = name(…)
-		name, j = s.word(s.indent(eq + 1))
+// pythonCall reads one call. print(name(…)) is name(…), and so are
+// name.call(…) and result = name(…).
+func (g *grammar) pythonCall(i int) (Call, int, bool) {
+	name, j := g.word(i)
+	if eq := g.indent(j); g.is(eq, '=') {
+		name, j = g.word(g.indent(eq + 1))
 	}
-	if j >= len(s.t) || s.t[j] != '(' || !isName(name) {
-		s.touched = s.touched || j >= len(s.t)
+	if !g.is(j, '(') || !isName(name) {
 		return Call{}, i, false
 	}
 	if name == "print" {
-		c, next, ok := s.pythonCall(s.space(j + 1))
-		if end := s.space(next); ok && end < len(s.t) && s.t[end] == ')' {
+		inner := g.space(j + 1)
+		if again, _ := g.word(inner); again == "print" {
+			return Call{}, i, false
+		}
+		c, next, ok := g.pythonCall(inner)
+		if end := g.space(next); ok && g.is(end, ')') {
 			next = end + 1
 		}
 		return c, next, ok
 	}
-	name = strings.TrimSuffix(name, ".call")
-	n, _ := s.p.Canonical(name)
-	args, r, ok := s.pythonArgs(j+1, s.p.tools[n])
-	if !ok {
-		s.guess(r.i - i)
+	n, _ := g.p.Canonical(strings.TrimSuffix(name, ".call"))
+	t := g.p.tools[n]
+	args, in := mend.Arguments(g.s, j+1)
+	for k, f := range args {
+		if f.Key == "" && t != nil && k < len(t.order) {
+			args[k].Key = t.order[k]
+		}
+		in.OK = in.OK && (f.Key != "" || t != nil && k < len(t.order))
+	}
+	g.readTo(in)
+	if !in.OK {
+		g.guess(in.Next - i)
 		return Call{}, i, false
 	}
-	return Call{Name: n, Arguments: object(args), Truncated: r.end, Repaired: r.end}, r.i, true
-}
-
-// pythonArgs reads the arguments after an opening parenthesis.
-func (s *scanner) pythonArgs(i int, t *tool) ([]field, *reader, bool) {
-	r := &reader{s: s.t, i: i, stack: []byte{'('}}
-	var args []field
-	defer func() { s.touched = s.touched || r.end }()
-	for n := 0; ; n++ {
-		r.space()
-		if r.atEnd() {
-			return args, r, true
-		}
-		if c := r.peek(); c == ')' {
-			r.i++
-			return args, r, true
-		} else if c == ',' {
-			r.i++
-			n--
-			continue
-		}
-		if strings.HasPrefix(s.t[r.i:], "**{") {
-			r.i += 2
-		}
-		key, next, keyed := pythonKey(s.t, r.i)
-		if next == len(s.t) { // cut: neither name nor value is known
-			r.i = next
-			r.atEnd()
-			return args, r, true
-		}
-		if keyed {
-			r.i = next
-		}
-		r.out = nil
-		if !r.value() || len(r.out) == 0 {
-			return args, r, r.end
-		}
-		v := append([]byte(nil), r.out...)
-		if len(args) > maxArguments {
-			return args, r, false
-		}
-		switch list, isObject := fields(v); {
-		case keyed:
-			args = append(args, field{key: key, value: v})
-		case isObject && n == 0:
-			args = append(args, list...)
-		case t != nil && n < len(t.order):
-			args = append(args, field{key: t.order[n], value: v})
-		default:
-			return args, r, false
-		}
-		if r.end {
-			return args, r, true
-		}
-	}
-}
-
-// pythonKey reads "name =".
-func pythonKey(t string, i int) (string, int, bool) {
-	j := i
-	for j < len(t) && isWord(t[j]) {
-		j++
-	}
-	k := skipBlank(t, j)
-	if j > i && k == len(t) {
-		return "", k, false
-	}
-	if j == i || k >= len(t) || t[k] != '=' && t[k] != ':' || strings.HasPrefix(t[k:], "==") {
-		return "", i, false
-	}
-	return t[i:j], k + 1, true
+	return Call{Name: n, Arguments: mend.Object(args), Truncated: in.End, Repaired: in.End}, in.Next, true
 }

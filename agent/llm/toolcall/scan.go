@@ -1,8 +1,6 @@
 package toolcall
 
-import (
-	"strings"
-)
+import "strings"
 
 // segment is a piece of text that is not prose.
 type segment struct {
@@ -10,313 +8,159 @@ type segment struct {
 	calls      []Call
 	errs       []string
 	tentative  bool // counts only when no prose follows
-	mark       bool // only a mark of the call before or after it
 }
 
-// scanner finds the segments of one text.
+func (seg *segment) add(it item) {
+	seg.calls = append(seg.calls, it.calls...)
+	if it.err != "" {
+		seg.errs = append(seg.errs, it.err)
+	}
+}
+
+// scanner walks over the prose of one text and finds the segments in it.
 type scanner struct {
-	p    *Parser
-	t    string
-	segs []segment
-
-	grow    bool // the text is still being streamed
-	touched bool // a decision would be different if the text went on
-	hold    int  // in a growing text, where something undecided begins; -1
-
-	sought map[string]place  // next place of a string, see index
-	broke  int               // errors that were worded
-	names  map[string]string // known tools by spelling, "" for others
-	spent  int               // bytes read for guesses that turned out wrong
-
+	grammar
+	segs    []segment
+	grow    bool   // the text is still being streamed
+	hold    int    // in a growing text, where something undecided begins; -1
 	openTag string // the tag of the last call when its closing tag did not follow
 }
 
-// scan walks over the prose of the text.
+func newScanner(p *Parser, s string, grow bool) *scanner {
+	return &scanner{grammar: grammar{xml: xml{text: text{s: s}, p: p}}, grow: grow, hold: -1}
+}
+
+// scan walks over the text. In a growing one it ends at the first call, and at
+// what may still become one.
 func (s *scanner) scan() {
-	i := s.lineStart(s.roleToken())
-	message := s.strippedAt(i)
-	for i < len(s.t) && (!s.grow || s.hold < 0) {
-		if i >= message {
-			if i == message {
-				i = s.stripped(i)
-			}
-			message = s.strippedAt(i)
-			continue
-		}
-		switch s.t[i] {
+	for i := s.lineStart(s.roleToken()); i < len(s.s); {
+		switch s.s[i] {
 		case '\n':
 			i = s.lineStart(i + 1)
 		case '<', '[':
 			i = s.markAt(i)
 		case '`':
-			i = s.codeSpan(i)
+			i = s.inlineCode(i)
 		case '&':
-			i = s.escaped(i)
+			i = s.try(i, i+1, escaped)
+		case 'a', 'c':
+			if next := i + 1; next < len(s.s) && s.s[next] != 's' && s.s[next] != 'o' {
+				i++
+			} else {
+				i = s.try(i, next, commentary)
+			}
 		case 0xe2: // ◁
 			i = s.thinkAt(i)
 		default:
 			i++
 		}
 	}
-	s.growTail()
 }
 
-// roleTokens say that a message of the assistant begins.
-var roleTokens = [...]string{"<|im_start|>assistant\n", "<|start_header_id|>assistant<|end_header_id|>", "<|header_start|>assistant<|header_end|>",
-	"<|start_of_role|>assistant<|end_of_role|>", "<|im_assistant|>assistant<|im_middle|>", "<|assistant|>", "<start_of_turn>model\n", "<｜Assistant｜>"}
+// try lets read look at i. It returns where to go on: after the segment that
+// was found, or at next when there is none. This is all that streaming needs:
+// in a growing text nothing is shown from a call on, nor from a place at which
+// there is none and a reader asked for what stands behind the end.
+func (s *scanner) try(i, next int, read readFunc) int {
+	s.cut = false
+	seg, ok := read(s, i)
+	if s.grow && (ok && !seg.tentative || s.cut) {
+		return s.wait(i)
+	}
+	if !ok {
+		return next
+	}
+	return s.take(seg)
+}
 
-// roleToken returns where the text begins after such a token.
+// take adds a segment and returns where it ends.
+func (s *scanner) take(seg segment) int {
+	s.segs, s.from = append(s.segs, seg), seg.end
+	return seg.end
+}
+
+// wait ends the scan: what stands at i is not decided.
+func (s *scanner) wait(i int) int {
+	s.hold = i
+	return len(s.s)
+}
+
+// undecided reports whether the text ended in what was just looked at.
+func (s *scanner) undecided() bool { return s.grow && s.cut }
+
+// roleToken returns where the text begins after a token that says whose it is.
 func (s *scanner) roleToken() int {
-	if strings.HasPrefix(s.t, "\ufeff") {
+	if strings.HasPrefix(s.s, "\ufeff") {
 		return len("\ufeff")
 	}
+	s.cut = false
 	for _, t := range roleTokens {
-		if strings.HasPrefix(s.t, t) {
+		if s.has(0, t) {
 			return len(t)
 		}
-		if s.growingAt(0, t) {
-			s.hold = 0
-			return 0
-		}
+	}
+	if s.undecided() {
+		return s.wait(0)
 	}
 	return 0
 }
 
-// try runs f, which may find a segment at i. It returns where to go on: after
-// the segment, or at next when there is none. In a growing text a segment
-// ends the scan, and so does what may still become one.
-func (s *scanner) try(i, next int, f func() (segment, bool)) int {
-	before := s.touched
-	s.touched = false
-	seg, ok := f()
-	if s.grow && (ok && !seg.tentative || s.touched) {
-		s.hold = i
-		return i
-	}
-	s.touched = before
-	if !ok {
-		return next
-	}
-	s.segs = append(s.segs, seg)
-	return seg.end
-}
-
-// guess limits what wrong guesses may cost over the whole text.
-func (s *scanner) guess(cost int) { s.spent += cost }
-
-func (s *scanner) exhausted() bool { return s.spent > 2*len(s.t)+1<<16 }
-
 // lineStart looks for what counts only at the start of a line, and returns
 // where to go on.
 func (s *scanner) lineStart(i int) int {
-	j := s.indent(i)
-	if j >= len(s.t) {
-		return j
+	i = s.indent(i)
+	if i >= len(s.s) || s.hold >= 0 {
+		return len(s.s)
 	}
-	switch s.t[j] {
-	case '>':
-		return s.try(j, lineEnd(s.t, j), func() (segment, bool) { return s.recipientLine(j) })
+	for _, read := range s.p.lines[s.s[i]] {
+		if next := s.try(i, i, read); next != i {
+			return next
+		}
+	}
+	switch s.s[i] {
+	case '>': // a quotation
+		return lineEnd(s.s, i)
 	case '`', '~':
-		return s.fence(j)
-	case '{':
-		return s.try(j, j+1, func() (segment, bool) { return s.bareJSON(j) })
-	case '[':
-		if next := s.try(j, j, func() (segment, bool) { return s.bareJSON(j) }); next != j || s.hold >= 0 && s.grow {
-			return next
-		}
-	case 0xe2:
-		const word = lineDialect
-		if s.has(j, word) {
-			return s.try(j, j+1, func() (segment, bool) { return s.qwenAgent(j) })
-		}
-		if s.growingAt(j, word) {
-			s.hold = j
-			return j
-		}
-	case 'A', 'a', 'C', 'c', 'F', 'f', 'T', 't', '*':
-		if next, ok := s.labelled(j); ok {
-			return next
-		}
-	}
-	if letter(s.t[j]) {
-		return s.lineName(j)
-	}
-	return j
-}
-
-// lineName looks at a line that begins with a name.
-func (s *scanner) lineName(j int) int {
-	if s.t[j] == 'f' && (s.has(j, "functools") || s.growingAt(j, "functools")) {
-		return s.try(j, j+1, func() (segment, bool) { return s.functools(j) })
-	}
-	if next := s.try(j, j, func() (segment, bool) { return s.bareNamed(j) }); next != j || s.grow && s.hold >= 0 {
-		return next
-	}
-	if strings.TrimSpace(s.t[:j]) == "" {
-		return s.try(j, j, func() (segment, bool) { return s.barePython(j) })
-	}
-	return j
-}
-
-// indent skips blanks.
-func (s *scanner) indent(i int) int {
-	for i < len(s.t) && (s.t[i] == ' ' || s.t[i] == '\t') {
-		i++
+		return s.fenceEnd(i)
 	}
 	return i
-}
-
-// has says whether lit stands at i, and notes when the text ends within it.
-func (s *scanner) has(i int, lit string) bool {
-	rest := s.t[i:]
-	if len(rest) < len(lit) {
-		s.touched = s.touched || strings.HasPrefix(lit, rest)
-		return false
-	}
-	return rest[:len(lit)] == lit
-}
-
-// growingAt says that the streamed text ends within lit.
-func (s *scanner) growingAt(i int, lit string) bool {
-	return s.grow && len(s.t)-i < len(lit) && strings.HasPrefix(lit, s.t[i:])
-}
-
-// space skips white space and notes when the text ends there.
-func (s *scanner) space(i int) int {
-	for i < len(s.t) && (s.t[i] == ' ' || s.t[i] == '\n' || s.t[i] == '\t' || s.t[i] == '\r') {
-		i++
-	}
-	if i >= len(s.t) {
-		s.touched = true
-	}
-	return i
-}
-
-// mark reads the mark at i and notes when the text ends within it.
-func (s *scanner) mark(i int) mark {
-	m := lexMark(s.t, i)
-	if m.growing {
-		s.touched = true
-	}
-	return m
-}
-
-// index returns the next place of sub at or after i, -1 when there is none.
-// Places are remembered, so that asking again and again stays linear.
-func (s *scanner) index(sub string, i int) int {
-	if k, ok := s.sought[sub]; ok && i >= k.from && (k.at < 0 || i <= k.at) {
-		return k.at
-	}
-	if s.sought == nil || len(s.sought) > 4096 {
-		s.sought = map[string]place{}
-	}
-	at := strings.Index(s.t[min(i, len(s.t)):], sub)
-	if at >= 0 {
-		at += i
-	}
-	s.sought[sub] = place{i, at}
-	return at
-}
-
-// place is the first place at or after from, -1 when there is none.
-type place struct{ from, at int }
-
-// known returns the tool that a name means, "" when there is none.
-func (s *scanner) known(name string) string {
-	if n, ok := s.names[name]; ok {
-		return n
-	}
-	if s.names == nil || len(s.names) > 1024 {
-		s.names = map[string]string{}
-	}
-	n, ok := s.p.Canonical(name)
-	if !ok {
-		n = ""
-	}
-	s.names[name] = n
-	return n
-}
-
-// ownLine says whether only blanks stand before i on its line.
-func (s *scanner) ownLine(i int) bool {
-	for i > 0 && (s.t[i-1] == ' ' || s.t[i-1] == '\t') {
-		i--
-	}
-	return i == 0 || s.t[i-1] == '\n' || len(s.segs) > 0 && s.segs[len(s.segs)-1].end == i
-}
-
-// codeSpan skips inline code, which must close on its line.
-func (s *scanner) codeSpan(i int) int {
-	n := 0
-	for i+n < len(s.t) && s.t[i+n] == '`' {
-		n++
-	}
-	ticks := s.t[i : i+n]
-	end := min(lineEnd(s.t[:min(len(s.t), i+n+2000)], i+n), len(s.t))
-	for j := i + n; j < end; {
-		k := strings.Index(s.t[j:end], ticks)
-		if k < 0 {
-			break
-		}
-		k += j
-		run := 0
-		for k+run < len(s.t) && s.t[k+run] == '`' {
-			run++
-		}
-		if run == n {
-			return k + n
-		}
-		j = k + run
-	}
-	return i + n
 }
 
 // markAt looks at the tag, token or bracket at i.
 func (s *scanner) markAt(i int) int {
-	if next, ok := s.comment(i); ok {
-		return next
-	}
 	if next := s.thinkAt(i); next != i+1 {
 		return next
 	}
-	m := lexMark(s.t, i)
-	if m.growing {
-		if s.grow {
-			s.hold = i
-			return i
-		}
+	m := lexMark(s.s, i)
+	switch role := s.p.marks[m.name]; {
+	case m.growing && s.grow:
+		return s.wait(i)
+	case m.growing:
 		return s.cutTag(i)
-	}
-	switch s.p.marks[m.name] {
-	case opens:
-		return s.try(i, m.next, func() (segment, bool) {
-			seg, ok := s.region(i, m)
-			return s.explicit(i, seg, ok)
-		})
-	case closes:
+	case role == opens:
+		return s.try(i, s.afterAnalysis(m), s.p.readers[m.name])
+	case role == closes:
 		s.stray(i, m)
-		return m.next
+	case m.opening() && s.known(m.tag) != "":
+		return s.try(i, m.next, toolTag)
 	}
-	switch {
-	case m.name == "":
-		return i + 1
-	case m.name == "<|channel|>" || m.name == "<|start|>":
-		return s.channel(i, m)
-	case m.tag != "" && !strings.HasPrefix(m.name, "</") && s.known(m.tag) != "":
-		return s.try(i, m.next, func() (segment, bool) {
-			seg, ok := s.toolTag(i, m)
-			return s.explicit(i, seg, ok)
-		})
+	return max(m.next, i+1)
+}
+
+// toolTag reads a call in the form <tool_name>…</tool_name>.
+func toolTag(s *scanner, i int) (segment, bool) {
+	it := s.toolElement(s.mark(i), s.ownLine(i))
+	if !it.ok || !s.ownLine(i) && s.proseAfter(it.next) { // shown in a sentence
+		return segment{}, false
 	}
-	return m.next
+	return s.explicit(i, segment{start: i, end: s.closers(it.next), calls: it.calls}, true)
 }
 
 // cutTag reports a tag that names a tool and that the text ends within.
 func (s *scanner) cutTag(i int) int {
 	for _, tag := range [...]string{"<function=", "<invoke name="} {
-		if strings.HasPrefix(s.t[i:], tag) && s.ownLine(i) {
-			s.segs = append(s.segs, segment{start: i, end: len(s.t), errs: []string{"The answer was cut off inside " + tag + "…>, before the call; send the call again."}})
-			return len(s.t)
+		if strings.HasPrefix(s.s[i:], tag) && s.ownLine(i) {
+			return s.take(segment{start: i, end: len(s.s), errs: []string{"The answer was cut off inside " + tag + "…>, before the call; send the call again."}})
 		}
 	}
 	return i + 1
@@ -328,20 +172,26 @@ func (s *scanner) stray(i int, m mark) {
 	n := len(s.segs)
 	switch {
 	case n == 0:
-	case blank(s.t[s.segs[n-1].end:i]):
-		s.segs[n-1].end = m.next
+	case blank(s.s[s.segs[n-1].end:i]):
+		s.segs[n-1].end, s.from = m.next, m.next
 	case s.openTag != "" && strings.EqualFold(m.raw, s.openTag):
-		s.segs = append(s.segs, segment{start: i, end: m.next, mark: true})
+		s.take(segment{start: i, end: m.next})
 		s.openTag = ""
 	}
 }
 
-// thinkAt skips thinking that begins at i. Left open at the start of a line it
-// takes the rest of the text. An end without a beginning means that
-// everything before it was thinking.
+// thinkAt skips a comment or thinking that begins at i; there nothing is
+// called. Left open at the start of a line thinking takes the rest of the text.
+// An end without a beginning means that everything before it was thinking.
 func (s *scanner) thinkAt(i int) int {
-	if i+1 < len(s.t) && s.t[i] != 0xe2 && strings.IndexByte("tTrs/|", s.t[i+1]) < 0 {
+	if i+1 < len(s.s) && s.s[i] != 0xe2 && strings.IndexByte("tTrs/|!", s.s[i+1]) < 0 {
 		return i + 1
+	}
+	s.cut = false
+	if s.has(i, "<!--") {
+		if end := s.seek("-->", i); end >= 0 {
+			return end + len("-->")
+		}
 	}
 	for _, tag := range thinkTags {
 		if s.has(i, tag[0]) {
@@ -349,18 +199,101 @@ func (s *scanner) thinkAt(i int) int {
 				return end + len(tag[1])
 			}
 			if s.ownLine(i) {
-				return len(s.t)
+				return len(s.s)
 			}
 			return i + len(tag[0])
 		}
-		if s.has(i, tag[1]) {
-			s.segs = s.segs[:0]
+		if strings.HasPrefix(s.s[i:], tag[1]) {
+			s.segs, s.from = s.segs[:0], 0
 			return i + len(tag[1])
 		}
-		if s.growingAt(i, tag[0]) {
-			s.hold = i
-			return i
-		}
+	}
+	if s.undecided() {
+		return s.wait(i)
 	}
 	return i + 1
+}
+
+// ownLine reports whether only blanks, or a call, stand before i on its line.
+func (x *text) ownLine(i int) bool {
+	for i > 0 && (x.s[i-1] == ' ' || x.s[i-1] == '\t') {
+		i--
+	}
+	return i <= x.from || x.s[i-1] == '\n'
+}
+
+// inlineCode skips inline code at i.
+func (s *scanner) inlineCode(i int) int {
+	s.cut = false
+	if next := s.codeSpan(i); !s.undecided() {
+		return next
+	}
+	return s.wait(i)
+}
+
+// codeSpan skips inline code, which must close on its line.
+func (x *text) codeSpan(i int) int {
+	n := x.run(i)
+	ticks := x.s[i : i+n]
+	end := lineEnd(x.s[:min(len(x.s), i+n+2000)], i+n)
+	for j := i + n; j < end; {
+		k := strings.Index(x.s[j:end], ticks)
+		if k < 0 {
+			break
+		}
+		run := x.run(j + k)
+		if j += k + run; run == n {
+			x.over(j) // the run may go on
+			return j
+		}
+	}
+	return i + n
+}
+
+// run counts the equal bytes at i.
+func (x *text) run(i int) int {
+	n := 0
+	for i+n < len(x.s) && x.s[i+n] == x.s[i] {
+		n++
+	}
+	return n
+}
+
+// escaped reads markup whose brackets were written as HTML entities.
+func escaped(s *scanner, i int) (segment, bool) {
+	const lt, far = "&lt;", 6 * maxMark
+	if !s.has(i, lt) || s.exhausted() || s.over(i+len(lt)) || !startsMark(s.s[i+len(lt)]) {
+		return segment{}, false
+	}
+	head := s.s[i:min(len(s.s), i+far)]
+	if amp := strings.LastIndexByte(head, '&'); amp > 0 && len(head)-amp < 6 && strings.IndexByte(head[amp:], ';') < 0 {
+		head = head[:amp]
+	}
+	m := lexMark(unescapeHTML(head), 0)
+	if s.p.marks[m.name] != opens && (!m.opening() || s.known(m.tag) == "") {
+		if m.growing {
+			s.over(i + far)
+		}
+		return segment{}, false
+	}
+	end := len(s.s)
+	if m.tag != "" {
+		closing := "&lt;/" + m.tag + "&gt;"
+		if k := s.seek(closing, i); k >= 0 {
+			end = k + len(closing)
+		}
+	}
+	sub := newScanner(s.p, unescapeHTML(s.s[i:end]), false)
+	sub.scan()
+	sub.settle(len(sub.s))
+	if len(sub.segs) == 0 || sub.segs[0].start != 0 {
+		s.guess(end - i)
+		return segment{}, false
+	}
+	seg := segment{start: i, end: end}
+	for _, in := range sub.segs {
+		seg.calls = append(seg.calls, in.calls...)
+		seg.errs = append(seg.errs, in.errs...)
+	}
+	return seg, true
 }

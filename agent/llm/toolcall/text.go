@@ -1,140 +1,147 @@
 package toolcall
 
-import "strings"
+import (
+	"strings"
 
-// stopWords end a message and are not prose.
-var stopWords = [...]string{"[TASK_COMPLETE]", "<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|eot|>", "<|observation|>", "<|user|>", "<|stop|>", "<eos>", "<bot_end>", "<|endoftext|>", "<｜end▁of▁sentence｜>"}
+	"github.com/handrail-bot/handrail/agent/llm/mend"
+)
 
-// stopWord returns the length of the word at i that ends a message, 0 when
-// none does. [TASK_COMPLETE] is not the model's own and stays.
-func (s *scanner) stopWord(i int) int {
-	for _, w := range stopWords[1:] {
-		if s.has(i, w) {
-			return len(w)
-		}
-	}
-	return 0
+// text is what a model wrote, as far as it has come. All that read calls ask
+// it what stands at an offset. When one of them asks for what would stand
+// behind the end, the text notes that it was cut: what they found may be
+// different when the text goes on.
+type text struct {
+	s    string
+	cut  bool
+	from int // where the prose begins that has been read last
+
+	sought map[string]place // next place of a string, see index
+	spent  int              // bytes read for guesses that turned out wrong
 }
 
-// afterStops skips the words at i that end a message, and returns i when none
-// stands there.
-func (s *scanner) afterStops(i int) int {
-	for {
-		j := s.space(i)
-		n := 0
-		if j < len(s.t) && s.t[j] == '<' {
-			n = s.stopWord(j)
-		}
-		if n == 0 {
-			return i
-		}
-		i = j + n
-	}
-}
+// place is the first place at or after from, -1 when there is none.
+type place struct{ from, at int }
 
-// blank says whether s holds nothing that a reader would read.
-func blank(s string) bool {
-	s = strings.TrimSpace(s)
-	for s != "" {
-		cut := false
-		for _, w := range stopWords {
-			if strings.HasPrefix(s, w) {
-				s, cut = strings.TrimSpace(s[len(w):]), true
-			}
-		}
-		if !cut {
-			return false
-		}
+// over reports whether i is at or behind the end.
+func (x *text) over(i int) bool {
+	if i < len(x.s) {
+		return false
 	}
+	x.cut = true
 	return true
 }
 
-// settle drops the tentative segments that prose follows. end is where the
-// text ends, or what is not decided yet begins.
-func (s *scanner) settle(end int) {
-	last := true // nothing but calls follows
-	kept := s.segs[:0]
-	ok := make([]bool, len(s.segs))
-	for i := len(s.segs) - 1; i >= 0; i-- {
-		seg := s.segs[i]
-		last = last && blank(s.t[min(seg.end, end):end])
-		ok[i] = last || !seg.tentative
-		end = seg.start
+// is reports whether c stands at i.
+func (x *text) is(i int, c byte) bool { return !x.over(i) && x.s[i] == c }
+
+// has reports whether lit stands at i.
+func (x *text) has(i int, lit string) bool {
+	rest := x.s[min(i, len(x.s)):]
+	if len(rest) < len(lit) {
+		x.cut = x.cut || strings.HasPrefix(lit, rest)
+		return false
 	}
-	explained := false // a fence or an object was shown, so the ones after it are shown too
-	for i, seg := range s.segs {
-		explained = explained || !ok[i]
-		if ok[i] && (!explained || !seg.tentative) {
-			kept = append(kept, seg)
-		}
-	}
-	s.segs = kept
+	return rest[:len(lit)] == lit
 }
 
-// partial returns where markup begins in a growing text.
-func (s *scanner) partial() int {
-	at := s.hold
-	if at < 0 {
-		at = len(s.t)
+// space skips white space.
+func (x *text) space(i int) int {
+	i = skipSpace(x.s, i)
+	x.over(i)
+	return i
+}
+
+// indent skips blanks.
+func (x *text) indent(i int) int {
+	for i < len(x.s) && (x.s[i] == ' ' || x.s[i] == '\t') {
+		i++
 	}
-	s.settle(at)
-	if len(s.segs) > 0 {
-		at = s.segs[0].start
+	x.over(i)
+	return i
+}
+
+// line returns where the line ends that i stands on.
+func (x *text) line(i int) int {
+	end := lineEnd(x.s, min(i, len(x.s)))
+	x.over(end)
+	return end
+}
+
+// mark reads the mark at i.
+func (x *text) mark(i int) mark {
+	m := lexMark(x.s, min(i, len(x.s)))
+	x.cut = x.cut || m.growing
+	return m
+}
+
+// word reads the characters of a name.
+func (x *text) word(i int) (string, int) {
+	j := i
+	for j < len(x.s) && j-i < maxName && (isWord(x.s[j]) || strings.IndexByte(".:-", x.s[j]) >= 0) {
+		j++
 	}
+	x.over(j)
+	return strings.TrimRight(x.s[min(i, j):j], ":"), j
+}
+
+// json reads the value at i; m is set inside call markup.
+func (x *text) json(i int, m mend.Marks) mend.Value {
+	in := mend.Read(x.s, i, m)
+	x.readTo(in)
+	return in
+}
+
+// readTo notes whether a value may be different when the text goes on: it was
+// cut, or given up where quotes look ahead.
+func (x *text) readTo(in mend.Value) {
+	x.cut = x.cut || in.End || !in.OK && !in.Ellipsis && len(x.s)-in.Next < mend.LookAhead
+}
+
+// index returns the next place of sub at or after i, -1 when there is none.
+// Places are remembered, so that asking again and again stays linear. That
+// there is none yet is no reason to wait for more text; see seek.
+func (x *text) index(sub string, i int) int {
+	if k, ok := x.sought[sub]; ok && i >= k.from && (k.at < 0 || i <= k.at) {
+		return k.at
+	}
+	if x.sought == nil || len(x.sought) > 4096 {
+		x.sought = map[string]place{}
+	}
+	at := strings.Index(x.s[min(i, len(x.s)):], sub)
+	if at >= 0 {
+		at += i
+	}
+	x.sought[sub] = place{i, at}
 	return at
 }
 
-// maxErrors bounds what the model is told of broken calls.
-const maxErrors = 10
-
-// result puts calls, errors and remaining text together.
-func (s *scanner) result() Parsed {
-	s.settle(len(s.t))
-	if len(s.segs) == 0 {
-		return Parsed{Text: s.t}
-	}
-	var out Parsed
-	var b strings.Builder
-	from := 0
-	gap, first := "", true
-	for _, seg := range s.segs {
-		gap = appendProse(&b, s.t[from:seg.start], gap, first)
-		first = false
-		out.Calls = append(out.Calls, seg.calls...)
-		for _, e := range seg.errs {
-			if len(out.Errors) < maxErrors {
-				out.Errors = append(out.Errors, e)
-			}
-		}
-		from = s.afterStops(seg.end)
-	}
-	appendProse(&b, s.t[from:], gap, false)
-	out.Text = b.String()
-	return out
+// seek is index for what is expected to come.
+func (x *text) seek(sub string, i int) int {
+	at := x.index(sub, i)
+	x.cut = x.cut || at < 0
+	return at
 }
 
-// appendProse adds the prose between two removed segments and returns the
-// white space that it ends with.
-func appendProse(b *strings.Builder, prose, gap string, first bool) string {
-	const white = " \t\r\n"
-	body := strings.Trim(prose, white)
-	if body == "" {
-		return wider(gap, prose)
+// guess counts what a wrong guess cost. When too much is spent on them over
+// the whole text, it is exhausted and none are made any more.
+func (x *text) guess(cost int) { x.spent += max(cost, 0) }
+
+func (x *text) exhausted() bool { return x.spent > 2*len(x.s)+1<<16 }
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {
+		i++
 	}
-	lead := prose[:strings.Index(prose, body[:1])]
-	if b.Len() > 0 {
-		b.WriteString(wider(gap, lead))
-	} else if first {
-		b.WriteString(lead) // the text's own
-	}
-	b.WriteString(body)
-	return prose[len(lead)+len(body):]
+	return i
 }
 
-// wider returns the white space with more lines.
-func wider(a, b string) string {
-	if strings.Count(b, "\n") > strings.Count(a, "\n") || a == "" {
-		return b
+func lineEnd(s string, i int) int {
+	if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
+		return i + n
 	}
-	return a
+	return len(s)
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

@@ -3,7 +3,9 @@
 // JSON as small models write it, and tells calls from prose, quotations and
 // examples.
 //
-// Everything is read once, from left to right, by scanners: time is linear in
+// A text is walked once, from left to right (scan.go). Where something stands
+// that a call may begin with, the dialect that it belongs to reads on; what it
+// finds is a segment, and what is in no segment is prose. Time is linear in
 // the text, nesting is bounded, and no input makes it panic.
 package toolcall
 
@@ -14,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+
+	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
 // Call is one call found in text. Name is canonical. Arguments is a JSON
@@ -41,6 +45,8 @@ type Parser struct {
 	folded    map[string]string // names without case and separators
 	canonical func(string) string
 	marks     marks
+	readers   map[string]readFunc // what reads on after an opening mark
+	lines     [256][]readFunc     // what may read a line, by its first byte
 }
 
 // New returns a parser for the given tools. canonical maps spellings and
@@ -49,10 +55,25 @@ func New(specs []llm.ToolSpec, canonical func(string) string) *Parser {
 	if canonical == nil {
 		canonical = func(s string) string { return s }
 	}
-	p := &Parser{tools: map[string]*tool{}, folded: map[string]string{}, canonical: canonical, marks: newMarks()}
+	p := &Parser{tools: map[string]*tool{}, folded: map[string]string{}, canonical: canonical, marks: marks{}, readers: map[string]readFunc{}}
 	for _, s := range specs {
-		p.tools[s.Name] = newTool(s.Name, s.Parameters)
+		p.tools[s.Name] = newTool(s.Parameters)
 		p.folded[fold(s.Name)] = s.Name
+	}
+	for _, d := range dialects() {
+		for _, name := range d.opens {
+			n := 1 + strings.Count(name, "|")/2
+			p.marks[name], p.marks[name[:n]+"/"+name[n:]], p.readers[name] = opens, closes, d.read
+		}
+		for _, name := range d.closes {
+			p.marks[name] = closes
+		}
+		for _, name := range d.inside {
+			p.marks[name] = inside
+		}
+		for _, c := range []byte(d.line) {
+			p.lines[c] = append(p.lines[c], d.read)
+		}
 	}
 	return p
 }
@@ -62,7 +83,7 @@ func New(specs []llm.ToolSpec, canonical func(string) string) *Parser {
 // at the ends of the text, and between two pieces of prose stays the white
 // space from before or after the markup, whichever has more lines.
 func (p *Parser) Parse(text string) Parsed {
-	s := &scanner{p: p, t: text}
+	s := newScanner(p, text, false)
 	s.scan()
 	return s.result()
 }
@@ -72,7 +93,7 @@ func (p *Parser) Parse(text string) Parsed {
 // stands before it can be shown. Prose that looks like the beginning of a
 // call is held back only until it is clear that it is none.
 func (p *Parser) Partial(text string) int {
-	s := &scanner{p: p, t: text, grow: true, hold: -1}
+	s := newScanner(p, text, true)
 	s.scan()
 	return s.partial()
 }
@@ -81,37 +102,14 @@ func (p *Parser) Partial(text string) int {
 // object, a JSON string that holds one, or JSON as small models write it)
 // into a JSON object.
 func (p *Parser) Object(raw json.RawMessage) (args json.RawMessage, repaired bool, err error) {
-	raw = bytes.TrimSpace(raw)
-	for range 3 {
-		if isNull(raw) {
-			return emptyObject, repaired, nil
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return emptyObject, false, nil
+	}
+	in := mend.Read(string(raw), 0, nil)
+	if in.OK && len(bytes.TrimSpace(raw[in.Next:])) == 0 {
+		if list, mended, err := arguments(in.JSON, nil, false); err == nil {
+			return mend.Object(list), in.Mended || mended, nil
 		}
-		in := readJSON(string(raw), 0, nil)
-		if !in.ok || len(bytes.TrimSpace(raw[in.next:])) > 0 {
-			break
-		}
-		repaired = repaired || in.repaired
-		switch in.json[0] {
-		case '{':
-			list, _ := fields(in.json)
-			return object(list), repaired, nil
-		case '"':
-			s, _ := text(in.json)
-			raw = json.RawMessage(strings.TrimSpace(s))
-			continue
-		case 'n':
-			return emptyObject, repaired, nil
-		case '[':
-			list := elements(in.json)
-			if len(list) == 0 {
-				return emptyObject, true, nil
-			}
-			if len(list) == 1 && list[0][0] == '{' {
-				raw, repaired = list[0], true
-				continue
-			}
-		}
-		break
 	}
 	return nil, false, errors.New(`the arguments are not a JSON object; send an object with the arguments by name, such as {"path": "README.md"}, or {} when there are none`)
 }
@@ -120,7 +118,7 @@ func (p *Parser) Object(raw json.RawMessage) (args json.RawMessage, repaired boo
 var namePrefixes = [...]string{"functions.", "function.", "functions:", "default_api.", "default_api:", "tools.", "tool.", "tool:", "namespace.", "call:", "multi_tool_use.", "api."}
 
 // Canonical returns the name of a known tool for any spelling of it, and
-// whether there is such a tool.
+// reports whether there is such a tool.
 func (p *Parser) Canonical(name string) (string, bool) {
 	name = strings.Trim(name, " \t\r\n`<>\"'*")
 	if _, ok := p.tools[name]; ok {
@@ -133,14 +131,13 @@ func (p *Parser) Canonical(name string) (string, bool) {
 			break
 		}
 	}
-	bare = cutNumber(bare)
-	for _, n := range [...]string{bare, p.canonical(bare), p.canonical(name), p.folded[fold(bare)]} {
+	if i := strings.LastIndexByte(bare, ':'); i > 0 && i+1 < len(bare) && strings.Trim(bare[i+1:], "0123456789") == "" {
+		bare = bare[:i] // Kimi appends an index: read_file:0
+	}
+	for _, n := range [...]string{bare, p.canonical(bare), p.canonical(name), p.folded[fold(bare)], p.qualified(bare)} {
 		if _, ok := p.tools[n]; ok {
 			return n, true
 		}
-	}
-	if n := p.qualified(bare); n != "" {
-		return n, true
 	}
 	return p.canonical(bare), false
 }
@@ -156,27 +153,18 @@ func (p *Parser) qualified(name string) string {
 	if i == 0 {
 		return ""
 	}
-	if _, ok := p.tools[name[i:]]; ok {
-		return name[i:]
-	}
 	return p.folded[fold(name[i:])]
-}
-
-// cutNumber drops the index that Kimi appends: read_file:0.
-func cutNumber(name string) string {
-	i := strings.LastIndexByte(name, ':')
-	if i <= 0 || i+1 == len(name) || strings.Trim(name[i+1:], "0123456789") != "" {
-		return name
-	}
-	return name[:i]
 }
 
 // fold evens out case and separators.
 func fold(name string) string {
 	out := make([]byte, 0, 64)
 	for i := range len(name) {
-		if c := name[i]; c != '_' && c != '-' && c != ' ' && c != '.' {
-			out = append(out, c|lowerBit(c))
+		switch c := name[i]; {
+		case c >= 'A' && c <= 'Z':
+			out = append(out, c+'a'-'A')
+		case c != '_' && c != '-' && c != ' ' && c != '.':
+			out = append(out, c)
 		}
 	}
 	return string(out)

@@ -2,14 +2,27 @@ package toolcall
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// maxElements bounds how deeply elements nest.
-const maxElements = 12
+// maxElements bounds how deeply elements nest, maxContainers how many enclose
+// all arguments, maxArguments how many of those a call has, maxCandidates how
+// many closing tags are looked at for one value.
+const (
+	maxElements   = 15
+	maxContainers = 3
+	maxArguments  = 200
+	maxCandidates = 64
+)
 
-// maxArguments bounds how many arguments a call has.
-const maxArguments = 200
+// xml reads arguments that are written as elements.
+type xml struct {
+	text
+	p *Parser
+}
 
 // node is the value of one element.
 type node struct {
@@ -21,217 +34,30 @@ type node struct {
 	repaired bool // a closing tag was missing
 }
 
+// typed is the value as the schema of t asks for it.
+func (v node) typed(t *tool, key string) json.RawMessage {
+	if v.plain {
+		return t.typed(key, v.text)
+	}
+	if !slices.Contains(t.typesOf(key), "array") || v.raw[0] != '{' {
+		return v.raw
+	}
+	inner := v.raw
+	if list, _ := mend.Fields(v.raw); len(list) == 1 && list[0].Key != "path" {
+		if inner = list[0].Value; inner[0] == '[' {
+			return inner
+		}
+	}
+	return append(append(json.RawMessage{'['}, inner...), ']')
+}
+
 // params are the arguments that stand in the body of an element.
 type params struct {
-	args     []field
+	args     []mend.Field
 	next     int
 	cut      bool
 	repaired bool
 	bad      bool // text that is no argument stands among them
-}
-
-// named says whether a tag carries the name of a tool.
-func named(m mark) bool { return tagName(m) != "" }
-
-func tagName(m mark) string {
-	if m.value != "" {
-		return m.value
-	}
-	if m.attrs == "" {
-		return ""
-	}
-	attrs := attributes(m.attrs)
-	for _, key := range [...]string{"name", "tool", "function", "tool_name"} {
-		if i, ok := find(attrs, key); ok {
-			s, _ := text(attrs[i].value)
-			return s
-		}
-	}
-	return ""
-}
-
-// namedTag reads <function=name>…, <invoke name="…">… and their like. The
-// second result says whether m is such a tag.
-func (s *scanner) namedTag(m mark) (item, bool) {
-	name := tagName(m)
-	if name == "" {
-		return item{}, false
-	}
-	if !isName(name) {
-		return item{}, true
-	}
-	return s.nameBody(m, name), true
-}
-
-// nameBody reads the body of the element m that calls name.
-func (s *scanner) nameBody(m mark, name string) item {
-	n, _ := s.p.Canonical(name)
-	if m.selfEnd {
-		var args []field
-		for _, a := range toolAttributes(m, s.p.tools[n]) {
-			if !contains(nameFields[:], a.key) && !contains(metaFields[:], a.key) {
-				args = append(args, a)
-			}
-		}
-		return item{calls: []Call{s.named(n, args, false, false)}, next: m.next, ok: true}
-	}
-	pos := s.space(m.next)
-	if s.has(pos, "```") {
-		if b := strings.IndexByte(s.t[pos:min(len(s.t), pos+32)], '{'); b >= 0 {
-			pos += b
-		}
-	}
-	if pos < len(s.t) && s.t[pos] == '{' {
-		it := s.namedJSON(name, pos)
-		end := s.space(it.next)
-		if s.has(end, "```") {
-			end = s.space(end + 3)
-		}
-		if c := s.mark(min(end, len(s.t))); it.ok && sameTag(c, m) {
-			it.next = c.next
-		}
-		return it
-	}
-	t := s.p.tools[n]
-	ps := s.params(m, t, 0)
-	if ps.bad && len(ps.args) == 0 {
-		only, ok := t.only()
-		end := s.index("</"+m.raw+">", m.next)
-		if !ok || end < 0 {
-			return item{}
-		}
-		ps.args = []field{{key: only, value: quoted(strings.TrimSpace(s.t[m.next:end]))}}
-		ps.next = end + len(m.raw) + 3
-	}
-	return item{calls: []Call{s.named(n, ps.args, ps.repaired || ps.cut, ps.cut)}, next: ps.next, ok: true}
-}
-
-// sameTag says whether c closes m.
-func sameTag(c, m mark) bool {
-	return strings.HasPrefix(c.name, "</") && (c.name[2:] == m.name[1:] || sameName(c.name[2:], m.name[1:]))
-}
-
-// sameName compares names without their separators: </readfile> closes
-// <read_file>.
-func sameName(a, b string) bool {
-	for a != "" && b != "" {
-		switch {
-		case a[0] == b[0]:
-			a, b = a[1:], b[1:]
-		case a[0] == '_' || a[0] == '-':
-			a = a[1:]
-		case b[0] == '_' || b[0] == '-':
-			b = b[1:]
-		default:
-			return false
-		}
-	}
-	return a == b
-}
-
-// isParam says whether a tag holds one argument that it names.
-func isParam(m mark) bool {
-	switch m.name {
-	case "<parameter>", "<param>", "<arg>", "<argument>", "<parameters>":
-		return named(m)
-	}
-	return false
-}
-
-// isContainer says whether a tag encloses the arguments of a call of t.
-func isContainer(m mark, t *tool) bool {
-	return m.value == "" && m.attrs == "" && contains(argFields[:], m.name[1:len(m.name)-1]) && !t.has(m.tag)
-}
-
-// params reads the arguments in the body of m.
-func (s *scanner) params(m mark, t *tool, depth int) params {
-	out := params{next: m.next}
-	for {
-		pos := s.space(out.next)
-		if pos >= len(s.t) {
-			out.cut, out.next = true, pos
-			return out
-		}
-		k := s.mark(pos)
-		switch {
-		case k.growing:
-			out.cut, out.next = true, len(s.t)
-			return out
-		case sameTag(k, m):
-			out.next = k.next
-			return out
-		case s.p.marks[k.name] == closes:
-			out.repaired = true
-			return out
-		case k.tag == "" || strings.HasPrefix(k.name, "</"):
-			out.bad = true
-			return out
-		case isContainer(k, t) && depth < 3:
-			s.container(&out, k, t, depth)
-		default:
-			key := k.tag
-			if isParam(k) {
-				key = tagName(k)
-			}
-			v := s.node(k, key, frame{outer: m.raw, tool: t})
-			if k.name == "<"+key+">" || isParam(k) || k.value == "" {
-				out.args = put(out.args, field{key: key, value: s.typed(t, key, v)})
-			}
-			out.next, out.cut, out.repaired = v.next, v.cut, out.repaired || v.repaired
-		}
-		if out.cut {
-			return out
-		}
-		if out.bad = len(out.args) > maxArguments; out.bad {
-			return out
-		}
-	}
-}
-
-// container reads <args>…</args> with JSON or elements inside.
-func (s *scanner) container(out *params, k mark, t *tool, depth int) {
-	pos := s.space(k.next)
-	if pos < len(s.t) && s.t[pos] == '{' {
-		in := readJSON(s.t, pos, s.p.marks)
-		if in.ok {
-			list, _ := fields(in.json)
-			out.args = append(out.args, list...)
-			out.repaired = out.repaired || in.repaired
-			out.cut, out.next = in.open > 0, in.next
-			if c := s.mark(s.space(in.next)); sameTag(c, k) {
-				out.next = c.next
-			}
-			return
-		}
-	}
-	in := s.params(k, t, depth+1)
-	for _, f := range in.args {
-		out.args = put(out.args, f)
-	}
-	out.next, out.cut, out.repaired = in.next, in.cut, out.repaired || in.repaired
-	if in.bad { // plain text: <args>a.go</args>
-		v := s.node(k, k.tag, frame{outer: k.raw, tool: t, depth: maxElements})
-		if only, ok := t.only(); ok && len(in.args) == 0 {
-			out.args = put(out.args, field{key: only, value: quoted(strings.TrimSpace(v.text))})
-		}
-		out.next, out.cut = v.next, v.cut
-	}
-}
-
-// put adds a member; repeated ones become an array.
-func put(list []field, f field) []field {
-	i, ok := find(list, f.key)
-	if !ok {
-		return append(list, f)
-	}
-	old := list[i].value
-	if list[i].many { // the array is ours and can grow in place
-		list[i].value = append(append(append(old[:len(old)-1], ','), f.value...), ']')
-		return list
-	}
-	list[i].value = append(append(append(append(json.RawMessage{'['}, old...), ','), f.value...), ']')
-	list[i].many = true
-	return list
 }
 
 // frame is where an element stands.
@@ -241,135 +67,179 @@ type frame struct {
 	depth int
 }
 
+// named reports whether a tag carries the name of a tool.
+func (m mark) named() bool { return m.tagName() != "" }
+
+// tagName is the name that a tag carries: <function=name>, <invoke name="…">.
+func (m mark) tagName() string {
+	if m.value != "" || m.attrs == "" {
+		return m.value
+	}
+	attrs := attributes(m.attrs)
+	for _, key := range [...]string{"name", "tool", "function", "tool_name"} {
+		if i := mend.Find(attrs, key); i >= 0 {
+			s, _ := mend.Text(attrs[i].Value)
+			return s
+		}
+	}
+	return ""
+}
+
+// isParam reports whether a tag holds one argument that it names.
+func (m mark) isParam() bool {
+	return slices.Contains([]string{"<parameter>", "<param>", "<arg>", "<argument>", "<parameters>"}, m.name) && m.named()
+}
+
+// key is the name of the argument that the element holds.
+func (m mark) key() string {
+	if m.isParam() {
+		return m.tagName()
+	}
+	return m.tag
+}
+
+// isContainer reports whether a tag encloses the arguments of a call of t.
+func (m mark) isContainer(t *tool) bool {
+	return m.opening() && m.value == "" && m.attrs == "" && named(m.word(), argFields[:]) && !t.has(m.tag)
+}
+
+// params reads the arguments in the body of m.
+func (x *xml) params(m mark, in frame) params {
+	out := params{next: m.next}
+	for !out.cut {
+		pos := x.space(out.next)
+		k := x.mark(pos)
+		switch {
+		case k.growing:
+			out.cut, out.next = true, len(x.s)
+			return out
+		case m.closedBy(k):
+			out.next = k.next
+			return out
+		case x.p.marks[k.name] == closes, in.tool != nil && !in.tool.has(k.tag) && x.p.tools[k.tag] != nil: // or the next call
+			out.repaired = true
+			return out
+		case !k.opening() && x.paramAfter(m, pos) > 0:
+			out.next, out.repaired = x.paramAfter(m, pos), true
+		case !k.opening() || len(out.args) > maxArguments:
+			out.bad = true
+			return out
+		case k.isContainer(in.tool) && in.depth < maxContainers:
+			x.container(&out, k, in)
+		default:
+			key := k.key()
+			v := x.node(k, key, frame{outer: m.raw, tool: in.tool, depth: in.depth})
+			out.args = mend.Put(out.args, mend.Field{Key: key, Value: v.typed(in.tool, key)})
+			out.next, out.cut, out.repaired = v.next, v.cut, out.repaired || v.repaired
+		}
+	}
+	return out
+}
+
+// paramAfter returns where in the element m, which names its arguments, the
+// next one begins after words that are none, 0 when none does.
+func (x *xml) paramAfter(m mark, i int) int {
+	n := strings.IndexByte(x.s[i:], '<')
+	if n <= 0 || !m.named() || !x.has(i+n, "<param") {
+		return 0
+	}
+	return i + n
+}
+
+// container reads <args>…</args> with JSON, elements or text inside.
+func (x *xml) container(out *params, k mark, f frame) {
+	if pos := x.space(k.next); x.is(pos, '{') {
+		if in := x.json(pos, x.p.marks); in.OK {
+			list, _ := mend.Fields(in.JSON)
+			out.args = append(out.args, list...)
+			out.cut, out.next, out.repaired = in.Open > 0, in.Next, out.repaired || in.Mended
+			if c := x.mark(x.space(in.Next)); k.closedBy(c) {
+				out.next = c.next
+			}
+			return
+		}
+	}
+	in := x.params(k, frame{tool: f.tool, depth: f.depth + 1})
+	for _, f := range in.args {
+		out.args = mend.Put(out.args, f)
+	}
+	out.next, out.cut, out.repaired = in.next, in.cut, out.repaired || in.repaired
+	if in.bad { // plain text: <args>a.go</args>
+		v := x.node(k, k.tag, frame{outer: k.raw, tool: f.tool, depth: maxElements})
+		if only, ok := f.tool.only(); ok && len(in.args) == 0 {
+			out.args = mend.Put(out.args, mend.Field{Key: only, Value: mend.Quote(strings.TrimSpace(v.text))})
+		}
+		out.next, out.cut = v.next, v.cut
+	}
+}
+
 // node reads the value of the element k.
-func (s *scanner) node(k mark, key string, in frame) node {
+func (x *xml) node(k mark, key string, in frame) node {
+	attrs := attributes(k.attrs)
 	if k.selfEnd {
-		attrs := attributes(k.attrs)
-		if at, ok := find(attrs, "value"); ok && isParam(k) {
-			value, _ := text(attrs[at].value)
-			return node{text: value, plain: true, next: k.next}
+		v := node{plain: true, next: k.next}
+		if at := mend.Find(attrs, "value"); at >= 0 && k.isParam() {
+			v.text, _ = mend.Text(attrs[at].Value)
+		} else if len(attrs) > 0 && !k.isParam() {
+			v.raw, v.plain = mend.Object(attrs), false
 		}
-		if len(attrs) > 0 && !isParam(k) {
-			return node{raw: object(attrs), next: k.next}
+		return v
+	}
+	pos := x.space(k.next)
+	if x.has(pos, "<![CDATA[") {
+		return x.cdata(k, pos)
+	}
+	if in.depth < maxElements && x.structured(key, pos, in) {
+		ps := x.params(k, frame{depth: max(in.depth+1, maxContainers)})
+		if !ps.bad {
+			if !k.isParam() {
+				ps.args = append(attrs, ps.args...)
+			}
+			return node{raw: mend.Object(ps.args), next: ps.next, cut: ps.cut, repaired: ps.repaired}
 		}
-		return node{raw: quoted(""), plain: true, next: k.next}
+		x.guess(ps.next - k.next)
 	}
-	pos := s.space(k.next)
-	if s.has(pos, "<![CDATA[") {
-		return s.cdata(k, pos)
-	}
-	if in.depth < maxElements && s.structured(key, pos, in) {
-		if v, ok := s.children(k, in); ok {
-			return v
-		}
-	}
-	return s.raw(k, key, in)
+	return x.raw(k, key, in)
 }
 
-// structured says whether elements stand at pos, and not text that looks
+// structured reports whether elements stand at pos, and not text that looks
 // like them.
-func (s *scanner) structured(key string, pos int, in frame) bool {
-	if pos >= len(s.t) || s.t[pos] != '<' || textKey(key) {
+func (x *xml) structured(key string, pos int, in frame) bool {
+	if !x.is(pos, '<') || textKey(key) || x.exhausted() {
 		return false
 	}
-	if types := in.tool.typesOf(key); len(types) > 0 && !contains(types, "array") && !contains(types, "object") {
+	types := in.tool.typesOf(key)
+	if len(types) > 0 && !slices.Contains(types, "array") && !slices.Contains(types, "object") {
 		return false
 	}
-	c := s.mark(pos)
-	if c.tag == "" || strings.HasPrefix(c.name, "</") || s.exhausted() {
-		return false
-	}
-	return len(s.t)-pos < maxTag || s.index("</"+c.raw, pos) >= 0
-}
-
-// textKey says whether an argument of that name is text whatever it holds.
-func textKey(key string) bool {
-	switch fold(key) {
-	case "content", "contents", "code", "codeedit", "text", "filetext", "oldstring", "newstring", "oldstr", "newstr", "oldtext", "newtext",
-		"search", "replace", "replacement", "command", "message", "result", "regex", "pattern", "query", "question", "patch", "thought":
-		return true
-	}
-	return false
-}
-
-// children reads the elements in k as an object.
-func (s *scanner) children(k mark, in frame) (node, bool) {
-	v := node{next: k.next}
-	var list []field
-	if !isParam(k) {
-		list = attributes(k.attrs)
-	}
-	for {
-		pos := s.space(v.next)
-		if pos >= len(s.t) {
-			v.cut, v.next = true, pos
-			break
-		}
-		c := s.mark(pos)
-		if sameTag(c, k) {
-			v.next = c.next
-			break
-		}
-		if c.growing {
-			v.cut, v.next = true, len(s.t)
-			break
-		}
-		if c.tag == "" || strings.HasPrefix(c.name, "</") {
-			s.guess(pos - k.next)
-			return v, false
-		}
-		key := c.tag
-		if isParam(c) {
-			key = tagName(c)
-		}
-		e := s.node(c, key, frame{outer: k.raw, depth: in.depth + 1})
-		list = put(list, field{key: key, value: e.json()})
-		if len(list) > maxArguments {
-			s.guess(pos - k.next)
-			return v, false
-		}
-		v.next, v.repaired = e.next, v.repaired || e.repaired
-		if e.cut {
-			v.cut = true
-			break
-		}
-	}
-	v.raw = object(list)
-	return v, true
-}
-
-// json is the value of an element that no schema describes.
-func (v node) json() json.RawMessage {
-	if v.plain {
-		return quoted(v.text)
-	}
-	return v.raw
+	c := x.mark(pos)
+	return c.opening() && (len(x.s)-pos < maxTag || x.index("</"+c.raw, pos) >= 0)
 }
 
 // cdata reads <![CDATA[…]]>, several of them joined.
-func (s *scanner) cdata(k mark, pos int) node {
+func (x *xml) cdata(k mark, pos int) node {
 	const open, closing = "<![CDATA[", "]]>"
 	var b strings.Builder
 	v := node{plain: true}
-	for s.has(pos, open) {
+	for x.has(pos, open) {
 		from := pos + len(open)
-		end := s.index(closing, from)
+		end := x.seek(closing, from)
 		if end < 0 {
-			b.WriteString(trimCut(s.t[from:], closing))
-			v.text, v.next, v.cut = b.String(), len(s.t), true
+			b.WriteString(trimCut(x.s[from:], closing))
+			v.text, v.next, v.cut = b.String(), len(x.s), true
 			return v
 		}
-		b.WriteString(s.t[from:end])
+		b.WriteString(x.s[from:end])
 		v.next = end + len(closing)
-		pos = s.space(v.next)
+		pos = x.space(v.next)
 	}
 	v.text = trimLines(b.String())
-	if pos >= len(s.t) {
-		v.cut = true
-	} else if c := s.mark(pos); sameTag(c, k) {
+	if v.cut = x.over(pos); v.cut {
+		return v
+	}
+	c := x.mark(pos)
+	if v.repaired = !k.closedBy(c); !v.repaired {
 		v.next = c.next
-	} else {
-		v.repaired = true
 	}
 	return v
 }
@@ -382,4 +252,118 @@ func trimCut(text, mark string) string {
 		}
 	}
 	return text
+}
+
+// raw reads the text in k up to its closing tag. Text that goes into files
+// may hold anything, tags and the closing tag itself included: what follows a
+// closing tag tells whether it is the one.
+func (x *xml) raw(k mark, key string, in frame) node {
+	closing := "</" + k.raw + ">"
+	first := x.index(closing, k.next)
+	open := first < 0
+	if !open && k.isParam() && !textKey(key) {
+		next := x.index("<"+k.raw+"=", k.next)
+		open = next >= 0 && next < first && in.tool.has(lexMark(x.s, next).value)
+	}
+	if open && in.outer != "" {
+		if v, ok := x.unclosed(k, key, in); ok {
+			return v
+		}
+	}
+	if first >= 0 {
+		c := max(first, x.closingOf(k, key, first, in))
+		return node{plain: true, text: trimValue(key, x.s[k.next:c]), next: c + len(closing)}
+	}
+	x.cut = true
+	v := node{plain: true, next: len(x.s), cut: true}
+	v.text = trimLines(trimCut(x.s[k.next:], closing))
+	if strings.HasPrefix("<![CDATA[", strings.TrimSpace(v.text)) {
+		v.text = ""
+	}
+	if !textKey(key) {
+		v.text = trimValue(key, v.text)
+	}
+	return v
+}
+
+// unclosed ends a value whose closing tag is missing at the next argument or
+// at the end of the call.
+func (x *xml) unclosed(k mark, key string, in frame) (node, bool) {
+	end := x.index("</"+in.outer+">", k.next)
+	if k.isParam() {
+		if next := x.index("<"+k.raw+"=", k.next); next >= 0 && (end < 0 || next < end) {
+			end = next
+		}
+	}
+	if end < 0 {
+		return node{}, false
+	}
+	v := node{plain: true, text: trimValue(key, x.s[k.next:end]), next: end, repaired: true}
+	for _, wrong := range [...]string{"</" + key + ">", "</" + k.raw + "=" + key + ">"} {
+		if text, ok := strings.CutSuffix(strings.TrimRight(v.text, " \t\r\n"), wrong); ok {
+			v.text = trimValue(key, text)
+		}
+	}
+	return v, true
+}
+
+// closingOf returns the closing tag of a value among several: the first that
+// another argument or the end of the call follows, else the last before the
+// end of the call; -1 when neither is there.
+func (x *xml) closingOf(k mark, key string, first int, in frame) int {
+	if pathKey(key) || in.outer == "" {
+		return first
+	}
+	closing := "</" + k.raw + ">"
+	most := maxCandidates
+	if x.exhausted() {
+		most = 2
+	}
+	c := first
+	for range most {
+		if x.ends(k, c+len(closing), in) && !x.insideCall(k, c, in) {
+			return c
+		}
+		next := strings.Index(x.s[c+1:min(len(x.s), c+1<<16)], closing)
+		if next < 0 {
+			break
+		}
+		c += 1 + next
+	}
+	x.guess(c - first)
+	if outer := x.index("</"+in.outer+">", first); outer >= 0 && outer-first < 1<<20 && !x.exhausted() {
+		x.guess((outer - first) / 8)
+		return first + strings.LastIndex(x.s[first:outer], closing)
+	}
+	return -1
+}
+
+// insideCall reports whether the value of k, ended at to, would hold a call
+// that has begun and not ended: then this closing tag is that call's.
+func (x *xml) insideCall(k mark, to int, in frame) bool {
+	if !k.isParam() || to-k.next > 1<<16 {
+		return false
+	}
+	value := x.s[k.next:to]
+	return strings.Count(value, "<"+in.outer+"=")+strings.Count(value, "<"+in.outer+" ") > strings.Count(value, "</"+in.outer+">")
+}
+
+// ends reports whether a value may end before i.
+func (x *xml) ends(k mark, i int, in frame) bool {
+	j := x.space(i)
+	if x.over(j) {
+		return true
+	}
+	if x.s[j] != '<' || x.over(j+1) {
+		return false
+	}
+	if x.has(j, "</"+in.outer) || x.p.marks[x.mark(j).name] == closes {
+		return true
+	}
+	n := j + 1
+	for n < len(x.s) && (isWord(x.s[n]) || x.s[n] == '-' || x.s[n] >= 0x80 || x.s[n] == ':') {
+		n++
+	}
+	name := x.s[j+1 : n]
+	return x.over(n) || name != "" && (in.tool == nil || name == k.raw || in.tool.has(name))
 }

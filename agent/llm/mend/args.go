@@ -1,0 +1,65 @@
+package mend
+
+// mostArguments bounds how many arguments a call has.
+const mostArguments = 200
+
+// Arguments reads the arguments of a call as in Python, from behind its
+// opening parenthesis. Those without a name have an empty Key; the members of
+// a first one that is an object stand for themselves.
+func Arguments(s string, i int) ([]Field, Value) {
+	r := &reader{s: s, i: i, stack: []byte{'('}}
+	args, ok := r.arguments()
+	v := r.result(true)
+	v.OK = ok
+	return args, v
+}
+
+func (r *reader) arguments() ([]Field, bool) {
+	var args []Field
+	for len(args) <= mostArguments {
+		r.space()
+		if r.atEnd() {
+			return args, true
+		}
+		if c := r.peek(); c == ')' {
+			r.i++
+			return args, true
+		} else if c == ',' {
+			r.i++
+			continue
+		}
+		if r.has("**{") {
+			r.i += 2
+		}
+		key := r.keyword()
+		if r.atEnd() { // neither name nor value is known
+			return args, true
+		}
+		r.out = nil
+		if !r.value() || len(r.out) == 0 {
+			return args, r.End
+		}
+		if list, isObject := Fields(r.out); isObject && key == "" && len(args) == 0 {
+			args = append(args, list...)
+		} else {
+			args = append(args, Field{Key: key, Value: r.out})
+		}
+	}
+	return args, false
+}
+
+// keyword skips "name =" and returns the name, "" when none stands here.
+func (r *reader) keyword() string {
+	n := r.nameLength(r.i)
+	k := skipBlank(r.s, r.i+n)
+	key := r.s[r.i : r.i+n]
+	switch {
+	case n == 0:
+	case k == len(r.s):
+		r.i = k
+	case colonAt(r.s, k) == 1 && (k+1 == len(r.s) || r.s[k+1] != '='):
+		r.i = k + 1
+		return key
+	}
+	return ""
+}

@@ -1,0 +1,284 @@
+package mend
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth bounds nesting, and with it recursion. No tool takes arguments that
+// come near it.
+const maxDepth = 100
+
+// valueEnd returns the offset after the JSON value at i of s, -1 when there is
+// none that is valid or it nests too deeply.
+func valueEnd[T string | []byte](s T, i, depth int) int {
+	i = skipSpace(s, i)
+	if i >= len(s) || depth >= maxDepth {
+		return -1
+	}
+	switch s[i] {
+	case '"':
+		return stringEnd(s, i+1)
+	case '{', '[':
+		return containerEnd(s, i, depth)
+	}
+	j := i
+	for j < len(s) && (isWord(s[j]) || s[j] == '+' || s[j] == '-' || s[j] == '.') {
+		j++
+	}
+	if json.Valid([]byte(s[i:j])) {
+		return j
+	}
+	return -1
+}
+
+// containerEnd returns the offset after the object or array at i.
+func containerEnd[T string | []byte](s T, i, depth int) int {
+	object, closer := s[i] == '{', s[i]+2
+	if i = skipSpace(s, i+1); i < len(s) && s[i] == closer {
+		return i + 1
+	}
+	for {
+		if object {
+			if i = skipSpace(s, i); i >= len(s) || s[i] != '"' {
+				return -1
+			}
+			if i = stringEnd(s, i+1); i < 0 {
+				return -1
+			}
+			if i = skipSpace(s, i); i >= len(s) || s[i] != ':' {
+				return -1
+			}
+			i++
+		}
+		if i = valueEnd(s, i, depth+1); i < 0 {
+			return -1
+		}
+		if i = skipSpace(s, i); i >= len(s) || s[i] != ',' && s[i] != closer {
+			return -1
+		}
+		i++
+		if s[i-1] == closer {
+			return i
+		}
+	}
+}
+
+// plainEscape are the bytes that follow a backslash in JSON, except u.
+var plainEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
+// stringEnd returns the offset after the string whose text begins at i, -1
+// when it is open or not valid.
+func stringEnd[T string | []byte](s T, i int) int {
+	for ; i < len(s); i++ {
+		c := s[i]
+		if c != '"' && c != '\\' && c >= 0x20 {
+			continue
+		}
+		if c == '"' {
+			return i + 1
+		}
+		if c < 0x20 {
+			return -1
+		}
+		if i++; i >= len(s) {
+			return -1
+		}
+		if s[i] == 'u' && hexDigits(s, i+1, 4) == 4 {
+			i += 4
+		} else if !plainEscape[s[i]] {
+			return -1
+		}
+	}
+	return -1
+}
+
+// hexDigits counts the hexadecimal digits at i, up to most.
+func hexDigits[T string | []byte](s T, i, most int) int {
+	n := 0
+	for n < most && i+n < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i+n]) >= 0 {
+		n++
+	}
+	return n
+}
+
+func skipSpace[T string | []byte](s T, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// each walks over the direct members or elements of a valid JSON value.
+func each(v []byte, visit func(key string, value []byte)) {
+	object := v[0] == '{'
+	for i := skipSpace(v, 1); i < len(v)-1; i = skipSpace(v, i+1) {
+		key := ""
+		if object {
+			end := max(i, stringEnd(v, i+1))
+			key = unquote(v[i:end])
+			i = skipSpace(v, skipSpace(v, end)+1)
+		}
+		end := valueEnd(v, i, 0)
+		if end < 0 {
+			return
+		}
+		visit(key, v[i:end])
+		i = skipSpace(v, end) // at the comma or the end
+	}
+}
+
+// Field is one member of a JSON object.
+type Field struct {
+	Key   string
+	Value json.RawMessage
+	many  bool // value is an array that repeated elements grew
+}
+
+// Fields lists the members of a valid JSON object in their order; of equal
+// keys the last value counts. ok is false for anything but an object.
+func Fields(obj []byte) (list []Field, ok bool) {
+	obj = bytes.TrimSpace(obj)
+	if len(obj) == 0 || obj[0] != '{' {
+		return nil, false
+	}
+	seen := map[string]int{}
+	each(obj, func(key string, value []byte) {
+		if at, twice := seen[key]; twice {
+			list[at].Value = value
+			return
+		}
+		seen[key] = len(list)
+		list = append(list, Field{Key: key, Value: value})
+	})
+	return list, true
+}
+
+// Elements lists the elements of a valid JSON array.
+func Elements(arr []byte) []json.RawMessage {
+	var list []json.RawMessage
+	each(arr, func(_ string, value []byte) { list = append(list, value) })
+	return list
+}
+
+// Find returns the index of a member, -1 when there is none.
+func Find(list []Field, key string) int {
+	for i, f := range list {
+		if f.Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// Put adds a member; repeated ones become an array.
+func Put(list []Field, f Field) []Field {
+	i := Find(list, f.Key)
+	if i < 0 {
+		return append(list, f)
+	}
+	old := list[i].Value
+	if list[i].many { // the array is ours and can grow in place
+		list[i].Value = append(append(append(old[:len(old)-1], ','), f.Value...), ']')
+		return list
+	}
+	list[i].Value = append(append(append(append(json.RawMessage{'['}, old...), ','), f.Value...), ']')
+	list[i].many = true
+	return list
+}
+
+func unquote(raw []byte) string {
+	if n := len(raw); n > 1 && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : n-1])
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// Text returns the string that raw is.
+func Text(raw []byte) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return unquote(raw), true
+}
+
+// IsNull reports whether raw is null or missing.
+func IsNull(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// Object writes members as a JSON object without needless space.
+func Object(list []Field) json.RawMessage {
+	out := []byte{'{'}
+	for i, f := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(appendQuoted(out, f.Key), ':')
+		out = appendCompact(out, f.Value)
+	}
+	out = append(out, '}')
+	if !utf8.Valid(out) {
+		return json.RawMessage(strings.ToValidUTF8(string(out), "\uFFFD"))
+	}
+	return out
+}
+
+// appendCompact copies valid JSON without the space between its tokens.
+func appendCompact(out, v []byte) []byte {
+	for i := 0; i < len(v); {
+		i = skipSpace(v, i)
+		end := i
+		for end < len(v) && strings.IndexByte("\" \n\t\r", v[end]) < 0 {
+			end++
+		}
+		if end < len(v) && v[end] == '"' {
+			end = stringEnd(v, end+1)
+		}
+		out = append(out, v[i:end]...)
+		i = end
+	}
+	return out
+}
+
+// Quote writes s as a JSON string.
+func Quote(s string) json.RawMessage { return appendQuoted(nil, s) }
+
+// appendQuoted writes s as a JSON string.
+func appendQuoted(out []byte, s string) []byte {
+	out = append(out, '"')
+	from := 0
+	for i := range len(s) {
+		if c := s[i]; c == '"' || c == '\\' || c < 0x20 {
+			out = appendByte(append(out, s[from:i]...), c)
+			from = i + 1
+		}
+	}
+	return append(append(out, s[from:]...), '"')
+}
+
+// appendByte writes one byte of a JSON string.
+func appendByte(out []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch {
+	case c == '"' || c == '\\':
+		return append(out, '\\', c)
+	case c == '\n':
+		return append(out, '\\', 'n')
+	case c == '\t':
+		return append(out, '\\', 't')
+	case c == '\r':
+		return append(out, '\\', 'r')
+	case c < 0x20:
+		return append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	}
+	return append(out, c)
+}

@@ -1,0 +1,449 @@
+package toolcall
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/llm/mend"
+)
+
+// grammar reads one call, or a list of them, in any of the forms that stand
+// between marks. It is one grammar for all dialects, since models mix them.
+type grammar struct {
+	xml
+	names  map[string]string // known tools by spelling, "" for others
+	worded int               // errors that say where JSON is broken
+}
+
+// item is what one place in markup holds.
+type item struct {
+	calls []Call
+	err   string // looked like a call and was none
+	next  int
+	ok    bool
+
+	mention bool // shows what a call looks like
+}
+
+// sendAgain closes an error.
+const sendAgain = `Send it again as {"name": …, "arguments": {…}}.`
+
+// known returns the tool that a name means, "" when there is none.
+func (g *grammar) known(name string) string {
+	if n, ok := g.names[name]; ok {
+		return n
+	}
+	if g.names == nil || len(g.names) > 1024 {
+		g.names = map[string]string{}
+	}
+	n, ok := g.p.Canonical(name)
+	if !ok {
+		n = ""
+	}
+	g.names[name] = n
+	return n
+}
+
+// spelled reports whether a name is a tool's own, and not an alias.
+func (g *grammar) spelled(name string) bool {
+	n := g.known(name)
+	return n != "" && fold(n) == fold(name)
+}
+
+// one builds an item of one call that ends at next.
+func (g *grammar) one(name string, args []mend.Field, next int) item {
+	n, _ := g.p.Canonical(name)
+	return item{calls: []Call{{Name: n, Arguments: mend.Object(args)}}, next: next, ok: true}
+}
+
+// marked sets how the calls of an item were read.
+func (it item) marked(repaired, truncated bool) item {
+	for i := range it.calls {
+		it.calls[i].Repaired, it.calls[i].Truncated = repaired || truncated, truncated
+	}
+	return it
+}
+
+// truncated reports whether the text ended inside the item's call.
+func (it item) truncated() bool { return len(it.calls) > 0 && it.calls[0].Truncated }
+
+// role is what the mark at i does.
+func (g *grammar) role(i int) role { return g.p.marks[g.mark(i).name] }
+
+// separators skips white space and what stands between calls.
+func (g *grammar) separators(i int) int {
+	for {
+		i = g.space(i)
+		switch {
+		case g.is(i, ','), g.is(i, ';'):
+			i++
+		case g.is(i, '\\') && g.has(i, `\n`):
+			i += 2 // a line break that was escaped
+		default:
+			return i
+		}
+	}
+}
+
+// closers skips the closing marks that follow i, and returns i when none does.
+func (g *grammar) closers(i int) int {
+	for {
+		j := g.space(i)
+		if g.over(j) || g.s[j] != '<' && g.s[j] != '[' {
+			return i
+		}
+		if n := stopWord(g.s[j:]); n > 0 {
+			i = j + n
+			continue
+		}
+		k := g.mark(j)
+		if g.p.marks[k.name] != closes {
+			return i
+		}
+		i = k.next
+	}
+}
+
+// item reads one call, or a list of them, at i.
+func (g *grammar) item(i int, first bool) item {
+	if g.over(i) {
+		return item{}
+	}
+	switch c := g.s[i]; {
+	case c == '[' && g.pythonList(i):
+		return g.pythonCalls(i+1, true)
+	case c == '{' || c == '[':
+		if it, ok := g.escapedJSON(i); ok {
+			return it
+		}
+		return g.jsonItem(g.json(i, g.p.marks), first)
+	case c == '"' && first:
+		in := g.json(i, g.p.marks)
+		if !in.OK || len(g.p.calls(in, true).calls) == 0 {
+			in = mend.ReadMembers(g.s, i, g.p.marks)
+		}
+		return g.jsonItem(in, first)
+	case c == '<':
+		return g.element(i)
+	case g.has(i, "```"):
+		return g.fenced(i)
+	case letter(c):
+		return g.nameFirst(i, first)
+	}
+	return item{}
+}
+
+// jsonItem takes a value that was read as a call or calls.
+func (g *grammar) jsonItem(in mend.Value, first bool) item {
+	if !in.OK {
+		if in.Ellipsis || !first {
+			return item{mention: in.Ellipsis}
+		}
+		return item{err: "A call could not be understood: " + g.broken(in.Next) + ". Send it again as valid JSON: {\"name\": …, \"arguments\": {…}}.", next: in.Next, ok: true}
+	}
+	f := g.p.calls(in, true)
+	if f.definition {
+		return item{mention: true}
+	}
+	it := item{calls: f.calls, next: in.Next, ok: true}
+	if f.err != "" {
+		if !first && len(f.calls) == 0 {
+			return item{}
+		}
+		it.err = "A call could not be understood: " + f.err + ". " + sendAgain
+	}
+	return it
+}
+
+// broken says where JSON could not be read.
+func (g *grammar) broken(i int) string {
+	if i >= len(g.s) {
+		return "the text ends inside its JSON"
+	}
+	if g.worded++; g.worded > maxErrors {
+		return "its JSON is broken" // not told any more
+	}
+	return fmt.Sprintf("its JSON is broken at %q", strings.TrimSpace(clip(g.s[i:], 20)))
+}
+
+// clip cuts s to n bytes, and not within a rune.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 1 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// escapedJSON reads an object in markup whose quotes were written as entities.
+func (g *grammar) escapedJSON(i int) (item, bool) {
+	j := g.space(i + 1)
+	if !g.is(j, '&') || !g.has(j, "&quot;") && !g.has(j, "&#34;") || g.exhausted() {
+		return item{}, false
+	}
+	end := g.seek("</", i)
+	if end < 0 {
+		end = len(g.s)
+	}
+	plain := unescapeHTML(g.s[i:end])
+	in := mend.Read(plain, 0, nil)
+	if !in.OK || strings.TrimSpace(plain[in.Next:]) != "" {
+		g.guess(end - i)
+		return item{}, false
+	}
+	in.Next, in.Mended = end, true
+	return g.jsonItem(in, true), true
+}
+
+// fenced reads calls in a code fence inside markup.
+func (g *grammar) fenced(i int) item {
+	pos := g.line(i) // after the info string
+	if b := strings.IndexAny(g.s[i:pos], "{["); b >= 0 {
+		pos = i + b
+	}
+	out := item{}
+	for first := true; ; first = false {
+		pos = g.separators(pos)
+		if g.has(pos, "```") {
+			pos += 3
+			break
+		}
+		it := g.item(pos, first)
+		if !it.ok {
+			break
+		}
+		out.ok, pos = true, it.next
+		out.calls = append(out.calls, it.calls...)
+		if it.err != "" {
+			out.err = it.err
+		}
+	}
+	out.next = pos
+	return out
+}
+
+// nameFirst reads a call that begins with its name: name{…}, name(…),
+// name[ARGS]{…}, name and <arg_key> pairs, or the name alone.
+func (g *grammar) nameFirst(i int, first bool) item {
+	name, j := g.word(i)
+	if first && g.s[j-1] == ':' {
+		if it := g.looseCall(i); it.ok {
+			return it
+		}
+	}
+	known := g.known(name) != ""
+	k := g.afterName(j)
+	if g.over(k) || name == "json" && !known {
+		it := g.one(name, nil, k).marked(true, true)
+		it.ok = first && known
+		return it
+	}
+	switch {
+	case name == "function" && strings.Contains(g.s[j:k], "sep") && (letter(g.s[k]) || g.s[k] == '<'): // DeepSeek's type of a call
+		return g.item(k, first)
+	case g.s[k] == '(':
+		return g.pythonCalls(i, false)
+	case g.s[k] == '{' && strings.HasPrefix(name, "call:"): // unquoted by design
+		it := g.namedJSON(name, k)
+		return it.marked(false, it.truncated())
+	case g.s[k] == '{' && known, (g.s[k] == '{' || g.s[k] == '`') && first:
+		return g.jsonArguments(name, k)
+	}
+	return g.nameAlone(name, k, first)
+}
+
+// nameAlone reads a call whose arguments are pairs, or that has none.
+func (g *grammar) nameAlone(name string, k int, first bool) item {
+	switch m := g.mark(k); {
+	case m.name == "<arg_key>":
+		return g.argPairs(name, k)
+	case g.p.marks[m.name] == closes && first && (g.known(name) != "" || strings.Contains(name, "_")):
+		return g.one(name, nil, k)
+	}
+	return item{}
+}
+
+// afterName skips what separates a name from its arguments.
+func (g *grammar) afterName(i int) int {
+	for {
+		i = g.space(i)
+		m := g.mark(i)
+		if g.p.marks[m.name] != inside {
+			return i
+		}
+		if i = m.next; m.name == "[CALL_ID]" {
+			_, i = g.word(i)
+		}
+	}
+}
+
+// namedJSON reads the arguments of a call whose name is known, at i.
+func (g *grammar) namedJSON(name string, i int) item {
+	in := g.json(i, g.p.marks)
+	if !in.OK {
+		if in.Ellipsis || !isName(name) {
+			return item{}
+		}
+		return item{err: fmt.Sprintf("The arguments of %s could not be understood: %s.", name, g.broken(in.Next)), next: max(in.Next, i+1), ok: true}
+	}
+	n, _ := g.p.Canonical(name)
+	t := g.p.tools[n]
+	args, mended, err := arguments(in.JSON, t, in.CutText)
+	if err != nil {
+		return item{err: fmt.Sprintf("The call to %s could not be understood: %v.", n, err), next: in.Next, ok: true}
+	}
+	if a, w := mend.Find(args, "arguments"), mend.Find(args, "name"); len(args) == 2 && a >= 0 && w >= 0 && !t.has("arguments") && !t.has("name") {
+		same, _ := mend.Text(args[w].Value)
+		switch {
+		case t == nil:
+			return item{} // the object is the call, the word before it is none
+		case args[a].Value[0] == '{' && g.known(same) == n: // the whole call once more
+			args, _ = mend.Fields(args[a].Value)
+		}
+	}
+	return g.one(n, args, in.Next).marked(mended || in.Mended, in.Open > 0)
+}
+
+// jsonArguments reads the arguments of a call at i, also in a code fence.
+func (g *grammar) jsonArguments(name string, i int) item {
+	if g.is(i, '{') {
+		return g.namedJSON(name, i)
+	}
+	if !g.is(i, '`') || !g.has(i, "```") {
+		return item{}
+	}
+	i += len("```")
+	end := min(len(g.s), i+maxMark)
+	b := strings.IndexAny(g.s[i:end], "{`")
+	if b < 0 && g.over(end) || b < 0 || g.s[i+b] == '`' {
+		return item{}
+	}
+	it := g.namedJSON(name, i+b)
+	if closing := g.space(it.next); it.ok && g.has(closing, "```") {
+		it.next = closing + len("```")
+	}
+	return it
+}
+
+// looseCall reads a call that was written as lines of "key: value" inside
+// markup: the name of the tool first, then its arguments, as an object or one
+// a line. Text over several lines is not read; what is not understood is no
+// call.
+func (g *grammar) looseCall(i int) item {
+	key, value, next := g.pair(i)
+	name := g.known(value)
+	if !named(key, nameFields[:]) || name == "" {
+		return item{}
+	}
+	t := g.p.tools[name]
+	var args []mend.Field
+	for len(args) < maxArguments {
+		i = g.space(next)
+		if g.over(i) {
+			return g.one(name, args, i).marked(true, true)
+		}
+		if strings.IndexByte("<[`", g.s[i]) >= 0 {
+			break
+		}
+		key, value, next = g.pair(i)
+		switch {
+		case named(key, argFields[:]) && !t.has(key):
+			if value == "" {
+				continue
+			}
+			at := g.indent(i + len(key) + 1)
+			if !g.is(at, '{') {
+				return item{}
+			}
+			it := g.namedJSON(name, at)
+			return it.marked(true, it.truncated())
+		case key == "" || value == "" || value == "|" || value == ">":
+			return item{}
+		}
+		args = mend.Put(args, mend.Field{Key: key, Value: t.typed(key, value)})
+	}
+	return g.one(name, args, i).marked(true, false)
+}
+
+// pair reads a line "key: value" at i; key is empty when it is none.
+func (g *grammar) pair(i int) (key, value string, next int) {
+	j := i
+	for j < len(g.s) && isWord(g.s[j]) {
+		j++
+	}
+	if j == i || !g.is(j, ':') {
+		return "", "", j
+	}
+	next = g.line(j)
+	if m := strings.IndexByte(g.s[j:next], '<'); m >= 0 && g.role(j+m) == closes {
+		next = j + m
+	}
+	value = strings.TrimSpace(g.s[j+1 : next])
+	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		value = value[1 : n-1]
+	}
+	return g.s[i:j], value, next
+}
+
+// argPairs reads <arg_key>k</arg_key><arg_value>v</arg_value>… at i, the form
+// of GLM.
+func (g *grammar) argPairs(name string, i int) item {
+	n, _ := g.p.Canonical(name)
+	t := g.p.tools[n]
+	var args []mend.Field
+	repaired := false
+	end := func(at int, cut bool) item { return g.one(n, args, at).marked(repaired, cut) }
+	for {
+		i = g.space(i)
+		m := g.mark(i)
+		switch {
+		case g.over(i):
+			closed := strings.HasSuffix(strings.TrimRight(g.s, " \t\r\n"), "</arg_value>")
+			return end(i, !closed || t.lacks(args))
+		case m.growing:
+			return end(len(g.s), t.lacks(args))
+		case m.name != "<arg_key>":
+			return end(i, false)
+		}
+		keyEnd := g.seek("</arg_key>", m.next)
+		if keyEnd < 0 {
+			return end(len(g.s), true)
+		}
+		key := strings.TrimSpace(g.s[m.next:keyEnd])
+		i = g.space(keyEnd + len("</arg_key>"))
+		v := g.mark(i)
+		if v.growing {
+			return end(len(g.s), true)
+		}
+		if v.name != "<arg_value>" {
+			continue
+		}
+		if next := g.nextPair(v.next, t); next >= 0 {
+			args = mend.Put(args, mend.Field{Key: key, Value: t.typed(key, trimValue(key, g.s[v.next:next]))})
+			i, repaired = next, true
+			continue
+		}
+		val := g.node(v, key, frame{tool: t, depth: maxElements})
+		args = mend.Put(args, mend.Field{Key: key, Value: t.typed(key, val.text)})
+		if i = val.next; val.cut {
+			return end(i, true)
+		}
+	}
+}
+
+// nextPair returns where the next pair begins when the value at i is not
+// closed before it, -1 when it is.
+func (g *grammar) nextPair(i int, t *tool) int {
+	closing, next := g.index("</arg_value>", i), g.index("<arg_key>", i)
+	if next < 0 || closing >= 0 && closing < next {
+		return -1
+	}
+	key, _, ok := strings.Cut(g.s[next+len("<arg_key>"):min(len(g.s), next+maxMark+20)], "</arg_key>")
+	if !ok || !t.has(strings.TrimSpace(key)) {
+		return -1
+	}
+	return next
+}

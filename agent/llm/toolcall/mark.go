@@ -1,0 +1,315 @@
+package toolcall
+
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm/mend"
+)
+
+// maxMark is more than any mark is long, maxTag more than any tag with its
+// attributes.
+const (
+	maxMark = 64
+	maxTag  = 4096
+)
+
+// mark is a tag, a token or a bracketed word of markup.
+type mark struct {
+	name    string // evened out, "" when there is none
+	tag     string // a tag's name
+	raw     string // the same with what stands before it
+	value   string // of <function=value>
+	attrs   string // attributes of a tag, unparsed
+	next    int    // offset after it
+	selfEnd bool   // <name/>
+	growing bool   // the text ends before it is complete
+}
+
+// opening reports whether m is an opening tag.
+func (m mark) opening() bool { return m.tag != "" && m.name[1] != '/' }
+
+// word is the name of an opening tag in lower case.
+func (m mark) word() string { return m.name[1 : len(m.name)-1] }
+
+// closedBy reports whether c closes m; separators in the name do not count:
+// </readfile> closes <read_file>.
+func (m mark) closedBy(c mark) bool {
+	name, ok := strings.CutPrefix(c.name, "</")
+	return ok && (name == m.name[1:] || fold(name) == fold(m.name[1:]))
+}
+
+// lexMark reads the mark at s[i:].
+func lexMark(s string, i int) mark {
+	if i >= len(s) {
+		return mark{growing: true}
+	}
+	switch s[i] {
+	case '<':
+		if i+1 < len(s) && !startsMark(s[i+1]) {
+			return mark{}
+		}
+		if bar := barAt(s, i+1); bar > 0 && dsmlAt(s, i+1) == 0 {
+			return lexToken(s, i, i+1+bar)
+		}
+		return lexTag(s, i)
+	case '[':
+		return lexBracket(s, i)
+	}
+	return mark{}
+}
+
+// startsMark reports whether c can follow the < of a tag or token.
+func startsMark(c byte) bool { return letter(c) || c == '/' || c == '|' || c == 0xef }
+
+func letter(c byte) bool { return isWord(c) && (c < '0' || c > '9') }
+
+// barAt returns the length of the bar at i: | or its full-width form.
+func barAt(s string, i int) int {
+	switch {
+	case i >= len(s):
+	case s[i] == '|':
+		return 1
+	case strings.HasPrefix(s[i:], "｜"):
+		return len("｜")
+	}
+	return 0
+}
+
+// dsmlAt returns the length of the marker of DeepSeek's own tags at i.
+func dsmlAt(s string, i int) int {
+	if bar := barAt(s, i); bar > 0 && strings.HasPrefix(s[i+bar:], "DSML"+s[i:i+bar]) {
+		return 2*bar + len("DSML")
+	}
+	return 0
+}
+
+// tokenBytes are what the name of a token is written with, and what that means.
+var tokenBytes = strings.NewReplacer("▁", "_", " ", "_", `\_`, "_")
+
+// lexToken reads <|name|>, <｜name｜> or <|name>; from is where its name
+// begins.
+func lexToken(s string, i, from int) mark {
+	end := from
+	for end < len(s) && end-i < maxMark && s[end] != '>' && s[end] != '\n' && s[end] != '<' {
+		end++
+	}
+	name := tokenBytes.Replace(s[from:end])
+	closed := end < len(s) && s[end] == '>'
+	if closed {
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "|"), "｜")
+	} else {
+		name = strings.TrimRight(name, "\\|\xef\xbd\x9c\xe2\x96") // cut within one of them
+	}
+	for k := range len(name) {
+		if c := name[k]; !isWord(c) && c != '/' && c != '-' {
+			return mark{}
+		}
+	}
+	if !closed {
+		return mark{growing: end == len(s) && end-i < maxMark}
+	}
+	return mark{name: "<|" + strings.ToLower(name) + "|>", next: end + 1}
+}
+
+// lexBracket reads [NAME] and [/NAME] in capitals.
+func lexBracket(s string, i int) mark {
+	for j := i + 1; j < len(s) && j-i < maxMark; j++ {
+		c := s[j]
+		if c == ']' && j > i+1 {
+			return mark{name: s[i : j+1], next: j + 1}
+		}
+		if (c < 'A' || c > 'Z') && c != '_' && (c != '/' || j != i+1) {
+			return mark{}
+		}
+	}
+	return mark{growing: len(s)-i < maxMark}
+}
+
+// lexTag reads <name>, </name>, <name/>, <name key="value"> and <name=value>.
+// A namespace before the name is dropped.
+func lexTag(s string, i int) mark {
+	j := i + 1
+	prefix := "<"
+	if j < len(s) && s[j] == '/' {
+		prefix = "</"
+		j++
+	}
+	whole := j
+	j += dsmlAt(s, j)
+	start := j
+	for j < len(s) && j-start < maxMark && (isWord(s[j]) || strings.IndexByte("-.:", s[j]) >= 0) {
+		j++
+	}
+	if j == len(s) {
+		return mark{growing: j-start < maxMark}
+	}
+	if j == start || !letter(s[start]) {
+		return mark{growing: prefix == "<" && strings.HasPrefix("<｜DSML｜", s[i:])}
+	}
+	m := mark{tag: s[start:j], raw: s[whole:j]}
+	local := m.tag
+	if _, rest, _ := strings.Cut(local, ":"); rest != "" {
+		local = rest
+	}
+	m.name = prefix + strings.ToLower(local) + ">"
+	if strings.HasPrefix(s[j:], "|>") { // <tool_call|>
+		m.name, m.next = "</"+m.name[len(prefix):], j+2
+		return m
+	}
+	if s[j] == '=' {
+		return lexValueTag(s, j, m)
+	}
+	return lexAttrs(s, j, m)
+}
+
+// lexValueTag reads the rest of <function=name>.
+func lexValueTag(s string, j int, m mark) mark {
+	for k := j + 1; k < len(s) && k-j < 256; k++ {
+		switch s[k] {
+		case '>':
+			m.value = strings.TrimSpace(s[j+1 : k])
+			if at := strings.IndexByte(m.value, ' '); at > 0 && strings.IndexByte(m.value, '=') > at { // attributes follow
+				m.value = m.value[:at]
+			}
+			m.value = strings.Trim(m.value, "\"'")
+			m.next = k + 1
+			return m
+		case '\n', '<', '{':
+			return mark{}
+		}
+	}
+	return mark{growing: len(s)-j < 256}
+}
+
+// lexAttrs reads the rest of a tag.
+func lexAttrs(s string, j int, m mark) mark {
+	if strings.IndexByte(">/ \n\t\r", s[j]) < 0 {
+		return mark{}
+	}
+	quote := byte(0)
+	for k := j; k < len(s) && k-j < maxTag; k++ {
+		c := s[k]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case (c == '"' || c == '\'') && s[k-1] == '=':
+			quote = c
+		case c == '>':
+			body, selfEnd := strings.CutSuffix(s[j:k], "/")
+			m.selfEnd, m.attrs, m.next = selfEnd, strings.TrimSpace(body), k+1
+			return m
+		case c == '<':
+			return mark{}
+		}
+	}
+	return mark{growing: len(s)-j < maxTag}
+}
+
+// attributes reads key="value", key='value' and key=value.
+func attributes(s string) []mend.Field {
+	var list []mend.Field
+	for {
+		key, rest, ok := strings.Cut(s, "=")
+		if !ok {
+			return list
+		}
+		key = strings.TrimSpace(key)
+		key = key[strings.LastIndexAny(key, " \t\n\r")+1:]
+		s = strings.TrimLeft(rest, " \t\r\n")
+		value := s
+		if s != "" && (s[0] == '"' || s[0] == '\'') {
+			if value, s, ok = strings.Cut(s[1:], s[:1]); !ok {
+				return list
+			}
+		} else if end := strings.IndexAny(s, " \t\r\n"); end >= 0 {
+			value, s = s[:end], s[end:]
+		} else {
+			s = ""
+		}
+		if key != "" {
+			list = append(list, mend.Field{Key: key, Value: mend.Quote(unescapeHTML(value))})
+		}
+	}
+}
+
+// entities are the HTML entities that stand for markup.
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&#x27;", "'", "&amp;", "&", "&#60;", "<", "&#62;", ">")
+
+func unescapeHTML(s string) string {
+	if strings.IndexByte(s, '&') < 0 {
+		return s
+	}
+	return entities.Replace(s)
+}
+
+// role is what a mark does.
+type role int
+
+const (
+	noMark role = iota
+	opens
+	closes
+	inside
+)
+
+// marks maps the marks of all dialects to what they do; nil knows none.
+type marks map[string]role
+
+// At reports whether a mark of any dialect stands at s[i:].
+func (m marks) At(s string, i int) bool {
+	if strings.HasPrefix(s[i:], "```") {
+		return true
+	}
+	l := lexMark(s, i)
+	return m[l.name] != noMark || strings.HasPrefix(l.name, "</")
+}
+
+// Cut reports whether s ends within a mark that begins at i.
+func (m marks) Cut(s string, i int) bool { return lexMark(s, i).growing }
+
+// Trailing returns where the closing marks begin that s ends with, -1 when it
+// ends with none.
+func (m marks) Trailing(s string) int {
+	at := -1
+	for {
+		s = strings.TrimRight(s, " \t\r\n")
+		i := -1
+		switch {
+		case strings.HasSuffix(s, "```"):
+			i = len(s) - 3
+		case strings.HasSuffix(s, ">"):
+			i = strings.LastIndexByte(s, '<')
+		case strings.HasSuffix(s, "]"):
+			i = strings.LastIndexByte(s, '[')
+		}
+		if i < 0 || len(s)-i > maxMark || s[i] != '`' && m[lexMark(s, i).name] != closes {
+			return at
+		}
+		at, s = i, s[:i]
+	}
+}
+
+// Closing returns where the first closing mark at or after from begins, -1
+// when none does. With an end to, one counts only when a call begins after it
+// and before to.
+func (m marks) Closing(s string, from, to int) int {
+	end := to
+	if to < 0 {
+		end = len(s)
+	}
+	for i := from; i < end; i++ {
+		if s[i] != '<' && s[i] != '[' {
+			continue
+		}
+		l := lexMark(s, i)
+		if m[l.name] != closes {
+			continue
+		}
+		if next := skipSpace(s[:min(len(s), l.next+maxMark)], l.next); to < 0 || next < to && m[lexMark(s, next).name] == opens {
+			return i
+		}
+	}
+	return -1
+}

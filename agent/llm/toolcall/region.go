@@ -1,0 +1,204 @@
+package toolcall
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm/mend"
+)
+
+// region reads what follows an opening mark at i: a mark that nothing callable
+// follows is a mention in prose.
+func region(s *scanner, i int) (segment, bool) {
+	m := s.mark(i)
+	seg := segment{start: i, end: m.next}
+	if it, ok := s.namedTag(m); ok {
+		seg.add(it)
+		seg.end = s.closers(it.next)
+		return s.explicit(i, seg, it.ok)
+	}
+	if m.selfEnd {
+		return seg, false
+	}
+	pos, closed, mention := s.body(&seg, m)
+	if mention {
+		return seg, false
+	}
+	if s.openTag = ""; !closed && len(seg.calls) > 0 {
+		s.openTag = m.raw
+	}
+	seg, ok := s.judge(seg, m, pos, closed)
+	return s.explicit(i, seg, ok)
+}
+
+// body reads the calls after the mark m into seg. It returns where it ended,
+// whether closing marks stand there, and whether the markup only shows what a
+// call looks like.
+func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
+	pos = m.next
+	for first := true; ; {
+		pos = s.separators(pos)
+		if s.over(pos) {
+			return pos, false, false
+		}
+		k := s.mark(pos)
+		var it item
+		switch role := s.p.marks[k.name]; {
+		case role == closes:
+			seg.end = s.closers(pos)
+			return pos, true, false
+		case role == inside:
+			pos = k.next
+			continue
+		case k.growing: // a closing mark, or the tag of the call
+			seg.end = len(s.s)
+			return len(s.s), false, false
+		case role == opens:
+			it = s.nameThenArguments(k)
+			if !it.ok && first && !k.named() {
+				pos = k.next
+				continue
+			}
+		}
+		if !it.ok {
+			it = s.item(pos, first)
+		}
+		if it.mention && first {
+			return pos, false, true
+		}
+		if !it.ok && first {
+			if at := s.proseInside(seg.start, m, pos); at >= 0 {
+				s.splitOff(seg, m, at)
+				it = s.item(at, first)
+			}
+		}
+		if !it.ok {
+			return pos, false, false
+		}
+		seg.add(it)
+		first, pos, seg.end = false, s.strayText(it.next), it.next
+	}
+}
+
+// splitOff makes the opening mark m at the start of seg a segment of its own,
+// so that the prose between it and the call at at stays. The word json is no
+// prose.
+func (s *scanner) splitOff(seg *segment, m mark, at int) {
+	if strings.EqualFold(strings.TrimSpace(s.s[m.next:at]), "json") {
+		return
+	}
+	if !s.grow {
+		s.take(segment{start: seg.start, end: m.next})
+	}
+	seg.start = at
+}
+
+// proseInside looks for the object of a call that prose stands before, in the
+// element m at i whose text begins at pos. It returns where the object begins,
+// -1 when there is none.
+func (s *scanner) proseInside(i int, m mark, pos int) int {
+	const far = 400
+	if m.tag == "" || m.value != "" || m.attrs != "" || !s.ownLine(i) || s.exhausted() {
+		return -1
+	}
+	end := min(len(s.s), pos+far)
+	at := strings.IndexAny(s.s[pos:end], "{<`")
+	if at < 0 || s.s[pos+at] != '{' {
+		if at < 0 {
+			s.over(end)
+		}
+		return -1
+	}
+	closing := s.seek("</"+m.raw, pos)
+	if closing < 0 {
+		return -1
+	}
+	in := mend.Read(s.s, pos+at, s.p.marks)
+	s.guess(in.Next - pos)
+	if !in.OK || in.Next > closing || len(s.p.calls(in, true).calls) == 0 {
+		return -1
+	}
+	return pos + at
+}
+
+// strayText skips what may stand between a call and a closing mark: brackets
+// too many, and a comment.
+func (s *scanner) strayText(i int) int {
+	j := i
+	for j < len(s.s) && strings.IndexByte("}] \n\t\r", s.s[j]) >= 0 {
+		j++
+	}
+	if k := s.indent(i); s.has(k, "//") || s.has(k, "#") {
+		j = s.space(s.line(k))
+	}
+	if s.over(j) || s.role(j) != closes {
+		return i
+	}
+	return j
+}
+
+// judge tells a broken call from a mention of the markup in prose.
+func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, bool) {
+	if len(seg.calls) > 0 || len(seg.errs) > 0 {
+		if !closed && len(seg.errs) > 0 {
+			seg.end = s.errorEnd(m, seg.end)
+		}
+		return seg, true
+	}
+	if !s.ownLine(seg.start) {
+		return seg, false
+	}
+	show := m.name
+	if m.tag != "" {
+		show = "<" + m.tag + ">"
+	}
+	if closed {
+		seg.errs = []string{fmt.Sprintf("A %s is empty; it must hold a JSON object with \"name\" and \"arguments\".", show)}
+		return seg, true
+	}
+	if s.over(pos) {
+		seg.end = len(s.s)
+		if n := len(s.segs); n == 0 || len(s.segs[n-1].calls) == 0 || !blank(s.s[s.segs[n-1].end:seg.start]) { // else it is written where the closing mark should be
+			seg.errs = []string{fmt.Sprintf("The answer was cut off after %s, before the call; send the call again.", show)}
+		}
+		return seg, true
+	}
+	near := s.index("\n\n", pos)
+	if near < 0 || near > pos+2000 {
+		near = min(len(s.s), pos+2000)
+		s.over(near)
+	}
+	if seg.end = s.closingTag(m, m.next); seg.end < 0 || seg.end > near+maxMark {
+		return seg, false
+	}
+	seg.errs = []string{fmt.Sprintf("What follows %s could not be understood: it is not JSON. Send the call again as {\"name\": …, \"arguments\": {…}}.", show)}
+	return seg, true
+}
+
+// closingTag returns where the first closing tag of m after i ends, -1 when
+// there is none.
+func (s *scanner) closingTag(m mark, i int) int {
+	if m.tag == "" {
+		return -1
+	}
+	k := s.index("</"+m.raw, i)
+	if k < 0 {
+		return -1
+	}
+	if c := lexMark(s.s, k); c.next > 0 {
+		return c.next
+	}
+	return -1
+}
+
+// errorEnd returns where a broken call ends that was read up to i: after its
+// closing mark, or without one at the end of the paragraph.
+func (s *scanner) errorEnd(m mark, i int) int {
+	end := s.closingTag(m, i)
+	if end < 0 {
+		if end = s.index("\n\n", i); end < 0 {
+			end = len(s.s)
+		}
+	}
+	return s.closers(end)
+}
