@@ -6,39 +6,19 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// attachment is a file that a person put into a text.
-type attachment struct {
-	id     string
-	data   []byte
-	public bool // in a public repository
-	jwt    string
-}
+// AttachmentPath is where the page puts files that are dropped into a text.
+const AttachmentPath = "/user-attachments/assets/"
 
-// attachments are all such files.
-type attachments []*attachment
+const signedPath = "/private-user-images/"
 
-// Attach keeps a file as the web page does when it is dropped into a text, and
-// returns the address that the page puts there. One that is not public is
-// served only under the signed address in the text's HTML.
-func (s *Server) Attach(data []byte, public bool) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.NextID()
-	a := &attachment{id: fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n), data: data, public: public, jwt: fmt.Sprintf("eyJ%d", s.NextID())}
-	s.attachments = append(s.attachments, a)
-	return s.url + attachmentPath + a.id
-}
-
-const (
-	attachmentPath = "/user-attachments/assets/"
-	signedPath     = "/private-user-images/"
-)
-
-func (list attachments) find(id string) *attachment {
-	for _, a := range list {
-		if id != "" && strings.HasPrefix(id, a.id) {
+// attachment finds a file by its id, which may have more after it.
+func (s *Server) attachment(id string) *hub.Attachment {
+	for _, a := range s.Attachments {
+		if id != "" && strings.HasPrefix(id, a.ID) {
 			return a
 		}
 	}
@@ -53,27 +33,27 @@ func (s *Server) serveAttachment(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if id, ok := strings.CutPrefix(r.URL.Path, attachmentPath); ok {
-		a := s.attachments.find(id)
-		if a == nil || !a.public {
+	if id, ok := strings.CutPrefix(r.URL.Path, AttachmentPath); ok {
+		a := s.attachment(id)
+		if a == nil || !a.Public {
 			http.NotFound(w, r)
 			return
 		}
-		http.Redirect(w, r, a.signed(), http.StatusFound)
+		http.Redirect(w, r, signed(a), http.StatusFound)
 		return
 	}
-	a := s.attachments.find(strings.TrimPrefix(r.URL.Path, signedPath))
-	if a == nil || r.URL.Query().Get("jwt") != a.jwt {
+	a := s.attachment(strings.TrimPrefix(r.URL.Path, signedPath))
+	if a == nil || r.URL.Query().Get("jwt") != a.JWT {
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	if _, err := w.Write(a.data); err != nil {
+	if _, err := w.Write(a.Data); err != nil {
 		s.log.Debug("write attachment", "err", err)
 	}
 }
 
-func (a *attachment) signed() string { return signedPath + a.id + ".png?jwt=" + a.jwt }
+func signed(a *hub.Attachment) string { return signedPath + a.ID + ".png?jwt=" + a.JWT }
 
 var shownImage = regexp.MustCompile(`!\[([^\]]*)\]\(([^)\s]+)\)|&lt;img [^\n]*?src=&#34;([^\n]*?)&#34;[^\n]*?&gt;`)
 
@@ -88,8 +68,8 @@ func withHTML(c *call, shape object) object {
 	shape["body_html"] = "<p>" + shownImage.ReplaceAllStringFunc(html.EscapeString(body), func(m string) string {
 		sub := shownImage.FindStringSubmatch(m)
 		src := html.UnescapeString(sub[2] + sub[3])
-		if a := c.s.attachments.find(strings.TrimPrefix(src, c.s.url+attachmentPath)); a != nil {
-			src = c.s.url + a.signed()
+		if a := c.s.attachment(strings.TrimPrefix(src, c.s.url+AttachmentPath)); a != nil {
+			src = c.s.url + signed(a)
 		}
 		return fmt.Sprintf(`<img alt="%s" src="%s">`, sub[1], html.EscapeString(src))
 	}) + "</p>"

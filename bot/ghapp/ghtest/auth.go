@@ -1,10 +1,8 @@
 package ghtest
 
 import (
-	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"slices"
@@ -21,14 +19,14 @@ import (
 type caller struct {
 	app  bool
 	user *hub.User
-	tok  *token
+	tok  *hub.Token
 }
 
 func (w *caller) inst() *hub.Installation {
 	if w.tok == nil {
 		return nil
 	}
-	return w.tok.inst
+	return w.tok.Inst
 }
 
 func (w *caller) key() string {
@@ -64,17 +62,17 @@ func (s *Server) authenticate(header string) (*caller, error) {
 	default:
 		return nil, badCredentials()
 	}
-	if tok := s.keys.tokens[value]; tok != nil {
-		if !tok.expires.IsZero() && !s.Clock().Before(tok.expires) {
+	if tok := s.Keys.Tokens[value]; tok != nil {
+		if !tok.Expires.IsZero() && !s.Clock().Before(tok.Expires) {
 			return nil, badCredentials()
 		}
-		if tok.inst != nil && tok.inst.Suspended {
+		if tok.Inst != nil && tok.Inst.Suspended {
 			return nil, &hub.Refused{Status: http.StatusForbidden, Message: "This installation has been suspended"}
 		}
-		return &caller{user: tok.user, tok: tok}, nil
+		return &caller{user: tok.User, tok: tok}, nil
 	}
 	if strings.Count(value, ".") == 2 && strings.EqualFold(scheme, "bearer") {
-		if refused := checkJWT(value, s.keys.appPublic, s.app, s.Clock()); refused != "" {
+		if refused := checkJWT(value, s.appPublic, s.app, s.Clock()); refused != "" {
 			return nil, &hub.Refused{Status: http.StatusUnauthorized, Message: refused}
 		}
 		return &caller{app: true}, nil
@@ -145,7 +143,7 @@ func (c *call) permitted() error {
 	}
 	if c.who.inst() != nil {
 		write := strings.HasSuffix(o.need, ":write")
-		if !granted(c.who.tok.perms, o.need) || (write && c.repo != nil && !c.who.covers(c.s.Hub, c.repo)) {
+		if !granted(c.who.tok.Perms, o.need) || (write && c.repo != nil && !c.who.covers(c.s.Hub, c.repo)) {
 			return &hub.Refused{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 		}
 		return nil
@@ -167,7 +165,7 @@ func granted(perms map[string]string, need string) bool {
 
 func (w *caller) visible(h *hub.Hub, r *hub.Repo) bool {
 	if in := w.inst(); in != nil {
-		own := h.Installed(r) == in && (w.tok.repos == nil || w.tok.repos[r.ID])
+		own := h.Installed(r) == in && (w.tok.Repos == nil || w.tok.Repos[r.ID])
 		return own || !r.Private
 	}
 	return r.RoleOn(w.user) != "none"
@@ -176,47 +174,20 @@ func (w *caller) visible(h *hub.Hub, r *hub.Repo) bool {
 // covers reports whether an installation token may change r.
 func (w *caller) covers(h *hub.Hub, r *hub.Repo) bool {
 	in := w.inst()
-	return in == nil || (h.Installed(r) == in && (w.tok.repos == nil || w.tok.repos[r.ID]))
-}
-
-func (k *keyring) newToken(u *hub.User, prefix string) *token {
-	var b [24]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		panic(err) // crypto/rand does not fail
-	}
-	t := &token{value: prefix + hex.EncodeToString(b[:]), user: u}
-	k.tokens[t.value] = t
-	return t
-}
-
-// rateState is the primary limit of one caller.
-type rateState struct {
-	limit, used int
-	reset       time.Time
-}
-
-func (k *keyring) rateOf(who *caller, now time.Time) *rateState {
-	key := who.key()
-	r := k.rate[key]
-	if r == nil || !now.Before(r.reset) {
-		limit := 5000
-		r = &rateState{limit: limit, reset: now.Add(time.Hour)}
-		k.rate[key] = r
-	}
-	return r
+	return in == nil || (h.Installed(r) == in && (w.tok.Repos == nil || w.tok.Repos[r.ID]))
 }
 
 // spend counts a request against the caller's limit and writes the headers.
 func (s *Server) spend(c *call) error {
-	r := s.keys.rateOf(c.who, s.Clock())
-	over := r.used >= r.limit
+	r := s.Keys.Rate(c.who.key(), s.Clock())
+	over := r.Used >= r.Limit
 	if !over && c.op.route != "GET /rate_limit" {
-		r.used++
+		r.Used++
 	}
-	c.header.Set("X-Ratelimit-Limit", strconv.Itoa(r.limit))
-	c.header.Set("X-Ratelimit-Remaining", strconv.Itoa(max(0, r.limit-r.used)))
-	c.header.Set("X-Ratelimit-Used", strconv.Itoa(r.used))
-	c.header.Set("X-Ratelimit-Reset", itoa(r.reset.Unix()))
+	c.header.Set("X-Ratelimit-Limit", strconv.Itoa(r.Limit))
+	c.header.Set("X-Ratelimit-Remaining", strconv.Itoa(max(0, r.Limit-r.Used)))
+	c.header.Set("X-Ratelimit-Used", strconv.Itoa(r.Used))
+	c.header.Set("X-Ratelimit-Reset", itoa(r.Reset.Unix()))
 	c.header.Set("X-Ratelimit-Resource", "core")
 	if over {
 		return &hub.Refused{Status: http.StatusForbidden, Message: "API rate limit exceeded for " + c.who.key() + "."}
@@ -229,17 +200,8 @@ func (s *Server) refund(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if who, err := s.authenticate(r.Header.Get("Authorization")); err == nil {
-		if st := s.keys.rateOf(who, s.Clock()); st.used > 0 {
-			st.used--
+		if st := s.Keys.Rate(who.key(), s.Clock()); st.Used > 0 {
+			st.Used--
 		}
-	}
-}
-
-// SetRateLimit gives every caller this many requests until reset.
-func (s *Server) SetRateLimit(remaining int, reset time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, st := range s.keys.rate {
-		st.limit, st.used, st.reset = remaining, 0, reset
 	}
 }

@@ -110,7 +110,7 @@ func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *
 		}
 		return nil, nil, http.StatusNotFound
 	}
-	if in := who.inst(); in != nil && !granted(who.tok.perms, "contents:read") && rp.Private {
+	if in := who.inst(); in != nil && !granted(who.tok.Perms, "contents:read") && rp.Private {
 		return nil, nil, http.StatusForbidden
 	}
 	if !push {
@@ -119,7 +119,7 @@ func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *
 	switch {
 	case who.user == nil:
 		return nil, nil, http.StatusUnauthorized
-	case who.inst() != nil && (!granted(who.tok.perms, "contents:write") || !who.covers(g.s.Hub, rp)),
+	case who.inst() != nil && (!granted(who.tok.Perms, "contents:write") || !who.covers(g.s.Hub, rp)),
 		who.inst() == nil && hub.RoleRank[rp.RoleOn(who.user)] < hub.RoleRank["write"]:
 		return nil, nil, http.StatusForbidden
 	}
@@ -142,7 +142,7 @@ func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 		noForce = append(noForce, ref)
 	}
 	workflows := "1"
-	if who.inst() != nil && !granted(who.tok.perms, "workflows:write") {
+	if who.inst() != nil && !granted(who.tok.Perms, "workflows:write") {
 		workflows = "0"
 	}
 	login := ""

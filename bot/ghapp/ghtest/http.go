@@ -54,7 +54,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.servePage(w, path)
 		return
 	}
-	if strings.HasPrefix(path, attachmentPath) || strings.HasPrefix(path, signedPath) {
+	if strings.HasPrefix(path, AttachmentPath) || strings.HasPrefix(path, signedPath) {
 		s.serveAttachment(w, r)
 		return
 	}

@@ -73,19 +73,19 @@ func createToken(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	perms := c.s.keys.perms
+	perms := c.s.perms
 	if len(req.Permissions) > 0 {
 		perms = map[string]string{"metadata": "read"}
 		for name, level := range req.Permissions {
-			if !granted(c.s.keys.perms, name+":"+level) {
+			if !granted(c.s.perms, name+":"+level) {
 				return 0, nil, &hub.Refused{Status: 422, Message: "The permissions requested are not granted to this installation."}
 			}
 			perms[name] = level
 		}
 	}
-	t := c.s.keys.newToken(c.s.Users[strings.ToLower(c.s.app.Login)], "ghs_")
-	t.inst, t.perms, t.repos, t.expires = in, perms, scope, c.s.Now().Add(time.Hour)
-	out := object{"token": t.value, "expires_at": stamp(t.expires), "permissions": stringMap(perms),
+	t := c.s.Keys.NewToken(c.s.Users[strings.ToLower(c.s.app.Login)], "ghs_")
+	t.Inst, t.Perms, t.Repos, t.Expires = in, perms, scope, c.s.Now().Add(time.Hour)
+	out := object{"token": t.Value, "expires_at": stamp(t.Expires), "permissions": stringMap(perms),
 		"repository_selection": "all"}
 	if scope != nil {
 		out["repository_selection"] = "selected"
@@ -137,10 +137,10 @@ func listAccessible(c *call) (int, any, error) {
 }
 
 func convertManifest(c *call) (int, any, error) {
-	if !c.s.keys.manifests[c.params["code"]] {
+	if !c.s.Keys.Manifests[c.params["code"]] {
 		return 0, nil, hub.NotFound()
 	}
-	delete(c.s.keys.manifests, c.params["code"])
+	delete(c.s.Keys.Manifests, c.params["code"])
 	out := c.s.filled("integration", c.s.appShape()).(object)
 	out["client_id"], out["client_secret"] = c.s.app.ClientID, "ghtest-client-secret"
 	out["webhook_secret"], out["pem"] = c.s.app.WebhookSecret, string(c.s.app.Key)
@@ -148,9 +148,9 @@ func convertManifest(c *call) (int, any, error) {
 }
 
 func getRateLimit(c *call) (int, any, error) {
-	r := c.s.keys.rateOf(c.who, c.s.Clock())
+	r := c.s.Keys.Rate(c.who.key(), c.s.Clock())
 	one := func() object {
-		return object{"limit": r.limit, "used": r.used, "remaining": max(0, r.limit-r.used), "reset": r.reset.Unix()}
+		return object{"limit": r.Limit, "used": r.Used, "remaining": max(0, r.Limit-r.Used), "reset": r.Reset.Unix()}
 	}
 	return 200, object{"resources": object{"core": one(), "search": one()}, "rate": one()}, nil
 }

@@ -101,8 +101,7 @@ func (undescribed) Answer(Request, int, http.Header, []byte) error { return nil 
 type Server struct {
 	shaper
 	*hooks
-	keys keyring
-	attachments
+	appPublic *rsa.PublicKey
 
 	log     *slog.Logger
 	git     *gitHTTP
@@ -144,7 +143,7 @@ func New(cfg Config) (*Server, error) {
 	if err := s.settle(cfg); err != nil {
 		return nil, err
 	}
-	s.app.Key, s.keys.appPublic = key, &priv.PublicKey
+	s.app.Key, s.appPublic = key, &priv.PublicKey
 	s.hooks = &hooks{s: s, to: cfg.WebhookURL, wake: make(chan struct{}, 1)}
 	return s, nil
 }
@@ -178,7 +177,6 @@ func (s *Server) settle(cfg Config) error {
 	}
 	s.Notify = s.told
 	s.EnsureUser(app.Login, "Bot")
-	s.keys = keyring{perms: perms, tokens: map[string]*token{}, rate: map[string]*rateState{}, manifests: map[string]bool{}}
 	return nil
 }
 
@@ -322,4 +320,9 @@ func (s *Server) violate(format string, args ...any) {
 func splitRepo(name string) (owner, repo string) {
 	owner, repo, _ = strings.Cut(name, "/")
 	return owner, repo
+}
+
+func defaultPermissions() map[string]string {
+	return map[string]string{"metadata": "read", "contents": "write", "issues": "write",
+		"pull_requests": "write", "checks": "write", "statuses": "write", "actions": "read", "members": "read"}
 }

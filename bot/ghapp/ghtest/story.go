@@ -47,40 +47,6 @@ func (s *Server) AddRepo(owner, name string, src Source) (int64, error) {
 	return in.ID, nil
 }
 
-// Token returns a new personal access token of a user. A workflow's token is
-// one of "github-actions[bot]".
-func (s *Server) Token(login string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.Users[strings.ToLower(login)]
-	if u == nil {
-		return "", fmt.Errorf("make token: no user %q", login)
-	}
-	return s.keys.newToken(u, "ghp_").value, nil
-}
-
-// RevokeTokens makes every installation token invalid at once, as when keys
-// are rotated.
-func (s *Server) RevokeTokens() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for v, t := range s.keys.tokens {
-		if t.inst != nil {
-			delete(s.keys.tokens, v)
-		}
-	}
-}
-
-// ManifestCode returns a code that the app-manifest flow exchanges for the
-// app's secrets, once.
-func (s *Server) ManifestCode() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	code := strings.ReplaceAll(guid(), "-", "")
-	s.keys.manifests[code] = true
-	return code
-}
-
 // ErrUnknownUser is the answer to a login that nobody has.
 var ErrUnknownUser = errors.New("no such user; add it first")
 

@@ -1,8 +1,14 @@
 package ghcheck
 
 import (
+	"crypto/rand"
+	"maps"
+	"time"
+
 	"fmt"
 	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
@@ -144,4 +150,56 @@ func (s *Server) Branches(name string) map[string]string {
 		return nil
 	})
 	return out
+}
+
+// Token returns a new personal access token of a user. A workflow's token is
+// one of "github-actions[bot]".
+func (s *Server) Token(login string) (value string, err error) {
+	s.Do(func() {
+		u := s.Users[strings.ToLower(login)]
+		if u == nil {
+			err = fmt.Errorf("make token: no user %q", login)
+			return
+		}
+		value = s.Keys.NewToken(u, "ghp_").Value
+	})
+	return value, err
+}
+
+// RevokeTokens makes every installation token invalid at once, as when keys
+// are rotated.
+func (s *Server) RevokeTokens() {
+	s.Do(func() {
+		maps.DeleteFunc(s.Keys.Tokens, func(_ string, t *hub.Token) bool { return t.Inst != nil })
+	})
+}
+
+// ManifestCode returns a code that the app-manifest flow exchanges for the
+// app's secrets, once.
+func (s *Server) ManifestCode() string {
+	code := rand.Text()
+	s.Do(func() { s.Keys.Manifests[code] = true })
+	return code
+}
+
+// SetRateLimit gives every caller this many requests until reset.
+func (s *Server) SetRateLimit(remaining int, reset time.Time) {
+	s.Do(func() {
+		for _, r := range s.Keys.Rates {
+			*r = hub.Rate{Limit: remaining, Reset: reset}
+		}
+	})
+}
+
+// Attach keeps a file as the web page does when it is dropped into a text, and
+// returns the address that the page puts there. One that is not public is
+// served only under the signed address in the text's HTML.
+func (s *Server) Attach(data []byte, public bool) string {
+	a := &hub.Attachment{Data: data, Public: public, JWT: "eyJ" + rand.Text()}
+	s.Do(func() {
+		n := s.NextID()
+		a.ID = fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n)
+		s.Attachments = append(s.Attachments, a)
+	})
+	return s.URL() + ghtest.AttachmentPath + a.ID
 }

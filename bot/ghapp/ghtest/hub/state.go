@@ -24,6 +24,9 @@ type Hub struct {
 	Repos    map[string]*Repo // by lower-case "owner/name"
 	Installs map[int64]*Installation
 	Teams    map[string]map[string]bool // "org/slug" to logins, all lower-case
+	Keys     Keys
+
+	Attachments []*Attachment
 
 	lastID int64
 }
@@ -31,7 +34,8 @@ type Hub struct {
 // New returns an empty hub.
 func New(log *slog.Logger, clock func() time.Time, root string) *Hub {
 	return &Hub{Log: log, Clock: clock, Root: root, lastID: 1000, Users: map[string]*User{}, Repos: map[string]*Repo{},
-		Installs: map[int64]*Installation{}, Teams: map[string]map[string]bool{}}
+		Installs: map[int64]*Installation{}, Teams: map[string]map[string]bool{},
+		Keys: Keys{Tokens: map[string]*Token{}, Rates: map[string]*Rate{}, Manifests: map[string]bool{}}}
 }
 
 // Now is the time in whole seconds, as GitHub tells it.
