@@ -20,19 +20,6 @@ const (
 	Failed           // anything else: nobody knows
 )
 
-// LookupOf maps the status of GitHub's answer, 0 for no answer, to a Lookup.
-func LookupOf(status int) Lookup {
-	switch status {
-	case 200:
-		return Found
-	case 404:
-		return NotFound
-	case 403:
-		return Forbidden
-	}
-	return Failed
-}
-
 // Actor is an account as GitHub describes it at the moment it acts. Accounts
 // are told apart by ID; logins can be renamed and look alike.
 type Actor struct {
@@ -185,7 +172,7 @@ func (p *Policy) ApprovalFacts(requesterID int64) ApprovalFacts {
 	c := p.config
 	return ApprovalFacts{
 		RequesterID: requesterID, NotRequester: isTrue(c.Approvals.NotRequester),
-		Groups: c.ApproverGroups(), Bots: slices.Clone(c.Approvals.Bots),
+		Groups: c.approverGroups(), Bots: slices.Clone(c.Approvals.Bots),
 	}
 }
 

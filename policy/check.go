@@ -38,7 +38,7 @@ func New(config Config) (*Policy, error) {
 	p.deny = commandPatterns(config.Commands.Deny)
 	p.ask = commandPatterns(config.Commands.Ask)
 	for _, name := range config.AlwaysAsk {
-		k, err := ParseKind(name)
+		k, err := parseKind(name)
 		if err != nil {
 			return nil, fmt.Errorf("make policy: %w", err)
 		}
@@ -160,7 +160,7 @@ func modeStep(f facts, d *Decision) bool {
 		return true
 	}
 	if !m.Allows(k) {
-		return refuse("mode %q allows %s; %s is not possible in it", m.Name, kindList(m.Kinds()), k)
+		return refuse("mode %q allows %s; %s is not possible in it", m.Name, kindList(m.allowed()), k)
 	}
 	if k == Execute && m.commands < anyCommand {
 		if m.commands == noCommands || !f.shell.ReadOnly {
@@ -275,7 +275,7 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 			continue
 		}
 		text := fmt.Sprintf("%s is a sensitive file (%s)", untrusted.EscapeVisible(name), v.Pattern)
-		if !p.config.AutoEdits() {
+		if !p.config.autoEdits() {
 			*d = d.settle(Ask, "sensitive_files", text)
 			return true
 		}
@@ -304,7 +304,7 @@ func (p *Policy) severityStep(f facts, d *Decision) bool {
 	}
 	rule := "severity." + d.Severity.String()
 	switch {
-	case !p.config.AutoCommands():
+	case !p.config.autoCommands():
 		*d = d.settle(Ask, rule, fmt.Sprintf("commands of %s severity need a person", d.Severity))
 	case p.defaults[f.act.Kind] == Ask:
 		*d = d.settle(Ask, "defaults.execute", "the configuration asks before every command")

@@ -267,7 +267,7 @@ func TestNarrowerNeverWidens(t *testing.T) {
 	p := withShell(t, Config{}, shellTable)
 	rapid.Check(t, func(rt *rapid.T) {
 		granted, wanted := rapid.SampledFrom(append(Modes(), Mode{})).Draw(rt, "granted"), rapid.SampledFrom(append(Modes(), Mode{})).Draw(rt, "wanted")
-		a, n := anyAction(rt), Narrower(granted, wanted)
+		a, n := anyAction(rt), narrower(granted, wanted)
 		for _, m := range []Mode{granted, wanted} {
 			if p.Check(n, a).Verdict > p.Check(m, a).Verdict {
 				rt.Fatalf("%q switched to %q allows %v, %q does not", granted.Name, wanted.Name, a, m.Name)

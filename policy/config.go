@@ -167,13 +167,13 @@ func DefaultConfig() Config {
 	}
 }
 
-// AutoCommands reports whether auto_approve_commands is on.
-func (c Config) AutoCommands() bool { return isTrue(c.AutoApproveCommands) }
+// autoCommands reports whether auto_approve_commands is on.
+func (c Config) autoCommands() bool { return isTrue(c.AutoApproveCommands) }
 
 // ByReview reports whether sensitive edits are asked for as pull requests.
 func (c Config) ByReview() bool { return c.Approvals.By == "review" }
 
-// AutoEdits reports whether auto_approve_sensitive_edits is on.
-func (c Config) AutoEdits() bool { return isTrue(c.AutoApproveSensitiveEdits) }
+// autoEdits reports whether auto_approve_sensitive_edits is on.
+func (c Config) autoEdits() bool { return isTrue(c.AutoApproveSensitiveEdits) }
 
 func isTrue(b *bool) bool { return b != nil && *b }

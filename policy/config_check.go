@@ -210,7 +210,7 @@ func (c Config) checkBudget(p *problems) {
 
 func (c Config) checkDelivery(p *problems) {
 	if c.Branch != "" {
-		if err := ValidateBranchTemplate(c.Branch); err != nil {
+		if err := validateBranchTemplate(c.Branch); err != nil {
 			p.add(err.Error(), "branch")
 		}
 	}

@@ -52,7 +52,7 @@ func TestParseConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Model != "qwen3:32b" || got.Turns != 12 || !got.AutoCommands() || got.AutoEdits() || got.AutoApproveSensitiveEdits == nil ||
+	if got.Model != "qwen3:32b" || got.Turns != 12 || !got.autoCommands() || got.autoEdits() || got.AutoApproveSensitiveEdits == nil ||
 		got.Approvals.Deadline != Duration(24*time.Hour) || got.Workspace.Memory != 2<<30 || got.Budget.Session.Time != Duration(30*time.Minute) {
 		t.Errorf("got %+v", got)
 	}
@@ -163,9 +163,9 @@ func TestMerge(t *testing.T) {
 		"model off the list":     {"{model: a, models: [a, b]}", "{model: c}", func(c Config) bool { return c.Model == "a" }},
 		"turns lower":            {"{turns: 20}", "{turns: 50}", func(c Config) bool { return c.Turns == 20 }},
 		"turns unset above":      {"{}", "{turns: 50}", func(c Config) bool { return c.Turns == 50 }},
-		"auto unset above":       {"{}", "{auto_approve_commands: true}", func(c Config) bool { return !c.AutoCommands() }},
-		"auto turned off":        {"{auto_approve_commands: true}", "{auto_approve_commands: false}", func(c Config) bool { return !c.AutoCommands() }},
-		"auto inherited":         {"{auto_approve_commands: true}", "{}", func(c Config) bool { return c.AutoCommands() }},
+		"auto unset above":       {"{}", "{auto_approve_commands: true}", func(c Config) bool { return !c.autoCommands() }},
+		"auto turned off":        {"{auto_approve_commands: true}", "{auto_approve_commands: false}", func(c Config) bool { return !c.autoCommands() }},
+		"auto inherited":         {"{auto_approve_commands: true}", "{}", func(c Config) bool { return c.autoCommands() }},
 		"allow narrowed":         {"{commands: {allow: [go *]}}", "{commands: {allow: [go test, curl]}}", func(c Config) bool { return reflect.DeepEqual(c.Commands.Allow, []string{"go test"}) }},
 		"allow emptied":          {"{commands: {allow: [go *]}}", "{commands: {allow: []}}", func(c Config) bool { return len(c.Commands.Allow) == 0 }},
 		"deny adds up":           {"{commands: {deny: [a]}}", "{commands: {deny: [b]}}", func(c Config) bool { return len(c.Commands.Deny) == 2 }},
@@ -182,7 +182,7 @@ func TestMerge(t *testing.T) {
 		"deadline lower":         {"{approvals: {deadline: 1h}}", "{approvals: {deadline: 9h}}", func(c Config) bool { return c.Approvals.Deadline == Duration(time.Hour) }},
 		"not the requester":      {"{approvals: {not_requester: true}}", "{approvals: {not_requester: false}}", func(c Config) bool { return isTrue(c.Approvals.NotRequester) }},
 		"bots only fewer":        {"{approvals: {bots: [1, 2]}}", "{approvals: {bots: [2, 3]}}", func(c Config) bool { return reflect.DeepEqual(c.Approvals.Bots, []int64{2}) }},
-		"approvers both":         {"{approvals: {approvers: [admin]}}", "{approvals: {approvers: [write]}}", func(c Config) bool { return len(c.ApproverGroups()) == 2 }},
+		"approvers both":         {"{approvals: {approvers: [admin]}}", "{approvals: {approvers: [write]}}", func(c Config) bool { return len(c.approverGroups()) == 2 }},
 		"budget lower":           {"{budget: {session: {tokens: 5}}}", "{budget: {session: {tokens: 9, edits: 3}}}", func(c Config) bool { return c.Budget.Session.Tokens == 5 && c.Budget.Session.Edits == 3 }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,20 +57,6 @@ func (d *Document) Locate(err error, under ...string) error {
 	return withLine(n, err)
 }
 
-// Line is the line of a key's value, 0 when the document does not have it.
-func (d *Document) Line(path ...string) int {
-	if d == nil || d.root == nil {
-		return 0
-	}
-	n := d.root
-	for _, key := range path {
-		if n = child(n, key); n == nil {
-			return 0
-		}
-	}
-	return n.Line
-}
-
 // plainStruct takes the name of a struct out of the decoder's words: it means
 // nothing to a person who writes a configuration.
 func plainStruct(message string) string {

@@ -72,15 +72,7 @@ func TestDocumentLocate(t *testing.T) {
 	if err := doc.Locate(nil, "rules"); err != nil {
 		t.Errorf("Locate of nothing: %v", err)
 	}
-	for _, c := range []struct {
-		path []string
-		want int
-	}{{[]string{"listen"}, 1}, {[]string{"rules", "turns"}, 3}, {[]string{"rules", "none"}, 0}, {[]string{"none", "turns"}, 0}} {
-		if got := doc.Line(c.path...); got != c.want {
-			t.Errorf("Line(%v) = %d, want %d", c.path, got, c.want)
-		}
-	}
-	if empty, err := LoadStrict(nil, &f); err != nil || empty.Line("listen") != 0 {
-		t.Errorf("empty document: %v, %v", empty, err)
+	if _, err := LoadStrict(nil, &f); err != nil {
+		t.Errorf("empty document: %v", err)
 	}
 }

@@ -235,12 +235,12 @@ func hostCovered(list []string, host string) bool {
 	})
 }
 
-// ApproverGroups returns the lists of approvers that hold together: an
+// approverGroups returns the lists of approvers that hold together: an
 // approval needs one entry of each list. The server's list comes first.
-func (c Config) ApproverGroups() [][]string {
+func (c Config) approverGroups() [][]string {
 	var out [][]string
 	if c.Above != nil {
-		out = c.Above.ApproverGroups()
+		out = c.Above.approverGroups()
 	}
 	if len(c.Approvals.Approvers) > 0 {
 		out = append(out, slices.Clone(c.Approvals.Approvers))

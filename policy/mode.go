@@ -26,8 +26,8 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// ParseKind returns the kind called name, see [Kind.String].
-func ParseKind(name string) (Kind, error) {
+// parseKind returns the kind called name, see [Kind.String].
+func parseKind(name string) (Kind, error) {
 	for k := Read; k <= Converse; k++ {
 		if k.String() == name {
 			return k, nil
@@ -41,7 +41,7 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote. Any other word is Unknown.
 func (k *Kind) UnmarshalText(text []byte) error {
-	*k, _ = ParseKind(string(text)) // Unknown goes with the error
+	*k, _ = parseKind(string(text)) // Unknown goes with the error
 	return nil
 }
 
@@ -88,31 +88,31 @@ type Mode struct {
 // Turn limits of the modes when neither the request nor the configuration
 // sets one.
 const (
-	AgentTurns    = 25
-	ReadOnlyTurns = 10
+	agentTurns    = 25
+	readOnlyTurns = 10
 )
 
 var modeTable = [...]Mode{
 	{Name: "code", Description: "Make the change: edit files and run commands without an edit limit.",
-		EditLimit: NoEditLimit, Turns: AgentTurns, commands: anyCommand,
+		EditLimit: NoEditLimit, Turns: agentTurns, commands: anyCommand,
 		kinds: kinds(Read, Write, Delete, Execute, Network, Converse)},
 	{Name: "architect", Description: "Design and write it down: at most three edits, commands that only read.",
-		EditLimit: 3, Turns: AgentTurns, commands: readCommands,
+		EditLimit: 3, Turns: agentTurns, commands: readCommands,
 		kinds: kinds(Read, Write, Execute, Network, Converse)},
 	{Name: "ask", Description: "Answer a question: no edits, commands that only read.",
-		EditLimit: 0, Turns: AgentTurns, commands: readCommands,
+		EditLimit: 0, Turns: agentTurns, commands: readCommands,
 		kinds: kinds(Read, Execute, Network, Converse)},
 	{Name: "debug", Description: "Find a fault and fix it: any command, at most five edits.",
-		EditLimit: 5, Turns: AgentTurns, commands: anyCommand,
+		EditLimit: 5, Turns: agentTurns, commands: anyCommand,
 		kinds: kinds(Read, Write, Delete, Execute, Network, Converse)},
 	{Name: "explore", Description: "Look around and report: read and search only.",
-		EditLimit: 0, Turns: ReadOnlyTurns, kinds: kinds(Read, Converse)},
+		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{Name: "plan", Description: "Write a plan that a person can approve: read and search only.",
-		EditLimit: 0, Turns: ReadOnlyTurns, kinds: kinds(Read, Converse)},
+		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{Name: "review", Description: "Review a change: read, search and git commands that only read.",
-		EditLimit: 0, Turns: ReadOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
+		EditLimit: 0, Turns: readOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
 	{Name: "security", Description: "Review a change for security: read, search and git commands that only read.",
-		EditLimit: 0, Turns: ReadOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
+		EditLimit: 0, Turns: readOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
 }
 
 // Modes returns all modes in the order in which help texts list them.
@@ -145,8 +145,8 @@ func (m Mode) Allows(k Kind) bool {
 	return m.kinds.has(k)
 }
 
-// Kinds returns the kinds the mode allows, in their declared order.
-func (m Mode) Kinds() []Kind {
+// allowed returns the kinds the mode allows, in their declared order.
+func (m Mode) allowed() []Kind {
 	var out []Kind
 	for k := Read; k <= Converse; k++ {
 		if m.kinds.has(k) {
@@ -161,11 +161,11 @@ func (m Mode) ReadOnly() bool {
 	return !m.kinds.has(Write) && !m.kinds.has(Delete) && m.commands < anyCommand
 }
 
-// Narrower returns wanted cut down to what granted allows: the kinds both
+// narrower returns wanted cut down to what granted allows: the kinds both
 // have, the smaller limits, the narrower set of commands. It is how a session
 // switches mode without gaining what its requester was not allowed, and how
 // a sub-session inherits from its parent. The result carries wanted's name.
-func Narrower(granted, wanted Mode) Mode {
+func narrower(granted, wanted Mode) Mode {
 	out := wanted
 	out.kinds &= granted.kinds
 	out.commands = min(out.commands, granted.commands)
@@ -181,6 +181,6 @@ func Narrower(granted, wanted Mode) Mode {
 
 // Within reports whether m allows nothing that granted does not allow too.
 func (m Mode) Within(granted Mode) bool {
-	n := Narrower(granted, m)
+	n := narrower(granted, m)
 	return n.kinds == m.kinds && n.commands == m.commands && n.EditLimit == m.EditLimit
 }

@@ -31,19 +31,6 @@ func ValidateBranch(name string) error {
 	return nil
 }
 
-// ValidateRef accepts full ref names (refs/heads/…, refs/tags/…, refs/pull/…,
-// refs/agent/…) under the rule of [ValidateBranch].
-func ValidateRef(name string) error {
-	rest, ok := strings.CutPrefix(name, "refs/")
-	if !ok || !strings.Contains(rest, "/") {
-		return fmt.Errorf("check ref name %q: a ref begins with refs/heads/, refs/tags/, refs/pull/ or refs/agent/", name)
-	}
-	if err := plainRef(rest); err != nil {
-		return fmt.Errorf("check ref name %q: %w", name, err)
-	}
-	return nil
-}
-
 func plainRef(name string) error {
 	switch {
 	case name == "":
@@ -85,11 +72,11 @@ func alnum(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// Slug returns title as a part of a branch name: lower-case ASCII letters and
+// slug returns title as a part of a branch name: lower-case ASCII letters and
 // digits in words joined by hyphens, at most 40 characters, cut between
 // words where it can be. Letters with accents lose them; a title without any
 // usable letter becomes "task".
-func Slug(title string) string {
+func slug(title string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(title) {
 		switch {
@@ -132,24 +119,24 @@ type BranchValues struct {
 // Branch fills template, which may use {number}, {slug}, {session} and
 // {mode}, and returns a name that [ValidateBranch] accepts, or an error.
 func Branch(template string, v BranchValues) (string, error) {
-	if err := ValidateBranchTemplate(template); err != nil {
+	if err := validateBranchTemplate(template); err != nil {
 		return "", fmt.Errorf("fill branch template: %w", err)
 	}
 	number := "run"
 	if v.Number > 0 {
 		number = strconv.Itoa(v.Number)
 	}
-	name := strings.NewReplacer("{number}", number, "{slug}", Slug(v.Title), "{session}", Slug(v.Session), "{mode}", Slug(v.Mode)).Replace(template)
+	name := strings.NewReplacer("{number}", number, "{slug}", slug(v.Title), "{session}", slug(v.Session), "{mode}", slug(v.Mode)).Replace(template)
 	if err := ValidateBranch(name); err != nil {
 		return "", fmt.Errorf("fill branch template: %w", err)
 	}
 	return name, nil
 }
 
-// ValidateBranchTemplate accepts templates whose every result is a good
+// validateBranchTemplate accepts templates whose every result is a good
 // branch name and that cannot name a fixed branch: {number} or {session}
 // must be in it.
-func ValidateBranchTemplate(template string) error {
+func validateBranchTemplate(template string) error {
 	rest := template
 	for {
 		open := strings.IndexByte(rest, '{')
@@ -181,15 +168,6 @@ func ValidateBranchTemplate(template string) error {
 	return nil
 }
 
-// ValidateRepo accepts a repository as "owner/name" in GitHub's own alphabet.
-func ValidateRepo(full string) error {
-	owner, name, ok := strings.Cut(full, "/")
-	if !ok || ValidateLogin(owner) != nil || !regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`).MatchString(name) || name == "." || name == ".." || strings.HasSuffix(strings.ToLower(name), ".git") || strings.HasPrefix(name, "-") {
-		return fmt.Errorf("check repository %q: it is not owner/name", full)
-	}
-	return nil
-}
-
 // ValidateLogin accepts a GitHub login, also of an app ("name[bot]") and of a
 // managed user ("name_company").
 func ValidateLogin(login string) error {
@@ -204,15 +182,6 @@ func ValidateLogin(login string) error {
 func ValidateSession(id string) error {
 	if len(id) > maxSession || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(id) {
 		return fmt.Errorf("check session id %q: it is not one that Handrail gave", id)
-	}
-	return nil
-}
-
-// ValidateCommit accepts a full object id in lower-case hex, SHA-1 or
-// SHA-256.
-func ValidateCommit(id string) error {
-	if !regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`).MatchString(id) {
-		return fmt.Errorf("check commit id %q: it is not 40 or 64 hex digits", id)
 	}
 	return nil
 }

@@ -26,11 +26,8 @@ func TestValidateNames(t *testing.T) {
 		check     func(string) error
 		good, bad []string
 	}{
-		"ref":     {ValidateRef, []string{"refs/heads/main", "refs/pull/12/head", "refs/agent/sessions/s1"}, []string{"main", "refs/", "refs/heads", "refs/heads/$(id)", "refs/heads/-x", "refs/../x/y"}},
-		"repo":    {ValidateRepo, []string{"acme/web", "a-b/c.d_e", "octo_corp/x"}, []string{"", "acme", "acme/", "/web", "a/b/c", "a/..", "a/.", "a/-x", "-a/b", "a/b.git", "a b/c", "a/b;c", "https://x/y"}},
 		"login":   {ValidateLogin, []string{"octocat", "a-b", "dependabot[bot]", "mona_acme"}, []string{"", "-x", "a b", "a[x]", "a/b", "a\u200b", "äb", strings.Repeat("a", 80)}},
 		"session": {ValidateSession, []string{"sabcdef234567", "a", "a-b"}, []string{"", "A", "a/b", "../x", "-a", "a-", "a--b", "a b", strings.Repeat("a", 65)}},
-		"commit":  {ValidateCommit, []string{strings.Repeat("0a", 20), strings.Repeat("0a", 32)}, []string{"", "HEAD", "abc", strings.Repeat("0A", 20), strings.Repeat("0g", 20), strings.Repeat("0a", 20) + "\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range c.good {
@@ -62,7 +59,7 @@ func TestSlug(t *testing.T) {
 		"a\u200bb\u202ec":           "abc",
 		"one two three four five six seven eight nine ten": "one-two-three-four-five-six-seven-eight",
 	} {
-		if got := Slug(in); got != want {
+		if got := slug(in); got != want {
 			t.Errorf("Slug(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -112,9 +109,6 @@ func FuzzValidateBranch(f *testing.F) {
 			if r > '~' || r <= ' ' || strings.ContainsRune("$`;|&<>(){}'\"\\*?[]~^:!#%", r) {
 				t.Fatalf("%q is accepted", s)
 			}
-		}
-		if ValidateRef("refs/heads/"+s) != nil && len(s) < 190 {
-			t.Fatalf("refs/heads/%s is refused", s)
 		}
 	})
 }

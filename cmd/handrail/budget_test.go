@@ -42,7 +42,6 @@ var exceptions = []struct {
 }{
 	{"complexity of bot/store/storetest.*", 22},
 	{"complexity of policy/shell.*", 30},
-	{"complexity of policy/untrusted.*", 27},
 	{"lines of package policy/shell", 6900},
 	{"unused exports of *", 25},
 }

@@ -1,6 +1,7 @@
 package untrusted
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -126,15 +127,22 @@ func keepRune(out, rs []rune, i int) bool {
 	if i+1 < len(rs) {
 		next = rs[i+1]
 	}
-	switch {
-	case r == 0x200D:
+	switch r {
+	case 0x200D:
 		return keepJoiner(out, prev, next)
-	case r == 0x200C:
+	case 0x200C:
 		return joiningScript(prev) && joiningScript(next)
-	case r == 0xFE0F || r == 0xFE0E:
+	case 0xFE0F, 0xFE0E:
 		return emojiBase(prev) || keycapBase(prev) && next == 0x20E3
+	}
+	return keepVariant(r, prev)
+}
+
+// keepVariant keeps a variation selector after a character that has variants.
+func keepVariant(r, prev rune) bool {
+	switch {
 	case r >= 0xFE00 && r <= 0xFE02:
-		return unicode.Is(unicode.Han, prev) || unicode.Is(unicode.Sm, prev) || unicode.Is(unicode.Myanmar, prev)
+		return unicode.In(prev, unicode.Han, unicode.Sm, unicode.Myanmar)
 	case r >= 0xE0100 && r <= 0xE011F:
 		return unicode.Is(unicode.Han, prev)
 	case r >= 0x180B && r <= 0x180D || r == 0x180F:
@@ -222,30 +230,10 @@ func flagEnd(rs []rune, i int) int {
 // that has right-to-left letters, and isolates and embeddings there when all
 // of them are balanced. Overrides never stay.
 func keptBidi(rs []rune) map[int]bool {
-	var depth int
-	var stack []rune
-	rtl, balanced := false, true
-	for _, r := range rs {
-		switch {
-		case rtlLetter(r):
-			rtl = true
-		case r == 0x202A || r == 0x202B || r >= 0x2066 && r <= 0x2068:
-			stack = append(stack, r)
-			depth = max(depth, len(stack))
-		case r == 0x202D || r == 0x202E:
-			balanced = false
-		case r == 0x202C || r == 0x2069:
-			ok := len(stack) > 0 && (stack[len(stack)-1] >= 0x2066) == (r == 0x2069)
-			balanced = balanced && ok
-			if ok {
-				stack = stack[:len(stack)-1]
-			}
-		}
-	}
-	if !rtl {
+	if !slices.ContainsFunc(rs, rtlLetter) {
 		return nil
 	}
-	balanced = balanced && len(stack) == 0 && depth <= 4
+	balanced := balancedBidi(rs)
 	kept := map[int]bool{}
 	for i, r := range rs {
 		if isBidi(r) && r != 0x202D && r != 0x202E {
@@ -254,6 +242,28 @@ func keptBidi(rs []rune) map[int]bool {
 		}
 	}
 	return kept
+}
+
+// balancedBidi reports whether each isolate and embedding of a line ends, in
+// order and no more than four deep, and no override is among them.
+func balancedBidi(rs []rune) bool {
+	var open []rune
+	for _, r := range rs {
+		switch r {
+		case 0x202A, 0x202B, 0x2066, 0x2067, 0x2068:
+			if open = append(open, r); len(open) > 4 {
+				return false
+			}
+		case 0x202D, 0x202E:
+			return false
+		case 0x202C, 0x2069:
+			if len(open) == 0 || (open[len(open)-1] >= 0x2066) != (r == 0x2069) {
+				return false
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	return len(open) == 0
 }
 
 func rtlLetter(r rune) bool {
