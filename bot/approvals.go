@@ -35,7 +35,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		return err
 	}
 	res, why, err := r.w.approvals(&r.w.at, r.sess).Settle(ctx, v, approval.Answer{
-		Request: r.cmd.ID, Verdict: verdict, By: r.actor, Reason: r.cmd.Text, Source: cmp.Or(approval.Source(r.said.ev, r.said.target), r.said.key),
+		Request: r.cmd.ID, Verdict: verdict, By: r.actor, Reason: r.cmd.Text, Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
 	})
 	if err != nil {
 		return err
@@ -57,8 +57,8 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	return nil
 }
 
-// look sees what became of a request that is up for review, and records it.
-func (w *worker) look(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+// reviewed sees what became of a request that is up for review, and records it.
+func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
 	sess, err := w.session(ctx)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (w *worker) look(ctx context.Context, d *store.Delivery, ev ghapp.Event) er
 	if err != nil {
 		return err
 	}
-	seen, err := w.approvals(&w.at, sess).Look(ctx, v, ev)
+	seen, err := w.approvals(&w.at, sess).Reviewed(ctx, v, ev)
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func newCourt(t *testing.T, rules policy.Config, files map[string]string, paths 
 func (c *court) open(paths []string) {
 	c.t.Helper()
 	ctx := c.t.Context()
-	data, err := json.Marshal(record{RequesterID: c.gh.UserID("asker"), Target: "main"})
+	data, err := json.Marshal(rowData{RequesterID: c.gh.UserID("asker"), Target: "main"})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func (c *court) open(paths []string) {
 
 // does has a person give a command and says whether it had an effect.
 func (c *court) does(who string, cmd command.Command) (bool, error) {
-	s := said{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: ghapp.User{ID: c.gh.UserID(who), Login: who}}}
+	s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: ghapp.User{ID: c.gh.UserID(who), Login: who}}}
 	s.ev.Comment.ID, s.target.Comment = 1, 1
 	got := c.w.change()
 	err := c.w.do(c.t.Context(), got, s, cmd)
@@ -229,7 +229,7 @@ func TestStrangeAccounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.meet = tt.meet
 			for _, verb := range []string{"approve", "deny"} {
-				s := said{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: tt.sender}}
+				s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: tt.sender}}
 				s.ev.Comment.ID, s.target.Comment = 1, 1
 				got := c.w.change()
 				err := c.w.do(t.Context(), got, s, command.Command{Name: verb, ID: "abc123"})
@@ -348,7 +348,7 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := said{target: ghapp.Target{Comment: cm.ID}}
+			s := userMessage{target: ghapp.Target{Comment: cm.ID}}
 			s.ev.Comment.Updated, s.ev.Comment.Body = cm.Updated, cm.Body
 			tt.change(c, cm.ID)
 			yes := session.Resolved{ID: "abc123", Verdict: policy.Approved, By: "kim", ByID: c.gh.UserID("kim"), Key: approval.Source(s.ev, s.target)}

@@ -28,12 +28,12 @@ func (c *change) append(events ...*session.Event) { c.Events = append(c.Events, 
 func (c *change) intend(wr ghapp.Write) { c.Intents = append(c.Intents, intent(wr, c.at, c.now)) }
 
 // reply answers in the thread.
-func (c *change) reply(s said, text string) {
+func (c *change) reply(s userMessage, text string) {
 	c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(s.key, "reply"), Kind: ghapp.WriteComment, Body: text})
 }
 
 // react puts a sign on what was said.
-func (c *change) react(s said, content string) {
+func (c *change) react(s userMessage, content string) {
 	if s.target == (ghapp.Target{}) && s.ev.Kind == "pull_request_review" {
 		return // a review cannot have reactions
 	}
@@ -67,7 +67,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 		return fmt.Errorf("record delivery: %w", err)
 	}
 	w.opening = nil
-	return w.effects(f).all(ctx)
+	return w.effects(f).finish(ctx)
 }
 
 // answerOnly does what a change intends in a thread that has no session. The
@@ -84,7 +84,7 @@ func (w *worker) answerOnly(ctx context.Context, c *change) error {
 		}
 	}
 	for _, in := range c.Intents {
-		if _, err := w.effects(f).one(ctx, *in); ghapp.UnlessRefused(err) != nil {
+		if _, err := w.effects(f).perform(ctx, *in); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}

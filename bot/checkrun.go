@@ -26,13 +26,13 @@ func (l *leased) planCheck() *checkMark {
 	if sha == "" || !l.cfg.GitHub.IsApp() {
 		return nil
 	}
-	for _, c := range l.record.Checks {
+	for _, c := range l.data.Checks {
 		if c.SHA == sha && c.Said == 0 {
 			return &c
 		}
 	}
 	c := checkMark{Key: l.checkKey(), SHA: sha}
-	l.record.Checks = append(l.record.Checks, c)
+	l.data.Checks = append(l.data.Checks, c)
 	return &c
 }
 
@@ -56,7 +56,7 @@ func (l *leased) endCheck(ctx context.Context) error {
 		return nil
 	}
 	var here *checkMark
-	for _, c := range l.record.Checks {
+	for _, c := range l.data.Checks {
 		switch {
 		case c.SHA == sha:
 			here = &c
@@ -78,7 +78,7 @@ func (l *leased) endCheck(ctx context.Context) error {
 		return err
 	}
 	here.Said = l.state.Seq
-	l.record.Checks = []checkMark{*here}
+	l.data.Checks = []checkMark{*here}
 	return nil
 }
 

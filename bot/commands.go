@@ -111,17 +111,17 @@ func (r row) needs(c command.Command) policy.Request {
 type request struct {
 	w     *worker
 	c     *change
-	said  said
+	msg   userMessage
 	cmd   command.Command
 	actor policy.Actor
 	sess  *store.Session // of the thread, nil for none
 }
 
 // reply answers in the thread.
-func (r *request) reply(text string) { r.c.reply(r.said, text) }
+func (r *request) reply(text string) { r.c.reply(r.msg, text) }
 
 // react puts a sign on what was said.
-func (r *request) react(content string) { r.c.react(r.said, content) }
+func (r *request) react(content string) { r.c.react(r.msg, content) }
 
 // view is what the log of the session says.
 func (r *request) view(ctx context.Context) (*session.State, error) { return r.w.fold(ctx, r.sess) }
@@ -143,12 +143,12 @@ func (r *request) viewWith(ctx context.Context) (*session.State, error) {
 }
 
 // do carries out one command of one person.
-func (w *worker) do(ctx context.Context, c *change, s said, cmd command.Command) error {
+func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.Command) error {
 	row, err := rowOf(w.rows, cmd)
 	if err != nil {
 		return err
 	}
-	r := &request{w: w, c: c, said: s, cmd: cmd}
+	r := &request{w: w, c: c, msg: s, cmd: cmd}
 	if row.anyone {
 		return row.handle(ctx, r)
 	}
@@ -179,7 +179,7 @@ func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Sessi
 	if right == policy.Settle {
 		return policy.Allow, ""
 	}
-	return policy.MayAsk(actor, policy.AskFacts{Request: right, RequesterID: recordOf(sess).RequesterID, Bots: b.cfg.Policy.Approvals.Bots})
+	return policy.MayAsk(actor, policy.AskFacts{Request: right, RequesterID: dataOf(sess).RequesterID, Bots: b.cfg.Policy.Approvals.Bots})
 }
 
 // help lists the commands.

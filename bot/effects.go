@@ -40,16 +40,16 @@ func (w *worker) effects(f store.Fence) effects {
 	return effects{store: w.cfg.Store.Intents, fence: f, at: &w.at, settle: w.cfg.Settle, now: w.cfg.Now, log: w.cfg.Log}
 }
 
-// all carries out what is intended for the leased session and not done, oldest
+// finish carries out what is intended for the leased session and not done, oldest
 // first. What was sent before without an answer is looked up, and sent again
 // only when it is not there after the settle time.
-func (e effects) all(ctx context.Context) error {
+func (e effects) finish(ctx context.Context) error {
 	open, err := e.store.Open(ctx, e.fence.Key)
 	if err != nil {
 		return fmt.Errorf("read intents: %w", err)
 	}
 	for _, in := range open {
-		if _, err := e.one(ctx, in); ghapp.UnlessRefused(err) != nil {
+		if _, err := e.perform(ctx, in); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}
@@ -64,11 +64,11 @@ func (e effects) Ensure(ctx context.Context, wr ghapp.Write) (ghapp.Ref, error) 
 	if err := e.store.Intend(ctx, e.fence, in); err != nil {
 		return ghapp.Ref{}, fmt.Errorf("record intent: %w", err)
 	}
-	return e.one(ctx, *in)
+	return e.perform(ctx, *in)
 }
 
-// one does one intent, if it is not done yet.
-func (e effects) one(ctx context.Context, in store.Intent) (ghapp.Ref, error) {
+// perform does one intent, if it is not done yet.
+func (e effects) perform(ctx context.Context, in store.Intent) (ghapp.Ref, error) {
 	var wr ghapp.Write
 	if err := json.Unmarshal(in.Payload, &wr); err != nil {
 		return ghapp.Ref{}, e.refused(ctx, in, err)

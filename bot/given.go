@@ -29,7 +29,7 @@ func (r *request) words(text string) string {
 }
 
 // selected is the code that a comment on a diff is about.
-func selected(s said) []session.Item {
+func selected(s userMessage) []session.Item {
 	cm := s.ev.Comment
 	if !s.target.Diff || cm.Hunk == "" {
 		return nil
@@ -63,7 +63,7 @@ type shown struct {
 // texts are those that a request consists of: what was said and, when it
 // opens a session, the post that the thread begins with.
 func (r *request) texts(opens bool) []shown {
-	s := r.said
+	s := r.msg
 	at := ghapp.Text{Thread: r.w.at.Ref, Target: s.target, Review: s.ev.Review.ID}
 	if s.target.Diff {
 		at.Review = 0

@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// said is a text that may hold commands, and where it stands.
-type said struct {
+// userMessage is a text that may hold commands, and where it stands.
+type userMessage struct {
 	ev     ghapp.Event
 	id     string // of the delivery
 	key    string // of the text: what was said, in which version
@@ -32,9 +32,9 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 			return w.orGiveUp(ctx, d, err)
 		}
-		return w.orGiveUp(ctx, d, w.look(ctx, d, ev))
+		return w.orGiveUp(ctx, d, w.reviewed(ctx, d, ev))
 	}
-	s, ok := heard(ev)
+	s, ok := messageOf(ev)
 	if !ok {
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
 	}
@@ -59,7 +59,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		}
 		return w.orGiveUp(ctx, d, err)
 	}
-	return w.orGiveUp(ctx, d, w.obey(ctx, s, cmds, use))
+	return w.orGiveUp(ctx, d, w.carryOut(ctx, s, cmds, use))
 }
 
 // orGiveUp ends a delivery whose failure no second try can mend.
@@ -72,11 +72,11 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 }
 
-// heard picks the text of an event that can hold a command. Edits are no new
+// messageOf picks the text of an event that can hold a command. Edits are no new
 // wishes: what was said first was acted on, and an approval whose comment was
 // edited is found out when it is used.
-func heard(ev ghapp.Event) (said, bool) {
-	s := said{ev: ev}
+func messageOf(ev ghapp.Event) (userMessage, bool) {
+	s := userMessage{ev: ev}
 	switch {
 	case ev.Thread.Number == 0:
 		return s, false
@@ -93,8 +93,8 @@ func heard(ev ghapp.Event) (said, bool) {
 	return s, true
 }
 
-// obey carries out commands in order.
-func (w *worker) obey(ctx context.Context, s said, cmds []command.Command, wrong *command.Error) error {
+// carryOut carries out commands in order.
+func (w *worker) carryOut(ctx context.Context, s userMessage, cmds []command.Command, wrong *command.Error) error {
 	c := w.change()
 	if wrong != nil {
 		bad := s

@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// record is what the bot keeps of a session besides its log.
-type record struct {
+// rowData is what the bot keeps of a session besides its log.
+type rowData struct {
 	RequesterID  int64         `json:"requester_id"`
 	Installation int64         `json:"installation"`
 	Target       string        `json:"target"` // branch that the pull request goes to
@@ -31,17 +31,17 @@ type record struct {
 	Reviews map[string]approval.Stage `json:"reviews,omitempty"` // by request
 }
 
-func recordOf(s *store.Session) record {
-	var r record
+func dataOf(s *store.Session) rowData {
+	var r rowData
 	if s != nil && json.Unmarshal(s.Data, &r) != nil {
-		return record{}
+		return rowData{}
 	}
 	return r
 }
 
 // config is what is in force in a session: what was when it was opened, under
 // the server's present one.
-func (b *Bot) config(r record) policy.Config {
+func (b *Bot) config(r rowData) policy.Config {
 	return policy.Merge(b.cfg.Policy, r.Config).WithDefaults()
 }
 
@@ -50,10 +50,10 @@ func (b *Bot) config(r record) policy.Config {
 type leased struct {
 	effects
 	*Bot
-	edits  *edits
-	row    *store.Session
-	record record
-	state  *session.State // as of the last reload
+	edits *edits
+	row   *store.Session
+	data  rowData
+	state *session.State // as of the last reload
 }
 
 // lease takes the lease of a session.
@@ -62,7 +62,7 @@ func (w *worker) lease(ctx context.Context, row *store.Session) (*leased, error)
 	if err != nil {
 		return nil, err
 	}
-	return &leased{effects: w.effects(f), Bot: w.Bot, edits: &w.edits, row: row, record: recordOf(row)}, nil
+	return &leased{effects: w.effects(f), Bot: w.Bot, edits: &w.edits, row: row, data: dataOf(row)}, nil
 }
 
 // reload reads the log anew.
@@ -80,14 +80,14 @@ func (l *leased) Append(ctx context.Context, events ...*session.Event) error {
 }
 
 // Stage implements [approval.Holder].
-func (l *leased) Stage(request string) approval.Stage { return l.record.Reviews[request] }
+func (l *leased) Stage(request string) approval.Stage { return l.data.Reviews[request] }
 
 // SetStage implements [approval.Holder].
 func (l *leased) SetStage(ctx context.Context, request string, s approval.Stage) error {
-	if l.record.Reviews == nil {
-		l.record.Reviews = map[string]approval.Stage{}
+	if l.data.Reviews == nil {
+		l.data.Reviews = map[string]approval.Stage{}
 	}
-	l.record.Reviews[request] = s
+	l.data.Reviews[request] = s
 	return l.save(ctx)
 }
 
@@ -113,9 +113,9 @@ func (l *leased) saveState(ctx context.Context) error {
 // save keeps the row of the session in step. The row has one writer at a
 // time, by its lease; a conflict means that this copy is old.
 func (l *leased) save(ctx context.Context) error {
-	data, err := json.Marshal(l.record)
+	data, err := json.Marshal(l.data)
 	if err != nil {
-		return fmt.Errorf("write record of %s: %w", l.row.ID, err)
+		return fmt.Errorf("write row of %s: %w", l.row.ID, err)
 	}
 	l.row.Data = data
 	for {
@@ -133,7 +133,7 @@ func (l *leased) save(ctx context.Context) error {
 
 // approvals is what approvals in a session depend on.
 func (b *Bot) approvals(at *Thread, row *store.Session) approval.Session {
-	r := recordOf(row)
+	r := dataOf(row)
 	return approval.Session{
 		ID: row.ID, Requester: row.Requester, RequesterID: r.RequesterID, Target: r.Target, Config: b.config(r),
 		Thread: at.Ref, IsPull: at.Pull != nil, Client: at.Client, CommitURL: at.commitURL, Now: b.cfg.Now, Log: b.cfg.Log,

@@ -21,7 +21,7 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 	if err != nil || to == "" {
 		return "", err
 	}
-	cfg := l.config(l.record)
+	cfg := l.config(l.data)
 	issue, err := l.at.Client.Issue(ctx, l.at.Ref)
 	if err != nil {
 		return "", err
@@ -55,7 +55,7 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 // no pull request: it is on the branch of one that is open.
 func (l *leased) goal(ctx context.Context) (string, error) {
 	if l.at.Pull == nil {
-		return l.record.Target, nil
+		return l.data.Target, nil
 	}
 	if l.state.Branch != l.state.Task.Branch { // beside the branch of this pull request
 		return l.state.Task.Branch, nil

@@ -17,7 +17,7 @@ func progressText(at *Thread, row *store.Session, v *session.State) string {
 	return render.Progress(v, render.Links{
 		Commit: at.commitURL,
 		Pull:   row.Pull,
-		Review: func(id string) int { return recordOf(row).Reviews[id].Pull },
+		Review: func(id string) int { return dataOf(row).Reviews[id].Pull },
 	})
 }
 

@@ -27,7 +27,7 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := l.all(ctx); err != nil {
+	if err := l.finish(ctx); err != nil {
 		return false, err
 	}
 	err = l.reload(ctx)
@@ -201,7 +201,7 @@ func (l *leased) failed(ctx context.Context, cause error) error {
 // tryAgain counts failures in a row, across restarts, and says whether there
 // is one more try.
 func (l *leased) tryAgain(ctx context.Context) (bool, error) {
-	r, turns := &l.record, int64(l.state.Turns)
+	r, turns := &l.data, int64(l.state.Turns)
 	//control:begun-is-no-progress
 	if turns > r.TriesAt { // a call that is begun anew is no progress
 		r.Tries = 0

@@ -35,7 +35,7 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 			Key: fmt.Sprintf("look-%s-%s-%d-%d-%s-%s", ev.Kind, ev.Action, ev.Thread.Number, ev.Review.ID, ev.After, ev.Updated.UTC().Format(time.RFC3339)),
 		}, true, nil
 	}
-	s, ok := heard(ev)
+	s, ok := messageOf(ev)
 	if !ok || !strings.Contains(s.body, command.Prefix) {
 		return webhook.Source{}, false, nil
 	}

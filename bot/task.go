@@ -38,7 +38,7 @@ func (r *request) supersede(ctx context.Context) error {
 		return err
 	}
 	if !v.Over() {
-		r.end(v, render.ReplacedBy(r.said.ev.Sender.Login))
+		r.end(v, render.ReplacedBy(r.msg.ev.Sender.Login))
 	}
 	if len(r.c.Events) > 0 {
 		// What the same comment asked of the old session goes with it.
@@ -59,11 +59,11 @@ func (r *request) supersede(ctx context.Context) error {
 	return err
 }
 
-// cleaned is clean, with a record of what was taken out.
+// cleaned is clean, and logs what was taken out.
 func (r *request) cleaned(what, text string) string {
 	text, n := untrusted.Clean(text) //control:hidden-text
 	if n.Total() > 0 {
-		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.said.key, "what", what, "removed", n.Total(), "kinds", n.String())
+		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.msg.key, "what", what, "removed", n.Total(), "kinds", n.String())
 	}
 	return strings.TrimSpace(text)
 }
@@ -76,7 +76,7 @@ func clean(s string) string {
 // follow adds words to the session. Whatever waited for an answer is
 // answered by them (a question) or withdrawn (an approval).
 func (r *request) follow(ctx context.Context) error {
-	s := r.said
+	s := r.msg
 	m := session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: r.words(r.cmd.Text)}
 	images, words := r.pictures(ctx, r.sess.Model, false)
 	m.Text, m.Images, m.Context = m.Text+words, images, selected(s)
@@ -102,7 +102,7 @@ func (r *request) follow(ctx context.Context) error {
 
 // open starts a new session in the thread.
 func (r *request) open(ctx context.Context) error {
-	w, s := r.w, r.said
+	w, s := r.w, r.msg
 	place, err := w.cfg.Runner.Place(ctx, w.at)
 	if Temporary(err) {
 		return err
@@ -124,7 +124,7 @@ func (r *request) open(ctx context.Context) error {
 	}
 	images, words := r.pictures(ctx, task.Model, true)
 	task.Text, task.Images, task.Context = task.Text+words, images, selected(s)
-	data, err := json.Marshal(record{RequesterID: r.actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	data, err := json.Marshal(rowData{RequesterID: r.actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (r *request) open(ctx context.Context) error {
 // taskText is the task's text: what was asked, with the issue around it as
 // data.
 func (r *request) taskText() string {
-	s, text := r.said, r.words(r.cmd.Text)
+	s, text := r.msg, r.words(r.cmd.Text)
 	if body := r.cleaned("body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
 		nonce := ghapp.Digest(s.key, "fence")
 		text += "\n\n" + untrusted.Fence(nonce, "the thread that this was asked in", r.cleaned("title", s.ev.Title)+"\n\n"+body)

@@ -49,20 +49,20 @@ func (l *leased) count(ctx context.Context, took time.Duration) error {
 	if err := l.reload(ctx); err != nil {
 		return err
 	}
-	v, r := l.state, &l.record
+	v, r := l.state, &l.data
 	now := policy.Limits{Turns: v.Turns, Tokens: v.Tokens, Edits: v.Edits, Lines: v.Lines, Time: r.Used.Total.Time + policy.Duration(took)}
 	r.Used = r.Used.grown(now, l.cfg.Now().UTC().Format(dayForm))
 	return l.save(ctx)
 }
 
-// mostSessions bounds how many sessions are looked through for what they
+// mostSessions limits how many sessions are looked through for what they
 // used, newest first.
 const mostSessions = 1000
 
 // shares are the budgets that the session has in common with the others of
 // its thread and with the others of its requester today.
 func (l *leased) shares(ctx context.Context) ([]Share, error) {
-	budget := l.config(l.record).Budget
+	budget := l.config(l.data).Budget
 	day := l.cfg.Now().UTC().Format(dayForm)
 	thread := Share{Of: "This thread", Limits: budget.Thread}
 	person := Share{Of: render.ShareOfDay(l.row.Requester, day), Limits: budget.UserDay}
@@ -75,7 +75,7 @@ func (l *leased) shares(ctx context.Context) ([]Share, error) {
 	}
 	for _, s := range ofRepo {
 		if s.Thread == l.row.Thread {
-			thread.Used = plus(thread.Used, recordOf(s).Used.Total)
+			thread.Used = plus(thread.Used, dataOf(s).Used.Total)
 		}
 	}
 	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.row.Requester, Limit: mostSessions})
@@ -83,7 +83,7 @@ func (l *leased) shares(ctx context.Context) ([]Share, error) {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}
 	for _, s := range own {
-		person.Used = plus(person.Used, recordOf(s).Used.on(day))
+		person.Used = plus(person.Used, dataOf(s).Used.on(day))
 	}
 	return []Share{thread, person}, nil
 }

@@ -61,7 +61,7 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if err != nil {
 		return false, nil //nolint:nilerr // it is told when its turn comes
 	}
-	s, ok := heard(ev)
+	s, ok := messageOf(ev)
 	if !ok {
 		return false, nil
 	}

@@ -130,7 +130,7 @@ func (s Session) codeOwners(ctx context.Context) (policy.CodeOwners, error) {
 	return policy.CodeOwners{}, nil
 }
 
-// mostReviewers bounds who is asked to review, people and teams each.
+// mostReviewers limits who is asked to review, people and teams each.
 const mostReviewers = 10
 
 // reviewers says who is asked to review: the owners of the paths where there

@@ -175,7 +175,7 @@ func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
 	return why, nil
 }
 
-// mostWords bounds what a reviewer's words take of a log, in characters.
+// mostWords limits what a reviewer's words take of a log, in characters.
 const mostWords = 8000
 
 // wordsOf is what a review says, its comments on the diff included, cleaned

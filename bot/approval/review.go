@@ -65,8 +65,8 @@ type Seen struct {
 	Nothing  string            // why it comes to nothing
 }
 
-// Look sees what became of a request that is up for review.
-func (s Session) Look(ctx context.Context, v *session.State, ev ghapp.Event) (Seen, error) {
+// Reviewed sees what became of a request that is up for review.
+func (s Session) Reviewed(ctx context.Context, v *session.State, ev ghapp.Event) (Seen, error) {
 	asked := waiting(v, ev.Pull.Head)
 	if asked == nil {
 		return Seen{Nothing: "nothing waits for this review"}, nil

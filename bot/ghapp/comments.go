@@ -21,7 +21,7 @@ func findComment(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	if err != nil {
 		return Ref{}, false, err
 	}
-	return c.mine(ctx, w.Key, postsOf(list))
+	return c.findOwn(ctx, w.Key, postsOf(list))
 }
 
 func editComment(ctx context.Context, c *Client, w Write) (Ref, error) {
@@ -59,7 +59,7 @@ func findReply(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	if err != nil {
 		return Ref{}, false, err
 	}
-	return c.mine(ctx, w.Key, postsOf(list))
+	return c.findOwn(ctx, w.Key, postsOf(list))
 }
 
 func react(ctx context.Context, c *Client, w Write) (Ref, error) {

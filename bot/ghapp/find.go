@@ -24,8 +24,8 @@ type post struct {
 	ref          Ref
 }
 
-// mine finds the post that the bot itself wrote with the marker of a key.
-func (c *Client) mine(ctx context.Context, key string, list []post) (Ref, bool, error) {
+// findOwn finds the post that the bot itself wrote with the marker of a key.
+func (c *Client) findOwn(ctx context.Context, key string, list []post) (Ref, bool, error) {
 	self, err := c.Self(ctx)
 	if err != nil {
 		return Ref{}, false, err

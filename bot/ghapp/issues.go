@@ -33,7 +33,7 @@ func findIssue(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	if err != nil {
 		return Ref{}, false, err
 	}
-	return c.mine(ctx, w.Key, all)
+	return c.findOwn(ctx, w.Key, all)
 }
 
 func addLabels(ctx context.Context, c *Client, w Write) (Ref, error) {

@@ -122,7 +122,7 @@ func findReview(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	for _, r := range list {
 		all = append(all, post{r.Author, r.Body, Ref{ID: r.ID, URL: r.URL}})
 	}
-	return c.mine(ctx, w.Key, all)
+	return c.findOwn(ctx, w.Key, all)
 }
 
 func side(in Inline) string {

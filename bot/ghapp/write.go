@@ -68,15 +68,15 @@ type Ref struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// deed is how writes of one kind are done, and found again.
-type deed struct {
+// operation is how writes of one kind are done, and found again.
+type operation struct {
 	lacks   func(w Write) (field string) // that must be set; nil for none
 	perform func(ctx context.Context, c *Client, w Write) (Ref, error)
 	find    func(ctx context.Context, c *Client, w Write) (Ref, bool, error)
 }
 
-func deeds() map[WriteKind]deed {
-	return map[WriteKind]deed{
+func operations() map[WriteKind]operation {
+	return map[WriteKind]operation{
 		WriteComment:     {nil, createComment, findComment},
 		WriteEditComment: {lacksTarget, editComment, commentIs},
 		WriteReply:       {lacksTarget, reply, findReply},
@@ -110,24 +110,24 @@ func lacksBranch(w Write) string {
 	return lacksIf(w.Branch == "" || w.Commit == "", "Branch or Commit")
 }
 
-// deed checks a write for this client and returns how it is done.
-func (c *Client) deed(w Write) (deed, error) {
+// operation checks a write for this client and returns how it is done.
+func (c *Client) operation(w Write) (operation, error) {
 	op := "check write " + string(w.Kind)
 	if err := checkKey(w.Key); err != nil {
-		return deed{}, &Error{Op: op, Err: err}
+		return operation{}, &Error{Op: op, Err: err}
 	}
 	if err := c.own(op, w.Thread); err != nil {
-		return deed{}, err
+		return operation{}, err
 	}
-	d, ok := deeds()[w.Kind]
+	d, ok := operations()[w.Kind]
 	if !ok {
-		return deed{}, &Error{Op: op, Err: errors.New("there is no such kind of write")}
+		return operation{}, &Error{Op: op, Err: errors.New("there is no such kind of write")}
 	}
 	if d.lacks == nil {
 		return d, nil
 	}
 	if field := d.lacks(w); field != "" {
-		return deed{}, &Error{Op: op, Err: fmt.Errorf("the field %s is not set", field)}
+		return operation{}, &Error{Op: op, Err: fmt.Errorf("the field %s is not set", field)}
 	}
 	return d, nil
 }
@@ -138,7 +138,7 @@ func (c *Client) deed(w Write) (deed, error) {
 // reviewers, closing and deleting are idempotent by nature; performing them
 // twice does no harm.
 func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
-	d, err := c.deed(w)
+	d, err := c.operation(w)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -151,7 +151,7 @@ func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 // Since a write may become visible late, a false right after an error of kind
 // Unknown is not final.
 func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
-	d, err := c.deed(w)
+	d, err := c.operation(w)
 	if err != nil {
 		return Ref{}, false, err
 	}

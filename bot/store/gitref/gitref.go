@@ -4,7 +4,7 @@
 // both write: the second finds the ref moved.
 //
 // The ref holds one compacted blob with the whole log, "log.jsonl.gz" in the
-// form of [store.WriteLog], and "lease.json" with the lease. A record of the
+// form of [store.WriteLog], and "lease.json" with the lease. A snapshot of the
 // bot's own, such as the session's row, is kept beside them as "state.json".
 package gitref
 
@@ -71,11 +71,11 @@ type Store struct {
 	Config
 
 	mu    sync.Mutex
-	cache map[string]*record // by session, as last seen
+	cache map[string]*snapshot // by session, as last seen
 }
 
-// record is what a ref holds. It is never changed, only replaced.
-type record struct {
+// snapshot is what a ref holds. It is never changed, only replaced.
+type snapshot struct {
 	commit string
 	lease  store.Lease
 	events []session.Event
@@ -90,7 +90,7 @@ func New(c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Store{Config: c, cache: map[string]*record{}}, nil
+	return &Store{Config: c, cache: map[string]*snapshot{}}, nil
 }
 
 // plain is what a session id is made of. It becomes part of a ref's name.
@@ -104,7 +104,7 @@ func refOf(id string) (string, error) {
 }
 
 // read fetches a session. One that does not exist is empty.
-func (s *Store) read(ctx context.Context, id string) (*record, error) {
+func (s *Store) read(ctx context.Context, id string) (*snapshot, error) {
 	ref, err := refOf(id)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *Store) read(ctx context.Context, id string) (*record, error) {
 	if old := s.cache[id]; old != nil && old.commit == commit {
 		return old, nil
 	}
-	r := &record{commit: commit, lease: store.Lease{Key: id}, state: files[stateFile]}
+	r := &snapshot{commit: commit, lease: store.Lease{Key: id}, state: files[stateFile]}
 	if data, ok := files[leaseFile]; ok {
 		if err := json.Unmarshal(data, &r.lease); err != nil {
 			return nil, fmt.Errorf("read lease in %s: %w", ref, err)
@@ -131,18 +131,18 @@ func (s *Store) read(ctx context.Context, id string) (*record, error) {
 	return r, nil
 }
 
-// held is read without a look at the remote, for the holder of a lease: when
+// known is read without a look at the remote, for the holder of a lease: when
 // the ref moved all the same, the push of what follows fails.
-func (s *Store) held(ctx context.Context, id string) (*record, error) {
+func (s *Store) known(ctx context.Context, id string) (*snapshot, error) {
 	if r := s.cache[id]; r != nil {
 		return r, nil
 	}
 	return s.read(ctx, id)
 }
 
-// write pushes what follows a record. Another writer in between is no reason
+// write pushes what follows a snapshot. Another writer in between is no reason
 // to try again here: it decides anew from what it reads.
-func (s *Store) write(ctx context.Context, id string, next record) error {
+func (s *Store) write(ctx context.Context, id string, next snapshot) error {
 	ref, err := refOf(id)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (s *Store) Acquire(ctx context.Context, id, owner string, ttl time.Duration
 // not extended, since that costs a push: take one for as long as a workflow
 // may run.
 func (s *Store) Release(ctx context.Context, held store.Lease) error {
-	_, err := s.lease(ctx, s.held, held.Key, func(l *store.Lease) error {
+	_, err := s.lease(ctx, s.known, held.Key, func(l *store.Lease) error {
 		if !holds(*l, held.Fence()) {
 			return session.ErrFenced
 		}
@@ -230,7 +230,7 @@ func (s *Store) Release(ctx context.Context, held store.Lease) error {
 	return nil
 }
 
-type reader func(ctx context.Context, id string) (*record, error)
+type reader func(ctx context.Context, id string) (*snapshot, error)
 
 func (s *Store) lease(ctx context.Context, read reader, id string, fn func(*store.Lease) error) (store.Lease, error) {
 	s.mu.Lock()
@@ -291,7 +291,7 @@ func (l *log) Events(ctx context.Context, after int64) ([]session.Event, error) 
 func (s *Store) Save(ctx context.Context, f store.Fence, state []byte, events ...*session.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.held(ctx, f.Key)
+	r, err := s.known(ctx, f.Key)
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (s *Store) Save(ctx context.Context, f store.Fence, state []byte, events ..
 	return nil
 }
 
-// State returns the bot's own record of a session, or [store.ErrNotFound].
+// State returns what the bot keeps of a session, or [store.ErrNotFound].
 func (s *Store) State(ctx context.Context, id string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// GoldenSession is the session whose log is in the store that [Fill] filled.
-const GoldenSession = "sgolden00001"
+// goldenSession is the session whose log is in the store that [Fill] filled.
+const goldenSession = "sgolden00001"
 
 var writeGolden = flag.Bool("golden.write", false, "write the database of the newest form to testdata")
 
@@ -78,12 +78,12 @@ func Fill(t testing.TB, s store.Store) {
 	must(t, err)
 	_, err = store.Import(ctx, bytes.NewReader(data), s.Logs)
 	must(t, err)
-	must(t, s.Sessions.Create(ctx, &store.Session{ID: GoldenSession, Thread: thread, Repo: "octo/hello", Requester: "octocat", State: "running", Data: []byte(`{"x":1}`)}))
-	l, err := s.Leases.Acquire(ctx, GoldenSession, "me", time.Minute)
+	must(t, s.Sessions.Create(ctx, &store.Session{ID: goldenSession, Thread: thread, Repo: "octo/hello", Requester: "octocat", State: "running", Data: []byte(`{"x":1}`)}))
+	l, err := s.Leases.Acquire(ctx, goldenSession, "me", time.Minute)
 	must(t, err)
 	must(t, s.Logs.Log(l.Fence()).Append(ctx, note(9, "after the import")))
 	for _, key := range []string{"i1", "i2"} {
-		must(t, s.Intents.Intend(ctx, l.Fence(), &store.Intent{Key: key, Session: GoldenSession, Kind: "comment", Payload: []byte("{}")}))
+		must(t, s.Intents.Intend(ctx, l.Fence(), &store.Intent{Key: key, Session: goldenSession, Kind: "comment", Payload: []byte("{}")}))
 	}
 	must(t, s.Intents.Done(ctx, l.Fence(), "i1", "42"))
 	own, err := s.Leases.Acquire(ctx, thread, "me", time.Minute)
@@ -110,23 +110,7 @@ func Filled(t *testing.T, s store.Store) {
 	if stored[0] || stored[1] {
 		t.Error("a delivery that was known is stored again")
 	}
-	row, err := s.Sessions.ByThread(ctx, thread)
-	must(t, err)
-	if row.ID != GoldenSession || row.State != "running" || string(row.Data) != `{"x":1}` || row.Owner != "me" || row.Epoch != 1 {
-		t.Errorf("the session is %+v", row)
-	}
-	n, err := store.Verify(ctx, s.Logs, func(_ store.Head, err error) { must(t, err) })
-	must(t, err)
-	events, err := s.Logs.Log(store.Fence{Key: GoldenSession}).Events(ctx, 13)
-	must(t, err)
-	if n != 1 || len(events) != 1 || events[0].Type != session.TypeNote {
-		t.Errorf("%d logs, events after the import: %+v", n, events)
-	}
-	open, err := s.Intents.Open(ctx, GoldenSession)
-	must(t, err)
-	if len(open) != 1 || open[0].Key != "i2" {
-		t.Errorf("open intents are %+v", open)
-	}
+	filledSession(t, s)
 	l, err := s.Leases.Lease(ctx, thread)
 	must(t, err)
 	if l.Epoch != 1 || l.Attempts != 1 || l.NotBefore.IsZero() {
@@ -138,8 +122,30 @@ func Filled(t *testing.T, s store.Store) {
 		t.Errorf("value (-want +got):\n%s", diff)
 	}
 	must(t, s.Deliveries.Done(ctx, "", "d2"))
-	must(t, s.Logs.Log(store.Fence{Key: GoldenSession, Epoch: 1}).Append(ctx, note(10, "and on")))
+	must(t, s.Logs.Log(store.Fence{Key: goldenSession, Epoch: 1}).Append(ctx, note(10, "and on")))
 	if _, err := s.Deliveries.Next(ctx, thread); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("after the last delivery: %v", err)
+	}
+}
+
+func filledSession(t *testing.T, s store.Store) {
+	t.Helper()
+	ctx := t.Context()
+	row, err := s.Sessions.ByThread(ctx, thread)
+	must(t, err)
+	if row.ID != goldenSession || row.State != "running" || string(row.Data) != `{"x":1}` || row.Owner != "me" || row.Epoch != 1 {
+		t.Errorf("the session is %+v", row)
+	}
+	n, err := store.Verify(ctx, s.Logs, func(_ store.Head, err error) { must(t, err) })
+	must(t, err)
+	events, err := s.Logs.Log(store.Fence{Key: goldenSession}).Events(ctx, 13)
+	must(t, err)
+	if n != 1 || len(events) != 1 || events[0].Type != session.TypeNote {
+		t.Errorf("%d logs, events after the import: %+v", n, events)
+	}
+	open, err := s.Intents.Open(ctx, goldenSession)
+	must(t, err)
+	if len(open) != 1 || open[0].Key != "i2" {
+		t.Errorf("open intents are %+v", open)
 	}
 }
