@@ -105,15 +105,24 @@ func (m *Memory) Append(ctx context.Context, events ...*Event) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.chain(events)
+	m.add(events)
+	return nil
+}
+
+// chain numbers and links events behind those that there are.
+func (m *Memory) chain(events []*Event) {
 	prev := ""
 	if n := len(m.events); n > 0 {
 		prev = m.events[n-1].Hash
 	}
 	Chain(int64(len(m.events)), prev, events)
+}
+
+func (m *Memory) add(events []*Event) {
 	for _, e := range events {
 		m.events = append(m.events, *e)
 	}
-	return nil
 }
 
 // Events implements [Log].

@@ -9,15 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 )
 
 // File is a [Log] in a file, one event a line. It is for one process at a
 // time; the command line uses it.
 type File struct {
-	mu     sync.Mutex
-	f      *os.File
-	events []Event
+	kept Memory // what the file holds
+	f    *os.File
 }
 
 // OpenFile opens or makes the log at path. A last line that a crash cut off is removed;
@@ -39,7 +37,7 @@ func (l *File) load() error {
 	if err != nil {
 		return err
 	}
-	l.events = events
+	l.kept.events = events
 	if err := l.f.Truncate(whole); err != nil {
 		return err
 	}
@@ -76,13 +74,9 @@ func (l *File) Append(ctx context.Context, events ...*Event) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	prev := ""
-	if n := len(l.events); n > 0 {
-		prev = l.events[n-1].Hash
-	}
-	Chain(int64(len(l.events)), prev, events)
+	l.kept.mu.Lock()
+	defer l.kept.mu.Unlock()
+	l.kept.chain(events)
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -99,20 +93,13 @@ func (l *File) Append(ctx context.Context, events ...*Event) error {
 		// Half a line must not stay in front of the next event.
 		return errors.Join(fmt.Errorf("write log: %w", err), l.f.Truncate(at))
 	}
-	for _, e := range events {
-		l.events = append(l.events, *e)
-	}
+	l.kept.add(events)
 	return nil
 }
 
 // Events implements [Log].
-func (l *File) Events(_ context.Context, after int64) ([]Event, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if after >= int64(len(l.events)) {
-		return nil, nil
-	}
-	return append([]Event(nil), l.events[after:]...), nil
+func (l *File) Events(ctx context.Context, after int64) ([]Event, error) {
+	return l.kept.Events(ctx, after)
 }
 
 // Close makes everything durable and closes the file.

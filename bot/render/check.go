@@ -40,7 +40,7 @@ func CheckSummary(s *session.State) string {
 	if s.Outcome != nil {
 		for _, text := range []string{s.Outcome.Reason, s.Outcome.Summary} {
 			if text != "" {
-				b.WriteString(limit(Clean(text), 20000) + "\n\n")
+				b.WriteString(limit(clean(text), 20000) + "\n\n")
 			}
 		}
 	}

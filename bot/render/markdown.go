@@ -28,7 +28,7 @@ func Progress(s *session.State, l Links) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s **%s**%s\n\n", icons[s.Phase], s.Phase, headline(s))
 	if s.Outcome != nil && s.Outcome.Reason != "" {
-		b.WriteString(Clean(s.Outcome.Reason) + "\n\n")
+		b.WriteString(clean(s.Outcome.Reason) + "\n\n")
 	}
 	for _, a := range s.Open() {
 		where := ""
@@ -38,7 +38,7 @@ func Progress(s *session.State, l Links) string {
 		fmt.Fprintf(&b, "Waiting for %s: `%s`%s\n\n", map[bool]string{true: "an answer", false: "approval"}[a.Kind == session.AskQuestion], a.ID, where)
 	}
 	if s.Outcome != nil && s.Outcome.Summary != "" {
-		b.WriteString(limit(Clean(s.Outcome.Summary), 20000) + "\n\n")
+		b.WriteString(limit(clean(s.Outcome.Summary), 20000) + "\n\n")
 	}
 	places(&b, s.Sent, "this thread")
 	todo(&b, s.Todo)
@@ -89,7 +89,7 @@ func todo(b *strings.Builder, list []session.Todo) {
 		if t.Status == session.TodoDone {
 			mark = "x"
 		}
-		text := line(Clean(t.Text), 200)
+		text := line(clean(t.Text), 200)
 		if t.Status == session.TodoDoing {
 			text = "**" + text + "**"
 		}
@@ -165,9 +165,9 @@ func next(p session.Phase) string {
 func Approval(a session.Asked, requester string) string {
 	var b strings.Builder
 	if a.Kind == session.AskQuestion {
-		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", limit(Clean(a.Display), 30000))
+		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", limit(clean(a.Display), 30000))
 		for i, c := range a.Choices {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, line(Clean(c), 300))
+			fmt.Fprintf(&b, "%d. %s\n", i+1, line(clean(c), 300))
 		}
 		fmt.Fprintf(&b, "\nAnswer with `/agent <your answer>`. Question `%s`.\n", a.ID)
 		return limit(b.String(), maxBody)
@@ -193,7 +193,7 @@ func Approval(a session.Asked, requester string) string {
 func reasons(a session.Asked) string {
 	var b strings.Builder
 	for _, r := range a.Reasons {
-		fmt.Fprintf(&b, "- %s\n", Clean(untrusted.EscapeVisible(r)))
+		fmt.Fprintf(&b, "- %s\n", clean(untrusted.EscapeVisible(r)))
 	}
 	return b.String()
 }
@@ -202,7 +202,7 @@ func reasons(a session.Asked) string {
 func requestFoot(a session.Asked, requester string) string {
 	foot := "sha256 `" + a.Digest + "`"
 	if requester != "" {
-		foot += " · asked for by " + Clean(requester)
+		foot += " · asked for by " + clean(requester)
 	}
 	if !a.Deadline.IsZero() {
 		foot += " · until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST")
@@ -224,7 +224,7 @@ func Final(s *session.State) string {
 	fmt.Fprintf(&b, "%s **%s**\n\n", icons[s.Phase], s.Phase)
 	for _, text := range []string{s.Outcome.Reason, s.Outcome.Summary} {
 		if text != "" {
-			b.WriteString(limit(Clean(text), 30000) + "\n\n")
+			b.WriteString(limit(clean(text), 30000) + "\n\n")
 		}
 	}
 	places(&b, s.Sent, "this thread")
@@ -265,7 +265,7 @@ type Origin struct {
 func PullBody(s *session.State, requester string, from Origin) string {
 	var b strings.Builder
 	if s.Outcome != nil && s.Outcome.Summary != "" {
-		b.WriteString(limit(Clean(s.Outcome.Summary), 30000) + "\n\n")
+		b.WriteString(limit(clean(s.Outcome.Summary), 30000) + "\n\n")
 	}
 	places(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	files(&b, s.Files)
@@ -283,7 +283,7 @@ func by(requester string) string {
 	if requester == "" {
 		return ""
 	}
-	return ", asked for by " + Clean(requester)
+	return ", asked for by " + clean(requester)
 }
 
 // fenced puts text into a code block that the text cannot close.
@@ -310,8 +310,8 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// Clean makes text that came from a model or a person safe to post.
-func Clean(s string) string { return untrusted.CleanOutput(s, untrusted.OutputOptions{}) }
+// clean makes text that came from a model or a person safe to post.
+func clean(s string) string { return untrusted.CleanOutput(s, untrusted.OutputOptions{}) }
 
 // line cuts s to its first line and at most n characters.
 func line(s string, n int) string {

@@ -22,7 +22,7 @@ const (
 func NotStarted(why string) string { return "I did not start: " + why }
 
 // CouldNotStart says what stood in the way of a task.
-func CouldNotStart(err error) string { return "I could not start: " + Clean(err.Error()) }
+func CouldNotStart(err error) string { return "I could not start: " + clean(err.Error()) }
 
 // AsksOnly is the answer to a command on a pull request that only asks for an
 // approval in the session of another thread.
@@ -86,7 +86,7 @@ func BaseIsGone(was, is string) string {
 
 // NoPull says where the work is when no pull request could be opened.
 func NoPull(branch, why string) string {
-	return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, Clean(why))
+	return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, clean(why))
 }
 
 // PullIs names the pull request of a session.

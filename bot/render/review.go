@@ -36,7 +36,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	var b strings.Builder
 	whom := ""
 	if requester != "" {
-		whom = " for " + Clean(requester)
+		whom = " for " + clean(requester)
 	}
 	fmt.Fprintf(&b, "An agent works on #%d%s and collects its work on the branch %s. This edit needs a person's yes first, so it is not there. **The diff of this pull request is the whole edit**: %s.\n\n",
 		thread, whom, code(a.Review.Base), paths(a.Paths))
@@ -74,7 +74,7 @@ func NotReviewed(why string) string {
 	if why == "" {
 		return ""
 	}
-	return "\n<sub>Asked for here and not by review: " + line(Clean(why), 500) + "</sub>\n"
+	return "\n<sub>Asked for here and not by review: " + line(clean(why), 500) + "</sub>\n"
 }
 
 // ReviewEnd is what became of a request that was up for review.
@@ -91,7 +91,7 @@ type ReviewEnd struct {
 func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 	by := ""
 	if e.By.By != "" {
-		by = " by " + Clean(e.By.By)
+		by = " by " + clean(e.By.By)
 	}
 	var text string
 	switch {
@@ -102,14 +102,14 @@ func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 	case e.By.Verdict == policy.Denied:
 		text = "**Dropped**: rejected" + by + ". The agent is told why, and goes on without this edit."
 		if e.Merged {
-			text = "**Not the agent's edit any more**: " + line(Clean(e.By.Reason), 500) + ". What was merged stays as it is."
+			text = "**Not the agent's edit any more**: " + line(clean(e.By.Reason), 500) + ". What was merged stays as it is."
 		}
 	case e.By.Verdict == policy.Expired:
 		text = "**Dropped**: nobody answered in time. The agent goes on without this edit."
 	case e.By.Verdict == policy.Withdrawn:
 		text = fmt.Sprintf("**Withdrawn**: a new instruction%s in #%d took the place of this request.", by, thread)
 	default:
-		text = "**Out of date**: " + line(Clean(e.By.Reason), 500) + ". If the edit is still wanted, it is asked for again."
+		text = "**Out of date**: " + line(clean(e.By.Reason), 500) + ". If the edit is still wanted, it is asked for again."
 	}
 	if e.Moved {
 		text += " Its branch holds commits of somebody else, so it is not deleted."

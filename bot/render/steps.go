@@ -138,7 +138,7 @@ func pushSteps(s *session.Push) []step {
 }
 
 func (s step) String() string {
-	text := line(Clean(s.text), 300)
+	text := line(clean(s.text), 300)
 	switch s.how {
 	case asMarkdown:
 		text = s.text
@@ -147,7 +147,7 @@ func (s step) String() string {
 	}
 	out := "- " + text
 	if s.detail != "" {
-		out += " " + Clean(s.detail)
+		out += " " + clean(s.detail)
 	}
 	switch {
 	case s.running:
