@@ -46,36 +46,40 @@ func storedContent(ctx context.Context, repo *gitops.Mirror, commit string, stat
 // half-done states are never pushed, so only the log has them. Where the log
 // has not enough, the session goes back to its last checkpoint on the branch,
 // and the model is told.
-func (e *Engine) rebuild(ctx context.Context, j Job, at position) (position, error) {
-	if at.saved == at.published {
-		return at, nil
+func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
+	if at.Saved == at.Published {
+		return nil
 	}
-	_, err := j.Repo.Resolve(ctx, at.saved)
+	_, err := j.Repo.Resolve(ctx, at.Saved)
 	if !errors.Is(err, gitops.ErrNotFound) {
-		return at, err
+		return err
 	}
-	cp := session.Checkpoint{Commit: at.published, Parent: at.published, Parked: true, Branch: at.last.Branch}
+	cp := session.Checkpoint{Commit: at.Published, Parent: at.Published, Parked: true, Branch: at.Newest.Branch}
 	events := []*session.Event{}
-	if len(at.last.Content) == 0 {
+	if len(at.Newest.Content) == 0 {
 		events = append(events, session.NewEvent(session.TypeNote, 0, session.Note{Kind: session.NoteReverted,
 			Text: "The session moved to another machine, and the changes since the last checkpoint are gone. Look at the files again and make those changes once more."}))
 	} else {
 		keep := &checkpoints{job: j, redactor: e.cfg.Secrets.Redactor}
-		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.published, Changes: restored(at.last.Content), Meta: keep.meta("Saved state", 0)})
+		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(at.Newest.Content), Meta: keep.meta("Saved state", 0)})
 		if err != nil {
-			return at, fmt.Errorf("rebuild saved state: %w", err)
+			return fmt.Errorf("rebuild saved state: %w", err)
 		}
 		if err := keep.keep(ctx, c.ID); err != nil {
-			return at, err
+			return err
 		}
-		cp.Commit, cp.Tree, cp.Files, cp.Content = c.ID, c.Tree, fileChanges(c.Files), at.last.Content
+		cp.Commit, cp.Tree, cp.Files, cp.Content = c.ID, c.Tree, fileChanges(c.Files), at.Newest.Content
 	}
 	events = append(events, session.NewEvent(session.TypeCheckpoint, 0, cp))
 	if err := j.Log.Append(ctx, events...); err != nil {
-		return at, fmt.Errorf("record rebuilt state: %w", err)
+		return fmt.Errorf("record rebuilt state: %w", err)
 	}
-	at.saved, at.last = cp.Commit, cp
-	return at, nil
+	for _, ev := range events {
+		if err := at.Apply(*ev); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func restored(list []session.Stored) []gitops.Change {

@@ -4,7 +4,7 @@
 // only room that knows both the agent and git.
 //
 //	work.go        open, run, and close; start reading here
-//	position.go    where a session's log ends
+//	position.go    where a session stands
 //	export.go      commits as directories that workspaces are laid over
 //	files.go       the files of a commit, and what the agent is told of them
 //	checkpoint.go  save: what the workspace changed becomes a commit
@@ -107,14 +107,14 @@ func (e *Engine) Run(ctx context.Context, j Job) (session.Outcome, error) {
 }
 
 func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err error) {
-	at, err := locate(ctx, j.Log, j.Task)
+	at, err := stateOf(ctx, j.Log, j.Task)
 	if err != nil {
 		return out, err
 	}
-	if at.ended != nil {
-		return *at.ended, nil
+	if at.Outcome != nil {
+		return *at.Outcome, nil
 	}
-	if at, err = e.rebuild(ctx, j, at); err != nil {
+	if err := e.rebuild(ctx, j, at); err != nil {
 		return out, err
 	}
 	ws, closeAll, err := e.open(ctx, j, at)
@@ -129,7 +129,7 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	return a.Run(ctx, j.Task, j.Log)
 }
 
-func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at position) (*agent.Agent, error) {
+func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *session.State) (*agent.Agent, error) {
 	cfg, err := e.cfg.Agent(Need{Model: j.Task.Model, Name: j.Name, Workspace: ws, Rules: e.cfg.Rules})
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at p
 	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, ws, j); err != nil {
 		return nil, err
 	}
-	saves := &checkpoints{ws: ws, job: j, base: at.saved, branch: at.branch, published: at.published, redactor: e.cfg.Secrets.Redactor}
+	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, redactor: e.cfg.Secrets.Redactor}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	cfg.Policy, cfg.Approver, cfg.Checkpoints, cfg.Proposer = e.cfg.Policy, j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.OnLive
@@ -178,8 +178,8 @@ func Limits(l policy.Limits) agent.Limits {
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
-func (e *Engine) open(ctx context.Context, j Job, at position) (*workspace.Workspace, func(context.Context) error, error) {
-	source, drop, err := e.cfg.Exports.take(ctx, j.Repo, at.saved)
+func (e *Engine) open(ctx context.Context, j Job, at *session.State) (*workspace.Workspace, func(context.Context) error, error) {
+	source, drop, err := e.cfg.Exports.take(ctx, j.Repo, at.Saved)
 	if err != nil {
 		return nil, nil, err
 	}
