@@ -36,12 +36,12 @@
 // fetch is quick, and does not end when its context does, takes a pack of any
 // size, and shows it before it is on the disk. Its push walks the whole
 // history. Its diff of trees takes twenty times as long for a checkpoint (6 ms
-// against 0.3), and finds no directory with a control character in its name;
-// its patches name such files, links and binary content in a way that git
-// apply does not take. It commits by way of an index and a work tree, which
-// are the workspace's. It packs a mirror anew as a whole (1.3 s against 0.02
-// for joining what is small) and drops what no ref names. It writes a ref in
-// place, past git's locks.
+// against 0.3), and fails in a repository that has a directory with a control
+// character in its name; git apply does not take its patch of a binary file,
+// or of a file that became a link. It commits by way of an index and a work
+// tree, which are the workspace's. It packs a mirror anew as a whole (1.3 s,
+// against 0.02 for joining what is small), without what no ref names. It
+// writes a ref where it stands, past git's locks.
 package gitops
 
 import (
