@@ -57,6 +57,31 @@ func TestDiffIsAPatchThatGitApplies(t *testing.T) {
 	}
 }
 
+// TestDirectoriesWithOddNames: what a workspace can name is saved and shown.
+func TestDirectoriesWithOddNames(t *testing.T) {
+	t.Parallel()
+	base, changes := map[string]string{"plain": "1\n"}, []Change{put("plain", "2\n")}
+	for _, dir := range []string{"c\x01l", "tab\there", "new\nline", "q\"uote", " ", "x ", "con", "-dash", "ünï", "\xff"} {
+		base[dir+"/f"] = "1\n"
+		changes = append(changes, put(dir+"/f", "2\n"))
+	}
+	m, head, _, work := seeded(t, base)
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: changes}))(t)
+	text, stats, err := m.Diff(t.Context(), head, c.ID, DiffOptions{})
+	if err != nil || len(stats) != len(base) {
+		t.Fatalf("%d of %d files differ, %v", len(stats), len(base), err)
+	}
+	gitIn(t, work, text, "apply", "--index", "-")
+	if got := git(t, work, "write-tree"); got != c.Tree {
+		t.Errorf("the patch makes tree %s, want %s; patch:\n%s", got, c.Tree, text)
+	}
+	for name := range base {
+		if data, err := m.ReadFile(t.Context(), c.ID, name, 0); string(data) != "2\n" {
+			t.Errorf("%q is %q, %v", name, data, err)
+		}
+	}
+}
+
 // TestRandomDiffsAndMerges compares with git on made-up texts: patches apply,
 // and merges agree with git merge-file wherever that has no conflict.
 func TestRandomDiffsAndMerges(t *testing.T) {
