@@ -146,7 +146,7 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 		return nil, err
 	}
 	switch {
-	case me.Kind == llm.Unsupported && r.model.without(lacks(me)):
+	case me.Kind == llm.Unsupported && r.model.without(me.Lacks):
 		if r.model.text && !r.textOnly {
 			return nil, r.tell(ctx, session.NoteFallback, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
 		}

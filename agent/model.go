@@ -180,44 +180,15 @@ func (m *model) say(ctx context.Context, req llm.Request) string {
 	return speech.Words(m.parser, b.String())
 }
 
-// What a model or its server can lack.
-const (
-	lackTools    = "tools"
-	lackThinking = "thinking"
-	lackImages   = "images"
-)
-
-// lacks reads out of an error what the model cannot do. The adapters end
-// their sentence with it, so that a model's name cannot be mistaken for it.
-func lacks(me *llm.Error) string {
-	_, what, _ := cutLast(me.Public, " cannot ")
-	switch {
-	case strings.Contains(what, "tool"):
-		return lackTools
-	case strings.Contains(what, "think"):
-		return lackThinking
-	case strings.Contains(what, "image"):
-		return lackImages
-	}
-	return ""
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
 // without goes on without what the model lacks, and reports whether that makes a
 // difference to what was tried.
-func (m *model) without(what string) bool {
+func (m *model) without(what llm.Capability) bool {
 	switch {
-	case what == lackTools && !m.text:
+	case what == llm.CallTools && !m.text:
 		m.text, m.caps.Tools = true, false
-	case what == lackThinking && m.caps.Thinking:
+	case what == llm.Think && m.caps.Thinking:
 		m.caps.Thinking = false
-	case what == lackImages && m.caps.Vision:
+	case what == llm.SeeImages && m.caps.Vision:
 		m.caps.Vision = false
 	default:
 		return false

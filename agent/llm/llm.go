@@ -103,7 +103,7 @@ const (
 	Busy             // queue full or rate limited: retry later
 	Cut              // the stream ended early or the runner died: retry the turn
 	NotFound         // the server does not have the model: a person must act
-	Unsupported      // the model lacks what was asked for (tools, thinking, images)
+	Unsupported      // the model lacks a capability that was asked for
 	TooLong          // the prompt exceeds the context: compact and retry
 	Refused          // key missing or wrong
 	Invalid          // the server did not like the request, or answered what nobody understands
@@ -113,15 +113,28 @@ const (
 // Temporary says whether the same request may succeed later.
 func (k Kind) Temporary() bool { return k == Unreachable || k == Busy || k == Cut }
 
+// Capability is what a request may ask of a model and not every model has, in
+// the words that end the sentence "The model cannot …".
+type Capability string
+
+// What a model can lack.
+const (
+	CallTools Capability = "call tools"
+	Think     Capability = "think"
+	SeeImages Capability = "see images"
+	Chat      Capability = "chat"
+)
+
 // Error is what a [Model] fails with. Public is a sentence for the person in
 // the thread: what happened and what to do; it names no address. Err is the
 // operator's detail. RetryAfter is the wait the server asked for, 0 when it did
-// not.
+// not. Lacks is set when Kind is [Unsupported].
 type Error struct {
 	Kind       Kind
 	Public     string
 	Err        error
 	RetryAfter time.Duration
+	Lacks      Capability
 }
 
 // Error implements error.

@@ -71,6 +71,9 @@ func checkKind(want llm.Kind, retryAfter int) func(context.Context, *llmtest.Ser
 		if e.Kind != want || e.RetryAfter != wait {
 			return fmt.Errorf("got kind %d after %s, want %d after %s: %w", e.Kind, e.RetryAfter, want, wait, failed)
 		}
+		if missing := want == llm.Unsupported; missing && e.Lacks != llm.CallTools || !missing && e.Lacks != "" {
+			return fmt.Errorf("the model is said to lack %q: %w", e.Lacks, failed)
+		}
 		if e.Public == "" || e.Err == nil || strings.Contains(e.Public, "127.0.0.1") {
 			return fmt.Errorf("public text %q and detail %w: want both, and no address in public", e.Public, orNil(e.Err))
 		}

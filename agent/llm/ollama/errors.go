@@ -57,17 +57,10 @@ func (m *Model) classify(status int, text string) *llm.Error {
 	if e := wire.Garbled(text); e != nil && status >= http.StatusInternalServerError {
 		return e
 	}
-	switch status {
-	case http.StatusNotFound:
+	if status == http.StatusNotFound {
 		return m.notOllama(detail)
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return &llm.Error{Kind: llm.Refused, Public: "the model server refused access; whoever runs this bot must check its key", Err: detail}
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: detail}
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		return &llm.Error{Kind: llm.Unreachable, Public: "the model server does not answer; it may be starting or stopped", Err: detail}
 	}
-	return &llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: detail}
+	return wire.StatusFailure(status, detail)
 }
 
 // textError is what an error in the middle of a stream means. It has no status,
@@ -92,24 +85,24 @@ func (m *Model) known(text string, detail error) *llm.Error {
 	}
 	switch {
 	case has("does not support tools"):
-		return m.end.Unsupported("call tools", detail)
+		return m.end.Unsupported(llm.CallTools, detail)
 	case has("does not support thinking", "think value"):
-		return m.end.Unsupported("think", detail)
+		return m.end.Unsupported(llm.Think, detail)
 	case has("does not support chat", "does not support generate"):
-		return m.end.Unsupported("chat", detail)
+		return m.end.Unsupported(llm.Chat, detail)
 	case has("does not support image", "image input is not supported", "missing data required for image input"):
-		return m.end.Unsupported("see images", detail)
+		return m.end.Unsupported(llm.SeeImages, detail)
 	case has("exceeds the context length", "exceeds maximum context length", "exceed_context_size", "exceeds the available context size", "input length exceeds"):
 		return m.end.TooLong(detail)
 	case has("model '", "model \"") && has("not found", "try pulling it"):
 		return m.notFound(detail)
 	case has("server busy", "maximum pending requests"):
-		return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: detail}
+		return wire.Busy(detail)
 	case has("requires more system memory", "requires more memory"):
 		return &llm.Error{Kind: llm.Invalid, Err: detail,
 			Public: fmt.Sprintf("the model server has too little memory for model %s; take a smaller model or a smaller context", m.end.Model)}
 	case has("timed out waiting for", "server loading model"):
-		return &llm.Error{Kind: llm.Unreachable, Public: "the model is still being loaded", Err: detail}
+		return wire.Loading(detail)
 	case has("encountered while running the model", "runner process", "runner has", "unexpected eof",
 		"connection reset", "connection refused", "model failed to load", "error loading model"):
 		return m.end.Died(detail)

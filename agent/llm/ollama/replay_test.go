@@ -2,6 +2,7 @@ package ollama_test
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -182,6 +183,10 @@ func TestRecordedErrors(t *testing.T) {
 			a, err := llmcheck.Collect(t.Context(), replay(t, c.version, showOf(c.version), c.chat), llmcheck.Ask("hi"))
 			if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.public) {
 				t.Errorf("got kind %d, want %d with %q: %v", llm.KindOf(err), c.kind, c.public, err)
+			}
+			var known *llm.Error
+			if errors.As(err, &known) && c.kind == llm.Unsupported && string(known.Lacks) != c.public {
+				t.Errorf("the model is said to lack %q, want %q", known.Lacks, c.public)
 			}
 			if a.Content != c.content {
 				t.Errorf("before the error: %q, want %q", a.Content, c.content)

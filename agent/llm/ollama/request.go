@@ -44,7 +44,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 	}
 	for _, msg := range req.Messages {
 		if len(msg.Images) > 0 && !i.caps.Vision {
-			return nil, 0, m.end.Unsupported("see images", fmt.Errorf("message with %d images", len(msg.Images)))
+			return nil, 0, m.end.Unsupported(llm.SeeImages, fmt.Errorf("message with %d images", len(msg.Images)))
 		}
 		chat.Messages = append(chat.Messages, message(msg))
 	}

@@ -104,26 +104,19 @@ func (m *Model) classify(p problem) *llm.Error {
 	if e := wire.Garbled(p.text); e != nil && (p.status >= http.StatusInternalServerError || p.code == "tool_use_failed") {
 		return e
 	}
-	fail := func(kind llm.Kind, public string) *llm.Error {
-		return &llm.Error{Kind: kind, Public: public, Err: p.err()}
-	}
-	switch {
-	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden:
-		return fail(llm.Refused, "the model server refused access; whoever runs this bot must check its key")
-	case p.status == http.StatusPaymentRequired:
-		return fail(llm.Refused, "the model server wants to be paid; whoever runs this bot must check the account")
-	case p.status == http.StatusNotFound:
+	switch p.status {
+	case http.StatusPaymentRequired:
+		return &llm.Error{Kind: llm.Refused, Public: "the model server wants to be paid; whoever runs this bot must check the account", Err: p.err()}
+	case http.StatusNotFound:
 		return m.notCompatible(p.err())
-	case p.status == http.StatusRequestEntityTooLarge:
+	case http.StatusRequestEntityTooLarge:
 		return m.end.TooLong(p.err())
-	case p.status == http.StatusTooManyRequests, p.status == http.StatusServiceUnavailable, p.status == 529:
-		return fail(llm.Busy, "the model server is busy")
-	case p.status == http.StatusRequestTimeout, p.status == http.StatusBadGateway, p.status == http.StatusGatewayTimeout, p.status >= 520 && p.status < 530:
-		return fail(llm.Unreachable, "the model server does not answer; it may be starting or stopped")
-	case p.status >= http.StatusInternalServerError:
+	}
+	e := wire.StatusFailure(p.status, p.err())
+	if e.Kind == llm.Invalid && p.status >= http.StatusInternalServerError {
 		return m.end.Died(p.err())
 	}
-	return fail(llm.Invalid, "the model server did not accept the request")
+	return e
 }
 
 // known recognizes an error by what the server wrote. nil when it does not.
@@ -132,26 +125,25 @@ func (m *Model) known(p problem) *llm.Error {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(all, part) })
 	}
-	refused := func(public string) *llm.Error { return &llm.Error{Kind: llm.Refused, Public: public, Err: p.err()} }
 	switch {
 	case has("insufficient_quota", "exceeded your current quota", "insufficient balance", "insufficient credits"):
-		return refused("the account at the model server is used up; whoever runs this bot must check it")
+		return &llm.Error{Kind: llm.Refused, Public: "the account at the model server is used up; whoever runs this bot must check it", Err: p.err()}
 	case has("invalid_api_key", "incorrect api key"):
-		return refused("the model server refused access; whoever runs this bot must check its key")
+		return wire.StatusFailure(http.StatusUnauthorized, p.err())
 	case has("context_length_exceeded", "maximum context length", "exceed_context_size", "exceeds the available context size",
 		"context size has been exceeded", "exceeds the context length", "exceeds the context window", "prompt is too long",
 		"input is too long", "prompt too long", "when context the overflows", "exceeds the maximum number of tokens"):
 		return m.end.TooLong(p.err())
 	case has("tool", "function") && has("not support", "unsupported", "--enable-auto-tool-choice", "--jinja", "unrecognized request argument", "unknown field", "no endpoints found"):
-		return m.end.Unsupported("call tools", p.err())
+		return m.end.Unsupported(llm.CallTools, p.err())
 	case has("image", "vision", "multimodal") && has("not support", "unsupported", "no endpoints found", "not a multimodal"):
-		return m.end.Unsupported("see images", p.err())
+		return m.end.Unsupported(llm.SeeImages, p.err())
 	case has("model_not_found", "model not found"), has("model") && has("does not exist", "not found") && p.status == http.StatusNotFound:
 		return m.notFound(p.err())
 	case has("overloaded", "rate_limit", "rate limit", "too many requests"):
-		return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: p.err()}
+		return wire.Busy(p.err())
 	case has("loading model", "model is loading", "still loading"):
-		return &llm.Error{Kind: llm.Unreachable, Public: "the model is still being loaded", Err: p.err()}
+		return wire.Loading(p.err())
 	}
 	return nil
 }

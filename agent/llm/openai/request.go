@@ -40,7 +40,7 @@ func (m *Model) body(d dialect, req llm.Request) ([]byte, error) {
 	if c := m.cfg.Capabilities; c != nil && !c.Vision {
 		for _, msg := range req.Messages {
 			if len(msg.Images) > 0 {
-				return nil, m.end.Unsupported("see images", fmt.Errorf("message with %d images", len(msg.Images)))
+				return nil, m.end.Unsupported(llm.SeeImages, fmt.Errorf("message with %d images", len(msg.Images)))
 			}
 		}
 	}

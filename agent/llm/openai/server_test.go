@@ -243,7 +243,8 @@ func TestStatedCapabilities(t *testing.T) {
 	}
 	req := llmcheck.Ask("hi")
 	req.Messages[0].Images = [][]byte{{1}}
-	if _, err := llmcheck.Collect(t.Context(), m, req); llm.KindOf(err) != llm.Unsupported {
+	var known *llm.Error
+	if _, err := llmcheck.Collect(t.Context(), m, req); !errors.As(err, &known) || known.Kind != llm.Unsupported || known.Lacks != llm.SeeImages {
 		t.Errorf("image for a model without vision: got %v", err)
 	}
 }

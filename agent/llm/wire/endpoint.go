@@ -48,10 +48,9 @@ func NewEndpoint(cfg EndpointConfig) (Endpoint, error) {
 	return e, nil
 }
 
-// Unsupported is the error of a model that lacks something: "call tools",
-// "think", "see images". What it lacks ends the sentence.
-func (e Endpoint) Unsupported(what string, err error) *llm.Error {
-	return &llm.Error{Kind: llm.Unsupported, Public: fmt.Sprintf("model %s cannot %s", e.Model, what), Err: err}
+// Unsupported is the error of a model that lacks a capability.
+func (e Endpoint) Unsupported(c llm.Capability, err error) *llm.Error {
+	return &llm.Error{Kind: llm.Unsupported, Lacks: c, Public: fmt.Sprintf("model %s cannot %s", e.Model, c), Err: err}
 }
 
 // TooLong is the error of a prompt that does not fit.

@@ -64,6 +64,30 @@ func unsupportedScheme(err error) bool {
 	return errors.As(err, &u) && (u.Op == "parse" || strings.Contains(u.Err.Error(), "unsupported protocol scheme"))
 }
 
+// StatusFailure is what the status of an answer means when its text says
+// nothing that is known. What no status tells is Invalid.
+func StatusFailure(status int, err error) *llm.Error {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return &llm.Error{Kind: llm.Refused, Public: "the model server refused access; whoever runs this bot must check its key", Err: err}
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529:
+		return Busy(err)
+	case status == http.StatusRequestTimeout, status == http.StatusBadGateway, status == http.StatusGatewayTimeout, status >= 520 && status < 530:
+		return &llm.Error{Kind: llm.Unreachable, Public: "the model server does not answer; it may be starting or stopped", Err: err}
+	}
+	return &llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: err}
+}
+
+// Busy is the error of a server whose queue is full.
+func Busy(err error) *llm.Error {
+	return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: err}
+}
+
+// Loading is the error of a server that is not ready yet.
+func Loading(err error) *llm.Error {
+	return &llm.Error{Kind: llm.Unreachable, Public: "the model is still being loaded", Err: err}
+}
+
 // maxRetryAfter bounds what a server may ask for.
 const maxRetryAfter = time.Hour
 
