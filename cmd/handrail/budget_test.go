@@ -42,11 +42,11 @@ var exceptions = []struct {
 }{
 	{"complexity of policy/shell.*", 30},
 	{"lines of package policy/shell", 6900},
-	{"unused exports of *", 25},
+	{"unused exports of policy/shell/code", 23},
 }
 
 // mostExceptions is how many there may be.
-const mostExceptions = 48
+const mostExceptions = 10
 
 // figure is one measure of the source.
 type figure struct {

@@ -136,16 +136,8 @@ func listAccessible(c *call) (int, any, error) {
 	return 200, object{"total_count": len(list), "repositories": page(c, list)}, nil
 }
 
-func convertManifest(c *call) (int, any, error) {
-	if !c.s.Keys.Manifests[c.params["code"]] {
-		return 0, nil, hub.NotFound()
-	}
-	delete(c.s.Keys.Manifests, c.params["code"])
-	out := c.s.filled("integration", c.s.appShape()).(object)
-	out["client_id"], out["client_secret"] = c.s.app.ClientID, "ghtest-client-secret"
-	out["webhook_secret"], out["pem"] = c.s.app.WebhookSecret, string(c.s.app.Key)
-	return 201, out, nil
-}
+// convertManifest refuses: the pages that hand out codes are not served here.
+func convertManifest(*call) (int, any, error) { return 0, nil, hub.NotFound() }
 
 func getRateLimit(c *call) (int, any, error) {
 	r := c.s.Keys.Rate(c.who.key(), c.s.Clock())

@@ -174,14 +174,6 @@ func (s *Server) RevokeTokens() {
 	})
 }
 
-// ManifestCode returns a code that the app-manifest flow exchanges for the
-// app's secrets, once.
-func (s *Server) ManifestCode() string {
-	code := rand.Text()
-	s.Do(func() { s.Keys.Manifests[code] = true })
-	return code
-}
-
 // SetRateLimit gives every caller this many requests until reset.
 func (s *Server) SetRateLimit(remaining int, reset time.Time) {
 	s.Do(func() {

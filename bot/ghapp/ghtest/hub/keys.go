@@ -8,9 +8,8 @@ import (
 
 // Keys is who may speak, and how much.
 type Keys struct {
-	Tokens    map[string]*Token // by value
-	Rates     map[string]*Rate  // by who calls
-	Manifests map[string]bool   // codes of the manifest flow not yet used
+	Tokens map[string]*Token // by value
+	Rates  map[string]*Rate  // by who calls
 }
 
 // Token is an access token of a person or an installation.

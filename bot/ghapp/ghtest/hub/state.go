@@ -35,7 +35,7 @@ type Hub struct {
 func New(log *slog.Logger, clock func() time.Time, root string) *Hub {
 	return &Hub{Log: log, Clock: clock, Root: root, lastID: 1000, Users: map[string]*User{}, Repos: map[string]*Repo{},
 		Installs: map[int64]*Installation{}, Teams: map[string]map[string]bool{},
-		Keys: Keys{Tokens: map[string]*Token{}, Rates: map[string]*Rate{}, Manifests: map[string]bool{}}}
+		Keys: Keys{Tokens: map[string]*Token{}, Rates: map[string]*Rate{}}}
 }
 
 // Now is the time in whole seconds, as GitHub tells it.
