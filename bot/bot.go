@@ -41,7 +41,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Runner runs sessions. Place says where work on a thread starts, before a
+// Runner runs sessions. Place returns where work on a thread starts, before a
 // session is opened. Run works on a session until it ends or parks; it is
 // called again with the same log after a park or a crash.
 type Runner interface {
@@ -67,9 +67,9 @@ type Work struct {
 	Inbox   func(context.Context) error
 	OnEvent func(session.Event)
 	Shares  []Share
-	// Bound is what GitHub says now of what approvals are bound to; Confirm
-	// looks at an approval again that is about to be used, and says why it does
-	// not count any more, or "".
+	// Bound returns what approvals are bound to, as GitHub has it now. Confirm
+	// checks an approval that is about to be used once more, and returns why it
+	// does not count any more, or "".
 	Bound   func(context.Context) ([]session.Fact, error)
 	Confirm func(context.Context, session.Asked, session.Resolved) (why string, err error)
 }
@@ -163,7 +163,7 @@ func (b *Bot) worker(ref thread.Ref) *worker {
 }
 
 // Work does everything that waits in a thread: it takes its deliveries in
-// order, runs its session, and looks again. It returns an error for what may
+// order, runs its session, and starts over. It returns an error for what may
 // work later; the queue calls again.
 func (b *Bot) Work(ctx context.Context, key string) (err error) {
 	ref, err := thread.Parse(key)
@@ -209,7 +209,7 @@ func (b *Bot) drop(ctx context.Context, key string, cause error) error {
 	}
 }
 
-// takeAll handles deliveries in order until none is left, and says how many
+// takeAll handles deliveries in order until none is left, and returns how many
 // there were.
 func (w *worker) takeAll(ctx context.Context) (int, error) {
 	for n := 0; ; n++ {

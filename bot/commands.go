@@ -73,7 +73,7 @@ func specs(rows []row) command.Table {
 	return t
 }
 
-// checkCommands says what a row lacks.
+// checkCommands returns an error that names what a row lacks.
 func checkCommands(rows []row) error {
 	for _, r := range rows {
 		switch {
@@ -173,7 +173,7 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 	return row.handle(ctx, r)
 }
 
-// mayAsk says whether somebody may ask for something. Who may settle a request
+// mayAsk decides whether somebody may ask for something, with the reason. Who may settle a request
 // for approval depends on that request: its handler finds out.
 func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Session) (policy.Verdict, string) {
 	if right == policy.Settle {

@@ -39,7 +39,7 @@ func selected(s userMessage) []session.Item {
 
 var hunkStart = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
-// linesOf says ":L3-L9" of a hunk that ends at the line that a comment is on,
+// linesOf returns ":L3-L9" of a hunk that ends at the line that a comment is on,
 // "" when the comment is not on a line of the new file.
 func linesOf(hunk string, last int) string {
 	m := hunkStart.FindStringSubmatch(hunk)
@@ -118,8 +118,8 @@ func (r *request) pictures(ctx context.Context, model string, opens bool) ([]ses
 	return out, "\n" + notes.String()
 }
 
-// whyNot says to the model why a picture is missing, and to the operator what
-// was in the way.
+// whyNot returns why a picture is missing, for the model, and logs what was in
+// the way.
 func (w *worker) whyNot(ctx context.Context, address string, err error) string {
 	w.cfg.Log.InfoContext(ctx, "picture not fetched", "thread", w.key, "host", hostOf(address), "err", err)
 	var r *ghapp.Refused

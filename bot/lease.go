@@ -25,7 +25,7 @@ type lease struct {
 	until time.Time // by this process's clock
 }
 
-// holds says whether the lease is certainly not taken over yet.
+// holds reports whether nobody can have taken the lease over yet.
 func (l *lease) holds(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *leases) release(ctx context.Context) error {
 	return err
 }
 
-// mayWrite says whether the lease that was taken still holds.
+// mayWrite returns an error when the lease that was taken may be lost.
 func (s *leases) mayWrite() error {
 	if l := s.taken.Load(); l != nil && !l.holds(time.Now()) {
 		return session.ErrFenced

@@ -17,7 +17,7 @@ var errStopped = errors.New("stopped by a person")
 var unsettled = []session.Phase{session.PhaseQueued, session.PhaseRunning}
 
 // runSession works on the thread's session if there is something to do, and
-// makes GitHub say what is true. It reports whether to look again.
+// makes GitHub say what is true. It reports whether there may be more to do.
 func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	row, err := w.session(ctx)
 	if err != nil || row == nil {
@@ -198,8 +198,8 @@ func (l *leased) failed(ctx context.Context, cause error) error {
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 
-// tryAgain counts failures in a row, across restarts, and says whether there
-// is one more try.
+// tryAgain counts failures in a row, across restarts, and reports whether
+// there is one more try.
 func (l *leased) tryAgain(ctx context.Context) (bool, error) {
 	r, turns := &l.data, int64(l.state.Turns)
 	//control:begun-is-no-progress

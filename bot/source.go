@@ -22,7 +22,7 @@ func Hears(event string) bool {
 	return false
 }
 
-// Source says where a delivery belongs and how urgent it is. It reports false
+// Source returns where a delivery belongs and how urgent it is. It reports false
 // for what holds neither a command nor an answer: that is answered and not kept.
 func Source(event string, payload []byte) (webhook.Source, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)

@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// status says where the work stands.
+// status answers where the work stands.
 func status(ctx context.Context, r *request) error {
 	if r.sess == nil {
 		r.reply(render.NoSession)

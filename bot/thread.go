@@ -55,8 +55,8 @@ func (t *Thread) isOwn(ctx context.Context, u ghapp.User) (bool, error) {
 	return strings.EqualFold(self, u.Login) && u.Bot, nil
 }
 
-// elsewhere says in which thread the session is, where this one is but the
-// pull request of one of its requests: there is nothing to be done in it.
+// elsewhere returns the thread of the session when this one is only the pull
+// request of one of its requests: there is nothing to be done in it.
 func (t *Thread) elsewhere(ctx context.Context) (thread.Ref, bool, error) {
 	if t.Pull == nil {
 		return thread.Ref{}, false, nil

@@ -10,8 +10,8 @@ import (
 )
 
 // watch ends a run at once when a person says stop, whatever waits before it;
-// then deliveries are worked on in their order. Other words wait for the next
-// look into the inbox.
+// then deliveries are worked on in their order. Other words wait until the
+// inbox is read.
 func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	var more <-chan struct{}
 	if w.cfg.More != nil {
@@ -34,7 +34,7 @@ func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// stopWaits says whether a stop that counts is among the deliveries after a
+// stopWaits reports whether a stop that counts is among the deliveries after a
 // number, and up to which number there is none for certain.
 func (w *worker) stopWaits(ctx context.Context, after int64) (stop bool, refused int64) {
 	list, err := w.cfg.Store.Wakes.Urgent(ctx, w.key, store.PriorityStop, after)
@@ -54,7 +54,7 @@ func (w *worker) stopWaits(ctx context.Context, after int64) (stop bool, refused
 	return false, after
 }
 
-// isStop says whether a delivery is a stop by somebody who may say so. An
+// isStop reports whether a delivery is a stop by somebody who may say so. An
 // error means that this is not known.
 func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)

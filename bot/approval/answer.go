@@ -63,8 +63,8 @@ func (s Session) approval(ctx context.Context, asked session.Asked, yes session.
 	return yes, nil
 }
 
-// Bound is what GitHub says at this moment of what a session's approvals are
-// bound to. A comment does not say which commit its author saw, so it is read
+// Bound returns what a session's approvals are bound to, as GitHub has it at
+// this moment. A comment does not say which commit its author saw, so it is read
 // when a request is made, when it is answered, and when the answer is used.
 func (s Session) Bound(ctx context.Context) ([]session.Fact, error) {
 	base := s.Target
@@ -123,8 +123,8 @@ func commentSource(t ghapp.Target, updated time.Time, body string) string {
 	return fmt.Sprintf("%s:%d:%s#%s", kind, t.Comment, updated.UTC().Format(time.RFC3339), ghapp.Digest(body))
 }
 
-// Confirm looks again at an answer that is about to be used: does the person
-// still have the right, does the comment still say what it said? It says why
+// Confirm checks an answer that is about to be used once more: does the person
+// still have the right, does the comment still say what it said? It returns why
 // not, or "". GitHub not answering stops everything.
 func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.Resolved) (string, error) {
 	actor, err := s.Client.Actor(ctx, yes.By)
@@ -150,7 +150,7 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	return s.edited(ctx, yes.Key) //control:bot-orders-edited
 }
 
-// edited says why what gave an answer is not as it was, or "".
+// edited returns why what gave an answer is not as it was, or "".
 func (s Session) edited(ctx context.Context, source string) (string, error) {
 	switch kind, _, _ := strings.Cut(source, ":"); kind {
 	case "comment", "diff":

@@ -12,7 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// may says whether an account may settle a request, now. Teams and
+// may decides whether an account may settle a request, now. Teams and
 // CODEOWNERS are looked up where the configuration names them; what GitHub
 // refuses to tell counts as no, and what it cannot tell now is an error, so
 // that nothing is granted and the question is asked again.
@@ -49,7 +49,7 @@ func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Aske
 	return v, why, nil
 }
 
-// facts is what the configuration says of approvals.
+// facts returns what the configuration says of approvals.
 func (s Session) facts() (policy.ApprovalFacts, error) {
 	rules, err := policy.New(s.Config)
 	return rules.ApprovalFacts(s.RequesterID), err
@@ -76,7 +76,7 @@ var ownerFiles = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"}
 // everything match it.
 const wholeTree = "\x00"
 
-// ownsAll says whether a person owns every one of paths, by the CODEOWNERS
+// ownsAll reports whether a person owns every one of paths, by the CODEOWNERS
 // file of the branch that the work is for.
 func (s Session) ownsAll(ctx context.Context, login string, paths []string) (bool, error) {
 	owners, err := s.codeOwners(ctx)
@@ -133,7 +133,7 @@ func (s Session) codeOwners(ctx context.Context) (policy.CodeOwners, error) {
 // mostReviewers limits who is asked to review, people and teams each.
 const mostReviewers = 10
 
-// reviewers says who is asked to review: the owners of the paths where there
+// reviewers returns who is asked to review: the owners of the paths where there
 // are any, else the teams that approve here, else who asked for the session.
 // Nobody is asked who could not approve, and no bot.
 func (s Session) reviewers(ctx context.Context, asked session.Asked) (people, teams []string, err error) {

@@ -33,7 +33,7 @@ type Offer struct {
 	Parent, Base   string
 }
 
-// ErrGone says that an edit that was to be reviewed is not there any more.
+// ErrGone means that an edit that was to be reviewed is not there any more.
 var ErrGone = errors.New("the commit to be reviewed is not here")
 
 // Ask puts a request before people, and sees to it that its deadline is

@@ -56,7 +56,7 @@ type finding struct {
 	refused map[int64]string // reviews that do not count, and why
 }
 
-// judge says what people did with the pull request of a request. One
+// judge returns what people did with the pull request of a request. One
 // rejection wins over any number of approvals; both count only from people
 // who may approve, now, and an approval only for the commit that was asked
 // about. What GitHub cannot tell is an error, so nothing is granted.
@@ -156,7 +156,7 @@ func decisive(list []ghapp.Review) []ghapp.Review {
 	return out
 }
 
-// counts says why a review does not count, or "".
+// counts returns why a review does not count, or "".
 func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
 	if r.State == "APPROVED" && r.Commit != s.asked.Review.Commit { //control:review-commit
 		return render.WhyOtherCommit(r.Commit, s.asked.Review.Commit), nil
@@ -198,7 +198,7 @@ func (s proposal) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (
 	return string(text), nil
 }
 
-// doubt says why an approval of something that is up for review does
+// doubt returns why an approval of something that is up for review does
 // not count any more, or "": what is up must still be what was approved, and
 // an approval by review must still stand.
 func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, error) {
@@ -254,7 +254,7 @@ func (s proposal) settles(ctx context.Context, by session.Resolved, f finding) (
 	return r, true, nil
 }
 
-// byReview says whether an answer came from a pull request of ours. Its key
+// byReview reports whether an answer came from a pull request of ours. Its key
 // names the pull request, and the review or the merge.
 func byReview(key string) bool {
 	return strings.HasPrefix(key, "pull:")

@@ -40,7 +40,7 @@ func threadOf(ref thread.Ref, branch string) (thread.Ref, bool) {
 	return ref, err == nil && ref.Validate() == nil
 }
 
-// About says whether an event may settle a request that is up for
+// About reports whether an event may settle a request that is up for
 // review, and in which thread that was made.
 func About(ev ghapp.Event) (thread.Ref, bool) {
 	if ev.Thread.Number == 0 || ev.Pull.Fork {

@@ -42,7 +42,7 @@ type Session struct {
 // somebody else's.
 type Holder interface {
 	// Ensure makes a write to GitHub happen, once, and returns what it made.
-	// A [ghapp.Refusal] says that GitHub will never take it.
+	// It fails with a [ghapp.Refusal] when GitHub will never take it.
 	Ensure(ctx context.Context, w ghapp.Write) (ghapp.Ref, error)
 	// Append adds events to the session's log.
 	Append(ctx context.Context, events ...*session.Event) error

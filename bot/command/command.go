@@ -50,7 +50,8 @@ type Table []Spec
 // modes are words that start a task in the mode they name.
 var modes = [...]string{"plan", "review", "ask", "debug", "architect", "explore", "security"}
 
-// Check says what is missing in the table, or there twice.
+// Check returns an error that names what is missing in the table, or there
+// twice.
 func (t Table) Check() error {
 	seen := map[string]bool{}
 	for i, s := range t {

@@ -94,7 +94,7 @@ var errOtherHost = errors.New("refusing to send a token to another host")
 
 const defaultRetryAfter = time.Minute // GitHub's rule when it does not say
 
-// classify turns what go-github returned into an Error. write says whether
+// classify turns what go-github returned into an Error. write tells whether
 // the call may have changed something.
 func classify(op string, write bool, now time.Time, err error) error {
 	if err == nil {

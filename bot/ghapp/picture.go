@@ -96,7 +96,7 @@ func (c *Client) picture(ctx context.Context, at Text, u *url.URL) ([]byte, erro
 // place is a file at a branch, tag or commit.
 type place struct{ ref, path string }
 
-// ownFile says which files of the client's repository an address can mean: a
+// ownFile returns which files of the client's repository an address can mean: a
 // branch may have slashes in its name, so its end is found by trying. It is
 // nil for anything else.
 func (c *Client) ownFile(u *url.URL) []place {
@@ -230,7 +230,7 @@ func newSite(api *url.URL) site { return site{api, strings.TrimPrefix(api.Hostna
 
 func (s site) public() bool { return s.host == "github.com" }
 
-// operated says that u is at the API's own host or below it, which the
+// operated reports whether u is at the API's own host or below it, which the
 // operator has named.
 func (s site) operated(u *url.URL) bool {
 	if u.Scheme == s.api.Scheme && u.Host == s.api.Host {
@@ -241,7 +241,7 @@ func (s site) operated(u *url.URL) bool {
 
 func secure(u *url.URL) bool { return u.Scheme == "https" && (u.Port() == "" || u.Port() == "443") }
 
-// serves says that u may be asked for a picture.
+// serves reports whether u may be asked for a picture.
 func (s site) serves(u *url.URL) bool {
 	if u.User != nil {
 		return false
@@ -322,7 +322,7 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
 }
 
-// isPublic says that a is an address of the public internet.
+// isPublic reports whether a is an address of the public internet.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	return a.IsGlobalUnicast() && !a.IsPrivate() &&

@@ -61,7 +61,7 @@ func (c *Client) GetPull(ctx context.Context, ref thread.Ref) (Pull, error) {
 }
 
 // FindPull returns the newest pull request from a branch of the repository
-// itself, open ones first. The bool says whether there is one.
+// itself, open ones first. It reports whether there is one.
 func (c *Client) FindPull(ctx context.Context, head string) (Pull, bool, error) {
 	list, err := c.pullsFrom(ctx, head)
 	if err != nil || len(list) == 0 {

@@ -41,7 +41,7 @@ type Config struct {
 	// [ErrDraining] when the server goes down. After an error it is called
 	// again later.
 	Work func(ctx context.Context, thread string) error
-	// Later says of an error that it tells nothing about the work: such a
+	// Later reports whether an error tells nothing about the work: such a
 	// failure puts a thread off and never gives a delivery up. Nil for none.
 	Later   func(error) bool
 	Limits  Limits

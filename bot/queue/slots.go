@@ -6,7 +6,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// maxWaiting bounds the memory for threads that wait. Those beyond it are in
+// maxWaiting limits the memory for threads that wait. Those beyond it are in
 // the database and found by a later sweep.
 const maxWaiting = 5000
 

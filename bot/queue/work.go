@@ -183,7 +183,7 @@ func (q *Queue) claim(ctx context.Context, o *offer) (store.Lease, bool, error) 
 	return store.Lease{}, false, errors.New("its lease comes and goes")
 }
 
-// needed says whether an offer is still one: a wake always, what a sweep found
+// needed reports whether an offer is still one: a wake always, what a sweep found
 // as long as nobody took the lease since, and all else while a delivery waits.
 func (q *Queue) needed(ctx context.Context, o *offer) (bool, error) {
 	if o.due {
@@ -287,7 +287,7 @@ func (q *Queue) failed(ctx context.Context, l store.Lease, err error) bool {
 	return !released && more
 }
 
-// release gives a lease back, or says that there is more to do. When neither
+// release gives a lease back, or reports that there is more to do. When neither
 // is known the lease expires by itself.
 func (q *Queue) release(ctx context.Context, l store.Lease, backoff time.Time) (released, more bool) {
 	released, err := q.Store.Leases.Release(ctx, l, backoff)

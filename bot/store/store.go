@@ -105,7 +105,7 @@ type Wake struct {
 // Kind names the job in the queue's tables.
 func (Wake) Kind() string { return "wake" }
 
-// Wakes inserts wakes and says which threads need one.
+// Wakes inserts wakes and finds the threads that need one.
 type Wakes interface {
 	// Wake tells the queue that thread has work at the given time; a zero
 	// time means now.

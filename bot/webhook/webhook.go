@@ -50,7 +50,7 @@ type Intake interface {
 type Config struct {
 	Secret []byte // shared with GitHub, mandatory
 	Intake Intake // usually store.Store.Deliveries
-	// Parse says where a delivery belongs. It reports false for one that the
+	// Parse returns where a delivery belongs. It reports false for one that the
 	// bot has no use for; that is answered and not stored.
 	Parse  func(event string, payload []byte) (Source, bool, error)
 	Memory int64            // bytes of bodies held at once, default 128 MiB, at least twice maxBody; further requests wait

@@ -34,7 +34,7 @@ const (
 	stateFile = "state.json"
 )
 
-// maxLog bounds what a compressed log unpacks to.
+// maxLog limits what a compressed log unpacks to.
 const maxLog = 1 << 30
 
 // ErrMoved is what [Repo.WriteRef] wraps when the ref is not where the writer
@@ -131,7 +131,7 @@ func (s *Store) read(ctx context.Context, id string) (*snapshot, error) {
 	return r, nil
 }
 
-// known is read without a look at the remote, for the holder of a lease: when
+// known is read without asking the remote, for the holder of a lease: when
 // the ref moved all the same, the push of what follows fails.
 func (s *Store) known(ctx context.Context, id string) (*snapshot, error) {
 	if r := s.cache[id]; r != nil {
@@ -246,7 +246,7 @@ func (s *Store) lease(ctx context.Context, read reader, id string, fn func(*stor
 	return next.lease, s.write(ctx, id, next)
 }
 
-// holds says whether a fence is that of the lease.
+// holds reports whether a fence is that of the lease.
 func holds(l store.Lease, f store.Fence) bool {
 	return f.Epoch != 0 && l.Epoch == f.Epoch && l.Owner != "" && l.Key == f.Key
 }
