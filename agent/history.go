@@ -69,7 +69,7 @@ func (h *history) apply(e session.Event) error {
 		h.textOnly = h.textOnly || p.Kind == session.NoteFallback
 		h.claims.note(p)
 		h.talk.note(e, p)
-	case *session.Change:
+	case *session.Update:
 		if p.Todo != nil {
 			h.todoTurn = h.Turns
 		}

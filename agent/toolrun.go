@@ -277,7 +277,7 @@ func (r *callRunner) question(ctx context.Context, c *session.CallState, q sessi
 
 // allowState checks a change of mode: a session may narrow what it can do,
 // and return to what the requester was allowed, but never go beyond.
-func (r *callRunner) allowState(s *session.Change) error {
+func (r *callRunner) allowState(s *session.Update) error {
 	if s.Mode == "" {
 		return nil
 	}

@@ -10,7 +10,7 @@
 //	words.go     the words that they use, and those for where a session stands
 //	state.go     the fold: what a log says
 //	calls.go     calls, and what people were asked about them
-//	work.go      files, commits and pushes
+//	changes.go   files, commits and pushes
 //	timeline.go  what happened, for people
 //	chain.go     how events are numbered and linked; a log in memory
 //	file.go      a log in a file
@@ -73,7 +73,7 @@ const (
 	TypeResult     Type = "result"     // Result: a tool call ended
 	TypeCheckpoint Type = "checkpoint" // Checkpoint: changes became a commit
 	TypeNote       Type = "note"       // Note: the engine told the model something (reminder, refusal, compaction)
-	TypeState      Type = "state"      // Change: todo list or mode changed
+	TypeState      Type = "state"      // Update: todo list or mode changed
 	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
 )
 
@@ -266,8 +266,8 @@ type Note struct {
 	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text
 }
 
-// Change is the payload of [TypeState]; only what changed is set.
-type Change struct {
+// Update is the payload of [TypeState]; only what changed is set.
+type Update struct {
 	Todo []Todo `json:"todo,omitempty"`
 	Mode string `json:"mode,omitempty"`
 }

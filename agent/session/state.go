@@ -21,7 +21,7 @@ type State struct {
 	Timeline []Moment // what people are told happened, in order
 
 	Calls
-	Work
+	Changes
 }
 
 // NewState returns the state of an empty log.
@@ -65,7 +65,7 @@ func Payload(e Event) (any, error) {
 var payloads = map[Type]func(Event) (any, error){
 	TypeOpened: pointer[Opened], TypeMessage: pointer[Message], TypeAnswer: pointer[Answer], TypeDecision: pointer[Decision],
 	TypeAsked: pointer[Asked], TypeResolved: pointer[Resolved], TypeStarted: pointer[Started], TypeResult: pointer[Result],
-	TypeCheckpoint: pointer[Checkpoint], TypeNote: pointer[Note], TypeState: pointer[Change], TypeEnded: pointer[Ended],
+	TypeCheckpoint: pointer[Checkpoint], TypeNote: pointer[Note], TypeState: pointer[Update], TypeEnded: pointer[Ended],
 }
 
 func pointer[T any](e Event) (any, error) {
@@ -109,8 +109,8 @@ func (s *State) Take(e Event, payload any) {
 		s.checkpoint(e, p)
 	case *Note:
 		s.note(p)
-	case *Change:
-		s.change(p)
+	case *Update:
+		s.update(p)
 	case *Ended:
 		s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.phase()
 	}
@@ -118,7 +118,7 @@ func (s *State) Take(e Event, payload any) {
 }
 
 func (s *State) checkpoint(e Event, p *Checkpoint) {
-	s.Work.take(e, p)
+	s.Changes.take(e, p)
 	if p.Parked {
 		s.countCommand()
 		return
@@ -126,7 +126,7 @@ func (s *State) checkpoint(e Event, p *Checkpoint) {
 	s.publish(p.Commit)
 }
 
-func (s *State) change(p *Change) {
+func (s *State) update(p *Update) {
 	if p.Todo != nil {
 		s.Todo = p.Todo
 	}

@@ -121,7 +121,7 @@ func TestUnchecked(t *testing.T) {
 
 // Files are counted over all checkpoints, and the branch is where the last
 // one went.
-func TestWork(t *testing.T) {
+func TestChanges(t *testing.T) {
 	file := func(kind ChangeKind, added int) []FileChange {
 		return []FileChange{{Path: "a", Kind: kind, Added: added}}
 	}
@@ -130,12 +130,12 @@ func TestWork(t *testing.T) {
 		NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "c1", Parent: "base", Files: file(ChangeCreate, 3)}),
 		NewEvent(TypeCheckpoint, 2, Checkpoint{Commit: "s2", Parent: "c1", Files: file(ChangeModify, 2), Parked: true, Sent: &Sent{How: SentPatch, Branch: "b"}}))
 	if s.Published != "c1" || s.Saved != "s2" || len(s.Unpushed) != 1 || s.Branch != "b" || s.Approved[".env"] != "x" || s.Sent[0].Settled {
-		t.Errorf("parked: %+v", s.Work)
+		t.Errorf("parked: %+v", s.Changes)
 	}
 	s.Take(Event{Seq: 5}, &Checkpoint{Commit: "c2", Parent: "c1", Files: file(ChangeDelete, 2), Branch: "b-2", Sent: &Sent{How: SentFallback, Branch: "b"}})
 	want := []FileChange{{Path: "a", Kind: ChangeDelete, Added: 5}}
 	if d := cmp.Diff(want, s.Files); d != "" || s.Lines != 5 || s.Branch != "b-2" || len(s.Checkpoints) != 2 || len(s.Unpushed) != 0 {
-		t.Errorf("published: %+v\n%s", s.Work, d)
+		t.Errorf("published: %+v\n%s", s.Changes, d)
 	}
 	if !s.Sent[0].Settled || s.Sent[1].To != "b-2" {
 		t.Errorf("pushes: %+v %+v", s.Sent[0], s.Sent[1])

@@ -59,7 +59,7 @@ type Result struct {
 	Content  string
 	Title    string
 	Changes  []session.FileChange
-	State    *session.Change // todo list or mode to record
+	State    *session.Update // todo list or mode to record
 	Images   []session.Blob
 	Complete bool           // the model says that the task is done
 	Ask      *session.Asked // a question that parks the session

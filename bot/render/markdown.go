@@ -40,7 +40,7 @@ func Progress(s *session.State, l Links) string {
 	if s.Outcome != nil && s.Outcome.Summary != "" {
 		b.WriteString(limit(clean(s.Outcome.Summary), 20000) + "\n\n")
 	}
-	places(&b, s.Sent, "this thread")
+	whereWorkIs(&b, s.Sent, "this thread")
 	todo(&b, s.Todo)
 	files(&b, s.Files)
 	checkpoints(&b, s.Checkpoints, l)
@@ -227,7 +227,7 @@ func Final(s *session.State) string {
 			b.WriteString(limit(clean(text), 30000) + "\n\n")
 		}
 	}
-	places(&b, s.Sent, "this thread")
+	whereWorkIs(&b, s.Sent, "this thread")
 	files(&b, s.Files)
 	b.WriteString("<sub>" + next(s.Phase) + "</sub>\n")
 	return limit(b.String(), maxBody)
@@ -267,7 +267,7 @@ func PullBody(s *session.State, requester string, from Origin) string {
 	if s.Outcome != nil && s.Outcome.Summary != "" {
 		b.WriteString(limit(clean(s.Outcome.Summary), 30000) + "\n\n")
 	}
-	places(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
+	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	files(&b, s.Files)
 	switch {
 	case from.Pull:

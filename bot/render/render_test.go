@@ -47,7 +47,7 @@ func story(t *testing.T) *session.State {
 	for i, e := range []*session.Event{
 		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "s1", Text: "fix it", Mode: "debug", Model: "m:7b", Branch: "agent/1-fix"}}),
 		session.NewEvent(session.TypeAnswer, 1, session.Answer{Thinking: "hm", ThinkingMillis: 7900, Content: "I will look.\n@everyone /agent stop"}),
-		session.NewEvent(session.TypeState, 1, session.Change{Todo: []session.Todo{{Text: "look", Status: "done"}, {Text: "mend", Status: "doing"}}}),
+		session.NewEvent(session.TypeState, 1, session.Update{Todo: []session.Todo{{Text: "look", Status: "done"}, {Text: "mend", Status: "doing"}}}),
 		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1-1", Title: "Reading a.go"}),
 		session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1-1", OK: true, Title: "Read a.go"}),
 		session.NewEvent(session.TypeStarted, 2, session.Started{Call: "c2-1", Title: "Writing a.go"}),

@@ -16,12 +16,12 @@ import (
 // Elsewhere reports whether work is not where people would look for it.
 func Elsewhere(sent []*session.Push) bool {
 	var b strings.Builder
-	places(&b, sent, "")
+	whereWorkIs(&b, sent, "")
 	return b.Len() > 0
 }
 
-// places tells where the work is when it is not where one would look for it.
-func places(b *strings.Builder, list []*session.Push, thread string) {
+// whereWorkIs tells where the work is when it is not where one would look for it.
+func whereWorkIs(b *strings.Builder, list []*session.Push, thread string) {
 	for i, s := range list {
 		again := i > 0 && list[i-1].How == s.How && list[i-1].To == s.To
 		switch {
@@ -35,13 +35,13 @@ func places(b *strings.Builder, list []*session.Push, thread string) {
 			b.WriteString("When what is in the way is gone, `/agent retry` pushes it and goes on.\n\n")
 		}
 		if len(s.Held) > 0 {
-			held(b, s, thread)
+			withheld(b, s, thread)
 		}
 	}
 }
 
-// held tells of files that the bot may not push, and asks for them.
-func held(b *strings.Builder, s *session.Push, thread string) {
+// withheld tells of files that the bot may not push, and asks for them.
+func withheld(b *strings.Builder, s *session.Push, thread string) {
 	b.WriteString("> [!IMPORTANT]\n> I may not push workflow files, so this is **not** on the branch:\n>\n")
 	for _, f := range s.Held {
 		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), counts(f.Added, f.Removed))

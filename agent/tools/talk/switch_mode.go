@@ -35,7 +35,7 @@ func switchMode(*tools.Kit) tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{Content: fmt.Sprintf("The mode is now %s. %s", m.Name, m.Description), Title: "Switched to " + m.Name + " mode",
-				State: &session.Change{Mode: m.Name}}, nil
+				State: &session.Update{Mode: m.Name}}, nil
 		})
 }
 

@@ -48,7 +48,7 @@ func updateTodoList(*tools.Kit) tools.Tool {
 			}
 			return tools.Result{Content: fmt.Sprintf("The list is recorded: %d of %d done.\n%s", done, len(list), b.String()),
 				Title: fmt.Sprintf("Updated the todo list (%d of %d done)", done, len(list)),
-				State: &session.Change{Todo: list}}, nil
+				State: &session.Update{Todo: list}}, nil
 		})
 }
 

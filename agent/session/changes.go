@@ -2,8 +2,8 @@ package session
 
 import "maps"
 
-// Work is what became of the files of a session.
-type Work struct {
+// Changes is what became of the files of a session.
+type Changes struct {
 	Files       []FileChange // changed on the branch, in the order in which they were first touched
 	Lines       int          // added and removed in them
 	Checkpoints []Checkpoint // commits on the branch
@@ -29,11 +29,11 @@ type Push struct {
 	Settled bool   // the work is on a branch by now; its patch is not needed any more
 }
 
-func (w *Work) begin(t Task) {
+func (w *Changes) begin(t Task) {
 	w.Branch, w.Saved, w.Published = t.Branch, t.Base, t.Base
 }
 
-func (w *Work) take(e Event, p *Checkpoint) {
+func (w *Changes) take(e Event, p *Checkpoint) {
 	w.push(e, p)
 	w.Saved, w.Newest = p.Commit, p
 	if p.Branch != "" {
@@ -53,14 +53,14 @@ func (w *Work) take(e Event, p *Checkpoint) {
 	}
 }
 
-func (w *Work) approve(blobs map[string]string) {
+func (w *Changes) approve(blobs map[string]string) {
 	if w.Approved == nil {
 		w.Approved = map[string]string{}
 	}
 	maps.Copy(w.Approved, blobs)
 }
 
-func (w *Work) add(f FileChange) {
+func (w *Changes) add(f FileChange) {
 	w.Lines += f.Added + f.Removed
 	i, ok := w.index[f.Path]
 	if !ok {
@@ -80,7 +80,7 @@ func (w *Work) add(f FileChange) {
 }
 
 // push notes what became of a push.
-func (w *Work) push(e Event, p *Checkpoint) {
+func (w *Changes) push(e Event, p *Checkpoint) {
 	if !p.Parked {
 		for _, s := range w.Sent {
 			s.Settled = s.Settled || s.How == SentPatch
