@@ -15,6 +15,7 @@ import (
 
 // The events of one review are told apart.
 func TestReviewEventsHaveKeys(t *testing.T) {
+	t.Parallel()
 	const ours = "handrail-review-7-abc123"
 	var keys []string
 	for _, action := range []string{"submitted", "dismissed"} {
@@ -46,6 +47,7 @@ func (o *offers) Offer(_ context.Context, _ Thread, one approval.Offer) (string,
 // What cannot be put up is asked for in a comment that says why; an edit that
 // nobody has any more is asked for anew; what may pass is tried again.
 func TestPutUp(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		offers  *offers
 		branch  bool // there is a branch to open a pull request from

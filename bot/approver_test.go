@@ -150,6 +150,7 @@ func (c *court) does(who string, cmd command.Command) (bool, error) {
 // Seven roles × six commands × seven outcomes of the lookup: nothing is granted
 // but what the role allows, and only when GitHub said so.
 func TestPermissionTable(t *testing.T) {
+	t.Parallel()
 	c := newCourt(t, policy.DefaultConfig(), nil)
 	roles := []string{"none", "read", "triage", "write", "maintain", "admin", "stranger"}
 	commands := []struct {
@@ -207,6 +208,7 @@ func TestPermissionTable(t *testing.T) {
 // account and what the collaborator API says of it, not what the delivery
 // says about its association.
 func TestStrangeAccounts(t *testing.T) {
+	t.Parallel()
 	c := newCourt(t, policy.DefaultConfig(), nil)
 	c.gh.AddUser("member", "read") // a member of the organization with read permission
 	c.gh.AddUser("quiet", "write") // a private member, whom deliveries call CONTRIBUTOR
@@ -270,6 +272,7 @@ func otherNumber(path string) *http.Response {
 // Who may approve, by team and by CODEOWNERS of the base branch; what GitHub
 // will not or cannot tell is a no.
 func TestApproverRules(t *testing.T) {
+	t.Parallel()
 	owners := map[string]string{"README.md": "x\n", ".github/CODEOWNERS": "* @nobody\n/.env @kim\n/ci/ @acme/core\n"}
 	yes := true
 	for name, tt := range map[string]struct {
@@ -325,6 +328,7 @@ func refuse(what string, code int) func(string) *http.Response {
 // the right, and the comment must still say it. What GitHub cannot tell stops
 // everything.
 func TestApprovalIsCheckedAgain(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		change func(c *court, comment int64)
 		stale  bool
@@ -363,6 +367,7 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 // One denial wins over an approval whose action has not run: also over one
 // that was cut off and would begin again.
 func TestDenialAfterApproval(t *testing.T) {
+	t.Parallel()
 	deny := command.Command{Name: "deny", ID: "abc123"}
 	begun := session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1-1"})
 	ran := session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1-1", OK: true})

@@ -139,6 +139,7 @@ func (w *world) count(words string) int {
 // TestStrangeIntents: answering in a thread without a session leaves alone
 // what other threads intend.
 func TestStrangeIntents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	must(t, w.store.Intents.Intend(t.Context(), store.Fence{}, &store.Intent{
 		Key: "reply-other", Kind: "comment", Payload: []byte(`{"key":"reply-other","kind":"comment","thread":{"Owner":"acme","Repo":"other","Number":7}}`),
@@ -158,6 +159,7 @@ func TestStrangeIntents(t *testing.T) {
 // TestOpenedTwice: a session row without a log, left by a process that was
 // killed in between, comes to life with its delivery.
 func TestOpenedTwice(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	stop := errors.New("killed")
 	s := w.store.Store
@@ -206,6 +208,7 @@ func (w *world) with(s store.Store) *bot.Bot {
 // TestSupersede: a new session ends the one that runs, and the comment of the
 // old one says so.
 func TestSupersede(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	runs := 0
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
@@ -224,6 +227,7 @@ func TestSupersede(t *testing.T) {
 
 // TestStopInInbox: a stop that the inbox takes ends the run.
 func TestStopInInbox(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	runs := 0
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
@@ -245,6 +249,7 @@ func TestStopInInbox(t *testing.T) {
 // comment, and the stop of somebody who may not say so, wait before it. All
 // are worked on in their order.
 func TestStopBehindOthers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	runs := 0
 	w.run = func(ctx context.Context, _ bot.Work) (session.Outcome, error) {
@@ -277,6 +282,7 @@ func TestStopBehindOthers(t *testing.T) {
 // TestStatusDuringARun: an answer that nobody edits later says of what time it
 // speaks.
 func TestStatusDuringARun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
 		w.say("/agent status")
@@ -300,6 +306,7 @@ func TestStatusDuringARun(t *testing.T) {
 // TestFailingRun: a failure that may pass is tried again, and told when it
 // does not pass.
 func TestFailingRun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	runs := 0
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {

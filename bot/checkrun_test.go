@@ -53,6 +53,7 @@ func (w *world) checks() map[string][]string {
 // TestCheckRun: the head of the session's branch shows how it stands, and no
 // commit is left at "in progress".
 func TestCheckRun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.commits()
 	w.run = changes(one, finish("It is done."))
@@ -84,6 +85,7 @@ func TestCheckRun(t *testing.T) {
 // TestCheckRunAfterACrash: what was left at "in progress" is completed by
 // whoever goes on.
 func TestCheckRunAfterACrash(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.commits()
 	w.run = changes(one, finish("It is done."))
@@ -134,6 +136,7 @@ func (n *noChecks) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestNoCheckPermission: an App that may not write checks works all the same.
 func TestNoCheckPermission(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one, _ := w.commits()
 	app, refuse := w.gh.App(), &noChecks{}

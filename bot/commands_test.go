@@ -14,6 +14,7 @@ import (
 // A row that lacks a part is found at start, not when somebody writes the
 // command.
 func TestEveryCommandIsWhole(t *testing.T) {
+	t.Parallel()
 	if err := checkCommands(commands()); err != nil {
 		t.Fatal(err)
 	}

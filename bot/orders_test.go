@@ -51,6 +51,7 @@ type orders struct {
 // repository hook, to a machine over SQLite, and in the long form to two
 // machines over PostgreSQL, whose work fails now and then. Each comment is worked on once, in the order of arrival.
 func TestOrders(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bot.db")
 	t.Run("sqlite", func(t *testing.T) {
 		testOrders(t, 1, func() (*sqlstore.Store, error) { return sqlite.Open(t.Context(), sqlite.Config{Path: path}) })
@@ -208,6 +209,7 @@ func (o *orders) post(number, comment int, delivery string) {
 // in a thread each, stored twice under two ids. Each is answered once, by a
 // comment or by a sign on it, and no session is left open.
 func TestBotOrders(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	kinds := []string{"/agent fix it", "/agent also this", "/agent status", "/agent stop", "/agent help", "/agent approve nosuch"}
 	runs, comments := 0, 0

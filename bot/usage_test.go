@@ -9,6 +9,7 @@ import (
 
 // What a session used on a day is what its totals grew by on that day.
 func TestUsageOfADay(t *testing.T) {
+	t.Parallel()
 	var u usage
 	u = u.grown(policy.Limits{Turns: 2, Tokens: 100, Time: policy.Duration(time.Second), Edits: 1, Lines: 4}, "2026-01-01")
 	u = u.grown(policy.Limits{Turns: 3, Tokens: 150, Time: policy.Duration(3 * time.Second), Edits: 1, Lines: 9}, "2026-01-01")

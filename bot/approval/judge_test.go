@@ -151,6 +151,7 @@ func loses(who string) act {
 
 // What people do with the pull request of a request, and what that says.
 func TestJudge(t *testing.T) {
+	t.Parallel()
 	yes := true
 	for name, tt := range map[string]struct {
 		rules   policy.Approvals
@@ -212,6 +213,7 @@ func TestJudge(t *testing.T) {
 // An approval of an older state of the branch does not count when the branch
 // is put back to what was asked about.
 func TestReviewOfAnotherCommit(t *testing.T) {
+	t.Parallel()
 	c := newCourt(t, policy.DefaultConfig())
 	if err := gives("kim", "APPROVE")(c.gh, c.at, ""); err != nil {
 		t.Fatal(err)
@@ -230,6 +232,7 @@ func TestReviewOfAnotherCommit(t *testing.T) {
 
 // An approval by review is looked at again right before it is used.
 func TestReviewIsCheckedAgain(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		then    act
 		comment bool // the approval was given by a comment
@@ -278,6 +281,7 @@ func TestReviewIsCheckedAgain(t *testing.T) {
 // An answer that comes in for an approval that was not used yet: a rejection
 // overrules it, taking it back ends it, another approval changes nothing.
 func TestSettlesAfterAnApproval(t *testing.T) {
+	t.Parallel()
 	c := newCourt(t, policy.DefaultConfig())
 	now := time.Now()
 	bound, err := c.up.Bound(t.Context())
@@ -316,6 +320,7 @@ func TestSettlesAfterAnApproval(t *testing.T) {
 // A pull request that somebody else opened from a branch of such a name is
 // not the bot's, whatever it holds.
 func TestForgedReview(t *testing.T) {
+	t.Parallel()
 	c := newCourt(t, policy.DefaultConfig())
 	at, err := c.gh.OpenPull(courtRepo, "max", ghcheck.NewPull{Title: "t", Head: c.up.asked.Review.Branch, Base: "main"})
 	if err != nil {
@@ -328,6 +333,7 @@ func TestForgedReview(t *testing.T) {
 
 // Which events are about a review, and of which thread.
 func TestAboutReview(t *testing.T) {
+	t.Parallel()
 	ref := thread.Ref{Owner: "acme", Repo: "widget", Number: 9}
 	ev := func(kind, action, branch string, change ...func(*ghapp.Event)) ghapp.Event {
 		e := ghapp.Event{Kind: kind, Action: action, Thread: ref}

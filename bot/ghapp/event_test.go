@@ -18,6 +18,7 @@ const examples = "../../testdata/webhook"
 // TestParseOfficialExamples reads every example that GitHub documents, and
 // compares what was read with go-github's own reading where that works.
 func TestParseOfficialExamples(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(examples, "*", "*.json"))
 	if err != nil || len(files) < 120 {
 		t.Fatalf("found %d examples, %v", len(files), err)
@@ -112,6 +113,7 @@ func compare(t *testing.T, e Event, parsed any) {
 }
 
 func TestParseEvent(t *testing.T) {
+	t.Parallel()
 	const repo = `"repository":{"full_name":"acme/widget","id":5}`
 	tests := []struct {
 		name, event, payload string

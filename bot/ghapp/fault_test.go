@@ -60,6 +60,7 @@ func (w *world) effect(ctx context.Context, wr ghapp.Write, settle bool) error {
 // every comment is there exactly once. Without the settle time the same run
 // makes duplicates, which shows that the faults bite.
 func TestNoDuplicates(t *testing.T) {
+	t.Parallel()
 	run := func(t *testing.T, settle bool) (missing, double int) {
 		ctx := context.Background()
 		w := newWorld(t)
@@ -97,6 +98,7 @@ func TestNoDuplicates(t *testing.T) {
 // TestWritesAreNotRepeated: the client itself sends a write once, whatever
 // happens, and says that it does not know.
 func TestWritesAreNotRepeated(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, f := range map[string]ghcheck.Faults{"lost": {Lost: 1}, "bad gateway": {BadGateway: 1}} {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +132,7 @@ func TestWritesAreNotRepeated(t *testing.T) {
 // TestHourlyLimit: what is over GitHub's limit is not sent, and the error says
 // when there is room again.
 func TestHourlyLimit(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { ac.PerHour = 3 })
 	for i := range 5 {
@@ -152,6 +155,7 @@ func TestHourlyLimit(t *testing.T) {
 
 // TestTokenCannotBeHad: why there is no token decides what to do.
 func TestTokenCannotBeHad(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	tests := []struct {
 		name   string
@@ -184,6 +188,7 @@ func TestTokenCannotBeHad(t *testing.T) {
 }
 
 func TestReadsAreRepeated(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	n := 0
@@ -201,6 +206,7 @@ func TestReadsAreRepeated(t *testing.T) {
 // TestSecondaryLimit: a short one is sat out, and the write is then done once;
 // a long one is an error that says how long.
 func TestSecondaryLimit(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { ac.MaxSleep = 2 * time.Second })
 	_, err := w.client.Issue(ctx, w.issue)
@@ -221,6 +227,7 @@ func TestSecondaryLimit(t *testing.T) {
 }
 
 func TestPrimaryLimit(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	_, err := w.client.Issue(ctx, w.issue)
@@ -241,6 +248,7 @@ func TestPrimaryLimit(t *testing.T) {
 // TestRevokedToken: a token that GitHub no longer takes is renewed, once, also
 // for a write.
 func TestRevokedToken(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	_, err := w.client.Issue(ctx, w.issue)
@@ -262,6 +270,7 @@ func TestRevokedToken(t *testing.T) {
 // TestSpacing: writes of one installation are serial and apart, reads are not
 // held up.
 func TestSpacing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	const spacing = 60 * time.Millisecond
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { ac.Spacing = spacing })
@@ -291,6 +300,7 @@ func TestSpacing(t *testing.T) {
 
 // TestUnreachable: nothing listens, so nothing was done.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	tok, err := ghapp.New(ghapp.Config{APIURL: "http://127.0.0.1:1", Token: "x", Login: "bot", Spacing: -1, Backoff: time.Millisecond})

@@ -13,6 +13,7 @@ import (
 // TestGuardHoldsAlone: a request made for another address, with no redirect
 // involved, is refused before a token is added.
 func TestGuardHoldsAlone(t *testing.T) {
+	t.Parallel()
 	seen := 0
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { seen++ }))
 	defer evil.Close()

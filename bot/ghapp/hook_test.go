@@ -86,6 +86,7 @@ func listen(t *testing.T, w *world) *receiver {
 
 // TestEvents plays a person's acts and reads what arrives.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	rc := listen(t, w)
@@ -181,6 +182,7 @@ func (w *world) redeliver(t *testing.T, since time.Time) (asked []ghapp.Delivery
 // TestRedeliver: what GitHub could not deliver comes when it is asked for
 // again, under the id it had.
 func TestRedeliver(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	rc := listen(t, w)
@@ -230,6 +232,7 @@ func TestRedeliver(t *testing.T) {
 }
 
 func TestDispatchEvent(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	rc := listen(t, w)
@@ -247,6 +250,7 @@ func TestDispatchEvent(t *testing.T) {
 // secret in what both sides logged at the most talkative level, and in every
 // error.
 func TestNoSecretInLogs(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	listen(t, w)

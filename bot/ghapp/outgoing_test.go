@@ -13,6 +13,7 @@ import (
 // Every text of every kind of write passes the gate, and what passed it is
 // found again after a lost answer.
 func TestEveryWritePassesTheGate(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2"
 	ctx := context.Background()
 	w := newWorld(t, func(_ *ghtest.Config, c *ghapp.Config) {

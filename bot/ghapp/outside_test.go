@@ -33,6 +33,7 @@ func counting(t *testing.T, h http.Handler) (port string, n *atomic.Int64) {
 
 // Whatever a name or a number is written like, what is dialed is looked at.
 func TestOnlyPublicAddresses(t *testing.T) {
+	t.Parallel()
 	port, n := counting(t, http.NotFoundHandler())
 	c := &http.Client{Transport: outside()}
 	hosts := []string{
@@ -64,6 +65,7 @@ func TestOnlyPublicAddresses(t *testing.T) {
 }
 
 func TestIsPublic(t *testing.T) {
+	t.Parallel()
 	for _, a := range []string{"140.82.121.3", "185.199.108.133", "2606:50c0:8000::153", "::ffff:140.82.121.3"} {
 		if !isPublic(netip.MustParseAddr(a)) {
 			t.Errorf("%s counts as inside", a)
@@ -82,6 +84,7 @@ func TestIsPublic(t *testing.T) {
 
 // A redirect is looked at like the first address: by name, and by number.
 func TestRedirects(t *testing.T) {
+	t.Parallel()
 	port, n := counting(t, http.NotFoundHandler())
 	for _, to := range []string{
 		"http://127.0.0.1:" + port + "/", "https://127.0.0.1:" + port + "/", "https://localhost:" + port + "/", "http://169.254.169.254/latest/meta-data",
@@ -121,6 +124,7 @@ func (r *recorder) RoundTrip(*http.Request) (*http.Response, error) {
 
 // Names of GitHub that lead inside a network are not followed there.
 func TestRebinding(t *testing.T) {
+	t.Parallel()
 	port, n := counting(t, http.NotFoundHandler())
 	a, err := New(Config{Token: "ghp_canary"})
 	if err != nil {

@@ -35,6 +35,7 @@ func hugePNG() []byte {
 }
 
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	shot := smallPNG(t)
 	private, public := w.gh.Attach(shot, false), w.gh.Attach(shot, true)

@@ -24,6 +24,7 @@ import (
 )
 
 func TestReads(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	c := w.client
@@ -64,6 +65,7 @@ func TestReads(t *testing.T) {
 }
 
 func TestPullReads(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	p, err := w.client.GetPull(ctx, w.pull)
@@ -103,6 +105,7 @@ func TestPullReads(t *testing.T) {
 // TestPermission plays every role through every way the call can end. Only
 // Found may carry a permission.
 func TestPermission(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	for _, role := range []string{"admin", "maintain", "write", "triage", "read", "none"} {
@@ -141,6 +144,7 @@ func TestPermission(t *testing.T) {
 
 // TestPermissionIsNeverStale: a role that was taken away a moment ago is gone.
 func TestPermissionIsNeverStale(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	for i, role := range []string{"write", "write", "none", "none", "admin"} {
@@ -152,6 +156,7 @@ func TestPermissionIsNeverStale(t *testing.T) {
 }
 
 func TestListCommentsPages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	for i := range 230 {
@@ -175,6 +180,7 @@ func TestListCommentsPages(t *testing.T) {
 // TestGitAuth pushes with the credentials that are given out, and sees that
 // they are given out for one address only.
 func TestGitAuth(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	url := w.gh.URL() + "/acme/widget.git"
@@ -214,6 +220,7 @@ func TestGitAuth(t *testing.T) {
 // TestTokenIsForOneRepository: what is given out for one repository opens no
 // other of the same installation.
 func TestTokenIsForOneRepository(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	_, err := w.gh.AddRepo("acme", "secret", ghtest.Source{Files: map[string]string{"a": "b"}, Private: true})
@@ -238,6 +245,7 @@ func TestTokenIsForOneRepository(t *testing.T) {
 // TestTokenStaysHome: neither an address nor a redirect brings the token to
 // another host. The other host here is another port of loopback.
 func TestTokenStaysHome(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	var seen []string
 	evil := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -282,6 +290,7 @@ func TestTokenStaysHome(t *testing.T) {
 }
 
 func TestOtherRepositoryIsRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	other := thread.Ref{Owner: "acme", Repo: "secret", Number: 1}
 	if _, err := w.client.Issue(context.Background(), other); err == nil {
@@ -294,6 +303,7 @@ func TestOtherRepositoryIsRefused(t *testing.T) {
 }
 
 func TestConfigErrors(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]ghapp.Config{
 		"nothing":       {},
 		"both":          {Token: "x", AppID: 1},

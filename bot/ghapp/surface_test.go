@@ -15,6 +15,7 @@ import (
 // TestNoApproveNoMerge reads the sources: nothing here can approve, dismiss
 // or merge, and no code outside can get at the raw client.
 func TestNoApproveNoMerge(t *testing.T) {
+	t.Parallel()
 	forbidden := []string{"Merge", "EnableAutoMerge", "SubmitReview", "DismissReview", "UpdateBranch", "MergeUpstream", "CreatePendingReview"}
 	words := []string{"APPROVE", "/merge", "/merges", "mergePullRequest", "enablePullRequestAutoMerge", "addPullRequestReview", "/graphql"}
 	for _, f := range sources(t) {
@@ -37,6 +38,7 @@ func TestNoApproveNoMerge(t *testing.T) {
 
 // TestReviewsAreComments: the one place that gives a review says COMMENT.
 func TestReviewsAreComments(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for _, f := range sources(t) {
 		ast.Inspect(f, func(node ast.Node) bool {
@@ -65,6 +67,7 @@ func TestReviewsAreComments(t *testing.T) {
 
 // TestRawClientIsNotExported: no exported name gives a go-github type away.
 func TestRawClientIsNotExported(t *testing.T) {
+	t.Parallel()
 	for _, f := range sources(t) {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)

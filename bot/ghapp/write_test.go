@@ -64,6 +64,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 
 // TestEveryWrite: not there, done, found, and what a person sees.
 func TestEveryWrite(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	for i, wr := range w.writes(t) {
@@ -125,6 +126,7 @@ func TestEveryWrite(t *testing.T) {
 
 // TestIdempotentWrites: what is said to be idempotent changes nothing twice.
 func TestIdempotentWrites(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	list := w.writes(t)
@@ -146,6 +148,7 @@ func TestIdempotentWrites(t *testing.T) {
 // TestForgedMarker: a person who copies a marker does not make the bot
 // believe that it has written.
 func TestForgedMarker(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	wr := ghapp.Write{Key: "s/1", Kind: ghapp.WriteComment, Thread: w.issue, Body: "hello"}
@@ -163,6 +166,7 @@ func TestForgedMarker(t *testing.T) {
 }
 
 func TestRefusedWrites(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	theirs, err := w.gh.Comment(w.issue, "kim", "mine")
@@ -220,6 +224,7 @@ func TestRefusedWrites(t *testing.T) {
 
 // TestNoPermission: an app that may not write is told so, permanently.
 func TestNoPermission(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(gc *ghtest.Config, _ *ghapp.Config) {
 		gc.Permissions = map[string]string{"metadata": "read", "issues": "read", "pull_requests": "read", "contents": "read"}
 	})
@@ -231,6 +236,7 @@ func TestNoPermission(t *testing.T) {
 
 // TestTokenMode is the bot with a token for one repository, as in a workflow.
 func TestTokenMode(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
 	w.gh.AddUser("github-actions[bot]", "write")
@@ -256,6 +262,7 @@ func TestTokenMode(t *testing.T) {
 
 // A branch that somebody else pushed to is not deleted: it holds their work.
 func TestBranchThatMovedStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	old := w.gh.Branch(repo, "fix")
 	_, err := w.gh.Push(repo, "fix", "kim", map[string]string{"more.txt": "x\n"})

@@ -51,8 +51,10 @@ func TestQueue(t *testing.T) {
 		"drain gives up in the end":                  drainLate,
 	}
 	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				clock, path := storetest.NewClock(), filepath.Join(t.TempDir(), "bot.db")
 				test(&world{t, clock, func() *sqlstore.Store {
 					return closing(t)(sqlite.Open(t.Context(), sqlite.Config{Path: path, Now: clock.Now}))
@@ -61,9 +63,11 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		server := storetest.StartPostgres(t, false)
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				clock, url := storetest.NewClock(), server.Database(t)
 				test(&world{t, clock, func() *sqlstore.Store {
 					return closing(t)(postgres.Open(t.Context(), postgres.Config{URL: url, Now: clock.Now}))

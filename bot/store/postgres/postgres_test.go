@@ -33,6 +33,7 @@ func open(t testing.TB, c postgres.Config) *sqlstore.Store {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	server := storetest.StartPostgres(t, false)
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return open(t, postgres.Config{URL: server.Database(t), Now: now}).Store
@@ -53,6 +54,7 @@ func TestCrashChild(t *testing.T) {
 // TestTwoMachines opens one database at the same time from many machines:
 // the tables are made once.
 func TestTwoMachines(t *testing.T) {
+	t.Parallel()
 	url := storetest.StartPostgres(t, false).Database(t)
 	errs := make(chan error)
 	for range 4 {
@@ -74,6 +76,7 @@ func TestTwoMachines(t *testing.T) {
 // TestOrder stores deliveries of one thread on two machines while they are
 // worked on: none with a smaller number turns up later.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	const n = 150
 	url := storetest.StartPostgres(t, false).Database(t)
 	machines := []*sqlstore.Store{open(t, postgres.Config{URL: url}), open(t, postgres.Config{URL: url})}
@@ -112,6 +115,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	for name, url := range map[string]string{
 		"no server":    "postgres://bot:hunter2@127.0.0.1:1/bot?connect_timeout=2",
 		"not a URL":    "postgres://bot:hunter2@[",

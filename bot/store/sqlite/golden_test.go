@@ -14,6 +14,7 @@ import (
 // TestGolden opens a database that each version of the stored form left, and
 // goes on with it.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	storetest.Golden(t, "db", written, func(t *testing.T, data []byte) {
 		path := file(t, data)
 		storetest.Filled(t, open(t, sqlite.Config{Path: path, Now: storetest.NewClock().Now}).Store)
@@ -57,6 +58,7 @@ func tables(t *testing.T, path string) string {
 
 // TestNewerForm refuses a database that a newer version wrote.
 func TestNewerForm(t *testing.T) {
+	t.Parallel()
 	path := file(t, storetest.Unpack(t, "testdata/golden-1.db.gz"))
 	db, err := sql.Open("sqlite", path)
 	must(t, err)

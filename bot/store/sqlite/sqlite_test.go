@@ -33,6 +33,7 @@ func open(t testing.TB, c sqlite.Config) *sqlstore.Store {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return open(t, sqlite.Config{Now: now}).Store
 	})

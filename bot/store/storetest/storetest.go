@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		"values":                                   metaValues,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := NewClock()
 			test(t, &env{Store: open(t, c.Now), clock: c})
 		})

@@ -72,6 +72,7 @@ func status(err error) int {
 }
 
 func TestAppToken(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	now := time.Now()
 	tests := []struct {
@@ -124,6 +125,7 @@ func TestAppToken(t *testing.T) {
 }
 
 func TestInstallationTokens(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	var mu sync.Mutex
 	now := time.Now()
@@ -202,6 +204,7 @@ func (r rawRequest) send(t *testing.T, s *Server) (int, string) {
 // TestContract: what GitHub would let pass in silence, or could not have
 // answered, fails here and is remembered.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	s, err := New(ghtest.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -260,6 +263,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestConditionalRequests(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	ref, err := s.OpenIssue(testRepo, "kim", "t", "b")
 	if err != nil {

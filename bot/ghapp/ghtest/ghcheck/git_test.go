@@ -73,6 +73,7 @@ func checkout(t *testing.T, s *Server, opts *github.InstallationTokenOptions) cl
 }
 
 func TestPush(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	c := checkout(t, s, nil)
 	c.commit(t, "src/b.go", "package a\n")
@@ -109,6 +110,7 @@ func TestPush(t *testing.T) {
 
 // TestPushesAtOnce: every push is told once, whoever else pushes.
 func TestPushesAtOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	const n = 4
 	clones := make([]clone, n)
@@ -156,6 +158,7 @@ func TestPushesAtOnce(t *testing.T) {
 }
 
 func TestPushRules(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		rule  map[string]Protection
@@ -207,6 +210,7 @@ func TestPushRules(t *testing.T) {
 }
 
 func TestNonFastForwardIsRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	c := checkout(t, s, nil)
 	sha, err := s.Push(testRepo, "main", "kim", map[string]string{"other.txt": "y"})
@@ -220,6 +224,7 @@ func TestNonFastForwardIsRefused(t *testing.T) {
 }
 
 func TestGitAccess(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	if _, err := s.AddRepo("acme", "secret", ghtest.Source{Files: map[string]string{"a": "b"}, Private: true}); err != nil {
 		t.Fatal(err)
@@ -261,6 +266,7 @@ func TestGitAccess(t *testing.T) {
 }
 
 func TestMergeAndClone(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	if _, err := s.Push(testRepo, "topic", "kim", map[string]string{"x.txt": "x\n"}); err != nil {
 		t.Fatal(err)

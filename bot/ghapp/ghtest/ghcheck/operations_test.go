@@ -18,6 +18,7 @@ import (
 // TestDescriptionIsServed: every operation of the description has a handler
 // and every handler an operation.
 func TestDescriptionIsServed(t *testing.T) {
+	t.Parallel()
 	sp, err := loadSpec() // fails where a route is not described
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +110,7 @@ func tour() []step {
 
 // TestTour asks for everything that needs nothing but the starting state.
 func TestTour(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	setUpTour(t, s)
 	tok := installationToken(t, s, nil)
@@ -172,6 +174,7 @@ func (c chain) ask(method, path, body string, want int) object {
 func idOf(v object) string { return fmt.Sprintf("%.0f", v["id"]) }
 
 func TestCommentChain(t *testing.T) {
+	t.Parallel()
 	c := newChain(t)
 	cm := idOf(c.ask("POST", "/issues/1/comments", `{"body":"x"}`, 201))
 	c.ask("PATCH", "/issues/comments/"+cm, `{"body":"y"}`, 200)
@@ -200,6 +203,7 @@ func TestCommentChain(t *testing.T) {
 }
 
 func TestCheckChain(t *testing.T) {
+	t.Parallel()
 	c := newChain(t)
 	sha := c.s.Branch(testRepo, "topic/x")
 	cr := idOf(c.ask("POST", "/check-runs", `{"name":"c","head_sha":"`+sha+`"}`, 201))
@@ -218,6 +222,7 @@ func TestCheckChain(t *testing.T) {
 }
 
 func TestGitDataChain(t *testing.T) {
+	t.Parallel()
 	c := newChain(t)
 	sha := c.s.Branch(testRepo, "topic/x")
 	blob, _ := c.ask("POST", "/git/blobs", `{"content":"aGk=","encoding":"base64"}`, 201)["sha"].(string)
@@ -243,6 +248,7 @@ func TestGitDataChain(t *testing.T) {
 
 // TestAppOperations asks as the app itself.
 func TestAppOperations(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := start(t)
 	app := client(t, s, appJWT(t, s, goodClaims(s)))

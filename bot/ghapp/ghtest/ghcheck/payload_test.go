@@ -20,6 +20,7 @@ var notSent = []string{"organization", "active_lock_reason", "timeline_url", "cu
 // TestPayloadsLikeOfficialOnes: what GitHub's examples of an event have, what
 // the fake sends has too, with values of the same JSON type.
 func TestPayloadsLikeOfficialOnes(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.SetWebhook("http://127.0.0.1:1/") // nobody there; the payloads are kept
 	ref, err := s.OpenIssue(testRepo, "rae", "t", "b")

@@ -61,6 +61,7 @@ func person(t *testing.T, s *Server, login string) *github.Client {
 }
 
 func TestComments(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := start(t)
 	ref, err := s.OpenIssue(testRepo, "rae", "It breaks", "when I press the button")
@@ -108,6 +109,7 @@ func serve(t *testing.T, srv *http.Server) string {
 }
 
 func TestPages(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	ref, err := s.OpenIssue(testRepo, "rae", "<script>x</script>", "body")
 	if err != nil {
