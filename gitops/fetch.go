@@ -24,9 +24,9 @@ import (
 )
 
 // Fetch brings heads and tags up to date: moved, forced and deleted branches
-// included. refs are wanted besides: full commit ids, pull heads
-// (see [PullRef]), or branches and tags, which must then
-// exist. What is already here is not downloaded again.
+// included. refs are wanted besides: full commit ids, pull heads (see
+// [PullRef]), or branches and tags, which must then exist. What is already here
+// is not downloaded again.
 func (m *Mirror) Fetch(ctx context.Context, refs ...string) error {
 	if m.url == "" {
 		return fmt.Errorf("fetch: %w", errNoRemote)

@@ -16,8 +16,7 @@ import (
 // and every setting are left alone, so it is safe on a clone in any state. A
 // linked work tree and a submodule (".git" is a file) are followed to their
 // repository. A format that cannot be read (sha256 ids, reftable, partial
-// clones) is an error. It has
-// no remote to fetch from or push to.
+// clones) is an error. The clone has no remote to fetch from or push to.
 func OpenLocal(path string) (*Mirror, error) {
 	gitDir, err := findGitDir(path)
 	if err != nil {

@@ -73,7 +73,7 @@ func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	if p.Origin == "" {
 		p.Origin = p.Base
 	}
-	s := &safePush{m: m, p: p, out: Pushed{How: HowPushed, Commit: p.Commit}}
+	s := &pushing{m: m, p: p, out: Pushed{How: HowPushed, Commit: p.Commit}}
 	if err := s.direct(ctx); err == nil || s.done {
 		return s.out, err
 	}
@@ -83,8 +83,8 @@ func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	return s.patch(ctx)
 }
 
-// safePush is one [Mirror.PushSafe] under way. done tells that out is final.
-type safePush struct {
+// pushing is one [Mirror.PushSafe] under way. done tells that out is final.
+type pushing struct {
 	m    *Mirror
 	p    SafePush
 	out  Pushed
@@ -92,7 +92,7 @@ type safePush struct {
 }
 
 // direct pushes to the branch itself, rebasing as needed.
-func (s *safePush) direct(ctx context.Context) error {
+func (s *pushing) direct(ctx context.Context) error {
 	for try := 0; ; try++ {
 		err := s.push(ctx, Push{Commit: s.p.Commit, Ref: s.p.Ref})
 		if err == nil || s.done {
@@ -109,7 +109,7 @@ func (s *safePush) direct(ctx context.Context) error {
 
 // push is one try. It splits workflow files out when it must, and tells
 // apart what may pass from what will not.
-func (s *safePush) push(ctx context.Context, p Push) error {
+func (s *pushing) push(ctx context.Context, p Push) error {
 	made, err := s.m.push(ctx, p)
 	if errors.Is(err, ErrWorkflowScope) && s.out.Split == "" {
 		s.out.Causes = append(s.out.Causes, err)
@@ -144,7 +144,7 @@ func final(err error) bool {
 }
 
 // rebase brings the work on top of where the branch is now.
-func (s *safePush) rebase(ctx context.Context) error {
+func (s *pushing) rebase(ctx context.Context) error {
 	err := s.m.Fetch(ctx)
 	if err != nil {
 		s.out.Causes = append(s.out.Causes, err)
@@ -177,7 +177,7 @@ func (s *safePush) rebase(ctx context.Context) error {
 // replay makes the work anew on onto. Earlier commits of the session that
 // somebody's rewriting of the branch dropped come along; those that onto has
 // under other ids change nothing and disappear.
-func (s *safePush) replay(ctx context.Context, onto string) (c Commit, err error) {
+func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error) {
 	err = s.m.pool.Use(func(o *objects.DB) error {
 		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
@@ -194,12 +194,12 @@ func (s *safePush) replay(ctx context.Context, onto string) (c Commit, err error
 }
 
 // ours reports whether a commit is new, or one of the session's.
-func (s *safePush) ours(c *object.Commit) bool {
+func (s *pushing) ours(c *object.Commit) bool {
 	return c.Hash.String() == s.p.Commit || trailer(c.Message, TrailerSession) == s.p.Session
 }
 
 // fallback pushes to a branch beside the one that was meant.
-func (s *safePush) fallback(ctx context.Context) error {
+func (s *pushing) fallback(ctx context.Context) error {
 	last := s.out.Causes[len(s.out.Causes)-1]
 	if errors.Is(last, ErrAuth) || errors.Is(last, ErrNotFound) {
 		return last
@@ -216,7 +216,7 @@ func (s *safePush) fallback(ctx context.Context) error {
 }
 
 // patch gives up on pushing.
-func (s *safePush) patch(ctx context.Context) (Pushed, error) {
+func (s *pushing) patch(ctx context.Context) (Pushed, error) {
 	text, _, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Binary: true})
 	out := s.out
 	out.How, out.Ref, out.Commit, out.Patch = HowPatch, "", s.p.Commit, text
@@ -224,7 +224,7 @@ func (s *safePush) patch(ctx context.Context) (Pushed, error) {
 }
 
 // split takes workflow files out of the work.
-func (s *safePush) split(ctx context.Context) error {
+func (s *pushing) split(ctx context.Context) error {
 	patch, left, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Paths: []string{workflowDir}, Binary: true})
 	if err != nil {
 		return err

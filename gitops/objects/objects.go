@@ -95,7 +95,7 @@ func (p *Pool) Renew() {
 	p.idle = nil
 }
 
-// Once runs fn on a view.
+// Once runs fn on a view, whatever is missing in it.
 func (p *Pool) Once(fn func(o *DB) error) error {
 	o := p.get()
 	defer p.put(o)
@@ -213,8 +213,8 @@ func (o *DB) put(e plumbing.EncodedObject) (plumbing.Hash, error) {
 	return h, nil
 }
 
-// WriteBlob stores what is read from r. Content above streamAbove goes by way of a
-// file, so that memory stays bounded.
+// WriteBlob stores what is read from r, of at most limit bytes. What is long
+// goes by way of a file and not through memory.
 func (o *DB) WriteBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	var buf bytes.Buffer
 	size, err := io.Copy(&buf, io.LimitReader(r, min(streamAbove, limit)+1))
@@ -331,7 +331,8 @@ func (o *DB) TreeOf(id string) (plumbing.Hash, error) {
 	return c.TreeHash, nil
 }
 
-// ParentTree returns the tree of a commit's first parent.
+// ParentTree returns the tree of a commit's first parent, the zero hash for a
+// first commit.
 func (o *DB) ParentTree(c *object.Commit) (plumbing.Hash, error) {
 	if len(c.ParentHashes) == 0 {
 		return plumbing.ZeroHash, nil

@@ -82,7 +82,7 @@ func (o *DB) Root(h plumbing.Hash) (plumbing.Hash, error) {
 	return h, nil
 }
 
-// Find returns the Entry at a path of a tree, "" for the tree itself.
+// Find returns the entry at a path of a tree, "" for the tree itself.
 func (o *DB) Find(root plumbing.Hash, path string) (Entry, error) {
 	e := Entry{Mode: filemode.Dir, Hash: root}
 	if path == "" || path == "." {
@@ -120,7 +120,7 @@ type Edit struct {
 	below map[string]*Edit
 }
 
-// Put says what is to be at a path.
+// Put says what is to be at a path; the zero entry deletes what is there.
 func (e *Edit) Put(parts []string, to Entry) {
 	for _, p := range parts {
 		if e.below == nil {
@@ -153,7 +153,7 @@ func (o *DB) Apply(ctx context.Context, base plumbing.Hash, e *Edit) (plumbing.H
 	return h, ed.submodules, err
 }
 
-// editor is an [DB.Apply] under way.
+// editor is a [DB.Apply] under way.
 type editor struct {
 	o          *DB
 	submodules []string
