@@ -38,7 +38,7 @@ func writeOld(t *testing.T, dir string) {
 	must(t, os.Mkdir(dir, 0o755))
 	var ids []string
 	sqlite := &oldWriter{dir: dir, kind: "sqlite"}
-	sqlite.tell(t, "", func(db *sql.DB, cfg config.Server) {
+	sqlite.tell(t, "", func(db *sql.DB) {
 		copied := filepath.Join(t.TempDir(), "copy.db")
 		_, err := db.ExecContext(t.Context(), "VACUUM INTO ?", copied)
 		must(t, err)
@@ -56,7 +56,7 @@ func writeOld(t *testing.T, dir string) {
 	server := storetest.StartPostgres(t, false)
 	url := server.Database(t)
 	postgres := &oldWriter{dir: dir, kind: "postgres"}
-	postgres.tell(t, url, func(*sql.DB, config.Server) {
+	postgres.tell(t, url, func(*sql.DB) {
 		path := filepath.Join(t.TempDir(), "dump.sql")
 		server.Dump(t, url, path)
 		data, err := os.ReadFile(path)
@@ -84,7 +84,7 @@ type oldWriter struct {
 
 // tell plays all sessions to where this version leaves them, and saves what
 // is there at that moment.
-func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB, config.Server)) {
+func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB)) {
 	t.Helper()
 	s := &story{t: t, log: &syncBuffer{}, ghDir: t.TempDir(), model: oldScript(t, true)}
 	var err error
@@ -131,7 +131,7 @@ func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB, confi
 	must(t, s.gh.Flush(ctx))
 	file, err := sql.Open("sqlite", filepath.Join(s.cfg.Data, "handrail.db"))
 	must(t, err)
-	save(file, s.cfg)
+	save(file)
 	must(t, file.Close())
 	bundle, err := filepath.Abs(filepath.Join(w.dir, "repo-"+w.kind+".bundle"))
 	must(t, err)

@@ -199,7 +199,7 @@ func (s *stage) start(ts *testscript.TestScript) error {
 	url, _, ok := strings.Cut(rest, " ")
 	if !ok {
 		said, _ := os.ReadFile(ts.MkAbs("server.log"))
-		return fmt.Errorf("the server did not start: %v\n%s%s", err, line, said)
+		return fmt.Errorf("the server did not start: %w\n%s%s", err, line, said)
 	}
 	s.gh.SetWebhook(url + "/webhook")
 	return nil

@@ -133,17 +133,17 @@ func (n *names) stable(text string) string {
 	return durations.ReplaceAllString(text, "DURATION")
 }
 
-func (n *names) give(kind, real string) {
+func (n *names) give(kind, actual string) {
 	count := 1
 	for _, g := range n.given {
-		if g.real == real {
+		if g.real == actual {
 			return
 		}
 		if g.short[:1] == kind {
 			count++
 		}
 	}
-	n.given = append(n.given, name{real, fmt.Sprint(kind, count)})
+	n.given = append(n.given, name{actual, fmt.Sprint(kind, count)})
 }
 
 // real puts the real ones back into what a person writes.

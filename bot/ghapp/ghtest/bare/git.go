@@ -247,14 +247,14 @@ func (d Dir) Heads() map[string]string {
 	return heads
 }
 
-// File is one file of a comparison.
-type diffFile struct {
+// DiffFile is one file of a comparison.
+type DiffFile struct {
 	Name, Previous, Status, SHA, Patch string
 	Add, Del                           int
 }
 
 // DiffFiles compares head with its merge base with base, both given by id.
-func (d Dir) DiffFiles(base, head string) ([]diffFile, error) {
+func (d Dir) DiffFiles(base, head string) ([]DiffFile, error) {
 	rng := base + "..." + head
 	raw, err := d.Fixed("diff", "--raw", "--abbrev=40", "-M", "-z", rng)
 	if err != nil || raw == "" {
@@ -265,7 +265,7 @@ func (d Dir) DiffFiles(base, head string) ([]diffFile, error) {
 		return nil, err
 	}
 	patches := strings.Split("\n"+text, "\ndiff --git ")[1:] // in the order of the raw list; no line of content begins so
-	var files []diffFile
+	var files []DiffFile
 	fields := strings.Split(strings.TrimRight(raw, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		meta := strings.Fields(fields[i]) // :mode mode sha sha status
@@ -275,7 +275,7 @@ func (d Dir) DiffFiles(base, head string) ([]diffFile, error) {
 		if len(meta) < 5 || len(patches) == 0 {
 			return nil, errors.New("read diff: unexpected line from git")
 		}
-		f := diffFile{Name: fields[i+1], SHA: meta[3]}
+		f := DiffFile{Name: fields[i+1], SHA: meta[3]}
 		switch meta[4][0] {
 		case 'A':
 			f.Status = "added"
@@ -296,7 +296,7 @@ func (d Dir) DiffFiles(base, head string) ([]diffFile, error) {
 }
 
 // read takes what GitHub shows out of the patch of a file.
-func (f *diffFile) read(patch string) {
+func (f *DiffFile) read(patch string) {
 	if i := strings.Index(patch, "\n@@ "); i >= 0 {
 		f.Patch = strings.TrimSuffix(patch[i+1:], "\n")
 	}
