@@ -1,0 +1,69 @@
+package main
+
+import (
+	"go/ast"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// readers are the functions that look into events, and what for. What a log
+// means is decided by agent/session alone: everybody else reads its State.
+var readers = map[string]string{
+	"agent.apply":                "what only the loop needs, beside the state",
+	"agent.sanitize":             "what may be recorded",
+	"bot/store/archive.ReadText": "whose log a file holds",
+	"cmd/handrail.begin":         "the task that a session began with",
+	"cmd/handrail.event":         "a line for each event, on the terminal",
+	"bot/store/storetest.*":      "a suite of tests",
+}
+
+// TestOneFold: nothing but agent/session makes a state out of events.
+func TestOneFold(t *testing.T) {
+	got := map[string]string{}
+	for _, s := range sources(t) {
+		if s.test || s.dir == "agent/session" {
+			continue
+		}
+		for _, d := range s.tree.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !readsEvents(f) {
+				continue
+			}
+			who := s.dir + "." + f.Name.Name
+			if strings.HasSuffix(s.dir, "test") {
+				who = s.dir + ".*"
+			}
+			got[who] = readers[who]
+		}
+	}
+	if d := cmp.Diff(readers, got); d != "" {
+		t.Errorf("who looks into events (-want +got):\n%s", d)
+	}
+}
+
+// readsEvents reports whether a function decodes events or asks for their type.
+// The type of an event that it makes does not count.
+func readsEvents(f *ast.FuncDecl) bool {
+	reads := false
+	ast.Inspect(f, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && strings.HasPrefix(ofSession(call.Fun), "NewEvent") {
+			return false
+		}
+		name := ofSession(n)
+		reads = reads || name == "Decode" || name == "Payload" || strings.HasPrefix(name, "Type")
+		return true
+	})
+	return reads
+}
+
+// ofSession returns what of agent/session a node names, "" for nothing.
+func ofSession(n ast.Node) string {
+	if sel, ok := n.(*ast.SelectorExpr); ok {
+		if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "session" {
+			return sel.Sel.Name
+		}
+	}
+	return ""
+}
