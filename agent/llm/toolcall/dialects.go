@@ -20,7 +20,10 @@ type dialect struct {
 // asks notes that (see [text]).
 type readFunc func(s *scanner, at int) (seg segment, ok bool)
 
-// dialects is the table. Those that begin a line are tried in its order.
+// dialects is the table. Those that begin a line are tried in its order. Two
+// forms are found by the walk itself (scan.go): a tool's own tag, which begins
+// with a name that only the parser knows, and markup that is written with HTML
+// entities.
 func dialects() []dialect {
 	region := region
 	return []dialect{

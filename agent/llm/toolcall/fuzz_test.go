@@ -13,7 +13,7 @@ func seed(f *testing.F) {
 	for _, c := range readCases(f) {
 		f.Add(c.input)
 	}
-	for _, s := range []string{"<|channel|>to=\"<|message|>{", "<function=read_file>00</function>", "0`<|tool_call|>\"0``"} {
+	for _, s := range []string{"<|channel|>to=\"<|message|>{", "<function=read_file>00</function>", "0`<|tool_call|>\"0``", "<function=a>00<param"} {
 		f.Add(s)
 	}
 }

@@ -68,7 +68,7 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 		}
 		if !it.ok && first {
 			if at := s.proseInside(seg.start, m, pos); at >= 0 {
-				s.splitOff(seg, m, at)
+				seg.kept = s.s[m.next:at]
 				it = s.item(at, first)
 			}
 		}
@@ -78,19 +78,6 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 		seg.add(it)
 		first, pos, seg.end = false, s.strayText(it.next), it.next
 	}
-}
-
-// splitOff makes the opening mark m at the start of seg a segment of its own,
-// so that the prose between it and the call at at stays. The word json is no
-// prose.
-func (s *scanner) splitOff(seg *segment, m mark, at int) {
-	if strings.EqualFold(strings.TrimSpace(s.s[m.next:at]), "json") {
-		return
-	}
-	if !s.grow {
-		s.take(segment{start: seg.start, end: m.next})
-	}
-	seg.start = at
 }
 
 // proseInside looks for the object of a call that prose stands before, in the

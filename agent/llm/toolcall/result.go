@@ -89,6 +89,9 @@ func (s *scanner) result() Parsed {
 	from, gap := 0, ""
 	for i, seg := range s.segs {
 		gap = appendProse(&b, s.s[from:seg.start], gap, i == 0)
+		if !strings.EqualFold(strings.TrimSpace(seg.kept), "json") { // a label, no prose
+			gap = appendProse(&b, seg.kept, gap, false)
+		}
 		out.Calls = append(out.Calls, seg.calls...)
 		for _, e := range seg.errs {
 			if len(out.Errors) < maxErrors {

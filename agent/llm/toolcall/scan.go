@@ -7,7 +7,8 @@ type segment struct {
 	start, end int
 	calls      []Call
 	errs       []string
-	tentative  bool // counts only when no prose follows
+	kept       string // prose inside, before the first call
+	tentative  bool   // counts only when no prose follows
 }
 
 func (seg *segment) add(it item) {

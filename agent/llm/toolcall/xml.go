@@ -8,10 +8,12 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// maxElements bounds how deeply elements nest, maxContainers how many enclose
-// all arguments, maxArguments how many of those a call has, maxCandidates how
-// many closing tags are looked at for one value.
+// maxWords bounds the bytes of words that are no argument, maxElements how
+// deeply elements nest, maxContainers how many enclose all arguments,
+// maxArguments how many of those a call has, maxCandidates how many closing
+// tags are looked at for one value.
 const (
+	maxWords      = 400
 	maxElements   = 15
 	maxContainers = 3
 	maxArguments  = 200
@@ -139,8 +141,12 @@ func (x *xml) params(m mark, in frame) params {
 // paramAfter returns where in the element m, which names its arguments, the
 // next one begins after words that are none, 0 when none does.
 func (x *xml) paramAfter(m mark, i int) int {
-	n := strings.IndexByte(x.s[i:], '<')
-	if n <= 0 || !m.named() || !x.has(i+n, "<param") {
+	if !m.named() {
+		return 0
+	}
+	end := min(len(x.s), i+maxWords)
+	n := strings.IndexByte(x.s[i:end], '<')
+	if n < 0 && x.over(end) || n <= 0 || !x.has(i+n, "<param") {
 		return 0
 	}
 	return i + n
