@@ -257,3 +257,48 @@ func TestPrintedBesideNative(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestPiecesMakeNoDifference: however an answer is cut into pieces, the same is
+// understood in the end, and what was shown on the way is a beginning of it.
+func TestPiecesMakeNoDifference(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		calls int
+	}{
+		{"I will look at it first.\n\n<tool_call>{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.go\"}}</tool_call>\nThen I go on with the rest.", 1},
+		{"<think>Which file? <tool_call>no</tool_call></think>Let me read the file.\n```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.go\"}}\n```\n", 1},
+		{"The form is `<tool_call>{…}</tool_call>`, and a < b, and [1] is a list.\n{\"version\": 1}\n", 0},
+		{"Writing the file now.\n<write_file><path>a.go</path><content>package a // </content> 日本語\n</content></write_file>[TASK_COMPLETE]", 1},
+		{"Two calls follow here.\n[TOOL_CALLS]read_file[ARGS]{\"path\": \"a.go\"}[TOOL_CALLS]read_file[ARGS]{\"path\": \"b", 2},
+		{"Reading it as asked.\nread_file\n{\"path\": \"a.go\"}", 1},
+	} {
+		want := said(t, tt.text, len(tt.text))
+		if len(want.Calls) != tt.calls {
+			t.Errorf("%q has %d calls, want %d", tt.text, len(want.Calls), tt.calls)
+		}
+		for size := 1; size < 20; size++ {
+			if diff := cmp.Diff(want, said(t, tt.text, size)); diff != "" {
+				t.Errorf("%q in pieces of %d (-want +got):\n%s", tt.text, size, diff)
+			}
+		}
+	}
+}
+
+// said streams text in pieces of n bytes and returns the answer.
+func said(t *testing.T, text string, n int) session.Answer {
+	t.Helper()
+	r := newRecorder(t)
+	for from := 0; from < len(text); from += n {
+		r.Take(llm.Part{Content: text[from:min(len(text), from+n)]})
+		r.clock = r.clock.Add(showEvery)
+	}
+	r.Take(llm.Part{Done: true})
+	a := r.Answer(1)
+	for _, shown := range r.contents() {
+		if !strings.HasPrefix(a.Content, shown) {
+			t.Errorf("in pieces of %d was shown %q, and in the end %q", n, shown, a.Content)
+		}
+	}
+	a.ThinkingMillis = 0 // depends on the clock
+	return a
+}
