@@ -155,31 +155,6 @@ func readLine(data []byte, events []session.Event) ([]session.Event, *Head, erro
 	return append(events, e), nil, nil
 }
 
-// Export writes the log of a session from a store, see [WriteLog].
-func Export(ctx context.Context, from interface{ Log(f Fence) session.Log }, id string, w io.Writer) error {
-	events, err := from.Log(Fence{Key: id}).Events(ctx, 0)
-	if err != nil {
-		return fmt.Errorf("export session: %w", err)
-	}
-	if len(events) == 0 {
-		return fmt.Errorf("export session %s: %w", id, ErrNotFound)
-	}
-	return WriteLog(w, id, events)
-}
-
-// Import stores an exported log in a store and returns the session's id. A
-// torn log is refused.
-func Import(ctx context.Context, r io.Reader, to Logs) (string, error) {
-	id, events, err := ReadLog(r)
-	if err != nil {
-		return id, fmt.Errorf("import session: %w", err)
-	}
-	if err := to.Import(ctx, id, events); err != nil {
-		return id, err
-	}
-	return id, nil
-}
-
 // Verify checks every log of a store: the chain of its events, and that it
 // ends where the store says it does. It calls report for each session, with
 // nil when all is well, and returns how many were checked.

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
+	"github.com/handrail-bot/handrail/bot/store/storetest"
 )
 
 const goldenLog = "storetest/testdata/golden-1.jsonl"
@@ -159,7 +160,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	data, _ := golden(t)
-	if _, err := store.Import(t.Context(), bytes.NewReader(data), db.Logs); err != nil {
+	if _, err := storetest.Import(t.Context(), bytes.NewReader(data), db.Logs); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {

@@ -304,20 +304,20 @@ func TestTransfer(t *testing.T) {
 		must(t, err)
 		must(t, from.Logs.Log(l.Fence()).Append(ctx, note("a"), note("b")))
 		var one, two, three bytes.Buffer
-		must(t, store.Export(ctx, from.Logs, "s1", &one))
+		must(t, storetest.Export(ctx, from.Logs, "s1", &one))
 		_, err = refs.Import(ctx, bytes.NewReader(one.Bytes()))
 		must(t, err)
 		if _, err := refs.Import(ctx, bytes.NewReader(one.Bytes())); !errors.Is(err, store.ErrExists) {
 			t.Errorf("second import: %v", err)
 		}
-		must(t, store.Export(ctx, refs, "s1", &two))
-		_, err = store.Import(ctx, bytes.NewReader(two.Bytes()), to.Logs)
+		must(t, storetest.Export(ctx, refs, "s1", &two))
+		_, err = storetest.Import(ctx, bytes.NewReader(two.Bytes()), to.Logs)
 		must(t, err)
-		must(t, store.Export(ctx, to.Logs, "s1", &three))
+		must(t, storetest.Export(ctx, to.Logs, "s1", &three))
 		if one.String() != two.String() || two.String() != three.String() {
 			t.Errorf("the log changed on its way:\n%s\n%s\n%s", one.String(), two.String(), three.String())
 		}
-		if err := store.Export(ctx, refs, "s2", &two); !errors.Is(err, store.ErrNotFound) {
+		if err := storetest.Export(ctx, refs, "s2", &two); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("export of no session: %v", err)
 		}
 	})

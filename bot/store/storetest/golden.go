@@ -76,7 +76,7 @@ func Fill(t testing.TB, s store.Store) {
 	must(t, s.Deliveries.Done(ctx, "worked", "d1"))
 	data, err := golden.ReadFile("testdata/golden-1.jsonl")
 	must(t, err)
-	_, err = store.Import(ctx, bytes.NewReader(data), s.Logs)
+	_, err = Import(ctx, bytes.NewReader(data), s.Logs)
 	must(t, err)
 	must(t, s.Sessions.Create(ctx, &store.Session{ID: goldenSession, Thread: thread, Repo: "octo/hello", Requester: "octocat", State: "running", Data: []byte(`{"x":1}`)}))
 	l, err := s.Leases.Acquire(ctx, goldenSession, "me", time.Minute)

@@ -138,10 +138,10 @@ func logGolden(t *testing.T, e *env) {
 	for _, file := range files {
 		data, err := golden.ReadFile("testdata/" + file.Name())
 		must(t, err)
-		id, err := store.Import(t.Context(), bytes.NewReader(data), e.Logs)
+		id, err := Import(t.Context(), bytes.NewReader(data), e.Logs)
 		must(t, err)
 		var out bytes.Buffer
-		must(t, store.Export(t.Context(), e.Logs, id, &out))
+		must(t, Export(t.Context(), e.Logs, id, &out))
 		if diff := cmp.Diff(string(data), out.String()); diff != "" {
 			t.Errorf("%s came out different (-want +got):\n%s", file.Name(), diff)
 		}
