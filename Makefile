@@ -1,4 +1,5 @@
-# Long forms of the tests that count. `go test ./...` runs short ones.
+# Long forms of the tests that count. `go test ./...` runs short ones; with
+# HANDRAIL_LONG=1, as .ci/test sets it, all cases of what it samples otherwise.
 GO ?= go
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
@@ -156,4 +157,23 @@ func (n *names) real(text string) string {
 		}
 		return short
 	})
+}
+
+// What a story prints of a thread is the same in every run, and a name of an
+// approval in a comment stands for the approval.
+func TestNamesInStories(t *testing.T) {
+	run := func(approval, commit, digest, port, took string) (*names, string) {
+		n := newNames("http://127.0.0.1:" + port)
+		return n, n.stable("Waiting for approval: `" + approval + "`\nApproval `" + approval + "`: sha256 `" + digest + "` until 2026-11-25 10:01 UTC, after " + took +
+			"\n[`" + commit[:7] + "`](http://127.0.0.1:" + port + "/team/app/commit/" + commit + ")")
+	}
+	n, one := run("37ea9f", strings.Repeat("a1", 20), strings.Repeat("0", 64), "4001", "1.2s")
+	_, other := run("zz20", strings.Repeat("b2", 20), strings.Repeat("f", 64), "5002", "340ms")
+	want := "Waiting for approval: `A1`\nApproval `A1`: sha256 `DIGEST` until TIME, after DURATION\n[`C1`](https://github.test/team/app/commit/C1)"
+	if one != want || other != want {
+		t.Errorf("got\n%s\nand\n%s\nwant\n%s", one, other, want)
+	}
+	if got := n.real("/agent approve A1, not A2"); got != "/agent approve 37ea9f, not A2" {
+		t.Errorf("written %q", got)
+	}
 }
