@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,16 +48,20 @@ func typedPackages(t *testing.T) []typed {
 
 // listed is what `go list` says of a package.
 type listed struct {
-	ImportPath, Dir, Export, ForTest   string
+	ImportPath, Dir, Export            string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
 func loadTypes() (all []typed, err error) {
-	args := []string{"list", "-export", "-deps", "-test", "-json=ImportPath,Dir,Export,ForTest,GoFiles,TestGoFiles,XTestGoFiles"}
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,TestGoFiles,XTestGoFiles"}
 	if raceDetector {
 		args = append(args, "-race") // what is built already
 	}
-	cmd := exec.Command("go", append(args, "./...")...)
+	foreign, err := testImports()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", append(append(args, "./..."), foreign...)...)
 	cmd.Dir = "../.."
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -75,7 +80,7 @@ func loadTypes() (all []typed, err error) {
 			return nil, err
 		}
 		exports[p.ImportPath] = p.Export
-		if strings.HasPrefix(p.ImportPath, module+"/") && p.ForTest == "" && !strings.HasSuffix(p.ImportPath, ".test") {
+		if strings.HasPrefix(p.ImportPath, module+"/") {
 			own = append(own, p)
 		}
 	}
@@ -105,6 +110,21 @@ func loadTypes() (all []typed, err error) {
 		}
 	}
 	return all, nil
+}
+
+// testImports lists what tests import from other modules; to let go list find
+// it would compile every test.
+func testImports() ([]string, error) {
+	all, err := parsed()
+	found := map[string]bool{}
+	for _, s := range all {
+		for _, im := range imports(s) {
+			if s.test && !strings.HasPrefix(im, module) {
+				found[im] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), err
 }
 
 // exportFigures counts, for each package, what it exports and no other
