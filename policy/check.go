@@ -23,6 +23,7 @@ type Policy struct {
 	ask       []commandPattern
 	alwaysAsk kindSet
 	defaults  [Converse + 1]Verdict
+	walled    bool
 	analyze   func(string) shell.Analysis
 }
 
@@ -46,6 +47,16 @@ func New(config Config) (*Policy, error) {
 	}
 	p.defaults = defaultVerdicts(config.Defaults)
 	return p, nil
+}
+
+// Walled returns the policy for a workspace in a container or a sandbox and
+// without a network. All that a program which no rule knows can do there is
+// to change a copy that is looked at before it is pushed, so it needs nobody.
+// Everywhere else such a program is of medium severity.
+func (p *Policy) Walled() *Policy {
+	q := *p
+	q.walled = true
+	return &q
 }
 
 func defaultVerdicts(d Defaults) [Converse + 1]Verdict {
@@ -91,8 +102,12 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 	f := facts{mode: m, act: a}
 	if a.Kind == Execute {
 		f.shell = p.analyze(a.Command)
-		d.Severity = f.shell.Severity
+		d.Severity, d.Unknown = f.shell.Severity, f.shell.Unknown
 		d.Reasons = slices.Clone(f.shell.Reasons)
+		if len(d.Unknown) > 0 && !p.walled {
+			d.Severity = max(d.Severity, Medium)
+			d.Reasons = append(d.Reasons, Reason{Rule: "shell.unknown-program", Text: "runs what no rule knows: " + untrusted.EscapeVisible(strings.Join(d.Unknown, ", "))})
+		}
 	}
 	steps := [...]func(facts, *Decision) bool{
 		modeStep, p.denyStep, criticalStep, p.alwaysAskStep,

@@ -334,3 +334,35 @@ func ExampleParseMode() {
 	fmt.Println(strings.SplitAfter(err.Error(), "?")[0])
 	// Output: parse mode: unknown mode "reviw", did you mean "review"?
 }
+
+// TestUnknownPrograms: what a program that no rule knows needs depends on the
+// wall; what cannot be told needs a person whatever the wall.
+func TestUnknownPrograms(t *testing.T) {
+	open, err := New(DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		command      string
+		unknown      []string
+		open, walled Verdict
+	}{
+		"known":           {"go test ./...", nil, Allow, Allow},
+		"unknown":         {"frobnicate --all", []string{"frobnicate"}, Ask, Allow},
+		"own script":      {"./tools/gen.sh a b", []string{"gen.sh"}, Ask, Allow},
+		"two":             {"frob && timeout 5 nicate", []string{"frob", "nicate"}, Ask, Allow},
+		"opaque":          {`"$TOOL" --all`, nil, Ask, Ask},
+		"unknown and bad": {"frobnicate; rm -rf build", []string{"frobnicate"}, Ask, Ask},
+		"harmless code":   {"python3 -c 'print(1)'", []string{"python"}, Ask, Allow},
+		"harmful code":    {"python3 -c 'import os; os.system(\"rm -rf build\")'", nil, Ask, Ask},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for p, want := range map[*Policy]Verdict{open: c.open, open.Walled(): c.walled} {
+				d := p.Check(mode(t, "code"), runs(c.command))
+				if d.Verdict != want || !slices.Equal(d.Unknown, c.unknown) {
+					t.Errorf("%q is %s with unknown %q, want %s with %q: %v", c.command, d.Verdict, d.Unknown, want, c.unknown, d.Reasons)
+				}
+			}
+		})
+	}
+}

@@ -5,7 +5,8 @@ import "path"
 // CommandExplanation is what the policy says about a command, in the form of
 // `handrail policy explain command`.
 type CommandExplanation struct {
-	Severity string   `json:"severity"` // critical, high, medium or none
+	Severity string   `json:"severity"`          // critical, high, medium or none
+	Unknown  []string `json:"unknown,omitempty"` // programs that no rule knows
 	Reasons  []Reason `json:"reasons"`
 	Decision string   `json:"decision"` // allow, ask or deny
 	Digest   string   `json:"digest"`
@@ -26,7 +27,7 @@ func (p *Policy) ExplainCommand(m Mode, command string) CommandExplanation {
 	if reasons == nil {
 		reasons = []Reason{}
 	}
-	return CommandExplanation{Severity: d.Severity.String(), Reasons: reasons, Decision: d.Verdict.String(), Digest: d.Digest}
+	return CommandExplanation{Severity: d.Severity.String(), Unknown: d.Unknown, Reasons: reasons, Decision: d.Verdict.String(), Digest: d.Digest}
 }
 
 func (p *Policy) checkCommand(m Mode, command string) Decision {
@@ -50,11 +51,12 @@ func (p *Policy) checkFile(m Mode, name string) Decision {
 // Explanation is the whole of a decision, in the form of
 // `handrail policy explain --full`.
 type Explanation struct {
-	Decision string   `json:"decision"` // allow, ask or deny
-	Severity string   `json:"severity"` // critical, high, medium or none
-	Rule     string   `json:"rule"`     // that settled it
-	Auto     bool     `json:"auto"`     // allowed by a setting that stands in for a person
-	Reasons  []Reason `json:"reasons"`  // every rule that matched, the one that settled it first
+	Decision string   `json:"decision"`          // allow, ask or deny
+	Severity string   `json:"severity"`          // critical, high, medium or none
+	Unknown  []string `json:"unknown,omitempty"` // programs that no rule knows
+	Rule     string   `json:"rule"`              // that settled it
+	Auto     bool     `json:"auto"`              // allowed by a setting that stands in for a person
+	Reasons  []Reason `json:"reasons"`           // every rule that matched, the one that settled it first
 	Digest   string   `json:"digest"`
 }
 
@@ -70,7 +72,7 @@ func (p *Policy) ExplainFileFully(m Mode, name string) Explanation {
 
 func explanation(d Decision) Explanation {
 	return Explanation{
-		Decision: d.Verdict.String(), Severity: d.Severity.String(), Rule: d.Rule, Auto: d.Auto && d.Verdict == Allow,
+		Decision: d.Verdict.String(), Severity: d.Severity.String(), Unknown: d.Unknown, Rule: d.Rule, Auto: d.Auto && d.Verdict == Allow,
 		Reasons: d.Reasons, Digest: d.Digest,
 	}
 }

@@ -17,7 +17,8 @@
 //	  the command reaches the network and defaults.network is ask     ask
 //	6 a path that is written or deleted is sensitive                  ask, unless auto_approve_sensitive_edits
 //	7 every command of the line matches commands.allow                allow, recorded as automatic
-//	8 the command is of high or medium severity                       ask, unless auto_approve_commands:
+//	8 the command is of high or medium severity, or runs a program that
+//	  no rule knows where no wall is around the workspace                       ask, unless auto_approve_commands:
 //	                                                                  then allow, recorded as automatic
 //	9 nothing above                                                   defaults: network asks, all else is allowed
 //
@@ -129,7 +130,8 @@ type Action struct {
 type Decision struct {
 	Verdict  Verdict
 	Severity Severity
-	Rule     string // the rule that settled it
+	Unknown  []string // programs that no rule knows
+	Rule     string   // the rule that settled it
 	Reasons  []Reason
 	Digest   string
 	Auto     bool // allowed by a setting that stands in for a person

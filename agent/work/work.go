@@ -139,11 +139,21 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	}
 	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, redactor: e.cfg.Secrets.Redactor}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
-	cfg.Policy, cfg.Approver, cfg.Checkpoints, cfg.Proposer = e.cfg.Policy, j.Approver, saves, e.proposer(j, saves)
+	cfg.Policy = e.cfg.Policy
+	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
+		cfg.Policy = cfg.Policy.Walled()
+	}
+	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.OnLive
 	cfg.Bound, cfg.Confirm = e.bound(ws, j), j.Confirm
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
+}
+
+// walled reports whether what runs in a workspace can only change a copy:
+// it is in a container or a sandbox, and reaches no network.
+func walled(engine, network string) bool {
+	return engine != "local" && (network == "" || network == "none")
 }
 
 // bound says what approvals are bound to besides the call and the session:

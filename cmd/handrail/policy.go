@@ -58,7 +58,9 @@ func loadPolicy(file, name string) (*policy.Policy, policy.Mode, error) {
 
 type explainCommandCmd struct {
 	policyFlags
-	Line *string `arg:"" optional:"" help:"The command line, quoted as one word."`
+	Walled bool    `xor:"wall" help:"Decide as in a container or a sandbox without a network."`
+	Open   bool    `xor:"wall" help:"Decide as where a command can reach the network or this machine; the default."`
+	Line   *string `arg:"" optional:"" help:"The command line, quoted as one word."`
 }
 
 // Run explains one command line, or one a line of standard input.
@@ -66,6 +68,9 @@ func (c *explainCommandCmd) Run(w *console) error {
 	p, mode, err := c.load()
 	if err != nil {
 		return err
+	}
+	if c.Walled {
+		p = p.Walled()
 	}
 	if c.Stdin {
 		return eachLine(w, c.Line, func(in explainLine) (any, error) {

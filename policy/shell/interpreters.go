@@ -135,9 +135,6 @@ func language(c *command, f *finding) string {
 		return pythonModule(c, f, mod)
 	}
 	if code, ok := inlineCode(c); ok {
-		if strings.Contains(c.waiting(), remote) && codeRuns().MatchString(code) {
-			f.hit("remote-code", c.line())
-		}
 		scanCode(c, f, code)
 		return c.passOn()
 	}

@@ -73,7 +73,7 @@ var rulesOf = sync.OnceValue(rulesByProgram)
 func rulesByProgram() map[string]rule {
 	t := tables()
 	rules := map[string]rule{}
-	for _, name := range []string{"reads", "project-tools"} {
+	for _, name := range []string{"reads", "looks", "checkers", "project-tools"} {
 		for program := range t.lists[name] {
 			rules[program] = plain
 		}
@@ -123,7 +123,9 @@ func (w *walk) ruleOf(c *command) rule {
 
 // unlisted is for a program that no rule knows.
 func unlisted(c *command, f *finding) string {
-	f.unknown = addTo(f.unknown, c.name)
+	if !strings.HasPrefix(c.name, "-") { // which is no program
+		f.unknown = addTo(f.unknown, c.name)
+	}
 	return plain(c, f)
 }
 
