@@ -266,3 +266,28 @@ func TestNoVerb(t *testing.T) {
 		t.Errorf("--help: exit %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
+
+// TestExplainUnknownProgram: a program that no rule knows is named, and what
+// it needs depends on the wall.
+func TestExplainUnknownProgram(t *testing.T) {
+	for name, c := range map[string]struct {
+		flags              []string
+		severity, decision string
+	}{
+		"default": {nil, "medium", "ask"}, "open": {[]string{"--open"}, "medium", "ask"}, "walled": {[]string{"--walled"}, "none", "allow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"policy", "explain", "command", "frobnicate --all", "--json"}, c.flags...)
+			out, errs, code := door(t, "", args...)
+			if want := `"unknown":["frobnicate"]`; code != exitDone || errs != "" || !strings.Contains(out, want) {
+				t.Fatalf("exit %d, %s%s, want %s", code, out, errs, want)
+			}
+			if v := oneObject(t, out); v["severity"] != c.severity || v["decision"] != c.decision {
+				t.Errorf("%s, %s; want %s, %s", v["severity"], v["decision"], c.severity, c.decision)
+			}
+		})
+	}
+	if _, _, code := door(t, "", "policy", "explain", "command", "ls", "--open", "--walled"); code != exitUsage {
+		t.Errorf("--open and --walled together end with %d", code)
+	}
+}
