@@ -64,13 +64,12 @@ func reverseLines(_ string, _ argv.List, in string) (string, bool) {
 	return strings.Join(list, "\n") + "\n", true
 }
 
-func reverseText(_ string, _ argv.List, in string) (string, bool) { return eachLine(in, Reverse) }
-
-// Reverse returns s from its end to its beginning.
-func Reverse(s string) string {
-	r := []rune(s)
-	slices.Reverse(r)
-	return string(r)
+func reverseText(_ string, _ argv.List, in string) (string, bool) {
+	return eachLine(in, func(s string) string {
+		r := []rune(s)
+		slices.Reverse(r)
+		return string(r)
+	})
 }
 
 func decodeBase(name string, args argv.List, in string) (string, bool) {
