@@ -28,18 +28,7 @@ func archive(c *command, f *finding) string {
 		unpackRemote(c, dir)
 		return unknown
 	case "zip":
-		ops := c.Operands("x", "i").From(1)
-		for _, a := range ops {
-			if c.Has("m", "move") {
-				c.remove(a, true)
-			}
-		}
-		if c.Has("r", "recurse-paths") {
-			packsHome(c, f, ops)
-		}
-		if v, ok := c.Value("TT", "unzip-command"); ok {
-			packer(c, v)
-		}
+		zip(c, f)
 	case "cpio":
 		extract := c.Has("i", "extract")
 		if extract && c.Has("absolute-filenames") {
@@ -53,6 +42,21 @@ func archive(c *command, f *finding) string {
 		f.changes = true
 	}
 	return c.passOn()
+}
+
+func zip(c *command, f *finding) {
+	ops := c.Operands("x", "i").From(1)
+	for _, a := range ops {
+		if c.Has("m", "move") {
+			c.remove(a, true)
+		}
+	}
+	if c.Has("r", "recurse-paths") {
+		packsHome(c, f, ops)
+	}
+	if v, ok := c.Value("TT", "unzip-command"); ok {
+		packer(c, v)
+	}
 }
 
 // packer follows a program that an archive goes through.
@@ -78,23 +82,27 @@ func tar(c *command, f *finding) {
 	case extract && (c.Has("P", "absolute-names") || strings.Contains(first, "P") && first[0] != '/'):
 		f.hit("unpack-outside", c.line())
 	case create:
-		v, ok := c.Value("f", "file")
-		if !ok && old && strings.HasSuffix(first, "f") && len(c.List) > 1 {
-			v, ok = c.At(1), true
-		}
-		if ok && v != "-" {
-			c.write(v)
-		}
-		packsHome(c, f, c.Operands("f", "T", "X", "exclude"))
-		if c.Has("remove-files") {
-			for _, a := range c.Operands("f", "C", "T", "X", "exclude") {
-				c.remove(a, true)
-			}
-		}
+		tarCreate(c, f)
 	}
 	if extract {
 		f.changes = true
 		unpackRemote(c, dir)
+	}
+}
+
+func tarCreate(c *command, f *finding) {
+	v, ok := c.Value("f", "file")
+	if first := c.At(0); !ok && first[0] != '-' && strings.HasSuffix(first, "f") && len(c.List) > 1 {
+		v, ok = c.At(1), true
+	}
+	if ok && v != "-" {
+		c.write(v)
+	}
+	packsHome(c, f, c.Operands("f", "T", "X", "exclude"))
+	if c.Has("remove-files") {
+		for _, a := range c.Operands("f", "C", "T", "X", "exclude") {
+			c.remove(a, true)
+		}
 	}
 }
 

@@ -69,16 +69,6 @@ func writeTarget(c *command, target string, from argv.List) {
 
 func copyFiles(c *command, f *finding) string {
 	ops := c.Operands("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
-	if c.is("rsync") {
-		if v, ok := c.Value("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
-			c.runs(c, v)
-		}
-		for _, a := range ops {
-			if strings.Contains(a.S, ":") && !strings.HasPrefix(a.S, "/") {
-				return copyBetween(c, f, ops)
-			}
-		}
-	}
 	if c.is("install") && c.Has("d", "directory") {
 		return create(c, f)
 	}
@@ -97,12 +87,6 @@ func copyFiles(c *command, f *finding) string {
 			copyTo(c, target, a.S, text)
 		}
 	}
-	if c.is("rsync") && c.Has("delete", "delete-after", "delete-before", "delete-excluded") {
-		c.remove(argv.Word{S: target}, true)
-		if zone.Of(c.resolve(target)) == zone.Root {
-			f.hit("delete-workspace", target)
-		}
-	}
 	if target == "" {
 		return ""
 	}
@@ -111,6 +95,26 @@ func copyFiles(c *command, f *finding) string {
 		rateMode(c, f, v)
 	}
 	return ""
+}
+
+// rsync is a copy that may go to another machine, and may delete.
+func rsync(c *command, f *finding) string {
+	if v, ok := c.Value("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
+		c.runs(c, v)
+	}
+	ops := c.Operands("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
+	for _, a := range ops {
+		if strings.Contains(a.S, ":") && !strings.HasPrefix(a.S, "/") {
+			return copyBetween(c, f, ops)
+		}
+	}
+	if target, _ := targetOf(c, ops); c.Has("delete", "delete-after", "delete-before", "delete-excluded") {
+		c.remove(argv.Word{S: target}, true)
+		if zone.Of(c.resolve(target)) == zone.Root {
+			f.hit("delete-workspace", target)
+		}
+	}
+	return copyFiles(c, f)
 }
 
 // packsHome finds copies of directories that hold the credentials of the

@@ -145,49 +145,37 @@ func (f *finding) remove(p string, recursive bool) {
 }
 
 func removeRule(p string, at zone.Zone, recursive bool) string {
-	switch at {
-	case zone.Vital:
-		return "delete-vital"
-	case zone.Device:
-		if !strings.Contains(p, "/loop") {
-			return "delete-vital"
-		}
-	case zone.System:
+	choose := func(whole, one string) string {
 		if recursive {
-			return "delete-vital"
+			return whole
 		}
-		return "delete-system"
-	case zone.Startup:
-		if recursive && zone.SecretOf(p) == zone.MachineSecret {
-			return "delete-vital"
-		}
-		return "delete-system"
-	case zone.Git:
-		if strings.HasSuffix(p, ".lock") {
-			return "delete-tree"
-		}
-		return "delete-git"
-	case zone.Runner:
-		return "write-workflow"
-	case zone.Above:
-		if p == ".." || p == "../*" || strings.Trim(p, "./*") == "" && recursive {
-			return "delete-workspace"
-		}
-		return "delete-outside"
-	case zone.Outside, zone.Home:
-		return "delete-outside"
-	case zone.Root:
-		if recursive {
-			return "delete-workspace"
-		}
-	case zone.Unknown:
-		if recursive {
-			return "delete-unknown"
-		}
-		return "delete-tree"
+		return one
 	}
-	if recursive || strings.HasPrefix(path.Base(p), "found-"+unknown) || strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == "" {
+	switch {
+	case at == zone.Vital, at == zone.Device && !strings.Contains(p, "/loop"), at == zone.Startup && recursive && zone.SecretOf(p) == zone.MachineSecret:
+		return "delete-vital"
+	case at == zone.System:
+		return choose("delete-vital", "delete-system")
+	case at == zone.Startup:
+		return "delete-system"
+	case at == zone.Git && !strings.HasSuffix(p, ".lock"):
+		return "delete-git"
+	case at == zone.Runner:
+		return "write-workflow"
+	case p == "..", p == "../*", at == zone.Above && recursive && strings.Trim(p, "./*") == "", at == zone.Root && recursive:
+		return "delete-workspace"
+	case at == zone.Outside, at == zone.Home, at == zone.Above:
+		return "delete-outside"
+	case at == zone.Unknown:
+		return choose("delete-unknown", "delete-tree")
+	case at == zone.Git, recursive, manyFiles(p):
 		return "delete-tree"
 	}
 	return ""
+}
+
+// manyFiles reports whether a path stands for files that were found, or for
+// all in the workspace.
+func manyFiles(p string) bool {
+	return strings.HasPrefix(path.Base(p), "found-"+unknown) || strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == ""
 }

@@ -153,14 +153,7 @@ func gitPrograms(sub string, g *command, f *finding) {
 		if sub == "grep" && strings.HasPrefix(a.S, "-O") && len(a.S) > 2 {
 			runs(a.S[2:])
 		}
-		remote := a.S
-		if _, v, ok := strings.Cut(a.S, "="); ok && strings.HasPrefix(v, "ext::") {
-			remote = v
-		}
-		if strings.HasPrefix(remote, "ext::") || strings.HasPrefix(remote, "fd::") {
-			f.hit("git-program", remote)
-			g.nested(strings.TrimPrefix(remote, "ext::"))
-		}
+		gitTransport(g, f, a.S)
 	}
 	if short := map[string]string{"rebase": "x", "difftool": "x", "clone": "u"}[sub]; short != "" {
 		if v, ok := g.Value(short); ok {
@@ -173,6 +166,17 @@ func gitPrograms(sub string, g *command, f *finding) {
 	}
 	if v, ok := g.Value("c", "config"); ok && sub == "clone" {
 		gitSetting(g, v, false)
+	}
+}
+
+// gitTransport follows an address that is a command.
+func gitTransport(g *command, f *finding, address string) {
+	if _, v, ok := strings.Cut(address, "="); ok && strings.HasPrefix(v, "ext::") {
+		address = v
+	}
+	if startsWith(address, "ext::", "fd::") {
+		f.hit("git-program", address)
+		g.nested(strings.TrimPrefix(address, "ext::"))
 	}
 }
 
@@ -451,30 +455,28 @@ func gitRemove(g *command, f *finding) string {
 	return g.passOn()
 }
 
+// gitReading is the sub-commands that read with some of their words only, and
+// whether they read without any.
+var gitReading = map[string]struct {
+	bare  bool
+	words []string
+}{
+	"stash": {false, []string{"list", "show"}}, "reflog": {true, []string{"show"}}, "worktree": {false, []string{"list"}}, "submodule": {true, []string{"status", "summary"}},
+	"bisect": {false, []string{"log", "view"}}, "notes": {true, []string{"show", "list"}}, "tag": {true, []string{"-l", "--list", "--points-at", "--contains"}},
+}
+
 // gitReads reports whether a sub-command only reads the repository.
 func gitReads(sub string, g *command) bool {
-	n := len(g.List)
+	if r, ok := gitReading[sub]; ok {
+		return r.bare && len(g.List) == 0 || g.Exactly(r.words...) || sub == "tag" && g.Has("l", "list")
+	}
 	switch sub {
 	case "branch":
 		return len(g.Operands("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.Has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.Has("list", "l", "contains", "merged")
-	case "tag":
-		return n == 0 || g.Has("l", "list") || g.Exactly("--points-at", "--contains")
 	case "remote":
-		return n == 0 || g.Exactly("-v", "show", "get-url") && !g.Exactly("add", "remove", "rm", "rename", "set-url")
+		return len(g.List) == 0 || g.Exactly("-v", "show", "get-url") && !g.Exactly("add", "remove", "rm", "rename", "set-url")
 	case "config":
 		return g.Exactly("--get", "--get-all", "--get-regexp", "get") || len(g.Operands()) == 1 && !g.Has("unset", "edit", "e")
-	case "stash":
-		return g.Exactly("list", "show")
-	case "reflog":
-		return n == 0 || g.Exactly("show")
-	case "worktree":
-		return g.Exactly("list")
-	case "submodule":
-		return n == 0 || g.Exactly("status", "summary")
-	case "bisect":
-		return g.Exactly("log", "view")
-	case "notes":
-		return n == 0 || g.Exactly("show", "list")
 	case "symbolic-ref":
 		return len(g.Operands()) == 1 && !g.Has("d", "delete")
 	}

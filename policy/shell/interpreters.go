@@ -38,6 +38,13 @@ func shell(c *command, f *finding) string {
 		return ""
 	case len(ops) > 0 && !strings.Contains(letters, "s") && ops[0].S != "-":
 		return shellScript(c, f, ops)
+	}
+	return shellInput(c, ops)
+}
+
+// shellInput follows a shell that reads its input.
+func shellInput(c *command, ops argv.List) string {
+	switch {
 	case c.Has("i"):
 		if c.given() {
 			c.stdinProgram()
@@ -122,11 +129,7 @@ func language(c *command, f *finding) string {
 		return subcommands(c, f)
 	}
 	if address, ok := c.Value("S"); ok && c.is("php") {
-		if !zone.Local(address) || strings.HasPrefix(address, "0.0.0.0") {
-			f.network = true
-			f.hit("listens", c.line())
-		}
-		return unknown
+		return phpServer(c, f, address)
 	}
 	if c.asksHelp() || len(c.List) == 1 && c.Exactly("--version", "-V") {
 		return unknown
@@ -142,6 +145,20 @@ func language(c *command, f *finding) string {
 		scanCode(c.with("node", nil), f, c.At(at+1))
 		return unknown
 	}
+	return languageFile(c, f)
+}
+
+// phpServer is php as a web server.
+func phpServer(c *command, f *finding, address string) string {
+	if !zone.Local(address) || strings.HasPrefix(address, "0.0.0.0") {
+		f.network = true
+		f.hit("listens", c.line())
+	}
+	return unknown
+}
+
+// languageFile follows an interpreter that reads a file, or its input.
+func languageFile(c *command, f *finding) string {
 	ops := c.Operands("W", "X", "r", "I", "l", "d", "require", "import", "loader", "C")
 	if len(ops) > 1 && strings.HasSuffix(ops[0].S, "setup.py") && c.Exactly("upload", "register") {
 		f.hit("publish", c.line())
@@ -162,31 +179,42 @@ func language(c *command, f *finding) string {
 // inlineCode collects every program text on the command line.
 func inlineCode(c *command) (string, bool) {
 	var all []string
-	for i, a := range c.List {
-		s := a.S
-		if s == "--" {
-			break
-		}
+	args := c.List
+	if end := c.Index("--"); end >= 0 {
+		args = args[:end]
+	}
+	for i, a := range args {
 		for _, n := range tables().code[c.name] {
-			long := len(n) > 1
-			switch {
-			case long && (s == "--"+n || s == "-"+n), !long && len(s) > 1 && s[0] == '-' && s[1] != '-' && strings.HasSuffix(s, n):
-				if i+1 < len(c.List) {
-					all = append(all, c.At(i+1))
-				}
-			case long && strings.HasPrefix(s, "--"+n+"="):
-				all = append(all, s[len(n)+3:])
-			case !long && strings.HasPrefix(s, "-"+n) && len(s) > 2:
-				all = append(all, s[2:])
+			if text, ok := codeOption(args.From(i+1), a.S, n); ok {
+				all = append(all, text)
 			}
 		}
 	}
+	flag := map[string]string{"perl": "-M", "ruby": "-r"}[c.name]
 	for _, a := range c.List {
-		if flag := map[string]string{"perl": "-M", "ruby": "-r"}[c.name]; len(all) > 0 && flag != "" && strings.HasPrefix(a.S, flag) {
+		if len(all) > 0 && flag != "" && strings.HasPrefix(a.S, flag) {
 			all = append(all, "use "+a.S[len(flag):]) // a library that the text calls
 		}
 	}
 	return strings.Join(all, "\n"), len(all) > 0
+}
+
+// codeOption is the program text that an option holds, here or in the next
+// argument.
+func codeOption(next argv.List, s, name string) (string, bool) {
+	if len(name) > 1 {
+		if s == "--"+name || s == "-"+name {
+			return next.At(0), len(next) > 0
+		}
+		return strings.CutPrefix(s, "--"+name+"=")
+	}
+	switch {
+	case len(s) < 2 || s[0] != '-':
+		return "", false
+	case s[1] != '-' && strings.HasSuffix(s, name):
+		return next.At(0), len(next) > 0
+	}
+	return s[2:], strings.HasPrefix(s, "-"+name) && len(s) > 2
 }
 
 func codeFile(c *command, f *finding, name string) {

@@ -74,20 +74,7 @@ func kill(c *command, f *finding) string {
 	if c.Exactly("-l", "-L", "--list", "-0") {
 		return unknown
 	}
-	var targets []string
-	hard := false
-	for i, a := range c.List {
-		s := strings.ToUpper(a.S)
-		switch {
-		case i == 0 && len(s) > 1 && s[0] == '-' && s != "--":
-			hard = strings.Contains(s, "9") || strings.Contains(s, "KILL")
-		case oneOf(a.S, "--", "-s", "-n"):
-		case strings.HasSuffix(s, "KILL") || s == "9" && strings.HasPrefix(c.At(i-1), "-"):
-			hard = true
-		default:
-			targets = append(targets, a.S)
-		}
-	}
+	targets, hard := killed(c)
 	own := len(targets) > 0
 	for _, t := range targets {
 		if t == "-1" || t == "1" || t == "0" && hard {
@@ -102,6 +89,23 @@ func kill(c *command, f *finding) string {
 		f.hit("signal", c.line())
 	}
 	return unknown
+}
+
+// killed is what kill is told to end, and whether by force.
+func killed(c *command) (targets []string, hard bool) {
+	for i, a := range c.List {
+		s := strings.ToUpper(a.S)
+		switch {
+		case i == 0 && len(s) > 1 && s[0] == '-' && s != "--":
+			hard = strings.Contains(s, "9") || strings.Contains(s, "KILL")
+		case oneOf(a.S, "--", "-s", "-n"):
+		case strings.HasSuffix(s, "KILL") || s == "9" && strings.HasPrefix(c.At(i-1), "-"):
+			hard = true
+		default:
+			targets = append(targets, a.S)
+		}
+	}
+	return targets, hard
 }
 
 func killByName(c *command, f *finding) string {

@@ -295,18 +295,25 @@ func copyBetween(c *command, f *finding, ops argv.List) string {
 			sent = sent || zone.SecretOf(p) > zone.NoSecret
 		}
 	}
+	if sent || copiesSecret(c) {
+		f.hit("secret-sent", c.line())
+	}
+	return unknown
+}
+
+// copiesSecret reports whether the commands that a copying program is given
+// name a credential.
+func copiesSecret(c *command) bool {
 	text := c.givenText()
 	if v, ok := c.Value("e", "c"); ok && c.is("lftp") {
 		text += " " + v
 	}
-	sent = sent || strings.Contains(text, secret)
 	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;'\"", r) }) {
-		sent = sent || strings.ContainsAny(w, "./~_") && zone.SecretOf(c.resolve(w)) > zone.NoSecret
+		if strings.ContainsAny(w, "./~_") && zone.SecretOf(c.resolve(w)) > zone.NoSecret {
+			return true
+		}
 	}
-	if sent {
-		f.hit("secret-sent", c.line())
-	}
-	return unknown
+	return strings.Contains(text, secret)
 }
 
 // forge follows the clients of forges.

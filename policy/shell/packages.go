@@ -201,23 +201,33 @@ func runner(c *command, f *finding) string {
 				return unknown
 			}
 			return subcommands(c, f)
-		case a.S == first && oneOf(first, "run", "exec", "x") && !c.is("cargo", "nix", "npx", "bunx", "pnpx"):
-			return runnerCommand(c, i+1)
 		case a.S == first && oneOf(first, "run", "exec", "x"):
-			return subcommands(c, f)
-		case a.S == "watch" && c.is("cargo"):
-			if v, ok := c.Value("s", "shell"); ok {
-				c.nested(v)
+			if c.is("cargo", "nix", "npx", "bunx", "pnpx") {
+				return subcommands(c, f)
 			}
-		case c.is("nodemon") && oneOf(a.S, "--exec", "-x") && i+1 < len(c.List):
-			c.nested(c.At(i + 1))
-		case c.is("nix") && oneOf(a.S, "--command", "-c") && i+1 < len(c.List):
-			c.exec(c.List[i+1:])
-		case c.is("concurrently") && !strings.HasPrefix(a.S, "-"):
-			c.nested(a.S)
+			return runnerCommand(c, i+1)
+		default:
+			runnerText(c, i)
 		}
 	}
 	return subcommands(c, f)
+}
+
+// runnerText follows a command that a runner is given as one text.
+func runnerText(c *command, i int) {
+	word, next := c.At(i), c.At(i+1)
+	switch {
+	case c.is("cargo") && word == "watch":
+		if v, ok := c.Value("s", "shell"); ok {
+			c.nested(v)
+		}
+	case c.is("nodemon") && oneOf(word, "--exec", "-x"):
+		c.nested(next)
+	case c.is("nix") && oneOf(word, "--command", "-c"):
+		c.exec(c.From(i + 1))
+	case c.is("concurrently") && !strings.HasPrefix(word, "-"):
+		c.nested(word)
+	}
 }
 
 func runnerCommand(c *command, i int) string {

@@ -33,7 +33,7 @@ func families() []family {
 		{"vi vim nvim view ex ed emacs", editor}, {"gdb lldb", debugger}, {"dc", calculator}, {"m4", macros}, {"man info", manual},
 		{"gcc cc clang g++ tcc clang++", compiler}, {"rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd", builder},
 		// Files.
-		{"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe", removeFiles}, {"mv", move}, {"cp install ln link rsync gcp ditto", copyFiles},
+		{"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe", removeFiles}, {"mv", move}, {"cp install ln link gcp ditto", copyFiles}, {"rsync", rsync},
 		{"touch mkdir mkfifo mknod truncate fallocate", create}, {"patch split csplit", divide}, {"chmod chown chgrp", permissions}, {"dd", dd},
 		{"tar gtar bsdtar unzip 7z 7za cpio unrar zip gzip gunzip bzip2 xz zstd ar", archive},
 		{"find gfind", searchFiles}, {"fd fdfind", fd}, {"ls dir exa eza lsd", listFiles}, {"locate plocate mlocate", locate},

@@ -219,11 +219,7 @@ func (w *walk) clause(c syntax.Command) string {
 		defer func() { w.parallel-- }()
 		return w.stmt(c.Stmt)
 	case *syntax.ArithmCmd:
-		if n, ok := word.Number(w, c.X); !ok {
-			w.status = unsure
-		} else if w.status = failed; n != 0 {
-			w.status = succeeded
-		}
+		w.status = compared(word.Number(w, c.X))
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
 			word.Number(w, x)
@@ -234,6 +230,17 @@ func (w *walk) clause(c syntax.Command) string {
 		return w.stmt(c.Body)
 	}
 	return ""
+}
+
+// compared is the status of a comparison by numbers.
+func compared(n int64, ok bool) status {
+	switch {
+	case !ok:
+		return unsure
+	case n != 0:
+		return succeeded
+	}
+	return failed
 }
 
 func define(w *walk, c *syntax.FuncDecl) {

@@ -13,20 +13,17 @@ import (
 // wrappers.
 func wrapper(c *command, f *finding) string {
 	t := tables().wraps[c.name]
-	if c.asksHelp() && t.rule != "privilege" || c.is("sudo") && len(c.List) == 1 && c.Exactly("-V", "--version", "--help", "-h") {
+	if onlyHelps(c, t) {
 		return unknown
 	}
 	if t.rule != "" {
 		f.hit(t.rule, c.line())
 	}
 	out := ""
-	switch c.name {
-	case "strace", "ltrace":
+	if c.is("strace", "ltrace") {
 		tracer(c, f)
-	case "flock", "runuser", "unshare":
-		if text, ok := c.Value("c", "command"); ok {
-			out = c.nested(text)
-		}
+	} else if text, ok := c.Value("c", "command"); ok && c.is("flock", "runuser", "unshare") {
+		out = c.nested(text)
 	}
 	skip, swallowed := t.skip, -1
 	for i := 0; i < len(c.List); i++ {
@@ -40,10 +37,10 @@ func wrapper(c *command, f *finding) string {
 			if !argv.Takes(s, t.takes) {
 				continue
 			}
-			if i++; i < len(c.List) && swallowed < 0 && dangerous(programName(c.At(i))) {
+			if i++; swallowed < 0 && dangerous(programName(c.At(i))) {
 				swallowed = i
 			}
-		case (isAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_")) && c.is("env", "sudo", "doas", "time"):
+		case assignsVariable(c, s):
 			name, value, _ := strings.Cut(s, "=")
 			rateVariable(c.walk, name, value)
 		case skip > 0:
@@ -55,6 +52,19 @@ func wrapper(c *command, f *finding) string {
 	}
 	maybeSwallowed(c, swallowed)
 	return out + bare(c, f)
+}
+
+// onlyHelps reports whether a wrapper says something of itself.
+func onlyHelps(c *command, t wrap) bool {
+	if t.rule == "privilege" {
+		return c.is("sudo") && len(c.List) == 1 && c.Exactly("-V", "--version", "--help", "-h")
+	}
+	return c.asksHelp()
+}
+
+// assignsVariable reports whether a word before the command is a variable.
+func assignsVariable(c *command, s string) bool {
+	return c.is("env", "sudo", "doas", "time") && (isAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_"))
 }
 
 // maybeSwallowed looks at the value of an option that may be the command
