@@ -8,19 +8,20 @@ import (
 	"strings"
 )
 
-// args are the arguments of one call by their canonical names.
+// Args are the arguments of one call by their canonical names.
 type Args struct {
 	sheet  *Sheet
 	Values map[string]json.RawMessage
 	as     map[string]string // how the model spelled the name
 }
 
+// Has reports whether an argument was given.
 func (a Args) Has(name string) bool {
 	_, ok := a.Values[name]
 	return ok
 }
 
-// text returns a string, "" when absent. A number or a boolean is taken as
+// Text returns a string, "" when absent. A number or a boolean is taken as
 // it is written, a list of strings as lines.
 func (a Args) Text(name string) (string, error) {
 	raw, ok := a.Values[name]
@@ -46,7 +47,7 @@ func (a Args) Text(name string) (string, error) {
 	return string(raw), nil
 }
 
-// need returns a string that must not be blank.
+// Need returns a string that must not be blank.
 func (a Args) Need(name string) (string, error) {
 	s, err := a.Text(name)
 	if err != nil {
@@ -58,7 +59,7 @@ func (a Args) Need(name string) (string, error) {
 	return s, nil
 }
 
-// number returns a whole number, or def when absent or blank.
+// Number returns a whole number, or def when absent or blank.
 func (a Args) Number(name string, def int) (int, error) {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -80,7 +81,7 @@ func (a Args) Number(name string, def int) (int, error) {
 	return int(f), nil
 }
 
-// flag returns a boolean, or def when absent or blank.
+// Flag returns a boolean, or def when absent or blank.
 func (a Args) Flag(name string, def bool) (bool, error) {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -97,7 +98,7 @@ func (a Args) Flag(name string, def bool) (bool, error) {
 	return false, a.WrongType(name, "true or false")
 }
 
-// items returns the elements of a list. A list written as a string is read;
+// Items returns the elements of a list. A list written as a string is read;
 // a single value is a list of one.
 func (a Args) Items(name string) []json.RawMessage {
 	raw, ok := a.Values[name]
@@ -107,6 +108,8 @@ func (a Args) Items(name string) []json.RawMessage {
 	return Elements(raw)
 }
 
+// Elements returns the elements of a list; a value that is none is a list of
+// one.
 func Elements(raw json.RawMessage) []json.RawMessage {
 	raw = Unwrap(raw)
 	var list []json.RawMessage
@@ -116,7 +119,7 @@ func Elements(raw json.RawMessage) []json.RawMessage {
 	return []json.RawMessage{raw}
 }
 
-// unwrapString returns the JSON inside a string that holds an array or an
+// Unwrap returns the JSON inside a string that holds an array or an
 // object, else raw itself.
 func Unwrap(raw json.RawMessage) json.RawMessage {
 	raw = bytes.TrimSpace(raw)
@@ -131,7 +134,7 @@ func Unwrap(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// fields reads a JSON object with folded keys; ok is false for anything else.
+// Fields reads a JSON object with folded keys; ok is false for anything else.
 func Fields(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	raw = Unwrap(raw)
@@ -145,7 +148,7 @@ func Fields(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	return out, true
 }
 
-// pick returns the first of names that is a string (or a number) in m.
+// Pick returns the first of names that is a string (or a number) in m.
 func Pick(m map[string]json.RawMessage, names ...string) (string, bool) {
 	for _, n := range names {
 		raw, ok := m[FoldKey(n)]
@@ -159,7 +162,7 @@ func Pick(m map[string]json.RawMessage, names ...string) (string, bool) {
 	return "", false
 }
 
-// plain reads a JSON string or number as text.
+// Plain reads a JSON string or number as text.
 func Plain(raw json.RawMessage) (string, bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -175,6 +178,7 @@ func Plain(raw json.RawMessage) (string, bool) {
 	return "", false
 }
 
+// WrongType is the error for an argument of another form than want.
 func (a Args) WrongType(name, want string) error {
 	given := string(a.Values[name])
 	if len(given) > 60 {

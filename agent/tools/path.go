@@ -15,7 +15,7 @@ import (
 // defaultRoot is the path under which most models know a workspace.
 const defaultRoot = "/workspace"
 
-// path returns the path argument of a call, relative to the root.
+// Path returns the path argument of a call, relative to the root.
 func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
 	raw, err := a.Need("path")
 	if err != nil {
@@ -24,7 +24,7 @@ func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
 	return k.Resolve(ctx, raw)
 }
 
-// resolve turns a path as models write it into one relative to the root.
+// Resolve turns a path as models write it into one relative to the root.
 // Absolute paths inside the workspace are accepted, others refused. The
 // folder's own name is taken off the front when what it leads to does not
 // exist with it.
@@ -118,7 +118,7 @@ func (k *Kit) Exists(ctx context.Context, rel string) (bool, error) {
 	return !errors.Is(err, fs.ErrNotExist), nil // what is kept away is there, too
 }
 
-// landing follows symlinks on the way to rel, so that what a person is shown
+// Landing follows symlinks on the way to rel, so that what a person is shown
 // and the policy judges is the file that will be changed. Without a Changer
 // it returns rel.
 func (k *Kit) Landing(ctx context.Context, rel string) (string, error) {

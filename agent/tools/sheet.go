@@ -12,9 +12,10 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// kind is the form of an argument.
+// Form is the form of an argument.
 type Form int
 
+// The forms of arguments; the zero one is a string.
 const (
 	text   Form = iota
 	Number      // a whole number
@@ -23,7 +24,7 @@ const (
 	Free        // several forms; the tool reads the raw JSON
 )
 
-// param is one argument of a tool.
+// Param is one argument of a tool.
 type Param struct {
 	Name     string
 	Aliases  []string // further names; case, "_" and "-" never matter
@@ -34,13 +35,13 @@ type Param struct {
 	Schema   string // JSON schema without description, for free ones
 }
 
-// pathParam is the path argument that file tools share.
+// PathParam returns the path argument that file tools share.
 func PathParam(doc string, required bool) Param {
 	return Param{Name: "path", Required: required, Doc: doc,
 		Aliases: []string{"file", "filePath", "file_path", "filename", "target_file", "absolute_path", "relative_path", "uri"}}
 }
 
-// sheet says what a tool is called, what it is for and what it takes.
+// Sheet says what a tool is called, what it is for and what it takes.
 type Sheet struct {
 	Name      string
 	Aliases   []string // see [Spec]
@@ -113,7 +114,7 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// foldKey evens out filePath, file_path, FilePath and file-path.
+// FoldKey evens out filePath, file_path, FilePath and file-path.
 func FoldKey(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// notThere is the error for a file that does not exist, with the paths that
+// NotThere returns the error for a file that does not exist, with the paths that
 // may have been meant.
 func (k *Kit) NotThere(ctx context.Context, rel string) error {
 	l, err := k.Files.List(ctx, ".", true, 5000)
