@@ -1,5 +1,6 @@
 # Long forms of the tests that count. `go test ./...` runs short ones; with
-# HANDRAIL_LONG=1, as .ci/test sets it, all cases of what it samples otherwise.
+# HANDRAIL_LONG=1, as .ci/test sets it, all cases of what it samples otherwise, and
+# at least a hundredth of what is here.
 GO ?= go
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c
@@ -8,7 +9,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test bench crash-short crash disk load stale orders
+.PHONY: build test mutations bench crash-short crash disk load stale orders
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -45,6 +46,10 @@ stale:
 # databases and against the bot. Needs PostgreSQL.
 orders:
 	@HANDRAIL_REQUIRE_ENGINES=postgres $(GO) test ./bot -count=1 -run '^Test(Bot)?Orders$$' -v -timeout 30m -args -orders.all $(QUIET)
+
+# Each control of docs/safety.md taken out of the program, one after the other.
+mutations:
+	@./.ci/mutations
 
 # The numbers of docs/performance.md. What needs docker or bwrap is skipped
 # where they are missing, and says so.

@@ -28,7 +28,7 @@ import (
 var (
 	crashSteps  = flag.Int("crash.steps", form(30, 12), "kill at every n-th step of a story; 1 for every step")
 	crashBrief  = flag.Bool("crash.brief", false, "at the steps, a story that ends without a further wish")
-	crashRandom = flag.Int("crash.random", form(3, 8), "how many kills at random times")
+	crashRandom = flag.Int("crash.random", form(3, 20), "how many kills at random times")
 	crashLimits = flag.Bool("crash.limits", false, "also 5 % secondary rate limits, which take a second each")
 )
 

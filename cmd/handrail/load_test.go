@@ -28,7 +28,7 @@ import (
 
 var (
 	loadRate = flag.Int("load.rate", 100, "deliveries a second")
-	loadTime = flag.Duration("load.time", time.Duration(form(1, 2))*time.Second, "how long")
+	loadTime = flag.Duration("load.time", time.Duration(form(1, 6))*time.Second, "how long")
 )
 
 const loadThreads = 200
