@@ -35,7 +35,7 @@ func StartPostgres(t testing.TB, durable bool) *Postgres {
 	}
 	if p.bin == "" || err != nil {
 		need := "NEEDS POSTGRES: install the server's programs (initdb, pg_ctl) and, for root, its user"
-		required := os.Getenv("HANDRAIL_REQUIRE_ENGINES") //nolint:forbidigo // a switch of the test run, not of the product
+		required := os.Getenv("HANDRAIL_REQUIRE_ENGINES")
 		if slices.Contains(strings.FieldsFunc(required, func(r rune) bool { return r == ',' || r == ' ' }), "postgres") {
 			t.Fatal(need)
 		}
