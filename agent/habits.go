@@ -43,8 +43,8 @@ func (h *habits) answered(p *session.Answer) {
 func (h *habits) result(c *session.CallState) {
 	h.heard[c.ID] = maphash.String(h.seed, c.Result.Content)
 	keys := []string{"tool " + c.Name}
-	if p := pathArgument(c.Arguments); p != "" && h.edits(c.Name) {
-		keys = append(keys, "file "+p)
+	if h.edits(c.Name) {
+		keys = append(keys, "file "+pathArgument(c.Arguments))
 	}
 	switch {
 	case c.Result.Mistake:
