@@ -17,7 +17,7 @@ const (
 	mostFailed   = 3 // answers that are empty or cannot be understood
 )
 
-// claims is what the model's word that it is done is weighed by.
+// claims counts what speaks against a model that says it is done.
 type claims struct {
 	refusals   int    // completions refused since the last request of a person
 	nudged     bool   // the model was sent back to its todo list since then

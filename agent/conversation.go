@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// conversation is what a log says in the order in which the model is told it.
+// conversation is what the model is told of its session, in order.
 type conversation struct {
 	nonce      string // in the marks around what others wrote
 	entries    []entry

@@ -9,9 +9,9 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// history is what the loop knows of its session: the state that everybody
-// reads from the log, and what only the loop needs of the same events. It is a
-// pure fold: the same log gives the same history on any machine.
+// history is the state that everybody reads from the log, with what only the
+// loop needs of the same events. It is a pure fold: the same log gives the
+// same history on any machine.
 type history struct {
 	*session.State
 	talk   conversation

@@ -180,8 +180,8 @@ func (m *model) say(ctx context.Context, req llm.Request) string {
 	return speech.Words(m.parser, b.String())
 }
 
-// without goes on without what the model lacks, and reports whether that makes a
-// difference to what was tried.
+// without turns off what the model lacks. It reports whether that was on: if
+// so, another try makes sense.
 func (m *model) without(what llm.Capability) bool {
 	switch {
 	case what == llm.CallTools && !m.text:

@@ -96,8 +96,8 @@ func (c *Calls) asked(which func(policy.Approval) bool) []Asked {
 	return out
 }
 
-// call returns the call with an id. One that no answer holds is made up, so
-// that what is said about it has a place.
+// call returns the call with an id. It makes one up for an id that no answer
+// holds, such as that of a request to publish.
 func (c *Calls) call(id string) *CallState {
 	if s, ok := c.byID[id]; ok {
 		return s

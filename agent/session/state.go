@@ -73,9 +73,9 @@ func pointer[T any](e Event) (any, error) {
 	return &p, err
 }
 
-// Take is [State.Apply] for an event whose payload is decoded already, for
-// those who keep more of a log than State does. The state keeps the payload,
-// which must not be changed afterwards.
+// Take folds an event whose payload is decoded already, see [Payload]. Callers
+// that keep more of a log than State does decode each event once. The state
+// keeps the payload; it must not be changed afterwards.
 func (s *State) Take(e Event, payload any) {
 	s.Updated, s.Seq = e.Time, e.Seq
 	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued {
