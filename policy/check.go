@@ -104,7 +104,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 		f.shell = p.analyze(a.Command)
 		d.Severity, d.Unknown = f.shell.Severity, f.shell.Unknown
 		d.Reasons = slices.Clone(f.shell.Reasons)
-		if len(d.Unknown) > 0 && !p.walled {
+		if len(d.Unknown) > 0 && !p.walled { //control:unknown-program
 			d.Severity = max(d.Severity, Medium)
 			d.Reasons = append(d.Reasons, Reason{Rule: "shell.unknown-program", Text: "runs what no rule knows: " + untrusted.EscapeVisible(strings.Join(d.Unknown, ", "))})
 		}

@@ -39,6 +39,8 @@ var controls = []control{
 	{"runner-lines-of-doors", "drop", "./cmd/handrail", "TestScripts/run_in_actions"},
 	{"log-redaction", "call attr $1", "./cmd/handrail", "TestLogsAreRedacted"},
 	{"scan-each-file", "skip", "./cmd/handrail", "TestScripts/run_many_files"},
+	{"unknown-program", "false", "./policy", "TestUnknownPrograms"},
+	{"unknown-program-wall", "without 1", "./agent/work", "TestWalled"},
 	{"left-locks", "false", "./gitops", "TestSetRef"},
 	{"scan-binary", "call Contains len(data) < 0", "./agent/work", "TestScanOfACommit"},
 	{"failed-lookup", "value a.Lookup == NotAsked", "./policy ./bot", "Test.*Ask|Test.*Approve|TestPermissionTable"},

@@ -95,9 +95,9 @@ func (v *variables) set(name string, list ...string) {
 
 // get is the value of a variable in this alternative, and whether it is set.
 func (v *variables) get(name string) ([]string, bool) {
-	if held := v.vars[v.real(name)]; len(held.alts) > 0 {
-		v.ways = max(v.ways, len(held.alts))
-		return held.alts[min(v.way, len(held.alts)-1)], true
+	if alts := v.vars[v.real(name)].alts; len(alts) > 0 {
+		v.ways = max(v.ways, len(alts))
+		return alts[min(v.way, len(alts)-1)], true
 	}
 	if s, ok := environment[name]; ok {
 		return []string{s}, true

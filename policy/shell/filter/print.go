@@ -66,18 +66,19 @@ func wide(format string) bool {
 // Sequence is the output of seq, up to a limit.
 func Sequence(args argv.List) (string, bool) {
 	lo, step := 1, 1
-	ops := args.Operands("s", "f").Texts()
-	nums := make([]int, len(ops))
-	for i, s := range ops {
-		n, err := strconv.Atoi(s)
+	start := slices.IndexFunc(args, func(a argv.Word) bool { return strings.Trim(a.S, "-0123456789") == "" && a.S != "--" })
+	if start < 0 || args[:start].Has("s", "f", "separator", "format") {
+		return "", false
+	}
+	nums := make([]int, len(args)-start)
+	for i, a := range args[start:] {
+		n, err := strconv.Atoi(a.S)
 		if err != nil {
 			return "", false
 		}
 		nums[i] = n
 	}
 	switch len(nums) {
-	case 0:
-		return "", false
 	case 2:
 		lo = nums[0]
 	case 3:
