@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -20,7 +21,7 @@ type Postgres struct {
 	dir  string
 	bin  string
 	cred *syscall.Credential
-	n    int
+	n    atomic.Int64
 }
 
 // StartPostgres starts a server with the programs of the machine. Without
@@ -60,8 +61,7 @@ func StartPostgres(t testing.TB, durable bool) *Postgres {
 // Database makes an empty database and returns its address.
 func (p *Postgres) Database(t testing.TB) string {
 	t.Helper()
-	p.n++
-	name := fmt.Sprint("bot", p.n)
+	name := fmt.Sprint("bot", p.n.Add(1))
 	p.run(t, "createdb", "-h", p.dir, "-U", "bot", name)
 	return fmt.Sprintf("host=%s user=bot dbname=%s", p.dir, name)
 }
@@ -136,6 +136,6 @@ func (p *Postgres) Restore(t testing.TB, dump []byte) string {
 	url := p.Database(t)
 	path := filepath.Join(p.dir, "restore.sql")
 	must(t, os.WriteFile(path, dump, 0o644)) //nolint:gosec // the server's user reads it
-	p.run(t, "psql", "-h", p.dir, "-U", "bot", "-q", "-v", "ON_ERROR_STOP=1", "-f", path, fmt.Sprint("bot", p.n))
+	p.run(t, "psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", path, "-d", url)
 	return url
 }
