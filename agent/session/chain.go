@@ -35,9 +35,13 @@ func NewEvent(t Type, turn int, payload any) *Event {
 	return &Event{Time: time.Now().UTC(), Turn: turn, Type: t, V: payloadVersion, Data: data}
 }
 
-// Decode reads the payload of e into T, the struct named after e.Type.
+// Decode reads the payload of e into T, the struct named after e.Type. A
+// payload that a newer version wrote is an error.
 func Decode[T any](e Event) (T, error) {
 	var p T
+	if e.V > payloadVersion {
+		return p, fmt.Errorf("decode %s event %d: form %d is not known, this version reads up to %d: use a newer version", e.Type, e.Seq, e.V, payloadVersion)
+	}
 	if err := json.Unmarshal(e.Data, &p); err != nil {
 		return p, fmt.Errorf("decode %s event %d: %w", e.Type, e.Seq, err)
 	}

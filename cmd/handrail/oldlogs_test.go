@@ -338,17 +338,28 @@ func viewOfFile(path string) (string, error) {
 	return opened.Task.Branch, err
 }
 
-// TestNewerLog refuses a log that a newer version exported, and says what to
-// do. The databases of newer versions are refused in their packages.
+// TestNewerLog refuses what a newer version exported or wrote, and says what
+// to do. The databases of newer versions are refused in their packages.
 func TestNewerLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	must(t, os.WriteFile(path, []byte(`{"handrail":"session log","form":2,"session":"s1"}`+"\n"), 0o600))
-	for _, args := range [][]string{{"replay", path}, {"audit", "verify", path}, {"sessions", "import", path, "--data", t.TempDir()}} {
+	refused := func(words string, args ...string) {
+		t.Helper()
 		code, out := verb(t, "", args...)
-		if code == exitDone || !strings.Contains(out, "form 2 is not known, this version reads up to 1: use a newer version") {
+		if code == exitDone || !strings.Contains(out, words+" is not known, this version reads up to 1: use a newer version") {
 			t.Errorf("%s: exit %d, %s", args[0], code, out)
 		}
 	}
+	must(t, os.WriteFile(path, []byte(`{"handrail":"session log","form":2,"session":"s1"}`+"\n"), 0o600))
+	for _, args := range [][]string{{"replay", path}, {"audit", "verify", path}, {"sessions", "import", path, "--data", t.TempDir()}} {
+		refused("form 2", args...)
+	}
+	opened := session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "s1"}})
+	opened.V = 2
+	session.Chain(0, "", []*session.Event{opened})
+	var text bytes.Buffer
+	must(t, store.WriteLog(&text, "s1", []session.Event{*opened}))
+	must(t, os.WriteFile(path, text.Bytes(), 0o600))
+	refused("opened event 1: form 2", "replay", path)
 }
 
 func unzip(t *testing.T, path string) []byte {
