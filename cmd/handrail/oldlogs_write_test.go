@@ -225,3 +225,44 @@ func writeRun(t *testing.T, dir string) {
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "run.jsonl"), []byte(strings.Join(kept, "")), 0o644)) //nolint:gosec // it goes into the repository
 }
+
+// settledOld waits until the server has nothing to write and nobody works,
+// but on the session that crashes.
+func settledOld(ctx context.Context, db store.Store) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		busy := false
+		for i, old := range oldSessions {
+			row, err := db.Sessions.ByThread(ctx, oldThread(i).Key())
+			if err != nil {
+				return err
+			}
+			open, err := db.Intents.Open(ctx, row.ID)
+			if err != nil {
+				return err
+			}
+			l, err := db.Leases.Lease(ctx, row.Thread)
+			if err != nil {
+				return err
+			}
+			busy = busy || old.name != "crash" && (len(open) > 0 || l.Owner != "")
+		}
+		if !busy {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(errors.New("the sessions do not come to rest"), ctx.Err())
+		}
+	}
+}
+
+func stateOf(ctx context.Context, logs store.Logs, id string) (*session.State, error) {
+	events, err := logs.Log(store.Fence{Key: id}).Events(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	return session.Fold(events)
+}
