@@ -38,11 +38,7 @@ func CheckTitle(s *session.State) string {
 func CheckSummary(s *session.State) string {
 	var b strings.Builder
 	if s.Outcome != nil {
-		for _, text := range []string{s.Outcome.Reason, s.Outcome.Summary} {
-			if text != "" {
-				b.WriteString(limit(clean(text), 20000) + "\n\n")
-			}
-		}
+		outcome(&b, s.Outcome, 20000)
 	}
 	for _, a := range s.Open() {
 		fmt.Fprintf(&b, "Waiting for a person: `%s`\n\n", a.ID)

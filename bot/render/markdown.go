@@ -132,11 +132,9 @@ func checkpoints(b *strings.Builder, list []session.Checkpoint, l Links) {
 	}
 	names := make([]string, 0, len(list))
 	for _, c := range list[max(0, len(list)-mostListed):] {
-		short := c.Commit[:min(7, len(c.Commit))]
+		short := fmt.Sprintf("`%.7s`", c.Commit)
 		if l.Commit != nil {
-			short = fmt.Sprintf("[`%s`](%s)", short, l.Commit(c.Commit))
-		} else {
-			short = "`" + short + "`"
+			short = fmt.Sprintf("[%s](%s)", short, l.Commit(c.Commit))
 		}
 		names = append(names, short)
 	}
@@ -222,15 +220,20 @@ func Final(s *session.State) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s **%s**\n\n", icons[s.Phase], s.Phase)
-	for _, text := range []string{s.Outcome.Reason, s.Outcome.Summary} {
-		if text != "" {
-			b.WriteString(limit(clean(text), 30000) + "\n\n")
-		}
-	}
+	outcome(&b, s.Outcome, 30000)
 	whereWorkIs(&b, s.Sent, "this thread")
 	files(&b, s.Files)
 	b.WriteString("<sub>" + next(s.Phase) + "</sub>\n")
 	return limit(b.String(), maxBody)
+}
+
+// outcome writes what a run came to, each text at most n characters long.
+func outcome(b *strings.Builder, o *session.Outcome, n int) {
+	for _, text := range []string{o.Reason, o.Summary} {
+		if text != "" {
+			b.WriteString(limit(clean(text), n) + "\n\n")
+		}
+	}
 }
 
 func paths(list []string) string {
@@ -288,14 +291,9 @@ func by(requester string) string {
 
 // fenced puts text into a code block that the text cannot close.
 func fenced(lang, text string) string {
-	longest, run := 2, 0
-	for _, r := range text {
-		if r == '`' {
-			run++
-			longest = max(longest, run)
-		} else {
-			run = 0
-		}
+	longest := 2
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
 	}
 	mark := strings.Repeat("`", longest+1)
 	return mark + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + mark + "\n\n"

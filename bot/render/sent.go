@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -123,23 +124,20 @@ func plainParts(patch string) ([]string, bool) {
 		return nil, false
 	}
 	var parts []string
-	from, n := 0, 0
-	for at := 0; at < len(patch); {
-		end := len(patch)
-		if i := strings.IndexByte(patch[at:], '\n'); i >= 0 {
-			end = at + i + 1
-		}
-		length := utf8.RuneCountInString(patch[at:end])
+	var part strings.Builder
+	n := 0
+	for l := range strings.Lines(patch) {
+		length := utf8.RuneCountInString(l)
 		if length > patchRoom {
 			return nil, false
 		}
-		if n+length > patchRoom {
-			parts, from, n = append(parts, patch[from:at]), at, 0
+		if n += length; n > patchRoom {
+			parts, n = append(parts, part.String()), length
+			part.Reset()
 		}
-		n += length
-		at = end
+		part.WriteString(l)
 	}
-	parts = append(parts, patch[from:])
+	parts = append(parts, part.String())
 	return parts, len(parts) <= mostPlain
 }
 
@@ -153,17 +151,11 @@ func packedParts(patch string) ([]string, bool) {
 	if err := z.Close(); err != nil {
 		return nil, false
 	}
-	code := base64.StdEncoding.EncodeToString(buf.Bytes())
+	code := []byte(base64.StdEncoding.EncodeToString(buf.Bytes()))
 	const wide, rows = 76, patchRoom / 77
 	var parts []string
-	for len(code) > 0 {
-		var b strings.Builder
-		for i := 0; i < rows && len(code) > 0; i++ {
-			n := min(wide, len(code))
-			b.WriteString(code[:n] + "\n")
-			code = code[n:]
-		}
-		parts = append(parts, b.String())
+	for part := range slices.Chunk(code, wide*rows) {
+		parts = append(parts, string(bytes.Join(slices.Collect(slices.Chunk(part, wide)), []byte("\n")))+"\n")
 	}
 	return parts, len(parts) <= mostPatches
 }

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
@@ -56,8 +55,7 @@ func steps(timeline []session.Moment) []step {
 func answerSteps(p *session.Answer) []step {
 	var out []step
 	if p.Thinking != "" {
-		secs := max(1, int((time.Duration(p.ThinkingMillis) * time.Millisecond).Round(time.Second).Seconds()))
-		out = append(out, step{text: fmt.Sprintf("Thought for %ds", secs)})
+		out = append(out, step{text: fmt.Sprintf("Thought for %ds", max(1, (p.ThinkingMillis+500)/1000))})
 	}
 	if p.Content != "" {
 		out = append(out, step{text: p.Content})
