@@ -7,7 +7,7 @@ func TestWalled(t *testing.T) {
 		engine, network string
 		want            bool
 	}{
-		{"docker", "", true}, {"bwrap", "none", true}, {"docker", "open", false}, {"bwrap", "allowlist", false}, {"local", "none", false}, {"local", "", false},
+		{"docker", "", true}, {"bwrap", "none", true}, {"docker", "open", false}, {"bwrap", "allowlist", false}, {"local", "none", false}, {"local", "", false}, {"", "", false},
 	} {
 		if got := walled(c.engine, c.network); got != c.want {
 			t.Errorf("walled(%q, %q) is %t", c.engine, c.network, got)

@@ -153,7 +153,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 // walled reports whether what runs in a workspace can only change a copy:
 // it is in a container or a sandbox, and reaches no network.
 func walled(engine, network string) bool {
-	return engine != "local" && (network == "" || network == "none") //control:unknown-program-wall
+	return (engine == "docker" || engine == "bwrap") && (network == "" || network == "none") //control:unknown-program-wall
 }
 
 // bound says what approvals are bound to besides the call and the session:
