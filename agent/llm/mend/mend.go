@@ -29,6 +29,7 @@ type Marks interface {
 type Reading struct {
 	Mended   bool // it was no valid JSON
 	End      bool // the text ended inside the value
+	Growing  bool // what was read may be different when the text goes on
 	Open     int  // containers that were open when the text ended
 	CutText  bool // the text ended inside a string
 	Ellipsis bool // failed at a placeholder such as "..." or <name>
@@ -45,10 +46,11 @@ type Value struct {
 // Read reads the value at offset i of s.
 func Read(s string, i int, m Marks) Value {
 	i = skipSpace(s, i)
-	if end := valueEnd(s, i, 0); end > 0 {
+	end := valueEnd(s, i, 0)
+	if end > 0 {
 		return Value{JSON: []byte(s[i:end]), Next: end, OK: true}
 	}
-	r := &reader{s: s, i: i, marks: m}
+	r := &reader{s: s, i: i, marks: m, Reading: Reading{Growing: end == cutShort}}
 	return r.result(r.value())
 }
 

@@ -261,6 +261,7 @@ func (r *reader) unclosed(q quoteMark, start, mark int, quotes bool) bool {
 		}
 	}
 	if at >= 0 {
+		r.Growing = true
 		r.cutAt(start, at, mark)
 		return true
 	}

@@ -11,12 +11,27 @@ import (
 // come near it.
 const maxDepth = 100
 
-// valueEnd returns the offset after the JSON value at i of s, -1 when there is
-// none that is valid or it nests too deeply.
+// What is returned in place of an end: there is no valid JSON, or the text ends
+// within what may be some.
+const (
+	invalid  = -1
+	cutShort = -2
+)
+
+// failed tells the two apart at the place where reading ended.
+func failed[T string | []byte](s T, i int) int {
+	if i >= len(s) {
+		return cutShort
+	}
+	return invalid
+}
+
+// valueEnd returns the offset after the JSON value at i of s. One that nests
+// too deeply is not valid.
 func valueEnd[T string | []byte](s T, i, depth int) int {
 	i = skipSpace(s, i)
 	if i >= len(s) || depth >= maxDepth {
-		return -1
+		return failed(s, i)
 	}
 	switch s[i] {
 	case '"':
@@ -31,7 +46,7 @@ func valueEnd[T string | []byte](s T, i, depth int) int {
 	if json.Valid([]byte(s[i:j])) {
 		return j
 	}
-	return -1
+	return failed(s, j)
 }
 
 // containerEnd returns the offset after the object or array at i.
@@ -43,21 +58,21 @@ func containerEnd[T string | []byte](s T, i, depth int) int {
 	for {
 		if object {
 			if i = skipSpace(s, i); i >= len(s) || s[i] != '"' {
-				return -1
+				return failed(s, i)
 			}
 			if i = stringEnd(s, i+1); i < 0 {
-				return -1
+				return i
 			}
 			if i = skipSpace(s, i); i >= len(s) || s[i] != ':' {
-				return -1
+				return failed(s, i)
 			}
 			i++
 		}
 		if i = valueEnd(s, i, depth+1); i < 0 {
-			return -1
+			return i
 		}
 		if i = skipSpace(s, i); i >= len(s) || s[i] != ',' && s[i] != closer {
-			return -1
+			return failed(s, i)
 		}
 		i++
 		if s[i-1] == closer {
@@ -69,8 +84,7 @@ func containerEnd[T string | []byte](s T, i, depth int) int {
 // plainEscape are the bytes that follow a backslash in JSON, except u.
 var plainEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-// stringEnd returns the offset after the string whose text begins at i, -1
-// when it is open or not valid.
+// stringEnd returns the offset after the string whose text begins at i.
 func stringEnd[T string | []byte](s T, i int) int {
 	for ; i < len(s); i++ {
 		c := s[i]
@@ -81,18 +95,21 @@ func stringEnd[T string | []byte](s T, i int) int {
 			return i + 1
 		}
 		if c < 0x20 {
-			return -1
+			return invalid
 		}
 		if i++; i >= len(s) {
-			return -1
+			break
 		}
-		if s[i] == 'u' && hexDigits(s, i+1, 4) == 4 {
-			i += 4
+		if s[i] == 'u' {
+			n := hexDigits(s, i+1, 4)
+			if i += n; n < 4 {
+				return failed(s, i+1)
+			}
 		} else if !plainEscape[s[i]] {
-			return -1
+			return invalid
 		}
 	}
-	return -1
+	return cutShort
 }
 
 // hexDigits counts the hexadecimal digits at i, up to most.

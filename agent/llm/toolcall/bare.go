@@ -88,7 +88,7 @@ func (x *text) fieldFirst(i int) bool {
 				return false
 			}
 			for _, q := range [...]string{`"`, "'", "“", "‘"} {
-				if strings.HasPrefix(x.s[j:], q) {
+				if x.has(j, q) {
 					n = len(q)
 				}
 			}

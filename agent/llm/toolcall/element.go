@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -151,7 +152,7 @@ func (g *grammar) elementArguments(m mark, name string, attrs []mend.Field) item
 		ps.args = mend.Put(ps.args, a)
 	}
 	if ps.bad { // text among the arguments: the call ends at its closing tag
-		if end := g.index("</"+m.raw+">", ps.next); end >= 0 {
+		if end := g.seek("</"+m.raw+">", ps.next); end >= 0 {
 			ps.next = end + len(m.raw) + 3
 		}
 	}
@@ -177,17 +178,19 @@ func (g *grammar) lineElement(m mark, name string) item {
 		return item{}
 	}
 	stop := g.line(m.next)
-	if stop == m.next { // the value stands on lines of its own
+	if stop == m.next || m.named() { // the value may stand on lines of its own
 		stop = min(len(g.s), m.next+2000)
 	}
 	closing := "</" + m.raw + ">"
 	value, _, ok := strings.Cut(g.s[m.next:stop], closing)
 	if !ok {
 		g.over(stop)
+	}
+	if !ok || strings.TrimSpace(value) == "" {
 		return item{}
 	}
-	if strings.TrimSpace(value) == "" {
-		return item{}
+	if m.named() && strings.Contains(value, "<param") {
+		return item{err: fmt.Sprintf("The parameters of %s could not be understood; send the call again.", name), next: m.next + len(value) + len(closing), ok: true}
 	}
 	return g.one(name, []mend.Field{{Key: only, Value: mend.Quote(strings.TrimSpace(value))}}, m.next+len(value)+len(closing))
 }

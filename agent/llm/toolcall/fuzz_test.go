@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -46,11 +47,7 @@ func FuzzParse(f *testing.F) {
 	seed(f)
 	p := newParser(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		got := p.Parse(text)
-		wellFormed(t, got)
-		if len(got.Calls)+len(got.Errors) == 0 && got.Text != text {
-			t.Errorf("text without calls was changed:\n%q\n%q", text, got.Text)
-		}
+		got := checkParse(t, p, text)
 		if strings.ContainsAny(text, "<[{`&(:✿") {
 			return
 		}
@@ -58,6 +55,36 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("calls in plain text %q: %v", text, got.Calls)
 		}
 	})
+}
+
+func checkParse(t *testing.T, p *Parser, text string) Parsed {
+	t.Helper()
+	got := p.Parse(text)
+	wellFormed(t, got)
+	if len(got.Calls)+len(got.Errors) == 0 && got.Text != text {
+		t.Errorf("text without calls was changed:\n%q\n%q", text, got.Text)
+	}
+	return got
+}
+
+// TestSplicedCases: what the fuzzer asks holds for cases that were cut at
+// random places and put together, as a garbled answer is.
+func TestSplicedCases(t *testing.T) {
+	p := newParser(t)
+	cases := readCases(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	piece := func() string {
+		in := cases[r.IntN(len(cases))].input
+		from := r.IntN(len(in) + 1)
+		return in[from : from+r.IntN(len(in)-from+1)]
+	}
+	for n := range 10000 {
+		text := piece() + piece() + piece()
+		checkParse(t, p, text)
+		if n%20 == 0 && len(text) < 500 {
+			checkPrefixes(t, p, text)
+		}
+	}
 }
 
 // FuzzPartial: whatever is shown while a text grows stays a beginning of what

@@ -20,6 +20,7 @@ type grammar struct {
 type item struct {
 	calls []Call
 	err   string // looked like a call and was none
+	kept  string // prose before the first call
 	next  int
 	ok    bool
 
@@ -249,8 +250,12 @@ func (g *grammar) nameFirst(i int, first bool) item {
 	case g.s[k] == '{' && strings.HasPrefix(name, "call:"): // unquoted by design
 		it := g.namedJSON(name, k)
 		return it.marked(false, it.truncated())
-	case g.s[k] == '{' && known, (g.s[k] == '{' || g.s[k] == '`') && first:
-		return g.jsonArguments(name, k)
+	case (first || known) && strings.IndexByte("{`", g.s[k]) >= 0:
+		it := g.jsonArguments(name, k)
+		if n, _ := g.p.Canonical(name); len(it.calls) > 0 && it.calls[0].Name != n {
+			it.kept = g.s[i:j]
+		}
+		return it
 	}
 	return g.nameAlone(name, k, first)
 }
@@ -299,7 +304,7 @@ func (g *grammar) namedJSON(name string, i int) item {
 		same, _ := mend.Text(args[w].Value)
 		switch {
 		case t == nil:
-			return item{} // the object is the call, the word before it is none
+			return g.jsonItem(in, true) // the object is the call, the word before it is none
 		case args[a].Value[0] == '{' && g.known(same) == n: // the whole call once more
 			args, _ = mend.Fields(args[a].Value)
 		}

@@ -144,7 +144,7 @@ func lexTag(s string, i int) mark {
 		return mark{growing: j-start < maxMark}
 	}
 	if j == start || !letter(s[start]) {
-		return mark{growing: prefix == "<" && strings.HasPrefix("<｜DSML｜", s[i:])}
+		return mark{growing: strings.HasPrefix(prefix+"｜DSML｜", s[i:])}
 	}
 	m := mark{tag: s[start:j], raw: s[whole:j]}
 	local := m.tag
@@ -152,6 +152,9 @@ func lexTag(s string, i int) mark {
 		local = rest
 	}
 	m.name = prefix + strings.ToLower(local) + ">"
+	if s[j:] == "|" {
+		return mark{growing: true}
+	}
 	if strings.HasPrefix(s[j:], "|>") { // <tool_call|>
 		m.name, m.next = "</"+m.name[len(prefix):], j+2
 		return m

@@ -76,6 +76,7 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 			return pos, false, false
 		}
 		seg.add(it)
+		seg.kept += it.kept
 		first, pos, seg.end = false, s.strayText(it.next), it.next
 	}
 }

@@ -55,6 +55,9 @@ func (s *scanner) settle(end int) {
 	kept := s.segs[:0]
 	explained := false // a fence or an object was shown, so the ones after it are shown too
 	for i, seg := range s.segs {
+		if len(seg.calls)+len(seg.errs) == 0 { // belongs to the call before it
+			ok[i] = ok[i] && i > 0 && ok[i-1]
+		}
 		explained = explained || !ok[i]
 		if ok[i] && (!explained || !seg.tentative) {
 			kept = append(kept, seg)

@@ -154,7 +154,9 @@ func toolTag(s *scanner, i int) (segment, bool) {
 	if !it.ok || !s.ownLine(i) && s.proseAfter(it.next) { // shown in a sentence
 		return segment{}, false
 	}
-	return s.explicit(i, segment{start: i, end: s.closers(it.next), calls: it.calls}, true)
+	seg := segment{start: i, end: s.closers(it.next)}
+	seg.add(it)
+	return s.explicit(i, seg, true)
 }
 
 // cutTag reports a tag that names a tool and that the text ends within.
@@ -278,11 +280,10 @@ func escaped(s *scanner, i int) (segment, bool) {
 		return segment{}, false
 	}
 	end := len(s.s)
-	if m.tag != "" {
-		closing := "&lt;/" + m.tag + "&gt;"
-		if k := s.seek(closing, i); k >= 0 {
-			end = k + len(closing)
-		}
+	if closing := "&lt;/" + m.tag + "&gt;"; m.tag == "" {
+		s.cut = true // a token is not closed: all that comes belongs to it
+	} else if k := s.seek(closing, i); k >= 0 {
+		end = k + len(closing)
 	}
 	sub := newScanner(s.p, unescapeHTML(s.s[i:end]), false)
 	sub.scan()

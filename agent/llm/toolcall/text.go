@@ -94,7 +94,7 @@ func (x *text) json(i int, m mend.Marks) mend.Value {
 // readTo notes whether a value may be different when the text goes on: it was
 // cut, or given up where quotes look ahead.
 func (x *text) readTo(in mend.Value) {
-	x.cut = x.cut || in.End || !in.OK && !in.Ellipsis && len(x.s)-in.Next < mend.LookAhead
+	x.cut = x.cut || in.End || in.Growing || !in.OK && !in.Ellipsis && len(x.s)-in.Next < mend.LookAhead
 }
 
 // index returns the next place of sub at or after i, -1 when there is none.
