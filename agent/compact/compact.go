@@ -1,6 +1,6 @@
-// Package compact keeps a conversation within the model's context: it
-// estimates how long it is, says which part can be replaced by a summary,
-// and makes a summary by itself when the model cannot.
+// Package compact fits a conversation into the model's context. It estimates the
+// length, chooses the part that a summary replaces, and makes a summary by itself
+// when the model cannot.
 package compact
 
 import (
@@ -46,7 +46,7 @@ func (r Ratio) Tokens(bytes int) int {
 	return int(float64(bytes)/per) + 1
 }
 
-// Bytes is the reverse of Tokens: how many bytes fit into so many tokens.
+// Bytes returns how many bytes fit into so many tokens, the reverse of Tokens.
 func (r Ratio) Bytes(tokens int) int {
 	per := r.bytesPerToken
 	if per == 0 {
@@ -77,16 +77,16 @@ func MessageSize(m llm.Message) int {
 	return n
 }
 
-// Tail says from which piece on the end of a conversation is kept: as many
-// pieces from the end as fit into keep bytes, at least the last one, and
-// never the first. sizes[0] is the task, which always stays. The answer is
-// len(sizes) when nothing can be left out.
-func Tail(sizes []int, keep int) int {
+// Tail returns the index of the first piece of a conversation that stays beside a
+// summary. The pieces from there on are as many as fit into limit bytes, at least
+// the last one. sizes[0] is the task: it always stays and is never part of the
+// tail. Tail returns len(sizes) when nothing can be left out.
+func Tail(sizes []int, limit int) int {
 	if len(sizes) < 3 {
 		return len(sizes)
 	}
 	from, sum := len(sizes)-1, sizes[len(sizes)-1]
-	for from > 1 && sum+sizes[from-1] <= keep {
+	for from > 1 && sum+sizes[from-1] <= limit {
 		from--
 		sum += sizes[from]
 	}
@@ -101,9 +101,9 @@ func Tail(sizes []int, keep int) int {
 var caps = [...]int{16000, 6000, 2000, 600, 200}
 
 // Fit shortens the long pieces of a conversation, the oldest first, until it
-// measures at most limit bytes or nothing long is left. The first two
-// messages, which are the system prompt and the task, and the last come last;
-// the system prompt is never touched. The given messages are not changed.
+// measures at most limit bytes or nothing long is left. The task and the newest
+// message are shortened after all others, the system prompt never. The given
+// messages are not changed.
 func Fit(messages []llm.Message, limit int) []llm.Message {
 	out := slices.Clone(messages)
 	size := 0
@@ -167,7 +167,7 @@ func Transcript(messages []llm.Message, limit int) string {
 	return middle(b.String(), limit)
 }
 
-// leftOut is about how long the words are that say what is missing.
+// leftOut is about the length of the words that say how much is missing.
 const leftOut = 40
 
 // middle shortens s to about limit bytes by leaving out its middle, on rune
@@ -181,8 +181,8 @@ func middle(s string, limit int) string {
 	return fmt.Sprintf("%s\n[%d bytes left out]\n%s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// Fallback is a summary made without a model: which calls were made, and the
-// first line of what came of each.
+// Fallback returns a summary made without a model: the calls, and the first line
+// of each result.
 func Fallback(messages []llm.Message, limit int) string {
 	var b strings.Builder
 	b.WriteString("Earlier steps, shortened:\n")

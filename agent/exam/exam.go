@@ -25,7 +25,7 @@ type Finding struct {
 	Millis int64  `json:"ms"`
 }
 
-// Diagnosis is what an examination came to, and what `doctor` prints as JSON.
+// Diagnosis is the result of an examination. `doctor` prints it as JSON.
 type Diagnosis struct {
 	Model    string    `json:"model,omitempty"`
 	OK       bool      `json:"ok"`
@@ -34,7 +34,7 @@ type Diagnosis struct {
 	Advice   []string  `json:"advice"`
 }
 
-// Figures are what was measured.
+// Figures are the measurements of an examination.
 type Figures struct {
 	Tools         bool    `json:"tools"`
 	Thinking      bool    `json:"thinking"`
@@ -79,8 +79,8 @@ type Config struct {
 	Context   int                      // tokens to try out
 }
 
-// Model tries out what a session needs of a model. The error is that it could
-// not be tried out at all.
+// Model tries out what a session needs of a model. It is an error only when the
+// model could not be tried out at all.
 func Model(ctx context.Context, cfg Config) (Diagnosis, error) {
 	x := &exam{model: cfg.Model, parser: toolcall.New(cfg.Tools, cfg.Canonical), d: &Diagnosis{Model: cfg.Model.Name(), Figures: &Figures{Calls: "none"}, Advice: []string{}}}
 	for _, s := range cfg.Tools {
@@ -108,7 +108,7 @@ func Model(ctx context.Context, cfg Config) (Diagnosis, error) {
 	return *x.d, ctx.Err()
 }
 
-// probe runs one trial and notes what it found.
+// probe runs one trial and adds the finding. It reports whether the trial passed.
 func (x *exam) probe(ctx context.Context, name string, needed bool, try func(context.Context) (string, bool)) bool {
 	start := time.Now()
 	detail, ok := try(ctx)
@@ -276,7 +276,7 @@ func (x *exam) after(ctx context.Context, args, result string) (reply, []toolcal
 	return a, calls, nil
 }
 
-// repair answers a call with an error and looks whether the model mends it.
+// repair answers a call with an error. It reports whether the model mends the call.
 func (x *exam) repair(ctx context.Context) (string, bool) {
 	a, calls, err := x.after(ctx, `{"path":"helo.txt"}`, "read helo.txt: file does not exist; did you mean docs/hello.txt?")
 	switch {
@@ -290,8 +290,8 @@ func (x *exam) repair(ctx context.Context) (string, bool) {
 	return "after an error the call was mended", true
 }
 
-// refusal answers a call with a person's no and looks whether the model
-// insists.
+// refusal answers a call with a person's no. It reports whether the model accepts
+// it.
 func (x *exam) refusal(ctx context.Context) (string, bool) {
 	a, calls, err := x.after(ctx, `{"path":"hello.txt"}`, "The person denied this. It was not run. Do not call it again; say in one sentence that it was denied.")
 	switch {
@@ -305,7 +305,7 @@ func (x *exam) refusal(ctx context.Context) (string, bool) {
 	return "a refusal was accepted", true
 }
 
-// reads says whether a call reads the file called name.
+// reads reports whether a call reads the file called name.
 func (x *exam) reads(tool string, args json.RawMessage, name string) bool {
 	canonical, _ := x.parser.Canonical(tool)
 	var got struct {
@@ -322,7 +322,7 @@ func clip(s string) string {
 	return s
 }
 
-// advise says what the findings mean for sessions.
+// advise adds what the findings mean for sessions.
 func (x *exam) advise() {
 	say := func(text string) { x.d.Advice = append(x.d.Advice, text) }
 	f := x.d.Figures
@@ -355,7 +355,7 @@ func (x *exam) advise() {
 	}
 }
 
-// public is what a person is told of an error of a model.
+// public returns what a person is told of an error of a model.
 func public(err error) string {
 	var me *llm.Error
 	if errors.As(err, &me) && me.Public != "" {

@@ -1,7 +1,7 @@
-// Package memory keeps structured notes of a session: what it is
-// for, what was decided, which files were seen and changed, what failed, how the tests went. The notes are a fold over
-// calls and results, so they are the same after a restart, and they stay in
-// the prompt when the conversation itself is shortened.
+// Package memory takes structured notes of a session: what it is for, what was
+// decided, which files were seen and changed, what failed, how the tests went. The
+// notes are a fold over calls and results, so they are the same after a restart.
+// They stay in the prompt when the conversation itself is shortened.
 package memory
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// How much is kept. The newest stays.
+// Limits of the notes. The newest entries stay.
 const (
 	mostFiles  = 40
 	mostFailed = 8
@@ -80,7 +80,7 @@ func failed(s Step) bool {
 	return s.Command != "" && strings.Contains(s.Result, "[Exit code ") && !strings.Contains(s.Result, "[Exit code 0,")
 }
 
-// Decide adds a decision; the empty string is none.
+// Decide adds a decision. It ignores an empty one.
 func (n *Notes) Decide(what string) {
 	if what = strings.TrimSpace(what); what != "" {
 		n.Decisions = remember(n.Decisions, cut(what, 240), mostDecisions)
@@ -98,8 +98,8 @@ func (n *Notes) Hear(content string) {
 	}
 }
 
-// testers are programs that only run tests; readers are those that merely
-// show a file whose name has "test" in it.
+// testers are programs that only run tests. readers are programs that show files:
+// "test" in their arguments is the name of one.
 var (
 	testers = [...]string{"pytest", "jest", "vitest", "rspec", "tox", "nox", "ctest", "phpunit", "gotestsum", "unittest", "mocha", "behave"}
 	readers = [...]string{"cat", "ls", "head", "tail", "grep", "rg", "find", "sed", "awk", "echo", "git", "rm", "cp", "mv", "mkdir", "touch", "wc", "diff", "cd"}

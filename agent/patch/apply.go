@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// carryOut applies a hunk where it was found.
-func (p *placer) carryOut(m match) {
+// applyMatch applies a hunk where it was found.
+func (p *applier) applyMatch(m match) {
 	n := len(m.hunk.old())
 	if m.level >= spacing {
 		p.note("%s was matched at lines %d-%d although its white space or punctuation differs", m.hunk.describe(p.index, p.total), m.at+1, m.at+n)
@@ -21,16 +21,16 @@ func (p *placer) carryOut(m match) {
 	p.put(h, m.at, m.at+n, m.level == exactly)
 }
 
-func (p *placer) note(format string, args ...any) {
+func (p *applier) note(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	p.notes = append(p.notes, strings.ToUpper(s[:1])+s[1:]+".")
 }
 
 // put replaces lines [from, to) of the file by what the hunk makes of them.
-// Lines that it keeps stay as the file has them. exact says that the text
-// matched to the byte; then the line endings of new lines are taken from the
-// hunk if those of its old lines are the file's.
-func (p *placer) put(h hunk, from, to int, exact bool) {
+// Context lines stay as the file has them. exact says that the text matched to
+// the byte. Then, if the old lines of the hunk end as the file's do, new lines
+// get the endings that the hunk gives them.
+func (p *applier) put(h hunk, from, to int, exact bool) {
 	d := p.doc
 	region := d.lines[from:to]
 	literal := exact && h.sameEndings(region)
@@ -100,11 +100,12 @@ func (h hunk) sameEndings(region []line) bool {
 	return seen
 }
 
-// mismatch says that a hunk is not in the file and what is there instead.
-func (p *placer) mismatch(h hunk) error {
+// mismatch returns the error for a hunk that is not in the file. It shows the
+// text that is most like it.
+func (p *applier) mismatch(h hunk) error {
 	old := h.old()
 	who := h.describe(p.index, p.total)
-	if at, done := p.doneAlready(h); done {
+	if at, done := p.alreadyApplied(h); done {
 		return fmt.Errorf("apply edit: the text that %s is to change is not in the file, but what it makes of it is, at line %d: it seems to be done already", who, at+1)
 	}
 	var b strings.Builder
@@ -150,8 +151,8 @@ func (d *document) holding(want []string) (from, n int) {
 	return 0, 0
 }
 
-// doneAlready reports where what the hunk makes is in the file.
-func (p *placer) doneAlready(h hunk) (int, bool) {
+// alreadyApplied returns where the file has the result of the hunk, if it has it.
+func (p *applier) alreadyApplied(h hunk) (int, bool) {
 	var added []string
 	for _, l := range h.lines {
 		if l.op == '+' {
@@ -168,8 +169,8 @@ func (p *placer) doneAlready(h hunk) (int, bool) {
 	return places[0], true
 }
 
-// ambiguous lists the places between which an edit does not choose.
-func (p *placer) ambiguous(h hunk, places []int) error {
+// ambiguous returns the error for an edit that fits in several places.
+func (p *applier) ambiguous(h hunk, places []int) error {
 	hint := "Add lines before or after it so that only one place fits"
 	if h.block {
 		hint += ", or give the line with :start_line:"
@@ -180,7 +181,7 @@ func (p *placer) ambiguous(h hunk, places []int) error {
 		p.doc.list(places, len(h.old())), hint)
 }
 
-// list describes places for a message.
+// list describes the regions of n lines that begin at places, for a message.
 func (d *document) list(places []int, n int) string {
 	var b strings.Builder
 	for i, at := range places {

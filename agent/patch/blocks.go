@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isSearchMarker knows the line that opens a SEARCH/REPLACE block.
+// isSearchMarker reports whether a line opens a SEARCH/REPLACE block.
 func isSearchMarker(s string) bool {
 	rest, ok := marker(s, "<-")
 	switch strings.ToUpper(strings.Trim(rest, " <>:")) {
@@ -20,7 +20,7 @@ func isSearchMarker(s string) bool {
 	return false
 }
 
-// isReplaceMarker knows the line that closes one.
+// isReplaceMarker reports whether a line closes a SEARCH/REPLACE block.
 func isReplaceMarker(s string) bool {
 	rest, ok := marker(s, ">+")
 	switch strings.ToUpper(strings.Trim(rest, " <>:")) {
@@ -50,7 +50,8 @@ func marker(s, set string) (rest string, ok bool) {
 	return s[n:], n >= 5 && n <= 9
 }
 
-// closesLater tells a block from a stray line that looks like its beginning.
+// closesLater reports whether lines have a marker that divides or closes a block.
+// Without one, a line that looks like the beginning of a block is only text.
 func closesLater(lines []line) bool {
 	divided := false
 	for _, l := range lines {
@@ -140,7 +141,8 @@ func blockHunk(search, replace []line) hunk {
 	return h
 }
 
-// directives takes ":start_line:12" and its like off the top of the search.
+// directives reads lines such as ":start_line:12" at the top of the search text
+// and returns the lines below them.
 func (h *hunk) directives(lines []line) []line {
 	for n := 0; n < len(lines); n++ {
 		s := strings.TrimSpace(lines[n].text)
@@ -175,8 +177,8 @@ func unescape(lines []line) (out []string, cr bool) {
 	return out, cr
 }
 
-// hunkLines turns two texts into the lines of a hunk; what they have in
-// common is context.
+// hunkLines turns two texts into the lines of a hunk. The lines that both have
+// are context.
 func hunkLines(old, add []string, cr bool) []hunkLine {
 	var out []hunkLine
 	put := func(op byte, lines []string) {

@@ -10,8 +10,8 @@ import (
 
 // Clean takes off a whole file's text what weak models put around it: a code
 // fence, line numbers, HTML entities. Each goes only when the whole text
-// shows it and before, the file's text so far, does not. The notes say what
-// was taken off.
+// shows it and before, which is the old text of the file, does not. The notes
+// say what was taken off.
 func Clean(name, before, content string) (text string, notes []string) {
 	text = content
 	if s, ok := stripFence(name, text); ok && !fenced(before) {
@@ -132,7 +132,7 @@ func markdownFence(info string, inner []line) bool {
 	return !open
 }
 
-// stripNumbered is stripNumbers for a whole text.
+// stripNumbered removes line numbers as stripNumbers does, from a whole text.
 func stripNumbered(s string) (string, bool) {
 	lines := splitText(s)
 	_, bare, ok := stripNumbers(texts(lines))
@@ -184,8 +184,8 @@ func blanksBefore(lines []string, i int) int {
 	return n
 }
 
-// cutNumber reads " 12 | text"; an empty line may have lost the space behind
-// the bar.
+// cutNumber reads " 12 | text". On an empty line the space behind the bar may be
+// missing.
 func cutNumber(s string) (n int, rest string, ok bool) {
 	s = strings.TrimLeft(s, " \t")
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
@@ -207,8 +207,8 @@ func cutNumber(s string) (n int, rest string, ok bool) {
 	return n, strings.TrimPrefix(rest, " "), true
 }
 
-// unescapeEntities decodes s when it is escaped as a whole: no bare <, > or
-// &, and an entity where only the character can be meant.
+// unescapeEntities decodes s when all of it is escaped: it has no bare <, > or &,
+// and it has an entity where only the character makes sense.
 func unescapeEntities(name, s string) (string, bool) {
 	if !strings.Contains(s, "&") || strings.ContainsAny(s, "<>") || prose(name) || bareAmpersand(s) {
 		return s, false
@@ -227,7 +227,7 @@ func unescapeEntities(name, s string) (string, bool) {
 	return html.UnescapeString(s), true
 }
 
-// escapes are the entities that escaping code makes.
+// escapes returns the entities that appear when code is escaped.
 func escapes() []string {
 	return []string{"&lt;", "&gt;", "&amp;", "&quot;", "&#39;", "&#34;", "&#x27;", "&apos;"}
 }
@@ -251,7 +251,7 @@ func bareAmpersand(s string) bool {
 }
 
 // outsideQuotes reports whether an entity stands outside string literals and
-// comments, where it cannot be meant as such.
+// comments. There, no language has a use for one.
 func outsideQuotes(s string) bool {
 	if strings.Contains(s, "&quot;") && !strings.Contains(s, `"`) {
 		return true

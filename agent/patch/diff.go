@@ -7,9 +7,8 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// run is a stretch of lines that are kept (' '), taken out ('-') or put in
-// ('+'). from and to are indexes into the old lines, or into the new ones of
-// a '+'.
+// run is a stretch of lines that stay (' '), are deleted ('-') or are added
+// ('+'). from and to are indexes into the old lines; of a '+', into the new ones.
 type run struct {
 	op       byte
 	from, to int
@@ -23,9 +22,8 @@ func (r run) lines(old, add []string) []string {
 }
 
 // diffLines compares two texts line by line. It is deterministic. Lines that
-// occur once in both anchor the comparison, and what lies between anchors
-// goes through Myers' algorithm unless it is too much, so time stays near
-// linear.
+// occur once in both anchor the comparison. What lies between two anchors goes
+// through Myers' algorithm, unless it is too much: so time stays near linear.
 func diffLines(old, add []string) []run {
 	d := differ{old: old, add: add}
 	d.between(0, len(old), 0, len(add))
@@ -93,12 +91,12 @@ func (d *differ) between(a1, a2, b1, b2 int) {
 // unique returns the longest rising sequence of lines that occur once on
 // each side.
 func (d *differ) unique(a1, a2, b1, b2 int) [][2]int {
-	type place struct{ a, b, na, nb int }
-	seen := make(map[string]*place, a2-a1)
+	type occurrence struct{ a, b, na, nb int }
+	seen := make(map[string]*occurrence, a2-a1)
 	for i := a1; i < a2; i++ {
 		p := seen[d.old[i]]
 		if p == nil {
-			p = &place{}
+			p = &occurrence{}
 			seen[d.old[i]] = p
 		}
 		p.a, p.na = i, p.na+1
@@ -117,7 +115,8 @@ func (d *differ) unique(a1, a2, b1, b2 int) [][2]int {
 	return rising(pairs)
 }
 
-// rising is patience sorting over the second number of each pair.
+// rising returns the longest subsequence in which the second numbers rise. It
+// finds it by patience sorting.
 func rising(pairs [][2]int) [][2]int {
 	back := make([]int, len(pairs))
 	var tops []int
@@ -152,7 +151,7 @@ func rising(pairs [][2]int) [][2]int {
 	return out
 }
 
-// tooMuch bounds the work of Myers' algorithm on one stretch.
+// tooMuch limits the work of Myers' algorithm on one stretch.
 const tooMuch = 1 << 20
 
 func (d *differ) myers(a1, a2, b1, b2 int) {
@@ -236,7 +235,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// span2 is a run with its place in both texts.
+// span2 is a run with the indexes at which it begins in both texts.
 type span2 struct {
 	run
 	a, b int
@@ -300,7 +299,7 @@ func writeHunk(b *strings.Builder, h []span2, old, add []string) {
 			nb += n
 		}
 	}
-	fmt.Fprintf(b, "@@ -%s +%s @@\n", place(h[0].a, na), place(h[0].b, nb))
+	fmt.Fprintf(b, "@@ -%s +%s @@\n", hunkRange(h[0].a, na), hunkRange(h[0].b, nb))
 	for _, s := range h {
 		for _, l := range s.lines(old, add) {
 			b.WriteByte(s.op)
@@ -312,7 +311,8 @@ func writeHunk(b *strings.Builder, h []span2, old, add []string) {
 	}
 }
 
-func place(at, n int) string {
+// hunkRange returns one half of a hunk header, such as "3,7".
+func hunkRange(at, n int) string {
 	if n != 0 {
 		at++
 	}

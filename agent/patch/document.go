@@ -83,9 +83,9 @@ func (d *document) String() string {
 	return b.String()
 }
 
-// splice replaces lines [from, to) and mends line endings that are no longer
-// or only now at the end of the text. exact says that the new lines know
-// about the end of the text themselves.
+// splice replaces lines [from, to). The byte order mark and the line ending at the
+// end of the text stay as they were, unless exact says that the new lines have
+// them as they are to be.
 func (d *document) splice(from, to int, add []line, exact bool) {
 	last := len(d.lines) > 0 && d.lines[len(d.lines)-1].eol == ""
 	if !exact && from == 0 && to > 0 && strings.HasPrefix(d.lines[0].text, bom) {

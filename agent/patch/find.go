@@ -52,7 +52,8 @@ func plainPunctuation(r rune) rune {
 	return r
 }
 
-// key is FNV-1a over the normal form: the same in every run.
+// key returns the FNV-1a hash of the normal form of s. It is the same in every
+// run.
 func key(s string, level int) uint64 {
 	if level >= spacing && plain(s, level) {
 		return collapsedKey(s)
@@ -70,7 +71,7 @@ const (
 	fnvPrime = 1099511628211
 )
 
-// plain says whether white space is all that a level takes out of s.
+// plain reports whether normal changes nothing but white space in s.
 func plain(s string, level int) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf || s[i] == '&' && level == spelling {
@@ -80,7 +81,7 @@ func plain(s string, level int) bool {
 	return true
 }
 
-// collapsedKey is the key of what collapse makes of s, without making it.
+// collapsedKey returns the key of collapse(s) without building that string.
 func collapsedKey(s string) uint64 {
 	h := uint64(fnvStart)
 	gap, begun := false, false
@@ -137,7 +138,7 @@ func (d *document) find(want []string, level int) []int {
 	return out
 }
 
-// failure is the table of Knuth, Morris and Pratt.
+// failure returns the table that the search of Knuth, Morris and Pratt needs.
 func failure(p []uint64) []int {
 	back := make([]int, len(p))
 	for i, k := 1, 0; i < len(p); i++ {
@@ -165,8 +166,9 @@ func (d *document) at(i int, want []string, level int) bool {
 	return true
 }
 
-// nearest returns the region of d that has most lines of want at the offsets
-// that they have in want, for error messages; n is 0 when nothing is alike.
+// nearest returns the region of d that is most like want, for error messages: the
+// one with the most lines of want at the same offsets. n is 0 when nothing is
+// alike.
 func (d *document) nearest(want []string) (from, n int) {
 	if d.keys[spacing] == nil {
 		d.keys[spacing] = keysOf(d.lines, spacing)

@@ -2,10 +2,10 @@ package patch
 
 import "strings"
 
-// Keep gives content, the new text of a whole file, the form of the text it
-// replaces: byte order mark, line endings, final newline. A final newline
-// that is all there is to the change is added.
-func Keep(before, content string) string {
+// MatchForm returns content, the new text of a whole file, in the form of the text
+// that it replaces: byte order mark, line endings, final newline. Where a final
+// newline is the only change, it is added.
+func MatchForm(before, content string) string {
 	if before == "" {
 		return content
 	}

@@ -68,6 +68,6 @@ func FuzzParse(f *testing.F) {
 		}
 		text, _ := patch.Clean("a.go", before, edit)
 		patch.Omission("a.go", before, text)
-		patch.Keep(before, text)
+		patch.MatchForm(before, text)
 	})
 }

@@ -6,7 +6,7 @@ import "strings"
 type pair struct{ edit, file string }
 
 // indented returns the hunk of m with its new lines indented as the file is.
-func (p *placer) indented(m match) hunk {
+func (p *applier) indented(m match) hunk {
 	h := m.hunk
 	h.lines = refine(h.lines)
 	var pairs []pair
@@ -46,8 +46,7 @@ func (p *placer) indented(m match) hunk {
 	return h
 }
 
-// refine compares the lines that a hunk takes out with those it puts in and
-// keeps those that are the same.
+// refine turns lines that a hunk both deletes and adds into context.
 func refine(lines []hunkLine) []hunkLine {
 	var out []hunkLine
 	var old, add []string
@@ -131,7 +130,7 @@ func byUnit(in string, pairs []pair, near int) string {
 	return base.file[:len(base.file)-drop]
 }
 
-// unit is one step of indentation: a tab, or the greatest number of spaces
+// unit returns one step of indentation: a tab, or the greatest number of spaces
 // that all indentations are made of.
 func unit(indents []string) string {
 	n := 0

@@ -8,9 +8,9 @@ import (
 )
 
 // Omission looks in content, meant to be a whole file, for a line that stands
-// for text left out, such as "// rest of code unchanged". A line that before
-// has as well is none. It returns the 1-based number of the first one and its
-// text, or 0.
+// for text left out, such as "// rest of code unchanged". A line that is in
+// before, the old text, does not count. Omission returns the 1-based number of
+// the first such line and its text, or 0.
 func Omission(name, before, content string) (int, string) {
 	had := map[string]bool{}
 	for l := range strings.Lines(before) {
@@ -49,7 +49,7 @@ var omitted = lazily(`(?i)` + strings.Join([]string{
 // dotted are the words that mean an omission only beside an ellipsis.
 var dotted = lazily(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
 
-// standsForText decides about one trimmed line.
+// standsForText reports whether a trimmed line stands for text left out.
 func standsForText(s string, shrinks bool, ext string) bool {
 	if isEllipsis(s) {
 		// A bare "..." is code in Python; a comment with nothing but dots is
@@ -73,8 +73,8 @@ func standsForText(s string, shrinks bool, ext string) bool {
 	return omitted().MatchString(bare)
 }
 
-// bracketed reports whether what a line opens with is a bracket or a quote,
-// and no comment.
+// bracketed reports whether the opening of a line is a bracket or a quote rather
+// than the start of a comment.
 func bracketed(open string) bool {
 	return strings.ContainsAny(open[:1], "[(<'") && !strings.HasPrefix(open, "<!--") && !strings.HasPrefix(open, "(*")
 }

@@ -11,8 +11,8 @@
 //	unified.go   reading unified diffs
 //	blocks.go    reading SEARCH/REPLACE blocks
 //	find.go      where the lines of an edit are in a file
-//	place.go     which of the places is meant
-//	apply.go     from place to text
+//	locate.go    which of several matches is meant
+//	apply.go     from a match to text
 //	indent.go    indentation of new lines
 //	text.go      edits by string, by line and by range
 //	sketch.go    "… existing code …"
@@ -113,8 +113,8 @@ func Join(edits []Edit) []Edit {
 	return out
 }
 
-// At returns the edit with line as the place where its only hunk begins,
-// unless the text says one itself.
+// At returns the edit with line as the first line of its only hunk. A line that
+// the text of the edit gives wins.
 func (e Edit) At(line int) Edit {
 	if len(e.hunks) == 1 && e.hunks[0].start == 0 && line > 0 {
 		h := e.hunks[0]
@@ -128,7 +128,7 @@ func (e Edit) At(line int) Edit {
 // which hunk did not fit and shows the file's text there.
 func (e Edit) Apply(before string) (Applied, error) {
 	d := newDocument(before)
-	p := placer{doc: d, total: len(e.hunks)}
+	p := applier{doc: d, total: len(e.hunks)}
 	for i, h := range e.hunks {
 		p.index = i + 1
 		if err := p.apply(h); err != nil {

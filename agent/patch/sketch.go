@@ -29,14 +29,15 @@ func Merge(before, sketch string) (Applied, error) {
 	}
 	m := merger{doc: d}
 	for _, s := range segments {
-		if err := m.place(s); err != nil {
+		if err := m.merge(s); err != nil {
 			return Applied{}, err
 		}
 	}
 	return Applied{Text: d.String()}, nil
 }
 
-// cutSketch cuts a sketch at its markers. A line that the file has is none.
+// cutSketch cuts a sketch at its markers. A line that is in the file as well is no
+// marker.
 func cutSketch(d *document, sketch string) (out []segment, markers int) {
 	had := map[string]bool{}
 	for _, l := range d.lines {
@@ -75,7 +76,7 @@ type merger struct {
 	pos int // first line that no segment has covered yet
 }
 
-func (m *merger) place(s segment) error {
+func (m *merger) merge(s segment) error {
 	for !s.after && len(s.lines) > 0 && strings.TrimSpace(s.lines[len(s.lines)-1]) == "" {
 		s.lines = s.lines[:len(s.lines)-1]
 	}
@@ -95,7 +96,7 @@ func (m *merger) place(s segment) error {
 		lines = m.reindent(lines, from, to)
 	}
 	old := texts(m.doc.lines[from : to+1])
-	p := placer{doc: m.doc}
+	p := applier{doc: m.doc}
 	p.put(hunk{lines: hunkLines(old, lines, false)}, from, to+1, false)
 	m.pos = from + len(lines)
 	return nil
@@ -120,7 +121,7 @@ func (m *merger) start(s segment) (at, level int, err error) {
 	return 0, 0, m.unsettled(s, s.lines[0], "begins", "before")
 }
 
-// left returns where lines stand from index from on.
+// left returns the indexes at which lines stand in the file, from index from on.
 func (m *merger) left(lines []string, level, from int) []int {
 	var out []int
 	for _, at := range m.doc.find(lines, level) {

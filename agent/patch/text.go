@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Replace puts add in place of old, which must stand in before once, or as
-// often as it likes with all. When it is not there to the byte it is looked
-// for line by line, as a SEARCH block is. n says how often it was replaced.
+// Replace returns before with old replaced by add. old must occur once; with all,
+// any number of occurrences are replaced. Text that is not there to the byte is
+// compared line by line, as a SEARCH block is. n is the number of replacements.
 func Replace(before, old, add string, all bool) (out Applied, n int, err error) {
 	if old == "" {
 		if before != "" {
@@ -70,7 +70,7 @@ func Insert(before string, n int, text string) (string, error) {
 	return d.String(), nil
 }
 
-// replace is splice for a text whose last line may lack its newline.
+// replace splices in a text whose last line may lack its newline.
 func (d *document) replace(from, to int, text string) {
 	add := splitText(text)
 	if len(d.lines) == 0 {
@@ -83,8 +83,8 @@ func (d *document) replace(from, to int, text string) {
 	d.splice(from, to, add, false)
 }
 
-// Block is the edit that replaces search, found as in a SEARCH/REPLACE block,
-// by replace. line is where it is thought to be, 0 when that is not known.
+// Block returns the edit that replaces search by replace, as a SEARCH/REPLACE
+// block does. line is where search is thought to begin, 0 when unknown.
 func Block(search, replace string, line int) Edit {
 	h := blockHunk(splitText(search), splitText(replace))
 	if line > 0 {
@@ -93,7 +93,7 @@ func Block(search, replace string, line int) Edit {
 	return Edit{hunks: []hunk{h}}
 }
 
-// Lines is the edit that puts text in place of lines from to to.
+// Lines returns the edit that replaces lines from to to by text.
 func Lines(from, to int, text string) Edit {
 	h := hunk{block: true, start: from, end: to}
 	add := splitText(text)

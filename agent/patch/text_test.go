@@ -108,7 +108,7 @@ func TestKeep(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := patch.Keep(tt.before, tt.content); got != tt.want {
+			if got := patch.MatchForm(tt.before, tt.content); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -69,7 +69,7 @@ func isOp(s string) bool {
 	return s != "" && (s[0] == '+' || s[0] == '-' || s[0] == ' ')
 }
 
-// fileHeader takes the lines that begin a file.
+// fileHeader reads a line of the header of a file. It reports whether s was one.
 func (p *unifiedParser) fileHeader(s string) bool {
 	if rest, ok := strings.CutPrefix(s, "diff --git "); ok {
 		e := Edit{}
@@ -117,8 +117,8 @@ func (p *unifiedParser) fileHeader(s string) bool {
 
 const devNull = "/dev/null"
 
-// sameFile says whether a pair of header paths means one file; models drop
-// directories or write "old" and "new" copies.
+// sameFile reports whether a pair of header paths means one file. Models leave
+// out directories, or name the old file with ".orig".
 func sameFile(from, to string) bool {
 	return from == to || path.Base(from) == path.Base(to) && (strings.HasSuffix(from, "/"+to) || strings.HasSuffix(to, "/"+from)) ||
 		strings.TrimSuffix(from, ".orig") == to || from == "" || to == ""

@@ -12,11 +12,11 @@ import (
 // manifest is a file that says how a project is built.
 type manifest struct {
 	name string
-	read func(m *look)
+	read func(m *manifestReader)
 }
 
-// look is one manifest under examination.
-type look struct {
+// manifestReader collects what one manifest says.
+type manifestReader struct {
 	text string
 	has  func(name string) bool // beside the manifest
 	read func(name string) string
@@ -26,7 +26,7 @@ type look struct {
 	commands []Command
 }
 
-func (m *look) runs(does, line string) {
+func (m *manifestReader) runs(does, line string) {
 	m.commands = append(m.commands, Command{Does: does, Line: line})
 }
 
@@ -50,15 +50,15 @@ func isManifest(base string) bool {
 	return slices.ContainsFunc(manifestsKnown[:], func(m manifest) bool { return m.name == base })
 }
 
-// look reads the manifests in dir.
-func (f *Facts) look(ctx context.Context, t *tree, dir string) {
+// readManifests reads the manifests in dir.
+func (f *Facts) readManifests(ctx context.Context, t *tree, dir string) {
 	beside := func(name string) string { return path.Join(dir, name) }
 	for _, known := range manifestsKnown {
 		name := beside(known.name)
 		if !t.has(name) {
 			continue
 		}
-		m := &look{
+		m := &manifestReader{
 			text: t.read(ctx, name),
 			has:  func(n string) bool { return t.has(beside(n)) },
 			read: func(n string) string { return t.read(ctx, beside(n)) },
@@ -77,9 +77,9 @@ func (f *Facts) look(ctx context.Context, t *tree, dir string) {
 	f.dotnet(t, dir)
 }
 
-// add takes over what a manifest says. A kind that was told is not told
-// again, and neither is a command.
-func (f *Facts) add(m *look, name, dir string) {
+// add adds what a manifest says to the facts. A kind or a command that is there
+// already is not added again.
+func (f *Facts) add(m *manifestReader, name, dir string) {
 	if m.kind != "" && !slices.Contains(f.Kinds, m.kind) {
 		f.Kinds = append(f.Kinds, m.kind)
 	}
@@ -96,7 +96,7 @@ func (f *Facts) dotnet(t *tree, dir string) {
 	for name := range t.names {
 		ext := path.Ext(name)
 		if path.Dir(name) == path.Clean(dir) && (ext == ".sln" || ext == ".csproj" || ext == ".fsproj" || ext == ".slnx") {
-			m := &look{kind: ".NET project"}
+			m := &manifestReader{kind: ".NET project"}
 			m.runs("build", "dotnet build")
 			m.runs("test", "dotnet test")
 			f.add(m, name, dir)
@@ -105,16 +105,17 @@ func (f *Facts) dotnet(t *tree, dir string) {
 	}
 }
 
-func fixed(kind, build, test string) func(*look) {
-	return func(m *look) {
+func fixed(kind, build, test string) func(*manifestReader) {
+	return func(m *manifestReader) {
 		m.kind = kind
 		m.runs("build", build)
 		m.runs("test", test)
 	}
 }
 
-// does says what a script or target of that name is for; "" for others.
-func does(name string) string {
+// purposeOf returns what a script or target of that name is for, or "" when the
+// name does not tell.
+func purposeOf(name string) string {
 	switch name {
 	case "test", "tests", "check", "unit", "test-unit", "unit-test", "test:unit", "ci":
 		return "test"
@@ -132,23 +133,23 @@ func does(name string) string {
 
 var target = regexp.MustCompile(`(?m)^([A-Za-z][A-Za-z0-9_:-]*)(?:\s+[a-z][^:=\n]*)?:(?:[^=]|$)`)
 
-func targets(m *look, program string) {
+func targets(m *manifestReader, program string) {
 	for _, found := range target.FindAllStringSubmatch(m.text, -1) {
-		if d := does(found[1]); d != "" {
+		if d := purposeOf(found[1]); d != "" {
 			m.runs(d, program+" "+found[1])
 		}
 	}
 }
 
-func makeTargets(m *look) { targets(m, "make") }
-func justTargets(m *look) { targets(m, "just") }
+func makeTargets(m *manifestReader) { targets(m, "make") }
+func justTargets(m *manifestReader) { targets(m, "just") }
 
 var (
 	goModuleLine = regexp.MustCompile(`(?m)^module\s+(\S+)`)
 	goVersion    = regexp.MustCompile(`(?m)^go\s+(\S+)`)
 )
 
-func goModule(m *look) {
+func goModule(m *manifestReader) {
 	m.kind = "Go module"
 	if found := goModuleLine.FindStringSubmatch(m.text); found != nil {
 		m.kind += " " + found[1]
@@ -161,7 +162,7 @@ func goModule(m *look) {
 	m.runs("lint", "go vet ./...")
 }
 
-func nodePackage(m *look) {
+func nodePackage(m *manifestReader) {
 	var p struct {
 		Name    string            `json:"name"`
 		Scripts map[string]string `json:"scripts"`
@@ -186,7 +187,7 @@ func nodePackage(m *look) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		d := does(name)
+		d := purposeOf(name)
 		if d == "" || strings.Contains(p.Scripts[name], "no test specified") {
 			continue
 		}
@@ -200,7 +201,7 @@ func nodePackage(m *look) {
 
 var pythonName = regexp.MustCompile(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
 
-func python(m *look) {
+func python(m *manifestReader) {
 	m.kind = "Python project"
 	if found := pythonName.FindStringSubmatch(m.text); found != nil {
 		m.kind += " " + found[1]
@@ -232,7 +233,7 @@ func python(m *look) {
 	}
 }
 
-func cargo(m *look) {
+func cargo(m *manifestReader) {
 	m.kind = "Rust crate"
 	if strings.Contains(m.text, "[workspace]") {
 		m.kind = "Rust workspace"
@@ -243,7 +244,7 @@ func cargo(m *look) {
 	m.runs("test", "cargo test")
 }
 
-func maven(m *look) {
+func maven(m *manifestReader) {
 	m.kind = "Maven project"
 	program := "mvn"
 	if m.has("mvnw") {
@@ -253,7 +254,7 @@ func maven(m *look) {
 	m.runs("test", program+" -q test")
 }
 
-func gradle(m *look) {
+func gradle(m *manifestReader) {
 	m.kind = "Gradle project"
 	program := "gradle"
 	if m.has("gradlew") {
@@ -263,7 +264,7 @@ func gradle(m *look) {
 	m.runs("test", program+" test")
 }
 
-func ruby(m *look) {
+func ruby(m *manifestReader) {
 	m.kind = "Ruby project"
 	switch {
 	case m.find("spec/") || strings.Contains(m.text, "rspec"):
@@ -273,7 +274,7 @@ func ruby(m *look) {
 	}
 }
 
-func composer(m *look) {
+func composer(m *manifestReader) {
 	m.kind = "PHP project"
 	var p struct {
 		Scripts map[string]any `json:"scripts"`

@@ -38,8 +38,8 @@ var (
 )
 
 // mentions finds the files that text names, each once, links first. A word is
-// a mention only when it looks like a path; whether there is such a file is
-// for [Resolve] to find out.
+// a mention only when it looks like a path. [Resolve] finds out whether there is
+// such a file.
 func mentions(text string) []mention {
 	var out []mention
 	add := func(m mention) {
@@ -75,19 +75,19 @@ func number(s string) int {
 	return n
 }
 
-// Places is where mentions are looked up. Now is the tree that the agent works
-// on. At gives the tree of a link, nil when it is of another repository or not
-// known; nil when links are not looked up.
-type Places struct {
+// Sources are the trees that mentions are read from. Now is the tree that the
+// agent works on. At returns the tree of a link, nil for another repository or an
+// unknown commit. A nil At means that links are not followed.
+type Sources struct {
 	Now Files
 	At  func(ctx context.Context, repo, ref string) Files
 }
 
-// Resolve looks up what text names and returns it as context for a session:
-// lines that were chosen, or the beginning of a file. What is not there, is no
-// text or is kept away from the agent is left out.
-func Resolve(ctx context.Context, text string, from Places) []session.Item {
-	r := resolver{Places: from}
+// Resolve reads the files that text names and returns them as context for a
+// session: the chosen lines, or the beginning of a file. A file that does not
+// exist, is no text or is hidden from the agent is left out.
+func Resolve(ctx context.Context, text string, from Sources) []session.Item {
+	r := resolver{Sources: from}
 	var out []session.Item
 	left := mostAll
 	for _, m := range mentions(text) {
@@ -105,7 +105,7 @@ func Resolve(ctx context.Context, text string, from Places) []session.Item {
 }
 
 type resolver struct {
-	Places
+	Sources
 	names []string // all files, listed when first needed
 }
 
@@ -137,7 +137,7 @@ func (r *resolver) item(ctx context.Context, m mention) (session.Item, bool) {
 	return session.Item{Kind: session.ItemSelection, Name: label, Text: text}, true
 }
 
-// find gives the text of the file that m means, and its path.
+// find returns the text of the file that m means, and its path.
 func (r *resolver) find(ctx context.Context, m mention) (text, name string, ok bool) {
 	if m.Ref == "" {
 		if name = r.spelled(ctx, m.Path); name == "" {
@@ -174,7 +174,7 @@ func readText(ctx context.Context, files Files, name string) (string, bool) {
 	return strings.ToValidUTF8(string(data), "\uFFFD"), true
 }
 
-// spelled gives the path that a person means by name: the path itself, or the
+// spelled returns the path that a person means by name: the path itself, or the
 // only file whose path ends in it.
 func (r *resolver) spelled(ctx context.Context, name string) string {
 	if r.names == nil {

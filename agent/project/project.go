@@ -19,14 +19,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Files is the tree that is looked at: a workspace, or a commit. The error for
-// what is not there wraps [fs.ErrNotExist].
+// Files is the tree that is read: a workspace, or a commit. The error for a file
+// that does not exist wraps [fs.ErrNotExist].
 type Files interface {
 	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
 	List(ctx context.Context, path string, recursive bool, limit int) (workspace.Listing, error)
 }
 
-// How much is looked at and told.
+// Limits of what is read and told.
 const (
 	mostEntries  = 20000
 	mostRead     = 256 << 10 // of one file
@@ -55,7 +55,7 @@ type Facts struct {
 	Dirs     []Dir    // directories at the root, in order
 	Root     []string // files at the root
 	Readme   string   // the beginning of it
-	More     bool     // there is more than was looked at
+	More     bool     // there is more than was read
 }
 
 // Dir is a directory with the number of files in it and below.
@@ -64,7 +64,7 @@ type Dir struct {
 	Files int
 }
 
-// tree is what one listing says.
+// tree is one listing of the files.
 type tree struct {
 	files Files
 	names map[string]bool // files
@@ -72,8 +72,8 @@ type tree struct {
 
 func (t *tree) has(name string) bool { return t.names[name] }
 
-// read gives the beginning of a file as text; "" when it is not there or no
-// text.
+// read returns the beginning of a file as text, or "" when the file does not exist
+// or is no text.
 func (t *tree) read(ctx context.Context, name string) string {
 	if !t.has(name) {
 		return ""
@@ -85,8 +85,8 @@ func (t *tree) read(ctx context.Context, name string) string {
 	return strings.ToValidUTF8(string(data), "\uFFFD")
 }
 
-// Discover looks at files. What cannot be read is left out; the error is that
-// the tree cannot be listed at all.
+// Discover finds the facts about a project. A file that cannot be read is left
+// out. It is an error only when the tree cannot be listed at all.
 func Discover(ctx context.Context, files Files) (Facts, error) {
 	l, err := files.List(ctx, ".", true, mostEntries)
 	if err != nil {
@@ -117,10 +117,10 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 	return f, nil
 }
 
-// manifests reads those at the root, and names those below. Where the root
-// has none, those one level below count.
+// manifests reads the manifests at the root and names those below. When the root
+// has none, it reads those one level below.
 func (f *Facts) manifests(ctx context.Context, t *tree) {
-	f.look(ctx, t, "")
+	f.readManifests(ctx, t, "")
 	var below []string
 	for name := range t.names {
 		if dir := path.Dir(name); dir != "." && isManifest(path.Base(name)) && !vendored(name) {
@@ -141,7 +141,7 @@ func (f *Facts) manifests(ctx context.Context, t *tree) {
 	for _, name := range f.Nested {
 		if dir := path.Dir(name); strings.Count(name, "/") == 1 && !slices.Contains(seen, dir) && len(f.Commands) < mostCommands {
 			seen = append(seen, dir)
-			f.look(ctx, t, dir)
+			f.readManifests(ctx, t, dir)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func vendored(name string) bool {
 	return false
 }
 
-// readme is the beginning of the README without its badges and pictures.
+// readme returns the beginning of the README without badges and pictures.
 func readme(ctx context.Context, t *tree) string {
 	for _, name := range [...]string{"README.md", "readme.md", "README", "README.rst", "README.txt", "Readme.md", "docs/README.md"} {
 		text := t.read(ctx, name)

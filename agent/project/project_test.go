@@ -213,12 +213,12 @@ func TestResolve(t *testing.T) {
 		{"whole and part", "src/a.go and src/a.go:1", []session.Item{{Kind: "file", Name: "src/a.go", Text: "1\n2\n3\n4\n"}, {Kind: "selection", Name: "src/a.go:L1", Text: "1"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, Resolve(t.Context(), tt.text, Places{Now: now, At: at})); d != "" {
+			if d := cmp.Diff(tt.want, Resolve(t.Context(), tt.text, Sources{Now: now, At: at})); d != "" {
 				t.Error(d)
 			}
 		})
 	}
-	got := Resolve(t.Context(), "big.txt", Places{Now: now})
+	got := Resolve(t.Context(), "big.txt", Sources{Now: now})
 	if len(got) != 1 || len([]rune(got[0].Text)) > mostFile+60 || !strings.Contains(got[0].Text, "[cut") {
 		t.Errorf("a big file gives %d items", len(got))
 	}
@@ -226,7 +226,7 @@ func TestResolve(t *testing.T) {
 	for n := range 100 {
 		fmt.Fprintf(&many, "src/a.go:%d docs/only.md ", n%4+1)
 	}
-	if got := Resolve(t.Context(), many.String(), Places{Now: now}); len(got) > mostMentions || len(got) < 4 {
+	if got := Resolve(t.Context(), many.String(), Sources{Now: now}); len(got) > mostMentions || len(got) < 4 {
 		t.Errorf("%d items", len(got))
 	}
 }
@@ -240,7 +240,7 @@ func TestResolveStaysSmall(t *testing.T) {
 		files[name] = strings.Repeat("a line of text\n", 2000)
 		text.WriteString(name + " ")
 	}
-	got := Resolve(t.Context(), text.String(), Places{Now: open(t, files)})
+	got := Resolve(t.Context(), text.String(), Sources{Now: open(t, files)})
 	size := 0
 	for _, it := range got {
 		size += len(it.Text)
@@ -268,7 +268,7 @@ func TestFailures(t *testing.T) {
 	if _, err := Instructions(t.Context(), failing{}); err == nil {
 		t.Error("Instructions hides that the workspace is gone")
 	}
-	if got := Resolve(t.Context(), "a.go", Places{Now: failing{}}); got != nil {
+	if got := Resolve(t.Context(), "a.go", Sources{Now: failing{}}); got != nil {
 		t.Errorf("%v", got)
 	}
 }

@@ -98,8 +98,8 @@ func (a Args) Flag(name string, def bool) (bool, error) {
 	return false, a.WrongType(name, "true or false")
 }
 
-// Items returns the elements of a list. A list written as a string is read;
-// a single value is a list of one.
+// Items returns the elements of a list. A list written as a string is parsed; a
+// single value is a list of one.
 func (a Args) Items(name string) []json.RawMessage {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -134,7 +134,8 @@ func Unwrap(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Fields reads a JSON object with folded keys; ok is false for anything else.
+// Fields returns the members of a JSON object by folded keys. It reports false
+// for anything else.
 func Fields(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	raw = Unwrap(raw)
@@ -162,7 +163,7 @@ func Pick(m map[string]json.RawMessage, names ...string) (string, bool) {
 	return "", false
 }
 
-// Plain reads a JSON string or number as text.
+// Plain returns a JSON string or number as text.
 func Plain(raw json.RawMessage) (string, bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -187,7 +188,7 @@ func (a Args) WrongType(name, want string) error {
 	return a.sheet.wrong("argument %q must be %s, not %s", name, want, given)
 }
 
-// Wrong is an error about the call, with a correct one to copy.
+// Wrong returns an error about the call that shows a correct one to copy.
 func (a Args) Wrong(format string, values ...any) error { return a.sheet.wrong(format, values...) }
 
 // Spelled returns the name under which the model gave an argument.

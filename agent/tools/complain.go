@@ -9,8 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Complain adds to an error of the workspace what the model can do about it.
-// The error stays what it was for errors.Is.
+// Complain returns an error of the workspace with advice for the model added.
+// errors.Is finds the original error.
 func Complain(err error) error {
 	hint := ""
 	switch {

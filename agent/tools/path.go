@@ -25,9 +25,9 @@ func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
 }
 
 // Resolve turns a path as models write it into one relative to the root.
-// Absolute paths inside the workspace are accepted, others refused. The
-// folder's own name is taken off the front when what it leads to does not
-// exist with it.
+// Absolute paths inside the workspace are accepted, others refused. When the
+// path begins with the folder's own name and does not exist, the name is taken
+// off.
 func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 	p := strings.TrimSpace(raw)
 	if n := len(p); n > 1 && strings.ContainsRune("`'\"", rune(p[0])) && p[0] == p[n-1] {
@@ -95,9 +95,8 @@ func (k *Kit) stripName(ctx context.Context, rel string) (string, error) {
 	return rest, nil
 }
 
-// Exists reports whether something is at rel, which may be a directory. A
-// workspace that takes the folder's name off by itself answers for another
-// path then.
+// Exists reports whether there is a file or directory at rel. A workspace that
+// takes the folder's name off by itself may answer for the shorter path.
 func (k *Kit) Exists(ctx context.Context, rel string) (bool, error) {
 	if k.Files == nil {
 		return false, nil
@@ -115,11 +114,11 @@ func (k *Kit) Exists(ctx context.Context, rel string) (bool, error) {
 	case errors.Is(err, workspace.ErrGone), ctx.Err() != nil:
 		return false, err
 	}
-	return !errors.Is(err, fs.ErrNotExist), nil // what is kept away is there, too
+	return !errors.Is(err, fs.ErrNotExist), nil // a file that is hidden from the agent exists, too
 }
 
-// Landing follows symlinks on the way to rel, so that what a person is shown
-// and the policy judges is the file that will be changed. Without a Changer
+// Landing returns the path that rel leads to through symlinks, so that a person is
+// shown, and the policy judges, the file that will be changed. Without a Changer
 // it returns rel.
 func (k *Kit) Landing(ctx context.Context, rel string) (string, error) {
 	if k.Changes == nil {
@@ -149,9 +148,9 @@ func (k *Kit) Landing(ctx context.Context, rel string) (string, error) {
 	return done, nil
 }
 
-// Link returns the target of the symlink at p, "" when p is none. The
-// content of a symlink is its target; of a file that is what reading it gives
-// too, and a directory has none.
+// Link returns the target of the symlink at p, or "" when p is no symlink. It
+// tells them apart by content: that of a symlink is its target, that of a file is
+// what ReadAll returns, and a directory has none.
 func (k *Kit) Link(ctx context.Context, p string, inner bool) (string, error) {
 	r, err := k.Changes.Content(ctx, p)
 	if err != nil {

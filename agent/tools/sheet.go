@@ -41,7 +41,7 @@ func PathParam(doc string, required bool) Param {
 		Aliases: []string{"file", "filePath", "file_path", "filename", "target_file", "absolute_path", "relative_path", "uri"}}
 }
 
-// Sheet says what a tool is called, what it is for and what it takes.
+// Sheet describes a tool: its name, what it is for, and its arguments.
 type Sheet struct {
 	Name      string
 	Aliases   []string // see [Spec]
@@ -56,7 +56,7 @@ type Sheet struct {
 	lookup    map[string]string // folded spelling → name
 }
 
-// ready derives what follows from the sheet.
+// ready returns the sheet with the fields that are derived from the others.
 func (s Sheet) ready() Sheet {
 	s.lookup = map[string]string{}
 	props := make([]string, 0, len(s.Params))
@@ -114,13 +114,13 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// FoldKey evens out filePath, file_path, FilePath and file-path.
+// FoldKey returns the same key for filePath, file_path, FilePath and file-path.
 func FoldKey(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 }
 
-// ignored are arguments that models add of their own accord to say why they
-// call; nothing is lost without them.
+// ignored reports whether an argument is one that models add of their own accord,
+// to say why they call. Nothing is lost without it.
 func ignored(folded string) bool {
 	switch folded {
 	case "explanation", "reason", "reasoning", "thought", "thoughts", "rationale", "requiresapproval", "taskprogress", "purpose", "summary":
@@ -166,8 +166,8 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 	return a, nil
 }
 
-// object finds the object of arguments, which some models wrap once more or
-// write as a string.
+// object returns the object of arguments. Some models wrap it once more, or write
+// it as a string.
 func (s *Sheet) object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	for range 4 {
 		raw = bytes.TrimSpace(raw)
@@ -214,7 +214,7 @@ func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 	return nil, false
 }
 
-// wrong is an error about the call, with a correct one to copy.
+// wrong returns an error about the call that shows a correct one to copy.
 func (s *Sheet) wrong(format string, values ...any) error {
 	return errors.New(s.Name + ": " + fmt.Sprintf(format, values...) +
 		".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.Example + "}")

@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// NotThere returns the error for a file that does not exist, with the paths that
-// may have been meant.
+// NotThere returns the error for a file that does not exist. It names the paths
+// that may have been meant.
 func (k *Kit) NotThere(ctx context.Context, rel string) error {
 	l, err := k.Files.List(ctx, ".", true, 5000)
 	if err != nil {

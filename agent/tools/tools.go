@@ -1,14 +1,13 @@
-// Package tools has the words of what a model can do: what a tool is, how it
-// is registered, and how its arguments are read. The tools themselves are in
-// the families below, one file each, with its description (.md) beside it:
-// file reads, edit changes, search finds, shell runs commands, talk speaks
-// with people and keeps the list of what is to be done. builtin joins them.
+// Package tools says what a tool is, how tools are registered, and how their
+// arguments are read. The tools themselves are in the families below, one file
+// each, with the description (.md) beside it: file reads, edit changes, search
+// finds, shell runs commands, talk speaks with people and maintains the to-do
+// list. builtin joins them.
 //
 // A tool declares before it acts: Intent says what a call would do, as facts
 // for the policy and as the exact command or diff for a person, and changes
-// nothing. Run does what Intent said of the same call over the same files.
-// Intent is deterministic, so whoever stands between the two can ask again
-// right before Run and compare.
+// nothing. Run then does exactly that. Intent is deterministic: the gate asks again
+// right before Run and compares the two answers.
 //
 //	tools.go      Tool, Spec, Result, and the registry
 //	canonical.go  names as models spell them
@@ -85,8 +84,8 @@ type Config struct {
 	Instructions   map[string]string // what fetch_instructions hands out, by task name
 }
 
-// Spec is what a tool says of itself: to the model, to the gate, and to all
-// who look after the model's habits.
+// Spec is what a tool says of itself: to the model, to the gate, and to the checks
+// of a model's habits.
 type Spec struct {
 	llm.ToolSpec
 	Aliases   []string    // further names that models call it by, in snake case

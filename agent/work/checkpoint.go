@@ -17,9 +17,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// checkpoints keeps what a workspace changed as commits, without ever running
-// git on anything that the workspace wrote: the workspace reports paths and
-// bytes, and trees are built from them.
+// checkpoints saves what a workspace changed as commits. The workspace reports
+// paths and bytes, and trees are built from them: git never runs on anything that
+// the workspace wrote.
 type checkpoints struct {
 	ws   *workspace.Workspace
 	job  Job
@@ -60,14 +60,14 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
 		}
 	}
-	if c.tree == "" { // the first look: compare with where the workspace began
+	if c.tree == "" { // the first time: compare with what the workspace was opened on
 		saved.Changed = !commit.Empty
 	}
 	c.tree = commit.Tree
 	if !saved.Changed {
 		return saved, nil
 	}
-	if err := c.keep(ctx, commit.ID); err != nil {
+	if err := c.updatePrivateRef(ctx, commit.ID); err != nil {
 		return agent.Saved{}, err
 	}
 	_, stats, err := c.job.Repo.Diff(ctx, c.published, commit.ID, gitops.DiffOptions{MaxBytes: 1})
@@ -84,8 +84,8 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	return saved, err
 }
 
-// change turns what the workspace reports into what git stores. A path that
-// was taken back keeps the mode that it has on the branch.
+// change turns what the workspace reports into what git stores. A path that was
+// changed back has the mode that it has on the branch.
 func (c *checkpoints) change(ctx context.Context, f workspace.Change) gitops.Change {
 	ch := gitops.Change{
 		Path: f.Path, Delete: f.Kind == workspace.Deleted,
@@ -126,8 +126,9 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 // Moved implements agent.Checkpointer.
 func (c *checkpoints) Moved() bool { return c.moved }
 
-// keep lets the private ref follow what is saved, so that it is not swept.
-func (c *checkpoints) keep(ctx context.Context, commit string) error {
+// updatePrivateRef moves the private ref to the saved commit, so that garbage
+// collection leaves the commit alone.
+func (c *checkpoints) updatePrivateRef(ctx context.Context, commit string) error {
 	ref := privateRef(c.job.Task.Session)
 	old, err := c.job.Repo.Resolve(ctx, ref)
 	if err != nil && !errors.Is(err, gitops.ErrNotFound) {

@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// Exports holds exported commits, each once, that workspaces lay their overlays
-// on. Nothing ever writes to them. It is for one process.
+// Exports holds exported commits as directories, one of each, for workspaces to
+// lay overlays on. Nothing ever writes to them. Only one process may use it.
 type Exports struct {
 	dir string
 
@@ -76,8 +76,8 @@ func (b *Exports) export(ctx context.Context, repo *gitops.Mirror, commit, path 
 	return workspace.Give(ctx, path)
 }
 
-// drop gives an export back, forgets one that failed, and removes the oldest
-// of those that nobody uses.
+// drop gives an export back. It forgets one that failed, and removes the oldest
+// exports that nobody uses.
 func (b *Exports) drop(commit string, e *base) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

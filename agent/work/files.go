@@ -15,15 +15,15 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// commitFiles is the tree of a commit as project looks at it.
+// commitFiles is the tree of a commit as [project.Files].
 type commitFiles struct {
 	repo   *gitops.Mirror
 	commit string
 }
 
-// ReadAll implements project.Files. A symlink to a file beside it is
-// followed, because instructions for several agents are often one file; no
-// other is.
+// ReadAll implements project.Files. It follows a symlink to a file beside it,
+// because instructions for several agents are often one file. It follows no other
+// symlink.
 func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]byte, fs.FileMode, error) {
 	data, err := c.repo.ReadFile(ctx, c.commit, name, limit)
 	switch {
@@ -72,11 +72,11 @@ func (c commitFiles) List(ctx context.Context, dir string, recursive bool, limit
 	return out, nil
 }
 
-// configPath is where a repository keeps its configuration.
+// configPath is the path of the configuration in a repository.
 const configPath = ".github/agent.yml"
 
-// ReadConfig reads the configuration of a repository as it is in a commit of
-// the base branch. A commit without one gives the zero configuration.
+// ReadConfig returns the configuration of a repository as it is in a commit of
+// the base branch. It is the zero configuration when the commit has none.
 func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy.Config, error) {
 	data, err := repo.ReadFile(ctx, commit, configPath, 1<<20)
 	if errors.Is(err, gitops.ErrNotFound) {
@@ -103,12 +103,12 @@ func projectWords(ctx context.Context, ws *workspace.Workspace, j Job) (about, r
 	return about, rules, err
 }
 
-// provide looks up what a request names: files as the workspace has them now,
-// and links into the same repository as they were at their commit.
+// provide returns a function that reads what a request names: files as they are in
+// the workspace, and links into the same repository at their commit.
 func provide(ws *workspace.Workspace, j Job) func(context.Context, string) []session.Item {
 	thread, _, _ := strings.Cut(j.Task.Thread, "#")
 	return func(ctx context.Context, words string) []session.Item {
-		return project.Resolve(ctx, words, project.Places{Now: ws, At: func(ctx context.Context, repo, ref string) project.Files {
+		return project.Resolve(ctx, words, project.Sources{Now: ws, At: func(ctx context.Context, repo, ref string) project.Files {
 			known := thread != "" && strings.EqualFold(repo, thread)
 			if !known && (thread != "" || !isCommitID(ref)) {
 				return nil
@@ -122,14 +122,14 @@ func provide(ws *workspace.Workspace, j Job) func(context.Context, string) []ses
 	}
 }
 
-// isCommitID reports whether ref can only be a commit: elsewhere, a branch of the
-// same name may be another one.
+// isCommitID reports whether ref is a commit's id. A branch name would not do: in
+// another clone it may mean another commit.
 func isCommitID(ref string) bool {
 	return len(ref) == 40 && strings.Trim(ref, "0123456789abcdef") == ""
 }
 
-// linked is the tree of a link. What the project keeps away from the agent
-// stays away at every commit.
+// linked is the tree of a link. Files that the project hides from the agent are
+// hidden at every commit.
 type linked struct {
 	commitFiles
 	now *workspace.Workspace

@@ -9,8 +9,9 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// stateOf reads where a session stands: what to open a workspace on, and
-// whether there is anything to do. An empty log stands where the task begins.
+// stateOf returns the state of a session: what to open a workspace on, and whether
+// there is anything to do. With an empty log it is the state in which the task
+// begins.
 func stateOf(ctx context.Context, log session.Log, task session.Task) (*session.State, error) {
 	events, err := log.Events(ctx, 0)
 	if err != nil {
@@ -22,8 +23,8 @@ func stateOf(ctx context.Context, log session.Log, task session.Task) (*session.
 	return session.Fold(events)
 }
 
-// reviewed returns the commit of the edit that was last put up for review, on
-// top of what is on the branch now, "" for none.
+// reviewed returns the commit of the last edit that was put up for review, or ""
+// when there is none on top of the branch as it is now.
 func reviewed(at *session.State) string {
 	if n := len(at.Requests); n > 0 && at.Requests[n-1].Review != nil && at.Requests[n-1].Head == at.Published {
 		return at.Requests[n-1].Review.Commit
@@ -31,9 +32,9 @@ func reviewed(at *session.State) string {
 	return ""
 }
 
-// Foreign returns the head of the session's branch when somebody else put it
-// there, else "". An approval is for the branch as it was shown; a push by
-// somebody else makes it stale.
+// Foreign returns the head of the session's branch when somebody else pushed it,
+// else "". Such a push makes an approval stale, because the approval is for the
+// branch as it was shown.
 func Foreign(ctx context.Context, repo *gitops.Mirror, log session.Log, task session.Task) (string, error) {
 	at, err := stateOf(ctx, log, task)
 	if err != nil {
@@ -46,8 +47,8 @@ func Foreign(ctx context.Context, repo *gitops.Mirror, log session.Log, task ses
 	if err != nil {
 		return "", err
 	}
-	// A push of ours that was cut off before it was noted is nobody else's:
-	// it holds what was saved, and nothing more.
+	// A head with just what was saved is our own push, which was cut off before
+	// the log had it.
 	_, stats, err := repo.Diff(ctx, at.Saved, head, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil || len(stats) == 0 {
 		return "", err
@@ -58,8 +59,8 @@ func Foreign(ctx context.Context, repo *gitops.Mirror, log session.Log, task ses
 	return head, nil
 }
 
-// mergedByHand reports whether head is the session's last published state with
-// just the edit that was put up for review: somebody merged it themselves.
+// mergedByHand reports whether somebody merged the edit under review themselves:
+// then head is the session's last published state with just that edit.
 func mergedByHand(ctx context.Context, repo *gitops.Mirror, head, edit string) (bool, error) {
 	if edit == "" {
 		return false, nil

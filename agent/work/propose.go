@@ -8,8 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// Propose implements agent.Proposer: one commit with the held paths as they
-// were saved, on top of what is on the branch. Nobody sees it yet.
+// Propose implements agent.Proposer. It makes one commit on top of the branch, with
+// the paths that need approval as they were saved. Nobody sees it yet.
 func (c *checkpoints) Propose(ctx context.Context, p agent.Proposal) (session.Review, error) {
 	commit, err := c.job.Repo.CommitPathsOf(ctx, p.Saved, p.Parent, p.Paths, c.meta(p.Subject, p.Turn))
 	if err != nil {
@@ -24,8 +24,8 @@ func (c *checkpoints) Propose(ctx context.Context, p agent.Proposal) (session.Re
 	return session.Review{Commit: commit.ID, Branch: c.job.ReviewBranch(p.ID), Base: c.branch}, nil
 }
 
-// proposer is set where sensitive edits are reviewed: on a server, where the
-// configuration says so.
+// proposer returns c where sensitive edits are asked for by review, else nil. That
+// takes a server, and a configuration that says so.
 func (e *Engine) proposer(j Job, c *checkpoints) agent.Proposer {
 	if j.ReviewBranch == nil || !e.cfg.Rules.ByReview() {
 		return nil

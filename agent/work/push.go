@@ -12,11 +12,11 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// push sends a checkpoint to the remote and tells how that went. When other
-// people's commits came in between, the work stands on top of them now, and
-// the workspace, which does not have them, must be opened anew. When nothing
-// could be pushed the checkpoint is parked: the work stays in the saved state
-// and, as a patch, in the log.
+// push sends a checkpoint to the remote and returns how that went. When other
+// people's commits came in between, the work is now on top of them; the workspace
+// does not have them and must be opened again. When nothing could be pushed the
+// checkpoint is parked: the work stays in the saved state and, as a patch, in the
+// log.
 func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
 	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files)}
 	done, err := c.job.Push(ctx, gitops.SafePush{
@@ -45,7 +45,7 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gito
 	return out, nil
 }
 
-// park keeps work that no branch takes as what it is, a saved state.
+// park leaves work that no branch takes in its saved state.
 func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
 	_, stats, err := c.job.Repo.Diff(ctx, p.Parent, p.Saved, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil {
@@ -56,10 +56,10 @@ func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session
 	return out, err
 }
 
-// mostPatch bounds a patch in the log.
+// mostPatch is the largest patch in the log.
 const mostPatch = 4 << 20
 
-// sent is what people have to know of a push, nil for nothing.
+// sent returns what people have to know of a push, nil for nothing.
 func sent(done gitops.Pushed, branch string) *session.Sent {
 	if done.How == gitops.HowPushed && len(done.Workflows) == 0 {
 		return nil
@@ -69,17 +69,17 @@ func sent(done gitops.Pushed, branch string) *session.Sent {
 		out.Patch, out.PatchSize = "", len(out.Patch)
 	}
 	for _, cause := range done.Causes {
-		if said := inTheWay(cause); said != "" && !slices.Contains(out.Said, said) {
+		if said := pushError(cause); said != "" && !slices.Contains(out.Said, said) {
 			out.Said = append(out.Said, said)
 		}
 	}
 	return out
 }
 
-// inTheWay is what people are told of a cause: the remote's own words where
-// it said any. That a branch moved, and where the work conflicts, is told in
-// other words.
-func inTheWay(cause error) string {
+// pushError returns what people are told of the cause of a failed push: the words
+// of the remote, if it said any. It returns "" for a branch that moved and for
+// conflicts, which [session.Sent] has in fields of their own.
+func pushError(cause error) string {
 	if errors.Is(cause, gitops.ErrRejected) || errors.Is(cause, gitops.ErrConflict) || errors.Is(cause, gitops.ErrWorkflowScope) {
 		return ""
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// mostStored bounds what a half-done state adds to the log.
+// mostStored is how much a half-done state may add to the log.
 const mostStored = 1 << 20
 
-// storedContent is what a saved state holds at the paths that differ from the
+// storedContent returns what a saved state has at the paths that differ from the
 // branch, or nothing when that is too much for the log.
 func storedContent(ctx context.Context, repo *gitops.Mirror, commit string, stats []gitops.FileStat) ([]session.Stored, error) {
 	var out []session.Stored
@@ -42,10 +42,10 @@ func storedContent(ctx context.Context, repo *gitops.Mirror, commit string, stat
 	return out, nil
 }
 
-// rebuild makes the saved state of a session that another machine worked on:
-// half-done states are never pushed, so only the log has them. Where the log
-// has not enough, the session goes back to its last checkpoint on the branch,
-// and the model is told.
+// rebuild makes the saved state of a session that another machine worked on. Only
+// the log has it, because half-done states are never pushed. When the log has not
+// enough, the session goes back to its last checkpoint on the branch, and the
+// model is told.
 func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
 	if at.Saved == at.Published {
 		return nil
@@ -60,12 +60,12 @@ func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
 		events = append(events, session.NewEvent(session.TypeNote, 0, session.Note{Kind: session.NoteReverted,
 			Text: "The session moved to another machine, and the changes since the last checkpoint are gone. Look at the files again and make those changes once more."}))
 	} else {
-		keep := &checkpoints{job: j, redactor: e.cfg.Secrets.Redactor}
-		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(at.Newest.Content), Meta: keep.meta("Saved state", 0)})
+		saves := &checkpoints{job: j, redactor: e.cfg.Secrets.Redactor}
+		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(at.Newest.Content), Meta: saves.meta("Saved state", 0)})
 		if err != nil {
 			return fmt.Errorf("rebuild saved state: %w", err)
 		}
-		if err := keep.keep(ctx, c.ID); err != nil {
+		if err := saves.updatePrivateRef(ctx, c.ID); err != nil {
 			return err
 		}
 		cp.Commit, cp.Tree, cp.Files, cp.Content = c.ID, c.Tree, fileChanges(c.Files), at.Newest.Content

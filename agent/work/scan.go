@@ -9,24 +9,24 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Secrets is what knows the values that nobody may see, and what tokens look
-// like. Scanner makes its value once: that takes some 50 ms.
+// Secrets finds the values that nobody may see, and tokens by their form. Scanner
+// makes its value once, because that takes some 50 ms.
 type Secrets struct {
 	Redactor *secret.Redactor
 	Scanner  func() (*secret.Scanner, error)
 }
 
-// commitScan looks at the commits of one repository.
+// commitScan scans the commits of one repository.
 type commitScan struct {
 	Secrets
 	repo *gitops.Mirror
 }
 
-// mostScanned is how much of a file that no diff shows is looked at.
+// mostScanned is how much is read of a file that no diff shows.
 const mostScanned = 32 << 20
 
-// Scan implements agent.SecretScanner. A file that cannot be looked at is a
-// finding itself: a person decides.
+// Scan implements agent.SecretScanner. A file that cannot be scanned is a finding
+// itself: a person decides.
 func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) ([]agent.Leak, error) {
 	scanner, err := c.Scanner()
 	if err != nil {
@@ -53,8 +53,7 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 	return out, err
 }
 
-// whole looks for known values and tokens in a file that a diff does not
-// show.
+// whole scans all of a file that a diff does not show, for known values and tokens.
 func (c commitScan) whole(ctx context.Context, commit, path string) (secret.Finding, bool) {
 	data, err := c.repo.ReadFile(ctx, commit, path, mostScanned)
 	switch {

@@ -1,10 +1,10 @@
 // Package work carries out one stretch of work on one session, on one branch:
 // it opens a workspace on the state that the session's log ends with, lets the
 // agent work in it, saves what changes, and puts it on the branch. It is the
-// only room that knows both the agent and git.
+// only package that knows both the agent and git.
 //
 //	work.go        open, run, and close; start reading here
-//	position.go    where a session stands
+//	position.go    the state of a session, and of its branch
 //	export.go      commits as directories that workspaces are laid over
 //	files.go       the files of a commit, and what the agent is told of them
 //	checkpoint.go  save: what the workspace changed becomes a commit
@@ -51,8 +51,8 @@ type Need struct {
 	Rules     policy.Config
 }
 
-// Engine works on sessions: it is where the brain (model, policy, git) meets
-// the hands (a workspace). It is safe for concurrent use.
+// Engine works on sessions: it joins the brain (model, policy, git) with the hands
+// (a workspace). It is safe for concurrent use.
 type Engine struct {
 	cfg Config
 }
@@ -78,7 +78,7 @@ type Job struct {
 	Log    session.Log
 	Repo   *gitops.Mirror
 	Author gitops.Signature
-	// Push sends a commit to the remote; nil keeps the branch in Repo.
+	// Push sends a commit to the remote; nil leaves the branch in Repo.
 	Push func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error)
 	// ReviewBranch names the branch on which the edit of a request is put up
 	// for review; nil where nobody can review.
@@ -89,14 +89,15 @@ type Job struct {
 	OnLive       func(agent.Live)
 	Shares       []agent.Share
 	RulesAt      string // commit of the base branch, whose instructions count; "" for none
-	// Bound and Confirm are as in [agent.Config]; nil for nothing.
-	Bound   func(context.Context) ([]session.Fact, error)
-	Confirm func(context.Context, session.Asked, session.Resolved) (string, error)
+	// ApprovalFacts returns what an approval depends on besides the workspace: when
+	// it changes, the approval is stale. Confirm is as in [agent.Config]. Either
+	// may be nil.
+	ApprovalFacts func(context.Context) ([]session.Fact, error)
+	Confirm       func(context.Context, session.Asked, session.Resolved) (string, error)
 }
 
-// Run opens a workspace on the state that the session's log ends with, and
-// lets the agent work in it. When the branch moves under the workspace, it
-// does so again.
+// Run opens a workspace on the state that the session's log ends with, and lets
+// the agent work in it. When the branch moves meanwhile, Run starts over.
 func (e *Engine) Run(ctx context.Context, j Job) (session.Outcome, error) {
 	for {
 		out, err := e.runOnce(ctx, j)
@@ -145,7 +146,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.OnLive
-	cfg.Bound, cfg.Confirm = e.bound(ws, j), j.Confirm
+	cfg.Bound, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
 }
@@ -156,19 +157,19 @@ func walled(engine, network string) bool {
 	return (engine == "docker" || engine == "bwrap") && (network == "" || network == "none") //control:unknown-program-wall
 }
 
-// bound says what approvals are bound to besides the call and the session:
-// where it would run, and what the job adds.
-func (e *Engine) bound(ws *workspace.Workspace, j Job) func(context.Context) ([]session.Fact, error) {
+// approvalFacts returns what an approval depends on besides the call and the
+// session: the workspace that the call would run in, and what the job adds.
+func (e *Engine) approvalFacts(ws *workspace.Workspace, j Job) func(context.Context) ([]session.Fact, error) {
 	return func(ctx context.Context) ([]session.Fact, error) {
 		facts := []session.Fact{
 			{Name: "workspace engine", Value: ws.Engine()},
 			{Name: "workspace image", Value: e.cfg.Rules.Workspace.Image},
 			{Name: "workspace network", Value: e.cfg.Rules.Workspace.Network},
 		}
-		if j.Bound == nil {
+		if j.ApprovalFacts == nil {
 			return facts, nil
 		}
-		more, err := j.Bound(ctx)
+		more, err := j.ApprovalFacts(ctx)
 		return append(facts, more...), err
 	}
 }
@@ -182,7 +183,7 @@ func (e *Engine) limits() agent.Limits {
 	return out
 }
 
-// Limits are the limits of a configuration as the agent counts them.
+// Limits returns the limits of a configuration as the agent counts them.
 func Limits(l policy.Limits) agent.Limits {
 	return agent.Limits{Turns: l.Turns, Tokens: l.Tokens, Wall: time.Duration(l.Time), Edits: l.Edits, ChangedLines: l.Lines}
 }

@@ -176,7 +176,7 @@ func (w *Workspace) Content(ctx context.Context, path string) (io.ReadCloser, er
 	return r, nil
 }
 
-// call is one request. When ctx ends first the host is told to stop.
+// call makes one request. When ctx ends first the host is told to stop.
 func (w *Workspace) call(ctx context.Context, method string, params, result any) error {
 	return w.callID(ctx, w.ids.Add(1), method, params, result)
 }
@@ -193,8 +193,8 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 	return decodeError(err)
 }
 
-// notified takes what the host says by itself. It runs on the reading
-// goroutine, so it only hands over.
+// notified takes a notification of the host. It runs on the reading goroutine, so
+// it only hands the notification over.
 func (w *Workspace) notified(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	if !req.Notif {
 		return

@@ -45,7 +45,7 @@ func (w *Workspace) Run(ctx context.Context, cmd Command, progress func(chunk st
 	}
 }
 
-// maxTail bounds the progress that waits for a slow reader.
+// maxTail is how much progress waits for a slow reader.
 const maxTail = 256 << 10
 
 // tail holds the progress that the reader has not taken yet.
@@ -137,7 +137,7 @@ func (r *chunkReader) Close() error {
 	return nil
 }
 
-// validUTF8 stands in for a name's bytes where only its form is looked at.
+// validUTF8 returns a name as valid text, for checks of its form alone.
 func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -16,7 +16,7 @@ type Starter interface {
 // Start starts a program inside the workspace. Writes go to its stdin, reads
 // come from its stdout; its stderr is dropped. Read returns an error that says
 // how the program ended, or [io.EOF] when it ended with exit code 0. Close ends
-// the program with everything it started. ctx bounds the start only.
+// the program with everything it started. ctx is for the start only.
 func (w *Workspace) Start(ctx context.Context, p Program) (io.ReadWriteCloser, error) {
 	if len(p.Argv) == 0 || p.Argv[0] == "" {
 		return nil, errors.New("start program: no command given")
@@ -35,7 +35,7 @@ func (w *Workspace) Start(ctx context.Context, p Program) (io.ReadWriteCloser, e
 	return pr, nil
 }
 
-// maxBacklog bounds a program's output that nobody reads.
+// maxBacklog is how much output of a program waits for a reader.
 const maxBacklog = 64 << 20
 
 type process struct {

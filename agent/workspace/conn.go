@@ -43,7 +43,7 @@ func (c *Conn) call(ctx context.Context, id uint64, method string, params, resul
 	return decodeBody(x.got, result)
 }
 
-// Notify says something that has no answer.
+// Notify sends a notification, which has no answer.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	body, err := encodeBody(params)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Conn) Fail(ctx context.Context, id jsonrpc2.ID, err error) error {
 	return c.rpc.ReplyWithError(ctx, id, encodeError(err))
 }
 
-// Gone is closed when the connection has ended.
+// Gone returns a channel that is closed when the connection has ended.
 func (c *Conn) Gone() <-chan struct{} { return c.rpc.DisconnectNotify() }
 
 // Close ends the connection.
@@ -116,7 +116,7 @@ const bodyField = "body"
 // exchange is a request's body and that of its answer.
 type exchange struct{ sent, got []byte }
 
-// MarshalJSON says how long the body is.
+// MarshalJSON implements [json.Marshaler]. It writes the length of the body.
 func (x *exchange) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(len(x.sent)), 10), nil
 }
@@ -160,7 +160,7 @@ func (f *frames) beforeSend(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	}
 }
 
-// received gives the body to who waits for it.
+// received hands the body to the call that waits for it.
 func (f *frames) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	switch {
 	case resp != nil:
@@ -219,7 +219,7 @@ func (f *frames) ReadObject(message any) error {
 // Close closes the connection below.
 func (f *frames) Close() error { return f.conn.Close() }
 
-// readN reads n bytes without believing n before they arrive.
+// readN reads n bytes. It allocates as they arrive, because n is not trusted.
 func readN(r io.Reader, n int64) ([]byte, error) {
 	if n <= 1<<20 {
 		data := make([]byte, n)
@@ -236,7 +236,7 @@ func readN(r io.Reader, n int64) ([]byte, error) {
 
 type rpcLog struct{ log *slog.Logger }
 
-// Printf takes what the library has to say.
+// Printf logs a message of the library.
 func (l rpcLog) Printf(format string, args ...any) {
 	l.log.Debug("workspace connection", "err", fmt.Sprintf(format, args...))
 }

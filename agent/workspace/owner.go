@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// Owner is the user and group that work in walled workspaces: this process's
-// own, or 65532 when this process is root, which must not be shared with
-// what runs inside.
+// Owner returns the user and group that work in walled workspaces: those of this
+// process or, when it is root, 65532. What runs inside is never root.
 func Owner() (uid, gid int) {
 	if uid, gid = os.Geteuid(), os.Getegid(); uid == 0 {
 		return 65532, 65532
@@ -85,8 +84,8 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 	return l, Give(ctx, l.Tree)
 }
 
-// fitForOverlay says whether the user inside may write over the source, and
-// whether the paths can stand in mount options.
+// fitForOverlay reports whether the source can be the base of an overlay: the user
+// inside owns it, and the paths can stand in mount options.
 func fitForOverlay(spec Spec) bool {
 	if spec.Source == "" || strings.ContainsAny(spec.Source+spec.State, ":,\\\"'") {
 		return false

@@ -53,8 +53,8 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Environ is the whole environment inside: base, then what every engine sets,
-// then extra, later ones winning.
+// Environ returns the whole environment inside: base, then what every engine sets,
+// then extra. The later value of a name wins.
 func Environ(base map[string]string, extra map[string]string) []string {
 	env := map[string]string{
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

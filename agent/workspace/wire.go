@@ -36,14 +36,14 @@ const (
 	MethodStop     = "stop"
 )
 
-// maxMessage bounds one message in either direction; what comes from the
+// maxMessage is the largest message in either direction: what comes from the
 // workspace is not trusted to be small.
 const maxMessage = 48 << 20
 
-// MaxWrite bounds the data of one Write.
+// MaxWrite is the most data that one Write takes.
 const MaxWrite = 16 << 20
 
-// MaxChunk bounds the data of one chunk of a file on the wire.
+// MaxChunk is the most data in one chunk of a file on the wire.
 const MaxChunk = 512 << 10
 
 // HelloResult introduces the host.
@@ -101,8 +101,8 @@ func (r *ReadResult) unfold() (File, error) {
 }
 
 // ChunkParams asks for bytes of a file from Offset on. Stamp, when not empty,
-// must still be the file's. Raw reads a symlink as its target and does not
-// look at .agentignore.
+// must still be the file's. Raw reads a symlink as its target and ignores
+// .agentignore.
 type ChunkParams struct {
 	Path   []byte `json:"path"`
 	Offset int64  `json:"offset,omitempty"`

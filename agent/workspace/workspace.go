@@ -1,6 +1,6 @@
-// Package workspace holds the place where an agent's tools work: a disposable
-// copy of the code with a small tool host in it, and nothing else. No token,
-// no key, no network unless allowed.
+// Package workspace describes where an agent's tools work: in a disposable copy of
+// the code with a small tool host, and nothing else. There is no token, no key,
+// and no network unless allowed.
 //
 // An [Engine] (docker, bwrap, local) opens a [Workspace]; a workspace speaks
 // JSON-RPC with the tool host, which is the same in all of them (package
@@ -28,7 +28,7 @@ type Spec struct {
 	Limits  Limits
 }
 
-// Limits bounds what the workspace may use. Zero values mean the defaults of
+// Limits is what the workspace may use. Zero values mean the defaults of
 // [DefaultLimits].
 type Limits struct {
 	MemoryBytes int64

@@ -47,7 +47,7 @@ func wantsJSON(args []string) bool {
 // "--", so that scripts can hand over to `policy explain` whatever they find.
 // A word that looks like a flag stays where it is.
 func hyphened(args []string) []string {
-	at := explained(args)
+	at := explainArgs(args)
 	if at < 0 || slices.Contains(args, "--") {
 		return args
 	}
@@ -72,7 +72,7 @@ func hyphened(args []string) []string {
 }
 
 // explained is the place after `policy explain command` or `file`, or -1.
-func explained(args []string) int {
+func explainArgs(args []string) int {
 	for i := range args {
 		if i+2 < len(args) && args[i] == "policy" && args[i+1] == "explain" && (args[i+2] == "command" || args[i+2] == "file") {
 			return i + 3

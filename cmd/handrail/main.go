@@ -100,7 +100,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 		switch e := recover().(type) {
 		case nil:
 		case exited:
-			err = helped(e)
+			err = helpError(e)
 		default:
 			panic(e)
 		}
@@ -123,7 +123,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 }
 
 // helped is the error for kong's own exit: none after --help.
-func helped(code exited) error {
+func helpError(code exited) error {
 	if code == 0 {
 		return nil
 	}

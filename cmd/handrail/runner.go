@@ -105,13 +105,13 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
 		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: sharesOf(w.Shares), RulesAt: rulesAt, Confirm: w.Confirm,
-		Bound: func(ctx context.Context) ([]session.Fact, error) { return r.bound(ctx, w) },
+		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 }
 
 // bound is what an approval is bound to outside of the workspace, at this
 // moment: what GitHub says, and whether somebody else pushed to the branch.
-func (r *serveRunner) bound(ctx context.Context, w bot.Work) ([]session.Fact, error) {
+func (r *serveRunner) approvalFacts(ctx context.Context, w bot.Work) ([]session.Fact, error) {
 	facts, err := w.Bound(ctx)
 	if err != nil {
 		return nil, err

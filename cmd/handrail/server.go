@@ -47,25 +47,25 @@ type serverOptions struct {
 
 // server is the whole bot in one process.
 type server struct {
-	cfg       config.Server
-	log       *slog.Logger
-	secrets   *secrets
-	store     *sqlstore.Store
-	app       *ghapp.App
-	git       *gitops.Store
-	engine    *work.Engine
-	model     func(name string) (llm.Model, error)
-	workspace string // name of the engine
-	queue     *queue.Queue
-	http      *http.Server
-	addr      net.Addr
-	ready     func() bool
-	failed    chan error
-	wait      sync.WaitGroup
-	stop      context.CancelFunc // of what runs beside the queue
-	opt       serverOptions
-	bot       *bot.Bot
-	kept      store.Store
+	cfg           config.Server
+	log           *slog.Logger
+	secrets       *secrets
+	store         *sqlstore.Store
+	app           *ghapp.App
+	git           *gitops.Store
+	engine        *work.Engine
+	model         func(name string) (llm.Model, error)
+	workspace     string // name of the engine
+	queue         *queue.Queue
+	http          *http.Server
+	addr          net.Addr
+	ready         func() bool
+	failed        chan error
+	wait          sync.WaitGroup
+	stop          context.CancelFunc // of what runs beside the queue
+	opt           serverOptions
+	bot           *bot.Bot
+	redactedStore store.Store
 }
 
 // newServer puts the parts together. Nothing runs before start.
@@ -93,10 +93,10 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	if s.store, err = openStore(ctx, cfg, w.log); err != nil {
 		return s, err
 	}
-	s.kept = s.store.Store
-	s.kept.Logs = redactedLogs{s.kept.Logs, known.Redactor}
+	s.redactedStore = s.store.Store
+	s.redactedStore.Logs = redactedLogs{s.redactedStore.Logs, known.Redactor}
 	if opt.wrap != nil {
-		s.kept = opt.wrap(s.kept)
+		s.redactedStore = opt.wrap(s.redactedStore)
 	}
 	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
 	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log, HTTP: bot.Fenced{Next: s.transport(0)}}); err != nil {
@@ -125,7 +125,7 @@ func (s *server) transport(wait time.Duration) http.RoundTripper {
 
 // sees says whether a model can see pictures. While its server does not tell,
 // it may: the session says so if not.
-func (s *server) sees(ctx context.Context, name string) bool {
+func (s *server) hasVision(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	m, err := s.model(name)
@@ -138,8 +138,8 @@ func (s *server) sees(ctx context.Context, name string) bool {
 
 func (s *server) newQueue(r *serveRunner) (err error) {
 	s.bot, err = bot.New(bot.Config{
-		Store: s.kept, GitHub: s.app, Runner: r, Offers: r, Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
-		Sees: s.sees, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
+		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
+		Sees: s.hasVision, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (s *server) newQueue(r *serveRunner) (err error) {
 		backoff = func(int) time.Duration { return s.opt.again }
 	}
 	s.queue, err = queue.New(queue.Config{
-		Store: s.kept, River: s.store.River, Work: s.work, Later: bot.Temporary, Log: s.log,
+		Store: s.redactedStore, River: s.store.River, Work: s.work, Later: bot.Temporary, Log: s.log,
 		TTL: s.opt.ttl, Backoff: backoff, Sweep: s.opt.sweep, Grace: s.opt.grace,
 		Limits: queue.Limits{Total: s.cfg.Sessions.AtOnce, Repo: s.cfg.Sessions.PerRepo, User: s.cfg.Sessions.PerUser},
 	})
@@ -193,7 +193,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 // start listens and begins to work.
 func (s *server) start(ctx context.Context) error {
 	hook, err := webhook.New(webhook.Config{
-		Secret: []byte(s.cfg.GitHub.WebhookSecret.Reveal()), Intake: s.kept.Deliveries, Parse: bot.Source, Log: s.log,
+		Secret: []byte(s.cfg.GitHub.WebhookSecret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: bot.Source, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -226,12 +226,12 @@ func (s *server) start(ctx context.Context) error {
 // beside starts what runs beside the queue.
 func (s *server) beside(ctx context.Context) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.wait.Go(func() { sweep.Forget(ctx, s.kept.Deliveries, s.log) })
+	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	if s.cfg.GitHub.AppID == 0 {
 		s.log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; a GitHub App can")
 		return
 	}
-	sw := sweep.New(sweep.Config{GitHub: s.app, Meta: s.kept.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log})
+	sw := sweep.New(sweep.Config{GitHub: s.app, Meta: s.redactedStore.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log})
 	s.wait.Go(func() { sw.Run(ctx) })
 }
 

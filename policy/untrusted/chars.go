@@ -53,7 +53,7 @@ func cleanEscapes(s string, n *Removed) string {
 // cleanLine removes what must go from one line.
 func cleanLine(line string, n *Removed) string {
 	rs := []rune(line)
-	bidi := keptBidi(rs)
+	bidi := allowedBidi(rs)
 	out := make([]rune, 0, len(rs))
 	for i := 0; i < len(rs); i++ {
 		r := rs[i]
@@ -62,7 +62,7 @@ func cleanLine(line string, n *Removed) string {
 			i = end - 1
 			continue
 		}
-		if keep := keepRune(out, rs, i) || bidi[i]; keep {
+		if keep := allowedRune(out, rs, i) || bidi[i]; keep {
 			out = append(out, r)
 			continue
 		}
@@ -115,7 +115,7 @@ func hidden(r rune) bool {
 }
 
 // keepRune decides about rs[i], given what was kept before it.
-func keepRune(out, rs []rune, i int) bool {
+func allowedRune(out, rs []rune, i int) bool {
 	r := rs[i]
 	if !hidden(r) {
 		return true
@@ -129,17 +129,17 @@ func keepRune(out, rs []rune, i int) bool {
 	}
 	switch r {
 	case 0x200D:
-		return keepJoiner(out, prev, next)
+		return allowedJoiner(out, prev, next)
 	case 0x200C:
 		return joiningScript(prev) && joiningScript(next)
 	case 0xFE0F, 0xFE0E:
 		return emojiBase(prev) || keycapBase(prev) && next == 0x20E3
 	}
-	return keepVariant(r, prev)
+	return allowedVariant(r, prev)
 }
 
 // keepVariant keeps a variation selector after a character that has variants.
-func keepVariant(r, prev rune) bool {
+func allowedVariant(r, prev rune) bool {
 	switch {
 	case r >= 0xFE00 && r <= 0xFE02:
 		return unicode.In(prev, unicode.Han, unicode.Sm, unicode.Myanmar)
@@ -153,7 +153,7 @@ func keepVariant(r, prev rune) bool {
 
 // keepJoiner keeps a zero-width joiner between two emoji and after a letter
 // of a script whose letters join.
-func keepJoiner(out []rune, prev, next rune) bool {
+func allowedJoiner(out []rune, prev, next rune) bool {
 	base := prev
 	if prev == 0xFE0F && len(out) > 1 {
 		base = out[len(out)-2]
@@ -229,7 +229,7 @@ func flagEnd(rs []rune, i int) int {
 // keptBidi says which bidirectional controls of a line stay: marks on a line
 // that has right-to-left letters, and isolates and embeddings there when all
 // of them are balanced. Overrides never stay.
-func keptBidi(rs []rune) map[int]bool {
+func allowedBidi(rs []rune) map[int]bool {
 	if !slices.ContainsFunc(rs, rtlLetter) {
 		return nil
 	}

@@ -48,7 +48,7 @@ func applyDiff(k *tools.Kit) tools.Tool {
 	})
 }
 
-// edits reads all shapes in which models send edits.
+// readEdits reads edits in all the shapes in which models send them.
 func readEdits(a tools.Args) ([]patch.Edit, error) {
 	if raw, ok := a.Values["path"]; ok {
 		if in := tools.Unwrap(raw); in[0] == '[' || in[0] == '{' {
@@ -137,8 +137,8 @@ func oneFile(a tools.Args, name string, f map[string]json.RawMessage) ([]patch.E
 	return named(name, out), nil
 }
 
-// named gives edits the path of the call, unless they name several files
-// themselves.
+// named returns the edits with the path of the call. Edits that name several files
+// keep their own paths.
 func named(name string, edits []patch.Edit) []patch.Edit {
 	if name == "" {
 		return patch.Join(edits)
@@ -213,7 +213,7 @@ func located(edits []patch.Edit, line int) []patch.Edit {
 	return edits
 }
 
-// pair reads search and replace, or start_line, end_line and the new text.
+// readPair reads search and replace, or start_line, end_line and the new text.
 func readPair(a tools.Args, f map[string]json.RawMessage) (patch.Edit, bool, error) {
 	search, hasSearch := pickText(f, "search", "old_string", "old_str", "old_text", "old", "search_text", "find", "oldText")
 	replace, hasReplace := pickText(f, "replace", "new_string", "new_str", "new_text", "new", "replacement", "replace_text", "content")
@@ -288,8 +288,8 @@ func xmlEdits(a tools.Args, s string) ([]patch.Edit, error) {
 	return out, allNamed(a, out)
 }
 
-// planEdits applies edits to the files they name. A file whose edits do not
-// all fit stays as it is; the call fails only when no file can be changed.
+// planEdits plans the edits of each file they name. A file stays as it is unless
+// all of its edits fit. The call fails only when no file can be changed.
 func planEdits(ctx context.Context, k *tools.Kit, edits []patch.Edit) (plan, error) {
 	var pl plan
 	var errs []error

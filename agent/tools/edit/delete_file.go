@@ -26,7 +26,7 @@ func deleteFile(k *tools.Kit) tools.Tool {
 		if err != nil {
 			return plan{}, err
 		}
-		c, err := doomed(ctx, k, rel)
+		c, err := deletion(ctx, k, rel)
 		if err != nil {
 			return plan{}, err
 		}
@@ -34,9 +34,9 @@ func deleteFile(k *tools.Kit) tools.Tool {
 	})
 }
 
-// doomed is the change that deletes rel: of a symlink the link, not what it
-// leads to.
-func doomed(ctx context.Context, k *tools.Kit, rel string) (change, error) {
+// deletion returns the change that deletes rel. Of a symlink, the link is deleted
+// and not its target.
+func deletion(ctx context.Context, k *tools.Kit, rel string) (change, error) {
 	dir, err := k.Landing(ctx, path.Dir(rel))
 	if err != nil {
 		return change{}, err

@@ -27,15 +27,15 @@ type change struct {
 	notes   []string // where tolerance was needed
 }
 
-// plan is what a writing call comes to: changes in order, and the files whose
-// edits do not fit, which stay as they are.
+// plan is what a writing call will do: the changes in order, and the errors of the
+// files whose edits do not fit. Those files stay as they are.
 type plan struct {
 	changes []change
 	failed  []string
 }
 
-// planner makes a tool of a function that plans. Intent shows the plan; Run
-// makes it again and carries it out.
+// planner makes a tool of a function that plans. Intent shows the plan. Run plans
+// again and carries the plan out.
 type planner struct {
 	kit  *tools.Kit
 	make func(ctx context.Context, a tools.Args) (plan, error)
@@ -67,8 +67,8 @@ func (p *planner) intent(ctx context.Context, a tools.Args) (policy.Action, erro
 	return action, nil
 }
 
-// display is the change as a person is shown it: a diff that says everything,
-// or, for bytes that are no text, their digest.
+// display returns the change as a person is shown it: a complete diff or, for
+// bytes that are no text, their digest.
 func (c change) display() string {
 	from, to := c.path, c.path
 	switch {
@@ -187,11 +187,11 @@ func title(changes []session.FileChange) string {
 	return fmt.Sprintf("%s %s (+%d −%d)", verb, name, added, removed)
 }
 
-// maxEdit bounds the files that are edited as a whole in memory.
+// maxEdit is the largest file that is edited, since that happens in memory.
 const maxEdit = 8 << 20
 
-// current reads the file that an edit of rel would change: where it really
-// is, and its text. existed is false when there is no such file.
+// current returns the change of rel before any edit: the path behind symlinks and
+// the text that is there. Its existed is false when there is no such file.
 func current(ctx context.Context, k *tools.Kit, rel string) (c change, err error) {
 	if c.path, err = k.Landing(ctx, rel); err != nil {
 		return c, err
@@ -210,7 +210,8 @@ func current(ctx context.Context, k *tools.Kit, rel string) (c change, err error
 	return c, nil
 }
 
-// existing is current for tools that only change files.
+// existing returns what current returns, or an error when there is no such file.
+// It is for tools that only change files.
 func existing(ctx context.Context, k *tools.Kit, rel string) (change, error) {
 	c, err := current(ctx, k, rel)
 	if err != nil {

@@ -52,7 +52,7 @@ func searchAndReplace(k *tools.Kit) tools.Tool {
 	})
 }
 
-// substitution is what to replace by what, in which lines.
+// substitution says what to replace, by what, and in which lines.
 type substitution struct {
 	pattern  *regexp.Regexp
 	search   string

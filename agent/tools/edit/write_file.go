@@ -53,7 +53,7 @@ func writeFile(k *tools.Kit) tools.Tool {
 	})
 }
 
-// content returns the text to write. For a .json file it may be given as
+// readContent returns the text to write. For a .json file it may be given as
 // JSON instead of as a string.
 func readContent(a tools.Args, rel string) (string, error) {
 	raw := a.Values["content"]
@@ -96,7 +96,7 @@ func (c *change) replace(content string) error {
 	if c.existed && strings.TrimSpace(text) == "" && strings.TrimSpace(old) != "" && content != "" {
 		return errors.New("write_file: nothing was written, because the content is blank and the file is not; use delete_file to delete it, or send an empty string to empty it")
 	}
-	c.after = patch.Keep(old, text)
+	c.after = patch.MatchForm(old, text)
 	for _, n := range notes {
 		c.notes = append(c.notes, strings.ToUpper(n[:1])+n[1:]+".")
 	}

@@ -13,13 +13,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// wanted is one file with the lines to show.
+// wanted is one file of a call, with the lines to show.
 type wanted struct {
 	path   string
 	ranges []workspace.Range
 }
 
-// wanted reads the shapes in which models ask for files.
+// wanted reads the files of a call, in all the shapes in which models ask for
+// them.
 func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 	items := a.Items("files")
 	if raw, ok := a.Values["path"]; ok {
@@ -142,7 +143,7 @@ func xmlWanted(a tools.Args, s string) ([]wanted, error) {
 	return out, nil
 }
 
-// ranges reads the lines that are asked for in f, whose keys may be folded.
+// readRanges reads the ranges of lines in f, whose keys may be folded.
 func readRanges(a tools.Args, f map[string]json.RawMessage) ([]workspace.Range, error) {
 	if raw, ok := anyOf(f, "lines", "line_range", "line_ranges", "range", "ranges", "view_range"); ok {
 		rs, ok := rangeValue(raw)

@@ -129,8 +129,8 @@ func (r reader) docxText(ctx context.Context, p string) (string, error) {
 	return "", errors.New("it is no Word document")
 }
 
-// wordText is the text of WordprocessingML: a line per paragraph and table
-// row, tabs between cells.
+// wordText returns the text of WordprocessingML: a line for each paragraph and
+// table row, with tabs between cells.
 func wordText(in io.Reader) (string, error) {
 	d := xml.NewDecoder(in)
 	var b strings.Builder

@@ -133,8 +133,8 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	return r.text(ctx, w, f, o)
 }
 
-// fetchRange is how much is asked of the workspace at once from a line on;
-// to 0 means to the end.
+// fetchRange returns the lines to ask of the workspace at once, beginning at from.
+// A to of 0 means the end of the file.
 func fetchRange(from, to int) workspace.Range {
 	if to == 0 || to-from >= fetchLines {
 		to = from + fetchLines - 1
@@ -196,8 +196,8 @@ func (r reader) text(ctx context.Context, w wanted, got workspace.File, o *outpu
 	return nil
 }
 
-// chunk returns the lines of a range from what was fetched last, or else
-// fetches on, up to line last.
+// chunk returns the lines of a range. When they are not in what was fetched last,
+// it fetches more, up to line last.
 func (r reader) chunk(ctx context.Context, want workspace.Range, last int, got *workspace.File) ([]string, error) {
 	cut := func() ([]string, bool) {
 		for _, c := range got.Chunks {
@@ -226,8 +226,8 @@ func (r reader) chunk(ctx context.Context, want workspace.Range, last int, got *
 	return nil, nil
 }
 
-// number writes lines with their numbers while there is room, and says how
-// many.
+// number writes lines with their numbers while there is room. It returns how many
+// it wrote.
 func (o *output) number(from int, lines []string) int {
 	for i, s := range lines {
 		if o.room <= 0 {

@@ -79,7 +79,7 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 	return cmd, nil
 }
 
-// timeout reads seconds as a number or in words such as "30s" or "2m".
+// readTimeout reads seconds as a number or in words such as "30s" or "2m".
 func readTimeout(a tools.Args) (time.Duration, bool, error) {
 	raw, ok := a.Values["timeout"]
 	if !ok {
@@ -96,7 +96,7 @@ func readTimeout(a tools.Args) (time.Duration, bool, error) {
 			unit = time.Millisecond // nobody means hours
 		}
 		if n <= 0 {
-			return 0, false, nil // "no timeout" there is not
+			return 0, false, nil // a command without any timeout is not offered
 		}
 		return time.Duration(n * float64(unit)), true, nil
 	}
@@ -109,7 +109,7 @@ func readTimeout(a tools.Args) (time.Duration, bool, error) {
 	return 0, false, a.WrongType("timeout", "a number of seconds")
 }
 
-// long reports whether a command line is one that takes its time.
+// long reports whether a command line is known to take long.
 func (r runner) long(line string) bool {
 	list := r.LongCommands
 	if list == nil {
@@ -157,7 +157,7 @@ func how(res workspace.CommandResult, cmd workspace.Command) string {
 	return fmt.Sprintf("exit code %d", res.Exit)
 }
 
-// report is what the model is told of a command.
+// report returns what the model is told of a command.
 func report(cmd workspace.Command, res workspace.CommandResult) string {
 	var b strings.Builder
 	out := cutOutput(res.Output, res.Cut)
@@ -183,8 +183,8 @@ func report(cmd workspace.Command, res workspace.CommandResult) string {
 	return b.String()
 }
 
-// cutOutput keeps the first 15 and the last 85 lines. The host may have left
-// out bytes in the middle before.
+// cutOutput returns the first 15 and the last 85 lines of s. lost is how many bytes
+// the host left out of the middle.
 func cutOutput(s string, lost int64) string {
 	s = strings.TrimRight(s, "\n")
 	if s == "" {

@@ -14,7 +14,7 @@ import (
 //go:embed ask_followup_question.md
 var askFollowupQuestionDoc string
 
-// maxChoices bounds the answers offered with a question.
+// maxChoices is how many answers a question may offer.
 const maxChoices = 8
 
 func askFollowupQuestion(*tools.Kit) tools.Tool {

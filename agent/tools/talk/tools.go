@@ -1,5 +1,5 @@
 // Package talk holds the tools by which a model speaks with people and with the
-// engine, and keeps the list of what is to be done, one file each.
+// engine, and maintains the to-do list, one file each.
 package talk
 
 import "github.com/handrail-bot/handrail/agent/tools"

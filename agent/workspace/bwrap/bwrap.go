@@ -61,8 +61,8 @@ func New(cfg Config) (*Engine, error) {
 // Name returns "bwrap".
 func (*Engine) Name() string { return "bwrap" }
 
-// Check starts a sandbox with nothing of a workspace in it, but with the mounts that a
-// system may refuse.
+// Check starts a sandbox without a workspace, but with the mounts that a system may
+// refuse.
 func (e *Engine) Check(ctx context.Context) error {
 	if len(e.lacks) > 0 {
 		return fmt.Errorf("check bwrap: %s not found: install bubblewrap and util-linux", strings.Join(e.lacks, ", "))
@@ -80,7 +80,7 @@ func (e *Engine) Check(ctx context.Context) error {
 	return nil
 }
 
-// advice adds to what bubblewrap complains of what a person can do about it.
+// advice returns a complaint of bubblewrap with what a person can do about it.
 func advice(complaint string) string {
 	if strings.Contains(complaint, "mount proc") {
 		return complaint + ": this container hides parts of /proc, so no sandbox in it can have its own: start it with --security-opt systempaths=unconfined (in Kubernetes: hostUsers: false and procMount: Unmasked), or use docker"

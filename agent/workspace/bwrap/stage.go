@@ -61,7 +61,7 @@ type stage struct {
 
 // command builds the sandbox's command line.
 func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
-	at, err := s.place()
+	at, err := s.mountPoint()
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// mounts says how to lay the workspace's directories.
+// mounts returns the arguments that say how to lay the workspace's directories.
 func (s stage) mounts() []string {
 	l := s.layers
 	switch {
@@ -109,8 +109,8 @@ func (s stage) mounts() []string {
 	return []string{"useroverlay", l.Base, l.Upper, l.Work}
 }
 
-// binds brings the binary and the toolchains, which may lie where only this
-// process's user can go, to the stage.
+// binds returns the commands that mount the binary and the toolchains on the stage,
+// since the user inside may not reach their own directories.
 func (s stage) binds(at string) string {
 	if s.check {
 		return ""
@@ -127,9 +127,9 @@ func (s stage) toolchain(at string, i int) string { return at + "/toolchain" + i
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// place picks a directory to hide behind the stage: one that nothing needed
-// lies in.
-func (s stage) place() (string, error) {
+// mountPoint returns a directory to mount the stage on. The stage hides what is
+// there, so nothing that the sandbox needs may be in it.
+func (s stage) mountPoint() (string, error) {
 	need := []string{s.spec.State, s.spec.Source, s.engine.cfg.Binary}
 	need = append(need, s.engine.cfg.Toolchains...)
 	for _, tool := range s.engine.tools {
@@ -146,7 +146,7 @@ func (s stage) place() (string, error) {
 	return "", errors.New("none of /mnt, /media, /srv, /opt and /home is free for the sandbox's mounts: make an empty /mnt")
 }
 
-// sandbox is bubblewrap's part.
+// sandbox returns the command line of bubblewrap.
 func (s stage) sandbox(at string) []string {
 	uid, gid := workspace.Owner()
 	a := []string{"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",

@@ -64,7 +64,7 @@ func New(cfg Config) (*Engine, error) {
 // Name returns "docker".
 func (*Engine) Name() string { return "docker" }
 
-// Close gives up the connections to the daemon. Open workspaces stay open.
+// Close closes the connections to the daemon. Open workspaces stay open.
 func (e *Engine) Close() error { return e.docker.Close() }
 
 // Check asks the daemon for a sign of life, and for the image when the
@@ -157,7 +157,7 @@ func (e *Engine) open(ctx context.Context, spec workspace.Spec, env map[string]s
 	return ws, nil
 }
 
-// start attaches to the container first, so that nothing it says is missed.
+// start starts a container. It attaches first, so that no output is missed.
 func (e *Engine) start(ctx context.Context, id string) (*stream, error) {
 	att, err := e.docker.ContainerAttach(ctx, id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
@@ -170,7 +170,7 @@ func (e *Engine) start(ctx context.Context, id string) (*stream, error) {
 	return &stream{conn: att.Conn, in: att.Reader}, nil
 }
 
-// removeTime bounds how long Close waits for the daemon.
+// removeTime is how long Close waits for the daemon.
 const removeTime = 30 * time.Second
 
 // remove kills and removes a container and waits until it is gone.

@@ -37,7 +37,7 @@ func (s *stream) Read(p []byte) (int, error) {
 			s.left = int(n)
 			continue
 		}
-		if err := s.complain(io.LimitReader(s.in, n), head[0] == frameErrors); err != nil {
+		if err := s.skip(io.LimitReader(s.in, n), head[0] == frameErrors); err != nil {
 			return 0, err
 		}
 	}
@@ -46,9 +46,9 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// complain keeps the beginning of the errors.
-func (s *stream) complain(r io.Reader, keep bool) error {
-	if keep {
+// skip reads r to its end. With isError it saves the beginning as the complaint.
+func (s *stream) skip(r io.Reader, isError bool) error {
+	if isError {
 		s.mu.Lock()
 		room := int64(max(0, 4096-len(s.errs)))
 		s.mu.Unlock()

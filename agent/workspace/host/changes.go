@@ -27,8 +27,8 @@ type baseline struct {
 	tree  *os.Root
 }
 
-// stamp is what an unchanged file keeps: any write or exchange moves the
-// change time, which commands cannot set.
+// stamp tells whether a file has changed. Any write or exchange moves the change
+// time, which commands cannot set.
 type stamp struct {
 	size, mtime, ctime int64
 	ino                uint64
@@ -69,7 +69,7 @@ func (b *baseline) close() {
 	}
 }
 
-// scan looks at the whole tree once, before anything can change it.
+// scan reads the whole tree once, before anything can change it.
 func (b *baseline) scan(ctx context.Context, h *host) {
 	defer close(b.done)
 	if b.upper != nil {
@@ -114,13 +114,13 @@ func tracked(root *os.Root, visit func(n *node)) *walker {
 	}}
 }
 
-// skipped names are never part of a commit.
+// skipped reports whether files of this name are never part of a commit.
 func skipped(name string) bool { return name == ".git" || strings.HasPrefix(name, tempPrefix) }
 
 func trackable(n *node) bool { return n.mode.IsRegular() || n.mode&fs.ModeSymlink != 0 }
 
-// changes compares the tree with the base. What is new and excluded by
-// .gitignore is no change: it would not be committed.
+// changes compares the tree with the base. A new file that .gitignore excludes is
+// no change, because it would not be committed.
 func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 	if err := h.base.wait(ctx); err != nil {
 		return nil, err
@@ -182,11 +182,11 @@ func changeOf(n *node, kind workspace.ChangeKind) workspace.WireChange {
 	return workspace.WireChange{Path: []byte(n.path), Kind: kind, Mode: n.mode, Size: n.stat.Size}
 }
 
-// maxCompared bounds the files whose content is compared with the base.
+// maxCompared is the largest file whose content is compared with the base.
 const maxCompared = 1 << 20
 
-// same reports whether a touched file is as it was in the base, where that is
-// cheap to tell.
+// same reports whether a touched file is as it was in the base. It reports false
+// where that would take long to find out.
 func (b *baseline) same(n *node) bool {
 	if b.base == nil || !n.mode.IsRegular() || n.stat.Size > maxCompared {
 		return false
@@ -198,7 +198,7 @@ func (b *baseline) same(n *node) bool {
 	return sameBytes(b.base, b.top(), n.path)
 }
 
-// top is where what is now can be read.
+// top returns the directory in which the present files can be read.
 func (b *baseline) top() *os.Root {
 	if b.upper != nil {
 		return b.upper

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// gitTime bounds the making of the throw-away repository, and gitFiles the
-// tree that it is made for.
+// gitTime is how long the making of the throw-away repository may take. gitFiles is
+// the largest tree that it is made for.
 const (
 	gitTime  = 20 * time.Second
 	gitFiles = 60_000
 )
 
-// throwawayGit gives the workspace a repository of its own with the base as
-// its only commit, when the first command that mentions git comes and there
-// is none. It serves `git diff` and the like inside; nothing reads it back.
-// Where git is missing or fails the workspace goes without.
+// throwawayGit makes a repository inside the workspace, with the base as its only
+// commit, before the first command that mentions git. It serves `git diff` and
+// the like; nothing reads it back. Where git is missing or fails, the workspace
+// has no repository.
 func (h *host) throwawayGit(ctx context.Context, line string) {
 	if h.gitMade || !strings.Contains(line, "git") {
 		return

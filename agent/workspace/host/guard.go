@@ -15,7 +15,7 @@ import (
 // which are of the same user: they can neither read its memory and
 // descriptors nor end it, and when they use up all processes it still has the
 // threads that it needs. The soft limit of processes that it was started with
-// becomes that of its children. The returned function gives signals back.
+// becomes that of its children. The returned function stops catching signals.
 func (ps *processes) guard() (release func(), err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("protect tool host: %w", err)
@@ -37,7 +37,7 @@ func (ps *processes) guard() (release func(), err error) {
 	return func() { signal.Stop(signals) }, nil
 }
 
-// prepareThreads makes the runtime start n threads, which it keeps.
+// prepareThreads makes the runtime start n threads. They stay for later use.
 func prepareThreads(n int) {
 	var all, done sync.WaitGroup
 	all.Add(n)
@@ -52,8 +52,8 @@ func prepareThreads(n int) {
 	done.Wait()
 }
 
-// confine gives a child the limit of processes. It has not begun to work on
-// anything foreign yet.
+// confine sets the limit of processes of a child, before the child runs anything
+// foreign.
 func (ps *processes) confine(pid int) error {
 	if ps.limit == 0 {
 		return nil

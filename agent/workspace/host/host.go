@@ -122,7 +122,7 @@ func newHost(cfg Config) (*host, error) {
 	return h, nil
 }
 
-// starting holds the first message back until the connection is known.
+// starting delays the first message until the connection is known.
 type starting struct {
 	h     *host
 	ready <-chan struct{}
@@ -151,7 +151,8 @@ func (s starting) Handle(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Re
 	}()
 }
 
-// begin counts a piece of work in, unless Serve is ending.
+// begin registers a piece of work that Serve waits for. It reports false when
+// Serve is ending.
 func (h *host) begin(id *jsonrpc2.ID, stop context.CancelFunc) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

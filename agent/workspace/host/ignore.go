@@ -87,7 +87,7 @@ func fixed(pattern string) (begin, end string) {
 	return begin, pattern[strings.LastIndexAny(pattern, special+"/")+1:]
 }
 
-// match says whether the rule is about rel, whose last element is name.
+// match reports whether the rule is about rel, whose last element is name.
 func (r *rule) match(rel, name string, dir bool) bool {
 	if r.dirOnly && !dir {
 		return false
@@ -106,7 +106,8 @@ func (r *rule) match(rel, name string, dir bool) bool {
 	return doublestar.MatchUnvalidated(r.pattern, rel)
 }
 
-// decide returns what the last rule that matches says.
+// decide returns what the last matching rule says. decided is false when no rule
+// matches.
 func decide(rules []rule, rel string, dir bool) (ignored, decided bool) {
 	name := path.Base(rel)
 	for i := len(rules) - 1; i >= 0; i-- {
@@ -120,9 +121,8 @@ func decide(rules []rule, rel string, dir bool) (ignored, decided bool) {
 // maxIgnoreFile bounds an ignore file; what is longer is not looked at.
 const maxIgnoreFile = 1 << 20
 
-// ignores answers for all ignore files of one name in a tree, which it reads
-// when they are first needed. Frozen ones are read once; the others again when
-// they have changed.
+// ignores answers for all ignore files of one name in a tree. It reads a file when
+// it is first needed, and again when it has changed, unless it is frozen.
 type ignores struct {
 	root   *os.Root
 	name   string
@@ -156,7 +156,8 @@ func (ig *ignores) match(rel string, dir bool) bool {
 	return ig.matchOne(rel, dir)
 }
 
-// matchOne looks at rel alone, whose parents are known not to be excluded.
+// matchOne reports whether rel itself is excluded. Its parents must be known not
+// to be.
 func (ig *ignores) matchOne(rel string, dir bool) bool {
 	for at := path.Dir(rel); ; at = path.Dir(at) {
 		below := rel
@@ -185,8 +186,8 @@ func (ig *ignores) rules(dir string) []rule {
 	return ig.load(dir)
 }
 
-// load reads the ignore file of dir, if there is one, for the first time or
-// because it has changed.
+// load returns the rules of the ignore file of dir, if there is one. It reads the
+// file the first time, and when it has changed.
 func (ig *ignores) load(dir string) []rule {
 	ig.mu.RLock()
 	known, ok := ig.dirs[dir]
@@ -224,15 +225,15 @@ func (ig *ignores) readFile(name string, known ruleFile) ruleFile {
 	return ruleFile{rules: parseIgnore(string(text)), mtime: info.ModTime(), size: info.Size()}
 }
 
-// seal says that every ignore file has been read: directories that are not
-// known have none.
+// seal marks that every ignore file has been read. Directories that are not known
+// then have none.
 func (ig *ignores) seal() {
 	ig.mu.Lock()
 	ig.sealed = true
 	ig.mu.Unlock()
 }
 
-// refresh forgets what is known of an ignore file that may have changed.
+// refresh makes load read ignore files again that may have changed.
 func (ig *ignores) refresh() {
 	ig.mu.Lock()
 	defer ig.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 const (
 	defaultEntries = 1000
 	maxEntries     = 20_000
-	maxWalked      = 2_000_000 // entries looked at by one call
+	maxWalked      = 2_000_000 // entries that one call may visit
 )
 
 var errWalked = errors.New("walked far enough")
 
-// list lists a directory; a directory comes before what is in it.
+// list lists a directory. Each directory comes before its entries.
 func (h *host) list(ctx context.Context, p workspace.PathParams) (workspace.Listing, error) {
 	rel, err := h.dir(string(p.Path))
 	if err != nil {
@@ -72,8 +72,8 @@ func (h *host) dir(p string) (string, error) {
 	return h.inside(f, rel), nil
 }
 
-// visible is a walker over what the agent may see and people would want seen:
-// neither git's own directories nor what the ignore files exclude.
+// visible returns a walker over the files that listings and searches show. It
+// leaves out git's own directories and what the ignore files exclude.
 func (h *host) visible(visit func(n *node) (bool, error)) *walker {
 	h.git.refresh()
 	git := known{ig: h.git, has: map[string]bool{}}
@@ -91,9 +91,9 @@ func (h *host) visible(visit func(n *node) (bool, error)) *walker {
 	}
 }
 
-// known asks ignore files for entries of a walk, where no parent is excluded
-// and the names in each directory have been seen, which saves looking for
-// files that are not there.
+// known asks ignore files about entries of a walk. In a walk no parent is excluded,
+// and the names in each directory are known, so it never opens ignore files that
+// do not exist.
 type known struct {
 	ig  *ignores
 	has map[string]bool

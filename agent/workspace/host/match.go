@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	window    = 4 << 20   // bytes of a file looked at in one piece
+	window    = 4 << 20   // bytes of a file that are searched in one piece
 	maxFound  = 256 << 20 // bytes of one file that are searched
 	shownLine = 1000      // bytes of a line in a result
 )
@@ -96,8 +96,8 @@ func (m *matcher) next(buf []byte, from int, cr bool) (start, end int, ok bool) 
 	return 0, 0, false
 }
 
-// candidate is where a match may be: the required text if there is one, else
-// what the expression finds.
+// candidate returns where the next match may be: the required text if there is
+// one, else what the expression finds.
 func (m *matcher) candidate(buf []byte, from int, cr bool) (lo, hi int) {
 	if len(m.literal) > 0 {
 		i := bytes.Index(buf[from:], m.literal)
@@ -160,7 +160,7 @@ func (s *searching) file(ctx context.Context, f *searched, buf []byte) []byte {
 				cut = have // one line longer than a window
 			}
 		}
-		w.look(buf[:cut])
+		w.scan(buf[:cut])
 		if last {
 			break
 		}
@@ -169,7 +169,8 @@ func (s *searching) file(ctx context.Context, f *searched, buf []byte) []byte {
 	return buf
 }
 
-// rawFile is a file without the runtime's poller, which small files do not pay.
+// rawFile is a file without the runtime's poller, which costs more than reading a
+// small file.
 type rawFile int
 
 func (r rawFile) Read(p []byte) (int, error) {
@@ -198,14 +199,15 @@ func (s *searching) open(f *searched) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// windowed carries line numbers from window to window.
+// windowed counts lines across the windows of a file.
 type windowed struct {
 	s    *searching
 	f    *searched
 	line int // number of the window's first line
 }
 
-func (w *windowed) look(buf []byte) {
+// scan adds the matches in one window.
+func (w *windowed) scan(buf []byte) {
 	cr := bytes.IndexByte(buf, '\r') >= 0
 	at, n := 0, w.line // n is the number of the line at offset at
 	for from := 0; ; {
@@ -223,7 +225,7 @@ func (w *windowed) look(buf []byte) {
 	w.line += bytes.Count(buf, []byte("\n"))
 }
 
-// hit records a match on the lines from start to end with its context.
+// hit adds the lines of a match, from start to end, with their context.
 func (w *windowed) hit(buf []byte, start, end, n int) {
 	w.f.hits++
 	if w.f.hits > w.s.limit || w.s.full.Load() {
@@ -257,7 +259,7 @@ func (w *windowed) add(n int, line []byte, hit bool) {
 	w.f.found = append(found, workspace.MatchLine{N: n, Text: w.s.m.show(line), Hit: hit})
 }
 
-// show makes a line fit for a result; of a long one it takes the part around
+// show returns a line as results show it. Of a long line that is the part around
 // the match.
 func (m *matcher) show(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte("\r"))

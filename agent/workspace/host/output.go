@@ -54,8 +54,7 @@ func (s *sink) write(p []byte) {
 // maxPending bounds a line that is not complete yet in progress.
 const maxPending = 8 << 10
 
-// maxProgress bounds what one command can send as progress; the result has
-// more.
+// maxProgress is how much one command can send as progress. The result has more.
 const maxProgress = 512 << 10
 
 // follow passes on complete lines.
@@ -145,5 +144,5 @@ func overwritten(line string) string {
 	return string(out)
 }
 
-// validName stands for a file name where text is wanted.
+// validName returns a file name as valid text.
 func validName(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

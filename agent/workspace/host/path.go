@@ -53,9 +53,9 @@ func (h *host) stripName(rel string) string {
 	return rest
 }
 
-// open opens what rel names for reading, without waiting for a fifo's other
-// end, and refuses what .agentignore excludes, by its name or by where its
-// symlinks lead. The caller closes the file.
+// open opens rel for reading. It does not wait for the other end of a fifo, and it
+// refuses a file that .agentignore excludes by its name or by the target of its
+// symlinks. The caller closes the file.
 func (h *host) open(rel string) (*os.File, fs.FileInfo, error) {
 	if h.agent.match(rel, false) {
 		return nil, nil, fmt.Errorf("open %s: %w", rel, workspace.ErrIgnored)
@@ -120,7 +120,7 @@ func notFile(info fs.FileInfo) error {
 	return workspace.ErrNotFile
 }
 
-// rootError gives an error of [os.Root] the identity that callers know.
+// rootError returns an error of [os.Root] as one that callers branch on.
 func rootError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && strings.Contains(pe.Err.Error(), "path escapes from parent") {

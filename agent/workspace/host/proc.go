@@ -43,7 +43,7 @@ func (ps *processes) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// ignoreExit is for a wait after a kill.
+// ignoreExit drops the error that a process did not exit with 0, as after a kill.
 func ignoreExit(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

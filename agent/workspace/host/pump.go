@@ -47,8 +47,8 @@ func (p *pump) loop() {
 	}
 }
 
-// rest takes what lies in the pipe now; what comes later does not count, so
-// that a chatty background process cannot hold it.
+// rest reads what is in the pipe now. It does not wait for more, so that a chatty
+// background process cannot keep it busy.
 func (p *pump) rest(buf []byte) {
 	raw, err := p.f.SyscallConn()
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	sniffLen = 8 << 10   // how much of a file decides whether it is text
 	maxLine  = 4 << 10   // bytes of one line that are shown
 	maxShown = 2 << 20   // bytes of one answer
-	maxScan  = 256 << 20 // bytes looked at to count lines
+	maxScan  = 256 << 20 // bytes read to count lines
 )
 
 // isBinary reports whether head, the beginning of a file, is not text: it has
@@ -103,7 +103,7 @@ func normalize(ranges []workspace.Range) []workspace.Range {
 	return out
 }
 
-// collector goes through a file once and keeps the lines of its ranges.
+// collector reads a file once and collects the lines of its ranges.
 type collector struct {
 	file   *workspace.ReadResult
 	ranges []workspace.Range
@@ -134,7 +134,7 @@ func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
 		case err == nil || errors.Is(err, io.EOF):
 			if open {
 				c.file.Lines++
-				c.keep(c.file.Lines, line)
+				c.add(c.file.Lines, line)
 			}
 			line, open = line[:0], false
 			if err != nil {
@@ -160,7 +160,7 @@ func (c *collector) wants(n int) bool {
 	return c.next < len(c.ranges) && c.ranges[c.next].From <= n
 }
 
-func (c *collector) keep(n int, line []byte) {
+func (c *collector) add(n int, line []byte) {
 	if !c.wants(n) {
 		return
 	}
@@ -215,7 +215,7 @@ func (h *host) chunk(p workspace.ChunkParams) (*workspace.ChunkResult, error) {
 	return pieceOf(f, info, p)
 }
 
-// rawChunk looks at the path itself, not at what a symlink there leads to.
+// rawChunk reads a symlink as its target. It does not follow it.
 func (h *host) rawChunk(rel string, p workspace.ChunkParams) (*workspace.ChunkResult, error) {
 	info, err := h.root.Lstat(rel)
 	if err != nil {

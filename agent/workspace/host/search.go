@@ -107,15 +107,15 @@ func (s *searching) walk(ctx context.Context) error {
 			return false, fmt.Errorf("more than %d files: give a path", maxWalked)
 		}
 		if n.mode.IsRegular() && n.stat.Size > 0 && s.wanted(n.path) {
-			return false, s.queue(ctx, &searched{path: n.path, dir: n.dir.keep()})
+			return false, s.queue(ctx, &searched{path: n.path, dir: n.dir.retain()})
 		}
 		return true, nil
 	})
 	return w.walk(ctx, at)
 }
 
-// wanted matches the glob against the path, or the name when the glob has no
-// directories in it.
+// wanted reports whether the glob matches the path, or the name when the glob has
+// no directories in it.
 func (s *searching) wanted(rel string) bool {
 	switch {
 	case s.q.Glob == "":
@@ -133,7 +133,7 @@ func (s *searching) queue(ctx context.Context, f *searched) error {
 		case to <- f:
 		case <-ctx.Done():
 			if to == s.todo && f.dir != nil {
-				f.dir.drop()
+				f.dir.release()
 			}
 			return ctx.Err()
 		}
@@ -148,7 +148,7 @@ func (s *searching) work(ctx context.Context) {
 			buf = s.file(ctx, f, buf)
 		}
 		if f.dir != nil {
-			f.dir.drop()
+			f.dir.release()
 		}
 		close(f.done)
 	}
@@ -162,22 +162,22 @@ func (s *searching) collect() workspace.Matches {
 		if f.hits == 0 {
 			continue
 		}
-		keep := min(f.hits, s.limit-shown)
-		out.Left += f.hits - keep
-		if keep <= 0 {
+		take := min(f.hits, s.limit-shown)
+		out.Left += f.hits - take
+		if take <= 0 {
 			continue
 		}
-		if lines := firstHits(f.found, keep, s.context); len(lines) > 0 {
+		if lines := firstHits(f.found, take, s.context); len(lines) > 0 {
 			out.Files = append(out.Files, workspace.FileMatches{Path: validName(f.path), Lines: lines})
 		}
-		if shown += keep; shown >= s.limit {
+		if shown += take; shown >= s.limit {
 			s.full.Store(true)
 		}
 	}
 	return out
 }
 
-// firstHits cuts lines behind the n-th hit and its context.
+// firstHits returns the lines up to the n-th hit and its context.
 func firstHits(lines []workspace.MatchLine, n, context int) []workspace.MatchLine {
 	last := 0
 	for i, l := range lines {

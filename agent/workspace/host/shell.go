@@ -42,7 +42,7 @@ done
 // shell is the one persistent shell. Commands queue for it.
 type shell struct {
 	h    *host
-	turn chan struct{} // held while a command runs
+	turn chan struct{} // full while a command runs
 	live *liveShell
 	last int // exit code of the last command, for $?
 }
@@ -51,8 +51,8 @@ func newShell(h *host) *shell {
 	return &shell{h: h, turn: make(chan struct{}, 1)}
 }
 
-// lookShell finds bash, or else sh, on the PATH of the workspace.
-func (h *host) lookShell() (string, []string, error) {
+// findShell returns bash, or else sh, from the PATH of the workspace.
+func (h *host) findShell() (string, []string, error) {
 	for _, name := range []string{"bash", "sh"} {
 		for dir := range strings.SplitSeq(h.pathVar(), ":") {
 			bin := path.Join(dir, name)
@@ -68,7 +68,7 @@ func (h *host) lookShell() (string, []string, error) {
 	return "", nil, fmt.Errorf("start shell: neither bash nor sh is on the workspace's PATH (%s)", h.pathVar())
 }
 
-// pathVar is the PATH of commands.
+// pathVar returns the PATH of commands.
 func (h *host) pathVar() string {
 	for _, kv := range slices.Backward(h.cfg.Env) {
 		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
@@ -93,7 +93,7 @@ type liveShell struct {
 
 func (s *shell) start() (*liveShell, error) {
 	program := "__hr_root=" + quote(s.h.cfg.Root) + "\n" + loop
-	bin, args, err := s.h.lookShell()
+	bin, args, err := s.h.findShell()
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,8 @@ func (h *host) run(ctx context.Context, id jsonrpc2.ID, c workspace.Command) (wo
 	return res, err
 }
 
-// startDir clamps a directory to the root and looks that it is one.
+// startDir returns the directory for a command, clamped to the root. It is an error
+// when there is no such directory.
 func (h *host) startDir(cwd string) (string, error) {
 	if cwd == "" {
 		return "", nil
@@ -249,8 +250,8 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 	return res, err
 }
 
-// await gives the command to the shell and waits for what comes first: its
-// end, the shell's end, the deadline, or the end of interest.
+// await gives the command to the shell. It waits until the command ends, the shell
+// ends, the deadline comes or ctx ends.
 func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, dir string) (workspace.CommandResult, error) {
 	nonce := rand.Text()
 	lines := strings.Split(c.Line, "\n")
@@ -302,7 +303,7 @@ func exitOf(cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// environment is that of every child.
+// environment returns the environment of every child.
 func (h *host) environment(mark string) []string {
 	return append(append([]string(nil), h.cfg.Env...), markEnv+"="+mark)
 }

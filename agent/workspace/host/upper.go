@@ -10,9 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// layers reads the changes below dir off the upper layer. A directory is in
-// there when something in it has changed; what the base has and the tree has
-// no more is deleted, whatever form the overlay keeps that in.
+// layers reads the changes below dir from the upper layer. A directory is there
+// when something in it has changed. What the base has and the tree has not is
+// deleted, however the overlay marks that.
 func (d *diff) layers(ctx context.Context, dir string) error {
 	upper, err := entries(ctx, d.h.base.upper, dir)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *diff) layers(ctx context.Context, dir string) error {
 	return ctx.Err()
 }
 
-// vanished reports what of a base entry is not in the tree any more.
+// vanished adds the files of a base entry that are not in the tree any more.
 func (d *diff) vanished(ctx context.Context, old *node) error {
 	now, err := d.h.root.Lstat(old.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +76,7 @@ func (d *diff) vanished(ctx context.Context, old *node) error {
 	return nil
 }
 
-// created reports everything in a directory that the base does not have.
+// created adds everything in a directory that the base does not have.
 func (d *diff) created(ctx context.Context, dir string) error {
 	return tracked(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
 }

@@ -19,33 +19,33 @@ import (
 type node struct {
 	path string
 	mode fs.FileMode
-	dir  *dirHandle // where it lies; open during visit, and longer if kept
+	dir  *dirHandle // where it is; open during visit, and longer after retain
 	stat unix.Stat_t
 }
 
 func (n *node) isDir() bool { return n.mode.IsDir() }
 
 // walker goes through a tree in path order without following symlinks.
-// visit is called for each entry; for a directory its answer says whether to
-// go in. enter, when set, sees the names in each directory first.
+// visit is called for each entry. It reports whether to enter a directory. enter,
+// when set, is given the names in each directory first.
 type walker struct {
 	root  *os.Root
 	enter func(dir string, names []string)
 	visit func(n *node) (into bool, err error)
 }
 
-// dirHandle is an open directory, closed when nobody keeps it any more.
+// dirHandle is an open directory. It counts references and is closed with the last.
 type dirHandle struct {
 	f    *os.File
 	refs atomic.Int32
 }
 
-func (d *dirHandle) keep() *dirHandle {
+func (d *dirHandle) retain() *dirHandle {
 	d.refs.Add(1)
 	return d
 }
 
-func (d *dirHandle) drop() {
+func (d *dirHandle) release() {
 	if d.refs.Add(-1) == 0 {
 		d.f.Close()
 	}
@@ -81,7 +81,7 @@ func (w *walker) walk(ctx context.Context, dir string) error {
 	}
 	h := &dirHandle{f: f}
 	h.refs.Store(1)
-	defer h.drop()
+	defer h.release()
 	nodes, err := w.readDir(f, dir)
 	if err != nil {
 		return err

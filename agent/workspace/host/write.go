@@ -97,7 +97,7 @@ func (h *host) target(rel string) (string, error) {
 	return "", fmt.Errorf("write %s: too many symlinks: %w", rel, workspace.ErrNotFile)
 }
 
-// realDir says where a directory really lies, as far as it exists.
+// realDir returns the path of a directory without symlinks, as far as it exists.
 func (h *host) realDir(dir string) (string, error) {
 	rest := ""
 	for dir != "." {

@@ -1,7 +1,7 @@
 // Package local opens workspaces without a wall: the tool host runs in this
 // process, and commands run as its user, on a copy of the code. It is for
-// runners that are thrown away afterwards and for code that is trusted. Only
-// the environment is kept from commands; the network is theirs.
+// runners that are thrown away afterwards and for code that is trusted. Commands
+// do not see the environment of this process; they do have the network.
 package local
 
 import (
@@ -89,10 +89,11 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 	}
 	own := harmless(e.cfg.Env)
 	if old := valueOf(e.cfg.Env, "HOME"); old != "" {
-		// Tools look for their caches below HOME, and so for credentials.
-		keep(own, "GOMODCACHE", filepath.Join(old, "go", "pkg", "mod"))
-		keep(own, "GOCACHE", filepath.Join(old, ".cache", "go-build"))
-		keep(own, "RUSTUP_HOME", filepath.Join(old, ".rustup"))
+		// Tools read their caches below HOME, and their credentials: HOME is a new
+		// directory, and the caches are named one by one.
+		setIfDir(own, "GOMODCACHE", filepath.Join(old, "go", "pkg", "mod"))
+		setIfDir(own, "GOCACHE", filepath.Join(old, ".cache", "go-build"))
+		setIfDir(own, "RUSTUP_HOME", filepath.Join(old, ".rustup"))
 	}
 	own["HOME"], own["TMPDIR"] = home, filepath.Join(spec.State, "tmp")
 	return host.Config{
@@ -101,7 +102,8 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 	}, nil
 }
 
-// harmless picks the variables that say where tools are, never what they may.
+// harmless returns the variables that say where tools are, and none with
+// credentials.
 func harmless(env []string) map[string]string {
 	allowed := map[string]bool{
 		"PATH": true, "LANG": true, "LC_ALL": true, "LC_CTYPE": true, "TZ": true, "USER": true, "LOGNAME": true, "SHELL": true,
@@ -127,8 +129,8 @@ func valueOf(env []string, name string) string {
 	return ""
 }
 
-// keep sets name to dir unless it is set or there is no dir.
-func keep(env map[string]string, name, dir string) {
+// setIfDir sets name to dir when dir exists and name is not set.
+func setIfDir(env map[string]string, name, dir string) {
 	if _, set := env[name]; set {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// limits: a bomb inside hurts the command that is one, not the workspace.
+// limits checks that a bomb inside ends its own command and not the workspace.
 func limits(t *testing.T, s Subject) {
 	if !s.Wall {
 		return
@@ -32,8 +32,8 @@ func limits(t *testing.T, s Subject) {
 	}
 }
 
-// tampering: commands are of the same user as the tool host and still cannot
-// reach into it or end it.
+// tampering checks that commands cannot reach into the tool host or end it,
+// although they have the same user.
 func tampering(t *testing.T, s Subject) {
 	if !s.Wall {
 		return

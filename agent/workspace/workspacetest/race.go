@@ -2,6 +2,6 @@
 
 package workspacetest
 
-// raceDetector says whether this program carries the race detector, whose
-// memory does not fit into the limits of some tests.
+// raceDetector is true in a build with -race. The memory of the race detector does
+// not fit into the limits of some tests.
 const raceDetector = true

@@ -62,8 +62,8 @@ func shell(t *testing.T, s Subject) {
 	progress(t, ws)
 }
 
-// deaths are ways for the shell to end; each is told, and the next command
-// finds a fresh one.
+// deaths ends the shell in several ways. Each is reported, and the next command has
+// a new shell.
 func deaths(t *testing.T, ws *workspace.Workspace) {
 	for _, tt := range []struct {
 		line, want string
@@ -114,7 +114,7 @@ func progress(t *testing.T, ws *workspace.Workspace) {
 	}
 }
 
-// kill is about commands that do not end by themselves.
+// kill checks that commands which do not end by themselves are ended.
 func kill(t *testing.T, s Subject) {
 	ws := Open(t, s, Tree{"a.txt": "a\n"})
 	alive := func() string {

@@ -13,8 +13,8 @@ import (
 )
 
 // Toolhost makes a test binary serve as the binary that engines start inside.
-// TestMain calls it first; when it reports true, the process was one and has
-// served. environ is the process's environment.
+// TestMain calls it first. It reports whether this process was started inside; if
+// so, it has served. environ is the process's environment.
 func Toolhost(environ []string) bool {
 	if len(os.Args) < 2 || os.Args[1] != "toolhost" {
 		return false

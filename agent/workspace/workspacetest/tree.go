@@ -219,7 +219,8 @@ rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'byte
 	}
 }
 
-// throwawayGit: git works inside, from the base on, where it is installed.
+// throwawayGit checks that git works inside, with the base as its first commit,
+// where it is installed.
 func throwawayGit(t *testing.T, s Subject) {
 	ws := Open(t, s, Tree{"a.txt": "old\n"})
 	if run(t, ws, "command -v gi''t").Exit != 0 {

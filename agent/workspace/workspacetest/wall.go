@@ -77,7 +77,7 @@ func closing(t *testing.T, s Subject) {
 	}
 }
 
-// secrets looks from inside for what must not be there.
+// secrets searches from inside for values that must not be there.
 func secrets(t *testing.T, s Subject) {
 	hidden := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(hidden, []byte(Canary), 0o600); err != nil {
@@ -113,9 +113,9 @@ func secrets(t *testing.T, s Subject) {
 	reach(t, ws)
 }
 
-// reach looks for a way from inside to the network, to services that hand out
-// credentials, in every spelling of their addresses, and to what listens on
-// this machine.
+// reach tries to connect from inside: to the network, to what listens on this
+// machine, and to services that hand out credentials, in every spelling of their
+// addresses.
 func reach(t *testing.T, ws *workspace.Workspace) {
 	web := listen(t, "tcp", "127.0.0.1:0")
 	name := "handrail-" + filepath.Base(filepath.Dir(t.TempDir()))

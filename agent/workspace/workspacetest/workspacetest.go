@@ -14,10 +14,10 @@ import (
 type Subject struct {
 	Engine workspace.Engine
 	Image  string // for engines that need one
-	Wall   bool   // the engine promises to keep the host out of reach
+	Wall   bool   // the engine promises that the host is out of reach
 }
 
-// Run holds the engine against everything that workspaces promise.
+// Run tests an engine against everything that workspaces promise.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
 	t.Run("files", func(t *testing.T) { files(t, s) })
@@ -113,7 +113,7 @@ func run(t testing.TB, ws *workspace.Workspace, line string) workspace.CommandRe
 	return res
 }
 
-// mustRun is run for commands that have to succeed.
+// mustRun runs a command that has to succeed and returns its output.
 func mustRun(t testing.TB, ws *workspace.Workspace, line string) string {
 	t.Helper()
 	res := run(t, ws, line)
@@ -123,7 +123,7 @@ func mustRun(t testing.TB, ws *workspace.Workspace, line string) string {
 	return res.Output
 }
 
-// long is text of n bytes.
+// long returns text of n bytes.
 func long(n int) string {
 	b := make([]byte, n)
 	for i := range b {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// placer applies the hunks of one edit in order.
-type placer struct {
+// applier applies the hunks of one edit in order.
+type applier struct {
 	doc   *document
 	index int // of the hunk at work, from 1
 	total int
@@ -16,12 +16,13 @@ type placer struct {
 	notes []string
 }
 
-// move says that lines from at on, as they were counted then, are by lines
-// further down now.
+// move is a shift of lines: those that had index at or more before it are by
+// lines further down after it.
 type move struct{ at, by int }
 
-// now is where the line with index i of the file as it was is now.
-func (p *placer) now(i int) int {
+// shifted returns the present index of the line that had index i before the
+// first hunk was applied.
+func (p *applier) shifted(i int) int {
 	for _, m := range p.moves {
 		if i >= m.at {
 			i += m.by
@@ -30,7 +31,7 @@ func (p *placer) now(i int) int {
 	return i
 }
 
-// match is a place for a hunk.
+// match says where a hunk fits.
 type match struct {
 	hunk  hunk // as it fits: perhaps with less context than was written
 	at    int
@@ -67,7 +68,7 @@ func blank(lines []string) bool {
 	return true
 }
 
-func (p *placer) apply(h hunk) error {
+func (p *applier) apply(h hunk) error {
 	if blank(h.old()) {
 		done, err := p.insert(h)
 		if done || err != nil {
@@ -77,12 +78,12 @@ func (p *placer) apply(h hunk) error {
 	if len(h.splits) > 0 {
 		return p.applySplit(h)
 	}
-	m, err := p.place(h)
+	m, err := p.locate(h)
 	if err != nil {
 		return err
 	}
 	if m != nil {
-		p.carryOut(*m)
+		p.applyMatch(*m)
 		return nil
 	}
 	if !h.block {
@@ -96,10 +97,10 @@ func (p *placer) apply(h hunk) error {
 // applySplit tries the readings of a block in which a line of its content
 // looks like the divider. The file decides: if it has the divider's signs
 // where a reading searches for them, they are content.
-func (p *placer) applySplit(h hunk) error {
+func (p *applier) applySplit(h hunk) error {
 	var found *match
 	for _, reading := range h.splits {
-		m, err := p.place(reading)
+		m, err := p.locate(reading)
 		if err != nil {
 			return err
 		}
@@ -110,13 +111,13 @@ func (p *placer) applySplit(h hunk) error {
 	if found == nil {
 		return p.mismatch(h)
 	}
-	p.carryOut(*found)
+	p.applyMatch(*found)
 	return nil
 }
 
-// insert handles hunks without old text; done is false when they have to be
-// looked for after all.
-func (p *placer) insert(h hunk) (done bool, err error) {
+// insert applies hunks without old text. done is false when the hunk has to be
+// located like any other.
+func (p *applier) insert(h hunk) (done bool, err error) {
 	n := len(p.doc.lines)
 	empty := n == 0 || n == 1 && p.doc.lines[0].text == ""
 	old := len(h.old())
@@ -130,9 +131,9 @@ func (p *placer) insert(h hunk) (done bool, err error) {
 	case old > 0 && h.start == 0 && !h.block:
 		return false, nil
 	case h.zero:
-		at = p.now(h.start)
+		at = p.shifted(h.start)
 	case h.block && h.start > 0:
-		at = p.now(h.start - 1)
+		at = p.shifted(h.start - 1)
 	case old > 0:
 		return false, nil
 	case h.section != "":
@@ -154,8 +155,8 @@ func (p *placer) insert(h hunk) (done bool, err error) {
 	return true, nil
 }
 
-func (p *placer) replaceRange(h hunk) error {
-	from, to := p.now(h.start-1), p.now(h.end-1)+1
+func (p *applier) replaceRange(h hunk) error {
+	from, to := p.shifted(h.start-1), p.shifted(h.end-1)+1
 	if from < 0 || to < from || to > len(p.doc.lines) {
 		return fmt.Errorf("apply edit: %s is for lines %d-%d, but the file has %d lines", h.describe(p.index, p.total), h.start, h.end, len(p.doc.lines))
 	}
@@ -163,8 +164,9 @@ func (p *placer) replaceRange(h hunk) error {
 	return nil
 }
 
-// place finds the place that is meant, nil when there is none at all.
-func (p *placer) place(h hunk) (*match, error) {
+// locate returns where the hunk fits, or nil when it fits nowhere. It is an error
+// when several regions fit and nothing tells which is meant.
+func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
 			return m, err
@@ -181,8 +183,9 @@ func (p *placer) place(h hunk) (*match, error) {
 	return nil, nil
 }
 
-// try looks for a hunk at ever more tolerant levels.
-func (p *placer) try(h hunk) (*match, error) {
+// try locates a hunk, first as its line number says, then at ever more tolerant
+// levels of comparison.
+func (p *applier) try(h hunk) (*match, error) {
 	old := h.old()
 	if at := p.expected(h); at >= 0 && p.doc.at(at, old, exactly) {
 		return &match{h, at, exactly}, nil
@@ -204,16 +207,17 @@ func (p *placer) try(h hunk) (*match, error) {
 	return nil, nil
 }
 
-// expected is the index that the hunk's own line number means, -1 for none.
-func (p *placer) expected(h hunk) int {
+// expected returns the index that the hunk's line number means, or -1.
+func (p *applier) expected(h hunk) int {
 	if h.start <= 0 {
 		return -1
 	}
-	return p.now(h.start - 1)
+	return p.shifted(h.start - 1)
 }
 
-// choose settles which of several places is meant, or says that it cannot.
-func (p *placer) choose(h hunk, places []int) (int, error) {
+// choose returns which of several indexes is meant. It is an error when nothing
+// tells them apart.
+func (p *applier) choose(h hunk, places []int) (int, error) {
 	if !h.block {
 		var later []int
 		for _, at := range places {
@@ -262,7 +266,7 @@ func distance(a, b int) int {
 }
 
 // sections returns the lines that the words after @@ can mean.
-func (p *placer) sections(words string) []int {
+func (p *applier) sections(words string) []int {
 	if out := p.doc.find([]string{words}, spacing); len(out) > 0 {
 		return out
 	}
@@ -276,8 +280,8 @@ func (p *placer) sections(words string) []int {
 	return out
 }
 
-// variants are the readings of a hunk whose edges are not certain, the one
-// with most lines first.
+// variants returns the readings of a hunk whose edges are uncertain. The one
+// with the most lines comes first.
 func (h hunk) variants() []hunk {
 	out := []hunk{h}
 	n := len(h.lines)
@@ -326,8 +330,8 @@ func (h hunk) trimBlank() (hunk, bool) {
 	return v, true
 }
 
-// lessContext are the hunks that are left when context at the edges is given
-// up, as long as something stays that can be told from other lines.
+// lessContext returns the hunk with ever fewer lines of context at its edges, as
+// long as what is left has enough letters to be found by.
 func (h hunk) lessContext() []hunk {
 	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
 		h.lines = h.lines[:n-1]
@@ -384,20 +388,20 @@ func telling(lines []string, enough int) bool {
 	return n >= enough
 }
 
-// scatter applies a hunk whose changes lie further apart in the file than in
-// the hunk: context lines were left out between them.
-func (p *placer) scatter(h hunk) bool {
+// scatter applies the changes of a hunk one by one, for a hunk that left out
+// context lines between them. It reports whether all of them fit.
+func (p *applier) scatter(h hunk) bool {
 	parts := h.parts()
 	if len(parts) == 0 || len(parts) == 1 && len(parts[0].lines) == len(h.lines) {
 		return false
 	}
 	for _, part := range parts {
 		part.start = 0
-		m, err := p.place(part)
+		m, err := p.locate(part)
 		if m == nil || err != nil || m.at < p.after {
 			return false
 		}
-		p.carryOut(*m)
+		p.applyMatch(*m)
 	}
 	return true
 }
