@@ -34,6 +34,44 @@ func TestJoinedLists(t *testing.T) {
 	}
 }
 
+// TestEvaluatedVariables: bash evaluates what a variable holds where it wants
+// a number, and with that runs the substitutions in its subscripts.
+func TestEvaluatedVariables(t *testing.T) {
+	for _, command := range []string{
+		`x='a[$(rm -rf /)]'; echo $((x))`,
+		`x='a[$(rm -rf /)]'; echo $((x + 1))`,
+		`x='a[$(rm -rf /)]'; (( x > 3 ))`,
+		`x='a[$(rm -rf /)]'; let y=x`,
+		"x='a[`rm -rf /`]'; echo $((x))",
+		`x='1 + a[$(rm -rf /)]'; echo $((x))`,
+		`x='a[$(rm -rf /)]'; y=x; echo $((y))`,
+		`x='a[y]'; y='b[$(rm -rf /)]'; echo $((x))`,
+		`x='a[$(rm -rf /)]'; [[ $x -eq 0 ]] && ls`,
+		`x='a[$(rm -rf /)]'; [[ x -gt 0 ]]`,
+		`x='a[$(rm -rf /)]'; b=(1 2); echo ${b[x]}`,
+		`x='a[$(rm -rf /)]'; b=(1 2); echo ${b[$x]}`,
+		`x='a[$(rm -rf /)]'; b[x]=1`,
+		`x='a[$(rm -rf /)]'; s=abc; echo ${s:x:1}`,
+		`x='a[$(rm -rf /)]'; for ((i=x; i<3; i++)); do ls; done`,
+	} {
+		if v := Analyze(command); v.Severity != Critical {
+			t.Errorf("%q is %s, want critical", command, v.Severity)
+		}
+	}
+	for _, command := range []string{
+		`i=0; while ((i < 3)); do echo $i; i=$((i+1)); done`,
+		`n=$(wc -l < a.txt); echo $((n + 1))`,
+		`a=(1 2 3); i=1; echo ${a[i]} ${a[$i]}`,
+		`x='a[1]'; a=(4 5); echo $((x))`,
+		`x='a[x]'; echo $((x))`,
+		`x='$(rm -rf /)'; [[ $x == y ]]`,
+	} {
+		if v := Analyze(command); v.Severity != None {
+			t.Errorf("%q is %s, want none: %v", command, v.Severity, v.Reasons)
+		}
+	}
+}
+
 // TestExpansionsAsBash holds what the analysis takes a word for to what bash
 // makes of it. A word that is not known may be anything; one that is known
 // must be the same.

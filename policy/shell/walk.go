@@ -304,11 +304,22 @@ func (w *walk) caseClause(c *syntax.CaseClause) string {
 	return b.String()
 }
 
+// numericTests evaluate their operands as expressions.
+var numericTests = [...]syntax.BinTestOperator{syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr}
+
 // test follows the words of [[ … ]]: only substitutions in them can do harm.
 func test(w *walk, x syntax.TestExpr) {
 	defer w.Enter(0)()
 	switch x := x.(type) {
 	case *syntax.BinaryTest:
+		if slices.Contains(numericTests[:], x.Op) {
+			for _, side := range [...]syntax.TestExpr{x.X, x.Y} {
+				if operand, ok := side.(*syntax.Word); ok {
+					word.Number(w, operand)
+				}
+			}
+			break
+		}
 		test(w, x.X)
 		test(w, x.Y)
 	case *syntax.UnaryTest:

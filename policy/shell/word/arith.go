@@ -89,6 +89,7 @@ func (ex expander) countable(s string) bool {
 		if plainNumber.MatchString(s) {
 			return true
 		}
+		ex.evaluate(s, 0)
 		v := ex.sh.Lookup(s)
 		if v.State != Set || !syntax.ValidName(s) {
 			return false
@@ -98,6 +99,36 @@ func (ex expander) countable(s string) bool {
 		}
 	}
 	return false
+}
+
+// mostNested is how many expressions in variables are followed that name each
+// other.
+const mostNested = 8
+
+// evaluate follows the text of a variable as bash does where it wants a
+// number: the text is an expression, and substitutions in a subscript of it
+// run.
+func (ex expander) evaluate(s string, depth int) {
+	defer ex.sh.Enter(len(s))()
+	if depth > mostNested || !strings.Contains(s, "[") {
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader("(("+s+"))"), "")
+	if err != nil {
+		return // bash does not evaluate it either
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			ex.sh.Output(n)
+			return false
+		case *syntax.Lit:
+			if v := ex.sh.Lookup(n.Value); syntax.ValidName(n.Value) && v.State == Set {
+				ex.evaluate(v.first(), depth+1)
+			}
+		}
+		return true
+	})
 }
 
 func arithName(x syntax.ArithmExpr) string {

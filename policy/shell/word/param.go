@@ -186,7 +186,9 @@ func (x expander) lookup(name string, index syntax.ArithmExpr) value {
 
 func (x expander) subscript(index syntax.ArithmExpr) string {
 	if w, ok := index.(*syntax.Word); ok {
-		return x.joined(w, asText)
+		s := x.joined(w, asText)
+		x.countable(strings.TrimSpace(s)) // bash evaluates it
+		return s
 	}
 	return mark.Unknown
 }
