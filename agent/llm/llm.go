@@ -1,6 +1,6 @@
-// Package llm holds the words in which an agent speaks with a language model:
-// messages, tool specifications, tool calls, the stream of parts that is an
-// answer, and the model itself. Adapters live in the packages below it
+// Package llm describes how an agent speaks with a language model: messages, tool
+// specifications, tool calls, the stream of parts that is an answer, and the model
+// itself. Adapters live in the packages below it
 // (ollama, openai); llmtest is a scripted server that speaks their wire.
 package llm
 
@@ -36,9 +36,9 @@ type Message struct {
 	Images     [][]byte // decoded picture bytes, vision models only
 }
 
-// ToolCall is a call as the server reported it. Arguments is what the model
-// wrote and always valid JSON: an object, unless the server passed something
-// else through; what was not JSON at all comes as a string that holds it.
+// ToolCall is a call as the server reported it. Arguments is what the model wrote,
+// as valid JSON: an object, unless the server let something else through. What was
+// not JSON comes as a JSON string.
 type ToolCall struct {
 	ID        string
 	Name      string
@@ -110,7 +110,7 @@ const (
 	Garbled          // the server could not read the call in the model's answer: tell the model
 )
 
-// Temporary says whether the same request may succeed later.
+// Temporary reports whether the same request may succeed later.
 func (k Kind) Temporary() bool { return k == Unreachable || k == Busy || k == Cut }
 
 // Capability is what a request may ask of a model and not every model has, in

@@ -19,8 +19,8 @@ type specEntry struct {
 	Snake       json.RawMessage `json:"input_schema"`
 }
 
-// ReadTools reads a list of tools in any of the forms in which models, servers
-// and libraries have them. An error says which those are.
+// ReadTools reads a list of tools in any of the forms that models, servers and
+// libraries use. An error names these forms.
 func ReadTools(data []byte) ([]ToolSpec, error) {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	if len(data) > 0 && data[0] == '{' {

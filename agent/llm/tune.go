@@ -5,15 +5,15 @@ import (
 	"iter"
 )
 
-// Settings is what the operator of a model says of it. What is nil or zero is
-// asked of its server.
+// Settings is what the operator of a model says of it. For a field that is nil or
+// zero the server is asked.
 type Settings struct {
 	Temperature             *float64
 	Tools, Thinking, Vision *bool
 	ContextLength           int // tokens that the model was made for
 }
 
-// Tune returns m as its operator wants it: what Settings say is final.
+// Tune returns m with the settings of its operator, which win over the server.
 func Tune(m Model, s Settings) Model { return &tuned{m, s} }
 
 type tuned struct {

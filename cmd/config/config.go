@@ -80,8 +80,8 @@ func (p *problemList) err() error {
 	return fmt.Errorf("configuration: %w", errors.Join(*p...))
 }
 
-// Read reads the file, strictly, then what the environment adds,
-// and checks that the whole can work.
+// Read reads the file strictly, adds what the environment says, and checks the
+// whole.
 func Read(path string, getenv func(string) string) (Server, error) {
 	cfg, err := ReadFile(path)
 	if err != nil {
@@ -107,8 +107,8 @@ func CheckFile(path string) error {
 	return bad.err()
 }
 
-// ReadFile reads the file over the defaults. Without a path there are
-// the defaults alone.
+// ReadFile returns the defaults with the values of the file in their place. Without
+// a path it returns the defaults.
 func ReadFile(path string) (Server, error) {
 	cfg := Server{Listen: "127.0.0.1:8080", Data: "data"}
 	if path != "" {
@@ -216,7 +216,8 @@ func reason(err error) error {
 	return err
 }
 
-// readKey reads the App's private key and says what is in the file instead.
+// readKey reads the App's private key. When the file has something else in it, the
+// problem says what.
 func (c *Server) readKey(bad *problemList) {
 	file := c.GitHub.PrivateKeyFile
 	if file == "" {
@@ -253,7 +254,7 @@ func checkKey(file string, data []byte) error {
 	return nil
 }
 
-// complete names everything that is missing.
+// complete adds a problem for everything that is missing.
 func (c *Server) complete(bad *problemList) {
 	g := c.GitHub
 	bad.when(g.WebhookSecret == "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken")
@@ -264,7 +265,7 @@ func (c *Server) complete(bad *problemList) {
 	bad.when(c.Model.Name == "" && c.Policy.Model == "", "no model: set model.name or HANDRAIL_MODEL")
 }
 
-// values says which values cannot be used, and makes Data absolute.
+// values adds a problem for each value that cannot be used. It makes Data absolute.
 func (c *Server) values(bad *problemList) {
 	bad.add(checkListen(c.Listen))
 	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace), "workspace: %q is not one of auto, docker, bwrap, local", c.Workspace)

@@ -30,8 +30,8 @@ var (
 	}
 )
 
-// otherKind is a hint when a file has more keys of the other kind than of its
-// own.
+// otherKind returns a hint when a file has more keys of the other kind than of its
+// own, else "".
 func otherKind(data []byte, own, other fileKind) string {
 	var top map[string]yaml.Node
 	if err := yaml.Load(data, &top); err != nil {

@@ -28,7 +28,7 @@ type Model struct {
 	Key secret.Value `yaml:"-"`
 }
 
-// Abilities is what the operator knows better than the server.
+// Abilities are what the operator knows of a model better than its server does.
 type Abilities struct {
 	Tools    *bool `yaml:"tools"`    // calls tools natively; otherwise in its text
 	Thinking *bool `yaml:"thinking"` // thinks before it answers, apart from the answer
@@ -36,7 +36,7 @@ type Abilities struct {
 	Context  int   `yaml:"context"`  // tokens that it was made for
 }
 
-// Check returns everything that cannot work.
+// Check returns an error for each value that cannot work.
 func (m Model) Check() []error {
 	var errs []error
 	add := func(bad bool, format string, args ...any) {

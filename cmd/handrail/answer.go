@@ -43,9 +43,9 @@ func wantsJSON(args []string) bool {
 	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
-// hyphened moves a command line or a path that begins with a hyphen behind
-// "--", so that scripts can hand over to `policy explain` whatever they find.
-// A word that looks like a flag stays where it is.
+// hyphened moves a command line or a path that begins with a hyphen behind "--", so
+// that scripts can give any text to `policy explain`. A word that looks like a flag
+// stays.
 func hyphened(args []string) []string {
 	at := explainArgs(args)
 	if at < 0 || slices.Contains(args, "--") {
@@ -71,7 +71,7 @@ func hyphened(args []string) []string {
 	return append(out, "--", args[found])
 }
 
-// explained is the place after `policy explain command` or `file`, or -1.
+// explainArgs returns the index behind `policy explain command` or `file`, or -1.
 func explainArgs(args []string) int {
 	for i := range args {
 		if i+2 < len(args) && args[i] == "policy" && args[i+1] == "explain" && (args[i+2] == "command" || args[i+2] == "file") {

@@ -29,7 +29,7 @@ type demoCmd struct {
 	Timeout   time.Duration `default:"2m" help:"Give up after this long."`
 }
 
-// Run tells the story. It fails when any step did not happen.
+// Run runs the demo. It fails when any step did not happen.
 func (c *demoCmd) Run(ctx context.Context, w *console) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -48,7 +48,7 @@ func (c *demoCmd) Run(ctx context.Context, w *console) (err error) {
 	return d.tell(ctx)
 }
 
-// demo is a whole world on this machine.
+// demo is a GitHub, a model server and a bot on this machine.
 type demo struct {
 	cmd    *demoCmd
 	w      *console
@@ -103,7 +103,8 @@ func (d *demo) start(ctx context.Context) error {
 	return nil
 }
 
-// demoFiles is the repository: a real fault and a test that fails.
+// demoFiles returns the files of the repository: a real fault and a test that
+// fails.
 func demoFiles() (map[string]string, error) {
 	files := map[string]string{}
 	root := "demodata/repo"
@@ -118,7 +119,7 @@ func demoFiles() (map[string]string, error) {
 	return files, err
 }
 
-// config is what an operator would write for this world.
+// config returns the configuration that an operator would write for this server.
 func (d *demo) config() (config.Server, error) {
 	app := d.gh.App()
 	cfg := config.Server{
@@ -147,7 +148,7 @@ func (d *demo) config() (config.Server, error) {
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.w.out, format+"\n", args...) }
 
-// step runs one part of the story and says how long it took.
+// step runs one part of the story and prints how long it took.
 func (d *demo) step(name string, f func() error) error {
 	at := time.Now()
 	if err := f(); err != nil {
@@ -161,7 +162,7 @@ func (d *demo) step(name string, f func() error) error {
 	return nil
 }
 
-// tell is the story itself.
+// tell runs the steps of the story in order.
 func (d *demo) tell(ctx context.Context) error {
 	var issue, pull thread.Ref
 	var request string
@@ -302,7 +303,7 @@ func (d *demo) wait(ctx context.Context, issue thread.Ref, ok func(ghtest.Thread
 		return failed != nil || ok(t)
 	})
 	if d.model != nil && (failed != nil || err != nil) {
-		err = errors.Join(err, d.model.Err()) // what it was asked that the story does not have
+		err = errors.Join(err, d.model.Err()) // a request that the script has no answer for
 	}
 	return errors.Join(failed, err)
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// littleRoom is how much must be left on the server's disk for a full disk to
-// be that of a workspace.
+// littleRoom tells which disk is full: with more bytes than this left on the
+// server's disk, it is that of a workspace.
 const littleRoom = 16 << 20
 
-// roomLeft is how many bytes can still be written below dir; where the system
-// does not say, no end of them.
+// roomLeft returns how many bytes can still be written below dir. It returns the
+// largest number when the system does not say.
 func roomLeft(dir string) int64 {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -37,7 +37,7 @@ func (n *noRoom) Error() string {
 	return fmt.Sprintf("no space left below %s: free disk space, the work then goes on by itself: %v", n.dir, n.err)
 }
 
-// Unwrap returns both errors that it is.
+// Unwrap returns the cause and [store.ErrFull].
 func (n *noRoom) Unwrap() []error { return []error{n.err, store.ErrFull} }
 
 // fullDisk adds to an error what to do when it says that a disk is full.

@@ -41,7 +41,7 @@ type cli struct {
 	LogLevel string `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
 }
 
-// console is what a verb may touch of the process around it.
+// console is the part of the process that a verb may use.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
@@ -122,7 +122,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	return parsed.Run()
 }
 
-// helped is the error for kong's own exit: none after --help.
+// helpError returns the error for kong's own exit: none after --help.
 func helpError(code exited) error {
 	if code == 0 {
 		return nil
@@ -130,8 +130,8 @@ func helpError(code exited) error {
 	return usage("ended with %d", int(code))
 }
 
-// misused explains a command line that was not understood. One that ends
-// before a verb gets the list of verbs.
+// misused returns the error for a command line that was not understood. When the
+// verb is missing, it prints the verbs.
 func misused(k *kong.Kong, w *console, err error) error {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {

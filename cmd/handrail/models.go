@@ -49,7 +49,7 @@ func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.M
 	return opener(m, w.log)
 }
 
-// runKey is the key for a model server. The key of OpenAI goes to OpenAI only.
+// runKey returns the key for a model server. The key of OpenAI goes to OpenAI only.
 func runKey(baseURL string, getenv func(string) string) (secret.Value, error) {
 	key, err := config.Secret(getenv, "HANDRAIL_API_KEY")
 	if err != nil || key != "" {
@@ -67,7 +67,7 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 	if err != nil {
 		return nil, err
 	}
-	keep, err := m.KeepAliveTime()
+	keepAlive, err := m.KeepAliveTime()
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 				Effort: m.Effort, Idle: time.Duration(m.Silence), Log: log,
 			})
 		} else {
-			model, err = ollama.New(ollama.Config{URL: u, Model: name, KeepAlive: keep, Idle: time.Duration(m.Silence), Log: log})
+			model, err = ollama.New(ollama.Config{URL: u, Model: name, KeepAlive: keepAlive, Idle: time.Duration(m.Silence), Log: log})
 		}
 		if err != nil {
 			return nil, err

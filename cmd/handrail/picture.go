@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// mostPicture bounds a picture for the model.
+// mostPicture is the largest picture for the model, in bytes.
 const mostPicture = 8 << 20
 
 // pictures reads files that a vision model is to see.

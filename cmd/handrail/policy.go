@@ -139,7 +139,7 @@ func (c *explainFileCmd) Run(w *console) error {
 	return e.say(w, e.Decision)
 }
 
-// ruled is a decision that can say itself in words.
+// ruled is a decision that is printed in words.
 type ruled struct{ policy.Explanation }
 
 // say prints a decision with every rule that matched.
@@ -182,10 +182,10 @@ type lineFailure struct {
 	Error string          `json:"error"`
 }
 
-// eachLine answers every line of standard input with a line, at once when
-// nothing more has come, so that a script may wait for each answer. Empty
-// lines are left out. A line that is not understood is answered by its error,
-// and the run then ends with 1.
+// eachLine answers every line of standard input with a line. It does not wait for
+// more input before it answers, so that a script may wait for each answer. Empty
+// lines are left out. A line that is not understood gets an error as its answer,
+// and the run ends with 1.
 func eachLine(w *console, word *string, explain func(explainLine) (any, error)) error {
 	if word != nil {
 		return usage("--stdin reads standard input; leave out %q", *word)

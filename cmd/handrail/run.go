@@ -162,7 +162,7 @@ func (c *runCmd) openLog(t *session.Task) (*session.File, error) {
 	return session.OpenFile(path)
 }
 
-// stateDir is where this user's sessions are kept.
+// stateDir returns the directory for this user's sessions.
 func stateDir(sub string) (string, error) {
 	root := os.Getenv("XDG_STATE_HOME")
 	if root == "" {
@@ -195,8 +195,8 @@ func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job
 	return nil
 }
 
-// begin takes over the task of a session that goes on, or names the branch of
-// a new one. New words become a message.
+// begin reads the task of a session that goes on, or names the branch of a new one.
+// New words become a message.
 func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror, template string, log *session.File) error {
 	events, err := log.Events(ctx, 0)
 	if err != nil {
@@ -225,7 +225,7 @@ func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror
 	return err
 }
 
-// freeBranch is name, or name with the first number that makes it new.
+// freeBranch returns name, or name with the first number that makes it new.
 func freeBranch(ctx context.Context, repo *gitops.Mirror, name string) (string, error) {
 	for n, try := 2, name; ; n++ {
 		_, err := repo.Resolve(ctx, "refs/heads/"+try)

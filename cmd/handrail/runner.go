@@ -26,7 +26,7 @@ type serveRunner struct {
 	clients map[string]*ghapp.Client // by clone URL: who may fetch and push there
 }
 
-// auth gives gitops the credentials for a repository that a session works on.
+// auth returns the credentials for a repository that a session works on.
 func (r *serveRunner) auth(ctx context.Context, url string) (string, string, error) {
 	r.mu.Lock()
 	c := r.clients[strings.TrimSuffix(url, ".git")]
@@ -55,7 +55,7 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 	return m, nil
 }
 
-// errFork is the reply to a wish for changes on a pull request from a fork.
+// errFork is the reply to a request for changes on a pull request from a fork.
 var errFork = errors.New("this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`")
 
 // Place implements bot.Runner.
@@ -109,8 +109,8 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	})
 }
 
-// bound is what an approval is bound to outside of the workspace, at this
-// moment: what GitHub says, and whether somebody else pushed to the branch.
+// approvalFacts returns what an approval depends on outside of the workspace, as it
+// is now: what GitHub says, and whether somebody else pushed to the branch.
 func (r *serveRunner) approvalFacts(ctx context.Context, w bot.Work) ([]session.Fact, error) {
 	facts, err := w.Bound(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 	return branch, head, cfg, err
 }
 
-// sharesOf are the bot's shared budgets as the agent counts them.
+// sharesOf returns the bot's shared budgets as the agent counts them.
 func sharesOf(list []bot.Share) []agent.Share {
 	out := make([]agent.Share, 0, len(list))
 	for _, s := range list {
@@ -165,7 +165,8 @@ func (r *serveRunner) Offer(ctx context.Context, at bot.Thread, o approval.Offer
 	return refusedPush(m.Push(ctx, gitops.Push{Commit: o.Commit, Ref: "refs/heads/" + o.Branch, Create: true}))
 }
 
-// refusedPush tells what a remote will never take from what may pass.
+// refusedPush returns the reason of a failure that another attempt would not
+// change. Any other failure is the error.
 func refusedPush(err error) (string, error) {
 	var refused *gitops.RemoteError
 	if errors.As(err, &refused) || errors.Is(err, gitops.ErrAuth) {

@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// secrets is what this process knows and nobody else may see: it redacts
-// every sink and looks into what goes to a branch.
+// secrets are the values that only this process may see. They are redacted from all
+// that it writes, and searched for in what goes to a branch.
 type secrets struct {
 	work.Secrets
 }
@@ -27,8 +27,8 @@ func newSecrets(values ...secret.Value) *secrets {
 	}}
 }
 
-// environmentSecrets are the values that this process was given for itself:
-// whatever is named like a credential.
+// environmentSecrets returns the values of the environment that are named like
+// credentials.
 func environmentSecrets(environ []string) []secret.Value {
 	var out []secret.Value
 	for _, kv := range environ {
@@ -44,7 +44,7 @@ func environmentSecrets(environ []string) []secret.Value {
 	return out
 }
 
-// secrets are all that the server was given: no text leaves it with one.
+// serverSecrets returns all secrets of a server. No text leaves it with one.
 func serverSecrets(c config.Server) *secrets {
 	list := append(environmentSecrets(os.Environ()), c.GitHub.WebhookSecret, c.GitHub.Token, c.Model.Key, secret.Value(c.GitHub.Key))
 	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
@@ -56,7 +56,7 @@ func serverSecrets(c config.Server) *secrets {
 	return newSecrets(list...)
 }
 
-// outgoing is the last gate for what is written to GitHub.
+// outgoing returns text as it may be written to GitHub, without secrets.
 func (s *secrets) outgoing(text string) string {
 	text, _ = s.Redactor.Redact(text)
 	return untrusted.NoRunnerCommands(text)

@@ -58,7 +58,8 @@ func (c *serveCmd) getenv(name string) string {
 	return os.Getenv(name)
 }
 
-// check is what a container's health check runs.
+// check returns an error unless a running server is healthy. It is the health check
+// of a container.
 func (c *serveCmd) check(ctx context.Context) error {
 	listen := c.getenv("HANDRAIL_LISTEN")
 	if listen == "" && c.File != "" {

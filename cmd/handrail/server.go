@@ -37,8 +37,8 @@ type serverOptions struct {
 	every   time.Duration // between edits of a progress comment
 	ttl     time.Duration // of leases
 	again   time.Duration // before work that failed is tried again
-	sweep   time.Duration // between looks for threads that nobody works on
-	missed  time.Duration // between looks for deliveries that were missed
+	sweep   time.Duration // between searches for threads that nobody works on
+	missed  time.Duration // between searches for deliveries that were missed
 	grace   time.Duration // for work to end by itself when the server goes down
 
 	transport http.RoundTripper             // to GitHub, git and the model
@@ -108,8 +108,8 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	return s, s.newQueue(r)
 }
 
-// transport is how the server reaches others; wait is for the head of an
-// answer, 0 for ever.
+// transport returns how the server reaches others. wait is the time for the head of
+// an answer, 0 for no limit.
 func (s *server) transport(wait time.Duration) http.RoundTripper {
 	if s.opt.transport != nil {
 		return s.opt.transport
@@ -123,8 +123,8 @@ func (s *server) transport(wait time.Duration) http.RoundTripper {
 	return t
 }
 
-// sees says whether a model can see pictures. While its server does not tell,
-// it may: the session says so if not.
+// hasVision reports whether a model can see pictures. It reports true while the
+// model's server does not answer: the session finds out.
 func (s *server) hasVision(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -156,8 +156,8 @@ func (s *server) newQueue(r *serveRunner) (err error) {
 	return err
 }
 
-// work is the bot's work; when the server's disk is full the operator is told
-// and the work waits, for ever if it must.
+// work runs the bot on a thread. When the server's disk is full it tells the
+// operator, and the job stays in the queue until there is room.
 func (s *server) work(ctx context.Context, thread string) error {
 	err := s.bot.Work(ctx, thread)
 	if errors.Is(err, syscall.ENOSPC) && roomLeft(s.cfg.Data) < littleRoom {
@@ -223,7 +223,7 @@ func (s *server) start(ctx context.Context) error {
 	return nil
 }
 
-// beside starts what runs beside the queue.
+// beside starts the loops that run beside the queue.
 func (s *server) beside(ctx context.Context) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
@@ -237,7 +237,7 @@ func (s *server) beside(ctx context.Context) {
 
 func (s *server) url() string { return "http://" + s.addr.String() }
 
-// readyz says whether deliveries can be stored.
+// readyz answers whether deliveries can be stored.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()

@@ -193,7 +193,7 @@ func (t *terminal) question(a session.Asked) session.Resolved {
 	return session.Resolved{ID: a.ID, Verdict: policy.Answered, Reason: line}
 }
 
-// outcome says how the run ended and what to do with the result.
+// outcome prints how the run ended and what to do with the result.
 func (t *terminal) outcome(task session.Task, out session.Outcome, repo string) {
 	t.say("\n%s after %d turns in %s", strings.ReplaceAll(string(out.Status), "_", " "), out.Turns, time.Since(t.start).Round(10*time.Millisecond))
 	if out.Reason != "" {

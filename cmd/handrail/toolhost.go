@@ -40,14 +40,14 @@ func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 	})
 }
 
-// plainEnvironment is what commands may know of this process's environment:
-// enough to find programs and caches, nothing that could be a secret.
+// plainEnvironment returns the part of this process's environment that commands may
+// know: enough to find programs and caches, nothing that could be a secret.
 func plainEnvironment() []string {
-	keep := []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "SHELL", "GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"}
+	names := []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "SHELL", "GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"}
 	var env []string
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		for _, k := range keep {
+		for _, k := range names {
 			if name == k {
 				env = append(env, kv)
 			}

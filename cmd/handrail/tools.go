@@ -57,7 +57,8 @@ func (c *toolsListCmd) Run(w *console) error {
 	return jsonLine(w.out, list)
 }
 
-// builtinTools are the tools as they work in ws; describing them needs none.
+// builtinTools returns the tools that work in ws, which may be nil when they are
+// only described.
 func builtinTools(ws *workspace.Workspace) (*tools.Registry, error) {
 	cfg := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws}
 	if ws != nil {
@@ -145,7 +146,7 @@ func (c *toolsCallCmd) call(ctx context.Context, w *console) (tools.Result, erro
 	return tool.Run(ctx, call, nil)
 }
 
-// arguments is what --args holds, as one JSON object.
+// arguments returns the value of --args as one JSON object.
 func (c *toolsCallCmd) arguments(w *console) (json.RawMessage, error) {
 	data := []byte(c.Args)
 	if c.Args == "-" {
@@ -165,8 +166,8 @@ func (c *toolsCallCmd) arguments(w *console) (json.RawMessage, error) {
 	return json.Marshal(args)
 }
 
-// gate says why a call is not made. What is critical is never approved in
-// advance: the tool works on the directory itself.
+// gate returns an error when a call is not to be made. A critical one is never
+// approved in advance, because the tool works on the directory itself.
 func (c *toolsCallCmd) gate(d policy.Decision) error {
 	var list []string
 	for _, r := range d.Reasons {

@@ -47,8 +47,8 @@ func (c *toolsParseCmd) Run(w *console) error {
 	return nil
 }
 
-// unknownTools says of each name that no tool has what a session would tell
-// the model; the calls stay, since markup makes it clear that they are calls.
+// unknownTools returns what a session would tell the model of each name that no tool
+// has. The calls stay in the result: their markup shows that they are calls.
 func unknownTools(specs []llm.ToolSpec, calls []toolcall.Call) []string {
 	known := map[string]bool{}
 	names := make([]string, 0, len(specs))

@@ -18,7 +18,7 @@ import (
 
 func sortedKeys(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }
 
-// statusError is what an answer with another status than 200 means.
+// statusError returns the error for an answer with another status than 200.
 func (m *Model) statusError(resp *http.Response) error {
 	body := wire.Excerpt(resp.Body)
 	var obj struct {
@@ -33,7 +33,7 @@ func (m *Model) statusError(resp *http.Response) error {
 	return err
 }
 
-// errorText is the text of an error that is a string or an object with a
+// errorText returns the text of an error, which is a string or an object with a
 // message.
 func errorText(raw json.RawMessage) string {
 	var s string
@@ -63,8 +63,8 @@ func (m *Model) classify(status int, text string) *llm.Error {
 	return wire.StatusFailure(status, detail)
 }
 
-// textError is what an error in the middle of a stream means. It has no status,
-// and what is not known is taken for a runner that died.
+// textError returns the error for an error text in the middle of a stream, which
+// has no status. An unknown text is taken for a runner that died.
 func (m *Model) textError(text string) error {
 	detail := fmt.Errorf("error in the stream: %s", text)
 	if e := m.known(text, detail); e != nil {
@@ -76,9 +76,9 @@ func (m *Model) textError(text string) error {
 	return m.end.Died(detail)
 }
 
-// known recognizes an error by what the server wrote, as recorded and as in its
-// sources (server/routes.go, server/sched.go, llm/server.go). nil when it does
-// not.
+// known returns the error that the server's text stands for, or nil when the text
+// is unknown. The texts are from recordings and from the server's sources
+// (server/routes.go, server/sched.go, llm/server.go).
 func (m *Model) known(text string, detail error) *llm.Error {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(strings.ToLower(text), p) })
@@ -120,7 +120,7 @@ func (m *Model) notOllama(err error) *llm.Error {
 		Public: "what answers at the model server's address is not Ollama; whoever runs this bot must check the address"}
 }
 
-// endError is what the end of a stream before done:true means.
+// endError returns the error for a stream that ends before done:true.
 func (m *Model) endError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -131,8 +131,8 @@ func (m *Model) endError(ctx context.Context, err error) error {
 	return wire.Failure(ctx, err)
 }
 
-// lineError is what a line means that is not JSON: half a line when the stream
-// was cut, an error as plain text, or no Ollama at all.
+// lineError returns the error for a line that is not JSON: the stream was cut in
+// the line, the line is an error in plain text, or the server is not Ollama.
 func (m *Model) lineError(line []byte, whole bool) error {
 	detail := fmt.Errorf("line in the stream: %.200q", line)
 	var text string

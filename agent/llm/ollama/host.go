@@ -12,9 +12,9 @@ import (
 var errHost = errors.New("not an address like http://127.0.0.1:11434")
 
 // ParseHost reads OLLAMA_HOST as Ollama's own clients do: scheme, port and
-// path are optional; a bare address means port 11434, one with a scheme the
-// scheme's port; a port that is none is left out. 0.0.0.0 and :: are where a
-// server listens, so a client goes to the loopback address.
+// path are optional. A bare address means port 11434, one with a scheme the
+// scheme's port. An invalid port is left out. 0.0.0.0 and :: are addresses to
+// listen on, so they become the loopback address.
 func ParseHost(host string) (*url.URL, error) {
 	given := strings.TrimSpace(strings.Trim(strings.TrimSpace(host), `"'`))
 	scheme, rest, ok := strings.Cut(given, "://")

@@ -10,12 +10,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// defaultContext is asked for when neither the request nor the model's operator
-// says how much: enough for some turns of an agent, and little enough for the
+// defaultContext is the context length when neither the request nor the model's
+// operator gives one. It is enough for some turns of an agent, and it fits into the
 // memory of a small machine.
 const defaultContext = 16384
 
-// contextFor bounds what was asked for by what the model was made for.
+// contextFor returns the context length to ask for, at most what the model was
+// made for.
 func (i info) contextFor(ask int) int {
 	n := ask
 	if n <= 0 {
@@ -107,10 +108,9 @@ func message(msg llm.Message) api.Message {
 	return out
 }
 
-// arguments renders a call's arguments as the object that the server insists
-// on, value by value as they were written. What is not an object, not even as
-// text in quotes, is kept under one key, so that the model still sees its
-// mistake.
+// arguments renders a call's arguments as the object that the server insists on,
+// each value as it was written. What is not an object, nor a string that holds one,
+// is put under one key, so that the model still sees its mistake.
 func arguments(raw json.RawMessage) api.ToolCallFunctionArguments {
 	args := api.NewToolCallFunctionArguments()
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -129,8 +129,8 @@ func arguments(raw json.RawMessage) api.ToolCallFunctionArguments {
 	return args
 }
 
-// fill adds the members of the JSON object raw in their order and says whether
-// it is one.
+// fill adds the members of the JSON object raw in their order. It reports whether
+// raw is an object.
 func fill(args *api.ToolCallFunctionArguments, raw []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -152,8 +152,8 @@ func fill(args *api.ToolCallFunctionArguments, raw []byte) bool {
 }
 
 // tool renders a tool the way the server reads it. The server refuses the whole
-// request when one schema does not fit its types, so a property that does not
-// is offered with its description only.
+// request when one schema does not fit its types. A property that does not fit is
+// therefore offered with its description only.
 func tool(spec llm.ToolSpec) api.Tool {
 	t := api.Tool{Type: "function", Function: api.ToolFunction{Name: spec.Name, Description: spec.Description}}
 	if json.Unmarshal(spec.Parameters, &t.Function.Parameters) != nil {

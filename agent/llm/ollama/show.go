@@ -21,8 +21,8 @@ type info struct {
 	truncates bool // knows truncate:false, so a prompt that is too long is an error
 }
 
-// shown caches info. turn holds a token while somebody asks the server, so that
-// many sessions starting at once ask once.
+// shown caches info. turn is full while somebody asks the server, so that many
+// sessions which start at once ask once.
 type shown struct {
 	turn chan struct{}
 	info atomic.Pointer[info]
@@ -78,8 +78,8 @@ func (m *Model) showError(ctx context.Context, err error) error {
 	return wire.Failure(ctx, err)
 }
 
-// read takes from an answer of /api/show what counts here. Servers before
-// 0.6.4 name no capabilities; then the template tells.
+// read returns the info in an answer of /api/show. Servers before 0.6.4 name no
+// capabilities; then the template tells.
 func read(resp *api.ShowResponse) info {
 	var i info
 	if len(resp.Capabilities) > 0 {
@@ -135,8 +135,8 @@ func numCtx(parameters string) int {
 // firstTruncate is the first version taken to honor truncate in /api/chat.
 const firstTruncate = "0.12.6"
 
-// knowsTruncate compares versions number by number. A server built from source
-// without a version calls itself 0.0.0 and is taken for a new one.
+// knowsTruncate reports whether a server of this version knows truncate. A server
+// built from source without a version says 0.0.0 and counts as new.
 func knowsTruncate(version string) bool {
 	have, ok := numbers(version)
 	if !ok {
@@ -146,7 +146,8 @@ func knowsTruncate(version string) bool {
 	return have == [3]int{} || slices.Compare(have[:], want[:]) >= 0
 }
 
-// numbers reads 1.2.3 out of a version, whatever follows a dash or a plus.
+// numbers returns the three numbers of a version. It ignores what follows a dash or
+// a plus.
 func numbers(version string) (n [3]int, ok bool) {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
 	version, _, _ = strings.Cut(version, "-")

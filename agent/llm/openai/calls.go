@@ -35,13 +35,13 @@ type call struct {
 	args     strings.Builder
 }
 
-// complete says whether the arguments are a JSON object already.
+// complete reports whether the arguments are a whole JSON object.
 func (c *call) complete() bool {
 	s := strings.TrimSpace(c.args.String())
 	return strings.HasSuffix(s, "}") && json.Valid([]byte(s))
 }
 
-// arguments are those of the call as JSON: what is not, as a string.
+// arguments returns the arguments as JSON. What is not JSON becomes a string.
 func (c *call) arguments() json.RawMessage {
 	s := strings.TrimSpace(c.args.String())
 	if s == "" {
@@ -79,7 +79,7 @@ func (cs *calls) add(d callDelta) {
 	c.args.WriteString(args)
 }
 
-// find is the call that a piece belongs to, or nil when it begins one.
+// find returns the call that a piece belongs to, or nil when it begins one.
 func (cs *calls) find(d callDelta, args string) *call {
 	for i := len(cs.list) - 1; i >= 0; i-- {
 		c := cs.list[i]
@@ -111,8 +111,8 @@ func (cs *calls) byID(id string) *call {
 	return nil
 }
 
-// all are the calls, in the order in which they began. A piece without a name
-// is nobody's call; ids are made up where they are missing or given twice.
+// all returns the calls in the order in which they began. A call without a name is
+// left out. Ids that are missing or given twice are made up.
 func (cs *calls) all() []llm.ToolCall {
 	var out []llm.ToolCall
 	taken := map[string]bool{}

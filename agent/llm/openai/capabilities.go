@@ -15,18 +15,17 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
-// probed caches what the server was found to do. turn holds a token while
-// somebody asks.
+// probed caches what the server was found to do. turn is full while somebody asks.
 type probed struct {
 	turn chan struct{}
 	caps atomic.Pointer[llm.Capabilities]
 }
 
 // Capabilities implements [llm.Model]. What the configuration states is final.
-// Otherwise the server is asked once, in two steps, because nothing in this API
-// tells what a model can do: /models, where many servers add the context
-// length and some the parameters that the model takes, and, when that left it
-// open, an answer of a few tokens to a request that offers a tool.
+// Otherwise the server is asked once, in two steps, because this API has no request
+// for what a model can do. The first is /models, where many servers add the context
+// length and some the parameters that the model takes. If that does not tell, the
+// second is a request that offers a tool and wants an answer of a few tokens.
 func (m *Model) Capabilities(ctx context.Context) (llm.Capabilities, error) {
 	if m.cfg.Capabilities != nil {
 		return *m.cfg.Capabilities, nil
@@ -88,11 +87,12 @@ func (l *listing) caps() llm.Capabilities {
 	return c
 }
 
-// maxListing bounds a list of models; the longest seen is half a megabyte.
+// maxListing is the longest list of models, in bytes. The longest seen is half a
+// megabyte.
 const maxListing = 16 << 20
 
-// listed asks /models. settled says that it told whether the model calls tools.
-// A server without the list, or one that does not list its model, is no error.
+// listed asks /models. settled reports whether the list told if the model calls
+// tools. It is no error when there is no list or the model is not in it.
 func (m *Model) listed(ctx context.Context) (caps llm.Capabilities, settled bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.cfg.URL.JoinPath("models").String(), nil)
 	if err != nil {

@@ -81,8 +81,8 @@ func (m *Model) statusError(resp *http.Response) error {
 	return err
 }
 
-// streamError is what an error object in the middle of a stream means. What is
-// not known is taken for a server that broke down.
+// streamError returns the error for an error object in the middle of a stream. An
+// unknown one is taken for a server that broke down.
 func (m *Model) streamError(raw []byte) error {
 	p := readProblem(http.StatusOK, raw)
 	if p.status >= http.StatusBadRequest {
@@ -119,7 +119,8 @@ func (m *Model) classify(p problem) *llm.Error {
 	return e
 }
 
-// known recognizes an error by what the server wrote. nil when it does not.
+// known returns the error that the server's words stand for, or nil when they are
+// unknown.
 func (m *Model) known(p problem) *llm.Error {
 	all := strings.ToLower(p.text + " " + p.code)
 	has := func(parts ...string) bool {
@@ -158,7 +159,7 @@ func (m *Model) notCompatible(err error) *llm.Error {
 		Public: "what answers at the model server's address does not speak the API that was expected; whoever runs this bot must check the address"}
 }
 
-// endError is what the end of a stream before the end of the answer means.
+// endError returns the error for a stream that ends before the answer does.
 func (m *Model) endError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -169,8 +170,8 @@ func (m *Model) endError(ctx context.Context, err error) error {
 	return wire.Failure(ctx, err)
 }
 
-// lineError is what a line means that cannot be read: half a line of a stream
-// that was cut, or another protocol.
+// lineError returns the error for a line that cannot be read: the stream was cut in
+// the line, or the server speaks another protocol.
 func (m *Model) lineError(line []byte, whole bool) error {
 	detail := fmt.Errorf("line in the stream: %.200q", line)
 	if e := m.known(problem{status: http.StatusOK, text: string(line)}); e != nil {

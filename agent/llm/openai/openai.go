@@ -125,9 +125,9 @@ func (m *Model) chat(ctx context.Context, req llm.Request, yield func(llm.Part, 
 	return m.readEvents(ctx, resp, yield)
 }
 
-// send posts the request and returns the answer with status 200. A server that
-// does not know a parameter which can be done without is asked again, at most
-// once for each, because what was learned is not sent any more.
+// send posts the request and returns the answer with status 200. When the server
+// refuses a parameter that is not essential, send asks again without it, at most
+// once for each parameter.
 func (m *Model) send(ctx context.Context, req llm.Request) (*http.Response, error) {
 	for {
 		d := *m.dialect.Load()
@@ -197,8 +197,7 @@ func (m *Model) invalidRequest(err error) error {
 	return &llm.Error{Kind: llm.Invalid, Public: "the request to the model could not be written", Err: err}
 }
 
-// marshal renders what was built here; it fails only for a tool whose schema is
-// not JSON.
+// marshal renders a request. It fails only for a tool whose schema is not JSON.
 func (m *Model) marshal(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -77,9 +77,9 @@ func (m *Model) body(d dialect, req llm.Request) ([]byte, error) {
 	return m.marshal(out)
 }
 
-// messages renders a conversation. Servers insist that each result names its
-// call, so calls without an id, as older Ollama servers made them, get one, and
-// results without one are taken in the order of the calls.
+// messages renders a conversation. Servers insist that each result names its call.
+// Calls without an id, as older Ollama servers made them, therefore get one, and
+// results without an id belong to the calls in their order.
 func messages(d dialect, in []llm.Message) []message {
 	out := make([]message, 0, len(in))
 	var waiting []string // ids of the last answer's calls without a result
@@ -110,8 +110,8 @@ func messages(d dialect, in []llm.Message) []message {
 	return out
 }
 
-// answered is the id of the call that a result with this id belongs to, and the
-// calls that still wait.
+// answered returns the id of the call that a result with this id belongs to, and
+// the ids of the calls that still wait.
 func answered(id string, waiting []string) (string, []string) {
 	if id == "" {
 		if len(waiting) == 0 {
@@ -127,8 +127,8 @@ func answered(id string, waiting []string) (string, []string) {
 	return id, waiting
 }
 
-// argumentText is what the model wrote as the JSON object that servers want.
-// What is not one is kept under one key, so that the model sees its mistake.
+// argumentText returns what the model wrote as the JSON object that servers want.
+// What is no object is put under one key, so that the model sees its mistake.
 func argumentText(raw json.RawMessage) string {
 	text := string(raw)
 	if json.Unmarshal(raw, &text) != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
-// chunk is one event of a stream, or a whole answer, which has message where
-// the events have delta.
+// chunk is one event of a stream, or a whole answer. A whole answer has message
+// where events have delta.
 type chunk struct {
 	Error   json.RawMessage `json:"error"`
 	Choices []struct {
@@ -106,7 +106,7 @@ func (m *Model) useReasoning() {
 	}
 }
 
-// last is the part that ends the answer.
+// last returns the part that ends the answer.
 func (a *answer) last() llm.Part {
 	p := llm.Part{Calls: a.calls.all(), Done: true, DoneReason: a.reason,
 		PromptTokens: a.usage.PromptTokens, AnswerTokens: a.usage.CompletionTokens}
@@ -161,8 +161,8 @@ func (m *Model) readEvents(ctx context.Context, resp *http.Response, yield func(
 	return nil
 }
 
-// event reads the data of one event, which has a name on some servers, and
-// returns what it adds to the answer.
+// event reads the data of one event and returns what it adds to the answer. Some
+// servers name their events.
 func (a *answer) event(data []byte, whole bool, name string) (llm.Part, error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {

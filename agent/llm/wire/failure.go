@@ -15,10 +15,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// Failure is what a network error means. An error that is an [llm.Error]
-// already comes back as it is. When ctx has ended the kind is Unknown, so that
-// nobody retries what was called off; errors.Is still finds the context's
-// error. nil stays nil.
+// Failure returns a network error as an [llm.Error]. One that is an [llm.Error]
+// comes back as it is, and nil stays nil. When ctx has ended the kind is Unknown,
+// so that nobody retries what was canceled; errors.Is still finds the context's
+// error.
 func Failure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -64,8 +64,8 @@ func unsupportedScheme(err error) bool {
 	return errors.As(err, &u) && (u.Op == "parse" || strings.Contains(u.Err.Error(), "unsupported protocol scheme"))
 }
 
-// StatusFailure is what the status of an answer means when its text says
-// nothing that is known. What no status tells is Invalid.
+// StatusFailure returns the error for the status of an answer whose text is
+// unknown. Its kind is Invalid when the status does not tell either.
 func StatusFailure(status int, err error) *llm.Error {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -78,20 +78,20 @@ func StatusFailure(status int, err error) *llm.Error {
 	return &llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: err}
 }
 
-// Busy is the error of a server whose queue is full.
+// Busy returns the error of a server whose queue is full.
 func Busy(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: err}
 }
 
-// Loading is the error of a server that is not ready yet.
+// Loading returns the error of a server that is not ready yet.
 func Loading(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Unreachable, Public: "the model is still being loaded", Err: err}
 }
 
-// maxRetryAfter bounds what a server may ask for.
+// maxRetryAfter is the longest wait that a server may ask for.
 const maxRetryAfter = time.Hour
 
-// RetryAfter is the wait that a server asked for in its Retry-After header, in
+// RetryAfter returns the wait that a server asked for in its Retry-After header, in
 // seconds or as a date, at most an hour; 0 when it asked for none.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))

@@ -12,7 +12,7 @@ import (
 // as one line.
 const MaxLine = 16 << 20
 
-// ErrLongLine is what [Lines.Next] fails with when a line exceeds [MaxLine].
+// ErrLongLine is the error of [Lines.Next] for a line longer than [MaxLine].
 var ErrLongLine = fmt.Errorf("line longer than %d bytes", MaxLine)
 
 // Lines reads an answer line by line. It is not safe for concurrent use.

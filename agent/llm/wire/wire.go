@@ -3,9 +3,9 @@
 // to another host, lines out of an answer that arrives slowly, and network
 // failures as [llm.Error].
 //
-// Model servers answer with streams that may last an hour and then break off:
-// neither a total time limit nor none at all will do, so the limit here is on
-// silence, and only while somebody is reading.
+// Model servers answer with streams that may last an hour and may break off, so
+// there can be no limit on the whole time. The limit here is on silence, and only
+// while somebody is reading.
 package wire
 
 import (
