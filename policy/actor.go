@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Lookup is what asking GitHub for an account's permission came to. The zero
-// value is "not asked", which grants nothing.
+// Lookup is the outcome of asking GitHub for an account's permission. The zero value
+// is "not asked", which grants nothing.
 type Lookup int
 
 // The outcomes of a lookup.
@@ -68,12 +68,12 @@ func (r Request) String() string {
 	return "do this"
 }
 
-// permission ranks, lowest first. What is not in the list is no permission.
+// rank returns the power of a permission, or -1 for a word that is none.
 func rank(permission string) int {
 	return slices.Index([]string{"none", "read", "triage", "write", "maintain", "admin"}, permission)
 }
 
-// needs is the least permission of each request.
+// needs returns the least permission that a request takes.
 func needs(r Request) string {
 	switch r {
 	case View:
@@ -95,7 +95,7 @@ type AskFacts struct {
 	Bots        []int64 // bot accounts that are let in, by id
 }
 
-// MayAsk says whether the actor may do what it asks, with words for a reply.
+// MayAsk returns whether the actor may do what it asks, with words for a reply.
 // It never grants on a lookup that did not succeed. The person who opened a
 // session may always stop it.
 func MayAsk(a Actor, f AskFacts) (Verdict, string) {
@@ -118,8 +118,8 @@ func MayAsk(a Actor, f AskFacts) (Verdict, string) {
 	return Deny, fmt.Sprintf("to %s needs %s permission on this repository, %s has %s", f.Request, need, nameOf(a), orNone(a.Permission))
 }
 
-// admit settles what does not depend on the request: unknown accounts, bots
-// and failed lookups. listed is true for a bot that was let in by its id.
+// admit decides what does not depend on the request: unknown accounts, bots and
+// failed lookups. listed is true for a bot that the configuration names by id.
 func admit(a Actor, bots []int64) (listed bool, v Verdict, why string) {
 	if a.ID <= 0 {
 		return false, Deny, "the account has no id"
@@ -176,9 +176,8 @@ func (p *Policy) ApprovalFacts(requesterID int64) ApprovalFacts {
 	}
 }
 
-// MayApprove says whether the actor may approve or deny, with words for a
-// reply. It is asked when the answer arrives and again before what was
-// approved runs.
+// MayApprove returns whether the actor may approve or deny, with words for a reply.
+// It is asked when the answer arrives, and again before the approved action runs.
 func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 	listed, v, why := admit(a, f.Bots)
 	if v == Deny {
@@ -202,8 +201,8 @@ func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 	return Allow, "listed as approver"
 }
 
-// isMeant reports whether the actor is meant by one entry of approvers. Nobody
-// without access to the repository is.
+// isMeant reports whether one entry of approvers means the actor. It never means an
+// account without access to the repository.
 func isMeant(a Actor, entry string) bool {
 	kind, value, _ := strings.Cut(entry, ":")
 	switch kind {

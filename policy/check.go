@@ -82,15 +82,15 @@ func verdictOr(word string, unset Verdict) Verdict {
 	return Deny
 }
 
-// facts is an action with what the rules want to know about it.
+// facts is an action with what the rules need to know about it.
 type facts struct {
 	mode  Mode
 	act   Action
 	shell shell.Analysis
 }
 
-// Check decides about one action in one mode. Every rule that matched is in
-// the reasons, the one that settled it first. The digest is the action's.
+// Check decides about one action in one mode. The reasons have every rule that
+// matched, first the one that settled it. The digest is the action's.
 func (p *Policy) Check(m Mode, a Action) Decision {
 	d := Decision{Verdict: Deny, Digest: a.Digest()}
 	if p == nil || !p.ready {
@@ -203,8 +203,8 @@ func kindList(list []Kind) string {
 	return strings.Join(names, ", ")
 }
 
-// onlyGitReads reports whether every command of the line is a git command.
-// That they only read is the shell verdict's own word.
+// onlyGitReads reports whether every command of the line is a git command. The
+// caller knows from the shell's analysis that they only read.
 func onlyGitReads(v shell.Analysis) bool {
 	if len(v.Git) == 0 || len(v.Writes) > 0 || v.Network {
 		return false
@@ -260,9 +260,10 @@ func (p *Policy) alwaysAskStep(f facts, d *Decision) bool {
 	return false
 }
 
-// networkStep asks about commands that reach the network where the
-// configuration says so in as many words. The built-in default leaves it to
-// their severity: the workspace has no network unless it was given one.
+// networkStep asks about commands that reach the network, and reports whether it
+// did. It asks only where the configuration itself says ask. The built-in default
+// leaves these commands to their severity, since a workspace has no network unless
+// it was given one.
 func (p *Policy) networkStep(f facts, d *Decision) bool {
 	if !f.shell.Network || p.config.Defaults.Network != "ask" {
 		return false
@@ -332,15 +333,15 @@ func (p *Policy) severityStep(f facts, d *Decision) bool {
 
 func (p *Policy) defaultStep(f facts, d Decision) Decision {
 	v := p.defaults[f.act.Kind]
-	if v == Allow && d.Auto { // only because edits of sensitive files are approved beforehand
+	if v == Allow && d.Auto { // allowed only by auto_approve_sensitive_edits
 		return d.settle(v, "auto_approve_sensitive_edits", "edits of sensitive files are approved by the configuration")
 	}
 	word := map[Verdict]string{Allow: "allowed", Ask: "asked about", Deny: "denied"}[v]
 	return d.settle(v, "defaults."+f.act.Kind.String(), fmt.Sprintf("%s operations are %s", f.act.Kind, word))
 }
 
-// commandPaths returns the spellings under which the paths that a command
-// writes are looked up: as written, and from the command's directory.
+// commandPaths returns the paths that a command writes in two spellings: as written,
+// and relative to the root by the command's directory.
 func commandPaths(cwd string, writes []string) []string {
 	var out []string
 	for _, w := range writes {

@@ -107,9 +107,8 @@ func ownerPattern(p string) string {
 	return b.String() + tail + "$"
 }
 
-// Of returns the owners of a path as the file names them: "@login",
-// "@org/team" or an address. The last rule that matches counts, also when it
-// names nobody.
+// Of returns the owners of a path as the file names them: "@login", "@org/team" or
+// an address. The last rule that matches counts, even if it names nobody.
 func (c CodeOwners) Of(path string) []string {
 	for i := len(c.rules) - 1; i >= 0; i-- {
 		if c.rules[i].path.MatchString(path) {

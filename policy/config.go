@@ -37,11 +37,10 @@ type Config struct {
 	Above *Config `yaml:"-" json:"-"`
 }
 
-// Commands lists patterns over resolved commands: the program's name and its
-// arguments, one space between words, `*` for any text inside a pattern. A
-// pattern without arguments matches the program with any arguments. Deny and
-// ask match when any command of the line matches; allow only when every
-// command of the line does.
+// Commands lists patterns for resolved commands: the program's name and its
+// arguments, with one space between words and `*` for any text. A pattern without
+// arguments matches the program with any arguments. Deny and ask match when any
+// command of the line matches, allow only when all of them do.
 type Commands struct {
 	Allow []string `yaml:"allow,omitempty" json:"allow,omitempty" jsonschema:"description=Run without asking\\, unless critical."`
 	Deny  []string `yaml:"deny,omitempty" json:"deny,omitempty" jsonschema:"description=Never run."`
@@ -59,8 +58,8 @@ type Defaults struct {
 	Network string `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
 }
 
-// SensitiveFile says whether edits of the files that match Pattern need a
-// person. Approve is "required" or "auto".
+// SensitiveFile makes the files that match Pattern sensitive or not. Approve is
+// "required" when a person must approve their edits, or "auto".
 type SensitiveFile struct {
 	Pattern string `yaml:"pattern" json:"pattern" jsonschema:"required,minLength=1"`
 	Approve string `yaml:"approve" json:"approve" jsonschema:"required,enum=auto,enum=required"`

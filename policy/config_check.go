@@ -11,8 +11,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// keyError is a value that cannot be used, with the way to its key: names
-// and indexes.
+// keyError is a value that cannot be used, with the path to its key: names and
+// indexes.
 type keyError struct {
 	path []any
 	text string
@@ -35,8 +35,7 @@ func (e *keyError) Error() string {
 	return b.String() + ": " + e.text
 }
 
-// problems collects what is wrong; only the first is told, because later
-// ones are often its echo.
+// problems stores the first error. Later ones often follow from it and are dropped.
 type problems struct{ first *keyError }
 
 func (p *problems) add(text string, path ...any) {
@@ -45,7 +44,7 @@ func (p *problems) add(text string, path ...any) {
 	}
 }
 
-// oneOf complains unless value is empty or in the list.
+// oneOf adds a problem unless value is empty or in the list.
 func (p *problems) oneOf(value string, list []string, path ...any) {
 	if value == "" || slices.Contains(list, value) {
 		return

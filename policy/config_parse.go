@@ -63,7 +63,8 @@ func singleDocument(data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// plainYAML says what is wrong in the words of a person who wrote the file.
+// plainYAML returns an error of the decoder in the words of a person who wrote the
+// file.
 func plainYAML(err error) error {
 	var many *yaml.LoadErrors
 	if errors.As(err, &many) && len(many.Errors) > 0 {
@@ -88,9 +89,9 @@ func plainType(message string) string {
 	).Replace(plainStruct(message))
 }
 
-// checkNode compares a node with the type it will be read into: keys must be
-// known, tags must be YAML's own. Aliases are not followed, so a bomb costs
-// nothing here; the decoder counts them.
+// checkNode checks a node against the type it will be read into: its keys must be
+// known, its tags YAML's own. It does not follow aliases, so a bomb of them costs
+// nothing here. The decoder counts them.
 func checkNode(n *yaml.Node, t reflect.Type, depth int) error {
 	if depth > 20 {
 		return fmt.Errorf("line %d: nested too deeply", n.Line)
@@ -171,7 +172,7 @@ func keyHint(word string, t reflect.Type) string {
 	return fmt.Sprintf("; known keys here: %s", strings.Join(names, ", "))
 }
 
-// withLine puts the line of the key that a validation error names before it.
+// withLine returns a validation error with the line of its key in front.
 func withLine(root *yaml.Node, err error) error {
 	var ke *keyError
 	if !errors.As(err, &ke) {

@@ -42,8 +42,8 @@ func LoadStrict(data []byte, into any) (*Document, error) {
 	return &Document{root: root}, nil
 }
 
-// Locate puts the line of the key that an error of [Config.Validate] names
-// before it. under is the way to the configuration in the document.
+// Locate returns an error of [Config.Validate] with the line of its key in front.
+// under is the path to the configuration in the document.
 func (d *Document) Locate(err error, under ...string) error {
 	if d == nil || d.root == nil || err == nil {
 		return err
@@ -57,8 +57,8 @@ func (d *Document) Locate(err error, under ...string) error {
 	return withLine(n, err)
 }
 
-// plainStruct takes the name of a struct out of the decoder's words: it means
-// nothing to a person who writes a configuration.
+// plainStruct returns a message of the decoder without the name of a struct, which
+// means nothing to a person who writes a configuration.
 func plainStruct(message string) string {
 	return regexp.MustCompile(`(into|a list of) [a-z]+\.[A-Z]?[a-zA-Z]+$`).ReplaceAllStringFunc(message, func(m string) string {
 		if strings.HasPrefix(m, "into") {

@@ -20,7 +20,7 @@ type FileExplanation struct {
 	Decision  string `json:"decision"`
 }
 
-// ExplainCommand says what would happen to a command in mode m.
+// ExplainCommand returns what would happen to a command in mode m.
 func (p *Policy) ExplainCommand(m Mode, command string) CommandExplanation {
 	d := p.checkCommand(m, command)
 	reasons := d.Reasons
@@ -34,7 +34,7 @@ func (p *Policy) checkCommand(m Mode, command string) Decision {
 	return p.Check(m, Action{Kind: Execute, Tool: "run_terminal_command", Command: command, Cwd: ".", Display: command})
 }
 
-// ExplainFile says what would happen to an edit of a file in mode m.
+// ExplainFile returns what would happen to an edit of a file in mode m.
 func (p *Policy) ExplainFile(m Mode, name string) FileExplanation {
 	v := p.Sensitive(name)
 	return FileExplanation{Sensitive: v.Sensitive, Pattern: v.Pattern, Decision: p.checkFile(m, name).Verdict.String()}
@@ -60,12 +60,12 @@ type Explanation struct {
 	Digest   string   `json:"digest"`
 }
 
-// ExplainCommandFully says all there is to say about a command in mode m.
+// ExplainCommandFully returns the whole decision about a command in mode m.
 func (p *Policy) ExplainCommandFully(m Mode, command string) Explanation {
 	return explanation(p.checkCommand(m, command))
 }
 
-// ExplainFileFully says all there is to say about an edit of a file in mode m.
+// ExplainFileFully returns the whole decision about an edit of a file in mode m.
 func (p *Policy) ExplainFileFully(m Mode, name string) Explanation {
 	return explanation(p.checkFile(m, name))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // ImportSensitiveFilePatterns reads a list of {pattern, value} as editor
-// extensions keep it, in JSON or YAML, alone or under the key
+// extensions store it, in JSON or YAML, alone or under the key
 // sensitiveFilePatterns. There the boolean answers "is this file safe to
 // approve automatically", so true becomes auto and false becomes required.
 // The mapping form {"glob": bool} is read too, in its order.

@@ -31,13 +31,13 @@ func (l Limits) or(d Limits) Limits {
 	}
 }
 
-// Merge joins the server's configuration with a repository's. What concerns
-// taste (model, mode, image, templates, schedules) is the repository's, as
-// far as the server's lists let it choose. What concerns safety can only get
-// tighter: switches need both, denials and questions add up, allow lists and
-// approvers narrow, limits take the smaller number. No action is allowed
-// under the result that the server's configuration alone would ask about, and
-// none is asked about that it would deny. The engine is the server's.
+// Merge joins the server's configuration with a repository's. In matters of taste
+// (model, mode, image, templates, schedules) the repository chooses from the
+// server's lists. In matters of safety it can only be stricter: switches need both,
+// denials and questions add up, allow lists and approvers narrow, limits take the
+// smaller number. What the server alone would ask about or deny is never allowed
+// under the result, and what it would deny is never asked about. The engine is the
+// server's.
 func Merge(server, repo Config) Config {
 	out := Config{Above: &server}
 	out.Models = narrowList(server.Models, repo.Models)
@@ -69,8 +69,8 @@ func Merge(server, repo Config) Config {
 	return out
 }
 
-// both is on when the server turns it on and the repository does not turn it
-// off, unset when neither speaks.
+// both returns a switch that is on when the server turns it on and the repository
+// does not turn it off. It returns nil when neither sets it.
 func both(server, repo *bool) *bool {
 	if server == nil && repo == nil {
 		return nil
@@ -79,7 +79,8 @@ func both(server, repo *bool) *bool {
 	return &on
 }
 
-// either is on when one of them turns it on.
+// either returns a switch that is on when one of them turns it on. It returns nil
+// when neither sets it.
 func either(server, repo *bool) *bool {
 	if server == nil && repo == nil {
 		return nil
@@ -168,7 +169,7 @@ func mergeDefaults(server, repo Defaults) Defaults {
 	}
 }
 
-// stricter returns the harder of two defaults; an unset server's value is
+// stricter returns the stricter of two defaults. A server's value that is not set is
 // the built-in one.
 func stricter(server, repo string, builtin Verdict) string {
 	s, r := verdictOr(server, builtin), verdictOr(repo, Allow)

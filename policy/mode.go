@@ -60,8 +60,7 @@ func (s kindSet) has(k Kind) bool {
 	return k > Unknown && k <= Converse && s&(1<<k) != 0
 }
 
-// commandScope is which commands a mode may run. The order is the order of
-// power, so the smaller of two scopes is the narrower one.
+// commandScope says which commands a mode may run. A smaller scope allows less.
 type commandScope int
 
 const (
@@ -74,8 +73,8 @@ const (
 // NoEditLimit is the edit limit of a mode that does not count edits.
 const NoEditLimit = -1
 
-// Mode is what a session may do. It is a value: comparable, and unchanged
-// once made. The zero Mode allows nothing.
+// Mode is what a session may do. It is a comparable value that never changes. The
+// zero Mode allows nothing.
 type Mode struct {
 	Name        string
 	Description string // one sentence, for help texts and for the prompt

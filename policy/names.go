@@ -72,10 +72,10 @@ func alnum(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// slug returns title as a part of a branch name: lower-case ASCII letters and
-// digits in words joined by hyphens, at most 40 characters, cut between
-// words where it can be. Letters with accents lose them; a title without any
-// usable letter becomes "task".
+// slug returns title as a part of a branch name: words of lower-case ASCII letters
+// and digits, joined by hyphens. It has at most 40 characters and is cut between
+// words where possible. Letters lose their accents. A title without any usable
+// letter becomes "task".
 func slug(title string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(title) {

@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// PathVerdict says whether edits of a file need a person, and the pattern
-// that decided it; an empty pattern means that none matched.
+// PathVerdict is a decision about edits of a file: whether they need a person, and
+// the pattern that decided it. The pattern is empty when none matched.
 type PathVerdict struct {
 	Sensitive bool
 	Pattern   string
@@ -53,9 +53,9 @@ func rulesOf(list []SensitiveFile) []pathRule {
 	return out
 }
 
-// foldPattern makes a glob comparable with folded paths. A glob without a
-// slash means the name at any depth, one that begins with a slash the root,
-// one that ends with a slash everything below.
+// foldPattern returns a glob in the form of folded paths. A glob without a slash
+// matches the name at any depth. One that begins with a slash matches from the
+// root, one that ends with a slash matches everything below.
 func foldPattern(pattern string) string {
 	s := cases.Fold().String(norm.NFKC.String(untrusted.StripInvisible(strings.TrimSpace(pattern))))
 	s = strings.TrimPrefix(s, "./")
@@ -115,8 +115,8 @@ func lookUpIn(layer []pathRule, folded string) PathVerdict {
 	return PathVerdict{}
 }
 
-// touches is Sensitive for paths as commands name them: they may be absolute,
-// they may be a directory that holds sensitive files, and they may be globs.
+// touches is like Sensitive, for paths as commands name them: they may be absolute,
+// globs, or directories with sensitive files in them.
 func (p *Policy) touches(name string) PathVerdict {
 	for _, folded := range readings(name) {
 		rest := strings.TrimPrefix(folded, "/")
@@ -158,8 +158,8 @@ func (p *Policy) holds(dir string) PathVerdict {
 	return PathVerdict{}
 }
 
-// example returns a path that the glob matches, near enough to see whether a
-// later rule frees what it covers.
+// example returns a path that the glob matches, or nearly. It is good enough to find
+// out whether a later rule frees the files that the glob matches.
 func example(glob string) string {
 	for {
 		open := strings.IndexByte(glob, '{')
@@ -173,7 +173,7 @@ func example(glob string) string {
 	return strings.NewReplacer("**", "x", "*", "x", "?", "x").Replace(glob)
 }
 
-// readings returns the folded forms under which name is looked up.
+// readings returns the folded forms that a file system may read name as.
 func readings(name string) []string {
 	out := []string{foldPath(strings.ReplaceAll(name, `\`, "/"))}
 	if strings.Contains(name, `\`) {
@@ -189,7 +189,7 @@ func readings(name string) []string {
 	return out
 }
 
-// foldPath maps every spelling of a path to one.
+// foldPath returns the same path for every spelling of it.
 func foldPath(name string) string {
 	s := cases.Fold().String(norm.NFKC.String(untrusted.StripInvisible(name)))
 	s = untrusted.StripInvisible(norm.NFKC.String(s))

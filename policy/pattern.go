@@ -23,9 +23,9 @@ func commandPatterns(list []string) []commandPattern {
 	return out
 }
 
-// match reports whether a resolved command, program first, is meant by the
-// pattern. The program is compared with and without its directory, because
-// /usr/bin/curl is curl; a pattern that names a directory wants exactly it.
+// match reports whether the pattern matches a resolved command, program first. The
+// program matches with and without its directory, because /usr/bin/curl is curl. A
+// pattern with a directory matches only that directory.
 func (c commandPattern) match(command string) bool {
 	program, rest, hasArgs := strings.Cut(strings.Join(strings.Fields(command), " "), " ")
 	for _, name := range []string{program, path.Base(program)} {
@@ -40,7 +40,7 @@ func (c commandPattern) match(command string) bool {
 	return false
 }
 
-// wildcard matches s against pattern, where * stands for any text.
+// wildcard reports whether pattern, in which * stands for any text, matches s.
 func wildcard(pattern, s string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

@@ -22,8 +22,8 @@
 //	                                                                  then allow, recorded as automatic
 //	9 nothing above                                                   defaults: network asks, all else is allowed
 //
-// Where edits are reviewed, [Policy.Later] puts off rule 6 to the door to the
-// branch, where the resulting tree is looked at.
+// Where sensitive edits are reviewed, [Policy.Later] moves rule 6 from the tool to
+// the push, where the resulting tree is checked.
 //
 // A repository's configuration is merged under the server's by [Merge] and
 // can move a verdict only from allow towards deny.
@@ -32,10 +32,10 @@
 //
 // [Mode] says what a session may do. [MayAsk] and [MayApprove] say who may
 // ask and approve. [Approval] is the life of one request to a person: which
-// word may follow which. [ValidateBranch] and its neighbors hold names to an
-// own alphabet. Below are three leaves: shell says what a command can do,
+// word may follow which. [ValidateBranch] and its neighbors check names against a
+// narrow alphabet. Below are three packages: shell says what a command can do,
 // untrusted makes foreign text safe to read and our text safe to post, secret
-// finds and redacts.
+// finds and redacts credentials.
 //
 // The zero value of every verdict is deny.
 package policy
@@ -122,7 +122,7 @@ type Action struct {
 	URL     string   // Network
 	Display string
 	Edits   int    // edits made so far in this session, for modes that limit them
-	Subject string // what the action is bound to: session, base and head
+	Subject string // what the action is for: session, base and head
 }
 
 // Decision is the answer to an action. Digest identifies exactly this action:

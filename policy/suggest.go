@@ -1,8 +1,8 @@
 package policy
 
-// nearest returns the candidate closest to word by edit distance, or "" when
-// none is close enough to be a slip of the keyboard. Of two that are as close
-// the one of the same length is meant.
+// nearest returns the candidate closest to word by edit distance, or "" when none is
+// close enough for a typing error. Of two that are equally close, it returns the one
+// as long as word.
 func nearest(word string, candidates []string) string {
 	best, bestDist := "", 2*(1+max(1, len(word)/3))
 	for _, c := range candidates {
@@ -17,9 +17,8 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// editDistance counts the bytes to insert, delete or replace and the
-// neighbours to swap. Words longer than 64 bytes are not compared: they are
-// no slip.
+// editDistance returns how many bytes to insert, delete, replace or swap with their
+// neighbor. It does not compare words longer than 64 bytes.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

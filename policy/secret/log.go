@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Logger returns log with every record passed through r.
+// Logger returns a logger that redacts every record with r before log has it.
 func Logger(log *slog.Logger, r *Redactor) *slog.Logger {
 	return slog.New(redactedLog{log.Handler(), r})
 }
@@ -41,7 +41,7 @@ func (h redactedLog) WithGroup(name string) slog.Handler {
 	return redactedLog{h.Handler.WithGroup(name), h.redactor}
 }
 
-// attr is a with secrets taken out. What is no text is looked at as text, and
+// attr returns a without secrets. A value that is no text is searched as text, and
 // stays as it is when there is nothing to hide.
 func (h redactedLog) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()

@@ -19,9 +19,9 @@ type Finding struct {
 	Line int    `json:"line"` // line of the text, from 1
 }
 
-// Scanner finds credentials by gitleaks' rules. Making one compiles all of
-// them, and scanning goes at some megabytes a second: make one at start and
-// scan only what a diff adds. It is safe for concurrent use.
+// Scanner finds credentials by gitleaks' rules. NewScanner compiles all of them, so
+// make one at start. A scanner reads some megabytes a second, so scan only what a
+// diff adds. It is safe for concurrent use.
 type Scanner struct {
 	rules    []config.Rule
 	exempt   []*config.Allowlist
@@ -80,9 +80,8 @@ func (s *Scanner) hits(text string) []hit {
 	return out
 }
 
-// ScanDiff returns the credentials in the text that a change adds, one for a
-// line, in order of lines. Comments that tell scanners to look away are not
-// obeyed.
+// ScanDiff returns the credentials in the text that a change adds, one for a line,
+// in order of lines. It ignores comments that tell scanners to skip a line.
 func (s *Scanner) ScanDiff(added string) []Finding {
 	var out []Finding
 	for _, h := range s.hits(added) {
@@ -112,8 +111,8 @@ func (s *Scanner) Redact(text string) string {
 	return b.String() + text[at:]
 }
 
-// AddedLines returns what a unified diff of one file adds, and for each line
-// of it the line of the file that it is.
+// AddedLines returns the lines that a unified diff of one file adds, and the number
+// of each in the file.
 func AddedLines(diff string) (added string, lines []int) {
 	var b strings.Builder
 	n, inHunk := 0, false
@@ -164,7 +163,7 @@ func (s *Scanner) counts(r *config.Rule, text string, m []int) bool {
 	return true
 }
 
-// secretSpan is the part of a match that is the credential.
+// secretSpan returns the part of a match that is the credential.
 func secretSpan(r *config.Rule, m []int) span {
 	for g := 1; 2*g+1 < len(m); g++ {
 		if (r.SecretGroup == 0 || r.SecretGroup == g) && m[2*g] >= 0 && m[2*g] < m[2*g+1] {
@@ -174,8 +173,8 @@ func secretSpan(r *config.Rule, m []int) span {
 	return span{m[0], m[1]}
 }
 
-// excepted reports whether a list of exceptions covers a match. What it says
-// about paths and commits is not known here and excepts nothing.
+// excepted reports whether a list of exceptions covers a match. Exceptions by path or
+// commit are ignored, since neither is known here.
 func excepted(a *config.Allowlist, secret, match, line string) bool {
 	target := secret
 	switch a.RegexTarget {
@@ -195,7 +194,7 @@ func excepted(a *config.Allowlist, secret, match, line string) bool {
 	return len(a.Paths) == 0 && len(a.Commits) == 0 && (len(a.Regexes) == 0 || byRegex) && (len(a.StopWords) == 0 || byWord)
 }
 
-// entropy is the Shannon entropy of s in bits a character.
+// entropy returns the Shannon entropy of s in bits a character.
 func entropy(s string) float64 {
 	counts := map[rune]int{}
 	total := 0

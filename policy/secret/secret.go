@@ -15,11 +15,11 @@ import (
 	"strings"
 )
 
-// Redacted stands where a secret was.
+// Redacted replaces a secret in text.
 const Redacted = "[redacted]"
 
-// Value is a value that shows itself to nobody who prints, logs or encodes
-// it. Only [Value.Reveal] returns it.
+// Value is a secret. Printing, logging or encoding it shows [Redacted]; only
+// [Value.Reveal] returns it.
 type Value string
 
 // Reveal returns the value.
@@ -43,9 +43,9 @@ func (s Value) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 // span is a half-open range of bytes.
 type span struct{ start, end int }
 
-// Lengths in bytes: secrets shorter than minSecret are words and cannot be
-// found in text without breaking it; of longer forms every piece of window
-// bytes counts as the secret.
+// Lengths in bytes. Secrets shorter than minSecret are words: to redact them would
+// break ordinary text. Of a longer form, any piece of window bytes counts as the
+// secret.
 const (
 	minSecret = 6
 	window    = 16
@@ -86,7 +86,7 @@ func NewRedactor(values ...Value) *Redactor {
 	return r
 }
 
-// addPieces records a form: whole when it is short, else every window of it.
+// addPieces adds a form to set: whole when it is short, else every window of it.
 func addPieces(set map[int]map[string]bool, form string) {
 	if len(form) < minSecret {
 		return
@@ -100,8 +100,8 @@ func addPieces(set map[int]map[string]bool, form string) {
 	}
 }
 
-// forms returns the spellings of a value that keep its length or are not
-// undone by looking at the text: encodings at every alignment, reversed.
+// forms returns the spellings of a value that no view of a text undoes: reversed,
+// and encoded at every alignment.
 func forms(raw string) []string {
 	quoted, err := json.Marshal(raw)
 	out := []string{raw, backwards(raw), url.QueryEscape(raw), url.PathEscape(raw), turned13(raw)}
@@ -164,9 +164,9 @@ func turned13(s string) string {
 	}, s)
 }
 
-// Redact returns s with every secret replaced by [Redacted], and how many
-// places that were. A place where a secret was split over lines or strings is
-// replaced as a whole.
+// Redact returns s with every secret replaced by [Redacted], and the number of
+// replacements. A secret that is split over lines or strings is one replacement,
+// from its first part to its last.
 func (r *Redactor) Redact(s string) (string, int) {
 	found := r.find(s, 0)
 	if len(found) == 0 {

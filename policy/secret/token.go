@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// tokenShape is a well-known form of a credential: a word that each one has,
-// and the form from that word on. At a word boundary says that no letter or
-// digit may stand before it.
+// tokenShape is a well-known form of a credential: a word that each of them has, and
+// the form from that word on. With boundary no letter or digit may stand before it.
 type tokenShape struct {
 	word     string
 	boundary bool

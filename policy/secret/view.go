@@ -313,9 +313,9 @@ func bytesOf(list string) string {
 	return string(b)
 }
 
-// rowsHold tries base64 written in rows, from the first row and from the
-// rows behind it, which may follow a word that only looks like one. It
-// returns where the run begins, -1 for none.
+// rowsHold returns the index in rows at which a run of base64 with a secret begins, or
+// -1. It also tries the next few rows as the first, since a word in front may only
+// look like base64.
 func (r *Redactor) rowsHold(rows string, depth int) int {
 	at := 0
 	for range 4 {
@@ -331,8 +331,8 @@ func (r *Redactor) rowsHold(rows string, depth int) int {
 	return -1
 }
 
-// runHolds decodes a run of base64 from its beginning and from where a
-// compressed stream begins.
+// runHolds reports whether a run of base64 holds a secret. It decodes the run from its
+// beginning, and from where a compressed stream begins.
 func (r *Redactor) runHolds(run string, depth int) bool {
 	compact := strings.NewReplacer("-", "+", "_", "/", "=", "").Replace(run)
 	starts := []int{0}
@@ -360,8 +360,8 @@ func (r *Redactor) runHolds(run string, depth int) bool {
 	return false
 }
 
-// mostlyText keeps random bytes, which any word decodes to, from being
-// searched again.
+// mostlyText reports whether decoded data is worth a search. Any word decodes to
+// something, mostly to random bytes.
 func mostlyText(data []byte) bool {
 	odd := 0
 	for _, c := range data {

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// cleanChars removes the characters that show nothing or reorder what is
-// shown, and counts them by category. What belongs to an emoji or to a script
-// that needs it stays.
+// cleanChars removes the characters that show nothing or reorder what is shown, and
+// counts them by category. Those that an emoji or a script needs stay.
 func cleanChars(s string, n *Removed) string {
 	s = cleanEscapes(s, n)
 	lines := strings.SplitAfter(s, "\n")
@@ -114,7 +113,7 @@ func hidden(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r)
 }
 
-// keepRune decides about rs[i], given what was kept before it.
+// allowedRune reports whether rs[i] stays, after the characters in out.
 func allowedRune(out, rs []rune, i int) bool {
 	r := rs[i]
 	if !hidden(r) {
@@ -138,7 +137,8 @@ func allowedRune(out, rs []rune, i int) bool {
 	return allowedVariant(r, prev)
 }
 
-// keepVariant keeps a variation selector after a character that has variants.
+// allowedVariant reports whether a variation selector stays: prev must be a character
+// that has variants.
 func allowedVariant(r, prev rune) bool {
 	switch {
 	case r >= 0xFE00 && r <= 0xFE02:
@@ -151,8 +151,8 @@ func allowedVariant(r, prev rune) bool {
 	return false
 }
 
-// keepJoiner keeps a zero-width joiner between two emoji and after a letter
-// of a script whose letters join.
+// allowedJoiner reports whether a zero-width joiner stays: between two emoji, and
+// after a letter of a script whose letters join.
 func allowedJoiner(out []rune, prev, next rune) bool {
 	base := prev
 	if prev == 0xFE0F && len(out) > 1 {
@@ -226,9 +226,9 @@ func flagEnd(rs []rune, i int) int {
 	return 0
 }
 
-// keptBidi says which bidirectional controls of a line stay: marks on a line
-// that has right-to-left letters, and isolates and embeddings there when all
-// of them are balanced. Overrides never stay.
+// allowedBidi returns the indexes of the bidirectional controls of a line that stay.
+// On a line with right-to-left letters these are marks, and isolates and embeddings
+// when all of them are balanced. Overrides never stay.
 func allowedBidi(rs []rune) map[int]bool {
 	if !slices.ContainsFunc(rs, rtlLetter) {
 		return nil

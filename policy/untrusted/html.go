@@ -40,7 +40,8 @@ func (c *cleaner) isHTML(i int) bool {
 	return ok
 }
 
-// element handles what begins at i and returns its end, or i for plain text.
+// element cleans the element that begins at i and returns its end. It returns i when
+// the < is plain text.
 func (c *cleaner) element(i int) int {
 	rest := c.src[i:]
 	switch {
@@ -128,8 +129,8 @@ func (c *cleaner) tag(i int) int {
 	return i + length
 }
 
-// bareTag returns a tag without attributes but the address of a link or an
-// image. Space and a slash before the end are not worth an edit.
+// bareTag returns a tag without attributes, except for the address of a link or an
+// image. A tag that has only space or a slash before its end is not changed.
 func (c *cleaner) bareTag(whole, name, word string) string {
 	if word == "a" || word == "img" {
 		if m := linkAttr().FindStringSubmatch(whole[len(name):]); m != nil {

@@ -2,12 +2,11 @@ package untrusted
 
 import "io"
 
-// InertWriter passes text on and makes what an Actions runner would take for a
-// command inert, whoever wrote it: a model, a file, a program. A runner reads
-// both streams of a step and trims a line before it looks. It works on
-// pieces of any size. In JSON, where no line starts with a colon, a string is
-// only spelled in another way and stays what it is. It is not safe for
-// concurrent use beyond what the writer below it is.
+// InertWriter passes text on and makes inert what an Actions runner would take for a
+// command, whoever wrote it: a model, a file, a program. A runner reads both streams
+// of a step and trims a line before it reads it. The text may come in pieces of any
+// size. In JSON no line starts with a colon, and a string is only spelled in another
+// way, so its value stays the same. It is not safe for concurrent use.
 type InertWriter struct {
 	To   io.Writer
 	JSON bool // what passes is JSON

@@ -48,8 +48,8 @@ func (c *cleaner) matchBrackets() map[int]int {
 	return closing
 }
 
-// bracket handles the text in brackets from i to j and returns the end of
-// what belongs to it besides that text.
+// bracket cleans the link or image whose text is in brackets from i to j. It returns
+// the end of what follows that text and belongs to it.
 func (c *cleaner) bracket(i, j int, closing map[int]int) int {
 	image := i > 0 && c.src[i-1] == '!'
 	after := j + 1

@@ -27,7 +27,7 @@ var deepQuote = strings.Repeat("> ", 64)
 // span is a half-open range of bytes.
 type span struct{ start, end int }
 
-// layout is what the Markdown parser said about a text.
+// layout is what the Markdown parser found in a text.
 type layout struct {
 	code        []span            // content that is shown as it is
 	fences      []span            // fenced and indented code with the lines that delimit it
@@ -119,9 +119,9 @@ func inside(list []span, i int) (span, bool) {
 	return list[k], true
 }
 
-// tooSlow reports whether the parser would take unreasonable time: it reads
-// every destination to its end, whether or not a link comes of it, and every
-// level of a quotation again.
+// tooSlow reports whether the parser would take unreasonable time. It reads every
+// destination to its end, even if there is no link, and reads each level of a
+// quotation again.
 func tooSlow(s string) bool {
 	if strings.Contains(s, deepQuote) || strings.Contains(s, strings.ReplaceAll(deepQuote, " ", "")) {
 		return true
@@ -150,8 +150,8 @@ func tooSlow(s string) bool {
 	return cost > budget
 }
 
-// readLayout parses s. A text that is too long, or that the parser cannot
-// take, has no code: then everything is cleaned as prose.
+// readLayout parses s. A text that is too long, or that the parser cannot read, has
+// no code in its layout, so all of it is cleaned as prose.
 func readLayout(s string) (lay layout) {
 	if len(s) > maxMarkdown || tooSlow(s) {
 		return layout{}
@@ -185,7 +185,7 @@ func readLayout(s string) (lay layout) {
 	return lay
 }
 
-// add records what one node says about the text.
+// add adds what one node says about the text.
 func (lay *layout) add(n ast.Node, src []byte) {
 	switch n := n.(type) {
 	case *ast.FencedCodeBlock:
@@ -217,7 +217,7 @@ func (lay *layout) add(n ast.Node, src []byte) {
 	}
 }
 
-// addBlock records an HTML block as one span, from its first line to its last.
+// addBlock adds an HTML block as one span, from its first line to its last.
 func (lay *layout) addBlock(n *ast.HTMLBlock) {
 	all := appendLines(nil, n.Lines())
 	if n.HasClosure() {
@@ -228,7 +228,7 @@ func (lay *layout) addBlock(n *ast.HTMLBlock) {
 	}
 }
 
-// addAlt records the text inside an image.
+// addAlt adds the text inside an image.
 func (lay *layout) addAlt(n ast.Node) {
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		if t, ok := child.(*ast.Text); ok && t.Segment.Start < t.Segment.Stop {
@@ -238,7 +238,7 @@ func (lay *layout) addAlt(n ast.Node) {
 	}
 }
 
-// addFence records a fenced block from the line that opens it to the one
+// addFence adds a fenced block from the line that opens it to the one
 // that closes it, if there is one.
 func (lay *layout) addFence(n *ast.FencedCodeBlock, src []byte) {
 	var start, end int
@@ -266,7 +266,7 @@ func lineEnd(src []byte, i int) int {
 	return len(src)
 }
 
-// addInfo records what follows the language of a fence. A language is one
+// addInfo adds what follows the language of a fence. A language is one
 // word of ordinary length; anything else is not shown and goes.
 func (lay *layout) addInfo(seg text.Segment, src []byte) {
 	info := string(seg.Value(src))
@@ -290,8 +290,8 @@ func appendLines(list []span, lines *text.Segments) []span {
 	return list
 }
 
-// entities decodes character references outside code. A decoded ampersand
-// is tried again with the text behind it, so that a reference wrapped many
+// entities decodes character references outside code. It reads a decoded ampersand
+// again together with the text behind it, so that a reference that was encoded many
 // times takes one pass.
 func (c *cleaner) entities() {
 	for i := 0; i < len(c.src); i++ {

@@ -17,7 +17,7 @@ type OutputOptions struct {
 	NeutralKeys bool     // make "fixes #1" inert too
 }
 
-// maxOutputPasses bounds the repetition of [CleanOutput].
+// maxOutputPasses is how often [CleanOutput] repeats its cleaning at most.
 const maxOutputPasses = 12
 
 // CleanOutput makes Markdown that a model wrote safe to post: it mentions
@@ -139,8 +139,8 @@ var (
 	threadURL = lazily(`(?i)^https?://(?:[\w-]+\.)*github[\w.-]*(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
 )
 
-// prose cleans text outside code. lineStart says whether it begins a line,
-// beforeCode whether a code span follows at once.
+// prose cleans text outside code. lineStart is true for text that begins a line,
+// beforeCode for text that a code span follows at once.
 func (o OutputOptions) prose(s string, lineStart, beforeCode bool) string {
 	s = decodeOutput(s)
 	s = escapeHTML(s)
@@ -194,8 +194,8 @@ func escapeHTML(s string) string {
 	return b.String() + s[at:]
 }
 
-// escapeBackticks escapes every backtick of prose: one that opens nothing
-// could otherwise pair with one that is put in.
+// escapeBackticks escapes every backtick of prose. A single one could otherwise pair
+// with one that cleaning adds.
 func escapeBackticks(s string) string {
 	var b strings.Builder
 	slashes := 0
@@ -294,8 +294,8 @@ func (o OutputOptions) ownRepo(ref string) bool {
 	return strings.EqualFold(repo, o.Repo)
 }
 
-// closeFence ends a code fence that the text leaves open, so that what is
-// written behind it is not swallowed.
+// closeFence ends a code fence that the text leaves open, so that text added behind it
+// is not shown as code.
 func closeFence(s string) string {
 	if !strings.Contains(s, "```") && !strings.Contains(s, "~~~") || len(s) > maxMarkdown {
 		return s

@@ -30,7 +30,7 @@ type Removed struct {
 	Entities    int `json:"entities,omitempty"`    // character references, decoded and kept
 }
 
-// Total is the number of things removed.
+// Total returns the number of things removed.
 func (n Removed) Total() int {
 	return n.Tags + n.Selectors + n.Bidi + n.ZeroWidth + n.Controls + n.Comments +
 		n.Attributes + n.AltTexts + n.Titles + n.Definitions
@@ -67,8 +67,8 @@ func (n Removed) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// maxPasses bounds the repetition of [Clean]. Each pass undoes one layer
-// of wrapping; honest text needs two.
+// maxPasses is how often [Clean] repeats its cleaning at most. Each pass undoes one
+// layer of wrapping; honest text needs two.
 const maxPasses = 24
 
 // Clean returns s, Markdown from a person nobody vouches for, without
@@ -90,8 +90,8 @@ func Clean(s string) (string, Removed) {
 	return strings.Map(dropMarkup, cleanChars(s, &n)), n
 }
 
-// dropMarkup takes the characters away that all markup is made of. It ends
-// the cleaning of text that was wrapped more often than honest text is.
+// dropMarkup drops the characters that all markup is made of. [Clean] uses it on text
+// that was wrapped more often than honest text is.
 func dropMarkup(r rune) rune {
 	if strings.ContainsRune("<>&[]!`~", r) {
 		return -1
