@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -117,15 +118,18 @@ func progress(t *testing.T, ws *workspace.Workspace) {
 // kill checks that commands which do not end by themselves are ended.
 func kill(t *testing.T, s Subject) {
 	ws := Open(t, s, Tree{"a.txt": "a\n"})
+	// Other engines may be tested on this machine at the same time, and one
+	// without a wall sees their processes: each counts naps of its own length.
+	nap := fmt.Sprintf("sleep %d", 90_000_000+os.Getpid())
 	alive := func() string {
-		return run(t, ws, `n=0; for f in /proc/[0-9]*/cmdline; do case "$(tr '\0' ' ' 2>/dev/null <"$f")" in *"sleep 98765"*) n=$((n+1));; esac; done; echo $n`).Output
+		return run(t, ws, `n=0; for f in /proc/[0-9]*/cmdline; do case "$(tr '\0' ' ' 2>/dev/null <"$f")" in *"`+nap+`"*) n=$((n+1));; esac; done; echo $n`).Output
 	}
 	for _, tt := range []struct{ name, line string }{
-		{"child", "sleep 98765; echo not reached"},
-		{"children in pipes", "(sleep 98765 | sleep 98765) & sleep 98765"},
+		{"child", nap + "; echo not reached"},
+		{"children in pipes", "(" + nap + " | " + nap + ") & " + nap},
 		{"shell loop", "while :; do :; done"},
-		{"ignores signals", "trap '' TERM INT HUP; sh -c 'trap \"\" TERM INT HUP; sleep 98765'"},
-		{"own session", "setsid sleep 98765 & setsid -f sh -c 'setsid sleep 98765' ; sleep 98765"},
+		{"ignores signals", "trap '' TERM INT HUP; sh -c 'trap \"\" TERM INT HUP; " + nap + "'"},
+		{"own session", "setsid " + nap + " & setsid -f sh -c 'setsid " + nap + "' ; " + nap},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			began := time.Now()
@@ -143,7 +147,7 @@ func kill(t *testing.T, s Subject) {
 	}
 	t.Run("cancel", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := ws.Run(ctx, workspace.Command{Line: "echo x; sleep 98765"}, func(string) { cancel() })
+		_, err := ws.Run(ctx, workspace.Command{Line: "echo x; " + nap}, func(string) { cancel() })
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
