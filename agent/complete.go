@@ -227,7 +227,7 @@ func (f *finisher) stuck() *session.Outcome {
 		return nil
 	}
 	last := ""
-	for _, c := range f.Calls.Last {
+	for _, c := range f.Last {
 		if c.Result != nil && c.Result.Mistake {
 			last = fmt.Sprintf("; the last was a call of %s: %s", c.Name, firstLine(c.Result.Content, 160))
 		}

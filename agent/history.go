@@ -108,7 +108,7 @@ func (h *history) answered(e session.Event, p *session.Answer) {
 	h.notes.Hear(p.Content)
 	h.habits.answered(p)
 	h.claims.answered(p)
-	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, answer: p, calls: h.Calls.Last})
+	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, answer: p, calls: h.Last})
 }
 
 // settled remembers what a person decided.
@@ -122,7 +122,7 @@ func (h *history) settled(p *session.Resolved) {
 
 // find returns a call of the last answer, or nil.
 func (h *history) find(id string) *session.CallState {
-	for _, c := range h.Calls.Last {
+	for _, c := range h.Last {
 		if c.ID == id {
 			return c
 		}

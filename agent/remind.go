@@ -25,7 +25,7 @@ type reminder struct {
 // remind adds to the last result of a turn what the model should not forget
 // now.
 func (r *reminder) remind(ctx context.Context, c *session.CallState) error {
-	if c != r.Calls.Last[len(r.Calls.Last)-1] || c.Reminder != "" {
+	if c != r.Last[len(r.Last)-1] || c.Reminder != "" {
 		return nil
 	}
 	say := r.due()
@@ -70,7 +70,7 @@ func items(n int) string {
 
 // editedNow reports whether a call of this turn changed files.
 func (r *reminder) editedNow() bool {
-	for _, c := range r.Calls.Last {
+	for _, c := range r.Last {
 		if c.Counted || c.Result != nil && c.Result.OK && len(c.Result.Changes) > 0 {
 			return true
 		}

@@ -28,7 +28,7 @@ type callRunner struct {
 // time, so that what people said meanwhile, such as a denial of the next call,
 // counts before that one begins.
 func (r *callRunner) finish(ctx context.Context) (*session.Outcome, error) {
-	for i, c := range r.Calls.Last {
+	for i, c := range r.Last {
 		if !c.Open() {
 			continue
 		}
@@ -77,7 +77,7 @@ func (r *callRunner) wait(ctx context.Context, c *session.CallState) (*session.O
 // finishCall brings the i-th call as far as it can go now: to a result, or
 // to a question that parks the session.
 func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
-	c := r.Calls.Last[i]
+	c := r.Last[i]
 	if text, refused := refusal(c); refused {
 		return nil, r.refuse(ctx, c, text, false)
 	}
@@ -109,7 +109,7 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 // askFirst has a person look at the i-th call, and goes on with the answer if
 // there is one already.
 func (r *callRunner) askFirst(ctx context.Context, i int, ru ruling) (*session.Outcome, error) {
-	c := r.Calls.Last[i]
+	c := r.Last[i]
 	if _, refused := refusal(c); !refused {
 		if err := r.askAll(ctx, i, ru); err != nil {
 			return nil, err
@@ -150,8 +150,8 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 		asked = append(asked, a)
 		events = append(events, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.Turn, a))
 	}
-	add(r.Calls.Last[i], first)
-	for _, later := range r.Calls.Last[i+1:] {
+	add(r.Last[i], first)
+	for _, later := range r.Last[i+1:] {
 		known := later.Approval().Waits() || later.Approval().Stands()
 		if !later.Open() || later.Request != nil && !known {
 			continue

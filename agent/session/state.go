@@ -118,7 +118,7 @@ func (s *State) Take(e Event, payload any) {
 }
 
 func (s *State) checkpoint(e Event, p *Checkpoint) {
-	s.Changes.take(e, p)
+	s.take(e, p)
 	if p.Parked {
 		s.countCommand()
 		return

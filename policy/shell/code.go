@@ -178,10 +178,10 @@ func (x *foreign) reach(kind code.Kind, words argv.List) {
 		}
 	}
 	x.f.network, x.network = true, true
-	switch {
-	case kind == code.Connect:
+	switch kind {
+	case code.Connect:
 		x.socket = true
-	case kind == code.Send:
+	case code.Send:
 		x.sends = true
 	}
 	switch {

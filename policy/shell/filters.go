@@ -41,7 +41,7 @@ func textInput(c *command, f *finding) string {
 			continue
 		}
 		endless := strings.HasPrefix(a.S, "/dev/zero") || strings.HasPrefix(a.S, "/dev/urandom") || strings.HasPrefix(a.S, "/dev/random")
-		if endless && !(c.is("head") && c.Has("c", "n")) {
+		if endless && (!c.is("head") || !c.Has("c", "n")) {
 			f.hit("exhaust", c.line())
 		}
 		b.WriteString(c.readFile(a.S))

@@ -132,9 +132,9 @@ func (w *walk) nested(text string) string {
 }
 
 // runs follows a program text that an option of a tool holds.
-func (w *walk) runs(c *command, text string) string {
+func (w *walk) runs(c *command, text string) {
 	w.f.hit("program-runs", c.line())
-	return w.nested(text)
+	w.nested(text)
 }
 
 // finish follows the functions that were defined and never called: a later

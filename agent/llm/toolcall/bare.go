@@ -10,7 +10,7 @@ import (
 // bareJSON reads a call that stands without any markup at the start of a line.
 // It counts only for known tools, and only when nothing but calls follows.
 func bareJSON(s *scanner, i int) (segment, bool) {
-	if s.exhausted() || !s.fieldFirst(i) && !(s.s[i] == '[' && s.pythonList(i)) {
+	if s.exhausted() || !s.fieldFirst(i) && (s.s[i] != '[' || !s.pythonList(i)) {
 		return segment{}, false
 	}
 	it := s.bareItem(i, false)

@@ -131,7 +131,8 @@ func (g *grammar) fenceGap(f fence, pos int) int {
 		line, _, _ := strings.Cut(g.s[pos:min(pos+maxMark, len(g.s))], "\n")
 		printed, prints := strings.CutPrefix(line, "print(")
 		printed = strings.TrimRight(printed, ") \r")
-		if !g.has(pos, "//") && !strings.HasPrefix(line, "#") && !(f.announced() && prints && isName(printed) && !strings.Contains(printed, "(")) {
+		shown := f.announced() && prints && isName(printed) && !strings.Contains(printed, "(")
+		if !g.has(pos, "//") && !strings.HasPrefix(line, "#") && !shown {
 			return pos
 		}
 		pos = g.line(pos)

@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
@@ -98,7 +99,9 @@ func lexToken(s string, i, from int) mark {
 	if closed {
 		name = strings.TrimSuffix(strings.TrimSuffix(name, "|"), "｜")
 	} else {
-		name = strings.TrimRight(name, "\\|\xef\xbd\x9c\xe2\x96") // cut within one of them
+		name = strings.TrimRightFunc(name, func(r rune) bool { // perhaps cut within one of them
+			return r == '\\' || r == '|' || r == '｜' || r == utf8.RuneError
+		})
 	}
 	for k := range len(name) {
 		if c := name[k]; !isWord(c) && c != '/' && c != '-' {

@@ -86,7 +86,7 @@ func (r *recorder) escape(v value) value {
 	e, ok := r.lookup(v)
 	switch {
 	case ok && e.shape == shapeValue:
-		if v.key != "env" && !(r.lang == perl && strings.HasPrefix(v.name, "$")) {
+		if v.key != "env" && (r.lang != perl || !strings.HasPrefix(v.name, "$")) {
 			r.record(Env, v.name, nil, r.line)
 		}
 	case ok && e.passed && (r.g.values || v.any):

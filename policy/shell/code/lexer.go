@@ -183,7 +183,7 @@ func letter(c byte) bool {
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 func (l *lexer) number() bool {
-	if !digit(l.s[l.i]) && !(l.s[l.i] == '.' && digit(l.at(1)) && l.wantsValue()) {
+	if !digit(l.s[l.i]) && (l.s[l.i] != '.' || !digit(l.at(1)) || !l.wantsValue()) {
 		return false
 	}
 	start := l.i

@@ -85,7 +85,9 @@ func (w *words) escapes(c byte) bool {
 }
 
 func (w *words) skipName() {
-	for w.i++; w.i < len(w.s) && (letter(w.s[w.i]) || digit(w.s[w.i]) || w.s[w.i] == ':'); w.i++ {
+	w.i++
+	for w.i < len(w.s) && (letter(w.s[w.i]) || digit(w.s[w.i]) || w.s[w.i] == ':') {
+		w.i++
 	}
 }
 

@@ -9,7 +9,6 @@ package word
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -206,8 +205,7 @@ func (e *expansion) run() ([]string, bool) {
 	}
 	var out []string
 	err := e.guarded(func(cfg *expand.Config) error {
-		var fields iter.Seq2[string, error] = expand.FieldsSeq(cfg, &syntax.Word{Parts: e.parts})
-		for s, err := range fields {
+		for s, err := range expand.FieldsSeq(cfg, &syntax.Word{Parts: e.parts}) {
 			if err != nil {
 				return err
 			}

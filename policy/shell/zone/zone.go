@@ -17,6 +17,7 @@ import (
 // Zone is where a path lies.
 type Zone int
 
+// The zones of the file system.
 const (
 	Workspace Zone = iota // in the working directory
 	Nowhere               // /dev/null and the like
