@@ -50,9 +50,9 @@ func New(config Config) (*Policy, error) {
 }
 
 // Walled returns the policy for a workspace in a container or a sandbox and
-// without a network. All that a program which no rule knows can do there is
-// to change a copy that is looked at before it is pushed, so it needs nobody.
-// Everywhere else such a program is of medium severity.
+// without a network. A program that no rule knows can only change a copy there,
+// which is checked before it is pushed, so nobody is asked. Everywhere else such a
+// program is of medium severity.
 func (p *Policy) Walled() *Policy {
 	q := *p
 	q.walled = true

@@ -151,7 +151,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DefaultConfig returns the configuration that holds where nobody wrote one.
+// DefaultConfig returns the configuration that is used where nobody wrote one.
 func DefaultConfig() Config {
 	return Config{
 		Mode:      "code",

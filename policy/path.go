@@ -124,7 +124,7 @@ func (p *Policy) touches(name string) PathVerdict {
 			if v := p.lookUp(rest); v.Sensitive {
 				return v
 			}
-			if v := p.holds(rest); v.Sensitive {
+			if v := p.sensitiveBelow(rest); v.Sensitive {
 				return v
 			}
 			_, after, more := strings.Cut(rest, "/")
@@ -137,9 +137,9 @@ func (p *Policy) touches(name string) PathVerdict {
 	return PathVerdict{}
 }
 
-// holds reports whether dir, which may end in a glob, is above files that a
-// pattern with a fixed beginning makes sensitive.
-func (p *Policy) holds(dir string) PathVerdict {
+// sensitiveBelow returns the verdict of the files below dir, which may end in a glob.
+// It finds only patterns that begin with the path of a directory.
+func (p *Policy) sensitiveBelow(dir string) PathVerdict {
 	base, rest := doublestar.SplitPattern(dir)
 	if rest == "" || !strings.ContainsAny(rest, "*?[{") {
 		base = dir

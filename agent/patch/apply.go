@@ -162,31 +162,31 @@ func (p *applier) alreadyApplied(h hunk) (int, bool) {
 	if !telling(added, 3) {
 		return 0, false
 	}
-	places := p.doc.find(h.fresh(), trailing)
-	if len(places) == 0 {
+	starts := p.doc.find(h.fresh(), trailing)
+	if len(starts) == 0 {
 		return 0, false
 	}
-	return places[0], true
+	return starts[0], true
 }
 
 // ambiguous returns the error for an edit that fits in several places.
-func (p *applier) ambiguous(h hunk, places []int) error {
+func (p *applier) ambiguous(h hunk, starts []int) error {
 	hint := "Add lines before or after it so that only one place fits"
 	if h.block {
 		hint += ", or give the line with :start_line:"
 	} else {
 		hint += ", or correct the line number in its header"
 	}
-	return fmt.Errorf("apply edit: %s fits in %d places:\n%s%s", h.describe(p.index, p.total), len(places),
-		p.doc.list(places, len(h.old())), hint)
+	return fmt.Errorf("apply edit: %s fits in %d places:\n%s%s", h.describe(p.index, p.total), len(starts),
+		p.doc.list(starts, len(h.old())), hint)
 }
 
-// list describes the regions of n lines that begin at places, for a message.
-func (d *document) list(places []int, n int) string {
+// list describes the regions of n lines that begin at starts, for a message.
+func (d *document) list(starts []int, n int) string {
 	var b strings.Builder
-	for i, at := range places {
+	for i, at := range starts {
 		if i == 6 {
-			fmt.Fprintf(&b, "  … and %d more\n", len(places)-i)
+			fmt.Fprintf(&b, "  … and %d more\n", len(starts)-i)
 			break
 		}
 		where := "at the beginning of the file"

@@ -192,7 +192,7 @@ func hunkLines(old, add []string, cr bool) []hunkLine {
 	return out
 }
 
-// nameBefore looks for the path of a file in the lines before a block.
+// nameBefore returns the path of a file from the lines before a block, or "".
 func nameBefore(lines []line, i int) string {
 	for back := 1; back <= 3 && i-back >= 0; back++ {
 		s := strings.TrimSpace(lines[i-back].text)

@@ -194,11 +194,11 @@ func (p *applier) try(h hunk) (*match, error) {
 		return nil, nil
 	}
 	for level := range levels {
-		places := p.doc.find(old, level)
-		if len(places) == 0 {
+		starts := p.doc.find(old, level)
+		if len(starts) == 0 {
 			continue
 		}
-		at, err := p.choose(h, places)
+		at, err := p.choose(h, starts)
 		if err != nil {
 			return nil, err
 		}
@@ -217,24 +217,24 @@ func (p *applier) expected(h hunk) int {
 
 // choose returns which of several indexes is meant. It is an error when nothing
 // tells them apart.
-func (p *applier) choose(h hunk, places []int) (int, error) {
+func (p *applier) choose(h hunk, starts []int) (int, error) {
 	if !h.block {
 		var later []int
-		for _, at := range places {
+		for _, at := range starts {
 			if at >= p.after {
 				later = append(later, at)
 			}
 		}
 		if len(later) > 0 {
-			places = later
+			starts = later
 		}
 	}
-	if len(places) == 1 {
-		return places[0], nil
+	if len(starts) == 1 {
+		return starts[0], nil
 	}
 	if h.section != "" {
 		if s := p.sections(h.section); len(s) == 1 {
-			for _, at := range places {
+			for _, at := range starts {
 				if at > s[0] {
 					return at, nil
 				}
@@ -243,7 +243,7 @@ func (p *applier) choose(h hunk, places []int) (int, error) {
 	}
 	if want := p.expected(h); want >= 0 {
 		best, second := -1, -1
-		for _, at := range places {
+		for _, at := range starts {
 			switch d := distance(at, want); {
 			case best < 0 || d < distance(best, want):
 				best, second = at, best
@@ -255,7 +255,7 @@ func (p *applier) choose(h hunk, places []int) (int, error) {
 			return best, nil
 		}
 	}
-	return 0, p.ambiguous(h, places)
+	return 0, p.ambiguous(h, starts)
 }
 
 func distance(a, b int) int {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Omission looks in content, meant to be a whole file, for a line that stands
+// Omission searches content, meant to be a whole file, for a line that stands
 // for text left out, such as "// rest of code unchanged". A line that is in
 // before, the old text, does not count. Omission returns the 1-based number of
 // the first such line and its text, or 0.

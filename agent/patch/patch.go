@@ -41,11 +41,11 @@ type Edit struct {
 // Hunks returns how many changes the edit consists of.
 func (e Edit) Hunks() int { return len(e.hunks) }
 
-// hunk is one change: lines to keep, to take out and to put in, in order.
+// hunk is one change: context lines, lines to delete and lines to add, in order.
 type hunk struct {
 	lines   []hunkLine
 	start   int    // 1-based line in the old file, 0 when not known
-	end     int    // last line of a range without text to look for, 0 for none
+	end     int    // last line of a range that is given without its text, 0 for none
 	zero    bool   // the header says that no old lines are covered
 	section string // words after @@: a line that stands before the hunk
 	block   bool   // a SEARCH/REPLACE block: all of its lines must be there

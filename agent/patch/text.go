@@ -41,18 +41,18 @@ func withEOL(s, eol string) string {
 }
 
 func manyTimes(before, old string, n int) error {
-	var places []int
+	var starts []int
 	for from, i := 0, 0; i < 7; i++ {
 		k := strings.Index(before[from:], old)
 		if k < 0 {
 			break
 		}
-		places = append(places, strings.Count(before[:from+k], "\n"))
+		starts = append(starts, strings.Count(before[:from+k], "\n"))
 		from += k + len(old)
 	}
 	d := newDocument(before)
 	return fmt.Errorf("apply edit: the text to replace is there %d times:\n%sAdd lines before or after it so that it is there once, or ask for all of them", n,
-		d.list(places, strings.Count(strings.TrimSuffix(old, "\n"), "\n")+1))
+		d.list(starts, strings.Count(strings.TrimSuffix(old, "\n"), "\n")+1))
 }
 
 // Insert puts text before line n of before, or behind the last line when n

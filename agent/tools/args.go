@@ -179,7 +179,7 @@ func Plain(raw json.RawMessage) (string, bool) {
 	return "", false
 }
 
-// WrongType is the error for an argument of another form than want.
+// WrongType returns the error for an argument of another form than want.
 func (a Args) WrongType(name, want string) error {
 	given := string(a.Values[name])
 	if len(given) > 60 {

@@ -22,7 +22,7 @@ type Exports struct {
 	tick int
 }
 
-// mostBases is how many unused exports are kept for the next session.
+// mostBases is how many unused exports stay for later sessions.
 const mostBases = 8
 
 type base struct {

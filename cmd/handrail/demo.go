@@ -308,7 +308,7 @@ func (d *demo) wait(ctx context.Context, issue thread.Ref, ok func(ghtest.Thread
 	return errors.Join(failed, err)
 }
 
-// inspect looks at the result from outside.
+// inspect checks the pull request as GitHub has it.
 func (d *demo) inspect(issue, pull thread.Ref) error {
 	t := d.gh.Thread(pull)
 	fixed, err := d.gh.File(demoRepo, t.Pull.HeadSHA, "slug.sh")

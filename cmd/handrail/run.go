@@ -248,7 +248,7 @@ func localAuthor() gitops.Signature {
 	return gitops.Signature{Name: name, Email: "handrail@localhost"}
 }
 
-// repoPath is the clone's absolute path, where that can be found out.
+// repoPath returns the absolute path of the clone, or dir when that is unknown.
 func repoPath(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		return abs

@@ -62,8 +62,8 @@ func (s *secrets) outgoing(text string) string {
 	return untrusted.NoRunnerCommands(text)
 }
 
-// redactedLogs keeps secrets out of what the bot records, whoever wrote it:
-// the agent's own events were cleaned before.
+// redactedLogs redacts all events that the bot stores. Those of the agent have been
+// redacted before.
 type redactedLogs struct {
 	store.Logs
 	redactor *secret.Redactor

@@ -12,7 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 )
 
-// storeFlags say which database a verb looks at.
+// storeFlags say which database a verb reads.
 type storeFlags struct {
 	File     string `name:"config" short:"c" type:"path" help:"The server's configuration file, for where its database is."`
 	Data     string `type:"path" help:"The server's data directory."`

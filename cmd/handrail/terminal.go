@@ -80,8 +80,8 @@ func (t *terminal) answer(a *session.Answer) {
 	}
 }
 
-// note prints the first line of what the model was told, and of what was
-// looked up for it the labels.
+// note prints the first line of what the model was told, and the labels of the
+// context it was given.
 func (t *terminal) note(n *session.Note) {
 	switch n.Kind {
 	case session.NoteReminder:

@@ -122,7 +122,7 @@ func (c *toolsCallCmd) call(ctx context.Context, w *console) (tools.Result, erro
 	} else if !info.IsDir() {
 		return tools.Result{}, usage("--repo %s is not a directory", c.Repo)
 	}
-	ws, closeAll, err := openInPlace(ctx, w, c.Repo)
+	ws, closeAll, err := openDirectory(ctx, w, c.Repo)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -188,7 +188,7 @@ func (c *toolsCallCmd) gate(d policy.Decision) error {
 }
 
 // openInPlace serves the tools on a directory itself, not on a copy of it.
-func openInPlace(ctx context.Context, w *console, dir string) (*workspace.Workspace, func(), error) {
+func openDirectory(ctx context.Context, w *console, dir string) (*workspace.Workspace, func(), error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find --repo: %w", err)

@@ -61,7 +61,7 @@ func cleanLine(line string, n *Removed) string {
 			i = end - 1
 			continue
 		}
-		if keep := allowedRune(out, rs, i) || bidi[i]; keep {
+		if stays := allowedRune(out, rs, i) || bidi[i]; stays {
 			out = append(out, r)
 			continue
 		}
@@ -234,14 +234,14 @@ func allowedBidi(rs []rune) map[int]bool {
 		return nil
 	}
 	balanced := balancedBidi(rs)
-	kept := map[int]bool{}
+	stays := map[int]bool{}
 	for i, r := range rs {
 		if isBidi(r) && r != 0x202D && r != 0x202E {
 			mark := r == 0x200E || r == 0x200F || r == 0x061C
-			kept[i] = mark && (i == 0 || rs[i-1] != r) || !mark && balanced
+			stays[i] = mark && (i == 0 || rs[i-1] != r) || !mark && balanced
 		}
 	}
-	return kept
+	return stays
 }
 
 // balancedBidi reports whether each isolate and embedding of a line ends, in

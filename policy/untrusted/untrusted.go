@@ -26,8 +26,8 @@ type Removed struct {
 	AltTexts    int `json:"alt_texts,omitempty"`   // alternative texts of images
 	Titles      int `json:"titles,omitempty"`      // titles of links and images
 	Definitions int `json:"definitions,omitempty"` // link definitions, unused footnotes, text behind a fence's language
-	Collapsed   int `json:"collapsed,omitempty"`   // collapsed blocks, marked and kept
-	Entities    int `json:"entities,omitempty"`    // character references, decoded and kept
+	Collapsed   int `json:"collapsed,omitempty"`   // collapsed blocks, marked and not removed
+	Entities    int `json:"entities,omitempty"`    // character references, decoded and not removed
 }
 
 // Total returns the number of things removed.

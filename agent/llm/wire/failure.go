@@ -38,7 +38,7 @@ func classify(err error) (llm.Kind, string) {
 	var (
 		op        *net.OpError
 		dns       *net.DNSError
-		record    tls.RecordHeaderError
+		header    tls.RecordHeaderError
 		authority x509.UnknownAuthorityError
 		verify    *tls.CertificateVerificationError
 		host      x509.HostnameError
@@ -48,7 +48,7 @@ func classify(err error) (llm.Kind, string) {
 		return llm.Cut, "the model server fell silent in the middle of an answer"
 	case errors.Is(err, errRedirect):
 		return llm.Invalid, "the model server sends its clients to another address; whoever runs this bot must configure that address"
-	case errors.As(err, &record), errors.As(err, &authority), errors.As(err, &verify), errors.As(err, &host),
+	case errors.As(err, &header), errors.As(err, &authority), errors.As(err, &verify), errors.As(err, &host),
 		errors.Is(err, http.ErrSchemeMismatch):
 		return llm.Invalid, "no trusted connection to the model server; whoever runs this bot must check its certificate and address"
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":

@@ -192,8 +192,8 @@ func cutOutput(s string, lost int64) string {
 	}
 	lines := strings.Split(s, "\n")
 	if n := len(lines) - headLines - tailLines; n > 0 {
-		kept := append(lines[:headLines:headLines], fmt.Sprintf("[%d lines truncated]", n))
-		lines = append(kept, lines[len(lines)-tailLines:]...)
+		head := append(lines[:headLines:headLines], fmt.Sprintf("[%d lines truncated]", n))
+		lines = append(head, lines[len(lines)-tailLines:]...)
 	}
 	for i, l := range lines {
 		lines[i] = tools.Shorten(l, maxOutLine)

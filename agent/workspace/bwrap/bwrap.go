@@ -167,7 +167,7 @@ type process struct {
 	io.Reader
 	in     io.WriteCloser
 	cmd    *exec.Cmd
-	errs   lastBytes
+	errs   firstBytes
 	finish sync.Once
 }
 
@@ -204,20 +204,20 @@ func (p *process) end() {
 
 func (p *process) complaint() string { return strings.TrimSpace(p.errs.String()) }
 
-// lastBytes keeps the beginning of what is written to it.
-type lastBytes struct {
+// firstBytes is a writer that stores the beginning of the text.
+type firstBytes struct {
 	mu  sync.Mutex
 	buf []byte
 }
 
-func (l *lastBytes) Write(b []byte) (int, error) {
+func (l *firstBytes) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buf = append(l.buf, b[:min(len(b), max(0, 4096-len(l.buf)))]...)
 	return len(b), nil
 }
 
-func (l *lastBytes) String() string {
+func (l *firstBytes) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.buf)

@@ -28,7 +28,7 @@ type Config struct {
 	Upper  string           // upper layer of the overlay at Root, when it is one; needs Base
 	Env    []string         // the whole environment of commands, KEY=value
 	Init   bool             // the process has this namespace for itself: reap and kill orphans
-	Limits workspace.Limits // only Command is looked at here
+	Limits workspace.Limits // only Command is used here
 	Log    *slog.Logger
 }
 

@@ -118,7 +118,7 @@ func decide(rules []rule, rel string, dir bool) (ignored, decided bool) {
 	return false, false
 }
 
-// maxIgnoreFile bounds an ignore file; what is longer is not looked at.
+// maxIgnoreFile is how much of an ignore file is read.
 const maxIgnoreFile = 1 << 20
 
 // ignores answers for all ignore files of one name in a tree. It reads a file when

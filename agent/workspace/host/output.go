@@ -15,8 +15,8 @@ const (
 	outTail = 512 << 10
 )
 
-// sink keeps the beginning and the end of a command's output, and hands on
-// its lines as they come. It is used by one writer and one reader.
+// sink stores the beginning and the end of a command's output, and passes on its
+// lines as they come. It is used by one writer and one reader.
 type sink struct {
 	mu       sync.Mutex
 	head     []byte

@@ -77,7 +77,8 @@ func (h *host) open(rel string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// allowedTarget looks where an open file really lies.
+// allowedTarget returns an error when .agentignore excludes the path of an open file
+// behind its symlinks.
 func (h *host) allowedTarget(f *os.File, rel string, dir bool) error {
 	if at := h.inside(f, rel); at != rel && h.agent.match(at, dir) {
 		return workspace.ErrIgnored
@@ -85,8 +86,8 @@ func (h *host) allowedTarget(f *os.File, rel string, dir bool) error {
 	return nil
 }
 
-// inside returns the path of an open file relative to the root, free of
-// symlinks; without /proc there is only rel to go by.
+// inside returns the path of an open file relative to the root, without symlinks.
+// Without /proc it returns rel.
 func (h *host) inside(f *os.File, rel string) string {
 	at, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 	if err != nil {

@@ -33,8 +33,8 @@ type searched struct {
 	done  chan struct{}
 }
 
-// search looks through all visible files with as many workers as there are
-// processors. Results come in path order.
+// search searches all visible files, with as many workers as there are processors.
+// Results come in path order.
 func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches, error) {
 	m, err := newMatcher(q)
 	if err != nil {

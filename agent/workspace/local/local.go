@@ -40,7 +40,7 @@ func New(cfg Config) (*Engine, error) { return &Engine{cfg: cfg}, nil }
 // Name returns "local".
 func (*Engine) Name() string { return "local" }
 
-// Check looks for a shell.
+// Check returns an error when there is no shell.
 func (e *Engine) Check(context.Context) error {
 	for _, name := range []string{"bash", "sh"} {
 		if _, err := exec.LookPath(name); err == nil {
