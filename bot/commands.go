@@ -16,7 +16,7 @@ import (
 type row struct {
 	command.Spec
 	right    policy.Request
-	anyone   bool // is answered, and nobody is looked up for it
+	anyone   bool // it needs no right, and nobody is looked up for it
 	priority int  // of its deliveries, one of the store's
 	handle   func(context.Context, *request) error
 }
@@ -77,6 +77,8 @@ func specs(rows []row) command.Table {
 func checkCommands(rows []row) error {
 	for _, r := range rows {
 		switch {
+		case r.right != policy.NoRequest && r.anyone:
+			return fmt.Errorf("check commands: %q needs a right and is for anyone: it must be one of the two", r.Name)
 		case r.right == policy.NoRequest && !r.anyone:
 			return fmt.Errorf("check commands: %q does not say which right it needs", r.Name)
 		case r.priority == 0:

@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -69,8 +70,14 @@ func toolSpec(raw json.RawMessage) (ToolSpec, error) {
 	if json.Unmarshal(raw, &name) == nil && name != "" {
 		return ToolSpec{Name: name}, nil
 	}
+	if len(raw) == 0 || raw[0] != '{' {
+		return ToolSpec{}, fmt.Errorf("%.60s is neither a name nor an object", raw)
+	}
 	var e specEntry
-	if err := json.Unmarshal(raw, &e); err != nil {
+	var wrong *json.UnmarshalTypeError
+	if err := json.Unmarshal(raw, &e); errors.As(err, &wrong) {
+		return ToolSpec{}, fmt.Errorf("%q is a %s", wrong.Field, wrong.Value) // the error itself names types of this program
+	} else if err != nil {
 		return ToolSpec{}, err
 	}
 	if e.Function != nil {

@@ -64,7 +64,8 @@ func (c *CallState) kind() policy.Kind {
 	return oldKinds[c.Name]
 }
 
-// oldKinds are the tools of logs whose decisions have no kind.
+// oldKinds are the tools of logs whose decisions have no kind. Nothing is ever
+// added: a tool says its kind itself.
 var oldKinds = map[string]policy.Kind{
 	"write_file": policy.Write, "apply_diff": policy.Write, "edit_file": policy.Write,
 	"insert_content": policy.Write, "search_and_replace": policy.Write,

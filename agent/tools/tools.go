@@ -89,7 +89,7 @@ type Config struct {
 type Spec struct {
 	llm.ToolSpec
 	Aliases   []string    // further names that models call it by, in snake case
-	Kind      policy.Kind // the most that a call of it can do
+	Kind      policy.Kind // what a call of it ordinarily does: modes that do not allow it are not offered the tool. What one call does its Intent says
 	Repeats   int         // how often the same call may be made in a row; 0 for what is usual
 	Essential bool        // it is offered however small the window is
 	Edits     bool        // it changes text that is there: after a call that failed, the text is shown

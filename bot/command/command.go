@@ -58,6 +58,8 @@ func (t Table) Check() error {
 		switch {
 		case s.Name == "":
 			return fmt.Errorf("check commands: command %d (%q) has no name", i+1, s.Usage)
+		case s.Name != strings.ToLower(s.Name) || strings.ContainsAny(s.Name, " \t"):
+			return fmt.Errorf("check commands: the name %q is not one word in lower case", s.Name)
 		case s.Usage == "":
 			return fmt.Errorf("check commands: %q has no usage", s.Name)
 		case s.Help == "":

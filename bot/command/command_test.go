@@ -95,6 +95,7 @@ func TestCheck(t *testing.T) {
 	}
 	for want, wrong := range map[string]Table{
 		`command 7 ("x") has no name`:    append(slices.Clone(table), Spec{Usage: "x", Help: "x", Args: TakesText}),
+		`"x y" is not one word`:          append(slices.Clone(table), Spec{Name: "x y", Usage: "x", Help: "x", Args: TakesText}),
 		`"x" has no usage`:               append(slices.Clone(table), Spec{Name: "x", Help: "x", Args: TakesText}),
 		`"x" does not say what it does`:  append(slices.Clone(table), Spec{Name: "x", Usage: "x", Args: TakesText}),
 		`"x" does not say what it takes`: append(slices.Clone(table), Spec{Name: "x", Usage: "x", Help: "x"}),

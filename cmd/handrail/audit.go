@@ -35,6 +35,9 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 	broken := false
 	for _, path := range addresses {
 		id, events, err := readLog(ctx, w, path)
+		if err == nil && len(events) == 0 {
+			err = errors.New("there is no event in it")
+		}
 		if err != nil {
 			broken = true
 			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", path, err)

@@ -329,7 +329,7 @@ func (d *demo) inspect(issue, pull thread.Ref) error {
 		{d.cmd.Model != "" || strings.Contains(fixed, "tr -cs"), "the fault is mended on the branch"},
 		{d.cmd.Model != "" || gone != nil, "the approved command had its effect"},
 		{len(log) > 1, "there is a commit per checkpoint"},
-		{len(d.gh.Violations()) == 0, "GitHub was asked only for what it has"},
+		{len(d.gh.Violations()) == 0, "GitHub was asked for nothing that it does not know"},
 		{d.model == nil || d.model.Err() == nil, "the model was asked what the story says"},
 	} {
 		if !c.ok {

@@ -26,6 +26,9 @@ type engineParts struct {
 
 // newEngine joins model, tools, workspace and git.
 func newEngine(p engineParts) (*work.Engine, error) {
+	if _, err := builtinTools(nil); err != nil { // at start, not when the first session opens
+		return nil, err
+	}
 	rules, err := policy.New(p.rules)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
 	if err := c.begin(ctx, &t, repo, cfg.Branch, log); err != nil {
 		return err
 	}
-	return c.work(ctx, w, e, work.Job{Task: t, RulesAt: t.Base, Log: log, Repo: repo, Name: filepath.Base(repoPath(c.Repo)), Author: localAuthor()})
+	return c.work(ctx, w, e, work.Job{Task: t, RulesAt: t.Base, Log: log, Repo: repo, Name: filepath.Base(c.Repo), Author: localAuthor()})
 }
 
 func (c *runCmd) taskText(w *console) (string, error) {
@@ -246,12 +246,4 @@ func localAuthor() gitops.Signature {
 		name = "Handrail for " + u.Username
 	}
 	return gitops.Signature{Name: name, Email: "handrail@localhost"}
-}
-
-// repoPath returns the absolute path of the clone, or dir when that is unknown.
-func repoPath(dir string) string {
-	if abs, err := filepath.Abs(dir); err == nil {
-		return abs
-	}
-	return dir
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -78,6 +79,20 @@ func BenchmarkFind(b *testing.B) {
 	for b.Loop() {
 		if _, ok := w.Tools.Find("switch_mode"); !ok {
 			b.Fatal("not found")
+		}
+	}
+}
+
+// What a tool ordinarily does decides whether a mode offers it: an edit that
+// may also delete a file is still one of the edits that an architect makes.
+func TestOffersOfModes(t *testing.T) {
+	architect, err := policy.ParseMode("architect")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"apply_diff": true, "write_file": true, "edit_file": true, "delete_file": false, "read_file": true} {
+		if got := architect.Allows(toolstest.Open(t, nil).Tools.Spec(name).Kind); got != want {
+			t.Errorf("architect mode offers %s: %v, want %v", name, got, want)
 		}
 	}
 }

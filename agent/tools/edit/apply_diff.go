@@ -27,7 +27,7 @@ func applyDiff(k *tools.Kit) tools.Tool {
 	path.Form = tools.Free
 	path.Schema = `{"type":"string"}`
 	path.Aliases = append(path.Aliases, "files")
-	s := tools.Sheet{Name: "apply_diff", Doc: applyDiffDoc, Kind: policy.Delete, Edits: true,
+	s := tools.Sheet{Name: "apply_diff", Doc: applyDiffDoc, Kind: policy.Write, Edits: true,
 		Aliases: []string{"apply_patch", "multi_apply_diff", "patch", "patch_file", "replace_in_file", "search_replace"},
 		Params: []tools.Param{
 			path,
