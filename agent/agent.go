@@ -157,11 +157,11 @@ type Approvals struct {
 	// made in the workspace, and wait at the door to the branch as a commit of
 	// their own. Nil: each is asked for before it is made.
 	Proposer Proposer
-	// Bound returns what an approval is bound to besides the call, as it is at
+	// ApprovalFacts returns what an approval is bound to besides the call, as it is at
 	// this moment: engine, image, network, base, head. It is asked when a
 	// request is made and again when what was approved is about to run. Nil for
 	// nothing more.
-	Bound func(ctx context.Context) ([]session.Fact, error)
+	ApprovalFacts func(ctx context.Context) ([]session.Fact, error)
 	// Confirm looks at an approval again right before it is used, and says why
 	// it does not count any more, or "". An error stops the run. Nil for no
 	// second look.

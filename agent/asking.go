@@ -121,10 +121,10 @@ func (g *gate) admitted(ctx context.Context, c *session.CallState, ru ruling) (b
 
 // stale records that a request or the answer to it stopped counting.
 func (g *gate) stale(ctx context.Context, c *session.CallState, why string) error {
-	return g.record(ctx, staled(c, why))
+	return g.record(ctx, staleEvent(c, why))
 }
 
-func staled(c *session.CallState, why string) *session.Event {
+func staleEvent(c *session.CallState, why string) *session.Event {
 	return session.NewEvent(session.TypeResolved, c.Turn, session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why})
 }
 

@@ -82,8 +82,8 @@ func (g *gate) bind(ctx context.Context, callID string, ru *ruling) error {
 		{Name: "last checkpoint", Value: g.Published},
 		{Name: "last step that nobody approved", Value: g.Unchecked},
 	}
-	if g.Bound != nil {
-		more, err := g.Bound(ctx)
+	if g.ApprovalFacts != nil {
+		more, err := g.ApprovalFacts(ctx)
 		if err != nil {
 			return fmt.Errorf("read what an approval is bound to: %w", err)
 		}

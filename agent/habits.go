@@ -60,8 +60,8 @@ func (h *habits) result(c *session.CallState) {
 	}
 }
 
-// forgive forgets mistakes: a person said something new.
-func (h *habits) forgive() {
+// resetMistakes forgets mistakes: a person said something new.
+func (h *habits) resetMistakes() {
 	h.wrong = 0
 	clear(h.wrongBy)
 }

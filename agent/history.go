@@ -96,7 +96,7 @@ func (h *history) editsSpent() bool {
 func (h *history) message(e session.Event, p *session.Message, over bool) {
 	h.used.message(p, over, h.spent())
 	h.claims.message(over, h.Published)
-	h.habits.forgive()
+	h.habits.resetMistakes()
 	if p.Text != "" {
 		h.notes.Goal = firstLine(p.Text, mostGoal)
 	}

@@ -47,7 +47,7 @@ func newArena(seed uint64) *arena {
 func (a *arena) engine(t testing.TB, rules *policy.Policy) *Agent {
 	ag, err := New(Config{
 		Model: a, Policy: rules, Tools: []tools.Tool{made{a, "run_terminal_command"}, made{a, "write_file"}}, Checkpoints: a,
-		Approvals: Approvals{Bound: a.facts, Confirm: a.confirm}, Now: func() time.Time { return a.now }, Limits: Limits{Deadline: time.Hour},
+		Approvals: Approvals{ApprovalFacts: a.facts, Confirm: a.confirm}, Now: func() time.Time { return a.now }, Limits: Limits{Deadline: time.Hour},
 		Inbox: func(context.Context) error {
 			if a.r.IntN(10) == 0 {
 				a.disturb()

@@ -24,7 +24,7 @@ type outside struct {
 }
 
 func (o *outside) bind(b *bench) {
-	b.cfg.Bound = func(context.Context) ([]session.Fact, error) { return o.facts, nil }
+	b.cfg.ApprovalFacts = func(context.Context) ([]session.Fact, error) { return o.facts, nil }
 	b.cfg.Confirm = func(context.Context, session.Asked, session.Resolved) (string, error) {
 		o.asked++
 		return o.why, o.err

@@ -165,7 +165,7 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 			if why == "" {
 				continue
 			}
-			events = append(events, staled(later, why))
+			events = append(events, staleEvent(later, why))
 		}
 		if ru.refused == "" && ru.decision.Verdict == policy.Ask {
 			add(later, ru)

@@ -56,8 +56,8 @@ func respond(code int, body string) *http.Response {
 
 type noRunner struct{}
 
-func (noRunner) Place(context.Context, Thread) (Place, error) {
-	return Place{Base: "b", Target: "main"}, nil
+func (noRunner) StartPoint(context.Context, Thread) (StartPoint, error) {
+	return StartPoint{Base: "b", Target: "main"}, nil
 }
 
 func (noRunner) Run(context.Context, Work) (session.Outcome, error) {

@@ -45,14 +45,14 @@ import (
 // session is opened. Run works on a session until it ends or parks; it is
 // called again with the same log after a park or a crash.
 type Runner interface {
-	Place(ctx context.Context, at Thread) (Place, error)
+	StartPoint(ctx context.Context, at Thread) (StartPoint, error)
 	Run(ctx context.Context, w Work) (session.Outcome, error)
 }
 
-// Place is where work starts: the commit, the branch that receives the
+// StartPoint is where work starts: the commit, the branch that receives the
 // checkpoints, the branch that a pull request goes to, and the configuration
 // in force, read from the base branch.
-type Place struct {
+type StartPoint struct {
 	Base   string
 	Branch string
 	Target string
@@ -67,11 +67,11 @@ type Work struct {
 	Inbox   func(context.Context) error
 	OnEvent func(session.Event)
 	Shares  []Share
-	// Bound returns what approvals are bound to, as GitHub has it now. Confirm
+	// ApprovalFacts returns what approvals are bound to, as GitHub has it now. Confirm
 	// checks an approval that is about to be used once more, and returns why it
 	// does not count any more, or "".
-	Bound   func(context.Context) ([]session.Fact, error)
-	Confirm func(context.Context, session.Asked, session.Resolved) (why string, err error)
+	ApprovalFacts func(context.Context) ([]session.Fact, error)
+	Confirm       func(context.Context, session.Asked, session.Resolved) (why string, err error)
 }
 
 // Share is a budget that several sessions use: how people call it, what it

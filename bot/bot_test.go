@@ -69,9 +69,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// Place implements bot.Runner.
-func (w *world) Place(context.Context, bot.Thread) (bot.Place, error) {
-	return bot.Place{Base: w.gh.Branch("acme/widget", "main"), Target: "main"}, nil
+// StartPoint implements bot.Runner.
+func (w *world) StartPoint(context.Context, bot.Thread) (bot.StartPoint, error) {
+	return bot.StartPoint{Base: w.gh.Branch("acme/widget", "main"), Target: "main"}, nil
 }
 
 // Run implements bot.Runner.

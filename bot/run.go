@@ -108,8 +108,8 @@ func (w *worker) run(ctx context.Context, l *leased) error {
 	began, asks := w.cfg.Now(), l.approvals(l.at, l.row)
 	out, err := w.cfg.Runner.Run(run, Work{
 		Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.fence), OnEvent: p.event, Shares: shares,
-		Inbox: func(ctx context.Context) error { return w.inbox(ctx, p) },
-		Bound: asks.Bound, Confirm: asks.Confirm,
+		Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
+		ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
 	})
 	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(err, errStopped)
 	cancel(nil)

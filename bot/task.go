@@ -103,7 +103,7 @@ func (r *request) follow(ctx context.Context) error {
 // open starts a new session in the thread.
 func (r *request) open(ctx context.Context) error {
 	w, s := r.w, r.msg
-	place, err := w.cfg.Runner.Place(ctx, w.at)
+	place, err := w.cfg.Runner.StartPoint(ctx, w.at)
 	if Temporary(err) {
 		return err
 	}

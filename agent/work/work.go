@@ -146,7 +146,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.OnLive
-	cfg.Bound, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
+	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
 }

@@ -189,9 +189,9 @@ func (t *trial) note(format string, args ...any) {
 	t.step = append(t.step, fmt.Sprintf(format, args...))
 }
 
-// Place implements bot.Runner.
-func (o *orders) Place(context.Context, bot.Thread) (bot.Place, error) {
-	return bot.Place{Base: o.gh.Branch(ordersRepo, "main"), Target: "main"}, nil
+// StartPoint implements bot.Runner.
+func (o *orders) StartPoint(context.Context, bot.Thread) (bot.StartPoint, error) {
+	return bot.StartPoint{Base: o.gh.Branch(ordersRepo, "main"), Target: "main"}, nil
 }
 
 // Run implements bot.Runner with the real engine.
@@ -201,7 +201,7 @@ func (o *orders) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
 		return session.Outcome{}, err
 	}
 	a, err := agent.New(agent.Config{Model: removing{}, Policy: rules, Tools: []tools.Tool{remover{o}}, Checkpoints: nothing{},
-		Inbox: w.Inbox, OnEvent: w.OnEvent, Approvals: agent.Approvals{Bound: w.Bound, Confirm: w.Confirm}, Now: func() time.Time { return o.now },
+		Inbox: w.Inbox, OnEvent: w.OnEvent, Approvals: agent.Approvals{ApprovalFacts: w.ApprovalFacts, Confirm: w.Confirm}, Now: func() time.Time { return o.now },
 		Limits: agent.Limits{Deadline: time.Hour}})
 	if err != nil {
 		return session.Outcome{}, err

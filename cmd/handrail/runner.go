@@ -58,17 +58,17 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 // errFork is the reply to a request for changes on a pull request from a fork.
 var errFork = errors.New("this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`")
 
-// Place implements bot.Runner.
-func (r *serveRunner) Place(ctx context.Context, at bot.Thread) (bot.Place, error) {
+// StartPoint implements bot.Runner.
+func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartPoint, error) {
 	m, err := r.mirror(ctx, at)
 	if err != nil {
-		return bot.Place{}, err
+		return bot.StartPoint{}, err
 	}
 	branch, head, cfg, err := defaults(ctx, m)
 	if err != nil {
-		return bot.Place{}, err
+		return bot.StartPoint{}, err
 	}
-	p := bot.Place{Base: head, Target: branch, Config: cfg}
+	p := bot.StartPoint{Base: head, Target: branch, Config: cfg}
 	if at.Pull != nil {
 		if at.Pull.Fork {
 			return p, errFork
@@ -112,7 +112,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 // approvalFacts returns what an approval depends on outside of the workspace, as it
 // is now: what GitHub says, and whether somebody else pushed to the branch.
 func (r *serveRunner) approvalFacts(ctx context.Context, w bot.Work) ([]session.Fact, error) {
-	facts, err := w.Bound(ctx)
+	facts, err := w.ApprovalFacts(ctx)
 	if err != nil {
 		return nil, err
 	}
