@@ -41,7 +41,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Runner runs sessions. Place returns where work on a thread starts, before a
+// Runner runs sessions. StartPoint returns where work on a thread starts, before a
 // session is opened. Run works on a session until it ends or parks; it is
 // called again with the same log after a park or a crash.
 type Runner interface {
