@@ -71,16 +71,18 @@ var arrows = map[string][]string{
 	"gitops":     {"gitops/*"},
 	"gitops/...": {},
 
-	"policy":              {"policy/shell", "policy/untrusted"},
-	"policy/shell":        {"policy/shell/*"},
-	"policy/shell/argv":   {},
-	"policy/shell/code":   {},
-	"policy/shell/filter": {"policy/shell/argv"},
-	"policy/shell/mark":   {},
-	"policy/shell/word":   {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
-	"policy/shell/zone":   {"policy/shell/mark"},
-	"policy/secret":       {"policy/untrusted"}, // a credential is also found behind invisible characters
-	"policy/untrusted":    {},
+	"policy":                       {"policy/shell", "policy/untrusted"},
+	"policy/shell":                 {"policy/shell/*"},
+	"policy/shell/argv":            {},
+	"policy/shell/code":            {"policy/shell/code/decode", "policy/shell/code/vocabulary"},
+	"policy/shell/code/decode":     {},
+	"policy/shell/code/vocabulary": {},
+	"policy/shell/filter":          {"policy/shell/argv"},
+	"policy/shell/mark":            {},
+	"policy/shell/word":            {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
+	"policy/shell/zone":            {"policy/shell/mark"},
+	"policy/secret":                {"policy/untrusted"}, // a credential is also found behind invisible characters
+	"policy/untrusted":             {},
 }
 
 // homes names the packages that may import a third party; a path stands for

@@ -36,7 +36,8 @@
 // policy/shell says what a command can do, with policy/shell/word, policy/shell/argv,
 // policy/shell/filter for words,
 // policy/shell/zone, policy/shell/mark for paths and what is not known, policy/shell/code
-// for other languages; policy/untrusted makes foreign text safe to read and ours to post;
+// for other languages (policy/shell/code/vocabulary knows names that say what a function
+// does, policy/shell/code/decode hidden texts); policy/untrusted makes foreign text safe to read and ours to post;
 // policy/secret finds credentials.
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with

@@ -108,19 +108,19 @@ func (x *foreign) call(call code.Call) {
 func (x *foreign) delete(words argv.List, tree bool) {
 	plain := len(words) > 0
 	for _, w := range words {
-		x.remove(argv.Word{S: w.S, Pat: globIn(w.S)}, tree)
-		plain = plain && !strings.Contains(w.S, unknown)
+		whole := tree || globIn(w.S) != "" || strings.HasSuffix(w.S, "/") || w.S != "" && x.resolve(w.S) == "."
+		x.remove(argv.Word{S: w.S, Pat: globIn(w.S)}, whole)
+		plain = plain && w.S != "" && !strings.Contains(w.S, unknown)
 	}
 	if plain {
 		return
 	}
-	if len(words) == 0 {
-		x.f.hit("delete-unknown", x.name)
+	paths := slices.DeleteFunc(slices.Clone(x.program.Strings), func(l string) bool { return !strings.ContainsAny(l, "/~.*") || strings.ContainsAny(l, " \n(") })
+	for _, l := range paths {
+		x.remove(argv.Word{S: l, Pat: globIn(l)}, true)
 	}
-	for _, l := range x.program.Strings {
-		if strings.ContainsAny(l, "/~.*") && !strings.ContainsAny(l, " \n(") {
-			x.remove(argv.Word{S: l, Pat: globIn(l)}, tree)
-		}
+	if len(paths) == 0 {
+		x.f.hit("delete-unknown", x.name)
 	}
 }
 

@@ -3,6 +3,8 @@ package code
 import (
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
 // recorder knows the calls of a language, and records those of a text.
@@ -13,8 +15,9 @@ type recorder struct {
 	p      *Program
 	nested int
 	line   int
-	joined int   // the size of the texts that were put together or decoded
-	pipes  []int // calls whose standard input the program writes
+	joined int          // the size of the texts that were put together or decoded
+	pipes  []int        // calls whose standard input the program writes
+	done   map[int]bool // the tokens that were read as what the tables have
 }
 
 // inputs gives the commands that the program writes to what it may write.
@@ -64,6 +67,14 @@ func (r *recorder) lookup(v value) (entry, bool) {
 		return e, true
 	}
 	at := strings.LastIndexAny(name, "./")
+	if at >= 0 && v.recv != nil && v.recv.path {
+		switch one, tree := vocabulary.DeletesIts(name[at+1:]); {
+		case one:
+			return verbs["own-delete"], true
+		case tree:
+			return verbs["own-tree"], true
+		}
+	}
 	if at < 0 || v.recv != nil && v.recv.kind == valuePattern {
 		return entry{}, false
 	}
@@ -84,6 +95,9 @@ func (r *recorder) escape(v value) value {
 		return v
 	}
 	e, ok := r.lookup(v)
+	if r.g.bare && e.needsNoArgs() { // a call without brackets
+		return r.call(v, nil, r.line)
+	}
 	switch {
 	case ok && e.shape == shapeValue:
 		if v.key != "env" && (r.lang != perl || !strings.HasPrefix(v.name, "$")) {
@@ -91,16 +105,25 @@ func (r *recorder) escape(v value) value {
 		}
 	case ok && e.passed && (r.g.values || v.any):
 		r.record(e.kind, v.name, []value{{text: Gap}}, r.line)
+		r.done[v.at-1] = true
 	case ok && e.kind == Fork && !r.g.values:
 		r.record(Fork, v.name, nil, r.line)
 	case !ok && v.recv != nil && r.environ(*v.recv):
-		args := []value{{kind: valueText, text: v.name[strings.LastIndexByte(v.name, '.')+1:], plain: true}}
-		if r.lang != js {
-			args = nil
-		}
-		r.record(Env, v.recv.name, args, r.line)
+		return r.variableOf(v)
 	}
 	return value{text: Gap, key: v.key}
+}
+
+// variableOf reads a variable of the environment that is a member of it.
+func (r *recorder) variableOf(v value) value {
+	if r.lang != js {
+		return r.record(Env, v.recv.name, nil, r.line)
+	}
+	name := []value{{kind: valueText, text: v.name[strings.LastIndexByte(v.name, '.')+1:], plain: true}}
+	r.record(Env, v.recv.name, name, r.line)
+	out := directory(name)
+	out.key = v.key
+	return out
 }
 
 // call reads a call. Its value is what can be computed of the result.
@@ -120,6 +143,10 @@ func (r *recorder) call(f value, args []value, line int) value {
 	}
 	e, ok := r.lookup(f)
 	if ok && e.fold != "" {
+		r.done[f.at-1] = true
+		if e.place() {
+			return directory([]value{{text: e.fold}})
+		}
 		return r.fold(e.fold, f, args)
 	}
 	if r.lang == lisp {
@@ -136,7 +163,11 @@ func (r *recorder) call(f value, args []value, line int) value {
 	if e.kind == Env && e.shape == shapeValue { // os.environ() is nobody's
 		return value{text: Gap}
 	}
+	before := len(r.p.Calls)
 	out := r.shaped(e, f, args, line)
+	if len(r.p.Calls) > before || e.executes() {
+		r.done[f.at-1] = true
+	}
 	out.call = len(r.p.Calls)
 	return out
 }
@@ -147,20 +178,26 @@ func (r *recorder) unlisted(f value, args []value, line int) value {
 	if last == "readFileSync" && len(args) > 0 && args[0].text == "0" {
 		r.p.Stdin = true
 	}
+	r.listed(last, f, args)
 	switch {
 	case f.recv != nil && r.environ(*f.recv):
 		r.record(Env, f.recv.name, nil, line)
 	case f.recv != nil && r.isExecuting(*f.recv): // f.call(…), f.apply(…)
 		e, _ := r.lookup(*f.recv)
 		r.record(e.kind, f.name, append([]value{{text: Gap}}, args...), line)
-	case (last == "arg" || last == "args") && f.call > 0 && f.call <= len(r.p.Calls): // a command that is built word by word
+	case r.lang == php && strings.HasPrefix(f.name, "$") && f.recv == nil, r.lang == awk && strings.HasPrefix(f.name, "@"):
+		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
+	case f.call == 0 || f.call > len(r.p.Calls) || last != "arg" && last != "args" && last != "truncate":
+	case last == "truncate": // open(…).truncate()
+		c := r.p.Calls[f.call-1]
+		c.Kind = Delete
+		r.p.Calls = append(r.p.Calls, c)
+	default: // a command that is built word by word
 		c := &r.p.Calls[f.call-1]
 		c.Kind = Exec
 		for _, a := range flatten(args) {
 			c.Args = append(c.Args, toArg(a))
 		}
-	case r.lang == php && strings.HasPrefix(f.name, "$") && f.recv == nil, r.lang == awk && strings.HasPrefix(f.name, "@"):
-		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
 	}
 	return value{text: Gap, call: f.call}
 }
@@ -238,6 +275,7 @@ func (r *recorder) record(kind Kind, name string, args []value, line int) value 
 // shaped records a call by the shape of its arguments.
 func (r *recorder) shaped(e entry, f value, all []value, line int) value {
 	args, named := options(all)
+	e = e.with(named)
 	if e.kind == Eval {
 		return r.eval(f, args, line)
 	}
@@ -259,7 +297,11 @@ func (r *recorder) shaped(e entry, f value, all []value, line int) value {
 	case e.shape == shapeFirst || e.shape == shapeMove:
 		args = args[:min(1, len(args))]
 	}
-	return r.record(e.kind, f.name, flatten(args), line)
+	out := r.record(e.kind, f.name, flatten(args), line)
+	if e.kind == Env {
+		return directory(args)
+	}
+	return out
 }
 
 // chosen are the arguments that count.

@@ -1,11 +1,12 @@
 package code
 
 import (
-	"encoding/base64"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/decode"
+	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
 // fold is the value of a call of a function that only computes, or that finds
@@ -47,6 +48,7 @@ func (r *recorder) fold(how string, f value, args []value) value {
 		return value{text: Gap}
 	}
 	out := compute(how, all, method)
+	out.path = vocabulary.MakesPath(f.name)
 	if out.full() {
 		r.literal(out.text)
 	}
@@ -137,40 +139,11 @@ func compute(how string, all []value, method bool) value {
 	if !v.full() {
 		return gap
 	}
-	text, ok := "", false
-	switch how {
-	case "base64":
-		text, ok = decodeBase64(v.text)
-	case "hex":
-		b, err := hex.DecodeString(strings.ReplaceAll(v.text, " ", ""))
-		text, ok = string(b), err == nil
-	case "rot13":
-		text, ok = strings.Map(rot13, v.text), true
-	case "reverse":
-		runes := []rune(v.text)
-		slices.Reverse(runes)
-		text, ok = string(runes), true
-	}
+	text, ok := decode.Text(how, v.text)
 	if !ok {
 		return gap
 	}
 	return value{kind: valueText, text: text}
-}
-
-func decodeBase64(s string) (string, bool) {
-	s = strings.NewReplacer("-", "+", "_", "/", "\n", "", " ", "").Replace(strings.TrimRight(s, "=\n "))
-	b, err := base64.RawStdEncoding.DecodeString(s)
-	return string(b), err == nil
-}
-
-func rot13(c rune) rune {
-	switch {
-	case c >= 'a' && c <= 'z':
-		return 'a' + (c-'a'+13)%26
-	case c >= 'A' && c <= 'Z':
-		return 'A' + (c-'A'+13)%26
-	}
-	return c
 }
 
 // join joins a list with a text between its elements, in either order.

@@ -26,7 +26,9 @@ func (r *reader) named(t token) value {
 	if r.lang != lisp && slices.Contains(skipped, t.text) {
 		return r.skip(t)
 	}
+	at := r.pos
 	v := r.variable(t.text)
+	v.at = at
 	if r.lang == perl && strings.HasPrefix(t.text, "&") {
 		v.name = strings.TrimPrefix(v.name, "&")
 		if strings.HasPrefix(v.name, "$") {
@@ -244,6 +246,7 @@ func (r *reader) member(v *value) bool {
 		r.pos += 2
 		r.p.Stdin = r.p.Stdin || t.text == "stdin"
 		*v = memberOf(*v, t.text)
+		v.at = r.pos
 		if !r.isOp(0, "(") {
 			*v = r.bareCall(*v, t)
 		}
@@ -290,7 +293,11 @@ func memberOf(v value, name string) value {
 // index is an element of v.
 func (r *reader) index(v value, at []value) value {
 	if r.environ(v) {
-		return r.record(Env, v.name, at[:min(1, len(at))], r.line)
+		out := r.record(Env, v.name, at[:min(1, len(at))], r.line)
+		if dir := directory(at); dir.path {
+			return dir
+		}
+		return out
 	}
 	if v.kind == valueText && len(at) > 0 && at[len(at)-1].text == "-1" && r.isOp(-4, "::", ":") {
 		return r.fold("reverse", value{}, []value{v})

@@ -30,6 +30,8 @@ type value struct {
 	any   bool   // a name found by its text: it may be anybody's method
 	call  int    // the call it is the result of, counted from 1
 	group bool   // it stands in round brackets
+	path  bool   // it is an object that stands for a path
+	at    int    // the token that names it, counted from 1
 }
 
 // cursor is a place among the tokens of a text.
@@ -71,7 +73,7 @@ type reader struct {
 }
 
 func newReader(lang Language, toks []token, p *Program, nested int) *reader {
-	r := &reader{recorder: recorder{lang: lang, g: grammars[lang], calls: tables()[lang], p: p, nested: nested}, vars: map[string]value{}}
+	r := &reader{recorder: recorder{lang: lang, g: grammars[lang], calls: tables()[lang], p: p, nested: nested, done: map[int]bool{}}, vars: map[string]value{}}
 	r.toks = toks
 	r.bound = bindingsOf(lang, toks)
 	p.Endless = p.Endless || r.bound.endless
@@ -83,6 +85,7 @@ func (r *reader) all() {
 	for r.pos < len(r.toks) {
 		r.items("", false)
 	}
+	(&unresolved{cursor{toks: r.toks}, &r.recorder}).report()
 	r.inputs()
 }
 

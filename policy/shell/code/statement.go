@@ -29,6 +29,9 @@ func (r *reader) statement() (value, bool) {
 	if !done {
 		r.pos = start
 	}
+	for i := start; done && t.text[0] != 'p' && i < r.pos; i++ {
+		r.done[i] = true // it only binds names
+	}
 	return value{text: Gap}, done
 }
 
@@ -248,6 +251,7 @@ func (r *reader) assign(name string, w value) value {
 			r.escape(w)
 		}
 		if w.name != name {
+			r.done[w.at-1] = true
 			r.vars[name] = w
 		}
 	case valueText, valueList, valueComputed:

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strings"
 	"sync"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
 type shape int
@@ -34,6 +36,25 @@ type entry struct {
 
 func (e entry) executes() bool { return e.kind >= Exec && e.kind <= Load && e.fold == "" }
 
+// place reports whether the value is a directory that goes by a name.
+func (e entry) place() bool {
+	_, ok := vocabulary.Directory(e.fold)
+	return ok
+}
+
+// needsNoArgs reports whether a name may be a call as it stands.
+func (e entry) needsNoArgs() bool {
+	return e.place() || (e.kind == Delete || e.kind == DeleteTree) && e.shape == shapeRecv
+}
+
+// with is the entry when the call has the named arguments.
+func (e entry) with(named map[string]value) entry {
+	if v, ok := named["recursive"]; ok && e.kind == Delete && v.name != "false" {
+		e.kind = DeleteTree
+	}
+	return e
+}
+
 // verbs are the words that open a line of a table.
 var verbs = map[string]entry{
 	"shell":      {kind: Shell, shape: shapeFirst, passed: true},
@@ -48,6 +69,7 @@ var verbs = map[string]entry{
 	"load":       {kind: Load, shape: shapeFirst, passed: true},
 	"delete":     {kind: Delete, shape: shapeArgs, passed: true},
 	"tree":       {kind: DeleteTree, shape: shapeArgs, passed: true},
+	"empty":      {kind: Delete, shape: shapeFirst, passed: true},
 	"own-delete": {kind: Delete, shape: shapeRecv},
 	"own-tree":   {kind: DeleteTree, shape: shapeRecv},
 	"move":       {kind: Write, shape: shapeMove},

@@ -1,6 +1,10 @@
 package code
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
+)
 
 // readWords finds the commands of a language whose texts are commands and
 // their words, as the shell's are.
@@ -267,7 +271,7 @@ func (w *words) cmdlet(cmd []Arg, add func(Kind, []Arg)) {
 		w.evaluate(rest, add)
 	case name == "invoke-expression" || name == "iex":
 		add(Eval, []Arg{{Text: Gap}})
-	case strings.Contains(own, " "+name+" "), name == "", strings.ContainsAny(name[:1], "[-@%?.0123456789<>+*,:!'\"") && !strings.HasPrefix(name, "./"), verbNoun(name):
+	case strings.Contains(own, " "+name+" "), name == "", strings.ContainsAny(name[:1], "[-@%?.0123456789<>+*,:!'\"") && !strings.HasPrefix(name, "./"), vocabulary.PowerShell(name):
 	case !cmd[0].Plain:
 		if w.called {
 			add(Exec, cmd)
@@ -278,10 +282,4 @@ func (w *words) cmdlet(cmd []Arg, add func(Kind, []Arg)) {
 	if name == "while" {
 		w.p.Endless = true
 	}
-}
-
-// verbNoun reports whether a name is one of PowerShell's own commands.
-func verbNoun(name string) bool {
-	verb, _, ok := strings.Cut(name, "-")
-	return ok && strings.Contains(" get set new add out write read select where sort measure convertto convertfrom convert test join split format group import export compare foreach tee resolve update enter exit push pop show wait clear ", " "+verb+" ")
 }

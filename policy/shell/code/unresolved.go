@@ -1,0 +1,90 @@
+package code
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
+)
+
+// unresolved finds the names that the reader has made no call of: functions
+// that no table has, or that are passed on in a way that is not followed.
+type unresolved struct {
+	cursor
+	*recorder
+}
+
+// report looks at each name that says what it does. Such a deletion is one of
+// something unknown, such an execution is opaque.
+func (r *unresolved) report() {
+	if r.lang == awk || r.lang == powershell {
+		return
+	}
+	for i, t := range r.toks {
+		if r.done[i] || t.kind != tokenName && t.kind != tokenText {
+			continue
+		}
+		r.pos = i
+		switch {
+		case t.kind == tokenText && r.onlyText(t.text), r.isName(-1, "def", "function", "sub", "fn", "fun", "func", "defun", "class"):
+		case r.deletes(t):
+			r.record(DeleteTree, t.text, []value{{text: Gap}}, t.line)
+		case r.executes(t):
+			r.p.Opaque = true
+		}
+	}
+}
+
+// onlyText reports whether a text is no name of a function, is only compared,
+// or is the program of a command, which is looked at itself.
+func (r *unresolved) onlyText(text string) bool {
+	return len(text) > 40 || strings.ContainsAny(text, " /.\n") || r.isName(1, "in", "not", "eq") || r.isName(-1, "eq", "ne") ||
+		r.isOp(-1, "==", "!=", "===", "!==") || r.isOp(1, "==", "!=", "===", "!==") ||
+		slices.ContainsFunc(r.p.Calls, func(c Call) bool { return c.Kind <= Shell && len(c.Args) > 0 && c.Args[0].Text == text })
+}
+
+func (r *unresolved) deletes(t token) bool {
+	if t.kind == tokenText {
+		one, _ := vocabulary.DeletesIts(t.text)
+		return one && r.lang == ruby && r.isOp(-1, "&") || vocabulary.Deletes(t.text, "") // each(&:delete)
+	}
+	receiver, name := "", t.text
+	if at := strings.LastIndexAny(name, ".:"); at >= 0 {
+		receiver, name = strings.TrimRight(name[strings.LastIndexAny(name[:at], ".:")+1:at], ":"), name[at+1:]
+	} else if r.isOp(-1, ".", "::", "->", "?.") {
+		receiver = r.ahead(-2).text
+	}
+	return vocabulary.Deletes(name, receiver) || name == "rm" && r.isOp(1, "(")
+}
+
+func (r *unresolved) executes(t token) bool {
+	yes, always := vocabulary.Executes(t.text)
+	if t.kind == tokenText {
+		return always || yes && (r.lang == php || r.lang == ruby || r.lang == perl)
+	}
+	return yes && r.isOp(1, "(") && (always || !r.isOp(-1, ".", "->", "::"))
+}
+
+// listed reports the directory that a call lists, when it does not stand in
+// the text as it is: what is in there may be what the text deletes.
+func (r *recorder) listed(last string, f value, args []value) {
+	if f.recv != nil {
+		args = append([]value{*f.recv}, args...)
+	}
+	for _, a := range args {
+		if a.full() && !a.plain && vocabulary.Lists(last) {
+			r.literal(a.text)
+		}
+	}
+}
+
+// directory is the home or the working directory, if one goes by the name that
+// stands first.
+func directory(names []value) value {
+	for _, n := range names[:min(1, len(names))] {
+		if dir, ok := vocabulary.Directory(n.text); ok {
+			return value{kind: valueText, text: dir, path: true}
+		}
+	}
+	return value{text: Gap}
+}

@@ -1,0 +1,87 @@
+// Package vocabulary knows what the names of functions say they do, in any
+// language: that they delete files, run programs or list a directory. It
+// serves where no table has the function. The package is pure.
+package vocabulary
+
+import (
+	"slices"
+	"strings"
+)
+
+// deleting are parts of names that say a function deletes files, the letters
+// alone and in lower case.
+var deleting = strings.Fields("rmtree removetree deletetree deltree unlink rmdir rimraf rmrf rmsync removesync deletesync removedir removefile removefolder removepath " +
+	"removerecursive deletedir deletefile deletefolder deleterecursive recursivedelete recursiveremove recursiverm emptydir filedelete removeentry deldir " +
+	"destroyall destroydir destroytree destroyrecursive")
+
+// deletingWhole are whole names that do. The second list does so for a module
+// of files.
+var (
+	deletingWhole = strings.Fields("rm_r rm_f remove_all RemoveAll")
+	deletingFiles = strings.Fields("rm remove removeAll delete deleteIfExists erase destroy truncate")
+	fileModules   = strings.Fields("os fs fsp fsPromises Deno File Files Dir FileUtils Pathname shutil filesystem")
+)
+
+// Deletes reports whether a name says that a function deletes files. The
+// receiver is the name before it.
+func Deletes(name, receiver string) bool {
+	name = strings.TrimRight(name, "!?")
+	plain := strings.Map(func(c rune) rune {
+		if c < 'a' || c > 'z' {
+			return -1
+		}
+		return c
+	}, strings.ToLower(name))
+	return slices.ContainsFunc(deleting, func(part string) bool { return strings.Contains(plain, part) }) ||
+		slices.Contains(deletingWhole, name) ||
+		slices.Contains(deletingFiles, name) && slices.Contains(fileModules, receiver)
+}
+
+// DeletesIts reports whether a method of that name deletes the file that it
+// is called on, and whether it deletes all that is in it.
+func DeletesIts(method string) (one, tree bool) {
+	one = slices.Contains(strings.Fields("delete remove erase unlink rmdir"), method)
+	return one, !one && Deletes(method, "")
+}
+
+// executing are the names of functions that run programs, executingTexts
+// those that mean nothing else where they stand as a text.
+var (
+	executing      = strings.Fields("system exec spawn popen proc_open pcntl_exec")
+	executingTexts = strings.Fields("shell_exec passthru execSync spawnSync execFile execFileSync execvp execve posix_spawn check_output getoutput")
+)
+
+// Executes reports whether a name says that a function runs programs, and
+// whether it means nothing else.
+func Executes(name string) (yes, always bool) {
+	always = slices.Contains(executingTexts, name)
+	return always || slices.Contains(executing, name), always
+}
+
+var listing = strings.Fields("listdir walk scandir glob iglob rglob iterdir readdir readdirSync children entries each_child each_entry opendir find list_files")
+
+// Lists reports whether a function of that name lists what is in a directory.
+func Lists(name string) bool { return slices.Contains(listing, name) }
+
+var paths = strings.Fields("Path PosixPath Pathname File absolute resolve expanduser joinpath toPath toFile")
+
+// MakesPath reports whether the value of a function of that full name is an
+// object that stands for a path.
+func MakesPath(name string) bool {
+	name = strings.TrimSuffix(name, ".new")
+	return slices.Contains(paths, name[strings.LastIndexByte(name, '.')+1:])
+}
+
+// Directory returns the directory that goes by a name: a variable of the
+// environment, or the word for a function in the tables of calls.
+func Directory(name string) (string, bool) {
+	dir, ok := map[string]string{"HOME": "~", "USERPROFILE": "~", "home": "~", "PWD": ".", "cwd": "."}[name]
+	return dir, ok
+}
+
+// PowerShell reports whether a name is one of PowerShell's own commands: a
+// verb and a noun.
+func PowerShell(name string) bool {
+	verb, _, ok := strings.Cut(name, "-")
+	return ok && strings.Contains(" get set new add out write read select where sort measure convertto convertfrom convert test join split format group import export compare foreach tee resolve update enter exit push pop show wait clear ", " "+verb+" ")
+}
