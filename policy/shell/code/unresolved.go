@@ -1,7 +1,6 @@
 package code
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
@@ -20,13 +19,20 @@ func (r *unresolved) report() {
 	if r.lang == awk || r.lang == powershell {
 		return
 	}
+	programs := map[string]bool{} // they are looked at themselves
+	for _, c := range r.p.Calls {
+		if c.Kind <= Shell && len(c.Args) > 0 {
+			programs[c.Args[0].Text] = true
+		}
+	}
 	for i, t := range r.toks {
 		if r.done[i] || t.kind != tokenName && t.kind != tokenText {
 			continue
 		}
 		r.pos = i
 		switch {
-		case t.kind == tokenText && r.onlyText(t.text), r.isName(-1, "def", "function", "sub", "fn", "fun", "func", "defun", "class"):
+		case t.kind == tokenText && (programs[t.text] || r.onlyText(t.text)), r.isName(-1, "def", "function", "sub", "fn", "fun", "func", "defun", "class"):
+		case t.kind == tokenName && r.isOp(1, "=", ":=", "+=", ":"): // it is given a value
 		case r.deletes(t):
 			r.record(DeleteTree, t.text, []value{{text: Gap}}, t.line)
 		case r.executes(t):
@@ -35,12 +41,11 @@ func (r *unresolved) report() {
 	}
 }
 
-// onlyText reports whether a text is no name of a function, is only compared,
-// or is the program of a command, which is looked at itself.
+// onlyText reports whether a text is no name of a function: it cannot be one,
+// it names a module or a key, or it is only compared.
 func (r *unresolved) onlyText(text string) bool {
-	return len(text) > 40 || strings.ContainsAny(text, " /.\n") || r.isName(1, "in", "not", "eq") || r.isName(-1, "eq", "ne") ||
-		r.isOp(-1, "==", "!=", "===", "!==") || r.isOp(1, "==", "!=", "===", "!==") ||
-		slices.ContainsFunc(r.p.Calls, func(c Call) bool { return c.Kind <= Shell && len(c.Args) > 0 && c.Args[0].Text == text })
+	return len(text) > 40 || strings.ContainsAny(text, " /.-\n") || r.isName(1, "in", "not", "eq") || r.isName(-1, "eq", "ne", "from") || r.isName(-2, "require", "import") ||
+		r.isOp(1, "=>", ":") || r.isOp(-1, "==", "!=", "===", "!==") || r.isOp(1, "==", "!=", "===", "!==")
 }
 
 func (r *unresolved) deletes(t token) bool {
@@ -60,7 +65,7 @@ func (r *unresolved) deletes(t token) bool {
 func (r *unresolved) executes(t token) bool {
 	yes, always := vocabulary.Executes(t.text)
 	if t.kind == tokenText {
-		return always || yes && (r.lang == php || r.lang == ruby || r.lang == perl)
+		return always || yes && (r.lang == php || r.lang == ruby) && r.isOp(-1, "(", ",", "&")
 	}
 	return yes && r.isOp(1, "(") && (always || !r.isOp(-1, ".", "->", "::"))
 }

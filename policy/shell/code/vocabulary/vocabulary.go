@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// deleting are parts of names that say a function deletes files, the letters
-// alone and in lower case.
+// deleting are the words with which the name of a function says that it
+// deletes files, the letters alone and in lower case.
 var deleting = strings.Fields("rmtree removetree deletetree deltree unlink rmdir rimraf rmrf rmsync removesync deletesync removedir removefile removefolder removepath " +
-	"removerecursive deletedir deletefile deletefolder deleterecursive recursivedelete recursiveremove recursiverm emptydir filedelete removeentry deldir " +
+	"removerecursive deletedir deletefile deletefolder deleterecursive recursivedelete recursiveremove recursiverm filedelete removeentry deldir " +
 	"destroyall destroydir destroytree destroyrecursive")
 
 // deletingWhole are whole names that do. The second list does so for a module
@@ -26,15 +26,35 @@ var (
 // receiver is the name before it.
 func Deletes(name, receiver string) bool {
 	name = strings.TrimRight(name, "!?")
-	plain := strings.Map(func(c rune) rune {
-		if c < 'a' || c > 'z' {
-			return -1
+	words := split(name[max(0, len(name)-mostLetters):])
+	for i := range words {
+		rest := strings.Join(words[i:], "")
+		if slices.ContainsFunc(deleting, func(w string) bool { return strings.HasPrefix(rest, w) }) && !strings.HasPrefix(rest, "unlinked") {
+			return true
 		}
-		return c
-	}, strings.ToLower(name))
-	return slices.ContainsFunc(deleting, func(part string) bool { return strings.Contains(plain, part) }) ||
-		slices.Contains(deletingWhole, name) ||
-		slices.Contains(deletingFiles, name) && slices.Contains(fileModules, receiver)
+	}
+	return slices.Contains(deletingWhole, name) || slices.Contains(deletingFiles, name) && slices.Contains(fileModules, receiver)
+}
+
+// mostLetters is how much of a long name is looked at: its end.
+const mostLetters = 80
+
+// split takes a name apart into its words, in lower case: removeTree and
+// remove_tree are the same two.
+func split(name string) []string {
+	var b strings.Builder
+	for i := range len(name) {
+		c, upper := name[i], name[i] >= 'A' && name[i] <= 'Z'
+		if upper && i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
+			b.WriteByte(' ')
+		}
+		if upper || c >= 'a' && c <= 'z' {
+			b.WriteByte(c)
+		} else if c < 0x80 {
+			b.WriteByte(' ')
+		}
+	}
+	return strings.Fields(strings.ToLower(b.String()))
 }
 
 // DeletesIts reports whether a method of that name deletes the file that it

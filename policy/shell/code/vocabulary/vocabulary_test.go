@@ -14,7 +14,8 @@ func TestDeletes(t *testing.T) {
 		{"unlink", "", true}, {"rm_rf", "FileUtils", true}, {"rm_r", "", true}, {"remove_tree", "", true}, {"removeTree", "x", true}, {"unlinkSync", "fs", true},
 		{"delete-directory", "", true}, {"deleteRecursively", "f", true}, {"rm_rf!", "", true}, {"remove", "os", true}, {"delete", "File", true}, {"remove_all", "", true},
 		{"remove", "list", false}, {"delete", "map", false}, {"removeItem", "localStorage", false}, {"removeAll", "list", false}, {"removeAllListeners", "e", false},
-		{"rm", "", false}, {"remove", "path", false}, {"discard", "set", false}, {"firm_review", "", false}, {"", "os", false},
+		{"rm", "", false}, {"remove", "path", false}, {"discard", "set", false}, {"model_dir", "", false}, {"modelDir", "", false}, {"platform_dir", "", false}, {"formTree", "", false}, {"unlinked", "", false}, {"emptyDir", "", false},
+		{"RMTree", "", true}, {"os_unlink", "", true}, {"UNLINK", "", true}, {"rm_-_rf", "", true}, {"deleteFolderRecursive", "", true}, {"", "os", false}, {strings.Repeat("aB", 1<<20) + "_unlink", "", true},
 	} {
 		if got := Deletes(tt.name, tt.receiver); got != tt.want {
 			t.Errorf("Deletes(%q, %q) = %v", tt.name, tt.receiver, got)
