@@ -45,7 +45,7 @@ func archive(c *command, f *finding) string {
 }
 
 func zip(c *command, f *finding) {
-	ops := c.Operands("x", "i").From(1)
+	ops := c.OperandsAfter("x", "i").From(1)
 	for _, a := range ops {
 		if c.Has("m", "move") {
 			c.remove(a, true)
@@ -98,9 +98,9 @@ func tarCreate(c *command, f *finding) {
 	if ok && v != "-" {
 		c.write(v)
 	}
-	packsHome(c, f, c.Operands("f", "T", "X", "exclude"))
+	packsHome(c, f, c.OperandsAfter("f", "T", "X", "exclude"))
 	if c.Has("remove-files") {
-		for _, a := range c.Operands("f", "C", "T", "X", "exclude") {
+		for _, a := range c.OperandsAfter("f", "C", "T", "X", "exclude") {
 			c.remove(a, true)
 		}
 	}

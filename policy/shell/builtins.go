@@ -34,7 +34,7 @@ func builtin(c *command, f *finding) string {
 			c.pos = c.pos[n:]
 		}
 	case "unset":
-		for _, a := range c.Operands() {
+		for _, a := range c.OperandsAfter() {
 			delete(c.vars, a.S)
 			if c.Has("f") {
 				delete(c.funcs, a.S)
@@ -56,7 +56,7 @@ func builtin(c *command, f *finding) string {
 
 func changeDirectory(c *command) {
 	dir := "~"
-	switch to := c.Operands(); {
+	switch to := c.OperandsAfter(); {
 	case c.name == "popd" || to.At(0) == "-":
 		dir = "."
 	case len(to) > 0:
@@ -186,7 +186,7 @@ func eval(c *command, f *finding) string {
 }
 
 func source(c *command, f *finding) string {
-	ops := c.Operands()
+	ops := c.OperandsAfter()
 	if len(ops) == 0 {
 		return ""
 	}
@@ -217,7 +217,7 @@ func source(c *command, f *finding) string {
 }
 
 func trap(c *command, _ *finding) string {
-	if ops := c.Operands(); len(ops) > 0 {
+	if ops := c.OperandsAfter(); len(ops) > 0 {
 		c.nested(ops[0].S)
 	}
 	return ""
@@ -242,7 +242,7 @@ func read(c *command, _ *finding) string {
 		c.set(name, splitLine(c, line, -1)...)
 		return ""
 	}
-	ops := c.Operands("p", "d", "n", "N", "t", "u", "i", "a")
+	ops := c.OperandsAfter("p", "d", "n", "N", "t", "u", "i", "a")
 	if len(ops) == 0 {
 		c.set("REPLY", line)
 		return ""
@@ -282,7 +282,7 @@ func readLines(c *command, _ *finding) string {
 		line = strings.TrimSuffix(c.stdin(), "\n")
 	}
 	name := "MAPFILE"
-	if ops := c.Operands("d", "n", "O", "s", "u", "C", "c"); len(ops) > 0 {
+	if ops := c.OperandsAfter("d", "n", "O", "s", "u", "C", "c"); len(ops) > 0 {
 		name = ops[len(ops)-1].S
 	}
 	c.set(name, strings.Split(line, "\n")...)
@@ -290,7 +290,7 @@ func readLines(c *command, _ *finding) string {
 }
 
 func alias(c *command, f *finding) string {
-	for _, a := range c.Operands() {
+	for _, a := range c.OperandsAfter() {
 		name, text, ok := strings.Cut(a.S, "=")
 		if !ok {
 			continue
@@ -336,7 +336,7 @@ func shadows(name string, body *syntax.Stmt) bool {
 
 // declareWords is declare or export when it runs through a wrapper.
 func declareWords(c *command, f *finding) string {
-	ops := c.Operands()
+	ops := c.OperandsAfter()
 	if len(ops) == 0 {
 		f.hit("environment-dump", c.line())
 		return secret
@@ -372,7 +372,7 @@ func bind(c *command, _ *finding) string {
 // which is also type, and command -v.
 func which(c *command, _ *finding) string {
 	var b strings.Builder
-	for _, a := range c.Operands() {
+	for _, a := range c.OperandsAfter() {
 		b.WriteString("/usr/bin/" + programName(a.S) + "\n")
 	}
 	return b.String()
@@ -385,7 +385,7 @@ func pwd(c *command, _ *finding) string {
 
 // printenv prints the environment, or variables of it.
 func printenv(c *command, f *finding) string {
-	ops := c.Operands()
+	ops := c.OperandsAfter()
 	if len(ops) == 0 {
 		if !c.asksHelp() {
 			f.hit("environment-dump", c.line())

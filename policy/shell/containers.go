@@ -201,7 +201,7 @@ func elsewhere(c *command, f *finding) string {
 			text = v
 		}
 	}
-	if ops := c.Operands("w", "g", "h", "i", "m"); text == "" && len(ops) > 0 && !c.is("ansible", "vagrant") {
+	if ops := c.OperandsAfter("w", "g", "h", "i", "m"); text == "" && len(ops) > 0 && !c.is("ansible", "vagrant") {
 		text = ops[len(ops)-1].S
 	}
 	c.nested(text)

@@ -250,7 +250,7 @@ func inspect(c *command) string {
 		args = args[:n-1]
 	}
 	if c.is("jq", "yq", "gojq") && !c.Has("f", "from-file") {
-		if ops := args.Operands("arg", "argjson", "indent"); len(ops) > 0 { // the first is a program text
+		if ops := args.OperandsAfter("arg", "argjson", "indent"); len(ops) > 0 { // the first is a program text
 			program = args.Index(ops[0].S)
 		}
 	}
@@ -332,7 +332,7 @@ func readsOnly(c *command) bool {
 	case c.is("git"):
 		return true // the sub-command decides
 	case c.is("go"):
-		return oneOf(c.Operands("C").At(0), "version", "list", "env", "doc", "help") && !c.Exactly("-w", "-u")
+		return oneOf(c.OperandsAfter("C").At(0), "version", "list", "env", "doc", "help") && !c.Exactly("-w", "-u")
 	}
 	return in("reads", c.name) || wraps(c.name)
 }
@@ -367,7 +367,7 @@ func setsUp(c *command) bool {
 	first := c.At(0)
 	switch c.name {
 	case "ssh-agent", "dircolors", "resize":
-		return len(c.Operands()) == 0
+		return len(c.OperandsAfter()) == 0
 	case "direnv":
 		return first == "hook"
 	case "brew":

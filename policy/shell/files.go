@@ -12,7 +12,7 @@ import (
 
 func removeFiles(c *command, _ *finding) string {
 	recursive := c.Has("r", "R", "recursive", "dir") || c.is("rimraf", "srm", "shred", "scrub", "wipe")
-	for _, a := range c.Operands(tables().takes[c.name]...) {
+	for _, a := range c.OperandsAfter(tables().takes[c.name]...) {
 		c.remove(a, recursive)
 	}
 	return ""
@@ -27,7 +27,7 @@ func targetOf(c *command, ops argv.List) (string, argv.List) {
 }
 
 func move(c *command, f *finding) string {
-	target, ops := targetOf(c, c.Operands("S", "suffix"))
+	target, ops := targetOf(c, c.OperandsAfter("S", "suffix"))
 	for _, a := range ops {
 		for _, p := range c.places(a) {
 			switch at := zone.Of(p); at {
@@ -68,7 +68,7 @@ func writeTarget(c *command, target string, from argv.List) {
 }
 
 func copyFiles(c *command, f *finding) string {
-	ops := c.Operands("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
+	ops := c.OperandsAfter("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
 	if c.is("install") && c.Has("d", "directory") {
 		return create(c, f)
 	}
@@ -102,7 +102,7 @@ func rsync(c *command, f *finding) string {
 	if v, ok := c.Value("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
 		c.runs(c, v)
 	}
-	ops := c.Operands("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
+	ops := c.OperandsAfter("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
 	for _, a := range ops {
 		if strings.Contains(a.S, ":") && !strings.HasPrefix(a.S, "/") {
 			return copyBetween(c, f, ops)
@@ -157,7 +157,7 @@ func create(c *command, f *finding) string {
 	if c.is("mkdir", "touch", "install") {
 		takes = []string{"m", "t", "r", "mode", "date", "reference"}
 	}
-	ops := c.Operands(takes...)
+	ops := c.OperandsAfter(takes...)
 	if size, ok := c.Value("s", "l", "size", "length"); ok && c.is("truncate", "fallocate") && hugeSize(size) {
 		f.hit("exhaust", c.line())
 	}
@@ -185,7 +185,7 @@ func divide(c *command, f *finding) string {
 			c.write(v)
 		}
 	}
-	if ops := c.Operands("m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"); len(ops) > 0 && c.is("patch") {
+	if ops := c.OperandsAfter("m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"); len(ops) > 0 && c.is("patch") {
 		c.write(ops[0].S)
 	}
 	f.changes = true
@@ -325,7 +325,7 @@ func rateMode(c *command, f *finding, mode string) {
 // listFiles is ls.
 func listFiles(c *command, _ *finding) string {
 	var b strings.Builder
-	ops := c.Operands("I", "w", "T")
+	ops := c.OperandsAfter("I", "w", "T")
 	for _, a := range ops {
 		switch {
 		case c.Has("d") || a.Pat != "":
@@ -480,7 +480,7 @@ func findExec(c *command, f *finding, args argv.List, s search) {
 
 // fd is a find with options of its own.
 func fd(c *command, f *finding) string {
-	roots := c.Operands("e", "E", "t", "d", "x", "X", "exec", "extension", "type", "exclude", "max-depth").From(1)
+	roots := c.OperandsAfter("e", "E", "t", "d", "x", "X", "exec", "extension", "type", "exclude", "max-depth").From(1)
 	if len(roots) == 0 || roots[0].S == "rm" {
 		roots = argv.Of(".")
 	}

@@ -24,7 +24,7 @@ func textTool(c *command, f *finding) string {
 
 // textInput is what a text tool reads: its files, or the standard input.
 func textInput(c *command, f *finding) string {
-	files := c.Operands(tables().takes[c.name]...)
+	files := c.OperandsAfter(tables().takes[c.name]...)
 	switch {
 	case c.is("tr"):
 		return c.stdin()
@@ -79,7 +79,7 @@ func converted(c *command, f *finding, in string) string {
 
 func tee(c *command, f *finding) string {
 	in := c.stdin()
-	for _, a := range c.Operands() {
+	for _, a := range c.OperandsAfter() {
 		if a.S == "-" {
 			continue
 		}
@@ -126,7 +126,7 @@ func sed(c *command, f *finding) string {
 		f.exhaust()
 	}
 	if c.Has("i", "in-place") {
-		ops := c.Operands("f", "l", "e", "expression")
+		ops := c.OperandsAfter("f", "l", "e", "expression")
 		if !c.Has("e", "expression", "f", "file") {
 			ops = ops.From(1)
 		}
@@ -269,7 +269,7 @@ func callText(c *command, f *finding, arg string) {
 
 // grep looks for searches that find credentials outside the workspace.
 func grep(c *command, f *finding) string {
-	ops := c.Operands("e", "f", "A", "B", "C", "m", "t", "g")
+	ops := c.OperandsAfter("e", "f", "A", "B", "C", "m", "t", "g")
 	term, _ := c.Value("e", "regexp")
 	if term == "" && len(ops) > 0 {
 		term, ops = ops[0].S, ops[1:]
@@ -289,7 +289,7 @@ func grep(c *command, f *finding) string {
 
 // pathTool is basename, dirname, realpath and readlink.
 func pathTool(c *command, _ *finding) string {
-	ops := c.Operands("s", "relative-to")
+	ops := c.OperandsAfter("s", "relative-to")
 	if len(ops) == 0 {
 		return unknown
 	}
@@ -345,7 +345,7 @@ var jqEnviron = lazily(`(?:^|[^.\w"$])(?:\$ENV|env)\b(\.[A-Za-z_]\w*)?(\s*:)?`)
 
 // jq looks for the environment in its program text.
 func jq(c *command, f *finding) string {
-	program := c.Operands("arg", "argjson", "indent", "f", "from-file").At(0)
+	program := c.OperandsAfter("arg", "argjson", "indent", "f", "from-file").At(0)
 	for _, s := range jqEnviron().FindAllStringSubmatch(program, 8) {
 		switch {
 		case s[2] != "":

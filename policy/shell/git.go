@@ -185,7 +185,7 @@ func gitPush(g *command, f *finding) string {
 	if g.Has("dry-run") || g.Exactly("-n") {
 		return g.passOn()
 	}
-	ops := g.Operands("o", "push-option", "repo", "receive-pack", "exec")
+	ops := g.OperandsAfter("o", "push-option", "repo", "receive-pack", "exec")
 	force := g.Exactly("-f", "-d") || g.Has("force", "mirror", "delete", "prune", "force-with-lease")
 	for _, a := range ops.From(1) {
 		force = force || strings.HasPrefix(a.S, "+") || strings.HasPrefix(a.S, ":")
@@ -220,7 +220,7 @@ func gitCredential(g *command, f *finding) string {
 }
 
 func gitRemote(g *command, f *finding) string {
-	switch g.Operands().At(0) {
+	switch g.OperandsAfter().At(0) {
 	case "set-url":
 		f.hit("git-redirect", g.line())
 	case "add", "rename", "remove", "rm", "set-head", "set-branches":
@@ -236,7 +236,7 @@ func gitRemote(g *command, f *finding) string {
 }
 
 func gitSubmodule(g *command, f *finding) string {
-	switch g.Operands("b", "o", "u", "c", "depth", "branch", "reference", "jobs", "j").At(0) {
+	switch g.OperandsAfter("b", "o", "u", "c", "depth", "branch", "reference", "jobs", "j").At(0) {
 	case "", "status", "summary", "init", "sync":
 	case "foreach":
 		gitForEach(g, f)
@@ -278,7 +278,7 @@ func gitDownload(g *command, f *finding) string {
 		return g.passOn()
 	}
 	f.hit("git-fetch", g.line())
-	ops := g.Operands("b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j", "filter", "template", "upload-pack", "shallow-since", "s", "X")
+	ops := g.OperandsAfter("b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j", "filter", "template", "upload-pack", "shallow-since", "s", "X")
 	switch {
 	case sub == "fetch" || sub == "pull":
 		for _, a := range ops.From(1) {
@@ -406,7 +406,7 @@ func gitSend(g *command, f *finding) string {
 func gitCheckout(g *command, f *finding) string {
 	restores := g.is("git restore")
 	discards := g.Exactly("--") || g.Has("force", "f", "discard-changes") || restores && (!g.Has("staged", "S") || g.Has("worktree", "W"))
-	for _, a := range g.Operands("b", "B", "c", "C", "s", "source", "orphan", "pathspec-from-file") {
+	for _, a := range g.OperandsAfter("b", "B", "c", "C", "s", "source", "orphan", "pathspec-from-file") {
 		p := g.resolve(a.S)
 		discards = discards || oneOf(a.S, ".", ":/", "./", "*")
 		if g.Exactly("--") || restores {
@@ -429,7 +429,7 @@ func gitMinor(g *command, f *finding) string {
 	switch {
 	case g.is("git worktree") && !g.Exactly("remove", "prune"),
 		g.is("git rebase") && g.Exactly("--abort", "--continue", "--skip", "--quit", "--show-current-patch"),
-		g.is("git symbolic-ref") && len(g.Operands()) < 2 && !g.Has("d", "delete"):
+		g.is("git symbolic-ref") && len(g.OperandsAfter()) < 2 && !g.Has("d", "delete"):
 	default:
 		f.hit("git-local", g.line())
 	}
@@ -438,7 +438,7 @@ func gitMinor(g *command, f *finding) string {
 
 // gitRemove is git rm and git mv.
 func gitRemove(g *command, f *finding) string {
-	ops := g.Operands()
+	ops := g.OperandsAfter()
 	for i, a := range ops {
 		p := g.resolve(a.S)
 		f.touch(p)
@@ -472,13 +472,13 @@ func gitReads(sub string, g *command) bool {
 	}
 	switch sub {
 	case "branch":
-		return len(g.Operands("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.Has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.Has("list", "l", "contains", "merged")
+		return len(g.OperandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.Has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.Has("list", "l", "contains", "merged")
 	case "remote":
 		return len(g.List) == 0 || g.Exactly("-v", "show", "get-url") && !g.Exactly("add", "remove", "rm", "rename", "set-url")
 	case "config":
-		return g.Exactly("--get", "--get-all", "--get-regexp", "get") || len(g.Operands()) == 1 && !g.Has("unset", "edit", "e")
+		return g.Exactly("--get", "--get-all", "--get-regexp", "get") || len(g.OperandsAfter()) == 1 && !g.Has("unset", "edit", "e")
 	case "symbolic-ref":
-		return len(g.Operands()) == 1 && !g.Has("d", "delete")
+		return len(g.OperandsAfter()) == 1 && !g.Has("d", "delete")
 	}
 	return in("git-reads", sub)
 }

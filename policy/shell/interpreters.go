@@ -22,7 +22,7 @@ func shell(c *command, f *finding) string {
 			shellScript(c.with(c.name, argv.Of(file)), f, argv.Of(file))
 		}
 	}
-	ops := c.Operands(shellTakes...)
+	ops := c.OperandsAfter(shellTakes...)
 	for len(ops) > 1 && len(ops[0].S) > 1 && ops[0].S[0] == '+' {
 		ops = ops[1:]
 	}
@@ -159,7 +159,7 @@ func phpServer(c *command, f *finding, address string) string {
 
 // languageFile follows an interpreter that reads a file, or its input.
 func languageFile(c *command, f *finding) string {
-	ops := c.Operands("W", "X", "r", "I", "l", "d", "require", "import", "loader", "C")
+	ops := c.OperandsAfter("W", "X", "r", "I", "l", "d", "require", "import", "loader", "C")
 	if len(ops) > 1 && strings.HasSuffix(ops[0].S, "setup.py") && c.Exactly("upload", "register") {
 		f.hit("publish", c.line())
 	}
@@ -294,7 +294,7 @@ func editor(c *command, f *finding) string {
 	for l := range strings.SplitSeq(c.stdin(), "\n") {
 		editorCommand(c, f, strings.TrimSpace(l))
 	}
-	for _, a := range c.Operands("c", "cmd", "u") {
+	for _, a := range c.OperandsAfter("c", "cmd", "u") {
 		if c.is("ed", "ex") {
 			c.write(a.S)
 		}
@@ -379,7 +379,7 @@ func compiler(c *command, f *finding) string {
 	if c.Exactly("-") {
 		text = c.givenText()
 	}
-	for _, a := range c.Operands("o", "x", "I", "L", "l", "D") {
+	for _, a := range c.OperandsAfter("o", "x", "I", "L", "l", "D") {
 		own, _ := c.file(a.S)
 		text += own
 	}
@@ -394,7 +394,7 @@ func compiler(c *command, f *finding) string {
 
 // builder is for compilers whose other sub-commands are in the tables.
 func builder(c *command, f *finding) string {
-	ownSource(c, f, c.name, c.Operands())
+	ownSource(c, f, c.name, c.OperandsAfter())
 	return subcommands(c, f)
 }
 

@@ -14,7 +14,7 @@ func format(c *command, f *finding) string {
 	if c.asksHelp() {
 		return unknown
 	}
-	for _, a := range c.Operands("t", "L", "b", "N", "U", "T", "E", "O", "m", "n") {
+	for _, a := range c.OperandsAfter("t", "L", "b", "N", "U", "T", "E", "O", "m", "n") {
 		p := c.resolve(a.S)
 		if at := zone.Of(p); (at == zone.Workspace || at == zone.Temp) && strings.Contains(path.Base(p), ".") {
 			f.write(p)
@@ -57,14 +57,14 @@ func mount(c *command, f *finding) string {
 	if c.is("losetup") {
 		all = c.Has("D", "detach-all")
 	}
-	if len(c.Operands()) > 0 && !c.asksHelp() || all {
+	if len(c.OperandsAfter()) > 0 && !c.asksHelp() || all {
 		f.hit("mount", c.line())
 	}
 	return unknown
 }
 
 func stopMachine(c *command, f *finding) string {
-	if !c.Exactly("--help", "--version") && (!c.is("init") || len(c.Operands()) > 0) {
+	if !c.Exactly("--help", "--version") && (!c.is("init") || len(c.OperandsAfter()) > 0) {
 		f.hit("machine-stop", c.line())
 	}
 	return unknown
@@ -150,7 +150,7 @@ func setting(c *command, f *finding) string {
 // onlyLooks is for settings programs that read when they have no argument
 // that changes something.
 func onlyLooks(c *command) bool {
-	n := len(c.Operands())
+	n := len(c.OperandsAfter())
 	switch c.name {
 	case "systemctl", "ifconfig", "route", "hostname", "hostnamectl", "timedatectl", "ip", "localectl", "loginctl", "nmcli", "ufw":
 		return n == 0 && !c.Has("F", "r") || n == 1 && c.is("ip", "ifconfig")
@@ -181,7 +181,7 @@ func dmesg(c *command, f *finding) string {
 
 // crontab follows the table a crontab command installs.
 func crontab(c *command, f *finding) {
-	text := c.Operands("u").At(0)
+	text := c.OperandsAfter("u").At(0)
 	if text == "" || text == "-" {
 		text = c.givenText()
 	} else if own, ok := c.file(text); ok {

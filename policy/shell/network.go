@@ -48,7 +48,7 @@ func download(c *command, f *finding) string {
 	if strings.HasPrefix(c.name, "wget") {
 		takes = append([]string{"O"}, takes...)
 	}
-	urls := c.Operands(takes...)
+	urls := c.OperandsAfter(takes...)
 	local := len(urls) > 0
 	for _, u := range urls {
 		own := zone.Local(u.S)
@@ -168,13 +168,13 @@ func netcat(c *command, f *finding) string {
 	}
 	switch {
 	case sendsSecret(c, f, in):
-	case c.Has("e", "exec", "sh-exec", "lua-exec") && !c.is("telnet"), c.Has("c") && c.is("ncat", "nc") && len(c.Operands()) > 0 && shell,
+	case c.Has("e", "exec", "sh-exec", "lua-exec") && !c.is("telnet"), c.Has("c") && c.is("ncat", "nc") && len(c.OperandsAfter()) > 0 && shell,
 		c.is("socat") && (strings.Contains(upper, "EXEC:") || strings.Contains(upper, "SYSTEM:")):
 		f.hit("reverse-shell", text)
 	case c.Has("l", "listen"), strings.Contains(upper, "LISTEN"):
 		f.hit("listens", text)
 	case c.Has("z"):
-		if ops := c.Operands("w", "i", "p", "s"); len(ops) == 0 || !zone.Local(ops[0].S) {
+		if ops := c.OperandsAfter("w", "i", "p", "s"); len(ops) == 0 || !zone.Local(ops[0].S) {
 			f.hit("download", text)
 		}
 	default:
@@ -263,7 +263,7 @@ func fetched(c *command, target, file string) {
 }
 
 func remoteCopy(c *command, f *finding) string {
-	return copyBetween(c, f, c.Operands("i", "P", "o", "S", "F", "l", "c", "J"))
+	return copyBetween(c, f, c.OperandsAfter("i", "P", "o", "S", "F", "l", "c", "J"))
 }
 
 // copyBetween follows a copy from or to another machine.

@@ -19,7 +19,7 @@ func goTool(c *command, f *finding) string {
 			c.nested(v)
 		}
 	}
-	ops := c.Operands("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
+	ops := c.OperandsAfter("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
 	sub := ops.At(0)
 	if sub == "run" && strings.Contains(ops.At(1), "@") {
 		f.network = true
@@ -41,7 +41,7 @@ func packageTool(c *command, f *finding) string {
 	if at, ok := projectTool(c); ok {
 		return c.exec(c.List[at:])
 	}
-	ops := c.Operands(tables().takes[c.name]...)
+	ops := c.OperandsAfter(tables().takes[c.name]...)
 	if key := ops.At(2); ops.At(0) == "config" && ops.At(1) == "get" && (strings.Contains(key, "_auth") || strings.Contains(key, "_password") || zone.SecretName(key)) {
 		f.hit("secret-read", c.line())
 		return secret
@@ -123,7 +123,7 @@ func build(c *command, f *finding) string {
 	if c.Has("n", "dry-run", "just-print", "recon") {
 		return unknown
 	}
-	for _, a := range c.Operands("C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
+	for _, a := range c.OperandsAfter("C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
 		if a.S == "install" && !c.is("just", "task") {
 			f.hit("packages", c.line())
 		}
@@ -183,7 +183,7 @@ func runner(c *command, f *finding) string {
 		return c.exec(c.List[at:])
 	}
 	databaseTask(c, f)
-	first := c.Operands(tables().takes[c.name]...).At(0)
+	first := c.OperandsAfter(tables().takes[c.name]...).At(0)
 	for i, a := range c.List {
 		switch {
 		case c.is("cross-env"), c.is("aws-vault", "npx") && a.S == "--":

@@ -60,7 +60,7 @@ func gitProgram(c *command, kv, value string, lasting bool) {
 }
 
 func gitConfig(g *command, f *finding) string {
-	args := g.Operands("f", "file", "blob", "default", "type")
+	args := g.OperandsAfter("f", "file", "blob", "default", "type")
 	if g.Exactly("-l", "--list") || g.At(0) == "list" {
 		f.hit("git-config-list", g.line())
 		return secret

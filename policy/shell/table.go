@@ -13,8 +13,9 @@ import (
 // and returns what the command prints.
 type rule func(c *command, f *finding) string
 
-// families says which rule follows a program. Programs that only the tables
-// in tables.txt name follow subcommands, setting, wrapper or migration.
+// families says which rule follows a program: a rule of its own goes here. What
+// a program does by its sub-command alone needs no rule of its own but a line
+// in tables.txt, see rulesByProgram.
 func families() []family {
 	return []family{
 		// The shell itself.
@@ -129,9 +130,8 @@ func unlisted(c *command, f *finding) string {
 	return plain(c, f)
 }
 
-// plain is for programs about which nothing is known, or nothing that harms:
-// they may be wrappers. Of a command in their arguments only what would be
-// critical counts.
+// plain is the rule of programs that are unknown or harmless. They may be
+// wrappers: of a command in their arguments only what would be critical counts.
 func plain(c *command, _ *finding) string {
 	for i, a := range c.List {
 		if name := programName(a.S); dangerous(name) && !strings.HasSuffix(a.S, "/") {
@@ -175,7 +175,7 @@ func subcommand(c *command, f *finding) (string, bool) {
 // operandReadings are the operands of a command; when an option that nobody
 // knows stands before the first, also without the first.
 func operandReadings(c *command) []argv.List {
-	ops := c.Operands(tables().takes[c.name]...)
+	ops := c.OperandsAfter(tables().takes[c.name]...)
 	out := []argv.List{ops}
 	for i, a := range c.List {
 		if len(a.S) < 2 || a.S[0] != '-' {

@@ -179,7 +179,7 @@ func watch(c *command, _ *finding) string {
 }
 
 func benchmark(c *command, _ *finding) string {
-	for _, a := range c.Operands("n", "interval", "w", "r", "m", "M", "warmup", "runs", "prepare", "p") {
+	for _, a := range c.OperandsAfter("n", "interval", "w", "r", "m", "M", "warmup", "runs", "prepare", "p") {
 		c.nested(a.S)
 	}
 	return unknown

@@ -159,9 +159,11 @@ func (l List) Values(options ...string) []string {
 	return out
 }
 
-// Operands are the arguments that are not options. Options in takes have a
-// value of their own in the next argument.
-func (l List) Operands(takes ...string) List {
+// OperandsAfter returns the arguments that are not options. The options that
+// are named take the next argument as their value, which is no operand then:
+// of "-o out a b", OperandsAfter("o") is a and b, and OperandsAfter() is out,
+// a and b. Name no option that takes no value: an operand would be lost.
+func (l List) OperandsAfter(takes ...string) List {
 	var out List
 	for i := 0; i < len(l); i++ {
 		s := l[i].S

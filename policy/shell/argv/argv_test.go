@@ -62,7 +62,7 @@ func TestValue(t *testing.T) {
 
 func TestOperands(t *testing.T) {
 	args := Of("-v", "-o", "out", "a", "--depth", "3", "-", "--", "-b")
-	if got := args.Operands("o", "depth").Texts(); !slices.Equal(got, []string{"a", "-", "-b"}) {
+	if got := args.OperandsAfter("o", "depth").Texts(); !slices.Equal(got, []string{"a", "-", "-b"}) {
 		t.Errorf("operands %q", got)
 	}
 	for name, c := range map[string]struct {

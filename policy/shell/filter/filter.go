@@ -104,7 +104,7 @@ func decodeHex(_ string, args argv.List, in string) (string, bool) {
 
 // translate is tr.
 func translate(_ string, args argv.List, in string) (string, bool) {
-	ops := args.Operands()
+	ops := args.OperandsAfter()
 	if args.Has("c", "C", "complement") || len(ops) == 0 {
 		return "", false
 	}
@@ -226,7 +226,7 @@ func Script(args argv.List) string {
 	if v, ok := args.Value("e", "expression"); ok {
 		return v
 	}
-	return args.Operands("f", "l").At(0)
+	return args.OperandsAfter("f", "l").At(0)
 }
 
 var (
@@ -301,7 +301,7 @@ func Program(args argv.List) string {
 	if args.Has("f") {
 		return ""
 	}
-	return args.Operands("F", "v", "f", "i").At(0)
+	return args.OperandsAfter("F", "v", "f", "i").At(0)
 }
 
 var prints = regexp.MustCompile(`^(?:BEGIN\s*)?\{\s*print\s+("[^"]*"|\$\d+(?:\s*,\s*\$\d+)*)\s*;?\s*\}$`)
