@@ -83,6 +83,12 @@ func withoutGutters(s string) (view, bool) {
 	if len(list) == 0 {
 		return view{}, false
 	}
+	return replaced(s, list, func(string) string { return "" }), true
+}
+
+// replaced is the view of s in which the spans of list are what with makes of
+// them.
+func replaced(s string, list [][]int, with func(string) string) view {
 	var out view
 	var b strings.Builder
 	at := 0
@@ -91,10 +97,14 @@ func withoutGutters(s string) (view, bool) {
 			b.WriteByte(s[at])
 			out.put(at, at+1)
 		}
+		for _, c := range []byte(with(s[m[0]:m[1]])) {
+			b.WriteByte(c)
+			out.put(m[0], m[1])
+		}
 		at = m[1]
 	}
 	out.text = b.String()
-	return out, true
+	return out
 }
 
 func splitter(r rune) bool {
@@ -121,22 +131,7 @@ func unescapeAll(s string) (view, bool) {
 	if len(list) == 0 {
 		return view{}, false
 	}
-	var out view
-	var b strings.Builder
-	at := 0
-	for _, m := range append(list, []int{len(s), len(s)}) {
-		for ; at < m[0]; at++ {
-			b.WriteByte(s[at])
-			out.put(at, at+1)
-		}
-		for _, c := range []byte(decodeEscape(s[m[0]:m[1]])) {
-			b.WriteByte(c)
-			out.put(m[0], m[1])
-		}
-		at = m[1]
-	}
-	out.text = b.String()
-	return out, true
+	return replaced(s, list, decodeEscape), true
 }
 
 func decodeEscape(e string) string {
