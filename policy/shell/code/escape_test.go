@@ -3,6 +3,7 @@ package code
 import (
 	"encoding/hex"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -47,6 +48,9 @@ b`}
 	} {
 		t.Run(tt.program+" "+tt.quote, func(t *testing.T) {
 			if _, err := exec.LookPath(tt.program); err != nil {
+				if strings.Contains(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), "interpreters") {
+					t.Fatalf("%s is not installed", tt.program)
+				}
 				t.Skipf("SKIPPED: %s is not installed", tt.program)
 			}
 			lang, _ := LanguageOf(tt.program)
