@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 type auditCmd struct {
@@ -46,7 +47,7 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 		fmt.Fprintf(w.out, "%s: session %s, %d events: ok\n", path, id, len(events))
 	}
 	if broken {
-		return errFailed
+		return door.ErrFailed
 	}
 	return nil
 }
@@ -93,7 +94,7 @@ func (c *auditVerifyCmd) database(ctx context.Context, w *console) (err error) {
 	}
 	fmt.Fprintf(w.out, "%d logs, %d broken\n", n, broken)
 	if broken > 0 {
-		return errFailed
+		return door.ErrFailed
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -33,7 +34,7 @@ type checkResult struct {
 func (c *configCheckCmd) Run(w *console) error {
 	data, err := os.ReadFile(c.File)
 	if err != nil {
-		return usage("read configuration: %w", err)
+		return door.Usage("read configuration: %w", err)
 	}
 	if c.Server {
 		err = config.CheckFile(c.File)
@@ -46,7 +47,7 @@ func (c *configCheckCmd) Run(w *console) error {
 		if err != nil {
 			res.Error = err.Error()
 		}
-		if err := jsonLine(w.out, res); err != nil {
+		if err := door.JSONLine(w.out, res); err != nil {
 			return err
 		}
 	case err == nil:
@@ -55,7 +56,7 @@ func (c *configCheckCmd) Run(w *console) error {
 		fmt.Fprintf(w.err, "handrail: %v\n", err)
 	}
 	if err != nil {
-		return errFailed
+		return door.ErrFailed
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ func (c *configImportCmd) Run(w *console) error {
 		data, err = os.ReadFile(c.File)
 	}
 	if err != nil {
-		return usage("read configuration: %w", err)
+		return door.Usage("read configuration: %w", err)
 	}
 	list, err := policy.ImportSensitiveFilePatterns(data)
 	if err != nil {

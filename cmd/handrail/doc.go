@@ -4,7 +4,8 @@
 // # The parts
 //
 // cmd chooses: cmd/handrail has a file per verb and the wiring, and is the only
-// place that picks adapters; cmd/config reads what an operator writes.
+// place that picks adapters; cmd/config reads what an operator writes, cmd/door
+// asks one part a question, without a session.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread. bot/webhook takes deliveries in, bot/sweep those that

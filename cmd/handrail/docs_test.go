@@ -111,7 +111,7 @@ func TestDocumentedExamples(t *testing.T) {
 			if strings.Contains(block, "listen:") {
 				args = append(args, "--server")
 			}
-			if _, errs, code := door(t, "", args...); code != exitDone {
+			if _, errs, code := atDoor(t, "", args...); code != exitDone {
 				t.Errorf("%s: an example is not accepted: %s\n%s", name, errs, block)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/exam"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 type doctorCmd struct {
@@ -106,7 +107,7 @@ func printDiagnosis(w *console, d exam.Diagnosis, asJSON bool) error {
 		writeDiagnosis(w, d)
 	}
 	if !d.OK {
-		return errFailed
+		return door.ErrFailed
 	}
 	return nil
 }
@@ -150,10 +151,10 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 		name = c.Model
 	}
 	if name == "" {
-		return usage("which model? use: handrail doctor model NAME")
+		return door.Usage("which model? use: handrail doctor model NAME")
 	}
 	if c.Context < 1024 || c.Context > 1<<20 {
-		return usage("--context %d is not between 1024 and 1048576", c.Context)
+		return door.Usage("--context %d is not between 1024 and 1048576", c.Context)
 	}
 	open, err := c.open(w)
 	if err != nil {
@@ -163,7 +164,7 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return err
 	}
-	all, err := builtinTools(nil)
+	all, err := door.BuiltinTools(nil)
 	if err != nil {
 		return err
 	}

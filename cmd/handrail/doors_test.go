@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// door runs one command line as a script outside would, and returns what it
+// atDoor runs one command line as a script outside would, and returns what it
 // can see.
-func door(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+func atDoor(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = execute(t.Context(), args, &console{in: strings.NewReader(stdin), out: &out, err: &errs, version: "test"})
@@ -65,7 +65,7 @@ func TestExplainCommandDoor(t *testing.T) {
 		"a megabyte":          {"echo " + strings.Repeat("x", 1<<20), "critical", "ask"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, errs, code := door(t, "", "policy", "explain", "command", c.command, "--json")
+			out, errs, code := atDoor(t, "", "policy", "explain", "command", c.command, "--json")
 			v := oneObject(t, out)
 			if code != exitDone || errs != "" || keys(v) != "severity reasons decision digest" {
 				t.Fatalf("exit %d, keys %s, stderr %s", code, keys(v), errs)
@@ -80,7 +80,7 @@ func TestExplainCommandDoor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			piped, _, code := door(t, string(line), "policy", "explain", "command", "--stdin", "--json")
+			piped, _, code := atDoor(t, string(line), "policy", "explain", "command", "--stdin", "--json")
 			if want := `{"id":1,` + out[1:]; code != exitDone || piped != want {
 				t.Errorf("exit %d; --stdin says something else: %s", code, cmp.Diff(want, piped))
 			}
@@ -110,7 +110,7 @@ func TestExplainFileDoor(t *testing.T) {
 		"very long":        {strings.Repeat("d/", 100_000) + ".env", "ask", "**/*.env"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, errs, code := door(t, "", "policy", "explain", "file", c.path, "--json")
+			out, errs, code := atDoor(t, "", "policy", "explain", "file", c.path, "--json")
 			v := oneObject(t, out)
 			if code != exitDone || errs != "" || keys(v) != "sensitive pattern decision" && keys(v) != "decision sensitive pattern" {
 				t.Fatalf("exit %d, keys %s, stderr %s", code, keys(v), errs)
@@ -155,7 +155,7 @@ func TestStdinLines(t *testing.T) {
 		}
 		in.WriteString(l.in)
 	}
-	out, errs, code := door(t, in.String(), "policy", "explain", "command", "--stdin", "--json")
+	out, errs, code := atDoor(t, in.String(), "policy", "explain", "command", "--stdin", "--json")
 	if code != exitFailed {
 		t.Errorf("exit %d, want %d: some lines could not be answered", code, exitFailed)
 	}
@@ -175,7 +175,7 @@ func TestStdinLines(t *testing.T) {
 
 func TestStdinOfNothing(t *testing.T) {
 	for _, in := range []string{"", "\n", "\r\n\r\n", "\ufeff"} {
-		out, errs, code := door(t, in, "policy", "explain", "file", "--stdin")
+		out, errs, code := atDoor(t, in, "policy", "explain", "file", "--stdin")
 		if out != "" || errs != "" || code != exitDone {
 			t.Errorf("%q: exit %d, %q, %q", in, code, out, errs)
 		}
@@ -240,7 +240,7 @@ func TestWrongUseIsJSONToo(t *testing.T) {
 		"unknown log level":     {[]string{"version", "--json", "--log-level", "loud"}, "loud"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, errs, code := door(t, "", c.args...)
+			out, errs, code := atDoor(t, "", c.args...)
 			v := oneObject(t, out)
 			said, _ := v["error"].(string)
 			if code != exitUsage || keys(v) != "ok error" || v["ok"] != false || !strings.Contains(said, c.want) {
@@ -256,12 +256,12 @@ func TestWrongUseIsJSONToo(t *testing.T) {
 // TestNoVerb: a person who types just the name gets help, a script nothing.
 func TestNoVerb(t *testing.T) {
 	for _, args := range [][]string{nil, {"policy"}, {"tools"}, {"policy", "explain"}} {
-		out, errs, code := door(t, "", args...)
+		out, errs, code := atDoor(t, "", args...)
 		if out != "" || code != exitUsage || !strings.Contains(errs, "Usage: handrail") || !strings.Contains(errs, "Commands:") {
 			t.Errorf("%v: exit %d, stdout %q, stderr %q", args, code, out, errs)
 		}
 	}
-	out, errs, code := door(t, "", "--help")
+	out, errs, code := atDoor(t, "", "--help")
 	if code != exitDone || errs != "" || !strings.Contains(out, "policy explain command") {
 		t.Errorf("--help: exit %d, stdout %q, stderr %q", code, out, errs)
 	}
@@ -278,7 +278,7 @@ func TestExplainUnknownProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"policy", "explain", "command", "frobnicate --all", "--json"}, c.flags...)
-			out, errs, code := door(t, "", args...)
+			out, errs, code := atDoor(t, "", args...)
 			if want := `"unknown":["frobnicate"]`; code != exitDone || errs != "" || !strings.Contains(out, want) {
 				t.Fatalf("exit %d, %s%s, want %s", code, out, errs, want)
 			}
@@ -287,7 +287,7 @@ func TestExplainUnknownProgram(t *testing.T) {
 			}
 		})
 	}
-	if _, _, code := door(t, "", "policy", "explain", "command", "ls", "--open", "--walled"); code != exitUsage {
+	if _, _, code := atDoor(t, "", "policy", "explain", "command", "ls", "--open", "--walled"); code != exitUsage {
 		t.Errorf("--open and --walled together end with %d", code)
 	}
 }

@@ -96,7 +96,7 @@ func TestToolsCallDoor(t *testing.T) {
 			if !strings.Contains(strings.Join(args, " "), "--repo") {
 				args = append(args, "--repo", dir)
 			}
-			out, _, code := door(t, "", args...)
+			out, _, code := atDoor(t, "", args...)
 			v := oneObject(t, out)
 			if code != c.code || keys(v) != "ok content error" || v["ok"] != (code == 0) {
 				t.Fatalf("exit %d, want %d: %.400s", code, c.code, out)
@@ -126,7 +126,7 @@ func TestToolsCallDoor(t *testing.T) {
 
 func TestToolsCallYesWrites(t *testing.T) {
 	dir := toolTree(t)
-	out, _, code := door(t, `{"path":".github/workflows/ci.yml","content":"on: push\n"}`,
+	out, _, code := atDoor(t, `{"path":".github/workflows/ci.yml","content":"on: push\n"}`,
 		"tools", "call", "write_file", "--args", "-", "--repo", dir, "--yes", "--json")
 	if v := oneObject(t, out); code != exitDone || v["ok"] != true {
 		t.Fatalf("exit %d: %s", code, out)
@@ -144,11 +144,11 @@ func TestToolsCallConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tool, args := range map[string]string{"run_terminal_command": `{"command":"echo x"}`, "write_file": `{"path":"a.txt","content":"x\n"}`} {
-		out, _, code := door(t, "", "tools", "call", tool, "--args", args, "--repo", dir, "--config", rules, "--json")
+		out, _, code := atDoor(t, "", "tools", "call", tool, "--args", args, "--repo", dir, "--config", rules, "--json")
 		if v := oneObject(t, out); code != exitFailed || v["ok"] != false {
 			t.Errorf("%s: exit %d: %s", tool, code, out)
 		}
-		if out, _, code := door(t, "", "tools", "call", tool, "--args", args, "--repo", dir, "--json"); code != exitDone {
+		if out, _, code := atDoor(t, "", "tools", "call", tool, "--args", args, "--repo", dir, "--json"); code != exitDone {
 			t.Errorf("%s without configuration: exit %d: %s", tool, code, out)
 		}
 	}
@@ -156,7 +156,7 @@ func TestToolsCallConfig(t *testing.T) {
 
 // TestToolsListAndParseDoor: what list prints is what parse takes.
 func TestToolsListAndParseDoor(t *testing.T) {
-	out, errs, code := door(t, "", "tools", "list", "--json")
+	out, errs, code := atDoor(t, "", "tools", "list", "--json")
 	var list []map[string]any
 	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitDone || errs != "" || strings.Count(out, "\n") != 1 {
 		t.Fatalf("exit %d, %v, stderr %s", code, err, errs)
@@ -182,7 +182,7 @@ func TestToolsListAndParseDoor(t *testing.T) {
 	text := `Look:<tool_call>{"name":"read_file","arguments":{"path":"<a>"}}</tool_call>`
 	want := `{"calls":[{"name":"read_file","arguments":{"path":"<a>"}}],"text":"Look:","errors":[]}` + "\n"
 	for _, args := range [][]string{{"tools", "parse", "--json"}, {"tools", "parse", "--json", "--tools", file}} {
-		if got, _, code := door(t, text, args...); got != want || code != exitDone {
+		if got, _, code := atDoor(t, text, args...); got != want || code != exitDone {
 			t.Errorf("%v: exit %d: %s", args, code, got)
 		}
 	}
@@ -196,7 +196,7 @@ func TestToolsParseTakesAnything(t *testing.T) {
 		"unknown tool": `<tool_call>{"name":"fly","arguments":{}}</tool_call>`, "deep": strings.Repeat("[", 100_000), "many": strings.Repeat("<tool_call>{}", 10_000),
 		"a megabyte": strings.Repeat("x ", 1<<19),
 	} {
-		out, errs, code := door(t, in, "tools", "parse", "--json")
+		out, errs, code := atDoor(t, in, "tools", "parse", "--json")
 		v := oneObject(t, out)
 		_, calls := v["calls"].([]any)
 		_, errors := v["errors"].([]any)
@@ -216,7 +216,7 @@ func TestToolsFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte(tools), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, _, code := door(t, "<fly><to>moon</to><n>3</n></fly>", "tools", "parse", "--json", "--tools", file)
+		out, _, code := atDoor(t, "<fly><to>moon</to><n>3</n></fly>", "tools", "parse", "--json", "--tools", file)
 		return out, code
 	}
 	for name, c := range map[string]struct{ tools, n string }{
@@ -248,7 +248,7 @@ func TestToolsFile(t *testing.T) {
 // TestToolsParseNamesUnknownTools: a call to a tool that does not exist is
 // reported with those that do.
 func TestToolsParseNamesUnknownTools(t *testing.T) {
-	out, _, _ := door(t, strings.Repeat(`<tool_call>{"name":"raed_file","arguments":{}}</tool_call>`, 2), "tools", "parse", "--json")
+	out, _, _ := atDoor(t, strings.Repeat(`<tool_call>{"name":"raed_file","arguments":{}}</tool_call>`, 2), "tools", "parse", "--json")
 	v := oneObject(t, out)
 	calls, _ := v["calls"].([]any)
 	errs, _ := v["errors"].([]any)
@@ -258,7 +258,7 @@ func TestToolsParseNamesUnknownTools(t *testing.T) {
 }
 
 func TestVersionDoor(t *testing.T) {
-	out, errs, code := door(t, "", "version", "--json")
+	out, errs, code := atDoor(t, "", "version", "--json")
 	v := oneObject(t, out)
 	if code != exitDone || errs != "" || keys(v) != "version commit modified go platform" {
 		t.Errorf("exit %d, stderr %s: %s", code, errs, out)
@@ -269,7 +269,7 @@ func TestVersionDoor(t *testing.T) {
 }
 
 func TestConfigSchemaDoor(t *testing.T) {
-	out, errs, code := door(t, "", "config", "schema")
+	out, errs, code := atDoor(t, "", "config", "schema")
 	var schema struct {
 		Properties           map[string]any
 		AdditionalProperties *bool

@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -26,7 +27,7 @@ type engineParts struct {
 
 // newEngine joins model, tools, workspace and git.
 func newEngine(p engineParts) (*work.Engine, error) {
-	if _, err := builtinTools(nil); err != nil { // at start, not when the first session opens
+	if _, err := door.BuiltinTools(nil); err != nil { // at start, not when the first session opens
 		return nil, err
 	}
 	rules, err := policy.New(p.rules)

@@ -387,7 +387,7 @@ func spokenOf(t types.Type, tell func(string)) {
 // stands in one function; a ruling about a tool is made in one function; and
 // who lets a tool run has looked at the verdict.
 func TestGateOnly(t *testing.T) {
-	const rule, run, door = "agent.gate.rule", "agent.gate.carryOut", "cmd/handrail.toolsCallCmd.call"
+	const rule, run, door = "agent.gate.rule", "agent.gate.carryOut", "cmd/door.toolsCallCmd.call"
 	ran, ruled := map[string]int{}, map[string]int{}
 	for _, p := range typedPackages(t) {
 		for _, d := range p.functions() {

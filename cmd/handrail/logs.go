@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 // readLog reads a log from a file, a git ref, or - for standard input.
@@ -61,7 +62,7 @@ func writeLog(ctx context.Context, w *console, address, id string, events []sess
 	if address == "-" {
 		// A changed byte breaks the chain, so nothing is made inert here.
 		if os.Getenv("GITHUB_ACTIONS") == "true" && bytes.Contains(text.Bytes(), []byte("##[")) {
-			return usage("the log holds text that a workflow runner takes for a command: name a file with --to")
+			return door.Usage("the log holds text that a workflow runner takes for a command: name a file with --to")
 		}
 		_, err := w.raw.Write(text.Bytes())
 		return err

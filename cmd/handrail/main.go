@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -29,8 +30,8 @@ type cli struct {
 	Run      runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
 	Demo     demoCmd     `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
 	Doctor   doctorCmd   `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
-	Policy   policyCmd   `cmd:"" help:"Ask the policy what it would decide."`
-	Tools    toolsCmd    `cmd:"" help:"List, parse and call the agent's tools."`
+	Policy   door.Policy `cmd:"" help:"Ask the policy what it would decide."`
+	Tools    door.Tools  `cmd:"" help:"List, parse and call the agent's tools."`
 	Config   configCmd   `cmd:"" help:"Check a configuration file."`
 	Replay   replayCmd   `cmd:"" help:"Show a session from its log."`
 	Audit    auditCmd    `cmd:"" help:"Check that no log was changed."`
@@ -50,17 +51,6 @@ type console struct {
 	version  string
 	options  serverOptions // of serve; the zero value for people
 }
-
-// usageError is wrong use; it ends with exit code 2.
-type usageError struct{ error }
-
-// Unwrap returns the error itself.
-func (e usageError) Unwrap() error { return e.error }
-
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// errFailed ends with exit code 1 after the verb has said all there is to say.
-var errFailed = errors.New("failed")
 
 func main() { os.Exit(mainExit(os.Args[1:])) }
 
@@ -86,10 +76,10 @@ func execute(ctx context.Context, args []string, w *console) int {
 	if asJSON {
 		w.out = out
 	}
-	err := fullDisk(perform(ctx, hyphened(args), w))
+	err := fullDisk(perform(ctx, door.Hyphened(args), w))
 	code := exitCode(w, err)
 	if asJSON && code != exitDone && !out.yes {
-		_ = jsonLine(out, failure{Error: err.Error()}) // the exit code tells as well
+		_ = door.JSONLine(out, failure{Error: err.Error()}) // the exit code tells as well
 	}
 	return code
 }
@@ -110,7 +100,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 		kong.Description("A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for a person."),
 		kong.Exit(func(n int) { panic(exited(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
-		return usageError{err}
+		return door.UsageError{Err: err}
 	}
 	parsed, err := k.Parse(args)
 	if err != nil {
@@ -118,7 +108,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	}
 	w.log = logger(w.err, c.LogLevel)
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	parsed.Bind(w)
+	parsed.Bind(w, &door.Console{In: w.in, Out: w.out, Err: w.err, Log: w.log})
 	return parsed.Run()
 }
 
@@ -127,7 +117,7 @@ func helpError(code exited) error {
 	if code == 0 {
 		return nil
 	}
-	return usage("ended with %d", int(code))
+	return door.Usage("ended with %d", int(code))
 }
 
 // misused returns the error for a command line that was not understood. When the
@@ -142,18 +132,18 @@ func misused(k *kong.Kong, w *console, err error) error {
 			}
 		}
 	}
-	return usage("%w\nTry `handrail --help`.", err)
+	return door.Usage("%w\nTry `handrail --help`.", err)
 }
 
 func exitCode(w *console, err error) int {
-	var use usageError
+	var use door.UsageError
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &use), errors.As(err, new(archive.Misuse)):
 		fmt.Fprintf(w.err, "handrail: %v\n", err)
 		return exitUsage
-	case !errors.Is(err, errFailed):
+	case !errors.Is(err, door.ErrFailed):
 		fmt.Fprintf(w.err, "handrail: %v\n", err)
 	}
 	return exitFailed

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -37,14 +38,14 @@ func (f modelFlags) open(w *console) (func(name string) (llm.Model, error), erro
 func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.Model, error), error) {
 	key, err := runKey(f.BaseURL, os.Getenv)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, door.UsageError{Err: err}
 	}
 	m := config.Model{
 		BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST"), Key: key,
 		Temperature: t.Temperature, Context: t.Context, MaxTokens: t.MaxTokens, KeepAlive: t.KeepAlive, Effort: t.Effort,
 	}
 	if err := errors.Join(m.Check()...); err != nil {
-		return nil, usageError{err}
+		return nil, door.UsageError{Err: err}
 	}
 	return opener(m, w.log)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 // mostPicture is the largest picture for the model, in bytes.
@@ -17,20 +18,20 @@ func pictures(files []string) ([]session.Blob, error) {
 	for _, name := range files {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, usage("read picture: %w", err)
+			return nil, door.Usage("read picture: %w", err)
 		}
 		if info.Size() > mostPicture {
-			return nil, usage("picture %s has %d bytes, more than %d; make it smaller", name, info.Size(), mostPicture)
+			return nil, door.Usage("picture %s has %d bytes, more than %d; make it smaller", name, info.Size(), mostPicture)
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, usage("read picture: %w", err)
+			return nil, door.Usage("read picture: %w", err)
 		}
 		kind := http.DetectContentType(data)
 		switch kind {
 		case "image/png", "image/jpeg", "image/gif", "image/webp":
 		default:
-			return nil, usage("%s is no picture that models take (PNG, JPEG, GIF or WebP); it looks like %s", name, kind)
+			return nil, door.Usage("%s is no picture that models take (PNG, JPEG, GIF or WebP); it looks like %s", name, kind)
 		}
 		out = append(out, session.Blob{Name: filepath.Base(name), Type: kind, Data: data})
 	}

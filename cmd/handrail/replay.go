@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 type replayCmd struct {
@@ -62,7 +63,7 @@ func (c *replayCmd) read(ctx context.Context, w *console) (events []session.Even
 	defer func() { err = errors.Join(err, s.Close()) }()
 	events, err = s.Logs.Log(store.Fence{Key: c.Session}).Events(ctx, 0)
 	if err == nil && len(events) == 0 {
-		err = usage("%s is neither a file nor a session in the database", c.Session)
+		err = door.Usage("%s is neither a file nor a session in the database", c.Session)
 	}
 	return events, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -39,12 +40,12 @@ func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
 	}
 	repo, err := gitops.OpenLocal(c.Repo)
 	if err != nil {
-		return usageError{err}
+		return door.UsageError{Err: err}
 	}
 	defer func() { err = errors.Join(err, repo.Close()) }()
 	base, err := repo.Resolve(ctx, "HEAD")
 	if errors.Is(err, gitops.ErrNotFound) {
-		return usage("%s has no commit yet; make a first one, for example with `git commit --allow-empty -m start`", c.Repo)
+		return door.Usage("%s has no commit yet; make a first one, for example with `git commit --allow-empty -m start`", c.Repo)
 	}
 	if err != nil {
 		return fmt.Errorf("find the commit to work from: %w", err)
@@ -64,7 +65,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
 		return err
 	}
 	if t.Model == "" {
-		return usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
+		return door.Usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
 	}
 	log, err := c.openLog(&t)
 	if err != nil {
@@ -86,7 +87,7 @@ func (c *runCmd) taskText(w *console) (string, error) {
 		}
 	}
 	if strings.TrimSpace(text) == "" && c.Session == "" {
-		return "", usage("nothing to do: give --task \"…\"")
+		return "", door.Usage("nothing to do: give --task \"…\"")
 	}
 	return strings.TrimSpace(text), nil
 }
@@ -118,7 +119,7 @@ type localEngine struct {
 func (c *runCmd) engine(ctx context.Context, w *console, cfg policy.Config) (localEngine, error) {
 	var out localEngine
 	if _, err := policy.ParseMode(c.mode(cfg)); err != nil {
-		return out, usageError{err}
+		return out, door.UsageError{Err: err}
 	}
 	open, err := c.openTuned(w, c.tuneFlags)
 	if err != nil {
@@ -151,12 +152,12 @@ func (c *runCmd) openLog(t *session.Task) (*session.File, error) {
 	if t.Session == "" {
 		t.Session = session.NewID()
 	} else if err := policy.ValidateSession(t.Session); err != nil {
-		return nil, usageError{err}
+		return nil, door.UsageError{Err: err}
 	}
 	path := filepath.Join(dir, t.Session+".jsonl")
 	if c.Session != "" {
 		if _, err := os.Stat(path); err != nil {
-			return nil, usage("there is no session %s on this machine", c.Session)
+			return nil, door.Usage("there is no session %s on this machine", c.Session)
 		}
 	}
 	return session.OpenFile(path)
@@ -190,7 +191,7 @@ func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job
 	}
 	term.outcome(t, out, c.Repo)
 	if out.Status != session.StatusDone {
-		return errFailed
+		return door.ErrFailed
 	}
 	return nil
 }
@@ -209,7 +210,7 @@ func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror
 		}
 		words := t.Text
 		if len(t.Images) > 0 {
-			return usage("--picture goes with a new task, not with --session")
+			return door.Usage("--picture goes with a new task, not with --session")
 		}
 		*t = opened.Task
 		return log.Append(ctx, session.NewEvent(session.TypeMessage, 0, session.Message{Text: words, Budget: c.Turns}))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 type serveCmd struct {
@@ -28,7 +29,7 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	}
 	cfg, err := config.Read(c.File, c.getenv)
 	if err != nil {
-		return usageError{err}
+		return door.UsageError{Err: err}
 	}
 	s, err := newServer(ctx, w, cfg, w.options)
 	if err != nil {
@@ -65,7 +66,7 @@ func (c *serveCmd) check(ctx context.Context) error {
 	if listen == "" && c.File != "" {
 		cfg, err := config.Read(c.File, c.getenv)
 		if err != nil {
-			return usageError{err}
+			return door.UsageError{Err: err}
 		}
 		listen = cfg.Listen
 	}
@@ -74,7 +75,7 @@ func (c *serveCmd) check(ctx context.Context) error {
 	}
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return usage("--listen %q: %w", listen, err)
+		return door.Usage("--listen %q: %w", listen, err)
 	}
 	if host == "" || host == "0.0.0.0" || host == "::" {
 		host = "127.0.0.1"

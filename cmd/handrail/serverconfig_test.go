@@ -246,13 +246,13 @@ func TestConfigCheckDoor(t *testing.T) {
 		"no word but unknown key": {[]string{configFile(t, "zzz: 1\n")}, 1, "known keys here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, _, code := door(t, "", append([]string{"config", "check", "--json"}, c.args...)...)
+			out, _, code := atDoor(t, "", append([]string{"config", "check", "--json"}, c.args...)...)
 			v := oneObject(t, out)
 			said, _ := v["error"].(string)
 			if code != c.code || keys(v) != "ok error" || v["ok"] != (code == 0) || !strings.Contains(said, c.want) || (said == "") != (code == 0) {
 				t.Errorf("exit %d: %s; want %d and %q", code, out, c.code, c.want)
 			}
-			plain, errs, code := door(t, "", append([]string{"config", "check"}, c.args...)...)
+			plain, errs, code := atDoor(t, "", append([]string{"config", "check"}, c.args...)...)
 			if code != c.code || code == 0 && (!strings.HasSuffix(plain, ": ok\n") || errs != "") || code != 0 && (plain != "" || !strings.Contains(errs, c.want)) {
 				t.Errorf("without --json: exit %d, stdout %q, stderr %q", code, plain, errs)
 			}
@@ -264,7 +264,7 @@ func TestConfigCheckDoor(t *testing.T) {
 	if err := os.WriteFile(".github/agent.yml", []byte("mode: ask\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, code := door(t, "", "config", "check", "--json"); code != exitDone || out != `{"ok":true,"error":""}`+"\n" {
+	if out, _, code := atDoor(t, "", "config", "check", "--json"); code != exitDone || out != `{"ok":true,"error":""}`+"\n" {
 		t.Errorf("the repository here: exit %d: %s", code, out)
 	}
 }

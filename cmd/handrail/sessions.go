@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 // storeFlags say which database a verb reads.
@@ -25,7 +26,7 @@ func (f storeFlags) open(ctx context.Context, w *console) (*sqlstore.Store, erro
 	if f.File != "" {
 		read, err := config.Read(f.File, os.Getenv)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, door.UsageError{Err: err}
 		}
 		cfg = read
 		if f.Database != "" {
@@ -37,7 +38,7 @@ func (f storeFlags) open(ctx context.Context, w *console) (*sqlstore.Store, erro
 	}
 	if !config.IsPostgres(cfg.Database) {
 		if _, err := os.Stat(config.SQLitePath(cfg)); err != nil {
-			return nil, usage("there is no database at %s: say where with --data, --database or --config", config.SQLitePath(cfg))
+			return nil, door.Usage("there is no database at %s: say where with --data, --database or --config", config.SQLitePath(cfg))
 		}
 	}
 	return openStore(ctx, cfg, w.log)
@@ -109,18 +110,18 @@ type sessionsImportCmd struct {
 func (c *sessionsImportCmd) Run(ctx context.Context, w *console) (err error) {
 	id, events, err := readLog(ctx, w, c.In)
 	if errors.Is(err, os.ErrNotExist) {
-		return usageError{err}
+		return door.UsageError{Err: err}
 	}
 	if err != nil {
 		return fmt.Errorf("import session: %w", err)
 	}
 	if id == "" {
-		return usage("%s says of no session whose log it is: the first event of a log names it", c.In)
+		return door.Usage("%s says of no session whose log it is: the first event of a log names it", c.In)
 	}
 	if c.Database != "" && !config.IsPostgres(c.Database) {
 		f, err := os.OpenFile(c.Database, os.O_CREATE|os.O_RDONLY, 0o600) // a new database is fine here
 		if err != nil {
-			return usageError{err}
+			return door.UsageError{Err: err}
 		}
 		if err := f.Close(); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -38,20 +37,4 @@ func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Init: c.Init,
 		Env: os.Environ(), Limits: workspace.Limits{Command: c.Command}, Log: w.log,
 	})
-}
-
-// plainEnvironment returns the part of this process's environment that commands may
-// know: enough to find programs and caches, nothing that could be a secret.
-func plainEnvironment() []string {
-	names := []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "SHELL", "GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"}
-	var env []string
-	for _, kv := range os.Environ() {
-		name, _, _ := strings.Cut(kv, "=")
-		for _, k := range names {
-			if name == k {
-				env = append(env, kv)
-			}
-		}
-	}
-	return env
 }

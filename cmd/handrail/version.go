@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 type versionCmd struct {
@@ -23,7 +25,7 @@ type versionInfo struct {
 func (c *versionCmd) Run(w *console) error {
 	v := readVersion()
 	if c.JSON {
-		return jsonLine(w.out, v)
+		return door.JSONLine(w.out, v)
 	}
 	fmt.Fprintf(w.out, "handrail %s (%s, %s)\n", v.Version, v.Go, v.Platform)
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/docker"
 	"github.com/handrail-bot/handrail/agent/workspace/local"
+	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 // pickWorkspace returns the engine called name, ready to be used. "auto" is
@@ -28,7 +29,7 @@ func pickWorkspace(ctx context.Context, w *console, name, image string) (workspa
 	if name == "auto" || name == "" {
 		e, err := workspace.Choose(ctx, engines...)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, door.UsageError{Err: err}
 		}
 		return e, nil
 	}
@@ -37,11 +38,11 @@ func pickWorkspace(ctx context.Context, w *console, name, image string) (workspa
 			continue
 		}
 		if err := e.Check(ctx); err != nil {
-			return nil, usage("workspace %s: %w", name, err)
+			return nil, door.Usage("workspace %s: %w", name, err)
 		}
 		return e, nil
 	}
-	return nil, usage("there is no workspace %q; take docker, bwrap or local", name)
+	return nil, door.Usage("there is no workspace %q; take docker, bwrap or local", name)
 }
 
 // defaultImage is what workspaces run in when nothing else is configured.
@@ -59,7 +60,7 @@ func workspaceEngines(w *console, self, image string) ([]workspace.Engine, error
 	if err != nil {
 		return nil, err
 	}
-	l, err := local.New(local.Config{Env: plainEnvironment(), Log: w.log})
+	l, err := local.New(local.Config{Env: door.PlainEnvironment(), Log: w.log})
 	if err != nil {
 		return nil, err
 	}

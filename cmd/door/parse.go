@@ -1,4 +1,4 @@
-package main
+package door
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ type toolsParseCmd struct {
 }
 
 // Run parses standard input. Finding no call is no failure.
-func (c *toolsParseCmd) Run(w *console) error {
-	all, err := builtinTools(nil)
+func (c *toolsParseCmd) Run(w *Console) error {
+	all, err := BuiltinTools(nil)
 	if err != nil {
 		return err
 	}
@@ -26,23 +26,23 @@ func (c *toolsParseCmd) Run(w *console) error {
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(w.in)
+	text, err := io.ReadAll(w.In)
 	if err != nil {
 		return fmt.Errorf("read standard input: %w", err)
 	}
 	p := toolcall.New(specs, all.Canonical).Parse(strings.ToValidUTF8(string(text), "\uFFFD"))
 	p.Errors = append(p.Errors, unknownTools(specs, p.Calls)...)
 	if c.JSON {
-		return jsonLine(w.out, newParseResult(p))
+		return JSONLine(w.Out, newParseResult(p))
 	}
 	for _, call := range p.Calls {
-		fmt.Fprintf(w.out, "%s %s\n", call.Name, call.Arguments)
+		fmt.Fprintf(w.Out, "%s %s\n", call.Name, call.Arguments)
 	}
 	for _, e := range p.Errors {
-		fmt.Fprintf(w.out, "error: %s\n", e)
+		fmt.Fprintf(w.Out, "error: %s\n", e)
 	}
 	if p.Text != "" {
-		fmt.Fprintf(w.out, "text: %s\n", p.Text)
+		fmt.Fprintf(w.Out, "text: %s\n", p.Text)
 	}
 	return nil
 }
@@ -84,11 +84,11 @@ func (c *toolsParseCmd) specs(all *tools.Registry) ([]llm.ToolSpec, error) {
 	}
 	data, err := os.ReadFile(c.Tools)
 	if err != nil {
-		return nil, usage("read tools: %w", err)
+		return nil, Usage("read tools: %w", err)
 	}
 	specs, err := llm.ReadTools(data)
 	if err != nil {
-		return nil, usage("read tools from %s: %w", c.Tools, err)
+		return nil, Usage("read tools from %s: %w", c.Tools, err)
 	}
 	return specs, nil
 }

@@ -1,4 +1,4 @@
-package main
+package door
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-type toolsCmd struct {
+type Tools struct {
 	List  toolsListCmd  `cmd:"" help:"List the tools that a model is offered."`
 	Parse toolsParseCmd `cmd:"" help:"Find the tool calls in a model's answer on standard input."`
 	Call  toolsCallCmd  `cmd:"" help:"Call one tool on a directory."`
@@ -37,8 +37,8 @@ type toolEntry struct {
 }
 
 // Run lists the tools.
-func (c *toolsListCmd) Run(w *console) error {
-	all, err := builtinTools(nil)
+func (c *toolsListCmd) Run(w *Console) error {
+	all, err := BuiltinTools(nil)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (c *toolsListCmd) Run(w *console) error {
 	if !c.JSON {
 		for _, s := range specs {
 			first, _, _ := strings.Cut(strings.TrimSpace(s.Description), "\n")
-			fmt.Fprintf(w.out, "%-24s %s\n", s.Name, first)
+			fmt.Fprintf(w.Out, "%-24s %s\n", s.Name, first)
 		}
 		return nil
 	}
@@ -54,12 +54,12 @@ func (c *toolsListCmd) Run(w *console) error {
 	for _, s := range specs {
 		list = append(list, toolEntry{s.Name, s.Description, s.Parameters})
 	}
-	return jsonLine(w.out, list)
+	return JSONLine(w.Out, list)
 }
 
 // builtinTools returns the tools that work in ws, which may be nil when they are
 // only described.
-func builtinTools(ws *workspace.Workspace) (*tools.Registry, error) {
+func BuiltinTools(ws *workspace.Workspace) (*tools.Registry, error) {
 	cfg := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws}
 	if ws != nil {
 		cfg.Root, cfg.Name = ws.Root(), filepath.Base(ws.Root())
@@ -86,7 +86,7 @@ type callResult struct {
 
 // Run calls the tool through the same policy that a session has. With --json
 // the result is an object also when the call could not be made.
-func (c *toolsCallCmd) Run(ctx context.Context, w *console) error {
+func (c *toolsCallCmd) Run(ctx context.Context, w *Console) error {
 	res, err := c.call(ctx, w)
 	out := callResult{OK: err == nil, Content: res.Content}
 	if err != nil {
@@ -94,21 +94,21 @@ func (c *toolsCallCmd) Run(ctx context.Context, w *console) error {
 	}
 	if !c.JSON {
 		if err == nil {
-			fmt.Fprintln(w.out, strings.TrimRight(out.Content, "\n"))
+			fmt.Fprintln(w.Out, strings.TrimRight(out.Content, "\n"))
 		}
 		return err
 	}
-	if err := jsonLine(w.out, out); err != nil {
+	if err := JSONLine(w.Out, out); err != nil {
 		return err
 	}
-	var use usageError
+	var use UsageError
 	if err != nil && !errors.As(err, &use) {
-		return errFailed
+		return ErrFailed
 	}
 	return err
 }
 
-func (c *toolsCallCmd) call(ctx context.Context, w *console) (tools.Result, error) {
+func (c *toolsCallCmd) call(ctx context.Context, w *Console) (tools.Result, error) {
 	args, err := c.arguments(w)
 	if err != nil {
 		return tools.Result{}, err
@@ -118,22 +118,22 @@ func (c *toolsCallCmd) call(ctx context.Context, w *console) (tools.Result, erro
 		return tools.Result{}, err
 	}
 	if info, err := os.Stat(c.Repo); err != nil {
-		return tools.Result{}, usage("open --repo: %w", err)
+		return tools.Result{}, Usage("open --repo: %w", err)
 	} else if !info.IsDir() {
-		return tools.Result{}, usage("--repo %s is not a directory", c.Repo)
+		return tools.Result{}, Usage("--repo %s is not a directory", c.Repo)
 	}
 	ws, closeAll, err := openDirectory(ctx, w, c.Repo)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	defer closeAll()
-	all, err := builtinTools(ws)
+	all, err := BuiltinTools(ws)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	tool, ok := all.Find(c.Name)
 	if !ok {
-		return tools.Result{}, usage("there is no tool %q; see `handrail tools list`", c.Name)
+		return tools.Result{}, Usage("there is no tool %q; see `handrail tools list`", c.Name)
 	}
 	call := session.Call{ID: "c1-1", Name: tool.Spec().Name, Arguments: args}
 	action, err := tool.Intent(ctx, call)
@@ -147,11 +147,11 @@ func (c *toolsCallCmd) call(ctx context.Context, w *console) (tools.Result, erro
 }
 
 // arguments returns the value of --args as one JSON object.
-func (c *toolsCallCmd) arguments(w *console) (json.RawMessage, error) {
+func (c *toolsCallCmd) arguments(w *Console) (json.RawMessage, error) {
 	data := []byte(c.Args)
 	if c.Args == "-" {
 		var err error
-		if data, err = io.ReadAll(w.in); err != nil {
+		if data, err = io.ReadAll(w.In); err != nil {
 			return nil, fmt.Errorf("read arguments: %w", err)
 		}
 	}
@@ -161,7 +161,7 @@ func (c *toolsCallCmd) arguments(w *console) (json.RawMessage, error) {
 		err = errors.New("null is no object")
 	}
 	if err != nil {
-		return nil, usage("--args must be a JSON object, for example '{\"path\":\"README.md\"}': %w", err)
+		return nil, Usage("--args must be a JSON object, for example '{\"path\":\"README.md\"}': %w", err)
 	}
 	return json.Marshal(args)
 }
@@ -188,7 +188,7 @@ func (c *toolsCallCmd) gate(d policy.Decision) error {
 }
 
 // openInPlace serves the tools on a directory itself, not on a copy of it.
-func openDirectory(ctx context.Context, w *console, dir string) (*workspace.Workspace, func(), error) {
+func openDirectory(ctx context.Context, w *Console, dir string) (*workspace.Workspace, func(), error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find --repo: %w", err)
@@ -196,9 +196,9 @@ func openDirectory(ctx context.Context, w *console, dir string) (*workspace.Work
 	near, far := net.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- host.Serve(ctx, far, host.Config{Root: root, Name: filepath.Base(root), Env: plainEnvironment(), Limits: workspace.DefaultLimits, Log: w.log})
+		served <- host.Serve(ctx, far, host.Config{Root: root, Name: filepath.Base(root), Env: PlainEnvironment(), Limits: workspace.DefaultLimits, Log: w.Log})
 	}()
-	ws, err := workspace.Connect(ctx, workspace.Config{Engine: "local", Conn: near, Log: w.log, Release: func(context.Context) error {
+	ws, err := workspace.Connect(ctx, workspace.Config{Engine: "local", Conn: near, Log: w.Log, Release: func(context.Context) error {
 		near.Close()
 		return <-served
 	}})
@@ -207,7 +207,7 @@ func openDirectory(ctx context.Context, w *console, dir string) (*workspace.Work
 	}
 	return ws, func() {
 		if err := ws.Close(context.WithoutCancel(ctx)); err != nil {
-			w.log.Debug("close tools", "err", err)
+			w.Log.Debug("close tools", "err", err)
 		}
 	}, nil
 }

@@ -1,18 +1,15 @@
-package main
+package door
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/handrail-bot/handrail/policy"
 )
 
-type policyCmd struct {
+type Policy struct {
 	Explain policyExplainCmd `cmd:"" help:"Say what the policy thinks of a command or a file, and why."`
 }
 
@@ -39,16 +36,16 @@ func (f policyFlags) load() (*policy.Policy, policy.Mode, error) {
 func loadPolicy(file, name string) (*policy.Policy, policy.Mode, error) {
 	mode, err := policy.ParseMode(name)
 	if err != nil {
-		return nil, mode, usageError{err}
+		return nil, mode, UsageError{Err: err}
 	}
 	cfg := policy.DefaultConfig()
 	if file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return nil, mode, usage("read configuration: %w", err)
+			return nil, mode, Usage("read configuration: %w", err)
 		}
 		if cfg, err = policy.ParseConfig(file, data); err != nil {
-			return nil, mode, usageError{err}
+			return nil, mode, UsageError{Err: err}
 		}
 		cfg = cfg.WithDefaults()
 	}
@@ -64,7 +61,7 @@ type explainCommandCmd struct {
 }
 
 // Run explains one command line, or one a line of standard input.
-func (c *explainCommandCmd) Run(w *console) error {
+func (c *explainCommandCmd) Run(w *Console) error {
 	p, mode, err := c.load()
 	if err != nil {
 		return err
@@ -87,13 +84,13 @@ func (c *explainCommandCmd) Run(w *console) error {
 		})
 	}
 	if c.Line == nil {
-		return usage("give a command line, for example: handrail policy explain command 'rm -rf build'")
+		return Usage("give a command line, for example: handrail policy explain command 'rm -rf build'")
 	}
 	switch {
 	case c.JSON && !c.Full:
-		return jsonLine(w.out, p.ExplainCommand(mode, *c.Line))
+		return JSONLine(w.Out, p.ExplainCommand(mode, *c.Line))
 	case c.JSON:
-		return jsonLine(w.out, p.ExplainCommandFully(mode, *c.Line))
+		return JSONLine(w.Out, p.ExplainCommandFully(mode, *c.Line))
 	}
 	e := ruled{p.ExplainCommandFully(mode, *c.Line)}
 	return e.say(w, fmt.Sprintf("%s (severity %s)", e.Decision, e.Severity))
@@ -105,7 +102,7 @@ type explainFileCmd struct {
 }
 
 // Run explains one path, or one a line of standard input.
-func (c *explainFileCmd) Run(w *console) error {
+func (c *explainFileCmd) Run(w *Console) error {
 	p, mode, err := c.load()
 	if err != nil {
 		return err
@@ -125,14 +122,14 @@ func (c *explainFileCmd) Run(w *console) error {
 		})
 	}
 	if c.Path == nil {
-		return usage("give a path, for example: handrail policy explain file .github/workflows/ci.yml")
+		return Usage("give a path, for example: handrail policy explain file .github/workflows/ci.yml")
 	}
 	e := ruled{p.ExplainFileFully(mode, *c.Path)}
 	switch f := p.ExplainFile(mode, *c.Path); {
 	case c.JSON && c.Full:
-		return jsonLine(w.out, e)
+		return JSONLine(w.Out, e)
 	case c.JSON:
-		return jsonLine(w.out, f)
+		return JSONLine(w.Out, f)
 	case f.Sensitive:
 		return e.say(w, fmt.Sprintf("%s: sensitive, it matches %s", f.Decision, f.Pattern))
 	}
@@ -143,15 +140,15 @@ func (c *explainFileCmd) Run(w *console) error {
 type ruled struct{ policy.Explanation }
 
 // say prints a decision with every rule that matched.
-func (e ruled) say(w *console, head string) error {
+func (e ruled) say(w *Console, head string) error {
 	if e.Auto {
 		head += ", without asking anybody"
 	}
-	fmt.Fprintln(w.out, head)
+	fmt.Fprintln(w.Out, head)
 	for _, r := range e.Reasons {
-		fmt.Fprintf(w.out, "- %s (%s)\n", r.Text, r.Rule)
+		fmt.Fprintf(w.Out, "- %s (%s)\n", r.Text, r.Rule)
 	}
-	fmt.Fprintf(w.out, "sha256 %s\n", e.Digest)
+	fmt.Fprintf(w.Out, "sha256 %s\n", e.Digest)
 	return nil
 }
 
@@ -159,79 +156,4 @@ func (e ruled) say(w *console, head string) error {
 type fullLine struct {
 	ID json.RawMessage `json:"id"`
 	policy.Explanation
-}
-
-// explainLine is one line of standard input. The id is given back as it came,
-// byte for byte: a large number stays the number that it is.
-type explainLine struct {
-	ID      json.RawMessage `json:"id"`
-	Command *string         `json:"command"`
-	Path    *string         `json:"path"`
-}
-
-func (l explainLine) id() json.RawMessage {
-	if len(l.ID) == 0 {
-		return json.RawMessage("null")
-	}
-	return l.ID
-}
-
-// lineFailure answers a line that was not understood.
-type lineFailure struct {
-	ID    json.RawMessage `json:"id"`
-	Error string          `json:"error"`
-}
-
-// eachLine answers every line of standard input with a line. It does not wait for
-// more input before it answers, so that a script may wait for each answer. Empty
-// lines are left out. A line that is not understood gets an error as its answer,
-// and the run ends with 1.
-func eachLine(w *console, word *string, explain func(explainLine) (any, error)) error {
-	if word != nil {
-		return usage("--stdin reads standard input; leave out %q", *word)
-	}
-	in, out := bufio.NewReaderSize(w.in, 64<<10), bufio.NewWriter(w.out)
-	bad := 0
-	for n := 1; ; n++ {
-		line, readErr := in.ReadBytes('\n')
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			answer, err := explainOne(line, explain)
-			if err != nil {
-				bad++
-				fmt.Fprintf(w.err, "handrail: line %d of standard input: %v\n", n, err)
-			}
-			if err := jsonLine(out, answer); err != nil {
-				return err
-			}
-		}
-		if waiting, _ := in.Peek(in.Buffered()); readErr != nil || !bytes.ContainsRune(waiting, '\n') {
-			if err := out.Flush(); err != nil {
-				return fmt.Errorf("write answers: %w", err)
-			}
-		}
-		switch {
-		case readErr != nil && !errors.Is(readErr, io.EOF):
-			return fmt.Errorf("read standard input: %w", readErr)
-		case readErr != nil && bad > 0:
-			return errFailed
-		case readErr != nil:
-			return nil
-		}
-	}
-}
-
-func explainOne(line []byte, explain func(explainLine) (any, error)) (any, error) {
-	var in explainLine
-	if err := json.Unmarshal(line, &in); err != nil {
-		err = fmt.Errorf("%w (expected {\"id\":…,\"command\":\"…\"} or {\"id\":…,\"path\":\"…\"})", err)
-		return lineFailure{in.id(), err.Error()}, err
-	}
-	answer, err := explain(in)
-	if err != nil {
-		return lineFailure{in.id(), err.Error()}, err
-	}
-	return answer, nil
 }

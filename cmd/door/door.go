@@ -1,0 +1,110 @@
+// Package door holds the verbs of the command line that ask one part of Handrail a
+// question: what the policy thinks of a command, which calls stand in a model's answer,
+// what one tool does. No session is behind them, and each asks the very code that a
+// session has.
+package door
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Console is the part of the process that a verb may use.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Log      *slog.Logger
+}
+
+// UsageError is wrong use of the command line.
+type UsageError struct{ Err error }
+
+// Error implements error.
+func (e UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Usage returns a [UsageError]. Its format is that of [fmt.Errorf].
+func Usage(format string, args ...any) error { return UsageError{Err: fmt.Errorf(format, args...)} }
+
+// ErrFailed is returned by a verb that failed and has said all there is to say.
+var ErrFailed = errors.New("failed")
+
+// JSONLine writes v as one line of JSON, with < > & as they are.
+func JSONLine(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// PlainEnvironment returns the part of this process's environment that commands may
+// know: enough to find programs and caches, nothing that could be a secret.
+func PlainEnvironment() []string {
+	names := []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "SHELL", "GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"}
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		for _, k := range names {
+			if name == k {
+				env = append(env, kv)
+			}
+		}
+	}
+	return env
+}
+
+// Hyphened moves a command line or a path that begins with a hyphen behind "--", so
+// that scripts can give any text to `policy explain`. A word that looks like a flag
+// stays.
+func Hyphened(args []string) []string {
+	at := explainArgs(args)
+	if at < 0 || slices.Contains(args, "--") {
+		return args
+	}
+	found := -1
+	for i := at; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--config", a == "--mode", a == "--log-level":
+			i++ // its value
+		case !strings.HasPrefix(a, "-") || a == "-":
+			return args // this one is it
+		case !flagLike(a) && found >= 0:
+			return args
+		case !flagLike(a):
+			found = i
+		}
+	}
+	if found < 0 {
+		return args
+	}
+	out := slices.Delete(slices.Clone(args), found, found+1)
+	return append(out, "--", args[found])
+}
+
+// explainArgs returns the index behind `policy explain command` or `file`, or -1.
+func explainArgs(args []string) int {
+	for i := range args {
+		if i+2 < len(args) && args[i] == "policy" && args[i+1] == "explain" && (args[i+2] == "command" || args[i+2] == "file") {
+			return i + 3
+		}
+	}
+	return -1
+}
+
+// flagLike reports whether a word is, or was meant as, a flag: -h, --json,
+// --mode=ask.
+func flagLike(word string) bool {
+	if word == "-h" {
+		return true
+	}
+	name, _, _ := strings.Cut(word, "=")
+	name, ok := strings.CutPrefix(name, "--")
+	return ok && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == "" && !strings.HasPrefix(name, "-")
+}

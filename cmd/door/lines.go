@@ -1,0 +1,85 @@
+package door
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// explainLine is one line of standard input. The id is given back as it came,
+// byte for byte: a large number stays the number that it is.
+type explainLine struct {
+	ID      json.RawMessage `json:"id"`
+	Command *string         `json:"command"`
+	Path    *string         `json:"path"`
+}
+
+func (l explainLine) id() json.RawMessage {
+	if len(l.ID) == 0 {
+		return json.RawMessage("null")
+	}
+	return l.ID
+}
+
+// lineFailure answers a line that was not understood.
+type lineFailure struct {
+	ID    json.RawMessage `json:"id"`
+	Error string          `json:"error"`
+}
+
+// eachLine answers every line of standard input with a line. It does not wait for
+// more input before it answers, so that a script may wait for each answer. Empty
+// lines are left out. A line that is not understood gets an error as its answer,
+// and the run ends with 1.
+func eachLine(w *Console, word *string, explain func(explainLine) (any, error)) error {
+	if word != nil {
+		return Usage("--stdin reads standard input; leave out %q", *word)
+	}
+	in, out := bufio.NewReaderSize(w.In, 64<<10), bufio.NewWriter(w.Out)
+	bad := 0
+	for n := 1; ; n++ {
+		line, readErr := in.ReadBytes('\n')
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			answer, err := explainOne(line, explain)
+			if err != nil {
+				bad++
+				fmt.Fprintf(w.Err, "handrail: line %d of standard input: %v\n", n, err)
+			}
+			if err := JSONLine(out, answer); err != nil {
+				return err
+			}
+		}
+		if waiting, _ := in.Peek(in.Buffered()); readErr != nil || !bytes.ContainsRune(waiting, '\n') {
+			if err := out.Flush(); err != nil {
+				return fmt.Errorf("write answers: %w", err)
+			}
+		}
+		switch {
+		case readErr != nil && !errors.Is(readErr, io.EOF):
+			return fmt.Errorf("read standard input: %w", readErr)
+		case readErr != nil && bad > 0:
+			return ErrFailed
+		case readErr != nil:
+			return nil
+		}
+	}
+}
+
+func explainOne(line []byte, explain func(explainLine) (any, error)) (any, error) {
+	var in explainLine
+	if err := json.Unmarshal(line, &in); err != nil {
+		err = fmt.Errorf("%w (expected {\"id\":…,\"command\":\"…\"} or {\"id\":…,\"path\":\"…\"})", err)
+		return lineFailure{in.id(), err.Error()}, err
+	}
+	answer, err := explain(in)
+	if err != nil {
+		return lineFailure{in.id(), err.Error()}, err
+	}
+	return answer, nil
+}
