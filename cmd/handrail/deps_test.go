@@ -83,6 +83,7 @@ var arrows = map[string][]string{
 	"policy/shell/zone":            {"policy/shell/mark"},
 	"policy/secret":                {"policy/untrusted"}, // a credential is also found behind invisible characters
 	"policy/untrusted":             {},
+	"policy/untrusted/githubcheck": {},
 }
 
 // homes names the packages that may import a third party; a path stands for
@@ -232,7 +233,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly are the packages that no program links: conformance suites, and the
 // parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/llm/llmcheck", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/store/storetest"}
+var testOnly = []string{"agent/llm/llmcheck", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/store/storetest", "policy/untrusted/githubcheck"}
 
 // Of what tests need, only the small GitHub and the scripted model are in the
 // program, for the demo.

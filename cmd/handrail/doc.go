@@ -45,7 +45,8 @@
 // bot/ghapp/ghtest/hub, bot/ghapp/ghtest/bare and bot/ghapp/ghtest/ghcheck, is a
 // GitHub; agent/llm/llmtest, with agent/llm/llmcheck, a scripted model.
 // bot/store/storetest, agent/workspace/workspacetest and agent/tools/toolstest
-// say what each store, workspace and tool must do.
+// say what each store, workspace and tool must do; policy/untrusted/githubcheck
+// says what GitHub shows of a text, by GitHub's own parser.
 //
 // # One comment becomes a commit
 //

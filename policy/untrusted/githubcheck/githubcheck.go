@@ -1,0 +1,205 @@
+// Package githubcheck says what GitHub shows of a text, by code that is not
+// ours: GitHub's own parser (Debian's cmark-gfm, through ruby-commonmarker)
+// and its published filters (ruby-html-pipeline), in a Ruby process. Tests
+// take it as the judge of what is posted and of what a reader sees. Nothing of
+// this is in the program.
+package githubcheck
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+//go:embed show.rb
+var script string
+
+// Shown is what GitHub makes of one text.
+type Shown struct {
+	HTML       string   `json:"html"`       // as a browser gets it, mentions linked
+	Visible    string   `json:"visible"`    // its text, with code and what is collapsed
+	Collapsed  []string `json:"collapsed"`  // the text of each details element that is not open
+	Images     []string `json:"images"`     // addresses
+	Alt        []string `json:"alt"`        // texts of images
+	Titles     []string `json:"titles"`     // shown when the pointer rests on something
+	Links      []Link   `json:"links"`      // without those of mentions
+	Mentions   []string `json:"mentions"`   // kim, org/team
+	Raw        []string `json:"raw"`        // what the parser took for HTML, as it is written
+	Elements   []string `json:"elements"`   // that the sanitizer lets through of Raw
+	Closing    []string `json:"closing"`    // "Closes #1", outside code
+	References []string `json:"references"` // #1, owner/repo#1, GH-1, owner@0123abc, outside code
+	Error      string   `json:"error"`
+}
+
+// Link is a link with the text that a reader sees.
+type Link struct {
+	Href string `json:"href"`
+	Text string `json:"text"`
+}
+
+// Hidden reports whether a reader does not see where the link leads. A link
+// inside the page, as footnotes make it, hides nothing.
+func (l Link) Hidden() bool {
+	if strings.HasPrefix(l.Href, "#") {
+		return false
+	}
+	plain := func(s string) string {
+		s = strings.TrimSuffix(strings.TrimSpace(s), "/")
+		return strings.ToLower(unescape(strings.ReplaceAll(s, "&amp;", "&")))
+	}
+	href, text := plain(l.Href), plain(l.Text)
+	return !slices.Contains([]string{text, "http://" + text, "mailto:" + text}, href)
+}
+
+var percent = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
+
+// unescape decodes %41 and the like, also where the rest is no good address.
+func unescape(s string) string {
+	return percent.ReplaceAllStringFunc(s, func(run string) string {
+		out := make([]byte, 0, len(run)/3)
+		for i := 0; i < len(run); i += 3 {
+			var b byte
+			fmt.Sscanf(run[i+1:i+3], "%02X", &b)
+			out = append(out, b)
+		}
+		return string(out)
+	})
+}
+
+// processes is how many answer at the same time.
+const processes = 2
+
+// Judge asks the processes. It may be used by several tests at once.
+type Judge struct {
+	free chan *process
+}
+
+type process struct {
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// Start starts the processes for the length of the test. A machine without the
+// Debian packages skips the test; where required, a list with commas that
+// tests take from HANDRAIL_REQUIRE_ENGINES, has the word renderer it fails.
+func Start(t testing.TB, required string) *Judge {
+	t.Helper()
+	if out, err := exec.Command("ruby", "-e", "require 'commonmarker'; require 'sanitize'; require 'html/pipeline'").CombinedOutput(); err != nil {
+		if slices.Contains(strings.Split(required, ","), "renderer") {
+			t.Fatalf("GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %v\n%s", err, out)
+		}
+		t.Skipf("SKIPPED: GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %v", err)
+	}
+	j := &Judge{free: make(chan *process, processes)}
+	for range processes {
+		j.free <- begin(t)
+	}
+	return j
+}
+
+func begin(t testing.TB) *process {
+	t.Helper()
+	cmd := exec.Command("ruby", "-W0", "-e", script)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("GitHub's renderer: %v", err)
+		}
+	})
+	return &process{in, bufio.NewReaderSize(out, 1<<20)}
+}
+
+// batch is how many texts go to a process at once.
+const batch = 500
+
+// Show returns what GitHub makes of each text, in order.
+func (j *Judge) Show(t testing.TB, texts ...string) []Shown {
+	t.Helper()
+	all := make([]Shown, len(texts))
+	var wg sync.WaitGroup
+	var failed sync.Map
+	for at := 0; at < len(texts); at += batch {
+		p := <-j.free
+		to := min(at+batch, len(texts))
+		wg.Go(func() {
+			if err := p.show(texts[at:to], all[at:to]); err != nil {
+				failed.Store(at, err)
+			}
+			j.free <- p
+		})
+	}
+	wg.Wait()
+	failed.Range(func(at, err any) bool {
+		t.Fatalf("GitHub's renderer, texts from %v on: %v", at, err)
+		return false
+	})
+	return all
+}
+
+func (p *process) show(texts []string, into []Shown) error {
+	sent := make(chan error, 1)
+	go func() {
+		w := bufio.NewWriterSize(p.in, 1<<16)
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for i, s := range texts {
+			if err := enc.Encode(map[string]any{"id": i, "text": s}); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- w.Flush()
+	}()
+	for i := range texts {
+		line, err := p.out.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("read answer: %w", err)
+		}
+		if err := json.Unmarshal(line, &into[i]); err != nil {
+			return fmt.Errorf("read answer: %w", err)
+		}
+		if into[i].Error != "" {
+			return fmt.Errorf("%q: %s", texts[i], into[i].Error)
+		}
+	}
+	return <-sent
+}
+
+var (
+	issue = `(?:(?:[\w.-]+/[\w.-]+)?#\d+|\bGH-\d+|https?://[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+)`
+	// closing is how GitHub reads a commit message, where nothing is code.
+	closing = regexp.MustCompile(`(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[\s\p{Z}]*:?[\s\p{Z}]*` + issue)
+	runner  = regexp.MustCompile(`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[\s\p{Z}\x{feff}]*::|##\[`)
+	mention = regexp.MustCompile(`(?i)(?:^|[^\w])@[a-z0-9][a-z0-9-]*`)
+)
+
+// Closing lists what closes an issue in a commit message or a title.
+func Closing(message string) []string { return closing.FindAllString(message, -1) }
+
+// Mentions lists what tells somebody of a commit message or a title.
+func Mentions(message string) []string { return mention.FindAllString(message, -1) }
+
+// Commands lists what an Actions runner takes as a command when the text is
+// printed.
+func Commands(text string) []string { return runner.FindAllString(text, -1) }

@@ -1,0 +1,97 @@
+# Answers what GitHub would show of a text. Reads lines {"id","text"} and
+# prints one line for each, in order: GitHub's parser (cmark-gfm) with its
+# extensions, then its published sanitizing, mention and team mention filters.
+require 'json'
+require 'set'
+require 'commonmarker'
+require 'html/pipeline'
+require 'html/pipeline/sanitization_filter'
+require 'html/pipeline/@mention_filter'
+require 'html/pipeline/@team_mention_filter'
+
+EXTENSIONS = %i[table strikethrough tagfilter autolink tasklist].freeze
+PARSE = %i[UNSAFE FOOTNOTES].freeze
+RENDER = %i[GITHUB_PRE_LANG HARDBREAKS UNSAFE FOOTNOTES].freeze
+PIPELINE = HTML::Pipeline
+
+ISSUE = %r{(?:(?:[\w.-]+/[\w.-]+)?\#\d+|\bGH-\d+|https?://[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+)}i
+CLOSING = /\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[[:space:]]*:?[[:space:]]*#{ISSUE}/i
+REFERENCE = %r{
+  (?<![\w/&]) (?: [\w.-]+(?:/[\w.-]+)? )? \#\d+ \b |   # 1, owner#1, owner/repo#1
+  \bGH-\d+\b |
+  \b[\w-]+(?:/[\w.-]+)?@\h{7,40}\b                      # owner@sha, owner/repo@sha
+}xi
+SPLIT = Set.new(%w[p h1 h2 h3 h4 h5 h6 li td th div blockquote ul ol dl dt dd table tr pre hr summary details figure section]).freeze
+
+# flat is the text below a node with code as one character that no word has,
+# and a line break between blocks.
+def flat(node, out, code)
+  node.children.each do |c|
+    if c.text?
+      out << c.text
+    elsif c.element?
+      if code && (c.name == 'code' || c.name == 'pre')
+        out << "\u{fffc}"
+      elsif c.name == 'br'
+        out << "\n"
+      else
+        out << "\n" if SPLIT.include?(c.name)
+        flat(c, out, code)
+        out << "\n" if SPLIT.include?(c.name)
+      end
+    end
+  end
+  out
+end
+
+# raw lists what the parser took as HTML, word by word.
+def raw(doc)
+  found = []
+  doc.walk { |n| found << n.string_content if n.type == :html || n.type == :inline_html } rescue nil
+  found
+end
+
+def clean(html)
+  doc = PIPELINE.parse(html)
+  PIPELINE::SanitizationFilter.new(doc).call
+end
+
+def show(text)
+  text = text.scrub.delete("\r")
+  tree = CommonMarker.render_doc(text, PARSE, EXTENSIONS)
+  html = CommonMarker::HtmlRenderer.new(options: RENDER, extensions: EXTENSIONS).render(tree)
+  doc = clean(html)
+  raw = raw(tree)
+  plain = flat(doc, +'', true)
+  out = {
+    images: doc.css('img').map { |i| i['src'].to_s },
+    links: doc.css('a').select { |a| a['href'] }.map { |a| { href: a['href'], text: a.text } },
+    raw: raw,
+    elements: raw.flat_map { |h| clean(h).css('*').map(&:name) },
+    alt: doc.css('img').map { |i| i['alt'].to_s }.reject(&:empty?),
+    titles: doc.xpath('.//@title').map(&:value),
+    collapsed: doc.css('details').reject { |d| d['open'] }.map { |d| flat(d, +'', false).strip },
+    visible: flat(doc, +'', false),
+    closing: plain.scan(CLOSING),
+    references: plain.scan(REFERENCE)
+  }
+  result = {}
+  doc = PIPELINE::TeamMentionFilter.new(doc, { base_url: '/' }, result).call
+  doc = PIPELINE::MentionFilter.new(doc, { base_url: '/' }, result).call
+  out[:mentions] = result[:mentioned_usernames] + doc.css('a.team-mention').map { |a| a.text.delete_prefix('@') }
+  out[:html] = doc.to_html
+  out
+end
+
+$stdin.set_encoding('UTF-8')
+$stdout.sync = false
+$stdin.each_line do |line|
+  q = JSON.parse(line)
+  answer = begin
+    show(q['text'])
+  rescue StandardError => e
+    { error: "#{e.class}: #{e.message}" }
+  end
+  $stdout.write(JSON.generate({ id: q['id'] }.merge(answer)), "\n")
+  $stdout.flush
+end
