@@ -70,7 +70,7 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	m.packs.Sweep(staleAge)
 	m.pool.Renew() // another process may have fetched while this one waited
 	start := time.Now()
-	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
+	s, err := m.wire.dial(ctx, m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,15 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
+// Access is what credentials are for.
+type Access int
+
+const (
+	AccessRead      Access = iota // list and fetch
+	AccessPush                    // move a branch
+	AccessWorkflows               // move a branch, and change workflow files on the way
+)
+
 // Config says where mirrors lie and how remotes are reached.
 type Config struct {
 	// Dir is where the mirrors lie. It belongs to the bot and must not be inside
@@ -69,7 +78,7 @@ type Config struct {
 	// Auth returns the credentials for a repository's URL, asked for each time
 	// they are needed; nil, or an empty token, means none. The token goes into
 	// an Authorization header only. An empty user means "x-access-token".
-	Auth func(ctx context.Context, url string) (user, token string, err error)
+	Auth func(ctx context.Context, url string, a Access) (user, token string, err error)
 	// HTTP carries the requests; nil means [http.DefaultTransport].
 	HTTP http.RoundTripper
 	// MaxPack limits the bytes of one fetch; 0 means 8 GiB.

@@ -60,13 +60,24 @@ func (p Push) check() error {
 	return nil
 }
 
-// push is Push. It reports whether it made the ref.
+// push is Push. It reports whether it made the ref. Credentials for workflow files
+// are asked for only where the remote says that they are missing.
 func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
+	made, err = m.pushWith(ctx, p, AccessPush)
+	if errors.Is(err, ErrWorkflowScope) {
+		if made, err := m.pushWith(ctx, p, AccessWorkflows); err == nil {
+			return made, nil
+		}
+	}
+	return made, err
+}
+
+func (m *Mirror) pushWith(ctx context.Context, p Push, a Access) (made bool, err error) {
 	if m.url == "" {
 		return false, errNoRemote
 	}
 	start := time.Now()
-	s, err := m.wire.dial(ctx, m.url, "git-receive-pack")
+	s, err := m.wire.dial(ctx, m.url, "git-receive-pack", a)
 	if err != nil {
 		return false, err
 	}

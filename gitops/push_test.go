@@ -1,9 +1,12 @@
 package gitops
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -364,5 +367,49 @@ func TestBinaryPatch(t *testing.T) {
 	gitIn(t, work, text, "apply", "--index", "-")
 	if got, want := git(t, work, "write-tree"), c.Tree; got != want {
 		t.Errorf("the patch makes %s, want %s:\n%s", got, want, text)
+	}
+}
+
+// TestCredentialsForWorkflows: credentials that may change workflow files are asked
+// for only when a push needs them, and then the push is whole.
+func TestCredentialsForWorkflows(t *testing.T) {
+	t.Parallel()
+	url, bare, work := newRemote(t).repo("one", map[string]string{"a": "1\n"})
+	head := git(t, work, "rev-parse", "HEAD")
+	granted := filepath.Join(t.TempDir(), "granted")
+	var asked []Access
+	store := newStore(t, func(c *Config) {
+		c.Auth = func(_ context.Context, _ string, a Access) (string, string, error) {
+			asked = append(asked, a)
+			if a == AccessWorkflows {
+				return testUser, testToken, os.WriteFile(granted, nil, 0o600)
+			}
+			return testUser, testToken, nil
+		}
+	})
+	m, err := store.Mirror(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hookText(t, bare, "pre-receive", `[ -e `+granted+` ] || while read old new ref; do
+if git diff-tree -r --name-only `+head+` $new | grep -q '^.github/workflows/'; then
+echo "refusing to allow a GitHub App to create or update workflow without `+"\\`workflows\\`"+` permission" >&2; exit 1; fi; done`)
+	const ci = ".github/workflows/ci.yml"
+	for _, step := range []struct {
+		ref, path string
+		asked     []Access
+	}{
+		{"refs/heads/plain", "b", []Access{AccessPush}},
+		{"refs/heads/ci", ci, []Access{AccessPush, AccessWorkflows}},
+	} {
+		asked = nil
+		id := checkpointOn(t, m, head, step.path, "on: push\n")
+		got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: step.ref})
+		if err != nil || got.How != HowPushed || got.Split != "" || git(t, bare, "rev-parse", step.ref) != id {
+			t.Errorf("%s: %+v, %v", step.path, got, err)
+		}
+		if !slices.Equal(asked, step.asked) {
+			t.Errorf("%s: credentials were asked for %v, want %v", step.path, asked, step.asked)
+		}
 	}
 }

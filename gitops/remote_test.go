@@ -17,7 +17,9 @@ import (
 	"testing"
 )
 
-func tokenAuth(context.Context, string) (string, string, error) { return testUser, testToken, nil }
+func tokenAuth(context.Context, string, Access) (string, string, error) {
+	return testUser, testToken, nil
+}
 
 func TestMirrorClonesHeadsAndTags(t *testing.T) {
 	t.Parallel()
@@ -192,7 +194,7 @@ func TestCredentialsStayInTheHeader(t *testing.T) {
 	}
 
 	bad := newStore(t, func(c *Config) {
-		c.Auth = func(context.Context, string) (string, string, error) { return "", "ghs_wrongWrongWrong", nil }
+		c.Auth = func(context.Context, string, Access) (string, string, error) { return "", "ghs_wrongWrongWrong", nil }
 	})
 	_, err = bad.Mirror(t.Context(), url)
 	if !errors.Is(err, ErrAuth) || strings.Contains(err.Error(), "wrongWrong") {

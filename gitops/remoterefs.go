@@ -18,7 +18,7 @@ func (m *Mirror) RemoteRefs(ctx context.Context, prefix string) (map[string]stri
 	if m.url == "" {
 		return m.localRefs(prefix)
 	}
-	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
+	s, err := m.wire.dial(ctx, m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return nil, fmt.Errorf("list refs of %s: %w", m.url, err)
 	}
@@ -65,7 +65,7 @@ func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	s, err := m.wire.dial(ctx, m.url, "git-upload-pack")
+	s, err := m.wire.dial(ctx, m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return "", err
 	}

@@ -20,7 +20,7 @@ const maxAdvert = 64 << 20 // bytes of a list of refs
 // the connection.
 type wire struct {
 	http http.RoundTripper
-	auth func(context.Context, string) (string, string, error)
+	auth func(context.Context, string, Access) (string, string, error)
 }
 
 func newWire(cfg Config) *wire {
@@ -42,10 +42,10 @@ type service struct {
 }
 
 // dial asks for the refs of a remote.
-func (w *wire) dial(ctx context.Context, remote, name string) (*service, error) {
+func (w *wire) dial(ctx context.Context, remote, name string, a Access) (*service, error) {
 	s := &service{w: w, name: name, base: remote, adv: packp.NewAdvRefs()}
 	if w.auth != nil {
-		user, token, err := w.auth(ctx, remote)
+		user, token, err := w.auth(ctx, remote, a)
 		if err != nil {
 			return nil, fmt.Errorf("get credentials: %w", err)
 		}

@@ -181,7 +181,7 @@ func (a *App) fail(op string, write bool, err error) error {
 }
 
 func (a *App) tokenClient() *github.Client {
-	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{fixedToken(a.cfg.Token), a.cfg.Transport}}
+	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{fixedToken(a.cfg.Token), a.api.Path, a.cfg.Transport}}
 	return a.rest(a.limited(newPacer(0, 0), retryReads{a.cfg.Backoff, guard}))
 }
 
@@ -234,10 +234,10 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 	var source tokenSource = fixedToken(a.cfg.Token)
 	if a.apps != nil {
 		base := hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport}
-		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, installation: installation, repo: ref.Repo,
+		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, installation: installation, repo: ref.Repo, kept: map[permissions]*keptToken{},
 			client: &http.Client{Transport: base, CheckRedirect: sameHost(a.api)}}
 	}
-	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.cfg.Transport}}
+	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.api.Path, a.cfg.Transport}}
 	reads := newRevalidate(retryReads{a.cfg.Backoff, guard})
 	p := a.pacer(installation)
 	rt := a.limited(p, paced{p, reads})

@@ -273,9 +273,18 @@ func (c *Client) InTeam(ctx context.Context, org, slug, login string) (bool, err
 	return err == nil && m.GetState() == "active", err
 }
 
+// Git is what a password for git is for.
+type Git int
+
+const (
+	GitFetch         Git = iota
+	GitPush              // of anything but workflow files
+	GitPushWorkflows     // only where an App was given that permission
+)
+
 // GitAuth returns user and password for git over HTTP at this address. It
 // refuses every address but the one of the client's own repository.
-func (c *Client) GitAuth(ctx context.Context, rawURL string) (user, token string, err error) {
+func (c *Client) GitAuth(ctx context.Context, rawURL string, use Git) (user, token string, err error) {
 	const op = "authorize git"
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -289,7 +298,7 @@ func (c *Client) GitAuth(ctx context.Context, rawURL string) (user, token string
 	if u.Host != host || u.Scheme != c.app.api.Scheme || u.User != nil || !strings.EqualFold(path, c.owner+"/"+c.repo) {
 		return "", "", &Error{Op: op, Err: fmt.Errorf("%w: %s is not %s/%s at %s", errOtherHost, u.Redacted(), c.owner, c.repo, host)}
 	}
-	tok, err := c.source.token(ctx)
+	tok, err := c.source.token(ctx, [...]permissions{fetching, pushing, pushingWorkflows}[use])
 	if err != nil {
 		return "", "", c.readError(op, err)
 	}

@@ -103,7 +103,7 @@ func TestWritesAreNotRepeated(t *testing.T) {
 	for name, f := range map[string]ghcheck.Faults{"lost": {Lost: 1}, "bad gateway": {BadGateway: 1}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			_, err := w.client.Issue(ctx, w.issue) // has a token now
+			_, err := w.client.Perform(ctx, ghapp.Write{Key: "first", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}) // has a token now
 			must(t, err)
 			posts := 0
 			var mu sync.Mutex
@@ -209,7 +209,7 @@ func TestSecondaryLimit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { ac.MaxSleep = 2 * time.Second })
-	_, err := w.client.Issue(ctx, w.issue)
+	_, err := w.client.Perform(ctx, ghapp.Write{Key: "first", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}) // has a token now
 	must(t, err)
 	hits := 0
 	w.gh.SetFaults(ghcheck.Faults{Secondary: 1, RetryAfter: time.Second, Match: func(*http.Request) bool { hits++; return hits == 1 }})
@@ -230,7 +230,7 @@ func TestPrimaryLimit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t)
-	_, err := w.client.Issue(ctx, w.issue)
+	_, err := w.client.Repo(ctx)
 	must(t, err)
 	reset := time.Now().Add(10 * time.Minute).Truncate(time.Second)
 	w.gh.SetRateLimit(0, reset)

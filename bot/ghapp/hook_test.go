@@ -260,7 +260,7 @@ func TestNoSecretInLogs(t *testing.T) {
 		_, err := w.client.Perform(ctx, wr)
 		must(t, err)
 	}
-	_, token, err := w.client.GitAuth(ctx, w.gh.URL()+"/acme/widget.git")
+	_, token, err := w.client.GitAuth(ctx, w.gh.URL()+"/acme/widget.git", ghapp.GitPush)
 	must(t, err)
 	for _, f := range []ghcheck.Faults{{BadGateway: 1}, {Lost: 1}, {Secondary: 1, RetryAfter: time.Hour}} {
 		w.gh.SetFaults(f)

@@ -184,7 +184,7 @@ func TestGitAuth(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	url := w.gh.URL() + "/acme/widget.git"
-	user, token, err := w.client.GitAuth(ctx, url)
+	user, token, err := w.client.GitAuth(ctx, url, ghapp.GitPush)
 	must(t, err)
 	if user != "x-access-token" || !strings.HasPrefix(token, "ghs_") {
 		t.Errorf("user = %q", user)
@@ -211,7 +211,7 @@ func TestGitAuth(t *testing.T) {
 	for _, bad := range []string{"http://evil.test/acme/widget.git", w.gh.URL() + "/acme/other.git", "https://" + host + "/acme/widget.git",
 		"http://" + host + "@evil.test/acme/widget", "http://" + host + ".evil.test/acme/widget", "http://x:y@" + host + "/acme/widget.git",
 		w.gh.URL() + "/acme/widget/../../evil/x.git", "ssh://" + host + "/acme/widget.git", "::"} {
-		if _, tok, err := w.client.GitAuth(ctx, bad); err == nil || tok != "" {
+		if _, tok, err := w.client.GitAuth(ctx, bad, ghapp.GitPush); err == nil || tok != "" {
 			t.Errorf("GitAuth(%q) gave a token", bad)
 		}
 	}
@@ -226,7 +226,7 @@ func TestTokenIsForOneRepository(t *testing.T) {
 	_, err := w.gh.AddRepo("acme", "secret", ghtest.Source{Files: map[string]string{"a": "b"}, Private: true})
 	must(t, err)
 	secret := thread.Ref{Owner: "acme", Repo: "secret"}
-	_, token, err := w.client.GitAuth(ctx, w.gh.URL()+"/acme/widget.git")
+	_, token, err := w.client.GitAuth(ctx, w.gh.URL()+"/acme/widget.git", ghapp.GitPush)
 	must(t, err)
 	stolen, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), Token: token, Login: "x", Transport: w.rt})
 	must(t, err)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
-	"github.com/google/go-github/v62/github"
 )
 
 // hostGuard lets a request pass only to the host it was made for. It stands
@@ -34,19 +33,21 @@ func (g hostGuard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(r)
 }
 
-// tokenSource hands out a token and takes word that one was refused.
+// tokenSource hands out a token that can do what is needed, and takes word that one
+// was refused.
 type tokenSource interface {
-	token(context.Context) (string, error)
+	token(context.Context, permissions) (string, error)
 	refused(token string) bool // reports whether asking again can help
 }
 
 // fixedToken is a personal access token, or the one of a workflow.
 type fixedToken string
 
-func (t fixedToken) token(context.Context) (string, error) { return string(t), nil }
-func (fixedToken) refused(string) bool                     { return false }
+func (t fixedToken) token(context.Context, permissions) (string, error) { return string(t), nil }
+func (fixedToken) refused(string) bool                                  { return false }
 
-// installationToken renews itself an hour at a time, for one repository.
+// installationToken hands out tokens for one repository, one for each kind of call.
+// Each renews itself an hour at a time.
 type installationToken struct {
 	apps         *ghinstallation.AppsTransport
 	baseURL      string
@@ -55,35 +56,45 @@ type installationToken struct {
 	client       ghinstallation.Client
 
 	mu   sync.Mutex
-	cur  *ghinstallation.Transport
-	last string // the token given out last
+	kept map[permissions]*keptToken
 }
 
-func (t *installationToken) transport() *ghinstallation.Transport {
+// keptToken is the token of one kind of call.
+type keptToken struct {
+	source *ghinstallation.Transport
+	last   string // given out last
+}
+
+func (t *installationToken) source(p permissions) *keptToken {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.cur == nil {
+	k := t.kept[p]
+	if k == nil {
 		// The apps transport keeps state per user of it: each gets its own.
 		apps := *t.apps
-		t.cur = ghinstallation.NewFromAppsTransport(&apps, t.installation)
-		t.cur.BaseURL = t.baseURL
-		t.cur.Client = t.client
-		t.cur.InstallationTokenOptions = &github.InstallationTokenOptions{Repositories: []string{t.repo}}
+		k = &keptToken{source: ghinstallation.NewFromAppsTransport(&apps, t.installation)}
+		k.source.BaseURL = t.baseURL
+		k.source.Client = t.client
+		k.source.InstallationTokenOptions = p.options(t.repo) //control:least-rights
+		t.kept[p] = k
 	}
-	return t.cur
+	return k
 }
 
-func (t *installationToken) token(ctx context.Context) (string, error) {
-	cur := t.transport()
-	tok, err := cur.Token(ctx)
+func (t *installationToken) token(ctx context.Context, p permissions) (string, error) {
+	k := t.source(p)
+	tok, err := k.source.Token(ctx)
+	var answered *ghinstallation.HTTPError
+	if errors.As(err, &answered) && answered.Response != nil && answered.Response.StatusCode == http.StatusUnprocessableEntity {
+		return "", &Error{Op: "get installation token", Kind: Permanent, Status: http.StatusForbidden,
+			Err: fmt.Errorf("GitHub gives the App no token for this: it needs %s in its settings, accepted by the installation, and access to the repository", p)}
+	}
 	if err != nil {
 		return "", &notSent{err}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.cur == cur {
-		t.last = tok
-	}
+	k.last = tok
 	return tok, nil
 }
 
@@ -91,8 +102,10 @@ func (t *installationToken) token(ctx context.Context) (string, error) {
 func (t *installationToken) refused(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.last == token {
-		t.cur, t.last = nil, ""
+	for p, k := range t.kept {
+		if k.last == token {
+			delete(t.kept, p)
+		}
 	}
 	return true
 }
@@ -125,12 +138,17 @@ func (t tokenCalls) RoundTrip(r *http.Request) (*http.Response, error) {
 // did nothing with the request, so this is safe for writes too.
 type authorize struct {
 	source tokenSource
+	api    string // path of the API
 	next   http.RoundTripper
 }
 
 func (a authorize) RoundTrip(r *http.Request) (*http.Response, error) {
+	need, err := permissionsOf(r, a.api)
+	if err != nil {
+		return nil, &notSent{err}
+	}
 	for first := true; ; first = false {
-		tok, err := a.source.token(r.Context())
+		tok, err := a.source.token(r.Context(), need)
 		if err != nil {
 			return nil, err
 		}

@@ -229,7 +229,7 @@ func TestNoPermission(t *testing.T) {
 		gc.Permissions = map[string]string{"metadata": "read", "issues": "read", "pull_requests": "read", "contents": "read"}
 	})
 	_, err := w.client.Perform(context.Background(), ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
-	if !errors.Is(err, ghapp.ErrForbidden) || ghapp.KindOf(err) != ghapp.Permanent || !strings.Contains(err.Error(), "not accessible by integration") {
+	if !errors.Is(err, ghapp.ErrForbidden) || ghapp.KindOf(err) != ghapp.Permanent || !strings.Contains(err.Error(), "it needs issues: write, pull_requests: write in its settings") {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -255,7 +255,7 @@ func TestTokenMode(t *testing.T) {
 	if _, err := app.Deliveries(ctx, time.Time{}); err == nil {
 		t.Error("a token listed deliveries")
 	}
-	if _, got, err := c.GitAuth(ctx, w.gh.URL()+"/acme/widget"); err != nil || got != tok {
+	if _, got, err := c.GitAuth(ctx, w.gh.URL()+"/acme/widget", ghapp.GitPush); err != nil || got != tok {
 		t.Errorf("GitAuth = %v", err)
 	}
 }

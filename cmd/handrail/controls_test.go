@@ -35,6 +35,7 @@ var controls = []control{
 	{"fence-nonce", "drop", "./agent", "TestForgedResultInTextMode"},
 	{"github-gate", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
 	{"github-gate-inline", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
+	{"least-rights", "drop", "./bot/ghapp", "TestLeastRights"},
 	{"runner-commands", "drop", "./policy/untrusted", "TestNoRunnerCommands"},
 	{"runner-lines-of-doors", "drop", "./cmd/handrail", "TestScripts/run_in_actions"},
 	{"log-redaction", "call attr $1", "./cmd/handrail", "TestLogsAreRedacted"},

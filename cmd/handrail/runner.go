@@ -27,14 +27,15 @@ type serveRunner struct {
 }
 
 // auth returns the credentials for a repository that a session works on.
-func (r *serveRunner) auth(ctx context.Context, url string) (string, string, error) {
+func (r *serveRunner) auth(ctx context.Context, url string, a gitops.Access) (string, string, error) {
 	r.mu.Lock()
 	c := r.clients[strings.TrimSuffix(url, ".git")]
 	r.mu.Unlock()
 	if c == nil {
 		return "", "", fmt.Errorf("no session works on %s", url)
 	}
-	return c.GitAuth(ctx, url)
+	use := map[gitops.Access]ghapp.Git{gitops.AccessPush: ghapp.GitPush, gitops.AccessWorkflows: ghapp.GitPushWorkflows}[a] // to fetch, otherwise
+	return c.GitAuth(ctx, url, use)
 }
 
 // mirror returns the repository, up to date.

@@ -82,7 +82,7 @@ func Open(ctx context.Context, cfg Config, address string) (*Repository, error) 
 	if err != nil {
 		return nil, err
 	}
-	auth := func(context.Context, string) (string, string, error) {
+	auth := func(context.Context, string, gitops.Access) (string, string, error) {
 		return "", cfg.Token, nil
 	}
 	git, err := gitops.New(gitops.Config{Dir: dir, Auth: auth, Log: cfg.Log})

@@ -1,0 +1,117 @@
+package ghapp
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// permissions are what one token may do: names as GitHub has them, each with read or
+// write. The token of a call has those of the call and no others, so that what
+// leaks, or is misused, can do no more.
+type permissions struct {
+	names string // with commas between them; "" for metadata alone, which every token has
+	write bool
+}
+
+var (
+	fetching         = permissions{names: "contents"}
+	pushing          = permissions{names: "contents", write: true}
+	pushingWorkflows = permissions{names: "contents,workflows", write: true}
+)
+
+// routes say which permissions a part of a repository needs, by the first words of
+// its path below /repos/OWNER/NAME. A pull request is an issue as well, and which of
+// the two permissions a comment needs depends on the thread.
+var routes = []struct{ path, names string }{
+	{"", ""},
+	{"collaborators", ""},
+	{"issues", "issues,pull_requests"},
+	{"labels", "issues,pull_requests"},
+	{"pulls", "pull_requests"},
+	{"check-runs", "checks"},
+	{"check-suites", "checks"},
+	{"commits/*/check-runs", "checks"},
+	{"commits/*/status", "statuses"},
+	{"commits/*/pulls", "pull_requests"},
+	{"commits", "contents"},
+	{"branches", "contents"},
+	{"compare", "contents"},
+	{"contents", "contents"},
+	{"git", "contents"},
+	{"statuses", "statuses"},
+	{"actions", "actions"},
+}
+
+// permissionsOf returns what a request needs. A request that no route names is
+// refused: nobody has said what it may do.
+func permissionsOf(r *http.Request, api string) (permissions, error) {
+	need := permissions{write: !isRead(r)}
+	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.EscapedPath(), api), "/"), "/")
+	switch {
+	case path[0] == "repos" && len(path) >= 3:
+		for _, route := range routes {
+			if under(path[3:], route.path) {
+				need.names = route.names
+				return need, nil
+			}
+		}
+	case path[0] == "orgs" && len(path) > 2 && path[2] == "teams":
+		need.names = "members"
+		return need, nil
+	case path[0] == "users", path[0] == "user", path[0] == "installation", path[0] == "rate_limit":
+		return need, nil
+	}
+	return need, fmt.Errorf("no permission is named for %s %s", r.Method, r.URL.Path)
+}
+
+// under reports whether path begins with the words of pattern; * stands for one of
+// them. Nothing but the empty path is under the empty pattern.
+func under(path []string, pattern string) bool {
+	if pattern == "" {
+		return len(path) == 0
+	}
+	words := strings.Split(pattern, "/")
+	if len(path) < len(words) {
+		return false
+	}
+	for i, w := range words {
+		if w != "*" && w != path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// String returns the permissions as GitHub's settings have them.
+func (p permissions) String() string {
+	if p.names == "" {
+		return "metadata: read"
+	}
+	return strings.ReplaceAll(p.names, ",", ": "+p.level()+", ") + ": " + p.level()
+}
+
+func (p permissions) level() string {
+	if p.write {
+		return "write"
+	}
+	return "read"
+}
+
+// options returns the request for a token with these permissions in one repository.
+func (p permissions) options(repo string) *github.InstallationTokenOptions {
+	level := p.level()
+	perms := &github.InstallationPermissions{Metadata: github.String("read")}
+	fields := map[string]**string{
+		"contents": &perms.Contents, "issues": &perms.Issues, "pull_requests": &perms.PullRequests, "checks": &perms.Checks,
+		"statuses": &perms.Statuses, "actions": &perms.Actions, "members": &perms.Members, "workflows": &perms.Workflows,
+	}
+	for _, name := range strings.Split(p.names, ",") {
+		if f, ok := fields[name]; ok {
+			*f = &level
+		}
+	}
+	return &github.InstallationTokenOptions{Repositories: []string{repo}, Permissions: perms}
+}
