@@ -34,7 +34,9 @@
 // commits and packs; gitops/lines compares and merges texts.
 //
 // policy decides: what a mode allows, which paths are sensitive, who may approve;
-// policy/shell says what a command can do, with policy/shell/word, policy/shell/argv,
+// policy/shell says what a command can do: policy/shell/walk follows it,
+// policy/shell/rules says what programs do, policy/shell/known holds what is data,
+// policy/shell/finding what is found, with policy/shell/word, policy/shell/argv,
 // policy/shell/filter for words,
 // policy/shell/zone, policy/shell/mark for paths and what is not known, policy/shell/code
 // for other languages (policy/shell/code/vocabulary knows names that say what a function

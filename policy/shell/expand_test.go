@@ -14,7 +14,10 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/rules"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/word"
 )
 
@@ -126,16 +129,19 @@ func TestExpansionsAsBash(t *testing.T) {
 
 // expanded is what the analysis takes the words for.
 func expanded(setup, words string) []string {
-	w := newWalk(&finding{})
-	w.program(setup)
-	file, err := parse("x " + words)
+	w := walk.New(&finding.Finding{}, rules.RuleOf)
+	w.Program(setup)
+	file, err := syntax.NewParser().Parse(strings.NewReader("x "+words), "")
 	if err != nil {
-		return []string{unknown}
+		return []string{mark.Unknown}
 	}
 	return word.Fields(w, file.Stmts[0].Cmd.(*syntax.CallExpr).Args[1:]...).Texts()
 }
 
 func anyOf(rnd *rand.Rand, list ...string) string { return list[rnd.IntN(len(list))] }
+
+// quoted is a text as one word of a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // anyValue is a value, quoted for an assignment.
 func anyValue(rnd *rand.Rand) string {

@@ -3,6 +3,10 @@ package shell
 import (
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/rules"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
 )
 
 // TestHostileCommandsEnd holds the work of an analysis, counted and not timed,
@@ -27,21 +31,23 @@ func TestHostileCommandsEnd(t *testing.T) {
 			if v.Severity != Critical {
 				t.Errorf("%s is %s, want critical: %v", name, v.Severity, v.Reasons)
 			}
-			f := &finding{}
+			f := &finding.Finding{}
 			func() {
 				defer func() {
 					if p := recover(); p != nil {
-						if _, ok := p.(exhausted); !ok {
-							t.Errorf("the analysis broke: %v", p)
-						}
+						f.Broken(p)
 					}
 				}()
-				w := newWalk(f)
-				w.program(line)
-				w.finish()
+				w := walk.New(f, rules.RuleOf)
+				w.Program(line)
+				w.Finish()
 			}()
-			if f.steps > maxSteps+1 || f.bytes > maxBytes*32 {
-				t.Errorf("%d steps and %d bytes, want at most %d and %d", f.steps, f.bytes, maxSteps, maxBytes)
+			if hasReason(f.Result(), "analysis-broken") {
+				t.Errorf("the analysis broke: %v", f.Result().Reasons)
+			}
+			const steps, bytes = 20_000, 4 << 20
+			if f.Steps > steps+1 || f.Bytes > bytes*32 {
+				t.Errorf("%d steps and %d bytes, want at most %d and %d", f.Steps, f.Bytes, steps, bytes)
 			}
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // labelled is one command of a corpus.
@@ -105,28 +107,28 @@ func TestCommandCorpus(t *testing.T) {
 
 // TestRules runs the examples that stand in the table of rules.
 func TestRules(t *testing.T) {
-	seen := map[string]bool{}
-	for _, name := range tables().order {
-		r := tables().rules[name]
-		t.Run(r.name, func(t *testing.T) {
-			if seen[r.name] {
+	tiers, seen := []string{"none", "medium", "high", "critical"}, map[string]bool{}
+	for _, name := range known.Tables().Order {
+		r := known.Tables().Rules[name]
+		t.Run(r.Name, func(t *testing.T) {
+			if seen[r.Name] {
 				t.Error("the rule is in the table twice")
 			}
-			seen[r.name] = true
-			if r.text == "" || r.counter == "" {
+			seen[r.Name] = true
+			if r.Text == "" || r.Counter == "" {
 				t.Error("the rule needs a text, an example and a counter-example")
 			}
-			if r.example != "" {
-				v := Analyze(r.example)
-				if !hasReason(v, r.name) {
-					t.Errorf("%q does not match: %v", r.example, v.Reasons)
+			if r.Example != "" {
+				v := Analyze(r.Example)
+				if !hasReason(v, r.Name) {
+					t.Errorf("%q does not match: %v", r.Example, v.Reasons)
 				}
-				if v.Severity < r.tier {
-					t.Errorf("%q is %s, want %s", r.example, v.Severity, r.tier)
+				if !slices.Contains(tiers[slices.Index(tiers, r.Tier):], v.Severity.String()) {
+					t.Errorf("%q is %s, want %s", r.Example, v.Severity, r.Tier)
 				}
 			}
-			if v := Analyze(r.counter); hasReason(v, r.name) {
-				t.Errorf("%q matches: %v", r.counter, v.Reasons)
+			if v := Analyze(r.Counter); hasReason(v, r.Name) {
+				t.Errorf("%q matches: %v", r.Counter, v.Reasons)
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // TestVariantsKeepTheirTier wraps, quotes and respells commands at random. No
@@ -158,8 +160,8 @@ func FuzzAnalyze(f *testing.F) {
 	for _, c := range variantBases {
 		f.Add(c)
 	}
-	for _, r := range tables().rules {
-		f.Add(r.example)
+	for _, r := range known.Tables().Rules {
+		f.Add(r.Example)
 	}
 	for _, c := range []string{"${a:b:c}", "a[$(x)]=1", "$'\\x", "<(", "{1..9}{a..z}", "$((1/0))", "${!a}", "case", "~\\", "x=${x}${x}"} {
 		f.Add(c)

@@ -1,4 +1,4 @@
-package shell
+package walk
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 
 // while follows a loop: as long as the condition is known to hold, or the
 // input has lines left, and twice otherwise.
-func (w *walk) while(c *syntax.WhileClause) string {
+func (w *Walk) while(c *syntax.WhileClause) string {
 	var b strings.Builder
 	goes, ends := succeeded, failed
 	if c.Until {
@@ -20,7 +20,7 @@ func (w *walk) while(c *syntax.WhileClause) string {
 	}
 	for round := range maxLoop {
 		w.status = unsure
-		left := len(w.waiting())
+		left := len(w.Waiting())
 		b.WriteString(w.stmts(c.Cond))
 		cond := w.status
 		if cond == goes && round == 0 && !calls(c.Do, leavesLoop) {
@@ -32,14 +32,14 @@ func (w *walk) while(c *syntax.WhileClause) string {
 			break
 		}
 		b.WriteString(w.maybe(func() string { return w.stmts(c.Do) }))
-		if cond == ends || cond != goes && round > 0 && len(w.waiting()) >= left {
+		if cond == ends || cond != goes && round > 0 && len(w.Waiting()) >= left {
 			break
 		}
 		if cond == goes && round > 2 && w.endless > 0 && alwaysTrue(c) {
 			break
 		}
 		if b.Len() > maxText {
-			w.f.exhaust()
+			w.Found.Exhaust()
 		}
 	}
 	w.status = unsure
@@ -72,7 +72,7 @@ func calls(list []*syntax.Stmt, names []string) bool {
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				found = found || oneOf(c.Args[0].Lit(), names...)
+				found = found || OneOf(c.Args[0].Lit(), names...)
 			}
 			return !found
 		})
@@ -82,28 +82,28 @@ func calls(list []*syntax.Stmt, names []string) bool {
 
 // restless looks for a loop without an end and without a pause whose body
 // makes a file or a variable longer each time.
-func restless(w *walk, list []*syntax.Stmt) {
+func restless(w *Walk, list []*syntax.Stmt) {
 	if calls(list, pausesLoop) {
 		return
 	}
 	if !slices.ContainsFunc(list, func(s *syntax.Stmt) bool {
 		c, ok := s.Cmd.(*syntax.CallExpr)
-		return !ok || len(c.Args) != 1 || !oneOf(c.Args[0].Lit(), ":", "true")
+		return !ok || len(c.Args) != 1 || !OneOf(c.Args[0].Lit(), ":", "true")
 	}) {
-		w.f.hit("exhaust", "a loop that does nothing and never ends")
+		w.Found.Hit("exhaust", "a loop that does nothing and never ends")
 	}
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.Redirect:
 				if n.Op == syntax.AppOut || n.Op == syntax.AppAll {
-					if p := w.resolve(w.subshell(func() string { return word.Text(w, n.Word) })); zone.Of(p) != zone.Nowhere {
-						w.f.hit("exhaust", p)
+					if p := w.Resolve(w.subshell(func() string { return word.Text(w, n.Word) })); zone.Of(p) != zone.Nowhere {
+						w.Found.Hit("exhaust", p)
 					}
 				}
 			case *syntax.Assign:
 				if n.Name != nil && n.Value != nil && (n.Append || mentions(n.Value, n.Name.Value) > 1) {
-					w.f.hit("exhaust", n.Name.Value)
+					w.Found.Hit("exhaust", n.Name.Value)
 				}
 			}
 			return true
@@ -123,7 +123,7 @@ func mentions(word *syntax.Word, name string) int {
 	return n
 }
 
-func (w *walk) forClause(c *syntax.ForClause) string {
+func (w *Walk) forClause(c *syntax.ForClause) string {
 	var b strings.Builder
 	switch loop := c.Loop.(type) {
 	case *syntax.WordIter:
@@ -144,7 +144,7 @@ func (w *walk) forClause(c *syntax.ForClause) string {
 	return b.String()
 }
 
-func countingLoop(w *walk, loop *syntax.CStyleLoop, c *syntax.ForClause, b *strings.Builder) {
+func countingLoop(w *Walk, loop *syntax.CStyleLoop, c *syntax.ForClause, b *strings.Builder) {
 	if loop.Init != nil {
 		word.Number(w, loop.Init)
 	}

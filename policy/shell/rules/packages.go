@@ -1,131 +1,134 @@
-package shell
+package rules
 
 import (
 	"encoding/json"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // goTool is go.
-func goTool(c *command, f *finding) string {
+func goTool(c *walk.Command, f *finding.Finding) string {
 	for _, v := range c.Values("-exec", "--exec", "-toolexec", "--toolexec") {
 		if v != "" {
-			c.runs(c, v)
+			c.Runs(c, v)
 		}
 	}
 	for _, v := range c.Values("-vettool", "--vettool") {
 		if v != "" {
-			c.nested(v)
+			c.Nested(v)
 		}
 	}
 	ops := c.OperandsAfter("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
 	sub := ops.At(0)
 	if sub == "run" && strings.Contains(ops.At(1), "@") {
-		f.network = true
-		f.hit("package-run", c.line())
+		f.Network = true
+		f.Hit("package-run", c.Line())
 		return unknown
 	}
-	if oneOf(sub, "run", "build", "test") {
+	if walk.OneOf(sub, "run", "build", "test") {
 		ownSource(c, f, "go", ops[1:])
 	}
-	if v, ok := c.Value("o"); ok && oneOf(sub, "build", "test") {
-		c.write(v)
+	if v, ok := c.Value("o"); ok && walk.OneOf(sub, "build", "test") {
+		c.Write(v)
 	}
 	return subcommands(c, f)
 }
 
 // packageTool is for package managers with scripts. What a script does is
 // unknown: its name says what it is for.
-func packageTool(c *command, f *finding) string {
+func packageTool(c *walk.Command, f *finding.Finding) string {
 	if at, ok := projectTool(c); ok {
-		return c.exec(c.List[at:])
+		return c.Exec(c.List[at:])
 	}
-	ops := c.OperandsAfter(tables().takes[c.name]...)
+	ops := c.OperandsAfter(known.Tables().Takes[c.Name]...)
 	if key := ops.At(2); ops.At(0) == "config" && ops.At(1) == "get" && (strings.Contains(key, "_auth") || strings.Contains(key, "_password") || zone.SecretName(key)) {
-		f.hit("secret-read", c.line())
+		f.Hit("secret-read", c.Line())
 		return secret
 	}
 	if v, ok := c.Value("script-shell"); ok {
-		c.runs(c, v)
+		c.Runs(c, v)
 	}
 	switch {
-	case len(ops) > 1 && oneOf(ops[0].S, "run", "run-script"):
+	case len(ops) > 1 && walk.OneOf(ops[0].S, "run", "run-script"):
 		rateScriptName(c, f, ops[1].S)
 		ownScript(c, f, ops[1].S)
 		return unknown
 	case ops.At(0) == "npm" && ops.At(1) == "publish":
-		f.hit("publish", c.line())
+		f.Hit("publish", c.Line())
 		return unknown
 	}
 	return subcommands(c, f)
 }
 
 // ownScript follows a script of a package file that the line itself wrote.
-func ownScript(c *command, f *finding, name string) {
-	text, ok := c.file("package.json")
+func ownScript(c *walk.Command, f *finding.Finding, name string) {
+	text, ok := c.File("package.json")
 	if !ok {
 		return
 	}
 	var file struct{ Scripts map[string]string }
 	if err := json.Unmarshal([]byte(text), &file); err != nil {
-		f.hit("opaque-code", "package.json")
+		f.Hit("opaque-code", "package.json")
 		return
 	}
 	for _, n := range []string{"pre" + name, name, "post" + name} {
-		c.nested(file.Scripts[n])
+		c.Nested(file.Scripts[n])
 	}
 }
 
 // rateScriptName rates a script or a target that is named after a release.
-func rateScriptName(c *command, f *finding, name string) {
+func rateScriptName(c *walk.Command, f *finding.Finding, name string) {
 	base, _, _ := strings.Cut(name, ":")
 	if endsWith(name, "dry-run", "-check") {
 		return
 	}
-	if first, _, _ := strings.Cut(base, "-"); in("release-names", base) || in("release-names", first) {
-		f.hit("deploy-script", c.line())
+	if first, _, _ := strings.Cut(base, "-"); known.In("release-names", base) || known.In("release-names", first) {
+		f.Hit("deploy-script", c.Line())
 	}
 }
 
 // build is make and its relatives.
-func build(c *command, f *finding) string {
+func build(c *walk.Command, f *finding.Finding) string {
 	databaseTask(c, f)
 	for _, code := range c.Values("--eval", "-E") {
 		makeText(c, f, code)
 	}
 	for _, a := range c.List {
 		name, value, _ := strings.Cut(a.S, "=")
-		if !isAssignment(a.S) {
+		if !walk.IsAssignment(a.S) {
 			continue
 		}
 		if strings.Contains(value, "$(shell") {
 			makeText(c, f, value)
 		}
 		if name == "SHELL" || name == ".SHELLFLAGS" {
-			c.runs(c, value)
+			c.Runs(c, value)
 		}
 	}
-	if v, ok := c.Value("command"); ok && c.is("just") {
-		c.nested(v)
+	if v, ok := c.Value("command"); ok && c.Is("just") {
+		c.Nested(v)
 	}
 	file, ok := c.Value("f", "file", "makefile")
 	if !ok {
 		file = "Makefile"
-	} else if oneOf(file, "", unknown) {
-		f.hit("unknown-code", c.line())
+	} else if walk.OneOf(file, "", unknown) {
+		f.Hit("unknown-code", c.Line())
 	}
-	if text, own := c.file(file); own {
+	if text, own := c.File(file); own {
 		makeText(c, f, text)
-	} else if oneOf(file, "-", "/dev/stdin") {
-		makeText(c, f, c.givenText())
+	} else if walk.OneOf(file, "-", "/dev/stdin") {
+		makeText(c, f, c.GivenText())
 	}
 	if c.Has("n", "dry-run", "just-print", "recon") {
 		return unknown
 	}
 	for _, a := range c.OperandsAfter("C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
-		if a.S == "install" && !c.is("just", "task") {
-			f.hit("packages", c.line())
+		if a.S == "install" && !c.Is("just", "task") {
+			f.Hit("packages", c.Line())
 		}
 		rateScriptName(c, f, a.S)
 	}
@@ -133,16 +136,16 @@ func build(c *command, f *finding) string {
 }
 
 // makeText follows the recipes and $(shell …) calls of a make file.
-func makeText(c *command, f *finding, text string) {
+func makeText(c *walk.Command, f *finding.Finding, text string) {
 	if strings.Contains(text, remote) {
-		f.hit("remote-code", "make")
+		f.Hit("remote-code", "make")
 	}
 	if strings.Contains(text, unknown) {
-		f.hit("opaque-code", "make")
+		f.Hit("opaque-code", "make")
 	}
 	for i, part := range strings.Split(text, "$(shell ") {
 		if code, _, _ := strings.Cut(part, ")"); i > 0 {
-			c.nested(code)
+			c.Nested(code)
 		}
 	}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -150,18 +153,18 @@ func makeText(c *command, f *finding, text string) {
 			line = "\t" + recipe
 		}
 		if recipe, ok := strings.CutPrefix(line, "\t"); ok {
-			c.nested(strings.ReplaceAll(strings.TrimLeft(recipe, "@-+ "), "$$", "$"))
+			c.Nested(strings.ReplaceAll(strings.TrimLeft(recipe, "@-+ "), "$$", "$"))
 		}
 	}
 }
 
 // cmake follows what cmake runs under names of its own.
-func cmake(c *command, _ *finding) string {
+func cmake(c *walk.Command, _ *finding.Finding) string {
 	at := c.Index("-E") + 1
 	if at == 0 || at >= len(c.List) {
 		if file, ok := c.Value("P"); ok {
-			if text := c.readFile(file); text != unknown {
-				crude(c.walk, strings.ReplaceAll(text, "COMMAND", ";"))
+			if text := c.ReadFile(file); text != unknown {
+				walk.Crude(c.Walk, strings.ReplaceAll(text, "COMMAND", ";"))
 			}
 		}
 		return unknown
@@ -173,36 +176,36 @@ func cmake(c *command, _ *finding) string {
 	if !ok {
 		words = c.At(at)
 	}
-	c.exec(append(wordsOf(words), c.List[at+1:]...))
+	c.Exec(append(wordsOf(words), c.List[at+1:]...))
 	return unknown
 }
 
 // runner follows tools whose run or exec sub-command runs a command.
-func runner(c *command, f *finding) string {
+func runner(c *walk.Command, f *finding.Finding) string {
 	if at, ok := projectTool(c); ok {
-		return c.exec(c.List[at:])
+		return c.Exec(c.List[at:])
 	}
 	databaseTask(c, f)
-	first := c.OperandsAfter(tables().takes[c.name]...).At(0)
+	first := c.OperandsAfter(known.Tables().Takes[c.Name]...).At(0)
 	for i, a := range c.List {
 		switch {
-		case c.is("cross-env"), c.is("aws-vault", "npx") && a.S == "--":
-			if isAssignment(a.S) {
+		case c.Is("cross-env"), c.Is("aws-vault", "npx") && a.S == "--":
+			if walk.IsAssignment(a.S) {
 				name, value, _ := strings.Cut(a.S, "=")
-				rateVariable(c.walk, name, value)
+				walk.RateVariable(c.Walk, name, value)
 				continue
 			}
 			rest := c.From(i)
 			if a.S == "--" {
 				rest = c.From(i + 1)
 			}
-			c.exec(rest)
-			if c.is("cross-env") {
+			c.Exec(rest)
+			if c.Is("cross-env") {
 				return unknown
 			}
 			return subcommands(c, f)
-		case a.S == first && oneOf(first, "run", "exec", "x"):
-			if c.is("cargo", "nix", "npx", "bunx", "pnpx") {
+		case a.S == first && walk.OneOf(first, "run", "exec", "x"):
+			if c.Is("cargo", "nix", "npx", "bunx", "pnpx") {
 				return subcommands(c, f)
 			}
 			return runnerCommand(c, i+1)
@@ -214,39 +217,39 @@ func runner(c *command, f *finding) string {
 }
 
 // runnerText follows a command that a runner is given as one text.
-func runnerText(c *command, i int) {
+func runnerText(c *walk.Command, i int) {
 	word, next := c.At(i), c.At(i+1)
 	switch {
-	case c.is("cargo") && word == "watch":
+	case c.Is("cargo") && word == "watch":
 		if v, ok := c.Value("s", "shell"); ok {
-			c.nested(v)
+			c.Nested(v)
 		}
-	case c.is("nodemon") && oneOf(word, "--exec", "-x"):
-		c.nested(next)
-	case c.is("nix") && oneOf(word, "--command", "-c"):
-		c.exec(c.From(i + 1))
-	case c.is("concurrently") && !strings.HasPrefix(word, "-"):
-		c.nested(word)
+	case c.Is("nodemon") && walk.OneOf(word, "--exec", "-x"):
+		c.Nested(next)
+	case c.Is("nix") && walk.OneOf(word, "--command", "-c"):
+		c.Exec(c.From(i + 1))
+	case c.Is("concurrently") && !strings.HasPrefix(word, "-"):
+		c.Nested(word)
 	}
 }
 
-func runnerCommand(c *command, i int) string {
+func runnerCommand(c *walk.Command, i int) string {
 	for ; i < len(c.List); i++ {
 		s := c.At(i)
 		switch {
 		case s == "--":
 		case len(s) > 1 && s[0] == '-':
-			if in("runner-options", s) {
+			if known.In("runner-options", s) {
 				i++
 			}
-		case c.is("mise", "asdf") && strings.Contains(s, "@"):
-		case c.is("direnv"):
+		case c.Is("mise", "asdf") && strings.Contains(s, "@"):
+		case c.Is("direnv"):
 			if i+1 < len(c.List) {
-				c.exec(c.List[i+1:])
+				c.Exec(c.List[i+1:])
 				return unknown
 			}
 		default:
-			c.exec(c.List[i:])
+			c.Exec(c.List[i:])
 			return unknown
 		}
 	}
@@ -255,11 +258,11 @@ func runnerCommand(c *command, i int) string {
 
 // projectTool is the place of the tool's name in a command that runs a tool
 // which a project has among its own packages.
-func projectTool(c *command) (int, bool) {
+func projectTool(c *walk.Command) (int, bool) {
 	start := 0
 	switch {
-	case c.is("npx", "bunx", "pnpx"):
-	case c.is("npm", "pnpm", "yarn") && len(c.List) > 1 && c.At(0) == "exec", c.is("bun") && len(c.List) > 1 && c.At(0) == "x":
+	case c.Is("npx", "bunx", "pnpx"):
+	case c.Is("npm", "pnpm", "yarn") && len(c.List) > 1 && c.At(0) == "exec", c.Is("bun") && len(c.List) > 1 && c.At(0) == "x":
 		start = 1
 		if c.At(1) == "--" {
 			start = 2
@@ -268,15 +271,15 @@ func projectTool(c *command) (int, bool) {
 		return 0, false
 	}
 	for i := start; i < len(c.List); i++ {
-		if !oneOf(c.At(i), "--no-install", "--no", "--offline", "--quiet", "-q", "--bun") {
-			return i, in("project-tools", c.At(i))
+		if !walk.OneOf(c.At(i), "--no-install", "--no", "--offline", "--quiet", "-q", "--bun") {
+			return i, known.In("project-tools", c.At(i))
 		}
 	}
 	return 0, false
 }
 
 // packageSource looks for packages from places nobody vouches for.
-func packageSource(c *command, f *finding) {
+func packageSource(c *walk.Command, f *finding.Finding) {
 	doubt := false
 	for i, a := range c.List {
 		s := a.S
@@ -285,22 +288,22 @@ func packageSource(c *command, f *finding) {
 			value = c.At(i + 1)
 		}
 		switch option, _, _ := strings.Cut(s, "="); {
-		case startsWith(s, "--index-url", "--extra-index-url", "--registry", "--find-links"), oneOf(s, "--index", "--default-index"), s == "-i" && c.is("pip"), s == "--source" && !c.is("dotnet"):
-			doubt = doubt || !publicRegistry(value)
+		case startsWith(s, "--index-url", "--extra-index-url", "--registry", "--find-links"), walk.OneOf(s, "--index", "--default-index"), s == "-i" && c.Is("pip"), s == "--source" && !c.Is("dotnet"):
+			doubt = doubt || !walk.PublicRegistry(value)
 		default:
-			doubt = doubt || strings.HasPrefix(s, "--trusted-host") || in("doubtful-options", option) || startsWith(s, "git+", "http://", "https://", "git://", "git@", "github:")
+			doubt = doubt || strings.HasPrefix(s, "--trusted-host") || known.In("doubtful-options", option) || startsWith(s, "git+", "http://", "https://", "git://", "git@", "github:")
 		}
 	}
 	if doubt {
-		f.hit("package-source", c.line())
+		f.Hit("package-source", c.Line())
 	}
 	for _, v := range []string{"script-shell", "node-options"} {
 		if text, ok := c.Value(v); ok {
-			c.runs(c, text)
+			c.Runs(c, text)
 		}
 	}
-	if t, ok := c.Value("target", "root", "prefix"); ok && zone.Of(c.resolve(t)) >= zone.Startup {
-		c.write(t)
+	if t, ok := c.Value("target", "root", "prefix"); ok && zone.Of(c.Resolve(t)) >= zone.Startup {
+		c.Write(t)
 	}
 }
 
@@ -314,27 +317,27 @@ func startsWith(s string, beginnings ...string) bool {
 }
 
 // packageSetting rates a setting of a package manager.
-func packageSetting(c *command, f *finding) {
-	line := c.line()
+func packageSetting(c *walk.Command, f *finding.Finding) {
+	line := c.Line()
 	switch {
-	case c.says("script-shell"):
-		f.hit("source-redirect", line)
-		c.nested(c.At(len(c.List) - 1))
-	case c.says("registry", "index-url", "proxy", "strict-ssl", "trusted-host", "cafile"):
-		f.hit("source-redirect", line)
-	case c.holdsSecret() || c.says("oken", "_auth"):
-		f.hit("secret-stored", line)
+	case c.Says("script-shell"):
+		f.Hit("source-redirect", line)
+		c.Nested(c.At(len(c.List) - 1))
+	case c.Says("registry", "index-url", "proxy", "strict-ssl", "trusted-host", "cafile"):
+		f.Hit("source-redirect", line)
+	case c.HoldsSecret() || c.Says("oken", "_auth"):
+		f.Hit("secret-stored", line)
 	default:
-		f.hit("package-setting", line)
+		f.Hit("package-setting", line)
 	}
 }
 
-func goSetting(c *command, f *finding) {
+func goSetting(c *walk.Command, f *finding.Finding) {
 	switch {
 	case !c.Exactly("-w", "-u"):
-	case c.says("PROXY", "SUMDB", "INSECURE", "toolexec", "CC="):
-		f.hit("source-redirect", c.line())
+	case c.Says("PROXY", "SUMDB", "INSECURE", "toolexec", "CC="):
+		f.Hit("source-redirect", c.Line())
 	default:
-		f.hit("package-setting", c.line())
+		f.Hit("package-setting", c.Line())
 	}
 }

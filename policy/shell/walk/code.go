@@ -1,4 +1,4 @@
-package shell
+package walk
 
 import (
 	"slices"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/code"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // foreign is a program text of another language on its way through the rules.
 type foreign struct {
-	*command
-	f       *finding
+	*Command
+	f       *finding.Finding
 	program code.Program
 	runs    bool // it executes something
 	evals   bool // it executes text of its own language that is not plain
@@ -22,30 +23,30 @@ type foreign struct {
 	sends   bool
 }
 
-// scanCode looks at the text of a program in another language: at the calls
+// ScanCode looks at the text of a program in another language: at the calls
 // in it that execute, delete, write, send or read the environment. Text with
 // no such call is a program that no rule knows.
-func scanCode(c *command, f *finding, text string) {
+func ScanCode(c *Command, f *finding.Finding, text string) {
 	defer c.Enter(len(text))()
-	f.changes = true
+	f.Changes = true
 	if strings.Contains(text, remote) {
-		f.hit("remote-code", c.name)
+		f.Hit("remote-code", c.Name)
 	}
 	if strings.ContainsAny(text, unknown+secret) {
-		f.hit("opaque-code", c.name+" "+text)
+		f.Hit("opaque-code", c.Name+" "+text)
 	}
-	lang, ok := code.LanguageOf(c.name)
+	lang, ok := code.LanguageOf(c.Name)
 	if !ok { // of a language without a table: its strings may be commands
-		f.unknown = addTo(f.unknown, c.name)
+		f.Unlisted(c.Name)
 		for _, l := range awkString().FindAllStringSubmatch(text, 64) {
 			suspectCommand(c, l[1])
 		}
 		return
 	}
 	p := code.Read(lang, text)
-	x := &foreign{command: c, f: f, program: p}
+	x := &foreign{Command: c, f: f, program: p}
 	if len(p.Calls) == 0 && !p.Opaque {
-		f.unknown = addTo(f.unknown, c.name)
+		f.Unlisted(c.Name)
 	}
 	c.subshell(func() string {
 		for _, call := range p.Calls {
@@ -61,23 +62,23 @@ func scanCode(c *command, f *finding, text string) {
 func (x *foreign) call(call code.Call) {
 	words := make(argv.List, len(call.Args))
 	for i, a := range call.Args {
-		words[i].S = known(a)
+		words[i].S = marked(a)
 	}
 	switch call.Kind {
 	case code.Exec, code.Shell:
 		x.execute(call, words)
 	case code.Eval:
 		x.evals = true
-		x.f.hit("opaque-code", x.name)
+		x.f.Hit("opaque-code", x.Name)
 	case code.Load:
 		for _, w := range words {
-			codeFile(x.command, x.f, w.S)
+			CodeFile(x.Command, x.f, w.S)
 		}
 	case code.Delete, code.DeleteTree:
 		x.delete(words, call.Kind == code.DeleteTree)
 	case code.Write:
 		for _, w := range words {
-			x.write(w.S)
+			x.Write(w.S)
 		}
 	case code.Fetch, code.Send, code.Connect:
 		x.reach(call.Kind, words)
@@ -85,21 +86,21 @@ func (x *foreign) call(call code.Call) {
 		x.variable(words)
 	case code.Fork:
 		if x.program.Endless || x.count(code.Fork) > 2 {
-			x.f.hit("fork-bomb", x.name)
+			x.f.Hit("fork-bomb", x.Name)
 		} else {
-			x.f.hit("forks", x.name)
+			x.f.Hit("forks", x.Name)
 		}
 	case code.Signal:
-		x.f.hit("signals", x.name)
+		x.f.Hit("signals", x.Name)
 		if words.Exactly("-1") {
-			x.f.hit("machine-stop", x.name)
+			x.f.Hit("machine-stop", x.Name)
 		}
 	case code.Chdir:
 		if len(words) > 0 {
-			x.set("PWD", x.resolve(words[0].S))
+			x.set("PWD", x.Resolve(words[0].S))
 		}
 	case code.Grow:
-		x.f.hit("exhaust", x.name)
+		x.f.Hit("exhaust", x.Name)
 	}
 }
 
@@ -108,8 +109,8 @@ func (x *foreign) call(call code.Call) {
 func (x *foreign) delete(words argv.List, tree bool) {
 	plain := len(words) > 0
 	for _, w := range words {
-		whole := tree || globIn(w.S) != "" || strings.HasSuffix(w.S, "/") || w.S != "" && x.resolve(w.S) == "."
-		x.remove(argv.Word{S: w.S, Pat: globIn(w.S)}, whole)
+		whole := tree || GlobIn(w.S) != "" || strings.HasSuffix(w.S, "/") || w.S != "" && x.Resolve(w.S) == "."
+		x.Remove(argv.Word{S: w.S, Pat: GlobIn(w.S)}, whole)
 		plain = plain && w.S != "" && !strings.Contains(w.S, unknown)
 	}
 	if plain {
@@ -117,15 +118,15 @@ func (x *foreign) delete(words argv.List, tree bool) {
 	}
 	paths := slices.DeleteFunc(slices.Clone(x.program.Strings), func(l string) bool { return !strings.ContainsAny(l, "/~.*") || strings.ContainsAny(l, " \n(") })
 	for _, l := range paths {
-		x.remove(argv.Word{S: l, Pat: globIn(l)}, true)
+		x.Remove(argv.Word{S: l, Pat: GlobIn(l)}, true)
 	}
 	if len(paths) == 0 {
-		x.f.hit("delete-unknown", x.name)
+		x.f.Hit("delete-unknown", x.Name)
 	}
 }
 
-// known is an argument with a mark for each part that is not known.
-func known(a code.Arg) string { return strings.ReplaceAll(a.Text, code.Gap, unknown) }
+// marked is an argument with a mark for each part that is not known.
+func marked(a code.Arg) string { return strings.ReplaceAll(a.Text, code.Gap, unknown) }
 
 func (x *foreign) count(k code.Kind) int {
 	n := 0
@@ -142,26 +143,26 @@ func (x *foreign) execute(call code.Call, words argv.List) {
 	x.runs = true
 	plain := len(words) > 0 && !slices.ContainsFunc(call.Args, func(a code.Arg) bool { return !a.Plain })
 	if !plain {
-		x.f.hit("program-runs", x.line())
+		x.f.Hit("program-runs", x.Line())
 	}
 	line := strings.TrimSpace(strings.Join(words.Texts(), " "))
 	if x.program.Endless && (strings.HasSuffix(line, "&") || strings.Contains(call.Name, "pawn") || strings.Contains(call.Name, "Popen")) {
-		x.f.hit("fork-bomb", x.name)
+		x.f.Hit("fork-bomb", x.Name)
 	}
-	inputs := []*input{x.in}
+	inputs := []*Input{x.In}
 	for _, a := range call.Input { // each may be what the command reads
-		inputs = append(inputs, &input{text: known(a)})
+		inputs = append(inputs, &Input{Text: marked(a)})
 	}
 	for _, in := range inputs[min(1, len(call.Input)):] {
 		x.subshell(func() string {
-			if x.in = in; len(call.Dir) > 0 {
-				x.set("PWD", x.resolve(known(call.Dir[0])))
+			if x.In = in; len(call.Dir) > 0 {
+				x.set("PWD", x.Resolve(marked(call.Dir[0])))
 			}
 			switch {
 			case call.Kind == code.Exec:
-				return x.exec(words)
+				return x.Exec(words)
 			case line != "":
-				return x.nested(line)
+				return x.Nested(line)
 			}
 			return ""
 		})
@@ -174,10 +175,10 @@ func (x *foreign) reach(kind code.Kind, words argv.List) {
 	for _, w := range words {
 		local = local && zone.Local(w.S)
 		if zone.Metadata(w.S) {
-			x.f.hit("secret-read", w.S)
+			x.f.Hit("secret-read", w.S)
 		}
 	}
-	x.f.network, x.network = true, true
+	x.f.Network, x.network = true, true
 	switch kind {
 	case code.Connect:
 		x.socket = true
@@ -186,21 +187,21 @@ func (x *foreign) reach(kind code.Kind, words argv.List) {
 	}
 	switch {
 	case kind != code.Fetch:
-		x.f.hit("network-send", x.name)
+		x.f.Hit("network-send", x.Name)
 	case !local:
-		x.f.hit("download", x.name)
+		x.f.Hit("download", x.Name)
 	}
 }
 
 // variable rates what is read of the environment.
 func (x *foreign) variable(words argv.List) {
 	if len(words) == 0 {
-		x.f.hit("environment-dump", x.name)
+		x.f.Hit("environment-dump", x.Name)
 		x.secrets = true
 	}
 	for _, w := range words {
 		if zone.SecretName(w.S) {
-			x.f.hit("secret-shown", w.S)
+			x.f.Hit("secret-shown", w.S)
 			x.secrets = true
 		}
 	}
@@ -210,27 +211,27 @@ func (x *foreign) variable(words argv.List) {
 // that is not plain, any of them may be it.
 func (x *foreign) literals() {
 	for _, l := range x.program.Strings {
-		for _, p := range pathsIn(l) {
-			if strings.Contains(x.readSecret(x.resolve(p)), secret) {
+		for _, p := range PathsIn(l) {
+			if strings.Contains(x.ReadSecret(x.Resolve(p)), secret) {
 				x.secrets = true
 			}
 		}
 		if x.program.Opaque {
-			suspectCommand(x.command, l)
+			suspectCommand(x.Command, l)
 		}
 	}
 	if !x.program.Opaque {
 		return
 	}
-	x.f.hit("opaque-code", x.name)
-	if strings.Contains(x.waiting(), remote) && (x.runs || x.evals) {
-		x.f.hit("remote-code", x.name)
+	x.f.Hit("opaque-code", x.Name)
+	if strings.Contains(x.Waiting(), remote) && (x.runs || x.evals) {
+		x.f.Hit("remote-code", x.Name)
 	}
-	if x.program.Stdin && x.given() && x.depth < 20 {
-		text := x.waiting()
-		x.nested(text)
+	if x.program.Stdin && x.Given() && x.depth < 20 {
+		text := x.Waiting()
+		x.Nested(text)
 		if x.evals {
-			scanCode(x.command, x.f, text)
+			ScanCode(x.Command, x.f, text)
 		}
 	}
 }
@@ -240,10 +241,30 @@ func (x *foreign) together() {
 	switch {
 	case !x.network:
 	case x.secrets:
-		x.f.hit("secret-sent", x.name)
+		x.f.Hit("secret-sent", x.Name)
 	case x.evals || x.program.Opaque && !x.socket:
-		x.f.hit("remote-code", x.name)
+		x.f.Hit("remote-code", x.Name)
 	case x.runs && x.socket:
-		x.f.hit("reverse-shell", x.name)
+		x.f.Hit("reverse-shell", x.Name)
+	}
+}
+
+// CodeFile looks at a program file of another language, as far as it is known.
+func CodeFile(c *Command, f *finding.Finding, name string) {
+	text, own := c.File(name)
+	switch {
+	case strings.Contains(name, remote) || strings.Contains(name, "://"):
+		f.Network = true
+		f.Hit("remote-code", c.Line())
+	case strings.HasPrefix(name, unknown) || strings.HasPrefix(name, "found-"+unknown) || strings.HasSuffix(name, "/found-"+unknown):
+		f.Hit("unknown-code", c.Line())
+	case GlobIn(name) != "":
+		f.Hit("many-scripts", c.Line())
+	case own:
+		ScanCode(c, f, text)
+	case strings.HasPrefix(name, "/dev/stdin") && c.Given():
+		ScanCode(c, f, c.Stdin())
+	case c.ReadSecret(c.Resolve(name)) == remote:
+		f.Hit("remote-code", c.Line())
 	}
 }

@@ -1,40 +1,59 @@
-package shell
+// Package finding collects what an analysis of a command finds, says how much
+// harm that is, and ends an analysis that works too much.
+package finding
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
+// ellipse stands for what is not known.
+const ellipse = "\u2026"
+
 // exhausted ends an analysis that went over a limit.
 type exhausted struct{}
 
-// finding collects what an analysis finds.
-type finding struct {
+// Finding collects what an analysis finds.
+type Finding struct {
 	reasons  []Reason
 	tiers    []Severity
 	writes   []string
 	git      []string
 	commands []string
 	unknown  []string
-	network  bool
-	changes  bool // a command that is not known to only read
-	steps    int
-	bytes    int
+	Network  bool
+	Changes  bool // a command that is not known to only read
+	Steps    int
+	Bytes    int
 }
 
-// hit records that a rule matched. A rule that is not in the table is
-// critical.
-func (f *finding) hit(name, detail string) {
-	tier, text := Critical, name
-	if r, ok := tables().rules[name]; ok {
-		tier, text = r.tier, r.text
+func tierOf(name string) Severity {
+	switch name {
+	case "none":
+		return None
+	case "medium":
+		return Medium
+	case "high":
+		return High
 	}
-	f.bytes += len(detail) / 4 // counted with the next step
+	return Critical
+}
+
+// Hit records that a rule matched. A rule that is not in the table is
+// critical.
+func (f *Finding) Hit(name, detail string) {
+	tier, text := Critical, name
+	if r, ok := known.Tables().Rules[name]; ok {
+		tier, text = tierOf(r.Tier), r.Text
+	}
+	f.Bytes += len(detail) / 4 // counted with the next step
 	bare := Reason{Rule: "shell." + name, Text: text}
 	if detail = shown(detail); strings.Trim(detail, ellipse+" ") != "" { // marks alone tell nothing
 		text += ": " + detail
@@ -54,34 +73,48 @@ func (f *finding) hit(name, detail string) {
 	f.tiers = append(f.tiers, tier)
 }
 
-// step counts one unit of work and ends the analysis when there were too many.
-func (f *finding) step(bytes int) {
-	f.steps++
-	f.bytes += bytes
-	if f.steps > maxSteps || f.bytes > maxBytes {
-		f.exhaust()
+// Step counts one unit of work and ends the analysis when there were too many.
+func (f *Finding) Step(bytes int) {
+	f.Steps++
+	f.Bytes += bytes
+	if f.Steps > maxSteps || f.Bytes > maxBytes {
+		f.Exhaust()
 	}
 }
 
-func (f *finding) exhaust() {
-	f.hit("too-large", "")
+func (f *Finding) Exhaust() {
+	f.Hit("too-large", "")
 	panic(exhausted{})
 }
 
-func (f *finding) analysis() Analysis {
+// Aside returns an empty finding that goes on with the work of this one.
+func (f *Finding) Aside() *Finding { return &Finding{Steps: f.Steps, Bytes: f.Bytes} }
+
+// Join takes over the work of a finding that was set aside, and what in it is
+// critical.
+func (f *Finding) Join(found *Finding, line string) {
+	f.Steps, f.Bytes = found.Steps, found.Bytes
+	for i, reason := range found.reasons {
+		if found.tiers[i] == Critical {
+			f.Hit(strings.TrimPrefix(reason.Rule, "shell."), line)
+		}
+	}
+}
+
+func (f *Finding) Result() Analysis {
 	order := make([]int, len(f.reasons))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.tiers[b], f.tiers[a]) })
-	a := Analysis{Writes: f.writes, Network: f.network, Git: f.git, Commands: f.commands, Unknown: f.unknown}
+	a := Analysis{Writes: f.writes, Network: f.Network, Git: f.git, Commands: f.commands, Unknown: f.unknown}
 	for i, at := range order {
 		if i == 0 {
 			a.Severity = f.tiers[at]
 		}
 		a.Reasons = append(a.Reasons, f.reasons[at])
 	}
-	a.ReadOnly = !f.changes && len(f.commands) > 0 && len(f.writes) == 0 && a.Severity == None
+	a.ReadOnly = !f.Changes && len(f.commands) > 0 && len(f.writes) == 0 && a.Severity == None
 	return a
 }
 
@@ -110,37 +143,60 @@ func addTo(list []string, s string) []string {
 	return append(list, s)
 }
 
-// touch records that a path is written or deleted.
-func (f *finding) touch(p string) {
-	f.writes = addTo(f.writes, mark.Show(p))
-	f.changes = true
+// Ran records a command.
+func (f *Finding) Ran(line string) { f.commands = addTo(f.commands, line) }
+
+// RanGit records a sub-command of git.
+func (f *Finding) RanGit(sub string) { f.git = addTo(f.git, sub) }
+
+// Unlisted records a program that no rule knows.
+func (f *Finding) Unlisted(name string) { f.unknown = addTo(f.unknown, name) }
+
+// Broken records that the analysis ended before its time: with what it
+// panicked.
+func (f *Finding) Broken(why any) {
+	if _, ok := why.(exhausted); !ok {
+		f.Hit("analysis-broken", fmt.Sprint(why))
+	}
 }
 
-// write records that a clean path is written and rates it.
-func (f *finding) write(p string) {
+// TooLong records a line that is not looked at.
+func (f *Finding) TooLong(line string) {
+	f.Ran(line[:64] + ellipse)
+	f.Hit("too-large", "")
+}
+
+// Touch records that a path is written or deleted.
+func (f *Finding) Touch(p string) {
+	f.writes = addTo(f.writes, mark.Show(p))
+	f.Changes = true
+}
+
+// Write records that a clean path is written and rates it.
+func (f *Finding) Write(p string) {
 	at := zone.Of(p)
 	if at == zone.Nowhere {
 		return
 	}
-	f.touch(p)
+	f.Touch(p)
 	rule, ok := map[zone.Zone]string{
 		zone.Vital: "write-vital", zone.Device: "write-device", zone.System: "write-system", zone.Startup: "write-startup", zone.Runner: "write-workflow",
 		zone.Git: "write-git", zone.Outside: "write-outside", zone.Home: "write-home", zone.Above: "write-home", zone.Unknown: "write-unknown",
 	}[at]
 	if ok {
-		f.hit(rule, p)
+		f.Hit(rule, p)
 	}
 }
 
-// remove records that a clean path is deleted and rates it.
-func (f *finding) remove(p string, recursive bool) {
+// Remove records that a clean path is deleted and rates it.
+func (f *Finding) Remove(p string, recursive bool) {
 	at := zone.Of(p)
 	if at == zone.Nowhere {
 		return
 	}
-	f.touch(p)
+	f.Touch(p)
 	if rule := removeRule(p, at, recursive); rule != "" {
-		f.hit(rule, p)
+		f.Hit(rule, p)
 	}
 }
 
@@ -177,5 +233,5 @@ func removeRule(p string, at zone.Zone, recursive bool) string {
 // manyFiles reports whether a path stands for files that were found, or for
 // all in the workspace.
 func manyFiles(p string) bool {
-	return strings.HasPrefix(path.Base(p), "found-"+unknown) || strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == ""
+	return strings.HasPrefix(path.Base(p), "found-"+mark.Unknown) || strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == ""
 }

@@ -1,18 +1,22 @@
-package shell
+package rules
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
 )
 
 // settingFits reports whether a setting of git is in a list whose words are
 // keys, beginnings (a.*) and ends (*.a).
 func settingFits(list, key string) bool {
-	if in(list, key) {
+	if known.In(list, key) {
 		return true
 	}
 	for i := range len(key) {
-		if key[i] == '.' && (in(list, key[:i+1]+"*") || in(list, "*"+key[i:])) {
+		if key[i] == '.' && (known.In(list, key[:i+1]+"*") || known.In(list, "*"+key[i:])) {
 			return true
 		}
 	}
@@ -20,7 +24,7 @@ func settingFits(list, key string) bool {
 }
 
 // gitSetting rates one setting, key=value. lasting says it is stored.
-func gitSetting(c *command, kv string, lasting bool) {
+func gitSetting(c *walk.Command, kv string, lasting bool) {
 	key, value, _ := strings.Cut(kv, "=")
 	k := strings.ToLower(key)
 	value = strings.TrimSpace(value)
@@ -29,17 +33,17 @@ func gitSetting(c *command, kv string, lasting bool) {
 		gitProgram(c, kv, value, lasting)
 	case strings.HasPrefix(k, "alias."):
 		if code, ok := strings.CutPrefix(value, "!"); ok {
-			c.f.hit("git-program", kv)
-			c.nested(code)
+			c.Found.Hit("git-program", kv)
+			c.Nested(code)
 		}
 	case settingFits("git-path-settings", k), strings.HasPrefix(k, "include"), k == "safe.directory" && value == "*":
 		if value != "/dev/null" {
-			c.f.hit("git-program", kv)
+			c.Found.Hit("git-program", kv)
 		}
 	case strings.Contains(k, "insteadof"), strings.HasPrefix(k, "credential."),
 		strings.HasPrefix(k, "http.") && endsWith(k, "proxy", "sslverify", "extraheader", "cookiefile", "sslcainfo"),
 		strings.HasPrefix(k, "remote.") && endsWith(k, "url", "proxy"):
-		c.f.hit("git-redirect", kv)
+		c.Found.Hit("git-redirect", kv)
 	}
 }
 
@@ -47,38 +51,38 @@ func endsWith(s string, ends ...string) bool {
 	return slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(s, e) })
 }
 
-func gitProgram(c *command, kv, value string, lasting bool) {
+func gitProgram(c *walk.Command, kv, value string, lasting bool) {
 	value = strings.TrimPrefix(value, "!")
-	if in("git-safe-programs", programName(firstWord(value+" :"))) && !strings.ContainsAny(value, ";|&$`(") {
+	if known.In("git-safe-programs", walk.ProgramName(walk.FirstWord(value+" :"))) && !strings.ContainsAny(value, ";|&$`(") {
 		if lasting && strings.Contains(kv, "helper") && value == "store" {
-			c.f.hit("git-program", kv)
+			c.Found.Hit("git-program", kv)
 		}
 		return
 	}
-	c.f.hit("git-program", kv)
-	c.nested(value)
+	c.Found.Hit("git-program", kv)
+	c.Nested(value)
 }
 
-func gitConfig(g *command, f *finding) string {
+func gitConfig(g *walk.Command, f *finding.Finding) string {
 	args := g.OperandsAfter("f", "file", "blob", "default", "type")
 	if g.Exactly("-l", "--list") || g.At(0) == "list" {
-		f.hit("git-config-list", g.line())
+		f.Hit("git-config-list", g.Line())
 		return secret
 	}
-	if oneOf(args.At(0), "get", "set", "unset", "edit", "rename-section", "remove-section") {
+	if walk.OneOf(args.At(0), "get", "set", "unset", "edit", "rename-section", "remove-section") {
 		args = args[1:]
 	}
 	if g.Exactly("--get", "--get-all", "--get-regexp", "--get-urlmatch", "get", "--show-origin") || len(args) < 2 && !g.Has("unset", "edit", "e") {
 		for _, a := range args {
 			k := strings.ToLower(a.S)
 			if strings.Contains(k, "extraheader") || strings.Contains(k, "token") || strings.Contains(k, "password") || strings.Contains(k, "secret") || strings.HasPrefix(k, "credential") && strings.Contains(k, "user") {
-				f.hit("secret-read", g.line())
+				f.Hit("secret-read", g.Line())
 				return secret
 			}
 		}
 		return unknown
 	}
-	f.changes = true
+	f.Changes = true
 	for i, a := range args {
 		if strings.Contains(a.S, ".") && i+1 < len(args) {
 			gitSetting(g, a.S+"="+args[i+1].S, true)
@@ -86,10 +90,10 @@ func gitConfig(g *command, f *finding) string {
 		}
 	}
 	if g.Has("global", "system", "unset", "unset-all", "remove-section", "edit") {
-		f.hit("git-config-wide", g.line())
+		f.Hit("git-config-wide", g.Line())
 	}
 	if file, ok := g.Value("f", "file"); ok {
-		g.write(file)
+		g.Write(file)
 	}
 	return ""
 }

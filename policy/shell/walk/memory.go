@@ -1,4 +1,4 @@
-package shell
+package walk
 
 import (
 	"maps"
@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/word"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
@@ -24,21 +25,21 @@ type variable struct {
 
 // variables is what the shell holds in variables and parameters.
 type variables struct {
-	f       *finding
+	Found   *finding.Finding
 	vars    map[string]variable
 	way     int      // which alternative of each variable is taken
 	ways    int      // how many alternatives were seen
 	pos     []string // positional parameters
 	foreign bool     // the positional parameters come from elsewhere
 	last    string   // $_
-	zero    string   // $0
+	Zero    string   // $0
 }
 
 // maxAlternatives is how many values of a variable are followed.
 const maxAlternatives = 8
 
 // subshell runs f in a copy of the shell: what it assigns is lost.
-func (w *walk) subshell(f func() string) string {
+func (w *Walk) subshell(f func() string) string {
 	saved := *w
 	w.vars = maps.Clone(w.vars)
 	w.ways, w.way = 1, 0
@@ -50,7 +51,7 @@ func (w *walk) subshell(f func() string) string {
 
 // maybe runs f, which may or may not run in reality: a variable it changed
 // keeps its former values as alternatives.
-func (w *walk) maybe(f func() string) string {
+func (w *Walk) maybe(f func() string) string {
 	before := maps.Clone(w.vars)
 	out := f()
 	for name, now := range w.vars {
@@ -87,9 +88,9 @@ func (v *variables) set(name string, list ...string) {
 		size += len(s)
 	}
 	if size > maxText {
-		v.f.exhaust()
+		v.Found.Exhaust()
 	}
-	v.f.step(size)
+	v.Found.Step(size)
 	v.vars[v.real(name)] = variable{alts: [][]string{list}}
 }
 
@@ -127,14 +128,14 @@ func (v *variables) Lookup(name string) word.Variable {
 	case name == "!":
 		return text(ownJob)
 	case name == "0":
-		return text(v.zero)
+		return text(v.Zero)
 	case name == "_":
 		return text(v.last)
 	case name == "-":
 		return text("himBHs")
 	case err == nil && n >= 1 && n <= len(v.pos):
 		return text(v.pos[n-1])
-	case v.foreign && (err == nil || oneOf(name, "@", "*", "#")):
+	case v.foreign && (err == nil || OneOf(name, "@", "*", "#")):
 		return text(unknown)
 	case name == "@" || name == "*":
 		return word.Variable{Values: v.pos}
@@ -171,8 +172,8 @@ func (v *variables) alternatives(from int, f func()) {
 }
 
 // assign performs one assignment.
-func (w *walk) assign(a *syntax.Assign) {
-	w.f.step(0)
+func (w *Walk) assign(a *syntax.Assign) {
+	w.Found.Step(0)
 	switch {
 	case a.Name == nil:
 		return
@@ -191,12 +192,12 @@ func (w *walk) assign(a *syntax.Assign) {
 		} else if a.Append && zone.SecretName(name) { // the environment has it
 			value = secret + value
 		}
-		rateVariable(w, name, value)
+		RateVariable(w, name, value)
 		if a.Index != nil {
 			w.assignElement(name, a.Index, value)
 			return
 		}
-		w.f.step(len(value))
+		w.Found.Step(len(value))
 		alts = append(alts, []string{value})
 	})
 	if a.Index == nil {
@@ -207,7 +208,7 @@ func (w *walk) assign(a *syntax.Assign) {
 	}
 }
 
-func (w *walk) assignArray(a *syntax.Assign) {
+func (w *Walk) assignArray(a *syntax.Assign) {
 	name := a.Name.Value
 	var list, keys []string
 	if a.Append {
@@ -249,7 +250,7 @@ func putAt(list []string, n int, value string) []string {
 	return list
 }
 
-func (w *walk) assignElement(name string, index syntax.ArithmExpr, value string) {
+func (w *Walk) assignElement(name string, index syntax.ArithmExpr, value string) {
 	old, _ := w.get(name)
 	list, keys := slices.Clone(old), slices.Clone(w.vars[name].keys)
 	n, ok := word.Number(w, index)
@@ -270,7 +271,7 @@ func (w *walk) assignElement(name string, index syntax.ArithmExpr, value string)
 }
 
 // declare follows export, declare, local, readonly, typeset and nameref.
-func (w *walk) declare(c *syntax.DeclClause) string {
+func (w *Walk) declare(c *syntax.DeclClause) string {
 	variant := c.Variant.Value
 	words, flags := []string{variant}, argv.List{}
 	show := len(c.Args) == 0
@@ -284,27 +285,27 @@ func (w *walk) declare(c *syntax.DeclClause) string {
 		for _, f := range word.Fields(w, a.Value) {
 			words = append(words, f.S)
 			if name, value, ok := strings.Cut(f.S, "="); ok && !strings.HasPrefix(f.S, "-") {
-				rateVariable(w, name, value)
+				RateVariable(w, name, value)
 				w.set(name, value)
 			}
 			flags = append(flags, f)
 			show = show || f.S == "-p" || variant != "export" && flags.Has("p", "x")
 		}
 	}
-	w.f.commands = addTo(w.f.commands, render(words))
+	w.Found.Ran(render(words))
 	if show && len(c.Args) < 2 {
-		w.f.hit("environment-dump", strings.Join(words, " "))
+		w.Found.Hit("environment-dump", strings.Join(words, " "))
 		return secret
 	}
 	w.status = succeeded
 	return ""
 }
 
-func (w *walk) declareOne(a *syntax.Assign, variant string, flags argv.List) {
+func (w *Walk) declareOne(a *syntax.Assign, variant string, flags argv.List) {
 	w.assign(a)
 	name := a.Name.Value
 	if list, ok := w.get(name); ok && a.Array == nil && len(list) == 1 && strings.HasPrefix(list[0], "(") && strings.HasSuffix(list[0], ")") {
-		w.program(name + "=" + list[0]) // with -a the text is read as a list
+		w.Program(name + "=" + list[0]) // with -a the text is read as a list
 	}
 	v, ok := w.vars[name]
 	if !ok || a.Naked {

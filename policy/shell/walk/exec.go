@@ -1,4 +1,4 @@
-package shell
+package walk
 
 import (
 	"path"
@@ -8,12 +8,14 @@ import (
 	"mvdan.cc/sh/v3/pattern"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-// exec follows one expanded command and returns what it prints.
-func (w *walk) exec(args argv.List) string {
+// Exec follows one expanded command and returns what it prints.
+func (w *Walk) Exec(args argv.List) string {
 	defer w.Enter(0)()
 	w.status = unsure
 	if len(args) == 0 {
@@ -26,40 +28,40 @@ func (w *walk) exec(args argv.List) string {
 	case !mark.Known(name.S):
 		return w.execUnknown(args)
 	case name.S == "":
-		return w.exec(args[1:])
+		return w.Exec(args[1:])
 	}
 	list(w, args)
 	if out, ok := w.shellWord(name.S, args); ok {
 		return out
 	}
 	w.last = args[len(args)-1].S
-	c := &command{walk: w, List: args[1:], name: programName(name.S), path: name.S}
+	c := &Command{Walk: w, List: args[1:], Name: ProgramName(name.S), Path: name.S}
 	if len(c.List) > 16 {
-		c.text = c.line()
+		c.text = c.Line()
 	}
 	if out, ok := w.written(c); ok {
 		return out
 	}
 	if !readsOnly(c) {
-		w.f.changes = true
+		w.Found.Changes = true
 	}
 	seen := inspect(c)
-	optionPrograms(c, w.f)
+	optionPrograms(c, w.Found)
 	if setsUp(c) {
 		return ""
 	}
-	return w.ruleOf(c)(c, w.f) + seen
+	return w.RuleOf(c)(c, w.Found) + seen
 }
 
 // list adds a command to those of the analysis.
-func list(w *walk, args argv.List) {
+func list(w *Walk, args argv.List) {
 	s := render(args.Texts())
-	w.f.step(len(s))
-	w.f.commands = addTo(w.f.commands, s)
+	w.Found.Step(len(s))
+	w.Found.Ran(s)
 }
 
 // shellWord follows an alias or a function.
-func (w *walk) shellWord(name string, args argv.List) (string, bool) {
+func (w *Walk) shellWord(name string, args argv.List) (string, bool) {
 	if f := w.funcs[name]; f != nil {
 		return w.invoke(name, args[1:].Texts()), true
 	}
@@ -72,22 +74,22 @@ func (w *walk) shellWord(name string, args argv.List) (string, bool) {
 	}
 	calls := w.calls
 	w.calls = append(slices.Clone(calls), "alias "+name)
-	out := w.program(text)
+	out := w.Program(text)
 	w.calls = calls
 	return out, true
 }
 
 // invoke runs the body of a function. One that calls itself is not followed
 // again; with a pipe or a background job in between it is a fork bomb.
-func (w *walk) invoke(name string, pos []string) string {
+func (w *Walk) invoke(name string, pos []string) string {
 	f := w.funcs[name]
 	f.called = true
 	if f.running > 0 {
 		if w.parallel > 0 {
-			w.f.hit("fork-bomb", name)
+			w.Found.Hit("fork-bomb", name)
 			return unknown
 		} else if len(w.calls) >= 8 || len(pos) == 0 {
-			w.f.hit("endless-recursion", name)
+			w.Found.Hit("endless-recursion", name)
 			return unknown
 		}
 	}
@@ -104,42 +106,42 @@ func (w *walk) invoke(name string, pos []string) string {
 }
 
 // execUnknown follows a command whose name cannot be computed.
-func (w *walk) execUnknown(args argv.List) string {
+func (w *Walk) execUnknown(args argv.List) string {
 	name, rest := args[0].S, args[1:]
-	w.f.changes = true
+	w.Found.Changes = true
 	list(w, args)
 	if strings.Contains(name, remote) {
-		w.f.hit("remote-code", name)
+		w.Found.Hit("remote-code", name)
 	}
-	w.f.hit("unknown-command", strings.Join(args.Texts(), " "))
+	w.Found.Hit("unknown-command", strings.Join(args.Texts(), " "))
 	if bare := mark.Strip(name); bare != "" {
 		rest = append(argv.Of(bare), rest...)
 	}
-	if len(rest) > 0 && mark.Known(rest[0].S) && dangerous(programName(rest[0].S)) {
-		w.exec(rest)
+	if len(rest) > 0 && mark.Known(rest[0].S) && Dangerous(ProgramName(rest[0].S)) {
+		w.Exec(rest)
 	}
 	if rest.Has("r", "R", "f", "recursive", "force") {
-		w.onlyCritical(append(argv.Of("rm"), rest...), strings.Join(append([]string{""}, rest.Texts()...), " "))
+		w.OnlyCritical(append(argv.Of("rm"), rest...), strings.Join(append([]string{""}, rest.Texts()...), " "))
 	}
 	return unknown + mark.Of(name)
 }
 
 // execGlob follows a command whose name is a pattern: as every program it
 // may stand for.
-func execGlob(w *walk, args argv.List) string {
-	w.f.hit("unknown-command", args[0].S)
-	w.f.changes = true
+func execGlob(w *Walk, args argv.List) string {
+	w.Found.Hit("unknown-command", args[0].S)
+	w.Found.Changes = true
 	if n, ok := zone.Glob(path.Base(args[0].Pat), pattern.EntireString); ok {
-		for _, name := range sortedKeys(tables().lists["dangerous"]) {
+		for _, name := range SortedKeys(known.Tables().Lists["dangerous"]) {
 			if n.MatchString(name) {
-				w.exec(append(argv.Of(name), args[1:]...))
+				w.Exec(append(argv.Of(name), args[1:]...))
 			}
 		}
 	}
 	return unknown
 }
 
-func sortedKeys(set map[string]bool) []string {
+func SortedKeys(set map[string]bool) []string {
 	out := make([]string, 0, len(set))
 	for k := range set {
 		out = append(out, k)
@@ -150,51 +152,51 @@ func sortedKeys(set map[string]bool) []string {
 
 // written follows a file that the program itself wrote or downloaded before
 // it runs it.
-func (w *walk) written(c *command) (string, bool) {
-	if !strings.Contains(c.path, "/") {
+func (w *Walk) written(c *Command) (string, bool) {
+	if !strings.Contains(c.Path, "/") {
 		return "", false
 	}
-	p := w.resolve(c.path)
-	text, ok := w.content[p]
+	p := w.Resolve(c.Path)
+	text, ok := w.Content[p]
 	if !ok {
-		if w.readSecret(p) == remote {
-			w.f.hit("remote-code", c.path)
+		if w.ReadSecret(p) == remote {
+			w.Found.Hit("remote-code", c.Path)
 		}
 		return "", false
 	}
-	w.f.changes = true
-	return w.script(c.path, text, c.List), true
+	w.Found.Changes = true
+	return w.Script(c.Path, text, c.List), true
 }
 
-// script runs the text of a script with the interpreter its first line names.
-func (w *walk) script(name, text string, args argv.List) string {
+// Script runs the text of a script with the interpreter its first line names.
+func (w *Walk) Script(name, text string, args argv.List) string {
 	if strings.Contains(text, remote) {
-		w.f.hit("remote-code", "")
+		w.Found.Hit("remote-code", "")
 	}
 	if line, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(line, "#!") {
 		words := strings.Fields(line[2:])
 		if len(words) > 1 && path.Base(words[0]) == "env" {
 			words = words[1:]
 		}
-		if len(words) > 0 && !in("shells", programName(words[0])) {
-			scanCode(&command{walk: w, name: programName(words[0])}, w.f, rest)
+		if len(words) > 0 && !known.In("shells", ProgramName(words[0])) {
+			ScanCode(&Command{Walk: w, Name: ProgramName(words[0])}, w.Found, rest)
 			return unknown
 		}
 	}
 	if text == unknown {
 		return unknown
 	}
-	zero := w.zero
-	w.zero = name
-	out := w.withPositions(args, len(args) == 0, func() string {
-		return w.subshell(func() string { return w.program(text) })
+	zero := w.Zero
+	w.Zero = name
+	out := w.WithPositions(args, len(args) == 0, func() string {
+		return w.subshell(func() string { return w.Program(text) })
 	})
-	w.zero = zero
+	w.Zero = zero
 	return out
 }
 
-// withPositions runs f with other positional parameters.
-func (w *walk) withPositions(args argv.List, foreign bool, f func() string) string {
+// WithPositions runs f with other positional parameters.
+func (w *Walk) WithPositions(args argv.List, foreign bool, f func() string) string {
 	pos, old := w.pos, w.foreign
 	w.pos, w.foreign = args.Texts(), foreign
 	out := f()
@@ -202,54 +204,49 @@ func (w *walk) withPositions(args argv.List, foreign bool, f func() string) stri
 	return out
 }
 
-// crude looks at a text that no parser reads as if it were separate commands.
-func crude(w *walk, text string) {
+// Crude looks at a text that no parser reads as if it were separate commands.
+func Crude(w *Walk, text string) {
 	if dense := strings.Join(strings.Fields(text), ""); strings.Contains(dense, "(){") {
 		name, body, _ := strings.Cut(dense, "(){")
 		name = name[strings.LastIndexAny(name, ";&|(){}")+1:]
 		if name != "" && strings.Contains(body, name+"|"+name) {
-			w.f.hit("fork-bomb", text)
+			w.Found.Hit("fork-bomb", text)
 		}
 	}
 	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(";|&\n(){}`", c) }) {
 		words := strings.FieldsFunc(part, func(c rune) bool { return strings.ContainsRune(" \t'\"\\", c) })
 		for i, s := range words {
-			if i == 0 || dangerous(s) {
-				w.exec(argv.Of(words[i:]...))
+			if i == 0 || Dangerous(s) {
+				w.Exec(argv.Of(words[i:]...))
 			}
 		}
 	}
 }
 
-// onlyCritical follows a command that may or may not be one, and keeps only
+// OnlyCritical follows a command that may or may not be one, and keeps only
 // findings that are critical.
-func (w *walk) onlyCritical(args argv.List, line string) {
-	f := w.f
-	w.f = &finding{steps: f.steps, bytes: f.bytes}
+func (w *Walk) OnlyCritical(args argv.List, line string) {
+	f := w.Found
+	w.Found = f.Aside()
 	defer func() {
-		found := w.f
-		w.f = f
-		f.steps, f.bytes = found.steps, found.bytes
-		for i, reason := range found.reasons {
-			if found.tiers[i] == Critical {
-				f.hit(strings.TrimPrefix(reason.Rule, "shell."), line)
-			}
-		}
+		found := w.Found
+		w.Found = f
+		f.Join(found, line)
 	}()
-	w.exec(args)
+	w.Exec(args)
 }
 
 // inspect looks at what any program would do with its arguments: read a
 // credential.
-func inspect(c *command) string {
+func inspect(c *Command) string {
 	if namesOnly(c) {
 		return ""
 	}
 	args, program := c.List, -1
-	if n := len(args); n > 1 && c.is("cp", "mv", "install", "ln", "rsync", "scp") { // the last is written
+	if n := len(args); n > 1 && c.Is("cp", "mv", "install", "ln", "rsync", "scp") { // the last is written
 		args = args[:n-1]
 	}
-	if c.is("jq", "yq", "gojq") && !c.Has("f", "from-file") {
+	if c.Is("jq", "yq", "gojq") && !c.Has("f", "from-file") {
 		if ops := args.OperandsAfter("arg", "argjson", "indent"); len(ops) > 0 { // the first is a program text
 			program = args.Index(ops[0].S)
 		}
@@ -259,16 +256,16 @@ func inspect(c *command) string {
 		if i == program || program >= 0 && a.S == args[program].S {
 			continue
 		}
-		for _, p := range pathsIn(a.S) {
-			if strings.Contains(c.readSecret(c.resolve(p)), secret) {
+		for _, p := range PathsIn(a.S) {
+			if strings.Contains(c.ReadSecret(c.Resolve(p)), secret) {
 				marks = secret
 			}
 		}
 		if a.Pat == "" {
 			continue
 		}
-		for _, p := range zone.CouldBe(c.resolve(a.Pat)) {
-			if zone.SecretOf(p) == zone.MachineSecret && c.readSecret(p) == secret {
+		for _, p := range zone.CouldBe(c.Resolve(a.Pat)) {
+			if zone.SecretOf(p) == zone.MachineSecret && c.ReadSecret(p) == secret {
 				marks = secret
 			}
 		}
@@ -278,31 +275,31 @@ func inspect(c *command) string {
 
 // namesOnly reports whether a program does not read what its arguments name,
 // so that naming a credential is harmless.
-func namesOnly(c *command) bool {
+func namesOnly(c *Command) bool {
 	switch {
-	case c.is("sed", "gsed"):
+	case c.Is("sed", "gsed"):
 		return c.Has("i", "in-place")
-	case c.is("grep", "rg"):
+	case c.Is("grep", "rg"):
 		return c.Has("q", "quiet", "c", "l", "L")
 	}
-	return in("named", c.name) || wraps(c.name)
+	return known.In("named", c.Name) || wraps(c.Name)
 }
 
-// pathsIn lists the parts of an argument that may be a path: all of it, and
+// PathsIn lists the parts of an argument that may be a path: all of it, and
 // what follows a "=", "@" or ":".
-func pathsIn(s string) []string {
+func PathsIn(s string) []string {
 	if !strings.ContainsAny(s, "./~_") || strings.Contains(s, " ") {
 		return nil
 	}
-	out := partsOf(s, len(s))
+	out := PartsOf(s, len(s))
 	if len(s) > 2 && s[0] == '-' && s[1] != '-' {
 		out = append(out, s[2:])
 	}
 	return out
 }
 
-// partsOf is an argument and what follows a "=", "@" or ":" in it.
-func partsOf(s string, limit int) []string {
+// PartsOf is an argument and what follows a "=", "@" or ":" in it.
+func PartsOf(s string, limit int) []string {
 	out := []string{s}
 	for i, c := range s {
 		if (c == '=' || c == '@' || c == ':') && i+1 < len(s) && len(out) < limit {
@@ -313,59 +310,67 @@ func partsOf(s string, limit int) []string {
 }
 
 // readsOnly reports whether a command is known to change nothing.
-func readsOnly(c *command) bool {
+func readsOnly(c *Command) bool {
 	switch {
-	case c.is("gofmt"):
+	case c.Is("gofmt"):
 		return !c.Has("w")
-	case c.is("sort", "tree"):
+	case c.Is("sort", "tree"):
 		return !c.Has("o", "output")
-	case c.is("yq", "xmllint"):
+	case c.Is("yq", "xmllint"):
 		return !c.Has("i", "inplace", "output")
-	case c.is("fd"):
+	case c.Is("fd"):
 		return !c.Has("x", "X", "exec")
-	case c.is("find"):
+	case c.Is("find"):
 		return !c.Exactly("-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprintf", "-fls", "-fprint0")
-	case c.is("sed"):
-		return !c.Has("i", "in-place") && !c.says("w ")
-	case c.is("awk", "gawk", "mawk"):
-		return !c.Contains(">") && !c.Contains("|") && !c.says("system")
-	case c.is("git"):
+	case c.Is("sed"):
+		return !c.Has("i", "in-place") && !c.Says("w ")
+	case c.Is("awk", "gawk", "mawk"):
+		return !c.Contains(">") && !c.Contains("|") && !c.Says("system")
+	case c.Is("git"):
 		return true // the sub-command decides
-	case c.is("go"):
-		return oneOf(c.OperandsAfter("C").At(0), "version", "list", "env", "doc", "help") && !c.Exactly("-w", "-u")
+	case c.Is("go"):
+		return OneOf(c.OperandsAfter("C").At(0), "version", "list", "env", "doc", "help") && !c.Exactly("-w", "-u")
 	}
-	return in("reads", c.name) || wraps(c.name)
+	return known.In("reads", c.Name) || wraps(c.Name)
 }
 
 // optionPrograms follows the programs that options of a tool name.
-func optionPrograms(c *command, f *finding) {
-	for _, t := range tables().options[c.name] {
-		for _, o := range t.options {
+func optionPrograms(c *Command, f *finding.Finding) {
+	for _, t := range known.Tables().Options[c.Name] {
+		for _, o := range t.Options {
 			value, ok := c.Value(o)
 			if ok && len(o) == 1 && !c.Exactly("-"+o) {
 				ok = false // a letter inside another option
 			}
-			if !ok && (!t.file || len(o) == 1 || !c.Exactly("-"+o, "--"+o)) {
+			if !ok && (!t.File || len(o) == 1 || !c.Exactly("-"+o, "--"+o)) {
 				continue
 			}
-			if t.file {
-				f.hit("program-runs", c.line())
+			if t.File {
+				f.Hit("program-runs", c.Line())
 				continue
 			}
-			packer(c, value)
+			Packer(c, value)
 		}
 	}
-	if c.is("apt", "apt-get", "dpkg", "aptitude") && c.says("-Invoke", "pre-invoke", "post-invoke") ||
-		c.is("cargo") && c.says("--config") && c.says("runner", "wrapper", "linker") {
-		f.hit("program-runs", c.line())
+	if c.Is("apt", "apt-get", "dpkg", "aptitude") && c.Says("-Invoke", "pre-invoke", "post-invoke") ||
+		c.Is("cargo") && c.Says("--config") && c.Says("runner", "wrapper", "linker") {
+		f.Hit("program-runs", c.Line())
 	}
+}
+
+// Packer follows a program that an archive goes through.
+func Packer(c *Command, v string) {
+	if known.In("packers", ProgramName(FirstWord(v+" x"))) {
+		return
+	}
+	c.Runs(c, v)
 }
 
 // setsUp reports whether a program prints the lines with which a shell is
 // set up for a tool, which is what they are evaluated for.
-func setsUp(c *command) bool {
+func setsUp(c *Command) bool {
 	first := c.At(0)
-	switch c.name {
+	switch c.Name {
 	case "ssh-agent", "dircolors", "resize":
 		return len(c.OperandsAfter()) == 0
 	case "direnv":
@@ -377,7 +382,7 @@ func setsUp(c *command) bool {
 	case "conda", "mamba":
 		return strings.HasPrefix(first, "shell.")
 	case "fnm", "opam", "luarocks", "mise":
-		return oneOf(first, "env", "path", "activate")
+		return OneOf(first, "env", "path", "activate")
 	}
 	return false
 }

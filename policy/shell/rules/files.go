@@ -1,4 +1,4 @@
-package shell
+package rules
 
 import (
 	"path"
@@ -6,41 +6,44 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-func removeFiles(c *command, _ *finding) string {
-	recursive := c.Has("r", "R", "recursive", "dir") || c.is("rimraf", "srm", "shred", "scrub", "wipe")
-	for _, a := range c.OperandsAfter(tables().takes[c.name]...) {
-		c.remove(a, recursive)
+func removeFiles(c *walk.Command, _ *finding.Finding) string {
+	recursive := c.Has("r", "R", "recursive", "dir") || c.Is("rimraf", "srm", "shred", "scrub", "wipe")
+	for _, a := range c.OperandsAfter(known.Tables().Takes[c.Name]...) {
+		c.Remove(a, recursive)
 	}
 	return ""
 }
 
 // targetOf is where a copy goes, and the operands that are copied there.
-func targetOf(c *command, ops argv.List) (string, argv.List) {
+func targetOf(c *walk.Command, ops argv.List) (string, argv.List) {
 	if target, ok := c.Value("t", "target-directory"); ok || len(ops) == 0 {
 		return target, ops
 	}
 	return ops[len(ops)-1].S, ops[:len(ops)-1]
 }
 
-func move(c *command, f *finding) string {
+func move(c *walk.Command, f *finding.Finding) string {
 	target, ops := targetOf(c, c.OperandsAfter("S", "suffix"))
 	for _, a := range ops {
-		for _, p := range c.places(a) {
+		for _, p := range c.Places(a) {
 			switch at := zone.Of(p); at {
 			case zone.Outside, zone.Home, zone.Above:
-				f.remove(p, false)
+				f.Remove(p, false)
 			case zone.Vital, zone.System, zone.Git, zone.Runner, zone.Startup, zone.Device, zone.Root:
 				if p != "*" && p != "." {
-					f.remove(p, true)
+					f.Remove(p, true)
 				}
 			default:
-				f.touch(p)
+				f.Touch(p)
 			}
-			if text, ok := c.content[p]; ok {
+			if text, ok := c.Content[p]; ok {
 				copyTo(c, target, p, text)
 			}
 		}
@@ -51,39 +54,39 @@ func move(c *command, f *finding) string {
 
 // copyTo remembers what a copy of a file holds: it may be the target, or a
 // file in it.
-func copyTo(c *command, target, name, text string) {
-	c.content[c.resolve(target)] = text
-	c.content[c.resolve(target+"/"+path.Base(name))] = text
+func copyTo(c *walk.Command, target, name, text string) {
+	c.Content[c.Resolve(target)] = text
+	c.Content[c.Resolve(target+"/"+path.Base(name))] = text
 }
 
 // writeTarget records what a copy writes: the target, or files in it.
-func writeTarget(c *command, target string, from argv.List) {
-	if p := c.resolve(target); !strings.HasSuffix(target, "/") && len(from) < 2 && !oneOf(p, ".", "..", "~") {
-		c.f.write(p)
+func writeTarget(c *walk.Command, target string, from argv.List) {
+	if p := c.Resolve(target); !strings.HasSuffix(target, "/") && len(from) < 2 && !walk.OneOf(p, ".", "..", "~") {
+		c.Found.Write(p)
 		return
 	}
 	for _, a := range from {
-		c.write(target + "/" + path.Base(a.S))
+		c.Write(target + "/" + path.Base(a.S))
 	}
 }
 
-func copyFiles(c *command, f *finding) string {
+func copyFiles(c *walk.Command, f *finding.Finding) string {
 	ops := c.OperandsAfter("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
-	if c.is("install") && c.Has("d", "directory") {
+	if c.Is("install") && c.Has("d", "directory") {
 		return create(c, f)
 	}
 	target, ops := targetOf(c, ops)
-	if c.is("ln") {
+	if c.Is("ln") {
 		if len(ops) == 0 {
 			ops, target = argv.Of(target), path.Base(target)
 		}
 		link(c, f, ops, target)
 	}
-	if c.is("rsync") || c.Has("r", "R", "a", "recursive", "archive") {
+	if c.Is("rsync") || c.Has("r", "R", "a", "recursive", "archive") {
 		packsHome(c, f, ops)
 	}
 	for _, a := range ops {
-		if text := c.readFile(a.S); text != unknown {
+		if text := c.ReadFile(a.S); text != unknown {
 			copyTo(c, target, a.S, text)
 		}
 	}
@@ -91,16 +94,16 @@ func copyFiles(c *command, f *finding) string {
 		return ""
 	}
 	writeTarget(c, target, ops)
-	if v, ok := c.Value("m", "mode"); ok && c.is("install") {
+	if v, ok := c.Value("m", "mode"); ok && c.Is("install") {
 		rateMode(c, f, v)
 	}
 	return ""
 }
 
 // rsync is a copy that may go to another machine, and may delete.
-func rsync(c *command, f *finding) string {
+func rsync(c *walk.Command, f *finding.Finding) string {
 	if v, ok := c.Value("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
-		c.runs(c, v)
+		c.Runs(c, v)
 	}
 	ops := c.OperandsAfter("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
 	for _, a := range ops {
@@ -109,9 +112,9 @@ func rsync(c *command, f *finding) string {
 		}
 	}
 	if target, _ := targetOf(c, ops); c.Has("delete", "delete-after", "delete-before", "delete-excluded") {
-		c.remove(argv.Word{S: target}, true)
-		if zone.Of(c.resolve(target)) == zone.Root {
-			f.hit("delete-workspace", target)
+		c.Remove(argv.Word{S: target}, true)
+		if zone.Of(c.Resolve(target)) == zone.Root {
+			f.Hit("delete-workspace", target)
 		}
 	}
 	return copyFiles(c, f)
@@ -119,11 +122,11 @@ func rsync(c *command, f *finding) string {
 
 // packsHome finds copies of directories that hold the credentials of the
 // person or of the machine among all else.
-func packsHome(c *command, f *finding, from argv.List) {
+func packsHome(c *walk.Command, f *finding.Finding, from argv.List) {
 	for _, a := range from {
-		for _, p := range c.places(a) {
-			if p == "/" || p == "~" || zone.Under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1 || oneOf(path.Dir(p), "/home", "/Users") {
-				f.hit("secret-packed", c.line())
+		for _, p := range c.Places(a) {
+			if p == "/" || p == "~" || zone.Under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1 || walk.OneOf(path.Dir(p), "/home", "/Users") {
+				f.Hit("secret-packed", c.Line())
 			}
 		}
 	}
@@ -131,13 +134,13 @@ func packsHome(c *command, f *finding, from argv.List) {
 
 // link rates the links that ln makes. A relative one is read from where it
 // stands; whether that is the target or a file in it is not known.
-func link(c *command, f *finding, ops argv.List, target string) {
+func link(c *walk.Command, f *finding.Finding, ops argv.List, target string) {
 	symbolic := c.Has("s", "symbolic")
 	for _, a := range ops {
 		inside := !strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~")
 		out := symbolic && inside && !strings.HasPrefix(a.S, "/") && mark.Known(a.S) && strings.HasPrefix(path.Join(target, a.S), "..")
 		out = out || strings.Trim(a.S, "./") == "" && strings.Contains(a.S, "..")
-		for _, p := range c.places(a) {
+		for _, p := range c.Places(a) {
 			switch zone.Of(p) {
 			case zone.Vital, zone.System, zone.Home, zone.Startup, zone.Device:
 				out = true
@@ -146,32 +149,32 @@ func link(c *command, f *finding, ops argv.List, target string) {
 			}
 		}
 		if out {
-			f.hit("link-outside", c.line())
+			f.Hit("link-outside", c.Line())
 		}
 	}
 }
 
 // create is for programs that make files.
-func create(c *command, f *finding) string {
+func create(c *walk.Command, f *finding.Finding) string {
 	takes := []string{"m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"}
-	if c.is("mkdir", "touch", "install") {
+	if c.Is("mkdir", "touch", "install") {
 		takes = []string{"m", "t", "r", "mode", "date", "reference"}
 	}
 	ops := c.OperandsAfter(takes...)
-	if size, ok := c.Value("s", "l", "size", "length"); ok && c.is("truncate", "fallocate") && hugeSize(size) {
-		f.hit("exhaust", c.line())
+	if size, ok := c.Value("s", "l", "size", "length"); ok && c.Is("truncate", "fallocate") && walk.HugeSize(size) {
+		f.Hit("exhaust", c.Line())
 	}
-	if c.is("mknod") && len(ops) > 0 {
+	if c.Is("mknod") && len(ops) > 0 {
 		ops = ops[:1]
-		f.hit("machine-settings", c.line())
+		f.Hit("machine-settings", c.Line())
 	}
 	for _, a := range ops {
-		for _, p := range c.places(a) {
+		for _, p := range c.Places(a) {
 			switch at := zone.Of(p); {
-			case c.is("mkdir") && (at == zone.Startup || at == zone.Home || at == zone.Runner || at == zone.Above):
-				f.touch(p)
+			case c.Is("mkdir") && (at == zone.Startup || at == zone.Home || at == zone.Runner || at == zone.Above):
+				f.Touch(p)
 			default:
-				f.write(p)
+				f.Write(p)
 			}
 		}
 	}
@@ -179,67 +182,50 @@ func create(c *command, f *finding) string {
 }
 
 // divide is for programs that write what they read to other files.
-func divide(c *command, f *finding) string {
+func divide(c *walk.Command, f *finding.Finding) string {
 	for _, o := range []string{"o", "output", "d", "directory"} {
 		if v, ok := c.Value(o); ok {
-			c.write(v)
+			c.Write(v)
 		}
 	}
-	if ops := c.OperandsAfter("m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"); len(ops) > 0 && c.is("patch") {
-		c.write(ops[0].S)
+	if ops := c.OperandsAfter("m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"); len(ops) > 0 && c.Is("patch") {
+		c.Write(ops[0].S)
 	}
-	f.changes = true
+	f.Changes = true
 	return ""
 }
 
-func hugeSize(s string) bool {
-	s = strings.TrimLeft(strings.ToUpper(s), "+")
-	s = strings.TrimSuffix(strings.TrimSuffix(s, "B"), "I")
-	unit := 0
-	if len(s) > 0 {
-		unit = strings.IndexByte("KMGTPE", s[len(s)-1]) + 1
-	}
-	n, err := strconv.ParseFloat(strings.TrimRight(s, "KMGTPE"), 64)
-	if err != nil {
-		return false
-	}
-	for range unit {
-		n *= 1024
-	}
-	return n >= 20<<30
-}
-
-func dd(c *command, f *finding) string {
+func dd(c *walk.Command, f *finding.Finding) string {
 	value := map[string]string{}
 	for _, a := range c.List {
 		name, v, _ := strings.Cut(a.S, "=")
 		value[name] = v
 	}
 	from, to := value["if"], value["of"]
-	if from != "" && zone.Of(c.resolve(from)) == zone.Device && !endlessDevice(from) {
-		f.hit("read-device", c.line())
+	if from != "" && zone.Of(c.Resolve(from)) == zone.Device && !walk.EndlessDevice(from) {
+		f.Hit("read-device", c.Line())
 	}
 	text := ""
 	if from != "" {
-		text = c.readFile(from)
+		text = c.ReadFile(from)
 	} else {
-		text = c.stdin()
+		text = c.Stdin()
 	}
 	if to == "" {
 		return text
 	}
-	p := c.resolve(to)
-	f.write(p)
-	c.store(p, text, false)
-	if _, counted := value["count"]; endlessDevice(from) && !counted && zone.Of(p) != zone.Nowhere {
-		f.hit("exhaust", c.line())
+	p := c.Resolve(to)
+	f.Write(p)
+	c.Store(p, text, false)
+	if _, counted := value["count"]; walk.EndlessDevice(from) && !counted && zone.Of(p) != zone.Nowhere {
+		f.Hit("exhaust", c.Line())
 	}
-	f.hit("dd", c.line())
+	f.Hit("dd", c.Line())
 	return ""
 }
 
 // permissions is chmod, chown and chgrp.
-func permissions(c *command, f *finding) string {
+func permissions(c *walk.Command, f *finding.Finding) string {
 	var ops argv.List
 	for _, a := range c.List {
 		if len(a.S) < 2 || a.S[0] != '-' || a.S[1] != '-' && strings.Trim(a.S[1:], "Rvfch") != "" {
@@ -247,21 +233,21 @@ func permissions(c *command, f *finding) string {
 		}
 	}
 	if _, ok := c.Value("reference"); !ok && len(ops) > 0 {
-		if c.is("chmod") {
+		if c.Is("chmod") {
 			rateMode(c, f, ops[0].S)
 		}
 		ops = ops[1:]
 	}
 	recursive := c.Has("R", "recursive")
 	for _, a := range ops {
-		for _, p := range c.places(a) {
+		for _, p := range c.Places(a) {
 			at := zone.Of(p)
 			if at == zone.Nowhere {
 				continue
 			}
-			f.touch(p)
-			if rule := permissionRule(at, recursive, c.is("chmod")); rule != "" {
-				f.hit(rule, c.line())
+			f.Touch(p)
+			if rule := permissionRule(at, recursive, c.Is("chmod")); rule != "" {
+				f.Hit(rule, c.Line())
 			}
 		}
 	}
@@ -297,7 +283,7 @@ func permissionRule(at zone.Zone, recursive, onlyMode bool) string {
 }
 
 // rateMode rates a new file mode.
-func rateMode(c *command, f *finding, mode string) {
+func rateMode(c *walk.Command, f *finding.Finding, mode string) {
 	open, setID, none := !mark.Known(mode), false, false
 	if n, err := strconv.ParseUint(mode, 8, 16); err == nil {
 		open, setID, none = n&0o002 != 0, n&0o6000 != 0, n&0o700 == 0
@@ -314,23 +300,23 @@ func rateMode(c *command, f *finding, mode string) {
 	}
 	switch {
 	case setID:
-		f.hit("setuid", c.line())
+		f.Hit("setuid", c.Line())
 	case open:
-		f.hit("world-writable", c.line())
+		f.Hit("world-writable", c.Line())
 	case none:
-		f.hit("permissions-inside", c.line())
+		f.Hit("permissions-inside", c.Line())
 	}
 }
 
 // listFiles is ls.
-func listFiles(c *command, _ *finding) string {
+func listFiles(c *walk.Command, _ *finding.Finding) string {
 	var b strings.Builder
 	ops := c.OperandsAfter("I", "w", "T")
 	for _, a := range ops {
 		switch {
 		case c.Has("d") || a.Pat != "":
 			b.WriteString(a.S + "\n")
-		case c.zoneOf(a) != zone.Workspace:
+		case c.ZoneOf(a) != zone.Workspace:
 			b.WriteString(strings.TrimSuffix(a.S, "/") + "/" + unknown + "\n")
 		default:
 			b.WriteString("found-" + unknown + "\n")
@@ -343,20 +329,20 @@ func listFiles(c *command, _ *finding) string {
 }
 
 // locate looks through all files of the machine.
-func locate(c *command, f *finding) string {
-	if zone.Hunts(c.line()) {
-		f.hit("secret-hunt", c.line())
+func locate(c *walk.Command, f *finding.Finding) string {
+	if zone.Hunts(c.Line()) {
+		f.Hit("secret-hunt", c.Line())
 	}
 	return unknown
 }
 
 // searchFiles is find.
-func searchFiles(c *command, f *finding) string {
+func searchFiles(c *walk.Command, f *finding.Finding) string {
 	i := 0
 	var roots argv.List
 	for ; i < len(c.List); i++ {
 		s := c.At(i)
-		if oneOf(s, "-L", "-P", "-H") || strings.HasPrefix(s, "-O") {
+		if walk.OneOf(s, "-L", "-P", "-H") || strings.HasPrefix(s, "-O") {
 			continue
 		}
 		if s != "" && strings.ContainsRune("-(!,", rune(s[0])) {
@@ -379,8 +365,8 @@ func searchFiles(c *command, f *finding) string {
 }
 
 // foundIn is the path of something below a directory.
-func foundIn(c *command, root argv.Word) string {
-	if at := c.zoneOf(root); at == zone.Workspace || at == zone.Root || at == zone.Temp {
+func foundIn(c *walk.Command, root argv.Word) string {
+	if at := c.ZoneOf(root); at == zone.Workspace || at == zone.Root || at == zone.Temp {
 		return "found-" + unknown
 	}
 	return strings.TrimSuffix(root.S, "/") + "/found-" + unknown
@@ -393,7 +379,7 @@ type search struct {
 }
 
 // findTests follows the expression of find and reports whether it selects.
-func findTests(c *command, f *finding, tests, roots argv.List) bool {
+func findTests(c *walk.Command, f *finding.Finding, tests, roots argv.List) bool {
 	filtered := false
 	for i := 0; i < len(tests); i++ {
 		next := tests.At(i + 1)
@@ -409,45 +395,45 @@ func findTests(c *command, f *finding, tests, roots argv.List) bool {
 		case "-exec", "-execdir", "-ok", "-okdir":
 			findExec(c, f, tests[i+1:], search{roots, filtered})
 		case "-fprint", "-fprintf", "-fls", "-fprint0":
-			c.write(next)
+			c.Write(next)
 		default:
-			filtered = filtered || in("find-tests", s)
+			filtered = filtered || known.In("find-tests", s)
 		}
 	}
 	return filtered
 }
 
-func findHunt(c *command, f *finding, term string, roots argv.List) {
+func findHunt(c *walk.Command, f *finding.Finding, term string, roots argv.List) {
 	if !zone.Hunts(term) && !strings.Contains(term, "id_") {
 		return
 	}
 	for _, r := range roots {
-		switch c.zoneOf(r) {
+		switch c.ZoneOf(r) {
 		case zone.Workspace, zone.Root, zone.Temp, zone.Nowhere:
 		default:
-			f.hit("secret-hunt", c.line())
+			f.Hit("secret-hunt", c.Line())
 		}
 	}
 }
 
-func findDelete(c *command, f *finding, s search) {
+func findDelete(c *walk.Command, f *finding.Finding, s search) {
 	for _, r := range s.roots {
-		for _, p := range c.places(r) {
+		for _, p := range c.Places(r) {
 			switch at := zone.Of(p); {
 			case at == zone.Root && s.filtered:
-				f.hit("delete-tree", c.line())
+				f.Hit("delete-tree", c.Line())
 			case at == zone.Above, s.filtered && at == zone.Vital && p == "~":
-				f.hit("delete-outside", c.line())
+				f.Hit("delete-outside", c.Line())
 			default:
-				f.remove(p, true)
+				f.Remove(p, true)
 			}
 		}
 	}
-	f.changes = true
+	f.Changes = true
 }
 
 // findExec follows the command of -exec: {} is what was found.
-func findExec(c *command, f *finding, args argv.List, s search) {
+func findExec(c *walk.Command, f *finding.Finding, args argv.List, s search) {
 	end := len(args)
 	for i, a := range args {
 		if a.S == ";" || a.S == "+" && args.At(i-1) == "{}" {
@@ -458,8 +444,8 @@ func findExec(c *command, f *finding, args argv.List, s search) {
 	if end == 0 {
 		return
 	}
-	if oneOf(path.Base(args[0].S), "rm", "unlink", "shred", "rimraf", "srm") {
-		findDelete(c.with("find", args[:end]), f, s)
+	if walk.OneOf(path.Base(args[0].S), "rm", "unlink", "shred", "rimraf", "srm") {
+		findDelete(c.With("find", args[:end]), f, s)
 	}
 	for _, r := range s.roots {
 		items := []string{foundIn(c, r)}
@@ -473,26 +459,26 @@ func findExec(c *command, f *finding, args argv.List, s search) {
 					cmd[i] = argv.Word{S: strings.ReplaceAll(a.S, "{}", item)}
 				}
 			}
-			c.exec(cmd)
+			c.Exec(cmd)
 		}
 	}
 }
 
 // fd is a find with options of its own.
-func fd(c *command, f *finding) string {
+func fd(c *walk.Command, f *finding.Finding) string {
 	roots := c.OperandsAfter("e", "E", "t", "d", "x", "X", "exec", "extension", "type", "exclude", "max-depth").From(1)
 	if len(roots) == 0 || roots[0].S == "rm" {
 		roots = argv.Of(".")
 	}
 	for i, a := range c.List {
-		if !oneOf(a.S, "-x", "-X", "--exec", "--exec-batch") || i+1 >= len(c.List) {
+		if !walk.OneOf(a.S, "-x", "-X", "--exec", "--exec-batch") || i+1 >= len(c.List) {
 			continue
 		}
 		cmd := c.List[i+1:]
 		if !cmd.Contains("{") {
 			cmd = append(append(argv.List(nil), cmd...), argv.Word{S: "{}"})
 		}
-		findExec(c, f, cmd, search{roots, !oneOf(c.At(0), ".", "*", "-x", "-X")})
+		findExec(c, f, cmd, search{roots, !walk.OneOf(c.At(0), ".", "*", "-x", "-X")})
 	}
 	return "found-" + unknown
 }

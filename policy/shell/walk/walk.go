@@ -1,4 +1,9 @@
-package shell
+// Package walk follows a shell program through its syntax tree without running
+// it: its variables, functions, substitutions, redirections and files, as far
+// as they can be known. It has the rules of what belongs to the shell itself,
+// of text tools and of programs that run others; each other program goes to
+// the rule that it is given.
+package walk
 
 import (
 	"slices"
@@ -6,15 +11,35 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/word"
 )
 
-// input is what a command reads from its standard input.
-type input struct {
-	text string
+// The limits of one analysis. Whoever exceeds one is critical.
+const (
+	MaxLine  = 64 << 10 // bytes of one command line or nested program
+	maxText  = 64 << 10 // bytes of one value
+	maxDepth = 100      // nesting of programs, blocks and expansions
+	maxLoop  = 256      // rounds of a loop that are followed
+)
+
+// Short names for what is said on every other line.
+const (
+	unknown = mark.Unknown
+	secret  = mark.Secret
+	remote  = mark.Remote
+)
+
+// Input is what a command reads from its standard input.
+type Input struct {
+	Text string
 	pos  int
 }
+
+// Rule follows a command of a program that it knows, records what it finds,
+// and returns what the command prints.
+type Rule func(c *Command, f *finding.Finding) string
 
 // function is a shell function and whether it was called.
 type function struct {
@@ -35,15 +60,15 @@ const (
 // files is what the program wrote to files, and what it reads.
 type files struct {
 	variables
-	content map[string]string
-	in      *input // nil: not given by the program
+	Content map[string]string
+	In      *Input // nil: not given by the program
 }
 
-// walk follows a program over values that are known, and over marks where
+// Walk follows a program over values that are known, and over marks where
 // they are not. Every branch is taken.
-type walk struct {
+type Walk struct {
 	files
-	rules    map[string]rule
+	RuleOf   func(c *Command) Rule
 	funcs    map[string]*function
 	aliases  map[string]string
 	calls    []string // functions being run
@@ -55,38 +80,39 @@ type walk struct {
 	filed    bool // the standard output goes to a file
 }
 
-func newWalk(f *finding) *walk {
-	w := &walk{rules: rulesOf(), funcs: map[string]*function{}, aliases: map[string]string{}}
-	w.variables = variables{f: f, vars: map[string]variable{}, ways: 1, zero: "bash", foreign: true}
-	w.content = map[string]string{}
+// New returns a walk whose commands go to the rules that ruleOf finds.
+func New(f *finding.Finding, ruleOf func(c *Command) Rule) *Walk {
+	w := &Walk{RuleOf: ruleOf, funcs: map[string]*function{}, aliases: map[string]string{}}
+	w.variables = variables{Found: f, vars: map[string]variable{}, ways: 1, Zero: "bash", foreign: true}
+	w.Content = map[string]string{}
 	return w
 }
 
 // Enter counts one unit of work and goes one level deeper, until the function
 // that it returns is called.
-func (w *walk) Enter(bytes int) (leave func()) {
+func (w *Walk) Enter(bytes int) (leave func()) {
 	w.depth++
-	w.f.step(bytes)
+	w.Found.Step(bytes)
 	if w.depth > maxDepth {
-		w.f.exhaust()
+		w.Found.Exhaust()
 	}
 	return func() { w.depth-- }
 }
 
-// program parses and follows the text of a program and returns its output.
-func (w *walk) program(text string) string {
+// Program parses and follows the text of a program and returns its output.
+func (w *Walk) Program(text string) string {
 	defer w.Enter(0)()
-	if len(text) > maxLine {
-		w.f.exhaust()
+	if len(text) > MaxLine {
+		w.Found.Exhaust()
 	}
 	if strings.Contains(text, remote) {
-		w.f.hit("remote-code", "")
+		w.Found.Hit("remote-code", "")
 	}
-	w.f.step(len(text))
+	w.Found.Step(len(text))
 	file, err := parse(text)
 	if err != nil {
-		w.f.hit("unparsable", err.Error())
-		crude(w, text)
+		w.Found.Hit("unparsable", err.Error())
+		Crude(w, text)
 		return unknown
 	}
 	return w.stmts(file.Stmts)
@@ -120,26 +146,26 @@ func parse(text string) (*syntax.File, error) {
 	return nil, err
 }
 
-// nested follows a program text that another program is given to run.
-func (w *walk) nested(text string) string {
+// Nested follows a program text that another program is given to run.
+func (w *Walk) Nested(text string) string {
 	if strings.Contains(text, remote) {
-		w.f.hit("remote-code", "")
+		w.Found.Hit("remote-code", "")
 	}
 	if strings.ContainsAny(text, unknown+secret) {
-		w.f.hit("opaque-code", text)
+		w.Found.Hit("opaque-code", text)
 	}
-	return w.subshell(func() string { return w.program(text) })
+	return w.subshell(func() string { return w.Program(text) })
 }
 
-// runs follows a program text that an option of a tool holds.
-func (w *walk) runs(c *command, text string) {
-	w.f.hit("program-runs", c.line())
-	w.nested(text)
+// Runs follows a program text that an option of a tool holds.
+func (w *Walk) Runs(c *Command, text string) {
+	w.Found.Hit("program-runs", c.Line())
+	w.Nested(text)
 }
 
-// finish follows the functions that were defined and never called: a later
+// Finish follows the functions that were defined and never called: a later
 // command of the same shell can call them.
-func (w *walk) finish() {
+func (w *Walk) Finish() {
 	for range maxDepth {
 		var names []string
 		for name, f := range w.funcs {
@@ -155,24 +181,24 @@ func (w *walk) finish() {
 }
 
 // stmts follows a list of statements and returns what they print.
-func (w *walk) stmts(list []*syntax.Stmt) string {
+func (w *Walk) stmts(list []*syntax.Stmt) string {
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString(w.stmt(s))
 		if b.Len() > maxText {
-			w.f.exhaust()
+			w.Found.Exhaust()
 		}
 	}
 	return b.String()
 }
 
-func (w *walk) stmt(s *syntax.Stmt) string {
+func (w *Walk) stmt(s *syntax.Stmt) string {
 	defer w.Enter(0)()
 	if s.Background || s.Coprocess || s.Disown {
 		w.parallel++
 		defer func() { w.parallel-- }()
 		if w.endless > 0 {
-			w.f.hit("endless-jobs", "")
+			w.Found.Hit("endless-jobs", "")
 		}
 	}
 	out := ""
@@ -188,7 +214,7 @@ func (w *walk) stmt(s *syntax.Stmt) string {
 }
 
 // clause follows one command of the syntax.
-func (w *walk) clause(c syntax.Command) string {
+func (w *Walk) clause(c syntax.Command) string {
 	switch c := c.(type) {
 	case *syntax.CallExpr:
 		return w.call(c)
@@ -243,20 +269,20 @@ func compared(n int64, ok bool) status {
 	return failed
 }
 
-func define(w *walk, c *syntax.FuncDecl) {
+func define(w *Walk, c *syntax.FuncDecl) {
 	names := c.Names
 	if c.Name != nil {
 		names = append(names, c.Name)
 	}
 	for _, n := range names {
 		if shadows(n.Value, c.Body) {
-			w.f.hit("shadow", n.Value)
+			w.Found.Hit("shadow", n.Value)
 		}
 		w.funcs[n.Value] = &function{body: c.Body}
 	}
 }
 
-func (w *walk) both(c *syntax.BinaryCmd) string {
+func (w *Walk) both(c *syntax.BinaryCmd) string {
 	if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
 		out := w.stmt(c.X)
 		return out + w.maybe(func() string { return w.stmt(c.Y) })
@@ -265,21 +291,21 @@ func (w *walk) both(c *syntax.BinaryCmd) string {
 	defer func() { w.parallel-- }()
 	quiet := w.quiet
 	out := w.subshell(func() string { w.quiet, w.filed = true, false; return w.stmt(c.X) })
-	in := w.in
-	w.in = &input{text: out}
-	defer func() { w.in, w.quiet = in, quiet }()
+	in := w.In
+	w.In = &Input{Text: out}
+	defer func() { w.In, w.quiet = in, quiet }()
 	if _, simple := c.X.Cmd.(*syntax.CallExpr); out == "" && !simple {
-		w.in.text = unknown // a loop or a group may print what was not computed
+		w.In.Text = unknown // a loop or a group may print what was not computed
 	}
 	w.quiet = quiet
 	out = w.maybe(func() string { return w.stmt(c.Y) })
 	if !w.quiet && strings.Contains(out, secret) {
-		w.f.hit("secret-shown", "")
+		w.Found.Hit("secret-shown", "")
 	}
 	return out
 }
 
-func (w *walk) ifClause(c *syntax.IfClause) string {
+func (w *Walk) ifClause(c *syntax.IfClause) string {
 	var out string
 	if len(c.Cond) > 0 {
 		out = w.stmts(c.Cond)
@@ -292,7 +318,7 @@ func (w *walk) ifClause(c *syntax.IfClause) string {
 	return out
 }
 
-func (w *walk) caseClause(c *syntax.CaseClause) string {
+func (w *Walk) caseClause(c *syntax.CaseClause) string {
 	word.Text(w, c.Word)
 	var b strings.Builder
 	for _, item := range c.Items {
@@ -308,7 +334,7 @@ func (w *walk) caseClause(c *syntax.CaseClause) string {
 var numericTests = [...]syntax.BinTestOperator{syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr}
 
 // test follows the words of [[ … ]]: only substitutions in them can do harm.
-func test(w *walk, x syntax.TestExpr) {
+func test(w *Walk, x syntax.TestExpr) {
 	defer w.Enter(0)()
 	switch x := x.(type) {
 	case *syntax.BinaryTest:
@@ -335,7 +361,7 @@ func test(w *walk, x syntax.TestExpr) {
 // call follows a simple command, once for each alternative of the variables
 // in its words. When their outputs differ, they follow each other, so that
 // none is lost.
-func (w *walk) call(c *syntax.CallExpr) string {
+func (w *Walk) call(c *syntax.CallExpr) string {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
 			w.assign(a)
@@ -355,7 +381,7 @@ func (w *walk) call(c *syntax.CallExpr) string {
 	return out
 }
 
-func (w *walk) callOnce(c *syntax.CallExpr) string {
+func (w *Walk) callOnce(c *syntax.CallExpr) string {
 	args := word.Fields(w, c.Args...)
 	before := map[string]variable{}
 	for _, a := range c.Assigns {
@@ -367,7 +393,7 @@ func (w *walk) callOnce(c *syntax.CallExpr) string {
 		}
 		w.assign(a)
 	}
-	out := w.exec(args)
+	out := w.Exec(args)
 	for name, v := range before {
 		if w.vars[name] = v; len(v.alts) == 0 && v.ref == "" {
 			delete(w.vars, name)
@@ -378,7 +404,7 @@ func (w *walk) callOnce(c *syntax.CallExpr) string {
 
 // Output follows a substitution and returns what stands in its place: its
 // output, or the name under which it is opened.
-func (w *walk) Output(part syntax.WordPart) string {
+func (w *Walk) Output(part syntax.WordPart) string {
 	switch p := part.(type) {
 	case *syntax.CmdSubst:
 		return w.subshell(func() string {
@@ -391,15 +417,15 @@ func (w *walk) Output(part syntax.WordPart) string {
 	return unknown
 }
 
-// passOn is the output of a program about which nothing is known: unknown,
+// PassOn is the output of a program about which nothing is known: unknown,
 // and as secret or remote as what it was given.
-func (c *command) passOn() string {
+func (c *Command) PassOn() string {
 	marks := unknown
 	for _, a := range c.List {
 		marks += mark.Of(a.S)
 	}
-	if c.given() {
-		marks += mark.Of(c.stdin())
+	if c.Given() {
+		marks += mark.Of(c.Stdin())
 	}
 	return mark.Of(marks)
 }

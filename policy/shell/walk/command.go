@@ -1,4 +1,4 @@
-package shell
+package walk
 
 import (
 	"path"
@@ -7,35 +7,36 @@ import (
 	"sync"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
 
-// command is a simple command after expansion, and the walk that met it.
-type command struct {
-	*walk
+// Command is a simple command after expansion, and the walk that met it.
+type Command struct {
+	*Walk
 	argv.List
-	name string // without its directory
-	path string // as written
+	Name string // without its directory
+	Path string // as written
 	text string // all of it, if it is long
 }
 
-// with is the same program with other arguments.
-func (c *command) with(name string, args argv.List) *command {
-	return &command{walk: c.walk, List: args, name: name, path: name}
+// With is the same program with other arguments.
+func (c *Command) With(name string, args argv.List) *Command {
+	return &Command{Walk: c.Walk, List: args, Name: name, Path: name}
 }
 
-// line is the command as one text, for reasons.
-func (c *command) line() string {
+// Line is the command as one text, for reasons.
+func (c *Command) Line() string {
 	if c.text != "" {
 		return c.text
 	}
-	return strings.Join(append([]string{c.name}, c.Texts()...), " ")
+	return strings.Join(append([]string{c.Name}, c.Texts()...), " ")
 }
 
-// is reports whether the program has one of the names.
-func (c *command) is(names ...string) bool { return oneOf(c.name, names...) }
+// Is reports whether the program has one of the names.
+func (c *Command) Is(names ...string) bool { return OneOf(c.Name, names...) }
 
-func oneOf(s string, words ...string) bool {
+func OneOf(s string, words ...string) bool {
 	for _, w := range words {
 		if s == w {
 			return true
@@ -44,9 +45,9 @@ func oneOf(s string, words ...string) bool {
 	return false
 }
 
-// says reports whether the command holds one of the texts.
-func (c *command) says(texts ...string) bool {
-	line := c.line()
+// Says reports whether the command holds one of the texts.
+func (c *Command) Says(texts ...string) bool {
+	line := c.Line()
 	for _, t := range texts {
 		if strings.Contains(line, t) {
 			return true
@@ -55,21 +56,21 @@ func (c *command) says(texts ...string) bool {
 	return false
 }
 
-// holdsSecret reports whether an argument is or holds a credential.
-func (c *command) holdsSecret() bool { return c.Contains(secret) }
+// HoldsSecret reports whether an argument is or holds a credential.
+func (c *Command) HoldsSecret() bool { return c.Contains(secret) }
 
-// asksHelp reports whether a command only prints its help or its version.
+// AsksHelp reports whether a command only prints its help or its version.
 // Behind a program text or a command, --help is an argument of theirs.
-func (c *command) asksHelp() bool {
+func (c *Command) AsksHelp() bool {
 	n := len(c.List)
 	if n == 1 && c.Exactly("--help", "-h", "--version", "-V", "help", "version") {
 		return true
 	}
 	limit := n
 	switch {
-	case in("help-alone", c.name), in("shells", c.name), wraps(c.name):
+	case known.In("help-alone", c.Name), known.In("shells", c.Name), wraps(c.Name):
 		limit = 1
-	case in("help-behind", c.name):
+	case known.In("help-behind", c.Name):
 		limit = 3
 	case c.Exactly("--"):
 		limit = 0
@@ -77,8 +78,8 @@ func (c *command) asksHelp() bool {
 	return n > 0 && n <= limit && c.At(n-1) == "--help"
 }
 
-// programName is the name a program is known by.
-func programName(p string) string {
+// ProgramName is the name a program is known by.
+func ProgramName(p string) string {
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(p, "\\", "/")), ".exe")
 	if rest, ok := strings.CutPrefix(name, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
 		return "python"
@@ -91,8 +92,8 @@ func programName(p string) string {
 	return name
 }
 
-// firstWord is the first word of a command text.
-func firstWord(text string) string {
+// FirstWord is the first word of a command text.
+func FirstWord(text string) string {
 	if f := strings.Fields(text); len(f) > 0 {
 		return f[0]
 	}
@@ -100,13 +101,13 @@ func firstWord(text string) string {
 }
 
 func wraps(name string) bool {
-	_, ok := tables().wraps[name]
+	_, ok := known.Tables().Wraps[name]
 	return ok
 }
 
-// dangerous reports whether a program is one whose arguments matter.
-func dangerous(name string) bool {
-	return wraps(name) || in("dangerous", name) || in("shells", name) || strings.HasPrefix(name, "mkfs")
+// Dangerous reports whether a program is one whose arguments matter.
+func Dangerous(name string) bool {
+	return wraps(name) || known.In("dangerous", name) || known.In("shells", name) || strings.HasPrefix(name, "mkfs")
 }
 
 // render writes a command the way the lists of the configuration match it.
@@ -124,13 +125,13 @@ func render(words []string) string {
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func isAssignment(s string) bool {
+func IsAssignment(s string) bool {
 	name, _, ok := strings.Cut(s, "=")
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// lazily returns a regular expression that is compiled when it is first
+// Lazily returns a regular expression that is compiled when it is first
 // needed: most programs that start look at no command.
-func lazily(expr string) func() *regexp.Regexp {
+func Lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

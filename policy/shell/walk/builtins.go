@@ -1,4 +1,4 @@
-package shell
+package walk
 
 import (
 	"slices"
@@ -10,13 +10,15 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/filter"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // builtin is for the commands of the shell that print nothing.
-func builtin(c *command, f *finding) string {
-	switch c.name {
+func builtin(c *Command, f *finding.Finding) string {
+	switch c.Name {
 	case ":", "true":
 		c.status = succeeded
 	case "false":
@@ -42,11 +44,11 @@ func builtin(c *command, f *finding) string {
 		}
 	case "enable":
 		if c.Has("f") {
-			f.hit("unknown-code", c.line())
+			f.Hit("unknown-code", c.Line())
 		}
 	case "hash":
 		if v, ok := c.Value("p"); ok {
-			f.hit("search-path", "hash "+v)
+			f.Hit("search-path", "hash "+v)
 		}
 	case "history":
 		return unknown
@@ -54,23 +56,23 @@ func builtin(c *command, f *finding) string {
 	return ""
 }
 
-func changeDirectory(c *command) {
+func changeDirectory(c *Command) {
 	dir := "~"
 	switch to := c.OperandsAfter(); {
-	case c.name == "popd" || to.At(0) == "-":
+	case c.Name == "popd" || to.At(0) == "-":
 		dir = "."
 	case len(to) > 0:
-		dir = c.resolve(to[0].S)
+		dir = c.Resolve(to[0].S)
 	}
 	c.set("PWD", dir)
-	if c.name != "popd" {
+	if c.Name != "popd" {
 		c.status = succeeded
 	}
 }
 
 // compare computes a comparison of known words, so that loops over a counter
 // come to their end.
-func compare(c *command) {
+func compare(c *Command) {
 	w := c.Texts()
 	if len(w) > 0 && w[len(w)-1] == "]" {
 		w = w[:len(w)-1]
@@ -92,7 +94,7 @@ func compare(c *command) {
 	}
 }
 
-func echo(c *command, f *finding) string {
+func echo(c *Command, f *finding.Finding) string {
 	c.status = succeeded
 	words, newline, decode := c.Texts(), "\n", false
 	for len(words) > 0 && len(words[0]) > 1 && words[0][0] == '-' && strings.Trim(words[0][1:], "neE") == "" {
@@ -111,20 +113,20 @@ func echo(c *command, f *finding) string {
 }
 
 // prints checks text that a command shows.
-func prints(c *command, f *finding, out string) {
-	f.step(len(out))
+func prints(c *Command, f *finding.Finding, out string) {
+	f.Step(len(out))
 	if !c.quiet && strings.Contains(out, secret) {
-		f.hit("secret-shown", out)
+		f.Hit("secret-shown", out)
 	}
 	for _, s := range []string{"::set-env", "::add-path", "::stop-commands", "##vso["} {
 		if strings.Contains(out, s) {
-			f.hit("runner-command", out)
+			f.Hit("runner-command", out)
 		}
 	}
 }
 
 // printf computes what printf prints, or stores with -v.
-func printf(c *command, f *finding) string {
+func printf(c *Command, f *finding.Finding) string {
 	c.status = succeeded
 	args, name := c.Texts(), ""
 	if len(args) > 1 && args[0] == "-v" {
@@ -149,14 +151,14 @@ func printf(c *command, f *finding) string {
 }
 
 // assignWord gives a variable a value and rates it.
-func assignWord(c *command, name, value string) {
-	rateVariable(c.walk, name, value)
+func assignWord(c *Command, name, value string) {
+	RateVariable(c.Walk, name, value)
 	c.set(name, value)
 }
 
-func set(c *command, f *finding) string {
+func set(c *Command, f *finding.Finding) string {
 	if len(c.List) == 0 {
-		f.hit("environment-dump", "set")
+		f.Hit("environment-dump", "set")
 		return secret
 	}
 	for i, a := range c.List {
@@ -174,69 +176,69 @@ func set(c *command, f *finding) string {
 	return ""
 }
 
-func eval(c *command, f *finding) string {
+func eval(c *Command, f *finding.Finding) string {
 	text := strings.Join(c.Texts(), " ")
 	if strings.Contains(text, remote) {
-		f.hit("remote-code", "eval")
+		f.Hit("remote-code", "eval")
 	}
 	if !mark.Known(text) {
-		f.hit("opaque-code", "eval "+text)
+		f.Hit("opaque-code", "eval "+text)
 	}
-	return c.program(text)
+	return c.Program(text)
 }
 
-func source(c *command, f *finding) string {
+func source(c *Command, f *finding.Finding) string {
 	ops := c.OperandsAfter()
 	if len(ops) == 0 {
 		return ""
 	}
 	name := ops[0].S
-	p := c.resolve(name)
-	text, own := c.file(name)
+	p := c.Resolve(name)
+	text, own := c.File(name)
 	switch {
 	case !mark.Known(name):
 		if strings.Contains(name, remote) {
-			f.hit("remote-code", name)
+			f.Hit("remote-code", name)
 		}
-		f.hit("unknown-code", "source "+name)
-	case globIn(name) != "":
-		f.hit("many-scripts", "source "+name)
+		f.Hit("unknown-code", "source "+name)
+	case GlobIn(name) != "":
+		f.Hit("many-scripts", "source "+name)
 	case own:
-		c.in = nil
+		c.In = nil
 		if text == unknown {
-			f.hit("opaque-code", "source "+name)
+			f.Hit("opaque-code", "source "+name)
 		}
-		return c.program(text)
+		return c.Program(text)
 	case strings.HasPrefix(p, "/dev/"):
-		return c.nested(c.readFile(p))
+		return c.Nested(c.ReadFile(p))
 	case zone.SecretOf(p) == zone.OwnSecret:
-		f.hit("secret-loaded", name)
+		f.Hit("secret-loaded", name)
 	}
-	f.changes = true
+	f.Changes = true
 	return unknown
 }
 
-func trap(c *command, _ *finding) string {
+func trap(c *Command, _ *finding.Finding) string {
 	if ops := c.OperandsAfter(); len(ops) > 0 {
-		c.nested(ops[0].S)
+		c.Nested(ops[0].S)
 	}
 	return ""
 }
 
 // read takes a line of the input, splits it and assigns it.
-func read(c *command, _ *finding) string {
+func read(c *Command, _ *finding.Finding) string {
 	line := unknown
 	delim, hasDelim := c.Value("d")
 	switch {
-	case !c.given():
+	case !c.Given():
 	case hasDelim && delim == "":
-		line = strings.TrimSuffix(c.stdin(), "\n")
-	case c.waiting() == "":
+		line = strings.TrimSuffix(c.Stdin(), "\n")
+	case c.Waiting() == "":
 		c.status = failed
 		return ""
 	default:
-		line, _, _ = strings.Cut(c.waiting(), "\n")
-		c.in.pos = min(c.in.pos+len(line)+1, len(c.in.text))
+		line, _, _ = strings.Cut(c.Waiting(), "\n")
+		c.In.pos = min(c.In.pos+len(line)+1, len(c.In.Text))
 	}
 	if name, ok := c.Value("a"); ok {
 		c.set(name, splitLine(c, line, -1)...)
@@ -261,7 +263,7 @@ func read(c *command, _ *finding) string {
 	return ""
 }
 
-func splitLine(c *command, line string, n int) []string {
+func splitLine(c *Command, line string, n int) []string {
 	ifs, _ := c.get("IFS")
 	cfg := &expand.Config{Env: expand.FuncEnviron(func(name string) string {
 		if name != "IFS" {
@@ -273,13 +275,13 @@ func splitLine(c *command, line string, n int) []string {
 }
 
 // readLines is mapfile and readarray.
-func readLines(c *command, _ *finding) string {
+func readLines(c *Command, _ *finding.Finding) string {
 	if code, ok := c.Value("C"); ok {
-		c.nested(code)
+		c.Nested(code)
 	}
 	line := unknown
-	if c.given() {
-		line = strings.TrimSuffix(c.stdin(), "\n")
+	if c.Given() {
+		line = strings.TrimSuffix(c.Stdin(), "\n")
 	}
 	name := "MAPFILE"
 	if ops := c.OperandsAfter("d", "n", "O", "s", "u", "C", "c"); len(ops) > 0 {
@@ -289,19 +291,19 @@ func readLines(c *command, _ *finding) string {
 	return ""
 }
 
-func alias(c *command, f *finding) string {
+func alias(c *Command, f *finding.Finding) string {
 	for _, a := range c.OperandsAfter() {
 		name, text, ok := strings.Cut(a.S, "=")
 		if !ok {
 			continue
 		}
-		if words := strings.Fields(text); in("shadowed", name) && len(words) > 0 && !namesProgram(words, name) {
-			f.hit("shadow", name+"="+text)
+		if words := strings.Fields(text); known.In("shadowed", name) && len(words) > 0 && !namesProgram(words, name) {
+			f.Hit("shadow", name+"="+text)
 		}
 		c.aliases[name] = text
 		calls := c.calls
 		c.calls = append(slices.Clone(calls), "alias "+name)
-		c.nested(text)
+		c.Nested(text)
 		c.calls = calls
 	}
 	return ""
@@ -311,7 +313,7 @@ func alias(c *command, f *finding) string {
 // where the system keeps it.
 func namesProgram(words []string, name string) bool {
 	for _, w := range words {
-		if strings.TrimLeft(w, `\`) == name || programName(w) == name && strings.HasPrefix(w, "/usr/") {
+		if strings.TrimLeft(w, `\`) == name || ProgramName(w) == name && strings.HasPrefix(w, "/usr/") {
 			return true
 		}
 	}
@@ -321,7 +323,7 @@ func namesProgram(words []string, name string) bool {
 // shadows reports whether a function has the name of a program that later
 // commands trust, and does not come to run it.
 func shadows(name string, body *syntax.Stmt) bool {
-	if !in("shadowed", name) || body == nil {
+	if !known.In("shadowed", name) || body == nil {
 		return false
 	}
 	own := false
@@ -335,10 +337,10 @@ func shadows(name string, body *syntax.Stmt) bool {
 }
 
 // declareWords is declare or export when it runs through a wrapper.
-func declareWords(c *command, f *finding) string {
+func declareWords(c *Command, f *finding.Finding) string {
 	ops := c.OperandsAfter()
 	if len(ops) == 0 {
-		f.hit("environment-dump", c.line())
+		f.Hit("environment-dump", c.Line())
 		return secret
 	}
 	for _, a := range ops {
@@ -349,53 +351,53 @@ func declareWords(c *command, f *finding) string {
 	return ""
 }
 
-func complete(c *command, f *finding) string {
+func complete(c *Command, f *finding.Finding) string {
 	for _, o := range []string{"C", "F"} {
 		if v, ok := c.Value(o); ok {
-			if o == "C" && c.name == "complete" {
-				f.hit("program-runs", c.line())
+			if o == "C" && c.Name == "complete" {
+				f.Hit("program-runs", c.Line())
 			}
-			c.nested(v)
+			c.Nested(v)
 		}
 	}
 	return unknown
 }
 
-func bind(c *command, _ *finding) string {
+func bind(c *Command, _ *finding.Finding) string {
 	if v, ok := c.Value("x"); ok {
 		_, code, _ := strings.Cut(v, ":")
-		c.nested(strings.Trim(code, " \"'"))
+		c.Nested(strings.Trim(code, " \"'"))
 	}
 	return ""
 }
 
 // which is also type, and command -v.
-func which(c *command, _ *finding) string {
+func which(c *Command, _ *finding.Finding) string {
 	var b strings.Builder
 	for _, a := range c.OperandsAfter() {
-		b.WriteString("/usr/bin/" + programName(a.S) + "\n")
+		b.WriteString("/usr/bin/" + ProgramName(a.S) + "\n")
 	}
 	return b.String()
 }
 
-func pwd(c *command, _ *finding) string {
+func pwd(c *Command, _ *finding.Finding) string {
 	v, _ := c.get("PWD")
 	return strings.Join(v, "") + "\n"
 }
 
 // printenv prints the environment, or variables of it.
-func printenv(c *command, f *finding) string {
+func printenv(c *Command, f *finding.Finding) string {
 	ops := c.OperandsAfter()
 	if len(ops) == 0 {
-		if !c.asksHelp() {
-			f.hit("environment-dump", c.line())
+		if !c.AsksHelp() {
+			f.Hit("environment-dump", c.Line())
 		}
 		return secret
 	}
 	out := ""
 	for _, a := range ops {
 		if zone.SecretName(a.S) {
-			f.hit("secret-shown", c.line())
+			f.Hit("secret-shown", c.Line())
 			out = secret
 		}
 	}
@@ -403,7 +405,7 @@ func printenv(c *command, f *finding) string {
 }
 
 // commandBuiltin runs a command past functions and aliases of its name.
-func commandBuiltin(c *command, f *finding) string {
+func commandBuiltin(c *Command, f *finding.Finding) string {
 	for i, a := range c.List {
 		switch {
 		case a.S == "--" || a.S == "-p":
@@ -416,13 +418,13 @@ func commandBuiltin(c *command, f *finding) string {
 	return ""
 }
 
-func execPlain(c *command, args argv.List) string {
+func execPlain(c *Command, args argv.List) string {
 	name := args[0].S
 	fn, hasFunc := c.funcs[name]
 	text, hasAlias := c.aliases[name]
 	delete(c.funcs, name)
 	delete(c.aliases, name)
-	out := c.exec(args)
+	out := c.Exec(args)
 	if hasFunc {
 		c.funcs[name] = fn
 	}

@@ -1,18 +1,21 @@
-package shell
+package rules
 
 import (
 	"path"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // git follows git: its own options, then the rule of the sub-command.
-func git(c *command, f *finding) string {
+func git(c *walk.Command, f *finding.Finding) string {
 	args := c.List
-	if rest, ok := strings.CutPrefix(c.name, "git-"); ok {
+	if rest, ok := strings.CutPrefix(c.Name, "git-"); ok {
 		args = append(argv.Of(rest), args...)
 	}
 	i := gitOptions(c, f, args)
@@ -21,36 +24,36 @@ func git(c *command, f *finding) string {
 	}
 	sub := args[i].S
 	if !mark.Known(sub) {
-		f.hit("unknown-command", c.line())
+		f.Hit("unknown-command", c.Line())
 		return unknown
 	}
-	if c.is("hub") && oneOf(sub, "release", "pull-request", "fork", "create", "delete", "issue", "api", "gist") {
+	if c.Is("hub") && walk.OneOf(sub, "release", "pull-request", "fork", "create", "delete", "issue", "api", "gist") {
 		return subcommands(c, f)
 	}
 	if text, ok := gitAlias(args[:i], sub); ok {
-		c.nested(text)
+		c.Nested(text)
 	}
-	f.git = addTo(f.git, sub)
-	g := &command{walk: c.walk, List: args[i+1:], name: "git " + sub, path: c.path}
+	f.RanGit(sub)
+	g := &walk.Command{Walk: c.Walk, List: args[i+1:], Name: "git " + sub, Path: c.Path}
 	if !gitReads(sub, g) {
-		f.changes = true
+		f.Changes = true
 	}
 	if len(g.List) == 1 && g.Exactly("--help", "-h") {
 		return unknown
 	}
 	gitPrograms(sub, g, f)
-	if g.holdsSecret() && oneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree") {
-		f.hit("secret-sent", g.line()) // what is committed is published
+	if g.HoldsSecret() && walk.OneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree") {
+		f.Hit("secret-sent", g.Line()) // what is committed is published
 	}
 	if r, ok := gitRules[sub]; ok {
 		return r(g, f)
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
 // gitRules follows the sub-commands of git that do more than read. What a
 // rule returns is what the sub-command prints.
-var gitRules = map[string]rule{
+var gitRules = map[string]walk.Rule{
 	"push": gitPush, "config": gitConfig, "remote": gitRemote, "submodule": gitSubmodule, "update-ref": gitUpdateRef, "filter-branch": gitFilter, "filter-repo": gitFilter,
 	"clone": gitDownload, "fetch": gitDownload, "pull": gitDownload, "ls-remote": gitDownload,
 	"credential": gitCredential, "credential-store": gitCredential, "credential-cache": gitCredential, "credential-osxkeychain": gitCredential, "credential-manager": gitCredential,
@@ -69,27 +72,27 @@ var gitRules = map[string]rule{
 }
 
 // found is what prints names of the workspace.
-func found(_ *command, _ *finding) string { return "found-" + unknown }
+func found(_ *walk.Command, _ *finding.Finding) string { return "found-" + unknown }
 
 // gitWords makes a rule of words that are arguments of a sub-command.
-func gitWords(rules map[string]string) rule {
-	return func(g *command, f *finding) string {
+func gitWords(rules map[string]string) walk.Rule {
+	return func(g *walk.Command, f *finding.Finding) string {
 		for _, a := range g.List {
 			if r, ok := rules[a.S]; ok {
-				f.hit(r, g.line())
+				f.Hit(r, g.Line())
 			}
 		}
-		return g.passOn()
+		return g.PassOn()
 	}
 }
 
 // gitOption makes a rule of an option of a sub-command.
-func gitOption(option, ruleName string) rule {
-	return func(g *command, f *finding) string {
+func gitOption(option, ruleName string) walk.Rule {
+	return func(g *walk.Command, f *finding.Finding) string {
 		if g.Has(option) {
-			f.hit(ruleName, g.line())
+			f.Hit(ruleName, g.Line())
 		}
-		return g.passOn()
+		return g.PassOn()
 	}
 }
 
@@ -97,7 +100,7 @@ var gitTakes = []string{"C", "c", "git-dir", "work-tree", "namespace", "super-pr
 
 // gitOptions follows the options before the sub-command and returns its
 // place.
-func gitOptions(c *command, f *finding, args argv.List) int {
+func gitOptions(c *walk.Command, f *finding.Finding, args argv.List) int {
 	i := 0
 	for ; i < len(args); i++ {
 		s := args[i].S
@@ -113,7 +116,7 @@ func gitOptions(c *command, f *finding, args argv.List) int {
 			gitSetting(c, s[2:], false)
 			continue
 		case strings.HasPrefix(s, "--config-env"), strings.HasPrefix(s, "--exec-path="):
-			f.hit("git-program", c.line())
+			f.Hit("git-program", c.Line())
 		}
 		if argv.Takes(s, gitTakes) {
 			i++
@@ -136,19 +139,19 @@ func gitAlias(args argv.List, sub string) (string, bool) {
 }
 
 // gitPrograms follows options that name a program or a file to write.
-func gitPrograms(sub string, g *command, f *finding) {
+func gitPrograms(sub string, g *walk.Command, f *finding.Finding) {
 	runs := func(value string) {
-		f.hit("git-program", g.line())
-		g.nested(value)
+		f.Hit("git-program", g.Line())
+		g.Nested(value)
 	}
-	for _, value := range g.Values(sortedKeys(tables().lists["git-program-options"])...) {
+	for _, value := range g.Values(walk.SortedKeys(known.Tables().Lists["git-program-options"])...) {
 		if value != "" {
 			runs(value)
 		}
 	}
 	for _, a := range g.List {
 		if value, ok := strings.CutPrefix(a.S, "--output="); ok {
-			g.write(value)
+			g.Write(value)
 		}
 		if sub == "grep" && strings.HasPrefix(a.S, "-O") && len(a.S) > 2 {
 			runs(a.S[2:])
@@ -161,8 +164,8 @@ func gitPrograms(sub string, g *command, f *finding) {
 		}
 	}
 	template, hasTemplate := g.Value("template")
-	if oneOf(sub, "diff", "log", "show") && g.Exactly("--ext-diff") || oneOf(sub, "init", "clone") && hasTemplate && template != "" {
-		f.hit("git-program", g.line())
+	if walk.OneOf(sub, "diff", "log", "show") && g.Exactly("--ext-diff") || walk.OneOf(sub, "init", "clone") && hasTemplate && template != "" {
+		f.Hit("git-program", g.Line())
 	}
 	if v, ok := g.Value("c", "config"); ok && sub == "clone" {
 		gitSetting(g, v, false)
@@ -170,20 +173,20 @@ func gitPrograms(sub string, g *command, f *finding) {
 }
 
 // gitTransport follows an address that is a command.
-func gitTransport(g *command, f *finding, address string) {
+func gitTransport(g *walk.Command, f *finding.Finding, address string) {
 	if _, v, ok := strings.Cut(address, "="); ok && strings.HasPrefix(v, "ext::") {
 		address = v
 	}
 	if startsWith(address, "ext::", "fd::") {
-		f.hit("git-program", address)
-		g.nested(strings.TrimPrefix(address, "ext::"))
+		f.Hit("git-program", address)
+		g.Nested(strings.TrimPrefix(address, "ext::"))
 	}
 }
 
-func gitPush(g *command, f *finding) string {
-	f.network = true
+func gitPush(g *walk.Command, f *finding.Finding) string {
+	f.Network = true
 	if g.Has("dry-run") || g.Exactly("-n") {
-		return g.passOn()
+		return g.PassOn()
 	}
 	ops := g.OperandsAfter("o", "push-option", "repo", "receive-pack", "exec")
 	force := g.Exactly("-f", "-d") || g.Has("force", "mirror", "delete", "prune", "force-with-lease")
@@ -191,99 +194,99 @@ func gitPush(g *command, f *finding) string {
 		force = force || strings.HasPrefix(a.S, "+") || strings.HasPrefix(a.S, ":")
 	}
 	if strings.Contains(ops.At(0), secret) {
-		f.hit("secret-sent", g.line())
+		f.Hit("secret-sent", g.Line())
 	}
 	if force {
-		f.hit("git-push-force", g.line())
+		f.Hit("git-push-force", g.Line())
 	} else {
-		f.hit("git-push", g.line())
+		f.Hit("git-push", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitFilter(g *command, f *finding) string {
-	f.hit("git-rewrite", g.line())
+func gitFilter(g *walk.Command, f *finding.Finding) string {
+	f.Hit("git-rewrite", g.Line())
 	for _, a := range g.List {
 		if strings.Contains(a.S, " ") {
-			g.nested(a.S)
+			g.Nested(a.S)
 		}
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitCredential(g *command, f *finding) string {
+func gitCredential(g *walk.Command, f *finding.Finding) string {
 	if g.Exactly("approve", "reject", "erase") {
-		return g.passOn()
+		return g.PassOn()
 	}
-	f.hit("secret-read", g.line())
+	f.Hit("secret-read", g.Line())
 	return secret
 }
 
-func gitRemote(g *command, f *finding) string {
+func gitRemote(g *walk.Command, f *finding.Finding) string {
 	switch g.OperandsAfter().At(0) {
 	case "set-url":
-		f.hit("git-redirect", g.line())
+		f.Hit("git-redirect", g.Line())
 	case "add", "rename", "remove", "rm", "set-head", "set-branches":
-		if g.holdsSecret() {
-			f.hit("secret-stored", g.line())
+		if g.HoldsSecret() {
+			f.Hit("secret-stored", g.Line())
 		}
-		f.hit("git-local", g.line())
+		f.Hit("git-local", g.Line())
 	case "update", "prune":
-		f.network = true
-		f.hit("git-fetch", g.line())
+		f.Network = true
+		f.Hit("git-fetch", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitSubmodule(g *command, f *finding) string {
+func gitSubmodule(g *walk.Command, f *finding.Finding) string {
 	switch g.OperandsAfter("b", "o", "u", "c", "depth", "branch", "reference", "jobs", "j").At(0) {
 	case "", "status", "summary", "init", "sync":
 	case "foreach":
 		gitForEach(g, f)
 	case "deinit", "absorbgitdirs":
-		f.hit("git-local", g.line())
+		f.Hit("git-local", g.Line())
 	default:
 		return gitDownload(g, f)
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
 // gitForEach follows the command that runs in every submodule.
-func gitForEach(g *command, f *finding) {
+func gitForEach(g *walk.Command, f *finding.Finding) {
 	at := g.Index("foreach") + 1
-	for oneOf(g.At(at), "--recursive", "--quiet", "-q") {
+	for walk.OneOf(g.At(at), "--recursive", "--quiet", "-q") {
 		at++
 	}
 	words := g.From(at)
 	if len(words) == 0 {
 		return
 	}
-	if first := firstWord(words[0].S + " x"); strings.Contains(first, "/") || in("shells", programName(first)) {
-		f.hit("git-program", g.line())
+	if first := walk.FirstWord(words[0].S + " x"); strings.Contains(first, "/") || known.In("shells", walk.ProgramName(first)) {
+		f.Hit("git-program", g.Line())
 	}
 	if len(words) == 1 {
-		g.nested(words[0].S)
+		g.Nested(words[0].S)
 		return
 	}
-	g.exec(words)
+	g.Exec(words)
 }
 
-func gitDownload(g *command, f *finding) string {
-	f.network = true
-	if g.holdsSecret() {
-		f.hit("secret-sent", g.line())
+func gitDownload(g *walk.Command, f *finding.Finding) string {
+	f.Network = true
+	if g.HoldsSecret() {
+		f.Hit("secret-sent", g.Line())
 	}
-	sub := strings.TrimPrefix(g.name, "git ")
+	sub := strings.TrimPrefix(g.Name, "git ")
 	if sub == "ls-remote" {
-		return g.passOn()
+		return g.PassOn()
 	}
-	f.hit("git-fetch", g.line())
+	f.Hit("git-fetch", g.Line())
 	ops := g.OperandsAfter("b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j", "filter", "template", "upload-pack", "shallow-since", "s", "X")
 	switch {
 	case sub == "fetch" || sub == "pull":
 		for _, a := range ops.From(1) {
 			if strings.HasPrefix(a.S, "+") || g.Has("force", "f") && strings.Contains(a.S, ":") {
-				f.hit("git-local", g.line())
+				f.Hit("git-local", g.Line())
 			}
 		}
 	case sub == "clone" && len(ops) > 0:
@@ -291,30 +294,30 @@ func gitDownload(g *command, f *finding) string {
 		if len(ops) > 1 {
 			dir = ops[1].S
 		}
-		p := g.resolve(dir)
-		g.content[p] = remoteDir
+		p := g.Resolve(dir)
+		g.Content[p] = walk.RemoteDir
 		if at := zone.Of(p); at != zone.Workspace && at != zone.Temp && at != zone.Root {
-			f.write(p)
+			f.Write(p)
 		}
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitUpdateRef(g *command, f *finding) string {
+func gitUpdateRef(g *walk.Command, f *finding.Finding) string {
 	switch {
 	case !g.Has("stdin") && g.Has("d", "delete"):
-		f.hit("git-refs", g.line())
+		f.Hit("git-refs", g.Line())
 	case !g.Has("stdin"):
-		f.hit("git-local", g.line())
-	case strings.Contains(g.givenText(), "delete"):
-		f.hit("git-rewrite", g.line())
+		f.Hit("git-local", g.Line())
+	case strings.Contains(g.GivenText(), "delete"):
+		f.Hit("git-rewrite", g.Line())
 	default:
-		f.hit("git-refs", g.line())
+		f.Hit("git-refs", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitRefs(g *command, _ *finding) string {
+func gitRefs(g *walk.Command, _ *finding.Finding) string {
 	format, _ := g.Value("format")
 	switch {
 	case strings.Contains(format, "delete"):
@@ -325,134 +328,134 @@ func gitRefs(g *command, _ *finding) string {
 	return "found-" + unknown
 }
 
-func gitBranch(g *command, f *finding) string {
+func gitBranch(g *walk.Command, f *finding.Finding) string {
 	switch {
 	case g.Has("D") || g.Has("delete", "d") && g.Has("force", "f"):
-		f.hit("git-branch-force", g.line())
+		f.Hit("git-branch-force", g.Line())
 		if !mark.Known(strings.Join(g.Texts(), " ")) {
-			f.hit("git-refs", g.line())
+			f.Hit("git-refs", g.Line())
 		}
 	case g.Has("delete", "d", "M", "m", "move", "force", "f", "C"):
-		f.hit("git-local", g.line())
+		f.Hit("git-local", g.Line())
 	}
 	return "found-" + unknown
 }
 
-func gitTag(g *command, f *finding) string {
+func gitTag(g *walk.Command, f *finding.Finding) string {
 	if g.Has("delete", "d", "force", "f") && !g.Has("l", "list") {
-		f.hit("git-local", g.line())
+		f.Hit("git-local", g.Line())
 	}
 	return "found-" + unknown
 }
 
-func gitReset(g *command, f *finding) string {
+func gitReset(g *walk.Command, f *finding.Finding) string {
 	if g.Has("hard", "merge", "keep") {
-		f.hit("git-discard", g.line())
+		f.Hit("git-discard", g.Line())
 	} else if g.Has("soft", "mixed") {
-		f.hit("git-local", g.line())
+		f.Hit("git-local", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitClean(g *command, f *finding) string {
+func gitClean(g *walk.Command, f *finding.Finding) string {
 	switch {
 	case g.Has("n", "dry-run"):
 	case g.Has("x", "X", "d"):
-		f.hit("git-discard", g.line())
+		f.Hit("git-discard", g.Line())
 	default:
-		f.hit("git-local", g.line())
+		f.Hit("git-local", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitPrune(g *command, f *finding) string {
-	if g.says("prune=now", "prune=all") || g.is("git prune") {
-		f.hit("git-refs", g.line())
+func gitPrune(g *walk.Command, f *finding.Finding) string {
+	if g.Says("prune=now", "prune=all") || g.Is("git prune") {
+		f.Hit("git-refs", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitBisect(g *command, f *finding) string {
+func gitBisect(g *walk.Command, f *finding.Finding) string {
 	if g.At(0) == "run" && len(g.List) > 1 {
-		f.hit("git-program", g.line())
-		g.exec(g.List[1:])
+		f.Hit("git-program", g.Line())
+		g.Exec(g.List[1:])
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitOutput(g *command, _ *finding) string {
+func gitOutput(g *walk.Command, _ *finding.Finding) string {
 	if v, ok := g.Value("o", "output", "output-directory"); ok {
-		g.write(v)
+		g.Write(v)
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitServe(g *command, f *finding) string {
-	f.network = true
-	f.hit("listens", g.line())
-	return g.passOn()
+func gitServe(g *walk.Command, f *finding.Finding) string {
+	f.Network = true
+	f.Hit("listens", g.Line())
+	return g.PassOn()
 }
 
-func gitSend(g *command, f *finding) string {
-	f.network = true
-	if g.is("git svn") && !g.Exactly("dcommit") || g.is("git p4") && !g.Exactly("submit") {
-		f.hit("git-fetch", g.line())
+func gitSend(g *walk.Command, f *finding.Finding) string {
+	f.Network = true
+	if g.Is("git svn") && !g.Exactly("dcommit") || g.Is("git p4") && !g.Exactly("submit") {
+		f.Hit("git-fetch", g.Line())
 	} else {
-		f.hit("git-push", g.line())
+		f.Hit("git-push", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitCheckout(g *command, f *finding) string {
-	restores := g.is("git restore")
+func gitCheckout(g *walk.Command, f *finding.Finding) string {
+	restores := g.Is("git restore")
 	discards := g.Exactly("--") || g.Has("force", "f", "discard-changes") || restores && (!g.Has("staged", "S") || g.Has("worktree", "W"))
 	for _, a := range g.OperandsAfter("b", "B", "c", "C", "s", "source", "orphan", "pathspec-from-file") {
-		p := g.resolve(a.S)
-		discards = discards || oneOf(a.S, ".", ":/", "./", "*")
+		p := g.Resolve(a.S)
+		discards = discards || walk.OneOf(a.S, ".", ":/", "./", "*")
 		if g.Exactly("--") || restores {
-			f.touch(p)
+			f.Touch(p)
 		}
 		if zone.Of(p) == zone.Runner {
-			f.write(p)
+			f.Write(p)
 		}
 	}
 	if g.Has("B", "C") && !restores {
-		f.hit("git-local", g.line())
+		f.Hit("git-local", g.Line())
 	}
 	if discards {
-		f.hit("git-undo", g.line())
+		f.Hit("git-undo", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
-func gitMinor(g *command, f *finding) string {
+func gitMinor(g *walk.Command, f *finding.Finding) string {
 	switch {
-	case g.is("git worktree") && !g.Exactly("remove", "prune"),
-		g.is("git rebase") && g.Exactly("--abort", "--continue", "--skip", "--quit", "--show-current-patch"),
-		g.is("git symbolic-ref") && len(g.OperandsAfter()) < 2 && !g.Has("d", "delete"):
+	case g.Is("git worktree") && !g.Exactly("remove", "prune"),
+		g.Is("git rebase") && g.Exactly("--abort", "--continue", "--skip", "--quit", "--show-current-patch"),
+		g.Is("git symbolic-ref") && len(g.OperandsAfter()) < 2 && !g.Has("d", "delete"):
 	default:
-		f.hit("git-local", g.line())
+		f.Hit("git-local", g.Line())
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
 // gitRemove is git rm and git mv.
-func gitRemove(g *command, f *finding) string {
+func gitRemove(g *walk.Command, f *finding.Finding) string {
 	ops := g.OperandsAfter()
 	for i, a := range ops {
-		p := g.resolve(a.S)
-		f.touch(p)
+		p := g.Resolve(a.S)
+		f.Touch(p)
 		if zone.Of(p) == zone.Runner {
-			f.hit("write-workflow", p)
+			f.Hit("write-workflow", p)
 		}
-		if g.is("git rm") && !g.Has("cached") && (g.Has("r") || zone.Of(p) == zone.Root) {
-			f.hit("delete-tree", g.line())
+		if g.Is("git rm") && !g.Has("cached") && (g.Has("r") || zone.Of(p) == zone.Root) {
+			f.Hit("delete-tree", g.Line())
 		}
-		if g.is("git mv") && i == len(ops)-1 && i > 0 {
+		if g.Is("git mv") && i == len(ops)-1 && i > 0 {
 			writeTarget(g, a.S, ops[:i])
 		}
 	}
-	return g.passOn()
+	return g.PassOn()
 }
 
 // gitReading is the sub-commands that read with some of their words only, and
@@ -466,7 +469,7 @@ var gitReading = map[string]struct {
 }
 
 // gitReads reports whether a sub-command only reads the repository.
-func gitReads(sub string, g *command) bool {
+func gitReads(sub string, g *walk.Command) bool {
 	if r, ok := gitReading[sub]; ok {
 		return r.bare && len(g.List) == 0 || g.Exactly(r.words...) || sub == "tag" && g.Has("l", "list")
 	}
@@ -480,5 +483,5 @@ func gitReads(sub string, g *command) bool {
 	case "symbolic-ref":
 		return len(g.OperandsAfter()) == 1 && !g.Has("d", "delete")
 	}
-	return in("git-reads", sub)
+	return known.In("git-reads", sub)
 }

@@ -1,4 +1,4 @@
-package shell
+package walk
 
 import (
 	"slices"
@@ -6,43 +6,45 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/filter"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
 
 // wrapper finds and follows the command of a program of the table of
 // wrappers.
-func wrapper(c *command, f *finding) string {
-	t := tables().wraps[c.name]
+func wrapper(c *Command, f *finding.Finding) string {
+	t := known.Tables().Wraps[c.Name]
 	if onlyHelps(c, t) {
 		return unknown
 	}
-	if t.rule != "" {
-		f.hit(t.rule, c.line())
+	if t.Rule != "" {
+		f.Hit(t.Rule, c.Line())
 	}
 	out := ""
-	if c.is("strace", "ltrace") {
+	if c.Is("strace", "ltrace") {
 		tracer(c, f)
-	} else if text, ok := c.Value("c", "command"); ok && c.is("flock", "runuser", "unshare") {
-		out = c.nested(text)
+	} else if text, ok := c.Value("c", "command"); ok && c.Is("flock", "runuser", "unshare") {
+		out = c.Nested(text)
 	}
-	skip, swallowed := t.skip, -1
+	skip, swallowed := t.Skip, -1
 	for i := 0; i < len(c.List); i++ {
 		switch s := c.At(i); {
 		case s == "--":
 			if i+1 < len(c.List) && skip == 0 {
-				return out + c.exec(c.List[i+1:])
+				return out + c.Exec(c.List[i+1:])
 			}
 		case len(s) > 1 && s[0] == '-':
 			out += splitString(c, i)
-			if !argv.Takes(s, t.takes) {
+			if !argv.Takes(s, t.Takes) {
 				continue
 			}
-			if i++; swallowed < 0 && dangerous(programName(c.At(i))) {
+			if i++; swallowed < 0 && Dangerous(ProgramName(c.At(i))) {
 				swallowed = i
 			}
 		case assignsVariable(c, s):
 			name, value, _ := strings.Cut(s, "=")
-			rateVariable(c.walk, name, value)
+			RateVariable(c.Walk, name, value)
 		case skip > 0:
 			skip--
 		default:
@@ -55,35 +57,35 @@ func wrapper(c *command, f *finding) string {
 }
 
 // onlyHelps reports whether a wrapper says something of itself.
-func onlyHelps(c *command, t wrap) bool {
-	if t.rule == "privilege" {
-		return c.is("sudo") && len(c.List) == 1 && c.Exactly("-V", "--version", "--help", "-h")
+func onlyHelps(c *Command, t known.Wrap) bool {
+	if t.Rule == "privilege" {
+		return c.Is("sudo") && len(c.List) == 1 && c.Exactly("-V", "--version", "--help", "-h")
 	}
-	return c.asksHelp()
+	return c.AsksHelp()
 }
 
 // assignsVariable reports whether a word before the command is a variable.
-func assignsVariable(c *command, s string) bool {
-	return c.is("env", "sudo", "doas", "time") && (isAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_"))
+func assignsVariable(c *Command, s string) bool {
+	return c.Is("env", "sudo", "doas", "time") && (IsAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_"))
 }
 
 // maybeSwallowed looks at the value of an option that may be the command
 // itself, in a version of the wrapper whose option has no value.
-func maybeSwallowed(c *command, at int) {
+func maybeSwallowed(c *Command, at int) {
 	if at >= 0 {
-		c.onlyCritical(c.List[at:], c.line())
+		c.OnlyCritical(c.List[at:], c.Line())
 	}
 }
 
 // wrapped runs the command at an argument. If an option before it was not
 // known, that option's value may have been taken for the command: what
 // follows is looked at too.
-func wrapped(c *command, i int) string {
-	out := c.exec(c.List[i:])
+func wrapped(c *Command, i int) string {
+	out := c.Exec(c.List[i:])
 	if before := c.At(i - 1); len(before) > 1 && before[0] == '-' {
 		for j := i + 1; j < min(len(c.List), i+3); j++ {
-			if dangerous(programName(c.At(j))) {
-				c.exec(c.List[j:])
+			if Dangerous(ProgramName(c.At(j))) {
+				c.Exec(c.List[j:])
 				break
 			}
 		}
@@ -93,19 +95,19 @@ func wrapped(c *command, i int) string {
 
 // tracer looks at the options with which a tracer runs another program or
 // reads a running one.
-func tracer(c *command, f *finding) {
+func tracer(c *Command, f *finding.Finding) {
 	if _, ok := c.Value("p", "attach"); ok {
-		f.hit("process-memory", c.line())
+		f.Hit("process-memory", c.Line())
 	}
 	if v, ok := c.Value("o", "output"); ok && v != "" && strings.ContainsRune("|!", rune(v[0])) {
-		c.runs(c, v[1:])
+		c.Runs(c, v[1:])
 	}
 }
 
 // splitString follows the option of env that holds a command as one text.
-func splitString(c *command, i int) string {
+func splitString(c *Command, i int) string {
 	s := c.At(i)
-	if !c.is("env") || strings.HasPrefix(s, "--") && !strings.HasPrefix(s, "--split-string") || !strings.Contains(s, "S") && !strings.HasPrefix(s, "--") {
+	if !c.Is("env") || strings.HasPrefix(s, "--") && !strings.HasPrefix(s, "--split-string") || !strings.Contains(s, "S") && !strings.HasPrefix(s, "--") {
 		return ""
 	}
 	text, ok := c.Value("S", "split-string")
@@ -115,92 +117,92 @@ func splitString(c *command, i int) string {
 	if text == "" {
 		text = c.At(i + 1)
 	}
-	return c.nested(text + " " + strings.Join(c.From(i+1).Texts(), " "))
+	return c.Nested(text + " " + strings.Join(c.From(i+1).Texts(), " "))
 }
 
 // bare is a wrapper without a command: env prints the environment, sudo -i
 // starts a shell.
-func bare(c *command, f *finding) string {
-	switch c.name {
+func bare(c *Command, f *finding.Finding) string {
+	switch c.Name {
 	case "env":
 		for _, a := range c.List {
-			if !strings.HasPrefix(a.S, "-") && !isAssignment(a.S) {
+			if !strings.HasPrefix(a.S, "-") && !IsAssignment(a.S) {
 				return ""
 			}
 		}
-		f.hit("environment-dump", "env")
+		f.Hit("environment-dump", "env")
 		return secret
 	case "chroot", "nsenter", "unshare", "flock", "busybox":
-		if c.given() {
-			return c.stdinProgram()
+		if c.Given() {
+			return c.StdinProgram()
 		}
 	case "sudo", "doas":
-		if c.given() && c.Has("i", "s", "login", "shell") {
-			return c.stdinProgram()
+		if c.Given() && c.Has("i", "s", "login", "shell") {
+			return c.StdinProgram()
 		}
 	}
 	return ""
 }
 
-func su(c *command, f *finding) string {
-	f.hit("privilege", c.line())
+func su(c *Command, f *finding.Finding) string {
+	f.Hit("privilege", c.Line())
 	if text, ok := c.Value("c", "command"); ok {
-		return c.nested(text)
+		return c.Nested(text)
 	}
-	if c.is("sg") && len(c.List) > 1 {
-		return c.nested(strings.Join(c.From(1).Texts(), " "))
+	if c.Is("sg") && len(c.List) > 1 {
+		return c.Nested(strings.Join(c.From(1).Texts(), " "))
 	}
-	if c.given() {
-		return c.stdinProgram()
+	if c.Given() {
+		return c.StdinProgram()
 	}
 	return ""
 }
 
 // later is at and batch.
-func later(c *command, f *finding) string {
-	if c.Has("l", "c") || c.asksHelp() {
+func later(c *Command, f *finding.Finding) string {
+	if c.Has("l", "c") || c.AsksHelp() {
 		return unknown
 	}
-	f.hit("scheduled", c.line())
+	f.Hit("scheduled", c.Line())
 	if file, ok := c.Value("f"); ok {
-		return c.nested(c.readFile(file))
+		return c.Nested(c.ReadFile(file))
 	}
-	if c.given() {
-		return c.stdinProgram()
+	if c.Given() {
+		return c.StdinProgram()
 	}
 	return ""
 }
 
-func watch(c *command, _ *finding) string {
+func watch(c *Command, _ *finding.Finding) string {
 	if at := c.Command("n", "interval", "q", "equexit"); at >= 0 {
-		return c.nested(strings.Join(c.From(at).Texts(), " "))
+		return c.Nested(strings.Join(c.From(at).Texts(), " "))
 	}
 	return unknown
 }
 
-func benchmark(c *command, _ *finding) string {
+func benchmark(c *Command, _ *finding.Finding) string {
 	for _, a := range c.OperandsAfter("n", "interval", "w", "r", "m", "M", "warmup", "runs", "prepare", "p") {
-		c.nested(a.S)
+		c.Nested(a.S)
 	}
 	return unknown
 }
 
 // terminal is for programs that keep a terminal, and take a command as one
 // text.
-func terminal(c *command, _ *finding) string {
+func terminal(c *Command, _ *finding.Finding) string {
 	for _, a := range c.List {
 		if strings.Contains(a.S, " ") {
-			c.nested(a.S)
+			c.Nested(a.S)
 		}
 	}
 	for _, n := range []string{"c", "command", "run"} {
-		if text, ok := c.Value(n); ok && c.is("expect") {
-			c.nested(text)
+		if text, ok := c.Value(n); ok && c.Is("expect") {
+			c.Nested(text)
 		}
 	}
 	for i, a := range c.List {
-		if dangerous(programName(a.S)) {
-			c.exec(c.List[i:])
+		if Dangerous(ProgramName(a.S)) {
+			c.Exec(c.List[i:])
 			break
 		}
 	}
@@ -208,23 +210,23 @@ func terminal(c *command, _ *finding) string {
 }
 
 // textOption is for programs with an option that holds a command.
-func textOption(c *command, f *finding) string {
-	if c.is("nix-shell") && c.Has("p", "packages") {
-		f.hit("packages", c.line())
+func textOption(c *Command, f *finding.Finding) string {
+	if c.Is("nix-shell") && c.Has("p", "packages") {
+		f.Hit("packages", c.Line())
 	}
-	if c.is("capsh") && (c.Exactly("--") || c.says("--caps=", "--uid=")) {
-		f.hit("privilege", c.line())
+	if c.Is("capsh") && (c.Exactly("--") || c.Says("--caps=", "--uid=")) {
+		f.Hit("privilege", c.Line())
 	}
 	for _, n := range []string{"c", "command", "run"} {
 		if text, ok := c.Value(n); ok {
-			c.nested(text)
+			c.Nested(text)
 		}
 	}
 	return unknown
 }
 
 // xargs follows the command that xargs builds from its input.
-func xargs(c *command, f *finding) string {
+func xargs(c *Command, f *finding.Finding) string {
 	in, all := unknown, c.List
 	start := all.Command("I", "n", "P", "L", "d", "a", "E", "s", "max-args", "max-procs", "delimiter", "arg-file", "replace", "max-lines", "max-chars", "process-slot-var")
 	own := all
@@ -232,9 +234,9 @@ func xargs(c *command, f *finding) string {
 		own = all[:start]
 	}
 	if file, ok := own.Value("a", "arg-file"); ok {
-		in = c.readFile(file)
-	} else if c.given() {
-		in = c.stdin()
+		in = c.ReadFile(file)
+	} else if c.Given() {
+		in = c.Stdin()
 	}
 	repl, replaces := own.Value("I", "replace")
 	if !replaces && own.Has("i") || repl == "" {
@@ -244,17 +246,17 @@ func xargs(c *command, f *finding) string {
 	if start < 0 {
 		return in
 	}
-	if procs, ok := own.Value("P", "max-procs"); ok && procs == "0" && c.given() && endlessText(c.in.text) {
-		f.hit("fork-bomb", c.line())
+	if procs, ok := own.Value("P", "max-procs"); ok && procs == "0" && c.Given() && endlessText(c.In.Text) {
+		f.Hit("fork-bomb", c.Line())
 	}
 	args := all[start:]
 	var b strings.Builder
 	if !mark.Known(in) && !replaces {
-		b.WriteString(c.exec(args)) // the input may be empty
+		b.WriteString(c.Exec(args)) // the input may be empty
 	}
 	for _, group := range inputGroups(own, in, replaces) {
 		if !replaces {
-			b.WriteString(c.exec(append(slices.Clone(args), argv.Of(group...)...)))
+			b.WriteString(c.Exec(append(slices.Clone(args), argv.Of(group...)...)))
 			continue
 		}
 		filled := slices.Clone(args)
@@ -263,7 +265,7 @@ func xargs(c *command, f *finding) string {
 				filled[i] = argv.Word{S: strings.ReplaceAll(a.S, repl, strings.Join(group, " "))}
 			}
 		}
-		b.WriteString(c.exec(filled))
+		b.WriteString(c.Exec(filled))
 	}
 	return b.String()
 }
@@ -302,15 +304,15 @@ func inputGroups(own argv.List, in string, lines bool) [][]string {
 }
 
 // parallel follows GNU parallel.
-func parallel(c *command, _ *finding) string {
+func parallel(c *Command, _ *finding.Finding) string {
 	args, items := c.List, []string(nil)
 	if i := slices.IndexFunc(c.List, func(a argv.Word) bool { return strings.HasPrefix(a.S, ":::") }); i >= 0 {
 		args, items = c.List[:i], append([]string{}, c.From(i+1).Texts()...)
 	}
 	if items == nil {
 		items = []string{unknown}
-		if c.given() {
-			items = strings.Split(strings.TrimSuffix(c.stdin(), "\n"), "\n")
+		if c.Given() {
+			items = strings.Split(strings.TrimSuffix(c.Stdin(), "\n"), "\n")
 		}
 	}
 	text := ""
@@ -320,13 +322,13 @@ func parallel(c *command, _ *finding) string {
 	for _, item := range items {
 		switch {
 		case text == "":
-			c.nested(item)
+			c.Nested(item)
 		case strings.Contains(text, "{}"):
-			c.nested(strings.ReplaceAll(text, "{}", item))
+			c.Nested(strings.ReplaceAll(text, "{}", item))
 		case mark.Known(item):
-			c.nested(text + " " + item)
+			c.Nested(text + " " + item)
 		default:
-			c.exec(append(argv.Of(strings.Fields(text)...), argv.Word{S: item}))
+			c.Exec(append(argv.Of(strings.Fields(text)...), argv.Word{S: item}))
 		}
 	}
 	return unknown

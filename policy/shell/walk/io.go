@@ -1,4 +1,4 @@
-package shell
+package walk
 
 import (
 	"path"
@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/word"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
@@ -22,9 +23,9 @@ type target struct {
 }
 
 // redirected follows a command with redirections.
-func (w *walk) redirected(s *syntax.Stmt) string {
-	in, quiet, filed := w.in, w.quiet, w.filed
-	defer func() { w.in, w.quiet, w.filed = in, quiet, filed }()
+func (w *Walk) redirected(s *syntax.Stmt) string {
+	in, quiet, filed := w.In, w.quiet, w.filed
+	defer func() { w.In, w.quiet, w.filed = in, quiet, filed }()
 	var to []target
 	here := false // the line itself holds the input
 	for _, rd := range s.Redirs {
@@ -32,10 +33,10 @@ func (w *walk) redirected(s *syntax.Stmt) string {
 		here = here || rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc || rd.Op == syntax.WordHdoc
 	}
 	w.quiet, w.filed = quiet || len(to) > 0, filed || len(to) > 0
-	given := here && w.in != in && w.in != nil && strings.Contains(w.in.text, secret)
+	given := here && w.In != in && w.In != nil && strings.Contains(w.In.Text, secret)
 	out := w.clause(s.Cmd)
 	if given && !w.quiet && strings.Contains(out, secret) {
-		w.f.hit("secret-shown", "")
+		w.Found.Hit("secret-shown", "")
 	}
 	for _, t := range to {
 		w.deliver(t, out)
@@ -47,14 +48,14 @@ func (w *walk) redirected(s *syntax.Stmt) string {
 }
 
 // redirect follows one redirection of a command.
-func (w *walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []target {
-	w.f.step(0)
+func (w *Walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []target {
+	w.Found.Step(0)
 	switch rd.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		w.in = &input{text: hereDocument(w, rd)}
+		w.In = &Input{Text: hereDocument(w, rd)}
 		return to
 	case syntax.WordHdoc:
-		w.in = &input{text: word.Text(w, rd.Word) + "\n"}
+		w.In = &Input{Text: word.Text(w, rd.Word) + "\n"}
 		return to
 	case syntax.DplIn:
 		word.Text(w, rd.Word)
@@ -67,21 +68,21 @@ func (w *walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 	}
 	var last string
 	for _, a := range word.Fields(w, rd.Word) {
-		for _, name := range w.places(a) {
+		for _, name := range w.Places(a) {
 			opened(w, rd, name, c)
 		}
 		last = a.S
 	}
 	switch {
 	case rd.Op == syntax.RdrIn:
-		w.in = &input{text: w.readFile(last)}
+		w.In = &Input{Text: w.ReadFile(last)}
 		return to
 	case rd.N != nil && rd.N.Value != "1" && rd.N.Value != "" || rd.Op == syntax.DplOut && descriptor(last):
 		return to
 	case rd.Op == syntax.RdrInOut:
-		w.in = &input{text: w.readFile(last)}
+		w.In = &Input{Text: w.ReadFile(last)}
 	}
-	return append(to, target{path: w.resolve(last), add: rd.Op == syntax.AppOut || rd.Op == syntax.AppAll || rd.Op == syntax.AppClob})
+	return append(to, target{path: w.Resolve(last), add: rd.Op == syntax.AppOut || rd.Op == syntax.AppAll || rd.Op == syntax.AppClob})
 }
 
 func descriptor(s string) bool {
@@ -93,17 +94,17 @@ func isSocket(p string) bool {
 }
 
 // opened rates a file that a redirection opens.
-func opened(w *walk, rd *syntax.Redirect, name string, c syntax.Command) {
+func opened(w *Walk, rd *syntax.Redirect, name string, c syntax.Command) {
 	switch {
 	case isSocket(name):
-		w.f.network = true
-		w.f.hit("socket", name)
+		w.Found.Network = true
+		w.Found.Hit("socket", name)
 		if talksShell(c) {
-			w.f.hit("reverse-shell", name)
+			w.Found.Hit("reverse-shell", name)
 		}
 	case rd.Op == syntax.RdrIn, rd.Op == syntax.DplOut && descriptor(name):
 	default:
-		w.f.write(name)
+		w.Found.Write(name)
 	}
 }
 
@@ -116,14 +117,14 @@ func talksShell(c syntax.Command) bool {
 	}
 	for i, w := range call.Args {
 		lit := w.Lit()
-		if in("shells", path.Base(lit)) || lit == "exec" || lit == "" && i == 0 {
+		if known.In("shells", path.Base(lit)) || lit == "exec" || lit == "" && i == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func hereDocument(w *walk, rd *syntax.Redirect) string {
+func hereDocument(w *Walk, rd *syntax.Redirect) string {
 	if rd.Hdoc == nil {
 		return ""
 	}
@@ -153,55 +154,55 @@ func hereDocument(w *walk, rd *syntax.Redirect) string {
 }
 
 // openProcess follows a process substitution.
-func (w *walk) openProcess(p *syntax.ProcSubst) string {
-	name := "/dev/fd/" + strconv.Itoa(60+len(w.content))
-	w.content[name] = ""
+func (w *Walk) openProcess(p *syntax.ProcSubst) string {
+	name := "/dev/fd/" + strconv.Itoa(60+len(w.Content))
+	w.Content[name] = ""
 	if p.Op == syntax.CmdOut {
 		text := unknown
-		if w.in != nil {
-			text = w.in.text
+		if w.In != nil {
+			text = w.In.Text
 		}
-		w.subshell(func() string { w.in = &input{text: text}; return w.stmts(p.Stmts) })
+		w.subshell(func() string { w.In = &Input{Text: text}; return w.stmts(p.Stmts) })
 		return name
 	}
-	w.content[name] = w.subshell(func() string { return w.stmts(p.Stmts) })
+	w.Content[name] = w.subshell(func() string { return w.stmts(p.Stmts) })
 	return name
 }
 
 // deliver writes what a command printed to where it was redirected.
-func (w *walk) deliver(t target, out string) {
+func (w *Walk) deliver(t target, out string) {
 	switch {
 	case t.proc != nil:
-		w.subshell(func() string { w.in = &input{text: out}; return w.stmts(t.proc.Stmts) })
+		w.subshell(func() string { w.In = &Input{Text: out}; return w.stmts(t.proc.Stmts) })
 		return
 	case isSocket(t.path):
 		if strings.Contains(out, secret) {
-			w.f.hit("secret-sent", t.path)
+			w.Found.Hit("secret-sent", t.path)
 		}
 		return
 	case strings.Contains(out, secret) && zone.Of(t.path) != zone.Nowhere:
-		w.f.hit("secret-stored", t.path)
+		w.Found.Hit("secret-stored", t.path)
 	}
-	w.store(t.path, out, t.add)
+	w.Store(t.path, out, t.add)
 }
 
-// store remembers what the program wrote to a file.
-func (s *files) store(name, text string, add bool) {
+// Store remembers what the program wrote to a file.
+func (s *files) Store(name, text string, add bool) {
 	if add {
-		text = s.content[name] + text
+		text = s.Content[name] + text
 	}
 	if len(text) > maxText {
-		s.f.exhaust()
+		s.Found.Exhaust()
 	}
-	s.f.step(len(text))
-	s.content[name] = text
+	s.Found.Step(len(text))
+	s.Content[name] = text
 	if strings.Contains(text, remote) && zone.Of(name) == zone.Startup {
-		s.f.hit("remote-code", name)
+		s.Found.Hit("remote-code", name)
 	}
 }
 
-// resolve is a path from where the program is at that point.
-func (s *files) resolve(p string) string {
+// Resolve is a path from where the program is at that point.
+func (s *files) Resolve(p string) string {
 	if p == "" || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 1 && p[1] == ':' {
 		return zone.Clean(p)
 	}
@@ -212,11 +213,11 @@ func (s *files) resolve(p string) string {
 	return zone.Clean(cwd[0] + "/" + p)
 }
 
-// places are the clean paths an argument may name.
-func (s *files) places(a argv.Word) []string {
-	out := []string{s.resolve(a.S)}
+// Places are the clean paths an argument may name.
+func (s *files) Places(a argv.Word) []string {
+	out := []string{s.Resolve(a.S)}
 	if a.Pat != "" {
-		out = append(out, zone.CouldBe(s.resolve(a.Pat))...)
+		out = append(out, zone.CouldBe(s.Resolve(a.Pat))...)
 		if strings.HasPrefix(a.Pat, "/") && strings.Count(path.Clean(a.Pat), "/") == 1 && strings.Trim(a.Pat[1:], "*?/") == "" {
 			out = append(out, "/")
 		}
@@ -224,75 +225,75 @@ func (s *files) places(a argv.Word) []string {
 	return out
 }
 
-// zoneOf says where an argument lies.
-func (s *files) zoneOf(a argv.Word) zone.Zone { return zone.Of(s.resolve(a.S)) }
+// ZoneOf says where an argument lies.
+func (s *files) ZoneOf(a argv.Word) zone.Zone { return zone.Of(s.Resolve(a.S)) }
 
-// write rates that a file is written.
-func (s *files) write(p string) { s.f.write(s.resolve(p)) }
+// Write rates that a file is written.
+func (s *files) Write(p string) { s.Found.Write(s.Resolve(p)) }
 
-// remove rates that what an argument names is deleted.
-func (s *files) remove(a argv.Word, recursive bool) {
-	for _, p := range s.places(a) {
-		s.f.remove(p, recursive)
+// Remove rates that what an argument names is deleted.
+func (s *files) Remove(a argv.Word, recursive bool) {
+	for _, p := range s.Places(a) {
+		s.Found.Remove(p, recursive)
 	}
-	if bare := mark.Strip(a.S); recursive && bare != a.S && bare != "" && zone.Of(s.resolve(bare)) == zone.Vital {
-		s.f.hit("delete-vital", a.S)
+	if bare := mark.Strip(a.S); recursive && bare != a.S && bare != "" && zone.Of(s.Resolve(bare)) == zone.Vital {
+		s.Found.Hit("delete-vital", a.S)
 	}
 }
 
-func globIn(s string) string {
+func GlobIn(s string) string {
 	if strings.ContainsAny(s, "*?[") {
 		return s
 	}
 	return ""
 }
 
-// file is what the program wrote to a file.
-func (s *files) file(name string) (string, bool) {
-	text, ok := s.content[s.resolve(name)]
+// File is what the program wrote to a file.
+func (s *files) File(name string) (string, bool) {
+	text, ok := s.Content[s.Resolve(name)]
 	return text, ok
 }
 
-// readFile is the content of a file: what the program wrote to it, or marks.
+// ReadFile is the content of a file: what the program wrote to it, or marks.
 // Reading a credential is a finding.
-func (s *files) readFile(name string) string {
-	p := s.resolve(name)
-	if text, ok := s.content[p]; ok {
+func (s *files) ReadFile(name string) string {
+	p := s.Resolve(name)
+	if text, ok := s.Content[p]; ok {
 		return text
 	}
 	switch {
 	case p == "/dev/null":
 		return ""
 	case p == "/dev/stdin" || p == "/dev/fd/0" || p == "/proc/self/fd/0":
-		return s.stdin()
+		return s.Stdin()
 	case strings.HasPrefix(p, "/dev/tcp/"):
 		return remote
-	case zone.Of(p) == zone.Device && !endlessDevice(p) && (strings.ContainsAny(p[5:], "0123456789") || strings.HasPrefix(p, "/dev/sd") || strings.HasPrefix(p, "/dev/mem")):
-		s.f.hit("read-device", p)
+	case zone.Of(p) == zone.Device && !EndlessDevice(p) && (strings.ContainsAny(p[5:], "0123456789") || strings.HasPrefix(p, "/dev/sd") || strings.HasPrefix(p, "/dev/mem")):
+		s.Found.Hit("read-device", p)
 	}
-	return s.readSecret(p)
+	return s.ReadSecret(p)
 }
 
-func endlessDevice(p string) bool { return oneOf(p, "/dev/zero", "/dev/urandom", "/dev/random") }
+func EndlessDevice(p string) bool { return OneOf(p, "/dev/zero", "/dev/urandom", "/dev/random") }
 
-// remoteDir marks a directory that was downloaded as a whole.
-const remoteDir = remote + "/"
+// RemoteDir marks a directory that was downloaded as a whole.
+const RemoteDir = remote + "/"
 
-// readSecret is what a clean path holds, as far as its name says.
-func (s *files) readSecret(p string) string {
+// ReadSecret is what a clean path holds, as far as its name says.
+func (s *files) ReadSecret(p string) string {
 	switch zone.SecretOf(p) {
 	case zone.MachineSecret:
-		s.f.hit("secret-read", p)
+		s.Found.Hit("secret-read", p)
 		return secret
 	case zone.OwnSecret:
-		s.f.hit("secret-file", p)
+		s.Found.Hit("secret-file", p)
 		return secret
 	}
 	if len(p) > 4096 { // longer than any path
 		return unknown
 	}
 	for dir := p; dir != "/" && dir != ""; dir = path.Dir(dir) {
-		if s.content[dir] == remoteDir {
+		if s.Content[dir] == RemoteDir {
 			return remote
 		}
 		if dir == "." {
@@ -302,44 +303,44 @@ func (s *files) readSecret(p string) string {
 	return unknown
 }
 
-// given reports whether the program itself supplies the standard input.
-func (s *files) given() bool { return s.in != nil }
+// Given reports whether the program itself supplies the standard input.
+func (s *files) Given() bool { return s.In != nil }
 
-// waiting is what is left of the standard input that is given, unread.
-func (s *files) waiting() string {
-	if s.in == nil {
+// Waiting is what is left of the standard input that is given, unread.
+func (s *files) Waiting() string {
+	if s.In == nil {
 		return ""
 	}
-	return s.in.text[s.in.pos:]
+	return s.In.Text[s.In.pos:]
 }
 
-// stdin takes everything that is left of the standard input.
-func (s *files) stdin() string {
-	if s.in == nil {
+// Stdin takes everything that is left of the standard input.
+func (s *files) Stdin() string {
+	if s.In == nil {
 		return unknown
 	}
-	text := s.waiting()
-	s.in.pos = len(s.in.text)
+	text := s.Waiting()
+	s.In.pos = len(s.In.Text)
 	return text
 }
 
-// givenText takes the standard input that is given, or nothing.
-func (s *files) givenText() string {
-	if s.in == nil {
+// GivenText takes the standard input that is given, or nothing.
+func (s *files) GivenText() string {
+	if s.In == nil {
 		return ""
 	}
-	return s.stdin()
+	return s.Stdin()
 }
 
-// stdinProgram follows the standard input as the text of a program.
-func (w *walk) stdinProgram() string {
-	text := w.givenText()
+// StdinProgram follows the standard input as the text of a program.
+func (w *Walk) StdinProgram() string {
+	text := w.GivenText()
 	if strings.Contains(text, remote) {
-		w.f.hit("remote-code", "")
+		w.Found.Hit("remote-code", "")
 	}
 	if strings.ContainsAny(text, unknown+secret) {
-		w.f.hit("opaque-code", "")
+		w.Found.Hit("opaque-code", "")
 	}
-	w.f.step(len(text))
-	return w.subshell(func() string { return w.program(text) })
+	w.Found.Step(len(text))
+	return w.subshell(func() string { return w.Program(text) })
 }

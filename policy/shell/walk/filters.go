@@ -1,104 +1,125 @@
-package shell
+package walk
 
 import (
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/filter"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // textTool follows a plain text tool and computes what it prints, as far as
 // its input is known.
-func textTool(c *command, f *finding) string {
-	if size, ok := c.Value("c", "bytes"); ok && c.is("head") && c.filed && hugeSize(size) {
-		f.hit("exhaust", c.line())
+func textTool(c *Command, f *finding.Finding) string {
+	if size, ok := c.Value("c", "bytes"); ok && c.Is("head") && c.filed && HugeSize(size) {
+		f.Hit("exhaust", c.Line())
 	}
-	if out, ok := c.Value("o"); ok && c.is("sort") {
-		c.write(out)
+	if out, ok := c.Value("o"); ok && c.Is("sort") {
+		c.Write(out)
 	}
-	return converted(c, f, textInput(c, f))
+	return Converted(c, f, textInput(c, f))
+}
+
+// HugeSize reports whether a size is more than a disk has to spare.
+func HugeSize(s string) bool {
+	s = strings.TrimLeft(strings.ToUpper(s), "+")
+	s = strings.TrimSuffix(strings.TrimSuffix(s, "B"), "I")
+	unit := 0
+	if len(s) > 0 {
+		unit = strings.IndexByte("KMGTPE", s[len(s)-1]) + 1
+	}
+	n, err := strconv.ParseFloat(strings.TrimRight(s, "KMGTPE"), 64)
+	if err != nil {
+		return false
+	}
+	for range unit {
+		n *= 1024
+	}
+	return n >= 20<<30
 }
 
 // textInput is what a text tool reads: its files, or the standard input.
-func textInput(c *command, f *finding) string {
-	files := c.OperandsAfter(tables().takes[c.name]...)
+func textInput(c *Command, f *finding.Finding) string {
+	files := c.OperandsAfter(known.Tables().Takes[c.Name]...)
 	switch {
-	case c.is("tr"):
-		return c.stdin()
-	case in("programmed", c.name) && !c.Has("e", "expression"): // the first is a program text or a pattern
+	case c.Is("tr"):
+		return c.Stdin()
+	case known.In("programmed", c.Name) && !c.Has("e", "expression"): // the first is a program text or a pattern
 		files = files.From(1)
 	}
 	if len(files) == 0 {
-		return c.stdin()
+		return c.Stdin()
 	}
 	var b strings.Builder
 	for _, a := range files {
 		if a.S == "-" {
-			b.WriteString(c.stdin())
+			b.WriteString(c.Stdin())
 			continue
 		}
 		endless := strings.HasPrefix(a.S, "/dev/zero") || strings.HasPrefix(a.S, "/dev/urandom") || strings.HasPrefix(a.S, "/dev/random")
-		if endless && (!c.is("head") || !c.Has("c", "n")) {
-			f.hit("exhaust", c.line())
+		if endless && (!c.Is("head") || !c.Has("c", "n")) {
+			f.Hit("exhaust", c.Line())
 		}
-		b.WriteString(c.readFile(a.S))
+		b.WriteString(c.ReadFile(a.S))
 	}
 	return b.String()
 }
 
-// converted applies a text tool to its input.
-func converted(c *command, f *finding, in string) string {
-	f.step(len(in))
-	grep := strings.HasSuffix(c.name, "grep")
+// Converted applies a text tool to its input.
+func Converted(c *Command, f *finding.Finding, in string) string {
+	f.Step(len(in))
+	grep := strings.HasSuffix(c.Name, "grep")
 	switch {
-	case strings.HasSuffix(c.name, "awk") && strings.HasPrefix(strings.TrimSpace(filter.Program(c.List)), "BEGIN"):
+	case strings.HasSuffix(c.Name, "awk") && strings.HasPrefix(strings.TrimSpace(filter.Program(c.List)), "BEGIN"):
 		in = ""
 	case grep && c.Has("c", "count", "q", "quiet", "silent"):
 		return unknown
-	case (grep || c.is("rg")) && c.Has("l", "files-with-matches", "L", "files-without-match", "files"):
+	case (grep || c.Is("rg")) && c.Has("l", "files-with-matches", "L", "files-without-match", "files"):
 		return "found-" + unknown + "\n"
-	case c.is("cut") && c.Exactly("-d=") && c.Exactly("-f1"):
+	case c.Is("cut") && c.Exactly("-d=") && c.Exactly("-f1"):
 		return unknown // names, without their values
 	case mark.Known(in):
-	case c.is("cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl"):
+	case c.Is("cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl"):
 		return in
-	case c.is("sed", "gsed", "grep", "tr", "cut", "rg", "egrep", "fgrep") && strings.Trim(in, mark.All+"\n") != "":
+	case c.Is("sed", "gsed", "grep", "tr", "cut", "rg", "egrep", "fgrep") && strings.Trim(in, mark.All+"\n") != "":
 		return mark.Opaque(in) + mark.Strip(in)
 	default:
 		return mark.Opaque(in)
 	}
-	out, ok := filter.Run(c.name, c.List, in)
+	out, ok := filter.Run(c.Name, c.List, in)
 	if !ok {
 		return unknown
 	}
 	return out
 }
 
-func tee(c *command, f *finding) string {
-	in := c.stdin()
+func tee(c *Command, f *finding.Finding) string {
+	in := c.Stdin()
 	for _, a := range c.OperandsAfter() {
 		if a.S == "-" {
 			continue
 		}
-		for _, p := range c.places(a) {
+		for _, p := range c.Places(a) {
 			if strings.HasPrefix(p, "/dev/tcp/") && strings.Contains(in, secret) {
-				f.hit("secret-sent", p)
+				f.Hit("secret-sent", p)
 			}
-			f.write(p)
-			c.store(p, in, c.Has("a"))
+			f.Write(p)
+			c.Store(p, in, c.Has("a"))
 		}
 	}
 	return in
 }
 
 // pager follows the command a pager is started with.
-func pager(c *command, f *finding) string {
+func pager(c *Command, f *finding.Finding) string {
 	for _, a := range c.List {
 		if code, ok := strings.CutPrefix(a.S, "+!"); ok {
-			c.runs(c, code)
+			c.Runs(c, code)
 		}
 	}
 	return textTool(c, f)
@@ -106,24 +127,24 @@ func pager(c *command, f *finding) string {
 
 // programFile is the program text of awk or sed that -f names, as far as the
 // line itself holds it.
-func programFile(c *command) string {
+func programFile(c *Command) string {
 	file, ok := c.Value("f", "file")
 	switch {
 	case !ok:
 		return ""
 	case file == "-" || file == "/dev/stdin":
-		return c.waiting()
+		return c.Waiting()
 	}
-	if text := c.readFile(file); text != unknown {
+	if text := c.ReadFile(file); text != unknown {
 		return text
 	}
 	return ""
 }
 
 // sed looks for commands that run programs or write files.
-func sed(c *command, f *finding) string {
-	if len(c.line()) > 8192 { // each part of it is compared with all of it
-		f.exhaust()
+func sed(c *Command, f *finding.Finding) string {
+	if len(c.Line()) > 8192 { // each part of it is compared with all of it
+		f.Exhaust()
 	}
 	if c.Has("i", "in-place") {
 		ops := c.OperandsAfter("f", "l", "e", "expression")
@@ -131,8 +152,8 @@ func sed(c *command, f *finding) string {
 			ops = ops.From(1)
 		}
 		for _, a := range ops {
-			for _, p := range c.places(a) {
-				f.write(p)
+			for _, p := range c.Places(a) {
+				f.Write(p)
 			}
 		}
 	}
@@ -145,9 +166,9 @@ func sed(c *command, f *finding) string {
 	return textTool(c, f)
 }
 
-var sedAddress = lazily(`^(?:(?:\d+|\$|/(?:\\.|[^/\\])*/|\d+~\d+)\s*[,!]?\s*)+`)
+var sedAddress = Lazily(`^(?:(?:\d+|\$|/(?:\\.|[^/\\])*/|\d+~\d+)\s*[,!]?\s*)+`)
 
-func sedCommand(c *command, s string) {
+func sedCommand(c *Command, s string) {
 	s = strings.TrimLeft(sedAddress().ReplaceAllString(s, ""), "! ")
 	if s == "" {
 		return
@@ -156,29 +177,29 @@ func sedCommand(c *command, s string) {
 	flags, file, writes := strings.Cut(sub.Flags, "w")
 	switch {
 	case ok && strings.Contains(flags, "e"):
-		c.runs(c, sub.With)
+		c.Runs(c, sub.With)
 	case ok && writes:
-		c.write(strings.TrimSpace(file))
+		c.Write(strings.TrimSpace(file))
 	case ok:
 	case s[0] == 'e' && (len(s) == 1 || s[1] == ' '):
-		c.runs(c, strings.TrimSpace(s[1:]))
+		c.Runs(c, strings.TrimSpace(s[1:]))
 	case (s[0] == 'w' || s[0] == 'W') && len(s) > 1 && s[1] == ' ':
-		c.write(strings.TrimSpace(s[1:]))
+		c.Write(strings.TrimSpace(s[1:]))
 	}
 }
 
 var (
-	awkString  = lazily(`"((?:\\.|[^"\\])*)"`)
-	awkWrite   = lazily(`print[^;}|]*>>?\s*"([^"]+)"`)
-	awkPipe    = lazily(`\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|&?\s*getline`)
-	awkShell   = lazily(`print\s*\(?\s*"((?:\\.|[^"\\])*)"\s*\)?\s*\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
-	awkToShell = lazily(`\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
-	awkSystem  = lazily(`system\s*\(([^)]*)\)?`)
-	awkEnviron = lazily(`ENVIRON\[\s*["']?([A-Za-z_][A-Za-z0-9_]*)`)
+	awkString  = Lazily(`"((?:\\.|[^"\\])*)"`)
+	awkWrite   = Lazily(`print[^;}|]*>>?\s*"([^"]+)"`)
+	awkPipe    = Lazily(`\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|&?\s*getline`)
+	awkShell   = Lazily(`print\s*\(?\s*"((?:\\.|[^"\\])*)"\s*\)?\s*\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
+	awkToShell = Lazily(`\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
+	awkSystem  = Lazily(`system\s*\(([^)]*)\)?`)
+	awkEnviron = Lazily(`ENVIRON\[\s*["']?([A-Za-z_][A-Za-z0-9_]*)`)
 )
 
 // awk looks for code that runs programs or writes files.
-func awk(c *command, f *finding) string {
+func awk(c *Command, f *finding.Finding) string {
 	text := filter.Program(c.List) + programFile(c)
 	for _, a := range c.List {
 		if strings.Contains(a.S, "system") && strings.Contains(a.S, "(") && a.S != text {
@@ -187,42 +208,42 @@ func awk(c *command, f *finding) string {
 	}
 	awkRuns(c, f, text)
 	if text != "" && strings.Trim(text, mark.All) == "" {
-		f.hit("opaque-code", c.line())
+		f.Hit("opaque-code", c.Line())
 	}
 	for _, e := range awkEnviron().FindAllStringSubmatch(text, 8) {
 		if zone.SecretName(e[1]) {
-			f.hit("secret-shown", e[1])
+			f.Hit("secret-shown", e[1])
 		}
 	}
 	if strings.Contains(text, " in ENVIRON") {
-		f.hit("environment-dump", "awk")
+		f.Hit("environment-dump", "awk")
 	}
 	for _, s := range awkWrite().FindAllStringSubmatch(text, 8) {
-		c.write(s[1])
+		c.Write(s[1])
 	}
 	if strings.Contains(text, "/inet") {
-		f.network = true
+		f.Network = true
 		if strings.Contains(text, "getline") {
-			f.hit("reverse-shell", c.line())
+			f.Hit("reverse-shell", c.Line())
 		} else {
-			f.hit("socket", c.line())
+			f.Hit("socket", c.Line())
 		}
 	}
 	return textTool(c, f)
 }
 
-func awkRuns(c *command, f *finding, text string) {
+func awkRuns(c *Command, f *finding.Finding, text string) {
 	runs, toShell := awkSystem().MatchString(text), awkToShell().MatchString(text)
-	if (runs || toShell) && strings.Contains(c.waiting(), remote) {
-		f.hit("remote-code", c.line())
+	if (runs || toShell) && strings.Contains(c.Waiting(), remote) {
+		f.Hit("remote-code", c.Line())
 	}
 	if v, ok := c.Value("v"); ok && runs {
 		_, v, _ = strings.Cut(v, "=")
 		suspectCommand(c, v)
 	}
 	for _, s := range awkSystem().FindAllStringSubmatch(text, 8) {
-		f.hit("program-runs", c.line())
-		callText(c, f, s[1])
+		f.Hit("program-runs", c.Line())
+		CallText(c, f, s[1])
 		if strings.Trim(awkString().ReplaceAllString(s[1], ""), " ") != "" {
 			for _, l := range awkString().FindAllStringSubmatch(text, 16) {
 				suspectCommand(c, filter.Unescape(l[1], false))
@@ -230,19 +251,19 @@ func awkRuns(c *command, f *finding, text string) {
 		}
 	}
 	if toShell && !awkShell().MatchString(text) {
-		f.hit("program-runs", c.line())
+		f.Hit("program-runs", c.Line())
 	}
 	for _, pattern := range []*regexp.Regexp{awkShell(), awkPipe()} {
 		for _, s := range pattern.FindAllStringSubmatch(text, 8) {
-			c.nested(filter.Unescape(strings.Join(s[1:], ""), false))
+			c.Nested(filter.Unescape(strings.Join(s[1:], ""), false))
 		}
 	}
 }
 
 // suspectCommand follows a text when it looks like a command.
-func suspectCommand(c *command, text string) {
-	if word := firstWord(text); word != "" && printable(text) && dangerous(programName(word)) {
-		c.nested(text)
+func suspectCommand(c *Command, text string) {
+	if word := FirstWord(text); word != "" && printable(text) && Dangerous(ProgramName(word)) {
+		c.Nested(text)
 	}
 }
 
@@ -253,33 +274,33 @@ func printable(s string) bool {
 	})
 }
 
-// callText follows the argument of a call in a program text that runs a
+// CallText follows the argument of a call in a program text that runs a
 // command.
-func callText(c *command, f *finding, arg string) {
+func CallText(c *Command, f *finding.Finding, arg string) {
 	lits := awkString().FindAllStringSubmatch(arg, 16)
 	if strings.TrimSpace(awkString().ReplaceAllString(arg, "")) != "" || len(lits) == 0 {
-		f.hit("program-runs", c.line())
+		f.Hit("program-runs", c.Line())
 	}
 	var b strings.Builder
 	for _, l := range lits {
 		b.WriteString(filter.Unescape(l[1], false))
 	}
-	c.nested(b.String())
+	c.Nested(b.String())
 }
 
 // grep looks for searches that find credentials outside the workspace.
-func grep(c *command, f *finding) string {
+func grep(c *Command, f *finding.Finding) string {
 	ops := c.OperandsAfter("e", "f", "A", "B", "C", "m", "t", "g")
 	term, _ := c.Value("e", "regexp")
 	if term == "" && len(ops) > 0 {
 		term, ops = ops[0].S, ops[1:]
 	}
-	if c.Has("r", "R", "recursive") || c.is("rg") {
+	if c.Has("r", "R", "recursive") || c.Is("rg") {
 		for _, a := range ops {
-			switch c.zoneOf(a) {
+			switch c.ZoneOf(a) {
 			case zone.Vital, zone.System, zone.Home, zone.Startup, zone.Outside, zone.Above:
-				if zone.Hunts(term) || c.resolve(a.S) == "~" {
-					f.hit("secret-hunt", c.line())
+				if zone.Hunts(term) || c.Resolve(a.S) == "~" {
+					f.Hit("secret-hunt", c.Line())
 				}
 			}
 		}
@@ -288,12 +309,12 @@ func grep(c *command, f *finding) string {
 }
 
 // pathTool is basename, dirname, realpath and readlink.
-func pathTool(c *command, _ *finding) string {
+func pathTool(c *Command, _ *finding.Finding) string {
 	ops := c.OperandsAfter("s", "relative-to")
 	if len(ops) == 0 {
 		return unknown
 	}
-	if c.is("basename") && len(ops) == 2 && mark.Known(ops[0].S) {
+	if c.Is("basename") && len(ops) == 2 && mark.Known(ops[0].S) {
 		return strings.TrimSuffix(path.Base(ops[0].S), ops[1].S) + "\n"
 	}
 	var b strings.Builder
@@ -301,30 +322,30 @@ func pathTool(c *command, _ *finding) string {
 		switch {
 		case !mark.Known(a.S):
 			b.WriteString(mark.Opaque(a.S))
-		case c.is("basename"):
+		case c.Is("basename"):
 			b.WriteString(path.Base(a.S))
-		case c.is("dirname"):
+		case c.Is("dirname"):
 			b.WriteString(path.Dir(a.S))
 		default:
-			b.WriteString(c.resolve(a.S))
+			b.WriteString(c.Resolve(a.S))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
 }
 
-func makeTemp(_ *command, _ *finding) string { return "/tmp/tmp." + unknown + "\n" }
+func makeTemp(_ *Command, _ *finding.Finding) string { return "/tmp/tmp." + unknown + "\n" }
 
-func date(c *command, f *finding) string {
+func date(c *Command, f *finding.Finding) string {
 	if c.Has("s", "set") {
-		f.hit("machine-settings", c.line())
+		f.Hit("machine-settings", c.Line())
 	}
 	return unknown
 }
 
-func yes(c *command, f *finding) string {
+func yes(c *Command, f *finding.Finding) string {
 	if c.filed {
-		f.hit("exhaust", c.line())
+		f.Hit("exhaust", c.Line())
 	}
 	words := strings.Join(c.Texts(), " ")
 	if words == "" {
@@ -333,7 +354,7 @@ func yes(c *command, f *finding) string {
 	return words + "\n" + words + "\n"
 }
 
-func sequence(c *command, _ *finding) string {
+func sequence(c *Command, _ *finding.Finding) string {
 	out, ok := filter.Sequence(c.List)
 	if !ok {
 		return unknown
@@ -341,19 +362,19 @@ func sequence(c *command, _ *finding) string {
 	return out
 }
 
-var jqEnviron = lazily(`(?:^|[^.\w"$])(?:\$ENV|env)\b(\.[A-Za-z_]\w*)?(\s*:)?`)
+var jqEnviron = Lazily(`(?:^|[^.\w"$])(?:\$ENV|env)\b(\.[A-Za-z_]\w*)?(\s*:)?`)
 
 // jq looks for the environment in its program text.
-func jq(c *command, f *finding) string {
+func jq(c *Command, f *finding.Finding) string {
 	program := c.OperandsAfter("arg", "argjson", "indent", "f", "from-file").At(0)
 	for _, s := range jqEnviron().FindAllStringSubmatch(program, 8) {
 		switch {
 		case s[2] != "":
 		case s[1] == "":
-			f.hit("environment-dump", c.line())
+			f.Hit("environment-dump", c.Line())
 			return secret + unknown
 		case zone.SecretName(s[1]):
-			f.hit("secret-shown", c.line())
+			f.Hit("secret-shown", c.Line())
 			return secret + unknown
 		}
 	}

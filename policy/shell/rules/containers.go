@@ -1,36 +1,39 @@
-package shell
+package rules
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // engine is for the clients of container engines.
-func engine(c *command, f *finding) string {
+func engine(c *walk.Command, f *finding.Finding) string {
 	if v, ok := c.Value("H", "host", "url"); ok && strings.Contains(v, "://") && !strings.HasPrefix(v, "unix:") {
-		f.hit("container-control", c.line())
+		f.Hit("container-control", c.Line())
 	}
-	if c.Exactly("inspect") && c.says(".Env") {
-		f.hit("environment-dump", c.line())
+	if c.Exactly("inspect") && c.Says(".Env") {
+		f.Hit("environment-dump", c.Line())
 		return secret
 	}
 	return subcommands(c, f)
 }
 
 // cluster is for the clients of clusters.
-func cluster(c *command, f *finding) string {
-	if c.Exactly("config") && c.Has("raw") || c.Exactly("get") && (c.Exactly("secret", "secrets") || c.says(" secret/")) && c.Has("o", "output") {
-		f.hit("secret-read", c.line())
+func cluster(c *walk.Command, f *finding.Finding) string {
+	if c.Exactly("config") && c.Has("raw") || c.Exactly("get") && (c.Exactly("secret", "secrets") || c.Says(" secret/")) && c.Has("o", "output") {
+		f.Hit("secret-read", c.Line())
 		return secret
 	}
 	return subcommands(c, f)
 }
 
 // container follows the options of a container, and the command in it.
-func container(c *command, f *finding, ops argv.List) {
+func container(c *walk.Command, f *finding.Finding, ops argv.List) {
 	for i, a := range c.List {
 		option, value, _ := strings.Cut(a.S, "=")
 		if value == "" {
@@ -38,9 +41,9 @@ func container(c *command, f *finding, ops argv.List) {
 		}
 		short := len(a.S) > 2 && a.S[0] == '-' && a.S[1] != '-'
 		switch {
-		case option == "--privileged" && value != "false", in("container-namespaces", option) && value == "host", in("container-powers", option):
-			f.hit("container-escape", c.line())
-		case oneOf(option, "-v", "--volume", "--mount"):
+		case option == "--privileged" && value != "false", known.In("container-namespaces", option) && value == "host", known.In("container-powers", option):
+			f.Hit("container-escape", c.Line())
+		case walk.OneOf(option, "-v", "--volume", "--mount"):
 			containerMount(c, f, value)
 		case short && a.S[1] == 'v':
 			containerMount(c, f, a.S[2:])
@@ -49,10 +52,10 @@ func container(c *command, f *finding, ops argv.List) {
 		}
 	}
 	if len(ops) > 0 && c.Exactly("build", "bake") && c.Has("push") {
-		f.hit("container-push", c.line())
+		f.Hit("container-push", c.Line())
 	}
-	if len(ops) > 1 && oneOf(ops[0].S, "down", "compose") && c.Has("v", "volumes") && c.Exactly("down") {
-		f.hit("container-destroy", c.line())
+	if len(ops) > 1 && walk.OneOf(ops[0].S, "down", "compose") && c.Has("v", "volumes") && c.Exactly("down") {
+		f.Hit("container-destroy", c.Line())
 	}
 	containerCommand(c)
 }
@@ -73,40 +76,40 @@ func mountOf(value string) (src, dst string, ok bool) {
 	return src, dst, ok
 }
 
-func containerMount(c *command, f *finding, value string) {
+func containerMount(c *walk.Command, f *finding.Finding, value string) {
 	src, _, _ := mountOf(value)
 	if strings.Contains(value, "docker.sock") || strings.Contains(value, "containerd.sock") || strings.Contains(value, "podman.sock") {
-		f.hit("container-escape", c.line())
+		f.Hit("container-escape", c.Line())
 		return
 	}
 	if !strings.ContainsAny(src, "/~.") {
 		return
 	}
-	p := c.resolve(src)
+	p := c.Resolve(src)
 	switch zone.Of(p) {
 	case zone.Vital, zone.System, zone.Device, zone.Startup:
-		f.hit("container-escape", c.line())
+		f.Hit("container-escape", c.Line())
 	case zone.Home, zone.Outside:
-		f.hit("container-mount", c.line())
+		f.Hit("container-mount", c.Line())
 	}
 	if zone.SecretOf(p) == zone.MachineSecret {
-		f.hit("container-escape", c.line())
+		f.Hit("container-escape", c.Line())
 	}
 }
 
 // containerCommand follows what runs inside. It can harm what is mounted.
-func containerCommand(c *command) {
+func containerCommand(c *walk.Command) {
 	for i, a := range c.List {
-		if name := programName(a.S); i < 2 || !dangerous(name) || oneOf(a.S, "git", "cp", "kill") {
+		if name := walk.ProgramName(a.S); i < 2 || !walk.Dangerous(name) || walk.OneOf(a.S, "git", "cp", "kill") {
 			continue
 		}
-		saved := c.content
-		c.content = map[string]string{}
-		c.exec(c.List[i:])
+		saved := c.Content
+		c.Content = map[string]string{}
+		c.Exec(c.List[i:])
 		if outside, ok := fromOutside(c.List, i); ok {
-			c.onlyCritical(outside, c.line())
+			c.OnlyCritical(outside, c.Line())
 		}
-		c.content = saved
+		c.Content = saved
 		return
 	}
 }
@@ -134,50 +137,50 @@ func fromOutside(args argv.List, at int) (argv.List, bool) {
 	return out, found
 }
 
-func deleteInfrastructure(c *command, f *finding) {
-	f.network = true
+func deleteInfrastructure(c *walk.Command, f *finding.Finding) {
+	f.Network = true
 	destroys := c.Exactly("destroy")
-	if c.is("kubectl", "oc", "k", "microk8s.kubectl") {
-		destroys = c.Exactly(sortedKeys(tables().lists["cluster-vital"])...) || c.says("ns/", "namespace/")
+	if c.Is("kubectl", "oc", "k", "microk8s.kubectl") {
+		destroys = c.Exactly(walk.SortedKeys(known.Tables().Lists["cluster-vital"])...) || c.Says("ns/", "namespace/")
 	}
 	if destroys {
-		f.hit("infrastructure-destroy", c.line())
+		f.Hit("infrastructure-destroy", c.Line())
 	} else {
-		f.hit("infrastructure", c.line())
+		f.Hit("infrastructure", c.Line())
 	}
 }
 
 // cloud is for the clients of cloud providers.
-func cloud(c *command, f *finding) string {
-	if out, ok := subcommand(c, f); ok || c.asksHelp() {
+func cloud(c *walk.Command, f *finding.Finding) string {
+	if out, ok := subcommand(c, f); ok || c.AsksHelp() {
 		return out
 	}
-	f.network = true
-	line := " " + c.line() + " "
+	f.Network = true
+	line := " " + c.Line() + " "
 	reads := true
 	for w := range strings.FieldsSeq(strings.ToLower(line)) {
 		verb, _, dashed := strings.Cut(w, "-")
-		if in("cloud-deletes", verb) {
-			if reads = false; strings.Contains(line, "recursive") || strings.Contains(line, "-r ") || oneOf(w, "rb", "delete") || dashed && oneOf(verb, "delete", "terminate") {
-				f.hit("infrastructure-destroy", c.line())
+		if known.In("cloud-deletes", verb) {
+			if reads = false; strings.Contains(line, "recursive") || strings.Contains(line, "-r ") || walk.OneOf(w, "rb", "delete") || dashed && walk.OneOf(verb, "delete", "terminate") {
+				f.Hit("infrastructure-destroy", c.Line())
 			}
 		}
-		reads = reads && !in("cloud-changes", verb)
+		reads = reads && !known.In("cloud-changes", verb)
 	}
-	if c.says("get-secret", "print-access") {
-		f.hit("secret-read", c.line())
+	if c.Says("get-secret", "print-access") {
+		f.Hit("secret-read", c.Line())
 		return secret
 	}
 	if !reads {
 		sendsSecret(c, f, "")
-		f.hit("infrastructure", c.line())
+		f.Hit("infrastructure", c.Line())
 	}
 	return stored(c)
 }
 
 // stored is what a client prints of an object in cloud storage, after the
 // file that it is copied to is remembered.
-func stored(c *command) string {
+func stored(c *walk.Command) string {
 	for i, a := range c.List {
 		if !startsWith(a.S, "s3://", "gs://") {
 			continue
@@ -194,16 +197,16 @@ func stored(c *command) string {
 }
 
 // elsewhere follows the command text that runs on other machines.
-func elsewhere(c *command, f *finding) string {
+func elsewhere(c *walk.Command, f *finding.Finding) string {
 	text := ""
 	for _, o := range []string{"command", "c", "args", "a"} {
 		if v, ok := c.Value(o); ok && strings.Contains(v, " ") {
 			text = v
 		}
 	}
-	if ops := c.OperandsAfter("w", "g", "h", "i", "m"); text == "" && len(ops) > 0 && !c.is("ansible", "vagrant") {
+	if ops := c.OperandsAfter("w", "g", "h", "i", "m"); text == "" && len(ops) > 0 && !c.Is("ansible", "vagrant") {
 		text = ops[len(ops)-1].S
 	}
-	c.nested(text)
+	c.Nested(text)
 	return subcommands(c, f)
 }

@@ -1,0 +1,119 @@
+// Package known is what the analysis of a command knows as data: the rules,
+// with an example of each, and what programs, sub-commands, options and
+// variables mean. rules.txt and tables.txt say it, each in a form of its own.
+package known
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// rulesText and tablesText are what is known as data; each says its own form.
+//
+//go:embed rules.txt
+var rulesText string
+
+//go:embed tables.txt
+var tablesText string
+
+// Rule is one rule of a finding. The example matches it, the
+// counter-example does not.
+type Rule struct {
+	Name             string
+	Tier             string
+	Text             string
+	Example, Counter string
+}
+
+// SubRule says what a sub-command of a program means.
+type SubRule struct{ Subs, Rule, Unless []string }
+
+// Wrap describes a program that runs the command in its arguments.
+type Wrap struct {
+	Takes []string // options that have a value of their own
+	Skip  int      // operands before the command
+	Rule  string   // what it means by itself
+}
+
+// ProgramOption is options whose value is a program, or a file of commands.
+type ProgramOption struct {
+	Options []string
+	File    bool
+}
+
+// Knowledge is the tables, by the name of the program.
+type Knowledge struct {
+	Rules    map[string]Rule
+	Order    []string // of the rules
+	Subs     map[string][]SubRule
+	Settings map[string]SubRule
+	Tasks    map[string][]string
+	Wraps    map[string]Wrap
+	Options  map[string][]ProgramOption
+	Takes    map[string][]string
+	Code     map[string][]string
+	Lists    map[string]map[string]bool
+}
+
+// Tables is what the tables say. They are read when the first command is
+// looked at.
+var Tables = sync.OnceValue(readTables)
+
+// In reports whether a word is in one of the lists.
+func In(list, word string) bool { return Tables().Lists[list][word] }
+
+func readTables() *Knowledge {
+	k := &Knowledge{
+		Rules: map[string]Rule{}, Subs: map[string][]SubRule{}, Settings: map[string]SubRule{}, Tasks: map[string][]string{}, Wraps: map[string]Wrap{},
+		Options: map[string][]ProgramOption{}, Takes: map[string][]string{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{},
+	}
+	for line := range strings.SplitSeq(rulesText, "\n") {
+		if f := strings.Split(line, "\t"); len(f) == 5 {
+			k.Rules[f[0]] = Rule{f[0], f[1], f[2], f[3], f[4]}
+			k.Order = append(k.Order, f[0])
+		}
+	}
+	for line := range strings.SplitSeq(tablesText, "\n") {
+		kind, rest, ok := strings.Cut(line, " ")
+		if !ok || kind == "#" {
+			continue
+		}
+		var f [4][]string
+		for i, column := range strings.SplitN(rest, " |", 4) {
+			f[i] = strings.Fields(column)
+		}
+		for _, name := range f[0] {
+			k.add(kind, name, f[1:])
+		}
+	}
+	return k
+}
+
+// add reads one line of the tables for one program.
+func (k *Knowledge) add(kind, name string, columns [][]string) {
+	a, b, c := columns[0], columns[1], columns[2]
+	switch kind {
+	case "sub":
+		k.Subs[name] = append(k.Subs[name], SubRule{a, b, c})
+	case "set":
+		k.Settings[name] = SubRule{Rule: a, Unless: b}
+	case "task":
+		k.Tasks[name] = append(k.Tasks[name], a...)
+	case "wrap":
+		skip, _ := strconv.Atoi(strings.Join(b, ""))
+		k.Wraps[name] = Wrap{a, skip, strings.Join(c, "")}
+	case "run", "load":
+		k.Options[name] = append(k.Options[name], ProgramOption{a, kind == "load"})
+	case "takes":
+		k.Takes[name] = a
+	case "code":
+		k.Code[name] = a
+	case "list":
+		k.Lists[name] = map[string]bool{}
+		for _, w := range a {
+			k.Lists[name][w] = true
+		}
+	}
+}

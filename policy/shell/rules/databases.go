@@ -1,0 +1,68 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
+)
+
+var (
+	sqlDestroys = walk.Lazily(`(?i)\.drop\(|\b(?:drop\s+(?:database|schema|keyspace|user|role|owned|table|view|materialized|tablespace|collection|index|sequence|extension)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|truncate\b|delete\s+from\s+\w+\s*(?:;|$)|(?:deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`)
+	sqlChanges  = walk.Lazily(`(?i)\b(?:delete\s+from|update\s+[\w."]+\s+set|insert\s+into|replace\s+into|alter\s+(?:table|database|schema)|create\s+(?:table|index|unique|database|user|role|schema|view|extension|function)|grant\b|revoke\b|(?:insert|update|delete|replace)(?:One|Many)|bulkWrite|createIndex|renameCollection)\b`)
+	sqlRuns     = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
+	sqlCommand  = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem)\s+(.*)|program\s+'([^']*)'`)
+	sqlUpdates  = walk.Lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
+)
+
+// database follows the clients of databases, by the text they are given.
+func database(c *walk.Command, f *finding.Finding) string {
+	databaseTask(c, f)
+	text := strings.Join(c.Texts(), " ") + "\n" + c.GivenText()
+	f.Step(len(text) * 16)
+	for _, s := range sqlCommand().FindAllStringSubmatch(text, 4) {
+		c.Nested(s[1] + s[2])
+	}
+	switch {
+	case c.Is("dropdb", "dropuser"), c.Is("mysqladmin") && c.Exactly("drop", "shutdown", "kill"), c.Is("pg_restore") && (c.Has("clean") || c.Exactly("-c")):
+		f.Hit("database-destroy", c.Line())
+	case sqlRuns().MatchString(text):
+		f.Hit("program-runs", c.Line())
+	case sqlDestroys().MatchString(text):
+		f.Hit("database-destroy", c.Line())
+	case sqlChanges().MatchString(text), c.Is("pg_restore") && !c.Has("l", "list"), c.Is("redis-cli") && c.Exactly("del", "DEL", "unlink", "UNLINK"):
+		f.Changes = true
+		switch {
+		case c.Is("sqlite3", "duckdb"): // a file of the workspace, changed like any other
+		case sqlUpdates().MatchString(text) && !strings.Contains(strings.ToLower(text), "where"):
+			f.Hit("database-destroy", c.Line())
+		default:
+			f.Hit("database-write", c.Line())
+		}
+	}
+	return unknown
+}
+
+// databaseTask rates the tasks of frameworks and of migration tools that
+// destroy a database.
+func databaseTask(c *walk.Command, f *finding.Finding) {
+	destroys := c.Exactly(known.Tables().Tasks[c.Name]...) && !c.AsksHelp()
+	switch c.Name {
+	case "prisma":
+		destroys = c.Exactly("reset") || c.Has("force-reset", "accept-data-loss")
+	case "alembic":
+		destroys = c.Exactly("downgrade") && c.Exactly("base")
+	case "kafka-topics", "kafka-topics.sh", "kafka-consumer-groups":
+		destroys = c.Has("delete")
+	}
+	if destroys {
+		f.Hit("database-destroy", c.Line())
+	}
+}
+
+// migration is for frameworks and migration tools.
+func migration(c *walk.Command, f *finding.Finding) string {
+	databaseTask(c, f)
+	return subcommands(c, f)
+}

@@ -1,0 +1,207 @@
+package rules
+
+import (
+	"path"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
+)
+
+// format is for programs that write a file system: on an image file in the
+// workspace it only costs the image.
+func format(c *walk.Command, f *finding.Finding) string {
+	if c.AsksHelp() {
+		return unknown
+	}
+	for _, a := range c.OperandsAfter("t", "L", "b", "N", "U", "T", "E", "O", "m", "n") {
+		p := c.Resolve(a.S)
+		if at := zone.Of(p); (at == zone.Workspace || at == zone.Temp) && strings.Contains(path.Base(p), ".") {
+			f.Write(p)
+			f.Hit("delete-tree", c.Line())
+			return unknown
+		}
+	}
+	f.Hit("disk", c.Line())
+	return unknown
+}
+
+func wipe(c *walk.Command, f *finding.Finding) string {
+	if c.Has("a", "all", "o", "offset") {
+		f.Hit("disk", c.Line())
+	}
+	return unknown
+}
+
+func partition(c *walk.Command, f *finding.Finding) string {
+	lists := c.AsksHelp() || c.Exactly("-l", "--list", "-L", "print", "-p") && !c.Exactly("mklabel", "rm", "mkpart")
+	if !lists && !c.Has("J") {
+		f.Hit("disk", c.Line())
+	}
+	return unknown
+}
+
+func volume(c *walk.Command, f *finding.Finding) string {
+	switch words := known.Tables().Lists; {
+	case c.AsksHelp() || len(c.List) == 0 || c.Exactly(walk.SortedKeys(words["volume-reads"])...):
+	case c.Exactly(walk.SortedKeys(words["volume-destroys"])...) || c.Says("security-erase", "trim-sector"):
+		f.Hit("disk", c.Line())
+	default:
+		f.Hit("mount", c.Line())
+	}
+	return unknown
+}
+
+func mount(c *walk.Command, f *finding.Finding) string {
+	all := c.Has("a", "all")
+	if c.Is("losetup") {
+		all = c.Has("D", "detach-all")
+	}
+	if len(c.OperandsAfter()) > 0 && !c.AsksHelp() || all {
+		f.Hit("mount", c.Line())
+	}
+	return unknown
+}
+
+func stopMachine(c *walk.Command, f *finding.Finding) string {
+	if !c.Exactly("--help", "--version") && (!c.Is("init") || len(c.OperandsAfter()) > 0) {
+		f.Hit("machine-stop", c.Line())
+	}
+	return unknown
+}
+
+func kill(c *walk.Command, f *finding.Finding) string {
+	if c.Exactly("-l", "-L", "--list", "-0") {
+		return unknown
+	}
+	targets, hard := killed(c)
+	own := len(targets) > 0
+	for _, t := range targets {
+		if t == "-1" || t == "1" || t == "0" && hard {
+			f.Hit("machine-stop", c.Line())
+		}
+		own = own && strings.HasPrefix(t, "%") // a job of this shell
+	}
+	switch {
+	case hard:
+		f.Hit("signals", c.Line())
+	case !own && len(targets) > 0:
+		f.Hit("signal", c.Line())
+	}
+	return unknown
+}
+
+// killed is what kill is told to end, and whether by force.
+func killed(c *walk.Command) (targets []string, hard bool) {
+	for i, a := range c.List {
+		s := strings.ToUpper(a.S)
+		switch {
+		case i == 0 && len(s) > 1 && s[0] == '-' && s != "--":
+			hard = strings.Contains(s, "9") || strings.Contains(s, "KILL")
+		case walk.OneOf(a.S, "--", "-s", "-n"):
+		case strings.HasSuffix(s, "KILL") || s == "9" && strings.HasPrefix(c.At(i-1), "-"):
+			hard = true
+		default:
+			targets = append(targets, a.S)
+		}
+	}
+	return targets, hard
+}
+
+func killByName(c *walk.Command, f *finding.Finding) string {
+	if c.Exactly("-l", "-0", "--list", "--help") {
+		return unknown
+	}
+	f.Hit("signals", c.Line())
+	if c.Is("killall5") || c.Has("u") && c.Exactly("root", "0") {
+		f.Hit("machine-stop", c.Line())
+	}
+	return unknown
+}
+
+func fuser(c *walk.Command, f *finding.Finding) string {
+	if c.Has("k", "kill") {
+		f.Hit("signals", c.Line())
+	}
+	return unknown
+}
+
+// setting is for programs that change settings of the machine, unless they
+// only read them.
+func setting(c *walk.Command, f *finding.Finding) string {
+	if c.Is("ip") && len(c.List) > 3 && c.At(0) == "netns" && c.At(1) == "exec" {
+		f.Hit("namespace", c.Line())
+		return c.Exec(c.List[3:])
+	}
+	t := known.Tables().Settings[c.Name]
+	if c.Exactly(t.Unless...) || onlyLooks(c) {
+		return unknown
+	}
+	switch {
+	case c.Is("systemctl") && c.Exactly("poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate", "isolate"):
+		f.Hit("machine-stop", c.Line())
+	case c.Is("crontab"):
+		crontab(c, f)
+	}
+	f.Hit(t.Rule[0], c.Line())
+	return unknown
+}
+
+// onlyLooks is for settings programs that read when they have no argument
+// that changes something.
+func onlyLooks(c *walk.Command) bool {
+	n := len(c.OperandsAfter())
+	switch c.Name {
+	case "systemctl", "ifconfig", "route", "hostname", "hostnamectl", "timedatectl", "ip", "localectl", "loginctl", "nmcli", "ufw":
+		return n == 0 && !c.Has("F", "r") || n == 1 && c.Is("ip", "ifconfig")
+	case "sysctl":
+		return !c.Has("w", "p", "write", "load", "system") && !c.Says("=")
+	case "journalctl":
+		return !c.Has("vacuum-size", "vacuum-time", "vacuum-files", "rotate", "flush")
+	case "chage":
+		return c.Has("l")
+	}
+	return false
+}
+
+// initScript is a program among the scripts that start services.
+func initScript(c *walk.Command, f *finding.Finding) string {
+	if !c.Exactly("status") {
+		f.Hit("service", c.Line())
+	}
+	return unknown
+}
+
+func dmesg(c *walk.Command, f *finding.Finding) string {
+	if c.Has("c", "C", "clear", "read-clear") {
+		f.Hit("journal", c.Line())
+	}
+	return plain(c, f)
+}
+
+// crontab follows the table a crontab command installs.
+func crontab(c *walk.Command, f *finding.Finding) {
+	text := c.OperandsAfter("u").At(0)
+	if text == "" || text == "-" {
+		text = c.GivenText()
+	} else if own, ok := c.File(text); ok {
+		text = own
+	} else {
+		text = mark.Of(text)
+	}
+	if strings.Contains(text, remote) {
+		f.Hit("remote-code", "crontab")
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		words := strings.Fields(strings.TrimLeft(line, mark.All))
+		switch {
+		case len(words) > 1 && strings.HasPrefix(words[0], "@"):
+			c.Nested(strings.Join(words[1:], " "))
+		case len(words) > 5 && !strings.HasPrefix(words[0], "#"):
+			c.Nested(strings.Join(words[5:], " "))
+		}
+	}
+}

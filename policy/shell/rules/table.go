@@ -1,0 +1,276 @@
+// Package rules says what programs do with their arguments: one file per
+// family. A walk hands it each command that it meets.
+package rules
+
+import (
+	"maps"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
+)
+
+// families says which rule follows a program: a rule of its own goes here. What
+// a program does by its sub-command alone needs no rule of its own but a line
+// in tables.txt, see rulesByProgram.
+func families() map[string]walk.Rule {
+	return map[string]walk.Rule{
+		// Interpreters.
+		"vi vim nvim view ex ed emacs": editor, "gdb lldb": debugger, "dc": calculator, "m4": macros, "man info": manual,
+		"gcc cc clang g++ tcc clang++": compiler, "rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder,
+		// Files.
+		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
+		"touch mkdir mkfifo mknod truncate fallocate": create, "patch split csplit": divide, "chmod chown chgrp": permissions, "dd": dd,
+		"tar gtar bsdtar unzip 7z 7za cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
+		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
+		// The machine.
+		"mkfs mke2fs mkswap mkntfs newfs": format, "wipefs": wipe, "fdisk sfdisk cfdisk gdisk sgdisk parted partprobe partx": partition,
+		"zpool zfs btrfs mdadm cryptsetup hdparm nvme diskutil lvm dmsetup tune2fs resize2fs fsck e2fsck lvcreate pvcreate vgcreate xfs_admin debugfs": volume,
+		"mount umount swapoff swapon losetup fusermount pivot_root switch_root kpartx":                                                                 mount, "shutdown reboot halt poweroff init telinit kexec": stopMachine,
+		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser, "dmesg": dmesg,
+		// The network.
+		"curl wget wget2 http https xh aria2c axel fetch lwp-download lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
+		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh sshpass rsh slogin dbclient": ssh, "openssl": openssl,
+		"scp sftp ftp lftp rcp tftp rclone croc wormhole magic-wormhole": remoteCopy, "mail mailx sendmail mutt msmtp swaks": mail,
+		"dig nslookup host drill ping ping6 traceroute tracepath mtr whois getent kdig resolvectl": asksName,
+		"git hub": git, "gh glab": forge, "ssh-add ssh-keygen gpg gpg2": keys, "logger wall write notify-send": announce,
+		// Packages.
+		"go": goTool, "npm pnpm yarn": packageTool, "make gmake just task rake mage": build, "cmake": cmake,
+		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler aws-vault pixi rbenv pyenv nvm dotenvx npx bunx pnpx cargo hatchling chamber infisical devbox flox nodemon concurrently turbo npm-run-all cross-env wireit tsx-watch coverage": runner,
+		// Containers, clusters, clouds, databases.
+		"docker podman nerdctl": engine, "kubectl oc": cluster, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
+		"ansible vagrant salt pdsh clush pssh dsh": elsewhere,
+		"psql mysql mariadb sqlite3 redis-cli mongo mongosh duckdb cqlsh clickhouse-client sqlcmd dropdb dropuser mysqladmin createdb pg_restore": database,
+		"alembic kafka-topics kafka-topics.sh kafka-consumer-groups":                                                                              migration,
+	}
+}
+
+// rulesOf is the rules by program. They are joined when the first command is
+// looked at.
+var rulesOf = sync.OnceValue(rulesByProgram)
+
+// rulesByProgram is every program that is known.
+func rulesByProgram() map[string]walk.Rule {
+	t := known.Tables()
+	rules := map[string]walk.Rule{}
+	for _, name := range []string{"reads", "looks", "checkers", "project-tools"} {
+		for program := range t.Lists[name] {
+			rules[program] = plain
+		}
+	}
+	for program := range t.Subs {
+		rules[program] = subcommands
+	}
+	for program := range t.Tasks {
+		rules[program] = migration
+	}
+	for program := range t.Settings {
+		rules[program] = setting
+	}
+	maps.Copy(rules, walk.ShellRules())
+	for program := range t.Lists["shells"] {
+		rules[program] = shell
+	}
+	for program := range t.Lists["languages"] {
+		rules[program] = language
+	}
+	walk.AddFamilies(rules, families())
+	return rules
+}
+
+// RuleOf is the rule of a command.
+func RuleOf(c *walk.Command) walk.Rule {
+	if zone.Under(path.Dir(path.Clean(c.Path)), "/etc/init.d", "/etc/rc.d", "/usr/local/etc/rc.d") {
+		return initScript
+	}
+	if r, ok := rulesOf()[c.Name]; ok {
+		return r
+	}
+	switch {
+	case strings.HasPrefix(c.Name, "git-"):
+		return rulesOf()["git"]
+	case strings.HasPrefix(c.Name, "mkfs."):
+		return rulesOf()["mkfs"]
+	}
+	return unlisted
+}
+
+// unlisted is for a program that no rule knows.
+func unlisted(c *walk.Command, f *finding.Finding) string {
+	if !strings.HasPrefix(c.Name, "-") { // which is no program
+		f.Unlisted(c.Name)
+	}
+	return plain(c, f)
+}
+
+// plain is the rule of programs that are unknown or harmless. They may be
+// wrappers: of a command in their arguments only what would be critical counts.
+func plain(c *walk.Command, _ *finding.Finding) string {
+	for i, a := range c.List {
+		if name := walk.ProgramName(a.S); walk.Dangerous(name) && !strings.HasSuffix(a.S, "/") {
+			c.OnlyCritical(c.List[i:], c.Line())
+			break
+		}
+	}
+	return c.PassOn()
+}
+
+// subcommands follows a program whose sub-commands are in the tables.
+func subcommands(c *walk.Command, f *finding.Finding) string {
+	if out, ok := subcommand(c, f); ok {
+		return out
+	}
+	return plain(c, f)
+}
+
+func subcommand(c *walk.Command, f *finding.Finding) (string, bool) {
+	if c.AsksHelp() {
+		return unknown, false
+	}
+	readings := operandReadings(c)
+	for _, r := range known.Tables().Subs[c.Name] {
+		for _, ops := range readings {
+			if !fitsAny(r.Subs, ops, c) {
+				continue
+			}
+			if len(r.Rule) == 0 || c.Exactly(r.Unless...) {
+				return c.PassOn(), true
+			}
+			return implied(c, f, r.Rule[0], ops), true
+		}
+	}
+	if readings[0].At(0) == unknown {
+		f.Hit("unknown-command", c.Line())
+	}
+	return "", false
+}
+
+// operandReadings are the operands of a command; when an option that nobody
+// knows stands before the first, also without the first.
+func operandReadings(c *walk.Command) []argv.List {
+	ops := c.OperandsAfter(known.Tables().Takes[c.Name]...)
+	out := []argv.List{ops}
+	for i, a := range c.List {
+		if len(a.S) < 2 || a.S[0] != '-' {
+			if before := c.At(i - 1); len(ops) > 1 && len(before) > 1 && before[0] == '-' && !strings.Contains(before, "=") {
+				out = append(out, ops[1:])
+			}
+			break
+		}
+	}
+	return out
+}
+
+// fitsAny reports whether the operands begin with one of the sub-commands.
+func fitsAny(subs []string, ops argv.List, c *walk.Command) bool {
+	goals := c.Is("mvn", "mvnw", "gradle", "gradlew", "sbt", "lein") // any operand may be one
+	for _, s := range subs {
+		switch {
+		case s == "-":
+			if len(ops) == 0 {
+				return true
+			}
+		case s[0] == '-':
+			for _, a := range c.List {
+				if a.S == s || strings.HasSuffix(s, "*") && strings.HasPrefix(a.S, strings.TrimSuffix(s, "*")) {
+					return true
+				}
+			}
+		case len(ops) == 0:
+		case s == "*" || fitsWord(s, ops, goals):
+			return true
+		}
+	}
+	return false
+}
+
+// fitsWord compares the operands with one sub-command.
+func fitsWord(s string, ops argv.List, anywhere bool) bool {
+	first, second, two := strings.Cut(s, ":")
+	if two && len(ops) > 1 && first == ops[0].S && (second == "*" || second == ops[1].S) {
+		return true
+	}
+	for i, a := range ops {
+		if i > 0 && !anywhere {
+			break
+		}
+		if a.S == s || two && second == "*" && strings.HasPrefix(a.S, first+":") {
+			return true
+		}
+		if ok, err := path.Match(s, a.S); strings.Contains(s, "*") && (!two || anywhere) && err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// implied records the rule of a sub-command, and looks at what else the
+// command asks for.
+func implied(c *walk.Command, f *finding.Finding, name string, ops argv.List) string {
+	f.Network = f.Network || known.In("network-rules", name)
+	switch name {
+	case "infrastructure-delete":
+		deleteInfrastructure(c, f)
+		return unknown
+	case "package-config-go":
+		goSetting(c, f)
+		return unknown
+	case "package-config":
+		packageSetting(c, f)
+		return unknown
+	case "cloud-read":
+		return unknown
+	case "auth-status":
+		if c.Has("t", "show-token") {
+			f.Hit("secret-read", c.Line())
+			return secret
+		}
+		return unknown
+	case "container":
+		container(c, f, ops)
+	case "packages", "package-run":
+		packageSource(c, f)
+		runPackage(c, name, ops)
+	case "remote-change":
+		posted(c, f)
+	case "git-fetch":
+		released(c)
+	case "infrastructure":
+		if at := c.Index("--"); at >= 0 && at+1 < len(c.List) && c.Exactly("exec", "run", "debug") {
+			c.Exec(c.List[at+1:])
+		}
+	}
+	f.Hit(name, c.Line())
+	if name == "secret-read" {
+		return secret
+	}
+	return unknown
+}
+
+// runPackage follows the command that a package runner is given.
+func runPackage(c *walk.Command, name string, ops argv.List) {
+	runs := walk.OneOf(ops.At(0), "exec", "x", "dlx")
+	if name != "package-run" && !runs {
+		return
+	}
+	if v, ok := c.Value("c", "call"); ok {
+		c.Nested(v)
+	}
+	if runs || ops.At(0) == "run" {
+		ops = ops[1:]
+	}
+	switch {
+	case len(ops) == 0:
+	case c.Is("yarn") && len(ops) == 1:
+		c.Nested(ops[0].S)
+	default:
+		c.Exec(c.From(c.Index(ops[0].S)))
+	}
+}
+
+func wordsOf(text string) argv.List { return argv.Of(strings.Fields(text)...) }

@@ -1,0 +1,40 @@
+package walk
+
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/known"
+)
+
+// ShellRules is the rules of what is the shell's own or runs a command in its
+// arguments, and of text tools, by program.
+func ShellRules() map[string]Rule {
+	rules := map[string]Rule{}
+	for program := range known.Tables().Wraps {
+		rules[program] = wrapper
+	}
+	AddFamilies(rules, map[string]Rule{
+		// The shell itself.
+		": true false test [ exit return break continue wait jobs fg bg disown shift getopts hash enable logout times shopt umask ulimit history pushd popd dirs cd unset unalias sleep caller suspend": builtin,
+		"echo": echo, "printf": printf, "set": set, "eval": eval, "source .": source, "trap": trap, "read": read, "readarray mapfile": readLines,
+		"alias": alias, "export declare local typeset readonly": declareWords, "compgen complete": complete, "bind": bind, "which type command-v": which,
+		"pwd": pwd, "printenv": printenv, "command": commandBuiltin,
+		// Text tools.
+		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv sponge base64 base32 xxd tr cut strings dos2unix paste": textTool,
+		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee": tee, "jq gojq jaq": jq,
+		"basename dirname realpath readlink": pathTool, "seq": sequence, "yes": yes, "mktemp": makeTemp, "date": date,
+		// Commands in commands.
+		"xargs gxargs": xargs, "parallel": parallel, "su sg newgrp sudoedit": su, "at batch": later, "watch": watch, "hyperfine": benchmark,
+		"tmux screen expect": terminal, "script nix-shell capsh": textOption,
+	})
+	return rules
+}
+
+// AddFamilies adds to the rules those of families: programs that share one.
+func AddFamilies(rules map[string]Rule, families map[string]Rule) {
+	for programs, rule := range families {
+		for program := range strings.FieldsSeq(programs) {
+			rules[program] = rule
+		}
+	}
+}
