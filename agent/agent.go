@@ -18,6 +18,7 @@
 //	gate.go          the only way to a tool
 //	asking.go        putting a call before a person
 //	toolrun.go       running what the gate let through, saving what changed
+//	broken.go        panics, and calls that were cut off
 //	publish.go       from saved changes to a commit on the branch
 //	review.go        a sensitive edit as a commit that people review
 //	complete.go      is it done, and is it true
@@ -224,6 +225,26 @@ func (a *Agent) writes(tool string, arguments json.RawMessage) string {
 	return pathArgument(arguments)
 }
 
+// broken ends a session whose run panicked. Where that panics as well, or the
+// log cannot be written, the caller has the error.
+func (a *Agent) broken(ctx context.Context, j *journal, cause *panicked) (out session.Outcome, err error) {
+	err = j.guarded(ctx, "the end of the session", func() error {
+		if err := j.catchUp(ctx); err != nil {
+			return err
+		}
+		if j.Outcome != nil {
+			out = *j.Outcome
+			return nil
+		}
+		out, err = newRun(a, j).end(ctx, *failed("The session stopped: " + cause.Error() + ". The server's log has the details. What is on the branch is kept."))
+		return err
+	})
+	if err != nil {
+		return session.Outcome{}, errors.Join(cause, err)
+	}
+	return out, nil
+}
+
 // Run works on a session until it is done, parks or fails, and returns how
 // it ended; the same is recorded in log. It continues where log ends: a
 // session that was killed or parked goes on with the first call that has no
@@ -241,7 +262,15 @@ func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (se
 	if out := j.Outcome; out != nil {
 		return *out, nil // nothing new since it ended
 	}
-	out, err := newRun(a, j).loop(ctx)
+	var out session.Outcome
+	err := j.guarded(ctx, "the session", func() (err error) {
+		out, err = newRun(a, j).loop(ctx)
+		return err
+	})
+	var broke *panicked
+	if errors.As(err, &broke) {
+		return a.broken(ctx, j, broke)
+	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, session.ErrFenced) {
 		return session.Outcome{Status: session.StatusInterrupted, Turns: j.Turns}, nil
 	}

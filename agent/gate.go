@@ -42,7 +42,15 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 	if !ok {
 		return ruling{mistake: true, refused: fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, strings.Join(g.tools.names(), ", "))}, nil
 	}
-	action, err := tool.Intent(ctx, c.Call)
+	var action policy.Action
+	err := g.guarded(ctx, "the tool "+c.Name, func() (err error) {
+		action, err = tool.Intent(ctx, c.Call)
+		return err
+	})
+	var broke *panicked
+	if errors.As(err, &broke) {
+		return ruling{mistake: true, refused: toolBroke(err)}, nil
+	}
 	if err != nil {
 		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 			return ruling{}, fmt.Errorf("intent of %s: %w", c.Name, err)
@@ -68,7 +76,16 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 
 // carryOut runs a tool as it was ruled. Nothing else runs one.
 func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
-	return ru.tool.Run(ctx, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
+	var res tools.Result
+	err := g.guarded(ctx, "the tool "+c.Name, func() (err error) {
+		res, err = ru.tool.Run(ctx, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
+		return err
+	})
+	var broke *panicked
+	if errors.As(err, &broke) {
+		return tools.Result{}, errors.New(toolBroke(err))
+	}
+	return res, err
 }
 
 // bind ties a ruling that needs a person to this call, in this session, on

@@ -114,9 +114,8 @@ func TestShellRouteToASensitiveFile(t *testing.T) {
 	}
 }
 
-// A process that dies at any append goes on where it was: a call that was cut
-// off runs again, in a workspace restored to the state before it, and nothing
-// runs twice on the same state.
+// A process that dies at any append goes on where it was. A call that was cut
+// off is told to the model as such, and nothing is started twice.
 func TestCrashAtEveryAppend(t *testing.T) {
 	script := "model: {name: m, tools: true, context: 32768}\nselect: by-conditions\nturns:\n" + `
 - when: {turn: 0}
@@ -132,8 +131,26 @@ func TestCrashAtEveryAppend(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, script, map[string]string{"a.txt": ""})
 		kills := b.untilDone(n)
-		if got := b.states.published()["a.txt"]; got != "one\ntwo\n" {
-			t.Errorf("killed at append %d: a.txt = %q", n, got)
+		want, lines, cut := "", []string{"one\n", "", "two\n"}, 0
+		for i, r := range events[session.Result](b, session.TypeResult) {
+			if r.Cut {
+				cut++
+			} else {
+				want += lines[i]
+			}
+			if r.Cut == r.OK || r.Cut && !strings.Contains(r.Content, "ended with the workspace") {
+				t.Errorf("killed at append %d: result %d: %+v", n, i, r)
+			}
+		}
+		if got := b.states.published()["a.txt"]; got != want || cut > kills {
+			t.Errorf("killed at append %d: a.txt = %q, want %q; %d calls cut off", n, got, want, cut)
+		}
+		begun := map[string]bool{}
+		for _, s := range events[session.Started](b, session.TypeStarted) {
+			if begun[s.Call] {
+				t.Errorf("killed at append %d: %s was started twice", n, s.Call)
+			}
+			begun[s.Call] = true
 		}
 		if asked := events[session.Asked](b, session.TypeAsked); len(asked) != 1 {
 			t.Errorf("killed at append %d: asked %d times, want one request for one use", n, len(asked))

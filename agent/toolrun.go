@@ -84,6 +84,9 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 	if c.Approval().State == policy.Answered {
 		return nil, r.result(ctx, c, session.Result{OK: true, Content: "The person answered: " + c.Request.Answer.Reason})
 	}
+	if cutOff(c) { //control:cut-off-call
+		return nil, r.result(ctx, c, session.Result{Cut: true, Content: cutOffText(c.Name), Title: c.Title()})
+	}
 	if text, stop := r.repeated(c); stop {
 		return nil, r.refuse(ctx, c, text, true)
 	}
@@ -198,7 +201,7 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	begin := r.now()
 	res, err := r.gate.carryOut(ctx, c.Call, ru)
 	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || ctx.Err() != nil) {
-		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: the call runs again when this has passed
+		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: it is told so when this has passed
 	}
 	out := session.Result{
 		Call: c.ID, OK: err == nil, Content: res.Content, Title: res.Title, Changes: res.Changes, Images: res.Images,

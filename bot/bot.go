@@ -25,6 +25,7 @@
 //	checkrun.go  the check run on the commits of its branch
 //	usage.go     what sessions used of the budgets that they share
 //	errors.go    errors that trying later can mend
+//	fault.go     panics, which it cannot
 package bot
 
 import (
@@ -221,7 +222,7 @@ func (w *worker) takeAll(ctx context.Context) (int, error) {
 			return n, fmt.Errorf("take delivery: %w", err)
 		}
 		w.opening = nil
-		if err := w.handle(ctx, d); err != nil {
+		if err := w.handleOnce(ctx, d); err != nil {
 			return n, fmt.Errorf("handle delivery %s: %w", d.ID, err)
 		}
 	}

@@ -194,15 +194,21 @@ func (f failingLogs) Apply(context.Context, store.Fence, store.Change) error { r
 // with is another bot over a store.
 func (w *world) with(s store.Store) *bot.Bot {
 	w.t.Helper()
-	app := w.gh.App()
-	client, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Spacing: -1, Backoff: time.Millisecond})
-	must(w.t, err)
 	b, err := bot.New(bot.Config{
-		Store: s, GitHub: client, Runner: w, Policy: policy.DefaultConfig(), Model: "m",
+		Store: s, GitHub: w.client(), Runner: w, Policy: policy.DefaultConfig(), Model: "m",
 		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
 	})
 	must(w.t, err)
 	return b
+}
+
+// client is the bot's access to the GitHub.
+func (w *world) client() *ghapp.App {
+	w.t.Helper()
+	app := w.gh.App()
+	client, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Spacing: -1, Backoff: time.Millisecond})
+	must(w.t, err)
+	return client
 }
 
 // TestSupersede: a new session ends the one that runs, and the comment of the

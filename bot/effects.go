@@ -92,11 +92,15 @@ func (e effects) perform(ctx context.Context, in store.Intent) (ghapp.Ref, error
 	if _, err := e.store.Attempted(ctx, e.fence, in.Key, e.now().Add(e.settle)); err != nil {
 		return ghapp.Ref{}, fmt.Errorf("record attempt: %w", err)
 	}
-	ref, err := e.at.Client.Perform(ctx, wr)
+	var ref ghapp.Ref
+	err := guarded(ctx, e.log, "write "+in.Key, func() (err error) {
+		ref, err = e.at.Client.Perform(ctx, wr)
+		return err
+	})
 	switch {
 	case err == nil:
 		return ref, e.done(ctx, in.Key, ref)
-	case ghapp.KindOf(err) == ghapp.Permanent:
+	case ghapp.KindOf(err) == ghapp.Permanent, isFault(err):
 		return ref, e.refused(ctx, in, err)
 	}
 	return ref, fmt.Errorf("write %s: %w", wr.Kind, err)

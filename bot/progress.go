@@ -76,9 +76,8 @@ func (p *progress) reread(ctx context.Context) error {
 // event takes an event into the view.
 func (p *progress) event(e session.Event) {
 	p.mu.Lock()
-	err := p.view.Apply(e)
-	p.mu.Unlock()
-	if err == nil {
+	defer p.mu.Unlock()
+	if p.view.Apply(e) == nil {
 		p.tell()
 	}
 }
@@ -102,7 +101,8 @@ func (p *progress) run(ctx context.Context) {
 		}
 		// An edit that has left is waited for: cut off, it could come after a
 		// later one.
-		if err := p.write(context.WithoutCancel(ctx)); err != nil && ctx.Err() == nil {
+		err := guarded(ctx, p.l.log, "progress of session "+p.l.row.ID, func() error { return p.write(context.WithoutCancel(ctx)) })
+		if err != nil && ctx.Err() == nil {
 			p.l.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.l.row.ID, "err", err)
 		}
 		select {

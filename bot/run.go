@@ -27,11 +27,15 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	return w.advance(ctx, l)
+}
+
+// step does the next thing that is due in a session.
+func (w *worker) step(ctx context.Context, l *leased) (again bool, err error) {
 	if err := l.finish(ctx); err != nil {
 		return false, err
 	}
-	err = l.reload(ctx)
-	if err != nil {
+	if err := l.reload(ctx); err != nil {
 		return false, err
 	}
 	asks := l.requests()
@@ -103,13 +107,17 @@ func (w *worker) run(ctx context.Context, l *leased) error {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		w.watch(run, cancel)
+		_ = guarded(run, w.cfg.Log, "watch for a stop", func() error { w.watch(run, cancel); return nil })
 	}()
 	began, asks := w.cfg.Now(), l.approvals(l.at, l.row)
-	out, err := w.cfg.Runner.Run(run, Work{
-		Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.fence), OnEvent: p.event, Shares: shares,
-		Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
-		ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
+	var out session.Outcome
+	err = guarded(ctx, w.cfg.Log, "work on session "+l.row.ID, func() (err error) {
+		out, err = w.cfg.Runner.Run(run, Work{
+			Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.fence), OnEvent: p.event, Shares: shares,
+			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
+			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
+		})
+		return err
 	})
 	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(err, errStopped)
 	cancel(nil)
@@ -186,6 +194,9 @@ func (l *leased) failed(ctx context.Context, cause error) error {
 		return errors.Join(cause, err)
 	}
 	v := l.state
+	if v.Outcome != nil { // that was recorded, and something after it failed
+		return nil
+	}
 	var end final
 	if !errors.As(cause, &end) || !end.Final() {
 		again, err := l.tryAgain(ctx)

@@ -76,6 +76,21 @@ var oldKinds = map[string]policy.Kind{
 	"switch_mode": policy.Converse, "update_todo_list": policy.Converse,
 }
 
+// Harmless reports whether running c twice is the same as running it once: it
+// only reads, or talks to people.
+func (c *CallState) Harmless() bool {
+	k := c.kind()
+	return k == policy.Read || k == policy.Converse
+}
+
+// Title returns what people are told c does, or "" when it never began.
+func (c *CallState) Title() string {
+	if c.run == nil {
+		return ""
+	}
+	return c.run.Title
+}
+
 // changes reports whether a call of kind k can change the workspace.
 func changes(k policy.Kind) bool {
 	return k != policy.Read && k != policy.Converse && k != policy.Network

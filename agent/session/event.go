@@ -200,7 +200,7 @@ type Result struct {
 	Title   string       `json:"title,omitempty"`
 	Millis  int64        `json:"ms"`
 	Changes []FileChange `json:"changes,omitempty"`
-	Cut     bool         `json:"cut,omitempty"` // ran while the process died; outcome unknown
+	Cut     bool         `json:"cut,omitempty"` // it began, and the workspace ended before it did; outcome unknown
 	Images  []Blob       `json:"images,omitempty"`
 	// Complete is set by attempt_completion, Mistake when the model used the
 	// tool wrongly (as opposed to the world being against it).

@@ -55,6 +55,17 @@ func ReplacedBy(login string) string {
 // CouldNotGoOn is the reason of an end that nobody wanted.
 func CouldNotGoOn(err error) string { return "The session could not go on: " + err.Error() }
 
+// Fault is the answer to words on which something in Handrail broke.
+func Fault(err error) string {
+	return "I could not do this: " + clean(err.Error()) + ". It is not tried again by itself; say it in other words, or ask whoever runs this server."
+}
+
+// Ended says in the plainest way that a session is over, where nothing else
+// can be shown of it.
+func Ended(p session.Phase, cause error) string {
+	return fmt.Sprintf("**%s** The session ended here: %s. What is on the branch is kept. `/agent retry` tries once more; `/agent` and what you want begins anew.", p, clean(cause.Error()))
+}
+
 // NotOpen says that a request cannot be answered, and which can.
 func NotOpen(id string, open []session.Asked) string {
 	var ids []string

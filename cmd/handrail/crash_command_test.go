@@ -81,10 +81,10 @@ func (k *killer) listen(in io.Reader, out io.Writer, dir string) {
 
 // judgeRuns checks every run of the approved command: it found the workspace
 // as it was before the first one, it was recorded as started, it was the one
-// that was approved, and none came after the result.
+// that was approved, it had a yes of its own, and none came after the last result.
 func (w *crashWorld) judgeRuns(t *testing.T, v *verdict, events []session.Event) {
 	t.Helper()
-	a := approvedCall(t, events)
+	a := approvedCalls(t, events)
 	text, err := os.ReadFile(filepath.Join(w.child.Steps, "runs"))
 	must(t, err)
 	runs := map[string]int{}
@@ -105,6 +105,7 @@ func (w *crashWorld) judgeRuns(t *testing.T, v *verdict, events []session.Event)
 	if runs["before"] > a.started {
 		v.duplicates = append(v.duplicates, fmt.Sprintf("the command ran %d times and was started %d times", runs["before"], a.started))
 	}
+	v.exactly("calls that were started twice under one yes", a.twice, 0)
 	if cut := w.kills + w.stops + w.cutOff(); runs["before"] > 1+cut {
 		v.duplicates = append(v.duplicates, fmt.Sprintf("the command ran %d times and was cut off %d times at most", runs["before"], cut))
 	}
@@ -124,42 +125,48 @@ func (w *crashWorld) cutOff() int {
 	return n
 }
 
-// approved is what a log says about the one call that a person was asked for.
+// approved is what a log says about the calls that a person was asked for.
 type approved struct {
-	started int // how often it was started
+	started int // how often they were started
+	twice   int // of them, those that were started before
 	foreign int // rulings on other bytes than those that were approved
 	ended   time.Time
 }
 
-func approvedCall(t *testing.T, events []session.Event) (a approved) {
+func approvedCalls(t *testing.T, events []session.Event) (a approved) {
 	t.Helper()
-	var asked session.Asked
-	for _, e := range events {
-		if e.Type == session.TypeAsked {
-			var err error
-			asked, err = session.Decode[session.Asked](e)
-			must(t, err)
-		}
-	}
+	digests, started := map[string]string{}, map[string]bool{}
 	for _, e := range events {
 		switch e.Type {
+		case session.TypeAsked:
+			asked, err := session.Decode[session.Asked](e)
+			must(t, err)
+			digests[asked.Call] = asked.Digest
 		case session.TypeStarted:
 			s, err := session.Decode[session.Started](e)
 			must(t, err)
-			if s.Call == asked.Call {
-				a.started++
+			if digests[s.Call] == "" {
+				continue
 			}
-		case session.TypeDecision:
-			d, err := session.Decode[session.Decision](e)
-			must(t, err)
-			if d.Call == asked.Call && d.Digest != asked.Digest {
-				a.foreign++
+			a.started++
+			if started[s.Call] {
+				a.twice++
 			}
+			started[s.Call] = true
 		case session.TypeResult:
 			r, err := session.Decode[session.Result](e)
 			must(t, err)
-			if r.Call == asked.Call {
+			if digests[r.Call] != "" {
 				a.ended = e.Time
+			}
+		}
+	}
+	for _, e := range events {
+		if e.Type == session.TypeDecision {
+			d, err := session.Decode[session.Decision](e)
+			must(t, err)
+			if want := digests[d.Call]; want != "" && d.Digest != want {
+				a.foreign++
 			}
 		}
 	}

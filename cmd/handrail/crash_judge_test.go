@@ -66,8 +66,8 @@ func (w *crashWorld) judgeThread(v *verdict) {
 	th := w.gh.Thread(w.issue)
 	progress := w.own(th, "progress-")
 	v.exactly("progress comments", len(progress), 1)
-	v.exactly("requests for approval", len(w.own(th, "ask-")), 1)
-	v.exactly("comments of the bot", len(w.own(th, "")), 2)
+	v.exactly("requests for approval", len(w.own(th, "ask-")), len(w.asks))
+	v.exactly("comments of the bot", len(w.own(th, "")), 1+len(w.asks))
 	for _, c := range progress {
 		v.is("the state in the progress comment", strings.Contains(c.Body, "✅ **done**"), true)
 	}
@@ -163,7 +163,8 @@ func (w *crashWorld) judgeStore(t *testing.T, v *verdict) {
 // judgeEvents checks that each thing was asked, answered and done once.
 func (w *crashWorld) judgeEvents(t *testing.T, v *verdict, events []session.Event) {
 	t.Helper()
-	results, calls := map[string]int{}, 0
+	results, calls, cut, cutRuns := map[string]int{}, 0, 0, 0
+	runs := map[string]bool{} // calls that people were asked for
 	count := map[session.Type]int{}
 	for _, e := range events {
 		count[e.Type]++
@@ -172,15 +173,29 @@ func (w *crashWorld) judgeEvents(t *testing.T, v *verdict, events []session.Even
 			r, err := session.Decode[session.Result](e)
 			must(t, err)
 			results[r.Call]++
+			if r.Cut {
+				cut++
+			}
+			if r.Cut && runs[r.Call] {
+				cutRuns++
+			}
+		case session.TypeAsked:
+			a, err := session.Decode[session.Asked](e)
+			must(t, err)
+			runs[a.Call] = true
 		case session.TypeAnswer:
 			a, err := session.Decode[session.Answer](e)
 			must(t, err)
 			calls += len(a.Calls)
 		}
 	}
-	v.exactly("answers of the model", count[session.TypeAnswer], w.wishes(3, 5))
-	v.exactly("requests in the log", count[session.TypeAsked], 1)
-	v.exactly("answers of people in the log", count[session.TypeResolved], 1)
+	v.exactly("answers of the model", count[session.TypeAnswer], w.wishes(3, 5)+cut)
+	v.exactly("requests in the log", count[session.TypeAsked], 1+cutRuns)
+	v.exactly("answers of people in the log", count[session.TypeResolved], 1+cutRuns)
+	v.exactly("requests in the thread", len(w.asks), 1+cutRuns)
+	if most := w.kills + w.stops + w.cutOff(); cut > most {
+		v.duplicates = append(v.duplicates, fmt.Sprintf("%d calls were cut off by %d ends of a server", cut, most))
+	}
 	v.exactly("further wishes in the log", count[session.TypeMessage], w.wishes(0, 1))
 	v.exactly("results", len(results), calls)
 	for call, n := range results {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,19 +39,28 @@ const crashPatience = 2 * time.Minute
 
 const crashLease = 600 * time.Millisecond
 
-// crashModel answers by how far the conversation is, so that a turn that a
-// kill cut off is asked again.
+// crashModel answers by what it heard last, so that a turn that a kill cut off
+// is asked again. It makes a call again that ended with the workspace.
 const crashModel = `
 model: {name: m, tools: true, context: 32768}
 select: by-conditions
 forget: true
 turns:
-- {when: {turn: 0}, repeat: true, optional: true, calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]}
-- {when: {turn: 1}, repeat: true, optional: true, calls: [{name: run_terminal_command, arguments: {command: "` + crashCommand + `"}}]}
-- {when: {turn: 2}, repeat: true, optional: true, say: "The greeting is right now. [TASK_COMPLETE]"}
-- {when: {turn: 3}, repeat: true, optional: true, calls: [{name: write_file, arguments: {path: notes.txt, content: "noted\n"}}]}
-- {when: {turn: 4}, repeat: true, optional: true, say: "The note is there. [TASK_COMPLETE]"}
+- {when: {last_contains: add a note}, repeat: true, optional: true, calls: [` + crashNote + `]}
+- {when: {tool_result_contains: call of write_file began}, repeat: true, optional: true, calls: [` + crashNote + `]}
+- {when: {tool_result_contains: notes.txt}, repeat: true, optional: true, say: "The note is there. [TASK_COMPLETE]"}
+- {when: {turn: 0}, repeat: true, optional: true, calls: [` + crashEdit + `]}
+- {when: {tool_result_contains: call of edit_file began}, repeat: true, optional: true, calls: [` + crashEdit + `]}
+- {when: {tool_result_contains: call of run_terminal_command began}, repeat: true, optional: true, calls: [` + crashRun + `]}
+- {when: {tool_result_contains: greet.sh}, repeat: true, optional: true, calls: [` + crashRun + `]}
+- {when: {contains: rm -rf build}, repeat: true, optional: true, say: "The greeting is right now. [TASK_COMPLETE]"}
 `
+
+const (
+	crashEdit = `{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}`
+	crashRun  = `{name: run_terminal_command, arguments: {command: "` + crashCommand + `"}}`
+	crashNote = `{name: write_file, arguments: {path: notes.txt, content: "noted\n"}}`
+)
 
 // crashStage is GitHub and a model in this process, for one story after the
 // other.
@@ -77,7 +87,8 @@ type crashWorld struct {
 	keep   bool // the directory, after the end
 	brief  bool // the story has no further wish
 	stops  int  // servers that were stopped and continued
-	again  int  // commands that a kill cut off and that ran again
+	again  int  // commands that a kill cut off and that ran again, with a new yes
+	asks   []string
 }
 
 func newCrashStage(t *testing.T) *crashStage {
@@ -180,30 +191,40 @@ func (w *crashWorld) tell(t *testing.T, restart func()) {
 	must(t, err)
 	_, err = w.gh.Comment(w.issue, "you", "/agent fix the greeting")
 	must(t, err)
-	request := ""
-	w.until(t, restart, func(th ghtest.Thread) bool {
-		for _, c := range w.own(th, "ask-") {
-			_, rest, _ := strings.Cut(c.Body, "Approval `")
-			request, _, _ = strings.Cut(rest, "`")
-		}
-		return request != ""
-	})
-	_, err = w.gh.Comment(w.issue, "you", "/agent approve "+request)
-	must(t, err)
-	done := func(commits int) func(ghtest.Thread) bool {
-		return func(th ghtest.Thread) bool {
-			p := w.own(th, "progress-")
-			return len(p) > 0 && strings.Contains(p[0].Body, "**done**") && strings.Contains(p[0].Body, "Pull request: #") &&
-				strings.Count(p[0].Body, "/commit/") >= commits
-		}
-	}
-	w.until(t, restart, done(2))
+	w.approveUntilDone(t, restart, 2)
 	if w.brief {
 		return
 	}
 	_, err = w.gh.Comment(w.issue, "you", "/agent also add a note")
 	must(t, err)
-	w.until(t, restart, done(3))
+	w.approveUntilDone(t, restart, 3)
+}
+
+// approveUntilDone says yes to every request, and waits for a session that is
+// done with so many commits. A command that a kill cut off is asked for again.
+func (w *crashWorld) approveUntilDone(t *testing.T, restart func(), commits int) {
+	t.Helper()
+	for {
+		fresh := ""
+		w.until(t, restart, func(th ghtest.Thread) bool {
+			for _, c := range w.own(th, "ask-") {
+				_, rest, _ := strings.Cut(c.Body, "Approval `")
+				if id, _, _ := strings.Cut(rest, "`"); !slices.Contains(w.asks, id) {
+					fresh = id
+					return true
+				}
+			}
+			p := w.own(th, "progress-")
+			return len(p) > 0 && strings.Contains(p[0].Body, "**done**") && strings.Contains(p[0].Body, "Pull request: #") &&
+				strings.Count(p[0].Body, "/commit/") >= commits
+		})
+		if fresh == "" {
+			return
+		}
+		w.asks = append(w.asks, fresh)
+		_, err := w.gh.Comment(w.issue, "you", "/agent approve "+fresh)
+		must(t, err)
+	}
 }
 
 // crashTally adds up what went wrong.

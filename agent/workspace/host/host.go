@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -167,7 +168,11 @@ func (h *host) begin(id *jsonrpc2.ID, stop context.CancelFunc) bool {
 }
 
 func (h *host) answer(ctx context.Context, req *jsonrpc2.Request) {
-	result, err := h.do(ctx, req)
+	var result any
+	err := h.guarded(req.Method, func() (err error) {
+		result, err = h.do(ctx, req)
+		return err
+	})
 	if err == nil {
 		err = h.conn.Reply(ctx, req.ID, result)
 		if err == nil || !errors.Is(err, workspace.ErrTooLarge) {
@@ -177,6 +182,18 @@ func (h *host) answer(ctx context.Context, req *jsonrpc2.Request) {
 	if err := h.conn.Fail(ctx, req.ID, err); err != nil {
 		h.log.Debug("answer client", "err", err)
 	}
+}
+
+// guarded calls fn and returns its panic as an error: what one request breaks on
+// ends that request and not the workspace.
+func (h *host) guarded(what string, fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil { //control:host-panic
+			h.log.Error("panic", "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s broke because of a fault in Handrail itself (%v): reach the aim in another way", what, v)
+		}
+	}()
+	return fn()
 }
 
 func (h *host) notified(req *jsonrpc2.Request) {

@@ -59,12 +59,15 @@ func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches
 	workers.Go(func() {
 		defer close(s.todo)
 		defer close(s.order)
-		walkErr = s.walk(ctx)
+		walkErr = s.h.guarded("search", func() error { return s.walk(ctx) })
 	})
 	out := s.collect()
 	workers.Wait()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return out, fmt.Errorf("search: not done after %s, give a path or a glob: %w", searchTime, context.DeadlineExceeded)
+	}
+	if err := s.broke.Load(); err != nil {
+		return workspace.Matches{}, *err
 	}
 	if err := errors.Join(walkErr, ctx.Err()); err != nil {
 		return workspace.Matches{}, fmt.Errorf("search: %w", err)
@@ -81,6 +84,7 @@ type searching struct {
 	todo    chan *searched
 	order   chan *searched
 	full    atomic.Bool // the cap is reached: only count
+	broke   atomic.Pointer[error]
 }
 
 func (s *searching) walk(ctx context.Context) error {
@@ -145,7 +149,10 @@ func (s *searching) work(ctx context.Context) {
 	var buf []byte
 	for f := range s.todo {
 		if ctx.Err() == nil {
-			buf = s.file(ctx, f, buf)
+			err := s.h.guarded("search", func() error { buf = s.file(ctx, f, buf); return nil })
+			if err != nil {
+				s.broke.Store(&err)
+			}
 		}
 		if f.dir != nil {
 			f.dir.release()

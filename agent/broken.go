@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// panicked is a panic as an error. What panicked once does so again, so that
+// nobody tries again by themselves.
+type panicked struct {
+	what  string // that panicked
+	value any
+	stack []byte
+}
+
+// Error implements error. The stack is for the log and not in it.
+func (p *panicked) Error() string {
+	return fmt.Sprintf("%s broke because of a fault in Handrail itself (%v)", p.what, p.value)
+}
+
+// Final reports that running again cannot mend it.
+func (*panicked) Final() bool { return true }
+
+// guarded calls fn and returns its panic as an error, after the stack went to
+// the log.
+func (j *journal) guarded(ctx context.Context, what string, fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil { //control:panic-is-an-error
+			p := &panicked{what: what, value: v, stack: debug.Stack()}
+			j.logger.ErrorContext(ctx, "panic", "session", j.Task.Session, "what", what, "value", fmt.Sprint(v), "stack", string(p.stack))
+			err = p
+		}
+	}()
+	return fn()
+}
+
+// toolBroke is what the model hears of a tool that panicked.
+func toolBroke(err error) string {
+	return err.Error() + ". Your call was not wrong. Do not make the same call again: reach the aim in another way, or do without and say so."
+}
+
+// cutOff reports whether a call began in an earlier run and never finished.
+// Nobody knows what of it happened outside of the workspace, so it does not
+// run a second time; one that only reads or talks may.
+func cutOff(c *session.CallState) bool { return c.Started && c.Open() && !c.Harmless() }
+
+// cutOffText is what the model hears of it.
+func cutOffText(tool string) string {
+	return "This call of " + tool + " began and did not finish: it ended with the workspace. " +
+		"The files are as they were before it; what it did elsewhere, over a network for example, may have happened. " +
+		"It was not run again. If it is still needed, make the call again; where a person had to approve it, they are asked anew."
+}

@@ -1,0 +1,167 @@
+package bot_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// brittle panics where it is told to.
+type brittle struct {
+	bot.Runner
+	store.Logs
+	runs, reads int // of each, before the next one panics; negative: never
+}
+
+func (b *brittle) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
+	if b.runs--; b.runs == -1 {
+		panic("a run: index out of range [1] with length 1")
+	}
+	return b.Runner.Run(ctx, w)
+}
+
+func (b *brittle) Log(f store.Fence) session.Log { return brittleLog{b.Logs.Log(f), b} }
+
+type brittleLog struct {
+	session.Log
+	b *brittle
+}
+
+func (l brittleLog) Events(ctx context.Context, after int64) ([]session.Event, error) {
+	if l.b.reads--; l.b.reads == -1 {
+		panic("a fold: nil map")
+	}
+	return l.Log.Events(ctx, after)
+}
+
+// never is a count that does not come down to nothing in a test.
+const never = -2000
+
+// A run that panics is tried once and told in the thread as failed; status and
+// retry are answered afterwards.
+func TestRunThatPanics(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := &brittle{Runner: w, Logs: w.store.Logs, reads: never}
+	w.bot = w.brittle(b)
+	w.say("/agent fix it")
+	must(t, w.work())
+	if b.runs != -1 {
+		t.Errorf("the session ran %d times, want once", -b.runs)
+	}
+	if w.count("**failed**") == 0 || w.count("index out of range") == 0 {
+		t.Fatalf("the thread does not say that it failed: %q", w.own())
+	}
+	w.say("/agent status")
+	must(t, w.work())
+	if w.count("How the session stood") != 1 {
+		t.Errorf("status was not answered: %q", w.own())
+	}
+	w.say("/agent retry")
+	must(t, w.work())
+	if w.count("It is done.") == 0 {
+		t.Errorf("retry did not run: %q", w.own())
+	}
+}
+
+// A panic wherever a log is read, while deliveries are handled or while a
+// session is worked on, is told in the thread once, and the next words are
+// answered.
+func TestPanicAtEveryReading(t *testing.T) {
+	t.Parallel()
+	for n := 0; ; n++ {
+		w := newWorld(t)
+		b := &brittle{Runner: w, Logs: w.store.Logs, runs: -2000, reads: never}
+		w.bot = w.brittle(b)
+		w.say("/agent fix it")
+		b.reads = n
+		for range 3 { // a panic that is not told would come again and again
+			if err := w.recovered(); err != nil {
+				t.Fatalf("reading %d: the work fails: %v", n, err)
+			}
+		}
+		whole := b.reads >= 0
+		b.reads = never
+		if !whole && w.count("fault in Handrail itself") == 0 && w.count("It is done.") == 0 {
+			t.Errorf("reading %d: nobody was told: %q", n, w.own())
+		}
+		if got := len(w.own()); got > 4 {
+			t.Errorf("reading %d: %d comments: %q", n, got, w.own())
+		}
+		w.say("/agent help")
+		w.say("/agent status")
+		must(t, w.work())
+		if w.count("show this list") != 1 {
+			t.Errorf("reading %d: help was not answered: %q", n, w.own())
+		}
+		if text := strings.Join(w.own(), "\n"); !strings.Contains(text, "How the session stood") && !strings.Contains(text, "no session in this thread") {
+			t.Errorf("reading %d: status was not answered: %q", n, w.own())
+		}
+		if whole {
+			if n < 3 {
+				t.Fatalf("only %d readings in a whole session", n)
+			}
+			return
+		}
+	}
+}
+
+// A write whose preparation panics is given up, and the work goes on.
+func TestClockThatPanics(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.say("/agent fix it")
+	must(t, w.work())
+	armed := true
+	w.bot = w.brittleWith(func(c *bot.Config) {
+		c.Now = func() time.Time {
+			if armed {
+				armed = false
+				panic(fmt.Sprint("clock"))
+			}
+			return time.Now()
+		}
+	})
+	w.say("/agent status")
+	w.say("/agent help")
+	must(t, w.work())
+	if w.count("I could not do this") != 1 || w.count("show this list") != 1 {
+		t.Errorf("the bot wrote %q", w.own())
+	}
+}
+
+// recovered works as the queue does, which lets a panic that reaches it pass
+// for a failure.
+func (w *world) recovered() (err error) {
+	defer func() {
+		if recover() != nil {
+			err = nil
+		}
+	}()
+	return w.work()
+}
+
+func (w *world) brittle(b *brittle) *bot.Bot {
+	return w.brittleWith(func(c *bot.Config) {
+		c.Store.Logs, c.Runner = b, b
+	})
+}
+
+func (w *world) brittleWith(change func(*bot.Config)) *bot.Bot {
+	w.t.Helper()
+	cfg := bot.Config{
+		Store: w.store.Store, GitHub: w.client(), Runner: w, Policy: policy.DefaultConfig(), Model: "m",
+		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
+	}
+	change(&cfg)
+	b, err := bot.New(cfg)
+	must(w.t, err)
+	return b
+}
