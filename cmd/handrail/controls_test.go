@@ -35,6 +35,8 @@ var controls = []control{
 	{"fence-nonce", "drop", "./agent", "TestForgedResultInTextMode"},
 	{"github-gate", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
 	{"github-gate-inline", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
+	{"redact-loose", "drop", "./policy/secret", "TestRedactKnownValues"},
+	{"random-values", "false", "./policy/secret", "TestFromEnvironment"},
 	{"least-rights", "drop", "./bot/ghapp", "TestLeastRights"},
 	{"runner-commands", "drop", "./policy/untrusted", "TestNoRunnerCommands"},
 	{"runner-lines-of-doors", "drop", "./cmd/handrail", "TestScripts/run_in_actions"},

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // readLog reads a log from a file, a git ref, or - for standard input.
@@ -46,7 +47,7 @@ func withRepository(ctx context.Context, w *console, address string, fn func(*ar
 // log has hashes of its own then.
 func writeLog(ctx context.Context, w *console, address, id string, events []session.Event) error {
 	if archive.IsGit(address) {
-		hidden, err := archive.Redact(newSecrets(environmentSecrets(os.Environ())...).Redactor, events)
+		hidden, err := archive.Redact(newSecrets(secret.FromEnvironment(os.Environ())...).Redactor, events)
 		if err != nil {
 			return err
 		}

@@ -270,9 +270,9 @@ func TestLeakRoutes(t *testing.T) {
 // A file that a command made from pieces is found at the door to the branch.
 func TestSecretAtTheDoor(t *testing.T) {
 	t.Setenv("HANDRAIL_API_KEY", canary)
-	masked := strings.Join(strings.Split(canary, ""), "_")
+	masked := strings.Join(strings.Split(canary, ""), "zzzz") // a spelling that is not looked for
 	s := newStory(t, greeting, `
-- calls: [{name: run_terminal_command, arguments: {command: "echo `+masked+` | tr -d _ > greet.sh"}}]
+- calls: [{name: run_terminal_command, arguments: {command: "echo `+masked+` | sed s/zzzz//g > greet.sh"}}]
 - {say: "Done [TASK_COMPLETE]", repeat: true, optional: true}
 `)
 	s.say("you", "/agent fix the greeting")

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 type runCmd struct {
@@ -137,7 +138,7 @@ func (c *runCmd) engine(ctx context.Context, w *console, cfg policy.Config) (loc
 	}
 	out.workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
-		dir: filepath.Join(out.dir, "work"), workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: newSecrets(environmentSecrets(os.Environ())...), log: w.log,
+		dir: filepath.Join(out.dir, "work"), workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: newSecrets(secret.FromEnvironment(os.Environ())...), log: w.log,
 	})
 	return out, err
 }

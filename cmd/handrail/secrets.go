@@ -27,26 +27,9 @@ func newSecrets(values ...secret.Value) *secrets {
 	}}
 }
 
-// environmentSecrets returns the values of the environment that are named like
-// credentials.
-func environmentSecrets(environ []string) []secret.Value {
-	var out []secret.Value
-	for _, kv := range environ {
-		name, value, _ := strings.Cut(kv, "=")
-		name = strings.ToUpper(name)
-		for _, word := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL"} {
-			if strings.Contains(name, word) && len(value) >= 8 && !strings.HasSuffix(name, "_FILE") && !strings.HasSuffix(name, "_PATH") {
-				out = append(out, secret.Value(value))
-				break
-			}
-		}
-	}
-	return out
-}
-
 // serverSecrets returns all secrets of a server. No text leaves it with one.
 func serverSecrets(c config.Server) *secrets {
-	list := append(environmentSecrets(os.Environ()), c.GitHub.WebhookSecret, c.GitHub.Token, c.Model.Key, secret.Value(c.GitHub.Key))
+	list := append(secret.FromEnvironment(os.Environ()), c.GitHub.WebhookSecret, c.GitHub.Token, c.Model.Key, secret.Value(c.GitHub.Key))
 	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
 		if user, _, ok := strings.Cut(rest, "@"); ok {
 			_, password, _ := strings.Cut(user, ":")

@@ -55,49 +55,71 @@ const (
 // Redactor finds secrets in text, whole or in pieces, as they are or encoded.
 // It does not change after it was made and is safe for concurrent use.
 type Redactor struct {
-	pieces    map[int]map[string]bool // by length: forms compared with squeezed text
-	hexPieces map[int]map[string]bool // by length: lower-case hex digits
-	known     bool                    // only these values, no token shapes
+	pieces      pieceSet // forms compared with squeezed text
+	hexPieces   pieceSet // lower-case hex digits
+	loosePieces pieceSet // letters and digits alone
+	known       bool     // only these values, no token shapes
 }
 
 // Known returns a redactor of the same values that leaves other tokens alone.
 // It is for what must stay as it is, such as the arguments of a call.
 func (r *Redactor) Known() *Redactor {
-	return &Redactor{pieces: r.pieces, hexPieces: r.hexPieces, known: true}
+	return &Redactor{pieces: r.pieces, hexPieces: r.hexPieces, loosePieces: r.loosePieces, known: true}
 }
 
 // NewRedactor returns a redactor for the values. Values shorter than six
 // bytes are left out. Without values it still finds well-known tokens.
 func NewRedactor(values ...Value) *Redactor {
-	r := &Redactor{pieces: map[int]map[string]bool{}, hexPieces: map[int]map[string]bool{}}
+	r := &Redactor{pieces: newPieceSet(), hexPieces: newPieceSet(), loosePieces: newPieceSet()}
 	for _, v := range values {
 		raw := strings.TrimSpace(v.Reveal())
 		if len(raw) < minSecret {
 			continue
 		}
 		for _, f := range forms(raw) {
-			addPieces(r.pieces, squeeze(f).text)
+			r.pieces.add(squeeze(f).text)
 		}
 		for _, f := range []string{raw, backwards(raw)} {
-			addPieces(r.hexPieces, hex.EncodeToString([]byte(f)))
+			r.hexPieces.add(hex.EncodeToString([]byte(f)))
 		}
-		addPieces(r.hexPieces, backwards(hex.EncodeToString([]byte(raw))))
+		r.hexPieces.add(backwards(hex.EncodeToString([]byte(raw))))
+		for _, f := range []string{raw, backwards(raw)} {
+			if plain := loose(f).text; len(plain) >= minLoose && !strings.Contains(plain, ".") {
+				r.loosePieces.add(plain)
+			}
+		}
 	}
 	return r
 }
 
-// addPieces adds a form to set: whole when it is short, else every window of it.
-func addPieces(set map[int]map[string]bool, form string) {
+// pieceSet is what is searched for. heads tells of the first four bytes whether a
+// piece may begin so: most of a text is passed over with one look.
+type pieceSet struct {
+	bySize map[int]map[string]bool
+	heads  *[1 << 16]bool
+}
+
+func newPieceSet() pieceSet { return pieceSet{map[int]map[string]bool{}, new([1 << 16]bool)} }
+
+// add adds a form: whole when it is short, else every window of it.
+func (p pieceSet) add(form string) {
 	if len(form) < minSecret {
 		return
 	}
 	size := min(len(form), window)
-	if set[size] == nil {
-		set[size] = map[string]bool{}
+	if p.bySize[size] == nil {
+		p.bySize[size] = map[string]bool{}
 	}
 	for i := 0; i+size <= len(form); i++ {
-		set[size][form[i:i+size]] = true
+		p.bySize[size][form[i:i+size]] = true
+		p.heads[head(form[i:])] = true
 	}
+}
+
+// head mixes the first four bytes of s.
+func head(s string) uint16 {
+	n := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+	return uint16(n * 2654435761 >> 16)
 }
 
 // forms returns the spellings of a value that no view of a text undoes: reversed,
@@ -123,6 +145,7 @@ func forms(raw string) []string {
 	for _, f := range slices.Clone(out[5:]) {
 		out = append(out, backwards(f))
 	}
+	out = append(out, rareForms(raw)...)
 	return slices.DeleteFunc(out, func(f string) bool { return f != raw && len(f) < minPiece })
 }
 
@@ -198,7 +221,7 @@ func (r *Redactor) find(s string, depth int) []span {
 	if !r.known {
 		found = tokenSpans(s)
 	}
-	if len(r.pieces) > 0 {
+	if len(r.pieces.bySize) > 0 {
 		found = append(found, matches(squeeze(s), r.pieces)...)
 		if joined, changed := withoutGutters(s); changed {
 			found = append(found, matches(joined.squeezed(), r.pieces)...)
@@ -207,19 +230,24 @@ func (r *Redactor) find(s string, depth int) []span {
 			found = append(found, matches(decoded.squeezed(), r.pieces)...)
 		}
 		found = append(found, matches(hexDigits(s), r.hexPieces)...)
+		found = append(found, r.looseMatches(s)...) //control:redact-loose
 	}
-	if depth < 3 && (len(r.pieces) > 0 || !r.known) {
+	if depth < 3 && (len(r.pieces.bySize) > 0 || !r.known) {
 		found = append(found, r.encoded(s, depth)...)
+		found = append(found, r.spelled(s, depth)...)
 	}
 	return found
 }
 
 // matches returns where a view shows a piece, as spans of the original.
-func matches(v view, set map[int]map[string]bool) []span {
+func matches(v view, set pieceSet) []span {
 	var found []span
-	for size, pieces := range set {
-		for i := 0; i+size <= len(v.text); i++ {
-			if pieces[v.text[i:i+size]] {
+	for i := 0; i+minSecret <= len(v.text); i++ {
+		if !set.heads[head(v.text[i:])] {
+			continue
+		}
+		for size, pieces := range set.bySize {
+			if i+size <= len(v.text) && pieces[v.text[i:i+size]] {
 				found = append(found, span{v.start(i), v.end(i + size - 1)})
 			}
 		}

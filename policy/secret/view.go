@@ -2,6 +2,7 @@ package secret
 
 import (
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"compress/zlib"
 	"encoding/base64"
@@ -42,7 +43,7 @@ func (v *view) put(from, to int) {
 }
 
 // joinedStrings matches what stands between two halves of a string in code.
-var joinedStrings = lazily("[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
+var joinedStrings = lazily("^[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
 
 // squeeze returns s without what secrets are split with: space, quotes,
 // string joins, backslashes, invisible characters.
@@ -52,13 +53,14 @@ func (v view) squeezed() view {
 	if !strings.ContainsFunc(v.text, splitter) {
 		return v
 	}
-	var out view
+	out := view{from: make([]int32, 0, len(v.text)), to: make([]int32, 0, len(v.text))}
 	var b strings.Builder
-	joins := joinedStrings().FindAllStringIndex(v.text, -1)
 	for i := 0; i < len(v.text); {
-		if len(joins) > 0 && i == joins[0][0] {
-			i, joins = joins[0][1], joins[1:]
-			continue
+		if c := v.text[i]; c == '"' || c == '\'' || c == '`' {
+			if m := joinedStrings().FindStringIndex(v.text[i:min(len(v.text), i+256)]); m != nil {
+				i += m[1]
+				continue
+			}
 		}
 		r, size := utf8.DecodeRuneInString(v.text[i:])
 		if !splitter(r) || r == utf8.RuneError {
@@ -235,8 +237,10 @@ func (r *Redactor) encoded(s string, depth int) []span {
 	}
 	flush()
 	for _, list := range byteLists(s) {
-		if len(r.find(bytesOf(s[list.start:list.end]), depth+1)) > 0 {
-			found = append(found, list)
+		for _, base := range []int{10, 8} {
+			if len(r.find(bytesOf(s[list.start:list.end], base), depth+1)) > 0 {
+				found = append(found, list)
+			}
 		}
 	}
 	return found
@@ -297,11 +301,11 @@ func byteLists(s string) []span {
 	return out
 }
 
-// bytesOf returns the bytes that a list of numbers spells.
-func bytesOf(list string) string {
+// bytesOf returns the bytes that a list of numbers of a base spells.
+func bytesOf(list string, base int) string {
 	var b []byte
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r < '0' || r > '9' }) {
-		if n, err := strconv.ParseUint(word, 10, 8); err == nil {
+		if n, err := strconv.ParseUint(word, base, 8); err == nil {
 			b = append(b, byte(n))
 		}
 	}
@@ -331,7 +335,7 @@ func (r *Redactor) rowsHold(rows string, depth int) int {
 func (r *Redactor) runHolds(run string, depth int) bool {
 	compact := strings.NewReplacer("-", "+", "_", "/", "=", "").Replace(run)
 	starts := []int{0}
-	for _, magic := range []string{"H4sI", "eJ", "eN", "eA", "eF"} {
+	for _, magic := range []string{"H4sI", "eJ", "eN", "eA", "eF", "QlpoO"} {
 		if k := strings.Index(compact, magic); k > 0 {
 			starts = append(starts, k)
 		}
@@ -341,18 +345,25 @@ func (r *Redactor) runHolds(run string, depth int) bool {
 		if len(part)%4 == 1 {
 			part = part[:len(part)-1]
 		}
-		data, err := base64.RawStdEncoding.DecodeString(part)
-		if err != nil || len(data) < minPiece {
-			continue
-		}
-		if plain := inflate(data); plain != nil && len(r.find(string(plain), depth+1)) > 0 {
-			return true
-		}
-		if depth < 2 && mostlyText(data) && len(r.find(string(data), depth+1)) > 0 {
+		if data, err := base64.RawStdEncoding.DecodeString(part); err == nil && r.dataHolds(data, depth) {
 			return true
 		}
 	}
 	return false
+}
+
+// dataHolds reports whether decoded data, compressed or not, holds a secret.
+func (r *Redactor) dataHolds(data []byte, depth int) bool {
+	if len(data) < minPiece {
+		return false
+	}
+	if wide := bytes.Count(data, []byte{0}); wide > 0 && wide*3 > len(data) {
+		data = bytes.ReplaceAll(data, []byte{0}, nil) // UTF-16
+	}
+	if plain := inflate(data); plain != nil && len(r.find(string(plain), depth+1)) > 0 {
+		return true
+	}
+	return depth < 2 && mostlyText(data) && len(r.find(string(data), depth+1)) > 0
 }
 
 // mostlyText reports whether decoded data is worth a search. Any word decodes to
@@ -374,6 +385,8 @@ func inflate(data []byte) []byte {
 	switch {
 	case len(data) > 2 && data[0] == 0x1F && data[1] == 0x8B:
 		src, err = gzip.NewReader(bytes.NewReader(data))
+	case bytes.HasPrefix(data, []byte("BZh")):
+		src = bzip2.NewReader(bytes.NewReader(data))
 	case len(data) > 2 && data[0] == 0x78:
 		src, err = zlib.NewReader(bytes.NewReader(data))
 	default:
