@@ -83,13 +83,12 @@ type Leak struct {
 }
 
 // Saved is a state of the workspace. Files are what differs from the last
-// published state, Blobs the object ids of those that exist.
+// published state.
 type Saved struct {
 	Commit  string
 	Tree    string
 	Changed bool // differs from the state saved before
 	Files   []session.FileChange
-	Blobs   map[string]string
 	Content []session.Stored // see session.Checkpoint
 	// Foreign are directories of other repositories (submodules) in which
 	// something changed since the state saved before. It is not kept.

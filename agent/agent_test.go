@@ -203,12 +203,9 @@ func (s *states) Save(ctx context.Context, _ int) (Saved, error) {
 		tree[c.Path] = string(data)
 	}
 	id := s.keep(tree)
-	out := Saved{Commit: id, Tree: id, Changed: id != s.last && (s.last != "" || id != s.keep(s.trees[s.base])), Blobs: map[string]string{}}
+	out := Saved{Commit: id, Tree: id, Changed: id != s.last && (s.last != "" || id != s.keep(s.trees[s.base]))}
 	s.last = id
 	out.Files = s.diff(s.published(), tree)
-	for _, f := range out.Files {
-		out.Blobs[f.Path] = f.Blob
-	}
 	return out, nil
 }
 
@@ -234,20 +231,23 @@ func (s *states) keep(tree map[string]string) string {
 	return id
 }
 
+// blobOf names a content as git does.
+func blobOf(text string) string { return "100644 " + policy.BlobID(text) }
+
 func (s *states) diff(from, to map[string]string) []session.FileChange {
 	var out []session.FileChange
 	for n, text := range to {
 		old, ok := from[n]
 		switch {
 		case !ok:
-			out = append(out, session.FileChange{Path: n, Kind: "create", Added: strings.Count(text, "\n"), Blob: text})
+			out = append(out, session.FileChange{Path: n, Kind: "create", Added: strings.Count(text, "\n"), Blob: blobOf(text)})
 		case old != text:
-			out = append(out, session.FileChange{Path: n, Kind: "modify", Added: 1, Removed: 1, Blob: text})
+			out = append(out, session.FileChange{Path: n, Kind: "modify", Added: 1, Removed: 1, Blob: blobOf(text), Was: blobOf(old)})
 		}
 	}
-	for n := range from {
+	for n, old := range from {
 		if _, ok := to[n]; !ok {
-			out = append(out, session.FileChange{Path: n, Kind: "delete"})
+			out = append(out, session.FileChange{Path: n, Kind: "delete", Was: blobOf(old)})
 		}
 	}
 	slices.SortFunc(out, func(a, b session.FileChange) int { return strings.Compare(a.Path, b.Path) })

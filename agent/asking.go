@@ -2,22 +2,21 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// ask turns a ruling into what a person is asked. The id is short enough
-// to type and the same when the log is replayed.
+// ask turns a ruling into what a person is asked.
 func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 	a := session.Asked{
-		ID: g.askID(c.ID, ru.decision.Digest), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
+		ID: g.askID(), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
 		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: ru.action.Display,
-		Paths: ru.action.Paths, Base: g.Task.Base, Head: g.Published, Bound: ru.bound,
+		Paths: ru.action.Paths, Effects: ru.action.Effects, Base: g.Task.Base, Head: g.Published, Bound: ru.bound,
 	}
 	if c.Approval().State == policy.Stale && c.Request.Answer.Reason != "" {
 		a.Reasons = append(a.Reasons, "it is asked again, because "+c.Request.Answer.Reason)
@@ -39,9 +38,20 @@ func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 	return a
 }
 
-func (g *gate) askID(parts ...string) string {
-	h := sha256.Sum256([]byte(strings.Join(append(parts, g.Task.Session, fmt.Sprint(len(g.Requests))), "\x00"))) //control:orders-fresh-id
-	return hex.EncodeToString(h[:3])
+// askIDLength is how many letters the id of a request has. With 32 to choose from
+// there are 10^12 ids.
+const askIDLength = 8
+
+// askID returns the id of a request: random, so that nobody can say yes to one
+// that they have not seen, and easy to type. No other request of the session has
+// it.
+func (g *gate) askID() string {
+	for {
+		id := strings.ToLower(rand.Text()[:askIDLength]) //control:random-id
+		if !slices.ContainsFunc(g.Requests, func(r *session.Request) bool { return r.ID == id }) {
+			return id
+		}
+	}
 }
 
 // approve puts requests before a person and records the answers, if there
@@ -103,6 +113,9 @@ func outdated(c *session.CallState, ru ruling) string {
 // it. A yes that stopped counting is recorded as stale, with the reason, and
 // the request is made anew.
 func (g *gate) admitted(ctx context.Context, c *session.CallState, ru ruling) (bool, error) {
+	if c.Approval().State == policy.Begun {
+		return false, g.stale(ctx, c, "it began to run under the approval that it had, and was cut off")
+	}
 	if !c.Approval().Stands() {
 		return false, nil
 	}

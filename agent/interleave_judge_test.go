@@ -16,11 +16,15 @@ type judge struct {
 	calls     map[string]string // call → display that ran, not recorded yet
 	free      int               // changing steps that nobody was asked about
 	published string
-	blobs     map[string]string // sensitive path → content that went through an approved edit
+	edit      *edited           // by the call that runs
+	edited    map[string]edited // sensitive path → what approved edits made of it since it was published
 
 	executed, refused int
 	wrong             []string
 }
+
+// edited is a content that became another one.
+type edited struct{ path, from, to string }
 
 // asking is one request as a person saw it.
 type asking struct {
@@ -33,18 +37,18 @@ type asking struct {
 	used    int
 }
 
-func (j *judge) read(e session.Event, world string) {
+func (j *judge) read(e session.Event, a *arena) {
 	switch e.Type {
 	case session.TypeOpened:
 		j.opened = true
 	case session.TypeAsked:
-		a, _ := session.Decode[session.Asked](e)
+		q, _ := session.Decode[session.Asked](e)
 		for _, old := range j.asked {
-			if old.ID == a.ID {
-				j.fault("the id %s is used twice", a.ID)
+			if old.ID == q.ID {
+				j.fault("the id %s is used twice", q.ID)
 			}
 		}
-		j.asked = append(j.asked, &asking{Asked: a, world: world, free: j.free})
+		j.asked = append(j.asked, &asking{Asked: q, world: a.world(), free: j.free})
 	case session.TypeResolved:
 		r, _ := session.Decode[session.Resolved](e)
 		j.hears(r)
@@ -53,11 +57,20 @@ func (j *judge) read(e session.Event, world string) {
 		j.ends(r)
 	case session.TypeCheckpoint:
 		c, _ := session.Decode[session.Checkpoint](e)
-		for p, b := range c.Approved {
-			j.blobs[p] = b
+		for path, e := range j.edited {
+			if a.trees[c.Commit][path] != e.to {
+				delete(j.edited, path)
+			}
 		}
-		if !c.Parked {
-			j.published = c.Commit
+		if c.Parked {
+			return
+		}
+		clear(j.edited)
+		j.published = c.Commit
+		for _, q := range j.asked {
+			if q.Tool == session.PublishTool && q.yes && q.dead == "" {
+				q.used++
+			}
 		}
 	}
 }
@@ -75,8 +88,8 @@ func (j *judge) hears(r session.Resolved) {
 	}
 }
 
-// ends takes a recorded result: the run that led to it counts now, those that
-// a crash cut off were undone with their workspace.
+// ends takes a recorded result: what it made of a file counts now. What a crash
+// cut off was undone with its workspace, but its approval is used up.
 func (j *judge) ends(r session.Result) {
 	display, ran := j.calls[r.Call]
 	if !ran || !r.OK {
@@ -88,14 +101,16 @@ func (j *judge) ends(r session.Result) {
 		return
 	}
 	j.executed++
-	for _, a := range j.asked {
-		if a.Call == r.Call && a.yes && a.dead == "" {
-			if a.used++; a.used > 1 {
-				j.fault("%s ran %d times under approval %s", r.Call, a.used, a.ID)
-			}
+	if e := j.edit; e != nil {
+		if before, ok := j.edited[e.path]; ok && before.to == e.from {
+			e.from = before.from
 		}
+		j.edited[e.path] = *e
 	}
 }
+
+// edits notes what the running call makes of a file.
+func (j *judge) edits(path, from, to string) { j.edit = &edited{path, from, to} }
 
 // runs is called where something really happens.
 func (j *judge) runs(a *arena, call, display string) {
@@ -104,7 +119,9 @@ func (j *judge) runs(a *arena, call, display string) {
 		return
 	}
 	j.calls[call] = display
-	j.allowed(a, call, display)
+	if q := j.allowed(a, call, display); q != nil {
+		q.used++
+	}
 }
 
 // publishes looks at what goes to the branch: every sensitive path must have
@@ -112,7 +129,7 @@ func (j *judge) runs(a *arena, call, display string) {
 func (j *judge) publishes(a *arena, p Publication, tree, old map[string]string) {
 	var held []string
 	for _, path := range []string{".env", ".github/workflows/ci.yml"} {
-		if tree[path] != old[path] && j.blobs[path] != tree[path] {
+		if e := j.edited[path]; tree[path] != old[path] && (e.to != tree[path] || e.from != old[path]) {
 			held = append(held, path)
 		}
 	}
@@ -124,9 +141,9 @@ func (j *judge) publishes(a *arena, p Publication, tree, old map[string]string) 
 }
 
 // allowed finds the yes that covers what happens at this moment.
-func (j *judge) allowed(a *arena, call, display string) {
+func (j *judge) allowed(a *arena, call, display string) *asking {
 	var why []string
-	ok := slices.ContainsFunc(j.asked, func(q *asking) bool {
+	i := slices.IndexFunc(j.asked, func(q *asking) bool {
 		fault := ""
 		switch {
 		case q.Call != call:
@@ -151,9 +168,11 @@ func (j *judge) allowed(a *arena, call, display string) {
 		why = append(why, q.ID+" "+fault)
 		return fault == ""
 	})
-	if !ok {
+	if i < 0 {
 		j.fault("%s did %q without a yes: %v", call, display, why)
+		return nil
 	}
+	return j.asked[i]
 }
 
 func (j *judge) fault(format string, args ...any) {

@@ -25,7 +25,7 @@ func newArena(seed uint64) *arena {
 	a := &arena{
 		r: r, log: &session.Memory{}, trusted: true, edited: map[string]bool{}, now: time.Unix(1_000_000, 0),
 		trees: map[string]map[string]string{"base": {}},
-		judge: judge{calls: map[string]string{}, blobs: map[string]string{}, published: "base"},
+		judge: judge{calls: map[string]string{}, edited: map[string]edited{}, published: "base"},
 	}
 	for i := range 3 * (1 + r.IntN(2)) {
 		name, args := "run_terminal_command", map[string]string{"command": fmt.Sprint("rm -rf d", i)}

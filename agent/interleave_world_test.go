@@ -87,7 +87,7 @@ func (a *arena) Append(ctx context.Context, events ...*session.Event) error {
 		return err
 	}
 	for _, e := range events {
-		a.judge.read(*e, a.world())
+		a.judge.read(*e, a)
 	}
 	if dies {
 		a.note("dies after an append")
@@ -151,7 +151,11 @@ func (m made) Intent(_ context.Context, c session.Call) (policy.Action, error) {
 	}
 	if m.name == "write_file" {
 		diff := fmt.Sprintf("-%d\n+%s\n", m.under, in.Content)
-		return policy.Action{Kind: policy.Write, Paths: []string{in.Path}, Display: diff}, nil
+		e := policy.Effect{Path: in.Path, Is: policy.BlobID(diff)}
+		if old, ok := m.ws[in.Path]; ok {
+			e.Was = policy.BlobID(old)
+		}
+		return policy.Action{Kind: policy.Write, Paths: []string{in.Path}, Display: diff, Effects: []policy.Effect{e}}, nil
 	}
 	return policy.Action{Kind: policy.Execute, Command: in.Command, Cwd: ".", Display: in.Command}, nil
 }
@@ -163,8 +167,10 @@ func (m made) Run(ctx context.Context, c session.Call, _ tools.Progress) (tools.
 		return tools.Result{}, err
 	}
 	m.note("runs %s: %q", c.ID, act.Display)
+	m.judge.edit = nil
 	switch {
 	case m.name == "write_file":
+		m.judge.edits(act.Paths[0], m.ws[act.Paths[0]], act.Display)
 		m.ws[act.Paths[0]] = act.Display
 	case strings.HasPrefix(act.Command, "sh gen"):
 		m.ws[".github/workflows/ci.yml"] = act.Command
@@ -195,14 +201,18 @@ func (a *arena) keep() string {
 
 // Save implements Checkpointer.
 func (a *arena) Save(context.Context, int) (Saved, error) {
-	out := Saved{Commit: a.keep(), Changed: true, Blobs: map[string]string{}}
+	out := Saved{Commit: a.keep(), Changed: true}
 	out.Tree = out.Commit
 	old := a.published()
 	for _, p := range slices.Sorted(maps.Keys(a.ws)) {
-		if a.ws[p] != old[p] {
-			out.Files = append(out.Files, session.FileChange{Path: p, Kind: "modify", Added: 1, Blob: a.ws[p]})
-			out.Blobs[p] = a.ws[p]
+		if a.ws[p] == old[p] {
+			continue
 		}
+		f := session.FileChange{Path: p, Kind: "modify", Added: 1, Blob: blobOf(a.ws[p])}
+		if was, ok := old[p]; ok {
+			f.Was = blobOf(was)
+		}
+		out.Files = append(out.Files, f)
 	}
 	return out, nil
 }

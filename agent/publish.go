@@ -84,21 +84,15 @@ type sensitive struct {
 // which a credential was added.
 func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 	var out, rest []string
-	for _, f := range p.Unpushed {
-		for _, name := range []string{f.Path, f.From} {
-			if name == "" {
-				continue
-			}
-			blob, ok := p.Approved[name]
-			if ok && blob == f.Blob {
-				continue
-			}
-			if !p.mode.Allows(policy.Write) || p.beyondLimit() || p.gate.policy.Sensitive(name).Sensitive { //control:gate-on-the-tree
-				out = append(out, name)
-			}
-			if name == f.Path && f.Kind != session.ChangeDelete {
-				rest = append(rest, name)
-			}
+	for _, e := range p.changed() {
+		if yes, ok := p.Approved[e.Path]; ok && yes.Covers(e) {
+			continue
+		}
+		if !p.mode.Allows(policy.Write) || p.beyondLimit() || p.gate.policy.Changes(e).Sensitive { //control:gate-on-the-tree
+			out = append(out, e.Path)
+		}
+		if e.Is != "" {
+			rest = append(rest, e.Path)
 		}
 	}
 	if p.gate.secrets == nil || len(rest) == 0 {
@@ -116,6 +110,15 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 		}
 	}
 	return sensitive{out, leaks}, nil
+}
+
+// changed lists what the branch would get, path by path.
+func (p *publisher) changed() []policy.Effect {
+	var out []policy.Effect
+	for _, f := range p.Unpushed {
+		out = append(out, f.Effects()...)
+	}
+	return out
 }
 
 func setOf(paths []string) map[string]bool {
@@ -141,6 +144,12 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 		return false, nil, fmt.Errorf("diff sensitive paths: %w", err)
 	}
 	action := policy.Action{Kind: policy.Write, Tool: session.PublishTool, Paths: s.paths, Display: diff}
+	meant := setOf(s.paths)
+	for _, e := range p.changed() {
+		if meant[e.Path] {
+			action.Effects = append(action.Effects, e)
+		}
+	}
 	if p.beyondLimit() {
 		action.Edits = p.modeEdits()
 	}

@@ -253,19 +253,12 @@ func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action p
 	if !saved.Changed {
 		return events, nil
 	}
-	cp := saved.checkpoint(r.Published)
-	if c.Approval().Stands() && action.Kind != policy.Execute {
-		cp.Approved = map[string]string{}
-		for _, p := range action.Paths {
-			cp.Approved[p] = saved.Blobs[p]
-		}
-	}
-	return append(events, session.NewEvent(session.TypeCheckpoint, c.Turn, cp)), nil
+	return append(events, session.NewEvent(session.TypeCheckpoint, c.Turn, saved.checkpoint(r.Published))), nil
 }
 
 // question parks the session until a person answers what the model asked.
 func (r *callRunner) question(ctx context.Context, c *session.CallState, q session.Asked) (*session.Outcome, error) {
-	q.ID, q.Kind, q.Call, q.Tool = r.gate.askID(c.ID, q.Display), session.AskQuestion, c.ID, c.Name
+	q.ID, q.Kind, q.Call, q.Tool = r.gate.askID(), session.AskQuestion, c.ID, c.Name
 	if err := r.record(ctx, session.NewEvent(session.TypeAsked, c.Turn, q)); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type FileStat struct {
 	Added, Removed int    // lines; 0 for binary and very large files
 	Binary         bool
 	Object         string // mode and id of what is there now, such as "100644 e69de…"; "" when deleted
+	Was            string // the same of what was there, of a rename at Old; "" when created
 }
 
 // KindDelete is the kind of a [FileStat] of which nothing is left.
@@ -162,6 +163,9 @@ func filePatch(o *objects.DB, d delta, opt DiffOptions) (string, FileStat, error
 	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: d.kind()}
 	if !d.to.Hash.IsZero() {
 		stat.Object = octal(d.to) + " " + d.to.Hash.String()
+	}
+	if !d.from.Hash.IsZero() {
+		stat.Was = octal(d.from) + " " + d.from.Hash.String()
 	}
 	if stat.Kind == "modify" && class(d.from) != class(d.to) {
 		first, gone, err := filePatch(o, delta{path: d.path, from: d.from}, opt)

@@ -19,12 +19,12 @@ const (
 	Withdrawn ApprovalState = "withdrawn" // a new instruction replaced it
 	Expired   ApprovalState = "expired"   // nobody answered before the deadline
 	Stale     ApprovalState = "stale"     // what it depends on changed, or the answer stopped counting
-	Begun     ApprovalState = "begun"     // what was approved started to run
+	Begun     ApprovalState = "begun"     // what was approved started to run: the yes is taken
 	Used      ApprovalState = "used"      // it ran, once
 )
 
 // verdicts lists the words that settle a request in each state. A denial wins over
-// an approval, also when the approved action was cut off and would run again.
+// an approval, also when the approved action runs already or was cut off.
 // Nothing turns a denial into an approval.
 var verdicts = map[ApprovalState][]ApprovalState{
 	Pending:  {Approved, Answered, Denied, Withdrawn, Expired, Stale},
@@ -50,8 +50,8 @@ func OpenApproval(id, digest string, deadline time.Time) Approval {
 // Waits reports whether the request waits for an answer.
 func (a Approval) Waits() bool { return a.State == Pending }
 
-// Stands reports whether a yes was given and not used up.
-func (a Approval) Stands() bool { return a.State == Approved || a.State == Begun }
+// Stands reports whether a yes was given and not taken: the action may begin.
+func (a Approval) Stands() bool { return a.State == Approved } //control:begun-once
 
 // Late reports whether the request still waits although its deadline has come.
 func (a Approval) Late(now time.Time) bool {
@@ -73,9 +73,9 @@ func (a Approval) Settle(word ApprovalState) Approval {
 // of the action that is about to run.
 func (a Approval) IsFor(digest string) bool { return a.Digest != "" && a.Digest == digest } //control:approval-digest
 
-// Begin marks the yes as taken: what was approved starts to run. What a crash
-// cuts off begins again under the same yes, in a workspace that is as it was
-// before.
+// Begin marks the yes as taken: what was approved starts to run. It does not
+// begin a second time under the same yes, also where a crash or a failed save
+// cut it off: nobody knows how far it came.
 func (a Approval) Begin() Approval {
 	if a.State == Approved {
 		a.State = Begun
@@ -85,7 +85,7 @@ func (a Approval) Begin() Approval {
 
 // Finish returns the request after the approved action ran: the yes is used up.
 func (a Approval) Finish() Approval {
-	if a.Stands() {
+	if a.State == Approved || a.State == Begun {
 		a.State = Used
 	}
 	return a

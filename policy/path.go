@@ -91,6 +91,15 @@ func (p *Policy) Sensitive(name string) PathVerdict {
 	return last
 }
 
+// Changes is like Sensitive, of what an action makes of a file. A symlink can stand
+// for a directory: it is sensitive where files in that directory would be.
+func (p *Policy) Changes(e Effect) PathVerdict {
+	if v := p.Sensitive(e.Path); v.Sensitive || !strings.HasPrefix(e.Is, symlinkMode) {
+		return v
+	}
+	return p.touches(e.Path) //control:sensitive-link
+}
+
 func (p *Policy) lookUp(folded string) PathVerdict {
 	var last PathVerdict
 	for _, layer := range p.sensitive {

@@ -144,3 +144,21 @@ func BenchmarkSensitive(b *testing.B) {
 		p.Sensitive("internal/service/handler_test.go")
 	}
 }
+
+// A symlink in the place of a directory counts as what may lie in it.
+func TestSensitiveLinks(t *testing.T) {
+	p, err := New(DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		".github": true, ".GitHub": true, ".github/workflows": true, ".vscode": false, ".circleci": true, "deploy": true, "docs": true, "src": false, "src/.husky": true,
+	} {
+		if got := p.Changes(Effect{Path: path, Is: "120000 1"}).Sensitive; got != want {
+			t.Errorf("a link at %s is sensitive: %t", path, got)
+		}
+	}
+	if p.Changes(Effect{Path: "docs", Is: "100644 1"}).Sensitive || !p.Changes(Effect{Path: ".env", Is: ""}).Sensitive {
+		t.Error("a file is not judged by its own name")
+	}
+}

@@ -121,8 +121,9 @@ type Action struct {
 	Paths   []string // Write, Delete, Read: paths relative to the root
 	URL     string   // Network
 	Display string
-	Edits   int    // edits made so far in this session, for modes that limit them
-	Subject string // what the action is for: session, base and head
+	Effects []Effect // Write, Delete: what it makes of each file
+	Edits   int      // edits made so far in this session, for modes that limit them
+	Subject string   // what the action is for: session, base and head
 }
 
 // Decision is the answer to an action. Digest identifies exactly this action:
@@ -158,6 +159,12 @@ func (a Action) Digest() string {
 	put(a.Subject)
 	for _, p := range a.Paths {
 		put(p)
+	}
+	for _, e := range a.Effects {
+		put("") // no path is empty, so this is none
+		put(e.Path)
+		put(e.Was)
+		put(e.Is)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

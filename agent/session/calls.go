@@ -99,8 +99,10 @@ func changes(k policy.Kind) bool {
 // Open returns what waits for a person.
 func (c *Calls) Open() []Asked { return c.asked(policy.Approval.Waits) }
 
-// Granted returns what a person said yes to and has not run.
-func (c *Calls) Granted() []Asked { return c.asked(policy.Approval.Stands) }
+// Granted returns what a person said yes to and has not ended.
+func (c *Calls) Granted() []Asked {
+	return c.asked(func(a policy.Approval) bool { return a.Stands() || a.State == policy.Begun })
+}
 
 func (c *Calls) asked(which func(policy.Approval) bool) []Asked {
 	var out []Asked
@@ -162,19 +164,26 @@ func (c *Calls) start(p *Started) {
 	s.run = &ToolRun{Title: p.Title}
 }
 
-func (c *Calls) result(p *Result) {
+// result ends a call. It returns what the call should have made of files, where
+// a person said yes to that.
+func (c *Calls) result(p *Result) (approved []policy.Effect) {
 	s := c.call(p.Call)
-	if s.Started && !s.Approval().Stands() && changes(s.kind()) {
+	begun := s.Approval().State == policy.Begun
+	if s.Started && !begun && changes(s.kind()) {
 		c.Unchecked = s.ID //control:unapproved-step
 	}
 	s.Result = p
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Finish()
 	}
+	if begun && p.OK {
+		approved = s.Request.Effects
+	}
 	if p.OK && len(p.Changes) > 0 {
 		s.Counted = true
 		c.Edits++
 	}
+	return approved
 }
 
 // countCommand counts a command that changed files as one edit: a limit on

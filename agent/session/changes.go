@@ -1,6 +1,12 @@
 package session
 
-import "maps"
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/handrail-bot/handrail/policy"
+)
 
 // Changes is what became of the files of a session.
 type Changes struct {
@@ -12,12 +18,16 @@ type Changes struct {
 	Saved       string       // commit of the last saved state, on the branch or not
 	Unpushed    []FileChange // what differs between the two
 	Newest      *Checkpoint  // what tells of the saved state; nil for the base
+	SavedAt     time.Time    // of its event
 	Sent        []*Push      // pushes that people have to know of
 
-	// Approved maps sensitive paths to the blobs that a person let through.
-	Approved map[string]string
+	// Approved is what people said yes to of what is not published yet, by
+	// path: all that approved edits made of what is on the branch. It holds
+	// while the saved state has exactly that, and is used up when published.
+	Approved map[string]policy.Effect
 
-	index map[string]int // path → index in Files
+	fresh []policy.Effect // of the approved call that ran last; the checkpoint after it tells whether they came true
+	index map[string]int  // path → index in Files
 }
 
 // Push is a push that did not go as planned.
@@ -35,16 +45,16 @@ func (w *Changes) begin(t Task) {
 
 func (w *Changes) take(e Event, p *Checkpoint) {
 	w.push(e, p)
-	w.Saved, w.Newest = p.Commit, p
+	w.Saved, w.Newest, w.SavedAt = p.Commit, p, e.Time
 	if p.Branch != "" {
 		w.Branch = p.Branch
 	}
-	w.approve(p.Approved)
 	if p.Parked {
 		w.Unpushed = p.Files
+		w.approve(p.Files)
 		return
 	}
-	w.Published, w.Unpushed = p.Commit, nil
+	w.Published, w.Unpushed, w.Approved = p.Commit, nil, nil //control:consumed-when-published
 	if p.Commit != p.Parent {
 		w.Checkpoints = append(w.Checkpoints, *p)
 	}
@@ -53,11 +63,26 @@ func (w *Changes) take(e Event, p *Checkpoint) {
 	}
 }
 
-func (w *Changes) approve(blobs map[string]string) {
-	if w.Approved == nil {
-		w.Approved = map[string]string{}
+// approve takes in what the approved call before this checkpoint made, and
+// drops what the saved state does not have, or not any more.
+func (w *Changes) approve(files []FileChange) {
+	for _, e := range w.fresh {
+		if before, ok := w.Approved[e.Path]; ok && before.Is == e.Was { // one approved edit on top of another
+			e.Was = before.Was
+		}
+		if w.Approved == nil {
+			w.Approved = map[string]policy.Effect{}
+		}
+		w.Approved[e.Path] = e
 	}
-	maps.Copy(w.Approved, blobs)
+	w.fresh = nil
+	var real []policy.Effect
+	for _, f := range files {
+		real = append(real, f.Effects()...)
+	}
+	maps.DeleteFunc(w.Approved, func(_ string, e policy.Effect) bool {
+		return !slices.ContainsFunc(real, e.Covers) //control:approved-until-changed
+	})
 }
 
 func (w *Changes) add(f FileChange) {

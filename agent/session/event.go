@@ -147,19 +147,22 @@ type Decision struct {
 
 // Asked is the payload of [TypeAsked].
 type Asked struct {
-	ID       string    `json:"id"`
-	Kind     AskKind   `json:"kind"`
-	Call     string    `json:"call,omitempty"`
-	Digest   string    `json:"digest,omitempty"`
-	Severity string    `json:"severity,omitempty"`
-	Reasons  []string  `json:"reasons,omitempty"`
-	Tool     string    `json:"tool,omitempty"`
-	Display  string    `json:"display"` // the exact command, diff or question
-	Choices  []string  `json:"choices,omitempty"`
-	Paths    []string  `json:"paths,omitempty"`
-	Base     string    `json:"base,omitempty"`
-	Head     string    `json:"head,omitempty"`
-	Deadline time.Time `json:"deadline,omitzero"`
+	ID       string   `json:"id"`
+	Kind     AskKind  `json:"kind"`
+	Call     string   `json:"call,omitempty"`
+	Digest   string   `json:"digest,omitempty"`
+	Severity string   `json:"severity,omitempty"`
+	Reasons  []string `json:"reasons,omitempty"`
+	Tool     string   `json:"tool,omitempty"`
+	Display  string   `json:"display"` // the exact command, diff or question
+	Choices  []string `json:"choices,omitempty"`
+	Paths    []string `json:"paths,omitempty"`
+	// Effects is what a yes allows on the branch: each file with its content
+	// before and after. Commands have none, because nobody can compute it.
+	Effects  []policy.Effect `json:"effects,omitempty"`
+	Base     string          `json:"base,omitempty"`
+	Head     string          `json:"head,omitempty"`
+	Deadline time.Time       `json:"deadline,omitzero"`
 	// Bound is what else the digest covers, as it was when the request was
 	// made, so that people can be told what changed since.
 	Bound  []Fact  `json:"bound,omitempty"`
@@ -215,7 +218,17 @@ type FileChange struct {
 	Kind    ChangeKind `json:"kind"`
 	Added   int        `json:"added"`
 	Removed int        `json:"removed"`
-	Blob    string     `json:"blob,omitempty"` // object id of the content, checkpoints only
+	Blob    string     `json:"blob,omitempty"` // mode and object id of the content, checkpoints only
+	Was     string     `json:"was,omitempty"`  // the same of what was there before; for a rename, at From
+}
+
+// Effects returns what happened, path by path: a rename is the end of one file and
+// the beginning of another.
+func (f FileChange) Effects() []policy.Effect {
+	if f.From == "" {
+		return []policy.Effect{{Path: f.Path, Was: f.Was, Is: f.Blob}}
+	}
+	return []policy.Effect{{Path: f.From, Was: f.Was}, {Path: f.Path, Is: f.Blob}} //control:rename-deletes
 }
 
 // Checkpoint is the payload of [TypeCheckpoint].
@@ -232,9 +245,6 @@ type Checkpoint struct {
 	Content []Stored `json:"content,omitempty"`
 	// Branch is where the commit is, when it is not the task's branch.
 	Branch string `json:"branch,omitempty"`
-	// Approved maps sensitive paths that a person let through to the blob ids
-	// they then had.
-	Approved map[string]string `json:"approved,omitempty"`
 	// Sent tells how the commit came to the branch where that was not plain.
 	Sent *Sent `json:"sent,omitempty"`
 }

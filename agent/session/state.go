@@ -104,7 +104,7 @@ func (s *State) Take(e Event, payload any) {
 	case *Started:
 		s.start(p)
 	case *Result:
-		s.result(p)
+		s.fresh = s.result(p)
 	case *Checkpoint:
 		s.checkpoint(e, p)
 	case *Note:

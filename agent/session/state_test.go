@@ -126,10 +126,10 @@ func TestChanges(t *testing.T) {
 		return []FileChange{{Path: "a", Kind: kind, Added: added}}
 	}
 	s := folded(t, NewEvent(TypeOpened, 0, Opened{Task: Task{Base: "base", Branch: "b"}}),
-		NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "s1", Parent: "base", Files: file(ChangeCreate, 3), Parked: true, Approved: map[string]string{".env": "x"}}),
+		NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "s1", Parent: "base", Files: file(ChangeCreate, 3), Parked: true}),
 		NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "c1", Parent: "base", Files: file(ChangeCreate, 3)}),
 		NewEvent(TypeCheckpoint, 2, Checkpoint{Commit: "s2", Parent: "c1", Files: file(ChangeModify, 2), Parked: true, Sent: &Sent{How: SentPatch, Branch: "b"}}))
-	if s.Published != "c1" || s.Saved != "s2" || len(s.Unpushed) != 1 || s.Branch != "b" || s.Approved[".env"] != "x" || s.Sent[0].Settled {
+	if s.Published != "c1" || s.Saved != "s2" || len(s.Unpushed) != 1 || s.Branch != "b" || s.Sent[0].Settled {
 		t.Errorf("parked: %+v", s.Changes)
 	}
 	s.Take(Event{Seq: 5}, &Checkpoint{Commit: "c2", Parent: "c1", Files: file(ChangeDelete, 2), Branch: "b-2", Sent: &Sent{How: SentFallback, Branch: "b"}})
@@ -139,5 +139,58 @@ func TestChanges(t *testing.T) {
 	}
 	if !s.Sent[0].Settled || s.Sent[1].To != "b-2" {
 		t.Errorf("pushes: %+v %+v", s.Sent[0], s.Sent[1])
+	}
+}
+
+// A yes to an edit is for what the edit computes, on what was there when it was
+// shown, until it is published or the file is something else again.
+func TestApprovedUntilPublished(t *testing.T) {
+	yes := func(id string, effects ...policy.Effect) []*Event {
+		return []*Event{NewEvent(TypeAsked, 1, Asked{ID: id, Call: "c" + id, Effects: effects}), NewEvent(TypeResolved, 1, Resolved{ID: id, Verdict: policy.Approved}),
+			NewEvent(TypeStarted, 1, Started{Call: "c" + id}), NewEvent(TypeResult, 1, Result{Call: "c" + id, OK: true})}
+	}
+	saved := func(parked bool, files ...FileChange) []*Event {
+		return []*Event{NewEvent(TypeCheckpoint, 1, Checkpoint{Commit: "s", Parent: "base", Parked: parked, Files: files})}
+	}
+	f := func(was, is string) FileChange { return FileChange{Path: "f", Was: was, Blob: is} }
+	const a, b, c = "100644 a", "100644 b", "100644 c"
+	for name, tt := range map[string]struct {
+		events [][]*Event
+		want   map[string]policy.Effect
+	}{
+		"as computed":         {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, b))}, map[string]policy.Effect{"f": {Path: "f", Was: "a", Is: "b"}}},
+		"made":                {[][]*Event{yes("1", policy.Effect{Path: "f", Is: "b"}), saved(true, f("", b))}, map[string]policy.Effect{"f": {Path: "f", Is: "b"}}},
+		"one after another":   {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, b)), yes("2", policy.Effect{Path: "f", Was: "b", Is: "c"}), saved(true, f(a, c))}, map[string]policy.Effect{"f": {Path: "f", Was: "a", Is: "c"}}},
+		"swapped":             {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, c))}, nil},
+		"on something else":   {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "c", Is: "b"}), saved(true, f(a, b))}, nil},
+		"executable":          {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, "100755 b"))}, nil},
+		"made executable":     {[][]*Event{yes("1", policy.Effect{Path: "f", Is: "b"}), saved(true, f("", "100755 b"))}, nil},
+		"a link":              {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, "120000 b"))}, nil},
+		"was executable":      {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f("100755 a", "100755 b"))}, map[string]policy.Effect{"f": {Path: "f", Was: "a", Is: "b"}}},
+		"gone":                {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, ""))}, nil},
+		"moved away":          {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, b)), saved(true, FileChange{Path: "g", From: "f", Was: a, Blob: b})}, nil},
+		"published":           {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, b)), saved(false, f(a, b))}, nil},
+		"comes back":          {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, b)), saved(false, f(a, b)), saved(false, f(b, a)), saved(true, f(a, b))}, nil},
+		"back before it went": {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), saved(true, f(a, b)), saved(true), saved(true, f(a, b))}, nil},
+		"nothing was saved":   {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"}), {NewEvent(TypeResult, 1, Result{Call: "c2", OK: true})}, saved(true, f(a, b))}, nil},
+		"it failed":           {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"})[:3], {NewEvent(TypeResult, 1, Result{Call: "c1"})}, saved(true, f(a, b))}, nil},
+		"nobody said yes":     {[][]*Event{{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"})[0]}, yes("1")[2:], saved(true, f(a, b))}, nil},
+		"taken back at once":  {[][]*Event{yes("1", policy.Effect{Path: "f", Was: "a", Is: "b"})[:3], {NewEvent(TypeResolved, 1, Resolved{ID: "1", Verdict: policy.Denied})}, yes("1")[3:], saved(true, f(a, b))}, nil},
+	} {
+		s := folded(t, append([]*Event{NewEvent(TypeOpened, 0, Opened{Task: Task{Base: "base"}})}, slices.Concat(tt.events...)...)...)
+		if len(s.Approved) == 0 {
+			s.Approved = nil
+		}
+		if d := cmp.Diff(tt.want, s.Approved); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+// A rename ends one file and makes another.
+func TestEffectsOfARename(t *testing.T) {
+	got := FileChange{Path: "g", From: "f", Was: "100644 a", Blob: "100755 b"}.Effects()
+	if d := cmp.Diff([]policy.Effect{{Path: "f", Was: "100644 a"}, {Path: "g", Is: "100755 b"}}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -54,7 +54,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	if err != nil {
 		return agent.Saved{}, err
 	}
-	saved := agent.Saved{Commit: commit.ID, Tree: commit.Tree, Changed: c.tree != commit.Tree, Blobs: map[string]string{}}
+	saved := agent.Saved{Commit: commit.ID, Tree: commit.Tree, Changed: c.tree != commit.Tree}
 	for _, dir := range commit.Submodules {
 		if !slices.Contains(c.foreign, dir) {
 			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
@@ -73,9 +73,6 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	_, stats, err := c.job.Repo.Diff(ctx, c.published, commit.ID, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil {
 		return agent.Saved{}, err
-	}
-	for _, s := range stats {
-		saved.Blobs[s.Path] = s.Object
 	}
 	saved.Files = fileChanges(stats)
 	if c.job.Push != nil { // another machine may go on from here
@@ -98,7 +95,7 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change) gitops.Cha
 func fileChanges(stats []gitops.FileStat) []session.FileChange {
 	out := make([]session.FileChange, 0, len(stats))
 	for _, s := range stats {
-		out = append(out, session.FileChange{Path: s.Path, From: s.Old, Kind: session.ChangeKind(s.Kind), Added: s.Added, Removed: s.Removed, Blob: s.Object})
+		out = append(out, session.FileChange{Path: s.Path, From: s.Old, Kind: session.ChangeKind(s.Kind), Added: s.Added, Removed: s.Removed, Blob: s.Object, Was: s.Was})
 	}
 	return out
 }

@@ -26,7 +26,7 @@ func ReviewBranch(ref thread.Ref, id string) string {
 	return fmt.Sprintf("handrail-review-%d-%s", ref.Number, id)
 }
 
-var reviewBranchRE = regexp.MustCompile(`^handrail-review-([1-9][0-9]{0,9})-[0-9a-f]{6}$`)
+var reviewBranchRE = regexp.MustCompile(`^handrail-review-([1-9][0-9]{0,9})-(?:[a-z2-7]{8}|[0-9a-f]{6})$`) // ids were shorter once
 
 // threadOf is the thread of the session that a pull request from this
 // branch would belong to; ok is false for any other branch.

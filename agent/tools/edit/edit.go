@@ -61,6 +61,7 @@ func (p *planner) intent(ctx context.Context, a tools.Args) (policy.Action, erro
 		if c.remove || c.from != "" {
 			action.Kind = policy.Delete
 		}
+		action.Effects = append(action.Effects, c.effects()...)
 		show.WriteString(c.display())
 	}
 	action.Display = show.String()
@@ -91,6 +92,24 @@ func (c change) display() string {
 		return fmt.Sprintf("%s the empty file %s\n", verb, c.path)
 	}
 	return patch.UnifiedFile(from, to, c.before, c.after)
+}
+
+// effects says what the change makes of files. The modes stay as they are.
+func (c change) effects() []policy.Effect {
+	was, is := "", ""
+	if c.existed {
+		was = policy.BlobID(c.before)
+	}
+	if !c.remove {
+		is = policy.BlobID(c.after)
+	}
+	switch {
+	case c.same():
+		return nil // what is there already was not shown
+	case c.from != "":
+		return []policy.Effect{{Path: c.from, Was: was}, {Path: c.path, Is: is}}
+	}
+	return []policy.Effect{{Path: c.path, Was: was, Is: is}}
 }
 
 func (c change) same() bool {

@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// failingSaves cannot save a number of times.
+type failingSaves struct {
+	*states
+	fails int
+}
+
+var errNoSave = errors.New("cannot be saved")
+
+func (s *failingSaves) Save(ctx context.Context, turn int) (Saved, error) {
+	if s.fails > 0 {
+		s.fails--
+		return Saved{}, errNoSave
+	}
+	return s.states.Save(ctx, turn)
+}
+
+// What ran under an approval does not run again under it when the save after it
+// fails, however often the session is tried again.
+func TestFailedSave(t *testing.T) {
+	b := newBench(t, head+`
+- calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
+- {say: "Done. [TASK_COMPLETE]", repeat: true, optional: true}
+`, map[string]string{"a.txt": "a\n", "build/x": "1\n"})
+	saves := &failingSaves{b.states, 5}
+	b.cfg.Checkpoints = saves
+	b.must(session.StatusAwaitingApproval)
+	b.answer("approved", "")
+	for range 8 {
+		if _, err := b.run(t.Context()); err != nil && !errors.Is(err, errNoSave) {
+			t.Fatal(err)
+		}
+	}
+	if saves.fails == 5 {
+		t.Fatal("it was never saved")
+	}
+	asked, begun := events[session.Asked](b, session.TypeAsked), events[session.Started](b, session.TypeStarted)
+	if len(begun) != 1 {
+		t.Errorf("one yes, and it ran %d times", len(begun))
+	}
+	for _, a := range asked[1:] {
+		if a.ID == asked[0].ID || !strings.Contains(strings.Join(a.Reasons, "\n"), "it began to run under the approval that it had, and was cut off") {
+			t.Errorf("asked again as %+v", a)
+		}
+	}
+}
+
+// A file that was approved and then moved away is a deletion, which nobody
+// approved; so is a copy of the approved text over another file.
+func TestMovedAway(t *testing.T) {
+	for name, tt := range map[string]struct {
+		command string
+		asks    bool
+	}{
+		"stays":          {"true", false},
+		"moved":          {"mv CODEOWNERS notes.txt", true},
+		"deleted":        {"rm CODEOWNERS", true},
+		"swapped":        {"echo '* @evil' > CODEOWNERS", true},
+		"over another":   {"cp CODEOWNERS .env", true},
+		"away and back":  {"mv CODEOWNERS x && mv x CODEOWNERS", false},
+		"link of a name": {"mkdir -p docs && mv CODEOWNERS docs/CODEOWNERS", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, head+`
+- calls: [{name: write_file, arguments: {path: CODEOWNERS, content: "* @team\n* @other\n* @third\n"}}, {name: run_terminal_command, arguments: {command: sh gen.sh}}]
+- {say: "Done. [TASK_COMPLETE]", repeat: true, optional: true}
+`, map[string]string{"gen.sh": tt.command + "\n", "CODEOWNERS": "* @team\n"})
+			b.must(session.StatusAwaitingApproval)
+			b.answer("approved", "")
+			if _, err := b.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			asked := events[session.Asked](b, session.TypeAsked)
+			if last := asked[len(asked)-1]; (last.Tool == session.PublishTool) != tt.asks {
+				t.Errorf("asked for %s last, want a request for the branch: %t; the branch has %q", last.Tool, tt.asks, b.states.published())
+			}
+			if tt.asks && len(b.states.out) > 0 {
+				t.Errorf("the branch has %q", b.states.published())
+			}
+		})
+	}
+}
+
+var idForm = regexp.MustCompile(`^[a-z2-7]{8}$`)
+
+// Ids of requests are random: two sessions that are alike in everything have
+// others.
+func TestApprovalIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 20 {
+		b := newBench(t, head+"\n- calls: [{name: run_terminal_command, arguments: {command: rm -rf old}}]\n", map[string]string{"old/x": "1\n"})
+		b.must(session.StatusAwaitingApproval)
+		id := events[session.Asked](b, session.TypeAsked)[0].ID
+		if !idForm.MatchString(id) || seen[id] {
+			t.Errorf("id %q, seen before: %t", id, seen[id])
+		}
+		seen[id] = true
+	}
+}
