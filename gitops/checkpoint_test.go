@@ -208,8 +208,22 @@ func TestCheckpointTellsWhatHappened(t *testing.T) {
 		{Path: "new", Kind: "create", Added: 1},
 	}
 	slices.SortFunc(c.Files, func(a, b FileStat) int { return strings.Compare(a.Path, b.Path) })
-	for i := range c.Files {
-		c.Files[i].Object = ""
+	entry := func(commit, path string) string { // as git has it
+		f := strings.Fields(git(t, m.dir, "ls-tree", commit, path))
+		if len(f) < 3 {
+			return ""
+		}
+		return f[0] + " " + f[2]
+	}
+	for i, f := range c.Files {
+		from := f.Path
+		if f.Old != "" {
+			from = f.Old
+		}
+		if was, is := entry(head, from), entry(c.ID, f.Path); f.Was != was || f.Object != is {
+			t.Errorf("%s was %q and is %q, git says %q and %q", f.Path, f.Was, f.Object, was, is)
+		}
+		c.Files[i].Was, c.Files[i].Object = "", ""
 	}
 	if diff := cmp.Diff(want, c.Files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
