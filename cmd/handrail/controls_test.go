@@ -70,7 +70,7 @@ var controls = []control{
 	{"orders-no-return", "also Denied: {Approved}", "./policy ./agent", "TestApprovalWords|TestApprovalInterleavings"},
 	{"random-id", `call ToLower fmt.Sprintf("%08d", len(g.Requests))`, "./agent", "TestApprovalIDs"},
 	{"begun-once", "value a.State == Approved || a.State == Begun", "./policy ./agent", "TestApprovalWords|TestFailedSave"},
-	{"computed-blob", "value true", "./agent/session", "TestApprovedUntilPublished"},
+	{"computed-blob", `value mode != "x"`, "./agent/session", "TestApprovedUntilPublished"},
 	{"rename-deletes", "value []policy.Effect{{Path: f.Path, Is: f.Blob}}", "./agent/session", "TestEffectsOfARename"},
 	{"consumed-when-published", "value p.Commit, nil, w.Approved", "./agent/session", "TestApprovedUntilPublished"},
 	{"approved-until-changed", "value len(real) < 0", "./agent/session", "TestApprovedUntilPublished"},
