@@ -3,19 +3,21 @@ package code
 import (
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 )
 
 // bindings is how often the variables of a text are given a value, and used.
 // A variable stands for a literal only if nothing else can be in it.
 type bindings struct {
 	cursor
-	lang    Language
+	lang    lex.Language
 	count   map[string]int
 	uses    map[string]int
 	endless bool // there is a loop without an end
 }
 
-func bindingsOf(lang Language, toks []token) bindings {
+func bindingsOf(lang lex.Language, toks []lex.Token) bindings {
 	b := bindings{cursor: cursor{toks: toks}, lang: lang, count: map[string]int{}, uses: map[string]int{}}
 	var open []int
 	for ; b.pos < len(b.toks); b.pos++ {
@@ -32,8 +34,8 @@ func bindingsOf(lang Language, toks []token) bindings {
 			if (b.isOp(1, "=", "=>", "->") || b.isName(1, "of", "in")) && len(open) < maxDepth {
 				b.all(from, b.pos)
 			}
-		case t.kind == tokenName:
-			b.uses[t.text]++
+		case t.Kind == lex.Name:
+			b.uses[t.Text]++
 			b.name(t)
 		}
 	}
@@ -43,14 +45,14 @@ func bindingsOf(lang Language, toks []token) bindings {
 // all marks the names between two tokens as bound to what is not known.
 func (b *bindings) all(from, to int) {
 	for i := from; i < min(to, len(b.toks)); i++ {
-		b.count[b.toks[i].text] += 2
+		b.count[b.toks[i].Text] += 2
 	}
 }
 
 // until marks the names up to a sign as parameters.
 func (b *bindings) until(from int, end string) {
 	for i := from; i < len(b.toks) && i < from+256; i++ {
-		if b.toks[i].kind == tokenOp && b.toks[i].text == end {
+		if b.toks[i].Kind == lex.Op && b.toks[i].Text == end {
 			return
 		}
 		b.all(i, i+1)
@@ -60,20 +62,20 @@ func (b *bindings) until(from int, end string) {
 // binders are the words before a name that is given a value.
 var binders = strings.Fields("for foreach as global nonlocal getline each")
 
-func (b *bindings) name(t token) {
-	arrow := b.isOp(1, "=>", "->") && b.lang != perl && b.lang != php && b.lang != ruby
+func (b *bindings) name(t lex.Token) {
+	arrow := b.isOp(1, "=>", "->") && b.lang != lex.Perl && b.lang != lex.PHP && b.lang != lex.Ruby
 	switch {
 	case b.isOp(1, "=", ":=", "<-"):
-		b.count[t.text]++
+		b.count[t.Text]++
 		for n := -1; b.isOp(n, ",") && n > -32; n -= 2 {
-			b.count[b.ahead(n-1).text] += 2
-			b.count[t.text] += 2
+			b.count[b.ahead(n-1).Text] += 2
+			b.count[t.Text] += 2
 		}
 	case arrow, b.isOp(1, "+=", ".=", "||=", "//=", "<<", "++", "--", "=~", "<<=", "?=", "*=", "**=", "["), b.isOp(-1, "++", "--"),
 		b.isName(1, "of", "in"), b.isName(-1, binders...), b.isOp(1, "(") && b.isName(-1, "my", "foreach"):
-		b.count[t.text] += 2
+		b.count[t.Text] += 2
 	}
-	switch t.text {
+	switch t.Text {
 	case "def", "function", "sub", "fn", "fun", "func", "proc", "defun":
 		for n := 1; n < 4; n++ {
 			if b.isOp(n, "(") {
@@ -87,7 +89,7 @@ func (b *bindings) name(t token) {
 			b.until(b.pos+2, "|")
 		}
 	}
-	b.endless = b.endless || b.forEver(t.text)
+	b.endless = b.endless || b.forEver(t.Text)
 }
 
 // forEver reports whether a word starts a loop without an end.
@@ -98,16 +100,16 @@ func (b *bindings) forEver(word string) bool {
 	}
 	c := b.ahead(n)
 	always, never := b.truth(n, c)
-	forks := strings.HasSuffix(c.text, "fork") || b.ahead(-1).text == "fork"
+	forks := strings.HasSuffix(c.Text, "fork") || b.ahead(-1).Text == "fork"
 	switch word {
 	case "while", "repeat":
 		return always || never && b.isOp(n-1, "!") || forks || b.isOp(1, "(") && b.isOp(2, ")")
 	case "until":
 		return never || forks
 	case "for":
-		return b.isOp(n, ";") && (b.isOp(n+1, ";") || always) || b.isOp(1, "{") && b.lang == golang
+		return b.isOp(n, ";") && (b.isOp(n+1, ";") || always) || b.isOp(1, "{") && b.lang == lex.Golang
 	}
-	next := b.ahead(1).text
+	next := b.ahead(1).Text
 	switch word + " " + next {
 	case "loop {", "loop do", "setInterval (":
 		return true
@@ -120,12 +122,12 @@ func (b *bindings) forEver(word string) bool {
 }
 
 // truth reports whether the condition n tokens on is always or never true.
-func (b *bindings) truth(n int, c token) (always, never bool) {
-	switch c.kind {
-	case tokenNumber:
-		return c.text != "0" && !b.isOp(n+1, "..", "<"), c.text == "0"
-	case tokenName:
-		return strings.EqualFold(c.text, "true"), strings.EqualFold(c.text, "false")
+func (b *bindings) truth(n int, c lex.Token) (always, never bool) {
+	switch c.Kind {
+	case lex.Number:
+		return c.Text != "0" && !b.isOp(n+1, "..", "<"), c.Text == "0"
+	case lex.Name:
+		return strings.EqualFold(c.Text, "true"), strings.EqualFold(c.Text, "false")
 	}
 	return false, false
 }
@@ -136,5 +138,5 @@ func (b *bindings) constant(name string, kind valueKind) bool {
 	if b.count[name] != 1 {
 		return false
 	}
-	return kind == valueText && slices.Contains([]Language{python, js, golang, lua, jvm}, b.lang) || b.uses[name] == 2
+	return kind == valueText && slices.Contains([]lex.Language{lex.Python, lex.JS, lex.Golang, lex.Lua, lex.JVM}, b.lang) || b.uses[name] == 2
 }

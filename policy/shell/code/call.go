@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
 // recorder knows the calls of a language, and records those of a text.
 type recorder struct {
-	lang   Language
-	g      *grammar
+	lang   lex.Language
+	g      *lex.Grammar
 	calls  map[string]entry
 	p      *Program
 	nested int
@@ -24,7 +25,7 @@ type recorder struct {
 func (r *recorder) inputs() {
 	for _, i := range r.pipes {
 		c := &r.p.Calls[i]
-		c.Input = []Arg{{Text: Gap}}
+		c.Input = []Arg{{Text: lex.Gap}}
 		for _, s := range r.p.Strings[:min(len(r.p.Strings), 64)] {
 			c.Input = append(c.Input, Arg{Text: s, Plain: true})
 		}
@@ -41,14 +42,14 @@ func (r *recorder) literal(s string) {
 	if strings.Contains(s, "stdin") {
 		r.p.Stdin = true
 	}
-	if r.lang == awk && strings.HasPrefix(s, "/inet") {
+	if r.lang == lex.Awk && strings.HasPrefix(s, "/inet") {
 		r.record(Connect, "inet", []value{{kind: valueText, text: s, plain: true}}, r.line)
 	}
 }
 
 // inside reads the programs inside of a text.
-func (r *recorder) inside(t token) {
-	for _, c := range t.code {
+func (r *recorder) inside(t lex.Token) {
+	for _, c := range t.Code {
 		readText(r.lang, c, r.p, r.nested+1)
 	}
 }
@@ -60,7 +61,7 @@ func (r *recorder) lookup(v value) (entry, bool) {
 		return entry{}, false
 	}
 	name := v.name
-	if r.lang == powershell || r.lang == php {
+	if r.lang == lex.Powershell || r.lang == lex.PHP {
 		name = strings.ToLower(name)
 	}
 	if e, ok := r.calls[name]; ok {
@@ -81,7 +82,7 @@ func (r *recorder) lookup(v value) (entry, bool) {
 	if e, ok := r.calls["."+name[at+1:]]; ok {
 		return e, true
 	}
-	if v.any || r.lang == ruby && (strings.HasPrefix(name, "Kernel.") || strings.HasPrefix(name, "self.")) {
+	if v.any || r.lang == lex.Ruby && (strings.HasPrefix(name, "Kernel.") || strings.HasPrefix(name, "self.")) {
 		e, ok := r.calls["*"+name[at+1:]]
 		return e, ok
 	}
@@ -95,28 +96,28 @@ func (r *recorder) escape(v value) value {
 		return v
 	}
 	e, ok := r.lookup(v)
-	if r.g.bare && e.needsNoArgs() { // a call without brackets
+	if r.g.Bare && e.needsNoArgs() { // a call without brackets
 		return r.call(v, nil, r.line)
 	}
 	switch {
 	case ok && e.shape == shapeValue:
-		if v.key != "env" && (r.lang != perl || !strings.HasPrefix(v.name, "$")) {
+		if v.key != "env" && (r.lang != lex.Perl || !strings.HasPrefix(v.name, "$")) {
 			r.record(Env, v.name, nil, r.line)
 		}
-	case ok && e.passed && (r.g.values || v.any):
-		r.record(e.kind, v.name, []value{{text: Gap}}, r.line)
+	case ok && e.passed && (r.g.Values || v.any):
+		r.record(e.kind, v.name, []value{{text: lex.Gap}}, r.line)
 		r.done[v.at-1] = true
-	case ok && e.kind == Fork && !r.g.values:
+	case ok && e.kind == Fork && !r.g.Values:
 		r.record(Fork, v.name, nil, r.line)
 	case !ok && v.recv != nil && r.environ(*v.recv):
 		return r.variableOf(v)
 	}
-	return value{text: Gap, key: v.key}
+	return value{text: lex.Gap, key: v.key}
 }
 
 // variableOf reads a variable of the environment that is a member of it.
 func (r *recorder) variableOf(v value) value {
-	if r.lang != js {
+	if r.lang != lex.JS {
 		return r.record(Env, v.recv.name, nil, r.line)
 	}
 	name := []value{{kind: valueText, text: v.name[strings.LastIndexByte(v.name, '.')+1:], plain: true}}
@@ -129,8 +130,8 @@ func (r *recorder) variableOf(v value) value {
 // call reads a call. Its value is what can be computed of the result.
 func (r *recorder) call(f value, args []value, line int) value {
 	if f.kind == valueComputed {
-		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
-		return value{text: Gap}
+		r.record(Exec, "?", append([]value{{text: lex.Gap}}, args...), line)
+		return value{text: lex.Gap}
 	}
 	if f.kind == valueText && f.full() {
 		f = value{kind: valueName, name: f.text}
@@ -139,7 +140,7 @@ func (r *recorder) call(f value, args []value, line int) value {
 		for _, a := range args {
 			r.escape(a)
 		}
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	e, ok := r.lookup(f)
 	if ok && e.fold != "" {
@@ -149,7 +150,7 @@ func (r *recorder) call(f value, args []value, line int) value {
 		}
 		return r.fold(e.fold, f, args)
 	}
-	if r.lang == lisp {
+	if r.lang == lex.Lisp {
 		args = slices.DeleteFunc(args, func(a value) bool {
 			return a.kind == valueName && (a.name == "nil" || a.name == "t" || strings.HasPrefix(a.name, ":"))
 		})
@@ -161,7 +162,7 @@ func (r *recorder) call(f value, args []value, line int) value {
 		return r.unlisted(f, args, line)
 	}
 	if e.kind == Env && e.shape == shapeValue { // os.environ() is nobody's
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	before := len(r.p.Calls)
 	out := r.shaped(e, f, args, line)
@@ -184,9 +185,9 @@ func (r *recorder) unlisted(f value, args []value, line int) value {
 		r.record(Env, f.recv.name, nil, line)
 	case f.recv != nil && r.isExecuting(*f.recv): // f.call(…), f.apply(…)
 		e, _ := r.lookup(*f.recv)
-		r.record(e.kind, f.name, append([]value{{text: Gap}}, args...), line)
-	case r.lang == php && strings.HasPrefix(f.name, "$") && f.recv == nil, r.lang == awk && strings.HasPrefix(f.name, "@"):
-		r.record(Exec, "?", append([]value{{text: Gap}}, args...), line)
+		r.record(e.kind, f.name, append([]value{{text: lex.Gap}}, args...), line)
+	case r.lang == lex.PHP && strings.HasPrefix(f.name, "$") && f.recv == nil, r.lang == lex.Awk && strings.HasPrefix(f.name, "@"):
+		r.record(Exec, "?", append([]value{{text: lex.Gap}}, args...), line)
 	case f.call == 0 || f.call > len(r.p.Calls) || last != "arg" && last != "args" && last != "truncate":
 	case last == "truncate": // open(…).truncate()
 		c := r.p.Calls[f.call-1]
@@ -199,7 +200,7 @@ func (r *recorder) unlisted(f value, args []value, line int) value {
 			c.Args = append(c.Args, toArg(a))
 		}
 	}
-	return value{text: Gap, call: f.call}
+	return value{text: lex.Gap, call: f.call}
 }
 
 func (r *recorder) isExecuting(v value) bool {
@@ -262,14 +263,14 @@ func first(named map[string]value, names ...string) (value, bool) {
 func (r *recorder) record(kind Kind, name string, args []value, line int) value {
 	if len(r.p.Calls) > maxStrings {
 		r.p.Opaque = true
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	c := Call{Kind: kind, Name: name, Line: line}
 	for _, a := range args {
 		c.Args = append(c.Args, toArg(a))
 	}
 	r.p.Calls = append(r.p.Calls, c)
-	return value{text: Gap, call: len(r.p.Calls)}
+	return value{text: lex.Gap, call: len(r.p.Calls)}
 }
 
 // shaped records a call by the shape of its arguments.
@@ -291,7 +292,7 @@ func (r *recorder) shaped(e entry, f value, all []value, line int) value {
 	args = r.chosen(e, f, args)
 	switch {
 	case len(args) == 0 && e.shape != shapeNone && e.kind != Env:
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	case e.kind == Exec || e.kind == Shell:
 		return r.command(e, f, args, named)
 	case e.shape == shapeFirst || e.shape == shapeMove:
@@ -383,7 +384,7 @@ func joined(words []value, sep string) value {
 // recorded.
 func (r *recorder) eval(f value, args []value, line int) value {
 	if len(args) == 0 {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	v := args[len(args)-1]
 	if f.name != "Function" && !strings.HasSuffix(f.name, ".constructor") {
@@ -395,27 +396,27 @@ func (r *recorder) eval(f value, args []value, line int) value {
 		if !v.plain {
 			r.record(Eval, f.name, []value{v}, line)
 		}
-	case v.kind == valueFunction, v.kind == valueList && v.plain, f.recv == nil && strings.HasPrefix(f.name, "set") && v.kind != valueText, r.lang == perl && v.kind == valueList:
+	case v.kind == valueFunction, v.kind == valueList && v.plain, f.recv == nil && strings.HasPrefix(f.name, "set") && v.kind != valueText, r.lang == lex.Perl && v.kind == valueList:
 	default:
 		r.record(Eval, f.name, []value{v}, line)
 	}
-	return value{text: Gap}
+	return value{text: lex.Gap}
 }
 
 // open records what opening a file does: a pipe runs a command, a mode with
 // w or > writes.
 func (r *recorder) open(f value, args []value, line int) value {
-	if r.lang == perl && len(args) > 0 {
+	if r.lang == lex.Perl && len(args) > 0 {
 		args = args[1:] // the handle
 	}
 	if len(args) == 0 {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	path, mode := args[0], value{}
 	if len(args) > 1 {
 		mode = args[1]
 	}
-	if r.lang == perl {
+	if r.lang == lex.Perl {
 		if len(args) == 1 {
 			return r.openPerl(f, path, line)
 		}
@@ -424,7 +425,7 @@ func (r *recorder) open(f value, args []value, line int) value {
 			return r.command(entry{kind: Shell, shape: shapeArgs, piped: strings.HasPrefix(m, "|")}, f, args[1:], nil)
 		}
 	}
-	if r.lang == ruby || r.lang == tcl {
+	if r.lang == lex.Ruby || r.lang == lex.Tcl {
 		if text := strings.TrimSpace(path.text); strings.HasPrefix(text, "|") {
 			path.text = text[1:]
 			return r.command(entry{kind: Shell, shape: shapeFirst, piped: true}, f, []value{path}, nil)
@@ -433,7 +434,7 @@ func (r *recorder) open(f value, args []value, line int) value {
 	if mode.text != "" && (!mode.plain || strings.ContainsAny(mode.text, "wax+>")) {
 		return r.record(Write, f.name, []value{path}, line)
 	}
-	return value{text: Gap}
+	return value{text: lex.Gap}
 }
 
 // openPerl reads the mode and the file of an open in one text.
@@ -450,8 +451,8 @@ func (r *recorder) openPerl(f value, v value, line int) value {
 	case strings.HasPrefix(text, ">") || strings.HasPrefix(text, "+"):
 		v.text = strings.TrimSpace(strings.TrimLeft(text, "+<>"))
 		return r.record(Write, f.name, []value{v}, line)
-	case !v.plain && strings.HasPrefix(v.known(), Gap):
+	case !v.plain && strings.HasPrefix(v.known(), lex.Gap):
 		return r.record(Exec, f.name, []value{v}, line)
 	}
-	return value{text: Gap}
+	return value{text: lex.Gap}
 }

@@ -11,10 +11,18 @@ package code
 import (
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 )
 
-// Language is a family of interpreters that read the same texts.
-type Language string
+// Language is a family of interpreters, see [lex.Language].
+type Language = lex.Language
+
+// Gap stands in an Arg's Text for a part that is not known.
+const Gap = lex.Gap
+
+// LanguageOf returns the language that a program reads, see [lex.LanguageOf].
+func LanguageOf(program string) (Language, bool) { return lex.LanguageOf(program) }
 
 // Kind is what a call does.
 type Kind int
@@ -41,9 +49,6 @@ const (
 	Chdir
 	Grow
 )
-
-// Gap stands in an Arg's Text for a part that is not known.
-const Gap = "\x00"
 
 // Arg is an argument. A Text that is not Plain is what is known of it, with a
 // Gap for each part that is not.
@@ -82,14 +87,13 @@ type Program struct {
 
 const (
 	maxDepth   = 40      // nesting of brackets, and of texts in texts
-	maxNested  = 8       // texts in texts
 	maxText    = 1 << 20 // longer texts are not read
 	maxInner   = 1 << 18 // texts in texts, all together
 	maxStrings = 4096    // literals that are reported, and calls
 )
 
 // Read finds the calls of text that matter.
-func Read(lang Language, text string) Program {
+func Read(lang lex.Language, text string) Program {
 	p := &Program{}
 	readText(lang, text, p, 0)
 	if !p.Endless {
@@ -106,37 +110,36 @@ func Read(lang Language, text string) Program {
 func (c Call) executes() bool { return c.Kind <= Load }
 
 // readText adds what text does to p. Texts in texts come here again.
-func readText(lang Language, text string, p *Program, nested int) {
+func readText(lang lex.Language, text string, p *Program, nested int) {
 	if nested > 0 {
 		p.read += len(text) + 1
 	}
-	if nested > maxNested || len(text) > maxText || p.read > maxInner || len(p.Calls) > maxStrings {
+	if nested > lex.MaxNested || len(text) > maxText || p.read > maxInner || len(p.Calls) > maxStrings {
 		p.Opaque = true
 		return
 	}
 	switch lang {
-	case sed:
+	case lex.Sed:
 		readSed(text, p)
-	case editor:
+	case lex.Editor:
 		readEditor(text, p, nested)
-	case tcl, powershell:
+	case lex.Tcl, lex.Powershell:
 		readWords(lang, text, p, nested)
 	}
-	g, ok := grammars[lang]
+	g, ok := lex.Grammars[lang]
 	if !ok {
 		return
 	}
-	if lang == php && (strings.Contains(text, "<?php") || strings.Contains(text, "<?=")) {
+	if lang == lex.PHP && (strings.Contains(text, "<?php") || strings.Contains(text, "<?=")) {
 		page := text
 		text = phpCode(page)
 		if strings.IndexAny(strings.TrimSpace(page), "<#") != 0 { // what stands before a tag may be the program
 			readText(lang, strings.ReplaceAll(page, "<?", "< ?"), p, nested+1)
 		}
 	}
-	l := &lexer{lang: lang, g: g, s: text, line: 1}
-	l.run()
-	p.Opaque = p.Opaque || l.bad
-	newReader(lang, l.toks, p, nested).all()
+	toks, ok := lex.Tokens(lang, g, text)
+	p.Opaque = p.Opaque || !ok
+	newReader(lang, toks, p, nested).all()
 }
 
 // phpCode is the program in a page: what stands between the tags.
@@ -153,17 +156,4 @@ func phpCode(page string) string {
 		b.WriteString(strings.TrimPrefix(text, "=") + ";")
 		page = after
 	}
-}
-
-// LanguageOf returns the language that a program reads, by the name of the
-// program without its directory: "python3.11" reads Python.
-func LanguageOf(program string) (Language, bool) {
-	for _, name := range []string{program, strings.TrimRight(program, "0123456789.-")} {
-		for _, l := range programs {
-			if slices.Contains(strings.Fields(l.names), name) {
-				return l.lang, true
-			}
-		}
-	}
-	return "", false
 }

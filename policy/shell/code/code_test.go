@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 )
 
 // testCase is one program of testdata/cases.txt.
@@ -147,8 +149,8 @@ func TestReadStdin(t *testing.T) {
 func TestLanguageOf(t *testing.T) {
 	t.Parallel()
 	for program, want := range map[string]Language{
-		"python3.11": python, "python": python, "pypy3": python, "nodejs": js, "deno": js, "perl5.36": perl, "lua5.4": lua, "gawk": awk, "Rscript": rlang,
-		"bash": "", "cat": "", "": "", "g++": other, "php8.2": php,
+		"python3.11": lex.Python, "python": lex.Python, "pypy3": lex.Python, "nodejs": lex.JS, "deno": lex.JS, "perl5.36": lex.Perl, "lua5.4": lex.Lua, "gawk": lex.Awk, "Rscript": lex.R,
+		"bash": "", "cat": "", "": "", "g++": lex.Other, "php8.2": lex.PHP,
 	} {
 		if got, ok := LanguageOf(program); got != want || ok != (want != "") {
 			t.Errorf("LanguageOf(%q) = %q, %v; want %q", program, got, ok, want)
@@ -156,19 +158,18 @@ func TestLanguageOf(t *testing.T) {
 	}
 }
 
-// TestReadSteps reads texts that open without end. What the lexer and the
-// reader look at grows as the text does.
+// TestReadSteps reads texts that open without end. What the reader looks
+// at grows as the text does.
 func TestReadSteps(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"(", "[{(", `"${`, "`${", `f"{`, `#{"`, "<<A\n", "'", `"`, "\\", "a.b(", "x=y=", "a,", "<", "s{", "%w(", "$x[", "{|a", "a=>", "(?{", "/*", "?", "|", "exec(", "eval('", "[[", "!", "e ", "s/a/b/;", "a=b;", "x ", "$", "function(", "lambda a", "- "} {
-		for lang, g := range grammars {
+		for lang, g := range lex.Grammars {
 			text := strings.Repeat(part, 6_000/len(part))
-			l := &lexer{lang: lang, g: g, s: text, line: 1}
-			l.run()
-			r := newReader(lang, l.toks, &Program{}, 0)
+			toks, _ := lex.Tokens(lang, g, text)
+			r := newReader(lang, toks, &Program{}, 0)
 			r.all()
-			if l.steps > 10*len(text) || r.steps > 600*len(l.toks)+1<<17 {
-				t.Errorf("%s: %d and %d steps for %d bytes of %q", lang, l.steps, r.steps, len(text), part)
+			if r.steps > 600*len(toks)+1<<17 {
+				t.Errorf("%s: %d steps for %d bytes of %q", lang, r.steps, len(text), part)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/code/decode"
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
@@ -32,7 +33,7 @@ func (r *recorder) fold(how string, f value, args []value) value {
 		}
 		return args[0]
 	case "opaque":
-		return r.record(Exec, f.name, []value{{text: Gap}}, line)
+		return r.record(Exec, f.name, []value{{text: lex.Gap}}, line)
 	case "send":
 		return r.send(f, args, line)
 	case "callback":
@@ -45,7 +46,7 @@ func (r *recorder) fold(how string, f value, args []value) value {
 		r.joined += len(v.text) + 1
 	}
 	if len(all) == 0 || r.joined > maxText {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	out := compute(how, all, method)
 	out.path = vocabulary.MakesPath(f.name)
@@ -73,13 +74,13 @@ func (r *recorder) attribute(args []value) value {
 // send calls the function whose name is the first argument.
 func (r *recorder) send(f value, args []value, line int) value {
 	if len(args) == 0 {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	target := value{kind: valueComputed}
 	switch {
 	case args[0].kind == valueFunction:
-		return value{text: Gap}
-	case args[0].kind == valueName && r.lang != ruby && r.lang != php:
+		return value{text: lex.Gap}
+	case args[0].kind == valueName && r.lang != lex.Ruby && r.lang != lex.PHP:
 		target = args[0]
 	case args[0].full() && f.recv != nil:
 		target = memberOf(*f.recv, args[0].text)
@@ -98,18 +99,18 @@ func (r *recorder) send(f value, args []value, line int) value {
 func (r *recorder) callback(args []value, line int) value {
 	for _, a := range args {
 		if e, ok := r.lookup(value{kind: valueName, name: a.text}); a.kind == valueText && ok && e.executes() {
-			r.record(e.kind, a.text, []value{{text: Gap}}, line)
+			r.record(e.kind, a.text, []value{{text: lex.Gap}}, line)
 		} else if a.kind == valueOther && len(args) > 1 && a.key == "" {
 			continue
 		}
 		r.escape(a)
 	}
-	return value{text: Gap}
+	return value{text: lex.Gap}
 }
 
 // full reports whether all of a text is known. What was decoded is, but it is
 // no plain literal: it was hidden.
-func (v value) full() bool { return v.kind == valueText && !strings.Contains(v.text, Gap) }
+func (v value) full() bool { return v.kind == valueText && !strings.Contains(v.text, lex.Gap) }
 
 // compute is the result of a function on literals.
 func compute(how string, all []value, method bool) value {
@@ -119,7 +120,7 @@ func compute(how string, all []value, method bool) value {
 			how = coded
 		}
 	}
-	gap := value{text: Gap}
+	gap := value{text: lex.Gap}
 	switch how {
 	case "same":
 		return v
@@ -162,7 +163,7 @@ func join(all []value, method bool) value {
 	case all[0].kind == valueText && len(all) > 1:
 		sep, list = all[0], flatten(all[1:])
 	default:
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	out := joined(list, sep.known())
 	out.plain = out.plain && sep.plain && !slices.ContainsFunc(list, func(v value) bool { return v.kind != valueText })
@@ -178,7 +179,7 @@ func characters(all []value) value {
 		case v.kind == valueText:
 			b.WriteString(v.text)
 		case v.kind != valueNumber || err != nil || n < 0 || n > 0x10ffff:
-			return value{text: Gap}
+			return value{text: lex.Gap}
 		default:
 			b.WriteRune(rune(n))
 		}
@@ -190,12 +191,12 @@ func characters(all []value) value {
 func split(all []value) value {
 	v := all[0]
 	if !v.full() || strings.ContainsAny(v.text, `'"\`) {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	words := strings.Fields(v.text)
 	if len(all) > 1 {
 		if all[1].kind != valueText || all[1].text == "" {
-			return value{text: Gap}
+			return value{text: lex.Gap}
 		}
 		words = strings.Split(v.text, all[1].text)
 	}

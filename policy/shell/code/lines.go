@@ -1,6 +1,10 @@
 package code
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
+)
 
 // scriptCall adds what a line of an editor's script does.
 func (p *Program) scriptCall(kind Kind, name, text string, line int) {
@@ -10,7 +14,7 @@ func (p *Program) scriptCall(kind Kind, name, text string, line int) {
 	}
 	arg := Arg{Text: text, Plain: true}
 	if text == "" {
-		arg = Arg{Text: Gap}
+		arg = Arg{Text: lex.Gap}
 	}
 	p.Calls = append(p.Calls, Call{Kind: kind, Name: name, Args: []Arg{arg}, Line: line})
 	if text != "" {
@@ -80,7 +84,7 @@ func sedAddress(s string, i int) int {
 			for i < len(s) && (s[i] == 'I' || s[i] == 'M') {
 				i++
 			}
-		case digit(c) || c >= 0x80 || strings.IndexByte(" \t\n;{}!,$~+", c) >= 0:
+		case lex.Digit(c) || c >= 0x80 || strings.IndexByte(" \t\n;{}!,$~+", c) >= 0:
 			i++
 		default:
 			return i
@@ -171,16 +175,16 @@ func readEditor(text string, p *Program, nested int) {
 		case "shell", "platform", "terminal", "te":
 			p.scriptCall(Shell, word, strings.TrimPrefix(rest, "shell "), n)
 		case "python", "py", "py3", "python3", "script":
-			readText(python, rest, p, nested+1)
+			readText(lex.Python, rest, p, nested+1)
 		case "lua":
-			readText(lua, rest, p, nested+1)
+			readText(lex.Lua, rest, p, nested+1)
 		case "perl":
-			readText(perl, rest, p, nested+1)
+			readText(lex.Perl, rest, p, nested+1)
 		case "ruby", "rub":
-			readText(ruby, rest, p, nested+1)
+			readText(lex.Ruby, rest, p, nested+1)
 		default:
 			if strings.Contains(l, "(") {
-				readText(other, l, p, nested+1)
+				readText(lex.Other, l, p, nested+1)
 			}
 		}
 	}

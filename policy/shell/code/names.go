@@ -3,14 +3,16 @@ package code
 import (
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 )
 
 // skipped are the words before a value that do not change what it is.
 var skipped = strings.Fields("await new return yield async const let var my our local final val static public private throw delete void typeof try! auto def. begin do then else nil? unless until while elsif elif if when case with assert raise not except try finally print? else if echo lazy")
 
 // named reads a value that starts with a name.
-func (r *reader) named(t token) value {
-	switch t.text {
+func (r *reader) named(t lex.Token) value {
+	switch t.Text {
 	case "lambda", "function", "sub", "fn", "def":
 		return r.function(t)
 	case "do":
@@ -18,18 +20,18 @@ func (r *reader) named(t token) value {
 			for r.isName(0, "shell", "script") {
 				r.pos++
 			}
-			return r.call(value{kind: valueName, name: "do.script"}, []value{r.expr()}, t.line)
+			return r.call(value{kind: valueName, name: "do.script"}, []value{r.expr()}, t.Line)
 		}
 	case "STDIN", "$stdin", "stdin", "gets", "ARGF", "input", "raw_input", "readline", "readLine", "slurp":
 		r.p.Stdin = true
 	}
-	if r.lang != lisp && slices.Contains(skipped, t.text) {
+	if r.lang != lex.Lisp && slices.Contains(skipped, t.Text) {
 		return r.skip(t)
 	}
 	at := r.pos
-	v := r.variable(t.text)
+	v := r.variable(t.Text)
 	v.at = at
-	if r.lang == perl && strings.HasPrefix(t.text, "&") {
+	if r.lang == lex.Perl && strings.HasPrefix(t.Text, "&") {
 		v.name = strings.TrimPrefix(v.name, "&")
 		if strings.HasPrefix(v.name, "$") {
 			v = value{kind: valueComputed}
@@ -38,7 +40,7 @@ func (r *reader) named(t token) value {
 			return v
 		}
 	}
-	if r.lang == php && strings.HasPrefix(t.text, "$") && r.isOp(0, "(") {
+	if r.lang == lex.PHP && strings.HasPrefix(t.Text, "$") && r.isOp(0, "(") {
 		switch v.kind {
 		case valueText:
 			v = value{kind: valueName, name: v.text}
@@ -48,7 +50,7 @@ func (r *reader) named(t token) value {
 		}
 	}
 	v.name = strings.TrimPrefix(strings.ReplaceAll(v.name, "::", "."), "CORE.")
-	if r.lang == php {
+	if r.lang == lex.PHP {
 		v.name = strings.ReplaceAll(strings.TrimPrefix(v.name, "\\"), "\\", ".")
 	}
 	return r.postfix(r.bareCall(v, t))
@@ -62,28 +64,28 @@ func (r *reader) variable(name string) value {
 	}
 	v.key = ""
 	if (v.kind == valueText || v.kind == valueList) && !r.bound.constant(name, v.kind) {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	return v
 }
 
 // skip reads the value after a word that does not change it. What follows
 // the others is looked at, and is not their value.
-func (r *reader) skip(t token) value {
-	if r.peek().kind == tokenNewline || r.isOp(0, endsExpression...) && !r.isOp(0, "{") {
-		return value{text: Gap}
+func (r *reader) skip(t lex.Token) value {
+	if r.peek().Kind == lex.Newline || r.isOp(0, endsExpression...) && !r.isOp(0, "{") {
+		return value{text: lex.Gap}
 	}
 	v := r.deeper()
-	if strings.Contains(" delete void not if while until unless ", " "+t.text+" ") {
+	if strings.Contains(" delete void not if while until unless ", " "+t.Text+" ") {
 		r.escape(v)
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	return v
 }
 
 // function reads a function that is written in place: its head is left out.
-func (r *reader) function(t token) value {
-	if t.text == "lambda" {
+func (r *reader) function(t lex.Token) value {
+	if t.Text == "lambda" {
 		for n := 0; n < 256 && r.pos < len(r.toks) && !r.isOp(0, ":"); n++ {
 			r.pos++
 		}
@@ -93,7 +95,7 @@ func (r *reader) function(t token) value {
 		}
 		return value{kind: valueFunction}
 	}
-	if r.peek().kind == tokenName {
+	if r.peek().Kind == lex.Name {
 		r.pos++
 	}
 	if r.isOp(0, "(") {
@@ -108,13 +110,13 @@ func (r *reader) function(t token) value {
 }
 
 // bareCall reads the arguments of a call without brackets.
-func (r *reader) bareCall(v value, t token) value {
+func (r *reader) bareCall(v value, t lex.Token) value {
 	next := r.peek()
-	if !r.g.bare || v.kind != valueName && v.kind != valueComputed || next.kind == tokenNewline {
+	if !r.g.Bare || v.kind != valueName && v.kind != valueComputed || next.Kind == lex.Newline {
 		return v
 	}
 	e, known := r.lookup(v)
-	if known && e.executes() && r.lang == perl && next.kind == tokenOp && next.text == "{" {
+	if known && e.executes() && r.lang == lex.Perl && next.Kind == lex.Op && next.Text == "{" {
 		r.pos++
 		r.items("}", false) // the program, when the words say another name
 		v = value{kind: valueComputed}
@@ -123,18 +125,18 @@ func (r *reader) bareCall(v value, t token) value {
 	if !known && v.kind != valueComputed {
 		return v
 	}
-	if !startsValue(next, r.lang) || next.kind == tokenName && slices.Contains(wordOperators, next.text) {
+	if !startsValue(next, r.lang) || next.Kind == lex.Name && slices.Contains(wordOperators, next.Text) {
 		return v
 	}
-	return r.call(v, r.bareArgs(), t.line)
+	return r.call(v, r.bareArgs(), t.Line)
 }
 
-func startsValue(t token, lang Language) bool {
-	switch t.kind {
-	case tokenText, tokenNumber, tokenShell, tokenWords, tokenName:
+func startsValue(t lex.Token, lang lex.Language) bool {
+	switch t.Kind {
+	case lex.Text, lex.Number, lex.Shell, lex.Words, lex.Name:
 		return true
-	case tokenOp:
-		return t.text == "\\" || t.spaced && (t.text == "[" && lang == ruby || t.text == ":" && lang == ruby || t.text == "*" && lang == ruby) || t.text == "@" || t.text == "{" && lang == lua || t.text == "$" && lang == perl
+	case lex.Op:
+		return t.Text == "\\" || t.Spaced && (t.Text == "[" && lang == lex.Ruby || t.Text == ":" && lang == lex.Ruby || t.Text == "*" && lang == lex.Ruby) || t.Text == "@" || t.Text == "{" && lang == lex.Lua || t.Text == "$" && lang == lex.Perl
 	}
 	return false
 }
@@ -163,18 +165,18 @@ func (r *reader) postfix(v value) value {
 	for {
 		t := r.peek()
 		switch {
-		case t.kind == tokenNewline && r.goesOn() && r.memberAfterNewline():
+		case t.Kind == lex.Newline && r.goesOn() && r.memberAfterNewline():
 			r.blankLines()
 		case r.selects(t) && r.member(&v), r.subscript(&v, t):
 		case r.isOp(0, "(") && r.callable(v, t):
 			r.pos++
-			v = r.call(v, r.items(")", true), t.line)
-		case t.kind == tokenText && !t.spaced && r.lang == js && v.kind == valueName:
+			v = r.call(v, r.items(")", true), t.Line)
+		case t.Kind == lex.Text && !t.Spaced && r.lang == lex.JS && v.kind == valueName:
 			r.pos++
 			r.inside(t)
 			v.name += "`"
-			v = r.call(v, []value{r.quoted(t)}, t.line)
-		case r.isOp(0, "!") && r.lang == js && !t.spaced && r.isOp(1, ".", "(", "["):
+			v = r.call(v, []value{r.quoted(t)}, t.Line)
+		case r.isOp(0, "!") && r.lang == lex.JS && !t.Spaced && r.isOp(1, ".", "(", "["):
 			r.pos++
 		default:
 			return v
@@ -183,18 +185,18 @@ func (r *reader) postfix(v value) value {
 }
 
 // subscript reads an index or a key.
-func (r *reader) subscript(v *value, t token) bool {
+func (r *reader) subscript(v *value, t lex.Token) bool {
 	switch {
-	case t.spaced:
+	case t.Spaced:
 		return false
 	case r.isOp(0, "["):
 		r.pos++
 		*v = r.index(*v, r.items("]", false))
 		return true
-	case r.isOp(0, "{") && r.lang == perl && r.subscripted():
+	case r.isOp(0, "{") && r.lang == lex.Perl && r.subscripted():
 		r.pos++
-		if key := r.peek(); key.kind == tokenName && letter(key.text[0]) && r.isOp(1, "}") { // a bare word is a text here
-			r.toks[r.pos].kind, r.toks[r.pos].plain = tokenText, true
+		if key := r.peek(); key.Kind == lex.Name && lex.Letter(key.Text[0]) && r.isOp(1, "}") { // a bare word is a text here
+			r.toks[r.pos].Kind, r.toks[r.pos].Plain = lex.Text, true
 		}
 		*v = r.index(*v, r.items("}", false))
 		return true
@@ -203,54 +205,54 @@ func (r *reader) subscript(v *value, t token) bool {
 }
 
 // callable reports whether a bracket that stands here calls v.
-func (r *reader) callable(v value, bracket token) bool {
+func (r *reader) callable(v value, bracket lex.Token) bool {
 	switch v.kind {
 	case valueName, valueComputed:
 		return true
 	case valueText:
-		return v.group && r.lang == php // the name of a function
+		return v.group && r.lang == lex.PHP // the name of a function
 	case valueNumber:
 		return false
 	}
-	return !bracket.spaced || r.lang != ruby && r.lang != perl && r.lang != awk && r.lang != beam
+	return !bracket.Spaced || r.lang != lex.Ruby && r.lang != lex.Perl && r.lang != lex.Awk && r.lang != lex.Beam
 }
 
 // subscripted reports whether a brace that stands here belongs to a variable.
 func (r *reader) subscripted() bool {
 	t := r.ahead(-1)
-	return r.isOp(-1, "->", "]", "}") || t.kind == tokenName && strings.IndexByte("$@%", t.text[0]) >= 0
+	return r.isOp(-1, "->", "]", "}") || t.Kind == lex.Name && strings.IndexByte("$@%", t.Text[0]) >= 0
 }
 
 func (r *reader) memberAfterNewline() bool {
 	n := 0
-	for r.pos+n < len(r.toks) && r.ahead(n).kind == tokenNewline {
+	for r.pos+n < len(r.toks) && r.ahead(n).Kind == lex.Newline {
 		n++
 	}
 	return r.selects(r.ahead(n))
 }
 
 // selects reports whether a sign selects a member.
-func (r *reader) selects(t token) bool {
-	if t.text == ":" && r.lang == lua && !r.isOp(2, "(") && r.ahead(2).kind != tokenText {
+func (r *reader) selects(t lex.Token) bool {
+	if t.Text == ":" && r.lang == lex.Lua && !r.isOp(2, "(") && r.ahead(2).Kind != lex.Text {
 		return false
 	}
-	return t.kind == tokenOp && strings.Contains(" "+r.g.member+" ", " "+t.text+" ")
+	return t.Kind == lex.Op && strings.Contains(" "+r.g.Member+" ", " "+t.Text+" ")
 }
 
 // member reads what follows a dot or an arrow.
 func (r *reader) member(v *value) bool {
 	t := r.ahead(1)
-	variable := t.kind == tokenName && t.text[0] == '$' && (r.lang == perl || r.lang == php)
+	variable := t.Kind == lex.Name && t.Text[0] == '$' && (r.lang == lex.Perl || r.lang == lex.PHP)
 	switch {
-	case t.kind == tokenName && !variable, t.kind == tokenText && r.lang == beam: // object.method
+	case t.Kind == lex.Name && !variable, t.Kind == lex.Text && r.lang == lex.Beam: // object.method
 		r.pos += 2
-		r.p.Stdin = r.p.Stdin || t.text == "stdin"
-		*v = memberOf(*v, t.text)
+		r.p.Stdin = r.p.Stdin || t.Text == "stdin"
+		*v = memberOf(*v, t.Text)
 		v.at = r.pos
 		if !r.isOp(0, "(") {
 			*v = r.bareCall(*v, t)
 		}
-	case t.kind == tokenName, t.kind == tokenText: // $object->$method()
+	case t.Kind == lex.Name, t.Kind == lex.Text: // $object->$method()
 		r.pos += 2
 		*v = value{kind: valueComputed}
 	case r.isOp(1, "!"):
@@ -258,10 +260,10 @@ func (r *reader) member(v *value) bool {
 		for r.isOp(0, "!") {
 			r.pos++
 		}
-		*v = r.call(memberOf(*v, "!"), nil, t.line)
-	case r.isOp(1, "(", "[") || r.isOp(1, "{") && r.lang == perl:
+		*v = r.call(memberOf(*v, "!"), nil, t.Line)
+	case r.isOp(1, "(", "[") || r.isOp(1, "{") && r.lang == lex.Perl:
 		r.pos++
-		if r.lang != js && r.isOp(0, "(") && v.kind != valueFunction {
+		if r.lang != lex.JS && r.isOp(0, "(") && v.kind != valueFunction {
 			*v = value{kind: valueComputed}
 		}
 	default:
@@ -304,15 +306,15 @@ func (r *reader) index(v value, at []value) value {
 	}
 	switch {
 	case len(at) != 1 || v.kind == valueText || at[0].kind == valueNumber:
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	case at[0].full() && v.kind == valueName && strings.HasSuffix(v.name, "modules"):
 		return value{kind: valueName, name: module(at[0].text)}
 	case at[0].full():
 		w := memberOf(v, at[0].text)
 		w.any = true
 		return w
-	case (r.lang == awk || r.lang == perl) && v.kind != valueComputed:
-		return value{text: Gap}
+	case (r.lang == lex.Awk || r.lang == lex.Perl) && v.kind != valueComputed:
+		return value{text: lex.Gap}
 	}
 	return value{kind: valueComputed}
 }

@@ -3,6 +3,8 @@ package code
 import (
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 )
 
 type valueKind int
@@ -36,29 +38,29 @@ type value struct {
 
 // cursor is a place among the tokens of a text.
 type cursor struct {
-	toks  []token
+	toks  []lex.Token
 	pos   int
 	steps int // how many tokens were looked at, again and again
 }
 
-func (c *cursor) peek() token { return c.ahead(0) }
+func (c *cursor) peek() lex.Token { return c.ahead(0) }
 
-func (c *cursor) ahead(n int) token {
+func (c *cursor) ahead(n int) lex.Token {
 	c.steps++
 	if c.pos+n < len(c.toks) && c.pos+n >= 0 {
 		return c.toks[c.pos+n]
 	}
-	return token{kind: tokenNewline}
+	return lex.Token{Kind: lex.Newline}
 }
 
 func (c *cursor) isOp(n int, ops ...string) bool {
 	t := c.ahead(n)
-	return t.kind == tokenOp && slices.Contains(ops, t.text)
+	return t.Kind == lex.Op && slices.Contains(ops, t.Text)
 }
 
 func (c *cursor) isName(n int, names ...string) bool {
 	t := c.ahead(n)
-	return t.kind == tokenName && slices.Contains(names, t.text)
+	return t.Kind == lex.Name && slices.Contains(names, t.Text)
 }
 
 // reader reads the expressions in the tokens of a text.
@@ -72,8 +74,8 @@ type reader struct {
 	bound bindings
 }
 
-func newReader(lang Language, toks []token, p *Program, nested int) *reader {
-	r := &reader{recorder: recorder{lang: lang, g: grammars[lang], calls: tables()[lang], p: p, nested: nested, done: map[int]bool{}}, vars: map[string]value{}}
+func newReader(lang lex.Language, toks []lex.Token, p *Program, nested int) *reader {
+	r := &reader{recorder: recorder{lang: lang, g: lex.Grammars[lang], calls: tables()[lang], p: p, nested: nested, done: map[int]bool{}}, vars: map[string]value{}}
 	r.toks = toks
 	r.bound = bindingsOf(lang, toks)
 	p.Endless = p.Endless || r.bound.endless
@@ -101,15 +103,15 @@ func (r *reader) items(end string, args bool) []value {
 	for r.pos < len(r.toks) {
 		t := r.peek()
 		switch {
-		case t.kind == tokenOp && t.text == end:
+		case t.Kind == lex.Op && t.Text == end:
 			r.pos++
 			return list
-		case t.kind == tokenOp && (t.text == ")" || t.text == "]" || t.text == "}"):
+		case t.Kind == lex.Op && (t.Text == ")" || t.Text == "]" || t.Text == "}"):
 			if end != "" {
 				return list // another bracket's end
 			}
 			r.pos++
-		case t.kind == tokenNewline, t.kind == tokenOp && (t.text == "," || t.text == ";"):
+		case t.Kind == lex.Newline, t.Kind == lex.Op && (t.Text == "," || t.Text == ";"):
 			r.pos++
 		default:
 			start := r.pos
@@ -130,19 +132,19 @@ func (r *reader) items(end string, args bool) []value {
 
 // item reads one statement, argument or element.
 func (r *reader) item(args bool) value {
-	if r.peek().kind == tokenName {
+	if r.peek().Kind == lex.Name {
 		if v, ok := r.statement(); ok {
 			return v
 		}
 	}
 	v := r.expr()
 	t := r.peek()
-	if t.kind != tokenOp {
+	if t.Kind != lex.Op {
 		return v
 	}
-	switch t.text {
+	switch t.Text {
 	case "=>":
-		if r.lang == js {
+		if r.lang == lex.JS {
 			r.pos++
 			r.escape(r.expr())
 			return value{kind: valueFunction}
@@ -152,8 +154,8 @@ func (r *reader) item(args bool) value {
 		return r.pair(v)
 	case "=", ":=", "<-", "||=", "?=":
 		target := r.ahead(-1)
-		if target.kind != tokenName || r.pos > 1 && r.isOp(-2, ".", "->", "::", "?.") {
-			target.text = ""
+		if target.Kind != lex.Name || r.pos > 1 && r.isOp(-2, ".", "->", "::", "?.") {
+			target.Text = ""
 		}
 		r.pos++
 		r.blankLines()
@@ -162,15 +164,15 @@ func (r *reader) item(args bool) value {
 		case r.isOp(0, "=", ":="): // a = b = c
 			r.pos--
 			return r.escape(w)
-		case args && (r.lang == python || r.lang == rlang || r.lang == julia):
+		case args && (r.lang == lex.Python || r.lang == lex.R || r.lang == lex.Julia):
 			w = r.escape(w)
-			w.key = target.text
+			w.key = target.Text
 			return w
 		}
-		if w = r.assign(target.text, w); args {
+		if w = r.assign(target.Text, w); args {
 			return w
 		}
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	return v
 }
@@ -197,7 +199,7 @@ func (r *reader) pair(key value) value {
 }
 
 func (c *cursor) blankLines() {
-	for c.pos < len(c.toks) && c.peek().kind == tokenNewline {
+	for c.pos < len(c.toks) && c.peek().Kind == lex.Newline {
 		c.pos++
 	}
 }
@@ -211,25 +213,25 @@ var wordOperators = strings.Fields("if else and or not in is for unless while un
 // expr reads one expression.
 func (r *reader) expr() value {
 	v := r.deeper()
-	if r.lang == lisp {
+	if r.lang == lex.Lisp {
 		return v
 	}
 	for {
 		t := r.peek()
 		switch {
-		case t.kind == tokenNewline && r.goesOn():
+		case t.Kind == lex.Newline && r.goesOn():
 			r.blankLines()
-		case t.kind == tokenOp && t.text == "?":
+		case t.Kind == lex.Op && t.Text == "?":
 			v = r.choice(v)
-		case r.isOp(0, "|", "|&") && r.lang == awk && r.isName(1, "getline"):
+		case r.isOp(0, "|", "|&") && r.lang == lex.Awk && r.isName(1, "getline"):
 			r.pos += 2
-			v = r.pipe("getline", v, t.line)
-		case r.isOp(0, endsExpression...) || r.isOp(0, ">", ">>", "|", "|&") && r.lang == awk && (r.print || t.text[0] == '|'):
+			v = r.pipe("getline", v, t.Line)
+		case r.isOp(0, endsExpression...) || r.isOp(0, ">", ">>", "|", "|&") && r.lang == lex.Awk && (r.print || t.Text[0] == '|'):
 			return v
-		case t.kind == tokenOp || t.kind == tokenName && slices.Contains(wordOperators, t.text):
+		case t.Kind == lex.Op || t.Kind == lex.Name && slices.Contains(wordOperators, t.Text):
 			r.pos++
 			r.blankLines()
-			v = r.combine(v, t.text, r.operand())
+			v = r.combine(v, t.Text, r.operand())
 		case r.juxtaposed(v, t):
 			v = r.combine(v, "", r.operand())
 		default:
@@ -244,27 +246,27 @@ func (r *reader) goesOn() bool {
 		return r.pos < len(r.toks)
 	}
 	n := 0
-	for r.pos+n < len(r.toks) && r.ahead(n).kind == tokenNewline {
+	for r.pos+n < len(r.toks) && r.ahead(n).Kind == lex.Newline {
 		n++
 	}
 	if r.pos+n >= len(r.toks) {
 		return false
 	}
-	if !r.g.newlines && r.lang != js {
+	if !r.g.Newlines && r.lang != lex.JS {
 		return true
 	}
-	return r.isOp(n, ".", "?.", "&.", "->", "|>") || r.lang == js && r.isOp(n, "+", "||", "&&", "?")
+	return r.isOp(n, ".", "?.", "&.", "->", "|>") || r.lang == lex.JS && r.isOp(n, "+", "||", "&&", "?")
 }
 
 // juxtaposed reports whether two values side by side are one.
-func (r *reader) juxtaposed(v value, t token) bool {
+func (r *reader) juxtaposed(v value, t lex.Token) bool {
 	switch {
-	case r.lang == awk && v.kind == valueText && !v.group:
-		return t.kind == tokenText || t.kind == tokenNumber || t.kind == tokenName && !slices.Contains(wordOperators, t.text)
-	case r.lang == awk:
-		return t.kind == tokenText && !v.group && (v.kind == valueName || t.spaced)
-	case r.lang == python || r.lang == other || r.lang == ruby:
-		return v.kind == valueText && t.kind == tokenText
+	case r.lang == lex.Awk && v.kind == valueText && !v.group:
+		return t.Kind == lex.Text || t.Kind == lex.Number || t.Kind == lex.Name && !slices.Contains(wordOperators, t.Text)
+	case r.lang == lex.Awk:
+		return t.Kind == lex.Text && !v.group && (v.kind == valueName || t.Spaced)
+	case r.lang == lex.Python || r.lang == lex.Other || r.lang == lex.Ruby:
+		return v.kind == valueText && t.Kind == lex.Text
 	}
 	return false
 }
@@ -276,7 +278,7 @@ func (r *reader) choice(v value) value {
 	r.blankLines()
 	a := r.expr()
 	if !r.isOp(0, ":") {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	r.pos++
 	r.blankLines()
@@ -286,7 +288,7 @@ func (r *reader) choice(v value) value {
 			return w
 		}
 	}
-	return value{text: Gap}
+	return value{text: lex.Gap}
 }
 
 // choices are the operators whose value is one of their operands, modifiers
@@ -299,9 +301,9 @@ var (
 
 // combine is the value of two operands with an operator between them.
 func (r *reader) combine(v value, op string, w value) value {
-	concat := op == "" || strings.Contains(" "+r.g.concat+" ", " "+op+" ")
+	concat := op == "" || strings.Contains(" "+r.g.Concat+" ", " "+op+" ")
 	switch {
-	case r.g.bare && slices.Contains(modifiers, op):
+	case r.g.Bare && slices.Contains(modifiers, op):
 		r.escape(w)
 		return v
 	case slices.Contains(choices, op):
@@ -327,7 +329,7 @@ func (r *reader) combine(v value, op string, w value) value {
 // concatenate is the text of two operands; when the operator does not join
 // texts, it is not all of what is known.
 func (r *reader) concatenate(v, w value, op string, concat bool) value {
-	out := value{text: Gap}
+	out := value{text: lex.Gap}
 	switch text := v.kind == valueText || w.kind == valueText; {
 	case concat:
 		out = value{kind: valueText, text: v.known() + w.known(), plain: toArg(v).Plain && toArg(w).Plain && (text || strings.HasPrefix(op, "."))}
@@ -335,7 +337,7 @@ func (r *reader) concatenate(v, w value, op string, concat bool) value {
 		out.text += v.known() + w.known()
 	}
 	if r.joined += len(out.text); r.joined > maxText {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	if out.full() {
 		r.literal(out.text)
@@ -351,27 +353,27 @@ func (v value) known() string {
 	case v.kind == valueOther && v.text != "":
 		return v.text
 	}
-	return Gap
+	return lex.Gap
 }
 
 // operand reads one value with what is called on it.
 func (r *reader) operand() value {
 	t := r.peek()
 	r.pos++
-	r.line = t.line
-	switch t.kind {
-	case tokenText, tokenPattern, tokenShell, tokenWords:
+	r.line = t.Line
+	switch t.Kind {
+	case lex.Text, lex.Pattern, lex.Shell, lex.Words:
 		r.inside(t)
 		return r.postfix(r.quoted(t))
-	case tokenNumber:
-		return r.postfix(value{kind: valueNumber, text: t.text, plain: true})
-	case tokenName:
+	case lex.Number:
+		return r.postfix(value{kind: valueNumber, text: t.Text, plain: true})
+	case lex.Name:
 		return r.named(t)
-	case tokenOp:
+	case lex.Op:
 		return r.opened(t)
 	}
 	r.pos--
-	return value{text: Gap}
+	return value{text: lex.Gap}
 }
 
 // deeper reads one value inside of another, up to a depth and as long as the
@@ -387,38 +389,38 @@ func (r *reader) deeper() value {
 	return r.operand()
 }
 
-func (r *reader) quoted(t token) value {
-	switch t.kind {
-	case tokenWords:
+func (r *reader) quoted(t lex.Token) value {
+	switch t.Kind {
+	case lex.Words:
 		var list []value
-		for f := range strings.FieldsSeq(t.text) {
+		for f := range strings.FieldsSeq(t.Text) {
 			r.literal(f)
-			list = append(list, value{kind: valueText, text: f, plain: t.plain})
+			list = append(list, value{kind: valueText, text: f, plain: t.Plain})
 		}
 		return value{kind: valueList, list: list}
-	case tokenPattern:
+	case lex.Pattern:
 		return value{kind: valuePattern}
-	case tokenShell:
-		r.literal(t.text)
-		if r.lang == julia { // it runs nothing yet
-			if !t.plain {
-				return value{text: Gap}
+	case lex.Shell:
+		r.literal(t.Text)
+		if r.lang == lex.Julia { // it runs nothing yet
+			if !t.Plain {
+				return value{text: lex.Gap}
 			}
-			return split([]value{{kind: valueText, text: t.text, plain: true}})
+			return split([]value{{kind: valueText, text: t.Text, plain: true}})
 		}
-		return r.record(Shell, "`", []value{{kind: valueText, text: t.text, plain: t.plain}}, t.line)
+		return r.record(Shell, "`", []value{{kind: valueText, text: t.Text, plain: t.Plain}}, t.Line)
 	}
-	for s := range strings.SplitSeq(t.text, Gap) {
+	for s := range strings.SplitSeq(t.Text, lex.Gap) {
 		r.literal(s)
 	}
-	return value{kind: valueText, text: t.text, plain: t.plain}
+	return value{kind: valueText, text: t.Text, plain: t.Plain}
 }
 
 // opened reads a value that starts with a sign.
-func (r *reader) opened(t token) value {
-	switch t.text {
+func (r *reader) opened(t lex.Token) value {
+	switch t.Text {
 	case "(":
-		if r.lang == lisp {
+		if r.lang == lex.Lisp {
 			return r.form(t)
 		}
 		return r.postfix(r.round(r.items(")", true)))
@@ -429,35 +431,35 @@ func (r *reader) opened(t token) value {
 		return r.postfix(value{kind: valueList, list: list, plain: true})
 	case "-", "+":
 		if v := r.operand(); v.kind == valueNumber {
-			v.text = strings.TrimPrefix(t.text, "+") + v.text
+			v.text = strings.TrimPrefix(t.Text, "+") + v.text
 			return v
 		}
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	case ",", ";", ")", "]", "}", ":", "=", "=>", "|":
 		r.pos--
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	case "*", "**", "...", "\\", "&", "@", "$", "'", "#", "%", "<":
-		if t.text == "&" && r.isOp(0, "{") && r.lang == perl {
+		if t.Text == "&" && r.isOp(0, "{") && r.lang == lex.Perl {
 			r.pos++
 			r.items("}", false)
 			return r.postfix(value{kind: valueComputed})
 		}
 		v := r.operand()
-		if t.text == "**" || t.text == "..." {
+		if t.Text == "**" || t.Text == "..." {
 			v.key = "env" // all variables are handed on, as they always are
 		}
-		if t.text == "%" || t.text == "$" && r.lang != js || t.text == "<" {
+		if t.Text == "%" || t.Text == "$" && r.lang != lex.JS || t.Text == "<" {
 			r.escape(v)
-			return value{text: Gap}
+			return value{text: lex.Gap}
 		}
 		return v
 	}
 	v := r.deeper()
-	if t.text == "::" {
+	if t.Text == "::" {
 		return v
 	}
 	r.escape(v)
-	return value{text: Gap}
+	return value{text: lex.Gap}
 }
 
 // round is the value of what stands in round brackets.
@@ -467,7 +469,7 @@ func (r *reader) round(list []value) value {
 		v.group = true
 		return v
 	}
-	if n := len(list); n > 0 && r.lang == js && (list[n-1].kind == valueName || list[n-1].kind == valueComputed) {
+	if n := len(list); n > 0 && r.lang == lex.JS && (list[n-1].kind == valueName || list[n-1].kind == valueComputed) {
 		return list[n-1]
 	}
 	for i, v := range list {
@@ -477,7 +479,7 @@ func (r *reader) round(list []value) value {
 }
 
 // form reads a list of a Lisp: a call of what stands first.
-func (r *reader) form(t token) value {
+func (r *reader) form(t lex.Token) value {
 	list := r.items(")", true)
 	if len(list) == 0 {
 		return value{kind: valueList}
@@ -485,5 +487,5 @@ func (r *reader) form(t token) value {
 	if list[0].kind != valueName && list[0].kind != valueComputed {
 		return value{kind: valueList, list: list}
 	}
-	return r.call(list[0], list[1:], t.line)
+	return r.call(list[0], list[1:], t.Line)
 }

@@ -1,6 +1,10 @@
 package code
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
+)
 
 // statement reads the statements that bind the names of other modules, and
 // the print of awk.
@@ -8,20 +12,20 @@ func (r *reader) statement() (value, bool) {
 	start := r.pos
 	t := r.peek()
 	done := false
-	switch t.text {
+	switch t.Text {
 	case "import":
 		done = r.imports()
 	case "from":
-		done = r.lang == python && r.fromImport()
+		done = r.lang == lex.Python && r.fromImport()
 	case "const", "let", "var":
-		if r.isOp(1, "{") && r.lang == js {
+		if r.isOp(1, "{") && r.lang == lex.JS {
 			r.pos++
 			done = r.unpack()
 		}
 	case "use":
 		done = r.use()
 	case "print", "printf":
-		if r.lang == awk {
+		if r.lang == lex.Awk {
 			r.awkPrint(t)
 			done = true
 		}
@@ -29,22 +33,22 @@ func (r *reader) statement() (value, bool) {
 	if !done {
 		r.pos = start
 	}
-	for i := start; done && t.text[0] != 'p' && i < r.pos; i++ {
+	for i := start; done && t.Text[0] != 'p' && i < r.pos; i++ {
 		r.done[i] = true // it only binds names
 	}
-	return value{text: Gap}, done
+	return value{text: lex.Gap}, done
 }
 
 // dotted reads a name with its dots.
 func (c *cursor) dotted() string {
 	var b strings.Builder
-	for c.peek().kind == tokenName || c.isOp(0, ".", "::") {
-		if c.peek().kind == tokenOp {
+	for c.peek().Kind == lex.Name || c.isOp(0, ".", "::") {
+		if c.peek().Kind == lex.Op {
 			b.WriteByte('.')
 		} else if s := b.String(); s != "" && !strings.HasSuffix(s, ".") {
 			break
 		} else {
-			b.WriteString(c.peek().text)
+			b.WriteString(c.peek().Text)
 		}
 		c.pos++
 	}
@@ -59,14 +63,14 @@ func (r *reader) alias(name, full string) {
 func (r *reader) imports() bool {
 	r.pos++
 	switch r.lang {
-	case python:
+	case lex.Python:
 		for {
 			full := r.dotted()
 			if full == "" {
 				return false
 			}
 			if r.isName(0, "as") {
-				r.alias(r.ahead(1).text, full)
+				r.alias(r.ahead(1).Text, full)
 				r.pos += 2
 			}
 			if !r.isOp(0, ",") {
@@ -74,15 +78,15 @@ func (r *reader) imports() bool {
 			}
 			r.pos++
 		}
-	case golang:
+	case lex.Golang:
 		if r.isOp(0, "(") {
 			r.pos++
 		}
 		for n := 0; n < maxStrings && r.pos < len(r.toks) && !r.isOp(0, ")"); n++ {
-			if t := r.ahead(1); r.peek().kind == tokenName && t.kind == tokenText {
-				r.alias(r.peek().text, t.text[strings.LastIndexByte(t.text, '/')+1:])
+			if t := r.ahead(1); r.peek().Kind == lex.Name && t.Kind == lex.Text {
+				r.alias(r.peek().Text, t.Text[strings.LastIndexByte(t.Text, '/')+1:])
 			}
-			if k := r.peek().kind; k != tokenName && k != tokenText && k != tokenNewline && !r.isOp(0, ".", ";") {
+			if k := r.peek().Kind; k != lex.Name && k != lex.Text && k != lex.Newline && !r.isOp(0, ".", ";") {
 				return true
 			}
 			if r.isName(0, "func", "var", "const", "type") {
@@ -91,7 +95,7 @@ func (r *reader) imports() bool {
 			r.pos++
 		}
 		return true
-	case js:
+	case lex.JS:
 		return r.importJS()
 	}
 	return false
@@ -103,10 +107,10 @@ func (r *reader) importJS() bool {
 	for n := 0; n < 256; n++ {
 		t := r.peek()
 		switch {
-		case t.kind == tokenText:
+		case t.Kind == lex.Text:
 			r.pos++
 			for _, v := range names {
-				full := module(t.text)
+				full := module(t.Text)
 				if v[1] != "*" {
 					full += "." + v[1]
 				}
@@ -115,18 +119,18 @@ func (r *reader) importJS() bool {
 			return true
 		case r.isOp(0, "("):
 			return false
-		case t.kind == tokenName && r.isName(1, "as"):
-			names = append(names, [2]string{r.ahead(2).text, t.text})
+		case t.Kind == lex.Name && r.isName(1, "as"):
+			names = append(names, [2]string{r.ahead(2).Text, t.Text})
 			r.pos += 2
 		case r.isOp(0, "*"):
-			names = append(names, [2]string{r.ahead(2).text, "*"})
+			names = append(names, [2]string{r.ahead(2).Text, "*"})
 			r.pos += 2
-		case t.kind == tokenName && t.text != "from":
-			what := t.text
+		case t.Kind == lex.Name && t.Text != "from":
+			what := t.Text
 			if n == 0 {
 				what = "*" // the whole module
 			}
-			names = append(names, [2]string{t.text, what})
+			names = append(names, [2]string{t.Text, what})
 		}
 		r.pos++
 	}
@@ -145,7 +149,7 @@ func (r *reader) fromImport() bool {
 	}
 	for {
 		r.pos += skipNewlines(r, r.pos > 0 && r.isOp(-1, "(", ","))
-		name := r.peek().text
+		name := r.peek().Text
 		switch {
 		case r.isOp(0, "*"):
 			for full := range r.calls {
@@ -153,10 +157,10 @@ func (r *reader) fromImport() bool {
 					r.alias(last, full)
 				}
 			}
-		case r.peek().kind != tokenName:
+		case r.peek().Kind != lex.Name:
 			return true
 		case r.isName(1, "as"):
-			r.alias(r.ahead(2).text, from+"."+name)
+			r.alias(r.ahead(2).Text, from+"."+name)
 			r.pos += 2
 		default:
 			r.alias(name, from+"."+name)
@@ -171,7 +175,7 @@ func (r *reader) fromImport() bool {
 
 func skipNewlines(r *reader, really bool) int {
 	n := 0
-	for really && r.pos+n < len(r.toks) && r.ahead(n).kind == tokenNewline {
+	for really && r.pos+n < len(r.toks) && r.ahead(n).Kind == lex.Newline {
 		n++
 	}
 	return n
@@ -184,19 +188,19 @@ func (r *reader) unpack() bool {
 	for !r.isOp(0, "}") {
 		t := r.peek()
 		switch {
-		case t.kind == tokenNewline && r.pos < len(r.toks) || r.isOp(0, ","):
-		case t.kind != tokenName && t.kind != tokenText || len(names) > 256:
+		case t.Kind == lex.Newline && r.pos < len(r.toks) || r.isOp(0, ","):
+		case t.Kind != lex.Name && t.Kind != lex.Text || len(names) > 256:
 			return false
 		case r.isOp(1, ":"):
-			if r.ahead(2).kind != tokenName {
+			if r.ahead(2).Kind != lex.Name {
 				return false
 			}
-			names = append(names, [2]string{r.ahead(2).text, t.text})
+			names = append(names, [2]string{r.ahead(2).Text, t.Text})
 			r.pos += 2
 		case r.isOp(1, "="):
 			return false
 		default:
-			names = append(names, [2]string{t.text, t.text})
+			names = append(names, [2]string{t.Text, t.Text})
 		}
 		r.pos++
 	}
@@ -226,8 +230,8 @@ func (r *reader) use() bool {
 		r.pos++
 	}
 	full := strings.TrimSuffix(r.dotted(), ".as")
-	if r.isName(0, "as") && r.ahead(1).kind == tokenName {
-		r.alias(r.ahead(1).text, full[strings.LastIndexAny(full, ".\\")+1:])
+	if r.isName(0, "as") && r.ahead(1).Kind == lex.Name {
+		r.alias(r.ahead(1).Text, full[strings.LastIndexAny(full, ".\\")+1:])
 		r.pos += 2
 		return true
 	}
@@ -266,7 +270,7 @@ func (r *reader) assign(name string, w value) value {
 }
 
 // awkPrint reads print and where its output goes.
-func (r *reader) awkPrint(t token) {
+func (r *reader) awkPrint(t lex.Token) {
 	r.pos++
 	printing := r.print
 	r.print = true
@@ -284,23 +288,23 @@ func (r *reader) awkPrint(t token) {
 	}
 	r.print = printing
 	op := r.peek()
-	if op.kind != tokenOp {
+	if op.Kind != lex.Op {
 		return
 	}
-	switch op.text {
+	switch op.Text {
 	case ">", ">>":
 		r.pos++
 		if v := r.expr(); v.kind != valueName || v.name != "" {
-			r.record(Write, t.text, []value{v}, op.line)
+			r.record(Write, t.Text, []value{v}, op.Line)
 		}
 	case "|", "|&":
 		r.pos++
-		if r.pipe(t.text, r.escape(r.expr()), op.line).call == 0 {
+		if r.pipe(t.Text, r.escape(r.expr()), op.Line).call == 0 {
 			return
 		}
 		c := &r.p.Calls[len(r.p.Calls)-1]
 		if len(args) == 0 || args[0].kind == valueOther && len(args) == 1 {
-			args = []value{{text: Gap}}
+			args = []value{{text: lex.Gap}}
 		}
 		c.Input = []Arg{toArg(joined(args, " "))}
 	}
@@ -310,7 +314,7 @@ func (r *reader) awkPrint(t token) {
 // with /inet is a connection, and no command.
 func (r *reader) pipe(name string, v value, line int) value {
 	if strings.HasPrefix(v.text, "/inet") {
-		return value{text: Gap}
+		return value{text: lex.Gap}
 	}
 	return r.record(Shell, name+" |", []value{v}, line)
 }

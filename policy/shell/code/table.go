@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
@@ -95,8 +96,8 @@ var calls string
 // tables holds the tables of all languages, ready to look into. A name that
 // starts with a dot is a method of any receiver; the key *name finds the last
 // part of a name that was put together from a text.
-var tables = sync.OnceValue(func() map[Language]map[string]entry {
-	all := map[Language]map[string]entry{}
+var tables = sync.OnceValue(func() map[lex.Language]map[string]entry {
+	all := map[lex.Language]map[string]entry{}
 	var t map[string]entry
 	for line := range strings.Lines(calls) {
 		names := strings.Fields(line)
@@ -105,7 +106,7 @@ var tables = sync.OnceValue(func() map[Language]map[string]entry {
 			continue
 		case names[0][0] == '[':
 			t = map[string]entry{}
-			all[Language(strings.Trim(names[0], "[]"))] = t
+			all[lex.Language(strings.Trim(names[0], "[]"))] = t
 			continue
 		}
 		e, ok := verbs[names[0]]

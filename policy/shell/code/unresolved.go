@@ -3,6 +3,7 @@ package code
 import (
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
@@ -16,7 +17,7 @@ type unresolved struct {
 // report looks at each name that says what it does. Such a deletion is one of
 // something unknown, such an execution is opaque.
 func (r *unresolved) report() {
-	if r.lang == awk || r.lang == powershell {
+	if r.lang == lex.Awk || r.lang == lex.Powershell {
 		return
 	}
 	programs := map[string]bool{} // they are looked at themselves
@@ -26,15 +27,15 @@ func (r *unresolved) report() {
 		}
 	}
 	for i, t := range r.toks {
-		if r.done[i] || t.kind != tokenName && t.kind != tokenText {
+		if r.done[i] || t.Kind != lex.Name && t.Kind != lex.Text {
 			continue
 		}
 		r.pos = i
 		switch {
-		case t.kind == tokenText && (programs[t.text] || r.onlyText(t.text)), r.isName(-1, "def", "function", "sub", "fn", "fun", "func", "defun", "class"):
-		case t.kind == tokenName && r.isOp(1, "=", ":=", "+=", ":"): // it is given a value
+		case t.Kind == lex.Text && (programs[t.Text] || r.onlyText(t.Text)), r.isName(-1, "def", "function", "sub", "fn", "fun", "func", "defun", "class"):
+		case t.Kind == lex.Name && r.isOp(1, "=", ":=", "+=", ":"): // it is given a value
 		case r.deletes(t):
-			r.record(DeleteTree, t.text, []value{{text: Gap}}, t.line)
+			r.record(DeleteTree, t.Text, []value{{text: lex.Gap}}, t.Line)
 		case r.executes(t):
 			r.p.Opaque = true
 		}
@@ -48,24 +49,24 @@ func (r *unresolved) onlyText(text string) bool {
 		r.isOp(1, "=>", ":") || r.isOp(-1, "==", "!=", "===", "!==") || r.isOp(1, "==", "!=", "===", "!==")
 }
 
-func (r *unresolved) deletes(t token) bool {
-	if t.kind == tokenText {
-		one, _ := vocabulary.DeletesIts(t.text)
-		return one && r.lang == ruby && r.isOp(-1, "&") || vocabulary.Deletes(t.text, "") // each(&:delete)
+func (r *unresolved) deletes(t lex.Token) bool {
+	if t.Kind == lex.Text {
+		one, _ := vocabulary.DeletesIts(t.Text)
+		return one && r.lang == lex.Ruby && r.isOp(-1, "&") || vocabulary.Deletes(t.Text, "") // each(&:delete)
 	}
-	receiver, name := "", t.text
+	receiver, name := "", t.Text
 	if at := strings.LastIndexAny(name, ".:"); at >= 0 {
 		receiver, name = strings.TrimRight(name[strings.LastIndexAny(name[:at], ".:")+1:at], ":"), name[at+1:]
 	} else if r.isOp(-1, ".", "::", "->", "?.") {
-		receiver = r.ahead(-2).text
+		receiver = r.ahead(-2).Text
 	}
 	return vocabulary.Deletes(name, receiver) || name == "rm" && r.isOp(1, "(")
 }
 
-func (r *unresolved) executes(t token) bool {
-	yes, always := vocabulary.Executes(t.text)
-	if t.kind == tokenText {
-		return always || yes && (r.lang == php || r.lang == ruby) && r.isOp(-1, "(", ",", "&")
+func (r *unresolved) executes(t lex.Token) bool {
+	yes, always := vocabulary.Executes(t.Text)
+	if t.Kind == lex.Text {
+		return always || yes && (r.lang == lex.PHP || r.lang == lex.Ruby) && r.isOp(-1, "(", ",", "&")
 	}
 	return yes && r.isOp(1, "(") && (always || !r.isOp(-1, ".", "->", "::"))
 }
@@ -91,5 +92,5 @@ func directory(names []value) value {
 			return value{kind: valueText, text: dir, path: true}
 		}
 	}
-	return value{text: Gap}
+	return value{text: lex.Gap}
 }

@@ -3,18 +3,19 @@ package code
 import (
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
 // readWords finds the commands of a language whose texts are commands and
 // their words, as the shell's are.
-func readWords(lang Language, text string, p *Program, nested int) {
+func readWords(lang lex.Language, text string, p *Program, nested int) {
 	w := &words{lang: lang, s: text, p: p, line: 1, nested: nested}
 	w.commands()
 }
 
 type words struct {
-	lang   Language
+	lang   lex.Language
 	s      string
 	i      int
 	line   int
@@ -30,7 +31,7 @@ func (w *words) commands() {
 	for w.i < len(w.s) {
 		c := w.s[w.i]
 		switch {
-		case c == '\n' || c == ';' || w.lang == powershell && strings.IndexByte("|&{}()=", c) >= 0:
+		case c == '\n' || c == ';' || w.lang == lex.Powershell && strings.IndexByte("|&{}()=", c) >= 0:
 			w.command(cmd)
 			cmd, w.called = nil, c == '&'
 			if c == '\n' {
@@ -60,17 +61,17 @@ func (w *words) word() Arg {
 	for w.i < len(w.s) {
 		c := w.s[w.i]
 		switch {
-		case strings.IndexByte(" \t\r\n;", c) >= 0, w.lang == powershell && strings.IndexByte("|&{}()=", c) >= 0 && b.Len() > 0:
+		case strings.IndexByte(" \t\r\n;", c) >= 0, w.lang == lex.Powershell && strings.IndexByte("|&{}()=", c) >= 0 && b.Len() > 0:
 			return Arg{Text: b.String(), Plain: plain}
-		case c == '"', c == '\'' && w.lang == powershell:
+		case c == '"', c == '\'' && w.lang == lex.Powershell:
 			text, ok := w.quoted(c)
 			b.WriteString(text)
 			plain = plain && ok
-		case w.lang == tcl && (c == '[' || c == '{' && b.Len() == 0):
+		case w.lang == lex.Tcl && (c == '[' || c == '{' && b.Len() == 0):
 			b.WriteString(w.enclosed(c))
 			plain = plain && c == '{'
 		case c == '$':
-			b.WriteString(Gap)
+			b.WriteString(lex.Gap)
 			plain = false
 			w.skipName()
 		case w.escapes(c) && w.i+1 < len(w.s):
@@ -85,12 +86,12 @@ func (w *words) word() Arg {
 }
 
 func (w *words) escapes(c byte) bool {
-	return c == '\\' && w.lang == tcl || c == '`' && w.lang == powershell
+	return c == '\\' && w.lang == lex.Tcl || c == '`' && w.lang == lex.Powershell
 }
 
 func (w *words) skipName() {
 	w.i++
-	for w.i < len(w.s) && (letter(w.s[w.i]) || digit(w.s[w.i]) || w.s[w.i] == ':') {
+	for w.i < len(w.s) && (lex.Letter(w.s[w.i]) || lex.Digit(w.s[w.i]) || w.s[w.i] == ':') {
 		w.i++
 	}
 }
@@ -107,11 +108,11 @@ func (w *words) enclosed(c byte) string {
 	if c == '{' {
 		return inner
 	}
-	return Gap
+	return lex.Gap
 }
 
 func (w *words) inside(text string) {
-	if w.p.read += len(text); w.nested >= maxNested || w.p.read > maxInner {
+	if w.p.read += len(text); w.nested >= lex.MaxNested || w.p.read > maxInner {
 		w.p.Opaque = true
 		return
 	}
@@ -150,16 +151,16 @@ func (w *words) quoted(q byte) (string, bool) {
 				w.p.Strings = append(w.p.Strings, s)
 			}
 			return b.String(), plain
-		case (c == '\\' && w.lang == tcl || c == '`' && q == '"') && w.i+1 < len(w.s):
+		case (c == '\\' && w.lang == lex.Tcl || c == '`' && q == '"') && w.i+1 < len(w.s):
 			w.i++
 			if at := strings.IndexByte("nt", w.s[w.i]); at >= 0 {
 				b.WriteByte("\n\t"[at])
 			} else {
 				b.WriteByte(w.s[w.i])
 			}
-		case c == '[' && w.lang == tcl, c == '$' && q == '"':
+		case c == '[' && w.lang == lex.Tcl, c == '$' && q == '"':
 			plain = false
-			b.WriteString(Gap)
+			b.WriteString(lex.Gap)
 			if c == '[' {
 				end := w.bracket()
 				w.inside(w.s[w.i+1 : min(end, len(w.s))])
@@ -181,7 +182,7 @@ func (w *words) command(cmd []Arg) {
 	add := func(kind Kind, args []Arg) {
 		w.p.Calls = append(w.p.Calls, Call{Kind: kind, Name: cmd[0].Text, Args: args, Line: w.line})
 	}
-	if w.lang == powershell {
+	if w.lang == lex.Powershell {
 		w.cmdlet(cmd, add)
 		return
 	}
@@ -270,7 +271,7 @@ func (w *words) cmdlet(cmd []Arg, add func(Kind, []Arg)) {
 	case (name == "invoke-expression" || name == "iex") && len(rest) > 0:
 		w.evaluate(rest, add)
 	case name == "invoke-expression" || name == "iex":
-		add(Eval, []Arg{{Text: Gap}})
+		add(Eval, []Arg{{Text: lex.Gap}})
 	case strings.Contains(own, " "+name+" "), name == "", strings.ContainsAny(name[:1], "[-@%?.0123456789<>+*,:!'\"") && !strings.HasPrefix(name, "./"), vocabulary.PowerShell(name):
 	case !cmd[0].Plain:
 		if w.called {

@@ -28,24 +28,28 @@ type foreign struct {
 // no such call is a program that no rule knows.
 func ScanCode(c *Command, f *finding.Finding, text string) {
 	defer c.Enter(len(text))()
-	f.Changes = true
 	if strings.Contains(text, remote) {
 		f.Hit("remote-code", c.Name)
 	}
-	if strings.ContainsAny(text, unknown+secret) {
+	lang, ok := code.LanguageOf(c.Name)
+	marked := strings.ContainsAny(text, unknown+secret)
+	if marked && lang != "awk" { // there it is mostly a pattern or a number
 		f.Hit("opaque-code", c.Name+" "+text)
 	}
-	lang, ok := code.LanguageOf(c.Name)
+	f.Changes = f.Changes || lang != "awk"
 	if !ok { // of a language without a table: its strings may be commands
 		f.Unlisted(c.Name)
-		for _, l := range awkString().FindAllStringSubmatch(text, 64) {
+		for _, l := range codeString().FindAllStringSubmatch(text, 64) {
 			suspectCommand(c, l[1])
 		}
 		return
 	}
 	p := code.Read(lang, text)
 	x := &foreign{Command: c, f: f, program: p}
-	if len(p.Calls) == 0 && !p.Opaque {
+	switch {
+	case lang == "awk" && marked && len(p.Calls) > 0:
+		f.Hit("opaque-code", c.Name+" "+text)
+	case lang != "awk" && len(p.Calls) == 0 && !p.Opaque:
 		f.Unlisted(c.Name)
 	}
 	c.subshell(func() string {
@@ -142,8 +146,10 @@ func (x *foreign) count(k code.Kind) int {
 func (x *foreign) execute(call code.Call, words argv.List) {
 	x.runs = true
 	plain := len(words) > 0 && !slices.ContainsFunc(call.Args, func(a code.Arg) bool { return !a.Plain })
-	if !plain {
+	if awk := strings.HasSuffix(x.Name, "awk"); !plain || awk && call.Name == "system" {
 		x.f.Hit("program-runs", x.Line())
+	} else if awk { // what it prints may be what it reads
+		call.Input = append(call.Input, code.Arg{Text: x.waiting()})
 	}
 	line := strings.TrimSpace(strings.Join(words.Texts(), " "))
 	if x.program.Endless && (strings.HasSuffix(line, "&") || strings.Contains(call.Name, "pawn") || strings.Contains(call.Name, "Popen")) {

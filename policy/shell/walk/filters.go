@@ -2,7 +2,6 @@ package walk
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -188,15 +187,7 @@ func sedCommand(c *Command, s string) {
 	}
 }
 
-var (
-	awkString  = Lazily(`"((?:\\.|[^"\\])*)"`)
-	awkWrite   = Lazily(`print[^;}|]*>>?\s*"([^"]+)"`)
-	awkPipe    = Lazily(`\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|&?\s*getline`)
-	awkShell   = Lazily(`print\s*\(?\s*"((?:\\.|[^"\\])*)"\s*\)?\s*\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
-	awkToShell = Lazily(`\|&?\s*"[^"]*\b(?:sh|bash|zsh|dash|ksh)\b`)
-	awkSystem  = Lazily(`system\s*\(([^)]*)\)?`)
-	awkEnviron = Lazily(`ENVIRON\[\s*["']?([A-Za-z_][A-Za-z0-9_]*)`)
-)
+var codeString = Lazily(`"((?:\\.|[^"\\])*)"`)
 
 // awk looks for code that runs programs or writes files.
 func awk(c *Command, f *finding.Finding) string {
@@ -206,20 +197,8 @@ func awk(c *Command, f *finding.Finding) string {
 			text += "\n" + a.S
 		}
 	}
-	awkRuns(c, f, text)
 	if text != "" && strings.Trim(text, mark.All) == "" {
 		f.Hit("opaque-code", c.Line())
-	}
-	for _, e := range awkEnviron().FindAllStringSubmatch(text, 8) {
-		if zone.SecretName(e[1]) {
-			f.Hit("secret-shown", e[1])
-		}
-	}
-	if strings.Contains(text, " in ENVIRON") {
-		f.Hit("environment-dump", "awk")
-	}
-	for _, s := range awkWrite().FindAllStringSubmatch(text, 8) {
-		c.Write(s[1])
 	}
 	if strings.Contains(text, "/inet") {
 		f.Network = true
@@ -229,35 +208,22 @@ func awk(c *Command, f *finding.Finding) string {
 			f.Hit("socket", c.Line())
 		}
 	}
+	ScanCode(c, f, assigned(c)+text)
 	return textTool(c, f)
 }
 
-func awkRuns(c *Command, f *finding.Finding, text string) {
-	runs, toShell := awkSystem().MatchString(text), awkToShell().MatchString(text)
-	if (runs || toShell) && strings.Contains(c.Waiting(), remote) {
-		f.Hit("remote-code", c.Line())
-	}
-	if v, ok := c.Value("v"); ok && runs {
-		_, v, _ = strings.Cut(v, "=")
-		suspectCommand(c, v)
-	}
-	for _, s := range awkSystem().FindAllStringSubmatch(text, 8) {
-		f.Hit("program-runs", c.Line())
-		CallText(c, f, s[1])
-		if strings.Trim(awkString().ReplaceAllString(s[1], ""), " ") != "" {
-			for _, l := range awkString().FindAllStringSubmatch(text, 16) {
-				suspectCommand(c, filter.Unescape(l[1], false))
-			}
+// assigned is what the options of awk assign, as the first rule of a program.
+func assigned(c *Command) string {
+	var b strings.Builder
+	for _, v := range c.Values("-v", "--assign") {
+		if name, value, ok := strings.Cut(v, "="); ok && mark.Known(value) {
+			b.WriteString(name + " = " + strconv.Quote(value) + "\n")
 		}
 	}
-	if toShell && !awkShell().MatchString(text) {
-		f.Hit("program-runs", c.Line())
+	if b.Len() == 0 {
+		return ""
 	}
-	for _, pattern := range []*regexp.Regexp{awkShell(), awkPipe()} {
-		for _, s := range pattern.FindAllStringSubmatch(text, 8) {
-			c.Nested(filter.Unescape(strings.Join(s[1:], ""), false))
-		}
-	}
+	return "BEGIN {\n" + b.String() + "}\n"
 }
 
 // suspectCommand follows a text when it looks like a command.
@@ -277,8 +243,8 @@ func printable(s string) bool {
 // CallText follows the argument of a call in a program text that runs a
 // command.
 func CallText(c *Command, f *finding.Finding, arg string) {
-	lits := awkString().FindAllStringSubmatch(arg, 16)
-	if strings.TrimSpace(awkString().ReplaceAllString(arg, "")) != "" || len(lits) == 0 {
+	lits := codeString().FindAllStringSubmatch(arg, 16)
+	if strings.TrimSpace(codeString().ReplaceAllString(arg, "")) != "" || len(lits) == 0 {
 		f.Hit("program-runs", c.Line())
 	}
 	var b strings.Builder

@@ -1,4 +1,4 @@
-package code
+package lex
 
 import (
 	"strings"
@@ -24,12 +24,12 @@ func (l *lexer) quoted() bool {
 		return l.quote(c)
 	case c == '/' && l.g.patterns && l.wantsValue():
 		l.i++
-		l.finish(tokenPattern, "/", quoting{pattern: true, interp: l.lang != awk && l.lang != js})
+		l.finish(Pattern, "/", quoting{pattern: true, interp: l.lang != Awk && l.lang != JS})
 		l.flags()
 		return true
 	case c == '<' && l.g.heredoc != "" && strings.HasPrefix(l.rest(), l.g.heredoc):
 		return l.heredoc()
-	case letter(c):
+	case Letter(c):
 		return l.prefixed()
 	}
 	switch string(l.lang) + " " + string(c) {
@@ -45,7 +45,7 @@ func (l *lexer) quoted() bool {
 		if !l.wantsValue() || l.at(1) <= ' ' || l.wordByte(l.at(2)) {
 			return false
 		}
-		l.emit(token{kind: tokenText, text: l.s[l.i+1 : l.i+2], plain: true})
+		l.emit(Token{Kind: Text, Text: l.s[l.i+1 : l.i+2], Plain: true})
 		l.i += 2
 		return true
 	}
@@ -59,26 +59,26 @@ func (l *lexer) handle() bool {
 		return false
 	}
 	for _, c := range []byte(l.s[l.i+1 : l.i+end]) {
-		if c != '$' && c != '<' && !letter(c) {
+		if c != '$' && c != '<' && !Letter(c) {
 			return false
 		}
 	}
 	l.i += end + 1
-	l.emit(token{kind: tokenName, text: "STDIN"})
+	l.emit(Token{Kind: Name, Text: "STDIN"})
 	return true
 }
 
 // symbol reads a name with a colon before it: it is a text.
 func (l *lexer) symbol() bool {
 	before := l.at(-1)
-	if before == ':' || l.lang == beam && l.wordByte(before) || l.lang == ruby && !l.spaced && !l.wantsValue() {
+	if before == ':' || l.lang == Beam && l.wordByte(before) || l.lang == Ruby && !l.spaced && !l.wantsValue() {
 		return false
 	}
-	if l.at(1) == '"' && l.lang == ruby {
+	if l.at(1) == '"' && l.lang == Ruby {
 		l.i++
 		return l.quote('"')
 	}
-	if !letter(l.at(1)) {
+	if !Letter(l.at(1)) {
 		return false
 	}
 	l.i++
@@ -86,7 +86,7 @@ func (l *lexer) symbol() bool {
 	for l.wordByte(l.at(0)) {
 		l.i++
 	}
-	l.emit(token{kind: tokenText, text: l.s[start:l.i], plain: true})
+	l.emit(Token{Kind: Text, Text: l.s[start:l.i], Plain: true})
 	return true
 }
 
@@ -102,9 +102,9 @@ func (l *lexer) quote(c byte) bool {
 		end, q.line = triple, false
 	}
 	l.i += len(end)
-	kind := tokenText
+	kind := Text
 	if c == '`' && l.g.backquote {
-		kind = tokenShell
+		kind = Shell
 	}
 	l.finish(kind, end, q)
 	return true
@@ -122,30 +122,30 @@ func (l *lexer) style(c byte) quoting {
 	q := quoting{escapes: g.escapes, line: strings.IndexByte(g.oneLine, c) >= 0}
 	switch {
 	case strings.IndexByte(g.simple, c) >= 0:
-		q = quoting{doubled: l.lang == powershell, raw: l.lang == powershell || l.lang == octave}
-	case c == '`' && l.lang == golang, c == '\'' && l.lang == octave:
+		q = quoting{doubled: l.lang == Powershell, raw: l.lang == Powershell || l.lang == octave}
+	case c == '`' && l.lang == Golang, c == '\'' && l.lang == octave:
 		q = quoting{raw: true}
-	case l.lang != python && g.interp != "" && (c != '\'' || l.lang == other):
-		q.interp = l.lang != js || c == '`'
+	case l.lang != Python && g.interp != "" && (c != '\'' || l.lang == Other):
+		q.interp = l.lang != JS || c == '`'
 	}
 	return q
 }
 
 // finish reads the rest of a literal, up to end.
-func (l *lexer) finish(kind tokenKind, end string, q quoting) {
-	t := token{kind: kind}
+func (l *lexer) finish(kind Kind, end string, q quoting) {
+	t := Token{Kind: kind}
 	body := literal{l: l, end: end, q: q}
 	if !body.read() {
 		l.bad = true
 	}
-	t.text, t.plain, t.code = body.b.String(), !body.gap, body.code
+	t.Text, t.Plain, t.Code = body.b.String(), !body.gap, body.code
 	l.emit(t)
 }
 
 // flags skips the letters after a pattern and returns them.
 func (l *lexer) flags() string {
 	start := l.i
-	for letter(l.at(0)) {
+	for Letter(l.at(0)) {
 		l.i++
 	}
 	return l.s[start:l.i]
@@ -154,7 +154,7 @@ func (l *lexer) flags() string {
 // prefixed reads the literals that a letter opens.
 func (l *lexer) prefixed() bool {
 	switch l.lang {
-	case python:
+	case Python:
 		n := 0
 		for n < 3 && strings.IndexByte("rRbBuUfFtT", l.at(n)) >= 0 && l.at(n) != 0 {
 			n++
@@ -162,12 +162,12 @@ func (l *lexer) prefixed() bool {
 		if c := l.at(n); n > 0 && n < 3 && (c == '"' || c == '\'') {
 			return l.pythonText(strings.ToLower(l.s[l.i:l.i+n]), c)
 		}
-	case perl:
+	case Perl:
 		return l.perlQuote()
-	case lisp, rlang, other, lua:
-		if c := l.at(1); l.s[l.i] == 'r' && c == '"' && l.lang != lisp && l.lang != lua {
+	case Lisp, R, Other, Lua:
+		if c := l.at(1); l.s[l.i] == 'r' && c == '"' && l.lang != Lisp && l.lang != Lua {
 			l.i += 2
-			l.finish(tokenText, `"`, quoting{raw: true})
+			l.finish(Text, `"`, quoting{raw: true})
 			return true
 		}
 	}
@@ -185,7 +185,7 @@ func (l *lexer) pythonText(prefix string, c byte) bool {
 		end, q.line = triple, false
 	}
 	l.i += len(end)
-	l.finish(tokenText, end, q)
+	l.finish(Text, end, q)
 	return true
 }
 
@@ -214,7 +214,7 @@ func (l *lexer) perlQuote() bool {
 		at++
 	}
 	d := l.at(at)
-	prev := l.last().text
+	prev := l.last().Text
 	if d <= ' ' || d >= 0x7f || l.wordByte(d) || strings.IndexByte(";),=", d) >= 0 || at > n && d == '#' || prev == "->" || prev == "{" && d == '}' || prev == "sub" {
 		return false
 	}
@@ -222,15 +222,15 @@ func (l *lexer) perlQuote() bool {
 	q := quoting{escapes: l.g.escapes, interp: d != '\''}
 	switch op {
 	case "q":
-		l.finish(tokenText, closer(d), quoting{})
+		l.finish(Text, closer(d), quoting{})
 	case "qw":
-		l.finish(tokenWords, closer(d), quoting{})
+		l.finish(Words, closer(d), quoting{})
 	case "qq":
-		l.finish(tokenText, closer(d), q)
+		l.finish(Text, closer(d), q)
 	case "qx":
-		l.finish(tokenShell, closer(d), q)
+		l.finish(Shell, closer(d), q)
 	case "m", "qr":
-		l.finish(tokenPattern, closer(d), quoting{pattern: true, interp: true})
+		l.finish(Pattern, closer(d), quoting{pattern: true, interp: true})
 		l.flags()
 	default:
 		l.substitution(op, d)
@@ -242,7 +242,7 @@ func (l *lexer) perlQuote() bool {
 // is a program; with two of them its result is one, too.
 func (l *lexer) substitution(op string, d byte) {
 	q := quoting{pattern: true, interp: op == "s"}
-	l.finish(tokenPattern, closer(d), q)
+	l.finish(Pattern, closer(d), q)
 	if closer(d) != string(d) {
 		for l.at(0) == ' ' || l.at(0) == '\n' {
 			l.i++
@@ -254,17 +254,17 @@ func (l *lexer) substitution(op string, d byte) {
 		l.i++
 	}
 	start := l.i
-	l.finish(tokenPattern, closer(d), q)
+	l.finish(Pattern, closer(d), q)
 	with := l.s[start:max(start, l.i-1)]
 	flags := l.flags()
 	if op == "s" && strings.Contains(flags, "e") {
-		l.toks[len(l.toks)-1].code = []string{with}
+		l.toks[len(l.toks)-1].Code = []string{with}
 	}
 	if op == "s" && strings.Count(flags, "e") > 1 {
-		l.emit(token{kind: tokenOp, text: ";"})
-		l.emit(token{kind: tokenName, text: "eval"})
-		l.emit(token{kind: tokenText, text: Gap})
-		l.emit(token{kind: tokenOp, text: ";"})
+		l.emit(Token{Kind: Op, Text: ";"})
+		l.emit(Token{Kind: Name, Text: "eval"})
+		l.emit(Token{Kind: Text, Text: Gap})
+		l.emit(Token{Kind: Op, Text: ";"})
 	}
 }
 
@@ -275,25 +275,25 @@ func (l *lexer) percent() bool {
 		kind, n = l.at(1), 2
 	}
 	d := l.at(n)
-	if d <= ' ' || d >= 0x7f || letter(d) || digit(d) || d == '=' || n == 1 && strings.IndexByte("([{<|!/", d) < 0 {
+	if d <= ' ' || d >= 0x7f || Letter(d) || Digit(d) || d == '=' || n == 1 && strings.IndexByte("([{<|!/", d) < 0 {
 		return false
 	}
 	l.i += n + 1
 	q := quoting{escapes: l.g.escapes, interp: true}
 	switch kind {
 	case 'q', 's':
-		l.finish(tokenText, closer(d), quoting{})
+		l.finish(Text, closer(d), quoting{})
 	case 'w', 'i':
-		l.finish(tokenWords, closer(d), quoting{})
+		l.finish(Words, closer(d), quoting{})
 	case 'W', 'I':
-		l.finish(tokenWords, closer(d), q)
+		l.finish(Words, closer(d), q)
 	case 'x':
-		l.finish(tokenShell, closer(d), q)
+		l.finish(Shell, closer(d), q)
 	case 'r':
-		l.finish(tokenPattern, closer(d), quoting{pattern: true, interp: true})
+		l.finish(Pattern, closer(d), quoting{pattern: true, interp: true})
 		l.flags()
 	default:
-		l.finish(tokenText, closer(d), q)
+		l.finish(Text, closer(d), q)
 	}
 	return true
 }
@@ -312,7 +312,7 @@ func (l *lexer) longBracket() bool {
 	if l.at(0) == '\n' {
 		l.i++
 	}
-	l.finish(tokenText, end, quoting{raw: true})
+	l.finish(Text, end, quoting{raw: true})
 	return true
 }
 
@@ -340,12 +340,12 @@ func (l *lexer) heredoc() bool {
 	l.resume = from + end
 	inner := &lexer{lang: l.lang, g: l.g, s: body, line: l.line}
 	q := quoting{escapes: l.g.escapes, interp: true}
-	kind := tokenText
+	kind := Text
 	switch mark {
 	case '\'':
 		q = quoting{raw: true}
 	case '`':
-		kind = tokenShell
+		kind = Shell
 	}
 	inner.finish(kind, "", q)
 	l.bad = l.bad || inner.bad
@@ -357,12 +357,12 @@ func (l *lexer) heredoc() bool {
 // here, its quotation mark, and how many bytes they take.
 func (l *lexer) documentTag() (tag string, mark byte, indent bool, length int) {
 	at := len(l.g.heredoc)
-	indent = l.lang == php
+	indent = l.lang == PHP
 	if l.at(at) == '~' || l.at(at) == '-' {
 		indent = true
 		at++
 	}
-	for l.lang == php && l.at(at) == ' ' {
+	for l.lang == PHP && l.at(at) == ' ' {
 		at++
 	}
 	if c := l.at(at); c != 0 && strings.IndexByte("\"'`", c) >= 0 {
@@ -370,14 +370,14 @@ func (l *lexer) documentTag() (tag string, mark byte, indent bool, length int) {
 		at++
 	}
 	start := at
-	for c := l.at(at); letter(c) || digit(c) || mark != 0 && c != mark && c >= ' '; c = l.at(at) {
+	for c := l.at(at); Letter(c) || Digit(c) || mark != 0 && c != mark && c >= ' '; c = l.at(at) {
 		at++
 	}
 	tag = l.s[l.i+start : l.i+at]
 	if mark != 0 {
 		return tag, mark, indent, min(at+1, len(l.s)-l.i)
 	}
-	if tag == "" || digit(tag[0]) || l.lang == ruby && !indent && (!l.wantsValue() || tag[0] >= 'a') {
+	if tag == "" || Digit(tag[0]) || l.lang == Ruby && !indent && (!l.wantsValue() || tag[0] >= 'a') {
 		return "", 0, false, 0
 	}
 	return tag, mark, indent, at

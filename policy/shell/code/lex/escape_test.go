@@ -1,4 +1,4 @@
-package code
+package lex
 
 import (
 	"encoding/hex"
@@ -62,7 +62,7 @@ b`}
 			}
 			text := strings.ReplaceAll(tt.begin, "%%", "%") + "\n" + strings.Join(lines, "\n") + "\n" + tt.stop
 			cmd := exec.Command(tt.program, append(tt.args, text)...)
-			if lang == awk {
+			if lang == Awk {
 				cmd.Env = append(cmd.Environ(), "LC_ALL=C")
 			}
 			out, err := cmd.Output()
@@ -85,20 +85,39 @@ b`}
 // decodedBy is the value of the first literal of a statement in hexadecimal
 // digits, or a Gap if it is not plain.
 func decodedBy(lang Language, text, line string) string {
-	l := &lexer{lang: lang, g: grammars[lang], s: text, line: 1}
+	l := &lexer{lang: lang, g: Grammars[lang], s: text, line: 1}
 	l.run()
 	at := strings.Index(line, "%s")
 	n := strings.Count(line[:at], "'") / 2 // literals of the statement before it
 	for _, tok := range l.toks {
-		if tok.kind != tokenText {
+		if tok.Kind != Text {
 			continue
 		}
 		if n--; n < 0 {
-			if !tok.plain {
+			if !tok.Plain {
 				return Gap
 			}
-			return hex.EncodeToString([]byte(tok.text))
+			return hex.EncodeToString([]byte(tok.Text))
 		}
 	}
 	return "no literal"
+}
+
+// opened are texts that open without end.
+var opened = []string{"(", "[{(", `"${`, "`${", `f"{`, `#{"`, "<<A\n", "'", `"`, "\\", "a.b(", "x=y=", "a,", "<", "s{", "%w(", "$x[", "{|a", "a=>", "(?{", "/*", "?", "|", "exec(", "eval('", "[[", "!", "e ", "s/a/b/;", "a=b;", "x ", "$", "function(", "lambda a", "- "}
+
+// TestSteps reads texts that open without end. What the lexer looks at grows
+// as the text does.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	for _, part := range opened {
+		for lang, g := range Grammars {
+			text := strings.Repeat(part, 6_000/len(part))
+			l := &lexer{lang: lang, g: g, s: text, line: 1}
+			l.run()
+			if l.steps > 10*len(text) {
+				t.Errorf("%s: %d steps for %d bytes of %q", lang, l.steps, len(text), part)
+			}
+		}
+	}
 }

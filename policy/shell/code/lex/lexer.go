@@ -1,40 +1,47 @@
-package code
+// Package lex takes the program texts of other languages than the shell apart
+// into tokens: names, texts with their escapes, operators. One lexer serves
+// all languages; a grammar says how each writes them. The package is pure and
+// total.
+package lex
 
 import (
 	"slices"
 	"strings"
 )
 
-type tokenKind int
+// Kind is what a token is.
+type Kind int
 
+// The kinds of tokens.
 const (
-	tokenName tokenKind = iota + 1
-	tokenText
-	tokenNumber
-	tokenShell   // a text between backquotes, which a shell runs
-	tokenWords   // a list of quoted words
-	tokenPattern // a regular expression
-	tokenOp
-	tokenNewline
+	Name Kind = iota + 1
+	Text
+	Number
+	Shell   // a text between backquotes, which a shell runs
+	Words   // a list of quoted words
+	Pattern // a regular expression
+	Op
+	Newline
 )
 
-type token struct {
-	kind   tokenKind
-	text   string
-	plain  bool     // a text without gaps
-	code   []string // the programs inside of a text
-	spaced bool     // white space stands before it
-	line   int
+// Token is one piece of a text.
+type Token struct {
+	Kind   Kind
+	Text   string
+	Plain  bool     // a text without gaps
+	Code   []string // the programs inside of a text
+	Spaced bool     // white space stands before it
+	Line   int
 }
 
 // lexer takes a text apart. What it cannot read to its end is bad.
 type lexer struct {
 	lang   Language
-	g      *grammar
+	g      *Grammar
 	s      string
 	i      int
 	line   int
-	toks   []token
+	toks   []Token
 	bad    bool
 	spaced bool
 	steps  int // what searches for brackets looked at
@@ -69,14 +76,14 @@ func (l *lexer) at(n int) byte {
 	return 0
 }
 
-func (l *lexer) emit(t token) {
-	t.spaced, t.line = l.spaced, l.line
+func (l *lexer) emit(t Token) {
+	t.Spaced, t.Line = l.spaced, l.line
 	l.toks = append(l.toks, t)
 }
 
-func (l *lexer) last() token {
+func (l *lexer) last() Token {
 	if len(l.toks) == 0 {
-		return token{kind: tokenNewline}
+		return Token{Kind: Newline}
 	}
 	return l.toks[len(l.toks)-1]
 }
@@ -86,7 +93,7 @@ func (l *lexer) blank() bool {
 	c := l.s[l.i]
 	switch {
 	case c == '\n':
-		l.emit(token{kind: tokenNewline, text: "\n"})
+		l.emit(Token{Kind: Newline, Text: "\n"})
 		l.line++
 		l.i++
 		if l.resume > l.i {
@@ -98,7 +105,7 @@ func (l *lexer) blank() bool {
 	case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
 		l.i++
 		return true
-	case c == '\\' && (l.at(1) == '\n' || l.at(1) == '\r') && l.lang != lisp:
+	case c == '\\' && (l.at(1) == '\n' || l.at(1) == '\r') && l.lang != Lisp:
 		l.i += 2
 		l.line++
 		return true
@@ -123,7 +130,7 @@ func (l *lexer) blank() bool {
 }
 
 func (l *lexer) lineComment() bool {
-	if l.lang == perl && l.at(-1) == '$' {
+	if l.lang == Perl && l.at(-1) == '$' {
 		return false // $#list
 	}
 	for _, p := range strings.Fields(l.g.comment) {
@@ -148,7 +155,7 @@ func (l *lexer) skipLine() {
 // document skips a manual page in a Perl or Ruby text, and what follows the
 // end of the program.
 func (l *lexer) document() bool {
-	if l.lang != perl && l.lang != ruby {
+	if l.lang != Perl && l.lang != Ruby {
 		return false
 	}
 	rest := l.rest()
@@ -156,11 +163,11 @@ func (l *lexer) document() bool {
 		l.i = len(l.s)
 		return true
 	}
-	if rest[0] != '=' || len(rest) < 2 || !letter(rest[1]) {
+	if rest[0] != '=' || len(rest) < 2 || !Letter(rest[1]) {
 		return false
 	}
 	end := "\n=cut"
-	if l.lang == ruby {
+	if l.lang == Ruby {
 		end = "\n=end"
 		if !strings.HasPrefix(rest, "=begin") {
 			return false
@@ -176,26 +183,28 @@ func (l *lexer) document() bool {
 	return true
 }
 
-func letter(c byte) bool {
+// Letter reports whether a byte begins a name.
+func Letter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }
 
-func digit(c byte) bool { return c >= '0' && c <= '9' }
+// Digit reports whether a byte is a decimal digit.
+func Digit(c byte) bool { return c >= '0' && c <= '9' }
 
 func (l *lexer) number() bool {
-	if !digit(l.s[l.i]) && (l.s[l.i] != '.' || !digit(l.at(1)) || !l.wantsValue()) {
+	if !Digit(l.s[l.i]) && (l.s[l.i] != '.' || !Digit(l.at(1)) || !l.wantsValue()) {
 		return false
 	}
 	start := l.i
 	for l.i < len(l.s) {
 		c := l.s[l.i]
 		exponent := (c == '+' || c == '-') && l.i > start && (l.s[l.i-1] == 'e' || l.s[l.i-1] == 'E') && !strings.HasPrefix(l.s[start:], "0x")
-		if !letter(c) && !digit(c) && !exponent && (c != '.' || !digit(l.at(1))) {
+		if !Letter(c) && !Digit(c) && !exponent && (c != '.' || !Digit(l.at(1))) {
 			break
 		}
 		l.i++
 	}
-	l.emit(token{kind: tokenNumber, text: l.s[start:l.i], plain: true})
+	l.emit(Token{Kind: Number, Text: l.s[start:l.i], Plain: true})
 	return true
 }
 
@@ -208,7 +217,7 @@ func (l *lexer) word() bool {
 			l.i = start
 			return false
 		}
-	} else if !letter(c) && strings.IndexByte(l.g.starts, c) < 0 {
+	} else if !Letter(c) && strings.IndexByte(l.g.starts, c) < 0 {
 		return false
 	} else {
 		l.i++
@@ -217,9 +226,9 @@ func (l *lexer) word() bool {
 		switch {
 		case l.wordByte(l.s[l.i]):
 			l.i++
-		case (l.lang == perl || l.lang == php && l.s[start] != '$') && strings.HasPrefix(l.rest(), "::") && letter(l.at(2)):
+		case (l.lang == Perl || l.lang == PHP && l.s[start] != '$') && strings.HasPrefix(l.rest(), "::") && Letter(l.at(2)):
 			l.i += 2
-		case l.lang == php && l.s[l.i] == '\\' && letter(l.at(1)):
+		case l.lang == PHP && l.s[l.i] == '\\' && Letter(l.at(1)):
 			l.i++
 		default:
 			l.name(start)
@@ -232,29 +241,29 @@ func (l *lexer) word() bool {
 
 func (l *lexer) name(start int) {
 	text := l.s[start:l.i]
-	if l.lang == ruby && (l.at(0) == '?' || l.at(0) == '!') && l.at(1) != '=' && l.at(1) != '~' {
+	if l.lang == Ruby && (l.at(0) == '?' || l.at(0) == '!') && l.at(1) != '=' && l.at(1) != '~' {
 		l.i++
 		text = l.s[start:l.i]
 	}
-	l.emit(token{kind: tokenName, text: text})
+	l.emit(Token{Kind: Name, Text: text})
 }
 
 // sigil steps over the sigil of a variable and reports whether one follows.
 func (l *lexer) sigil() bool {
 	for n := 0; n < 8 && l.i < len(l.s) && strings.IndexByte(l.g.sigils, l.s[l.i]) >= 0; n++ {
-		if l.lang == perl && (l.at(1) == '{' || strings.HasPrefix(l.rest(), "&&")) {
+		if l.lang == Perl && (l.at(1) == '{' || strings.HasPrefix(l.rest(), "&&")) {
 			return false
 		}
 		l.i++
-		if l.at(-1) == '$' && l.at(0) == '#' && (letter(l.at(1)) || l.at(1) == '$') {
+		if l.at(-1) == '$' && l.at(0) == '#' && (Letter(l.at(1)) || l.at(1) == '$') {
 			l.i++
 		}
 	}
 	c := l.at(0)
-	if letter(c) || digit(c) || strings.HasPrefix(l.rest(), "::") {
+	if Letter(c) || Digit(c) || strings.HasPrefix(l.rest(), "::") {
 		return true
 	}
-	if c != 0 && l.lang == perl && l.at(-1) == '$' && strings.IndexByte("&`'+!@/\\,;.<>()[]0^|~-\"", c) >= 0 {
+	if c != 0 && l.lang == Perl && l.at(-1) == '$' && strings.IndexByte("&`'+!@/\\,;.<>()[]0^|~-\"", c) >= 0 {
 		l.i++ // a variable whose name is a sign
 		return true
 	}
@@ -262,7 +271,7 @@ func (l *lexer) sigil() bool {
 }
 
 func (l *lexer) wordByte(c byte) bool {
-	return letter(c) || digit(c) || strings.IndexByte(l.g.letters, c) >= 0 && c != 0
+	return Letter(c) || Digit(c) || strings.IndexByte(l.g.letters, c) >= 0 && c != 0
 }
 
 // operators are the signs of more than one byte that are read as one.
@@ -276,10 +285,10 @@ func (l *lexer) operator() {
 			break
 		}
 	}
-	if op == "?." && digit(l.at(2)) || op == "|&" && l.lang != awk || op == "//=" && l.lang != perl {
+	if op == "?." && Digit(l.at(2)) || op == "|&" && l.lang != Awk || op == "//=" && l.lang != Perl {
 		op = op[:1]
 	}
-	l.emit(token{kind: tokenOp, text: op})
+	l.emit(Token{Kind: Op, Text: op})
 	l.i += len(op)
 }
 
@@ -290,23 +299,31 @@ var beforeValue = strings.Fields("return and or not if unless while until when c
 // wantsValue reports whether a value must follow here, and not an operator.
 func (l *lexer) wantsValue() bool {
 	t := l.last()
-	switch t.kind {
-	case tokenText, tokenNumber, tokenShell, tokenWords, tokenPattern:
+	switch t.Kind {
+	case Text, Number, Shell, Words, Pattern:
 		return false
-	case tokenName:
-		if slices.Contains(beforeValue, t.text) {
+	case Name:
+		if slices.Contains(beforeValue, t.Text) {
 			return true
 		}
-		return (l.lang == ruby || l.lang == perl) && l.spaced && letter(t.text[0]) && l.at(1) != ' ' && l.at(1) != '='
-	case tokenOp:
-		switch t.text {
+		return (l.lang == Ruby || l.lang == Perl) && l.spaced && Letter(t.Text[0]) && l.at(1) != ' ' && l.at(1) != '='
+	case Op:
+		switch t.Text {
 		case ")", "]":
 			return false
 		case "}":
-			return l.lang == awk
+			return l.lang == Awk
 		case "++", "--":
 			return false
 		}
 	}
 	return true
+}
+
+// Tokens takes a text apart. It reports false when the text does not end as
+// it began: a text or a bracket stays open.
+func Tokens(lang Language, g *Grammar, text string) ([]Token, bool) {
+	l := &lexer{lang: lang, g: g, s: text, line: 1}
+	l.run()
+	return l.toks, !l.bad
 }

@@ -1,4 +1,4 @@
-package code
+package lex
 
 import (
 	"strconv"
@@ -75,7 +75,7 @@ func (t *literal) read() bool {
 func (t *literal) inPattern() bool {
 	l := t.l
 	switch {
-	case l.s[l.i] == '[' && t.end == "/" && l.lang != perl && l.lang != ruby:
+	case l.s[l.i] == '[' && t.end == "/" && l.lang != Perl && l.lang != Ruby:
 		t.class()
 		return true
 	case strings.HasPrefix(l.s[l.i:], "(?"):
@@ -92,7 +92,7 @@ func (t *literal) class() {
 		switch {
 		case l.s[l.i+n] == '\\':
 			n++
-		case l.s[l.i+n] == ']' && (n > 1 || l.lang == js):
+		case l.s[l.i+n] == ']' && (n > 1 || l.lang == JS):
 			t.b.WriteString(l.s[l.i : l.i+n+1])
 			l.i += n + 1
 			return
@@ -106,7 +106,7 @@ func (t *literal) class() {
 func (t *literal) patternCode() bool {
 	l := t.l
 	at := strings.IndexByte(l.s[l.i:min(len(l.s), l.i+5)], '{')
-	if at < 0 || l.lang != perl || strings.Trim(l.s[l.i:l.i+at], "(?p*") != "" {
+	if at < 0 || l.lang != Perl || strings.Trim(l.s[l.i:l.i+at], "(?p*") != "" {
 		return false
 	}
 	return t.program(at)
@@ -165,13 +165,13 @@ func (t *literal) interpolation() bool {
 	c, next := l.s[l.i], l.at(1)
 	opens := strings.IndexByte(l.g.interp, c) >= 0
 	switch {
-	case l.lang == python:
+	case l.lang == Python:
 		return t.field(c, next)
 	case opens && (next == '{' || next == '(' && strings.Contains("powershell julia", string(l.lang))):
 		return t.program(1)
-	case c == '{' && next == '$' && l.lang == php:
+	case c == '{' && next == '$' && l.lang == PHP:
 		return t.program(0)
-	case !opens || l.lang == js || next == 0:
+	case !opens || l.lang == JS || next == 0:
 		return false
 	case c == '#':
 		if next == '@' || next == '$' {
@@ -179,7 +179,7 @@ func (t *literal) interpolation() bool {
 		}
 		return next == '@' || next == '$'
 	}
-	if !letter(next) && (l.lang != perl || t.q.pattern || strings.IndexByte("$&!@,;./0123456789", next) < 0) {
+	if !Letter(next) && (l.lang != Perl || t.q.pattern || strings.IndexByte("$&!@,;./0123456789", next) < 0) {
 		return false
 	}
 	t.variable()
@@ -201,15 +201,15 @@ func (t *literal) field(c, next byte) bool {
 func (t *literal) variable() {
 	l := t.l
 	t.missing(2)
-	for letter(l.at(0)) || digit(l.at(0)) {
+	for Letter(l.at(0)) || Digit(l.at(0)) {
 		l.i++
 	}
-	for range maxNested {
+	for range MaxNested {
 		n := 0
 		if strings.HasPrefix(l.s[l.i:], "->") {
 			n = 2
 		}
-		if c := l.at(n); c != '[' && (c != '{' || l.lang != perl) || t.q.pattern {
+		if c := l.at(n); c != '[' && (c != '{' || l.lang != Perl) || t.q.pattern {
 			return
 		}
 		end := l.matching(l.i + n)
@@ -232,7 +232,7 @@ func (t *literal) backslash() {
 	next := l.s[l.i+1]
 	atEnd := t.end != "" && (next == t.end[0] || closer(next) == t.end)
 	switch {
-	case t.q.raw && l.lang == python || t.q.pattern: // it keeps the delimiter from ending the text, and stays
+	case t.q.raw && l.lang == Python || t.q.pattern: // it keeps the delimiter from ending the text, and stays
 		t.b.WriteString(l.s[l.i : l.i+2])
 		l.i += 2
 	case t.q.raw:
@@ -281,13 +281,13 @@ func (t *literal) escape(e *escapes) {
 // numbered decodes an escape that gives the number of a character.
 func (t *literal) numbered(e *escapes, c byte) bool {
 	switch {
-	case digit(c) && e.decimal:
+	case Digit(c) && e.decimal:
 		t.number(0, 10, [2]int{1, 3})
 	case c >= '0' && c <= '7' && e.octal > 0:
 		t.number(0, 8, [2]int{1, e.octal})
 	case strings.IndexByte(e.braces, c) >= 0 && t.l.at(1) == '{':
 		t.braced(c)
-	case (c == 'x' || c == 'X' && t.l.lang == php) && e.hex[1] > 0:
+	case (c == 'x' || c == 'X' && t.l.lang == PHP) && e.hex[1] > 0:
 		t.number(1, 16, e.hex)
 	case c == 'u' && e.unicode && !t.q.bytes:
 		t.number(1, 16, [2]int{4, 4})
