@@ -149,7 +149,7 @@ func (x *foreign) execute(call code.Call, words argv.List) {
 	if awk := strings.HasSuffix(x.Name, "awk"); !plain || awk && call.Name == "system" {
 		x.f.Hit("program-runs", x.Line())
 	} else if awk { // what it prints may be what it reads
-		call.Input = append(call.Input, code.Arg{Text: x.waiting()})
+		call.Input = append(call.Input, code.Arg{Text: x.Waiting()})
 	}
 	line := strings.TrimSpace(strings.Join(words.Texts(), " "))
 	if x.program.Endless && (strings.HasSuffix(line, "&") || strings.Contains(call.Name, "pawn") || strings.Contains(call.Name, "Popen")) {
