@@ -15,7 +15,7 @@ import (
 // the request is settled with, in order, and what is replied.
 func (c *court) answers(cmds ...command.Command) (verdicts []string, replies string) {
 	c.t.Helper()
-	s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: ghapp.User{ID: c.gh.UserID("kim"), Login: "kim"}}}
+	s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment"}, author: ghapp.User{ID: c.gh.UserID("kim"), Login: "kim"}}
 	s.ev.Comment.ID, s.target.Comment = 1, 1
 	got := c.w.change()
 	for _, cmd := range cmds {

@@ -140,7 +140,7 @@ func (c *court) open(paths []string) {
 
 // does has a person give a command and says whether it had an effect.
 func (c *court) does(who string, cmd command.Command) (bool, error) {
-	s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: ghapp.User{ID: c.gh.UserID(who), Login: who}}}
+	s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment"}, author: ghapp.User{ID: c.gh.UserID(who), Login: who}}
 	s.ev.Comment.ID, s.target.Comment = 1, 1
 	got := c.w.change()
 	err := c.w.do(c.t.Context(), got, s, cmd)
@@ -231,7 +231,7 @@ func TestStrangeAccounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.meet = tt.meet
 			for _, verb := range []string{"approve", "deny"} {
-				s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment", Sender: tt.sender}}
+				s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment"}, author: tt.sender}
 				s.ev.Comment.ID, s.target.Comment = 1, 1
 				got := c.w.change()
 				err := c.w.do(t.Context(), got, s, command.Command{Name: verb, ID: "abc123"})

@@ -7,6 +7,7 @@
 //	bot.go       one wake of a thread: take deliveries, run the session
 //	thread.go    who and where
 //	source.go    which deliveries are wanted, and how urgent they are
+//	words.go     whose words count
 //	handle.go    what a delivery means
 //	commands.go  the table of commands
 //	task.go      open, continue and supersede a session
@@ -33,6 +34,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -93,18 +95,22 @@ type Config struct {
 	Sees   func(ctx context.Context, model string) bool // whether a model sees pictures; nil for all of them
 	More   func(thread string) <-chan struct{}          // tells of new deliveries while a thread is worked on; may be nil
 	Owner  string                                       // name of this worker in leases
-	TTL    time.Duration                                // of session leases, 15 s when zero
-	Settle time.Duration                                // how long a lost write may take to become visible, 10 s when zero
-	Every  time.Duration                                // between edits of a progress comment, 3 s when zero
-	Now    func() time.Time
-	Log    *slog.Logger
+
+	Repositories []string      // that are served: owner/name, or owner/* for all of an owner; none for all that there are
+	Apps         []int64       // through which people may write
+	TTL          time.Duration // of session leases, 15 s when zero
+	Settle       time.Duration // how long a lost write may take to become visible, 10 s when zero
+	Every        time.Duration // between edits of a progress comment, 3 s when zero
+	Now          func() time.Time
+	Log          *slog.Logger
 }
 
 // Bot works on threads. It is safe for concurrent use; one thread is worked
 // on by one caller at a time, which the queue makes sure of.
 type Bot struct {
-	cfg  Config
-	rows []row
+	cfg       Config
+	rows      []row
+	strangers sync.Map // repositories whose deliveries were dropped, for the log
 }
 
 // New checks cfg and returns a bot.

@@ -30,7 +30,7 @@ func commands() []row {
 			right: policy.AskChange, priority: store.PriorityWork, handle: task,
 		},
 		{
-			Spec:  command.Spec{Name: "approve", Usage: "approve <id>", Help: "let a waiting action happen", Args: command.TakesID},
+			Spec:  command.Spec{Name: "approve", Usage: "approve <id>", Help: "let a waiting action happen", Args: command.TakesID, Grants: true},
 			right: policy.Settle, priority: store.PriorityAnswer, handle: approve,
 		},
 		{
@@ -54,7 +54,7 @@ func commands() []row {
 			right: policy.Steer, priority: store.PriorityWork, handle: resume,
 		},
 		{
-			Spec:  command.Spec{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: command.TakesCount},
+			Spec:  command.Spec{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: command.TakesCount, Grants: true},
 			right: policy.RaiseLimit, priority: store.PriorityWork, handle: resume,
 		},
 		{
@@ -158,13 +158,13 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 		r.reply(render.AsksOnly(at.Number))
 		return err
 	}
-	if r.actor, err = w.at.Client.Actor(ctx, s.ev.Sender.Login); err != nil {
+	if r.actor, err = w.at.Client.Actor(ctx, s.author.Login); err != nil {
 		return err
 	}
 	if r.sess, err = w.session(ctx); err != nil {
 		return err
 	}
-	if r.actor.ID != s.ev.Sender.ID { //control:account-number
+	if r.actor.ID != s.author.ID { //control:account-number
 		r.reply(render.UnknownAuthor)
 		return nil
 	}

@@ -11,15 +11,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// userMessage is a text that may hold commands, and where it stands.
-type userMessage struct {
-	ev     ghapp.Event
-	id     string // of the delivery
-	key    string // of the text: what was said, in which version
-	body   string
-	target ghapp.Target
-}
-
 // handle works on one delivery. What it leads to is recorded before anything
 // is said on GitHub. A delivery that cannot be worked on ever is given up;
 // an error means that it may work later.
@@ -35,16 +26,15 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		return w.orGiveUp(ctx, d, w.reviewed(ctx, d, ev))
 	}
 	s, ok := messageOf(ev)
-	if !ok {
+	if !ok || !w.serves(ev.Thread) {
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
 	}
 	s.id, s.key = d.ID, d.Key
 	if s.key == "" {
 		s.key = d.ID
 	}
-	cmds, err := specs(w.rows).Parse(s.body)
-	var use *command.Error
-	if err != nil && !errors.As(err, &use) {
+	cmds, use, err := w.commandsIn(s.body)
+	if err != nil {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
 	if len(cmds) == 0 && use == nil {
@@ -53,9 +43,10 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
-	if own, err := w.at.isOwn(ctx, ev.Sender); err != nil || own {
-		if own {
-			err = w.cfg.Store.Deliveries.Done(ctx, "own words", d.ID)
+	if why, err := w.notTheirs(ctx, s); err != nil || why != "" {
+		if why != "" {
+			w.cfg.Log.InfoContext(ctx, "text is not a person's wish", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why", why)
+			err = w.cfg.Store.Deliveries.Done(ctx, why, d.ID)
 		}
 		return w.orGiveUp(ctx, d, err)
 	}
@@ -70,27 +61,6 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 	}
 	w.cfg.Log.ErrorContext(ctx, "delivery given up", "delivery", d.ID, "thread", w.key, "err", err)
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
-}
-
-// messageOf picks the text of an event that can hold a command. Edits are no new
-// wishes: what was said first was acted on, and an approval whose comment was
-// edited is found out when it is used.
-func messageOf(ev ghapp.Event) (userMessage, bool) {
-	s := userMessage{ev: ev}
-	switch {
-	case ev.Thread.Number == 0:
-		return s, false
-	case ev.Kind == "issue_comment" && ev.Action == "created",
-		ev.Kind == "pull_request_review_comment" && ev.Action == "created":
-		s.body, s.target = ev.Comment.Body, ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff}
-	case ev.Kind == "pull_request_review" && ev.Action == "submitted":
-		s.body = ev.Review.Body
-	case ev.Kind == "issues" && ev.Action == "opened", ev.Kind == "pull_request" && ev.Action == "opened":
-		s.body = ev.Body
-	default:
-		return s, false
-	}
-	return s, true
 }
 
 // carryOut carries out commands in order.

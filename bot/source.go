@@ -39,7 +39,7 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 	if !ok || !strings.Contains(s.body, command.Prefix) {
 		return webhook.Source{}, false, nil
 	}
-	src := webhook.Source{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork}
+	src := webhook.Source{Thread: ev.Thread.Key(), Sender: s.author.Login, Priority: store.PriorityWork}
 	switch {
 	case ev.Comment.ID != 0:
 		src.Key = fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Updated.UTC().Format(time.RFC3339))

@@ -36,7 +36,7 @@ func stop(ctx context.Context, r *request) error {
 		r.reply(render.NoneRuns(v.Phase))
 		return nil
 	}
-	r.end(v, render.StoppedBy(r.msg.ev.Sender.Login))
+	r.end(v, render.StoppedBy(r.msg.author.Login))
 	r.w.halt = r.w.halt || r.w.running == r.sess.ID
 	r.react("+1")
 	return nil
@@ -46,7 +46,7 @@ func stop(ctx context.Context, r *request) error {
 func (r *request) end(v *session.State, reason string) {
 	for _, a := range v.Open() {
 		r.c.append(session.NewEvent(session.TypeResolved, v.Turns,
-			session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: r.msg.ev.Sender.Login, Key: r.msg.key}))
+			session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: r.msg.author.Login, Key: r.msg.key}))
 	}
 	out := session.Outcome{Status: session.StatusStopped, Turns: v.Turns, Files: v.Files, Reason: reason}
 	r.c.append(session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
@@ -59,7 +59,7 @@ func resume(ctx context.Context, r *request) error {
 		r.reply(render.NoSession)
 		return nil
 	}
-	m := session.Message{Key: r.msg.key, Author: r.msg.ev.Sender.Login, Text: clean(r.cmd.Text), Budget: r.cmd.Count}
+	m := session.Message{Key: r.msg.key, Author: r.msg.author.Login, Text: clean(r.cmd.Text), Budget: r.cmd.Count}
 	v, err := r.view(ctx)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (r *request) supersede(ctx context.Context) error {
 		return err
 	}
 	if !v.Over() {
-		r.end(v, render.ReplacedBy(r.msg.ev.Sender.Login))
+		r.end(v, render.ReplacedBy(r.msg.author.Login))
 	}
 	if len(r.c.Events) > 0 {
 		// What the same comment asked of the old session goes with it.
@@ -77,7 +77,7 @@ func clean(s string) string {
 // answered by them (a question) or withdrawn (an approval).
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
-	m := session.Message{Key: s.key, Author: s.ev.Sender.Login, Text: r.words(r.cmd.Text)}
+	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(r.cmd.Text)}
 	images, words := r.pictures(ctx, r.sess.Model, false)
 	m.Text, m.Images, m.Context = m.Text+words, images, selected(s)
 	v, err := r.viewWith(ctx)
@@ -86,7 +86,7 @@ func (r *request) follow(ctx context.Context) error {
 	}
 	answered := false
 	for _, a := range v.Open() {
-		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.ev.Sender.ID, Key: s.key}
+		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
 		if a.Kind == session.AskQuestion {
 			res.Verdict, res.Reason, answered = policy.Answered, m.Text, true
 		}

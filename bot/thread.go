@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"strings"
 
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
@@ -44,15 +43,6 @@ func (t *Thread) connect(ctx context.Context, app *ghapp.App, installation int64
 	}
 	t.Client, t.Repo, t.Pull = c, repo, pull
 	return nil
-}
-
-// isOwn reports whether u is the bot itself.
-func (t *Thread) isOwn(ctx context.Context, u ghapp.User) (bool, error) {
-	self, err := t.Client.Self(ctx)
-	if err != nil {
-		return false, err
-	}
-	return strings.EqualFold(self, u.Login) && u.Bot, nil
 }
 
 // elsewhere returns the thread of the session when this one is only the pull

@@ -73,8 +73,11 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	actor, err := w.at.Client.Actor(ctx, ev.Sender.Login)
-	if err != nil || actor.ID != ev.Sender.ID {
+	if why, err := w.notTheirs(ctx, s); err != nil || why != "" {
+		return false, err
+	}
+	actor, err := w.at.Client.Actor(ctx, s.author.Login)
+	if err != nil || actor.ID != s.author.ID {
 		return false, err
 	}
 	v, _ := w.mayAsk(actor, right, sess)

@@ -32,3 +32,38 @@ func LabelCode(text, label string) string {
 	flush()
 	return out.String()
 }
+
+// fence follows Markdown's fenced code blocks and HTML comments.
+type fence struct {
+	mark    string
+	comment bool
+}
+
+// inside reports whether line belongs to a fenced block or a comment, the fences
+// included.
+func (f *fence) inside(line string) bool {
+	t := strings.TrimLeft(line, " ")
+	if f.comment {
+		f.comment = !strings.Contains(line, "-->")
+		return true
+	}
+	if f.mark != "" {
+		closing := strings.TrimRight(t, " \t\n")
+		if len(line)-len(t) <= 3 && len(closing) >= len(f.mark) && strings.Trim(closing, f.mark[:1]) == "" {
+			f.mark = ""
+		}
+		return true
+	}
+	if strings.HasPrefix(t, "<!--") {
+		f.comment = !strings.Contains(t, "-->")
+		return true
+	}
+	for _, c := range []string{"`", "~"} {
+		n := len(t) - len(strings.TrimLeft(t, c))
+		if n >= 3 && len(line)-len(t) <= 3 && (c == "~" || !strings.Contains(t[n:], "`")) {
+			f.mark = strings.Repeat(c, n)
+			return true
+		}
+	}
+	return false
+}

@@ -1,9 +1,12 @@
 // Package command reads what a person asked for in a comment. It is a leaf
 // and pure: text in, commands out.
 //
-// A command is a line whose first word is "/agent", outside of code blocks
-// and quotations. What follows on the line, and the lines up to the next
-// command, belong to it.
+// A command is a line of a paragraph, as GitHub shows it, whose first word is
+// "/agent": not one in code, in a quotation, in a list, a table or a heading,
+// in HTML, folded or hidden. What follows on the line, and the lines up to the
+// next command, belong to it. Where somebody may have meant a command that is
+// none, or where parsers may see different things, nothing is carried out, and
+// the reply asks.
 package command
 
 import (
@@ -37,10 +40,11 @@ type Command struct {
 
 // Spec says how one command is written.
 type Spec struct {
-	Name  string // the first word behind the prefix
-	Usage string // all that stands behind the prefix
-	Help  string // what it does
-	Args  func(c *Command, rest string) error
+	Name   string // the first word behind the prefix
+	Usage  string // all that stands behind the prefix
+	Help   string // what it does
+	Args   func(c *Command, rest string) error
+	Grants bool // it lets something happen: a comment that may say no as well grants nothing
 }
 
 // Table is the commands that there are. One of them is named [Task] and one
@@ -89,11 +93,29 @@ func (e *Error) Error() string { return "parse command: " + e.Public }
 
 // Parse returns the commands in body, in order. A body without a command
 // gives none. An *[Error] says what is wrong with the first command that
-// cannot be understood.
+// cannot be understood; then nothing of the body is carried out.
 func (t Table) Parse(body string) ([]Command, error) {
+	text := lineEnds.Replace(body)
+	if len(text) > mostText {
+		return nil, wrong("the text is too long to be read")
+	}
+	list := mentions(text)
+	for _, m := range list {
+		if m.asks() {
+			return nil, wrong("a line here begins with `%s`, but for GitHub it stands in %s, so nothing was done. If it is meant, write it on a line of its own, with an empty line before it", Prefix, m.where)
+		}
+	}
+	list = slices.DeleteFunc(list, func(m mention) bool { return !m.said })
 	var out []Command
-	for _, block := range blocks(body) {
-		c, err := t.parse(block)
+	for i, m := range list {
+		end := len(text)
+		if i+1 < len(list) {
+			end = list[i+1].start
+		}
+		c, grants, err := t.parse(text[m.end:end])
+		if err == nil && grants {
+			err = alone(c.Name, text[m.end:end], text, list)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -102,98 +124,34 @@ func (t Table) Parse(body string) ([]Command, error) {
 	return out, nil
 }
 
-// blocks cuts body into the texts behind each command word.
-func blocks(body string) []string {
-	var out []string
-	var f fence
-	for line := range strings.Lines(strings.ReplaceAll(body, "\r\n", "\n")) {
-		code := f.inside(line)
-		rest, ok := commandLine(line)
-		switch {
-		case ok && !code:
-			out = append(out, rest)
-		case len(out) > 0:
-			out[len(out)-1] += line
-		}
-	}
-	return out
-}
-
-// commandLine returns what follows the command word. Up to three spaces may
-// stand before it, as Markdown allows before any block; more make code.
-func commandLine(line string) (string, bool) {
-	trimmed := strings.TrimLeft(line, " ")
-	if len(line)-len(trimmed) > 3 {
-		return "", false
-	}
-	rest, ok := strings.CutPrefix(trimmed, Prefix)
-	if !ok || (rest != "" && !strings.ContainsRune(" \t\n", rune(rest[0]))) {
-		return "", false
-	}
-	return rest, true
-}
-
-// fence follows Markdown's fenced code blocks and HTML comments.
-type fence struct {
-	mark    string
-	comment bool
-}
-
-// inside reports whether line belongs to a fenced block or a comment, the fences
-// included.
-func (f *fence) inside(line string) bool {
-	t := strings.TrimLeft(line, " ")
-	if f.comment {
-		f.comment = !strings.Contains(line, "-->")
-		return true
-	}
-	if f.mark != "" {
-		closing := strings.TrimRight(t, " \t\n")
-		if len(line)-len(t) <= 3 && len(closing) >= len(f.mark) && strings.Trim(closing, f.mark[:1]) == "" {
-			f.mark = ""
-		}
-		return true
-	}
-	if strings.HasPrefix(t, "<!--") {
-		f.comment = !strings.Contains(t, "-->")
-		return true
-	}
-	for _, c := range []string{"`", "~"} {
-		n := len(t) - len(strings.TrimLeft(t, c))
-		if n >= 3 && len(line)-len(t) <= 3 && (c == "~" || !strings.Contains(t[n:], "`")) {
-			f.mark = strings.Repeat(c, n)
-			return true
-		}
-	}
-	return false
-}
-
-func (t Table) parse(text string) (Command, error) {
-	var c Command
-	text, err := flags(&c, text)
+// parse reads what stands behind a command word. It reports whether the
+// command grants something.
+func (t Table) parse(text string) (c Command, grants bool, err error) {
+	text, err = flags(&c, text)
 	if err != nil {
-		return c, err
+		return c, false, err
 	}
 	word, rest := cutWord(text)
 	name := strings.ToLower(word)
 	if slices.Contains(modes[:], name) {
 		if c.Mode != "" && c.Mode != name {
-			return c, wrong("`%s` and `--mode %s` contradict each other", name, c.Mode)
+			return c, false, wrong("`%s` and `--mode %s` contradict each other", name, c.Mode)
 		}
 		c.Name, c.Mode, c.Text = Task, name, rest
-		return c, nil
+		return c, false, nil
 	}
 	for _, s := range t {
 		if s.Name == name && name != Task {
 			c.Name = name
-			return c, s.Args(&c, rest)
+			err := s.Args(&c, rest)
+			return c, s.Grants, err
 		}
 	}
 	c.Name, c.Text = Task, text
 	if text == "" {
 		c.Name = AskHelp
 	}
-	return c, nil
+	return c, false, nil
 }
 
 // flags takes --mode, --model and --turns off the front and the end of the
@@ -241,7 +199,7 @@ func flag(c *Command, name, value string) error {
 }
 
 func cutWord(s string) (word, rest string) {
-	i := strings.IndexAny(s, " \t\n")
+	i := strings.IndexAny(s, " \t\n\u00a0")
 	if i < 0 {
 		return s, ""
 	}

@@ -11,12 +11,12 @@ import (
 
 // table has one command of each shape.
 var table = Table{
-	{Task, "fix it", "what you want", TakesText},
-	{"approve", "approve <id>", "let it happen", TakesID},
-	{"deny", "deny <id> [reason]", "refuse it", TakesID},
-	{"stop", "stop", "end the work", TakesText},
-	{"budget", "budget +10", "grant more turns", TakesCount},
-	{AskHelp, "help", "show this list", TakesText},
+	{Name: Task, Usage: "fix it", Help: "what you want", Args: TakesText},
+	{Name: "approve", Usage: "approve <id>", Help: "let it happen", Args: TakesID, Grants: true},
+	{Name: "deny", Usage: "deny <id> [reason]", Help: "refuse it", Args: TakesID},
+	{Name: "stop", Usage: "stop", Help: "end the work", Args: TakesText},
+	{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: TakesCount, Grants: true},
+	{Name: AskHelp, Usage: "help", Help: "show this list", Args: TakesText},
 }
 
 func TestParse(t *testing.T) {
@@ -100,7 +100,7 @@ func TestCheck(t *testing.T) {
 		`"x" does not say what it does`:  append(slices.Clone(table), Spec{Name: "x", Usage: "x", Args: TakesText}),
 		`"x" does not say what it takes`: append(slices.Clone(table), Spec{Name: "x", Usage: "x", Help: "x"}),
 		`"stop" is there twice`:          append(slices.Clone(table), table[3]),
-		`"plan" is there twice`:          append(slices.Clone(table), Spec{"plan", "plan", "plan", TakesText}),
+		`"plan" is there twice`:          append(slices.Clone(table), Spec{Name: "plan", Usage: "plan", Help: "plan", Args: TakesText}),
 		`there is no "task"`:             table[1:],
 		`there is no "help"`:             table[:len(table)-1],
 	} {

@@ -24,6 +24,7 @@ type Config struct {
 	AppID      int64             // the app's id
 	PrivateKey []byte            // the app's key in PEM
 	Token      string            // instead of an app: a token for one repository
+	Secret     []byte            // of this server alone; binds what it writes to its marker, see [App.Written]
 	Login      string            // the bot's own login; empty to ask GitHub (a workflow's token cannot ask)
 	Transport  http.RoundTripper // nil for one like http.DefaultTransport with a time limit
 	Log        *slog.Logger      // nil for none
@@ -194,6 +195,20 @@ func (a *App) pacer(installation int64) *pacer {
 		a.pacers[installation] = p
 	}
 	return p
+}
+
+// Speaks reports whether an account, or the app through which it writes, is the bot
+// by its number or name. With a token it is nobody: the account may be a
+// person's.
+func (a *App) Speaks(ctx context.Context, u User, app int64) (bool, error) {
+	if a.cfg.AppID != 0 && app == a.cfg.AppID {
+		return true, nil
+	}
+	if !u.Bot {
+		return false, nil
+	}
+	self, err := a.whoami(ctx)
+	return err == nil && strings.EqualFold(self, u.Login), err
 }
 
 // IsApp reports whether the bot is a GitHub App: only Apps make check runs.

@@ -8,7 +8,7 @@ import (
 )
 
 func createComment(ctx context.Context, c *Client, w Write) (Ref, error) {
-	body, err := w.marked(w.Body)
+	body, err := c.mark(w, w.Body)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -26,7 +26,7 @@ func findComment(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 
 func editComment(ctx context.Context, c *Client, w Write) (Ref, error) {
 	const op = "edit comment"
-	body, err := w.marked(w.Body)
+	body, err := c.mark(w, w.Body)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -41,12 +41,12 @@ func editComment(ctx context.Context, c *Client, w Write) (Ref, error) {
 // commentIs reports whether a comment says what it should.
 func commentIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	cm, err := c.GetComment(ctx, w.Target)
-	want, _ := mark(w.Body, w.Key)
+	want, _ := c.mark(w, w.Body)
 	return Ref{ID: cm.ID, URL: cm.URL}, err == nil && sameText(cm.Body, want), err
 }
 
 func reply(ctx context.Context, c *Client, w Write) (Ref, error) {
-	body, err := w.marked(w.Body)
+	body, err := c.mark(w, w.Body)
 	if err != nil {
 		return Ref{}, err
 	}

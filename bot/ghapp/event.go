@@ -60,6 +60,7 @@ type EventPost struct {
 	Assignee  string // assigned, unassigned
 	Requested string // review_requested: of whom
 	AppID     int64  // the app through which the newest text was written, 0 for a person
+	Moved     bool   // opened: it was written in another place, and came here by a transfer
 }
 
 // EventPush says what moved in a push and in synchronize; Ref is also where a
@@ -185,10 +186,14 @@ type rawEvent struct {
 	Label             struct{ Name string }
 	Assignee          rawUser
 	RequestedReviewer rawUser `json:"requested_reviewer"`
-	Changes           struct{ Body struct{ From string } }
-	ClientPayload     json.RawMessage `json:"client_payload"`
-	Inputs            json.RawMessage
-	Schedule          string
+	Changes           struct {
+		Body    struct{ From string }
+		Issue   json.RawMessage `json:"old_issue"`
+		OldRepo json.RawMessage `json:"old_repository"`
+	}
+	ClientPayload json.RawMessage `json:"client_payload"`
+	Inputs        json.RawMessage
+	Schedule      string
 }
 
 type rawChecks struct {
@@ -263,8 +268,9 @@ type rawReview struct {
 	ID          int64
 	Body, State string
 	User        rawUser
-	CommitID    string    `json:"commit_id"`
-	SubmittedAt looseTime `json:"submitted_at"`
+	CommitID    string             `json:"commit_id"`
+	SubmittedAt looseTime          `json:"submitted_at"`
+	ViaApp      struct{ ID int64 } `json:"performed_via_github_app"`
 }
 
 type rawCheck struct {
@@ -343,7 +349,7 @@ func (raw *rawEvent) post(e *Event) {
 	e.Thread.Number = max(0, p.Number)
 	e.IsPull = raw.PullRequest != nil || p.PullRequest != nil
 	e.Title, e.Body, e.State, e.Author, e.Updated = p.Title, p.Body, p.State, p.User.user(), p.UpdatedAt.Time
-	e.AppID = p.ViaApp.ID
+	e.AppID, e.Moved = p.ViaApp.ID, len(raw.Changes.Issue)+len(raw.Changes.OldRepo) > 0
 	for _, l := range p.Labels {
 		e.Labels = append(e.Labels, l.Name)
 	}
@@ -371,6 +377,7 @@ func (raw *rawEvent) comment(e *Event) {
 
 func (raw *rawEvent) review(e *Event) {
 	if r := raw.Review; r != nil {
+		e.AppID = r.ViaApp.ID
 		e.Review = EventReview{ID: r.ID, Body: r.Body, State: strings.ToUpper(r.State), Author: r.User.user(),
 			Commit: r.CommitID, Submitted: r.SubmittedAt.Time}
 	}

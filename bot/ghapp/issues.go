@@ -7,7 +7,7 @@ import (
 )
 
 func createIssue(ctx context.Context, c *Client, w Write) (Ref, error) {
-	body, err := w.marked(w.Body)
+	body, err := c.mark(w, w.Body)
 	if err != nil {
 		return Ref{}, err
 	}

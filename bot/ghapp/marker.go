@@ -1,6 +1,7 @@
 package ghapp
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
@@ -29,20 +30,53 @@ func Digest(parts ...string) string {
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h[:8]))
 }
 
-// marker is the hidden end of a body by which a write is found again.
-func marker(key string) string { return "<!-- handrail:" + key + " -->" }
+// marker is the hidden end of a body by which a write is found again. With a
+// sum it is known as our own wherever it comes from.
+func marker(key, sum string) string {
+	if sum != "" {
+		key += " " + sum
+	}
+	return "<!-- handrail:" + key + " -->"
+}
+
+// sum binds a body to this server's secret and a key. The body counts as
+// GitHub keeps it; there is no sum without a secret.
+func (a *App) sum(body, key string) string {
+	if len(a.cfg.Secret) == 0 {
+		return ""
+	}
+	body = strings.TrimSpace(strings.ReplaceAll(body, "\r\n", "\n"))
+	mac := hmac.New(sha256.New, a.cfg.Secret)
+	mac.Write([]byte(key + "\x00" + body))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil)[:16]))
+}
 
 // mark appends the marker to a body and checks the length.
-func mark(body, key string) (string, error) {
-	out := body + "\n\n" + marker(key)
+func (c *Client) mark(w Write, body string) (string, error) {
+	out := body + "\n\n" + marker(w.Key, c.app.sum(body, w.Key))
 	if n := utf8.RuneCountInString(out); n > maxBody {
-		return "", fmt.Errorf("the text has %d characters with its marker, GitHub takes %d; split it", n, maxBody)
+		return "", &Error{Op: "write " + string(w.Kind), Err: fmt.Errorf("the text has %d characters with its marker, GitHub takes %d; split it", n, maxBody)}
 	}
 	return out, nil
+}
+
+var markerRE = regexp.MustCompile(`<!-- handrail:([^\s<>]+)(?: ([a-z2-7]{26}))? -->\s*$`)
+
+// Written reports whether a body is one that this server wrote, word for word:
+// its marker's sum is right. Otherwise key is what the marker at its end
+// claims, "" without one; anybody can copy a marker.
+func (a *App) Written(body string) (ours bool, key string) {
+	m := markerRE.FindStringSubmatchIndex(body)
+	if m == nil {
+		return false, ""
+	}
+	key = body[m[2]:m[3]]
+	return m[4] >= 0 && hmac.Equal([]byte(body[m[4]:m[5]]), []byte(a.sum(body[:m[0]], key))), key //control:own-marker
 }
 
 // marked reports whether body ends with the marker of key. Only the end
 // counts: a quoted marker further up is somebody's quotation.
 func marked(body, key string) bool {
-	return strings.HasSuffix(strings.TrimRight(body, " \t\r\n"), marker(key))
+	m := markerRE.FindStringSubmatch(body)
+	return m != nil && m[1] == key
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func createPull(ctx context.Context, c *Client, w Write) (Ref, error) {
-	body, err := w.marked(w.Pull.Body)
+	body, err := c.mark(w, w.Pull.Body)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -36,7 +36,7 @@ func findPull(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 }
 
 func editPull(ctx context.Context, c *Client, w Write) (Ref, error) {
-	body, err := w.marked(w.Pull.Body)
+	body, err := c.mark(w, w.Pull.Body)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -47,7 +47,7 @@ func editPull(ctx context.Context, c *Client, w Write) (Ref, error) {
 // pullIs reports whether a pull request says what it should.
 func pullIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	p, err := c.GetPull(ctx, w.Thread)
-	want, _ := mark(w.Pull.Body, w.Key)
+	want, _ := c.mark(w, w.Pull.Body)
 	same := sameText(p.Body, want) && (w.Pull.Title == "" || p.Title == w.Pull.Title)
 	return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && same, err
 }
@@ -91,7 +91,7 @@ func hasReviewers(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 
 func createReview(ctx context.Context, c *Client, w Write) (Ref, error) {
 	spec := w.Review
-	body, err := w.marked(spec.Body)
+	body, err := c.mark(w, spec.Body)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -100,6 +100,9 @@ func createReview(ctx context.Context, c *Client, w Write) (Ref, error) {
 		req.CommitID = &spec.Commit
 	}
 	for _, in := range spec.Comments {
+		if in.Body, err = c.mark(w, in.Body); err != nil {
+			return Ref{}, err
+		}
 		d := &github.DraftReviewComment{Path: github.String(in.Path), Body: github.String(in.Body), Line: github.Int(in.Line), Side: github.String(side(in))}
 		if in.StartLine > 0 && in.StartLine != in.Line {
 			d.StartLine, d.StartSide = github.Int(in.StartLine), github.String(side(in))

@@ -158,15 +158,6 @@ func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
 	return d.find(ctx, c, c.outgoing(w))
 }
 
-// marked is a body of w with the marker of its key.
-func (w Write) marked(body string) (string, error) {
-	out, err := mark(body, w.Key)
-	if err != nil {
-		return "", &Error{Op: "write " + string(w.Kind), Err: err}
-	}
-	return out, nil
-}
-
 // sameText compares bodies as GitHub may have stored them.
 func sameText(a, b string) bool {
 	norm := func(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), " \t\n") }

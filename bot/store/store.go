@@ -49,6 +49,7 @@ type Store struct {
 	Sessions   Sessions
 	Logs       Logs
 	Intents    Intents
+	Effects    Effects
 	Meta       Meta
 }
 
@@ -292,6 +293,12 @@ type Intents interface {
 	// Open returns the intents of a session that are neither done nor
 	// failed, oldest first. The empty session means those that have none.
 	Open(ctx context.Context, id string) ([]Intent, error)
+}
+
+// Effects tells of writes that were intended, whatever became of them.
+type Effects interface {
+	// Effect returns the intent of a key, or [ErrNotFound].
+	Effect(ctx context.Context, key string) (Intent, error)
 }
 
 // Intent is one write to GitHub. Payload is what is needed to make it.

@@ -45,10 +45,23 @@ type GitHub struct {
 	AppID          int64  `yaml:"app_id"`
 	PrivateKeyFile string `yaml:"private_key_file"`
 	Repository     string `yaml:"repository"` // with a token: the one repository, owner/name
+	// Repositories are served: owner/name, or owner/* for all of an owner.
+	Repositories []string `yaml:"repositories"`
+	// Apps are those through which people may write, by number.
+	Apps []int64 `yaml:"apps"`
 
 	Key           []byte       `yaml:"-"`
 	Token         secret.Value `yaml:"-"`
 	WebhookSecret secret.Value `yaml:"-"`
+}
+
+// Served returns the repositories that are served, nothing for all that
+// the App is installed on.
+func (g GitHub) Served() []string {
+	if g.Repository == "" {
+		return g.Repositories
+	}
+	return append([]string{g.Repository}, g.Repositories...)
 }
 
 // Sessions is `sessions:` in the server's file; 0 means no limit.
@@ -271,6 +284,13 @@ func (c *Server) values(bad *problemList) {
 	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace), "workspace: %q is not one of auto, docker, bwrap, local", c.Workspace)
 	bad.when(c.GitHub.AppID < 0, "github.app_id: must be the number that the App's page shows")
 	bad.when(c.GitHub.Repository != "" && !repositoryName.MatchString(c.GitHub.Repository), "github.repository: %q is not owner/name", c.GitHub.Repository)
+	for _, name := range c.GitHub.Repositories {
+		bad.when(!repositoryName.MatchString(strings.Replace(name, "/*", "/x", 1)), "github.repositories: %q is neither owner/name nor owner/*", name)
+	}
+	for _, id := range c.GitHub.Apps {
+		bad.when(id <= 0, "github.apps: %d is not the number of an App", id)
+	}
+	bad.when(c.GitHub.AppID == 0 && c.GitHub.Token != "" && len(c.GitHub.Repositories) > 0, "github.repositories: a token serves the one repository of github.repository; an App serves several")
 	if api := c.GitHub.API; api != "" {
 		u, err := url.Parse(api)
 		bad.when(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "", "github.api: %q is not an address like https://github.example/api/v3/", withoutUser(api))

@@ -109,6 +109,16 @@ var controls = []control{
 	{"target-gone", "value branch + repo.DefaultBranch[:0], err", "./cmd/handrail", "TestBaseBranchIsGone"},
 	{"outage-waits", "without 2", "./cmd/handrail", "TestRemoteIsDownForAWhile"},
 	{"joined-packs", "value idx.Add(e.Hash, e.Offset, e.CRC32)", "./gitops", "TestTidy"},
+	{"said-in-a-paragraph", `value true, ""`, "./bot/command", "TestWhatIsSaid"},
+	{"inside-html", "false", "./bot/command", "TestWhatIsSaid"},
+	{"yes-alone", "false", "./bot/command", "TestWhatIsSaid"},
+	{"yes-and-no", "false", "./bot/command", "TestWhatIsSaid"},
+	{"own-words-inert", "false", "./cmd/handrail", "TestOwnWords"},
+	{"own-marker", "value true, key", "./bot", "TestOwnWordsWithAToken"},
+	{"author-speaks", "value s, true", "./bot", "TestWhoseWordsCount"},
+	{"moved-text", "false", "./bot", "TestWhoseWordsCount"},
+	{"other-apps", "false", "./bot", "TestWhoseWordsCount"},
+	{"repositories", "false", "./bot", "TestOtherRepositories"},
 	{"begun-is-no-progress", "value l.state.Seq > r.TriesAt", "./bot", "TestFailingRun"},
 }
 

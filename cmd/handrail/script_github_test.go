@@ -36,6 +36,7 @@ type stage struct {
 	env    []string // what serve finds there of GitHub
 	server *exec.Cmd
 	ended  chan error // how the server ended
+	sent   int        // deliveries that the script made
 }
 
 type stageKey struct{}
@@ -61,6 +62,8 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"edit", "USER NUMBER COMMENT TEXT", 4, 4, (*stage).edit},
 		{"review", "USER NUMBER approve|request_changes|comment [TEXT]", 3, 4, (*stage).review},
 		{"merge", "USER NUMBER", 2, 2, (*stage).merge},
+		{"token", "USER", 1, 1, (*stage).token},
+		{"again", "EVENT PATH=VALUE...", 1, 9, (*stage).again},
 		{"close", "USER NUMBER", 2, 2, (*stage).close},
 		{"push", "USER BRANCH FILE...", 3, 99, (*stage).push},
 		{"thread", "NUMBER", 1, 1, (*stage).thread},

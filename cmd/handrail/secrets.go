@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"os"
 	"strings"
 	"sync"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -39,10 +42,17 @@ func serverSecrets(c config.Server) *secrets {
 	return newSecrets(list...)
 }
 
-// outgoing returns text as it may be written to GitHub, without secrets.
+// outgoing returns text as it may be written to GitHub: without secrets, and
+// without a line that a runner, or this bot itself, would take for a command.
 func (s *secrets) outgoing(text string) string {
 	text, _ = s.Redactor.Redact(text)
-	return untrusted.NoRunnerCommands(text)
+	return command.Inert(untrusted.NoRunnerCommands(text))
+}
+
+// ownSecret returns the key that binds what a server writes to its markers. All
+// servers that share a webhook know each other's words.
+func ownSecret(c config.Server) ([]byte, error) {
+	return hkdf.Key(sha256.New, []byte(c.GitHub.WebhookSecret.Reveal()), nil, "handrail: own words", sha256.Size)
 }
 
 // redactedLogs redacts all events that the bot stores. Those of the agent have been

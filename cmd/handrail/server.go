@@ -83,8 +83,12 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return s, fmt.Errorf("make data directory: %w", err)
 	}
+	own, err := ownSecret(cfg)
+	if err != nil {
+		return s, err
+	}
 	if s.app, err = ghapp.New(ghapp.Config{
-		APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
+		Secret: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
 		Clean: known.outgoing,
 		Log:   w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: bot.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
@@ -139,7 +143,7 @@ func (s *server) hasVision(ctx context.Context, name string) bool {
 func (s *server) newQueue(r *serveRunner) (err error) {
 	s.bot, err = bot.New(bot.Config{
 		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
-		Sees: s.hasVision, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
+		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -193,7 +197,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 // start listens and begins to work.
 func (s *server) start(ctx context.Context) error {
 	hook, err := webhook.New(webhook.Config{
-		Secret: []byte(s.cfg.GitHub.WebhookSecret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: bot.Source, Log: s.log,
+		Secret: []byte(s.cfg.GitHub.WebhookSecret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: s.bot.Source, Log: s.log,
 	})
 	if err != nil {
 		return err

@@ -152,6 +152,19 @@ func (s *intents) Failed(ctx context.Context, f store.Fence, key, reason string)
 	return nil
 }
 
+// Effect implements [store.Effects].
+func (s *intents) Effect(ctx context.Context, key string) (store.Intent, error) {
+	var doc []byte
+	if err := s.read().row(ctx, []any{&doc}, `SELECT doc FROM intents WHERE key = ?`, key); err != nil {
+		return store.Intent{}, fmt.Errorf("read intent %q: %w", key, err)
+	}
+	in, err := parse[store.Intent](doc)
+	if err != nil {
+		return store.Intent{}, err
+	}
+	return *in, nil
+}
+
 // Open implements [store.Intents].
 func (s *intents) Open(ctx context.Context, id string) ([]store.Intent, error) {
 	var out []store.Intent

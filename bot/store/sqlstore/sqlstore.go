@@ -95,6 +95,7 @@ func New(ctx context.Context, c Config) (*Store, error) {
 		Sessions:   &sessions{b},
 		Logs:       &logs{b},
 		Intents:    &intents{b},
+		Effects:    &intents{b},
 		Meta:       &meta{b},
 	}
 	return s, nil

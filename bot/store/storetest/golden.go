@@ -143,6 +143,12 @@ func filledSession(t *testing.T, s store.Store) {
 	if n != 1 || len(events) != 1 || events[0].Type != session.TypeNote {
 		t.Errorf("%d logs, events after the import: %+v", n, events)
 	}
+	if in, err := s.Effects.Effect(ctx, "i1"); err != nil || in.State != store.Done || in.Ref != "42" {
+		t.Errorf("the write that was made is %+v, %v", in, err)
+	}
+	if _, err := s.Effects.Effect(ctx, "i0"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a write that never was: %v", err)
+	}
 	open, err := s.Intents.Open(ctx, goldenSession)
 	must(t, err)
 	if len(open) != 1 || open[0].Key != "i2" {

@@ -1,0 +1,40 @@
+package command
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// kind is the words that may stand behind a yes.
+	kind = regexp.MustCompile(`(?i)^(?:thanks?|thank|thx|ty|you|please|pls|lgtm|ok|okay|yes|yep|yeah|sure|go|ahead|for|it|that|this|looks?|good|great|fine|nice|to|me|do|ship|now|cheers|and|so|much|very|well|all|danke|bitte|ja|merci|oui|gracias|sí|si|obrigad[oa]|:?\+1:?|👍|🚀|✅|🎉|🙏|👌|💯|🙂|😀|❤️)$`)
+	// fineNo is words with a no in them that refuse nothing.
+	fineNo = regexp.MustCompile(`(?i)\b(?:(?:no|not a|not any|without) (?:problems?|objections?|concerns?|issues?|worries|risks?|harm)|why not|no need|not bad)\b`)
+	// refusal is words that may take a yes back, or put a condition to it.
+	refusal = regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:no|nope|not|never|none|don['’]?t|do n['’]t|won['’]?t|can['’]?t|cannot|shouldn['’]?t|mustn['’]?t|wouldn['’]?t|doesn['’]?t|isn['’]?t|wait|hold|stop|cancel|den(?:y|ied)|reject(?:ed)?|refuse[ds]?|revert|abort|veto|undo|ignore|disregard|instead|unless|until|only|if|once|after|before|later|but|however|except|example|e\.?g|nein|nicht|kein\w*|niemals|warte|stopp|erst|falls|wenn|aber|non|pas|jamais|ne|não|nunca|jamás|mai|niet|geen|нет|не|nie|ikke|inte)(?:[^\p{L}]|$)|不|别|勿|否|いいえ|しないで|아니|👎|❌|🛑|🚫|⛔|✋`)
+)
+
+// alone returns why a comment grants nothing: other words stand with the
+// command, whose name and argument begin block, or the comment may say no.
+func alone(name, block, text string, list []mention) error {
+	words := strings.FieldsFunc(paragraphs(block)[0], func(r rune) bool { return strings.ContainsRune(" \t\n\u00a0.,!…;*_~", r) })
+	for _, word := range words[min(2, len(words)):] {
+		if !kind.MatchString(word) { //control:yes-alone
+			return wrong("`%s %s` stands with other words, and they may mean something else, so nothing was done. Write it on a line of its own, with an empty line behind it", Prefix, name)
+		}
+	}
+	var f fence
+	at := 0
+	for line := range strings.Lines(text) {
+		start := at
+		at += len(line)
+		shown := !f.inside(line) && !strings.HasPrefix(strings.TrimLeft(line, " "), ">")
+		for _, m := range list {
+			shown = shown && m.start != start
+		}
+		if no := refusal.FindString(fineNo.ReplaceAllString(line, "")); shown && no != "" { //control:yes-and-no
+			return wrong("this comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own", clip(strings.TrimSpace(no)), Prefix, name)
+		}
+	}
+	return nil
+}

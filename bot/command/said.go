@@ -1,0 +1,285 @@
+package command
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+// mention is a line of a text that begins with the command word.
+type mention struct {
+	start, at, end int    // of the line, of the command word, behind that
+	said           bool   // a reader sees a line of a paragraph that begins with it
+	where          string // otherwise: where it stands
+}
+
+// mostText is the longest text that is read, in bytes. GitHub takes 65,536
+// characters.
+const mostText = 256 << 10
+
+var (
+	// mentioned is a line that begins with the command word, whatever marks
+	// of lists, quotations, tables or emphasis stand before it.
+	mentioned = regexp.MustCompile(`(?m)^[ \t>*+\-_~#|\d.)\[\]!]*(` + Prefix + `)(?:[ \t\x{a0}]|$)`)
+	lineEnds  = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\ufffd")
+	// parsers see a text as GitHub does, and as one does that knows no bare
+	// addresses: these swallow what stands behind them, and parsers do not
+	// agree how much. What is said is said in both.
+	parsers = [...]goldmark.Markdown{
+		goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote)),
+		goldmark.New(goldmark.WithExtensions(extension.Table, extension.Footnote)),
+	}
+)
+
+// mentions finds the lines of body that begin with the command word, in order,
+// and what a reader sees of each.
+func mentions(body string) []mention {
+	if !strings.Contains(body, Prefix) {
+		return nil
+	}
+	var out []mention
+	for _, f := range mentioned.FindAllStringSubmatchIndex(body, -1) {
+		out = append(out, mention{start: f[0], at: f[2], end: f[3], said: true})
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	for _, p := range parsers {
+		r := reading{body: body, list: slices.Clone(out)}
+		for i := range r.list {
+			r.list[i].said, r.list[i].where = false, unseen
+		}
+		r.walk(p.Parser().Parse(text.NewReader([]byte(body))), "")
+		for i, m := range r.list {
+			if !m.said && (out[i].said || !out[i].asks()) {
+				out[i] = m
+			}
+		}
+	}
+	for i := range out {
+		out[i].doubt(body)
+	}
+	inMail(body, out)
+	return out
+}
+
+// Places where nobody takes a line for a command.
+const (
+	inCode   = "code"
+	unseen   = "nowhere"
+	inQuotes = "a quotation"
+)
+
+// inHTML is where a reader sees a line, or does not: parsers do not agree.
+const inHTML = "HTML"
+
+var places = map[ast.NodeKind]string{
+	ast.KindCodeBlock: inCode, ast.KindFencedCodeBlock: inCode, ast.KindCodeSpan: inCode, ast.KindBlockquote: inQuotes,
+	ast.KindList: "a list", ast.KindHeading: "a heading", tables.KindTable: "a table",
+	ast.KindLink: "a link", ast.KindImage: unseen, tables.KindFootnoteList: "a footnote", ast.KindEmphasis: "emphasis", tables.KindStrikethrough: "struck text",
+}
+
+// reading is one parser's view of a text.
+type reading struct {
+	body string
+	list []mention
+	html tags
+}
+
+// walk looks through a node that stands at a place, "" for nothing but paragraphs.
+func (r *reading) walk(n ast.Node, place string) {
+	if p := places[n.Kind()]; p != "" && place != inCode && place != unseen {
+		place = p
+	}
+	open := len(r.html.open)
+	switch n := n.(type) {
+	case *ast.Text:
+		r.place(n.Segment, place)
+	case *ast.RawHTML:
+		r.markup(n.Segments, place)
+	case *ast.HTMLBlock:
+		lines := *n.Lines()
+		if n.HasClosure() {
+			lines.Append(n.ClosureLine)
+		}
+		r.markup(&lines, place)
+		return
+	case *ast.CodeBlock, *ast.FencedCodeBlock:
+		for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
+			r.place(line, place)
+		}
+	}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		r.walk(c, place)
+	}
+	if len(r.html.open) != open {
+		r.html.broken = true // what opens in one block and ends in another is nobody's tree
+	}
+}
+
+// markup follows HTML that is written at lines.
+func (r *reading) markup(lines *text.Segments, place string) {
+	var b strings.Builder
+	for _, line := range lines.Sliced(0, lines.Len()) {
+		b.WriteString(r.body[line.Start:line.Stop])
+	}
+	switch {
+	case place == inCode:
+	case strings.HasPrefix(strings.TrimLeft(b.String(), " "), "<!--"):
+		place = unseen
+	default:
+		place = inHTML
+	}
+	for _, line := range lines.Sliced(0, lines.Len()) {
+		r.place(line, place)
+	}
+	r.html.read(b.String())
+}
+
+// place notes where the mentions in a segment stand.
+func (r *reading) place(at text.Segment, place string) {
+	switch {
+	case place != "":
+	case slices.Contains(r.html.open, "details"):
+		place = "a folded part"
+	case r.html.broken || len(r.html.open) > 0: //control:inside-html
+		place = inHTML
+	}
+	for i := range r.list {
+		if m := &r.list[i]; m.at >= at.Start && m.at < at.Stop {
+			m.said, m.where = place == "", place //control:said-in-a-paragraph
+		}
+	}
+}
+
+// tags follows HTML through a text. Where it is not balanced in the simplest
+// way, parsers disagree about what comes behind it.
+type tags struct {
+	open   []string
+	broken bool
+}
+
+var (
+	token = regexp.MustCompile(`^(?:<!--(?s:.*?)-->|<(/?)([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>` + "`" + `]+))?)*)\s*(/?)>|[^<]+)`)
+	void  = []string{"area", "br", "col", "hr", "img", "input", "wbr"}
+	// unlike is elements whose content browsers read in another way.
+	unlike = []string{"script", "style", "title", "textarea", "plaintext", "xmp", "iframe", "noembed", "noframes", "noscript", "svg", "math", "template", "select", "option", "html", "head", "body", "frameset", "form", "button"}
+)
+
+// read follows one piece of HTML.
+func (t *tags) read(piece string) {
+	for piece != "" && !t.broken {
+		m := token.FindStringSubmatch(piece)
+		if m == nil {
+			t.broken = true
+			return
+		}
+		piece = piece[len(m[0]):]
+		name := strings.ToLower(m[2])
+		switch {
+		case strings.HasPrefix(m[0], "<!--"):
+			inner := m[0][4:]
+			t.broken = strings.HasPrefix(inner, ">") || strings.HasPrefix(inner, "->") || strings.Contains(inner, "--!>") || strings.Contains(inner, "<!--")
+		case name == "" || m[1] == "" && slices.Contains(void, name):
+		case slices.Contains(unlike, name) || m[4] != "":
+			t.broken = true
+		case m[1] == "":
+			t.open = append(t.open, name)
+		case len(t.open) > 0 && t.open[len(t.open)-1] == name:
+			t.open = t.open[:len(t.open)-1]
+		default:
+			t.broken = true
+		}
+	}
+}
+
+var (
+	// swallowing is an address that may take with it what ends code, or
+	// begins HTML.
+	swallowing = regexp.MustCompile("(?:://|www\\.|@)[^ \\t\\n]*[`<\\\\]")
+	footnote   = regexp.MustCompile(`\[\^[^\]\n]*\]:`)
+	// unplain is what makes it uncertain whether a paragraph goes on: marks
+	// of lists, quotations and footnotes, tables, control characters.
+	unplain   = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+>]|\d+[.)])(?:[ \t]|$)|^[ \t]*<[^!]|\[\^|[\x00-\x08\x0b-\x1f]|^[ \t|:-]*[|:][ \t|:-]*-[ \t|:-]*$|^[ \t|:-]*-[ \t|:-]*[|:][ \t|:-]*$`)
+	blankLine = regexp.MustCompile(`\n[ \t]*\n`)
+)
+
+// doubt looks at what a tree does not tell: parsers agree about plain words,
+// and not always about what stands around them.
+func (m *mention) doubt(body string) {
+	before, after := paragraphs(body[:m.start]), paragraphs(body[m.end:])
+	above, below := before[len(before)-1], after[0]
+	prefix := body[m.start:m.at]
+	switch {
+	case strings.Contains(prefix, ">"):
+		m.said, m.where = false, inQuotes // and marked as one
+	case !m.said && m.where == inQuotes:
+		m.where += " (a line counts to the quotation above it when no empty line stands between them)"
+	case !m.said && m.where != unseen:
+	case unplain.MatchString(above) || footnote.MatchString(body[:m.start]):
+		m.said, m.where = false, "a paragraph that may belong to what stands above it"
+	case !m.said:
+	case strings.TrimLeft(prefix, " \t") != "":
+		m.said, m.where = false, "a line that begins with something else"
+	case strings.Contains(above, "$") && strings.Contains(below, "$"):
+		m.said, m.where = false, "what may be a formula"
+	case swallowing.MatchString(body[:m.start]):
+		m.said, m.where = false, "a text whose addresses may reach further than it seems"
+	}
+}
+
+// asks reports whether somebody may have meant a line as a command that is
+// none.
+func (m mention) asks() bool {
+	return !m.said && m.where != inCode && m.where != unseen && m.where != inQuotes
+}
+
+func paragraphs(text string) []string { return blankLine.Split(text, -1) }
+
+var (
+	attribution = regexp.MustCompile(`(?mi)^[ \t]*(?:(?:on|am|le|el|il|em|op|den|w dniu)\b[^\n]{4,200}(?:\n[^\n]{0,200})?(?:wrote|schrieb[^\n]{0,80}|a écrit|escribió|ha scritto|escreveu|schreef[^\n]{0,80}|skrev[^\n]{0,80}|napisał\(?a?\)?)[ \t\x{a0}]*:|-{2,}[^\n\w]*(?:original|forwarded|ursprüngliche|weitergeleitete|message d)[^\n]{0,60}-{2,}|from:[^\n]+\n(?:sent|date|to):[^\n]+)[ \t]*(?:\n|$)`)
+)
+
+// inMail marks what stands in a mail that is quoted without marks, as some mail
+// programs do below an answer: all behind the line that says who wrote.
+func inMail(text string, list []mention) {
+	for _, at := range attribution.FindAllStringIndex(text, -1) {
+		if strings.HasPrefix(strings.TrimLeft(text[at[1]:], " \t\n"), ">") {
+			continue // the quotation is marked, and ends where its marks end
+		}
+		answered := false
+		for i := range list {
+			m := &list[i]
+			switch {
+			case m.start < at[0]:
+				answered = answered || m.said
+			case m.said && answered:
+				m.said, m.where = false, inQuotes
+			case m.said:
+				m.said, m.where = false, "a mail that is quoted"
+			}
+		}
+		return
+	}
+}
+
+// Inert returns text so that nothing in it is read as a command, or taken for
+// one that somebody may have meant. Everything else stays.
+func Inert(text string) string {
+	text = lineEnds.Replace(text)
+	var out strings.Builder
+	done := 0
+	for _, m := range mentions(text) {
+		if m.said || m.asks() { //control:own-words-inert
+			out.WriteString(text[done:m.at] + `\`)
+			done = m.at
+		}
+	}
+	return out.String() + text[done:]
+}

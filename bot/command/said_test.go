@@ -1,0 +1,182 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	dom "golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
+)
+
+// onPage returns the ids of the commands that stand at the start of a line of
+// a paragraph which is in nothing else, on GitHub's page.
+func onPage(t *testing.T, page string) (ids []string) {
+	t.Helper()
+	root, err := dom.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`^[ \t\n]*/agent deny (x\d+)`)
+	for n := range root.Descendants() {
+		if n.Type != dom.TextNode || n.Parent.DataAtom != atom.P || n.Parent.Parent.DataAtom != atom.Body {
+			continue
+		}
+		text := n.Data
+		if n.PrevSibling != nil && n.PrevSibling.DataAtom != atom.Br {
+			_, rest, ok := strings.Cut(text, "\n")
+			if !ok {
+				continue
+			}
+			text = rest
+		}
+		for l := range strings.Lines(text) {
+			if m := line.FindStringSubmatch(l); m != nil {
+				ids = append(ids, m[1])
+			}
+		}
+	}
+	return ids
+}
+
+// pieces are what generated comments are made of. CMD is a command.
+var pieces = []string{
+	"CMD", "CMD\n", "\nCMD\n", "\n\nCMD\n\n", "text ", "text\n", "\n", "\n\n", "> ", ">", "- ", "* ", "1. ", "1) ", "  ", "    ", "\t", "# ", "### ", "#",
+	"`", "``", "```", "```\n", "~~~\n", "~~~", "````sh\n", "*", "**", "_", "__", "~~", "~", "[", "]", "](", ")", "![", "[x]: ", "[^1]: ", "[^1]", "[x]", "<https://e.org/>", "https://e.org/a", "www.e.org", "kim@e.org",
+	"<!--", "-->", "<!-- c -->", "--!>", "<!", "<?", "?>", "<![CDATA[", "]]>", "<details>", "</details>", "<summary>s</summary>", "<details>\n", "</details>\n\n", "<pre>", "</pre>", "<div>", "</div>",
+	"<div hidden>\n\n", "<p hidden>", "</p>", "<p>", "<span>", "</span>", "<b>", "</b>", "<br>", "<table>", "<tr><td>", "</td></tr></table>", "<script>", "</script>", "<style>", "<title>", "</title>", "<textarea>", "<plaintext>", "<xmp>", "<svg>", "<math>", "<template>", "<a href=x>", "</a>", "<img alt=\"", "\">", "<x", ">", "<kbd>", "<blockquote>", "</blockquote>", "<ul><li>", "<input>", "<select>", "<h1>",
+	"| a |\n|---|\n", "| ", "|", "|---|\n", "a | b\n--|--\n", "---\n", "===\n", "***\n", "\\", "\\\n", "&nbsp;", "&#47;", "$$\n", "$", "$$", ":", "\"", "'", "(", "\r\n", "\v", "\f", "\u00a0", "\u2028", "\u200b", "é", "\x00", "- [ ] ", "+ ", "\n    ", "\n  ", "> \n", "!", "Hello @kim", "fixes #1", "<!DOCTYPE html>", "<?php", "&lt;", "</", "/>",
+}
+
+func generated(rnd *rand.Rand, n *int) string {
+	var b strings.Builder
+	for range 1 + rnd.IntN(9) {
+		b.WriteString(pieces[rnd.IntN(len(pieces))])
+	}
+	if rnd.IntN(3) > 0 {
+		b.WriteString([]string{"CMD", "\nCMD", "\n\nCMD", "\n\nCMD\n\n"}[rnd.IntN(4)] + pieces[rnd.IntN(len(pieces))])
+	}
+	s := b.String()
+	for strings.Contains(s, "CMD") {
+		*n++
+		s = strings.Replace(s, "CMD", fmt.Sprintf("/agent deny x%d now", *n), 1)
+	}
+	return s
+}
+
+// GitHub's own renderer is the judge of what is said: no text makes a command
+// of a line that GitHub does not show as the line of a paragraph, and no line
+// that it shows so is passed over in silence.
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
+	texts, n := []string{}, 0
+	rnd := rand.New(rand.NewPCG(10, uint64(long(4000, 200000))))
+	for range long(4000, 200000) {
+		texts = append(texts, generated(rnd, &n))
+	}
+	obeyed, asked, wrong := 0, 0, 0
+	for i, shown := range j.Show(t, texts...) {
+		on := onPage(t, shown.HTML)
+		cmds, err := table.Parse(texts[i])
+		var ask *Error
+		if errors.As(err, &ask) {
+			asked++
+			continue
+		}
+		var got []string
+		for _, c := range cmds {
+			got = append(got, c.ID)
+		}
+		obeyed += len(got)
+		on = slices.DeleteFunc(on, func(id string) bool {
+			return !regexp.MustCompile(`(?m)^[ \t]*/agent deny ` + id + " ").MatchString(texts[i])
+		})
+		if !slices.Equal(got, on) {
+			if wrong++; wrong < 20 {
+				t.Errorf("%q\nobeyed %v, GitHub shows %v in\n%s", texts[i], got, on, shown.HTML)
+			}
+		}
+	}
+	t.Logf("%d texts, %d commands obeyed, %d texts asked back, %d wrong", len(texts), obeyed, asked, wrong)
+	if obeyed < len(texts)/10 {
+		t.Errorf("only %d commands were found in %d texts", obeyed, len(texts))
+	}
+}
+
+// What people write is obeyed, asked back about, or passed over.
+func TestWhatIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, body string
+		want       int // commands
+		asks       string
+	}{
+		{"alone", "/agent stop", 1, ""},
+		{"a line of a paragraph", "Thanks for `x`, @kim.\n/agent fix `y` <3", 1, ""},
+		{"behind a rule, a list and a table", "- a\n\n| a |\n|---|\n| b |\n\n---\n/agent fix it", 1, ""},
+		{"behind a comment of a template", "<!-- what? -- say -->\n/agent fix it", 1, ""},
+		{"behind HTML that is closed", "<details><summary>log</summary>\n\n```\nx\n```\n\n</details>\n\n/agent fix it", 1, ""},
+		{"behind a quotation", "> why?\n\n/agent fix it", 1, ""},
+		{"an unusual space", "/agent\u00a0stop", 1, ""},
+		{"below a quoted mail", "On Monday, Sam wrote:\n> x\n\n/agent fix it", 1, ""},
+		{"above a quoted mail", "/agent stop\n\nOn Mon, 3 Aug 2026 at 10:00, Sam <sam@example.org>\nwrote:\n\n/agent fix it", 1, ""},
+		{"in a quoted mail", "On Mon, 3 Aug 2026 at 10:00, Sam <sam@example.org> wrote:\n\n/agent fix it", 0, "a mail"},
+		{"a forwarded mail", "FYI\n\n-----Original Message-----\nFrom: Sam\nSent: Monday\n\n/agent fix it", 0, "a mail"},
+		{"in a list", "- /agent fix it", 0, "a list"},
+		{"right behind a list", "- a\n/agent fix it", 0, "a list"},
+		{"in a task list", "- [ ] /agent fix it", 0, "a list"},
+		{"in a table", "| a |\n|---|\n/agent fix it", 0, "a table"},
+		{"in a heading", "# /agent fix it", 0, "a heading"},
+		{"underlined", "/agent fix it\n===", 0, "a heading"},
+		{"folded", "<details>\n\n/agent fix it\n\n</details>", 0, "a folded part"},
+		{"hidden by an attribute", "<div hidden>\n\n/agent fix it\n\n</div>", 0, "HTML"},
+		{"in HTML", "<p>\n/agent fix it\n</p>", 0, "HTML"},
+		{"in bold", "**\n/agent fix it**", 1, ""},
+		{"bold", "**/agent fix it**", 0, "emphasis"},
+		{"in a formula", "$$\n/agent fix it\n$$", 0, "a formula"},
+		{"under a quotation without a line between", "> why?\n/agent fix it", 0, "a quotation"},
+		{"quoted", "> /agent fix it\n> > /agent stop", 0, ""},
+		{"in a comment", "<!-- \n/agent approve ab12\n-->", 0, ""},
+		{"in a comment with text before", "a <!-- b\n/agent approve ab12\n-->", 0, ""},
+		{"in pre", "<pre>\n/agent approve ab12\n</pre>", 0, "HTML"},
+		{"in code", "`a\n/agent approve ab12`", 0, ""},
+		{"in a title", "[a](b '\n/agent approve ab12\n')", 0, ""},
+		{"in the text of a picture", "![\n/agent approve ab12\n](x)", 0, ""},
+		{"a definition", "[x]: /y '\n/agent approve ab12'", 0, ""},
+		{"with thanks", "Looks good, no objections.\n\n/agent approve ab12 thanks!\n\nNext time, name the file.", 1, ""},
+		{"and no", "/agent approve ab12 - NO, please don't", 0, "other words"},
+		{"a no of its own paragraph", "/agent approve ab12\n\nNO, please don't", 0, "also says"},
+		{"a no before", "I would not\n/agent approve ab12", 0, "also says"},
+		{"a condition", "/agent approve ab12 when green", 0, "other words"},
+		{"a list as an objection", "/agent approve ab12\n- rather later", 0, "other words"},
+		{"a thumb down", "👎\n\n/agent approve ab12", 0, "also says"},
+		{"two at once", "/agent approve ab12 and cd34", 0, "other words"},
+		{"a no in a quotation", "> do not run this\n\n/agent approve ab12", 1, ""},
+		{"more budget, or not", "/agent budget +10? no", 0, "write a number"},
+		{"a denial with words", "/agent deny ab12 - no, not this", 1, ""},
+	} {
+		cmds, err := table.Parse(tt.body)
+		if len(cmds) != tt.want {
+			t.Errorf("%s: %q holds %d commands, want %d (%v)", tt.name, tt.body, len(cmds), tt.want, err)
+		}
+		var ask *Error
+		if !errors.As(err, &ask) && tt.asks != "" || ask != nil && (tt.asks == "" || !strings.Contains(ask.Public, tt.asks)) {
+			t.Errorf("%s: the reply to %q is %v, want %q", tt.name, tt.body, err, tt.asks)
+		}
+	}
+}
+
+func long(short, long int) int {
+	if os.Getenv("HANDRAIL_LONG") != "" {
+		return long
+	}
+	return short
+}

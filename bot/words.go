@@ -1,0 +1,124 @@
+package bot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/bot/webhook"
+)
+
+// userMessage is a text that may hold commands, and where it stands. Its
+// author is who GitHub says wrote it.
+type userMessage struct {
+	ev     ghapp.Event
+	author ghapp.User
+	id     string // of the delivery
+	key    string // of the text: what was said, in which version
+	body   string
+	target ghapp.Target
+}
+
+// messageOf picks the text of an event that can hold a command. Edits are no new
+// wishes: what was said first was acted on, and an approval whose comment was
+// edited is found out when it is used. Neither is a text whose author did not
+// cause the event, or that was moved here: nobody says it here and now.
+func messageOf(ev ghapp.Event) (userMessage, bool) {
+	s := userMessage{ev: ev}
+	switch {
+	case ev.Thread.Number == 0:
+		return s, false
+	case ev.Kind == "issue_comment" && ev.Action == "created",
+		ev.Kind == "pull_request_review_comment" && ev.Action == "created":
+		s.body, s.author, s.target = ev.Comment.Body, ev.Comment.Author, ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff}
+	case ev.Kind == "pull_request_review" && ev.Action == "submitted":
+		s.body, s.author = ev.Review.Body, ev.Review.Author
+	case ev.Kind == "issues" && ev.Action == "opened", ev.Kind == "pull_request" && ev.Action == "opened":
+		s.body, s.author = ev.Body, ev.Author
+		if ev.Moved { //control:moved-text
+			return s, false
+		}
+	default:
+		return s, false
+	}
+	return s, s.author.ID != 0 && s.author.ID == ev.Sender.ID //control:author-speaks
+}
+
+// wroteID is the number of the text, as a write of ours would have recorded it.
+func (s userMessage) wroteID() int64 { return cmp.Or(s.ev.Comment.ID, s.ev.Review.ID) }
+
+// notTheirs returns why a text is nobody's wish, or "": the bot wrote it, or
+// a program that nobody has let in.
+func (b *Bot) notTheirs(ctx context.Context, s userMessage) (why string, err error) {
+	ours, key := b.cfg.GitHub.Written(s.body)
+	if !ours {
+		ours, err = b.cfg.GitHub.Speaks(ctx, s.author, s.ev.AppID)
+	}
+	if !ours && err == nil && key != "" {
+		ours, err = b.recorded(ctx, key, s.wroteID())
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case ours:
+		return "own words", nil
+	case s.ev.AppID != 0 && !s.author.Bot && !slices.Contains(b.cfg.Apps, s.ev.AppID): //control:other-apps
+		return "written through an App that is not on the list github.apps", nil
+	}
+	return "", nil
+}
+
+// recorded reports whether the write of a key made the text with a number:
+// so servers knew their own words before markers had a sum.
+func (b *Bot) recorded(ctx context.Context, key string, id int64) (bool, error) {
+	in, err := b.cfg.Store.Effects.Effect(ctx, key)
+	if err != nil {
+		return false, store.Unless(err, store.ErrNotFound)
+	}
+	return id != 0 && in.State == store.Done && refOf(in).ID == id, nil
+}
+
+// serves reports whether the bot works for a repository at all.
+func (b *Bot) serves(ref thread.Ref) bool {
+	return len(b.cfg.Repositories) == 0 || slices.ContainsFunc(b.cfg.Repositories, func(entry string) bool {
+		owner, repo, _ := strings.Cut(entry, "/")
+		return strings.EqualFold(owner, ref.Owner) && (repo == "*" || strings.EqualFold(repo, ref.Repo))
+	})
+}
+
+// Source is [Source] for what this bot listens to. What comes from another
+// repository is refused before it is kept, and so are its own words.
+func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error) {
+	src, ok, err := Source(event, payload)
+	if err != nil || !ok {
+		return src, ok, err
+	}
+	ev, err := ghapp.ParseEvent(event, payload)
+	if err != nil {
+		return src, false, err
+	}
+	if !b.serves(ev.Thread) { //control:repositories
+		if _, told := b.strangers.LoadOrStore(strings.ToLower(ev.Thread.Repository()), true); !told {
+			b.cfg.Log.Warn("deliveries of a repository that is not served are dropped", "repository", ev.Thread.Repository())
+		}
+		return src, false, nil
+	}
+	s, spoken := messageOf(ev)
+	ours, _ := b.cfg.GitHub.Written(s.body)
+	return src, !spoken || !ours, nil
+}
+
+// commandsIn reads the commands of a text. use is what is wrong with them.
+func (b *Bot) commandsIn(body string) (cmds []command.Command, use *command.Error, err error) {
+	cmds, err = specs(b.rows).Parse(body)
+	if errors.As(err, &use) {
+		err = nil
+	}
+	return cmds, use, err
+}
