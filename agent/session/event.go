@@ -261,11 +261,13 @@ type Sent struct {
 }
 
 // Stored is one changed path of a [Checkpoint] with what it holds. Mode is
-// git's, such as "100644"; it is empty for a path that is gone.
+// git's, such as "100644"; it is empty for a path that is gone. Data is sealed
+// with the key that Sealed names; it is plain in logs of older versions.
 type Stored struct {
-	Path string `json:"path"`
-	Mode string `json:"mode,omitempty"`
-	Data []byte `json:"data,omitempty"`
+	Path   string `json:"path"`
+	Mode   string `json:"mode,omitempty"`
+	Data   []byte `json:"data,omitempty"`
+	Sealed string `json:"sealed,omitempty"`
 }
 
 // Note is the payload of [TypeNote].

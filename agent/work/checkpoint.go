@@ -14,7 +14,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
-	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // checkpoints saves what a workspace changed as commits. The workspace reports
@@ -31,7 +30,7 @@ type checkpoints struct {
 	moved     bool     // the branch has commits that the workspace lacks
 	foreign   []string // submodules that the model knows it cannot change
 
-	redactor *secret.Redactor // of commit messages
+	secrets Secrets
 }
 
 // privateRef holds the saved states of a session. It is never pushed.
@@ -76,7 +75,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	}
 	saved.Files = fileChanges(stats)
 	if c.job.Push != nil { // another machine may go on from here
-		saved.Content, err = storedContent(ctx, c.job.Repo, commit.ID, stats)
+		saved.Content, err = c.storedContent(ctx, commit.ID, stats)
 	}
 	return saved, err
 }
@@ -149,7 +148,7 @@ func (c *checkpoints) advance(ctx context.Context, commit, parent string) error 
 }
 
 func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
-	subject, _ = c.redactor.Redact(subject)
+	subject, _ = c.secrets.Redactor.Redact(subject)
 	m := gitops.Meta{Message: subject, Author: c.job.Author, When: time.Now(), Trailers: []gitops.Trailer{
 		{Key: gitops.TrailerSession, Value: c.job.Task.Session},
 		{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},

@@ -52,7 +52,7 @@ func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session
 		return out, err
 	}
 	out.Commit, out.Parked, out.Files = p.Saved, true, fileChanges(stats)
-	out.Content, err = storedContent(ctx, c.job.Repo, p.Saved, stats)
+	out.Content, err = c.storedContent(ctx, p.Saved, stats)
 	return out, err
 }
 

@@ -6,18 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // mostStored is how much a half-done state may add to the log.
 const mostStored = 1 << 20
 
 // storedContent returns what a saved state has at the paths that differ from the
-// branch, or nothing when that is too much for the log.
-func storedContent(ctx context.Context, repo *gitops.Mirror, commit string, stats []gitops.FileStat) ([]session.Stored, error) {
+// branch, sealed: files may hold secrets, and nobody but a machine that goes on has
+// to read them. It returns nothing without a key, and when that is too much for the
+// log.
+func (c *checkpoints) storedContent(ctx context.Context, commit string, stats []gitops.FileStat) ([]session.Stored, error) {
+	if c.secrets.Contents == nil {
+		return nil, nil
+	}
+	repo := c.job.Repo
 	var out []session.Stored
 	room := int64(mostStored)
 	for _, s := range stats {
@@ -35,7 +43,10 @@ func storedContent(ctx context.Context, repo *gitops.Mirror, commit string, stat
 			}
 			room -= int64(len(data))
 			one.Mode, _, _ = strings.Cut(s.Object, " ")
-			one.Data = data
+			one.Sealed = c.secrets.Contents.Name
+			if one.Data, err = c.secrets.seal(data, c.job.Task.Session+" "+s.Path); err != nil {
+				return nil, fmt.Errorf("seal saved %s: %w", s.Path, err)
+			}
 		}
 		out = append(out, one)
 	}
@@ -56,12 +67,16 @@ func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
 	}
 	cp := session.Checkpoint{Commit: at.Published, Parent: at.Published, Parked: true, Branch: at.Newest.Branch}
 	events := []*session.Event{}
-	if len(at.Newest.Content) == 0 {
+	content, err := e.unsealed(ctx, j, at.Newest.Content)
+	if err != nil {
+		return err
+	}
+	if len(content) == 0 {
 		events = append(events, session.NewEvent(session.TypeNote, 0, session.Note{Kind: session.NoteReverted,
 			Text: "The session moved to another machine, and the changes since the last checkpoint are gone. Look at the files again and make those changes once more."}))
 	} else {
-		saves := &checkpoints{job: j, redactor: e.cfg.Secrets.Redactor}
-		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(at.Newest.Content), Meta: saves.meta("Saved state", 0)})
+		saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
+		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(content), Meta: saves.meta("Saved state", 0)})
 		if err != nil {
 			return fmt.Errorf("rebuild saved state: %w", err)
 		}
@@ -80,6 +95,51 @@ func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
 		}
 	}
 	return nil
+}
+
+// unsealed returns what a log keeps of files, and nothing where it was sealed with a
+// key that this machine does not have.
+func (e *Engine) unsealed(ctx context.Context, j Job, list []session.Stored) ([]session.Stored, error) {
+	out := slices.Clone(list)
+	for i, s := range out {
+		if s.Sealed == "" {
+			continue
+		}
+		data, err := e.cfg.Secrets.Contents.Open(s.Data, j.Task.Session+" "+s.Path)
+		if errors.Is(err, secret.ErrSealed) {
+			e.cfg.Log.WarnContext(ctx, "the log keeps files that this server's key does not open: the session goes on from its last commit",
+				"session", j.Task.Session, "path", s.Path, "key", s.Sealed)
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open saved %s: %w", s.Path, err)
+		}
+		out[i].Data = data
+	}
+	return out, nil
+}
+
+// Unsealed returns a log with the contents of files that the key opens, for people to
+// read. Its hashes are those of the log as it is kept.
+func Unsealed(key *secret.Key, events []session.Event) []session.Event {
+	out := slices.Clone(events)
+	id := ""
+	for i, e := range out {
+		if opened, err := session.Decode[session.Opened](e); e.Type == session.TypeOpened && err == nil {
+			id = opened.Task.Session
+		}
+		cp, err := session.Decode[session.Checkpoint](e)
+		if e.Type != session.TypeCheckpoint || err != nil {
+			continue
+		}
+		for k, s := range cp.Content {
+			if data, err := key.Open(s.Data, id+" "+s.Path); s.Sealed != "" && err == nil {
+				cp.Content[k].Data, cp.Content[k].Sealed = data, ""
+			}
+		}
+		out[i].Data = session.NewEvent(e.Type, e.Turn, cp).Data
+	}
+	return out
 }
 
 func restored(list []session.Stored) []gitops.Change {

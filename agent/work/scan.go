@@ -14,6 +14,14 @@ import (
 type Secrets struct {
 	Redactor *secret.Redactor
 	Scanner  func() (*secret.Scanner, error)
+	// Contents seals what a log keeps of files. Without it a log keeps none, and
+	// another machine goes on from the last commit on the branch.
+	Contents *secret.Key
+}
+
+// seal encrypts what a log keeps of a file.
+func (s Secrets) seal(data []byte, place string) ([]byte, error) {
+	return s.Contents.Seal(data, place) //control:sealed-contents
 }
 
 // commitScan scans the commits of one repository.

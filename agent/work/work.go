@@ -138,7 +138,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, ws, j); err != nil {
 		return nil, err
 	}
-	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, redactor: e.cfg.Secrets.Redactor}
+	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, secrets: e.cfg.Secrets}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	cfg.Policy = e.cfg.Policy
 	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {

@@ -157,8 +157,8 @@ func readLine(data []byte, events []session.Event) ([]session.Event, *Head, erro
 
 // Verify checks every log of a store: the chain of its events, and that it
 // ends where the store says it does. It calls report for each session, with
-// nil when all is well, and returns how many were checked.
-func Verify(ctx context.Context, logs Logs, report func(h Head, err error)) (int, error) {
+// its events, and nil when all is well, and returns how many were checked.
+func Verify(ctx context.Context, logs Logs, report func(h Head, events []session.Event, err error)) (int, error) {
 	heads, err := logs.Heads(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("verify logs: %w", err)
@@ -168,7 +168,7 @@ func Verify(ctx context.Context, logs Logs, report func(h Head, err error)) (int
 		if err != nil {
 			return i, fmt.Errorf("verify logs: %w", err)
 		}
-		report(h, verify(h, events))
+		report(h, events, verify(h, events))
 	}
 	return len(heads), nil
 }

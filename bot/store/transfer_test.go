@@ -179,7 +179,7 @@ func TestVerify(t *testing.T) {
 		}, true},
 	} {
 		var reports []error
-		n, err := store.Verify(t.Context(), forger{db.Logs, test.change}, func(_ store.Head, err error) { reports = append(reports, err) })
+		n, err := store.Verify(t.Context(), forger{db.Logs, test.change}, func(_ store.Head, _ []session.Event, err error) { reports = append(reports, err) })
 		if err != nil || n != 1 || len(reports) != 1 || (reports[0] != nil) != test.bad {
 			t.Errorf("%s: checked %d, error %v, reports %v", name, n, err, reports)
 		}

@@ -36,6 +36,8 @@ type Server struct {
 	Policy   policy.Config `yaml:"policy"` // the limits that no repository can widen
 
 	Workspace string `yaml:"workspace"` // auto, docker, bwrap or local
+
+	LogKey secret.Value `yaml:"-"` // seals and signs logs; the webhook's secret where it is not set
 }
 
 // GitHub is `github:` in the server's file. Either the App's number and key
@@ -179,7 +181,7 @@ func (c *Server) environment(getenv func(string) string, bad *problemList) {
 		into *secret.Value
 	}{
 		{"HANDRAIL_GITHUB_TOKEN", &c.GitHub.Token}, {"HANDRAIL_WEBHOOK_SECRET", &c.GitHub.WebhookSecret},
-		{"HANDRAIL_API_KEY", &c.Model.Key}, {"HANDRAIL_DATABASE", &database},
+		{"HANDRAIL_API_KEY", &c.Model.Key}, {"HANDRAIL_DATABASE", &database}, {"HANDRAIL_LOG_KEY", &c.LogKey},
 	} {
 		s, err := Secret(getenv, v.name)
 		bad.add(err)
@@ -189,6 +191,17 @@ func (c *Server) environment(getenv func(string) string, bad *problemList) {
 	}
 	c.Database = database.Reveal()
 	c.readKey(bad)
+}
+
+// LogKey returns the secret that the keys of logs are made from: HANDRAIL_LOG_KEY, or
+// the webhook's secret, which every server has.
+func LogKey(getenv func(string) string) (secret.Value, error) {
+	for _, name := range []string{"HANDRAIL_LOG_KEY", "HANDRAIL_WEBHOOK_SECRET"} {
+		if s, err := Secret(getenv, name); err != nil || s != "" {
+			return s, err
+		}
+	}
+	return "", nil
 }
 
 // Secret returns the secret in a variable, or in the file that NAME_FILE names.

@@ -4,24 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
 type auditCmd struct {
-	Verify auditVerifyCmd `cmd:"" help:"Check the hash chains of all logs: that nothing was changed, added or taken away."`
+	Verify auditVerifyCmd `cmd:"" help:"Check the hash chains of all logs, and the signatures of their ends: that nothing was changed, added or taken away."`
 }
 
 type auditVerifyCmd struct {
 	storeFlags `embed:""`
 
-	Files []string `arg:"" optional:"" help:"Exported logs to check instead of the database: files, or git:REPOSITORY for all sessions in it."`
+	Signed bool     `help:"Take a log that is not signed up to the end of its last run for broken."`
+	Files  []string `arg:"" optional:"" help:"Exported logs to check instead of the database: files, or git:REPOSITORY for all sessions in it."`
 }
 
 // Run checks logs. It names what is broken and ends with 1 then.
 func (c *auditVerifyCmd) Run(ctx context.Context, w *console) error {
+	if len(c.Files) > 0 && c.Signed {
+		return door.Usage("--signed is for the database: an exported log has no signature")
+	}
 	if len(c.Files) > 0 {
 		return c.files(ctx, w)
 	}
@@ -44,7 +52,7 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", path, err)
 			continue
 		}
-		fmt.Fprintf(w.out, "%s: session %s, %d events: ok\n", path, id, len(events))
+		fmt.Fprintf(w.out, "%s: session %s, %d events: ok%s\n", path, id, len(events), sealedNote(events))
 	}
 	if broken {
 		return door.ErrFailed
@@ -80,21 +88,81 @@ func (c *auditVerifyCmd) database(ctx context.Context, w *console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	broken := 0
-	n, err := store.Verify(ctx, s.Logs, func(h store.Head, err error) {
+	known, err := environmentSecrets()
+	if err != nil {
+		return door.UsageError{Err: err}
+	}
+	broken, signed := 0, 0
+	n, err := store.Verify(ctx, s.Logs, func(h store.Head, events []session.Event, err error) {
+		var r anchor.Report
+		if err == nil {
+			r, err = anchor.Check(ctx, s.Meta, known.signing, h.Session, events)
+		}
+		if err == nil && c.Signed && r.Signed < lastEnd(events) {
+			err = fmt.Errorf("not signed up to its end: %s", signedWords(h, r))
+		}
 		if err != nil {
 			broken++
 			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", h.Session, err)
 			return
 		}
-		fmt.Fprintf(w.out, "%s: %d events: ok\n", h.Session, h.Seq)
+		if r.Signed > 0 {
+			signed++
+		}
+		fmt.Fprintf(w.out, "%s: %d events: ok, %s%s\n", h.Session, h.Seq, signedWords(h, r), sealedNote(events))
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w.out, "%d logs, %d broken\n", n, broken)
+	fmt.Fprintf(w.out, "%d logs, %d broken, %d signed\n", n, broken, signed)
+	if signed < n-broken {
+		fmt.Fprintln(w.out, "Of a log that is not signed it cannot be told whether its whole chain was made anew.")
+	}
 	if broken > 0 {
 		return door.ErrFailed
 	}
 	return nil
+}
+
+// signedWords says what is known of a log besides its chain.
+func signedWords(h store.Head, r anchor.Report) string {
+	switch {
+	case r.Key != "":
+		return fmt.Sprintf("signed with key %s, which is not here: set HANDRAIL_LOG_KEY", r.Key)
+	case r.Signed == 0:
+		return "not signed"
+	case r.Signed < h.Seq:
+		return fmt.Sprintf("signed up to event %d", r.Signed)
+	}
+	return "signed"
+}
+
+// lastEnd returns the number of the event that ended the newest run, 0 for none.
+func lastEnd(events []session.Event) int64 {
+	for _, e := range slices.Backward(events) {
+		if e.Type == session.TypeEnded {
+			return e.Seq
+		}
+	}
+	return 0
+}
+
+// sealedNote says how many files a log keeps sealed. They are no part of what
+// anybody is shown.
+func sealedNote(events []session.Event) string {
+	files := map[string]int{}
+	for _, e := range events {
+		if cp, err := session.Decode[session.Checkpoint](e); e.Type == session.TypeCheckpoint && err == nil {
+			for _, s := range cp.Content {
+				if s.Sealed != "" {
+					files[s.Sealed]++
+				}
+			}
+		}
+	}
+	out := ""
+	for _, key := range slices.Sorted(maps.Keys(files)) {
+		out += fmt.Sprintf(", sealed files: %d (key %s)", files[key], key)
+	}
+	return out
 }

@@ -138,7 +138,7 @@ func (w *crashWorld) judgeStore(t *testing.T, v *verdict) {
 	s, err := openStore(ctx, config.Server{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	n, err := store.Verify(ctx, s.Logs, func(h store.Head, err error) {
+	n, err := store.Verify(ctx, s.Logs, func(h store.Head, _ []session.Event, err error) {
 		if err != nil {
 			v.lost = append(v.lost, fmt.Sprintf("the log of %s does not verify: %v", h.Session, err))
 		}

@@ -14,7 +14,8 @@
 // bot/render turns a session's state into Markdown. bot/ghapp writes to GitHub
 // so that it can be repeated. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
-// is a log in a git ref, bot/store/archive logs in files.
+// is a log in a git ref, bot/store/archive logs in files, bot/store/anchor signs
+// the ends of logs.
 //
 // agent works: one session of model, tools, gate and log. Start at
 // agent/loop.go. agent/session has the events, and what they add up to.

@@ -47,7 +47,7 @@ func withRepository(ctx context.Context, w *console, address string, fn func(*ar
 // log has hashes of its own then.
 func writeLog(ctx context.Context, w *console, address, id string, events []session.Event) error {
 	if archive.IsGit(address) {
-		hidden, err := archive.Redact(newSecrets(secret.FromEnvironment(os.Environ())...).Redactor, events)
+		hidden, err := archive.Redact(secret.NewRedactor(secret.FromEnvironment(os.Environ())...), events)
 		if err != nil {
 			return err
 		}

@@ -244,7 +244,7 @@ func (s *oldStory) verify() {
 	if database == "" {
 		database = filepath.Join(s.cfg.Data, "handrail.db")
 	}
-	if out := ok(s.t, "audit", "verify", "--database", database); strings.Count(out, ": ok\n") != len(oldSessions) {
+	if out := ok(s.t, "audit", "verify", "--database", database); strings.Count(out, " events: ok, ") != len(oldSessions) {
 		s.t.Errorf("audit verify says:\n%s", out)
 	}
 	s.look(func(db store.Store) {

@@ -6,6 +6,16 @@ import (
 	"testing"
 )
 
+// loseWork takes away what another machine would not have: mirrors and workspaces.
+func (s *story) loseWork() {
+	s.t.Helper()
+	for _, dir := range []string{"mirrors", "work"} {
+		if err := os.RemoveAll(filepath.Join(s.cfg.Data, dir)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 // A session that waits with a half-done change goes on where nobody has the
 // commit of that change: on another machine, from the log alone.
 func TestAnotherMachineGoesOn(t *testing.T) {
@@ -19,11 +29,7 @@ func TestAnotherMachineGoesOn(t *testing.T) {
 	id := s.request()
 	s.until("**awaiting approval**")
 	s.stop()
-	for _, dir := range []string{"mirrors", "work"} {
-		if err := os.RemoveAll(filepath.Join(s.cfg.Data, dir)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.loseWork()
 	s.start()
 	s.say("you", "/agent approve "+id)
 	s.done()

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 type replayCmd struct {
@@ -40,7 +43,10 @@ func (c *replayCmd) Run(ctx context.Context, w *console) error {
 	case c.JSON:
 		err = printJSON(w, events)
 	case c.Events:
-		err = printEvents(w, events)
+		var known *secrets
+		if known, err = environmentSecrets(); err == nil {
+			err = printEvents(w, events, known.Contents)
+		}
 	default:
 		err = printStory(w, events)
 	}
@@ -83,11 +89,18 @@ func printStory(w *console, events []session.Event) error {
 	return err
 }
 
-func printEvents(w *console, events []session.Event) error {
+// printEvents prints a line for each event. What a log keeps of files is printed when
+// the key opens it, and counted otherwise.
+func printEvents(w *console, events []session.Event, key *secret.Key) error {
+	events = work.Unsealed(key, events)
 	for _, e := range events {
 		if _, err := fmt.Fprintf(w.out, "%d\t%s\tturn %d\t%s\t%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05.000"), e.Turn, e.Type, e.Data); err != nil {
 			return err
 		}
+	}
+	if note := sealedNote(events); note != "" {
+		_, err := fmt.Fprintf(w.out, "Not shown: the content of%s; HANDRAIL_LOG_KEY opens it\n", strings.TrimPrefix(note, ","))
+		return err
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 type runCmd struct {
@@ -133,12 +132,16 @@ func (c *runCmd) engine(ctx context.Context, w *console, cfg policy.Config) (loc
 	if err != nil {
 		return out, err
 	}
+	known, err := environmentSecrets()
+	if err != nil {
+		return out, door.UsageError{Err: err}
+	}
 	if out.dir, err = os.MkdirTemp("", "handrail-"); err != nil {
 		return out, fmt.Errorf("make state directory: %w", err)
 	}
 	out.workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
-		dir: filepath.Join(out.dir, "work"), workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: newSecrets(secret.FromEnvironment(os.Environ())...), log: w.log,
+		dir: filepath.Join(out.dir, "work"), workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: known, log: w.log,
 	})
 	return out, err
 }

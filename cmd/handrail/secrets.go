@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
@@ -21,25 +22,46 @@ import (
 // that it writes, and searched for in what goes to a branch.
 type secrets struct {
 	work.Secrets
+	signing *secret.Key // of the ends of logs; nil for none
 }
 
 func newSecrets(values ...secret.Value) *secrets {
-	return &secrets{work.Secrets{
+	return &secrets{Secrets: work.Secrets{
 		Redactor: secret.NewRedactor(values...),
 		Scanner:  sync.OnceValues(func() (*secret.Scanner, error) { return secret.NewScanner(values...) }),
 	}}
 }
 
 // serverSecrets returns all secrets of a server. No text leaves it with one.
-func serverSecrets(c config.Server) *secrets {
-	list := append(secret.FromEnvironment(os.Environ()), c.GitHub.WebhookSecret, c.GitHub.Token, c.Model.Key, secret.Value(c.GitHub.Key))
+func serverSecrets(c config.Server) (*secrets, error) {
+	list := append(secret.FromEnvironment(os.Environ()), c.GitHub.WebhookSecret, c.GitHub.Token, c.Model.Key, c.LogKey, secret.Value(c.GitHub.Key))
 	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
 		if user, _, ok := strings.Cut(rest, "@"); ok {
 			_, password, _ := strings.Cut(user, ":")
 			list = append(list, secret.Value(password))
 		}
 	}
-	return newSecrets(list...)
+	s := newSecrets(list...)
+	return s, s.keys(cmp.Or(c.LogKey, c.GitHub.WebhookSecret))
+}
+
+// environmentSecrets returns the secrets of a process without a server's
+// configuration.
+func environmentSecrets() (*secrets, error) {
+	s := newSecrets(secret.FromEnvironment(os.Environ())...)
+	key, err := config.LogKey(os.Getenv)
+	if err != nil {
+		return s, err
+	}
+	return s, s.keys(key)
+}
+
+// keys derives the keys that seal and sign logs.
+func (s *secrets) keys(from secret.Value) (err error) {
+	if s.Contents, err = secret.DeriveKey(from, "contents of logs"); err == nil {
+		s.signing, err = secret.DeriveKey(from, "ends of logs")
+	}
+	return err
 }
 
 // outgoing returns text as it may be written to GitHub: without secrets, and

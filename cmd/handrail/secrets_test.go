@@ -70,7 +70,10 @@ func TestLogsAreRedacted(t *testing.T) {
 func TestServerSecrets(t *testing.T) {
 	cfg := config.Server{Database: "postgres://bot:pw-9f8e7d6c5b@db/handrail", GitHub: config.GitHub{
 		WebhookSecret: "hook-1a2b3c4d5e", Token: "plain-token-value-123", Key: []byte("-----key-material-of-the-app-----")}}
-	s := serverSecrets(cfg)
+	s, err := serverSecrets(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, v := range []string{"pw-9f8e7d6c5b", "hook-1a2b3c4d5e", "plain-token-value-123", "key-material-of-the"} {
 		if out := s.outgoing("x " + v + " y"); strings.Contains(out, v) {
 			t.Errorf("%q goes out", v)

@@ -20,6 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/postgres"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -70,7 +71,10 @@ type server struct {
 
 // newServer puts the parts together. Nothing runs before start.
 func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOptions) (s *server, err error) {
-	known := serverSecrets(cfg)
+	known, err := serverSecrets(cfg)
+	if err != nil {
+		return nil, err
+	}
 	inner := *w
 	w = &inner
 	w.log = secret.Logger(w.log, known.Redactor)
@@ -98,7 +102,7 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 		return s, err
 	}
 	s.redactedStore = s.store.Store
-	s.redactedStore.Logs = redactedLogs{s.redactedStore.Logs, known.Redactor}
+	s.redactedStore.Logs = redactedLogs{anchor.Logs{Logs: s.redactedStore.Logs, Meta: s.redactedStore.Meta, Key: known.signing}, known.Redactor}
 	if opt.wrap != nil {
 		s.redactedStore = opt.wrap(s.redactedStore)
 	}

@@ -214,7 +214,11 @@ func TestSecretFiles(t *testing.T) {
 	if g.WebhookSecret.Reveal() != "the hook" || g.Token.Reveal() != "the token" || cfg.Model.Key.Reveal() != "the key" || cfg.Database != "postgres://me:pw@h/d" {
 		t.Errorf("%q %q %q %q", g.WebhookSecret.Reveal(), g.Token.Reveal(), cfg.Model.Key.Reveal(), cfg.Database)
 	}
-	if got := serverSecrets(cfg).outgoing("x the token y"); strings.Contains(got, "the token") {
+	known, err := serverSecrets(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := known.outgoing("x the token y"); strings.Contains(got, "the token") {
 		t.Errorf("a secret from a file goes out: %s", got)
 	}
 }

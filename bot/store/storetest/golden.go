@@ -136,7 +136,7 @@ func filledSession(t *testing.T, s store.Store) {
 	if row.ID != goldenSession || row.State != "running" || string(row.Data) != `{"x":1}` || row.Owner != "me" || row.Epoch != 1 {
 		t.Errorf("the session is %+v", row)
 	}
-	n, err := store.Verify(ctx, s.Logs, func(_ store.Head, err error) { must(t, err) })
+	n, err := store.Verify(ctx, s.Logs, func(_ store.Head, _ []session.Event, err error) { must(t, err) })
 	must(t, err)
 	events, err := s.Logs.Log(store.Fence{Key: goldenSession}).Events(ctx, 13)
 	must(t, err)
