@@ -19,6 +19,7 @@
 //	asking.go        putting a call before a person
 //	toolrun.go       running what the gate let through, saving what changed
 //	broken.go        panics, and calls that were cut off
+//	leftout.go       what of the workspace cannot be kept
 //	publish.go       from saved changes to a commit on the branch
 //	review.go        a sensitive edit as a commit that people review
 //	complete.go      is it done, and is it true
@@ -93,6 +94,9 @@ type Saved struct {
 	// Foreign are directories of other repositories (submodules) in which
 	// something changed since the state saved before. It is not kept.
 	Foreign []string
+	// LeftOut is what the workspace has and the state has not, because it cannot
+	// be kept.
+	LeftOut []session.LeftOut
 }
 
 // Publication asks for a commit on the branch.

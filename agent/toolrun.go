@@ -235,17 +235,17 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 // outcome pairs a result with the saved state that it led to, so that there
 // is never a result whose effect a crash could lose.
 func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action policy.Action, out session.Result) ([]*session.Event, error) {
-	event := session.NewEvent(session.TypeResult, c.Turn, out)
 	switch action.Kind {
 	case policy.Write, policy.Delete, policy.Execute:
 	default:
-		return []*session.Event{event}, nil
+		return []*session.Event{session.NewEvent(session.TypeResult, c.Turn, out)}, nil
 	}
 	saved, err := r.saves.Save(ctx, c.Turn)
 	if err != nil {
 		return nil, fmt.Errorf("save changes: %w", err)
 	}
-	events := []*session.Event{event}
+	r.nameLeftOut(&out, saved.LeftOut)
+	events := []*session.Event{session.NewEvent(session.TypeResult, c.Turn, out)}
 	if len(saved.Foreign) > 0 {
 		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteReminder, Call: c.ID,
 			Text: fmt.Sprintf("%s is a submodule, that is another repository: what changes inside it is not kept and does not reach the branch.", strings.Join(saved.Foreign, ", "))}))

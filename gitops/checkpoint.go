@@ -21,11 +21,18 @@ type Checkpoint struct {
 	Changes []Change
 	Meta
 	MaxBytes int64 // of one file; 0 means 100 MiB
+	// Last is the tree saved before, "" for the parent's: a path that is left out
+	// stays as it is there.
+	Last string
+	// Skip reports whether a path whose content cannot be read is left out. Nil:
+	// none is.
+	Skip func(error) bool
 }
 
 // Change is what happened to one path: it is gone, or it has new content.
 type Change struct {
 	Path    string // relative to the root, with slashes
+	Keep    bool   // nothing is known of it: it stays as it is in Last
 	Delete  bool   // the file, or everything below the directory
 	Exec    bool   // a file that may be executed
 	Symlink bool   // Open returns the target
@@ -39,7 +46,14 @@ type Commit struct {
 	Files            []FileStat // what differs from the parent
 	Empty            bool       // no commit was made; ID is the parent
 	Refused          []string   // paths left out: ".git" in any spelling, ".gitmodules"
+	LeftOut          []LeftOut  // paths whose content could not be had
 	Submodules       []string   // submodules with changes inside, which stay as they are
+}
+
+// LeftOut is a path that stayed as it was in [Checkpoint.Last], and why.
+type LeftOut struct {
+	Path string
+	Err  error
 }
 
 // Checkpoint commits changes on top of a parent. It reads the trees on the
@@ -54,9 +68,9 @@ type Commit struct {
 func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) {
 	var c Commit
 	var root *objects.Edit
-	var refused []string
+	var left Commit
 	err := m.pool.Once(func(o *objects.DB) (err error) { // what is read from a Change is read once
-		root, refused, err = storeChanges(ctx, o, cp)
+		root, err = storeChanges(ctx, o, cp, &left)
 		return err
 	})
 	if err == nil {
@@ -68,32 +82,75 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	if err != nil {
 		return Commit{}, fmt.Errorf("make checkpoint: %w", err)
 	}
-	c.Refused = refused
+	c.Refused, c.LeftOut = left.Refused, left.LeftOut
 	return c, nil
 }
 
-// storeChanges writes the blobs and returns the edit of the tree, and the paths
-// that may not be in it.
-func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint) (*objects.Edit, []string, error) {
-	root, refused := &objects.Edit{}, []string(nil)
+// storeChanges writes the blobs and returns the edit of the tree. It notes in
+// left which paths are not in it.
+func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commit) (*objects.Edit, error) {
+	root, last := &objects.Edit{}, plumbing.NewHash(cp.Last)
+	if cp.Last == "" {
+		var err error
+		if last, err = o.TreeOf(cp.Parent); err != nil {
+			return nil, err
+		}
+	}
 	for _, ch := range cp.Changes {
 		parts, err := objects.SplitPath(ch.Path)
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if unsafePath(parts) { //control:git-paths
-			refused = append(refused, ch.Path)
+			left.Refused = append(left.Refused, ch.Path)
 			continue
 		}
 		e := objects.Entry{}
-		if !ch.Delete {
-			if e, err = store(o, ch, cmp.Or(cp.MaxBytes, maxBlob)); err != nil {
-				return nil, nil, fmt.Errorf("store %q: %w", ch.Path, err)
+		if !ch.Delete && !ch.Keep {
+			e, err = store(o, ch, cmp.Or(cp.MaxBytes, maxBlob))
+		}
+		var unread *unreadable
+		if cp.Skip != nil && errors.As(err, &unread) && cp.Skip(unread.err) {
+			left.LeftOut = append(left.LeftOut, LeftOut{ch.Path, unread.err})
+			ch.Keep, err = true, nil
+		}
+		if err == nil && ch.Keep {
+			e, err = o.Find(last, ch.Path) //control:keep-what-is-left-out
+			if errors.Is(err, ErrNotFound) {
+				e, err = objects.Entry{}, nil
 			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("store %q: %w", ch.Path, err)
 		}
 		root.Put(parts, e)
 	}
-	return root, refused, nil
+	return root, nil
+}
+
+// unreadable is a failure of what a change reads from, as opposed to one of the
+// repository.
+type unreadable struct{ err error }
+
+// Error implements error.
+func (u *unreadable) Error() string { return u.err.Error() }
+
+// Unwrap returns the cause.
+func (u *unreadable) Unwrap() error { return u.err }
+
+// source keeps apart the failures of reading.
+type source struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
 }
 
 func store(o *objects.DB, ch Change, limit int64) (objects.Entry, error) {
@@ -109,10 +166,14 @@ func store(o *objects.DB, ch Change, limit int64) (objects.Entry, error) {
 	}
 	r, err := ch.Open()
 	if err != nil {
-		return e, err
+		return e, &unreadable{err}
 	}
 	defer r.Close()
-	e.Hash, err = o.WriteBlob(r, limit)
+	from := &source{Reader: r}
+	e.Hash, err = o.WriteBlob(from, limit)
+	if from.err != nil || errors.Is(err, ErrTooLarge) {
+		err = &unreadable{err}
+	}
 	return e, err
 }
 

@@ -20,6 +20,7 @@ type Changes struct {
 	Newest      *Checkpoint  // what tells of the saved state; nil for the base
 	SavedAt     time.Time    // of its event
 	Sent        []*Push      // pushes that people have to know of
+	LeftOut     []LeftOut    // what the workspace has and no checkpoint can hold
 
 	// Approved is what people said yes to of what is not published yet, by
 	// path: all that approved edits made of what is on the branch. It holds

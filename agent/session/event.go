@@ -209,6 +209,16 @@ type Result struct {
 	// tool wrongly (as opposed to the world being against it).
 	Complete bool `json:"complete,omitempty"`
 	Mistake  bool `json:"mistake,omitempty"`
+	// LeftOut is all that lay in the workspace after the call and cannot be
+	// kept. It is nil where that was not looked for, or nothing had changed.
+	LeftOut []LeftOut `json:"left_out,omitzero"`
+}
+
+// LeftOut is something that is in no checkpoint. Path is "." for what is about
+// the whole workspace, Why a few words such as "a socket".
+type LeftOut struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
 }
 
 // FileChange counts what happened to one file.

@@ -105,6 +105,9 @@ func (s *State) Take(e Event, payload any) {
 		s.start(p)
 	case *Result:
 		s.fresh = s.result(p)
+		if p.LeftOut != nil {
+			s.LeftOut = p.LeftOut
+		}
 	case *Checkpoint:
 		s.checkpoint(e, p)
 	case *Note:

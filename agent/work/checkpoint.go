@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"slices"
 	"strconv"
 	"time"
@@ -42,18 +40,18 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	if err != nil {
 		return agent.Saved{}, fmt.Errorf("list changes: %w", err)
 	}
-	changes := make([]gitops.Change, 0, len(found))
-	for _, f := range found {
-		if agent.Scratch(f.Path) {
-			continue
-		}
-		changes = append(changes, c.change(ctx, f))
+	can := c.sort(ctx, found)
+	if can.none {
+		return agent.Saved{LeftOut: can.left}, nil
 	}
-	commit, err := c.job.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: c.base, Changes: changes, Meta: c.meta("Saved state", turn)})
+	commit, err := c.job.Repo.Checkpoint(ctx, gitops.Checkpoint{
+		Parent: c.base, Last: c.tree, Changes: can.changes, Meta: c.meta("Saved state", turn),
+		Skip: func(err error) bool { return ctx.Err() == nil && !errors.Is(err, workspace.ErrGone) },
+	})
 	if err != nil {
 		return agent.Saved{}, err
 	}
-	saved := agent.Saved{Commit: commit.ID, Tree: commit.Tree, Changed: c.tree != commit.Tree}
+	saved := agent.Saved{LeftOut: append(can.left, leftOut(commit)...), Commit: commit.ID, Tree: commit.Tree, Changed: c.tree != commit.Tree}
 	for _, dir := range commit.Submodules {
 		if !slices.Contains(c.foreign, dir) {
 			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
@@ -78,17 +76,6 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 		saved.Content, err = c.storedContent(ctx, commit.ID, stats)
 	}
 	return saved, err
-}
-
-// change turns what the workspace reports into what git stores. A path that was
-// changed back has the mode that it has on the branch.
-func (c *checkpoints) change(ctx context.Context, f workspace.Change) gitops.Change {
-	ch := gitops.Change{
-		Path: f.Path, Delete: f.Kind == workspace.Deleted,
-		Exec: f.Mode&0o111 != 0, Symlink: f.Mode&fs.ModeSymlink != 0,
-	}
-	ch.Open = func() (io.ReadCloser, error) { return c.ws.Content(ctx, f.Path) }
-	return ch
 }
 
 func fileChanges(stats []gitops.FileStat) []session.FileChange {

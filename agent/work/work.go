@@ -8,6 +8,7 @@
 //	export.go      commits as directories that workspaces are laid over
 //	files.go       the files of a commit, and what the agent is told of them
 //	checkpoint.go  save: what the workspace changed becomes a commit
+//	leftout.go     what of it cannot
 //	push.go        publish: a commit goes to the branch
 //	propose.go     a sensitive edit becomes a commit that people review
 //	rebuild.go     go on where another machine stopped

@@ -158,10 +158,10 @@ func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
 	}
 	out := make([]Change, 0, len(wire))
 	for _, c := range wire {
-		if !fs.ValidPath(validUTF8(string(c.Path))) || string(c.Path) == "." {
+		if !fs.ValidPath(validUTF8(string(c.Path))) || string(c.Path) == "." && c.Why == "" {
 			return nil, fmt.Errorf("list changes: the tool host reports the path %q", c.Path)
 		}
-		out = append(out, Change{Path: string(c.Path), Kind: c.Kind, Mode: c.Mode, Size: c.Size})
+		out = append(out, Change{Path: string(c.Path), Kind: c.Kind, Mode: c.Mode, Size: c.Size, Why: c.Why})
 	}
 	return out, nil
 }

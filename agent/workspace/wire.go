@@ -13,7 +13,7 @@ import (
 
 // WireVersion is the version of the protocol between [Workspace] and the tool
 // host; both come out of one binary, so a difference means a wrong mount.
-const WireVersion = 2
+const WireVersion = 3
 
 // Methods of the wire. The client calls, the host answers; MethodProgress and
 // MethodOutput are notifications from the host, MethodCancel and MethodStop
@@ -139,6 +139,7 @@ type WireChange struct {
 	Kind ChangeKind  `json:"kind"`
 	Mode fs.FileMode `json:"mode"`
 	Size int64       `json:"size"`
+	Why  string      `json:"why,omitempty"`
 }
 
 // StartParams starts a program; the client picks the ID.

@@ -162,8 +162,12 @@ const (
 type Change struct {
 	Path string      `json:"path"`
 	Kind ChangeKind  `json:"kind"`
-	Mode fs.FileMode `json:"mode"` // regular (with execute bits), or symlink
+	Mode fs.FileMode `json:"mode"` // regular (with execute bits), symlink, or what it is that Why is about
 	Size int64       `json:"size"`
+	// Why says why what lies at Path cannot be kept, such as "a socket"; empty
+	// for what can. A directory with a Why could not be read: what is below it
+	// is not known. Path is "." when that is the root.
+	Why string `json:"why,omitempty"`
 }
 
 // Files is the part of a workspace that file tools use.

@@ -43,6 +43,7 @@ func Progress(s *session.State, l Links) string {
 	whereWorkIs(&b, s.Sent, "this thread")
 	todo(&b, s.Todo)
 	files(&b, s.Files)
+	leftOut(&b, s.LeftOut)
 	checkpoints(&b, s.Checkpoints, l)
 	timeline(&b, s.Timeline, maxBody-b.Len()-1500)
 	if l.Pull > 0 {
@@ -122,6 +123,22 @@ func files(b *strings.Builder, list []session.FileChange) {
 			kind = " (" + map[session.ChangeKind]string{session.ChangeCreate: "new", session.ChangeDelete: "deleted", session.ChangeRename: "renamed"}[f.Kind] + ")"
 		}
 		fmt.Fprintf(b, "- %s %s%s\n", name, counts(f.Added, f.Removed), kind)
+	}
+	b.WriteString("\n")
+}
+
+// leftOut lists what the workspace has and no checkpoint can hold.
+func leftOut(b *strings.Builder, list []session.LeftOut) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("**Not kept** and not on the branch:\n\n")
+	for _, l := range list {
+		name := code(l.Path) + ": "
+		if l.Path == "." {
+			name = ""
+		}
+		fmt.Fprintf(b, "- %s%s\n", name, clean(l.Why))
 	}
 	b.WriteString("\n")
 }

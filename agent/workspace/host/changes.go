@@ -98,6 +98,10 @@ func (b *baseline) wait(ctx context.Context) error {
 	}
 }
 
+// maxListed is how many changed paths are listed; of new files, what comes
+// after that is counted.
+const maxListed = 100_000
+
 // tracked walks over what can be in a commit: regular files and symlinks,
 // outside of git's own directories.
 func tracked(root *os.Root, visit func(n *node)) *walker {
@@ -136,11 +140,23 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 		return nil, fmt.Errorf("list changes: %w", err)
 	}
 	h.git.refresh()
-	out := d.out
+	out, more := d.out, 0
 	for i := range d.fresh {
-		if !h.git.match(d.fresh[i].path, false) {
-			out = append(out, changeOf(&d.fresh[i], workspace.Created))
+		n := &d.fresh[i]
+		switch {
+		case h.git.match(n.path, n.isDir()):
+		case len(out) >= maxListed:
+			more++
+		default:
+			c := changeOf(n, workspace.Created)
+			if !trackable(n) {
+				c.Why = whatIs(n.mode)
+			}
+			out = append(out, c)
 		}
+	}
+	if more > 0 {
+		out = append(out, workspace.WireChange{Path: []byte("."), Why: fmt.Sprintf("%d new files more than the %d changed ones that are kept at a time", more, maxListed)})
 	}
 	slices.SortFunc(out, func(a, b workspace.WireChange) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return out, nil
@@ -148,16 +164,47 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 
 // diff collects changes.
 type diff struct {
-	h     *host
-	out   []workspace.WireChange
-	fresh []node
-	seen  map[string]bool
+	h      *host
+	out    []workspace.WireChange
+	fresh  []node // also what is no file and no directory
+	seen   map[string]bool
+	closed []string // directories that cannot be read
+}
+
+// shut takes in a directory that cannot be read. What is in it is not known, and
+// so not deleted.
+func (d *diff) shut(dir string) {
+	if !slices.Contains(d.closed, dir) { //control:closed-directory
+		d.closed = append(d.closed, dir)
+		d.out = append(d.out, workspace.WireChange{Path: []byte(dir), Mode: fs.ModeDir, Why: "a directory that cannot be read"})
+	}
+}
+
+// known reports whether a path is in no directory that cannot be read.
+func (d *diff) known(p string) bool {
+	return !slices.ContainsFunc(d.closed, func(dir string) bool { return dir == "." || strings.HasPrefix(p, dir+"/") })
+}
+
+// odd reports whether n is something that no commit can hold.
+func odd(n *node) bool { return !n.isDir() && !trackable(n) && !skipped(path.Base(n.path)) }
+
+// whatIs names such a thing.
+func whatIs(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m.IsDir():
+		return "a directory that cannot be read"
+	}
+	return "a device"
 }
 
 // stamps compares the whole tree with what scan saw.
 func (d *diff) stamps(ctx context.Context) error {
 	files := d.h.base.files
-	w := tracked(d.h.root, func(n *node) {
+	w := d.tracked(d.h.root, func(n *node) {
 		old, ok := files[n.path]
 		switch {
 		case !ok:
@@ -171,11 +218,25 @@ func (d *diff) stamps(ctx context.Context) error {
 		return err
 	}
 	for p, old := range files {
-		if !d.seen[p] {
+		if !d.seen[p] && d.known(p) {
 			d.out = append(d.out, workspace.WireChange{Path: []byte(p), Kind: workspace.Deleted, Mode: old.mode, Size: old.size})
 		}
 	}
 	return nil
+}
+
+// tracked is [tracked] that also takes in what cannot be in a commit.
+func (d *diff) tracked(root *os.Root, visit func(n *node)) *walker {
+	w := tracked(root, visit)
+	inner := w.visit
+	w.closed = d.shut
+	w.visit = func(n *node) (bool, error) {
+		if odd(n) {
+			d.fresh = append(d.fresh, *n)
+		}
+		return inner(n)
+	}
+	return w
 }
 
 func changeOf(n *node, kind workspace.ChangeKind) workspace.WireChange {

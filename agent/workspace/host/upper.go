@@ -14,11 +14,11 @@ import (
 // when something in it has changed. What the base has and the tree has not is
 // deleted, however the overlay marks that.
 func (d *diff) layers(ctx context.Context, dir string) error {
-	upper, err := entries(ctx, d.h.base.upper, dir)
-	if err != nil {
+	upper, err := entries(ctx, d.h.base.upper, dir, d.shut)
+	if err != nil || !d.known(path.Join(dir, "x")) {
 		return err
 	}
-	base, err := entries(ctx, d.h.base.base, dir)
+	base, err := entries(ctx, d.h.base.base, dir, nil)
 	if err != nil {
 		return err
 	}
@@ -33,6 +33,7 @@ func (d *diff) layers(ctx context.Context, dir string) error {
 		case n.isDir():
 			err = d.created(ctx, n.path)
 		case !trackable(n):
+			d.strange(n)
 		case had && trackable(old):
 			if n.mode != old.mode || !d.h.base.same(n) {
 				d.out = append(d.out, changeOf(n, workspace.Modified))
@@ -55,9 +56,22 @@ func (d *diff) layers(ctx context.Context, dir string) error {
 	return ctx.Err()
 }
 
+// strange adds what is neither file nor directory. The overlay marks what was
+// deleted by a device, which the tree does not show.
+func (d *diff) strange(n *node) {
+	if now, err := d.h.root.Lstat(n.path); err == nil && !now.Mode().IsRegular() {
+		n.mode = now.Mode()
+		d.fresh = append(d.fresh, *n)
+	}
+}
+
 // vanished adds the files of a base entry that are not in the tree any more.
 func (d *diff) vanished(ctx context.Context, old *node) error {
 	now, err := d.h.root.Lstat(old.path)
+	if errors.Is(err, fs.ErrPermission) {
+		d.shut(path.Dir(old.path))
+		return nil
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -78,13 +92,13 @@ func (d *diff) vanished(ctx context.Context, old *node) error {
 
 // created adds everything in a directory that the base does not have.
 func (d *diff) created(ctx context.Context, dir string) error {
-	return tracked(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
+	return d.tracked(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
 }
 
 // entries reads one directory; one that is not there is empty.
-func entries(ctx context.Context, root *os.Root, dir string) (map[string]*node, error) {
+func entries(ctx context.Context, root *os.Root, dir string, closed func(string)) (map[string]*node, error) {
 	out := map[string]*node{}
-	w := &walker{root: root, visit: func(n *node) (bool, error) {
+	w := &walker{root: root, closed: closed, visit: func(n *node) (bool, error) {
 		out[path.Base(n.path)] = n
 		return false, nil
 	}}

@@ -27,11 +27,14 @@ func (n *node) isDir() bool { return n.mode.IsDir() }
 
 // walker goes through a tree in path order without following symlinks.
 // visit is called for each entry. It reports whether to enter a directory. enter,
-// when set, is given the names in each directory first.
+// when set, is given the names in each directory first, and closed is told of
+// directories that may not be read or entered.
 type walker struct {
 	root  *os.Root
 	enter func(dir string, names []string)
 	visit func(n *node) (into bool, err error)
+
+	closed func(dir string)
 }
 
 // dirHandle is an open directory. It counts references and is closed with the last.
@@ -73,6 +76,10 @@ func (w *walker) walk(ctx context.Context, dir string) error {
 	}
 	f, err := w.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
+		if w.closed != nil && errors.Is(err, fs.ErrPermission) {
+			w.closed(dir)
+			return nil
+		}
 		if dir != "." && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
 			errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)) {
 			return nil // it went away, or was exchanged, or is closed to us
@@ -115,6 +122,10 @@ func (w *walker) readDir(f *os.File, dir string) ([]node, error) {
 	for _, name := range names {
 		n := node{path: path.Join(dir, name)}
 		if err := unix.Fstatat(fd, name, &n.stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			if w.closed != nil && errors.Is(err, fs.ErrPermission) {
+				w.closed(dir)
+				return nil, nil
+			}
 			continue // it went away
 		}
 		n.mode = modeOf(uint32(n.stat.Mode))

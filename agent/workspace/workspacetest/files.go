@@ -169,8 +169,8 @@ func bombs(t *testing.T, s Subject) {
 		t.Errorf("search beside bombs: %+v, %v", m, err)
 	}
 	cs, err := ws.Changes(ctx)
-	if err != nil || len(cs) != 2 {
-		t.Errorf("changes beside bombs: %+v, %v; want head and sparse only", cs, err)
+	if err != nil || len(cs) != 3 || cs[0].Path != "fifo" || cs[0].Why != "a named pipe" || cs[1].Why+cs[2].Why != "" {
+		t.Errorf("changes beside bombs: %+v, %v; want head and sparse, and the fifo as what cannot be kept", cs, err)
 	}
 	if d := time.Since(began); d > 20*time.Second {
 		t.Errorf("bombs took %s", d)

@@ -202,10 +202,13 @@ rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'byte
 		if c.Path == "touch.txt" {
 			continue // may be reported: its content decides
 		}
+		if c.Why != "" {
+			kind = "<" + c.Why + ">"
+		}
 		got = append(got, string(c.Kind)+" "+kind+" "+c.Path)
 	}
 	want := []string{
-		"create file caf\xe9", "delete file del.txt", "delete file dir/a.txt", "delete file dir/b.txt", "modify file kept.o", "modify link link",
+		"create file caf\xe9", "delete file del.txt", "delete file dir/a.txt", "delete file dir/b.txt", "create <a named pipe> fifo", "modify file kept.o", "modify link link",
 		"modify file mod.txt", "modify exec mode.sh", "create file nested/y", "create file new.txt", "create link newlink",
 		"create file ren amed.txt", "delete file ren.txt", "delete file todir", "create file todir/d", "create file tofile", "delete file tofile/x",
 	}

@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// mostLeftOut is how many paths that are in no checkpoint are named.
+const mostLeftOut = 20
+
+// nameLeftOut tells, with the result of a call, what the workspace has since then
+// that cannot be kept: the model relies on nothing that is not there tomorrow.
+func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
+	if len(list) == 0 && len(r.LeftOut) == 0 {
+		return
+	}
+	if n := len(list) - mostLeftOut; n > 0 {
+		list = append(list[:mostLeftOut:mostLeftOut], session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)})
+	}
+	var fresh []string
+	for _, l := range list {
+		if !slices.Contains(r.LeftOut, l) {
+			fresh = append(fresh, leftOutText(l))
+		}
+	}
+	if list == nil {
+		list = []session.LeftOut{} // and not nil: what was left out is gone
+	}
+	out.LeftOut = list
+	if len(fresh) > 0 { //control:left-out-named
+		out.Content += "\n\nThis is in the workspace and is not kept; it will not reach the branch, and it is gone when the workspace closes:\n- " + strings.Join(fresh, "\n- ")
+	}
+}
+
+func leftOutText(l session.LeftOut) string {
+	if l.Path == "." {
+		return l.Why
+	}
+	return strings.ReplaceAll(untrusted.EscapeVisible(l.Path), "\n", `\n`) + ": " + l.Why
+}

@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// What cannot be kept is named when it comes, not again while it stays, and the
+// list is empty when it has gone.
+func TestLeftOutIsNamedOnce(t *testing.T) {
+	r := &callRunner{journal: &journal{history: newHistory(nil)}}
+	sock, pipe := session.LeftOut{Path: "a\u202e\nb", Why: "a socket"}, session.LeftOut{Path: "p", Why: "a named pipe"}
+	var many []session.LeftOut
+	for i := range 3 * mostLeftOut {
+		many = append(many, session.LeftOut{Path: fmt.Sprint(i), Why: "a device"})
+	}
+	for i, tt := range []struct {
+		found []session.LeftOut
+		named []string
+		kept  int // -1: the event does not speak of it
+	}{
+		{nil, nil, -1},
+		{[]session.LeftOut{sock}, []string{`- a\u202e\nb: a socket`}, 1},
+		{[]session.LeftOut{sock}, nil, 1},
+		{[]session.LeftOut{sock, pipe}, []string{"- p: a named pipe"}, 2},
+		{nil, nil, 0},
+		{nil, nil, -1},
+		{many, []string{"- 0: a device", "40 more"}, mostLeftOut + 1},
+	} {
+		out := session.Result{Call: "c", Content: "ok"}
+		r.nameLeftOut(&out, tt.found)
+		if out.LeftOut == nil && tt.kept != -1 || out.LeftOut != nil && len(out.LeftOut) != tt.kept {
+			t.Errorf("step %d: the event has %v", i, out.LeftOut)
+		}
+		if len(tt.named) == 0 && out.Content != "ok" {
+			t.Errorf("step %d: the model is told %q", i, out.Content)
+		}
+		for _, want := range tt.named {
+			if !strings.Contains(out.Content, want) {
+				t.Errorf("step %d: the model is told %q, want %q", i, out.Content, want)
+			}
+		}
+		e := session.NewEvent(session.TypeResult, 1, out) // as it is stored and read again
+		if err := r.Apply(*e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// How much a checkpoint takes: of one file what GitHub takes, of all of them
+// what a mirror can be asked to hold. A sparse file costs its workspace nothing.
+const (
+	mostFile  = 100 << 20
+	mostSaved = 512 << 20
+)
+
+// sorted is what a workspace reports, as what can be kept and what cannot.
+type sorted struct {
+	changes []gitops.Change
+	left    []session.LeftOut
+	none    bool // the tree cannot be read at all: everything stays as it was
+}
+
+// sort separates what can be kept. A file that is left out stays as it was saved
+// last, because nobody knows what it holds now.
+func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted {
+	var out sorted
+	room := int64(mostSaved)
+	for _, f := range found {
+		why, keep := f.Why, f.Mode.IsDir()
+		switch {
+		case agent.Scratch(f.Path):
+			continue
+		case f.Why != "" && f.Path == ".":
+			out.none = out.none || keep
+			keep = false
+		case f.Why != "" || f.Kind == workspace.Deleted:
+		case tooLong(f.Path):
+			why = "a path that is too long for git"
+		case f.Size > mostFile:
+			why, keep = fmt.Sprintf("it has %d MiB, and a file may have %d", f.Size>>20, mostFile>>20), true
+		case f.Size > room:
+			why, keep = fmt.Sprintf("the changed files have more than the %d MiB that are kept of a session", mostSaved>>20), true
+		default:
+			room -= f.Size
+		}
+		if why != "" { //control:left-out
+			out.left = append(out.left, leave(f.Path, why))
+		}
+		if why == "" || keep {
+			out.changes = append(out.changes, c.change(ctx, f, keep))
+		}
+	}
+	return out
+}
+
+// tooLong reports whether git refuses a path for its length.
+func tooLong(path string) bool { return len(path) > 4096 }
+
+// leave names a path, or the end of one that nobody wants to read whole.
+func leave(path, why string) session.LeftOut {
+	name := []rune(strings.ToValidUTF8(path, "\uFFFD"))
+	if n := len(name) - 200; n > 0 {
+		name = append([]rune("…"), name[n:]...)
+	}
+	return session.LeftOut{Path: string(name), Why: why}
+}
+
+// change turns what the workspace reports into what git stores. A path that was
+// changed back has the mode that it has on the branch.
+func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool) gitops.Change {
+	ch := gitops.Change{
+		Path: f.Path, Delete: f.Kind == workspace.Deleted, Keep: keep,
+		Exec: f.Mode&0o111 != 0, Symlink: f.Mode&fs.ModeSymlink != 0,
+	}
+	ch.Open = func() (io.ReadCloser, error) { return c.ws.Content(ctx, f.Path) }
+	return ch
+}
+
+// leftOut returns what git had to leave out of a commit, with the reasons.
+func leftOut(c gitops.Commit) []session.LeftOut {
+	var out []session.LeftOut
+	for _, p := range c.Refused {
+		out = append(out, leave(p, "a name that git keeps for itself"))
+	}
+	for _, l := range c.LeftOut {
+		out = append(out, leave(l.Path, whyUnread(l.Err)))
+	}
+	return out
+}
+
+// whyUnread says in a few words why a file could not be read.
+func whyUnread(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "it cannot be read; change its mode to keep it"
+	case errors.Is(err, gitops.ErrTooLarge):
+		return fmt.Sprintf("it has more than the %d MiB that a file may have", mostFile>>20)
+	case errors.Is(err, fs.ErrNotExist):
+		return "it went away while it was read"
+	case errors.Is(err, workspace.ErrNotFile):
+		return "it is no file any more"
+	}
+	return "it could not be read whole; something writes to it all the time"
+}
