@@ -205,7 +205,7 @@ func (l *leased) failed(ctx context.Context, cause error) error {
 		}
 	}
 	l.log.ErrorContext(ctx, "session failed", "session", l.row.ID, "err", cause)
-	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(cause)}
+	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(inWords(cause))}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 

@@ -108,7 +108,8 @@ func (r *request) open(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		r.reply(render.CouldNotStart(err))
+		w.cfg.Log.ErrorContext(ctx, "session could not start", "thread", w.key, "err", err)
+		r.reply(render.CouldNotStart(inWords(err)))
 		return nil
 	}
 	cfg := policy.Merge(w.cfg.Policy, place.Config).WithDefaults()

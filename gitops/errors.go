@@ -12,10 +12,10 @@ import (
 var (
 	// ErrNotFound: a revision, ref, path or repository is not there.
 	ErrNotFound = objects.ErrNotFound
-	// errEmpty: the repository has no commits.
-	errEmpty = errors.New("the repository is empty: push a first commit to it")
-	// errNoDefault: HEAD names a branch that does not exist.
-	errNoDefault = errors.New("the repository has no default branch: set one that exists in its settings")
+	// ErrEmpty: the repository has no commits.
+	ErrEmpty = errors.New("the repository is empty: push a first commit to it")
+	// ErrNoDefault: HEAD names a branch that does not exist.
+	ErrNoDefault = errors.New("the repository has no default branch: set one that exists in its settings")
 	// ErrRejected: the branch moved, or the push is not a fast-forward.
 	ErrRejected = errors.New("push rejected: the branch has moved")
 	// errProtected: a rule or hook of the remote declined the push.

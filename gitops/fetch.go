@@ -97,7 +97,7 @@ func choose(s *service, refs []string) (wanted, error) {
 	w := wanted{refs: map[string]plumbing.Hash{}, peels: map[string]plumbing.Hash{}, head: noDefault}
 	if s.empty {
 		if len(refs) > 0 {
-			return w, errEmpty
+			return w, ErrEmpty
 		}
 		return w, nil
 	}

@@ -35,9 +35,9 @@ func (m *Mirror) Default(ctx context.Context) (branch, head string, err error) {
 	}
 	refs, err := m.localRefs("refs/heads/")
 	if err == nil && len(refs) == 0 {
-		err = errEmpty
+		err = ErrEmpty
 	} else if err == nil {
-		err = errNoDefault
+		err = ErrNoDefault
 	}
 	return "", "", err
 }

@@ -123,10 +123,10 @@ func TestRepositoriesWithoutABase(t *testing.T) {
 	r := newRemote(t)
 	empty, bare, _ := r.repo("empty", nil)
 	m := mirrorOf(t, empty)
-	if _, _, err := m.Default(t.Context()); !errors.Is(err, errEmpty) {
+	if _, _, err := m.Default(t.Context()); !errors.Is(err, ErrEmpty) {
 		t.Errorf("default branch of an empty repository: %v", err)
 	}
-	if err := m.Fetch(t.Context(), "main"); !errors.Is(err, errEmpty) {
+	if err := m.Fetch(t.Context(), "main"); !errors.Is(err, ErrEmpty) {
 		t.Errorf("fetch of a branch of an empty repository: %v", err)
 	}
 	first := must(m.Checkpoint(t.Context(), Checkpoint{Changes: []Change{put("a", "1\n")}}))(t)
@@ -138,7 +138,7 @@ func TestRepositoriesWithoutABase(t *testing.T) {
 	url, bare, _ := r.repo("nohead", map[string]string{"a": "1\n"})
 	git(t, bare, "symbolic-ref", "HEAD", "refs/heads/missing")
 	m = mirrorOf(t, url)
-	if _, _, err := m.Default(t.Context()); !errors.Is(err, errNoDefault) {
+	if _, _, err := m.Default(t.Context()); !errors.Is(err, ErrNoDefault) {
 		t.Errorf("default branch when HEAD names none: %v", err)
 	}
 	git(t, bare, "symbolic-ref", "HEAD", "refs/heads/main")

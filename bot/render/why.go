@@ -21,7 +21,19 @@ const (
 	WhyMergedUnknown  = "GitHub does not say by whom"
 	WhyRejected       = "a reviewer asked for changes"
 	WhyTakenBack      = "the review that approved it was taken back"
+	WhyNoCode         = "the repository, or the commit that the work starts from, is not there, or I may not see it"
+	WhyNoGitAccess    = "I have no access to the code of this repository. The App has to be installed on it, with the permission Contents: read and write"
 )
+
+// What stands in the way of the server's own work, for [fmt.Errorf].
+const (
+	WhyNotOnGitHub     = "GitHub says that something is not there any more (%s)"
+	WhyRefusedByGitHub = "GitHub does not let me do it (%s: %s)"
+	WhyServer          = "something is wrong on the server that I run on, and whoever runs it finds more in its log (%s)"
+)
+
+// Detail shows the text of an error for those who can read it.
+func Detail(text string) string { return code(line(text, 200)) }
 
 // WhyNoRight says that who approved may not do so any more.
 func WhyNoRight(why string) string { return "the approval does not count any more: " + why }

@@ -57,7 +57,7 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 }
 
 // errFork is the reply to a request for changes on a pull request from a fork.
-var errFork = errors.New("this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`")
+var errFork = bot.Told{Text: "this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`"}
 
 // StartPoint implements bot.Runner.
 func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartPoint, error) {
@@ -128,8 +128,12 @@ func (r *serveRunner) approvalFacts(ctx context.Context, w bot.Work) ([]session.
 // defaults returns the default branch, its head, and the configuration that
 // the repository has there.
 func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg policy.Config, err error) {
-	if branch, head, err = m.Default(ctx); err == nil {
-		cfg, err = work.ReadConfig(ctx, m, head)
+	if branch, head, err = m.Default(ctx); err != nil {
+		return branch, head, cfg, err
+	}
+	cfg, err = work.ReadConfig(ctx, m, head)
+	if err != nil && !bot.Temporary(err) {
+		err = bot.Told{Text: err.Error()} // whoever writes in the thread can mend the file
 	}
 	return branch, head, cfg, err
 }

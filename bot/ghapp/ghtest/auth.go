@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v4"
+
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 

@@ -1,0 +1,36 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// TestInWords: what people in a thread are told of an error is a sentence, and no
+// part of the program's own words stands in it but as a detail.
+func TestInWords(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"for people", fmt.Errorf("find start: %w", Told{".github/agent.yml: line 3: there is no key \"modle\""}), "I could not start: .github/agent.yml: line 3: there is no key \"modle\""},
+		{"an empty repository", fmt.Errorf("read default branch: %w", gitops.ErrEmpty), "I could not start: the repository is empty: push a first commit to it"},
+		{"no access", fmt.Errorf("fetch https://h/o/r: git-upload-pack: %w", gitops.ErrAuth), "I could not start: I have no access to the code of this repository. The App has to be installed on it, with the permission Contents: read and write"},
+		{"gone", &ghapp.Error{Op: "read issue", Kind: ghapp.Permanent, Status: 404, Err: errors.New("GET https://api/… 404")}, "I could not start: GitHub says that something is not there any more (read issue)"},
+		{"refused", &ghapp.Error{Op: "create comment", Kind: ghapp.Permanent, Status: 403, Err: errors.New("Resource not accessible\nby integration")}, "I could not start: GitHub does not let me do it (create comment: `Resource not accessible …`)"},
+		{"the server's own", errors.New("open mirror: repository address \"\": want https://host/owner/name"),
+			"I could not start: something is wrong on the server that I run on, and whoever runs it finds more in its log (`open mirror: repository address \"\": want https://host/owner/name`)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := render.CouldNotStart(inWords(c.err)); !strings.HasPrefix(got, c.want) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
