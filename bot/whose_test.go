@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // payload is an event as GitHub sends it, with values changed: "a.b=JSON".
@@ -166,9 +167,9 @@ func TestOwnWordsWithAToken(t *testing.T) {
 	w := newWorld(t)
 	token, err := w.gh.Token("kim")
 	must(t, err)
-	b := w.listens(ghapp.Config{Token: token, Secret: []byte("one")}, nil)
-	client := func(secret string) *ghapp.Client {
-		app, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), Token: token, Spacing: -1, Secret: []byte(secret)})
+	b := w.listens(ghapp.Config{Token: token, Own: ownKey(t, "one")}, nil)
+	client := func(own string) *ghapp.Client {
+		app, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), Token: token, Spacing: -1, Own: ownKey(t, own)})
 		must(t, err)
 		c, err := app.For(t.Context(), w.issue, 0)
 		must(t, err)
@@ -212,4 +213,14 @@ func TestOwnWordsWithAToken(t *testing.T) {
 	must(t, w.store.Intents.Done(t.Context(), store.Fence{}, "old", `{"id":7202}`))
 	hears("an older server's comment, as recorded", old, 7202, false)
 	hears("its marker in another comment", strings.Replace(old, "plan i", "plan j", 1), 7203, true)
+}
+
+// ownKey is a server's key for its own words.
+func ownKey(t *testing.T, from string) *secret.Key {
+	t.Helper()
+	k, err := secret.DeriveKey(secret.Value(from), "own words")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }

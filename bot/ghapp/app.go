@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-github/v62/github"
 
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // Config says who the bot is on GitHub. Either AppID and PrivateKey, or Token.
@@ -24,7 +25,7 @@ type Config struct {
 	AppID      int64             // the app's id
 	PrivateKey []byte            // the app's key in PEM
 	Token      string            // instead of an app: a token for one repository
-	Secret     []byte            // of this server alone; binds what it writes to its marker, see [App.Written]
+	Own        *secret.Key       // of this server alone; binds what it writes to its marker, see [App.Written]; nil for none
 	Login      string            // the bot's own login; empty to ask GitHub (a workflow's token cannot ask)
 	Transport  http.RoundTripper // nil for one like http.DefaultTransport with a time limit
 	Log        *slog.Logger      // nil for none

@@ -42,13 +42,8 @@ func marker(key, sum string) string {
 // sum binds a body to this server's secret and a key. The body counts as
 // GitHub keeps it; there is no sum without a secret.
 func (a *App) sum(body, key string) string {
-	if len(a.cfg.Secret) == 0 {
-		return ""
-	}
 	body = strings.TrimSpace(strings.ReplaceAll(body, "\r\n", "\n"))
-	mac := hmac.New(sha256.New, a.cfg.Secret)
-	mac.Write([]byte(key + "\x00" + body))
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil)[:16]))
+	return a.cfg.Own.Sign(key + "\x00" + body)
 }
 
 // mark appends the marker to a body and checks the length.
@@ -60,7 +55,7 @@ func (c *Client) mark(w Write, body string) (string, error) {
 	return out, nil
 }
 
-var markerRE = regexp.MustCompile(`<!-- handrail:([^\s<>]+)(?: ([a-z2-7]{26}))? -->\s*$`)
+var markerRE = regexp.MustCompile(`<!-- handrail:([^\s<>]+)(?: ([0-9a-f]{64}))? -->\s*$`)
 
 // Written reports whether a body is one that this server wrote, word for word:
 // its marker's sum is right. Otherwise key is what the marker at its end

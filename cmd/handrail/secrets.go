@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"os"
 	"strings"
 	"sync"
@@ -69,12 +67,6 @@ func (s *secrets) keys(from secret.Value) (err error) {
 func (s *secrets) outgoing(text string) string {
 	text, _ = s.Redactor.Redact(text)
 	return command.Inert(untrusted.NoRunnerCommands(text))
-}
-
-// ownSecret returns the key that binds what a server writes to its markers. All
-// servers that share a webhook know each other's words.
-func ownSecret(c config.Server) ([]byte, error) {
-	return hkdf.Key(sha256.New, []byte(c.GitHub.WebhookSecret.Reveal()), nil, "handrail: own words", sha256.Size)
 }
 
 // redactedLogs redacts all events that the bot stores. Those of the agent have been

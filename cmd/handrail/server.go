@@ -87,12 +87,13 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return s, fmt.Errorf("make data directory: %w", err)
 	}
-	own, err := ownSecret(cfg)
+	// All servers that share a webhook know each other's words.
+	own, err := secret.DeriveKey(cfg.GitHub.WebhookSecret, "own words")
 	if err != nil {
 		return s, err
 	}
 	if s.app, err = ghapp.New(ghapp.Config{
-		Secret: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
+		Own: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
 		Clean: known.outgoing,
 		Log:   w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: bot.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
