@@ -85,7 +85,10 @@ type Workspace struct {
 	Hosts   []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches."`
 	Memory  Size     `yaml:"memory,omitempty" json:"memory,omitzero"`
 	Pids    int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0"`
-	CPUs    float64  `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0"`
+	Disk    Size     `yaml:"disk,omitempty" json:"disk,omitzero"`
+
+	Unlimited bool    `yaml:"unlimited,omitempty" json:"unlimited,omitempty" jsonschema:"description=Only in the server's configuration: serve although the machine cannot hold workspaces to all limits."`
+	CPUs      float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0"`
 }
 
 // PullRequest says how a session's change is offered. Draft is true when
@@ -157,7 +160,7 @@ func DefaultConfig() Config {
 		Mode:      "code",
 		Branch:    "agent/{number}-{slug}",
 		Approvals: Approvals{Deadline: Duration(72 * time.Hour)},
-		Workspace: Workspace{Engine: "docker", Network: "none", Memory: 4 << 30, Pids: 1024, CPUs: 2},
+		Workspace: Workspace{Engine: "docker", Network: "none", Memory: 4 << 30, Pids: 1024, CPUs: 2, Disk: 5 << 30},
 		Budget: Budget{
 			Session: Limits{Tokens: 2_000_000, Time: Duration(time.Hour), Lines: 5000},
 			Thread:  Limits{Tokens: 10_000_000},

@@ -169,6 +169,7 @@ func (c Config) checkWorkspace(p *problems) {
 	p.atLeastZero(float64(w.Memory), "workspace", "memory")
 	p.atLeastZero(float64(w.Pids), "workspace", "pids")
 	p.atLeastZero(w.CPUs, "workspace", "cpus")
+	p.atLeastZero(float64(w.Disk), "workspace", "disk")
 	if w.Image != "" && !validImage(w.Image) {
 		p.add(fmt.Sprintf("%q is not an image name", w.Image), "workspace", "image")
 	}

@@ -35,7 +35,7 @@ approvals:
   approvers: ["user:42", "team:acme/security", codeowners]
   bots: [49699333]
 branch: bot/{number}/{slug}
-workspace: {engine: bwrap, image: "ghcr.io/acme/dev:1", images: ["ghcr.io/acme/*"], network: allowlist, hosts: ["proxy.golang.org", "*.example.org"], memory: 2g, pids: 256, cpus: 1.5}
+workspace: {engine: bwrap, image: "ghcr.io/acme/dev:1", images: ["ghcr.io/acme/*"], network: allowlist, hosts: ["proxy.golang.org", "*.example.org"], memory: 2g, pids: 256, cpus: 1.5, disk: 3g}
 budget:
   session: {turns: 50, tokens: 100000, time: 30m, edits: 40, lines: 900}
   thread: {tokens: 200000}
@@ -159,31 +159,33 @@ func TestMerge(t *testing.T) {
 		server, repo string
 		check        func(Config) bool
 	}{
-		"model from the list":    {"{model: a, models: [a, b]}", "{model: b}", func(c Config) bool { return c.Model == "b" }},
-		"model off the list":     {"{model: a, models: [a, b]}", "{model: c}", func(c Config) bool { return c.Model == "a" }},
-		"turns lower":            {"{turns: 20}", "{turns: 50}", func(c Config) bool { return c.Turns == 20 }},
-		"turns unset above":      {"{}", "{turns: 50}", func(c Config) bool { return c.Turns == 50 }},
-		"auto unset above":       {"{}", "{auto_approve_commands: true}", func(c Config) bool { return !c.autoCommands() }},
-		"auto turned off":        {"{auto_approve_commands: true}", "{auto_approve_commands: false}", func(c Config) bool { return !c.autoCommands() }},
-		"auto inherited":         {"{auto_approve_commands: true}", "{}", func(c Config) bool { return c.autoCommands() }},
-		"allow narrowed":         {"{commands: {allow: [go *]}}", "{commands: {allow: [go test, curl]}}", func(c Config) bool { return reflect.DeepEqual(c.Commands.Allow, []string{"go test"}) }},
-		"allow emptied":          {"{commands: {allow: [go *]}}", "{commands: {allow: []}}", func(c Config) bool { return len(c.Commands.Allow) == 0 }},
-		"deny adds up":           {"{commands: {deny: [a]}}", "{commands: {deny: [b]}}", func(c Config) bool { return len(c.Commands.Deny) == 2 }},
-		"network default":        {"{}", "{defaults: {network: allow}}", func(c Config) bool { return c.Defaults.Network == "" }},
-		"engine is the server's": {"{workspace: {engine: docker}}", "{workspace: {engine: local}}", func(c Config) bool { return c.Workspace.Engine == "docker" }},
-		"engine unset above":     {"{}", "{workspace: {engine: local}}", func(c Config) bool { return c.Workspace.Engine == "" }},
-		"network opened":         {"{workspace: {network: none}}", "{workspace: {network: open}}", func(c Config) bool { return c.Workspace.Network == "none" }},
-		"network unset above":    {"{}", "{workspace: {network: open}}", func(c Config) bool { return c.Workspace.Network == "" }},
-		"network narrowed":       {"{workspace: {network: open}}", "{workspace: {network: allowlist, hosts: [a.org]}}", func(c Config) bool { return c.Workspace.Network == "allowlist" && len(c.Workspace.Hosts) == 1 }},
-		"hosts narrowed":         {"{workspace: {network: allowlist, hosts: [\"*.a.org\"]}}", "{workspace: {hosts: [x.a.org, b.org]}}", func(c Config) bool { return reflect.DeepEqual(c.Workspace.Hosts, []string{"x.a.org"}) }},
-		"memory lower":           {"{workspace: {memory: 2g}}", "{workspace: {memory: 64g}}", func(c Config) bool { return c.Workspace.Memory == 2<<30 }},
-		"image on the list":      {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: x/y}}", func(c Config) bool { return c.Workspace.Image == "x/y" }},
-		"image off the list":     {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: z/y}}", func(c Config) bool { return c.Workspace.Image == "a" }},
-		"deadline lower":         {"{approvals: {deadline: 1h}}", "{approvals: {deadline: 9h}}", func(c Config) bool { return c.Approvals.Deadline == Duration(time.Hour) }},
-		"not the requester":      {"{approvals: {not_requester: true}}", "{approvals: {not_requester: false}}", func(c Config) bool { return isTrue(c.Approvals.NotRequester) }},
-		"bots only fewer":        {"{approvals: {bots: [1, 2]}}", "{approvals: {bots: [2, 3]}}", func(c Config) bool { return reflect.DeepEqual(c.Approvals.Bots, []int64{2}) }},
-		"approvers both":         {"{approvals: {approvers: [admin]}}", "{approvals: {approvers: [write]}}", func(c Config) bool { return len(c.approverGroups()) == 2 }},
-		"budget lower":           {"{budget: {session: {tokens: 5}}}", "{budget: {session: {tokens: 9, edits: 3}}}", func(c Config) bool { return c.Budget.Session.Tokens == 5 && c.Budget.Session.Edits == 3 }},
+		"model from the list":       {"{model: a, models: [a, b]}", "{model: b}", func(c Config) bool { return c.Model == "b" }},
+		"model off the list":        {"{model: a, models: [a, b]}", "{model: c}", func(c Config) bool { return c.Model == "a" }},
+		"turns lower":               {"{turns: 20}", "{turns: 50}", func(c Config) bool { return c.Turns == 20 }},
+		"turns unset above":         {"{}", "{turns: 50}", func(c Config) bool { return c.Turns == 50 }},
+		"auto unset above":          {"{}", "{auto_approve_commands: true}", func(c Config) bool { return !c.autoCommands() }},
+		"auto turned off":           {"{auto_approve_commands: true}", "{auto_approve_commands: false}", func(c Config) bool { return !c.autoCommands() }},
+		"auto inherited":            {"{auto_approve_commands: true}", "{}", func(c Config) bool { return c.autoCommands() }},
+		"allow narrowed":            {"{commands: {allow: [go *]}}", "{commands: {allow: [go test, curl]}}", func(c Config) bool { return reflect.DeepEqual(c.Commands.Allow, []string{"go test"}) }},
+		"allow emptied":             {"{commands: {allow: [go *]}}", "{commands: {allow: []}}", func(c Config) bool { return len(c.Commands.Allow) == 0 }},
+		"deny adds up":              {"{commands: {deny: [a]}}", "{commands: {deny: [b]}}", func(c Config) bool { return len(c.Commands.Deny) == 2 }},
+		"network default":           {"{}", "{defaults: {network: allow}}", func(c Config) bool { return c.Defaults.Network == "" }},
+		"engine is the server's":    {"{workspace: {engine: docker}}", "{workspace: {engine: local}}", func(c Config) bool { return c.Workspace.Engine == "docker" }},
+		"engine unset above":        {"{}", "{workspace: {engine: local}}", func(c Config) bool { return c.Workspace.Engine == "" }},
+		"network opened":            {"{workspace: {network: none}}", "{workspace: {network: open}}", func(c Config) bool { return c.Workspace.Network == "none" }},
+		"network unset above":       {"{}", "{workspace: {network: open}}", func(c Config) bool { return c.Workspace.Network == "" }},
+		"network narrowed":          {"{workspace: {network: open}}", "{workspace: {network: allowlist, hosts: [a.org]}}", func(c Config) bool { return c.Workspace.Network == "allowlist" && len(c.Workspace.Hosts) == 1 }},
+		"hosts narrowed":            {"{workspace: {network: allowlist, hosts: [\"*.a.org\"]}}", "{workspace: {hosts: [x.a.org, b.org]}}", func(c Config) bool { return reflect.DeepEqual(c.Workspace.Hosts, []string{"x.a.org"}) }},
+		"memory lower":              {"{workspace: {memory: 2g}}", "{workspace: {memory: 64g}}", func(c Config) bool { return c.Workspace.Memory == 2<<30 }},
+		"disk lower":                {"{workspace: {disk: 2g}}", "{workspace: {disk: 64g}}", func(c Config) bool { return c.Workspace.Disk == 2<<30 }},
+		"unlimited is the server's": {"{workspace: {pids: 5}}", "{workspace: {unlimited: true}}", func(c Config) bool { return !c.Workspace.Unlimited }},
+		"image on the list":         {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: x/y}}", func(c Config) bool { return c.Workspace.Image == "x/y" }},
+		"image off the list":        {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: z/y}}", func(c Config) bool { return c.Workspace.Image == "a" }},
+		"deadline lower":            {"{approvals: {deadline: 1h}}", "{approvals: {deadline: 9h}}", func(c Config) bool { return c.Approvals.Deadline == Duration(time.Hour) }},
+		"not the requester":         {"{approvals: {not_requester: true}}", "{approvals: {not_requester: false}}", func(c Config) bool { return isTrue(c.Approvals.NotRequester) }},
+		"bots only fewer":           {"{approvals: {bots: [1, 2]}}", "{approvals: {bots: [2, 3]}}", func(c Config) bool { return reflect.DeepEqual(c.Approvals.Bots, []int64{2}) }},
+		"approvers both":            {"{approvals: {approvers: [admin]}}", "{approvals: {approvers: [write]}}", func(c Config) bool { return len(c.approverGroups()) == 2 }},
+		"budget lower":              {"{budget: {session: {tokens: 5}}}", "{budget: {session: {tokens: 9, edits: 3}}}", func(c Config) bool { return c.Budget.Session.Tokens == 5 && c.Budget.Session.Edits == 3 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Merge(parse(c.server), parse(c.repo)); !c.check(got) {

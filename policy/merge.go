@@ -18,6 +18,7 @@ func (c Config) WithDefaults() Config {
 	w, dw := &c.Workspace, d.Workspace
 	w.Engine, w.Network = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network)
 	w.Memory, w.Pids, w.CPUs = cmp.Or(w.Memory, dw.Memory), cmp.Or(w.Pids, dw.Pids), cmp.Or(w.CPUs, dw.CPUs)
+	w.Disk = cmp.Or(w.Disk, dw.Disk)
 	c.Budget.Session = c.Budget.Session.or(d.Budget.Session)
 	c.Budget.Thread = c.Budget.Thread.or(d.Budget.Thread)
 	c.Budget.UserDay = c.Budget.UserDay.or(d.Budget.UserDay)
@@ -216,6 +217,7 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 	out.Memory = lower(server.Memory, repo.Memory)
 	out.Pids = lower(server.Pids, repo.Pids)
 	out.CPUs = lower(server.CPUs, repo.CPUs)
+	out.Disk = lower(server.Disk, repo.Disk)
 	return out
 }
 

@@ -203,7 +203,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State) (*workspace
 	w := e.cfg.Rules.Workspace
 	ws, err := e.cfg.Workspace.Open(ctx, workspace.Spec{
 		Session: j.Task.Session, Name: j.Name, Source: source, State: filepath.Join(state, "state"), Image: w.Image, Network: w.Network == "open",
-		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs},
+		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	})
 	if err != nil {
 		drop()
