@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,6 +33,19 @@ func (s Spec) Check() error {
 	return nil
 }
 
+// Toolhost returns the arguments with which a workspace's tool host is started,
+// before its root. With hold it is the tool host that holds the processes to
+// the limits.
+func (s Spec) Toolhost(hold bool) []string {
+	l := s.Limits.WithDefaults()
+	args := []string{"toolhost", "--init", "--name", s.Name, "--command", l.Command.String(), "--disk", strconv.FormatInt(l.DiskBytes, 10)}
+	if hold {
+		args = append(args, "--hold", "--memory", strconv.FormatInt(l.MemoryBytes, 10), "--pids", strconv.FormatInt(l.Pids, 10),
+			"--cpus", strconv.FormatFloat(l.CPUs, 'f', -1, 64))
+	}
+	return args
+}
+
 func envName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "=\x00\n ")
 }
@@ -47,11 +61,25 @@ func (l Limits) WithDefaults() Limits {
 	if l.CPUs <= 0 {
 		l.CPUs = DefaultLimits.CPUs
 	}
+	if l.DiskBytes <= 0 {
+		l.DiskBytes = DefaultLimits.DiskBytes
+	}
 	if l.Command <= 0 {
 		l.Command = DefaultLimits.Command
 	}
 	return l
 }
+
+// Scratch returns the sizes of the file systems in memory at /tmp, /dev/shm and
+// /var/tmp. What is in them counts as memory, so together they are well below
+// that limit: full ones leave room for commands.
+func (l Limits) Scratch() (tmp, shm, varTmp int64) {
+	l = l.WithDefaults()
+	return min(1<<30, l.MemoryBytes/4), min(512<<20, l.MemoryBytes/8), min(64<<20, l.MemoryBytes/32) //control:scratch-size
+}
+
+// ScratchFiles is how many files may be in each of them.
+const ScratchFiles = 100_000
 
 // Environ returns the whole environment inside: base, then what every engine sets,
 // then extra. The later value of a name wins.

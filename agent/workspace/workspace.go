@@ -34,11 +34,12 @@ type Limits struct {
 	MemoryBytes int64
 	Pids        int64
 	CPUs        float64
+	DiskBytes   int64         // of what is added on the server's disk: the tree's changes and caches
 	Command     time.Duration // longest run of one command
 }
 
 // DefaultLimits are the limits where the configuration is silent.
-var DefaultLimits = Limits{MemoryBytes: 4 << 30, Pids: 512, CPUs: 2, Command: 10 * time.Minute}
+var DefaultLimits = Limits{MemoryBytes: 4 << 30, Pids: 512, CPUs: 2, DiskBytes: 5 << 30, Command: 10 * time.Minute}
 
 // Engine opens workspaces. Check returns nil when it can, or an error that
 // tells what to install. Open returns a ready workspace, an empty directory
@@ -47,6 +48,17 @@ type Engine interface {
 	Name() string
 	Check(ctx context.Context) error
 	Open(ctx context.Context, spec Spec) (*Workspace, error)
+}
+
+// Bounded is an engine that tells how it holds workspaces to their limits.
+type Bounded interface {
+	Bounds(ctx context.Context) Bounds
+}
+
+// Bounds is how the limits are kept on this machine.
+type Bounds struct {
+	How     string
+	Missing []string // limits that are not kept
 }
 
 // Errors that callers branch on. They survive the wire.

@@ -28,7 +28,9 @@
 // agent/tools/search, agent/tools/shell and agent/tools/talk; agent/patch mends
 // edits. agent/workspace is where they work: agent/workspace/host runs inside,
 // behind agent/workspace/docker, agent/workspace/bwrap or no wall,
-// agent/workspace/local.
+// agent/workspace/local. agent/workspace/cgroup has the kernel hold a session to
+// its limits, agent/workspace/watch does it where the kernel does not, and
+// agent/workspace/seccomp has the filters of system calls.
 //
 // gitops saves: mirrors, branches, checkpoints, pushes. It runs no git and
 // trusts nothing that a workspace wrote. gitops/objects reads and writes trees,

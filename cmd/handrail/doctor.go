@@ -44,6 +44,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 			f.Detail = err.Error()
 		} else {
 			f.OK = true
+			f.Detail += ": " + boundsOf(ctx, e)
 			walled = walled || e.Name() != "local"
 		}
 		f.Millis = time.Since(start).Milliseconds()

@@ -189,7 +189,11 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 	if err != nil {
 		return err
 	}
+	if err := mustLimit(ctx, ws, s.cfg.Policy.Workspace.Unlimited); err != nil {
+		return err
+	}
 	s.workspace = ws.Name()
+	w.log.InfoContext(ctx, "workspaces", "engine", ws.Name(), "limits", boundsOf(ctx, ws))
 	if s.model, err = opener(s.cfg.Model, s.log); err != nil {
 		return err
 	}

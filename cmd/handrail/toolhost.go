@@ -20,6 +20,11 @@ type toolhostCmd struct {
 	Upper   string        `help:"Upper layer of the overlay at the root."`
 	Init    bool          `help:"The process is alone in its namespace: reap orphans."`
 	Command time.Duration `help:"Longest run of one command."`
+	Disk    int64         `help:"Bytes that may be added on the disk."`
+	Hold    bool          `help:"Hold the processes to the next three; nothing else does."`
+	Memory  int64         `help:"Bytes of memory of all processes together."`
+	Pids    int64         `help:"Processes and threads."`
+	CPUs    float64       `name:"cpus" help:"Processors."`
 }
 
 // stdio is the connection to the bot.
@@ -34,7 +39,8 @@ func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Clos
 // Run serves until the other side goes away.
 func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 	return host.Serve(ctx, stdio{w.in, w.out}, host.Config{
-		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Init: c.Init,
-		Env: os.Environ(), Limits: workspace.Limits{Command: c.Command}, Log: w.log,
+		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Init: c.Init, Hold: c.Hold,
+		Env: os.Environ(), Log: w.log,
+		Limits: workspace.Limits{Command: c.Command, DiskBytes: c.Disk, MemoryBytes: c.Memory, Pids: c.Pids, CPUs: c.CPUs},
 	})
 }

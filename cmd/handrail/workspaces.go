@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
@@ -43,6 +44,34 @@ func pickWorkspace(ctx context.Context, w *console, name, image string) (workspa
 		return e, nil
 	}
 	return nil, door.Usage("there is no workspace %q; take docker, bwrap or local", name)
+}
+
+// boundsOf says how an engine keeps the limits of workspaces on this machine.
+func boundsOf(ctx context.Context, e workspace.Engine) string {
+	b, ok := e.(workspace.Bounded)
+	if !ok {
+		return "nothing is known of its limits"
+	}
+	bounds := b.Bounds(ctx)
+	if len(bounds.Missing) == 0 {
+		return bounds.How
+	}
+	return bounds.How + "; not limited: " + strings.Join(bounds.Missing, ", ")
+}
+
+// mustLimit refuses to serve in a workspace that promises a wall and cannot keep
+// all limits, unless the configuration says so. What is called local promises
+// none.
+func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
+	b, ok := e.(workspace.Bounded)
+	if !ok || unlimited || e.Name() == "local" {
+		return nil
+	}
+	if missing := b.Bounds(ctx).Missing; len(missing) > 0 { //control:must-limit
+		return door.Usage("workspace %s: this machine cannot limit %s: let it (docker info and `handrail doctor` say more), choose another workspace, or accept it with \"policy: {workspace: {unlimited: true}}\"",
+			e.Name(), strings.Join(missing, ", "))
+	}
+	return nil
 }
 
 // defaultImage is what workspaces run in when nothing else is configured.

@@ -19,6 +19,8 @@ import (
 	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/cgroup"
+	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
 )
 
 // Config configures the engine. Binary is the program to run inside, as
@@ -29,6 +31,8 @@ type Config struct {
 	Toolchains []string
 	Env        map[string]string
 	Copy       bool // never lay overlays
+	NoGroups   bool // never make control groups
+	Groups     cgroup.System
 	Log        *slog.Logger
 }
 
@@ -37,6 +41,8 @@ type Engine struct {
 	cfg   Config
 	tools map[string]string
 	lacks []string
+	place cgroup.Place // of control groups
+	none  error        // why there is none
 }
 
 var _ workspace.Engine = (*Engine)(nil)
@@ -47,13 +53,17 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("make bwrap engine: binary %q: it must be an absolute path", cfg.Binary)
 	}
 	e := &Engine{cfg: cfg, tools: map[string]string{}}
-	for _, name := range []string{"bwrap", "sh", "mount", "mkdir", "setpriv", "prlimit"} {
+	for _, name := range []string{"bwrap", "sh", "mount", "mkdir", "setpriv", "prlimit", "unshare"} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			e.lacks = append(e.lacks, name)
 			continue
 		}
 		e.tools[name] = at
+	}
+	e.none = errors.New("not wanted")
+	if !cfg.NoGroups {
+		e.place, e.none = cgroup.Find(context.Background(), cfg.Groups)
 	}
 	return e, nil
 }
@@ -74,10 +84,23 @@ func (e *Engine) Check(ctx context.Context) error {
 		return fmt.Errorf("check bwrap: %w", err)
 	}
 	cmd.Stderr = &errs
+	defer closeFiles(cmd)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("check bwrap: %w: %s", err, advice(strings.TrimSpace(errs.String())))
 	}
 	return nil
+}
+
+// Bounds says what holds processes to their limits here.
+func (e *Engine) Bounds(context.Context) workspace.Bounds {
+	b := workspace.Bounds{How: "control groups hold each session to its limits"}
+	if !e.place.OK() {
+		b.How = fmt.Sprintf("each session's processes are added up, and ended when they are over a limit; memory that the kernel holds for their sockets and pipes is not counted (%v)", e.none)
+	}
+	if _, err := seccomp.Wall(); err != nil {
+		b.Missing = append(b.Missing, "system calls")
+	}
+	return b
 }
 
 // advice returns a complaint of bubblewrap with what a person can do about it.
@@ -121,20 +144,24 @@ func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*
 		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
 	}
 	s := stage{engine: e, spec: spec, layers: layers}
+	if e.place.OK() {
+		if s.group, err = e.place.Make(s.groupName(), spec.Limits); err != nil {
+			return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+		}
+	}
 	cmd, err := s.command(context.WithoutCancel(ctx))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), workspace.RemoveTree(spec.State))
 	}
 	p, err := start(cmd)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), workspace.RemoveTree(spec.State))
 	}
 	ws, err := workspace.Connect(ctx, workspace.Config{
 		Engine: e.Name(), Conn: p, Log: e.cfg.Log,
 		Release: func(context.Context) error {
 			p.end()
-			s.dropCgroups()
-			return workspace.RemoveTree(spec.State)
+			return errors.Join(s.group.Remove(), workspace.RemoveTree(spec.State))
 		},
 	})
 	if err != nil {
@@ -181,7 +208,15 @@ func start(cmd *exec.Cmd) (*process, error) {
 	if p.Reader, err = cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
+	defer closeFiles(cmd)
 	return p, cmd.Start()
+}
+
+// closeFiles closes what only the sandbox reads.
+func closeFiles(cmd *exec.Cmd) {
+	for _, f := range cmd.ExtraFiles {
+		_ = f.Close()
+	}
 }
 
 func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }

@@ -3,6 +3,7 @@ package bwrap
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -10,22 +11,23 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/cgroup"
+	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
 )
 
 // setup runs in a mount namespace of its own before bubblewrap: it brings the
 // directories of the workspace to where the user inside can reach them, lays
 // the overlay, enters the control groups, and gives root up. Its arguments
-// are the stage directory, how to lay, lower, upper, work, for root the control
-// groups' name, memory and processes, more commands, and what to execute.
+// are the stage directory, how to lay, lower, upper, work, more commands, and
+// what to execute.
 const setup = `set -e
-stage=$1 how=$2 lower=$3 upper=$4 work=$5 group=$6 memory=$7 pids=$8 more=$9
-shift 9
+stage=$1 how=$2 lower=$3 upper=$4 work=$5 more=$6
+shift 6
 mount --make-rprivate /
 mount -t tmpfs -o mode=755,size=64k stage "$stage"
-mkdir "$stage/tree" "$stage/base" "$stage/upper" "$stage/state"
+mkdir "$stage/tree" "$stage/base" "$stage/upper" "$stage/state" "$stage/tmp" "$stage/shm" "$stage/vartmp"
 case $how in
 overlay) mount -t overlay -o "lowerdir=$lower,upperdir=$upper,workdir=$work,redirect_dir=off,metacopy=off" overlay "$stage/tree" ;;
 useroverlay) mount -t overlay -o "lowerdir=$lower,upperdir=$upper,workdir=$work,userxattr" overlay "$stage/tree" ;;
@@ -34,22 +36,11 @@ esac
 [ -z "$lower" ] || mount --bind "$lower" "$stage/base"
 [ "$how" = check ] || { mount --bind "$upper" "$stage/upper"; mount --bind "$upper/.." "$stage/state"; }
 eval "$more"
-enter() { { mkdir "$1" && echo "$3" >"$1/$2" && echo $$ >"$1/cgroup.procs"; } 2>/dev/null || :; }
-if [ -n "$group" ]; then
-if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
-enter "/sys/fs/cgroup/$group" memory.max "$memory"
-{ echo "$pids" >"/sys/fs/cgroup/$group/pids.max"; } 2>/dev/null || :
-else
-enter "/sys/fs/cgroup/memory/$group" memory.limit_in_bytes "$memory"
-enter "/sys/fs/cgroup/pids/$group" pids.max "$pids"
-fi
-fi
 exec "$@"
 `
 
-// spare is how many threads the tool host may have beyond the limit of
-// processes.
-const spare = 64
+// hostMemory is what the tool host may have for itself.
+const hostMemory = 512 << 20
 
 // stage is one sandbox before it runs.
 type stage struct {
@@ -57,6 +48,8 @@ type stage struct {
 	spec   workspace.Spec
 	layers workspace.Layers
 	check  bool
+	group  cgroup.Group
+	filter []string // arguments that load the filter of system calls
 }
 
 // command builds the sandbox's command line.
@@ -65,12 +58,18 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
+	filter, err := filterFile()
+	switch {
+	case err == nil:
+		s.filter = []string{"--seccomp", "3"} //control:wall-filter
+	case !errors.Is(err, seccomp.ErrUnknown): // which Bounds tells
+		return nil, err
+	}
 	tool := s.engine.tools
 	limits := s.spec.Limits.WithDefaults()
-	args := []string{"-c", setup, "stage", at}
+	args := []string{tool["sh"], "-c", setup, "stage", at}
 	args = append(args, s.mounts()...)
-	args = append(args, s.group(), itoa(limits.MemoryBytes), itoa(limits.Pids+spare), s.binds(at),
-		tool["prlimit"], "--data="+itoa(limits.MemoryBytes), "--core=0")
+	args = append(args, s.binds(at), tool["prlimit"], "--data="+itoa(limits.MemoryBytes+hostMemory), "--core=0")
 	root := os.Geteuid() == 0
 	uid, gid := workspace.Owner()
 	if root {
@@ -78,21 +77,50 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	}
 	args = append(args, tool["bwrap"])
 	if s.check {
+		args = append(args, s.filter...)
 		args = append(args, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/",
 			"--proc", "/proc", "--dev", "/dev", "--", tool["bwrap"], "--version")
 	} else {
 		args = append(args, s.sandbox(at)...)
 	}
-	cmd := exec.CommandContext(ctx, tool["sh"], args...)
+	flags := uintptr(syscall.CLONE_NEWNS)
+	if wrap := s.group.Wrap(); wrap != nil && !root {
+		// systemd must see this user, which is another one in a user namespace.
+		args, flags = slices.Concat(wrap, []string{tool["unshare"], "--user", "--map-root-user", "--mount"}, args), 0
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C"}
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS}
-	if !root {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: flags}
+	if !root && flags != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: gid, Size: 1}}
 	}
+	if filter != nil {
+		cmd.ExtraFiles = []*os.File{filter}
+	}
 	return cmd, nil
+}
+
+// filterFile returns the filter of system calls as a file to read.
+func filterFile() (*os.File, error) {
+	filter, err := seccomp.Wall()
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("hand over filter: %w", err)
+	}
+	// It is smaller than what a pipe holds.
+	if _, err := w.Write(filter); err != nil {
+		return nil, errors.Join(fmt.Errorf("hand over filter: %w", err), r.Close(), w.Close())
+	}
+	if err := w.Close(); err != nil {
+		return nil, errors.Join(fmt.Errorf("hand over filter: %w", err), r.Close())
+	}
+	return r, nil
 }
 
 // mounts returns the arguments that say how to lay the workspace's directories.
@@ -115,10 +143,17 @@ func (s stage) binds(at string) string {
 	if s.check {
 		return ""
 	}
-	lines := []string{"touch " + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail")}
+	tmp, shm, varTmp := s.spec.Limits.Scratch()
+	scratch := func(options, name string, size int64) string {
+		return fmt.Sprintf("mount -t tmpfs -o nosuid,nodev,mode=1777,%ssize=%d,nr_inodes=%d scratch %s", options, size, workspace.ScratchFiles, quote(at+name))
+	}
+	lines := []string{scratch("", "/tmp", tmp), scratch("noexec,", "/shm", shm), scratch("", "/vartmp", varTmp), "touch " + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail")}
 	for i, dir := range s.engine.cfg.Toolchains {
 		to := quote(s.toolchain(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
+	}
+	for _, file := range s.group.Enter() {
+		lines = append(lines, "echo $$ >"+quote(file)) //control:group-entered
 	}
 	return strings.Join(lines, "\n")
 }
@@ -149,8 +184,8 @@ func (s stage) mountPoint() (string, error) {
 // sandbox returns the command line of bubblewrap.
 func (s stage) sandbox(at string) []string {
 	uid, gid := workspace.Owner()
-	a := []string{"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",
-		"--cap-drop", "ALL", "--clearenv", "--hostname", "workspace", "--uid", itoa(int64(uid)), "--gid", itoa(int64(gid))}
+	a := append(slices.Clone(s.filter), "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",
+		"--cap-drop", "ALL", "--clearenv", "--hostname", "workspace", "--uid", itoa(int64(uid)), "--gid", itoa(int64(gid)))
 	if s.spec.Network {
 		a = append(a, "--share-net", "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf")
 	}
@@ -168,13 +203,15 @@ func (s stage) sandbox(at string) []string {
 	for _, p := range []string{"passwd", "group", "hosts"} {
 		a = append(a, "--ro-bind", at+"/state/etc/"+p, "/etc/"+p)
 	}
-	a = append(a, "--proc", "/proc", "--dev", "/dev", "--size", itoa(1<<30), "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var/tmp",
+	a = append(a, "--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
+		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
 		"--bind", at+"/tree", "/workspace", "--bind", at+"/state/cache", "/cache", "--ro-bind", at+"/handrail", "/handrail/handrail")
 	for i, dir := range s.engine.cfg.Toolchains {
 		a = append(a, "--ro-bind", s.toolchain(at, i), dir)
 	}
 	// Set inside, the limit counts only what runs in this sandbox.
-	host := []string{s.engine.tools["prlimit"], "--nproc=" + itoa(s.spec.Limits.WithDefaults().Pids) + ":", "/handrail/handrail", "toolhost", "--init", "--name", s.spec.Name, "--command", s.spec.Limits.WithDefaults().Command.String()}
+	host := []string{s.engine.tools["prlimit"], "--nproc=" + itoa(s.spec.Limits.WithDefaults().Pids) + ":", "/handrail/handrail"}
+	host = append(host, s.spec.Toolhost(!s.engine.place.OK())...)
 	if s.layers.Base != "" {
 		a = append(a, "--ro-bind", at+"/base", "/handrail/base")
 		host = append(host, "--base", "/handrail/base")
@@ -198,26 +235,7 @@ func (s stage) environment() map[string]string {
 	return env
 }
 
-func (s stage) group() string {
-	if os.Geteuid() != 0 || s.check {
-		return ""
-	}
+// groupName returns the name of the sandbox's control group.
+func (s stage) groupName() string {
 	return "handrail-" + s.spec.Session + "-" + filepath.Base(filepath.Dir(s.spec.State)) + "-" + filepath.Base(s.spec.State)
-}
-
-// dropCgroups removes the sandbox's empty control groups; there are none
-// where the system did not allow them.
-func (s stage) dropCgroups() {
-	if s.group() == "" {
-		return
-	}
-	for _, dir := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids"} {
-		for range 50 { // the kernel lets go of the last process a moment after it was waited for
-			err := os.Remove(filepath.Join(dir, s.group()))
-			if err == nil || !errors.Is(err, syscall.EBUSY) {
-				break
-			}
-			<-time.After(10 * time.Millisecond)
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,6 +81,30 @@ func (e *Engine) Check(ctx context.Context) error {
 	}
 	_, err := e.imageEnv(ctx, e.cfg.Image)
 	return err
+}
+
+// Bounds asks the daemon what its machine can limit.
+func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
+	b := workspace.Bounds{How: "the daemon's control groups hold each session to its limits"}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	res, err := e.docker.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		b.Missing = []string{"whatever the daemon, which does not answer, leaves out"}
+		return b
+	}
+	for _, l := range []struct {
+		name string
+		kept bool
+	}{
+		{"memory", res.Info.MemoryLimit}, {"processes", res.Info.PidsLimit}, {"processors", res.Info.CPUCfsQuota},
+		{"system calls", slices.ContainsFunc(res.Info.SecurityOptions, func(o string) bool { return strings.HasPrefix(o, "name=seccomp") && !strings.Contains(o, "unconfined") })},
+	} {
+		if !l.kept { //control:docker-bounds
+			b.Missing = append(b.Missing, l.name)
+		}
+	}
+	return b
 }
 
 // imageEnv returns the environment that an image comes with.
@@ -179,6 +204,13 @@ func (e *Engine) remove(ctx context.Context, id string) error {
 	defer cancel()
 	waiting := e.docker.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
 	_, err := e.docker.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	for range 5 {
+		if err == nil || !strings.Contains(err.Error(), "directory not empty") {
+			break
+		}
+		<-time.After(50 * time.Millisecond) // the daemon still writes there
+		_, err = e.docker.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	}
 	if errdefs.IsNotFound(err) {
 		return nil
 	}

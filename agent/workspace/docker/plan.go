@@ -29,8 +29,7 @@ type plan struct {
 
 func (p plan) config() *container.Config {
 	uid, gid := workspace.Owner()
-	limits := p.spec.Limits.WithDefaults()
-	host := []string{"/handrail/handrail", "toolhost", "--init", "--name", p.spec.Name, "--command", limits.Command.String()}
+	host := append([]string{"/handrail/handrail"}, p.spec.Toolhost(false)...)
 	if p.layers.Base != "" {
 		host = append(host, "--base", "/handrail/base")
 	}
@@ -60,12 +59,16 @@ func (p plan) host() *container.HostConfig {
 		network = "bridge"
 	}
 	init, pids := false, limits.Pids+spare
+	tmp, shm, varTmp := limits.Scratch()
+	memory := func(options string, size int64) string {
+		return fmt.Sprintf("rw,nosuid,nodev,mode=1777,%ssize=%d,nr_inodes=%d", options, size, workspace.ScratchFiles)
+	}
 	return &container.HostConfig{
 		AutoRemove: true, ReadonlyRootfs: true, NetworkMode: network, Init: &init,
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
 		LogConfig: container.LogConfig{Type: "none"},
-		Tmpfs: map[string]string{"/tmp": "rw,exec,nosuid,nodev,mode=1777,size=1g",
-			"/var/tmp": "rw,nosuid,nodev,mode=1777,size=64m", "/run": "rw,nosuid,nodev,noexec,mode=1777,size=16m"},
+		Tmpfs: map[string]string{"/tmp": memory("exec,", tmp), "/dev/shm": memory("noexec,", shm),
+			"/var/tmp": memory("", varTmp), "/run": memory("noexec,", varTmp/4)},
 		Mounts: p.mounts(),
 		Resources: container.Resources{
 			Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, PidsLimit: &pids, NanoCPUs: int64(limits.CPUs * 1e9),

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path"
@@ -42,16 +43,17 @@ func (h *host) throwawayGit(ctx context.Context, line string) {
 	defer cancel()
 	base := []string{"-c", "user.name=workspace", "-c", "user.email=workspace@localhost", "-c", "init.defaultBranch=main",
 		"-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "core.fsync=none"}
+	mark := rand.Text()
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "."}, {"commit", "-q", "--allow-empty", "--no-verify", "-m", "base"}} {
 		cmd := exec.CommandContext(ctx, bin, append(base, args...)...)
 		cmd.Dir = h.cfg.Root
-		cmd.Env = append(h.environment("git"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_DIR="+path.Join(h.cfg.Root, ".git"))
+		cmd.Env = append(h.environment(mark), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_DIR="+path.Join(h.cfg.Root, ".git"))
 		if h.cfg.Base != "" && args[0] == "add" {
 			cmd.Dir = h.cfg.Base
 			cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+h.cfg.Base)
 		}
 		cmd.SysProcAttr = newSession()
-		if err := h.procs.start(cmd); err != nil {
+		if err := h.procs.start(cmd, mark); err != nil {
 			return
 		}
 		err := cmd.Wait()

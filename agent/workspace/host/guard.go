@@ -55,6 +55,17 @@ func prepareThreads(n int) {
 // confine sets the limit of processes of a child, before the child runs anything
 // foreign.
 func (ps *processes) confine(pid int) error {
+	if ps.init {
+		// When memory runs out, the kernel takes commands first. It fails where the
+		// child has ended already.
+		_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("500"), 0)
+	}
+	if ps.data > 0 {
+		data := unix.Rlimit{Cur: ps.data, Max: ps.data}
+		if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &data, nil); err != nil {
+			return fmt.Errorf("limit memory: %w", err)
+		}
+	}
 	if ps.limit == 0 {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/watch"
 )
 
 // Config says what to serve.
@@ -28,8 +29,10 @@ type Config struct {
 	Base   string           // the base as a read-only tree, when the engine can show it
 	Upper  string           // upper layer of the overlay at Root, when it is one; needs Base
 	Env    []string         // the whole environment of commands, KEY=value
+	Dirs   []string         // more directories on the server's disk that the session fills; with Init they are found
 	Init   bool             // the process has this namespace for itself: reap and kill orphans
-	Limits workspace.Limits // only Command is used here
+	Hold   bool             // nothing else holds the processes to their limits
+	Limits workspace.Limits // Command and DiskBytes; the others with Hold
 	Log    *slog.Logger
 }
 
@@ -46,7 +49,8 @@ type host struct {
 	procs   *processes
 	shell   *shell
 	progs   programs
-	gitMade bool // guarded by the turn of the shell
+	watch   *watch.Watch // set before base is known
+	gitMade bool         // guarded by the turn of the shell
 
 	work  sync.WaitGroup
 	mu    sync.Mutex
@@ -69,12 +73,20 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 		}
 		defer release()
 	}
+	if err := h.procs.launch(cfg); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	defer h.procs.landed()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan struct{})
 	h.conn = workspace.NewConn(ctx, conn, starting{h, ready}, h.log)
 	close(ready)
-	h.work.Go(func() { h.base.scan(ctx, h) })
+	h.work.Go(func() {
+		h.watch = watch.New(ctx, h.watched())
+		h.base.scan(ctx, h)
+		h.watch.Run(ctx)
+	})
 	<-h.conn.Gone()
 	cancel()
 	h.mu.Lock()

@@ -22,21 +22,23 @@ const markEnv = "HANDRAIL_MARK"
 type processes struct {
 	init  bool // every process of the namespace comes from here
 	limit uint64
+	data  uint64 // bytes of memory of one child, 0 for any
 	mu    sync.Mutex
-	own   map[int]bool // children that have a waiter
+	own   map[int]string // marks of children that have a waiter
+	jobs  chan func()    // run on the thread whose limits children inherit; nil where there is none
 }
 
 // start starts cmd, whose waiter calls forget when it is done.
-func (ps *processes) start(cmd *exec.Cmd) error {
+func (ps *processes) start(cmd *exec.Cmd, mark string) error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if err := cmd.Start(); err != nil {
+	if err := ps.onThread(cmd.Start); err != nil {
 		return err
 	}
 	if ps.own == nil {
-		ps.own = map[int]bool{}
+		ps.own = map[int]string{}
 	}
-	ps.own[cmd.Process.Pid] = true
+	ps.own[cmd.Process.Pid] = mark
 	if err := ps.confine(cmd.Process.Pid); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 	}
@@ -66,10 +68,16 @@ func (ps *processes) reap() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	for _, p := range listProcesses() {
-		if p.parent == os.Getpid() && p.state == 'Z' && !ps.own[p.pid] {
+		if p.parent == os.Getpid() && p.state == 'Z' && !ps.has(p.pid) {
 			_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
 		}
 	}
+}
+
+// has reports whether a child has a waiter. ps.mu is held.
+func (ps *processes) has(pid int) bool {
+	_, ok := ps.own[pid]
+	return ok
 }
 
 type procInfo struct {
@@ -122,7 +130,7 @@ func (ps *processes) find(fam family) []int {
 			if bad[p.pid] || p.pid == self || p.state == 'Z' {
 				continue
 			}
-			orphan := fam.orphans && ps.init && p.parent == self && !ps.own[p.pid]
+			orphan := fam.orphans && ps.init && p.parent == self && !ps.has(p.pid)
 			if bad[p.parent] || p.session == fam.leader || orphan || hasMark(p.pid, fam.mark) {
 				bad[p.pid] = true
 				again = true

@@ -112,7 +112,7 @@ func (s *shell) start() (*liveShell, error) {
 	cmd.Stdout, cmd.Stderr = outW, outW
 	cmd.ExtraFiles = []*os.File{inR, markW}
 	cmd.SysProcAttr = newSession()
-	if err := s.h.procs.start(cmd); err != nil {
+	if err := s.h.procs.start(cmd, mark); err != nil {
 		return nil, errors.Join(fmt.Errorf("start shell: %w", err), p.closeAll())
 	}
 	p.child = append(p.child, inR, markW, outW)
@@ -179,6 +179,9 @@ func (h *host) run(ctx context.Context, id jsonrpc2.ID, c workspace.Command) (wo
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
+	if err := h.mayRun(ctx, c.Line); err != nil {
+		return none, err
+	}
 	h.throwawayGit(ctx, c.Line)
 	out := &sink{progress: func(text string) {
 		// A failure means that the client is gone, which ends the command.
@@ -242,6 +245,13 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 	if res.Restart || err != nil {
 		s.end(l)
 		s.live = nil
+	}
+	if note := s.h.watch.Note(context.WithoutCancel(ctx)); note != "" {
+		out.write([]byte("\n[Everything that ran was ended: " + note + ".]\n"))
+		if !res.Restart && err == nil {
+			s.end(l)
+			s.live, res.Restart = nil, true
+		}
 	}
 	s.last = res.Exit
 	res.Restart = res.Restart || restarted

@@ -43,6 +43,9 @@ func (h *host) startProgram(ctx context.Context, p workspace.StartParams) error 
 	if err := h.base.wait(ctx); err != nil {
 		return err
 	}
+	if err := h.mayRun(ctx, ""); err != nil {
+		return err
+	}
 	var pp pipes
 	defer pp.closeChild()
 	inR, inW := pp.pipe()
@@ -64,7 +67,7 @@ func (h *host) startProgram(ctx context.Context, p workspace.StartParams) error 
 	if h.progs.running == nil || ctx.Err() != nil {
 		return errors.Join(workspace.ErrGone, pp.closeAll())
 	}
-	if err := h.procs.start(pr.cmd); err != nil {
+	if err := h.procs.start(pr.cmd, pr.mark); err != nil {
 		return errors.Join(fmt.Errorf("start program: %w", err), pp.closeAll())
 	}
 	pp.child = append(pp.child, inR, outW)

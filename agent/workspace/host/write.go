@@ -25,6 +25,9 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 	if err := h.base.wait(ctx); err != nil {
 		return err
 	}
+	if why := h.watch.Full(context.WithoutCancel(ctx)); why != "" {
+		return fmt.Errorf("write %s: %s", rel, why)
+	}
 	if rel, err = h.target(rel); err != nil {
 		return err
 	}

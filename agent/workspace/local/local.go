@@ -50,6 +50,11 @@ func (e *Engine) Check(context.Context) error {
 	return errors.New("check local workspace: neither bash nor sh is on the PATH: install bash")
 }
 
+// Bounds says that there are none but the disk's.
+func (*Engine) Bounds(context.Context) workspace.Bounds {
+	return workspace.Bounds{How: "there is no wall", Missing: []string{"memory", "processes", "processors", "system calls"}}
+}
+
 // Open copies the source and serves the copy.
 func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspace, error) {
 	if err := spec.Check(); err != nil {
@@ -97,7 +102,7 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 	}
 	own["HOME"], own["TMPDIR"] = home, filepath.Join(spec.State, "tmp")
 	return host.Config{
-		Root: tree, Name: spec.Name, Base: spec.Source, Env: workspace.Environ(own, spec.Env),
+		Root: tree, Name: spec.Name, Base: spec.Source, Dirs: []string{spec.State, "/dev/shm"}, Env: workspace.Environ(own, spec.Env),
 		Limits: spec.Limits.WithDefaults(), Log: e.cfg.Log,
 	}, nil
 }

@@ -16,6 +16,10 @@ import (
 // TestMain calls it first. It reports whether this process was started inside; if
 // so, it has served. environ is the process's environment.
 func Toolhost(environ []string) bool {
+	if len(os.Args) == 2 && os.Args[1] == "probe" {
+		probe()
+		return true
+	}
 	if len(os.Args) < 2 || os.Args[1] != "toolhost" {
 		return false
 	}
@@ -33,7 +37,12 @@ func toolhost(ctx context.Context, args, environ []string) error {
 	set.StringVar(&cfg.Base, "base", "", "")
 	set.StringVar(&cfg.Upper, "upper", "", "")
 	set.BoolVar(&cfg.Init, "init", false, "")
+	set.BoolVar(&cfg.Hold, "hold", false, "")
 	set.DurationVar(&limits.Command, "command", 0, "")
+	set.Int64Var(&limits.DiskBytes, "disk", 0, "")
+	set.Int64Var(&limits.MemoryBytes, "memory", 0, "")
+	set.Int64Var(&limits.Pids, "pids", 0, "")
+	set.Float64Var(&limits.CPUs, "cpus", 0, "")
 	if err := set.Parse(args); err != nil {
 		return err
 	}

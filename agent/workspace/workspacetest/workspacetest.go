@@ -33,6 +33,8 @@ func Run(t *testing.T, s Subject) {
 	t.Run("git", func(t *testing.T) { throwawayGit(t, s) })
 	t.Run("closing", func(t *testing.T) { closing(t, s) })
 	t.Run("limits", func(t *testing.T) { limits(t, s) })
+	t.Run("together", func(t *testing.T) { together(t, s) })
+	t.Run("quotas", func(t *testing.T) { quotas(t, s) })
 	t.Run("tampering", func(t *testing.T) { tampering(t, s) })
 	t.Run("secrets", func(t *testing.T) { secrets(t, s) })
 }

@@ -1,0 +1,272 @@
+// Package cgroup finds where this process may make control groups, with which
+// the kernel holds all processes of a session to its limits together.
+package cgroup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// System is what the kernel and systemd show. The zero value is this machine.
+type System struct {
+	Mount   string // where control groups are, /sys/fs/cgroup
+	Self    string // says which this process is in, /proc/self/cgroup
+	Runtime string // of systemd for this user, /run/user/UID
+	Uid     int    // 0 for this process's
+}
+
+// Place is where groups can be made. Its zero value is nowhere.
+type Place struct {
+	version int    // 1, 2, or 0 where systemd makes them
+	dir     string // of version 2, or the mount of version 1
+	scope   []string
+}
+
+var controllers = []string{"memory", "pids", "cpu"}
+
+// Find returns a place for groups, or an error that says why there is none.
+func Find(ctx context.Context, s System) (Place, error) {
+	if s.Mount == "" {
+		s = System{Mount: "/sys/fs/cgroup", Self: "/proc/self/cgroup", Uid: os.Geteuid()}
+		s.Runtime = "/run/user/" + strconv.Itoa(s.Uid)
+	}
+	if _, err := os.Stat(filepath.Join(s.Mount, "cgroup.controllers")); err != nil {
+		return s.first()
+	}
+	own, err := s.own()
+	if err != nil {
+		return Place{}, err
+	}
+	err = delegated(own)
+	if err == nil {
+		return Place{version: 2, dir: own}, nil
+	}
+	if s.Uid == 0 && own != s.Mount && delegated(s.Mount) == nil {
+		return Place{version: 2, dir: s.Mount}, nil
+	}
+	if p, ok := s.systemd(ctx); ok {
+		return p, nil
+	}
+	return Place{}, fmt.Errorf("%w; with systemd write \"Delegate=yes\" into the service", err)
+}
+
+// first returns the place in groups of version 1, where each controller has a
+// tree of its own.
+func (s System) first() (Place, error) {
+	for _, name := range controllers {
+		if err := try(filepath.Join(s.Mount, name)); err != nil {
+			return Place{}, err
+		}
+	}
+	return Place{version: 1, dir: s.Mount}, nil
+}
+
+// try makes a group and removes it.
+func try(dir string) error {
+	trial := filepath.Join(dir, "handrail-trial-"+strconv.Itoa(os.Getpid()))
+	err := os.Mkdir(trial, 0o755)
+	if err == nil {
+		err = os.Remove(trial)
+	}
+	if err != nil {
+		return fmt.Errorf("no control groups can be made: %w", err)
+	}
+	return nil
+}
+
+// own returns the group of this process.
+func (s System) own() (string, error) {
+	data, err := os.ReadFile(s.Self)
+	if err != nil {
+		return "", fmt.Errorf("find own control group: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if rel, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			return filepath.Join(s.Mount, rel), nil
+		}
+	}
+	return "", fmt.Errorf("find own control group: %s names none of version 2", s.Self)
+}
+
+// delegated makes a group ready for groups below it, or returns why that is
+// not allowed.
+func delegated(dir string) error {
+	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return fmt.Errorf("read control group: %w", err)
+	}
+	for _, name := range controllers {
+		if !slices.Contains(strings.Fields(string(have)), name) {
+			return fmt.Errorf("the control group %s has no %q", dir, name)
+		}
+	}
+	if err := try(dir); err != nil {
+		return err
+	}
+	if err := enable(dir); err == nil {
+		return nil
+	}
+	// A group that has groups below it may have no processes itself.
+	if err := moveDown(dir); err != nil {
+		return err
+	}
+	return enable(dir)
+}
+
+func enable(dir string) error {
+	return write(filepath.Join(dir, "cgroup.subtree_control"), "+memory +pids +cpu")
+}
+
+// moveDown moves the processes of a group, when they are this one and its
+// children only, to a new group below it.
+func moveDown(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return fmt.Errorf("read control group: %w", err)
+	}
+	pids := strings.Fields(string(data))
+	for _, pid := range pids {
+		if pid != strconv.Itoa(os.Getpid()) && !child(pid) {
+			return fmt.Errorf("the control group %s is shared with other programs, such as process %s", dir, pid)
+		}
+	}
+	below := filepath.Join(dir, "server")
+	if err := os.Mkdir(below, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make control group: %w", err)
+	}
+	for _, pid := range pids {
+		if err := write(filepath.Join(below, "cgroup.procs"), pid); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+func child(pid string) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	if err != nil {
+		return true // it has ended
+	}
+	after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	return len(after) > 1 && after[1] == strconv.Itoa(os.Getpid())
+}
+
+// systemd returns the place that this user's own systemd offers: a scope for
+// each session.
+func (s System) systemd(ctx context.Context) (Place, bool) {
+	user := "user-" + strconv.Itoa(s.Uid) + ".slice"
+	have, err := os.ReadFile(filepath.Join(s.Mount, "user.slice", user, "user@"+strconv.Itoa(s.Uid)+".service", "cgroup.controllers"))
+	if err != nil {
+		return Place{}, false
+	}
+	for _, name := range controllers {
+		if !slices.Contains(strings.Fields(string(have)), name) {
+			return Place{}, false // systemd would leave this limit out without a word
+		}
+	}
+	run, err := exec.LookPath("systemd-run")
+	if err != nil {
+		return Place{}, false
+	}
+	p := Place{scope: []string{"env", "XDG_RUNTIME_DIR=" + s.Runtime, run, "--user", "--scope", "--quiet", "--collect"}}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	args := append(slices.Clone(p.scope[1:]), "--", "true")
+	return p, exec.CommandContext(ctx, "env", args...).Run() == nil
+}
+
+// OK reports whether groups can be made here.
+func (p Place) OK() bool { return p.version != 0 || p.scope != nil }
+
+// Group is the group of one session.
+type Group struct {
+	dirs  []string
+	procs []string
+	scope []string
+}
+
+// Make makes a group with limits. A process is in it when its number was
+// written to each of Enter, or when it was started by Wrap.
+func (p Place) Make(name string, l workspace.Limits) (Group, error) {
+	l = l.WithDefaults()
+	quota := int64(l.CPUs * period)
+	memory, pids := strconv.FormatInt(l.MemoryBytes, 10), strconv.FormatInt(l.Pids+spare, 10)
+	if p.scope != nil {
+		return Group{scope: append(slices.Clone(p.scope), "-p", "MemoryMax="+memory, "-p", "MemorySwapMax=0", "-p", "TasksMax="+pids,
+			"-p", fmt.Sprintf("CPUQuota=%d%%", max(1, int64(l.CPUs*100))), "--")}, nil
+	}
+	var g Group
+	files := [][3]string{
+		{"memory", "memory.limit_in_bytes", memory}, {"memory", "memory.memsw.limit_in_bytes", memory},
+		{"pids", "pids.max", pids}, {"cpu", "cpu.cfs_period_us", strconv.Itoa(period)}, {"cpu", "cpu.cfs_quota_us", strconv.FormatInt(quota, 10)},
+	}
+	if p.version == 2 {
+		files = [][3]string{{"", "memory.max", memory}, {"", "memory.swap.max", "0"}, {"", "pids.max", pids}, {"", "cpu.max", fmt.Sprintf("%d %d", quota, period)}}
+	}
+	for _, f := range files {
+		dir := filepath.Join(p.dir, f[0], name)
+		if !slices.Contains(g.dirs, dir) {
+			g.dirs, g.procs = append(g.dirs, dir), append(g.procs, filepath.Join(dir, "cgroup.procs"))
+			if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return g, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
+			}
+		}
+		err := write(filepath.Join(dir, f[1]), f[2])
+		if err != nil && (!strings.Contains(f[1], "sw") || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)) { // not every kernel counts swap
+			return g, errors.Join(err, g.Remove())
+		}
+	}
+	return g, nil
+}
+
+// period is the time, in microseconds, over which processor time is counted.
+const period = 100_000
+
+// spare is how many threads the tool host may have beyond the limit of
+// processes.
+const spare = 64
+
+// Enter returns the files that take the number of a process.
+func (g Group) Enter() []string { return g.procs }
+
+// Wrap returns what stands before a command that is to run in the group.
+func (g Group) Wrap() []string { return g.scope }
+
+// Remove removes the group, when its processes have ended.
+func (g Group) Remove() error {
+	var errs []error
+	for _, dir := range g.dirs {
+		var err error
+		for range 50 { // the kernel lets go of the last process a moment after it was waited for
+			if err = os.Remove(dir); !errors.Is(err, syscall.EBUSY) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("remove control group: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// write writes to a file of the kernel.
+func write(file, text string) error {
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("limit processes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
+	"github.com/handrail-bot/handrail/agent/workspace/watch"
+)
+
+// watched returns what is watched in this session.
+func (h *host) watched() watch.Config {
+	c := watch.Config{Disk: h.cfg.Limits.DiskBytes, Dirs: h.cfg.Dirs, List: h.procs.all, Kill: h.procs.killEverything}
+	if h.cfg.Hold {
+		c.Memory, c.Threads = h.cfg.Limits.MemoryBytes, h.cfg.Limits.Pids
+	}
+	if !h.cfg.Init {
+		return c
+	}
+	for _, m := range writableMounts() {
+		switch {
+		case m.kind == "tmpfs":
+			c.Tmpfs = append(c.Tmpfs, m.at)
+		case h.cfg.Upper == "" || m.at != h.cfg.Root:
+			c.Dirs = append(c.Dirs, m.at)
+		}
+	}
+	if h.cfg.Upper != "" {
+		c.Dirs, c.Views = append(c.Dirs, h.cfg.Upper), []string{h.cfg.Root}
+	}
+	return c
+}
+
+// mounted is a directory on a file system of its own.
+type mounted struct{ at, kind string }
+
+// writableMounts returns where in this mount namespace files can be written.
+func writableMounts() (out []mounted) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	virtual := []string{"proc", "sysfs", "cgroup", "cgroup2", "mqueue", "devpts", "devtmpfs"}
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		before, after, _ := strings.Cut(sc.Text(), " - ")
+		b, a := strings.Fields(before), strings.Fields(after)
+		if len(b) < 6 || len(a) < 3 || slices.Contains(virtual, a[0]) || !writable(b[5]) || !writable(a[2]) {
+			continue
+		}
+		at := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(b[4])
+		if info, err := os.Stat(at); err == nil && info.IsDir() {
+			out = append(out, mounted{at, a[0]})
+		}
+	}
+	return out
+}
+
+func writable(options string) bool { return slices.Contains(strings.Split(options, ","), "rw") }
+
+// onlyRemoves matches commands that do nothing but delete.
+var onlyRemoves = regexp.MustCompile(`^\s*(rm|chmod\s+u?[+0-7][0-7rwxX]*)(\s+-[rfRdv]+)*(\s+(--\s+)?[\w./@%+:,=*?-]+)+\s*$`)
+
+// mayRun refuses what could write more while there is too much on the disk.
+func (h *host) mayRun(ctx context.Context, line string) error {
+	why := h.watch.Full(context.WithoutCancel(ctx))
+	if why == "" || onlyRemoves.MatchString(line) {
+		return nil
+	}
+	return fmt.Errorf("%s. Until then only `rm -rf PATH…` and `chmod` run", why) //control:full-refuses
+}
+
+// niceness is what commands give way with, to the host that watches them.
+const niceness = 5
+
+// launch makes the thread that children are started from. They inherit what it
+// gave up.
+func (ps *processes) launch(cfg Config) error {
+	if !cfg.Init {
+		return nil
+	}
+	if cfg.Hold {
+		ps.data = uint64(max(0, cfg.Limits.MemoryBytes))
+	}
+	ps.jobs = make(chan func())
+	ready := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with this function
+		err := giveUp(cfg)
+		ready <- err
+		if err != nil {
+			return
+		}
+		for job := range ps.jobs {
+			job()
+		}
+	}()
+	if err := <-ready; err != nil {
+		return fmt.Errorf("limit commands: %w", err)
+	}
+	return nil
+}
+
+// landed ends the thread.
+func (ps *processes) landed() {
+	if ps.jobs != nil {
+		close(ps.jobs)
+	}
+}
+
+// onThread runs f on the thread for children.
+func (ps *processes) onThread(f func() error) (err error) {
+	if ps.jobs == nil {
+		return f()
+	}
+	done := make(chan struct{})
+	ps.jobs <- func() { defer close(done); err = f() }
+	<-done
+	return err
+}
+
+// giveUp limits the calling thread.
+func giveUp(cfg Config) error {
+	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, niceness); err != nil {
+		return fmt.Errorf("lower priority: %w", err)
+	}
+	if cfg.Hold && cfg.Limits.CPUs > 0 {
+		if err := takeProcessors(int(math.Ceil(cfg.Limits.CPUs))); err != nil {
+			return err
+		}
+	}
+	err := seccomp.Commands(cfg.Hold)
+	if errors.Is(err, seccomp.ErrUnknown) || errors.Is(err, unix.EINVAL) {
+		return nil // what this machine cannot do is told when the server starts
+	}
+	return err
+}
+
+// takeProcessors binds the calling thread to n of its processors, other ones
+// for each session.
+func takeProcessors(n int) error {
+	var may, take unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &may); err != nil {
+		return fmt.Errorf("find processors: %w", err)
+	}
+	var cpus []int
+	for i := range 1024 {
+		if may.IsSet(i) {
+			cpus = append(cpus, i)
+		}
+	}
+	if len(cpus) <= n { //control:processors
+		return nil
+	}
+	first := rand.IntN(len(cpus))
+	for i := range n {
+		take.Set(cpus[(first+i)%len(cpus)])
+	}
+	if err := unix.SchedSetaffinity(0, &take); err != nil {
+		return fmt.Errorf("take processors: %w", err)
+	}
+	return nil
+}
+
+// all returns the processes of the session.
+func (ps *processes) all() (pids []int) {
+	if !ps.init {
+		for _, fam := range ps.families() {
+			pids = append(pids, ps.find(fam)...)
+		}
+		return pids
+	}
+	for _, p := range listProcesses() {
+		if p.pid != os.Getpid() && p.state != 'Z' {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids
+}
+
+func (ps *processes) families() (out []family) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for pid, mark := range ps.own {
+		out = append(out, family{leader: pid, mark: mark, orphans: true})
+	}
+	return out
+}
+
+// killEverything kills all processes of the session. Those that it stops
+// first start no others meanwhile.
+func (ps *processes) killEverything() {
+	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+		for range 50 {
+			pids := ps.all()
+			if len(pids) == 0 {
+				break
+			}
+			for _, pid := range pids {
+				_ = syscall.Kill(pid, sig) // it may have ended
+			}
+			if sig == syscall.SIGSTOP {
+				break
+			}
+			pause(2 * time.Millisecond)
+			ps.reap()
+		}
+	}
+}

@@ -1,0 +1,11 @@
+package seccomp
+
+import "golang.org/x/sys/unix"
+
+const (
+	arch     = unix.AUDIT_ARCH_AARCH64
+	lastCall = unix.SYS_FUTEX_WAITV
+)
+
+// deniedHere are calls that only this machine has.
+var deniedHere = []uint32{unix.SYS_KEXEC_FILE_LOAD}

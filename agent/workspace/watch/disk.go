@@ -1,0 +1,181 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// disk measures what files take. The file system tells at once by how much it
+// has filled, whoever did that; the directories are gone through only when that
+// could be too much.
+type disk struct {
+	dirs  []string
+	views []string
+	limit int64
+	list  func() []int
+
+	start int64         // what the directories took at the beginning
+	files int64         // what they took when they were last gone through
+	used  map[int]int64 // of the file system of each directory, then
+	first map[int]int64 // likewise, at the beginning
+	took  time.Duration // going through them, by their number: the clock would count other programs
+	when  time.Time
+	asked bool  // somebody wants to know
+	floor int64 // since too much was found: the least that was left, else 0
+}
+
+func newDisk(ctx context.Context, c Config) *disk {
+	d := &disk{limit: c.Disk, views: c.Views, list: c.List}
+	for _, dir := range c.Dirs {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			d.dirs = append(d.dirs, dir)
+		}
+	}
+	if d.limit <= 0 {
+		return d
+	}
+	d.measure(ctx)
+	d.start, d.first = d.files, d.used
+	d.files = 0
+	return d
+}
+
+// leastDisk is what a session may always take: a server's disk that is full
+// for other reasons is no fault of its own.
+const leastDisk = 32 << 20
+
+// perFile is what it takes to look at a file.
+const perFile = 3 * time.Microsecond
+
+// slack is what a session that has too much may still add, such as the shell's
+// own history.
+const slack = 1 << 20
+
+// over returns what is wrong, or "".
+func (d *disk) over(ctx context.Context) string {
+	if d.limit <= 0 {
+		return ""
+	}
+	allowed := d.allowed()
+	since := time.Since(d.when)
+	suspect := d.floor > 0 || d.files+d.grown() > allowed || d.asked && d.took < 20*time.Millisecond
+	d.asked = false
+	if since < 10*d.took || !suspect && since < max(250*time.Millisecond, 50*d.took) {
+		return "" // others who delete meanwhile hide what is added: it is looked at now and then all the same
+	}
+	d.measure(ctx)
+	if d.files <= allowed {
+		d.floor = 0
+		return ""
+	}
+	if d.floor > 0 && d.files <= d.floor+slack {
+		d.floor = min(d.floor, d.files)
+		return ""
+	}
+	what := "delete what is not needed"
+	if allowed < d.limit {
+		what = "the disk is nearly full"
+	}
+	return fmt.Sprintf("the files of this session take %s on the server's disk; %s are allowed: %s", size(d.files), size(allowed), what) //control:watched-disk
+}
+
+// settle measures what is left after processes were ended.
+func (d *disk) settle(ctx context.Context) {
+	if d.limit <= 0 {
+		return
+	}
+	d.measure(ctx)
+	d.floor = 0
+	if d.files > d.allowed() {
+		d.floor = d.files
+	}
+}
+
+// full returns why nothing more may be written, or "".
+func (d *disk) full() string {
+	if d.floor == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the files of this session take %s on the server's disk, which is too much: delete what is not needed first", size(d.files))
+}
+
+// allowed returns the limit, or less when the file system has little room: a
+// twentieth of it, at most a gigabyte, stays free for the server.
+func (d *disk) allowed() int64 {
+	most := d.limit
+	for _, dir := range d.dirs {
+		var st unix.Statfs_t
+		if unix.Statfs(dir, &st) != nil {
+			continue
+		}
+		reserve := min(int64(st.Blocks)*st.Bsize/20, 1<<30)
+		most = min(most, d.files+d.grown()+int64(st.Bavail)*st.Bsize-reserve)
+	}
+	return max(most, min(leastDisk, d.limit))
+}
+
+// grown returns by how much the file systems have filled since the directories
+// were gone through.
+func (d *disk) grown() (n int64) {
+	seen := map[unix.Fsid]bool{}
+	for i, dir := range d.dirs {
+		var st unix.Statfs_t
+		if unix.Statfs(dir, &st) == nil && !seen[st.Fsid] {
+			seen[st.Fsid] = true
+			now := filled(&st)
+			d.used[i] = min(d.used[i], now) // where others delete, less must not hide more
+			n += now - d.used[i]
+		}
+	}
+	return n
+}
+
+func filled(st *unix.Statfs_t) int64 {
+	return int64(st.Blocks-st.Bfree)*st.Bsize + int64(st.Files-st.Ffree)*least
+}
+
+// measure goes through the directories.
+func (d *disk) measure(ctx context.Context) {
+	d.used = map[int]int64{}
+	var st unix.Statfs_t
+	for i, dir := range d.dirs {
+		if unix.Statfs(dir, &st) == nil {
+			d.used[i] = filled(&st)
+		}
+	}
+	t := tally{ctx: ctx, seen: map[inode]bool{}}
+	for _, dir := range d.dirs {
+		t.add(dir)
+	}
+	d.files = max(0, t.bytes-d.start)
+	if d.first != nil {
+		d.nameless(t.blind)
+	}
+	d.when, d.took = time.Now(), time.Duration(t.count)*perFile
+}
+
+// nameless adds what deleted files take that processes still hold open. blind
+// says that there are directories that cannot be read.
+func (d *disk) nameless(blind bool) {
+	dev := map[uint64]bool{}
+	for _, dir := range slices.Concat(d.dirs, d.views) {
+		var at unix.Stat_t
+		if unix.Stat(dir, &at) == nil {
+			dev[at.Dev] = true
+		}
+	}
+	bytes, hidden := deletedOpen(d.list(), dev)
+	d.files += bytes
+	if !blind && !hidden {
+		return
+	}
+	// What cannot be looked into may hold all that has been added.
+	for i := range d.dirs {
+		d.files = max(d.files, d.used[i]-d.first[i])
+	}
+}

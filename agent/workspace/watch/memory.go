@@ -1,0 +1,126 @@
+package watch
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// threadCost is the kernel's stack of one thread.
+const threadCost = 16 << 10
+
+// used is what processes use together.
+type used struct {
+	memory  int64
+	threads int64
+	pids    []int
+	counted map[int]int64 // memory of each, as far as pages can be shared
+}
+
+// measure adds up what the kernel says of each process to everybody, so that
+// none can hide it.
+func measure(pids []int) used {
+	u := used{pids: pids, counted: make(map[int]int64, len(pids))}
+	for _, pid := range pids {
+		f := fields("/proc/"+strconv.Itoa(pid)+"/status", "RssAnon", "RssShmem", "VmSwap", "VmPTE", "Threads")
+		u.counted[pid] = (f["RssAnon"] + f["RssShmem"] + f["VmSwap"]) << 10
+		u.memory += u.counted[pid] + f["VmPTE"]<<10 + f["Threads"]*threadCost
+		u.threads += f["Threads"]
+	}
+	return u
+}
+
+// share counts pages that several processes have once, where the kernel tells.
+func (u *used) share() {
+	for _, pid := range u.pids {
+		f := fields("/proc/"+strconv.Itoa(pid)+"/smaps_rollup", "Pss_Anon", "Pss_Shmem", "SwapPss")
+		if len(f) == 3 {
+			u.memory += (f["Pss_Anon"]+f["Pss_Shmem"]+f["SwapPss"])<<10 - u.counted[pid]
+		}
+	}
+}
+
+// fields reads numbers of a file with lines "name: number unit".
+func fields(file string, names ...string) map[string]int64 {
+	out := map[string]int64{}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return out // it has ended
+	}
+	for line := range bytes.Lines(data) {
+		name, rest, _ := bytes.Cut(line, []byte(":"))
+		for _, want := range names {
+			if string(name) == want {
+				number, _, _ := strings.Cut(strings.TrimSpace(string(rest)), " ")
+				out[want], _ = strconv.ParseInt(number, 10, 64)
+			}
+		}
+	}
+	return out
+}
+
+// inodeCost is what a file takes of memory or disk beside its content.
+const inodeCost = 1 << 10
+
+// tmpfsBytes returns what file systems in memory hold.
+func tmpfsBytes(mounts []string) (n int64) {
+	for _, dir := range mounts {
+		var st unix.Statfs_t
+		if unix.Statfs(dir, &st) == nil {
+			n += int64(st.Blocks-st.Bfree)*st.Bsize + int64(st.Files-st.Ffree)*inodeCost
+		}
+	}
+	return n
+}
+
+// sharedSegments returns what System V's shared memory takes.
+func sharedSegments() (n int64) {
+	f, err := os.Open("/proc/sysvipc/shm")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	sc := bufio.NewScanner(f)
+	for first := true; sc.Scan(); first = false {
+		if cols := strings.Fields(sc.Text()); !first && len(cols) >= 16 {
+			rss, _ := strconv.ParseInt(cols[14], 10, 64)
+			swap, _ := strconv.ParseInt(cols[15], 10, 64)
+			n += rss + swap
+		}
+	}
+	return n
+}
+
+// deletedOpen returns what files on the devices take that have no name any
+// more but are open, and whether there are processes that cannot be looked
+// into.
+func deletedOpen(pids []int, dev map[uint64]bool) (total int64, blind bool) {
+	seen := map[inode]bool{}
+	for _, pid := range pids {
+		dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+		f, err := os.Open(dir)
+		if err != nil {
+			blind = blind || os.IsPermission(err)
+			continue
+		}
+		names, err := f.Readdirnames(-1)
+		f.Close()
+		blind = blind || os.IsPermission(err)
+		for _, name := range names {
+			var st unix.Stat_t
+			if unix.Stat(filepath.Join(dir, name), &st) != nil || st.Nlink > 0 || st.Mode&unix.S_IFMT != unix.S_IFREG {
+				continue
+			}
+			if key := (inode{st.Dev, st.Ino}); dev[st.Dev] && !seen[key] {
+				seen[key] = true
+				total += cost(&st)
+			}
+		}
+	}
+	return total, blind
+}

@@ -1,0 +1,122 @@
+package watch
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// least is what every file counts: also an empty one takes an inode, a name,
+// and somebody's time to delete it.
+const least = 4 << 10
+
+type inode struct{ dev, ino uint64 }
+
+// cost returns what a file takes: its blocks, so that holes count nothing.
+func cost(st *unix.Stat_t) int64 { return max(st.Blocks*512, least) }
+
+// tally adds up what directories take. A file with several names counts once.
+// Other file systems are not entered.
+type tally struct {
+	//nolint:containedctx // it lives as long as one call
+	ctx   context.Context
+	seen  map[inode]bool
+	bytes int64
+	count int
+	blind bool // a directory is closed to its owner
+}
+
+func (t *tally) add(dir string) {
+	fd, err := unix.Open(dir, openDir, 0)
+	if err != nil {
+		return
+	}
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil {
+		fd = t.directory(fd, st, 0)
+	}
+	_ = unix.Close(fd)
+}
+
+const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+// deep is how many directories stay open on the way down. Below them the way
+// back is found by "..", so that no depth uses up the descriptors.
+const deep = 64
+
+// directory goes through an open directory. It returns the directory, open, or -1.
+func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
+	for _, name := range t.entries(fd, self.Dev) {
+		if t.ctx.Err() != nil {
+			break
+		}
+		sub, st, ok := t.enter(fd, name)
+		if !ok {
+			continue
+		}
+		if depth < deep {
+			_ = unix.Close(t.directory(sub, st, depth+1))
+			continue
+		}
+		_ = unix.Close(fd)
+		sub = t.directory(sub, st, depth+1)
+		var err error
+		fd, err = unix.Openat(sub, "..", openDir, 0)
+		_ = unix.Close(sub)
+		var back unix.Stat_t
+		if err != nil {
+			return -1
+		}
+		if unix.Fstat(fd, &back) != nil || back.Ino != self.Ino || back.Dev != self.Dev {
+			break // it was moved meanwhile
+		}
+	}
+	return fd
+}
+
+// entries counts what is in a directory and returns the names of directories.
+func (t *tally) entries(fd int, dev uint64) (dirs []string) {
+	buf := make([]byte, 32<<10)
+	var names []string
+	for t.ctx.Err() == nil {
+		n, err := unix.Getdents(fd, buf)
+		if err != nil || n <= 0 {
+			break
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names[:0])
+		for _, name := range names {
+			var st unix.Stat_t
+			t.count++
+			if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Dev != dev {
+				continue
+			}
+			isDir := st.Mode&unix.S_IFMT == unix.S_IFDIR
+			if st.Nlink > 1 && !isDir {
+				if t.seen[inode{st.Dev, st.Ino}] {
+					continue
+				}
+				t.seen[inode{st.Dev, st.Ino}] = true
+			}
+			t.bytes += cost(&st)
+			if isDir {
+				dirs = append(dirs, name)
+			}
+		}
+	}
+	return dirs
+}
+
+// enter opens a directory below another one.
+func (t *tally) enter(fd int, name string) (sub int, st unix.Stat_t, ok bool) {
+	sub, err := unix.Openat(fd, name, openDir, 0)
+	t.blind = t.blind || errors.Is(err, unix.EACCES)
+	if err != nil {
+		return -1, st, false
+	}
+	if unix.Fstat(sub, &st) != nil {
+		_ = unix.Close(sub)
+		return -1, st, false
+	}
+	return sub, st, true
+}

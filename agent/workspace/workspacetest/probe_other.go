@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package workspacetest
+
+var notProbedHere []uintptr
+
+func otherForms() {}
