@@ -64,7 +64,7 @@ func shorten(s string) string {
 // TestCommandCorpus holds the analysis to labelled commands: every critical
 // one is found, none that is dangerous passes, and harmless ones pass.
 func TestCommandCorpus(t *testing.T) {
-	for _, name := range []string{"commands-dev.jsonl", "commands-more.jsonl", "commands-redteam.jsonl", "commands-held.jsonl"} {
+	for _, name := range []string{"commands-dev.jsonl", "commands-more.jsonl", "commands-redteam.jsonl", "commands-held.jsonl", "commands-classes.jsonl"} {
 		t.Run(name, func(t *testing.T) {
 			var all, right, harmless, alarms int
 			for _, l := range readCorpus(t, name) {

@@ -43,9 +43,10 @@ func (r *unresolved) report() {
 }
 
 // onlyText reports whether a text is no name of a function: it cannot be one,
-// it names a module or a key, or it is only compared.
+// it names a module or a key, or it is only compared, listed or shown.
 func (r *unresolved) onlyText(text string) bool {
-	return len(text) > 40 || strings.ContainsAny(text, " /.-\n") || r.isName(1, "in", "not", "eq") || r.isName(-1, "eq", "ne", "from") || r.isName(-2, "require", "import") ||
+	return r.isOp(-1, "[") || r.isOp(-1, "(") && vocabulary.Shows(r.ahead(-2).Text) || r.ahead(-1).Kind == lex.Name && vocabulary.Shows(r.ahead(-1).Text) ||
+		r.lang == lex.JS && r.isOp(1, ".") || len(text) > 40 || strings.ContainsAny(text, " /.-\n") || r.isName(1, "in", "not", "eq") || r.isName(-1, "eq", "ne", "from") || r.isName(-2, "require", "import") ||
 		r.isOp(1, "=>", ":") || r.isOp(-1, "==", "!=", "===", "!==") || r.isOp(1, "==", "!=", "===", "!==")
 }
 

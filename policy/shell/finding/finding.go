@@ -30,6 +30,7 @@ type Finding struct {
 	unknown  []string
 	Network  bool
 	Changes  bool // a command that is not known to only read
+	Leaked   bool // a credential lies where it may be published from
 	Steps    int
 	Bytes    int
 }
@@ -71,6 +72,9 @@ func (f *Finding) Hit(name, detail string) {
 	}
 	f.reasons = append(f.reasons, reason)
 	f.tiers = append(f.tiers, tier)
+	if f.Leaked && known.In("publishing-rules", name) {
+		f.Hit("secret-sent", detail)
+	}
 }
 
 // Step counts one unit of work and ends the analysis when there were too many.
@@ -88,7 +92,7 @@ func (f *Finding) Exhaust() {
 }
 
 // Aside returns an empty finding that goes on with the work of this one.
-func (f *Finding) Aside() *Finding { return &Finding{Steps: f.Steps, Bytes: f.Bytes} }
+func (f *Finding) Aside() *Finding { return &Finding{Leaked: f.Leaked, Steps: f.Steps, Bytes: f.Bytes} }
 
 // Join takes over the work of a finding that was set aside, and what in it is
 // critical.
@@ -181,7 +185,7 @@ func (f *Finding) Write(p string) {
 	f.Touch(p)
 	rule, ok := map[zone.Zone]string{
 		zone.Vital: "write-vital", zone.Device: "write-device", zone.System: "write-system", zone.Startup: "write-startup", zone.Runner: "write-workflow",
-		zone.Git: "write-git", zone.Outside: "write-outside", zone.Home: "write-home", zone.Above: "write-home", zone.Unknown: "write-unknown",
+		zone.Git: "write-git", zone.Obeyed: "write-obeyed", zone.Outside: "write-outside", zone.Home: "write-home", zone.Above: "write-home", zone.Unknown: "write-unknown",
 	}[at]
 	if ok {
 		f.Hit(rule, p)

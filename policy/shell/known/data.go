@@ -5,6 +5,7 @@ package known
 
 import (
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +38,13 @@ type Wrap struct {
 	Rule  string   // what it means by itself
 }
 
+// SourceFiles are files of a project that a program runs: how their names end,
+// and their language.
+type SourceFiles struct {
+	Names    []string
+	Language string
+}
+
 // ProgramOption is options whose value is a program, or a file of commands.
 type ProgramOption struct {
 	Options []string
@@ -53,8 +61,11 @@ type Knowledge struct {
 	Wraps    map[string]Wrap
 	Options  map[string][]ProgramOption
 	Takes    map[string][]string
+	Sources  map[string][]SourceFiles
 	Code     map[string][]string
 	Lists    map[string]map[string]bool
+	within   map[string][]string // the lists that have a word
+	words    map[string][]string // of each list, sorted
 }
 
 // Tables is what the tables say. They are read when the first command is
@@ -62,12 +73,15 @@ type Knowledge struct {
 var Tables = sync.OnceValue(readTables)
 
 // In reports whether a word is in one of the lists.
-func In(list, word string) bool { return Tables().Lists[list][word] }
+func In(list, word string) bool { return slices.Contains(Tables().within[word], list) }
+
+// Words are the words of one of the lists, sorted.
+func Words(list string) []string { return Tables().words[list] }
 
 func readTables() *Knowledge {
 	k := &Knowledge{
 		Rules: map[string]Rule{}, Subs: map[string][]SubRule{}, Settings: map[string]SubRule{}, Tasks: map[string][]string{}, Wraps: map[string]Wrap{},
-		Options: map[string][]ProgramOption{}, Takes: map[string][]string{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{},
+		Options: map[string][]ProgramOption{}, Takes: map[string][]string{}, Sources: map[string][]SourceFiles{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
 	}
 	for line := range strings.SplitSeq(rulesText, "\n") {
 		if f := strings.Split(line, "\t"); len(f) == 5 {
@@ -106,14 +120,18 @@ func (k *Knowledge) add(kind, name string, columns [][]string) {
 		k.Wraps[name] = Wrap{a, skip, strings.Join(c, "")}
 	case "run", "load":
 		k.Options[name] = append(k.Options[name], ProgramOption{a, kind == "load"})
+	case "own":
+		k.Sources[name] = append(k.Sources[name], SourceFiles{a, strings.Join(b, "")})
 	case "takes":
 		k.Takes[name] = a
 	case "code":
 		k.Code[name] = a
 	case "list":
 		k.Lists[name] = map[string]bool{}
+		k.words[name] = slices.Sorted(slices.Values(a))
 		for _, w := range a {
 			k.Lists[name][w] = true
+			k.within[w] = append(k.within[w], name)
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package rules
 
 import (
+	"path"
+	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
@@ -19,7 +22,14 @@ func archive(c *walk.Command, f *finding.Finding) string {
 		}
 	}
 	switch c.Name {
+	case "7z", "7za":
+		if dir, ok := sevenZip(c); ok {
+			unpack(c, f, dir)
+		}
 	case "tar", "gtar", "bsdtar":
+		if v, ok := c.Value("F"); ok {
+			walk.Packer(c, v)
+		}
 		tar(c, f)
 		return c.PassOn()
 	case "unzip":
@@ -32,18 +42,52 @@ func archive(c *walk.Command, f *finding.Finding) string {
 	case "zip":
 		zip(c, f)
 	case "cpio":
-		extract := c.Has("i", "extract")
-		if extract && c.Has("absolute-filenames") {
-			f.Hit("unpack-outside", c.Line())
-		}
-		if v, ok := c.Value("D", "directory"); ok && extract {
-			unpack(c, f, v)
-		}
+		cpio(c, f)
 	}
+	decompressed(c)
 	if !c.Has("d", "c", "decompress", "stdout") && !c.Is("gunzip") {
 		f.Changes = true
 	}
 	return c.PassOn()
+}
+
+func cpio(c *walk.Command, f *finding.Finding) {
+	extract := c.Has("i", "extract")
+	if extract && c.Has("absolute-filenames") {
+		f.Hit("unpack-outside", c.Line())
+	}
+	if v, ok := c.Value("D", "directory"); ok && extract {
+		unpack(c, f, v)
+	}
+}
+
+// decompressed remembers files that were compressed by the line itself, or
+// downloaded.
+func decompressed(c *walk.Command) {
+	for _, a := range c.OperandsAfter() {
+		if name := strings.TrimSuffix(a.S, path.Ext(a.S)); name != a.S && (c.Is("gunzip") || c.Has("d", "decompress")) {
+			if text, ok := c.File(a.S); ok {
+				c.Store(c.Resolve(name), text, false)
+			}
+		}
+	}
+}
+
+// packed remembers that an archive holds a credential.
+func packed(c *walk.Command, name string, from argv.List) {
+	if slices.ContainsFunc(from, func(a argv.Word) bool { return holdsCredential(c, a.S) }) {
+		c.Store(c.Resolve(name), secret, false)
+	}
+}
+
+// sevenZip is the directory that 7z unpacks to.
+func sevenZip(c *walk.Command) (string, bool) {
+	for _, a := range c.List {
+		if dir, ok := strings.CutPrefix(a.S, "-o"); ok && walk.OneOf(c.At(0), "x", "e") {
+			return dir, true
+		}
+	}
+	return "", false
 }
 
 func zip(c *walk.Command, f *finding.Finding) {
@@ -56,6 +100,7 @@ func zip(c *walk.Command, f *finding.Finding) {
 	if c.Has("r", "recurse-paths") {
 		packsHome(c, f, ops)
 	}
+	packed(c, c.OperandsAfter("x", "i").At(0), ops)
 	if v, ok := c.Value("TT", "unzip-command"); ok {
 		walk.Packer(c, v)
 	}
@@ -91,6 +136,7 @@ func tarCreate(c *walk.Command, f *finding.Finding) {
 	}
 	if ok && v != "-" {
 		c.Write(v)
+		packed(c, v, c.OperandsAfter("f", "T", "X", "exclude"))
 	}
 	packsHome(c, f, c.OperandsAfter("f", "T", "X", "exclude"))
 	if c.Has("remove-files") {
@@ -115,6 +161,9 @@ func unpackRemote(c *walk.Command, dir string) {
 
 func unpack(c *walk.Command, f *finding.Finding, dir string) {
 	p := c.Resolve(dir)
+	if in := p + "/x"; zone.Of(in) == zone.Obeyed || zone.Of(in) == zone.Runner {
+		f.Write(in)
+	}
 	switch zone.Of(p) {
 	case zone.Workspace, zone.Nowhere, zone.Temp, zone.Root, zone.Device:
 	default:

@@ -51,6 +51,7 @@ func container(c *walk.Command, f *finding.Finding, ops argv.List) {
 			containerMount(c, f, c.At(i+1))
 		}
 	}
+	copiedOut(c, ops)
 	if len(ops) > 0 && c.Exactly("build", "bake") && c.Has("push") {
 		f.Hit("container-push", c.Line())
 	}
@@ -58,6 +59,13 @@ func container(c *walk.Command, f *finding.Finding, ops argv.List) {
 		f.Hit("container-destroy", c.Line())
 	}
 	containerCommand(c)
+}
+
+// copiedOut remembers a file that is copied out of a container.
+func copiedOut(c *walk.Command, ops argv.List) {
+	if _, file, ok := strings.Cut(ops.At(1), ":"); ok && ops.At(0) == "cp" && ops.At(2) != "-" {
+		fetched(c, ops.At(2), file)
+	}
 }
 
 // mountOf is the directory of the machine that is mounted, and where.
@@ -141,7 +149,7 @@ func deleteInfrastructure(c *walk.Command, f *finding.Finding) {
 	f.Network = true
 	destroys := c.Exactly("destroy")
 	if c.Is("kubectl", "oc", "k", "microk8s.kubectl") {
-		destroys = c.Exactly(walk.SortedKeys(known.Tables().Lists["cluster-vital"])...) || c.Says("ns/", "namespace/")
+		destroys = c.Exactly(known.Words("cluster-vital")...) || c.Says("ns/", "namespace/")
 	}
 	if destroys {
 		f.Hit("infrastructure-destroy", c.Line())
@@ -167,6 +175,7 @@ func cloud(c *walk.Command, f *finding.Finding) string {
 		}
 		reads = reads && !known.In("cloud-changes", verb)
 	}
+	statements(c, f)
 	if c.Says("get-secret", "print-access") {
 		f.Hit("secret-read", c.Line())
 		return secret
@@ -181,6 +190,11 @@ func cloud(c *walk.Command, f *finding.Finding) string {
 // stored is what a client prints of an object in cloud storage, after the
 // file that it is copied to is remembered.
 func stored(c *walk.Command) string {
+	if file, ok := c.Value("f", "file"); ok && c.Exactly("download") {
+		c.Found.Hit("download", c.Line())
+		c.Write(file)
+		c.Store(c.Resolve(file), remote, false)
+	}
 	for i, a := range c.List {
 		if !startsWith(a.S, "s3://", "gs://") {
 			continue

@@ -5,11 +5,13 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 var (
-	sqlDestroys = walk.Lazily(`(?i)\.drop\(|\b(?:drop\s+(?:database|schema|keyspace|user|role|owned|table|view|materialized|tablespace|collection|index|sequence|extension)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|truncate\b|delete\s+from\s+\w+\s*(?:;|$)|(?:deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`)
+	sqlDestroys = walk.Lazily(`(?i)\.drop\(|\b(?:drop\s+(?:database|schema|keyspace|user|role|owned|table|view|materialized|tablespace|collection|index|sequence|extension)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|truncate\b|delete\s+from\s+[\w."]+\s*(?:;|$)|delete\s+from\s+[\w."]+\s+where\s+(?:1\s*=\s*1|true\b)|alter\s+table\s+\S+\s+(?:drop|delete)\b|detach\s+delete|remove\s+(?:table|database|namespace)|pg_(?:terminate|cancel)_backend|swapdb|script\s+flush|(?:deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`)
 	sqlChanges  = walk.Lazily(`(?i)\b(?:delete\s+from|update\s+[\w."]+\s+set|insert\s+into|replace\s+into|alter\s+(?:table|database|schema)|create\s+(?:table|index|unique|database|user|role|schema|view|extension|function)|grant\b|revoke\b|(?:insert|update|delete|replace)(?:One|Many)|bulkWrite|createIndex|renameCollection)\b`)
 	sqlRuns     = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
 	sqlCommand  = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem)\s+(.*)|program\s+'([^']*)'`)
@@ -21,6 +23,9 @@ func database(c *walk.Command, f *finding.Finding) string {
 	databaseTask(c, f)
 	text := strings.Join(c.Texts(), " ") + "\n" + c.GivenText()
 	f.Step(len(text) * 16)
+	if strings.Contains(text, remote) {
+		f.Hit("remote-code", c.Name)
+	}
 	for _, s := range sqlCommand().FindAllStringSubmatch(text, 4) {
 		c.Nested(s[1] + s[2])
 	}
@@ -30,11 +35,13 @@ func database(c *walk.Command, f *finding.Finding) string {
 	case sqlRuns().MatchString(text):
 		f.Hit("program-runs", c.Line())
 	case sqlDestroys().MatchString(text):
-		f.Hit("database-destroy", c.Line())
-	case sqlChanges().MatchString(text), c.Is("pg_restore") && !c.Has("l", "list"), c.Is("redis-cli") && c.Exactly("del", "DEL", "unlink", "UNLINK"):
+		destroysData(c, f)
+	case sqlChanges().MatchString(text), c.Is("pg_restore") && !c.Has("l", "list"), c.Is("redis-cli", "valkey-cli", "keydb-cli") && c.Exactly("del", "DEL", "unlink", "UNLINK"):
 		f.Changes = true
 		switch {
-		case c.Is("sqlite3", "duckdb"): // a file of the workspace, changed like any other
+		case fileDatabase(c): // changed like any other
+		case !mark.Known(text) && c.Exactly("del", "DEL", "unlink", "UNLINK"):
+			f.Hit("database-destroy", c.Line())
 		case sqlUpdates().MatchString(text) && !strings.Contains(strings.ToLower(text), "where"):
 			f.Hit("database-destroy", c.Line())
 		default:
@@ -42,6 +49,35 @@ func database(c *walk.Command, f *finding.Finding) string {
 		}
 	}
 	return unknown
+}
+
+// fileDatabase reports whether the database is a file of the workspace.
+func fileDatabase(c *walk.Command) bool {
+	if !c.Is("sqlite3", "duckdb", "litecli") {
+		return false
+	}
+	file := c.OperandsAfter("cmd", "init", "separator", "nullvalue", "newline", "c", "s", "e").At(0)
+	at := zone.Of(c.Resolve(file))
+	return strings.HasPrefix(file, ":") || mark.Known(file) && (at == zone.Workspace || at == zone.Temp || at == zone.Root || at == zone.Nowhere)
+}
+
+// destroysData rates statements that destroy data. What a file of the
+// workspace loses is no more than the file.
+func destroysData(c *walk.Command, f *finding.Finding) {
+	switch {
+	case c.Exactly(":memory:"):
+	case fileDatabase(c):
+		f.Hit("database-write", c.Line())
+	default:
+		f.Hit("database-destroy", c.Line())
+	}
+}
+
+// statementDestroys reports whether a text that some client is given is a statement
+// that destroys data.
+func statementDestroys(text string) bool {
+	at := sqlDestroys().FindStringIndex(text)
+	return at != nil && strings.Trim(text[:at[0]], " \t\n;\"'") == ""
 }
 
 // databaseTask rates the tasks of frameworks and of migration tools that

@@ -55,6 +55,9 @@ func move(c *walk.Command, f *finding.Finding) string {
 // copyTo remembers what a copy of a file holds: it may be the target, or a
 // file in it.
 func copyTo(c *walk.Command, target, name, text string) {
+	if at := c.Resolve(target); strings.Contains(text, secret) && zone.Of(at) == zone.Workspace && zone.SecretOf(at) == zone.NoSecret {
+		c.Found.Leaked = true
+	}
 	c.Content[c.Resolve(target)] = text
 	c.Content[c.Resolve(target+"/"+path.Base(name))] = text
 }
@@ -195,6 +198,14 @@ func divide(c *walk.Command, f *finding.Finding) string {
 	return ""
 }
 
+// manyBlocks reports whether so many blocks are more than a disk has to spare.
+func manyBlocks(size, count string) bool {
+	n, err := strconv.Atoi(count)
+	unit := strings.TrimLeft(size, "0123456789")
+	each, errSize := strconv.Atoi(strings.TrimSuffix(size, unit))
+	return err != nil || errSize == nil && walk.HugeSize(strconv.Itoa(n*each)+unit)
+}
+
 func dd(c *walk.Command, f *finding.Finding) string {
 	value := map[string]string{}
 	for _, a := range c.List {
@@ -217,10 +228,12 @@ func dd(c *walk.Command, f *finding.Finding) string {
 	p := c.Resolve(to)
 	f.Write(p)
 	c.Store(p, text, false)
-	if _, counted := value["count"]; walk.EndlessDevice(from) && !counted && zone.Of(p) != zone.Nowhere {
+	if _, counted := value["count"]; walk.EndlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) && zone.Of(p) != zone.Nowhere {
 		f.Hit("exhaust", c.Line())
 	}
-	f.Hit("dd", c.Line())
+	if at := zone.Of(p); at != zone.Workspace && at != zone.Temp && at != zone.Nowhere {
+		f.Hit("dd", c.Line())
+	}
 	return ""
 }
 

@@ -42,9 +42,7 @@ func git(c *walk.Command, f *finding.Finding) string {
 		return unknown
 	}
 	gitPrograms(sub, g, f)
-	if g.HoldsSecret() && walk.OneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree") {
-		f.Hit("secret-sent", g.Line()) // what is committed is published
-	}
+	keepsSecret(sub, g, f)
 	if r, ok := gitRules[sub]; ok {
 		return r(g, f)
 	}
@@ -144,7 +142,7 @@ func gitPrograms(sub string, g *walk.Command, f *finding.Finding) {
 		f.Hit("git-program", g.Line())
 		g.Nested(value)
 	}
-	for _, value := range g.Values(walk.SortedKeys(known.Tables().Lists["git-program-options"])...) {
+	for _, value := range g.Values(known.Words("git-program-options")...) {
 		if value != "" {
 			runs(value)
 		}
@@ -278,12 +276,18 @@ func gitDownload(g *walk.Command, f *finding.Finding) string {
 	}
 	sub := strings.TrimPrefix(g.Name, "git ")
 	if sub == "ls-remote" {
-		return g.PassOn()
+		return g.PassOn() + remote
 	}
 	f.Hit("git-fetch", g.Line())
 	ops := g.OperandsAfter("b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j", "filter", "template", "upload-pack", "shallow-since", "s", "X")
 	switch {
 	case sub == "fetch" || sub == "pull":
+		if strings.Contains(ops.At(0), "://") || strings.Contains(ops.At(0), "@") {
+			g.Content["FETCH_HEAD"] = remote
+			if sub == "pull" {
+				g.Content["."] = walk.RemoteDir
+			}
+		}
 		for _, a := range ops.From(1) {
 			if strings.HasPrefix(a.S, "+") || g.Has("force", "f") && strings.Contains(a.S, ":") {
 				f.Hit("git-local", g.Line())
@@ -387,6 +391,9 @@ func gitOutput(g *walk.Command, _ *finding.Finding) string {
 	if v, ok := g.Value("o", "output", "output-directory"); ok {
 		g.Write(v)
 	}
+	if g.Has("remote") {
+		return g.PassOn() + remote
+	}
 	return g.PassOn()
 }
 
@@ -407,6 +414,9 @@ func gitSend(g *walk.Command, f *finding.Finding) string {
 }
 
 func gitCheckout(g *walk.Command, f *finding.Finding) string {
+	if _, ok := g.File("FETCH_HEAD"); ok && g.Exactly("FETCH_HEAD") {
+		g.Content["."] = walk.RemoteDir
+	}
 	restores := g.Is("git restore")
 	discards := g.Exactly("--") || g.Has("force", "f", "discard-changes") || restores && (!g.Has("staged", "S") || g.Has("worktree", "W"))
 	for _, a := range g.OperandsAfter("b", "B", "c", "C", "s", "source", "orphan", "pathspec-from-file") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/code/decode"
 	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
@@ -140,9 +141,12 @@ func language(c *walk.Command, f *finding.Finding) string {
 	if mod, ok := c.Value("m"); ok && (c.Is("python") || strings.HasPrefix(c.Name, "pypy")) {
 		return pythonModule(c, f, mod)
 	}
+	if code, ok := encodedCommand(c); ok {
+		f.Hit("opaque-code", c.Line())
+		return unknown + walk.ScanCode(c, f, code)
+	}
 	if code, ok := inlineCode(c); ok {
-		walk.ScanCode(c, f, code)
-		return c.PassOn()
+		return walk.ScanCode(c, f, code) + c.PassOn()
 	}
 	if at := c.Index("eval"); c.Is("deno", "bun", "crystal") && at >= 0 && at+1 < len(c.List) {
 		walk.ScanCode(c.With("node", nil), f, c.At(at+1))
@@ -171,7 +175,7 @@ func languageFile(c *walk.Command, f *finding.Finding) string {
 	}
 	if len(ops) == 0 || ops[0].S == "-" {
 		if c.Given() {
-			walk.ScanCode(c, f, c.Stdin())
+			return unknown + walk.ScanCode(c, f, c.Stdin())
 		}
 		return unknown
 	}
@@ -181,6 +185,37 @@ func languageFile(c *walk.Command, f *finding.Finding) string {
 	}
 	walk.CodeFile(c, f, name)
 	return unknown
+}
+
+// encodedCommand is the program that PowerShell is given in base64, of text in
+// UTF-16. Any beginning of the option's name will do.
+func encodedCommand(c *walk.Command) (string, bool) {
+	if !c.Is("pwsh", "powershell") {
+		return "", false
+	}
+	for i, a := range c.List {
+		name := strings.ToLower(strings.TrimLeft(a.S, "-/"))
+		if a.S == "" || !strings.Contains("-/", a.S[:1]) || name == "" || !strings.HasPrefix("encodedcommand", name) && name != "ec" {
+			continue
+		}
+		if text, ok := decode.Text("utf-16", c.At(i+1)); ok {
+			return text, true
+		}
+		return unknown, true
+	}
+	return "", false
+}
+
+// finder is fzf: it runs what its options bind and preview.
+func finder(c *walk.Command, _ *finding.Finding) string {
+	for _, v := range c.Values("--preview", "--bind") {
+		_, code, ok := strings.Cut(v, "(")
+		if !ok {
+			code = v[strings.LastIndexByte(v, ':')+1:]
+		}
+		c.Nested(strings.TrimSuffix(code, ")"))
+	}
+	return c.PassOn()
 }
 
 // inlineCode collects every program text on the command line.
@@ -276,7 +311,11 @@ func editor(c *walk.Command, f *finding.Finding) string {
 	if !c.Given() || !c.Is("ed", "ex") && !c.Has("s") {
 		return unknown
 	}
-	for l := range strings.SplitSeq(c.Stdin(), "\n") {
+	script := c.Stdin()
+	if ops := c.OperandsAfter("c", "cmd", "u"); len(ops) > 0 && c.Is("ed", "ex") && c.ReadFile(ops[0].S) == unknown {
+		c.Store(c.Resolve(ops[0].S), script, false)
+	}
+	for l := range strings.SplitSeq(script, "\n") {
 		editorCommand(c, f, strings.TrimSpace(l))
 	}
 	for _, a := range c.OperandsAfter("c", "cmd", "u") {
@@ -380,7 +419,18 @@ func compiler(c *walk.Command, f *finding.Finding) string {
 // builder is for compilers whose other sub-commands are in the tables.
 func builder(c *walk.Command, f *finding.Finding) string {
 	ownSource(c, f, c.Name, c.OperandsAfter())
+	virtualMachine(c)
 	return subcommands(c, f)
+}
+
+// virtualMachine follows the options with which java runs a program when it
+// fails.
+func virtualMachine(c *walk.Command) {
+	for _, a := range c.List {
+		if option, v, ok := strings.Cut(a.S, "="); ok && walk.OneOf(option, "-XX:OnError", "-XX:OnOutOfMemoryError") {
+			c.Runs(c, v)
+		}
+	}
 }
 
 // ownSource looks at sources that the command line itself wrote, or gives on

@@ -45,9 +45,9 @@ func partition(c *walk.Command, f *finding.Finding) string {
 }
 
 func volume(c *walk.Command, f *finding.Finding) string {
-	switch words := known.Tables().Lists; {
-	case c.AsksHelp() || len(c.List) == 0 || c.Exactly(walk.SortedKeys(words["volume-reads"])...):
-	case c.Exactly(walk.SortedKeys(words["volume-destroys"])...) || c.Says("security-erase", "trim-sector"):
+	switch {
+	case c.AsksHelp() || len(c.List) == 0 || c.Exactly(known.Words("volume-reads")...):
+	case c.Exactly(known.Words("volume-destroys")...) || c.Says("security-erase", "trim-sector"):
 		f.Hit("disk", c.Line())
 	default:
 		f.Hit("mount", c.Line())
@@ -80,7 +80,7 @@ func kill(c *walk.Command, f *finding.Finding) string {
 	targets, hard := killed(c)
 	own := len(targets) > 0
 	for _, t := range targets {
-		if t == "-1" || t == "1" || t == "0" && hard {
+		if t == "-1" || t == "1" || t == "0" && hard || walk.EveryProcess(t) || strings.HasPrefix(t, "[0-9]") {
 			f.Hit("machine-stop", c.Line())
 		}
 		own = own && strings.HasPrefix(t, "%") // a job of this shell
@@ -116,15 +116,26 @@ func killByName(c *walk.Command, f *finding.Finding) string {
 		return unknown
 	}
 	f.Hit("signals", c.Line())
-	if c.Is("killall5") || c.Has("u") && c.Exactly("root", "0") {
+	user, ofUser := c.Value("u", "U", "user", "euid", "uid")
+	pattern := c.OperandsAfter("u", "U", "user", "euid", "uid", "s", "signal", "t", "g", "G", "P").At(0)
+	every := len(c.List) > 0 && strings.Trim(pattern, ".*^$+ ") == "" && (c.Exactly("") || pattern != "")
+	switch {
+	case c.Is("killall5"), ofUser && (walk.OneOf(user, "root", "0") || !mark.Known(user)), c.Is("slay"),
+		c.Exactly("*"), every && (c.Is("pkill") || c.Has("r", "regexp")), c.Is("pkill", "skill") && c.Exactly("-v", "--inverse"):
 		f.Hit("machine-stop", c.Line())
 	}
 	return unknown
 }
 
 func fuser(c *walk.Command, f *finding.Finding) string {
-	if c.Has("k", "kill") {
-		f.Hit("signals", c.Line())
+	if !c.Has("k", "kill") {
+		return unknown
+	}
+	f.Hit("signals", c.Line())
+	for _, a := range c.OperandsAfter("n", "namespace", "s", "signal") {
+		if at := c.ZoneOf(a); (at == zone.Vital || at == zone.System) && !walk.OneOf(a.S, "/mnt", "/media") {
+			f.Hit("machine-stop", c.Line())
+		}
 	}
 	return unknown
 }
@@ -142,6 +153,9 @@ func setting(c *walk.Command, f *finding.Finding) string {
 	}
 	switch {
 	case c.Is("systemctl") && c.Exactly("poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate", "isolate"):
+		f.Hit("machine-stop", c.Line())
+	case c.Is("systemctl") && c.Exactly("kill") && c.Exactly("init.scope", "-.slice", "system.slice", "user.slice"),
+		c.Is("loginctl") && c.Exactly("terminate-user", "kill-user") && (c.Exactly("root", "0", "") || c.Contains(unknown)):
 		f.Hit("machine-stop", c.Line())
 	case c.Is("crontab"):
 		crontab(c, f)

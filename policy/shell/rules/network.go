@@ -281,6 +281,7 @@ func copyBetween(c *walk.Command, f *finding.Finding, ops argv.List) string {
 	sshPrograms(c)
 	f.Hit("remote-copy", c.Line())
 	sent := false
+	arrive(c)
 	for i, a := range ops {
 		last := i == len(ops)-1
 		if last && i > 0 && strings.Contains(ops[0].S, ":") {
@@ -302,6 +303,22 @@ func copyBetween(c *walk.Command, f *finding.Finding, ops argv.List) string {
 		f.Hit("secret-sent", c.Line())
 	}
 	return unknown
+}
+
+// arrive remembers the files that a copying program may fetch: those that its
+// arguments name behind the name of a machine, or among the words of a script.
+func arrive(c *walk.Command) {
+	text := strings.Join(c.Texts(), " ") + " " + c.Waiting()
+	if !strings.Contains(text, ":") && !c.Is("ftp", "lftp", "tftp", "sftp") || c.Is("rcp", "croc", "wormhole", "magic-wormhole") {
+		return
+	}
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;'\":", r) }) {
+		if base := path.Base(w); strings.Contains(base, ".") && base != "." && base != ".." && !strings.HasPrefix(w, "-") {
+			if _, own := c.File(base); !own && zone.SecretOf(c.Resolve(base)) == zone.NoSecret {
+				c.Store(c.Resolve(base), remote, false)
+			}
+		}
+	}
 }
 
 // copiesSecret reports whether the commands that a copying program is given
@@ -331,6 +348,7 @@ func forge(c *walk.Command, f *finding.Finding) string {
 		f.Hit("remote-delete", c.Line())
 	case ok && !strings.EqualFold(method, "GET"), c.Has("f", "F", "field", "raw-field", "input"):
 		posted(c, f)
+		sendsSecret(c, f, "")
 		f.Hit("remote-change", c.Line())
 	}
 	return remote
@@ -357,6 +375,19 @@ func released(c *walk.Command) {
 			c.Store(c.Resolve(path.Join(dir, file)), remote, false)
 		}
 	}
+}
+
+// cloned remembers a directory that a client of repositories makes.
+func cloned(c *walk.Command, ops argv.List) {
+	at := ops.Index("clone", "checkout", "co", "export", "branch")
+	if at < 0 || at+1 >= len(ops) {
+		return
+	}
+	dir := strings.TrimSuffix(path.Base(strings.TrimSuffix(ops[at+1].S, "/")), ".git")
+	if at+2 < len(ops) {
+		dir = ops[at+2].S
+	}
+	c.Content[c.Resolve(dir)] = walk.RemoteDir
 }
 
 // keys is for programs that keep keys.

@@ -2,10 +2,13 @@ package rules
 
 import (
 	"encoding/json"
+	"path"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
@@ -52,6 +55,16 @@ func packageTool(c *walk.Command, f *finding.Finding) string {
 	if v, ok := c.Value("script-shell"); ok {
 		c.Runs(c, v)
 	}
+	if name := scriptOf(c, ops); name != "" {
+		ownScript(c, f, name)
+	}
+	if ops.At(0) == "pkg" && ops.At(1) == "set" {
+		for _, a := range ops.From(2) {
+			if key, code, ok := strings.Cut(a.S, "="); ok && strings.HasPrefix(key, "scripts") {
+				c.Nested(code)
+			}
+		}
+	}
 	switch {
 	case len(ops) > 1 && walk.OneOf(ops[0].S, "run", "run-script"):
 		rateScriptName(c, f, ops[1].S)
@@ -64,18 +77,46 @@ func packageTool(c *walk.Command, f *finding.Finding) string {
 	return subcommands(c, f)
 }
 
+// scriptOf is the script of a package file that a sub-command runs by its own
+// name.
+func scriptOf(c *walk.Command, ops argv.List) string {
+	name := ops.At(0)
+	switch name {
+	case "t", "tst":
+		return "test"
+	case "", "i", "ci", "install", "add":
+		return "install"
+	case "test", "start", "stop", "restart":
+		return name
+	}
+	if _, ok := c.File("package.json"); ok && c.Is("pnpm", "yarn", "bun") {
+		return name
+	}
+	return ""
+}
+
 // ownScript follows a script of a package file that the line itself wrote.
 func ownScript(c *walk.Command, f *finding.Finding, name string) {
 	text, ok := c.File("package.json")
 	if !ok {
 		return
 	}
+	if strings.Contains(text, remote) {
+		f.Hit("remote-code", "package.json")
+	}
+	if strings.Trim(text, mark.All) == "" {
+		return // one that was there, changed
+	}
 	var file struct{ Scripts map[string]string }
 	if err := json.Unmarshal([]byte(text), &file); err != nil {
 		f.Hit("opaque-code", "package.json")
 		return
 	}
-	for _, n := range []string{"pre" + name, name, "post" + name} {
+	names := []string{"pre" + name, name, "post" + name}
+	if name == "install" {
+		names = append(names, "prepare", "prepublish")
+	}
+	for _, n := range names {
 		c.Nested(file.Scripts[n])
 	}
 }
@@ -97,6 +138,10 @@ func build(c *walk.Command, f *finding.Finding) string {
 	for _, code := range c.Values("--eval", "-E") {
 		makeText(c, f, code)
 	}
+	if code, ok := c.Value("e", "p", "execute", "execute-print", "execute-continue"); ok && c.Is("rake") {
+		f.Hit("program-runs", c.Line())
+		walk.ScanCode(c.With("ruby", nil), f, code)
+	}
 	for _, a := range c.List {
 		name, value, _ := strings.Cut(a.S, "=")
 		if !walk.IsAssignment(a.S) {
@@ -105,8 +150,11 @@ func build(c *walk.Command, f *finding.Finding) string {
 		if strings.Contains(value, "$(shell") {
 			makeText(c, f, value)
 		}
-		if name == "SHELL" || name == ".SHELLFLAGS" {
+		switch {
+		case name == "SHELL" || name == ".SHELLFLAGS":
 			c.Runs(c, value)
+		case known.In("make-programs", name):
+			walk.Pass(c.Walk, name+"_command", value)
 		}
 	}
 	if v, ok := c.Value("command"); ok && c.Is("just") {
@@ -114,12 +162,12 @@ func build(c *walk.Command, f *finding.Finding) string {
 	}
 	file, ok := c.Value("f", "file", "makefile")
 	if !ok {
-		file = "Makefile"
+		file = makeFile(c)
 	} else if walk.OneOf(file, "", unknown) {
 		f.Hit("unknown-code", c.Line())
 	}
 	if text, own := c.File(file); own {
-		makeText(c, f, text)
+		recipes(c, f, text)
 	} else if walk.OneOf(file, "-", "/dev/stdin") {
 		makeText(c, f, c.GivenText())
 	}
@@ -133,6 +181,47 @@ func build(c *walk.Command, f *finding.Finding) string {
 		rateScriptName(c, f, a.S)
 	}
 	return unknown
+}
+
+// makeFile is the file that make, or one of its relatives, reads when it is
+// told none: the first that the program itself wrote.
+func makeFile(c *walk.Command) string {
+	dir, _ := c.Value("C", "directory")
+	names := []string{"GNUmakefile", "makefile", "Makefile"}
+	switch c.Name {
+	case "just":
+		names = []string{"justfile", "Justfile", ".justfile"}
+	case "task":
+		names = []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml"}
+	case "rake":
+		names = []string{"Rakefile", "rakefile"}
+	}
+	for _, n := range names {
+		if _, ok := c.File(path.Join(dir, n)); ok {
+			return path.Join(dir, n)
+		}
+	}
+	return "Makefile"
+}
+
+// recipes follows a file of tasks that the program itself wrote.
+func recipes(c *walk.Command, f *finding.Finding, text string) {
+	switch c.Name {
+	case "rake":
+		walk.ScanCode(c.With("ruby", nil), f, text)
+	case "just", "task", "mage":
+		for line := range strings.SplitSeq(text, "\n") {
+			if line != "" && (line[0] == ' ' || line[0] == '\t') {
+				line = strings.Trim(line, " \t-@'\"[]")
+				_, value, _ := strings.Cut(line, ": ")
+				for _, code := range []string{line, strings.Trim(value, " []'\"")} {
+					c.OnlyCritical(argv.Of("sh", "-c", code), c.Line())
+				}
+			}
+		}
+	default:
+		makeText(c, f, text)
+	}
 }
 
 // makeText follows the recipes and $(shell …) calls of a make file.
@@ -192,7 +281,7 @@ func runner(c *walk.Command, f *finding.Finding) string {
 		case c.Is("cross-env"), c.Is("aws-vault", "npx") && a.S == "--":
 			if walk.IsAssignment(a.S) {
 				name, value, _ := strings.Cut(a.S, "=")
-				walk.RateVariable(c.Walk, name, value)
+				walk.Pass(c.Walk, name, value)
 				continue
 			}
 			rest := c.From(i)

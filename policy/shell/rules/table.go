@@ -5,6 +5,7 @@ package rules
 import (
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,7 +22,7 @@ import (
 func families() map[string]walk.Rule {
 	return map[string]walk.Rule{
 		// Interpreters.
-		"vi vim nvim view ex ed emacs": editor, "gdb lldb": debugger, "dc": calculator, "m4": macros, "man info": manual,
+		"vi vim nvim view ex ed emacs": editor, "gdb lldb": debugger, "dc": calculator, "m4": macros, "man info": manual, "fzf sk": finder,
 		"gcc cc clang g++ tcc clang++": compiler, "rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder,
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
@@ -34,7 +35,7 @@ func families() map[string]walk.Rule {
 		"mount umount swapoff swapon losetup fusermount pivot_root switch_root kpartx":                                                                 mount, "shutdown reboot halt poweroff init telinit kexec": stopMachine,
 		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser, "dmesg": dmesg,
 		// The network.
-		"curl wget wget2 http https xh aria2c axel fetch lwp-download lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
+		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
 		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh sshpass rsh slogin dbclient": ssh, "openssl": openssl,
 		"scp sftp ftp lftp rcp tftp rclone croc wormhole magic-wormhole": remoteCopy, "mail mailx sendmail mutt msmtp swaks": mail,
 		"dig nslookup host drill ping ping6 traceroute tracepath mtr whois getent kdig resolvectl": asksName,
@@ -45,8 +46,8 @@ func families() map[string]walk.Rule {
 		// Containers, clusters, clouds, databases.
 		"docker podman nerdctl": engine, "kubectl oc": cluster, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
 		"ansible vagrant salt pdsh clush pssh dsh": elsewhere,
-		"psql mysql mariadb sqlite3 redis-cli mongo mongosh duckdb cqlsh clickhouse-client sqlcmd dropdb dropuser mysqladmin createdb pg_restore": database,
-		"alembic kafka-topics kafka-topics.sh kafka-consumer-groups":                                                                              migration,
+		"psql mysql mariadb sqlite3 redis-cli valkey-cli keydb-cli mongo mongosh duckdb cqlsh clickhouse clickhouse-client sqlcmd dropdb dropuser mysqladmin createdb pg_restore sqlplus snowsql snow cockroach usql pgcli mycli litecli iredis trino presto hive beeline spark-sql impala-shell isql tsql cypher-shell surreal ysqlsh influx arangosh osqueryi vsql nzsql bteq tarantool": database,
+		"alembic kafka-topics kafka-topics.sh kafka-consumer-groups": migration,
 	}
 }
 
@@ -105,12 +106,17 @@ func unlisted(c *walk.Command, f *finding.Finding) string {
 	if !strings.HasPrefix(c.Name, "-") { // which is no program
 		f.Unlisted(c.Name)
 	}
+	walk.SuspectValues(c)
+	statements(c, f)
 	return plain(c, f)
 }
 
 // plain is the rule of programs that are unknown or harmless. They may be
 // wrappers: of a command in their arguments only what would be critical counts.
 func plain(c *walk.Command, _ *finding.Finding) string {
+	if known.In("word-arguments", c.Name) {
+		return c.PassOn()
+	}
 	for i, a := range c.List {
 		if name := walk.ProgramName(a.S); walk.Dangerous(name) && !strings.HasSuffix(a.S, "/") {
 			c.OnlyCritical(c.List[i:], c.Line())
@@ -120,8 +126,16 @@ func plain(c *walk.Command, _ *finding.Finding) string {
 	return c.PassOn()
 }
 
+// statements looks for statements to a database among the arguments.
+func statements(c *walk.Command, f *finding.Finding) {
+	if slices.ContainsFunc(c.List, func(a argv.Word) bool { return strings.Contains(a.S, " ") && statementDestroys(a.S) }) {
+		f.Hit("database-destroy", c.Line())
+	}
+}
+
 // subcommands follows a program whose sub-commands are in the tables.
 func subcommands(c *walk.Command, f *finding.Finding) string {
+	statements(c, f)
 	if out, ok := subcommand(c, f); ok {
 		return out
 	}
@@ -240,6 +254,7 @@ func implied(c *walk.Command, f *finding.Finding, name string, ops argv.List) st
 		posted(c, f)
 	case "git-fetch":
 		released(c)
+		cloned(c, ops)
 	case "infrastructure":
 		if at := c.Index("--"); at >= 0 && at+1 < len(c.List) && c.Exactly("exec", "run", "debug") {
 			c.Exec(c.List[at+1:])

@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/word"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
@@ -25,6 +26,10 @@ func builtin(c *Command, f *finding.Finding) string {
 		c.status = failed
 	case "test", "[":
 		compare(c)
+	case "wait":
+		if name, ok := c.Value("p"); ok {
+			assignWord(c.Walk, name, unknown)
+		}
 	case "cd", "pushd", "popd":
 		changeDirectory(c)
 	case "shift":
@@ -36,24 +41,39 @@ func builtin(c *Command, f *finding.Finding) string {
 			c.pos = c.pos[n:]
 		}
 	case "unset":
-		for _, a := range c.OperandsAfter() {
-			delete(c.vars, a.S)
-			if c.Has("f") {
-				delete(c.funcs, a.S)
-			}
-		}
+		unset(c)
 	case "enable":
 		if c.Has("f") {
 			f.Hit("unknown-code", c.Line())
 		}
 	case "hash":
-		if v, ok := c.Value("p"); ok {
-			f.Hit("search-path", "hash "+v)
-		}
+		remember(c, f)
 	case "history":
 		return unknown
 	}
 	return ""
+}
+
+func unset(c *Command) {
+	for _, a := range c.OperandsAfter() {
+		word.Name(c.Walk, a.S)
+		delete(c.vars, a.S)
+		if c.Has("f") {
+			delete(c.funcs, a.S)
+		}
+	}
+}
+
+// remember is hash: a name stands for a file from then on.
+func remember(c *Command, f *finding.Finding) {
+	v, ok := c.Value("p")
+	if !ok {
+		return
+	}
+	f.Hit("search-path", "hash "+v)
+	for _, a := range c.OperandsAfter("p") {
+		c.aliases[a.S] = v
+	}
 }
 
 func changeDirectory(c *Command) {
@@ -74,6 +94,9 @@ func changeDirectory(c *Command) {
 // come to their end.
 func compare(c *Command) {
 	w := c.Texts()
+	if i := slices.Index(w, "-v"); i >= 0 {
+		word.Name(c.Walk, c.At(i+1))
+	}
 	if len(w) > 0 && w[len(w)-1] == "]" {
 		w = w[:len(w)-1]
 	}
@@ -142,18 +165,23 @@ func printf(c *Command, f *finding.Finding) string {
 		out = mark.Opaque(strings.Join(args, ""))
 	}
 	if name != "" {
-		base, _, _ := strings.Cut(name, "[")
-		assignWord(c, base, out)
+		assignWord(c.Walk, name, out)
 		return ""
 	}
 	prints(c, f, out)
 	return out
 }
 
-// assignWord gives a variable a value and rates it.
-func assignWord(c *Command, name, value string) {
-	RateVariable(c.Walk, name, value)
-	c.set(name, value)
+// assignWord gives a variable a value and rates it. The name may be that of
+// an element.
+func assignWord(w *Walk, name, value string) {
+	word.Name(w, name)
+	name, _, _ = strings.Cut(name, "[")
+	rateVariable(w, name, value)
+	if w.vars[w.real(name)].integer {
+		word.Evaluate(w, value)
+	}
+	w.set(name, value)
 }
 
 func set(c *Command, f *finding.Finding) string {
@@ -167,6 +195,9 @@ func set(c *Command, f *finding.Finding) string {
 			c.pos, c.foreign = c.From(i+1).Texts(), false
 			return ""
 		case a.S != "" && (a.S[0] == '-' || a.S[0] == '+'):
+			if strings.Contains(a.S, "a") && !strings.HasPrefix(a.S, "--") || c.At(i+1) == "allexport" {
+				c.exports = a.S[0] == '-'
+			}
 		case i > 0 && strings.HasSuffix(c.At(i-1), "o"): // the name of an option
 		default:
 			c.pos, c.foreign = c.From(i).Texts(), false
@@ -258,7 +289,7 @@ func read(c *Command, _ *finding.Finding) string {
 		if line == unknown {
 			value = unknown
 		}
-		assignWord(c, a.S, value)
+		assignWord(c.Walk, a.S, value)
 	}
 	return ""
 }
@@ -345,7 +376,9 @@ func declareWords(c *Command, f *finding.Finding) string {
 	}
 	for _, a := range ops {
 		if name, value, ok := strings.Cut(a.S, "="); ok {
-			assignWord(c, name, value)
+			assignWord(c.Walk, name, value)
+		} else {
+			word.Name(c.Walk, a.S)
 		}
 	}
 	return ""
@@ -378,6 +411,19 @@ func which(c *Command, _ *finding.Finding) string {
 		b.WriteString("/usr/bin/" + ProgramName(a.S) + "\n")
 	}
 	return b.String()
+}
+
+// processes prints numbers of processes: of all of them, unless it selects.
+func processes(c *Command, _ *finding.Finding) string {
+	ops := c.OperandsAfter("o", "O", "p", "C", "u", "U", "t", "g", "G", "s", "k", "sort", "format")
+	selects := c.Has("C", "p", "ppid", "pid") || c.Is("ps") && c.Has("u", "U") && !c.Has("a", "A", "e")
+	if !c.Is("ps") {
+		selects = len(ops) > 0 && strings.Trim(ops[0].S, "^.*$+ ") != ""
+	}
+	if selects || c.Is("pidof") {
+		return unknown
+	}
+	return everyProcess + unknown
 }
 
 func pwd(c *Command, _ *finding.Finding) string {

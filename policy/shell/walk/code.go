@@ -7,6 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/code"
 	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
@@ -23,10 +24,13 @@ type foreign struct {
 	sends   bool
 }
 
+// dataCall is a call of a database's library that destroys data.
+var dataCall = Lazily(`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+[\w.]+\s*["';])[^"']*|\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(`)
+
 // ScanCode looks at the text of a program in another language: at the calls
 // in it that execute, delete, write, send or read the environment. Text with
 // no such call is a program that no rule knows.
-func ScanCode(c *Command, f *finding.Finding, text string) {
+func ScanCode(c *Command, f *finding.Finding, text string) string {
 	defer c.Enter(len(text))()
 	if strings.Contains(text, remote) {
 		f.Hit("remote-code", c.Name)
@@ -42,7 +46,7 @@ func ScanCode(c *Command, f *finding.Finding, text string) {
 		for _, l := range codeString().FindAllStringSubmatch(text, 64) {
 			suspectCommand(c, l[1])
 		}
-		return
+		return ""
 	}
 	p := code.Read(lang, text)
 	x := &foreign{Command: c, f: f, program: p}
@@ -52,12 +56,18 @@ func ScanCode(c *Command, f *finding.Finding, text string) {
 	case lang != "awk" && len(p.Calls) == 0 && !p.Opaque:
 		f.Unlisted(c.Name)
 	}
-	c.subshell(func() string {
+	return c.subshell(func() string {
 		for _, call := range p.Calls {
 			x.call(call)
 		}
 		x.literals()
 		x.together()
+		if data := dataCall().FindString(text); data != "" && !strings.Contains(strings.ToLower(text), "sqlite") {
+			f.Hit("database-destroy", data)
+		}
+		if x.network {
+			return remote
+		}
 		return ""
 	})
 }
@@ -178,6 +188,9 @@ func (x *foreign) execute(call code.Call, words argv.List) {
 // reach rates what goes over the network.
 func (x *foreign) reach(kind code.Kind, words argv.List) {
 	local := len(words) > 0
+	if file := !strings.Contains(strings.Join(words.Texts(), ""), "://"); file && OneOf(x.Name, "php") && kind == code.Fetch && mark.Known(words.At(0)) {
+		return // the same functions read files
+	}
 	for _, w := range words {
 		local = local && zone.Local(w.S)
 		if zone.Metadata(w.S) {
@@ -230,6 +243,11 @@ func (x *foreign) literals() {
 		return
 	}
 	x.f.Hit("opaque-code", x.Name)
+	for i, a := range x.List { // what it is given may be what it executes
+		if suspectCommand(x.Command, a.S); Dangerous(ProgramName(a.S)) {
+			x.OnlyCritical(x.List[i:], x.Line())
+		}
+	}
 	if strings.Contains(x.Waiting(), remote) && (x.runs || x.evals) {
 		x.f.Hit("remote-code", x.Name)
 	}

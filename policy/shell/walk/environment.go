@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"path"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
@@ -10,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-// RateVariable rates the value of a variable that changes what programs do.
-func RateVariable(w *Walk, name, value string) {
+// rateVariable rates the value of a variable that changes what programs do.
+func rateVariable(w *Walk, name, value string) {
 	f, pair := w.Found, name+"="+value
 	switch {
 	case name == "PATH":
@@ -21,7 +22,10 @@ func RateVariable(w *Walk, name, value string) {
 			f.Hit("inject-library", pair)
 		}
 	case known.In("variables-search", name):
-		if strings.HasPrefix(name, "LD") || strings.HasPrefix(name, "DYLD") || strings.HasPrefix(value, "/tmp") {
+		switch {
+		case strings.Contains(value, "/tmp/") || strings.Contains(value, "/var/tmp"): // where others write
+			f.Hit("inject-library", pair)
+		case strings.HasPrefix(name, "LD") || strings.HasPrefix(name, "DYLD") || strings.HasPrefix(value, "/tmp"):
 			f.Hit("library-path", pair)
 		}
 	case known.In("variables-start", name):
@@ -36,9 +40,110 @@ func RateVariable(w *Walk, name, value string) {
 	case strings.HasPrefix(name, "BASH_FUNC_"):
 		f.Hit("start-option", pair)
 		w.Nested(value)
+	default:
+		rateSetting(w, name, value)
 	}
 	if strings.HasPrefix(value, "() {") {
 		w.Nested(value)
+	}
+}
+
+// rateSetting rates variables that hold options, settings or texts.
+func rateSetting(w *Walk, name, value string) {
+	f, pair := w.Found, name+"="+value
+	switch {
+	case known.In("variables-options", name):
+		optionVariable(w, pair, value)
+	case known.In("variables-file", name), known.In("variables-home", name):
+		fileVariable(w, name, value)
+	case known.In("variables-script", name):
+		f.Hit("start-option", pair)
+		scriptVariable(w, name, value)
+	case name == "DOCKER_HOST" && strings.Contains(value, "://") && !strings.HasPrefix(value, "unix:") && !zone.Local(value):
+		f.Hit("container-control", pair)
+	case strings.HasPrefix(name, "GIT_AUTHOR_"), strings.HasPrefix(name, "GIT_COMMITTER_"):
+		if strings.Contains(value, secret) {
+			f.Hit("secret-sent", name) // what is committed is published
+		}
+	case strings.HasPrefix(name, "GIT_TRACE") && strings.Contains(value, "/"):
+		w.Write(value)
+	}
+}
+
+// Pass rates the value of a variable that a program is given: besides those
+// that are known, each whose name says that it names a program.
+func Pass(w *Walk, name, value string) {
+	rateVariable(w, name, value)
+	lower := strings.ToLower(name)
+	if known.In("variables-tool", name) || known.In("variables-start", name) || strings.Contains(value, "://") {
+		return
+	}
+	for end := range known.Tables().Lists["variables-shape"] {
+		if strings.HasSuffix(lower, end) {
+			namedProgram(w, name, value)
+			return
+		}
+	}
+}
+
+// namedProgram rates a value that is taken for a program: one that is not a
+// plain word, or lies where anybody may have put it.
+func namedProgram(w *Walk, name, value string) {
+	words := strings.Fields(value)
+	if len(words) == 0 {
+		return
+	}
+	if ownPlace(words[0]) && strings.Contains(words[0], "/") || strings.ContainsAny(value, ";|&$`") || !mark.Known(value) || Dangerous(ProgramName(words[0])) && len(words) > 1 {
+		w.Found.Hit("tool-variable", name+"="+value)
+	}
+	w.Nested(mark.Strip(value))
+}
+
+var runningOptions = Lazily(`(?i)agent(?:lib|path)?:|require|import|loader|\beval\b|\bexec\b|plugin|preview|--bind|execute|wrapper|linker=|runner|shell|script|OnError|OnOutOfMemory|toolexec|overlay|--?file|-TT|\+!|(?:^|\s)-[frsMIBp]\s*[^\s-]|^@`)
+
+// optionVariable rates options that a program takes from the environment.
+func optionVariable(w *Walk, pair, value string) {
+	if strings.Trim(value, mark.All) == "" && value != "" || runningOptions().MatchString(mark.Strip(value)) && !strings.Contains(value, "no:") {
+		w.Found.Hit("start-option", pair)
+	}
+	if _, code, ok := strings.Cut(value, "$(shell "); ok {
+		code, _, _ = strings.Cut(code, ")")
+		w.Nested(code)
+	}
+}
+
+// ownPlace reports whether a path lies where neither the system nor the person
+// keeps programs and settings.
+func ownPlace(p string) bool {
+	return p != "" && p != "/dev/null" && !zone.Under(path.Clean(p), "/usr", "/opt", "/etc", "/bin", "/sbin", "/lib", "/nix", "/snap", "/Library", "/Applications") &&
+		(!strings.HasPrefix(p, "~") || strings.HasPrefix(p, "~/Downloads"))
+}
+
+// fileVariable rates a file or a directory that programs take settings or code
+// from.
+func fileVariable(w *Walk, name, value string) {
+	p := w.Resolve(value)
+	switch {
+	case !ownPlace(value), known.In("variables-home", name) && !mark.Known(value):
+	case OneOf(name, "GIT_DIR", "GIT_WORK_TREE") && OneOf(p, ".git", "."):
+	case OneOf(name, "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "KUBECONFIG"): // tests have their own
+		if p != "/tmp" {
+			w.Found.Hit("library-path", name+"="+value)
+		}
+	default:
+		w.Found.Hit("start-option", name+"="+value)
+	}
+}
+
+// scriptVariable follows a program text that a program takes from the
+// environment.
+func scriptVariable(w *Walk, name, value string) {
+	if name == "LUA_INIT" {
+		ScanCode(&Command{Walk: w, Name: "lua"}, w.Found, value)
+		return
+	}
+	if _, code, ok := strings.Cut(value, "!"); ok {
+		w.Nested(code)
 	}
 }
 
@@ -73,6 +178,8 @@ func startOption(w *Walk, name, value string) {
 		harmless = !strings.Contains(value, "agent")
 	case "RUSTC_WRAPPER":
 		harmless = value == "sccache" || value == ""
+	case "PYTHONBREAKPOINT":
+		harmless = known.In("safe-programs", value) || value == "0"
 	case "ENV":
 		harmless = !strings.ContainsAny(value, "/.") // the name is common for the kind of a deployment
 	}
@@ -96,7 +203,7 @@ func toolVariable(w *Walk, name, value string) {
 	case "TAR_OPTIONS":
 		w.Nested("tar " + value)
 		return
-	case "GREP_OPTIONS", "RIPGREP_CONFIG_PATH":
+	case "GREP_OPTIONS":
 		return
 	case "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM":
 		if value != "/dev/null" {
@@ -118,7 +225,7 @@ func toolVariable(w *Walk, name, value string) {
 	}
 	w.Nested(value)
 	own := strings.Contains(words[0], "/") && !strings.HasPrefix(words[0], "/usr/") && !strings.HasPrefix(words[0], "/bin/")
-	if !OneOf(name, "CC", "CXX") && (own || !OneOf(name, "EDITOR", "PAGER", "VISUAL")) {
+	if own || !OneOf(name, "CC", "CXX", "EDITOR", "PAGER", "VISUAL") {
 		w.Found.Hit("tool-variable", name+"="+value)
 	}
 }
@@ -130,7 +237,7 @@ func sourceVariable(f *finding.Finding, name, value string) {
 	case OneOf(name, "GIT_SSL_NO_VERIFY", "NODE_TLS_REJECT_UNAUTHORIZED", "GOINSECURE"):
 		f.Hit("source-redirect", name+"="+value)
 	case name == "GOFLAGS":
-		if strings.Contains(value, "toolexec") || strings.Contains(value, "-insecure") {
+		if strings.Contains(value, "exec") || strings.Contains(value, "-insecure") || strings.Contains(value, "-overlay") {
 			f.Hit("start-option", name+"="+value)
 		}
 	case strings.Contains(value, "://") && !PublicRegistry(value) && !zone.Local(value):

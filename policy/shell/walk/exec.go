@@ -8,7 +8,6 @@ import (
 	"mvdan.cc/sh/v3/pattern"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
@@ -50,7 +49,15 @@ func (w *Walk) Exec(args argv.List) string {
 	if setsUp(c) {
 		return ""
 	}
-	return w.RuleOf(c)(c, w.Found) + seen
+	out := w.RuleOf(c)(c, w.Found) + seen
+	if known.In("senders", c.Name) && (seen != "" || c.HoldsSecret()) {
+		w.Found.Hit("secret-sent", c.Line())
+	}
+	project(c)
+	if out != "" && known.In("remote-output", c.Name) && !c.AsksHelp() {
+		out += remote
+	}
+	return out
 }
 
 // list adds a command to those of the analysis.
@@ -85,6 +92,9 @@ func (w *Walk) invoke(name string, pos []string) string {
 	f := w.funcs[name]
 	f.called = true
 	if f.running > 0 {
+		if r := recursionOf(name, f.body); r.ends() {
+			return unknown
+		}
 		if w.parallel > 0 {
 			w.Found.Hit("fork-bomb", name)
 			return unknown
@@ -132,7 +142,7 @@ func execGlob(w *Walk, args argv.List) string {
 	w.Found.Hit("unknown-command", args[0].S)
 	w.Found.Changes = true
 	if n, ok := zone.Glob(path.Base(args[0].Pat), pattern.EntireString); ok {
-		for _, name := range SortedKeys(known.Tables().Lists["dangerous"]) {
+		for _, name := range known.Words("dangerous") {
 			if n.MatchString(name) {
 				w.Exec(append(argv.Of(name), args[1:]...))
 			}
@@ -141,22 +151,15 @@ func execGlob(w *Walk, args argv.List) string {
 	return unknown
 }
 
-func SortedKeys(set map[string]bool) []string {
-	out := make([]string, 0, len(set))
-	for k := range set {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // written follows a file that the program itself wrote or downloaded before
 // it runs it.
 func (w *Walk) written(c *Command) (string, bool) {
-	if !strings.Contains(c.Path, "/") {
-		return "", false
-	}
 	p := w.Resolve(c.Path)
+	if !strings.Contains(c.Path, "/") {
+		if p = w.inSearchPath(c.Path); p == "" {
+			return "", false
+		}
+	}
 	text, ok := w.Content[p]
 	if !ok {
 		if w.ReadSecret(p) == remote {
@@ -165,7 +168,26 @@ func (w *Walk) written(c *Command) (string, bool) {
 		return "", false
 	}
 	w.Found.Changes = true
+	if name, ok := strings.CutPrefix(text, systemProgram); ok {
+		return w.Exec(append(argv.Of(name), c.List...)), true
+	}
 	return w.Script(c.Path, text, c.List), true
+}
+
+// inSearchPath is the file of that name which the program itself put into a
+// directory of its search path.
+func (w *Walk) inSearchPath(name string) string {
+	dirs, ok := w.vars["PATH"]
+	if !ok || len(dirs.alts) == 0 || len(dirs.alts[0]) == 0 {
+		return ""
+	}
+	for dir := range strings.SplitSeq(dirs.alts[0][0], ":") {
+		p := w.Resolve(dir + "/" + name)
+		if _, own := w.Content[p]; own && dir != "" {
+			return p
+		}
+	}
+	return ""
 }
 
 // Script runs the text of a script with the interpreter its first line names.
@@ -334,42 +356,13 @@ func readsOnly(c *Command) bool {
 	return known.In("reads", c.Name) || wraps(c.Name)
 }
 
-// optionPrograms follows the programs that options of a tool name.
-func optionPrograms(c *Command, f *finding.Finding) {
-	for _, t := range known.Tables().Options[c.Name] {
-		for _, o := range t.Options {
-			value, ok := c.Value(o)
-			if ok && len(o) == 1 && !c.Exactly("-"+o) {
-				ok = false // a letter inside another option
-			}
-			if !ok && (!t.File || len(o) == 1 || !c.Exactly("-"+o, "--"+o)) {
-				continue
-			}
-			if t.File {
-				f.Hit("program-runs", c.Line())
-				continue
-			}
-			Packer(c, value)
-		}
-	}
-	if c.Is("apt", "apt-get", "dpkg", "aptitude") && c.Says("-Invoke", "pre-invoke", "post-invoke") ||
-		c.Is("cargo") && c.Says("--config") && c.Says("runner", "wrapper", "linker") {
-		f.Hit("program-runs", c.Line())
-	}
-}
-
-// Packer follows a program that an archive goes through.
-func Packer(c *Command, v string) {
-	if known.In("packers", ProgramName(FirstWord(v+" x"))) {
-		return
-	}
-	c.Runs(c, v)
-}
-
 // setsUp reports whether a program prints the lines with which a shell is
 // set up for a tool, which is what they are evaluated for.
 func setsUp(c *Command) bool {
 	first := c.At(0)
+	if OneOf(first, "completion", "completions", "generate-shell-completion") {
+		return true
+	}
 	switch c.Name {
 	case "ssh-agent", "dircolors", "resize":
 		return len(c.OperandsAfter()) == 0

@@ -69,11 +69,30 @@ func textInput(c *Command, f *finding.Finding) string {
 	return b.String()
 }
 
+// everyProcess stands for the numbers of all processes.
+const everyProcess = "%all"
+
+// EveryProcess reports whether a text has the numbers of all processes.
+func EveryProcess(text string) bool { return strings.Contains(text, everyProcess) }
+
+// keepsLines reports whether a text tool passes on every line, or those with a
+// number.
+func (c *Command) keepsLines() bool {
+	text := strings.Join(c.Texts(), " ")
+	if strings.HasSuffix(c.Name, "grep") || c.Is("rg") {
+		pattern := c.OperandsAfter("e").At(0)
+		return strings.Trim(pattern, `^$[0-9]+*.\d{}:digt`) == "" && !c.Has("v") || c.Has("v") && strings.Contains(strings.ToLower(text), "pid")
+	}
+	return !strings.Contains(text, "/") && !strings.Contains(text, "~") && !strings.Contains(text, "==")
+}
+
 // Converted applies a text tool to its input.
 func Converted(c *Command, f *finding.Finding, in string) string {
 	f.Step(len(in))
 	grep := strings.HasSuffix(c.Name, "grep")
 	switch {
+	case strings.Contains(in, everyProcess) && c.keepsLines():
+		return everyProcess + unknown
 	case strings.HasSuffix(c.Name, "awk") && strings.HasPrefix(strings.TrimSpace(filter.Program(c.List)), "BEGIN"):
 		in = ""
 	case grep && c.Has("c", "count", "q", "quiet", "silent"):
@@ -154,6 +173,7 @@ func sed(c *Command, f *finding.Finding) string {
 			for _, p := range c.Places(a) {
 				f.Write(p)
 			}
+			edited(c, a.S)
 		}
 	}
 	scripts := append([]string{filter.Script(c.List), programFile(c)}, c.Values("-e", "--expression")...)
@@ -163,6 +183,30 @@ func sed(c *Command, f *finding.Finding) string {
 		}
 	}
 	return textTool(c, f)
+}
+
+var sedInsert = Lazily(`(?m)^(?:\d+|\$|/[^/]*/)?\s*[iac](?:\\\n|\\|\s)\s*(.+)$`)
+
+// edited remembers what a file holds after it was changed in place: all of it,
+// or else what was put into it.
+func edited(c *Command, name string) {
+	p := c.Resolve(name)
+	if text, ok := c.Content[p]; ok && mark.Known(text) {
+		if out, ok := filter.Run("sed", c.List, text); ok {
+			c.Content[p] = out
+			return
+		}
+	}
+	var added strings.Builder
+	for _, s := range sedInsert().FindAllStringSubmatch(filter.Script(c.List), 16) {
+		added.WriteString(s[1] + "\n")
+	}
+	if sub, ok := filter.ParseSubstitution(filter.Script(c.List)); ok && Dangerous(ProgramName(FirstWord(sub.With))) && strings.Contains(sub.With, " ") {
+		added.WriteString(sub.With + "\n")
+	}
+	if added.Len() > 0 {
+		c.Content[p] = added.String()
+	}
 }
 
 var sedAddress = Lazily(`^(?:(?:\d+|\$|/(?:\\.|[^/\\])*/|\d+~\d+)\s*[,!]?\s*)+`)

@@ -50,15 +50,7 @@ func (w *Walk) redirected(s *syntax.Stmt) string {
 // redirect follows one redirection of a command.
 func (w *Walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []target {
 	w.Found.Step(0)
-	switch rd.Op {
-	case syntax.Hdoc, syntax.DashHdoc:
-		w.In = &Input{Text: hereDocument(w, rd)}
-		return to
-	case syntax.WordHdoc:
-		w.In = &Input{Text: word.Text(w, rd.Word) + "\n"}
-		return to
-	case syntax.DplIn:
-		word.Text(w, rd.Word)
+	if w.fromText(rd) {
 		return to
 	}
 	if rd.Word != nil && len(rd.Word.Parts) == 1 {
@@ -66,23 +58,67 @@ func (w *Walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 			return append(to, target{proc: p})
 		}
 	}
-	var last string
+	last := opens(w, rd, c)
+	switch {
+	case rd.Op == syntax.RdrIn:
+		w.input(rd, w.ReadFile(last))
+		return to
+	case rd.Op == syntax.DplOut && w.Content[openedAs+last] != "":
+		return append(to, target{path: w.Content[openedAs+last], add: true})
+	case rd.N != nil && rd.N.Value != "1" && rd.N.Value != "" || rd.Op == syntax.DplOut && descriptor(last):
+		if rd.N != nil && !descriptor(last) {
+			w.Content[openedAs+rd.N.Value] = w.Resolve(last)
+		}
+		return to
+	case rd.Op == syntax.RdrInOut:
+		w.In = &Input{Text: w.ReadFile(last)}
+	}
+	return append(to, target{path: w.Resolve(last), add: rd.Op == syntax.AppOut || rd.Op == syntax.AppAll || rd.Op == syntax.AppClob})
+}
+
+// opens rates the files that a redirection opens, and returns the last.
+func opens(w *Walk, rd *syntax.Redirect, c syntax.Command) (last string) {
 	for _, a := range word.Fields(w, rd.Word) {
 		for _, name := range w.Places(a) {
 			opened(w, rd, name, c)
 		}
 		last = a.S
 	}
-	switch {
-	case rd.Op == syntax.RdrIn:
-		w.In = &Input{Text: w.ReadFile(last)}
-		return to
-	case rd.N != nil && rd.N.Value != "1" && rd.N.Value != "" || rd.Op == syntax.DplOut && descriptor(last):
-		return to
-	case rd.Op == syntax.RdrInOut:
-		w.In = &Input{Text: w.ReadFile(last)}
+	return last
+}
+
+// fromText follows a redirection whose input stands in the line itself, or
+// was opened before.
+func (w *Walk) fromText(rd *syntax.Redirect) bool {
+	switch rd.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		w.input(rd, hereDocument(w, rd))
+	case syntax.WordHdoc:
+		w.input(rd, word.Text(w, rd.Word)+"\n")
+	case syntax.DplIn:
+		if text, ok := w.Content[descriptors+strings.TrimSuffix(word.Text(w, rd.Word), "-")]; ok {
+			w.In = &Input{Text: text}
+		}
+	default:
+		return false
 	}
-	return append(to, target{path: w.Resolve(last), add: rd.Op == syntax.AppOut || rd.Op == syntax.AppAll || rd.Op == syntax.AppClob})
+	return true
+}
+
+// descriptors is the directory of the open files, openedAs what stands before
+// the number of one in the names under which the targets of output are kept.
+const (
+	descriptors = "/dev/fd/"
+	openedAs    = "/dev/fd/to/"
+)
+
+// input gives a command its input, or the program a file under a number.
+func (w *Walk) input(rd *syntax.Redirect, text string) {
+	if rd.N == nil || rd.N.Value == "" || rd.N.Value == "0" {
+		w.In = &Input{Text: text}
+		return
+	}
+	w.Content[descriptors+rd.N.Value] = text
 }
 
 func descriptor(s string) bool {
@@ -180,6 +216,8 @@ func (w *Walk) deliver(t target, out string) {
 			w.Found.Hit("secret-sent", t.path)
 		}
 		return
+	case strings.Contains(out, secret) && strings.HasPrefix(t.path, zone.RunnerFiles):
+		w.Found.Hit("secret-sent", t.path) // what a step says is shown
 	case strings.Contains(out, secret) && zone.Of(t.path) != zone.Nowhere:
 		w.Found.Hit("secret-stored", t.path)
 	}
@@ -196,6 +234,9 @@ func (s *files) Store(name, text string, add bool) {
 	}
 	s.Found.Step(len(text))
 	s.Content[name] = text
+	if strings.Contains(text, secret) && zone.Of(name) == zone.Workspace && zone.SecretOf(name) == zone.NoSecret {
+		s.Found.Leaked = true
+	}
 	if strings.Contains(text, remote) && zone.Of(name) == zone.Startup {
 		s.Found.Hit("remote-code", name)
 	}
@@ -258,10 +299,15 @@ func (s *files) File(name string) (string, bool) {
 // Reading a credential is a finding.
 func (s *files) ReadFile(name string) string {
 	p := s.Resolve(name)
+	if rest, ok := strings.CutPrefix(p, "/proc/self/fd/"); ok {
+		p = descriptors + rest
+	}
 	if text, ok := s.Content[p]; ok {
 		return text
 	}
 	switch {
+	case zone.Under(p, "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin") && Dangerous(path.Base(p)):
+		return systemProgram + path.Base(p)
 	case p == "/dev/null":
 		return ""
 	case p == "/dev/stdin" || p == "/dev/fd/0" || p == "/proc/self/fd/0":
@@ -275,6 +321,10 @@ func (s *files) ReadFile(name string) string {
 }
 
 func EndlessDevice(p string) bool { return OneOf(p, "/dev/zero", "/dev/urandom", "/dev/random") }
+
+// systemProgram stands before the name of a program in what a copy of it
+// holds.
+const systemProgram = "\x7fELF "
 
 // RemoteDir marks a directory that was downloaded as a whole.
 const RemoteDir = remote + "/"
@@ -293,7 +343,7 @@ func (s *files) ReadSecret(p string) string {
 		return unknown
 	}
 	for dir := p; dir != "/" && dir != ""; dir = path.Dir(dir) {
-		if s.Content[dir] == RemoteDir {
+		if text := s.Content[dir]; text == RemoteDir || dir != p && strings.HasPrefix(text, remote) {
 			return remote
 		}
 		if dir == "." {

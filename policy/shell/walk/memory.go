@@ -18,9 +18,10 @@ import (
 // or several after code that may or may not have run. A plain variable is a
 // list of one.
 type variable struct {
-	alts [][]string
-	keys []string // of an associative array
-	ref  string   // the variable that this one is another name of
+	alts    [][]string
+	keys    []string // of an associative array
+	ref     string   // the variable that this one is another name of
+	integer bool     // what it is given is evaluated
 }
 
 // variables is what the shell holds in variables and parameters.
@@ -91,7 +92,8 @@ func (v *variables) set(name string, list ...string) {
 		v.Found.Exhaust()
 	}
 	v.Found.Step(size)
-	v.vars[v.real(name)] = variable{alts: [][]string{list}}
+	name = v.real(name)
+	v.vars[name] = variable{alts: [][]string{list}, integer: v.vars[name].integer}
 }
 
 // get is the value of a variable in this alternative, and whether it is set.
@@ -192,7 +194,10 @@ func (w *Walk) assign(a *syntax.Assign) {
 		} else if a.Append && zone.SecretName(name) { // the environment has it
 			value = secret + value
 		}
-		RateVariable(w, name, value)
+		rateVariable(w, name, value)
+		if w.vars[w.real(name)].integer {
+			word.Evaluate(w, value)
+		}
 		if a.Index != nil {
 			w.assignElement(name, a.Index, value)
 			return
@@ -285,8 +290,15 @@ func (w *Walk) declare(c *syntax.DeclClause) string {
 		for _, f := range word.Fields(w, a.Value) {
 			words = append(words, f.S)
 			if name, value, ok := strings.Cut(f.S, "="); ok && !strings.HasPrefix(f.S, "-") {
-				RateVariable(w, name, value)
-				w.set(name, value)
+				assignWord(w, name, value)
+				if flags.Has("i") {
+					word.Evaluate(w, value)
+				}
+				if name, _, _ := strings.Cut(name, "["); variant == "export" || flags.Has("x") {
+					w.passOn(name)
+				}
+			} else {
+				word.Name(w, f.S)
 			}
 			flags = append(flags, f)
 			show = show || f.S == "-p" || variant != "export" && flags.Has("p", "x")
@@ -302,10 +314,18 @@ func (w *Walk) declare(c *syntax.DeclClause) string {
 }
 
 func (w *Walk) declareOne(a *syntax.Assign, variant string, flags argv.List) {
-	w.assign(a)
 	name := a.Name.Value
+	if variant != "export" && flags.Has("i") {
+		v := w.vars[name]
+		v.integer = true
+		w.vars[name] = v
+	}
+	w.assign(a)
 	if list, ok := w.get(name); ok && a.Array == nil && len(list) == 1 && strings.HasPrefix(list[0], "(") && strings.HasSuffix(list[0], ")") {
 		w.Program(name + "=" + list[0]) // with -a the text is read as a list
+	}
+	if variant == "export" || flags.Has("x") {
+		w.passOn(name)
 	}
 	v, ok := w.vars[name]
 	if !ok || a.Naked {
@@ -315,6 +335,7 @@ func (w *Walk) declareOne(a *syntax.Assign, variant string, flags argv.List) {
 	switch {
 	case variant == "nameref" || variant != "export" && flags.Has("n"):
 		if len(v.alts) > 0 && len(v.alts[0]) > 0 {
+			word.Name(w, v.alts[0][0])
 			w.vars[name] = variable{ref: v.alts[0][0]}
 		}
 		return
@@ -323,10 +344,15 @@ func (w *Walk) declareOne(a *syntax.Assign, variant string, flags argv.List) {
 	case flags.Has("u"):
 		change = strings.ToUpper
 	}
+	v.change(change)
+}
+
+// change changes each text that a variable may hold.
+func (v variable) change(to func(string) string) {
 	for i, alt := range v.alts {
 		v.alts[i] = slices.Clone(alt)
 		for j, s := range alt {
-			v.alts[i][j] = change(s)
+			v.alts[i][j] = to(s)
 		}
 	}
 }

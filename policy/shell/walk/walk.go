@@ -78,6 +78,7 @@ type Walk struct {
 	status   status
 	quiet    bool // the standard output is not shown
 	filed    bool // the standard output goes to a file
+	exports  bool // each variable is passed on to programs
 }
 
 // New returns a walk whose commands go to the rules that ruleOf finds.
@@ -349,6 +350,9 @@ func test(w *Walk, x syntax.TestExpr) {
 		test(w, x.X)
 		test(w, x.Y)
 	case *syntax.UnaryTest:
+		if operand, ok := x.X.(*syntax.Word); ok && x.Op == syntax.TsVarSet {
+			word.Name(w, word.Text(w, operand))
+		}
 		test(w, x.X)
 	case *syntax.ParenTest:
 		test(w, x.X)
@@ -364,7 +368,9 @@ func test(w *Walk, x syntax.TestExpr) {
 func (w *Walk) call(c *syntax.CallExpr) string {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
-			w.assign(a)
+			if w.assign(a); w.exports && a.Name != nil {
+				w.passOn(a.Name.Value)
+			}
 		}
 		w.status = succeeded
 		return ""
@@ -392,6 +398,7 @@ func (w *Walk) callOnce(c *syntax.CallExpr) string {
 			before[a.Name.Value] = w.vars[a.Name.Value]
 		}
 		w.assign(a)
+		w.passOn(a.Name.Value)
 	}
 	out := w.Exec(args)
 	for name, v := range before {
@@ -400,6 +407,13 @@ func (w *Walk) callOnce(c *syntax.CallExpr) string {
 		}
 	}
 	return out
+}
+
+// passOn rates a variable that programs are given.
+func (w *Walk) passOn(name string) {
+	if list, ok := w.get(name); ok && len(list) == 1 {
+		Pass(w, name, list[0])
+	}
 }
 
 // Output follows a substitution and returns what stands in its place: its

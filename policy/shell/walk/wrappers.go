@@ -44,7 +44,7 @@ func wrapper(c *Command, f *finding.Finding) string {
 			}
 		case assignsVariable(c, s):
 			name, value, _ := strings.Cut(s, "=")
-			RateVariable(c.Walk, name, value)
+			Pass(c.Walk, name, value)
 		case skip > 0:
 			skip--
 		default:
@@ -82,6 +82,9 @@ func maybeSwallowed(c *Command, at int) {
 // follows is looked at too.
 func wrapped(c *Command, i int) string {
 	out := c.Exec(c.List[i:])
+	if text := c.At(i); i == len(c.List)-1 && strings.Contains(text, " ") { // some give it to a shell
+		out += c.Nested(text)
+	}
 	if before := c.At(i - 1); len(before) > 1 && before[0] == '-' {
 		for j := i + 1; j < min(len(c.List), i+3); j++ {
 			if Dangerous(ProgramName(c.At(j))) {
@@ -181,7 +184,10 @@ func watch(c *Command, _ *finding.Finding) string {
 }
 
 func benchmark(c *Command, _ *finding.Finding) string {
-	for _, a := range c.OperandsAfter("n", "interval", "w", "r", "m", "M", "warmup", "runs", "prepare", "p") {
+	for _, v := range c.Values("--prepare", "-p", "--setup", "-s", "--cleanup", "-c", "--conclude", "-C") {
+		c.Nested(v)
+	}
+	for _, a := range c.OperandsAfter("n", "interval", "w", "r", "m", "M", "warmup", "runs", "prepare", "p", "s", "setup", "c", "cleanup", "C", "conclude") {
 		c.Nested(a.S)
 	}
 	return unknown

@@ -110,7 +110,7 @@ const mostNested = 8
 // run.
 func (ex expander) evaluate(s string, depth int) {
 	defer ex.sh.Enter(len(s))()
-	if depth > mostNested || !strings.Contains(s, "[") {
+	if depth > mostNested || plainNumber.MatchString(s) || depth == 0 && syntax.ValidName(s) {
 		return
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader("(("+s+"))"), "")
@@ -129,6 +129,17 @@ func (ex expander) evaluate(s string, depth int) {
 		}
 		return true
 	})
+}
+
+// Evaluate follows a text that bash reads as an expression.
+func Evaluate(sh Shell, text string) { expander{sh}.countable(strings.TrimSpace(text)) }
+
+// Name follows a text that bash reads as the name of a variable: substitutions
+// in a subscript of it run.
+func Name(sh Shell, text string) {
+	if strings.Contains(text, "[") {
+		expander{sh}.evaluate(text, 1)
+	}
 }
 
 func arithName(x syntax.ArithmExpr) string {

@@ -40,6 +40,7 @@ func (x expander) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 	}
 	if p.Excl {
 		name = strings.Join(v.vals, "")
+		Name(x.sh, name)
 		if v.state != Set || !mark.Known(name) || name == "" {
 			return text(mark.Unknown), nil
 		}

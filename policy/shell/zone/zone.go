@@ -25,6 +25,7 @@ const (
 	Root                  // the working directory itself, or all in it
 	Git                   // git's own directory
 	Runner                // workflow files and what later steps read
+	Obeyed                // settings that tools read without being asked
 	Above                 // above the working directory
 	Home                  // in a home directory
 	Startup               // read by programs when they start
@@ -190,6 +191,8 @@ func workspacePlace(p string) Zone {
 		return Runner
 	case Under(lower, ".git") || strings.Contains(lower, "/.git/") || strings.HasSuffix(lower, "/.git"):
 		return Git
+	case obeyed(lower):
+		return Obeyed
 	}
 	return Workspace
 }

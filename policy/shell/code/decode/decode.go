@@ -7,13 +7,22 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"unicode/utf16"
 )
 
-// Text returns the text that an encoding hides: base64, hex, rot13 or reverse.
+// Text returns the text that an encoding hides: base64, UTF-16 in
+// base64, hex, rot13 or reverse.
 func Text(how, s string) (string, bool) {
 	switch how {
 	case "base64":
 		return fromBase64(s)
+	case "utf-16": // little-endian, in base64
+		raw, ok := fromBase64(s)
+		units := make([]uint16, len(raw)/2)
+		for i := range units {
+			units[i] = uint16(raw[2*i]) | uint16(raw[2*i+1])<<8
+		}
+		return string(utf16.Decode(units)), ok && len(raw) > 0 && len(raw)%2 == 0
 	case "hex":
 		b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
 		return string(b), err == nil

@@ -78,6 +78,14 @@ func Executes(name string) (yes, always bool) {
 	return always || slices.Contains(executing, name), always
 }
 
+var showing = strings.Fields("print println printf puts echo say p pp cat strlen len length write writeln format log info warn error debug print_r var_dump message dump")
+
+// Shows reports whether a function of that name shows a text, or only looks at
+// it.
+func Shows(name string) bool {
+	return slices.Contains(showing, name[strings.LastIndexAny(name, ".:")+1:])
+}
+
 var listing = strings.Fields("listdir walk scandir glob iglob rglob iterdir readdir readdirSync children entries each_child each_entry opendir find list_files")
 
 // Lists reports whether a function of that name lists what is in a directory.
@@ -95,6 +103,9 @@ func MakesPath(name string) bool {
 // Directory returns the directory that goes by a name: a variable of the
 // environment, or the word for a function in the tables of calls.
 func Directory(name string) (string, bool) {
+	if strings.HasPrefix(name, "GITHUB_") && slices.Contains(strings.Fields("GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE"), name) {
+		return "/github/file_commands/" + name, true
+	}
 	dir, ok := map[string]string{"HOME": "~", "USERPROFILE": "~", "home": "~", "PWD": ".", "cwd": "."}[name]
 	return dir, ok
 }

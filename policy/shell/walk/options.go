@@ -1,0 +1,124 @@
+package walk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
+)
+
+// optionPrograms follows the programs that options of a tool name.
+func optionPrograms(c *Command, f *finding.Finding) {
+	for _, t := range known.Tables().Options[c.Name] {
+		for _, o := range t.Options {
+			value, ok := optionValue(c, o)
+			if !ok && (!t.File || len(o) == 1 || !c.Exactly("-"+o, "--"+o)) {
+				continue
+			}
+			if t.File {
+				f.Hit("program-runs", c.Line())
+				continue
+			}
+			Packer(c, value)
+		}
+	}
+	runningShapes(c)
+	switch {
+	case c.Is("php") && c.Says("auto_prepend_file", "auto_append_file"),
+		c.Is("apt", "apt-get", "dpkg", "aptitude") && c.Says("-Invoke", "pre-invoke", "post-invoke"):
+		f.Hit("program-runs", c.Line())
+	case c.Is("cargo") && c.Says("--config") && c.Says("runner", "wrapper", "linker"):
+		f.Hit("program-runs", c.Line())
+		_, v, _ := strings.Cut(c.Line(), "=")
+		c.OnlyCritical(argv.Of("sh", "-c", strings.Trim(v, "\"' ")), c.Line())
+	}
+}
+
+// optionValue is the value of an option of the tables: a single letter stands
+// alone.
+func optionValue(c *Command, o string) (string, bool) {
+	value, ok := c.Value(o)
+	if len(o) == 1 {
+		return value, ok && c.Exactly("-"+o)
+	}
+	if !ok {
+		return singleDash(c, o)
+	}
+	return value, ok
+}
+
+// Packer follows a program that an archive goes through.
+func Packer(c *Command, v string) {
+	if known.In("packers", ProgramName(FirstWord(v+" x"))) {
+		return
+	}
+	c.Runs(c, v)
+}
+
+// singleDash is the value of a long option with one dash: -fplugin=x.
+func singleDash(c *Command, option string) (string, bool) {
+	for _, a := range c.List {
+		if v, ok := strings.CutPrefix(a.S, "-"+option+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// runningOption is the name of an option that says that its value is run.
+var runningOption = Lazily(`^--(?:[a-z-]+-)?(?:exec|execute|command|cmd|hook|posthook|prehook|preview|pager|editor|rsh|askpass|program|launcher|wrapper|interpreter|on-[a-z-]+|(?:pre|post|before|after)-[a-z-]+)$`)
+
+// runningShapes follows the values of options whose names say that they are
+// run, whatever the program.
+func runningShapes(c *Command) {
+	if !slices.ContainsFunc(c.List, func(a argv.Word) bool { return strings.HasPrefix(a.S, "--") }) ||
+		known.In("own-options", c.Name) || wraps(c.Name) || known.In("shells", c.Name) || known.In("languages", c.Name) {
+		return
+	}
+	for i, a := range c.List {
+		if a.S == "--" {
+			return
+		}
+		option, value, ok := strings.Cut(a.S, "=")
+		if !strings.HasPrefix(option, "--") || !runningOption().MatchString(option) {
+			continue
+		}
+		if !ok {
+			value = c.At(i + 1)
+		}
+		if value == "" || value[0] == '-' {
+			continue
+		}
+		runsValue(c, value)
+	}
+}
+
+// runsValue follows a text that an option seems to run. It counts by itself
+// when it is more than the name of a program with its words.
+func runsValue(c *Command, value string) {
+	first := FirstWord(mark.Strip(value) + " x")
+	switch {
+	case !mark.Known(value), strings.ContainsAny(value, ";|&$`<>"), strings.Contains(first, "/") && ownPlace(first), strings.Contains(value, " ") && Dangerous(ProgramName(first)) || known.In("shells", ProgramName(first)):
+		c.Runs(c, value)
+	case strings.Contains(value, " "):
+		c.Nested(value)
+	}
+}
+
+// SuspectValues looks at the values of options of a program that nobody knows:
+// a text that begins with a program whose arguments matter may be run.
+func SuspectValues(c *Command) {
+	for i, a := range c.List {
+		option, value, ok := strings.Cut(a.S, "=")
+		if !ok || len(option) < 2 || option[0] != '-' {
+			option, value = c.At(i-1), a.S
+		}
+		if len(option) < 2 || option[0] != '-' || known.In("text-options", option) || !strings.Contains(value, " ") || !Dangerous(ProgramName(FirstWord(value))) {
+			continue
+		}
+		c.OnlyCritical(argv.Of("sh", "-c", value), c.Line())
+	}
+}
