@@ -99,12 +99,15 @@ type Saved struct {
 	LeftOut []session.LeftOut
 }
 
-// Publication asks for a commit on the branch.
+// Publication asks for a commit on the branch. The same one makes the same
+// commit, so that what was pushed and not recorded is not pushed again.
 type Publication struct {
-	Turn    int
-	Saved   string // commit of the saved state
-	Parent  string // commit published before, or the base
-	Subject string // first line of the message
+	Turn     int
+	Saved    string    // commit of the saved state
+	When     time.Time // it was saved
+	Parent   string    // commit published before, or the base
+	Subject  string    // first line of the message
+	Approval string    // request that people approved for it; "" for none
 }
 
 // Live is something worth showing that is not an event: text that is still

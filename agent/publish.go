@@ -46,9 +46,11 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 			return nil, nil
 		}
 	}
-	cp, err := p.saves.Publish(ctx, Publication{
-		Turn: p.Turns, Saved: p.Saved, Parent: p.Published, Subject: subjectLine(p.Unpushed),
-	})
+	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: subjectLine(p.Unpushed)}
+	if p.Publish.Approval().Stands() {
+		pub.Approval = p.Publish.Request.ID
+	}
+	cp, err := p.saves.Publish(ctx, pub)
 	if err != nil {
 		return nil, fmt.Errorf("publish checkpoint: %w", err)
 	}

@@ -19,14 +19,22 @@ import (
 type merger struct {
 	o         *objects.DB
 	sel       selection // theirs counts here; elsewhere ours stays
+	guard               // may be zero
 	conflicts []string
+}
+
+// guard is about files that somebody answers for as they are.
+type guard struct {
+	guarded func(path string) bool // these are not merged by lines; nil for none
+	stay    bool                   // and ours stay, whatever theirs did
+	stayed  *[]string              // paths at which that made a difference
 }
 
 // merge returns the tree that has the changes from the first tree to the
 // third, where they count, applied to the second. Where that cannot be it is a
 // [conflictError].
-func merge(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel selection) (plumbing.Hash, error) {
-	m := &merger{o: o, sel: sel}
+func merge(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel selection, g guard) (plumbing.Hash, error) {
+	m := &merger{o: o, sel: sel, guard: g}
 	h, err := m.trees(ctx, from, "")
 	if err == nil && len(m.conflicts) > 0 {
 		slices.Sort(m.conflicts)
@@ -41,7 +49,7 @@ func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (p
 	switch {
 	case ours == theirs || base == theirs:
 		return ours, nil
-	case base == ours && m.sel.whole(strings.TrimSuffix(at, "/")):
+	case base == ours && !m.stay && m.sel.whole(strings.TrimSuffix(at, "/")):
 		return theirs, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -83,7 +91,10 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 	switch {
 	case same(ours, theirs) || same(base, theirs) || !m.sel.some(path):
 		return ours, nil
-	case same(base, ours) && m.sel.whole(path):
+	case m.stay && !ours.IsDir() && !theirs.IsDir() && m.guarded(path): //control:dropped-stays-off
+		*m.stayed = append(*m.stayed, path)
+		return ours, nil
+	case same(base, ours) && m.sel.whole(path) && !(m.stay && theirs.IsDir()):
 		return theirs, nil
 	}
 	dirs := func(e objects.Entry) bool { return e.IsDir() || e.Hash.IsZero() }
@@ -94,7 +105,8 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 		h, err := m.trees(ctx, [3]plumbing.Hash{base.Hash, ours.Hash, theirs.Hash}, path+"/")
 		return objects.Entry{Mode: filemode.Dir, Hash: h}, err
 	}
-	if m.sel.whole(path) && base.IsFile() && ours.IsFile() && theirs.IsFile() {
+	answered := m.guarded != nil && m.guarded(path)
+	if m.sel.whole(path) && !answered && base.IsFile() && ours.IsFile() && theirs.IsFile() { //control:not-merged-by-lines
 		return m.files(from, path)
 	}
 	m.conflicts = append(m.conflicts, path)
@@ -143,6 +155,7 @@ type rebase struct {
 	onto, base, head string
 	sel              selection                 // of the changes
 	pick             func(*object.Commit) bool // of the commits; nil for all
+	guard                                      // stay is for all commits but head
 }
 
 // run makes the commits. No ref moves. Files of the result tell what differs
@@ -165,7 +178,9 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 		if err != nil {
 			return Commit{}, err
 		}
-		next, err := merge(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel)
+		g := r.guard
+		g.stay = g.stay && c.Hash.String() != r.head
+		next, err := merge(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel, g)
 		if err == nil {
 			next, err = o.Root(next)
 		}

@@ -31,6 +31,7 @@ type Push struct {
 	Create bool
 	// Force: Commit need not descend from where the ref is. Needs Old.
 	Force bool
+	after string // commit that the ref must have, where it exists; "" for any
 }
 
 // Push sends a commit, with every object that the remote does not have, and
@@ -113,6 +114,11 @@ func (p Push) fastForward(ctx context.Context, o *objects.DB, now plumbing.Hash)
 	ok, err := objects.Descends(ctx, o, plumbing.NewHash(p.Commit), now)
 	if err == nil && !ok {
 		return stale("non-fast-forward: the ref has commits that are not in what is pushed, it is at " + now.String())
+	}
+	if err == nil && p.after != "" {
+		if ok, err = objects.Descends(ctx, o, now, plumbing.NewHash(p.after)); err == nil && !ok {
+			return stale("the ref was taken back, it is at " + now.String())
+		}
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
@@ -348,6 +349,71 @@ func TestPushSafeAfterARewrite(t *testing.T) {
 			checkRemote(t, bare, got, tt.files)
 			if n := git(t, bare, "log", "--oneline", "--grep", "^one", got.Ref, "--", "one"); len(strings.Split(n, "\n")) != 1 {
 				t.Errorf("the first commit is there more than once:\n%s", n)
+			}
+		})
+	}
+}
+
+// TestPushSafeGuards: files that people answer for reach the branch as they are,
+// once, or not at all.
+func TestPushSafeGuards(t *testing.T) {
+	t.Parallel()
+	const ref = "refs/heads/agent/1-x"
+	lines := "1\n2\n3\n4\n5\n"
+	for name, tt := range map[string]struct {
+		theirs func(t *testing.T, work string, first string) // on the branch, after the first commit
+		cut    bool                                          // the second commit was pushed before that, and nobody heard of it
+		second []Change
+		how    string
+		files  map[string]string
+		said   string
+	}{
+		"other lines of the same file": {theirs: func(t *testing.T, work, _ string) {
+			commitFiles(t, work, "theirs", map[string]string{"g/a": "ONE\n2\n3\n4\n5\n"})
+		},
+			second: []Change{put("g/a", "1\n2\n3\n4\nFIVE\n")}, how: howFallback, files: map[string]string{"g/a": "1\n2\n3\n4\nFIVE"}},
+		"another file": {theirs: func(t *testing.T, work, _ string) { commitFiles(t, work, "theirs", map[string]string{"t": "t\n"}) },
+			second: []Change{put("g/a", "new\n")}, how: howRebased, files: map[string]string{"g/a": "new", "t": "t"}},
+		"reverted after a push that was cut off": {theirs: func(t *testing.T, work, _ string) { git(t, work, "revert", "--no-edit", "HEAD") },
+			cut: true, second: []Change{put("g/a", "new\n")}, how: HowPushed, files: map[string]string{"g/a": "1\n2\n3\n4\n5", "g/one": "1"}},
+		"dropped by a rewrite": {theirs: func(t *testing.T, work, first string) {
+			git(t, work, "reset", "-q", "--hard", first+"^")
+			commitFiles(t, work, "theirs", map[string]string{"t": "t\n"})
+		}, second: []Change{put("two", "2\n")}, how: howRebased, files: map[string]string{"two": "2", "t": "t", "one": "1", "g/one": ""}, said: "what it lost of g/one stays off it"},
+		"taken back": {theirs: func(t *testing.T, work, first string) { git(t, work, "reset", "-q", "--hard", first+"^") },
+			second: []Change{put("two", "2\n")}, how: howRebased, files: map[string]string{"two": "2", "one": "1", "g/one": ""}, said: "what it lost of g/one stays off it"},
+		"dropped, and changed anew": {theirs: func(t *testing.T, work, first string) { git(t, work, "reset", "-q", "--hard", first+"^") },
+			second: []Change{put("g/one", "2\n")}, how: howFallback, files: map[string]string{"g/one": "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, head, bare, work := seeded(t, map[string]string{"g/a": lines})
+			meta := Meta{Message: "x", Trailers: []Trailer{{TrailerSession, "s1"}}, When: time.Unix(1_700_000_000, 0)}
+			first := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("g/one", "1\n"), put("one", "1\n")}, Meta: meta}))(t)
+			must(0, m.Push(t.Context(), Push{Commit: first.ID, Ref: ref}))(t)
+			second := must(m.Checkpoint(t.Context(), Checkpoint{Parent: first.ID, Changes: tt.second, Meta: meta}))(t)
+			if tt.cut {
+				must(0, m.Push(t.Context(), Push{Commit: second.ID, Ref: ref}))(t)
+			}
+			git(t, work, "fetch", "-q", "origin", ref)
+			git(t, work, "reset", "-q", "--hard", "FETCH_HEAD")
+			tt.theirs(t, work, first.ID)
+			git(t, work, "push", "-q", "--force", "origin", "HEAD:"+ref)
+			got, err := m.PushSafe(t.Context(), SafePush{Commit: second.ID, Base: first.ID, Ref: ref, Origin: head, Session: "s1",
+				Guarded: func(p string) bool { return strings.HasPrefix(p, "g/") }})
+			if err != nil || got.How != tt.how {
+				t.Fatalf("%+v, %v, want %s", got, err, tt.how)
+			}
+			for path, want := range tt.files {
+				text := ""
+				if git(t, bare, "ls-tree", got.Ref, path) != "" {
+					text = git(t, bare, "show", got.Ref+":"+path)
+				}
+				if text != want {
+					t.Errorf("%s is %q on the branch, want %q", path, text, want)
+				}
+			}
+			if said := fmt.Sprint(got.Causes); !strings.Contains(said, tt.said) {
+				t.Errorf("said %s, want %s", said, tt.said)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -24,6 +25,10 @@ type SafePush struct {
 	Origin  string
 	Session string
 	Exists  bool // the branch is expected to be there: making it is worth telling
+	// Guarded reports whether people answer for a file as it is; nil for no
+	// file. Such a file is never merged by lines, and a change of it that
+	// somebody took off the branch by rewriting it does not come along again.
+	Guarded func(path string) bool
 }
 
 // How a [SafePush] ended.
@@ -101,7 +106,7 @@ func (s *pushing) direct(ctx context.Context) error {
 		if !errors.Is(err, ErrRejected) || try == s.p.Tries {
 			return err
 		}
-		if err := s.rebase(ctx); err != nil {
+		if err := s.rebase(ctx); err != nil || s.done {
 			return err
 		}
 	}
@@ -110,6 +115,9 @@ func (s *pushing) direct(ctx context.Context) error {
 // push is one try. It splits workflow files out when it must, and tells
 // apart what may pass from what will not.
 func (s *pushing) push(ctx context.Context, p Push) error {
+	if s.p.Base != s.p.Origin {
+		p.after = s.p.Base //control:rewound-branch
+	}
 	made, err := s.m.push(ctx, p)
 	if errors.Is(err, ErrWorkflowScope) && s.out.Split == "" {
 		s.out.Causes = append(s.out.Causes, err)
@@ -159,6 +167,10 @@ func (s *pushing) rebase(ctx context.Context) error {
 		s.done = true
 		return err
 	}
+	if there, err := s.has(ctx, onto); there || err != nil {
+		s.done, s.out.Commit, s.out.Ref = true, onto, s.p.Ref
+		return err
+	}
 	c, err := s.replay(ctx, onto)
 	var conflict *conflictError
 	switch {
@@ -174,20 +186,36 @@ func (s *pushing) rebase(ctx context.Context) error {
 	return err
 }
 
+// has reports whether the work is in onto: an earlier push of it was cut off
+// before anybody heard of it. What others made of it since then stays.
+func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) {
+	err = s.m.pool.Use(func(o *objects.DB) (err error) {
+		there, err = objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Commit)) //control:pushed-before
+		return err
+	})
+	return there, err
+}
+
 // replay makes the work anew on onto. Earlier commits of the session that
 // somebody's rewriting of the branch dropped come along; those that onto has
 // under other ids change nothing and disappear.
 func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error) {
 	err = s.m.pool.Use(func(o *objects.DB) error {
-		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit}
+		var off []string
+		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, guard: guard{guarded: s.p.Guarded, stayed: &off}}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
 		}
 		if !descends && s.p.Origin != s.p.Base && s.p.Session != "" {
 			r.base, r.pick = s.p.Origin, s.ours //control:dropped-by-a-rewrite
+			r.stay = s.p.Guarded != nil
 		}
-		c, err = r.run(ctx, o)
+		if c, err = r.run(ctx, o); err == nil && len(off) > 0 {
+			slices.Sort(off)
+			off = slices.Compact(off)
+			s.out.Causes = append(s.out.Causes, fmt.Errorf("the branch was rewritten: what it lost of %s stays off it, because each change of that needs its own approval", strings.Join(off, ", ")))
+		}
 		return err
 	})
 	return c, err

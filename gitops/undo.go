@@ -117,7 +117,7 @@ func (u undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) 
 	for _, c := range list {
 		was, err := o.ParentTree(c)
 		if err == nil {
-			tree, err = merge(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, only(u.Paths))
+			tree, err = merge(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, only(u.Paths), guard{})
 		}
 		if err != nil {
 			return Commit{}, err

@@ -45,7 +45,7 @@ func (c *CallState) Open() bool { return c.Result == nil }
 // Approval returns where the request about c stands; the zero value, which
 // grants nothing, when nobody was asked.
 func (c *CallState) Approval() policy.Approval {
-	if c.Request == nil {
+	if c == nil || c.Request == nil {
 		return policy.Approval{}
 	}
 	return c.Request.Approval

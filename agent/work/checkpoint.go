@@ -28,8 +28,12 @@ type checkpoints struct {
 	moved     bool     // the branch has commits that the workspace lacks
 	foreign   []string // submodules that the model knows it cannot change
 
-	secrets Secrets
+	secrets   Secrets
+	sensitive func(path string) bool
 }
+
+// trailerApproval names, in a commit, the request whose approval let it go out.
+const trailerApproval = "Approval"
 
 // privateRef holds the saved states of a session. It is never pushed.
 func privateRef(id string) string { return "refs/handrail/sessions/" + id }
@@ -88,7 +92,12 @@ func fileChanges(stats []gitops.FileStat) []session.FileChange {
 
 // Publish implements agent.Checkpointer.
 func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session.Checkpoint, error) {
-	commit, err := c.job.Repo.CommitTreeOf(ctx, p.Saved, p.Parent, c.meta(p.Subject, p.Turn))
+	meta := c.meta(p.Subject, p.Turn)
+	meta.When = p.When // so that the same publication is the same commit, also after a crash
+	if p.Approval != "" {
+		meta.Trailers = append(meta.Trailers, gitops.Trailer{Key: trailerApproval, Value: p.Approval})
+	}
+	commit, err := c.job.Repo.CommitTreeOf(ctx, p.Saved, p.Parent, meta)
 	if err != nil {
 		return session.Checkpoint{}, err
 	}

@@ -139,7 +139,8 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, ws, j); err != nil {
 		return nil, err
 	}
-	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, secrets: e.cfg.Secrets}
+	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, secrets: e.cfg.Secrets,
+		sensitive: func(path string) bool { return e.cfg.Policy.Sensitive(path).Sensitive }}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	cfg.Policy = e.cfg.Policy
 	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
