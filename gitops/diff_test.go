@@ -205,3 +205,19 @@ func TestEachDiff(t *testing.T) {
 		t.Errorf("after %d files: %v", n, err)
 	}
 }
+
+// A link in the place of a directory is shown beside the files that went with the
+// directory.
+func TestDiffOfALinkOverADirectory(t *testing.T) {
+	t.Parallel()
+	m, head, _, _ := seeded(t, map[string]string{".ci/deploy.sh": "run\n", "a": "1\n"})
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
+		{Path: ".ci/deploy.sh", Delete: true}, {Path: ".ci", Symlink: true, Open: put("", "src").Open},
+	}}))(t)
+	for _, paths := range [][]string{{".ci", ".ci/deploy.sh"}, {".ci/deploy.sh", ".ci"}, nil} {
+		text, stats, err := m.Diff(t.Context(), head, c.ID, DiffOptions{Paths: paths})
+		if err != nil || len(stats) != 2 || !strings.Contains(text, "new file mode 120000") || !strings.Contains(text, "deleted file mode") {
+			t.Errorf("%q: %+v, %v\n%s", paths, stats, err, text)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 	case m.stay && !ours.IsDir() && !theirs.IsDir() && m.guarded(path): //control:dropped-stays-off
 		*m.stayed = append(*m.stayed, path)
 		return ours, nil
-	case same(base, ours) && m.sel.whole(path) && !(m.stay && theirs.IsDir()):
+	case same(base, ours) && m.sel.whole(path) && !(m.stay && (base.IsDir() || theirs.IsDir())):
 		return theirs, nil
 	}
 	dirs := func(e objects.Entry) bool { return e.IsDir() || e.Hash.IsZero() }

@@ -363,6 +363,7 @@ func TestPushSafeGuards(t *testing.T) {
 	for name, tt := range map[string]struct {
 		theirs func(t *testing.T, work string, first string) // on the branch, after the first commit
 		cut    bool                                          // the second commit was pushed before that, and nobody heard of it
+		first  []Change                                      // nil for two new files
 		second []Change
 		how    string
 		files  map[string]string
@@ -382,13 +383,19 @@ func TestPushSafeGuards(t *testing.T) {
 		}, second: []Change{put("two", "2\n")}, how: howRebased, files: map[string]string{"two": "2", "t": "t", "one": "1", "g/one": ""}, said: "what it lost of g/one stays off it"},
 		"taken back": {theirs: func(t *testing.T, work, first string) { git(t, work, "reset", "-q", "--hard", first+"^") },
 			second: []Change{put("two", "2\n")}, how: howRebased, files: map[string]string{"two": "2", "one": "1", "g/one": ""}, said: "what it lost of g/one stays off it"},
+		"with its directory": {theirs: func(t *testing.T, work, first string) { git(t, work, "reset", "-q", "--hard", first+"^") },
+			first: []Change{{Path: "g/a", Delete: true}, put("one", "1\n")}, second: []Change{put("two", "2\n")}, how: howRebased,
+			files: map[string]string{"two": "2", "one": "1", "g/a": "1\n2\n3\n4\n5"}, said: "what it lost of g/a stays off it"},
 		"dropped, and changed anew": {theirs: func(t *testing.T, work, first string) { git(t, work, "reset", "-q", "--hard", first+"^") },
 			second: []Change{put("g/one", "2\n")}, how: howFallback, files: map[string]string{"g/one": "2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, head, bare, work := seeded(t, map[string]string{"g/a": lines})
 			meta := Meta{Message: "x", Trailers: []Trailer{{TrailerSession, "s1"}}, When: time.Unix(1_700_000_000, 0)}
-			first := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("g/one", "1\n"), put("one", "1\n")}, Meta: meta}))(t)
+			if tt.first == nil {
+				tt.first = []Change{put("g/one", "1\n"), put("one", "1\n")}
+			}
+			first := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.first, Meta: meta}))(t)
 			must(0, m.Push(t.Context(), Push{Commit: first.ID, Ref: ref}))(t)
 			second := must(m.Checkpoint(t.Context(), Checkpoint{Parent: first.ID, Changes: tt.second, Meta: meta}))(t)
 			if tt.cut {

@@ -51,7 +51,7 @@ func (s selection) whole(path string) bool {
 	if len(s.under) == 0 || s.under[""] {
 		return true
 	}
-	if s.above[path] || path == "" {
+	if s.above[path] && !s.under[path] || path == "" { //control:file-over-directory
 		return false
 	}
 	return s.inside(path) != s.invert

@@ -283,7 +283,7 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 		return false
 	}
 	for _, name := range paths {
-		v := p.touches(name)
+		v := p.Touches(name)
 		if f.act.Kind == Delete && path.Clean(name) == "." {
 			v = PathVerdict{Sensitive: true, Pattern: "**"}
 		}

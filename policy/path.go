@@ -97,7 +97,7 @@ func (p *Policy) Changes(e Effect) PathVerdict {
 	if v := p.Sensitive(e.Path); v.Sensitive || !strings.HasPrefix(e.Is, symlinkMode) {
 		return v
 	}
-	return p.touches(e.Path) //control:sensitive-link
+	return p.Touches(e.Path) //control:sensitive-link
 }
 
 func (p *Policy) lookUp(folded string) PathVerdict {
@@ -124,9 +124,9 @@ func lookUpIn(layer []pathRule, folded string) PathVerdict {
 	return PathVerdict{}
 }
 
-// touches is like Sensitive, for paths as commands name them: they may be absolute,
+// Touches is like Sensitive, for paths as commands name them: they may be absolute,
 // globs, or directories with sensitive files in them.
-func (p *Policy) touches(name string) PathVerdict {
+func (p *Policy) Touches(name string) PathVerdict {
 	for _, folded := range readings(name) {
 		rest := strings.TrimPrefix(folded, "/")
 		for {

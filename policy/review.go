@@ -43,7 +43,7 @@ func (p *Policy) Later(a Action, d Decision) Decision {
 		return d
 	}
 	for _, name := range a.Paths {
-		if RunsOnPush(name) || insideGit(name) || p.touches(name).Sensitive && !p.Sensitive(name).Sensitive { //control:review-runs-on-push-tool
+		if RunsOnPush(name) || insideGit(name) || p.Touches(name).Sensitive && !p.Sensitive(name).Sensitive { //control:review-runs-on-push-tool
 			return d
 		}
 	}

@@ -30,6 +30,7 @@ type checkpoints struct {
 
 	secrets   Secrets
 	sensitive func(path string) bool
+	restored  map[string]string // path → mode and id of what was taken back
 }
 
 // trailerApproval names, in a commit, the request whose approval let it go out.
@@ -159,27 +160,4 @@ func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 func (c *checkpoints) Diff(ctx context.Context, from, to string, paths []string) (string, error) {
 	text, _, err := c.job.Repo.Diff(ctx, from, to, gitops.DiffOptions{Paths: paths})
 	return text, err
-}
-
-// Revert implements agent.Checkpointer.
-func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) error {
-	for _, p := range paths {
-		data, err := c.job.Repo.ReadFile(ctx, to, p, 100<<20)
-		switch {
-		case errors.Is(err, gitops.ErrNotFound):
-			err = c.ws.Remove(ctx, p)
-			if errors.Is(err, workspace.ErrNotExist) {
-				err = nil
-			}
-		case err == nil:
-			// Removed first: what lies there may be a symlink or a directory.
-			if err = c.ws.Remove(ctx, p); err == nil || errors.Is(err, workspace.ErrNotExist) {
-				err = c.ws.Write(ctx, p, data)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("restore %s: %w", p, err)
-		}
-	}
-	return nil
 }

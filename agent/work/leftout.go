@@ -81,6 +81,9 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 		Exec: f.Mode&0o111 != 0, Symlink: f.Mode&fs.ModeSymlink != 0,
 	}
 	ch.Open = func() (io.ReadCloser, error) { return c.ws.Content(ctx, f.Path) }
+	if !ch.Delete && !keep && !ch.Symlink {
+		c.asRestored(f.Path, &ch)
+	}
 	return ch
 }
 

@@ -10,6 +10,7 @@
 //	checkpoint.go  save: what the workspace changed becomes a commit
 //	leftout.go     what of it cannot
 //	push.go        publish: a commit goes to the branch
+//	revert.go      what nobody approved is taken back
 //	propose.go     a sensitive edit becomes a commit that people review
 //	rebuild.go     go on where another machine stopped
 //	scan.go        credentials that a commit would add
@@ -140,7 +141,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 		return nil, err
 	}
 	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, secrets: e.cfg.Secrets,
-		sensitive: func(path string) bool { return e.cfg.Policy.Sensitive(path).Sensitive }}
+		sensitive: func(path string) bool { return e.cfg.Policy.Touches(path).Sensitive }}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	cfg.Policy = e.cfg.Policy
 	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {

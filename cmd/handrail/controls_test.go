@@ -85,6 +85,7 @@ var controls = []control{
 	{"dropped-stays-off", "false", "./gitops", "TestPushSafeGuards"},
 	{"pushed-before", "call Descends false, error(nil)", "./gitops", "TestPushSafeGuards"},
 	{"rewound-branch", "drop", "./gitops", "TestPushSafeGuards"},
+	{"file-over-directory", "without 1", "./gitops", "TestDiffOfALinkOverADirectory"},
 	{"sensitive-link", "value PathVerdict{}", "./policy", "TestSensitiveLinks"},
 	{"review-commit", "false", "./bot/approval", "TestReviewOfAnotherCommit"},
 	{"review-head", "false", "./bot/approval", "TestJudge"},

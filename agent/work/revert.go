@@ -1,0 +1,87 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// mostReverted is the largest file that is taken back.
+const mostReverted = 100 << 20
+
+// Revert implements agent.Checkpointer. Whatever lies in the way at a path goes:
+// a directory, or a link that leads somewhere else.
+func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) error {
+	_, stats, err := c.job.Repo.Diff(ctx, "", to, gitops.DiffOptions{Paths: paths, MaxBytes: 1})
+	if err != nil {
+		return fmt.Errorf("look up what to restore: %w", err)
+	}
+	for _, p := range slices.Sorted(slices.Values(paths)) { // directories before what is in them
+		c.clear(ctx, p)
+	}
+	for _, s := range stats {
+		if !slices.Contains(paths, s.Path) {
+			continue // below a path that is a directory there
+		}
+		data, err := c.job.Repo.ReadFile(ctx, to, s.Path, mostReverted)
+		if err == nil {
+			err = c.ws.Write(ctx, s.Path, data)
+		}
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", s.Path, err)
+		}
+		if c.restored == nil {
+			c.restored = map[string]string{}
+		}
+		c.restored[s.Path] = s.Object
+	}
+	return nil
+}
+
+// clear removes what lies at p, and what is no directory on the way there. Where
+// it cannot, the write after it says why.
+func (c *checkpoints) clear(ctx context.Context, p string) {
+	for i, r := range p {
+		if r == '/' {
+			_ = c.ws.Remove(ctx, p[:i]) // a directory with something in it stays
+		}
+	}
+	if err := c.ws.Remove(ctx, p); err == nil || errors.Is(err, workspace.ErrNotExist) {
+		return
+	}
+	changes, _ := c.ws.Changes(ctx)
+	for _, f := range slices.Backward(changes) { // it became a directory: all of it is new
+		if at := f.Path; strings.HasPrefix(at, p+"/") && f.Kind != workspace.Deleted {
+			for ; len(at) > len(p); at = path.Dir(at) {
+				_ = c.ws.Remove(ctx, at)
+			}
+		}
+	}
+	_ = c.ws.Remove(ctx, p)
+}
+
+// asRestored gives a file that was taken back the mode that it has on the branch,
+// which the workspace cannot write.
+func (c *checkpoints) asRestored(path string, ch *gitops.Change) {
+	mode, id, was := strings.Cut(c.restored[path], " ")
+	if !was {
+		return
+	}
+	r, err := ch.Open()
+	if err != nil {
+		return // saving it tells
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, mostReverted+1))
+	if err == nil && policy.BlobID(string(data)) == id {
+		ch.Exec, ch.Symlink = mode == "100755", mode == "120000"
+	}
+}
