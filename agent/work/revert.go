@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 
@@ -57,13 +56,9 @@ func (c *checkpoints) clear(ctx context.Context, p string) {
 	if err := c.ws.Remove(ctx, p); err == nil || errors.Is(err, workspace.ErrNotExist) {
 		return
 	}
-	changes, _ := c.ws.Changes(ctx)
-	for _, f := range slices.Backward(changes) { // it became a directory: all of it is new
-		if at := f.Path; strings.HasPrefix(at, p+"/") && f.Kind != workspace.Deleted {
-			for ; len(at) > len(p); at = path.Dir(at) {
-				_ = c.ws.Remove(ctx, at)
-			}
-		}
+	list, _ := c.ws.List(ctx, p, true, 0) // it is a directory: what is in it goes first
+	for _, e := range slices.Backward(list.Entries) {
+		_ = c.ws.Remove(ctx, strings.TrimSuffix(e.Path, "/"))
 	}
 	_ = c.ws.Remove(ctx, p)
 }

@@ -85,6 +85,8 @@ var controls = []control{
 	{"dropped-stays-off", "false", "./gitops", "TestPushSafeGuards"},
 	{"pushed-before", "call Descends false, error(nil)", "./gitops", "TestPushSafeGuards"},
 	{"rewound-branch", "drop", "./gitops", "TestPushSafeGuards"},
+	{"programs-file-over-directory of file-over-directory", "without 1", "./cmd/handrail", "TestApprovalAgainstPrograms"},
+	{"programs-consumed of consumed-when-published", "value p.Commit, nil, w.Approved", "./cmd/handrail", "TestApprovalAgainstPrograms"},
 	{"file-over-directory", "without 1", "./gitops", "TestDiffOfALinkOverADirectory"},
 	{"sensitive-link", "value PathVerdict{}", "./policy", "TestSensitiveLinks"},
 	{"review-commit", "false", "./bot/approval", "TestReviewOfAnotherCommit"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -377,18 +378,24 @@ func (h *hostileTrial) answer() {
 	}
 }
 
+var (
+	hostileTrials = flag.Int("hostile.trials", form(12, 10_000), "how many sessions are worked on between hostile programs")
+	hostileFirst  = flag.Uint64("hostile.first", 0, "the seed of the first of them")
+)
+
 // TestApprovalAgainstPrograms runs the real engine, workspace and git with hostile
 // programs in the workspace between every two steps, other people's pushes, and
 // deaths of the process: what reaches a sensitive path on the branch was shown to
 // somebody who said yes, and goes there once; an approved command runs once.
 func TestApprovalAgainstPrograms(t *testing.T) {
-	trials := form(60, 10_000)
+	trials := *hostileTrials
 	var s *hostileStage
 	covered, ran, wrong := 0, 0, 0
-	for seed := range uint64(trials) {
-		if seed%500 == 0 {
+	for n := range uint64(trials) {
+		if n%500 == 0 {
 			s = newHostileStage(t)
 		}
+		seed := *hostileFirst + n
 		h := s.trial(seed)
 		for range 12 {
 			if h.work() {
