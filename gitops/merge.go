@@ -91,10 +91,10 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 	switch {
 	case same(ours, theirs) || same(base, theirs) || !m.sel.some(path):
 		return ours, nil
-	case m.stay && !ours.IsDir() && !theirs.IsDir() && m.guarded(path): //control:dropped-stays-off
+	case m.stays(from, path): //control:dropped-stays-off
 		*m.stayed = append(*m.stayed, path)
 		return ours, nil
-	case same(base, ours) && m.sel.whole(path) && !(m.stay && (base.IsDir() || theirs.IsDir())):
+	case same(base, ours) && m.sel.whole(path) && !m.below(from):
 		return theirs, nil
 	}
 	dirs := func(e objects.Entry) bool { return e.IsDir() || e.Hash.IsZero() }
@@ -105,16 +105,29 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 		h, err := m.trees(ctx, [3]plumbing.Hash{base.Hash, ours.Hash, theirs.Hash}, path+"/")
 		return objects.Entry{Mode: filemode.Dir, Hash: h}, err
 	}
-	answered := m.guarded != nil && m.guarded(path)
-	if m.sel.whole(path) && !answered && base.IsFile() && ours.IsFile() && theirs.IsFile() { //control:not-merged-by-lines
+	if m.sel.whole(path) && base.IsFile() && ours.IsFile() && theirs.IsFile() {
 		return m.files(from, path)
 	}
 	m.conflicts = append(m.conflicts, path)
 	return ours, nil
 }
 
+// stays reports whether ours stays at path because somebody answers for it.
+func (m *merger) stays(from [3]objects.Entry, path string) bool {
+	return m.stay && !from[1].IsDir() && !from[2].IsDir() && m.guarded(path)
+}
+
+// below reports whether there may be something in a directory that stays.
+func (m *merger) below(from [3]objects.Entry) bool {
+	return m.stay && (from[0].IsDir() || from[2].IsDir())
+}
+
 func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error) {
 	base, out, theirs := from[0], from[1], from[2]
+	if m.guarded != nil && m.guarded(path) { //control:not-merged-by-lines
+		m.conflicts = append(m.conflicts, path)
+		return out, nil
+	}
 	if base.Mode == out.Mode {
 		out.Mode = theirs.Mode
 	}
