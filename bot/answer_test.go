@@ -35,7 +35,7 @@ func (c *court) answers(cmds ...command.Command) (verdicts []string, replies str
 	for _, in := range got.Intents {
 		replies += string(in.Payload)
 	}
-	return verdicts, replies
+	return verdicts, replies + strings.Join(got.replies, "\n")
 }
 
 // What an answer comes to when it arrives.

@@ -3,6 +3,7 @@ package bot
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -66,6 +67,15 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	if sess == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "no session", d.ID)
 	}
+	heard, words, err := w.reviewer(ctx, ev)
+	switch {
+	case errors.Is(err, ghapp.ErrLookups):
+		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
+	case err != nil:
+		return err
+	case !heard:
+		return w.cfg.Store.Deliveries.Done(ctx, "not answered: its author has no right", d.ID)
+	}
 	v, err := w.fold(ctx, sess)
 	if err != nil {
 		return err
@@ -82,8 +92,23 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	if seen.Resolved != nil {
 		c.append(session.NewEvent(session.TypeResolved, v.Turns, *seen.Resolved))
 	}
-	if seen.Reply != nil {
+	if seen.Reply != nil && words {
 		c.intend(*seen.Reply)
 	}
 	return w.commit(ctx, c)
+}
+
+// reviewer reports whether an event of a review is looked at, and whether its
+// author gets words when it does not count. Only what somebody says is asked
+// about: a push, a closing or a dismissal needed a right already.
+func (w *worker) reviewer(ctx context.Context, ev ghapp.Event) (heard, words bool, err error) {
+	if ev.Kind != "pull_request_review" || ev.Action == "dismissed" {
+		return true, true, nil
+	}
+	if w.unlistedBot(ev.Sender) {
+		return false, false, nil
+	}
+	actor, err := w.at.Client.Sender(ctx, ev.Sender.Login)
+	words = policy.Insider(actor) || ev.Sender.Bot
+	return words || !w.cfg.GitHub.Flooding(w.at.Ref.Repository(), ev.Sender.Login), words, err
 }

@@ -9,6 +9,7 @@
 //	source.go    which deliveries are wanted, and how urgent they are
 //	words.go     whose words count
 //	handle.go    what a delivery means
+//	asker.go     who is answered, and who has to wait
 //	commands.go  the table of commands
 //	task.go      open, continue and supersede a session
 //	given.go     what comes with a request: pictures, code
@@ -90,6 +91,7 @@ type Config struct {
 	GitHub *ghapp.App
 	Runner Runner
 	Offers Offerer                                      // nil: no request is a pull request
+	Quotas Quotas                                       // on what people ask for; nil for none
 	Policy policy.Config                                // the server's; repositories can only narrow it
 	Model  string                                       // for requests that name none
 	Sees   func(ctx context.Context, model string) bool // whether a model sees pictures; nil for all of them
@@ -160,11 +162,15 @@ type worker struct {
 	opening *store.Session // by the change that is being made
 	running string         // id of the session that runs
 	halt    bool           // it must end: a person said so
+
+	waits      map[asking]time.Time // who is over a quota, and when to look again
+	heard      bool                 // who wrote the delivery may ask for something
+	turnedAway string               // who got no answer in this thread, and why
 }
 
 func (b *Bot) worker(ref thread.Ref) *worker {
 	return &worker{
-		Bot: b, key: ref.Key(), at: Thread{Ref: ref}, edits: edits{settle: b.cfg.Settle},
+		Bot: b, key: ref.Key(), at: Thread{Ref: ref}, waits: map[asking]time.Time{}, edits: edits{settle: b.cfg.Settle},
 		leases: leases{store: b.cfg.Store.Leases, owner: b.cfg.Owner, ttl: b.cfg.TTL, log: b.cfg.Log, lost: func(error) {}},
 	}
 }
@@ -189,12 +195,12 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 		if _, err := w.takeAll(ctx); err != nil {
 			return err
 		}
-		if err := w.at.connect(ctx, w.cfg.GitHub, 0); err != nil {
+		again, err := w.runSession(ctx)
+		if err != nil {
 			return err
 		}
-		again, err := w.runSession(ctx)
-		if err != nil || !again {
-			return err
+		if !again {
+			return w.stillWaits()
 		}
 	}
 }
@@ -220,7 +226,7 @@ func (b *Bot) drop(ctx context.Context, key string, cause error) error {
 // there were.
 func (w *worker) takeAll(ctx context.Context) (int, error) {
 	for n := 0; ; n++ {
-		d, err := w.cfg.Store.Deliveries.Next(ctx, w.key)
+		d, err := w.next(ctx)
 		if errors.Is(err, store.ErrNotFound) {
 			return n, nil
 		}
@@ -228,7 +234,8 @@ func (w *worker) takeAll(ctx context.Context) (int, error) {
 			return n, fmt.Errorf("take delivery: %w", err)
 		}
 		w.opening = nil
-		if err := w.handleOnce(ctx, d); err != nil {
+		var over *postponed
+		if err := w.handleOnce(ctx, d); err != nil && !errors.As(err, &over) {
 			return n, fmt.Errorf("handle delivery %s: %w", d.ID, err)
 		}
 	}

@@ -3,10 +3,12 @@ package bot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
@@ -17,6 +19,12 @@ type change struct {
 	store.Change
 	at  thread.Ref
 	now time.Time
+
+	by      author
+	urgent  bool        // an answer or a stop
+	replies []string    // to one text
+	signs   []string    // on it
+	asked   userMessage // that text
 }
 
 func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }
@@ -25,19 +33,39 @@ func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now(
 func (c *change) append(events ...*session.Event) { c.Events = append(c.Events, events...) }
 
 // intend adds a write. Nothing is sent before the change is stored.
-func (c *change) intend(wr ghapp.Write) { c.Intents = append(c.Intents, intent(wr, c.at, c.now)) }
+func (c *change) intend(wr ghapp.Write) {
+	wr.First = wr.First || c.urgent
+	c.Intents = append(c.Intents, intent(wr, c.at, c.now))
+}
 
-// reply answers in the thread.
+// reply answers in the thread. All answers to one text are one comment.
 func (c *change) reply(s userMessage, text string) {
-	c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(s.key, "reply"), Kind: ghapp.WriteComment, Body: text})
+	if len(c.replies) == 0 {
+		c.asked = s
+	}
+	c.replies = append(c.replies, text)
+}
+
+// intendReply adds the one comment that answers.
+func (c *change) intendReply() {
+	if len(c.replies) > 0 {
+		c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies)}) //control:one-reply
+		c.replies = nil
+	}
 }
 
 // react puts a sign on what was said.
 func (c *change) react(s userMessage, content string) {
-	if s.target == (ghapp.Target{}) && s.ev.Kind == "pull_request_review" {
-		return // a review cannot have reactions
+	if s.takesReaction() && !slices.Contains(c.signs, content) {
+		c.signs = append(c.signs, content)
+		c.intend(ghapp.Write{Key: "react-" + ghapp.Digest(s.key, content), Kind: ghapp.WriteReaction, Target: s.target, Body: content})
 	}
-	c.intend(ghapp.Write{Key: "react-" + ghapp.Digest(s.key, content), Kind: ghapp.WriteReaction, Target: s.target, Body: content})
+}
+
+// takesReaction reports whether GitHub lets people react to a text: not to a
+// review.
+func (s userMessage) takesReaction() bool {
+	return s.target != (ghapp.Target{}) || s.ev.Kind != "pull_request_review"
 }
 
 // wordsKey is the lease under which a thread is answered that has no session.
@@ -50,6 +78,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if err != nil {
 		return err
 	}
+	c.intendReply()
 	if sess == nil {
 		return w.answerOnly(ctx, c)
 	}

@@ -67,13 +67,13 @@ func (l *leased) endCheck(ctx context.Context) error {
 			}
 		}
 	}
-	if here != nil && here.Said == l.state.Seq {
+	if here != nil && here.Said == l.state.Seq && l.turnedAway == "" {
 		return nil
 	}
 	if here == nil {
 		here = &checkMark{Key: l.checkKey(), SHA: sha}
 	}
-	said := ghapp.CheckSpec{Conclusion: render.Conclusion(l.state.Phase), Title: render.CheckTitle(l.state), Summary: render.CheckSummary(l.state)}
+	said := ghapp.CheckSpec{Conclusion: render.Conclusion(l.state.Phase), Title: render.CheckTitle(l.state), Summary: render.CheckSummary(l.state, l.turnedAway)}
 	if err := l.completeCheck(ctx, *here, said); err != nil {
 		return err
 	}
@@ -86,12 +86,12 @@ func (l *leased) endCheck(ctx context.Context) error {
 // yet is made so at once.
 func (l *leased) completeCheck(ctx context.Context, c checkMark, spec ghapp.CheckSpec) error {
 	spec.Name, spec.SHA, spec.Status = render.CheckName, c.SHA, "completed"
-	ref, err := l.Ensure(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &spec})
+	ref, err := l.Ensure(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &spec, First: true})
 	if err != nil {
 		return ghapp.UnlessRefused(err)
 	}
 	spec.ID = ref.ID
-	edit := ghapp.Write{Key: c.Key, Kind: ghapp.WriteEditCheck, Thread: l.at.Ref, Check: &spec}
+	edit := ghapp.Write{Key: c.Key, Kind: ghapp.WriteEditCheck, Thread: l.at.Ref, Check: &spec, First: l.turnedAway == ""}
 	_, ok, err := l.at.Client.Find(ctx, edit)
 	if err != nil || ok {
 		return l.unlessPermanent(ctx, err)

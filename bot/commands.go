@@ -16,8 +16,7 @@ import (
 type row struct {
 	command.Spec
 	right    policy.Request
-	anyone   bool // it needs no right, and nobody is looked up for it
-	priority int  // of its deliveries, one of the store's
+	priority int // of its deliveries, one of the store's
 	handle   func(context.Context, *request) error
 }
 
@@ -58,8 +57,8 @@ func commands() []row {
 			right: policy.RaiseLimit, priority: store.PriorityWork, handle: resume,
 		},
 		{
-			Spec:   command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesText},
-			anyone: true, priority: store.PriorityWork, handle: help,
+			Spec:  command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesText},
+			right: policy.View, priority: store.PriorityWork, handle: help,
 		},
 	}
 }
@@ -77,9 +76,7 @@ func specs(rows []row) command.Table {
 func checkCommands(rows []row) error {
 	for _, r := range rows {
 		switch {
-		case r.right != policy.NoRequest && r.anyone:
-			return fmt.Errorf("check commands: %q needs a right and is for anyone: it must be one of the two", r.Name)
-		case r.right == policy.NoRequest && !r.anyone:
+		case r.right == policy.NoRequest:
 			return fmt.Errorf("check commands: %q does not say which right it needs", r.Name)
 		case r.priority == 0:
 			return fmt.Errorf("check commands: %q has no priority", r.Name)
@@ -151,14 +148,14 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 		return err
 	}
 	r := &request{w: w, c: c, msg: s, cmd: cmd}
-	if row.anyone {
-		return row.handle(ctx, r)
-	}
 	if at, ok, err := w.at.elsewhere(ctx); ok || err != nil {
 		r.reply(render.AsksOnly(at.Number))
 		return err
 	}
-	if r.actor, err = w.at.Client.Actor(ctx, s.author.Login); err != nil {
+	if r.actor = c.by.actor; r.actor.Lookup == policy.NotAsked {
+		r.actor, err = w.at.Client.Actor(ctx, s.author.Login)
+	}
+	if err != nil {
 		return err
 	}
 	if r.sess, err = w.session(ctx); err != nil {

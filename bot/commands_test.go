@@ -27,7 +27,6 @@ func TestEveryCommandIsWhole(t *testing.T) {
 	}
 	for want, change := range map[string]func(*row){
 		`"undo" does not say which right it needs`: func(r *row) { r.right = policy.NoRequest },
-		`"undo" needs a right and is for anyone`:   func(r *row) { r.anyone = true },
 		`"Undo" is not one word in lower case`:     func(r *row) { r.Name = "Undo" },
 		`"undo" has no priority`:                   func(r *row) { r.priority = 0 },
 		`nothing handles "undo"`:                   func(r *row) { r.handle = nil },

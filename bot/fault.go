@@ -44,13 +44,16 @@ func isFault(err error) bool {
 }
 
 // handleOnce handles a delivery. One that panics is given up at once, and who
-// wrote it is told.
+// wrote it is told, if they may ask for something.
 func (w *worker) handleOnce(ctx context.Context, d *store.Delivery) error {
+	w.heard = false
 	err := guarded(ctx, w.cfg.Log, "delivery "+d.ID, func() error { return w.handle(ctx, d) })
 	if !isFault(err) {
 		return err
 	}
-	w.opening = nil
+	if w.opening = nil; !w.heard {
+		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
+	}
 	c := w.change()
 	c.reply(userMessage{key: d.ID}, render.Fault(err))
 	c.Done = append(c.Done, d.ID)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
@@ -29,6 +31,9 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if !ok || !w.serves(ev.Thread) {
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
 	}
+	if w.unlistedBot(s.author) {
+		return w.cfg.Store.Deliveries.Done(ctx, "a bot that is not let in", d.ID)
+	}
 	s.id, s.key = d.ID, d.Key
 	if s.key == "" {
 		s.key = d.ID
@@ -40,7 +45,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if len(cmds) == 0 && use == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "no command", d.ID)
 	}
-	if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
+	if err := w.at.reach(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
 	if why, err := w.notTheirs(ctx, s); err != nil || why != "" {
@@ -50,7 +55,40 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		}
 		return w.orGiveUp(ctx, d, err)
 	}
-	return w.orGiveUp(ctx, d, w.carryOut(ctx, s, cmds, use))
+	return w.orGiveUp(ctx, d, w.answer(ctx, d, s, cmds, use))
+}
+
+// answer does what somebody wants who may want something.
+func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, cmds []command.Command, wrong *command.Error) error {
+	by, why, err := w.admit(ctx, s)
+	if errors.Is(err, ghapp.ErrLookups) {
+		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
+	}
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return w.turnAway(ctx, s, why)
+	}
+	w.heard = !by.quiet
+	a := Asker{
+		Sender: s.author.Login, Thread: w.key, Repository: w.at.Ref.Repository(), Installation: s.ev.Installation, Urgent: d.Priority <= store.PriorityAnswer,
+	}
+	if err := w.overQuota(ctx, d, a); err != nil {
+		return err
+	}
+	if err := w.at.connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
+		return err
+	}
+	c := w.change()
+	c.by, c.urgent = by, a.Urgent
+	if err := w.carryOut(ctx, c, s, cmds, wrong); err != nil {
+		return err
+	}
+	if w.cfg.Quotas != nil {
+		w.cfg.Quotas.Take(w.cfg.Now(), a)
+	}
+	return nil
 }
 
 // orGiveUp ends a delivery whose failure no second try can mend.
@@ -63,13 +101,17 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 }
 
+// mostCommands is how many commands of one text are carried out.
+const mostCommands = 50
+
 // carryOut carries out commands in order.
-func (w *worker) carryOut(ctx context.Context, s userMessage, cmds []command.Command, wrong *command.Error) error {
-	c := w.change()
+func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []command.Command, wrong *command.Error) error {
 	if wrong != nil {
-		bad := s
-		bad.key += ".use"
-		c.reply(bad, wrong.Public)
+		c.reply(s, wrong.Public)
+	}
+	if n := len(cmds) - mostCommands; n > 0 { //control:commands-of-a-comment
+		c.reply(s, render.LeftOut(mostCommands, n))
+		cmds = cmds[:mostCommands]
 	}
 	for i, cmd := range cmds {
 		one := s
@@ -79,6 +121,9 @@ func (w *worker) carryOut(ctx context.Context, s userMessage, cmds []command.Com
 		if err := w.do(ctx, c, one, cmd); err != nil {
 			return err
 		}
+	}
+	if c.by.quiet && len(c.Events) == 0 {
+		return w.turnAway(ctx, s, strings.Join(c.replies, " "))
 	}
 	c.Done = append(c.Done, s.id)
 	return w.commit(ctx, c)

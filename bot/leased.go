@@ -23,6 +23,8 @@ type rowData struct {
 
 	Used usage `json:"used,omitzero"`
 
+	Shown string `json:"shown,omitempty"` // digest of what the progress comment says while nothing runs
+
 	Tries   int   `json:"tries,omitempty"`    // runs that failed for a reason that may pass
 	TriesAt int64 `json:"tries_at,omitempty"` // answers of the model at the last of them
 
@@ -54,6 +56,8 @@ type leased struct {
 	row   *store.Session
 	data  rowData
 	state *session.State // as of the last reload
+
+	turnedAway string // who was not answered, and why
 }
 
 // lease takes the lease of a session.
@@ -62,7 +66,7 @@ func (w *worker) lease(ctx context.Context, row *store.Session) (*leased, error)
 	if err != nil {
 		return nil, err
 	}
-	return &leased{effects: w.effects(f), Bot: w.Bot, edits: &w.edits, row: row, data: dataOf(row)}, nil
+	return &leased{effects: w.effects(f), Bot: w.Bot, edits: &w.edits, row: row, data: dataOf(row), turnedAway: w.turnedAway}, nil
 }
 
 // reload reads the log anew.

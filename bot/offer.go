@@ -26,7 +26,7 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	wr := ghapp.Write{Key: "pull-" + l.row.ID, Kind: ghapp.WritePull, Pull: &ghapp.PullSpec{
+	wr := ghapp.Write{Key: "pull-" + l.row.ID, Kind: ghapp.WritePull, First: true, Pull: &ghapp.PullSpec{
 		Base: to, Head: v.Branch, Title: render.PullTitle(clean(issue.Title)),
 		Body:  render.PullBody(v, l.row.Requester, render.Origin{Number: l.at.Ref.Number, Pull: l.at.Pull != nil}),
 		Draft: cfg.PullRequest.Draft == nil || *cfg.PullRequest.Draft,
@@ -95,7 +95,7 @@ func (l *leased) announce(ctx context.Context, note string) error {
 		return nil
 	}
 	key := fmt.Sprintf("final-%s-%d", l.row.ID, v.Seq)
-	_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
+	_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})
 	return ghapp.UnlessRefused(err)
 }
 

@@ -46,6 +46,7 @@ type progress struct {
 	fresh chan struct{}
 	ended chan struct{}
 	stop  context.CancelFunc
+	began time.Time
 	last  string
 }
 
@@ -56,7 +57,7 @@ func (l *leased) follow(ctx context.Context) (*progress, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	p := &progress{l: l, id: ref.ID, view: l.state, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop}
+	p := &progress{l: l, id: ref.ID, view: l.state, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
 	go p.run(ctx)
 	return p, nil
 }
@@ -91,8 +92,6 @@ func (p *progress) tell() {
 
 func (p *progress) run(ctx context.Context) {
 	defer close(p.ended)
-	tick := time.NewTicker(p.l.cfg.Every)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -101,16 +100,22 @@ func (p *progress) run(ctx context.Context) {
 		}
 		// An edit that has left is waited for: cut off, it could come after a
 		// later one.
-		err := guarded(ctx, p.l.log, "progress of session "+p.l.row.ID, func() error { return p.write(context.WithoutCancel(ctx)) })
+		err := guarded(ctx, p.l.log, "progress of session "+p.l.row.ID, func() error { return p.write(context.WithoutCancel(ctx), false) })
 		if err != nil && ctx.Err() == nil {
 			p.l.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.l.row.ID, "err", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(pause(p.l.cfg.Every, time.Since(p.began))):
 		}
 	}
+}
+
+// pause is the time between two edits of a session that runs so long: they
+// become rarer, so that a long session does not use up what may be written.
+func pause(every, age time.Duration) time.Duration {
+	return min(every+time.Duration(float64(every)*age.Seconds()/30), max(every, 5*time.Minute)) //control:progress-pause
 }
 
 func (p *progress) text() string {
@@ -123,7 +128,7 @@ func (p *progress) text() string {
 // edit says the same however often it is sent, so it needs no record; but one
 // whose answer was lost may come late, and nothing is sent before it must
 // have come.
-func (p *progress) write(ctx context.Context) error {
+func (p *progress) write(ctx context.Context, last bool) error {
 	text := p.text()
 	if text == p.last || p.id == 0 {
 		return nil
@@ -132,9 +137,9 @@ func (p *progress) write(ctx context.Context) error {
 		return err
 	}
 	_, err := p.l.at.Client.Perform(ctx, ghapp.Write{
-		Key: progressKey(p.l.row.ID), Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text,
+		Key: progressKey(p.l.row.ID), Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text, First: last,
 	})
-	if err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+	if ghapp.KindOf(err) == ghapp.Unknown {
 		p.l.edits.lost()
 	}
 	if err == nil {
@@ -152,7 +157,14 @@ func (p *progress) end() {
 // flush ends the following and makes the comment say what is true now.
 func (p *progress) flush(ctx context.Context) error {
 	p.end()
-	err := p.write(ctx)
+	says := ghapp.Digest(p.text())
+	if says == p.l.data.Shown { //control:said-already
+		return nil
+	}
+	err := p.write(ctx, true)
+	if err == nil {
+		p.l.data.Shown = says
+	}
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
 		p.l.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.l.row.ID, "err", err)
 		return nil // it was deleted; the work goes on without

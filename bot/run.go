@@ -23,6 +23,9 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err != nil || row == nil {
 		return false, err
 	}
+	if err := w.at.connect(ctx, w.cfg.GitHub, dataOf(row).Installation); err != nil {
+		return false, err
+	}
 	l, err := w.lease(ctx, row)
 	if err != nil {
 		return false, err
@@ -85,7 +88,7 @@ func (l *leased) conclude(ctx context.Context) error {
 
 // run runs the session until it ends or parks.
 func (w *worker) run(ctx context.Context, l *leased) error {
-	l.state.Phase = session.PhaseRunning
+	l.state.Phase, l.data.Shown = session.PhaseRunning, ""
 	check := l.planCheck()
 	if err := l.saveState(ctx); err != nil {
 		return err

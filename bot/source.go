@@ -53,7 +53,7 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 	if err != nil {
 		return src, true, nil //nolint:nilerr // it is told when its turn comes
 	}
-	for _, c := range cmds {
+	for _, c := range cmds[:min(len(cmds), mostCommands)] {
 		row, err := rowOf(rows, c)
 		if err != nil {
 			return webhook.Source{}, false, err

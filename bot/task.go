@@ -43,7 +43,7 @@ func (r *request) supersede(ctx context.Context) error {
 	if len(r.c.Events) > 0 {
 		// What the same comment asked of the old session goes with it.
 		before := *r.c
-		r.c.Events, r.c.Intents = nil, nil
+		before.replies, r.c.Events, r.c.Intents = nil, nil, nil
 		if err := r.w.commit(ctx, &before); err != nil {
 			return err
 		}

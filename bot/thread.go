@@ -14,17 +14,28 @@ type Thread struct {
 	Client *ghapp.Client
 	Repo   ghapp.Repository
 	Pull   *ghapp.Pull // nil for an issue
+
+	connected bool
+}
+
+// reach finds the client of the repository. It asks GitHub nothing when the
+// installation is known.
+func (t *Thread) reach(ctx context.Context, app *ghapp.App, installation int64) (err error) {
+	if t.Client == nil {
+		t.Client, err = app.For(ctx, t.Ref, installation)
+	}
+	return err
 }
 
 // connect learns about the repository and what the thread is.
 func (t *Thread) connect(ctx context.Context, app *ghapp.App, installation int64) error {
-	if t.Client != nil {
+	if t.connected {
 		return nil
 	}
-	c, err := app.For(ctx, t.Ref, installation)
-	if err != nil {
+	if err := t.reach(ctx, app, installation); err != nil {
 		return err
 	}
+	c := t.Client
 	repo, err := c.Repo(ctx)
 	if err != nil {
 		return err
@@ -41,7 +52,7 @@ func (t *Thread) connect(ctx context.Context, app *ghapp.App, installation int64
 		}
 		pull = &p
 	}
-	t.Client, t.Repo, t.Pull = c, repo, pull
+	t.Repo, t.Pull, t.connected = repo, pull, true
 	return nil
 }
 

@@ -73,10 +73,10 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if why, err := w.notTheirs(ctx, s); err != nil || why != "" {
+	if why, err := w.notTheirs(ctx, s); err != nil || why != "" || w.unlistedBot(s.author) {
 		return false, err
 	}
-	actor, err := w.at.Client.Actor(ctx, s.author.Login)
+	actor, err := w.at.Client.Sender(ctx, s.author.Login)
 	if err != nil || actor.ID != s.author.ID {
 		return false, err
 	}
@@ -91,7 +91,7 @@ func (w *worker) stopIn(body string) (right policy.Request, ok bool) {
 	if err != nil {
 		return policy.NoRequest, false
 	}
-	for _, c := range cmds {
+	for _, c := range cmds[:min(len(cmds), mostCommands)] {
 		if row, err := rowOf(w.rows, c); err == nil && row.priority == store.PriorityStop {
 			return row.needs(c), true
 		}

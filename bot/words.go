@@ -93,7 +93,8 @@ func (b *Bot) serves(ref thread.Ref) bool {
 }
 
 // Source is [Source] for what this bot listens to. What comes from another
-// repository is refused before it is kept, and so are its own words.
+// repository is refused before it is kept, and so are its own words, those of
+// bots that are not let in, and of people without rights who write on and on.
 func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error) {
 	src, ok, err := Source(event, payload)
 	if err != nil || !ok {
@@ -111,7 +112,7 @@ func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error)
 	}
 	s, spoken := messageOf(ev)
 	ours, _ := b.cfg.GitHub.Written(s.body)
-	return src, !spoken || !ours, nil
+	return src, !spoken || !ours && !b.unlistedBot(s.author) && !b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login), nil
 }
 
 // commandsIn reads the commands of a text. use is what is wrong with them.

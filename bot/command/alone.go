@@ -15,26 +15,39 @@ var (
 )
 
 // alone returns why a comment grants nothing: other words stand with the
-// command, whose name and argument begin block, or the comment may say no.
-func alone(name, block, text string, list []mention) error {
-	words := strings.FieldsFunc(paragraphs(block)[0], func(r rune) bool { return strings.ContainsRune(" \t\n\u00a0.,!…;*_~", r) })
+// command, whose name and argument begin block, or the comment may say no,
+// see refusalIn.
+func alone(name, block, no string) error {
+	words := strings.FieldsFunc(blankLine.Split(block, 2)[0], func(r rune) bool { return strings.ContainsRune(" \t\n\u00a0.,!…;*_~", r) })
 	for _, word := range words[min(2, len(words)):] {
 		if !kind.MatchString(word) { //control:yes-alone
 			return wrong("`%s %s` stands with other words, and they may mean something else, so nothing was done. Write it on a line of its own, with an empty line behind it", Prefix, name)
 		}
+	}
+	if no != "" { //control:yes-and-no
+		return wrong("this comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own", clip(strings.TrimSpace(no)), Prefix, name)
+	}
+	return nil
+}
+
+// refusalIn returns the first word in a text that may say no, outside of its
+// commands, code and quotations; "" for none.
+func refusalIn(text string, list []mention) string {
+	commands := map[int]bool{}
+	for _, m := range list {
+		commands[m.start] = true
 	}
 	var f fence
 	at := 0
 	for line := range strings.Lines(text) {
 		start := at
 		at += len(line)
-		shown := !f.inside(line) && !strings.HasPrefix(strings.TrimLeft(line, " "), ">")
-		for _, m := range list {
-			shown = shown && m.start != start
+		if f.inside(line) || strings.HasPrefix(strings.TrimLeft(line, " "), ">") || commands[start] {
+			continue
 		}
-		if no := refusal.FindString(fineNo.ReplaceAllString(line, "")); shown && no != "" { //control:yes-and-no
-			return wrong("this comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own", clip(strings.TrimSpace(no)), Prefix, name)
+		if no := refusal.FindString(fineNo.ReplaceAllString(line, "")); no != "" {
+			return no
 		}
 	}
-	return nil
+	return ""
 }

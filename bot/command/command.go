@@ -107,6 +107,7 @@ func (t Table) Parse(body string) ([]Command, error) {
 	}
 	list = slices.DeleteFunc(list, func(m mention) bool { return !m.said })
 	var out []Command
+	no := refusalIn(text, list)
 	for i, m := range list {
 		end := len(text)
 		if i+1 < len(list) {
@@ -114,7 +115,7 @@ func (t Table) Parse(body string) ([]Command, error) {
 		}
 		c, grants, err := t.parse(text[m.end:end])
 		if err == nil && grants {
-			err = alone(c.Name, text[m.end:end], text, list)
+			err = alone(c.Name, text[m.end:end], no)
 		}
 		if err != nil {
 			return nil, err

@@ -1,8 +1,10 @@
 package command
 
 import (
+	"math"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -62,8 +64,9 @@ func mentions(body string) []mention {
 			}
 		}
 	}
+	l := layOut(body)
 	for i := range out {
-		out[i].doubt(body)
+		out[i].doubt(l)
 	}
 	inMail(body, out)
 	return out
@@ -151,10 +154,10 @@ func (r *reading) place(at text.Segment, place string) {
 	case r.html.broken || len(r.html.open) > 0: //control:inside-html
 		place = inHTML
 	}
-	for i := range r.list {
-		if m := &r.list[i]; m.at >= at.Start && m.at < at.Stop {
-			m.said, m.where = place == "", place //control:said-in-a-paragraph
-		}
+	first := sort.Search(len(r.list), func(i int) bool { return r.list[i].at >= at.Start })
+	for i := first; i < len(r.list) && r.list[i].at < at.Stop; i++ {
+		m := &r.list[i]
+		m.said, m.where = place == "", place //control:said-in-a-paragraph
 	}
 }
 
@@ -210,26 +213,66 @@ var (
 	blankLine = regexp.MustCompile(`\n[ \t]*\n`)
 )
 
+// layout is where in a text those things stand that make lines behind them
+// doubtful. It is made once, so that a text of many lines is read in no time.
+type layout struct {
+	body       string
+	paragraphs []paragraph
+	swallowing int // end of the first of these, past the text when there is none
+	footnote   int
+}
+
+// paragraph is a part of a text between two empty lines, with the ends of what
+// is first in it and the place of the last formula mark.
+type paragraph struct{ start, unplain, formula, lastFormula int }
+
+func layOut(body string) layout {
+	l := layout{body: body, swallowing: endOf(swallowing, body, 0), footnote: endOf(footnote, body, 0)}
+	start := 0
+	for _, gap := range append(blankLine.FindAllStringIndex(body, -1), []int{len(body), len(body)}) {
+		text := body[start:gap[0]]
+		p := paragraph{start: start, unplain: endOf(unplain, text, start), formula: len(body) + 1, lastFormula: start + strings.LastIndex(text, "$")}
+		if i := strings.Index(text, "$"); i >= 0 {
+			p.formula = start + i
+		}
+		l.paragraphs, start = append(l.paragraphs, p), gap[1]
+	}
+	return l
+}
+
+// endOf is where the first match in a text ends that begins at a place.
+func endOf(re *regexp.Regexp, text string, start int) int {
+	if at := re.FindStringIndex(text); at != nil {
+		return start + at[1]
+	}
+	return math.MaxInt
+}
+
+// around is the paragraph in which a place is.
+func (l layout) around(at int) paragraph {
+	i := sort.Search(len(l.paragraphs), func(i int) bool { return l.paragraphs[i].start > at })
+	return l.paragraphs[i-1]
+}
+
 // doubt looks at what a tree does not tell: parsers agree about plain words,
 // and not always about what stands around them.
-func (m *mention) doubt(body string) {
-	before, after := paragraphs(body[:m.start]), paragraphs(body[m.end:])
-	above, below := before[len(before)-1], after[0]
-	prefix := body[m.start:m.at]
+func (m *mention) doubt(l layout) {
+	p := l.around(m.start)
+	prefix := l.body[m.start:m.at]
 	switch {
 	case strings.Contains(prefix, ">"):
 		m.said, m.where = false, inQuotes // and marked as one
 	case !m.said && m.where == inQuotes:
 		m.where += " (a line counts to the quotation above it when no empty line stands between them)"
 	case !m.said && m.where != unseen:
-	case unplain.MatchString(above) || footnote.MatchString(body[:m.start]):
+	case p.unplain <= m.start || l.footnote <= m.start:
 		m.said, m.where = false, "a paragraph that may belong to what stands above it"
 	case !m.said:
 	case strings.TrimLeft(prefix, " \t") != "":
 		m.said, m.where = false, "a line that begins with something else"
-	case strings.Contains(above, "$") && strings.Contains(below, "$"):
+	case p.formula < m.start && p.lastFormula >= m.end:
 		m.said, m.where = false, "what may be a formula"
-	case swallowing.MatchString(body[:m.start]):
+	case l.swallowing <= m.start:
 		m.said, m.where = false, "a text whose addresses may reach further than it seems"
 	}
 }
@@ -239,8 +282,6 @@ func (m *mention) doubt(body string) {
 func (m mention) asks() bool {
 	return !m.said && m.where != inCode && m.where != unseen && m.where != inQuotes
 }
-
-func paragraphs(text string) []string { return blankLine.Split(text, -1) }
 
 var (
 	attribution = regexp.MustCompile(`(?mi)^[ \t]*(?:(?:on|am|le|el|il|em|op|den|w dniu)\b[^\n]{4,200}(?:\n[^\n]{0,200})?(?:wrote|schrieb[^\n]{0,80}|a écrit|escribió|ha scritto|escreveu|schreef[^\n]{0,80}|skrev[^\n]{0,80}|napisał\(?a?\)?)[ \t\x{a0}]*:|-{2,}[^\n\w]*(?:original|forwarded|ursprüngliche|weitergeleitete|message d)[^\n]{0,60}-{2,}|from:[^\n]+\n(?:sent|date|to):[^\n]+)[ \t]*(?:\n|$)`)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dom "golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -179,4 +180,21 @@ func long(short, long int) int {
 		return long
 	}
 	return short
+}
+
+// A text of thousands of lines, whatever they are, is read in no time: it is
+// read while GitHub waits for an answer, and anybody can write it.
+func TestManyLines(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"/agent help\n", "/agent help\n\n", "/agent\n", "> /agent stop\n", "/agent approve abc123\n", "- /agent\n", "/agent $\n", "<b>\n/agent\n", "`/agent\n", "1. /agent\n\n", "/agent http://a`\n",
+		"<!-- \n/agent\n", "| a |\n|---|\n/agent\n", "[^1]: \n/agent\n", "From: a\nDate: b\n/agent x\n", "*/agent* \n", "[/agent](\n", "\t/agent\n", "---\n/agent\n", "<details>\n/agent\n", "www.a.b<\n/agent\n", "![/agent\n",
+	} {
+		text := strings.Repeat(line, 60_000/len(line))
+		began := time.Now()
+		_, _ = table.Parse(text)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("%q, %d times: read in %s", line, 60_000/len(line), took)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package ghapp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/gofri/go-github-ratelimit/v2/github_ratelimit/github_secondary_ratelimit"
 	"github.com/google/go-github/v62/github"
 
+	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -31,7 +33,8 @@ type Config struct {
 	Log        *slog.Logger      // nil for none
 	Clock      func() time.Time  // nil for the real time
 	Spacing    time.Duration     // between writes of one installation; 0 for one second, negative for none
-	PerHour    int               // writes of one installation in an hour; 0 for GitHub's 500, negative for no limit
+	Limits     quota.Limits      // on writes of one installation; 0 for GitHub's own (of a minute: where writes are spaced), negative for none
+	Lookups    int               // of accounts without rights, in an hour and installation; 0 for 600, negative for no limit
 	Backoff    time.Duration     // before the first repetition of a read; 0 for half a second
 	MaxSleep   time.Duration     // longest secondary limit to sit out in a call; 0 for 30 seconds
 
@@ -54,6 +57,8 @@ type App struct {
 	login   string
 	pacers  map[int64]*pacer
 	clients map[string]*Client
+
+	lookups *lookups
 }
 
 // New checks the configuration and returns the bot's identity. It does not
@@ -70,7 +75,7 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("read API address: it must not contain a user or a password")
 	}
 	setDefaults(&cfg)
-	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}}
+	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups)}
 	if cfg.Token != "" {
 		if cfg.AppID != 0 {
 			return nil, errors.New("configure github: give either an app or a token, not both")
@@ -86,7 +91,7 @@ func New(cfg Config) (*App, error) {
 	}
 	a.apps.BaseURL = strings.TrimRight(api.String(), "/")
 	p := a.pacer(0)
-	a.self = a.rest(a.limited(p, paced{p, retryReads{cfg.Backoff, cloning{a.apps}}}))
+	a.self = a.rest(a.limited(p, paced{p, "", retryReads{cfg.Backoff, cloning{a.apps}}}))
 	return a, nil
 }
 
@@ -107,9 +112,14 @@ func setDefaults(cfg *Config) {
 	if cfg.Spacing == 0 {
 		cfg.Spacing = time.Second
 	}
-	if cfg.PerHour == 0 {
-		cfg.PerHour = 500
+	l := &cfg.Limits
+	l.PerHour = cmp.Or(l.PerHour, quota.PerHour)
+	if cfg.Spacing > 0 {
+		l.PerMinute = cmp.Or(l.PerMinute, quota.PerMinute)
 	}
+	l.Reserve = cmp.Or(l.Reserve, quota.Reserve)
+	l.Alone = l.Alone || cfg.Token != ""
+	cfg.Lookups = max(0, cmp.Or(cfg.Lookups, mostLookups))
 	if cfg.Backoff <= 0 {
 		cfg.Backoff = 500 * time.Millisecond
 	}
@@ -184,7 +194,7 @@ func (a *App) fail(op string, write bool, err error) error {
 
 func (a *App) tokenClient() *github.Client {
 	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{fixedToken(a.cfg.Token), a.api.Path, a.cfg.Transport}}
-	return a.rest(a.limited(newPacer(0, 0), retryReads{a.cfg.Backoff, guard}))
+	return a.rest(a.limited(a.newPacer(), retryReads{a.cfg.Backoff, guard}))
 }
 
 func (a *App) pacer(installation int64) *pacer {
@@ -192,7 +202,7 @@ func (a *App) pacer(installation int64) *pacer {
 	defer a.mu.Unlock()
 	p := a.pacers[installation]
 	if p == nil {
-		p = newPacer(a.cfg.Spacing, a.cfg.PerHour)
+		p = a.newPacer()
 		a.pacers[installation] = p
 	}
 	return p
@@ -256,8 +266,8 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.api.Path, a.cfg.Transport}}
 	reads := newRevalidate(retryReads{a.cfg.Backoff, guard})
 	p := a.pacer(installation)
-	rt := a.limited(p, paced{p, reads})
-	return &Client{app: a, gh: a.rest(rt), source: source, owner: ref.Owner, repo: ref.Repo}
+	rt := a.limited(p, paced{p, strings.ToLower(ref.Repository()), reads})
+	return &Client{app: a, gh: a.rest(rt), source: source, owner: ref.Owner, repo: ref.Repo, installation: installation}
 }
 
 // pages calls f for each page of a listing.

@@ -26,6 +26,8 @@ type Client struct {
 	gh          *github.Client
 	source      tokenSource
 	owner, repo string
+
+	installation int64
 }
 
 // own refuses a thread of another repository: this client's token is not for

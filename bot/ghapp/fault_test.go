@@ -134,7 +134,7 @@ func TestWritesAreNotRepeated(t *testing.T) {
 func TestHourlyLimit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { ac.PerHour = 3 })
+	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { ac.Limits.PerHour = 3 })
 	for i := range 5 {
 		_, err := w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
 		var e *ghapp.Error

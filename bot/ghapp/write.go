@@ -58,6 +58,8 @@ type Write struct {
 	Pull      *PullSpec   `json:"pull,omitempty"`
 	Review    *ReviewSpec `json:"review,omitempty"`
 	Check     *CheckSpec  `json:"check,omitempty"`
+	First     bool        `json:"first,omitempty"`    // it may use the reserve of the budget, see [quota.First]
+	Outsider  bool        `json:"outsider,omitempty"` // it is for somebody without rights
 }
 
 // Ref is what a write made or changed. Number is set for issues and pull
@@ -143,7 +145,7 @@ func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 		return Ref{}, err
 	}
 	w = c.outgoing(w) //control:github-gate
-	return d.perform(ctx, c, w)
+	return d.perform(context.WithValue(ctx, classKey{}, w.class()), c, w)
 }
 
 // Find reports whether a write has happened, and what it made. It believes

@@ -18,6 +18,12 @@ import (
 // delivery undone: it would be called for ever.
 var errUnfinished = errors.New("work ended without finishing its delivery")
 
+// postponed is an error that is no failure: the work goes on at a time.
+type postponed interface {
+	error
+	Until() time.Time
+}
+
 // loop gives slots to offers until the queue drains, and then waits for the
 // workers.
 func (q *Queue) loop(ctx context.Context) {
@@ -264,6 +270,11 @@ func (q *Queue) once(ctx context.Context, l store.Lease) bool {
 	}
 	if draining {
 		q.release(end, l, q.Now())
+		return false
+	}
+	var later postponed
+	if errors.As(err, &later) {
+		q.release(end, l, later.Until())
 		return false
 	}
 	return q.failed(end, l, err)

@@ -34,8 +34,9 @@ func CheckTitle(s *session.State) string {
 	return t
 }
 
-// CheckSummary is the text of a check run that is completed.
-func CheckSummary(s *session.State) string {
+// CheckSummary is the text of a check run that is completed. turnedAway is
+// who was not answered, and why; "" for nobody.
+func CheckSummary(s *session.State, turnedAway string) string {
 	var b strings.Builder
 	if s.Outcome != nil {
 		outcome(&b, s.Outcome, 20000)
@@ -45,5 +46,8 @@ func CheckSummary(s *session.State) string {
 	}
 	files(&b, s.Files)
 	b.WriteString(next(s.Phase) + "\n")
+	if turnedAway != "" {
+		fmt.Fprintf(&b, "\nNot answered: %s\n", line(clean(turnedAway), 300))
+	}
 	return limit(b.String(), maxBody)
 }

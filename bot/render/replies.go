@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,28 @@ const (
 	CheckIsRunning  = "The agent works on this branch."
 	CheckMovedTitle = "went on"
 )
+
+// Replies is what is answered to one comment, however much it asks.
+func Replies(list []string) string {
+	var once []string
+	for _, text := range list {
+		if !slices.Contains(once, text) {
+			once = append(once, text)
+		}
+	}
+	return limit(strings.Join(once, "\n\n"), maxBody)
+}
+
+// LeftOut says that a comment held more commands than are carried out.
+func LeftOut(done, more int) string {
+	return fmt.Sprintf("I carry out the first %d commands of a comment; this one held %d more, and I left them out. Write them in another comment.", done, more)
+}
+
+// Postponed says that somebody asked for very much.
+func Postponed(login string, until time.Time) string {
+	return fmt.Sprintf("%s, you asked for very much within the last hour. What you wrote is not lost: it waits, and I go on with it from %s. `/agent stop` and answers to requests for approval are heard before.",
+		clean(login), until.UTC().Format("15:04 UTC"))
+}
 
 // NotStarted says why a command was not carried out.
 func NotStarted(why string) string { return "I did not start: " + why }

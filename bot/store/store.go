@@ -117,7 +117,7 @@ type Wakes interface {
 	// urgent and oldest first, at most limit.
 	Waiting(ctx context.Context, limit int) ([]Waiting, error)
 	// Urgent returns the undone deliveries of thread that came after a number
-	// and are as urgent as priority or more, oldest first. It is a look ahead:
+	// and are as urgent as priority or more, oldest first, at most 200. It is a look ahead:
 	// deliveries are worked on in the order of [Deliveries.Next] all the same.
 	Urgent(ctx context.Context, thread string, priority int, after int64) ([]*Delivery, error)
 	// Nudges returns a channel that receives the threads woken by this

@@ -26,7 +26,8 @@ var arrows = map[string][]string{
 	"cmd/...":    {"*"},
 	"bot":        {"bot/*", "agent/session", "gitops", "policy", "policy/*"},
 	"bot/...":    {"bot/thread", "bot/store", "agent/session", "policy", "policy/*"},
-	"bot/ghapp":  {"bot/thread", "policy", "policy/*"},
+	"bot/ghapp":  {"bot/quota", "bot/thread", "policy", "policy/*"},
+	"bot/quota":  {},
 	"bot/sweep":  {"bot/ghapp", "bot/store"},
 	"bot/thread": {},
 

@@ -12,7 +12,7 @@
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
 // what was asked, bot/approval asks people and judges what they answer,
 // bot/render turns a session's state into Markdown. bot/ghapp writes to GitHub
-// so that it can be repeated. bot/store has the words for what is stored:
+// so that it can be repeated, within what bot/quota lets it. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
 // is a log in a git ref, bot/store/archive logs in files, bot/store/anchor signs
 // the ends of logs.

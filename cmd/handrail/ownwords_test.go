@@ -26,7 +26,7 @@ func posts(text func() string) []string {
 	s.Timeline = []session.Moment{&session.ToolRun{Title: text()}, &session.Message{Author: text(), Text: text()}, &session.Note{Text: text()}}
 	progress := render.Progress(s, render.Links{Pull: 3})
 	return append(render.Patches(text()),
-		progress, render.Final(s), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s),
+		progress, render.Final(s), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s, ""),
 		render.Status(s.Updated, progress), render.Approval(asked, text()), render.Approval(edit, text()), render.Approval(question, text()),
 		render.ReviewBody(edit, text(), 1), render.ReviewNotice(edit, 2, text()), render.NotReviewed(text()), render.NotStarted(text()),
 		render.CouldNotStart(errors.New(text())), render.CouldNotGoOn(errors.New(text())), render.StoppedBy(text()), render.NotCounted(text(), text()),

@@ -347,22 +347,6 @@ func TestDenialReachesTheModel(t *testing.T) {
 	}
 }
 
-// Who may only read can neither ask nor approve.
-func TestStrangers(t *testing.T) {
-	s := newStory(t, greeting, askThenFix)
-	s.say("stranger", "/agent fix the greeting")
-	s.until("I did not start", "needs write permission")
-	s.say("you", "/agent fix the greeting and clean the build")
-	id := s.request()
-	s.say("stranger", "/agent approve "+id)
-	s.until("does not count")
-	if !strings.Contains(s.until("**awaiting approval**"), id) {
-		t.Error("the request is not open any more")
-	}
-	s.say("you", "/agent approve "+id)
-	s.done()
-}
-
 // A new wish withdraws what waits; the model is told, and goes on.
 func TestNewInstructionWithdraws(t *testing.T) {
 	s := newStory(t, greeting, `

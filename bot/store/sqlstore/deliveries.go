@@ -89,7 +89,7 @@ func (s *wakes) Urgent(ctx context.Context, thread string, most int, after int64
 		d, err := scanDelivery(rows.Scan)
 		out = append(out, d)
 		return err
-	}, `SELECT `+deliveryColumns+` FROM deliveries WHERE thread = ? AND done IS NULL AND seq > ? AND priority <= ? ORDER BY seq`, thread, after, most)
+	}, `SELECT `+deliveryColumns+` FROM deliveries WHERE thread = ? AND done IS NULL AND seq > ? AND priority <= ? ORDER BY seq LIMIT 200`, thread, after, most)
 	if err != nil {
 		return nil, fmt.Errorf("list urgent deliveries of %s: %w", thread, err)
 	}

@@ -1,0 +1,189 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Quotas limits what people ask for. Wait returns how long a request has to
+// wait, Take counts one that was worked on.
+type Quotas interface {
+	Wait(now time.Time, a Asker) time.Duration
+	Take(now time.Time, a Asker)
+}
+
+// Asker is who asks, and where. Urgent says that it is an answer or a stop.
+type Asker struct {
+	Sender, Thread, Repository string
+	Installation               int64
+	Urgent                     bool
+}
+
+// unlistedBot reports whether an account is a bot that the configuration does
+// not let in. It gets no answer at all, and nothing is asked about it: two
+// bots that answer each other would never end.
+func (b *Bot) unlistedBot(u ghapp.User) bool {
+	return u.Bot && !slices.Contains(b.cfg.Policy.Approvals.Bots, u.ID) //control:unlisted-bots
+}
+
+// author is who wrote a text, as far as that was asked. Quiet is somebody
+// without rights, who gets no words unless what they wrote has an effect.
+type author struct {
+	actor policy.Actor
+	quiet bool
+}
+
+// admit looks up who wrote a text, and returns why nothing is done about it,
+// or "". A person without rights is only heard who began the thread's session,
+// or who may be an approver of it.
+func (w *worker) admit(ctx context.Context, s userMessage) (by author, why string, err error) {
+	sender, lookup := s.author, w.at.Client.Sender
+	if sender.Bot {
+		lookup = w.at.Client.Actor // one that is on the list
+	}
+	if by.actor, err = lookup(ctx, sender.Login); err != nil {
+		return by, "", err
+	}
+	if policy.Insider(by.actor) && by.actor.ID != sender.ID {
+		return by, render.UnknownAuthor, nil
+	}
+	if policy.Insider(by.actor) || sender.Bot {
+		return by, "", nil
+	}
+	sess, err := w.session(ctx)
+	if err != nil || sess == nil {
+		return by, "no right here, and no session to have a part in", err
+	}
+	by.quiet = by.actor.Lookup != policy.Found || dataOf(sess).RequesterID != sender.ID //control:no-words-without-rights
+	return by, "", nil
+}
+
+// turnAway ends a delivery that comes to nothing. Its author sees a sign, one
+// in a thread whoever writes there; the reason goes to the log, and to the
+// check run of the thread's session.
+func (w *worker) turnAway(ctx context.Context, s userMessage, why string) error {
+	w.cfg.Log.InfoContext(ctx, "not answered", "thread", w.key, "sender", s.author.Login, "why", why)
+	if s.takesReaction() {
+		in := intent(ghapp.Write{Key: "sign-" + ghapp.Digest(w.key), Kind: ghapp.WriteReaction, Target: s.target, Body: "confused", Outsider: true}, w.at.Ref, w.cfg.Now()) //control:one-sign
+		first, err := w.once(ctx, in)
+		if err != nil {
+			return err
+		}
+		if first {
+			w.turnedAway = s.author.Login + ": " + why
+		}
+	}
+	return w.cfg.Store.Deliveries.Done(ctx, "not answered: "+why, s.id)
+}
+
+// once makes a write that may be left out when GitHub does not take it now,
+// unless it was tried before. It reports whether it was not.
+func (w *worker) once(ctx context.Context, in *store.Intent) (first bool, err error) {
+	if err := w.cfg.Store.Intents.Intend(ctx, store.Fence{}, in); err != nil {
+		return false, fmt.Errorf("record intent: %w", err)
+	}
+	if in.State != store.Intended {
+		return false, nil
+	}
+	if _, err := w.effects(store.Fence{}).perform(ctx, *in); err != nil {
+		w.cfg.Log.InfoContext(ctx, "left out", "thread", w.key, "kind", in.Kind, "err", err)
+	}
+	return true, nil
+}
+
+const (
+	lookAgain       = 3 * time.Second  // at what is over a quota, if nothing else comes up
+	lookAgainAtMany = 30 * time.Second // at what waits because many accounts were looked up
+)
+
+// asking is who waits: what is urgent of them waits apart.
+type asking struct {
+	sender string
+	urgent bool
+}
+
+// postponed is the error of work that is over a quota. It is no failure.
+type postponed struct{ until time.Time }
+
+// Error implements error.
+func (p *postponed) Error() string {
+	return "over a quota until " + p.until.UTC().Format(time.TimeOnly)
+}
+
+// Until returns when to look again.
+func (p *postponed) Until() time.Time { return p.until }
+
+// overQuota postpones a delivery that is over a quota. What the same person
+// wrote after it waits with it, what others wrote does not.
+func (w *worker) overQuota(ctx context.Context, d *store.Delivery, a Asker) error {
+	if w.cfg.Quotas == nil {
+		return nil
+	}
+	now := w.cfg.Now()
+	wait := w.cfg.Quotas.Wait(now, a)
+	if wait <= 0 {
+		return nil
+	}
+	w.cfg.Log.WarnContext(ctx, "over a quota", "thread", w.key, "sender", a.Sender, "wait", wait)
+	hour := now.UTC().Truncate(time.Hour).Format(time.RFC3339)
+	in := intent(ghapp.Write{
+		Key: "wait-" + ghapp.Digest(a.Sender, a.Repository, hour), Kind: ghapp.WriteComment, Body: render.Postponed(a.Sender, now.Add(wait)),
+	}, w.at.Ref, now)
+	if _, err := w.once(ctx, in); err != nil {
+		return err
+	}
+	return w.postpone(d, now.Add(min(wait, lookAgain)))
+}
+
+func (w *worker) postpone(d *store.Delivery, until time.Time) error {
+	w.waits[asking{d.Sender, d.Priority <= store.PriorityAnswer}] = until
+	return &postponed{until}
+}
+
+// next returns the oldest delivery of the thread that need not wait.
+func (w *worker) next(ctx context.Context) (*store.Delivery, error) {
+	for who, until := range w.waits {
+		if !w.cfg.Now().Before(until) {
+			delete(w.waits, who)
+		}
+	}
+	if len(w.waits) == 0 {
+		return w.cfg.Store.Deliveries.Next(ctx, w.key)
+	}
+	after := int64(0)
+	for range 5 { // further are not looked past
+		list, err := w.cfg.Store.Wakes.Urgent(ctx, w.key, store.PriorityIdle, after)
+		if err != nil || len(list) == 0 {
+			return nil, errors.Join(err, store.ErrNotFound)
+		}
+		for _, d := range list {
+			if _, waits := w.waits[asking{d.Sender, d.Priority <= store.PriorityAnswer}]; !waits {
+				return d, nil
+			}
+			after = d.Seq
+		}
+	}
+	return nil, store.ErrNotFound
+}
+
+// stillWaits returns when to look again at what waits, as an error.
+func (w *worker) stillWaits() error {
+	var first *postponed
+	for _, until := range w.waits {
+		if first == nil || until.Before(first.until) {
+			first = &postponed{until}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first
+}

@@ -1,0 +1,142 @@
+package ghapp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/quota"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Of writes that wait, those that matter more are sent first. An edit of
+// progress does not wait when there is little left, and a request for approval
+// still gets out.
+func TestWritesInTurn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
+		ac.Spacing = 100 * time.Millisecond
+		ac.Limits = quota.Limits{PerHour: 20, Alone: true}
+	})
+	first, err := w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for _, wr := range []ghapp.Write{
+		{Key: "c-sign", Kind: ghapp.WriteComment, Outsider: true}, {Key: "b-work", Kind: ghapp.WriteComment}, {Key: "a-ask", Kind: ghapp.WriteComment, First: true},
+	} {
+		wr.Thread, wr.Body = w.issue, "x"
+		all.Go(func() {
+			if _, err := w.client.Perform(ctx, wr); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(10 * time.Millisecond)
+	}
+	all.Wait()
+	var order []string
+	for _, c := range w.gh.Thread(w.issue).Comments[1:] {
+		_, key, _ := strings.Cut(c.Body, "handrail:")
+		order = append(order, key)
+	}
+	if !slices.IsSorted(order) || len(order) != 3 {
+		t.Errorf("written in the order %q", order)
+	}
+	for i := range 12 { // 16 of 20 are used then
+		if _, err := w.client.Perform(ctx, ghapp.Write{Key: fmt.Sprint("k", i), Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit := ghapp.Write{Key: "k", Kind: ghapp.WriteEditComment, Thread: w.issue, Target: ghapp.Target{Comment: first.ID}, Body: "y"}
+	for name, tt := range map[string]struct {
+		wr   ghapp.Write
+		sent bool
+	}{
+		"progress": {edit, false},
+		"work":     {ghapp.Write{Key: "w", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}, false},
+		"approval": {ghapp.Write{Key: "a", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x", First: true}, true},
+	} {
+		began := time.Now()
+		_, err := w.client.Perform(ctx, tt.wr)
+		var e *ghapp.Error
+		if (err == nil) != tt.sent || !tt.sent && (!errors.As(err, &e) || e.Kind != ghapp.Temporary || e.RetryAfter < 50*time.Minute) {
+			t.Errorf("%s: %v, sent is wanted: %t", name, err, tt.sent)
+		}
+		if time.Since(began) > 3*time.Second {
+			t.Errorf("%s: it took %s", name, time.Since(began))
+		}
+	}
+}
+
+// An account without rights is looked up five times a minute, and very many
+// of them have to wait; whoever was found to have rights does not.
+func TestLookups(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var mu sync.Mutex
+	now := time.Now()
+	asked := map[string]int{}
+	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
+		ac.Lookups = 20
+		ac.Clock = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	})
+	look := func(login string, wait time.Duration) (policy.Actor, error) {
+		mu.Lock()
+		now = now.Add(wait)
+		asked[login]++
+		mu.Unlock()
+		return w.client.Sender(ctx, login)
+	}
+	w.gh.AddUser("boss", "admin")
+	w.gh.AddUser("late", "")
+	if a, err := look("boss", 0); err != nil || a.Permission != "admin" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	for range 5 {
+		if a, err := look("late", 0); err != nil || policy.Insider(a) {
+			t.Fatalf("%+v, %v", a, err)
+		}
+	}
+	if !w.app.Flooding("ACME/widget", "LATE") || w.app.Flooding("acme/other", "late") || w.app.Flooding("acme/widget", "boss") {
+		t.Error("who floods is not told apart")
+	}
+	w.gh.AddUser("late", "write")
+	if a, err := look("late", 0); err != nil || policy.Insider(a) {
+		t.Errorf("looked up a sixth time in a minute: %+v, %v", a, err)
+	}
+	if a, err := look("late", time.Minute); err != nil || !policy.Insider(a) {
+		t.Errorf("not looked up a minute later: %+v, %v", a, err)
+	}
+	held := 0
+	for i := range 40 {
+		w.gh.AddUser(fmt.Sprint("nobody", i), "")
+		if _, err := look(fmt.Sprint("nobody", i), 0); errors.Is(err, ghapp.ErrLookups) {
+			held++
+		}
+	}
+	if held < 20 {
+		t.Errorf("%d of 40 accounts without rights had to wait", held)
+	}
+	for _, login := range []string{"boss", "late"} {
+		if a, err := look(login, 0); err != nil || !policy.Insider(a) {
+			t.Errorf("%s was not looked up: %+v, %v", login, a, err)
+		}
+	}
+	w.gh.AddUser("new", "write")
+	var e *ghapp.Error
+	if _, err := look("new", 0); !errors.As(err, &e) || e.RetryAfter <= 0 || e.Kind != ghapp.Temporary {
+		t.Errorf("somebody new: %v", err)
+	}
+	if a, err := look("new", time.Hour); err != nil || !policy.Insider(a) {
+		t.Errorf("an hour later: %+v, %v", a, err)
+	}
+}
