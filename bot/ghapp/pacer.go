@@ -2,7 +2,9 @@ package ghapp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -174,4 +176,30 @@ func (t paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	defer done()
 	return t.next.RoundTrip(r)
+}
+
+// Spent returns what was written within the last hour, to be kept over a
+// restart: GitHub counts on.
+func (a *App) Spent() ([]byte, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := map[int64]*quota.Writes{}
+	for installation, p := range a.pacers {
+		out[installation] = p.budget
+	}
+	return json.Marshal(out)
+}
+
+// CountSpent counts what Spent returned, in an earlier run.
+func (a *App) CountSpent(data []byte) error {
+	var spent map[int64]json.RawMessage
+	if err := json.Unmarshal(data, &spent); err != nil {
+		return fmt.Errorf("read what was written: %w", err)
+	}
+	for installation, taken := range spent {
+		if err := json.Unmarshal(taken, a.pacer(installation).budget); err != nil {
+			return err
+		}
+	}
+	return nil
 }

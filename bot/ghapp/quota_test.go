@@ -140,3 +140,30 @@ func TestLookups(t *testing.T) {
 		t.Errorf("an hour later: %+v, %v", a, err)
 	}
 }
+
+// What was written is counted by the next process, too.
+func TestSpentIsKept(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	limit := func(_ *ghtest.Config, ac *ghapp.Config) { ac.Limits.PerHour = 3 }
+	w, next := newWorld(t, limit), newWorld(t, limit)
+	for i := range 3 {
+		if _, err := w.client.Perform(ctx, ghapp.Write{Key: fmt.Sprint("k", i), Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spent, err := w.app.Spent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.app.CountSpent(spent); err != nil {
+		t.Fatal(err)
+	}
+	var e *ghapp.Error
+	if _, err := next.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: next.issue, Body: "x"}); !errors.As(err, &e) || e.RetryAfter < 50*time.Minute {
+		t.Errorf("written after a restart: %v", err)
+	}
+	if err := next.app.CountSpent([]byte("[]")); err == nil {
+		t.Error("something else was read")
+	}
+}

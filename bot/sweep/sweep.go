@@ -3,6 +3,7 @@
 package sweep
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,38 @@ func Forget(ctx context.Context, deliveries store.Deliveries, log *slog.Logger) 
 		case <-tick.C:
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+const (
+	spentKey   = "writes of the last hour"
+	spentEvery = 10 * time.Second
+)
+
+// KeepSpent remembers over a restart what was written to GitHub within the
+// last hour, until ctx ends.
+func KeepSpent(ctx context.Context, app *ghapp.App, meta store.Meta, log *slog.Logger) {
+	last, err := meta.Get(ctx, spentKey)
+	if err == nil {
+		err = app.CountSpent(last)
+	}
+	if store.Unless(err, store.ErrNotFound) != nil {
+		log.WarnContext(ctx, "what was written within the last hour is not known", "err", err)
+	}
+	tick := time.NewTicker(spentEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+		now, err := app.Spent()
+		if err == nil && !bytes.Equal(now, last) {
+			err = meta.Set(context.WithoutCancel(ctx), spentKey, now)
+		}
+		if last = now; err != nil {
+			log.WarnContext(ctx, "keep what was written", "err", err)
 		}
 	}
 }

@@ -64,6 +64,7 @@ type Handler struct {
 	Config
 
 	small, large *semaphore.Weighted // bytes
+	refusals     *refusals
 }
 
 // New makes a handler.
@@ -89,7 +90,7 @@ func New(c Config) (*Handler, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{Config: c, small: semaphore.NewWeighted(c.Memory / 2), large: semaphore.NewWeighted(c.Memory / 2)}, nil
+	return &Handler{Config: c, small: semaphore.NewWeighted(c.Memory / 2), large: semaphore.NewWeighted(c.Memory / 2), refusals: newRefusals(c.Log)}, nil
 }
 
 // refusal is an answer other than success. The text is for whoever sent the
@@ -111,7 +112,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.As(err, &refused):
 		status, text = refused.status, refused.text
-		h.Log.WarnContext(ctx, "refused delivery", "status", status, "reason", text, "delivery", clip(r.Header.Get("X-GitHub-Delivery")), "remote", r.RemoteAddr)
+		h.refusals.warn(ctx, "status", status, "reason", text, "delivery", clip(r.Header.Get("X-GitHub-Delivery")), "remote", r.RemoteAddr)
 	case err != nil:
 		status, text = http.StatusServiceUnavailable, "the delivery could not be stored, send it again"
 		h.Log.ErrorContext(ctx, "store delivery", "delivery", clip(r.Header.Get("X-GitHub-Delivery")), "err", err)

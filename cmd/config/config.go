@@ -33,6 +33,7 @@ type Server struct {
 	GitHub   GitHub        `yaml:"github"`
 	Model    Model         `yaml:"model"`
 	Sessions Sessions      `yaml:"sessions"`
+	Quotas   Quotas        `yaml:"quotas"`
 	Policy   policy.Config `yaml:"policy"` // the limits that no repository can widen
 
 	Workspace string `yaml:"workspace"` // auto, docker, bwrap or local
@@ -311,6 +312,7 @@ func (c *Server) values(bad *problemList) {
 	for name, n := range map[string]int{"at_once": c.Sessions.AtOnce, "per_user": c.Sessions.PerUser, "per_repo": c.Sessions.PerRepo} {
 		bad.when(n < 0, "sessions.%s: must be a number from 0 up", name)
 	}
+	c.Quotas.check(bad)
 	bad.add(checkDatabase(c.Database))
 	for _, err := range c.Model.Check() {
 		bad.add(err)

@@ -18,7 +18,7 @@ type fileKind struct {
 
 var (
 	serverKeys = fileKind{
-		[]string{"listen", "data", "database", "github", "sessions", "policy"},
+		[]string{"listen", "data", "database", "github", "sessions", "quotas", "policy"},
 		"\nThis looks like a server's file: check it with `handrail config check --server FILE`.",
 	}
 	repositoryKeys = fileKind{

@@ -145,6 +145,7 @@ var controls = []control{
 	{"no-reserved-room", "call always rule{call: unix.SYS_ACCT, errno: unix.EPERM}", "./agent/workspace/bwrap", "TestConformance/overlay/quotas"},
 	{"docker-bounds", "false", "./agent/workspace/docker", "TestBounds"},
 	{"must-limit", "false", "./cmd/handrail", "TestMustLimit"},
+	{"refusals-logged", "false", "./bot/webhook", "TestRefusalsAreCounted"},
 	{"fair-share", "without 2", "./bot/quota", "TestFairShare"},
 	{"request-reserve", "drop", "./bot/quota", "TestRequests"},
 	{"write-reserve", "value 0", "./bot/quota", "TestClasses"},

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
+	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/postgres"
@@ -94,8 +95,9 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	}
 	if s.app, err = ghapp.New(ghapp.Config{
 		Own: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
-		Clean: known.outgoing,
-		Log:   w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: bot.Fenced{Next: s.transport(time.Minute)},
+		Clean:   known.outgoing,
+		Lookups: cfg.Quotas.Lookups, Limits: quota.Limits{PerMinute: cfg.Quotas.WritesPerMinute, PerHour: cfg.Quotas.WritesPerHour, Reserve: cfg.Quotas.Reserve},
+		Log: w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: bot.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
 		return s, err
 	}
@@ -147,7 +149,7 @@ func (s *server) hasVision(ctx context.Context, name string) bool {
 
 func (s *server) newQueue(r *serveRunner) (err error) {
 	s.bot, err = bot.New(bot.Config{
-		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
+		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
 		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
 	})
 	if err != nil {
@@ -239,6 +241,7 @@ func (s *server) start(ctx context.Context) error {
 // beside starts the loops that run beside the queue.
 func (s *server) beside(ctx context.Context) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.wait.Go(func() { sweep.KeepSpent(ctx, s.app, s.redactedStore.Meta, s.log) })
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	if s.cfg.GitHub.AppID == 0 {
 		s.log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; a GitHub App can")

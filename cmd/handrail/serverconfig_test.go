@@ -157,6 +157,7 @@ func TestServerConfigFaults(t *testing.T) {
 		"unknown in policy":   {"policy:\n  budgt: {}\n", secrets, []string{`line 2: unknown key "budgt", did you mean "budget"?`}},
 		"value in policy":     {ok + "policy:\n  workspace:\n    network: opn\n", secrets, []string{"line 5: ", `workspace.network: "opn"`, `did you mean "open"?`}},
 		"second document":     {ok + "---\nlisten: :1\n", secrets, []string{"a second document begins"}},
+		"quotas":              {"quotas: {sender: -2, reserve: 80}\n", secrets, []string{"quotas.sender", "quotas.reserve"}},
 		"text for a number":   {"sessions: {at_once: many}\n", secrets, []string{"line 1: cannot use `many` as a whole number"}},
 		"list for keys":       {"github: [a]\n", secrets, []string{"line 1: cannot use a list as keys and values"}},
 		"text for keys":       {"model: qwen3:8b\n", secrets, []string{"line 1: cannot use `qwen3:8b` as keys and values"}},
