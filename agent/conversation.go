@@ -13,7 +13,7 @@ type conversation struct {
 	nonce      string // in the marks around what others wrote
 	entries    []entry
 	asks       string // latest words of a person after the task
-	unprovided string // words of a person whose context was not looked up yet
+	unprovided string // words of a person, and where their links lead, whose context was not looked up yet
 }
 
 // entry is one piece of conversation: an answer with its calls, or words for
@@ -31,7 +31,7 @@ type entry struct {
 
 func (t *conversation) open(e session.Event, task session.Task) {
 	t.nonce = nonceOf(task)
-	t.unprovided = task.Text
+	t.unprovided = strings.Join(append([]string{task.Text}, task.Links...), "\n")
 	t.entries = append(t.entries, entry{
 		seq: e.Seq, user: task.Text, provided: provided(t.nonce, task.Context), person: true, images: task.Images,
 	})
@@ -39,8 +39,9 @@ func (t *conversation) open(e session.Event, task session.Task) {
 
 func (t *conversation) message(e session.Event, p *session.Message) {
 	if p.Text != "" {
-		t.asks, t.unprovided = p.Text, strings.TrimSpace(t.unprovided+"\n\n"+p.Text)
+		t.asks = p.Text
 	}
+	t.unprovided = strings.TrimSpace(strings.Join(append([]string{t.unprovided, p.Text}, p.Links...), "\n\n"))
 	if len(p.Text)+len(p.Images)+len(p.Context) > 0 {
 		t.entries = append(t.entries, entry{
 			seq: e.Seq, user: p.Text, provided: provided(t.nonce, p.Context), person: true, images: p.Images,

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 const (
@@ -79,6 +80,24 @@ func (r *request) texts(opens bool) []shown {
 	return out
 }
 
+// mostLinks is how many links of a text are looked up.
+const mostLinks = 32
+
+// links returns where the links of a request lead that name a file of a repository. A
+// reader does not see that, so the model is not told; the lines behind them are looked
+// up all the same.
+func (r *request) links(opens bool) []string {
+	var out []string
+	for _, t := range r.texts(opens) {
+		for _, to := range untrusted.Links(t.body) { //control:links-of-the-raw-text
+			if strings.Contains(to, "/blob/") && len(out) < mostLinks {
+				out = append(out, to)
+			}
+		}
+	}
+	return out
+}
+
 // pictures fetches the pictures that a request shows, for a model that can
 // see them, and says in words what became of each.
 func (r *request) pictures(ctx context.Context, model string, opens bool) ([]session.Blob, string) {
@@ -104,7 +123,7 @@ func (r *request) pictures(ctx context.Context, model string, opens bool) ([]ses
 			}
 			name := fmt.Sprintf("Picture %d in %s", i+1, t.where)
 			if err != nil {
-				fmt.Fprintf(&notes, "\n[%s (at %s) is not shown: %s.]", name, hostOf(address), r.w.whyNot(ctx, address, err))
+				fmt.Fprintf(&notes, "\n[%s is not shown: %s.]", name, r.w.whyNot(ctx, address, err))
 				continue
 			}
 			size += len(p.Data)

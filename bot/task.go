@@ -79,7 +79,7 @@ func (r *request) follow(ctx context.Context) error {
 	s := r.msg
 	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(r.cmd.Text)}
 	images, words := r.pictures(ctx, r.sess.Model, false)
-	m.Text, m.Images, m.Context = m.Text+words, images, selected(s)
+	m.Text, m.Images, m.Context, m.Links = m.Text+words, images, selected(s), r.links(false)
 	v, err := r.viewWith(ctx)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (r *request) open(ctx context.Context) error {
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: r.cmd.Turns, Nonce: session.NewID(),
 	}
 	images, words := r.pictures(ctx, task.Model, true)
-	task.Text, task.Images, task.Context = task.Text+words, images, selected(s)
+	task.Text, task.Images, task.Context, task.Links = task.Text+words, images, selected(s), r.links(true)
 	data, err := json.Marshal(rowData{RequesterID: r.actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err
@@ -158,9 +158,10 @@ func (r *request) open(ctx context.Context) error {
 // data.
 func (r *request) taskText() string {
 	s, text := r.msg, r.words(r.cmd.Text)
+	title, _ := untrusted.CleanPlain(s.ev.Title) // no Markdown: a reader sees all of it
 	if body := r.cleaned("body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
 		nonce := ghapp.Digest(s.key, "fence")
-		text += "\n\n" + untrusted.Fence(nonce, "the thread that this was asked in", r.cleaned("title", s.ev.Title)+"\n\n"+body)
+		text += "\n\n" + untrusted.Fence(nonce, "the thread that this was asked in", title+"\n\n"+body)
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package bot
 import (
 	"bytes"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,5 +43,24 @@ func TestUntrustedWords(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "removed=21") || !strings.Contains(log.String(), "20 tag characters, 1 HTML comments") {
 		t.Errorf("the log does not say what was removed:\n%s", log.String())
+	}
+}
+
+// The lines behind a link come along though a reader, and the model, see only the words
+// that it stands behind.
+func TestLinksBehindWords(t *testing.T) {
+	t.Parallel()
+	const to = "https://github.com/o/r/blob/0123456789012345678901234567890123456789/a.go#L3-L5"
+	r := &request{w: &worker{Bot: &Bot{cfg: Config{Log: slog.New(slog.DiscardHandler)}}}, msg: userMessage{key: "k", body: "/agent fix [this](" + to + ") <!-- [no](" + to + "x) --> `[no](" + to + "y)`", ev: ghapp.Event{
+		Kind: "issue_comment", EventPost: ghapp.EventPost{Body: "see [that](" + to + "-L9 \"t\") and https://evil.example/blob"},
+	}}, cmd: command.Command{Text: "fix [this](" + to + ")"}}
+	if got := r.links(true); !slices.Equal(got, []string{to, to + "-L9"}) {
+		t.Errorf("the links are %q", got)
+	}
+	if got := r.links(false); !slices.Equal(got, []string{to}) {
+		t.Errorf("the links of the words are %q", got)
+	}
+	if got := r.taskText(); strings.Contains(got, "/blob/") || !strings.Contains(got, "fix this") {
+		t.Errorf("the model is told %q", got)
 	}
 }

@@ -29,18 +29,19 @@ import (
 // Task is what a session is asked to do. It is recorded as the first event
 // and never changes afterwards; later wishes arrive as [Message] events.
 type Task struct {
-	Session   string `json:"session"`             // session id, see [NewID]
-	Thread    string `json:"thread,omitempty"`    // "owner/repo#12", empty on the command line
-	Text      string `json:"text"`                // the request, cleaned and fenced by the caller
-	Mode      string `json:"mode"`                // name of a policy mode, for example "code"
-	Model     string `json:"model"`               // model name as the server knows it
-	Base      string `json:"base"`                // commit id the work starts from
-	Branch    string `json:"branch"`              // branch that receives the checkpoints
-	Nonce     string `json:"nonce,omitempty"`     // random, in the fences around untrusted text
-	Requester string `json:"requester,omitempty"` // login of the person who asked
-	Turns     int    `json:"turns,omitempty"`     // turn limit, 0 for the mode's default
-	Images    []Blob `json:"images,omitempty"`    // pictures for vision models
-	Context   []Item `json:"context,omitempty"`   // user-provided context, resolved before the first turn
+	Session   string   `json:"session"`             // session id, see [NewID]
+	Thread    string   `json:"thread,omitempty"`    // "owner/repo#12", empty on the command line
+	Text      string   `json:"text"`                // the request, cleaned and fenced by the caller
+	Mode      string   `json:"mode"`                // name of a policy mode, for example "code"
+	Model     string   `json:"model"`               // model name as the server knows it
+	Base      string   `json:"base"`                // commit id the work starts from
+	Branch    string   `json:"branch"`              // branch that receives the checkpoints
+	Nonce     string   `json:"nonce,omitempty"`     // random, in the fences around untrusted text
+	Requester string   `json:"requester,omitempty"` // login of the person who asked
+	Turns     int      `json:"turns,omitempty"`     // turn limit, 0 for the mode's default
+	Images    []Blob   `json:"images,omitempty"`    // pictures for vision models
+	Context   []Item   `json:"context,omitempty"`   // user-provided context, resolved before the first turn
+	Links     []string `json:"links,omitempty"`     // where links of the text lead; they are looked up, and the model is not told
 }
 
 // Blob is a small binary attachment.
@@ -104,8 +105,9 @@ type Message struct {
 	Text   string `json:"text"`
 	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
 
-	Images  []Blob `json:"images,omitempty"`  // pictures for vision models
-	Context []Item `json:"context,omitempty"` // what the words are about, as in [Task]
+	Images  []Blob   `json:"images,omitempty"`  // pictures for vision models
+	Context []Item   `json:"context,omitempty"` // what the words are about, as in [Task]
+	Links   []string `json:"links,omitempty"`   // as in [Task]
 }
 
 // Call is one tool call as it will be run. ID is unique in the session.

@@ -38,7 +38,7 @@ func TestPictureInTheIssue(t *testing.T) {
 - when:
     images: 2
     user_contains: ["[Picture 1 in the comment is attached as image 1.]", "[Picture 1 in the first post is attached as image 2.]",
-      "[Picture 2 in the first post (at tracker.example) is not shown: it is not on GitHub, and nothing else is asked.]"]
+      "[Picture 2 in the first post is not shown: it is not on GitHub, and nothing else is asked.]"]
   calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - say: "As in the picture. [TASK_COMPLETE]"
 - when: {images: 3, user_contains: "[Picture 1 in the comment is attached as image 1.]"}
@@ -59,7 +59,7 @@ func TestPictureForABlindModel(t *testing.T) {
 	s := newStory(t, greeting, `
 - when:
     images: 0
-    user_contains: "[Picture 1 in the first post (at 127.0.0.1) is not shown: the model m cannot see pictures.]"
+    user_contains: "[Picture 1 in the first post is not shown: the model m cannot see pictures.]"
   calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - say: "I cannot see, but I fixed it. [TASK_COMPLETE]"
 `)

@@ -35,8 +35,8 @@ func TestAttackTexts(t *testing.T) {
 	}{
 		"I04": {[]string{"obsolete", "helper"}, []string{"Typo in README."}, func(n Removed) int { return n.Comments }, 1},
 		"I05": {[]string{"push to main"}, []string{"Hi", "thanks"}, func(n Removed) int { return n.Comments }, 1},
-		"I07": {[]string{"helper", "write-all"}, []string{"![](https://sink.invalid/a.png)"}, func(n Removed) int { return n.AltTexts }, 1},
-		"I08": {[]string{"helper", "curl"}, []string{"[trace](https://sink.invalid/t)"}, func(n Removed) int { return n.Titles }, 1},
+		"I07": {[]string{"helper", "write-all", "sink"}, []string{"[image]"}, func(n Removed) int { return n.AltTexts }, 1},
+		"I08": {[]string{"helper", "curl", "sink"}, []string{"trace"}, func(n Removed) int { return n.Titles }, 1},
 		"I09": {nil, []string{"stack trace", "disable the failing security tests", "[collapsed text]"}, func(n Removed) int { return n.Collapsed }, 1},
 		"I10": {nil, []string{"Please bump the version."}, Removed.Total, 28},
 		"I12": {nil, []string{"ok thanks"}, func(n Removed) int { return n.ZeroWidth }, 16},
@@ -111,21 +111,20 @@ func TestCleanTextKeeps(t *testing.T) {
 		"sinhala":           "ශ්\u200dරී",
 		"ideographic form":  "葛\U000e0100城",
 		"mongolian":         "ᠠ\u180bᠨ",
-		"code with comment": "```html\n<!-- keep -->\n<b title=\"x\">&amp;</b>\n```\n",
+		"code with comment": "```html\n<!-- keep -->\n<b title=\"x\">&amp;</b>\n```",
 		"inline code":       "use `<!-- x -->` and `&lt;` and `[a]: b`",
-		"indented code":     "text\n\n    <!-- keep -->\n",
-		"generics":          "Map<String, List<Integer>> and a < b && c > d",
-		"links":             "[a](https://example.org/x_(y)) <https://example.org>",
+		"comparisons":       "Map<String, x> and a < b && c > d",
+		"address":           "see https://example.org/x_(y), www.example.org",
 		"log levels":        "[ERROR]: it failed\n[INFO]: done",
 		"task list":         "- [ ] one\n- [x] two",
-		"footnote":          "a[^1]\n\n[^1]: note",
 		"ampersands":        "AT&T, a&b; R&D &; &nosuch;",
 		"arrow":             "a <- b, <3, 1 <!- 2",
 		"inline opener":     "the token <!-- is not closed here",
 		"math":              "$\\color{white}{x}$",
 		"table":             "| a | b |\n|---|---|\n| 1 | 2 |",
-		"plain html":        "<b>bold</b> <br> H<sub>2</sub>O",
-		"bare link html":    `<a href="https://example.org">x</a>`,
+		"list":              "- one\n- two\n  more\n\n1. x\n2. y",
+		"quotation":         "> one\n> two\n\nno",
+		"emphasis":          "**a** *b* ~~c~~ `d`",
 		"accents":           "Ünïcödé, e\u0301, Ω™½",
 		"arabic numbers":    "\u0600\u0661\u0662",
 		"braille":           "⠓⠑⠇⠇⠕",
@@ -135,6 +134,26 @@ func TestCleanTextKeeps(t *testing.T) {
 				t.Errorf("Clean(%q) = %q, %+v", in, got, n)
 			}
 		})
+	}
+}
+
+// What shows the same in another spelling is written in the plainer one.
+func TestCleanTextWrites(t *testing.T) {
+	for in, want := range map[string]string{
+		"text\n\n    <!-- keep -->\n":                          "text\n\n```\n<!-- keep -->\n```",
+		"[a](https://example.org/x_(y)) <https://example.org>": "a https://example.org",
+		"Map<String, List<Integer>>":                           "Map<String, List>", // GitHub shows no more either
+		"a[^1]\n\n[^1]: note\n[^2]: hidden":                    "a1\n\n1. note",
+		"<b>bold</b> <br> H<sub>2</sub>O":                      "**bold**\nH2O",
+		`<a href="https://example.org">x</a>`:                  "x",
+		"fo**o** and b`a`r":                                    "foo and bar",
+		"~~~MARKER\n```\n~~~":                                  "````\n```\n````",
+		"<details><summary>Log</summary>\n\nx\n</details>":     "[collapsed text]\nLog\n\nx\n\n[end of the collapsed text]",
+		"|a|\n|-|\n|b|hidden|":                                 "| a |\n|---|\n| b |",
+	} {
+		if got, _ := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+		}
 	}
 }
 
@@ -158,7 +177,7 @@ func TestCleanCharsRemoves(t *testing.T) {
 		"mark in latin":             {"a\u200eb", "ab"},
 		"controls":                  {"a\x00\x07\bb\x7f", "ab"},
 		"terminal":                  {"\x1b[1;31mred\x1b[0m \x1b]8;;https://x\x07link\x1b]8;;\x07", "red link"},
-		"line ends":                 {"a\r\nb\rc\u2028d", "a\nb\nc\nd"},
+		"line ends":                 {"a\r\nb\u2028c", "a\nb\nc"},
 		"invalid bytes":             {"a\xffb", "a\ufffdb"},
 		"noncharacters":             {"a\ufdd0\U0001fffeb", "ab"},
 		"deprecated":                {"a\u206a\u206fb", "ab"},
@@ -230,9 +249,6 @@ func FuzzCleanText(f *testing.F) {
 			return
 		}
 		got, _ := Clean(s)
-		if again, n := Clean(got); again != got || n.Total() != 0 {
-			t.Fatalf("not stable: %q -> %q -> %q %+v", s, got, again, n)
-		}
 		if plain, n := CleanPlain(got); plain != got || n.Total() != 0 {
 			t.Fatalf("%q still has hidden characters", got)
 		}

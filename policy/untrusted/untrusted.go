@@ -11,10 +11,11 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
 
-// Removed counts what cleaning took out, by category. Entities were decoded,
-// not removed, and are not in the total.
+// Removed counts what cleaning took out, by category.
 type Removed struct {
 	Tags        int `json:"tags,omitempty"`        // tag characters
 	Selectors   int `json:"selectors,omitempty"`   // variation selectors
@@ -25,15 +26,15 @@ type Removed struct {
 	Attributes  int `json:"attributes,omitempty"`  // HTML tags that carried attributes
 	AltTexts    int `json:"alt_texts,omitempty"`   // alternative texts of images
 	Titles      int `json:"titles,omitempty"`      // titles of links and images
-	Definitions int `json:"definitions,omitempty"` // link definitions, unused footnotes, text behind a fence's language
+	Addresses   int `json:"addresses,omitempty"`   // where links lead that show other words
+	Definitions int `json:"definitions,omitempty"` // link definitions, unused footnotes, cells beyond a table, words behind a fence
 	Collapsed   int `json:"collapsed,omitempty"`   // collapsed blocks, marked and not removed
-	Entities    int `json:"entities,omitempty"`    // character references, decoded and not removed
 }
 
 // Total returns the number of things removed.
 func (n Removed) Total() int {
 	return n.Tags + n.Selectors + n.Bidi + n.ZeroWidth + n.Controls + n.Comments +
-		n.Attributes + n.AltTexts + n.Titles + n.Definitions
+		n.Attributes + n.AltTexts + n.Titles + n.Addresses + n.Definitions
 }
 
 // Plus returns the sum of two counts.
@@ -42,7 +43,7 @@ func (n Removed) Plus(m Removed) Removed {
 		Tags: n.Tags + m.Tags, Selectors: n.Selectors + m.Selectors, Bidi: n.Bidi + m.Bidi, ZeroWidth: n.ZeroWidth + m.ZeroWidth,
 		Controls: n.Controls + m.Controls, Comments: n.Comments + m.Comments, Attributes: n.Attributes + m.Attributes,
 		AltTexts: n.AltTexts + m.AltTexts, Titles: n.Titles + m.Titles, Definitions: n.Definitions + m.Definitions,
-		Collapsed: n.Collapsed + m.Collapsed, Entities: n.Entities + m.Entities,
+		Addresses: n.Addresses + m.Addresses, Collapsed: n.Collapsed + m.Collapsed,
 	}
 }
 
@@ -55,7 +56,7 @@ func (n Removed) String() string {
 	}{
 		{n.Tags, "tag characters"}, {n.Selectors, "variation selectors"}, {n.Bidi, "bidi controls"},
 		{n.ZeroWidth, "invisible characters"}, {n.Controls, "control characters"}, {n.Comments, "HTML comments"},
-		{n.Attributes, "HTML attributes"}, {n.AltTexts, "image texts"}, {n.Titles, "link titles"}, {n.Definitions, "hidden definitions"},
+		{n.Attributes, "HTML attributes"}, {n.AltTexts, "image texts"}, {n.Titles, "link titles"}, {n.Addresses, "link addresses"}, {n.Definitions, "hidden definitions"},
 	} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.name))
@@ -67,37 +68,34 @@ func (n Removed) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// maxPasses is how often [Clean] repeats its cleaning at most. Each pass undoes one
-// layer of wrapping; honest text needs two.
-const maxPasses = 24
+// leftOut stands for a text that no person wrote.
+const leftOut = "[This text is left out: it is built so that reading it takes too long, and what a reader sees of it is not known.]"
 
-// Clean returns s, Markdown from a person nobody vouches for, without
-// what a reader of the rendered page would not see: invisible characters,
-// HTML comments, attributes, image texts, link titles, definitions. Character
-// references are decoded, collapsed blocks are marked. Code keeps its content
-// except for invisible characters. Cleaning is repeated until nothing
-// changes, so Clean(Clean(s)) is Clean(s).
+// Clean returns what a reader of the rendered page sees of s, Markdown from a
+// person nobody vouches for: see [visible.Read]. Invisible characters go too.
+// Collapsed blocks are marked, code stays byte for byte but for invisible
+// characters.
 func Clean(s string) (string, Removed) {
-	var n Removed
-	for range maxPasses {
-		next := cleanMarkup(cleanChars(s, &n), &n)
-		if next == s {
-			return s, n
-		}
-		s = next
+	seen, ok := visible.Read(s) //control:what-a-reader-sees
+	if !ok {
+		return leftOut, Removed{Definitions: 1}
 	}
-	n.Comments++
-	return strings.Map(dropMarkup, cleanChars(s, &n)), n
+	text, n := CleanPlain(seen.Text)
+	return text, n.Plus(Removed{
+		Comments: seen.Comments, Attributes: seen.Attributes, AltTexts: seen.AltTexts, Titles: seen.Titles,
+		Definitions: seen.Definitions, Addresses: seen.Addresses, Collapsed: seen.Collapsed,
+	})
 }
 
-// dropMarkup drops the characters that all markup is made of. [Clean] uses it on text
-// that was wrapped more often than honest text is.
-func dropMarkup(r rune) rune {
-	if strings.ContainsRune("<>&[]!`~", r) {
-		return -1
-	}
-	return r
+// Links returns where the links of s lead, which [Clean] leaves out where the text of
+// a link is another one.
+func Links(s string) []string {
+	seen, _ := visible.Read(s)
+	return seen.Links
 }
+
+// maxPasses is how often cleaning is repeated at most. Honest text needs two passes.
+const maxPasses = 24
 
 // CleanPlain removes only invisible and control characters. It is for file
 // content and tool output, where markup is data and must stay as it is.
@@ -152,3 +150,5 @@ func goodNonce(s string) bool {
 	}
 	return len(s) >= 8
 }
+
+func letter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }

@@ -1,0 +1,115 @@
+package visible_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
+	"github.com/handrail-bot/handrail/policy/untrusted/visible"
+)
+
+// shapes are texts with words that a reader sees or does not; which, the judge
+// says. W stands for a word, S for another shape in its place, L for a line break.
+var shapes = []string{
+	"W <!-- W --> W", "W <!-- W -- W --> W", "`W <!-- ` W --> W", "``W` <!-- W --> W", "<!-- WLLW --> WL", "L<!-- WLLW", "<!--> W --> W", "<!-- W --!> W --> W", "W <!---> W",
+	"https://x.test/` <!-- W --> `", "www.x.test/a`<b title='W'>`W", "\\`<!-- W -->`", "`W\\` <!-- W --> `",
+	"| W | W |L|---|---|L| W | W | W | W |L| W |L", "W|WL-|-LW|W|W|WLLW", "|W|L|-|L|W|W|LW W|W", "> |W|L> |-|L> |W|W|L", "- |W|L  |-|L  |W|W|L", "|`W\\|W`|L|-|L|W \\| W|W|L",
+	"```W WLW <!-- W -->L```L", "~~~ go WLWL~~~L", "````WLW```L````L", "- ```WL  WL  ```L", "> ```WL> WLLW", "    W <!-- W -->LLW", "```L```W WLWL```L", "```goL\tW  WL```L", "\tWLL",
+	"[](W)", "[W](W)", "[W](<W> \"W\")", "[W](x.test/W (W))", "[W][W]LL[W]: /W \"W\"L", "[](https://x.test/W)W", "<https://x.test/W>", "https://x.test/W", "[W <!-- W --> W](/W 'W')", "[W](/u \"WLW\")", "[W]( /W )",
+	"![W](W)", "![W](/u \"W\")", "[![W](W)](W)", "![W [W](W) W](W)", "![W][W]LL[W]: W", "![W]LL[W]: <W> 'W'", "<img alt=\"W\" src=W>", "<img alt='W'>", "!\\[W](W)", "![`W`](/u)",
+	"L[//]: # (W)L", "L[//]: # \"W\"LW", "L[W]: <W>L  \"WL  W\"L", "L[comment]: # (W) WL", "> [//]: # (W)L", "W L[//]: # (W)L", "L[W]:L/WL'W'L", "- [//]: # (W)LLW",
+	"W[^1] W[^2]LL[^1]: WLL    WLL[^3]: WL", "L[^W]: WLW", "W[^W]LL[^W]: W[^a]LL[^a]: W", "![^1]LL[^1]: WL",
+	"<details><summary>W</summary>LLWLL</details>", "<div hidden>W</div>", "<span style=\"display:none\" title=\"W\">W</span>", "<p align=W>W</p>", "<a href=W name='W'>W</a>", "<b W>W</b>", "<div title=\"LLWLL\">W", "<div W='LLW'>",
+	"<script>W</script>W", "<style>W</style>W", "<title>W</title>", "<textarea>W</textarea>", "<template>W</template>", "<select><option value=W>W</select>", "<input value=W placeholder='W'>W", "<xmp>W</xmp>", "<div><script>W</script></div>", "<table><tr><td>W<td title=W>W</table>",
+	"<?php W ?> W", "<!DOCTYPE W> W", "<!W W> W", "<![CDATA[ W ]]> W", "L<? W > W ?>LW", "L<!ELEMENT W>LW", "</W>W", "</ W>W", "<W>W", "<W W=W>W</W>", "W<W", "<a-W>W", "<div></b W>W", "<diW", "L<div><!-- WLLW --> WL", "L<pre>W <!-- W --> <b title=W>W</b></pre>L", "<details open title=W>W</details>",
+	"&lt;!-- W --&gt;", "&#60;!-- W --&#62;", "&amp;lt;b title=W&amp;gt;", "\\<!-- W -->", "&W;", "&nbsp;W", "W&#x200b;W",
+	"# WL", "WL===L", "**W** _W_ ~~W~~", "W\\LW", "W  LW", "- WL- W", "1. WL2) W", "> W", "---L", "* W <!-- W -->", "- [x] W", "W **W W* _W", "<kbd>W</kbd>", "W<br>W", "<sub>W</sub>", "@W #1 :W:", "$W$",
+}
+
+// wraps are what a shape may stand in.
+var wraps = []string{"S", "S", "S", "> S", "- S", "1. S", "**S**", "| S | W |\n|---|---|\n", "<div>\n\nS\n\n</div>", "<!-- S", "`S`", "``S", "[S](W)", "![S](W)", "S <!-- W -->", "W S W", "<p>S", "(S)", "\"S\"", "    S", "~~~\nS\n~~~", "[^1]: S", "\\S", "# S", "*S*", "<b>S</b>", "\"> S", "W\nS", "S\nW", "'S", "- W\n  S", "> - S"}
+
+func text(r *rand.Rand, words *int) string {
+	var b strings.Builder
+	for range 1 + r.IntN(4) {
+		s := shapes[r.IntN(len(shapes))]
+		for range r.IntN(3) {
+			s = strings.Replace(wraps[r.IntN(len(wraps))], "S", s, 1)
+		}
+		if r.IntN(6) == 0 { // one character too few, or twice
+			if i := r.IntN(len(s)); s[i] != 'W' {
+				s = s[:i] + strings.Repeat(s[i:i+1], r.IntN(2)*2) + s[i+1:]
+			}
+		}
+		b.WriteString(strings.ReplaceAll(s, "L", "\n"))
+		b.WriteString([]string{"\n\n", "\n\n", "\n", " ", ""}[r.IntN(5)])
+	}
+	var out strings.Builder
+	for _, c := range b.String() {
+		if c == 'W' {
+			*words++
+			fmt.Fprintf(&out, "wq%dz", *words)
+		} else {
+			out.WriteRune(c)
+		}
+	}
+	return out.String()
+}
+
+var word = regexp.MustCompile(`wq\d+z`)
+
+// What the model is given of a text has the words that GitHub shows, and no other:
+// judged by GitHub's own parser and filters.
+func TestWordsAsOnGitHub(t *testing.T) {
+	t.Parallel()
+	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
+	n, words, hidden, seen, gone, bad := 3000, 0, 0, 0, 0, 0
+	if os.Getenv("HANDRAIL_LONG") != "" {
+		n = 200_000
+	}
+	r := rand.New(rand.NewPCG(10, 2))
+	for n > 0 {
+		texts := make([]string, min(n, 5000))
+		n -= len(texts)
+		for i := range texts {
+			texts[i] = text(r, &words)
+		}
+		for i, s := range j.Show(t, texts...) {
+			got, ok := visible.Read(texts[i])
+			if !ok {
+				t.Fatalf("%q was not read", texts[i])
+			}
+			want := word.FindAllString(s.Visible, -1)
+			have := word.FindAllString(got.Text, -1)
+			for _, w := range word.FindAllString(texts[i], -1) {
+				switch shown, told := slices.Contains(want, w), slices.Contains(have, w); {
+				case told && !shown:
+					t.Errorf("hidden %s reaches the model:\n%q\nGitHub %q\ntold   %q", w, texts[i], s.Visible, got.Text)
+					bad++
+				case shown && !told:
+					t.Logf("%s, which a reader sees, is gone:\n%q\nGitHub %q\ntold   %q", w, texts[i], s.Visible, got.Text)
+					gone++
+				case shown:
+					seen++
+				default:
+					hidden++
+				}
+			}
+			if bad > 20 {
+				t.FailNow()
+			}
+		}
+	}
+	t.Logf("%d hidden words, %d seen, %d of them gone", hidden, seen+gone, gone)
+	if gone*50_000 > seen { // in corners where GitHub's parser keeps to no rule
+		t.Errorf("%d of %d words that a reader sees are gone", gone, seen+gone)
+	}
+	if hidden < 1000 || seen < 1000 {
+		t.Errorf("only %d hidden words and %d seen: the test says little", hidden, seen)
+	}
+}

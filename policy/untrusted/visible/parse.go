@@ -1,0 +1,143 @@
+package visible
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+)
+
+// reading is what reads Markdown as GitHub does and makes HTML of it. GitHub's
+// sanitizer comes behind it, so HTML in the text passes. It is made when it is first
+// needed: most runs of the program need none.
+var reading = sync.OnceValue(func() goldmark.Markdown { return newReading(true) })
+
+// readingPlain takes no emphasis, whose parser is slow where there is a lot of it.
+var readingPlain = sync.OnceValue(func() goldmark.Markdown { return newReading(false) })
+
+func newReading(emphasis bool) goldmark.Markdown {
+	inlines := []util.PrioritizedValue{
+		util.Prioritized(codeParser{}, 100),
+		util.Prioritized(footnotes{}, 150),
+		util.Prioritized(oddLink{}, 190),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(tagParser{}, 400),
+		util.Prioritized(addressParser{}, 450),
+	}
+	var more []goldmark.Extender
+	if emphasis {
+		inlines = append(inlines, util.Prioritized(parser.NewEmphasisParser(), 500))
+		more = append(more, extension.Strikethrough)
+	}
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(
+				util.Prioritized(parser.NewSetextHeadingParser(), 100),
+				util.Prioritized(parser.NewThematicBreakParser(), 200),
+				util.Prioritized(parser.NewListParser(), 300),
+				util.Prioritized(parser.NewListItemParser(), 400),
+				util.Prioritized(parser.NewCodeBlockParser(), 500),
+				util.Prioritized(parser.NewATXHeadingParser(), 600),
+				util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+				util.Prioritized(parser.NewBlockquoteParser(), 800),
+				util.Prioritized(htmlBlockParser{}, 900),
+				util.Prioritized(footnoteBlocks{}, 920),
+				util.Prioritized(tableParser{}, 950),
+				util.Prioritized(parser.NewParagraphParser(), 1000),
+			),
+			parser.WithInlineParsers(inlines...),
+			parser.WithASTTransformers(util.Prioritized(footnotes{}, 100)),
+			parser.WithParagraphTransformers(util.Prioritized(definitions{}, 100)),
+		)),
+		goldmark.WithExtensions(more...),
+		goldmark.WithRendererOptions(html.WithUnsafe(), html.WithHardWraps(), renderer.WithNodeRenderers(
+			util.Prioritized(rawHTML{}, 1), util.Prioritized(tableHTML{}, 2), util.Prioritized(footnotes{}, 3))),
+	)
+}
+
+// readingFor chooses what reads s.
+func readingFor(s string) goldmark.Markdown {
+	const most = 4000
+	if strings.Count(s, "*")+strings.Count(s, "_")+strings.Count(s, "~") > most {
+		return readingPlain()
+	}
+	return reading()
+}
+
+// maxText is the longest text that is read, in bytes: GitHub takes no longer one.
+const maxText = 256 << 10
+
+// deep is a line that begins with more quotes and lists than anybody writes, and than
+// the parser reads in reasonable time.
+var deep = lazily(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){64}`)
+
+// tooSlow reports whether the parser would take unreasonable time. It reads every
+// destination to its end, even if there is no link, and reads each level of a
+// quotation again.
+func tooSlow(s string) bool {
+	if len(s) > maxText || deep().MatchString(s) {
+		return true
+	}
+	const budget = 4 << 20
+	cost, blank, angle := 0, len(s), len(s)
+	for i := len(s) - 1; i > 0; i-- {
+		switch s[i] {
+		case ' ', '\t':
+			blank = i
+		case '\n':
+			blank, angle = i, i
+		case '>':
+			angle = i
+		case '(', ':':
+			if s[i-1] != ']' {
+				continue
+			}
+			if i+1 < len(s) && s[i+1] == '<' {
+				cost += angle - i
+			} else {
+				cost += blank - i
+			}
+		}
+	}
+	return cost > budget
+}
+
+// shownTag begins a tag that GitHub shows instead of obeying it.
+var shownTag = lazily(`(?i)<((?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)(?:[\s>]|/>))`)
+
+// rawHTML writes HTML that stands in the text.
+type rawHTML struct{}
+
+func (r rawHTML) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(kindHTMLBlock, r.block)
+	reg.Register(kindTag, r.inline)
+}
+
+func (rawHTML) block(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	_, err := w.Write(shownTag().ReplaceAll(node.Lines().Value(src), []byte("&lt;$1")))
+	return ast.WalkContinue, err
+}
+
+func (rawHTML) inline(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	_, err := w.Write(shownTag().ReplaceAll(node.(*tagNode).raw, []byte("&lt;$1")))
+	return ast.WalkSkipChildren, err
+}
+
+// lazily returns a regular expression that is compiled when it is first needed.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
