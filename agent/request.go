@@ -78,7 +78,10 @@ func (q *requests) build() llm.Request {
 	return req
 }
 
-// plain is a request of just these messages.
+// plain is a request of just these messages. Every request is made here, so here the
+// control marks of chat templates are broken in everything that was read or said: the
+// log keeps what is exact. The system prompt is ours; it breaks what it quotes itself.
 func (q *requests) plain(messages []llm.Message) llm.Request {
+	messages = prompt.Seal(messages, q.model.text) //control:marks-broken
 	return llm.Request{Messages: messages, Context: q.window.size(), MaxTokens: q.maxTokens}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
 //go:embed parts/*.md
@@ -34,7 +35,8 @@ type Input struct {
 }
 
 // Build returns the system prompt. The parts that stay the same come first,
-// so that a server can reuse what it computed for the turn before.
+// so that a server can reuse what it computed for the turn before. What others wrote
+// has its control marks broken.
 func (b Builder) Build(in Input) string {
 	var out strings.Builder
 	add := func(s string) {
@@ -64,15 +66,15 @@ func (b Builder) Build(in Input) string {
 		add(part("finish_text"))
 	}
 	if b.Project != "" {
-		add("# The project\n\n" + b.Project)
+		add("# The project\n\n" + marks.Break(b.Project))
 	}
 	if b.Rules != "" {
-		add("# Rules of this repository\n\n" + b.Rules)
+		add("# Rules of this repository\n\n" + marks.Break(b.Rules))
 	}
 	if in.Memory != "" {
-		add("# Notes of this session\n\n" + in.Memory)
+		add("# Notes of this session\n\n" + marks.Break(in.Memory))
 	}
-	add(todo(in.Todo))
+	add(marks.Break(todo(in.Todo)))
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
 // Answer takes the whole answer apart: thinking that stands inline or is
@@ -36,6 +37,17 @@ func (s *Stream) Answer(turn int) session.Answer {
 	textCalls(&a, turn, parsed.Calls)
 	if raw != a.Content {
 		a.Raw = raw
+	}
+	return mended(a)
+}
+
+// mended is an answer as it is meant: where the model copied a mark that was broken
+// for it, the whole mark stands again. What its tools get, people read and the log
+// keeps is exact.
+func mended(a session.Answer) session.Answer {
+	a.Content, a.Thinking, a.Raw = marks.Mend(a.Content), marks.Mend(a.Thinking), marks.Mend(a.Raw)
+	for i := range a.Calls {
+		a.Calls[i].Arguments = marks.MendJSON(a.Calls[i].Arguments) //control:marks-mended
 	}
 	return a
 }
@@ -79,5 +91,5 @@ func callID(turn, n int) string { return fmt.Sprintf("c%d-%d", turn, n+1) }
 // without thinking, calls and completion marks.
 func Words(parser *toolcall.Parser, text string) string {
 	_, text = splitThinking("", text)
-	return strings.TrimSpace(stripComplete(parser.Parse(text).Text))
+	return marks.Mend(strings.TrimSpace(stripComplete(parser.Parse(text).Text)))
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
 // showEvery limits how often growing text is shown; firstWords is how much
@@ -124,7 +125,7 @@ func (s *Stream) announce(file string) {
 	}
 	if file != "" && !s.writing {
 		s.writing = true
-		s.Show(Shown{Title: fmt.Sprintf("Writing %s…", path.Base(file))})
+		s.Show(Shown{Title: fmt.Sprintf("Writing %s…", path.Base(marks.Mend(file)))})
 	}
 }
 
@@ -167,7 +168,7 @@ func (s *Stream) display(last bool) {
 	}
 	s.shown = s.shown || content != ""
 	s.shownAt = now
-	s.Show(Shown{Thinking: thinking, Content: content})
+	s.Show(Shown{Thinking: marks.Mend(thinking), Content: marks.Mend(content)})
 }
 
 // announcePrinted announces a call that is being printed as text.

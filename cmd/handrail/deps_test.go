@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 
 	"agent":                         {"agent/*", "policy", "policy/*"},
 	"agent/session":                 {"policy"},
-	"agent/speech":                  {"agent/llm", "agent/llm/toolcall", "agent/session"},
+	"agent/speech":                  {"agent/llm", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
 	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
 	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret"},
 	"agent/llm":                     {},
@@ -93,7 +93,9 @@ var arrows = map[string][]string{
 	"policy/shell/word":            {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
 	"policy/shell/zone":            {"policy/shell/mark"},
 	"policy/secret":                {"policy/untrusted"}, // a credential is also found behind invisible characters
-	"policy/untrusted":             {},
+	"policy/untrusted":             {"policy/untrusted/visible"},
+	"policy/untrusted/marks":       {},
+	"policy/untrusted/visible":     {},
 	"policy/untrusted/githubcheck": {},
 }
 
@@ -101,7 +103,7 @@ var arrows = map[string][]string{
 // everything below it. Test files are held to the same homes, except those
 // listed in testHomes.
 var homes = map[string][]string{
-	"github.com/ollama/ollama":          {"agent/llm/ollama"},
+	"github.com/ollama/ollama":          {"agent/llm/ollama", "agent/prompt"}, // there a test asks the server's own code for prompts
 	"github.com/sashabaranov/go-openai": {"agent/llm/openai"},
 	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/ghtest/ghcheck", "bot/webhook"},
 	"github.com/bradleyfalzon":          {"bot/ghapp"},
@@ -124,7 +126,7 @@ var homes = map[string][]string{
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/patch", "agent/llm/toolcall", "gitops", "policy", "bot/render", "bot/command"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
-	"github.com/yuin/goldmark":          {"bot/render", "bot/command", "policy/untrusted"},
+	"github.com/yuin/goldmark":          {"bot/render", "bot/command", "policy/untrusted", "policy/untrusted/visible"},
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail"},
 	"github.com/bmatcuk/doublestar":     {"policy", "agent/workspace/host", "agent/tools"},
 }

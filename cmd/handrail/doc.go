@@ -43,7 +43,9 @@
 // policy/shell/filter for words,
 // policy/shell/zone, policy/shell/mark for paths and what is not known, policy/shell/code
 // for other languages (policy/shell/code/vocabulary knows names that say what a function
-// does, policy/shell/code/decode hidden texts, policy/shell/code/lex takes them apart); policy/untrusted makes foreign text safe to read and ours to post;
+// does, policy/shell/code/decode hidden texts, policy/shell/code/lex takes them apart); policy/untrusted makes foreign text safe to read and ours to post: policy/untrusted/visible
+// says what a reader of GitHub sees of it, policy/untrusted/marks breaks the control marks of
+// chat templates;
 // policy/secret finds credentials.
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with
