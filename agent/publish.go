@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -78,14 +79,15 @@ func heldText(held []session.FileChange) string {
 // sensitive is what does not go out without a person's yes.
 type sensitive struct {
 	paths []string
-	leaks []Leak // credentials that are added to them
+	leaks []Leak   // credentials that are added to them
+	held  []string // why a push of some of them would run them elsewhere
 }
 
 // needsApproval lists the changed paths that may not go out as they are: all
 // of them in a mode that must not write; else the sensitive ones, and those to
 // which a credential was added.
 func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
-	var out, rest []string
+	var out, rest, held []string
 	for _, e := range p.changed() {
 		if yes, ok := p.Approved[e.Path]; ok && yes.Covers(e) {
 			continue
@@ -93,12 +95,18 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 		if !p.mode.Allows(policy.Write) || p.beyondLimit() || p.gate.policy.Changes(e).Sensitive { //control:gate-on-the-tree
 			out = append(out, e.Path)
 		}
+		if why := p.gate.policy.Held(e); why != "" { //control:push-hold
+			held = append(held, fmt.Sprintf("%s: %s", e.Path, why))
+			if !slices.Contains(out, e.Path) {
+				out = append(out, e.Path)
+			}
+		}
 		if e.Is != "" {
 			rest = append(rest, e.Path)
 		}
 	}
 	if p.gate.secrets == nil || len(rest) == 0 {
-		return sensitive{paths: out}, nil
+		return sensitive{paths: out, held: held}, nil
 	}
 	leaks, err := p.gate.secrets.Scan(ctx, p.Published, p.Saved, rest)
 	if err != nil {
@@ -111,7 +119,7 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 			out = append(out, l.Path)
 		}
 	}
-	return sensitive{out, leaks}, nil
+	return sensitive{out, leaks, held}, nil
 }
 
 // changed lists what the branch would get, path by path.
@@ -155,7 +163,7 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 	if p.beyondLimit() {
 		action.Edits = p.modeEdits()
 	}
-	ru := ruling{action: action, decision: withLeaks(p.gate.policy.Check(p.mode, action), s.leaks)}
+	ru := ruling{action: action, decision: withLeaks(withHold(p.gate.policy.Check(p.mode, action), s.held), s.leaks)}
 	switch ru.decision.Verdict {
 	case policy.Allow:
 		return true, nil, nil
@@ -186,6 +194,18 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 	return p.clear(ctx, s) // it is stale now, or somebody was quicker
 }
 
+// withHold makes a decision wait for a person because a push would run code
+// elsewhere, whatever the settings say of the files.
+func withHold(d policy.Decision, held []string) policy.Decision {
+	for _, why := range held {
+		d.Reasons = append(d.Reasons, policy.Reason{Rule: "push.hold", Text: why})
+	}
+	if len(held) > 0 && d.Verdict == policy.Allow { //control:hold-asks
+		d.Verdict, d.Rule, d.Auto = policy.Ask, "push.hold", false
+	}
+	return d
+}
+
 // withLeaks makes a decision wait for a person because of credentials,
 // whatever the settings say: nobody allowed these beforehand.
 func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
@@ -209,7 +229,7 @@ func (p *publisher) askPublish(ctx context.Context, s sensitive, ru ruling) (boo
 		c.Request = g.Request
 	}
 	a := p.gate.ask(c, ru)
-	if err := p.propose(ctx, &a, ru, s.leaks); err != nil {
+	if err := p.propose(ctx, &a, ru, s); err != nil {
 		return false, nil, err
 	}
 	if err := p.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeAsked, c.Turn, a)); err != nil {

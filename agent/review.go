@@ -29,9 +29,9 @@ type Proposal struct {
 // propose gives a request its commit, where it can be reviewed. What has a
 // credential in it, or runs in CI as soon as it is pushed, cannot: it is
 // pushed only after a yes.
-func (p *publisher) propose(ctx context.Context, a *session.Asked, ru ruling, leaks []Leak) error {
+func (p *publisher) propose(ctx context.Context, a *session.Asked, ru ruling, s sensitive) error {
 	hidden := a.Display != ru.action.Display
-	if p.gate.Proposer == nil || hidden || len(leaks) > 0 || slices.ContainsFunc(a.Paths, policy.RunsOnPush) { //control:review-runs-on-push
+	if p.gate.Proposer == nil || hidden || len(s.leaks) > 0 || slices.ContainsFunc(a.Paths, policy.RunsOnPush) || len(s.held) > 0 { //control:review-runs-on-push
 		return nil
 	}
 	rv, err := p.gate.Proposer.Propose(ctx, Proposal{

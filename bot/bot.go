@@ -71,6 +71,8 @@ type Work struct {
 	Inbox   func(context.Context) error
 	OnEvent func(session.Event)
 	Shares  []Share
+	// RequesterID is the account that the task's requester had when it was asked for.
+	RequesterID int64
 	// ApprovalFacts returns what approvals are bound to, as GitHub has it now. Confirm
 	// checks an approval that is about to be used once more, and returns why it
 	// does not count any more, or "".

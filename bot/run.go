@@ -117,6 +117,7 @@ func (w *worker) run(ctx context.Context, l *leased) error {
 	err = guarded(ctx, w.cfg.Log, "work on session "+l.row.ID, func() (err error) {
 		out, err = w.cfg.Runner.Run(run, Work{
 			Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.fence), OnEvent: p.event, Shares: shares,
+			RequesterID:   l.data.RequesterID,
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
 			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
 		})

@@ -124,6 +124,9 @@ func MayAsk(a Actor, f AskFacts) (Verdict, string) {
 	return Deny, fmt.Sprintf("to %s needs %s permission on this repository, %s has %s", f.Request, need, nameOf(a), orNone(a.Permission))
 }
 
+// MayPush reports whether GitHub says that an account may push to the repository.
+func MayPush(a Actor) bool { return a.Lookup == Found && rank(a.Permission) >= rank("write") }
+
 // admit decides what does not depend on the request: unknown accounts, bots and
 // failed lookups. listed is true for a bot that the configuration names by id.
 func admit(a Actor, bots []int64) (listed bool, v Verdict, why string) {

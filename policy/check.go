@@ -24,6 +24,7 @@ type Policy struct {
 	alwaysAsk kindSet
 	defaults  [Converse + 1]Verdict
 	walled    bool
+	remote    *Remote // that the work goes to; nil for none
 	analyze   func(string) shell.Analysis
 }
 

@@ -28,9 +28,9 @@ type Config struct {
 	Workspace           Workspace   `yaml:"workspace,omitempty" json:"workspace,omitzero"`
 	Budget              Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
 	PullRequest         PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
-	Undo                string      `yaml:"undo,omitempty" json:"undo,omitempty" jsonschema:"enum=commit,enum=reset,description=How /agent undo takes changes back; commit when unset."`
-	Schedules           []Schedule  `yaml:"schedules,omitempty" json:"schedules,omitempty" jsonschema:"description=Sessions by the clock."`
-	LongRunningCommands []string    `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
+	Delivery            `yaml:",inline"`
+	Schedules           []Schedule `yaml:"schedules,omitempty" json:"schedules,omitempty" jsonschema:"description=Sessions by the clock."`
+	LongRunningCommands []string   `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
 
 	// Above is the configuration this one was merged under, see [Merge]; nil
 	// for a configuration that stands alone. Its rules hold on top of these.
@@ -160,6 +160,7 @@ func DefaultConfig() Config {
 		Mode:      "code",
 		Branch:    "agent/{number}-{slug}",
 		Approvals: Approvals{Deadline: Duration(72 * time.Hour)},
+		Delivery:  Delivery{Push: Push{Hold: "workflows"}},
 		Workspace: Workspace{Engine: "docker", Network: "none", Memory: 4 << 30, Pids: 1024, CPUs: 2, Disk: 5 << 30},
 		Budget: Budget{
 			Session: Limits{Tokens: 2_000_000, Time: Duration(time.Hour), Lines: 5000},

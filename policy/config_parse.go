@@ -147,8 +147,7 @@ type configKey struct{ key, field string }
 // keysOf lists the keys of a configuration struct in their declared order.
 func keysOf(t reflect.Type) []configKey {
 	var out []configKey
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(t) {
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if key != "" && key != "-" {
 			out = append(out, configKey{key: key, field: f.Name})

@@ -42,6 +42,7 @@ budget:
   user_day: {tokens: 300000}
 pull_request: {draft: false, title: "{slug}", branch: stacked}
 undo: reset
+push: {hold: builds}
 schedules:
   - {name: nightly, cron: "0 3 * * *", task: review the default branch, mode: review, result: issue}
 long_running_commands: [make *]

@@ -14,6 +14,7 @@ func (c Config) WithDefaults() Config {
 	d := DefaultConfig()
 	c.Mode = cmp.Or(c.Mode, d.Mode)
 	c.Branch = cmp.Or(c.Branch, d.Branch)
+	c.Push.Hold = cmp.Or(c.Push.Hold, d.Push.Hold)
 	c.Approvals.Deadline = cmp.Or(c.Approvals.Deadline, d.Approvals.Deadline)
 	w, dw := &c.Workspace, d.Workspace
 	w.Engine, w.Network = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network)
@@ -61,6 +62,7 @@ func Merge(server, repo Config) Config {
 	}
 	out.Branch = cmp.Or(repo.Branch, server.Branch)
 	out.Undo = cmp.Or(repo.Undo, server.Undo)
+	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{
 		Draft: cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
 		Title: cmp.Or(repo.PullRequest.Title, server.PullRequest.Title), Body: cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),

@@ -11,6 +11,7 @@
 //	leftout.go     what of it cannot
 //	push.go        publish: a commit goes to the branch
 //	revert.go      what nobody approved is taken back
+//	remote.go      what CI would run of a push
 //	propose.go     a sensitive edit becomes a commit that people review
 //	rebuild.go     go on where another machine stopped
 //	scan.go        credentials that a commit would add
@@ -82,6 +83,9 @@ type Job struct {
 	Author gitops.Signature
 	// Push sends a commit to the remote; nil leaves the branch in Repo.
 	Push func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error)
+	// Untrusted means that who asked for the session may not push there: all
+	// of it waits for somebody who may.
+	Untrusted bool
 	// ReviewBranch names the branch on which the edit of a request is put up
 	// for review; nil where nobody can review.
 	ReviewBranch func(request string) string
@@ -146,6 +150,14 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	cfg.Policy = e.cfg.Policy
 	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
 		cfg.Policy = cfg.Policy.Walled()
+	}
+	if j.Push != nil {
+		remote, err := remoteOf(ctx, j.Repo, at.Published, j.RulesAt)
+		if err != nil {
+			return nil, err
+		}
+		remote.Untrusted = j.Untrusted
+		cfg.Policy = cfg.Policy.Pushing(remote)
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.OnLive

@@ -165,6 +165,14 @@ var controls = []control{
 	{"commands-of-a-comment", "false", "./bot", "TestOneReply"},
 	{"said-already", "false", "./bot", "TestOutsiderAfterTheEnd"},
 	{"progress-pause", "value every", "./bot", "TestProgressGetsRarer"},
+	{"push-hold", "false", "./cmd/handrail", "TestScripts/serve_push_hold"},
+	{"hold-asks", "false", "./cmd/handrail", "TestScripts/serve_push_hold"},
+	{"hold-workflows", "false", "./policy", "TestHeld"},
+	{"hold-named", "false", "./policy", "TestHeld"},
+	{"hold-manifests", "false", "./policy", "TestHeld"},
+	{"hold-untrusted", "false", "./policy", "TestHeld"},
+	{"hold-requester", "value asker.ID < 0", "./cmd/handrail", "TestScripts/serve_push_untrusted"},
+	{"hold-tightens", "value repo.Push.Hold", "./policy", "TestStricterHold"},
 	{"begun-is-no-progress", "value l.state.Seq > r.TriesAt", "./bot", "TestFailingRun"},
 }
 

@@ -97,6 +97,11 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
+	asker, err := w.Thread.Client.Actor(ctx, w.Task.Requester)
+	if err != nil {
+		return session.Outcome{}, err
+	}
+	untrusted := asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
 	return e.Run(ctx, work.Job{
 		Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
 		Author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
@@ -104,6 +109,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == strings.TrimPrefix(p.Ref, "refs/heads/")
 			return m.PushSafe(ctx, p)
 		},
+		Untrusted:    untrusted,
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
 		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: sharesOf(w.Shares), RulesAt: rulesAt, Confirm: w.Confirm,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },

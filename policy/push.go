@@ -1,0 +1,170 @@
+package policy
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// The words of `push.hold`, each stricter than the one before.
+var holds = []string{"none", "workflows", "builds"}
+
+// Delivery is the part of a configuration that says how work leaves.
+type Delivery struct {
+	Undo string `yaml:"undo,omitempty" json:"undo,omitempty" jsonschema:"enum=commit,enum=reset,description=How /agent undo takes changes back; commit when unset."`
+	Push Push   `yaml:"push,omitempty" json:"push,omitzero"`
+}
+
+// Push says what waits for a person before it is pushed, because the push
+// would run it elsewhere: CI may have secrets.
+type Push struct {
+	Hold string `yaml:"hold,omitempty" json:"hold,omitempty" jsonschema:"enum=none,enum=workflows,enum=builds,description=What waits for a person before it is pushed because CI would run it; workflows when unset. A repository can only be stricter."`
+}
+
+// stricterHold returns the server's word, or the repository's where it is stricter.
+func stricterHold(server, repo string) string {
+	if repo == "" {
+		return server
+	}
+	server = cmp.Or(server, DefaultConfig().Push.Hold)
+	return holds[max(slices.Index(holds, server), slices.Index(holds, repo))]
+}
+
+// Remote is what is known of the place that a push goes to. The zero value
+// knows of no workflow.
+type Remote struct {
+	Untrusted bool     // who asked for the session may not push there: everything waits
+	Actions   []string // directories whose action the workflows use
+	Words     []string // that the workflows say, see [WorkflowWords]
+	Unread    bool     // a workflow could not be read: it may name anything
+}
+
+// Pushing returns the policy for a session whose work goes to a remote.
+func (p *Policy) Pushing(r Remote) *Policy {
+	q := *p
+	q.remote = &r
+	return &q
+}
+
+// Held returns why a change waits for a person before it is pushed, or "":
+// CI would run it there, with what CI may do.
+func (p *Policy) Held(e Effect) string {
+	if p == nil || p.remote == nil {
+		return ""
+	}
+	hold := p.config.Push.Hold
+	switch {
+	case p.remote.Untrusted: //control:hold-untrusted
+		return "who asked for this session may not push to this repository: everything waits"
+	case hold == "none":
+		return ""
+	case p.runsOnPush(e): //control:hold-workflows
+		return "it says what CI runs: pushing it runs it, with what CI may do"
+	case hold == "builds" && (p.remote.Unread || p.named(e.Path)): //control:hold-named
+		return "a workflow names it: pushing it runs it, with what CI may do"
+	case hold == "builds" && matchesAny(manifests[:], e.Path): //control:hold-manifests
+		return "builds run what it says: pushing it runs it, with what CI may do"
+	}
+	return ""
+}
+
+// runsOnPush reports whether CI itself reads a file. A link may stand for the
+// directory where such files are.
+func (p *Policy) runsOnPush(e Effect) bool {
+	if RunsOnPush(e.Path) {
+		return true
+	}
+	if e.Is != "" && !strings.HasPrefix(e.Is, "100") && slices.ContainsFunc([]string{"/x", "/workflows/x", "/actions/x"}, func(in string) bool { return RunsOnPush(e.Path + in) }) {
+		return true
+	}
+	return slices.ContainsFunc(readings(e.Path), func(name string) bool {
+		return slices.ContainsFunc(p.remote.Actions, func(dir string) bool {
+			dir = foldPath(dir)
+			return name == dir || strings.HasPrefix(name, dir+"/") || strings.HasPrefix(dir, name+"/")
+		})
+	})
+}
+
+// named reports whether a workflow names a file, by its path, from some
+// directory, by a directory above it, or by a pattern.
+func (p *Policy) named(name string) bool {
+	for _, reading := range readings(name) {
+		for _, word := range p.remote.Words {
+			word = foldPath(word)
+			_, last := path.Split(reading)
+			switch {
+			case reading == word, last == word, strings.HasPrefix(reading, word+"/"), strings.HasPrefix(word, reading+"/"):
+				return true
+			case strings.ContainsAny(word, "/.") && strings.Contains("/"+reading+"/", "/"+word+"/"):
+				return true
+			case strings.ContainsAny(word, "*?["):
+				if ok, err := doublestar.Match("{,**/}"+word, reading); ok || err != nil {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(readings(name), func(reading string) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool {
+			ok, err := doublestar.Match("**/"+pattern, reading)
+			return ok || err != nil
+		})
+	})
+}
+
+var (
+	filledIn  = regexp.MustCompile(`\$\{\{[^}]*\}\}|\$\{\w+\}|\$\w+|\$\([^)]*\)`)
+	workspace = regexp.MustCompile(`(?i)\$\{\{\s*github\.workspace\s*\}\}/|\$\{?GITHUB_WORKSPACE\}?/`)
+	wordRE    = regexp.MustCompile(`[\p{L}\p{N}._@+~*?/\\\[\]-]+`)
+	letterRE  = regexp.MustCompile(`[\p{L}\p{N}]`)
+	usesRE    = regexp.MustCompile(`(?m)uses["']?\s*:\s*["']?\./([^\s"'#@,}]*)`)
+)
+
+// WorkflowWords returns what may name a file in the text of a workflow, and
+// the directories whose actions it uses. What is filled in only when it runs
+// stands for anything. A word for the whole tree names no file.
+func WorkflowWords(text string) (words, actions []string) {
+	for _, m := range usesRE.FindAllStringSubmatch(text, -1) {
+		actions = append(actions, path.Clean(m[1]))
+	}
+	text = filledIn.ReplaceAllString(workspace.ReplaceAllString(text, ""), "*")
+	all := wordRE.FindAllString(text, -1)
+	for _, w := range all[:len(all):len(all)] { // a list in brackets has its first and last word with one
+		all = append(all, strings.Trim(w, "[]"))
+	}
+	for _, w := range all {
+		w = strings.TrimSuffix(strings.ReplaceAll(w, `\`, "/"), "...")
+		w = strings.Trim(path.Clean("/"+w), "/")
+		w = strings.TrimRight(w, ".")
+		if len(w) > 1 && letterRE.MatchString(w) {
+			words = append(words, w)
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words), actions
+}
+
+// manifests are files with scripts that builds run, folded.
+var manifests = [...]string{
+	"*.{sh,bash,zsh,fish,ps1,psm1,bat,cmd}", "{configure,configure.ac,autogen.sh,bootstrap,build,build.*,install,run,test}",
+	"{package.json,.npmrc,.pnpmfile.cjs,.yarnrc*,bunfig.toml,deno.json*,lerna.json,nx.json,turbo.json,rush.json,workspace.json,project.json,angular.json,binding.gyp}",
+	"*.config.{js,cjs,mjs,ts,cts,mts,json}", "{gulpfile,gruntfile,jakefile,karma.conf,wdio.conf,protractor.conf,ember-cli-build}*", ".{babelrc,eslintrc,mocharc,nycrc,swcrc,prettierrc,stylelintrc,postcssrc,huskyrc,lintstagedrc}*",
+	"{makefile,gnumakefile,bsdmakefile,kbuild}*", "*.{mk,mak,make,cmake}", "{cmakelists.txt,meson.build,meson_options.txt,sconstruct,sconscript,wscript,configure.in,premake*.lua,xmake.lua,conanfile.*}",
+	"{setup.py,setup.cfg,pyproject.toml,conftest.py,tox.ini,noxfile.py,pytest.ini,tasks.py,fabfile.py,dodo.py,manage.py,hatch.toml,hatch_build.py,build_ext*.py,versioneer.py,sitecustomize.py,usercustomize.py}", "{requirements,constraints}*.{txt,in}", "*.pth", "pipfile", "environment.y*ml",
+	"{cargo.toml,build.rs,rust-toolchain*}", "{go.mod,go.work,tools.go,generate.go,magefile*.go,build.go}",
+	"*.{gradle,gradle.kts}", "{gradlew*,gradle.properties,mvnw*,pom.xml,build.xml,ivy.xml,build.sbt,build.sc,build.mill,deps.edn,project.clj}", "project/{*.sbt,*.scala,build.properties}", "{buildsrc,build-logic}/**", ".mvn/**",
+	"{rakefile*,gemfile*,extconf.rb,guardfile,capfile,dangerfile,fastfile,podfile,.rspec,.irbrc}", "*.{rake,gemspec,podspec}", "fastlane/**",
+	"{composer.json,phpunit*.xml*,phing.xml,robo.php,artisan}", "{mix.exs,rebar.config*,erlang.mk,shard.yml,dub.*,pubspec.yaml,build.yaml,package.swift,project.swift,cartfile,dune,dune-project,stack.yaml,setup.hs,build.zig*,flake.nix,default.nix,shell.nix,cpanfile,makefile.pl,build.pl,justfile,.justfile,taskfile*,earthfile,tiltfile,bakefile*,devbox.json,mise.toml,.mise.toml,.tool-versions}", "*.{opam,cabal,nimble,rockspec,nix}",
+	"*.{csproj,fsproj,vbproj,vcxproj,sqlproj,proj,props,targets,sln,slnx,cake,fsx,csx,tt}", "{global.json,nuget.config,dotnet-tools.json}",
+	"{build,build.bazel,workspace,workspace.bazel,module.bazel,.bazelrc,.bazelversion,buck,.buckconfig,pants.toml,please.build}", "*.{bzl,star}",
+	"{dockerfile,containerfile}*", "*.{dockerfile,containerfile}", "{docker-,}compose*.{yml,yaml}", "docker-bake.*", "{vagrantfile,procfile,skaffold.y*ml,tiltfile}", ".{pre-commit-config,goreleaser,golangci,lefthook}*.*", ".github/**", "{.husky,.githooks,githooks,.devcontainer}/**",
+	"*.lock", "{package-lock.json,npm-shrinkwrap.json,pnpm-lock.yaml,bun.lockb,go.sum}", "{.envrc,.env,.env.*}",
+}
