@@ -88,7 +88,7 @@ var arrows = map[string][]string{
 	"policy/shell/finding":         {"policy/shell/known", "policy/shell/mark", "policy/shell/zone"},
 	"policy/shell/known":           {},
 	"policy/shell/mark":            {},
-	"policy/shell/rules":           {"policy/shell/argv", "policy/shell/code/decode", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/walk", "policy/shell/zone"},
+	"policy/shell/rules":           {"policy/shell/argv", "policy/shell/code/decode", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/walk", "policy/shell/zone"},
 	"policy/shell/walk":            {"policy/shell/argv", "policy/shell/code", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/word", "policy/shell/zone"},
 	"policy/shell/word":            {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
 	"policy/shell/zone":            {"policy/shell/mark"},

@@ -64,7 +64,7 @@ func shorten(s string) string {
 // TestCommandCorpus holds the analysis to labelled commands: every critical
 // one is found, none that is dangerous passes, and harmless ones pass.
 func TestCommandCorpus(t *testing.T) {
-	for _, name := range []string{"commands-dev.jsonl", "commands-more.jsonl", "commands-redteam.jsonl", "commands-held.jsonl", "commands-classes.jsonl"} {
+	for _, name := range []string{"commands-dev.jsonl", "commands-more.jsonl", "commands-redteam.jsonl", "commands-held.jsonl", "commands-classes.jsonl", "commands-rounds.jsonl"} {
 		t.Run(name, func(t *testing.T) {
 			var all, right, harmless, alarms int
 			for _, l := range readCorpus(t, name) {
@@ -95,8 +95,12 @@ func TestCommandCorpus(t *testing.T) {
 				}
 			}
 			t.Logf("%d of %d right, %d false alarms on %d harmless", right, all, alarms, harmless)
-			if right*100 < all*97 {
-				t.Errorf("%d of %d commands are right, want 97%%", right, all)
+			least := 97
+			if name == "commands-classes.jsonl" { // written for the classes, and not against the analysis
+				least = 100
+			}
+			if right*100 < all*least {
+				t.Errorf("%d of %d commands are right, want %d%%", right, all, least)
 			}
 			if alarms*100 > harmless*3 {
 				t.Errorf("%d false alarms on %d harmless commands, want at most 3%%", alarms, harmless)

@@ -16,11 +16,8 @@ func (r *reader) named(t lex.Token) value {
 	case "lambda", "function", "sub", "fn", "def":
 		return r.function(t)
 	case "do":
-		if r.isName(0, "shell", "script") {
-			for r.isName(0, "shell", "script") {
-				r.pos++
-			}
-			return r.call(value{kind: valueName, name: "do.script"}, []value{r.expr()}, t.Line)
+		if v, ok := do(r, t); ok {
+			return v
 		}
 	case "STDIN", "$stdin", "stdin", "gets", "ARGF", "input", "raw_input", "readline", "readLine", "slurp":
 		r.p.Stdin = true
@@ -54,6 +51,20 @@ func (r *reader) named(t lex.Token) value {
 		v.name = strings.ReplaceAll(strings.TrimPrefix(v.name, "\\"), "\\", ".")
 	}
 	return r.postfix(r.bareCall(v, t))
+}
+
+// do reads what runs a file of Perl, or a script of AppleScript.
+func do(r *reader, t lex.Token) (value, bool) {
+	if r.lang == lex.Perl && (r.peek().Kind == lex.Text || strings.HasPrefix(r.peek().Text, "$")) {
+		return r.record(Load, "do", []value{r.expr()}, t.Line), true
+	}
+	if !r.isName(0, "shell", "script") {
+		return value{}, false
+	}
+	for r.isName(0, "shell", "script") {
+		r.pos++
+	}
+	return r.call(value{kind: valueName, name: "do.script"}, []value{r.expr()}, t.Line), true
 }
 
 // variable is what is known of a name.
@@ -309,6 +320,7 @@ func (r *reader) index(v value, at []value) value {
 		return value{text: lex.Gap}
 	case at[0].full() && v.kind == valueName && strings.HasSuffix(v.name, "modules"):
 		return value{kind: valueName, name: module(at[0].text)}
+	case r.lang == lex.PHP && r.isOp(0, "("):
 	case at[0].full():
 		w := memberOf(v, at[0].text)
 		w.any = true

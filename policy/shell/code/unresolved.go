@@ -33,7 +33,7 @@ func (r *unresolved) report() {
 		r.pos = i
 		switch {
 		case t.Kind == lex.Text && (programs[t.Text] || r.onlyText(t.Text)), r.isName(-1, "def", "function", "sub", "fn", "fun", "func", "defun", "class"):
-		case t.Kind == lex.Name && r.isOp(1, "=", ":=", "+=", ":"): // it is given a value
+		case t.Kind == lex.Name && r.isOp(1, "=", ":=", "+=", ":", "=>"): // it is given a value
 		case r.deletes(t):
 			r.record(DeleteTree, t.Text, []value{{text: lex.Gap}}, t.Line)
 		case r.executes(t):
@@ -45,9 +45,22 @@ func (r *unresolved) report() {
 // onlyText reports whether a text is no name of a function: it cannot be one,
 // it names a module or a key, or it is only compared, listed or shown.
 func (r *unresolved) onlyText(text string) bool {
-	return r.isOp(-1, "[") || r.isOp(-1, "(") && vocabulary.Shows(r.ahead(-2).Text) || r.ahead(-1).Kind == lex.Name && vocabulary.Shows(r.ahead(-1).Text) ||
+	return r.inList() || r.isOp(-1, "(") && vocabulary.Shows(r.ahead(-2).Text) || r.ahead(-1).Kind == lex.Name && vocabulary.Shows(r.ahead(-1).Text) ||
 		r.lang == lex.JS && r.isOp(1, ".") || len(text) > 40 || strings.ContainsAny(text, " /.-\n") || r.isName(1, "in", "not", "eq") || r.isName(-1, "eq", "ne", "from") || r.isName(-2, "require", "import") ||
 		r.isOp(1, "=>", ":") || r.isOp(-1, "==", "!=", "===", "!==") || r.isOp(1, "==", "!=", "===", "!==")
+}
+
+// inList reports whether a token is one of a list in brackets.
+func (r *unresolved) inList() bool {
+	for i := 1; i < 64; i += 2 {
+		if r.isOp(-i, "[") {
+			return true
+		}
+		if !r.isOp(-i, ",") || r.ahead(-i-1).Kind != lex.Text {
+			return false
+		}
+	}
+	return false
 }
 
 func (r *unresolved) deletes(t lex.Token) bool {

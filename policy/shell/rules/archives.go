@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
@@ -45,6 +46,9 @@ func archive(c *walk.Command, f *finding.Finding) string {
 		cpio(c, f)
 	}
 	decompressed(c)
+	if out, ok := throughPipe(c); ok {
+		return out
+	}
 	if !c.Has("d", "c", "decompress", "stdout") && !c.Is("gunzip") {
 		f.Changes = true
 	}
@@ -59,6 +63,22 @@ func cpio(c *walk.Command, f *finding.Finding) {
 	if v, ok := c.Value("D", "directory"); ok && extract {
 		unpack(c, f, v)
 	}
+}
+
+// compressed stands before a text that was compressed.
+const compressed = "\x1f\x8b"
+
+// throughPipe is what a program that compresses makes of its input, when the
+// line itself gives it.
+func throughPipe(c *walk.Command) (string, bool) {
+	if len(c.OperandsAfter()) > 0 || c.Waiting() == "" || !mark.Known(c.Waiting()) || !c.Is("gzip", "gunzip", "bzip2", "xz", "zstd") {
+		return "", false
+	}
+	text := c.Stdin()
+	if c.Has("d", "decompress") || c.Is("gunzip") {
+		return strings.CutPrefix(text, compressed)
+	}
+	return compressed + text, true
 }
 
 // decompressed remembers files that were compressed by the line itself, or

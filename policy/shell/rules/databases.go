@@ -15,13 +15,14 @@ var (
 	sqlChanges  = walk.Lazily(`(?i)\b(?:delete\s+from|update\s+[\w."]+\s+set|insert\s+into|replace\s+into|alter\s+(?:table|database|schema)|create\s+(?:table|index|unique|database|user|role|schema|view|extension|function)|grant\b|revoke\b|(?:insert|update|delete|replace)(?:One|Many)|bulkWrite|createIndex|renameCollection)\b`)
 	sqlRuns     = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
 	sqlCommand  = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem)\s+(.*)|program\s+'([^']*)'`)
+	sqlShows    = walk.Lazily(`(?i)\bshow\s+create\b`)
 	sqlUpdates  = walk.Lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
 )
 
 // database follows the clients of databases, by the text they are given.
 func database(c *walk.Command, f *finding.Finding) string {
 	databaseTask(c, f)
-	text := strings.Join(c.Texts(), " ") + "\n" + c.GivenText()
+	text := sqlShows().ReplaceAllString(strings.Join(c.Texts(), " "), "show ") + "\n" + c.GivenText()
 	f.Step(len(text) * 16)
 	if strings.Contains(text, remote) {
 		f.Hit("remote-code", c.Name)
@@ -69,7 +70,7 @@ func destroysData(c *walk.Command, f *finding.Finding) {
 	case fileDatabase(c):
 		f.Hit("database-write", c.Line())
 	default:
-		f.Hit("database-destroy", c.Line())
+		f.Hit("database-destroy", c.Line()) //control:destroyed-data
 	}
 }
 

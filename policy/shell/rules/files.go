@@ -114,6 +114,9 @@ func rsync(c *walk.Command, f *finding.Finding) string {
 			return copyBetween(c, f, ops)
 		}
 	}
+	if c.Has("n", "dry-run") {
+		return unknown
+	}
 	if target, _ := targetOf(c, ops); c.Has("delete", "delete-after", "delete-before", "delete-excluded") {
 		c.Remove(argv.Word{S: target}, true)
 		if zone.Of(c.Resolve(target)) == zone.Root {
@@ -174,7 +177,7 @@ func create(c *walk.Command, f *finding.Finding) string {
 	for _, a := range ops {
 		for _, p := range c.Places(a) {
 			switch at := zone.Of(p); {
-			case c.Is("mkdir") && (at == zone.Startup || at == zone.Home || at == zone.Runner || at == zone.Above):
+			case c.Is("mkdir") && (at == zone.Startup || at == zone.Home || at == zone.Runner || at == zone.Obeyed || at == zone.Above):
 				f.Touch(p)
 			default:
 				f.Write(p)

@@ -145,6 +145,7 @@ func language(c *walk.Command, f *finding.Finding) string {
 		f.Hit("opaque-code", c.Line())
 		return unknown + walk.ScanCode(c, f, code)
 	}
+	editsInPlace(c)
 	if code, ok := inlineCode(c); ok {
 		return walk.ScanCode(c, f, code) + c.PassOn()
 	}
@@ -185,6 +186,16 @@ func languageFile(c *walk.Command, f *finding.Finding) string {
 	}
 	walk.CodeFile(c, f, name)
 	return unknown
+}
+
+// editsInPlace records the files that perl or ruby changes.
+func editsInPlace(c *walk.Command) {
+	if !c.Is("perl", "ruby") || !c.Has("i") {
+		return
+	}
+	for _, a := range c.OperandsAfter("e", "E", "M", "I", "r") {
+		c.Write(a.S)
+	}
 }
 
 // encodedCommand is the program that PowerShell is given in base64, of text in

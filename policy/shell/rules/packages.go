@@ -142,21 +142,7 @@ func build(c *walk.Command, f *finding.Finding) string {
 		f.Hit("program-runs", c.Line())
 		walk.ScanCode(c.With("ruby", nil), f, code)
 	}
-	for _, a := range c.List {
-		name, value, _ := strings.Cut(a.S, "=")
-		if !walk.IsAssignment(a.S) {
-			continue
-		}
-		if strings.Contains(value, "$(shell") {
-			makeText(c, f, value)
-		}
-		switch {
-		case name == "SHELL" || name == ".SHELLFLAGS":
-			c.Runs(c, value)
-		case known.In("make-programs", name):
-			walk.Pass(c.Walk, name+"_command", value)
-		}
-	}
+	assignments(c, f)
 	if v, ok := c.Value("command"); ok && c.Is("just") {
 		c.Nested(v)
 	}
@@ -181,6 +167,27 @@ func build(c *walk.Command, f *finding.Finding) string {
 		rateScriptName(c, f, a.S)
 	}
 	return unknown
+}
+
+// assignments follows the variables that make is given.
+func assignments(c *walk.Command, f *finding.Finding) {
+	for _, a := range c.List {
+		name, value, _ := strings.Cut(a.S, "=")
+		if !walk.IsAssignment(a.S) {
+			continue
+		}
+		if strings.Contains(value, "$(shell") {
+			makeText(c, f, value)
+		}
+		switch {
+		case name == "SHELL" || name == ".SHELLFLAGS":
+			c.Runs(c, value)
+		case known.In("variables-options", name):
+			walk.Pass(c.Walk, name, value)
+		case known.In("make-programs", name):
+			walk.Pass(c.Walk, name+"_command", value)
+		}
+	}
 }
 
 // makeFile is the file that make, or one of its relatives, reads when it is
@@ -317,7 +324,7 @@ func runnerText(c *walk.Command, i int) {
 		c.Nested(next)
 	case c.Is("nix") && walk.OneOf(word, "--command", "-c"):
 		c.Exec(c.From(i + 1))
-	case c.Is("concurrently") && !strings.HasPrefix(word, "-"):
+	case c.Is("concurrently") && !startsWith(word, "-", "npm:", "yarn:", "pnpm:", "bun:"):
 		c.Nested(word)
 	}
 }

@@ -63,11 +63,18 @@ func gitProgram(c *walk.Command, kv, value string, lasting bool) {
 	c.Nested(value)
 }
 
+func listSettings(g *walk.Command, f *finding.Finding) string {
+	if g.Has("name-only") {
+		return unknown
+	}
+	f.Hit("git-config-list", g.Line())
+	return secret
+}
+
 func gitConfig(g *walk.Command, f *finding.Finding) string {
 	args := g.OperandsAfter("f", "file", "blob", "default", "type")
 	if g.Exactly("-l", "--list") || g.At(0) == "list" {
-		f.Hit("git-config-list", g.Line())
-		return secret
+		return listSettings(g, f)
 	}
 	if walk.OneOf(args.At(0), "get", "set", "unset", "edit", "rename-section", "remove-section") {
 		args = args[1:]

@@ -24,6 +24,8 @@ func families() map[string]walk.Rule {
 		// Interpreters.
 		"vi vim nvim view ex ed emacs": editor, "gdb lldb": debugger, "dc": calculator, "m4": macros, "man info": manual, "fzf sk": finder,
 		"gcc cc clang g++ tcc clang++": compiler, "rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder,
+		// Texts.
+		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "seq": sequence, "mktemp": makeTemp, "date": date,
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
 		"touch mkdir mkfifo mknod truncate fallocate": create, "patch split csplit": divide, "chmod chown chgrp": permissions, "dd": dd,
@@ -249,7 +251,7 @@ func implied(c *walk.Command, f *finding.Finding, name string, ops argv.List) st
 		container(c, f, ops)
 	case "packages", "package-run":
 		packageSource(c, f)
-		runPackage(c, name, ops)
+		runPackage(c, f, name, ops)
 	case "remote-change":
 		posted(c, f)
 	case "git-fetch":
@@ -268,7 +270,7 @@ func implied(c *walk.Command, f *finding.Finding, name string, ops argv.List) st
 }
 
 // runPackage follows the command that a package runner is given.
-func runPackage(c *walk.Command, name string, ops argv.List) {
+func runPackage(c *walk.Command, f *finding.Finding, name string, ops argv.List) {
 	runs := walk.OneOf(ops.At(0), "exec", "x", "dlx")
 	if name != "package-run" && !runs {
 		return
@@ -281,6 +283,8 @@ func runPackage(c *walk.Command, name string, ops argv.List) {
 	}
 	switch {
 	case len(ops) == 0:
+	case startsWith(ops[0].S, "https://", "http://", "git+", "git://", "github:", "file:"):
+		f.Hit("remote-code", c.Line())
 	case c.Is("yarn") && len(ops) == 1:
 		c.Nested(ops[0].S)
 	default:

@@ -250,9 +250,15 @@ func source(c *Command, f *finding.Finding) string {
 }
 
 func trap(c *Command, _ *finding.Finding) string {
-	if ops := c.OperandsAfter(); len(ops) > 0 {
-		c.Nested(ops[0].S)
+	ops := c.OperandsAfter()
+	if len(ops) == 0 {
+		return ""
 	}
+	if len(ops) == 2 && OneOf(ops[1].S, "EXIT", "0") { // with what the variables hold then
+		c.atExit = append(slices.Clone(c.atExit), ops[0].S)
+		return ""
+	}
+	c.Nested(ops[0].S)
 	return ""
 }
 
@@ -318,7 +324,11 @@ func readLines(c *Command, _ *finding.Finding) string {
 	if ops := c.OperandsAfter("d", "n", "O", "s", "u", "C", "c"); len(ops) > 0 {
 		name = ops[len(ops)-1].S
 	}
-	c.set(name, strings.Split(line, "\n")...)
+	end := "\n"
+	if d, ok := c.Value("d"); ok && d != "" {
+		end = d
+	}
+	c.set(name, strings.Split(line, end)...)
 	return ""
 }
 

@@ -23,6 +23,7 @@ func rateVariable(w *Walk, name, value string) {
 		}
 	case known.In("variables-search", name):
 		switch {
+		case value == "":
 		case strings.Contains(value, "/tmp/") || strings.Contains(value, "/var/tmp"): // where others write
 			f.Hit("inject-library", pair)
 		case strings.HasPrefix(name, "LD") || strings.HasPrefix(name, "DYLD") || strings.HasPrefix(value, "/tmp"):
@@ -80,7 +81,7 @@ func Pass(w *Walk, name, value string) {
 	}
 	for end := range known.Tables().Lists["variables-shape"] {
 		if strings.HasSuffix(lower, end) {
-			namedProgram(w, name, value)
+			namedProgram(w, name, value) //control:shaped-variables
 			return
 		}
 	}

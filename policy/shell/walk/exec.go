@@ -50,11 +50,14 @@ func (w *Walk) Exec(args argv.List) string {
 		return ""
 	}
 	out := w.RuleOf(c)(c, w.Found) + seen
+	if seen != "" && known.In("transformers", c.Name) {
+		w.Found.Leaked = true // what it makes is made of it
+	}
 	if known.In("senders", c.Name) && (seen != "" || c.HoldsSecret()) {
 		w.Found.Hit("secret-sent", c.Line())
 	}
 	project(c)
-	if out != "" && known.In("remote-output", c.Name) && !c.AsksHelp() {
+	if out != "" && known.In("remote-output", c.Name) && !c.AsksHelp() { //control:remote-output
 		out += remote
 	}
 	return out
@@ -168,7 +171,7 @@ func (w *Walk) written(c *Command) (string, bool) {
 		return "", false
 	}
 	w.Found.Changes = true
-	if name, ok := strings.CutPrefix(text, systemProgram); ok {
+	if name, ok := strings.CutPrefix(text, systemProgram); ok { //control:copied-program
 		return w.Exec(append(argv.Of(name), c.List...)), true
 	}
 	return w.Script(c.Path, text, c.List), true

@@ -1,7 +1,6 @@
 package walk
 
 import (
-	"path"
 	"strconv"
 	"strings"
 
@@ -318,41 +317,6 @@ func grep(c *Command, f *finding.Finding) string {
 	return textTool(c, f)
 }
 
-// pathTool is basename, dirname, realpath and readlink.
-func pathTool(c *Command, _ *finding.Finding) string {
-	ops := c.OperandsAfter("s", "relative-to")
-	if len(ops) == 0 {
-		return unknown
-	}
-	if c.Is("basename") && len(ops) == 2 && mark.Known(ops[0].S) {
-		return strings.TrimSuffix(path.Base(ops[0].S), ops[1].S) + "\n"
-	}
-	var b strings.Builder
-	for _, a := range ops {
-		switch {
-		case !mark.Known(a.S):
-			b.WriteString(mark.Opaque(a.S))
-		case c.Is("basename"):
-			b.WriteString(path.Base(a.S))
-		case c.Is("dirname"):
-			b.WriteString(path.Dir(a.S))
-		default:
-			b.WriteString(c.Resolve(a.S))
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
-}
-
-func makeTemp(_ *Command, _ *finding.Finding) string { return "/tmp/tmp." + unknown + "\n" }
-
-func date(c *Command, f *finding.Finding) string {
-	if c.Has("s", "set") {
-		f.Hit("machine-settings", c.Line())
-	}
-	return unknown
-}
-
 func yes(c *Command, f *finding.Finding) string {
 	if c.filed {
 		f.Hit("exhaust", c.Line())
@@ -362,31 +326,4 @@ func yes(c *Command, f *finding.Finding) string {
 		words = "y"
 	}
 	return words + "\n" + words + "\n"
-}
-
-func sequence(c *Command, _ *finding.Finding) string {
-	out, ok := filter.Sequence(c.List)
-	if !ok {
-		return unknown
-	}
-	return out
-}
-
-var jqEnviron = Lazily(`(?:^|[^.\w"$])(?:\$ENV|env)\b(\.[A-Za-z_]\w*)?(\s*:)?`)
-
-// jq looks for the environment in its program text.
-func jq(c *Command, f *finding.Finding) string {
-	program := c.OperandsAfter("arg", "argjson", "indent", "f", "from-file").At(0)
-	for _, s := range jqEnviron().FindAllStringSubmatch(program, 8) {
-		switch {
-		case s[2] != "":
-		case s[1] == "":
-			f.Hit("environment-dump", c.Line())
-			return secret + unknown
-		case zone.SecretName(s[1]):
-			f.Hit("secret-shown", c.Line())
-			return secret + unknown
-		}
-	}
-	return unknown
 }

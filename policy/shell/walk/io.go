@@ -118,7 +118,12 @@ func (w *Walk) input(rd *syntax.Redirect, text string) {
 		w.In = &Input{Text: text}
 		return
 	}
-	w.Content[descriptors+rd.N.Value] = text
+	number := rd.N.Value
+	if name := strings.Trim(number, "{}"); name != number { // bash chooses one
+		number = "10"
+		w.set(name, number)
+	}
+	w.Content[descriptors+number] = text
 }
 
 func descriptor(s string) bool {

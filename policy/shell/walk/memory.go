@@ -43,11 +43,21 @@ const maxAlternatives = 8
 func (w *Walk) subshell(f func() string) string {
 	saved := *w
 	w.vars = maps.Clone(w.vars)
-	w.ways, w.way = 1, 0
+	w.ways, w.way, w.atExit = 1, 0, nil
 	out := f()
+	exit(w)
 	saved.status = w.status
 	*w = saved
 	return out
+}
+
+// exit follows what a shell does when it ends.
+func exit(w *Walk) {
+	texts := w.atExit
+	w.atExit = nil
+	for _, text := range texts {
+		w.Nested(text)
+	}
 }
 
 // maybe runs f, which may or may not run in reality: a variable it changed

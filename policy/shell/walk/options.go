@@ -92,7 +92,7 @@ func runningShapes(c *Command) {
 		if value == "" || value[0] == '-' {
 			continue
 		}
-		runsValue(c, value)
+		runsValue(c, value) //control:running-options
 	}
 }
 
@@ -101,7 +101,7 @@ func runningShapes(c *Command) {
 func runsValue(c *Command, value string) {
 	first := FirstWord(mark.Strip(value) + " x")
 	switch {
-	case !mark.Known(value), strings.ContainsAny(value, ";|&$`<>"), strings.Contains(first, "/") && ownPlace(first), strings.Contains(value, " ") && Dangerous(ProgramName(first)) || known.In("shells", ProgramName(first)):
+	case !mark.Known(value), strings.ContainsAny(value, ";|&$`<>"), strings.Contains(first, "/") && ownPlace(first), known.In("shells", ProgramName(first)):
 		c.Runs(c, value)
 	case strings.Contains(value, " "):
 		c.Nested(value)

@@ -20,9 +20,9 @@ func ShellRules() map[string]Rule {
 		"alias": alias, "export declare local typeset readonly": declareWords, "compgen complete": complete, "bind": bind, "which type command-v": which,
 		"pwd": pwd, "printenv": printenv, "command": commandBuiltin,
 		// Text tools.
-		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv sponge base64 base32 xxd tr cut strings dos2unix paste": textTool,
-		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee": tee, "jq gojq jaq": jq,
-		"basename dirname realpath readlink": pathTool, "seq": sequence, "yes": yes, "mktemp": makeTemp, "date": date, "ps pgrep pidof": processes,
+		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv base64 base32 xxd tr cut strings dos2unix paste": textTool,
+		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
+		"yes": yes, "ps pgrep pidof": processes,
 		// Commands in commands.
 		"xargs gxargs": xargs, "parallel": parallel, "su sg newgrp sudoedit": su, "at batch": later, "watch": watch, "hyperfine pee": benchmark,
 		"tmux screen expect": terminal, "script nix-shell capsh": textOption,

@@ -76,9 +76,10 @@ type Walk struct {
 	parallel int // pipes and background jobs around this command
 	endless  int // loops without an end around this command
 	status   status
-	quiet    bool // the standard output is not shown
-	filed    bool // the standard output goes to a file
-	exports  bool // each variable is passed on to programs
+	quiet    bool     // the standard output is not shown
+	filed    bool     // the standard output goes to a file
+	exports  bool     // each variable is passed on to programs
+	atExit   []string // what runs when the shell ends
 }
 
 // New returns a walk whose commands go to the rules that ruleOf finds.
@@ -167,6 +168,7 @@ func (w *Walk) Runs(c *Command, text string) {
 // Finish follows the functions that were defined and never called: a later
 // command of the same shell can call them.
 func (w *Walk) Finish() {
+	exit(w)
 	for range maxDepth {
 		var names []string
 		for name, f := range w.funcs {

@@ -137,7 +137,7 @@ func Evaluate(sh Shell, text string) { expander{sh}.countable(strings.TrimSpace(
 // Name follows a text that bash reads as the name of a variable: substitutions
 // in a subscript of it run.
 func Name(sh Shell, text string) {
-	if strings.Contains(text, "[") {
+	if strings.Contains(text, "[") { //control:evaluated-names
 		expander{sh}.evaluate(text, 1)
 	}
 }

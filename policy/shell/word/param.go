@@ -121,6 +121,9 @@ func (x expander) instead(v value, e *syntax.Expansion) (*syntax.Word, bool) {
 			return nil, true
 		}
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		if gone && e.Word != nil { // what it says is expanded
+			x.joined(e.Word, asText)
+		}
 		return nil, false
 	default:
 		if !gone {

@@ -34,7 +34,7 @@ func obeyed(p string) bool {
 	if obeyedFiles[base] || strings.HasSuffix(base, ".pth") || p == "tools/bazel" {
 		return true
 	}
-	for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
+	for dir := p; dir != "." && dir != "/"; dir = path.Dir(dir) {
 		parent := path.Base(path.Dir(dir))
 		if last := path.Base(dir); obeyedDirs[last] || obeyedDirs[parent+"/"+last] {
 			return base != "extensions.json" && base != ".gitignore"

@@ -192,7 +192,7 @@ func workspacePlace(p string) Zone {
 	case Under(lower, ".git") || strings.Contains(lower, "/.git/") || strings.HasSuffix(lower, "/.git"):
 		return Git
 	case obeyed(lower):
-		return Obeyed
+		return Obeyed //control:obeyed-files
 	}
 	return Workspace
 }
