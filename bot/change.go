@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // change collects what a delivery leads to, so that all of it is stored in
@@ -21,10 +22,11 @@ type change struct {
 	now time.Time
 
 	by      author
-	urgent  bool        // an answer or a stop
-	replies []string    // to one text
-	signs   []string    // on it
-	asked   userMessage // that text
+	urgent  bool           // an answer or a stop
+	replies []string       // to one text
+	fold    untrusted.Fold // below them
+	signs   []string       // on it
+	asked   userMessage    // that text
 }
 
 func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }
@@ -46,11 +48,17 @@ func (c *change) reply(s userMessage, text string) {
 	c.replies = append(c.replies, text)
 }
 
+// post answers with a text that has a fold.
+func (c *change) post(s userMessage, p untrusted.Post) {
+	c.reply(s, p.Text)
+	c.fold = p.Fold
+}
+
 // intendReply adds the one comment that answers.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies)}) //control:one-reply
-		c.replies = nil
+		c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Fold: c.fold}) //control:one-reply
+		c.replies, c.fold = nil, untrusted.Fold{}
 	}
 }
 

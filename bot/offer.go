@@ -26,9 +26,10 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
+	from := render.Origin{Number: l.at.Ref.Number, Pull: l.at.Pull != nil}
 	wr := ghapp.Write{Key: "pull-" + l.row.ID, Kind: ghapp.WritePull, First: true, Pull: &ghapp.PullSpec{
 		Base: to, Head: v.Branch, Title: render.PullTitle(clean(issue.Title)),
-		Body:  render.PullBody(v, l.row.Requester, render.Origin{Number: l.at.Ref.Number, Pull: l.at.Pull != nil}),
+		Body: render.PullBody(v, l.row.Requester, from), Closes: from.Closes(),
 		Draft: cfg.PullRequest.Draft == nil || *cfg.PullRequest.Draft,
 	}}
 	ref, err := l.Ensure(ctx, wr)
@@ -106,9 +107,9 @@ func (l *leased) handOver(ctx context.Context) error {
 		if s.Settled {
 			continue
 		}
-		for i, body := range render.Patches(s.Patch) { //control:patch-in-the-thread
+		for i, p := range render.Patches(s.Patch) { //control:patch-in-the-thread
 			key := fmt.Sprintf("patch-%s-%d-%d", l.row.ID, s.Seq, i)
-			_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body})
+			_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Fold: p.Fold})
 			if ghapp.UnlessRefused(err) != nil {
 				return err
 			}

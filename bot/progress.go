@@ -10,10 +10,11 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // progressText is the progress comment of a session.
-func progressText(at *Thread, row *store.Session, v *session.State) string {
+func progressText(at *Thread, row *store.Session, v *session.State) untrusted.Post {
 	return render.Progress(v, render.Links{
 		Commit: at.commitURL,
 		Pull:   row.Pull,
@@ -32,7 +33,8 @@ func (c *change) intendProgress(at *Thread, row *store.Session) {
 		}
 	}
 	v.Phase = session.PhaseQueued
-	c.intend(ghapp.Write{Key: progressKey(row.ID), Kind: ghapp.WriteComment, Body: progressText(at, row, v)})
+	text := progressText(at, row, v)
+	c.intend(ghapp.Write{Key: progressKey(row.ID), Kind: ghapp.WriteComment, Body: text.Text, Fold: text.Fold})
 }
 
 // progress keeps the progress comment in step with the log. Edits are spaced;
@@ -47,12 +49,13 @@ type progress struct {
 	ended chan struct{}
 	stop  context.CancelFunc
 	began time.Time
-	last  string
+	last  untrusted.Post
 }
 
 // follow starts a progress comment that is edited while events come in.
 func (l *leased) follow(ctx context.Context) (*progress, error) {
-	ref, err := l.Ensure(ctx, ghapp.Write{Key: progressKey(l.row.ID), Kind: ghapp.WriteComment, Body: progressText(l.at, l.row, l.state)})
+	text := progressText(l.at, l.row, l.state)
+	ref, err := l.Ensure(ctx, ghapp.Write{Key: progressKey(l.row.ID), Kind: ghapp.WriteComment, Body: text.Text, Fold: text.Fold})
 	if ghapp.UnlessRefused(err) != nil {
 		return nil, err
 	}
@@ -118,7 +121,7 @@ func pause(every, age time.Duration) time.Duration {
 	return min(every+time.Duration(float64(every)*age.Seconds()/30), max(every, 5*time.Minute)) //control:progress-pause
 }
 
-func (p *progress) text() string {
+func (p *progress) text() untrusted.Post {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return progressText(p.l.at, p.l.row, p.view)
@@ -137,7 +140,7 @@ func (p *progress) write(ctx context.Context, last bool) error {
 		return err
 	}
 	_, err := p.l.at.Client.Perform(ctx, ghapp.Write{
-		Key: progressKey(p.l.row.ID), Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text, First: last,
+		Key: progressKey(p.l.row.ID), Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Fold: text.Fold, First: last,
 	})
 	if ghapp.KindOf(err) == ghapp.Unknown {
 		p.l.edits.lost()
@@ -157,7 +160,7 @@ func (p *progress) end() {
 // flush ends the following and makes the comment say what is true now.
 func (p *progress) flush(ctx context.Context) error {
 	p.end()
-	says := ghapp.Digest(p.text())
+	says := ghapp.Digest(p.text().Text, p.text().Fold.Text)
 	if says == p.l.data.Shown { //control:said-already
 		return nil
 	}

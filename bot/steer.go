@@ -18,7 +18,7 @@ func status(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	r.reply(render.Status(r.w.cfg.Now(), progressText(&r.w.at, r.sess, v)))
+	r.c.post(r.msg, render.Status(r.w.cfg.Now(), progressText(&r.w.at, r.sess, v)))
 	return nil
 }
 

@@ -205,7 +205,7 @@ func TestOwnWordsWithAToken(t *testing.T) {
 	hears("a marker that somebody made up", "/agent plan f\n\n<!-- handrail:k1 "+strings.Repeat("a", 26)+" -->", 7105, true)
 	hears("an older marker that somebody made up", "/agent plan g\n\n<!-- handrail:k1 -->", 7106, true)
 	forged, id := written("two", "/agent plan h")
-	hears("a server with another secret", forged, id, true)
+	hears("a server with another secret", strings.Replace(forged, `\/agent`, "/agent", 1), id, true) // no server writes it so
 
 	old := "/agent plan i\n\n<!-- handrail:old -->"
 	must(t, w.store.Intents.Intend(t.Context(), store.Fence{}, &store.Intent{Key: "old", Kind: "comment"}))

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // checkpoints saves what a workspace changed as commits. The workspace reports
@@ -146,6 +147,7 @@ func (c *checkpoints) advance(ctx context.Context, commit, parent string) error 
 
 func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 	subject, _ = c.secrets.Redactor.Redact(subject)
+	subject = untrusted.Message(subject) //control:post-commit
 	m := gitops.Meta{Message: subject, Author: c.job.Author, When: time.Now(), Trailers: []gitops.Trailer{
 		{Key: gitops.TrailerSession, Value: c.job.Task.Session},
 		{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},

@@ -41,6 +41,8 @@ type Config struct {
 	// Clean is the last gate for every text that is written: titles, bodies,
 	// reviews, check runs. It must give the same for the same. Nil for none.
 	Clean func(string) string
+	// Inert makes the bot's own commands inert in what it writes.
+	Inert func(string) string
 }
 
 // App is the bot's identity. It is safe for concurrent use.
@@ -50,6 +52,7 @@ type App struct {
 	apps *ghinstallation.AppsTransport
 	self *github.Client // speaks as the app itself; nil with a token
 
+	home    string            // beginning of the addresses of repositories' pages
 	site    site              // where pictures may lie
 	outside http.RoundTripper // to public addresses only
 
@@ -75,7 +78,7 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("read API address: it must not contain a user or a password")
 	}
 	setDefaults(&cfg)
-	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups)}
+	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups), home: homeOf(api.String())}
 	if cfg.Token != "" {
 		if cfg.AppID != 0 {
 			return nil, errors.New("configure github: give either an app or a token, not both")

@@ -1,32 +1,69 @@
 package ghapp
 
-// outgoing is w with every text passed through the configured output gate.
-// It is asked before a write is performed and before it is looked for, so
-// both see the same text.
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// outgoing is w with every text as it may stand on GitHub: without secrets, cut to the
+// length that GitHub takes, and last made inert. Nothing is done to a text behind this.
+// It is asked before a write is performed and before it is looked for, so both see the
+// same text.
 func (c *Client) outgoing(w Write) Write {
-	clean := c.app.cfg.Clean
-	if clean == nil {
-		return w
+	g := gate{secrets: c.app.cfg.Clean, to: untrusted.OutputOptions{Repo: c.owner + "/" + c.repo, Home: c.app.home + c.owner + "/" + c.repo, Inert: c.app.cfg.Inert}}
+	w.Title = g.title(w.Title)
+	if w.Kind != WriteReaction {
+		w.Body, w.Fold = g.body(w.Body, 0, w.Fold), untrusted.Fold{}
 	}
-	w.Title, w.Body = clean(w.Title), clean(w.Body)
 	if w.Pull != nil {
 		p := *w.Pull
-		p.Title, p.Body = clean(p.Title), clean(p.Body)
+		p.Title, p.Body, p.Closes = g.title(p.Title), g.body(p.Body, p.Closes, untrusted.Fold{}), 0
 		w.Pull = &p
 	}
 	if w.Review != nil {
 		r := *w.Review
-		r.Body = clean(r.Body)
+		r.Body = g.body(r.Body, 0, untrusted.Fold{})
 		r.Comments = append([]Inline(nil), r.Comments...)
 		for i := range r.Comments {
-			r.Comments[i].Body = clean(r.Comments[i].Body) //control:github-gate-inline
+			r.Comments[i].Body = g.body(r.Comments[i].Body, 0, untrusted.Fold{}) //control:github-gate-inline
 		}
 		w.Review = &r
 	}
 	if w.Check != nil {
 		k := *w.Check
-		k.Name, k.Title, k.Summary, k.Text = clean(k.Name), clean(k.Title), clean(k.Summary), clean(k.Text)
+		k.Name, k.Title = g.title(k.Name), g.title(k.Title)
+		k.Summary, k.Text = g.body(k.Summary, 0, untrusted.Fold{}), g.body(k.Text, 0, untrusted.Fold{})
 		w.Check = &k
 	}
 	return w
+}
+
+// gate is what every text passes on its way out.
+type gate struct {
+	secrets func(string) string // nil for none
+	to      untrusted.OutputOptions
+}
+
+func (g gate) clean(s string) string {
+	if g.secrets == nil {
+		return s
+	}
+	return g.secrets(s)
+}
+
+func (g gate) title(s string) string { return untrusted.Title(g.clean(s)) } //control:post-title
+
+// body is a whole Markdown text.
+func (g gate) body(s string, closes int, fold untrusted.Fold) string {
+	fold = untrusted.Fold{Title: g.clean(fold.Title), Text: g.clean(fold.Text)}
+	return g.to.Post(untrusted.Post{Text: g.clean(s), Closes: closes, Fold: fold}) //control:post-gate
+}
+
+// homeOf is the beginning of the addresses of repositories' pages.
+func homeOf(api string) string {
+	if strings.HasPrefix(api, "https://api.github.com/") {
+		return "https://github.com/"
+	}
+	return strings.TrimSuffix(api, "api/v3/")
 }

@@ -18,6 +18,8 @@ type PullSpec struct {
 	Title string
 	Body  string
 	Draft bool
+
+	Closes int `json:",omitempty"` // the issue that merging it closes, 0 for none
 }
 
 // Pull is a pull request. HeadRepo is empty when the fork was deleted.

@@ -193,7 +193,6 @@ func TestRefusedWrites(t *testing.T) {
 			Comments: []ghapp.Inline{{Path: "src/a.go", Line: 99, Body: "x"}}}}, ghapp.ErrInvalid, "Line could not be resolved"},
 		{"reviewer a stranger", ghapp.Write{Kind: ghapp.WriteReviewers, Thread: w.pull, Reviewers: []string{"rae"}}, ghapp.ErrInvalid, "collaborator"},
 		{"check on no commit", ghapp.Write{Kind: ghapp.WriteCheck, Thread: w.pull, Check: &ghapp.CheckSpec{Name: "x", SHA: strings.Repeat("0", 40)}}, ghapp.ErrInvalid, "No commit"},
-		{"too long", ghapp.Write{Kind: ghapp.WriteComment, Thread: w.issue, Body: strings.Repeat("é", ghapp.MaxBody)}, nil, "split it"},
 		{"field missing", ghapp.Write{Kind: ghapp.WritePull, Thread: w.issue}, nil, "Pull is not set"},
 		{"no kind", ghapp.Write{Thread: w.issue}, nil, "no such kind"},
 	}

@@ -7,6 +7,7 @@ package render
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -24,7 +25,7 @@ type Links struct {
 }
 
 // Progress is the one comment that shows where a session stands.
-func Progress(s *session.State, l Links) string {
+func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s **%s**%s\n\n", icons[s.Phase], s.Phase, headline(s))
 	if s.Outcome != nil && s.Outcome.Reason != "" {
@@ -38,19 +39,19 @@ func Progress(s *session.State, l Links) string {
 		fmt.Fprintf(&b, "Waiting for %s: `%s`%s\n\n", map[bool]string{true: "an answer", false: "approval"}[a.Kind == session.AskQuestion], a.ID, where)
 	}
 	if s.Outcome != nil && s.Outcome.Summary != "" {
-		b.WriteString(limit(clean(s.Outcome.Summary), 20000) + "\n\n")
+		b.WriteString(clean(limit(s.Outcome.Summary, 20000)) + "\n\n")
 	}
 	whereWorkIs(&b, s.Sent, "this thread")
 	todo(&b, s.Todo)
 	files(&b, s.Files)
 	leftOut(&b, s.LeftOut)
 	checkpoints(&b, s.Checkpoints, l)
-	timeline(&b, s.Timeline, maxBody-b.Len()-1500)
 	if l.Pull > 0 {
 		fmt.Fprintf(&b, "Pull request: #%d\n\n", l.Pull)
 	}
-	b.WriteString("<sub>" + next(s.Phase) + "</sub>\n")
-	return limit(b.String(), maxBody)
+	b.WriteString(next(s.Phase) + "\n")
+	text := limit(b.String(), maxBody)
+	return untrusted.Post{Text: text, Fold: timeline(s.Timeline, maxBody-len(text)-1500)}
 }
 
 var icons = map[session.Phase]string{
@@ -162,17 +163,17 @@ func checkpoints(b *strings.Builder, list []session.Checkpoint, l Links) {
 func next(p session.Phase) string {
 	switch p {
 	case session.PhaseAwaitingApproval:
-		return "Answer with <code>/agent approve ID</code> or <code>/agent deny ID reason</code>. A new <code>/agent …</code> comment withdraws the request."
+		return "Answer with `/agent approve ID` or `/agent deny ID reason`. A new `/agent …` comment withdraws the request."
 	case session.PhaseAwaitingAnswer:
-		return "Answer with <code>/agent …</code> in this thread."
+		return "Answer with `/agent …` in this thread."
 	case session.PhaseOutOfBudget:
-		return "Go on with <code>/agent budget +10</code>."
+		return "Go on with `/agent budget +10`."
 	case session.PhaseFailed, session.PhaseCrashed:
-		return "Try again with <code>/agent retry</code>."
+		return "Try again with `/agent retry`."
 	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks, session.PhaseWaitingPush:
-		return "End it with <code>/agent stop</code>."
+		return "End it with `/agent stop`."
 	}
-	return "Go on with <code>/agent …</code> in this thread."
+	return "Go on with `/agent …` in this thread."
 }
 
 // Approval is the comment that asks a person. What it shows is what will be
@@ -180,7 +181,7 @@ func next(p session.Phase) string {
 func Approval(a session.Asked, requester string) string {
 	var b strings.Builder
 	if a.Kind == session.AskQuestion {
-		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", limit(clean(a.Display), 30000))
+		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(limit(a.Display, 30000)))
 		for i, c := range a.Choices {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, line(clean(c), 300))
 		}
@@ -198,6 +199,9 @@ func Approval(a session.Asked, requester string) string {
 	}
 	shown := untrusted.EscapeVisible(a.Display)
 	b.WriteString(fenced(lang, shown))
+	if !strings.Contains(clean(fenced(lang, shown)), shown) {
+		b.WriteString("In this text a space or a backslash was put where GitHub, a bot or a runner would have acted on it; what is done is without it.\n\n")
+	}
 	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "\n`/agent approve %s` lets exactly this happen, once. `/agent deny %s <reason>` refuses it, and the agent goes on without.\n\n", a.ID, a.ID)
 	b.WriteString(requestFoot(a, requester))
@@ -222,12 +226,17 @@ func requestFoot(a session.Asked, requester string) string {
 	if !a.Deadline.IsZero() {
 		foot += " · until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST")
 	}
-	return "<sub>" + foot + "</sub>\n"
+	return foot + "\n"
 }
 
 // TooLongToShow reports whether a request cannot be shown whole in one comment.
 // What cannot be shown cannot be approved there.
-func TooLongToShow(a session.Asked) bool { return len([]rune(Approval(a, ""))) > maxBody }
+func TooLongToShow(a session.Asked) bool {
+	return utf8.RuneCountInString(clean(Approval(a, ""))) > maxBody-roomForRequester
+}
+
+// roomForRequester is what naming a person adds to a request, and how it is shown.
+const roomForRequester = 200
 
 // Final is the comment that tells how a session ended when there is no pull
 // request to tell it.
@@ -240,7 +249,7 @@ func Final(s *session.State) string {
 	outcome(&b, s.Outcome, 30000)
 	whereWorkIs(&b, s.Sent, "this thread")
 	files(&b, s.Files)
-	b.WriteString("<sub>" + next(s.Phase) + "</sub>\n")
+	b.WriteString(next(s.Phase) + "\n")
 	return limit(b.String(), maxBody)
 }
 
@@ -248,7 +257,7 @@ func Final(s *session.State) string {
 func outcome(b *strings.Builder, o *session.Outcome, n int) {
 	for _, text := range []string{o.Reason, o.Summary} {
 		if text != "" {
-			b.WriteString(limit(clean(text), n) + "\n\n")
+			b.WriteString(clean(limit(text, n)) + "\n\n")
 		}
 	}
 }
@@ -281,21 +290,26 @@ type Origin struct {
 	Pull   bool
 }
 
+// Closes is the number of the issue that the pull request closes, 0 for none.
+func (o Origin) Closes() int {
+	if o.Pull {
+		return 0
+	}
+	return o.Number
+}
+
 // PullBody is the body of the pull request.
 func PullBody(s *session.State, requester string, from Origin) string {
 	var b strings.Builder
 	if s.Outcome != nil && s.Outcome.Summary != "" {
-		b.WriteString(limit(clean(s.Outcome.Summary), 30000) + "\n\n")
+		b.WriteString(clean(limit(s.Outcome.Summary, 30000)) + "\n\n")
 	}
 	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	files(&b, s.Files)
-	switch {
-	case from.Pull:
+	if from.Pull {
 		fmt.Fprintf(&b, "Comes from #%d\n\n", from.Number)
-	case from.Number > 0:
-		fmt.Fprintf(&b, "Fixes #%d\n\n", from.Number)
 	}
-	fmt.Fprintf(&b, "<sub>Made by an agent%s. Every commit is a checkpoint.</sub>\n", by(requester))
+	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
 	return limit(b.String(), maxBody)
 }
 

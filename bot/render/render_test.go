@@ -13,11 +13,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
 // golden compares got with testdata/name.md.
+// posted is what the gate makes of a post.
+func posted(p untrusted.Post) string {
+	return untrusted.OutputOptions{Repo: "o/r", Home: "https://github.example/o/r"}.Post(p)
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".md")
@@ -72,7 +78,7 @@ func links() Links {
 
 func TestProgress(t *testing.T) {
 	v := story(t)
-	golden(t, "progress_waiting", Progress(v, links()))
+	golden(t, "progress_waiting", posted(Progress(v, links())))
 	for _, e := range []*session.Event{
 		session.NewEvent(session.TypeResolved, 4, session.Resolved{ID: "ab12cd", Verdict: "denied", By: "someone", Reason: "no"}),
 		session.NewEvent(session.TypeEnded, 5, session.Ended{Outcome: session.Outcome{Status: session.StatusDone, Summary: "Mended `a.go`.\n\n<img src=x onerror=y> ![x](https://evil.example/a.png) cc @team"}}),
@@ -81,7 +87,7 @@ func TestProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden(t, "progress_done", Progress(v, links()))
+	golden(t, "progress_done", posted(Progress(v, links())))
 	golden(t, "pull_body", PullBody(v, "someone", Origin{Number: 12}))
 	golden(t, "final", Final(v))
 }
@@ -95,7 +101,7 @@ func TestStateWords(t *testing.T) {
 		if err := v.Apply(*session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: status}})); err != nil {
 			t.Fatal(err)
 		}
-		if got := Progress(v, Links{}); !strings.Contains(got, "**"+want+"**") {
+		if got := Progress(v, Links{}).Text; !strings.Contains(got, "**"+want+"**") {
 			t.Errorf("%s is shown as\n%s", status, got)
 		}
 	}
@@ -151,7 +157,7 @@ func TestLimits(t *testing.T) {
 		v.Files = append(v.Files, session.FileChange{Path: fmt.Sprintf("dir/%d.go", i), Kind: "create"})
 	}
 	v.Outcome = &session.Outcome{Summary: strings.Repeat("A long summary. ", 10000) + "```\ncode"}
-	for name, text := range map[string]string{"progress": Progress(v, links()), "pull": PullBody(v, "x", Origin{Number: 1}), "final": Final(v)} {
+	for name, text := range map[string]string{"progress": posted(Progress(v, links())), "pull": PullBody(v, "x", Origin{Number: 1}), "final": Final(v)} {
 		if n := utf8.RuneCountInString(text); n > maxBody {
 			t.Errorf("%s has %d characters, more than %d", name, n, maxBody)
 		}

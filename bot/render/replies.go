@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Answers to commands that need nothing filled in.
@@ -60,9 +61,10 @@ func NoneRuns(p session.Phase) string {
 
 // Status is the answer to a question for the status. Its comment stays as it
 // is, so it says of what time it speaks.
-func Status(at time.Time, progress string) string {
-	return "How the session stood when you asked, at " + at.UTC().Format("2006-01-02 15:04 UTC") +
-		". Its progress comment goes on to say how it stands.\n\n---\n\n" + progress
+func Status(at time.Time, progress untrusted.Post) untrusted.Post {
+	progress.Text = "How the session stood when you asked, at " + at.UTC().Format("2006-01-02 15:04 UTC") +
+		". Its progress comment goes on to say how it stands.\n\n---\n\n" + progress.Text
+	return progress
 }
 
 // StoppedBy is the reason of an end that somebody wanted.

@@ -52,7 +52,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 		fmt.Fprintf(&b, "| none until %s | the edit is dropped |\n", a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
 	fmt.Fprintf(&b, "\nAn answer counts from people who may approve in this repository; one rejection wins. In #%d, `/agent approve %s` and `/agent deny %s <reason>` do the same.\n\n", thread, a.ID, a.ID)
-	fmt.Fprintf(&b, "<sub>request `%s` · commit `%.12s` · sha256 `%s`</sub>\n", a.ID, a.Review.Commit, a.Digest)
+	fmt.Fprintf(&b, "request `%s` · commit `%.12s` · sha256 `%s`\n", a.ID, a.Review.Commit, a.Digest)
 	return limit(b.String(), maxBody)
 }
 
@@ -74,7 +74,7 @@ func NotReviewed(why string) string {
 	if why == "" {
 		return ""
 	}
-	return "\n<sub>Asked for here and not by review: " + line(clean(why), 500) + "</sub>\n"
+	return "\nAsked for here and not by review: " + line(clean(why), 500) + "\n"
 }
 
 // ReviewEnd is what became of a request that was up for review.

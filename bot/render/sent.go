@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -100,7 +99,7 @@ const (
 // Patches returns the comments that hold a patch, none when there is no patch
 // or it is too large for this. What a reader cuts out of them, put together in
 // order, is the whole patch.
-func Patches(patch string) []string {
+func Patches(patch string) []untrusted.Post {
 	if patch == "" {
 		return nil
 	}
@@ -120,7 +119,7 @@ func Patches(patch string) []string {
 func plainParts(patch string) ([]string, bool) {
 	if !utf8.ValidString(patch) || strings.ContainsFunc(patch, func(r rune) bool {
 		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.In(r, unicode.Zl, unicode.Zp)) //control:patch-unchanged
-	}) || untrusted.NoRunnerCommands(patch) != patch {
+	}) || !strings.Contains(untrusted.CleanOutput(fenced("diff", patch), untrusted.OutputOptions{}), patch) {
 		return nil, false
 	}
 	var parts []string
@@ -154,17 +153,29 @@ func packedParts(patch string) ([]string, bool) {
 	code := []byte(base64.StdEncoding.EncodeToString(buf.Bytes()))
 	const wide, rows = 76, patchRoom / 77
 	var parts []string
-	for part := range slices.Chunk(code, wide*rows) {
-		parts = append(parts, string(bytes.Join(slices.Collect(slices.Chunk(part, wide)), []byte("\n")))+"\n")
+	var part bytes.Buffer
+	for n := 0; len(code) > 0; n++ {
+		if n == rows {
+			parts, n = append(parts, part.String()), 0
+			part.Reset()
+		}
+		end := min(wide, len(code))
+		for end < len(code) && code[end] == '/' { // a line with one first looks like a command to a bot
+			end++
+		}
+		part.Write(code[:end])
+		part.WriteByte('\n')
+		code = code[end:]
 	}
+	parts = append(parts, part.String())
 	return parts, len(parts) <= mostPatches
 }
 
 // patchKind says how a patch is written down and applied.
 type patchKind struct{ lang, file, apply, why string }
 
-func patchComments(parts []string, k patchKind) []string {
-	out := make([]string, 0, len(parts))
+func patchComments(parts []string, k patchKind) []untrusted.Post {
+	out := make([]untrusted.Post, 0, len(parts))
 	for i, part := range parts {
 		var b strings.Builder
 		title, how := "Patch", "Save the text below as `"+k.file+"` and run `"+k.apply+"` in a clone of the repository."
@@ -176,8 +187,7 @@ func patchComments(parts []string, k patchKind) []string {
 		if k.why != "" {
 			b.WriteString(" " + k.why)
 		}
-		fmt.Fprintf(&b, "\n\n<details><summary>%s (%s)</summary>\n\n%s</details>\n", title, size(len(part)), fenced(k.lang, part))
-		out = append(out, b.String())
+		out = append(out, untrusted.Post{Text: b.String(), Fold: untrusted.Fold{Title: fmt.Sprintf("%s (%s)", title, size(len(part))), Text: fenced(k.lang, part)}})
 	}
 	return out
 }

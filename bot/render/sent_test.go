@@ -37,15 +37,15 @@ func TestSent(t *testing.T) {
 	nothing := session.Checkpoint{Commit: "c3", Parent: "c2", Parked: true, Sent: &session.Sent{How: "patch", Branch: "agent/1-x", Said: []string{"closed"}, Patch: "+x\n"}}
 	large := session.Checkpoint{Commit: "c4", Parent: "c2", Parked: true, Sent: &session.Sent{How: "patch", Branch: "agent/1-x", PatchSize: 9 << 20}}
 	later := session.Checkpoint{Commit: "c5", Parent: "c2"}
-	golden(t, "sent_all", Progress(sentView(t, fallback, held, nothing), Links{}))
-	golden(t, "sent_large", Progress(sentView(t, large), Links{}))
-	if text := Progress(sentView(t, nothing, later), Links{}); strings.Contains(text, "could not push") {
+	golden(t, "sent_all", posted(Progress(sentView(t, fallback, held, nothing), Links{})))
+	golden(t, "sent_large", posted(Progress(sentView(t, large), Links{})))
+	if text := Progress(sentView(t, nothing, later), Links{}).Text; strings.Contains(text, "could not push") {
 		t.Errorf("it was pushed later, and the comment says:\n%s", text)
 	}
 	if v := sentView(t, later); Elsewhere(v.Sent) || len(v.Sent) != 0 {
 		t.Errorf("a plain push is told of: %+v", v.Sent)
 	}
-	golden(t, "sent_patch", strings.Join(Patches(held.Sent.Patch), "\n---\n"))
+	golden(t, "sent_patch", posted(Patches(held.Sent.Patch)[0]))
 }
 
 // TestPatchesAreWhole: what a reader cuts out of the comments is the patch,
@@ -64,7 +64,8 @@ func TestPatchesAreWhole(t *testing.T) {
 		list := Patches(patch)
 		var got strings.Builder
 		packed := false
-		for _, c := range list {
+		for _, p := range list {
+			c := posted(p)
 			if n := utf8.RuneCountInString(c); n > maxBody {
 				t.Errorf("%s: a comment of %d characters", name, n)
 			}

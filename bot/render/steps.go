@@ -2,10 +2,12 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // step is one line of the timeline.
@@ -156,12 +158,11 @@ func (s step) String() string {
 	return out
 }
 
-// timeline writes what happened as a details block of at most room bytes; the
-// oldest lines go first.
-func timeline(b *strings.Builder, moments []session.Moment, room int) {
+// timeline is what happened, in at most room bytes; the oldest lines go first.
+func timeline(moments []session.Moment, room int) untrusted.Fold {
 	list := steps(moments)
 	if len(list) == 0 {
-		return
+		return untrusted.Fold{}
 	}
 	lines := make([]string, 0, len(list))
 	size := 0
@@ -173,11 +174,8 @@ func timeline(b *strings.Builder, moments []session.Moment, room int) {
 		}
 		lines = append(lines, s)
 	}
-	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", plural(len(list), "step"))
-	for i := len(lines) - 1; i >= 0; i-- {
-		b.WriteString(lines[i] + "\n")
-	}
-	b.WriteString("\n</details>\n\n")
+	slices.Reverse(lines)
+	return untrusted.Fold{Title: plural(len(list), "step"), Text: strings.Join(lines, "\n")}
 }
 
 func total(files []session.FileChange) (added, removed int) {

@@ -15,6 +15,7 @@ type explainLine struct {
 	ID      json.RawMessage `json:"id"`
 	Command *string         `json:"command"`
 	Path    *string         `json:"path"`
+	Text    *string         `json:"text"`
 }
 
 func (l explainLine) id() json.RawMessage {
@@ -74,7 +75,7 @@ func eachLine(w *Console, word *string, explain func(explainLine) (any, error)) 
 func explainOne(line []byte, explain func(explainLine) (any, error)) (any, error) {
 	var in explainLine
 	if err := json.Unmarshal(line, &in); err != nil {
-		err = fmt.Errorf("%w (expected {\"id\":…,\"command\":\"…\"} or {\"id\":…,\"path\":\"…\"})", err)
+		err = fmt.Errorf("%w (expected {\"id\":…} and \"command\", \"path\" or \"text\")", err)
 		return lineFailure{in.id(), err.Error()}, err
 	}
 	answer, err := explain(in)

@@ -49,7 +49,7 @@ var arrows = map[string][]string{
 	"agent/session":                 {"policy"},
 	"agent/speech":                  {"agent/llm", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
 	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
-	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret"},
+	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret", "policy/untrusted"},
 	"agent/llm":                     {},
 	"agent/patch":                   {},
 	"agent/llm/...":                 {"agent/llm"},

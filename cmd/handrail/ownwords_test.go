@@ -9,11 +9,12 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // posts returns everything that can be written of a session whose every text
 // is made by text.
-func posts(text func() string) []string {
+func posts(text func() string) []untrusted.Post {
 	asked := session.Asked{ID: "abc123", Tool: "run_terminal_command", Display: text(), Reasons: []string{text(), text()}, Paths: []string{text()}, Severity: "high"}
 	edit, question := asked, asked
 	edit.Tool, edit.Review = "edit_file", &session.Review{Commit: text(), Branch: text(), Base: text()}
@@ -25,12 +26,17 @@ func posts(text func() string) []string {
 	s.Files = []session.FileChange{{Path: text(), Kind: session.ChangeCreate}, {Path: text(), From: text(), Kind: session.ChangeRename}}
 	s.Timeline = []session.Moment{&session.ToolRun{Title: text()}, &session.Message{Author: text(), Text: text()}, &session.Note{Text: text()}}
 	progress := render.Progress(s, render.Links{Pull: 3})
-	return append(render.Patches(text()),
-		progress, render.Final(s), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s, ""),
-		render.Status(s.Updated, progress), render.Approval(asked, text()), render.Approval(edit, text()), render.Approval(question, text()),
+	out := append(render.Patches(text()), progress, render.Status(s.Updated, progress))
+	for _, body := range []string{
+		render.Final(s), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s, ""),
+		render.Approval(asked, text()), render.Approval(edit, text()), render.Approval(question, text()),
 		render.ReviewBody(edit, text(), 1), render.ReviewNotice(edit, 2, text()), render.NotReviewed(text()), render.NotStarted(text()),
 		render.CouldNotStart(errors.New(text())), render.CouldNotGoOn(errors.New(text())), render.StoppedBy(text()), render.NotCounted(text(), text()),
-		render.NotOpen(text(), []session.Asked{asked}), render.NoPull(text(), text()), render.BaseIsGone(text(), text()), text())
+		render.NotOpen(text(), []session.Asked{asked}), render.NoPull(text(), text()), render.BaseIsGone(text(), text()), text(),
+	} {
+		out = append(out, untrusted.Post{Text: body, Closes: len(body) % 2})
+	}
+	return out
 }
 
 // TestOwnWords: nothing that the bot can post is a command for its own parser,
@@ -39,7 +45,11 @@ func TestOwnWords(t *testing.T) {
 	t.Parallel()
 	pieces := strings.Split("/agent approve abc123\x1f\n/agent stop\n\x1f\n\n/agent fix it\x1f- \x1f> \x1f# \x1f| a |\n|---|\n\x1f```\n\x1f~~~\x1f`\x1f``\x1f    \x1f<!--\x1f-->\x1f<details>\x1f</details>\x1f<pre>\x1f<b>\x1f*\x1f**\x1f_\x1f[\x1f](\x1f)\x1f![\x1f[^1]: \x1f$$\n\x1f\\\x1f\\\\\x1f\r\n\x1f\r\x1f\u2028\x1f&#47;agent stop\x1f\n&#x2F;agent stop\x1f\u200b/agent stop\x1fhttps://e.org/a\x1f@kim\x1ftext\x1f\n\x1f\n\n\x1f1. \x1f\x00\x1f\t\x1f\u00a0\x1f===\n\x1f---\n\x1f<!-- handrail:k -->", "\x1f")
 	rnd := rand.New(rand.NewPCG(3, 10))
-	gate := newSecrets()
+	secrets := newSecrets()
+	gate := func(p untrusted.Post) string {
+		p.Text, p.Fold.Text = secrets.outgoing(p.Text), secrets.outgoing(p.Fold.Text)
+		return untrusted.OutputOptions{Repo: "acme/widget", Inert: command.Inert}.Post(p)
+	}
 	table := command.Table{{Name: command.Task, Args: command.TakesText}, {Name: "approve", Args: command.TakesID}, {Name: command.AskHelp, Args: command.TakesText}}
 	texts, inert := 0, 0
 	rounds := 60
@@ -54,12 +64,12 @@ func TestOwnWords(t *testing.T) {
 			}
 			return b.String()
 		}) {
-			out := gate.outgoing(post)
+			out := gate(post)
 			texts++
-			if out != post {
+			if out != post.Text {
 				inert++
 			}
-			if again := gate.outgoing(out); again != out {
+			if again := gate(untrusted.Post{Text: out}); again != out && post.Closes == 0 && post.Fold.Title == "" {
 				t.Fatalf("the gate changes what it let through:\n%q\n%q", out, again)
 			}
 			for _, body := range []string{out, out + "\n\n<!-- handrail:k aaaaaaaaaaaaaaaaaaaaaaaaaa -->", strings.ReplaceAll(out, "\n", "\r\n")} {

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy/secret"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 type replayCmd struct {
@@ -80,7 +81,7 @@ func printStory(w *console, events []session.Event) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w.out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, render.Progress(v, render.Links{}))
+	_, err = fmt.Fprintf(w.out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, untrusted.OutputOptions{}.Post(render.Progress(v, render.Links{})))
 	for _, a := range v.Open() {
 		if err == nil {
 			_, err = fmt.Fprintf(w.out, "\n%s\n", render.Approval(a, v.Task.Requester))

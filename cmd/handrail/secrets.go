@@ -9,7 +9,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
-	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -62,11 +61,11 @@ func (s *secrets) keys(from secret.Value) (err error) {
 	return err
 }
 
-// outgoing returns text as it may be written to GitHub: without secrets, and
-// without a line that a runner, or this bot itself, would take for a command.
+// outgoing returns text without secrets, and without a line that a runner would take
+// for a command.
 func (s *secrets) outgoing(text string) string {
 	text, _ = s.Redactor.Redact(text)
-	return command.Inert(untrusted.NoRunnerCommands(text))
+	return untrusted.NoRunnerCommands(text)
 }
 
 // redactedLogs redacts all events that the bot stores. Those of the agent have been

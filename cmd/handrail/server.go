@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
@@ -95,7 +96,7 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	}
 	if s.app, err = ghapp.New(ghapp.Config{
 		Own: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
-		Clean:   known.outgoing,
+		Clean: known.outgoing, Inert: command.Inert,
 		Lookups: cfg.Quotas.Lookups, Limits: quota.Limits{PerMinute: cfg.Quotas.WritesPerMinute, PerHour: cfg.Quotas.WritesPerHour, Reserve: cfg.Quotas.Reserve},
 		Log: w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: bot.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {

@@ -102,23 +102,22 @@ func TestCleanOutputHasNoEffect(t *testing.T) {
 }
 
 func TestCleanOutputKeeps(t *testing.T) {
-	o := OutputOptions{Repo: "me/mine", Images: []string{"https://bot.example/"}}
+	o := OutputOptions{Repo: "me/mine", Home: "https://github.com/me/mine"}
 	for name, in := range map[string]string{
-		"prose":           "It works. See #12 and me/mine#3, fixes #4.",
-		"code":            "```go\n@Override\n<b>x</b>\n```\n",
-		"code span":       "use `@Override` and `<T>`",
-		"link":            "[docs](https://example.org/@user/x)",
-		"autolink":        "<https://example.org>",
-		"own image":       "![graph](https://bot.example/x.png)",
-		"email":           "write to a@example.org",
-		"comparison":      "a < b && c > d",
-		"own address":     "https://github.com/me/mine/pull/3",
-		"path in code":    "```\n/usr/bin/env\n```\n",
-		"emoji":           "done 👩‍🔧 🏴󠁧󠁢󠁳󠁣󠁴󠁿",
-		"suggestion":      "```suggestion\nx := std::string{}\n```\n",
-		"right to left":   "שלום עולם",
-		"table":           "| a | b |\n|---|---|\n| 1 | `@x` |\n",
-		"escaped already": "\\/agent and \\:: and `@octocat`",
+		"prose":            "It works. See #12 and me/mine#3.",
+		"code":             "```go\n@Override\n<b>x</b>\n```\n",
+		"code span":        "use `@Override` and `<T>`",
+		"link to a commit": "[`0123abc`](https://github.com/me/mine/commit/0123abcdef)",
+		"autolink":         "<https://example.org>",
+		"email":            "write to a@example.org",
+		"comparison":       "a < b && c > d",
+		"own address":      "https://github.com/me/mine/pull/3",
+		"path in code":     "```\n/usr/bin/env\n```\n",
+		"emoji":            "done 👩‍🔧 🏴󠁧󠁢󠁳󠁣󠁴󠁿",
+		"suggestion":       "```suggestion\nx := std::string{}\n```\n",
+		"right to left":    "שלום עולם",
+		"table":            "| a | b |\n|---|---|\n| 1 | `@x` |\n",
+		"escaped already":  "\\/agent and \\:: and `@octocat`",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := CleanOutput(in, o); got != in {
@@ -129,11 +128,21 @@ func TestCleanOutputKeeps(t *testing.T) {
 }
 
 func TestCleanOutputClosingKeywords(t *testing.T) {
-	if got := CleanOutput("Fixes #12", OutputOptions{NeutralKeys: true}); got != "Fixes `#12`" {
-		t.Errorf("got %q", got)
-	}
-	if got := CleanOutput("Fixes other/repo#12", OutputOptions{Repo: "me/mine"}); got != "Fixes `other/repo#12`" {
-		t.Errorf("got %q", got)
+	for in, want := range map[string]string{
+		"Fixes #12":                                 "Fixes `#12`",
+		"Fixes other/repo#12":                       "Fixes `other/repo#12`",
+		"**Closes**: me/mine#12, resolved GH-3":     "**Closes**: `me/mine#12`, resolved `GH-3`",
+		"it closes\n#12":                            "it closes\n`#12`",
+		"close <https://github.com/me/mine/pull/4>": "close `https://github.com/me/mine/pull/4`",
+		"close https://github.com/me/mine/pull/4":   "close `https://github.com/me/mine/pull/4`",
+		"fix&#101;s &#35;1":                         "fixes `#1`",
+		"fixes #**1**":                              "fixes # **1**",
+		"`git commit -m 'Fixes #1'`":                "`git commit -m 'Fixes # 1'`",
+		"fixes the bug in #1":                       "fixes the bug in #1",
+	} {
+		if got := CleanOutput(in, OutputOptions{Repo: "me/mine"}); got != want {
+			t.Errorf("CleanOutput(%q) = %q, want %q", in, got, want)
+		}
 	}
 }
 

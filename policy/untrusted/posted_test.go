@@ -1,12 +1,16 @@
 package untrusted_test
 
 import (
+	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
+
+var here = untrusted.OutputOptions{Repo: "me/mine", Home: "https://github.com/me/mine"}
 
 // effects lists what a text does on GitHub beside being read.
 func effects(text string, s githubcheck.Shown) (out []string) {
@@ -18,33 +22,93 @@ func effects(text string, s githubcheck.Shown) (out []string) {
 			out = append(out, l.Text+" leads to "+l.Href)
 		}
 	}
+	for _, ref := range s.References {
+		if strings.Contains(ref, "/") && strings.Contains(ref, "#") && !strings.HasPrefix(ref, "me/mine#") {
+			out = append(out, ref)
+		}
+	}
 	return out
 }
 
+// many is n, or all where the long form is asked for.
+func many(n, all int) int {
+	if os.Getenv("HANDRAIL_LONG") != "" {
+		return all
+	}
+	return n
+}
+
+// Whatever a text says, GitHub shows it and does nothing else; also behind any cut, and
+// with what the bot adds behind it.
 func TestPostedDoesNothingOnGitHub(t *testing.T) {
 	t.Parallel()
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
-	texts := []string{
-		"Hi @kim and @org/team, <b>bold</b>\n/agent help\n::set-output name=x::y\n",
-		"<img src=https://evil.example/p.png>\n\n<!-- hidden -->",
+	r := rand.New(rand.NewPCG(10, 1))
+	var texts, out []string
+	for _, p := range payloads {
+		texts = append(texts, p, "see https://docs.example.org/a` "+p+" @victim `.")
 	}
-	var out []string
+	for range many(1500, 150_000) {
+		texts = append(texts, hostile(r))
+	}
+	live := 0
 	for _, s := range texts {
-		if effects(s, j.Show(t, s)[0]) == nil {
-			t.Errorf("%q does nothing before it is cleaned", s)
+		clean := untrusted.CleanOutput(s, here)
+		if again := untrusted.CleanOutput(clean, here); again != clean {
+			t.Errorf("cleaning twice changes\n%q to\n%q to\n%q", s, clean, again)
 		}
-		out = append(out, untrusted.CleanOutput(s, untrusted.OutputOptions{NeutralKeys: true}))
+		out = append(out, clean+"\n\n<!-- end -->")
 	}
-	for i, s := range j.Show(t, out...) {
-		for _, e := range effects(out[i], s) {
-			t.Errorf("%q does this on GitHub: %s", out[i], e)
+	shown := j.Show(t, out...)
+	for i, s := range shown {
+		if len(s.Raw) > 0 && s.Raw[len(s.Raw)-1] == "<!-- end -->\n" {
+			s.Raw = s.Raw[:len(s.Raw)-1]
+		} else {
+			t.Errorf("what follows\n%q\nas\n%q\nis not read as it is meant", texts[i], out[i])
 		}
+		for _, e := range effects(out[i], s) {
+			t.Errorf("%q\nas\n%q\ndoes this on GitHub: %s", texts[i], out[i], e)
+		}
+	}
+	for i, s := range j.Show(t, texts[:min(len(texts), 1000)]...) {
+		if effects(texts[i], s) != nil {
+			live++
+		}
+	}
+	if live < 500 {
+		t.Errorf("only %d of 1000 texts do something before they are cleaned", live)
 	}
 }
 
-func TestPlainTextIsJudged(t *testing.T) {
+// Titles and commit messages have no code in which something could be shown.
+func TestTitlesAndMessages(t *testing.T) {
 	t.Parallel()
-	if githubcheck.Closing("Fixes #1") == nil || githubcheck.Mentions("by @kim") == nil {
-		t.Error("a closing keyword or a mention of a commit message is not seen")
+	r := rand.New(rand.NewPCG(10, 3))
+	texts := []string{"Fixes #1", "by @kim", "closes: other/repo#2\n\nResolves GH-3 and fixes https://github.com/me/mine/issues/4", "see other/repo#12"}
+	for range many(2000, 100_000) {
+		texts = append(texts, hostile(r))
+	}
+	live := 0
+	for _, s := range texts {
+		if githubcheck.Closing(s) != nil || githubcheck.Mentions(s) != nil {
+			live++
+		}
+		for name, clean := range map[string]func(string) string{"title": untrusted.Title, "message": untrusted.Message} {
+			got := clean(s)
+			if again := clean(got); again != got {
+				t.Errorf("%s %q becomes %q and then %q", name, s, got, again)
+			}
+			if strings.Contains(got, "\n") && name == "title" {
+				t.Errorf("title %q has lines", got)
+			}
+			for _, list := range [][]string{githubcheck.Closing(got), githubcheck.Mentions(got), githubcheck.Commands(got)} {
+				if list != nil {
+					t.Errorf("%s %q of %q does %q", name, got, s, list)
+				}
+			}
+		}
+	}
+	if live < 500 {
+		t.Errorf("only %d texts do something before they are cleaned", live)
 	}
 }

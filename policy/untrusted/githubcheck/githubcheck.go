@@ -36,7 +36,7 @@ type Shown struct {
 	Raw        []string `json:"raw"`        // what the parser took for HTML, as it is written
 	Elements   []string `json:"elements"`   // that the sanitizer lets through of Raw
 	Closing    []string `json:"closing"`    // "Closes #1", outside code
-	References []string `json:"references"` // #1, owner/repo#1, GH-1, owner@0123abc, outside code
+	References []string `json:"references"` // #1, owner/repo#1, GH-1, owner@0123abc, outside code and links
 	Error      string   `json:"error"`
 }
 
@@ -53,11 +53,11 @@ func (l Link) Hidden() bool {
 		return false
 	}
 	plain := func(s string) string {
-		s = strings.TrimSuffix(strings.TrimSpace(s), "/")
+		s = strings.TrimSuffix(strings.Trim(s, " \t\n"), "/")
 		return strings.ToLower(unescape(strings.ReplaceAll(s, "&amp;", "&")))
 	}
 	href, text := plain(l.Href), plain(l.Text)
-	return !slices.Contains([]string{text, "http://" + text, "mailto:" + text}, href)
+	return !slices.Contains([]string{text, "http://" + text, "https://" + text, "mailto:" + text}, href)
 }
 
 var percent = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)

@@ -23,20 +23,20 @@ REFERENCE = %r{
 }xi
 SPLIT = Set.new(%w[p h1 h2 h3 h4 h5 h6 li td th div blockquote ul ol dl dt dd table tr pre hr summary details figure section]).freeze
 
-# flat is the text below a node with code as one character that no word has,
-# and a line break between blocks.
-def flat(node, out, code)
+# flat is the text below a node, and a line break between blocks. The elements
+# in hide are one character that no word has.
+def flat(node, out, hide = [])
   node.children.each do |c|
     if c.text?
       out << c.text
     elsif c.element?
-      if code && (c.name == 'code' || c.name == 'pre')
+      if hide.include?(c.name)
         out << "\u{fffc}"
       elsif c.name == 'br'
         out << "\n"
       else
         out << "\n" if SPLIT.include?(c.name)
-        flat(c, out, code)
+        flat(c, out, hide)
         out << "\n" if SPLIT.include?(c.name)
       end
     end
@@ -62,7 +62,7 @@ def show(text)
   html = CommonMarker::HtmlRenderer.new(options: RENDER, extensions: EXTENSIONS).render(tree)
   doc = clean(html)
   raw = raw(tree)
-  plain = flat(doc, +'', true)
+  plain = flat(doc, +'', %w[code pre])
   out = {
     images: doc.css('img').map { |i| i['src'].to_s },
     links: doc.css('a').select { |a| a['href'] }.map { |a| { href: a['href'], text: a.text } },
@@ -70,10 +70,10 @@ def show(text)
     elements: raw.flat_map { |h| clean(h).css('*').map(&:name) },
     alt: doc.css('img').map { |i| i['alt'].to_s }.reject(&:empty?),
     titles: doc.xpath('.//@title').map(&:value),
-    collapsed: doc.css('details').reject { |d| d['open'] }.map { |d| flat(d, +'', false).strip },
-    visible: flat(doc, +'', false),
+    collapsed: doc.css('details').reject { |d| d['open'] }.map { |d| flat(d, +'').strip },
+    visible: flat(doc, +''),
     closing: plain.scan(CLOSING),
-    references: plain.scan(REFERENCE)
+    references: flat(doc, +'', %w[code pre a]).scan(REFERENCE)
   }
   result = {}
   doc = PIPELINE::TeamMentionFilter.new(doc, { base_url: '/' }, result).call

@@ -1,0 +1,231 @@
+package untrusted
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+)
+
+var (
+	fenceOpens = lazily("^((?: {0,12}(?:>|[-*+]|\\d{1,9}[.)]))* *)(`{3,}|~{3,})([^`]*)$")
+	listMark   = lazily(`[-*+]|\d{1,9}[.)]`)
+	footnote   = lazily(`(?m)^ {0,3}\[\^[^\]\s]+\]:`)
+)
+
+// maxMarkdown is the longest text that is parsed as Markdown, in bytes.
+// Longer text is not a GitHub comment.
+const maxMarkdown = 256 << 10
+
+// deepQuote is a quotation nested more deeply than anybody writes, and than
+// the parser reads in reasonable time.
+var deepQuote = strings.Repeat("> ", 64)
+
+// tooSlow reports whether the parser would take unreasonable time. It reads every
+// destination to its end, even if there is no link, and reads each level of a
+// quotation again.
+func tooSlow(s string) bool {
+	if strings.Contains(s, deepQuote) || strings.Contains(s, strings.ReplaceAll(deepQuote, " ", "")) {
+		return true
+	}
+	const budget = 4 << 20
+	cost, blank, angle := 0, len(s), len(s)
+	for i := len(s) - 1; i > 0; i-- {
+		switch s[i] {
+		case ' ', '\t':
+			blank = i
+		case '\n':
+			blank, angle = i, i
+		case '>':
+			angle = i
+		case '(', ':':
+			if s[i-1] != ']' {
+				continue
+			}
+			if i+1 < len(s) && s[i+1] == '<' {
+				cost += angle - i
+			} else {
+				cost += blank - i
+			}
+		}
+	}
+	return cost > budget
+}
+
+// codeOf says of each line of a Markdown text whether it belongs to a code block in
+// every reading. It reports false for a text that the parser does not take.
+func codeOf(s string) (code []bool, ok bool) {
+	if len(s) > maxMarkdown || tooSlow(s) {
+		return nil, false
+	}
+	lines := strings.Split(s, "\n")
+	code = make([]bool, len(lines))
+	if !strings.Contains(s, "```") && !strings.Contains(s, "~~~") && !strings.Contains(s, "    ") && !strings.Contains(s, "\t") {
+		return code, true
+	}
+	defer func() {
+		if recover() != nil {
+			code, ok = nil, false
+		}
+	}()
+	src := []byte(s)
+	md := goldmark.New(goldmark.WithExtensions(extension.Table))
+	doc := md.Parser().Parse(text.NewReader(src))
+	r := codeReader{lines: lines, code: code, starts: lineStarts(s)}
+	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			switch n := n.(type) {
+			case *ast.FencedCodeBlock:
+				r.fence(n)
+			case *ast.CodeBlock:
+				r.indented(n)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return code, err == nil
+}
+
+func lineStarts(s string) []int {
+	starts := []int{0}
+	for i := range len(s) {
+		if s[i] == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// codeReader marks the lines that are code.
+type codeReader struct {
+	lines  []string
+	code   []bool
+	starts []int
+}
+
+// lineOf is the number of the line that holds the byte at i.
+func (r *codeReader) lineOf(i int) int {
+	k, found := slices.BinarySearch(r.starts, i)
+	if !found {
+		k--
+	}
+	return k
+}
+
+// fence marks a fenced block, from the line that opens it to the one that closes it.
+func (r *codeReader) fence(n *ast.FencedCodeBlock) {
+	segments := n.Lines()
+	var first, last int // lines of the content
+	switch {
+	case segments.Len() > 0:
+		first, last = r.lineOf(segments.At(0).Start), r.lineOf(segments.At(segments.Len()-1).Start)
+	case n.Info != nil:
+		first = r.lineOf(n.Info.Segment.Start) + 1
+		last = first - 1
+	default: // an empty one without a language
+		first = r.lineOf(max(0, n.Pos())) + 1
+		last = first - 1
+	}
+	if first == 0 || first > len(r.lines) {
+		return
+	}
+	open := fenceOpens().FindStringSubmatch(r.lines[first-1])
+	if open == nil || !plainContainers(n) {
+		return
+	}
+	// Where the block is in a list or a quotation depends on columns, so each line
+	// must have the same before it, to the one that closes the block.
+	before := listMark().ReplaceAllStringFunc(open[1], func(m string) string { return strings.Repeat(" ", len(m)) })
+	closes := regexp.MustCompile(`^[ \t>]*` + regexp.QuoteMeta(open[2]) + open[2][:1] + `*[ \t]*$`)
+	for _, l := range r.lines[first : last+1] {
+		if closes.MatchString(l) || !strings.HasPrefix(l, before) && strings.TrimRight(l, " ") != strings.TrimRight(before, " ") && l != "" {
+			return
+		}
+	}
+	switch {
+	case last+1 < len(r.lines) && closes.MatchString(r.lines[last+1]) && strings.HasPrefix(r.lines[last+1], before):
+		last++
+	case before != "" || last+1 < len(r.lines):
+		return
+	}
+	for i := first - 1; i <= last; i++ {
+		r.code[i] = true
+	}
+}
+
+// plainContainers reports whether a block is in nothing but lists and quotations, and
+// in few of them.
+func plainContainers(n ast.Node) bool {
+	depth := 0
+	for p := n.Parent(); p != nil && p.Kind() != ast.KindDocument; p = p.Parent() {
+		if k := p.Kind(); k != ast.KindList && k != ast.KindListItem && k != ast.KindBlockquote {
+			return false
+		}
+		depth++
+	}
+	return depth <= 8
+}
+
+// indented marks a block that is code since it is indented. Only one behind a paragraph
+// or heading that begins at the margin counts: in a list or a footnote it depends on a
+// column.
+func (r *codeReader) indented(n *ast.CodeBlock) {
+	if n.Parent().Kind() != ast.KindDocument {
+		return
+	}
+	if before := n.PreviousSibling(); before != nil {
+		if k := before.Kind(); k != ast.KindParagraph && k != ast.KindHeading || before.Lines().Len() == 0 {
+			return
+		}
+		at := r.lineOf(before.Lines().At(0).Start)
+		if at > 0 && r.lines[at-1] != "" || strings.HasPrefix(r.lines[at], " ") || footnote().MatchString(r.lines[at]) {
+			return
+		}
+	}
+	segments := n.Lines()
+	first, last := r.lineOf(segments.At(0).Start), r.lineOf(segments.At(segments.Len()-1).Start)
+	if first > 0 && r.lines[first-1] != "" {
+		return
+	}
+	for _, l := range r.lines[first : last+1] {
+		if l != "" && !strings.HasPrefix(l, "    ") && !strings.HasPrefix(l, "\t") {
+			return
+		}
+	}
+	for i := first; i <= last; i++ {
+		r.code[i] = true
+	}
+}
+
+// closeFence ends a code fence that the text leaves open, so that text added behind it
+// is not shown as code.
+func closeFence(s string) string {
+	if !strings.Contains(s, "```") && !strings.Contains(s, "~~~") || len(s) > maxMarkdown {
+		return s
+	}
+	tries := []string{""}
+	for _, run := range regexp.MustCompile("`{3,}|~{3,}").FindAllString(s, 64) {
+		if t := "\n" + run; !slices.Contains(tries, t) {
+			tries = append(tries, t)
+		}
+	}
+	for _, t := range tries {
+		if endsOpen(s + t) {
+			continue
+		}
+		return s + t
+	}
+	return asCode(s)
+}
+
+// endsOpen reports whether a paragraph written behind s would be code.
+func endsOpen(s string) bool {
+	src := []byte(s + "\n\nx")
+	doc := goldmark.DefaultParser().Parse(text.NewReader(src))
+	last := doc.LastChild()
+	return last == nil || last.Kind() != ast.KindParagraph
+}

