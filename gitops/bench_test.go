@@ -61,3 +61,21 @@ func BenchmarkPush(b *testing.B) {
 		head = c.ID
 	}
 }
+
+// BenchmarkSave is a checkpoint of ten files that is on the disk, with the ref
+// of its session, as it is before it is recorded.
+func BenchmarkSave(b *testing.B) {
+	m, head := benchMirror(b, 5_000)
+	i, old := 0, ""
+	for b.Loop() {
+		i++
+		c, err := m.Checkpoint(b.Context(), Checkpoint{Parent: head, Changes: tenChanges(fmt.Sprint(i))})
+		if err == nil {
+			err = m.SetRef(b.Context(), "refs/handrail/sessions/s", c.ID, old)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		old = c.ID
+	}
+}

@@ -89,13 +89,7 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 // storeChanges writes the blobs and returns the edit of the tree. It notes in
 // left which paths are not in it.
 func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commit) (*objects.Edit, error) {
-	root, last := &objects.Edit{}, plumbing.NewHash(cp.Last)
-	if cp.Last == "" {
-		var err error
-		if last, err = o.TreeOf(cp.Parent); err != nil {
-			return nil, err
-		}
-	}
+	root := &objects.Edit{}
 	for _, ch := range cp.Changes {
 		parts, err := objects.SplitPath(ch.Path)
 		if err = errors.Join(err, ctx.Err()); err != nil {
@@ -115,10 +109,7 @@ func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commi
 			ch.Keep, err = true, nil
 		}
 		if err == nil && ch.Keep {
-			e, err = o.Find(last, ch.Path) //control:keep-what-is-left-out
-			if errors.Is(err, ErrNotFound) {
-				e, err = objects.Entry{}, nil
-			}
+			e, err = cp.last(o, ch.Path)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("store %q: %w", ch.Path, err)
@@ -126,6 +117,23 @@ func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commi
 		root.Put(parts, e)
 	}
 	return root, nil
+}
+
+// last returns what was at a path when it was saved last, the zero entry for
+// nothing.
+func (cp Checkpoint) last(o *objects.DB, path string) (objects.Entry, error) {
+	tree := plumbing.NewHash(cp.Last)
+	if cp.Last == "" {
+		var err error
+		if tree, err = o.TreeOf(cp.Parent); err != nil {
+			return objects.Entry{}, err
+		}
+	}
+	e, err := o.Find(tree, path) //control:keep-what-is-left-out
+	if errors.Is(err, ErrNotFound) {
+		return objects.Entry{}, nil
+	}
+	return e, err
 }
 
 // unreadable is a failure of what a change reads from, as opposed to one of the

@@ -61,7 +61,7 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 		return err
 	}
 	defer unlock()
-	if first && m.cloned() {
+	if first && cloned(m.dir) {
 		return nil // somebody else was faster
 	}
 	if err := m.skeleton(); err != nil {
@@ -84,6 +84,11 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	}
 	if err := m.follow(ctx, want); err != nil {
 		return err
+	}
+	if first {
+		if err := syncUp(m.dir); err != nil {
+			return err
+		}
 	}
 	if err := m.packs.Tidy(ctx, objects.Limits{Packs: mostPacks, Loose: mostLoose, Age: staleAge}); err != nil { // the fetch is done; the next one tries again
 		m.log.LogAttrs(ctx, slog.LevelWarn, "mirror not tidied", slog.Any("err", err))

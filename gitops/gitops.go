@@ -142,7 +142,7 @@ func (s *Store) Mirror(ctx context.Context, remote string) (*Mirror, error) {
 		return nil, fmt.Errorf("open mirror: %w", err)
 	}
 	m := s.mirror(clean, name)
-	if m.cloned() {
+	if cloned(m.dir) {
 		return m, nil
 	}
 	if err := m.fetch(ctx, nil, true); err != nil {

@@ -2,6 +2,9 @@ package gitops
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -37,10 +40,43 @@ func (m *Mirror) lock(ctx context.Context) (unlock func(), err error) {
 	return lockFile(ctx, m.dir+".lock")
 }
 
-// cloned reports whether the first fetch has been completed.
-func (m *Mirror) cloned() bool {
-	_, err := os.Stat(filepath.Join(m.dir, "packed-refs"))
+// cloned reports whether the first fetch of a mirror has been completed.
+func cloned(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "packed-refs"))
 	return err == nil
+}
+
+// syncUp brings the way to a new mirror to the disk. Directories above that
+// this user may not read were there before.
+func syncUp(dir string) error {
+	for ; ; dir = filepath.Dir(dir) {
+		err := objects.SyncDirs(dir)
+		if errors.Is(err, fs.ErrPermission) {
+			err = nil
+		}
+		if err != nil || dir == filepath.Dir(dir) {
+			return err
+		}
+	}
+}
+
+// Mend removes from the mirror what a power cut left half on the disk, and
+// reports which of some commits are here whole. One that is not is missing from
+// then on, so that it can be fetched or made again.
+func (m *Mirror) Mend(ctx context.Context, commits ...string) (whole map[string]bool, err error) {
+	err = m.pool.Mend()
+	whole = map[string]bool{}
+	for _, c := range commits {
+		err = errors.Join(err, ctx.Err(), m.pool.Once(func(o *objects.DB) (err error) {
+			whole[c], err = o.Whole(c)
+			return err
+		}))
+	}
+	m.pool.Renew()
+	if err != nil {
+		return nil, fmt.Errorf("mend mirror: %w", err)
+	}
+	return whole, nil
 }
 
 // skeleton makes an empty bare repository at m.dir. It may be called again.

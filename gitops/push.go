@@ -64,6 +64,9 @@ func (p Push) check() error {
 // push is Push. It reports whether it made the ref. Credentials for workflow files
 // are asked for only where the remote says that they are missing.
 func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
+	if err := m.pool.Sync(); err != nil { // what is pushed is recorded as saved
+		return false, err
+	}
 	made, err = m.pushWith(ctx, p, AccessPush)
 	if errors.Is(err, ErrWorkflowScope) {
 		if made, err := m.pushWith(ctx, p, AccessWorkflows); err == nil {

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,19 +54,30 @@ func (r *refFiles) replace(path string, text func() (string, error)) error {
 	content, err := text()
 	if err == nil && content != "" {
 		if _, err = f.WriteString(content); err == nil {
-			err = f.Close()
+			err = errors.Join(f.Sync(), f.Close())
 		}
 		if info, serr := os.Lstat(path); serr == nil && info.IsDir() {
 			_ = os.Remove(path) // empty, or the rename tells
 		}
 		if err == nil {
 			if err = os.Rename(f.Name(), path); err == nil {
-				return nil // from here on a lock file of this name is somebody else's
+				// From here on a lock file of this name is somebody else's.
+				return r.syncTo(path) //control:synced-ref
 			}
 		}
 	}
 	drop(f.Name())
 	return err
+}
+
+// syncTo brings the name of a file to the disk, and those of the directories
+// that it is in.
+func (r *refFiles) syncTo(path string) error {
+	dirs := []string{r.dir}
+	for dir := filepath.Dir(path); len(dir) > len(r.dir); dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	return objects.SyncDirs(dirs...)
 }
 
 // swap moves a ref to a commit, or deletes it for "", unless expected returns
@@ -190,10 +202,13 @@ func (r *refFiles) write(name, text string) error {
 	if _, err := f.WriteString(text); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return r.syncTo(path)
 }
 
 // lockFile takes the lock of a file, which it makes if need be. The lock ends

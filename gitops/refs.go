@@ -130,7 +130,10 @@ func (m *Mirror) SetRef(ctx context.Context, ref, commit, old string) error {
 		}
 	}
 	if err == nil {
-		err = m.refs.swap(ctx, ref, commit, func() error { return m.pool.Use(func(o *objects.DB) error { return expect(o, ref, old) }) })
+		err = m.pool.Sync() //control:synced-objects
+	}
+	if err == nil {
+		err = m.refs.swap(ctx, ref, commit, func() error { return expected(m.pool, ref, old) })
 	}
 	if err != nil {
 		return fmt.Errorf("set ref %s: %w", ref, err)
@@ -156,12 +159,23 @@ func followed(ref string) bool {
 	return strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/")
 }
 
-// expect returns [ErrStale] if a ref is not at old.
+// expected returns [ErrStale] if a ref is not at old. One whose commit was lost
+// counts as no ref.
+func expected(pool *objects.Pool, ref, old string) error {
+	err := pool.Use(func(o *objects.DB) error { return expect(o, ref, old) })
+	if errors.Is(err, ErrNotFound) && old == "" {
+		return nil
+	}
+	return err
+}
+
 func expect(o *objects.DB, ref, old string) error {
 	now := ""
 	r, err := storer.ResolveReference(o, plumbing.ReferenceName(ref))
 	if err == nil {
-		now = r.Hash().String()
+		if now = r.Hash().String(); now != old && !o.Has(r.Hash()) {
+			return plumbing.ErrObjectNotFound
+		}
 	} else if !errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return err
 	}

@@ -89,7 +89,10 @@ func (l *File) Append(ctx context.Context, events ...*Event) error {
 	if err != nil {
 		return fmt.Errorf("write log: %w", err)
 	}
-	if _, err := l.f.Write(buf.Bytes()); err != nil {
+	if _, err = l.f.Write(buf.Bytes()); err == nil {
+		err = l.f.Sync()
+	}
+	if err != nil {
 		// Half a line must not stay in front of the next event.
 		return errors.Join(fmt.Errorf("write log: %w", err), l.f.Truncate(at))
 	}

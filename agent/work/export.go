@@ -22,6 +22,9 @@ type Exports struct {
 	tick int
 }
 
+// errNoExport means that a commit, or a part of it, cannot be read.
+var errNoExport = errors.New("read commit")
+
 // mostBases is how many unused exports stay for later sessions.
 const mostBases = 8
 
@@ -70,6 +73,9 @@ func (b *Exports) export(ctx context.Context, repo *gitops.Mirror, commit, path 
 	}
 	if commit != "" {
 		if err := repo.Export(ctx, commit, path); err != nil {
+			if ctx.Err() == nil && !errors.Is(err, workspace.ErrFull) && !errors.Is(err, gitops.ErrTooLarge) {
+				err = fmt.Errorf("%w: %w", errNoExport, err)
+			}
 			return errors.Join(err, workspace.RemoveTree(path))
 		}
 	}

@@ -53,28 +53,51 @@ func (c *checkpoints) storedContent(ctx context.Context, commit string, stats []
 	return out, nil
 }
 
-// rebuild makes the saved state of a session that another machine worked on. Only
-// the log has it, because half-done states are never pushed. When the log has not
-// enough, the session goes back to its last checkpoint on the branch, and the
-// model is told.
+// rebuild makes sure that the commits which the log names are here. A saved
+// state that is not, because another machine made it or this one lost it, is
+// made again from the log, which has what half-done states add. When the log
+// has not enough, the session goes back to its last checkpoint on the branch,
+// or to the last one that there is, and the model and people are told.
 func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
-	if at.Saved == at.Published {
-		return nil
+	for _, c := range []string{at.Published, at.Saved} {
+		if c == "" {
+			continue
+		}
+		if _, err := j.Repo.Resolve(ctx, c); err != nil { // not here, or damaged
+			return errors.Join(ctx.Err(), e.restore(ctx, j, at))
+		}
 	}
-	_, err := j.Repo.Resolve(ctx, at.Saved)
-	if !errors.Is(err, gitops.ErrNotFound) {
-		return err
-	}
-	cp := session.Checkpoint{Commit: at.Published, Parent: at.Published, Parked: true, Branch: at.Newest.Branch}
-	events := []*session.Event{}
-	content, err := e.unsealed(ctx, j, at.Newest.Content)
+	return nil
+}
+
+// restore is rebuild where something is missing. It looks at every file of the
+// commits: what a power cut left of one may be only a part.
+func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
+	last, lost, err := e.lastHere(ctx, j, at)
 	if err != nil {
 		return err
 	}
-	if len(content) == 0 {
-		events = append(events, session.NewEvent(session.TypeNote, 0, session.Note{Kind: session.NoteReverted,
-			Text: "The session moved to another machine, and the changes since the last checkpoint are gone. Look at the files again and make those changes once more."}))
-	} else {
+	whole, err := j.Repo.Mend(ctx, at.Saved)
+	if err != nil || whole[at.Saved] && !lost {
+		return err
+	}
+	cp := session.Checkpoint{Commit: last, Parent: last, Parked: !lost}
+	var content []session.Stored
+	if at.Newest != nil {
+		cp.Branch = at.Newest.Branch
+		if content, err = e.unsealed(ctx, j, at.Newest.Content); err != nil {
+			return err
+		}
+	}
+	events := []*session.Event{}
+	switch {
+	case lost:
+		events = append(events, lostNote("The checkpoints after "+last[:min(10, len(last))]+" are gone: this machine lost them, and the repository on GitHub does not have them."))
+	case at.Saved == at.Published:
+		return nil // it is on the branch, and was fetched
+	case len(content) == 0:
+		events = append(events, lostNote("The changes since the last checkpoint are gone: the session moved to another machine, or this one lost them."))
+	default:
 		saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
 		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(content), Meta: saves.meta("Saved state", 0)})
 		if err != nil {
@@ -95,6 +118,35 @@ func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
 		}
 	}
 	return nil
+}
+
+func lostNote(what string) *session.Event {
+	return session.NewEvent(session.TypeNote, 0, session.Note{Kind: session.NoteReverted,
+		Text: what + " Look at the files again and make those changes once more."})
+}
+
+// lastHere returns the last published state that is here or can be fetched. It
+// is lost when it is not the one that the log ends with.
+func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit string, lost bool, err error) {
+	list := []string{at.Published}
+	for _, c := range slices.Backward(at.Checkpoints) {
+		list = append(list, c.Commit)
+	}
+	for i, c := range append(list, at.Task.Base) {
+		whole, err := j.Repo.Mend(ctx, c)
+		if err == nil && !whole[c] && j.Push != nil { //control:lost-commit-fetched
+			if j.Repo.Fetch(ctx, c) == nil { // or it is on no branch any more
+				whole, err = j.Repo.Mend(ctx, c)
+			}
+		}
+		if err != nil {
+			return "", false, err
+		}
+		if whole[c] || c == "" {
+			return c, i > 0 && c != at.Published, nil
+		}
+	}
+	return "", false, fmt.Errorf("restore %s: neither its checkpoints nor the commit that it began from are here or on the remote: ask for the work anew", at.Task.Session)
 }
 
 // unsealed returns what a log keeps of files, and nothing where it was sealed with a

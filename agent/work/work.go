@@ -125,6 +125,11 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 		return out, err
 	}
 	ws, closeAll, err := e.open(ctx, j, at)
+	if errors.Is(err, errNoExport) { // the commit is here, but not all of it
+		if err = e.restore(ctx, j, at); err == nil {
+			ws, closeAll, err = e.open(ctx, j, at)
+		}
+	}
 	if err != nil {
 		return out, err
 	}

@@ -29,6 +29,7 @@ type childConfig struct {
 	Trace  string        // file that gets the name of the step it died at
 	Steps  string        // directory where commands tell how far they are, "" for none
 	TTL    time.Duration // of leases
+	Record string        // where strace records the calls of the server, "" for nowhere
 }
 
 // crashChild is the server as a process of its own: `handrail serve` with

@@ -60,6 +60,11 @@ func (w *crashWorld) launch(killAt int64) error {
 		return err
 	}
 	cmd := &exec.Cmd{Path: self, Args: []string{"handrail-crash", file}, Stderr: &w.log, Env: os.Environ()}
+	if w.child.Record != "" {
+		named := []string{"bash", "-c", `exec -a handrail-crash "$0" "$1"`, self, file}
+		cmd = exec.Command("strace", append(straceArgs(w.child.Record), named...)...)
+		cmd.Stderr = &w.log
+	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -16,19 +16,21 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 )
 
+// crashReviewModel makes its calls again when one of them ended with the
+// workspace; the edit that is there already changes nothing.
 const crashReviewModel = `
 model: {name: m, tools: true, context: 32768}
 select: by-conditions
 forget: true
 turns:
-- when: {turn: 0}
-  repeat: true
-  optional: true
-  calls:
-  - {name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}
-  - {name: edit_file, arguments: {path: deploy/app.yaml, old_string: "replicas: 1", new_string: "replicas: 2"}}
-- {when: {turn: 1}, repeat: true, optional: true, say: "Both are done. [TASK_COMPLETE]"}
+- {when: {turn: 0}, repeat: true, optional: true, calls: [` + crashReviewCalls + `]}
+- {when: {tool_result_contains: call of edit_file began}, repeat: true, optional: true, calls: [` + crashReviewCalls + `]}
+- {when: {contains: replicas}, repeat: true, optional: true, say: "Both are done. [TASK_COMPLETE]"}
 `
+
+const crashReviewCalls = `
+  {name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}},
+  {name: edit_file, arguments: {path: deploy/app.yaml, old_string: "replicas: 1", new_string: "replicas: 2"}}`
 
 // TestCrashReview kills the server at the steps of a story in which an edit
 // is put up for review, approved, taken, and its pull request ended: nothing
@@ -153,7 +155,11 @@ func (w *crashWorld) judgeReview(v *verdict) {
 		}
 		log, err := w.gh.Log(w.repo, p.Pull.HeadSHA)
 		v.is("the log", err, nil)
-		v.exactly("commits", len(log), 2)
+		cut := 0 // an edit that was cut off is made later, in a commit of its own
+		if strings.Contains(w.thread(), "- `Writing ") {
+			cut = 1
+		}
+		v.exactly("commits", len(log), 2+cut)
 		for path, want := range map[string]string{"greet.sh": "echo Hello\n", "deploy/app.yaml": newApp} {
 			got, _ := w.gh.File(w.repo, p.Pull.HeadSHA, path)
 			v.is(path, got, want)

@@ -63,7 +63,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-func diskModel() string { return strings.Replace(crashModel, crashCommand, diskCommand, 1) }
+func diskModel() string { return strings.ReplaceAll(crashModel, crashCommand, diskCommand) }
 
 type diskTally struct {
 	crashTally

@@ -42,6 +42,7 @@ const (
 // go-git's storage is not safe for more.
 type DB struct {
 	*filesystem.Storage
+	pool    *Pool
 	gen     int
 	stamp   time.Time              // of the packs when it was opened
 	shallow map[plumbing.Hash]bool // commits whose parents a shallow clone lacks; nil until read
@@ -54,6 +55,8 @@ type Pool struct {
 	mu   sync.Mutex
 	gen  int // raised when packs were added
 	idle []*DB
+
+	fresh map[plumbing.Hash]bool // written and not known to be on the disk
 }
 
 // NewPool returns the views of the repository at dir, where "objects" and
@@ -70,7 +73,7 @@ func (p *Pool) get() *DB {
 	}
 	fs := osfs.New(p.dir, osfs.WithBoundOS())
 	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove, AlternatesFS: osfs.New("/")}
-	return &DB{gen: p.gen, stamp: packStamp(p.dir), Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
+	return &DB{pool: p, gen: p.gen, stamp: packStamp(p.dir), Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
 }
 
 func (p *Pool) put(o *DB) {
@@ -204,7 +207,7 @@ func (o *DB) Write(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
 
 func (o *DB) put(e plumbing.EncodedObject) (plumbing.Hash, error) {
 	h := e.Hash()
-	if o.Has(h) {
+	if o.here(h) {
 		return h, nil
 	}
 	if _, err := o.SetEncodedObject(e); err != nil {
@@ -249,7 +252,7 @@ func (o *DB) writeFile(f *os.File, size int64) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, err
 	}
 	h := sum.Sum()
-	if o.Has(h) {
+	if o.here(h) {
 		return h, nil
 	}
 	w, header, err := o.LazyWriter()

@@ -82,7 +82,7 @@ func (p *Packs) create(write func(f *os.File) (*idxfile.MemoryIndex, error)) err
 		}
 	}
 	p.Pool.Renew()
-	return nil
+	return SyncDirs(dir) // before anything that is in it goes elsewhere
 }
 
 // indexPack reads a pack through and returns its index, nil for no objects.
