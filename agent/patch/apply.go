@@ -18,6 +18,9 @@ func (p *applier) applyMatch(m match) {
 	if m.level >= spacing {
 		h = p.indented(m)
 	}
+	if m.level == spelling {
+		h = p.spelled(h, m)
+	}
 	p.put(h, m.at, m.at+n, m.level == exactly)
 }
 
