@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
@@ -90,6 +91,25 @@ func callID(turn, n int) string { return fmt.Sprintf("c%d-%d", turn, n+1) }
 // Words returns what a model said in a text that is no turn of a session:
 // without thinking, calls and completion marks.
 func Words(parser *toolcall.Parser, text string) string {
+	return stripComplete(parse(parser, text).Text)
+}
+
+// Parse takes a whole answer apart as a session with these tools does: calls that
+// stand in thinking are none, and what people see has neither thinking nor completion
+// marks. No list of the result is nil.
+func Parse(specs []llm.ToolSpec, canonical func(string) string, text string) toolcall.Parsed {
+	p := parse(toolcall.New(specs, canonical), text)
+	p.Calls, p.Errors = append([]toolcall.Call{}, p.Calls...), append([]string{}, p.Errors...)
+	return p
+}
+
+func parse(parser *toolcall.Parser, text string) toolcall.Parsed {
 	_, text = splitThinking("", text)
-	return marks.Mend(strings.TrimSpace(stripComplete(parser.Parse(text).Text)))
+	p := parser.Parse(strings.TrimSpace(text))
+	p.Text, _ = cutComplete(p.Text)
+	p.Text = marks.Mend(cutBroken(p.Text))
+	for i := range p.Calls {
+		p.Calls[i].Arguments = marks.MendJSON(p.Calls[i].Arguments)
+	}
+	return p
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/agent/tools"
 )
 
@@ -30,10 +30,14 @@ func (c *toolsParseCmd) Run(w *Console) error {
 	if err != nil {
 		return fmt.Errorf("read standard input: %w", err)
 	}
-	p := toolcall.New(specs, all.Canonical).Parse(strings.ToValidUTF8(string(text), "\uFFFD"))
-	p.Errors = append(p.Errors, unknownTools(specs, p.Calls)...)
+	p := speech.Parse(specs, all.Canonical, strings.ToValidUTF8(string(text), "\uFFFD"))
+	called := make([]string, len(p.Calls))
+	for i, call := range p.Calls {
+		called[i] = call.Name
+	}
+	p.Errors = append(p.Errors, unknownTools(specs, called)...)
 	if c.JSON {
-		return JSONLine(w.Out, newParseResult(p))
+		return JSONLine(w.Out, p)
 	}
 	for _, call := range p.Calls {
 		fmt.Fprintf(w.Out, "%s %s\n", call.Name, call.Arguments)
@@ -49,7 +53,7 @@ func (c *toolsParseCmd) Run(w *Console) error {
 
 // unknownTools returns what a session would tell the model of each name that no tool
 // has. The calls stay in the result: their markup shows that they are calls.
-func unknownTools(specs []llm.ToolSpec, calls []toolcall.Call) []string {
+func unknownTools(specs []llm.ToolSpec, called []string) []string {
 	known := map[string]bool{}
 	names := make([]string, 0, len(specs))
 	for _, s := range specs {
@@ -57,25 +61,13 @@ func unknownTools(specs []llm.ToolSpec, calls []toolcall.Call) []string {
 		names = append(names, s.Name)
 	}
 	var out []string
-	for _, c := range calls {
-		if !known[c.Name] {
-			known[c.Name] = true // said once
-			out = append(out, fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, strings.Join(names, ", ")))
+	for _, name := range called {
+		if !known[name] {
+			known[name] = true // said once
+			out = append(out, fmt.Sprintf("There is no tool %q. The tools are: %s.", name, strings.Join(names, ", ")))
 		}
 	}
 	return out
-}
-
-// parseResult is the contract of `handrail tools parse --json`: its three
-// fields are always there.
-type parseResult struct {
-	Calls  []toolcall.Call `json:"calls"`
-	Text   string          `json:"text"`
-	Errors []string        `json:"errors"`
-}
-
-func newParseResult(p toolcall.Parsed) parseResult {
-	return parseResult{Calls: append([]toolcall.Call{}, p.Calls...), Text: p.Text, Errors: append([]string{}, p.Errors...)}
 }
 
 func (c *toolsParseCmd) specs(all *tools.Registry) ([]llm.ToolSpec, error) {

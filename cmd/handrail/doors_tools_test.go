@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -279,5 +280,21 @@ func TestConfigSchemaDoor(t *testing.T) {
 	}
 	if schema.Properties["sensitive_files"] == nil || schema.AdditionalProperties == nil || *schema.AdditionalProperties {
 		t.Errorf("the schema lacks sensitive_files, or takes any key: %.300s", out)
+	}
+}
+
+// What people never see is no text of an answer, and a call in thinking is none.
+func TestParseShowsWhatPeopleSee(t *testing.T) {
+	const call = `<tool_call>{"name":"read_file","arguments":{"path":"%s"}}</tool_call>`
+	for in, want := range map[string]string{
+		"<think>hm " + fmt.Sprintf(call, "no") + "</think>Done. [TASK_COMPLETE]": `{"calls":[],"text":"Done.","errors":[]}`,
+		"hm</think>\nSo.\n" + fmt.Sprintf(call, "a") + "\n[TASK_COMPLETE]":       `{"calls":[{"name":"read_file","arguments":{"path":"a"}}],"text":"So.","errors":[]}`,
+		"[THINK]hm[/THINK]Yes [task_complete] and no [TASK_COM":                  `{"calls":[],"text":"Yes  and no","errors":[]}`,
+		"It says `<think>` in code. " + fmt.Sprintf(call, "n<¦|end|>"):           `{"calls":[{"name":"read_file","arguments":{"path":"n<|end|>"}}],"text":"It says ` + "`<think>`" + ` in code.","errors":[]}`,
+	} {
+		out, errs, code := atDoor(t, in, "tools", "parse", "--json")
+		if code != 0 || strings.TrimSpace(out) != want {
+			t.Errorf("%q: exit %d, %s\n%s\nwant %s", in, code, errs, out, want)
+		}
 	}
 }
