@@ -295,7 +295,8 @@ func (c *Server) complete(bad *problemList) {
 // values adds a problem for each value that cannot be used. It makes Data absolute.
 func (c *Server) values(bad *problemList) {
 	bad.add(checkListen(c.Listen))
-	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace), "workspace: %q is not one of auto, docker, bwrap, local", c.Workspace)
+	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace) && !strings.HasPrefix(c.Workspace, "unix:/"),
+		"workspace: %q is not one of auto, docker, bwrap, local, and no socket such as unix:/run/handrail/workspaces.sock", c.Workspace)
 	bad.when(c.GitHub.AppID < 0, "github.app_id: must be the number that the App's page shows")
 	bad.when(c.GitHub.Repository != "" && !repositoryName.MatchString(c.GitHub.Repository), "github.repository: %q is not owner/name", c.GitHub.Repository)
 	for _, name := range c.GitHub.Repositories {

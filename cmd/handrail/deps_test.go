@@ -62,6 +62,7 @@ var arrows = map[string][]string{
 	"agent/workspace/...":           {"agent/workspace"},
 	"agent/workspace/local":         {"agent/workspace", "agent/workspace/host"},
 	"agent/workspace/bwrap":         {"agent/workspace", "agent/workspace/cgroup", "agent/workspace/seccomp"},
+	"agent/workspace/beside":        {"agent/workspace"},
 	"agent/workspace/cgroup":        {"agent/workspace"},
 	"agent/workspace/seccomp":       {},
 	"agent/workspace/watch":         {},

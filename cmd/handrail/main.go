@@ -26,19 +26,20 @@ const (
 
 // cli is the command line. Each verb has a file of its own.
 type cli struct {
-	Serve    serveCmd    `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
-	Run      runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
-	Demo     demoCmd     `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
-	Doctor   doctorCmd   `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
-	Policy   door.Policy `cmd:"" help:"Ask the policy what it would decide."`
-	Tools    door.Tools  `cmd:"" help:"List, parse and call the agent's tools."`
-	Text     textVerbs   `cmd:"" help:"Make texts safe to post, or to read."`
-	Config   configCmd   `cmd:"" help:"Check a configuration file."`
-	Replay   replayCmd   `cmd:"" help:"Show a session from its log."`
-	Audit    auditCmd    `cmd:"" help:"Check that no log was changed."`
-	Sessions sessionsCmd `cmd:"" help:"List, export and import sessions."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
-	Toolhost toolhostCmd `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
+	Serve      serveCmd      `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
+	Run        runCmd        `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
+	Demo       demoCmd       `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
+	Doctor     doctorCmd     `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
+	Policy     door.Policy   `cmd:"" help:"Ask the policy what it would decide."`
+	Tools      door.Tools    `cmd:"" help:"List, parse and call the agent's tools."`
+	Text       textVerbs     `cmd:"" help:"Make texts safe to post, or to read."`
+	Config     configCmd     `cmd:"" help:"Check a configuration file."`
+	Replay     replayCmd     `cmd:"" help:"Show a session from its log."`
+	Audit      auditCmd      `cmd:"" help:"Check that no log was changed."`
+	Sessions   sessionsCmd   `cmd:"" help:"List, export and import sessions."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Workspaces workspacesCmd `cmd:"" help:"Make workspaces for a server that runs in another container."`
+	Toolhost   toolhostCmd   `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 
 	LogLevel string `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
 }

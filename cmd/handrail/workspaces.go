@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/beside"
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/docker"
 	"github.com/handrail-bot/handrail/agent/workspace/local"
@@ -19,6 +20,13 @@ import (
 // image is the configured container image; without one it is the image that
 // .ci/workspace-image makes.
 func pickWorkspace(ctx context.Context, w *console, name, image string) (workspace.Engine, error) {
+	if socket, ok := strings.CutPrefix(name, "unix:"); ok {
+		e := beside.New(socket, w.log)
+		if err := e.Check(ctx); err != nil {
+			return nil, door.Usage("workspace %s: %w", name, err)
+		}
+		return e, nil
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program to put it into workspaces: %w", err)
@@ -43,7 +51,7 @@ func pickWorkspace(ctx context.Context, w *console, name, image string) (workspa
 		}
 		return e, nil
 	}
-	return nil, door.Usage("there is no workspace %q; take docker, bwrap or local", name)
+	return nil, door.Usage("there is no workspace %q; take docker, bwrap, local or unix:SOCKET", name)
 }
 
 // boundsOf says how an engine keeps the limits of workspaces on this machine.

@@ -136,38 +136,55 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 }
 
 func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*workspace.Workspace, error) {
+	p, release, err := e.launch(ctx, spec, overlay)
+	if err != nil {
+		return nil, err
+	}
+	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: p, Log: e.cfg.Log, Release: release})
+	if err != nil {
+		return nil, fmt.Errorf("open bwrap workspace: %w: %s", err, p.complaint())
+	}
+	return ws, nil
+}
+
+// Launch starts a sandbox without speaking to its tool host: who asked for it
+// does, over the connection. release ends the sandbox and removes its files.
+func (e *Engine) Launch(ctx context.Context, spec workspace.Spec, overlay bool) (conn io.ReadWriteCloser, release func(context.Context) error, err error) {
+	if err := spec.Check(); err != nil {
+		return nil, nil, err
+	}
+	if len(e.lacks) > 0 {
+		return nil, nil, e.Check(ctx)
+	}
+	return e.launch(ctx, spec, overlay && !e.cfg.Copy)
+}
+
+func (e *Engine) launch(ctx context.Context, spec workspace.Spec, overlay bool) (*process, func(context.Context) error, error) {
 	layers, err := workspace.Lay(ctx, spec, overlay)
 	if err == nil {
 		err = writeEtc(filepath.Join(spec.State, "etc"))
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
 	}
 	s := stage{engine: e, spec: spec, layers: layers}
 	if e.place.OK() {
 		if s.group, err = e.place.Make(s.groupName(), spec.Limits); err != nil {
-			return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+			return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
 		}
 	}
 	cmd, err := s.command(context.WithoutCancel(ctx))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), workspace.RemoveTree(spec.State))
+		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), workspace.RemoveTree(spec.State))
 	}
 	p, err := start(cmd)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), workspace.RemoveTree(spec.State))
+		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), workspace.RemoveTree(spec.State))
 	}
-	ws, err := workspace.Connect(ctx, workspace.Config{
-		Engine: e.Name(), Conn: p, Log: e.cfg.Log,
-		Release: func(context.Context) error {
-			p.end()
-			return errors.Join(s.group.Remove(), workspace.RemoveTree(spec.State))
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open bwrap workspace: %w: %s", err, p.complaint())
-	}
-	return ws, nil
+	return p, func(context.Context) error {
+		p.end()
+		return errors.Join(s.group.Remove(), workspace.RemoveTree(spec.State))
+	}, nil
 }
 
 // writeEtc names the user inside.

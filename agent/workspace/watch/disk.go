@@ -69,7 +69,7 @@ func (d *disk) over(ctx context.Context) string {
 		return "" // others who delete meanwhile hide what is added: it is looked at now and then all the same
 	}
 	d.measure(ctx)
-	if d.files <= allowed {
+	if d.files <= allowed { //control:watched-disk
 		d.floor = 0
 		return ""
 	}
@@ -81,7 +81,7 @@ func (d *disk) over(ctx context.Context) string {
 	if allowed < d.limit {
 		what = "the disk is nearly full"
 	}
-	return fmt.Sprintf("the files of this session take %s on the server's disk; %s are allowed: %s", size(d.files), size(allowed), what) //control:watched-disk
+	return fmt.Sprintf("the files of this session take %s on the server's disk; %s are allowed: %s", size(d.files), size(allowed), what)
 }
 
 // settle measures what is left after processes were ended.
