@@ -7,7 +7,7 @@ FROM debian:bookworm-slim
 RUN command -v git && command -v bwrap || \
     (apt-get update && apt-get install -y --no-install-recommends git ca-certificates bubblewrap && rm -rf /var/lib/apt/lists/*)
 RUN useradd --system --uid 65532 --create-home --home-dir /var/lib/handrail handrail && \
-    install -d -o handrail -g handrail /var/lib/handrail/data
+    install -d -o handrail -g handrail /var/lib/handrail/data /var/lib/handrail/data/work /run/handrail
 COPY --from=build /handrail /usr/local/bin/handrail
 USER handrail
 WORKDIR /var/lib/handrail

@@ -19,6 +19,9 @@ const (
 // processes.
 const spare = 64
 
+// period is the time, in microseconds, over which processor time is counted.
+const period = 100_000
+
 // plan is one container before it is made.
 type plan struct {
 	engine *Engine
@@ -71,7 +74,9 @@ func (p plan) host() *container.HostConfig {
 			"/var/tmp": memory("", varTmp), "/run": memory("noexec,", varTmp/4)},
 		Mounts: p.mounts(),
 		Resources: container.Resources{
-			Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, PidsLimit: &pids, NanoCPUs: int64(limits.CPUs * 1e9),
+			Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, PidsLimit: &pids,
+			CPUPeriod: period, CPUQuota: int64(limits.CPUs * period), // NanoCPUs may not be more than the machine has
+
 		},
 	}
 }
