@@ -36,13 +36,18 @@ type base struct {
 	last int
 }
 
-// OpenExports takes dir over: what an earlier process left there is removed.
+// OpenExports takes dir over: what an earlier process left there is removed. The
+// directory itself stays, since it may be a volume.
 func OpenExports(dir string) (*Exports, error) {
-	if err := workspace.RemoveTree(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("clear %s: %w", dir, err)
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make directory for exports: %w", err)
+	}
+	left, err := os.ReadDir(dir)
+	for _, e := range left {
+		err = errors.Join(err, workspace.RemoveTree(filepath.Join(dir, e.Name())))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("clear %s: %w", dir, err)
 	}
 	return &Exports{dir: dir, have: map[string]*base{}}, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // composeImage is what .ci/image builds.
-const composeImage = "handrail:limits-try"
+const composeImage = "handrail:ci"
 
 // composed is docs/deploy/compose.yaml with a key, a password and the image of
 // this tree, in a directory of its own.
@@ -29,7 +29,11 @@ func newComposed(t *testing.T) *composed {
 		c.tool = []string{"docker-compose"}
 	}
 	must := slices.Contains(strings.Split(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), ","), "compose")
-	for _, needs := range [][]string{append(c.tool, "version"), {"docker", "image", "inspect", composeImage}} {
+	version, _ := exec.CommandContext(t.Context(), c.tool[0], append(c.tool[1:], "version", "--short")...).Output() // tried again below
+	if strings.HasPrefix(string(version), "1.") {
+		t.Skip("NEEDS DOCKER COMPOSE 2: the first cannot show a container the whole of its /proc; .ci/test starts both containers without it")
+	}
+	for _, needs := range [][]string{append(c.tool, "version", "--short"), {"docker", "image", "inspect", composeImage}} {
 		if out, err := exec.CommandContext(t.Context(), needs[0], needs[1:]...).CombinedOutput(); err != nil {
 			if must {
 				t.Fatalf("compose is required: %s: %v: %s", strings.Join(needs, " "), err, out)

@@ -28,7 +28,7 @@
 // agent/tools/search, agent/tools/shell and agent/tools/talk; agent/patch mends
 // edits. agent/workspace is where they work: agent/workspace/host runs inside,
 // behind agent/workspace/docker, agent/workspace/bwrap or no wall,
-// agent/workspace/local. agent/workspace/cgroup has the kernel hold a session to
+// agent/workspace/local; agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to
 // its limits, agent/workspace/watch does it where the kernel does not, and
 // agent/workspace/seccomp has the filters of system calls.
 //

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +143,75 @@ func runsAsShown(t *testing.T, line string) {
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// TestCodeHasLimitsOfItsOwn: in what docs/deploy ships for containers, what makes
+// workspaces has limits of its own, no secret, and alone a profile of its own.
+func TestCodeHasLimitsOfItsOwn(t *testing.T) {
+	type container struct {
+		Name, Image     string
+		Args            []string
+		Env             []map[string]any
+		VolumeMounts    []map[string]any `yaml:"volumeMounts"`
+		Resources       struct{ Requests, Limits map[string]string }
+		SecurityContext struct {
+			ProcMount      string                  `yaml:"procMount"`
+			SeccompProfile struct{ Type string }   `yaml:"seccompProfile"`
+			Capabilities   struct{ Drop []string } `yaml:"capabilities"`
+		} `yaml:"securityContext"`
+	}
+	var pods []container
+	decoder := yaml.NewDecoder(strings.NewReader(document(t, "docs/deploy/kubernetes.yaml")))
+	for {
+		var doc struct {
+			Kind string
+			Spec struct {
+				Template struct {
+					Spec struct{ Containers []container }
+				}
+			}
+		}
+		if err := decoder.Decode(&doc); err != nil {
+			break
+		}
+		if doc.Kind == "Deployment" {
+			pods = doc.Spec.Template.Spec.Containers
+		}
+	}
+	if len(pods) != 2 {
+		t.Fatalf("%d containers in a pod", len(pods))
+	}
+	for _, c := range pods {
+		code := c.Args[0] == "workspaces"
+		profile := map[bool]string{true: "Localhost", false: "RuntimeDefault"}[code]
+		if c.Resources.Limits["memory"] == "" || c.Resources.Limits["cpu"] == "" || c.SecurityContext.SeccompProfile.Type != profile ||
+			(c.SecurityContext.ProcMount != "") != code || !slices.Contains(c.SecurityContext.Capabilities.Drop, "ALL") || code && len(c.Env) > 0 {
+			t.Errorf("kubernetes.yaml: %+v", c)
+		}
+	}
+	var compose struct {
+		Services map[string]struct {
+			MemLimit    string   `yaml:"mem_limit"`
+			PidsLimit   int      `yaml:"pids_limit"`
+			CPUs        float64  `yaml:"cpus"`
+			NetworkMode string   `yaml:"network_mode"`
+			SecurityOpt []string `yaml:"security_opt"`
+			CapDrop     []string `yaml:"cap_drop"`
+			Environment map[string]string
+		}
+	}
+	if err := yaml.Load([]byte(document(t, "docs/deploy/compose.yaml")), &compose); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"handrail", "workspaces"} {
+		s, all := compose.Services[name], strings.Join(compose.Services[name].SecurityOpt, " ")
+		if s.MemLimit == "" || s.PidsLimit <= 0 || s.CPUs <= 0 || !slices.Contains(s.CapDrop, "ALL") || strings.Contains(all, "seccomp=unconfined") {
+			t.Errorf("compose.yaml: %s: %+v", name, s)
+		}
+		if code := name == "workspaces"; strings.Contains(all, "unconfined") != code || (s.NetworkMode == "none") != code || (len(s.Environment) == 0) != code {
+			t.Errorf("compose.yaml: %s: %+v", name, s)
+		}
 	}
 }
 

@@ -254,7 +254,11 @@ func (s served) serve(ctx context.Context) error {
 		return errors.Join(err, inside.Close(), release(ctx))
 	}
 	s.join(inside)
-	return release(context.WithoutCancel(ctx))
+	err = release(context.WithoutCancel(ctx))
+	if c, ok := inside.(interface{ Complaint() string }); ok && c.Complaint() != "" {
+		err = errors.Join(fmt.Errorf("the sandbox says: %s", c.Complaint()), err)
+	}
+	return err
 }
 
 func (s served) launch(ctx context.Context, r request) (io.ReadWriteCloser, func(context.Context) error, error) {

@@ -142,7 +142,7 @@ func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*
 	}
 	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: p, Log: e.cfg.Log, Release: release})
 	if err != nil {
-		return nil, fmt.Errorf("open bwrap workspace: %w: %s", err, p.complaint())
+		return nil, fmt.Errorf("open bwrap workspace: %w: %s", err, p.Complaint())
 	}
 	return ws, nil
 }
@@ -254,7 +254,8 @@ func (p *process) end() {
 	})
 }
 
-func (p *process) complaint() string { return strings.TrimSpace(p.errs.String()) }
+// Complaint returns what the sandbox said on its standard error.
+func (p *process) Complaint() string { return strings.TrimSpace(p.errs.String()) }
 
 // firstBytes is a writer that stores the beginning of the text.
 type firstBytes struct {

@@ -78,7 +78,7 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	args = append(args, tool["bwrap"])
 	if s.check {
 		args = append(args, s.filter...)
-		args = append(args, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/",
+		args = append(args, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/",
 			"--proc", "/proc", "--dev", "/dev", "--", tool["bwrap"], "--version")
 	} else {
 		args = append(args, s.sandbox(at)...)
