@@ -87,8 +87,11 @@ func TestPutUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			asks := l.requests()
+			if err := l.reload(ctx); err != nil {
+				t.Fatal(err)
+			}
 			for range 2 { // a second time changes nothing
-				err = asks.Ask(ctx, a)
+				err = asks.Ask(ctx, l.state)
 			}
 			if (err != nil) != tt.fails {
 				t.Fatalf("post: %v", err)

@@ -51,6 +51,9 @@ func (w *worker) step(ctx context.Context, l *leased) (again bool, err error) {
 	if l.state.Outcome != nil || len(l.state.Open()) > 0 && l.state.Phase != session.PhaseRunning {
 		return false, l.conclude(ctx)
 	}
+	if err := asks.Show(ctx, l.state); err != nil {
+		return false, err
+	}
 	return true, w.run(ctx, l)
 }
 
@@ -58,10 +61,8 @@ func (w *worker) step(ctx context.Context, l *leased) (again bool, err error) {
 // the pull request, the progress comment, the row.
 func (l *leased) conclude(ctx context.Context) error {
 	asks := l.requests()
-	for _, a := range l.state.Open() {
-		if err := asks.Ask(ctx, a); err != nil {
-			return err
-		}
+	if err := asks.Ask(ctx, l.state); err != nil {
+		return err
 	}
 	note, err := l.offer(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,26 +37,84 @@ type Offer struct {
 // ErrGone means that an edit that was to be reviewed is not there any more.
 var ErrGone = errors.New("the commit to be reviewed is not here")
 
-// Ask puts a request before people, and sees to it that its deadline is
-// looked at when it comes.
-func (r Requests) Ask(ctx context.Context, a session.Asked) error {
-	up, why, err := r.offer(ctx, a)
-	if err != nil {
-		return err
-	}
-	if !up && a.Review != nil && render.TooLongToShow(a) { // now that no pull request shows it
-		return r.Holder.Wake(ctx, time.Time{})
-	}
-	if !up {
-		_, err := r.Holder.Ensure(ctx, ghapp.Write{Key: r.key(a), Kind: ghapp.WriteComment, Body: render.Approval(a, r.Requester) + render.NotReviewed(why)})
-		if ghapp.UnlessRefused(err) != nil {
+// Ask puts what is open before people, what was asked for at the same time in
+// one comment, and sees to it that deadlines are looked at when they come.
+func (r Requests) Ask(ctx context.Context, v *session.State) error {
+	var fresh []session.Asked
+	whys := map[string]string{}
+	for _, a := range v.Open() {
+		up, why, err := r.offer(ctx, a)
+		if err != nil {
+			return err
+		}
+		if !up && a.Review != nil && render.TooLongToShow(a) { // now that no pull request shows it
+			if err := r.Holder.Wake(ctx, time.Time{}); err != nil {
+				return err
+			}
+			continue
+		}
+		if !up && r.Holder.Stage(a.ID).In == "" {
+			fresh, whys[a.ID] = append(fresh, a), why
+		}
+		if a.Deadline.IsZero() {
+			continue
+		}
+		if err := r.Holder.Wake(ctx, a.Deadline); err != nil {
 			return err
 		}
 	}
-	if a.Deadline.IsZero() {
+	for _, group := range render.Split(fresh, r.Requester) { //control:one-request-comment
+		for _, a := range group { // kept before it is posted: after a crash the groups are the same
+			is := r.Holder.Stage(a.ID)
+			is.In, is.Why = r.key(group[0]), whys[a.ID]
+			if err := r.Holder.SetStage(ctx, a.ID, is); err != nil {
+				return err
+			}
+		}
+	}
+	return r.Show(ctx, v)
+}
+
+// Show makes the comments that ask say what became of each request.
+func (r Requests) Show(ctx context.Context, v *session.State) error {
+	var keys []string
+	groups := map[string][]render.Request{}
+	for _, q := range v.Requests {
+		is := r.Holder.Stage(q.ID)
+		if is.In == "" {
+			continue
+		}
+		if groups[is.In] == nil {
+			keys = append(keys, is.In)
+		}
+		groups[is.In] = append(groups[is.In], render.Request{Request: q, NotReviewed: is.Why})
+	}
+	for _, key := range keys {
+		if err := r.show(ctx, key, groups[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show posts one comment, or edits it when it would say something else. An
+// edit is recorded like every write, so that a late one cannot undo a later.
+func (r Requests) show(ctx context.Context, key string, group []render.Request) error {
+	body := render.Requests(group, r.Requester)
+	is, says := r.Holder.Stage(group[0].ID), ghapp.Digest(body)
+	if is.Shown == says {
 		return nil
 	}
-	return r.Holder.Wake(ctx, a.Deadline)
+	ref, err := r.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})
+	settled := func(q render.Request) bool { return !q.Approval.Waits() }
+	if err == nil && (is.Shown != "" || slices.ContainsFunc(group, settled)) {
+		_, err = r.Holder.Ensure(ctx, ghapp.Write{Key: key + "-" + says, Kind: ghapp.WriteEditComment, Target: ghapp.Target{Comment: ref.ID}, Body: body, First: true})
+	}
+	if ghapp.UnlessRefused(err) != nil {
+		return err
+	}
+	is.Shown = says
+	return r.Holder.SetStage(ctx, group[0].ID, is)
 }
 
 func (r Requests) key(a session.Asked) string { return "ask-" + r.ID + "-" + a.ID }
@@ -115,7 +174,7 @@ func (r Requests) offer(ctx context.Context, a session.Asked) (up bool, why stri
 // reviewPull is the small pull request. Its text depends on what is recorded
 // alone, so that it is the same after a crash.
 func (r Requests) reviewPull(a session.Asked) ghapp.Write {
-	return ghapp.Write{Key: "review-" + r.ID + "-" + a.ID, Kind: ghapp.WritePull, Pull: &ghapp.PullSpec{
+	return ghapp.Write{Key: "review-" + r.ID + "-" + a.ID, Kind: ghapp.WritePull, First: true, Pull: &ghapp.PullSpec{
 		Base: a.Review.Base, Head: a.Review.Branch, Title: render.ReviewTitle(a), Body: render.ReviewBody(a, r.Requester, r.Thread.Number),
 	}}
 }
@@ -136,7 +195,7 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	for _, team := range teams {
 		list = append(list, ghapp.Write{Key: key + "-t-" + team, Kind: ghapp.WriteReviewers, Thread: at, Teams: []string{team}})
 	}
-	list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: render.ReviewNotice(a, pull, r.Requester)})
+	list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: render.ReviewNotice(a, pull, r.Requester), First: true})
 	for _, wr := range list {
 		if checked := strings.Trim(wr.Key, "-"); checked != wr.Key || strings.Contains(checked, "--") {
 			wr.Key = key + "-" + ghapp.Digest(wr.Key) // names may hold what a key cannot

@@ -46,7 +46,7 @@ type Holder interface {
 	Ensure(ctx context.Context, w ghapp.Write) (ghapp.Ref, error)
 	// Append adds events to the session's log.
 	Append(ctx context.Context, events ...*session.Event) error
-	// Stage returns how far a request has come that is up for review.
+	// Stage returns how far a request has come.
 	Stage(request string) Stage
 	// SetStage keeps how far it has come.
 	SetStage(ctx context.Context, request string, s Stage) error
@@ -54,9 +54,12 @@ type Holder interface {
 	Wake(ctx context.Context, at time.Time) error
 }
 
-// Stage is how far a request has come that is up for review. All of it can
-// be found out again; it saves looking.
+// Stage is how far a request has come.
 type Stage struct {
+	In    string `json:"in,omitempty"`    // key of the comment that asks for it, with others of its turn
+	Why   string `json:"why,omitempty"`   // no pull request asks
+	Shown string `json:"shown,omitempty"` // digest of what that comment says; of the first request in it
+
 	Pull    int  `json:"pull,omitempty"`
 	Posted  bool `json:"posted,omitempty"`  // everything was said and everybody asked
 	Comment bool `json:"comment,omitempty"` // it was asked for in a comment after all

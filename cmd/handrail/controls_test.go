@@ -175,6 +175,8 @@ var controls = []control{
 	{"beside-directory", "false", "./agent/workspace/beside", "TestOnlySharedDirectories"},
 	{"docker-bounds", "false", "./agent/workspace/docker", "TestBounds"},
 	{"must-limit", "false", "./cmd/handrail", "TestMustLimit"},
+	{"one-request-comment", "call Split [][]session.Asked{fresh[:min(1, len(fresh))]}", "./bot", "TestFortyRequests"},
+	{"severe-first", "call bySeverity list", "./bot", "TestFortyRequests"},
 	{"refusals-logged", "false", "./bot/webhook", "TestRefusalsAreCounted"},
 	{"fair-share", "without 2", "./bot/quota", "TestFairShare"},
 	{"request-reserve", "drop", "./bot/quota", "TestRequests"},

@@ -1,0 +1,77 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Request is something that people are asked in a comment. NotReviewed is why
+// no pull request asks for it, "" where none should.
+type Request struct {
+	*session.Request
+	NotReviewed string
+}
+
+// Requests is the comment that asks for everything that one turn needs a yes
+// for, the most severe first. What is answered says so and folds.
+func Requests(list []Request, requester string) string {
+	var b strings.Builder
+	if len(list) > 1 {
+		open := 0
+		for _, r := range list {
+			if r.Approval.Waits() {
+				open++
+			}
+		}
+		fmt.Fprintf(&b, "**%s of one turn**, the most severe first; %d open. Each is answered for itself.\n\n", plural(len(list), "request"), open)
+	}
+	for _, r := range bySeverity(list, func(r Request) session.Asked { return r.Asked }) { //control:severe-first
+		text := Approval(r.Asked, requester) + NotReviewed(r.NotReviewed)
+		if r.Approval.Waits() || r.Answer == nil {
+			b.WriteString(text + "\n")
+			continue
+		}
+		by := ""
+		if r.Answer.By != "" {
+			by = " by " + line(clean(r.Answer.By), 60)
+		}
+		fmt.Fprintf(&b, "<details><summary>%s <code>%s</code>: %s%s</summary>\n\n%s\n</details>\n\n",
+			map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered], r.ID, strings.ToLower(answers[r.Answer.Verdict]), by, text)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Split groups what is asked for at the same time into as few comments as can
+// hold it. A question has its own.
+func Split(list []session.Asked, requester string) [][]session.Asked {
+	var out [][]session.Asked
+	room, last := 0, session.AskKind("")
+	for _, a := range bySeverity(list, func(a session.Asked) session.Asked { return a }) {
+		size := len([]rune(Approval(a, requester))) + 400 // what folding and a note add
+		if size > room || a.Kind == session.AskQuestion || last == session.AskQuestion {
+			out, room = append(out, nil), maxBody-200
+		}
+		out[len(out)-1] = append(out[len(out)-1], a)
+		room, last = room-size, a.Kind
+	}
+	return out
+}
+
+// bySeverity orders requests, the most severe first.
+func bySeverity[T any](list []T, of func(T) session.Asked) []T {
+	order := []string{"critical", "high", "medium", "low"}
+	rank := func(t T) int {
+		if i := slices.Index(order, of(t).Severity); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b T) int { return cmp.Compare(rank(a), rank(b)) })
+	return out
+}
