@@ -22,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // court is a session with an open request, on a GitHub whose answers about
@@ -91,8 +92,10 @@ func newCourt(t *testing.T, rules policy.Config, files map[string]string, paths 
 	check(err)
 	ref, err := c.gh.OpenIssue(courtRepo, "asker", "t", "b")
 	check(err)
+	own, err := secret.DeriveKey("one", "own words")
+	check(err)
 	app, err := ghapp.New(ghapp.Config{APIURL: c.gh.URL() + "/api/v3/", AppID: c.gh.App().ID, PrivateKey: c.gh.App().Key,
-		Spacing: -1, Backoff: time.Microsecond, Transport: c})
+		Spacing: -1, Backoff: time.Microsecond, Transport: c, Own: own})
 	check(err)
 	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "db")})
 	check(err)
@@ -348,6 +351,8 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCourt(t, policy.DefaultConfig(), nil)
+			asked := session.Asked{ID: "abc123", Digest: "d1", Display: "rm -rf x"}
+			c.shows(asked)
 			cm, err := c.gh.Comment(c.w.at.Ref, "kim", "/agent approve abc123")
 			if err != nil {
 				t.Fatal(err)
@@ -356,7 +361,7 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 			s.ev.Comment.Updated, s.ev.Comment.Body = cm.Updated, cm.Body
 			tt.change(c, cm.ID)
 			yes := session.Resolved{ID: "abc123", Verdict: policy.Approved, By: "kim", ByID: c.gh.UserID("kim"), Key: approval.Source(s.ev, s.target)}
-			why, err := c.w.approvals(&c.w.at, c.sess).Confirm(t.Context(), session.Asked{ID: "abc123"}, yes)
+			why, err := c.w.approvals(&c.w.at, c.sess).Confirm(t.Context(), asked, yes)
 			if (err != nil) != tt.fails || (why != "") != tt.stale {
 				t.Errorf("%q, %v; want it stale: %t, an error: %t", why, err, tt.stale, tt.fails)
 			}

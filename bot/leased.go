@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -140,8 +142,14 @@ func (b *Bot) approvals(at *Thread, row *store.Session) approval.Session {
 	r := dataOf(row)
 	return approval.Session{
 		ID: row.ID, Requester: row.Requester, RequesterID: r.RequesterID, Target: r.Target, Config: b.config(r),
-		Thread: at.Ref, IsPull: at.Pull != nil, Client: at.Client, CommitURL: at.commitURL, Now: b.cfg.Now, Log: b.cfg.Log,
+		Thread: at.Ref, IsPull: at.Pull != nil, Client: at.Client, CommitURL: at.commitURL, Approves: b.approves, Now: b.cfg.Now, Log: b.cfg.Log,
 	}
+}
+
+// approves reports whether a text says yes to a request, read as when it arrives.
+func (b *Bot) approves(text, request string) bool {
+	cmds, _, err := b.commandsIn(text)
+	return err == nil && slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Name == "approve" && c.ID == request })
 }
 
 // requests asks people in the session.

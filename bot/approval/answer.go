@@ -147,47 +147,69 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) { //control:review-checked-again
 		return why, err
 	}
-	return s.edited(ctx, yes.Key) //control:bot-orders-edited
-}
-
-// edited returns why what gave an answer is not as it was, or "".
-func (s Session) edited(ctx context.Context, source string) (string, error) {
-	switch kind, _, _ := strings.Cut(source, ":"); kind {
-	case "comment", "diff":
-		return s.editedComment(ctx, source, kind == "diff")
-	case "review":
-		return s.editedReview(ctx, source)
+	if shown, err := s.Client.Posted(ctx, s.Thread, requestKey(s.ID, asked.ID), asked.Digest); !shown || err != nil { //control:request-was-shown
+		return render.WhyNotShown, err
 	}
-	return render.WhyNowhere, nil
+	return s.said(ctx, asked.ID, yes) //control:bot-orders-edited
 }
 
-func (s Session) editedReview(ctx context.Context, source string) (string, error) {
+// said returns why what an answer names as its source is no approval of a
+// request, given by who is said to have given it, or "". The log that says so may
+// have been written by somebody else: what counts is on GitHub.
+func (s Session) said(ctx context.Context, request string, yes session.Resolved) (string, error) {
+	var author int64
+	var text, why string
+	var err error
+	switch kind, _, _ := strings.Cut(yes.Key, ":"); kind {
+	case "comment", "diff":
+		author, text, why, err = s.comment(ctx, yes.Key, kind == "diff")
+	case "review":
+		author, text, why, err = s.review(ctx, yes.Key)
+	default:
+		why = render.WhyNowhere
+	}
+	switch {
+	case why != "" || err != nil:
+		return why, err
+	case author != yes.ByID: //control:said-by
+		return render.WhyAnotherAuthor, nil
+	case !s.Approves(text, request): //control:said-what
+		return render.WhyOtherWords, nil
+	}
+	return "", nil
+}
+
+// review reads the review that an answer came from. Why says that it is not as it
+// was.
+func (s Session) review(ctx context.Context, source string) (author int64, text, why string, err error) {
 	list, err := s.Client.ListReviews(ctx, s.Thread)
-	if err != nil {
-		return "", err
+	if errors.Is(err, ghapp.ErrNotFound) {
+		err = nil // the thread is no pull request
 	}
 	for _, r := range list {
 		if reviewSource(r.ID, r.Body) == source && r.State != "DISMISSED" {
-			return "", nil
+			return r.AuthorID, r.Body, "", nil
 		}
 	}
-	return render.WhyReviewEdited, nil
+	return 0, "", render.WhyReviewEdited, err
 }
 
-func (s Session) editedComment(ctx context.Context, source string, diff bool) (string, error) {
+// comment reads the comment that an answer came from. Why says that it is not as
+// it was.
+func (s Session) comment(ctx context.Context, source string, diff bool) (author int64, text, why string, err error) {
 	target := ghapp.Target{Diff: diff}
 	if fields := strings.SplitN(source, ":", 3); len(fields) == 3 {
 		target.Comment, _ = strconv.ParseInt(fields[1], 10, 64) // no comment has the number 0
 	}
 	got, err := s.Client.GetComment(ctx, target)
 	if errors.Is(err, ghapp.ErrNotFound) {
-		return render.WhyCommentDeleted, nil
+		return 0, "", render.WhyCommentDeleted, nil
 	}
 	if err != nil {
-		return "", err
+		return 0, "", "", err
 	}
 	if commentSource(target, got.Updated, got.Body) != source { //control:edited-comment
-		return render.WhyCommentEdited, nil
+		return 0, "", render.WhyCommentEdited, nil
 	}
-	return "", nil
+	return got.AuthorID, got.Body, "", nil
 }

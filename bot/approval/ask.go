@@ -117,7 +117,10 @@ func (r Requests) show(ctx context.Context, key string, group []render.Request) 
 	return r.Holder.SetStage(ctx, group[0].ID, is)
 }
 
-func (r Requests) key(a session.Asked) string { return "ask-" + r.ID + "-" + a.ID }
+func (r Requests) key(a session.Asked) string { return requestKey(r.ID, a.ID) }
+
+// requestKey is the key of the comment that puts a request before people.
+func requestKey(session, request string) string { return "ask-" + session + "-" + request }
 
 // Moot returns the ends of requests that nobody can answer: those whose
 // deadline passed, and those that no comment can show, unless a pull request

@@ -203,6 +203,9 @@ func (s proposal) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (
 // an approval by review must still stand.
 func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, error) {
 	if s.asked.Review == nil {
+		if byReview(yes.Key) { //control:review-of-nothing
+			return render.WhyNowhere, nil
+		}
 		return "", nil
 	}
 	p, ok, err := s.Client.FindPull(ctx, s.asked.Review.Branch)

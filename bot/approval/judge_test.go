@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -80,7 +81,8 @@ func newCourt(t *testing.T, cfg policy.Config) *court {
 	check(err)
 	c.up = proposal{
 		Session{ID: "s1", Requester: "asker", RequesterID: c.gh.UserID("asker"), Target: "main", Config: cfg,
-			Thread: ref, Client: client, Now: time.Now, Log: slog.New(slog.DiscardHandler)},
+			Thread: ref, Client: client, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+			Approves: func(text, id string) bool { return text == "/agent approve "+id }},
 		session.Asked{ID: "abc123", Kind: "approval", Call: "p1", Tool: "publish", Display: "diff", Paths: []string{"deploy/app.yaml"},
 			Review: &session.Review{Branch: ReviewBranch(ref, "abc123"), Base: "agent/1"}},
 	}
@@ -93,6 +95,8 @@ func newCourt(t *testing.T, cfg policy.Config) *court {
 	w := Requests{Session: c.up.Session}.reviewPull(c.up.asked)
 	w.Thread = ref
 	pull, err := client.Perform(ctx, w)
+	check(err)
+	_, err = client.Perform(ctx, ghapp.Write{Key: requestKey("s1", "abc123"), Kind: ghapp.WriteComment, Thread: ref, Body: render.ReviewNotice(c.up.asked, pull.Number, "asker")})
 	check(err)
 	c.at = ref
 	c.at.Number = pull.Number

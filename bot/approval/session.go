@@ -34,6 +34,7 @@ type Session struct {
 	IsPull      bool // the thread is a pull request
 	Client      *ghapp.Client
 	CommitURL   func(sha string) string
+	Approves    func(text, request string) bool // a comment or review says yes to it
 	Now         func() time.Time
 	Log         *slog.Logger
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/handrail-bot/handrail/bot/thread"
 )
 
 // clockSlack is how far the bot's clock and GitHub's may be apart when a
@@ -36,6 +38,24 @@ func (c *Client) findOwn(ctx context.Context, key string, list []post) (Ref, boo
 		}
 	}
 	return Ref{}, false, nil
+}
+
+// Posted reports whether a comment of a thread is the bot's own write with a key,
+// as it was written, and has words in it.
+func (c *Client) Posted(ctx context.Context, ref thread.Ref, key, words string) (bool, error) {
+	self, err := c.Self(ctx)
+	if err != nil {
+		return false, err
+	}
+	list, err := c.listComments(ctx, ref, time.Time{})
+	for _, cm := range list {
+		ours, of := c.app.Written(cm.Body)
+		asWritten := ours || strings.EqualFold(cm.Author, self) && cm.Created.Equal(cm.Updated) // by another server of the same App
+		if of == key && asWritten && strings.Contains(cm.Body, words) {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 func postsOf(list []Comment) []post {

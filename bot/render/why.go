@@ -10,6 +10,8 @@ const (
 	WhyElsewhere      = "the edit was made on another machine and is not here"
 	WhyAnotherAccount = "the account that approved is another one now"
 	WhyAnotherAuthor  = "the account that wrote it is another one now"
+	WhyOtherWords     = "what it is said to come from does not approve this request"
+	WhyNotShown       = "no comment of mine in this thread shows exactly this request"
 	WhyNowhere        = "it cannot be found any more where the approval came from"
 	WhyReviewEdited   = "the review that approved was edited, dismissed or deleted"
 	WhyCommentDeleted = "the comment that approved was deleted"
