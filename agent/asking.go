@@ -132,6 +132,28 @@ func (g *gate) admitted(ctx context.Context, c *session.CallState, ru ruling) (b
 	return false, g.stale(ctx, c, why)
 }
 
+// doubt says why an approval that was used in the workspace does not count any
+// more at the door to the branch, or "".
+func (g *gate) doubt(ctx context.Context, r *session.Request) (string, error) {
+	if g.ApprovalFacts != nil {
+		now, err := g.ApprovalFacts(ctx)
+		if err != nil {
+			return "", fmt.Errorf("read what an approval is bound to: %w", err)
+		}
+		if why := session.Moved(r.Bound, now); why != "" {
+			return why, nil
+		}
+	}
+	if g.Confirm == nil {
+		return "", nil
+	}
+	why, err := g.Confirm(ctx, r.Asked, *r.Answer)
+	if err != nil {
+		return "", fmt.Errorf("check approval %s again: %w", r.ID, err)
+	}
+	return why, nil
+}
+
 // stale records that a request or the answer to it stopped counting.
 func (g *gate) stale(ctx context.Context, c *session.CallState, why string) error {
 	return g.record(ctx, staleEvent(c, why))

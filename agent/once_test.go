@@ -108,3 +108,36 @@ func TestApprovalIDs(t *testing.T) {
 		seen[id] = true
 	}
 }
+
+// An approved edit is looked at once more where it goes to the branch: who said
+// yes may have lost the right, or somebody pushed since it was made.
+func TestEditIsLookedAtAgainAtTheDoor(t *testing.T) {
+	for name, change := range map[string]func(o *outside){
+		"nothing":   func(*outside) {},
+		"the right": func(o *outside) { o.why = "kim has left" },
+		"a push":    func(o *outside) { o.facts = []session.Fact{{Name: "push by somebody else", Value: "c1"}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &outside{facts: []session.Fact{{Name: "push by somebody else"}}}
+			b := newBench(t, head+`
+- calls: [{name: write_file, arguments: {path: .env, content: "A=1\n"}}]
+- {say: "Done. [TASK_COMPLETE]", repeat: true, optional: true}
+`, map[string]string{".env": "A=0\n"})
+			o.bind(b)
+			b.must(session.StatusAwaitingApproval)
+			b.answer("approved", "")
+			b.cfg.OnEvent = func(e session.Event) {
+				if e.Type == session.TypeResult {
+					change(o)
+				}
+			}
+			if _, err := b.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			asked := events[session.Asked](b, session.TypeAsked)
+			if again := asked[len(asked)-1].Tool == session.PublishTool; again != (name != "nothing") || again == (len(b.states.out) > 0) {
+				t.Errorf("asked %d times, last for %s; published %d times", len(asked), asked[len(asked)-1].Tool, len(b.states.out))
+			}
+		})
+	}
+}

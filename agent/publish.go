@@ -89,7 +89,9 @@ type sensitive struct {
 func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 	var out, rest, held []string
 	for _, e := range p.changed() {
-		if yes, ok := p.Approved[e.Path]; ok && yes.Covers(e) {
+		if yes, err := p.approved(ctx, e); err != nil {
+			return sensitive{}, err
+		} else if yes {
 			continue
 		}
 		if !p.mode.Allows(policy.Write) || p.beyondLimit() || p.gate.policy.Changes(e).Sensitive { //control:gate-on-the-tree
@@ -120,6 +122,48 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 		}
 	}
 	return sensitive{out, leaks, held}, nil
+}
+
+// approved reports whether people said yes to the edits that made e, and whether
+// that counts at this moment: nothing that they were bound to has moved, and who
+// gave them may still do so.
+func (p *publisher) approved(ctx context.Context, e policy.Effect) (bool, error) {
+	yes, ok := p.Approved[e.Path]
+	if !ok || !yes.Covers(e) {
+		return false, nil
+	}
+	for is := yes.Is; ; {
+		r := p.edited(e.Path, is)
+		if r == nil {
+			return false, nil
+		}
+		if why, err := p.gate.doubt(ctx, r); why != "" || err != nil { //control:edit-at-the-door
+			return false, err
+		}
+		if is = effectOn(r.Effects, e.Path).Was; is == yes.Was {
+			return true, nil
+		}
+	}
+}
+
+// edited returns the last request that made a file what it is, or nil.
+func (p *publisher) edited(path, is string) *session.Request {
+	for _, r := range slices.Backward(p.Requests) {
+		if e := effectOn(r.Effects, path); r.Approval.State == policy.Used && e.Path == path && e.Is == is && r.Tool != session.PublishTool {
+			return r
+		}
+	}
+	return nil
+}
+
+// effectOn returns what a request makes of a file, zero for nothing.
+func effectOn(list []policy.Effect, path string) policy.Effect {
+	for _, e := range slices.Backward(list) {
+		if e.Path == path {
+			return e
+		}
+	}
+	return policy.Effect{}
 }
 
 // changed lists what the branch would get, path by path.

@@ -108,6 +108,7 @@ var controls = []control{
 	{"said-by", "false", "./bot", "TestForgedApprovals"},
 	{"said-what", "false", "./bot", "TestForgedApprovals"},
 	{"review-of-nothing", "false", "./bot", "TestForgedApprovals"},
+	{"edit-at-the-door", "false", "./agent", "TestEditIsLookedAtAgainAtTheDoor"},
 	{"random-id", `call ToLower fmt.Sprintf("%08d", len(g.Requests))`, "./agent", "TestApprovalIDs"},
 	{"begun-once", "value a.State == Approved || a.State == Begun", "./policy ./agent", "TestApprovalWords|TestFailedSave"},
 	{"computed-blob", `value mode != "x"`, "./agent/session", "TestApprovedUntilPublished"},

@@ -261,6 +261,15 @@ func (h *hostileTrial) attack() {
 	}
 }
 
+// published is the head that the log knows of.
+func (h *hostileTrial) published() string {
+	all, err := h.log.Events(context.Background(), 0)
+	must(h.t, err)
+	at, err := session.Fold(all)
+	must(h.t, err)
+	return at.Published
+}
+
 // others do something on the branch: what anybody who may push can.
 func (h *hostileTrial) others() {
 	tip := h.repo.Branch(h.task.Branch)
@@ -277,7 +286,10 @@ func (h *hostileTrial) others() {
 		h.note("others revert %.10s", tip)
 		_, err = h.repo.Run(nil, "update-ref", ref, commit)
 		must(h.t, err)
-	case 1: // and by force
+	case 1: // and by force, but not when a death hid from the bot that it was there: docs/safety.md says so
+		if h.repo.Branch(h.task.Branch) != h.published() {
+			return
+		}
 		h.note("others drop %.10s", tip)
 		_, err := h.repo.Run(nil, "update-ref", ref, tip+"^")
 		must(h.t, err)
