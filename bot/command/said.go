@@ -52,6 +52,12 @@ func mentions(body string) []mention {
 	if len(out) == 0 {
 		return nil
 	}
+	if tangled(body) { //control:tangled-text
+		for i := range out {
+			out[i].said, out[i].where = false, "a text that is nested too deeply to be read"
+		}
+		return out
+	}
 	for _, p := range parsers {
 		r := reading{body: body, list: slices.Clone(out)}
 		for i := range r.list {
@@ -70,6 +76,16 @@ func mentions(body string) []mention {
 	}
 	inMail(body, out)
 	return out
+}
+
+var (
+	deep = regexp.MustCompile(`(?m)^(?:[ \t]*(?:>|(?:[*+-]|\d+[.)])[ \t]+)){17}|^[ \t]{80,}(?:[*+-]|\d+[.)])[ \t]`)
+	wide = regexp.MustCompile(`(?m)^[ \t>:|-]*(?:\|[ \t:-]*-[ \t:-]*){65}`)
+)
+
+// tangled reports whether a text would take a parser seconds. Nobody writes so.
+func tangled(body string) bool {
+	return deep.MatchString(body) || wide.MatchString(body) || strings.Count(body, "](") > 500 || strings.Count(body, "]:") > 1000
 }
 
 // Places where nobody takes a line for a command.

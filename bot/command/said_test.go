@@ -123,6 +123,8 @@ func TestWhatIsSaid(t *testing.T) {
 		{"alone", "/agent stop", 1, ""},
 		{"a line of a paragraph", "Thanks for `x`, @kim.\n/agent fix `y` <3", 1, ""},
 		{"behind a rule, a list and a table", "- a\n\n| a |\n|---|\n| b |\n\n---\n/agent fix it", 1, ""},
+		{"behind long rules", strings.Repeat("-", 80) + "\n" + strings.Repeat("*", 80) + "\n\nTitle\n" + strings.Repeat("-", 40) + "\n\n/agent fix it", 1, ""},
+		{"behind a wide table", "| a | b | c | d | e | f | g | h |\n|---|---|---|---|---|---|---|---|\n| 1 |\n\n/agent fix it", 1, ""},
 		{"behind a comment of a template", "<!-- what? -- say -->\n/agent fix it", 1, ""},
 		{"behind HTML that is closed", "<details><summary>log</summary>\n\n```\nx\n```\n\n</details>\n\n/agent fix it", 1, ""},
 		{"behind a quotation", "> why?\n\n/agent fix it", 1, ""},
@@ -171,6 +173,33 @@ func TestWhatIsSaid(t *testing.T) {
 		var ask *Error
 		if !errors.As(err, &ask) && tt.asks != "" || ask != nil && (tt.asks == "" || !strings.Contains(ask.Public, tt.asks)) {
 			t.Errorf("%s: the reply to %q is %v, want %q", tt.name, tt.body, err, tt.asks)
+		}
+	}
+}
+
+// TestTangledTexts: no comment keeps a server busy, and what is not read is
+// asked back about, and made inert.
+func TestTangledTexts(t *testing.T) {
+	var nested strings.Builder
+	for i := range 350 {
+		nested.WriteString(strings.Repeat("  ", i) + "- a\n")
+	}
+	for name, text := range map[string]string{
+		"quotations": strings.Repeat("> ", 32000), "lists": strings.Repeat("- ", 32000), "numbers": strings.Repeat("1. ", 21000), "nested": nested.String(),
+		"a table":               strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("a\n", 5000),
+		"a table without pipes": strings.Repeat("a|", 1000) + "\n" + strings.Repeat("-|", 1000) + "\n" + strings.Repeat("a\n", 5000),
+		"links":                 strings.Repeat("[a](", 16000), "pictures": strings.Repeat("![a](", 12000), "definitions": strings.Repeat("[a]: b\n", 9000),
+	} {
+		for _, tail := range []string{"\n\n/agent stop", " x\n/agent stop"} {
+			began := time.Now()
+			_, err := table.Parse(text + tail)
+			inert := Inert(text + tail)
+			if took := time.Since(began); took > time.Second {
+				t.Fatalf("%s: it takes %v", name, took)
+			}
+			if err == nil || !strings.Contains(err.Error(), "nested too deeply") || !strings.HasSuffix(inert, "\n\\/agent stop") {
+				t.Fatalf("%s: %v", name, err)
+			}
 		}
 	}
 }

@@ -158,6 +158,7 @@ var controls = []control{
 	{"joined-packs", "value idx.Add(e.Hash, e.Offset, e.CRC32)", "./gitops", "TestTidy"},
 	{"said-in-a-paragraph", `value true, ""`, "./bot/command", "TestWhatIsSaid"},
 	{"inside-html", "false", "./bot/command", "TestWhatIsSaid"},
+	{"tangled-text", "false", "./bot/command", "TestTangledTexts"},
 	{"yes-alone", "false", "./bot/command", "TestWhatIsSaid"},
 	{"yes-and-no", "false", "./bot/command", "TestWhatIsSaid"},
 	{"own-words-inert", "false", "./cmd/handrail", "TestOwnWords"},
