@@ -61,6 +61,7 @@ var controls = []control{
 	{"runner-lines-of-doors", "drop", "./cmd/handrail", "TestScripts/run_in_actions"},
 	{"log-redaction", "call attr $1", "./cmd/handrail", "TestLogsAreRedacted"},
 	{"scan-each-file", "skip", "./cmd/handrail", "TestScripts/run_many_files"},
+	{"elided-text", "without 2", "./policy/shell", "TestLongDocuments"},
 	{"copied-program", "false", "./policy/shell", "TestCommandCorpus"},
 	{"remote-output", "false", "./policy/shell", "TestCommandCorpus"},
 	{"evaluated-names", "false", "./policy/shell", "TestCommandCorpus"},

@@ -43,8 +43,12 @@ func Analyze(line string) (a Analysis) {
 		}
 	}()
 	if len(line) > walk.MaxLine {
-		f.TooLong(line)
-		return f.Result()
+		short, ok := elide(line)
+		if !ok {
+			f.TooLong(line)
+			return f.Result()
+		}
+		line = short
 	}
 	w := walk.New(f, rules.RuleOf)
 	w.Program(line)

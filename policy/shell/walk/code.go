@@ -32,6 +32,9 @@ var dataCall = Lazily(`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:
 // no such call is a program that no rule knows.
 func ScanCode(c *Command, f *finding.Finding, text string) string {
 	defer c.Enter(len(text))()
+	if strings.Contains(text, Elided) {
+		f.Exhaust()
+	}
 	if strings.Contains(text, remote) {
 		f.Hit("remote-code", c.Name)
 	}

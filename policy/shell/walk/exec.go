@@ -44,6 +44,9 @@ func (w *Walk) Exec(args argv.List) string {
 	if !readsOnly(c) {
 		w.Found.Changes = true
 	}
+	if strings.Contains(c.Waiting(), Elided) && known.In("input-programs", c.Name) {
+		w.Found.Exhaust()
+	}
 	seen := inspect(c)
 	optionPrograms(c, w.Found)
 	if setsUp(c) {

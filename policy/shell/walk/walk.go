@@ -24,6 +24,9 @@ const (
 	maxLoop  = 256      // rounds of a loop that are followed
 )
 
+// Elided stands for a long text that was left out. No program may hold it.
+const Elided = "%elided"
+
 // Short names for what is said on every other line.
 const (
 	unknown = mark.Unknown
@@ -104,7 +107,7 @@ func (w *Walk) Enter(bytes int) (leave func()) {
 // Program parses and follows the text of a program and returns its output.
 func (w *Walk) Program(text string) string {
 	defer w.Enter(0)()
-	if len(text) > MaxLine {
+	if len(text) > MaxLine || strings.Contains(text, Elided) && w.depth > 1 { //control:elided-text
 		w.Found.Exhaust()
 	}
 	if strings.Contains(text, remote) {
