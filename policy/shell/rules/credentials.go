@@ -16,13 +16,20 @@ func keepsSecret(sub string, g *walk.Command, f *finding.Finding) {
 	if sub == "config" && g.HoldsSecret() && !g.Contains("url") && !g.Contains("extraheader") {
 		f.Hit("secret-stored", g.Line())
 	}
-	if walk.OneOf(sub, "add", "update-index", "stash") && slices.ContainsFunc(g.List, func(a argv.Word) bool { return holdsCredential(g, a.S) }) {
+	if walk.OneOf(sub, "add", "update-index", "stash") && slices.ContainsFunc(g.List, func(a argv.Word) bool { return holdsCredential(g, a.S) || mayName(a) }) {
 		f.Hit("secret-stored", g.Line())
 		f.Leaked = true
 	}
 	if walk.OneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree", "push", "hash-object") && (g.HoldsSecret() || readsSecret(sub, g)) {
 		f.Hit("secret-sent", g.Line()) // what is committed is published
 	}
+}
+
+// mayName reports whether a pattern may stand for a file of credentials.
+func mayName(a argv.Word) bool {
+	return strings.HasSuffix(a.Pat, ".env") || slices.ContainsFunc(zone.CouldBe(a.Pat), func(p string) bool {
+		return p != "/" && strings.Trim(a.Pat, "*./") != "" && zone.SecretOf(p) > zone.NoSecret
+	})
 }
 
 // holdsCredential reports whether a path names a file that holds a credential.

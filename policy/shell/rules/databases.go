@@ -23,6 +23,10 @@ var (
 func database(c *walk.Command, f *finding.Finding) string {
 	databaseTask(c, f)
 	text := sqlShows().ReplaceAllString(strings.Join(c.Texts(), " "), "show ") + "\n" + c.GivenText()
+	if file, ok := c.Value("f", "file"); ok {
+		own, _ := c.File(file)
+		text += own
+	}
 	f.Step(len(text) * 16)
 	if strings.Contains(text, remote) {
 		f.Hit("remote-code", c.Name)
@@ -84,7 +88,10 @@ func statementDestroys(text string) bool {
 // databaseTask rates the tasks of frameworks and of migration tools that
 // destroy a database.
 func databaseTask(c *walk.Command, f *finding.Finding) {
-	destroys := c.Exactly(known.Tables().Tasks[c.Name]...) && !c.AsksHelp()
+	destroys := c.Exactly(known.Tables().Tasks[c.Name]...) && !c.AsksHelp() || c.Exactly("dbshell", "dbconsole", "dbaccess") && sqlDestroys().MatchString(c.Waiting())
+	if code := c.At(c.Index("runner", "shell", "tinker") + 1); c.Is("rails", "artisan", "manage.py") && strings.Contains(code, ".") && c.Exactly("runner", "shell", "tinker") {
+		walk.ScanCode(c.With("ruby", nil), f, code)
+	}
 	switch c.Name {
 	case "prisma":
 		destroys = c.Exactly("reset") || c.Has("force-reset", "accept-data-loss")

@@ -45,6 +45,8 @@ func move(c *walk.Command, f *finding.Finding) string {
 			}
 			if text, ok := c.Content[p]; ok {
 				copyTo(c, target, p, text)
+			} else if zone.SecretOf(p) > zone.NoSecret {
+				copyTo(c, target, p, secret)
 			}
 		}
 	}
@@ -198,45 +200,6 @@ func divide(c *walk.Command, f *finding.Finding) string {
 		c.Write(ops[0].S)
 	}
 	f.Changes = true
-	return ""
-}
-
-// manyBlocks reports whether so many blocks are more than a disk has to spare.
-func manyBlocks(size, count string) bool {
-	n, err := strconv.Atoi(count)
-	unit := strings.TrimLeft(size, "0123456789")
-	each, errSize := strconv.Atoi(strings.TrimSuffix(size, unit))
-	return err != nil || errSize == nil && walk.HugeSize(strconv.Itoa(n*each)+unit)
-}
-
-func dd(c *walk.Command, f *finding.Finding) string {
-	value := map[string]string{}
-	for _, a := range c.List {
-		name, v, _ := strings.Cut(a.S, "=")
-		value[name] = v
-	}
-	from, to := value["if"], value["of"]
-	if from != "" && zone.Of(c.Resolve(from)) == zone.Device && !walk.EndlessDevice(from) {
-		f.Hit("read-device", c.Line())
-	}
-	text := ""
-	if from != "" {
-		text = c.ReadFile(from)
-	} else {
-		text = c.Stdin()
-	}
-	if to == "" {
-		return text
-	}
-	p := c.Resolve(to)
-	f.Write(p)
-	c.Store(p, text, false)
-	if _, counted := value["count"]; walk.EndlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) && zone.Of(p) != zone.Nowhere {
-		f.Hit("exhaust", c.Line())
-	}
-	if at := zone.Of(p); at != zone.Workspace && at != zone.Temp && at != zone.Nowhere {
-		f.Hit("dd", c.Line())
-	}
 	return ""
 }
 

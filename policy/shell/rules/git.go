@@ -425,7 +425,7 @@ func gitCheckout(g *walk.Command, f *finding.Finding) string {
 		if g.Exactly("--") || restores {
 			f.Touch(p)
 		}
-		if zone.Of(p) == zone.Runner {
+		if at := zone.Of(p); at == zone.Runner || at == zone.Obeyed && (g.Exactly("--") || restores) {
 			f.Write(p)
 		}
 	}

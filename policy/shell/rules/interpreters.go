@@ -338,6 +338,9 @@ func editor(c *walk.Command, f *finding.Finding) string {
 }
 
 func editorCommand(c *walk.Command, f *finding.Finding, s string) {
+	if c.Is("emacs") {
+		walk.ScanCode(c.With("emacs", nil), f, s)
+	}
 	before, code, ok := strings.Cut(s, "!")
 	if ok && (walk.OneOf(before, "", "%", "r ", "w ") || strings.HasPrefix(s, "sil")) {
 		c.Runs(c, code)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/finding"
@@ -218,4 +219,43 @@ func crontab(c *walk.Command, f *finding.Finding) {
 			c.Nested(strings.Join(words[5:], " "))
 		}
 	}
+}
+
+// manyBlocks reports whether so many blocks are more than a disk has to spare.
+func manyBlocks(size, count string) bool {
+	n, err := strconv.Atoi(count)
+	unit := strings.TrimLeft(size, "0123456789")
+	each, errSize := strconv.Atoi(strings.TrimSuffix(size, unit))
+	return err != nil || errSize == nil && walk.HugeSize(strconv.Itoa(n*each)+unit)
+}
+
+func dd(c *walk.Command, f *finding.Finding) string {
+	value := map[string]string{}
+	for _, a := range c.List {
+		name, v, _ := strings.Cut(a.S, "=")
+		value[name] = v
+	}
+	from, to := value["if"], value["of"]
+	if from != "" && zone.Of(c.Resolve(from)) == zone.Device && !walk.EndlessDevice(from) {
+		f.Hit("read-device", c.Line())
+	}
+	text := ""
+	if from != "" {
+		text = c.ReadFile(from)
+	} else {
+		text = c.Stdin()
+	}
+	if to == "" {
+		return text
+	}
+	p := c.Resolve(to)
+	f.Write(p)
+	c.Store(p, text, false)
+	if _, counted := value["count"]; walk.EndlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) && zone.Of(p) != zone.Nowhere {
+		f.Hit("exhaust", c.Line())
+	}
+	if at := zone.Of(p); at != zone.Workspace && at != zone.Temp && at != zone.Nowhere {
+		f.Hit("dd", c.Line())
+	}
+	return ""
 }

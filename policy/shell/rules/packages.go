@@ -58,6 +58,9 @@ func packageTool(c *walk.Command, f *finding.Finding) string {
 	if name := scriptOf(c, ops); name != "" {
 		ownScript(c, f, name)
 	}
+	if ops.At(0) == "set-script" {
+		c.Nested(ops.At(2))
+	}
 	if ops.At(0) == "pkg" && ops.At(1) == "set" {
 		for _, a := range ops.From(2) {
 			if key, code, ok := strings.Cut(a.S, "="); ok && strings.HasPrefix(key, "scripts") {

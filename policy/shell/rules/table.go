@@ -24,6 +24,8 @@ func families() map[string]walk.Rule {
 		// Interpreters.
 		"vi vim nvim view ex ed emacs": editor, "gdb lldb": debugger, "dc": calculator, "m4": macros, "man info": manual, "fzf sk": finder,
 		"gcc cc clang g++ tcc clang++": compiler, "rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder,
+		// Commands in commands.
+		"at batch": later, "watch": watch, "hyperfine pee": benchmark,
 		// Texts.
 		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "seq": sequence, "mktemp": makeTemp, "date": date,
 		// Files.

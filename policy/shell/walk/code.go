@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ type foreign struct {
 }
 
 // dataCall is a call of a database's library that destroys data.
-var dataCall = Lazily(`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+[\w.]+\s*["';])[^"']*|\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(`)
+var dataCall = Lazily(`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+[\w.]+\s*["';])[^"']*|\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(|\.(?:delete|destroy|truncate)_all\b`)
 
 // ScanCode looks at the text of a program in another language: at the calls
 // in it that execute, delete, write, send or read the environment. Text with
@@ -68,11 +69,42 @@ func ScanCode(c *Command, f *finding.Finding, text string) string {
 		if data := dataCall().FindString(text); data != "" && !strings.Contains(strings.ToLower(text), "sqlite") {
 			f.Hit("database-destroy", data)
 		}
+		x.makes()
+		marks := ""
 		if x.network {
-			return remote
+			marks = remote
 		}
-		return ""
+		if x.secrets {
+			marks += secret
+		}
+		return marks
 	})
+}
+
+var plainFile = Lazily(`^[\w./-]{1,64}$`)
+
+// makes remembers the files that the text may make: what it fetches, or a copy
+// of a program.
+func (x *foreign) makes() {
+	content := ""
+	if x.network {
+		content = remote
+	}
+	for _, l := range x.program.Strings {
+		if content == "" && zone.Under(l, "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin") && Dangerous(path.Base(l)) {
+			content = systemProgram + path.Base(l)
+		}
+	}
+	if content == "" {
+		return
+	}
+	for _, l := range x.program.Strings {
+		if p := x.Resolve(l); plainFile().MatchString(l) && (zone.Of(p) == zone.Workspace || zone.Of(p) == zone.Temp) {
+			if _, own := x.Content[p]; !own {
+				x.Content[p] = content
+			}
+		}
+	}
 }
 
 // call rates one call.

@@ -177,6 +177,10 @@ func (w *Walk) written(c *Command) (string, bool) {
 	if name, ok := strings.CutPrefix(text, systemProgram); ok { //control:copied-program
 		return w.Exec(append(argv.Of(name), c.List...)), true
 	}
+	if strings.Trim(text, unknown) == "" {
+		w.Found.Unlisted(c.Name)
+		SuspectValues(c)
+	}
 	return w.Script(c.Path, text, c.List), true
 }
 
@@ -330,7 +334,7 @@ func PathsIn(s string) []string {
 func PartsOf(s string, limit int) []string {
 	out := []string{s}
 	for i, c := range s {
-		if (c == '=' || c == '@' || c == ':') && i+1 < len(s) && len(out) < limit {
+		if (c == '=' || c == '@' || c == ':' || c == '<') && i+1 < len(s) && len(out) < limit {
 			out = append(out, s[i+1:])
 		}
 	}

@@ -35,6 +35,9 @@ func (w *Walk) redirected(s *syntax.Stmt) string {
 	w.quiet, w.filed = quiet || len(to) > 0, filed || len(to) > 0
 	given := here && w.In != in && w.In != nil && strings.Contains(w.In.Text, secret)
 	out := w.clause(s.Cmd)
+	if s.Cmd == nil && w.In != nil && w.In != in { // $(< file)
+		out = w.In.Text
+	}
 	if given && !w.quiet && strings.Contains(out, secret) {
 		w.Found.Hit("secret-shown", "")
 	}

@@ -111,6 +111,9 @@ func runsValue(c *Command, value string) {
 // SuspectValues looks at the values of options of a program that nobody knows:
 // a text that begins with a program whose arguments matter may be run.
 func SuspectValues(c *Command) {
+	if c.Has("r", "R", "recursive") && c.Has("f", "force") { // as rm has them
+		c.OnlyCritical(append(argv.Of("rm"), c.List...), c.Line())
+	}
 	for i, a := range c.List {
 		option, value, ok := strings.Cut(a.S, "=")
 		if !ok || len(option) < 2 || option[0] != '-' {

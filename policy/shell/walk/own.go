@@ -24,7 +24,7 @@ func ShellRules() map[string]Rule {
 		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
 		"yes": yes, "ps pgrep pidof": processes,
 		// Commands in commands.
-		"xargs gxargs": xargs, "parallel": parallel, "su sg newgrp sudoedit": su, "at batch": later, "watch": watch, "hyperfine pee": benchmark,
+		"xargs gxargs": xargs, "parallel": parallel, "su sg newgrp sudoedit": su,
 		"tmux screen expect": terminal, "script nix-shell capsh": textOption,
 	})
 	return rules

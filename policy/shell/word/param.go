@@ -46,6 +46,7 @@ func (x expander) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 		}
 		v = x.lookup(name, nil)
 	}
+	x.offsets(p, v)
 	switch {
 	case p.Length:
 		return text(v.length()), nil
@@ -75,6 +76,14 @@ func (x expander) defaulted(e *syntax.Expansion, name string, v value, how quoti
 		return text(unset(name)), nil
 	}
 	return v, nil
+}
+
+// offsets follows the numbers that choose a part of nothing.
+func (x expander) offsets(p *syntax.ParamExp, v value) {
+	if v.state != Set && p.Slice != nil {
+		x.literalNumber(p.Slice.Offset)
+		x.literalNumber(p.Slice.Length)
+	}
 }
 
 // unset is what a variable holds that only the environment can have set.
