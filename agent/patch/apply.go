@@ -3,6 +3,8 @@ package patch
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // applyMatch applies a hunk where it was found.
@@ -26,7 +28,7 @@ func (p *applier) applyMatch(m match) {
 
 func (p *applier) note(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
-	p.notes = append(p.notes, strings.ToUpper(s[:1])+s[1:]+".")
+	p.notes = append(p.notes, Sentence(s))
 }
 
 // put replaces lines [from, to) of the file by what the hunk makes of them.
@@ -206,6 +208,15 @@ func (d *document) list(starts []int, n int) string {
 		}
 	}
 	return b.String()
+}
+
+// Sentence returns s with a capital letter and a full stop.
+func Sentence(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 || first == utf8.RuneError {
+		return s + "."
+	}
+	return string(unicode.ToUpper(first)) + s[size:] + "."
 }
 
 func cut(s string) string {

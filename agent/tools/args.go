@@ -181,11 +181,7 @@ func Plain(raw json.RawMessage) (string, bool) {
 
 // WrongType returns the error for an argument of another form than want.
 func (a Args) WrongType(name, want string) error {
-	given := string(a.Values[name])
-	if len(given) > 60 {
-		given = given[:60] + "…"
-	}
-	return a.sheet.wrong("argument %q must be %s, not %s", name, want, given)
+	return a.sheet.wrong("argument %q must be %s, not %s", name, want, Shorten(string(a.Values[name]), 60))
 }
 
 // Wrong returns an error about the call that shows a correct one to copy.

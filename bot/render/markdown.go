@@ -7,6 +7,7 @@ package render
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -280,7 +281,11 @@ func PullTitle(task string) string {
 	if t == "" {
 		return "Changes by the agent"
 	}
-	return strings.ToUpper(t[:1]) + t[1:]
+	first, size := utf8.DecodeRuneInString(t)
+	if first == utf8.RuneError {
+		return t
+	}
+	return string(unicode.ToUpper(first)) + t[size:] //control:title-rune
 }
 
 // Origin is the thread that a pull request comes from: an issue, which it
@@ -361,7 +366,7 @@ func limit(s string, n int) string {
 		return s
 	}
 	const note = "\n\n… (cut here; the session's log has all of it)\n"
-	cut := string(r[:n-len(note)-8])
+	cut := string(r[:max(0, n-len(note)-8)])
 	if strings.Count(cut, "\n```")%2 == 1 {
 		cut += "\n```"
 	}

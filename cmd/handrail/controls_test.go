@@ -98,6 +98,7 @@ var controls = []control{
 	{"synced-ref", "value nil", "./cmd/handrail", "TestPowerCut"},
 	{"torn-object", "true", "./gitops", "TestTornObject"},
 	{"lost-commit-fetched", "false", "./cmd/handrail", "TestDamagedMirrorIsMended"},
+	{"title-rune", "value strings.ToUpper(t[:1]) + t[min(1, size):]", "./bot/render", "TestTitleOfAnyLetters"},
 	{"cut-off-call", "false", "./agent", "TestCrashAtEveryAppend"},
 	{"edited-comment", "false", "./bot", "TestApprovalIsCheckedAgain"},
 	{"orders-digest of approval-digest", "without 2", "./agent", "TestApprovalInterleavings"},

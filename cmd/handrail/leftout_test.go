@@ -121,3 +121,24 @@ func TestAwkwardWorkspaces(t *testing.T) {
 		}
 	}
 }
+
+// A text that ends in a line of three backticks, as most READMEs do, reaches the
+// branch as it was written, by every tool that writes.
+func TestTextThatEndsInAFence(t *testing.T) {
+	const readme = "# Título\n\n```sh\nmake\n```"
+	s := newStory(t, greeting, `
+- calls:
+  - {name: write_file, arguments: {path: A.md, content: `+quoted(t, readme)+`}}
+  - {name: write_file, arguments: {path: B.md, content: `+quoted(t, readme+"\n")+`}}
+  - {name: write_file, arguments: {path: C.md, content: "`+"```"+`\n"}}
+  - {name: edit_file, arguments: {path: greet.sh, old_string: "echo Helo\n", new_string: `+quoted(t, "echo é\n```\n")+`}}
+- {say: "All is written. [TASK_COMPLETE]"}
+`)
+	s.say("you", "/agent write the readme")
+	s.done()
+	for path, want := range map[string]string{"A.md": readme, "B.md": readme + "\n", "C.md": "```\n", "greet.sh": "echo é\n```\n"} {
+		if got := s.file(s.pull().Pull.HeadRef, path); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
+			t.Errorf("%s = %q, want %q", path, got, want)
+		}
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -76,4 +78,48 @@ func (still) Search(context.Context, workspace.Query) (workspace.Matches, error)
 
 func (still) Run(context.Context, workspace.Command, func(string)) (workspace.CommandResult, error) {
 	panic(errChanged)
+}
+
+// writable is still, and lets itself be changed.
+type writable struct{ still }
+
+func (writable) Write(context.Context, string, []byte) error { return nil }
+func (writable) Remove(context.Context, string) error        { return nil }
+
+func (writable) Run(_ context.Context, c workspace.Command, _ func(string)) (workspace.CommandResult, error) {
+	return workspace.CommandResult{Output: c.Line}, nil
+}
+
+// FuzzRun runs each tool with any arguments: none panics, and what a model and
+// people are told of valid text is valid text, however it is shortened.
+func FuzzRun(f *testing.F) {
+	all := builtin.Tools(tools.Config{Files: writable{}, Search: writable{}, Shell: writable{}, Name: "demo", Instructions: map[string]string{"a": "b"}})
+	long := strings.Repeat("é", 31) + strings.Repeat("修", 3000)
+	for i := range all {
+		for _, s := range []string{`{}`, `{"path":"a.txt","content":"# x\n` + "```" + `"}`, `{"path":"a.txt","content":"` + "```md\\né\\n```" + `"}`, `{"path":"é/修.txt","content":""}`,
+			`{"path":"` + long + `","content":"` + long + `"}`, `{"path":["` + long + `"],"content":{"é":"` + long + `"}}`, `{"command":"` + long + `","timeout":"` + long + `"}`,
+			`{"question":"` + long + `","follow_up":["` + long + `"]}`, `{"todos":"- [ ] ` + long + `"}`, `{"result":"` + long + `"}`, `{"regex":"` + long + `","path":"."}`,
+			`{"path":"a.txt","old_string":"one","new_string":"` + long + `"}`, `{"path":"a.txt","old_string":"é","new_string":"修"}`, `{"path":"a.txt","diff":"@@\n-` + long + `\n+é\n"}`,
+			`{"path":"a.txt","line":1,"content":"é"}`, `{"mode":"` + long + `","reason":"é"}`} {
+			f.Add(byte(i), []byte(s))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which byte, raw []byte) {
+		tool := all[int(which)%len(all)]
+		call := session.Call{Name: tool.Spec().Name, Arguments: json.RawMessage(raw)}
+		action, err := tool.Intent(t.Context(), call)
+		texts := []string{action.Display, action.Command}
+		if err == nil {
+			res, rerr := tool.Run(t.Context(), call, nil)
+			texts, err = append(texts, res.Content, res.Title), rerr
+		}
+		if err != nil {
+			texts = append(texts, err.Error())
+		}
+		for _, text := range texts {
+			if utf8.Valid(raw) && !utf8.ValidString(text) {
+				t.Errorf("%s %.200q: invalid text %.200q", call.Name, raw, text)
+			}
+		}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed" // the description
 	"fmt"
-	"strings"
 
 	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -152,7 +151,7 @@ func (c *change) merge(sketch string) error {
 	}
 	c.after = out.Text
 	for _, n := range append(notes, out.Notes...) {
-		c.notes = append(c.notes, strings.ToUpper(n[:1])+n[1:]+".")
+		c.notes = append(c.notes, patch.Sentence(n))
 	}
 	return nil
 }

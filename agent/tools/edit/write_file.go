@@ -98,7 +98,7 @@ func (c *change) replace(content string) error {
 	}
 	c.after = patch.MatchForm(old, text)
 	for _, n := range notes {
-		c.notes = append(c.notes, strings.ToUpper(n[:1])+n[1:]+".")
+		c.notes = append(c.notes, patch.Sentence(n))
 	}
 	return nil
 }
