@@ -144,10 +144,14 @@ func (s stage) binds(at string) string {
 		return ""
 	}
 	tmp, shm, varTmp := s.spec.Limits.Scratch()
-	scratch := func(options, name string, size int64) string {
-		return fmt.Sprintf("mount -t tmpfs -o nosuid,nodev,mode=1777,%ssize=%d,nr_inodes=%d scratch %s", options, size, workspace.ScratchFiles, quote(at+name))
+	scratch := func(name, options string, size int64) string {
+		return fmt.Sprintf("scratch %s/%s tmpfs nosuid,nodev,mode=1777,%ssize=%d,nr_inodes=%d\n", at, name, options, size, workspace.ScratchFiles)
 	}
-	lines := []string{scratch("", "/tmp", tmp), scratch("noexec,", "/shm", shm), scratch("", "/vartmp", varTmp), "touch " + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail")}
+	table := quote(scratch("tmp", "", tmp) + scratch("shm", "noexec,", shm) + scratch("vartmp", "", varTmp))
+	lines := []string{
+		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // at once: each start of mount costs milliseconds
+		": >" + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail"),
+	}
 	for i, dir := range s.engine.cfg.Toolchains {
 		to := quote(s.toolchain(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
