@@ -175,6 +175,7 @@ var controls = []control{
 	{"full-refuses", "value nil", "./agent/workspace/local", "TestConformance/quotas"},
 	{"processors", "true", "./agent/workspace/bwrap", "TestOrdinaryUser"},
 	{"scratch-size", "value 1 << 30, 1 << 30, 1 << 30", "./agent/workspace/bwrap", "TestConformance/overlay/together"},
+	{"left-segments", "drop", "./agent/workspace/bwrap", "TestOrdinaryUser"},
 	{"group-entered", "drop", "./agent/workspace/bwrap", "TestDelegatedGroup"},
 	{"wall-filter", "value nil", "./agent/workspace/docker", "TestSystemCalls"},
 	{"foreign-calls", "value allow", "./agent/workspace/docker", "TestSystemCalls"},

@@ -219,4 +219,12 @@ func (ps *processes) killEverything() {
 			ps.reap()
 		}
 	}
+	ps.dropSegments()
+}
+
+// dropSegments removes what killed processes left of shared memory.
+func (ps *processes) dropSegments() {
+	if ps.init { // otherwise it is the machine's
+		watch.DropSegments() //control:left-segments
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -245,6 +246,9 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 	if res.Restart || err != nil {
 		s.end(l)
 		s.live = nil
+	}
+	if res.Exit == 128+int(syscall.SIGKILL) {
+		s.h.procs.dropSegments()
 	}
 	if note := s.h.watch.Note(context.WithoutCancel(ctx)); note != "" {
 		out.write([]byte("\n[Everything that ran was ended: " + note + ".]\n"))

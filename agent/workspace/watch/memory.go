@@ -96,6 +96,24 @@ func sharedSegments() (n int64) {
 	return n
 }
 
+// DropSegments removes System V's shared memory that no process has attached:
+// it stays when its processes were killed, and counts to the session's memory.
+func DropSegments() {
+	data, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(data)) {
+		cols := strings.Fields(line)
+		if len(cols) < 7 || cols[6] != "0" {
+			continue
+		}
+		if id, err := strconv.Atoi(cols[1]); err == nil {
+			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // another one's stays
+		}
+	}
+}
+
 // deletedOpen returns what files on the devices take that have no name any
 // more but are open, and whether there are processes that cannot be looked
 // into.

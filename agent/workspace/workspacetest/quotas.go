@@ -143,6 +143,7 @@ func together(t *testing.T, s Subject) {
 			t.Errorf("%s: afterwards: %q", name, out)
 		}
 	}
+	segments(t, ws)
 	res := run(t, ws, "TIMEFORMAT='%U %S'; time (for i in 1 2 3; do timeout 0.7 sh -c 'while :; do :; done' & done; wait)")
 	var user, sys float64
 	if _, err := fmt.Sscanf(res.Output[strings.LastIndex(strings.TrimSpace(res.Output), "\n")+1:], "%f %f", &user, &sys); err != nil || user+sys > 0.7*1.5 {
@@ -150,5 +151,16 @@ func together(t *testing.T, s Subject) {
 	}
 	if out := run(t, ws, "cd /tmp; seq 1 120000 | xargs touch 2>/dev/null; ls | wc -l; rm -rf /tmp/*; true").Output; strings.Contains(out, "120000") {
 		t.Errorf("files in /tmp without end: %q", out)
+	}
+}
+
+// segments fills shared memory that outlives its processes.
+func segments(t *testing.T, ws *workspace.Workspace) {
+	res := run(t, ws, `perl -e 'for (1 .. 6) { my $id = shmget(0, 60 << 20, 0600 | 01000) // die "none\n"; shmwrite($id, "x" x (60 << 20), 0, 60 << 20) } sleep 2; print "finished\n"'`)
+	if res.Exit == 0 {
+		t.Errorf("360 MB of shared memory within 192 MiB: %+v", res)
+	}
+	if out := mustRun(t, ws, `perl -e '$x = "x" x (60 << 20); print "alive\n"'`); out != "alive\n" {
+		t.Errorf("after shared memory: %q", out)
 	}
 }
