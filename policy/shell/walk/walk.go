@@ -8,6 +8,7 @@ package walk
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -123,10 +124,18 @@ func (w *Walk) Program(text string) string {
 	return w.stmts(file.Stmts)
 }
 
+// parsers are those of bash: one is used again and again.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
 // parse parses a text as bash, or else as another shell reads it. What looks
 // like arithmetic may also be a subshell in a substitution.
 func parse(text string) (*syntax.File, error) {
 	try := func(v syntax.LangVariant, text string) (*syntax.File, error) {
+		if v == syntax.LangBash {
+			p := parsers.Get().(*syntax.Parser)
+			defer parsers.Put(p)
+			return p.Parse(strings.NewReader(text), "")
+		}
 		return syntax.NewParser(syntax.Variant(v)).Parse(strings.NewReader(text), "")
 	}
 	file, err := try(syntax.LangBash, text)
