@@ -36,6 +36,7 @@ var (
 	linkTarget = lazily("^\\([ \\t]*(?:<([^\\s<>()`\\\\]*)>|((?:[^\\s<>()`\\\\]|\\([^\\s<>()`\\\\]*\\))*))(?:[ \\t]+(?:\"[^\"`\\\\<>]*\"|'[^'`\\\\<>]*'))?[ \\t]*\\)")
 	reference  = lazily(`^&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 	otherIssue = lazily(`[\w.\-\\*~]+/[\w.\-\\*~]+$`)
+	noteLabel  = lazily(`^\^[A-Za-z0-9_-]{1,64}\]`)
 	digits     = lazily(`^\d+`)
 	threadURL  = lazily(`(?i)^https?://(?:[\w-]+\.)*github[\w.-]*(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
 )
@@ -80,6 +81,9 @@ func (p *inline) step() {
 	case '[':
 		p.open = append(p.open, len(p.out))
 		p.keep(1)
+		if strings.HasPrefix(p.s[p.i:], "^") && !noteLabel().MatchString(p.ahead()) { // in a footnote's name nothing is code
+			p.replace(0, " ")
+		}
 	case ']':
 		p.bracket()
 	case '@':

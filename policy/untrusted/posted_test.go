@@ -38,20 +38,49 @@ func many(n, all int) int {
 	return n
 }
 
+// Each thing that must not happen, alone and behind an address that swallows a
+// backtick, does nothing on GitHub.
+func TestPostedKinds(t *testing.T) {
+	t.Parallel()
+	var texts []string
+	for _, p := range payloads {
+		texts = append(texts, p, "see https://docs.example.org/a` "+p+" @victim `.", "a `b "+p+"\n\n`")
+	}
+	posted(t, githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES")), texts)
+}
+
 // Whatever a text says, GitHub shows it and does nothing else; also behind any cut, and
 // with what the bot adds behind it.
 func TestPostedDoesNothingOnGitHub(t *testing.T) {
 	t.Parallel()
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	r := rand.New(rand.NewPCG(10, 1))
-	var texts, out []string
-	for _, p := range payloads {
-		texts = append(texts, p, "see https://docs.example.org/a` "+p+" @victim `.")
-	}
-	for range many(1500, 150_000) {
+	var texts []string
+	for range many(1000, 150_000) {
 		texts = append(texts, hostile(r))
 	}
 	live := 0
+	for i, s := range j.Show(t, texts[:1000]...) {
+		if effects(texts[i], s) != nil {
+			live++
+		}
+	}
+	if live < 500 {
+		t.Errorf("only %d of 1000 texts do something before they are cleaned", live)
+	}
+	worst := strings.Join(payloads, "` ")
+	for i := range worst { // wherever it is cut
+		if i < 300 || many(0, 1) == 1 {
+			texts = append(texts, worst[:i])
+		}
+	}
+	posted(t, j, texts)
+}
+
+// posted cleans texts and asks the judge.
+func posted(t *testing.T, j *githubcheck.Judge, texts []string) {
+	t.Helper()
+	var out []string
 	for _, s := range texts {
 		clean := untrusted.CleanOutput(s, here)
 		if again := untrusted.CleanOutput(clean, here); again != clean {
@@ -59,8 +88,7 @@ func TestPostedDoesNothingOnGitHub(t *testing.T) {
 		}
 		out = append(out, clean+"\n\n<!-- end -->")
 	}
-	shown := j.Show(t, out...)
-	for i, s := range shown {
+	for i, s := range j.Show(t, out...) {
 		if len(s.Raw) > 0 && s.Raw[len(s.Raw)-1] == "<!-- end -->\n" {
 			s.Raw = s.Raw[:len(s.Raw)-1]
 		} else {
@@ -69,14 +97,6 @@ func TestPostedDoesNothingOnGitHub(t *testing.T) {
 		for _, e := range effects(out[i], s) {
 			t.Errorf("%q\nas\n%q\ndoes this on GitHub: %s", texts[i], out[i], e)
 		}
-	}
-	for i, s := range j.Show(t, texts[:min(len(texts), 1000)]...) {
-		if effects(texts[i], s) != nil {
-			live++
-		}
-	}
-	if live < 500 {
-		t.Errorf("only %d of 1000 texts do something before they are cleaned", live)
 	}
 }
 
