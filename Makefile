@@ -9,7 +9,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench crash-short crash disk load stale orders
+.PHONY: build test mutations bench crash-short crash disk load hostile stale orders
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -36,6 +36,10 @@ disk:
 # 1,000 signed deliveries a second for a minute, from a second process.
 load:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestLoad$$' -v -timeout 10m -args -load.rate=1000 -load.time=60s $(QUIET)
+
+# 10,000 hostile deliveries beside 20 sessions; no first answer later than 5 s.
+hostile:
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestHostileDeliveries$$' -v -timeout 10m -args -hostile.deliveries=10000 $(QUIET)
 
 # A server that is stopped in the middle of its work and continued writes
 # nothing, and of three servers any goes on where a killed one was. Needs PostgreSQL.

@@ -96,13 +96,14 @@ func (b *Bot) serves(ref thread.Ref) bool {
 // repository is refused before it is kept, and so are its own words, those of
 // bots that are not let in, and of people without rights who write on and on.
 func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error) {
+	ev, err := ghapp.ParseEvent(event, payload)
+	s, spoken := messageOf(ev)
+	if err == nil && spoken && (b.unlistedBot(s.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login)) {
+		return webhook.Source{}, false, nil // before its text is read, which takes time
+	}
 	src, ok, err := Source(event, payload)
 	if err != nil || !ok {
 		return src, ok, err
-	}
-	ev, err := ghapp.ParseEvent(event, payload)
-	if err != nil {
-		return src, false, err
 	}
 	if !b.serves(ev.Thread) { //control:repositories
 		if _, told := b.strangers.LoadOrStore(strings.ToLower(ev.Thread.Repository()), true); !told {
@@ -110,9 +111,8 @@ func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error)
 		}
 		return src, false, nil
 	}
-	s, spoken := messageOf(ev)
 	ours, _ := b.cfg.GitHub.Written(s.body)
-	return src, !spoken || !ours && !b.unlistedBot(s.author) && !b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login), nil
+	return src, !spoken || !ours, nil
 }
 
 // commandsIn reads the commands of a text. use is what is wrong with them.
