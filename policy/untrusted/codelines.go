@@ -182,7 +182,7 @@ func (r *codeReader) indented(n *ast.CodeBlock) {
 			return
 		}
 		at := r.lineOf(before.Lines().At(0).Start)
-		if at > 0 && r.lines[at-1] != "" || strings.HasPrefix(r.lines[at], " ") || footnote().MatchString(r.lines[at]) {
+		if at > 0 && r.lines[at-1] != "" || strings.HasPrefix(r.lines[at], " ") || slices.ContainsFunc(r.lines[at:r.lineOf(n.Lines().At(0).Start)], footnote().MatchString) {
 			return
 		}
 	}
