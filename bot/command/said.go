@@ -219,9 +219,10 @@ func (t *tags) read(piece string) {
 }
 
 var (
-	// swallowing is an address that may take with it what ends code, or
-	// begins HTML.
-	swallowing = regexp.MustCompile("(?:://|www\\.|@)[^ \\t\\n]*[`<\\\\]")
+	// swallowing is an address that may take with it what keeps HTML from
+	// beginning, and takesTick one that may take what begins code.
+	swallowing = regexp.MustCompile(`(?:://|www\.)[^ \t\n]*\\|<[^ \t\n>]*@[^ \t\n>]*<`)
+	takesTick  = regexp.MustCompile("(?:://|www\\.)[^ \\t\\n]*`")
 	footnote   = regexp.MustCompile(`\[\^[^\]\n]*\]:`)
 	// unplain is what makes it uncertain whether a paragraph goes on: marks
 	// of lists, quotations and footnotes, tables, control characters.
@@ -240,14 +241,14 @@ type layout struct {
 
 // paragraph is a part of a text between two empty lines, with the ends of what
 // is first in it and the place of the last formula mark.
-type paragraph struct{ start, unplain, formula, lastFormula int }
+type paragraph struct{ start, unplain, formula, lastFormula, tick int }
 
 func layOut(body string) layout {
 	l := layout{body: body, swallowing: endOf(swallowing, body, 0), footnote: endOf(footnote, body, 0)}
 	start := 0
 	for _, gap := range append(blankLine.FindAllStringIndex(body, -1), []int{len(body), len(body)}) {
 		text := body[start:gap[0]]
-		p := paragraph{start: start, unplain: endOf(unplain, text, start), formula: len(body) + 1, lastFormula: start + strings.LastIndex(text, "$")}
+		p := paragraph{start: start, unplain: endOf(unplain, text, start), formula: len(body) + 1, lastFormula: start + strings.LastIndex(text, "$"), tick: tickTaken(text, start)}
 		if i := strings.Index(text, "$"); i >= 0 {
 			p.formula = start + i
 		}
@@ -260,6 +261,19 @@ func layOut(body string) layout {
 func endOf(re *regexp.Regexp, text string, start int) int {
 	if at := re.FindStringIndex(text); at != nil {
 		return start + at[1]
+	}
+	return math.MaxInt
+}
+
+// tickTaken is where the first address ends that may take a backtick. One in
+// code takes none: the code began before it.
+func tickTaken(text string, start int) int {
+	ticks, done := 0, 0
+	for _, at := range takesTick.FindAllStringIndex(text, -1) {
+		if ticks += strings.Count(text[done:at[0]], "`"); ticks%2 == 0 {
+			return start + at[1]
+		}
+		done = at[0]
 	}
 	return math.MaxInt
 }
@@ -288,7 +302,7 @@ func (m *mention) doubt(l layout) {
 		m.said, m.where = false, "a line that begins with something else"
 	case p.formula < m.start && p.lastFormula >= m.end:
 		m.said, m.where = false, "what may be a formula"
-	case l.swallowing <= m.start:
+	case l.swallowing <= m.start || p.tick <= m.start:
 		m.said, m.where = false, "a text whose addresses may reach further than it seems"
 	}
 }

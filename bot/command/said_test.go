@@ -123,6 +123,8 @@ func TestWhatIsSaid(t *testing.T) {
 		{"alone", "/agent stop", 1, ""},
 		{"a line of a paragraph", "Thanks for `x`, @kim.\n/agent fix `y` <3", 1, ""},
 		{"behind a rule, a list and a table", "- a\n\n| a |\n|---|\n| b |\n\n---\n/agent fix it", 1, ""},
+		{"behind names and addresses in code", "I asked `@kim` about `https://e.org/a`.\n/agent fix it", 1, ""},
+		{"in code that an address begins", "See https://e.org/`a ` b\n/agent fix `it`", 0, ""},
 		{"behind long rules", strings.Repeat("-", 80) + "\n" + strings.Repeat("*", 80) + "\n\nTitle\n" + strings.Repeat("-", 40) + "\n\n/agent fix it", 1, ""},
 		{"behind a wide table", "| a | b | c | d | e | f | g | h |\n|---|---|---|---|---|---|---|---|\n| 1 |\n\n/agent fix it", 1, ""},
 		{"behind a comment of a template", "<!-- what? -- say -->\n/agent fix it", 1, ""},
