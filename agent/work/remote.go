@@ -11,12 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Limits of what is read of workflows. What is beyond them counts as naming
-// anything.
-const (
-	mostWorkflow  = 1 << 20
-	mostWorkflows = 500
-)
+// What is beyond these counts as naming anything: bytes of a workflow, and files.
+const mostWorkflow, mostWorkflows = 1 << 20, 500
 
 // remoteOf returns what the workflows say that a push can start: those of the
 // branch that the work goes to, and of the base branch.
@@ -31,8 +27,6 @@ func remoteOf(ctx context.Context, repo *gitops.Mirror, commits ...string) (poli
 			return out, fmt.Errorf("read workflows: %w", err)
 		}
 	}
-	slices.Sort(out.Words)
-	out.Words = slices.Compact(out.Words)
 	return out, nil
 }
 
