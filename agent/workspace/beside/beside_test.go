@@ -123,13 +123,13 @@ func TestWorkspaceOfAnotherProcess(t *testing.T) {
 
 // Whoever reaches the socket can have no other directory shown inside.
 func TestOnlySharedDirectories(t *testing.T) {
-	dir := t.TempDir()
+	dir, other := t.TempDir(), t.TempDir()
 	socket, _ := serve(t, dir)
 	e := beside.New(socket, nil)
 	for _, spec := range []workspace.Spec{
-		{Session: "a", State: filepath.Join(dir, "s"), Source: "/etc"},
-		{Session: "a", State: filepath.Join(dir, "s"), Source: dir + "/../.."},
-		{Session: "a", State: filepath.Join(t.TempDir(), "s")},
+		{Session: "a", State: filepath.Join(dir, "s"), Source: other},
+		{Session: "a", State: filepath.Join(dir, "s"), Source: dir + "/../" + filepath.Base(other)},
+		{Session: "a", State: filepath.Join(other, "s")},
 		{Session: "a", State: dir + "-else"},
 	} {
 		ws, err := e.Open(t.Context(), spec)
