@@ -202,6 +202,14 @@ func TestApprovalInterleavings(t *testing.T) {
 				a.disturb()
 			}
 		}
+		all, err := a.log.Events(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := session.Violations(all)
+		if err != nil || len(found) > 0 {
+			a.judge.fault("the log breaks the rule: %q, %v", found, err)
+		}
 		executed += a.judge.executed
 		refused += a.judge.refused
 		if len(a.judge.wrong) > 0 {

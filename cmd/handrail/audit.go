@@ -53,6 +53,13 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 			continue
 		}
 		fmt.Fprintf(w.out, "%s: session %s, %d events: ok%s\n", path, id, len(events), sealedNote(events))
+		found, err := session.Violations(events)
+		if err != nil {
+			return err
+		}
+		for _, v := range found {
+			fmt.Fprintf(w.out, "%s: NOT AS APPROVED: %s\n", path, v)
+		}
 	}
 	if broken {
 		return door.ErrFailed

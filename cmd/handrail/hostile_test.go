@@ -418,6 +418,11 @@ func TestApprovalAgainstPrograms(t *testing.T) {
 				h.others()
 			}
 		}
+		all, err := h.log.Events(t.Context(), 0)
+		must(t, err)
+		if found, err := session.Violations(all); err != nil || len(found) > 0 {
+			h.judge.fault("the log breaks the rule: %q, %v", found, err)
+		}
 		ran += h.judge.ran()
 		covered += h.judge.paths
 		if len(h.judge.wrong) > 0 {
