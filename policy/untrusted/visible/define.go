@@ -2,6 +2,7 @@ package visible
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -15,7 +16,7 @@ type definitions struct{}
 // follows is none, and begins the rest of the paragraph when it has a line of its own.
 var (
 	defineLabel = lazily(`^[ \t]*\[((?:[^\[\]\\]|\\.|\\\n)+)\]:[ \t]*\n?[ \t]*`)
-	defineTo    = lazily(`^(?:<((?:[^<>\n\\]|\\.)*)>|([^\s<\x00-\x1f\x7f][^\s\x00-\x1f\x7f]*))`)
+	angleDest   = lazily(`^<((?:[^<>\n\\]|\\.)*)>`)
 	defineTitle = lazily(`^(?:[ \t]+\n?[ \t]*|\n[ \t]*)(?:"(?:[^"\\]|\\.|\\\n)*"|'(?:[^'\\]|\\.|\\\n)*'|\((?:[^()\\]|\\.|\\\n)*\))[ \t]*(?:\n|$)`)
 	defineEnd   = lazily(`^[ \t]*(?:\n|$)`)
 )
@@ -28,34 +29,78 @@ func definition(s []byte) (n int, label, to []byte) {
 		return 0, nil, nil
 	}
 	at := len(m[0])
-	d := defineTo().FindSubmatch(s[at:])
-	if d == nil || !balanced(d[2]) {
+	if d := angleDest().FindSubmatch(s[at:]); d != nil {
+		to, at = d[1], at+len(d[0])
+	} else if to, _ = destination(s[at:]); len(to) > 0 && to[0] != '<' {
+		at += len(to)
+	} else {
 		return 0, nil, nil
 	}
-	at += len(d[0])
 	end := defineTitle().Find(s[at:])
 	if end == nil {
 		if end = defineEnd().Find(s[at:]); end == nil {
 			return 0, nil, nil
 		}
 	}
-	return at + len(end), m[1], append(d[1], d[2]...)
+	return at + len(end), m[1], to
 }
 
-// balanced reports whether the parentheses of a destination are.
-func balanced(s []byte) bool {
-	depth := 0
-	for i := 0; i < len(s) && depth >= 0; i++ {
+// destination returns the address that s begins with, and how many of its parentheses
+// are open at its end: GitHub's parser does not mind.
+func destination(s []byte) (to []byte, open int) {
+	i := 0
+	for ; i < len(s) && !blank(s[i]); i++ {
 		switch s[i] {
 		case '\\':
-			i++
+			if i+1 < len(s) && !blank(s[i+1]) {
+				i++
+			}
 		case '(':
-			depth++
+			if open++; open > 32 {
+				return nil, 0
+			}
 		case ')':
-			depth--
+			if open == 0 {
+				return s[:i], 0
+			}
+			open--
 		}
 	}
-	return depth == 0
+	return s[:i], open
+}
+
+var inlineEnd = lazily(`^(?:[ \t\n]+(?:"(?:[^"\\]|\\.|\\\n)*"|'(?:[^'\\]|\\.|\\\n)*'|\((?:[^()\\]|\\.|\\\n)*\)))?[ \t\n]*\)`)
+
+// mostOpen is how many such links a text may have that a person wrote.
+const mostOpen = 200
+
+// closed returns src with marks in place of the parentheses of addresses that are open
+// at their end, so that the library takes these for links, too. The marks show as what
+// they stand for. It reports false when there are too many.
+func closed(src string) (string, bool) {
+	hide := strings.NewReplacer("(", string(parenMark), ")", string(parenMark+1))
+	for at, n := 0, 0; ; {
+		k := strings.Index(src[at:], "](")
+		if k < 0 {
+			return src, true
+		}
+		at += k + 2
+		from := skipBlank(src, at)
+		to, open := destination([]byte(src[from:min(len(src), from+4000)]))
+		if open > 0 {
+			n++
+		}
+		if n > mostOpen {
+			return "", false
+		}
+		if open == 0 || !inlineEnd().MatchString(src[from+len(to):]) {
+			continue
+		}
+		if label := src[:at-2]; bytes.ContainsAny(to, "[]") && strings.LastIndexByte(label, '[') <= strings.LastIndexByte(label, ']') {
+			continue
+		}
+		src = src[:from] + hide.Replace(string(to)) + src[from+len(to):]
+	}
 }
 
 func (definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {

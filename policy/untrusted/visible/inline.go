@@ -70,24 +70,6 @@ var kindTag = ast.NewNodeKind("Tag")
 func (*tagNode) Kind() ast.NodeKind           { return kindTag }
 func (n *tagNode) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
 
-// oddLink shows a bracket behind which a destination in angle brackets is none, where
-// the library would see a link. Inside another bracket, which may be a picture's, it
-// leaves that to the library: what is doubtful there is not shown.
-type oddLink struct{}
-
-var angleBegin, angleTo = lazily(`^\]\([ \t\n]*<`), lazily(`^\]\([ \t\n]*<(?:[^<>\n\\]|\\.)*>(?:[ \t\n)]|$)`)
-
-func (oddLink) Trigger() []byte { return []byte{']'} }
-
-func (oddLink) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Node {
-	line, seg := block.PeekLine()
-	if !angleBegin().Match(line) || angleTo().Match(line) || brackets(parent) != 1 {
-		return nil
-	}
-	block.Advance(1)
-	return ast.NewTextSegment(seg.WithStop(seg.Start + 1))
-}
-
 // addressParser finds bare addresses. What it takes is no markup: a backtick in an
 // address begins no code.
 type addressParser struct{}

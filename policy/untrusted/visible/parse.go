@@ -26,7 +26,6 @@ func newReading(emphasis bool) goldmark.Markdown {
 	inlines := []util.PrioritizedValue{
 		util.Prioritized(codeParser{}, 100),
 		util.Prioritized(footnotes{}, 150),
-		util.Prioritized(oddLink{}, 190),
 		util.Prioritized(parser.NewLinkParser(), 200),
 		util.Prioritized(parser.NewAutoLinkParser(), 300),
 		util.Prioritized(tagParser{}, 400),

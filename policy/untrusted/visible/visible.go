@@ -43,6 +43,9 @@ func Read(markdown string) (s Seen, ok bool) {
 	if tooSlow(markdown) {
 		return Seen{}, false
 	}
+	if markdown, ok = closed(markdown); !ok {
+		return Seen{}, false
+	}
 	ctx := parser.NewContext()
 	var html bytes.Buffer
 	if err := readingFor(markdown).Convert([]byte(markdown), &html, parser.WithContext(ctx)); err != nil {

@@ -15,8 +15,9 @@ const (
 	emphasisMark
 	strikeMark
 	imageMark
-	nothing  // stands for a byte that is no character
-	lastMark = nothing + 1
+	nothing        // stands for a byte that is no character
+	parenMark      // stands for a parenthesis, see [closed]
+	lastMark  rune = 0xFDDF
 )
 
 var markOf = map[string]rune{
@@ -44,12 +45,7 @@ type writer struct {
 }
 
 func (w *writer) text(s string) {
-	w.line.WriteString(strings.Map(func(r rune) rune {
-		if r >= codeMark && r <= lastMark {
-			return -1
-		}
-		return r
-	}, s))
+	w.line.WriteString(dropMarks(strings.NewReplacer(string(parenMark), "(", string(parenMark+1), ")").Replace(s)))
 }
 
 // end finishes a block. Paragraphs and the like have an empty line between them.
