@@ -22,11 +22,11 @@ type change struct {
 	now time.Time
 
 	by      author
-	urgent  bool           // an answer or a stop
-	replies []string       // to one text
-	fold    untrusted.Fold // below them
-	signs   []string       // on it
-	asked   userMessage    // that text
+	urgent  bool             // an answer or a stop
+	replies []string         // to one text
+	folds   []untrusted.Fold // below them
+	signs   []string         // on it
+	asked   userMessage      // that text
 }
 
 func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }
@@ -51,14 +51,14 @@ func (c *change) reply(s userMessage, text string) {
 // post answers with a text that has a fold.
 func (c *change) post(s userMessage, p untrusted.Post) {
 	c.reply(s, p.Text)
-	c.fold = p.Fold
+	c.folds = p.Folds
 }
 
 // intendReply adds the one comment that answers.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Fold: c.fold}) //control:one-reply
-		c.replies, c.fold = nil, untrusted.Fold{}
+		c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds}) //control:one-reply
+		c.replies, c.folds = nil, nil
 	}
 }
 

@@ -109,7 +109,7 @@ func (l *leased) handOver(ctx context.Context) error {
 		}
 		for i, p := range render.Patches(s.Patch) { //control:patch-in-the-thread
 			key := fmt.Sprintf("patch-%s-%d-%d", l.row.ID, s.Seq, i)
-			_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Fold: p.Fold})
+			_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds})
 			if ghapp.UnlessRefused(err) != nil {
 				return err
 			}

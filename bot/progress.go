@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,7 @@ func (c *change) intendProgress(at *Thread, row *store.Session) {
 	}
 	v.Phase = session.PhaseQueued
 	text := progressText(at, row, v)
-	c.intend(ghapp.Write{Key: progressKey(row.ID), Kind: ghapp.WriteComment, Body: text.Text, Fold: text.Fold})
+	c.intend(ghapp.Write{Key: progressKey(row.ID), Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
 }
 
 // progress keeps the progress comment in step with the log. Edits are spaced;
@@ -49,13 +50,13 @@ type progress struct {
 	ended chan struct{}
 	stop  context.CancelFunc
 	began time.Time
-	last  untrusted.Post
+	last  string // what it says, as a digest
 }
 
 // follow starts a progress comment that is edited while events come in.
 func (l *leased) follow(ctx context.Context) (*progress, error) {
 	text := progressText(l.at, l.row, l.state)
-	ref, err := l.Ensure(ctx, ghapp.Write{Key: progressKey(l.row.ID), Kind: ghapp.WriteComment, Body: text.Text, Fold: text.Fold})
+	ref, err := l.Ensure(ctx, ghapp.Write{Key: progressKey(l.row.ID), Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
 	if ghapp.UnlessRefused(err) != nil {
 		return nil, err
 	}
@@ -133,20 +134,21 @@ func (p *progress) text() untrusted.Post {
 // have come.
 func (p *progress) write(ctx context.Context, last bool) error {
 	text := p.text()
-	if text == p.last || p.id == 0 {
+	says := ghapp.Digest(fmt.Sprint(text))
+	if says == p.last || p.id == 0 {
 		return nil
 	}
 	if err := p.l.edits.wait(ctx); err != nil {
 		return err
 	}
 	_, err := p.l.at.Client.Perform(ctx, ghapp.Write{
-		Key: progressKey(p.l.row.ID), Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Fold: text.Fold, First: last,
+		Key: progressKey(p.l.row.ID), Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
 	})
 	if ghapp.KindOf(err) == ghapp.Unknown {
 		p.l.edits.lost()
 	}
 	if err == nil {
-		p.last = text
+		p.last = says
 	}
 	return err
 }
@@ -160,7 +162,7 @@ func (p *progress) end() {
 // flush ends the following and makes the comment say what is true now.
 func (p *progress) flush(ctx context.Context) error {
 	p.end()
-	says := ghapp.Digest(p.text().Text, p.text().Fold.Text)
+	says := ghapp.Digest(fmt.Sprint(p.text()))
 	if says == p.l.data.Shown { //control:said-already
 		return nil
 	}

@@ -147,7 +147,7 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) { //control:review-checked-again
 		return why, err
 	}
-	if shown, err := s.Client.Posted(ctx, s.Thread, requestKey(s.ID, asked.ID), asked.Digest); !shown || err != nil { //control:request-was-shown
+	if shown, err := s.Client.Posted(ctx, s.Thread, requestKey(s.ID, ""), asked.Digest); !shown || err != nil { //control:request-was-shown
 		return render.WhyNotShown, err
 	}
 	return s.said(ctx, asked.ID, yes) //control:bot-orders-edited

@@ -100,15 +100,15 @@ func (r Requests) Show(ctx context.Context, v *session.State) error {
 // show posts one comment, or edits it when it would say something else. An
 // edit is recorded like every write, so that a late one cannot undo a later.
 func (r Requests) show(ctx context.Context, key string, group []render.Request) error {
-	body := render.Requests(group, r.Requester)
-	is, says := r.Holder.Stage(group[0].ID), ghapp.Digest(body)
+	post := render.Requests(group, r.Requester)
+	is, says := r.Holder.Stage(group[0].ID), ghapp.Digest(fmt.Sprint(post))
 	if is.Shown == says {
 		return nil
 	}
-	ref, err := r.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})
+	ref, err := r.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: post.Text, Folds: post.Folds, First: true})
 	settled := func(q render.Request) bool { return !q.Approval.Waits() }
 	if err == nil && (is.Shown != "" || slices.ContainsFunc(group, settled)) {
-		_, err = r.Holder.Ensure(ctx, ghapp.Write{Key: key + "-" + says, Kind: ghapp.WriteEditComment, Target: ghapp.Target{Comment: ref.ID}, Body: body, First: true})
+		_, err = r.Holder.Ensure(ctx, ghapp.Write{Key: key + "-" + says, Kind: ghapp.WriteEditComment, Target: ghapp.Target{Comment: ref.ID}, Body: post.Text, Folds: post.Folds, First: true})
 	}
 	if ghapp.UnlessRefused(err) != nil {
 		return err

@@ -40,9 +40,9 @@ func (c *Client) findOwn(ctx context.Context, key string, list []post) (Ref, boo
 	return Ref{}, false, nil
 }
 
-// Posted reports whether a comment of a thread is the bot's own write with a key,
-// as it was written, and has words in it.
-func (c *Client) Posted(ctx context.Context, ref thread.Ref, key, words string) (bool, error) {
+// Posted reports whether a comment of a thread is the bot's own write with a key that
+// begins like this, as it was written, and has words in it.
+func (c *Client) Posted(ctx context.Context, ref thread.Ref, prefix, words string) (bool, error) {
 	self, err := c.Self(ctx)
 	if err != nil {
 		return false, err
@@ -51,7 +51,7 @@ func (c *Client) Posted(ctx context.Context, ref thread.Ref, key, words string) 
 	for _, cm := range list {
 		ours, of := c.app.Written(cm.Body)
 		asWritten := ours || strings.EqualFold(cm.Author, self) && cm.Created.Equal(cm.Updated) // by another server of the same App
-		if of == key && asWritten && strings.Contains(cm.Body, words) {
+		if strings.HasPrefix(of, prefix) && asWritten && strings.Contains(cm.Body, words) {
 			return true, nil
 		}
 	}

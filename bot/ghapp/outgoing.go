@@ -14,26 +14,26 @@ func (c *Client) outgoing(w Write) Write {
 	g := gate{secrets: c.app.cfg.Clean, to: untrusted.OutputOptions{Repo: c.owner + "/" + c.repo, Home: c.app.home + c.owner + "/" + c.repo, Inert: c.app.cfg.Inert}}
 	w.Title = g.title(w.Title)
 	if w.Kind != WriteReaction {
-		w.Body, w.Fold = g.body(w.Body, 0, w.Fold), untrusted.Fold{}
+		w.Body, w.Folds = g.body(w.Body, 0, w.Folds...), nil
 	}
 	if w.Pull != nil {
 		p := *w.Pull
-		p.Title, p.Body, p.Closes = g.title(p.Title), g.body(p.Body, p.Closes, untrusted.Fold{}), 0
+		p.Title, p.Body, p.Closes = g.title(p.Title), g.body(p.Body, p.Closes), 0
 		w.Pull = &p
 	}
 	if w.Review != nil {
 		r := *w.Review
-		r.Body = g.body(r.Body, 0, untrusted.Fold{})
+		r.Body = g.body(r.Body, 0)
 		r.Comments = append([]Inline(nil), r.Comments...)
 		for i := range r.Comments {
-			r.Comments[i].Body = g.body(r.Comments[i].Body, 0, untrusted.Fold{}) //control:github-gate-inline
+			r.Comments[i].Body = g.body(r.Comments[i].Body, 0) //control:github-gate-inline
 		}
 		w.Review = &r
 	}
 	if w.Check != nil {
 		k := *w.Check
 		k.Name, k.Title = g.title(k.Name), g.title(k.Title)
-		k.Summary, k.Text = g.body(k.Summary, 0, untrusted.Fold{}), g.body(k.Text, 0, untrusted.Fold{})
+		k.Summary, k.Text = g.body(k.Summary, 0), g.body(k.Text, 0)
 		w.Check = &k
 	}
 	return w
@@ -55,9 +55,12 @@ func (g gate) clean(s string) string {
 func (g gate) title(s string) string { return untrusted.Title(g.clean(s)) } //control:post-title
 
 // body is a whole Markdown text.
-func (g gate) body(s string, closes int, fold untrusted.Fold) string {
-	fold = untrusted.Fold{Title: g.clean(fold.Title), Text: g.clean(fold.Text)}
-	return g.to.Post(untrusted.Post{Text: g.clean(s), Closes: closes, Fold: fold}) //control:post-gate
+func (g gate) body(s string, closes int, folds ...untrusted.Fold) string {
+	p := untrusted.Post{Text: g.clean(s), Closes: closes}
+	for _, f := range folds {
+		p.Folds = append(p.Folds, untrusted.Fold{Title: g.clean(f.Title), Text: g.clean(f.Text)})
+	}
+	return g.to.Post(p) //control:post-gate
 }
 
 // homeOf is the beginning of the addresses of repositories' pages.

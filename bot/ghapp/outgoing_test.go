@@ -82,8 +82,8 @@ func TestEveryWriteIsInert(t *testing.T) {
 	newIssue := w.issue
 	newIssue.Number = 0
 	for i, wr := range []ghapp.Write{
-		{Kind: ghapp.WriteComment, Body: bad("comment"), Fold: untrusted.Fold{Title: bad("fold"), Text: bad("folded")}},
-		{Kind: ghapp.WriteComment, Body: long, Fold: untrusted.Fold{Title: "more", Text: long}},
+		{Kind: ghapp.WriteComment, Body: bad("comment"), Folds: []untrusted.Fold{{Title: bad("fold"), Text: bad("folded")}, {Title: bad("second"), Text: bad("folded too")}}},
+		{Kind: ghapp.WriteComment, Body: long, Folds: []untrusted.Fold{{Title: "more", Text: long}, {Title: "and more", Text: long}}},
 		{Kind: ghapp.WriteComment, Body: "```\n" + strings.Repeat("@code\n", 15000)},
 		{Kind: ghapp.WriteIssue, Thread: newIssue, Title: bad("issue"), Body: bad("issue body")},
 		{Kind: ghapp.WriteEditPull, Thread: w.pull, Pull: &ghapp.PullSpec{Title: bad("title") + long, Body: bad("body"), Closes: 1}},

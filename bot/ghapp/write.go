@@ -44,24 +44,24 @@ type Target struct {
 // that it can be recorded, tried, looked up and tried again. The JSON form is
 // stable.
 type Write struct {
-	Key       string         `json:"key"` // unique for the effect, see [Client.Perform]
-	Kind      WriteKind      `json:"kind"`
-	Thread    thread.Ref     `json:"thread"` // number 0 for an issue to be opened
-	Since     time.Time      `json:"since"`  // when it was intended; limits the look-up, may be zero
-	Target    Target         `json:"target,omitzero"`
-	Title     string         `json:"title,omitempty"`
-	Body      string         `json:"body,omitempty"`
-	Fold      untrusted.Fold `json:"fold,omitzero"` // stands below Body until a reader opens it
-	Labels    []string       `json:"labels,omitempty"`
-	Reviewers []string       `json:"reviewers,omitempty"`
-	Teams     []string       `json:"teams,omitempty"`  // slugs in the repository's organization
-	Branch    string         `json:"branch,omitempty"` // to delete, while it is at Commit
-	Commit    string         `json:"commit,omitempty"`
-	Pull      *PullSpec      `json:"pull,omitempty"`
-	Review    *ReviewSpec    `json:"review,omitempty"`
-	Check     *CheckSpec     `json:"check,omitempty"`
-	First     bool           `json:"first,omitempty"`    // it may use the reserve of the budget, see [quota.First]
-	Outsider  bool           `json:"outsider,omitempty"` // it is for somebody without rights
+	Key       string           `json:"key"` // unique for the effect, see [Client.Perform]
+	Kind      WriteKind        `json:"kind"`
+	Thread    thread.Ref       `json:"thread"` // number 0 for an issue to be opened
+	Since     time.Time        `json:"since"`  // when it was intended; limits the look-up, may be zero
+	Target    Target           `json:"target,omitzero"`
+	Title     string           `json:"title,omitempty"`
+	Body      string           `json:"body,omitempty"`
+	Folds     []untrusted.Fold `json:"folds,omitempty"` // stand below Body until a reader opens them
+	Labels    []string         `json:"labels,omitempty"`
+	Reviewers []string         `json:"reviewers,omitempty"`
+	Teams     []string         `json:"teams,omitempty"`  // slugs in the repository's organization
+	Branch    string           `json:"branch,omitempty"` // to delete, while it is at Commit
+	Commit    string           `json:"commit,omitempty"`
+	Pull      *PullSpec        `json:"pull,omitempty"`
+	Review    *ReviewSpec      `json:"review,omitempty"`
+	Check     *CheckSpec       `json:"check,omitempty"`
+	First     bool             `json:"first,omitempty"`    // it may use the reserve of the budget, see [quota.First]
+	Outsider  bool             `json:"outsider,omitempty"` // it is for somebody without rights
 }
 
 // Ref is what a write made or changed. Number is set for issues and pull

@@ -52,7 +52,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	}
 	b.WriteString(next(s.Phase) + "\n")
 	text := limit(b.String(), maxBody)
-	return untrusted.Post{Text: text, Fold: timeline(s.Timeline, maxBody-len(text)-1500)}
+	return untrusted.Post{Text: text, Folds: timeline(s.Timeline, maxBody-len(text)-1500)}
 }
 
 var icons = map[session.Phase]string{

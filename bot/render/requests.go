@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Request is something that people are asked in a comment. NotReviewed is why
@@ -19,7 +20,8 @@ type Request struct {
 
 // Requests is the comment that asks for everything that one turn needs a yes
 // for, the most severe first. What is answered says so and folds.
-func Requests(list []Request, requester string) string {
+func Requests(list []Request, requester string) untrusted.Post {
+	var out untrusted.Post
 	var b strings.Builder
 	if len(list) > 1 {
 		open := 0
@@ -38,12 +40,13 @@ func Requests(list []Request, requester string) string {
 		}
 		by := ""
 		if r.Answer.By != "" {
-			by = " by " + line(clean(r.Answer.By), 60)
+			by = " by " + line(r.Answer.By, 60)
 		}
-		fmt.Fprintf(&b, "<details><summary>%s <code>%s</code>: %s%s</summary>\n\n%s\n</details>\n\n",
-			map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered], r.ID, strings.ToLower(answers[r.Answer.Verdict]), by, text)
+		icon := map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered]
+		out.Folds = append(out.Folds, untrusted.Fold{Title: fmt.Sprintf("%s %s: %s%s", icon, r.ID, strings.ToLower(answers[r.Answer.Verdict]), by), Text: text})
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	out.Text = strings.TrimSuffix(b.String(), "\n")
+	return out
 }
 
 // Split groups what is asked for at the same time into as few comments as can

@@ -187,7 +187,7 @@ func patchComments(parts []string, k patchKind) []untrusted.Post {
 		if k.why != "" {
 			b.WriteString(" " + k.why)
 		}
-		out = append(out, untrusted.Post{Text: b.String(), Fold: untrusted.Fold{Title: fmt.Sprintf("%s (%s)", title, size(len(part))), Text: fenced(k.lang, part)}})
+		out = append(out, untrusted.Post{Text: b.String(), Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s (%s)", title, size(len(part))), Text: fenced(k.lang, part)}}})
 	}
 	return out
 }

@@ -159,10 +159,10 @@ func (s step) String() string {
 }
 
 // timeline is what happened, in at most room bytes; the oldest lines go first.
-func timeline(moments []session.Moment, room int) untrusted.Fold {
+func timeline(moments []session.Moment, room int) []untrusted.Fold {
 	list := steps(moments)
 	if len(list) == 0 {
-		return untrusted.Fold{}
+		return nil
 	}
 	lines := make([]string, 0, len(list))
 	size := 0
@@ -175,7 +175,7 @@ func timeline(moments []session.Moment, room int) untrusted.Fold {
 		lines = append(lines, s)
 	}
 	slices.Reverse(lines)
-	return untrusted.Fold{Title: plural(len(list), "step"), Text: strings.Join(lines, "\n")}
+	return []untrusted.Fold{{Title: plural(len(list), "step"), Text: strings.Join(lines, "\n")}}
 }
 
 func total(files []session.FileChange) (added, removed int) {

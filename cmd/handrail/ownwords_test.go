@@ -47,7 +47,10 @@ func TestOwnWords(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 10))
 	secrets := newSecrets()
 	gate := func(p untrusted.Post) string {
-		p.Text, p.Fold.Text = secrets.outgoing(p.Text), secrets.outgoing(p.Fold.Text)
+		p.Text = secrets.outgoing(p.Text)
+		for i := range p.Folds {
+			p.Folds[i].Text = secrets.outgoing(p.Folds[i].Text)
+		}
 		return untrusted.OutputOptions{Repo: "acme/widget", Inert: command.Inert}.Post(p)
 	}
 	table := command.Table{{Name: command.Task, Args: command.TakesText}, {Name: "approve", Args: command.TakesID}, {Name: command.AskHelp, Args: command.TakesText}}
@@ -69,7 +72,7 @@ func TestOwnWords(t *testing.T) {
 			if out != post.Text {
 				inert++
 			}
-			if again := gate(untrusted.Post{Text: out}); again != out && post.Closes == 0 && post.Fold.Title == "" {
+			if again := gate(untrusted.Post{Text: out}); again != out && post.Closes == 0 && len(post.Folds) == 0 {
 				t.Fatalf("the gate changes what it let through:\n%q\n%q", out, again)
 			}
 			for _, body := range []string{out, out + "\n\n<!-- handrail:k aaaaaaaaaaaaaaaaaaaaaaaaaa -->", strings.ReplaceAll(out, "\n", "\r\n")} {

@@ -20,7 +20,7 @@ const (
 type Post struct {
 	Text   string
 	Closes int // the issue that it closes; 0 for none
-	Fold   Fold
+	Folds  []Fold
 }
 
 // Fold is a part of a post that a reader opens.
@@ -36,15 +36,22 @@ func (o OutputOptions) Post(p Post) string {
 	if p.Closes > 0 {
 		fmt.Fprintf(&end, "\n\nFixes #%d", p.Closes)
 	}
-	head, tail := "", ""
-	if p.Fold.Title != "" {
-		head, tail = "\n\n<details><summary>"+html.EscapeString(Title(p.Fold.Title))+"</summary>\n\n", "\n\n</details>"
+	const tail = "\n\n</details>"
+	var heads []string
+	room := maxPost - utf8.RuneCountInString(end.String())
+	for _, f := range p.Folds {
+		heads = append(heads, "\n\n<details><summary>"+html.EscapeString(Title(f.Title))+"</summary>\n\n")
+		room -= utf8.RuneCountInString(heads[len(heads)-1] + tail)
 	}
-	room := maxPost - utf8.RuneCountInString(end.String()+head+tail)
 	text := o.fit(p.Text, room)
-	if head != "" {
+	if len(heads) > 0 {
 		text = strings.TrimRight(text, "\n")
-		end.WriteString(head + strings.TrimRight(o.fit(p.Fold.Text, room-utf8.RuneCountInString(text)), "\n") + tail)
+	}
+	room -= utf8.RuneCountInString(text)
+	for i, f := range p.Folds {
+		folded := strings.TrimRight(o.fit(f.Text, room), "\n")
+		room -= utf8.RuneCountInString(folded)
+		end.WriteString(heads[i] + folded + tail)
 	}
 	return text + end.String()
 }
