@@ -42,6 +42,7 @@ var controls = []control{
 	{"sealed-contents", "value data, error(nil)", "./cmd/handrail", "TestContentsAreSealed"},
 	{"least-rights", "drop", "./bot/ghapp", "TestLeastRights"},
 	{"what-a-reader-sees", "value visible.Seen{Text: s}, true", "./policy/untrusted", "TestCleanTextHides"},
+	{"behind-the-page", "false", "./policy/untrusted", "TestCleanTextHides"},
 	{"links-of-the-raw-text", "skip", "./bot", "TestLinksBehindWords"},
 	{"marks-broken", "drop", "./agent", "TestMarksOfChatTemplates"},
 	{"marks-mended", "drop", "./agent", "TestMarksOfChatTemplates"},

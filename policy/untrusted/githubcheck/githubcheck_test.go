@@ -32,6 +32,7 @@ func TestShow(t *testing.T) {
 		{"closing", "**Closes** #1, fixes: o/r#2, `Fixes #3`", githubcheck.Shown{
 			Closing: []string{"Closes #1", "fixes: o/r#2"}, References: []string{"#1", "o/r#2"}, Visible: "Closes #1, fixes: o/r#2, Fixes #3"}},
 		{"cell that is cut off", "| a |\n|---|\n| b | c |", githubcheck.Shown{Visible: "a\n\n\n\n\n\n\n\n\nb"}},
+		{"words behind a fence", "```a\"title=\"T\"\nx\n```\n\n~~~\"><b>y\nz\n~~~", githubcheck.Shown{Visible: "x\n\n\n\nz"}},
 		{"nothing refers to it", "a\n\n[^1]: b", githubcheck.Shown{Visible: "a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -59,7 +59,7 @@ end
 def show(text)
   text = text.scrub.delete("\r")
   tree = CommonMarker.render_doc(text, PARSE, EXTENSIONS)
-  html = CommonMarker::HtmlRenderer.new(options: RENDER, extensions: EXTENSIONS).render(tree)
+  html = tree.to_html(RENDER, EXTENSIONS)
   doc = clean(html)
   raw = raw(tree)
   plain = flat(doc, +'', %w[code pre])

@@ -27,7 +27,8 @@ type scanner struct {
 	src      string
 	text     func(s string) // what is shown, decoded
 	tag      func(t tag)
-	comments int // comments, instructions and document types
+	comments int // comments, instructions, document types, and what is behind the page
+	pages    int // html, head and body that are open: the library counts them together
 }
 
 func (z *scanner) run() {
@@ -58,9 +59,10 @@ func (z *scanner) element() {
 	case strings.HasPrefix(s, "<?"):
 		z.src = s[2:]
 	case strings.HasPrefix(s, "</") && begins(s[2:]):
-		name := nameOf(s[2:])
+		name := strings.ToLower(nameOf(s[2:]))
 		z.skip(strings.IndexByte(s, '>') + 1)
-		z.tag(tag{name: strings.ToLower(name), end: true})
+		z.tag(tag{name: name, end: true})
+		z.page(tag{name: name, end: true})
 	case strings.HasPrefix(s, "</"):
 		z.src = s[2:]
 	case len(s) > 1 && letter(s[1]):
@@ -69,9 +71,25 @@ func (z *scanner) element() {
 		z.src = s[len(raw):]
 		z.tag(tag{name: name, raw: raw})
 		z.rawText(name, raw)
+		z.page(tag{name: name, raw: raw})
 	default:
 		z.text("<")
 		z.src = s[1:]
+	}
+}
+
+// page follows the tags of a whole page. One that ends what the text did not
+// begin ends the page around it, and nothing behind it is shown; behind an
+// empty one it depends on what is open, so that is dropped too.
+func (z *scanner) page(t tag) {
+	switch {
+	case t.name != "html" && t.name != "head" && t.name != "body":
+	case t.end && z.pages > 0:
+		z.pages--
+	case t.end && t.name != "head" || strings.HasSuffix(t.raw, "/>"): //control:behind-the-page
+		z.hide(0)
+	case !t.end:
+		z.pages++
 	}
 }
 
