@@ -36,7 +36,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		return err
 	}
 	res, why, err := r.w.approvals(&r.w.at, r.sess).Settle(ctx, v, approval.Answer{
-		Request: r.cmd.ID, Verdict: verdict, By: r.actor, Reason: r.cmd.Text, Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
+		Request: r.cmd.ID, Verdict: verdict, By: r.actor, Reason: r.said(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
 	})
 	if err != nil {
 		return err

@@ -23,10 +23,17 @@ const (
 // labelOfCode stands before code that a person wrote into a comment.
 const labelOfCode = "Code that the person gave (already provided — do not re-read):"
 
-// words is what the agent is told of a text: cleaned of what a reader would
-// not see, with its code labelled.
-func (r *request) words(text string) string {
-	return command.LabelCode(r.cleaned("words", text), labelOfCode)
+// words is what the agent is told of the command's text, with its code labelled.
+func (r *request) words() string { return command.LabelCode(r.said(), labelOfCode) }
+
+// said is what a reader of the comment sees of the command's text.
+func (r *request) said() string {
+	clean := func(s string) string { return r.cleaned("words", s) }
+	text, ok := specs(r.w.rows).Seen(r.msg.body, r.cmd, clean) //control:command-as-shown
+	if !ok {
+		return clean(r.cmd.Text)
+	}
+	return text
 }
 
 // selected is the code that a comment on a diff is about.

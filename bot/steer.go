@@ -59,7 +59,7 @@ func resume(ctx context.Context, r *request) error {
 		r.reply(render.NoSession)
 		return nil
 	}
-	m := session.Message{Key: r.msg.key, Author: r.msg.author.Login, Text: clean(r.cmd.Text), Budget: r.cmd.Count}
+	m := session.Message{Key: r.msg.key, Author: r.msg.author.Login, Text: r.said(), Budget: r.cmd.Count}
 	v, err := r.view(ctx)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func clean(s string) string {
 // answered by them (a question) or withdrawn (an approval).
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
-	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(r.cmd.Text)}
+	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words()}
 	images, words := r.pictures(ctx, r.sess.Model, false)
 	m.Text, m.Images, m.Context, m.Links = m.Text+words, images, selected(s), r.links(false)
 	v, err := r.viewWith(ctx)
@@ -134,7 +134,7 @@ func (r *request) open(ctx context.Context) error {
 		Branch: task.Branch, Base: task.Base, State: session.PhaseQueued, Data: data,
 	}
 	if task.Branch == "" {
-		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.cmd.Text), Session: id, Mode: mode.Name})
+		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.said()), Session: id, Mode: mode.Name})
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (r *request) open(ctx context.Context) error {
 // taskText is the task's text: what was asked, with the issue around it as
 // data.
 func (r *request) taskText() string {
-	s, text := r.msg, r.words(r.cmd.Text)
+	s, text := r.msg, r.words()
 	title, _ := untrusted.CleanPlain(s.ev.Title) // no Markdown: a reader sees all of it
 	if body := r.cleaned("body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
 		nonce := ghapp.Digest(s.key, "fence")

@@ -60,7 +60,30 @@ func TestLinksBehindWords(t *testing.T) {
 	if got := r.links(false); !slices.Equal(got, []string{to}) {
 		t.Errorf("the links of the words are %q", got)
 	}
-	if got := r.taskText(); strings.Contains(got, "/blob/") || !strings.Contains(got, "fix this") {
+	if got := strings.Replace(r.taskText(), "`[no]("+to+"y)`", "", 1); strings.Contains(got, "/blob/") || !strings.Contains(got, "fix this") {
 		t.Errorf("the model is told %q", got)
+	}
+}
+
+// What stands outside a command decides what a reader sees of its words.
+func TestWordsOfTheWholeComment(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"[x HIDDEN]: http://h\n\n/agent fix [this][x HIDDEN] now":                 "fix this now",
+		"[HIDDEN]: /u\n\n/agent fix ![HIDDEN] now":                                "fix [image] now",
+		"/agent fix [this][HIDDEN a]\n\n/agent stop\n\n[HIDDEN a]: /u":            "fix this",
+		"/agent fix agentword0z [^HIDDEN]\n\n/agent stop\n\n[^HIDDEN]: see there": "fix agentword0z 1",
+		"/agent fix `<!-- shown -->` &lt;!-- too --&gt; <!-- HIDDEN -->":          "fix `<!-- shown -->` <!-- too -->",
+		"/agent --mode plan fix\n\n```go\nx := 1\n```\n":                          "fix\n\n```go\nx := 1\n```",
+	} {
+		b := &Bot{cfg: Config{Log: slog.New(slog.DiscardHandler)}, rows: commands()}
+		cmds, use, err := b.commandsIn(body)
+		if len(cmds) == 0 || use != nil || err != nil {
+			t.Fatalf("%q: %v, %v, %v", body, cmds, use, err)
+		}
+		r := &request{w: &worker{Bot: b}, msg: userMessage{body: body}, cmd: cmds[0]}
+		if got := r.words(); got != want {
+			t.Errorf("the model is told %q of %q, want %q", got, body, want)
+		}
 	}
 }

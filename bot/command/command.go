@@ -36,6 +36,7 @@ type Command struct {
 	Mode  string // --mode, or the mode that the command names
 	Model string // --model
 	Turns int    // --turns
+	Place int    // among the commands of the comment, from 0 on
 }
 
 // Spec says how one command is written.
@@ -120,6 +121,7 @@ func (t Table) Parse(body string) ([]Command, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.Place = i
 		out = append(out, c)
 	}
 	return out, nil

@@ -142,6 +142,7 @@ var controls = []control{
 	{"bot-orders-edited", `value "", nil`, "./cmd/handrail", "TestApprovalInterleavings"},
 	{"bot-orders-right of checked-again", "false", "./cmd/handrail", "TestApprovalInterleavings"},
 	{"hidden-text", "ignore 1", "./bot", "TestUntrustedWords"},
+	{"command-as-shown", "value clean(r.cmd.Text), true", "./bot", "TestWordsOfTheWholeComment"},
 	{"names-on-their-line", "call ReplaceAll $1", "./bot/render", "TestNamesStayOnTheirLine"},
 	{"code-fence", "call Fence $3", "./agent", "TestProvided"},
 	{"picture-dialed", "without 3", "./bot/ghapp", "TestOnlyPublicAddresses|TestRebinding"},
