@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 		{"inline code", "`/agent stop`", nil},
 		{"deny with a reason", "/agent deny ab12 not in this\nrelease", []Command{{Name: "deny", ID: "ab12", Text: "not in this\nrelease"}}},
 		{"id in backticks", "/agent approve `AB12`", []Command{{Name: "approve", ID: "ab12"}}},
-		{"two commands", "/agent approve a1\n/agent deny b2 no", []Command{{Name: "approve", ID: "a1"}, {Name: "deny", ID: "b2", Text: "no"}}},
+		{"two commands", "/agent approve a1\n/agent deny b2 no", []Command{{Name: "approve", ID: "a1"}, {Name: "deny", ID: "b2", Text: "no", Place: 1}}},
 		{"mode as command", "/agent plan a new cache", []Command{{Name: "task", Mode: "plan", Text: "a new cache"}}},
 		{"flags", "/agent --model qwen3:8b --turns=5 fix it --mode debug", []Command{{Name: "task", Text: "fix it", Mode: "debug", Model: "qwen3:8b", Turns: 5}}},
 		{"flags only on the first line", "/agent fix\n--mode x", []Command{{Name: "task", Text: "fix\n--mode x"}}},
