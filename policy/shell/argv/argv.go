@@ -217,3 +217,27 @@ func (l List) Command(takes ...string) int {
 	}
 	return -1
 }
+
+// PathsIn lists the parts of an argument that may be a path: all of it, and
+// what follows a "=", "@" or ":".
+func PathsIn(s string) []string {
+	if !strings.ContainsAny(s, "./~_") || strings.Contains(s, " ") {
+		return nil
+	}
+	out := PartsOf(s, len(s))
+	if len(s) > 2 && s[0] == '-' && s[1] != '-' {
+		out = append(out, s[2:])
+	}
+	return out
+}
+
+// PartsOf is an argument and what follows a "=", "@" or ":" in it.
+func PartsOf(s string, limit int) []string {
+	out := []string{s}
+	for i, c := range s {
+		if (c == '=' || c == '@' || c == ':' || c == '<') && i+1 < len(s) && len(out) < limit {
+			out = append(out, s[i+1:])
+		}
+	}
+	return out
+}

@@ -15,7 +15,7 @@ import (
 func sendsSecret(c *walk.Command, f *finding.Finding, in string) bool {
 	sent := strings.Contains(in, secret) || c.HoldsSecret()
 	for _, a := range c.List {
-		for _, p := range append(walk.PartsOf(a.S, 8), walk.PathsIn(a.S)...) {
+		for _, p := range append(argv.PartsOf(a.S, 8), argv.PathsIn(a.S)...) {
 			text, _ := c.File(p)
 			sent = sent || strings.ContainsAny(p, "./~_") && zone.SecretOf(c.Resolve(p)) > zone.NoSecret || strings.Contains(text, secret)
 		}

@@ -265,7 +265,7 @@ func (x *foreign) variable(words argv.List) {
 // that is not plain, any of them may be it.
 func (x *foreign) literals() {
 	for _, l := range x.program.Strings {
-		for _, p := range PathsIn(l) {
+		for _, p := range argv.PathsIn(l) {
 			if strings.Contains(x.ReadSecret(x.Resolve(p)), secret) {
 				x.secrets = true
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/recursion"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
@@ -98,7 +99,7 @@ func (w *Walk) invoke(name string, pos []string) string {
 	f := w.funcs[name]
 	f.called = true
 	if f.running > 0 {
-		if r := recursionOf(name, f.body); r.ends() {
+		if recursion.Ends(name, f.body) {
 			return unknown
 		}
 		if w.parallel > 0 {
@@ -288,7 +289,7 @@ func inspect(c *Command) string {
 		if i == program || program >= 0 && a.S == args[program].S {
 			continue
 		}
-		for _, p := range PathsIn(a.S) {
+		for _, p := range argv.PathsIn(a.S) {
 			if strings.Contains(c.ReadSecret(c.Resolve(p)), secret) {
 				marks = secret
 			}
@@ -315,30 +316,6 @@ func namesOnly(c *Command) bool {
 		return c.Has("q", "quiet", "c", "l", "L")
 	}
 	return known.In("named", c.Name) || wraps(c.Name)
-}
-
-// PathsIn lists the parts of an argument that may be a path: all of it, and
-// what follows a "=", "@" or ":".
-func PathsIn(s string) []string {
-	if !strings.ContainsAny(s, "./~_") || strings.Contains(s, " ") {
-		return nil
-	}
-	out := PartsOf(s, len(s))
-	if len(s) > 2 && s[0] == '-' && s[1] != '-' {
-		out = append(out, s[2:])
-	}
-	return out
-}
-
-// PartsOf is an argument and what follows a "=", "@" or ":" in it.
-func PartsOf(s string, limit int) []string {
-	out := []string{s}
-	for i, c := range s {
-		if (c == '=' || c == '@' || c == ':' || c == '<') && i+1 < len(s) && len(out) < limit {
-			out = append(out, s[i+1:])
-		}
-	}
-	return out
 }
 
 // readsOnly reports whether a command is known to change nothing.

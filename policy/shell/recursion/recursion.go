@@ -1,4 +1,6 @@
-package walk
+// Package recursion says whether a shell function that calls itself comes to
+// an end.
+package recursion
 
 import "mvdan.cc/sh/v3/syntax"
 
@@ -10,17 +12,15 @@ type recursion struct {
 	leaves  bool // it returns when something holds
 }
 
-// recursionOf looks at the calls of itself in a function.
-func recursionOf(name string, body *syntax.Stmt) recursion {
+// Ends reports whether the calls of itself in a function come to an end, as
+// far as can be told: each is made only when something holds that is not the
+// same each time.
+func Ends(name string, body *syntax.Stmt) bool {
 	r := recursion{name: name}
 	r.stmt(body, false)
 	r.doubled = r.doubled || !r.calls(body) // others call it
-	return r
+	return !r.doubled && (!r.bare || r.leaves)
 }
-
-// ends reports whether the calls come to an end, as far as can be told: each
-// is made only when something holds that is not the same each time.
-func (r *recursion) ends() bool { return !r.doubled && (!r.bare || r.leaves) }
 
 func (r *recursion) stmts(list []*syntax.Stmt, decided bool) {
 	for _, s := range list {
@@ -55,7 +55,7 @@ func (r *recursion) stmt(s *syntax.Stmt, decided bool) {
 	case *syntax.Subshell:
 		r.stmts(c.Stmts, decided)
 	case *syntax.CallExpr:
-		r.leaves = r.leaves || len(c.Args) > 0 && decided && OneOf(c.Args[0].Lit(), "return", "exit")
+		r.leaves = r.leaves || len(c.Args) > 0 && decided && (c.Args[0].Lit() == "return" || c.Args[0].Lit() == "exit")
 	}
 }
 
