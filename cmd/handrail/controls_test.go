@@ -66,6 +66,7 @@ var controls = []control{
 	{"copied-program", "false", "./policy/shell", "TestCommandCorpus"},
 	{"remote-output", "false", "./policy/shell", "TestCommandCorpus"},
 	{"evaluated-names", "false", "./policy/shell", "TestCommandCorpus"},
+	{"moved-descriptors", "false", "./policy/shell", "TestCommandCorpus"},
 	{"leaked-credential", "false", "./policy/shell", "TestCommandCorpus"},
 	{"shaped-variables", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"running-options", "drop", "./policy/shell", "TestCommandCorpus"},

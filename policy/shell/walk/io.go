@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -15,24 +16,34 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-// target is where a redirection sends what a command prints.
+// target is where a redirection sends what a command prints: a file, or
+// statements that read it.
 type target struct {
 	path string
 	add  bool
-	proc *syntax.ProcSubst
+	runs []*syntax.Stmt
+	sent *strings.Builder // all that the statements were sent so far
 }
 
 // redirected follows a command with redirections.
 func (w *Walk) redirected(s *syntax.Stmt) string {
-	in, quiet, filed := w.In, w.quiet, w.filed
-	defer func() { w.In, w.quiet, w.filed = in, quiet, filed }()
+	in, quiet, filed, shown := w.In, w.quiet, w.filed, w.shown
+	defer func() { w.In, w.quiet, w.filed, w.shown = in, quiet, filed, shown }()
 	var to []target
 	here := false // the line itself holds the input
 	for _, rd := range s.Redirs {
 		to = w.redirect(to, rd, s.Cmd)
 		here = here || rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc || rd.Op == syntax.WordHdoc
 	}
-	w.quiet, w.filed = quiet || len(to) > 0, filed || len(to) > 0
+	if movesOwn(s.Cmd) { //control:moved-descriptors
+		if in = w.In; len(to) > 0 {
+			shown = to
+		}
+		return ""
+	}
+	if w.quiet, w.filed = quiet || len(to) > 0, filed || len(to) > 0; len(to) > 0 {
+		w.shown = nil
+	}
 	given := here && w.In != in && w.In != nil && strings.Contains(w.In.Text, secret)
 	out := w.clause(s.Cmd)
 	if s.Cmd == nil && w.In != nil && w.In != in { // $(< file)
@@ -58,25 +69,75 @@ func (w *Walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 	}
 	if rd.Word != nil && len(rd.Word.Parts) == 1 {
 		if p, ok := rd.Word.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
-			return append(to, target{proc: p})
+			return w.output(to, rd, target{runs: p.Stmts, sent: &strings.Builder{}})
 		}
 	}
 	last := opens(w, rd, c)
-	switch {
+	switch t, open := w.open[strings.TrimSuffix(last, "-")]; {
 	case rd.Op == syntax.RdrIn:
+		if w.parallel > 0 && c != nil && !movesOwn(c) {
+			w.readers[w.Resolve(last)] = c
+		}
 		w.input(rd, w.ReadFile(last))
 		return to
-	case rd.Op == syntax.DplOut && w.Content[openedAs+last] != "":
-		return append(to, target{path: w.Content[openedAs+last], add: true})
-	case rd.N != nil && rd.N.Value != "1" && rd.N.Value != "" || rd.Op == syntax.DplOut && descriptor(last):
-		if rd.N != nil && !descriptor(last) {
-			w.Content[openedAs+rd.N.Value] = w.Resolve(last)
-		}
+	case rd.Op == syntax.DplOut && open:
+		return w.output(to, rd, t)
+	case rd.Op == syntax.DplOut && descriptor(last):
 		return to
 	case rd.Op == syntax.RdrInOut:
-		w.In = &Input{Text: w.ReadFile(last)}
+		w.input(rd, w.ReadFile(last))
 	}
-	return append(to, target{path: w.Resolve(last), add: rd.Op == syntax.AppOut || rd.Op == syntax.AppAll || rd.Op == syntax.AppClob})
+	return w.output(to, rd, w.targetOf(last, rd.Op))
+}
+
+// targetOf is the target that a file name stands for.
+func (w *Walk) targetOf(name string, op syntax.RedirOperator) target {
+	p := w.Resolve(name)
+	for _, dir := range [...]string{descriptors, "/proc/self/fd/"} {
+		if number, ok := strings.CutPrefix(p, dir); ok && w.open[number].sent != nil {
+			return w.open[number]
+		}
+	}
+	return target{path: p, add: op == syntax.AppOut || op == syntax.AppAll || op == syntax.AppClob || op == syntax.RdrInOut}
+}
+
+// output gives a command a target of its output, or the program one under a
+// number.
+func (w *Walk) output(to []target, rd *syntax.Redirect, t target) []target {
+	number := w.number(rd)
+	if number == "" || number == "1" {
+		return append(to, t)
+	}
+	if number == "2" && t.runs != nil {
+		to = append(to, t)
+	}
+	t.add = true // it was emptied when it was opened
+	w.open[number] = t
+	return to
+}
+
+// movesOwn reports whether the redirections of a command are those of the
+// shell itself, which stay: an exec without a program.
+func movesOwn(c syntax.Command) bool {
+	call, ok := c.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || call.Args[len(call.Args)-1].Lit() != "exec" {
+		return false
+	}
+	return len(call.Args) == 1 || len(call.Args) == 2 && (call.Args[0].Lit() == "command" || call.Args[0].Lit() == "builtin")
+}
+
+// coprocess follows a process that runs beside the shell: what is written to
+// it, it reads, and what it prints can be read.
+func (w *Walk) coprocess(c *syntax.CoprocClause) string {
+	name := "COPROC"
+	if c.Name != nil {
+		name = word.Text(w, c.Name)
+	}
+	read, write := strconv.Itoa(100+2*len(w.open)), strconv.Itoa(101+2*len(w.open))
+	w.set(name, read, write)
+	w.open[write] = target{runs: []*syntax.Stmt{c.Stmt}, sent: &strings.Builder{}}
+	w.Content[descriptors+read] = w.subshell(func() string { w.In, w.shown, w.quiet = nil, nil, true; return w.stmt(c.Stmt) })
+	return ""
 }
 
 // opens rates the files that a redirection opens, and returns the last.
@@ -99,8 +160,13 @@ func (w *Walk) fromText(rd *syntax.Redirect) bool {
 	case syntax.WordHdoc:
 		w.input(rd, word.Text(w, rd.Word)+"\n")
 	case syntax.DplIn:
-		if text, ok := w.Content[descriptors+strings.TrimSuffix(word.Text(w, rd.Word), "-")]; ok {
-			w.In = &Input{Text: text}
+		number := strings.TrimSuffix(word.Text(w, rd.Word), "-")
+		if text, ok := w.fromDescriptor(number); ok {
+			w.input(rd, text)
+		} else if number == "0" && w.In != nil {
+			w.input(rd, w.Waiting())
+		} else if len(number) > 1 || number > "2" { // opened elsewhere
+			w.input(rd, unknown)
 		}
 	default:
 		return false
@@ -108,23 +174,45 @@ func (w *Walk) fromText(rd *syntax.Redirect) bool {
 	return true
 }
 
-// descriptors is the directory of the open files, openedAs what stands before
-// the number of one in the names under which the targets of output are kept.
-const (
-	descriptors = "/dev/fd/"
-	openedAs    = "/dev/fd/to/"
-)
+// descriptors is the directory of the open files.
+const descriptors = "/dev/fd/"
+
+// fromDescriptor is what can be read from an open file: of one that is also
+// written, what was written.
+func (w *Walk) fromDescriptor(number string) (string, bool) {
+	if t, ok := w.open[number]; ok && t.path != "" {
+		if text, own := w.Content[t.path]; own {
+			return text, true
+		}
+	}
+	text, ok := w.Content[descriptors+number]
+	return text, ok
+}
+
+// number is the descriptor that a redirection is for, if it names one. bash
+// chooses one for a variable.
+func (w *Walk) number(rd *syntax.Redirect) string {
+	if rd.N == nil {
+		return ""
+	}
+	name := strings.Trim(rd.N.Value, "{}")
+	if name == rd.N.Value {
+		return name
+	}
+	if list, ok := w.get(name); ok && len(list) == 1 && w.open[list[0]].path+w.Content[descriptors+list[0]] != "" {
+		return list[0]
+	}
+	number := strconv.Itoa(10 + len(w.open) + len(w.Content))
+	w.set(name, number)
+	return number
+}
 
 // input gives a command its input, or the program a file under a number.
 func (w *Walk) input(rd *syntax.Redirect, text string) {
-	if rd.N == nil || rd.N.Value == "" || rd.N.Value == "0" {
+	number := w.number(rd)
+	if number == "" || number == "0" {
 		w.In = &Input{Text: text}
 		return
-	}
-	number := rd.N.Value
-	if name := strings.Trim(number, "{}"); name != number { // bash chooses one
-		number = "10"
-		w.set(name, number)
 	}
 	w.Content[descriptors+number] = text
 }
@@ -216,8 +304,13 @@ func (w *Walk) openProcess(p *syntax.ProcSubst) string {
 // deliver writes what a command printed to where it was redirected.
 func (w *Walk) deliver(t target, out string) {
 	switch {
-	case t.proc != nil:
-		w.subshell(func() string { w.In = &Input{Text: out}; return w.stmts(t.proc.Stmts) })
+	case t.runs != nil:
+		t.sent.WriteString(out)
+		w.subshell(func() string {
+			w.In, w.shown, w.open = &Input{Text: t.sent.String()}, nil, maps.Clone(w.open)
+			maps.DeleteFunc(w.open, func(_ string, o target) bool { return o.sent == t.sent }) // it has the former ones
+			return w.stmts(t.runs)
+		})
 		return
 	case isSocket(t.path):
 		if strings.Contains(out, secret) {
@@ -230,6 +323,10 @@ func (w *Walk) deliver(t target, out string) {
 		w.Found.Hit("secret-stored", t.path)
 	}
 	w.Store(t.path, out, t.add)
+	if c := w.readers[t.path]; c != nil { // it waits for this
+		delete(w.readers, t.path)
+		w.subshell(func() string { w.In, w.shown = &Input{Text: out}, nil; return w.clause(c) })
+	}
 }
 
 // Store remembers what the program wrote to a file.

@@ -65,7 +65,9 @@ const (
 type files struct {
 	variables
 	Content map[string]string
-	In      *Input // nil: not given by the program
+	In      *Input                    // nil: not given by the program
+	open    map[string]target         // files under the number of a descriptor, for output
+	readers map[string]syntax.Command // what waits for what others write to a file
 }
 
 // Walk follows a program over values that are known, and over marks where
@@ -80,6 +82,7 @@ type Walk struct {
 	parallel int // pipes and background jobs around this command
 	endless  int // loops without an end around this command
 	status   status
+	shown    []target // where the shell's own output goes instead
 	quiet    bool     // the standard output is not shown
 	filed    bool     // the standard output goes to a file
 	exports  bool     // each variable is passed on to programs
@@ -90,7 +93,7 @@ type Walk struct {
 func New(f *finding.Finding, ruleOf func(c *Command) Rule) *Walk {
 	w := &Walk{RuleOf: ruleOf, funcs: map[string]*function{}, aliases: map[string]string{}}
 	w.variables = variables{Found: f, vars: map[string]variable{}, ways: 1, Zero: "bash", foreign: true}
-	w.Content = map[string]string{}
+	w.Content, w.open, w.readers = map[string]string{}, map[string]target{}, map[string]syntax.Command{}
 	return w
 }
 
@@ -258,7 +261,7 @@ func (w *Walk) clause(c syntax.Command) string {
 	case *syntax.CoprocClause:
 		w.parallel++
 		defer func() { w.parallel-- }()
-		return w.stmt(c.Stmt)
+		return w.coprocess(c)
 	case *syntax.ArithmCmd:
 		w.status = compared(word.Number(w, c.X))
 	case *syntax.LetClause:
@@ -305,7 +308,7 @@ func (w *Walk) both(c *syntax.BinaryCmd) string {
 	w.parallel++
 	defer func() { w.parallel-- }()
 	quiet := w.quiet
-	out := w.subshell(func() string { w.quiet, w.filed = true, false; return w.stmt(c.X) })
+	out := w.subshell(func() string { w.quiet, w.filed, w.shown = true, false, nil; return w.stmt(c.X) })
 	in := w.In
 	w.In = &Input{Text: out}
 	defer func() { w.In, w.quiet = in, quiet }()
@@ -398,6 +401,17 @@ func (w *Walk) call(c *syntax.CallExpr) string {
 			out += next
 		}
 	})
+	if out == "" {
+		return ""
+	}
+	for _, t := range w.shown {
+		t.add = true // it was emptied when it was opened
+		w.deliver(t, out)
+		w.Found.Step(len(out))
+	}
+	if len(w.shown) > 0 {
+		return ""
+	}
 	return out
 }
 
@@ -436,7 +450,7 @@ func (w *Walk) Output(part syntax.WordPart) string {
 	switch p := part.(type) {
 	case *syntax.CmdSubst:
 		return w.subshell(func() string {
-			w.quiet, w.filed = true, false
+			w.quiet, w.filed, w.shown = true, false, nil
 			return strings.TrimRight(w.stmts(p.Stmts), "\n")
 		})
 	case *syntax.ProcSubst:
