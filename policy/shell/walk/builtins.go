@@ -312,29 +312,6 @@ func splitLine(c *Command, line string, n int) []string {
 	return expand.ReadFields(cfg, line, n, c.Has("r"))
 }
 
-// fromNumber has a command read the descriptor that it names, until the
-// function is called that it returns: a later command reads on from there.
-func fromNumber(c *Command) func() {
-	number, ok := c.Value("u")
-	if !ok {
-		return func() {}
-	}
-	in := c.In
-	if c.In = nil; number != "0" {
-		text, known := c.fromDescriptor(number)
-		if !known {
-			text = unknown
-		}
-		c.In = &Input{Text: text}
-	}
-	return func() {
-		if c.In != nil {
-			c.Content[descriptors+number] = c.Waiting()
-		}
-		c.In = in
-	}
-}
-
 // readLines is mapfile and readarray.
 func readLines(c *Command, _ *finding.Finding) string {
 	defer fromNumber(c)()

@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
-	"github.com/handrail-bot/handrail/policy/shell/recursion"
+	"github.com/handrail-bot/handrail/policy/shell/word"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
@@ -99,7 +99,7 @@ func (w *Walk) invoke(name string, pos []string) string {
 	f := w.funcs[name]
 	f.called = true
 	if f.running > 0 {
-		if recursion.Ends(name, f.body) {
+		if word.RecursionEnds(name, f.body) {
 			return unknown
 		}
 		if w.parallel > 0 {

@@ -16,15 +16,6 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-// target is where a redirection sends what a command prints: a file, or
-// statements that read it.
-type target struct {
-	path string
-	add  bool
-	runs []*syntax.Stmt
-	sent *strings.Builder // all that the statements were sent so far
-}
-
 // redirected follows a command with redirections.
 func (w *Walk) redirected(s *syntax.Stmt) string {
 	in, quiet, filed, shown := w.In, w.quiet, w.filed, w.shown
@@ -35,14 +26,12 @@ func (w *Walk) redirected(s *syntax.Stmt) string {
 		to = w.redirect(to, rd, s.Cmd)
 		here = here || rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc || rd.Op == syntax.WordHdoc
 	}
-	if movesOwn(s.Cmd) { //control:moved-descriptors
-		if in = w.In; len(to) > 0 {
-			shown = to
-		}
-		return ""
+	if len(to) > 0 {
+		w.quiet, w.filed, w.shown = true, true, nil
 	}
-	if w.quiet, w.filed = quiet || len(to) > 0, filed || len(to) > 0; len(to) > 0 {
-		w.shown = nil
+	if movesOwn(s.Cmd) { //control:moved-descriptors
+		in, shown = w.In, append(w.shown, to...)
+		return ""
 	}
 	given := here && w.In != in && w.In != nil && strings.Contains(w.In.Text, secret)
 	out := w.clause(s.Cmd)
@@ -69,7 +58,7 @@ func (w *Walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 	}
 	if rd.Word != nil && len(rd.Word.Parts) == 1 {
 		if p, ok := rd.Word.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
-			return w.output(to, rd, target{runs: p.Stmts, sent: &strings.Builder{}})
+			return output(w, to, rd, target{runs: p.Stmts, sent: &strings.Builder{}})
 		}
 	}
 	last := opens(w, rd, c)
@@ -81,63 +70,13 @@ func (w *Walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 		w.input(rd, w.ReadFile(last))
 		return to
 	case rd.Op == syntax.DplOut && open:
-		return w.output(to, rd, t)
+		return output(w, to, rd, t)
 	case rd.Op == syntax.DplOut && descriptor(last):
 		return to
 	case rd.Op == syntax.RdrInOut:
 		w.input(rd, w.ReadFile(last))
 	}
-	return w.output(to, rd, w.targetOf(last, rd.Op))
-}
-
-// targetOf is the target that a file name stands for.
-func (w *Walk) targetOf(name string, op syntax.RedirOperator) target {
-	p := w.Resolve(name)
-	for _, dir := range [...]string{descriptors, "/proc/self/fd/"} {
-		if number, ok := strings.CutPrefix(p, dir); ok && w.open[number].sent != nil {
-			return w.open[number]
-		}
-	}
-	return target{path: p, add: op == syntax.AppOut || op == syntax.AppAll || op == syntax.AppClob || op == syntax.RdrInOut}
-}
-
-// output gives a command a target of its output, or the program one under a
-// number.
-func (w *Walk) output(to []target, rd *syntax.Redirect, t target) []target {
-	number := w.number(rd)
-	if number == "" || number == "1" {
-		return append(to, t)
-	}
-	if number == "2" && t.runs != nil {
-		to = append(to, t)
-	}
-	t.add = true // it was emptied when it was opened
-	w.open[number] = t
-	return to
-}
-
-// movesOwn reports whether the redirections of a command are those of the
-// shell itself, which stay: an exec without a program.
-func movesOwn(c syntax.Command) bool {
-	call, ok := c.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || call.Args[len(call.Args)-1].Lit() != "exec" {
-		return false
-	}
-	return len(call.Args) == 1 || len(call.Args) == 2 && (call.Args[0].Lit() == "command" || call.Args[0].Lit() == "builtin")
-}
-
-// coprocess follows a process that runs beside the shell: what is written to
-// it, it reads, and what it prints can be read.
-func (w *Walk) coprocess(c *syntax.CoprocClause) string {
-	name := "COPROC"
-	if c.Name != nil {
-		name = word.Text(w, c.Name)
-	}
-	read, write := strconv.Itoa(100+2*len(w.open)), strconv.Itoa(101+2*len(w.open))
-	w.set(name, read, write)
-	w.open[write] = target{runs: []*syntax.Stmt{c.Stmt}, sent: &strings.Builder{}}
-	w.Content[descriptors+read] = w.subshell(func() string { w.In, w.shown, w.quiet = nil, nil, true; return w.stmt(c.Stmt) })
-	return ""
+	return output(w, to, rd, targetOf(w, last, rd.Op))
 }
 
 // opens rates the files that a redirection opens, and returns the last.
@@ -161,7 +100,7 @@ func (w *Walk) fromText(rd *syntax.Redirect) bool {
 		w.input(rd, word.Text(w, rd.Word)+"\n")
 	case syntax.DplIn:
 		number := strings.TrimSuffix(word.Text(w, rd.Word), "-")
-		if text, ok := w.fromDescriptor(number); ok {
+		if text, ok := fromDescriptor(w, number); ok {
 			w.input(rd, text)
 		} else if number == "0" && w.In != nil {
 			w.input(rd, w.Waiting())
@@ -174,51 +113,14 @@ func (w *Walk) fromText(rd *syntax.Redirect) bool {
 	return true
 }
 
-// descriptors is the directory of the open files.
-const descriptors = "/dev/fd/"
-
-// fromDescriptor is what can be read from an open file: of one that is also
-// written, what was written.
-func (w *Walk) fromDescriptor(number string) (string, bool) {
-	if t, ok := w.open[number]; ok && t.path != "" {
-		if text, own := w.Content[t.path]; own {
-			return text, true
-		}
-	}
-	text, ok := w.Content[descriptors+number]
-	return text, ok
-}
-
-// number is the descriptor that a redirection is for, if it names one. bash
-// chooses one for a variable.
-func (w *Walk) number(rd *syntax.Redirect) string {
-	if rd.N == nil {
-		return ""
-	}
-	name := strings.Trim(rd.N.Value, "{}")
-	if name == rd.N.Value {
-		return name
-	}
-	if list, ok := w.get(name); ok && len(list) == 1 && w.open[list[0]].path+w.Content[descriptors+list[0]] != "" {
-		return list[0]
-	}
-	number := strconv.Itoa(10 + len(w.open) + len(w.Content))
-	w.set(name, number)
-	return number
-}
-
 // input gives a command its input, or the program a file under a number.
 func (w *Walk) input(rd *syntax.Redirect, text string) {
-	number := w.number(rd)
+	number := numberOf(w, rd)
 	if number == "" || number == "0" {
 		w.In = &Input{Text: text}
 		return
 	}
 	w.Content[descriptors+number] = text
-}
-
-func descriptor(s string) bool {
-	return s == "-" || strings.Trim(s, "0123456789") == "" || strings.HasSuffix(s, "-") && strings.Trim(s, "0123456789-") == ""
 }
 
 func isSocket(p string) bool {

@@ -261,7 +261,7 @@ func (w *Walk) clause(c syntax.Command) string {
 	case *syntax.CoprocClause:
 		w.parallel++
 		defer func() { w.parallel-- }()
-		return w.coprocess(c)
+		return coprocess(w, c)
 	case *syntax.ArithmCmd:
 		w.status = compared(word.Number(w, c.X))
 	case *syntax.LetClause:

@@ -1,8 +1,10 @@
-// Package recursion says whether a shell function that calls itself comes to
-// an end.
-package recursion
+package word
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // recursion is how a function calls itself.
 type recursion struct {
@@ -12,10 +14,10 @@ type recursion struct {
 	leaves  bool // it returns when something holds
 }
 
-// Ends reports whether the calls of itself in a function come to an end, as
+// RecursionEnds reports whether the calls of itself in a function come to an end, as
 // far as can be told: each is made only when something holds that is not the
 // same each time.
-func Ends(name string, body *syntax.Stmt) bool {
+func RecursionEnds(name string, body *syntax.Stmt) bool {
 	r := recursion{name: name}
 	r.stmt(body, false)
 	r.doubled = r.doubled || !r.calls(body) // others call it
@@ -55,7 +57,7 @@ func (r *recursion) stmt(s *syntax.Stmt, decided bool) {
 	case *syntax.Subshell:
 		r.stmts(c.Stmts, decided)
 	case *syntax.CallExpr:
-		r.leaves = r.leaves || len(c.Args) > 0 && decided && (c.Args[0].Lit() == "return" || c.Args[0].Lit() == "exit")
+		r.leaves = r.leaves || len(c.Args) > 0 && decided && slices.Contains([]string{"return", "exit"}, c.Args[0].Lit())
 	}
 }
 
