@@ -434,6 +434,7 @@ func compiler(c *walk.Command, f *finding.Finding) string {
 func builder(c *walk.Command, f *finding.Finding) string {
 	ownSource(c, f, c.Name, c.OperandsAfter())
 	virtualMachine(c)
+	databaseTask(c, f)
 	return subcommands(c, f)
 }
 

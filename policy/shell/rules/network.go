@@ -52,9 +52,12 @@ func download(c *walk.Command, f *finding.Finding) string {
 		takes = append([]string{"O"}, takes...)
 	}
 	urls := c.OperandsAfter(takes...)
+	if c.Is("http", "https", "xh") {
+		urls = requested(urls)
+	}
 	local := len(urls) > 0
 	for _, u := range urls {
-		own := zone.Local(u.S)
+		own := zone.Local(u.S) || c.Is("http", "https", "xh") && strings.HasPrefix(u.S, ":")
 		local = local && own
 		if own && (strings.Contains(u.S, ":2375") || strings.Contains(u.S, ":2376")) {
 			f.Hit("container-control", u.S)
@@ -76,6 +79,15 @@ func download(c *walk.Command, f *finding.Finding) string {
 	return saved(c, urls)
 }
 
+// requested is the address among the operands of httpie: one that a method may
+// precede, and fields follow.
+func requested(ops argv.List) argv.List {
+	if len(ops) > 1 && strings.ToUpper(ops[0].S) == ops[0].S && strings.Trim(ops[0].S, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		ops = ops[1:]
+	}
+	return ops[:min(1, len(ops))]
+}
+
 // rateRequest rates what a request takes along.
 func rateRequest(c *walk.Command, f *finding.Finding, local bool) {
 	sendsSecret(c, f, "")
@@ -90,8 +102,10 @@ func rateRequest(c *walk.Command, f *finding.Finding, local bool) {
 		text = c.GivenText()
 	}
 	switch secret := sendsSecret(c, f, text); {
-	case local:
-		f.Hit("local-send", c.Line())
+	case local: // a test of what is being built; but some services hold data
+		if c.Says("DELETE") && (c.Says("_all", "*") || c.Says(":9200")) {
+			f.Hit("local-send", c.Line())
+		}
 	case !secret:
 		f.Hit("network-send", c.Line())
 	}

@@ -112,7 +112,37 @@ func unlisted(c *walk.Command, f *finding.Finding) string {
 	}
 	walk.SuspectValues(c)
 	statements(c, f)
+	destroying(c, f)
 	return plain(c, f)
+}
+
+// destroying rates a sub-command that destroys something, of a client whose
+// sub-commands are not in the tables, and calls over D-Bus that stop the
+// machine. What a program of the project deletes is the project's own.
+func destroying(c *walk.Command, f *finding.Finding) {
+	if c.Is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
+		for _, a := range c.List {
+			if name := a.S[strings.LastIndexByte(a.S, '.')+1:]; known.In("stopping-calls", name) {
+				f.Hit("machine-stop", c.Line())
+			}
+		}
+		return
+	}
+	if strings.Contains(c.Path, "/") && zone.Of(c.Resolve(c.Path)) == zone.Workspace || c.AsksHelp() || known.In("word-arguments", c.Name) {
+		return
+	}
+	ops := c.OperandsAfter(known.Tables().Takes[c.Name]...)
+	for i, a := range ops[:min(3, len(ops))] {
+		verb, _, _ := strings.Cut(strings.ToLower(a.S), "-")
+		file := strings.ContainsAny(a.S, "./ ") || i == 2 && len(ops) == 3
+		if !file && (known.In("destroying-verbs", verb) || known.In("removing-verbs", verb) && len(ops) > i+1) {
+			f.Hit("remote-destroy", c.Line()) //control:destroying-verbs
+			return
+		}
+	}
+	if c.Exactly("stop") && c.Exactly("-purge", "--purge") {
+		f.Hit("remote-destroy", c.Line())
+	}
 }
 
 // plain is the rule of programs that are unknown or harmless. They may be
@@ -142,6 +172,9 @@ func subcommands(c *walk.Command, f *finding.Finding) string {
 	statements(c, f)
 	if out, ok := subcommand(c, f); ok {
 		return out
+	}
+	if known.In("remote-clients", c.Name) {
+		destroying(c, f)
 	}
 	return plain(c, f)
 }
