@@ -122,6 +122,9 @@ func (r *reading) walk(n ast.Node, place string) {
 		r.place(n.Segment, place)
 	case *ast.RawHTML:
 		r.markup(n.Segments, place)
+		if at := n.Segments.At(0); inWords.MatchString(r.body[at.Start:at.Stop]) {
+			return // the paragraph's end tells whether it is closed
+		}
 	case *ast.HTMLBlock:
 		lines := *n.Lines()
 		if n.HasClosure() {
@@ -187,6 +190,9 @@ type tags struct {
 var (
 	token = regexp.MustCompile(`^(?:<!--(?s:.*?)-->|<(/?)([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>` + "`" + `]+))?)*)\s*(/?)>|[^<]+)`)
 	void  = []string{"area", "br", "col", "hr", "img", "input", "wbr"}
+	// inWords is a tag of an element that stands among words and does not end
+	// their paragraph.
+	inWords = regexp.MustCompile(`^(?i)</?(?:a|b|i|em|strong|kbd|sub|sup|del|s|ins|samp|tt|var|q|abbr|mark|small|cite|dfn|span)[\s>]`)
 	// unlike is elements whose content browsers read in another way.
 	unlike = []string{"script", "style", "title", "textarea", "plaintext", "xmp", "iframe", "noembed", "noframes", "noscript", "svg", "math", "template", "select", "option", "html", "head", "body", "frameset", "form", "button"}
 )
@@ -226,7 +232,9 @@ var (
 	footnote   = regexp.MustCompile(`\[\^[^\]\n]*\]:`)
 	// unplain is what makes it uncertain whether a paragraph goes on: marks
 	// of lists, quotations and footnotes, tables, control characters.
-	unplain   = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+>]|\d+[.)])(?:[ \t]|$)|^[ \t]*<[^!]|\[\^|[\x00-\x08\x0b-\x1f]|^[ \t|:-]*[|:][ \t|:-]*-[ \t|:-]*$|^[ \t|:-]*-[ \t|:-]*[|:][ \t|:-]*$`)
+	unplain = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+>]|\d+[.)])(?:[ \t]|$)|^[ \t]*<[^!]|\[\^|[\x00-\x08\x0b-\x1f]|^[ \t|:-]*[|:][ \t|:-]*-[ \t|:-]*$|^[ \t|:-]*-[ \t|:-]*[|:][ \t|:-]*$`)
+	// tagLike is what one parser may take for HTML, and another for words.
+	tagLike   = regexp.MustCompile(`<[a-zA-Z/?]|<!\[|<![a-zA-Z]`)
 	blankLine = regexp.MustCompile(`\n[ \t]*\n`)
 )
 
@@ -241,14 +249,14 @@ type layout struct {
 
 // paragraph is a part of a text between two empty lines, with the ends of what
 // is first in it and the place of the last formula mark.
-type paragraph struct{ start, unplain, formula, lastFormula, tick int }
+type paragraph struct{ start, unplain, formula, lastFormula, tick, tag int }
 
 func layOut(body string) layout {
 	l := layout{body: body, swallowing: endOf(swallowing, body, 0), footnote: endOf(footnote, body, 0)}
 	start := 0
 	for _, gap := range append(blankLine.FindAllStringIndex(body, -1), []int{len(body), len(body)}) {
 		text := body[start:gap[0]]
-		p := paragraph{start: start, unplain: endOf(unplain, text, start), formula: len(body) + 1, lastFormula: start + strings.LastIndex(text, "$"), tick: tickTaken(text, start)}
+		p := paragraph{start: start, unplain: endOf(unplain, text, start), formula: len(body) + 1, lastFormula: start + strings.LastIndex(text, "$"), tick: tickTaken(text, start), tag: endOf(tagLike, text, start)}
 		if i := strings.Index(text, "$"); i >= 0 {
 			p.formula = start + i
 		}
@@ -294,6 +302,8 @@ func (m *mention) doubt(l layout) {
 		m.said, m.where = false, inQuotes // and marked as one
 	case !m.said && m.where == inQuotes:
 		m.where += " (a line counts to the quotation above it when no empty line stands between them)"
+	case m.where == inCode && p.tag <= m.start && strings.TrimLeft(prefix, " \t") == "" && len(prefix) > 0:
+		m.said, m.where = false, inHTML
 	case !m.said && m.where != unseen:
 	case p.unplain <= m.start || l.footnote <= m.start:
 		m.said, m.where = false, "a paragraph that may belong to what stands above it"
