@@ -227,14 +227,16 @@ func (t *tags) read(piece string) {
 var (
 	// swallowing is an address that may take with it what keeps HTML from
 	// beginning, and takesTick one that may take what begins code.
-	swallowing = regexp.MustCompile(`(?:://|www\.)[^ \t\n]*\\|<[^ \t\n>]*@[^ \t\n>]*<`)
+	swallowing = regexp.MustCompile(`(?:://|www\.)[^ \t\n]*\\|<[^ \t\n>]*@[^ \t\n>]*<|\]:[ \t]*\n?[ \t]*<[^>\n]*<`)
 	takesTick  = regexp.MustCompile("(?:://|www\\.)[^ \\t\\n]*`")
 	footnote   = regexp.MustCompile(`\[\^[^\]\n]*\]:`)
 	// unplain is what makes it uncertain whether a paragraph goes on: marks
 	// of lists, quotations and footnotes, tables, control characters.
 	unplain = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+>]|\d+[.)])(?:[ \t]|$)|^[ \t]*<[^!]|\[\^|[\x00-\x08\x0b-\x1f]|^[ \t|:-]*[|:][ \t|:-]*-[ \t|:-]*$|^[ \t|:-]*-[ \t|:-]*[|:][ \t|:-]*$`)
 	// tagLike is what one parser may take for HTML, and another for words.
-	tagLike   = regexp.MustCompile(`<[a-zA-Z/?]|<!\[|<![a-zA-Z]`)
+	tagLike = regexp.MustCompile(`<[a-zA-Z/?]|<!\[|<![a-zA-Z]`)
+	// rawLine begins a block of HTML, whose end is another for each parser.
+	rawLine   = regexp.MustCompile(`(?mi)^[ \t>*+-]*<(?:textarea|/(?:script|style|pre|textarea))[ \t>]`)
 	blankLine = regexp.MustCompile(`\n[ \t]*\n`)
 )
 
@@ -245,6 +247,7 @@ type layout struct {
 	paragraphs []paragraph
 	swallowing int // end of the first of these, past the text when there is none
 	footnote   int
+	raw        int
 }
 
 // paragraph is a part of a text between two empty lines, with the ends of what
@@ -252,7 +255,7 @@ type layout struct {
 type paragraph struct{ start, unplain, formula, lastFormula, tick, tag int }
 
 func layOut(body string) layout {
-	l := layout{body: body, swallowing: endOf(swallowing, body, 0), footnote: endOf(footnote, body, 0)}
+	l := layout{body: body, swallowing: endOf(swallowing, body, 0), footnote: endOf(footnote, body, 0), raw: endOf(rawLine, body, 0)}
 	start := 0
 	for _, gap := range append(blankLine.FindAllStringIndex(body, -1), []int{len(body), len(body)}) {
 		text := body[start:gap[0]]
@@ -302,7 +305,8 @@ func (m *mention) doubt(l layout) {
 		m.said, m.where = false, inQuotes // and marked as one
 	case !m.said && m.where == inQuotes:
 		m.where += " (a line counts to the quotation above it when no empty line stands between them)"
-	case m.where == inCode && p.tag <= m.start && strings.TrimLeft(prefix, " \t") == "" && len(prefix) > 0:
+	case (m.where == inCode || m.where == unseen) && l.raw <= m.start,
+		m.where == inCode && p.tag <= m.start && strings.TrimLeft(prefix, " \t") == "" && len(prefix) > 0:
 		m.said, m.where = false, inHTML
 	case !m.said && m.where != unseen:
 	case p.unplain <= m.start || l.footnote <= m.start:

@@ -52,7 +52,7 @@ var pieces = []string{
 	"CMD", "CMD\n", "\nCMD\n", "\n\nCMD\n\n", "text ", "text\n", "\n", "\n\n", "> ", ">", "- ", "* ", "1. ", "1) ", "  ", "    ", "\t", "# ", "### ", "#",
 	"`", "``", "```", "```\n", "~~~\n", "~~~", "````sh\n", "*", "**", "_", "__", "~~", "~", "[", "]", "](", ")", "![", "[x]: ", "[^1]: ", "[^1]", "[x]", "<https://e.org/>", "https://e.org/a", "www.e.org", "kim@e.org",
 	"<!--", "-->", "<!-- c -->", "--!>", "<!", "<?", "?>", "<![CDATA[", "]]>", "<details>", "</details>", "<summary>s</summary>", "<details>\n", "</details>\n\n", "<pre>", "</pre>", "<div>", "</div>",
-	"<div hidden>\n\n", "<p hidden>", "</p>", "<p>", "<span>", "</span>", "<b>", "</b>", "<br>", "<table>", "<tr><td>", "</td></tr></table>", "<script>", "</script>", "<style>", "<title>", "</title>", "<textarea>", "<plaintext>", "<xmp>", "<svg>", "<math>", "<template>", "<a href=x>", "</a>", "<img alt=\"", "\">", "<x", ">", "<kbd>", "<blockquote>", "</blockquote>", "<ul><li>", "<input>", "<select>", "<h1>",
+	"<div hidden>\n\n", "<p hidden>", "</p>", "<p>", "<span>", "</span>", "<b>", "</b>", "<br>", "<table>", "<tr><td>", "</td></tr></table>", "<script>", "</script>", "<style>", "<title>", "</title>", "<textarea>", "<plaintext>", "<xmp>", "<svg>", "<math>", "<template>", "<a href=x>", "</a>", "<img alt=\"", "\">", "<x", ">", "<kbd>", "</kbd>", "<i>", "</i>", "<a href=x>y</a>", "<b>z</b>", "<a name=q>", "<blockquote>", "</blockquote>", "<ul><li>", "<input>", "<select>", "<h1>",
 	"| a |\n|---|\n", "| ", "|", "|---|\n", "a | b\n--|--\n", "---\n", "===\n", "***\n", "\\", "\\\n", "&nbsp;", "&#47;", "$$\n", "$", "$$", ":", "\"", "'", "(", "\r\n", "\v", "\f", "\u00a0", "\u2028", "\u200b", "é", "\x00", "- [ ] ", "+ ", "\n    ", "\n  ", "> \n", "!", "Hello @kim", "fixes #1", "<!DOCTYPE html>", "<?php", "&lt;", "</", "/>",
 }
 
@@ -169,6 +169,8 @@ func TestWhatIsSaid(t *testing.T) {
 		{"behind HTML that ends a paragraph", "See <div>this</div> now\n/agent fix it", 0, "HTML"},
 		{"in what may be code", "<textarea> a\n\"</pre>\n    /agent fix it", 0, "HTML"},
 		{"behind what may be a comment", "</details>\n\n[x]: <!--===\n/agent fix it", 0, "HTML"},
+		{"in what may be a fence", "</script>\n````sh\nx\n\n/agent fix it", 0, "HTML"},
+		{"behind what may be a definition", "[x]: <?&lt;</p>\n/agent fix it", 0, "addresses"},
 		{"a condition", "/agent approve ab12 when green", 0, "other words"},
 		{"a list as an objection", "/agent approve ab12\n- rather later", 0, "other words"},
 		{"a thumb down", "👎\n\n/agent approve ab12", 0, "also says"},
