@@ -68,6 +68,7 @@ var controls = []control{
 	{"evaluated-names", "false", "./policy/shell", "TestCommandCorpus"},
 	{"moved-descriptors", "false", "./policy/shell", "TestCommandCorpus"},
 	{"destroying-verbs", "drop", "./policy/shell", "TestCommandCorpus"},
+	{"named-programs", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"leaked-credential", "false", "./policy/shell", "TestCommandCorpus"},
 	{"shaped-variables", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"running-options", "drop", "./policy/shell", "TestCommandCorpus"},

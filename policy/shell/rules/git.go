@@ -34,6 +34,7 @@ func git(c *walk.Command, f *finding.Finding) string {
 		c.Nested(text)
 	}
 	f.RanGit(sub)
+	ownHooks(c)
 	g := &walk.Command{Walk: c.Walk, List: args[i+1:], Name: "git " + sub, Path: c.Path}
 	if !gitReads(sub, g) {
 		f.Changes = true
@@ -70,7 +71,7 @@ var gitRules = map[string]walk.Rule{
 }
 
 // found is what prints names of the workspace.
-func found(_ *walk.Command, _ *finding.Finding) string { return "found-" + unknown }
+func found(g *walk.Command, f *finding.Finding) string { return "found-" + unknown + fetchedText(g, f) }
 
 // gitWords makes a rule of words that are arguments of a sub-command.
 func gitWords(rules map[string]string) walk.Rule {

@@ -458,6 +458,9 @@ func printenv(c *Command, f *finding.Finding) string {
 			f.Hit("secret-shown", c.Line())
 			out = secret
 		}
+		if list, ok := c.get(a.S); ok && len(ops) == 1 && len(list) == 1 { // the line itself set it
+			return out + list[0] + "\n"
+		}
 	}
 	return out + unknown
 }

@@ -40,6 +40,7 @@ func rateVariable(w *Walk, name, value string) {
 		w.Nested(strings.TrimPrefix(value, "!"))
 	case strings.HasPrefix(name, "BASH_FUNC_"):
 		f.Hit("start-option", pair)
+		value = strings.TrimSpace(strings.TrimPrefix(value, "()"))
 		w.Nested(value)
 	default:
 		rateSetting(w, name, value)

@@ -209,6 +209,10 @@ func (w *Walk) assign(a *syntax.Assign) {
 			word.Evaluate(w, value)
 		}
 		if a.Index != nil {
+			if name == "BASH_CMDS" || name == "BASH_ALIASES" { // where the shell looks for programs
+				w.Found.Hit("shadow", name+"="+value)
+				w.aliases[word.Subscript(w, a.Index)] = value
+			}
 			w.assignElement(name, a.Index, value)
 			return
 		}

@@ -1,0 +1,106 @@
+package rules
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
+)
+
+// programSetting is the name of a property or an option that says that its
+// value is a program or a command line.
+var programSetting = walk.Lazily(`(?i)(?:vettool|exec|executable|command|cmd|runner|launcher|wrapper|linker|tool|program|hook|event|eval|script|browser|editor|pager|shell|compiler|toolexec|extld|run_under|ld|cc|cxx)$`)
+
+// settingArguments is the name of a property with the arguments of a program
+// that another property names.
+var settingArguments = walk.Lazily(`(?i)\.(?:args|arguments|commandlineArgs)$`)
+
+// namedPrograms follows the programs that properties and options of a tool
+// name: -Dx.executable=…, -p:PreBuildEvent=…, -C linker=…, --runtool x.
+func namedPrograms(c *walk.Command) {
+	if givesTexts(c) {
+		return
+	}
+	program := ""
+	for i, a := range c.List {
+		name, value, ok := strings.Cut(a.S, "=")
+		if !ok && strings.HasPrefix(name, "-") && len(name) > 5 {
+			value = c.At(i + 1)
+		}
+		before := c.At(i - 1)
+		setting := strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/p:") || len(before) > 1 && before[0] == '-'
+		if !setting || value == "" {
+			continue
+		}
+		nestedSettings(c, value)
+		switch {
+		case programSetting().MatchString(name):
+			program = strings.Join(strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" [],\"'", r) }), " ")
+			namedProgram(c, program)
+			namedProgram(c, value)
+		case settingArguments().MatchString(name) && program != "":
+			namedProgram(c, program+" "+value)
+		}
+	}
+}
+
+// givesTexts reports whether the arguments of a program are texts or commands
+// that have rules of their own.
+func givesTexts(c *walk.Command) bool {
+	switch {
+	case c.Is("go", "cargo", "npm", "pnpm", "yarn"):
+		return false
+	case known.In("own-options", c.Name), known.In("shells", c.Name):
+		return true
+	}
+	return known.In("named", c.Name) || known.In("text-tools", c.Name)
+}
+
+// nestedSettings follows options within the value of an option:
+// -ldflags '-extld=x'.
+func nestedSettings(c *walk.Command, value string) {
+	for part := range strings.FieldsSeq(value) {
+		if option, v, ok := strings.Cut(part, "="); ok && strings.HasPrefix(option, "-") && programSetting().MatchString(option) {
+			namedProgram(c, v)
+		}
+	}
+}
+
+// namedProgram rates a program that a setting names: what it would do by
+// itself, and where it lies.
+func namedProgram(c *walk.Command, text string) {
+	first := walk.FirstWord(text)
+	if first == "" || first[0] == '-' {
+		return
+	}
+	at := zone.Of(c.Resolve(first))
+	system := zone.Under(first, "/bin", "/sbin", "/usr/bin", "/usr/sbin") && walk.OneOf(walk.ProgramName(first), "rm", "dd", "shred", "mkfs")
+	if strings.Contains(first, "/") && (at == zone.Temp || at == zone.Outside && !strings.HasPrefix(first, "/opt/") || system) {
+		c.Found.Hit("program-runs", c.Line()) //control:named-programs
+	}
+	if walk.Dangerous(walk.ProgramName(first)) {
+		c.OnlyCritical(argv.Of("sh", "-c", text), c.Line())
+	}
+}
+
+// fetchedText marks what git prints of a file that the line fetched.
+func fetchedText(g *walk.Command, f *finding.Finding) string {
+	if f.Network && g.Says("FETCH_HEAD:") {
+		return remote
+	}
+	return ""
+}
+
+// ownHooks follows the hooks that the line itself wrote: git may run any.
+func ownHooks(c *walk.Command) {
+	for _, name := range slices.Sorted(maps.Keys(c.Content)) {
+		if strings.HasPrefix(name, ".git/hooks/") {
+			c.OnlyCritical(argv.Of("sh", "-c", c.Content[name]), c.Line())
+		}
+	}
+}
