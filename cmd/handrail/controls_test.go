@@ -69,6 +69,7 @@ var controls = []control{
 	{"moved-descriptors", "false", "./policy/shell", "TestCommandCorpus"},
 	{"destroying-verbs", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"named-programs", "drop", "./policy/shell", "TestCommandCorpus"},
+	{"written-project-files", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"leaked-credential", "false", "./policy/shell", "TestCommandCorpus"},
 	{"shaped-variables", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"running-options", "drop", "./policy/shell", "TestCommandCorpus"},

@@ -94,6 +94,7 @@ func RuleOf(c *walk.Command) walk.Rule {
 	rule := ruleOf(c)
 	return func(c *walk.Command, f *finding.Finding) string {
 		namedPrograms(c)
+		writtenFiles(c)
 		return rule(c, f)
 	}
 }
