@@ -52,7 +52,10 @@ func TestTourDocs(t *testing.T) {
 func keyPaths(t reflect.Type, prefix string) (list []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		key, how, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if how == "inline" {
+			list = append(list, keyPaths(f.Type, prefix)...)
+		}
 		if key == "" || key == "-" {
 			continue
 		}

@@ -17,6 +17,10 @@ var readers = map[string]string{
 	"cmd/handrail.begin":         "the task that a session began with",
 	"cmd/handrail.event":         "a line for each event, on the terminal",
 	"bot/store/storetest.*":      "a suite of tests",
+	"agent/work.Unsealed":        "contents of files that are sealed, for people",
+	"bot/store/anchor.sign":      "where a run ended",
+	"cmd/handrail.lastEnd":       "where a run ended, to look for its signature",
+	"cmd/handrail.sealedNote":    "how many contents are sealed",
 }
 
 // TestOneFold: nothing but agent/session makes a state out of events.

@@ -120,7 +120,7 @@ func (l *loader) run(t *testing.T) loaded {
 func (l *loader) send(ctx context.Context, client *http.Client, n int) (id string, took time.Duration, ok bool) {
 	owner, name, _ := strings.Cut(l.repo, "/")
 	at := time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC).Format(time.RFC3339)
-	user := map[string]any{"login": "stranger", "id": 99, "type": "User"}
+	user := map[string]any{"login": fmt.Sprintf("person-%d", n), "id": 1000 + n, "type": "User"} // a flood of one account is not kept
 	body, err := json.Marshal(map[string]any{
 		"action": "created", "sender": user, "installation": map[string]any{"id": 1},
 		"repository": map[string]any{"id": 1, "name": name, "full_name": l.repo, "owner": map[string]any{"login": owner}},

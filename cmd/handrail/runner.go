@@ -101,7 +101,9 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	untrusted := asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
+	// The log of an imported session does not say the number of the account: who
+	// can write such a log can push.
+	untrusted := w.RequesterID != 0 && asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
 	return e.Run(ctx, work.Job{
 		Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
 		Author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},

@@ -195,6 +195,9 @@ func TestAuditOfGoldenLogs(t *testing.T) {
 // TestSweep loses every tenth delivery and finds it again.
 func TestSweep(t *testing.T) {
 	s := newStory(t, map[string]string{"a.txt": "a\n"}, "- say: never asked\n  optional: true\n")
+	s.stop()
+	s.cfg.Quotas.Sender, s.cfg.Quotas.Thread = -1, -1
+	s.start()
 	w := &lossy{next: s.srv.url(), every: 10}
 	url := w.start(t)
 	s.gh.SetWebhook(url + "/webhook")
