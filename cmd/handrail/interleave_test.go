@@ -27,6 +27,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // orders is one GitHub, one database and one bot with the real engine, in
@@ -99,7 +100,9 @@ func (o *orders) start() {
 	mortal := o.db
 	mortal.Logs = mortalLogs{mortal.Logs, o}
 	app := o.gh.App()
-	client, err := ghapp.New(ghapp.Config{APIURL: o.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Spacing: -1, Backoff: time.Microsecond,
+	own, err := secret.DeriveKey("the webhook's", "own words")
+	must(o.t, err)
+	client, err := ghapp.New(ghapp.Config{Own: own, APIURL: o.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Spacing: -1, Backoff: time.Microsecond,
 		Transport: o})
 	must(o.t, err)
 	o.bot, err = bot.New(bot.Config{Store: mortal, GitHub: client, Runner: o, Policy: policy.DefaultConfig(), Model: "m", TTL: time.Second,
