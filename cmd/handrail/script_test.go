@@ -66,6 +66,7 @@ func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		}
 		script, err := llmtest.ParseScript([]byte(ts.ReadFile(args[0])))
 		ts.Check(err)
+		ts.Check(harmless(script))
 		s, err := llmtest.Start(script)
 		ts.Check(err)
 		ts.Setenv("OLLAMA_HOST", s.URL())

@@ -2,12 +2,12 @@ package bwrap
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -241,5 +241,6 @@ func (s stage) environment() map[string]string {
 
 // groupName returns the name of the sandbox's control group.
 func (s stage) groupName() string {
-	return "handrail-" + s.spec.Session + "-" + filepath.Base(filepath.Dir(s.spec.State)) + "-" + filepath.Base(s.spec.State)
+	at := sha256.Sum256([]byte(s.spec.State)) // other servers of this machine may have a session of the same name
+	return fmt.Sprintf("handrail-%s-%x", s.spec.Session, at[:6])
 }

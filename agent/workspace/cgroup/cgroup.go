@@ -250,7 +250,7 @@ func (g Group) Remove() error {
 	var errs []error
 	for _, dir := range g.dirs {
 		var err error
-		for range 50 { // the kernel lets go of the last process a moment after it was waited for
+		for range 300 { // the kernel lets go of the last process a moment after it was waited for
 			if err = os.Remove(dir); !errors.Is(err, syscall.EBUSY) {
 				break
 			}

@@ -65,7 +65,7 @@ func (d *disk) over(ctx context.Context) string {
 	since := time.Since(d.when)
 	suspect := d.floor > 0 || d.files+d.grown() > allowed || d.asked && d.took < 20*time.Millisecond
 	d.asked = false
-	if since < 10*d.took || !suspect && since < max(250*time.Millisecond, 50*d.took) {
+	if since < 10*d.took || !suspect && since < max(250*time.Millisecond, min(50*d.took, time.Second)) {
 		return "" // others who delete meanwhile hide what is added: it is looked at now and then all the same
 	}
 	d.measure(ctx)

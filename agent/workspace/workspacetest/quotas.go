@@ -45,7 +45,7 @@ func quotas(t *testing.T, s Subject) {
 		"at once":              "head -c 220000000 /dev/zero >big",
 		"one file":             slowly + ">big",
 		"many pieces":          "for i in 1 2 3 4 5 6 7 8 9 10 11; do head -c 10000000 /dev/zero >p$i; sleep 0.1; done",
-		"empty files":          "mkdir e; cd e; i=0; while [ $i -lt 30000 ]; do : >$i; i=$((i+1)); done",
+		"empty files":          "mkdir e; cd e; i=0; while [ $i -lt 30000 ]; do : >$i; i=$((i+1)); done; sleep 3",
 		"a cache":              "mkdir " + cache + "/c; " + slowly + ">" + cache + "/c/x",
 		"a file without name":  "exec 9>gone; rm gone; " + slowly + ">&9",
 		"behind a closed door": "mkdir d; for i in 1 2 3 4 5 6 7; do head -c 12000000 /dev/zero >d/$i; chmod 0 d; sleep 0.1; chmod 700 d; done; chmod 0 d; sleep 0.5",
