@@ -57,7 +57,7 @@ def clean(html)
 end
 
 def show(text)
-  text = text.scrub.delete("\r")
+  text = text.scrub.gsub(/\r\n?/, "\n")
   tree = CommonMarker.render_doc(text, PARSE, EXTENSIONS)
   html = tree.to_html(RENDER, EXTENSIONS)
   doc = clean(html)

@@ -24,7 +24,7 @@ var blockForms = []blockForm{
 	{lazily(`^<!\[CDATA\[`), lazily(`\]\]>`), true},
 	{lazily(`(?i)^</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|` +
 		`fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|` +
-		`ol|optgroup|option|p|param|section|source|title|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?:` + tagSpace + `|/?>|$)`), nil, true},
+		`ol|optgroup|option|p|param|section|title|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?:` + tagSpace + `|/?>|$)`), nil, true},
 	{lazily(`^(?:<[A-Za-z][A-Za-z0-9-]*(?:` + attributeForm + `)*` + tagSpace + `*/?>|</[A-Za-z][A-Za-z0-9-]*` + tagSpace + `*>)` + tagSpace + `*$`), nil, false},
 }
 

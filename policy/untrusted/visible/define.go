@@ -2,7 +2,9 @@ package visible
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -17,8 +19,15 @@ type definitions struct{}
 var (
 	defineLabel = lazily(`^[ \t]*\[((?:[^\[\]\\]|\\.|\\\n)+)\]:[ \t]*\n?[ \t]*`)
 	angleDest   = lazily(`^<((?:[^<>\n\\]|\\.)*)>`)
-	defineTitle = lazily(`^(?:[ \t]+\n?[ \t]*|\n[ \t]*)(?:"(?:[^"\\]|\\.|\\\n)*"|'(?:[^'\\]|\\.|\\\n)*'|\((?:[^()\\]|\\.|\\\n)*\))[ \t]*(?:\n|$)`)
+	beforeTitle = lazily(`^(?:[ \t]+\n?[ \t]*|\n[ \t]*)`)
 	defineEnd   = lazily(`^[ \t]*(?:\n|$)`)
+	// titleForm is taken for as long as it can be: a backslash may belong to what is
+	// behind it or not.
+	titleForm = sync.OnceValue(func() *regexp.Regexp {
+		re := regexp.MustCompile(`^(?:"(?:[^"]|\\")*"|'(?:[^']|\\')*'|\((?:[^()]|\\[()])*\))`)
+		re.Longest()
+		return re
+	})
 )
 
 // definition returns the length of the definition that s begins with, its label and
@@ -36,11 +45,15 @@ func definition(s []byte) (n int, label, to []byte) {
 	} else {
 		return 0, nil, nil
 	}
-	end := defineTitle().Find(s[at:])
-	if end == nil {
-		if end = defineEnd().Find(s[at:]); end == nil {
-			return 0, nil, nil
+	if space := len(beforeTitle().Find(s[at:])); space > 0 {
+		title := at + space + len(titleForm().Find(s[at+space:]))
+		if end := defineEnd().Find(s[title:]); end != nil && title > at+space {
+			return title + len(end), m[1], to
 		}
+	}
+	end := defineEnd().Find(s[at:])
+	if end == nil {
+		return 0, nil, nil
 	}
 	return at + len(end), m[1], to
 }
@@ -69,7 +82,14 @@ func destination(s []byte) (to []byte, open int) {
 	return s[:i], open
 }
 
-var inlineEnd = lazily(`^(?:[ \t\n]+(?:"(?:[^"\\]|\\.|\\\n)*"|'(?:[^'\\]|\\.|\\\n)*'|\((?:[^()\\]|\\.|\\\n)*\)))?[ \t\n]*\)`)
+// linkEnd reports whether s goes on as behind the address of a link.
+func linkEnd(s string) bool {
+	at := skipBlank(s, 0)
+	if at > 0 {
+		at += len(titleForm().FindString(s[at:]))
+	}
+	return strings.HasPrefix(s[skipBlank(s, at):], ")")
+}
 
 // mostOpen is how many such links a text may have that a person wrote.
 const mostOpen = 200
@@ -93,7 +113,7 @@ func closed(src string) (string, bool) {
 		if n > mostOpen {
 			return "", false
 		}
-		if open == 0 || !inlineEnd().MatchString(src[from+len(to):]) {
+		if open == 0 || !linkEnd(src[from+len(to):]) {
 			continue
 		}
 		if label := src[:at-2]; bytes.ContainsAny(to, "[]") && strings.LastIndexByte(label, '[') <= strings.LastIndexByte(label, ']') {
@@ -110,10 +130,12 @@ func (definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parser.
 		if first := bytes.TrimLeft(all, " \t"); len(first) == 0 || first[0] != '[' {
 			return
 		}
-		n, label, to := definition(all)
+		box := task(node, reader.Source())
+		n, label, to := definition(all[box:])
 		if n == 0 {
 			return
 		}
+		n += box
 		pc.AddReference(parser.NewReference(label, to, nil))
 		used := 0
 		for i, seen := 0, 0; i < lines.Len() && seen < n; i++ {

@@ -61,8 +61,8 @@ func (footnoteBlocks) Open(_ ast.Node, reader text.Reader, pc parser.Context) (a
 }
 
 func (footnoteBlocks) Continue(_ ast.Node, reader text.Reader, _ parser.Context) parser.State {
-	line, _ := reader.PeekLine()
-	if util.IsBlank(line) {
+	line, seg := reader.PeekLine()
+	if line[0] == '\n' && (seg.Start == 0 || reader.Source()[seg.Start-1] == '\n') { // not a space, nor the end of a quote
 		return parser.Continue | parser.HasChildren
 	}
 	pos, padding := util.IndentPosition(line, reader.LineOffset(), 4)

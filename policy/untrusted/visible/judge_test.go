@@ -14,13 +14,18 @@ import (
 )
 
 // shapes are texts with words that a reader sees or does not; which, the judge
-// says. W stands for a word, S for another shape in its place, L for a line break.
+// says. W stands for a word, S for another shape in its place, L for a line break, R for a carriage return, N for a line feed.
 var shapes = []string{
 	"W <!-- W --> W", "W <!-- W -- W --> W", "`W <!-- ` W --> W", "``W` <!-- W --> W", "<!-- WLLW --> WL", "L<!-- WLLW", "<!--> W --> W", "<!-- W --!> W --> W", "W <!---> W",
 	"https://x.test/` <!-- W --> `", "www.x.test/a`<b title='W'>`W", "\\`<!-- W -->`", "`W\\` <!-- W --> `",
 	"| W | W |L|---|---|L| W | W | W | W |L| W |L", "W|WL-|-LW|W|W|WLLW", "|W|L|-|L|W|W|LW W|W", "> |W|L> |-|L> |W|W|L", "- |W|L  |-|L  |W|W|L", "|`W\\|W`|L|-|L|W \\| W|W|L",
 	"```W WLW <!-- W -->L```L", "~~~ go WLWL~~~L", "````WLW```L````L", "- ```WL  WL  ```L", "> ```WL> WLLW", "    W <!-- W -->LLW", "```L```W WLWL```L", "```goL\tW  WL```L", "\tWLL",
 	"[](W)", "[W](W)", "[W](<W> \"W\")", "[W](x.test/W (W))", "[W][W]LL[W]: /W \"W\"L", "[](https://x.test/W)W", "<https://x.test/W>", "https://x.test/W", "[W <!-- W --> W](/W 'W')", "[W](/u \"WLW\")", "[W](/u( \"W\")", "![W](W(W 'W')", "[W](W(()W)", "[W]: W(W \"W\"LL[W]", "[W](x) W) (W", "[W]( /W )",
+	"[W](/W \"W\\\")", "![W](/W 'W\\')", "[W](/W (W\\))", "[W](<W> \"\\\")", "[W](W \"W\\\" W\")", "[W](W \"W\\\\\" W\")", "[W]: W \"W\\\"LL[W]", "[W]: W 'W\\\\' W'LW", "[W](W 'W\\') W')", "L[//]: # (W\\)L",
+	"- [x] [//]: # (W)L", "1. [ ] [W]: W \"W\"LL[W]", "- [X] [W]: W W", "> - [x] [//]: # (W)L", "- - [x] [W]: WL", "- [x] [W]:L  WL  W", "* [x]  [W]: WL  W",
+	"WR<!-- WRRW -->RW", "```RWR```RW", "[W]: WRW", "> WRRW", "| W |R|---|R| W | W |R", "RNWRN    WRN", "W  RW\\RW", "- WRN- W",
+	"WL<source>[W](W)", "WL<source W>W", "<source>LW", "WL</source>W",
+	"1. - L L      [W](/W)", "- - L L    W", "- L L  W", "- L   WL", "* *L L   W", "1. -L    LL      W", "[^1]LL[^1]: WL L    WL", "> [^1]LL> [^1]: WL>L>     W", "[^1]LL[^1]: WLL    WL    L    W",
 	"![W](W)", "![W](/u \"W\")", "[![W](W)](W)", "![W [W](W) W](W)", "![W][W]LL[W]: W", "![W]LL[W]: <W> 'W'", "<img alt=\"W\" src=W>", "<img alt='W'>", "!\\[W](W)", "![`W`](/u)",
 	"L[//]: # (W)L", "L[//]: # \"W\"LW", "L[W]: <W>L  \"WL  W\"L", "L[comment]: # (W) WL", "> [//]: # (W)L", "W L[//]: # (W)L", "L[W]:L/WL'W'L", "- [//]: # (W)LLW",
 	"W[^1] W[^2]LL[^1]: WLL    WLL[^3]: WL", "L[^W]: WLW", "W[^W]LL[^W]: W[^a]LL[^a]: W", "![^1]LL[^1]: WL",
@@ -47,7 +52,7 @@ func text(r *rand.Rand, words *int) string {
 				s = s[:i] + strings.Repeat(s[i:i+1], r.IntN(2)*2) + s[i+1:]
 			}
 		}
-		b.WriteString(strings.ReplaceAll(s, "L", "\n"))
+		b.WriteString(strings.NewReplacer("L", "\n", "R", "\r", "N", "\n").Replace(s))
 		b.WriteString([]string{"\n\n", "\n\n", "\n", " ", ""}[r.IntN(5)])
 	}
 	var out strings.Builder

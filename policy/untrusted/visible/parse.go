@@ -26,7 +26,7 @@ func newReading(emphasis bool) goldmark.Markdown {
 	inlines := []util.PrioritizedValue{
 		util.Prioritized(codeParser{}, 100),
 		util.Prioritized(footnotes{}, 150),
-		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(linkParser{parser.NewLinkParser()}, 200),
 		util.Prioritized(parser.NewAutoLinkParser(), 300),
 		util.Prioritized(tagParser{}, 400),
 		util.Prioritized(addressParser{}, 450),
@@ -41,7 +41,7 @@ func newReading(emphasis bool) goldmark.Markdown {
 			parser.WithBlockParsers(
 				util.Prioritized(parser.NewSetextHeadingParser(), 100),
 				util.Prioritized(parser.NewThematicBreakParser(), 200),
-				util.Prioritized(parser.NewListParser(), 300),
+				util.Prioritized(listParser{parser.NewListParser()}, 300),
 				util.Prioritized(parser.NewListItemParser(), 400),
 				util.Prioritized(parser.NewCodeBlockParser(), 500),
 				util.Prioritized(parser.NewATXHeadingParser(), 600),
@@ -83,6 +83,9 @@ var deep = lazily(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){64}`)
 // quotation again.
 func tooSlow(s string) bool {
 	if len(s) > maxText || deep().MatchString(s) {
+		return true
+	}
+	if strings.Count(s, "](")*len(s) > 1<<28 && doubtful().MatchString(s) { // each is read to the end of its block
 		return true
 	}
 	const budget = 4 << 20

@@ -4,7 +4,7 @@
 // what can be hidden.
 //
 //	parse.go     the parser and how HTML is made of its tree
-//	block.go, inline.go, table.go, footnote.go  where GitHub's rules are its own
+//	block.go, list.go, inline.go, link.go, table.go, footnote.go  where GitHub's rules are its own
 //	tags.go      HTML as the filters read it
 //	write.go     the text that is left
 package visible
@@ -39,7 +39,7 @@ func Read(markdown string) (s Seen, ok bool) {
 		}
 	}()
 	markdown = strings.TrimPrefix(strings.ToValidUTF8(dropMarks(markdown), "\ufffd"), "\ufeff")
-	markdown = strings.NewReplacer("\r", "", "\x00", string(nothing)).Replace(markdown)
+	markdown = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", string(nothing)).Replace(markdown)
 	if tooSlow(markdown) {
 		return Seen{}, false
 	}
