@@ -1,6 +1,8 @@
 package bwrap_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -72,7 +74,8 @@ func TestGroupIsEntered(t *testing.T) {
 	s := groups(t, map[string]string{"service/cgroup.controllers": "cpu memory pids\n", "service/cgroup.procs": ""})
 	e := engine(t, bwrap.Config{Groups: s, Copy: true})
 	spec := workspace.Spec{Session: "a", State: filepath.Join(t.TempDir(), "state")}
-	name := "handrail-a-" + filepath.Base(filepath.Dir(spec.State)) + "-state"
+	at := sha256.Sum256([]byte(spec.State))
+	name := fmt.Sprintf("handrail-a-%x", at[:6])
 	if err := os.MkdirAll(filepath.Join(s.Mount, "service", name, "cgroup.procs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
