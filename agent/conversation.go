@@ -93,7 +93,7 @@ func (t *conversation) compact(seq int64, p *session.Note) {
 func provided(nonce string, items []session.Item) string {
 	var b strings.Builder
 	for _, it := range items {
-		name := strings.ReplaceAll(untrusted.EscapeVisible(it.Name), "\n", `\n`)
+		name := untrusted.EscapeLine(it.Name)
 		label := "Contents of " + name
 		if it.Kind == session.ItemSelection {
 			label = "The person's selected code from " + name

@@ -40,5 +40,5 @@ func leftOutText(l session.LeftOut) string {
 	if l.Path == "." {
 		return l.Why
 	}
-	return strings.ReplaceAll(untrusted.EscapeVisible(l.Path), "\n", `\n`) + ": " + l.Why
+	return untrusted.EscapeLine(l.Path) + ": " + l.Why
 }

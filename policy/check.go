@@ -107,7 +107,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 		d.Reasons = slices.Clone(f.shell.Reasons)
 		if len(d.Unknown) > 0 && !p.walled { //control:unknown-program
 			d.Severity = max(d.Severity, Medium)
-			d.Reasons = append(d.Reasons, Reason{Rule: "shell.unknown-program", Text: "runs what no rule knows: " + untrusted.EscapeVisible(strings.Join(d.Unknown, ", "))})
+			d.Reasons = append(d.Reasons, Reason{Rule: "shell.unknown-program", Text: "runs what no rule knows: " + untrusted.EscapeLine(strings.Join(d.Unknown, ", "))})
 		}
 	}
 	steps := [...]func(facts, *Decision) bool{
@@ -291,7 +291,7 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 		if !v.Sensitive {
 			continue
 		}
-		text := fmt.Sprintf("%s is a sensitive file (%s)", untrusted.EscapeVisible(name), v.Pattern)
+		text := fmt.Sprintf("%s is a sensitive file (%s)", untrusted.EscapeLine(name), v.Pattern)
 		if !p.config.autoEdits() {
 			*d = d.settle(Ask, "sensitive_files", text)
 			return true

@@ -154,7 +154,7 @@ func validateBranchTemplate(template string) error {
 			if near := nearest(word, []string{"number", "slug", "session", "mode"}); near != "" {
 				hint = fmt.Sprintf(", did you mean {%s}?", near)
 			}
-			return fmt.Errorf("check branch template %q: unknown placeholder {%s}%s", template, untrusted.EscapeVisible(word), hint)
+			return fmt.Errorf("check branch template %q: unknown placeholder {%s}%s", template, untrusted.EscapeLine(word), hint)
 		}
 		rest = rest[open+end+1:]
 	}

@@ -188,7 +188,7 @@ func (s proposal) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (
 	parts := []string{clean(r.Body)}
 	for _, c := range list {
 		if c.ReviewID == r.ID {
-			parts = append(parts, fmt.Sprintf("On %s line %d: %s", strings.ReplaceAll(untrusted.EscapeVisible(c.Path), "\n", `\n`), c.Line, clean(c.Body)))
+			parts = append(parts, fmt.Sprintf("On %s line %d: %s", untrusted.EscapeLine(c.Path), c.Line, clean(c.Body)))
 		}
 	}
 	text := []rune(strings.TrimSpace(strings.Join(parts, "\n\n")))

@@ -92,7 +92,7 @@ func todo(b *strings.Builder, list []session.Todo) {
 		if t.Status == session.TodoDone {
 			mark = "x"
 		}
-		text := line(clean(t.Text), 200)
+		text := words(line(t.Text, 200))
 		if t.Status == session.TodoDoing {
 			text = "**" + text + "**"
 		}
@@ -140,7 +140,7 @@ func leftOut(b *strings.Builder, list []session.LeftOut) {
 		if l.Path == "." {
 			name = ""
 		}
-		fmt.Fprintf(b, "- %s%s\n", name, clean(l.Why))
+		fmt.Fprintf(b, "- %s%s\n", name, words(untrusted.EscapeLine(l.Why)))
 	}
 	b.WriteString("\n")
 }
@@ -184,7 +184,7 @@ func Approval(a session.Asked, requester string) string {
 	if a.Kind == session.AskQuestion {
 		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(limit(a.Display, 30000)))
 		for i, c := range a.Choices {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, line(clean(c), 300))
+			fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
 		}
 		fmt.Fprintf(&b, "\nAnswer with `/agent <your answer>`. Question `%s`.\n", a.ID)
 		return limit(b.String(), maxBody)
@@ -213,7 +213,7 @@ func Approval(a session.Asked, requester string) string {
 func reasons(a session.Asked) string {
 	var b strings.Builder
 	for _, r := range a.Reasons {
-		fmt.Fprintf(&b, "- %s\n", clean(untrusted.EscapeVisible(r)))
+		fmt.Fprintf(&b, "- %s\n", item(untrusted.EscapeLine(r)))
 	}
 	return b.String()
 }
@@ -337,7 +337,7 @@ func fenced(lang, text string) string {
 
 // code shows a name inline; backticks and control characters cannot break out.
 func code(s string) string {
-	s = strings.ReplaceAll(untrusted.EscapeVisible(s), "\n", `\n`) //control:names-on-their-line
+	s = untrusted.EscapeLine(s)
 	if strings.Contains(s, "`") {
 		return "`` " + strings.ReplaceAll(s, "``", "` `") + " ``"
 	}
@@ -347,9 +347,48 @@ func code(s string) string {
 // clean makes text that came from a model or a person safe to post.
 func clean(s string) string { return untrusted.CleanOutput(s, untrusted.OutputOptions{}) }
 
+// item makes a line safe to post as an item of a list. What would begin a heading, a
+// quotation or another block in it is shown as it is.
+func item(s string) string {
+	s = strings.TrimSpace(s)
+	at := 0
+	for at < len(s) && s[at] >= '0' && s[at] <= '9' {
+		at++
+	}
+	if beginsBlock(s[at:], at > 0) {
+		s = s[:at] + `\` + s[at:] //control:item-no-block
+	}
+	return words(s)
+}
+
+// words makes a line safe to post within one. Cleaning closes a code block, which a
+// line does not open here.
+func words(s string) string {
+	s, _, _ = strings.Cut(clean(s), "\n")
+	return s
+}
+
+func beginsBlock(s string, numbered bool) bool {
+	switch {
+	case s == "":
+		return false
+	case numbered:
+		return s[0] == '.' || s[0] == ')'
+	case strings.HasPrefix(s, "[") && strings.Contains(s, "]:"), strings.HasPrefix(s, "```"):
+		return true
+	case s[0] == '*' || s[0] == '_':
+		return strings.Trim(s, "*_ ") == "" || s[1] == ' '
+	}
+	return strings.IndexByte("#>-+~=|:<", s[0]) >= 0
+}
+
 // line cuts s to its first line and at most n characters.
 func line(s string, n int) string {
-	s, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	s = strings.TrimSpace(s)
+	more := false
+	if at := strings.IndexAny(s, "\n\r\v\f\u0085\u2028\u2029"); at >= 0 {
+		s, more = s[:at], true
+	}
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
 	}

@@ -24,7 +24,7 @@ func plainPaths(list []string) string {
 		if i > 0 {
 			out += ", "
 		}
-		out += line(strings.ReplaceAll(untrusted.EscapeVisible(p), "\n", `\n`), 80)
+		out += line(untrusted.EscapeLine(p), 80)
 	}
 	return out
 }

@@ -138,7 +138,7 @@ func pushSteps(s *session.Push) []step {
 }
 
 func (s step) String() string {
-	text := line(clean(s.text), 300)
+	text := item(line(s.text, 300))
 	switch s.how {
 	case asMarkdown:
 		text = s.text
@@ -147,7 +147,7 @@ func (s step) String() string {
 	}
 	out := "- " + text
 	if s.detail != "" {
-		out += " " + clean(s.detail)
+		out += " " + words(s.detail)
 	}
 	switch {
 	case s.running:

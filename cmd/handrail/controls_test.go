@@ -148,6 +148,8 @@ var controls = []control{
 	{"hidden-text", "ignore 1", "./bot", "TestUntrustedWords"},
 	{"command-as-shown", "value clean(r.cmd.Text), true", "./bot", "TestWordsOfTheWholeComment"},
 	{"names-on-their-line", "call ReplaceAll $1", "./bot/render", "TestNamesStayOnTheirLine"},
+	{"item-no-block", "drop", "./bot/render", "TestWordsMakeNoBlocks"},
+	{"terminal-bar", "call ReplaceAll $1", "./cmd/handrail", "TestTerminalLinesAreItsOwn"},
 	{"code-fence", "call Fence $3", "./agent", "TestProvided"},
 	{"picture-dialed", "without 3", "./bot/ghapp", "TestOnlyPublicAddresses|TestRebinding"},
 	{"picture-redirect", "false", "./bot/ghapp", "TestRedirects"},

@@ -57,7 +57,7 @@ func (t *terminal) event(e session.Event) {
 	case *session.Answer:
 		t.answer(p)
 	case *session.Started:
-		t.say("→ %s", untrusted.EscapeVisible(p.Title))
+		t.say("→ %s", untrusted.EscapeLine(p.Title))
 	case *session.Result:
 		t.result(p)
 	case *session.Checkpoint:
@@ -73,10 +73,10 @@ func (t *terminal) event(e session.Event) {
 // understood.
 func (t *terminal) answer(a *session.Answer) {
 	if a.Content != "" {
-		t.say("%s", indent(untrusted.EscapeVisible(a.Content)))
+		t.say("%s", barred(a.Content))
 	}
 	for _, why := range a.Errors {
-		t.say("✗ a tool call could not be understood: %s", untrusted.EscapeVisible(firstLineOf(why)))
+		t.say("✗ a tool call could not be understood: %s", untrusted.EscapeLine(firstLineOf(why)))
 	}
 }
 
@@ -87,17 +87,17 @@ func (t *terminal) note(n *session.Note) {
 	case session.NoteReminder:
 	case session.NoteContext:
 		for _, label := range n.Labels() {
-			t.say("  with the task: %s", untrusted.EscapeVisible(label))
+			t.say("  with the task: %s", untrusted.EscapeLine(label))
 		}
 	default:
-		t.say("! %s", untrusted.EscapeVisible(firstLineOf(n.Text)))
+		t.say("! %s", untrusted.EscapeLine(firstLineOf(n.Text)))
 	}
 }
 
 func (t *terminal) result(r *session.Result) {
 	switch {
 	case !r.OK:
-		t.say("✗ %s", untrusted.EscapeVisible(firstLineOf(r.Content)))
+		t.say("✗ %s", untrusted.EscapeLine(firstLineOf(r.Content)))
 	case len(r.Changes) > 0:
 		t.say("  %s", fileList(r.Changes))
 	}
@@ -111,7 +111,12 @@ func firstLineOf(s string) string {
 	return s
 }
 
-func indent(s string) string { return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") }
+// barred shows a text of several lines, each behind a bar, so that none of them can
+// be taken for a line of the terminal's own.
+func barred(s string) string {
+	const bar = "  │ "
+	return bar + strings.ReplaceAll(untrusted.EscapeVisible(strings.TrimSpace(s)), "\n", "\n"+bar) //control:terminal-bar
+}
 
 // mostFilesShown is how many files of a change the terminal names; the branch
 // has them all.
@@ -124,14 +129,14 @@ func fileList(files []session.FileChange) string {
 			parts = append(parts, fmt.Sprintf("%d more files", len(files)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s +%d −%d", untrusted.EscapeVisible(f.Path), f.Added, f.Removed))
+		parts = append(parts, fmt.Sprintf("%s +%d −%d", untrusted.EscapeLine(f.Path), f.Added, f.Removed))
 	}
 	return strings.Join(parts, ", ")
 }
 
 func (t *terminal) live(l agent.Live) {
 	if l.Title != "" {
-		t.say("  %s", l.Title)
+		t.say("  %s", untrusted.EscapeLine(l.Title))
 	}
 }
 
@@ -153,9 +158,9 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 		return t.question(a)
 	}
 	t.say("\n✋ approval %s, severity %s", a.ID, a.Severity)
-	t.say("%s", indent(untrusted.EscapeVisible(a.Display)))
+	t.say("%s", barred(a.Display))
 	for _, r := range a.Reasons {
-		t.say("  because %s", untrusted.EscapeVisible(r))
+		t.say("  because %s", untrusted.EscapeLine(r))
 	}
 	t.say("  sha256 %s", a.Digest)
 	if t.yes && a.Severity != policy.Critical.String() {
@@ -180,9 +185,9 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 }
 
 func (t *terminal) question(a session.Asked) session.Resolved {
-	t.say("\n❓ %s", untrusted.EscapeVisible(a.Display))
+	t.say("\n❓ The agent asks:\n%s", barred(a.Display))
 	for i, c := range a.Choices {
-		t.say("  %d. %s", i+1, untrusted.EscapeVisible(c))
+		t.say("  %d. %s", i+1, untrusted.EscapeLine(c))
 	}
 	fmt.Fprint(t.out, "> ")
 	line, err := t.in.ReadString('\n')
@@ -197,17 +202,17 @@ func (t *terminal) question(a session.Asked) session.Resolved {
 func (t *terminal) outcome(task session.Task, out session.Outcome, repo string) {
 	t.say("\n%s after %d turns in %s", strings.ReplaceAll(string(out.Status), "_", " "), out.Turns, time.Since(t.start).Round(10*time.Millisecond))
 	if out.Reason != "" {
-		t.say("%s", indent(out.Reason))
+		t.say("%s", barred(out.Reason))
 	}
 	if out.Summary != "" {
-		t.say("%s", indent(untrusted.EscapeVisible(out.Summary)))
+		t.say("%s", barred(out.Summary))
 	}
 	for i, f := range out.Files {
 		if i == mostFilesShown {
 			t.say("  … and %d more files", len(out.Files)-i)
 			break
 		}
-		t.say("  %s +%d −%d (%s)", untrusted.EscapeVisible(f.Path), f.Added, f.Removed, f.Kind)
+		t.say("  %s +%d −%d (%s)", untrusted.EscapeLine(f.Path), f.Added, f.Removed, f.Kind)
 	}
 	if out.Commit != task.Base {
 		if rel, err := filepath.Abs(repo); err == nil {

@@ -55,6 +55,12 @@ func EscapeVisible(s string) string {
 	return b.String()
 }
 
+// EscapeLine is like [EscapeVisible], for what has to stay on the line that it is
+// put into, such as the name of a file: a newline becomes \n.
+func EscapeLine(s string) string {
+	return strings.ReplaceAll(EscapeVisible(s), "\n", `\n`) //control:names-on-their-line
+}
+
 func escapeFollows(rest string) bool {
 	return rest != "" && strings.ContainsRune(`uUxt\`, rune(rest[0]))
 }
