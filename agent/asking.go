@@ -163,27 +163,53 @@ func staleEvent(c *session.CallState, why string) *session.Event {
 	return session.NewEvent(session.TypeResolved, c.Turn, session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why})
 }
 
+// refused reports whether a request was settled without a yes.
+func refused(c *session.CallState) bool {
+	if c.Request == nil || c.Request.Answer == nil {
+		return false
+	}
+	s := c.Approval().State
+	return s == policy.Denied || s == policy.Withdrawn || s == policy.Expired
+}
+
 // refusal is what the model hears of a request that was not granted; ok is
 // false when the request is still open or was granted.
 func refusal(c *session.CallState) (text string, ok bool) {
-	if c.Request == nil || c.Request.Answer == nil || c.Approval().Waits() || c.Approval().Stands() {
+	if !refused(c) {
 		return "", false
+	}
+	return refusalText(c) + " It was not run. " + goOn(c), true
+}
+
+// refusalText says who did not grant a request, and why.
+func refusalText(c *session.CallState) string {
+	because := "."
+	if why := c.Request.Answer.Reason; why != "" {
+		because = ": " + strings.TrimRight(why, ".") + "."
+	}
+	switch c.Approval().State {
+	case policy.Withdrawn:
+		return "The request was withdrawn because a new instruction arrived" + because
+	case policy.Expired:
+		return "Nobody answered the request in time."
 	}
 	who := c.Request.Answer.By
 	if who == "" {
-		who = "the person"
+		return "The request was denied" + because
 	}
-	because := ""
-	if c.Request.Answer.Reason != "" {
-		because = ": " + c.Request.Answer.Reason
+	if rest, ok := strings.CutPrefix(who, "the "); ok { // no name: it begins the sentence
+		who = "The " + rest
 	}
+	return who + " denied this" + because
+}
+
+// goOn says what to do without a yes.
+func goOn(c *session.CallState) string {
 	switch c.Approval().State {
-	case policy.Denied:
-		return fmt.Sprintf("%s denied this%s. It was not run. Go on without it, or choose another way.", who, because), true
 	case policy.Withdrawn:
-		return "The request was withdrawn because a new instruction arrived" + because + ". It was not run. Follow the new instruction.", true
+		return "Follow the new instruction."
 	case policy.Expired:
-		return "Nobody answered the request in time, so it was not run. Go on without it, or finish and say what is missing.", true
+		return "Go on without it, or finish and say what is missing."
 	}
-	return "", false
+	return "Go on without it, or choose another way."
 }

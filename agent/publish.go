@@ -98,7 +98,9 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 			out = append(out, e.Path)
 		}
 		if why := p.gate.policy.Held(e); why != "" { //control:push-hold
-			held = append(held, fmt.Sprintf("%s: %s", e.Path, why))
+			if !slices.Contains(held, why) {
+				held = append(held, why)
+			}
 			if !slices.Contains(out, e.Path) {
 				out = append(out, e.Path)
 			}
@@ -241,9 +243,11 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 // withHold makes a decision wait for a person because a push would run code
 // elsewhere, whatever the settings say of the files.
 func withHold(d policy.Decision, held []string) policy.Decision {
-	for _, why := range held {
-		d.Reasons = append(d.Reasons, policy.Reason{Rule: "push.hold", Text: why})
+	var why []policy.Reason
+	for _, text := range held {
+		why = append(why, policy.Reason{Rule: "push.hold", Text: text})
 	}
+	d.Reasons = firstWhy(d, why)
 	if len(held) > 0 && d.Verdict == policy.Allow { //control:hold-asks
 		d.Verdict, d.Rule, d.Auto = policy.Ask, "push.hold", false
 	}
@@ -253,10 +257,12 @@ func withHold(d policy.Decision, held []string) policy.Decision {
 // withLeaks makes a decision wait for a person because of credentials,
 // whatever the settings say: nobody allowed these beforehand.
 func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
+	var why []policy.Reason
 	for _, l := range leaks {
-		d.Reasons = append(d.Reasons, policy.Reason{Rule: "secret",
+		why = append(why, policy.Reason{Rule: "secret",
 			Text: fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text)})
 	}
+	d.Reasons = firstWhy(d, why)
 	if len(leaks) > 0 && d.Verdict != policy.Deny { //control:secret-hold
 		d.Severity, d.Auto = policy.Critical, false
 		if d.Verdict == policy.Allow {
@@ -264,6 +270,16 @@ func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
 		}
 	}
 	return d
+}
+
+// firstWhy returns the reasons of a decision with more why it waits. What else
+// would have allowed it is no reason then, so people read first why they are asked.
+func firstWhy(d policy.Decision, why []policy.Reason) []policy.Reason {
+	if len(why) == 0 || d.Verdict != policy.Allow {
+		return append(d.Reasons, why...)
+	}
+	rest := slices.DeleteFunc(slices.Clone(d.Reasons), func(r policy.Reason) bool { return r.Rule == d.Rule })
+	return append(why, rest...)
 }
 
 // askPublish records the request and hears whether it is answered at once.
@@ -297,9 +313,8 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
-	text := fmt.Sprintf("The change to %s was taken back. %s", strings.Join(paths, ", "), why)
 	return p.record(ctx,
-		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: text}),
+		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: p.takenBack(paths, why)}),
 		session.NewEvent(session.TypeCheckpoint, p.Turns, saved.checkpoint(p.Published)))
 }
 

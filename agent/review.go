@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
@@ -60,11 +61,14 @@ func (p *publisher) changesOf(paths []string) []session.FileChange {
 }
 
 // refusal is what the model hears of a request at the door that was not
-// granted. A reviewer's words are somebody's text: they stand between marks.
+// granted. What it was for ran before, so nothing is said of that. A reviewer's
+// words are somebody's text: they stand between marks.
 func (p *publisher) refusal(g *session.CallState) (string, bool) {
-	text, refused := refusal(g)
-	if !refused || g.Request.Review == nil || g.Approval().State != policy.Denied || g.Request.Answer.Reason == "" {
-		return text, refused
+	if !refused(g) {
+		return "", false
+	}
+	if g.Request.Review == nil || g.Approval().State != policy.Denied || g.Request.Answer.Reason == "" {
+		return refusalText(g) + " " + goOn(g), true
 	}
 	who := g.Request.Answer.By
 	if who == "" {
@@ -72,4 +76,33 @@ func (p *publisher) refusal(g *session.CallState) (string, bool) {
 	}
 	return fmt.Sprintf("%s rejected it in review. It is not on the branch. Go on without it, or choose another way. What was written:\n%s",
 		who, untrusted.Fence(p.talk.nonce, "words of a reviewer", g.Request.Answer.Reason)), true //control:review-words
+}
+
+// takenBack tells of changes that were taken back, and that a command which made
+// some of them ran all the same.
+func (p *publisher) takenBack(paths []string, why string) string {
+	text := fmt.Sprintf("The change to %s was taken back. ", wordList(paths))
+	byTool, ran := map[string]bool{}, false
+	for _, c := range p.Last {
+		if c.Result == nil {
+			continue
+		}
+		ran = ran || c.Title() != "" && c.Decision != nil && c.Decision.Kind == policy.Execute
+		for _, f := range c.Result.Changes {
+			byTool[f.Path] = true
+		}
+	}
+	if ran && slices.ContainsFunc(paths, func(path string) bool { return !byTool[path] }) {
+		return "The command ran. " + text + "The rest of what it did stays. " + why
+	}
+	return text + why
+}
+
+// wordList writes "a, b and c".
+func wordList(list []string) string {
+	last := len(list) - 1
+	if last < 1 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:last], ", ") + " and " + list[last]
 }

@@ -283,6 +283,24 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 	default:
 		return false
 	}
+	reasons := p.sensitiveReasons(f, paths)
+	if len(reasons) == 0 {
+		return false
+	}
+	if p.config.autoEdits() {
+		d.Auto = true
+		d.Reasons = append(d.Reasons, reasons...)
+		return false
+	}
+	d.Verdict, d.Rule, d.Reasons = Ask, "sensitive_files", append(reasons, d.Reasons...)
+	return true
+}
+
+// sensitiveReasons names every sensitive file among paths, those of one pattern
+// together.
+func (p *Policy) sensitiveReasons(f facts, paths []string) []Reason {
+	var patterns []string
+	names := map[string][]string{}
 	for _, name := range paths {
 		v := p.Touches(name)
 		if f.act.Kind == Delete && path.Clean(name) == "." {
@@ -291,15 +309,37 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 		if !v.Sensitive {
 			continue
 		}
-		text := fmt.Sprintf("%s is a sensitive file (%s)", untrusted.EscapeLine(name), v.Pattern)
-		if !p.config.autoEdits() {
-			*d = d.settle(Ask, "sensitive_files", text)
-			return true
+		if names[v.Pattern] == nil {
+			patterns = append(patterns, v.Pattern)
 		}
-		d.Auto = true
-		d.Reasons = append(d.Reasons, Reason{Rule: "sensitive_files", Text: text})
+		if !slices.Contains(names[v.Pattern], name) {
+			names[v.Pattern] = append(names[v.Pattern], name)
+		}
 	}
-	return false
+	var out []Reason
+	for _, pattern := range patterns {
+		list, is := names[pattern], "is a sensitive file"
+		if len(list) > 1 {
+			is = "are sensitive files"
+		}
+		out = append(out, Reason{Rule: "sensitive_files", Text: fmt.Sprintf("%s %s (%s)", untrusted.EscapeLine(nameList(list)), is, pattern)})
+	}
+	return out
+}
+
+// mostNamed is how many files one reason names. What changes is shown anyway.
+const mostNamed = 50
+
+// nameList writes "a, b and c".
+func nameList(list []string) string {
+	if n := len(list) - mostNamed; n > 0 {
+		list = append(slices.Clone(list[:mostNamed]), fmt.Sprintf("%d more", n))
+	}
+	last := len(list) - 1
+	if last < 1 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
 func (p *Policy) allowStep(f facts, d *Decision) bool {

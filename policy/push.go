@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // The words of `push.hold`, each stricter than the one before.
@@ -50,24 +52,27 @@ func (p *Policy) Pushing(r Remote) *Policy {
 	return &q
 }
 
-// Held returns why a change waits for a person before it is pushed, or "":
-// CI would run it there, with what CI may do.
+// Held says why a change waits for a person before it is pushed, or "": CI would
+// run it there, with the secrets that it has.
 func (p *Policy) Held(e Effect) string {
 	if p == nil || p.remote == nil {
 		return ""
 	}
-	hold := p.config.Push.Hold
+	hold, name := p.config.Push.Hold, untrusted.EscapeLine(e.Path)
 	switch {
 	case p.remote.Untrusted: //control:hold-untrusted
-		return "who asked for this session may not push to this repository: everything waits"
+		return "who asked for this session may not push to this repository, so everything waits"
 	case hold == "none":
 		return ""
 	case p.runsOnPush(e): //control:hold-workflows
-		return "it says what CI runs: pushing it runs it, with what CI may do"
+		return "CI reads " + name + " when this is pushed and does what it says, with the repository's secrets"
 	case hold == "builds" && (p.remote.Unread || p.named(e.Path)): //control:hold-named
-		return "a workflow names it: pushing it runs it, with what CI may do"
+		if p.remote.Unread {
+			return "CI may run " + name + " when this is pushed, with the repository's secrets: a workflow could not be read"
+		}
+		return "CI runs " + name + " when this is pushed, with the repository's secrets: a workflow names it"
 	case hold == "builds" && matchesAny(manifests[:], e.Path): //control:hold-manifests
-		return "builds run what it says: pushing it runs it, with what CI may do"
+		return "a build in CI runs what " + name + " says when this is pushed, with the repository's secrets"
 	}
 	return ""
 }

@@ -83,6 +83,32 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestHeldWords: who is asked reads in plain words what the push would do.
+func TestHeldWords(t *testing.T) {
+	p, err := New(Config{Delivery: Delivery{Push: Push{Hold: "builds"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, actions := WorkflowWords("uses: ./tools/setup\nrun: python tools/gen.py")
+	known := Remote{Words: words, Actions: actions}
+	for _, tt := range []struct {
+		remote Remote
+		path   string
+		want   string
+	}{
+		{known, "tools/gen.py", "CI runs tools/gen.py when this is pushed, with the repository's secrets: a workflow names it"},
+		{known, ".github/workflows/ci.yml", "CI reads .github/workflows/ci.yml when this is pushed and does what it says, with the repository's secrets"},
+		{known, "tools/setup/a\nb", `CI reads tools/setup/a\nb when this is pushed and does what it says, with the repository's secrets`},
+		{known, "package.json", "a build in CI runs what package.json says when this is pushed, with the repository's secrets"},
+		{Remote{Unread: true}, "a.txt", "CI may run a.txt when this is pushed, with the repository's secrets: a workflow could not be read"},
+		{Remote{Untrusted: true}, "a.txt", "who asked for this session may not push to this repository, so everything waits"},
+	} {
+		if got := p.Pushing(tt.remote).Held(Effect{Path: tt.path, Was: "100644 a", Is: "100644 b"}); got != tt.want {
+			t.Errorf("%q waits because %q, want %q", tt.path, got, tt.want)
+		}
+	}
+}
+
 // TestWorkflowWords: a word for the whole tree names no file, and no text is
 // too strange to be read.
 func TestWorkflowWords(t *testing.T) {

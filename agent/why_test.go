@@ -1,0 +1,38 @@
+package agent
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// What a push or a secret holds back says first why it waits, and never that it is
+// allowed.
+func TestFirstWhyItWaits(t *testing.T) {
+	allowed := policy.Decision{Verdict: policy.Allow, Rule: "defaults.write", Reasons: []policy.Reason{{Rule: "defaults.write", Text: "write operations are allowed"}}}
+	auto := policy.Decision{Verdict: policy.Allow, Rule: "auto_approve_sensitive_edits", Reasons: []policy.Reason{
+		{Rule: "auto_approve_sensitive_edits", Text: "edits of sensitive files are approved by the configuration"}, {Rule: "sensitive_files", Text: "x is a sensitive file (x)"}}}
+	asked := policy.Decision{Verdict: policy.Ask, Rule: "sensitive_files", Reasons: []policy.Reason{{Rule: "sensitive_files", Text: "x is a sensitive file (x)"}}}
+	hold := func(d policy.Decision) policy.Decision { return withHold(d, []string{"CI runs x"}) }
+	leak := func(d policy.Decision) policy.Decision { return withLeaks(d, []Leak{{Path: "x"}}) }
+	for name, tt := range map[string]struct {
+		got  policy.Decision
+		want []string
+	}{
+		"a hold":                   {hold(allowed), []string{"push.hold"}},
+		"a secret":                 {leak(allowed), []string{"secret"}},
+		"both":                     {leak(hold(allowed)), []string{"push.hold", "secret"}},
+		"approved by the settings": {hold(auto), []string{"push.hold", "sensitive_files"}},
+		"sensitive besides":        {hold(asked), []string{"sensitive_files", "push.hold"}},
+		"nothing":                  {withLeaks(withHold(allowed, nil), nil), []string{"defaults.write"}},
+	} {
+		var rules []string
+		for _, r := range tt.got.Reasons {
+			rules = append(rules, r.Rule)
+		}
+		if !slices.Equal(rules, tt.want) {
+			t.Errorf("%s: %v, want %v", name, rules, tt.want)
+		}
+	}
+}
