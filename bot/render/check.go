@@ -44,7 +44,7 @@ func CheckSummary(s *session.State, turnedAway string) string {
 	for _, a := range s.Open() {
 		fmt.Fprintf(&b, "Waiting for a person: `%s`\n\n", a.ID)
 	}
-	files(&b, s.Files)
+	files(&b, s.Files, since(s))
 	b.WriteString(next(s.Phase) + "\n")
 	if turnedAway != "" {
 		fmt.Fprintf(&b, "\nNot answered: %s\n", line(clean(turnedAway), 300))

@@ -6,6 +6,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,23 +33,17 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	if s.Outcome != nil && s.Outcome.Reason != "" {
 		b.WriteString(clean(s.Outcome.Reason) + "\n\n")
 	}
-	for _, a := range s.Open() {
-		where := ""
-		if l.Review != nil && l.Review(a.ID) > 0 {
-			where = fmt.Sprintf(", by a review of #%d", l.Review(a.ID))
-		}
-		fmt.Fprintf(&b, "Waiting for %s: `%s`%s\n\n", map[bool]string{true: "an answer", false: "approval"}[a.Kind == session.AskQuestion], a.ID, where)
-	}
+	waiting(&b, s.Open(), l)
 	if s.Outcome != nil && s.Outcome.Summary != "" {
 		b.WriteString(clean(limit(s.Outcome.Summary, 20000)) + "\n\n")
 	}
 	whereWorkIs(&b, s.Sent, "this thread")
 	todo(&b, s.Todo)
-	files(&b, s.Files)
+	files(&b, s.Files, since(s))
 	leftOut(&b, s.LeftOut)
 	checkpoints(&b, s.Checkpoints, l)
 	if l.Pull > 0 {
-		fmt.Fprintf(&b, "Pull request: #%d\n\n", l.Pull)
+		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges])
 	}
 	b.WriteString(next(s.Phase) + "\n")
 	text := limit(b.String(), maxBody)
@@ -106,11 +101,12 @@ func todo(b *strings.Builder, list []session.Todo) {
 // mostListed bounds lists; what is left out is counted.
 const mostListed = 50
 
-func files(b *strings.Builder, list []session.FileChange) {
+// files lists what was changed. whose says by what, where that is not plain.
+func files(b *strings.Builder, list []session.FileChange, whose string) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "**%s changed** %s\n\n", plural(len(list), "file"), counts(total(list)))
+	fmt.Fprintf(b, "**%s changed**%s %s\n\n", plural(len(list), "file"), whose, counts(total(list)))
 	for i, f := range list {
 		if i == mostListed {
 			fmt.Fprintf(b, "- … and %d more\n", len(list)-i)
@@ -127,6 +123,22 @@ func files(b *strings.Builder, list []session.FileChange) {
 		fmt.Fprintf(b, "- %s %s%s\n", name, counts(f.Added, f.Removed), kind)
 	}
 	b.WriteString("\n")
+}
+
+// since says what the files of a session come from, when more than one thing was
+// asked for: they are those of all of it.
+func since(s *session.State) string {
+	asked := slices.ContainsFunc(s.Timeline, func(m session.Moment) bool {
+		words, ok := m.(*session.Message)
+		return ok && words.Text != ""
+	})
+	switch {
+	case s.Phase == session.PhaseNoChanges:
+		return " by earlier requests in this thread"
+	case asked:
+		return " by all requests in this thread"
+	}
+	return ""
 }
 
 // leftOut lists what the workspace has and no checkpoint can hold.
@@ -189,9 +201,12 @@ func Approval(a session.Asked, requester string) string {
 		fmt.Fprintf(&b, "\nAnswer with `/agent <your answer>`. Question `%s`.\n", a.ID)
 		return limit(b.String(), maxBody)
 	}
-	what := "run a command"
-	lang := "sh"
-	if a.Tool != "run_terminal_command" {
+	what, lang := "run a command", "sh"
+	switch a.Tool {
+	case "run_terminal_command":
+	case session.PublishTool:
+		what, lang = "push a change to "+paths(a.Paths), "diff"
+	default:
 		what, lang = "change "+paths(a.Paths), "diff"
 	}
 	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to %s\n\n", a.ID, what)
@@ -249,7 +264,7 @@ func Final(s *session.State) string {
 	fmt.Fprintf(&b, "%s **%s**\n\n", icons[s.Phase], s.Phase)
 	outcome(&b, s.Outcome, 30000)
 	whereWorkIs(&b, s.Sent, "this thread")
-	files(&b, s.Files)
+	files(&b, s.Files, since(s))
 	b.WriteString(next(s.Phase) + "\n")
 	return limit(b.String(), maxBody)
 }
@@ -310,7 +325,7 @@ func PullBody(s *session.State, requester string, from Origin) string {
 		b.WriteString(clean(limit(s.Outcome.Summary, 30000)) + "\n\n")
 	}
 	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
-	files(&b, s.Files)
+	files(&b, s.Files, "")
 	if from.Pull {
 		fmt.Fprintf(&b, "Comes from #%d\n\n", from.Number)
 	}

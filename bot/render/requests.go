@@ -65,14 +65,41 @@ func Split(list []session.Asked, requester string) [][]session.Asked {
 	return out
 }
 
-// bySeverity orders requests, the most severe first.
+// waiting names on a line what is open, in the order in which the comments ask.
+func waiting(b *strings.Builder, open []session.Asked, l Links) {
+	words := map[bool]string{true: "an answer", false: "approval"}
+	for _, question := range []bool{false, true} {
+		var ids []string
+		for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
+			if (a.Kind == session.AskQuestion) != question {
+				continue
+			}
+			id := "`" + a.ID + "`"
+			if l.Review != nil && l.Review(a.ID) > 0 {
+				id += fmt.Sprintf(" by a review of #%d", l.Review(a.ID))
+			}
+			ids = append(ids, id)
+		}
+		if len(ids) > 0 {
+			fmt.Fprintf(b, "Waiting for %s: %s\n\n", words[question], strings.Join(ids, ", "))
+		}
+	}
+}
+
+// bySeverity orders requests, the most severe first. An edit that needs a yes has no
+// severity of its own and counts as high: it may be one of what CI runs.
 func bySeverity[T any](list []T, of func(T) session.Asked) []T {
 	order := []string{"critical", "high", "medium", "low"}
 	rank := func(t T) int {
-		if i := slices.Index(order, of(t).Severity); i >= 0 {
-			return i
+		a := of(t)
+		i := slices.Index(order, a.Severity)
+		if i < 0 {
+			i = len(order)
 		}
-		return len(order)
+		if len(a.Paths) > 0 {
+			i = min(i, 1)
+		}
+		return i
 	}
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b T) int { return cmp.Compare(rank(a), rank(b)) })
