@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 type auditCmd struct {
@@ -41,7 +42,7 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 	if err != nil {
 		return err
 	}
-	broken := false
+	broken, good := false, false
 	for _, path := range addresses {
 		id, events, err := readLog(ctx, w, path)
 		if err == nil && len(events) == 0 {
@@ -52,7 +53,8 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", path, err)
 			continue
 		}
-		fmt.Fprintf(w.out, "%s: session %s, %d events: ok%s\n", path, id, len(events), sealedNote(events))
+		good = true
+		fmt.Fprintf(w.out, "%s: session %s, %d events: ok, no signature%s\n", path, id, len(events), sealedNote(events))
 		found, err := session.Violations(events)
 		if err != nil {
 			return err
@@ -60,6 +62,9 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 		for _, v := range found {
 			fmt.Fprintf(w.out, "%s: NOT AS APPROVED: %s\n", path, v)
 		}
+	}
+	if good {
+		fmt.Fprintln(w.out, "An exported log has no signature: it cannot be told whether its end is missing, or whether its whole chain was made anew.")
 	}
 	if broken {
 		return door.ErrFailed
@@ -99,49 +104,97 @@ func (c *auditVerifyCmd) database(ctx context.Context, w *console) (err error) {
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	broken, signed := 0, 0
+	var sum logCounts
 	n, err := store.Verify(ctx, s.Logs, func(h store.Head, events []session.Event, err error) {
 		var r anchor.Report
 		if err == nil {
 			r, err = anchor.Check(ctx, s.Meta, known.signing, h.Session, events)
 		}
-		if err == nil && c.Signed && r.Signed < lastEnd(events) {
-			err = fmt.Errorf("not signed up to its end: %s", signedWords(h, r))
+		if end := lastEnd(events); err == nil && c.Signed && r.Signed < end {
+			err = errors.New(unsignedWords(r, known.signing, end))
 		}
+		sum.count(r, err)
 		if err != nil {
-			broken++
 			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", h.Session, err)
 			return
 		}
-		if r.Signed > 0 {
-			signed++
-		}
-		fmt.Fprintf(w.out, "%s: %d events: ok, %s%s\n", h.Session, h.Seq, signedWords(h, r), sealedNote(events))
+		fmt.Fprintf(w.out, "%s: %d events: ok, %s%s\n", h.Session, h.Seq, signedWords(h, r, known.signing), sealedNote(events))
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w.out, "%d logs, %d broken, %d signed\n", n, broken, signed)
-	if signed < n-broken {
-		fmt.Fprintln(w.out, "Of a log that is not signed it cannot be told whether its whole chain was made anew.")
+	fmt.Fprintf(w.out, "%d logs, %s\n", n, sum)
+	if sum.sealed+sum.unsigned > 0 {
+		fmt.Fprintln(w.out, "Of a log whose signature was not checked it cannot be told whether its whole chain was made anew.")
 	}
-	if broken > 0 {
+	if sum.broken > 0 {
 		return door.ErrFailed
 	}
 	return nil
 }
 
-// signedWords says what is known of a log besides its chain.
-func signedWords(h store.Head, r anchor.Report) string {
+// logCounts counts logs by what is known of them.
+type logCounts struct{ broken, signed, sealed, unsigned int }
+
+func (c *logCounts) count(r anchor.Report, err error) {
+	switch {
+	case err != nil:
+		c.broken++
+	case r.Key != "":
+		c.sealed++
+	case r.Signed > 0:
+		c.signed++
+	default:
+		c.unsigned++
+	}
+}
+
+// String names the kinds that there are, and always the broken ones.
+func (c logCounts) String() string {
+	out := fmt.Sprintf("%d broken", c.broken)
+	for _, kind := range []struct {
+		n    int
+		what string
+	}{{c.signed, "signed"}, {c.sealed, "signed with a key that is not here"}, {c.unsigned, "not signed"}} {
+		if kind.n > 0 {
+			out += fmt.Sprintf(", %d %s", kind.n, kind.what)
+		}
+	}
+	return out
+}
+
+// signedWords says what is known of a log besides its chain. key is the one that
+// is here, nil for none.
+func signedWords(h store.Head, r anchor.Report, key *secret.Key) string {
 	switch {
 	case r.Key != "":
-		return fmt.Sprintf("signed with key %s, which is not here: set HANDRAIL_LOG_KEY", r.Key)
+		return "signed, but " + keyWords(r, key)
 	case r.Signed == 0:
 		return "not signed"
 	case r.Signed < h.Seq:
 		return fmt.Sprintf("signed up to event %d", r.Signed)
 	}
 	return "signed"
+}
+
+// unsignedWords says why a log does not count as signed up to the end of its last
+// run, which is event end.
+func unsignedWords(r anchor.Report, key *secret.Key, end int64) string {
+	switch {
+	case r.Key != "":
+		return "its signature cannot be checked: " + keyWords(r, key)
+	case r.Signed == 0:
+		return fmt.Sprintf("not signed, and its last run ended with event %d", end)
+	}
+	return fmt.Sprintf("signed up to event %d only, and its last run ended with event %d", r.Signed, end)
+}
+
+// keyWords says that the key that signed a log is not the one that is here.
+func keyWords(r anchor.Report, key *secret.Key) string {
+	if key == nil {
+		return fmt.Sprintf("the key %s is not here: set HANDRAIL_LOG_KEY, or HANDRAIL_WEBHOOK_SECRET where the server has only that", r.Key)
+	}
+	return fmt.Sprintf("the key %s is not here: the environment sets another one, %s; set HANDRAIL_LOG_KEY as the server has it", r.Key, key.Name)
 }
 
 // lastEnd returns the number of the event that ended the newest run, 0 for none.

@@ -99,8 +99,10 @@ func TestForgedChain(t *testing.T) {
 		code      int
 	}{
 		{"with the key", key, nil, []string{"BROKEN: event", "is not the one that was signed: the log was made anew", "1 broken"}, exitFailed},
-		{"without it", "", nil, []string{"events: ok, signed with key", "which is not here: set HANDRAIL_LOG_KEY", "0 broken, 0 signed", "cannot be told whether its whole chain was made anew"}, exitDone},
-		{"with another", "another key", []string{"--signed"}, []string{"BROKEN: not signed up to its end"}, exitFailed},
+		{"without it", "", nil, []string{"events: ok, signed, but the key ", " is not here: set HANDRAIL_LOG_KEY", "0 broken, 1 signed with a key that is not here\n", "cannot be told whether its whole chain was made anew"}, exitDone},
+		{"with another", "another key", nil, []string{"events: ok, signed, but the key ", " is not here: the environment sets another one, ", "0 broken, 1 signed with a key that is not here\n"}, exitDone},
+		{"signed is asked for", "", []string{"--signed"}, []string{"BROKEN: its signature cannot be checked: the key ", " is not here: set HANDRAIL_LOG_KEY", "1 broken\n"}, exitFailed},
+		{"signed is asked for with another", "another key", []string{"--signed"}, []string{"BROKEN: its signature cannot be checked: the key ", "the environment sets another one"}, exitFailed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, code := auditOf(t, s, c.key, c.args...)

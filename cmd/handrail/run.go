@@ -193,6 +193,15 @@ func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job
 	if err != nil {
 		return fmt.Errorf("session %s: %w (go on with --session %s)", t.Session, err, t.Session)
 	}
+	events, err := j.Log.Events(ctx, 0)
+	if err != nil {
+		return err
+	}
+	state, err := session.Fold(events)
+	if err != nil {
+		return err
+	}
+	term.leftOut(state.LeftOut)
 	term.outcome(t, out, c.Repo)
 	if out.Status != session.StatusDone {
 		return door.ErrFailed

@@ -157,7 +157,11 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 	if a.Kind == session.AskQuestion {
 		return t.question(a)
 	}
-	t.say("\n✋ approval %s, severity %s", a.ID, a.Severity)
+	severity := ""
+	if a.Severity != "" && a.Severity != policy.None.String() {
+		severity = ", severity " + a.Severity
+	}
+	t.say("\n✋ approval %s%s: %s", a.ID, severity, wanted(a))
 	t.say("%s", barred(a.Display))
 	for _, r := range a.Reasons {
 		t.say("  because %s", untrusted.EscapeLine(r))
@@ -178,10 +182,30 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 		line = ""
 	case "":
 		if err != nil {
-			line = "nobody is at the terminal"
+			return session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: "nobody is at the terminal"}
 		}
 	}
 	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "the person at the terminal", Reason: line}
+}
+
+// wanted says what a request is for.
+func wanted(a session.Asked) string {
+	switch {
+	case len(a.Paths) == 0:
+		return "the agent wants to run a command"
+	case a.Tool == session.PublishTool:
+		return "the agent wants to put on the branch a change to " + pathList(a.Paths)
+	}
+	return "the agent wants to change " + pathList(a.Paths)
+}
+
+func pathList(paths []string) string {
+	shown := paths[:min(len(paths), mostFilesShown)]
+	out := untrusted.EscapeLine(strings.Join(shown, ", "))
+	if more := len(paths) - len(shown); more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
 }
 
 func (t *terminal) question(a session.Asked) session.Resolved {
@@ -196,6 +220,21 @@ func (t *terminal) question(a session.Asked) session.Resolved {
 		return session.Resolved{ID: a.ID, Verdict: policy.Expired}
 	}
 	return session.Resolved{ID: a.ID, Verdict: policy.Answered, Reason: line}
+}
+
+// leftOut names what the workspace had and the branch has not.
+func (t *terminal) leftOut(list []session.LeftOut) {
+	if len(list) == 0 {
+		return
+	}
+	t.say("\nNot kept, and not on the branch:")
+	for _, l := range list {
+		name := untrusted.EscapeLine(l.Path) + ": "
+		if l.Path == "." {
+			name = ""
+		}
+		t.say("  %s%s", name, untrusted.EscapeLine(l.Why))
+	}
 }
 
 // outcome prints how the run ended and what to do with the result.
