@@ -66,7 +66,7 @@ func (c childConfig) serve(ctx context.Context) error {
 		GitHub: config.GitHub{API: c.API, AppID: c.AppID, Key: c.Key, WebhookSecret: secret.Value(c.Secret)},
 		Model:  config.Model{Name: "m", Ollama: c.Model},
 	}, serverOptions{
-		spacing: -1, settle: 100 * time.Millisecond, every: 200 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,
+		unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 200 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,
 		sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond,
 		transport: killTransport{k, http.DefaultTransport}, wrap: k.wrap,
 	})

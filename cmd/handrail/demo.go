@@ -86,7 +86,7 @@ func (d *demo) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.server, err = newServer(ctx, d.w, cfg, serverOptions{spacing: -1, settle: time.Second, every: 300 * time.Millisecond})
+	d.server, err = newServer(ctx, d.w, cfg, serverOptions{unlimited: true, spacing: -1, settle: time.Second, every: 300 * time.Millisecond})
 	if err != nil {
 		return err
 	}

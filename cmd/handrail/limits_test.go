@@ -32,7 +32,8 @@ func TestMustLimit(t *testing.T) {
 		"all kept":      {bounded{name: "bwrap"}, false, ""},
 		"some missing":  {bounded{name: "docker", missing: []string{"memory", "processes"}}, false, "cannot limit memory, processes"},
 		"accepted":      {bounded{name: "docker", missing: []string{"memory"}}, true, ""},
-		"without walls": {bounded{name: "local", missing: []string{"memory"}}, false, ""},
+		"without walls": {bounded{name: "local", missing: []string{"memory"}}, false, "without a wall"},
+		"at own risk":   {bounded{name: "local", missing: []string{"memory"}}, true, ""},
 	} {
 		err := mustLimit(t.Context(), tt.engine, tt.unlimited)
 		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "unlimited: true")) {

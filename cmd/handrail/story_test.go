@@ -136,6 +136,7 @@ func (s *story) startWith(opt serverOptions) {
 	s.t.Helper()
 	w := &console{in: strings.NewReader(""), out: io.Discard, err: s.log, log: logger(s.log, "info"), version: "test"}
 	var err error
+	opt.unlimited = true
 	s.srv, err = newServer(s.t.Context(), w, s.cfg, opt)
 	if err != nil {
 		s.t.Fatal(err)

@@ -67,15 +67,18 @@ func boundsOf(ctx context.Context, e workspace.Engine) string {
 	return bounds.How + "; not limited: " + strings.Join(bounds.Missing, ", ")
 }
 
-// mustLimit refuses to serve in a workspace that promises a wall and cannot keep
-// all limits, unless the configuration says so. What is called local promises
-// none.
+// mustLimit refuses to serve in a workspace that cannot keep all limits, unless the
+// configuration says so.
 func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 	b, ok := e.(workspace.Bounded)
-	if !ok || unlimited || e.Name() == "local" {
+	if !ok || unlimited {
 		return nil
 	}
-	if missing := b.Bounds(ctx).Missing; len(missing) > 0 { //control:must-limit
+	missing := b.Bounds(ctx).Missing
+	if e.Name() == "local" {
+		return door.Usage("workspace local: commands run on this machine without a wall, with the rights of the server: it is for trying things out. Choose docker or bwrap, or accept it with \"policy: {workspace: {unlimited: true}}\"")
+	}
+	if len(missing) > 0 { //control:must-limit
 		return door.Usage("workspace %s: this machine cannot limit %s: let it (docker info and `handrail doctor` say more), choose another workspace, or accept it with \"policy: {workspace: {unlimited: true}}\"",
 			e.Name(), strings.Join(missing, ", "))
 	}
