@@ -301,7 +301,10 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 func (p *Policy) sensitiveReasons(f facts, paths []string) []Reason {
 	var patterns []string
 	names := map[string][]string{}
-	for _, name := range paths {
+	for i, name := range paths {
+		if rest := paths[i+1:]; f.act.Kind == Execute && len(rest) > 0 && rest[0] == path.Join(f.act.Cwd, name) && p.Touches(rest[0]).Sensitive {
+			continue // the same file as the command's directory has it
+		}
 		v := p.Touches(name)
 		if f.act.Kind == Delete && path.Clean(name) == "." {
 			v = PathVerdict{Sensitive: true, Pattern: "**"}

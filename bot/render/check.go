@@ -41,9 +41,7 @@ func CheckSummary(s *session.State, turnedAway string) string {
 	if s.Outcome != nil {
 		outcome(&b, s.Outcome, 20000)
 	}
-	for _, a := range s.Open() {
-		fmt.Fprintf(&b, "Waiting for a person: `%s`\n\n", a.ID)
-	}
+	waiting(&b, s.Open(), Links{})
 	files(&b, s.Files, since(s))
 	b.WriteString(next(s.Phase) + "\n")
 	if turnedAway != "" {
