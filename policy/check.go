@@ -161,6 +161,9 @@ func wellFormed(a Action) error {
 // insideRoot refuses paths that leave the workspace by their spelling.
 // Symlinks are the workspace's business.
 func insideRoot(p string) error {
+	if len(p) > longestPath {
+		return fmt.Errorf("path %q… has %d bytes, and the longest that the system takes is %d", p[:60], len(p), longestPath)
+	}
 	slash := strings.ReplaceAll(p, `\`, "/")
 	clean := path.Clean(slash)
 	if strings.ContainsRune(p, 0) || strings.HasPrefix(slash, "/") || clean == ".." || strings.HasPrefix(clean, "../") {

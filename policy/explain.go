@@ -37,6 +37,9 @@ func (p *Policy) checkCommand(m Mode, command string) Decision {
 // ExplainFile returns what would happen to an edit of a file in mode m.
 func (p *Policy) ExplainFile(m Mode, name string) FileExplanation {
 	v := p.Sensitive(name)
+	if below := p.Touches(name); !v.Sensitive && below.Sensitive { // a directory with sensitive files in it
+		v = below
+	}
 	return FileExplanation{Sensitive: v.Sensitive, Pattern: v.Pattern, Decision: p.checkFile(m, name).Verdict.String()}
 }
 

@@ -18,6 +18,9 @@ type PathVerdict struct {
 	Pattern   string
 }
 
+// longestPath is how many bytes of a path the system takes.
+const longestPath = 4096
+
 // pathRule is one ordered rule; the last one that matches decides.
 type pathRule struct {
 	pattern   string // as written
@@ -77,7 +80,7 @@ func foldPattern(pattern string) string {
 // most forgiving file system would; a file is sensitive when any reading of
 // its name is.
 func (p *Policy) Sensitive(name string) PathVerdict {
-	if p == nil || !p.ready {
+	if p == nil || !p.ready || len(name) > longestPath { //control:policy-path-length
 		return PathVerdict{Sensitive: true, Pattern: "**"}
 	}
 	var last PathVerdict
@@ -127,6 +130,9 @@ func lookUpIn(layer []pathRule, folded string) PathVerdict {
 // Touches is like Sensitive, for paths as commands name them: they may be absolute,
 // globs, or directories with sensitive files in them.
 func (p *Policy) Touches(name string) PathVerdict {
+	if len(name) > longestPath { // no such file can be, and to match it takes long
+		return PathVerdict{Sensitive: true, Pattern: "**"}
+	}
 	for _, folded := range readings(name) {
 		rest := strings.TrimPrefix(folded, "/")
 		for {

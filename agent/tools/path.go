@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -14,6 +13,12 @@ import (
 
 // defaultRoot is the path under which most models know a workspace.
 const defaultRoot = "/workspace"
+
+// What the system takes of a path, in bytes.
+const (
+	longestPath = 4096
+	longestName = 255
+)
 
 // Path returns the path argument of a call, relative to the root.
 func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
@@ -30,6 +35,14 @@ func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
 // off.
 func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 	p := strings.TrimSpace(raw)
+	if len(p) > longestPath { //control:path-length
+		return "", fmt.Errorf("use path %q: it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(p), longestPath)
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if len(part) > longestName {
+			return "", fmt.Errorf("use path %q: a name in it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(part), longestName)
+		}
+	}
 	if n := len(p); n > 1 && strings.ContainsRune("`'\"", rune(p[0])) && p[0] == p[n-1] {
 		p = p[1 : n-1]
 	}
@@ -38,7 +51,7 @@ func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
 	if strings.ContainsAny(p, "\x00\n\r") {
-		return "", fmt.Errorf("use path %q: %w", raw, fs.ErrInvalid)
+		return "", fmt.Errorf("use path %q: it is invalid, because of a line break or a NUL character in it; give one path", raw)
 	}
 	rel, err := k.relative(p)
 	if err != nil {
@@ -148,35 +161,26 @@ func (k *Kit) Landing(ctx context.Context, rel string) (string, error) {
 	return done, nil
 }
 
-// Link returns the target of the symlink at p, or "" when p is no symlink. It
-// tells them apart by content: that of a symlink is its target, that of a file is
-// what ReadAll returns, and a directory has none.
+// Link returns the target of the symlink at p, or "" when p is no symlink. Where the
+// path goes on behind p, it is an error when p is a file.
 func (k *Kit) Link(ctx context.Context, p string, inner bool) (string, error) {
-	r, err := k.Changes.Content(ctx, p)
+	target, err := k.Changes.Readlink(ctx, p)
 	if err != nil {
 		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 			return "", err
 		}
 		return "", nil // a directory, or nothing yet
 	}
-	defer r.Close()
-	const longest = 4096
-	content, err := io.ReadAll(io.LimitReader(r, longest+1))
-	if err != nil || len(content) == 0 || len(content) > longest {
-		return "", err
-	}
 	if inner {
-		return string(content), nil // only a symlink can be walked through
+		if target == "" { //control:file-in-path
+			return "", fmt.Errorf("%s is a file, not a directory", p)
+		}
+		return target, nil
 	}
-	data, _, err := k.Files.ReadAll(ctx, p, longest)
-	if err == nil && string(data) == string(content) {
-		return "", nil
-	}
-	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+	const longest = 4096
+	_, _, err = k.Files.ReadAll(ctx, p, longest)
+	if errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrIgnored) || ctx.Err() != nil {
 		return "", err
 	}
-	if errors.Is(err, workspace.ErrIgnored) {
-		return "", err
-	}
-	return string(content), nil
+	return target, nil
 }

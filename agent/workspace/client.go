@@ -176,6 +176,15 @@ func (w *Workspace) Content(ctx context.Context, path string) (io.ReadCloser, er
 	return r, nil
 }
 
+// Readlink returns the target of a symlink, and "" for a regular file.
+func (w *Workspace) Readlink(ctx context.Context, path string) (string, error) {
+	r := &chunkReader{ctx: ctx, ws: w, req: ChunkParams{Path: []byte(path), Raw: true}}
+	if err := r.fetch(); err != nil || r.mode&fs.ModeSymlink == 0 {
+		return "", err
+	}
+	return string(r.data), nil
+}
+
 // call makes one request. When ctx ends first the host is told to stop.
 func (w *Workspace) call(ctx context.Context, method string, params, result any) error {
 	return w.callID(ctx, w.ids.Add(1), method, params, result)

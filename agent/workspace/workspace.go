@@ -207,8 +207,9 @@ type Shell interface {
 
 // Changer reports what differs from the base. Content gives the bytes of a
 // created or modified path: file content, or a symlink's target. Unlike ReadAll it
-// ignores .agentignore.
+// ignores .agentignore. Readlink gives the target of a symlink, and "" for a file.
 type Changer interface {
 	Changes(ctx context.Context) ([]Change, error)
 	Content(ctx context.Context, path string) (io.ReadCloser, error)
+	Readlink(ctx context.Context, path string) (string, error)
 }

@@ -3,7 +3,7 @@ package shell
 import (
 	"context"
 	_ "embed" // the description
-	"errors"
+	"encoding/json"
 	"fmt"
 	"path"
 	"strconv"
@@ -52,6 +52,9 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 	if err != nil {
 		return workspace.Command{}, err
 	}
+	if argv, ok := argvOf(a); ok {
+		line = argv
+	}
 	if strings.IndexByte(line, 0) >= 0 {
 		return workspace.Command{}, a.Wrong("argument %q has a NUL character in it", "command")
 	}
@@ -61,11 +64,8 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 		return cmd, err
 	}
 	if strings.TrimSpace(cwd) != "" {
-		if cmd.Cwd, err = r.Resolve(ctx, cwd); errors.Is(err, workspace.ErrOutside) {
-			cmd.Cwd, err = ".", nil // clamped, as documented
-		}
-		if err != nil {
-			return cmd, err
+		if cmd.Cwd, err = r.Resolve(ctx, cwd); err != nil { //control:cwd-outside
+			return cmd, fmt.Errorf("the command was not run, because of its cwd: %w", err)
 		}
 	}
 	if r.long(line) {
@@ -77,6 +77,29 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 		cmd.Timeout = min(d, r.MaxTimeout)
 	}
 	return cmd, nil
+}
+
+// argvOf returns a command that was given as a program and its arguments, as a line. It
+// reports false for a line, and for a list of lines: one that is called commands, or
+// whose first element is more than the name of a program.
+func argvOf(a tools.Args) (string, bool) {
+	var list []string
+	if raw := a.Values["command"]; len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) < 2 {
+		return "", false
+	}
+	if tools.FoldKey(a.Spelled("command")) == "commands" || strings.ContainsAny(strings.TrimSpace(list[0]), " \t\n;&|") {
+		return "", false
+	}
+	for i, word := range list {
+		if word == "" || strings.ContainsFunc(word, needsQuotes) || i == 0 && strings.Contains(word, "=") {
+			list[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(list, " "), true
+}
+
+func needsQuotes(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./:=,@%+", r)
 }
 
 // readTimeout reads seconds as a number or in words such as "30s" or "2m".

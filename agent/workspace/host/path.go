@@ -13,8 +13,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
+// longestPath is how many bytes of a path the system takes.
+const longestPath = 4096
+
 // clean turns a path as models write it into one relative to the root.
 func (h *host) clean(p string) (string, error) {
+	if len(p) > longestPath {
+		return "", fmt.Errorf("use path %q…: it has %d bytes, and the longest that the system takes is %d", p[:60], len(p), longestPath)
+	}
 	if strings.ContainsRune(p, 0) {
 		return "", fmt.Errorf("use path %q: %w", p, fs.ErrInvalid)
 	}
@@ -129,6 +135,9 @@ func rootError(err error) error {
 	}
 	if errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
+	if pe != nil && errors.Is(err, syscall.ELOOP) {
+		return fmt.Errorf("use %s: it is a symlink that leads back to itself, or on through too many others: %w", pe.Path, workspace.ErrNotFile)
 	}
 	return err
 }

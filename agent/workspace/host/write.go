@@ -108,7 +108,7 @@ func (h *host) realDir(dir string) (string, error) {
 		if err == nil {
 			defer f.Close()
 			if !info.IsDir() {
-				return "", fmt.Errorf("use %s as a directory: %w", dir, fs.ErrInvalid)
+				return "", fmt.Errorf("%s is a file, not a directory", dir)
 			}
 			return path.Join(h.inside(f, dir), rest), nil
 		}

@@ -1,0 +1,75 @@
+package builtin_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+)
+
+// A file in the middle of a path is no symlink: what it holds names nothing.
+func TestFileInAPath(t *testing.T) {
+	for _, content := range []string{"hi\n", "src", "src/a.go", "../outside", "/etc/passwd", "x", ""} {
+		b := toolstest.Open(t, map[string]string{"a.txt": content, "src/a.go": "package a\n"})
+		for name, args := range map[string]string{
+			"write_file":  `{"path":"a.txt/b","content":"x"}`,
+			"delete_file": `{"path":"a.txt/b/c"}`,
+		} {
+			b.Fails(name, args, "a.txt is a file, not a directory")
+		}
+		b.Is("a.txt", content)
+		b.Is("src/a.go", "package a\n")
+	}
+}
+
+// A path that the system cannot take is refused at once, in few words.
+func TestEndlessPaths(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"a.txt": "a\n"})
+	began := time.Now()
+	for what, p := range map[string]string{
+		"segments": strings.Repeat("a/", 1_000_000) + "b", "dots": strings.Repeat("./", 1_000_000) + "a.txt",
+		"up": strings.Repeat("a/../", 500_000) + "a.txt", "name": strings.Repeat("n", 300), "long": strings.Repeat("é", 5000),
+	} {
+		for name, args := range map[string]string{"write_file": `{"path":%q,"content":"x"}`, "read_file": `{"path":%q}`, "list_files": `{"path":%q}`, "delete_file": `{"path":%q}`} {
+			_, err := b.Tool(name).Intent(t.Context(), toolstest.Call(name, fmt.Sprintf(args, p)))
+			if err == nil {
+				_, err = b.Tool(name).Run(t.Context(), toolstest.Call(name, fmt.Sprintf(args, p)), nil)
+			}
+			if err == nil || !strings.Contains(err.Error(), "the longest that the system takes is") || len(err.Error()) > 500 {
+				t.Errorf("%s with %s: %.200v", name, what, err)
+			}
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// A command runs where it was said to run, or not at all, and a program with its
+// arguments is one command.
+func TestCommandsAsGiven(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"a b.txt": "", "sub/x": ""})
+	for _, cwd := range []string{"/", "/tmp", "..", "sub/../../x", "~"} {
+		b.Fails("run_terminal_command", fmt.Sprintf(`{"command":"touch made","cwd":%q}`, cwd), "not run", "outside the workspace")
+	}
+	if _, err := os.Stat("made"); err == nil {
+		t.Error("a command ran outside of where it may")
+	}
+	for args, want := range map[string]string{
+		`{"command":["ls","-l"]}`:                     "ls -l",
+		`{"command":["cat","a b.txt"]}`:               "cat 'a b.txt'",
+		`{"command":["echo","it's; rm -r x","$(x)"]}`: `echo 'it'\''s; rm -r x' '$(x)'`,
+		`{"command":["bash","-lc","ls | wc"]}`:        "bash -lc 'ls | wc'",
+		`{"command":["cd sub && ls","pwd"]}`:          "cd sub && ls\npwd",
+		`{"commands":["ls","pwd"]}`:                   "ls\npwd",
+		`{"command":["ls -l"]}`:                       "ls -l",
+	} {
+		action, err := b.Tool("run_terminal_command").Intent(t.Context(), toolstest.Call("run_terminal_command", args))
+		if err != nil || action.Command != want {
+			t.Errorf("%s runs %q, not %q (%v)", args, action.Command, want, err)
+		}
+	}
+}
