@@ -9,11 +9,11 @@ import (
 
 // GitHub closes an issue that a text names behind one of these words, in what a pull
 // request says and in commit messages, which a merge may make of it.
-const closingWord = `\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b\s*:?\s*`
+const closingWord = `(?:\b|_)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:\b|_+)\s*:?\s*`
 
 var (
 	closingNumber = lazily(`(?i)(` + closingWord + `(?:[\w.-]+/[\w.-]+)?#|` + closingWord + `GH-)(\d)`)
-	closingURL    = lazily(`(?i)(` + closingWord + `https?://)([^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d)`)
+	closingURL    = lazily(`(?i)(` + closingWord + `(?:https?://|www\.))([^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d)`)
 	// closingFlat reads prose whose markup has become \x01.
 	closingFlat = sync.OnceValue(func() *regexp.Regexp {
 		var words []string
@@ -21,7 +21,7 @@ var (
 			words = append(words, strings.Join(strings.Split(w, ""), `\x01*`))
 		}
 		return regexp.MustCompile(`(?i)\b(?:` + strings.Join(words, "|") + `)\b[\s\x01]*:?[\s\x01]*` +
-			`((?:[\w.\-\x01]+/[\w.\-\x01]+)?#\x01*\d+|G\x01*H\x01*-\x01*\d+|https?\x01*:[^\s\x00]+?/(?:issues|pull|discussions)/\x01*\d+)`)
+			`((?:[\w.\-\x01]+/[\w.\-\x01]+)?#\x01*\d+|G\x01*H\x01*-\x01*\d+|(?:https?\x01*:|w\x01*w\x01*w\x01*\.)[^\s\x00]+?/(?:issues|pull|discussions)/\x01*\d+)`)
 	})
 )
 

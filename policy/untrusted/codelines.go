@@ -1,6 +1,7 @@
 package untrusted
 
 import (
+	"html"
 	"regexp"
 	"slices"
 	"strings"
@@ -200,6 +201,37 @@ func (r *codeReader) indented(n *ast.CodeBlock) {
 		r.code[i] = true
 	}
 }
+
+// plainFences takes from the fences of code the words by which GitHub draws something
+// instead of showing it, where links and pictures could be.
+func plainFences(code string) string {
+	if !strings.Contains(code, "```") && !strings.Contains(code, "~~~") {
+		return code
+	}
+	lines := strings.Split(code, "\n")
+	run := "" // that opened the fence
+	for i, l := range lines {
+		if run != "" {
+			if end := strings.Trim(l, " \t>"); len(end) >= len(run) && strings.Trim(end, run[:1]) == "" {
+				run = ""
+			}
+			continue
+		}
+		m := fenceOpens().FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		run = m[2]
+		if word := strings.Fields(html.UnescapeString(m[3])); len(word) > 0 && drawn().MatchString(word[0]) {
+			space := m[3][:len(m[3])-len(strings.TrimLeft(m[3], " \t"))]
+			lines[i] = m[1] + m[2] + space + "text" //control:post-drawings
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// drawn are the words behind a fence that GitHub draws.
+var drawn = lazily(`^(?i:mermaid|math|geojson|topojson|stl)$`)
 
 // closeFence ends a code fence that the text leaves open, so that text added behind it
 // is not shown as code.

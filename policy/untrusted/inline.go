@@ -30,7 +30,7 @@ var (
 	angleMail    = lazily(`^<[A-Za-z0-9._+-]*[A-Za-z0-9]@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+>`)
 	relative     = lazily(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
 	bareAddress  = lazily("^https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::\\d+)?(?:[/?#][A-Za-z0-9\\-._~/?#=&%+:,;@$!'()*]*)?")
-	onGitHub     = lazily("^https?://[^\\s<>\"'`)\\]]+")
+	onGitHub     = lazily("(?i)^(?:https?://|www\\.)[^\\s<>\"'`)\\]]+")
 	mentioned    = lazily(`^@[A-Za-z0-9][A-Za-z0-9-]*(?:/[A-Za-z0-9._-]+)?`)
 	// linkTarget is the second half of a link that all renderers read alike.
 	linkTarget = lazily("^\\([ \\t]*(?:<([^\\s<>()`\\\\]*)>|((?:[^\\s<>()`\\\\]|\\([^\\s<>()`\\\\]*\\))*))(?:[ \\t]+(?:\"[^\"`\\\\<>]*\"|'[^'`\\\\<>]*'))?[ \\t]*\\)")
@@ -38,7 +38,7 @@ var (
 	otherIssue = lazily(`[\w.\-\\*~]+/[\w.\-\\*~]+$`)
 	noteLabel  = lazily(`^\^[A-Za-z0-9_-]{1,64}\]`)
 	digits     = lazily(`^\d+`)
-	threadURL  = lazily(`(?i)^https?://(?:[\w-]+\.)*github[\w.-]*(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
+	threadURL  = lazily(`(?i)^(?:https?://(?:[^\s/]*@)?|www\.)(?:[\w-]+\.)*github[\w.-]*(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
 )
 
 func (p *inline) clean() string {
@@ -255,8 +255,10 @@ func (p *inline) bracket() {
 	switch {
 	case strings.HasPrefix(rest, ":"):
 		if p.notes && start == 0 && footnote().MatchString(string(p.out)+"]:") {
-			p.keep(2)
-			return
+			if mark, ok := noteOnly(rest[1:]); ok {
+				p.replace(2, "]:"+mark)
+				return
+			}
 		}
 		p.replace(2, `]\:`) // no definition of a link
 	case strings.HasPrefix(rest, "("):
@@ -270,6 +272,24 @@ func (p *inline) bracket() {
 	default:
 		p.keep(1)
 	}
+}
+
+// noteOnly returns what is put before the text of a footnote so that, where there are no
+// footnotes, it is no definition of a link either: an address, maybe a title, and no more.
+// It reports false for a note that begins on another line.
+func noteOnly(text string) (mark string, ok bool) {
+	text, _, _ = strings.Cut(text, "\n")
+	words := strings.Fields(text)
+	title := func(w string) bool { return strings.IndexByte("\"'(", w[0]) >= 0 }
+	switch {
+	case len(words) == 0:
+		return "", false
+	case title(words[0]) && len(words) == 1, title(words[0]) && title(words[1]):
+		return " – –", true
+	case len(words) == 1 || title(words[1]):
+		return " –", true
+	}
+	return "", true
 }
 
 // showsItself reports whether a link may stay as it is: its text says where it leads, or
@@ -385,7 +405,8 @@ func (p *inline) web() {
 	}
 	if u := onGitHub().FindString(rest); u != "" && p.elsewhere(u) {
 		if p.address {
-			p.replace(strings.Index(rest, "//")+2, "https:// ")
+			k := max(strings.Index(u, "//")+2, len("www."))
+			p.replace(k, u[:k]+" ")
 			return
 		}
 		p.show(len(u), u)

@@ -33,6 +33,7 @@ func CleanOutput(s string, o OutputOptions) string {
 	if isAsCode(s) {
 		return s
 	}
+	s = withAddresses(s) //control:post-references
 	for range maxOutputPasses {
 		next, ok := o.pass(closeFence(s))
 		if !ok {
@@ -80,7 +81,7 @@ func (o OutputOptions) pass(s string) (string, bool) {
 			to++
 		}
 		if code[at] {
-			parts = append(parts, part{cleanCode(strings.Join(lines[at:to], "\n")), true})
+			parts = append(parts, part{cleanCode(plainFences(strings.Join(lines[at:to], "\n"))), true})
 			at = to
 			continue
 		}

@@ -62,6 +62,9 @@ const cutNote = "\n\n… (cut here; the session's log has all of it)\n"
 // and comes last: half of a clean text need not be clean.
 func (o OutputOptions) fit(s string, room int) string {
 	out := CleanOutput(s, o)
+	if plain, _ := CleanPlain(s); utf8.RuneCountInString(out) > room && !isAsCode(plain) {
+		s = withAddresses(plain) // what is cut may be the definitions
+	}
 	for n := room; utf8.RuneCountInString(out) > room && n > 0; {
 		n -= utf8.RuneCountInString(cutNote) + 16
 		out = CleanOutput(firstRunes(s, n), o)

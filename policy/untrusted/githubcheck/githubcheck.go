@@ -187,9 +187,9 @@ func (p *process) show(texts []string, into []Shown) error {
 }
 
 var (
-	issue = `(?:(?:[\w.-]+/[\w.-]+)?#\d+|\bGH-\d+|https?://[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+)`
+	issue = `(?:(?:[\w.-]+/[\w.-]+)?#\d+|\bGH-\d+|(?:https?://|\bwww\.)[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+)`
 	// closing is how GitHub reads a commit message, where nothing is code.
-	closing = regexp.MustCompile(`(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[\s\p{Z}]*:?[\s\p{Z}]*` + issue)
+	closing = regexp.MustCompile(`(?i)(?:\b|_)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:\b|_+)[\s\p{Z}]*:?[\s\p{Z}]*` + issue)
 	runner  = regexp.MustCompile(`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[\s\p{Z}\x{feff}]*::|##\[`)
 	mention = regexp.MustCompile(`(?i)(?:^|[^\w])@[a-z0-9][a-z0-9-]*`)
 )

@@ -14,7 +14,7 @@ PARSE = %i[UNSAFE FOOTNOTES].freeze
 RENDER = %i[GITHUB_PRE_LANG HARDBREAKS UNSAFE FOOTNOTES].freeze
 PIPELINE = HTML::Pipeline
 
-ISSUE = %r{(?:(?:[\w.-]+/[\w.-]+)?\#\d+|\bGH-\d+|https?://[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+)}i
+ISSUE = %r{(?:(?:[\w.-]+/[\w.-]+)?\#\d+|\bGH-\d+|(?:https?://|\bwww\.)[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+)}i
 CLOSING = /\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[[:space:]]*:?[[:space:]]*#{ISSUE}/i
 REFERENCE = %r{
   (?<![\w/&]) (?: [\w.-]+(?:/[\w.-]+)? )? \#\d+ \b |   # 1, owner#1, owner/repo#1

@@ -86,15 +86,16 @@ func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// angle are forms that begin with <. A backslash may stand where a regular expression
+// angle are forms that begin with < or what looks like it. A backslash may stand where a regular expression
 // needs one. The last group of a form with skips is the name that it looks at.
 var angle = []form{
-	{expr: lazily(`^([<＜])\\?[|｜│]`)},
-	{expr: lazily(`^([<＜])\\?/?[A-Za-z_]+[|｜│]\\?[>＞]`)},
+	{expr: lazily(`^([<＜‹⟨〈])\\?[|｜│]`)},
+	{expr: lazily(`^([<＜‹⟨〈])\\?/?[A-Za-z_▁]+[|｜│]\\?[>＞›⟩〉]`)},
+	{expr: lazily(`^([＜‹⟨〈])\\?/?[\w:.-]*[_▁][\w:.▁-]*\\?[>＞›⟩〉]`)},
 	{expr: lazily(`^(<)</?[A-Z]+>>`)},
-	{expr: lazily(`^(<)\\?/?([A-Za-z][\w:.▁-]*[_▁][\w:.▁-]*)\\?>`), skips: isType},
+	{expr: lazily(`^(<)\\?/?([A-Za-z▁][\w:.▁-]*[_▁][\w:.▁-]*|▁[\w:.-]+|_[A-Za-z][\w:.▁-]*)\\?>`), skips: isType},
 	{expr: lazily(`(?i)^(<)\\?/?(?:[a-z]+:)?(?:s|bos|eos|pad|unk|mask(?::\d+)?|sep|cls|sop|eop|eot|eom|eod|eoh|eoa|think|thinking|escape|image|step|human|bot|user|assistant|` +
-		`system|developer|results|documents|unused\d+|reserved\d+|0x[0-9a-f]{2})\\?>`)},
+		`system|developer|role|reponame|results|documents|unused\d+|reserved\d+|0x[0-9a-f]{2})\\?>`)},
 	{expr: lazily(`(?i)^(<)\\?/?(?:[a-z]+:)?(?:tool|tools|toolcall|function|functions|parameter|invoke)(?:\\?>|=| name=)`), call: true},
 }
 
@@ -102,6 +103,7 @@ var angle = []form{
 var square = []form{
 	{expr: lazily(`^(\[)\\?/?([a-z]?[A-Z][A-Z0-9_]{2,})\\?\]`), skips: isLabel},
 	{expr: lazily(`^(\[)\\?(?:control|unused)_?\d+\\?\]`)},
+	{expr: lazily(`^(\[)\\?[|｜│]\\?/?[A-Za-z_▁]+\\?[|｜│]\\?\]`)},
 	{expr: lazily(`^(\[)e~\[`)},
 	{expr: lazily(`^(\])(?:~|<\])`)},
 }
@@ -110,12 +112,16 @@ var square = []form{
 // families without marks of their own write one there.
 var (
 	right = []form{{expr: lazily(`^(>)>[A-Z_]+<<`)}}
+	bars  = []form{{expr: lazily(`^(\|)\|\|[A-Z_]+\|\|\|`)}}
 	role  = lazily(`^(?:(###|@@) ?(?:Instruction|Response|Input|System|User|Assistant|Human)` +
 		`|((?:GPT4 Correct )?(?:System|SYSTEM|User|USER|Assistant|ASSISTANT|Human|HUMAN|Falcon|Question|Answer|Source|Destination)):)`)
 )
 
-// isType reports whether a name between angle brackets is a type of C.
-func isType(name string) bool { return strings.HasSuffix(name, "_t") }
+// isType reports whether a name between angle brackets is a type of C, or one that a
+// library of C++ keeps for itself.
+func isType(name string) bool {
+	return strings.HasSuffix(name, "_t") || name[0] == '_' && upper(name[1:]) && strings.ToUpper(name) != name
+}
 
 // isLabel reports whether a word in square brackets is a label of logs and lists and
 // no mark of any family.
@@ -141,12 +147,14 @@ func find(s string, answer bool) []int {
 		begins = c == '\n' || begins && (c == ' ' || c == '\t')
 		var forms []form
 		switch {
-		case c == '<' || c == 0xEF && strings.HasPrefix(s[i:], "＜"):
+		case c == '<' || c >= 0xE2 && likeAngle(s[i:]):
 			forms = angle
 		case c == '[' || c == ']':
 			forms = square
 		case c == '>':
 			forms = right
+		case c == '|' && strings.HasPrefix(s[i:], "|||"):
+			forms = bars
 		default:
 			continue
 		}
@@ -159,6 +167,11 @@ func find(s string, answer bool) []int {
 	return out
 }
 
+// likeAngle reports whether s begins with a character that looks like <.
+func likeAngle(s string) bool {
+	return strings.HasPrefix(s, "＜") || strings.HasPrefix(s, "‹") || strings.HasPrefix(s, "⟨") || strings.HasPrefix(s, "〈")
+}
+
 // maybe reports whether s, which begins with the character of a form, can be one. Most
 // brackets of code cannot, and to know that must not take long.
 func maybe(s string) bool {
@@ -166,7 +179,7 @@ func maybe(s string) bool {
 	switch {
 	case rest == "":
 		return false
-	case s[0] == 0xEF || rest[0] >= 0x80:
+	case s[0] >= 0x80 || rest[0] >= 0x80 || s[0] == '|' || s[0] == '[' && rest[0] == '|':
 		return true
 	case s[0] == '>':
 		return rest[0] == '>'

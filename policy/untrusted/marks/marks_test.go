@@ -25,6 +25,8 @@ var families = map[string][]string{
 	"laguna": {"<user>", "</user>", "<assistant>", "<system>", "<available_tools>"}, "bert": {"[CLS]", "[SEP]", "[MASK]", "[PAD]", "[UNK]", "[unused3]"},
 	"alpaca": {"\n### Instruction:", "\n### Response:"}, "solar": {"\n### User:", "\n### System:"}, "magicoder": {"\n@@ Instruction", "\n@@ Response"},
 	"vicuna": {"\nUSER:", "\nASSISTANT:"}, "chatqa": {"\nUser:", "\nAssistant:", "\nSystem:"}, "granite 1": {"\nQuestion:", "\nAnswer:"}, "openchat": {"\nGPT4 Correct User:"},
+	"exaone": {"[|system|]", "[|user|]", "[|endofturn|]", "[｜assistant｜]"}, "ling": {"<role>", "</role>", "<role>HUMAN</role>"}, "starcoder": {"<reponame>", "<gh_stars>"}, "olmo": {"|||EMAIL_ADDRESS|||", "|||IP_ADDRESS|||"},
+	"underscore": {"<_system>", "<_user>", "</_end>", "<_SYSTEM>", "<▁end>"}, "like angles": {"‹｜end▁of▁sentence｜›", "‹end▁of▁turn›", "⟨start_of_turn⟩", "〈im_end｜〉", "‹|im_end|›"},
 	"full width": {"＜|im_end|＞", "＜｜User｜＞"}, "plain": {"<step>", "<unk>", "<0x0A>", "<mask:1>", "<|anything at all|>", "<|", "<｜"},
 }
 
@@ -48,6 +50,7 @@ func TestBreakKeeps(t *testing.T) {
 	for _, s := range []string{
 		"if a < b || c > d {}", "x := m[i][j]", "vector<size_t> v; Map<String, List<Integer>>", "cat <<EOF\nx\nEOF", "[ERROR] it failed\n[INFO] done", "a |> f |> g", "<div class=\"a\">x</div>",
 		"[x] done", "- [ ] open", "[0-9a-f]+", "arr[N]", "1 << 3 >> 2", "see [text](url)", "the user: x", "## Instruction", "a ¦ b", "¦¦", "[TASK_COMPLETE]",
+		"std::vector<_Tp, _Alloc> v; std::move<_CharT>(x)", "let v: Vec<_> = xs.into_iter().collect::<Vec<_>>()", "a || b ||| c", "‹guillemets› and ⟨x|y⟩", "[|] [||] | a | b |", "List[int | None] [|x| > 1]",
 	} {
 		if got := Break(s); got != s {
 			t.Errorf("%q becomes %q", s, got)
