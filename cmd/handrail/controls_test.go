@@ -53,7 +53,7 @@ var controls = []control{
 	{"post-html", "call replace p.keep(1)", "./policy/untrusted", "TestPostedKinds"},
 	{"post-doubtful-links", "call replace p.keep(1)", "./policy/untrusted", "TestPostedKinds"},
 	{"post-references", "drop", "./policy/untrusted", "TestReferencesSayTheirAddress"},
-	{"post-drawings", "skip", "./policy/untrusted", "TestPostedAsPlain"},
+	{"post-drawings", "false", "./policy/untrusted", "TestPostedAsPlain"},
 	{"post-images", "without 1", "./policy/untrusted", "TestPostedKinds"},
 	{"post-links of post-images", "without 2", "./policy/untrusted", "TestPostedKinds"},
 	{"post-mentions", "call show p.keep(1)", "./policy/untrusted", "TestPostedKinds"},

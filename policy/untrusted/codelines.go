@@ -222,9 +222,9 @@ func plainFences(code string) string {
 			continue
 		}
 		run = m[2]
-		if word := strings.Fields(html.UnescapeString(m[3])); len(word) > 0 && drawn().MatchString(word[0]) {
+		if word := strings.Fields(html.UnescapeString(m[3])); len(word) > 0 && drawn().MatchString(word[0]) { //control:post-drawings
 			space := m[3][:len(m[3])-len(strings.TrimLeft(m[3], " \t"))]
-			lines[i] = m[1] + m[2] + space + "text" //control:post-drawings
+			lines[i] = m[1] + m[2] + space + "text"
 		}
 	}
 	return strings.Join(lines, "\n")
