@@ -26,18 +26,7 @@ func withAddresses(s string) string {
 	}
 	lines := strings.Split(s, "\n")
 	r := references{to: map[string]string{}, used: map[string]bool{}, room: mostAdded}
-	defines := make([]string, len(lines)) // the label that a line defines
-	for i, l := range lines {
-		begins := i == 0 || strings.TrimSpace(lines[i-1]) == "" || code[i-1] || defines[i-1] != "" || strings.HasPrefix(lines[i-1], "#")
-		m := definitionLine().FindStringSubmatch(l)
-		if code[i] || !begins || m == nil || !linkTarget().MatchString("("+m[2]+m[3]+")") {
-			continue
-		}
-		defines[i] = labelOf(m[1])
-		if _, known := r.to[defines[i]]; !known {
-			r.to[defines[i]] = m[2] + m[3]
-		}
-	}
+	defines := r.define(lines, code)
 	type piece struct{ text, defines string }
 	var pieces []piece
 	for at := 0; at < len(lines); {
@@ -47,7 +36,7 @@ func withAddresses(s string) string {
 			at = to
 			continue
 		}
-		for to < len(lines) && !code[to] && defines[to] == "" && strings.TrimSpace(lines[to]) != "" {
+		for goesOn := func(i int) bool { return !code[i] && defines[i] == "" && strings.TrimSpace(lines[i]) != "" }; to < len(lines) && goesOn(to); {
 			to++
 		}
 		pieces = append(pieces, piece{text: r.resolve(strings.Join(lines[at:to], "\n"))})
@@ -76,6 +65,24 @@ type references struct {
 	room int
 }
 
+// define takes the definitions from lines, and returns the label that each line defines.
+func (r *references) define(lines []string, code []bool) []string {
+	defines := make([]string, len(lines))
+	for i, l := range lines {
+		begins := i == 0 || strings.TrimSpace(lines[i-1]) == "" || code[i-1] || defines[i-1] != "" || strings.HasPrefix(lines[i-1], "#")
+		m := definitionLine().FindStringSubmatch(l)
+		if code[i] || !begins || m == nil || !linkTarget().MatchString("("+m[2]+m[3]+")") {
+			continue
+		}
+		defines[i] = labelOf(m[1])
+		if _, known := r.to[defines[i]]; !known {
+			r.to[defines[i]] = m[2] + m[3]
+		}
+	}
+	return defines
+}
+
+// resolve writes the links of a paragraph that refer to a definition with their addresses.
 func (r *references) resolve(s string) string {
 	var b strings.Builder
 	var open []int // what stands behind each open bracket, in s
