@@ -179,7 +179,7 @@ func maybe(s string) bool {
 	switch {
 	case rest == "":
 		return false
-	case s[0] >= 0x80 || rest[0] >= 0x80 || strings.HasPrefix("[|", s[:1]) && rest[0] == '|':
+	case s[0] >= 0x80 || rest[0] >= 0x80 || strings.Contains("[|", s[:1]) && rest[0] == '|':
 		return true
 	case s[0] == '>':
 		return rest[0] == '>'
