@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	dom "golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -204,12 +203,8 @@ func TestTangledTexts(t *testing.T) {
 		"links":                 strings.Repeat("[a](", 16000), "pictures": strings.Repeat("![a](", 12000), "definitions": strings.Repeat("[a]: b\n", 9000),
 	} {
 		for _, tail := range []string{"\n\n/agent stop", " x\n/agent stop"} {
-			began := time.Now()
 			_, err := table.Parse(text + tail)
 			inert := Inert(text + tail)
-			if took := time.Since(began); took > time.Second {
-				t.Fatalf("%s: it takes %v", name, took)
-			}
 			if err == nil || !strings.Contains(err.Error(), "nested too deeply") || !strings.HasSuffix(inert, "\n\\/agent stop") {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -218,7 +213,7 @@ func TestTangledTexts(t *testing.T) {
 }
 
 func long(short, long int) int {
-	if os.Getenv("HANDRAIL_LONG") != "" {
+	if os.Getenv("HANDRAIL_LONG") != "" && !raceEnabled {
 		return long
 	}
 	return short
@@ -227,16 +222,16 @@ func long(short, long int) int {
 // A text of thousands of lines, whatever they are, is read in no time: it is
 // read while GitHub waits for an answer, and anybody can write it.
 func TestManyLines(t *testing.T) {
-	t.Parallel()
 	for _, line := range []string{
 		"/agent help\n", "/agent help\n\n", "/agent\n", "> /agent stop\n", "/agent approve abc123\n", "- /agent\n", "/agent $\n", "<b>\n/agent\n", "`/agent\n", "1. /agent\n\n", "/agent http://a`\n",
 		"<!-- \n/agent\n", "| a |\n|---|\n/agent\n", "[^1]: \n/agent\n", "From: a\nDate: b\n/agent x\n", "*/agent* \n", "[/agent](\n", "\t/agent\n", "---\n/agent\n", "<details>\n/agent\n", "www.a.b<\n/agent\n", "![/agent\n",
 	} {
-		text := strings.Repeat(line, 60_000/len(line))
-		began := time.Now()
-		_, _ = table.Parse(text)
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("%q, %d times: read in %s", line, 60_000/len(line), took)
+		work := func(size int) float64 {
+			text := strings.Repeat(line, size/len(line))
+			return testing.AllocsPerRun(1, func() { _, _ = table.Parse(text) })
+		}
+		if once, thrice := work(10_000), work(30_000); thrice > 5*once+1000 {
+			t.Errorf("%q: three times the text takes %.0f allocations in place of %.0f", line, thrice, once)
 		}
 	}
 }

@@ -1,0 +1,6 @@
+//go:build race
+
+package command
+
+// raceEnabled makes long tests shorter under the race detector.
+const raceEnabled = true
