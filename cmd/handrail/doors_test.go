@@ -107,7 +107,7 @@ func TestExplainFileDoor(t *testing.T) {
 		"NUL":              {"a\x00b", "deny", ""},
 		"unicode":          {"ü/ö 🦊.txt", "allow", ""},
 		"composed unicode": {"u\u0308.txt", "allow", ""},
-		"very long":        {strings.Repeat("d/", 100_000) + ".env", "ask", "**/*.env"},
+		"very long":        {strings.Repeat("d/", 100_000) + ".env", "deny", "**"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errs, code := atDoor(t, "", "policy", "explain", "file", c.path, "--json")
