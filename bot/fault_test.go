@@ -2,7 +2,6 @@ package bot_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -124,7 +123,7 @@ func TestClockThatPanics(t *testing.T) {
 		c.Now = func() time.Time {
 			if armed {
 				armed = false
-				panic(fmt.Sprint("clock"))
+				panic("clock")
 			}
 			return time.Now()
 		}

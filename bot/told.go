@@ -31,9 +31,9 @@ func inWords(err error) error {
 	case errors.Is(err, gitops.ErrNoDefault):
 		return gitops.ErrNoDefault
 	case errors.Is(err, gitops.ErrAuth):
-		return errors.New(render.WhyNoGitAccess)
+		return Told{render.WhyNoGitAccess}
 	case errors.Is(err, gitops.ErrNotFound):
-		return errors.New(render.WhyNoCode)
+		return Told{render.WhyNoCode}
 	case errors.As(err, &refused) && errors.Is(err, ghapp.ErrNotFound):
 		return fmt.Errorf(render.WhyNotOnGitHub, refused.Op)
 	case errors.As(err, &refused) && refused.Kind == ghapp.Permanent:

@@ -19,7 +19,7 @@ func TestInWords(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"for people", fmt.Errorf("find start: %w", Told{".github/agent.yml: line 3: there is no key \"modle\""}), "I could not start: .github/agent.yml: line 3: there is no key \"modle\""},
+		{"for people", fmt.Errorf("find start: %w", Told{".github/agent.yml: line 3: there is no key \"moodel\""}), "I could not start: .github/agent.yml: line 3: there is no key \"moodel\""},
 		{"an empty repository", fmt.Errorf("read default branch: %w", gitops.ErrEmpty), "I could not start: the repository is empty: push a first commit to it"},
 		{"no access", fmt.Errorf("fetch https://h/o/r: git-upload-pack: %w", gitops.ErrAuth), "I could not start: I have no access to the code of this repository. The App has to be installed on it, with the permission Contents: read and write"},
 		{"gone", &ghapp.Error{Op: "read issue", Kind: ghapp.Permanent, Status: 404, Err: errors.New("GET https://api/… 404")}, "I could not start: GitHub says that something is not there any more (read issue)"},

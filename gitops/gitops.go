@@ -64,6 +64,7 @@ import (
 // Access is what credentials are for.
 type Access int
 
+// What credentials are for.
 const (
 	AccessRead      Access = iota // list and fetch
 	AccessPush                    // move a branch

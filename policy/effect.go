@@ -22,17 +22,17 @@ const (
 	symlinkMode = "120000"
 )
 
-// Covers reports whether a yes to e is a yes to what really happened: the same
-// file, made of the same content into the same content. Real has the modes.
-func (e Effect) Covers(real Effect) bool {
-	if e.Path != real.Path || e.Was != real.Was && e.Was != objectID(real.Was) {
+// Covers reports whether a yes to e is a yes to what happened: the same
+// file, made of the same content into the same content. What happened has the modes.
+func (e Effect) Covers(happened Effect) bool {
+	if e.Path != happened.Path || e.Was != happened.Was && e.Was != objectID(happened.Was) {
 		return false
 	}
-	mode, _, _ := strings.Cut(real.Was, " ")
-	if real.Was == "" {
+	mode, _, _ := strings.Cut(happened.Was, " ")
+	if happened.Was == "" {
 		mode = newFileMode
 	}
-	return e.Is == real.Is || e.Is != "" && mode+" "+e.Is == real.Is //control:computed-blob
+	return e.Is == happened.Is || e.Is != "" && mode+" "+e.Is == happened.Is //control:computed-blob
 }
 
 // objectID leaves the mode out of a content's name.

@@ -77,12 +77,12 @@ func (w *Changes) approve(files []FileChange) {
 		w.Approved[e.Path] = e
 	}
 	w.fresh = nil
-	var real []policy.Effect
+	var happened []policy.Effect
 	for _, f := range files {
-		real = append(real, f.Effects()...)
+		happened = append(happened, f.Effects()...)
 	}
 	maps.DeleteFunc(w.Approved, func(_ string, e policy.Effect) bool {
-		return !slices.ContainsFunc(real, e.Covers) //control:approved-until-changed
+		return !slices.ContainsFunc(happened, e.Covers) //control:approved-until-changed
 	})
 }
 

@@ -71,7 +71,7 @@ func engines(b *testing.B) map[string]workspacetest.Subject {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, err := bwrap.New(bwrap.Config{Binary: bin})
+	w, err := bwrap.New(b.Context(), bwrap.Config{Binary: bin})
 	if err != nil {
 		b.Fatal(err)
 	}

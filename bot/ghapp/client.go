@@ -278,10 +278,11 @@ func (c *Client) InTeam(ctx context.Context, org, slug, login string) (bool, err
 // Git is what a password for git is for.
 type Git int
 
+// What credentials for git are for.
 const (
-	GitFetch         Git = iota
-	GitPush              // of anything but workflow files
-	GitPushWorkflows     // only where an App was given that permission
+	GitFetch         Git = iota // list and fetch
+	GitPush                     // of anything but workflow files
+	GitPushWorkflows            // only where an App was given that permission
 )
 
 // GitAuth returns user and password for git over HTTP at this address. It

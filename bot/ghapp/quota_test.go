@@ -40,7 +40,7 @@ func TestWritesInTurn(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond) // so that it is in the queue
 	}
 	all.Wait()
 	var order []string

@@ -60,7 +60,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 		if said+counted == all {
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 	if most := 5 * (2 + int(took.Seconds())); said+counted != all || said > most || said == 0 {
 		t.Errorf("%d logged (want at most %d) and %d counted of %d, in %s", said, most, counted, all, took)

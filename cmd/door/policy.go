@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
+// Policy is `handrail policy`.
 type Policy struct {
 	Explain policyExplainCmd `cmd:"" help:"Say what the policy thinks of a command or a file, and why."`
 }
@@ -93,7 +94,8 @@ func (c *explainCommandCmd) Run(w *Console) error {
 		return JSONLine(w.Out, p.ExplainCommandFully(mode, *c.Line))
 	}
 	e := ruled{p.ExplainCommandFully(mode, *c.Line)}
-	return e.say(w, fmt.Sprintf("%s (severity %s)", e.Decision, e.Severity))
+	e.say(w, fmt.Sprintf("%s (severity %s)", e.Decision, e.Severity))
+	return nil
 }
 
 type explainFileCmd struct {
@@ -131,16 +133,18 @@ func (c *explainFileCmd) Run(w *Console) error {
 	case c.JSON:
 		return JSONLine(w.Out, f)
 	case f.Sensitive:
-		return e.say(w, fmt.Sprintf("%s: sensitive, it matches %s", f.Decision, f.Pattern))
+		e.say(w, fmt.Sprintf("%s: sensitive, it matches %s", f.Decision, f.Pattern))
+	default:
+		e.say(w, e.Decision)
 	}
-	return e.say(w, e.Decision)
+	return nil
 }
 
 // ruled is a decision that is printed in words.
 type ruled struct{ policy.Explanation }
 
 // say prints a decision with every rule that matched.
-func (e ruled) say(w *Console, head string) error {
+func (e ruled) say(w *Console, head string) {
 	if e.Auto {
 		head += ", without asking anybody"
 	}
@@ -149,7 +153,6 @@ func (e ruled) say(w *Console, head string) error {
 		fmt.Fprintf(w.Out, "- %s (%s)\n", r.Text, r.Rule)
 	}
 	fmt.Fprintf(w.Out, "sha256 %s\n", e.Digest)
-	return nil
 }
 
 // fullLine answers a line of standard input in full.

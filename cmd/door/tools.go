@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
+// Tools is `handrail tools`.
 type Tools struct {
 	List  toolsListCmd  `cmd:"" help:"List the tools that a model is offered."`
 	Parse toolsParseCmd `cmd:"" help:"Find the tool calls in a model's answer on standard input."`
@@ -57,7 +58,7 @@ func (c *toolsListCmd) Run(w *Console) error {
 	return JSONLine(w.Out, list)
 }
 
-// builtinTools returns the tools that work in ws, which may be nil when they are
+// BuiltinTools returns the tools that work in ws, which may be nil when they are
 // only described.
 func BuiltinTools(ws *workspace.Workspace) (*tools.Registry, error) {
 	cfg := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws}

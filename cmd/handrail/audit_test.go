@@ -36,7 +36,7 @@ func forge(t *testing.T, s *story, old, forged string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.cfg.Data, "handrail.db"))
 	must(t, err)
-	defer db.Close()
+	defer func() { must(t, db.Close()) }()
 	events := s.events()
 	list := make([]*session.Event, len(events))
 	changed := 0
@@ -63,7 +63,7 @@ func dropTriggers(t *testing.T, db *sql.DB, table string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?`, table)
 	must(t, err)
-	defer rows.Close()
+	defer func() { must(t, rows.Close()) }()
 	var names []string
 	for rows.Next() {
 		var name string

@@ -169,7 +169,7 @@ func benchCommit(b *testing.B, dir string) {
 // inEach runs f for every kind of workspace that works here.
 func inEach(b *testing.B, f func(b *testing.B, workspace string)) {
 	b.Helper()
-	engines, err := workspaceEngines(&console{}, os.Args[0], "")
+	engines, err := workspaceEngines(b.Context(), &console{}, os.Args[0], "")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func BenchmarkOpen(b *testing.B) {
 	if err := workspace.Give(b.Context(), source); err != nil {
 		b.Fatal(err)
 	}
-	engines, err := workspaceEngines(&console{}, p.bin, "")
+	engines, err := workspaceEngines(b.Context(), &console{}, p.bin, "")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestCompose(t *testing.T) {
 	c.run("up", "-d", "--no-build", "--no-deps", "workspaces")
 	c.run("up", "-d", "--no-build", "--no-deps", "handrail")
 	ready := false
-	for end := time.Now().Add(30 * time.Second); !ready && time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !ready && time.Now().Before(end); pause(200 * time.Millisecond) {
 		cmd := exec.CommandContext(t.Context(), "docker", "exec", containerOf(c, "handrail"), "handrail", "serve", "--check", "--listen", ":8080")
 		ready = cmd.Run() == nil
 	}

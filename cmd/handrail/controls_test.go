@@ -123,7 +123,7 @@ var controls = []control{
 	{"computed-blob", `value mode != "x"`, "./agent/session", "TestApprovedUntilPublished"},
 	{"rename-deletes", "value []policy.Effect{{Path: f.Path, Is: f.Blob}}", "./agent/session", "TestEffectsOfARename"},
 	{"consumed-when-published", "value p.Commit, nil, w.Approved", "./agent/session", "TestApprovedUntilPublished"},
-	{"approved-until-changed", "value len(real) < 0", "./agent/session", "TestApprovedUntilPublished"},
+	{"approved-until-changed", "value len(happened) < 0", "./agent/session", "TestApprovedUntilPublished"},
 	{"not-merged-by-lines", "false", "./gitops", "TestPushSafeGuards"},
 	{"dropped-stays-off", "false", "./gitops", "TestPushSafeGuards"},
 	{"pushed-before", "call Descends false, error(nil)", "./gitops", "TestPushSafeGuards"},

@@ -32,7 +32,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	engines, err := workspaceEngines(w, self, "")
+	engines, err := workspaceEngines(ctx, w, self, "")
 	if err != nil {
 		return err
 	}

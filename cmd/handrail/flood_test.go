@@ -79,7 +79,7 @@ func TestHostileDeliveries(t *testing.T) {
 				t.Errorf("session %d: %v", i, answered)
 			}
 		})
-		time.Sleep(time.Duration(*hostileDeliveries) * time.Millisecond / honest)
+		pause(time.Duration(*hostileDeliveries) * time.Millisecond / honest)
 	}
 	all.Wait()
 	for i := range honest {

@@ -185,7 +185,7 @@ func quoted(t *testing.T, text string) string {
 // needEngine skips, loudly, where an engine does not work.
 func needEngine(t *testing.T, name string) {
 	t.Helper()
-	list, err := workspaceEngines(&console{}, os.Args[0], "")
+	list, err := workspaceEngines(t.Context(), &console{}, os.Args[0], "")
 	if err != nil {
 		t.Fatal(err)
 	}

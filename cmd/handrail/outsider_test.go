@@ -43,7 +43,7 @@ func (s *story) logged(words string, times int) {
 		if strings.Count(s.log.String(), words) >= times {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		pause(50 * time.Millisecond)
 	}
 	s.t.Fatalf("%q was not logged %d times\n%s", words, times, s.log)
 }

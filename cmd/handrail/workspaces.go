@@ -31,7 +31,7 @@ func pickWorkspace(ctx context.Context, w *console, name, image string) (workspa
 	if err != nil {
 		return nil, fmt.Errorf("find this program to put it into workspaces: %w", err)
 	}
-	engines, err := workspaceEngines(w, self, image)
+	engines, err := workspaceEngines(ctx, w, self, image)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 // defaultImage is what workspaces run in when nothing else is configured.
 const defaultImage = "handrail-workspace:local"
 
-func workspaceEngines(w *console, self, image string) ([]workspace.Engine, error) {
+func workspaceEngines(ctx context.Context, w *console, self, image string) ([]workspace.Engine, error) {
 	if image == "" {
 		image = defaultImage
 	}
@@ -96,7 +96,7 @@ func workspaceEngines(w *console, self, image string) ([]workspace.Engine, error
 	if err != nil {
 		return nil, err
 	}
-	b, err := bwrap.New(bwrap.Config{Binary: self, Log: w.log})
+	b, err := bwrap.New(ctx, bwrap.Config{Binary: self, Log: w.log})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func serve(t *testing.T, dir string) (socket string, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := bwrap.New(bwrap.Config{Binary: self})
+	e, err := bwrap.New(t.Context(), bwrap.Config{Binary: self})
 	if err != nil {
 		t.Fatal(err)
 	}

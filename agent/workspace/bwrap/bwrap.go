@@ -48,7 +48,7 @@ type Engine struct {
 var _ workspace.Engine = (*Engine)(nil)
 
 // New returns an engine, after looking for the programs that it needs.
-func New(cfg Config) (*Engine, error) {
+func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if !filepath.IsAbs(cfg.Binary) {
 		return nil, fmt.Errorf("make bwrap engine: binary %q: it must be an absolute path", cfg.Binary)
 	}
@@ -63,7 +63,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.none = errors.New("not wanted")
 	if !cfg.NoGroups {
-		e.place, e.none = cgroup.Find(context.Background(), cfg.Groups)
+		e.place, e.none = cgroup.Find(ctx, cfg.Groups)
 	}
 	return e, nil
 }

@@ -29,7 +29,7 @@ func checkOnly() {
 	self, err := os.Executable()
 	if err == nil {
 		var e *bwrap.Engine
-		if e, err = bwrap.New(bwrap.Config{Binary: self}); err == nil {
+		if e, err = bwrap.New(context.Background(), bwrap.Config{Binary: self}); err == nil {
 			err = e.Check(context.Background())
 		}
 	}
@@ -43,7 +43,7 @@ func engine(t testing.TB, cfg bwrap.Config) *bwrap.Engine {
 	if cfg.Binary, err = os.Executable(); err != nil {
 		t.Fatal(err)
 	}
-	e, err := bwrap.New(cfg)
+	e, err := bwrap.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 // groups makes a stand-in for control groups of version 2.
 func groups(t *testing.T, files map[string]string) cgroup.System {
 	t.Helper()
-	s := cgroup.System{Mount: t.TempDir(), Uid: os.Geteuid()}
+	s := cgroup.System{Mount: t.TempDir(), UID: os.Geteuid()}
 	s.Self, s.Runtime = filepath.Join(s.Mount, "self"), s.Mount
 	files["self"], files["cgroup.controllers"] = "0::/service\n", "cpu memory pids\n"
 	for name, text := range files {
@@ -53,8 +53,8 @@ func TestDelegatedGroup(t *testing.T) {
 	if n, bad := strconv.Atoi(strings.TrimSpace(string(pid))); err != nil || bad != nil || n < 2 {
 		t.Errorf("entered: %q, %v", pid, err)
 	}
-	if max, err := os.ReadFile(filepath.Join(found[0], "memory.max")); err != nil || string(max) != "1073741824" {
-		t.Errorf("memory: %q, %v", max, err)
+	if most, err := os.ReadFile(filepath.Join(found[0], "memory.max")); err != nil || string(most) != "1073741824" {
+		t.Errorf("memory: %q, %v", most, err)
 	}
 	for _, f := range []string{"cgroup.procs", "memory.max", "memory.swap.max", "pids.max", "cpu.max"} { // the kernel's own files go with their directory
 		if err := os.Remove(filepath.Join(found[0], f)); err != nil {

@@ -24,7 +24,7 @@ func TestOrdinaryUser(t *testing.T) {
 		t.Skip("NEEDS ROOT, to become another user: TestConformance tests this one")
 	}
 	engine(t, bwrap.Config{})
-	dir, err := os.MkdirTemp("", "handrail-user-")
+	dir, err := os.MkdirTemp("", "handrail-user-") //nolint:usetesting // the other user cannot enter what t.TempDir makes
 	if err != nil {
 		t.Fatal(err)
 	}

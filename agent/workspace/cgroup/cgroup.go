@@ -25,7 +25,7 @@ type System struct {
 	Mount   string // where control groups are, /sys/fs/cgroup
 	Self    string // says which this process is in, /proc/self/cgroup
 	Runtime string // of systemd for this user, /run/user/UID
-	Uid     int    // 0 for this process's
+	UID     int    // 0 for this process's
 }
 
 // Place is where groups can be made. Its zero value is nowhere.
@@ -40,8 +40,8 @@ var controllers = []string{"memory", "pids", "cpu"}
 // Find returns a place for groups, or an error that says why there is none.
 func Find(ctx context.Context, s System) (Place, error) {
 	if s.Mount == "" {
-		s = System{Mount: "/sys/fs/cgroup", Self: "/proc/self/cgroup", Uid: os.Geteuid()}
-		s.Runtime = "/run/user/" + strconv.Itoa(s.Uid)
+		s = System{Mount: "/sys/fs/cgroup", Self: "/proc/self/cgroup", UID: os.Geteuid()}
+		s.Runtime = "/run/user/" + strconv.Itoa(s.UID)
 	}
 	if _, err := os.Stat(filepath.Join(s.Mount, "cgroup.controllers")); err != nil {
 		return s.first()
@@ -54,7 +54,7 @@ func Find(ctx context.Context, s System) (Place, error) {
 	if err == nil {
 		return Place{version: 2, dir: own}, nil
 	}
-	if s.Uid == 0 && own != s.Mount && delegated(s.Mount) == nil {
+	if s.UID == 0 && own != s.Mount && delegated(s.Mount) == nil {
 		return Place{version: 2, dir: s.Mount}, nil
 	}
 	if p, ok := s.systemd(ctx); ok {
@@ -167,8 +167,8 @@ func child(pid string) bool {
 // systemd returns the place that this user's own systemd offers: a scope for
 // each session.
 func (s System) systemd(ctx context.Context) (Place, bool) {
-	user := "user-" + strconv.Itoa(s.Uid) + ".slice"
-	have, err := os.ReadFile(filepath.Join(s.Mount, "user.slice", user, "user@"+strconv.Itoa(s.Uid)+".service", "cgroup.controllers"))
+	user := "user-" + strconv.Itoa(s.UID) + ".slice"
+	have, err := os.ReadFile(filepath.Join(s.Mount, "user.slice", user, "user@"+strconv.Itoa(s.UID)+".service", "cgroup.controllers"))
 	if err != nil {
 		return Place{}, false
 	}
@@ -254,7 +254,7 @@ func (g Group) Remove() error {
 			if err = os.Remove(dir); !errors.Is(err, syscall.EBUSY) {
 				break
 			}
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("remove control group: %w", err))

@@ -14,7 +14,7 @@ import (
 // this process in /service.
 func tree(t *testing.T, controllers string) System {
 	t.Helper()
-	s := System{Mount: t.TempDir(), Runtime: "/run/user/1000", Uid: 1000}
+	s := System{Mount: t.TempDir(), Runtime: "/run/user/1000", UID: 1000}
 	s.Self = filepath.Join(s.Mount, "self")
 	for name, text := range map[string]string{
 		"self": "1:name=systemd:/x\n0::/service\n", "cgroup.controllers": "cpu io memory pids\n",
@@ -115,7 +115,7 @@ func TestNoPlace(t *testing.T) {
 		"shared":      {shared, "is shared with other programs, such as process 1;"},
 		"no memory":   {tree(t, "cpu pids"), `has no "memory"`},
 		"other trees": {lost, "names none of version 2"},
-		"no groups":   {System{Mount: t.TempDir(), Uid: 1000}, "no control groups can be made"},
+		"no groups":   {System{Mount: t.TempDir(), UID: 1000}, "no control groups can be made"},
 	} {
 		if p, err := Find(t.Context(), tt.s); err == nil || p.OK() || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, %+v; want %q", name, err, p, tt.want)

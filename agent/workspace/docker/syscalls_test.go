@@ -41,7 +41,7 @@ func TestSystemCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := bwrap.New(bwrap.Config{Binary: self})
+	b, err := bwrap.New(t.Context(), bwrap.Config{Binary: self})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,6 +86,7 @@ func (f *Finding) Step(bytes int) {
 	}
 }
 
+// Exhaust gives up on a program that takes too long to follow.
 func (f *Finding) Exhaust() {
 	f.Hit("too-large", "")
 	panic(exhausted{})
@@ -105,6 +106,7 @@ func (f *Finding) Join(found *Finding, line string) {
 	}
 }
 
+// Result returns what was found, the worst first.
 func (f *Finding) Result() Analysis {
 	order := make([]int, len(f.reasons))
 	for i := range order {

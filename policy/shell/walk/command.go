@@ -36,6 +36,7 @@ func (c *Command) Line() string {
 // Is reports whether the program has one of the names.
 func (c *Command) Is(names ...string) bool { return OneOf(c.Name, names...) }
 
+// OneOf reports whether s is one of the words.
 func OneOf(s string, words ...string) bool {
 	for _, w := range words {
 		if s == w {
@@ -125,6 +126,7 @@ func render(words []string) string {
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
+// IsAssignment reports whether a word sets a variable, as NAME=VALUE.
 func IsAssignment(s string) bool {
 	name, _, ok := strings.Cut(s, "=")
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""

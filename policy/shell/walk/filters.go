@@ -80,7 +80,7 @@ func (c *Command) keepsLines() bool {
 	text := strings.Join(c.Texts(), " ")
 	if strings.HasSuffix(c.Name, "grep") || c.Is("rg") {
 		pattern := c.OperandsAfter("e").At(0)
-		return strings.Trim(pattern, `^$[0-9]+*.\d{}:digt`) == "" && !c.Has("v") || c.Has("v") && strings.Contains(strings.ToLower(text), "pid")
+		return strings.Trim(pattern, `^$[0-9]+*.\d{}:igt`) == "" && !c.Has("v") || c.Has("v") && strings.Contains(strings.ToLower(text), "pid")
 	}
 	return !strings.Contains(text, "/") && !strings.Contains(text, "~") && !strings.Contains(text, "==")
 }

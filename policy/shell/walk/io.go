@@ -289,6 +289,7 @@ func (s *files) Remove(a argv.Word, recursive bool) {
 	}
 }
 
+// GlobIn returns a word that holds a pattern, and "" for others.
 func GlobIn(s string) string {
 	if strings.ContainsAny(s, "*?[") {
 		return s
@@ -327,6 +328,7 @@ func (s *files) ReadFile(name string) string {
 	return s.ReadSecret(p)
 }
 
+// EndlessDevice reports whether reading a device never ends.
 func EndlessDevice(p string) bool { return OneOf(p, "/dev/zero", "/dev/urandom", "/dev/random") }
 
 // systemProgram stands before the name of a program in what a copy of it

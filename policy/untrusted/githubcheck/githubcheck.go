@@ -8,6 +8,7 @@ package githubcheck
 import (
 	"bufio"
 	_ "embed"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -67,9 +68,8 @@ func unescape(s string) string {
 	return percent.ReplaceAllStringFunc(s, func(run string) string {
 		out := make([]byte, 0, len(run)/3)
 		for i := 0; i < len(run); i += 3 {
-			var b byte
-			fmt.Sscanf(run[i+1:i+3], "%02X", &b)
-			out = append(out, b)
+			b, _ := hex.DecodeString(run[i+1 : i+3]) // percent matches digits only
+			out = append(out, b...)
 		}
 		return string(out)
 	})

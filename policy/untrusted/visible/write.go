@@ -302,7 +302,7 @@ func resolve(s string) string {
 	for i, r := range rs {
 		switch {
 		case r == imageMark:
-			if !(wordAt(rs, i, -1) && wordAt(rs, i, 1)) {
+			if !wordAt(rs, i, -1) || !wordAt(rs, i, 1) {
 				shows[i] = "[image]"
 			}
 		case r < codeMark || r >= imageMark:
