@@ -28,17 +28,13 @@ func newComposed(t *testing.T) *composed {
 	if exec.CommandContext(t.Context(), "docker", "compose", "version").Run() != nil {
 		c.tool = []string{"docker-compose"}
 	}
-	must := slices.Contains(strings.Split(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), ","), "compose")
 	version, _ := exec.CommandContext(t.Context(), c.tool[0], append(c.tool[1:], "version", "--short")...).Output() // tried again below
 	if strings.HasPrefix(string(version), "1.") {
-		t.Skip("NEEDS DOCKER COMPOSE 2: the first cannot show a container the whole of its /proc; .ci/test starts both containers without it")
+		missing(t, "compose", "this is version %s, and only the second can show a container the whole of its /proc; .ci/setup --full installs it", strings.TrimSpace(string(version)))
 	}
 	for _, needs := range [][]string{append(c.tool, "version", "--short"), {"docker", "image", "inspect", composeImage}} {
 		if out, err := exec.CommandContext(t.Context(), needs[0], needs[1:]...).CombinedOutput(); err != nil {
-			if must {
-				t.Fatalf("compose is required: %s: %v: %s", strings.Join(needs, " "), err, out)
-			}
-			t.Skipf("NEEDS DOCKER, COMPOSE AND THE IMAGE: %s: %v", strings.Join(needs, " "), err)
+			missing(t, "compose", "%s: %v: %s", strings.Join(needs, " "), err, out)
 		}
 	}
 	if err := os.CopyFS(c.dir, os.DirFS("../../docs/deploy")); err != nil {

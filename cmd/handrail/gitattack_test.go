@@ -197,10 +197,7 @@ func needEngine(t *testing.T, name string) {
 			return
 		}
 	}
-	if strings.Contains(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), name) {
-		t.Fatalf("%s does not work here: %v", name, err)
-	}
-	t.Skipf("NOT TESTED: %s does not work here: %v", name, err)
+	missing(t, name, "%v", err)
 }
 
 // serve runs the built program as a server of this story.

@@ -76,11 +76,11 @@ func TestNothingIsHeldWhileItWaits(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			if engine != "local" {
 				if _, err := exec.LookPath(engine); err != nil {
-					t.Skipf("LOUD SKIP: there is no %s here", engine)
+					missing(t, engine, "%v", err)
 				}
 			}
 			if engine == "docker" && exec.CommandContext(t.Context(), "docker", "image", "inspect", "handrail-workspace:local").Run() != nil {
-				t.Skip("LOUD SKIP: there is no image handrail-workspace:local here; .ci/workspace-image makes it")
+				missing(t, engine, "there is no image handrail-workspace:local; .ci/workspace-image makes it")
 			}
 			s := newStory(t, map[string]string{"a.txt": "a\n", "build/out": "1\n"}, `
 - calls: [{name: run_terminal_command, arguments: {command: "echo began; sleep 2"}}]
