@@ -52,8 +52,7 @@ type App struct {
 	apps *ghinstallation.AppsTransport
 	self *github.Client // speaks as the app itself; nil with a token
 
-	home    string            // beginning of the addresses of repositories' pages
-	site    site              // where pictures may lie
+	site    site              // where pages, repositories and pictures lie
 	outside http.RoundTripper // to public addresses only
 
 	mu      sync.Mutex
@@ -78,7 +77,7 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("read API address: it must not contain a user or a password")
 	}
 	setDefaults(&cfg)
-	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups), home: homeOf(api.String())}
+	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups)}
 	if cfg.Token != "" {
 		if cfg.AppID != 0 {
 			return nil, errors.New("configure github: give either an app or a token, not both")

@@ -293,10 +293,7 @@ func (c *Client) GitAuth(ctx context.Context, rawURL string, use Git) (user, tok
 	if err != nil {
 		return "", "", &Error{Op: op, Err: errors.New("the address cannot be read")}
 	}
-	host := c.app.api.Host
-	if host == "api.github.com" {
-		host = "github.com"
-	}
+	host := c.app.site.host
 	path := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
 	if u.Host != host || u.Scheme != c.app.api.Scheme || u.User != nil || !strings.EqualFold(path, c.owner+"/"+c.repo) {
 		return "", "", &Error{Op: op, Err: fmt.Errorf("%w: %s is not %s/%s at %s", errOtherHost, u.Redacted(), c.owner, c.repo, host)}

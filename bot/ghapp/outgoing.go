@@ -1,8 +1,6 @@
 package ghapp
 
 import (
-	"strings"
-
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -11,7 +9,7 @@ import (
 // It is asked before a write is performed and before it is looked for, so both see the
 // same text.
 func (c *Client) outgoing(w Write) Write {
-	g := gate{secrets: c.app.cfg.Clean, to: untrusted.OutputOptions{Repo: c.owner + "/" + c.repo, Home: c.app.home + c.owner + "/" + c.repo, Inert: c.app.cfg.Inert}}
+	g := gate{secrets: c.app.cfg.Clean, to: untrusted.OutputOptions{Repo: c.owner + "/" + c.repo, Home: c.app.site.repository(c.owner, c.repo), Inert: c.app.cfg.Inert}}
 	w.Title = g.title(w.Title)
 	if w.Kind != WriteReaction {
 		w.Body, w.Folds = g.body(w.Body, 0, w.Folds...), nil
@@ -61,12 +59,4 @@ func (g gate) body(s string, closes int, folds ...untrusted.Fold) string {
 		p.Folds = append(p.Folds, untrusted.Fold{Title: g.clean(f.Title), Text: g.clean(f.Text)})
 	}
 	return g.to.Post(p) //control:post-gate
-}
-
-// homeOf is the beginning of the addresses of repositories' pages.
-func homeOf(api string) string {
-	if strings.HasPrefix(api, "https://api.github.com/") {
-		return "https://github.com/"
-	}
-	return strings.TrimSuffix(api, "api/v3/")
 }

@@ -219,24 +219,13 @@ func (c *Client) rendered(ctx context.Context, at Text) (string, error) {
 	return got.HTML, c.readError(op, err)
 }
 
-// site is where GitHub's own pictures lie: github.com, or the host of an
-// enterprise server with what is below it.
-type site struct {
-	api  *url.URL
-	host string // of the web pages
-}
-
-func newSite(api *url.URL) site { return site{api, strings.TrimPrefix(api.Hostname(), "api.")} }
-
-func (s site) public() bool { return s.host == "github.com" }
-
 // operated reports whether u is at the API's own host or below it, which the
 // operator has named.
 func (s site) operated(u *url.URL) bool {
 	if u.Scheme == s.api.Scheme && u.Host == s.api.Host {
 		return true
 	}
-	return !s.public() && secure(u) && (u.Hostname() == s.host || strings.HasSuffix(u.Hostname(), "."+s.host))
+	return !s.public() && secure(u) && (u.Hostname() == s.name || strings.HasSuffix(u.Hostname(), "."+s.name))
 }
 
 func secure(u *url.URL) bool { return u.Scheme == "https" && (u.Port() == "" || u.Port() == "443") }

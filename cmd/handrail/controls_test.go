@@ -53,6 +53,8 @@ var controls = []control{
 	{"post-html", "call replace p.keep(1)", "./policy/untrusted", "TestPostedKinds"},
 	{"post-doubtful-links", "call replace p.keep(1)", "./policy/untrusted", "TestPostedKinds"},
 	{"post-references", "drop", "./policy/untrusted", "TestReferencesSayTheirAddress"},
+	{"own-host", "value err != nil && home == nil", "./policy/untrusted", "TestReferencesOnAnEnterpriseServer"},
+	{"pages-of-the-host", "drop", "./bot/ghapp", "TestSite"},
 	{"post-drawings", "false", "./policy/untrusted", "TestPostedAsPlain"},
 	{"post-images", "without 1", "./policy/untrusted", "TestPostedKinds"},
 	{"post-links of post-images", "without 2", "./policy/untrusted", "TestPostedKinds"},

@@ -15,6 +15,7 @@ type textVerbs struct {
 type outgoingCmd struct {
 	Stdin bool   `name:"stdin" required:"" help:"Read lines {\"id\":…,\"text\":\"…\"}."`
 	Repo  string `name:"repo" help:"The repository that the texts go to, as owner/name."`
+	Host  string `name:"host" default:"github.com" help:"Of the GitHub that they go to."`
 	As    string `name:"as" enum:"body,title,message" default:"body" help:"What they are: body, title or (commit) message."`
 }
 
@@ -22,7 +23,7 @@ type outgoingCmd struct {
 func (c *outgoingCmd) Run(w *door.Console) error {
 	to := untrusted.OutputOptions{Repo: c.Repo, Inert: command.Inert}
 	if c.Repo != "" {
-		to.Home = "https://github.com/" + c.Repo
+		to.Home = "https://" + c.Host + "/" + c.Repo
 	}
 	return door.EachText(w, func(s string) string {
 		switch c.As {

@@ -2,6 +2,7 @@ package untrusted
 
 import (
 	"html"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -38,7 +39,8 @@ var (
 	otherIssue = lazily(`[\w.\-\\*~]+/[\w.\-\\*~]+$`)
 	noteLabel  = lazily(`^\^[A-Za-z0-9_-]{1,64}\]`)
 	digits     = lazily(`^\d+`)
-	threadURL  = lazily(`(?i)^(?:https?://(?:[^\s/]*@)?|www\.)(?:[\w-]+\.)*github[\w.-]*(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
+	threadURL  = lazily(`(?i)^(?:https?://(?:[^\s/]*@)?(?:www\.)?|www\.)([\w.-]+)(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
+	gitHubHost = lazily(`(?i)(?:^|\.)github`)
 )
 
 func (p *inline) clean() string {
@@ -357,7 +359,14 @@ func hexWord(s string) bool {
 // another repository.
 func (p *inline) elsewhere(address string) bool {
 	m := threadURL().FindStringSubmatch(address)
-	return m != nil && !strings.EqualFold(m[1], p.Repo)
+	return m != nil && !strings.EqualFold(m[2], p.Repo) && (gitHubHost().MatchString(m[1]) || p.own(m[1]))
+}
+
+// own reports whether a host is the one that a text goes to: it need not have
+// GitHub in its name.
+func (p *inline) own(host string) bool {
+	home, err := url.Parse(p.Home)
+	return err == nil && strings.EqualFold(home.Hostname(), strings.TrimSuffix(host, ".")) //control:own-host
 }
 
 // mention takes an @.

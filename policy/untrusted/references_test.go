@@ -1,6 +1,9 @@
 package untrusted
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestReferencesSayTheirAddress(t *testing.T) {
 	for in, want := range map[string]string{
@@ -50,6 +53,30 @@ func TestPostedAsPlain(t *testing.T) {
 	for in, want := range map[string]string{"_close #1": "_close # 1", "__fixed:#1": "__fixed:# 1", "fixes_ #1": "fixes_ # 1", "closes www.github.com/a/b/issues/1": "closes www. github.com/a/b/issues/1"} {
 		if got := Title(in); got != want {
 			t.Errorf("Title(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// The host of a text need not have GitHub in its name: a link there into another
+// repository makes a note in that one's timeline, too. One elsewhere does not.
+func TestReferencesOnAnEnterpriseServer(t *testing.T) {
+	for in, same := range map[string]bool{
+		"see https://code.example.org/other/repo/issues/5":           false,
+		"see https://CODE.example.org/other/repo/pull/5#x":           false,
+		"see https://code.example.org./other/repo/issues/5":          false,
+		"see https://code.example.org:8443/other/repo/issues/5":      false,
+		"see https://kim@code.example.org/other/repo/commit/0123abc": false,
+		"see http://www.code.example.org/other/repo/discussions/5":   false,
+		"see <https://code.example.org/other/repo/issues/5>":         false,
+		"see https://github.com/other/repo/issues/5":                 false,
+		"see https://code.example.org/me/mine/issues/5":              true,
+		"see https://code.example.org/other/repo":                    true,
+		"see https://docs.example.org/other/repo/issues/5":           true,
+		"see https://xcode.example.org/other/repo/issues/5":          true,
+	} {
+		got := CleanOutput(in, OutputOptions{Repo: "me/mine", Home: "https://code.example.org/me/mine"})
+		if (got == in) != same || !same && !strings.Contains(got, "`") {
+			t.Errorf("CleanOutput(%q) = %q; want it to be the same: %t", in, got, same)
 		}
 	}
 }
