@@ -92,7 +92,7 @@ func (a *arena) work(t testing.TB, ag *Agent) {
 // disturb changes the world at any moment, also between two calls of an
 // answer.
 func (a *arena) disturb() {
-	what := []string{"push", "base", "retarget", "under", "revoke", "restore", "restore", "edit", "deny", "replay", "answer", "instruct", "deadline"}[a.r.IntN(13)]
+	what := []string{"push", "retarget", "under", "revoke", "restore", "restore", "edit", "deny", "replay", "answer", "instruct", "deadline"}[a.r.IntN(12)]
 	if !a.judge.opened {
 		return
 	}
@@ -100,8 +100,6 @@ func (a *arena) disturb() {
 	switch what {
 	case "push":
 		a.pushes++
-	case "base":
-		a.base++
 	case "retarget":
 		a.target = a.r.IntN(2)
 	case "under":

@@ -29,13 +29,13 @@ type arena struct {
 	crashIn int // appends until the process dies, 0 for never
 	plan    []session.Call
 
-	base, target, pushes int // what approvals are bound to
-	under                int // what lies under the file that is edited
-	trusted              bool
-	edited               map[string]bool // comments that were changed
-	comments             int
-	answers              []session.Resolved // as they were given, for replays
-	now                  time.Time
+	target, pushes int // what approvals are bound to
+	under          int // what lies under the file that is edited
+	trusted        bool
+	edited         map[string]bool // comments that were changed
+	comments       int
+	answers        []session.Resolved // as they were given, for replays
+	now            time.Time
 
 	ws     map[string]string // the workspace of the running process
 	trees  map[string]map[string]string
@@ -54,12 +54,11 @@ func (a *arena) note(format string, args ...any) {
 func (a *arena) facts(context.Context) ([]session.Fact, error) {
 	return []session.Fact{
 		{Name: "base branch", Value: fmt.Sprint("b", a.target)},
-		{Name: "base commit", Value: fmt.Sprint("c", a.base)},
 		{Name: "push by somebody else", Value: fmt.Sprint("p", a.pushes)},
 	}, nil
 }
 
-func (a *arena) world() string { return fmt.Sprint(a.base, "/", a.target, "/", a.pushes) }
+func (a *arena) world() string { return fmt.Sprint(a.target, "/", a.pushes) }
 
 func (a *arena) confirm(_ context.Context, _ session.Asked, yes session.Resolved) (string, error) {
 	switch {

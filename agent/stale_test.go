@@ -34,7 +34,7 @@ func (o *outside) bind(b *bench) {
 // What an approval is bound to moved after the request or after the answer:
 // nothing runs, people are told why, and a fresh request follows.
 func TestApprovalGoesStale(t *testing.T) {
-	start := []session.Fact{{Name: "base branch", Value: "main"}, {Name: "base commit", Value: strings.Repeat("a", 40)}, {Name: "push by somebody else"}}
+	start := []session.Fact{{Name: "base branch", Value: "main"}, {Name: "tip of the branch", Value: strings.Repeat("a", 40)}, {Name: "push by somebody else"}}
 	with := func(i int, value string) []session.Fact {
 		out := append([]session.Fact(nil), start...)
 		out[i].Value = value
@@ -44,10 +44,10 @@ func TestApprovalGoesStale(t *testing.T) {
 		change func(*outside)
 		words  string
 	}{
-		"base moved":    {func(o *outside) { o.facts = with(1, strings.Repeat("b", 40)) }, "the base commit was aaaaaaaaaaaa and is bbbbbbbbbbbb now"},
+		"it moved":      {func(o *outside) { o.facts = with(1, strings.Repeat("b", 40)) }, "the tip of the branch was aaaaaaaaaaaa and is bbbbbbbbbbbb now"},
 		"retargeted":    {func(o *outside) { o.facts = with(0, "release") }, "the base branch was main and is release now"},
 		"pushed":        {func(o *outside) { o.facts = with(2, "c0ffee") }, "there is a new push by somebody else: c0ffee"},
-		"base is gone":  {func(o *outside) { o.facts = with(1, "") }, "the base commit aaaaaaaaaaaa is gone"},
+		"it is gone":    {func(o *outside) { o.facts = with(1, "") }, "the tip of the branch aaaaaaaaaaaa is gone"},
 		"right is gone": {func(o *outside) { o.why = "kim has left" }, "kim has left"},
 	} {
 		for _, answered := range []bool{true, false} {

@@ -55,7 +55,7 @@ func TestAnswerArrives(t *testing.T) {
 		"the other way round":   {nil, []command.Command{deny, approve}, "denied not today", "No request with the id"},
 		"approved, and a wish":  {nil, []command.Command{approve, task}, "approved", "eyes"},
 		"a wish only":           {nil, []command.Command{task}, "withdrawn", "eyes"},
-		"the base moved":        {(*court).moveBase, []command.Command{approve}, "stale the base commit was", "does not count: the base commit was"},
+		"the base moved":        {(*court).moveBase, []command.Command{approve}, "approved", "+1"},
 		"the base moved, a no":  {(*court).moveBase, []command.Command{deny}, "denied not today", "-1"},
 		"too late":              {(*court).late, []command.Command{approve}, "expired the time to answer is over", "does not count: the time to answer is over"},
 		"too late, a no counts": {(*court).late, []command.Command{deny}, "denied not today", "-1"},

@@ -6,7 +6,7 @@ import (
 )
 
 // Fact is one thing that an approval is bound to. Name goes into a sentence:
-// "the base commit".
+// "the last checkpoint".
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

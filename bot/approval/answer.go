@@ -64,8 +64,9 @@ func (s Session) approval(ctx context.Context, asked session.Asked, yes session.
 }
 
 // Bound returns what a session's approvals are bound to, as GitHub has it at
-// this moment. A comment does not say which commit its author saw, so it is read
-// when a request is made, when it is answered, and when the answer is used.
+// this moment: the branch that the work is for, by name. Where that branch
+// stands does not count. What would run starts from the session's own commits,
+// and a base that the session takes in becomes one of them.
 func (s Session) Bound(ctx context.Context) ([]session.Fact, error) {
 	base := s.Target
 	if s.IsPull {
@@ -75,11 +76,7 @@ func (s Session) Bound(ctx context.Context) ([]session.Fact, error) {
 		}
 		base = p.Base
 	}
-	tip, err := s.Client.Head(ctx, base)
-	if err != nil && !errors.Is(err, ghapp.ErrNotFound) {
-		return nil, err
-	}
-	return []session.Fact{{Name: "base branch", Value: base}, {Name: "base commit", Value: tip}}, nil
+	return []session.Fact{{Name: "base branch", Value: base}}, nil
 }
 
 // answerable finds the request that somebody answers: one that is open, or,

@@ -294,7 +294,7 @@ func TestSettlesAfterAnApproval(t *testing.T) {
 	}
 	a := session.Asked{ID: "x", Deadline: now.Add(time.Hour), Bound: bound}
 	late := session.Asked{ID: "x", Deadline: now.Add(-time.Hour), Bound: bound}
-	moved := session.Asked{ID: "x", Bound: []session.Fact{{Name: bound[1].Name, Value: "another"}}}
+	moved := session.Asked{ID: "x", Bound: []session.Fact{{Name: bound[0].Name, Value: "another"}}}
 	var none session.Resolved
 	byReview, byComment := session.Resolved{ID: "x", Key: "pull:9:review:1"}, session.Resolved{ID: "x", Key: "comment:1:t"}
 	for name, tt := range map[string]struct {

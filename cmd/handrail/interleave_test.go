@@ -61,10 +61,9 @@ type trial struct {
 // word is a comment that says yes to a request.
 type word struct{ who, id string }
 
-// posed is a request, and the world when it was made.
+// posed is a request.
 type posed struct {
 	session.Asked
-	tip  string
 	used bool
 	dead string // the word that ended it
 }
@@ -163,16 +162,19 @@ func (l mortalLog) Append(ctx context.Context, events ...*session.Event) error {
 	})
 }
 
-// saw notes what people are asked, with the tip of the base at that moment.
+// saw notes what people are asked. A push to the base makes no request stale.
 func (o *orders) saw(events []*session.Event) {
 	for _, e := range events {
 		switch e.Type {
 		case session.TypeAsked:
 			a, _ := session.Decode[session.Asked](*e)
-			o.asked[a.ID] = &posed{Asked: a, tip: o.gh.Branch(ordersRepo, "main")}
+			o.asked[a.ID] = &posed{Asked: a}
 		case session.TypeResolved:
 			if r, _ := session.Decode[session.Resolved](*e); o.asked[r.ID] != nil && r.Verdict != "approved" {
 				o.asked[r.ID].dead = string(r.Verdict)
+				if r.Verdict == "stale" && strings.Contains(r.Reason, "base") {
+					o.wrong = append(o.wrong, fmt.Sprintf("%s is stale, because %s", r.ID, r.Reason))
+				}
 			}
 		case session.TypeResult:
 			res, _ := session.Decode[session.Result](*e)
@@ -264,10 +266,8 @@ func (m remover) Run(ctx context.Context, c session.Call, _ tools.Progress) (too
 }
 
 // judge is asked where something really runs: somebody who may, at this
-// moment, has a comment there that says yes to exactly this, on the tip of the
-// base that they saw, and nobody said no.
+// moment, has a comment there that says yes to exactly this, and nobody said no.
 func (o *orders) judge(call, command string) {
-	tip := o.gh.Branch(ordersRepo, "main")
 	var why []string
 	ok := false
 	for id, q := range o.asked {
@@ -278,8 +278,8 @@ func (o *orders) judge(call, command string) {
 		for _, w := range o.said {
 			yes = yes || w.id == id && o.may[w.who]
 		}
-		good := yes && q.dead == "" && q.Display == command && q.tip == tip && !q.used
-		why = append(why, fmt.Sprintf("%s %q yes %t, base as it was %t, used %t, %s", id, q.Display, yes, q.tip == tip, q.used, q.dead))
+		good := yes && q.dead == "" && q.Display == command && !q.used
+		why = append(why, fmt.Sprintf("%s %q yes %t, used %t, %s", id, q.Display, yes, q.used, q.dead))
 		ok = ok || good
 	}
 	if !ok {
