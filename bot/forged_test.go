@@ -37,6 +37,7 @@ func TestForgedApprovals(t *testing.T) {
 		shows  func(c *court)
 		who    string // that wrote the comment; "" for kim
 		text   string
+		edited string                  // what somebody else made of it, before the log was written
 		source func(key string) string // nil for the comment itself
 		counts bool
 	}{
@@ -50,6 +51,8 @@ func TestForgedApprovals(t *testing.T) {
 		"a quotation":              {shows: shown, text: "> " + yes + "\n\nReally?"},
 		"in code":                  {shows: shown, text: "`" + yes + "`"},
 		"in a comment of HTML":     {shows: shown, text: "<!--\n" + yes + "\n-->\nHm."},
+		"edited into it":           {shows: shown, text: "I am looking.", edited: yes},
+		"edited, and it said so":   {shows: shown, text: yes + "\n", edited: yes},
 		"of a comment that is not": {shows: shown, text: yes, source: func(k string) string { return strings.Replace(k, "comment:", "comment:9", 1) }},
 		"by no source":             {shows: shown, text: yes, source: func(string) string { return "" }},
 		"by a word":                {shows: shown, text: yes, source: func(string) string { return "terminal" }},
@@ -81,6 +84,16 @@ func TestForgedApprovals(t *testing.T) {
 			cm, err := c.gh.Comment(c.w.at.Ref, who, tt.text)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if tt.edited != "" {
+				if err := c.gh.EditComment(c.w.at.Ref, cm.ID, "asker", tt.edited); err != nil {
+					t.Fatal(err)
+				}
+				now, err := c.w.at.Client.GetComment(t.Context(), ghapp.Target{Comment: cm.ID})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cm.Updated, cm.Body = now.Updated, now.Body
 			}
 			s := userMessage{target: ghapp.Target{Comment: cm.ID}}
 			s.ev.Comment.Updated, s.ev.Comment.Body = cm.Updated, cm.Body

@@ -192,7 +192,9 @@ func (s Session) review(ctx context.Context, source string) (author int64, text,
 }
 
 // comment reads the comment that an answer came from. Why says that it is not as
-// it was.
+// it was. Whoever may write can edit comments of others, so one that was ever
+// edited is nobody's yes, also where a log names the edited version. A comment on
+// the diff may be older than its review, so its times say nothing.
 func (s Session) comment(ctx context.Context, source string, diff bool) (author int64, text, why string, err error) {
 	target := ghapp.Target{Diff: diff}
 	if fields := strings.SplitN(source, ":", 3); len(fields) == 3 {
@@ -206,6 +208,9 @@ func (s Session) comment(ctx context.Context, source string, diff bool) (author 
 		return 0, "", "", err
 	}
 	if commentSource(target, got.Updated, got.Body) != source { //control:edited-comment
+		return 0, "", render.WhyCommentEdited, nil
+	}
+	if !diff && !got.Updated.Equal(got.Created) { //control:ever-edited
 		return 0, "", render.WhyCommentEdited, nil
 	}
 	return got.AuthorID, got.Body, "", nil
