@@ -129,7 +129,7 @@ func (w *worker) overQuota(ctx context.Context, d *store.Delivery, a Asker) erro
 	}
 	now := w.cfg.Now()
 	wait := w.cfg.Quotas.Wait(now, a)
-	if wait <= 0 {
+	if wait <= 0 { //control:beyond-a-quota
 		return nil
 	}
 	w.cfg.Log.WarnContext(ctx, "over a quota", "thread", w.key, "sender", a.Sender, "wait", wait)

@@ -213,6 +213,8 @@ var controls = []control{
 	{"outsider-remembered", "false", "./bot", "TestOutsiders"},
 	{"lookup-quota", "value policy.Actor{}, 0", "./bot/ghapp", "TestLookups"},
 	{"unlisted-bots", "value false", "./bot", "TestBotsOfOthers"},
+	{"two-bots of unlisted-bots", "value false", "./bot", "TestTwoBots"},
+	{"beyond-a-quota", "true", "./bot", "TestTwoBots"},
 	{"no-words-without-rights", "value false", "./bot", "TestOutsiderAfterTheEnd"},
 	{"one-sign", "call Digest s.id", "./bot", "TestOutsiders"},
 	{"one-reply", "call Replies c.replies[0]", "./bot", "TestOneReply"},
