@@ -75,6 +75,13 @@ func eachLine(w *Console, word *string, explain func(explainLine) (any, error)) 
 func explainOne(line []byte, explain func(explainLine) (any, error)) (any, error) {
 	var in explainLine
 	if err := json.Unmarshal(line, &in); err != nil {
+		var other *json.UnmarshalTypeError
+		switch typed := errors.As(err, &other); {
+		case typed && other.Field != "":
+			err = fmt.Errorf("%q must be a text, not %s", other.Field, other.Value)
+		case typed:
+			err = fmt.Errorf("a line must be an object, not %s", other.Value)
+		}
 		err = fmt.Errorf("%w (expected {\"id\":…} and \"command\", \"path\" or \"text\")", err)
 		return lineFailure{in.id(), err.Error()}, err
 	}

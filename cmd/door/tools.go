@@ -188,7 +188,7 @@ func (c *toolsCallCmd) gate(d policy.Decision) error {
 	return nil
 }
 
-// openInPlace serves the tools on a directory itself, not on a copy of it.
+// openDirectory serves the tools on a directory itself, not on a copy of it.
 func openDirectory(ctx context.Context, w *Console, dir string) (*workspace.Workspace, func(), error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
