@@ -157,6 +157,9 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
 			"Use a model with a larger context, or ask for less at once.", r.window.size())}
 	}
+	if r.model.retry.Park && away(me.Kind) { //control:model-outage-waits
+		return nil, &session.Away{For: session.PhaseWaitingModel, Err: err}
+	}
 	r.logger.ErrorContext(ctx, "model failed", "session", r.Task.Session, "model", r.model.llm.Name(), "err", err)
 	return failed(advice(me)), nil
 }

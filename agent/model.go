@@ -39,7 +39,18 @@ type Retry struct {
 	Attempts int
 	Base     time.Duration
 	Max      time.Duration
+	// Park has a run end with a [session.Away] when the model's server is away, so
+	// that it can be run again when that is back. Otherwise the session fails.
+	Park bool
 }
+
+// parkAfter is how often a server that does not answer is asked where the session
+// can wait for it.
+const parkAfter = 2
+
+// away reports whether a failure is none of the session, and will be over when
+// somebody sees to the model's server: nothing of the model is wrong.
+func away(k llm.Kind) bool { return k == llm.Unreachable || k == llm.Busy || k == llm.Refused }
 
 func (r Retry) withDefaults() Retry {
 	if r.Attempts == 0 {
@@ -84,7 +95,8 @@ func (m *model) retrying(ctx context.Context, f func() error) error {
 		if err == nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		if !llm.KindOf(err).Temporary() || n >= m.retry.Attempts {
+		kind := llm.KindOf(err)
+		if !kind.Temporary() || n >= m.retry.Attempts || m.retry.Park && kind == llm.Unreachable && n >= parkAfter {
 			return err
 		}
 		wait := m.retry.after(n, err)

@@ -26,7 +26,7 @@
 //	progress.go  the one comment that follows a session
 //	checkrun.go  the check run on the commits of its branch
 //	usage.go     what sessions used of the budgets that they share
-//	errors.go    errors that trying later can mend
+//	errors.go    errors that trying later can mend, and waiting for that
 //	fault.go     panics, which it cannot
 package bot
 

@@ -27,6 +27,7 @@ type rowData struct {
 
 	Shown string `json:"shown,omitempty"` // digest of what the progress comment says while nothing runs
 
+	Waits   int   `json:"waits,omitempty"`    // times in a row that it could not go on for want of something
 	Tries   int   `json:"tries,omitempty"`    // runs that failed for a reason that may pass
 	TriesAt int64 `json:"tries_at,omitempty"` // answers of the model at the last of them
 

@@ -153,6 +153,9 @@ func (p *progress) write(ctx context.Context, last bool) error {
 	return err
 }
 
+// said reports whether the comment was edited. The following has ended.
+func (p *progress) said() bool { return p.last != "" }
+
 // end ends the following.
 func (p *progress) end() {
 	p.stop()

@@ -14,7 +14,7 @@ import (
 var errStopped = errors.New("stopped by a person")
 
 // unsettled are the states in which somebody works on a session, or should.
-var unsettled = []session.Phase{session.PhaseQueued, session.PhaseRunning}
+var unsettled = append([]session.Phase{session.PhaseQueued, session.PhaseRunning}, waitingFor...)
 
 // runSession works on the thread's session if there is something to do, and
 // makes GitHub say what is true. It reports whether there may be more to do.
@@ -54,7 +54,7 @@ func (w *worker) step(ctx context.Context, l *leased) (again bool, err error) {
 	if err := asks.Show(ctx, l.state); err != nil {
 		return false, err
 	}
-	return true, w.run(ctx, l)
+	return w.run(ctx, l)
 }
 
 // conclude makes GitHub say how the session stands: requests for approval,
@@ -87,24 +87,25 @@ func (l *leased) conclude(ctx context.Context) error {
 	return l.saveState(ctx)
 }
 
-// run runs the session until it ends or parks.
-func (w *worker) run(ctx context.Context, l *leased) error {
-	l.state.Phase, l.data.Shown = session.PhaseRunning, ""
+// run runs the session until it ends or parks. It reports whether there may be
+// more to do at once.
+func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
+	l.begin()
 	check := l.planCheck()
 	if err := l.saveState(ctx); err != nil {
-		return err
+		return false, err
 	}
 	p, err := l.follow(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer p.end() // also where the work does not begin
 	if err := l.startCheck(ctx, check); err != nil {
-		return err
+		return false, err
 	}
 	shares, err := l.shares(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	w.running, w.halt = l.row.ID, false
 	run, cancel := context.WithCancelCause(ctx)
@@ -130,13 +131,17 @@ func (w *worker) run(ctx context.Context, l *leased) error {
 	p.end()
 	w.running = ""
 	err = errors.Join(err, l.count(ctx, w.cfg.Now().Sub(began)))
-	if err != nil && !stopped {
-		err = l.failed(ctx, err)
-	} else {
-		err = nil
+	var away *session.Away
+	switch {
+	case err == nil || stopped:
+		again, err = true, nil
+	case errors.As(err, &away) && ctx.Err() == nil:
+		err = l.wait(ctx, away, p.said())
+	default:
+		again, err = true, l.failed(ctx, err)
 	}
 	w.cfg.Log.InfoContext(ctx, "session ran", "session", l.row.ID, "thread", w.key, "status", string(out.Status), "err", err)
-	return err
+	return again, err
 }
 
 // inbox takes what people wrote while the session runs into its log. It ends

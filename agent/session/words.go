@@ -39,6 +39,19 @@ func Phases() []Phase {
 	}
 }
 
+// Away is why a session cannot be worked on now, which has nothing to do with
+// its work: it goes on by itself when what it waits for is back.
+type Away struct {
+	For Phase
+	Err error
+}
+
+// Error implements error.
+func (a *Away) Error() string { return string(a.For) + ": " + a.Err.Error() }
+
+// Unwrap returns what happened.
+func (a *Away) Unwrap() error { return a.Err }
+
 // Status is how a run ended. A status for which [Status.Parked] holds can go
 // on when a person answers; the others are final until someone writes again
 // in the thread.

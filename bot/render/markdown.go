@@ -183,7 +183,11 @@ func next(p session.Phase) string {
 		return "Go on with `/agent budget +10`."
 	case session.PhaseFailed, session.PhaseCrashed:
 		return "Try again with `/agent retry`."
-	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks, session.PhaseWaitingPush:
+	case session.PhaseWaitingModel:
+		return "The model's server is away, or refuses its key. Nothing is lost: the session goes on by itself when the server is back. End it with `/agent stop`."
+	case session.PhaseWaitingGitHub:
+		return "The repository cannot be reached. Nothing is lost: the session goes on by itself. End it with `/agent stop`."
+	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingChecks, session.PhaseWaitingPush:
 		return "End it with `/agent stop`."
 	}
 	return "Go on with `/agent …` in this thread."

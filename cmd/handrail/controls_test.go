@@ -173,6 +173,7 @@ var controls = []control{
 	{"patch-in-the-thread", "skip", "./cmd/handrail", "TestWorkflowFilesAreAskedFor"},
 	{"patch-unchanged", "call IsControl false", "./bot/render", "TestPatchesAreWhole"},
 	{"target-gone", "value branch + repo.DefaultBranch[:0], err", "./cmd/handrail", "TestBaseBranchIsGone"},
+	{"model-outage-waits", "false", "./cmd/handrail", "TestScripts/serve_model_down"},
 	{"outage-waits", "without 2", "./cmd/handrail", "TestRemoteIsDownForAWhile"},
 	{"joined-packs", "value idx.Add(e.Hash, e.Offset, e.CRC32)", "./gitops", "TestTidy"},
 	{"said-in-a-paragraph", `value true, ""`, "./bot/command", "TestWhatIsSaid"},

@@ -18,7 +18,8 @@ type engineParts struct {
 	dir       string // for exported commits and workspaces
 	workspace workspace.Engine
 	model     func(name string) (llm.Model, error)
-	context   int // tokens of context and of one answer, 0 for what the agent thinks best
+	waits     bool // for a model's server that is away
+	context   int  // tokens of context and of one answer, 0 for what the agent thinks best
 	maxTokens int
 	rules     policy.Config
 	secrets   *secrets
@@ -43,7 +44,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		if err != nil {
 			return agent.Config{}, err
 		}
-		out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens}
+		out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: agent.Retry{Park: p.waits}}
 		ws := need.Workspace
 		out.Tools = builtin.Tools(tools.Config{
 			Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name, LongCommands: need.Rules.LongRunningCommands,

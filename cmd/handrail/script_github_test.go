@@ -37,9 +37,20 @@ type stage struct {
 	server *exec.Cmd
 	ended  chan error // how the server ended
 	sent   int        // deliveries that the script made
+
+	url          string // of the server
+	installation int64
+	model        *front // where the model is reached
 }
 
 type stageKey struct{}
+
+// scriptVerb is a command of a script.
+type scriptVerb struct {
+	name, usage string
+	least, most int // arguments
+	run         func(*stage, *testscript.TestScript, []string) error
+}
 
 // patience is how long a script waits for what must come.
 const patience = 60 * time.Second
@@ -48,11 +59,7 @@ const patience = 60 * time.Second
 // described in testdata/script/README.md.
 func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	verbs := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, v := range []struct {
-		name, usage string
-		least, most int // arguments
-		run         func(*stage, *testscript.TestScript, []string) error
-	}{
+	for _, v := range slices.Concat(outages, []scriptVerb{
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
 		{"issue", "USER TITLE [TEXT]", 2, 3, (*stage).issue},
@@ -71,7 +78,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"pulls", "", 0, 0, (*stage).pulls},
 		{"branch", "BRANCH", 1, 1, (*stage).branch},
 		{"file", "BRANCH PATH", 2, 2, (*stage).file},
-	} {
+	}) {
 		verbs[v.name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			if len(args) < v.least || len(args) > v.most {
 				ts.Fatalf("usage: %s %s", v.name, v.usage)
@@ -138,7 +145,7 @@ func (s *stage) open(ts *testscript.TestScript, args []string) error {
 	for who, role := range map[string]string{"kim": "write", "sam": "write", "stranger": "read"} {
 		s.gh.AddUser(who, role)
 	}
-	if _, err := s.gh.AddRepo("team", "app", ghtest.Source{Files: files}); err != nil {
+	if s.installation, err = s.gh.AddRepo("team", "app", ghtest.Source{Files: files}); err != nil {
 		return err
 	}
 	app := s.gh.App()
@@ -204,6 +211,7 @@ func (s *stage) start(ts *testscript.TestScript) error {
 		said, _ := os.ReadFile(ts.MkAbs("server.log"))
 		return fmt.Errorf("the server did not start: %w\n%s%s", err, line, said)
 	}
+	s.url = url
 	s.gh.SetWebhook(url + "/webhook")
 	return nil
 }

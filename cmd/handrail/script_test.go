@@ -69,7 +69,11 @@ func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		ts.Check(harmless(script))
 		s, err := llmtest.Start(script)
 		ts.Check(err)
-		ts.Setenv("OLLAMA_HOST", s.URL())
+		at := newFront(ts, s.Handler())
+		if st, ok := ts.Value(stageKey{}).(*stage); ok {
+			st.model = at
+		}
+		ts.Setenv("OLLAMA_HOST", "http://"+at.addr)
 		ts.Setenv("HANDRAIL_MODEL", script.Model.Name)
 		ts.Defer(func() {
 			s.Close()

@@ -202,7 +202,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		return err
 	}
 	s.engine, err = newEngine(engineParts{
-		dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
+		dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
 	})
 	return err
 }

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// outages are the commands of a story for what a server can do without for a
+// while.
+var outages = []scriptVerb{
+	{"setting", "NAME=VALUE", 1, 1, (*stage).setting},
+	{"model-down", "", 0, 0, (*stage).modelDown},
+	{"model-up", "", 0, 0, (*stage).modelUp},
+	{"suspend", "yes|no", 1, 1, (*stage).suspend},
+	{"ready", "PATTERN", 1, 1, (*stage).ready},
+	{"logged", "PATTERN", 1, 1, (*stage).logged},
+}
+
+// front is where a model's server is reached: it can be away, and come back at
+// the same address.
+type front struct {
+	handler http.Handler
+	addr    string
+	server  *http.Server
+}
+
+func newFront(ts *testscript.TestScript, h http.Handler) *front {
+	f := &front{handler: h, addr: "127.0.0.1:0"}
+	ts.Check(f.up())
+	ts.Defer(f.down)
+	return f
+}
+
+func (f *front) up() error {
+	l, err := net.Listen("tcp", f.addr)
+	if err != nil {
+		return err
+	}
+	f.addr, f.server = l.Addr().String(), &http.Server{Handler: f.handler, ReadHeaderTimeout: patience}
+	go func() { _ = f.server.Serve(l) }() // down ends it
+	return nil
+}
+
+func (f *front) down() { _ = f.server.Close() }
+
+func (s *stage) modelDown(*testscript.TestScript, []string) error {
+	s.model.down()
+	return nil
+}
+
+func (s *stage) modelUp(*testscript.TestScript, []string) error { return s.model.up() }
+
+// setting changes what the server finds in its environment.
+func (s *stage) setting(_ *testscript.TestScript, args []string) error {
+	name, _, ok := strings.Cut(args[0], "=")
+	if !ok {
+		return fmt.Errorf("%q is not NAME=VALUE", args[0])
+	}
+	s.env = slices.DeleteFunc(s.env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	s.env = append(s.env, args[0])
+	return nil
+}
+
+func (s *stage) suspend(_ *testscript.TestScript, args []string) error {
+	s.gh.Suspend(s.installation, args[0] == "yes")
+	return nil
+}
+
+// ready waits until /readyz answers a line that matches.
+func (s *stage) ready(ts *testscript.TestScript, args []string) error {
+	return untilThere(ts, args[0], func() (string, error) {
+		resp, err := http.Get(s.url + "/readyz")
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return fmt.Sprintf("%d %s", resp.StatusCode, text), err
+	})
+}
+
+// logged waits until the server's log has a line that matches.
+func (s *stage) logged(ts *testscript.TestScript, args []string) error {
+	return untilThere(ts, args[0], func() (string, error) { return ts.ReadFile("server.log"), nil })
+}
+
+func untilThere(ts *testscript.TestScript, pattern string, read func() (string, error)) error {
+	re, err := regexp.Compile("(?m)" + pattern)
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		text, err := read()
+		if err != nil {
+			return err
+		}
+		if re.MatchString(text) {
+			fmt.Fprint(ts.Stdout(), text)
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("there is no %q in\n%s", pattern, text)
+		}
+	}
+}
