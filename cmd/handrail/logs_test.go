@@ -22,7 +22,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
-	"github.com/handrail-bot/handrail/gitops"
 )
 
 // bareRepo makes an empty bare repository with git itself and serves it over
@@ -158,24 +157,11 @@ func TestRefIsRedacted(t *testing.T) {
 // goes on from what the first wrote. Nothing is lost.
 func TestRefHasOneWriter(t *testing.T) {
 	path, address := bareRepo(t)
-	for name, open := range map[string]func(t *testing.T) *gitops.Mirror{
-		"by path": func(t *testing.T) *gitops.Mirror {
-			m, err := gitops.OpenLocal(path)
-			must(t, err)
-			return m
-		},
-		"by HTTP": func(t *testing.T) *gitops.Mirror {
-			git, err := gitops.New(gitops.Config{Dir: t.TempDir()})
-			must(t, err)
-			m, err := git.Bare(t.Context(), address)
-			must(t, err)
-			return m
-		},
-	} {
+	for name, at := range map[string]string{"by path": path, "by HTTP": address} {
 		t.Run(name, func(t *testing.T) {
 			const rounds = 6
 			ref := gitref.Prefix + strings.ReplaceAll(name, " ", "-") // the same files on the same parent would be the same commit
-			writers := []*archive.Repository{archive.On(open(t)), archive.On(open(t))}
+			writers := []*archive.Repository{openRepository(t, at), openRepository(t, at)}
 			moved := 0
 			defer func() { t.Logf("%d writes won, %d were told that the ref had moved", 2*rounds, moved) }()
 			_, start, err := writers[0].ReadRef(t.Context(), ref)
@@ -203,6 +189,15 @@ func TestRefHasOneWriter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openRepository opens a repository as the verbs do, with a copy of its own.
+func openRepository(t *testing.T, address string) *archive.Repository {
+	t.Helper()
+	r, err := archive.Open(t.Context(), archive.Config{}, archive.Prefix+address)
+	must(t, err)
+	t.Cleanup(func() { must(t, r.Close()) })
+	return r
 }
 
 // race has both writers add a file to what they saw at start, at once. The
@@ -255,11 +250,8 @@ func TestRefLease(t *testing.T) {
 	_, address := bareRepo(t)
 	stores := make([]*gitref.Store, 2)
 	for i := range stores {
-		git, err := gitops.New(gitops.Config{Dir: t.TempDir()})
-		must(t, err)
-		m, err := git.Bare(t.Context(), address)
-		must(t, err)
-		stores[i], err = gitref.New(gitref.Config{Repo: archive.On(m)})
+		var err error
+		stores[i], err = gitref.New(gitref.Config{Repo: openRepository(t, address)})
 		must(t, err)
 	}
 	leases, errs := make([]store.Lease, 2), make([]error, 2)

@@ -51,11 +51,6 @@ type Config struct {
 	Log   *slog.Logger
 }
 
-// On returns a repository that is open already. Closing it does nothing.
-func On(repo *gitops.Mirror) *Repository {
-	return &Repository{repo: repo, close: func() error { return nil }}
-}
-
 // Close gives up what opening took.
 func (r *Repository) Close() error { return r.close() }
 
