@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -53,7 +54,9 @@ type Issue struct {
 	Body      string
 	Author    string
 	AuthorID  int64
+	Relation  string // of the author to the repository: OWNER, MEMBER, COLLABORATOR, CONTRIBUTOR, NONE and the like
 	State     string // open or closed
+	Comments  int
 	Labels    []string
 	Assignees []string
 	IsPull    bool
@@ -78,6 +81,7 @@ func (c *Client) Issue(ctx context.Context, ref thread.Ref) (Issue, error) {
 func (c *Client) issue(is *github.Issue) Issue {
 	out := Issue{Ref: thread.Ref{Owner: c.owner, Repo: c.repo, Number: is.GetNumber()}, ID: is.GetID(), Title: is.GetTitle(),
 		Body: is.GetBody(), Author: is.GetUser().GetLogin(), AuthorID: is.GetUser().GetID(), State: is.GetState(),
+		Relation: is.GetAuthorAssociation(), Comments: is.GetComments(),
 		IsPull: is.IsPullRequest(), URL: is.GetHTMLURL(), Created: is.GetCreatedAt().Time, Updated: is.GetUpdatedAt().Time}
 	for _, l := range is.Labels {
 		out.Labels = append(out.Labels, l.GetName())
@@ -273,6 +277,59 @@ func (c *Client) InTeam(ctx context.Context, org, slug, login string) (bool, err
 		return false, nil
 	}
 	return err == nil && m.GetState() == "active", err
+}
+
+// Ask is a question about the client's repository.
+type Ask struct {
+	Op     string     // for errors, such as "list files"
+	Thread thread.Ref // what it is about, where it is about one
+	Path   string     // below the repository, with the query: "pulls/5/files?page=2"
+	Accept string     // media type; empty for JSON
+	Most   int        // bytes of the answer that are read
+}
+
+// Answer is the answer to an [Ask].
+type Answer struct {
+	Body []byte
+	Cut  bool // there is more than Most
+	Next int  // page, 0 for none
+}
+
+func (c *Client) ask(a Ask) (*http.Request, error) {
+	if a.Thread.Number != 0 {
+		if err := c.own(a.Op, a.Thread); err != nil {
+			return nil, err
+		}
+	}
+	if strings.Contains(a.Path, "..") || strings.HasPrefix(a.Path, "/") {
+		return nil, &Error{Op: a.Op, Err: fmt.Errorf("%q is not a path below a repository", a.Path)}
+	}
+	req, err := c.gh.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s", c.owner, c.repo, a.Path), nil)
+	if err != nil {
+		return nil, &Error{Op: a.Op, Err: err}
+	}
+	if a.Accept != "" {
+		req.Header.Set("Accept", a.Accept)
+	}
+	return req, nil
+}
+
+// Ask asks, and reads the answer up to its limit.
+func (c *Client) Ask(ctx context.Context, a Ask) (Answer, error) {
+	req, err := c.ask(a)
+	if err != nil {
+		return Answer{}, err
+	}
+	resp, err := c.gh.BareDo(ctx, req)
+	if err != nil {
+		return Answer{}, c.readError(a.Op, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(a.Most)+1))
+	if err != nil {
+		return Answer{}, c.readError(a.Op, err)
+	}
+	return Answer{body[:min(len(body), a.Most)], len(body) > a.Most, resp.NextPage}, nil
 }
 
 // Git is what a password for git is for.

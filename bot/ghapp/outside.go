@@ -1,11 +1,18 @@
 package ghapp
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"syscall"
 	"time"
+
+	"github.com/google/go-github/v62/github"
 )
 
 // outside returns a transport that connects to public addresses only. It
@@ -27,4 +34,99 @@ func onlyPublic(network, address string, _ syscall.RawConn) error {
 		return refused("its address is inside a network")
 	}
 	return nil
+}
+
+// awayTime is the time for something that GitHub keeps elsewhere.
+const awayTime = time.Minute
+
+// Away asks for something that GitHub keeps elsewhere, such as the log of a job:
+// the answer is an address, which is signed and gets no token. The caller reads
+// and closes what lies there.
+func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
+	req, err := c.ask(a)
+	if err != nil {
+		return nil, err
+	}
+	rest := c.gh.Client()
+	rest.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := rest.Do(req.WithContext(ctx))
+	if err != nil {
+		return nil, c.readError(a.Op, err)
+	}
+	defer discard(resp)
+	to, err := resp.Location()
+	if err != nil || resp.StatusCode/100 != 3 {
+		if err := github.CheckResponse(resp); err != nil {
+			return nil, c.readError(a.Op, err)
+		}
+		return nil, &Error{Op: a.Op, Err: errors.New("GitHub did not say where it is kept")}
+	}
+	away, err := c.app.away(ctx, to)
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			e.Op = a.Op
+			return nil, e
+		}
+		return nil, &Error{Op: a.Op, Kind: Temporary, Err: errors.New("where GitHub keeps it there was no answer")} // the address is a secret
+	}
+	return away, nil
+}
+
+// away reads an address that GitHub named, without a token: on the host that the
+// operator named by the operator's own transport, elsewhere by one that reaches
+// public addresses only.
+func (a *App) away(ctx context.Context, to *url.URL) (io.ReadCloser, error) {
+	ctx, cancel := context.WithTimeout(ctx, awayTime)
+	client := &http.Client{Transport: awayHops{a}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		if len(via) > pictureHops {
+			return &Error{Err: errors.New("it is behind too many redirects")}
+		}
+		return nil
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.String(), nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "handrail")
+	resp, err := client.Do(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		discard(resp)
+		cancel()
+		return nil, &Error{Status: resp.StatusCode, Kind: kindOfStatus(resp.StatusCode, false), Err: fmt.Errorf("where GitHub keeps it the answer is %d", resp.StatusCode)}
+	}
+	return ending{resp.Body, cancel}, nil
+}
+
+// awayHops chooses the transport of each hop.
+type awayHops struct{ app *App }
+
+// RoundTrip implements http.RoundTripper.
+func (h awayHops) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Del("Referer") // the address before it is signed
+	switch {
+	case h.app.site.operated(r.URL):
+		return h.app.cfg.Transport.RoundTrip(r)
+	case r.URL.User != nil || !secure(r.URL): //control:log-elsewhere
+		return nil, &Error{Err: errors.New("it is kept at an address that is not an https one")}
+	}
+	return h.app.outside.RoundTrip(r)
+}
+
+// ending ends a time limit when its body is closed.
+type ending struct {
+	io.ReadCloser
+	end context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (e ending) Close() error {
+	defer e.end()
+	return e.ReadCloser.Close()
 }

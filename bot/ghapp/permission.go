@@ -49,6 +49,10 @@ var routes = []struct{ path, names string }{
 // refused: nobody has said what it may do.
 func permissionsOf(r *http.Request, api string) (permissions, error) {
 	need := permissions{write: !isRead(r)}
+	if q, ok := queryOf(r); ok {
+		need.names = queries[q].names
+		return need, nil
+	}
 	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.EscapedPath(), api), "/"), "/")
 	switch {
 	case path[0] == "repos" && len(path) >= 3:

@@ -1,6 +1,7 @@
 package ghapp
 
 import (
+	"context"
 	"net/http"
 	"testing"
 )
@@ -22,7 +23,12 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/api/v3/repos/o/r/hooks", ""},
 		{"GET", "/api/v3/repos/o/r/collaborator", ""},
 		{"POST", "/api/v3/orgs/o/invitations", ""},
+		{"GET", "/api/v3/repos/o/r/pulls/3/files", "pull_requests: read"},
+		{"GET", "/api/v3/repos/o/r/commits/abc/status", "statuses: read"},
+		{"GET", "/api/v3/repos/o/r/actions/jobs/5/logs", "actions: read"},
 		{"GET", "/other", ""},
+		{"POST", "/api/graphql", ""},
+		{"POST", "/api/v3/graphql", ""},
 	} {
 		r, err := http.NewRequest(c.method, "http://h"+c.path, nil)
 		if err != nil {
@@ -31,6 +37,41 @@ func TestRoutes(t *testing.T) {
 		got, err := permissionsOf(r, "/api/v3/")
 		if (err != nil) != (c.want == "") || err == nil && got.String() != c.want {
 			t.Errorf("%s %s: %q, %v; want %q", c.method, c.path, got, err, c.want)
+		}
+	}
+}
+
+// TestQueryRights: a query reads, whatever its method says, and nothing else that is
+// sent to GraphQL passes.
+func TestQueryRights(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[Query]string{ReviewThreads: "pull_requests: read", ClosingIssues: "issues: read, pull_requests: read"} {
+		r, err := http.NewRequestWithContext(context.WithValue(t.Context(), queryKey{}, q), http.MethodPost, "http://h/api/graphql", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := permissionsOf(r, "/api/v3/"); err != nil || got.String() != want || !isRead(r) {
+			t.Errorf("query %d: %q, %v; want %q", q, got, err, want)
+		}
+	}
+}
+
+func TestGraphQLAddress(t *testing.T) {
+	t.Parallel()
+	for api, want := range map[string]string{
+		"":                              "https://api.github.com/graphql",
+		"https://api.github.com":        "https://api.github.com/graphql",
+		"https://api.acme.ghe.com/":     "https://api.acme.ghe.com/graphql",
+		"https://git.acme.test/api/v3/": "https://git.acme.test/api/graphql",
+		"https://git.acme.test/api/v3":  "https://git.acme.test/api/graphql",
+		"http://127.0.0.1:80/x/api/v3/": "http://127.0.0.1:80/x/api/graphql",
+	} {
+		a, err := New(Config{APIURL: api, Token: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.graphQL(); got != want {
+			t.Errorf("API %q: GraphQL at %s, want %s", api, got, want)
 		}
 	}
 }

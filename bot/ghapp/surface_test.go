@@ -17,7 +17,7 @@ import (
 func TestNoApproveNoMerge(t *testing.T) {
 	t.Parallel()
 	forbidden := []string{"Merge", "EnableAutoMerge", "SubmitReview", "DismissReview", "UpdateBranch", "MergeUpstream", "CreatePendingReview"}
-	words := []string{"APPROVE", "/merge", "/merges", "mergePullRequest", "enablePullRequestAutoMerge", "addPullRequestReview", "/graphql"}
+	words := []string{"APPROVE", "/merge", "/merges", "mergePullRequest", "enablePullRequestAutoMerge", "addPullRequestReview", "mutation"}
 	for _, f := range sources(t) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok && slices.Contains(forbidden, sel.Sel.Name) {
@@ -33,6 +33,40 @@ func TestNoApproveNoMerge(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// TestGraphQLOnlyAsks: what is sent by GraphQL is one of the files in queries, of
+// which each holds one query, and no other place makes the address.
+func TestGraphQLOnlyAsks(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("queries/*.graphql")
+	if err != nil || len(names) < 2 {
+		t.Fatalf("queries: %v, %v", names, err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(text), "query ") || strings.Contains(string(text), "mutation") || strings.Contains(string(text), "subscription") {
+			t.Errorf("%s is not a query alone", name)
+		}
+	}
+	made, embedded := 0, 0
+	for _, f := range sources(t) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && strings.Contains(lit.Value, "graphql") {
+				made++
+			}
+			if c, ok := n.(*ast.Comment); ok && strings.HasPrefix(c.Text, "//go:embed queries/") {
+				embedded++
+			}
+			return true
+		})
+	}
+	if made != 2 || embedded != len(names) {
+		t.Errorf("the address is made in %d places, want 2, both of App.graphQL; %d of %d queries are embedded", made, embedded, len(names))
 	}
 }
 
@@ -105,7 +139,7 @@ func sources(t *testing.T) []*ast.File {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, src, 0)
+		f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}

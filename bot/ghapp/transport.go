@@ -187,11 +187,13 @@ func discard(resp *http.Response) {
 	resp.Body.Close()
 }
 
+// isRead reports whether a request changes nothing.
 func isRead(r *http.Request) bool {
-	return r.Method == http.MethodGet || r.Method == http.MethodHead
+	_, asks := queryOf(r)
+	return asks || r.Method == http.MethodGet || r.Method == http.MethodHead
 }
 
-// retryReads repeats GETs, and nothing else, on network errors and 5xx.
+// retryReads repeats what changes nothing on network errors and 5xx.
 type retryReads struct {
 	backoff time.Duration
 	next    http.RoundTripper

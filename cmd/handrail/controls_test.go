@@ -162,6 +162,7 @@ var controls = []control{
 	{"code-fence", "call Fence $3", "./agent", "TestProvided"},
 	{"picture-dialed", "without 3", "./bot/ghapp", "TestOnlyPublicAddresses|TestRebinding"},
 	{"picture-redirect", "false", "./bot/ghapp", "TestRedirects"},
+	{"log-elsewhere", "false", "./bot/ghapp", "TestLogsElsewhere"},
 	{"picture-host", "false", "./bot/ghapp", "TestPictures"},
 	{"git-paths", "false", "./gitops", "TestCheckpointLeavesGitDirectoriesOut"},
 	{"git-paths-built of git-paths", "false", "./cmd/handrail", "TestGitAttacks$/^local$"},

@@ -12,7 +12,8 @@
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
 // what was asked, bot/approval asks people and judges what they answer,
 // bot/render turns a session's state into Markdown. bot/ghapp writes to GitHub
-// so that it can be repeated, within what bot/quota lets it. bot/store has the words for what is stored:
+// so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks
+// it what a thread is about. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
 // is a log in a git ref, bot/store/archive logs in files, bot/store/anchor signs
 // the ends of logs.
@@ -49,8 +50,8 @@
 // policy/secret finds credentials.
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with
-// bot/ghapp/ghtest/hub, bot/ghapp/ghtest/bare and bot/ghapp/ghtest/ghcheck, is a
-// GitHub; agent/llm/llmtest, with agent/llm/llmcheck, a scripted model.
+// bot/ghapp/ghtest/hub, bot/ghapp/ghtest/graphql, bot/ghapp/ghtest/bare and
+// bot/ghapp/ghtest/ghcheck, is a GitHub; agent/llm/llmtest, with agent/llm/llmcheck, a scripted model.
 // bot/store/storetest, agent/workspace/workspacetest and agent/tools/toolstest
 // say what each store, workspace and tool must do; policy/untrusted/githubcheck
 // says what GitHub shows of a text, by GitHub's own parser.

@@ -72,6 +72,10 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "read request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
+	if path := r.URL.Path; path == "/graphql" || path == "/api/graphql" {
+		s.write(w, s.graphql(r, body))
+		return
+	}
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/api/v3")
 	s.log.Debug("github request", "method", r.Method, "path", path)
 	s.write(w, s.process(r, path, body))
@@ -134,7 +138,7 @@ func (s *Server) process(r *http.Request, path string, body []byte) response {
 	for k, v := range c.header {
 		resp.header[k] = v
 	}
-	if resp.header.Get("Content-Type") != rawType { // a file as it is, which the description does not know
+	if kind := resp.header.Get("Content-Type"); kind != rawType && kind != diffType { // which the description does not know
 		if err := s.description.Answer(req, resp.status, resp.header, resp.body); err != nil {
 			return wrong(fmt.Sprintf("answer %d: ", resp.status), err)
 		}

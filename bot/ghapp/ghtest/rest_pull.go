@@ -1,6 +1,7 @@
 package ghtest
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -45,8 +46,19 @@ func createPull(c *call) (int, any, error) {
 	return 201, c.s.pullDetail(is), nil
 }
 
+// diffType is the media type of a diff.
+const diffType = "application/vnd.github.diff; charset=utf-8"
+
 func getPull(c *call) (int, any, error) {
 	is := c.issue
+	if strings.HasPrefix(c.r.Header.Get("Accept"), "application/vnd.github.diff") {
+		text, err := is.Repo.Dir.Fixed("diff", "-M", is.Pull.BaseSHA+"..."+is.Pull.HeadSHA)
+		if strings.Count(text, "\n") > 20_000 {
+			return 0, nil, &hub.Refused{Status: http.StatusNotAcceptable, Message: "Sorry, the diff exceeded the maximum number of lines (20000)"}
+		}
+		c.header.Set("Content-Type", diffType)
+		return 200, []byte(text), err
+	}
 	return 200, c.s.pullDetail(is), nil
 }
 

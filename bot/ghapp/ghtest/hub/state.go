@@ -147,6 +147,7 @@ type Comment struct {
 	Commit           string
 	Review           int64
 	InReplyTo        int64
+	Resolved         bool // the thread that this comment began
 }
 
 // Reaction is one reaction of one user.

@@ -1,0 +1,172 @@
+package graphql
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+)
+
+// View is the hub as somebody sees it.
+type View struct {
+	Hub  *hub.Hub
+	URL  string                                // of the pages
+	Sees func(*hub.Repo) bool                  // whether a repository is there for them
+	May  func(need string) bool                // whether they have a permission, "issues:read"
+	Role func(r *hub.Repo, u *hub.User) string // a user's association with a repository
+}
+
+// Answer answers a request, whose body has query and variables, as JSON.
+func (v View) Answer(body []byte) ([]byte, error) {
+	var req struct {
+		Query     string
+		Variables object
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, fmt.Errorf("read query: %w", err)
+	}
+	root := object{"__typename": "Query", "repository": resolver(v.repository)}
+	data, errors := run(req.Query, req.Variables, root)
+	out := object{}
+	if data != nil {
+		out["data"] = data
+	}
+	if errors != nil {
+		out["errors"] = errors
+	}
+	return json.Marshal(out)
+}
+
+func (v View) repository(args object) (any, error) {
+	owner, _ := args["owner"].(string)
+	name, _ := args["name"].(string)
+	r := v.Hub.FindRepo(owner, name)
+	if r == nil || !v.Sees(r) {
+		return nil, problem{"NOT_FOUND", fmt.Sprintf("Could not resolve to a Repository with the name '%s/%s'.", owner, name)}
+	}
+	return object{"__typename": "Repository", "nameWithOwner": r.FullName(), "pullRequest": resolver(func(args object) (any, error) {
+		if !v.May("pull_requests:read") {
+			return nil, problem{"FORBIDDEN", "Resource not accessible by integration"}
+		}
+		n, _ := args["number"].(float64)
+		is := r.Issues[int(n)]
+		if is == nil || is.Pull == nil {
+			return nil, problem{"NOT_FOUND", fmt.Sprintf("Could not resolve to a PullRequest with the number of %d.", int(n))}
+		}
+		return object{"__typename": "PullRequest", "number": is.Number,
+			"reviewThreads":           connection("PullRequestReviewThread", v.threads(is)),
+			"closingIssuesReferences": v.closing(is)}, nil
+	})}, nil
+}
+
+// connection is a list of which a part is asked for.
+func connection(of string, list []object) resolver {
+	return func(args object) (any, error) {
+		first, hasFirst := args["first"].(float64)
+		last, hasLast := args["last"].(float64)
+		switch n := int(max(first, last)); {
+		case !hasFirst && !hasLast:
+			return nil, problem{"MISSING_PAGINATION_BOUNDARIES", "You must provide a `first` or `last` value to properly paginate the connection."}
+		case n > 100:
+			return nil, problem{"EXCESSIVE_PAGINATION", fmt.Sprintf("Requesting %d records on the connection exceeds the `first` limit of 100 records.", n)}
+		}
+		from, to := 0, len(list)
+		if after, ok := args["after"].(string); ok {
+			from, _ = strconv.Atoi(after)
+			from = min(from, to)
+		}
+		if hasFirst {
+			to = min(to, from+int(first))
+		} else {
+			from = max(from, to-int(last))
+		}
+		return object{"__typename": of + "Connection", "totalCount": len(list), "nodes": list[from:to], "pageInfo": object{
+			"__typename": "PageInfo", "hasNextPage": to < len(list), "endCursor": strconv.Itoa(to)}}, nil
+	}
+}
+
+// threads are the talks on the diff: a comment and what replies to it.
+func (v View) threads(is *hub.Issue) []object {
+	order, talks := []*hub.Comment{}, map[int64][]*hub.Comment{}
+	for _, cm := range is.Pull.Comments {
+		if cm.InReplyTo == 0 {
+			order = append(order, cm)
+		}
+		talks[rootOf(is, cm)] = append(talks[rootOf(is, cm)], cm)
+	}
+	out := []object{}
+	for _, root := range order {
+		var comments []object
+		for _, cm := range talks[root.ID] {
+			comments = append(comments, v.comment(cm))
+		}
+		outdated := changedSince(is, root)
+		t := object{"__typename": "PullRequestReviewThread", "isResolved": root.Resolved, "isOutdated": outdated, "path": root.Path,
+			"line": root.Line, "startLine": nil, "originalLine": root.Line, "diffSide": root.Side,
+			"comments": connection("PullRequestReviewComment", comments)}
+		if root.StartLine > 0 {
+			t["startLine"] = root.StartLine
+		}
+		if outdated {
+			t["line"], t["startLine"] = nil, nil
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func rootOf(is *hub.Issue, cm *hub.Comment) int64 {
+	for _, parent := range is.Pull.Comments {
+		if cm.InReplyTo != 0 && parent.ID == cm.InReplyTo {
+			return rootOf(is, parent)
+		}
+	}
+	return cm.ID
+}
+
+// changedSince reports whether the file of a comment is another one now. GitHub
+// looks at the lines.
+func changedSince(is *hub.Issue, cm *hub.Comment) bool {
+	if cm.Commit == is.Pull.HeadSHA {
+		return false
+	}
+	then, err := is.Repo.Dir.Run(nil, "rev-parse", "--verify", "--quiet", cm.Commit+":"+cm.Path)
+	now, errNow := is.Repo.Dir.Run(nil, "rev-parse", "--verify", "--quiet", is.Pull.HeadSHA+":"+cm.Path)
+	return err != nil || errNow != nil || then != now
+}
+
+func (v View) comment(cm *hub.Comment) object {
+	author := object{"__typename": cm.Author.Kind, "login": strings.TrimSuffix(cm.Author.Login, "[bot]")} // GraphQL calls a bot by its slug
+	c := object{"__typename": "PullRequestReviewComment", "fullDatabaseId": strconv.FormatInt(cm.ID, 10), "author": author,
+		"authorAssociation": v.Role(cm.Issue.Repo, cm.Author), "body": cm.Body, "diffHunk": cm.Hunk,
+		"url":       fmt.Sprintf("%s/%s/pull/%d#discussion_r%d", v.URL, cm.Issue.Repo.FullName(), cm.Issue.Number, cm.ID),
+		"createdAt": cm.Created.Format(time.RFC3339), "lastEditedAt": nil}
+	if cm.Updated.After(cm.Created) {
+		c["lastEditedAt"] = cm.Updated.Format(time.RFC3339)
+	}
+	return c
+}
+
+var closingRE = regexp.MustCompile(`(?i)\b(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?):?\s+#(\d+)\b`)
+
+// closing are the issues that a pull request into the default branch says it
+// closes.
+func (v View) closing(is *hub.Issue) resolver {
+	if !v.May("issues:read") {
+		return func(object) (any, error) { return nil, problem{"FORBIDDEN", "Resource not accessible by integration"} }
+	}
+	list, seen := []object{}, map[string]bool{}
+	for _, m := range closingRE.FindAllStringSubmatch(is.Body, -1) {
+		n, _ := strconv.Atoi(m[1])
+		if other := is.Repo.Issues[n]; other != nil && other.Pull == nil && !seen[m[1]] && is.Pull.BaseRef == is.Repo.DefaultBranch {
+			seen[m[1]] = true
+			list = append(list, object{"__typename": "Issue", "number": n,
+				"repository": object{"__typename": "Repository", "nameWithOwner": is.Repo.FullName()}})
+		}
+	}
+	return connection("Issue", list)
+}

@@ -1,0 +1,176 @@
+package reads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+)
+
+// Check is what a check run or a status says of a commit.
+type Check struct {
+	Name      string
+	App       string // that made the check run, by its slug; empty for a status
+	State     string // success, failure, cancelled and so on; queued, in_progress or pending while it runs
+	Job       int64  // of GitHub Actions, whose log can be read; 0 for none
+	Title     string // and Summary are the check's own words, Title also a status's
+	Summary   string
+	URL       string
+	Completed time.Time
+}
+
+// Failed reports whether the check ended and was not content.
+func (c Check) Failed() bool {
+	return slices.Contains([]string{"failure", "error", "timed_out", "cancelled", "action_required", "startup_failure"}, c.State)
+}
+
+// Running reports whether the check has not ended.
+func (c Check) Running() bool {
+	return slices.Contains([]string{"queued", "in_progress", "pending", "waiting", "requested"}, c.State)
+}
+
+const checkPages = 3
+
+// Checks returns the newest check runs and statuses of a commit, by name, at most
+// 300 of each.
+func Checks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
+	out, err := checkRuns(ctx, c, sha)
+	if err != nil {
+		return nil, err
+	}
+	for next := 1; next != 0 && next <= checkPages; {
+		var got struct {
+			Statuses []struct {
+				State, Context, Description string
+				Target                      string    `json:"target_url"`
+				Updated                     time.Time `json:"updated_at"`
+			}
+		}
+		next, err = page(ctx, c, ghapp.Ask{Op: "read statuses", Path: fmt.Sprintf("commits/%s/status?per_page=%d&page=%d", url.PathEscape(sha), pageSize, next)}, &got)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range got.Statuses {
+			out = append(out, Check{Name: s.Context, State: s.State, Title: s.Description, URL: s.Target, Completed: s.Updated})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Check) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func checkRuns(ctx context.Context, c *ghapp.Client, sha string) (out []Check, err error) {
+	for next := 1; next != 0 && next <= checkPages; {
+		var got struct {
+			Runs []struct {
+				ID                       int64
+				Name, Status, Conclusion string
+				Details                  string    `json:"details_url"`
+				HTMLURL                  string    `json:"html_url"`
+				Completed                time.Time `json:"completed_at"`
+				App                      struct{ Slug string }
+				Output                   struct{ Title, Summary string }
+			} `json:"check_runs"`
+		}
+		next, err = page(ctx, c, ghapp.Ask{Op: "list check runs", Path: fmt.Sprintf("commits/%s/check-runs?per_page=%d&page=%d", url.PathEscape(sha), pageSize, next)}, &got)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range got.Runs {
+			k := Check{Name: r.Name, App: r.App.Slug, State: r.Status, Title: r.Output.Title, Summary: r.Output.Summary, URL: r.HTMLURL, Completed: r.Completed}
+			if r.Status == "completed" {
+				k.State = r.Conclusion
+			}
+			if r.App.Slug == "github-actions" {
+				k.Job = jobOf(r.Details, r.ID)
+			}
+			out = append(out, k)
+		}
+	}
+	return out, nil
+}
+
+var jobRE = regexp.MustCompile(`/actions/runs/\d+/jobs?/(\d+)`)
+
+// jobOf is the number of the job of a check run, which is the run's own where its
+// address says nothing else.
+func jobOf(details string, run int64) int64 {
+	if m := jobRE.FindStringSubmatch(details); m != nil {
+		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+			return n
+		}
+	}
+	return run
+}
+
+// Log is a part of the log of a job. It begins and ends with a whole line, but for
+// lines that are longer than all that was asked for.
+type Log struct {
+	Text  string
+	From  int64 // bytes of the log before Text
+	Total int64 // bytes of the log
+	Cut   bool  // the log goes on after Total, and nobody read that
+}
+
+// Tail is a part of a log that is read from its end: at most Most bytes, before the
+// byte Before; 0 for the end.
+type Tail struct {
+	Before int64
+	Most   int
+}
+
+const (
+	maxLog  = 64 << 20 // bytes that are read of one
+	maxTail = 1 << 20  // and kept
+)
+
+// JobLog returns the end of the log of a job, or what is before a byte of it.
+func JobLog(ctx context.Context, c *ghapp.Client, job int64, t Tail) (Log, error) {
+	body, err := c.Away(ctx, ghapp.Ask{Op: "read log", Path: fmt.Sprintf("actions/jobs/%d/logs", job)})
+	if err != nil {
+		return Log{}, err
+	}
+	defer body.Close()
+	most := min(max(t.Most, 1), maxTail)
+	end := int64(maxLog)
+	if t.Before > 0 {
+		end = min(end, t.Before)
+	}
+	var out Log
+	var kept []byte
+	chunk := make([]byte, 64<<10)
+	for {
+		n, err := body.Read(chunk)
+		if part := end - out.Total; part > 0 {
+			kept = append(kept, chunk[:min(int64(n), part)]...)
+			kept = kept[max(0, len(kept)-most-1):] // and the byte before
+		}
+		if out.Total += int64(n); out.Total >= maxLog {
+			out.Cut = true
+			break
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return Log{}, &ghapp.Error{Op: "read log", Kind: ghapp.Temporary, Err: errors.New("it broke off in the middle")}
+		}
+	}
+	out.From = min(end, out.Total) - int64(len(kept))
+	if len(kept) > most { // from the next line on
+		skip := 1
+		if i := strings.IndexByte(string(kept), '\n'); i >= 0 && i+1 < len(kept) {
+			skip = i + 1
+		}
+		kept, out.From = kept[skip:], out.From+int64(skip)
+	}
+	out.Text = strings.ToValidUTF8(string(kept), "�")
+	return out, nil
+}

@@ -1,0 +1,132 @@
+// Package reads asks GitHub what a thread is about: its comments, the files
+// and the diff of a pull request, its review threads, linked issues, and what
+// checks say of a commit. Everything it returns was written by strangers, as
+// they wrote it, and is not yet fit to be shown to anybody.
+//
+// Every list has a limit, and says what was left out.
+package reads
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+const (
+	pageSize = 100 // the most that GitHub gives
+	maxJSON  = 32 << 20
+)
+
+// page reads one page of a list, or one object, into out. It returns the number
+// of the next page, 0 for none.
+func page(ctx context.Context, c *ghapp.Client, a ghapp.Ask, out any) (int, error) {
+	a.Most = maxJSON
+	got, err := c.Ask(ctx, a)
+	if err != nil {
+		return 0, err
+	}
+	if err := json.Unmarshal(got.Body, out); err != nil {
+		return 0, &ghapp.Error{Op: a.Op, Err: fmt.Errorf("read answer: %w", err)}
+	}
+	return got.Next, nil
+}
+
+// user is an account as the REST API shows it.
+type user struct {
+	ID    int64
+	Login string
+	Type  string
+}
+
+// Comment is a comment on a thread, or one of a review thread.
+type Comment struct {
+	Position int // in its thread, 1 for the oldest
+	ID       int64
+	Author   string
+	AuthorID int64  // 0 in review threads, where GitHub does not say it
+	Bot      bool   // the author is not a person
+	App      string // through which it was written, by its slug; empty for none
+	Relation string // of the author to the repository, see [ghapp.Issue]
+	Body     string
+	URL      string
+	Created  time.Time
+	Edited   time.Time // zero when it is as it was written
+}
+
+// Window is a part of a list that is read from its end: Most of what is before
+// position Before, 0 for the end.
+type Window struct{ Before, Most int }
+
+// CommentList is a part of the comments of a thread, newest first. Older ones
+// are before position Older; 0 says that there are none.
+type CommentList struct {
+	List  []Comment
+	Total int
+	Older int
+}
+
+// Comments returns the newest comments of a thread, at most 100 of them, or
+// those before a position.
+func Comments(ctx context.Context, c *ghapp.Client, ref thread.Ref, w Window) (CommentList, error) {
+	is, err := c.Issue(ctx, ref)
+	if err != nil {
+		return CommentList{}, err
+	}
+	last := is.Comments
+	if w.Before > 0 {
+		last = min(last, w.Before-1)
+	}
+	out := CommentList{Total: is.Comments}
+	first := max(1, last-min(max(w.Most, 1), pageSize)+1)
+	for n := (first-1)/pageSize + 1; n <= max(1, (last-1)/pageSize+1); n++ {
+		list, err := commentPage(ctx, c, ref, n)
+		if err != nil {
+			return CommentList{}, err
+		}
+		for _, cm := range list {
+			out.Total = max(out.Total, cm.Position) // it came in between
+			if cm.Position >= first && (w.Before == 0 || cm.Position < w.Before) {
+				out.List = append([]Comment{cm}, out.List...)
+			}
+		}
+	}
+	out.List = out.List[:min(len(out.List), max(w.Most, 1), pageSize)]
+	if n := len(out.List); n > 0 && out.List[n-1].Position > 1 {
+		out.Older = out.List[n-1].Position
+	}
+	return out, nil
+}
+
+// commentPage reads a page of comments, oldest first.
+func commentPage(ctx context.Context, c *ghapp.Client, ref thread.Ref, n int) (out []Comment, err error) {
+	var list []struct {
+		ID       int64
+		User     user
+		Body     string
+		HTMLURL  string    `json:"html_url"`
+		Created  time.Time `json:"created_at"`
+		Updated  time.Time `json:"updated_at"`
+		Relation string    `json:"author_association"`
+		App      *struct {
+			Slug string
+		} `json:"performed_via_github_app"`
+	}
+	_, err = page(ctx, c, ghapp.Ask{Op: "list comments", Thread: ref,
+		Path: fmt.Sprintf("issues/%d/comments?per_page=%d&page=%d", ref.Number, pageSize, n)}, &list)
+	for i, v := range list {
+		cm := Comment{Position: (n-1)*pageSize + i + 1, ID: v.ID, Author: v.User.Login, AuthorID: v.User.ID, Bot: v.User.Type == "Bot",
+			Relation: v.Relation, Body: v.Body, URL: v.HTMLURL, Created: v.Created}
+		if v.App != nil {
+			cm.App = v.App.Slug
+		}
+		if v.Updated.After(v.Created) {
+			cm.Edited = v.Updated
+		}
+		out = append(out, cm)
+	}
+	return out, err
+}
