@@ -9,7 +9,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench crash-short crash disk load hostile stale orders
+.PHONY: build test mutations bench crash-short crash disk load hostile judge stale orders
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -40,6 +40,10 @@ load:
 # 10,000 hostile deliveries beside 20 sessions; no first answer later than 5 s.
 hostile:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestHostileDeliveries$$' -v -timeout 10m -args -hostile.deliveries=10000 $(QUIET)
+
+# GitHub's own renderer judges 600,000 generated texts of each kind; SEED=n makes others.
+judge:
+	@HANDRAIL_REQUIRE_ENGINES=renderer $(GO) test ./policy/untrusted ./policy/untrusted/visible ./bot/command -count=1 -p 1 -timeout 1h -run '^Test(Posted.*|TitlesAndMessages|WordsAsOnGitHub|Said)$$' -v -args -judge.texts=600000 -judge.seed=$(or $(SEED),10) $(QUIET)
 
 # A server that is stopped in the middle of its work and continued writes
 # nothing, and of three servers any goes on where a killed one was. Needs PostgreSQL.

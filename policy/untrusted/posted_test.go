@@ -3,6 +3,7 @@ package untrusted_test
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,12 +32,7 @@ func effects(text string, s githubcheck.Shown) (out []string) {
 }
 
 // many is n, or all where the long form is asked for.
-func many(n, all int) int {
-	if os.Getenv("HANDRAIL_LONG") != "" {
-		return all
-	}
-	return n
-}
+func many(n, all int) int { return githubcheck.Texts(os.Getenv("HANDRAIL_LONG"), n, all) }
 
 // Each thing that must not happen, alone and behind an address that swallows a
 // backtick, does nothing on GitHub.
@@ -54,9 +50,9 @@ func TestPostedKinds(t *testing.T) {
 func TestPostedDoesNothingOnGitHub(t *testing.T) {
 	t.Parallel()
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
-	r := rand.New(rand.NewPCG(10, 1))
+	r := rand.New(rand.NewPCG(githubcheck.Seed(), 1))
 	var texts []string
-	for range many(1000, 150_000) {
+	for range many(1000, 100_000) {
 		texts = append(texts, hostile(r))
 	}
 	live := 0
@@ -68,26 +64,29 @@ func TestPostedDoesNothingOnGitHub(t *testing.T) {
 	if live < 500 {
 		t.Errorf("only %d of 1000 texts do something before they are cleaned", live)
 	}
-	worst := strings.Join(payloads, "` ")
-	for i := range worst { // wherever it is cut
-		if i < 300 || many(0, 1) == 1 {
+	most := 20 // payloads of a text that is cut wherever it can be
+	if githubcheck.Giant() {
+		most = len(payloads)
+	}
+	for some := range slices.Chunk(payloads, most) {
+		worst := strings.Join(some, "` ")
+		for i := range worst {
 			texts = append(texts, worst[:i])
 		}
+		if many(0, 1) == 0 {
+			break
+		}
 	}
-	posted(t, j, texts)
+	for texts := range slices.Chunk(texts, 50_000) {
+		posted(t, j, texts)
+	}
 }
 
 // posted cleans texts and asks the judge.
 func posted(t *testing.T, j *githubcheck.Judge, texts []string) {
 	t.Helper()
-	var out []string
-	for _, s := range texts {
-		clean := untrusted.CleanOutput(s, here)
-		if again := untrusted.CleanOutput(clean, here); again != clean {
-			t.Errorf("cleaning twice changes\n%q to\n%q to\n%q", s, clean, again)
-		}
-		out = append(out, clean+"\n\n<!-- end -->")
-	}
+	out := make([]string, len(texts))
+	githubcheck.Each(len(texts), func(i int) { out[i] = stable(t, texts[i], here) + "\n\n<!-- end -->" })
 	for i, s := range j.Show(t, out...) {
 		if len(s.Raw) > 0 && s.Raw[len(s.Raw)-1] == "<!-- end -->\n" {
 			s.Raw = s.Raw[:len(s.Raw)-1]
@@ -100,10 +99,20 @@ func posted(t *testing.T, j *githubcheck.Judge, texts []string) {
 	}
 }
 
+// stable cleans a text, and checks that cleaning it again changes nothing.
+func stable(t *testing.T, s string, o untrusted.OutputOptions) string {
+	t.Helper()
+	clean := untrusted.CleanOutput(s, o)
+	if again := untrusted.CleanOutput(clean, o); again != clean {
+		t.Errorf("cleaning twice changes\n%q to\n%q to\n%q", s, clean, again)
+	}
+	return clean
+}
+
 // Titles and commit messages have no code in which something could be shown.
 func TestTitlesAndMessages(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(10, 3))
+	r := rand.New(rand.NewPCG(githubcheck.Seed(), 3))
 	texts := []string{"Fixes #1", "by @kim", "closes: other/repo#2\n\nResolves GH-3 and fixes https://github.com/me/mine/issues/4", "see other/repo#12"}
 	for range many(2000, 100_000) {
 		texts = append(texts, hostile(r))

@@ -51,34 +51,57 @@ def raw(doc)
   found
 end
 
+# CLEANER is what the sanitizing filter makes anew for each text.
+CLEANER = Sanitize.new(PIPELINE::SanitizationFilter.new('').allowlist)
+
 def clean(html)
-  doc = PIPELINE.parse(html)
-  PIPELINE::SanitizationFilter.new(doc).call
+  CLEANER.node!(PIPELINE.parse(html))
+end
+
+# ELEMENTS remembers which elements a piece of HTML leaves: most come often.
+ELEMENTS = Hash.new do |known, html|
+  known.clear if known.size > 10_000
+  known[html] = clean(html).css('*').map(&:name)
+end
+
+# effects adds to out what the elements below a node do.
+def effects(node, out)
+  node.children.each do |c|
+    next unless c.element?
+    case c.name
+    when 'img'
+      out[:images] << c['src'].to_s
+      out[:alt] << c['alt'] unless c['alt'].to_s.empty?
+    when 'a'
+      out[:links] << { href: c['href'], text: c.text } if c['href']
+    when 'details'
+      out[:collapsed] << flat(c, +'').strip unless c['open']
+    end
+    out[:titles] << c['title'] if c['title']
+    effects(c, out)
+  end
+  out
 end
 
 def show(text)
   text = text.scrub.gsub(/\r\n?/, "\n")
   tree = CommonMarker.render_doc(text, PARSE, EXTENSIONS)
-  html = tree.to_html(RENDER, EXTENSIONS)
-  doc = clean(html)
+  doc = clean(tree.to_html(RENDER, EXTENSIONS))
   raw = raw(tree)
-  plain = flat(doc, +'', %w[code pre])
-  out = {
-    images: doc.css('img').map { |i| i['src'].to_s },
-    links: doc.css('a').select { |a| a['href'] }.map { |a| { href: a['href'], text: a.text } },
-    raw: raw,
-    elements: raw.flat_map { |h| clean(h).css('*').map(&:name) },
-    alt: doc.css('img').map { |i| i['alt'].to_s }.reject(&:empty?),
-    titles: doc.xpath('.//@title').map(&:value),
-    collapsed: doc.css('details').reject { |d| d['open'] }.map { |d| flat(d, +'').strip },
-    visible: flat(doc, +''),
-    closing: plain.scan(CLOSING),
-    references: flat(doc, +'', %w[code pre a]).scan(REFERENCE)
-  }
-  result = {}
-  doc = PIPELINE::TeamMentionFilter.new(doc, { base_url: '/' }, result).call
-  doc = PIPELINE::MentionFilter.new(doc, { base_url: '/' }, result).call
-  out[:mentions] = result[:mentioned_usernames] + doc.css('a.team-mention').map { |a| a.text.delete_prefix('@') }
+  out = effects(doc, { images: [], links: [], alt: [], titles: [], collapsed: [] })
+  out[:raw] = raw
+  out[:elements] = raw.flat_map { |h| ELEMENTS[h] }
+  out[:visible] = flat(doc, +'')
+  out[:closing] = flat(doc, +'', %w[code pre]).scan(CLOSING)
+  out[:references] = flat(doc, +'', %w[code pre a]).scan(REFERENCE)
+  result = { mentioned_usernames: [] }
+  teams = []
+  if out[:visible].include?('@')
+    doc = PIPELINE::TeamMentionFilter.new(doc, { base_url: '/' }, result).call
+    doc = PIPELINE::MentionFilter.new(doc, { base_url: '/' }, result).call
+    teams = doc.css('a.team-mention').map { |a| a.text.delete_prefix('@') }
+  end
+  out[:mentions] = result[:mentioned_usernames] + teams
   out[:html] = doc.to_html
   out
 end
