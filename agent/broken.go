@@ -13,10 +13,9 @@ import (
 type panicked struct {
 	what  string // that panicked
 	value any
-	stack []byte
 }
 
-// Error implements error. The stack is for the log and not in it.
+// Error implements error.
 func (p *panicked) Error() string {
 	return fmt.Sprintf("%s broke because of a fault in Handrail itself (%v)", p.what, p.value)
 }
@@ -29,9 +28,8 @@ func (*panicked) Final() bool { return true }
 func (j *journal) guarded(ctx context.Context, what string, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil { //control:panic-is-an-error
-			p := &panicked{what: what, value: v, stack: debug.Stack()}
-			j.logger.ErrorContext(ctx, "panic", "session", j.Task.Session, "what", what, "value", fmt.Sprint(v), "stack", string(p.stack))
-			err = p
+			j.logger.ErrorContext(ctx, "panic", "session", j.Task.Session, "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = &panicked{what, v}
 		}
 	}()
 	return fn()

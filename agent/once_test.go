@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // failingSaves cannot save a number of times.
@@ -139,5 +142,47 @@ func TestEditIsLookedAtAgainAtTheDoor(t *testing.T) {
 				t.Errorf("asked %d times, last for %s; published %d times", len(asked), asked[len(asked)-1].Tool, len(b.states.out))
 			}
 		})
+	}
+}
+
+// Edits of one file that lead back to what an earlier one made are all approved:
+// the way back to what was there ends, and it goes out.
+func TestEditsInACircle(t *testing.T) {
+	o := &outside{facts: []session.Fact{{Name: "push by somebody else"}}}
+	b := newBench(t, head+`
+- calls:
+  - {name: write_file, arguments: {path: .env, content: "A=1\n"}}
+  - {name: write_file, arguments: {path: .env, content: "A=2\n"}}
+  - {name: write_file, arguments: {path: .env, content: "A=1\n"}}
+- {say: "Done. [TASK_COMPLETE]", repeat: true, optional: true}
+`, map[string]string{".env": "A=0\n"})
+	o.bind(b)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range 9 {
+		out, err := b.run(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Status != session.StatusAwaitingApproval {
+			break
+		}
+		settled := map[string]bool{}
+		for _, r := range events[session.Resolved](b, session.TypeResolved) {
+			settled[r.ID] = true
+		}
+		for _, a := range events[session.Asked](b, session.TypeAsked) {
+			if !settled[a.ID] {
+				b.append(session.NewEvent(session.TypeResolved, 0, session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "kim"}))
+				break
+			}
+		}
+	}
+	var tools []string
+	for _, a := range events[session.Asked](b, session.TypeAsked) {
+		tools = append(tools, a.Tool)
+	}
+	if slices.Contains(tools, session.PublishTool) || len(b.states.out) != 1 || o.asked > 20 {
+		t.Errorf("asked for %q, published %d times, looked again %d times", tools, len(b.states.out), o.asked)
 	}
 }

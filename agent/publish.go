@@ -128,34 +128,27 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 
 // approved reports whether people said yes to the edits that made e, and whether
 // that counts at this moment: nothing that they were bound to has moved, and who
-// gave them may still do so.
+// gave them may still do so. It goes back from the newest edit, so that each
+// request is looked at once, also where edits lead back to an earlier content.
 func (p *publisher) approved(ctx context.Context, e policy.Effect) (bool, error) {
 	yes, ok := p.Approved[e.Path]
 	if !ok || !yes.Covers(e) {
 		return false, nil
 	}
-	for is := yes.Is; ; {
-		r := p.edited(e.Path, is)
-		if r == nil {
-			return false, nil
+	is := yes.Is
+	for _, r := range slices.Backward(p.Requests) {
+		made := effectOn(r.Effects, e.Path)
+		if r.Approval.State != policy.Used || r.Tool == session.PublishTool || made.Path != e.Path || made.Is != is {
+			continue
 		}
 		if why, err := p.gate.doubt(ctx, r); why != "" || err != nil { //control:edit-at-the-door
 			return false, err
 		}
-		if is = effectOn(r.Effects, e.Path).Was; is == yes.Was {
+		if is = made.Was; is == yes.Was {
 			return true, nil
 		}
 	}
-}
-
-// edited returns the last request that made a file what it is, or nil.
-func (p *publisher) edited(path, is string) *session.Request {
-	for _, r := range slices.Backward(p.Requests) {
-		if e := effectOn(r.Effects, path); r.Approval.State == policy.Used && e.Path == path && e.Is == is && r.Tool != session.PublishTool {
-			return r
-		}
-	}
-	return nil
+	return false, nil
 }
 
 // effectOn returns what a request makes of a file, zero for nothing.
