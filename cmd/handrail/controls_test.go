@@ -191,6 +191,8 @@ var controls = []control{
 	{"watched-memory", "false", "./agent/workspace/watch ./agent/workspace/bwrap", "TestProcesses|TestOrdinaryUser"},
 	{"watched-threads", "false", "./agent/workspace/watch", "TestProcesses"},
 	{"watched-disk", "true", "./agent/workspace/local", "TestConformance/quotas"},
+	{"measured-afterwards", "drop", "./agent/workspace/watch", "TestWhatEndedIsMeasured"},
+	{"closed-doors", "drop", "./agent/workspace/watch", "TestClosedDoors"},
 	{"full-refuses", "value nil", "./agent/workspace/local", "TestConformance/quotas"},
 	{"processors", "true", "./agent/workspace/bwrap", "TestOrdinaryUser"},
 	{"scratch-size", "value 1 << 30, 1 << 30, 1 << 30", "./agent/workspace/bwrap", "TestConformance/overlay/together"},

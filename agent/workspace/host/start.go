@@ -103,6 +103,7 @@ func (h *host) follow(id uint64, pr *program, out *os.File) {
 	<-copied
 	out.Close()
 	pr.stdin.Close()
+	h.watch.Ended()
 	h.send(&workspace.StreamParams{ID: id, End: true, Exit: exit})
 	close(pr.ended)
 	h.progs.mu.Lock()

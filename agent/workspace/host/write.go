@@ -49,6 +49,7 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 	if err := h.root.Rename(tmp, rel); err != nil {
 		return errors.Join(rootError(err), h.root.Remove(tmp))
 	}
+	h.watch.Wrote(int64(len(data)))
 	return nil
 }
 

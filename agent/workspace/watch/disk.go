@@ -25,7 +25,8 @@ type disk struct {
 	first map[int]int64 // likewise, at the beginning
 	took  time.Duration // going through them, by their number: the clock would count other programs
 	when  time.Time
-	asked bool  // somebody wants to know
+	due   bool  // something has ended since, and may have left anything
+	blind int   // how often in a row there were closed directories
 	floor int64 // since too much was found: the least that was left, else 0
 }
 
@@ -52,6 +53,14 @@ const leastDisk = 32 << 20
 // perFile is what it takes to look at a file.
 const perFile = 3 * time.Microsecond
 
+// cheap is how long the result of a command may wait until the directories are
+// gone through. Where that takes longer, the next call waits for it.
+const cheap = 100 * time.Millisecond
+
+// patience is how often directories that are closed while a command runs are
+// left closed.
+const patience = 8
+
 // slack is what a session that has too much may still add, such as the shell's
 // own history.
 const slack = 1 << 20
@@ -62,11 +71,8 @@ func (d *disk) over(ctx context.Context) string {
 		return ""
 	}
 	allowed := d.allowed()
-	since := time.Since(d.when)
-	suspect := d.floor > 0 || d.files+d.grown() > allowed || d.asked && d.took < 20*time.Millisecond
-	d.asked = false
-	if since < 10*d.took || !suspect && since < max(250*time.Millisecond, min(50*d.took, time.Second)) {
-		return "" // others who delete meanwhile hide what is added: it is looked at now and then all the same
+	if !d.needed(allowed) {
+		return ""
 	}
 	d.measure(ctx)
 	if d.files <= allowed { //control:watched-disk
@@ -84,11 +90,31 @@ func (d *disk) over(ctx context.Context) string {
 	return fmt.Sprintf("the files of this session take %s on the server's disk; %s are allowed: %s", size(d.files), size(allowed), what)
 }
 
-// settle measures what is left after processes were ended.
+// needed reports whether the directories are to be gone through now. What the
+// file system says is not enough: others who delete meanwhile hide what is added.
+func (d *disk) needed(allowed int64) bool {
+	suspect := d.floor > 0 || d.files+d.grown() > allowed
+	if d.due && (suspect || d.took < cheap) {
+		return true
+	}
+	since := time.Since(d.when)
+	return since >= 10*d.took && (suspect || d.due || since >= max(250*time.Millisecond, min(50*d.took, time.Second)))
+}
+
+// wrote adds a file that was written, until the directories are gone through.
+func (d *disk) wrote(bytes int64) {
+	if d.limit > 0 {
+		d.files += max(bytes, least)
+		d.due = d.due || d.files > d.allowed()
+	}
+}
+
+// settle measures what is left after something ended.
 func (d *disk) settle(ctx context.Context) {
 	if d.limit <= 0 {
 		return
 	}
+	d.due = true
 	d.measure(ctx)
 	d.floor = 0
 	if d.files > d.allowed() {
@@ -149,8 +175,15 @@ func (d *disk) measure(ctx context.Context) {
 		}
 	}
 	t := tally{ctx: ctx, seen: map[inode]bool{}}
+	if d.due || d.floor > 0 || d.blind >= patience { // a command may be at work behind a door
+		t.doors = &doors{dirs: d.dirs, views: d.views} //control:closed-doors
+	}
+	d.due = false
 	for _, dir := range d.dirs {
 		t.add(dir)
+	}
+	if d.blind++; !t.blind {
+		d.blind = 0
 	}
 	d.files = max(0, t.bytes-d.start)
 	if d.first != nil {

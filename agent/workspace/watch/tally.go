@@ -25,11 +25,14 @@ type tally struct {
 	bytes int64
 	count int
 	blind bool // a directory is closed to its owner
+	doors *doors
 }
 
 func (t *tally) add(dir string) {
+	defer t.doors.open(unix.AT_FDCWD, dir)()
 	fd, err := unix.Open(dir, openDir, 0)
 	if err != nil {
+		t.blind = true
 		return
 	}
 	var st unix.Stat_t
@@ -51,12 +54,12 @@ func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
 		if t.ctx.Err() != nil {
 			break
 		}
-		sub, st, ok := t.enter(fd, name)
-		if !ok {
+		if depth < deep {
+			t.shallow(fd, name, depth)
 			continue
 		}
-		if depth < deep {
-			_ = unix.Close(t.directory(sub, st, depth+1))
+		sub, st, ok := t.enter(fd, name)
+		if !ok {
 			continue
 		}
 		_ = unix.Close(fd)
@@ -66,6 +69,7 @@ func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
 		_ = unix.Close(sub)
 		var back unix.Stat_t
 		if err != nil {
+			t.blind = true
 			return -1
 		}
 		if unix.Fstat(fd, &back) != nil || back.Ino != self.Ino || back.Dev != self.Dev {
@@ -73,6 +77,14 @@ func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
 		}
 	}
 	return fd
+}
+
+// shallow goes through a directory below another one, also where its owner closed it.
+func (t *tally) shallow(fd int, name string, depth int) {
+	defer t.doors.open(fd, name)()
+	if sub, st, ok := t.enter(fd, name); ok {
+		_ = unix.Close(t.directory(sub, st, depth+1))
+	}
 }
 
 // entries counts what is in a directory and returns the names of directories.
@@ -88,7 +100,9 @@ func (t *tally) entries(fd int, dev uint64) (dirs []string) {
 		for _, name := range names {
 			var st unix.Stat_t
 			t.count++
-			if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Dev != dev {
+			err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+			t.blind = t.blind || errors.Is(err, unix.EACCES)
+			if err != nil || st.Dev != dev {
 				continue
 			}
 			isDir := st.Mode&unix.S_IFMT == unix.S_IFDIR

@@ -104,23 +104,38 @@ func (w *Watch) processes() (why string, near bool) {
 	return "", u.memory+held > w.cfg.Memory/2
 }
 
-// Note returns why processes were ended since the last call, else "". It
-// measures once more, for what ended before it was seen.
+// Note returns why processes were ended since the last call, else "". It is
+// called when a command has ended, and measures what that left.
 func (w *Watch) Note(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.disk.asked = true
+	w.disk.due = true //control:measured-afterwards
 	w.look(ctx)
 	s := w.note
 	w.note = ""
 	return s
 }
 
-// Full returns why nothing may be written now, else "".
+// Ended says that a program has ended, and may have left anything.
+func (w *Watch) Ended() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.disk.due = true
+}
+
+// Wrote says that a file was written.
+func (w *Watch) Wrote(bytes int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.disk.wrote(bytes)
+}
+
+// Full returns why nothing may be written now, else "". It knows what everything
+// that has ended before left.
 func (w *Watch) Full(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.disk.floor > 0 {
+	if w.disk.floor > 0 || w.disk.due {
 		w.disk.settle(ctx)
 	}
 	return w.disk.full()
