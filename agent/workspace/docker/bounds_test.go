@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What the daemon's machine cannot limit is known.
@@ -43,5 +44,54 @@ func TestBounds(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A daemon that is busy is asked to remove a container until it has, and its
+// words are told when it has not.
+func TestRemove(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, busy := 0, 7
+	gone := make(chan struct{})
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", "1.41")
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/wait"):
+			w.WriteHeader(http.StatusOK)
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-gone:
+				fmt.Fprint(w, `{"StatusCode":137}`)
+			case <-r.Context().Done():
+			}
+		case r.Method == http.MethodDelete:
+			asked++
+			if asked <= busy {
+				w.WriteHeader(http.StatusInternalServerError)
+				fmt.Fprint(w, `{"message":"unable to remove filesystem for 1: unlinkat /var/lib/docker/containers/1: directory not empty"}`)
+				return
+			}
+			close(gone)
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}))
+	defer daemon.Close()
+	e, err := New(Config{Binary: self, Host: "tcp://" + daemon.Listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	if err := e.remove(t.Context(), "1", removeTime); err != nil || asked != busy+1 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+	busy = 1 << 30
+	if err := e.remove(t.Context(), "1", 300*time.Millisecond); err == nil || !strings.Contains(err.Error(), "directory not empty") {
+		t.Errorf("a daemon that is busy for ever: %v", err)
 	}
 }

@@ -169,7 +169,7 @@ func (e *Engine) open(ctx context.Context, spec workspace.Spec, env map[string]s
 		return nil, errors.Join(fmt.Errorf("open docker workspace: create container: %w", err), workspace.RemoveTree(spec.State))
 	}
 	release := func(ctx context.Context) error {
-		return errors.Join(e.remove(ctx, made.ID), workspace.RemoveTree(spec.State))
+		return errors.Join(e.remove(ctx, made.ID, removeTime), workspace.RemoveTree(spec.State))
 	}
 	conn, err := e.start(ctx, made.ID)
 	if err != nil {
@@ -198,32 +198,49 @@ func (e *Engine) start(ctx context.Context, id string) (*stream, error) {
 // removeTime is how long Close waits for the daemon.
 const removeTime = 30 * time.Second
 
-// remove kills and removes a container and waits until it is gone.
-func (e *Engine) remove(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+// firstPause is how long it waits before it asks again; each further pause is
+// twice as long, up to a second.
+const firstPause = 50 * time.Millisecond
+
+// remove kills and removes a container and waits until it is gone, for as long
+// as most.
+func (e *Engine) remove(ctx context.Context, id string, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
 	waiting := e.docker.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
-	_, err := e.docker.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	for range 5 {
-		if err == nil || !strings.Contains(err.Error(), "directory not empty") {
-			break
-		}
-		<-time.After(50 * time.Millisecond) // the daemon still writes there
-		_, err = e.docker.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	err := e.removeNow(ctx, id)
+	known := err != nil && !errdefs.IsConflict(err) // a conflict: it is being removed already
+	if known {
+		cancel()
 	}
-	if errdefs.IsNotFound(err) {
-		return nil
-	}
-	if err != nil && !errdefs.IsConflict(err) { // a conflict: it is being removed already
-		return fmt.Errorf("remove container: %w", err)
-	}
-	select {
+	var wait error
+	select { // one of them comes, and nobody else takes it
 	case <-waiting.Result:
-		return nil
-	case err := <-waiting.Error:
-		if err == nil || errdefs.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("remove container: %w", err)
+	case wait = <-waiting.Error:
 	}
+	if !known {
+		err = wait
+	}
+	if err == nil || errdefs.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("remove container: %w", err)
+}
+
+// removeNow asks the daemon to remove a container, again as long as that is
+// too busy. It returns what the daemon said last.
+func (e *Engine) removeNow(ctx context.Context, id string) error {
+	options := client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}
+	_, err := e.docker.ContainerRemove(ctx, id, options)
+	for pause := firstPause; err != nil && strings.Contains(err.Error(), "directory not empty"); pause = min(2*pause, time.Second) {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause): // the daemon still writes there
+		}
+		if _, again := e.docker.ContainerRemove(ctx, id, options); ctx.Err() == nil {
+			err = again
+		}
+	}
+	return err
 }
