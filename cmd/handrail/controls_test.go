@@ -193,6 +193,7 @@ var controls = []control{
 	{"watched-disk", "true", "./agent/workspace/local", "TestConformance/quotas"},
 	{"measured-afterwards", "drop", "./agent/workspace/watch", "TestWhatEndedIsMeasured"},
 	{"closed-doors", "drop", "./agent/workspace/watch", "TestClosedDoors"},
+	{"full-place", "false", "./agent/workspace/bwrap", "TestConformance/overlay/limits"},
 	{"full-refuses", "value nil", "./agent/workspace/local", "TestConformance/quotas"},
 	{"processors", "true", "./agent/workspace/bwrap", "TestOrdinaryUser"},
 	{"scratch-size", "value 1 << 30, 1 << 30, 1 << 30", "./agent/workspace/bwrap", "TestConformance/overlay/together"},

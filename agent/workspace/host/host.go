@@ -51,6 +51,7 @@ type host struct {
 	progs   programs
 	watch   *watch.Watch // set before base is known
 	gitMade bool         // guarded by the turn of the shell
+	wasFull []string     // places that were full, likewise
 
 	work  sync.WaitGroup
 	mu    sync.Mutex

@@ -261,6 +261,10 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 	res.Restart = res.Restart || restarted
 	res.Duration = time.Since(began)
 	res.Output, res.Cut = out.result()
+	if note := s.h.fullPlaces(res); note != "" {
+		out.write([]byte(note))
+		res.Output, res.Cut = out.result()
+	}
 	return res, err
 }
 

@@ -30,6 +30,31 @@ func limits(t *testing.T, s Subject) {
 	if out := mustRun(t, ws, "echo alive"); out != "alive\n" {
 		t.Errorf("after too much memory: %q", out)
 	}
+	fullPlaces(t, ws)
+}
+
+// fullPlaces checks that a full file system is named, with its size and what to
+// do, once and whenever a command fails for it.
+func fullPlaces(t *testing.T, ws *workspace.Workspace) {
+	const words = "/dev/shm is full: it holds 64.0 MiB. Delete what is not needed there, or write to another directory. Whoever runs this server can make it larger with workspace.memory"
+	for _, step := range []struct {
+		line string
+		want string // what is said, else nothing
+	}{
+		{"true", ""},
+		{"head -c 100000000 /dev/zero >/dev/shm/x 2>/dev/null; true", words},
+		{"cat /dev/shm/x | wc -c >/dev/null", ""},
+		{"echo more >/dev/shm/y", words},
+		{"head -c 40000000 /dev/zero >/var/tmp/x 2>/dev/null; echo more >/dev/shm/y; true", "/var/tmp is full: it holds 16.0 MiB"},
+		{"rm /dev/shm/x /var/tmp/x; echo No space left on device; false", "/dev/shm has 64.0 MiB of 64.0 MiB left"},
+		{"echo No space left on device", ""},
+		{"echo more >/dev/shm/y", ""},
+	} {
+		res := run(t, ws, step.line)
+		if !strings.Contains(res.Output, step.want) || step.want == "" && strings.Contains(res.Output, "[") {
+			t.Errorf("%s: %q, want %q", step.line, res.Output, step.want)
+		}
+	}
 }
 
 // tampering checks that commands cannot reach into the tool host or end it,

@@ -1,0 +1,122 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// place is a directory on a file system with an end.
+type place struct {
+	at       string
+	inMemory bool
+	size     int64
+	free     int64
+	files    uint64 // that may be there; 0 where the file system does not say
+	spare    uint64 // of them
+}
+
+// littleRoom is what a file system has left that is taken for full: too little
+// for anything to be done with it.
+const littleRoom = 64 << 10
+
+func (p place) full() bool { return p.free < littleRoom || p.files > 0 && p.spare == 0 }
+
+// String says what to do.
+func (p place) String() string {
+	what := bytesOf(p.size)
+	if p.free >= littleRoom {
+		what = fmt.Sprintf("%d files", p.files)
+	}
+	more := "Whoever runs this server can give that disk more room"
+	if p.inMemory {
+		more = "Whoever runs this server can make it larger with workspace.memory, of which it is a part"
+	}
+	return fmt.Sprintf("%s is full: it holds %s. Delete what is not needed there, or write to another directory. %s", p.at, what, more)
+}
+
+func bytesOf(n int64) string {
+	if n >= 1<<30 {
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+// places returns where commands write.
+func (h *host) places() (out []place) {
+	var dirs []string
+	if h.cfg.Init {
+		for _, m := range writableMounts() {
+			dirs = append(dirs, m.at)
+		}
+	} else {
+		dirs = append([]string{h.cfg.Root}, h.cfg.Dirs...)
+		dirs = append(dirs, "/tmp", "/var/tmp")
+	}
+	seen := map[unix.Fsid]bool{}
+	for _, dir := range dirs {
+		var st unix.Statfs_t
+		if unix.Statfs(dir, &st) != nil || seen[st.Fsid] || st.Blocks == 0 {
+			continue
+		}
+		seen[st.Fsid] = true
+		out = append(out, place{dir, int64(st.Type) == unix.TMPFS_MAGIC, int64(st.Blocks) * st.Bsize, int64(st.Bavail) * st.Bsize, st.Files, st.Ffree})
+	}
+	return out
+}
+
+// noRoom are the system's words for a full disk, and its name for it.
+var noRoom = []string{"No space left on device", "no space left on device", "ENOSPC", "Disk quota exceeded", "disk quota exceeded", "EDQUOT"}
+
+// fullPlaces returns what to say of full places after a command: of each when it
+// has become full, and again when a command that failed speaks of it.
+func (h *host) fullPlaces(res workspace.CommandResult) string {
+	complains := res.Exit != 0 && slices.ContainsFunc(noRoom, func(w string) bool { return strings.Contains(res.Output, w) })
+	var say, room []string
+	was := h.wasFull
+	h.wasFull = nil
+	for _, p := range h.places() {
+		if !p.full() {
+			room = append(room, fmt.Sprintf("%s has %s of %s left", p.at, bytesOf(p.free), bytesOf(p.size)))
+			continue
+		}
+		h.wasFull = append(h.wasFull, p.at)
+		if complains || !slices.Contains(was, p.at) { //control:full-place
+			say = append(say, p.String())
+		}
+	}
+	if complains && len(h.wasFull) == 0 {
+		return "\n[The output speaks of a full disk. What is left now: " + strings.Join(room, ", ") + ".]\n"
+	}
+	if len(say) == 0 {
+		return ""
+	}
+	return "\n[" + strings.Join(say, ". ") + ".]\n"
+}
+
+// named adds to an error of a full disk which one that is. dir is relative to the root.
+func (h *host) named(err error, dir string) error {
+	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
+		return err
+	}
+	at := filepath.Join(h.cfg.Root, dir)
+	for at != h.cfg.Root {
+		if _, missing := os.Stat(at); missing == nil {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	var st unix.Statfs_t
+	if unix.Statfs(at, &st) != nil {
+		return err
+	}
+	return fmt.Errorf("%w: the disk of %s, which holds %s, has %s left: delete what is not needed there; whoever runs this server can give it more room",
+		err, at, bytesOf(int64(st.Blocks)*st.Bsize), bytesOf(int64(st.Bavail)*st.Bsize))
+}
