@@ -26,6 +26,7 @@ type childConfig struct {
 	AppID  int64
 	Key    []byte
 	KillAt int64         // the process kills itself before this step; 0 for never
+	KillOn string        // likewise at a step of this name, such as "after apply"
 	Trace  string        // file that gets the name of the step it died at
 	Steps  string        // directory where commands tell how far they are, "" for none
 	TTL    time.Duration // of leases
@@ -54,7 +55,7 @@ func crashChild() int {
 }
 
 func (c childConfig) serve(ctx context.Context) error {
-	k := &killer{at: c.KillAt, trace: c.Trace}
+	k := &killer{at: c.KillAt, on: c.KillOn, trace: c.Trace}
 	if c.Steps != "" {
 		if err := k.hear(c.Steps); err != nil {
 			return err
@@ -87,11 +88,12 @@ func (c childConfig) serve(ctx context.Context) error {
 type killer struct {
 	n     atomic.Int64
 	at    int64
+	on    string
 	trace string
 }
 
 func (k *killer) step(name string) {
-	if k.n.Add(1) != k.at {
+	if n := k.n.Add(1); n != k.at && (k.on == "" || !strings.Contains(name, k.on)) {
 		return
 	}
 	_ = os.WriteFile(k.trace, []byte(name), 0o600)

@@ -20,11 +20,9 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 )
 
-// TestPowerCut records all that a server tells the file system during a story,
-// and cuts the power at every point at which its database came to the disk: what
-// the log on that disk names as saved is on that disk, whole, by git's own
-// reading.
-func TestPowerCut(t *testing.T) {
+// needRecordings says when nothing can be recorded here.
+func needRecordings(t *testing.T) {
+	t.Helper()
 	needProcesses(t)
 	if err := exec.CommandContext(t.Context(), "strace", "-ff", "-o", filepath.Join(t.TempDir(), "try"), "--seccomp-bpf", "true").Run(); err != nil {
 		if strings.Contains(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), "powercut") {
@@ -32,6 +30,14 @@ func TestPowerCut(t *testing.T) {
 		}
 		t.Skipf("NOT TESTED: a power cut needs strace, and the right to use it: %v", err)
 	}
+}
+
+// TestPowerCut records all that a server tells the file system during a story,
+// and cuts the power at every point at which its database came to the disk: what
+// the log on that disk names as saved is on that disk, whole, by git's own
+// reading.
+func TestPowerCut(t *testing.T) {
+	needRecordings(t)
 	stage := newCrashStage(t)
 	w := stage.world(t, ghcheck.Faults{})
 	w.child.Record, w.child.TTL, w.brief = filepath.Join(w.dir, "calls"), time.Minute, true
@@ -100,8 +106,8 @@ func (w *crashWorld) judgeCut(t *testing.T, d *disk, c cut, at int) {
 			commits[cp.Commit] = "a checkpoint"
 		}
 		for commit, what := range commits {
-			if commit == "" || commit == state.Task.Base && len(state.Checkpoints) == 0 && mirror == "" {
-				continue
+			if commit == "" || commit == state.Task.Base && len(state.Checkpoints) == 0 {
+				continue // GitHub has it, and it is fetched again: [TestServerAfterPowerCut]
 			}
 			if out, err := gitIn(t, mirror, "archive", "--format=tar", commit); err != nil {
 				t.Errorf("call %d, %s: the log names %s as %s, and git says %v: %.300s", at, c.name, commit, what, err, out)
