@@ -125,6 +125,9 @@ func closed(src string) (string, bool) {
 
 func (definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	lines := node.Lines()
+	if lines.Len() > 0 && task(node, reader.Source()) > 0 {
+		node.Parent().SetAttributeString(taskAttribute, []byte{}) // its quotes end an attribute that is open
+	}
 	for lines.Len() > 0 {
 		all := lines.Value(reader.Source())
 		if first := bytes.TrimLeft(all, " \t"); len(first) == 0 || first[0] != '[' {

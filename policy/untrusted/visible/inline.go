@@ -33,7 +33,7 @@ var tagForms = []struct {
 	{lazily(`^<!(?:---->|--(?:-?[^>-])(?:-?[^-])*-->)`), "-->"},
 	{lazily(`^<\?(?:[^?>]|\?[^>]|>)*\?>`), "?>"},
 	{lazily(`^<![A-Z]+` + tagSpace + `+[^>]*>`), ">"},
-	{lazily(`^<!\[CDATA\[(?s:.*?)\]\]>`), "]]>"},
+	{lazily(`^<!\[CDATA\[(?:[^\]]|\][^\]]|\]\][^>])*\]\]>`), "]]>"},
 }
 
 func (tagParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
@@ -81,6 +81,9 @@ func (addressParser) Trigger() []byte { return []byte{':', ' ', '*', '_', '~', '
 func (addressParser) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Node {
 	line, seg := block.PeekLine()
 	before := block.Source()[:seg.Start]
+	if l, _ := block.Position(); parent.Type() == ast.TypeBlock && l < parent.Lines().Len() && parent.Lines().At(l).Start == seg.Start { //control:address-begins-line
+		before = nil // the mark of a quotation or a footnote is not in the line
+	}
 	scheme, escape, skip, length := 0, 0, 0, 0
 	if line[0] == ':' {
 		scheme, length = schemeAddress(before, line)

@@ -10,7 +10,8 @@ import (
 )
 
 // linkParser is the library's, which is shown titles in a spelling of which it finds the
-// same end as GitHub: a backslash at the end of a title may belong to it or not.
+// same end as GitHub: a backslash at the end of a title may belong to it or not. Where
+// an address in angle brackets is none for GitHub, it is shown no parenthesis.
 type linkParser struct{ parser.InlineParser }
 
 func (p linkParser) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
@@ -27,7 +28,9 @@ func (p linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 	}
 	rest, from := ahead(block)
 	begin, end := linkTitle(rest)
-	if bytes.IndexByte(rest[begin:end], '\\') < 0 {
+	if noAddress(rest) {
+		begin, end = 1, 3
+	} else if bytes.IndexByte(rest[begin:end], '\\') < 0 {
 		return p.InlineParser.Parse(parent, block, pc)
 	}
 	src := pc.ComputeIfAbsent(respelledKey, func() any { return slices.Clone(block.Source()) }).([]byte)
@@ -40,7 +43,7 @@ func (p linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 	respelled.SetPosition(block.Position())
 	n := p.InlineParser.Parse(parent, respelled, pc)
 	block.SetPosition(respelled.Position())
-	for i := begin; i < end; i++ {
+	for i := begin; i < min(end, len(rest)); i++ {
 		src[from[i]] = rest[i]
 	}
 	return n
@@ -48,8 +51,21 @@ func (p linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 
 var respelledKey = parser.NewContextKey()
 
-// doubtful is where a title may end: the backslash may belong to what is behind it.
-var doubtful = lazily(`\\["')]`)
+// doubtful is where a title may end, since the backslash may belong to what is behind
+// it, and an address in angle brackets.
+var doubtful = lazily(`\\["')]|\]\(\s*<`)
+
+// noAddress reports whether the address in angle brackets is none that s, the second
+// half of a link, begins with: it has one inside, or a title right behind it.
+func noAddress(s []byte) bool {
+	at := skipBlank(string(s), len("]("))
+	if at == len(s) || s[at] != '<' {
+		return false
+	}
+	d := angleDest().Find(s[at:])
+	at += len(d)
+	return d == nil || at < len(s) && s[at] != ')' && !blank(s[at]) //control:address-in-brackets
+}
 
 // ahead is what the block goes on with, and where each byte of it stands in the source.
 func ahead(block text.Reader) (rest []byte, from []int) {

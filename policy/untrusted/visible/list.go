@@ -22,6 +22,9 @@ func (p listParser) Continue(node ast.Node, reader text.Reader, pc parser.Contex
 	return p.BlockParser.Continue(node, reader, pc)
 }
 
+// taskAttribute stands in the HTML of an item for the quotes that a box has there.
+const taskAttribute = "data-task"
+
 // taskMark is the box of a task, and taskItem what stands before one.
 var (
 	taskMark = lazily(`^\[[ xX]\][ \t\n]+`)

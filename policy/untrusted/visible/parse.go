@@ -113,7 +113,7 @@ func tooSlow(s string) bool {
 }
 
 // shownTag begins a tag that GitHub shows instead of obeying it.
-var shownTag = lazily(`(?i)<((?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)(?:[\s>]|/>))`)
+var shownTag = lazily(`(?i)<(/?(?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)(?:[\s\v>]|/>))`)
 
 // rawHTML writes HTML that stands in the text.
 type rawHTML struct{}

@@ -93,7 +93,7 @@ func (s *Seen) count(t tag) {
 		}
 	case "img", "code", "ol", "sup":
 	default:
-		if strings.ContainsAny(strings.TrimRight(t.raw, " \t\n/>"), " \t\n") {
+		if t.raw != "<li "+taskAttribute+`="">` && strings.ContainsAny(strings.TrimRight(t.raw, " \t\n/>"), " \t\n") {
 			s.Attributes++
 		}
 	}
