@@ -23,7 +23,7 @@ func (p linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 	if len(line) < 2 || line[0] != ']' || line[1] != '(' {
 		return p.InlineParser.Parse(parent, block, pc)
 	}
-	if !doubtful().Match(block.Source()) {
+	if !pc.ComputeIfAbsent(doubtfulKey, func() any { return doubtful().Match(block.Source()) }).(bool) {
 		return p.InlineParser.Parse(parent, block, pc)
 	}
 	rest, from := ahead(block)
@@ -49,7 +49,7 @@ func (p linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 	return n
 }
 
-var respelledKey = parser.NewContextKey()
+var respelledKey, doubtfulKey = parser.NewContextKey(), parser.NewContextKey()
 
 // doubtful is where a title may end, since the backslash may belong to what is behind
 // it, and an address in angle brackets.
