@@ -87,9 +87,9 @@ func graphQLSchema(t *testing.T) string {
 		missing("GitHub's GraphQL schema is not here, so nothing checks the queries; HANDRAIL_REQUIRE_ENGINES=graphql fetches it with npm")
 	}
 	must(t, os.MkdirAll(filepath.Dir(dir), 0o755))
-	made, err := os.MkdirTemp(filepath.Dir(dir), "graphql-")
+	made, err := os.MkdirTemp(filepath.Dir(dir), "graphql-") //nolint:usetesting // it is renamed to its place, on the same disk
 	must(t, err)
-	defer os.RemoveAll(made)
+	defer func() { must(t, os.RemoveAll(made)) }()
 	must(t, os.Chmod(made, 0o755))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -97,7 +97,7 @@ func untilThere(ts *testscript.TestScript, pattern string, read func() (string, 
 	if err != nil {
 		return err
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; pause(20 * time.Millisecond) {
 		text, err := read()
 		if err != nil {
 			return err
