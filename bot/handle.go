@@ -97,6 +97,9 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 	if err == nil || !errors.As(err, &ge) || ge.Kind != ghapp.Permanent {
 		return err
 	}
+	if away := w.cfg.GitHub.Check(ctx); away != nil {
+		return fmt.Errorf("%w (before that: %s)", away, err.Error())
+	}
 	w.cfg.Log.ErrorContext(ctx, "delivery given up", "delivery", d.ID, "thread", w.key, "err", err)
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 }

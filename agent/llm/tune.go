@@ -16,6 +16,24 @@ type Settings struct {
 // Tune returns m with the settings of its operator, which win over the server.
 func Tune(m Model, s Settings) Model { return &tuned{m, s} }
 
+// reacher is a model whose server can be asked for less than what the model can do.
+type reacher interface {
+	Reach(ctx context.Context) error
+}
+
+// Reach asks a model's server whether it is there and lets one in, without an answer
+// of the model.
+func Reach(ctx context.Context, m Model) error {
+	if t, ok := m.(*tuned); ok {
+		m = t.Model
+	}
+	if r, ok := m.(reacher); ok {
+		return r.Reach(ctx)
+	}
+	_, err := m.Capabilities(ctx)
+	return err
+}
+
 type tuned struct {
 	Model
 	set Settings

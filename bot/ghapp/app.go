@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
@@ -61,6 +62,7 @@ type App struct {
 	clients map[string]*Client
 
 	lookups *lookups
+	there   atomic.Bool // GitHub has answered at this address
 }
 
 // New checks the configuration and returns the bot's identity. It does not
@@ -190,6 +192,38 @@ func (a *App) whoami(ctx context.Context) (string, error) {
 	return login, nil
 }
 
+// Check asks GitHub who the bot is. An error is about the bot as a whole, and about
+// no request: GitHub cannot be reached there, or knows no such key. Trying later can
+// help, when somebody has seen to it.
+func (a *App) Check(ctx context.Context) error {
+	const op = "ask GitHub who the bot is"
+	var err error
+	switch {
+	case a.self != nil:
+		_, _, err = a.self.Apps.Get(ctx, "")
+	case a.cfg.Login == "": // a workflow's token cannot ask
+		_, _, err = a.tokenClient().Users.Get(ctx, "")
+	}
+	if err == nil {
+		a.there.Store(true)
+		return nil
+	}
+	out := &Error{Op: op, Err: err}
+	if errors.As(a.fail(op, false, err), &out) {
+		out.Kind = Temporary
+	}
+	return out
+}
+
+// found returns nil when the address is known to be that of GitHub's API: what it
+// does not find there is not there.
+func (a *App) found(ctx context.Context) error {
+	if a.there.Load() {
+		return nil
+	}
+	return a.Check(ctx)
+}
+
 func (a *App) fail(op string, write bool, err error) error {
 	return classify(op, write, a.cfg.Clock(), err)
 }
@@ -262,7 +296,7 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 	var source tokenSource = fixedToken(a.cfg.Token)
 	if a.apps != nil {
 		base := hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport}
-		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, installation: installation, repo: ref.Repo, kept: map[permissions]*keptToken{},
+		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, found: a.found, installation: installation, repo: ref.Repo, kept: map[permissions]*keptToken{},
 			client: &http.Client{Transport: base, CheckRedirect: sameHost(a.api)}}
 	}
 	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.api.Path, a.cfg.Transport}}

@@ -249,6 +249,9 @@ func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) 
 	var e *Error
 	switch {
 	case errors.Is(err, ErrNotFound):
+		if err := c.app.found(ctx); err != nil { //control:nobody-is-not-nowhere
+			return out, err
+		}
 		out.Lookup = policy.NotFound
 		return out, nil
 	case errors.As(err, &e) && e.Kind == Permanent && errors.Is(err, errForbidden):

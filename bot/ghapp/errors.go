@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
@@ -121,6 +122,9 @@ func classify(op string, write bool, now time.Time, err error) error {
 	case errors.As(err, &answered):
 		e.Status = answered.Response.StatusCode
 		e.Kind = kindOfStatus(e.Status, write)
+		if e.Status == http.StatusForbidden && strings.Contains(answered.Message, "suspended") {
+			e.Kind = Temporary //control:suspension-waits
+		}
 		if e.Kind == Temporary && e.Status == http.StatusTooManyRequests {
 			e.RetryAfter = defaultRetryAfter
 		}
@@ -129,6 +133,9 @@ func classify(op string, write bool, now time.Time, err error) error {
 		if token.Response != nil {
 			e.Status = token.Response.StatusCode
 			e.Kind = kindOfStatus(e.Status, false)
+		}
+		if e.Status == http.StatusForbidden { // an App gets no token while it is suspended
+			e.Kind = Temporary
 		}
 	case errors.Is(err, errOtherHost):
 		e.Kind = Permanent
@@ -142,6 +149,8 @@ func kindOfStatus(status int, write bool) Kind {
 	switch {
 	case status == http.StatusTooManyRequests:
 		return Temporary
+	case status == http.StatusUnauthorized: //control:refused-key-waits
+		return Temporary // a key that is refused says nothing about the request
 	case status >= 500 && write:
 		return Unknown
 	case status >= 500:

@@ -262,7 +262,7 @@ func TestRevokedToken(t *testing.T) {
 	must(t, err)
 	c, err := tok.For(ctx, w.issue, 0)
 	must(t, err)
-	if _, err := c.Issue(ctx, w.issue); !errors.Is(err, ghapp.ErrForbidden) || ghapp.KindOf(err) != ghapp.Permanent {
+	if _, err := c.Issue(ctx, w.issue); !errors.Is(err, ghapp.ErrForbidden) || ghapp.KindOf(err) != ghapp.Temporary {
 		t.Errorf("a wrong token: %v", err)
 	}
 }

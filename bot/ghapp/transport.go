@@ -51,6 +51,7 @@ func (fixedToken) refused(string) bool                                  { return
 type installationToken struct {
 	apps         *ghinstallation.AppsTransport
 	baseURL      string
+	found        func(context.Context) error // whether what GitHub does not find is not there
 	installation int64
 	repo         string
 	client       ghinstallation.Client
@@ -88,6 +89,11 @@ func (t *installationToken) token(ctx context.Context, p permissions) (string, e
 	if errors.As(err, &answered) && answered.Response != nil && answered.Response.StatusCode == http.StatusUnprocessableEntity {
 		return "", &Error{Op: "get installation token", Kind: Permanent, Status: http.StatusForbidden,
 			Err: fmt.Errorf("GitHub gives the App no token for this: it needs %s in its settings, accepted by the installation, and access to the repository", p)}
+	}
+	if answered != nil && answered.Response != nil && answered.Response.StatusCode == http.StatusNotFound {
+		if err := t.found(ctx); err != nil {
+			return "", err
+		}
 	}
 	if err != nil {
 		return "", &notSent{err}

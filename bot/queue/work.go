@@ -18,6 +18,9 @@ import (
 // delivery undone: it would be called for ever.
 var errUnfinished = errors.New("work ended without finishing its delivery")
 
+// longestOutage is how long a thread is put off when nothing is wrong with its work.
+const longestOutage = time.Minute
+
 // postponed is an error that is no failure: the work goes on at a time.
 type postponed interface {
 	error
@@ -285,8 +288,12 @@ func (q *Queue) once(ctx context.Context, l store.Lease) bool {
 func (q *Queue) failed(ctx context.Context, l store.Lease, err error) bool {
 	attempt := l.Attempts + 1
 	q.Log.ErrorContext(ctx, "work on thread", "thread", l.Key, "attempt", attempt, "err", err)
-	if attempt < q.Limits.Attempts || q.Later(err) {
-		q.release(ctx, l, q.Now().Add(q.Backoff(attempt)))
+	pause, later := q.Backoff(attempt), q.Later(err)
+	if later { // an outage may be over at any time
+		pause = min(pause, longestOutage)
+	}
+	if attempt < q.Limits.Attempts || later {
+		q.release(ctx, l, q.Now().Add(pause))
 		return false
 	}
 	id, lookErr := q.oldest(ctx, l.Key)

@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"bot/webhook":     {"bot/quota", "bot/store"},
 	"bot/sweep":       {"bot/ghapp", "bot/store"},
 	"bot/thread":      {},
+	"bot/ready":       {},
 
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},
 

@@ -8,7 +8,7 @@
 // asks one part a question, without a session.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
-// loop over one thread. bot/webhook takes deliveries in, bot/sweep those that
+// loop over one thread. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
 // what was asked, bot/approval asks people and judges what they answer,
 // bot/render turns a session's state into Markdown. bot/ghapp writes to GitHub

@@ -58,14 +58,16 @@ func (s *stage) modelDown(*testscript.TestScript, []string) error {
 
 func (s *stage) modelUp(*testscript.TestScript, []string) error { return s.model.up() }
 
-// setting changes what the server finds in its environment.
+// setting changes what the server finds in its environment. APP is the number of the
+// App, API the address of GitHub, MODEL that of the model.
 func (s *stage) setting(_ *testscript.TestScript, args []string) error {
-	name, _, ok := strings.Cut(args[0], "=")
+	name, value, ok := strings.Cut(args[0], "=")
 	if !ok {
 		return fmt.Errorf("%q is not NAME=VALUE", args[0])
 	}
+	value = strings.NewReplacer("APP", fmt.Sprint(s.gh.App().ID), "API", s.gh.URL(), "MODEL", "http://"+s.model.addr).Replace(value)
 	s.env = slices.DeleteFunc(s.env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
-	s.env = append(s.env, args[0])
+	s.env = append(s.env, name+"="+value)
 	return nil
 }
 

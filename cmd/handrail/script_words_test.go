@@ -17,7 +17,7 @@ import (
 func (s *stage) token(_ *testscript.TestScript, args []string) error {
 	token, err := s.gh.Token(args[0])
 	s.env = slices.DeleteFunc(s.env, func(kv string) bool {
-		return strings.HasPrefix(kv, "HANDRAIL_APP_ID=") || strings.HasPrefix(kv, "HANDRAIL_PRIVATE_KEY_FILE=")
+		return strings.HasPrefix(kv, "HANDRAIL_APP_ID=") || strings.HasPrefix(kv, "HANDRAIL_PRIVATE_KEY_FILE=") || strings.HasPrefix(kv, "HANDRAIL_GITHUB_TOKEN=")
 	})
 	s.env = append(s.env, "HANDRAIL_GITHUB_TOKEN="+token, "HANDRAIL_REPOSITORY="+scriptRepository)
 	return err

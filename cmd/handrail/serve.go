@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/cmd/config"
@@ -92,7 +94,8 @@ func (c *serveCmd) check(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server on %s is not ready: %s", listen, resp.Status)
+		why, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // the status alone says enough
+		return fmt.Errorf("the server on %s is not ready: %s\n%s", listen, resp.Status, strings.TrimSpace(string(why)))
 	}
 	return nil
 }

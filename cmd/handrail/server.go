@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
+	"github.com/handrail-bot/handrail/bot/ready"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/postgres"
@@ -41,6 +43,7 @@ type serverOptions struct {
 	ttl     time.Duration // of leases
 	again   time.Duration // before work that failed is tried again
 	sweep   time.Duration // between searches for threads that nobody works on
+	watch   time.Duration // between looks at GitHub and the model
 	missed  time.Duration // between searches for deliveries that were missed
 	grace   time.Duration // for work to end by itself when the server goes down
 
@@ -63,7 +66,7 @@ type server struct {
 	queue         *queue.Queue
 	http          *http.Server
 	addr          net.Addr
-	ready         func() bool
+	watch         *ready.Watch
 	failed        chan error
 	wait          sync.WaitGroup
 	stop          context.CancelFunc // of what runs beside the queue
@@ -157,6 +160,7 @@ func (s *server) newQueue(r *serveRunner) (err error) {
 	if err != nil {
 		return err
 	}
+	s.watch = s.newWatch()
 	var backoff func(int) time.Duration
 	if s.opt.again > 0 {
 		backoff = func(int) time.Duration { return s.opt.again }
@@ -173,6 +177,7 @@ func (s *server) newQueue(r *serveRunner) (err error) {
 // operator, and the job stays in the queue until there is room.
 func (s *server) work(ctx context.Context, thread string) error {
 	err := s.bot.Work(ctx, thread)
+	s.note(ctx, thread, err)
 	if errors.Is(err, syscall.ENOSPC) && roomLeft(s.cfg.Data) < littleRoom {
 		return &noRoom{s.cfg.Data, err}
 	}
@@ -219,6 +224,7 @@ func (s *server) start(ctx context.Context) error {
 	mux.Handle("/webhook", hook)
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("/readyz", s.readyz)
+	mux.HandleFunc("/readyz/deliveries", s.readyz)
 	l, err := net.Listen("tcp", s.cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", s.cfg.Listen, err)
@@ -243,6 +249,7 @@ func (s *server) start(ctx context.Context) error {
 // beside starts the loops that run beside the queue.
 func (s *server) beside(ctx context.Context) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.wait.Go(func() { s.watch.Run(ctx) })
 	s.wait.Go(func() { sweep.KeepSpent(ctx, s.app, s.redactedStore.Meta, s.log) })
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	if s.cfg.GitHub.AppID == 0 {
@@ -255,13 +262,18 @@ func (s *server) beside(ctx context.Context) {
 
 func (s *server) url() string { return "http://" + s.addr.String() }
 
-// readyz answers whether deliveries can be stored.
+// readyz answers whether deliveries can be stored, and whether what their work needs
+// is there. Only the first is asked of /readyz/deliveries: what is stored waits.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := s.store.Deliveries.Unknown(ctx, "readyz"); err != nil {
 		s.log.WarnContext(ctx, "not ready", "err", err)
 		answer(w, http.StatusServiceUnavailable, "the database does not answer")
+		return
+	}
+	if wrong := s.watch.Troubles(); len(wrong) > 0 && r.URL.Path == "/readyz" {
+		answer(w, http.StatusServiceUnavailable, strings.Join(wrong, "\n")+"\nDeliveries are stored, and wait with the sessions.")
 		return
 	}
 	answer(w, http.StatusOK, "ready")

@@ -126,6 +126,12 @@ func (m *Model) listed(ctx context.Context) (caps llm.Capabilities, settled bool
 	return caps, false, nil
 }
 
+// Reach asks the server for its models, which uses none of them.
+func (m *Model) Reach(ctx context.Context) error {
+	_, _, err := m.listed(ctx)
+	return err
+}
+
 // probeTool is the name of the tool that is offered to find out whether tools
 // may be offered.
 const probeTool = "noop"

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ready"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// newWatch returns the watch over GitHub and the model. Sessions that wait are looked
+// at when one of them is back.
+func (s *server) newWatch() *ready.Watch {
+	return ready.New(ready.Config{
+		Parts: []ready.Part{{Name: "GitHub", Ask: s.askGitHub}, {Name: "model", Ask: s.askModel}},
+		Back: func(ctx context.Context) {
+			if err := s.bot.Reconcile(ctx); err != nil {
+				s.log.WarnContext(ctx, "wake what waits", "err", err)
+			}
+		},
+		Every: s.opt.watch, Log: s.log,
+	})
+}
+
+// askModel asks the model's server for the model that requests get.
+func (s *server) askModel(ctx context.Context) error {
+	m, err := s.model(s.cfg.Model.Name)
+	if err == nil {
+		err = llm.Reach(ctx, m)
+	}
+	return err
+}
+
+// askGitHub asks GitHub who the bot is.
+func (s *server) askGitHub(ctx context.Context) error {
+	err := s.app.Check(ctx)
+	var refused *ghapp.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	key, address := "the App's id and private key: check HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE", s.cfg.GitHub.API
+	if s.cfg.GitHub.AppID == 0 {
+		key = "the token: check HANDRAIL_GITHUB_TOKEN"
+	}
+	if address == "" {
+		address = "api.github.com"
+	}
+	switch refused.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Errorf("it refuses %s (%w)", key, refused.Err)
+	case http.StatusNotFound, http.StatusGone:
+		return fmt.Errorf("%s is not the address of its API: check HANDRAIL_GITHUB_API; on GitHub Enterprise Server it ends in /api/v3 (%w)", address, refused.Err)
+	}
+	return fmt.Errorf("%s does not answer as GitHub's API does: check HANDRAIL_GITHUB_API and the network (%w)", address, refused.Err)
+}
+
+// note has the watch look when work in a thread failed for what may pass. What GitHub
+// refuses an installation is known by trying only.
+func (s *server) note(ctx context.Context, key string, err error) {
+	ref, bad := thread.Parse(key)
+	if bad != nil || ctx.Err() != nil {
+		return
+	}
+	part := "installation of " + ref.Owner
+	var refused *ghapp.Error
+	switch {
+	case err == nil:
+		s.watch.Note(ctx, part, nil)
+	case errors.As(err, &refused) && refused.Kind == ghapp.Temporary && refused.Status == http.StatusForbidden && refused.RetryAfter == 0:
+		s.watch.Note(ctx, part, fmt.Errorf("GitHub gives the App no access; it may be suspended (%w)", refused.Err))
+	case bot.Temporary(err):
+		s.watch.Soon()
+	}
+}
