@@ -84,6 +84,7 @@ var arrows = map[string][]string{
 	"policy":                       {"policy/shell", "policy/untrusted"},
 	"policy/shell":                 {"policy/shell/*"},
 	"policy/shell/argv":            {},
+	"policy/shell/around":          {"policy/shell/argv", "policy/shell/known", "policy/shell/walk", "policy/shell/zone"},
 	"policy/shell/code":            {"policy/shell/code/decode", "policy/shell/code/lex", "policy/shell/code/vocabulary"},
 	"policy/shell/code/decode":     {},
 	"policy/shell/code/lex":        {},
@@ -95,6 +96,7 @@ var arrows = map[string][]string{
 	"policy/shell/rules":           {"policy/shell/argv", "policy/shell/code/decode", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/walk", "policy/shell/zone"},
 	"policy/shell/walk":            {"policy/shell/argv", "policy/shell/code", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/word", "policy/shell/zone"},
 	"policy/shell/word":            {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
+	"policy/shell/wrappers":        {"policy/shell/argv", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/walk"},
 	"policy/shell/zone":            {"policy/shell/mark"},
 	"policy/secret":                {"policy/untrusted"}, // a credential is also found behind invisible characters
 	"policy/untrusted":             {"policy/untrusted/visible"},

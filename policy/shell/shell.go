@@ -10,9 +10,11 @@
 package shell
 
 import (
+	"github.com/handrail-bot/handrail/policy/shell/around"
 	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/rules"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
+	"github.com/handrail-bot/handrail/policy/shell/wrappers"
 )
 
 // Severity is how much harm a command can do, see [finding.Severity].
@@ -50,8 +52,21 @@ func Analyze(line string) (a Analysis) {
 		}
 		line = short
 	}
-	w := walk.New(f, rules.RuleOf)
+	w := walk.New(f, ruleOf)
 	w.Program(line)
 	w.Finish()
 	return f.Result()
+}
+
+// ruleOf is the rule of a command, with what holds for every command around
+// it.
+func ruleOf(c *walk.Command) walk.Rule {
+	rule, ok := wrappers.RuleOf(c.Name)
+	if !ok {
+		rule = rules.RuleOf(c)
+	}
+	return func(c *walk.Command, f *finding.Finding) string {
+		around.Look(c)
+		return rule(c, f)
+	}
 }

@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
@@ -103,4 +105,21 @@ func gitConfig(g *walk.Command, f *finding.Finding) string {
 		g.Write(file)
 	}
 	return ""
+}
+
+// fetchedText marks what git prints of a file that the line fetched.
+func fetchedText(g *walk.Command, f *finding.Finding) string {
+	if f.Network && g.Says("FETCH_HEAD:") {
+		return remote
+	}
+	return ""
+}
+
+// ownHooks follows the hooks that the line itself wrote: git may run any.
+func ownHooks(c *walk.Command) {
+	for _, name := range slices.Sorted(maps.Keys(c.Content)) {
+		if strings.HasPrefix(name, ".git/hooks/") {
+			c.OnlyCritical(argv.Of("sh", "-c", c.Content[name]), c.Line())
+		}
+	}
 }

@@ -88,18 +88,8 @@ func rulesByProgram() map[string]walk.Rule {
 	return rules
 }
 
-// RuleOf is the rule of a command, after what the command names in settings of
-// its own.
+// RuleOf is the rule of a command.
 func RuleOf(c *walk.Command) walk.Rule {
-	rule := ruleOf(c)
-	return func(c *walk.Command, f *finding.Finding) string {
-		namedPrograms(c)
-		writtenFiles(c)
-		return rule(c, f)
-	}
-}
-
-func ruleOf(c *walk.Command) walk.Rule {
 	if zone.Under(path.Dir(path.Clean(c.Path)), "/etc/init.d", "/etc/rc.d", "/usr/local/etc/rc.d") {
 		return initScript
 	}

@@ -1,18 +1,11 @@
 package walk
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/handrail-bot/handrail/policy/shell/known"
-)
-
-// ShellRules is the rules of what is the shell's own or runs a command in its
-// arguments, and of text tools, by program.
+// ShellRules is the rules of what is the shell's own, and of text tools, by
+// program.
 func ShellRules() map[string]Rule {
 	rules := map[string]Rule{}
-	for program := range known.Tables().Wraps {
-		rules[program] = wrapper
-	}
 	AddFamilies(rules, map[string]Rule{
 		// The shell itself.
 		": true false test [ exit return break continue wait jobs fg bg disown shift getopts hash enable logout times shopt umask ulimit history pushd popd dirs cd unset unalias sleep caller suspend": builtin,
@@ -23,9 +16,6 @@ func ShellRules() map[string]Rule {
 		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv base64 base32 xxd tr cut strings dos2unix paste": textTool,
 		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
 		"yes": yes, "ps pgrep pidof": processes,
-		// Commands in commands.
-		"xargs gxargs": xargs, "parallel": parallel, "su sg newgrp sudoedit": su,
-		"tmux screen expect": terminal, "script nix-shell capsh": textOption,
 	})
 	return rules
 }

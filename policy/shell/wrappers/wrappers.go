@@ -1,4 +1,6 @@
-package walk
+// Package wrappers has the rules of programs that run the command in their
+// arguments.
+package wrappers
 
 import (
 	"slices"
@@ -9,14 +11,34 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
 )
+
+// RuleOf is the rule of a program of the table, or of one with options that no
+// table tells.
+func RuleOf(program string) (walk.Rule, bool) {
+	switch program {
+	case "xargs", "gxargs":
+		return xargs, true
+	case "parallel":
+		return parallel, true
+	case "su", "sg", "newgrp", "sudoedit":
+		return su, true
+	case "tmux", "screen", "expect":
+		return terminal, true
+	case "script", "nix-shell", "capsh":
+		return textOption, true
+	}
+	_, ok := known.Tables().Wraps[program]
+	return wrapper, ok
+}
 
 // wrapper finds and follows the command of a program of the table of
 // wrappers.
-func wrapper(c *Command, f *finding.Finding) string {
+func wrapper(c *walk.Command, f *finding.Finding) string {
 	t := known.Tables().Wraps[c.Name]
 	if onlyHelps(c, t) {
-		return unknown
+		return mark.Unknown
 	}
 	if t.Rule != "" {
 		f.Hit(t.Rule, c.Line())
@@ -39,12 +61,12 @@ func wrapper(c *Command, f *finding.Finding) string {
 			if !argv.Takes(s, t.Takes) {
 				continue
 			}
-			if i++; swallowed < 0 && Dangerous(ProgramName(c.At(i))) {
+			if i++; swallowed < 0 && walk.Dangerous(walk.ProgramName(c.At(i))) {
 				swallowed = i
 			}
 		case assignsVariable(c, s):
 			name, value, _ := strings.Cut(s, "=")
-			Pass(c.Walk, name, value)
+			walk.Pass(c.Walk, name, value)
 		case skip > 0:
 			skip--
 		default:
@@ -57,7 +79,7 @@ func wrapper(c *Command, f *finding.Finding) string {
 }
 
 // onlyHelps reports whether a wrapper says something of itself.
-func onlyHelps(c *Command, t known.Wrap) bool {
+func onlyHelps(c *walk.Command, t known.Wrap) bool {
 	if t.Rule == "privilege" {
 		return c.Is("sudo") && len(c.List) == 1 && c.Exactly("-V", "--version", "--help", "-h")
 	}
@@ -65,13 +87,13 @@ func onlyHelps(c *Command, t known.Wrap) bool {
 }
 
 // assignsVariable reports whether a word before the command is a variable.
-func assignsVariable(c *Command, s string) bool {
-	return c.Is("env", "sudo", "doas", "time") && (IsAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_"))
+func assignsVariable(c *walk.Command, s string) bool {
+	return c.Is("env", "sudo", "doas", "time") && (walk.IsAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_"))
 }
 
 // maybeSwallowed looks at the value of an option that may be the command
 // itself, in a version of the wrapper whose option has no value.
-func maybeSwallowed(c *Command, at int) {
+func maybeSwallowed(c *walk.Command, at int) {
 	if at >= 0 {
 		c.OnlyCritical(c.List[at:], c.Line())
 	}
@@ -80,14 +102,14 @@ func maybeSwallowed(c *Command, at int) {
 // wrapped runs the command at an argument. If an option before it was not
 // known, that option's value may have been taken for the command: what
 // follows is looked at too.
-func wrapped(c *Command, i int) string {
+func wrapped(c *walk.Command, i int) string {
 	out := c.Exec(c.List[i:])
 	if text := c.At(i); i == len(c.List)-1 && strings.Contains(text, " ") { // some give it to a shell
 		out += c.Nested(text)
 	}
 	if before := c.At(i - 1); len(before) > 1 && before[0] == '-' {
 		for j := i + 1; j < min(len(c.List), i+3); j++ {
-			if Dangerous(ProgramName(c.At(j))) {
+			if walk.Dangerous(walk.ProgramName(c.At(j))) {
 				c.Exec(c.List[j:])
 				break
 			}
@@ -98,7 +120,7 @@ func wrapped(c *Command, i int) string {
 
 // tracer looks at the options with which a tracer runs another program or
 // reads a running one.
-func tracer(c *Command, f *finding.Finding) {
+func tracer(c *walk.Command, f *finding.Finding) {
 	if _, ok := c.Value("p", "attach"); ok {
 		f.Hit("process-memory", c.Line())
 	}
@@ -108,7 +130,7 @@ func tracer(c *Command, f *finding.Finding) {
 }
 
 // splitString follows the option of env that holds a command as one text.
-func splitString(c *Command, i int) string {
+func splitString(c *walk.Command, i int) string {
 	s := c.At(i)
 	if !c.Is("env") || strings.HasPrefix(s, "--") && !strings.HasPrefix(s, "--split-string") || !strings.Contains(s, "S") && !strings.HasPrefix(s, "--") {
 		return ""
@@ -125,16 +147,16 @@ func splitString(c *Command, i int) string {
 
 // bare is a wrapper without a command: env prints the environment, sudo -i
 // starts a shell.
-func bare(c *Command, f *finding.Finding) string {
+func bare(c *walk.Command, f *finding.Finding) string {
 	switch c.Name {
 	case "env":
 		for _, a := range c.List {
-			if !strings.HasPrefix(a.S, "-") && !IsAssignment(a.S) {
+			if !strings.HasPrefix(a.S, "-") && !walk.IsAssignment(a.S) {
 				return ""
 			}
 		}
 		f.Hit("environment-dump", "env")
-		return secret
+		return mark.Secret
 	case "chroot", "nsenter", "unshare", "flock", "busybox":
 		if c.Given() {
 			return c.StdinProgram()
@@ -147,7 +169,7 @@ func bare(c *Command, f *finding.Finding) string {
 	return ""
 }
 
-func su(c *Command, f *finding.Finding) string {
+func su(c *walk.Command, f *finding.Finding) string {
 	f.Hit("privilege", c.Line())
 	if text, ok := c.Value("c", "command"); ok {
 		return c.Nested(text)
@@ -163,7 +185,7 @@ func su(c *Command, f *finding.Finding) string {
 
 // terminal is for programs that keep a terminal, and take a command as one
 // text.
-func terminal(c *Command, _ *finding.Finding) string {
+func terminal(c *walk.Command, _ *finding.Finding) string {
 	for _, a := range c.List {
 		if strings.Contains(a.S, " ") {
 			c.Nested(a.S)
@@ -175,16 +197,16 @@ func terminal(c *Command, _ *finding.Finding) string {
 		}
 	}
 	for i, a := range c.List {
-		if Dangerous(ProgramName(a.S)) {
+		if walk.Dangerous(walk.ProgramName(a.S)) {
 			c.Exec(c.List[i:])
 			break
 		}
 	}
-	return unknown
+	return mark.Unknown
 }
 
 // textOption is for programs with an option that holds a command.
-func textOption(c *Command, f *finding.Finding) string {
+func textOption(c *walk.Command, f *finding.Finding) string {
 	if c.Is("nix-shell") && c.Has("p", "packages") {
 		f.Hit("packages", c.Line())
 	}
@@ -196,12 +218,12 @@ func textOption(c *Command, f *finding.Finding) string {
 			c.Nested(text)
 		}
 	}
-	return unknown
+	return mark.Unknown
 }
 
 // xargs follows the command that xargs builds from its input.
-func xargs(c *Command, f *finding.Finding) string {
-	in, all := unknown, c.List
+func xargs(c *walk.Command, f *finding.Finding) string {
+	in, all := mark.Unknown, c.List
 	start := all.Command("I", "n", "P", "L", "d", "a", "E", "s", "max-args", "max-procs", "delimiter", "arg-file", "replace", "max-lines", "max-chars", "process-slot-var")
 	own := all
 	if start >= 0 {
@@ -278,13 +300,13 @@ func inputGroups(own argv.List, in string, lines bool) [][]string {
 }
 
 // parallel follows GNU parallel.
-func parallel(c *Command, _ *finding.Finding) string {
+func parallel(c *walk.Command, _ *finding.Finding) string {
 	args, items := c.List, []string(nil)
 	if i := slices.IndexFunc(c.List, func(a argv.Word) bool { return strings.HasPrefix(a.S, ":::") }); i >= 0 {
 		args, items = c.List[:i], append([]string{}, c.From(i+1).Texts()...)
 	}
 	if items == nil {
-		items = []string{unknown}
+		items = []string{mark.Unknown}
 		if c.Given() {
 			items = strings.Split(strings.TrimSuffix(c.Stdin(), "\n"), "\n")
 		}
@@ -305,5 +327,5 @@ func parallel(c *Command, _ *finding.Finding) string {
 			c.Exec(append(argv.Of(strings.Fields(text)...), argv.Word{S: item}))
 		}
 	}
-	return unknown
+	return mark.Unknown
 }

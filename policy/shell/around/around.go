@@ -1,0 +1,12 @@
+// Package around has what holds for a command whatever its program: what it
+// names in settings and options, and files that its tool obeys. It stands
+// around the rule of the program.
+package around
+
+import "github.com/handrail-bot/handrail/policy/shell/walk"
+
+// Look rates what a command names, whatever its program.
+func Look(c *walk.Command) {
+	namedPrograms(c)
+	writtenFiles(c)
+}
