@@ -77,6 +77,12 @@ func (f *Finding) Hit(name, detail string) {
 	}
 }
 
+// RanUnknown reports whether something runs that is not known, and nothing
+// that is critical was found.
+func (f *Finding) RanUnknown() bool {
+	return !slices.Contains(f.tiers, Critical) && slices.ContainsFunc(f.reasons, func(r Reason) bool { return known.In("unknown-runs", strings.TrimPrefix(r.Rule, "shell.")) })
+}
+
 // Step counts one unit of work and ends the analysis when there were too many.
 func (f *Finding) Step(bytes int) {
 	f.Steps++

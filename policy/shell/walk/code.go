@@ -278,6 +278,7 @@ func (x *foreign) literals() {
 		return
 	}
 	x.f.Hit("opaque-code", x.Name)
+	suspects(x.Walk, append(x.held(), x.program.Strings...))
 	for i, a := range x.List { // what it is given may be what it executes
 		if suspectCommand(x.Command, a.S); Dangerous(ProgramName(a.S)) {
 			x.OnlyCritical(x.List[i:], x.Line())

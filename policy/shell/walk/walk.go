@@ -87,6 +87,7 @@ type Walk struct {
 	filed    bool     // the standard output goes to a file
 	exports  bool     // each variable is passed on to programs
 	atExit   []string // what runs when the shell ends
+	texts    []string // the texts in the line itself
 }
 
 // New returns a walk whose commands go to the rules that ruleOf finds.
@@ -123,6 +124,9 @@ func (w *Walk) Program(text string) string {
 		w.Found.Hit("unparsable", err.Error())
 		Crude(w, text)
 		return unknown
+	}
+	if w.depth == 1 {
+		w.texts = literals(file)
 	}
 	return w.stmts(file.Stmts)
 }
@@ -181,9 +185,15 @@ func (w *Walk) Runs(c *Command, text string) {
 }
 
 // Finish follows the functions that were defined and never called: a later
-// command of the same shell can call them.
+// command of the same shell can call them. Then it looks at the texts of a line
+// that ran what is not known.
 func (w *Walk) Finish() {
 	exit(w)
+	defer func() {
+		if w.Found.RanUnknown() {
+			suspects(w, w.texts)
+		}
+	}()
 	for range maxDepth {
 		var names []string
 		for name, f := range w.funcs {
