@@ -221,6 +221,8 @@ func removeRule(p string, at zone.Zone, recursive bool) string {
 	}
 	switch {
 	case strings.HasPrefix(p, "/tmp/tmp."+mark.Unknown): // made by mktemp a moment ago
+	case recursive && strings.HasSuffix(p, "/*") && zone.Of(strings.TrimSuffix(p, "/*")) == zone.Vital:
+		return "delete-vital"
 	case at == zone.Vital, at == zone.Device && !strings.Contains(p, "/loop"), at == zone.Startup && recursive && zone.SecretOf(p) == zone.MachineSecret:
 		return "delete-vital"
 	case at == zone.System:

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/finding"
@@ -36,7 +37,7 @@ func database(c *walk.Command, f *finding.Finding) string {
 	}
 	switch {
 	case c.Is("dropdb", "dropuser"), c.Is("mysqladmin") && c.Exactly("drop", "shutdown", "kill"), c.Is("pg_restore") && (c.Has("clean") || c.Exactly("-c")):
-		f.Hit("database-destroy", c.Line())
+		destroysData(c, f)
 	case sqlRuns().MatchString(text):
 		f.Hit("program-runs", c.Line())
 	case sqlDestroys().MatchString(text):
@@ -75,7 +76,30 @@ func destroysData(c *walk.Command, f *finding.Finding) {
 		f.Hit("database-write", c.Line())
 	default:
 		f.Hit("database-destroy", c.Line()) //control:destroyed-data
+		if databaseAway(c) {
+			f.Hit("database-destroy-remote", c.Line()) //control:remote-database
+		}
 	}
+}
+
+// databaseAway reports whether a database is on another machine, as far as the
+// command says: a name with a dot.
+func databaseAway(c *walk.Command) bool {
+	host, _ := c.Value("h", "host", "S", "server")
+	hosts := []string{host}
+	for _, a := range c.List {
+		if _, rest, ok := strings.Cut(a.S, "://"); ok && !strings.Contains(a.S, " ") {
+			hosts = append(hosts, rest[strings.LastIndexByte(rest, '@')+1:])
+		}
+		if _, rest, ok := strings.Cut(a.S, "host="); ok {
+			hosts = append(hosts, walk.FirstWord(rest))
+		}
+	}
+	return slices.ContainsFunc(hosts, func(h string) bool {
+		h, _, _ = strings.Cut(h, "/")
+		h, _, _ = strings.Cut(h, ":")
+		return strings.Contains(h, ".") && !zone.Local(h)
+	})
 }
 
 // statementDestroys reports whether a text that some client is given is a statement

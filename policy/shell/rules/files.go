@@ -145,6 +145,13 @@ func packsHome(c *walk.Command, f *finding.Finding, from argv.List) {
 func link(c *walk.Command, f *finding.Finding, ops argv.List, target string) {
 	symbolic := c.Has("s", "symbolic")
 	for _, a := range ops {
+		if to := a.S; symbolic {
+			if mark.Known(to) && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "~") {
+				to = path.Join(path.Dir(target), to)
+			}
+			c.Link(target, to)
+			c.Link(path.Join(target, path.Base(a.S)), to)
+		}
 		inside := !strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~")
 		out := symbolic && inside && !strings.HasPrefix(a.S, "/") && mark.Known(a.S) && strings.HasPrefix(path.Join(target, a.S), "..")
 		out = out || strings.Trim(a.S, "./") == "" && strings.Contains(a.S, "..")
@@ -261,6 +268,18 @@ func permissionRule(at zone.Zone, recursive, onlyMode bool) string {
 	return ""
 }
 
+// attributes is for access lists and attributes of files: given to all that the
+// system needs, they are as good as new rights.
+func attributes(c *walk.Command, f *finding.Finding) string {
+	f.Hit("capability", c.Line())
+	for _, a := range c.OperandsAfter("m", "x", "M", "X", "reference") {
+		if c.Has("R", "recursive") && c.ZoneOf(a) == zone.Vital {
+			f.Hit("permissions-vital", c.Line())
+		}
+	}
+	return ""
+}
+
 // rateMode rates a new file mode.
 func rateMode(c *walk.Command, f *finding.Finding, mode string) {
 	open, setID, none := !mark.Known(mode), false, false
@@ -293,6 +312,8 @@ func listFiles(c *walk.Command, _ *finding.Finding) string {
 	ops := c.OperandsAfter("I", "w", "T")
 	for _, a := range ops {
 		switch {
+		case c.Resolve(a.S) == "/proc":
+			return walk.EveryProcessText
 		case c.Has("d") || a.Pat != "":
 			b.WriteString(a.S + "\n")
 		case c.ZoneOf(a) != zone.Workspace:

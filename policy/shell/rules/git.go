@@ -195,12 +195,23 @@ func gitPush(g *walk.Command, f *finding.Finding) string {
 	if strings.Contains(ops.At(0), secret) {
 		f.Hit("secret-sent", g.Line())
 	}
-	if force {
+	switch {
+	case force:
 		f.Hit("git-push-force", g.Line())
-	} else {
+	case len(ops) == 2 && ops[0].S == "origin" && ownBranch(ops[1].S):
+		f.Hit("git-push-own", g.Line())
+	default:
 		f.Hit("git-push", g.Line())
 	}
 	return g.PassOn()
+}
+
+// ownBranch reports whether a branch has a name that sessions give to theirs.
+func ownBranch(ref string) bool {
+	if _, to, ok := strings.Cut(ref, ":"); ok {
+		ref = to
+	}
+	return startsWith(strings.TrimPrefix(ref, "refs/heads/"), "agent/", "handrail/") && mark.Known(ref)
 }
 
 func gitFilter(g *walk.Command, f *finding.Finding) string {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -150,7 +151,8 @@ func language(c *walk.Command, f *finding.Finding) string {
 		return walk.ScanCode(c, f, code) + c.PassOn()
 	}
 	if at := c.Index("eval"); c.Is("deno", "bun", "crystal") && at >= 0 && at+1 < len(c.List) {
-		walk.ScanCode(c.With("node", nil), f, c.At(at+1))
+		lang := map[string]string{"crystal": "ruby"}[c.Name]
+		walk.ScanCode(c.With(cmp.Or(lang, "node"), nil), f, c.At(at+1))
 		return unknown
 	}
 	return languageFile(c, f)
@@ -360,9 +362,15 @@ func debugger(c *walk.Command, f *finding.Finding) string {
 	}
 	for _, s := range c.Values("-ex", "-eval-command", "--eval-command", "-o") {
 		s = strings.TrimSpace(s)
-		for _, p := range []string{"shell ", "!", "python ", "platform shell "} {
+		for _, p := range []string{"shell ", "!", "platform shell ", "pipe | "} {
 			if rest, ok := strings.CutPrefix(s, p); ok {
 				c.Runs(c, rest)
+			}
+		}
+		for _, p := range []string{"python ", "py ", "python-interactive ", "pi ", "script "} {
+			if rest, ok := strings.CutPrefix(s, p); ok {
+				f.Hit("program-runs", c.Line())
+				walk.ScanCode(c.With("python", nil), f, rest)
 			}
 		}
 	}

@@ -27,6 +27,9 @@ func goTool(c *walk.Command, f *finding.Finding) string {
 	}
 	ops := c.OperandsAfter("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
 	sub := ops.At(0)
+	if dir, ok := map[string]string{"GOPATH": "~/go", "GOBIN": "~/go/bin", "GOMODCACHE": "~/go/pkg/mod", "GOCACHE": "~/.cache/go-build", "GOROOT": "/usr/local/go"}[ops.At(1)]; ok && sub == "env" && len(ops) == 2 && !c.Exactly("-w", "-u") {
+		return dir + "\n"
+	}
 	if sub == "run" && strings.Contains(ops.At(1), "@") {
 		f.Network = true
 		f.Hit("package-run", c.Line())

@@ -53,7 +53,7 @@ func ScanCode(c *Command, f *finding.Finding, text string) string {
 		return ""
 	}
 	p := code.Read(lang, text)
-	x := &foreign{Command: c, f: f, program: p}
+	x := &foreign{Command: c, f: f, program: p, secrets: strings.Contains(text, secret)}
 	switch {
 	case lang == "awk" && marked && len(p.Calls) > 0:
 		f.Hit("opaque-code", c.Name+" "+text)
@@ -279,6 +279,7 @@ func (x *foreign) literals() {
 	}
 	x.f.Hit("opaque-code", x.Name)
 	suspects(x.Walk, append(x.held(), x.program.Strings...))
+	x.hidden()
 	for i, a := range x.List { // what it is given may be what it executes
 		if suspectCommand(x.Command, a.S); Dangerous(ProgramName(a.S)) {
 			x.OnlyCritical(x.List[i:], x.Line())
@@ -292,6 +293,19 @@ func (x *foreign) literals() {
 		x.Nested(text)
 		if x.evals {
 			ScanCode(x.Command, x.f, text)
+		}
+	}
+}
+
+// hidden follows what a text evaluates in another spelling. Only what is
+// critical counts.
+func (x *foreign) hidden() {
+	if !x.evals || x.depth > 20 {
+		return
+	}
+	for _, s := range x.program.Strings[:min(len(x.program.Strings), 64)] {
+		for _, text := range code.Decoded(s) {
+			x.onlyCritical(text, func() { ScanCode(x.Command, x.Found, text) })
 		}
 	}
 }

@@ -189,6 +189,9 @@ func startOption(w *Walk, name, value string) {
 		return
 	}
 	w.Found.Hit("start-option", name+"="+value)
+	if strings.ContainsAny(value, "$`") && OneOf(name, "BASH_ENV", "ENV") { // it is expanded
+		w.Nested("printf %s \"" + value + "\"")
+	}
 	if text, ok := w.File(value); ok {
 		w.Script(w.Zero, text, nil)
 	}
@@ -213,7 +216,7 @@ func toolVariable(w *Walk, name, value string) {
 		}
 		return
 	}
-	words := strings.Fields(value)
+	words := strings.Fields(strings.TrimLeft(value, "|-@"))
 	if len(words) == 0 {
 		return
 	}
@@ -225,7 +228,7 @@ func toolVariable(w *Walk, name, value string) {
 		w.Exec(append(argv.Of(words...), argv.Word{S: "host"}))
 		return
 	}
-	w.Nested(value)
+	w.Nested(strings.Join(words, " "))
 	own := strings.Contains(words[0], "/") && !strings.HasPrefix(words[0], "/usr/") && !strings.HasPrefix(words[0], "/bin/")
 	if own || !OneOf(name, "CC", "CXX", "EDITOR", "PAGER", "VISUAL") {
 		w.Found.Hit("tool-variable", name+"="+value)

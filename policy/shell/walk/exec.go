@@ -61,10 +61,21 @@ func (w *Walk) Exec(args argv.List) string {
 		w.Found.Hit("secret-sent", c.Line())
 	}
 	project(c)
-	if out != "" && known.In("remote-output", c.Name) && !c.AsksHelp() { //control:remote-output
+	if out != "" && (known.In("remote-output", c.Name) || asksAddress(c)) && !c.AsksHelp() { //control:remote-output
 		out += remote
 	}
 	return out
+}
+
+// asksAddress reports whether a program that does not only read files is given
+// an address elsewhere, so that what it prints may come from there.
+func asksAddress(c *Command) bool {
+	if known.In("reads", c.Name) || known.In("text-tools", c.Name) || known.In("named", c.Name) || wraps(c.Name) || known.In("shells", c.Name) || known.In("languages", c.Name) {
+		return false
+	}
+	return slices.ContainsFunc(c.List, func(a argv.Word) bool {
+		return strings.Contains(a.S, "://") && !strings.HasPrefix(a.S, "file:") && !strings.Contains(a.S, " ") && !zone.Local(a.S)
+	})
 }
 
 // list adds a command to those of the analysis.
@@ -259,6 +270,10 @@ func Crude(w *Walk, text string) {
 // OnlyCritical follows a command that may or may not be one, and keeps only
 // findings that are critical.
 func (w *Walk) OnlyCritical(args argv.List, line string) {
+	w.onlyCritical(line, func() { w.Exec(args) })
+}
+
+func (w *Walk) onlyCritical(line string, follow func()) {
 	f := w.Found
 	w.Found = f.Aside()
 	defer func() {
@@ -266,7 +281,7 @@ func (w *Walk) OnlyCritical(args argv.List, line string) {
 		w.Found = f
 		f.Join(found, line)
 	}()
-	w.Exec(args)
+	follow()
 }
 
 // inspect looks at what any program would do with its arguments: read a

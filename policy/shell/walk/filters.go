@@ -71,6 +71,9 @@ func textInput(c *Command, f *finding.Finding) string {
 // everyProcess stands for the numbers of all processes.
 const everyProcess = "%all"
 
+// EveryProcessText is what a list of all processes prints.
+const EveryProcessText = everyProcess + unknown + "\n"
+
 // EveryProcess reports whether a text has the numbers of all processes.
 func EveryProcess(text string) bool { return strings.Contains(text, everyProcess) }
 

@@ -137,6 +137,8 @@ func opened(w *Walk, rd *syntax.Redirect, name string, c syntax.Command) {
 			w.Found.Hit("reverse-shell", name)
 		}
 	case rd.Op == syntax.RdrIn, rd.Op == syntax.DplOut && descriptor(name):
+	case w.links[name] != "":
+		w.Found.Write(w.links[name])
 	default:
 		w.Found.Write(name)
 	}
@@ -199,7 +201,7 @@ func (w *Walk) openProcess(p *syntax.ProcSubst) string {
 		w.subshell(func() string { w.In = &Input{Text: text}; return w.stmts(p.Stmts) })
 		return name
 	}
-	w.Content[name] = w.subshell(func() string { return w.stmts(p.Stmts) })
+	w.Content[name] = w.subshell(func() string { w.filed = false; return w.stmts(p.Stmts) })
 	return name
 }
 
@@ -249,8 +251,25 @@ func (s *files) Store(name, text string, add bool) {
 	}
 }
 
-// Resolve is a path from where the program is at that point.
+// Link remembers that a path is a link to another.
+func (s *files) Link(name, to string) { s.links[s.Resolve(name)] = s.Resolve(to) }
+
+// Resolve is a path from where the program is at that point, behind the links
+// that the program made.
 func (s *files) Resolve(p string) string {
+	at := s.place(p)
+	for range min(len(s.links), 4) {
+		for dir := at; dir != "." && dir != "/" && dir != "~"; dir = path.Dir(dir) {
+			if to, ok := s.links[dir]; ok && (dir != at || strings.HasSuffix(p, "/")) { //control:followed-links
+				at = zone.Clean(to + at[len(dir):])
+				break
+			}
+		}
+	}
+	return at
+}
+
+func (s *files) place(p string) string {
 	if p == "" || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 1 && p[1] == ':' {
 		return zone.Clean(p)
 	}
@@ -277,7 +296,13 @@ func (s *files) Places(a argv.Word) []string {
 func (s *files) ZoneOf(a argv.Word) zone.Zone { return zone.Of(s.Resolve(a.S)) }
 
 // Write rates that a file is written.
-func (s *files) Write(p string) { s.Found.Write(s.Resolve(p)) }
+func (s *files) Write(p string) {
+	at := s.Resolve(p)
+	if to, ok := s.links[at]; ok {
+		at = to
+	}
+	s.Found.Write(at)
+}
 
 // Remove rates that what an argument names is deleted.
 func (s *files) Remove(a argv.Word, recursive bool) {

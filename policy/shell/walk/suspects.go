@@ -6,13 +6,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/suspect"
+	"github.com/handrail-bot/handrail/policy/shell/code"
 )
 
 // suspects follows the texts of a line that runs what is not known: any of
 // them may be what it runs. Only what is critical then counts.
 func suspects(w *Walk, texts []string) {
-	for _, text := range suspect.Commands(texts) {
+	for _, text := range code.Guess(texts) {
 		w.OnlyCritical(argv.Of("sh", "-c", text), text) //control:suspected-texts
 	}
 }

@@ -65,6 +65,7 @@ const (
 type files struct {
 	variables
 	Content map[string]string
+	links   map[string]string         // what the program made links to
 	In      *Input                    // nil: not given by the program
 	open    map[string]target         // files under the number of a descriptor, for output
 	readers map[string]syntax.Command // what waits for what others write to a file
@@ -94,7 +95,7 @@ type Walk struct {
 func New(f *finding.Finding, ruleOf func(c *Command) Rule) *Walk {
 	w := &Walk{RuleOf: ruleOf, funcs: map[string]*function{}, aliases: map[string]string{}}
 	w.variables = variables{Found: f, vars: map[string]variable{}, ways: 1, Zero: "bash", foreign: true}
-	w.Content, w.open, w.readers = map[string]string{}, map[string]target{}, map[string]syntax.Command{}
+	w.links, w.Content, w.open, w.readers = map[string]string{}, map[string]string{}, map[string]target{}, map[string]syntax.Command{}
 	return w
 }
 
