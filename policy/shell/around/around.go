@@ -9,4 +9,5 @@ import "github.com/handrail-bot/handrail/policy/shell/walk"
 func Look(c *walk.Command) {
 	namedPrograms(c)
 	writtenFiles(c)
+	outsideCode(c)
 }

@@ -184,6 +184,9 @@ func (f *Finding) Touch(p string) {
 	f.Changes = true
 }
 
+// Wrote reports whether a clean path was written before.
+func (f *Finding) Wrote(p string) bool { return slices.Contains(f.writes, mark.Show(p)) }
+
 // Write records that a clean path is written and rates it.
 func (f *Finding) Write(p string) {
 	at := zone.Of(p)

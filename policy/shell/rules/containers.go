@@ -147,7 +147,7 @@ func fromOutside(args argv.List, at int) (argv.List, bool) {
 
 func deleteInfrastructure(c *walk.Command, f *finding.Finding) {
 	f.Network = true
-	destroys := c.Exactly("destroy")
+	destroys := c.Exactly("destroy", "-destroy", "--destroy")
 	if c.Is("kubectl", "oc", "k", "microk8s.kubectl") {
 		destroys = c.Exactly(known.Words("cluster-vital")...) || c.Says("ns/", "namespace/")
 	}

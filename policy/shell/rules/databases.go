@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,8 +15,8 @@ import (
 var (
 	sqlDestroys = walk.Lazily(`(?i)\.drop\(|\b(?:drop\s+(?:database|schema|keyspace|user|role|owned|table|view|materialized|tablespace|collection|index|sequence|extension)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|truncate\b|delete\s+from\s+[\w."]+\s*(?:;|$)|delete\s+from\s+[\w."]+\s+where\s+(?:1\s*=\s*1|true\b)|alter\s+table\s+\S+\s+(?:drop|delete)\b|detach\s+delete|remove\s+(?:table|database|namespace)|pg_(?:terminate|cancel)_backend|swapdb|script\s+flush|(?:deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`)
 	sqlChanges  = walk.Lazily(`(?i)\b(?:delete\s+from|update\s+[\w."]+\s+set|insert\s+into|replace\s+into|alter\s+(?:table|database|schema)|create\s+(?:table|index|unique|database|user|role|schema|view|extension|function)|grant\b|revoke\b|(?:insert|update|delete|replace)(?:One|Many)|bulkWrite|createIndex|renameCollection)\b`)
-	sqlRuns     = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
-	sqlCommand  = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem)\s+(.*)|program\s+'([^']*)'`)
+	sqlRuns     = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|(?:\.o(?:nce|utput)|\\o)\s*\||^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
+	sqlCommand  = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem|(?:\.o(?:nce|utput)|\\o)\s*\|)\s*(.*)|program\s+'([^']*)'`)
 	sqlShows    = walk.Lazily(`(?i)\bshow\s+create\b`)
 	sqlUpdates  = walk.Lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
 )
@@ -24,9 +25,11 @@ var (
 func database(c *walk.Command, f *finding.Finding) string {
 	databaseTask(c, f)
 	text := sqlShows().ReplaceAllString(strings.Join(c.Texts(), " "), "show ") + "\n" + c.GivenText()
-	if file, ok := c.Value("f", "file"); ok {
-		own, _ := c.File(file)
-		text += own
+	for _, o := range []string{"f", "file", "init"} {
+		if file, ok := c.Value(o); ok || len(o) > 1 {
+			own, _ := c.File(cmp.Or(file, c.At(c.Index("-"+o)+1)))
+			text += own
+		}
 	}
 	f.Step(len(text) * 16)
 	if strings.Contains(text, remote) {

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -464,9 +465,10 @@ func ownSource(c *walk.Command, f *finding.Finding, lang string, files argv.List
 		switch {
 		case a.S == "-" && c.Given():
 			text = c.Stdin()
-		case text == "" && (a.S == "." || a.S == "./..."):
+		case text == "" && (lang == "go" || a.S == "."):
+			dir := c.Resolve(strings.TrimSuffix(a.S, "/..."))
 			for _, name := range slices.Sorted(maps.Keys(c.Content)) {
-				if strings.HasSuffix(name, "."+lang) && !strings.Contains(name, "/") {
+				if strings.HasSuffix(name, "."+lang) && (path.Dir(name) == dir || strings.HasSuffix(a.S, "/...") && zone.Under(path.Dir(name), dir)) {
 					text += c.Content[name]
 				}
 			}

@@ -30,6 +30,10 @@ func (w *Walk) Exec(args argv.List) string {
 	case name.S == "":
 		return w.Exec(args[1:])
 	}
+	if variable, value, ok := strings.Cut(name.S, "="); ok && strings.HasPrefix(variable, "BASH_FUNC_") && len(args) > 1 {
+		Pass(w, variable, value)
+		return w.Exec(args[1:])
+	}
 	list(w, args)
 	if out, ok := w.shellWord(name.S, args); ok {
 		return out
@@ -173,7 +177,7 @@ func execGlob(w *Walk, args argv.List) string {
 // it runs it.
 func (w *Walk) written(c *Command) (string, bool) {
 	p := w.Resolve(c.Path)
-	if !strings.Contains(c.Path, "/") {
+	if !strings.Contains(c.Path, "/") && c.Path != w.Zero {
 		if p = w.inSearchPath(c.Path); p == "" {
 			return "", false
 		}

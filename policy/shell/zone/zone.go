@@ -176,6 +176,9 @@ func homePlace(p string) Zone {
 	if strings.Contains(rest, "-packages/") && (baseIs(rest, "usercustomize.py", "sitecustomize.py") || strings.HasSuffix(rest, ".pth")) {
 		return Startup
 	}
+	if lower := strings.ToLower(rest); obeyed(lower) && !Under(lower, ".config", ".direnv") {
+		return Startup
+	}
 	return Home
 }
 

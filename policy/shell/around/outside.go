@@ -1,0 +1,106 @@
+package around
+
+import (
+	"path"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/argv"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
+)
+
+// outsideCode rates a program, or a file that a program takes for one, that
+// lies outside the workspace: nobody saw it, and the session did not write it.
+// What the line itself wrote is followed where it runs.
+func outsideCode(c *walk.Command) {
+	interprets := known.In("shells", c.Name) || known.In("languages", c.Name) || c.Is("source", ".")
+	files := append(loaded(c), c.Path)
+	if interprets || known.In("runs-operands", c.Name) || c.Is("go", "cargo") && c.At(0) == "run" {
+		files = append(files, scripts(c, interprets)...)
+	}
+	for _, name := range files {
+		if strings.Contains(name, "/") && outside(c, name) {
+			c.Found.Hit("outside-code", c.Line()) //control:outside-code
+			return
+		}
+	}
+}
+
+// scripts are the operands that a program runs: an interpreter only the first,
+// unless its program text stands before it.
+func scripts(c *walk.Command, first bool) []string {
+	var out []string
+	for i := 0; i < len(c.List); i++ {
+		s := c.At(i)
+		switch {
+		case len(s) > 1 && s[0] == '-':
+			if first && s[1] != '-' && strings.ContainsAny(s, "cemE") || walk.OneOf(s, "--eval", "--command", "--print") {
+				return out
+			}
+			if argv.Takes(s, []string{"W", "X", "l", "d", "o", "O", "k", "m", "n", "p"}) {
+				i++
+			}
+		case first:
+			return append(out, s)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// loaded are the files and directories that options of an interpreter or a
+// build tool make it take its program from.
+func loaded(c *walk.Command) []string {
+	if !known.In("languages", c.Name) && !known.In("shells", c.Name) && !known.In("obeys-files", c.Name) && !known.In("project-runners", c.Name) && !known.In("loads-options", c.Name) || c.Is("git", "docker-compose") {
+		return nil
+	}
+	var out []string
+	for i, a := range c.List {
+		option, value, ok := strings.Cut(a.S, "=")
+		switch {
+		case len(a.S) < 2 || a.S[0] != '-':
+			continue
+		case ok:
+		case strings.Contains(a.S, ":"): // -javaagent:x.jar
+			option, value, _ = strings.Cut(a.S, ":")
+		case len(a.S) > 2 && a.S[1] != '-' && strings.ContainsRune("/~.", rune(a.S[2])):
+			option, value = a.S[:2], a.S[2:]
+		default:
+			value = c.At(i + 1)
+		}
+		name := strings.Trim(option, "-")
+		if writes := strings.Contains(name, "out") || name == "o" || strings.Contains(name, "report"); writes {
+			continue
+		}
+		directory := known.In("loading-options", name) && !(name == "B" && c.Is("cmake")) && !(name == "I" && c.Is("gcc", "g++", "cc", "clang", "clang++", "c++"))
+		if directory || known.In("program-endings", path.Ext(value)) {
+			out = append(out, strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ',' })...)
+		}
+	}
+	return out
+}
+
+// outside reports whether a path lies where neither the repository nor the
+// system keeps programs.
+func outside(c *walk.Command, name string) bool {
+	if _, own := c.File(name); own {
+		return false
+	}
+	p := c.Resolve(name)
+	if c.Found.Wrote(p) { // the line made it
+		return false
+	}
+	switch zone.Of(p) {
+	case zone.Temp:
+		return zone.Under(p, "/tmp", "/var/tmp", "/private/tmp", "/dev/shm")
+	case zone.Outside:
+		return p != "/tmp" && !zone.Under(p, "/opt", "/nix", "/snap", "/home/linuxbrew")
+	case zone.Home:
+		return !strings.HasPrefix(p, "~/.") && !zone.Under(p, "~/go", "~/Library", "~/miniconda3", "~/anaconda3")
+	case zone.Above:
+		return true
+	}
+	return false
+}
