@@ -39,7 +39,8 @@
 //
 // policy decides: what a mode allows, which paths are sensitive, who may approve;
 // policy/shell says what a command can do: policy/shell/walk follows it,
-// policy/shell/rules says what programs do, policy/shell/known holds what is data,
+// policy/shell/rules says what programs do, policy/shell/wrappers what those do that run
+// others, policy/shell/around what holds for all; policy/shell/known holds what is data,
 // policy/shell/finding what is found, with policy/shell/word, policy/shell/argv,
 // policy/shell/filter for words,
 // policy/shell/zone, policy/shell/mark for paths and what is not known, policy/shell/code

@@ -10,4 +10,5 @@ func Look(c *walk.Command) {
 	namedPrograms(c)
 	writtenFiles(c)
 	outsideCode(c)
+	commandAddresses(c)
 }

@@ -46,6 +46,25 @@ func namedPrograms(c *walk.Command) {
 	}
 }
 
+// commandAddress is an address or an output that is a command.
+var commandAddress = walk.Lazily(`(?i)^(?:\[[^\]]*\]|-)?(?:exec|system|shell|cmd|ext:|pipeto|process):(?:[^\w/.~]{0,3})([\w/.~].*)`)
+
+// commandAddresses follows arguments that name a command where others name a
+// file: exec:x, ext::x.
+func commandAddresses(c *walk.Command) {
+	if givesTexts(c) && !c.Is("git") {
+		return
+	}
+	for i, a := range c.List {
+		if strings.HasPrefix(a.S, "scripts.") && i > 0 {
+			c.OnlyCritical(argv.Of("sh", "-c", c.At(i+1)), c.Line())
+		}
+		if m := commandAddress().FindStringSubmatch(a.S); m != nil && !strings.HasPrefix(m[1], "//") && !known.In("project-runners", c.Name) {
+			c.Runs(c, m[1])
+		}
+	}
+}
+
 // givesTexts reports whether the arguments of a program are texts or commands
 // that have rules of their own.
 func givesTexts(c *walk.Command) bool {
@@ -77,7 +96,7 @@ func namedProgram(c *walk.Command, text string) {
 	}
 	at := zone.Of(c.Resolve(first))
 	system := zone.Under(first, "/bin", "/sbin", "/usr/bin", "/usr/sbin") && walk.OneOf(walk.ProgramName(first), "rm", "dd", "shred", "mkfs")
-	if strings.Contains(first, "/") && (at == zone.Temp || at == zone.Outside && !strings.HasPrefix(first, "/opt/") || system) {
+	if strings.Contains(first, "/") && (at == zone.Temp && !strings.HasPrefix(c.Resolve(first), "~") || at == zone.Outside && !strings.HasPrefix(first, "/opt/") || system) {
 		c.Found.Hit("program-runs", c.Line()) //control:named-programs
 	}
 	if walk.Dangerous(walk.ProgramName(first)) {

@@ -41,6 +41,7 @@ func scripts(c *walk.Command, first bool) []string {
 			if argv.Takes(s, []string{"W", "X", "l", "d", "o", "O", "k", "m", "n", "p"}) {
 				i++
 			}
+		case first && walk.OneOf(s, "run", "test", "watch") && c.Is("deno", "bun", "tsx"):
 		case first:
 			return append(out, s)
 		default:

@@ -33,6 +33,8 @@ var (
 	// recursive is the arguments of a command that deletes trees, whatever its
 	// name is.
 	recursive = lazily(`(?:^|\s|["'],\s?["'])-(?:-recursive|[a-zA-Z]{0,3}[rR][a-zA-Z]{0,3})(?:\s|["'],)`)
+	// format is an option in a format, before what it is for.
+	format = lazily(`(?:^|\s)-%[a-z0-9]`)
 	// bomb is a function that may start itself.
 	bomb = lazily(`\(\)\s*\{.*\|`)
 
@@ -91,6 +93,9 @@ func commandsIn(text string) []string {
 	}
 	for _, at := range recursive().FindAllStringIndex(text, 4) {
 		out = append(out, closed("rm "+text[at[0]:]))
+	}
+	for _, at := range format().FindAllStringIndex(text, 4) {
+		out = append(out, closed("rm -rf"+text[at[1]:]))
 	}
 	if bomb().MatchString(text) {
 		out = append(out, text)

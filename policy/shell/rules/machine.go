@@ -249,7 +249,7 @@ func dd(c *walk.Command, f *finding.Finding) string {
 		return text
 	}
 	p := c.Resolve(to)
-	f.Write(p)
+	c.Write(to)
 	c.Store(p, text, false)
 	if _, counted := value["count"]; walk.EndlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) && zone.Of(p) != zone.Nowhere {
 		f.Hit("exhaust", c.Line())

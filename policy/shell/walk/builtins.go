@@ -30,6 +30,10 @@ func builtin(c *Command, f *finding.Finding) string {
 		if name, ok := c.Value("p"); ok {
 			assignWord(c.Walk, name, unknown)
 		}
+	case "let":
+		if strings.Contains(strings.Join(c.Texts(), " "), remote) {
+			f.Hit("evaluated-remote", c.Line()) //control:evaluated-remote
+		}
 	case "cd", "pushd", "popd":
 		changeDirectory(c)
 	case "shift":

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"net/url"
 	"path"
 	"strings"
 
@@ -191,6 +192,12 @@ func startOption(w *Walk, name, value string) {
 	w.Found.Hit("start-option", name+"="+value)
 	if strings.ContainsAny(value, "$`") && OneOf(name, "BASH_ENV", "ENV") { // it is expanded
 		w.Nested("printf %s \"" + value + "\"")
+	}
+	if _, script, ok := strings.Cut(value, "data:text/javascript,"); ok {
+		if plain, err := url.PathUnescape(script); err == nil {
+			script = plain
+		}
+		ScanCode(&Command{Walk: w, Name: "node"}, w.Found, script)
 	}
 	if text, ok := w.File(value); ok {
 		w.Script(w.Zero, text, nil)

@@ -8,7 +8,7 @@ func ShellRules() map[string]Rule {
 	rules := map[string]Rule{}
 	AddFamilies(rules, map[string]Rule{
 		// The shell itself.
-		": true false test [ exit return break continue wait jobs fg bg disown shift getopts hash enable logout times shopt umask ulimit history pushd popd dirs cd unset unalias sleep caller suspend": builtin,
+		": true false test [ exit return break continue wait jobs fg bg disown shift getopts hash enable logout times shopt umask ulimit history pushd popd dirs cd unset unalias sleep let caller suspend": builtin,
 		"echo": echo, "printf": printf, "set": set, "eval": eval, "source .": source, "trap": trap, "read": read, "readarray mapfile": readLines,
 		"alias": alias, "export declare local typeset readonly": declareWords, "compgen complete": complete, "bind": bind, "which type command-v": which,
 		"pwd": pwd, "printenv": printenv, "command": commandBuiltin,

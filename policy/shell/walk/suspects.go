@@ -30,6 +30,9 @@ func literals(file *syntax.File) []string {
 		switch n := n.(type) {
 		case *syntax.SglQuoted:
 			add(n.Value)
+			for _, piece := range codeString().FindAllStringSubmatch(n.Value, 32) {
+				add(strings.ReplaceAll(piece[1], `\n`, "\n"))
+			}
 		case *syntax.Lit:
 			if strings.ContainsAny(n.Value, "/ \n") || len(n.Value) > 8 {
 				add(n.Value)

@@ -89,6 +89,10 @@ func (ex expander) countable(s string) bool {
 		if plainNumber.MatchString(s) {
 			return true
 		}
+		if strings.Contains(s, mark.Remote) {
+			let(ex, s)
+			return false
+		}
 		ex.evaluate(s, 0)
 		v := ex.sh.Lookup(s)
 		if v.State != Set || !syntax.ValidName(s) {
@@ -99,6 +103,13 @@ func (ex expander) countable(s string) bool {
 		}
 	}
 	return false
+}
+
+// let follows an expression that another machine wrote, as the builtin of that
+// name does.
+func let(ex expander, text string) {
+	words := []*syntax.Word{{Parts: []syntax.WordPart{&syntax.Lit{Value: "let"}}}, singleQuoted(text)}
+	ex.sh.Output(&syntax.CmdSubst{Stmts: []*syntax.Stmt{{Cmd: &syntax.CallExpr{Args: words}}}})
 }
 
 // mostNested is how many expressions in variables are followed that name each

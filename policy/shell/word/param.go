@@ -29,7 +29,10 @@ func text(s string) value { return value{vals: []string{s}} }
 // of it.
 func (x expander) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 	x.sh.Enter(0)()
-	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil {
+	if p.Param != nil && p.Names != 0 {
+		return value{vals: zone.SecretsBy(p.Param.Value), list: '@'}, nil
+	}
+	if p.Param == nil || p.Width || p.IsSet || p.Flags != nil {
 		return text(mark.Unknown), nil
 	}
 	name := p.Param.Value

@@ -5,6 +5,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
 
 // Secret is how much a path or a file holds of credentials.
@@ -128,6 +130,21 @@ func SecretName(name string) bool {
 		}
 	}
 	return strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PW") || n == "PGPASS" || n == "PAT"
+}
+
+// secretVariables are variables with credentials that many environments have.
+var secretVariables = []string{"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "CI_JOB_TOKEN", "DATABASE_URL", "SECRET_KEY", "TOKEN"}
+
+// SecretsBy are names of variables that begin with a prefix: one that is not
+// known, and those of credentials.
+func SecretsBy(prefix string) []string {
+	names := []string{prefix + mark.Unknown}
+	for _, n := range secretVariables {
+		if strings.HasPrefix(n, prefix) {
+			names = append(names, n)
+		}
+	}
+	return names
 }
 
 // Metadata reports whether an address is one of the services that
