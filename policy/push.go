@@ -9,6 +9,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/handrail-bot/handrail/policy/shell"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -39,6 +40,7 @@ func stricterHold(server, repo string) string {
 // Remote is what is known of the place that a push goes to. The zero value
 // knows of no workflow.
 type Remote struct {
+	Branch    string   // that the session works on; "" when it is not known
 	Untrusted bool     // who asked for the session may not push there: everything waits
 	Actions   []string // directories whose action the workflows use
 	Words     []string // that the workflows say, see [WorkflowWords]
@@ -49,6 +51,7 @@ type Remote struct {
 func (p *Policy) Pushing(r Remote) *Policy {
 	q := *p
 	q.remote = &r
+	q.analyze = func(line string) shell.Analysis { return shell.AnalyzeOn(r.Branch, line) }
 	return &q
 }
 

@@ -161,7 +161,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 		if err != nil {
 			return nil, err
 		}
-		remote.Untrusted = j.Untrusted
+		remote.Branch, remote.Untrusted = at.Branch, j.Untrusted
 		cfg.Policy = cfg.Policy.Pushing(remote)
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)

@@ -58,6 +58,7 @@ type explainCommandCmd struct {
 	policyFlags
 	Walled bool    `xor:"wall" help:"Decide as in a container or a sandbox without a network."`
 	Open   bool    `xor:"wall" help:"Decide as where a command can reach the network or this machine; the default."`
+	Branch string  `help:"Branch that the session works on, to which git push is of medium severity."`
 	Line   *string `arg:"" optional:"" help:"The command line, quoted as one word."`
 }
 
@@ -69,6 +70,9 @@ func (c *explainCommandCmd) Run(w *Console) error {
 	}
 	if c.Walled {
 		p = p.Walled()
+	}
+	if c.Branch != "" {
+		p = p.Pushing(policy.Remote{Branch: c.Branch})
 	}
 	if c.Stdin {
 		return eachLine(w, c.Line, func(in explainLine) (any, error) {

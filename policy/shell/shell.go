@@ -36,7 +36,11 @@ type Analysis = finding.Analysis
 
 // Analyze reads a command line as a POSIX or bash program and says what it
 // can do. What it cannot resolve counts up, never down.
-func Analyze(line string) (a Analysis) {
+func Analyze(line string) Analysis { return AnalyzeOn("", line) }
+
+// AnalyzeOn is [Analyze] in a session whose work goes to a branch: adding
+// commits to that branch publishes nothing that the session would not.
+func AnalyzeOn(branch, line string) (a Analysis) {
 	f := &finding.Finding{}
 	defer func() {
 		if p := recover(); p != nil {
@@ -53,6 +57,7 @@ func Analyze(line string) (a Analysis) {
 		line = short
 	}
 	w := walk.New(f, ruleOf)
+	w.Branch = branch
 	w.Program(line)
 	w.Finish()
 	return f.Result()

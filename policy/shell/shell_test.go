@@ -123,7 +123,7 @@ func TestRules(t *testing.T) {
 				t.Error("the rule needs a text, an example and a counter-example")
 			}
 			if r.Example != "" {
-				v := Analyze(r.Example)
+				v := AnalyzeOn("agent/own", r.Example)
 				if !hasReason(v, r.Name) {
 					t.Errorf("%q does not match: %v", r.Example, v.Reasons)
 				}

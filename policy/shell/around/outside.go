@@ -2,6 +2,7 @@ package around
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
@@ -54,33 +55,57 @@ func scripts(c *walk.Command, first bool) []string {
 // loaded are the files and directories that options of an interpreter or a
 // build tool make it take its program from.
 func loaded(c *walk.Command) []string {
-	if !known.In("languages", c.Name) && !known.In("shells", c.Name) && !known.In("obeys-files", c.Name) && !known.In("project-runners", c.Name) && !known.In("loads-options", c.Name) || c.Is("git", "docker-compose") {
+	if !loads(c) {
 		return nil
 	}
 	var out []string
 	for i, a := range c.List {
-		option, value, ok := strings.Cut(a.S, "=")
-		switch {
-		case len(a.S) < 2 || a.S[0] != '-':
+		if len(a.S) < 2 || a.S[0] != '-' {
 			continue
-		case ok:
-		case strings.Contains(a.S, ":"): // -javaagent:x.jar
-			option, value, _ = strings.Cut(a.S, ":")
-		case len(a.S) > 2 && a.S[1] != '-' && strings.ContainsRune("/~.", rune(a.S[2])):
-			option, value = a.S[:2], a.S[2:]
-		default:
-			value = c.At(i + 1)
 		}
-		name := strings.Trim(option, "-")
+		name, value := option(a.S, c.At(i+1))
 		if writes := strings.Contains(name, "out") || name == "o" || strings.Contains(name, "report"); writes {
 			continue
 		}
-		directory := known.In("loading-options", name) && !(name == "B" && c.Is("cmake")) && !(name == "I" && c.Is("gcc", "g++", "cc", "clang", "clang++", "c++"))
-		if directory || known.In("program-endings", path.Ext(value)) {
+		if searches(c, name) || known.In("program-endings", path.Ext(value)) {
 			out = append(out, strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ',' })...)
 		}
 	}
 	return out
+}
+
+// loads reports whether options of a program may name parts of what it runs.
+func loads(c *walk.Command) bool {
+	if c.Is("git", "docker-compose") {
+		return false
+	}
+	return slices.ContainsFunc([]string{"languages", "shells", "obeys-files", "project-runners", "loads-options"}, func(list string) bool { return known.In(list, c.Name) })
+}
+
+// searches reports whether an option names a place where a program finds parts
+// of what it runs.
+func searches(c *walk.Command, option string) bool {
+	switch {
+	case option == "B" && c.Is("cmake"), option == "I" && c.Is("gcc", "g++", "cc", "clang", "clang++", "c++"):
+		return false
+	}
+	return known.In("loading-options", option)
+}
+
+// option is the name and the value of an option: --x=y, -javaagent:y, -xy for a
+// path y, or -x before y.
+func option(s, next string) (name, value string) {
+	name, value, ok := strings.Cut(s, "=")
+	if !ok {
+		name, value, ok = strings.Cut(s, ":")
+	}
+	if !ok && len(s) > 2 && s[1] != '-' && strings.ContainsRune("/~.", rune(s[2])) {
+		name, value, ok = s[:2], s[2:], true
+	}
+	if !ok {
+		value = next
+	}
+	return strings.Trim(name, "-"), value
 }
 
 // outside reports whether a path lies where neither the repository nor the

@@ -224,9 +224,7 @@ func removeRule(p string, at zone.Zone, recursive bool) string {
 	}
 	switch {
 	case strings.HasPrefix(p, "/tmp/tmp."+mark.Unknown): // made by mktemp a moment ago
-	case recursive && strings.HasSuffix(p, "/*") && zone.Of(strings.TrimSuffix(p, "/*")) == zone.Vital:
-		return "delete-vital"
-	case at == zone.Vital, at == zone.Device && !strings.Contains(p, "/loop"), at == zone.Startup && recursive && zone.SecretOf(p) == zone.MachineSecret:
+	case needed(p, at, recursive):
 		return "delete-vital"
 	case at == zone.System:
 		return choose("delete-vital", "delete-system")
@@ -246,6 +244,18 @@ func removeRule(p string, at zone.Zone, recursive bool) string {
 		return "delete-tree"
 	}
 	return ""
+}
+
+// needed reports whether the system, or who uses it, cannot do without a path.
+func needed(p string, at zone.Zone, recursive bool) bool {
+	switch {
+	case at == zone.Vital, at == zone.Device && !strings.Contains(p, "/loop"):
+		return true
+	case !recursive:
+		return false
+	}
+	all, ok := strings.CutSuffix(p, "/*")
+	return ok && zone.Of(all) == zone.Vital || at == zone.Startup && zone.SecretOf(p) == zone.MachineSecret
 }
 
 // manyFiles reports whether a path stands for files that were found, or for

@@ -182,38 +182,6 @@ func gitTransport(g *walk.Command, f *finding.Finding, address string) {
 	}
 }
 
-func gitPush(g *walk.Command, f *finding.Finding) string {
-	f.Network = true
-	if g.Has("dry-run") || g.Exactly("-n") {
-		return g.PassOn()
-	}
-	ops := g.OperandsAfter("o", "push-option", "repo", "receive-pack", "exec")
-	force := g.Exactly("-f", "-d") || g.Has("force", "mirror", "delete", "prune", "force-with-lease")
-	for _, a := range ops.From(1) {
-		force = force || strings.HasPrefix(a.S, "+") || strings.HasPrefix(a.S, ":")
-	}
-	if strings.Contains(ops.At(0), secret) {
-		f.Hit("secret-sent", g.Line())
-	}
-	switch {
-	case force:
-		f.Hit("git-push-force", g.Line())
-	case len(ops) == 2 && ops[0].S == "origin" && ownBranch(ops[1].S):
-		f.Hit("git-push-own", g.Line())
-	default:
-		f.Hit("git-push", g.Line())
-	}
-	return g.PassOn()
-}
-
-// ownBranch reports whether a branch has a name that sessions give to theirs.
-func ownBranch(ref string) bool {
-	if _, to, ok := strings.Cut(ref, ":"); ok {
-		ref = to
-	}
-	return startsWith(strings.TrimPrefix(ref, "refs/heads/"), "agent/", "handrail/") && mark.Known(ref)
-}
-
 func gitFilter(g *walk.Command, f *finding.Finding) string {
 	f.Hit("git-rewrite", g.Line())
 	for _, a := range g.List {
@@ -319,31 +287,6 @@ func gitDownload(g *walk.Command, f *finding.Finding) string {
 	return g.PassOn()
 }
 
-func gitUpdateRef(g *walk.Command, f *finding.Finding) string {
-	switch {
-	case !g.Has("stdin") && g.Has("d", "delete"):
-		f.Hit("git-refs", g.Line())
-	case !g.Has("stdin"):
-		f.Hit("git-local", g.Line())
-	case strings.Contains(g.GivenText(), "delete"):
-		f.Hit("git-rewrite", g.Line())
-	default:
-		f.Hit("git-refs", g.Line())
-	}
-	return g.PassOn()
-}
-
-func gitRefs(g *walk.Command, _ *finding.Finding) string {
-	format, _ := g.Value("format")
-	switch {
-	case strings.Contains(format, "delete"):
-		return "delete refs/" + unknown + "\n"
-	case g.Has("shell", "perl", "python", "tcl"):
-		return unknown
-	}
-	return "found-" + unknown
-}
-
 func gitBranch(g *walk.Command, f *finding.Finding) string {
 	switch {
 	case g.Has("D") || g.Has("delete", "d") && g.Has("force", "f"):
@@ -412,16 +355,6 @@ func gitOutput(g *walk.Command, _ *finding.Finding) string {
 func gitServe(g *walk.Command, f *finding.Finding) string {
 	f.Network = true
 	f.Hit("listens", g.Line())
-	return g.PassOn()
-}
-
-func gitSend(g *walk.Command, f *finding.Finding) string {
-	f.Network = true
-	if g.Is("git svn") && !g.Exactly("dcommit") || g.Is("git p4") && !g.Exactly("submit") {
-		f.Hit("git-fetch", g.Line())
-	} else {
-		f.Hit("git-push", g.Line())
-	}
 	return g.PassOn()
 }
 

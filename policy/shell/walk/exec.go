@@ -29,9 +29,7 @@ func (w *Walk) Exec(args argv.List) string {
 		return w.execUnknown(args)
 	case name.S == "":
 		return w.Exec(args[1:])
-	}
-	if variable, value, ok := strings.Cut(name.S, "="); ok && strings.HasPrefix(variable, "BASH_FUNC_") && len(args) > 1 {
-		Pass(w, variable, value)
+	case exportedFunction(w, name.S):
 		return w.Exec(args[1:])
 	}
 	list(w, args)
@@ -46,23 +44,41 @@ func (w *Walk) Exec(args argv.List) string {
 	if out, ok := w.written(c); ok {
 		return out
 	}
+	return follow(c)
+}
+
+// exportedFunction takes a word as a function for the shells that the command
+// after it starts, if it is one: BASH_FUNC_x%%=() { …; }.
+func exportedFunction(w *Walk, text string) bool {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || !strings.HasPrefix(name, "BASH_FUNC_") {
+		return false
+	}
+	Pass(w, name, value)
+	return true
+}
+
+// follow asks the rule of a program, and adds what holds for all that run:
+// what they read, send and print.
+func follow(c *Command) string {
+	f := c.Found
 	if !readsOnly(c) {
-		w.Found.Changes = true
+		f.Changes = true
 	}
 	if strings.Contains(c.Waiting(), Elided) && known.In("input-programs", c.Name) {
-		w.Found.Exhaust()
+		f.Exhaust()
 	}
 	seen := inspect(c)
-	optionPrograms(c, w.Found)
+	optionPrograms(c, f)
 	if setsUp(c) {
 		return ""
 	}
-	out := w.RuleOf(c)(c, w.Found) + seen
+	out := c.RuleOf(c)(c, f) + seen
 	if seen != "" && known.In("transformers", c.Name) {
-		w.Found.Leaked = true // what it makes is made of it
+		f.Leaked = true // what it makes is made of it
 	}
 	if known.In("senders", c.Name) && (seen != "" || c.HoldsSecret()) {
-		w.Found.Hit("secret-sent", c.Line())
+		f.Hit("secret-sent", c.Line())
 	}
 	project(c)
 	if out != "" && (known.In("remote-output", c.Name) || asksAddress(c)) && !c.AsksHelp() { //control:remote-output
@@ -274,10 +290,10 @@ func Crude(w *Walk, text string) {
 // OnlyCritical follows a command that may or may not be one, and keeps only
 // findings that are critical.
 func (w *Walk) OnlyCritical(args argv.List, line string) {
-	w.onlyCritical(line, func() { w.Exec(args) })
+	onlyCritical(w, line, func() { w.Exec(args) })
 }
 
-func (w *Walk) onlyCritical(line string, follow func()) {
+func onlyCritical(w *Walk, line string, follow func()) {
 	f := w.Found
 	w.Found = f.Aside()
 	defer func() {

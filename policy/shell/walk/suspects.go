@@ -12,8 +12,8 @@ import (
 // suspects follows the texts of a line that runs what is not known: any of
 // them may be what it runs. Only what is critical then counts.
 func suspects(w *Walk, texts []string) {
-	for _, text := range code.Guess(texts) {
-		w.OnlyCritical(argv.Of("sh", "-c", text), text) //control:suspected-texts
+	for _, text := range code.Guess(texts) { //control:suspected-texts
+		w.OnlyCritical(argv.Of("sh", "-c", text), text)
 	}
 }
 

@@ -76,6 +76,7 @@ type files struct {
 type Walk struct {
 	files
 	RuleOf   func(c *Command) Rule
+	Branch   string // that the work goes to; "" when it is not known
 	funcs    map[string]*function
 	aliases  map[string]string
 	calls    []string // functions being run

@@ -42,12 +42,10 @@ func (x expander) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 		return v, nil
 	}
 	if p.Excl {
-		name = strings.Join(v.vals, "")
-		Name(x.sh, name)
-		if v.state != Set || !mark.Known(name) || name == "" {
+		var ok bool
+		if name, v, ok = x.named(v); !ok {
 			return text(mark.Unknown), nil
 		}
-		v = x.lookup(name, nil)
 	}
 	x.offsets(p, v)
 	switch {
@@ -61,6 +59,16 @@ func (x expander) param(p *syntax.ParamExp, how quoting) (value, *syntax.Word) {
 		v.vals = x.changed(p, name, v)
 	}
 	return v, nil
+}
+
+// named is the variable whose name another one holds, if that is known.
+func (x expander) named(by value) (string, value, bool) {
+	name := strings.Join(by.vals, "")
+	Name(x.sh, name)
+	if by.state != Set || !mark.Known(name) || name == "" {
+		return "", value{}, false
+	}
+	return name, x.lookup(name, nil), true
 }
 
 // defaulted is a parameter behind an operator such as ${a:-b}.

@@ -1,0 +1,86 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
+)
+
+func gitPush(g *walk.Command, f *finding.Finding) string {
+	f.Network = true
+	if g.Has("dry-run") || g.Exactly("-n") {
+		return g.PassOn()
+	}
+	ops := g.OperandsAfter("o", "push-option", "repo", "receive-pack", "exec")
+	force := g.Exactly("-f", "-d") || g.Has("force", "mirror", "delete", "prune", "force-with-lease")
+	for _, a := range ops.From(1) {
+		force = force || strings.HasPrefix(a.S, "+") || strings.HasPrefix(a.S, ":")
+	}
+	if strings.Contains(ops.At(0), secret) {
+		f.Hit("secret-sent", g.Line())
+	}
+	switch {
+	case force:
+		f.Hit("git-push-force", g.Line())
+	case toOwnBranch(g):
+		f.Hit("git-push-own", g.Line())
+	default:
+		f.Hit("git-push", g.Line())
+	}
+	return g.PassOn()
+}
+
+// toOwnBranch reports whether a push adds commits to the branch that the session
+// works on, and does nothing else.
+func toOwnBranch(g *walk.Command) bool {
+	var words []string
+	for _, a := range g.List {
+		if !walk.OneOf(a.S, "-u", "--set-upstream", "-q", "--quiet", "-v", "--verbose", "--progress") {
+			words = append(words, a.S)
+		}
+	}
+	if len(words) != 2 || words[0] != "origin" || g.Branch == "" {
+		return false
+	}
+	from, to, ok := strings.Cut(words[1], ":")
+	if !ok {
+		to = from
+	}
+	return from != "" && strings.TrimPrefix(to, "refs/heads/") == g.Branch //control:own-branch
+}
+
+func gitSend(g *walk.Command, f *finding.Finding) string {
+	f.Network = true
+	if g.Is("git svn") && !g.Exactly("dcommit") || g.Is("git p4") && !g.Exactly("submit") {
+		f.Hit("git-fetch", g.Line())
+	} else {
+		f.Hit("git-push", g.Line())
+	}
+	return g.PassOn()
+}
+
+func gitUpdateRef(g *walk.Command, f *finding.Finding) string {
+	switch {
+	case !g.Has("stdin") && g.Has("d", "delete"):
+		f.Hit("git-refs", g.Line())
+	case !g.Has("stdin"):
+		f.Hit("git-local", g.Line())
+	case strings.Contains(g.GivenText(), "delete"):
+		f.Hit("git-rewrite", g.Line())
+	default:
+		f.Hit("git-refs", g.Line())
+	}
+	return g.PassOn()
+}
+
+func gitRefs(g *walk.Command, _ *finding.Finding) string {
+	format, _ := g.Value("format")
+	switch {
+	case strings.Contains(format, "delete"):
+		return "delete refs/" + unknown + "\n"
+	case g.Has("shell", "perl", "python", "tcl"):
+		return unknown
+	}
+	return "found-" + unknown
+}
