@@ -90,6 +90,7 @@ type Job struct {
 	// for review; nil where nobody can review.
 	ReviewBranch func(request string) string
 	Approver     agent.Approver
+	Equip        func(*agent.Config) // adds what this job alone has, such as tools of its thread; nil for nothing
 	Inbox        func(context.Context) error
 	OnEvent      func(session.Event)
 	OnLive       func(agent.Live)
@@ -152,6 +153,9 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, secrets: e.cfg.Secrets,
 		sensitive: func(path string) bool { return e.cfg.Policy.Touches(path).Sensitive }}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
+	if j.Equip != nil {
+		j.Equip(&cfg)
+	}
 	cfg.Policy = e.cfg.Policy
 	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
 		cfg.Policy = cfg.Policy.Walled()

@@ -299,8 +299,8 @@ type Answer struct {
 }
 
 func (c *Client) ask(a Ask) (*http.Request, error) {
-	if a.Thread.Number != 0 {
-		if err := c.own(a.Op, a.Thread); err != nil {
+	if a.Thread != (thread.Ref{}) {
+		if err := c.own(a.Op, a.Thread); err != nil { //control:reads-own
 			return nil, err
 		}
 	}

@@ -71,7 +71,7 @@ type graphError struct {
 // is said of it into out. vars are variables besides owner, name and number.
 func (c *Client) Query(ctx context.Context, q Query, ref thread.Ref, vars map[string]any, out any) error {
 	const op = "query pull request"
-	if err := c.own(op, ref); err != nil {
+	if err := c.own(op, ref); err != nil { //control:queries-own
 		return err
 	}
 	all := map[string]any{"owner": c.owner, "name": c.repo, "number": ref.Number}

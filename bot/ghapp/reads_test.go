@@ -71,8 +71,28 @@ func TestReadReviewThreads(t *testing.T) {
 	if !errors.Is(err, ghapp.ErrNotFound) {
 		t.Errorf("threads of an issue: %v, want ErrNotFound", err)
 	}
-	if _, err = reads.ReviewThreads(ctx, w.client, thread.Ref{Owner: "acme", Repo: "other", Number: 1}, 10); err == nil || strings.Contains(err.Error(), "GraphQL") {
-		t.Errorf("threads of another repository: %v, want a refusal before it is asked", err)
+}
+
+// TestReadsOwnRepository: what is in another repository is not asked for.
+func TestReadsOwnRepository(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	w := newWorld(t)
+	other := thread.Ref{Owner: "acme", Repo: "other", Number: w.pull.Number}
+	for name, read := range map[string]func() error{
+		"comments": func() error { _, err := reads.Comments(ctx, w.client, other, reads.Window{Most: 5}); return err },
+		"files":    func() error { _, err := reads.Files(ctx, w.client, other, 5); return err },
+		"diff":     func() error { _, err := reads.PullDiff(ctx, w.client, other, 500); return err },
+		"threads":  func() error { _, err := reads.ReviewThreads(ctx, w.client, other, 5); return err },
+		"linked": func() error {
+			_, _, err := reads.Linked(ctx, w.client, ghapp.Issue{Ref: other, IsPull: true}, 5)
+			return err
+		},
+		"checks": func() error { _, err := reads.Checks(ctx, w.client, "../../other/commits/main"); return err },
+	} {
+		if err := read(); err == nil || !strings.Contains(err.Error(), "is not in acme/widget") && !strings.Contains(err.Error(), "not a path below") {
+			t.Errorf("%s of another repository: %v, want a refusal", name, err)
+		}
 	}
 }
 

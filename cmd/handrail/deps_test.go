@@ -74,6 +74,7 @@ var arrows = map[string][]string{
 	"agent/workspace/workspacetest": {"agent/workspace", "agent/workspace/host"},
 	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/tools/...":               {"agent/patch", "agent/session", "agent/tools", "agent/workspace", "policy"},
+	"agent/tools/github":            {"agent/tools", "policy", "policy/untrusted"},
 	"agent/tools/builtin":           {"agent/tools", "agent/tools/*", "policy"},
 	"agent/tools/toolstest":         {"agent/session", "agent/tools", "agent/tools/builtin", "agent/workspace", "agent/workspace/local", "policy"},
 	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy", "policy/*"},

@@ -5,7 +5,8 @@
 //
 // cmd chooses: cmd/handrail has a file per verb and the wiring, and is the only
 // place that picks adapters; cmd/config reads what an operator writes, cmd/door
-// asks one part a question, without a session.
+// asks one part a question, without a session, and cmd/reader lets tools read
+// what bot/ghapp/reads finds.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
@@ -26,7 +27,8 @@
 // agent/llm/openai reach one over agent/llm/wire, agent/llm/toolcall finds calls
 // in text and agent/llm/mend mends their JSON, agent/exam tries a model out. agent/tools has the words for a tool;
 // agent/tools/builtin joins agent/tools/file, agent/tools/edit,
-// agent/tools/search, agent/tools/shell and agent/tools/talk; agent/patch mends
+// agent/tools/search, agent/tools/shell and agent/tools/talk, agent/tools/github
+// reads the thread; agent/patch mends
 // edits. agent/workspace is where they work: agent/workspace/host runs inside,
 // behind agent/workspace/docker, agent/workspace/bwrap or no wall,
 // agent/workspace/local; agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to

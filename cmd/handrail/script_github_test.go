@@ -73,6 +73,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"again", "EVENT PATH=VALUE...", 1, 9, (*stage).again},
 		{"close", "USER NUMBER", 2, 2, (*stage).close},
 		{"push", "USER BRANCH FILE...", 3, 99, (*stage).push},
+		{"ci", "BRANCH JOB NAME CONCLUSION FILE", 5, 5, (*stage).ci},
 		{"thread", "NUMBER", 1, 1, (*stage).thread},
 		{"until", "NUMBER PATTERN", 2, 2, (*stage).until},
 		{"pulls", "", 0, 0, (*stage).pulls},

@@ -1,0 +1,176 @@
+// Package github holds the tools that read what is on GitHub about the thread
+// that a session works for. They change nothing, know no other repository, and
+// have no token: a [Source] asks.
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Part is what can be asked for.
+type Part int
+
+// The parts.
+const (
+	Issue Part = iota
+	Comments
+	PullRequest
+	Diff
+	ReviewThreads
+	Checks
+	JobLog
+)
+
+// Query is what a call asks for.
+type Query struct {
+	Part   Part
+	Number int64  // issue or pull request; 0 for the session's own thread
+	Path   string // file of a diff, empty for all
+	Job    int64
+	Before int64 // only what is before: a comment's position, or a byte of a log
+	After  int64 // only what is after: a line of a diff
+	Most   int64 // comments
+	Bytes  int   // of text
+}
+
+// Page is an answer.
+type Page struct {
+	Head  string // what this is
+	Items []Item // what people and programs wrote
+	More  string // what was left out, and how to get it; empty for nothing
+}
+
+// Item is a text that a stranger wrote. Label says whose it is.
+type Item struct {
+	Label string
+	Text  string
+	Plain bool   // it is no Markdown, but a diff or a log
+	Next  string // how to ask for what comes after it; empty where it cannot be asked for
+}
+
+// Source reads from GitHub. What is not there is an error in words for the
+// model.
+type Source interface {
+	Read(ctx context.Context, q Query) (Page, error)
+}
+
+// The limits of one answer.
+const (
+	maxItem  = 8_000  // bytes of a comment or description
+	maxBytes = 24_000 // of all
+	comments = 20     // when a call says no number
+)
+
+var (
+	number = tools.Param{Name: "number", Form: tools.Number, Doc: "Number of the issue or pull request; this thread's own when absent.",
+		Aliases: []string{"issue_number", "pull_number", "pr_number", "issue", "pull_request", "pr", "id"}}
+	before = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older: the number that an earlier answer gave.", Aliases: []string{"cursor", "older_than"}}
+)
+
+// Tools returns the tools of a session, whose fences carry nonce.
+func Tools(source Source, nonce string) []tools.Tool {
+	r := reader{source, nonce}
+	return []tools.Tool{
+		r.tool(Issue, tools.Sheet{Name: "github_issue", Doc: "Read an issue of this repository: its title, state, labels, text, and the issues it names.",
+			Aliases: []string{"get_issue", "read_issue"}, Params: []tools.Param{number}}),
+		r.tool(Comments, tools.Sheet{Name: "github_comments", Doc: "Read the comments of an issue or pull request, newest first.",
+			Aliases: []string{"get_issue_comments", "read_comments", "list_comments"}, Params: []tools.Param{number, before,
+				{Name: "max", Form: tools.Number, Doc: "How many, 20 when absent.", Aliases: []string{"limit", "count", "per_page"}}}}),
+		r.tool(PullRequest, tools.Sheet{Name: "github_pull_request", Doc: "Read a pull request: its description, state, branches and changed files.",
+			Aliases: []string{"get_pull_request", "read_pull_request"}, Params: []tools.Param{number}}),
+		r.tool(Diff, tools.Sheet{Name: "github_pull_request_diff", Doc: "Read the diff of a pull request, or of one file of it.",
+			Aliases: []string{"get_pull_request_diff", "pull_request_diff"}, Params: []tools.Param{number,
+				{Name: "path", Doc: "One file; all that have room when absent.", Aliases: []string{"file", "filename", "file_path"}},
+				{Name: "after", Form: tools.Number, Doc: "With path: go on after this line of the diff.", Aliases: []string{"offset", "start_line"}}}}),
+		r.tool(ReviewThreads, tools.Sheet{Name: "github_review_threads", Doc: "Read the unresolved review threads of a pull request, with the lines they are about.",
+			Aliases: []string{"get_review_comments", "review_comments"}, Params: []tools.Param{number}}),
+		r.tool(Checks, tools.Sheet{Name: "github_checks", Doc: "List the checks of a pull request's newest commit: their names, how they ended, and the numbers of jobs.",
+			Aliases: []string{"get_checks", "check_runs", "list_checks"}, Params: []tools.Param{number}}),
+		r.tool(JobLog, tools.Sheet{Name: "github_job_log", Doc: "Read the log of a job of GitHub Actions, its end first. github_checks gives its number.",
+			Aliases: []string{"get_job_logs", "job_log", "read_job_log"}, Example: `{"job":4711}`, Params: []tools.Param{
+				{Name: "job", Form: tools.Number, Required: true, Doc: "Number of the job.", Aliases: []string{"job_id", "id"}}, before}}),
+	}
+}
+
+type reader struct {
+	source Source
+	nonce  string
+}
+
+func (r reader) tool(part Part, s tools.Sheet) tools.Tool {
+	s.Kind = policy.Read
+	if s.Example == "" {
+		s.Example = `{"number":12}`
+	}
+	return tools.New(s,
+		func(_ context.Context, a tools.Args) (policy.Action, error) {
+			_, err := query(part, a)
+			return policy.Action{Kind: policy.Read}, err
+		},
+		func(ctx context.Context, a tools.Args, _ tools.Progress) (tools.Result, error) {
+			q, err := query(part, a)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			page, err := r.source.Read(ctx, q)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			head := untrusted.EscapeLine(page.Head)
+			return tools.Result{Content: r.show(head, page), Title: "Read " + head}, nil
+		})
+}
+
+func query(part Part, a tools.Args) (Query, error) {
+	q := Query{Part: part, Bytes: maxBytes, Most: comments}
+	var errs []error
+	for name, to := range map[string]*int64{"number": &q.Number, "job": &q.Job, "before": &q.Before, "after": &q.After, "max": &q.Most} {
+		s, err := a.Text(name)
+		if s = strings.TrimLeft(strings.TrimSpace(s), "#"); err == nil && s != "" {
+			if *to, err = strconv.ParseInt(s, 10, 64); err != nil || *to < 0 {
+				err = a.WrongType(name, "a whole number")
+			}
+		}
+		errs = append(errs, err)
+	}
+	var err error
+	q.Path, err = a.Text("path")
+	return q, errors.Join(append(errs, err)...)
+}
+
+// show writes an answer: what strangers wrote without what nobody sees of it,
+// between marks that it cannot close.
+func (r reader) show(head string, page Page) string {
+	var b strings.Builder
+	b.WriteString(head + "\n")
+	room, more := maxBytes, page.More
+	for i, it := range page.Items {
+		text := strings.ToValidUTF8(it.Text, "�")
+		if it.Plain {
+			text = tools.Shorten(untrusted.StripEscapes(text), maxBytes)
+		} else {
+			text, _ = untrusted.Clean(text) //control:github-tools-clean
+			text = tools.Shorten(text, maxItem)
+		}
+		if room -= len(text); room < 0 && i > 0 {
+			more = fmt.Sprintf("%d more had no room", len(page.Items)-i)
+			if next := page.Items[i-1].Next; next != "" {
+				more += "; go on with " + next
+			}
+			break
+		}
+		b.WriteString(untrusted.Fence(r.nonce, it.Label, strings.TrimRight(text, "\n")) + "\n") //control:github-tools-fence
+	}
+	if more != "" {
+		b.WriteString("[" + untrusted.EscapeLine(more) + "]\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+)
+
+// ci has a job of the repository's CI end at the head of a branch.
+func (s *stage) ci(ts *testscript.TestScript, args []string) error {
+	branch, err := s.oneBranch(args[0])
+	if err != nil {
+		return err
+	}
+	job, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil {
+		return err
+	}
+	id, err := s.gh.RunCheck(scriptRepository, s.gh.Branch(scriptRepository, branch), ghcheck.Result{Name: args[2], Conclusion: args[3], Log: ts.ReadFile(args[4])})
+	if err != nil {
+		return err
+	}
+	return s.gh.As("", scriptRepository, func(r *hub.Repo, _ *hub.User) error {
+		for _, k := range r.Checks {
+			if k.ID == id {
+				k.ID = job
+			}
+		}
+		return nil
+	})
+}
