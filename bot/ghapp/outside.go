@@ -40,8 +40,8 @@ func onlyPublic(network, address string, _ syscall.RawConn) error {
 const awayTime = time.Minute
 
 // Away asks for something that GitHub keeps elsewhere, such as the log of a job:
-// the answer is an address, which is signed and gets no token. The caller reads
-// and closes what lies there.
+// the answer is an address, which is signed and gets no token. A server may also
+// answer at once. The caller reads and closes it.
 func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
 	req, err := c.ask(a)
 	if err != nil {
@@ -52,6 +52,9 @@ func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
 	resp, err := rest.Do(req.WithContext(ctx))
 	if err != nil {
 		return nil, c.readError(a.Op, err)
+	}
+	if resp.StatusCode == http.StatusOK { // a server that keeps it itself
+		return resp.Body, nil
 	}
 	defer discard(resp)
 	to, err := resp.Location()

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -346,6 +349,79 @@ func TestReadChecks(t *testing.T) {
 	}
 }
 
+// TestReadWithoutRights: an App that was not given all rights reads what it may,
+// and is told what is missing.
+func TestReadWithoutRights(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	w := newWorld(t, func(gc *ghtest.Config, _ *ghapp.Config) {
+		gc.Permissions = map[string]string{"metadata": "read", "contents": "write", "issues": "write", "pull_requests": "write", "checks": "write"}
+	})
+	sha := w.gh.Branch(repo, "fix")
+	job, err := w.gh.RunCheck(repo, sha, ghcheck.Result{Name: "test", Conclusion: "failure", Log: "no"})
+	must(t, err)
+	list, err := reads.Checks(ctx, w.client, sha)
+	must(t, err)
+	if len(list) != 2 || list[1].Name != "test" || !list[1].Failed() || list[0].Failed() || list[0].Running() || !strings.Contains(list[0].Title, "needs statuses: read in its settings") {
+		t.Errorf("checks = %+v", list)
+	}
+	if _, err := reads.JobLog(ctx, w.client, job, reads.Tail{Most: 100}); err == nil || !strings.Contains(err.Error(), "needs actions: read in its settings") {
+		t.Errorf("log: %v", err)
+	}
+}
+
+// TestQueriesAreReads: a query is repeated when GitHub stumbles, and what GitHub says
+// in an answer without data is an error of the right kind.
+func TestQueriesAreReads(t *testing.T) {
+	t.Parallel()
+	e := &answers{}
+	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { e.next, ac.Transport = ac.Transport, e })
+	reviewed(t, w)
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		times  int // that it is answered so
+		kind   ghapp.Kind
+		fails  string
+	}{
+		{"stumbles", 502, `<html>`, 2, 0, ""},
+		{"is down", 502, `<html>`, 99, ghapp.Temporary, "502"},
+		{"limit", 200, `{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}`, 1, ghapp.Temporary, "rate limit"},
+		{"timeout", 200, `{"errors":[{"message":"Something went wrong while executing your query."}]}`, 1, ghapp.Temporary, "went wrong"},
+		{"forbidden", 200, `{"data":{"repository":{"pullRequest":null}},"errors":[{"type":"FORBIDDEN","message":"Resource not accessible by integration"}]}`, 1, ghapp.Permanent, "not accessible"},
+		{"gone", 200, `{"data":{"repository":null},"errors":[{"type":"NOT_FOUND","message":"Could not resolve"}]}`, 1, ghapp.Permanent, "Could not resolve"},
+		{"no JSON", 200, `{"data":`, 1, ghapp.Temporary, "EOF"},
+		{"nothing", 200, `{}`, 1, ghapp.Temporary, "no answer"},
+		{"other shape", 200, `{"data":{"repository":{"pullRequest":{"reviewThreads":[]}}}}`, 1, ghapp.Permanent, "read answer"},
+	} {
+		e.status, e.body, e.left = c.status, c.body, c.times
+		_, err := reads.ReviewThreads(t.Context(), w.client, w.pull, 5)
+		switch {
+		case c.fails == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails) || ghapp.KindOf(err) != c.kind):
+			t.Errorf("%s: %v of kind %v, want %q of kind %v", c.name, err, ghapp.KindOf(err), c.fails, c.kind)
+		}
+	}
+}
+
+// answers answers queries in place of GitHub, some times.
+type answers struct {
+	next   http.RoundTripper
+	status int
+	body   string
+	left   int
+}
+
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/graphql") || a.left == 0 {
+		return a.next.RoundTrip(r)
+	}
+	a.left--
+	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
+}
+
 // elsewhere answers a request for a log with an address.
 type elsewhere struct {
 	next http.RoundTripper
@@ -358,6 +434,9 @@ func (e *elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.URL.Path, "/logs") {
 		return e.next.RoundTrip(r)
 	}
+	if e.to == "" {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("at once\n")), Request: r}, nil
+	}
 	return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {e.to}}, Body: http.NoBody, Request: r}, nil
 }
 
@@ -367,6 +446,9 @@ func TestLogsElsewhere(t *testing.T) {
 	t.Parallel()
 	e := &elsewhere{}
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { e.next, ac.Transport = ac.Transport, e })
+	if log, err := reads.JobLog(t.Context(), w.client, 5, reads.Tail{Most: 100}); err != nil || log.Text != "at once\n" {
+		t.Errorf("a log without a redirect: %+v, %v", log, err)
+	}
 	for to, want := range map[string]string{
 		"https://127.0.0.1:443/log?sig=s3cret":      "no answer",
 		"https://[::1]/log?sig=s3cret":              "no answer",
@@ -385,5 +467,54 @@ func TestLogsElsewhere(t *testing.T) {
 				t.Errorf("%s: %s got a token", to, r.URL.Host)
 			}
 		}
+	}
+}
+
+// TestDiffNames: the files of a diff are those that GitHub lists, however they are
+// called and whatever they hold.
+func TestDiffNames(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	w := newWorld(t)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"a", "b/", " ", "\t", "ü", "\\", " b/", "a/", "->", "=>", "diff --git ", "x.go", "🙂", "'", "@@ ", "{", "}"}
+	lines := []string{"diff --git a/x b/x\n", "--- a/x\n", "+++ b/x\n", "@@ -1 +1 @@\n", "rename to y\n", "\r\n", "plain\n", "no end", "-- x\n", "++ y\n"}
+	files := map[string]string{}
+	for len(files) < 60 {
+		var name string
+		for range 1 + rnd.IntN(5) {
+			name += parts[rnd.IntN(len(parts))]
+		}
+		name = fmt.Sprintf("d%d/", len(files)) + strings.Trim(strings.ReplaceAll(name, "//", "/"), "/")
+		if !fs.ValidPath(name) || strings.HasSuffix(name, "/") {
+			continue
+		}
+		for range rnd.IntN(6) {
+			files[name] += lines[rnd.IntN(len(lines))]
+		}
+		files[name] += ""
+	}
+	_, err := w.gh.Push(repo, "fix", "kim", files)
+	must(t, err)
+	for name := range files {
+		files[name] += "diff --git a/more b/more\n"
+	}
+	for _, round := range []string{"added", "changed"} {
+		listed, err := reads.Files(ctx, w.client, w.pull, 1000)
+		must(t, err)
+		diff, err := reads.PullDiff(ctx, w.client, w.pull, 1<<20)
+		must(t, err)
+		brief := func(list []reads.File) (out []string) {
+			for _, f := range list {
+				out = append(out, fmt.Sprintf("%q %q +%d -%d", f.Path, f.Previous, f.Additions, f.Deletions))
+			}
+			slices.Sort(out)
+			return out
+		}
+		if d := cmp.Diff(brief(listed.List), brief(diff.Files)); d != "" || len(listed.List) < 60 {
+			t.Errorf("%s: %d files (-listed +in the diff):\n%s", round, len(listed.List), d)
+		}
+		_, err = w.gh.Push(repo, "fix", "kim", files)
+		must(t, err)
 	}
 }

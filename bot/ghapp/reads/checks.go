@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -40,7 +41,8 @@ func (c Check) Running() bool {
 const checkPages = 3
 
 // Checks returns the newest check runs and statuses of a commit, by name, at most
-// 300 of each.
+// 300 of each. Statuses that the App may not read are one check, called commit
+// statuses, that says so.
 func Checks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
 	out, err := checkRuns(ctx, c, sha)
 	if err != nil {
@@ -55,6 +57,11 @@ func Checks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
 			}
 		}
 		next, err = page(ctx, c, ghapp.Ask{Op: "read statuses", Path: fmt.Sprintf("commits/%s/status?per_page=%d&page=%d", url.PathEscape(sha), pageSize, next)}, &got)
+		var e *ghapp.Error
+		if errors.As(err, &e) && e.Kind == ghapp.Permanent && e.Status == http.StatusForbidden { // a right that many Apps were not given
+			out = append(out, Check{Name: "commit statuses", State: "unreadable", Title: e.Err.Error()})
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
