@@ -36,8 +36,8 @@ var arrows = map[string][]string{
 
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},
 
-	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/bare", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/hub"},
-	"bot/ghapp/ghtest/graphql": {"bot/ghapp/ghtest/hub"},
+	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/bare", "bot/ghapp/ghtest/hub"},
+	"bot/ghapp/ghtest/graphql": {"bot/ghapp/ghtest", "bot/ghapp/ghtest/hub"},
 	"bot/ghapp/ghtest/hub":     {"bot/thread", "bot/ghapp/ghtest/bare"},
 	"bot/ghapp/ghtest/bare":    {},
 	"bot/ghapp/ghtest/ghcheck": {"bot/thread", "bot/ghapp/ghtest", "bot/ghapp/ghtest/*"},
@@ -254,7 +254,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly are the packages that no program links: conformance suites, and the
 // parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/store/storetest", "policy/untrusted/githubcheck"}
+var testOnly = []string{"agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/store/storetest", "policy/untrusted/githubcheck"}
 
 // Of what tests need, only the small GitHub and the scripted model are in the
 // program, for the demo.

@@ -3,9 +3,16 @@ package ghtest
 import (
 	"net/http"
 
-	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/graphql"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
+
+// Viewer is who asks by GraphQL, and what they see.
+type Viewer struct {
+	Hub  *hub.Hub
+	URL  string                       // of the pages
+	Sees func(*hub.Repo) bool         // whether a repository is there for them
+	May  func(permission string) bool // whether they have it, "issues:read"
+}
 
 // graphql answers a query, beside the REST API and with its tokens.
 func (s *Server) graphql(r *http.Request, body []byte) response {
@@ -15,10 +22,13 @@ func (s *Server) graphql(r *http.Request, body []byte) response {
 	if err != nil || who.user == nil || r.Method != http.MethodPost {
 		return refuse(&hub.Refused{Status: http.StatusUnauthorized, Message: "This endpoint requires you to be authenticated."})
 	}
-	out, err := graphql.View{Hub: s.Hub, URL: s.url, Role: association,
+	if s.query == nil {
+		return refuse(hub.NotFound())
+	}
+	out, err := s.query(Viewer{Hub: s.Hub, URL: s.url,
 		Sees: func(r *hub.Repo) bool { return who.visible(s.Hub, r) },
-		May:  func(need string) bool { return who.inst() == nil || granted(who.tok.Perms, need) },
-	}.Answer(body)
+		May:  func(permission string) bool { return who.inst() == nil || granted(who.tok.Perms, permission) },
+	}, body)
 	if err != nil {
 		return refuse(&hub.Refused{Status: http.StatusBadRequest, Message: "Problems parsing JSON"})
 	}

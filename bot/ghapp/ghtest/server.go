@@ -48,6 +48,9 @@ type Config struct {
 	WebhookSecret string            // empty for "ghtest-webhook-secret"
 	Description   Description       // nil for none
 
+	// Query answers a query of GraphQL as somebody sees what there is; nil for none.
+	Query func(Viewer, []byte) ([]byte, error)
+
 	// API is put around the REST API; nil for nothing.
 	API func(http.Handler) http.Handler
 }
@@ -109,6 +112,7 @@ type Server struct {
 	addr    string
 	routers table
 	rest    http.Handler
+	query   func(Viewer, []byte) ([]byte, error)
 
 	http   *http.Server
 	done   sync.WaitGroup
@@ -128,7 +132,7 @@ func New(cfg Config) (*Server, error) {
 	if s.addr == "" {
 		s.addr = "127.0.0.1:0"
 	}
-	s.rest = http.HandlerFunc(s.serveAPI)
+	s.rest, s.query = http.HandlerFunc(s.serveAPI), cfg.Query
 	if cfg.API != nil {
 		s.rest = cfg.API(s.rest)
 	}

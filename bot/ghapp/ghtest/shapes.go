@@ -91,7 +91,8 @@ func stringMap(in map[string]string) object {
 	return out
 }
 
-func association(r *hub.Repo, u *hub.User) string {
+// Association is what a user is to a repository.
+func Association(r *hub.Repo, u *hub.User) string {
 	switch {
 	case u == r.Owner:
 		return "OWNER"
@@ -132,7 +133,7 @@ func (s *shaper) issueShape(is *hub.Issue) object {
 		"url":            s.api(is.Repo, fmt.Sprintf("/issues/%d", is.Number)),
 		"comments_url":   s.api(is.Repo, fmt.Sprintf("/issues/%d/comments", is.Number)),
 		"repository_url": s.api(is.Repo, ""), "created_at": stamp(is.Created), "updated_at": stamp(is.Updated),
-		"closed_at": stampPtr(is.Closed), "author_association": association(is.Repo, is.Author),
+		"closed_at": stampPtr(is.Closed), "author_association": Association(is.Repo, is.Author),
 		"performed_via_github_app": s.viaApp(is.ViaApp), "draft": is.Pull != nil && is.Pull.Draft,
 		"reactions": s.rollup(is.Reactions, s.api(is.Repo, fmt.Sprintf("/issues/%d", is.Number)))}
 	if len(is.Assignees) > 0 {
@@ -160,7 +161,7 @@ func (s *shaper) commentShape(c *hub.Comment) object {
 		"url":        s.api(r, fmt.Sprintf("/issues/comments/%d", c.ID)),
 		"issue_url":  s.api(r, fmt.Sprintf("/issues/%d", c.Issue.Number)),
 		"created_at": stamp(c.Created), "updated_at": stamp(c.Updated),
-		"author_association":       association(r, c.Author),
+		"author_association":       Association(r, c.Author),
 		"performed_via_github_app": s.viaApp(c.ViaApp), "reactions": s.rollup(c.Reactions, s.api(r, ""))}
 }
 
@@ -235,7 +236,7 @@ func (s *shaper) reviewShape(is *hub.Issue, rv *hub.Review) object {
 	pr := s.api(is.Repo, fmt.Sprintf("/pulls/%d", is.Number))
 	return object{"id": rv.ID, "user": s.userShape(rv.Author), "body": rv.Body, "state": rv.State,
 		"commit_id": rv.Commit, "submitted_at": stamp(rv.Submitted), "html_url": url, "pull_request_url": pr,
-		"author_association": association(is.Repo, rv.Author),
+		"author_association": Association(is.Repo, rv.Author),
 		"_links":             object{"html": object{"href": url}, "pull_request": object{"href": pr}}}
 }
 
@@ -256,7 +257,7 @@ func (s *shaper) reviewCommentShape(c *hub.Comment) object {
 		"line": c.Line, "original_line": c.Line, "side": c.Side, "commit_id": c.Commit, "original_commit_id": c.Commit,
 		"position": 1, "original_position": 1, "pull_request_review_id": c.Review, "url": url, "html_url": html,
 		"pull_request_url": pr, "created_at": stamp(c.Created), "updated_at": stamp(c.Updated),
-		"author_association": association(r, c.Author),
+		"author_association": Association(r, c.Author),
 		"_links":             object{"self": object{"href": url}, "html": object{"href": html}, "pull_request": object{"href": pr}}}
 	if c.StartLine > 0 {
 		v["start_line"], v["original_start_line"], v["start_side"] = c.StartLine, c.StartLine, c.Side

@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/graphql"
 )
 
 // Server is a [ghtest.Server] that is checked.
@@ -25,7 +26,7 @@ func New(cfg ghtest.Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{}
-	cfg.Description = sp
+	cfg.Description, cfg.Query = sp, graphql.Answer
 	cfg.API = func(next http.Handler) http.Handler {
 		s.faulty = newFaulty(next)
 		return s.faulty

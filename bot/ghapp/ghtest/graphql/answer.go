@@ -8,20 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// View is the hub as somebody sees it.
-type View struct {
-	Hub  *hub.Hub
-	URL  string                                // of the pages
-	Sees func(*hub.Repo) bool                  // whether a repository is there for them
-	May  func(need string) bool                // whether they have a permission, "issues:read"
-	Role func(r *hub.Repo, u *hub.User) string // a user's association with a repository
-}
+// view is the hub as somebody sees it.
+type view struct{ ghtest.Viewer }
 
 // Answer answers a request, whose body has query and variables, as JSON.
-func (v View) Answer(body []byte) ([]byte, error) {
+func Answer(who ghtest.Viewer, body []byte) ([]byte, error) {
+	v := view{who}
 	var req struct {
 		Query     string
 		Variables object
@@ -41,7 +37,7 @@ func (v View) Answer(body []byte) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-func (v View) repository(args object) (any, error) {
+func (v view) repository(args object) (any, error) {
 	owner, _ := args["owner"].(string)
 	name, _ := args["name"].(string)
 	r := v.Hub.FindRepo(owner, name)
@@ -90,7 +86,7 @@ func connection(of string, list []object) resolver {
 }
 
 // threads are the talks on the diff: a comment and what replies to it.
-func (v View) threads(is *hub.Issue) []object {
+func (v view) threads(is *hub.Issue) []object {
 	order, talks := []*hub.Comment{}, map[int64][]*hub.Comment{}
 	for _, cm := range is.Pull.Comments {
 		if cm.InReplyTo == 0 {
@@ -139,10 +135,10 @@ func changedSince(is *hub.Issue, cm *hub.Comment) bool {
 	return err != nil || errNow != nil || then != now
 }
 
-func (v View) comment(cm *hub.Comment) object {
+func (v view) comment(cm *hub.Comment) object {
 	author := object{"__typename": cm.Author.Kind, "login": strings.TrimSuffix(cm.Author.Login, "[bot]")} // GraphQL calls a bot by its slug
 	c := object{"__typename": "PullRequestReviewComment", "fullDatabaseId": strconv.FormatInt(cm.ID, 10), "author": author,
-		"authorAssociation": v.Role(cm.Issue.Repo, cm.Author), "body": cm.Body, "diffHunk": cm.Hunk,
+		"authorAssociation": ghtest.Association(cm.Issue.Repo, cm.Author), "body": cm.Body, "diffHunk": cm.Hunk,
 		"url":       fmt.Sprintf("%s/%s/pull/%d#discussion_r%d", v.URL, cm.Issue.Repo.FullName(), cm.Issue.Number, cm.ID),
 		"createdAt": cm.Created.Format(time.RFC3339), "lastEditedAt": nil}
 	if cm.Updated.After(cm.Created) {
@@ -155,7 +151,7 @@ var closingRE = regexp.MustCompile(`(?i)\b(?:close[sd]?|fix(?:es|ed)?|resolve[sd
 
 // closing are the issues that a pull request into the default branch says it
 // closes.
-func (v View) closing(is *hub.Issue) resolver {
+func (v view) closing(is *hub.Issue) resolver {
 	if !v.May("issues:read") {
 		return func(object) (any, error) { return nil, problem{"FORBIDDEN", "Resource not accessible by integration"} }
 	}
