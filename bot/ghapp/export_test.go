@@ -1,5 +1,7 @@
 package ghapp
 
+import "net/http"
+
 // What the tests outside of the package measure by.
 var (
 	ErrForbidden = errForbidden
@@ -11,6 +13,12 @@ const (
 	MarkerRoom = markerRoom
 	MaxPicture = maxPicture
 )
+
+// Outside is outside.
+func Outside() http.RoundTripper { return outside() }
+
+// SetOutside has public addresses reached by rt.
+func SetOutside(a *App, rt http.RoundTripper) { a.outside = rt }
 
 // ListComments is listComments.
 var ListComments = (*Client).listComments

@@ -385,6 +385,19 @@ func TestLogsElsewhere(t *testing.T) {
 	if log, err := reads.JobLog(t.Context(), w.client, 5, reads.Tail{Most: 100}); err != nil || log.Text != "at once\n" {
 		t.Errorf("a log without a redirect: %+v, %v", log, err)
 	}
+	public := &elsewhere{to: ""}
+	ghapp.SetOutside(w.app, public)
+	e.to = "https://logs.example.com/1/logs?sig=s3cret"
+	log, err := reads.JobLog(t.Context(), w.client, 5, reads.Tail{Most: 100})
+	if err != nil || log.Text != "at once\n" || len(public.seen) != 1 || public.seen[0].URL.String() != e.to {
+		t.Errorf("a log at a public address: %+v, %v", log, err)
+	}
+	for _, r := range public.seen {
+		if r.Header.Get("Authorization") != "" || r.Header.Get("Referer") != "" || r.Header.Get("Cookie") != "" {
+			t.Errorf("who keeps the log got %v", r.Header)
+		}
+	}
+	ghapp.SetOutside(w.app, ghapp.Outside())
 	for to, want := range map[string]string{
 		"https://127.0.0.1:443/log?sig=s3cret":      "no answer",
 		"https://[::1]/log?sig=s3cret":              "no answer",

@@ -52,7 +52,7 @@ func (r Reader) Read(ctx context.Context, q github.Query) (github.Page, error) {
 // notThere says in words for the model what was not found.
 func (r Reader) notThere(ctx context.Context, q github.Query) error {
 	if q.Part == github.JobLog {
-		return fmt.Errorf("there is no log of a job %d here; github_checks lists the jobs that have one", q.Job)
+		return fmt.Errorf("there is no log of a job %d here, or the job still runs; github_checks lists jobs and how they are", q.Job)
 	}
 	is, err := r.client.Issue(ctx, r.ref)
 	switch {
