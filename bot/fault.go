@@ -80,7 +80,7 @@ func (w *worker) advance(ctx context.Context, l *leased) (again bool, err error)
 // faulted ends a session of which nothing more can be done or shown than that.
 // It does not read the log, which may be what cannot be read.
 func (l *leased) faulted(ctx context.Context, cause error) error {
-	phase, status, turns, seq := session.PhaseFailed, session.StatusFailed, 0, int64(0)
+	phase, status, turns, seq := session.PhaseCrashed, session.StatusCrashed, 0, int64(0)
 	if l.state != nil {
 		turns, seq = l.state.Turns, l.state.Seq
 	}

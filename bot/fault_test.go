@@ -2,6 +2,7 @@ package bot_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func (l brittleLog) Events(ctx context.Context, after int64) ([]session.Event, e
 // never is a count that does not come down to nothing in a test.
 const never = -2000
 
-// A run that panics is tried once and told in the thread as failed; status and
+// A run that panics is tried once and told in the thread as crashed; status and
 // retry are answered afterwards.
 func TestRunThatPanics(t *testing.T) {
 	t.Parallel()
@@ -55,8 +56,8 @@ func TestRunThatPanics(t *testing.T) {
 	if b.runs != -1 {
 		t.Errorf("the session ran %d times, want once", -b.runs)
 	}
-	if w.count("**failed**") == 0 || w.count("index out of range") == 0 {
-		t.Fatalf("the thread does not say that it failed: %q", w.own())
+	if w.count("**crashed**") == 0 || w.count("index out of range") == 0 {
+		t.Fatalf("the thread does not say that it crashed: %q", w.own())
 	}
 	w.say("/agent status")
 	must(t, w.work())
@@ -163,4 +164,54 @@ func (w *world) brittleWith(change func(*bot.Config)) *bot.Bot {
 	b, err := bot.New(cfg)
 	must(w.t, err)
 	return b
+}
+
+// deadly is a runner under which the process dies: nothing after it happens.
+type deadly struct {
+	bot.Runner
+	runs int
+	well bool
+}
+
+func (d *deadly) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
+	d.runs++
+	if !d.well {
+		runtime.Goexit()
+	}
+	return d.Runner.Run(ctx, w)
+}
+
+// A session at which the server dies again and again ends as crashed, and a
+// person can have it tried again.
+func TestDeadlySession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := &deadly{Runner: w}
+	w.bot = w.brittleWith(func(c *bot.Config) { c.Runner = d })
+	w.say("/agent fix it")
+	start := func() {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if err := w.work(); err != nil {
+				t.Error(err)
+			}
+		}()
+		<-ended
+	}
+	for range 12 {
+		start()
+	}
+	if d.runs != 8 {
+		t.Errorf("the server died %d times at it, want 8", d.runs)
+	}
+	if w.count("**crashed**") == 0 || w.count("The server died 8 times in a row") == 0 {
+		t.Errorf("the thread does not say so: %q", w.own())
+	}
+	d.well = true
+	w.say("/agent retry")
+	start()
+	if w.count("**done**")+w.count("**no changes**") == 0 {
+		t.Errorf("retry does not help: %q", w.own())
+	}
 }

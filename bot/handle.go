@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -26,6 +27,9 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 			return w.orGiveUp(ctx, d, err)
 		}
 		return w.orGiveUp(ctx, d, w.reviewed(ctx, d, ev))
+	}
+	if _, ok := touches(ev); ok && w.serves(ev.Thread) {
+		return w.orGiveUp(ctx, d, w.touched(ctx, d, ev))
 	}
 	s, ok := messageOf(ev)
 	if !ok || !w.serves(ev.Thread) {
@@ -56,6 +60,37 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		return w.orGiveUp(ctx, d, err)
 	}
 	return w.orGiveUp(ctx, d, w.answer(ctx, d, s, cmds, use))
+}
+
+// touched is told that a text was changed or deleted. The one that the session began
+// with was read when it was new: people are told that this changes nothing, once. A
+// progress comment is made again.
+func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+	row, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ours && row != nil && strings.HasPrefix(key, progressKey(row.ID)) {
+		l, err := w.lease(ctx, row)
+		if err != nil {
+			return err
+		}
+		l.data.Shown = ""
+		if err := l.save(ctx); err != nil {
+			return err
+		}
+		return w.cfg.Store.Deliveries.Done(ctx, "the progress comment was deleted", d.ID)
+	}
+	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || !slices.Contains(unsettled, row.State) && !row.State.Waits() {
+		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
+	}
+	if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
+		return err
+	}
+	c := w.change()
+	c.reply(userMessage{key: "touched-" + row.ID + ev.Action}, render.Touched(ev.Action == "deleted")) //control:touched-is-told
+	c.Done = append(c.Done, d.ID)
+	return w.commit(ctx, c)
 }
 
 // answer does what somebody wants who may want something.

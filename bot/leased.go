@@ -28,6 +28,8 @@ type rowData struct {
 	Shown string `json:"shown,omitempty"` // digest of what the progress comment says while nothing runs
 
 	Waits   int   `json:"waits,omitempty"`    // times in a row that it could not go on for want of something
+	Deaths  int   `json:"deaths,omitempty"`   // runs in a row that nobody saw the end of
+	DeadAt  int64 `json:"dead_at,omitempty"`  // answers of the model at the last of them
 	Tries   int   `json:"tries,omitempty"`    // runs that failed for a reason that may pass
 	TriesAt int64 `json:"tries_at,omitempty"` // answers of the model at the last of them
 

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,25 @@ func progressText(at *Thread, row *store.Session, v *session.State) untrusted.Po
 
 func progressKey(id string) string { return "progress-" + id }
 
+// mostAnew is how many progress comments a session may have: whoever deletes them
+// again and again does not want one.
+const mostAnew = 5
+
+// progressKeys returns the key of the session's newest progress comment, and that of
+// the next one, "" for none: a comment that was deleted is made anew.
+func (l *leased) progressKeys(ctx context.Context) (key, next string, err error) {
+	key = progressKey(l.row.ID)
+	for n := 2; n <= mostAnew; n++ {
+		next = fmt.Sprintf("%s-%d", progressKey(l.row.ID), n)
+		_, err := l.cfg.Store.Effects.Effect(ctx, next)
+		if err != nil {
+			return key, next, store.Unless(err, store.ErrNotFound)
+		}
+		key = next
+	}
+	return key, "", nil
+}
+
 // intendProgress plans the progress comment of a new session.
 func (c *change) intendProgress(at *Thread, row *store.Session) {
 	v := session.NewState()
@@ -44,6 +64,8 @@ type progress struct {
 	l  *leased
 	id int64 // of the comment
 
+	key string // of its write
+
 	mu    sync.Mutex
 	view  *session.State
 	fresh chan struct{}
@@ -56,12 +78,16 @@ type progress struct {
 // follow starts a progress comment that is edited while events come in.
 func (l *leased) follow(ctx context.Context) (*progress, error) {
 	text := progressText(l.at, l.row, l.state)
-	ref, err := l.Ensure(ctx, ghapp.Write{Key: progressKey(l.row.ID), Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
+	key, _, err := l.progressKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
 	if ghapp.UnlessRefused(err) != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	p := &progress{l: l, id: ref.ID, view: l.state, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
+	p := &progress{l: l, id: ref.ID, key: key, view: l.state, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
 	go p.run(ctx)
 	return p, nil
 }
@@ -142,10 +168,13 @@ func (p *progress) write(ctx context.Context, last bool) error {
 		return err
 	}
 	_, err := p.l.at.Client.Perform(ctx, ghapp.Write{
-		Key: progressKey(p.l.row.ID), Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
+		Key: p.key, Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
 	})
 	if ghapp.KindOf(err) == ghapp.Unknown {
 		p.l.edits.lost()
+	}
+	if ghapp.KindOf(err) == ghapp.Permanent && errors.Is(err, ghapp.ErrNotFound) { //control:progress-anew
+		err = p.anew(ctx, text)
 	}
 	if err == nil {
 		p.last = says
@@ -155,6 +184,21 @@ func (p *progress) write(ctx context.Context, last bool) error {
 
 // said reports whether the comment was edited. The following has ended.
 func (p *progress) said() bool { return p.last != "" }
+
+// anew makes the comment again that somebody deleted.
+func (p *progress) anew(ctx context.Context, text untrusted.Post) error {
+	_, next, err := p.l.progressKeys(ctx)
+	if err != nil || next == "" {
+		p.id = 0
+		return err
+	}
+	ref, err := p.l.Ensure(ctx, ghapp.Write{Key: next, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
+	if ghapp.UnlessRefused(err) != nil {
+		return err
+	}
+	p.id, p.key = ref.ID, next
+	return nil
+}
 
 // end ends the following.
 func (p *progress) end() {
@@ -175,7 +219,7 @@ func (p *progress) flush(ctx context.Context) error {
 	}
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
 		p.l.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.l.row.ID, "err", err)
-		return nil // it was deleted; the work goes on without
+		return nil // the work goes on without
 	}
 	return err
 }

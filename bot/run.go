@@ -90,7 +90,9 @@ func (l *leased) conclude(ctx context.Context) error {
 // run runs the session until it ends or parks. It reports whether there may be
 // more to do at once.
 func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
-	l.begin()
+	if l.begin() {
+		return true, l.died(ctx)
+	}
 	check := l.planCheck()
 	if err := l.saveState(ctx); err != nil {
 		return false, err
@@ -129,7 +131,7 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 	cancel(nil)
 	<-watched
 	p.end()
-	w.running = ""
+	w.running, l.data.Deaths = "", 0
 	err = errors.Join(err, l.count(ctx, w.cfg.Now().Sub(began)))
 	var away *session.Away
 	switch {
@@ -179,7 +181,7 @@ func (w *worker) interrupted(ctx context.Context) error {
 	if err := l.reload(ctx); err != nil {
 		return err
 	}
-	l.state.Phase = session.PhaseQueued
+	l.state.Phase, l.data.Deaths = session.PhaseQueued, 0
 	p, err := l.follow(ctx)
 	if err != nil {
 		return err
@@ -215,7 +217,11 @@ func (l *leased) failed(ctx context.Context, cause error) error {
 		}
 	}
 	l.log.ErrorContext(ctx, "session failed", "session", l.row.ID, "err", cause)
-	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(inWords(cause))}
+	status := session.StatusFailed
+	if isFault(cause) {
+		status = session.StatusCrashed
+	}
+	out := session.Outcome{Status: status, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(inWords(cause))}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 

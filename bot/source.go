@@ -35,6 +35,9 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 			Key: fmt.Sprintf("look-%s-%s-%d-%d-%s-%s", ev.Kind, ev.Action, ev.Thread.Number, ev.Review.ID, ev.After, ev.Updated.UTC().Format(time.RFC3339)),
 		}, true, nil
 	}
+	if key, ok := touches(ev); ok {
+		return webhook.Source{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: key}, true, nil
+	}
 	s, ok := messageOf(ev)
 	if !ok || !strings.Contains(s.body, command.Prefix) {
 		return webhook.Source{}, false, nil
@@ -61,4 +64,29 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 		src.Priority = min(src.Priority, row.priority)
 	}
 	return src, true, nil
+}
+
+// touches reports whether an event changes or deletes a text that a session may have
+// begun with, or that the bot wrote to show how one stands. The key names what
+// happened.
+func touches(ev ghapp.Event) (key string, ok bool) {
+	text := ev.Comment.Body + ev.OldBody
+	switch ev.Kind + " " + ev.Action {
+	case "issue_comment edited", "issue_comment deleted", "pull_request_review_comment edited", "pull_request_review_comment deleted":
+		ok = ev.Action == "deleted" && ghapp.Marked(text)
+	case "issues edited":
+		text = ev.Body + ev.OldBody
+	default:
+		return "", false
+	}
+	key = fmt.Sprintf("touch-%s-%s-%d-%d", ev.Kind, ev.Action, ev.Thread.Number, ev.Comment.ID)
+	return key, ev.Thread.Number != 0 && (ok || strings.Contains(text, command.Prefix))
+}
+
+// begunBy is the key of the text that an event is about, as it was when it was new.
+func begunBy(ev ghapp.Event) string {
+	if ev.Comment.ID != 0 {
+		return fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Created.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("%s-%d-%d-opened", ev.Kind, ev.RepoID, ev.Thread.Number)
 }

@@ -100,6 +100,9 @@ func (r *request) follow(ctx context.Context) error {
 	return nil
 }
 
+// sessionID is the id of the session that a text begins.
+func sessionID(thread, text string) string { return "s" + ghapp.Digest(thread, text)[:12] }
+
 // open starts a new session in the thread.
 func (r *request) open(ctx context.Context) error {
 	w, s := r.w, r.msg
@@ -118,7 +121,7 @@ func (r *request) open(ctx context.Context) error {
 		r.reply(render.NotStarted(err.Error()))
 		return nil
 	}
-	id := "s" + ghapp.Digest(w.key, s.key)[:12]
+	id := sessionID(w.key, s.key)
 	task := session.Task{
 		Session: id, Thread: w.key, Text: r.taskText(), Mode: mode.Name, Model: cmp.Or(r.cmd.Model, cfg.Model, w.cfg.Model),
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: r.cmd.Turns, Nonce: session.NewID(),

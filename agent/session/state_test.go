@@ -31,7 +31,7 @@ func TestPhases(t *testing.T) {
 	}
 	for status, want := range map[Status]Phase{
 		StatusDone: PhaseDone, StatusNoChanges: PhaseNoChanges, StatusAwaitingApproval: PhaseAwaitingApproval, StatusAwaitingAnswer: PhaseAwaitingAnswer,
-		StatusOutOfBudget: PhaseOutOfBudget, StatusStopped: PhaseStopped, StatusFailed: PhaseFailed, StatusInterrupted: PhaseRunning, StatusMoved: PhaseRunning, "of a later version": PhaseStopped,
+		StatusOutOfBudget: PhaseOutOfBudget, StatusStopped: PhaseStopped, StatusFailed: PhaseFailed, StatusCrashed: PhaseCrashed, StatusInterrupted: PhaseRunning, StatusMoved: PhaseRunning, "of a later version": PhaseStopped,
 	} {
 		s := folded(t, NewEvent(TypeEnded, 1, Ended{Outcome: Outcome{Status: status}}))
 		if s.Phase != want || !slices.Contains(Phases(), s.Phase) {

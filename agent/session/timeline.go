@@ -7,11 +7,13 @@ import "strings"
 // [*Push].
 type Moment interface{ moment() }
 
-// ToolRun is a tool at work. Result is nil while it runs; a call that was
-// refused has no Title of its own.
+// ToolRun is a tool at work. Result is nil while it runs, and stays so where the
+// session ended under it, CutOff then; a call that was refused has no Title of its
+// own.
 type ToolRun struct {
 	Title  string
 	Result *Result
+	CutOff bool
 }
 
 func (*Message) moment()  {}
@@ -36,12 +38,25 @@ func (s *State) tell(payload any) {
 			s.Timeline = append(s.Timeline, c.run)
 		}
 		c.run.Result = p
+	case *Ended:
+		if s.Over() {
+			s.cutOff()
+		}
 	case *Checkpoint:
 		if p.Sent != nil {
 			s.Timeline = append(s.Timeline, s.Sent[len(s.Sent)-1])
 		}
 	case Moment: // a message, an answer, an answer of a person, a note
 		s.Timeline = append(s.Timeline, p)
+	}
+}
+
+// cutOff marks the tools at work as ended: nothing runs in a session that is over.
+func (s *State) cutOff() {
+	for _, m := range s.Timeline {
+		if run, ok := m.(*ToolRun); ok && run.Result == nil {
+			run.CutOff = true
+		}
 	}
 }
 

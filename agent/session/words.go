@@ -39,6 +39,11 @@ func Phases() []Phase {
 	}
 }
 
+// Waits reports whether a session in this phase waits for a person.
+func (p Phase) Waits() bool {
+	return p == PhaseAwaitingApproval || p == PhaseAwaitingAnswer || p == PhaseOutOfBudget
+}
+
 // Away is why a session cannot be worked on now, which has nothing to do with
 // its work: it goes on by itself when what it waits for is back.
 type Away struct {
@@ -66,6 +71,7 @@ const (
 	StatusOutOfBudget      Status = "out_of_budget"
 	StatusStopped          Status = "stopped"
 	StatusFailed           Status = "failed"
+	StatusCrashed          Status = "crashed"     // something in Handrail broke, or the server died at it again and again
 	StatusInterrupted      Status = "interrupted" // the server is going down; resumes by itself
 	StatusMoved            Status = "moved"       // the branch moved under the workspace; resumes in a new one
 )

@@ -69,6 +69,10 @@ func (a *App) Written(body string) (ours bool, key string) {
 	return m[4] >= 0 && hmac.Equal([]byte(body[m[4]:m[5]]), []byte(a.sum(body[:m[0]], key))), key //control:own-marker
 }
 
+// Marked reports whether a text ends with a marker of anybody's: a bot wrote it, or
+// somebody who took the marker from one.
+func Marked(body string) bool { return markerRE.MatchString(body) }
+
 // marked reports whether body ends with the marker of key. Only the end
 // counts: a quoted marker further up is somebody's quotation.
 func marked(body, key string) bool {

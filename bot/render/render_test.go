@@ -179,3 +179,33 @@ func TestPullTitle(t *testing.T) {
 		}
 	}
 }
+
+// Nothing runs in a session that is over: the tool at which it was stopped is
+// shown as one that came to nothing.
+func TestStoppedStep(t *testing.T) {
+	t.Parallel()
+	v := session.NewState()
+	for _, e := range []*session.Event{
+		session.NewEvent(session.TypeOpened, 0, session.Opened{}),
+		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1", Title: "sleep 600"}),
+	} {
+		if err := v.Apply(*e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := func() string { return Progress(v, Links{}).Folds[0].Text }
+	if got := shown(); got != "- `sleep 600` …" {
+		t.Errorf("while it runs: %q", got)
+	}
+	for _, end := range []struct {
+		status session.Status
+		want   string
+	}{{session.StatusInterrupted, "- `sleep 600` …"}, {session.StatusStopped, "- `sleep 600` ✗"}} {
+		if err := v.Apply(*session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: end.status}})); err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(); got != end.want {
+			t.Errorf("%s: %q, want %q", end.status, got, end.want)
+		}
+	}
+}

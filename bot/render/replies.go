@@ -67,6 +67,20 @@ func Status(at time.Time, progress untrusted.Post) untrusted.Post {
 	return progress
 }
 
+// Touched says what it means that the text was changed with which a session began.
+func Touched(deleted bool) string {
+	what := "edited"
+	if deleted {
+		what = "deleted"
+	}
+	return "The text that I began with was " + what + ". That changes nothing: I work on what it said when it was written. Write `/agent` and what else you want, or end the work with `/agent stop`."
+}
+
+// Died is the reason of an end for a session at which the server died.
+func Died(times int) string {
+	return fmt.Sprintf("The server died %d times in a row while it worked on this, so it does not try again by itself. Whoever runs it finds more in its log. What was done so far stays on the branch.", times)
+}
+
 // StoppedBy is the reason of an end that somebody wanted.
 func StoppedBy(login string) string {
 	return "Stopped by " + login + ". What was done so far stays on the branch."

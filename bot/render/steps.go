@@ -84,7 +84,7 @@ func resolvedStep(p *session.Resolved) step {
 func toolStep(t *session.ToolRun) step {
 	s := step{text: t.Title, how: asCode}
 	if t.Result == nil {
-		s.running = true
+		s.running, s.bad = !t.CutOff, t.CutOff
 		return s
 	}
 	s.bad = !t.Result.OK

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ var outages = []scriptVerb{
 	{"setting", "NAME=VALUE", 1, 1, (*stage).setting},
 	{"model-down", "", 0, 0, (*stage).modelDown},
 	{"model-up", "", 0, 0, (*stage).modelUp},
+	{"delete", "USER NUMBER COMMENT", 3, 3, (*stage).remove},
 	{"suspend", "yes|no", 1, 1, (*stage).suspend},
 	{"ready", "PATTERN", 1, 1, (*stage).ready},
 	{"logged", "PATTERN", 1, 1, (*stage).logged},
@@ -74,6 +76,19 @@ func (s *stage) setting(_ *testscript.TestScript, args []string) error {
 func (s *stage) suspend(_ *testscript.TestScript, args []string) error {
 	s.gh.Suspend(s.installation, args[0] == "yes")
 	return nil
+}
+
+// remove deletes a comment, counted as the thread shows them.
+func (s *stage) remove(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(args[2])
+	if list := s.gh.Thread(at).Comments; err == nil && n > 0 && n <= len(list) {
+		return s.gh.DeleteComment(at, list[n-1].ID, args[0])
+	}
+	return fmt.Errorf("%s has no comment %s", at, args[2])
 }
 
 // ready waits until /readyz answers a line that matches.
