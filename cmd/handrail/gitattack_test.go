@@ -212,7 +212,7 @@ func (s *story) serve(bin, engine string) {
 		return path
 	}
 	app := s.gh.App()
-	config := write("handrail.yml", fmt.Appendf(nil, "listen: 127.0.0.1:0\ndata: %s\nworkspace: %s\ngithub:\n  api: %s\n  app_id: %d\n  private_key_file: %s\nmodel:\n  name: m\n  ollama: %s\n",
+	config := write("handrail.yml", fmt.Appendf(nil, "listen: 127.0.0.1:0\ndata: %s\nworkspace: %s\ngithub:\n  api: %s\n  app_id: %d\n  private_key_file: %s\npolicy: {workspace: {unlimited: true}}\nmodel:\n  name: m\n  ollama: %s\n",
 		filepath.Join(dir, "data"), engine, s.gh.URL(), app.ID, write("key.pem", app.Key), s.model.URL()))
 	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
 	cmd := exec.CommandContext(ctx, bin, "serve", "-c", config)
