@@ -159,7 +159,7 @@ func TestStdinLines(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit %d, want %d: some lines could not be answered", code, exitFailed)
 	}
-	if n := strings.Count(errs, "line "); n != 8 || !strings.Contains(errs, "line 34 of standard input") {
+	if n := strings.Count(errs, " of standard input: "); n != 8 || !strings.Contains(errs, "line 34 of standard input") {
 		t.Errorf("%d complaints on standard error, want 8, the first about line 34:\n%s", n, errs)
 	}
 	got := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
