@@ -21,7 +21,7 @@
 //	lease.go     leases; nothing is sent without one
 //	effects.go   writes to GitHub, recorded before they are tried
 //	run.go       run a session
-//	watch.go     a stop ends a run at once
+//	watch.go     a stop ends a run at once, and people see that they were heard
 //	offer.go     the pull request, and what is said at the end
 //	progress.go  the one comment that follows a session
 //	checkrun.go  the check run on the commits of its branch
@@ -161,9 +161,11 @@ type worker struct {
 	leases leases
 	edits  edits
 
-	opening *store.Session // by the change that is being made
-	running string         // id of the session that runs
-	halt    bool           // it must end: a person said so
+	opening *store.Session  // by the change that is being made
+	running string          // id of the session that runs
+	halt    bool            // it must end: a person said so
+	hearing sync.Mutex      // held by who speaks for deliveries while it runs
+	early   map[string]bool // deliveries that were answered while it runs, and counted
 
 	waits      map[asking]time.Time // who is over a quota, and when to look again
 	heard      bool                 // who wrote the delivery may ask for something
@@ -172,7 +174,7 @@ type worker struct {
 
 func (b *Bot) worker(ref thread.Ref) *worker {
 	return &worker{
-		Bot: b, key: ref.Key(), at: Thread{Ref: ref}, waits: map[asking]time.Time{}, edits: edits{settle: b.cfg.Settle},
+		Bot: b, key: ref.Key(), at: Thread{Ref: ref}, waits: map[asking]time.Time{}, early: map[string]bool{}, edits: edits{settle: b.cfg.Settle},
 		leases: leases{store: b.cfg.Store.Leases, owner: b.cfg.Owner, ttl: b.cfg.TTL, log: b.cfg.Log, lost: func(error) {}},
 	}
 }

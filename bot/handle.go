@@ -109,8 +109,10 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, c
 	a := Asker{
 		Sender: s.author.Login, Thread: w.key, Repository: w.at.Ref.Repository(), Installation: s.ev.Installation, Urgent: d.Priority <= store.PriorityAnswer,
 	}
-	if err := w.overQuota(ctx, d, a); err != nil {
-		return err
+	if !w.early[d.ID] {
+		if err := w.overQuota(ctx, d, a); err != nil {
+			return err
+		}
 	}
 	if err := w.at.connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
 		return err
@@ -120,7 +122,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, c
 	if err := w.carryOut(ctx, c, s, cmds, wrong); err != nil {
 		return err
 	}
-	if w.cfg.Quotas != nil {
+	if w.cfg.Quotas != nil && !w.early[d.ID] {
 		w.cfg.Quotas.Take(w.cfg.Now(), a)
 	}
 	return nil

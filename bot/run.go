@@ -114,7 +114,7 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		_ = guarded(run, w.cfg.Log, "watch for a stop", func() error { w.watch(run, cancel); return nil })
+		_ = guarded(run, w.cfg.Log, "watch for a stop", func() error { w.watch(run, l.fence, cancel); return nil })
 	}()
 	began, asks := w.cfg.Now(), l.approvals(l.at, l.row)
 	var out session.Outcome
@@ -149,7 +149,9 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 // inbox takes what people wrote while the session runs into its log. It ends
 // the run when they want it to end.
 func (w *worker) inbox(ctx context.Context, p *progress) error {
+	w.hearing.Lock() // what is being said at once is not said again
 	n, err := w.takeAll(ctx)
+	w.hearing.Unlock()
 	switch {
 	case err != nil:
 		return err

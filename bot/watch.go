@@ -1,9 +1,11 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -11,20 +13,21 @@ import (
 
 // watch ends a run at once when a person says stop, whatever waits before it;
 // then deliveries are worked on in their order. Other words wait until the
-// inbox is read.
-func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+// inbox is read, but people see at once that they were heard.
+func (w *worker) watch(ctx context.Context, f store.Fence, cancel context.CancelCauseFunc) {
 	var more <-chan struct{}
 	if w.cfg.More != nil {
 		more = w.cfg.More(w.key)
 	}
 	tick := time.NewTicker(w.cfg.Every) // another server may have taken the delivery in
 	defer tick.Stop()
-	for refused := int64(0); ; {
+	for refused, heard := int64(0), int64(0); ; {
 		var stop bool
 		if stop, refused = w.stopWaits(ctx, refused); stop {
 			cancel(errStopped)
 			return
 		}
+		heard = w.hear(ctx, f, heard)
 		select {
 		case <-ctx.Done():
 			return
@@ -97,4 +100,93 @@ func (w *worker) stopIn(body string) (right policy.Request, ok bool) {
 		}
 	}
 	return policy.NoRequest, false
+}
+
+// hear lets people see at once that deliveries after a number were heard while a
+// session runs, and returns the number of the last one. It is a courtesy: what does
+// not work now is done when the delivery's turn comes.
+func (w *worker) hear(ctx context.Context, f store.Fence, after int64) int64 {
+	list, err := w.cfg.Store.Wakes.Urgent(ctx, w.key, store.PriorityWork, after)
+	if err != nil {
+		return after
+	}
+	for _, d := range list {
+		after = d.Seq
+		if err := w.hearOne(ctx, f, d); err != nil && ctx.Err() == nil {
+			w.cfg.Log.InfoContext(ctx, "not answered at once", "thread", w.key, "delivery", d.ID, "err", err)
+		}
+	}
+	return after
+}
+
+// hearOne answers a question for the status, and puts the sign on a follow-up that it
+// gets anyway. Both are recorded under the keys that they have when the turn of the
+// delivery comes, so that nothing is said twice.
+func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) error {
+	w.hearing.Lock()
+	defer w.hearing.Unlock()
+	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
+	if err != nil {
+		return err
+	}
+	s, ok := messageOf(ev)
+	if !ok || w.unlistedBot(s.author) {
+		return nil
+	}
+	s.id, s.key = d.ID, cmp.Or(d.Key, d.ID)
+	cmds, wrong, err := w.commandsIn(s.body)
+	if err != nil || wrong != nil || len(cmds) != 1 || cmds[0].Name != "status" && cmds[0].Name != command.Task {
+		return err
+	}
+	r := &request{w: w, c: w.change(), msg: s, cmd: cmds[0]}
+	if may, err := w.mayBeHeard(ctx, r, d); err != nil || !may {
+		return err
+	}
+	if r.cmd.Name == command.Task {
+		r.react("eyes") //control:heard-at-once
+	} else if err := status(ctx, r); err != nil {
+		return err
+	}
+	r.c.intendReply()
+	e := w.effects(f)
+	for _, in := range r.c.Intents {
+		in.Session = f.Key
+		if err := e.store.Intend(ctx, f, in); err != nil {
+			return err
+		}
+		if _, err := e.perform(ctx, *in); ghapp.UnlessRefused(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayBeHeard reports whether who asks for something may ask for it, at this moment, and counts
+// that they did.
+func (w *worker) mayBeHeard(ctx context.Context, r *request, d *store.Delivery) (bool, error) {
+	row, err := rowOf(w.rows, r.cmd)
+	if err != nil {
+		return false, err
+	}
+	if why, err := w.notTheirs(ctx, r.msg); err != nil || why != "" {
+		return false, err
+	}
+	if r.actor, err = w.at.Client.Sender(ctx, r.msg.author.Login); err != nil || r.actor.ID != r.msg.author.ID || !policy.Insider(r.actor) {
+		return false, err
+	}
+	if r.sess, err = w.cfg.Store.Sessions.ByThread(ctx, w.key); err != nil {
+		return false, err
+	}
+	a := Asker{Sender: r.msg.author.Login, Thread: w.key, Repository: w.at.Ref.Repository(), Installation: r.msg.ev.Installation}
+	if v, _ := w.mayAsk(r.actor, row.needs(r.cmd), r.sess); v != policy.Allow {
+		return false, nil
+	}
+	if w.cfg.Quotas != nil {
+		if w.cfg.Quotas.Wait(w.cfg.Now(), a) > 0 {
+			return false, nil
+		}
+		w.cfg.Quotas.Take(w.cfg.Now(), a)
+		w.early[d.ID] = true
+	}
+	return true, nil
 }

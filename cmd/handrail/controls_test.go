@@ -190,6 +190,7 @@ var controls = []control{
 	{"refused-key-waits", "false", "./bot/ghapp", "TestRefusedKey"},
 	{"suspension-waits", "drop", "./bot/ghapp", "TestRefusedKey"},
 	{"nobody-is-not-nowhere", "false", "./bot/ghapp", "TestRefusedKey"},
+	{"heard-at-once", "drop", "./cmd/handrail", "TestScripts/serve_heard"},
 	{"deadly-session", "false", "./bot", "TestDeadlySession"},
 	{"progress-anew", "false", "./cmd/handrail", "TestScripts/serve_touched"},
 	{"touched-is-told", "drop", "./cmd/handrail", "TestScripts/serve_touched"},
