@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 )
@@ -167,7 +166,8 @@ func (w *worker) inbox(ctx context.Context, p *progress) error {
 // waits: nothing is left to say that it runs while nobody works on it.
 func (w *worker) interrupted(ctx context.Context) error {
 	taken := w.leases.taken.Load()
-	if taken == nil || !errors.Is(context.Cause(ctx), queue.ErrDraining) {
+	var down interface{ Draining() bool }
+	if taken == nil || !errors.As(context.Cause(ctx), &down) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.TTL)

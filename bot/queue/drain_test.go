@@ -15,7 +15,8 @@ func drain(w *world) {
 	q := w.start(s, queue.Config{Work: func(ctx context.Context, _ string) error {
 		started <- struct{}{}
 		<-ctx.Done()
-		if !errors.Is(context.Cause(ctx), queue.ErrDraining) {
+		var down interface{ Draining() bool }
+		if !errors.As(context.Cause(ctx), &down) {
 			w.Errorf("work ended by %v", context.Cause(ctx))
 		}
 		return ctx.Err()

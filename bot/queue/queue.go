@@ -27,9 +27,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// ErrDraining is the cause of the end of a worker's context when the server
-// goes down. The work goes on elsewhere, or after the start.
-var ErrDraining = errors.New("the server is going down")
+// draining is the cause of the end of a worker's context when the server goes
+// down. The work goes on elsewhere, or after the start.
+type draining struct{}
+
+// Error implements error.
+func (draining) Error() string { return "the server is going down" }
+
+// Draining tells it from other causes.
+func (draining) Draining() bool { return true }
 
 // Config is what a queue needs. Zero values of the numbers mean defaults.
 type Config struct {
@@ -38,7 +44,7 @@ type Config struct {
 	// Work works on everything that waits in a thread: it takes deliveries by
 	// Next and marks them by Done until there is none. Its context ends with
 	// [session.ErrFenced] as its cause when the lease was lost and with
-	// [ErrDraining] when the server goes down. After an error it is called
+	// an error that has a method Draining when the server goes down. After an error it is called
 	// again later.
 	Work func(ctx context.Context, thread string) error
 	// Later reports whether an error tells nothing about the work: such a
@@ -178,7 +184,7 @@ func (q *Queue) Drain(ctx context.Context) error {
 	case <-grace.C:
 	case <-ctx.Done():
 	}
-	q.cancel(ErrDraining)
+	q.cancel(draining{})
 	select {
 	case <-q.done:
 	case <-ctx.Done():

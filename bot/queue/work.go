@@ -257,13 +257,13 @@ func (q *Queue) once(ctx context.Context, l store.Lease) bool {
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.TTL)
 	defer cancel()
-	draining := errors.Is(context.Cause(ctx), ErrDraining)
+	drains := errors.Is(context.Cause(ctx), draining{})
 	if err == nil {
 		released, more := q.release(end, l, time.Time{})
 		if released || !more {
 			return false
 		}
-		if !draining {
+		if !drains {
 			after, lookErr := q.oldest(end, l.Key)
 			if lookErr == nil && (after == "" || after != before) {
 				return true
@@ -271,7 +271,7 @@ func (q *Queue) once(ctx context.Context, l store.Lease) bool {
 			err = errors.Join(errUnfinished, lookErr)
 		}
 	}
-	if draining {
+	if drains {
 		q.release(end, l, q.Now())
 		return false
 	}
