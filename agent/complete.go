@@ -202,7 +202,7 @@ func (f *finisher) wantsChange() bool {
 	}
 	text := f.talk.asks
 	if text == "" {
-		text = f.Task.Text
+		text = session.Command(f.Task.Text)
 	}
 	if questionStart.MatchString(text) && !regexpAfterAnd(text) {
 		return false

@@ -31,7 +31,13 @@ type entry struct {
 
 func (t *conversation) open(e session.Event, task session.Task) {
 	t.nonce = nonceOf(task)
-	t.unprovided = strings.Join(append([]string{task.Text}, task.Links...), "\n")
+	words := []string{task.Text}
+	for _, it := range task.Context {
+		if it.Kind == session.ItemPost {
+			words = append(words, it.Text)
+		}
+	}
+	t.unprovided = strings.Join(append(words, task.Links...), "\n")
 	t.entries = append(t.entries, entry{
 		seq: e.Seq, user: task.Text, provided: provided(t.nonce, task.Context), person: true, images: task.Images,
 	})
@@ -39,7 +45,7 @@ func (t *conversation) open(e session.Event, task session.Task) {
 
 func (t *conversation) message(e session.Event, p *session.Message) {
 	if p.Text != "" {
-		t.asks = p.Text
+		t.asks = session.Command(p.Text)
 	}
 	t.unprovided = strings.TrimSpace(strings.Join(append([]string{t.unprovided, p.Text}, p.Links...), "\n\n"))
 	if len(p.Text)+len(p.Images)+len(p.Context) > 0 {
@@ -95,8 +101,15 @@ func provided(nonce string, items []session.Item) string {
 	for _, it := range items {
 		name := untrusted.EscapeLine(it.Name)
 		label := "Contents of " + name
-		if it.Kind == session.ItemSelection {
+		switch it.Kind {
+		case session.ItemSelection:
 			label = "The person's selected code from " + name
+		case session.ItemPost, session.ItemThread:
+			label = name
+		}
+		if it.Text == "" && it.Kind == session.ItemThread {
+			fmt.Fprintf(&b, "[%s.]\n\n", name)
+			continue
 		}
 		text := untrusted.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n")) //control:code-fence
 		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n%s\n\n", label, text)

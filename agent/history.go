@@ -51,7 +51,7 @@ func (h *history) apply(e session.Event) error {
 		h.enter(p.Task.Mode)
 		h.talk.open(e, p.Task)
 		h.claims.from = p.Task.Base
-		h.notes.Goal = firstLine(p.Task.Text, mostGoal)
+		h.notes.Goal = firstLine(session.Command(p.Task.Text), mostGoal)
 	case *session.Message:
 		h.message(e, p, over)
 	case *session.Answer:

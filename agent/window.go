@@ -35,6 +35,20 @@ func (w *window) size() int {
 	return n
 }
 
+// LargestContext returns how large the context of a session can become, in tokens. set is
+// the size that was asked for, 0 for as it is needed.
+func LargestContext(set int, caps llm.Capabilities) int {
+	switch {
+	case set == 0 && caps.ContextLength == 0:
+		return max(firstContext, caps.ContextSet)
+	case set == 0:
+		return min(mostContext, caps.ContextLength)
+	case caps.ContextLength == 0:
+		return set
+	}
+	return min(set, caps.ContextLength)
+}
+
 // grow takes the next larger window, if the model has one to give.
 func (w *window) grow() bool {
 	if !w.canGrow() {

@@ -43,6 +43,16 @@ type Task struct {
 	Images    []Blob   `json:"images,omitempty"`    // pictures for vision models
 	Context   []Item   `json:"context,omitempty"`   // user-provided context, resolved before the first turn
 	Links     []string `json:"links,omitempty"`     // where links of the text lead; they are looked up, and the model is not told
+	Place     Place    `json:"place,omitzero"`      // where the request stands
+}
+
+// Place is where on GitHub a request stands. What was said there up to then came
+// with it. DiffThread is the number of the comment with which the talk about lines of
+// a diff began that the request belongs to, 0 when it stands elsewhere.
+type Place struct {
+	At         time.Time `json:"at"`
+	Comment    int64     `json:"comment,omitempty"`
+	DiffThread int64     `json:"diff_thread,omitempty"`
 }
 
 // Blob is a small binary attachment.
@@ -109,6 +119,7 @@ type Message struct {
 	Images  []Blob   `json:"images,omitempty"`  // pictures for vision models
 	Context []Item   `json:"context,omitempty"` // what the words are about, as in [Task]
 	Links   []string `json:"links,omitempty"`   // as in [Task]
+	Place   Place    `json:"place,omitzero"`    // as in [Task]
 }
 
 // Call is one tool call as it will be run. ID is unique in the session.

@@ -17,6 +17,7 @@ type State struct {
 	Started time.Time
 	Updated time.Time
 	Seq     int64 // of the last event
+	Place   Place // of the last request
 
 	Timeline []Moment // what people are told happened, in order
 
@@ -84,9 +85,13 @@ func (s *State) Take(e Event, payload any) {
 	switch p := payload.(type) {
 	case *Opened:
 		s.Task, s.Phase, s.Started = p.Task, PhaseRunning, e.Time
+		s.Place = p.Task.Place
 		s.begin(p.Task)
 	case *Message:
 		s.Outcome, s.Phase = nil, PhaseRunning
+		if p.Place != (Place{}) {
+			s.Place = p.Place
+		}
 	case *Answer:
 		s.Turns = e.Turn
 		s.Tokens += p.PromptTokens + p.AnswerTokens

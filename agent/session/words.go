@@ -162,4 +162,21 @@ const (
 	ItemSelection ItemKind = "selection" // lines that a person pointed at
 	ItemFile      ItemKind = "file"      // a file that the request names
 	ItemExplicit  ItemKind = "explicit"  // a file that the caller gave
+	ItemPost      ItemKind = "post"      // what the thread begins with; files that it names are looked up too
+	ItemThread    ItemKind = "thread"    // what else was said or done there; without a text, a note of ours
 )
+
+// CommandMark stands before the words that are asked, where the text of a request
+// begins with what the same person wrote above them.
+const CommandMark = "[/agent] "
+
+// Command returns the words of a request without what stands above them.
+func Command(text string) string {
+	if strings.HasPrefix(text, CommandMark) {
+		return text[len(CommandMark):]
+	}
+	if _, words, ok := strings.Cut(text, "\n"+CommandMark); ok {
+		return words
+	}
+	return text
+}

@@ -6,36 +6,68 @@ import (
 	"strings"
 )
 
-// Seen returns what a reader sees of the free text of a command that was read from
-// body; show says what a reader sees of a whole text. What stands outside the command
-// decides that too: a definition above it makes a link of words in it, whose label
-// nobody sees. It reports false when there is no such command.
-func (t Table) Seen(body string, c Command, show func(string) string) (string, bool) {
+// shown is a text as a reader sees it, with a mark in place of each command's word.
+type shown struct {
+	text string
+	word string // that marks begin with
+	said int    // commands
+}
+
+func (s shown) mark(i int) string { return fmt.Sprintf("%s%dz", s.word, i) }
+
+// plain puts the command's word back in place of the marks.
+func (s shown) plain(text string) string {
+	for i := range s.said {
+		text = strings.ReplaceAll(text, s.mark(i), Prefix)
+	}
+	return strings.TrimSpace(text)
+}
+
+// showMarked returns what a reader sees of body, with its commands marked. What stands
+// around a command decides that too: a definition above it makes a link of words in it,
+// whose label nobody sees.
+func showMarked(body string, show func(string) string) shown {
 	text := lineEnds.Replace(body)
 	list := slices.DeleteFunc(mentions(text), func(m mention) bool { return !m.said })
-	if c.Place >= len(list) {
-		return "", false
+	s := shown{word: "agentword", said: len(list)}
+	for strings.Contains(strings.ToLower(text), s.word) {
+		s.word += "q"
 	}
-	word := "agentword"
-	for strings.Contains(strings.ToLower(text), word) {
-		word += "q"
-	}
-	mark := func(i int) string { return fmt.Sprintf("%s%dz", word, i) }
 	var marked strings.Builder
 	done := 0
 	for i, m := range list {
-		marked.WriteString(text[done:m.at] + mark(i))
+		marked.WriteString(text[done:m.at] + s.mark(i))
 		done = m.end
 	}
-	shown := show(marked.String() + text[done:])
-	if _, behind, ok := strings.Cut(shown, mark(c.Place)); ok {
-		shown, _, _ = strings.Cut(behind, mark(c.Place+1))
+	s.text = show(marked.String() + text[done:])
+	return s
+}
+
+// Seen returns what a reader sees of the free text of a command that was read from
+// body; show says what a reader sees of a whole text. It reports false when there is no
+// such command.
+func (t Table) Seen(body string, c Command, show func(string) string) (string, bool) {
+	s := showMarked(body, show)
+	if c.Place >= s.said {
+		return "", false
 	}
-	for i := range list {
-		shown = strings.ReplaceAll(shown, mark(i), Prefix)
+	text := s.text
+	if _, behind, ok := strings.Cut(text, s.mark(c.Place)); ok {
+		text, _, _ = strings.Cut(behind, s.mark(c.Place+1))
 	}
-	if seen, _, err := t.parse(shown); err == nil && seen.Name == c.Name {
+	text = s.plain(text)
+	if seen, _, err := t.parse(text); err == nil && seen.Name == c.Name {
 		return seen.Text, true
 	}
-	return strings.TrimSpace(shown), true
+	return text, true
+}
+
+// Above returns what a reader sees above the first command of body, "" for nothing.
+func Above(body string, show func(string) string) string {
+	s := showMarked(body, show)
+	above, _, ok := strings.Cut(s.text, s.mark(0))
+	if !ok {
+		return ""
+	}
+	return s.plain(above)
 }
