@@ -97,6 +97,7 @@ type Config struct {
 	Policy policy.Config                                // the server's; repositories can only narrow it
 	Model  string                                       // for requests that name none
 	Sees   func(ctx context.Context, model string) bool // whether a model sees pictures; nil for all of them
+	Room   func(ctx context.Context, model string) int  // how many bytes of a thread a model is told of a request; nil for a small model's
 	More   func(thread string) <-chan struct{}          // tells of new deliveries while a thread is worked on; may be nil
 	Owner  string                                       // name of this worker in leases
 

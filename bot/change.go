@@ -57,9 +57,18 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 // intendReply adds the one comment that answers.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(ghapp.Write{Key: "reply-" + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds}) //control:one-reply
+		c.intend(inPlace(c.asked.place(), ghapp.Write{Key: "reply-" + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
 		c.replies, c.folds = nil, nil
 	}
+}
+
+// inPlace puts a comment where a request stands: below a comment on a diff when it is
+// one.
+func inPlace(p session.Place, wr ghapp.Write) ghapp.Write {
+	if p.DiffThread != 0 { //control:answer-in-place
+		wr.Kind, wr.Target = ghapp.WriteReply, ghapp.Target{Comment: p.DiffThread, Diff: true}
+	}
+	return wr
 }
 
 // react puts a sign on what was said.

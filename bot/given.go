@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -23,8 +25,27 @@ const (
 // labelOfCode stands before code that a person wrote into a comment.
 const labelOfCode = "Code that the person gave (already provided — do not re-read):"
 
-// words is what the agent is told of the command's text, with its code labelled.
-func (r *request) words() string { return command.LabelCode(r.said(), labelOfCode) }
+// words is what the agent is told of the command's text, with its code labelled. What
+// the person wrote above the commands belongs to the first task of the text.
+func (r *request) words() string {
+	said, above := r.said(), ""
+	if r.msg.first {
+		above = command.Above(r.msg.body, func(s string) string { return r.cleaned("words above", s) }) //control:words-above
+	}
+	if r.msg.first && r.isFirstPost() {
+		title, _ := untrusted.CleanPlain(r.msg.ev.Title) // no Markdown: a reader sees all of it
+		above = strings.TrimSpace(strings.TrimSpace(title) + "\n\n" + above)
+	}
+	if above != "" {
+		said = above + "\n\n" + session.CommandMark + said
+	}
+	return command.LabelCode(said, labelOfCode)
+}
+
+// isFirstPost reports whether the request stands in the post that its thread begins with.
+func (r *request) isFirstPost() bool {
+	return r.msg.ev.Kind == "issues" || r.msg.ev.Kind == "pull_request"
+}
 
 // said is what a reader of the comment sees of the command's text.
 func (r *request) said() string {
@@ -36,13 +57,69 @@ func (r *request) said() string {
 	return text
 }
 
-// selected is the code that a comment on a diff is about.
-func selected(s userMessage) []session.Item {
+// place is where the text stands.
+func (s userMessage) place() session.Place {
+	cm, rv := s.ev.Comment, s.ev.Review
+	switch {
+	case cm.ID != 0 && s.target.Diff:
+		return session.Place{At: cm.Created, Comment: cm.ID, DiffThread: cmp.Or(cm.InReplyTo, cm.ID)}
+	case cm.ID != 0:
+		return session.Place{At: cm.Created, Comment: cm.ID}
+	case rv.ID != 0:
+		return session.Place{At: rv.Submitted, Comment: rv.ID}
+	}
+	return session.Place{At: s.ev.Updated}
+}
+
+// line is the code that a comment on a diff is about.
+func (s userMessage) line() *conversation.Line {
 	cm := s.ev.Comment
 	if !s.target.Diff || cm.Hunk == "" {
 		return nil
 	}
-	return []session.Item{{Kind: session.ItemSelection, Name: cm.Path + linesOf(cm.Hunk, cm.Line), Text: cm.Hunk}}
+	return &conversation.Line{Name: cm.Path + linesOf(cm.Hunk, cm.Line), Hunk: cm.Hunk}
+}
+
+// defaultRoom is how many bytes of text a third of 32,768 tokens holds.
+const defaultRoom = 42_000
+
+// background is what the thread tells of a request in words: all of it for a
+// session that begins, what came since the last request for one that goes on.
+func (r *request) background(ctx context.Context, model, words string, since session.Place) ([]session.Item, error) {
+	w, s := r.w, r.msg
+	at := s.place()
+	if !since.At.IsZero() && since == at {
+		return nil, nil // it came with another command of the same text
+	}
+	room := defaultRoom
+	if w.cfg.Room != nil {
+		room = w.cfg.Room(ctx, model)
+	}
+	if !since.At.IsZero() {
+		room /= 3 // others may follow
+	}
+	return conversation.Gather(ctx, w.reader(), conversation.Request{
+		First: conversation.PostOf(w.at.issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Line: s.line(),
+		Room:  room - len(words),
+		Clean: r.cleaned, Refused: func(err error) bool {
+			var ge *ghapp.Error
+			return errors.As(err, &ge) && ge.Kind == ghapp.Permanent
+		},
+		Command: func(body string) bool {
+			cmds, wrong, err := w.commandsIn(body)
+			return len(cmds) > 0 || wrong != nil || err != nil
+		},
+	})
+}
+
+// reader reads the thread.
+func (w *worker) reader() conversation.Reader {
+	return conversation.GitHub{Client: w.at.Client, Issue: w.at.issue, Pull: w.at.Pull, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
+		s := userMessage{body: c.Body, author: ghapp.User{Login: c.Author.Login, Bot: c.Author.Bot}}
+		s.ev.Comment.ID = c.ID
+		why, err := w.notTheirs(ctx, s)
+		return why != "", err
+	}}
 }
 
 var hunkStart = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
@@ -79,7 +156,7 @@ func (r *request) texts(opens bool) []shown {
 	out := []shown{{at, s.body, "the comment"}}
 	first := shown{ghapp.Text{Thread: r.w.at.Ref}, s.ev.Body, "the first post"}
 	switch {
-	case s.ev.Kind == "issues" || s.ev.Kind == "pull_request":
+	case r.isFirstPost():
 		out[0].where = first.where
 	case opens:
 		out = append(out, first)

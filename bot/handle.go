@@ -153,8 +153,10 @@ func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []
 		c.reply(s, render.LeftOut(mostCommands, n))
 		cmds = cmds[:mostCommands]
 	}
+	first := firstTask(cmds)
 	for i, cmd := range cmds {
 		one := s
+		one.first = i == first
 		if i > 0 {
 			one.key = fmt.Sprintf("%s.%d", s.key, i)
 		}
@@ -167,4 +169,9 @@ func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []
 	}
 	c.Done = append(c.Done, s.id)
 	return w.commit(ctx, c)
+}
+
+// firstTask is which of the commands of a text is its first task, -1 for none.
+func firstTask(cmds []command.Command) int {
+	return slices.IndexFunc(cmds, func(c command.Command) bool { return c.Name == command.Task })
 }

@@ -95,8 +95,14 @@ func (l *leased) announce(ctx context.Context, note string) error {
 	if body == "" {
 		return nil
 	}
-	key := fmt.Sprintf("final-%s-%d", l.row.ID, v.Seq)
-	_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})
+	wr := ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.row.ID, v.Seq), Kind: ghapp.WriteComment, Body: body, First: true}
+	there := inPlace(v.Place, wr)
+	_, err := l.Ensure(ctx, there)
+	var no *ghapp.Refusal
+	if errors.As(err, &no) && there.Kind != wr.Kind { // what was asked is gone; the answer is not lost
+		wr.Key += "-below"
+		_, err = l.Ensure(ctx, wr)
+	}
 	return ghapp.UnlessRefused(err)
 }
 

@@ -77,13 +77,20 @@ func clean(s string) string {
 // answered by them (a question) or withdrawn (an approval).
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
-	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words()}
-	images, words := r.pictures(ctx, r.sess.Model, false)
-	m.Text, m.Images, m.Context, m.Links = m.Text+words, images, selected(s), r.links(false)
+	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place()}
 	v, err := r.viewWith(ctx)
 	if err != nil {
 		return err
 	}
+	since := v.Place
+	if since.At.IsZero() { // a log of an older version
+		since.At = v.Started
+	}
+	if m.Context, err = r.background(ctx, r.sess.Model, m.Text, since); err != nil {
+		return err
+	}
+	images, words := r.pictures(ctx, r.sess.Model, false)
+	m.Text, m.Images = m.Text+words, images
 	answered := false
 	for _, a := range v.Open() {
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
@@ -123,11 +130,15 @@ func (r *request) open(ctx context.Context) error {
 	}
 	id := sessionID(w.key, s.key)
 	task := session.Task{
-		Session: id, Thread: w.key, Text: r.taskText(), Mode: mode.Name, Model: cmp.Or(r.cmd.Model, cfg.Model, w.cfg.Model),
+		Session: id, Thread: w.key, Text: r.words(), Mode: mode.Name, Model: cmp.Or(r.cmd.Model, cfg.Model, w.cfg.Model),
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: r.cmd.Turns, Nonce: session.NewID(),
+		Links: r.links(true), Place: s.place(),
+	}
+	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}); err != nil {
+		return err
 	}
 	images, words := r.pictures(ctx, task.Model, true)
-	task.Text, task.Images, task.Context, task.Links = task.Text+words, images, selected(s), r.links(true)
+	task.Text, task.Images = task.Text+words, images
 	data, err := json.Marshal(rowData{RequesterID: r.actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err
@@ -155,16 +166,4 @@ func (r *request) open(ctx context.Context) error {
 	r.c.append(session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}))
 	r.react("eyes")
 	return nil
-}
-
-// taskText is the task's text: what was asked, with the issue around it as
-// data.
-func (r *request) taskText() string {
-	s, text := r.msg, r.words()
-	title, _ := untrusted.CleanPlain(s.ev.Title) // no Markdown: a reader sees all of it
-	if body := r.cleaned("body", s.ev.Body); s.ev.Kind != "issues" && s.ev.Kind != "pull_request" && (body != "" || s.ev.Title != "") {
-		nonce := ghapp.Digest(s.key, "fence")
-		text += "\n\n" + untrusted.Fence(nonce, "the thread that this was asked in", title+"\n\n"+body)
-	}
-	return text
 }

@@ -16,6 +16,7 @@ type Thread struct {
 	Pull   *ghapp.Pull // nil for an issue
 
 	connected bool
+	issue     ghapp.Issue // as it was when the repository was learned about
 }
 
 // reach finds the client of the repository. It asks GitHub nothing when the
@@ -52,7 +53,7 @@ func (t *Thread) connect(ctx context.Context, app *ghapp.App, installation int64
 		}
 		pull = &p
 	}
-	t.Repo, t.Pull, t.connected = repo, pull, true
+	t.Repo, t.Pull, t.issue, t.connected = repo, pull, issue, true
 	return nil
 }
 

@@ -23,6 +23,7 @@ type userMessage struct {
 	key    string // of the text: what was said, in which version
 	body   string
 	target ghapp.Target
+	first  bool // the command that is looked at is the first task of the text
 }
 
 // messageOf picks the text of an event that can hold a command. Edits are no new

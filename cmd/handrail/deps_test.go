@@ -34,6 +34,8 @@ var arrows = map[string][]string{
 	"bot/thread":      {},
 	"bot/ready":       {},
 
+	"bot/conversation": {"bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
+
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},
 
 	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/bare", "bot/ghapp/ghtest/hub"},

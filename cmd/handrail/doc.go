@@ -11,7 +11,7 @@
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
-// what was asked, bot/approval asks people and judges what they answer,
+// what was asked, bot/conversation lays out what was said around it, bot/approval asks people and judges what they answer,
 // bot/render turns a session's state into Markdown. bot/ghapp writes to GitHub
 // so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks
 // it what a thread is about. bot/store has the words for what is stored:

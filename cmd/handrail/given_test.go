@@ -115,3 +115,44 @@ func TestCommentOnTheDiff(t *testing.T) {
 		t.Errorf("greet.sh = %q", got)
 	}
 }
+
+// comments has people write so many comments.
+func (s *story) comments(n int, text string) {
+	s.t.Helper()
+	for i := range n {
+		s.say("you", fmt.Sprintf("Note %d. %s", i, text))
+	}
+}
+
+// sentBytes is how long the first request to the model was, without its system prompt.
+func (s *story) sentBytes() (n int) {
+	s.t.Helper()
+	for _, r := range s.model.Requests()[:1] {
+		for _, m := range r.Messages {
+			if m.Role == "user" {
+				n += len(m.Content)
+			}
+		}
+	}
+	return n
+}
+
+// Of 500 comments the newest are whole, older ones short, and the others counted;
+// together they are a third of the model's context at most.
+func TestManyCommentsInAThread(t *testing.T) {
+	for _, tt := range []struct{ comments, context, least, most int }{{60, 8192, 4_000, 8192 / 3 * 4}, {500, 32768, 25_000, 32768 / 3 * 4}} {
+		t.Run(fmt.Sprint(tt.context), func(t *testing.T) {
+			s := newStoryOf(t, fmt.Sprintf("{name: m, tools: true, context: %d}", tt.context), greeting, `
+- when: {user_contains: ["`+fmt.Sprintf("Note %d. It says Helo.", tt.comments-1)+`", "older comments are left out here", "[shortened:"], lacks: "Note 10. "}
+  calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
+- say: "Done. [TASK_COMPLETE]"
+`)
+			s.comments(tt.comments, "It says Helo. "+strings.Repeat("So much is to be said of this. ", 60))
+			s.say("you", "/agent fix it")
+			s.done()
+			if n := s.sentBytes(); n < tt.least || n > tt.most {
+				t.Errorf("the model was sent %d bytes, want %d to %d", n, tt.least, tt.most)
+			}
+		})
+	}
+}

@@ -62,12 +62,15 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 	for _, v := range slices.Concat(outages, []scriptVerb{
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
-		{"issue", "USER TITLE [TEXT]", 2, 3, (*stage).issue},
+		{"issue", "USER TITLE [TEXT | -file FILE]", 2, 4, (*stage).issue},
 		{"serve", "[FLAG...]", 0, 9, (*stage).serve},
 		{"restart", "[kill]", 0, 1, (*stage).restart},
 		{"comment", "USER NUMBER TEXT | USER NUMBER -file FILE", 3, 4, (*stage).comment},
 		{"edit", "USER NUMBER COMMENT TEXT", 4, 4, (*stage).edit},
 		{"review", "USER NUMBER approve|request_changes|comment [TEXT]", 3, 4, (*stage).review},
+		{"pull", "USER BRANCH TITLE [TEXT]", 3, 4, (*stage).pull},
+		{"inline", "USER NUMBER FILE:LINE TEXT", 4, 4, (*stage).inline},
+		{"check", "NUMBER NAME CONCLUSION", 3, 3, (*stage).check},
 		{"merge", "USER NUMBER", 2, 2, (*stage).merge},
 		{"token", "USER", 1, 1, (*stage).token},
 		{"again", "EVENT PATH=VALUE...", 1, 9, (*stage).again},
@@ -165,8 +168,12 @@ func (s *stage) person(_ *testscript.TestScript, args []string) error {
 	return nil
 }
 
-func (s *stage) issue(_ *testscript.TestScript, args []string) error {
-	_, err := s.gh.OpenIssue(scriptRepository, args[0], args[1], strings.Join(args[2:], ""))
+func (s *stage) issue(ts *testscript.TestScript, args []string) error {
+	text := strings.Join(args[2:], "")
+	if len(args) == 4 && args[2] == "-file" {
+		text = ts.ReadFile(args[3])
+	}
+	_, err := s.gh.OpenIssue(scriptRepository, args[0], args[1], text)
 	return err
 }
 

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
@@ -152,10 +154,23 @@ func (s *server) hasVision(ctx context.Context, name string) bool {
 	return err != nil || caps.Vision
 }
 
+// contextRoom returns how many bytes of a thread fit into a third of a model's context:
+// the rest is left for the work. A model whose server does not answer has a small
+// one.
+func (s *server) contextRoom(ctx context.Context, name string) int {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var caps llm.Capabilities
+	if m, err := s.model(name); err == nil {
+		caps, _ = m.Capabilities(ctx) // none without an answer
+	}
+	return compact.Ratio{}.Bytes(agent.LargestContext(s.cfg.Model.Context, caps) / 3)
+}
+
 func (s *server) newQueue(r *serveRunner) (err error) {
 	s.bot, err = bot.New(bot.Config{
 		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
-		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
+		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,168 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+const mostChecks = 40
+
+// readThreads reads the review threads, once.
+func (g *gathering) readThreads(ctx context.Context) error {
+	if g.threadsRead {
+		return nil
+	}
+	g.threadsRead = true
+	var err error
+	if g.threads, err = g.from.ReviewThreads(ctx); err != nil {
+		g.reviews, err = g.missing("the review threads of this pull request", err)
+	}
+	return err
+}
+
+// readLine lays out the lines that a request is about, and what was said there.
+func (g *gathering) readLine(ctx context.Context) error {
+	if g.Line == nil {
+		return nil
+	}
+	if err := g.readThreads(ctx); err != nil {
+		return err
+	}
+	for _, t := range g.threads.List {
+		if t.First == g.At.DiffThread {
+			g.line = g.putThread(t, "What was said on these lines ("+t.Path+")", false, g.part(1, 4))
+		}
+	}
+	text, _ := untrusted.CleanPlain(g.Line.Hunk)
+	it, ok := fit(session.ItemSelection, g.Line.Name, text, g.part(1, 3))
+	if ok {
+		g.line = append(g.line, g.put(it)...)
+	}
+	return nil
+}
+
+// readReviews lays out the review threads that nobody resolved; of a session that
+// goes on those with something new.
+func (g *gathering) readReviews(ctx context.Context) error {
+	if !g.First.Pull {
+		return nil
+	}
+	if err := g.readThreads(ctx); err != nil {
+		return err
+	}
+	dropped, limit := g.threads.Unread, g.part(1, 3)
+	if !g.Since.At.IsZero() {
+		dropped = 0 // nobody knows whether they have anything new
+	}
+	for i := len(g.threads.List) - 1; i >= 0; i-- {
+		t := g.threads.List[i]
+		if t.First != 0 && t.First == g.At.DiffThread || !slices.ContainsFunc(t.List, g.isNew) {
+			continue
+		}
+		name := fmt.Sprintf("Review thread on %s:L%d, not resolved", t.Path, t.Line)
+		if t.Line == 0 {
+			name = fmt.Sprintf("Review thread on %s, not resolved", t.Path)
+		}
+		if t.Outdated {
+			name += "; the code has changed since"
+		}
+		items := g.putThread(t, name, true, limit)
+		if len(items) == 0 {
+			dropped++
+			continue
+		}
+		limit -= size(items[0])
+		g.reviews = append(items, g.reviews...)
+	}
+	if dropped > 0 {
+		g.reviews = append(g.put(note("%s left out here", count(dropped, "review thread is", "review threads are"))), g.reviews...)
+	}
+	return nil
+}
+
+// isNew reports whether a session that goes on was not told of a comment; at its
+// beginning it was told of none.
+func (g *gathering) isNew(c Comment) bool {
+	return c.ID != g.At.Comment && !after(g.At, c) && (g.Since.At.IsZero() || after(g.Since, c) && !c.Own)
+}
+
+// putThread lays out one talk about lines of the diff. Each line that somebody
+// wrote is set in, so that no comment can look like another person's.
+func (g *gathering) putThread(t ReviewThread, name string, hunk bool, limit int) []session.Item {
+	var b strings.Builder
+	if text, _ := untrusted.CleanPlain(t.Hunk); hunk && text != "" {
+		b.WriteString("The code:\n" + inset(tail(text, max(400, limit/3))) + "\n")
+	}
+	said := 0
+	for i, c := range t.List {
+		if c.ID == g.At.Comment || after(g.At, c) {
+			continue
+		}
+		if i == 1 && t.Earlier > 0 {
+			fmt.Fprintf(&b, "[%s left out]\n", count(t.Earlier, "comment is", "comments are"))
+		}
+		who := c.Author.String()
+		if c.Own {
+			who = "You"
+		}
+		fmt.Fprintf(&b, "%s wrote:\n%s\n", who, inset(g.Clean("review comment", c.Body)))
+		said++
+	}
+	if said == 0 {
+		return nil
+	}
+	it, ok := fit(session.ItemThread, name, strings.TrimSuffix(b.String(), "\n"), limit)
+	if !ok {
+		return nil
+	}
+	return g.put(it)
+}
+
+// tail is the end of a hunk: the comment stands below its last line.
+func tail(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	text = text[len(text)-limit:]
+	if _, rest, ok := strings.Cut(text, "\n"); ok {
+		text = rest
+	}
+	return "[shortened]\n" + text
+}
+
+func inset(text string) string {
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+}
+
+// readChecks lays out which checks of the head commit failed.
+func (g *gathering) readChecks(ctx context.Context) error {
+	if !g.First.Pull {
+		return nil
+	}
+	list, err := g.from.FailedChecks(ctx)
+	if err != nil {
+		g.checks, err = g.missing("the checks of this pull request", err)
+		return err
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for i, c := range list {
+		if i == mostChecks {
+			fmt.Fprintf(&b, "and %d more\n", len(list)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", title(c.Name), strings.ReplaceAll(c.Result, "_", " "))
+	}
+	name := fmt.Sprintf("Checks that failed on the newest commit (%d)", len(list))
+	if it, ok := fit(session.ItemThread, name, strings.TrimSuffix(b.String(), "\n"), g.part(1, 4)); ok {
+		g.checks = g.put(it)
+	}
+	return nil
+}

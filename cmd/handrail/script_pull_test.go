@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+)
+
+// pull opens a pull request from a branch.
+func (s *stage) pull(_ *testscript.TestScript, args []string) error {
+	_, err := s.gh.OpenPull(scriptRepository, args[0], ghcheck.NewPull{Title: args[2], Head: args[1], Base: "main", Body: strings.Join(args[3:], "")})
+	return err
+}
+
+// inline comments on a line of a diff, below the comment there if there is one.
+func (s *stage) inline(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	file, line, _ := strings.Cut(args[2], ":")
+	n, err := strconv.Atoi(line)
+	if err != nil {
+		return fmt.Errorf("%q is not FILE:LINE", args[2])
+	}
+	for _, c := range s.gh.Thread(at).Pull.Comments {
+		if c.Path == file && c.Line == n {
+			return s.gh.On(at, args[0], func(is *hub.Issue, u *hub.User) error {
+				first := s.gh.FindReviewComment(is.Repo, c.ID)
+				cm := s.gh.NewComment(is, u, s.names.real(args[3]))
+				cm.Path, cm.Line, cm.Side, cm.Hunk, cm.Commit = first.Path, first.Line, first.Side, first.Hunk, first.Commit
+				cm.Review, cm.InReplyTo = first.Review, first.ID
+				is.Pull.Comments = append(is.Pull.Comments, cm)
+				s.gh.Tell(hub.AboutComment("created", cm, u))
+				return nil
+			})
+		}
+	}
+	_, err = s.gh.Review(at, args[0], ghcheck.NewReview{Event: "COMMENT", Comments: []ghcheck.Inline{{Path: file, Line: n, Body: s.names.real(args[3])}}})
+	return err
+}
+
+// check has the repository's CI say how a check of a pull request ended.
+func (s *stage) check(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[0])
+	if err != nil {
+		return err
+	}
+	_, err = s.gh.RunCheck(scriptRepository, s.gh.Thread(at).Pull.HeadSHA, ghcheck.Result{Name: args[1], Conclusion: args[2]})
+	return err
+}
