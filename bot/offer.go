@@ -96,10 +96,10 @@ func (l *leased) announce(ctx context.Context, note string) error {
 		return nil
 	}
 	wr := ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.row.ID, v.Seq), Kind: ghapp.WriteComment, Body: body, First: true}
-	there := inPlace(v.Place, wr)
+	there := inPlace(v.Place, wr) // and where that is gone, in the thread
 	_, err := l.Ensure(ctx, there)
 	var no *ghapp.Refusal
-	if errors.As(err, &no) && there.Kind != wr.Kind { // what was asked is gone; the answer is not lost
+	if errors.As(err, &no) && there.Kind != wr.Kind { //control:answer-not-lost
 		wr.Key += "-below"
 		_, err = l.Ensure(ctx, wr)
 	}

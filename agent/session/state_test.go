@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -192,5 +193,31 @@ func TestEffectsOfARename(t *testing.T) {
 	got := FileChange{Path: "g", From: "f", Was: "100644 a", Blob: "100755 b"}.Effects()
 	if d := cmp.Diff([]policy.Effect{{Path: "f", Was: "100644 a"}, {Path: "g", Is: "100755 b"}}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// What is asked is told from what stands above it, and where it was asked stays known.
+func TestPlaceOfARequest(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"fix it": "fix it", "It fails.\n\n[/agent] fix it\n\nThanks.": "fix it\n\nThanks.", "[/agent] fix it": "fix it", "say [/agent] twice": "say [/agent] twice",
+	} {
+		if got := Command(text); got != want {
+			t.Errorf("%q asks %q, want %q", text, got, want)
+		}
+	}
+	here := Place{At: time.Unix(5, 0).UTC(), Comment: 7, DiffThread: 6}
+	s := NewState()
+	for i, p := range []any{Opened{Task: Task{Place: here}}, Message{Budget: 5}} {
+		e := NewEvent([]Type{TypeOpened, TypeMessage}[i], 0, p)
+		if err := Rewrite(e, func(_, text string) string { return "x" + text }); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(*e); err != nil {
+			t.Fatal(err)
+		}
+		if s.Place != here {
+			t.Errorf("after event %d the place is %+v, want %+v", i, s.Place, here)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func steps(timeline []session.Moment) []step {
 		switch m := m.(type) {
 		case *session.Message:
 			if m.Text != "" {
-				out = append(out, step{text: "@" + m.Author + " wrote", detail: line(m.Text, 80)})
+				out = append(out, step{text: "@" + m.Author + " wrote", detail: line(session.Command(m.Text), 80)})
 			}
 		case *session.Answer:
 			out = append(out, answerSteps(m)...)

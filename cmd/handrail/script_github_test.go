@@ -70,6 +70,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"review", "USER NUMBER approve|request_changes|comment [TEXT]", 3, 4, (*stage).review},
 		{"pull", "USER BRANCH TITLE [TEXT]", 3, 4, (*stage).pull},
 		{"inline", "USER NUMBER FILE:LINE TEXT", 4, 4, (*stage).inline},
+		{"uninline", "USER NUMBER FILE:LINE", 3, 3, (*stage).uninline},
 		{"check", "NUMBER NAME CONCLUSION", 3, 3, (*stage).check},
 		{"merge", "USER NUMBER", 2, 2, (*stage).merge},
 		{"token", "USER", 1, 1, (*stage).token},

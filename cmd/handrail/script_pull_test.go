@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,18 @@ func (s *stage) inline(_ *testscript.TestScript, args []string) error {
 	}
 	_, err = s.gh.Review(at, args[0], ghcheck.NewReview{Event: "COMMENT", Comments: []ghcheck.Inline{{Path: file, Line: n, Body: s.names.real(args[3])}}})
 	return err
+}
+
+// uninline deletes the comments on a line of a diff.
+func (s *stage) uninline(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	return s.gh.On(at, args[0], func(is *hub.Issue, _ *hub.User) error {
+		is.Pull.Comments = slices.DeleteFunc(is.Pull.Comments, func(c *hub.Comment) bool { return fmt.Sprintf("%s:%d", c.Path, c.Line) == args[2] })
+		return nil
+	})
 }
 
 // check has the repository's CI say how a check of a pull request ended.
