@@ -77,6 +77,7 @@ var controls = []control{
 	{"evaluated-remote", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"remote-database", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"own-branch", `value to != ""`, "./policy/shell", "TestOwnBranch"},
+	{"said-texts", "skip", "./policy/shell", "TestCommandCorpus"},
 	{"evaluated-names", "false", "./policy/shell", "TestCommandCorpus"},
 	{"moved-descriptors", "false", "./policy/shell", "TestCommandCorpus"},
 	{"destroying-verbs", "drop", "./policy/shell", "TestCommandCorpus"},

@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
@@ -30,6 +31,14 @@ func lazily(expr string) func() *regexp.Regexp {
 var (
 	// destroyer is where a command begins that may do what cannot be undone.
 	destroyer = lazily(`(?:^|[^-\w.$%])(?:/\S*/)?(?:rm|dd|mkfs(?:\.\w+)?|shred|wipefs|shutdown|reboot|poweroff|halt|chmod|chown|chattr|find|mv|kill|killall|pkill|curl|wget|truncate)\b`)
+	// begins is a command in a text of which nothing else is known: at its start,
+	// or behind what opens a text, a list or a command.
+	begins = lazily("(?:^|(?m:^)[ \\t]*(?:- +)*(?:[\\w.@-]+\\s*[:=]\\s*)?|[\"'`(\\[{<>|!;&,]\\s*|[=:]|\\s-c\\s+)((?:/[^\\s\"']*/)?(?:rm|dd|mkfs(?:\\.\\w+)?|shred|wipefs|shutdown|reboot|poweroff|halt|chmod|chown|find|mv|kill|killall|sh|bash|sudo|curl|wget)\\s)")
+	// removal is a call or a word whose name says that it deletes, before a path
+	// from the root or the home directory.
+	removal = lazily(`(?i)(?:^|[^\w-])[\w.:$]*(?:remove|delete|unlink|rmtree|rm_rf|recursive_rm|rmdir|erase|wipe|deltree)[\w!?]*[\s("'\[{,:]*\w?["'\s(]((?:/|~)[^\s"')\]},;]*)`)
+	// absent is a path that is to be gone, as tools that configure machines say it.
+	absent = lazily(`(?s)(?:path|dest|name)\s*[:=]\s*["']?((?:/|~)[^\s"',}]*).{0,80}?state\s*[:=]\s*["']?absent`)
 	// recursive is the arguments of a command that deletes trees, whatever its
 	// name is.
 	recursive = lazily(`(?:^|\s|["'],\s?["'])-(?:-recursive|[a-zA-Z]{0,3}[rR][a-zA-Z]{0,3})(?:\s|["'],)`)
@@ -85,6 +94,31 @@ func Guess(texts []string) []string {
 	return out
 }
 
+// closers are what ends a text, by what opens it.
+var closers = map[byte]string{'"': "\"", '\'': "'", '`': "`", '(': ")", '[': "]", '{': "}", '<': ">"}
+
+// Said are the commands that a text says, if some program runs it: where a
+// command may begin, and what is deleted by name.
+func Said(text string) []string {
+	if len(text) > mostGuessed {
+		return nil
+	}
+	var out []string
+	for _, at := range begins().FindAllStringSubmatchIndex(text, 16) {
+		said := text[at[2]:]
+		if opened := strings.TrimSpace(text[at[0]:at[2]]); opened != "" {
+			said, _, _ = strings.Cut(said, cmp.Or(closers[opened[0]], "\n"))
+		}
+		out = append(out, said)
+	}
+	for _, expr := range []*regexp.Regexp{removal(), absent()} {
+		for _, m := range expr.FindAllStringSubmatch(text, 8) {
+			out = append(out, "rm -rf "+m[1])
+		}
+	}
+	return out
+}
+
 // commandsIn are the commands in one text, each from where it begins.
 func commandsIn(text string) []string {
 	var out []string
@@ -122,7 +156,7 @@ func closed(text string) string {
 // Decoded are the texts that a text may be another spelling of.
 func Decoded(text string) []string {
 	list := []string{filter.Unescape(text, true)}
-	for _, how := range []string{"reverse", "rot13"} {
+	for _, how := range []string{"reverse", "rot13", "bits", "utf-7", "swab"} {
 		if s, ok := decode.Text(how, text); ok {
 			list = append(list, s)
 		}
@@ -131,10 +165,15 @@ func Decoded(text string) []string {
 		list = append(list, s)
 	}
 	for _, s := range encoded().FindAllString(text, 8) {
-		for _, how := range []string{"base64", "utf-16"} {
+		for _, how := range []string{"base64", "utf-16", "base32", "base32hex"} {
 			if d, ok := decode.Text(how, s); ok {
 				list = append(list, d, unpacked(d))
 			}
+		}
+	}
+	for line := range strings.Lines(text[:min(len(text), 1024)]) {
+		if s, ok := decode.Text("uuencode", strings.TrimRight(line, "\n")); ok {
+			list = append(list, s)
 		}
 	}
 	for _, s := range hexed().FindAllString(text, 8) {

@@ -21,8 +21,9 @@ type words struct {
 	line   int
 	p      *Program
 	nested int
-	called bool // the call operator stands before the command
-	text   bool // the command starts with a quoted text
+	called bool  // the call operator stands before the command
+	text   bool  // the command starts with a quoted text
+	piped  []Arg // what comes through a pipe: the paths that stand at its beginning
 }
 
 // commands reads the whole text.
@@ -33,6 +34,7 @@ func (w *words) commands() {
 		switch {
 		case c == '\n' || c == ';' || w.lang == lex.Powershell && strings.IndexByte("|&{}()=", c) >= 0:
 			w.command(cmd)
+			w.pipe(cmd, c)
 			cmd, w.called = nil, c == '&'
 			if c == '\n' {
 				w.line++
@@ -251,6 +253,36 @@ var cmdlets = map[string]Kind{
 // own are the words of PowerShell that start no program.
 var own = " if else elseif foreach for while do switch return function param try catch finally throw break continue in write-output echo write-host select where sort measure cd pwd ls dir cat gc gci ft fl process begin end true false "
 
+// pipe remembers what goes through a pipe, up to the end of the statement.
+func (w *words) pipe(cmd []Arg, end byte) {
+	switch {
+	case end == ';' || end == '\n':
+		w.piped = nil
+	case end == '|' && w.piped == nil:
+		w.piped = pipedPaths(cmd)
+	}
+}
+
+// deleted are the paths that a command deletes: those it names, or those that
+// come through a pipe.
+func (w *words) deleted(named []Arg) []Arg {
+	if len(w.piped) > 0 && (len(named) == 0 || !named[0].Plain) {
+		return w.piped
+	}
+	return named
+}
+
+// pipedPaths are the paths that a command of PowerShell lists or is, or none.
+func pipedPaths(cmd []Arg) []Arg {
+	var out []Arg
+	for i, a := range cmd {
+		if a.Plain && a.Text != "" && a.Text[0] != '-' && (i > 0 || strings.ContainsAny(a.Text, "/~\\")) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 // cmdlet records what a command of PowerShell does. What is none of its own
 // commands is a program.
 func (w *words) cmdlet(cmd []Arg, add func(Kind, []Arg)) {
@@ -264,8 +296,8 @@ func (w *words) cmdlet(cmd []Arg, add func(Kind, []Arg)) {
 	kind, ok := cmdlets[name]
 	switch {
 	case w.text && !w.called:
-	case ok && kind == Exec:
-		add(Exec, rest)
+	case ok && kind == DeleteTree:
+		add(kind, w.deleted(rest))
 	case ok:
 		add(kind, rest)
 	case (name == "invoke-expression" || name == "iex") && len(rest) > 0:

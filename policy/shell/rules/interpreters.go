@@ -87,12 +87,30 @@ func shellLetters(c *walk.Command) string {
 	return letters
 }
 
+var (
+	setsValue = walk.Lazily(`(^|[;\n{]\s*)(?:set(?:\s+-\w+)*|let|mut|var|const)\s+(\w+)(?:\s*=\s*|\s+)([^;\n]+)`)
+	program   = walk.Lazily(`\^(\w)`)
+)
+
+// asPosix is a program of a shell that is no POSIX shell, with its assignments
+// and calls written as those have them.
+func asPosix(text string) string {
+	text = program().ReplaceAllString(setsValue().ReplaceAllString(text, "$1$2=$3"), "$1")
+	return strings.ReplaceAll(text, "http get ", "curl -s ")
+}
+
 func shellText(c *walk.Command, ops argv.List) string {
 	zero := c.Zero
 	if len(ops) > 1 {
 		c.Zero = ops[1].S
 	}
 	out := c.WithPositions(ops.From(2), len(ops) < 3, func() string { return c.Nested(ops[0].S) })
+	if c.Is("fish", "nu", "elvish", "xonsh") {
+		c.OnlyCritical(argv.Of("sh", "-c", asPosix(ops[0].S)), c.Line())
+	}
+	if c.Is("xonsh") { // Python, too
+		c.OnlyCritical(argv.Of("python3", "-c", ops[0].S), c.Line())
+	}
 	c.Zero = zero
 	return out
 }

@@ -245,6 +245,9 @@ func dd(c *walk.Command, f *finding.Finding) string {
 	} else {
 		text = c.Stdin()
 	}
+	if conv := value["conv"]; strings.Contains(conv, "swab") || strings.Contains(conv, "case") || strings.Contains(conv, "ascii") || strings.Contains(conv, "ebcdic") || strings.Contains(conv, "ibm") {
+		text = mark.Opaque(text)
+	}
 	if to == "" {
 		return text
 	}

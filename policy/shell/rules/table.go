@@ -113,6 +113,7 @@ func unlisted(c *walk.Command, f *finding.Finding) string {
 	walk.SuspectValues(c)
 	statements(c, f)
 	destroying(c, f)
+	strange(c)
 	return plain(c, f)
 }
 
@@ -121,11 +122,7 @@ func unlisted(c *walk.Command, f *finding.Finding) string {
 // machine. What a program of the project deletes is the project's own.
 func destroying(c *walk.Command, f *finding.Finding) {
 	if c.Is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
-		for _, a := range c.List {
-			if name := a.S[strings.LastIndexByte(a.S, '.')+1:]; known.In("stopping-calls", name) {
-				f.Hit("machine-stop", c.Line())
-			}
-		}
+		busCall(c, f)
 		return
 	}
 	if strings.Contains(c.Path, "/") && zone.Of(c.Resolve(c.Path)) == zone.Workspace || c.AsksHelp() || known.In("word-arguments", c.Name) {
@@ -133,16 +130,45 @@ func destroying(c *walk.Command, f *finding.Finding) {
 	}
 	ops := c.OperandsAfter(known.Tables().Takes[c.Name]...)
 	for i, a := range ops[:min(3, len(ops))] {
-		verb, _, _ := strings.Cut(strings.ToLower(a.S), "-")
+		words := verbWords(a.S)
+		if anyIn("reading-verbs", words) {
+			return
+		}
 		file := strings.ContainsAny(a.S, "./ ") || i == 2 && len(ops) == 3
-		if !file && (known.In("destroying-verbs", verb) || known.In("removing-verbs", verb) && len(ops) > i+1) {
+		more := len(ops) > i+1 || len(words) > 1 || c.Has("all", "force", "yes")
+		if !file && (anyIn("destroying-verbs", words) || more && anyIn("removing-verbs", words)) {
 			f.Hit("remote-destroy", c.Line()) //control:destroying-verbs
 			return
 		}
 	}
+	if action, ok := c.Value("action", "operation", "op", "command", "verb"); ok && known.In("destroying-verbs", strings.ToLower(action)) {
+		f.Hit("remote-destroy", c.Line())
+	}
 	if c.Exactly("stop") && c.Exactly("-purge", "--purge") {
 		f.Hit("remote-destroy", c.Line())
 	}
+}
+
+// busCall rates a call over D-Bus.
+func busCall(c *walk.Command, f *finding.Finding) {
+	for _, a := range c.List {
+		if name := a.S[strings.LastIndexByte(a.S, '.')+1:]; known.In("stopping-calls", name) {
+			f.Hit("machine-stop", c.Line())
+		}
+	}
+}
+
+func anyIn(list string, words []string) bool {
+	return slices.ContainsFunc(words, func(s string) bool { return known.In(list, s) })
+}
+
+var wordEnd = walk.Lazily(`[a-z][A-Z]`)
+
+// verbWords are the words that a sub-command is made of: db:drop, drop-table,
+// dropTable.
+func verbWords(s string) []string {
+	s = wordEnd().ReplaceAllStringFunc(s, func(two string) string { return two[:1] + "-" + two[1:] })
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune("-_:.", r) })
 }
 
 // plain is the rule of programs that are unknown or harmless. They may be
@@ -155,6 +181,9 @@ func plain(c *walk.Command, _ *finding.Finding) string {
 		if name := walk.ProgramName(a.S); walk.Dangerous(name) && !strings.HasSuffix(a.S, "/") {
 			c.OnlyCritical(c.List[i:], c.Line())
 			break
+		}
+		if walk.Dangerous(walk.FirstWord(a.S)) && strings.Contains(a.S, " ") && !known.In("text-options", c.At(i-1)) {
+			c.OnlyCritical(argv.Of("sh", "-c", a.S), c.Line())
 		}
 	}
 	return c.PassOn()

@@ -70,5 +70,5 @@ func jq(c *walk.Command, f *finding.Finding) string {
 			return secret + unknown
 		}
 	}
-	return unknown
+	return c.PassOn()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/code"
 	"github.com/handrail-bot/handrail/policy/shell/finding"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
@@ -50,7 +51,13 @@ func ScanCode(c *Command, f *finding.Finding, text string) string {
 		for _, l := range codeString().FindAllStringSubmatch(text, 64) {
 			suspectCommand(c, strings.TrimLeft(l[1], "|! "))
 		}
+		Said(c.Walk, c.Line(), text)
+		Strange(c, text)
 		return ""
+	}
+	if known.In("dialects", c.Name) { // whose library is not that of the language
+		Said(c.Walk, c.Line(), text)
+		Strange(c, text)
 	}
 	p := code.Read(lang, text)
 	x := &foreign{Command: c, f: f, program: p, secrets: strings.Contains(text, secret)}

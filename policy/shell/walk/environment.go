@@ -87,6 +87,9 @@ func Pass(w *Walk, name, value string) {
 			return
 		}
 	}
+	if last := lower[strings.LastIndexByte(lower, '_')+1:]; !known.In("text-options", "--"+last) {
+		Said(w, name+"="+value, value)
+	}
 }
 
 // namedProgram rates a value that is taken for a program: one that is not a

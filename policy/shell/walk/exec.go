@@ -81,15 +81,24 @@ func follow(c *Command) string {
 		f.Hit("secret-sent", c.Line())
 	}
 	project(c)
-	if out != "" && (known.In("remote-output", c.Name) || asksAddress(c)) && !c.AsksHelp() { //control:remote-output
-		out += remote
+	if (known.In("remote-output", c.Name) || asksAddress(c)) && !c.AsksHelp() { //control:remote-output
+		if file, ok := c.Value("o", "output", "output-file", "out"); ok && file != "" && known.In("remote-output", c.Name) {
+			c.Store(c.Resolve(file), remote, false)
+		}
+		if out != "" {
+			out += remote
+		}
 	}
 	return out
 }
 
 // asksAddress reports whether a program that does not only read files is given
-// an address elsewhere, so that what it prints may come from there.
+// an address elsewhere, or asks the registry of its packages, so that what it
+// prints may come from there.
 func asksAddress(c *Command) bool {
+	if c.Is("npm", "pnpm", "yarn", "cargo", "pip", "gem") && OneOf(c.At(0), "view", "info", "show", "search") {
+		return true
+	}
 	if known.In("reads", c.Name) || known.In("text-tools", c.Name) || known.In("named", c.Name) || wraps(c.Name) || known.In("shells", c.Name) || known.In("languages", c.Name) {
 		return false
 	}

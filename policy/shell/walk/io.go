@@ -360,6 +360,9 @@ func EndlessDevice(p string) bool { return OneOf(p, "/dev/zero", "/dev/urandom",
 // holds.
 const systemProgram = "\x7fELF "
 
+// SystemProgram reports whether a text stands for the file of a system program.
+func SystemProgram(text string) bool { return strings.HasPrefix(text, systemProgram) }
+
 // RemoteDir marks a directory that was downloaded as a whole.
 const RemoteDir = remote + "/"
 

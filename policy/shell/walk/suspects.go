@@ -17,6 +17,43 @@ func suspects(w *Walk, texts []string) {
 	}
 }
 
+// Said follows what a text says, if the program that is given it runs it.
+// Only what is critical then counts.
+func Said(w *Walk, line, text string) {
+	for _, said := range code.Said(text) { //control:said-texts
+		w.OnlyCritical(argv.Of("sh", "-c", said), line)
+	}
+}
+
+// Strange follows a program text of which not even the language is known, as if
+// it had calls and texts as most have. Only what is critical then counts.
+func Strange(c *Command, text string) {
+	if !strings.ContainsAny(text, "\"'`([{<|!") || len(text) > maxStrange {
+		return
+	}
+	other := c.With(strangeLanguage, nil)
+	onlyCritical(c.Walk, c.Line(), func() { ScanCode(other, c.Found, text) })
+	lang, _ := code.LanguageOf(other.Name)
+	suspects(c.Walk, append(code.Read(lang, text).Strings, single(text)...))
+}
+
+// strangeLanguage is a compiler of a language that is written as most are.
+const strangeLanguage = "swift"
+
+// maxStrange is how long a text may be that is read in an unknown language.
+const maxStrange = 16 << 10
+
+var singleQuotes = Lazily(`'([^']*)'`)
+
+// single are the texts between single quotation marks.
+func single(text string) []string {
+	var out []string
+	for _, m := range singleQuotes().FindAllStringSubmatch(text, 64) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
 // literals are the texts in a program: the words of each command together, and
 // each text in quotes.
 func literals(file *syntax.File) []string {
