@@ -53,16 +53,20 @@ func (r *request) end(v *session.State, reason string) {
 }
 
 // resume goes on with the session: after a pause, a failure, or with more
-// turns.
+// turns. One whose work is done has nothing to go on with.
 func resume(ctx context.Context, r *request) error {
 	if r.sess == nil {
 		r.reply(render.NoSession)
 		return nil
 	}
 	m := session.Message{Key: r.msg.key, Author: r.msg.author.Login, Text: r.said(), Budget: r.cmd.Count}
-	v, err := r.view(ctx)
+	v, err := r.viewWith(ctx)
 	if err != nil {
 		return err
+	}
+	if v.Finished() { //control:done-stays-done
+		r.reply(render.NothingToResume(v.Phase))
+		return nil
 	}
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
 	r.react("eyes")

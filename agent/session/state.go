@@ -43,6 +43,12 @@ func Fold(events []Event) (*State, error) {
 // someone asks for more.
 func (s *State) Over() bool { return s.Outcome != nil && !s.Outcome.Status.Parked() }
 
+// Finished reports whether the session came to the end of its work: there is
+// nothing left to try again or to go on with.
+func (s *State) Finished() bool {
+	return s.Outcome != nil && (s.Outcome.Status == StatusDone || s.Outcome.Status == StatusNoChanges)
+}
+
 // Apply folds one event. Types this version does not know are skipped, so that
 // a newer log can still be read.
 func (s *State) Apply(e Event) error {

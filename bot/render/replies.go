@@ -59,6 +59,15 @@ func NoneRuns(p session.Phase) string {
 	return fmt.Sprintf("There is nothing to stop: the session is %s.", p)
 }
 
+// NothingToResume says that the work is done that was to go on.
+func NothingToResume(p session.Phase) string {
+	how := "The session is done"
+	if p == session.PhaseNoChanges {
+		how = "The session came to its end and changed nothing"
+	}
+	return how + ", so there is nothing to go on with, and I changed nothing. Write `/agent` and what else you want."
+}
+
 // Status is the answer to a question for the status. Its comment stays as it
 // is, so it says of what time it speaks.
 func Status(at time.Time, progress untrusted.Post) untrusted.Post {

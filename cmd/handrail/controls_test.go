@@ -202,6 +202,7 @@ var controls = []control{
 	{"deadly-session", "false", "./bot", "TestDeadlySession"},
 	{"progress-anew", "false", "./cmd/handrail", "TestScripts/serve_touched"},
 	{"touched-is-told", "drop", "./cmd/handrail", "TestScripts/serve_touched"},
+	{"done-stays-done", "false", "./cmd/handrail", "TestScripts/serve_done_stays_done"},
 	{"outage-waits", "without 2", "./cmd/handrail", "TestRemoteIsDownForAWhile"},
 	{"joined-packs", "value idx.Add(e.Hash, e.Offset, e.CRC32)", "./gitops", "TestTidy"},
 	{"said-in-a-paragraph", `value true, ""`, "./bot/command", "TestWhatIsSaid"},
