@@ -27,6 +27,9 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 		return "", err
 	}
 	from := render.Origin{Number: l.at.Ref.Number, Pull: l.at.Pull != nil}
+	if from.Pull && v.Task.Branch != l.at.Pull.Head {
+		from.Beside = l.at.Pull.Head
+	}
 	wr := ghapp.Write{Key: "pull-" + l.row.ID, Kind: ghapp.WritePull, First: true, Pull: &ghapp.PullSpec{
 		Base: to, Head: v.Branch, Title: render.PullTitle(clean(issue.Title)),
 		Body: render.PullBody(v, l.row.Requester, from), Closes: from.Closes(),
@@ -56,6 +59,9 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 // no pull request: it is on the branch of one that is open.
 func (l *leased) goal(ctx context.Context) (string, error) {
 	if l.at.Pull == nil {
+		return l.data.Target, nil
+	}
+	if l.state.Task.Branch != l.at.Pull.Head { // a stacked branch
 		return l.data.Target, nil
 	}
 	if l.state.Branch != l.state.Task.Branch { // beside the branch of this pull request

@@ -18,6 +18,8 @@ var (
 	ErrNoDefault = errors.New("the repository has no default branch: set one that exists in its settings")
 	// ErrRejected: the branch moved, or the push is not a fast-forward.
 	ErrRejected = errors.New("push rejected: the branch has moved")
+	// ErrClosed: the caller said that nothing goes to this branch itself.
+	ErrClosed = errors.New("branch is not to be pushed to")
 	// errProtected: a rule or hook of the remote declined the push.
 	errProtected = errors.New("push declined by a rule of the repository")
 	// ErrAuth: the remote did not accept the credentials.

@@ -206,6 +206,7 @@ if git diff-tree -r --name-only $(git merge-base main $new) $new | grep -q '^.gi
 echo "refusing to allow a GitHub App to create or update workflow without ` + "\\`workflows\\`" + ` permission" >&2; exit 1; fi; done`
 	tests := []struct {
 		name     string
+		closed   bool
 		work     map[string]string // ours, on top of the base
 		theirs   map[string]string // pushed to the branch meanwhile
 		hook     string
@@ -223,6 +224,7 @@ echo "refusing to allow a GitHub App to create or update workflow without ` + "\
 			how: howFallback, ref: ref + "-2", files: map[string]string{"a": "ours"}, causes: []error{ErrRejected, ErrConflict}},
 		{name: "protected branch", work: map[string]string{"n": "n\n"}, hook: `while read o n r; do [ $r != ` + ref + ` ] || exit 1; done`,
 			how: howFallback, ref: ref + "-2", files: map[string]string{"n": "n"}, causes: []error{errProtected}},
+		{name: "closed branch", closed: true, work: map[string]string{"n": "n\n"}, how: howFallback, ref: ref + "-2", files: map[string]string{"n": "n"}, causes: []error{ErrClosed}},
 		{name: "nothing may be pushed", work: map[string]string{"n": "n\n"}, hook: `exit 1`,
 			how: HowPatch, causes: []error{errProtected, errProtected}, patch: "+n\n"},
 		{name: "workflows are split out", work: map[string]string{"n": "n\n", ".github/workflows/ci.yml": "on: push\n"}, hook: workflowHook,
@@ -246,7 +248,7 @@ echo "refusing to allow a GitHub App to create or update workflow without ` + "\
 			if tt.hook != "" {
 				hookText(t, bare, "pre-receive", tt.hook)
 			}
-			got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: ref})
+			got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: ref, Closed: tt.closed})
 			if err != nil || got.How != tt.how || got.Ref != tt.ref || len(got.Causes) < len(tt.causes) {
 				t.Fatalf("got %+v, %v", got, err)
 			}

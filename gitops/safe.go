@@ -25,6 +25,7 @@ type SafePush struct {
 	Origin  string
 	Session string
 	Exists  bool // the branch is expected to be there: making it is worth telling
+	Closed  bool // the branch itself is never pushed to: the work goes beside it
 	// Guarded reports whether people answer for a file as it is; nil for no
 	// file. Such a file is never merged by lines, and a change of it that
 	// somebody took off the branch by rewriting it does not come along again.
@@ -98,6 +99,10 @@ type pushing struct {
 
 // direct pushes to the branch itself, rebasing as needed.
 func (s *pushing) direct(ctx context.Context) error {
+	if s.p.Closed { //control:closed-branch
+		s.out.Causes = append(s.out.Causes, ErrClosed)
+		return ErrClosed
+	}
 	for try := 0; ; try++ {
 		err := s.push(ctx, Push{Commit: s.p.Commit, Ref: s.p.Ref})
 		if err == nil || s.done {

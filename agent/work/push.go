@@ -81,7 +81,7 @@ func sent(done gitops.Pushed, branch string) *session.Sent {
 // of the remote, if it said any. It returns "" for a branch that moved and for
 // conflicts, which [session.Sent] has in fields of their own.
 func pushError(cause error) string {
-	if errors.Is(cause, gitops.ErrRejected) || errors.Is(cause, gitops.ErrConflict) || errors.Is(cause, gitops.ErrWorkflowScope) {
+	if errors.Is(cause, gitops.ErrRejected) || errors.Is(cause, gitops.ErrConflict) || errors.Is(cause, gitops.ErrWorkflowScope) || errors.Is(cause, gitops.ErrClosed) {
 		return ""
 	}
 	var declined *gitops.RemoteError

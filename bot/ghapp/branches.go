@@ -18,6 +18,16 @@ func (c *Client) branchAt(ctx context.Context, branch string) (string, error) {
 	return at, err
 }
 
+// Protected reports whether the repository has rules for who may push to a branch. One
+// that is not there has none.
+func Protected(ctx context.Context, c *Client, branch string) (bool, error) {
+	b, _, err := c.gh.Repositories.GetBranch(ctx, c.owner, c.repo, branch, 1)
+	if err = c.readError("read branch "+branch, err); errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return b.GetProtected(), err
+}
+
 // deleteBranch deletes a branch while it is at commit. One that is gone is
 // fine; one that somebody else moved is left alone, which is an error of kind
 // Permanent: it holds their work.

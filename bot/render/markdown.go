@@ -312,6 +312,7 @@ func PullTitle(task string) string {
 type Origin struct {
 	Number int // 0 for none
 	Pull   bool
+	Beside string // branch of that pull request, when the work does not go to it
 }
 
 // Closes is the number of the issue that the pull request closes, 0 for none.
@@ -332,6 +333,9 @@ func PullBody(s *session.State, requester string, from Origin) string {
 	files(&b, s.Files, "")
 	if from.Pull {
 		fmt.Fprintf(&b, "Comes from #%d\n\n", from.Number)
+	}
+	if from.Beside != "" {
+		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration says so. Merging this brings the work there.\n\n", code(from.Beside))
 	}
 	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
 	return limit(b.String(), maxBody)

@@ -187,6 +187,8 @@ var controls = []control{
 	{"git-paths", "false", "./gitops", "TestCheckpointLeavesGitDirectoriesOut"},
 	{"git-paths-built of git-paths", "false", "./cmd/handrail", "TestGitAttacks$/^local$"},
 	{"submodule-inside", "false", "./gitops", "TestCheckpointInASubmodule"},
+	{"stacked-branch", "false", "./cmd/handrail", "TestScripts/serve_stacked"},
+	{"closed-branch", "false", "./gitops", "TestPushSafe"},
 	{"fallback-branch", "false", "./gitops", "TestPushSafe"},
 	{"dropped-by-a-rewrite", "drop", "./gitops", "TestPushSafeAfterARewrite"},
 	{"restored-branch", "false", "./cmd/handrail", "TestPullBranchDeletedDuringWork"},

@@ -77,8 +77,27 @@ func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartP
 			return p, errFork
 		}
 		p.Base, p.Branch, p.Target = at.Pull.HeadSHA, at.Pull.Head, at.Pull.Base
+		beside := policy.Merge(r.cfg.Policy, cfg).PullRequest.Branch == "stacked"
+		if !beside {
+			beside, err = closed(ctx, at, branch, p.Branch)
+		}
+		if beside { //control:stacked-branch
+			p.Branch, p.Target = "", at.Pull.Head
+		}
 	}
-	return p, nil
+	return p, err
+}
+
+// closed reports whether the bot never pushes to a branch: the default branch, and that
+// of the thread's pull request when it has rules.
+func closed(ctx context.Context, at bot.Thread, standard, branch string) (bool, error) {
+	if branch == standard {
+		return true, nil
+	}
+	if at.Pull == nil || branch != at.Pull.Head {
+		return false, nil
+	}
+	return ghapp.Protected(ctx, at.Client, branch)
 }
 
 // Run implements bot.Runner.
@@ -91,7 +110,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	_, rulesAt, repo, err := defaults(ctx, m)
+	standard, rulesAt, repo, err := defaults(ctx, m)
 	if err != nil {
 		return session.Outcome{}, err
 	}
@@ -109,8 +128,12 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	return e.Run(ctx, work.Job{
 		Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
 		Author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
-		Push: func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error) {
-			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == strings.TrimPrefix(p.Ref, "refs/heads/")
+		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
+			branch := strings.TrimPrefix(p.Ref, "refs/heads/")
+			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == branch
+			if p.Closed, err = closed(ctx, w.Thread, standard, branch); err != nil {
+				return gitops.Pushed{}, err
+			}
 			return m.PushSafe(ctx, p)
 		},
 		Untrusted: untrusted,

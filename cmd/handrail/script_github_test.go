@@ -63,12 +63,13 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
 		{"issue", "USER TITLE [TEXT | -file FILE]", 2, 4, (*stage).issue},
+		{"protect", "BRANCH", 1, 1, (*stage).protect},
 		{"serve", "[FLAG...]", 0, 9, (*stage).serve},
 		{"restart", "[kill]", 0, 1, (*stage).restart},
 		{"comment", "USER NUMBER TEXT | USER NUMBER -file FILE", 3, 4, (*stage).comment},
 		{"edit", "USER NUMBER COMMENT TEXT", 4, 4, (*stage).edit},
 		{"review", "USER NUMBER approve|request_changes|comment [TEXT]", 3, 4, (*stage).review},
-		{"pull", "USER BRANCH TITLE [TEXT]", 3, 4, (*stage).pull},
+		{"pull", "USER BRANCH TITLE [TEXT [BASE]]", 3, 5, (*stage).pull},
 		{"inline", "USER NUMBER FILE:LINE TEXT", 4, 4, (*stage).inline},
 		{"uninline", "USER NUMBER FILE:LINE", 3, 3, (*stage).uninline},
 		{"check", "NUMBER NAME CONCLUSION", 3, 3, (*stage).check},
@@ -176,6 +177,10 @@ func (s *stage) issue(ts *testscript.TestScript, args []string) error {
 	}
 	_, err := s.gh.OpenIssue(scriptRepository, args[0], args[1], text)
 	return err
+}
+
+func (s *stage) protect(_ *testscript.TestScript, args []string) error {
+	return s.gh.Protect(scriptRepository, args[0], ghcheck.Protection{})
 }
 
 func (s *stage) serve(ts *testscript.TestScript, args []string) error {

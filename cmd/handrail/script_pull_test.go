@@ -14,7 +14,8 @@ import (
 
 // pull opens a pull request from a branch.
 func (s *stage) pull(_ *testscript.TestScript, args []string) error {
-	_, err := s.gh.OpenPull(scriptRepository, args[0], ghcheck.NewPull{Title: args[2], Head: args[1], Base: "main", Body: strings.Join(args[3:], "")})
+	args = append(args, []string{"", "main"}[len(args)-3:]...)
+	_, err := s.gh.OpenPull(scriptRepository, args[0], ghcheck.NewPull{Title: args[2], Head: args[1], Base: args[4], Body: args[3]})
 	return err
 }
 
