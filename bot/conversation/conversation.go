@@ -82,7 +82,8 @@ type Files struct {
 	More int
 }
 
-// Check is a check of the head commit that failed.
+// Check is a check of the head commit that failed. Without a Result it is a kind of
+// checks that GitHub does not let the App read.
 type Check struct{ Name, Result string }
 
 // ReviewThreads are the review threads of a pull request, oldest first. Unread is how
@@ -175,7 +176,11 @@ func (g *gathering) missing(what string, err error) ([]session.Item, error) {
 	if g.Refused == nil || !g.Refused(err) || errors.Is(err, context.Canceled) { //control:thread-read-later
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
-	return []session.Item{note("%s could not be read: GitHub refused it, so a permission may be missing", what)}, nil
+	return []session.Item{refused(what)}, nil
+}
+
+func refused(what string) session.Item {
+	return note("%s could not be read: GitHub refused it, so a permission may be missing", what)
 }
 
 // note is an item of our own words.

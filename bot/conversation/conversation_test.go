@@ -239,23 +239,32 @@ func TestRefused(t *testing.T) {
 }
 
 // The larger a model's context is, the more of the diff it sees, of files that people
-// write first; and whatever there is, all of it fits.
+// write first.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	shown := -1
 	for _, room := range []int{8_000, 40_000, 160_000} {
 		from := pullOf(60, 3000)
 		from.files.List[0].Path = "go.sum"
-		got := gather(t, from, request(true, room))
+		r := request(true, room)
+		r.First.Body = strings.Repeat("On Mondays. ", 10_000)
+		got := gather(t, from, r)
 		n := strings.Count(got, "+line of code")
 		if n <= shown {
 			t.Errorf("with room for %d bytes, %d lines of the diff are shown, with less %d", room, n, shown)
 		}
-		shown = n
+		if shown = n; len(got) > room+2*perItem {
+			t.Errorf("%d bytes are shown in a room of %d", len(got), room)
+		}
 		if room < 160_000 && strings.Contains(got, "Diff of go.sum") && strings.Contains(got, "more diffs are left out") {
 			t.Errorf("a program's file takes the room of others")
 		}
 	}
+}
+
+// Whatever a thread holds, all of it fits, and no letter is cut.
+func TestEverythingFits(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		from := pullOf(rapid.IntRange(0, 300).Draw(t, "files"), rapid.IntRange(0, 9000).Draw(t, "patch"))
 		more := manyComments(rapid.IntRange(0, 60).Draw(t, "comments"), rapid.IntRange(0, 30000).Draw(t, "size"))

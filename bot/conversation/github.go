@@ -136,8 +136,11 @@ func (g GitHub) FailedChecks(ctx context.Context) ([]Check, error) {
 	list, err := reads.Checks(ctx, g.Client, g.Pull.HeadSHA)
 	var out []Check
 	for _, c := range list {
-		if c.Failed() {
+		switch {
+		case c.Failed():
 			out = append(out, Check{Name: c.Name, Result: c.State})
+		case c.State == "unreadable":
+			out = append(out, Check{Name: c.Name})
 		}
 	}
 	return out, err

@@ -149,20 +149,28 @@ func (g *gathering) readChecks(ctx context.Context) error {
 		g.checks, err = g.missing("the checks of this pull request", err)
 		return err
 	}
-	if len(list) == 0 {
+	var failed []Check
+	for _, c := range list {
+		if c.Result == "" {
+			g.checks = append(g.checks, g.put(refused(c.Name))...)
+			continue
+		}
+		failed = append(failed, c)
+	}
+	if len(failed) == 0 {
 		return nil
 	}
 	var b strings.Builder
-	for i, c := range list {
+	for i, c := range failed {
 		if i == mostChecks {
-			fmt.Fprintf(&b, "and %d more\n", len(list)-i)
+			fmt.Fprintf(&b, "and %d more\n", len(failed)-i)
 			break
 		}
 		fmt.Fprintf(&b, "- %s: %s\n", title(c.Name), strings.ReplaceAll(c.Result, "_", " "))
 	}
-	name := fmt.Sprintf("Checks that failed on the newest commit (%d)", len(list))
+	name := fmt.Sprintf("Checks that failed on the newest commit (%d)", len(failed))
 	if it, ok := fit(session.ItemThread, name, strings.TrimSuffix(b.String(), "\n"), g.part(1, 4)); ok {
-		g.checks = g.put(it)
+		g.checks = append(g.checks, g.put(it)...)
 	}
 	return nil
 }
