@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,6 +117,7 @@ type Bot struct {
 	cfg       Config
 	rows      []row
 	strangers sync.Map // repositories whose deliveries were dropped, for the log
+	taken     sync.Map // repositories that GitHub said were taken away, until one is seen to be there
 }
 
 // New checks cfg and returns a bot.
@@ -249,7 +251,25 @@ func (w *worker) takeAll(ctx context.Context) (int, error) {
 // Reconcile wakes the threads of sessions that are not said to wait or to
 // have ended, whatever became of their wakes. It is called at start.
 func (b *Bot) Reconcile(ctx context.Context) error {
-	q := store.Query{States: unsettled, Limit: 200}
+	return b.wake(ctx, store.Query{States: unsettled, Limit: 200})
+}
+
+// takenAway has sessions looked at whose repositories the bot does not reach any more:
+// they end. Nothing hangs on it: who is not woken here finds out by itself.
+func (b *Bot) takenAway(repositories []thread.Ref) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for _, at := range repositories {
+		b.taken.Store(strings.ToLower(at.Repository()), true)
+		states := append([]session.Phase{session.PhaseAwaitingApproval, session.PhaseAwaitingAnswer, session.PhaseOutOfBudget}, unsettled...)
+		if err := b.wake(ctx, store.Query{Repo: at.Repository(), States: states, Limit: 200}); err != nil {
+			b.cfg.Log.WarnContext(ctx, "sessions of a repository that was taken away are not looked at", "repository", at.Repository(), "err", err)
+		}
+	}
+}
+
+// wake wakes the threads of sessions.
+func (b *Bot) wake(ctx context.Context, q store.Query) error {
 	for {
 		list, err := b.cfg.Store.Sessions.List(ctx, q)
 		if err != nil {

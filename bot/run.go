@@ -3,10 +3,14 @@ package bot
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // errStopped ends a run because a person said so.
@@ -22,14 +26,68 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err != nil || row == nil {
 		return false, err
 	}
-	if err := w.at.connect(ctx, w.cfg.GitHub, dataOf(row).Installation); err != nil {
-		return false, err
+	err = w.at.connect(ctx, w.cfg.GitHub, dataOf(row).Installation)
+	if _, taken := w.taken.Load(strings.ToLower(w.at.Ref.Repository())); taken && err == nil {
+		err = errTaken // anybody may read a public one
+	}
+	if err != nil {
+		return w.unreachable(ctx, row, err)
 	}
 	l, err := w.lease(ctx, row)
 	if err != nil {
 		return false, err
 	}
 	return w.advance(ctx, l)
+}
+
+// errTaken means that GitHub said that the bot was taken off a repository.
+var errTaken = errors.New("the App was taken off the repository")
+
+// unreachable decides what it means for a session that its thread cannot be reached: it
+// waits, or goes on through another installation, or ends, because its repository is
+// gone.
+func (w *worker) unreachable(ctx context.Context, row *store.Session, cause error) (again bool, err error) {
+	if ghapp.KindOf(cause) != ghapp.Permanent {
+		return false, cause
+	}
+	now, err := w.cfg.GitHub.Installed(ctx, w.at.Ref)
+	if err != nil {
+		return false, err
+	}
+	l, err := w.lease(ctx, row)
+	if err != nil {
+		return false, err
+	}
+	if now != 0 {
+		w.taken.Delete(strings.ToLower(w.at.Ref.Repository()))
+	}
+	over := !slices.Contains(unsettled, row.State) && !row.State.Waits()
+	switch {
+	case now != 0 && w.cfg.GitHub.IsApp() && now != l.data.Installation:
+		l.data.Installation, w.at.Client = now, nil
+		return true, l.save(ctx)
+	case now != 0:
+		return errors.Is(cause, errTaken), store.Unless(cause, errTaken)
+	case over:
+		return false, nil
+	}
+	l.log.ErrorContext(ctx, "session ends: its repository is gone, or the App was taken off it", "session", row.ID, "thread", w.key, "err", cause)
+	if err := l.reload(ctx); err != nil {
+		return false, err
+	}
+	var events []*session.Event
+	for _, a := range l.state.Open() {
+		events = append(events, session.NewEvent(session.TypeResolved, l.state.Turns, session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, Reason: render.RepositoryGone}))
+	}
+	out := session.Outcome{Status: session.StatusFailed, Turns: l.state.Turns, Files: l.state.Files, Reason: render.RepositoryGone}
+	events = append(events, session.NewEvent(session.TypeEnded, l.state.Turns, session.Ended{Outcome: out}))
+	if err := l.Append(ctx, events...); err != nil {
+		return false, err
+	}
+	if err := l.reload(ctx); err != nil {
+		return false, err
+	}
+	return false, l.saveState(ctx)
 }
 
 // step does the next thing that is due in a session.

@@ -98,6 +98,9 @@ func (b *Bot) serves(ref thread.Ref) bool {
 // bots that are not let in, and of people without rights who write on and on.
 func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
+	if err == nil && len(ev.Removed) > 0 {
+		b.takenAway(ev.Removed)
+	}
 	s, spoken := messageOf(ev)
 	if err == nil && spoken && (b.unlistedBot(s.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login)) {
 		return webhook.Source{}, false, nil // before its text is read, which takes time

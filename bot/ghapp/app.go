@@ -261,6 +261,27 @@ func (a *App) Speaks(ctx context.Context, u User, app int64) (bool, error) {
 // IsApp reports whether the bot is a GitHub App: only Apps make check runs.
 func (a *App) IsApp() bool { return a.apps != nil }
 
+// Installed returns the installation through which the bot reaches a repository, 0 when
+// it reaches it no more: the repository is gone, or the App was taken off it. With a
+// token a repository that is there has installation 1.
+func (a *App) Installed(ctx context.Context, ref thread.Ref) (int64, error) {
+	var id int64
+	var err error
+	if a.self != nil {
+		var in *github.Installation
+		in, _, err = a.self.Apps.FindRepositoryInstallation(ctx, ref.Owner, ref.Repo)
+		id = in.GetID()
+	} else {
+		_, _, err = a.tokenClient().Repositories.Get(ctx, ref.Owner, ref.Repo)
+		id = 1
+	}
+	err = a.fail("find installation for "+ref.Repository(), false, err)
+	if errors.Is(err, ErrNotFound) {
+		return 0, a.Check(ctx) //control:gone-for-certain
+	}
+	return id, err
+}
+
 // For returns the client of one repository; the number in ref is not used.
 // The installation is that of the event, or 0 to ask GitHub for it. Clients
 // are kept, so their tokens and caches are shared.

@@ -59,6 +59,9 @@ func TestRefusedKey(t *testing.T) {
 				t.Errorf("Check: %v, want an error that may pass", err)
 			}
 			at := thread.Ref{Owner: "acme", Repo: "widget", Number: 1}
+			if _, err := a.Installed(t.Context(), at); err == nil && name != "suspended" {
+				t.Error("Installed: the repository passes for gone, or for there")
+			}
 			c, err := a.For(t.Context(), at, w.inst)
 			if err != nil {
 				t.Fatal(err)
@@ -82,6 +85,12 @@ func TestInstallationIsGone(t *testing.T) {
 	w := newWorld(t)
 	if err := w.app.Check(t.Context()); err != nil {
 		t.Error(err)
+	}
+	if id, err := w.app.Installed(t.Context(), w.issue); err != nil || id != w.inst {
+		t.Errorf("Installed: %d, %v, want %d", id, err, w.inst)
+	}
+	if id, err := w.app.Installed(t.Context(), thread.Ref{Owner: "acme", Repo: "nosuch", Number: 1}); err != nil || id != 0 {
+		t.Errorf("Installed where it is not: %d, %v", id, err)
 	}
 	c, err := w.app.For(t.Context(), thread.Ref{Owner: "acme", Repo: "widget", Number: 1}, 999999)
 	if err != nil {

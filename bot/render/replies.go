@@ -18,6 +18,7 @@ const (
 	UnknownAuthor   = "I could not make sure who wrote this, so I did nothing."
 	CheckIsRunning  = "The agent works on this branch."
 	CheckMovedTitle = "went on"
+	RepositoryGone  = "The repository is gone, or the App was taken off it."
 )
 
 // Replies is what is answered to one comment, however much it asks.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ var outages = []scriptVerb{
 	{"model-down", "", 0, 0, (*stage).modelDown},
 	{"model-up", "", 0, 0, (*stage).modelUp},
 	{"delete", "USER NUMBER COMMENT", 3, 3, (*stage).remove},
+	{"uninstall", "yes|no", 1, 1, (*stage).uninstall},
 	{"suspend", "yes|no", 1, 1, (*stage).suspend},
 	{"ready", "PATTERN", 1, 1, (*stage).ready},
 	{"logged", "PATTERN", 1, 1, (*stage).logged},
@@ -76,6 +78,21 @@ func (s *stage) setting(_ *testscript.TestScript, args []string) error {
 func (s *stage) suspend(_ *testscript.TestScript, args []string) error {
 	s.gh.Suspend(s.installation, args[0] == "yes")
 	return nil
+}
+
+// uninstall takes the App off the repository, of which GitHub tells it, and lets it
+// in again.
+func (s *stage) uninstall(_ *testscript.TestScript, args []string) error {
+	owner, name, _ := strings.Cut(scriptRepository, "/")
+	if err := s.gh.Uninstall(scriptRepository, args[0] == "yes"); err != nil || args[0] != "yes" {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, err := s.gh.Deliver(ctx, "installation_repositories", fmt.Appendf(nil, `{"action": "removed", "installation": {"id": %d, "account": {"login": %q, "id": 1}},
+		"repository_selection": "selected", "repositories_added": [], "repositories_removed": [{"id": 1, "name": %q, "full_name": %q, "private": false}],
+		"sender": {"login": "sam", "id": 2, "type": "User"}}`, s.installation, owner, name, scriptRepository))
+	return err
 }
 
 // remove deletes a comment, counted as the thread shows them.
