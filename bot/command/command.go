@@ -96,7 +96,7 @@ func (e *Error) Error() string { return "parse command: " + e.Public }
 // gives none. An *[Error] says what is wrong with the first command that
 // cannot be understood; then nothing of the body is carried out.
 func (t Table) Parse(body string) ([]Command, error) {
-	text := lineEnds.Replace(body)
+	text := lines(body)
 	if len(text) > mostText {
 		return nil, wrong("the text is too long to be read")
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dom "golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -155,6 +156,7 @@ func TestWhatIsSaid(t *testing.T) {
 		{"folded", "<details>\n\n/agent fix it\n\n</details>", 0, "a folded part"},
 		{"hidden by an attribute", "<div hidden>\n\n/agent fix it\n\n</div>", 0, "HTML"},
 		{"in HTML", "<p>\n/agent fix it\n</p>", 0, "HTML"},
+		{"in what a tilde begins", "~**&nbsp;a\n/agent fix it* ", 0, "emphasis"},
 		{"in bold", "**\n/agent fix it**", 1, ""},
 		{"bold", "**/agent fix it**", 0, "emphasis"},
 		{"in a formula", "$$\n/agent fix it\n$$", 0, "a formula"},
@@ -181,7 +183,11 @@ func TestWhatIsSaid(t *testing.T) {
 		{"in what may be code", "<textarea> a\n\"</pre>\n    /agent fix it", 0, "HTML"},
 		{"behind what may be a comment", "</details>\n\n[x]: <!--===\n/agent fix it", 0, "HTML"},
 		{"in what may be a fence", "</script>\n````sh\nx\n\n/agent fix it", 0, "HTML"},
-		{"behind what may be a definition", "[x]: <?&lt;</p>\n/agent fix it", 0, "addresses"},
+		{"behind what may be a definition", "[x]: <?&lt;</p>\n/agent fix it", 0, "HTML"},
+		{"behind an address that may reach further", "See https://e.org/a\\b\n/agent fix it", 0, "addresses"},
+		{"behind a comment that ends early", "<!----!>text\n/agent fix it", 0, "HTML"},
+		{"in a comment that ends late", "<!-- a\n/agent fix it\n--> b", 0, ""},
+		{"in a comment in what may be open", "<div title=\"\n\n<!-- \">\n/agent fix it\n-->", 0, "HTML"},
 		{"a condition", "/agent approve ab12 when green", 0, "other words"},
 		{"a list as an objection", "/agent approve ab12\n- rather later", 0, "other words"},
 		{"a thumb down", "👎\n\n/agent approve ab12", 0, "also says"},
@@ -201,7 +207,7 @@ func TestWhatIsSaid(t *testing.T) {
 	}
 }
 
-// TestTangledTexts: no comment keeps a server busy, and what is not read is
+// TestTangledTexts: no comment keeps a server busy. What would is not read: it is
 // asked back about, and made inert.
 func TestTangledTexts(t *testing.T) {
 	var nested strings.Builder
@@ -209,10 +215,8 @@ func TestTangledTexts(t *testing.T) {
 		nested.WriteString(strings.Repeat("  ", i) + "- a\n")
 	}
 	for name, text := range map[string]string{
-		"quotations": strings.Repeat("> ", 32000), "lists": strings.Repeat("- ", 32000), "numbers": strings.Repeat("1. ", 21000), "nested": nested.String(),
-		"a table":               strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("a\n", 5000),
-		"a table without pipes": strings.Repeat("a|", 1000) + "\n" + strings.Repeat("-|", 1000) + "\n" + strings.Repeat("a\n", 5000),
-		"links":                 strings.Repeat("[a](", 16000), "pictures": strings.Repeat("![a](", 12000), "definitions": strings.Repeat("[a]: b\n", 9000),
+		"quotations": strings.Repeat("> ", 32000), "lists": strings.Repeat("- ", 32000), "numbers": strings.Repeat("1. ", 21000),
+		"links": strings.Repeat("[a](", 16000), "pictures": strings.Repeat("![a](", 12000), "emphasis": strings.Repeat("*a_", 20000),
 	} {
 		for _, tail := range []string{"\n\n/agent stop", " x\n/agent stop"} {
 			_, err := table.Parse(text + tail)
@@ -220,6 +224,19 @@ func TestTangledTexts(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "nested too deeply") || !strings.HasSuffix(inert, "\n\\/agent stop") {
 				t.Fatalf("%s: %v", name, err)
 			}
+		}
+	}
+	for name, text := range map[string]string{
+		"nested":                nested.String(),
+		"a table":               strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("a\n", 5000),
+		"a table without pipes": strings.Repeat("a|", 1000) + "\n" + strings.Repeat("-|", 1000) + "\n" + strings.Repeat("a\n", 5000),
+		"definitions":           strings.Repeat("[a]: b\n", 9000), "addresses": strings.Repeat("www.a.b ", 8000), "tags": strings.Repeat("<a b=\"", 9000),
+		"tasks": strings.Repeat("- [ ] [a]: b\n", 5000), "brackets": strings.Repeat("[a]", 20000), "ticks": strings.Repeat("``` ` `` ", 7000),
+	} {
+		begin := time.Now()
+		cmds, err := table.Parse(text + "\n\n/agent stop")
+		if took := time.Since(begin); len(cmds) != 1 || took > 5*time.Second && !githubcheck.Race {
+			t.Errorf("%s: %d commands, %v, in %v", name, len(cmds), err, took)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (s shown) plain(text string) string {
 // around a command decides that too: a definition above it makes a link of words in it,
 // whose label nobody sees.
 func showMarked(body string, show func(string) string) shown {
-	text := lineEnds.Replace(body)
+	text := lines(body)
 	list := slices.DeleteFunc(mentions(text), func(m mention) bool { return !m.said })
 	s := shown{word: "agentword", said: len(list)}
 	for strings.Contains(strings.ToLower(text), s.word) {

@@ -135,7 +135,7 @@ var homes = map[string][]string{
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/patch", "agent/llm/toolcall", "gitops", "policy", "bot/render", "bot/command"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
-	"github.com/yuin/goldmark":          {"bot/render", "bot/command", "policy/untrusted", "policy/untrusted/visible"},
+	"github.com/yuin/goldmark":          {"bot/render", "policy/untrusted", "policy/untrusted/visible"},
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail"},
 	"github.com/bmatcuk/doublestar":     {"policy", "agent/workspace/host", "agent/tools"},
 }

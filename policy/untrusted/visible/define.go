@@ -128,8 +128,8 @@ func (definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parser.
 	if lines.Len() > 0 && task(node, reader.Source()) > 0 {
 		node.Parent().SetAttributeString(taskAttribute, []byte{}) // its quotes end an attribute that is open
 	}
+	all := lines.Value(reader.Source())
 	for lines.Len() > 0 {
-		all := lines.Value(reader.Source())
 		if first := bytes.TrimLeft(all, " \t"); len(first) == 0 || first[0] != '[' {
 			return
 		}
@@ -140,12 +140,12 @@ func (definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parser.
 		}
 		n += box
 		pc.AddReference(parser.NewReference(label, to, nil))
-		used := 0
-		for i, seen := 0, 0; i < lines.Len() && seen < n; i++ {
-			line := lines.At(i)
+		used, seen := 0, 0
+		for ; used < lines.Len() && seen < n; used++ {
+			line := lines.At(used)
 			seen += len(line.Value(reader.Source()))
-			used++
 		}
+		all = all[min(seen, len(all)):]
 		lines.SetSliced(used, lines.Len())
 	}
 	if node.Parent() != nil {

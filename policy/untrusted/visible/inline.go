@@ -53,7 +53,7 @@ func (tagParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node
 			continue
 		}
 		_, end := block.Position()
-		return &tagNode{raw: m[0], end: end.Start}
+		return &tagNode{raw: m[0], start: start.Start, end: end.Start}
 	}
 	return nil
 }
@@ -61,8 +61,8 @@ func (tagParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node
 // tagNode is HTML inside a paragraph.
 type tagNode struct {
 	ast.BaseInline
-	raw []byte
-	end int
+	raw        []byte
+	start, end int
 }
 
 var kindTag = ast.NewNodeKind("Tag")
@@ -78,7 +78,7 @@ type addressParser struct{}
 // of a line.
 func (addressParser) Trigger() []byte { return []byte{':', ' ', '*', '_', '~', '(', '\\'} }
 
-func (addressParser) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Node {
+func (addressParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	line, seg := block.PeekLine()
 	before := block.Source()[:seg.Start]
 	if l, _ := block.Position(); parent.Type() == ast.TypeBlock && l < parent.Lines().Len() && parent.Lines().At(l).Start == seg.Start { //control:address-begins-line
@@ -95,7 +95,7 @@ func (addressParser) Parse(parent ast.Node, block text.Reader, _ parser.Context)
 			skip, length = webAddress(before, line[escape:])
 		}
 	}
-	if length == 0 || brackets(parent) > 0 || scheme > 0 && !takeBack(parent, scheme) {
+	if length == 0 || inBracket(parent, pc) || scheme > 0 && !takeBack(parent, scheme) {
 		return nil
 	}
 	at := seg.Start + escape + skip
@@ -106,16 +106,19 @@ func (addressParser) Parse(parent ast.Node, block text.Reader, _ parser.Context)
 	return ast.NewAutoLink(ast.AutoLinkURL, ast.NewTextSegment(text.NewSegment(at-scheme, at+length)))
 }
 
-// brackets counts the brackets that are open where parent ends, up to two.
-func brackets(parent ast.Node) int {
-	n := 0
-	for c := parent.LastChild(); c != nil && n < 2; c = c.PreviousSibling() {
+// inBracket reports whether a bracket is open where parent ends.
+func inBracket(parent ast.Node, pc parser.Context) bool {
+	none, _ := pc.Get(noBracketKey).(ast.Node) // up to here none is open
+	for c := parent.LastChild(); c != nil && c != none; c = c.PreviousSibling() {
 		if c.Kind().String() == "LinkLabelState" {
-			n++
+			return true
 		}
 	}
-	return n
+	pc.Set(noBracketKey, parent.LastChild())
+	return false
 }
+
+var noBracketKey = parser.NewContextKey()
 
 // takeBack removes the last n bytes of parent's text.
 func takeBack(parent ast.Node, n int) bool {

@@ -33,7 +33,7 @@ func newReading(emphasis bool) goldmark.Markdown {
 	}
 	var more []goldmark.Extender
 	if emphasis {
-		inlines = append(inlines, util.Prioritized(parser.NewEmphasisParser(), 500))
+		inlines = append(inlines, util.Prioritized(emphasisParser{}, 500))
 		more = append(more, extension.Strikethrough)
 	}
 	return goldmark.New(
@@ -62,10 +62,14 @@ func newReading(emphasis bool) goldmark.Markdown {
 	)
 }
 
+// manyMarks reports whether s has more marks of emphasis than are read.
+func manyMarks(s string) bool {
+	return strings.Count(s, "*")+strings.Count(s, "_")+strings.Count(s, "~") > 4000
+}
+
 // readingFor chooses what reads s.
 func readingFor(s string) goldmark.Markdown {
-	const most = 4000
-	if strings.Count(s, "*")+strings.Count(s, "_")+strings.Count(s, "~") > most {
+	if manyMarks(s) {
 		return readingPlain()
 	}
 	return reading()

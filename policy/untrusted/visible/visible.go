@@ -4,9 +4,10 @@
 // what can be hidden.
 //
 //	parse.go     the parser and how HTML is made of its tree
-//	block.go, list.go, inline.go, link.go, table.go, footnote.go  where GitHub's rules are its own
+//	block.go, list.go, inline.go, link.go, emphasis.go, table.go, footnote.go  where GitHub's rules are its own
 //	tags.go      HTML as the filters read it
 //	write.go     the text that is left
+//	place.go     in what a piece of the text stands
 package visible
 
 import (

@@ -123,9 +123,11 @@ func longestRun(s string) int {
 	return longest
 }
 
+func isMark(r rune) bool { return r >= codeMark && r <= lastMark }
+
 func dropMarks(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= codeMark && r <= lastMark {
+		if isMark(r) {
 			return -1
 		}
 		return r
@@ -293,7 +295,7 @@ func language(class string) string {
 // resolve writes the marks of a block as Markdown where they stand between words.
 // Inside a word they would change what a reader reads, and go.
 func resolve(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r >= codeMark && r <= lastMark }) {
+	if !strings.ContainsFunc(s, isMark) {
 		return s
 	}
 	rs := []rune(s)
@@ -322,7 +324,7 @@ func resolve(s string) string {
 	}
 	var b strings.Builder
 	for i, r := range rs {
-		if r >= codeMark && r <= lastMark {
+		if isMark(r) {
 			b.WriteString(shows[i])
 		} else {
 			b.WriteRune(r)
@@ -353,7 +355,7 @@ func delimiters(mark rune, text string) (before, behind string) {
 // of step, belongs to a word.
 func wordAt(rs []rune, i, step int) bool {
 	for i += step; i >= 0 && i < len(rs); i += step {
-		if r := rs[i]; r < codeMark || r > lastMark {
+		if r := rs[i]; !isMark(r) {
 			return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 		}
 	}
