@@ -74,6 +74,7 @@ var controls = []control{
 	{"suspected-texts", "skip", "./policy/shell", "TestCommandCorpus"},
 	{"followed-links", "false", "./policy/shell", "TestCommandCorpus"},
 	{"outside-code", "drop", "./policy/shell", "TestCommandCorpus"},
+	{"evaluated-text", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"evaluated-remote", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"remote-database", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"own-branch", `value to != ""`, "./policy/shell", "TestOwnBranch"},

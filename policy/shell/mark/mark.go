@@ -10,11 +10,12 @@ const (
 	Unknown = "\x01" // text that nobody knows
 	Secret  = "\x02" // text that is or holds a credential
 	Remote  = "\x03" // text that came from the network
-	All     = Unknown + Secret + Remote
+	Written = "\x04" // text that a file holds, and that may be no number
+	All     = Unknown + Secret + Remote + Written
 )
 
 // is reports whether a character is a mark.
-func is(c rune) bool { return c >= 1 && c <= 3 }
+func is(c rune) bool { return c >= 1 && c <= 4 }
 
 // Known reports whether every part of s was computed.
 func Known(s string) bool { return !strings.ContainsAny(s, All) }

@@ -8,7 +8,7 @@ func TestMarks(t *testing.T) {
 		"unknown": {"rm " + Unknown, Unknown, "rm ", Unknown, "rm …"},
 		"secret":  {Secret, Secret, "", Unknown + Secret, "…"},
 		"twice":   {Remote + "a" + Remote, Remote, "a", Unknown + Remote, "…a…"},
-		"all":     {Remote + Secret + Unknown, All, "", All, "………"},
+		"all":     {Written + Remote + Secret + Unknown, All, "", All, "…………"},
 		"nothing": {"", "", "", Unknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

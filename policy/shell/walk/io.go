@@ -68,6 +68,9 @@ func (w *Walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 			w.readers[w.Resolve(last)] = c
 		}
 		w.input(rd, w.ReadFile(last))
+		if _, own := w.File(last); !own && rd.N == nil {
+			w.In.file = true
+		}
 		return to
 	case rd.Op == syntax.DplOut && open:
 		return output(w, to, rd, t)

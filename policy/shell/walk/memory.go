@@ -28,12 +28,13 @@ type variable struct {
 type variables struct {
 	Found   *finding.Finding
 	vars    map[string]variable
-	way     int      // which alternative of each variable is taken
-	ways    int      // how many alternatives were seen
-	pos     []string // positional parameters
-	foreign bool     // the positional parameters come from elsewhere
-	last    string   // $_
-	Zero    string   // $0
+	keyed   map[string]bool // which variables have texts for keys
+	way     int             // which alternative of each variable is taken
+	ways    int             // how many alternatives were seen
+	pos     []string        // positional parameters
+	foreign bool            // the positional parameters come from elsewhere
+	last    string          // $_
+	Zero    string          // $0
 }
 
 // maxAlternatives is how many values of a variable are followed.
@@ -135,6 +136,12 @@ var environment = map[string]string{
 
 // Lookup is what a variable or a special parameter holds, for expansions.
 func (v *variables) Lookup(name string) word.Variable {
+	found := v.holds(name)
+	found.Keyed = v.keyed[name]
+	return found
+}
+
+func (v *variables) holds(name string) word.Variable {
 	text := func(s string) word.Variable { return word.Variable{Values: []string{s}} }
 	switch n, err := strconv.Atoi(name); {
 	case name == "!":
@@ -211,7 +218,7 @@ func (w *Walk) assign(a *syntax.Assign) {
 		if a.Index != nil {
 			if name == "BASH_CMDS" || name == "BASH_ALIASES" { // where the shell looks for programs
 				w.Found.Hit("shadow", name+"="+value)
-				w.aliases[word.Subscript(w, a.Index)] = value
+				w.aliases[word.Subscript(w, a.Name.Value, a.Index)] = value
 			}
 			w.assignElement(name, a.Index, value)
 			return
@@ -247,7 +254,7 @@ func (w *Walk) assignArray(a *syntax.Assign) {
 				continue
 			}
 			list = append(list, value)
-			keys = append(keys, word.Subscript(w, e.Index))
+			keys = append(keys, word.Subscript(w, a.Name.Value, e.Index))
 		}
 	}
 	w.set(name, list...)
@@ -272,7 +279,10 @@ func putAt(list []string, n int, value string) []string {
 func (w *Walk) assignElement(name string, index syntax.ArithmExpr, value string) {
 	old, _ := w.get(name)
 	list, keys := slices.Clone(old), slices.Clone(w.vars[name].keys)
-	n, ok := word.Number(w, index)
+	n, ok := int64(0), false
+	if !w.keyed[name] {
+		n, ok = word.Number(w, index)
+	}
 	if ok && n < 0 {
 		n += int64(len(list))
 	}
@@ -280,7 +290,7 @@ func (w *Walk) assignElement(name string, index syntax.ArithmExpr, value string)
 		w.set(name, putAt(list, int(n), value)...)
 		return
 	}
-	key := word.Subscript(w, index)
+	key := word.Subscript(w, name, index)
 	if at := slices.Index(keys, key); at >= 0 && at < len(list) {
 		list[at] = value
 	} else {
@@ -327,12 +337,22 @@ func (w *Walk) declare(c *syntax.DeclClause) string {
 	return ""
 }
 
-func (w *Walk) declareOne(a *syntax.Assign, variant string, flags argv.List) {
-	name := a.Name.Value
-	if variant != "export" && flags.Has("i") {
+// giveKind remembers that a variable holds a number, or has texts for keys.
+func giveKind(w *Walk, name string, flags argv.List) {
+	if flags.Has("A") {
+		w.keyed[name] = true
+	}
+	if flags.Has("i") {
 		v := w.vars[name]
 		v.integer = true
 		w.vars[name] = v
+	}
+}
+
+func (w *Walk) declareOne(a *syntax.Assign, variant string, flags argv.List) {
+	name := a.Name.Value
+	if variant != "export" {
+		giveKind(w, name, flags)
 	}
 	w.assign(a)
 	if list, ok := w.get(name); ok && a.Array == nil && len(list) == 1 && strings.HasPrefix(list[0], "(") && strings.HasSuffix(list[0], ")") {

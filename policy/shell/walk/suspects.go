@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/code"
+	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // suspects follows the texts of a line that runs what is not known: any of
@@ -52,6 +53,27 @@ func single(text string) []string {
 		out = append(out, m[1])
 	}
 	return out
+}
+
+var counts = Lazily(`^-[a-zA-Z]*c$|^--count$|length|tonumber|add$|^(?:\^)?\[0-9\][+*]\$?$|^\\d\+$`)
+
+// printsFile reports whether a substitution prints what a file says. Of what
+// counts or measures only a number can come.
+func printsFile(p *syntax.CmdSubst) bool {
+	programs, number := 0, false
+	syntax.Walk(p, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		programs++
+		for i, a := range call.Args {
+			text := plainText(a)
+			number = number || i == 0 && !known.In("text-printers", text) || i > 0 && counts().MatchString(text)
+		}
+		return true
+	})
+	return !number && (programs > 0 || len(p.Stmts) == 1 && len(p.Stmts[0].Redirs) == 1)
 }
 
 // literals are the texts in a program: the words of each command together, and

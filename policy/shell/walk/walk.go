@@ -38,6 +38,7 @@ const (
 // Input is what a command reads from its standard input.
 type Input struct {
 	Text string
+	file bool // it is a file's
 	pos  int
 }
 
@@ -95,7 +96,7 @@ type Walk struct {
 // New returns a walk whose commands go to the rules that ruleOf finds.
 func New(f *finding.Finding, ruleOf func(c *Command) Rule) *Walk {
 	w := &Walk{RuleOf: ruleOf, funcs: map[string]*function{}, aliases: map[string]string{}}
-	w.variables = variables{Found: f, vars: map[string]variable{}, ways: 1, Zero: "bash", foreign: true}
+	w.variables = variables{Found: f, vars: map[string]variable{}, keyed: map[string]bool{}, ways: 1, Zero: "bash", foreign: true}
 	w.links, w.Content, w.open, w.readers = map[string]string{}, map[string]string{}, map[string]target{}, map[string]syntax.Command{}
 	return w
 }
@@ -463,7 +464,11 @@ func (w *Walk) Output(part syntax.WordPart) string {
 	case *syntax.CmdSubst:
 		return w.subshell(func() string {
 			w.quiet, w.filed, w.shown = true, false, nil
-			return strings.TrimRight(w.stmts(p.Stmts), "\n")
+			out := strings.TrimRight(w.stmts(p.Stmts), "\n")
+			if strings.Contains(out, unknown) && printsFile(p) {
+				out += mark.Written
+			}
+			return out
 		})
 	case *syntax.ProcSubst:
 		return w.openProcess(p)

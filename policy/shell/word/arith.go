@@ -89,7 +89,7 @@ func (ex expander) countable(s string) bool {
 		if plainNumber.MatchString(s) {
 			return true
 		}
-		if strings.Contains(s, mark.Remote) {
+		if strings.ContainsAny(s, mark.Remote+mark.Written) {
 			let(ex, s)
 			return false
 		}
@@ -105,7 +105,7 @@ func (ex expander) countable(s string) bool {
 	return false
 }
 
-// let follows an expression that another machine wrote, as the builtin of that
+// let follows an expression that another machine or a file holds, as the builtin of that
 // name does.
 func let(ex expander, text string) {
 	words := []*syntax.Word{{Parts: []syntax.WordPart{&syntax.Lit{Value: "let"}}}, singleQuoted(text)}

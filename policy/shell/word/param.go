@@ -179,7 +179,7 @@ func (x expander) lookup(name string, index syntax.ArithmExpr) value {
 	v := x.sh.Lookup(name)
 	key := ""
 	if index != nil { // what is in it runs in any case
-		key = x.subscript(index)
+		key = x.subscript(index, v.Keyed)
 	}
 	at := 0
 	switch {
@@ -193,6 +193,8 @@ func (x expander) lookup(name string, index syntax.ArithmExpr) value {
 		if at = slices.Index(v.Keys, key); at < 0 {
 			return text(mark.Unknown)
 		}
+	case index != nil && v.Keyed:
+		return text(mark.Unknown)
 	case index != nil:
 		n, ok := x.arith(index)
 		if !ok {
@@ -208,10 +210,12 @@ func (x expander) lookup(name string, index syntax.ArithmExpr) value {
 	return text(v.Values[at])
 }
 
-func (x expander) subscript(index syntax.ArithmExpr) string {
+func (x expander) subscript(index syntax.ArithmExpr, keyed bool) string {
 	if w, ok := index.(*syntax.Word); ok {
 		s := x.joined(w, asText)
-		x.countable(strings.TrimSpace(s)) // bash evaluates it
+		if !keyed {
+			x.countable(strings.TrimSpace(s)) // bash evaluates it
+		}
 		return s
 	}
 	return mark.Unknown

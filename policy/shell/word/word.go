@@ -54,6 +54,7 @@ type Variable struct {
 	Values []string
 	Keys   []string
 	State  State
+	Keyed  bool // its keys are texts, and no numbers
 }
 
 func (v Variable) first() string { return strings.Join(v.Values[:min(1, len(v.Values))], "") }
@@ -132,7 +133,9 @@ func Pattern(sh Shell, w *syntax.Word) string { return expander{sh}.pattern(w) }
 func Number(sh Shell, x syntax.ArithmExpr) (int64, bool) { return expander{sh}.arith(x) }
 
 // Subscript is the text of what stands in the brackets behind a name.
-func Subscript(sh Shell, index syntax.ArithmExpr) string { return expander{sh}.subscript(index) }
+func Subscript(sh Shell, name string, index syntax.ArithmExpr) string {
+	return expander{sh}.subscript(index, sh.Lookup(name).Keyed)
+}
 
 func (x expander) joined(w *syntax.Word, how quoting) string {
 	if w == nil {
