@@ -125,9 +125,9 @@ type Request struct {
 }
 
 // after reports whether a comment came after a request. Two of one second are told
-// apart by their numbers.
-func after(p session.Place, c Comment) bool {
-	return c.Created.After(p.At) || c.Created.Equal(p.At) && p.Comment != 0 && c.ID > p.Comment
+// apart by their numbers, which count for comments of one kind only.
+func after(p session.Place, c Comment, kind bool) bool {
+	return c.Created.After(p.At) || c.Created.Equal(p.At) && kind && p.Comment != 0 && c.ID > p.Comment
 }
 
 // Line is what a comment on a diff is about: the path with the lines, and the code.

@@ -190,6 +190,20 @@ func TestPullRequest(t *testing.T) {
 	without(t, got, "HIDDEN")
 }
 
+// A review that asks in its words comes with its own comments on lines, which GitHub
+// gave numbers of their own in the same second.
+func TestReviewAsks(t *testing.T) {
+	t.Parallel()
+	r := request(true, 40_000)
+	r.At = session.Place{At: at(9), Comment: 8}
+	from := pullOf(1, 100)
+	from.comments.List[0].Created = at(9)
+	from.comments.List[0].Body = "/agent REQUEST"
+	got := gather(t, from, r)
+	inOrder(t, got, "Review thread on a.go:L12", "Why?")
+	without(t, got, "REQUEST", "Because.", "b.go")
+}
+
 // A comment on a line comes with its lines and with what was said there.
 func TestLine(t *testing.T) {
 	t.Parallel()

@@ -85,10 +85,13 @@ func (g *gathering) readReviews(ctx context.Context) error {
 	return nil
 }
 
+// afterOnDiff is after for comments on the diff.
+func afterOnDiff(p session.Place, c Comment) bool { return after(p, c, p.DiffThread != 0) }
+
 // isNew reports whether a session that goes on was not told of a comment; at its
 // beginning it was told of none.
 func (g *gathering) isNew(c Comment) bool {
-	return c.ID != g.At.Comment && !after(g.At, c) && (g.Since.At.IsZero() || after(g.Since, c) && !c.Own)
+	return c.ID != g.At.Comment && !afterOnDiff(g.At, c) && (g.Since.At.IsZero() || afterOnDiff(g.Since, c) && !c.Own)
 }
 
 // putThread lays out one talk about lines of the diff. Each line that somebody
@@ -100,7 +103,7 @@ func (g *gathering) putThread(t ReviewThread, name string, hunk bool, limit int)
 	}
 	said := 0
 	for i, c := range t.List {
-		if c.ID == g.At.Comment || after(g.At, c) {
+		if c.ID == g.At.Comment || afterOnDiff(g.At, c) {
 			continue
 		}
 		if i == 1 && t.Earlier > 0 {

@@ -69,15 +69,7 @@ func (g *gathering) readComments(ctx context.Context) error {
 		g.comments, err = g.missing("the comments of this thread", err)
 		return err
 	}
-	var list []Comment
-	for _, c := range got.List {
-		if !g.counts(c) {
-			continue
-		}
-		if c.Body = g.Clean("comment", c.Body); c.Body != "" { //control:hidden-comment
-			list = append(list, c)
-		}
-	}
+	list := slices.DeleteFunc(got.List, func(c Comment) bool { return !g.counts(c) })
 	if !g.Since.At.IsZero() {
 		got.Earlier = 0 // they came with an earlier request
 	}
@@ -89,15 +81,20 @@ func (g *gathering) readComments(ctx context.Context) error {
 	return nil
 }
 
+// afterInThread is after for what stands in the thread: its comments, and reviews.
+func afterInThread(p session.Place, c Comment) bool {
+	return after(p, c, p.DiffThread == 0 && c.State == "")
+}
+
 // counts reports whether the model is told of a comment.
 func (g *gathering) counts(c Comment) bool {
-	if c.Own || c.ID == g.At.Comment || after(g.At, c) { //control:own-words-left-out
+	if c.Own || c.ID == g.At.Comment || afterInThread(g.At, c) { //control:own-words-left-out
 		return false
 	}
 	if g.Since.At.IsZero() {
 		return true
 	}
-	return after(g.Since, c) && !c.Author.Bot && !(g.Command != nil && g.Command(c.Body))
+	return afterInThread(g.Since, c) && !c.Author.Bot && !(g.Command != nil && g.Command(c.Body))
 }
 
 // putComments puts as many comments as there is room for, the newest first. Earlier
@@ -105,14 +102,18 @@ func (g *gathering) counts(c Comment) bool {
 func (g *gathering) putComments(list []Comment, earlier, limit int) []session.Item {
 	var out []session.Item
 	left := limit
-	for i := len(list) - 1; i >= 0; i-- {
+	for i := len(list) - 1; i >= 0; i-- { // reading a text takes time, so only those that are shown are
+		text := g.Clean("comment", list[i].Body) //control:hidden-comment
+		if text == "" {
+			continue
+		}
 		most := left
-		if len(list)-i > wholeComments {
+		if len(out) >= wholeComments {
 			most = min(left, shortComment+perItem)
 		} else if i > 0 {
 			most = left * 2 / 3 // one long comment does not push all others out
 		}
-		it, ok := fit(session.ItemThread, g.nameOf(list[i]), list[i].Body, most)
+		it, ok := fit(session.ItemThread, g.nameOf(list[i]), text, most)
 		if !ok {
 			earlier += i + 1
 			break
