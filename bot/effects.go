@@ -77,12 +77,12 @@ func (e effects) perform(ctx context.Context, in store.Intent) (ghapp.Ref, error
 	case store.Done:
 		return refOf(in), nil
 	case store.Failed:
-		return ghapp.Ref{}, &ghapp.Refusal{Reason: in.Reason}
+		return e.below(ctx, in, wr, &ghapp.Refusal{Reason: in.Reason})
 	case store.Attempted:
 		ref, ok, err := e.lookUp(ctx, in, wr)
 		switch {
 		case errors.Is(err, ghapp.ErrNotFound):
-			return ref, e.refused(ctx, in, err)
+			return e.below(ctx, in, wr, e.refused(ctx, in, err))
 		case err != nil:
 			return ref, err
 		case ok:
@@ -101,9 +101,25 @@ func (e effects) perform(ctx context.Context, in store.Intent) (ghapp.Ref, error
 	case err == nil:
 		return ref, e.done(ctx, in.Key, ref)
 	case ghapp.KindOf(err) == ghapp.Permanent, isFault(err):
-		return ref, e.refused(ctx, in, err)
+		return e.below(ctx, in, wr, e.refused(ctx, in, err))
 	}
 	return ref, fmt.Errorf("write %s: %w", wr.Kind, err)
+}
+
+// below writes an answer whose place on the diff is gone into the thread: what is told
+// is not lost. Of any other write it returns why it was refused.
+func (e effects) below(ctx context.Context, in store.Intent, wr ghapp.Write, cause error) (ghapp.Ref, error) {
+	var no *ghapp.Refusal
+	if wr.Kind != ghapp.WriteReply || !errors.As(cause, &no) { //control:answer-not-lost
+		return ghapp.Ref{}, cause
+	}
+	wr.Key, wr.Kind, wr.Target = wr.Key+"-below", ghapp.WriteComment, ghapp.Target{}
+	next := intent(wr, e.at.Ref, e.now())
+	next.Session = in.Session
+	if err := e.store.Intend(ctx, e.fence, next); err != nil {
+		return ghapp.Ref{}, fmt.Errorf("record intent: %w", err)
+	}
+	return e.perform(ctx, *next)
 }
 
 // lookUp asks GitHub whether a write that was sent before has happened. It

@@ -101,14 +101,8 @@ func (l *leased) announce(ctx context.Context, note string) error {
 	if body == "" {
 		return nil
 	}
-	wr := ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.row.ID, v.Seq), Kind: ghapp.WriteComment, Body: body, First: true}
-	there := inPlace(v.Place, wr) // and where that is gone, in the thread
-	_, err := l.Ensure(ctx, there)
-	var no *ghapp.Refusal
-	if errors.As(err, &no) && there.Kind != wr.Kind { //control:answer-not-lost
-		wr.Key += "-below"
-		_, err = l.Ensure(ctx, wr)
-	}
+	key := fmt.Sprintf("final-%s-%d", l.row.ID, v.Seq)
+	_, err := l.Ensure(ctx, inPlace(v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true}))
 	return ghapp.UnlessRefused(err)
 }
 

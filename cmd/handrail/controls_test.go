@@ -168,7 +168,7 @@ var controls = []control{
 	{"room-of-a-thread", "drop", "./bot/conversation", "TestRoom"},
 	{"thread-read-later", "false", "./bot/conversation", "TestRefused"},
 	{"answer-in-place", "false", "./cmd/handrail", "TestScripts/serve_line_comment"},
-	{"answer-not-lost", "false", "./cmd/handrail", "TestScripts/serve_line_gone"},
+	{"answer-not-lost", "true", "./cmd/handrail", "TestScripts/serve_line_gone"},
 	{"names-on-their-line", "call ReplaceAll $1", "./bot/render", "TestNamesStayOnTheirLine"},
 	{"item-no-block", "drop", "./bot/render", "TestWordsMakeNoBlocks"},
 	{"file-in-path", "false", "./agent/tools/builtin", "TestFileInAPath"},
