@@ -201,6 +201,7 @@ var controls = []control{
 	{"refused-key-waits", "false", "./bot/ghapp", "TestRefusedKey"},
 	{"suspension-waits", "drop", "./bot/ghapp", "TestRefusedKey"},
 	{"nobody-is-not-nowhere", "false", "./bot/ghapp", "TestRefusedKey"},
+	{"listed-as-new", "drop", "./cmd/handrail", "TestScripts/serve_token_missed"},
 	{"gone-for-certain", "value 0, nil", "./bot/ghapp", "TestRefusedKey"},
 	{"heard-at-once", "drop", "./cmd/handrail", "TestScripts/serve_heard"},
 	{"deadly-session", "false", "./bot", "TestDeadlySession"},

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ready"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -75,5 +78,37 @@ func (s *server) note(ctx context.Context, key string, err error) {
 		s.watch.Note(ctx, part, fmt.Errorf("GitHub gives the App no access; it may be suspended (%w)", refused.Err))
 	case bot.Temporary(err):
 		s.watch.Soon()
+	}
+}
+
+// lister returns what finds comments that were missed, where the server works with a
+// token: GitHub tells only Apps of deliveries.
+func (s *server) lister() sweep.Lister {
+	return sweep.Lister{
+		Said: func(ctx context.Context, since time.Time) (all []ghapp.Said, err error) {
+			for _, name := range s.cfg.GitHub.Served() {
+				at, err := thread.Parse(name + "#1")
+				if err != nil {
+					continue // owner/*: a token is for repositories that are named
+				}
+				said, err := s.app.Said(ctx, at, since)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, said...)
+			}
+			return all, nil
+		},
+		Take: func(ctx context.Context, event string, payload []byte) error {
+			src, ok, err := s.bot.Source(event, payload)
+			if err != nil || !ok {
+				return err
+			}
+			_, err = s.redactedStore.Deliveries.Put(ctx, &store.Delivery{
+				ID: "listed-" + src.Key, Event: event, Key: src.Key, Thread: src.Thread, Sender: src.Sender, Priority: src.Priority, Payload: payload, Received: time.Now(),
+			})
+			return err
+		},
+		Meta: s.redactedStore.Meta, Every: s.opt.missed, Log: s.log,
 	}
 }

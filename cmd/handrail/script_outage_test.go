@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,6 +23,8 @@ var outages = []scriptVerb{
 	{"model-down", "", 0, 0, (*stage).modelDown},
 	{"model-up", "", 0, 0, (*stage).modelUp},
 	{"delete", "USER NUMBER COMMENT", 3, 3, (*stage).remove},
+	{"server-down", "", 0, 0, (*stage).serverDown},
+	{"server-up", "", 0, 0, func(s *stage, ts *testscript.TestScript, _ []string) error { return s.start(ts) }},
 	{"uninstall", "yes|no", 1, 1, (*stage).uninstall},
 	{"suspend", "yes|no", 1, 1, (*stage).suspend},
 	{"ready", "PATTERN", 1, 1, (*stage).ready},
@@ -78,6 +81,13 @@ func (s *stage) setting(_ *testscript.TestScript, args []string) error {
 func (s *stage) suspend(_ *testscript.TestScript, args []string) error {
 	s.gh.Suspend(s.installation, args[0] == "yes")
 	return nil
+}
+
+// serverDown ends the server. What happens before it is up again is not delivered.
+func (s *stage) serverDown(*testscript.TestScript, []string) error {
+	err := s.end(syscall.SIGTERM)
+	s.gh.SetWebhook("")
+	return err
 }
 
 // uninstall takes the App off the repository, of which GitHub tells it, and lets it

@@ -268,7 +268,7 @@ func (s *server) beside(ctx context.Context) {
 	s.wait.Go(func() { sweep.KeepSpent(ctx, s.app, s.redactedStore.Meta, s.log) })
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	if s.cfg.GitHub.AppID == 0 {
-		s.log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; a GitHub App can")
+		s.wait.Go(func() { s.lister().Run(ctx) })
 		return
 	}
 	sw := sweep.New(sweep.Config{GitHub: s.app, Meta: s.redactedStore.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log})

@@ -1,0 +1,119 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// Lister finds what people wrote while nobody listened, where GitHub cannot be asked
+// for deliveries: with a token.
+type Lister struct {
+	// Said returns what was written since a time, Take takes in an event as the
+	// webhook does; one that is known already changes nothing.
+	Said  func(ctx context.Context, since time.Time) ([]ghapp.Said, error)
+	Take  func(ctx context.Context, event string, payload []byte) error
+	Meta  store.Meta
+	Every time.Duration // between looks, 5 minutes when zero
+	Log   *slog.Logger
+}
+
+// listedKey is where the times of the listings are kept.
+const listedKey = "comments listed"
+
+// listed is when the first listing was, before which nothing is of interest, and the
+// last one. Before are texts of the first one's second that were there already.
+type listed struct {
+	First, Last time.Time
+	Before      []string
+}
+
+// Run lists at start and then now and then, until ctx ends.
+func (l Lister) Run(ctx context.Context) {
+	if l.Every == 0 {
+		l.Every = sweepEvery
+	}
+	tick := time.NewTicker(l.Every)
+	defer tick.Stop()
+	for {
+		if err := l.list(ctx); err != nil && ctx.Err() == nil {
+			l.Log.ErrorContext(ctx, "list what was written", "err", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// list takes in what was written since the last listing. The first one takes in
+// nothing: what was written before the bot was there is not for it.
+func (l Lister) list(ctx context.Context) error {
+	now := time.Now()
+	times := listed{First: now.Truncate(time.Second)} // GitHub's times are of seconds
+	text, err := l.Meta.Get(ctx, listedKey)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		said, err := l.Said(ctx, times.First)
+		if err != nil {
+			return err
+		}
+		for _, s := range said {
+			times.Before = append(times.Before, s.ID)
+		}
+	case err != nil:
+		return err
+	default:
+		if err := json.Unmarshal(text, &times); err != nil {
+			return fmt.Errorf("read time of the last listing: %w", err)
+		}
+		if err := l.since(ctx, times, latest(times.First, times.Last.Add(-sweepOverlap), now.Add(-sweepReach))); err != nil {
+			return err
+		}
+	}
+	times.Last = now
+	if text, err = json.Marshal(times); err != nil {
+		return err
+	}
+	if err := l.Meta.Set(ctx, listedKey, text); err != nil {
+		return err
+	}
+	if times.First.Equal(now.Truncate(time.Second)) {
+		l.Log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; what is written is listed from now on")
+	}
+	return nil
+}
+
+func (l Lister) since(ctx context.Context, times listed, since time.Time) error {
+	said, err := l.Said(ctx, since)
+	if err != nil {
+		return err
+	}
+	for _, s := range said {
+		if slices.Contains(times.Before, s.ID) {
+			continue
+		}
+		if err := l.Take(ctx, s.Event, s.Payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func latest(times ...time.Time) time.Time {
+	out := times[0]
+	for _, t := range times[1:] {
+		if t.After(out) {
+			out = t
+		}
+	}
+	return out
+}
