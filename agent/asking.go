@@ -47,8 +47,8 @@ const askIDLength = 8
 // it.
 func (g *gate) askID() string {
 	for {
-		id := strings.ToLower(rand.Text()[:askIDLength]) //control:random-id
-		if !slices.ContainsFunc(g.Requests, func(r *session.Request) bool { return r.ID == id }) {
+		id := strings.ToLower(rand.Text()[:askIDLength])                                                                                    //control:random-id
+		if strings.ContainsAny(id, "0123456789") && !slices.ContainsFunc(g.Requests, func(r *session.Request) bool { return r.ID == id }) { // no word is an id
 			return id
 		}
 	}

@@ -41,7 +41,7 @@ func (c *court) answers(cmds ...command.Command) (verdicts []string, replies str
 // What an answer comes to when it arrives.
 func TestAnswerArrives(t *testing.T) {
 	t.Parallel()
-	approve, deny := command.Command{Name: "approve", ID: "abc123"}, command.Command{Name: "deny", ID: "abc123", Text: "not today"}
+	approve, deny := command.Command{Name: "approve", IDs: []string{"abc123"}}, command.Command{Name: "deny", IDs: []string{"abc123"}, Text: "not today"}
 	task := command.Command{Name: "task", Text: "also tidy up"}
 	for name, tt := range map[string]struct {
 		before func(c *court)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -25,7 +26,7 @@ func approve(ctx context.Context, r *request) error { return r.settle(ctx, polic
 // deny refuses a request, or overrules its approval.
 func deny(ctx context.Context, r *request) error { return r.settle(ctx, policy.Denied) }
 
-// settle takes an answer to a request.
+// settle takes an answer to one request or several.
 func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) error {
 	if r.sess == nil {
 		r.reply(render.NothingAsked)
@@ -35,27 +36,92 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	if err != nil {
 		return err
 	}
-	res, why, err := r.w.approvals(&r.w.at, r.sess).Settle(ctx, v, approval.Answer{
-		Request: r.cmd.ID, Verdict: verdict, By: r.actor, Reason: r.said(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
-	})
-	if err != nil {
-		return err
+	answer := approval.Answer{
+		Verdict: verdict, By: r.actor, Reason: r.said(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
 	}
-	if why != "" {
-		r.reply(why)
-		return nil
+	asks := r.w.approvals(&r.w.at, r.sess)
+	ids := r.cmd.IDs
+	if len(ids) == 0 {
+		meant, err := asks.Unnamed(ctx, v, approval.WhenSaid(r.msg.ev, r.msg.target))
+		if err != nil {
+			return err
+		}
+		var why string
+		if ids, why = r.chosen(v, meant, verdict); why != "" {
+			r.reply(why)
+		}
 	}
-	r.c.append(session.NewEvent(session.TypeResolved, v.Turns, res))
-	switch res.Verdict {
-	case policy.Approved:
-		r.react("+1")
-	case policy.Denied:
-		r.react("-1")
-	default:
-		r.react("confused")
-		r.reply(render.TooLate(res))
+	told := make([]string, 0, len(ids))
+	for _, id := range ids {
+		answer.Request = id
+		res, why, err := asks.Settle(ctx, v, answer)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			told = append(told, why)
+			continue
+		}
+		r.c.append(session.NewEvent(session.TypeResolved, v.Turns, res))
+		told = append(told, r.settled(res, answer.Where(), len(ids) > 1))
+	}
+	if text := render.Settled(told); text != "" {
+		r.reply(text)
 	}
 	return nil
+}
+
+// settled shows what an answer came to. It returns words where a sign does not
+// say it: for one request of several, and for one that the answer does not name.
+func (r *request) settled(res session.Resolved, where string, several bool) string {
+	signs := map[policy.ApprovalState]string{policy.Approved: "+1", policy.Denied: "-1"}
+	sign, counts := signs[res.Verdict]
+	if !counts {
+		r.react("confused")
+		return render.TooLate(res)
+	}
+	r.react(sign)
+	switch {
+	case res.Verdict == policy.Approved && len(r.cmd.IDs) == 0:
+		return render.Taken(res.ID, where)
+	case len(r.cmd.IDs) == 0, several:
+		return render.SettledAs(res)
+	}
+	return ""
+}
+
+// chosen returns the requests that an answer is for which names none, of those
+// that it can mean. Why says that it is for none, or what it leaves out.
+func (r *request) chosen(v *session.State, meant []session.Asked, verdict policy.ApprovalState) (ids []string, why string) {
+	open := approvalsOf(v.Open())
+	if len(open) == 0 {
+		return nil, render.NothingAsked
+	}
+	yes := verdict == policy.Approved
+	if !r.cmd.All {
+		if len(meant) == 1 && !(yes && meant[0].Severity == "critical") { //control:only-one-open
+			return []string{meant[0].ID}, ""
+		}
+		return nil, render.WhichRequest(r.cmd.Name, open)
+	}
+	var left []session.Asked
+	for _, a := range open {
+		asked := slices.ContainsFunc(meant, func(m session.Asked) bool { return m.ID == a.ID })
+		if !asked || yes && a.Severity == "critical" { //control:all-but-critical
+			left = append(left, a)
+			continue
+		}
+		ids = append(ids, a.ID)
+	}
+	if len(left) > 0 {
+		why = render.NotAll(r.cmd.Name, left)
+	}
+	return ids, why
+}
+
+// approvalsOf returns the requests of a list that are no questions.
+func approvalsOf(list []session.Asked) []session.Asked {
+	return slices.DeleteFunc(slices.Clone(list), func(a session.Asked) bool { return a.Kind == session.AskQuestion })
 }
 
 // reviewed sees what became of a request that is up for review, and records it.

@@ -162,8 +162,8 @@ func TestPermissionTable(t *testing.T) {
 	}{
 		{command.Command{Name: "task", Text: "fix it"}, "write"},
 		{command.Command{Name: "retry"}, "triage"},
-		{command.Command{Name: "approve", ID: "abc123"}, "write"},
-		{command.Command{Name: "deny", ID: "abc123"}, "write"},
+		{command.Command{Name: "approve", IDs: []string{"abc123"}}, "write"},
+		{command.Command{Name: "deny", IDs: []string{"abc123"}}, "write"},
 		{command.Command{Name: "stop"}, "triage"},
 		{command.Command{Name: "budget", Count: 5}, "maintain"},
 	}
@@ -237,7 +237,7 @@ func TestStrangeAccounts(t *testing.T) {
 				s := userMessage{key: "k", ev: ghapp.Event{Kind: "issue_comment"}, author: tt.sender}
 				s.ev.Comment.ID, s.target.Comment = 1, 1
 				got := c.w.change()
-				err := c.w.do(t.Context(), got, s, command.Command{Name: verb, ID: "abc123"})
+				err := c.w.do(t.Context(), got, s, command.Command{Name: verb, IDs: []string{"abc123"}})
 				if (len(got.Events) > 0) != tt.want {
 					t.Errorf("%s had an effect: %t, want %t (%v)", verb, len(got.Events) > 0, tt.want, err)
 				}
@@ -310,7 +310,7 @@ func TestApproverRules(t *testing.T) {
 			c := newCourt(t, cfg, owners, tt.paths...)
 			c.gh.AddTeam("acme", "core", "kim")
 			c.meet = tt.meet
-			got, err := c.does(tt.who, command.Command{Name: "approve", ID: "abc123"})
+			got, err := c.does(tt.who, command.Command{Name: "approve", IDs: []string{"abc123"}})
 			if got != tt.want {
 				t.Errorf("granted %t, want %t (%v)", got, tt.want, err)
 			}
@@ -373,7 +373,7 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 // that was cut off and would begin again.
 func TestDenialAfterApproval(t *testing.T) {
 	t.Parallel()
-	deny := command.Command{Name: "deny", ID: "abc123"}
+	deny := command.Command{Name: "deny", IDs: []string{"abc123"}}
 	begun := session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1-1"})
 	ran := session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1-1", OK: true})
 	for name, tt := range map[string]struct {
@@ -388,7 +388,7 @@ func TestDenialAfterApproval(t *testing.T) {
 			c := newCourt(t, policy.DefaultConfig(), nil)
 			yes := session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: policy.Approved, By: "kim"})
 			c.append(append([]*session.Event{yes}, tt.events...)...)
-			if got, _ := c.does("asker", command.Command{Name: "approve", ID: "abc123"}); got {
+			if got, _ := c.does("asker", command.Command{Name: "approve", IDs: []string{"abc123"}}); got {
 				t.Error("a request was approved twice")
 			}
 			if got, err := c.does("asker", deny); err != nil || got != tt.counts {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -57,7 +58,7 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 // intendReply adds the one comment that answers.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(inPlace(c.asked.place(), ghapp.Write{Key: "reply-" + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
+		c.intend(inPlace(c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
 		c.replies, c.folds = nil, nil
 	}
 }

@@ -20,6 +20,9 @@ type row struct {
 	handle   func(context.Context, *request) error
 }
 
+// goingOn is words that people say of the work that is to go on.
+const goingOn = "it that session work working task job run last step failed where left off from there everything once more one time"
+
 // commands is the table of all that can be asked for. To add a command is to
 // add a row.
 func commands() []row {
@@ -29,27 +32,31 @@ func commands() []row {
 			right: policy.AskChange, priority: store.PriorityWork, handle: task,
 		},
 		{
-			Spec:  command.Spec{Name: "approve", Usage: "approve <id>", Help: "let a waiting action happen", Args: command.TakesID, Grants: true},
+			Spec:  command.Spec{Name: "approve", Usage: "approve <id>…", Help: "let a waiting action happen, or several; without an id the only one, with `all` all that are not critical", Args: command.TakesIDs, Grants: true},
 			right: policy.Settle, priority: store.PriorityAnswer, handle: approve,
 		},
 		{
-			Spec:  command.Spec{Name: "deny", Usage: "deny <id> [reason]", Help: "refuse a waiting action and say why", Args: command.TakesID},
+			Spec:  command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Help: "refuse a waiting action and say why, or several; without an id the only one, with `all` all", Args: command.TakesIDsAndReason},
 			right: policy.Settle, priority: store.PriorityAnswer, handle: deny,
 		},
 		{
-			Spec:  command.Spec{Name: "stop", Usage: "stop", Help: "end the work; what is done stays on the branch", Args: command.TakesText},
+			Spec:  command.Spec{Name: "ok", Usage: "ok <commit>", Help: "let me work on this commit of a fork", Args: command.TakesCommit, Grants: true},
+			right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit,
+		},
+		{
+			Spec:  command.Spec{Name: "stop", Usage: "stop", Help: "end the work; what is done stays on the branch", Args: command.TakesStop},
 			right: policy.Steer, priority: store.PriorityStop, handle: stop,
 		},
 		{
-			Spec:  command.Spec{Name: "status", Usage: "status", Help: "say where the work stands", Args: command.TakesText},
+			Spec:  command.Spec{Name: "status", Usage: "status", Help: "say where the work stands", Args: command.TakesNothing("update report check session work run so far on")},
 			right: policy.View, priority: store.PriorityWork, handle: status,
 		},
 		{
-			Spec:  command.Spec{Name: "resume", Usage: "resume", Help: "go on with parked work", Args: command.TakesText},
+			Spec:  command.Spec{Name: "resume", Usage: "resume", Help: "go on with parked work", Args: command.TakesWords(goingOn)},
 			right: policy.Steer, priority: store.PriorityWork, handle: resume,
 		},
 		{
-			Spec:  command.Spec{Name: "retry", Usage: "retry", Help: "try again after a failure", Args: command.TakesText},
+			Spec:  command.Spec{Name: "retry", Usage: "retry", Help: "try again after a failure", Args: command.TakesWords(goingOn)},
 			right: policy.Steer, priority: store.PriorityWork, handle: resume,
 		},
 		{
@@ -57,7 +64,7 @@ func commands() []row {
 			right: policy.RaiseLimit, priority: store.PriorityWork, handle: resume,
 		},
 		{
-			Spec:  command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesText},
+			Spec:  command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesNothing("me us commands list usage")},
 			right: policy.View, priority: store.PriorityWork, handle: help,
 		},
 	}

@@ -30,7 +30,7 @@ const labelOfCode = "Code that the person gave (already provided — do not re-r
 func (r *request) words() string {
 	said, above := r.said(), ""
 	if r.msg.first {
-		above = command.Above(r.msg.body, func(s string) string { return r.cleaned("words above", s) }) //control:words-above
+		above = command.Above(r.msg.body, func(s string) string { return r.cleaned("words above", s) }, r.msg.names...) //control:words-above
 	}
 	if r.msg.first && r.isFirstPost() {
 		title, _ := untrusted.CleanPlain(r.msg.ev.Title) // no Markdown: a reader sees all of it
@@ -50,7 +50,7 @@ func (r *request) isFirstPost() bool {
 // said is what a reader of the comment sees of the command's text.
 func (r *request) said() string {
 	clean := func(s string) string { return r.cleaned("words", s) }
-	text, ok := specs(r.w.rows).Seen(r.msg.body, r.cmd, clean) //control:command-as-shown
+	text, ok := specs(r.w.rows).Seen(r.msg.body, r.cmd, clean, r.msg.names...) //control:command-as-shown
 	if !ok {
 		return clean(r.cmd.Text)
 	}
@@ -106,7 +106,7 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 			return errors.As(err, &ge) && ge.Kind == ghapp.Permanent
 		},
 		Command: func(body string) bool {
-			cmds, wrong, err := w.commandsIn(body)
+			cmds, wrong, err := w.commandsIn(ctx, body)
 			return len(cmds) > 0 || wrong != nil || err != nil
 		},
 	})

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // handle works on one delivery. What it leads to is recorded before anything
@@ -28,7 +30,11 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		}
 		return w.orGiveUp(ctx, d, w.reviewed(ctx, d, ev))
 	}
-	if _, ok := touches(ev); ok && w.serves(ev.Thread) {
+	names, err := w.names(ctx, ev.Comment.Body+ev.Review.Body+ev.Body+ev.OldBody)
+	if err != nil {
+		return w.orGiveUp(ctx, d, err)
+	}
+	if _, ok := touches(ev, names); ok && w.serves(ev.Thread) {
 		return w.orGiveUp(ctx, d, w.touched(ctx, d, ev))
 	}
 	s, ok := messageOf(ev)
@@ -42,12 +48,13 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if s.key == "" {
 		s.key = d.ID
 	}
-	cmds, use, err := w.commandsIn(s.body)
+	s.names = names
+	carry, err := w.read(ctx, &s)
 	if err != nil {
-		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
+		return w.orGiveUp(ctx, d, err)
 	}
-	if len(cmds) == 0 && use == nil {
-		return w.cfg.Store.Deliveries.Done(ctx, "no command", d.ID)
+	if carry == nil {
+		return w.cfg.Store.Deliveries.Done(ctx, "not for us", d.ID)
 	}
 	if err := w.at.reach(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return w.orGiveUp(ctx, d, err)
@@ -59,7 +66,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		}
 		return w.orGiveUp(ctx, d, err)
 	}
-	return w.orGiveUp(ctx, d, w.answer(ctx, d, s, cmds, use))
+	return w.orGiveUp(ctx, d, w.answer(ctx, d, s, carry))
 }
 
 // touched is told that a text was changed or deleted. The one that the session began
@@ -93,14 +100,33 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 	return w.commit(ctx, c)
 }
 
+// read returns what carries out a text; nil when it wants nothing of the bot.
+func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error, error) {
+	cmds, use, err := w.commandsIn(ctx, s.body)
+	if err != nil {
+		return nil, err
+	}
+	if s.bare = len(cmds) == 0 && use == nil; !s.bare {
+		return func(c *change) error { return w.carryOut(ctx, c, *s, cmds, use) }, nil
+	}
+	a, err := w.aside(ctx, *s)
+	if err != nil || !a.means() {
+		return nil, err
+	}
+	return func(c *change) error { return w.takeAside(ctx, c, *s, a) }, nil
+}
+
 // answer does what somebody wants who may want something.
-func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, cmds []command.Command, wrong *command.Error) error {
+func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, carry func(*change) error) error {
 	by, why, err := w.admit(ctx, s)
 	if errors.Is(err, ghapp.ErrLookups) {
 		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
 	}
 	if err != nil {
 		return err
+	}
+	if s.bare && (why != "" || by.quiet) {
+		return w.cfg.Store.Deliveries.Done(ctx, "not for us: its author may not answer", d.ID)
 	}
 	if why != "" {
 		return w.turnAway(ctx, s, why)
@@ -119,7 +145,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, c
 	}
 	c := w.change()
 	c.by, c.urgent = by, a.Urgent
-	if err := w.carryOut(ctx, c, s, cmds, wrong); err != nil {
+	if err := carry(c); err != nil {
 		return err
 	}
 	if w.cfg.Quotas != nil && !w.early[d.ID] {
@@ -174,4 +200,183 @@ func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []
 // firstTask is which of the commands of a text is its first task, -1 for none.
 func firstTask(cmds []command.Command) int {
 	return slices.IndexFunc(cmds, func(c command.Command) bool { return c.Name == command.Task })
+}
+
+// aside is what a text without a command may mean in a thread where the agent
+// waits for somebody.
+type aside struct {
+	answer    string          // to questions, which are
+	questions []session.Asked // those that it can be meant for
+	guess     command.Guess   // a near miss of an answer to a request
+	open      []session.Asked // the requests
+}
+
+// means reports whether it means anything.
+func (a aside) means() bool { return len(a.questions)+len(a.open) > 0 }
+
+// mayAnswer reports whether a text without a command may be an answer: there is
+// a session in its thread that is not over. It asks the store, and nobody else.
+func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
+	if !command.MayAnswer(s.body, s.target.Diff) {
+		return false, nil
+	}
+	sess, err := b.cfg.Store.Sessions.ByThread(ctx, s.ev.Thread.Key())
+	return err == nil && (slices.Contains(unsettled, sess.State) || sess.State.Waits()), store.Unless(err, store.ErrNotFound)
+}
+
+// aside reads a text without a command. It asks GitHub nothing.
+func (w *worker) aside(ctx context.Context, s userMessage) (a aside, err error) {
+	sess, err := w.session(ctx)
+	if err != nil || sess == nil || !command.MayAnswer(s.body, s.target.Diff) {
+		return a, err
+	}
+	v, err := w.fold(ctx, sess)
+	if err != nil {
+		return a, err
+	}
+	asked := dataOf(sess).RequesterID == s.author.ID || strings.EqualFold(lastSpeaker(v), s.author.Login)
+	for _, q := range v.Open() {
+		if q.Kind != session.AskQuestion || !asked { //control:person-asked
+			continue
+		}
+		inThread := s.target.Diff && s.ev.Comment.InReplyTo != 0 && s.ev.Comment.InReplyTo == v.Place.DiffThread
+		answer, ok := command.Question{Text: q.Display, Choices: q.Choices, Thread: inThread}.Answered(s.body)
+		if ok {
+			a.answer, a.questions = answer, append(a.questions, q)
+		}
+	}
+	if open := approvalsOf(v.Open()); len(open) > 0 {
+		if guess, ok := specs(w.rows).Near(s.body, false); ok {
+			a.guess, a.open = guess, open
+		}
+	}
+	return a, nil
+}
+
+// lastSpeaker is who gave the last instruction.
+func lastSpeaker(v *session.State) string {
+	for _, m := range slices.Backward(v.Timeline) {
+		if m, ok := m.(*session.Message); ok {
+			return m.Author
+		}
+	}
+	return v.Task.Requester
+}
+
+// takeAside takes what a text without a command means. Where that is not sure,
+// or it is about a request for approval, the reply asks.
+func (w *worker) takeAside(ctx context.Context, c *change, s userMessage, a aside) error {
+	c.Done = append(c.Done, s.id)
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	_, elsewhere, err := w.at.elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	actor := c.by.actor
+	if actor.Lookup == policy.NotAsked {
+		if actor, err = w.at.Client.Actor(ctx, s.author.Login); err != nil {
+			return err
+		}
+	}
+	r := &request{w: w, c: c, msg: s, actor: actor, sess: sess}
+	switch may, _ := w.mayAsk(actor, policy.Steer, sess); {
+	case elsewhere || actor.ID != s.author.ID || may != policy.Allow:
+	case len(a.questions) == 1 && len(a.open) == 0:
+		v, err := r.view(ctx)
+		if err != nil {
+			return err
+		}
+		c.append(session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{
+			ID: a.questions[0].ID, Verdict: policy.Answered, By: s.author.Login, ByID: s.author.ID, Reason: r.cleaned("answer", a.answer), Key: s.key,
+		}))
+		r.react("eyes")
+	case len(a.questions) > 0:
+		r.reply(render.WhichMeant(a.questions, a.open))
+	default:
+		may, err := w.maySettle(ctx, actor, sess, a.open)
+		if err != nil {
+			return err
+		}
+		if may {
+			r.reply(didYouMean(a.guess, a.open))
+		}
+	}
+	return w.commit(ctx, c)
+}
+
+// maySettle reports whether somebody may answer one of the requests at least.
+func (w *worker) maySettle(ctx context.Context, actor policy.Actor, sess *store.Session, open []session.Asked) (bool, error) {
+	for _, a := range open {
+		if may, err := w.approvals(&w.at, sess).May(ctx, actor, a); may || err != nil {
+			return may, err
+		}
+	}
+	return false, nil
+}
+
+// didYouMean asks back about a near miss.
+func didYouMean(g command.Guess, open []session.Asked) string {
+	named := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool { return !slices.Contains(g.IDs, a.ID) })
+	if len(named) > 0 {
+		open = named
+	}
+	return render.DidYouMean(g.Name, open)
+}
+
+// askBack asks back about a task that is nothing but a near miss of an answer,
+// while a request waits, or of a command.
+func (r *request) askBack(ctx context.Context) (asked bool, err error) {
+	if r.cmd.Mode != "" || r.cmd.Model != "" || r.cmd.Turns != 0 || r.cmd.Explicit {
+		return false, nil
+	}
+	var open []session.Asked
+	if r.sess != nil {
+		v, err := r.viewWith(ctx)
+		if err != nil {
+			return false, err
+		}
+		open = v.Open()
+	}
+	table := specs(r.w.rows)
+	if requests := approvalsOf(open); len(requests) > 0 {
+		if g, ok := table.Near(r.cmd.Text, true); ok && command.Above(r.msg.body, clean, r.msg.names...) == "" { //control:near-miss
+			r.reply(didYouMean(g, requests))
+			return true, nil
+		}
+	}
+	if len(open) == 0 && command.Thanks(r.cmd.Text) {
+		r.react("heart")
+		return true, nil
+	}
+	if name := table.Typo(r.cmd.Text); name != "" && len(open) == 0 {
+		r.reply(render.DidYouMean(name, nil))
+		return true, nil
+	}
+	return false, nil
+}
+
+// okCommit answers a word for a commit of a fork: nothing waits for one.
+func okCommit(ctx context.Context, r *request) error {
+	if len(r.cmd.IDs) > 0 {
+		r.reply(render.NoForkWaits(r.cmd.IDs[0]))
+		return nil
+	}
+	r.cmd.Name, r.cmd.Text = command.Task, "ok"
+	if asked, err := r.askBack(ctx); asked || err != nil {
+		return err
+	}
+	if r.sess != nil {
+		v, err := r.viewWith(ctx)
+		if err != nil {
+			return err
+		}
+		if len(v.Open()) > 0 { // a question
+			return r.follow(ctx)
+		}
+	}
+	r.reply(render.NothingAsked)
+	return nil
 }

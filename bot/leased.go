@@ -10,7 +10,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
-	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -149,10 +148,23 @@ func (b *Bot) approvals(at *Thread, row *store.Session) approval.Session {
 	}
 }
 
-// approves reports whether a text says yes to a request, read as when it arrives.
-func (b *Bot) approves(text, request string) bool {
-	cmds, _, err := b.commandsIn(text)
-	return err == nil && slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Name == "approve" && c.ID == request })
+// approves returns what a text says to a request, read as when it arrives.
+func (b *Bot) approves(ctx context.Context, text, request string) (approval.Yes, error) {
+	cmds, _, err := b.commandsIn(ctx, text)
+	if err != nil {
+		return approval.YesNot, err
+	}
+	says := approval.YesNot
+	for _, c := range cmds {
+		switch {
+		case c.Name != "approve":
+		case slices.Contains(c.IDs, request):
+			return approval.YesNamed, nil
+		case len(c.IDs) == 0:
+			says = approval.YesUnnamed
+		}
+	}
+	return says, nil
 }
 
 // requests asks people in the session.

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -25,6 +24,11 @@ func Hears(event string) bool {
 // Source returns where a delivery belongs and how urgent it is. It reports false
 // for what holds neither a command nor an answer: that is answered and not kept.
 func Source(event string, payload []byte) (webhook.Source, bool, error) {
+	return sourceBy(event, payload, nil)
+}
+
+// sourceBy is [Source], with the names that stand for the command word.
+func sourceBy(event string, payload []byte, names []string) (webhook.Source, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err != nil {
 		return webhook.Source{}, false, fmt.Errorf("%w: %w", webhook.ErrUnparsable, err)
@@ -35,24 +39,16 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 			Key: fmt.Sprintf("look-%s-%s-%d-%d-%s-%s", ev.Kind, ev.Action, ev.Thread.Number, ev.Review.ID, ev.After, ev.Updated.UTC().Format(time.RFC3339)),
 		}, true, nil
 	}
-	if key, ok := touches(ev); ok {
+	if key, ok := touches(ev, names); ok {
 		return webhook.Source{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: key}, true, nil
 	}
 	s, ok := messageOf(ev)
-	if !ok || !strings.Contains(s.body, command.Prefix) {
+	if !ok || !command.MayCall(s.body, names...) {
 		return webhook.Source{}, false, nil
 	}
-	src := webhook.Source{Thread: ev.Thread.Key(), Sender: s.author.Login, Priority: store.PriorityWork}
-	switch {
-	case ev.Comment.ID != 0:
-		src.Key = fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Updated.UTC().Format(time.RFC3339))
-	case ev.Review.ID != 0:
-		src.Key = fmt.Sprintf("review-%d", ev.Review.ID)
-	default:
-		src.Key = fmt.Sprintf("%s-%d-%d-%s", ev.Kind, ev.RepoID, ev.Thread.Number, ev.Action)
-	}
+	src := sourceOf(s, store.PriorityWork)
 	rows := commands()
-	cmds, err := specs(rows).Parse(s.body)
+	cmds, err := specs(rows).Parse(s.body, names...)
 	if err != nil {
 		return src, true, nil //nolint:nilerr // it is told when its turn comes
 	}
@@ -69,7 +65,7 @@ func Source(event string, payload []byte) (webhook.Source, bool, error) {
 // touches reports whether an event changes or deletes a text that a session may have
 // begun with, or that the bot wrote to show how one stands. The key names what
 // happened.
-func touches(ev ghapp.Event) (key string, ok bool) {
+func touches(ev ghapp.Event, names []string) (key string, ok bool) {
 	text := ev.Comment.Body + ev.OldBody
 	switch ev.Kind + " " + ev.Action {
 	case "issue_comment edited", "issue_comment deleted", "pull_request_review_comment edited", "pull_request_review_comment deleted":
@@ -80,7 +76,7 @@ func touches(ev ghapp.Event) (key string, ok bool) {
 		return "", false
 	}
 	key = fmt.Sprintf("touch-%s-%s-%d-%d", ev.Kind, ev.Action, ev.Thread.Number, ev.Comment.ID)
-	return key, ev.Thread.Number != 0 && (ok || strings.Contains(text, command.Prefix))
+	return key, ev.Thread.Number != 0 && (ok || command.MayCall(text, names...))
 }
 
 // begunBy is the key of the text that an event is about, as it was when it was new.
@@ -89,4 +85,19 @@ func begunBy(ev ghapp.Event) string {
 		return fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Created.UTC().Format(time.RFC3339))
 	}
 	return fmt.Sprintf("%s-%d-%d-opened", ev.Kind, ev.RepoID, ev.Thread.Number)
+}
+
+// sourceOf returns where a text belongs.
+func sourceOf(s userMessage, priority int) webhook.Source {
+	ev := s.ev
+	src := webhook.Source{Thread: ev.Thread.Key(), Sender: s.author.Login, Priority: priority}
+	switch {
+	case ev.Comment.ID != 0:
+		src.Key = fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Updated.UTC().Format(time.RFC3339))
+	case ev.Review.ID != 0:
+		src.Key = fmt.Sprintf("review-%d", ev.Review.ID)
+	default:
+		src.Key = fmt.Sprintf("%s-%d-%d-%s", ev.Kind, ev.RepoID, ev.Thread.Number, ev.Action)
+	}
+	return src
 }

@@ -18,6 +18,9 @@ import (
 
 // task opens the thread's session, or goes on with it.
 func task(ctx context.Context, r *request) error {
+	if asked, err := r.askBack(ctx); asked || err != nil {
+		return err
+	}
 	if r.sess != nil && (r.w.opening != nil || r.cmd.Mode == "" && r.cmd.Model == "") {
 		return r.follow(ctx)
 	}

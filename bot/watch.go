@@ -68,7 +68,7 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	right, ok := w.stopIn(s.body)
+	right, ok := w.stopIn(ctx, s.body)
 	if !ok {
 		return false, nil
 	}
@@ -89,9 +89,9 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 
 // stopIn finds a command in a text that ends a run at once, and returns the
 // right that it needs.
-func (w *worker) stopIn(body string) (right policy.Request, ok bool) {
-	cmds, err := specs(w.rows).Parse(body)
-	if err != nil {
+func (w *worker) stopIn(ctx context.Context, body string) (right policy.Request, ok bool) {
+	cmds, wrong, err := w.commandsIn(ctx, body)
+	if err != nil || wrong != nil {
 		return policy.NoRequest, false
 	}
 	for _, c := range cmds[:min(len(cmds), mostCommands)] {
@@ -134,7 +134,7 @@ func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) 
 		return nil
 	}
 	s.id, s.key = d.ID, cmp.Or(d.Key, d.ID)
-	cmds, wrong, err := w.commandsIn(s.body)
+	cmds, wrong, err := w.commandsIn(ctx, s.body)
 	if err != nil || wrong != nil || len(cmds) != 1 || cmds[0].Name != "status" && cmds[0].Name != command.Task {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
@@ -22,6 +23,8 @@ type userMessage struct {
 	id     string // of the delivery
 	key    string // of the text: what was said, in which version
 	body   string
+	names  []string // that stand for the command word in it
+	bare   bool     // it holds no command
 	target ghapp.Target
 	first  bool // the command that is looked at is the first task of the text
 }
@@ -93,6 +96,9 @@ func (b *Bot) serves(ref thread.Ref) bool {
 	})
 }
 
+// intakePatience is how long the intake of a delivery waits to learn the bot's own name.
+const intakePatience = 3 * time.Second
+
 // Source is [Source] for what this bot listens to. What comes from another
 // repository is refused before it is kept, and so are its own words, those of
 // bots that are not let in, and of people without rights who write on and on.
@@ -105,7 +111,16 @@ func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error)
 	if err == nil && spoken && (b.unlistedBot(s.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login)) {
 		return webhook.Source{}, false, nil // before its text is read, which takes time
 	}
-	src, ok, err := Source(event, payload)
+	ctx, cancel := context.WithTimeout(context.Background(), intakePatience)
+	defer cancel()
+	names, unknown := b.names(ctx, ev.Comment.Body+ev.Review.Body+ev.Body+ev.OldBody)
+	src, ok, err := sourceBy(event, payload, names)
+	if err == nil && !ok && spoken && b.serves(ev.Thread) {
+		if ok = unknown != nil; !ok { // otherwise it is read when its turn comes
+			ok, err = b.mayAnswer(ctx, s)
+		}
+		src = sourceOf(s, store.PriorityAnswer)
+	}
 	if err != nil || !ok {
 		return src, ok, err
 	}
@@ -119,9 +134,23 @@ func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error)
 	return src, !spoken || !ours, nil
 }
 
+// names are what stands for the command word when a text mentions it: the
+// bot's own account. GitHub is asked for it once, when somebody is mentioned.
+func (b *Bot) names(ctx context.Context, body string) ([]string, error) {
+	if !strings.Contains(body, "@") {
+		return nil, nil
+	}
+	self, err := b.cfg.GitHub.Self(ctx)
+	return []string{self}, err
+}
+
 // commandsIn reads the commands of a text. use is what is wrong with them.
-func (b *Bot) commandsIn(body string) (cmds []command.Command, use *command.Error, err error) {
-	cmds, err = specs(b.rows).Parse(body)
+func (b *Bot) commandsIn(ctx context.Context, body string) (cmds []command.Command, use *command.Error, err error) {
+	names, err := b.names(ctx, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmds, err = specs(b.rows).Parse(body, names...)
 	if errors.As(err, &use) {
 		err = nil
 	}

@@ -73,7 +73,7 @@ func TestWordsOfTheWholeComment(t *testing.T) {
 		"/agent --mode plan fix\n\n```go\nx := 1\n```\n":                          "fix\n\n```go\nx := 1\n```",
 	} {
 		b := &Bot{cfg: Config{Log: slog.New(slog.DiscardHandler)}, rows: commands()}
-		cmds, use, err := b.commandsIn(body)
+		cmds, use, err := b.commandsIn(t.Context(), body)
 		if len(cmds) == 0 || use != nil || err != nil {
 			t.Fatalf("%q: %v, %v, %v", body, cmds, use, err)
 		}
@@ -103,7 +103,7 @@ func TestWordsAboveTheCommand(t *testing.T) {
 		{"issues", "/agent fix it", []string{"Title\n\n[/agent] fix it"}},
 	} {
 		b := &Bot{cfg: Config{Log: slog.New(slog.DiscardHandler)}, rows: commands()}
-		cmds, use, err := b.commandsIn(tt.body)
+		cmds, use, err := b.commandsIn(t.Context(), tt.body)
 		if use != nil || err != nil {
 			t.Fatalf("%q: %v, %v", tt.body, use, err)
 		}

@@ -1,6 +1,10 @@
 package session
 
-import "github.com/handrail-bot/handrail/policy"
+import (
+	"time"
+
+	"github.com/handrail-bot/handrail/policy"
+)
 
 // Calls are the calls of a session and what people were asked about them.
 type Calls struct {
@@ -35,6 +39,7 @@ type CallState struct {
 type Request struct {
 	Asked
 	Answer   *Resolved // the word that settled it, or the last of several
+	Settled  time.Time // when that was recorded
 	Approval policy.Approval
 	Commit   string // that what was approved went to the branch with
 }
@@ -147,10 +152,10 @@ func (c *Calls) ask(turn int, p *Asked) {
 	c.call(p.Call).Request = r
 }
 
-func (c *Calls) settle(p *Resolved) {
+func (c *Calls) settle(at time.Time, p *Resolved) {
 	for _, r := range c.Requests {
 		if r.ID == p.ID && r.Approval.Takes(p.Verdict) {
-			r.Answer, r.Approval = p, r.Approval.Settle(p.Verdict)
+			r.Answer, r.Settled, r.Approval = p, at, r.Approval.Settle(p.Verdict)
 		}
 	}
 }

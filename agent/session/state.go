@@ -107,7 +107,7 @@ func (s *State) Take(e Event, payload any) {
 	case *Asked:
 		s.ask(e.Turn, p)
 	case *Resolved:
-		s.settle(p)
+		s.settle(e.Time, p)
 		s.Outcome = nil
 		if len(s.Open()) == 0 {
 			s.Phase = PhaseRunning

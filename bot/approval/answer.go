@@ -144,7 +144,7 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) { //control:review-checked-again
 		return why, err
 	}
-	if shown, err := s.Client.Posted(ctx, s.Thread, requestKey(s.ID, ""), asked.Digest); !shown || err != nil { //control:request-was-shown
+	if shown, err := s.posted(ctx, requestKey(s.ID, ""), asked.Digest, false); !shown || err != nil { //control:request-was-shown
 		return render.WhyNotShown, err
 	}
 	return s.said(ctx, asked.ID, yes) //control:bot-orders-edited
@@ -170,10 +170,26 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 		return why, err
 	case author != yes.ByID: //control:said-by
 		return render.WhyAnotherAuthor, nil
-	case !s.Approves(text, request): //control:said-what
-		return render.WhyOtherWords, nil
+	}
+	says, err := s.Approves(ctx, text, request)
+	if err == nil && says == YesUnnamed { // which request that was for, only the bot's own reply tells
+		taken, err := s.posted(ctx, ReplyKey, render.Taken(request, where(yes.Key)), strings.HasPrefix(yes.Key, "diff:"))
+		if !taken || err != nil { //control:taken-for-it
+			return render.WhyOtherWords, err
+		}
+		return "", nil
+	}
+	if err != nil || says != YesNamed { //control:said-what
+		return render.WhyOtherWords, err
 	}
 	return "", nil
+}
+
+// posted reports whether an unchanged comment of the bot, whose key begins like
+// this, has words in it; with diff, it may be one on a line of a diff.
+func (s Session) posted(ctx context.Context, prefix, words string, diff bool) (bool, error) {
+	list, err := s.Client.Posted(ctx, s.Thread, prefix, diff)
+	return slices.ContainsFunc(list, func(cm ghapp.Comment) bool { return strings.Contains(cm.Body, words) }), err
 }
 
 // review reads the review that an answer came from. Why says that it is not as it

@@ -12,10 +12,16 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// may decides whether an account may settle a request, now. Teams and
+// May reports whether an account may settle a request, now. Teams and
 // CODEOWNERS are looked up where the configuration names them; what GitHub
 // refuses to tell counts as no, and what it cannot tell now is an error, so
 // that nothing is granted and the question is asked again.
+func (s Session) May(ctx context.Context, actor policy.Actor, asked session.Asked) (bool, error) {
+	v, _, err := s.may(ctx, actor, asked)
+	return v == policy.Allow && err == nil, err
+}
+
+// may decides what [Session.May] reports, with the reason.
 func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Asked) (policy.Verdict, string, error) {
 	facts, err := s.facts()
 	if err != nil {

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +83,12 @@ func newCourt(t *testing.T, cfg policy.Config) *court {
 	c.up = proposal{
 		Session{ID: "s1", Requester: "asker", RequesterID: c.gh.UserID("asker"), Target: "main", Config: cfg,
 			Thread: ref, Client: client, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-			Approves: func(text, id string) bool { return text == "/agent approve "+id }},
+			Approves: func(_ context.Context, text, id string) (Yes, error) {
+				if text == "/agent approve "+id {
+					return YesNamed, nil
+				}
+				return YesNot, nil
+			}},
 		session.Asked{ID: "abc123", Kind: "approval", Call: "p1", Tool: "publish", Display: "diff", Paths: []string{"deploy/app.yaml"},
 			Review: &session.Review{Branch: ReviewBranch(ref, "abc123"), Base: "agent/1"}},
 	}

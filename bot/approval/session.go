@@ -3,6 +3,7 @@
 //
 //	session.go  the session that is asked for, and who holds it
 //	approver.go who may answer, by permission, teams and CODEOWNERS
+//	choose.go   which requests an answer is for that names none
 //	answer.go   what an answer is worth when it arrives, and again when it is used
 //	review.go   the events of a small pull request that asks for one edit
 //	judge.go    what people did with that pull request
@@ -34,7 +35,7 @@ type Session struct {
 	IsPull      bool // the thread is a pull request
 	Client      *ghapp.Client
 	CommitURL   func(sha string) string
-	Approves    func(text, request string) bool // a comment or review says yes to it
+	Approves    func(ctx context.Context, text, request string) (Yes, error) // what a comment or review says to it
 	Now         func() time.Time
 	Log         *slog.Logger
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 var (
@@ -17,20 +18,24 @@ var (
 	condition = regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:only|once|after|before|later|but|however|erst|aber)(?:[^\p{L}]|$)`)
 )
 
-// alone returns why a comment grants nothing: other words stand with the
-// command, whose name and argument begin block, or the comment may say no,
+// alone returns why a comment grants nothing: other words stand in the
+// paragraph of the command, behind its arguments, or the comment may say no,
 // see refusalIn.
-func alone(name, block, no string) error {
-	words := strings.FieldsFunc(blankLine.Split(block, 2)[0], func(r rune) bool { return strings.ContainsRune(" \t\n\u00a0.,!…;*_~", r) })
-	for _, word := range words[min(2, len(words)):] {
+func alone(name, behind, no string) error {
+	for _, word := range tokens(blankLine.Split(behind, 2)[0]) {
 		if !kind.MatchString(word) { //control:yes-alone
-			return wrong("`%s %s` stands with other words, and they may mean something else, so nothing was done. Write it on a line of its own, with an empty line behind it", Prefix, name)
+			return wrong("`%s %s` stands with other words, and they may mean something else, so nothing was done. Write it on a line of its own, with an empty line behind it", prefix, name)
 		}
 	}
 	if no != "" { //control:yes-and-no
-		return wrong("this comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own", clip(strings.TrimSpace(no)), Prefix, name)
+		return wrong("this comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own", clip(strings.TrimSpace(no)), prefix, name)
 	}
 	return nil
+}
+
+// tokens are the words of a text, without the marks around them.
+func tokens(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,!…;*_~", r) })
 }
 
 // refusalIn returns the first word in a text that may say no, outside of its

@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// Prefix is the word that a command line begins with.
-const Prefix = "/agent"
+// prefix is the word that a command line begins with.
+const prefix = "/agent"
 
 // Names of commands that are not only said by their word: free text is a
 // task, and the command word alone asks for help.
@@ -29,17 +29,21 @@ const (
 // Command is one thing a person asked for. Name is that of a [Spec]. Text is
 // the free text: the task, the reason of a denial, the words of a question.
 type Command struct {
-	Name  string
-	Text  string
-	ID    string // of a request, see [TakesID]
-	Count int    // see [TakesCount]
-	Mode  string // --mode, or the mode that the command names
-	Model string // --model
-	Turns int    // --turns
-	Place int    // among the commands of the comment, from 0 on
+	Name     string
+	Text     string
+	IDs      []string // of requests, see [TakesIDs]; a commit, see [TakesCommit]
+	All      bool     // of all requests
+	Count    int      // see [TakesCount]
+	Mode     string   // --mode, or the mode that the command names
+	Model    string   // --model
+	Turns    int      // --turns
+	Explicit bool     // the task is written as one: "task: …"
+	Place    int      // among the commands of the comment, from 0 on
 }
 
-// Spec says how one command is written.
+// Spec says how one command is written. Args reads what stands behind the word:
+// it decides whether that can be the command's argument at all, see
+// [errNotArgument].
 type Spec struct {
 	Name   string // the first word behind the prefix
 	Usage  string // all that stands behind the prefix
@@ -94,16 +98,17 @@ func (e *Error) Error() string { return "parse command: " + e.Public }
 
 // Parse returns the commands in body, in order. A body without a command
 // gives none. An *[Error] says what is wrong with the first command that
-// cannot be understood; then nothing of the body is carried out.
-func (t Table) Parse(body string) ([]Command, error) {
+// cannot be understood; then nothing of the body is carried out. Names are
+// accounts that stand for the command word when they are mentioned.
+func (t Table) Parse(body string, names ...string) ([]Command, error) {
 	text := lines(body)
 	if len(text) > mostText {
 		return nil, wrong("the text is too long to be read")
 	}
-	list := mentions(text)
+	list := mentions(text, names...)
 	for _, m := range list {
 		if m.asks() {
-			return nil, wrong("a line here begins with `%s`, but for GitHub it stands in %s, so nothing was done. If it is meant, write it on a line of its own, with an empty line before it", Prefix, m.where)
+			return nil, wrong("a line here begins with `%s`, but for GitHub it stands in %s, so nothing was done. If it is meant, write it on a line of its own, with an empty line before it", strings.Trim(text[m.at:m.end], ":,"), m.where)
 		}
 	}
 	list = slices.DeleteFunc(list, func(m mention) bool { return !m.said })
@@ -114,9 +119,9 @@ func (t Table) Parse(body string) ([]Command, error) {
 		if i+1 < len(list) {
 			end = list[i+1].start
 		}
-		c, grants, err := t.parse(text[m.end:end])
-		if err == nil && grants {
-			err = alone(c.Name, text[m.end:end], no)
+		c, behind, err := t.parse(text[m.end:end])
+		if err == nil && t.grants(c) {
+			err = alone(c.Name, behind, no)
 		}
 		if err != nil {
 			return nil, err
@@ -127,62 +132,117 @@ func (t Table) Parse(body string) ([]Command, error) {
 	return out, nil
 }
 
-// parse reads what stands behind a command word. It reports whether the
-// command grants something.
-func (t Table) parse(text string) (c Command, grants bool, err error) {
-	text, err = flags(&c, text)
+// grants reports whether a command lets something happen.
+func (t Table) grants(c Command) bool {
+	return slices.ContainsFunc(t, func(s Spec) bool { return s.Name == c.Name && s.Grants })
+}
+
+// parse reads what stands behind a command word. Behind is what stands behind
+// the arguments of a command that grants something.
+func (t Table) parse(text string) (c Command, behind string, err error) {
+	text, err = flags(&c, strings.TrimSpace(text))
 	if err != nil {
-		return c, false, err
+		return c, "", err
 	}
-	word, rest := cutWord(text)
-	name := strings.ToLower(word)
-	if slices.Contains(modes[:], name) {
-		if c.Mode != "" && c.Mode != name {
-			return c, false, wrong("`%s` and `--mode %s` contradict each other", name, c.Mode)
-		}
-		c.Name, c.Mode, c.Text = Task, name, rest
-		return c, false, nil
+	if rest, ok := explicitTask(text); ok {
+		c.Name, c.Text, c.Explicit = Task, rest, true
+		return c, "", nil
 	}
-	for _, s := range t {
-		if s.Name == name && name != Task {
-			c.Name = name
-			err := s.Args(&c, rest)
-			return c, s.Grants, err
+	for _, said := range []string{text, afterPlease(text)} {
+		read, is, err := t.verb(c, said)
+		if err != nil || is {
+			behind, read.Text = read.Text, strings.TrimSpace(read.Text)
+			return read, behind, err
 		}
 	}
 	c.Name, c.Text = Task, text
 	if text == "" {
 		c.Name = AskHelp
 	}
+	return c, "", nil
+}
+
+// verb reads a text that may begin with the name of a command or a mode. It
+// reports false where that word is only the first one of a task.
+func (t Table) verb(c Command, text string) (read Command, is bool, err error) {
+	word, rest := cutVerb(text)
+	name := strings.ToLower(word)
+	if slices.Contains(modes[:], name) {
+		if !takesMode(name, rest) {
+			return c, false, nil
+		}
+		if c.Mode != "" && c.Mode != name {
+			return c, false, wrong("`%s` and `--mode %s` contradict each other", name, c.Mode)
+		}
+		c.Name, c.Mode, c.Text = Task, name, strings.TrimLeftFunc(rest, isPause)
+		return c, true, nil
+	}
+	for _, s := range t {
+		if s.Name != name || name == Task {
+			continue
+		}
+		c.Name = name
+		err := s.Args(&c, rest)
+		return c, err == nil, unlessNotArgument(err)
+	}
 	return c, false, nil
 }
 
-// flags takes --mode, --model and --turns off the front and the end of the
-// first line.
+// known are the flags of a task. Any other word with dashes is text.
+var known = []string{"--mode", "--model", "--turns"}
+
+// flags takes the known flags off the front and the end of the first line.
+// Between other words they are what the words are about.
 func flags(c *Command, text string) (string, error) {
 	line, more, _ := strings.Cut(text, "\n")
 	words := strings.Fields(line)
-	kept := make([]string, 0, len(words))
-	for i := 0; i < len(words); i++ {
-		name, value, inline := strings.Cut(words[i], "=")
-		if !slices.Contains([]string{"--mode", "--model", "--turns"}, name) {
-			kept = append(kept, words[i])
-			continue
-		}
-		if !inline {
-			if i++; i == len(words) {
-				return "", wrong("`%s` needs a value", name)
-			}
-			value = words[i]
-		}
-		if err := flag(c, name, value); err != nil {
+	first, last := 0, len(words)
+	for first < last {
+		n, err := flagAt(c, words[first:last])
+		if err != nil {
 			return "", err
 		}
+		if n == 0 {
+			break
+		}
+		first += n
 	}
-	if len(kept) < len(words) {
-		line = strings.Join(kept, " ")
+	for last > first {
+		n := 1
+		if name, _, inline := strings.Cut(words[last-1], "="); !inline && !slices.Contains(known, name) {
+			n = 2
+		}
+		if last-n < first {
+			break
+		}
+		if took, err := flagAt(c, words[last-n:last]); err != nil {
+			return "", err
+		} else if took != n {
+			break
+		}
+		last -= n
+	}
+	if last-first < len(words) {
+		line = strings.Join(words[first:last], " ")
 	}
 	return strings.TrimSpace(line + "\n" + more), nil
+}
+
+// flagAt reads the flag that words begin with. It returns how many of them it
+// is made of, 0 for none.
+func flagAt(c *Command, words []string) (int, error) {
+	name, value, inline := strings.Cut(words[0], "=")
+	if !slices.Contains(known, name) {
+		return 0, nil
+	}
+	n := 1
+	if !inline {
+		if len(words) == 1 {
+			return 0, wrong("`%s` needs a value", name)
+		}
+		value, n = words[1], 2
+	}
+	return n, flag(c, name, value)
 }
 
 func flag(c *Command, name, value string) error {
@@ -194,54 +254,10 @@ func flag(c *Command, name, value string) error {
 	case "--turns":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 || n > 1000 {
-			return wrong("`--turns %s`: write a number from 1 to 1000", value)
+			return wrong("`--turns %s`: write a number from 1 to 1000", clip(value))
 		}
 		c.Turns = n
 	}
-	return nil
-}
-
-func cutWord(s string) (word, rest string) {
-	i := strings.IndexAny(s, " \t\n\u00a0")
-	if i < 0 {
-		return s, ""
-	}
-	return s[:i], strings.TrimSpace(s[i:])
-}
-
-// TakesID reads the id of a request, and free text.
-func TakesID(c *Command, rest string) error {
-	id, text := cutWord(rest)
-	id = strings.Trim(strings.ToLower(id), "`<>#.,")
-	if id == "" {
-		return wrong("say which request: `%s %s <id>`; the id stands in the request", Prefix, c.Name)
-	}
-	if len(id) > 40 || strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz-") != "" {
-		return wrong("`%s` is not the id of a request", clip(id))
-	}
-	c.ID, c.Text = id, text
-	return nil
-}
-
-// TakesText keeps what stands behind a command as text. It serves commands
-// without arguments too, since people add "please" and reasons.
-func TakesText(c *Command, rest string) error {
-	c.Text = rest
-	return nil
-}
-
-// TakesCount reads a number of turns, and free text.
-func TakesCount(c *Command, rest string) error {
-	word, text := cutWord(rest)
-	c.Text = text
-	if word == "" {
-		return wrong("say how many turns to add: `%s %s +10`", Prefix, c.Name)
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(word, "+"))
-	if err != nil || n < 1 || n > 1000 {
-		return wrong("`%s %s`: write a number from 1 to 1000", c.Name, clip(word))
-	}
-	c.Count = n
 	return nil
 }
 
@@ -253,21 +269,21 @@ func clip(s string) string {
 }
 
 func wrong(format string, args ...any) error {
-	return &Error{Public: fmt.Sprintf(format, args...) + fmt.Sprintf(". `%s help` lists the commands.", Prefix)}
+	return &Error{Public: fmt.Sprintf(format, args...) + fmt.Sprintf(". `%s help` lists the commands.", prefix)}
 }
 
 // Help is the reply to "/agent help", in Markdown.
 func (t Table) Help() string {
 	var b, list strings.Builder
 	for _, m := range modes {
-		fmt.Fprintf(&list, "| `%s %s …` | start in %s mode |\n", Prefix, m, m)
+		fmt.Fprintf(&list, "| `%s %s …` | start in %s mode |\n", prefix, m, m)
 	}
 	for _, s := range t {
 		if s.Name == Task {
-			fmt.Fprintf(&b, "Write `%s` and %s as a comment, for example `%s %s`.\n\n", Prefix, s.Help, Prefix, s.Usage)
+			fmt.Fprintf(&b, "Write `%s` and %s as a comment, for example `%s %s`.\n\n", prefix, s.Help, prefix, s.Usage)
 			continue
 		}
-		fmt.Fprintf(&list, "| `%s %s` | %s |\n", Prefix, s.Usage, s.Help)
+		fmt.Fprintf(&list, "| `%s %s` | %s |\n", prefix, s.Usage, s.Help)
 	}
-	return b.String() + "| command | what it does |\n|---|---|\n" + list.String() + "\nFlags for a task: `--mode NAME`, `--model NAME`, `--turns N`.\n"
+	return b.String() + "| command | what it does |\n|---|---|\n" + list.String() + "\nFlags for a task, before or behind its words: `--mode NAME`, `--model NAME`, `--turns N`. A task that begins like a command is written `" + prefix + " task: …`.\n"
 }

@@ -12,11 +12,11 @@ import (
 // table has one command of each shape.
 var table = Table{
 	{Name: Task, Usage: "fix it", Help: "what you want", Args: TakesText},
-	{Name: "approve", Usage: "approve <id>", Help: "let it happen", Args: TakesID, Grants: true},
-	{Name: "deny", Usage: "deny <id> [reason]", Help: "refuse it", Args: TakesID},
-	{Name: "stop", Usage: "stop", Help: "end the work", Args: TakesText},
+	{Name: "approve", Usage: "approve <id>", Help: "let it happen", Args: TakesIDs, Grants: true},
+	{Name: "deny", Usage: "deny <id> [reason]", Help: "refuse it", Args: TakesIDsAndReason},
+	{Name: "stop", Usage: "stop", Help: "end the work", Args: TakesStop},
 	{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: TakesCount, Grants: true},
-	{Name: AskHelp, Usage: "help", Help: "show this list", Args: TakesText},
+	{Name: AskHelp, Usage: "help", Help: "show this list", Args: TakesNothing("me")},
 }
 
 func TestParse(t *testing.T) {
@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		{"free text", "/agent fix the failing test", []Command{{Name: "task", Text: "fix the failing test"}}},
 		{"after other words", "Hello\n\n/agent fix it\n", []Command{{Name: "task", Text: "fix it"}}},
 		{"several lines", "/agent fix it:\n- a\n- b", []Command{{Name: "task", Text: "fix it:\n- a\n- b"}}},
-		{"windows line ends", "/agent approve ab12\r\nthanks\r\n", []Command{{Name: "approve", ID: "ab12", Text: "thanks"}}},
+		{"windows line ends", "/agent approve ab12\r\nthanks\r\n", []Command{{Name: "approve", IDs: []string{"ab12"}, Text: "thanks"}}},
 		{"not the first word", "please /agent fix it", nil},
 		{"longer word", "/agents fix it", nil},
 		{"in a fence", "```\n/agent rm\n```", nil},
@@ -39,9 +39,9 @@ func TestParse(t *testing.T) {
 		{"quoted", "> /agent stop", nil},
 		{"in a comment", "<!--\n/agent stop\n-->", nil},
 		{"inline code", "`/agent stop`", nil},
-		{"deny with a reason", "/agent deny ab12 not in this\nrelease", []Command{{Name: "deny", ID: "ab12", Text: "not in this\nrelease"}}},
-		{"id in backticks", "/agent approve `AB12`", []Command{{Name: "approve", ID: "ab12"}}},
-		{"two commands", "/agent approve a1\n/agent deny b2 no", []Command{{Name: "approve", ID: "a1"}, {Name: "deny", ID: "b2", Text: "no", Place: 1}}},
+		{"deny with a reason", "/agent deny ab12 not in this\nrelease", []Command{{Name: "deny", IDs: []string{"ab12"}, Text: "not in this\nrelease"}}},
+		{"id in backticks", "/agent approve `AB12`", []Command{{Name: "approve", IDs: []string{"ab12"}}}},
+		{"two commands", "/agent approve a1\n/agent deny b2 no", []Command{{Name: "approve", IDs: []string{"a1"}}, {Name: "deny", IDs: []string{"b2"}, Text: "no", Place: 1}}},
 		{"mode as command", "/agent plan a new cache", []Command{{Name: "task", Mode: "plan", Text: "a new cache"}}},
 		{"flags", "/agent --model qwen3:8b --turns=5 fix it --mode debug", []Command{{Name: "task", Text: "fix it", Mode: "debug", Model: "qwen3:8b", Turns: 5}}},
 		{"flags only on the first line", "/agent fix\n--mode x", []Command{{Name: "task", Text: "fix\n--mode x"}}},
@@ -64,7 +64,6 @@ func TestParse(t *testing.T) {
 
 func TestWrongUse(t *testing.T) {
 	for _, tt := range []struct{ body, say string }{
-		{"/agent approve", "say which request"},
 		{"/agent deny $(id)", "not the id"},
 		{"/agent budget many", "write a number"},
 		{"/agent budget", "how many turns"},
@@ -83,7 +82,7 @@ func TestWrongUse(t *testing.T) {
 func TestHelpNamesEveryCommand(t *testing.T) {
 	help := table.Help()
 	for _, s := range table {
-		if !strings.Contains(help, Prefix+" "+s.Usage) || !strings.Contains(help, s.Help) {
+		if !strings.Contains(help, prefix+" "+s.Usage) || !strings.Contains(help, s.Help) {
 			t.Errorf("help does not show %s", s.Usage)
 		}
 	}
@@ -124,7 +123,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("a command without a name from %q", body)
 			}
 		}
-		if len(cmds) > strings.Count(body, Prefix) {
+		if len(cmds) > strings.Count(body, prefix) {
 			t.Errorf("%d commands from %q", len(cmds), body)
 		}
 	})

@@ -20,26 +20,15 @@ type mention struct {
 // characters.
 const mostText = 256 << 10
 
-var (
-	// mentioned is a line that begins with the command word, whatever marks
-	// of lists, quotations, tables or emphasis stand before it.
-	mentioned = regexp.MustCompile(`(?m)^[ \t>*+\-_~#|\d.)\[\]!]*(` + Prefix + `)(?:[ \t\x{a0}]|$)`)
-	lineEnds  = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\ufffd")
-)
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\ufffd")
 
 // lines returns a text as it is read: its lines end with a line feed.
 func lines(body string) string { return lineEnds.Replace(strings.ToValidUTF8(body, "\ufffd")) }
 
-// mentions finds the lines of body that begin with the command word, in order,
-// and what a reader sees of each.
-func mentions(body string) []mention {
-	if !strings.Contains(body, Prefix) {
-		return nil
-	}
-	var out []mention
-	for _, f := range mentioned.FindAllStringSubmatchIndex(body, -1) {
-		out = append(out, mention{start: f[0], at: f[2], end: f[3]})
-	}
+// mentions finds the lines of body that begin with the command word or one of
+// names, in order, and what a reader sees of each.
+func mentions(body string, names ...string) []mention {
+	out := linesFor(body, names)
 	if len(out) == 0 {
 		return nil
 	}

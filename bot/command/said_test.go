@@ -108,7 +108,7 @@ func TestSaid(t *testing.T) {
 		}
 		var got []string
 		for _, c := range cmds {
-			got = append(got, c.ID)
+			got = append(got, c.IDs...)
 		}
 		obeyed += len(got)
 		on = slices.DeleteFunc(on, func(id string) bool { return !slices.Contains(writtenIn(texts[i]), id) })

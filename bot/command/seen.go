@@ -18,17 +18,17 @@ func (s shown) mark(i int) string { return fmt.Sprintf("%s%dz", s.word, i) }
 // plain puts the command's word back in place of the marks.
 func (s shown) plain(text string) string {
 	for i := range s.said {
-		text = strings.ReplaceAll(text, s.mark(i), Prefix)
+		text = strings.ReplaceAll(text, s.mark(i), prefix)
 	}
 	return strings.TrimSpace(text)
 }
 
 // showMarked returns what a reader sees of body, with its commands marked. What stands
 // around a command decides that too: a definition above it makes a link of words in it,
-// whose label nobody sees.
-func showMarked(body string, show func(string) string) shown {
+// whose label nobody sees. Names are those that it was read with.
+func showMarked(body string, show func(string) string, names []string) shown {
 	text := lines(body)
-	list := slices.DeleteFunc(mentions(text), func(m mention) bool { return !m.said })
+	list := slices.DeleteFunc(mentions(text, names...), func(m mention) bool { return !m.said })
 	s := shown{word: "agentword", said: len(list)}
 	for strings.Contains(strings.ToLower(text), s.word) {
 		s.word += "q"
@@ -46,8 +46,8 @@ func showMarked(body string, show func(string) string) shown {
 // Seen returns what a reader sees of the free text of a command that was read from
 // body; show says what a reader sees of a whole text. It reports false when there is no
 // such command.
-func (t Table) Seen(body string, c Command, show func(string) string) (string, bool) {
-	s := showMarked(body, show)
+func (t Table) Seen(body string, c Command, show func(string) string, names ...string) (string, bool) {
+	s := showMarked(body, show, names)
 	if c.Place >= s.said {
 		return "", false
 	}
@@ -63,8 +63,8 @@ func (t Table) Seen(body string, c Command, show func(string) string) (string, b
 }
 
 // Above returns what a reader sees above the first command of body, "" for nothing.
-func Above(body string, show func(string) string) string {
-	s := showMarked(body, show)
+func Above(body string, show func(string) string, names ...string) string {
+	s := showMarked(body, show, names)
 	above, _, ok := strings.Cut(s.text, s.mark(0))
 	if !ok {
 		return ""

@@ -165,6 +165,9 @@ func (a *App) rest(rt http.RoundTripper) *github.Client {
 	return c
 }
 
+// Self returns the bot's own login, "handrail[bot]" for an app. It asks GitHub once.
+func (a *App) Self(ctx context.Context) (string, error) { return a.whoami(ctx) }
+
 // whoami returns the bot's own login, "handrail[bot]" for an app.
 func (a *App) whoami(ctx context.Context) (string, error) {
 	a.mu.Lock()

@@ -40,22 +40,28 @@ func (c *Client) findOwn(ctx context.Context, key string, list []post) (Ref, boo
 	return Ref{}, false, nil
 }
 
-// Posted reports whether a comment of a thread is the bot's own write with a key that
-// begins like this, as it was written, and has words in it.
-func (c *Client) Posted(ctx context.Context, ref thread.Ref, prefix, words string) (bool, error) {
+// Posted returns the comments of a thread that are the bot's own writes with a key that
+// begins like this, as they were written; with diff, those on the lines of a diff as well.
+func (c *Client) Posted(ctx context.Context, ref thread.Ref, prefix string, diff bool) ([]Comment, error) {
 	self, err := c.Self(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	var out []Comment
 	list, err := c.listComments(ctx, ref, time.Time{})
+	if diff && err == nil {
+		var more []Comment
+		more, err = c.ListDiffComments(ctx, ref)
+		list = append(list, more...)
+	}
 	for _, cm := range list {
 		ours, of := c.app.Written(cm.Body)
 		asWritten := ours || strings.EqualFold(cm.Author, self) && cm.Created.Equal(cm.Updated) // by another server of the same App
-		if strings.HasPrefix(of, prefix) && asWritten && strings.Contains(cm.Body, words) {
-			return true, nil
+		if strings.HasPrefix(of, prefix) && asWritten {
+			out = append(out, cm)
 		}
 	}
-	return false, err
+	return out, err
 }
 
 func postsOf(list []Comment) []post {

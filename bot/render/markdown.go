@@ -202,7 +202,11 @@ func Approval(a session.Asked, requester string) string {
 		for i, c := range a.Choices {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
 		}
-		fmt.Fprintf(&b, "\nAnswer with `/agent <your answer>`. Question `%s`.\n", a.ID)
+		how := "Quote this and write your answer below it"
+		if len(a.Choices) > 0 {
+			how = "Answer with the number or the words of a choice"
+		}
+		fmt.Fprintf(&b, "\n%s, or with `/agent <your answer>`. Question `%s`.\n", how, a.ID)
 		return limit(b.String(), maxBody)
 	}
 	what, lang := "run a command", "sh"

@@ -128,6 +128,76 @@ func NotOpen(id string, open []session.Asked) string {
 	return fmt.Sprintf("No request with the id `%s` is open here. %s", id, which)
 }
 
+// Taken says for which request an answer was taken that names none. The text that
+// it stands in is part of it: by these words it is found again.
+func Taken(id, where string) string { return fmt.Sprintf("`%s`: approved by %s.", id, where) }
+
+// SettledAs says what an answer to one request of several came to.
+func SettledAs(r session.Resolved) string {
+	return fmt.Sprintf("`%s`: %s.", r.ID, strings.ToLower(answers[r.Verdict]))
+}
+
+// Settled joins what was said to each of several requests.
+func Settled(told []string) string {
+	told = slices.DeleteFunc(slices.Clone(told), func(s string) bool { return s == "" })
+	if len(told) < 2 {
+		return strings.Join(told, "")
+	}
+	return "- " + strings.Join(told, "\n- ")
+}
+
+// WhichRequest asks which of the open requests an answer is for that names none.
+func WhichRequest(verb string, open []session.Asked) string {
+	for _, a := range open {
+		if len(open) == 1 && a.Severity == "critical" && verb == "approve" {
+			return fmt.Sprintf("`%s` is critical, so its approval has to name it: `/agent approve %s`. Nothing was approved.", a.ID, a.ID)
+		}
+	}
+	return fmt.Sprintf("I cannot tell which request that is for: more than one was open when it was written, or another than now. Write %s.", commandsFor(verb, open))
+}
+
+// NotAll names the requests that "all" leaves out.
+func NotAll(verb string, left []session.Asked) string {
+	return fmt.Sprintf("%s by `all`, since what is critical has to be named, and so has what was asked for later: %s.", map[bool]string{true: "Not approved", false: "Not denied"}[verb == "approve"], commandsFor(verb, left))
+}
+
+// commandsFor lists how to answer requests, each for itself.
+func commandsFor(verb string, open []session.Asked) string {
+	var out []string
+	for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
+		out = append(out, fmt.Sprintf("`/agent %s %s`", verb, a.ID))
+	}
+	return strings.Join(out, " or ")
+}
+
+// DidYouMean asks back about a near miss of a command, or of an answer to the
+// open requests.
+func DidYouMean(verb string, open []session.Asked) string {
+	switch {
+	case verb != "approve" && verb != "deny":
+		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done. A task of one word is written `/agent task: …`.", verb)
+	case len(open) == 0:
+		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done, and nothing waits for approval here.", verb)
+	}
+	return fmt.Sprintf("Did you mean %s? Nothing was done so far.", commandsFor(verb, open))
+}
+
+// WhichMeant asks what an answer is to that can be to several things.
+func WhichMeant(questions, requests []session.Asked) string {
+	var b strings.Builder
+	b.WriteString("I cannot tell what that answers, so nothing was done. Quote the question, and write the answer below it")
+	if len(requests) > 0 {
+		b.WriteString("; or write " + commandsFor("approve", requests) + ", or the same with `deny`")
+	}
+	fmt.Fprintf(&b, ". Open: %s.", plural(len(questions), "question"))
+	return b.String()
+}
+
+// NoForkWaits says that no commit of a fork waits for a word.
+func NoForkWaits(commit string) string {
+	return fmt.Sprintf("No work waits for an `ok` to the commit `%s` here, so nothing was done.", commit)
+}
+
 // NotCounted says why an answer or a review counts for nothing.
 func NotCounted(what, why string) string {
 	return fmt.Sprintf("This %s does not count: %s.", what, why)

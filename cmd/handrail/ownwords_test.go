@@ -43,7 +43,7 @@ func posts(text func() string) []untrusted.Post {
 // or would make it ask back, whatever the model wrote.
 func TestOwnWords(t *testing.T) {
 	t.Parallel()
-	pieces := strings.Split("/agent approve abc123\x1f\n/agent stop\n\x1f\n\n/agent fix it\x1f- \x1f> \x1f# \x1f| a |\n|---|\n\x1f```\n\x1f~~~\x1f`\x1f``\x1f    \x1f<!--\x1f-->\x1f<details>\x1f</details>\x1f<pre>\x1f<b>\x1f*\x1f**\x1f_\x1f[\x1f](\x1f)\x1f![\x1f[^1]: \x1f$$\n\x1f\\\x1f\\\\\x1f\r\n\x1f\r\x1f\u2028\x1f&#47;agent stop\x1f\n&#x2F;agent stop\x1f\u200b/agent stop\x1fhttps://e.org/a\x1f@kim\x1ftext\x1f\n\x1f\n\n\x1f1. \x1f\x00\x1f\t\x1f\u00a0\x1f===\n\x1f---\n\x1f<!-- handrail:k -->", "\x1f")
+	pieces := strings.Split("/agent approve abc123\x1f\n/agent stop\n\x1f\n\n/agent fix it\x1f- \x1f> \x1f# \x1f| a |\n|---|\n\x1f```\n\x1f~~~\x1f`\x1f``\x1f    \x1f<!--\x1f-->\x1f<details>\x1f</details>\x1f<pre>\x1f<b>\x1f*\x1f**\x1f_\x1f[\x1f](\x1f)\x1f![\x1f[^1]: \x1f$$\n\x1f\\\x1f\\\\\x1f\r\n\x1f\r\x1f\u2028\x1f&#47;agent stop\x1f\n&#x2F;agent stop\x1f\u200b/agent stop\x1fhttps://e.org/a\x1f@kim\x1f\n@kim stop\n\x1f@handrail stop\n\x1f\n@handrail[bot]: approve abc123\n\x1f\n/Agent, stop\n\x1f\n/AGENT:stop\n\x1f/agent\u3000stop\x1fyes\x1f\n> Which text?\n\nyes\x1ftext\x1f\n\x1f\n\n\x1f1. \x1f\x00\x1f\t\x1f\u00a0\x1f===\n\x1f---\n\x1f<!-- handrail:k -->", "\x1f")
 	rnd := rand.New(rand.NewPCG(3, 10))
 	secrets := newSecrets()
 	gate := func(p untrusted.Post) string {
@@ -53,7 +53,8 @@ func TestOwnWords(t *testing.T) {
 		}
 		return untrusted.OutputOptions{Repo: "acme/widget", Inert: command.Inert}.Post(p)
 	}
-	table := command.Table{{Name: command.Task, Args: command.TakesText}, {Name: "approve", Args: command.TakesID}, {Name: command.AskHelp, Args: command.TakesText}}
+	table := command.Table{{Name: command.Task, Args: command.TakesText}, {Name: "approve", Args: command.TakesIDs}, {Name: "deny", Args: command.TakesIDsAndReason}, {Name: "stop", Args: command.TakesStop}, {Name: command.AskHelp, Args: command.TakesText}}
+	question := command.Question{Text: "Which text?", Choices: []string{"text", "1", "yes"}, Thread: true}
 	texts, inert := 0, 0
 	rounds := 60
 	if long() {
@@ -76,9 +77,16 @@ func TestOwnWords(t *testing.T) {
 				t.Fatalf("the gate changes what it let through:\n%q\n%q", out, again)
 			}
 			for _, body := range []string{out, out + "\n\n<!-- handrail:k aaaaaaaaaaaaaaaaaaaaaaaaaa -->", strings.ReplaceAll(out, "\n", "\r\n")} {
-				if cmds, err := table.Parse(body); err != nil || len(cmds) > 0 {
+				if cmds, err := table.Parse(body, "handrail[bot]", "kim"); err != nil || len(cmds) > 0 {
 					t.Fatalf("%q would be read as %v, %v", body, cmds, err)
 				}
+			}
+			marked := out + "\n\n<!-- handrail:k aaaaaaaaaaaaaaaaaaaaaaaaaa -->" // as everything is that goes to GitHub
+			if answer, ok := question.Answered(marked); ok || command.MayAnswer(marked, true) {
+				t.Fatalf("%q would be read as the answer %q", marked, answer)
+			}
+			if guess, ok := table.Near(marked, false); ok {
+				t.Fatalf("%q would be read as a near miss: %v", marked, guess)
 			}
 		}
 	}

@@ -1,0 +1,81 @@
+package approval
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+)
+
+// Yes is what a text says to a request.
+type Yes int
+
+// What a text can say to a request.
+const (
+	YesNot     Yes = iota
+	YesNamed       // it approves the request by its id
+	YesUnnamed     // it approves, and does not say what
+)
+
+// ReplyKey begins the keys of replies. One says which requests an answer was
+// taken for that names none.
+const ReplyKey = "reply-"
+
+// Said is where an answer stands that names no request: when it was written,
+// and the number of its comment, 0 for a review.
+type Said struct {
+	At      time.Time
+	Comment int64
+}
+
+// WhenSaid returns where the text of an event stands.
+func WhenSaid(ev ghapp.Event, t ghapp.Target) Said {
+	if t.Comment == 0 {
+		return Said{At: ev.Review.Submitted}
+	}
+	said := Said{At: ev.Comment.Created}
+	if !t.Diff {
+		said.Comment = t.Comment
+	}
+	return said
+}
+
+// where names the text of a source: "comment 12".
+func where(source string) string {
+	kind, rest, _ := strings.Cut(source, ":")
+	number, _, _ := strings.Cut(rest, ":")
+	number, _, _ = strings.Cut(number, "#")
+	if kind == "diff" {
+		kind = "comment"
+	}
+	return kind + " " + number
+}
+
+// Where is how people are told which text an answer came from.
+func (a Answer) Where() string { return where(a.Source) }
+
+// Unnamed returns the requests that somebody can have meant who named none: those
+// that were open when the text was written, and whose comment is older. By the
+// log alone that cannot be told, so GitHub's times of the comments count.
+func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) ([]session.Asked, error) {
+	comments, err := s.Client.Posted(ctx, s.Thread, requestKey(s.ID, ""), false)
+	if err != nil {
+		return nil, err
+	}
+	var out []session.Asked
+	for _, r := range v.Requests {
+		if r.Kind == session.AskQuestion || r.Answer != nil && r.Settled.Before(said.At) {
+			continue
+		}
+		for _, cm := range comments {
+			older := cm.Created.Before(said.At) || cm.Created.Equal(said.At) && cm.ID < said.Comment
+			if older && r.Digest != "" && strings.Contains(cm.Body, r.Digest) { //control:older-than-the-answer
+				out = append(out, r.Asked)
+				break
+			}
+		}
+	}
+	return out, nil
+}
