@@ -113,7 +113,7 @@ func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error,
 	if err != nil || !a.means() {
 		return nil, err
 	}
-	return func(c *change) error { return w.takeAside(ctx, c, *s, a) }, nil
+	return func(c *change) error { return takeAside(ctx, w, c, *s, a) }, nil
 }
 
 // answer does what somebody wants who may want something.
@@ -265,7 +265,7 @@ func lastSpeaker(v *session.State) string {
 
 // takeAside takes what a text without a command means. Where that is not sure,
 // or it is about a request for approval, the reply asks.
-func (w *worker) takeAside(ctx context.Context, c *change, s userMessage, a aside) error {
+func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside) error {
 	c.Done = append(c.Done, s.id)
 	sess, err := w.session(ctx)
 	if err != nil {
@@ -296,7 +296,7 @@ func (w *worker) takeAside(ctx context.Context, c *change, s userMessage, a asid
 	case len(a.questions) > 0:
 		r.reply(render.WhichMeant(a.questions, a.open))
 	default:
-		may, err := w.maySettle(ctx, actor, sess, a.open)
+		may, err := r.maySettle(ctx, a.open)
 		if err != nil {
 			return err
 		}
@@ -308,9 +308,9 @@ func (w *worker) takeAside(ctx context.Context, c *change, s userMessage, a asid
 }
 
 // maySettle reports whether somebody may answer one of the requests at least.
-func (w *worker) maySettle(ctx context.Context, actor policy.Actor, sess *store.Session, open []session.Asked) (bool, error) {
+func (r *request) maySettle(ctx context.Context, open []session.Asked) (bool, error) {
 	for _, a := range open {
-		if may, err := w.approvals(&w.at, sess).May(ctx, actor, a); may || err != nil {
+		if may, err := r.w.approvals(&r.w.at, r.sess).May(ctx, r.actor, a); may || err != nil {
 			return may, err
 		}
 	}

@@ -226,7 +226,7 @@ func TestAsides(t *testing.T) {
 			if got.by, _, err = c.w.admit(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.w.takeAside(t.Context(), got, s, a); err != nil {
+			if err := takeAside(t.Context(), c.w, got, s, a); err != nil {
 				t.Fatal(err)
 			}
 			said := ""
