@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -47,7 +46,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 			return err
 		}
 		var why string
-		if ids, why = r.chosen(v, meant, verdict); why != "" {
+		if ids, why = approval.Choose(approval.Open(v), meant, approval.Pick{Verb: r.cmd.Name, All: r.cmd.All, Yes: verdict == policy.Approved}); why != "" {
 			r.reply(why)
 		}
 	}
@@ -88,40 +87,6 @@ func (r *request) settled(res session.Resolved, where string, several bool) stri
 		return render.SettledAs(res)
 	}
 	return ""
-}
-
-// chosen returns the requests that an answer is for which names none, of those
-// that it can mean. Why says that it is for none, or what it leaves out.
-func (r *request) chosen(v *session.State, meant []session.Asked, verdict policy.ApprovalState) (ids []string, why string) {
-	open := approvalsOf(v.Open())
-	if len(open) == 0 {
-		return nil, render.NothingAsked
-	}
-	yes := verdict == policy.Approved
-	if !r.cmd.All {
-		if len(meant) == 1 && !(yes && meant[0].Severity == "critical") { //control:only-one-open
-			return []string{meant[0].ID}, ""
-		}
-		return nil, render.WhichRequest(r.cmd.Name, open)
-	}
-	var left []session.Asked
-	for _, a := range open {
-		asked := slices.ContainsFunc(meant, func(m session.Asked) bool { return m.ID == a.ID })
-		if !asked || yes && a.Severity == "critical" { //control:all-but-critical
-			left = append(left, a)
-			continue
-		}
-		ids = append(ids, a.ID)
-	}
-	if len(left) > 0 {
-		why = render.NotAll(r.cmd.Name, left)
-	}
-	return ids, why
-}
-
-// approvalsOf returns the requests of a list that are no questions.
-func approvalsOf(list []session.Asked) []session.Asked {
-	return slices.DeleteFunc(slices.Clone(list), func(a session.Asked) bool { return a.Kind == session.AskQuestion })
 }
 
 // reviewed sees what became of a request that is up for review, and records it.

@@ -109,7 +109,7 @@ func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error,
 	if s.bare = len(cmds) == 0 && use == nil; !s.bare {
 		return func(c *change) error { return w.carryOut(ctx, c, *s, cmds, use) }, nil
 	}
-	a, err := w.aside(ctx, *s)
+	a, err := readAside(ctx, w, *s)
 	if err != nil || !a.means() {
 		return nil, err
 	}
@@ -224,8 +224,8 @@ func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
 	return err == nil && (slices.Contains(unsettled, sess.State) || sess.State.Waits()), store.Unless(err, store.ErrNotFound)
 }
 
-// aside reads a text without a command. It asks GitHub nothing.
-func (w *worker) aside(ctx context.Context, s userMessage) (a aside, err error) {
+// readAside reads a text without a command. It asks GitHub nothing.
+func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err error) {
 	sess, err := w.session(ctx)
 	if err != nil || sess == nil || !command.MayAnswer(s.body, s.target.Diff) {
 		return a, err
@@ -234,7 +234,7 @@ func (w *worker) aside(ctx context.Context, s userMessage) (a aside, err error) 
 	if err != nil {
 		return a, err
 	}
-	asked := dataOf(sess).RequesterID == s.author.ID || strings.EqualFold(lastSpeaker(v), s.author.Login)
+	asked := dataOf(sess).RequesterID == s.author.ID || strings.EqualFold(approval.LastSpeaker(v), s.author.Login)
 	for _, q := range v.Open() {
 		if q.Kind != session.AskQuestion || !asked { //control:person-asked
 			continue
@@ -245,22 +245,12 @@ func (w *worker) aside(ctx context.Context, s userMessage) (a aside, err error) 
 			a.answer, a.questions = answer, append(a.questions, q)
 		}
 	}
-	if open := approvalsOf(v.Open()); len(open) > 0 {
+	if open := approval.Open(v); len(open) > 0 {
 		if guess, ok := specs(w.rows).Near(s.body, false); ok {
 			a.guess, a.open = guess, open
 		}
 	}
 	return a, nil
-}
-
-// lastSpeaker is who gave the last instruction.
-func lastSpeaker(v *session.State) string {
-	for _, m := range slices.Backward(v.Timeline) {
-		if m, ok := m.(*session.Message); ok {
-			return m.Author
-		}
-	}
-	return v.Task.Requester
 }
 
 // takeAside takes what a text without a command means. Where that is not sure,
@@ -296,34 +286,15 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	case len(a.questions) > 0:
 		r.reply(render.WhichMeant(a.questions, a.open))
 	default:
-		may, err := r.maySettle(ctx, a.open)
+		may, err := w.approvals(&w.at, sess).MayAny(ctx, actor, a.open)
 		if err != nil {
 			return err
 		}
 		if may {
-			r.reply(didYouMean(a.guess, a.open))
+			r.reply(render.DidYouMean(a.guess.Name, a.open, a.guess.IDs...))
 		}
 	}
 	return w.commit(ctx, c)
-}
-
-// maySettle reports whether somebody may answer one of the requests at least.
-func (r *request) maySettle(ctx context.Context, open []session.Asked) (bool, error) {
-	for _, a := range open {
-		if may, err := r.w.approvals(&r.w.at, r.sess).May(ctx, r.actor, a); may || err != nil {
-			return may, err
-		}
-	}
-	return false, nil
-}
-
-// didYouMean asks back about a near miss.
-func didYouMean(g command.Guess, open []session.Asked) string {
-	named := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool { return !slices.Contains(g.IDs, a.ID) })
-	if len(named) > 0 {
-		open = named
-	}
-	return render.DidYouMean(g.Name, open)
 }
 
 // askBack asks back about a task that is nothing but a near miss of an answer,
@@ -332,18 +303,18 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	if r.cmd.Mode != "" || r.cmd.Model != "" || r.cmd.Turns != 0 || r.cmd.Explicit {
 		return false, nil
 	}
-	var open []session.Asked
+	var open, requests []session.Asked
 	if r.sess != nil {
 		v, err := r.viewWith(ctx)
 		if err != nil {
 			return false, err
 		}
-		open = v.Open()
+		open, requests = v.Open(), approval.Open(v)
 	}
 	table := specs(r.w.rows)
-	if requests := approvalsOf(open); len(requests) > 0 {
+	if len(requests) > 0 {
 		if g, ok := table.Near(r.cmd.Text, true); ok && command.Above(r.msg.body, clean, r.msg.names...) == "" { //control:near-miss
-			r.reply(didYouMean(g, requests))
+			r.reply(render.DidYouMean(g.Name, requests, g.IDs...))
 			return true, nil
 		}
 	}

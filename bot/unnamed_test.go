@@ -215,7 +215,7 @@ func TestAsides(t *testing.T) {
 				}
 				return
 			}
-			a, err := c.w.aside(t.Context(), s)
+			a, err := readAside(t.Context(), c.w, s)
 			if err != nil || a.means() != (tt.want != "-") {
 				t.Fatalf("%q means %+v, %v", tt.text, a, err)
 			}

@@ -12,16 +12,20 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// May reports whether an account may settle a request, now. Teams and
+// MayAny reports whether an account may settle one of requests, now. Teams and
 // CODEOWNERS are looked up where the configuration names them; what GitHub
 // refuses to tell counts as no, and what it cannot tell now is an error, so
 // that nothing is granted and the question is asked again.
-func (s Session) May(ctx context.Context, actor policy.Actor, asked session.Asked) (bool, error) {
-	v, _, err := s.may(ctx, actor, asked)
-	return v == policy.Allow && err == nil, err
+func (s Session) MayAny(ctx context.Context, actor policy.Actor, requests []session.Asked) (bool, error) {
+	for _, asked := range requests {
+		if v, _, err := s.may(ctx, actor, asked); v == policy.Allow || err != nil {
+			return v == policy.Allow && err == nil, err
+		}
+	}
+	return false, nil
 }
 
-// may decides what [Session.May] reports, with the reason.
+// may decides what [Session.MayAny] reports of one, with the reason.
 func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Asked) (policy.Verdict, string, error) {
 	facts, err := s.facts()
 	if err != nil {

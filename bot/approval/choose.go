@@ -2,11 +2,13 @@ package approval
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 )
 
 // Yes is what a text says to a request.
@@ -78,4 +80,53 @@ func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) ([]se
 		}
 	}
 	return out, nil
+}
+
+// Open returns the requests for approval that are open.
+func Open(v *session.State) []session.Asked {
+	return slices.DeleteFunc(v.Open(), func(a session.Asked) bool { return a.Kind == session.AskQuestion })
+}
+
+// Pick is an answer that names no request: its command, and whether it says "all"
+// and approves.
+type Pick struct {
+	Verb     string
+	All, Yes bool
+}
+
+// Choose returns the requests of those that are open, and that an answer can mean,
+// which it is for. Why says that it is for none, or what it leaves out.
+func Choose(open, meant []session.Asked, p Pick) (ids []string, why string) {
+	if len(open) == 0 {
+		return nil, render.NothingAsked
+	}
+	if !p.All {
+		if len(meant) == 1 && !(p.Yes && meant[0].Severity == "critical") { //control:only-one-open
+			return []string{meant[0].ID}, ""
+		}
+		return nil, render.WhichRequest(p.Verb, open)
+	}
+	var left []session.Asked
+	for _, a := range open {
+		asked := slices.ContainsFunc(meant, func(m session.Asked) bool { return m.ID == a.ID })
+		if !asked || p.Yes && a.Severity == "critical" { //control:all-but-critical
+			left = append(left, a)
+			continue
+		}
+		ids = append(ids, a.ID)
+	}
+	if len(left) > 0 {
+		why = render.NotAll(p.Verb, left)
+	}
+	return ids, why
+}
+
+// LastSpeaker is who gave the last instruction.
+func LastSpeaker(v *session.State) string {
+	for _, m := range slices.Backward(v.Timeline) {
+		if m, ok := m.(*session.Message); ok {
+			return m.Author
+		}
+	}
+	return v.Task.Requester
 }

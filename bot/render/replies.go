@@ -171,8 +171,11 @@ func commandsFor(verb string, open []session.Asked) string {
 }
 
 // DidYouMean asks back about a near miss of a command, or of an answer to the
-// open requests.
-func DidYouMean(verb string, open []session.Asked) string {
+// open requests: to those of ids, where it names any that is open.
+func DidYouMean(verb string, open []session.Asked, ids ...string) string {
+	if named := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool { return !slices.Contains(ids, a.ID) }); len(named) > 0 {
+		open = named
+	}
 	switch {
 	case verb != "approve" && verb != "deny":
 		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done. A task of one word is written `/agent task: …`.", verb)
