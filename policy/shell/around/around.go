@@ -3,7 +3,10 @@
 // around the rule of the program.
 package around
 
-import "github.com/handrail-bot/handrail/policy/shell/walk"
+import (
+	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/walk"
+)
 
 // Look rates what a command names, whatever its program.
 func Look(c *walk.Command) {
@@ -11,4 +14,7 @@ func Look(c *walk.Command) {
 	writtenFiles(c)
 	outsideCode(c)
 	commandAddresses(c)
+	if known.In("text-clients", c.Name) {
+		walk.StrangeTexts(c)
+	}
 }

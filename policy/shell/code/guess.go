@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/handrail-bot/handrail/policy/shell/code/decode"
+	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 	"github.com/handrail-bot/handrail/policy/shell/filter"
 )
 
@@ -90,6 +91,17 @@ func Guess(texts []string) []string {
 				add(strings.TrimSpace(t) + " " + other)
 			}
 		}
+	}
+	return out
+}
+
+var singleQuotes = lazily(`'([^']*)'`)
+
+// Texts are the literals of a program in a language that is not known.
+func Texts(text string) []string {
+	out := Read(lex.Other, text).Strings
+	for _, m := range singleQuotes().FindAllStringSubmatch(text, 64) {
+		out = append(out, m[1])
 	}
 	return out
 }

@@ -62,6 +62,8 @@ func gitSend(g *walk.Command, f *finding.Finding) string {
 
 func gitUpdateRef(g *walk.Command, f *finding.Finding) string {
 	switch {
+	case !g.Has("stdin") && g.Has("d", "delete") && g.Says("found-"+unknown):
+		f.Hit("git-rewrite", g.Line())
 	case !g.Has("stdin") && g.Has("d", "delete"):
 		f.Hit("git-refs", g.Line())
 	case !g.Has("stdin"):

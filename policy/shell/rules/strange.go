@@ -16,21 +16,8 @@ func strange(c *walk.Command) {
 	if known.In("word-arguments", c.Name) || c.AsksHelp() {
 		return
 	}
-	for i, a := range c.List {
-		option, value, ok := strings.Cut(a.S, "=")
-		if !ok || !strings.HasPrefix(option, "-") {
-			option, value = c.At(i-1), a.S
-		}
-		if strings.ContainsAny(value, " (") && !known.In("text-options", option) {
-			walk.Said(c.Walk, c.Line(), value)
-			walk.Strange(c, value)
-		}
-	}
 	deviceCopy(c)
-	if text := c.Waiting(); c.Given() && strings.Trim(text, mark.All) != "" {
-		walk.Said(c.Walk, c.Line(), text)
-		walk.Strange(c, text)
-	}
+	walk.StrangeTexts(c)
 }
 
 // deviceCopy rates a program that is given files of which the last is a raw

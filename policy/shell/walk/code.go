@@ -52,12 +52,12 @@ func ScanCode(c *Command, f *finding.Finding, text string) string {
 			suspectCommand(c, strings.TrimLeft(l[1], "|! "))
 		}
 		Said(c.Walk, c.Line(), text)
-		Strange(c, text)
+		strange(c, text)
 		return ""
 	}
 	if known.In("dialects", c.Name) { // whose library is not that of the language
 		Said(c.Walk, c.Line(), text)
-		Strange(c, text)
+		strange(c, text)
 	}
 	p := code.Read(lang, text)
 	x := &foreign{Command: c, f: f, program: p, secrets: strings.Contains(text, secret)}

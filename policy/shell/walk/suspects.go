@@ -8,6 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/code"
 	"github.com/handrail-bot/handrail/policy/shell/known"
+	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
 
 // suspects follows the texts of a line that runs what is not known: any of
@@ -26,16 +27,34 @@ func Said(w *Walk, line, text string) {
 	}
 }
 
-// Strange follows a program text of which not even the language is known, as if
+// strange follows a program text of which not even the language is known, as if
 // it had calls and texts as most have. Only what is critical then counts.
-func Strange(c *Command, text string) {
+func strange(c *Command, text string) {
 	if !strings.ContainsAny(text, "\"'`([{<|!") || len(text) > maxStrange {
 		return
 	}
 	other := c.With(strangeLanguage, nil)
 	onlyCritical(c.Walk, c.Line(), func() { ScanCode(other, c.Found, text) })
-	lang, _ := code.LanguageOf(other.Name)
-	suspects(c.Walk, append(code.Read(lang, text).Strings, single(text)...))
+	suspects(c.Walk, code.Texts(text))
+}
+
+// StrangeTexts follows the texts that a program is given in its arguments and on
+// its input.
+func StrangeTexts(c *Command) {
+	for i, a := range c.List {
+		option, value, ok := strings.Cut(a.S, "=")
+		if !ok || !strings.HasPrefix(option, "-") {
+			option, value = c.At(i-1), a.S
+		}
+		if strings.ContainsAny(value, " (") && !known.In("text-options", option) {
+			Said(c.Walk, c.Line(), value)
+			strange(c, value)
+		}
+	}
+	if text := c.Waiting(); c.Given() && strings.Trim(text, mark.All) != "" {
+		Said(c.Walk, c.Line(), text)
+		strange(c, text)
+	}
 }
 
 // strangeLanguage is a compiler of a language that is written as most are.
@@ -43,17 +62,6 @@ const strangeLanguage = "swift"
 
 // maxStrange is how long a text may be that is read in an unknown language.
 const maxStrange = 16 << 10
-
-var singleQuotes = Lazily(`'([^']*)'`)
-
-// single are the texts between single quotation marks.
-func single(text string) []string {
-	var out []string
-	for _, m := range singleQuotes().FindAllStringSubmatch(text, 64) {
-		out = append(out, m[1])
-	}
-	return out
-}
 
 var counts = Lazily(`^-[a-zA-Z]*c$|^--count$|length|tonumber|add$|^(?:\^)?\[0-9\][+*]\$?$|^\\d\+$`)
 
