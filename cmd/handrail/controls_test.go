@@ -43,6 +43,8 @@ var controls = []control{
 	{"least-rights", "drop", "./bot/ghapp", "TestLeastRights"},
 	{"what-a-reader-sees", "value visible.Seen{Text: s}, true", "./policy/untrusted", "TestCleanTextHides"},
 	{"behind-the-page", "false", "./policy/untrusted", "TestCleanTextHides"},
+	{"fence-ends", `value ok || rest == ""`, "./policy/untrusted", "TestPostedLists"},
+	{"tabs-in-lists", "false", "./policy/untrusted", "TestPostedLists"},
 	{"address-begins-line", "false", "./policy/untrusted/visible", "TestWordsAsOnGitHub"},
 	{"address-in-brackets", "value false", "./policy/untrusted/visible", "TestWordsAsOnGitHub"},
 	{"links-of-the-raw-text", "skip", "./bot", "TestLinksBehindWords"},

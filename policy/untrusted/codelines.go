@@ -15,6 +15,8 @@ import (
 var (
 	fenceOpens = lazily("^((?: {0,12}(?:>|[-*+]|\\d{1,9}[.)]))* *)(`{3,}|~{3,})([^`]*)$")
 	listMark   = lazily(`[-*+]|\d{1,9}[.)]`)
+	listBegins = lazily(`^(?:[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)+`)
+	oneMark    = lazily(`^(?:[-*+]|\d{1,9}[.)])\t$`)
 	footnote   = lazily(`(?m)^ {0,3}\[\^[^\]\s]+\]:`)
 )
 
@@ -106,6 +108,24 @@ type codeReader struct {
 	lines  []string
 	code   []bool
 	starts []int
+	last   extent
+}
+
+// spaced returns a line with spaces for the tabs that indent it.
+func spaced(l string) string {
+	text := strings.TrimLeft(l, " \t")
+	return strings.Repeat(" ", column(l[:len(l)-len(text)])) + text
+}
+
+// column is where the text behind the beginning of a line stands.
+func column(begin string) int {
+	n := 0
+	for _, c := range begin {
+		if n++; c == '\t' {
+			n = (n + 3) / 4 * 4
+		}
+	}
+	return n
 }
 
 // lineOf is the number of the line that holds the byte at i.
@@ -134,8 +154,11 @@ func (r *codeReader) fence(n *ast.FencedCodeBlock) {
 	if first == 0 || first > len(r.lines) {
 		return
 	}
-	open := fenceOpens().FindStringSubmatch(r.lines[first-1])
+	open := fenceOpens().FindStringSubmatch(spaced(r.lines[first-1]))
 	if open == nil || !plainContainers(n) {
+		return
+	}
+	if r.behindTabs(n, first) { //control:tabs-in-lists
 		return
 	}
 	// Where the block is in a list or a quotation depends on columns, so each line
@@ -143,12 +166,12 @@ func (r *codeReader) fence(n *ast.FencedCodeBlock) {
 	before := listMark().ReplaceAllStringFunc(open[1], func(m string) string { return strings.Repeat(" ", len(m)) })
 	closes := regexp.MustCompile(`^[ \t>]*` + regexp.QuoteMeta(open[2]) + open[2][:1] + `*[ \t]*$`)
 	for _, l := range r.lines[first : last+1] {
-		if closes.MatchString(l) || !strings.HasPrefix(l, before) && strings.TrimRight(l, " ") != strings.TrimRight(before, " ") && l != "" {
+		if closes.MatchString(l) || !strings.HasPrefix(spaced(l), before) && strings.TrimRight(l, " ") != strings.TrimRight(before, " ") && l != "" {
 			return
 		}
 	}
 	switch {
-	case last+1 < len(r.lines) && closes.MatchString(r.lines[last+1]) && strings.HasPrefix(r.lines[last+1], before):
+	case last+1 < len(r.lines) && closes.MatchString(r.lines[last+1]) && endsAlike(spaced(r.lines[last+1]), before):
 		last++
 	case before != "" || last+1 < len(r.lines):
 		return
@@ -156,6 +179,13 @@ func (r *codeReader) fence(n *ast.FencedCodeBlock) {
 	for i := first - 1; i <= last; i++ {
 		r.code[i] = true
 	}
+}
+
+// endsAlike reports whether a line ends a block that begins behind the same, whatever
+// of that belongs to a list: it is not indented any further.
+func endsAlike(line, before string) bool {
+	rest, ok := strings.CutPrefix(line, before)
+	return ok && (before == "" || !strings.HasPrefix(rest, " ")) //control:fence-ends
 }
 
 // plainContainers reports whether a block is in nothing but lists and quotations, and
@@ -171,35 +201,110 @@ func plainContainers(n ast.Node) bool {
 	return depth <= 8
 }
 
-// indented marks a block that is code since it is indented. Only one behind a paragraph
-// or heading that begins at the margin counts: in a list or a footnote it depends on a
-// column.
+// behindTabs reports whether a block, up to a line, is in a list among whose marks are tabs.
+func (r *codeReader) behindTabs(n ast.Node, first int) bool {
+	if n.Parent().Kind() == ast.KindDocument {
+		return false
+	}
+	at := r.outer(n)
+	return at >= 0 && at < first && r.within(at, first).tabs
+}
+
+// indented marks a block that is code since it is indented.
 func (r *codeReader) indented(n *ast.CodeBlock) {
-	if n.Parent().Kind() != ast.KindDocument {
-		return
-	}
-	if before := n.PreviousSibling(); before != nil {
-		if k := before.Kind(); k != ast.KindParagraph && k != ast.KindHeading || before.Lines().Len() == 0 {
-			return
-		}
-		at := r.lineOf(before.Lines().At(0).Start)
-		if at > 0 && r.lines[at-1] != "" || strings.HasPrefix(r.lines[at], " ") || slices.ContainsFunc(r.lines[at:r.lineOf(n.Lines().At(0).Start)], footnote().MatchString) {
-			return
-		}
-	}
 	segments := n.Lines()
 	first, last := r.lineOf(segments.At(0).Start), r.lineOf(segments.At(segments.Len()-1).Start)
 	if first > 0 && r.lines[first-1] != "" {
 		return
 	}
+	indent, ok := r.indentOf(n, first)
+	if !ok {
+		return
+	}
 	for _, l := range r.lines[first : last+1] {
-		if l != "" && !strings.HasPrefix(l, "    ") && !strings.HasPrefix(l, "\t") {
+		if l != "" && column(l[:len(l)-len(strings.TrimLeft(l, " \t"))]) < indent {
 			return
 		}
 	}
 	for i := first; i <= last; i++ {
 		r.code[i] = true
 	}
+}
+
+// indentOf returns how far the lines of a block, from one on, must be indented to be code
+// in every reading. Only a block behind a paragraph or heading can be, and in a footnote
+// it depends on a column.
+func (r *codeReader) indentOf(n ast.Node, first int) (indent int, ok bool) {
+	inList := n.Parent().Kind() != ast.KindDocument
+	before := n.PreviousSibling()
+	if before == nil {
+		return 4, !inList
+	}
+	if k := before.Kind(); k != ast.KindParagraph && k != ast.KindHeading || before.Lines().Len() == 0 || !onlyLists(n) {
+		return 0, false
+	}
+	at := r.lineOf(before.Lines().At(0).Start)
+	if inList {
+		at = r.outer(n)
+	}
+	if at < 0 || at > first || at > 0 && r.lines[at-1] != "" || strings.HasPrefix(r.lines[at], " ") || strings.HasPrefix(r.lines[at], "\t") {
+		return 0, false
+	}
+	x := r.within(at, first)
+	if inList {
+		return x.deepest + 4, !x.notes
+	}
+	return 4, !x.notes
+}
+
+// onlyLists reports whether a block is in nothing but lists.
+func onlyLists(n ast.Node) bool {
+	for n = n.Parent(); n.Kind() != ast.KindDocument; n = n.Parent() {
+		if k := n.Kind(); k != ast.KindList && k != ast.KindListItem {
+			return false
+		}
+	}
+	return true
+}
+
+// outer returns the first line of the outermost list or quotation that a block is in,
+// -1 when no text tells.
+func (r *codeReader) outer(n ast.Node) int {
+	for n.Parent().Kind() != ast.KindDocument {
+		n = n.Parent()
+	}
+	for n != nil && n.Lines().Len() == 0 {
+		n = n.FirstChild()
+	}
+	if n == nil {
+		return -1
+	}
+	return r.lineOf(n.Lines().At(0).Start)
+}
+
+// extent is what the lines of a list or quotation hold, up to one.
+type extent struct {
+	from, to int
+	deepest  int  // column at which the text of an item begins: four columns further is code, in whichever item it is
+	notes    bool // footnotes, in which that depends on another column
+	tabs     bool // among the marks of lists, whose columns parsers count in different ways
+}
+
+// within reads the lines of a list or quotation up to one. Blocks come in order, so each
+// line is read once.
+func (r *codeReader) within(from, to int) extent {
+	x := &r.last
+	if x.from != from || x.to > to {
+		*x = extent{from: from, to: from}
+	}
+	for ; x.to < to; x.to++ {
+		l := r.lines[x.to]
+		x.deepest = max(x.deepest, column(listBegins().FindString(l)))
+		x.notes = x.notes || footnote().MatchString(l)
+		marks := strings.TrimLeft(l[:len(l)-len(strings.TrimLeft(l, " \t>*+-0123456789.)"))], "\t")
+		x.tabs = x.tabs || strings.Contains(marks, "\t") && !oneMark().MatchString(marks)
+	}
+	return *x
 }
 
 // plainFences takes from the fences of code the words by which GitHub draws something
@@ -217,7 +322,7 @@ func plainFences(code string) string {
 			}
 			continue
 		}
-		m := fenceOpens().FindStringSubmatch(l)
+		m := fenceOpens().FindStringSubmatch(spaced(l))
 		if m == nil {
 			continue
 		}

@@ -40,3 +40,35 @@ func hostile(r *rand.Rand) string {
 	}
 	return b.String()
 }
+
+// listed makes a text of lists, quotations and code in them, whose columns decide what
+// is code.
+func listed(r *rand.Rand) string {
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	var b strings.Builder
+	for range 1 + r.IntN(5) {
+		for range r.IntN(3) {
+			b.WriteString(pick("", "", " ", "  ", "   ", "    ", "\t") + pick("-", "*", "1.", "10.", "2)", ">", "[^1]:", "- [ ]", "123456789.") + pick(" ", " ", "  ", "   ", "    ", "     ", "\t", " \t", ""))
+		}
+		b.WriteString(pick("Run it:", "x", "# head", "| a |\n|---|", "", "---", "a\n===", "[^1] y", "`", payloads[r.IntN(len(payloads))]) + pick("\n\n", "\n\n", "\n\n", "\n", "\n  \n", "\n\n\n"))
+		if r.IntN(3) == 0 {
+			continue
+		}
+		indent := pick("\t", "\t", "\t\t", " \t", "   \t", "\t  ", "    ", "      ", "       ", "        ", strings.Repeat(" ", r.IntN(14)))
+		fence := pick("", "", "```", "```go", "~~~", "```mermaid", "````")
+		if fence != "" {
+			b.WriteString(indent + fence + "\n")
+		}
+		for range 1 + r.IntN(3) {
+			if r.IntN(6) == 0 {
+				indent = pick("\t", "    ", "  ", "", "\t\t", "        ")
+			}
+			b.WriteString(indent + payloads[r.IntN(len(payloads))] + pick("\n", "\n", "\n\n"))
+		}
+		if fence != "" && r.IntN(4) > 0 {
+			b.WriteString(indent + strings.TrimRight(fence, "abcdefghijklmnopqrstuvwxyz") + "\n")
+		}
+		b.WriteString(pick("", "\n", "\n\n"))
+	}
+	return b.String()
+}

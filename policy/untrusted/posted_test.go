@@ -82,6 +82,18 @@ func TestPostedDoesNothingOnGitHub(t *testing.T) {
 	}
 }
 
+// Code in lists does nothing either, however it is indented.
+func TestPostedLists(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(githubcheck.Seed(), 4))
+	texts := []string{"- [ ]   \n\n  ~~~\n    <b>\n    ~~~\nx @victim",
+		"- [ ]    Run it:\n\n        code\n\t1. \t  123456789.    Run it:\n        ~~~\n        @victim\n\n        ~~~"}
+	for range many(1000, 50_000) {
+		texts = append(texts, listed(r))
+	}
+	posted(t, githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES")), texts)
+}
+
 // posted cleans texts and asks the judge.
 func posted(t *testing.T, j *githubcheck.Judge, texts []string) {
 	t.Helper()
