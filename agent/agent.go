@@ -103,11 +103,12 @@ type Saved struct {
 // commit, so that what was pushed and not recorded is not pushed again.
 type Publication struct {
 	Turn     int
-	Saved    string    // commit of the saved state
-	When     time.Time // it was saved
-	Parent   string    // commit published before, or the base
-	Subject  string    // first line of the message
-	Approval string    // request that people approved for it; "" for none
+	Saved    string               // commit of the saved state
+	When     time.Time            // it was saved
+	Parent   string               // commit published before, or the base
+	Subject  string               // first line of the message
+	Approval string               // request that people approved for it; "" for none
+	TookBack session.TakeBackKind // the saved state takes checkpoints back, or brings them again, as its commit says
 }
 
 // Live is something worth showing that is not an event: text that is still

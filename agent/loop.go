@@ -53,9 +53,9 @@ type step func(ctx context.Context) (*session.Outcome, error)
 // calls of the last answer, put what they changed on the branch, see whether
 // that was all, and ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
-	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.finisher.finish, r.meter.check, r.think}
+	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.finisher.finish, r.meter.check, r.think}
 	for {
-		if r.calls.saves.Moved() {
+		if r.calls.saves.Moved() || r.TakeBack != nil {
 			return session.Outcome{Status: session.StatusMoved, Turns: r.Turns}, nil
 		}
 		if err := r.listen(ctx); err != nil {
@@ -76,6 +76,10 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 		}
 	}
 }
+
+// rest ends the session again as it had ended, when all that was asked for since
+// was to take checkpoints back: that needs no answer of the model.
+func (r *run) rest(context.Context) (*session.Outcome, error) { return r.Rest, nil }
 
 // listen takes in what people wrote meanwhile.
 func (r *run) listen(ctx context.Context) error {

@@ -47,7 +47,7 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 			return nil, nil
 		}
 	}
-	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: subjectLine(p.Unpushed)}
+	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: subjectLine(p.Unpushed), TookBack: p.Newest.TookBack}
 	if p.Publish.Approval().Stands() {
 		pub.Approval = p.Publish.Request.ID
 	}

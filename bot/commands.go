@@ -64,6 +64,18 @@ func commands() []row {
 			right: policy.RaiseLimit, priority: store.PriorityWork, handle: resume,
 		},
 		{
+			Spec:  command.Spec{Name: "undo", Usage: "undo [n | path…]", Help: "take the last checkpoint back, or the last n, or these files of it", Args: command.TakesCheckpoints},
+			right: policy.Rewind, priority: store.PriorityWork, handle: takeBack(session.Undo),
+		},
+		{
+			Spec:  command.Spec{Name: "redo", Usage: "redo [n]", Help: "bring again what was taken back", Args: command.TakesCheckpoints},
+			right: policy.Rewind, priority: store.PriorityWork, handle: takeBack(session.Redo),
+		},
+		{
+			Spec:  command.Spec{Name: "keep", Usage: "keep [path…]", Help: "keep what is there, or these files: undo leaves it alone", Args: command.TakesCheckpoints},
+			right: policy.Rewind, priority: store.PriorityWork, handle: takeBack(session.Keep),
+		},
+		{
 			Spec:  command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesNothing("me us commands list usage")},
 			right: policy.View, priority: store.PriorityWork, handle: help,
 		},

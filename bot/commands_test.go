@@ -19,21 +19,21 @@ func TestEveryCommandIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := row{
-		Spec:  command.Spec{Name: "undo", Usage: "undo", Help: "take the last change back", Args: command.TakesText},
+		Spec:  command.Spec{Name: "juggle", Usage: "juggle", Help: "take the last change back", Args: command.TakesText},
 		right: policy.Rewind, priority: store.PriorityWork, handle: func(context.Context, *request) error { return nil },
 	}
 	if err := checkCommands(append(commands(), whole)); err != nil {
 		t.Errorf("a whole row: %v", err)
 	}
 	for want, change := range map[string]func(*row){
-		`"undo" does not say which right it needs`: func(r *row) { r.right = policy.NoRequest },
-		`"Undo" is not one word in lower case`:     func(r *row) { r.Name = "Undo" },
-		`"undo" has no priority`:                   func(r *row) { r.priority = 0 },
-		`nothing handles "undo"`:                   func(r *row) { r.handle = nil },
-		`("undo") has no name`:                     func(r *row) { r.Name = "" },
-		`"undo" has no usage`:                      func(r *row) { r.Usage = "" },
-		`"undo" does not say what it takes`:        func(r *row) { r.Args = nil },
-		`"stop" is there twice`:                    func(r *row) { r.Name = "stop" },
+		`"juggle" does not say which right it needs`: func(r *row) { r.right = policy.NoRequest },
+		`"Juggle" is not one word in lower case`:     func(r *row) { r.Name = "Juggle" },
+		`"juggle" has no priority`:                   func(r *row) { r.priority = 0 },
+		`nothing handles "juggle"`:                   func(r *row) { r.handle = nil },
+		`("juggle") has no name`:                     func(r *row) { r.Name = "" },
+		`"juggle" has no usage`:                      func(r *row) { r.Usage = "" },
+		`"juggle" does not say what it takes`:        func(r *row) { r.Args = nil },
+		`"stop" is there twice`:                      func(r *row) { r.Name = "stop" },
 	} {
 		r := whole
 		change(&r)

@@ -101,7 +101,7 @@ func (l *leased) announce(ctx context.Context, note string) error {
 	if body == "" {
 		return nil
 	}
-	key := fmt.Sprintf("final-%s-%d", l.row.ID, v.Seq)
+	key := fmt.Sprintf("final-%s-%d", l.row.ID, v.EndedAt)
 	_, err := l.Ensure(ctx, inPlace(v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true}))
 	return ghapp.UnlessRefused(err)
 }

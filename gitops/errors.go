@@ -39,8 +39,8 @@ var (
 	errNoRemote = errors.New("a local clone has no remote here")
 	// errUnsupported: the local clone uses a feature that cannot be read.
 	errUnsupported = errors.New("repository format not supported")
-	// errNothing: there is nothing to undo or redo.
-	errNothing = errors.New("nothing to do")
+	// ErrNothing: there is nothing to undo or redo.
+	ErrNothing = errors.New("nothing to do")
 	// ErrConflict: both sides changed the same lines. See [conflictError].
 	ErrConflict = errors.New("conflict")
 )

@@ -264,7 +264,7 @@ func (s *pushing) split(ctx context.Context) error {
 	}
 	var c Commit
 	err = s.m.pool.Use(func(o *objects.DB) (err error) {
-		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sel: allBut(workflowDir)}.run(ctx, o)
+		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sel: except([]string{workflowDir})}.run(ctx, o)
 		return err
 	})
 	if err != nil {

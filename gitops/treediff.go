@@ -40,8 +40,8 @@ func only(paths []string) selection {
 	return s
 }
 
-func allBut(path string) selection {
-	s := only([]string{path})
+func except(paths []string) selection {
+	s := only(paths)
 	s.invert = true
 	return s
 }

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,57 +21,62 @@ const (
 	trailerRedoes = "Redoes"          // id of the undo that a redo took back
 )
 
-// undo says what to take back, or for redo to bring again.
-type undo struct {
+// Undo says what to take back, or to bring again.
+type Undo struct {
+	Redo    bool     // bring again what was taken back
 	Head    string   // the branch's commit now
+	From    string   // commit whose tree it is done to, with changes that are not on the branch yet; "" for Head
 	N       int      // how many; 0 means 1
 	Session string   // only checkpoints of this session; "" for any
 	Base    string   // commit where the session began; checkpoints before it are left alone
 	Paths   []string // only these files and directories; empty means all
-	Meta             // an empty message is written for you
+	Keep    []string // not these, where Paths is empty
+	Meta             // its message is written here
 }
 
-// undo makes a commit that takes the last N checkpoints back that are not
-// undone yet. When nothing else was committed since, its tree is the one of N
-// checkpoints ago; other people's commits in between stay, by a merge, which
-// may be a [conflictError]. The undone state stays in the history, so nothing
-// is lost. With Paths the checkpoints count as not undone. No ref moves.
-func (m *Mirror) undo(ctx context.Context, u undo) (Commit, error) {
-	return m.reverse(ctx, u, "checkpoints to undo")
-}
-
-// redo makes a commit that takes the last N undos back.
-func (m *Mirror) redo(ctx context.Context, u undo) (Commit, error) {
-	return m.reverse(ctx, u, undos)
-}
-
-const undos = "undos to take back"
-
-func (m *Mirror) reverse(ctx context.Context, u undo, what string) (c Commit, err error) {
+// Undo makes a commit that takes the last N checkpoints back that are not
+// undone yet, or for a redo the last N undos. When nothing else was committed
+// since, its tree is the one of N checkpoints ago; other people's commits in
+// between stay, by a merge, which may be an [ErrConflict]. The undone state
+// stays in the history, so nothing is lost. With Paths or Keep the checkpoints
+// count as not undone. No ref moves.
+func (m *Mirror) Undo(ctx context.Context, u Undo) (c Commit, err error) {
 	err = m.pool.Use(func(o *objects.DB) error {
 		live, undone, err := u.past(ctx, o)
 		if err != nil {
 			return err
 		}
-		if what == undos {
+		if u.Redo {
 			live = undone
 		}
 		n := max(u.N, 1)
 		if len(live) < n {
-			return fmt.Errorf("%w: there are %d %s", errNothing, len(live), what)
+			return fmt.Errorf("%w: there are %d", ErrNothing, len(live))
 		}
 		c, err = u.revert(ctx, o, live[:n])
 		return err
 	})
-	if err != nil {
-		return Commit{}, fmt.Errorf("undo or redo: %w", err)
-	}
-	return c, nil
+	return c, err
+}
+
+// MetaOf returns the message of a commit, and its trailers.
+func (m *Mirror) MetaOf(ctx context.Context, commit string) (out Meta, err error) {
+	err = m.pool.Use(func(o *objects.DB) error {
+		c, err := o.Commit(commit)
+		if err == nil {
+			out.Message, out.Trailers = strings.TrimSpace(c.Message), parseTrailers(c.Message)
+			if i := strings.LastIndex(out.Message, "\n\n"); i > 0 && len(out.Trailers) > 0 {
+				out.Message = out.Message[:i]
+			}
+		}
+		return errors.Join(err, ctx.Err())
+	})
+	return out, err
 }
 
 // past reads the branch's history: the checkpoints and the undos that are in
 // force, newest first.
-func (u undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Commit, err error) {
+func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Commit, err error) {
 	const most = 5000
 	undone, redone := map[string]bool{}, map[string]bool{}
 	for id, n := u.Head, 0; id != u.Base && n < most; n++ {
@@ -109,15 +115,19 @@ func (u undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Co
 }
 
 // revert takes commits back, newest first, in one commit on top of head.
-func (u undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) (Commit, error) {
-	tree, err := o.TreeOf(u.Head)
+func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) (Commit, error) {
+	tree, err := o.TreeOf(cmp.Or(u.From, u.Head))
 	if err != nil {
 		return Commit{}, err
+	}
+	which := only(u.Paths)
+	if len(u.Paths) == 0 && len(u.Keep) > 0 { //control:kept-files
+		which = except(u.Keep)
 	}
 	for _, c := range list {
 		was, err := o.ParentTree(c)
 		if err == nil {
-			tree, err = merge(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, only(u.Paths), guard{})
+			tree, err = merge(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, which, guard{})
 		}
 		if err != nil {
 			return Commit{}, err
@@ -127,26 +137,19 @@ func (u undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) 
 }
 
 // meta completes the message and trailers of an undo or redo.
-func (u undo) meta(list []*object.Commit) Meta {
+func (u Undo) meta(list []*object.Commit) Meta {
 	m := u.Meta
 	key, verb := trailerUndoes, "Undo"
 	if trailer(list[0].Message, trailerUndoes) != "" || trailer(list[0].Message, trailerPart) != "" {
 		key, verb = trailerRedoes, "Redo"
-	} else if len(u.Paths) > 0 {
+	} else if len(u.Paths)+len(u.Keep) > 0 {
 		key = trailerPart
 	}
-	if strings.TrimSpace(m.Message) == "" {
-		m.Message = fmt.Sprintf("%s %d\n\n", verb, len(list))
-		for _, c := range list {
-			subject, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
-			m.Message += fmt.Sprintf("- %s %s\n", c.Hash.String()[:10], subject)
-		}
-	}
+	m.Message = fmt.Sprintf("%s %d\n\n", verb, len(list))
 	m.Trailers = slices.Clone(m.Trailers)
-	if s := trailer(list[0].Message, TrailerSession); s != "" && !slices.ContainsFunc(m.Trailers, func(t Trailer) bool { return t.Key == TrailerSession }) {
-		m.Trailers = append(m.Trailers, Trailer{TrailerSession, s})
-	}
 	for _, c := range list {
+		subject, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
+		m.Message += fmt.Sprintf("- %s %s\n", c.Hash.String()[:10], subject)
 		m.Trailers = append(m.Trailers, Trailer{key, c.Hash.String()})
 	}
 	return m

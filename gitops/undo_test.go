@@ -41,8 +41,10 @@ func (s *session) commit(changes []Change, trailers ...Trailer) {
 	s.head = c.ID
 }
 
+var ofSession = Meta{Trailers: []Trailer{{TrailerSession, "s1"}}}
+
 func (s *session) undo(n int, paths ...string) error {
-	c, err := s.m.undo(s.t.Context(), undo{Head: s.head, N: n, Session: "s1", Base: s.base, Paths: paths})
+	c, err := s.m.Undo(s.t.Context(), Undo{Head: s.head, N: n, Session: "s1", Base: s.base, Paths: paths, Meta: ofSession})
 	if err == nil {
 		s.head = c.ID
 	}
@@ -50,7 +52,7 @@ func (s *session) undo(n int, paths ...string) error {
 }
 
 func (s *session) redo(n int) error {
-	c, err := s.m.redo(s.t.Context(), undo{Head: s.head, N: n, Session: "s1", Base: s.base})
+	c, err := s.m.Undo(s.t.Context(), Undo{Redo: true, Head: s.head, N: n, Session: "s1", Base: s.base, Meta: ofSession})
 	if err == nil {
 		s.head = c.ID
 	}
@@ -82,12 +84,12 @@ func TestUndoAndRedo(t *testing.T) {
 	}{
 		{func() error { return s.undo(1) }, nil, map[string]string{"a": "2", "b": "2"}},
 		{func() error { return s.undo(0) }, nil, map[string]string{"a": "1"}},
-		{func() error { return s.undo(2) }, errNothing, map[string]string{"a": "1"}},
+		{func() error { return s.undo(2) }, ErrNothing, map[string]string{"a": "1"}},
 		{func() error { return s.redo(1) }, nil, map[string]string{"a": "2", "b": "2"}},
 		{func() error { return s.redo(1) }, nil, map[string]string{"a": "3"}},
-		{func() error { return s.redo(1) }, errNothing, map[string]string{"a": "3"}},
+		{func() error { return s.redo(1) }, ErrNothing, map[string]string{"a": "3"}},
 		{func() error { return s.undo(3) }, nil, map[string]string{"a": "0"}},
-		{func() error { return s.undo(1) }, errNothing, map[string]string{"a": "0"}},
+		{func() error { return s.undo(1) }, ErrNothing, map[string]string{"a": "0"}},
 		{func() error { return s.redo(1) }, nil, map[string]string{"a": "3"}},
 		{func() error { return s.undo(2) }, nil, map[string]string{"a": "1"}},
 		{func() error { s.save(put("c", "4\n")); return nil }, nil, map[string]string{"a": "1", "c": "4"}},
@@ -227,4 +229,25 @@ func TestRebase(t *testing.T) {
 		t.Error("a base that is not in the history was accepted")
 	}
 	fsck(t, m.dir)
+}
+
+// Files that are kept stay; what the workspace has and the branch has not stays too.
+func TestUndoKeepsFiles(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, map[string]string{"a": "0\n", "dir/b": "0\n"})
+	s.save(put("a", "1\n"), put("dir/b", "1\n"))
+	saved, err := s.m.Checkpoint(t.Context(), Checkpoint{Parent: s.head, Changes: []Change{put("c", "half\n")}, Meta: Meta{Message: "saved"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.m.Undo(t.Context(), Undo{Head: s.head, From: saved.ID, Session: "s1", Base: s.base, Keep: []string{"dir"}, Meta: ofSession})
+	if err != nil || c.Parent != s.head {
+		t.Fatal(c, err)
+	}
+	meta, err := s.m.MetaOf(t.Context(), c.ID)
+	if err != nil || !strings.HasPrefix(meta.Message, "Undo 1\n\n- ") || strings.Contains(meta.Message, "Session") || len(meta.Trailers) != 2 || meta.Trailers[1].Key != trailerPart {
+		t.Errorf("the commit says %+v, %v", meta, err)
+	}
+	s.head = c.ID
+	s.files(map[string]string{"a": "0", "dir/b": "1", "c": "half"})
 }

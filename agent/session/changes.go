@@ -22,6 +22,10 @@ type Changes struct {
 	Sent        []*Push      // pushes that people have to know of
 	LeftOut     []LeftOut    // what the workspace has and no checkpoint can hold
 
+	TakeBack *Message // a wish to take checkpoints back, or to bring them again, that was not carried out yet
+	Kept     string   // what is up to this commit is not taken back; "" for the base
+	KeptOf   []string // nor are these files
+
 	// Approved is what people said yes to of what is not published yet, by
 	// path: all that approved edits made of what is on the branch. It holds
 	// while the saved state has exactly that, and is used up when published.
@@ -44,6 +48,18 @@ func (w *Changes) begin(t Task) {
 	w.Branch, w.Saved, w.Published = t.Branch, t.Base, t.Base
 }
 
+// wish notes what a person wants to become of the checkpoints.
+func (w *Changes) wish(p *Message) {
+	switch {
+	case p.TakeBack.Do != Keep:
+		w.TakeBack = p
+	case len(p.TakeBack.Paths) > 0:
+		w.KeptOf = append(w.KeptOf, p.TakeBack.Paths...)
+	default:
+		w.Kept = w.Published //control:kept-checkpoints
+	}
+}
+
 func (w *Changes) take(e Event, p *Checkpoint) {
 	w.push(e, p)
 	w.Saved, w.Newest, w.SavedAt = p.Commit, p, e.Time
@@ -60,8 +76,29 @@ func (w *Changes) take(e Event, p *Checkpoint) {
 		w.Checkpoints = append(w.Checkpoints, *p)
 	}
 	for _, f := range p.Files {
-		w.add(f)
+		if p.TookBack != Undo || !w.less(f) {
+			w.add(f)
+		}
 	}
+}
+
+// less counts a change that was taken back. A file that is as the session found it
+// is not a changed one any more. It reports whether f takes something back.
+func (w *Changes) less(f FileChange) bool {
+	i, ok := w.index[f.Path]
+	if !ok {
+		return false
+	}
+	have := &w.Files[i]
+	have.Added, have.Removed = max(0, have.Added-f.Removed), max(0, have.Removed-f.Added)
+	if f.Blob == have.Was {
+		w.Files = slices.Delete(slices.Clone(w.Files), i, i+1)
+		w.index = map[string]int{}
+		for i, f := range w.Files {
+			w.index[f.Path] = i
+		}
+	}
+	return true
 }
 
 // approve takes in what the approved call before this checkpoint made, and

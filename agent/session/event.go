@@ -116,10 +116,21 @@ type Message struct {
 	Text   string `json:"text"`
 	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
 
+	TakeBack *TakeBack `json:"take_back,omitempty"` // nil for words to the model
+
 	Images  []Blob   `json:"images,omitempty"`  // pictures for vision models
 	Context []Item   `json:"context,omitempty"` // what the words are about, as in [Task]
 	Links   []string `json:"links,omitempty"`   // as in [Task]
 	Place   Place    `json:"place,omitzero"`    // as in [Task]
+}
+
+// TakeBack is a wish about the checkpoints of the session: to take the last N
+// back, to bring N again that were taken back, or to keep what is there from being
+// taken back. Paths are the files that it is about; none for all.
+type TakeBack struct {
+	Do    TakeBackKind `json:"do"`
+	N     int          `json:"n,omitempty"`
+	Paths []string     `json:"paths,omitempty"`
 }
 
 // Call is one tool call as it will be run. ID is unique in the session.
@@ -269,6 +280,9 @@ type Checkpoint struct {
 	Content []Stored `json:"content,omitempty"`
 	// Branch is where the commit is, when it is not the task's branch.
 	Branch string `json:"branch,omitempty"`
+	// TookBack says that the commit takes checkpoints back, or brings them again:
+	// its message names them. It is empty for any other.
+	TookBack TakeBackKind `json:"took_back,omitempty"`
 	// Sent tells how the commit came to the branch where that was not plain.
 	Sent *Sent `json:"sent,omitempty"`
 }

@@ -37,7 +37,7 @@ var nameKeys = map[string]bool{
 	"id": true, "key": true, "call": true, "tool": true, "kind": true, "digest": true, "verdict": true, "severity": true, "rule": true,
 	"session": true, "thread": true, "mode": true, "model": true, "base": true, "head": true, "branch": true, "requester": true, "nonce": true,
 	"commit": true, "tree": true, "parent": true, "path": true, "paths": true, "from": true, "blob": true, "approved": true, "was": true, "is": true,
-	"status": true, "by": true, "author": true, "type": true, "data": true, "sealed": true, "deadline": true, "at": true,
+	"status": true, "by": true, "author": true, "type": true, "data": true, "sealed": true, "do": true, "took_back": true, "deadline": true, "at": true,
 }
 
 type rewriter struct {

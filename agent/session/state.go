@@ -11,12 +11,14 @@ type State struct {
 	Phase   Phase
 	Outcome *Outcome // how the last run ended; nil since something came after it
 	Mode    string   // the mode that the agent changed to; "" for the task's
+	Rest    *Outcome // how the work ended before checkpoints were taken back: it ends again after that
 	Todo    []Todo
 	Turns   int // answers of the model
 	Tokens  int
 	Started time.Time
 	Updated time.Time
 	Seq     int64 // of the last event
+	EndedAt int64 // Seq of the event that ended the last run
 	Place   Place // of the last request
 
 	Timeline []Moment // what people are told happened, in order
@@ -94,7 +96,7 @@ func (s *State) Take(e Event, payload any) {
 		s.Place = p.Task.Place
 		s.begin(p.Task)
 	case *Message:
-		s.Outcome, s.Phase = nil, PhaseRunning
+		s.heard(p)
 		if p.Place != (Place{}) {
 			s.Place = p.Place
 		}
@@ -122,13 +124,52 @@ func (s *State) Take(e Event, payload any) {
 	case *Checkpoint:
 		s.checkpoint(e, p)
 	case *Note:
-		s.note(p)
+		s.noted(p)
 	case *Update:
 		s.update(p)
 	case *Ended:
+		if s.EndedAt = e.Seq; !p.Outcome.Status.Parked() {
+			s.Rest = nil
+		}
 		s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.phase()
 	}
 	s.tell(payload)
+}
+
+// noted takes in a note. One of what was taken back is how the work ends again.
+func (s *State) noted(p *Note) {
+	s.note(p)
+	if p.Kind == NoteTookBack {
+		s.TakeBack = nil
+	}
+	switch {
+	case s.Rest == nil:
+	case p.Kind == NoteTookBack:
+		s.Rest.Summary = p.Text
+	case p.Kind == NoteReverted:
+		s.Rest.Summary += "\n\nOf this, what was refused is as it was."
+	}
+}
+
+// heard takes in words of a person. Those that are only about checkpoints leave the
+// work as it is: what had ended ends again.
+func (s *State) heard(p *Message) {
+	if p.TakeBack == nil {
+		s.Outcome, s.Rest, s.Phase = nil, nil, PhaseRunning
+		return
+	}
+	s.wish(p)
+	if p.TakeBack.Do == Keep {
+		if s.Outcome != nil {
+			s.Phase = s.Outcome.Status.phase()
+		}
+		return
+	}
+	if s.Outcome != nil {
+		rest := *s.Outcome
+		s.Rest = &rest
+	}
+	s.Outcome, s.Phase = nil, PhaseRunning
 }
 
 func (s *State) checkpoint(e Event, p *Checkpoint) {

@@ -119,7 +119,18 @@ const (
 	NoteFallback   NoteKind = "fallback"   // the server takes no native calls
 	NoteReverted   NoteKind = "reverted"   // a change was taken back
 	NoteHeld       NoteKind = "held"       // files that the bot may not push
+	NoteTookBack   NoteKind = "took back"  // a person took checkpoints back, or brought them again
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
+)
+
+// TakeBackKind is what is to be done with checkpoints.
+type TakeBackKind string
+
+// What can be done with checkpoints.
+const (
+	Undo TakeBackKind = "undo"
+	Redo TakeBackKind = "redo"
+	Keep TakeBackKind = "keep"
 )
 
 // ChangeKind is what happened to a file.

@@ -99,11 +99,18 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	if p.Approval != "" {
 		meta.Trailers = append(meta.Trailers, gitops.Trailer{Key: trailerApproval, Value: p.Approval})
 	}
+	if p.TookBack != "" {
+		made, err := c.job.Repo.MetaOf(ctx, p.Saved)
+		if err != nil {
+			return session.Checkpoint{}, err
+		}
+		meta.Message, meta.Trailers = made.Message, append(made.Trailers, meta.Trailers[len(c.meta("", 0).Trailers):]...)
+	}
 	commit, err := c.job.Repo.CommitTreeOf(ctx, p.Saved, p.Parent, meta)
 	if err != nil {
 		return session.Checkpoint{}, err
 	}
-	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files)}
+	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files), TookBack: p.TookBack}
 	switch {
 	case commit.Empty:
 	case c.job.Push == nil:

@@ -18,7 +18,7 @@ import (
 // checkpoint is parked: the work stays in the saved state and, as a patch, in the
 // log.
 func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
-	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files)}
+	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files), TookBack: p.TookBack}
 	done, err := c.job.Push(ctx, gitops.SafePush{
 		Commit: commit.ID, Base: p.Parent, Ref: "refs/heads/" + c.branch,
 		Origin: c.job.Task.Base, Session: c.job.Task.Session, Exists: p.Parent != c.job.Task.Base,

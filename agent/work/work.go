@@ -11,6 +11,7 @@
 //	leftout.go     what of it cannot
 //	push.go        publish: a commit goes to the branch
 //	revert.go      what nobody approved is taken back
+//	takeback.go    what a person wants undone, or done again
 //	remote.go      what CI would run of a push
 //	propose.go     a sensitive edit becomes a commit that people review
 //	rebuild.go     go on where another machine stopped
@@ -123,6 +124,9 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 		return *at.Outcome, nil
 	}
 	if err := e.rebuild(ctx, j, at); err != nil {
+		return out, err
+	}
+	if err := e.takeBack(ctx, j, at); err != nil {
 		return out, err
 	}
 	ws, closeAll, err := e.open(ctx, j, at)

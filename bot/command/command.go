@@ -37,6 +37,7 @@ type Command struct {
 	Mode     string   // --mode, or the mode that the command names
 	Model    string   // --model
 	Turns    int      // --turns
+	Paths    []string // files, see [TakesCheckpoints]
 	Explicit bool     // the task is written as one: "task: …"
 	Place    int      // among the commands of the comment, from 0 on
 }

@@ -14,6 +14,7 @@ import (
 const (
 	NoSession       = "There is no session in this thread yet. Write `/agent` and what you want."
 	NothingToStop   = "There is nothing to stop."
+	NoCheckpoint    = "This session has put nothing on a branch yet, so there is nothing to take back or to keep."
 	NothingAsked    = "Nothing waits for approval in this thread."
 	UnknownAuthor   = "I could not make sure who wrote this, so I did nothing."
 	CheckIsRunning  = "The agent works on this branch."
@@ -67,6 +68,14 @@ func NothingToResume(p session.Phase) string {
 		how = "The session came to its end and changed nothing"
 	}
 	return how + ", so there is nothing to go on with, and I changed nothing. Write `/agent` and what else you want."
+}
+
+// Kept says what is not taken back from now on.
+func Kept(files []string) string {
+	if len(files) == 0 {
+		return "I keep what is on the branch now: `/agent undo` stops there."
+	}
+	return "I keep " + paths(files) + ": `/agent undo` leaves them alone unless it names them."
 }
 
 // Status is the answer to a question for the status. Its comment stays as it

@@ -112,6 +112,10 @@ func noteSteps(p *session.Note) []step {
 		return []step{{text: text}}
 	}
 	var out []step
+	if p.Kind == session.NoteTookBack {
+		first, _, _ := strings.Cut(p.Text, "\n")
+		out = append(out, step{text: first})
+	}
 	if p.Kind == session.NoteContext {
 		for _, label := range p.Labels() {
 			out = append(out, step{text: "With the request: " + line(label, 100)})

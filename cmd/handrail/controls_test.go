@@ -218,6 +218,8 @@ var controls = []control{
 	{"deadly-session", "false", "./bot", "TestDeadlySession"},
 	{"progress-anew", "false", "./cmd/handrail", "TestScripts/serve_touched"},
 	{"touched-is-told", "drop", "./cmd/handrail", "TestScripts/serve_touched"},
+	{"kept-files", "false", "./gitops", "TestUndoKeepsFiles"},
+	{"kept-checkpoints", "drop", "./cmd/handrail", "TestScripts/serve_keep"},
 	{"done-stays-done", "false", "./cmd/handrail", "TestScripts/serve_done_stays_done"},
 	{"outage-waits", "without 2", "./cmd/handrail", "TestRemoteIsDownForAWhile"},
 	{"joined-packs", "value idx.Add(e.Hash, e.Offset, e.CRC32)", "./gitops", "TestTidy"},

@@ -1,0 +1,87 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// takeBack does what a person wants of the checkpoints: the next saved state is
+// one without them, or with them again. It goes to the branch as any other state
+// does, through the same gate.
+func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
+	if at.TakeBack == nil {
+		return nil
+	}
+	wish := at.TakeBack.TakeBack
+	saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
+	meta := saves.meta("", at.Turns)
+	meta.Message, meta.When = "", at.Updated // so that the same wish is the same commit, also after a crash
+	c, err := j.Repo.Undo(ctx, gitops.Undo{
+		Redo: wish.Do == session.Redo, Head: at.Published, From: at.Saved, N: wish.N, Session: at.Task.Session,
+		Base: cmp.Or(at.Kept, at.Task.Base), Paths: wish.Paths, Keep: at.KeptOf, Meta: meta,
+	})
+	var events []*session.Event
+	tell := func(text string) {
+		events = append(events, session.NewEvent(session.TypeNote, at.Turns, session.Note{Kind: session.NoteTookBack, Text: text}))
+	}
+	switch {
+	case errors.Is(err, gitops.ErrNothing), err == nil && (c.Empty || c.Tree == treeOf(at)):
+		tell(nothingToTakeBack(wish))
+	case errors.Is(err, gitops.ErrConflict):
+		tell(fmt.Sprintf("I did not %s anything: other changes were made to the same lines since (%s). Say what should become of them.", wish.Do, untrusted.EscapeLine(err.Error())))
+	case err != nil:
+		return err
+	default:
+		made, err := j.Repo.MetaOf(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		if err := saves.updatePrivateRef(ctx, c.ID); err != nil {
+			return err
+		}
+		var content []session.Stored
+		if j.Push != nil { // another machine may go on from here
+			if content, err = saves.storedContent(ctx, c.ID, c.Files); err != nil {
+				return err
+			}
+		}
+		_, list, _ := strings.Cut(made.Message, "\n\n")
+		tell(map[bool]string{false: "Took back, as a person asked:", true: "Brought again, as a person asked:"}[wish.Do == session.Redo] + "\n\n" + list)
+		events = append(events, session.NewEvent(session.TypeCheckpoint, at.Turns,
+			session.Checkpoint{Commit: c.ID, Tree: c.Tree, Parent: at.Published, Files: fileChanges(c.Files), Parked: true, TookBack: wish.Do, Content: content}))
+	}
+	if err := j.Log.Append(ctx, events...); err != nil {
+		return fmt.Errorf("record what was taken back: %w", err)
+	}
+	for _, ev := range events {
+		if err := at.Apply(*ev); err != nil {
+			return err
+		}
+		if j.OnEvent != nil {
+			j.OnEvent(*ev)
+		}
+	}
+	return nil
+}
+
+// treeOf returns the tree of the saved state, as far as the log says it.
+func treeOf(at *session.State) string {
+	if at.Newest == nil {
+		return ""
+	}
+	return at.Newest.Tree
+}
+
+func nothingToTakeBack(wish *session.TakeBack) string {
+	if wish.Do == session.Redo {
+		return "There is nothing to bring again: nothing of this session was taken back."
+	}
+	return "There is nothing to take back: this session has not that many checkpoints on the branch that were not taken back or kept."
+}
