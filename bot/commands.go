@@ -27,58 +27,32 @@ const goingOn = "it that session work working task job run last step failed wher
 // add a row.
 func commands() []row {
 	return []row{
-		{
-			Spec:  command.Spec{Name: command.Task, Usage: "fix the failing test", Help: "what you want", Args: command.TakesText},
-			right: policy.AskChange, priority: store.PriorityWork, handle: task,
-		},
-		{
-			Spec:  command.Spec{Name: "approve", Usage: "approve <id>…", Help: "let a waiting action happen, or several; without an id the only one, with `all` all that are not critical", Args: command.TakesIDs, Grants: true},
-			right: policy.Settle, priority: store.PriorityAnswer, handle: approve,
-		},
-		{
-			Spec:  command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Help: "refuse a waiting action and say why, or several; without an id the only one, with `all` all", Args: command.TakesIDsAndReason},
-			right: policy.Settle, priority: store.PriorityAnswer, handle: deny,
-		},
-		{
-			Spec:  command.Spec{Name: "ok", Usage: "ok <commit>", Help: "let me work on this commit of a fork", Args: command.TakesCommit, Grants: true},
-			right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit,
-		},
-		{
-			Spec:  command.Spec{Name: "stop", Usage: "stop", Help: "end the work; what is done stays on the branch", Args: command.TakesStop},
-			right: policy.Steer, priority: store.PriorityStop, handle: stop,
-		},
-		{
-			Spec:  command.Spec{Name: "status", Usage: "status", Help: "say where the work stands", Args: command.TakesNothing("update report check session work run so far on")},
-			right: policy.View, priority: store.PriorityWork, handle: status,
-		},
-		{
-			Spec:  command.Spec{Name: "resume", Usage: "resume", Help: "go on with parked work", Args: command.TakesWords(goingOn)},
-			right: policy.Steer, priority: store.PriorityWork, handle: resume,
-		},
-		{
-			Spec:  command.Spec{Name: "retry", Usage: "retry", Help: "try again after a failure", Args: command.TakesWords(goingOn)},
-			right: policy.Steer, priority: store.PriorityWork, handle: resume,
-		},
-		{
-			Spec:  command.Spec{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: command.TakesCount, Grants: true},
-			right: policy.RaiseLimit, priority: store.PriorityWork, handle: resume,
-		},
-		{
-			Spec:  command.Spec{Name: "undo", Usage: "undo [n | path…]", Help: "take the last checkpoint back, or the last n, or these files of it", Args: command.TakesCheckpoints},
-			right: policy.Rewind, priority: store.PriorityWork, handle: takeBack(session.Undo),
-		},
-		{
-			Spec:  command.Spec{Name: "redo", Usage: "redo [n]", Help: "bring again what was taken back", Args: command.TakesCheckpoints},
-			right: policy.Rewind, priority: store.PriorityWork, handle: takeBack(session.Redo),
-		},
-		{
-			Spec:  command.Spec{Name: "keep", Usage: "keep [path…]", Help: "keep what is there, or these files: undo leaves it alone", Args: command.TakesCheckpoints},
-			right: policy.Rewind, priority: store.PriorityWork, handle: takeBack(session.Keep),
-		},
-		{
-			Spec:  command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesNothing("me us commands list usage")},
-			right: policy.View, priority: store.PriorityWork, handle: help,
-		},
+		{Spec: command.Spec{Name: command.Task, Usage: "fix the failing test", Help: "what you want", Args: command.TakesText},
+			right: policy.AskChange, priority: store.PriorityWork, handle: task},
+		{Spec: command.Spec{Name: "approve", Usage: "approve <id>…", Help: "let a waiting action happen, or several; without an id the only one, with `all` all that are not critical", Args: command.TakesIDs, Grants: true},
+			right: policy.Settle, priority: store.PriorityAnswer, handle: approve},
+		{Spec: command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Help: "refuse a waiting action and say why, or several; without an id the only one, with `all` all", Args: command.TakesIDsAndReason},
+			right: policy.Settle, priority: store.PriorityAnswer, handle: deny},
+		{Spec: command.Spec{Name: "ok", Usage: "ok <commit>", Help: "let me work on this commit of a fork", Args: command.TakesCommit, Grants: true},
+			right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit},
+		{Spec: command.Spec{Name: "stop", Usage: "stop", Help: "end the work; what is done stays on the branch", Args: command.TakesStop},
+			right: policy.Steer, priority: store.PriorityStop, handle: stop},
+		{Spec: command.Spec{Name: "status", Usage: "status", Help: "say where the work stands", Args: command.TakesNothing("update report check session work run so far on")},
+			right: policy.View, priority: store.PriorityWork, handle: ofSession(status)},
+		{Spec: command.Spec{Name: "resume", Usage: "resume", Help: "go on with parked work", Args: command.TakesWords(goingOn)},
+			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
+		{Spec: command.Spec{Name: "retry", Usage: "retry", Help: "try again after a failure", Args: command.TakesWords(goingOn)},
+			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
+		{Spec: command.Spec{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: command.TakesCount, Grants: true},
+			right: policy.RaiseLimit, priority: store.PriorityWork, handle: ofSession(resume)},
+		{Spec: command.Spec{Name: "undo", Usage: "undo [n | path…]", Help: "take the last checkpoint back, or the last n, or these files of it", Args: command.TakesCheckpoints},
+			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
+		{Spec: command.Spec{Name: "redo", Usage: "redo [n]", Help: "bring again what was taken back", Args: command.TakesCheckpoints},
+			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
+		{Spec: command.Spec{Name: "keep", Usage: "keep [path…]", Help: "keep what is there, or these files: undo leaves it alone", Args: command.TakesCheckpoints},
+			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
+		{Spec: command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesNothing("me us commands list usage")},
+			right: policy.View, priority: store.PriorityWork, handle: help},
 	}
 }
 

@@ -5,21 +5,26 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/policy"
 )
 
-// status answers where the work stands.
-func status(ctx context.Context, r *request) error {
-	if r.sess == nil {
-		r.reply(render.NoSession)
-		return nil
-	}
-	v, err := r.view(ctx)
-	if err != nil {
+// ofSession is a command that is about the thread's session as it stands.
+func ofSession(handle func(r *request, v *session.State)) func(context.Context, *request) error {
+	return func(ctx context.Context, r *request) error {
+		if r.sess == nil {
+			r.reply(render.NoSession)
+			return nil
+		}
+		v, err := r.viewWith(ctx)
+		if err == nil {
+			handle(r, v)
+		}
 		return err
 	}
+}
+
+// status answers where the work stands.
+func status(r *request, v *session.State) {
 	r.c.post(r.msg, render.Status(r.w.cfg.Now(), progressText(&r.w.at, r.sess, v)))
-	return nil
 }
 
 // stop ends the session where it is.
@@ -42,67 +47,38 @@ func stop(ctx context.Context, r *request) error {
 	return nil
 }
 
-// end withdraws what waits and ends the session, because a person said so.
-func (r *request) end(v *session.State, reason string) {
-	r.withdraw(v)
-	out := session.Outcome{Status: session.StatusStopped, Turns: v.Turns, Files: v.Files, Reason: reason}
-	r.c.append(session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
-}
-
-// withdraw gives up what people were asked.
-func (r *request) withdraw(v *session.State) {
-	for _, a := range v.Open() {
-		r.c.append(session.NewEvent(session.TypeResolved, v.Turns,
-			session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: r.msg.author.Login, Key: r.msg.key}))
-	}
-}
+// end ends the session, because a person said so.
+func (r *request) end(v *session.State, reason string) { r.c.append(v.Stop(r.from(), reason)...) }
 
 // takeBack takes checkpoints of the session back, brings them again, or keeps them.
-// What waits for an answer is withdrawn: it is about a state that will not be there.
-func takeBack(do session.TakeBackKind) func(context.Context, *request) error {
-	return func(ctx context.Context, r *request) error {
-		if r.sess == nil {
-			r.reply(render.NoSession)
-			return nil
-		}
-		v, err := r.viewWith(ctx)
-		if err != nil {
-			return err
-		}
-		if len(v.Checkpoints) == 0 {
-			r.reply(render.NoCheckpoint)
-			return nil
-		}
-		if do == session.Keep {
-			r.reply(render.Kept(r.cmd.Paths))
-		} else {
-			r.withdraw(v)
-			r.react("eyes")
-		}
-		r.c.append(session.NewEvent(session.TypeMessage, v.Turns, session.Message{
-			Key: r.msg.key, Author: r.msg.author.Login, TakeBack: &session.TakeBack{Do: do, N: r.cmd.Count, Paths: r.cmd.Paths},
-		}))
-		return nil
+func takeBack(r *request, v *session.State) {
+	wish := session.TakeBack{Do: session.TakeBackKind(r.cmd.Name), N: r.cmd.Count, Paths: r.cmd.Paths}
+	switch {
+	case len(v.Checkpoints) == 0:
+		r.reply(render.NoCheckpoint)
+		return
+	case wish.Do == session.Keep:
+		r.reply(render.Kept(wish.Paths))
+	default:
+		r.react("eyes")
 	}
+	r.c.append(v.WithTakeBack(r.from(), wish)...)
+}
+
+// from is who wants something, and where they said so.
+func (r *request) from() session.Message {
+	return session.Message{Key: r.msg.key, Author: r.msg.author.Login}
 }
 
 // resume goes on with the session: after a pause, a failure, or with more
 // turns. One whose work is done has nothing to go on with.
-func resume(ctx context.Context, r *request) error {
-	if r.sess == nil {
-		r.reply(render.NoSession)
-		return nil
-	}
-	m := session.Message{Key: r.msg.key, Author: r.msg.author.Login, Text: r.said(), Budget: r.cmd.Count}
-	v, err := r.viewWith(ctx)
-	if err != nil {
-		return err
-	}
+func resume(r *request, v *session.State) {
 	if v.Finished() { //control:done-stays-done
 		r.reply(render.NothingToResume(v.Phase))
-		return nil
+		return
 	}
+	m := r.from()
+	m.Text, m.Budget = r.said(), r.cmd.Count
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
 	r.react("eyes")
-	return nil
 }

@@ -144,7 +144,7 @@ func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) 
 	}
 	if r.cmd.Name == command.Task {
 		r.react("eyes") //control:heard-at-once
-	} else if err := status(ctx, r); err != nil {
+	} else if err := ofSession(status)(ctx, r); err != nil {
 		return err
 	}
 	r.c.intendReply()

@@ -11,6 +11,7 @@
 //	state.go     the fold: what a log says
 //	calls.go     calls, and what people were asked about them
 //	changes.go   files, commits and pushes
+//	wish.go      the events of a person's wish
 //	once.go      an approval is for one thing, once: the rule over a log
 //	timeline.go  what happened, for people
 //	chain.go     how events are numbered and linked; a log in memory
