@@ -276,7 +276,7 @@ func TestIntake(t *testing.T) {
 			"issue":{"number":%d},"comment":{"id":1,"body":"/agent help","user":{"login":%q,"id":%d,"type":%q}}}`, who, w.gh.UserID(who), kind, w.inst, w.issue.Number, who, w.gh.UserID(who), kind)
 	}
 	wanted := func(body []byte) bool {
-		_, ok, err := w.bot.Source("issue_comment", body)
+		_, ok, err := w.bot.Source(t.Context(), "issue_comment", body)
 		must(t, err)
 		return ok
 	}
@@ -294,7 +294,7 @@ func TestIntake(t *testing.T) {
 	if wanted(payload("sam", "User")) || !wanted(payload("kim", "User")) {
 		t.Error("a flood of somebody without rights is stored, or somebody with rights is not heard")
 	}
-	_, ok, err := w.bot.Source("pull_request", fmt.Appendf(nil, `{"action":"synchronize","sender":{"login":"ci","id":7,"type":"Bot"},"repository":{"id":1,"full_name":"acme/widget"},
+	_, ok, err := w.bot.Source(t.Context(), "pull_request", fmt.Appendf(nil, `{"action":"synchronize","sender":{"login":"ci","id":7,"type":"Bot"},"repository":{"id":1,"full_name":"acme/widget"},
 		"pull_request":{"number":9,"head":{"ref":"handrail-review-7-abc123","repo":{"id":1,"full_name":"acme/widget"}},"base":{"ref":"x","repo":{"id":1}}}}`))
 	if err != nil || !ok {
 		t.Errorf("a push of a bot into a pull request of ours is not looked at: %v", err)

@@ -256,8 +256,8 @@ func (b *Bot) Reconcile(ctx context.Context) error {
 
 // takenAway has sessions looked at whose repositories the bot does not reach any more:
 // they end. Nothing hangs on it: who is not woken here finds out by itself.
-func (b *Bot) takenAway(repositories []thread.Ref) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+func (b *Bot) takenAway(ctx context.Context, repositories []thread.Ref) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, at := range repositories {
 		b.taken.Store(strings.ToLower(at.Repository()), true)

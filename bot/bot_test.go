@@ -104,7 +104,7 @@ func (w *world) sayAs(who, body string) {
 		"issue":{"number":%d,"title":"A fault","body":"It is broken."},
 		"comment":{"id":%d,"body":%q,"user":{"login":%q,"id":%d,"type":%q},"updated_at":%q}}`,
 		who, w.gh.UserID(who), kind, w.inst, w.issue.Number, c.ID, body, who, w.gh.UserID(who), kind, c.Updated.UTC().Format(time.RFC3339))
-	src, ok, err := bot.Source("issue_comment", []byte(payload))
+	src, ok, err := bot.Source(w.t.Context(), "issue_comment", []byte(payload))
 	if err != nil || !ok {
 		w.t.Fatalf("the delivery is not wanted: %v", err)
 	}

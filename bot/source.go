@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -23,7 +24,7 @@ func Hears(event string) bool {
 
 // Source returns where a delivery belongs and how urgent it is. It reports false
 // for what holds neither a command nor an answer: that is answered and not kept.
-func Source(event string, payload []byte) (webhook.Source, bool, error) {
+func Source(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
 	return sourceBy(event, payload, nil)
 }
 

@@ -64,7 +64,7 @@ func (c *company) deliver(id int64, author, text string) {
 	body, err := json.Marshal(text)
 	must(c.t, err)
 	payload := c.payload("issue_comment", "created", "sender="+who, "comment.user="+who, "comment.body="+string(body), fmt.Sprintf("comment.id=%d", id))
-	src, ok, err := c.bot.Source("issue_comment", payload)
+	src, ok, err := c.bot.Source(c.t.Context(), "issue_comment", payload)
 	must(c.t, err)
 	if ok {
 		_, err = c.store.Deliveries.Put(c.t.Context(), &store.Delivery{ID: fmt.Sprint("d", id), Event: "issue_comment", Key: src.Key,

@@ -284,7 +284,7 @@ func TestAsidesAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		src, ok, err := c.w.Source("issue_comment", payload)
+		src, ok, err := c.w.Source(t.Context(), "issue_comment", payload)
 		if err != nil || ok != tt.want || ok && (src.Key == "" || src.Thread == "") {
 			t.Errorf("%s, #%d, %.20q: kept %t as %+v, %v", tt.state, tt.number, tt.text, ok, src, err)
 		}

@@ -54,7 +54,7 @@ func (w *world) payload(kind, action string, changes ...string) []byte {
 // with what it was asked.
 func (w *world) hear(b *bot.Bot, kind string, payload []byte) (kept, opened bool) {
 	w.t.Helper()
-	src, ok, err := b.Source(kind, payload)
+	src, ok, err := b.Source(w.t.Context(), kind, payload)
 	must(w.t, err)
 	w.n++
 	if !ok { // what older servers have kept is judged once more

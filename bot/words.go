@@ -102,16 +102,16 @@ const intakePatience = 3 * time.Second
 // Source is [Source] for what this bot listens to. What comes from another
 // repository is refused before it is kept, and so are its own words, those of
 // bots that are not let in, and of people without rights who write on and on.
-func (b *Bot) Source(event string, payload []byte) (webhook.Source, bool, error) {
+func (b *Bot) Source(ctx context.Context, event string, payload []byte) (webhook.Source, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err == nil && len(ev.Removed) > 0 {
-		b.takenAway(ev.Removed)
+		b.takenAway(ctx, ev.Removed)
 	}
 	s, spoken := messageOf(ev)
 	if err == nil && spoken && (b.unlistedBot(s.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login)) {
 		return webhook.Source{}, false, nil // before its text is read, which takes time
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), intakePatience)
+	ctx, cancel := context.WithTimeout(ctx, intakePatience)
 	defer cancel()
 	names, unknown := b.names(ctx, ev.Comment.Body+ev.Review.Body+ev.Body+ev.OldBody)
 	src, ok, err := sourceBy(event, payload, names)

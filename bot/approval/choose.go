@@ -101,7 +101,7 @@ func Choose(open, meant []session.Asked, p Pick) (ids []string, why string) {
 		return nil, render.NothingAsked
 	}
 	if !p.All {
-		if len(meant) == 1 && !(p.Yes && meant[0].Severity == "critical") { //control:only-one-open
+		if len(meant) == 1 && (!p.Yes || meant[0].Severity != "critical") { //control:only-one-open
 			return []string{meant[0].ID}, ""
 		}
 		return nil, render.WhichRequest(p.Verb, open)

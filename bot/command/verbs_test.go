@@ -338,7 +338,7 @@ func TestNear(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ text, bare, addressed string }{
 		{"approve", "approve", "approve"}, {"aprove", "approve", "approve"}, {"Approved!", "approve", "approve"}, {"approev", "approve", "approve"}, {"apporve abcd2345", "approve abcd2345", "approve abcd2345"},
-		{"approve abcd2345", "approve abcd2345", "approve abcd2345"}, {"dney", "deny", "deny"}, {"denny", "deny", "deny"}, {"deny", "deny", "deny"}, {"denied", "deny", "deny"}, {"stpo", "stop", "stop"}, {"stop", "stop", "stop"},
+		{"approve abcd2345", "approve abcd2345", "approve abcd2345"}, {"dney", "deny", "deny"}, {"denny", "deny", "deny"}, {"deny", "deny", "deny"}, {"denied", "deny", "deny"}, {"sotp", "stop", "stop"}, {"stop", "stop", "stop"},
 		{"ok", "approve", "approve"}, {"OK.", "approve", "approve"}, {"okay", "approve", "approve"}, {"yes", "approve", "approve"}, {"Yes!", "approve", "approve"}, {"y", "approve", "approve"}, {"yep", "approve", "approve"},
 		{"lgtm", "approve", "approve"}, {"LGTM 🙏", "approve", "approve"}, {"accept", "approve", "approve"}, {"no", "deny", "deny"}, {"No.", "deny", "deny"}, {"nope", "deny", "deny"}, {"reject", "deny", "deny"},
 		{"👍", "approve", "approve"}, {"+1", "approve", "approve"}, {":+1:", "approve", "approve"}, {"👎", "deny", "deny"}, {"-1", "deny", "deny"}, {"✅", "approve", "approve"}, {"❌", "deny", "deny"},

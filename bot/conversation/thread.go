@@ -94,7 +94,7 @@ func (g *gathering) counts(c Comment) bool {
 	if g.Since.At.IsZero() {
 		return true
 	}
-	return afterInThread(g.Since, c) && !c.Author.Bot && !(g.Command != nil && g.Command(c.Body))
+	return afterInThread(g.Since, c) && !c.Author.Bot && (g.Command == nil || !g.Command(c.Body))
 }
 
 // putComments puts as many comments as there is room for, the newest first. Earlier

@@ -34,7 +34,7 @@ func TestWatch(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); w.Run(ctx) }()
-		pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
+		pass := func(d time.Duration) { <-time.NewTimer(d).C; synctest.Wait() } // of the clock of this test
 		want := func(when string, troubles, told, backs int, least int64) {
 			t.Helper()
 			if got := w.Troubles(); len(got) != troubles {

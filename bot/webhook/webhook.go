@@ -52,7 +52,7 @@ type Config struct {
 	Intake Intake // usually store.Store.Deliveries
 	// Parse returns where a delivery belongs. It reports false for one that the
 	// bot has no use for; that is answered and not stored.
-	Parse  func(event string, payload []byte) (Source, bool, error)
+	Parse  func(ctx context.Context, event string, payload []byte) (Source, bool, error)
 	Memory int64            // bytes of bodies held at once, default 128 MiB, at least twice maxBody; further requests wait
 	Wait   time.Duration    // for memory and for the store, default 8 s: GitHub hangs up after 10 s
 	Now    func() time.Time // nil for time.Now
@@ -248,7 +248,7 @@ func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (i
 	if event == "ping" {
 		return http.StatusOK, "pong", nil
 	}
-	source, wanted, err := h.Parse(event, payload)
+	source, wanted, err := h.Parse(ctx, event, payload)
 	switch {
 	case errors.Is(err, ErrUnparsable):
 		return 0, "", &refusal{http.StatusBadRequest, "the payload is not that of a " + event + " event"}

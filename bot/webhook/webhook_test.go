@@ -37,7 +37,7 @@ const comment = `{"action":"created","comment":{"id":5,"updated_at":"2026-03-04T
 	`"repository":{"full_name":"octo/hello"},"sender":{"login":"octocat"}}`
 
 // parse reads comments, as the bot would.
-func parse(event string, payload []byte) (webhook.Source, bool, error) {
+func parse(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
 	if event != "issue_comment" {
 		return webhook.Source{}, false, nil
 	}
@@ -169,9 +169,9 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var m memory
 			parsed := 0
-			h := handler(t, webhook.Config{Intake: &m, Parse: func(event string, payload []byte) (webhook.Source, bool, error) {
+			h := handler(t, webhook.Config{Intake: &m, Parse: func(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
 				parsed++
-				return parse(event, payload)
+				return parse(t.Context(), event, payload)
 			}})
 			r := request("d1", test.event, test.body)
 			if test.change != nil {
@@ -243,7 +243,9 @@ func TestSize(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.size, " ", test.announced), func(t *testing.T) {
 			var m memory
-			all := func(string, []byte) (webhook.Source, bool, error) { return webhook.Source{Thread: "a/b#1"}, true, nil }
+			all := func(context.Context, string, []byte) (webhook.Source, bool, error) {
+				return webhook.Source{Thread: "a/b#1"}, true, nil
+			}
 			h := handler(t, webhook.Config{Intake: &m, Parse: all})
 			body := []byte(prefix + strings.Repeat("x", min(test.size, webhook.MaxBody+1)-len(prefix)-len(suffix)) + suffix)
 			r := request("d1", "push", string(body))

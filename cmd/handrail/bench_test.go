@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -387,7 +388,9 @@ func BenchmarkWebhook(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	hook, err := webhook.New(webhook.Config{Secret: []byte(secret), Intake: db.Deliveries, Parse: bot.Source})
+	hook, err := webhook.New(webhook.Config{Secret: []byte(secret), Intake: db.Deliveries, Parse: func(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
+		return bot.Source(b.Context(), event, payload)
+	}})
 	if err != nil {
 		b.Fatal(err)
 	}

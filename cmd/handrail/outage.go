@@ -100,7 +100,7 @@ func (s *server) lister() sweep.Lister {
 			return all, nil
 		},
 		Take: func(ctx context.Context, event string, payload []byte) error {
-			src, ok, err := s.bot.Source(event, payload)
+			src, ok, err := s.bot.Source(ctx, event, payload)
 			if err != nil || !ok {
 				return err
 			}

@@ -233,7 +233,7 @@ func unpacked(s string) string {
 		return ""
 	}
 	var b bytes.Buffer
-	io.Copy(&b, io.LimitReader(r, mostGuessed)) // what was read before an error counts
+	_, _ = io.Copy(&b, io.LimitReader(r, mostGuessed)) // what was read before an error counts
 	return b.String()
 }
 

@@ -47,10 +47,10 @@ func beforeTildes(parent ast.Node, block text.Reader) rune {
 	for at > begin && src[at-1] == '~' {
 		at--
 	}
-	switch {
-	case at == pos.Start:
+	switch at {
+	case pos.Start:
 		return block.PrecendingCharacter()
-	case at == begin:
+	case begin:
 		return '\n'
 	}
 	before, _ := utf8.DecodeLastRune(src[:at])
