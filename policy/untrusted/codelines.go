@@ -299,7 +299,11 @@ func (r *codeReader) within(from, to int) extent {
 	}
 	for ; x.to < to; x.to++ {
 		l := r.lines[x.to]
-		x.deepest = max(x.deepest, column(listBegins().FindString(l)))
+		begin := listBegins().FindString(l)
+		if begin != "" && begin[0] != ' ' && begin[0] != '\t' && x.to > 0 && r.lines[x.to-1] == "" {
+			x.deepest = 0 // an item at the margin ends all before it
+		}
+		x.deepest = max(x.deepest, column(begin))
 		x.notes = x.notes || footnote().MatchString(l)
 		marks := strings.TrimLeft(l[:len(l)-len(strings.TrimLeft(l, " \t>*+-0123456789.)"))], "\t")
 		x.tabs = x.tabs || strings.Contains(marks, "\t") && !oneMark().MatchString(marks)
