@@ -45,6 +45,8 @@ func commands() []row {
 			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
 		{Spec: command.Spec{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: command.TakesCount, Grants: true},
 			right: policy.RaiseLimit, priority: store.PriorityWork, handle: ofSession(resume)},
+		{Spec: command.Spec{Name: "diff", Usage: "diff", Help: "say what the work changed, with a link to all of it", Args: command.TakesNothing("me show full whole so far changes")},
+			right: policy.View, priority: store.PriorityWork, handle: ofSession(diff)},
 		{Spec: command.Spec{Name: "undo", Usage: "undo [n | path…]", Help: "take the last checkpoint back, or the last n, or these files of it", Args: command.TakesCheckpoints},
 			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "redo", Usage: "redo [n]", Help: "bring again what was taken back", Args: command.TakesCheckpoints},

@@ -27,6 +27,11 @@ func status(r *request, v *session.State) {
 	r.c.post(r.msg, render.Status(r.w.cfg.Now(), progressText(&r.w.at, r.sess, v)))
 }
 
+// diff answers what the session changed.
+func diff(r *request, v *session.State) {
+	r.reply(render.Diff(v, r.w.at.Repo.URL+"/compare/"+v.Task.Base+"..."+v.Published))
+}
+
 // stop ends the session where it is.
 func stop(ctx context.Context, r *request) error {
 	if r.sess == nil {

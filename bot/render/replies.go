@@ -70,6 +70,19 @@ func NothingToResume(p session.Phase) string {
 	return how + ", so there is nothing to go on with, and I changed nothing. Write `/agent` and what else you want."
 }
 
+// Diff says what a session changed, with the page that shows all of it.
+func Diff(v *session.State, page string) string {
+	if len(v.Checkpoints) == 0 {
+		return "This session has put nothing on a branch yet, so there is no difference to show."
+	}
+	var b strings.Builder
+	files(&b, v.Files, "")
+	if len(v.Files) == 0 {
+		b.WriteString("What this session changed was taken back: nothing is different.\n\n")
+	}
+	return b.String() + fmt.Sprintf("[All of it on the branch](%s), with what others pushed to it in between.", page)
+}
+
 // Kept says what is not taken back from now on.
 func Kept(files []string) string {
 	if len(files) == 0 {
