@@ -58,14 +58,17 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 // intendReply adds the one comment that answers.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(inPlace(c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
+		c.intend(inPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
 		c.replies, c.folds = nil, nil
 	}
 }
 
 // inPlace puts a comment where a request stands: below a comment on a diff when it is
-// one.
-func inPlace(p session.Place, wr ghapp.Write) ghapp.Write {
+// one, and in its own thread.
+func inPlace(at thread.Ref, p session.Place, wr ghapp.Write) ghapp.Write {
+	if p.Thread != 0 {
+		wr.Thread, wr.Thread.Number = at, p.Thread
+	}
 	if p.DiffThread != 0 { //control:answer-in-place
 		wr.Kind, wr.Target = ghapp.WriteReply, ghapp.Target{Comment: p.DiffThread, Diff: true}
 	}
@@ -76,7 +79,7 @@ func inPlace(p session.Place, wr ghapp.Write) ghapp.Write {
 func (c *change) react(s userMessage, content string) {
 	if s.takesReaction() && !slices.Contains(c.signs, content) {
 		c.signs = append(c.signs, content)
-		c.intend(ghapp.Write{Key: "react-" + ghapp.Digest(s.key, content), Kind: ghapp.WriteReaction, Target: s.target, Body: content})
+		c.intend(ghapp.Write{Key: "react-" + ghapp.Digest(s.key, content), Kind: ghapp.WriteReaction, Thread: s.ev.Thread, Target: s.target, Body: content})
 	}
 }
 

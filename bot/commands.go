@@ -104,6 +104,7 @@ func (r row) needs(c command.Command) policy.Request {
 // request is one command of one person, and the change that it leads to.
 type request struct {
 	w     *worker
+	at    *Thread // where it was said
 	c     *change
 	msg   userMessage
 	cmd   command.Command
@@ -142,7 +143,13 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 	if err != nil {
 		return err
 	}
-	r := &request{w: w, c: c, msg: s, cmd: cmd}
+	r := &request{w: w, at: &w.at, c: c, msg: s, cmd: cmd}
+	if s.away != 0 {
+		r.at = &Thread{Ref: s.ev.Thread}
+		if err := r.at.connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
+			return err
+		}
+	}
 	if at, ok, err := w.at.elsewhere(ctx); ok || err != nil {
 		r.reply(render.AsksOnly(at.Number))
 		return err

@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -59,16 +56,17 @@ func (r *request) said() string {
 
 // place is where the text stands.
 func (s userMessage) place() session.Place {
+	p := session.Place{At: s.ev.Updated, Thread: s.away}
 	cm, rv := s.ev.Comment, s.ev.Review
 	switch {
 	case cm.ID != 0 && s.target.Diff:
-		return session.Place{At: cm.Created, Comment: cm.ID, DiffThread: cmp.Or(cm.InReplyTo, cm.ID)}
+		p.At, p.Comment, p.DiffThread = cm.Created, cm.ID, cmp.Or(cm.InReplyTo, cm.ID)
 	case cm.ID != 0:
-		return session.Place{At: cm.Created, Comment: cm.ID}
+		p.At, p.Comment = cm.Created, cm.ID
 	case rv.ID != 0:
-		return session.Place{At: rv.Submitted, Comment: rv.ID}
+		p.At, p.Comment = rv.Submitted, rv.ID
 	}
-	return session.Place{At: s.ev.Updated}
+	return p
 }
 
 // line is the code that a comment on a diff is about.
@@ -77,7 +75,7 @@ func (s userMessage) line() *conversation.Line {
 	if !s.target.Diff || cm.Hunk == "" {
 		return nil
 	}
-	return &conversation.Line{Name: cm.Path + linesOf(cm.Hunk, cm.Line), Hunk: cm.Hunk}
+	return conversation.LineOf(cm.Path, cm.Hunk, cm.Line)
 }
 
 // defaultRoom is how many bytes of text a third of 32,768 tokens holds.
@@ -98,8 +96,8 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 	if !since.At.IsZero() {
 		room /= 3 // others may follow
 	}
-	return conversation.Gather(ctx, w.reader(), conversation.Request{
-		First: conversation.PostOf(w.at.issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Line: s.line(),
+	return conversation.Gather(ctx, r.reader(), conversation.Request{
+		First: conversation.PostOf(r.at.issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Line: s.line(),
 		Room:  room - len(words),
 		Clean: r.cleaned, Refused: func(err error) bool {
 			var ge *ghapp.Error
@@ -113,29 +111,14 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 }
 
 // reader reads the thread.
-func (w *worker) reader() conversation.Reader {
-	return conversation.GitHub{Client: w.at.Client, Issue: w.at.issue, Pull: w.at.Pull, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
+func (r *request) reader() conversation.Reader {
+	w := r.w
+	return conversation.GitHub{Client: w.at.Client, Issue: r.at.issue, Pull: r.at.Pull, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
 		s := userMessage{body: c.Body, author: ghapp.User{Login: c.Author.Login, Bot: c.Author.Bot}}
 		s.ev.Comment.ID = c.ID
 		why, err := w.notTheirs(ctx, s)
 		return why != "", err
 	}}
-}
-
-var hunkStart = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
-
-// linesOf returns ":L3-L9" of a hunk that ends at the line that a comment is on,
-// "" when the comment is not on a line of the new file.
-func linesOf(hunk string, last int) string {
-	m := hunkStart.FindStringSubmatch(hunk)
-	if m == nil || last == 0 {
-		return ""
-	}
-	from, err := strconv.Atoi(m[1])
-	if err != nil || from > last {
-		return fmt.Sprintf(":L%d", last)
-	}
-	return fmt.Sprintf(":L%d-L%d", from, last)
 }
 
 // shown is a text whose pictures count: where it stands, and how to call it.
@@ -149,12 +132,12 @@ type shown struct {
 // opens a session, the post that the thread begins with.
 func (r *request) texts(opens bool) []shown {
 	s := r.msg
-	at := ghapp.Text{Thread: r.w.at.Ref, Target: s.target, Review: s.ev.Review.ID}
+	at := ghapp.Text{Thread: r.at.Ref, Target: s.target, Review: s.ev.Review.ID}
 	if s.target.Diff {
 		at.Review = 0
 	}
 	out := []shown{{at, s.body, "the comment"}}
-	first := shown{ghapp.Text{Thread: r.w.at.Ref}, s.ev.Body, "the first post"}
+	first := shown{ghapp.Text{Thread: r.at.Ref}, s.ev.Body, "the first post"}
 	switch {
 	case r.isFirstPost():
 		out[0].where = first.where
@@ -224,19 +207,10 @@ func (r *request) pictures(ctx context.Context, model string, opens bool) ([]ses
 // whyNot returns why a picture is missing, for the model, and logs what was in
 // the way.
 func (w *worker) whyNot(ctx context.Context, address string, err error) string {
-	w.cfg.Log.InfoContext(ctx, "picture not fetched", "thread", w.key, "host", hostOf(address), "err", err)
+	w.cfg.Log.InfoContext(ctx, "picture not fetched", "thread", w.key, "host", ghapp.HostOf(address), "err", err)
 	var r *ghapp.Refused
 	if errors.As(err, &r) {
 		return r.Reason
 	}
 	return "GitHub did not give it"
-}
-
-// hostOf is the host of an address, as far as it can be one.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || strings.Trim(strings.ToLower(u.Hostname()), "abcdefghijklmnopqrstuvwxyz0123456789.-:") != "" {
-		return "an address that is none"
-	}
-	return u.Hostname()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -44,11 +45,14 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if w.unlistedBot(s.author) {
 		return w.cfg.Store.Deliveries.Done(ctx, "a bot that is not let in", d.ID)
 	}
-	s.id, s.key = d.ID, d.Key
+	s.id, s.key, s.away = d.ID, conversation.KeyOf(d), conversation.Away(ev.Thread, w.at.Ref)
 	if s.key == "" {
 		s.key = d.ID
 	}
 	s.names = names
+	if sent, err := sendOn(ctx, w, d, s); sent || err != nil {
+		return w.orGiveUp(ctx, d, err)
+	}
 	carry, err := w.read(ctx, &s)
 	if err != nil {
 		return w.orGiveUp(ctx, d, err)

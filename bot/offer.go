@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 )
@@ -38,7 +39,7 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 	ref, err := l.Ensure(ctx, wr)
 	var no *ghapp.Refusal
 	if errors.As(err, &no) { // what stood in its way earlier may be gone, or the branch that it goes to
-		if to, err = l.existing(ctx, to); err != nil {
+		if to, err = conversation.Existing(ctx, l.at.Client, to); err != nil {
 			return "", err
 		}
 		if to != wr.Pull.Base {
@@ -51,8 +52,11 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 	if errors.As(err, &no) {
 		return render.NoPull(v.Branch, no.Reason), nil
 	}
+	if err != nil {
+		return "", err
+	}
 	l.row.Pull = ref.Number
-	return "", err
+	return "", l.save(ctx) // before anybody can ask for something there
 }
 
 // goal is the branch that the session's work is offered to, "" when it needs
@@ -74,25 +78,15 @@ func (l *leased) goal(ctx context.Context) (string, error) {
 	return p.Base, nil
 }
 
-// existing is branch, or the default branch when that one is gone.
-func (l *leased) existing(ctx context.Context, branch string) (string, error) {
-	_, err := l.at.Client.Head(ctx, branch)
-	if !errors.Is(err, ghapp.ErrNotFound) {
-		return branch, err
-	}
-	repo, err := l.at.Client.Repo(ctx)
-	return repo.DefaultBranch, err //control:target-gone
-}
-
 // announce tells people of an end that an edited comment would not: GitHub
 // notifies nobody of edits.
 func (l *leased) announce(ctx context.Context, note string) error {
 	v := l.state
-	if v.Outcome == nil || l.row.Pull != 0 && !render.Elsewhere(v.Sent) || len(v.Open()) > 0 || v.Outcome.Status == session.StatusStopped {
+	if v.Outcome == nil || l.row.Pull != 0 && v.Place.Thread == 0 && !render.Elsewhere(v.Sent) || len(v.Open()) > 0 || v.Outcome.Status == session.StatusStopped {
 		return nil
 	}
 	body := render.Final(v)
-	if l.row.Pull != 0 {
+	if l.row.Pull != 0 && l.row.Pull != v.Place.Thread {
 		note = render.PullIs(l.row.Pull)
 	}
 	if note != "" {
@@ -101,8 +95,7 @@ func (l *leased) announce(ctx context.Context, note string) error {
 	if body == "" {
 		return nil
 	}
-	key := fmt.Sprintf("final-%s-%d", l.row.ID, v.EndedAt)
-	_, err := l.Ensure(ctx, inPlace(v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true}))
+	_, err := l.Ensure(ctx, inPlace(l.at.Ref, v.Place, ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.row.ID, v.EndedAt), Kind: ghapp.WriteComment, Body: body, First: true}))
 	return ghapp.UnlessRefused(err)
 }
 

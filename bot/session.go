@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
@@ -28,6 +31,20 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// sendOn hands a text in the bot's own pull request to the thread of its session. Who
+// asks for another mode or model there asks for a session of its own.
+func sendOn(ctx context.Context, w *worker, d *store.Delivery, s userMessage) (bool, error) {
+	cmds, _, err := w.commandsIn(ctx, s.body)
+	if err != nil || slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Mode != "" || c.Model != "" }) {
+		return false, err
+	}
+	here, err := w.session(ctx)
+	if err != nil || here != nil && (here.State.Waits() || slices.Contains(unsettled, here.State)) {
+		return false, err
+	}
+	return conversation.HandOn(ctx, w.cfg.Store, w.cfg.GitHub, d, s.ev)
 }
 
 // fold reads what the session's log says.

@@ -26,6 +26,7 @@ type userMessage struct {
 	names  []string // that stand for the command word in it
 	bare   bool     // it holds no command
 	target ghapp.Target
+	away   int  // number of its thread, where that is not the session's own
 	first  bool // the command that is looked at is the first task of the text
 }
 

@@ -54,6 +54,7 @@ type Place struct {
 	At         time.Time `json:"at"`
 	Comment    int64     `json:"comment,omitempty"`
 	DiffThread int64     `json:"diff_thread,omitempty"`
+	Thread     int       `json:"thread,omitempty"` // number of the thread where that is not the session's own
 }
 
 // Blob is a small binary attachment.

@@ -9,6 +9,8 @@
 //	thread.go        posts and comments
 //	pull.go          what only pull requests have
 //	diff.go          the diff
+//	line.go          the line that a comment is on
+//	handon.go        the bot's own pull requests, which belong to a session's thread
 //	space.go         how much of it fits
 package conversation
 

@@ -317,3 +317,12 @@ func isPublic(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() &&
 		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
+
+// HostOf returns the host of an address, as far as it can be one.
+func HostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || strings.Trim(strings.ToLower(u.Hostname()), "abcdefghijklmnopqrstuvwxyz0123456789.-:") != "" {
+		return "an address that is none"
+	}
+	return u.Hostname()
+}

@@ -199,6 +199,7 @@ var controls = []control{
 	{"git-paths", "false", "./gitops", "TestCheckpointLeavesGitDirectoriesOut"},
 	{"git-paths-built of git-paths", "false", "./cmd/handrail", "TestGitAttacks$/^local$"},
 	{"submodule-inside", "false", "./gitops", "TestCheckpointInASubmodule"},
+	{"pull-is-the-session", "value false", "./cmd/handrail", "TestScripts/serve_pull_same_session"},
 	{"stacked-branch", "false", "./cmd/handrail", "TestScripts/serve_stacked"},
 	{"closed-branch", "false", "./gitops", "TestPushSafe"},
 	{"fallback-branch", "false", "./gitops", "TestPushSafe"},

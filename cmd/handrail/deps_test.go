@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"bot/thread":      {},
 	"bot/ready":       {},
 
-	"bot/conversation": {"bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
+	"bot/conversation": {"bot/store", "bot/thread", "bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
 
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},
 

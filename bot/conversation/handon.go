@@ -1,0 +1,102 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// handed begins the id and the key of a delivery that was handed to another thread.
+const handed = "handed "
+
+// KeyOf returns the key of the text that a delivery brings, whichever thread has it.
+func KeyOf(d *store.Delivery) string { return strings.TrimPrefix(d.Key, handed) }
+
+// Away returns the number of a thread that is not home, else 0.
+func Away(from, home thread.Ref) int {
+	if from.Same(home) {
+		return 0
+	}
+	return from.Number
+}
+
+// aboutPull reports whether an event is about a pull request whose branch is in the repository.
+func aboutPull(ev ghapp.Event) bool {
+	return !ev.Pull.Fork && (ev.IsPull || strings.HasPrefix(ev.Kind, "pull_request"))
+}
+
+// HandOn hands a delivery about the pull request of a session to the thread of that
+// session. It reports whether there is one, in another thread than here.
+func HandOn(ctx context.Context, st store.Store, app *ghapp.App, d *store.Delivery, ev ghapp.Event) (bool, error) {
+	if !aboutPull(ev) {
+		return false, nil
+	}
+	of, err := opener(ctx, st.Sessions, app, ev)
+	if err != nil || of == nil || of.Thread == d.Thread {
+		return false, err
+	}
+	newest, err := st.Sessions.ByThread(ctx, of.Thread)
+	if err != nil || newest.ID != of.ID { // it was replaced by another one, with another pull request
+		return false, store.Unless(err, store.ErrNotFound)
+	}
+	there := *d
+	there.ID, there.Key, there.Thread = handed+d.ID, handed+d.Key, of.Thread
+	if d.Key == "" {
+		there.Key += d.ID
+	}
+	if _, err := st.Deliveries.Put(ctx, &there); err != nil {
+		return false, err
+	}
+	return true, st.Deliveries.Done(ctx, "handed to "+of.Thread, d.ID)
+}
+
+// opener returns the session that opened a pull request, or nil. The mark at the end of
+// its text names it; where a person took that out it is looked for.
+func opener(ctx context.Context, sessions store.Sessions, app *ghapp.App, ev ghapp.Event) (*store.Session, error) {
+	opened := func(s *store.Session) bool {
+		return s.Pull == ev.Thread.Number && strings.EqualFold(s.Repo, ev.Thread.Repository()) //control:pull-is-the-session
+	}
+	_, key := app.Written(ev.Body)
+	if rest, ok := strings.CutPrefix(key, "pull-"); ok {
+		id, _, _ := strings.Cut(rest, "-")
+		s, err := sessions.Session(ctx, id)
+		if err == nil && opened(s) {
+			return s, nil
+		}
+		if store.Unless(err, store.ErrNotFound) != nil {
+			return nil, err
+		}
+	}
+	ours, err := app.Speaks(ctx, ev.Author, 0)
+	if err != nil || !ours {
+		return nil, err
+	}
+	for q := (store.Query{Repo: strings.ToLower(ev.Thread.Repository()), Limit: 200}); ; {
+		list, err := sessions.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(list, opened); i >= 0 {
+			return list[i], nil
+		}
+		if len(list) < q.Limit {
+			return nil, nil
+		}
+		q.Before = list[len(list)-1].Created
+	}
+}
+
+// Existing returns branch, or the default branch when that one is gone.
+func Existing(ctx context.Context, c *ghapp.Client, branch string) (string, error) {
+	_, err := c.Head(ctx, branch)
+	if !errors.Is(err, ghapp.ErrNotFound) {
+		return branch, err
+	}
+	repo, err := c.Repo(ctx)
+	return repo.DefaultBranch, err //control:target-gone
+}

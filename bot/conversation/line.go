@@ -1,0 +1,28 @@
+package conversation
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// LineOf is what a comment on a hunk of a file is about.
+func LineOf(path, hunk string, last int) *Line {
+	return &Line{Name: path + linesOf(hunk, last), Hunk: hunk}
+}
+
+var hunkStart = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
+
+// linesOf returns ":L3-L9" of a hunk that ends at the line that a comment is on,
+// "" when the comment is not on a line of the new file.
+func linesOf(hunk string, last int) string {
+	m := hunkStart.FindStringSubmatch(hunk)
+	if m == nil || last == 0 {
+		return ""
+	}
+	from, err := strconv.Atoi(m[1])
+	if err != nil || from > last {
+		return fmt.Sprintf(":L%d", last)
+	}
+	return fmt.Sprintf(":L%d-L%d", from, last)
+}
