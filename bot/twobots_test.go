@@ -102,7 +102,7 @@ func TestTwoBots(t *testing.T) {
 			}
 			token, err := w.gh.Token("kim")
 			must(t, err)
-			c := &company{world: w, now: time.Now(), kind: tt.kind, reply: tt.reply}
+			c := &company{world: w, now: time.Now().Truncate(time.Hour), kind: tt.kind, reply: tt.reply}
 			clock := func() time.Time { return c.now }
 			w.bot = w.listens(ghapp.Config{Token: token, Own: ownKey(t, "one"), Clock: clock, Backoff: time.Millisecond}, func(cfg *bot.Config) {
 				cfg.Quotas, cfg.Now = quotas{quota.NewRequests(quota.Hourly{Sender: most})}, clock

@@ -29,7 +29,7 @@ var (
 	addressStart = lazily(`^(?i)(?:https?://|ftp://|www\.)`)
 	angleAddress = lazily("^<(https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::\\d+)?(?:[/?#][A-Za-z0-9\\-._~/?#=&%+:,;@$!'()*]*)?)>")
 	angleMail    = lazily(`^<[A-Za-z0-9._+-]*[A-Za-z0-9]@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+>`)
-	relative     = lazily(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
+	relative     = lazily(`^(?:\.{1,2}/)*[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
 	bareAddress  = lazily("^https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::\\d+)?(?:[/?#][A-Za-z0-9\\-._~/?#=&%+:,;@$!'()*]*)?")
 	onGitHub     = lazily("(?i)^(?:https?://|www\\.)[^\\s<>\"'`)\\]]+")
 	mentioned    = lazily(`^@[A-Za-z0-9][A-Za-z0-9-]*(?:/[A-Za-z0-9._-]+)?`)
@@ -300,6 +300,9 @@ func (p *inline) showsItself(text, to string) bool {
 	shown := strings.Trim(text, "`")
 	if commit, ok := strings.CutPrefix(to, p.Home+"/commit/"); ok && p.Home != "" && len(shown) >= 7 && strings.HasPrefix(commit, shown) && hexWord(commit) {
 		return true
+	}
+	if strings.Contains(to, "://") {
+		shown, to = strings.TrimSuffix(shown, "/"), strings.TrimSuffix(to, "/") // the same page with it
 	}
 	return relative().MatchString(shown) && (to == shown || to == "https://"+shown || to == "http://"+shown)
 }
