@@ -38,7 +38,7 @@ func TestEndlessPaths(t *testing.T) {
 		for name, args := range map[string]string{"write_file": `{"path":%q,"content":"x"}`, "read_file": `{"path":%q}`, "list_files": `{"path":%q}`, "delete_file": `{"path":%q}`} {
 			refused := func(n int) float64 {
 				call := toolstest.Call(name, fmt.Sprintf(args, path(n)))
-				return testing.AllocsPerRun(1, func() {
+				try := func() {
 					_, err := b.Tool(name).Intent(t.Context(), call)
 					if err == nil {
 						_, err = b.Tool(name).Run(t.Context(), call, nil)
@@ -46,7 +46,12 @@ func TestEndlessPaths(t *testing.T) {
 					if err == nil || !strings.Contains(err.Error(), "the longest that the system takes is") || len(err.Error()) > 500 {
 						t.Errorf("%s with %d %s: %.200v", name, n, what, err)
 					}
-				})
+				}
+				least := testing.AllocsPerRun(1, try)
+				for range 4 { // what others allocate at the same time counts, too
+					least = min(least, testing.AllocsPerRun(1, try))
+				}
+				return least
 			}
 			if few, many := refused(10_000), refused(100_000); many > 2*few+200 {
 				t.Errorf("%s with %s: %.0f allocations, and %.0f for a path ten times as long", name, what, few, many)
