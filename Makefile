@@ -9,7 +9,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench crash-short crash disk load hostile judge stale orders
+.PHONY: build test mutations bench crash-short crash disk load hostile programs judge stale orders
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -40,6 +40,10 @@ load:
 # 10,000 hostile deliveries beside 20 sessions; no first answer later than 5 s.
 hostile:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestHostileDeliveries$$' -v -timeout 10m -args -hostile.deliveries=10000 $(QUIET)
+
+# Hostile programs in the workspace between every two steps of 10,000 sessions.
+programs:
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestApprovalAgainstPrograms$$' -v -timeout 4h -args -hostile.trials=10000 $(QUIET)
 
 # GitHub's own renderer judges 600,000 generated texts of each kind; SEED=n makes others.
 judge:

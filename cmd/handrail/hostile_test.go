@@ -391,7 +391,7 @@ func (h *hostileTrial) answer() {
 }
 
 var (
-	hostileTrials = flag.Int("hostile.trials", form(12, 10_000), "how many sessions are worked on between hostile programs")
+	hostileTrials = flag.Int("hostile.trials", form(12, 120), "how many sessions are worked on between hostile programs")
 	hostileFirst  = flag.Uint64("hostile.first", 0, "the seed of the first of them")
 )
 
