@@ -88,7 +88,8 @@ var arrows = map[string][]string{
 	"policy/shell":                 {"policy/shell/*"},
 	"policy/shell/argv":            {},
 	"policy/shell/around":          {"policy/shell/argv", "policy/shell/known", "policy/shell/walk", "policy/shell/zone"},
-	"policy/shell/code":            {"policy/shell/code/decode", "policy/shell/code/lex", "policy/shell/code/vocabulary", "policy/shell/filter"},
+	"policy/pattern":               {},
+	"policy/shell/code":            {"policy/pattern", "policy/shell/code/decode", "policy/shell/code/lex", "policy/shell/code/vocabulary", "policy/shell/filter"},
 	"policy/shell/code/decode":     {},
 	"policy/shell/code/lex":        {},
 	"policy/shell/code/vocabulary": {},
@@ -101,10 +102,10 @@ var arrows = map[string][]string{
 	"policy/shell/word":            {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
 	"policy/shell/wrappers":        {"policy/shell/argv", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/walk"},
 	"policy/shell/zone":            {"policy/shell/mark"},
-	"policy/secret":                {"policy/untrusted"}, // a credential is also found behind invisible characters
-	"policy/untrusted":             {"policy/untrusted/visible"},
-	"policy/untrusted/marks":       {},
-	"policy/untrusted/visible":     {},
+	"policy/secret":                {"policy/pattern", "policy/untrusted"}, // a credential is also found behind invisible characters
+	"policy/untrusted":             {"policy/pattern", "policy/untrusted/visible"},
+	"policy/untrusted/marks":       {"policy/pattern"},
+	"policy/untrusted/visible":     {"policy/pattern"},
 	"policy/untrusted/githubcheck": {},
 }
 

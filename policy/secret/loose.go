@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -16,7 +17,7 @@ import (
 const minLoose = 10
 
 // tag matches markup between two characters.
-var tag = lazily(`<[^<>\n]{0,80}>|\]\([^()\n]{0,80}\)`)
+var tag = pattern.Lazy(`<[^<>\n]{0,80}>|\]\([^()\n]{0,80}\)`)
 
 // loose returns the letters and digits of s, in lower case and plain: wide, bold and
 // circled ones as what they stand for. Those that are far apart do not belong

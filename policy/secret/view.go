@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -43,7 +44,7 @@ func (v *view) put(from, to int) {
 }
 
 // joinedStrings matches what stands between two halves of a string in code.
-var joinedStrings = lazily("^[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
+var joinedStrings = pattern.Lazy("^[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
 
 // squeeze returns s without what secrets are split with: space, quotes,
 // string joins, backslashes, invisible characters.
@@ -77,7 +78,7 @@ func (v view) squeezed() view {
 
 // gutter is what viewers put before each line: its number, a sign of a diff
 // or of a quotation.
-var gutter = lazily(`\n[ \t]*(?:[0-9]+[ \t]*[|:\t]|[-+>|])[ \t]?`)
+var gutter = pattern.Lazy(`\n[ \t]*(?:[0-9]+[ \t]*[|:\t]|[-+>|])[ \t]?`)
 
 // withoutGutters joins lines that were numbered or quoted.
 func withoutGutters(s string) (view, bool) {
@@ -116,7 +117,7 @@ func splitter(r rune) bool {
 	return r == 0xA0 || r >= 0x2000 && r <= 0x200F || r == 0x3000 || untrusted.Invisible(r)
 }
 
-var escapes = lazily(`^(?:%[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|&#[0-9]{1,7};|&#[xX][0-9a-fA-F]{1,6};|&[a-z]{2,6};|=[0-9A-F]{2})`)
+var escapes = pattern.Lazy(`^(?:%[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|&#[0-9]{1,7};|&#[xX][0-9a-fA-F]{1,6};|&[a-z]{2,6};|=[0-9A-F]{2})`)
 
 // unescapeAll decodes percent, backslash, entity and quoted-printable escapes.
 func unescapeAll(s string) (view, bool) {
@@ -202,8 +203,8 @@ func hexDigits(s string) view {
 }
 
 var (
-	rowBreak = lazily(`["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*`)
-	wholeGap = lazily(`^["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*$`)
+	rowBreak = pattern.Lazy(`["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*`)
+	wholeGap = pattern.Lazy(`^["'\\]{0,3}(?:\\n|\r?\n)[ \t"'>|]*$`)
 )
 
 // encoded returns the runs of base64, compressed or not, and the lists of

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // GitHub closes an issue that a text names behind one of these words, in what a pull
@@ -12,8 +14,8 @@ import (
 const closingWord = `(?:\b|_)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:\b|_+)\s*:?\s*`
 
 var (
-	closingNumber = lazily(`(?i)(` + closingWord + `(?:[\w.-]+/[\w.-]+)?#|` + closingWord + `GH-)(\d)`)
-	closingURL    = lazily(`(?i)(` + closingWord + `(?:https?://|www\.))([^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d)`)
+	closingNumber = pattern.Lazy(`(?i)(` + closingWord + `(?:[\w.-]+/[\w.-]+)?#|` + closingWord + `GH-)(\d)`)
+	closingURL    = pattern.Lazy(`(?i)(` + closingWord + `(?:https?://|www\.))([^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d)`)
 	// closingFlat reads prose whose markup has become \x01.
 	closingFlat = sync.OnceValue(func() *regexp.Regexp {
 		var words []string

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -13,11 +15,11 @@ import (
 )
 
 var (
-	fenceOpens = lazily("^((?: {0,12}(?:>|[-*+]|\\d{1,9}[.)]))* *)(`{3,}|~{3,})([^`]*)$")
-	listMark   = lazily(`[-*+]|\d{1,9}[.)]`)
-	listBegins = lazily(`^(?:[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)+`)
-	oneMark    = lazily(`^(?:[-*+]|\d{1,9}[.)])\t$`)
-	footnote   = lazily(`(?m)^ {0,3}\[\^[^\]\s]+\]:`)
+	fenceOpens = pattern.Lazy("^((?: {0,12}(?:>|[-*+]|\\d{1,9}[.)]))* *)(`{3,}|~{3,})([^`]*)$")
+	listMark   = pattern.Lazy(`[-*+]|\d{1,9}[.)]`)
+	listBegins = pattern.Lazy(`^(?:[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)+`)
+	oneMark    = pattern.Lazy(`^(?:[-*+]|\d{1,9}[.)])\t$`)
+	footnote   = pattern.Lazy(`(?m)^ {0,3}\[\^[^\]\s]+\]:`)
 )
 
 // maxMarkdown is the longest text that is parsed as Markdown, in bytes.
@@ -28,35 +30,10 @@ const maxMarkdown = 256 << 10
 // the parser reads in reasonable time.
 var deepQuote = strings.Repeat("> ", 64)
 
-// tooSlow reports whether the parser would take unreasonable time. It reads every
-// destination to its end, even if there is no link, and reads each level of a
-// quotation again.
+// tooSlow reports whether the parser would take unreasonable time. It reads each level
+// of a quotation again.
 func tooSlow(s string) bool {
-	if strings.Contains(s, deepQuote) || strings.Contains(s, strings.ReplaceAll(deepQuote, " ", "")) {
-		return true
-	}
-	const budget = 4 << 20
-	cost, blank, angle := 0, len(s), len(s)
-	for i := len(s) - 1; i > 0; i-- {
-		switch s[i] {
-		case ' ', '\t':
-			blank = i
-		case '\n':
-			blank, angle = i, i
-		case '>':
-			angle = i
-		case '(', ':':
-			if s[i-1] != ']' {
-				continue
-			}
-			if i+1 < len(s) && s[i+1] == '<' {
-				cost += angle - i
-			} else {
-				cost += blank - i
-			}
-		}
-	}
-	return cost > budget
+	return strings.Contains(s, deepQuote) || strings.Contains(s, strings.ReplaceAll(deepQuote, " ", "")) || visible.ManyLinks(s)
 }
 
 // codeOf says of each line of a Markdown text whether it belongs to a code block in
@@ -340,7 +317,7 @@ func plainFences(code string) string {
 }
 
 // drawn are the words behind a fence that GitHub draws.
-var drawn = lazily(`^(?i:mermaid|math|geojson|topojson|stl)$`)
+var drawn = pattern.Lazy(`^(?i:mermaid|math|geojson|topojson|stl)$`)
 
 // closeFence ends a code fence that the text leaves open, so that text added behind it
 // is not shown as code.

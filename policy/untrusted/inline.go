@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // inline cleans prose that is read as one in every reading, mostly one line. Whether
@@ -26,21 +28,21 @@ type inline struct {
 }
 
 var (
-	addressStart = lazily(`^(?i)(?:https?://|ftp://|www\.)`)
-	angleAddress = lazily("^<(https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::\\d+)?(?:[/?#][A-Za-z0-9\\-._~/?#=&%+:,;@$!'()*]*)?)>")
-	angleMail    = lazily(`^<[A-Za-z0-9._+-]*[A-Za-z0-9]@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+>`)
-	relative     = lazily(`^(?:\.{1,2}/)*[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
-	bareAddress  = lazily("^https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::\\d+)?(?:[/?#][A-Za-z0-9\\-._~/?#=&%+:,;@$!'()*]*)?")
-	onGitHub     = lazily("(?i)^(?:https?://|www\\.)[^\\s<>\"'`)\\]]+")
-	mentioned    = lazily(`^@[A-Za-z0-9][A-Za-z0-9-]*(?:/[A-Za-z0-9._-]+)?`)
+	addressStart = pattern.Lazy(`^(?i)(?:https?://|ftp://|www\.)`)
+	angleAddress = pattern.Lazy("^<(https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::\\d+)?(?:[/?#][A-Za-z0-9\\-._~/?#=&%+:,;@$!'()*]*)?)>")
+	angleMail    = pattern.Lazy(`^<[A-Za-z0-9._+-]*[A-Za-z0-9]@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+>`)
+	relative     = pattern.Lazy(`^(?:\.{1,2}/)*[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
+	bareAddress  = pattern.Lazy("^https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::\\d+)?(?:[/?#][A-Za-z0-9\\-._~/?#=&%+:,;@$!'()*]*)?")
+	onGitHub     = pattern.Lazy("(?i)^(?:https?://|www\\.)[^\\s<>\"'`)\\]]+")
+	mentioned    = pattern.Lazy(`^@[A-Za-z0-9][A-Za-z0-9-]*(?:/[A-Za-z0-9._-]+)?`)
 	// linkTarget is the second half of a link that all renderers read alike.
-	linkTarget = lazily("^\\([ \\t]*(?:<([^\\s<>()`\\\\]*)>|((?:[^\\s<>()`\\\\]|\\([^\\s<>()`\\\\]*\\))*))(?:[ \\t]+(?:\"[^\"`\\\\<>]*\"|'[^'`\\\\<>]*'))?[ \\t]*\\)")
-	reference  = lazily(`^&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
-	otherIssue = lazily(`[\w.\-\\*~]+/[\w.\-\\*~]+$`)
-	noteLabel  = lazily(`^\^[A-Za-z0-9_-]{1,64}\]`)
-	digits     = lazily(`^\d+`)
-	threadURL  = lazily(`(?i)^(?:https?://(?:[^\s/]*@)?(?:www\.)?|www\.)([\w.-]+)(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
-	gitHubHost = lazily(`(?i)(?:^|\.)github`)
+	linkTarget = pattern.Lazy("^\\([ \\t]*(?:<([^\\s<>()`\\\\]*)>|((?:[^\\s<>()`\\\\]|\\([^\\s<>()`\\\\]*\\))*))(?:[ \\t]+(?:\"[^\"`\\\\<>]*\"|'[^'`\\\\<>]*'))?[ \\t]*\\)")
+	reference  = pattern.Lazy(`^&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+	otherIssue = pattern.Lazy(`[\w.\-\\*~]+/[\w.\-\\*~]+$`)
+	noteLabel  = pattern.Lazy(`^\^[A-Za-z0-9_-]{1,64}\]`)
+	digits     = pattern.Lazy(`^\d+`)
+	threadURL  = pattern.Lazy(`(?i)^(?:https?://(?:[^\s/]*@)?(?:www\.)?|www\.)([\w.-]+)(?::\d+)?/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions|commit|compare)\b`)
+	gitHubHost = pattern.Lazy(`(?i)(?:^|\.)github`)
 )
 
 func (p *inline) clean() string {

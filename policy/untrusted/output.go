@@ -3,6 +3,8 @@ package untrusted
 import (
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // OutputOptions say where a text goes.
@@ -116,15 +118,15 @@ func continues(lines []string, next string) bool {
 }
 
 var (
-	backticks = lazily("`+")
+	backticks = pattern.Lazy("`+")
 	// tableRule is the line below a table's head, or one that could be taken for it.
-	tableRule    = lazily(`^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*[|:\- \t]*-[|:\- \t]*$`)
-	wordFirst    = lazily(`^ {0,12}[A-Za-z(."',]`)
-	paragraph    = lazily(`^(?: {0,3}(?:[-*+]|\d{1,9}[.)]) {1,3})? {0,3}(?:[*_]{0,3}[A-Za-z("'.,]|\x60{1,2}[^\x60])`)
-	tildeFence   = lazily(`(?m)^([ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*)(~~~)`)
-	botCommand   = lazily(`(?m)^/([A-Za-z][\w-]*(?:[ \t]|$))`)
-	slashInProse = lazily(`(?m)^([ \t>*+-]*(?:\d+[.)][ \t]+)?)/([A-Za-z])`)
-	runnerLine   = lazily(`(^|[\r\n])([\t\v\f\p{Z}\x{85}\x{feff}]*)(::)`)
+	tableRule    = pattern.Lazy(`^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*[|:\- \t]*-[|:\- \t]*$`)
+	wordFirst    = pattern.Lazy(`^ {0,12}[A-Za-z(."',]`)
+	paragraph    = pattern.Lazy(`^(?: {0,3}(?:[-*+]|\d{1,9}[.)]) {1,3})? {0,3}(?:[*_]{0,3}[A-Za-z("'.,]|\x60{1,2}[^\x60])`)
+	tildeFence   = pattern.Lazy(`(?m)^([ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*)(~~~)`)
+	botCommand   = pattern.Lazy(`(?m)^/([A-Za-z][\w-]*(?:[ \t]|$))`)
+	slashInProse = pattern.Lazy(`(?m)^([ \t>*+-]*(?:\d+[.)][ \t]+)?)/([A-Za-z])`)
+	runnerLine   = pattern.Lazy(`(^|[\r\n])([\t\v\f\p{Z}\x{85}\x{feff}]*)(::)`)
 )
 
 // cleanCode makes inert what has an effect in code: lines that bots and runners take as

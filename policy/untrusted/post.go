@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // The longest texts that GitHub takes, in characters. A body leaves room for the hidden
@@ -100,7 +102,7 @@ func firstRunes(s string, n int) string {
 
 var plainMention = regexp.MustCompile(`(^|[^A-Za-z0-9])@([A-Za-z0-9])`)
 
-var otherRepo = lazily(`([\w.-]+/[\w.-]+#)(\d)`)
+var otherRepo = pattern.Lazy(`([\w.-]+/[\w.-]+#)(\d)`)
 
 // Message makes a commit message safe to push. There is no markup in one: a space takes
 // the effect from mentions, closing words and references to other repositories.

@@ -1,14 +1,18 @@
 package untrusted
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
+)
 
 // A link may stand apart from its address: [docs][d], and at the end [d]: https://go.dev.
 // GitHub shows no definition, so that what is posted says the address at the link.
 
 var (
-	definitionLine = lazily("^ {0,3}\\[((?:[^\\[\\]\\\\^]|\\\\.)(?:[^\\[\\]\\\\]|\\\\.)*)\\]:[ \\t]*(?:<([^\\s<>()`\\\\]+)>|([^\\s<>`\\\\]+))(?:[ \\t]+(?:\"[^\"]*\"|'[^']*'|\\([^()]*\\)))?[ \\t]*$")
-	refersTo       = lazily(`^\[([^\[\]]*)\]`)
-	addressLike    = lazily(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|[#/.])|^<|\w\.\w`)
+	definitionLine = pattern.Lazy("^ {0,3}\\[((?:[^\\[\\]\\\\^]|\\\\.)(?:[^\\[\\]\\\\]|\\\\.)*)\\]:[ \\t]*(?:<([^\\s<>()`\\\\]+)>|([^\\s<>`\\\\]+))(?:[ \\t]+(?:\"[^\"]*\"|'[^']*'|\\([^()]*\\)))?[ \\t]*$")
+	refersTo       = pattern.Lazy(`^\[([^\[\]]*)\]`)
+	addressLike    = pattern.Lazy(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|[#/.])|^<|\w\.\w`)
 )
 
 // mostAdded is how much longer a text may become by its addresses, in bytes.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
 
@@ -117,7 +118,7 @@ func CleanPlain(s string) (string, Removed) {
 	}, s), n
 }
 
-var fenceWord = lazily(`(?i)<(\s*/?\s*untrusted)`)
+var fenceWord = pattern.Lazy(`(?i)<(\s*/?\s*untrusted)`)
 
 // Fence puts untrusted text between marks that carry the nonce of the
 // session. The text cannot close them: it is cleaned of invisible characters,

@@ -11,8 +11,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/shell/code/decode"
 	"github.com/handrail-bot/handrail/policy/shell/code/lex"
 	"github.com/handrail-bot/handrail/policy/shell/filter"
@@ -25,33 +25,29 @@ const (
 	mostChosen  = 64
 )
 
-func lazily(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
 var (
 	// destroyer is where a command begins that may do what cannot be undone.
-	destroyer = lazily(`(?:^|[^-\w.$%])(?:/\S*/)?(?:rm|dd|mkfs(?:\.\w+)?|shred|wipefs|shutdown|reboot|poweroff|halt|chmod|chown|chattr|find|mv|kill|killall|pkill|curl|wget|truncate)\b`)
+	destroyer = pattern.Lazy(`(?:^|[^-\w.$%])(?:/\S*/)?(?:rm|dd|mkfs(?:\.\w+)?|shred|wipefs|shutdown|reboot|poweroff|halt|chmod|chown|chattr|find|mv|kill|killall|pkill|curl|wget|truncate)\b`)
 	// begins is a command in a text of which nothing else is known: at its start,
 	// or behind what opens a text, a list or a command.
-	begins = lazily("(?:^|(?m:^)[ \\t]*(?:- +)*(?:[\\w.@-]+\\s*[:=]\\s*)?|[\"'`(\\[{<>|!;&,]\\s*|[=:]|\\s-c\\s+)((?:/[^\\s\"']*/)?(?:rm|dd|mkfs(?:\\.\\w+)?|shred|wipefs|shutdown|reboot|poweroff|halt|chmod|chown|find|mv|kill|killall|sh|bash|sudo|curl|wget)\\s)")
+	begins = pattern.Lazy("(?:^|(?m:^)[ \\t]*(?:- +)*(?:[\\w.@-]+\\s*[:=]\\s*)?|[\"'`(\\[{<>|!;&,]\\s*|[=:]|\\s-c\\s+)((?:/[^\\s\"']*/)?(?:rm|dd|mkfs(?:\\.\\w+)?|shred|wipefs|shutdown|reboot|poweroff|halt|chmod|chown|find|mv|kill|killall|sh|bash|sudo|curl|wget)\\s)")
 	// removal is a call or a word whose name says that it deletes, before a path
 	// from the root or the home directory.
-	removal = lazily(`(?i)(?:^|[^\w-])[\w.:$]*(?:remove|delete|unlink|rmtree|rm_rf|recursive_rm|rmdir|erase|wipe|deltree)[\w!?]*[\s("'\[{,:]*\w?["'\s(]((?:/|~)[^\s"')\]},;]*)`)
+	removal = pattern.Lazy(`(?i)(?:^|[^\w-])[\w.:$]*(?:remove|delete|unlink|rmtree|rm_rf|recursive_rm|rmdir|erase|wipe|deltree)[\w!?]*[\s("'\[{,:]*\w?["'\s(]((?:/|~)[^\s"')\]},;]*)`)
 	// absent is a path that is to be gone, as tools that configure machines say it.
-	absent = lazily(`(?s)(?:path|dest|name)\s*[:=]\s*["']?((?:/|~)[^\s"',}]*).{0,80}?state\s*[:=]\s*["']?absent`)
+	absent = pattern.Lazy(`(?s)(?:path|dest|name)\s*[:=]\s*["']?((?:/|~)[^\s"',}]*).{0,80}?state\s*[:=]\s*["']?absent`)
 	// recursive is the arguments of a command that deletes trees, whatever its
 	// name is.
-	recursive = lazily(`(?:^|\s|["'],\s?["'])-(?:-recursive|[a-zA-Z]{0,3}[rR][a-zA-Z]{0,3})(?:\s|["'],)`)
+	recursive = pattern.Lazy(`(?:^|\s|["'],\s?["'])-(?:-recursive|[a-zA-Z]{0,3}[rR][a-zA-Z]{0,3})(?:\s|["'],)`)
 	// format is an option in a format, before what it is for.
-	format = lazily(`(?:^|\s)-%[a-z0-9]`)
+	format = pattern.Lazy(`(?:^|\s)-%[a-z0-9]`)
 	// bomb is a function that may start itself.
-	bomb = lazily(`\(\)\s*\{.*\|`)
+	bomb = pattern.Lazy(`\(\)\s*\{.*\|`)
 
-	encoded = lazily(`[A-Za-z0-9+/_-]{10,}={0,2}`)
-	hexed   = lazily(`(?:[0-9A-Fa-f]{2}[ :]?){6,}`)
-	numbers = lazily(`(?:\b(?:0[xX][0-9A-Fa-f]{2}|\d{2,3})\b[\s,;]*(?:chr\(|\\)?){5,}`)
-	number  = lazily(`0[xX][0-9A-Fa-f]{2}|\d{2,3}`)
+	encoded = pattern.Lazy(`[A-Za-z0-9+/_-]{10,}={0,2}`)
+	hexed   = pattern.Lazy(`(?:[0-9A-Fa-f]{2}[ :]?){6,}`)
+	numbers = pattern.Lazy(`(?:\b(?:0[xX][0-9A-Fa-f]{2}|\d{2,3})\b[\s,;]*(?:chr\(|\\)?){5,}`)
+	number  = pattern.Lazy(`0[xX][0-9A-Fa-f]{2}|\d{2,3}`)
 )
 
 // Guess says what a program text that is not known may be: of the texts of its
@@ -95,7 +91,7 @@ func Guess(texts []string) []string {
 	return out
 }
 
-var singleQuotes = lazily(`'([^']*)'`)
+var singleQuotes = pattern.Lazy(`'([^']*)'`)
 
 // Texts are the literals of a program in a language that is not known.
 func Texts(text string) []string {

@@ -10,7 +10,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // bar is the character that breaks a mark, right behind its first one.
@@ -82,38 +83,34 @@ type form struct {
 	skips func(name string) bool
 }
 
-func lazily(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
 // angle are forms that begin with < or what looks like it. A backslash may stand where a regular expression
 // needs one. The last group of a form with skips is the name that it looks at.
 var angle = []form{
-	{expr: lazily(`^([<＜‹⟨〈])\\?[|｜│]`)},
-	{expr: lazily(`^([<＜‹⟨〈])\\?/?[A-Za-z_▁]+[|｜│]\\?[>＞›⟩〉]`)},
-	{expr: lazily(`^([＜‹⟨〈])\\?/?[\w:.-]*[_▁][\w:.▁-]*\\?[>＞›⟩〉]`)},
-	{expr: lazily(`^(<)</?[A-Z]+>>`)},
-	{expr: lazily(`^(<)\\?/?([A-Za-z▁][\w:.▁-]*[_▁][\w:.▁-]*|▁[\w:.-]+|_[A-Za-z][\w:.▁-]*)\\?>`), skips: isType},
-	{expr: lazily(`(?i)^(<)\\?/?(?:[a-z]+:)?(?:s|bos|eos|pad|unk|mask(?::\d+)?|sep|cls|sop|eop|eot|eom|eod|eoh|eoa|think|thinking|escape|image|step|human|bot|user|assistant|` +
+	{expr: pattern.Lazy(`^([<＜‹⟨〈])\\?[|｜│]`)},
+	{expr: pattern.Lazy(`^([<＜‹⟨〈])\\?/?[A-Za-z_▁]+[|｜│]\\?[>＞›⟩〉]`)},
+	{expr: pattern.Lazy(`^([＜‹⟨〈])\\?/?[\w:.-]*[_▁][\w:.▁-]*\\?[>＞›⟩〉]`)},
+	{expr: pattern.Lazy(`^(<)</?[A-Z]+>>`)},
+	{expr: pattern.Lazy(`^(<)\\?/?([A-Za-z▁][\w:.▁-]*[_▁][\w:.▁-]*|▁[\w:.-]+|_[A-Za-z][\w:.▁-]*)\\?>`), skips: isType},
+	{expr: pattern.Lazy(`(?i)^(<)\\?/?(?:[a-z]+:)?(?:s|bos|eos|pad|unk|mask(?::\d+)?|sep|cls|sop|eop|eot|eom|eod|eoh|eoa|think|thinking|escape|image|step|human|bot|user|assistant|` +
 		`system|developer|role|reponame|results|documents|unused\d+|reserved\d+|0x[0-9a-f]{2})\\?>`)},
-	{expr: lazily(`(?i)^(<)\\?/?(?:[a-z]+:)?(?:tool|tools|toolcall|function|functions|parameter|invoke)(?:\\?>|=| name=)`), call: true},
+	{expr: pattern.Lazy(`(?i)^(<)\\?/?(?:[a-z]+:)?(?:tool|tools|toolcall|function|functions|parameter|invoke)(?:\\?>|=| name=)`), call: true},
 }
 
 // square are forms that begin with a square bracket.
 var square = []form{
-	{expr: lazily(`^(\[)\\?/?([a-z]?[A-Z][A-Z0-9_]{2,})\\?\]`), skips: isLabel},
-	{expr: lazily(`^(\[)\\?(?:control|unused)_?\d+\\?\]`)},
-	{expr: lazily(`^(\[)\\?[|｜│]\\?/?[A-Za-z_▁]+\\?[|｜│]\\?\]`)},
-	{expr: lazily(`^(\[)e~\[`)},
-	{expr: lazily(`^(\])(?:~|<\])`)},
+	{expr: pattern.Lazy(`^(\[)\\?/?([a-z]?[A-Z][A-Z0-9_]{2,})\\?\]`), skips: isLabel},
+	{expr: pattern.Lazy(`^(\[)\\?(?:control|unused)_?\d+\\?\]`)},
+	{expr: pattern.Lazy(`^(\[)\\?[|｜│]\\?/?[A-Za-z_▁]+\\?[|｜│]\\?\]`)},
+	{expr: pattern.Lazy(`^(\[)e~\[`)},
+	{expr: pattern.Lazy(`^(\])(?:~|<\])`)},
 }
 
 // others begin with something else. A role stands at the beginning of a line:
 // families without marks of their own write one there.
 var (
-	right = []form{{expr: lazily(`^(>)>[A-Z_]+<<`)}}
-	bars  = []form{{expr: lazily(`^(\|)\|\|[A-Z_]+\|\|\|`)}}
-	role  = lazily(`^(?:(###|@@) ?(?:Instruction|Response|Input|System|User|Assistant|Human)` +
+	right = []form{{expr: pattern.Lazy(`^(>)>[A-Z_]+<<`)}}
+	bars  = []form{{expr: pattern.Lazy(`^(\|)\|\|[A-Z_]+\|\|\|`)}}
+	role  = pattern.Lazy(`^(?:(###|@@) ?(?:Instruction|Response|Input|System|User|Assistant|Human)` +
 		`|((?:GPT4 Correct )?(?:System|SYSTEM|User|USER|Assistant|ASSISTANT|Human|HUMAN|Falcon|Question|Answer|Source|Destination)):)`)
 )
 
@@ -131,7 +128,7 @@ func isLabel(name string) bool {
 }
 
 // callMarks are names of marks by which models call tools.
-var callMarks = lazily(`(?i)^[<\[]\\?/?(?:tool_?calls?|function_?calls?|arg_key|arg_value)\b`)
+var callMarks = pattern.Lazy(`(?i)^[<\[]\\?/?(?:tool_?calls?|function_?calls?|arg_key|arg_value)\b`)
 
 // find returns where in s a bar belongs, in order.
 func find(s string, answer bool) []int {

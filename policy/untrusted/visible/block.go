@@ -3,6 +3,7 @@ package visible
 import (
 	"regexp"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -17,15 +18,15 @@ type blockForm struct {
 }
 
 var blockForms = []blockForm{
-	{lazily(`(?i)^<(?:script|pre|style)(?:` + tagSpace + `|>|$)`), lazily(`(?i)</(?:script|pre|style)>`), true},
-	{lazily(`^<!--`), lazily(`-->`), true},
-	{lazily(`^<\?`), lazily(`\?>`), true},
-	{lazily(`^<![A-Z]`), lazily(`>`), true},
-	{lazily(`^<!\[CDATA\[`), lazily(`\]\]>`), true},
-	{lazily(`(?i)^</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|` +
+	{pattern.Lazy(`(?i)^<(?:script|pre|style)(?:` + tagSpace + `|>|$)`), pattern.Lazy(`(?i)</(?:script|pre|style)>`), true},
+	{pattern.Lazy(`^<!--`), pattern.Lazy(`-->`), true},
+	{pattern.Lazy(`^<\?`), pattern.Lazy(`\?>`), true},
+	{pattern.Lazy(`^<![A-Z]`), pattern.Lazy(`>`), true},
+	{pattern.Lazy(`^<!\[CDATA\[`), pattern.Lazy(`\]\]>`), true},
+	{pattern.Lazy(`(?i)^</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|` +
 		`fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|` +
 		`ol|optgroup|option|p|param|section|title|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?:` + tagSpace + `|/?>|$)`), nil, true},
-	{lazily(`^(?:<[A-Za-z][A-Za-z0-9-]*(?:` + attributeForm + `)*` + tagSpace + `*/?>|</[A-Za-z][A-Za-z0-9-]*` + tagSpace + `*>)` + tagSpace + `*$`), nil, false},
+	{pattern.Lazy(`^(?:<[A-Za-z][A-Za-z0-9-]*(?:` + attributeForm + `)*` + tagSpace + `*/?>|</[A-Za-z][A-Za-z0-9-]*` + tagSpace + `*>)` + tagSpace + `*$`), nil, false},
 }
 
 // htmlBlockParser finds blocks of HTML by the rules of the version of

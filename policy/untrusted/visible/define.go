@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -17,10 +18,10 @@ type definitions struct{}
 // A definition has a label, a destination and maybe a title. A title that something
 // follows is none, and begins the rest of the paragraph when it has a line of its own.
 var (
-	defineLabel = lazily(`^[ \t]*\[((?:[^\[\]\\]|\\.|\\\n)+)\]:[ \t]*\n?[ \t]*`)
-	angleDest   = lazily(`^<((?:[^<>\n\\]|\\.)*)>`)
-	beforeTitle = lazily(`^(?:[ \t]+\n?[ \t]*|\n[ \t]*)`)
-	defineEnd   = lazily(`^[ \t]*(?:\n|$)`)
+	defineLabel = pattern.Lazy(`^[ \t]*\[((?:[^\[\]\\]|\\.|\\\n)+)\]:[ \t]*\n?[ \t]*`)
+	angleDest   = pattern.Lazy(`^<((?:[^<>\n\\]|\\.)*)>`)
+	beforeTitle = pattern.Lazy(`^(?:[ \t]+\n?[ \t]*|\n[ \t]*)`)
+	defineEnd   = pattern.Lazy(`^[ \t]*(?:\n|$)`)
 	// titleForm is taken for as long as it can be: a backslash may belong to what is
 	// behind it or not.
 	titleForm = sync.OnceValue(func() *regexp.Regexp {

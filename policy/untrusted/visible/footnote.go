@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
@@ -32,8 +33,8 @@ type footnoteRef struct {
 var (
 	kindFootnote    = ast.NewNodeKind("Footnote of GitHub")
 	kindFootnoteRef = ast.NewNodeKind("Reference to a footnote")
-	footnoteStart   = lazily(`^\[\^([^\] \r\n\t]+)\]:[ \t]*`)
-	footnoteMark    = lazily(`^\[\^([^\[\] \r\n\t]+)\]`)
+	footnoteStart   = pattern.Lazy(`^\[\^([^\] \r\n\t]+)\]:[ \t]*`)
+	footnoteMark    = pattern.Lazy(`^\[\^([^\[\] \r\n\t]+)\]`)
 )
 
 func (*footnote) Kind() ast.NodeKind              { return kindFootnote }

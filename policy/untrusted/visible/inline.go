@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -28,12 +29,12 @@ var tagForms = []struct {
 	form    func() *regexp.Regexp
 	closing string
 }{
-	{lazily(`^<[A-Za-z][A-Za-z0-9-]*(?:` + attributeForm + `)*` + tagSpace + `*/?>`), ">"},
-	{lazily(`^</[A-Za-z][A-Za-z0-9-]*` + tagSpace + `*>`), ">"},
-	{lazily(`^<!(?:---->|--(?:-?[^>-])(?:-?[^-])*-->)`), "-->"},
-	{lazily(`^<\?(?:[^?>]|\?[^>]|>)*\?>`), "?>"},
-	{lazily(`^<![A-Z]+` + tagSpace + `+[^>]*>`), ">"},
-	{lazily(`^<!\[CDATA\[(?:[^\]]|\][^\]]|\]\][^>])*\]\]>`), "]]>"},
+	{pattern.Lazy(`^<[A-Za-z][A-Za-z0-9-]*(?:` + attributeForm + `)*` + tagSpace + `*/?>`), ">"},
+	{pattern.Lazy(`^</[A-Za-z][A-Za-z0-9-]*` + tagSpace + `*>`), ">"},
+	{pattern.Lazy(`^<!(?:---->|--(?:-?[^>-])(?:-?[^-])*-->)`), "-->"},
+	{pattern.Lazy(`^<\?(?:[^?>]|\?[^>]|>)*\?>`), "?>"},
+	{pattern.Lazy(`^<![A-Z]+` + tagSpace + `+[^>]*>`), ">"},
+	{pattern.Lazy(`^<!\[CDATA\[(?:[^\]]|\][^\]]|\]\][^>])*\]\]>`), "]]>"},
 }
 
 func (tagParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {

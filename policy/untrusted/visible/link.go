@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -53,7 +54,7 @@ var respelledKey, doubtfulKey = parser.NewContextKey(), parser.NewContextKey()
 
 // doubtful is where a title may end, since the backslash may belong to what is behind
 // it, and an address in angle brackets.
-var doubtful = lazily(`\\["')]|\]\(\s*<`)
+var doubtful = pattern.Lazy(`\\["')]|\]\(\s*<`)
 
 // noAddress reports whether the address in angle brackets is none that s, the second
 // half of a link, begins with: it has one inside, or a title right behind it.

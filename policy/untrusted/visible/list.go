@@ -1,6 +1,7 @@
 package visible
 
 import (
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -27,8 +28,8 @@ const taskAttribute = "data-task"
 
 // taskMark is the box of a task, and taskItem what stands before one.
 var (
-	taskMark = lazily(`^\[[ xX]\][ \t\n]+`)
-	taskItem = lazily(`^[ \t]*(?:[-+*]|\d+.)[ \t]+$`)
+	taskMark = pattern.Lazy(`^\[[ xX]\][ \t\n]+`)
+	taskItem = pattern.Lazy(`^[ \t]*(?:[-+*]|\d+.)[ \t]+$`)
 )
 
 // task returns how long the box is that a paragraph begins with, when that begins a

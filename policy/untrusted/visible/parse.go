@@ -1,10 +1,10 @@
 package visible
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -80,11 +80,10 @@ const maxText = 256 << 10
 
 // deep is a line that begins with more quotes and lists than anybody writes, and than
 // the parser reads in reasonable time.
-var deep = lazily(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){64}`)
+var deep = pattern.Lazy(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){64}`)
 
-// tooSlow reports whether the parser would take unreasonable time. It reads every
-// destination to its end, even if there is no link, and reads each level of a
-// quotation again.
+// tooSlow reports whether the parser would take unreasonable time. It reads each level
+// of a quotation again.
 func tooSlow(s string) bool {
 	if len(s) > maxText || deep().MatchString(s) {
 		return true
@@ -92,6 +91,12 @@ func tooSlow(s string) bool {
 	if strings.Count(s, "](")*len(s) > 1<<28 && doubtful().MatchString(s) { // each is read to the end of its block
 		return true
 	}
+	return ManyLinks(s)
+}
+
+// ManyLinks reports whether the parser would take unreasonable time for what may be
+// links: it reads every destination to its end, even if there is no link.
+func ManyLinks(s string) bool {
 	const budget = 4 << 20
 	cost, blank, angle := 0, len(s), len(s)
 	for i := len(s) - 1; i > 0; i-- {
@@ -117,7 +122,7 @@ func tooSlow(s string) bool {
 }
 
 // shownTag begins a tag that GitHub shows instead of obeying it.
-var shownTag = lazily(`(?i)<(/?(?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)(?:[\s\v>]|/>))`)
+var shownTag = pattern.Lazy(`(?i)<(/?(?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)(?:[\s\v>]|/>))`)
 
 // rawHTML writes HTML that stands in the text.
 type rawHTML struct{}
@@ -141,9 +146,4 @@ func (rawHTML) inline(w util.BufWriter, _ []byte, node ast.Node, entering bool) 
 	}
 	_, err := w.Write(shownTag().ReplaceAll(node.(*tagNode).raw, []byte("&lt;$1")))
 	return ast.WalkSkipChildren, err
-}
-
-// lazily returns a regular expression that is compiled when it is first needed.
-func lazily(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
 	struck "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
@@ -150,10 +151,10 @@ type balance struct {
 }
 
 var (
-	token = lazily(`^(?:<!--(?s:.*?)-->|<(/?)([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>` + "`" + `]+))?)*)\s*(/?)>|[^<]+)`)
+	token = pattern.Lazy(`^(?:<!--(?s:.*?)-->|<(/?)([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>` + "`" + `]+))?)*)\s*(/?)>|[^<]+)`)
 	// inWords is a tag of an element that stands among words and does not end
 	// their paragraph.
-	inWords = lazily(`^(?i)</?(?:a|b|i|em|strong|kbd|sub|sup|del|s|ins|samp|tt|var|q|abbr|mark|small|cite|dfn|span)[\s>]`)
+	inWords = pattern.Lazy(`^(?i)</?(?:a|b|i|em|strong|kbd|sub|sup|del|s|ins|samp|tt|var|q|abbr|mark|small|cite|dfn|span)[\s>]`)
 )
 
 // void are elements that have no end, unlike those whose content browsers read in

@@ -3,6 +3,7 @@ package visible
 import (
 	"bytes"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
@@ -29,7 +30,7 @@ type cell struct{ ast.BaseBlock }
 var (
 	kindRow  = ast.NewNodeKind("Row")
 	kindCell = ast.NewNodeKind("Cell")
-	dashes   = lazily(`^\|?[ \t\v\f]*:?-+:?[ \t\v\f]*(?:\|[ \t\v\f]*:?-+:?[ \t\v\f]*)*\|?[ \t\v\f]*$`)
+	dashes   = pattern.Lazy(`^\|?[ \t\v\f]*:?-+:?[ \t\v\f]*(?:\|[ \t\v\f]*:?-+:?[ \t\v\f]*)*\|?[ \t\v\f]*$`)
 )
 
 func (*row) Kind() ast.NodeKind                 { return kindRow }
