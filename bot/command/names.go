@@ -45,6 +45,9 @@ func linesFor(body string, names []string) []mention {
 		if f[2] < 0 {
 			f[2], f[3] = f[4], f[5]
 		}
+		if strings.Contains(body[f[0]:f[2]], "~~~") {
+			continue // a fence, or plain text: not the first word in any reading
+		}
 		out = append(out, mention{start: f[0], at: f[2], end: f[3]})
 	}
 	return out

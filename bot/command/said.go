@@ -48,7 +48,9 @@ func mentions(body string, names ...string) []mention {
 	}
 	l := layOut(body)
 	for i := range out {
-		out[i].doubt(l)
+		if out[i].where != visible.Code || body[out[i].at] != '@' { // a name in code calls nobody
+			out[i].doubt(l)
+		}
 	}
 	inMail(body, out)
 	return out

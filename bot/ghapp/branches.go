@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/google/go-github/v62/github"
 )
@@ -21,11 +22,11 @@ func (c *Client) branchAt(ctx context.Context, branch string) (string, error) {
 // Protected reports whether the repository has rules for who may push to a branch. One
 // that is not there has none.
 func Protected(ctx context.Context, c *Client, branch string) (bool, error) {
-	b, _, err := c.gh.Repositories.GetBranch(ctx, c.owner, c.repo, branch, 1)
-	if err = c.readError("read branch "+branch, err); errors.Is(err, ErrNotFound) {
+	b, res, err := c.gh.Repositories.GetBranch(ctx, c.owner, c.repo, branch, 1)
+	if res != nil && res.StatusCode == http.StatusNotFound { // for which the library has an error of its own
 		return false, nil
 	}
-	return b.GetProtected(), err
+	return b.GetProtected(), c.readError("read branch "+branch, err)
 }
 
 // deleteBranch deletes a branch while it is at commit. One that is gone is

@@ -104,11 +104,9 @@ func TestAwkwardWorkspaces(t *testing.T) {
 						"- calls: [{name: write_file, arguments: {path: after.txt, content: \"after\\n\"}}]\n"+
 						"- {say: \"All is there. [TASK_COMPLETE]\", repeat: true}\n")
 				s.say("you", "/agent make the files")
-				body := s.approve("All is there.")
+				s.approve("All is there.")
 				if name == "a root that is shut" && (engine != "local" || os.Getuid() != 0) {
-					if !strings.Contains(body, "a directory that cannot be read") {
-						t.Errorf("nobody is told:\n%s", body)
-					}
+					s.until("a directory that cannot be read")
 					return // nothing can be saved any more
 				}
 				s.until("Pull request: #")

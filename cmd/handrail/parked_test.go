@@ -94,6 +94,7 @@ func TestNothingIsHeldWhileItWaits(t *testing.T) {
 			}
 			s.start()
 			s.say("you", "/agent clean up")
+			s.until("**running**")
 			looked := []string{"goroutine", "directory"}
 			if engine == "docker" {
 				looked = append(looked, "container")
