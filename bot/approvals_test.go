@@ -21,7 +21,7 @@ func TestReviewEventsHaveKeys(t *testing.T) {
 	for _, action := range []string{"submitted", "dismissed"} {
 		payload := fmt.Sprintf(`{"action":%q,"sender":{"login":"kim","id":3},"repository":{"id":1,"full_name":"acme/widget"},
 			"review":{"id":5,"state":"approved"},"pull_request":{"number":9,"head":{"ref":%q,"repo":{"id":1,"full_name":"acme/widget"}},"base":{"ref":"agent/1","repo":{"id":1}}}}`, action, ours)
-		src, ok, err := Source(t.Context(), "pull_request_review", []byte(payload))
+		src, ok, err := sourceBy("pull_request_review", []byte(payload), nil)
 		if err != nil || !ok || src.Thread != "acme/widget#7" {
 			t.Errorf("%s: %+v %t %v", action, src, ok, err)
 		}

@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -22,13 +21,9 @@ func Hears(event string) bool {
 	return false
 }
 
-// Source returns where a delivery belongs and how urgent it is. It reports false
+// sourceBy returns where a delivery belongs and how urgent it is. It reports false
 // for what holds neither a command nor an answer: that is answered and not kept.
-func Source(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
-	return sourceBy(event, payload, nil)
-}
-
-// sourceBy is [Source], with the names that stand for the command word.
+// Names stand for the command word.
 func sourceBy(event string, payload []byte, names []string) (webhook.Source, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err != nil {

@@ -100,8 +100,9 @@ func (b *Bot) serves(ref thread.Ref) bool {
 // intakePatience is how long the intake of a delivery waits to learn the bot's own name.
 const intakePatience = 3 * time.Second
 
-// Source is [Source] for what this bot listens to. What comes from another
-// repository is refused before it is kept, and so are its own words, those of
+// Source returns where a delivery belongs and how urgent it is. It reports false
+// for what holds neither a command nor an answer. What comes from another
+// repository is refused before it is kept, and so are the bot's own words, those of
 // bots that are not let in, and of people without rights who write on and on.
 func (b *Bot) Source(ctx context.Context, event string, payload []byte) (webhook.Source, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)

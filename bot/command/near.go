@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/policy/typo"
 )
 
 // While the agent waits for a person, people answer without the command word
@@ -112,31 +114,10 @@ func (t Table) Typo(text string) string {
 	return t[i].Name
 }
 
-// typos counts the letters that are missing, too many, wrong, or in the place
-// of their neighbours.
+// typos counts the errors between two words, 3 where there are more than two.
 func typos(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	if len(x)-len(y) > 2 || len(y)-len(x) > 2 {
+	if most := utf8.RuneCountInString(a) - utf8.RuneCountInString(b); most > 2 || most < -2 {
 		return 3
 	}
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		for j := range rows[i] {
-			if i == 0 || j == 0 {
-				rows[i][j] = i + j
-				continue
-			}
-			wrong := 1
-			if x[i-1] == y[j-1] {
-				wrong = 0
-			}
-			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+wrong)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				d = min(d, rows[i-2][j-2]+1)
-			}
-			rows[i][j] = d
-		}
-	}
-	return rows[len(x)][len(y)]
+	return typo.Errors(a, b)
 }

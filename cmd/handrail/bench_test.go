@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,9 +21,12 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/webhook"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // The whole program, measured from outside. docs/performance.md says what the
@@ -373,10 +375,10 @@ func BenchmarkCommit(b *testing.B) {
 // BenchmarkWebhook is one delivery at a time: verified, stored durably and
 // answered; against a bare handler that reads it and answers.
 func BenchmarkWebhook(b *testing.B) {
-	const secret = "bench"
+	const hooked = "bench"
 	body := fmt.Sprintf(`{"action":"created","comment":{"id":5,"body":%q,"user":{"login":"octocat"},"updated_at":"2026-03-04T05:06:07Z"},"issue":{"number":1},`+
 		`"repository":{"id":1,"name":"hello","full_name":"octo/hello","owner":{"login":"octo"}},"sender":{"login":"octocat"},"installation":{"id":1}}`, "/agent fix it "+strings.Repeat("x", 8<<10))
-	mac := hmac.New(sha256.New, []byte(secret))
+	mac := hmac.New(sha256.New, []byte(hooked))
 	mac.Write([]byte(body))
 	signature := "sha256=" + hex.EncodeToString(mac.Sum(nil))
 	db, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "bot.db")})
@@ -388,9 +390,19 @@ func BenchmarkWebhook(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	hook, err := webhook.New(webhook.Config{Secret: []byte(secret), Intake: db.Deliveries, Parse: func(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
-		return bot.Source(b.Context(), event, payload)
-	}})
+	own, err := secret.DeriveKey(hooked, "own words")
+	if err != nil {
+		b.Fatal(err)
+	}
+	client, err := ghapp.New(ghapp.Config{Own: own, APIURL: "http://127.0.0.1:1", Token: "t"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	heard, err := bot.New(bot.Config{Store: db.Store, GitHub: client, Runner: new(orders), Policy: policy.DefaultConfig(), Model: "m"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	hook, err := webhook.New(webhook.Config{Secret: []byte(hooked), Intake: db.Deliveries, Parse: heard.Source})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -84,11 +84,12 @@ var arrows = map[string][]string{
 	"gitops":     {"gitops/*"},
 	"gitops/...": {},
 
-	"policy":                       {"policy/shell", "policy/untrusted"},
+	"policy":                       {"policy/shell", "policy/typo", "policy/untrusted"},
 	"policy/shell":                 {"policy/shell/*"},
 	"policy/shell/argv":            {},
 	"policy/shell/around":          {"policy/shell/argv", "policy/shell/known", "policy/shell/walk", "policy/shell/zone"},
 	"policy/pattern":               {},
+	"policy/typo":                  {},
 	"policy/shell/code":            {"policy/pattern", "policy/shell/code/decode", "policy/shell/code/lex", "policy/shell/code/vocabulary", "policy/shell/filter"},
 	"policy/shell/code/decode":     {},
 	"policy/shell/code/lex":        {},

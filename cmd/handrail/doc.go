@@ -50,7 +50,8 @@
 // does, policy/shell/code/decode hidden texts, policy/shell/code/lex takes them apart); policy/untrusted makes foreign text safe to read and ours to post: policy/untrusted/visible
 // says what a reader of GitHub sees of it, policy/untrusted/marks breaks the control marks of
 // chat templates;
-// policy/secret finds credentials; policy/pattern has regular expressions that wait.
+// policy/secret finds credentials; policy/pattern has regular expressions that wait,
+// policy/typo counts typing errors.
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with
 // bot/ghapp/ghtest/hub, bot/ghapp/ghtest/graphql, bot/ghapp/ghtest/bare and

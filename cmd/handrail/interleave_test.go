@@ -308,7 +308,7 @@ func (o *orders) say(who, body string) int64 {
 // arrive stores a delivery as the webhook does. A second one of the same words
 // has another id, and for the test even another key.
 func (o *orders) arrive(payload []byte, twice bool) {
-	src, ok, err := bot.Source(o.t.Context(), "issue_comment", payload)
+	src, ok, err := o.bot.Source(o.t.Context(), "issue_comment", payload)
 	if err != nil || !ok {
 		o.t.Fatalf("the delivery is not wanted: %v", err)
 	}

@@ -5,6 +5,20 @@ import (
 	"testing"
 )
 
+// isPosted fails when a text is posted in other words than wanted, or when those are
+// changed once more.
+func isPosted(t *testing.T, in, want string) {
+	t.Helper()
+	o := OutputOptions{Repo: "me/mine"}
+	got := CleanOutput(in, o)
+	if got != want {
+		t.Errorf("CleanOutput(%q) = %q, want %q", in, got, want)
+	}
+	if again := CleanOutput(got, o); again != got {
+		t.Errorf("not stable: %q then %q", got, again)
+	}
+}
+
 func TestReferencesSayTheirAddress(t *testing.T) {
 	for in, want := range map[string]string{
 		"see [docs][d]\n\n[d]: https://go.dev": "see docs (<https://go.dev>)\n",
@@ -16,13 +30,7 @@ func TestReferencesSayTheirAddress(t *testing.T) {
 		"it said\n\n[INFO]: done":                                                                         "it said\n\n[INFO]\\: done",
 		"see [docs][e]\n[d]: https://go.dev":                                                              "see [docs][e]\n[d]\\: https://go.dev",
 	} {
-		got := CleanOutput(in, OutputOptions{Repo: "me/mine"})
-		if got != want {
-			t.Errorf("CleanOutput(%q) = %q, want %q", in, got, want)
-		}
-		if again := CleanOutput(got, OutputOptions{Repo: "me/mine"}); again != got {
-			t.Errorf("not stable: %q then %q", got, again)
-		}
+		isPosted(t, in, want)
 	}
 }
 
@@ -42,13 +50,7 @@ func TestPostedAsPlain(t *testing.T) {
 		"a[^1]\n\n[^1]: \"t\" (t)":                      "a[^1]\n\n[^1]: – – \"t\" (t)",
 		"a[^1]\n\n[^1]: two words":                      "a[^1]\n\n[^1]: two words",
 	} {
-		got := CleanOutput(in, OutputOptions{Repo: "me/mine"})
-		if got != want {
-			t.Errorf("CleanOutput(%q) = %q, want %q", in, got, want)
-		}
-		if again := CleanOutput(got, OutputOptions{Repo: "me/mine"}); again != got {
-			t.Errorf("not stable: %q then %q", got, again)
-		}
+		isPosted(t, in, want)
 	}
 	for in, want := range map[string]string{"_close #1": "_close # 1", "__fixed:#1": "__fixed:# 1", "fixes_ #1": "fixes_ # 1", "closes www.github.com/a/b/issues/1": "closes www. github.com/a/b/issues/1"} {
 		if got := Title(in); got != want {

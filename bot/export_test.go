@@ -1,0 +1,12 @@
+package bot
+
+import (
+	"context"
+
+	"github.com/handrail-bot/handrail/bot/webhook"
+)
+
+// Source is the place of a delivery by its words alone, whoever wrote them.
+func Source(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
+	return sourceBy(event, payload, nil)
+}
