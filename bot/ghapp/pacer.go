@@ -41,7 +41,8 @@ type pacer struct {
 type waiter struct {
 	quota.Turn
 
-	ready chan struct{} // closed when it may be sent
+	until time.Time  // waits no longer than that for its part of the budget
+	ready chan error // gets nil when it may be sent, and otherwise why not
 }
 
 func (a *App) newPacer() *pacer {
@@ -62,20 +63,20 @@ func (p *pacer) hold(until time.Time) {
 // wait returns when a write may be sent; done says that it was. A write that
 // the budget has no room for soon gets an error.
 func (p *pacer) wait(ctx context.Context, t quota.Turn) (done func(), err error) {
-	longest := patience
+	w := &waiter{t, p.now().Add(patience), make(chan error, 1)}
 	if t.Class == quota.Progress || t.Class == quota.Outsider {
-		longest = 0
+		w.until = p.now()
 	}
-	if wait := p.budget.Wait(p.now(), t.Class, t.Repo); wait > longest {
-		return nil, &Error{Op: "write to github", Kind: Temporary, RetryAfter: wait, Err: errBudget}
-	}
-	w := &waiter{t, make(chan struct{})}
 	p.mu.Lock()
 	p.waiting = append(p.waiting, w)
+	p.giveBack()
 	p.next()
 	p.mu.Unlock()
 	select {
-	case <-w.ready:
+	case err := <-w.ready:
+		if err != nil {
+			return nil, err
+		}
 		return p.done, nil
 	case <-ctx.Done():
 	}
@@ -85,10 +86,24 @@ func (p *pacer) wait(ctx context.Context, t quota.Turn) (done func(), err error)
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 	}
 	p.mu.Unlock()
-	if i < 0 {
+	if i < 0 && <-w.ready == nil {
 		p.done() // its turn came at the same time
 	}
 	return nil, ctx.Err()
+}
+
+// giveBack returns the writes that would wait too long for their part of the budget:
+// who waits for one holds a thread up meanwhile. The lock is held.
+func (p *pacer) giveBack() {
+	now := p.now()
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
+		wait := p.budget.Wait(now, w.Class, w.Repo)
+		late := wait > 0 && now.Add(wait).After(w.until) //control:budget-patience
+		if late {
+			w.ready <- &Error{Op: "write to github", Kind: Temporary, RetryAfter: wait, Err: errBudget}
+		}
+		return late
+	})
 }
 
 func (p *pacer) done() {
@@ -129,7 +144,8 @@ func (p *pacer) next() {
 	p.waiting = slices.Delete(p.waiting, best, best+1)
 	p.budget.Take(now, w.Class, w.Repo)
 	p.busy = true
-	close(w.ready)
+	w.ready <- nil
+	p.giveBack()
 }
 
 func (p *pacer) wake(after time.Duration) {

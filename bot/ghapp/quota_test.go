@@ -77,6 +77,39 @@ func TestWritesInTurn(t *testing.T) {
 	}
 }
 
+// Writes that came while there was budget for one of them do not wait for more of it
+// when that one is sent: who wants them holds a thread up.
+func TestWritesAreGivenBack(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
+		ac.Spacing = 100 * time.Millisecond
+		ac.Limits = quota.Limits{PerHour: 40, Alone: true}
+	})
+	errs := make([]error, 8)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			_, errs[i] = w.client.Perform(ctx, ghapp.Write{Key: fmt.Sprint("sign-", i), Kind: ghapp.WriteComment, Thread: w.issue, Body: "x", Outsider: true})
+		})
+	}
+	all.Wait()
+	sent := 0
+	for _, err := range errs {
+		var e *ghapp.Error
+		switch {
+		case err == nil:
+			sent++
+		case !errors.As(err, &e) || e.Kind != ghapp.Temporary || e.RetryAfter < time.Minute:
+			t.Errorf("given back with %v", err)
+		}
+	}
+	if sent != 2 { // a twentieth of 40
+		t.Errorf("%d of %d were sent", sent, len(errs))
+	}
+}
+
 // An account without rights is looked up five times a minute, and very many
 // of them have to wait; whoever was found to have rights does not.
 func TestLookups(t *testing.T) {

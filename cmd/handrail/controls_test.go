@@ -262,6 +262,7 @@ var controls = []control{
 	{"progress-yields", "value 0", "./bot/quota", "TestClasses"},
 	{"outsiders-apart", "drop", "./bot/quota", "TestClasses"},
 	{"writes-in-turn", "without 2", "./bot/ghapp", "TestWritesInTurn"},
+	{"budget-patience", "value false", "./bot/ghapp", "TestWritesAreGivenBack"},
 	{"outsider-remembered", "false", "./bot", "TestOutsiders"},
 	{"lookup-quota", "value policy.Actor{}, 0", "./bot/ghapp", "TestLookups"},
 	{"unlisted-bots", "value false", "./bot", "TestBotsOfOthers"},
