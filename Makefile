@@ -1,6 +1,4 @@
-# Long forms of the tests that count. `go test ./...` runs short ones; with
-# HANDRAIL_LONG=1, as .ci/test sets it, all cases of what it samples otherwise, and
-# at least a hundredth of what is here.
+# Long forms of the tests that count. `go test ./...` runs short ones.
 GO ?= go
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c
@@ -9,13 +7,17 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench crash-short crash disk load hostile programs judge stale orders
+.PHONY: build test mutations bench crash-short crash disk load hostile programs judge stale orders long
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
 
 test:
 	$(GO) test ./...
+
+# All cases of what the tests sample otherwise.
+long:
+	HANDRAIL_LONG=1 GOGC=400 $(GO) test -parallel 8 -timeout 1h ./...
 
 # SIGKILL at every step of a story, and at random in one with a further wish.
 # Ends with: crash: kills N, lost 0, duplicates 0
