@@ -104,7 +104,7 @@ func TestPutUp(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			events, err := l.cfg.Store.Logs.Log(l.fence).Events(ctx, 0)
+			events, err := l.cfg.Store.Logs.Log(l.Fence).Events(ctx, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

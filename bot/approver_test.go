@@ -120,7 +120,7 @@ func (c *court) open(paths []string) {
 	if err := c.w.cfg.Store.Sessions.Create(ctx, c.sess); err != nil {
 		c.t.Fatal(err)
 	}
-	f, err := c.w.leases.take(ctx, "s1")
+	f, err := c.w.leases.Take(ctx, "s1")
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func (c *court) open(paths []string) {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() {
-		if err := c.w.leases.release(context.WithoutCancel(ctx)); err != nil {
+		if err := c.w.leases.Release(context.WithoutCancel(ctx)); err != nil {
 			c.t.Error(err)
 		}
 	})
@@ -400,7 +400,7 @@ func TestDenialAfterApproval(t *testing.T) {
 
 func (c *court) append(events ...*session.Event) {
 	c.t.Helper()
-	f, err := c.w.leases.take(c.t.Context(), "s1")
+	f, err := c.w.leases.Take(c.t.Context(), "s1")
 	if err != nil {
 		c.t.Fatal(err)
 	}

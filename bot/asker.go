@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -72,7 +73,7 @@ func (w *worker) admit(ctx context.Context, s userMessage) (by author, why strin
 func (w *worker) turnAway(ctx context.Context, s userMessage, why string) error {
 	w.cfg.Log.InfoContext(ctx, "not answered", "thread", w.key, "sender", s.author.Login, "why", why)
 	if s.takesReaction() {
-		in := intent(ghapp.Write{Key: "sign-" + ghapp.Digest(w.key), Kind: ghapp.WriteReaction, Target: s.target, Body: "confused", Outsider: true}, w.at.Ref, w.cfg.Now()) //control:one-sign
+		in := outbox.Intent(ghapp.Write{Key: "sign-" + ghapp.Digest(w.key), Kind: ghapp.WriteReaction, Target: s.target, Body: "confused", Outsider: true}, w.at.Ref, w.cfg.Now()) //control:one-sign
 		first, err := w.once(ctx, in)
 		if err != nil {
 			return err
@@ -93,7 +94,7 @@ func (w *worker) once(ctx context.Context, in *store.Intent) (first bool, err er
 	if in.State != store.Intended {
 		return false, nil
 	}
-	if _, err := w.effects(store.Fence{}).perform(ctx, *in); err != nil {
+	if _, err := w.outbox(store.Fence{}).Perform(ctx, *in); err != nil {
 		w.cfg.Log.InfoContext(ctx, "left out", "thread", w.key, "kind", in.Kind, "err", err)
 	}
 	return true, nil
@@ -134,7 +135,7 @@ func (w *worker) overQuota(ctx context.Context, d *store.Delivery, a Asker) erro
 	}
 	w.cfg.Log.WarnContext(ctx, "over a quota", "thread", w.key, "sender", a.Sender, "wait", wait)
 	hour := now.UTC().Truncate(time.Hour).Format(time.RFC3339)
-	in := intent(ghapp.Write{
+	in := outbox.Intent(ghapp.Write{
 		Key: "wait-" + ghapp.Digest(a.Sender, a.Repository, hour), Kind: ghapp.WriteComment, Body: render.Postponed(a.Sender, now.Add(wait)),
 	}, w.at.Ref, now)
 	if _, err := w.once(ctx, in); err != nil {

@@ -18,15 +18,13 @@
 //	change.go    what a delivery leads to, stored in one transaction
 //	session.go   the session of a thread
 //	leased.go    a session whose lease this worker has
-//	lease.go     leases; nothing is sent without one
-//	effects.go   writes to GitHub, recorded before they are tried
 //	run.go       run a session
 //	watch.go     a stop ends a run at once, and people see that they were heard
 //	offer.go     the pull request, and what is said at the end
 //	progress.go  the one comment that follows a session
 //	checkrun.go  the check run on the commits of its branch
 //	usage.go     what sessions used of the budgets that they share
-//	errors.go    errors that trying later can mend, and waiting for that
+//	errors.go    waiting for what is away, and the end of what is not to be had
 //	fault.go     panics, which it cannot
 package bot
 
@@ -41,6 +39,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
@@ -161,8 +160,8 @@ type worker struct {
 	*Bot
 	key    string // of the thread, as records name it
 	at     Thread
-	leases leases
-	edits  edits
+	leases outbox.Leases
+	edits  outbox.Edits
 
 	opening *store.Session  // by the change that is being made
 	running string          // id of the session that runs
@@ -177,8 +176,8 @@ type worker struct {
 
 func (b *Bot) worker(ref thread.Ref) *worker {
 	return &worker{
-		Bot: b, key: ref.Key(), at: Thread{Ref: ref}, waits: map[asking]time.Time{}, early: map[string]bool{}, edits: edits{settle: b.cfg.Settle},
-		leases: leases{store: b.cfg.Store.Leases, owner: b.cfg.Owner, ttl: b.cfg.TTL, log: b.cfg.Log, lost: func(error) {}},
+		Bot: b, key: ref.Key(), at: Thread{Ref: ref}, waits: map[asking]time.Time{}, early: map[string]bool{}, edits: outbox.Edits{Settle: b.cfg.Settle},
+		leases: outbox.Leases{Store: b.cfg.Store.Leases, Owner: b.cfg.Owner, TTL: b.cfg.TTL, Log: b.cfg.Log, Lost: func(error) {}},
 	}
 }
 
@@ -191,12 +190,12 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 		return b.drop(ctx, key, err)
 	}
 	w := b.worker(ref)
-	ctx, lost := context.WithCancelCause(w.leases.guard(ctx))
-	w.leases.lost = lost
+	ctx, lost := context.WithCancelCause(w.leases.Guard(ctx))
+	w.leases.Lost = lost
 	defer lost(nil)
 	defer func() {
 		end := context.WithoutCancel(ctx)
-		err = errors.Join(err, w.interrupted(ctx), w.edits.wait(end), w.leases.release(end))
+		err = errors.Join(err, w.interrupted(ctx), w.edits.Wait(end), w.leases.Release(end))
 	}()
 	for {
 		if _, err := w.takeAll(ctx); err != nil {

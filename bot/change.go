@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -38,7 +39,7 @@ func (c *change) append(events ...*session.Event) { c.Events = append(c.Events, 
 // intend adds a write. Nothing is sent before the change is stored.
 func (c *change) intend(wr ghapp.Write) {
 	wr.First = wr.First || c.urgent
-	c.Intents = append(c.Intents, intent(wr, c.at, c.now))
+	c.Intents = append(c.Intents, outbox.Intent(wr, c.at, c.now))
 }
 
 // reply answers in the thread. All answers to one text are one comment.
@@ -103,7 +104,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if sess == nil {
 		return w.answerOnly(ctx, c)
 	}
-	f, err := w.leases.take(ctx, sess.ID)
+	f, err := w.leases.Take(ctx, sess.ID)
 	if err != nil {
 		return err
 	}
@@ -117,14 +118,14 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 		return fmt.Errorf("record delivery: %w", err)
 	}
 	w.opening = nil
-	return w.effects(f).finish(ctx)
+	return w.outbox(f).Finish(ctx)
 }
 
 // answerOnly does what a change intends in a thread that has no session. The
 // deliveries are done after the answers: what is cut off here is done again,
 // and the intents' keys keep it from happening twice.
 func (w *worker) answerOnly(ctx context.Context, c *change) error {
-	f, err := w.leases.take(ctx, wordsKey(w.key))
+	f, err := w.leases.Take(ctx, wordsKey(w.key))
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (w *worker) answerOnly(ctx context.Context, c *change) error {
 		}
 	}
 	for _, in := range c.Intents {
-		if _, err := w.effects(f).perform(ctx, *in); ghapp.UnlessRefused(err) != nil {
+		if _, err := w.outbox(f).Perform(ctx, *in); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}

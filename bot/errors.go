@@ -2,30 +2,12 @@ package bot
 
 import (
 	"context"
-	"errors"
-	"net"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/gitops"
 )
-
-// Temporary reports whether an error says nothing about the work itself, so
-// that trying later can help however often it failed: GitHub or the network
-// does not answer, another worker has the session, the disk is full.
-func Temporary(err error) bool {
-	var ge *ghapp.Error
-	if errors.As(err, &ge) {
-		return ge.Kind != ghapp.Permanent
-	}
-	var ne net.Error
-	return errors.As(err, &ne) || errors.Is(err, gitops.ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, session.ErrFenced) //control:outage-waits
-}
 
 // waitingFor are the states of a session that goes on by itself when something is
 // back.
@@ -57,7 +39,7 @@ func (l *leased) begin() (deadly bool) {
 // died ends a session at which the server dies: it would take the others with it for
 // ever.
 func (l *leased) died(ctx context.Context) error {
-	l.log.ErrorContext(ctx, "the server died at a session again and again", "session", l.row.ID, "times", mostDeaths)
+	l.Log.ErrorContext(ctx, "the server died at a session again and again", "session", l.row.ID, "times", mostDeaths)
 	l.data.Deaths = 0 // a person who says retry has all of them
 	if err := l.save(ctx); err != nil {
 		return err
@@ -74,7 +56,7 @@ const longestWait = time.Minute
 // while. The thread is free meanwhile: people are heard. The comment has changed
 // since the last wait if went is true.
 func (l *leased) wait(ctx context.Context, away *session.Away, went bool) error {
-	l.log.WarnContext(ctx, "session waits", "session", l.row.ID, "thread", l.row.Thread, "for", string(away.For), "err", away.Err)
+	l.Log.WarnContext(ctx, "session waits", "session", l.row.ID, "thread", l.row.Thread, "for", string(away.For), "err", away.Err)
 	if went {
 		l.data.Shown, l.data.Waits = "", 0
 	}

@@ -3,10 +3,10 @@ package bot
 import (
 	"context"
 
-	"github.com/handrail-bot/handrail/bot/webhook"
+	"github.com/handrail-bot/handrail/bot/store"
 )
 
 // Source is the place of a delivery by its words alone, whoever wrote them.
-func Source(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
+func Source(_ context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 	return sourceBy(event, payload, nil)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -54,9 +55,10 @@ func (b *Bot) config(r rowData) policy.Config {
 // leased is a session whose lease this worker has: its row, what its log says,
 // and what is written for it. It implements [approval.Holder].
 type leased struct {
-	effects
+	outbox.Outbox
 	*Bot
-	edits *edits
+	at    *Thread
+	edits *outbox.Edits
 	row   *store.Session
 	data  rowData
 	state *session.State // as of the last reload
@@ -66,11 +68,16 @@ type leased struct {
 
 // lease takes the lease of a session.
 func (w *worker) lease(ctx context.Context, row *store.Session) (*leased, error) {
-	f, err := w.leases.take(ctx, row.ID)
+	f, err := w.leases.Take(ctx, row.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &leased{effects: w.effects(f), Bot: w.Bot, edits: &w.edits, row: row, data: dataOf(row), turnedAway: w.turnedAway}, nil
+	return &leased{Outbox: w.outbox(f), Bot: w.Bot, at: &w.at, edits: &w.edits, row: row, data: dataOf(row), turnedAway: w.turnedAway}, nil
+}
+
+// outbox is for writes in the thread, under a lease.
+func (w *worker) outbox(f store.Fence) outbox.Outbox {
+	return outbox.Outbox{Store: w.cfg.Store.Intents, Fence: f, At: w.at.Ref, Client: w.at.Client, Settle: w.cfg.Settle, Now: w.cfg.Now, Log: w.cfg.Log}
 }
 
 // reload reads the log anew.
@@ -84,7 +91,7 @@ func (l *leased) reload(ctx context.Context) error {
 
 // Append implements [approval.Holder].
 func (l *leased) Append(ctx context.Context, events ...*session.Event) error {
-	return l.cfg.Store.Logs.Log(l.fence).Append(ctx, events...)
+	return l.cfg.Store.Logs.Log(l.Fence).Append(ctx, events...)
 }
 
 // Stage implements [approval.Holder].
@@ -127,7 +134,7 @@ func (l *leased) save(ctx context.Context) error {
 	}
 	l.row.Data = data
 	for {
-		err := l.cfg.Store.Sessions.Update(ctx, l.fence, l.row)
+		err := l.cfg.Store.Sessions.Update(ctx, l.Fence, l.row)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -130,7 +130,7 @@ func (p *progress) run(ctx context.Context) {
 		}
 		// An edit that has left is waited for: cut off, it could come after a
 		// later one.
-		err := guarded(ctx, p.l.log, "progress of session "+p.l.row.ID, func() error { return p.write(context.WithoutCancel(ctx), false) })
+		err := fault.Guarded(ctx, p.l.Log, "progress of session "+p.l.row.ID, func() error { return p.write(context.WithoutCancel(ctx), false) })
 		if err != nil && ctx.Err() == nil {
 			p.l.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.l.row.ID, "err", err)
 		}
@@ -164,14 +164,14 @@ func (p *progress) write(ctx context.Context, last bool) error {
 	if says == p.last || p.id == 0 {
 		return nil
 	}
-	if err := p.l.edits.wait(ctx); err != nil {
+	if err := p.l.edits.Wait(ctx); err != nil {
 		return err
 	}
 	_, err := p.l.at.Client.Perform(ctx, ghapp.Write{
 		Key: p.key, Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
 	})
 	if ghapp.KindOf(err) == ghapp.Unknown {
-		p.l.edits.lost()
+		p.l.edits.Lost()
 	}
 	if ghapp.KindOf(err) == ghapp.Permanent && errors.Is(err, ghapp.ErrNotFound) { //control:progress-anew
 		err = p.anew(ctx, text)
@@ -222,32 +222,4 @@ func (p *progress) flush(ctx context.Context) error {
 		return nil // the work goes on without
 	}
 	return err
-}
-
-// edits knows of edits whose answer was lost.
-type edits struct {
-	settle time.Duration // how long one may take to come all the same
-	unsure atomic.Int64  // until when one may, in microseconds since 1970
-}
-
-func (e *edits) lost() { e.unsure.Store(time.Now().Add(e.settle).UnixMicro()) }
-
-// wait waits until a lost edit must have come.
-func (e *edits) wait(ctx context.Context) error {
-	return sleep(ctx, time.Until(time.UnixMicro(e.unsure.Load())))
-}
-
-// sleep waits for d, or until ctx is done.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -71,7 +72,7 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 	case over:
 		return false, nil
 	}
-	l.log.ErrorContext(ctx, "session ends: its repository is gone, or the App was taken off it", "session", row.ID, "thread", w.key, "err", cause)
+	l.Log.ErrorContext(ctx, "session ends: its repository is gone, or the App was taken off it", "session", row.ID, "thread", w.key, "err", cause)
 	if err := l.reload(ctx); err != nil {
 		return false, err
 	}
@@ -92,7 +93,7 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 
 // step does the next thing that is due in a session.
 func (w *worker) step(ctx context.Context, l *leased) (again bool, err error) {
-	if err := l.finish(ctx); err != nil {
+	if err := l.Finish(ctx); err != nil {
 		return false, err
 	}
 	if err := l.reload(ctx); err != nil {
@@ -171,13 +172,13 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		_ = guarded(run, w.cfg.Log, "watch for a stop", func() error { w.watch(run, l.fence, cancel); return nil })
+		_ = fault.Guarded(run, w.cfg.Log, "watch for a stop", func() error { w.watch(run, l.Fence, cancel); return nil })
 	}()
 	began, asks := w.cfg.Now(), l.approvals(l.at, l.row)
 	var out session.Outcome
-	err = guarded(ctx, w.cfg.Log, "work on session "+l.row.ID, func() (err error) {
+	err = fault.Guarded(ctx, w.cfg.Log, "work on session "+l.row.ID, func() (err error) {
 		out, err = w.cfg.Runner.Run(run, Work{
-			Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.fence), OnEvent: p.event, Shares: shares,
+			Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.event, Shares: shares,
 			RequesterID:   l.data.RequesterID,
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
 			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
@@ -223,15 +224,15 @@ func (w *worker) inbox(ctx context.Context, p *progress) error {
 // interrupted says of a session that the end of the server cut off that it
 // waits: nothing is left to say that it runs while nobody works on it.
 func (w *worker) interrupted(ctx context.Context) error {
-	taken := w.leases.taken.Load()
+	taken, holds := w.leases.Taken()
 	var down interface{ Draining() bool }
-	if taken == nil || !errors.As(context.Cause(ctx), &down) {
+	if !holds || !errors.As(context.Cause(ctx), &down) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.TTL)
 	defer cancel()
 	row, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
-	if err != nil || row.ID != taken.fence.Key || row.State != session.PhaseRunning {
+	if err != nil || row.ID != taken.Key || row.State != session.PhaseRunning {
 		return store.Unless(err, store.ErrNotFound)
 	}
 	l, err := w.lease(ctx, row)
@@ -259,7 +260,7 @@ type final interface{ Final() bool }
 // failed records that a session cannot be worked on, unless trying later can
 // help or another worker has it now.
 func (l *leased) failed(ctx context.Context, cause error) error {
-	if ctx.Err() != nil || Temporary(cause) {
+	if ctx.Err() != nil || fault.Temporary(cause) {
 		return cause
 	}
 	if err := l.reload(ctx); err != nil {
@@ -276,12 +277,12 @@ func (l *leased) failed(ctx context.Context, cause error) error {
 			return errors.Join(cause, err)
 		}
 	}
-	l.log.ErrorContext(ctx, "session failed", "session", l.row.ID, "err", cause)
+	l.Log.ErrorContext(ctx, "session failed", "session", l.row.ID, "err", cause)
 	status := session.StatusFailed
-	if isFault(cause) {
+	if fault.Is(cause) {
 		status = session.StatusCrashed
 	}
-	out := session.Outcome{Status: status, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(inWords(cause))}
+	out := session.Outcome{Status: status, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(fault.InWords(cause))}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/webhook"
 )
 
 // Hears reports whether events of this name can hold a command, or an answer
@@ -24,23 +23,23 @@ func Hears(event string) bool {
 // sourceBy returns where a delivery belongs and how urgent it is. It reports false
 // for what holds neither a command nor an answer: that is answered and not kept.
 // Names stand for the command word.
-func sourceBy(event string, payload []byte, names []string) (webhook.Source, bool, error) {
+func sourceBy(event string, payload []byte, names []string) (store.Delivery, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err != nil {
-		return webhook.Source{}, false, fmt.Errorf("%w: %w", webhook.ErrUnparsable, err)
+		return store.Delivery{}, false, fmt.Errorf("%w: %w", store.ErrUnparsable, err)
 	}
 	if at, ok := approval.About(ev); ok {
-		return webhook.Source{
+		return store.Delivery{
 			Thread: at.Key(), Sender: ev.Sender.Login, Priority: store.PriorityAnswer,
 			Key: fmt.Sprintf("look-%s-%s-%d-%d-%s-%s", ev.Kind, ev.Action, ev.Thread.Number, ev.Review.ID, ev.After, ev.Updated.UTC().Format(time.RFC3339)),
 		}, true, nil
 	}
 	if key, ok := touches(ev, names); ok {
-		return webhook.Source{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: key}, true, nil
+		return store.Delivery{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: key}, true, nil
 	}
 	s, ok := messageOf(ev)
 	if !ok || !command.MayCall(s.body, names...) {
-		return webhook.Source{}, false, nil
+		return store.Delivery{}, false, nil
 	}
 	src := sourceOf(s, store.PriorityWork)
 	rows := commands()
@@ -51,7 +50,7 @@ func sourceBy(event string, payload []byte, names []string) (webhook.Source, boo
 	for _, c := range cmds[:min(len(cmds), mostCommands)] {
 		row, err := rowOf(rows, c)
 		if err != nil {
-			return webhook.Source{}, false, err
+			return store.Delivery{}, false, err
 		}
 		src.Priority = min(src.Priority, row.priority)
 	}
@@ -84,9 +83,9 @@ func begunBy(ev ghapp.Event) string {
 }
 
 // sourceOf returns where a text belongs.
-func sourceOf(s userMessage, priority int) webhook.Source {
+func sourceOf(s userMessage, priority int) store.Delivery {
 	ev := s.ev
-	src := webhook.Source{Thread: ev.Thread.Key(), Sender: s.author.Login, Priority: priority}
+	src := store.Delivery{Thread: ev.Thread.Key(), Sender: s.author.Login, Priority: priority}
 	switch {
 	case ev.Comment.ID != 0:
 		src.Key = fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Updated.UTC().Format(time.RFC3339))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -117,12 +118,12 @@ func sessionID(thread, text string) string { return "s" + ghapp.Digest(thread, t
 func (r *request) open(ctx context.Context) error {
 	w, s := r.w, r.msg
 	place, err := w.cfg.Runner.StartPoint(ctx, w.at)
-	if Temporary(err) {
+	if fault.Temporary(err) {
 		return err
 	}
 	if err != nil {
 		w.cfg.Log.ErrorContext(ctx, "session could not start", "thread", w.key, "err", err)
-		r.reply(render.CouldNotStart(inWords(err)))
+		r.reply(render.CouldNotStart(fault.InWords(err)))
 		return nil
 	}
 	cfg := policy.Merge(w.cfg.Policy, place.Config).WithDefaults()

@@ -31,7 +31,7 @@ func (c *court) asks(id, severity string, shown bool) session.Asked {
 // records appends to the session's log.
 func (c *court) records(events ...*session.Event) {
 	c.t.Helper()
-	f, err := c.w.leases.take(c.t.Context(), c.sess.ID)
+	f, err := c.w.leases.Take(c.t.Context(), c.sess.ID)
 	if err == nil {
 		err = c.w.cfg.Store.Logs.Log(f).Append(c.t.Context(), events...)
 	}
@@ -269,7 +269,7 @@ func TestAsidesAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		row.State = tt.state
-		f, err := c.w.leases.take(t.Context(), "s1")
+		f, err := c.w.leases.Take(t.Context(), "s1")
 		if err == nil {
 			err = c.w.cfg.Store.Sessions.Update(t.Context(), f, row)
 		}

@@ -148,13 +148,13 @@ func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) 
 		return err
 	}
 	r.c.intendReply()
-	e := w.effects(f)
+	e := w.outbox(f)
 	for _, in := range r.c.Intents {
 		in.Session = f.Key
-		if err := e.store.Intend(ctx, f, in); err != nil {
+		if err := e.Store.Intend(ctx, f, in); err != nil {
 			return err
 		}
-		if _, err := e.perform(ctx, *in); ghapp.UnlessRefused(err) != nil {
+		if _, err := e.Perform(ctx, *in); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
-	"github.com/handrail-bot/handrail/bot/webhook"
 )
 
 // userMessage is a text that may hold commands, and where it stands. Its
@@ -86,7 +86,7 @@ func (b *Bot) recorded(ctx context.Context, key string, id int64) (bool, error) 
 	if err != nil {
 		return false, store.Unless(err, store.ErrNotFound)
 	}
-	return id != 0 && in.State == store.Done && refOf(in).ID == id, nil
+	return id != 0 && in.State == store.Done && outbox.RefOf(in).ID == id, nil
 }
 
 // serves reports whether the bot works for a repository at all.
@@ -104,14 +104,14 @@ const intakePatience = 3 * time.Second
 // for what holds neither a command nor an answer. What comes from another
 // repository is refused before it is kept, and so are the bot's own words, those of
 // bots that are not let in, and of people without rights who write on and on.
-func (b *Bot) Source(ctx context.Context, event string, payload []byte) (webhook.Source, bool, error) {
+func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err == nil && len(ev.Removed) > 0 {
 		b.takenAway(ctx, ev.Removed)
 	}
 	s, spoken := messageOf(ev)
 	if err == nil && spoken && (b.unlistedBot(s.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login)) {
-		return webhook.Source{}, false, nil // before its text is read, which takes time
+		return store.Delivery{}, false, nil // before its text is read, which takes time
 	}
 	ctx, cancel := context.WithTimeout(ctx, intakePatience)
 	defer cancel()

@@ -74,6 +74,9 @@ type Deliveries interface {
 	Prune(ctx context.Context, before time.Time) (int, error)
 }
 
+// ErrUnparsable means that the payload of a delivery is not what its event says.
+var ErrUnparsable = errors.New("payload cannot be read")
+
 // Delivery is one webhook delivery.
 type Delivery struct {
 	ID       string    `json:"id"`               // X-GitHub-Delivery; a redelivery has the same

@@ -29,18 +29,6 @@ import (
 // maxBody is the largest delivery that GitHub sends.
 const maxBody = 25 << 20
 
-// ErrUnparsable is what Parse wraps when a payload is not what its event
-// says. The delivery is refused with 400.
-var ErrUnparsable = errors.New("payload cannot be read")
-
-// Source is what the bot needs to know of a delivery to keep it in order.
-type Source struct {
-	Key      string // what it speaks about, such as comment id and updated_at; "" for nothing that could arrive twice
-	Thread   string // "owner/repo#12"
-	Sender   string // login or id of who caused it
-	Priority int    // one of the priorities of package store, 0 for PriorityWork
-}
-
 // Intake is the part of the store that is needed.
 type Intake interface {
 	Put(ctx context.Context, deliveries ...*store.Delivery) (stored []bool, err error)
@@ -50,9 +38,9 @@ type Intake interface {
 type Config struct {
 	Secret []byte // shared with GitHub, mandatory
 	Intake Intake // usually store.Store.Deliveries
-	// Parse returns where a delivery belongs. It reports false for one that the
-	// bot has no use for; that is answered and not stored.
-	Parse  func(ctx context.Context, event string, payload []byte) (Source, bool, error)
+	// Parse returns the thread, sender, key and priority of a delivery. It reports false
+	// for one that the bot has no use for; that is answered and not stored.
+	Parse  func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error)
 	Memory int64            // bytes of bodies held at once, default 128 MiB, at least twice maxBody; further requests wait
 	Wait   time.Duration    // for memory and for the store, default 8 s: GitHub hangs up after 10 s
 	Now    func() time.Time // nil for time.Now
@@ -248,19 +236,17 @@ func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (i
 	if event == "ping" {
 		return http.StatusOK, "pong", nil
 	}
-	source, wanted, err := h.Parse(ctx, event, payload)
+	d, wanted, err := h.Parse(ctx, event, payload)
 	switch {
-	case errors.Is(err, ErrUnparsable):
+	case errors.Is(err, store.ErrUnparsable):
 		return 0, "", &refusal{http.StatusBadRequest, "the payload is not that of a " + event + " event"}
 	case err != nil:
 		return 0, "", fmt.Errorf("parse %s event: %w", event, err)
 	case !wanted:
 		return http.StatusAccepted, "not needed", nil
 	}
-	stored, err := h.Intake.Put(ctx, &store.Delivery{
-		ID: id, Event: event, Key: source.Key, Thread: source.Thread, Sender: source.Sender,
-		Priority: source.Priority, Payload: payload, Received: h.Now(),
-	})
+	d.ID, d.Event, d.Payload, d.Received = id, event, payload, h.Now()
+	stored, err := h.Intake.Put(ctx, &d)
 	if err != nil {
 		return 0, "", err
 	}

@@ -37,9 +37,9 @@ const comment = `{"action":"created","comment":{"id":5,"updated_at":"2026-03-04T
 	`"repository":{"full_name":"octo/hello"},"sender":{"login":"octocat"}}`
 
 // parse reads comments, as the bot would.
-func parse(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
+func parse(_ context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 	if event != "issue_comment" {
-		return webhook.Source{}, false, nil
+		return store.Delivery{}, false, nil
 	}
 	var p struct {
 		Comment struct {
@@ -53,9 +53,9 @@ func parse(_ context.Context, event string, payload []byte) (webhook.Source, boo
 		Sender struct{ Login string }
 	}
 	if err := json.Unmarshal(payload, &p); err != nil {
-		return webhook.Source{}, false, fmt.Errorf("%w: %w", webhook.ErrUnparsable, err)
+		return store.Delivery{}, false, fmt.Errorf("%w: %w", store.ErrUnparsable, err)
 	}
-	return webhook.Source{
+	return store.Delivery{
 		Key:    fmt.Sprint("comment ", p.Comment.ID, " ", p.Comment.Updated),
 		Thread: fmt.Sprint(p.Repository.Name, "#", p.Issue.Number), Sender: p.Sender.Login, Priority: store.PriorityAnswer,
 	}, true, nil
@@ -169,7 +169,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var m memory
 			parsed := 0
-			h := handler(t, webhook.Config{Intake: &m, Parse: func(_ context.Context, event string, payload []byte) (webhook.Source, bool, error) {
+			h := handler(t, webhook.Config{Intake: &m, Parse: func(_ context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 				parsed++
 				return parse(t.Context(), event, payload)
 			}})
@@ -243,8 +243,8 @@ func TestSize(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.size, " ", test.announced), func(t *testing.T) {
 			var m memory
-			all := func(context.Context, string, []byte) (webhook.Source, bool, error) {
-				return webhook.Source{Thread: "a/b#1"}, true, nil
+			all := func(context.Context, string, []byte) (store.Delivery, bool, error) {
+				return store.Delivery{Thread: "a/b#1"}, true, nil
 			}
 			h := handler(t, webhook.Config{Intake: &m, Parse: all})
 			body := []byte(prefix + strings.Repeat("x", min(test.size, webhook.MaxBody+1)-len(prefix)-len(suffix)) + suffix)

@@ -24,7 +24,7 @@ const module = "github.com/handrail-bot/handrail"
 // name. What is not listed is not allowed.
 var arrows = map[string][]string{
 	"cmd/...":         {"*"},
-	"bot":             {"bot/*", "agent/session", "gitops", "policy", "policy/*"},
+	"bot":             {"bot/*", "agent/session", "policy", "policy/*"},
 	"bot/...":         {"bot/thread", "bot/store", "agent/session", "policy", "policy/*"},
 	"bot/ghapp":       {"bot/quota", "bot/thread", "policy", "policy/*"},
 	"bot/ghapp/reads": {"bot/ghapp", "bot/thread"},
@@ -33,6 +33,8 @@ var arrows = map[string][]string{
 	"bot/sweep":       {"bot/ghapp", "bot/store"},
 	"bot/thread":      {},
 	"bot/ready":       {},
+	"bot/fault":       {"bot/ghapp", "bot/render", "bot/store", "agent/session", "gitops"},
+	"bot/outbox":      {"bot/fault", "bot/ghapp", "bot/store", "bot/thread", "agent/session"},
 
 	"bot/conversation": {"bot/store", "bot/thread", "bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
 

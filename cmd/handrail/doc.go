@@ -9,7 +9,8 @@
 // what bot/ghapp/reads finds.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
-// loop over one thread. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
+// loop over one thread. bot/outbox sends what is meant for GitHub, under a lease
+// and once. bot/fault says what errors mean. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
 // what was asked, bot/conversation lays out what was said around it, bot/approval asks people and judges what they answer,
 // bot/render turns a session's state into Markdown. bot/ghapp writes to GitHub

@@ -20,6 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
@@ -388,7 +389,7 @@ func (o *orders) work() {
 	}
 	o.note("works")
 	err := o.bot.Work(o.t.Context(), o.ref.Key())
-	if err != nil && !errors.Is(err, errOrdersKilled) && !o.away && !bot.Temporary(err) {
+	if err != nil && !errors.Is(err, errOrdersKilled) && !o.away && !fault.Temporary(err) {
 		o.t.Fatalf("work: %v\n%s", err, strings.Join(o.step, "\n"))
 	}
 }

@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ready"
-	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
@@ -76,7 +75,7 @@ func (s *server) note(ctx context.Context, key string, err error) {
 		s.watch.Note(ctx, part, nil)
 	case errors.As(err, &refused) && refused.Kind == ghapp.Temporary && refused.Status == http.StatusForbidden && refused.RetryAfter == 0:
 		s.watch.Note(ctx, part, fmt.Errorf("GitHub gives the App no access; it may be suspended (%w)", refused.Err))
-	case bot.Temporary(err):
+	case fault.Temporary(err):
 		s.watch.Soon()
 	}
 }
@@ -100,13 +99,12 @@ func (s *server) lister() sweep.Lister {
 			return all, nil
 		},
 		Take: func(ctx context.Context, event string, payload []byte) error {
-			src, ok, err := s.bot.Source(ctx, event, payload)
+			d, ok, err := s.bot.Source(ctx, event, payload)
 			if err != nil || !ok {
 				return err
 			}
-			_, err = s.redactedStore.Deliveries.Put(ctx, &store.Delivery{
-				ID: "listed-" + src.Key, Event: event, Key: src.Key, Thread: src.Thread, Sender: src.Sender, Priority: src.Priority, Payload: payload, Received: time.Now(),
-			})
+			d.ID, d.Event, d.Payload, d.Received = "listed-"+d.Key, event, payload, time.Now()
+			_, err = s.redactedStore.Deliveries.Put(ctx, &d)
 			return err
 		},
 		Meta: s.redactedStore.Meta, Every: s.opt.missed, Log: s.log,

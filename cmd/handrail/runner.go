@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/cmd/reader"
 	"github.com/handrail-bot/handrail/gitops"
@@ -59,7 +60,7 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 }
 
 // errFork is the reply to a request for changes on a pull request from a fork.
-var errFork = bot.Told{Text: "this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`"}
+var errFork = fault.Told{Text: "this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`"}
 
 // StartPoint implements bot.Runner.
 func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartPoint, error) {
@@ -168,8 +169,8 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 		return branch, head, cfg, err
 	}
 	cfg, err = work.ReadConfig(ctx, m, head)
-	if err != nil && !bot.Temporary(err) {
-		err = bot.Told{Text: err.Error()} // whoever writes in the thread can mend the file
+	if err != nil && !fault.Temporary(err) {
+		err = fault.Told{Text: err.Error()} // whoever writes in the thread can mend the file
 	}
 	return branch, head, cfg, err
 }

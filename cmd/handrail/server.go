@@ -21,7 +21,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/ready"
@@ -104,7 +106,7 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 		Own: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
 		Clean: known.outgoing, Inert: command.Inert,
 		Lookups: cfg.Quotas.Lookups, Limits: quota.Limits{PerMinute: cfg.Quotas.WritesPerMinute, PerHour: cfg.Quotas.WritesPerHour, Reserve: cfg.Quotas.Reserve},
-		Log: w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: bot.Fenced{Next: s.transport(time.Minute)},
+		Log: w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: outbox.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
 		return s, err
 	}
@@ -117,7 +119,7 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 		s.redactedStore = opt.wrap(s.redactedStore)
 	}
 	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
-	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log, HTTP: bot.Fenced{Next: s.transport(0)}}); err != nil {
+	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log, HTTP: outbox.Fenced{Next: s.transport(0)}}); err != nil {
 		return s, err
 	}
 	if err = s.openEngine(ctx, w); err != nil {
@@ -181,7 +183,7 @@ func (s *server) newQueue(r *serveRunner) (err error) {
 		backoff = func(int) time.Duration { return s.opt.again }
 	}
 	s.queue, err = queue.New(queue.Config{
-		Store: s.redactedStore, River: s.store.River, Work: s.work, Later: bot.Temporary, Log: s.log,
+		Store: s.redactedStore, River: s.store.River, Work: s.work, Later: fault.Temporary, Log: s.log,
 		TTL: s.opt.ttl, Backoff: backoff, Sweep: s.opt.sweep, Grace: s.opt.grace,
 		Limits: queue.Limits{Total: s.cfg.Sessions.AtOnce, Repo: s.cfg.Sessions.PerRepo, User: s.cfg.Sessions.PerUser},
 	})

@@ -1,11 +1,17 @@
-package bot
+// Package fault says what an error means: whether trying later can help, in which words
+// people are told of it, and whether it is a panic.
+package fault
 
 import (
 	"errors"
 	"fmt"
+	"net"
+	"syscall"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/gitops"
 )
 
@@ -16,13 +22,13 @@ type Told struct{ Text string }
 // Error implements error.
 func (t Told) Error() string { return t.Text }
 
-// inWords returns an error as the people in a thread are told it. What only whoever
+// InWords returns an error as the people in a thread are told it. What only whoever
 // runs the server can mend is shown as a detail, not as a sentence of ours.
-func inWords(err error) error {
+func InWords(err error) error {
 	var told Told
 	var refused *ghapp.Error
 	switch {
-	case isFault(err), err == nil:
+	case Is(err), err == nil:
 		return err
 	case errors.As(err, &told):
 		return told
@@ -40,4 +46,16 @@ func inWords(err error) error {
 		return fmt.Errorf(render.WhyRefusedByGitHub, refused.Op, render.Detail(refused.Err.Error()))
 	}
 	return fmt.Errorf(render.WhyServer, render.Detail(err.Error()))
+}
+
+// Temporary reports whether an error says nothing about the work itself, so
+// that trying later can help however often it failed: GitHub or the network
+// does not answer, another worker has the session, the disk is full.
+func Temporary(err error) bool {
+	var ge *ghapp.Error
+	if errors.As(err, &ge) {
+		return ge.Kind != ghapp.Permanent
+	}
+	var ne net.Error
+	return errors.As(err, &ne) || errors.Is(err, gitops.ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, session.ErrFenced) //control:outage-waits
 }

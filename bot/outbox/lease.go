@@ -1,4 +1,4 @@
-package bot
+package outbox
 
 import (
 	"context"
@@ -32,31 +32,42 @@ func (l *lease) holds(now time.Time) bool {
 	return now.Before(l.until)
 }
 
-// leases takes and extends the lease of what a worker works on, one at a time.
-type leases struct {
-	store store.Leases
-	owner string
-	ttl   time.Duration
-	log   *slog.Logger
-	lost  context.CancelCauseFunc // ends the work
+// Leases takes and extends the lease of what a worker works on, one at a time. Its
+// fields are set before the first use.
+type Leases struct {
+	Store store.Leases
+	Owner string
+	TTL   time.Duration
+	Log   *slog.Logger
+	Lost  context.CancelCauseFunc // ends the work
+
 	taken atomic.Pointer[lease]
 }
 
-// take takes the lease of a session, or of the words in a thread without one.
-func (s *leases) take(ctx context.Context, id string) (store.Fence, error) {
+// Taken returns the lease that is taken, and false when there is none.
+func (s *Leases) Taken() (store.Fence, bool) {
+	if l := s.taken.Load(); l != nil {
+		return l.fence, true
+	}
+	return store.Fence{}, false
+}
+
+// Take takes the lease of a session, or of the words in a thread without one. What was
+// taken before is given back.
+func (s *Leases) Take(ctx context.Context, id string) (store.Fence, error) {
 	if l := s.taken.Load(); l != nil && l.fence.Key == id {
 		return l.fence, nil
 	}
-	if err := s.release(ctx); err != nil {
+	if err := s.Release(ctx); err != nil {
 		return store.Fence{}, err
 	}
 	asked := time.Now()
-	row, err := s.store.Acquire(ctx, id, s.owner, s.ttl)
+	row, err := s.Store.Acquire(ctx, id, s.Owner, s.TTL)
 	if err != nil {
 		return store.Fence{}, fmt.Errorf("take session %s: %w", id, err)
 	}
 	beat, stop := context.WithCancel(context.WithoutCancel(ctx))
-	l := &lease{fence: row.Fence(), row: row, until: asked.Add(s.ttl), stop: stop, ended: make(chan struct{})}
+	l := &lease{fence: row.Fence(), row: row, until: asked.Add(s.TTL), stop: stop, ended: make(chan struct{})}
 	s.taken.Store(l)
 	go s.extend(beat, l)
 	return l.fence, nil
@@ -64,9 +75,9 @@ func (s *leases) take(ctx context.Context, id string) (store.Fence, error) {
 
 // extend extends the lease until it is released or lost. Losing it ends the
 // work at once.
-func (s *leases) extend(ctx context.Context, l *lease) {
+func (s *Leases) extend(ctx context.Context, l *lease) {
 	defer close(l.ended)
-	tick := time.NewTicker(s.ttl / 3)
+	tick := time.NewTicker(s.TTL / 3)
 	defer tick.Stop()
 	for {
 		select {
@@ -75,26 +86,26 @@ func (s *leases) extend(ctx context.Context, l *lease) {
 		case <-tick.C:
 		}
 		asked := time.Now()
-		row, err := s.store.Heartbeat(ctx, l.row, s.ttl)
+		row, err := s.Store.Heartbeat(ctx, l.row, s.TTL)
 		switch {
 		case err == nil:
 			l.mu.Lock()
-			l.row, l.until = row, asked.Add(s.ttl)
+			l.row, l.until = row, asked.Add(s.TTL)
 			l.mu.Unlock()
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, session.ErrFenced) || !l.holds(time.Now()):
-			s.log.WarnContext(ctx, "lost session", "session", l.fence.Key, "err", err)
-			s.lost(session.ErrFenced)
+			s.Log.WarnContext(ctx, "lost session", "session", l.fence.Key, "err", err)
+			s.Lost(session.ErrFenced)
 			return
 		default:
-			s.log.WarnContext(ctx, "extend lease of session", "session", l.fence.Key, "err", err)
+			s.Log.WarnContext(ctx, "extend lease of session", "session", l.fence.Key, "err", err)
 		}
 	}
 }
 
-// release gives the lease back.
-func (s *leases) release(ctx context.Context) error {
+// Release gives the lease back.
+func (s *Leases) Release(ctx context.Context) error {
 	l := s.taken.Load()
 	if l == nil {
 		return nil
@@ -102,7 +113,7 @@ func (s *leases) release(ctx context.Context) error {
 	l.stop()
 	<-l.ended
 	s.taken.Store(nil)
-	_, err := s.store.Release(ctx, l.row, time.Time{})
+	_, err := s.Store.Release(ctx, l.row, time.Time{})
 	if errors.Is(err, session.ErrFenced) {
 		return nil
 	}
@@ -110,7 +121,7 @@ func (s *leases) release(ctx context.Context) error {
 }
 
 // mayWrite returns an error when the lease that was taken may be lost.
-func (s *leases) mayWrite() error {
+func (s *Leases) mayWrite() error {
 	if l := s.taken.Load(); l != nil && !l.holds(time.Now()) {
 		return session.ErrFenced
 	}
@@ -119,8 +130,8 @@ func (s *leases) mayWrite() error {
 
 type guardKey struct{}
 
-// guard returns a context whose requests need the lease.
-func (s *leases) guard(ctx context.Context) context.Context {
+// Guard returns a context whose requests need the lease, see [Fenced].
+func (s *Leases) Guard(ctx context.Context) context.Context {
 	return context.WithValue(ctx, guardKey{}, s.mayWrite)
 }
 

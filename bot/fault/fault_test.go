@@ -1,4 +1,4 @@
-package bot
+package fault
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestInWords(t *testing.T) {
 			"I could not start: something is wrong on the server that I run on, and whoever runs it finds more in its log (`open mirror: repository address \"\": want https://host/owner/name`)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := render.CouldNotStart(inWords(c.err)); !strings.HasPrefix(got, c.want) {
+			if got := render.CouldNotStart(InWords(c.err)); !strings.HasPrefix(got, c.want) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

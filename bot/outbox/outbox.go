@@ -1,4 +1,6 @@
-package bot
+// Package outbox sends what is meant for GitHub: under a lease, recorded before it is
+// tried, and once.
+package outbox
 
 import (
 	"context"
@@ -8,48 +10,46 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// intent is the record of a write; one without a thread is for at.
-func intent(wr ghapp.Write, at thread.Ref, now time.Time) *store.Intent {
+// Intent returns the record of a write; one without a thread is for at.
+func Intent(wr ghapp.Write, at thread.Ref, now time.Time) *store.Intent {
 	if wr.Thread.Number == 0 {
 		wr.Thread = at
 	}
 	wr.Since = now.Add(-time.Hour) // clocks differ
 	payload, err := json.Marshal(wr)
 	if err != nil {
-		panic(fmt.Sprintf("bot: marshal write: %v", err)) // strings and numbers only
+		panic(fmt.Sprintf("outbox: marshal write: %v", err)) // strings and numbers only
 	}
 	return &store.Intent{Key: wr.Key, Kind: string(wr.Kind), Payload: payload}
 }
 
-// effects are the writes to GitHub that are made under one lease.
-type effects struct {
-	store  store.Intents
-	fence  store.Fence
-	at     *Thread
-	settle time.Duration
-	now    func() time.Time
-	log    *slog.Logger
+// Outbox makes writes to GitHub under one lease.
+type Outbox struct {
+	Store  store.Intents
+	Fence  store.Fence
+	At     thread.Ref
+	Client *ghapp.Client
+	Settle time.Duration // how long a lost write may take to become visible
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
-func (w *worker) effects(f store.Fence) effects {
-	return effects{store: w.cfg.Store.Intents, fence: f, at: &w.at, settle: w.cfg.Settle, now: w.cfg.Now, log: w.cfg.Log}
-}
-
-// finish carries out what is intended for the leased session and not done, oldest
+// Finish carries out what is intended for the leased session and not done, oldest
 // first. What was sent before without an answer is looked up, and sent again
 // only when it is not there after the settle time.
-func (e effects) finish(ctx context.Context) error {
-	open, err := e.store.Open(ctx, e.fence.Key)
+func (e Outbox) Finish(ctx context.Context) error {
+	open, err := e.Store.Open(ctx, e.Fence.Key)
 	if err != nil {
 		return fmt.Errorf("read intents: %w", err)
 	}
 	for _, in := range open {
-		if _, err := e.perform(ctx, in); ghapp.UnlessRefused(err) != nil {
+		if _, err := e.Perform(ctx, in); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}
@@ -58,24 +58,24 @@ func (e effects) finish(ctx context.Context) error {
 
 // Ensure makes one write happen, once, and returns what it made. A write that
 // GitHub will never take gives a [ghapp.Refusal].
-func (e effects) Ensure(ctx context.Context, wr ghapp.Write) (ghapp.Ref, error) {
-	in := intent(wr, e.at.Ref, e.now())
-	in.Session = e.fence.Key
-	if err := e.store.Intend(ctx, e.fence, in); err != nil {
+func (e Outbox) Ensure(ctx context.Context, wr ghapp.Write) (ghapp.Ref, error) {
+	in := Intent(wr, e.At, e.Now())
+	in.Session = e.Fence.Key
+	if err := e.Store.Intend(ctx, e.Fence, in); err != nil {
 		return ghapp.Ref{}, fmt.Errorf("record intent: %w", err)
 	}
-	return e.perform(ctx, *in)
+	return e.Perform(ctx, *in)
 }
 
-// perform does one intent, if it is not done yet.
-func (e effects) perform(ctx context.Context, in store.Intent) (ghapp.Ref, error) {
+// Perform does one intent, if it is not done yet.
+func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error) {
 	var wr ghapp.Write
 	if err := json.Unmarshal(in.Payload, &wr); err != nil {
 		return ghapp.Ref{}, e.refused(ctx, in, err)
 	}
 	switch in.State {
 	case store.Done:
-		return refOf(in), nil
+		return RefOf(in), nil
 	case store.Failed:
 		return e.below(ctx, in, wr, &ghapp.Refusal{Reason: in.Reason})
 	case store.Attempted:
@@ -89,18 +89,18 @@ func (e effects) perform(ctx context.Context, in store.Intent) (ghapp.Ref, error
 			return ref, e.done(ctx, in.Key, ref)
 		}
 	}
-	if _, err := e.store.Attempted(ctx, e.fence, in.Key, e.now().Add(e.settle)); err != nil {
+	if _, err := e.Store.Attempted(ctx, e.Fence, in.Key, e.Now().Add(e.Settle)); err != nil {
 		return ghapp.Ref{}, fmt.Errorf("record attempt: %w", err)
 	}
 	var ref ghapp.Ref
-	err := guarded(ctx, e.log, "write "+in.Key, func() (err error) {
-		ref, err = e.at.Client.Perform(ctx, wr)
+	err := fault.Guarded(ctx, e.Log, "write "+in.Key, func() (err error) {
+		ref, err = e.Client.Perform(ctx, wr)
 		return err
 	})
 	switch {
 	case err == nil:
 		return ref, e.done(ctx, in.Key, ref)
-	case ghapp.KindOf(err) == ghapp.Permanent, isFault(err):
+	case ghapp.KindOf(err) == ghapp.Permanent, fault.Is(err):
 		return e.below(ctx, in, wr, e.refused(ctx, in, err))
 	}
 	return ref, fmt.Errorf("write %s: %w", wr.Kind, err)
@@ -108,43 +108,43 @@ func (e effects) perform(ctx context.Context, in store.Intent) (ghapp.Ref, error
 
 // below writes an answer whose place on the diff is gone into the thread: what is told
 // is not lost. Of any other write it returns why it was refused.
-func (e effects) below(ctx context.Context, in store.Intent, wr ghapp.Write, cause error) (ghapp.Ref, error) {
+func (e Outbox) below(ctx context.Context, in store.Intent, wr ghapp.Write, cause error) (ghapp.Ref, error) {
 	var no *ghapp.Refusal
 	if wr.Kind != ghapp.WriteReply || !errors.As(cause, &no) { //control:answer-not-lost
 		return ghapp.Ref{}, cause
 	}
 	wr.Key, wr.Kind, wr.Target = wr.Key+"-below", ghapp.WriteComment, ghapp.Target{}
-	next := intent(wr, e.at.Ref, e.now())
+	next := Intent(wr, e.At, e.Now())
 	next.Session = in.Session
-	if err := e.store.Intend(ctx, e.fence, next); err != nil {
+	if err := e.Store.Intend(ctx, e.Fence, next); err != nil {
 		return ghapp.Ref{}, fmt.Errorf("record intent: %w", err)
 	}
-	return e.perform(ctx, *next)
+	return e.Perform(ctx, *next)
 }
 
 // lookUp asks GitHub whether a write that was sent before has happened. It
 // waits out the settle time before it believes a no.
-func (e effects) lookUp(ctx context.Context, in store.Intent, wr ghapp.Write) (ghapp.Ref, bool, error) {
-	ref, ok, err := e.at.Client.Find(ctx, wr)
+func (e Outbox) lookUp(ctx context.Context, in store.Intent, wr ghapp.Write) (ghapp.Ref, bool, error) {
+	ref, ok, err := e.Client.Find(ctx, wr)
 	if err != nil || ok {
 		return ref, ok, err
 	}
-	wait := in.NotBefore.Sub(e.now())
+	wait := in.NotBefore.Sub(e.Now())
 	if wait <= 0 {
 		return ref, false, nil
 	}
 	if err := sleep(ctx, wait); err != nil {
 		return ref, false, err
 	}
-	return e.at.Client.Find(ctx, wr)
+	return e.Client.Find(ctx, wr)
 }
 
-func (e effects) done(ctx context.Context, key string, ref ghapp.Ref) error {
+func (e Outbox) done(ctx context.Context, key string, ref ghapp.Ref) error {
 	text, err := json.Marshal(ref)
 	if err != nil {
 		return err
 	}
-	if err := e.store.Done(ctx, e.fence, key, string(text)); err != nil {
+	if err := e.Store.Done(ctx, e.Fence, key, string(text)); err != nil {
 		return fmt.Errorf("record effect: %w", err)
 	}
 	return nil
@@ -153,15 +153,16 @@ func (e effects) done(ctx context.Context, key string, ref ghapp.Ref) error {
 // refused gives up a write that GitHub will never take. A reaction or a
 // comment that was deleted meanwhile is no reason to stop; the operator is
 // told.
-func (e effects) refused(ctx context.Context, in store.Intent, cause error) error {
-	e.log.ErrorContext(ctx, "write refused", "thread", e.at.Ref.Key(), "kind", in.Kind, "key", in.Key, "err", cause)
-	if err := e.store.Failed(ctx, e.fence, in.Key, cause.Error()); err != nil {
+func (e Outbox) refused(ctx context.Context, in store.Intent, cause error) error {
+	e.Log.ErrorContext(ctx, "write refused", "thread", e.At.Key(), "kind", in.Kind, "key", in.Key, "err", cause)
+	if err := e.Store.Failed(ctx, e.Fence, in.Key, cause.Error()); err != nil {
 		return err
 	}
 	return &ghapp.Refusal{Reason: cause.Error()}
 }
 
-func refOf(in store.Intent) ghapp.Ref {
+// RefOf returns what a write that is done made.
+func RefOf(in store.Intent) ghapp.Ref {
 	var ref ghapp.Ref
 	if json.Unmarshal([]byte(in.Ref), &ref) != nil {
 		return ghapp.Ref{}

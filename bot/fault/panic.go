@@ -1,0 +1,39 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+// panicked is a panic as an error. What panicked once does so again, so that
+// nobody tries again by themselves.
+type panicked struct{ value any }
+
+// Error implements error.
+func (p *panicked) Error() string {
+	return fmt.Sprintf("a fault in Handrail itself (%v); the server's log has the details", p.value)
+}
+
+// Final reports that running again cannot mend it.
+func (*panicked) Final() bool { return true }
+
+// Guarded calls fn and returns its panic as an error, after the stack went to
+// the log.
+func Guarded(ctx context.Context, log *slog.Logger, what string, fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil { //control:fault-is-an-end
+			log.ErrorContext(ctx, "panic", "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = &panicked{v}
+		}
+	}()
+	return fn()
+}
+
+// Is reports whether an error is a panic.
+func Is(err error) bool {
+	var p *panicked
+	return errors.As(err, &p)
+}

@@ -1,0 +1,36 @@
+package outbox
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Edits knows of edits whose answer was lost.
+type Edits struct {
+	Settle time.Duration // how long one may take to come all the same
+	unsure atomic.Int64  // until when one may, in microseconds since 1970
+}
+
+// Lost notes that the answer to one is lost.
+func (e *Edits) Lost() { e.unsure.Store(time.Now().Add(e.Settle).UnixMicro()) }
+
+// Wait waits until a lost edit must have come.
+func (e *Edits) Wait(ctx context.Context) error {
+	return sleep(ctx, time.Until(time.UnixMicro(e.unsure.Load())))
+}
+
+// sleep waits for d, or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
