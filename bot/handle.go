@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,23 +32,19 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		}
 		return w.orGiveUp(ctx, d, w.reviewed(ctx, d, ev))
 	}
-	names, err := w.names(ctx, ev.Comment.Body+ev.Review.Body+ev.Body+ev.OldBody)
+	names, err := w.names(ctx, textsIn(ev))
 	if err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
 	if _, ok := touches(ev, names); ok && w.serves(ev.Thread) {
 		return w.orGiveUp(ctx, d, w.touched(ctx, d, ev))
 	}
-	s, ok := messageOf(ev)
+	s, ok := w.broughtBy(d, ev)
 	if !ok || !w.serves(ev.Thread) {
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
 	}
 	if w.unlistedBot(s.author) {
 		return w.cfg.Store.Deliveries.Done(ctx, "a bot that is not let in", d.ID)
-	}
-	s.id, s.key, s.away = d.ID, conversation.KeyOf(d), conversation.Away(ev.Thread, w.at.Ref)
-	if s.key == "" {
-		s.key = d.ID
 	}
 	s.names = names
 	if sent, err := sendOn(ctx, w, d, s); sent || err != nil {
@@ -73,6 +70,13 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	return w.orGiveUp(ctx, d, w.answer(ctx, d, s, carry))
 }
 
+// broughtBy returns the text that a delivery brings to this thread.
+func (w *worker) broughtBy(d *store.Delivery, ev ghapp.Event) (s userMessage, ok bool) {
+	s, ok = messageOf(ev)
+	s.id, s.key, s.away = d.ID, cmp.Or(conversation.KeyOf(d), d.ID), conversation.Away(ev.Thread, w.at.Ref)
+	return s, ok
+}
+
 // touched is told that a text was changed or deleted. The one that the session began
 // with was read when it was new: people are told that this changes nothing, once. A
 // progress comment is made again.
@@ -92,7 +96,7 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "the progress comment was deleted", d.ID)
 	}
-	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || !slices.Contains(unsettled, row.State) && !row.State.Waits() {
+	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || isOver(row.State) {
 		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
 	}
 	if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
@@ -225,7 +229,7 @@ func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
 		return false, nil
 	}
 	sess, err := b.cfg.Store.Sessions.ByThread(ctx, s.ev.Thread.Key())
-	return err == nil && (slices.Contains(unsettled, sess.State) || sess.State.Waits()), store.Unless(err, store.ErrNotFound)
+	return err == nil && !isOver(sess.State), store.Unless(err, store.ErrNotFound)
 }
 
 // readAside reads a text without a command. It asks GitHub nothing.

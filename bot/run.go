@@ -20,6 +20,9 @@ var errStopped = errors.New("stopped by a person")
 // unsettled are the states in which somebody works on a session, or should.
 var unsettled = append([]session.Phase{session.PhaseQueued, session.PhaseRunning}, waitingFor...)
 
+// isOver reports whether a session ended: nobody works on it, and it waits for nobody.
+func isOver(p session.Phase) bool { return !slices.Contains(unsettled, p) && !p.Waits() }
+
 // runSession works on the thread's session if there is something to do, and
 // makes GitHub say what is true. It reports whether there may be more to do.
 func (w *worker) runSession(ctx context.Context) (again bool, err error) {
@@ -62,14 +65,13 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 	if now != 0 {
 		w.taken.Delete(strings.ToLower(w.at.Ref.Repository()))
 	}
-	over := !slices.Contains(unsettled, row.State) && !row.State.Waits()
 	switch {
 	case now != 0 && w.cfg.GitHub.IsApp() && now != l.data.Installation:
 		l.data.Installation, w.at.Client = now, nil
 		return true, l.save(ctx)
 	case now != 0:
 		return errors.Is(cause, errTaken), store.Unless(cause, errTaken)
-	case over:
+	case isOver(row.State):
 		return false, nil
 	}
 	l.Log.ErrorContext(ctx, "session ends: its repository is gone, or the App was taken off it", "session", row.ID, "thread", w.key, "err", cause)

@@ -41,7 +41,7 @@ func sendOn(ctx context.Context, w *worker, d *store.Delivery, s userMessage) (b
 		return false, err
 	}
 	here, err := w.session(ctx)
-	if err != nil || here != nil && (here.State.Waits() || slices.Contains(unsettled, here.State)) {
+	if err != nil || here != nil && !isOver(here.State) {
 		return false, err
 	}
 	return conversation.HandOn(ctx, w.cfg.Store, w.cfg.GitHub, d, s.ev)

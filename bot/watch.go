@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -129,11 +128,10 @@ func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) 
 	if err != nil {
 		return err
 	}
-	s, ok := messageOf(ev)
+	s, ok := w.broughtBy(d, ev)
 	if !ok || w.unlistedBot(s.author) {
 		return nil
 	}
-	s.id, s.key = d.ID, cmp.Or(d.Key, d.ID)
 	cmds, wrong, err := w.commandsIn(ctx, s.body)
 	if err != nil || wrong != nil || len(cmds) != 1 || cmds[0].Name != "status" && cmds[0].Name != command.Task {
 		return err

@@ -100,6 +100,11 @@ func (b *Bot) serves(ref thread.Ref) bool {
 // intakePatience is how long the intake of a delivery waits to learn the bot's own name.
 const intakePatience = 3 * time.Second
 
+// textsIn returns all texts of an event, for a look at what they mention.
+func textsIn(ev ghapp.Event) string {
+	return strings.Join([]string{ev.Comment.Body, ev.Review.Body, ev.Body, ev.OldBody}, "\n")
+}
+
 // Source returns where a delivery belongs and how urgent it is. It reports false
 // for what holds neither a command nor an answer. What comes from another
 // repository is refused before it is kept, and so are the bot's own words, those of
@@ -115,7 +120,7 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 	}
 	ctx, cancel := context.WithTimeout(ctx, intakePatience)
 	defer cancel()
-	names, unknown := b.names(ctx, ev.Comment.Body+ev.Review.Body+ev.Body+ev.OldBody)
+	names, unknown := b.names(ctx, textsIn(ev))
 	src, ok, err := sourceBy(event, payload, names)
 	if err == nil && !ok && spoken && b.serves(ev.Thread) {
 		if ok = unknown != nil; !ok { // otherwise it is read when its turn comes
