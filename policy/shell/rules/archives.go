@@ -23,7 +23,8 @@ func archive(c *walk.Command, f *finding.Finding) string {
 		}
 	}
 	switch c.Name {
-	case "7z", "7za":
+	case "7z", "7za", "7zr", "7zz":
+		sevenZipMoves(c)
 		if dir, ok := sevenZip(c); ok {
 			unpack(c, f, dir)
 		}
@@ -108,6 +109,15 @@ func sevenZip(c *walk.Command) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// sevenZipMoves removes the files that 7z deletes once they are packed.
+func sevenZipMoves(c *walk.Command) {
+	if slices.ContainsFunc(c.List, func(a argv.Word) bool { return a.S == "-sdel" }) {
+		for _, a := range c.OperandsAfter().From(2) { // behind the verb and the archive
+			c.Remove(a, true)
+		}
+	}
 }
 
 func zip(c *walk.Command, f *finding.Finding) {

@@ -119,6 +119,11 @@ func rsync(c *walk.Command, f *finding.Finding) string {
 	if c.Has("n", "dry-run") {
 		return unknown
 	}
+	if len(ops) > 1 && c.Has("remove-source-files", "remove-sent-files") {
+		for _, a := range ops[:len(ops)-1] {
+			c.Remove(a, true)
+		}
+	}
 	if target, _ := targetOf(c, ops); c.Has("delete", "delete-after", "delete-before", "delete-excluded") {
 		c.Remove(argv.Word{S: target}, true)
 		if zone.Of(c.Resolve(target)) == zone.Root {

@@ -31,7 +31,7 @@ func families() map[string]walk.Rule {
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
 		"touch mkdir mkfifo mknod truncate fallocate": create, "patch split csplit": divide, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
-		"tar gtar bsdtar unzip 7z 7za cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
+		"tar gtar bsdtar unzip 7z 7za 7zr 7zz cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
 		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
 		// The machine.
 		"mkfs mke2fs mkswap mkntfs newfs": format, "wipefs": wipe, "fdisk sfdisk cfdisk gdisk sgdisk parted partprobe partx": partition,
