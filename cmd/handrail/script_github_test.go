@@ -113,7 +113,7 @@ func storyServe() int {
 	defer stop()
 	return execute(ctx, append([]string{"serve"}, os.Args[1:]...), &console{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
-		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
+		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 4 * time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
 	})
 }
 
