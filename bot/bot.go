@@ -12,6 +12,7 @@
 //	asker.go     who is answered, and who has to wait
 //	commands.go  the table of commands
 //	task.go      open, continue and supersede a session
+//	own.go       commands of the repository's own
 //	given.go     what comes with a request: pictures, code
 //	steer.go     status, stop, resume, retry and budget
 //	approvals.go answers to requests, see bot/approval
@@ -93,6 +94,7 @@ type Config struct {
 	GitHub *ghapp.App
 	Runner Runner
 	Offers Offerer                                      // nil: no request is a pull request
+	Clone  Clone                                        // nil: nothing is known of what is in the repository
 	Quotas Quotas                                       // on what people ask for; nil for none
 	Policy policy.Config                                // the server's; repositories can only narrow it
 	Model  string                                       // for requests that name none

@@ -19,10 +19,12 @@ import (
 
 // task opens the thread's session, or goes on with it.
 func task(ctx context.Context, r *request) error {
-	if asked, err := r.askBack(ctx); asked || err != nil {
-		return err
+	if r.own == "" {
+		if asked, err := r.askBack(ctx); asked || err != nil {
+			return err
+		}
 	}
-	if r.sess != nil && (r.w.opening != nil || r.cmd.Mode == "" && r.cmd.Model == "") {
+	if r.sess != nil && (r.w.opening != nil || r.goesOn()) {
 		return r.follow(ctx)
 	}
 	if r.sess != nil {
@@ -31,6 +33,12 @@ func task(ctx context.Context, r *request) error {
 		}
 	}
 	return r.open(ctx)
+}
+
+// goesOn reports whether a task belongs to the thread's session: it does not ask for
+// another mode or model.
+func (r *request) goesOn() bool {
+	return r.cmd.Model == "" && (r.cmd.Mode == "" || r.own != "" && r.cmd.Mode == r.sess.Mode)
 }
 
 // supersede ends the thread's session, because a person asked for another

@@ -282,6 +282,9 @@ var controls = []control{
 	{"hold-untrusted", "false", "./policy", "TestHeld"},
 	{"hold-requester", "value asker.ID < 0", "./cmd/handrail", "TestScripts/serve_push_untrusted"},
 	{"hold-tightens", "value repo.Push.Hold", "./policy", "TestStricterHold"},
+	{"own-command-name", "false", "./bot/custom", "TestStrict"},
+	{"own-command-arguments", "drop", "./bot/custom", "TestCall"},
+	{"own-commands-of-the-base", `call Default "", "refs/heads/other", error(nil)`, "./cmd/handrail", "TestScripts/serve_own_command"},
 	{"begun-is-no-progress", "value l.state.Seq > r.TriesAt", "./bot", "TestFailingRun"},
 }
 

@@ -13,8 +13,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/reader"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -57,6 +59,15 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 		return m, m.Fetch(ctx, gitops.PullRef(at.Ref.Number))
 	}
 	return m, nil
+}
+
+// CommandFiles implements bot.Clone.
+func (r *serveRunner) CommandFiles(ctx context.Context, at bot.Thread) ([]custom.File, error) {
+	m, err := r.mirror(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return clone.CommandFiles(ctx, m)
 }
 
 // errFork is the reply to a request for changes on a pull request from a fork.
