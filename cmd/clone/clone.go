@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/gitops"
 )
@@ -41,4 +42,34 @@ func CommandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) 
 		out = append(out, f)
 	}
 	return out, nil
+}
+
+// Offer pushes what an edit would be to a branch of its own, to be reviewed there. It
+// returns why that cannot be, or "".
+func Offer(ctx context.Context, m *gitops.Mirror, o approval.Offer) (string, error) {
+	if _, err := m.Resolve(ctx, o.Commit); err != nil {
+		if errors.Is(err, gitops.ErrNotFound) {
+			return "", approval.ErrGone
+		}
+		return "", err
+	}
+	base := "refs/heads/" + o.Base
+	if _, err := m.Resolve(ctx, base); errors.Is(err, gitops.ErrNotFound) {
+		if why, err := refusedPush(m.Push(ctx, gitops.Push{Commit: o.Parent, Ref: base, Create: true})); why != "" || err != nil {
+			return why, err
+		}
+	} else if err != nil {
+		return "", err
+	}
+	return refusedPush(m.Push(ctx, gitops.Push{Commit: o.Commit, Ref: "refs/heads/" + o.Branch, Create: true}))
+}
+
+// refusedPush returns the reason of a failure that another attempt would not
+// change. Any other failure is the error.
+func refusedPush(err error) (string, error) {
+	var refused *gitops.RemoteError
+	if errors.As(err, &refused) || errors.Is(err, gitops.ErrAuth) {
+		return fmt.Sprintf("its branch could not be pushed (%v)", err), nil
+	}
+	return "", err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -201,29 +200,5 @@ func (r *serveRunner) Offer(ctx context.Context, at bot.Thread, o approval.Offer
 	if err != nil {
 		return "", err
 	}
-	if _, err := m.Resolve(ctx, o.Commit); err != nil {
-		if errors.Is(err, gitops.ErrNotFound) {
-			return "", approval.ErrGone
-		}
-		return "", err
-	}
-	base := "refs/heads/" + o.Base
-	if _, err := m.Resolve(ctx, base); errors.Is(err, gitops.ErrNotFound) {
-		if why, err := refusedPush(m.Push(ctx, gitops.Push{Commit: o.Parent, Ref: base, Create: true})); why != "" || err != nil {
-			return why, err
-		}
-	} else if err != nil {
-		return "", err
-	}
-	return refusedPush(m.Push(ctx, gitops.Push{Commit: o.Commit, Ref: "refs/heads/" + o.Branch, Create: true}))
-}
-
-// refusedPush returns the reason of a failure that another attempt would not
-// change. Any other failure is the error.
-func refusedPush(err error) (string, error) {
-	var refused *gitops.RemoteError
-	if errors.As(err, &refused) || errors.Is(err, gitops.ErrAuth) {
-		return fmt.Sprintf("its branch could not be pushed (%v)", err), nil
-	}
-	return "", err
+	return clone.Offer(ctx, m, o)
 }
