@@ -95,8 +95,8 @@ type Job struct {
 	Inbox        func(context.Context) error
 	OnEvent      func(session.Event)
 	OnLive       func(agent.Live)
-	Shares       []agent.Share
-	RulesAt      string // commit of the base branch, whose instructions count; "" for none
+	Shares       agent.Shares // nil for none
+	RulesAt      string       // commit of the base branch, whose instructions count; "" for none
 	// ApprovalFacts returns what an approval depends on besides the workspace: when
 	// it changes, the approval is stale. Confirm is as in [agent.Config]. Either
 	// may be nil.
@@ -204,9 +204,7 @@ func (e *Engine) approvalFacts(ws *workspace.Workspace, j Job) func(context.Cont
 
 func (e *Engine) limits() agent.Limits {
 	out := Limits(e.cfg.Rules.Budget.Session)
-	if out.Turns == 0 {
-		out.Turns = e.cfg.Rules.Turns
-	}
+	out.Turns = e.cfg.Rules.TurnLimit()
 	out.Deadline = time.Duration(e.cfg.Rules.Approvals.Deadline)
 	return out
 }

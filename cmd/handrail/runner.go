@@ -152,7 +152,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 			c.Tools = append(c.Tools, github.Tools(reader.New(w.Thread.Client, w.Thread.Ref), w.Task.Nonce)...)
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
-		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: sharesOf(w.Shares), RulesAt: rulesAt, Confirm: w.Confirm,
+		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 }
@@ -183,15 +183,6 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 		err = fault.Told{Text: err.Error()} // whoever writes in the thread can mend the file
 	}
 	return branch, head, cfg, err
-}
-
-// sharesOf returns the bot's shared budgets as the agent counts them.
-func sharesOf(list []bot.Share) []agent.Share {
-	out := make([]agent.Share, 0, len(list))
-	for _, s := range list {
-		out = append(out, agent.Share{Of: s.Of, Limits: work.Limits(s.Limits), Used: work.Limits(s.Used)})
-	}
-	return out
 }
 
 // Offer implements bot.Offerer.
