@@ -202,16 +202,13 @@ func (e *Engine) approvalFacts(ws *workspace.Workspace, j Job) func(context.Cont
 	}
 }
 
+// limits are those of the rules, as the agent counts them.
 func (e *Engine) limits() agent.Limits {
-	out := Limits(e.cfg.Rules.Budget.Session)
-	out.Turns = e.cfg.Rules.TurnLimit()
-	out.Deadline = time.Duration(e.cfg.Rules.Approvals.Deadline)
-	return out
-}
-
-// Limits returns the limits of a configuration as the agent counts them.
-func Limits(l policy.Limits) agent.Limits {
-	return agent.Limits{Turns: l.Turns, Tokens: l.Tokens, Wall: time.Duration(l.Time), Edits: l.Edits, ChangedLines: l.Lines}
+	l := e.cfg.Rules.Budget.Session
+	return agent.Limits{
+		Turns: e.cfg.Rules.TurnLimit(), Tokens: l.Tokens, Wall: time.Duration(l.Time), Edits: l.Edits, ChangedLines: l.Lines,
+		Deadline: time.Duration(e.cfg.Rules.Approvals.Deadline),
+	}
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
