@@ -99,6 +99,22 @@ func (l *leased) announce(ctx context.Context, note string) error {
 	return ghapp.UnlessRefused(err)
 }
 
+// answer tells a long answer, in as many comments as it needs.
+func (l *leased) answer(ctx context.Context) error {
+	v := l.state
+	if len(v.Open()) > 0 {
+		return nil
+	}
+	for i, body := range render.Answer(v) {
+		key := fmt.Sprintf("answer-%s-%d-%d", l.row.ID, v.EndedAt, i)
+		_, err := l.Ensure(ctx, inPlace(l.at.Ref, v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true}))
+		if ghapp.UnlessRefused(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // handOver puts work that is on no branch before people, as patches in the
 // thread: of what may not be pushed, and of what could not be.
 func (l *leased) handOver(ctx context.Context) error {

@@ -39,7 +39,7 @@ func CheckTitle(s *session.State) string {
 func CheckSummary(s *session.State, turnedAway string) string {
 	var b strings.Builder
 	if s.Outcome != nil {
-		outcome(&b, s.Outcome, 20000)
+		outcome(&b, s.Outcome)
 	}
 	waiting(&b, s.Open(), Links{})
 	files(&b, s.Files, since(s))

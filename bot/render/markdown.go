@@ -34,9 +34,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 		b.WriteString(clean(s.Outcome.Reason) + "\n\n")
 	}
 	waiting(&b, s.Open(), l)
-	if s.Outcome != nil && s.Outcome.Summary != "" {
-		b.WriteString(clean(limit(s.Outcome.Summary, 20000)) + "\n\n")
-	}
+	b.WriteString(summary(s.Outcome))
 	whereWorkIs(&b, s.Sent, "this thread")
 	todo(&b, s.Todo)
 	files(&b, s.Files, since(s))
@@ -198,7 +196,7 @@ func next(p session.Phase) string {
 func Approval(a session.Asked, requester string) string {
 	var b strings.Builder
 	if a.Kind == session.AskQuestion {
-		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(limit(a.Display, 30000)))
+		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(a.Display))
 		for i, c := range a.Choices {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
 		}
@@ -207,7 +205,7 @@ func Approval(a session.Asked, requester string) string {
 			how = "Answer with the number or the words of a choice"
 		}
 		fmt.Fprintf(&b, "\n%s, or with `/agent <your answer>`. Question `%s`.\n", how, a.ID)
-		return limit(b.String(), maxBody)
+		return b.String()
 	}
 	what, lang := "run a command", "sh"
 	switch a.Tool {
@@ -270,21 +268,23 @@ func Final(s *session.State) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s **%s**\n\n", icons[s.Phase], s.Phase)
-	outcome(&b, s.Outcome, 30000)
+	outcome(&b, s.Outcome)
 	whereWorkIs(&b, s.Sent, "this thread")
 	files(&b, s.Files, since(s))
 	b.WriteString(next(s.Phase) + "\n")
 	return limit(b.String(), maxBody)
 }
 
-// outcome writes what a run came to, each text at most n characters long.
-func outcome(b *strings.Builder, o *session.Outcome, n int) {
-	for _, text := range []string{o.Reason, o.Summary} {
-		if text != "" {
-			b.WriteString(clean(limit(text, n)) + "\n\n")
-		}
+// outcome writes what a run came to.
+func outcome(b *strings.Builder, o *session.Outcome) {
+	if o.Reason != "" {
+		b.WriteString(clean(limit(o.Reason, mostReason)) + "\n\n")
 	}
+	b.WriteString(summary(o))
 }
+
+// mostReason is the longest reason of an end, in characters. It holds what a server said.
+const mostReason = 10000
 
 func paths(list []string) string {
 	out := make([]string, 0, len(list))
@@ -330,9 +330,7 @@ func (o Origin) Closes() int {
 // PullBody is the body of the pull request.
 func PullBody(s *session.State, requester string, from Origin) string {
 	var b strings.Builder
-	if s.Outcome != nil && s.Outcome.Summary != "" {
-		b.WriteString(clean(limit(s.Outcome.Summary, 30000)) + "\n\n")
-	}
+	b.WriteString(summaryFor(s.Outcome, from.Number))
 	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	files(&b, s.Files, "")
 	if from.Pull {
@@ -425,13 +423,14 @@ func line(s string, n int) string {
 	return s
 }
 
-// limit cuts s to at most n characters, says so, and closes an open code block.
+// limit cuts s to at most n characters, says so, and closes an open code block. An answer
+// is never cut, see [Answer]: this is for lists of ours and for what a server said.
 func limit(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
 		return s
 	}
-	const note = "\n\n… (cut here; the session's log has all of it)\n"
+	const note = "\n\n… (cut here: the rest is longer than a comment)\n"
 	cut := string(r[:max(0, n-len(note)-8)])
 	if strings.Count(cut, "\n```")%2 == 1 {
 		cut += "\n```"

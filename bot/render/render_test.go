@@ -161,7 +161,7 @@ func TestLimits(t *testing.T) {
 		if n := utf8.RuneCountInString(text); n > maxBody {
 			t.Errorf("%s has %d characters, more than %d", name, n, maxBody)
 		}
-		if !strings.Contains(text, "more") && !strings.Contains(text, "earlier") || !strings.Contains(text, "cut here") {
+		if !strings.Contains(text, "more") && !strings.Contains(text, "earlier") || !strings.Contains(text, "long") {
 			t.Errorf("%s does not say what is left out:\n%.300s", name, text)
 		}
 	}

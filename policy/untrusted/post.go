@@ -58,7 +58,7 @@ func (o OutputOptions) Post(p Post) string {
 	return text + end.String()
 }
 
-const cutNote = "\n\n… (cut here; the session's log has all of it)\n"
+const cutNote = "\n\n… (cut here: the rest is longer than a comment)\n"
 
 // fit cleans s and cuts it to at most room characters. Cleaning can make a text longer,
 // and comes last: half of a clean text need not be clean.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -60,7 +62,8 @@ type Turn struct {
 	When     Conditions `yaml:"when"`
 	Think    string     `yaml:"think"`
 	Say      string     `yaml:"say"`
-	Text     string     `yaml:"text"` // content after Say, for calls printed as text
+	Times    int        `yaml:"say_times"` // Say is written so often, with the number for {n}
+	Text     string     `yaml:"text"`      // content after Say, for calls printed as text
 	Calls    []Call     `yaml:"calls"`
 	Print    bool       `yaml:"print"`  // print Calls as <tool_call> text instead of making them
 	Reason   string     `yaml:"reason"` // why the answer ends, "stop" or "tool_calls" when empty
@@ -117,7 +120,24 @@ func ParseScript(text []byte) (Script, error) {
 	if err := s.check(); err != nil {
 		return Script{}, fmt.Errorf("parse model script: %w", err)
 	}
+	sayOften(s.Turns)
+	for _, c := range s.Conversations {
+		sayOften(c.Turns)
+	}
 	return s, nil
+}
+
+// sayOften writes out what a turn says several times.
+func sayOften(turns []Turn) {
+	for i, t := range turns {
+		var b strings.Builder
+		for n := range t.Times {
+			b.WriteString(strings.ReplaceAll(t.Say, "{n}", strconv.Itoa(n+1)))
+		}
+		if t.Times > 0 {
+			turns[i].Say = b.String()
+		}
+	}
 }
 
 func (s *Script) check() error {

@@ -1,0 +1,81 @@
+package render
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/render/split"
+)
+
+const (
+	mostInline = 20000 // characters of an answer that other comments show with what they say
+	answerRoom = 60000 // characters of an answer in a comment of its own, before it is made safe
+	mostParts  = 12    // comments of one answer
+)
+
+// long reports whether an answer is told in comments of its own.
+func long(o *session.Outcome) bool {
+	return o != nil && utf8.RuneCountInString(o.Summary) > mostInline
+}
+
+// Answer returns the comments that hold what a run came to, where that is too long to
+// stand in another one; else none.
+func Answer(s *session.State) []string {
+	if !long(s.Outcome) {
+		return nil
+	}
+	parts := fitting(clean(s.Outcome.Summary), answerRoom)
+	missing := 0
+	for len(parts) > mostParts {
+		last := len(parts) - 1
+		missing += utf8.RuneCountInString(parts[last])
+		parts = parts[:last]
+	}
+	for i := range parts {
+		if len(parts) > 1 {
+			parts[i] = fmt.Sprintf("**Answer, %d of %d**\n\n%s", i+1, len(parts), parts[i]) //control:answer-parts
+		}
+		parts[i] += "\n"
+	}
+	if missing > 0 {
+		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for what else you want to know with `/agent …`.\n", mostParts, plural(missing, "character"))
+	}
+	return parts
+}
+
+// fitting cuts a text so that each part has room in a comment after it was made safe,
+// which can make it longer.
+func fitting(s string, room int) []string {
+	var out []string
+	for _, part := range split.Markdown(s, room) {
+		safe := clean(part)
+		if size := utf8.RuneCountInString(safe); size > maxBody-500 && room > 2000 {
+			out = append(out, fitting(part, room/2)...)
+			continue
+		}
+		out = append(out, safe)
+	}
+	return out
+}
+
+// summary is what a run came to, or where that stands.
+func summary(o *session.Outcome) string {
+	switch {
+	case o == nil || o.Summary == "":
+		return ""
+	case long(o):
+		return "The answer is long, so it stands in comments of its own.\n\n"
+	}
+	return clean(o.Summary) + "\n\n"
+}
+
+// summaryFor is the summary for another thread than that of the session: of a long one
+// it has the beginning.
+func summaryFor(o *session.Outcome, thread int) string {
+	if !long(o) {
+		return summary(o)
+	}
+	beginning := fitting(clean(o.Summary), mostInline)[0]
+	return beginning + fmt.Sprintf("\n\nThe rest is long. All of it stands in comments of mine in #%d.\n\n", thread)
+}
