@@ -20,6 +20,9 @@ type row struct {
 	handle   func(context.Context, *request) error
 }
 
+// okWord lets the bot work on a commit of a fork.
+const okWord = "ok"
+
 // goingOn is words that people say of the work that is to go on.
 const goingOn = "it that session work working task job run last step failed where left off from there everything once more one time"
 
@@ -33,7 +36,7 @@ func commands() []row {
 			right: policy.Settle, priority: store.PriorityAnswer, handle: approve},
 		{Spec: command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Help: "refuse a waiting action and say why, or several; without an id the only one, with `all` all", Args: command.TakesIDsAndReason},
 			right: policy.Settle, priority: store.PriorityAnswer, handle: deny},
-		{Spec: command.Spec{Name: "ok", Usage: "ok <commit>", Help: "let me work on this commit of a fork", Args: command.TakesCommit, Grants: true},
+		{Spec: command.Spec{Name: okWord, Usage: "ok <commit>", Help: "let me work on this commit of a fork", Args: command.TakesCommit, Grants: true},
 			right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit},
 		{Spec: command.Spec{Name: "stop", Usage: "stop", Help: "end the work; what is done stays on the branch", Args: command.TakesStop},
 			right: policy.Steer, priority: store.PriorityStop, handle: stop},

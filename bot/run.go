@@ -108,6 +108,18 @@ func (w *worker) step(ctx context.Context, l *leased) (again bool, err error) {
 	if err := asks.Tidy(ctx, l.state); err != nil {
 		return false, err
 	}
+	if l.at.Pull != nil && l.at.Pull.Fork {
+		events, err := l.ofFork().Look(ctx, l.state)
+		if err != nil {
+			return false, err
+		}
+		if len(events) > 0 {
+			return true, l.Append(ctx, events...)
+		}
+		if err := l.ofFork().Show(ctx, l.state); err != nil {
+			return false, err
+		}
+	}
 	if l.state.Outcome != nil || len(l.state.Open()) > 0 && l.state.Phase != session.PhaseRunning {
 		return false, l.conclude(ctx)
 	}

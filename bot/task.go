@@ -97,6 +97,9 @@ func (r *request) follow(ctx context.Context) error {
 	m.Text, m.Images = m.Text+words, images
 	answered := false
 	for _, a := range v.Open() {
+		if a.Kind == session.AskCommit { // which commit it is for has nothing to do with what is to be done there
+			continue
+		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
 		if a.Kind == session.AskQuestion {
 			res.Verdict, res.Reason, answered = policy.Answered, m.Text, true

@@ -87,6 +87,9 @@ type Job struct {
 	// Untrusted means that who asked for the session may not push there: all
 	// of it waits for somebody who may.
 	Untrusted bool
+	// Foreign means that the files are somebody's from outside. What tells the agent
+	// what to do, or hides files from it, is as at RulesAt.
+	Foreign bool
 	// ReviewBranch names the branch on which the edit of a request is put up
 	// for review; nil where nobody can review.
 	ReviewBranch func(request string) string
@@ -218,7 +221,7 @@ func Limits(l policy.Limits) agent.Limits {
 
 // open opens a workspace on the saved state. The returned function closes it.
 func (e *Engine) open(ctx context.Context, j Job, at *session.State) (*workspace.Workspace, func(context.Context) error, error) {
-	source, drop, err := e.cfg.Exports.take(ctx, j.Repo, at.Saved)
+	source, drop, err := e.cfg.Exports.take(ctx, j.Repo, at.Saved, j.ignoreAt())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -59,9 +59,6 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 	return m, nil
 }
 
-// errFork is the reply to a request for changes on a pull request from a fork.
-var errFork = fault.Told{Text: "this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`"}
-
 // StartPoint implements bot.Runner.
 func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartPoint, error) {
 	m, err := r.mirror(ctx, at)
@@ -74,10 +71,11 @@ func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartP
 	}
 	p := bot.StartPoint{Base: head, Target: branch, Config: cfg}
 	if at.Pull != nil {
-		if at.Pull.Fork {
-			return p, errFork
-		}
 		p.Base, p.Branch, p.Target = at.Pull.HeadSHA, at.Pull.Head, at.Pull.Base
+		if at.Pull.Fork { // the work goes to a branch of ours
+			p.Branch = ""
+			return p, nil
+		}
 		beside := policy.Merge(r.cfg.Policy, cfg).PullRequest.Branch == "stacked"
 		if !beside {
 			beside, err = closed(ctx, at, branch, p.Branch)
@@ -95,7 +93,7 @@ func closed(ctx context.Context, at bot.Thread, standard, branch string) (bool, 
 	if branch == standard {
 		return true, nil
 	}
-	if at.Pull == nil || branch != at.Pull.Head {
+	if branch != approval.OwnBranch(at.Pull) {
 		return false, nil
 	}
 	return ghapp.Protected(ctx, at.Client, branch)
@@ -131,13 +129,13 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")
-			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == branch
+			p.Exists = p.Exists || approval.OwnBranch(w.Thread.Pull) == branch
 			if p.Closed, err = closed(ctx, w.Thread, standard, branch); err != nil {
 				return gitops.Pushed{}, err
 			}
 			return m.PushSafe(ctx, p)
 		},
-		Untrusted: untrusted,
+		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
 		Equip: func(c *agent.Config) {
 			c.Tools = append(c.Tools, github.Tools(reader.New(w.Thread.Client, w.Thread.Ref), w.Task.Nonce)...)
 		},
