@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -113,6 +114,7 @@ type request struct {
 	cmd   command.Command
 	actor policy.Actor
 	sess  *store.Session // of the thread, nil for none
+	own   string         // what the model is told of a command of the repository's own; "" for any other
 }
 
 // reply answers in the thread.
@@ -170,7 +172,10 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 		r.reply(render.UnknownAuthor)
 		return nil
 	}
-	if v, why := w.mayAsk(r.actor, row.needs(cmd), r.sess); v != policy.Allow {
+	if over, err := r.callOwn(ctx); over || err != nil {
+		return err
+	}
+	if v, why := w.mayAsk(r.actor, row.needs(r.cmd), r.sess); v != policy.Allow {
 		r.reply(render.NotStarted(why + "."))
 		return nil
 	}
@@ -187,7 +192,11 @@ func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Sessi
 }
 
 // help lists the commands.
-func help(_ context.Context, r *request) error {
-	r.reply(specs(r.w.rows).Help())
+func help(ctx context.Context, r *request) error {
+	book, err := r.book(ctx)
+	if fault.Temporary(err) {
+		return err
+	}
+	r.reply(specs(r.w.rows).Help() + render.OwnCommands(book, fault.InWords(err)))
 	return nil
 }

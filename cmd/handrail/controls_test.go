@@ -277,6 +277,12 @@ var controls = []control{
 	{"progress-yields", "value 0", "./bot/quota", "TestClasses"},
 	{"outsiders-apart", "drop", "./bot/quota", "TestClasses"},
 	{"writes-in-turn", "without 2", "./bot/ghapp", "TestWritesInTurn"},
+	{"modes-bind", "false", "./policy", "TestChoose|TestChoiceIsOnBothLists"},
+	{"models-bind", "false", "./policy", "TestChoose|TestChoiceIsOnBothLists"},
+	{"turns-bind", "false", "./cmd/handrail", "TestScripts/serve_limits"},
+	{"turns-are-a-limit", "without 2", "./agent", "TestBudgets"},
+	{"flags-behind-a-mode", "false", "./bot/command", "TestPhrases"},
+	{"used-while-it-runs", "call tell error(nil)", "./cmd/handrail", "TestScripts/serve_budget_at_once"},
 	{"budget-patience", "value false", "./bot/ghapp", "TestWritesAreGivenBack"},
 	{"outsider-remembered", "false", "./bot", "TestOutsiders"},
 	{"lookup-quota", "value policy.Actor{}, 0", "./bot/ghapp", "TestLookups"},
@@ -297,6 +303,9 @@ var controls = []control{
 	{"hold-untrusted", "false", "./policy", "TestHeld"},
 	{"hold-requester", "value asker.ID < 0", "./cmd/handrail", "TestScripts/serve_push_untrusted"},
 	{"hold-tightens", "value repo.Push.Hold", "./policy", "TestStricterHold"},
+	{"own-command-name", "false", "./bot/custom", "TestStrict"},
+	{"own-command-arguments", "drop", "./bot/custom", "TestCall"},
+	{"own-commands-of-the-base", `call Default "", "refs/heads/other", error(nil)`, "./cmd/handrail", "TestScripts/serve_own_command"},
 	{"begun-is-no-progress", "value l.state.Seq > r.TriesAt", "./bot", "TestFailingRun"},
 }
 
