@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
@@ -215,7 +216,7 @@ func makeCommit(ctx context.Context, o *objects.DB, tree plumbing.Hash, parent s
 		c.ID, c.Empty = parent, true
 		return c, nil
 	}
-	id, err := writeCommit(o, tree, plumbing.NewHash(parent), meta)
+	id, err := writeCommit(ctx, o, object.Commit{TreeHash: tree, ParentHashes: objects.Parents(parent)}, meta)
 	if err != nil {
 		return c, err
 	}

@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -168,13 +167,14 @@ type rebase struct {
 	onto, base, head string
 	sel              selection                 // of the changes
 	pick             func(*object.Commit) bool // of the commits; nil for all
+	sign             Signer                    // nil for none
 	guard                                      // stay is for all commits but head
 }
 
 // run makes the commits. No ref moves. Files of the result tell what differs
 // from onto.
 func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
-	chain, err := chain(ctx, o, r.base, r.head)
+	chain, err := o.Chain(ctx, r.base, r.head)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -204,7 +204,7 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 			continue
 		}
 		tree = next
-		at, err = o.WriteCommit(at, object.Commit{TreeHash: tree, Author: c.Author, Committer: c.Committer, Message: c.Message})
+		at, err = r.sign.write(ctx, o, object.Commit{TreeHash: tree, ParentHashes: objects.Parents(at.String()), Author: c.Author, Committer: c.Committer, Message: c.Message})
 		if err != nil {
 			return Commit{}, err
 		}
@@ -212,29 +212,4 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 	out := Commit{ID: at.String(), Tree: tree.String(), Parent: r.onto, Empty: at == start.Hash}
 	out.Files, err = stats(ctx, o, start.TreeHash, tree)
 	return out, err
-}
-
-const maxChain = 2000
-
-// chain lists the commits from head back to base, without base, newest first.
-func chain(ctx context.Context, o *objects.DB, base, head string) ([]*object.Commit, error) {
-	var list []*object.Commit
-	for id := head; id != base; {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		c, err := o.Commit(id)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, c)
-		if len(c.ParentHashes) == 0 && base == "" {
-			break
-		}
-		if len(c.ParentHashes) == 0 || len(list) > maxChain {
-			return nil, fmt.Errorf("%s is not among the last %d commits of %s", base, maxChain, head)
-		}
-		id = c.ParentHashes[0].String()
-	}
-	return list, nil
 }

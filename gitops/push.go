@@ -18,6 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 // Push says what to push where.
@@ -193,11 +194,11 @@ func (s *service) deliver(ctx context.Context, body io.Reader, size int64) error
 		return fmt.Errorf("read report: %w", err)
 	}
 	if report.UnpackStatus != "ok" {
-		return classify("unpack: "+oneLine(report.UnpackStatus), said.String())
+		return classify("unpack: "+trailer.OneLine(report.UnpackStatus), said.String())
 	}
 	for _, c := range report.CommandStatuses {
 		if c.Status != "ok" {
-			return classify(oneLine(c.Status), said.String())
+			return classify(trailer.OneLine(c.Status), said.String())
 		}
 	}
 	return nil
@@ -208,7 +209,7 @@ type output struct{ strings.Builder }
 
 func (o *output) Write(p []byte) (int, error) {
 	if room := 4096 - o.Len(); room > 0 {
-		o.WriteString(cleanText(string(p[:min(len(p), room)])))
+		o.WriteString(trailer.Clean(string(p[:min(len(p), room)])))
 	}
 	return len(p), nil
 }

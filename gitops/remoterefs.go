@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
@@ -106,7 +107,7 @@ func readFlat(o *objects.DB, commit string) (map[string][]byte, error) {
 func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][]byte, old string) (commit string, err error) {
 	if err = checkRef(ref); err == nil {
 		err = m.pool.Use(func(o *objects.DB) error {
-			commit, err = commitFlat(o, files, old)
+			commit, err = commitFlat(ctx, o, files, old)
 			return err
 		})
 	}
@@ -119,7 +120,7 @@ func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][
 	return commit, m.Push(ctx, Push{Commit: commit, Ref: ref, Old: old, Create: old == ""})
 }
 
-func commitFlat(o *objects.DB, files map[string][]byte, old string) (string, error) {
+func commitFlat(ctx context.Context, o *objects.DB, files map[string][]byte, old string) (string, error) {
 	if _, err := o.TreeOf(old); err != nil {
 		return "", err
 	}
@@ -145,6 +146,6 @@ func commitFlat(o *objects.DB, files map[string][]byte, old string) (string, err
 	if err != nil {
 		return "", err
 	}
-	h, err := writeCommit(o, tree, plumbing.NewHash(old), Meta{Message: "Session log", Author: Signature{"handrail", "handrail@localhost"}})
+	h, err := writeCommit(ctx, o, object.Commit{TreeHash: tree, ParentHashes: objects.Parents(old)}, Meta{Message: "Session log", Author: Signature{"handrail", "handrail@localhost"}})
 	return h.String(), err
 }

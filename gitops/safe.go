@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 // SafePush is work to bring to a branch of the remote, come what may.
@@ -30,6 +31,7 @@ type SafePush struct {
 	// file. Such a file is never merged by lines, and a change of it that
 	// somebody took off the branch by rewriting it does not come along again.
 	Guarded func(path string) bool
+	Sign    Signer // of commits that are made anew; nil for none
 }
 
 // How a [SafePush] ended.
@@ -207,7 +209,7 @@ func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) 
 func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error) {
 	err = s.m.pool.Use(func(o *objects.DB) error {
 		var off []string
-		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, guard: guard{guarded: s.p.Guarded, stayed: &off}}
+		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, guard: guard{guarded: s.p.Guarded, stayed: &off}}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
@@ -228,7 +230,15 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 
 // ours reports whether a commit is new, or one of the session's.
 func (s *pushing) ours(c *object.Commit) bool {
-	return c.Hash.String() == s.p.Commit || trailer(c.Message, TrailerSession) == s.p.Session
+	return c.Hash.String() == s.p.Commit || trailer.Value(c.Message, TrailerSession) == s.p.Session
+}
+
+// beside returns the name of the n-th branch for some work; the first is its own.
+func beside(ref string, n int) string {
+	if n == 1 {
+		return ref
+	}
+	return fmt.Sprintf("%s-%d", ref, n)
 }
 
 // fallback pushes to a branch beside the one that was meant.
@@ -240,7 +250,7 @@ func (s *pushing) fallback(ctx context.Context) error {
 	var err error
 	for n := 2; n <= 9; n++ { //control:fallback-branch
 		s.out.How = howFallback
-		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: fmt.Sprintf("%s-%d", s.p.Ref, n), Create: true})
+		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: beside(s.p.Ref, n), Create: true})
 		if err == nil || s.done || !errors.Is(err, ErrRejected) {
 			return err
 		}
@@ -264,7 +274,7 @@ func (s *pushing) split(ctx context.Context) error {
 	}
 	var c Commit
 	err = s.m.pool.Use(func(o *objects.DB) (err error) {
-		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sel: except([]string{workflowDir})}.run(ctx, o)
+		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, sel: except([]string{workflowDir})}.run(ctx, o)
 		return err
 	})
 	if err != nil {

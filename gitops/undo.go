@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 // The trailers by which a history says what was taken back.
@@ -64,7 +65,10 @@ func (m *Mirror) MetaOf(ctx context.Context, commit string) (out Meta, err error
 	err = m.pool.Use(func(o *objects.DB) error {
 		c, err := o.Commit(commit)
 		if err == nil {
-			out.Message, out.Trailers = strings.TrimSpace(c.Message), parseTrailers(c.Message)
+			out.Message = strings.TrimSpace(c.Message)
+			for _, t := range trailer.Parse(c.Message) {
+				out.Trailers = append(out.Trailers, Trailer(t))
+			}
 			if i := strings.LastIndex(out.Message, "\n\n"); i > 0 && len(out.Trailers) > 0 {
 				out.Message = out.Message[:i]
 			}
@@ -85,7 +89,7 @@ func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Co
 			return nil, nil, err
 		}
 		kind, session := "", ""
-		for _, t := range parseTrailers(c.Message) {
+		for _, t := range trailer.Parse(c.Message) {
 			switch t.Key {
 			case TrailerSession:
 				session = t.Value
@@ -140,7 +144,7 @@ func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) 
 func (u Undo) meta(list []*object.Commit) Meta {
 	m := u.Meta
 	key, verb := trailerUndoes, "Undo"
-	if trailer(list[0].Message, trailerUndoes) != "" || trailer(list[0].Message, trailerPart) != "" {
+	if trailer.Value(list[0].Message, trailerUndoes) != "" || trailer.Value(list[0].Message, trailerPart) != "" {
 		key, verb = trailerRedoes, "Redo"
 	} else if len(u.Paths)+len(u.Keep) > 0 {
 		key = trailerPart

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 const maxAdvert = 64 << 20 // bytes of a list of refs
@@ -125,14 +127,14 @@ func (s *service) do(req *http.Request) (*http.Response, error) {
 	case http.StatusUnauthorized:
 		return nil, fmt.Errorf("%s: %w", s.name, ErrAuth)
 	case http.StatusForbidden:
-		return nil, fmt.Errorf("%s: %w: %q", s.name, ErrAuth, oneLine(string(text)))
+		return nil, fmt.Errorf("%s: %w: %q", s.name, ErrAuth, trailer.OneLine(string(text)))
 	case http.StatusNotFound:
 		return nil, fmt.Errorf("%s: repository %w (or the credentials may not see it)", s.name, ErrNotFound)
 	}
 	if res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests {
-		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, ErrUnavailable, res.Status, oneLine(string(text)))
+		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, ErrUnavailable, res.Status, trailer.OneLine(string(text)))
 	}
-	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, oneLine(string(text)))
+	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, trailer.OneLine(string(text)))
 }
 
 // answer is the body of an answer. That it was cut off says nothing about

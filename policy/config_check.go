@@ -81,12 +81,6 @@ func (c Config) Validate() error {
 	for i, m := range c.Modes {
 		p.oneOf(orQuestion(m), modeNames(), "modes", i)
 	}
-	if c.Mode != "" && len(c.Modes) > 0 && !slices.Contains(c.Modes, c.Mode) {
-		p.add(fmt.Sprintf("%q is not among modes: %s", c.Mode, strings.Join(c.Modes, ", ")), "mode")
-	}
-	if c.Model != "" && len(c.Models) > 0 && !slices.Contains(c.Models, c.Model) {
-		p.add(fmt.Sprintf("%q is not among models: %s", c.Model, strings.Join(c.Models, ", ")), "model")
-	}
 	p.atLeastZero(float64(c.Turns), "turns")
 	if c.Turns > 1000 {
 		p.add("at most 1000 turns", "turns")
@@ -222,6 +216,7 @@ func (c Config) checkDelivery(p *problems) {
 	}
 	p.oneOf(c.Undo, []string{"commit", "reset"}, "undo")
 	p.oneOf(c.Push.Hold, holds, "push", "hold")
+	p.oneOf(c.Commits.Sign, signs, "commits", "sign")
 	p.oneOf(c.PullRequest.Branch, []string{"own", "stacked"}, "pull_request", "branch")
 	seen := map[string]bool{}
 	for i, s := range c.Schedules {

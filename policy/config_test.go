@@ -43,6 +43,7 @@ budget:
 pull_request: {draft: false, title: "{slug}", branch: stacked}
 undo: reset
 push: {hold: builds}
+commits: {sign: ssh, co_author: false, sign_off: true}
 schedules:
   - {name: nightly, cron: "0 3 * * *", task: review the default branch, mode: review, result: issue}
 long_running_commands: [make *]

@@ -12,9 +12,7 @@ import (
 // not set. It is how a configuration that stands alone is used.
 func (c Config) WithDefaults() Config {
 	d := DefaultConfig()
-	if len(c.Modes) == 0 || slices.Contains(c.Modes, d.Mode) {
-		c.Mode = cmp.Or(c.Mode, d.Mode)
-	}
+	c.Mode = cmp.Or(c.Mode, d.Mode)
 	c.Branch = cmp.Or(c.Branch, d.Branch)
 	c.Push.Hold = cmp.Or(c.Push.Hold, d.Push.Hold)
 	c.Approvals.Deadline = cmp.Or(c.Approvals.Deadline, d.Approvals.Deadline)
@@ -64,6 +62,7 @@ func Merge(server, repo Config) Config {
 	}
 	out.Branch = cmp.Or(repo.Branch, server.Branch)
 	out.Undo = cmp.Or(repo.Undo, server.Undo)
+	out.Commits = mergeCommits(server.Commits, repo.Commits)
 	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{
 		Draft: cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
@@ -118,18 +117,14 @@ func pick(want, otherwise string, list []string) string {
 }
 
 // narrowList returns what is in both lists, where an empty list is
-// everything. When nothing is in both, the repository's list stands: nothing is
-// in it that [Config.Choose] lets anybody choose.
+// everything. When nothing is in both, the server's list stands.
 func narrowList(server, repo []string) []string {
 	if len(server) == 0 {
 		return slices.Clone(repo)
 	}
 	out := slices.DeleteFunc(slices.Clone(server), func(s string) bool { return !slices.Contains(repo, s) })
-	switch {
-	case len(repo) == 0:
+	if len(out) == 0 {
 		return slices.Clone(server)
-	case len(out) == 0:
-		return slices.Clone(repo)
 	}
 	return out
 }

@@ -20,6 +20,38 @@ var holds = []string{"none", "workflows", "builds"}
 type Delivery struct {
 	Undo string `yaml:"undo,omitempty" json:"undo,omitempty" jsonschema:"enum=commit,enum=reset,description=How /agent undo takes changes back; commit when unset."`
 	Push Push   `yaml:"push,omitempty" json:"push,omitzero"`
+
+	Commits Commits `yaml:"commits,omitempty" json:"commits,omitzero"`
+}
+
+// Commits says how the commits of a session look. The bot is author and committer of
+// all of them.
+type Commits struct {
+	Sign     string `yaml:"sign,omitempty" json:"sign,omitempty" jsonschema:"enum=none,enum=ssh,enum=gpg,enum=api,description=Who signs commits: nobody\\, the server with its SSH or GPG key\\, or GitHub by its API. None when unset."`
+	CoAuthor *bool  `yaml:"co_author,omitempty" json:"co_author,omitempty" jsonschema:"description=Name the person who asked as co-author; true when unset."`
+	SignOff  *bool  `yaml:"sign_off,omitempty" json:"sign_off,omitempty" jsonschema:"description=Add the Signed-off-by line of the bot; false when unset."`
+}
+
+// signs are the words of `commits.sign`.
+var signs = []string{"none", "ssh", "gpg", "api"}
+
+// Signs reports whether commits are to be signed.
+func (c Commits) Signs() bool { return c.Sign != "" && c.Sign != "none" }
+
+// NamesRequester reports whether the person who asked is named as co-author.
+func (c Commits) NamesRequester() bool { return c.CoAuthor == nil || *c.CoAuthor }
+
+// SignsOff reports whether the bot signs off.
+func (c Commits) SignsOff() bool { return isTrue(c.SignOff) }
+
+// mergeCommits takes the repository's choice. Where the server has commits signed
+// the repository can choose who signs them, and not that nobody does.
+func mergeCommits(server, repo Commits) Commits {
+	out := Commits{Sign: cmp.Or(repo.Sign, server.Sign), CoAuthor: cmp.Or(repo.CoAuthor, server.CoAuthor), SignOff: cmp.Or(repo.SignOff, server.SignOff)}
+	if server.Signs() && !repo.Signs() { //control:signing-stays-on
+		out.Sign = server.Sign
+	}
+	return out
 }
 
 // Push says what waits for a person before it is pushed, because the push

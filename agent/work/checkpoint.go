@@ -96,6 +96,7 @@ func fileChanges(stats []gitops.FileStat) []session.FileChange {
 func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session.Checkpoint, error) {
 	meta := c.meta(p.Subject, p.Turn)
 	meta.When = p.When // so that the same publication is the same commit, also after a crash
+	meta.Sign = c.signer()
 	if p.Approval != "" {
 		meta.Trailers = append(meta.Trailers, gitops.Trailer{Key: trailerApproval, Value: p.Approval})
 	}
@@ -105,6 +106,7 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 			return session.Checkpoint{}, err
 		}
 		meta.Message, meta.Trailers = made.Message, append(made.Trailers, meta.Trailers[len(c.meta("", 0).Trailers):]...)
+		meta.CoAuthors, meta.SignOff = nil, false // they are among the trailers
 	}
 	commit, err := c.job.Repo.CommitTreeOf(ctx, p.Saved, p.Parent, meta)
 	if err != nil {
@@ -155,7 +157,7 @@ func (c *checkpoints) advance(ctx context.Context, commit, parent string) error 
 func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 	subject, _ = c.secrets.Redactor.Redact(subject)
 	subject = untrusted.Message(subject) //control:post-commit
-	m := gitops.Meta{Message: subject, Author: c.job.Author, When: time.Now(), Trailers: []gitops.Trailer{
+	m := gitops.Meta{Message: subject, Author: c.job.Commits.Author, CoAuthors: c.job.Commits.CoAuthors, SignOff: c.job.Commits.SignOff, When: time.Now(), Trailers: []gitops.Trailer{
 		{Key: gitops.TrailerSession, Value: c.job.Task.Session},
 		{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},
 	}}
@@ -163,6 +165,14 @@ func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 		m.Trailers = append(m.Trailers, gitops.Trailer{Key: gitops.TrailerBy, Value: by})
 	}
 	return m
+}
+
+// signer returns what signs the commits of the branch, nil for nobody.
+func (c *checkpoints) signer() gitops.Signer {
+	if c.job.Commits.Sign == nil {
+		return nil
+	}
+	return c.job.Commits.Sign(c.branch)
 }
 
 // Diff implements agent.Checkpointer.

@@ -22,7 +22,7 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gito
 	done, err := c.job.Push(ctx, gitops.SafePush{
 		Commit: commit.ID, Base: p.Parent, Ref: "refs/heads/" + c.branch,
 		Origin: c.job.Task.Base, Session: c.job.Task.Session, Exists: p.Parent != c.job.Task.Base,
-		Guarded: c.sensitive,
+		Guarded: c.sensitive, Sign: c.signer(),
 	})
 	if err != nil {
 		return out, fmt.Errorf("push checkpoint: %w", err)

@@ -55,3 +55,18 @@ func isGone(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	at, err := c.branchAt(ctx, w.Branch)
 	return Ref{}, err == nil && at == "", err
 }
+
+// MadeCommit is a commit that GitHub made. Signature is empty where it did not sign.
+type MadeCommit struct{ ID, Payload, Signature, Reason string }
+
+// MakeCommit has GitHub make a commit in the bot's name, which it signs, of a tree and
+// parents that are there. No branch moves: made twice it does no harm.
+func MakeCommit(ctx context.Context, c *Client, tree, message string, parents []string) (MadeCommit, error) {
+	spec := &github.Commit{Message: &message, Tree: &github.Tree{SHA: &tree}}
+	for _, p := range parents {
+		spec.Parents = append(spec.Parents, &github.Commit{SHA: &p})
+	}
+	made, _, err := c.gh.Git.CreateCommit(ctx, c.owner, c.repo, spec, nil)
+	v := made.GetVerification()
+	return MadeCommit{made.GetSHA(), v.GetPayload(), v.GetSignature(), v.GetReason()}, c.readError("make commit", err)
+}

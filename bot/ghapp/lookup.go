@@ -130,3 +130,30 @@ func (a *App) Flooding(repo, login string) bool {
 	_, ok := a.lookups.flooding(a.cfg.Clock(), accountKey(repo, login))
 	return ok
 }
+
+// Account is an account as commits name it.
+type Account struct{ Name, Email string }
+
+// AccountOf returns the account with a login and a number, on a client's GitHub. Its
+// address is the one that GitHub gives every account, so that commits are shown as
+// those of the account, and no letter gets there.
+func AccountOf(c *Client, login string, id int64) Account {
+	mail := login + "@users.noreply." + c.app.site.name
+	if id != 0 {
+		mail = strconv.FormatInt(id, 10) + "+" + mail //control:true-bot-address
+	}
+	return Account{login, mail}
+}
+
+// OwnAccount returns the bot's own account.
+func OwnAccount(ctx context.Context, c *Client) (Account, error) {
+	login, err := c.Self(ctx)
+	if err != nil {
+		return Account{}, err
+	}
+	u, _, err := c.gh.Users.Get(ctx, login)
+	if err = c.readError("find own account", err); err != nil && !errors.Is(err, ErrNotFound) {
+		return Account{}, err
+	}
+	return AccountOf(c, login, u.GetID()), nil
+}

@@ -35,6 +35,7 @@ type Server struct {
 	Sessions Sessions      `yaml:"sessions"`
 	Quotas   Quotas        `yaml:"quotas"`
 	Policy   policy.Config `yaml:"policy"` // the limits that no repository can widen
+	Commits  Commits       `yaml:"commits"`
 
 	Workspace string `yaml:"workspace"` // auto, docker, bwrap or local
 
@@ -119,6 +120,7 @@ func CheckFile(path string) error {
 	}
 	var bad problemList
 	cfg.readKey(&bad)
+	cfg.Commits.read(&bad)
 	cfg.values(&bad)
 	return bad.err()
 }
@@ -165,7 +167,7 @@ func (c *Server) environment(getenv func(string) string, bad *problemList) {
 		{"HANDRAIL_LISTEN", &c.Listen}, {"HANDRAIL_DATA", &c.Data}, {"HANDRAIL_WORKSPACE", &c.Workspace},
 		{"HANDRAIL_MODEL", &c.Model.Name}, {"HANDRAIL_BASE_URL", &c.Model.BaseURL}, {"OLLAMA_HOST", &c.Model.Ollama},
 		{"HANDRAIL_GITHUB_API", &c.GitHub.API}, {"HANDRAIL_REPOSITORY", &c.GitHub.Repository},
-		{"HANDRAIL_PRIVATE_KEY_FILE", &c.GitHub.PrivateKeyFile},
+		{"HANDRAIL_PRIVATE_KEY_FILE", &c.GitHub.PrivateKeyFile}, {"HANDRAIL_COMMITS_KEY", &c.Commits.Key},
 	} {
 		if s := getenv(v.name); s != "" {
 			*v.into = s
@@ -192,6 +194,7 @@ func (c *Server) environment(getenv func(string) string, bad *problemList) {
 	}
 	c.Database = database.Reveal()
 	c.readKey(bad)
+	c.Commits.read(bad)
 }
 
 // LogKey returns the secret that the keys of logs are made from: HANDRAIL_LOG_KEY, or
@@ -314,6 +317,7 @@ func (c *Server) values(bad *problemList) {
 		bad.when(n < 0, "sessions.%s: must be a number from 0 up", name)
 	}
 	c.Quotas.check(bad)
+	c.checkSigning(bad)
 	bad.add(checkDatabase(c.Database))
 	for _, err := range c.Model.Check() {
 		bad.add(err)

@@ -11,8 +11,12 @@ import (
 
 // TestFileKinds: the lists that tell the kinds of files apart are complete.
 func TestFileKinds(t *testing.T) {
-	yamlKeys := func(t reflect.Type) (list []string) {
+	var yamlKeys func(reflect.Type) []string
+	yamlKeys = func(t reflect.Type) (list []string) {
 		for i := range t.NumField() {
+			if t.Field(i).Anonymous {
+				list = append(list, yamlKeys(t.Field(i).Type)...)
+			}
 			if key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
 				list = append(list, key)
 			}

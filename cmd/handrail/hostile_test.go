@@ -352,7 +352,7 @@ func (h *hostileTrial) work() (done bool) {
 	h.note("works")
 	h.inside = true
 	out, err := e.Run(h.t.Context(), work.Job{
-		Task: h.task, Name: "r", Log: h, Repo: h.mirror, Author: gitops.Signature{Name: "handrail", Email: "h@x"}, Push: h.push,
+		Task: h.task, Name: "r", Log: h, Repo: h.mirror, Commits: work.Commits{Author: gitops.Signature{Name: "handrail", Email: "h@x"}}, Push: h.push,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) {
 			if err := h.mirror.Fetch(ctx); err != nil {
 				return nil, err

@@ -75,7 +75,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
 	if err := c.begin(ctx, &t, repo, cfg.Branch, log); err != nil {
 		return err
 	}
-	return c.work(ctx, w, e, work.Job{Task: t, RulesAt: t.Base, Log: log, Repo: repo, Name: filepath.Base(c.Repo), Author: localAuthor()})
+	return c.work(ctx, w, e, work.Job{Task: t, RulesAt: t.Base, Log: log, Repo: repo, Name: filepath.Base(c.Repo), Commits: work.Commits{Author: localAuthor()}})
 }
 
 func (c *runCmd) taskText(w *console) (string, error) {

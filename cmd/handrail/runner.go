@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,10 +13,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/approval"
-	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/cmd/clone"
+	"github.com/handrail-bot/handrail/cmd/commits"
 	"github.com/handrail-bot/handrail/cmd/reader"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -60,15 +60,6 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 	return m, nil
 }
 
-// CommandFiles implements bot.Clone.
-func (r *serveRunner) CommandFiles(ctx context.Context, at bot.Thread) ([]custom.File, error) {
-	m, err := r.mirror(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	return clone.CommandFiles(ctx, m)
-}
-
 // errFork is the reply to a request for changes on a pull request from a fork.
 var errFork = fault.Told{Text: "this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`"}
 
@@ -84,11 +75,10 @@ func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartP
 	}
 	p := bot.StartPoint{Base: head, Target: branch, Config: cfg}
 	if at.Pull != nil {
-		p.Base, p.Branch, p.Target = at.Pull.HeadSHA, at.Pull.Head, at.Pull.Base
-		if at.Pull.Fork { // the work goes to a branch of ours
-			p.Branch = ""
-			return p, nil
+		if at.Pull.Fork {
+			return p, errFork
 		}
+		p.Base, p.Branch, p.Target = at.Pull.HeadSHA, at.Pull.Head, at.Pull.Base
 		beside := policy.Merge(r.cfg.Policy, cfg).PullRequest.Branch == "stacked"
 		if !beside {
 			beside, err = closed(ctx, at, branch, p.Branch)
@@ -106,7 +96,7 @@ func closed(ctx context.Context, at bot.Thread, standard, branch string) (bool, 
 	if branch == standard {
 		return true, nil
 	}
-	if branch != approval.OwnBranch(at.Pull) {
+	if at.Pull == nil || branch != at.Pull.Head {
 		return false, nil
 	}
 	return ghapp.Protected(ctx, at.Client, branch)
@@ -118,15 +108,12 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	self, err := w.Thread.Client.Self(ctx)
-	if err != nil {
-		return session.Outcome{}, err
-	}
 	standard, rulesAt, repo, err := defaults(ctx, m)
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	e, err := r.engine.Under(policy.Merge(r.cfg.Policy, repo).WithDefaults())
+	rules := policy.Merge(r.cfg.Policy, repo).WithDefaults()
+	e, err := r.engine.Under(rules)
 	if err != nil {
 		return session.Outcome{}, err
 	}
@@ -137,23 +124,29 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	// The log of an imported session does not say the number of the account: who
 	// can write such a log can push.
 	untrusted := w.RequesterID != 0 && asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
+	look, err := commits.Of(ctx, commits.Job{
+		Client: w.Thread.Client, Mirror: m, Rules: rules.Commits, Asker: asker, AskerID: w.RequesterID, Key: r.cfg.Commits.Sign,
+	})
+	if err != nil {
+		return session.Outcome{}, err
+	}
 	return e.Run(ctx, work.Job{
 		Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
-		Author: gitops.Signature{Name: self, Email: strings.TrimSuffix(self, "[bot]") + "@users.noreply.github.com"},
+		Commits: look,
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")
-			p.Exists = p.Exists || approval.OwnBranch(w.Thread.Pull) == branch
+			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == branch
 			if p.Closed, err = closed(ctx, w.Thread, standard, branch); err != nil {
 				return gitops.Pushed{}, err
 			}
 			return m.PushSafe(ctx, p)
 		},
-		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
+		Untrusted: untrusted,
 		Equip: func(c *agent.Config) {
 			c.Tools = append(c.Tools, github.Tools(reader.New(w.Thread.Client, w.Thread.Ref), w.Task.Nonce)...)
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
-		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,
+		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: sharesOf(w.Shares), RulesAt: rulesAt, Confirm: w.Confirm,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 }
@@ -186,11 +179,44 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 	return branch, head, cfg, err
 }
 
+// sharesOf returns the bot's shared budgets as the agent counts them.
+func sharesOf(list []bot.Share) []agent.Share {
+	out := make([]agent.Share, 0, len(list))
+	for _, s := range list {
+		out = append(out, agent.Share{Of: s.Of, Limits: work.Limits(s.Limits), Used: work.Limits(s.Used)})
+	}
+	return out
+}
+
 // Offer implements bot.Offerer.
 func (r *serveRunner) Offer(ctx context.Context, at bot.Thread, o approval.Offer) (string, error) {
 	m, err := r.mirror(ctx, at)
 	if err != nil {
 		return "", err
 	}
-	return clone.Offer(ctx, m, o)
+	if _, err := m.Resolve(ctx, o.Commit); err != nil {
+		if errors.Is(err, gitops.ErrNotFound) {
+			return "", approval.ErrGone
+		}
+		return "", err
+	}
+	base := "refs/heads/" + o.Base
+	if _, err := m.Resolve(ctx, base); errors.Is(err, gitops.ErrNotFound) {
+		if why, err := refusedPush(m.Push(ctx, gitops.Push{Commit: o.Parent, Ref: base, Create: true})); why != "" || err != nil {
+			return why, err
+		}
+	} else if err != nil {
+		return "", err
+	}
+	return refusedPush(m.Push(ctx, gitops.Push{Commit: o.Commit, Ref: "refs/heads/" + o.Branch, Create: true}))
+}
+
+// refusedPush returns the reason of a failure that another attempt would not
+// change. Any other failure is the error.
+func refusedPush(err error) (string, error) {
+	var refused *gitops.RemoteError
+	if errors.As(err, &refused) || errors.Is(err, gitops.ErrAuth) {
+		return fmt.Sprintf("its branch could not be pushed (%v)", err), nil
+	}
+	return "", err
 }

@@ -265,11 +265,8 @@ func (o *DB) writeFile(f *os.File, size int64) (plumbing.Hash, error) {
 	return h, errors.Join(err, w.Close())
 }
 
-// WriteCommit stores a commit on top of a parent, zero for a first commit.
-func (o *DB) WriteCommit(parent plumbing.Hash, c object.Commit) (plumbing.Hash, error) {
-	if !parent.IsZero() {
-		c.ParentHashes = []plumbing.Hash{parent}
-	}
+// WriteCommit stores a commit.
+func (o *DB) WriteCommit(c object.Commit) (plumbing.Hash, error) {
 	e := &plumbing.MemoryObject{}
 	if err := c.Encode(e); err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("write commit: %w", err)

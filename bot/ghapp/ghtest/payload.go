@@ -75,7 +75,7 @@ func (s *shaper) pushPayload(m hub.Move) object {
 	}
 	p := object{"ref": "refs/heads/" + m.Branch, "before": or(m.Before), "after": or(m.After), "created": m.Before == "",
 		"deleted": m.After == "", "forced": false, "commits": []object{}, "head_commit": nil,
-		"pusher": object{"name": m.By.Login, "email": m.By.Login + "@users.noreply.github.com"}}
+		"pusher": object{"name": m.By.Login, "email": noReply(s, m.By)}}
 	if m.After != "" {
 		p["head_commit"] = s.headCommit(m)
 	}

@@ -4,11 +4,13 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/webflow"
 )
 
 func (s *shaper) refShape(r *hub.Repo, ref, sha string) object {
@@ -226,7 +228,7 @@ func createCommit(c *call) (int, any, error) {
 		fmt.Fprintf(&b, "parent %s\n", p)
 	}
 	line := func(w *who) string {
-		name, mail, at := c.who.user.Login, c.who.user.Login+"@users.noreply.github.com", c.s.Now()
+		name, mail, at := c.who.user.Login, noReply(&c.s.shaper, c.who.user), c.s.Now()
 		if w != nil {
 			name, mail = w.Name, w.Email
 			if w.Date != nil {
@@ -240,8 +242,21 @@ func createCommit(c *call) (int, any, error) {
 	if req.Committer != nil {
 		committer = line(req.Committer)
 	}
+	own := req.Author == nil && req.Committer == nil && c.who.inst() != nil
+	if own { // a commit of an App in its own name is GitHub's, which signs it
+		committer = line(&who{Name: "GitHub", Email: "noreply@github.com"})
+	}
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", author, committer, req.Message)
-	out, err := c.repo.Dir.Run([]byte(b.String()), "hash-object", "-t", "commit", "-w", "--stdin")
+	text := b.String()
+	if own {
+		sig, err := webflow.Sign([]byte(text))
+		if err != nil {
+			return 0, nil, err
+		}
+		head, message, _ := strings.Cut(text, "\n\n")
+		text = head + "\ngpgsig " + strings.ReplaceAll(sig, "\n", "\n ") + "\n\n" + message
+	}
+	out, err := c.repo.Dir.Run([]byte(text), "hash-object", "-t", "commit", "-w", "--stdin")
 	if err != nil {
 		return 0, nil, &hub.Refused{Status: http.StatusUnprocessableEntity, Message: "Invalid commit"}
 	}
@@ -254,11 +269,36 @@ func (s *shaper) gitCommit(r *hub.Repo, sha string) (object, error) {
 	if err != nil {
 		return nil, err
 	}
+	raw, err := r.Dir.Fixed("cat-file", "commit", sha)
+	if err != nil {
+		return nil, err
+	}
 	in := v["commit"].(object)
 	return object{"sha": sha, "url": s.api(r, "/git/commits/"+sha), "html_url": s.page(r, "/commit/"+sha),
 		"author": in["author"], "committer": in["committer"], "message": in["message"], "tree": in["tree"],
-		"parents": v["parents"], "verification": object{"verified": false, "reason": "unsigned",
-			"signature": nil, "payload": nil, "verified_at": nil}}, nil
+		"parents": v["parents"], "verification": verification(raw)}, nil
+}
+
+// verification says what is known of a commit's signature: GitHub's own is valid, and
+// nobody gave it the keys of others.
+func verification(commit string) object {
+	payload, sig := webflow.Split(commit)
+	switch {
+	case sig == "":
+		return object{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil, "verified_at": nil}
+	case !webflow.Valid(payload, sig):
+		return object{"verified": false, "reason": "unknown_key", "signature": sig, "payload": payload, "verified_at": nil}
+	}
+	return object{"verified": true, "reason": "valid", "signature": sig, "payload": payload, "verified_at": "2026-01-01T00:00:00Z"}
+}
+
+// noReply is the address that GitHub gives an account.
+func noReply(s *shaper, u *hub.User) string {
+	host := "github.com"
+	if at, err := url.Parse(s.url); err == nil {
+		host = at.Hostname()
+	}
+	return fmt.Sprintf("%d+%s@users.noreply.%s", u.ID, u.Login, host)
 }
 
 func getGitCommit(c *call) (int, any, error) {

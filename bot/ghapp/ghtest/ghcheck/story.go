@@ -195,3 +195,12 @@ func (s *Server) Attach(data []byte, public bool) string {
 	})
 	return s.URL() + ghtest.AttachmentPath + a.ID
 }
+
+// Dir returns the directory of a repository, for git.
+func (s *Server) Dir(name string) (dir string, err error) {
+	err = s.As("", name, func(r *hub.Repo, _ *hub.User) error {
+		dir = r.Dir.Path
+		return nil
+	})
+	return dir, err
+}

@@ -1,0 +1,78 @@
+// Package webflow is the key with which a small GitHub signs the commits that it
+// makes itself.
+package webflow
+
+import (
+	"bytes"
+	"crypto"
+	"strings"
+	"sync"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+)
+
+var key = sync.OnceValues(func() (*openpgp.Entity, error) {
+	return openpgp.NewEntity("GitHub", "web-flow commit signing", "noreply@github.com",
+		&packet.Config{Algorithm: packet.PubKeyAlgoEdDSA, DefaultHash: crypto.SHA256})
+})
+
+// Sign returns a signature of a commit that has none.
+func Sign(commit []byte) (string, error) {
+	k, err := key()
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = openpgp.ArmoredDetachSign(&out, k, bytes.NewReader(commit), nil)
+	return out.String() + "\n", err
+}
+
+// Valid reports whether a signature is one of this key.
+func Valid(commit, signature string) bool {
+	k, err := key()
+	if err != nil {
+		return false
+	}
+	_, err = openpgp.CheckArmoredDetachedSignature(openpgp.EntityList{k}, strings.NewReader(commit), strings.NewReader(signature), nil)
+	return err == nil
+}
+
+// PublicKey returns the key for those who check, armored.
+func PublicKey() (string, error) {
+	k, err := key()
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	w, err := armor.Encode(&out, openpgp.PublicKeyType, nil)
+	if err != nil {
+		return "", err
+	}
+	if err := k.Serialize(w); err != nil {
+		return "", err
+	}
+	err = w.Close()
+	return out.String(), err
+}
+
+// Split returns a commit without its signature, and the signature, "" where it has
+// none.
+func Split(commit string) (payload, signature string) {
+	head, message, _ := strings.Cut(commit, "\n\n")
+	var rest, sig []string
+	in := false
+	for _, line := range strings.Split(head, "\n") {
+		text, starts := strings.CutPrefix(line, "gpgsig ")
+		switch {
+		case starts:
+			in, sig = true, append(sig, text)
+		case in && strings.HasPrefix(line, " "):
+			sig = append(sig, line[1:])
+		default:
+			in, rest = false, append(rest, line)
+		}
+	}
+	return strings.Join(rest, "\n") + "\n\n" + message, strings.Join(sig, "\n")
+}

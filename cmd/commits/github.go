@@ -1,0 +1,51 @@
+package commits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/gitops/sign"
+)
+
+// staging is where a commit lies for as long as GitHub makes its signed form. No
+// page shows such a ref, and nothing runs for it.
+const staging = "refs/handrail/sign/"
+
+// byGitHub returns a signer that has GitHub make the commits of a branch, and sign
+// them. What lies on the branch already, because an earlier attempt was cut off
+// before anybody heard of it, is not made again.
+func (j Job) byGitHub(branch string) gitops.Signer {
+	return func(ctx context.Context, id string, commit []byte) ([]byte, error) {
+		if made, err := j.Mirror.Twin(ctx, branch, id); made != nil || err != nil { //control:signed-once
+			return made, err
+		}
+		spec, err := sign.Read(commit)
+		if err != nil {
+			return nil, err
+		}
+		at := gitops.Push{Commit: id, Ref: staging + id}
+		err = j.Mirror.Push(ctx, at)
+		if errors.Is(err, gitops.ErrWorkflowScope) {
+			return commit, nil // nor does the branch take it: it is split, and signed then
+		}
+		if err != nil {
+			return nil, fmt.Errorf("show GitHub the commit to sign: %w", err)
+		}
+		defer func() { // where it stays it does no harm
+			at.Commit, at.Old = "", id
+			_ = j.Mirror.Push(context.WithoutCancel(ctx), at)
+		}()
+		made, err := ghapp.MakeCommit(ctx, j.Client, spec.Tree, spec.Message, spec.Parents)
+		if err != nil {
+			return nil, err
+		}
+		if made.Signature == "" {
+			return nil, fault.Told{Text: "`commits.sign` is `api`, and GitHub did not sign the commit that it made (" + made.Reason + "): it signs those of a GitHub App. Choose another word, or set Handrail up as an App"}
+		}
+		return sign.Signed([]byte(made.Payload), made.Signature, made.ID, gitops.CommitID)
+	}
+}

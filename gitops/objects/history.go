@@ -1,0 +1,88 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// Parents returns the parents of a commit on top of id, which is "" or zero for a
+// first commit.
+func Parents(id string) []plumbing.Hash {
+	if h := plumbing.NewHash(id); !h.IsZero() {
+		return []plumbing.Hash{h}
+	}
+	return nil
+}
+
+// Raw returns a commit as git stores it.
+func (o *DB) Raw(id plumbing.Hash) ([]byte, error) {
+	e, err := o.EncodedObject(plumbing.CommitObject, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+const maxChain = 2000
+
+// Chain lists the commits from head back to base, without base, newest first.
+func (o *DB) Chain(ctx context.Context, base, head string) ([]*object.Commit, error) {
+	var list []*object.Commit
+	for id := head; id != base; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c, err := o.Commit(id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+		if len(c.ParentHashes) == 0 && base == "" {
+			break
+		}
+		if len(c.ParentHashes) == 0 || len(list) > maxChain {
+			return nil, fmt.Errorf("%s is not among the last %d commits of %s", base, maxChain, head)
+		}
+		id = c.ParentHashes[0].String()
+	}
+	return list, nil
+}
+
+// Same reports whether two commits have the same tree, parents and message.
+func Same(a, b *object.Commit) bool {
+	return a.TreeHash == b.TreeHash && slices.Equal(a.ParentHashes, b.ParentHashes) && strings.TrimSpace(a.Message) == strings.TrimSpace(b.Message)
+}
+
+// mostTwins is how far back a twin is looked for: other people's pushes since.
+const mostTwins = 100
+
+// Twin returns the signed commit, head or before it, that is the same as one without
+// a signature. It returns nil when there is none.
+func (o *DB) Twin(ctx context.Context, head string, want *object.Commit) ([]byte, error) {
+	for range mostTwins {
+		c, err := o.Commit(head)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		if c.PGPSignature != "" && Same(c, want) {
+			return o.Raw(c.Hash)
+		}
+		if len(c.ParentHashes) == 0 || slices.Contains(want.ParentHashes, c.Hash) {
+			return nil, nil
+		}
+		head = c.ParentHashes[0].String()
+	}
+	return nil, nil
+}

@@ -1,0 +1,64 @@
+package sign
+
+import (
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// SSHSIG is described in PROTOCOL.sshsig of OpenSSH.
+const (
+	sshMagic     = "SSHSIG"
+	sshNamespace = "git"
+	sshHash      = "sha512"
+	sshLine      = 70 // characters of a line of the armor
+)
+
+func readSSH(data []byte) (*Key, error) {
+	signer, err := ssh.ParsePrivateKey(data)
+	var locked *ssh.PassphraseMissingError
+	if errors.As(err, &locked) {
+		return nil, errors.New("the SSH key has a passphrase, which nobody can type in here: take it off with ssh-keygen -p, and keep the file readable for the server alone")
+	}
+	if err != nil {
+		return nil, errors.New("the SSH key cannot be read; ed25519, ECDSA and RSA keys can")
+	}
+	algorithm := signer.PublicKey().Type()
+	if algorithm == ssh.KeyAlgoRSA {
+		algorithm = ssh.KeyAlgoRSASHA512 // with SHA-1 nobody takes it
+	}
+	with, ok := signer.(ssh.AlgorithmSigner)
+	if !ok {
+		return nil, errors.New("the SSH key cannot be used to sign")
+	}
+	return &Key{Kind: kindSSH, sign: func(payload []byte, _ time.Time) (string, error) {
+		hash := sha512.Sum512(payload)
+		signed := append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(hash[:])})...)
+		sig, err := with.SignWithAlgorithm(nil, signed, algorithm) // without chance: the same again is the same
+		if err != nil {
+			return "", err
+		}
+		blob := append([]byte(sshMagic), ssh.Marshal(struct {
+			Version                        uint32
+			Key, Namespace, Reserved, Hash string
+			Signature                      string
+		}{1, string(signer.PublicKey().Marshal()), sshNamespace, "", sshHash, string(ssh.Marshal(sig))})...)
+		return armored(base64.StdEncoding.EncodeToString(blob)), nil
+	}}, nil
+}
+
+func armored(text string) string {
+	var out strings.Builder
+	out.WriteString("-----BEGIN SSH SIGNATURE-----\n")
+	for len(text) > 0 {
+		n := min(sshLine, len(text))
+		out.WriteString(text[:n] + "\n")
+		text = text[n:]
+	}
+	out.WriteString("-----END SSH SIGNATURE-----\n")
+	return out.String()
+}

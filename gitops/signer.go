@@ -1,0 +1,73 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
+)
+
+// Signer returns the signed form of a commit that says the same. It is given the
+// commit as git stores it, and the id under which it is stored.
+type Signer func(ctx context.Context, id string, commit []byte) ([]byte, error)
+
+// write stores a commit, and returns the id of its signed form.
+func (s Signer) write(ctx context.Context, o *objects.DB, c object.Commit) (plumbing.Hash, error) {
+	id, err := o.WriteCommit(c)
+	if err != nil || s == nil {
+		return id, err
+	}
+	raw, err := o.Raw(id)
+	if err != nil {
+		return id, err
+	}
+	signed, err := s(ctx, id.String(), raw)
+	if err != nil {
+		return id, fmt.Errorf("sign commit: %w", err)
+	}
+	if id, err = o.Write(plumbing.CommitObject, signed); err != nil {
+		return id, err
+	}
+	got, err := o.Commit(id.String())
+	if err == nil && !objects.Same(got, &c) { //control:signed-is-the-same
+		err = fmt.Errorf("sign commit: what was signed is another commit, %s", id)
+	}
+	return id, err
+}
+
+// CommitID returns the id of a commit as git stores it.
+func CommitID(commit []byte) string {
+	return plumbing.ComputeHash(plumbing.CommitObject, commit).String()
+}
+
+// Twin returns the signed form of a commit that is on a branch of the remote, or on
+// one beside it, nil when there is none. It has the same tree, parents and message,
+// which names the session and turn.
+func (m *Mirror) Twin(ctx context.Context, branch, id string) (found []byte, err error) {
+	if err := m.Fetch(ctx); err != nil {
+		return nil, err
+	}
+	for n := 1; n <= 9; n++ {
+		head, err := m.Resolve(ctx, beside("refs/heads/"+branch, n))
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = m.pool.Use(func(o *objects.DB) error {
+				c, err := o.Commit(id)
+				if err == nil {
+					found, err = o.Twin(ctx, head, c)
+				}
+				return err
+			})
+		}
+		if err != nil || found != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
