@@ -32,6 +32,7 @@ type checkpoints struct {
 	secrets   Secrets
 	sensitive func(path string) bool
 	restored  map[string]string // path → mode and id of what was taken back
+	own       map[string]bool   // directories in which the session began with files
 }
 
 // trailerApproval names, in a commit, the request whose approval let it go out.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
@@ -32,11 +34,14 @@ type sorted struct {
 // last, because nobody knows what it holds now.
 func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted {
 	var out sorted
+	var built []session.LeftOut
 	room := int64(mostSaved)
 	for _, f := range found {
 		why, keep := f.Why, f.Mode.IsDir()
 		switch {
 		case agent.Scratch(f.Path):
+			continue
+		case f.Kind == workspace.Created && !keep && !c.ws.Wrote(f.Path) && c.leftover(ctx, f.Path, &built): //control:build-leftovers
 			continue
 		case f.Why != "" && f.Path == ".":
 			out.none = out.none || keep
@@ -58,7 +63,31 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 			out.changes = append(out.changes, c.change(ctx, f, keep))
 		}
 	}
+	out.left = append(out.left, built...)
 	return out
+}
+
+// leftover reports whether a new file is what a build or a test leaves behind, and
+// then notes that once for all of its kind. Directories in which the repository has
+// files are its own.
+func (c *checkpoints) leftover(ctx context.Context, name string, noted *[]session.LeftOut) bool {
+	kind, ok := project.FindLeftover(name, func(dir string) bool {
+		own, known := c.own[dir]
+		if !known && c.job.Task.Base != "" {
+			_, err := c.job.Repo.List(ctx, c.job.Task.Base, dir, false)
+			own = !errors.Is(err, gitops.ErrNotFound)
+			if c.own == nil {
+				c.own = map[string]bool{}
+			}
+			c.own[dir] = own
+		}
+		return own
+	})
+	l := session.LeftOut{Path: kind.Pattern, Why: "build leftovers (" + kind.Of + "), unless a file tool writes them"}
+	if ok && !slices.Contains(*noted, l) {
+		*noted = append(*noted, l)
+	}
+	return ok
 }
 
 // tooLong reports whether git refuses a path for its length.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"path"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -28,6 +30,7 @@ type Workspace struct {
 	mu    sync.Mutex
 	runs  map[uint64]*tail
 	progs map[uint64]*process
+	wrote map[string]bool
 
 	watch    sync.WaitGroup
 	closing  sync.Once
@@ -123,11 +126,38 @@ func (w *Workspace) ReadAll(ctx context.Context, path string, limit int64) ([]by
 
 // Write replaces or creates a file in one step, with the directories it needs.
 // An existing file keeps its mode.
-func (w *Workspace) Write(ctx context.Context, path string, data []byte) error {
+func (w *Workspace) Write(ctx context.Context, name string, data []byte) error {
 	if len(data) > MaxWrite {
-		return fmt.Errorf("write %s: %d bytes, the limit is %d: %w", path, len(data), MaxWrite, ErrTooLarge)
+		return fmt.Errorf("write %s: %d bytes, the limit is %d: %w", name, len(data), MaxWrite, ErrTooLarge)
 	}
-	return w.call(ctx, MethodWrite, &WriteParams{Path: []byte(path), Data: data}, nil)
+	err := w.call(ctx, MethodWrite, &WriteParams{Path: []byte(name), Data: data}, nil)
+	if err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.wrote == nil {
+			w.wrote = map[string]bool{}
+		}
+		w.wrote[w.relative(name)] = true
+	}
+	return err
+}
+
+// relative returns a path as [Workspace.Changes] names it.
+func (w *Workspace) relative(name string) string {
+	name = path.Clean(name)
+	for _, root := range []string{w.root, "/workspace"} {
+		if rest, ok := strings.CutPrefix(name, root+"/"); ok {
+			return rest
+		}
+	}
+	return name
+}
+
+// Wrote reports whether a file was written here by Write, and so by no command alone.
+func (w *Workspace) Wrote(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wrote[w.relative(name)]
 }
 
 // Remove removes a file, a symlink or an empty directory.
