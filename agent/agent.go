@@ -152,7 +152,7 @@ type Config struct {
 	Context   int // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
 	MaxTokens int // of one answer, 0 for the server's limit
 	Limits    Limits
-	Shares    []Share // budgets that other sessions use too
+	Shares    Shares
 	Retry     Retry
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -186,6 +186,11 @@ type Limits struct {
 	ChangedLines int
 	Deadline     time.Duration // for a person's answer
 }
+
+// Shares returns the budgets that other sessions use too, with what all of them have
+// used of each, this one included. It is told what this one has used: in all, and the
+// time of this run. It is asked before each request to the model; nil for none.
+type Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
 
 // Agent runs sessions. It is safe for concurrent use by several sessions.
 type Agent struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // allowance is what was used up when the present allowance began: a person
@@ -42,67 +43,41 @@ func (a allowance) minus(b allowance) allowance {
 	return allowance{a.turns - b.turns, a.tokens - b.tokens, a.edits - b.edits, a.lines - b.lines}
 }
 
-// Share is a budget that a session shares with others: those of its thread,
-// those of one person on one day. Used is what was used of it before this run,
-// by this session too.
-type Share struct {
-	Of     string // for people, as the beginning of a sentence: "This thread"
-	Limits Limits
-	Used   Limits
-}
-
-// over says which of a share's limits is reached, given what this run used.
-func (sh Share) over(run allowance, wall time.Duration) string {
-	for _, l := range []struct {
-		used, most int
-		what       string
-	}{
-		{sh.Used.Turns + run.turns, sh.Limits.Turns, "turns"},
-		{sh.Used.Tokens + run.tokens, sh.Limits.Tokens, "tokens"},
-		{sh.Used.Edits + run.edits, sh.Limits.Edits, "edits"},
-		{sh.Used.ChangedLines + run.lines, sh.Limits.ChangedLines, "changed lines"},
-	} {
-		if l.most > 0 && l.used >= l.most {
-			return fmt.Sprintf("%s has used %d %s, %d were allowed", sh.Of, l.used, l.what, l.most)
-		}
-	}
-	if sh.Limits.Wall > 0 && sh.Used.Wall+wall >= sh.Limits.Wall {
-		return fmt.Sprintf("%s has used %s of time, %s were allowed", sh.Of, (sh.Used.Wall + wall).Round(time.Second), sh.Limits.Wall)
-	}
-	return ""
-}
-
 // meter holds what a session uses against what it may.
 type meter struct {
 	*journal
 	limits Limits
-	shares []Share
+	shares Shares
 	now    func() time.Time
-	from   allowance // what the session had used when this run began
 	began  time.Time
 	until  time.Time // zero for no end
 }
 
 func newMeter(cfg Config, j *journal) *meter {
-	m := &meter{journal: j, limits: cfg.Limits, shares: cfg.Shares, now: cfg.Now, from: j.spent(), began: cfg.Now()}
+	m := &meter{journal: j, limits: cfg.Limits, shares: cfg.Shares, now: cfg.Now, began: cfg.Now()}
 	if cfg.Limits.Wall > 0 {
 		m.until = m.began.Add(cfg.Limits.Wall)
 	}
 	return m
 }
 
-// shared says which shared budget is used up. A person who granted more after
-// having been told has lifted them for this request.
-func (m *meter) shared() string {
-	if m.used.lifted {
-		return ""
+// shared tells the others what this session has used, and says which of the budgets
+// that it has in common with them is used up. A person who granted more after having
+// been told has lifted them for this request.
+func (m *meter) shared(ctx context.Context) (string, error) {
+	if m.shares == nil {
+		return "", nil
 	}
-	for _, sh := range m.shares {
-		if why := sh.over(m.spent().minus(m.from), m.now().Sub(m.began)); why != "" {
-			return why
+	list, err := m.shares(ctx, policy.Limits{Turns: m.Turns, Tokens: m.Tokens, Edits: m.Edits, Lines: m.Lines, Time: policy.Duration(m.now().Sub(m.began))})
+	if err != nil {
+		return "", fmt.Errorf("look up shared budgets: %w", err)
+	}
+	for _, sh := range list {
+		if why := sh.Over(); why != "" && !m.used.lifted {
+			return why, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 func (m *meter) turnLimit() int {
@@ -110,8 +85,8 @@ func (m *meter) turnLimit() int {
 	if m.limits.Turns > 0 {
 		n = m.limits.Turns
 	}
-	if m.Task.Turns > 0 {
-		n = m.Task.Turns
+	if asked := m.Task.Turns; asked > 0 && (asked < n || m.limits.Turns == 0) { //control:turns-are-a-limit
+		n = asked
 	}
 	return n + m.used.granted
 }
@@ -119,9 +94,12 @@ func (m *meter) turnLimit() int {
 func (m *meter) turnsLeft() int { return m.turnLimit() - (m.Turns - m.used.turnsFrom) }
 
 // check parks a session that has used what it was given.
-func (m *meter) check(context.Context) (*session.Outcome, error) {
+func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	l, used := m.limits, m.spent().minus(m.used.from)
-	why := m.shared()
+	why, err := m.shared(ctx)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case why != "":
 	case m.turnsLeft() <= 0:

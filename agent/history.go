@@ -58,6 +58,9 @@ func (h *history) apply(e session.Event) error {
 		h.answered(e, p)
 	case *session.Resolved:
 		h.settled(p)
+		if h.Turns == 0 { // leave to work on a commit of a fork says where the work starts
+			h.claims.from = h.Published
+		}
 	case *session.Result:
 		if c := h.find(p.Call); c != nil {
 			h.habits.result(c)

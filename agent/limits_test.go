@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,7 +37,7 @@ func TestBudgets(t *testing.T) {
 				script += write(n)
 			}
 			b := newBench(t, script+"- say: \"Done. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": ""})
-			b.cfg.Limits = tt.limits
+			b.cfg.Limits, b.task.Turns = tt.limits, 100*min(tt.limits.Turns, 1) // more than there may be
 			out := b.must(session.StatusOutOfBudget)
 			if !strings.Contains(out.Reason, tt.want) || out.Turns != tt.turns {
 				t.Fatalf("after %d turns: %q, want %q after %d", out.Turns, out.Reason, tt.want, tt.turns)
@@ -216,22 +217,25 @@ func TestRegion(t *testing.T) {
 func TestShares(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
-		limits, used Limits
+		limits, used policy.Limits
 		want         string
 	}{
-		{"turns", Limits{Turns: 10}, Limits{Turns: 9}, "This thread has used 10 turns, 10 were allowed"},
-		{"tokens", Limits{Tokens: 1000}, Limits{Tokens: 900}, "This thread has used 1010 tokens, 1000 were allowed"},
-		{"edits", Limits{Edits: 3}, Limits{Edits: 2}, "This thread has used 3 edits, 3 were allowed"},
-		{"lines", Limits{ChangedLines: 9}, Limits{ChangedLines: 7}, "This thread has used 9 changed lines, 9 were allowed"},
-		{"time", Limits{Wall: time.Hour}, Limits{Wall: 59*time.Minute + 59*time.Second}, "This thread has used 1h0m"},
-		{"used up before", Limits{Turns: 3}, Limits{Turns: 3}, "This thread has used 3 turns"},
+		{"turns", policy.Limits{Turns: 10}, policy.Limits{Turns: 9}, "This thread has used 10 turns, 10 were allowed"},
+		{"tokens", policy.Limits{Tokens: 1000}, policy.Limits{Tokens: 900}, "This thread has used 1010 tokens, 1000 were allowed"},
+		{"edits", policy.Limits{Edits: 3}, policy.Limits{Edits: 2}, "This thread has used 3 edits, 3 were allowed"},
+		{"lines", policy.Limits{Lines: 9}, policy.Limits{Lines: 7}, "This thread has used 9 changed lines, 9 were allowed"},
+		{"time", policy.Limits{Time: policy.Duration(time.Hour)}, policy.Limits{Time: policy.Duration(59*time.Minute + 59*time.Second)}, "This thread has used 1h0m"},
+		{"used up before", policy.Limits{Turns: 3}, policy.Limits{Turns: 3}, "This thread has used 3 turns"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			write := func(n int) string {
 				return fmt.Sprintf("- calls: [{name: write_file, arguments: {path: f%d.txt, content: \"a\\nb\\n\"}}]\n  tokens: {prompt: 100, answer: 10}\n", n)
 			}
 			b := newBench(t, head+write(1)+write(2)+"- say: \"Done. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": ""})
-			b.cfg.Shares = []Share{{Of: "Nobody", Limits: Limits{Turns: 1000}}, {Of: "This thread", Limits: tt.limits, Used: tt.used}}
+			b.cfg.Shares = func(_ context.Context, own policy.Limits) ([]policy.Share, error) {
+				all := policy.Limits{Turns: tt.used.Turns + own.Turns, Tokens: tt.used.Tokens + own.Tokens, Edits: tt.used.Edits + own.Edits, Lines: tt.used.Lines + own.Lines, Time: tt.used.Time + own.Time}
+				return []policy.Share{{Of: "Nobody", Limits: policy.Limits{Turns: 1000}}, {Of: "This thread", Limits: tt.limits, Used: all}}, nil
+			}
 			now := time.Unix(1000, 0)
 			b.cfg.Now = func() time.Time { now = now.Add(200 * time.Millisecond); return now }
 			if out := b.must(session.StatusOutOfBudget); !strings.Contains(out.Reason, tt.want) {

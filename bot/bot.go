@@ -12,6 +12,8 @@
 //	asker.go     who is answered, and who has to wait
 //	commands.go  the table of commands
 //	task.go      open, continue and supersede a session
+//	own.go       commands of the repository's own
+//	limits.go    what a session may work with
 //	given.go     what comes with a request: pictures, code
 //	steer.go     status, stop, resume, retry and budget
 //	approvals.go answers to requests, see bot/approval
@@ -70,7 +72,9 @@ type Work struct {
 	Log     session.Log
 	Inbox   func(context.Context) error
 	OnEvent func(session.Event)
-	Shares  []Share
+	// Shares returns the budgets that the session has in common with others, given
+	// what it has used by now; see [policy.Share].
+	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
 	// RequesterID is the account that the task's requester had when it was asked for.
 	RequesterID int64
 	// ApprovalFacts returns what approvals are bound to, as GitHub has it now. Confirm
@@ -80,19 +84,13 @@ type Work struct {
 	Confirm       func(context.Context, session.Asked, session.Resolved) (why string, err error)
 }
 
-// Share is a budget that several sessions use: how people call it, what it
-// is, and what was used of it so far.
-type Share struct {
-	Of           string
-	Limits, Used policy.Limits
-}
-
 // Config is what a bot is made of.
 type Config struct {
 	Store  store.Store
 	GitHub *ghapp.App
 	Runner Runner
 	Offers Offerer                                      // nil: no request is a pull request
+	Clone  Clone                                        // nil: nothing is known of what is in the repository
 	Quotas Quotas                                       // on what people ask for; nil for none
 	Policy policy.Config                                // the server's; repositories can only narrow it
 	Model  string                                       // for requests that name none

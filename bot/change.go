@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -29,6 +30,8 @@ type change struct {
 	folds   []untrusted.Fold // below them
 	signs   []string         // on it
 	asked   userMessage      // that text
+
+	book *command.Own // the commands of the repository's own; nil when nobody asked for them yet
 }
 
 func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -20,6 +21,9 @@ type row struct {
 	handle   func(context.Context, *request) error
 }
 
+// okWord lets the bot work on a commit of a fork.
+const okWord = "ok"
+
 // goingOn is words that people say of the work that is to go on.
 const goingOn = "it that session work working task job run last step failed where left off from there everything once more one time"
 
@@ -33,7 +37,7 @@ func commands() []row {
 			right: policy.Settle, priority: store.PriorityAnswer, handle: approve},
 		{Spec: command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Help: "refuse a waiting action and say why, or several; without an id the only one, with `all` all", Args: command.TakesIDsAndReason},
 			right: policy.Settle, priority: store.PriorityAnswer, handle: deny},
-		{Spec: command.Spec{Name: "ok", Usage: "ok <commit>", Help: "let me work on this commit of a fork", Args: command.TakesCommit, Grants: true},
+		{Spec: command.Spec{Name: okWord, Usage: "ok <commit>", Help: "let me work on this commit of a fork", Args: command.TakesCommit, Grants: true},
 			right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit},
 		{Spec: command.Spec{Name: "stop", Usage: "stop", Help: "end the work; what is done stays on the branch", Args: command.TakesStop},
 			right: policy.Steer, priority: store.PriorityStop, handle: stop},
@@ -110,6 +114,7 @@ type request struct {
 	cmd   command.Command
 	actor policy.Actor
 	sess  *store.Session // of the thread, nil for none
+	own   string         // what the model is told of a command of the repository's own; "" for any other
 }
 
 // reply answers in the thread.
@@ -167,7 +172,10 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 		r.reply(render.UnknownAuthor)
 		return nil
 	}
-	if v, why := w.mayAsk(r.actor, row.needs(cmd), r.sess); v != policy.Allow {
+	if over, err := r.callOwn(ctx); over || err != nil {
+		return err
+	}
+	if v, why := w.mayAsk(r.actor, row.needs(r.cmd), r.sess); v != policy.Allow {
 		r.reply(render.NotStarted(why + "."))
 		return nil
 	}
@@ -184,7 +192,11 @@ func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Sessi
 }
 
 // help lists the commands.
-func help(_ context.Context, r *request) error {
-	r.reply(specs(r.w.rows).Help())
+func help(ctx context.Context, r *request) error {
+	book, err := r.book(ctx)
+	if fault.Temporary(err) {
+		return err
+	}
+	r.reply(specs(r.w.rows).Help() + render.OwnCommands(book, fault.InWords(err)))
 	return nil
 }

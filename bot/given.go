@@ -36,6 +36,9 @@ func (r *request) words() string {
 	if above != "" {
 		said = above + "\n\n" + session.CommandMark + said
 	}
+	if r.own != "" {
+		return said
+	}
 	return command.LabelCode(said, labelOfCode)
 }
 
@@ -46,6 +49,9 @@ func (r *request) isFirstPost() bool {
 
 // said is what a reader of the comment sees of the command's text.
 func (r *request) said() string {
+	if r.own != "" {
+		return r.own
+	}
 	clean := func(s string) string { return r.cleaned("words", s) }
 	text, ok := specs(r.w.rows).Seen(r.msg.body, r.cmd, clean, r.msg.names...) //control:command-as-shown
 	if !ok {

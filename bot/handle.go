@@ -40,7 +40,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		return w.orGiveUp(ctx, d, w.touched(ctx, d, ev))
 	}
 	s, ok := w.broughtBy(d, ev)
-	if !ok || !w.serves(ev.Thread) {
+	if !ok || !w.serves(ev.Thread) { // a fork that moved, too: its session is looked at after this
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
 	}
 	if w.unlistedBot(s.author) {
@@ -337,25 +337,49 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	return false, nil
 }
 
-// okCommit answers a word for a commit of a fork: nothing waits for one.
+// okCommit takes a word for a commit of a fork.
 func okCommit(ctx context.Context, r *request) error {
+	var v *session.State
+	if r.sess != nil {
+		var err error
+		if v, err = r.viewWith(ctx); err != nil {
+			return err
+		}
+	}
 	if len(r.cmd.IDs) > 0 {
-		r.reply(render.NoForkWaits(r.cmd.IDs[0]))
+		return r.okFor(ctx, v, r.cmd.IDs[0])
+	}
+	if v != nil && approval.WaitingCommit(v) != nil {
+		r.reply(render.ForkNamesNone(approval.WaitingCommit(v).Head))
 		return nil
 	}
 	r.cmd.Name, r.cmd.Text = command.Task, "ok"
 	if asked, err := r.askBack(ctx); asked || err != nil {
 		return err
 	}
-	if r.sess != nil {
-		v, err := r.viewWith(ctx)
-		if err != nil {
-			return err
-		}
-		if len(v.Open()) > 0 { // a question
-			return r.follow(ctx)
-		}
+	if v != nil && len(v.Open()) > 0 { // a question
+		return r.follow(ctx)
 	}
 	r.reply(render.NothingAsked)
+	return nil
+}
+
+// okFor takes a word for one commit.
+func (r *request) okFor(ctx context.Context, v *session.State, commit string) error {
+	if v == nil {
+		r.reply(render.NoForkWaits(commit))
+		return nil
+	}
+	yes := session.Resolved{By: r.actor.Login, ByID: r.actor.ID, Key: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key)}
+	res, told, err := r.w.forkSession(&r.w.at, r.sess, nil).Answer(ctx, v, commit, yes)
+	switch {
+	case err != nil:
+		return err
+	case res == nil:
+		r.reply(told)
+	default:
+		r.c.append(session.NewEvent(session.TypeResolved, v.Turns, *res))
+		r.react("+1")
+	}
 	return nil
 }

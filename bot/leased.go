@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -172,6 +174,21 @@ func (b *Bot) approves(ctx context.Context, text, request string) (approval.Yes,
 		}
 	}
 	return says, nil
+}
+
+// ofFork is the session where its thread is a pull request from a fork.
+func (l *leased) ofFork() approval.Fork { return l.forkSession(l.at, l.row, l) }
+
+func (b *Bot) forkSession(at *Thread, row *store.Session, h approval.Holder) approval.Fork {
+	return approval.Fork{Session: b.approvals(at, row), Holder: h, Names: b.lets}
+}
+
+// lets reports whether a text lets the bot work on a commit of a fork.
+func (b *Bot) lets(ctx context.Context, text, commit string) (bool, error) {
+	cmds, _, err := b.commandsIn(ctx, text)
+	return slices.ContainsFunc(cmds, func(c command.Command) bool {
+		return c.Name == okWord && len(c.IDs) == 1 && strings.HasPrefix(commit, strings.ToLower(c.IDs[0]))
+	}), err
 }
 
 // requests asks people in the session.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -28,7 +29,10 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 		return "", err
 	}
 	from := render.Origin{Number: l.at.Ref.Number, Pull: l.at.Pull != nil}
-	if from.Pull && v.Task.Branch != l.at.Pull.Head {
+	switch {
+	case from.Pull && l.at.Pull.Fork:
+		from.Fork = v.Task.Base
+	case from.Pull && v.Task.Branch != l.at.Pull.Head:
 		from.Beside = l.at.Pull.Head
 	}
 	wr := ghapp.Write{Key: "pull-" + l.row.ID, Kind: ghapp.WritePull, First: true, Pull: &ghapp.PullSpec{
@@ -65,7 +69,7 @@ func (l *leased) goal(ctx context.Context) (string, error) {
 	if l.at.Pull == nil {
 		return l.data.Target, nil
 	}
-	if l.state.Task.Branch != l.at.Pull.Head { // a stacked branch
+	if l.state.Task.Branch != approval.OwnBranch(l.at.Pull) { // a stacked branch, or one for a fork
 		return l.data.Target, nil
 	}
 	if l.state.Branch != l.state.Task.Branch { // beside the branch of this pull request

@@ -108,6 +108,18 @@ func (w *worker) step(ctx context.Context, l *leased) (again bool, err error) {
 	if err := asks.Tidy(ctx, l.state); err != nil {
 		return false, err
 	}
+	if l.at.Pull != nil && l.at.Pull.Fork {
+		events, err := l.ofFork().Look(ctx, l.state)
+		if err != nil {
+			return false, err
+		}
+		if len(events) > 0 {
+			return true, l.Append(ctx, events...)
+		}
+		if err := l.ofFork().Show(ctx, l.state); err != nil {
+			return false, err
+		}
+	}
 	if l.state.Outcome != nil || len(l.state.Open()) > 0 && l.state.Phase != session.PhaseRunning {
 		return false, l.conclude(ctx)
 	}
@@ -156,6 +168,9 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 	if l.begin() {
 		return true, l.died(ctx)
 	}
+	if no, err := l.forbidden(ctx); no || err != nil {
+		return no, err
+	}
 	check := l.planCheck()
 	if err := l.saveState(ctx); err != nil {
 		return false, err
@@ -168,10 +183,6 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 	if err := l.startCheck(ctx, check); err != nil {
 		return false, err
 	}
-	shares, err := l.shares(ctx)
-	if err != nil {
-		return false, err
-	}
 	w.running, w.halt = l.row.ID, false
 	run, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -179,11 +190,11 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 		defer close(watched)
 		_ = fault.Guarded(run, w.cfg.Log, "watch for a stop", func() error { w.watch(run, l.Fence, cancel); return nil })
 	}()
-	began, asks := w.cfg.Now(), l.approvals(l.at, l.row)
+	use, asks := l.beginUse(), l.approvals(l.at, l.row)
 	var out session.Outcome
 	err = fault.Guarded(ctx, w.cfg.Log, "work on session "+l.row.ID, func() (err error) {
 		out, err = w.cfg.Runner.Run(run, Work{
-			Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.event, Shares: shares,
+			Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.event, Shares: use.spend,
 			RequesterID:   l.data.RequesterID,
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
 			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
@@ -195,7 +206,7 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 	<-watched
 	p.end()
 	w.running, l.data.Deaths = "", 0
-	err = errors.Join(err, l.count(ctx, w.cfg.Now().Sub(began)))
+	err = errors.Join(err, use.count(ctx))
 	var away *session.Away
 	switch {
 	case err == nil || stopped:

@@ -19,10 +19,12 @@ import (
 
 // task opens the thread's session, or goes on with it.
 func task(ctx context.Context, r *request) error {
-	if asked, err := r.askBack(ctx); asked || err != nil {
-		return err
+	if r.own == "" {
+		if asked, err := r.askBack(ctx); asked || err != nil {
+			return err
+		}
 	}
-	if r.sess != nil && (r.w.opening != nil || r.cmd.Mode == "" && r.cmd.Model == "") {
+	if r.sess != nil && (r.w.opening != nil || r.goesOn()) {
 		return r.follow(ctx)
 	}
 	if r.sess != nil {
@@ -31,6 +33,12 @@ func task(ctx context.Context, r *request) error {
 		}
 	}
 	return r.open(ctx)
+}
+
+// goesOn reports whether a task belongs to the thread's session: it does not ask for
+// another mode or model.
+func (r *request) goesOn() bool {
+	return r.cmd.Model == "" && (r.cmd.Mode == "" || r.own != "" && r.cmd.Mode == r.sess.Mode)
 }
 
 // supersede ends the thread's session, because a person asked for another
@@ -97,6 +105,9 @@ func (r *request) follow(ctx context.Context) error {
 	m.Text, m.Images = m.Text+words, images
 	answered := false
 	for _, a := range v.Open() {
+		if a.Kind == session.AskCommit { // which commit it is for has nothing to do with what is to be done there
+			continue
+		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
 		if a.Kind == session.AskQuestion {
 			res.Verdict, res.Reason, answered = policy.Answered, m.Text, true
@@ -127,15 +138,14 @@ func (r *request) open(ctx context.Context) error {
 		return nil
 	}
 	cfg := policy.Merge(w.cfg.Policy, place.Config).WithDefaults()
-	mode, err := policy.ParseMode(cmp.Or(r.cmd.Mode, cfg.Mode, "code"))
-	if err != nil {
-		r.reply(render.NotStarted(err.Error()))
+	with, ok := r.choose(cfg)
+	if !ok {
 		return nil
 	}
 	id := sessionID(w.key, s.key)
 	task := session.Task{
-		Session: id, Thread: w.key, Text: r.words(), Mode: mode.Name, Model: cmp.Or(r.cmd.Model, cfg.Model, w.cfg.Model),
-		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: r.cmd.Turns, Nonce: session.NewID(),
+		Session: id, Thread: w.key, Text: r.words(), Mode: with.Mode, Model: with.Model,
+		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: with.Turns, Nonce: session.NewID(),
 		Links: r.links(true), Place: s.place(),
 	}
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}); err != nil {
@@ -148,11 +158,11 @@ func (r *request) open(ctx context.Context) error {
 		return err
 	}
 	row := &store.Session{
-		ID: id, Thread: w.key, Repo: w.at.Ref.Repository(), Requester: r.actor.Login, Mode: mode.Name, Model: task.Model,
+		ID: id, Thread: w.key, Repo: w.at.Ref.Repository(), Requester: r.actor.Login, Mode: with.Mode, Model: task.Model,
 		Branch: task.Branch, Base: task.Base, State: session.PhaseQueued, Data: data,
 	}
 	if task.Branch == "" {
-		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.said()), Session: id, Mode: mode.Name})
+		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.said()), Session: id, Mode: with.Mode})
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,18 +43,66 @@ func plus(a, b policy.Limits) policy.Limits {
 	return policy.Limits{Turns: a.Turns + b.Turns, Tokens: a.Tokens + b.Tokens, Time: a.Time + b.Time, Edits: a.Edits + b.Edits, Lines: a.Lines + b.Lines}
 }
 
-// count notes what a stretch of work used.
-func (l *leased) count(ctx context.Context, took time.Duration) error {
+// use is what a session uses in one stretch of work.
+type use struct {
+	*leased
+	began  time.Time
+	before policy.Duration // that it had worked until then
+}
+
+func (l *leased) beginUse() use { return use{l, l.cfg.Now(), l.data.Used.Total.Time} }
+
+// note takes in what the session has used by now, in all. It reports whether that is
+// more than was known.
+func (u use) note(now policy.Limits) bool {
+	before := u.data.Used
+	now.Time = u.before + policy.Duration(u.cfg.Now().Sub(u.began))
+	u.data.Used = before.grown(now, u.cfg.Now().UTC().Format(dayForm))
+	return before.Day != u.data.Used.Day || before.Total.Turns != now.Turns || before.Total.Tokens != now.Tokens
+}
+
+// count notes what the stretch of work used, at its end.
+func (u use) count(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // what was used shows in the log when the session goes on
 	}
-	if err := l.reload(ctx); err != nil {
+	if err := u.reload(ctx); err != nil {
 		return err
 	}
-	v, r := l.state, &l.data
-	now := policy.Limits{Turns: v.Turns, Tokens: v.Tokens, Edits: v.Edits, Lines: v.Lines, Time: r.Used.Total.Time + policy.Duration(took)}
-	r.Used = r.Used.grown(now, l.cfg.Now().UTC().Format(dayForm))
-	return l.save(ctx)
+	v := u.state
+	u.note(policy.Limits{Turns: v.Turns, Tokens: v.Tokens, Edits: v.Edits, Lines: v.Lines})
+	return u.save(ctx)
+}
+
+// spend notes what the session has used by now where other sessions see it, and
+// returns what it has in common with them. Each asks before each of its turns, so
+// that together they use at most one turn each more than there is.
+func (u use) spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
+	if u.note(now) {
+		if err := u.tell(ctx); err != nil { //control:used-while-it-runs
+			return nil, fmt.Errorf("note what was used: %w", err)
+		}
+	}
+	return u.shares(ctx)
+}
+
+// tell writes what was used into the session's row as it is stored: the copy at hand is
+// read by others while the session runs.
+func (u use) tell(ctx context.Context) error {
+	for {
+		row, err := u.cfg.Store.Sessions.Session(ctx, u.row.ID)
+		if err != nil {
+			return err
+		}
+		data := dataOf(row)
+		data.Used = u.data.Used
+		if row.Data, err = json.Marshal(data); err != nil {
+			return err
+		}
+		if err := u.cfg.Store.Sessions.Update(ctx, u.Fence, row); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
 }
 
 // mostSessions limits how many sessions are looked through for what they
@@ -61,11 +111,11 @@ const mostSessions = 1000
 
 // shares are the budgets that the session has in common with the others of
 // its thread and with the others of its requester today.
-func (l *leased) shares(ctx context.Context) ([]Share, error) {
+func (l *leased) shares(ctx context.Context) ([]policy.Share, error) {
 	budget := l.config(l.data).Budget
 	day := l.cfg.Now().UTC().Format(dayForm)
-	thread := Share{Of: "This thread", Limits: budget.Thread}
-	person := Share{Of: render.ShareOfDay(l.row.Requester, day), Limits: budget.UserDay}
+	thread := policy.Share{Of: "This thread", Limits: budget.Thread}
+	person := policy.Share{Of: render.ShareOfDay(l.row.Requester, day), Limits: budget.UserDay}
 	if thread.Limits == (policy.Limits{}) && person.Limits == (policy.Limits{}) {
 		return nil, nil
 	}
@@ -85,5 +135,5 @@ func (l *leased) shares(ctx context.Context) ([]Share, error) {
 	for _, s := range own {
 		person.Used = plus(person.Used, dataOf(s).Used.on(day))
 	}
-	return []Share{thread, person}, nil
+	return []policy.Share{thread, person}, nil
 }

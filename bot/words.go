@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/outbox"
@@ -128,6 +130,10 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 		}
 		src = sourceOf(s, store.PriorityAnswer)
 	}
+	if err == nil && !ok && approval.ForkMoves(ev) {
+		ok, err = b.waitsHere(ctx, ev.Thread)
+		src = store.Delivery{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: fmt.Sprintf("moved-%d-%s", ev.Thread.Number, ev.After)}
+	}
 	if err != nil || !ok {
 		return src, ok, err
 	}
@@ -139,6 +145,12 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 	}
 	ours, _ := b.cfg.GitHub.Written(s.body)
 	return src, !spoken || !ours, nil
+}
+
+// waitsHere reports whether a thread has a session that waits for a person.
+func (b *Bot) waitsHere(ctx context.Context, at thread.Ref) (bool, error) {
+	sess, err := b.cfg.Store.Sessions.ByThread(ctx, at.Key())
+	return err == nil && sess.State.Waits(), store.Unless(err, store.ErrNotFound)
 }
 
 // names are what stands for the command word when a text mentions it: the

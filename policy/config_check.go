@@ -81,6 +81,12 @@ func (c Config) Validate() error {
 	for i, m := range c.Modes {
 		p.oneOf(orQuestion(m), modeNames(), "modes", i)
 	}
+	if c.Mode != "" && len(c.Modes) > 0 && !slices.Contains(c.Modes, c.Mode) {
+		p.add(fmt.Sprintf("%q is not among modes: %s", c.Mode, strings.Join(c.Modes, ", ")), "mode")
+	}
+	if c.Model != "" && len(c.Models) > 0 && !slices.Contains(c.Models, c.Model) {
+		p.add(fmt.Sprintf("%q is not among models: %s", c.Model, strings.Join(c.Models, ", ")), "model")
+	}
 	p.atLeastZero(float64(c.Turns), "turns")
 	if c.Turns > 1000 {
 		p.add("at most 1000 turns", "turns")

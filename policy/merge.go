@@ -12,7 +12,9 @@ import (
 // not set. It is how a configuration that stands alone is used.
 func (c Config) WithDefaults() Config {
 	d := DefaultConfig()
-	c.Mode = cmp.Or(c.Mode, d.Mode)
+	if len(c.Modes) == 0 || slices.Contains(c.Modes, d.Mode) {
+		c.Mode = cmp.Or(c.Mode, d.Mode)
+	}
 	c.Branch = cmp.Or(c.Branch, d.Branch)
 	c.Push.Hold = cmp.Or(c.Push.Hold, d.Push.Hold)
 	c.Approvals.Deadline = cmp.Or(c.Approvals.Deadline, d.Approvals.Deadline)
@@ -117,14 +119,18 @@ func pick(want, otherwise string, list []string) string {
 }
 
 // narrowList returns what is in both lists, where an empty list is
-// everything. When nothing is in both, the server's list stands.
+// everything. When nothing is in both, the repository's list stands: nothing is
+// in it that [Config.Choose] lets anybody choose.
 func narrowList(server, repo []string) []string {
 	if len(server) == 0 {
 		return slices.Clone(repo)
 	}
 	out := slices.DeleteFunc(slices.Clone(server), func(s string) bool { return !slices.Contains(repo, s) })
-	if len(out) == 0 {
+	switch {
+	case len(repo) == 0:
 		return slices.Clone(server)
+	case len(out) == 0:
+		return slices.Clone(repo)
 	}
 	return out
 }

@@ -110,6 +110,7 @@ func (s *State) Take(e Event, payload any) {
 		s.ask(e.Turn, p)
 	case *Resolved:
 		s.settle(e.Time, p)
+		s.permit(p.ID)
 		s.Outcome = nil
 		if len(s.Open()) == 0 {
 			s.Phase = PhaseRunning
@@ -134,6 +135,17 @@ func (s *State) Take(e Event, payload any) {
 		s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.phase()
 	}
 	s.tell(payload)
+}
+
+// permit has the work start from the commit of a fork that a person let the session
+// work on, and from no other.
+func (s *State) permit(id string) {
+	for _, r := range s.Requests {
+		if r.ID == id && r.Kind == AskCommit && r.Approval.Stands() && s.Turns == 0 {
+			s.Task.Base = r.Head //control:fork-base
+			s.begin(s.Task)
+		}
+	}
 }
 
 // noted takes in a note. One of what was taken back is how the work ends again.

@@ -105,7 +105,11 @@ type AskKind string
 const (
 	AskApproval AskKind = "approval"
 	AskQuestion AskKind = "question"
+	AskCommit   AskKind = "commit" // leave to work on one commit of a fork, which is Head
 )
+
+// ByID reports whether what is asked for is answered by its id.
+func (k AskKind) ByID() bool { return k != AskQuestion && k != AskCommit }
 
 // NoteKind is why the engine told the model something.
 type NoteKind string

@@ -54,17 +54,30 @@ func OpenExports(dir string) (*Exports, error) {
 
 // take returns a directory with the files of a commit; give it back with
 // drop. An empty commit id means an empty directory.
-func (b *Exports) take(ctx context.Context, repo *gitops.Mirror, commit string) (path string, drop func(), err error) {
+//
+// Where ignoreAt is a commit, what the agent may not see is as there.
+func (b *Exports) take(ctx context.Context, repo *gitops.Mirror, commit, ignoreAt string) (path string, drop func(), err error) {
+	name := commit
+	if ignoreAt != "" {
+		name += "-" + ignoreAt
+	}
 	b.mu.Lock()
-	e := b.have[commit]
+	e := b.have[name]
 	if e == nil {
-		e = &base{path: filepath.Join(b.dir, "c-"+commit)}
-		b.have[commit] = e
+		e = &base{path: filepath.Join(b.dir, "c-"+name)}
+		b.have[name] = e
 	}
 	e.uses++
 	b.mu.Unlock()
-	drop = func() { b.drop(commit, e) }
-	e.once.Do(func() { e.err = b.export(ctx, repo, commit, e.path) })
+	drop = func() { b.drop(name, e) }
+	e.once.Do(func() {
+		if e.err = b.export(ctx, repo, commit, e.path); e.err == nil && ignoreAt != "" { //control:fork-ignore
+			e.err = ignoreAs(ctx, repo, ignoreAt, e.path)
+		}
+		if e.err == nil {
+			e.err = workspace.Give(ctx, e.path)
+		}
+	})
 	if e.err != nil {
 		drop()
 		return "", nil, e.err
@@ -84,19 +97,19 @@ func (b *Exports) export(ctx context.Context, repo *gitops.Mirror, commit, path 
 			return errors.Join(err, workspace.RemoveTree(path))
 		}
 	}
-	return workspace.Give(ctx, path)
+	return nil
 }
 
 // drop gives an export back. It forgets one that failed, and removes the oldest
 // exports that nobody uses.
-func (b *Exports) drop(commit string, e *base) {
+func (b *Exports) drop(name string, e *base) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tick++
 	e.uses--
 	e.last = b.tick
-	if e.err != nil && b.have[commit] == e {
-		delete(b.have, commit)
+	if e.err != nil && b.have[name] == e {
+		delete(b.have, name)
 	}
 	for len(b.have) > mostBases {
 		oldest := ""

@@ -91,7 +91,11 @@ func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy
 // projectWords returns what the agent is told of the project: facts from the
 // files it works on, and instructions, which come only from the base branch.
 func projectWords(ctx context.Context, ws *workspace.Workspace, j Job) (about, rules string, err error) {
-	facts, err := project.Discover(ctx, ws)
+	var from project.Files = ws
+	if j.Foreign && j.RulesAt != "" { //control:fork-facts
+		from = commitFiles{j.Repo, j.RulesAt}
+	}
+	facts, err := project.Discover(ctx, from)
 	if err != nil {
 		return "", "", err
 	}

@@ -87,6 +87,9 @@ type Job struct {
 	// Untrusted means that who asked for the session may not push there: all
 	// of it waits for somebody who may.
 	Untrusted bool
+	// Foreign means that the files are somebody's from outside. What tells the agent
+	// what to do, or hides files from it, is as at RulesAt.
+	Foreign bool
 	// ReviewBranch names the branch on which the edit of a request is put up
 	// for review; nil where nobody can review.
 	ReviewBranch func(request string) string
@@ -95,8 +98,8 @@ type Job struct {
 	Inbox        func(context.Context) error
 	OnEvent      func(session.Event)
 	OnLive       func(agent.Live)
-	Shares       []agent.Share
-	RulesAt      string // commit of the base branch, whose instructions count; "" for none
+	Shares       agent.Shares // nil for none
+	RulesAt      string       // commit of the base branch, whose instructions count; "" for none
 	// ApprovalFacts returns what an approval depends on besides the workspace: when
 	// it changes, the approval is stale. Confirm is as in [agent.Config]. Either
 	// may be nil.
@@ -211,23 +214,18 @@ func (e *Engine) approvalFacts(ws *workspace.Workspace, j Job) func(context.Cont
 	}
 }
 
+// limits are those of the rules, as the agent counts them.
 func (e *Engine) limits() agent.Limits {
-	out := Limits(e.cfg.Rules.Budget.Session)
-	if out.Turns == 0 {
-		out.Turns = e.cfg.Rules.Turns
+	l := e.cfg.Rules.Budget.Session
+	return agent.Limits{
+		Turns: e.cfg.Rules.TurnLimit(), Tokens: l.Tokens, Wall: time.Duration(l.Time), Edits: l.Edits, ChangedLines: l.Lines,
+		Deadline: time.Duration(e.cfg.Rules.Approvals.Deadline),
 	}
-	out.Deadline = time.Duration(e.cfg.Rules.Approvals.Deadline)
-	return out
-}
-
-// Limits returns the limits of a configuration as the agent counts them.
-func Limits(l policy.Limits) agent.Limits {
-	return agent.Limits{Turns: l.Turns, Tokens: l.Tokens, Wall: time.Duration(l.Time), Edits: l.Edits, ChangedLines: l.Lines}
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
 func (e *Engine) open(ctx context.Context, j Job, at *session.State) (*workspace.Workspace, func(context.Context) error, error) {
-	source, drop, err := e.cfg.Exports.take(ctx, j.Repo, at.Saved)
+	source, drop, err := e.cfg.Exports.take(ctx, j.Repo, at.Saved, j.ignoreAt())
 	if err != nil {
 		return nil, nil, err
 	}

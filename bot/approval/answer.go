@@ -87,7 +87,7 @@ func answerable(v *session.State, answer Answer) (session.Asked, bool) {
 		list = slices.Concat(v.Open(), v.Granted()) //control:denial-after-approval
 	}
 	for _, a := range list {
-		if a.ID == answer.Request && a.Kind != session.AskQuestion {
+		if a.ID == answer.Request && a.Kind.ByID() {
 			return a, true
 		}
 	}
@@ -124,15 +124,9 @@ func commentSource(t ghapp.Target, updated time.Time, body string) string {
 // still have the right, does the comment still say what it said? It returns why
 // not, or "". GitHub not answering stops everything.
 func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.Resolved) (string, error) {
-	actor, err := s.Client.Actor(ctx, yes.By)
-	if err != nil {
-		return "", err
-	}
-	if actor.Lookup == policy.Found && actor.ID != yes.ByID {
-		return render.WhyAnotherAccount, nil
-	}
-	if actor.ID == 0 {
-		actor.ID = yes.ByID
+	actor, why, err := s.speaker(ctx, yes)
+	if why != "" || err != nil {
+		return why, err
 	}
 	verdict, why, err := s.may(ctx, actor, asked)
 	if err != nil {
@@ -148,6 +142,21 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 		return render.WhyNotShown, err
 	}
 	return s.said(ctx, asked.ID, yes) //control:bot-orders-edited
+}
+
+// speaker returns the account that gave an answer as it is now, or why it is not the
+// one that gave it.
+func (s Session) speaker(ctx context.Context, yes session.Resolved) (actor policy.Actor, why string, err error) {
+	if actor, err = s.Client.Actor(ctx, yes.By); err != nil {
+		return actor, "", err
+	}
+	if actor.Lookup == policy.Found && actor.ID != yes.ByID {
+		return actor, render.WhyAnotherAccount, nil
+	}
+	if actor.ID == 0 {
+		actor.ID = yes.ByID
+	}
+	return actor, "", nil
 }
 
 // said returns why what an answer names as its source is no approval of a

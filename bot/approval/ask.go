@@ -43,6 +43,9 @@ func (r Requests) Ask(ctx context.Context, v *session.State) error {
 	var fresh []session.Asked
 	whys := map[string]string{}
 	for _, a := range v.Open() {
+		if a.Kind == session.AskCommit { // a comment of its own asks for it
+			continue
+		}
 		up, why, err := r.offer(ctx, a)
 		if err != nil {
 			return err

@@ -68,7 +68,7 @@ func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) ([]se
 	}
 	var out []session.Asked
 	for _, r := range v.Requests {
-		if r.Kind == session.AskQuestion || r.Answer != nil && r.Settled.Before(said.At) {
+		if !r.Kind.ByID() || r.Answer != nil && r.Settled.Before(said.At) {
 			continue
 		}
 		for _, cm := range comments {
@@ -84,7 +84,7 @@ func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) ([]se
 
 // Open returns the requests for approval that are open.
 func Open(v *session.State) []session.Asked {
-	return slices.DeleteFunc(v.Open(), func(a session.Asked) bool { return a.Kind == session.AskQuestion })
+	return slices.DeleteFunc(v.Open(), func(a session.Asked) bool { return !a.Kind.ByID() })
 }
 
 // Pick is an answer that names no request: its command, and whether it says "all"

@@ -8,6 +8,7 @@
 //	review.go   the events of a small pull request that asks for one edit
 //	judge.go    what people did with that pull request
 //	ask.go      asking: in a comment, or as that pull request
+//	fork.go     leave to work on a commit of a fork
 //	tidy.go     how that pull request ends
 package approval
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // prefix is the word that a command line begins with.
@@ -169,6 +170,11 @@ func (t Table) verb(c Command, text string) (read Command, is bool, err error) {
 	word, rest := cutVerb(text)
 	name := strings.ToLower(word)
 	if slices.Contains(modes[:], name) {
+		if at := strings.TrimLeftFunc(rest, unicode.IsSpace); strings.HasPrefix(at, "--") { //control:flags-behind-a-mode
+			if rest, err = flags(&c, at); err != nil {
+				return c, false, err
+			}
+		}
 		if !takesMode(name, rest) {
 			return c, false, nil
 		}

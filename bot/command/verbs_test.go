@@ -283,6 +283,10 @@ document --turns and --mode here => ask
 fix it --turns => ask
 fix it --turns many => ask
 plan x --mode code => ask
+debug --model m fix it => task:debug 0m | fix it
+plan --turns=5 the move => task:plan 5 | the move
+plan --mode code the move => ask
+review --verbose is missing => =
 => help
 `
 

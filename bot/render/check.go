@@ -43,7 +43,7 @@ func CheckSummary(s *session.State, turnedAway string) string {
 	}
 	waiting(&b, s.Open(), Links{})
 	files(&b, s.Files, since(s))
-	b.WriteString(next(s.Phase) + "\n")
+	b.WriteString(next(s) + "\n")
 	if turnedAway != "" {
 		fmt.Fprintf(&b, "\nNot answered: %s\n", line(clean(turnedAway), 300))
 	}

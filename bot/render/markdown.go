@@ -43,7 +43,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	if l.Pull > 0 {
 		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges])
 	}
-	b.WriteString(next(s.Phase) + "\n")
+	b.WriteString(next(s) + "\n")
 	text := limit(b.String(), maxBody)
 	return untrusted.Post{Text: text, Folds: timeline(s.Timeline, maxBody-len(text)-1500)}
 }
@@ -171,8 +171,12 @@ func checkpoints(b *strings.Builder, list []session.Checkpoint, l Links) {
 }
 
 // next says how to go on.
-func next(p session.Phase) string {
-	switch p {
+func next(s *session.State) string {
+	forks := func(a session.Asked) bool { return a.Kind == session.AskCommit }
+	if s.Phase == session.PhaseAwaitingApproval && slices.ContainsFunc(s.Open(), forks) {
+		return "What you write with `/agent …` until then is part of the request. End it with `/agent stop`."
+	}
+	switch s.Phase {
 	case session.PhaseAwaitingApproval:
 		return "Answer with `/agent approve ID` or `/agent deny ID reason`. A new `/agent …` comment withdraws the request."
 	case session.PhaseAwaitingAnswer:
@@ -271,7 +275,7 @@ func Final(s *session.State) string {
 	outcome(&b, s.Outcome)
 	whereWorkIs(&b, s.Sent, "this thread")
 	files(&b, s.Files, since(s))
-	b.WriteString(next(s.Phase) + "\n")
+	b.WriteString(next(s) + "\n")
 	return limit(b.String(), maxBody)
 }
 
@@ -317,6 +321,7 @@ type Origin struct {
 	Number int // 0 for none
 	Pull   bool
 	Beside string // branch of that pull request, when the work does not go to it
+	Fork   string // commit of the fork that the work starts from, "" where there is no fork
 }
 
 // Closes is the number of the issue that the pull request closes, 0 for none.
@@ -338,6 +343,9 @@ func PullBody(s *session.State, requester string, from Origin) string {
 	}
 	if from.Beside != "" {
 		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration says so. Merging this brings the work there.\n\n", code(from.Beside))
+	}
+	if from.Fork != "" {
+		fmt.Fprintf(&b, "That pull request comes from a fork. This has its commits up to %s, and mine on top of them.\n\n", from.Fork)
 	}
 	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
 	return limit(b.String(), maxBody)

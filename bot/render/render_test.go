@@ -110,8 +110,8 @@ func TestStateWords(t *testing.T) {
 // Every word for where a session stands is known here.
 func TestEveryPhase(t *testing.T) {
 	for _, p := range session.Phases() {
-		if icons[p] == "" || next(p) == "" || Conclusion(p) == "" {
-			t.Errorf("%s: icon %q, next %q, conclusion %q", p, icons[p], next(p), Conclusion(p))
+		if icons[p] == "" || next(&session.State{Phase: p}) == "" || Conclusion(p) == "" {
+			t.Errorf("%s: icon %q, next %q, conclusion %q", p, icons[p], next(&session.State{Phase: p}), Conclusion(p))
 		}
 	}
 }

@@ -67,11 +67,16 @@ func Split(list []session.Asked, requester string) [][]session.Asked {
 
 // waiting names on a line what is open, in the order in which the comments ask.
 func waiting(b *strings.Builder, open []session.Asked, l Links) {
+	for _, a := range open {
+		if a.Kind == session.AskCommit {
+			fmt.Fprintf(b, "Waiting for leave to work on the fork: %s\n\n", okFor(a.Head))
+		}
+	}
 	words := map[bool]string{true: "an answer", false: "approval"}
 	for _, question := range []bool{false, true} {
 		var ids []string
 		for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
-			if (a.Kind == session.AskQuestion) != question {
+			if a.Kind == session.AskCommit || (a.Kind == session.AskQuestion) != question {
 				continue
 			}
 			id := "`" + a.ID + "`"

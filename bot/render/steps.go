@@ -40,6 +40,10 @@ func steps(timeline []session.Moment) []step {
 		case *session.Answer:
 			out = append(out, answerSteps(m)...)
 		case *session.Request:
+			if m.Kind == session.AskCommit {
+				out = append(out, step{text: "Asked whether to work on a commit of the fork", detail: fmt.Sprintf("`%.7s`", m.Head)})
+				continue
+			}
 			out = append(out, step{text: "Asked " + map[bool]string{true: "a question", false: "for approval"}[m.Kind == session.AskQuestion], detail: "`" + m.ID + "`"})
 		case *session.Resolved:
 			out = append(out, resolvedStep(m))

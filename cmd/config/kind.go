@@ -1,11 +1,18 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -50,6 +57,29 @@ func otherKind(data []byte, own, other fileKind) string {
 		return other.hint
 	}
 	return ""
+}
+
+// CheckCommands checks the repository's own commands: the one in a file, or those that
+// lie beside the file of a repository's configuration.
+func CheckCommands(file string) error {
+	list, err := filepath.Glob(filepath.Join(filepath.Dir(file), "agent", "commands", "*.md"))
+	if strings.HasSuffix(file, ".md") {
+		list, err = []string{file}, nil
+	}
+	if err != nil {
+		return err
+	}
+	var files []custom.File
+	for _, name := range list {
+		f := custom.File{Path: path.Join(custom.Dir, filepath.Base(name))}
+		f.Data, f.Err = os.ReadFile(name)
+		files = append(files, f)
+	}
+	var wrong error
+	for _, c := range custom.Read(files, bot.Taken) {
+		wrong = errors.Join(wrong, c.Err)
+	}
+	return wrong
 }
 
 // CheckRepositoryFile checks what a repository's file holds.

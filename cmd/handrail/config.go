@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -13,7 +15,7 @@ import (
 )
 
 type configCmd struct {
-	Check  configCheckCmd  `cmd:"" help:"Check a configuration file: a repository's, or with --server the server's."`
+	Check  configCheckCmd  `cmd:"" help:"Check a configuration file: a repository's with its own commands, one of these, or with --server the server's."`
 	Import configImportCmd `cmd:"" help:"Turn an editor extension's list of sensitive files into ours, and print it."`
 	Schema configSchemaCmd `cmd:"" help:"Print the JSON schema of a repository's configuration."`
 }
@@ -36,10 +38,13 @@ func (c *configCheckCmd) Run(w *console) error {
 	if err != nil {
 		return door.Usage("read configuration: %w", err)
 	}
-	if c.Server {
+	switch {
+	case c.Server:
 		err = config.CheckFile(c.File)
-	} else {
-		err = config.CheckRepositoryFile(c.File, data)
+	case strings.HasSuffix(c.File, ".md"):
+		err = config.CheckCommands(c.File)
+	default:
+		err = errors.Join(config.CheckRepositoryFile(c.File, data), config.CheckCommands(c.File))
 	}
 	switch {
 	case c.JSON:

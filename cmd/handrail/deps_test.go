@@ -33,11 +33,13 @@ var arrows = map[string][]string{
 	"bot/sweep":        {"bot/ghapp", "bot/store"},
 	"bot/thread":       {},
 	"bot/ready":        {},
-	"bot/render":       {"bot/render/split", "agent/session", "policy", "policy/*"},
 	"bot/render/split": {},
 	"bot/fault":        {"bot/ghapp", "bot/render", "bot/store", "agent/session", "gitops"},
 	"bot/outbox":       {"bot/fault", "bot/ghapp", "bot/store", "bot/thread", "agent/session"},
 
+	"bot/custom":       {"policy", "policy/*"},
+	"bot/command":      {"bot/custom", "policy", "policy/*"},
+	"bot/render":       {"bot/custom", "bot/render/split", "bot/thread", "agent/session", "policy", "policy/*"},
 	"bot/conversation": {"bot/store", "bot/thread", "bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
 
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},

@@ -6,13 +6,14 @@
 // cmd chooses: cmd/handrail has a file per verb and the wiring, and is the only
 // place that picks adapters; cmd/config reads what an operator writes, cmd/door
 // asks one part a question, without a session, and cmd/reader lets tools read
-// what bot/ghapp/reads finds. cmd/commits says how commits look, and who signs them.
+// what bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
+// cmd/commits says how commits look, and who signs them.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread. bot/outbox sends what is meant for GitHub, under a lease
 // and once. bot/fault says what errors mean. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
-// what was asked, bot/conversation lays out what was said around it, bot/approval asks people and judges what they answer,
+// what was asked, bot/custom the commands of a repository's own, bot/conversation lays out what was said around it, bot/approval asks people and judges what they answer,
 // bot/render turns a session's state into Markdown, which bot/render/split cuts where
 // it is too long. bot/ghapp writes to GitHub
 // so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks

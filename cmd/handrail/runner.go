@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,8 +12,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/commits"
 	"github.com/handrail-bot/handrail/cmd/reader"
 	"github.com/handrail-bot/handrail/gitops"
@@ -60,8 +61,14 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 	return m, nil
 }
 
-// errFork is the reply to a request for changes on a pull request from a fork.
-var errFork = fault.Told{Text: "this pull request comes from a fork, which I cannot push to; ask me in a pull request of this repository, or use a read-only mode such as `/agent review`"}
+// CommandFiles implements bot.Clone.
+func (r *serveRunner) CommandFiles(ctx context.Context, at bot.Thread) ([]custom.File, error) {
+	m, err := r.mirror(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return clone.CommandFiles(ctx, m)
+}
 
 // StartPoint implements bot.Runner.
 func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartPoint, error) {
@@ -75,10 +82,11 @@ func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartP
 	}
 	p := bot.StartPoint{Base: head, Target: branch, Config: cfg}
 	if at.Pull != nil {
-		if at.Pull.Fork {
-			return p, errFork
-		}
 		p.Base, p.Branch, p.Target = at.Pull.HeadSHA, at.Pull.Head, at.Pull.Base
+		if at.Pull.Fork { // the work goes to a branch of ours
+			p.Branch = ""
+			return p, nil
+		}
 		beside := policy.Merge(r.cfg.Policy, cfg).PullRequest.Branch == "stacked"
 		if !beside {
 			beside, err = closed(ctx, at, branch, p.Branch)
@@ -96,7 +104,7 @@ func closed(ctx context.Context, at bot.Thread, standard, branch string) (bool, 
 	if branch == standard {
 		return true, nil
 	}
-	if at.Pull == nil || branch != at.Pull.Head {
+	if branch != approval.OwnBranch(at.Pull) {
 		return false, nil
 	}
 	return ghapp.Protected(ctx, at.Client, branch)
@@ -135,18 +143,18 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Commits: look,
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")
-			p.Exists = p.Exists || w.Thread.Pull != nil && w.Thread.Pull.Head == branch
+			p.Exists = p.Exists || approval.OwnBranch(w.Thread.Pull) == branch
 			if p.Closed, err = closed(ctx, w.Thread, standard, branch); err != nil {
 				return gitops.Pushed{}, err
 			}
 			return m.PushSafe(ctx, p)
 		},
-		Untrusted: untrusted,
+		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
 		Equip: func(c *agent.Config) {
 			c.Tools = append(c.Tools, github.Tools(reader.New(w.Thread.Client, w.Thread.Ref), w.Task.Nonce)...)
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
-		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: sharesOf(w.Shares), RulesAt: rulesAt, Confirm: w.Confirm,
+		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 }
@@ -179,44 +187,11 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 	return branch, head, cfg, err
 }
 
-// sharesOf returns the bot's shared budgets as the agent counts them.
-func sharesOf(list []bot.Share) []agent.Share {
-	out := make([]agent.Share, 0, len(list))
-	for _, s := range list {
-		out = append(out, agent.Share{Of: s.Of, Limits: work.Limits(s.Limits), Used: work.Limits(s.Used)})
-	}
-	return out
-}
-
 // Offer implements bot.Offerer.
 func (r *serveRunner) Offer(ctx context.Context, at bot.Thread, o approval.Offer) (string, error) {
 	m, err := r.mirror(ctx, at)
 	if err != nil {
 		return "", err
 	}
-	if _, err := m.Resolve(ctx, o.Commit); err != nil {
-		if errors.Is(err, gitops.ErrNotFound) {
-			return "", approval.ErrGone
-		}
-		return "", err
-	}
-	base := "refs/heads/" + o.Base
-	if _, err := m.Resolve(ctx, base); errors.Is(err, gitops.ErrNotFound) {
-		if why, err := refusedPush(m.Push(ctx, gitops.Push{Commit: o.Parent, Ref: base, Create: true})); why != "" || err != nil {
-			return why, err
-		}
-	} else if err != nil {
-		return "", err
-	}
-	return refusedPush(m.Push(ctx, gitops.Push{Commit: o.Commit, Ref: "refs/heads/" + o.Branch, Create: true}))
-}
-
-// refusedPush returns the reason of a failure that another attempt would not
-// change. Any other failure is the error.
-func refusedPush(err error) (string, error) {
-	var refused *gitops.RemoteError
-	if errors.As(err, &refused) || errors.Is(err, gitops.ErrAuth) {
-		return fmt.Sprintf("its branch could not be pushed (%v)", err), nil
-	}
-	return "", err
+	return clone.Offer(ctx, m, o)
 }

@@ -171,7 +171,7 @@ func (s *server) contextRoom(ctx context.Context, name string) int {
 
 func (s *server) newQueue(r *serveRunner) (err error) {
 	s.bot, err = bot.New(bot.Config{
-		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
+		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Clone: r, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
 		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
 	})
 	if err != nil {

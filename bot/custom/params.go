@@ -1,0 +1,212 @@
+package custom
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// params is what a command takes.
+type params struct {
+	named bool // list says all of it
+	list  []param
+	hint  string // for readers, where list does not say it
+	all   bool   // the text has $ARGUMENTS
+	last  int    // the highest number in the text
+}
+
+type param struct {
+	name     string
+	optional bool // "name?"
+	rest     bool // "name...": all words that are left
+}
+
+var paramName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,30}$`)
+
+func readParam(text string, last bool) (param, error) {
+	p := param{name: text}
+	p.name, p.optional = strings.CutSuffix(p.name, "?")
+	for _, mark := range []string{"...", "…"} {
+		if name, ok := strings.CutSuffix(p.name, mark); ok {
+			p.name, p.rest = name, true
+		}
+	}
+	switch {
+	case !paramName.MatchString(p.name):
+		return p, fmt.Errorf("%q is not one word such as version, version? for one that may be left out, or files... for all that is left", text)
+	case p.rest && !last:
+		return p, fmt.Errorf("%q takes all words that are left, so it has to be the last one", text)
+	}
+	return p, nil
+}
+
+// placeholder is what stands for words of the person. A backslash before it takes its
+// meaning away.
+var placeholder = regexp.MustCompile(`\\?\$(?:([1-9][0-9]?)|([A-Za-z_]{3,}))`)
+
+// braced is how shells write it.
+var braced = regexp.MustCompile(`\$\{(ARGUMENTS|[1-9][0-9]?)\}`)
+
+// check returns the text of a command whose first line is at a line of its file, or
+// what is wrong with it.
+func (p *params) check(body string, at int) (string, error) {
+	text, _ := untrusted.CleanPlain(body) // characters that nobody sees in a review are not asked
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", fmt.Errorf("line %d: the command has no text", at)
+	}
+	for i, line := range strings.Split(body, "\n") {
+		if m := braced.FindStringSubmatch(line); m != nil {
+			return "", fmt.Errorf("line %d: %s is not known, did you mean $%s?", at+i, m[0], m[1])
+		}
+		for _, m := range placeholder.FindAllStringSubmatch(line, -1) {
+			if strings.HasPrefix(m[0], `\`) {
+				continue
+			}
+			if err := p.use(m[1], m[2]); err != nil {
+				return "", fmt.Errorf("line %d: %w", at+i, err)
+			}
+		}
+	}
+	return text, nil
+}
+
+// use takes in one placeholder: its number or its name.
+func (p *params) use(number, name string) error {
+	if n, _ := strconv.Atoi(number); n > 0 {
+		p.last = max(p.last, n)
+		if p.named && n > len(p.list) {
+			return fmt.Errorf("$%d stands for an argument that the header does not name: it has %d", n, len(p.list))
+		}
+		return nil
+	}
+	p.all = p.all || name == "ARGUMENTS"
+	upper := strings.ToUpper(name)
+	if name != "ARGUMENTS" && (nearWord(upper, "ARGUMENTS") || upper == "ARGS" || upper == "ARG") {
+		return fmt.Errorf("$%s is not known, did you mean $ARGUMENTS?", name)
+	}
+	if p.named && len(p.list) == 0 && name == "ARGUMENTS" {
+		return errors.New("$ARGUMENTS stands for words that the header says there are none of")
+	}
+	return nil
+}
+
+// usage shows what is to be given.
+func (p *params) usage() string {
+	var out []string
+	for _, one := range p.list {
+		name := one.name
+		if one.rest {
+			name += "…"
+		}
+		if one.optional {
+			name = "[" + name + "]"
+		} else {
+			name = "<" + name + ">"
+		}
+		out = append(out, name)
+	}
+	switch {
+	case p.named:
+	case p.hint != "":
+		return p.hint
+	case p.all:
+		return "…"
+	default:
+		for i := range p.last {
+			out = append(out, fmt.Sprintf("<%d>", i+1))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// given takes the words of a person apart. Wrong says what is not as the command wants
+// it, as the rest of a sentence that begins with its name.
+func (p *params) given(said string) (list []string, wrong string) {
+	list = fields(said)
+	least, most := 0, len(p.list)
+	for _, one := range p.list {
+		if !one.optional {
+			least++
+		}
+		if one.rest {
+			most = len(list)
+		}
+	}
+	if !p.named {
+		least, most = p.last, len(list)
+		if p.last == 0 && !p.all && p.hint == "" {
+			most = 0
+		}
+	}
+	switch {
+	case len(list) > most && most == 0:
+		return nil, "takes no arguments"
+	case len(list) > most:
+		return nil, fmt.Sprintf("takes %s, and here are %d. Words that belong together stand between quotation marks", count(most), len(list))
+	case len(list) < least:
+		return nil, "needs " + count(least)
+	}
+	if n := len(p.list); n > 0 && p.list[n-1].rest && len(list) > n {
+		list = append(list[:n-1:n-1], strings.Join(list[n-1:], " "))
+	}
+	return list, ""
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "one argument"
+	}
+	return fmt.Sprintf("%d arguments", n)
+}
+
+// fields are the words of a text. Those between quotation marks are one.
+func fields(said string) []string {
+	var out []string
+	for _, m := range quotedOrWord.FindAllStringSubmatch(said, -1) {
+		word := m[0]
+		for _, inner := range m[1:] {
+			if inner != "" {
+				word = inner
+			}
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+var quotedOrWord = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|'([^'\s][^']*)'(?:\s|$)|\S+`)
+
+// expand puts the words into the text, once: what they hold is not looked at again.
+// Several lines do not stand among the command's own; they are below it.
+func (p *params) expand(text, said string, list []string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(m string) string {
+		if strings.HasPrefix(m, `\`) {
+			return m[1:]
+		}
+		n, err := strconv.Atoi(m[1:])
+		switch {
+		case m == "$ARGUMENTS":
+			return oneLine(said)
+		case err != nil:
+			return m
+		case n <= len(list):
+			return oneLine(list[n-1])
+		}
+		return ""
+	})
+}
+
+// longest is how many bytes of the person's words stand in the text of a command.
+const longest = 500
+
+func oneLine(said string) string {
+	if strings.Contains(said, "\n") || len(said) > longest {
+		return "(the words of the person, below)"
+	}
+	return said
+}

@@ -1,0 +1,51 @@
+package bot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// choose returns what the session works with. It reports false where the configuration
+// does not allow it, and the reply says what is allowed. Where it gives no number of
+// turns, more than the mode has are for those who may grant them later, too.
+func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
+	with, err := cfg.Choose(policy.Choice{Mode: r.cmd.Mode, Model: r.cmd.Model, Turns: r.cmd.Turns}, r.w.cfg.Model)
+	var no *policy.NotAllowed
+	switch {
+	case errors.As(err, &no):
+		r.reply(render.NotStarted(render.NotAllowed(no) + "."))
+		return with, false
+	case err != nil:
+		r.reply(render.NotStarted(err.Error()))
+		return with, false
+	}
+	most := cfg.TurnLimit()
+	if may, _ := r.w.mayAsk(r.actor, policy.RaiseLimit, nil); most == 0 && may != policy.Allow {
+		mode, _ := policy.ParseMode(with.Mode) // it was chosen
+		most = mode.Turns
+	}
+	if most > 0 && with.Turns > most { //control:turns-bind
+		r.reply(render.FewerTurns(with.Turns, most))
+		with.Turns = most
+	}
+	return with, true
+}
+
+// forbidden ends a session that may not run any more, because the server allows its mode
+// or its model no longer. It reports whether that is so.
+func (l *leased) forbidden(ctx context.Context) (bool, error) {
+	v := l.state
+	err := l.config(l.data).Permits(policy.Choice{Mode: cmp.Or(v.Task.Mode, "code"), Model: v.Task.Model})
+	var no *policy.NotAllowed
+	if !errors.As(err, &no) {
+		return false, err
+	}
+	no.Named = true
+	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: render.NoLonger(no)}
+	return true, l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
+}

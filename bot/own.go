@@ -1,0 +1,81 @@
+package bot
+
+import (
+	"context"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/render"
+)
+
+// Clone tells what only a clone of a repository does.
+type Clone interface {
+	// CommandFiles returns the files of the repository's own commands, as they are on
+	// the default branch.
+	CommandFiles(ctx context.Context, at Thread) ([]command.OwnFile, error)
+}
+
+// Taken returns why a name cannot be that of a repository's own command, "" when it can.
+func Taken(name string) string { return specs(commands()).Taken(name) }
+
+// book returns the repository's own commands.
+func (r *request) book(ctx context.Context) (command.Own, error) {
+	if r.w.cfg.Clone == nil {
+		return nil, nil
+	}
+	if r.c.book == nil {
+		files, err := r.w.cfg.Clone.CommandFiles(ctx, *r.at)
+		if err != nil {
+			return nil, err
+		}
+		b := specs(r.w.rows).Own(files)
+		r.c.book = &b
+	}
+	return *r.c.book, nil
+}
+
+// callOwn finds out whether a task calls a command of the repository's own, and then
+// makes it one in the words of that. It reports whether that is all: the person was told
+// what is wrong.
+func (r *request) callOwn(ctx context.Context) (over bool, err error) {
+	modeWord := r.cmd.Mode != "" && !strings.Contains(r.msg.body, "--mode") // "/agent review notes" is about the notes
+	if r.cmd.Name != command.Task || r.cmd.Explicit || modeWord {
+		return false, nil
+	}
+	said := r.said()
+	if !command.MayCallOwn(said) {
+		return false, nil
+	}
+	book, err := r.book(ctx)
+	if fault.Temporary(err) {
+		return false, err
+	}
+	if err != nil {
+		r.reply(render.CouldNotStart(fault.InWords(err)))
+		return true, nil
+	}
+	c, rest, ok := command.OwnCalled(book, said)
+	if !ok {
+		return false, nil
+	}
+	text, wrong := "", ""
+	if c.Err == nil {
+		text, wrong = c.Call(rest)
+	}
+	switch {
+	case c.Err != nil:
+		r.reply(render.OwnBroken(c))
+	case wrong != "":
+		r.reply(render.OwnUse(c, wrong))
+	case c.Mode != "" && r.cmd.Mode != "" && c.Mode != r.cmd.Mode:
+		r.reply(render.OwnMode(c, r.cmd.Mode))
+	default:
+		r.own = text
+		if c.Mode != "" {
+			r.cmd.Mode = c.Mode
+		}
+		return false, nil
+	}
+	return true, nil
+}

@@ -1,0 +1,35 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// NotAllowed says that a mode or a model cannot be chosen here, and which can.
+func NotAllowed(no *policy.NotAllowed) string {
+	if len(no.Allowed) == 0 {
+		return fmt.Sprintf("the server's `%ss` and those of this repository have nothing in common, so nothing can run; whoever keeps `.github/agent.yml` can change that.", no.What)
+	}
+	names := make([]string, 0, len(no.Allowed))
+	for _, name := range no.Allowed {
+		names = append(names, code(name))
+	}
+	how := "/agent --" + no.What + " " + no.Allowed[0]
+	which := fmt.Sprintf("the %s %s is not allowed here", no.What, code(line(no.Name, 80)))
+	if !no.Named {
+		which = fmt.Sprintf("a request that names no %s would get %s, which is not allowed here", no.What, code(line(no.Name, 80)))
+	}
+	return fmt.Sprintf("%s. Allowed: %s. Write for example %s", which, strings.Join(names, ", "), code(how+" …"))
+}
+
+// NoLonger is the reason of an end for a session that may not go on as it began.
+func NoLonger(no *policy.NotAllowed) string {
+	return "The session cannot go on: " + NotAllowed(no) + "."
+}
+
+// FewerTurns says that a session gets fewer turns than were asked for.
+func FewerTurns(asked, most int) string {
+	return fmt.Sprintf("You asked for %s; a session here gets at most %d, so that is what I work with. Who maintains this repository can grant more later with `/agent budget +10`.", plural(asked, "turn"), most)
+}

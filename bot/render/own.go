@@ -1,0 +1,50 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/custom"
+)
+
+// OwnBroken says that a command of the repository's own cannot be called.
+func OwnBroken(c custom.Command) string {
+	return fmt.Sprintf("I did nothing: the file of the command %s has to be mended first.\n\n> %s\n\n`handrail config check` checks these files. For a task that begins with this word, write `/agent task: %s …`.", code(c.Name), words(line(c.Err.Error(), 300)), c.Name)
+}
+
+// OwnUse says that a command of the repository's own was called wrongly.
+func OwnUse(c custom.Command, wrong string) string {
+	return fmt.Sprintf("I did nothing: %s %s. It is written %s. For a task that begins with this word, write `/agent task: %s …`.", code(c.Name), wrong, code("/agent "+c.Usage()), c.Name)
+}
+
+// OwnMode says that a command of the repository's own was called in another mode than
+// the one that it says.
+func OwnMode(c custom.Command, mode string) string {
+	return fmt.Sprintf("I did nothing: the command %s says that it runs in %s mode, and `--mode %s` was asked for. Write it without the flag.", code(c.Name), code(c.Mode), clean(line(mode, 40)))
+}
+
+// OwnCommands lists the commands of the repository's own, or says why it cannot.
+func OwnCommands(book custom.Book, cannot error) string {
+	if cannot != nil {
+		return "\nThe commands of this repository could not be read: " + clean(cannot.Error()) + "\n"
+	}
+	if len(book) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n| command of this repository | what it does |\n|---|---|\n")
+	for _, c := range book {
+		what := cell(c.Description)
+		switch {
+		case c.Err != nil:
+			what = "cannot be called: " + cell(c.Err.Error())
+		case what == "":
+			what = "see " + code(c.Path)
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", cell(code("/agent "+c.Usage())), what)
+	}
+	return b.String()
+}
+
+// cell is a text as a cell of a table.
+func cell(text string) string { return strings.ReplaceAll(words(line(text, 200)), "|", "\\|") }
