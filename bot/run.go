@@ -41,7 +41,19 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return w.advance(ctx, l)
+	again, err = w.advance(ctx, l)
+	return again, l.awaitGitHub(ctx, err)
+}
+
+// awaitGitHub notes in the row that a session waits for GitHub, where that is why it
+// could not go on. The thread cannot be told of it now; the queue tries again.
+func (l *leased) awaitGitHub(ctx context.Context, cause error) error {
+	if !fault.OfGitHub(cause) || ctx.Err() != nil || l.row.State == session.PhaseWaitingGitHub || !slices.Contains(unsettled, l.row.State) {
+		return cause
+	}
+	l.Log.WarnContext(ctx, "session waits", "session", l.row.ID, "thread", l.row.Thread, "for", string(session.PhaseWaitingGitHub), "err", cause)
+	l.row.State = session.PhaseWaitingGitHub //control:waits-for-github
+	return errors.Join(cause, l.save(ctx))
 }
 
 // errTaken means that GitHub said that the bot was taken off a repository.
@@ -52,7 +64,11 @@ var errTaken = errors.New("the App was taken off the repository")
 // gone.
 func (w *worker) unreachable(ctx context.Context, row *store.Session, cause error) (again bool, err error) {
 	if ghapp.KindOf(cause) != ghapp.Permanent {
-		return false, cause
+		l, err := w.lease(ctx, row)
+		if err != nil {
+			return false, errors.Join(cause, err)
+		}
+		return false, l.awaitGitHub(ctx, cause)
 	}
 	now, err := w.cfg.GitHub.Installed(ctx, w.at.Ref)
 	if err != nil {

@@ -48,6 +48,13 @@ func InWords(err error) error {
 	return fmt.Errorf(render.WhyServer, render.Detail(err.Error()))
 }
 
+// OfGitHub reports whether an error means that GitHub does not answer now, or lets
+// nobody in: its API, or the code there.
+func OfGitHub(err error) bool {
+	var ge *ghapp.Error
+	return errors.As(err, &ge) && ge.Kind != ghapp.Permanent || errors.Is(err, gitops.ErrUnavailable)
+}
+
 // Temporary reports whether an error says nothing about the work itself, so
 // that trying later can help however often it failed: GitHub or the network
 // does not answer, another worker has the session, the disk is full.

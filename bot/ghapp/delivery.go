@@ -84,10 +84,11 @@ func (a *App) Said(ctx context.Context, at thread.Ref, since time.Time) ([]Said,
 		return nil, err
 	}
 	l := listing{Client: c, since: since.UTC().Truncate(time.Second)}
+	changed := url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"asc"}, "since": {l.since.Format(time.RFC3339)}}
 	if err := l.read(ctx, fmt.Sprintf("repos/%s/%s", c.owner, c.repo), &l.repository); err != nil {
 		return nil, err
 	}
-	err = l.list(ctx, "issues", url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"asc"}}, l.thread)
+	err = l.list(ctx, "issues", changed, l.thread)
 	return l.found, err
 }
 
@@ -105,6 +106,7 @@ type written struct {
 	Number      int
 	User        json.RawMessage
 	Created     time.Time       `json:"created_at"`
+	Submitted   time.Time       `json:"submitted_at"` // of a review, which has no other time
 	PullRequest json.RawMessage `json:"pull_request"`
 }
 
@@ -116,9 +118,8 @@ func (l *listing) read(ctx context.Context, path string, into any) error {
 	return l.readError("list what was written", err)
 }
 
-// list calls each for everything in a listing that changed since.
+// list calls each for everything in a listing.
 func (l *listing) list(ctx context.Context, path string, query url.Values, each func(context.Context, json.RawMessage, written) error) error {
-	query.Set("since", l.since.Format(time.RFC3339))
 	query.Set("per_page", "100")
 	for page := 1; ; page++ {
 		query.Set("page", strconv.Itoa(page))
@@ -160,11 +161,32 @@ func (l *listing) thread(ctx context.Context, raw json.RawMessage, w written) er
 			return l.add(kind, "created", w, map[string]json.RawMessage{object: raw, "comment": comment})
 		}
 	}
-	err := l.list(ctx, fmt.Sprintf("issues/%d/comments", w.Number), url.Values{}, comments("issue_comment", "issue"))
+	since := func() url.Values { return url.Values{"since": {l.since.Format(time.RFC3339)}} }
+	err := l.list(ctx, fmt.Sprintf("issues/%d/comments", w.Number), since(), comments("issue_comment", "issue"))
 	if err != nil || !pull {
 		return err
 	}
-	return l.list(ctx, fmt.Sprintf("pulls/%d/comments", w.Number), url.Values{}, comments("pull_request_review_comment", "pull_request"))
+	if err := l.list(ctx, fmt.Sprintf("pulls/%d/comments", w.Number), since(), comments("pull_request_review_comment", "pull_request")); err != nil {
+		return err
+	}
+	return l.reviews(ctx, w.Number)
+}
+
+// reviews takes in the reviews of a pull request. The listing of threads does not say
+// which branch it is from, and a review may be an answer by that.
+func (l *listing) reviews(ctx context.Context, number int) error {
+	var pull json.RawMessage
+	return l.list(ctx, fmt.Sprintf("pulls/%d/reviews", number), url.Values{}, func(ctx context.Context, raw json.RawMessage, w written) error {
+		if w.Created = w.Submitted; w.Created.Before(l.since) { // or not submitted yet
+			return nil
+		}
+		if pull == nil {
+			if err := l.read(ctx, fmt.Sprintf("repos/%s/%s/pulls/%d", l.owner, l.repo, number), &pull); err != nil {
+				return err
+			}
+		}
+		return l.add("pull_request_review", "submitted", w, map[string]json.RawMessage{"pull_request": pull, "review": raw}) //control:listed-reviews
+	})
 }
 
 // asNew makes the event of a comment that was edited since the one with which it was

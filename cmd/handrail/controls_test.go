@@ -201,6 +201,8 @@ var controls = []control{
 	{"submodule-inside", "false", "./gitops", "TestCheckpointInASubmodule"},
 	{"pull-is-the-session", "value false", "./cmd/handrail", "TestScripts/serve_pull_same_session"},
 	{"stacked-branch", "false", "./cmd/handrail", "TestScripts/serve_stacked"},
+	{"waits-for-github", "drop", "./cmd/handrail", "TestScripts/serve_github_away"},
+	{"listed-reviews", "value error(nil)", "./cmd/handrail", "TestScripts/serve_token_review"},
 	{"fork-waits", "true", "./bot/approval", "TestForkWaits"},
 	{"fork-base", "drop", "./bot/approval", "TestForkStartsFromTheCommit"},
 	{"fork-moved", "false", "./bot/approval", "TestForkLookedAtAgain"},
