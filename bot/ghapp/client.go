@@ -307,7 +307,7 @@ func (c *Client) ask(a Ask) (*http.Request, error) {
 	if strings.Contains(a.Path, "..") || strings.HasPrefix(a.Path, "/") {
 		return nil, &Error{Op: a.Op, Err: fmt.Errorf("%q is not a path below a repository", a.Path)}
 	}
-	req, err := c.gh.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s", c.owner, c.repo, a.Path), nil)
+	req, err := c.gh.NewRequest(http.MethodGet, strings.TrimSuffix(fmt.Sprintf("repos/%s/%s/%s", c.owner, c.repo, a.Path), "/"), nil)
 	if err != nil {
 		return nil, &Error{Op: a.Op, Err: err}
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
@@ -18,7 +18,7 @@ import (
 type Lister struct {
 	// Said returns what was written since a time, Take takes in an event as the
 	// webhook does; one that is known already changes nothing.
-	Said  func(ctx context.Context, since time.Time) ([]ghapp.Said, error)
+	Said  func(ctx context.Context, since time.Time) ([]reads.Said, error)
 	Take  func(ctx context.Context, event string, payload []byte) error
 	Meta  store.Meta
 	Every time.Duration // between looks, 5 minutes when zero

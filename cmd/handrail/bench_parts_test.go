@@ -95,7 +95,7 @@ func (silent) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 // its chain verified, and rebuilds the session from it.
 func BenchmarkReplay(b *testing.B) {
 	p, repo := build(b), benchRepo(b)
-	again(b, reads(200, 40), func(host string) {
+	again(b, readsOf(200, 40), func(host string) {
 		p.run(b, host, "run", "--repo", repo, "--workspace", "local", "--turns", "300", "--task", "spell out line seven")
 	})
 	logs, err := filepath.Glob(filepath.Join(p.dir, "state/handrail/sessions/*.jsonl"))

@@ -111,9 +111,9 @@ func turn(name string, args map[string]any) llmtest.Turn {
 	return llmtest.Turn{Calls: []llmtest.Call{{Name: name, Arguments: args}}, Tokens: llmtest.Tokens{Prompt: 1000, Answer: 20}}
 }
 
-// reads is a session of n reads up to line last, one edit, one command and the
+// readsOf is a session of n reads up to line last, one edit, one command and the
 // end.
-func reads(n, last int) []llmtest.Turn {
+func readsOf(n, last int) []llmtest.Turn {
 	var turns []llmtest.Turn
 	for i := range n {
 		turns = append(turns, turn("read_file", map[string]any{"path": fmt.Sprintf("src/f%d.txt", i%30), "lines": fmt.Sprintf("%d-%d", 1+i/30, last+i/30)}))
@@ -193,7 +193,7 @@ func BenchmarkRun33(b *testing.B) {
 	inEach(b, func(b *testing.B, workspace string) {
 		var most int64
 		for b.Loop() {
-			again(b, reads(30, 200), func(host string) {
+			again(b, readsOf(30, 200), func(host string) {
 				out, peak := p.run(b, host, "run", "--repo", repo, "--workspace", workspace, "--turns", "40", "--task", "spell out line seven")
 				if !strings.Contains(out, "done after 33 turns") {
 					b.Fatalf("not done:\n%s", out)
@@ -212,7 +212,7 @@ func BenchmarkTurn(b *testing.B) {
 	p, repo := build(b), benchRepo(b)
 	inEach(b, func(b *testing.B, workspace string) {
 		took := func(n int) (d time.Duration) {
-			again(b, reads(n, 1), func(host string) {
+			again(b, readsOf(n, 1), func(host string) {
 				began := time.Now()
 				p.run(b, host, "run", "--repo", repo, "--workspace", workspace, "--turns", "200", "--task", "spell out line seven")
 				d = time.Since(began)

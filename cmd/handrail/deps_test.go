@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"bot/ghapp/reads":  {"bot/ghapp", "bot/thread"},
 	"bot/quota":        {},
 	"bot/webhook":      {"bot/quota", "bot/store"},
-	"bot/sweep":        {"bot/ghapp", "bot/store"},
+	"bot/sweep":        {"bot/ghapp", "bot/ghapp/reads", "bot/store"},
 	"bot/thread":       {},
 	"bot/ready":        {},
 	"bot/render/split": {},

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/ready"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -84,13 +85,17 @@ func (s *server) note(ctx context.Context, key string, err error) {
 // token: GitHub tells only Apps of deliveries.
 func (s *server) lister() sweep.Lister {
 	return sweep.Lister{
-		Said: func(ctx context.Context, since time.Time) (all []ghapp.Said, err error) {
+		Said: func(ctx context.Context, since time.Time) (all []reads.Said, err error) {
 			for _, name := range s.cfg.GitHub.Served() {
 				at, err := thread.Parse(name + "#1")
 				if err != nil {
 					continue // owner/*: a token is for repositories that are named
 				}
-				said, err := s.app.Said(ctx, at, since)
+				c, err := s.app.For(ctx, at, 0)
+				if err != nil {
+					return nil, err
+				}
+				said, err := reads.SaidIn(ctx, c, at, since)
 				if err != nil {
 					return nil, err
 				}

@@ -1,0 +1,151 @@
+package reads
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// Said is something that a person wrote, as the event with which GitHub tells of it.
+type Said struct {
+	ID      string // of the text
+	Event   string
+	Payload []byte
+}
+
+// SaidIn returns what people wrote in a repository since a time: issues, pull requests
+// and comments. With a token it stands in for deliveries that were missed.
+func SaidIn(ctx context.Context, c *ghapp.Client, at thread.Ref, since time.Time) ([]Said, error) {
+	l := listing{client: c, at: at, since: since.UTC().Truncate(time.Second)}
+	changed := url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"asc"}, "since": {l.since.Format(time.RFC3339)}}
+	if err := l.read(ctx, "", &l.repository); err != nil {
+		return nil, err
+	}
+	err := l.list(ctx, "issues", changed, l.thread)
+	return l.found, err
+}
+
+// listing collects what was written in a repository.
+type listing struct {
+	client     *ghapp.Client
+	at         thread.Ref
+	since      time.Time
+	repository json.RawMessage
+	found      []Said
+}
+
+// written is what is read of anything that a person wrote.
+type written struct {
+	ID          int64
+	Number      int
+	User        json.RawMessage
+	Created     time.Time       `json:"created_at"`
+	Submitted   time.Time       `json:"submitted_at"` // of a review, which has no other time
+	PullRequest json.RawMessage `json:"pull_request"`
+}
+
+func (l *listing) read(ctx context.Context, path string, into any) error {
+	_, err := page(ctx, l.client, ghapp.Ask{Op: opSaid, Thread: l.at, Path: path}, into)
+	return err
+}
+
+const opSaid = "list what was written"
+
+// list calls each for everything in a listing.
+func (l *listing) list(ctx context.Context, path string, query url.Values, each func(context.Context, json.RawMessage, written) error) error {
+	query.Set("per_page", "100")
+	for page := 1; ; page++ {
+		query.Set("page", strconv.Itoa(page))
+		var items []json.RawMessage
+		if err := l.read(ctx, path+"?"+query.Encode(), &items); err != nil {
+			return err
+		}
+		for _, raw := range items {
+			var w written
+			if err := json.Unmarshal(raw, &w); err != nil {
+				return &ghapp.Error{Op: opSaid, Err: err}
+			}
+			if err := each(ctx, raw, w); err != nil {
+				return err
+			}
+		}
+		if len(items) < 100 {
+			return nil
+		}
+	}
+}
+
+// thread takes in an issue or a pull request, and the comments in it.
+func (l *listing) thread(ctx context.Context, raw json.RawMessage, w written) error {
+	pull := len(w.PullRequest) > 0 && string(w.PullRequest) != "null"
+	kind, object := "issues", "issue"
+	if pull {
+		kind, object = "pull_request", "pull_request"
+	}
+	if err := l.add(kind, "opened", w, map[string]json.RawMessage{object: raw}); err != nil {
+		return err
+	}
+	comments := func(kind, object string) func(context.Context, json.RawMessage, written) error {
+		return func(_ context.Context, comment json.RawMessage, w written) error {
+			comment, err := asNew(comment)
+			if err != nil {
+				return err
+			}
+			return l.add(kind, "created", w, map[string]json.RawMessage{object: raw, "comment": comment})
+		}
+	}
+	since := func() url.Values { return url.Values{"since": {l.since.Format(time.RFC3339)}} }
+	err := l.list(ctx, fmt.Sprintf("issues/%d/comments", w.Number), since(), comments("issue_comment", "issue"))
+	if err != nil || !pull {
+		return err
+	}
+	if err := l.list(ctx, fmt.Sprintf("pulls/%d/comments", w.Number), since(), comments("pull_request_review_comment", "pull_request")); err != nil {
+		return err
+	}
+	return l.reviews(ctx, w.Number)
+}
+
+// reviews takes in the reviews of a pull request. The listing of threads does not say
+// which branch it is from, and a review may be an answer by that.
+func (l *listing) reviews(ctx context.Context, number int) error {
+	var pull json.RawMessage
+	return l.list(ctx, fmt.Sprintf("pulls/%d/reviews", number), url.Values{}, func(ctx context.Context, raw json.RawMessage, w written) error {
+		if w.Created = w.Submitted; w.Created.Before(l.since) { // or not submitted yet
+			return nil
+		}
+		if pull == nil {
+			if err := l.read(ctx, fmt.Sprintf("pulls/%d", number), &pull); err != nil {
+				return err
+			}
+		}
+		return l.add("pull_request_review", "submitted", w, map[string]json.RawMessage{"pull_request": pull, "review": raw}) //control:listed-reviews
+	})
+}
+
+// asNew makes the event of a comment that was edited since the one with which it was
+// told when it was new, so that it is known if it was.
+func asNew(comment json.RawMessage) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(comment, &fields); err != nil {
+		return nil, &ghapp.Error{Op: opSaid, Err: err}
+	}
+	fields["updated_at"] = fields["created_at"] //control:listed-as-new
+	return json.Marshal(fields)
+}
+
+// add adds an event, unless what it tells of is older.
+func (l *listing) add(kind, action string, w written, with map[string]json.RawMessage) error {
+	if w.Created.Before(l.since) {
+		return nil
+	}
+	with["action"], with["repository"], with["sender"] = json.RawMessage(strconv.Quote(action)), l.repository, w.User
+	payload, err := json.Marshal(with)
+	l.found = append(l.found, Said{fmt.Sprintf("%s-%d", kind, w.ID), kind, payload})
+	return err
+}
