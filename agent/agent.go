@@ -23,6 +23,7 @@
 //	publish.go       from saved changes to a commit on the branch
 //	review.go        a sensitive edit as a commit that people review
 //	complete.go      is it done, and is it true
+//	plan.go          plans that people approve
 //	summary.go       the last word
 //	habits.go        repetition and mistakes
 //	region.go        the text that an edit should have fitted
@@ -161,6 +162,7 @@ type Config struct {
 // Approvals says how people are asked, and what their answers hang on.
 type Approvals struct {
 	Approver Approver // nil: always park
+	Plans    bool     // what plan mode comes to is a plan that people can have carried out
 	// Proposer, where there is one, has sensitive edits reviewed: they may be
 	// made in the workspace, and wait at the door to the branch as a commit of
 	// their own. Nil: each is asked for before it is made.

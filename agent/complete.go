@@ -66,6 +66,7 @@ type finisher struct {
 	requests *requests
 	window   *window
 	model    *model
+	planner  *planner
 }
 
 // finish looks at the last answer when all its calls are settled: is the work
@@ -138,7 +139,11 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 			return nil, f.tell(ctx, session.NoteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
 				"Do what is open, or bring the list up to date, and complete again.", items(open)))
 		}
-		return f.summarize(ctx, session.StatusDone, said), nil
+		out := f.summarize(ctx, session.StatusDone, said)
+		if f.planner.plans() && out.Summary != "" {
+			return f.planner.propose(ctx, out.Summary)
+		}
+		return out, nil
 	}
 	if f.claims.refusals < mostRefusals {
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+

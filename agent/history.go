@@ -79,6 +79,9 @@ func (h *history) apply(e session.Event) error {
 		if p.Mode != "" {
 			h.enter(p.Mode)
 		}
+		if p.Plan != "" {
+			h.carryOut(e, p.Plan)
+		}
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type run struct {
 	shrinker  *shrinker
 	calls     *callRunner
 	publisher *publisher
+	planner   *planner
 	finisher  *finisher
 }
 
@@ -35,12 +36,13 @@ func newRun(a *Agent, j *journal) *run {
 	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, meter: meter, maxTokens: cfg.MaxTokens}
 	shrink := &shrinker{journal: j, requests: reqs, window: w, model: m}
 	g := &gate{journal: j, Approvals: cfg.Approvals, policy: cfg.Policy, tools: offers, secrets: cfg.Secrets, deadline: cfg.Limits.Deadline, now: cfg.Now}
+	plan := &planner{journal: j, gate: g, asks: cfg.Plans}
 	return &run{
-		journal: j, inbox: cfg.Inbox, lookUp: cfg.Provide, meter: meter, model: m, window: w, requests: reqs, shrinker: shrink,
+		journal: j, planner: plan, inbox: cfg.Inbox, lookUp: cfg.Provide, meter: meter, model: m, window: w, requests: reqs, shrinker: shrink,
 		calls: &callRunner{journal: j, gate: g, saves: cfg.Checkpoints, now: cfg.Now, shrinker: shrink,
 			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w}},
 		publisher: &publisher{journal: j, gate: g, saves: cfg.Checkpoints},
-		finisher:  &finisher{journal: j, meter: meter, requests: reqs, window: w, model: m},
+		finisher:  &finisher{journal: j, meter: meter, requests: reqs, window: w, model: m, planner: plan},
 	}
 }
 
@@ -53,7 +55,7 @@ type step func(ctx context.Context) (*session.Outcome, error)
 // calls of the last answer, put what they changed on the branch, see whether
 // that was all, and ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
-	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.finisher.finish, r.meter.check, r.think}
+	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.finisher.finish, r.meter.check, r.think}
 	for {
 		if r.calls.saves.Moved() || r.TakeBack != nil {
 			return session.Outcome{Status: session.StatusMoved, Turns: r.Turns}, nil

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -281,7 +282,7 @@ func (r *callRunner) allowState(s *session.Update) error {
 	if err != nil {
 		return err
 	}
-	granted, err := policy.ParseMode(r.Task.Mode)
+	granted, err := policy.ParseMode(cmp.Or(r.GrantedMode, r.Task.Mode))
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func (l *leased) save(ctx context.Context) error {
 func (b *Bot) approvals(at *Thread, row *store.Session) approval.Session {
 	r := dataOf(row)
 	return approval.Session{
-		ID: row.ID, Requester: row.Requester, RequesterID: r.RequesterID, Target: r.Target, Config: b.config(r),
+		ID: row.ID, Requester: row.Requester, RequesterID: r.RequesterID, Target: r.Target, Config: b.config(r), Model: row.Model,
 		Thread: at.Ref, IsPull: at.Pull != nil, Client: at.Client, CommitURL: at.commitURL, Approves: b.approves, Now: b.cfg.Now, Log: b.cfg.Log,
 	}
 }

@@ -40,7 +40,7 @@ func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
 // or its model no longer. It reports whether that is so.
 func (l *leased) forbidden(ctx context.Context) (bool, error) {
 	v := l.state
-	err := l.config(l.data).Permits(policy.Choice{Mode: cmp.Or(v.Task.Mode, "code"), Model: v.Task.Model})
+	err := l.config(l.data).Permits(policy.Choice{Mode: cmp.Or(v.GrantedMode, v.Task.Mode, "code"), Model: v.Task.Model})
 	var no *policy.NotAllowed
 	if !errors.As(err, &no) {
 		return false, err

@@ -86,7 +86,7 @@ func (l *leased) goal(ctx context.Context) (string, error) {
 // notifies nobody of edits.
 func (l *leased) announce(ctx context.Context, note string) error {
 	v := l.state
-	if v.Outcome == nil || l.row.Pull != 0 && v.Place.Thread == 0 && !render.Elsewhere(v.Sent) || len(v.Open()) > 0 || v.Outcome.Status == session.StatusStopped {
+	if v.Outcome == nil || l.row.Pull != 0 && v.Place.Thread == 0 && !render.Elsewhere(v.Sent) || len(v.Open()) > 0 || v.Outcome.Status == session.StatusStopped || v.Outcome.Status == session.StatusPlanned {
 		return nil
 	}
 	body := render.Final(v)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -207,11 +208,15 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 		_ = fault.Guarded(run, w.cfg.Log, "watch for a stop", func() error { w.watch(run, l.Fence, cancel); return nil })
 	}()
 	use, asks := l.beginUse(), l.approvals(l.at, l.row)
+	work, id := l.state.Task, l.data.RequesterID
+	if by := approval.PlanAsker(l.state); by != nil { // who asked for the change that the plan is
+		work.Requester, id = by.By, by.ByID
+	}
 	var out session.Outcome
 	err = fault.Guarded(ctx, w.cfg.Log, "work on session "+l.row.ID, func() (err error) {
 		out, err = w.cfg.Runner.Run(run, Work{
-			Thread: w.at, Task: l.state.Task, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.event, Shares: use.spend,
-			RequesterID:   l.data.RequesterID,
+			Thread: w.at, Task: work, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.event, Shares: use.spend,
+			RequesterID:   id,
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
 			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
 		})

@@ -42,7 +42,7 @@ func stop(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	if v.Over() {
+	if v.Over() && len(v.Open()) == 0 {
 		r.reply(render.NoneRuns(v.Phase))
 		return nil
 	}

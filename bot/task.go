@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -36,9 +37,10 @@ func task(ctx context.Context, r *request) error {
 }
 
 // goesOn reports whether a task belongs to the thread's session: it does not ask for
-// another mode or model.
+// another mode or model. Who asks for a plan while one waits wants it changed.
 func (r *request) goesOn() bool {
-	return r.cmd.Model == "" && (r.cmd.Mode == "" || r.own != "" && r.cmd.Mode == r.sess.Mode)
+	same := r.cmd.Mode == r.sess.Mode && (r.own != "" || r.sess.State == session.PhasePlanned)
+	return r.cmd.Model == "" && (r.cmd.Mode == "" || same)
 }
 
 // supersede ends the thread's session, because a person asked for another
@@ -51,6 +53,8 @@ func (r *request) supersede(ctx context.Context) error {
 	}
 	if !v.Over() {
 		r.end(v, render.ReplacedBy(r.msg.author.Login))
+	} else {
+		r.c.append(approval.Dropped(v, r.from(), r.msg.author.ID)...)
 	}
 	if len(r.c.Events) > 0 {
 		// What the same comment asked of the old session goes with it.
@@ -104,8 +108,9 @@ func (r *request) follow(ctx context.Context) error {
 	images, words := r.pictures(ctx, r.sess.Model, false)
 	m.Text, m.Images = m.Text+words, images
 	answered := false
+	r.c.append(approval.Dropped(v, m, s.author.ID)...) //control:plan-replaced
 	for _, a := range v.Open() {
-		if a.Kind == session.AskCommit { // which commit it is for has nothing to do with what is to be done there
+		if a.Kind == session.AskPlan || a.Kind == session.AskCommit { // which commit it is for has nothing to do with what is to be done there
 			continue
 		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}

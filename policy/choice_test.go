@@ -51,6 +51,10 @@ func TestChoiceIsOnBothLists(t *testing.T) {
 		asked := Choice{Mode: rapid.SampledFrom(modeNames()).Draw(rt, "mode"), Model: rapid.SampledFrom(modeNames()).Draw(rt, "model")}
 		on := func(list []string, name string) bool { return len(list) == 0 || slices.Contains(list, name) }
 		want := on(server.Modes, asked.Mode) && on(repo.Modes, asked.Mode) && on(server.Models, asked.Model) && on(repo.Models, asked.Model)
+		both := Merge(server.WithDefaults(), repo).WithDefaults()
+		if err := both.Validate(); err != nil {
+			rt.Fatalf("%+v and %+v join to what is wrong: %v", server, repo, err)
+		}
 		if _, err := Merge(server, repo).WithDefaults().Choose(asked, ""); (err == nil) != want {
 			rt.Fatalf("%+v under %+v and %+v: %v", asked, server, repo, err)
 		}

@@ -45,9 +45,9 @@ func (l Limits) or(d Limits) Limits {
 func Merge(server, repo Config) Config {
 	out := Config{Above: &server}
 	out.Models = narrowList(server.Models, repo.Models)
-	out.Model = pick(repo.Model, server.Model, server.Models)
+	out.Model = pick(pick(repo.Model, server.Model, server.Models), "", out.Models)
 	out.Modes = narrowList(server.Modes, repo.Modes)
-	out.Mode = pick(repo.Mode, server.Mode, server.Modes)
+	out.Mode = pick(pick(repo.Mode, server.Mode, server.Modes), "", out.Modes)
 	out.Turns = lower(server.Turns, repo.Turns)
 	out.AutoApproveCommands = both(server.AutoApproveCommands, repo.AutoApproveCommands)
 	out.AutoApproveSensitiveEdits = both(server.AutoApproveSensitiveEdits, repo.AutoApproveSensitiveEdits)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"github.com/handrail-bot/handrail/policy"
@@ -109,6 +110,33 @@ func (c *Calls) Granted() []Asked {
 	return c.asked(func(a policy.Approval) bool { return a.Stands() || a.State == policy.Begun })
 }
 
+// Request returns what people were asked under an id, or nil.
+func (c *Calls) Request(id string) *Request {
+	for _, r := range c.Requests {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// Plan returns the newest plan that people were asked about, or nil.
+func (c *Calls) Plan() *Request {
+	for _, r := range slices.Backward(c.Requests) {
+		if r.Kind == AskPlan {
+			return r
+		}
+	}
+	return nil
+}
+
+// carryOut takes the yes to a plan: it is carried out once.
+func (c *Calls) carryOut(id string) {
+	if r := c.Request(id); r != nil {
+		r.Approval = r.Approval.Begin().Finish()
+	}
+}
+
 func (c *Calls) asked(which func(policy.Approval) bool) []Asked {
 	var out []Asked
 	for _, r := range c.Requests {
@@ -149,7 +177,9 @@ func (c *Calls) ask(turn int, p *Asked) {
 	}
 	r := &Request{Asked: *p, Approval: policy.OpenApproval(p.ID, p.Digest, p.Deadline)}
 	c.Requests = append(c.Requests, r)
-	c.call(p.Call).Request = r
+	if p.Kind != AskPlan {
+		c.call(p.Call).Request = r
+	}
 }
 
 func (c *Calls) settle(at time.Time, p *Resolved) {

@@ -318,10 +318,12 @@ type Note struct {
 	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text
 }
 
-// Update is the payload of [TypeState]; only what changed is set.
+// Update is the payload of [TypeState]; only what changed is set. Plan is the id of an
+// approved plan that is carried out from here on, in the mode that is set with it.
 type Update struct {
 	Todo []Todo `json:"todo,omitempty"`
 	Mode string `json:"mode,omitempty"`
+	Plan string `json:"plan,omitempty"`
 }
 
 // Todo is one line of the agent's list.

@@ -7,19 +7,20 @@ import "time"
 // the same state on any machine. Build it with [State.Apply] or [Fold]; it is
 // not safe for concurrent use.
 type State struct {
-	Task    Task
-	Phase   Phase
-	Outcome *Outcome // how the last run ended; nil since something came after it
-	Mode    string   // the mode that the agent changed to; "" for the task's
-	Rest    *Outcome // how the work ended before checkpoints were taken back: it ends again after that
-	Todo    []Todo
-	Turns   int // answers of the model
-	Tokens  int
-	Started time.Time
-	Updated time.Time
-	Seq     int64 // of the last event
-	EndedAt int64 // Seq of the event that ended the last run
-	Place   Place // of the last request
+	Task        Task
+	Phase       Phase
+	Outcome     *Outcome // how the last run ended; nil since something came after it
+	Mode        string   // the mode that the agent changed to; "" for the task's
+	GrantedMode string   // the mode that people granted with a plan; "" for the task's
+	Rest        *Outcome // how the work ended before checkpoints were taken back: it ends again after that
+	Todo        []Todo
+	Turns       int // answers of the model
+	Tokens      int
+	Started     time.Time
+	Updated     time.Time
+	Seq         int64 // of the last event
+	EndedAt     int64 // Seq of the event that ended the last run
+	Place       Place // of the last request
 
 	Timeline []Moment // what people are told happened, in order
 
@@ -48,7 +49,7 @@ func (s *State) Over() bool { return s.Outcome != nil && !s.Outcome.Status.Parke
 // Finished reports whether the session came to the end of its work: there is
 // nothing left to try again or to go on with.
 func (s *State) Finished() bool {
-	return s.Outcome != nil && (s.Outcome.Status == StatusDone || s.Outcome.Status == StatusNoChanges)
+	return s.Outcome != nil && (s.Outcome.Status == StatusDone || s.Outcome.Status == StatusNoChanges || s.Outcome.Status == StatusPlanned)
 }
 
 // Apply folds one event. Types this version does not know are skipped, so that
@@ -111,6 +112,9 @@ func (s *State) Take(e Event, payload any) {
 	case *Resolved:
 		s.settle(e.Time, p)
 		s.permit(p.ID)
+		if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && !r.Approval.Stands() {
+			break // a plan that nobody wants carried out: there is nothing to do
+		}
 		s.Outcome = nil
 		if len(s.Open()) == 0 {
 			s.Phase = PhaseRunning
@@ -199,5 +203,9 @@ func (s *State) update(p *Update) {
 	}
 	if p.Mode != "" {
 		s.Mode = p.Mode
+	}
+	if p.Plan != "" {
+		s.GrantedMode, s.Todo = p.Mode, nil
+		s.carryOut(p.Plan)
 	}
 }

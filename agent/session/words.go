@@ -41,7 +41,7 @@ func Phases() []Phase {
 
 // Waits reports whether a session in this phase waits for a person.
 func (p Phase) Waits() bool {
-	return p == PhaseAwaitingApproval || p == PhaseAwaitingAnswer || p == PhaseOutOfBudget
+	return p == PhaseAwaitingApproval || p == PhaseAwaitingAnswer || p == PhaseOutOfBudget || p == PhasePlanned
 }
 
 // Away is why a session cannot be worked on now, which has nothing to do with
@@ -66,6 +66,7 @@ type Status string
 const (
 	StatusDone             Status = "done"
 	StatusNoChanges        Status = "no_changes"
+	StatusPlanned          Status = "planned" // people can have the plan carried out
 	StatusAwaitingApproval Status = "awaiting_approval"
 	StatusAwaitingAnswer   Status = "awaiting_answer"
 	StatusOutOfBudget      Status = "out_of_budget"
@@ -106,6 +107,7 @@ const (
 	AskApproval AskKind = "approval"
 	AskQuestion AskKind = "question"
 	AskCommit   AskKind = "commit" // leave to work on one commit of a fork, which is Head
+	AskPlan     AskKind = "plan"   // whether a plan is to be carried out; it is about no call
 )
 
 // ByID reports whether what is asked for is answered by its id.

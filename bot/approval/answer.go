@@ -30,7 +30,7 @@ type Answer struct {
 func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (res session.Resolved, why string, err error) {
 	asked, ok := answerable(v, answer)
 	if !ok {
-		return res, render.NotOpen(answer.Request, v.Open()), nil
+		return res, notOpen(v, answer.Request), nil
 	}
 	verdict, why, err := s.may(ctx, answer.By, asked)
 	if err != nil {
@@ -52,6 +52,9 @@ func (s Session) approval(ctx context.Context, asked session.Asked, yes session.
 	yes.Verdict, yes.Reason = approved, ""
 	if policy.OpenApproval(asked.ID, asked.Digest, asked.Deadline).Late(s.Now()) {
 		return session.Resolved{ID: asked.ID, Verdict: expired, Reason: render.WhyLate}, nil
+	}
+	if asked.Kind == session.AskPlan { // bound to its words and the session, and each step of it is looked at when it comes
+		return yes, nil
 	}
 	now, err := s.Bound(ctx)
 	if err != nil {

@@ -27,6 +27,10 @@ func (s Session) MayAny(ctx context.Context, actor policy.Actor, requests []sess
 
 // may decides what [Session.MayAny] reports of one, with the reason.
 func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Asked) (policy.Verdict, string, error) {
+	if asked.Kind == session.AskPlan {
+		v, why := s.mayPlan(actor)
+		return v, why, nil
+	}
 	facts, err := s.facts()
 	if err != nil {
 		return policy.Deny, "", err

@@ -3,6 +3,7 @@
 //
 //	session.go  the session that is asked for, and who holds it
 //	approver.go who may answer, by permission, teams and CODEOWNERS
+//	plan.go     plans, and who may have them carried out
 //	choose.go   which requests an answer is for that names none
 //	answer.go   what an answer is worth when it arrives, and again when it is used
 //	review.go   the events of a small pull request that asks for one edit
@@ -32,6 +33,7 @@ type Session struct {
 	RequesterID int64
 	Target      string        // the branch that its work is for
 	Config      policy.Config // in force
+	Model       string
 	Thread      thread.Ref
 	IsPull      bool // the thread is a pull request
 	Client      *ghapp.Client

@@ -5,6 +5,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,7 +44,11 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	if l.Pull > 0 {
 		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges])
 	}
-	b.WriteString(next(s) + "\n")
+	how := next(s)
+	if s.Phase == session.PhasePlanned && len(s.Open()) > 0 {
+		how = "Have the plan carried out with `/agent approve ID`, drop it with `/agent deny ID`, or write `/agent` and what is to be different."
+	}
+	b.WriteString(how + "\n")
 	text := limit(b.String(), maxBody)
 	return untrusted.Post{Text: text, Folds: timeline(s.Timeline, maxBody-len(text)-1500)}
 }
@@ -57,8 +62,8 @@ var icons = map[session.Phase]string{
 
 func headline(s *session.State) string {
 	parts := []string{}
-	if s.Task.Mode != "" && s.Task.Mode != "code" {
-		parts = append(parts, s.Task.Mode+" mode")
+	if mode := cmp.Or(s.GrantedMode, s.Task.Mode, "code"); mode != "code" {
+		parts = append(parts, mode+" mode")
 	}
 	if s.Turns > 0 {
 		parts = append(parts, plural(s.Turns, "turn"))
@@ -199,6 +204,9 @@ func next(s *session.State) string {
 // done: the whole command or diff, with invisible characters made visible.
 func Approval(a session.Asked, requester string) string {
 	var b strings.Builder
+	if a.Kind == session.AskPlan {
+		return Plan(a, requester)
+	}
 	if a.Kind == session.AskQuestion {
 		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(a.Display))
 		for i, c := range a.Choices {

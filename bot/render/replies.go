@@ -63,6 +63,9 @@ func NoneRuns(p session.Phase) string {
 
 // NothingToResume says that the work is done that was to go on.
 func NothingToResume(p session.Phase) string {
+	if p == session.PhasePlanned {
+		return "The plan is written. `/agent approve ID` has me carry it out; write `/agent` and what is to be different for another plan."
+	}
 	how := "The session is done"
 	if p == session.PhaseNoChanges {
 		how = "The session came to its end and changed nothing"

@@ -43,20 +43,31 @@ func Requests(list []Request, requester string) untrusted.Post {
 			by = " by " + line(r.Answer.By, 60)
 		}
 		icon := map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered]
-		out.Folds = append(out.Folds, untrusted.Fold{Title: fmt.Sprintf("%s %s: %s%s", icon, r.ID, strings.ToLower(answers[r.Answer.Verdict]), by), Text: text})
+		out.Folds = append(out.Folds, untrusted.Fold{Title: fmt.Sprintf("%s %s%s: %s%s", icon, map[bool]string{true: "Plan "}[r.Kind == session.AskPlan], r.ID, verdictOf(r), by), Text: text})
 	}
 	out.Text = strings.TrimSuffix(b.String(), "\n")
 	return out
+}
+
+// apart reports whether what is asked has a comment of its own.
+func apart(k session.AskKind) bool { return k == session.AskQuestion || k == session.AskPlan }
+
+// verdictOf is the word for what became of a request.
+func verdictOf(r Request) string {
+	if r.Kind == session.AskPlan && r.Answer.Verdict == policy.Withdrawn {
+		return "replaced or dropped"
+	}
+	return strings.ToLower(answers[r.Answer.Verdict])
 }
 
 // Split groups what is asked for at the same time into as few comments as can
 // hold it. A question has its own.
 func Split(list []session.Asked, requester string) [][]session.Asked {
 	var out [][]session.Asked
-	room, last := 0, session.AskKind("")
+	room, last := 0, session.AskApproval
 	for _, a := range bySeverity(list, func(a session.Asked) session.Asked { return a }) {
 		size := len([]rune(Approval(a, requester))) + 400 // what folding and a note add
-		if size > room || a.Kind == session.AskQuestion || last == session.AskQuestion {
+		if size > room || apart(a.Kind) || apart(last) {
 			out, room = append(out, nil), maxBody-200
 		}
 		out[len(out)-1] = append(out[len(out)-1], a)

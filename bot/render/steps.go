@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func steps(timeline []session.Moment) []step {
 				out = append(out, step{text: "Asked whether to work on a commit of the fork", detail: fmt.Sprintf("`%.7s`", m.Head)})
 				continue
 			}
-			out = append(out, step{text: "Asked " + map[bool]string{true: "a question", false: "for approval"}[m.Kind == session.AskQuestion], detail: "`" + m.ID + "`"})
+			out = append(out, step{text: askedAs[cmp.Or(m.Kind, session.AskApproval)], detail: "`" + m.ID + "`"})
 		case *session.Resolved:
 			out = append(out, resolvedStep(m))
 		case *session.ToolRun:
@@ -56,6 +57,10 @@ func steps(timeline []session.Moment) []step {
 		}
 	}
 	return out
+}
+
+var askedAs = map[session.AskKind]string{
+	session.AskApproval: "Asked for approval", session.AskQuestion: "Asked a question", session.AskPlan: "Wrote a plan",
 }
 
 func answerSteps(p *session.Answer) []step {

@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+const (
+	planMode  = "plan"
+	plansMode = "code" // in which a plan is carried out
+	mostPlan  = 20_000 // characters: it is shown whole in one comment
+)
+
+// planner puts the plan of a session in plan mode before people, and has the one
+// carried out that they approve.
+type planner struct {
+	*journal
+	gate *gate
+	asks bool // there are people who can be asked
+}
+
+// plans reports whether what the session comes to is a plan to be approved.
+func (p *planner) plans() bool { return p.asks && cmp.Or(p.GrantedMode, p.Task.Mode) == planMode }
+
+// propose asks people whether a plan is to be carried out, and ends the session until
+// they say so.
+func (p *planner) propose(ctx context.Context, plan string, because ...string) (*session.Outcome, error) {
+	if n := utf8.RuneCountInString(plan); n > mostPlan {
+		if p.claims.refusals < mostRefusals {
+			return nil, p.tell(ctx, session.NoteRefused, fmt.Sprintf("Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.", n, mostPlan))
+		}
+		return failed("The plan is too long to be shown whole in one comment, so nobody can approve it. Ask for a plan of less."), nil
+	}
+	plan, _ = untrusted.CleanPlain(plan) //control:plan-as-shown
+	plan, _ = p.redactor.Redact(plan)    // the digest is of what is recorded
+	a := session.Asked{
+		ID: p.gate.askID(), Kind: session.AskPlan, Digest: p.digest(plan), Display: plan, Reasons: because, Base: p.Task.Base, Head: p.Published,
+	}
+	if d := p.gate.deadline; d > 0 {
+		a.Deadline = p.gate.now().Add(d).UTC()
+	}
+	if err := p.record(ctx, session.NewEvent(session.TypeAsked, p.Turns, a)); err != nil {
+		return nil, err
+	}
+	return &session.Outcome{Status: session.StatusPlanned}, nil
+}
+
+// digest is that of a plan: of these words, in this session.
+func (p *planner) digest(plan string) string {
+	return policy.Action{Kind: policy.Converse, Tool: planMode, Display: plan, Subject: subject([]session.Fact{
+		{Name: "session", Value: p.Task.Session}, {Name: "mode", Value: plansMode},
+	})}.Digest()
+}
+
+// begin has an approved plan carried out, once, when the yes still counts at this
+// moment. Otherwise the plan is asked about anew.
+func (p *planner) begin(ctx context.Context) (*session.Outcome, error) {
+	r := p.Plan()
+	if r == nil || !r.Approval.Stands() {
+		return nil, nil
+	}
+	why := ""
+	if !r.Approval.IsFor(p.digest(r.Display)) { //control:plan-digest
+		why = "it is no longer what was shown"
+	}
+	if why == "" && p.gate.Confirm != nil { //control:plan-checked-again
+		var err error
+		if why, err = p.gate.Confirm(ctx, r.Asked, *r.Answer); err != nil {
+			return nil, fmt.Errorf("check approval %s again: %w", r.ID, err)
+		}
+	}
+	if why == "" {
+		return nil, p.record(ctx, session.NewEvent(session.TypeState, p.Turns, session.Update{Mode: plansMode, Plan: r.ID}))
+	}
+	if err := p.record(ctx, session.NewEvent(session.TypeResolved, p.Turns, session.Resolved{ID: r.ID, Verdict: policy.Stale, Reason: why})); err != nil {
+		return nil, err
+	}
+	return p.propose(ctx, r.Display, "it is asked again, because "+why)
+}
+
+// carryOut begins a new allowance, with the plan in front of the model.
+func (h *history) carryOut(e session.Event, id string) {
+	r := h.Request(id)
+	if r == nil {
+		return
+	}
+	who := "a person"
+	if r.Answer != nil && r.Answer.By != "" {
+		who = r.Answer.By
+	}
+	h.used.message(&session.Message{}, true, h.spent())
+	h.claims.message(true, h.Published)
+	h.habits.resetMistakes()
+	h.talk.asks = "Make the changes of the approved plan."
+	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, mostGoal)
+	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, person: true, user: fmt.Sprintf( //control:plan-in-front
+		"%s approved this plan of yours. You are in %s mode now. Carry out exactly this plan, all of it and nothing else; where it cannot be done as it is written, stop and say why.\n\n%s", who, plansMode, r.Display)})
+}

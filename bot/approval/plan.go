@@ -1,0 +1,48 @@
+package approval
+
+import (
+	"errors"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// mayPlan decides who may have a plan carried out, or dropped: who may ask for a
+// change, where changes are allowed.
+func (s Session) mayPlan(actor policy.Actor) (policy.Verdict, string) {
+	v, why := policy.MayAsk(actor, policy.AskFacts{Request: policy.AskChange, RequesterID: s.RequesterID, Bots: s.Config.Approvals.Bots}) //control:plan-needs-write
+	var no *policy.NotAllowed
+	if err := s.Config.Permits(policy.Choice{Mode: "code", Model: s.Model}); v == policy.Allow && errors.As(err, &no) { //control:plan-mode-allowed
+		no.Named = true
+		return policy.Deny, render.NotAllowed(no)
+	}
+	return v, why
+}
+
+// notOpen says why an answer is for nothing that waits.
+func notOpen(v *session.State, id string) string {
+	if r := v.Request(id); r != nil && r.Kind == session.AskPlan {
+		return render.PlanIsPast(r, v.Plan())
+	}
+	return render.NotOpen(id, v.Open())
+}
+
+// PlanAsker returns who had the newest plan carried out, or will, in a session, or nil.
+func PlanAsker(v *session.State) *session.Resolved {
+	r := v.Plan()
+	if r == nil || r.Approval.State != policy.Used && !r.Approval.Stands() {
+		return nil
+	}
+	return r.Answer
+}
+
+// Dropped returns the events that take the plan of a session back, because of words
+// that say something else.
+func Dropped(v *session.State, by session.Message, id int64) []*session.Event {
+	r := v.Plan()
+	if r == nil || !r.Approval.Waits() && !r.Approval.Stands() {
+		return nil
+	}
+	return []*session.Event{session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{ID: r.ID, Verdict: policy.Withdrawn, By: by.Author, ByID: id, Key: by.Key})}
+}
