@@ -110,15 +110,7 @@ func (s *State) Take(e Event, payload any) {
 	case *Asked:
 		s.ask(e.Turn, p)
 	case *Resolved:
-		s.settle(e.Time, p)
-		s.permit(p.ID)
-		if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && !r.Approval.Stands() {
-			break // a plan that nobody wants carried out: there is nothing to do
-		}
-		s.Outcome = nil
-		if len(s.Open()) == 0 {
-			s.Phase = PhaseRunning
-		}
+		s.resolved(e.Time, p)
 	case *Started:
 		s.start(p)
 	case *Result:
@@ -149,6 +141,19 @@ func (s *State) permit(id string) {
 			s.Task.Base = r.Head //control:fork-base
 			s.begin(s.Task)
 		}
+	}
+}
+
+// resolved takes in an answer. Where it is no yes to a plan there is nothing to do.
+func (s *State) resolved(at time.Time, p *Resolved) {
+	s.settle(at, p)
+	s.permit(p.ID)
+	if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && !r.Approval.Stands() {
+		return
+	}
+	s.Outcome = nil
+	if len(s.Open()) == 0 {
+		s.Phase = PhaseRunning
 	}
 }
 

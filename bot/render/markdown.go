@@ -205,7 +205,7 @@ func next(s *session.State) string {
 func Approval(a session.Asked, requester string) string {
 	var b strings.Builder
 	if a.Kind == session.AskPlan {
-		return Plan(a, requester)
+		return planText(a, requester)
 	}
 	if a.Kind == session.AskQuestion {
 		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(a.Display))

@@ -8,8 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Plan is the comment that a plan stands in.
-func Plan(a session.Asked, requester string) string {
+// planText is the comment that a plan stands in.
+func planText(a session.Asked, requester string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, clean(a.Display))
 	b.WriteString(reasons(a))

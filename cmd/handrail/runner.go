@@ -151,7 +151,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		},
 		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
 		Equip: func(c *agent.Config) {
-			c.Plans = true
+			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits for its commit to be let in
 			c.Tools = append(c.Tools, github.Tools(reader.New(w.Thread.Client, w.Thread.Ref), w.Task.Nonce)...)
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
