@@ -45,7 +45,7 @@ func CheckSummary(s *session.State, turnedAway string) string {
 	files(&b, s.Files, since(s))
 	b.WriteString(next(s) + "\n")
 	if turnedAway != "" {
-		fmt.Fprintf(&b, "\nNot answered: %s\n", line(clean(turnedAway), 300))
+		fmt.Fprintf(&b, "\nNot answered: %s\n", sentence(line(clean(turnedAway), 300)))
 	}
 	return limit(b.String(), maxBody)
 }

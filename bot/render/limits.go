@@ -31,5 +31,5 @@ func NoLonger(no *policy.NotAllowed) string {
 
 // FewerTurns says that a session gets fewer turns than were asked for.
 func FewerTurns(asked, most int) string {
-	return fmt.Sprintf("You asked for %s; a session here gets at most %d, so that is what I work with. Who maintains this repository can grant more later with `/agent budget +10`.", plural(asked, "turn"), most)
+	return fmt.Sprintf("You asked for %s; a session here gets at most %d, so that is what I work with. Whoever maintains this repository can grant more later with `/agent budget +10`.", plural(asked, "turn"), most)
 }

@@ -302,12 +302,15 @@ func paths(list []string) string {
 	out := make([]string, 0, len(list))
 	for i, p := range list {
 		if i == 5 {
-			out = append(out, fmt.Sprintf("%d more files", len(list)-i))
+			out = append(out, plural(len(list)-i, "more file"))
 			break
 		}
 		out = append(out, code(p))
 	}
-	return strings.Join(out, ", ")
+	if last := len(out) - 1; last > 0 {
+		return strings.Join(out[:last], ", ") + " and " + out[last]
+	}
+	return strings.Join(out, "")
 }
 
 // PullTitle is the title of the pull request of a session.
@@ -347,7 +350,7 @@ func PullBody(s *session.State, requester string, from Origin) string {
 	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	files(&b, s.Files, "")
 	if from.Pull {
-		fmt.Fprintf(&b, "Comes from #%d\n\n", from.Number)
+		fmt.Fprintf(&b, "Comes from #%d.\n\n", from.Number)
 	}
 	if from.Beside != "" {
 		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration says so. Merging this brings the work there.\n\n", code(from.Beside))

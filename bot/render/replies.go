@@ -22,6 +22,15 @@ const (
 	RepositoryGone  = "The repository is gone, or the App was taken off it."
 )
 
+// sentence ends what may be a sentence already.
+func sentence(s string) string {
+	s = strings.TrimRight(s, " \n")
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
+		return s
+	}
+	return s + "."
+}
+
 // Replies is what is answered to one comment, however much it asks.
 func Replies(list []string) string {
 	var once []string
@@ -35,7 +44,8 @@ func Replies(list []string) string {
 
 // LeftOut says that a comment held more commands than are carried out.
 func LeftOut(done, more int) string {
-	return fmt.Sprintf("I carry out the first %d commands of a comment; this one held %d more, and I left them out. Write them in another comment.", done, more)
+	them := map[bool]string{true: "it", false: "them"}[more == 1]
+	return fmt.Sprintf("I carry out the first %s of a comment; this one held %d more, and I left %s out. Write %s in another comment.", plural(done, "command"), more, them, them)
 }
 
 // Postponed says that somebody asked for very much.
@@ -48,7 +58,7 @@ func Postponed(login string, until time.Time) string {
 func NotStarted(why string) string { return "I did not start: " + why }
 
 // CouldNotStart says what stood in the way of a task.
-func CouldNotStart(err error) string { return "I could not start: " + clean(err.Error()) }
+func CouldNotStart(err error) string { return sentence("I could not start: " + clean(err.Error())) }
 
 // AsksOnly is the answer to a command on a pull request that only asks for an
 // approval in the session of another thread.
@@ -58,7 +68,7 @@ func AsksOnly(thread int) string {
 
 // NoneRuns says that a session is over that was to be stopped.
 func NoneRuns(p session.Phase) string {
-	return fmt.Sprintf("There is nothing to stop: the session is %s.", p)
+	return fmt.Sprintf("There is nothing to stop: the session is over (%s).", p)
 }
 
 // NothingToResume says that the work is done that was to go on.
@@ -91,7 +101,8 @@ func Kept(files []string) string {
 	if len(files) == 0 {
 		return "I keep what is on the branch now: `/agent undo` stops there."
 	}
-	return "I keep " + paths(files) + ": `/agent undo` leaves them alone unless it names them."
+	them := map[bool]string{true: "it", false: "them"}[len(files) == 1]
+	return fmt.Sprintf("I keep %s: `/agent undo` leaves %s alone, unless somebody names %s there.", paths(files), them, them)
 }
 
 // Status is the answer to a question for the status. Its comment stays as it
@@ -127,17 +138,17 @@ func ReplacedBy(login string) string {
 }
 
 // CouldNotGoOn is the reason of an end that nobody wanted.
-func CouldNotGoOn(err error) string { return "The session could not go on: " + err.Error() }
+func CouldNotGoOn(err error) string { return sentence("The session could not go on: " + err.Error()) }
 
 // Fault is the answer to words on which something in Handrail broke.
 func Fault(err error) string {
-	return "I could not do this: " + clean(err.Error()) + ". It is not tried again by itself; say it in other words, or ask whoever runs this server."
+	return sentence("I could not do this: "+clean(err.Error())) + " It is not tried again by itself; say it in other words, or ask whoever runs this server."
 }
 
 // Ended says in the plainest way that a session is over, where nothing else
 // can be shown of it.
 func Ended(p session.Phase, cause error) string {
-	return fmt.Sprintf("**%s** The session ended here: %s. What is on the branch is kept. `/agent retry` tries once more; `/agent` and what you want begins anew.", p, clean(cause.Error()))
+	return fmt.Sprintf("%s **%s**\n\n%s What is on the branch is kept. `/agent retry` tries once more; `/agent` and what you want begins anew.", icons[p], p, sentence("The session ended here: "+clean(cause.Error())))
 }
 
 // NotOpen says that a request cannot be answered, and which can.
@@ -228,12 +239,12 @@ func NoForkWaits(commit string) string {
 
 // NotCounted says why an answer or a review counts for nothing.
 func NotCounted(what, why string) string {
-	return fmt.Sprintf("This %s does not count: %s.", what, why)
+	return sentence(fmt.Sprintf("This %s does not count: %s", what, why))
 }
 
 // TooLate says why an approval came to nothing.
 func TooLate(r session.Resolved) string {
-	return fmt.Sprintf("Approval `%s` does not count: %s. Nothing was run.", r.ID, r.Reason)
+	return sentence(fmt.Sprintf("Approval `%s` does not count: %s", r.ID, r.Reason)) + " Nothing was run."
 }
 
 // BaseIsGone says that a pull request goes to another branch than it was made
@@ -244,7 +255,7 @@ func BaseIsGone(was, is string) string {
 
 // NoPull says where the work is when no pull request could be opened.
 func NoPull(branch, why string) string {
-	return fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, clean(why))
+	return sentence(fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, clean(why)))
 }
 
 // PullIs names the pull request of a session.

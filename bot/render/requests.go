@@ -39,7 +39,7 @@ func Requests(list []Request, requester string) untrusted.Post {
 			continue
 		}
 		by := ""
-		if r.Answer.By != "" {
+		if r.Answer.By != "" && r.Answer.Verdict != policy.Stale && (r.Answer.ByID != 0 || r.Answer.By != us) {
 			by = " by " + line(r.Answer.By, 60)
 		}
 		icon := map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered]

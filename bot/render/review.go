@@ -94,10 +94,12 @@ func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 		by = " by " + clean(e.By.By)
 	}
 	var text string
+	goes := "goes on"
 	switch {
 	case e.Commit != "":
 		text = fmt.Sprintf("**Taken**: approved%s. The edit is on %s with [`%.7s`](%s).", by, code(e.Asked.Review.Base), e.Commit, commit(e.Commit))
 	case e.By.Verdict == policy.Approved:
+		goes = "is"
 		text = "**Not used**: it was approved" + by + ", but the session ended before it was taken."
 	case e.By.Verdict == policy.Denied:
 		text = "**Dropped**: rejected" + by + ". The agent is told why, and goes on without this edit."
@@ -114,5 +116,5 @@ func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 	if e.Moved {
 		text += " Its branch holds commits of somebody else, so it is not deleted."
 	}
-	return fmt.Sprintf("%s\n\nThe session goes on in #%d.\n", text, thread)
+	return fmt.Sprintf("%s\n\nThe session %s in #%d.\n", text, goes, thread)
 }

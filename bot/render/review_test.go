@@ -49,6 +49,7 @@ func TestReviewEnd(t *testing.T) {
 	by := func(verdict policy.ApprovalState, who, why string) session.Resolved {
 		return session.Resolved{ID: "abc123", Verdict: verdict, By: who, Reason: why}
 	}
+	goes := map[bool]string{true: "is", false: "goes on"} // one that ended does not go on
 	for name, tt := range map[string]struct {
 		end  ReviewEnd
 		want string
@@ -63,7 +64,7 @@ func TestReviewEnd(t *testing.T) {
 	} {
 		tt.end.Asked = askedByReview()
 		got := tt.end.Text(7, func(sha string) string { return "c/" + sha })
-		if !strings.HasPrefix(got, tt.want) && !strings.Contains(got, tt.want) || !strings.Contains(got, "The session goes on in #7") {
+		if !strings.HasPrefix(got, tt.want) && !strings.Contains(got, tt.want) || !strings.Contains(got, "The session "+goes[name == "not used"]+" in #7") {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

@@ -83,7 +83,7 @@ func where(s *session.Push, what, thread string) string {
 func size(n int) string {
 	switch {
 	case n < 10_000:
-		return fmt.Sprintf("%d bytes", n)
+		return plural(n, "byte")
 	case n < 10_000_000:
 		return fmt.Sprintf("%d KB", n/1000)
 	}

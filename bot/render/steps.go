@@ -82,9 +82,12 @@ var answers = map[policy.ApprovalState]string{
 	policy.Expired: "Nobody answered in time", policy.Stale: "No longer what was shown; asked again",
 }
 
+// us is the name in answers that the program itself gave.
+const us = "handrail"
+
 func resolvedStep(p *session.Resolved) step {
 	text := answers[p.Verdict]
-	if p.By != "" {
+	if p.By != "" && (p.ByID != 0 || p.By != us) {
 		text += " by @" + p.By
 	}
 	return step{text: text, detail: "`" + p.ID + "`", bad: p.Verdict != policy.Approved && p.Verdict != policy.Answered}
@@ -182,7 +185,7 @@ func timeline(moments []session.Moment, room int) []untrusted.Fold {
 	for i := len(list) - 1; i >= 0; i-- {
 		s := list[i].String()
 		if size += len(s) + 1; size > room {
-			lines = append(lines, fmt.Sprintf("- … %d earlier steps", i+1))
+			lines = append(lines, "- … "+plural(i+1, "earlier step"))
 			break
 		}
 		lines = append(lines, s)

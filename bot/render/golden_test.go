@@ -1,0 +1,259 @@
+package render
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/custom"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
+)
+
+var (
+	sampleAt   = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	sampleRun  = session.Asked{ID: "ab12cd", Kind: session.AskApproval, Tool: "run_terminal_command", Severity: "high", Display: "rm -rf build", Digest: strings.Repeat("0a", 32), Reasons: []string{"deletes a directory"}, Deadline: sampleAt}
+	sampleEdit = session.Asked{ID: "ef34ab", Kind: session.AskApproval, Tool: "write_file", Paths: []string{".env"}, Display: "-A=1\n+A=2\n", Digest: strings.Repeat("0b", 32), Reasons: []string{".env is a sensitive file"}, Deadline: sampleAt,
+		Review: &session.Review{Commit: strings.Repeat("c", 40), Branch: "handrail-review-7-ef34ab", Base: "agent/7-x"}}
+	sampleAsk    = session.Asked{ID: "q1", Kind: session.AskQuestion, Display: "Which one?", Choices: []string{"left", "right"}}
+	sampleHead   = strings.Repeat("c0", 20)
+	sampleModes  = &policy.NotAllowed{What: "mode", Name: "code", Allowed: []string{"ask", "review"}, Named: true}
+	sampleNoMode = &policy.NotAllowed{What: "mode", Name: "code", Allowed: []string{"ask"}}
+	errSample    = errors.New("the server said no")
+)
+
+func sampleFiles(n int) []session.FileChange {
+	return []session.FileChange{{Path: "a.go", Kind: session.ChangeModify, Added: 3, Removed: 1}, {Path: "b.go", Kind: session.ChangeCreate, Added: 1}}[:n]
+}
+
+// sample is a session in a phase.
+func sample(p session.Phase, files, turns int) *session.State {
+	s := session.NewState()
+	s.Phase, s.Turns, s.Files = p, turns, sampleFiles(files)
+	s.Task = session.Task{Text: "fix it", Mode: "code", Model: "m:7b", Branch: "agent/1-fix"}
+	for range files {
+		s.Checkpoints = append(s.Checkpoints, session.Checkpoint{Commit: "1234567890"})
+	}
+	switch p {
+	case session.PhaseQueued, session.PhaseRunning, session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks, session.PhaseWaitingPush:
+	case session.PhaseFailed, session.PhaseCrashed:
+		s.Outcome = &session.Outcome{Reason: CouldNotGoOn(errSample)}
+	case session.PhaseStopped:
+		s.Outcome = &session.Outcome{Reason: StoppedBy("kim")}
+	default:
+		s.Outcome = &session.Outcome{Summary: "Mended `a.go`."}
+	}
+	return s
+}
+
+func answered(a session.Asked, v policy.ApprovalState) *session.Request {
+	r := &session.Request{Asked: a, Approval: policy.OpenApproval(a.ID, a.Digest, a.Deadline)}
+	if v != "" {
+		r.Approval.State = v
+		r.Answer = &session.Resolved{ID: a.ID, Verdict: v, By: "kim", ByID: 1}
+	}
+	return r
+}
+
+func posts(list []untrusted.Post) (out []string) {
+	for _, p := range list {
+		out = append(out, posted(p))
+	}
+	return out
+}
+
+func plans() []string {
+	plan := func(v policy.ApprovalState) *session.Request {
+		return answered(session.Asked{ID: "ab12cd", Kind: session.AskPlan, Display: "1. Look.\n2. Mend it."}, v)
+	}
+	approved, dropped, newer := plan(policy.Approved), plan(policy.Denied), plan("")
+	newer.ID = "ef34ab"
+	return []string{Approval(newer.Asked, "kim"), PlanIsPast(approved, approved), PlanIsPast(dropped, dropped), PlanIsPast(plan(policy.Stale), newer), PlanIsPast(plan(policy.Stale), dropped)}
+}
+
+// everything is what each function for people says: in the singular and the plural, with
+// and without what may be missing.
+func everything() map[string][]string {
+	done, none := sample(session.PhaseDone, 2, 3), sample(session.PhaseNoChanges, 0, 1)
+	asked := []session.Asked{sampleRun, sampleEdit}
+	book := custom.Book{{Name: "release", Description: "Make a release", Path: ".github/agent/commands/release.md"}, {Name: "bad", Err: errSample}}
+	commit := func(sha string) string { return "https://github.example/o/r/commit/" + sha }
+	var ends, settled, phases []string
+	for _, e := range []ReviewEnd{
+		{Asked: sampleEdit, Commit: sampleHead, By: session.Resolved{Verdict: policy.Approved, By: "kim"}},
+		{Asked: sampleEdit, By: session.Resolved{Verdict: policy.Approved, By: "kim"}},
+		{Asked: sampleEdit, By: session.Resolved{Verdict: policy.Denied, By: "kim"}, Moved: true},
+		{Asked: sampleEdit, By: session.Resolved{Verdict: policy.Denied, Reason: WhyMergedBy(WhyMergedUnknown)}, Merged: true},
+		{Asked: sampleEdit, By: session.Resolved{Verdict: policy.Expired}}, {Asked: sampleEdit, By: session.Resolved{Verdict: policy.Withdrawn, By: "kim"}},
+		{Asked: sampleEdit, By: session.Resolved{Verdict: policy.Stale, Reason: WhyPushed}},
+	} {
+		ends = append(ends, e.Text(7, commit))
+	}
+	for _, v := range slices.Sorted(maps.Keys(answers)) {
+		settled = append(settled, SettledAs(session.Resolved{ID: "ab12cd", Verdict: v}))
+	}
+	for _, p := range session.Phases() {
+		if !strings.Contains(next(sample(p, 0, 0)), "/agent stop") {
+			phases = append(phases, NoneRuns(p))
+		}
+	}
+	held := answered(sampleRun, "")
+	held.Head, held.Reasons = sampleHead, []string{WhyForkMoved}
+	let := answered(sampleRun, policy.Approved)
+	let.Head = sampleHead
+	return map[string][]string{
+		"Answer":       nil, // TestLongAnswer
+		"Approval":     {Approval(sampleRun, "kim"), Approval(sampleEdit, ""), Approval(sampleAsk, "kim")},
+		"AsksOnly":     {AsksOnly(7)},
+		"BaseIsGone":   {BaseIsGone("old", "main")},
+		"CheckMoved":   {CheckMoved("c0c0c0c")},
+		"CheckSummary": {CheckSummary(done, ""), CheckSummary(none, "sam may not ask here")},
+		"CheckTitle":   {CheckTitle(done), CheckTitle(sample(session.PhaseRunning, 1, 1)), CheckTitle(none)},
+		"Conclusion":   {Conclusion(session.PhaseDone), Conclusion(session.PhaseNoChanges)},
+		"CouldNotGoOn": {CouldNotGoOn(errSample)}, "CouldNotStart": {CouldNotStart(errSample)},
+		"Detail":     {Detail("exit status 1")},
+		"DidYouMean": {DidYouMean("approve", asked[:1]), DidYouMean("approve", asked), DidYouMean("deny", nil), DidYouMean("stop", nil)},
+		"Died":       {Died(2), Died(3)}, "Diff": {Diff(done, "https://github.example/c"), Diff(none, ""), Diff(sample(session.PhaseDone, 1, 1), "https://github.example/c")},
+		"Ended": {Ended(session.PhaseCrashed, errSample)}, "Fault": {Fault(errSample)}, "FewerTurns": {FewerTurns(100, 20), FewerTurns(2, 1)},
+		"Final":         {Final(done), Final(none), Final(sample(session.PhaseFailed, 1, 1))},
+		"ForkAmbiguous": {ForkAmbiguous("c0c0c0c", sampleHead)}, "ForkMoved": {ForkMoved("abc1234", sampleHead)}, "ForkOther": {ForkOther("abc1234", sampleHead)},
+		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
+		"Kept": {Kept(nil), Kept([]string{"a.go"}), Kept([]string{"a", "b", "c", "d", "e", "f"}), Kept([]string{"a", "b", "c", "d", "e", "f", "g"})}, "LeftOut": {LeftOut(10, 1), LeftOut(10, 2)},
+		"NoForkWaits": {NoForkWaits("abc1234")}, "NoLonger": {NoLonger(sampleModes)}, "NoPull": {NoPull("agent/1-fix", "no commits between main and agent/1-fix")},
+		"NoneRuns": phases, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
+		"NotAllowed": {NotAllowed(sampleModes), NotAllowed(sampleNoMode), NotAllowed(&policy.NotAllowed{What: "model", Name: "x"})},
+		"NotCounted": {NotCounted("review", WhyOtherCommit(sampleHead, strings.Repeat("d", 40)))}, "NotOpen": {NotOpen("abc", nil), NotOpen("abc", asked)},
+		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotStarted": {NotStarted("sam has no access to this repository.")},
+		"NothingToResume": {NothingToResume(session.PhaseDone), NothingToResume(session.PhaseNoChanges)},
+		"OwnBroken":       {OwnBroken(book[1])}, "OwnCommands": {OwnCommands(book, nil), OwnCommands(nil, errSample)}, "OwnMode": {OwnMode(custom.Command{Name: "release", Mode: "plan"}, "code")},
+		"OwnUse":     {OwnUse(book[0], "takes no words, and here are 2")},
+		"Patches":    posts(Patches("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n")),
+		"Postponed":  {Postponed("kim", sampleAt)},
+		"Progress":   {posted(Progress(done, Links{Commit: commit, Pull: 7})), posted(Progress(none, Links{Commit: commit}))},
+		"PullBody":   {PullBody(done, "kim", Origin{Number: 1}), PullBody(sample(session.PhaseDone, 1, 1), "", Origin{Number: 2, Pull: true, Beside: "main"})},
+		"PlanIsPast": plans(), "PullIs": {PullIs(7)}, "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
+		"Replies": {Replies([]string{NothingToStop, NothingToStop, NothingAsked})},
+		"Requests": {posted(Requests([]Request{{Request: answered(sampleRun, "")}}, "kim")), posted(Requests([]Request{{Request: answered(sampleRun, policy.Denied)}, {Request: answered(sampleEdit, "")}}, "kim")),
+			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved)}, {Request: answered(sampleEdit, policy.Stale)}}, "kim"))},
+		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {ReviewNotice(sampleEdit, 9, "kim")}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
+		"Settled": {Settled([]string{Taken("ab12cd", "https://github.example/1"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
+		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": {StoppedBy("kim")},
+		"Taken": {Taken("ab12cd", "https://github.example/1")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "Touched": {Touched(true), Touched(false)},
+		"WhichMeant": {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},
+		"WhyMergedAlone": {WhyMergedAlone("nobody approved it")}, "WhyMergedBy": {WhyMergedBy(WhyMergedUnknown)}, "WhyNoPull": {WhyNoPull("it is locked")},
+		"WhyNoRight": {WhyNoRight("kim has left the team")}, "WhyOtherCommit": {WhyOtherCommit(sampleHead, strings.Repeat("d", 40))},
+		"Constants": {NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn},
+	}
+}
+
+// speakers returns the functions of the package that make texts for people.
+func speakers(t *testing.T) (out []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range tree.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() || f.Type.Results == nil || f.Name.Name == "String" {
+				continue
+			}
+			text := false
+			ast.Inspect(f.Type.Results, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				text = text || ok && (id.Name == "string" || id.Name == "Post")
+				return true
+			})
+			switch {
+			case text && f.Recv == nil:
+				out = append(out, f.Name.Name)
+			case text:
+				out = append(out, f.Recv.List[0].Type.(*ast.Ident).Name+"."+f.Name.Name)
+			}
+		}
+	}
+	return out
+}
+
+// Each text for people and each phase of a session is kept as it is read: a change of
+// words is seen, and one that has no file fails.
+func TestEveryTextIsKept(t *testing.T) {
+	t.Parallel()
+	said := everything()
+	for _, name := range speakers(t) {
+		if _, ok := said[name]; !ok {
+			t.Errorf("no test says what %s says", name)
+		}
+	}
+	for name, texts := range said {
+		if len(texts) > 0 {
+			golden(t, "said/"+name, strings.Join(texts, "\n\n-----\n\n"))
+		}
+	}
+	for _, p := range session.Phases() {
+		s := sample(p, 1, 2)
+		golden(t, "phase/"+strings.ReplaceAll(string(p), " ", "_"), strings.Join([]string{posted(Progress(s, Links{Pull: 7})), Final(s), CheckTitle(s), CheckSummary(s, "")}, "\n\n-----\n\n"))
+	}
+}
+
+var (
+	oneOfMany = regexp.MustCompile(`\b1 (?:more |earlier |workflow )*(?:file|turn|request|question|step|command|character|comment|byte|day|minute|commit)s\b`)
+	manyOfOne = regexp.MustCompile(`\b(?:0|[2-9]|\d\d+) (?:more |earlier |workflow )*(?:file|turn|request|question|step|command|character|comment|byte|commit)\b`)
+	bad       = regexp.MustCompile(`(?i)\b(?:you has|they has|i has|he have|she have|session is (?:no |a |waiting for an)|a [aeio]\w+|an [bcdfgjkpqtvwz]\w+|does not has|did not \w+ed)\b|[a-z]  [a-z]| [,;.] |\w[.,;]{2}(?:\s|$)|[.:]\.(?:\s|$)|!\.`)
+	left      = regexp.MustCompile("(?m)\\*\\*|```|^\\s*\\||\\]\\(|^#{1,6} |&lt;|&gt;|%!|<nil>")
+	letters   = regexp.MustCompile(`[\p{L}']+|[^\p{L}\s]`)
+)
+
+// What the bot says is a person's English, and GitHub's own parser leaves no markup of
+// it over.
+func TestWordsAreRight(t *testing.T) {
+	t.Parallel()
+	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
+	var names, texts []string
+	for name, list := range everything() {
+		for _, text := range list {
+			names, texts = append(names, name), append(texts, text)
+		}
+	}
+	for _, p := range session.Phases() {
+		for n := range 3 {
+			s := sample(p, n, n)
+			for _, text := range []string{posted(Progress(s, Links{Pull: 7 * n})), Final(s), CheckTitle(s), CheckSummary(s, "")} {
+				names, texts = append(names, string(p)), append(texts, text)
+			}
+		}
+	}
+	for i, s := range j.Show(t, texts...) {
+		for _, wrong := range []*regexp.Regexp{oneOfMany, manyOfOne, bad, left} {
+			if found := wrong.FindString(s.Visible); found != "" {
+				t.Errorf("%s says %q in\n%s", names[i], found, s.Visible)
+			}
+		}
+		last := ""
+		for _, w := range letters.FindAllString(s.Visible, -1) {
+			if w == last && len(w) > 1 && w != "no" {
+				t.Errorf("%s says %q twice in\n%s", names[i], w, s.Visible)
+			}
+			last = w
+		}
+	}
+}
