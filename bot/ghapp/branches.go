@@ -57,7 +57,7 @@ func isGone(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 }
 
 // MadeCommit is a commit that GitHub made. Signature is empty where it did not sign.
-type MadeCommit struct{ ID, Payload, Signature, Reason string }
+type MadeCommit struct{ ID, Payload, Signature string }
 
 // MakeCommit has GitHub make a commit in the bot's name, which it signs, of a tree and
 // parents that are there. No branch moves: made twice it does no harm.
@@ -68,5 +68,5 @@ func MakeCommit(ctx context.Context, c *Client, tree, message string, parents []
 	}
 	made, _, err := c.gh.Git.CreateCommit(ctx, c.owner, c.repo, spec, nil)
 	v := made.GetVerification()
-	return MadeCommit{made.GetSHA(), v.GetPayload(), v.GetSignature(), v.GetReason()}, c.readError("make commit", err)
+	return MadeCommit{made.GetSHA(), v.GetPayload(), v.GetSignature()}, c.readError("make commit", err)
 }

@@ -25,7 +25,14 @@ const (
 	WhyTakenBack      = "the review that approved it was taken back"
 	WhyNoCode         = "the repository, or the commit that the work starts from, is not there, or I may not see it"
 	WhyNoGitAccess    = "I have no access to the code of this repository. The App has to be installed on it, with the permission Contents: read and write"
+	WhySignedByApps   = "`commits.sign` is `api`: GitHub signs the commits of a GitHub App, and none that are made with a token. Choose another word, or set Handrail up as an App"
+	WhyNotSigned      = "`commits.sign` is `api`, and GitHub did not sign the commit that it made. Choose another word in the configuration"
 )
+
+// WhyNoSigningKey says that the server has no key of the kind that is asked for.
+func WhyNoSigningKey(kind string) string {
+	return "`commits.sign` is " + code(kind) + ", and this server has no such key: whoever runs it can set `commits.key`, or the repository chooses another word"
+}
 
 // What stands in the way of the server's own work, for [fmt.Errorf].
 const (

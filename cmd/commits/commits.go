@@ -4,11 +4,11 @@ package commits
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/gitops/sign"
 	"github.com/handrail-bot/handrail/policy"
@@ -22,6 +22,7 @@ type Job struct {
 	Asker   policy.Actor // the account that has the requester's login now
 	AskerID int64        // the account that asked; 0 when that is not known
 	Key     *sign.Key    // of the server; nil for none
+	App     bool         // the bot is a GitHub App, and not a token
 }
 
 // Of returns how the commits of a session look.
@@ -45,10 +46,12 @@ func (j Job) signer() (func(string) gitops.Signer, error) {
 	switch kind := j.Rules.Sign; {
 	case !j.Rules.Signs():
 		return nil, nil
+	case kind == "api" && !j.App:
+		return nil, fault.Told{Text: render.WhySignedByApps}
 	case kind == "api":
 		return j.byGitHub, nil
 	case j.Key == nil || j.Key.Kind != kind:
-		return nil, fault.Told{Text: fmt.Sprintf("`commits.sign` is `%s`, and this server has no such key: whoever runs it can set `commits.key`, or the repository chooses another word", kind)}
+		return nil, fault.Told{Text: render.WhyNoSigningKey(kind)}
 	}
 	return func(string) gitops.Signer { return j.Key.Commit }, nil
 }

@@ -67,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{gh, Job{Client: client, Mirror: mirror, Rules: policy.Commits{Sign: "api"}}, base}
+	return &world{gh, Job{Client: client, Mirror: mirror, Rules: policy.Commits{Sign: "api"}, App: true}, base}
 }
 
 // commit makes a commit on top of the base, signed as the job says.
@@ -159,11 +159,15 @@ func TestWhoIsCredited(t *testing.T) {
 	}
 }
 
-// TestMissingKey: a repository that asks for a key which the server has not is told.
+// TestMissingKey: a repository that asks for a signature which nobody can give is told.
 func TestMissingKey(t *testing.T) {
 	w := newWorld(t)
 	w.job.Rules.Sign = "gpg"
 	if _, err := Of(t.Context(), w.job); err == nil || !strings.Contains(err.Error(), "`commits.sign` is `gpg`") {
 		t.Errorf("it says %v", err)
+	}
+	w.job.Rules.Sign, w.job.App = "api", false
+	if _, err := Of(t.Context(), w.job); err == nil || !strings.Contains(err.Error(), "none that are made with a token") {
+		t.Errorf("of a token it says %v", err)
 	}
 }

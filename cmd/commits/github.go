@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/gitops/sign"
 )
@@ -44,7 +45,7 @@ func (j Job) byGitHub(branch string) gitops.Signer {
 			return nil, err
 		}
 		if made.Signature == "" {
-			return nil, fault.Told{Text: "`commits.sign` is `api`, and GitHub did not sign the commit that it made (" + made.Reason + "): it signs those of a GitHub App. Choose another word, or set Handrail up as an App"}
+			return nil, fault.Told{Text: render.WhyNotSigned}
 		}
 		return sign.Signed([]byte(made.Payload), made.Signature, made.ID, gitops.CommitID)
 	}

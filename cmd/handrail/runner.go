@@ -133,7 +133,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	// can write such a log can push.
 	untrusted := w.RequesterID != 0 && asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
 	look, err := commits.Of(ctx, commits.Job{
-		Client: w.Thread.Client, Mirror: m, Rules: rules.Commits, Asker: asker, AskerID: w.RequesterID, Key: r.cfg.Commits.Sign,
+		Client: w.Thread.Client, Mirror: m, Rules: rules.Commits, Asker: asker, AskerID: w.RequesterID, Key: r.cfg.Commits.Sign, App: r.app.IsApp(),
 	})
 	if err != nil {
 		return session.Outcome{}, err
