@@ -73,6 +73,9 @@ type finisher struct {
 // done, and is that true?
 func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 	n := len(f.talk.entries)
+	if n == 0 {
+		return nil, nil // all of it was forgotten
+	}
 	last := f.talk.entries[n-1]
 	if last.answer == nil {
 		return nil, nil // something was said since: ask the model

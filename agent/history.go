@@ -100,6 +100,13 @@ func (h *history) editsSpent() bool {
 // message begins a new allowance: a person asked for something. over says that
 // the session had ended.
 func (h *history) message(e session.Event, p *session.Message, over bool) {
+	if p.Clear { //control:forgotten
+		h.talk.entries, h.talk.asks, h.talk.unprovided = nil, "", ""
+		h.notes, h.todoTurn = memory.Notes{}, h.Turns
+	}
+	if p.Clear || p.Model != "" { // nothing is asked with it
+		return
+	}
 	h.used.message(p, over, h.spent())
 	h.claims.message(over, h.Published)
 	h.habits.resetMistakes()

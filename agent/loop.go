@@ -56,8 +56,9 @@ type step func(ctx context.Context) (*session.Outcome, error)
 // that was all, and ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.finisher.finish, r.meter.check, r.think}
+	with := r.ModelName()
 	for {
-		if r.calls.saves.Moved() || r.TakeBack != nil {
+		if r.calls.saves.Moved() || r.TakeBack != nil || r.ModelName() != with {
 			return session.Outcome{Status: session.StatusMoved, Turns: r.Turns}, nil
 		}
 		if err := r.listen(ctx); err != nil {

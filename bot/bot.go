@@ -12,6 +12,7 @@
 //	asker.go     who is answered, and who has to wait
 //	commands.go  the table of commands
 //	task.go      open, continue and supersede a session
+//	setup.go     the model, the configuration, and what is forgotten
 //	own.go       commands of the repository's own
 //	limits.go    what a session may work with
 //	given.go     what comes with a request: pictures, code

@@ -57,6 +57,12 @@ func commands() []row {
 			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "keep", Usage: "keep [path…]", Help: "keep what is there, or these files: undo leaves it alone", Args: command.TakesCheckpoints},
 			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
+		{Spec: command.Spec{Name: "model", Usage: "model <name>", Help: "go on with another model, from the next turn on", Args: command.TakesName},
+			right: policy.AskChange, priority: store.PriorityWork, handle: model},
+		{Spec: command.Spec{Name: "config", Usage: "config", Help: "show what is in force here, and where it comes from", Args: command.TakesNothing("me show current in force effective settings values")},
+			right: policy.View, priority: store.PriorityWork, handle: showConfig},
+		{Spec: command.Spec{Name: "clear", Usage: "clear", Help: "forget the conversation; the branch and its checkpoints stay", Args: command.TakesNothing("your context conversation history memory chat")},
+			right: policy.Steer, priority: store.PriorityStop, handle: ofSession(forget)},
 		{Spec: command.Spec{Name: command.AskHelp, Usage: "help", Help: "show this list", Args: command.TakesNothing("me us commands list usage")},
 			right: policy.View, priority: store.PriorityWork, handle: help},
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // Clone tells what only a clone of a repository does.
@@ -14,6 +15,8 @@ type Clone interface {
 	// CommandFiles returns the files of the repository's own commands, as they are on
 	// the default branch.
 	CommandFiles(ctx context.Context, at Thread) ([]command.OwnFile, error)
+	// Config returns the configuration of the repository, as it is there.
+	Config(ctx context.Context, at Thread) (policy.Config, error)
 }
 
 // Taken returns why a name cannot be that of a repository's own command, "" when it can.

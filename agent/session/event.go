@@ -119,6 +119,8 @@ type Message struct {
 	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
 
 	TakeBack *TakeBack `json:"take_back,omitempty"` // nil for words to the model
+	Model    string    `json:"model,omitempty"`     // works on the session from now on; "" for the one so far
+	Clear    bool      `json:"clear,omitempty"`     // what was said up to now is forgotten
 
 	Images  []Blob   `json:"images,omitempty"`  // pictures for vision models
 	Context []Item   `json:"context,omitempty"` // what the words are about, as in [Task]

@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // State is what a log says: the one fold of events that the agent, the
 // comments on GitHub, the terminal and the server go by. The same log gives
@@ -11,6 +14,8 @@ type State struct {
 	Phase       Phase
 	Outcome     *Outcome // how the last run ended; nil since something came after it
 	Mode        string   // the mode that the agent changed to; "" for the task's
+	Model       string   // that a person changed to; "" for the task's
+	Cleared     bool     // the conversation was forgotten, and nothing was asked since
 	GrantedMode string   // the mode that people granted with a plan; "" for the task's
 	Rest        *Outcome // how the work ended before checkpoints were taken back: it ends again after that
 	Todo        []Todo
@@ -41,6 +46,9 @@ func Fold(events []Event) (*State, error) {
 	}
 	return s, nil
 }
+
+// ModelName returns the model that works on the session.
+func (s *State) ModelName() string { return cmp.Or(s.Model, s.Task.Model) }
 
 // Over reports whether the session has ended for good: it goes on only when
 // someone asks for more.
@@ -175,15 +183,22 @@ func (s *State) noted(p *Note) {
 // heard takes in words of a person. Those that are only about checkpoints leave the
 // work as it is: what had ended ends again.
 func (s *State) heard(p *Message) {
+	if p.Model != "" || p.Clear {
+		s.Model = cmp.Or(p.Model, s.Model) //control:model-of-the-next-turn
+		if p.Clear {
+			s.Cleared, s.Todo, s.Rest = true, nil, nil
+		}
+		s.still()
+		return
+	}
 	if p.TakeBack == nil {
 		s.Outcome, s.Rest, s.Phase = nil, nil, PhaseRunning
+		s.Cleared = s.Cleared && p.Text == ""
 		return
 	}
 	s.wish(p)
 	if p.TakeBack.Do == Keep {
-		if s.Outcome != nil {
-			s.Phase = s.Outcome.Status.phase()
-		}
+		s.still()
 		return
 	}
 	if s.Outcome != nil {
@@ -191,6 +206,13 @@ func (s *State) heard(p *Message) {
 		s.Rest = &rest
 	}
 	s.Outcome, s.Phase = nil, PhaseRunning
+}
+
+// still leaves the session where it stands.
+func (s *State) still() {
+	if s.Outcome != nil {
+		s.Phase = s.Outcome.Status.phase()
+	}
 }
 
 func (s *State) checkpoint(e Event, p *Checkpoint) {

@@ -18,6 +18,16 @@ func (s *State) Stop(by Message, reason string) []*Event {
 	return append(s.withdraw(by), NewEvent(TypeEnded, s.Turns, Ended{Outcome: out}))
 }
 
+// Forget returns the events that forget what was said. What is under way ends with it,
+// because nobody knows any more what it was for.
+func (s *State) Forget(by Message, reason string) (out []*Event) {
+	if !s.Over() {
+		out = s.Stop(by, reason)
+	}
+	by.Clear = true
+	return append(out, NewEvent(TypeMessage, s.Turns, by))
+}
+
 // WithTakeBack returns the events of a wish about the checkpoints. What waits for an
 // answer is withdrawn where it is about a state that will not be there.
 func (s *State) WithTakeBack(by Message, wish TakeBack) (out []*Event) {

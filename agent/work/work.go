@@ -159,7 +159,7 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 }
 
 func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *session.State) (*agent.Agent, error) {
-	cfg, err := e.cfg.Agent(Need{Model: j.Task.Model, Name: j.Name, Workspace: ws, Rules: e.cfg.Rules})
+	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws, Rules: e.cfg.Rules})
 	if err != nil {
 		return nil, err
 	}

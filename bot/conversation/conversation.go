@@ -119,6 +119,7 @@ type Request struct {
 	Text    string                         // what is asked, for the issues that it names
 	At      session.Place                  // when it was said; what was said later is not gathered
 	Since   session.Place                  // a session goes on: only what came after this is gathered
+	Anew    bool                           // the session goes on, and what it was told before is forgotten
 	Line    *Line                          // what it is about, when it stands on a line of the diff
 	Room    int                            // bytes of text that all of it may take
 	Clean   func(what, text string) string // what a reader sees of a text
@@ -142,6 +143,9 @@ func Gather(ctx context.Context, from Reader, r Request) ([]session.Item, error)
 	steps := []func(context.Context) error{g.readLine, g.readReviews, g.readComments}
 	if r.Since.At.IsZero() {
 		steps = []func(context.Context) error{g.readFirst, g.readLine, g.readChecks, g.readReviews, g.readComments, g.readLinked, g.readFiles}
+	}
+	if r.Anew && !r.Since.At.IsZero() {
+		steps = append(steps, g.readFirst, g.readLinked, g.readFiles)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

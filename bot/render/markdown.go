@@ -68,8 +68,8 @@ func headline(s *session.State) string {
 	if s.Turns > 0 {
 		parts = append(parts, plural(s.Turns, "turn"))
 	}
-	if s.Task.Model != "" {
-		parts = append(parts, "`"+strings.ReplaceAll(s.Task.Model, "`", "")+"`")
+	if model := s.ModelName(); model != "" {
+		parts = append(parts, "`"+strings.ReplaceAll(model, "`", "")+"`")
 	}
 	if len(parts) == 0 {
 		return ""

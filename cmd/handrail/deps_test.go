@@ -96,6 +96,7 @@ var arrows = map[string][]string{
 	"policy/shell/argv":            {},
 	"policy/shell/around":          {"policy/shell/argv", "policy/shell/known", "policy/shell/walk", "policy/shell/zone"},
 	"policy/pattern":               {},
+	"policy/inforce":               {"policy"},
 	"policy/typo":                  {},
 	"policy/shell/code":            {"policy/pattern", "policy/shell/code/decode", "policy/shell/code/lex", "policy/shell/code/vocabulary", "policy/shell/filter"},
 	"policy/shell/code/decode":     {},

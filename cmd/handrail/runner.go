@@ -70,6 +70,16 @@ func (r *serveRunner) CommandFiles(ctx context.Context, at bot.Thread) ([]custom
 	return clone.CommandFiles(ctx, m)
 }
 
+// Config implements bot.Clone.
+func (r *serveRunner) Config(ctx context.Context, at bot.Thread) (policy.Config, error) {
+	m, err := r.mirror(ctx, at)
+	if err != nil {
+		return policy.Config{}, err
+	}
+	_, _, cfg, err := defaults(ctx, m)
+	return cfg, err
+}
+
 // StartPoint implements bot.Runner.
 func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartPoint, error) {
 	m, err := r.mirror(ctx, at)

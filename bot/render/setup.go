@@ -1,0 +1,87 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/inforce"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// NoConfig says that the configuration of the repository cannot be read.
+func NoConfig(err error) string {
+	return "I did nothing, because the configuration of this repository cannot be read: " + clean(err.Error())
+}
+
+// WhichModel says which model is in use, and which others there are.
+func WhichModel(now string, names []string) string {
+	return fmt.Sprintf("The model here is %s. %s Write `/agent model NAME` to change it.", code(now), modelsAre(names))
+}
+
+// ModelNotAllowed says that a model may not be chosen.
+func ModelNotAllowed(name, now string, names []string) string {
+	return fmt.Sprintf("The model %s may not be chosen here, so it stays %s. %s", code(name), code(now), modelsAre(names))
+}
+
+func modelsAre(names []string) string {
+	if len(names) == 0 {
+		return "Any model of the server may be chosen."
+	}
+	return "These may be chosen: " + paths(names) + "."
+}
+
+// SameModel says that nothing changed.
+func SameModel(name string) string { return fmt.Sprintf("The model is %s already.", code(name)) }
+
+// ModelIs says which model works on a session from now on.
+func ModelIs(name string, over bool) string {
+	when := "From the next turn on"
+	if over {
+		when = "From your next request on"
+	}
+	return fmt.Sprintf("%s, %s works on this session.", when, code(name))
+}
+
+// ClearedBy is why a session ended that was to forget what was said.
+func ClearedBy(login string) string { return clean(login) + " had the conversation forgotten." }
+
+// Cleared says that the conversation is forgotten.
+func Cleared(checkpoints bool, branch string) string {
+	kept := "There is nothing on a branch yet."
+	if checkpoints {
+		kept = fmt.Sprintf("The branch %s and its checkpoints stay.", code(branch))
+	}
+	return "I forgot what was said and done so far. " + kept + " Write `/agent` and what you want next."
+}
+
+// Layers is what the configuration in force is made of. Model is the one for
+// repositories that name none.
+type Layers struct {
+	Server, Repository policy.Config
+	Model              string
+}
+
+// Config shows what is in force, and where it comes from. V is the session, nil for
+// none.
+func Config(of Layers, v *session.State) untrusted.Post {
+	var b, table strings.Builder
+	b.WriteString("What is in force in this thread. Where it comes from: the **server** (whoever runs it), the **repository** (`.github/agent.yml` on the default branch), or the **default**.\n\n")
+	if v != nil {
+		mode := v.Task.Mode
+		if v.Mode != "" {
+			mode = v.Mode
+		}
+		fmt.Fprintf(&b, "This session: mode %s, model %s, branch %s", code(mode), code(v.ModelName()), code(v.Branch))
+		if v.Task.Turns > 0 {
+			fmt.Fprintf(&b, ", %s", plural(v.Task.Turns, "turn"))
+		}
+		b.WriteString(".\n\n")
+	}
+	table.WriteString("| key | value | from |\n|---|---|---|\n")
+	for _, s := range inforce.Of(of.Server, of.Repository, of.Model) {
+		fmt.Fprintf(&table, "| %s | %s | %s |\n", code(s.Key), cell(code(line(s.Value, 200))), s.From)
+	}
+	return untrusted.Post{Text: b.String() + table.String() + "\nKeys that are not here are not set. Secrets are never shown."}
+}

@@ -1,0 +1,91 @@
+package bot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// config returns the repository's configuration as sessions of the thread run under it.
+// It reports false when people were told that it cannot be read.
+func (r *request) config(ctx context.Context) (policy.Config, bool, error) {
+	if r.w.cfg.Clone == nil {
+		return dataOf(r.sess).Config, true, nil
+	}
+	cfg, err := r.w.cfg.Clone.Config(ctx, *r.at)
+	if err != nil && !fault.Temporary(err) {
+		r.reply(render.NoConfig(fault.InWords(err)))
+		return cfg, false, nil
+	}
+	return cfg, err == nil, err
+}
+
+// model changes the model of the thread's session.
+func model(ctx context.Context, r *request) error {
+	repo, ok, err := r.config(ctx)
+	if !ok {
+		return err
+	}
+	cfg := policy.Merge(r.w.cfg.Policy, repo)
+	if r.sess == nil {
+		with, err := cfg.Choose(policy.Choice{}, r.w.cfg.Model)
+		if len(r.cmd.IDs) > 0 || err != nil {
+			r.reply(render.NoSession)
+			return nil
+		}
+		r.reply(render.WhichModel(with.Model, cfg.Models))
+		return nil
+	}
+	v, err := r.viewWith(ctx)
+	if err != nil {
+		return err
+	}
+	if len(r.cmd.IDs) == 0 {
+		r.reply(render.WhichModel(v.ModelName(), cfg.Models))
+		return nil
+	}
+	name := r.cmd.IDs[0]
+	var no *policy.NotAllowed
+	switch {
+	case errors.As(cfg.Permits(policy.Choice{Mode: cmp.Or(v.Mode, v.Task.Mode), Model: name}), &no) && no.What == "model": //control:model-allowed
+		r.reply(render.ModelNotAllowed(name, v.ModelName(), no.Allowed))
+	case name == v.ModelName():
+		r.reply(render.SameModel(name))
+	default:
+		m := r.from()
+		m.Model = name
+		r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
+		r.reply(render.ModelIs(name, v.Over()))
+	}
+	return nil
+}
+
+// showConfig says what is in force in the thread.
+func showConfig(ctx context.Context, r *request) error {
+	repo, ok, err := r.config(ctx)
+	if !ok {
+		return err
+	}
+	var v *session.State
+	if r.sess != nil {
+		if v, err = r.viewWith(ctx); err != nil {
+			return err
+		}
+	}
+	r.c.post(r.msg, render.Config(render.Layers{Server: r.w.cfg.Policy, Repository: repo, Model: r.w.cfg.Model}, v))
+	return nil
+}
+
+// forget lets the session forget what was said.
+func forget(r *request, v *session.State) {
+	r.w.halt = r.w.halt || !v.Over() && r.w.running == r.sess.ID
+	by := r.from()
+	by.Place = r.msg.place()
+	r.c.append(v.Forget(by, render.ClearedBy(r.msg.author.Login))...)
+	r.reply(render.Cleared(len(v.Checkpoints) > 0, v.Branch))
+}
