@@ -87,22 +87,12 @@ func (s userMessage) line() *conversation.Line {
 // defaultRoom is how many bytes of text a third of 32,768 tokens holds.
 const defaultRoom = 42_000
 
-// continued says from where on a session that goes on is told of its thread, and whether
-// it has forgotten what it was told before.
-type continued struct {
-	since session.Place
-	anew  bool
-}
-
 // background is what the thread tells of a request in words: all of it for a
-// session that begins, what came since the last request for one that goes on.
-func (r *request) background(ctx context.Context, model, words string, on *continued) ([]session.Item, error) {
+// session that begins, what came since the last request for one that goes on, with
+// what the thread is about where the session has forgotten that.
+func (r *request) background(ctx context.Context, model, words string, since session.Place, anew bool) ([]session.Item, error) {
 	w, s := r.w, r.msg
 	at := s.place()
-	if on == nil {
-		on = &continued{}
-	}
-	since := on.since
 	if !since.At.IsZero() && since == at {
 		return nil, nil // it came with another command of the same text
 	}
@@ -110,11 +100,11 @@ func (r *request) background(ctx context.Context, model, words string, on *conti
 	if w.cfg.Room != nil {
 		room = w.cfg.Room(ctx, model)
 	}
-	if !since.At.IsZero() && !on.anew {
+	if !since.At.IsZero() && !anew {
 		room /= 3 // others may follow
 	}
 	return conversation.Gather(ctx, r.reader(), conversation.Request{
-		First: conversation.PostOf(r.at.issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: on.anew, Line: s.line(),
+		First: conversation.PostOf(r.at.issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: anew, Line: s.line(),
 		Room:  room - len(words),
 		Clean: r.cleaned, Refused: func(err error) bool {
 			var ge *ghapp.Error

@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -52,7 +51,7 @@ func model(ctx context.Context, r *request) error {
 	name := r.cmd.IDs[0]
 	var no *policy.NotAllowed
 	switch {
-	case errors.As(cfg.Permits(policy.Choice{Mode: cmp.Or(v.Mode, v.Task.Mode), Model: name}), &no) && no.What == "model": //control:model-allowed
+	case errors.As(cfg.PermitsModel(name), &no): //control:model-allowed
 		r.reply(render.ModelNotAllowed(name, v.ModelName(), no.Allowed))
 	case name == v.ModelName():
 		r.reply(render.SameModel(name))

@@ -102,7 +102,7 @@ func (r *request) follow(ctx context.Context) error {
 	if since.At.IsZero() { // a log of an older version
 		since.At = v.Started
 	}
-	if m.Context, err = r.background(ctx, v.ModelName(), m.Text, &continued{since, v.Cleared}); err != nil {
+	if m.Context, err = r.background(ctx, v.ModelName(), m.Text, since, v.Cleared); err != nil {
 		return err
 	}
 	images, words := r.pictures(ctx, v.ModelName(), false)
@@ -153,7 +153,7 @@ func (r *request) open(ctx context.Context) error {
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: with.Turns, Nonce: session.NewID(),
 		Links: r.links(true), Place: s.place(),
 	}
-	if task.Context, err = r.background(ctx, task.Model, task.Text, nil); err != nil {
+	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err
 	}
 	images, words := r.pictures(ctx, task.Model, true)

@@ -46,12 +46,19 @@ func (c Config) Choose(asked Choice, model string) (Choice, error) {
 // Permits returns nil where a session may work with the mode and the model of a
 // choice, and else a [*NotAllowed].
 func (c Config) Permits(is Choice) error {
-	modes, models := c.allowed(func(c Config) []string { return c.Modes }), c.allowed(func(c Config) []string { return c.Models })
+	modes := c.allowed(func(c Config) []string { return c.Modes })
 	if modes != nil && !slices.Contains(modes, is.Mode) { //control:modes-bind
 		return &NotAllowed{What: "mode", Name: is.Mode, Allowed: modes}
 	}
-	if models != nil && !slices.Contains(models, is.Model) { //control:models-bind
-		return &NotAllowed{What: "model", Name: is.Model, Allowed: models}
+	return c.PermitsModel(is.Model)
+}
+
+// PermitsModel returns nil where a session may work with a model, and else a
+// [*NotAllowed].
+func (c Config) PermitsModel(name string) error {
+	models := c.allowed(func(c Config) []string { return c.Models })
+	if models != nil && !slices.Contains(models, name) { //control:models-bind
+		return &NotAllowed{What: "model", Name: name, Allowed: models}
 	}
 	return nil
 }
