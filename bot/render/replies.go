@@ -85,10 +85,17 @@ func NothingToResume(p session.Phase) string {
 
 // Diff says what a session changed, with the page that shows all of it.
 func Diff(v *session.State, page string) string {
-	if len(v.Checkpoints) == 0 {
-		return "This session has put nothing on a branch yet, so there is no difference to show."
-	}
 	var b strings.Builder
+	if len(v.Unpushed) > 0 {
+		changed := make([]string, 0, len(v.Unpushed))
+		for _, f := range v.Unpushed {
+			changed = append(changed, f.Path)
+		}
+		fmt.Fprintf(&b, "Not on the branch yet: %s.\n\n", paths(changed)) //control:diff-of-the-unpushed
+	}
+	if len(v.Checkpoints) == 0 {
+		return b.String() + "This session has put nothing on a branch yet, so there is no difference to show."
+	}
 	files(&b, v.Files, "")
 	if len(v.Files) == 0 {
 		b.WriteString("What this session changed was taken back: nothing is different.\n\n")

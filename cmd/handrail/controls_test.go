@@ -325,6 +325,7 @@ var controls = []control{
 	{"model-allowed", "false", "./cmd/handrail", "TestScripts/serve_model"},
 	{"model-of-the-next-turn", "drop", "./cmd/handrail", "TestScripts/serve_model"},
 	{"forgotten", "false", "./cmd/handrail", "TestScripts/serve_clear"},
+	{"diff-of-the-unpushed", "drop", "./bot/render", "TestDiffOfTheUnpushed"},
 	{"own-command-name", "false", "./bot/custom", "TestStrict"},
 	{"own-command-arguments", "drop", "./bot/custom", "TestCall"},
 	{"own-commands-of-the-base", `call Default "", "refs/heads/other", error(nil)`, "./cmd/handrail", "TestScripts/serve_own_command"},
