@@ -138,6 +138,9 @@ func ReadFile(path string) (Server, error) {
 		if err == nil {
 			err = doc.Locate(cfg.Policy.Validate(), "policy")
 		}
+		if err == nil {
+			err = doc.Locate(cfg.Policy.CheckEffect(), "policy")
+		}
 		if err != nil {
 			return cfg, fmt.Errorf("read configuration %s: %w%s", path, err, otherKind(data, serverKeys, repositoryKeys))
 		}

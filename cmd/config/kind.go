@@ -87,5 +87,8 @@ func CheckRepositoryFile(name string, data []byte) error {
 	if _, err := policy.ParseConfig(name, data); err != nil {
 		return fmt.Errorf("%w%s", err, otherKind(data, repositoryKeys, serverKeys))
 	}
+	if err := policy.CheckEffects(data); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	return nil
 }
