@@ -289,6 +289,7 @@ var controls = []control{
 	{"progress-yields", "value 0", "./bot/quota", "TestClasses"},
 	{"outsiders-apart", "drop", "./bot/quota", "TestClasses"},
 	{"writes-in-turn", "without 2", "./bot/ghapp", "TestWritesInTurn"},
+	{"keys-without-effect", "false", "./cmd/handrail", "TestEveryKeyHasAnEffect"},
 	{"plan-as-shown", "drop", "./agent", "TestPlanIsWhatWasShown"},
 	{"plan-digest", "false", "./agent", "TestPlanIsWhatWasShown"},
 	{"plan-checked-again", "false", "./agent", "TestPlanIsCheckedAgain"},

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// effects names for each key of the server's file, with those of a repository's below
+// policy, a test or a story that shows what it does.
+var effects = map[string]string{
+	"listen": "TestServerConfigPrecedence", "data": "TestServerConfigPrecedence", "database": "TestServerConfigPrecedence", "workspace": "TestServerConfigPrecedence",
+	"commits.key": "serve_commits_ssh",
+	"github.api":  "serve_budget", "github.app_id": "serve_budget", "github.private_key_file": "serve_wrong_key", "github.repository": "serve_token",
+	"github.repositories": "serve_other_repository", "github.apps": "serve_other_app",
+
+	"model.name": "TestModelOptionsOnTheWire", "model.ollama": "TestOllamaURL", "model.base_url": "TestModelOptionsOnTheWire", "model.temperature": "TestModelOptionsOnTheWire",
+	"model.context": "TestModelOptionsOnTheWire", "model.max_tokens": "TestModelOptionsOnTheWire", "model.keep_alive": "TestModelOptionsOnTheWire", "model.effort": "TestModelOptionsOnTheWire",
+	"model.silence": "TestSilence", "model.can.tools": "TestSomeAbilities", "model.can.thinking": "TestSomeAbilities", "model.can.vision": "TestModelOptionsOnTheWire", "model.can.context": "TestModelOptionsOnTheWire",
+
+	"sessions.at_once": "TestSlots", "sessions.per_user": "TestSlots", "sessions.per_repo": "TestSlots",
+	"quotas.sender": "TestOverAQuota", "quotas.thread": "TestTwoBots", "quotas.repository": "TestRequests", "quotas.installation": "TestRequests",
+	"quotas.lookups": "TestLookups", "quotas.writes_per_minute": "TestBucket", "quotas.writes_per_hour": "TestBucket", "quotas.reserve": "TestClasses",
+
+	"policy.model": "TestChoose", "policy.models": "serve_limits", "policy.mode": "TestChoose", "policy.modes": "serve_limits", "policy.turns": "TestTurnLimit",
+	"policy.auto_approve_commands": "policy_settings", "policy.auto_approve_sensitive_edits": "policy_settings",
+	"policy.commands.allow": "policy_settings", "policy.commands.deny": "policy_settings", "policy.commands.ask": "policy_settings",
+	"policy.defaults.read": "TestCheckTable", "policy.defaults.write": "policy_settings", "policy.defaults.delete": "TestCheckTable", "policy.defaults.execute": "policy_settings", "policy.defaults.network": "policy_settings",
+	"policy.always_ask": "policy_settings", "policy.sensitive_files.pattern": "TestSensitiveOrder", "policy.sensitive_files.approve": "TestSensitiveOrder",
+	"policy.approvals.by": "serve_approval_review", "policy.approvals.deadline": "TestReviewEndsWithoutTheEdit", "policy.approvals.not_requester": "TestApproverRules", "policy.approvals.approvers": "TestApproverRules",
+	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch",
+
+	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.network": "TestWalled", "policy.workspace.unlimited": "TestMustLimit",
+	"policy.workspace.memory": "TestBounds", "policy.workspace.pids": "TestBounds", "policy.workspace.disk": "TestBounds", "policy.workspace.cpus": "TestBounds",
+
+	"policy.budget.session.turns": "serve_limits", "policy.budget.session.tokens": "TestBudgets", "policy.budget.session.time": "TestWallBudget", "policy.budget.session.edits": "TestBudgets", "policy.budget.session.lines": "TestBudgets",
+	"policy.budget.user_day.turns": "serve_budget_at_once", "policy.budget.user_day.tokens": "TestSharedBudgets",
+	"policy.budget.user_day.time": "TestShares", "policy.budget.user_day.edits": "TestShares", "policy.budget.user_day.lines": "TestShares",
+	"policy.budget.thread.turns": "TestShares", "policy.budget.thread.tokens": "TestShares", "policy.budget.thread.time": "TestShares", "policy.budget.thread.edits": "TestShares", "policy.budget.thread.lines": "TestShares",
+
+	"policy.pull_request.draft": "serve_not_draft", "policy.pull_request.branch": "serve_stacked", "policy.push.hold": "serve_push_builds",
+	"policy.commits.sign": "serve_commits_ssh", "policy.commits.co_author": "serve_commits", "policy.commits.sign_off": "serve_commits_ssh",
+}
+
+// unshown are the keys that no test shows, and that are not refused either.
+var unshown = []string{"policy.undo", "policy.pull_request.title", "policy.pull_request.body", "policy.long_running_commands"}
+
+// refused are keys that are known, have no effect, and are therefore an error.
+var refused = map[string]policy.Config{
+	"policy.schedules":       {Schedules: []policy.Schedule{{Name: "n", Cron: "0 3 * * *", Task: "t"}}},
+	"policy.workspace.hosts": {Workspace: policy.Workspace{Network: "allowlist", Hosts: []string{"a.example"}}},
+}
+
+// Each key of the configuration has a test that shows its effect, or is refused.
+func TestEveryKeyHasAnEffect(t *testing.T) {
+	known := namesOfTests(t)
+	seen := map[string]bool{}
+	for _, key := range keysOf(reflect.TypeFor[config.Server](), "") {
+		seen[key] = true
+		if slices.Contains(unshown, key) {
+			continue
+		}
+		is := slices.ContainsFunc(slices.Collect(maps.Keys(refused)), func(r string) bool { return key == r || strings.HasPrefix(key, r+".") })
+		switch name := effects[key]; {
+		case is && name != "":
+			t.Errorf("%s is refused, and %s shows its effect", key, name)
+		case !is && name == "":
+			t.Errorf("%s: no test shows its effect", key)
+		case !is && !known[name]:
+			t.Errorf("%s: there is no test %s", key, name)
+		}
+	}
+	for key, cfg := range refused {
+		if err := cfg.CheckEffect(); err == nil || !strings.HasPrefix("policy."+err.Error(), key+":") {
+			t.Errorf("%s has no effect and is no error: %v", key, err)
+		}
+	}
+	for key := range effects {
+		if !seen[key] {
+			t.Errorf("there is no key %s", key)
+		}
+	}
+}
+
+// keysOf lists the keys of a configuration, those of lists of structs too.
+func keysOf(of reflect.Type, at string) (out []string) {
+	for _, f := range reflect.VisibleFields(of) {
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if key == "" || key == "-" {
+			continue
+		}
+		in := f.Type
+		for in.Kind() == reflect.Slice || in.Kind() == reflect.Pointer {
+			in = in.Elem()
+		}
+		if in.Kind() == reflect.Struct {
+			out = append(out, keysOf(in, at+key+".")...)
+			continue
+		}
+		out = append(out, at+key)
+	}
+	return out
+}
+
+// namesOfTests returns the names of all tests and stories of the tree.
+func namesOfTests(t *testing.T) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	root := os.DirFS("../..")
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if story, ok := strings.CutPrefix(name, "testdata/script/"); ok {
+			out[strings.TrimSuffix(story, ".txtar")] = true
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			out[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
