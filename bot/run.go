@@ -166,6 +166,9 @@ func (l *leased) conclude(ctx context.Context) error {
 	if err := l.handOver(ctx); err != nil {
 		return err
 	}
+	if err := l.Sign(ctx, l.state); err != nil {
+		return err
+	}
 	p, err := l.follow(ctx)
 	if err != nil {
 		return err

@@ -60,6 +60,7 @@ type Issue struct {
 	Labels    []string
 	Assignees []string
 	IsPull    bool
+	Locked    bool // GitHub takes no comments of an App there
 	URL       string
 	Created   time.Time
 	Updated   time.Time
@@ -82,7 +83,7 @@ func (c *Client) issue(is *github.Issue) Issue {
 	out := Issue{Ref: thread.Ref{Owner: c.owner, Repo: c.repo, Number: is.GetNumber()}, ID: is.GetID(), Title: is.GetTitle(),
 		Body: is.GetBody(), Author: is.GetUser().GetLogin(), AuthorID: is.GetUser().GetID(), State: is.GetState(),
 		Relation: is.GetAuthorAssociation(), Comments: is.GetComments(),
-		IsPull: is.IsPullRequest(), URL: is.GetHTMLURL(), Created: is.GetCreatedAt().Time, Updated: is.GetUpdatedAt().Time}
+		IsPull: is.IsPullRequest(), Locked: is.GetLocked(), URL: is.GetHTMLURL(), Created: is.GetCreatedAt().Time, Updated: is.GetUpdatedAt().Time}
 	for _, l := range is.Labels {
 		out.Labels = append(out.Labels, l.GetName())
 	}

@@ -25,6 +25,14 @@ func Conclusion(p session.Phase) string {
 	return "neutral"
 }
 
+// Sign is the reaction that says how a session stands where nothing else can.
+func Sign(p session.Phase) string {
+	if Conclusion(p) == "success" {
+		return "rocket"
+	}
+	return "confused"
+}
+
 // CheckTitle is the one line that GitHub shows beside a check run.
 func CheckTitle(s *session.State) string {
 	t := string(s.Phase)

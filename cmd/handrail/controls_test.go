@@ -203,6 +203,7 @@ var controls = []control{
 	{"stacked-branch", "false", "./cmd/handrail", "TestScripts/serve_stacked"},
 	{"waits-for-github", "drop", "./cmd/handrail", "TestScripts/serve_github_away"},
 	{"listed-reviews", "value error(nil)", "./cmd/handrail", "TestScripts/serve_token_review"},
+	{"locked-is-signed", "true", "./cmd/handrail", "TestScripts/serve_locked"},
 	{"fork-waits", "true", "./bot/approval", "TestForkWaits"},
 	{"fork-base", "drop", "./bot/approval", "TestForkStartsFromTheCommit"},
 	{"fork-moved", "false", "./bot/approval", "TestForkLookedAtAgain"},

@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"bot/ready":        {},
 	"bot/render/split": {},
 	"bot/fault":        {"bot/ghapp", "bot/render", "bot/store", "agent/session", "gitops"},
-	"bot/outbox":       {"bot/fault", "bot/ghapp", "bot/store", "bot/thread", "agent/session"},
+	"bot/outbox":       {"bot/fault", "bot/ghapp", "bot/render", "bot/store", "bot/thread", "agent/session"},
 
 	"bot/custom":       {"policy", "policy/*"},
 	"bot/command":      {"bot/custom", "policy", "policy/*"},

@@ -26,6 +26,7 @@ var outages = []scriptVerb{
 	{"server-down", "", 0, 0, (*stage).serverDown},
 	{"server-up", "", 0, 0, func(s *stage, ts *testscript.TestScript, _ []string) error { return s.start(ts) }},
 	{"uninstall", "yes|no", 1, 1, (*stage).uninstall},
+	{"lock", "NUMBER", 1, 1, (*stage).lock},
 	{"suspend", "yes|no", 1, 1, (*stage).suspend},
 	{"ready", "PATTERN", 1, 1, (*stage).ready},
 	{"logged", "PATTERN", 1, 1, (*stage).logged},
@@ -76,6 +77,14 @@ func (s *stage) setting(_ *testscript.TestScript, args []string) error {
 	s.env = slices.DeleteFunc(s.env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 	s.env = append(s.env, name+"="+value)
 	return nil
+}
+
+func (s *stage) lock(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[0])
+	if err != nil {
+		return err
+	}
+	return s.gh.Lock(at, true)
 }
 
 func (s *stage) suspend(_ *testscript.TestScript, args []string) error {

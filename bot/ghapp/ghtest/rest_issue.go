@@ -167,6 +167,9 @@ func createComment(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if is.Locked && (c.who.inst() != nil || hub.RoleRank[is.Repo.RoleOn(c.who.user)] < hub.RoleRank["write"]) {
+		return 0, nil, &hub.Refused{Status: 403, Message: "Unable to create comment because issue is locked."}
+	}
 	cm := c.s.NewComment(is, c.who.user, body)
 	cm.ViaApp = c.who.inst() != nil
 	is.Comments = append(is.Comments, cm)

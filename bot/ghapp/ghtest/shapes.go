@@ -127,7 +127,7 @@ func (s *shaper) issueURL(is *hub.Issue) string {
 
 func (s *shaper) issueShape(is *hub.Issue) object {
 	v := object{"id": is.ID, "node_id": fmt.Sprintf("I_%d", is.ID), "number": is.Number, "title": is.Title,
-		"body": nullable(is.Body), "user": s.userShape(is.Author), "state": is.State, "locked": false,
+		"body": nullable(is.Body), "user": s.userShape(is.Author), "state": is.State, "locked": is.Locked,
 		"labels": s.labelShapes(is), "assignees": s.userShapes(is.Assignees), "assignee": nil,
 		"comments": len(is.Comments), "html_url": s.issueURL(is),
 		"url":            s.api(is.Repo, fmt.Sprintf("/issues/%d", is.Number)),

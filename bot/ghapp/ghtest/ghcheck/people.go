@@ -102,6 +102,14 @@ func (s *Server) CloseThread(ref thread.Ref, by string) error {
 	})
 }
 
+// Lock locks a thread, or ends that: an App cannot comment there.
+func (s *Server) Lock(ref thread.Ref, yes bool) error {
+	return s.On(ref, "", func(is *hub.Issue, _ *hub.User) error {
+		is.Locked = yes
+		return nil
+	})
+}
+
 // Inline is a comment on a line of the diff.
 type Inline struct {
 	Path string

@@ -97,6 +97,7 @@ type Issue struct {
 	Author           *User
 	ViaApp           bool
 	State            string
+	Locked           bool
 	Labels           []string
 	Assignees        []*User
 	Created, Updated time.Time
