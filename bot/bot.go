@@ -23,7 +23,7 @@
 //	leased.go    a session whose lease this worker has
 //	run.go       run a session
 //	watch.go     a stop ends a run at once, and people see that they were heard
-//	offer.go     the pull request, and what is said at the end
+//	end.go       what is said at the end, and the pull request, see bot/pull
 //	progress.go  the one comment that follows a session
 //	checkrun.go  the check run on the commits of its branch
 //	usage.go     what sessions used of the budgets that they share

@@ -14,7 +14,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
-	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // change collects what a delivery leads to, so that all of it is stored in
@@ -25,11 +24,11 @@ type change struct {
 	now time.Time
 
 	by      author
-	urgent  bool             // an answer or a stop
-	replies []string         // to one text
-	folds   []untrusted.Fold // below them
-	signs   []string         // on it
-	asked   userMessage      // that text
+	urgent  bool          // an answer or a stop
+	replies []string      // to one text
+	folds   []render.Fold // below them
+	signs   []string      // on it
+	asked   userMessage   // that text
 
 	book *command.Own // the commands of the repository's own; nil when nobody asked for them yet
 }
@@ -54,7 +53,7 @@ func (c *change) reply(s userMessage, text string) {
 }
 
 // post answers with a text that has a fold.
-func (c *change) post(s userMessage, p untrusted.Post) {
+func (c *change) post(s userMessage, p render.Post) {
 	c.reply(s, p.Text)
 	c.folds = p.Folds
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
-	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -73,7 +73,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 // broughtBy returns the text that a delivery brings to this thread.
 func (w *worker) broughtBy(d *store.Delivery, ev ghapp.Event) (s userMessage, ok bool) {
 	s, ok = messageOf(ev)
-	s.id, s.key, s.away = d.ID, cmp.Or(conversation.KeyOf(d), d.ID), conversation.Away(ev.Thread, w.at.Ref)
+	s.id, s.key, s.away = d.ID, cmp.Or(pull.KeyOf(d), d.ID), pull.Away(ev.Thread, w.at.Ref)
 	return s, ok
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/outbox"
+	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -38,6 +39,8 @@ type rowData struct {
 	Checks []checkMark `json:"checks,omitempty"` // the check runs that say how it stands
 
 	Reviews map[string]approval.Stage `json:"reviews,omitempty"` // by request
+
+	Pull pull.Kept `json:"pull,omitzero"`
 }
 
 func dataOf(s *store.Session) rowData {

@@ -12,11 +12,10 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // progressText is the progress comment of a session.
-func progressText(at *Thread, row *store.Session, v *session.State) untrusted.Post {
+func progressText(at *Thread, row *store.Session, v *session.State) render.Post {
 	return render.Progress(v, render.Links{
 		Commit: at.commitURL,
 		Pull:   row.Pull,
@@ -148,7 +147,7 @@ func pause(every, age time.Duration) time.Duration {
 	return min(every+time.Duration(float64(every)*age.Seconds()/30), max(every, 5*time.Minute)) //control:progress-pause
 }
 
-func (p *progress) text() untrusted.Post {
+func (p *progress) text() render.Post {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return progressText(p.l.at, p.l.row, p.view)
@@ -186,7 +185,7 @@ func (p *progress) write(ctx context.Context, last bool) error {
 func (p *progress) said() bool { return p.last != "" }
 
 // anew makes the comment again that somebody deleted.
-func (p *progress) anew(ctx context.Context, text untrusted.Post) error {
+func (p *progress) anew(ctx context.Context, text render.Post) error {
 	_, next, err := p.l.progressKeys(ctx)
 	if err != nil || next == "" {
 		p.id = 0

@@ -8,7 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
-	"github.com/handrail-bot/handrail/bot/conversation"
+	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
@@ -34,17 +34,18 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 }
 
 // sendOn hands a text in the bot's own pull request to the thread of its session. Who
-// asks for another mode or model there asks for a session of its own.
+// asks for another mode or model there asks for a session of its own, unless the pull
+// request is closed: then there is nothing to work on but the thread that it came from.
 func sendOn(ctx context.Context, w *worker, d *store.Delivery, s userMessage) (bool, error) {
 	cmds, _, err := w.commandsIn(ctx, s.body)
-	if err != nil || slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Mode != "" || c.Model != "" }) {
+	if err != nil || s.ev.State != "closed" && slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Mode != "" || c.Model != "" }) {
 		return false, err
 	}
 	here, err := w.session(ctx)
 	if err != nil || here != nil && !isOver(here.State) {
 		return false, err
 	}
-	return conversation.HandOn(ctx, w.cfg.Store, w.cfg.GitHub, d, s.ev)
+	return pull.HandOn(ctx, w.cfg.Store, w.cfg.GitHub, d, s.ev)
 }
 
 // fold reads what the session's log says.

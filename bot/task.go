@@ -10,12 +10,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // task opens the thread's session, or goes on with it.
@@ -25,15 +26,32 @@ func task(ctx context.Context, r *request) error {
 			return err
 		}
 	}
-	if r.sess != nil && (r.w.opening != nil || r.goesOn()) {
+	if r.sess == nil {
+		return r.open(ctx, nil)
+	}
+	if r.w.opening != nil {
 		return r.follow(ctx)
 	}
-	if r.sess != nil {
-		if err := r.supersede(ctx); err != nil {
-			return err
-		}
+	v, err := r.view(ctx)
+	if err != nil {
+		return err
 	}
-	return r.open(ctx)
+	over, err := pull.Over(ctx, r.w.at.Client, r.sess, v, r.w.at.Pull)
+	if err != nil {
+		return err
+	}
+	if over == nil && r.goesOn() {
+		return r.follow(ctx)
+	}
+	if err := r.supersede(ctx); err != nil {
+		return err
+	}
+	if over == nil {
+		return r.open(ctx, nil)
+	}
+	r.cmd.Mode, r.cmd.Model = cmp.Or(r.cmd.Mode, v.Task.Mode), cmp.Or(r.cmd.Model, v.Task.Model)
+	before := pull.Before(v, over)
+	return r.open(ctx, &before)
 }
 
 // goesOn reports whether a task belongs to the thread's session: it does not ask for
@@ -77,7 +95,7 @@ func (r *request) supersede(ctx context.Context) error {
 
 // cleaned is clean, and logs what was taken out.
 func (r *request) cleaned(what, text string) string {
-	text, n := untrusted.Clean(text) //control:hidden-text
+	text, n := conversation.Clean(text) //control:hidden-text
 	if n.Total() > 0 {
 		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.msg.key, "what", what, "removed", n.Total(), "kinds", n.String())
 	}
@@ -85,7 +103,7 @@ func (r *request) cleaned(what, text string) string {
 }
 
 func clean(s string) string {
-	s, _ = untrusted.Clean(s)
+	s, _ = conversation.Clean(s)
 	return strings.TrimSpace(s)
 }
 
@@ -130,8 +148,9 @@ func (r *request) follow(ctx context.Context) error {
 // sessionID is the id of the session that a text begins.
 func sessionID(thread, text string) string { return "s" + ghapp.Digest(thread, text)[:12] }
 
-// open starts a new session in the thread.
-func (r *request) open(ctx context.Context) error {
+// open starts a new session in the thread. Before is what it has to know of the one
+// before it, whose work is merged or closed; nil for none.
+func (r *request) open(ctx context.Context, before *session.Item) error {
 	w, s := r.w, r.msg
 	place, err := w.cfg.Runner.StartPoint(ctx, w.at)
 	if fault.Temporary(err) {
@@ -156,6 +175,9 @@ func (r *request) open(ctx context.Context) error {
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err
 	}
+	if before != nil {
+		task.Context = append([]session.Item{*before}, task.Context...)
+	}
 	images, words := r.pictures(ctx, task.Model, true)
 	task.Text, task.Images = task.Text+words, images
 	data, err := json.Marshal(rowData{RequesterID: r.actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
@@ -168,6 +190,9 @@ func (r *request) open(ctx context.Context) error {
 	}
 	if task.Branch == "" {
 		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.said()), Session: id, Mode: with.Mode})
+		if err == nil && before != nil {
+			row.Branch, err = pull.FreeBranch(ctx, w.at.Client, row.Branch)
+		}
 		if err != nil {
 			return err
 		}

@@ -67,3 +67,15 @@ func (t *Thread) elsewhere(ctx context.Context) (thread.Ref, bool, error) {
 }
 
 func (t *Thread) commitURL(sha string) string { return t.Repo.URL + "/commit/" + sha }
+
+// Closed reports whether the bot never pushes to a branch: the default branch, and that
+// of the thread's pull request when it has rules.
+func (t *Thread) Closed(ctx context.Context, standard, branch string) (bool, error) {
+	if branch == standard {
+		return true, nil
+	}
+	if branch != approval.OwnBranch(t.Pull) {
+		return false, nil
+	}
+	return ghapp.Protected(ctx, t.Client, branch)
+}

@@ -92,14 +92,20 @@ type Workspace struct {
 }
 
 // PullRequest says how a session's change is offered. Draft is true when
-// unset. Title and Body are templates with the placeholders of the branch
-// template and {summary}. Branch is where work asked for on a pull request
-// goes: "own" (its branch, the default) or "stacked" (a new one on top).
+// unset. Title and Body are templates, see [PullWords]. Branch is where work asked
+// for on a pull request goes: "own" (its branch, the default) or "stacked" (a new
+// one on top). Base is the branch that work asked for in issues starts from and goes
+// to, the default branch when it is empty.
 type PullRequest struct {
 	Draft  *bool  `yaml:"draft,omitempty" json:"draft,omitempty" jsonschema:"description=Open as draft; true when unset."`
 	Title  string `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"description=Template of the title."`
 	Body   string `yaml:"body,omitempty" json:"body,omitempty" jsonschema:"description=Template of the body."`
 	Branch string `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"enum=own,enum=stacked,description=Where work asked for on a pull request goes."`
+
+	Base          string   `yaml:"base,omitempty" json:"base,omitempty" jsonschema:"description=Branch that work asked for in issues starts from and goes to; the default branch when unset."`
+	Labels        []string `yaml:"labels,omitempty" json:"labels,omitempty" jsonschema:"description=Labels for new pull requests."`
+	Reviewers     []string `yaml:"reviewers,omitempty" json:"reviewers,omitempty" jsonschema:"description=Logins of people who are asked to review."`
+	TeamReviewers []string `yaml:"team_reviewers,omitempty" json:"team_reviewers,omitempty" jsonschema:"description=Short names of teams that are asked to review."`
 }
 
 // Schedule is a session started by the clock. Cron has five fields. Result

@@ -223,7 +223,7 @@ func (c Config) checkDelivery(p *problems) {
 	p.oneOf(c.Undo, []string{"commit", "reset"}, "undo")
 	p.oneOf(c.Push.Hold, holds, "push", "hold")
 	p.oneOf(c.Commits.Sign, signs, "commits", "sign")
-	p.oneOf(c.PullRequest.Branch, []string{"own", "stacked"}, "pull_request", "branch")
+	c.checkPull(p)
 	seen := map[string]bool{}
 	for i, s := range c.Schedules {
 		c.checkSchedule(p, i)

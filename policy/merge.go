@@ -69,10 +69,20 @@ func Merge(server, repo Config) Config {
 	out.PullRequest = PullRequest{
 		Draft: cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
 		Title: cmp.Or(repo.PullRequest.Title, server.PullRequest.Title), Body: cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),
+		Base: cmp.Or(repo.PullRequest.Base, server.PullRequest.Base), Labels: orList(repo.PullRequest.Labels, server.PullRequest.Labels),
+		Reviewers: orList(repo.PullRequest.Reviewers, server.PullRequest.Reviewers), TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
 	}
 	out.Schedules = append(slices.Clone(server.Schedules), repo.Schedules...)
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
 	return out
+}
+
+// orList returns the first list unless nobody set it: an empty one is none.
+func orList(first, second []string) []string {
+	if first != nil {
+		return slices.Clone(first)
+	}
+	return slices.Clone(second)
 }
 
 // both returns a switch that is on when the server turns it on and the repository

@@ -12,12 +12,13 @@ import (
 type State struct {
 	Task        Task
 	Phase       Phase
-	Outcome     *Outcome // how the last run ended; nil since something came after it
-	Mode        string   // the mode that the agent changed to; "" for the task's
-	Model       string   // that a person changed to; "" for the task's
-	Cleared     bool     // the conversation was forgotten, and nothing was asked since
-	GrantedMode string   // the mode that people granted with a plan; "" for the task's
-	Rest        *Outcome // how the work ended before checkpoints were taken back: it ends again after that
+	Outcome     *Outcome  // how the last run ended; nil since something came after it
+	Mode        string    // the mode that the agent changed to; "" for the task's
+	Model       string    // that a person changed to; "" for the task's
+	Cleared     bool      // the conversation was forgotten, and nothing was asked since
+	GrantedMode string    // the mode that people granted with a plan; "" for the task's
+	Ends        []Outcome // of the runs that ended the session, oldest first
+	Rest        *Outcome  // how the work ended before checkpoints were taken back: it ends again after that
 	Todo        []Todo
 	Turns       int // answers of the model
 	Tokens      int
@@ -133,10 +134,8 @@ func (s *State) Take(e Event, payload any) {
 	case *Update:
 		s.update(p)
 	case *Ended:
-		if s.EndedAt = e.Seq; !p.Outcome.Status.Parked() {
-			s.Rest = nil
-		}
-		s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.phase()
+		s.EndedAt = e.Seq
+		s.end(p)
 	}
 	s.tell(payload)
 }
@@ -162,6 +161,14 @@ func (s *State) resolved(at time.Time, p *Resolved) {
 	s.Outcome = nil
 	if len(s.Open()) == 0 {
 		s.Phase = PhaseRunning
+	}
+}
+
+// end takes in the end of a run.
+func (s *State) end(p *Ended) {
+	s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.phase()
+	if s.Over() {
+		s.Rest, s.Ends = nil, append(s.Ends, p.Outcome)
 	}
 }
 

@@ -23,6 +23,15 @@ func stateOf(ctx context.Context, log session.Log, task session.Task) (*session.
 	return session.Fold(events)
 }
 
+// HeadOf returns the head of a branch, "" when there is no such branch.
+func HeadOf(ctx context.Context, repo *gitops.Mirror, branch string) (string, error) {
+	head, err := repo.Resolve(ctx, "refs/heads/"+branch)
+	if errors.Is(err, gitops.ErrNotFound) {
+		return "", nil
+	}
+	return head, err
+}
+
 // reviewed returns the commit of the last edit that was put up for review, or ""
 // when there is none on top of the branch as it is now.
 func reviewed(at *session.State) string {

@@ -10,7 +10,7 @@
 //	pull.go          what only pull requests have
 //	diff.go          the diff
 //	line.go          the line that a comment is on
-//	handon.go        the bot's own pull requests, which belong to a session's thread
+//	clean.go         what a reader sees of a text
 //	space.go         how much of it fits
 package conversation
 

@@ -3,6 +3,7 @@ package ghapp
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-github/v62/github"
@@ -19,7 +20,19 @@ type PullSpec struct {
 	Body  string
 	Draft bool
 
-	Closes int `json:",omitempty"` // the issue that merging it closes, 0 for none
+	Closes int       `json:",omitempty"` // the issue that merging it closes, 0 for none
+	Was    *PullText `json:",omitempty"` // an edit leaves alone what is not like this any more; nil for an edit of all
+}
+
+// PullText is what a pull request says, as digests. One that is empty is of a part that the
+// bot did not write, or that a person changed since.
+type PullText struct {
+	Title string `json:"title,omitempty"`
+	Body  string `json:"body,omitempty"`
+}
+
+func saidOf(p *github.PullRequest) PullText {
+	return PullText{Title: Digest(strings.TrimSpace(p.GetTitle())), Body: Digest(normal(p.GetBody()))}
 }
 
 // Pull is a pull request. HeadRepo is empty when the fork was deleted.

@@ -7,6 +7,10 @@ import (
 	"github.com/google/go-github/v62/github"
 )
 
+func pullRef(p *github.PullRequest, said PullText) Ref {
+	return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL(), Said: said}
+}
+
 func createPull(ctx context.Context, c *Client, w Write) (Ref, error) {
 	body, err := c.mark(w, w.Pull.Body)
 	if err != nil {
@@ -14,7 +18,7 @@ func createPull(ctx context.Context, c *Client, w Write) (Ref, error) {
 	}
 	p, _, err := c.gh.PullRequests.Create(ctx, c.owner, c.repo, &github.NewPullRequest{Title: &w.Pull.Title,
 		Head: &w.Pull.Head, Base: &w.Pull.Base, Body: &body, Draft: &w.Pull.Draft})
-	return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("open pull request", err)
+	return pullRef(p, saidOf(p)), c.writeError("open pull request", err)
 }
 
 // findPull takes the open pull request from the head for the one that was
@@ -29,27 +33,57 @@ func findPull(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 		mine := strings.EqualFold(p.GetUser().GetLogin(), self) && marked(p.GetBody(), w.Key)
 		open := p.GetState() == "open" && p.GetBase().GetRef() == w.Pull.Base
 		if mine || open {
-			return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL()}, true, nil
+			return pullRef(p, unchanged(c, p, w)), true, nil
 		}
 	}
 	return Ref{}, false, err
 }
 
+// unchanged is what of a pull request is as w wrote it.
+func unchanged(c *Client, p *github.PullRequest, w Write) (out PullText) {
+	said := saidOf(p)
+	if p.GetTitle() == w.Pull.Title {
+		out.Title = said.Title
+	}
+	if body, err := c.mark(w, w.Pull.Body); err == nil && sameText(p.GetBody(), body) {
+		out.Body = said.Body
+	}
+	return out
+}
+
+// editPull writes the title and the text of a pull request, each of them only where
+// nobody else changed it.
 func editPull(ctx context.Context, c *Client, w Write) (Ref, error) {
 	body, err := c.mark(w, w.Pull.Body)
 	if err != nil {
 		return Ref{}, err
 	}
-	p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.PullRequest{Title: optional(w.Pull.Title), Body: &body})
-	return Ref{ID: p.GetID(), Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("edit pull request", err)
+	edit := &github.PullRequest{Title: optional(w.Pull.Title), Body: &body}
+	if w.Pull.Was != nil {
+		p, _, err := c.gh.PullRequests.Get(ctx, c.owner, c.repo, w.Thread.Number)
+		if err != nil {
+			return Ref{}, c.readError("read pull request", err)
+		}
+		said := saidOf(p)
+		if said.Title != w.Pull.Was.Title { //control:title-of-a-person
+			edit.Title = nil
+		}
+		if said.Body != w.Pull.Was.Body { //control:text-of-a-person
+			edit.Body = nil
+		}
+		if edit.Title == nil && edit.Body == nil {
+			return pullRef(p, unchanged(c, p, w)), nil
+		}
+	}
+	p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, edit)
+	return pullRef(p, unchanged(c, p, w)), c.writeError("edit pull request", err)
 }
 
 // pullIs reports whether a pull request says what it should.
 func pullIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
-	p, err := c.GetPull(ctx, w.Thread)
-	want, _ := c.mark(w, w.Pull.Body)
-	same := sameText(p.Body, want) && (w.Pull.Title == "" || p.Title == w.Pull.Title)
-	return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && same, err
+	p, _, err := c.gh.PullRequests.Get(ctx, c.owner, c.repo, w.Thread.Number)
+	said := unchanged(c, p, w)
+	return pullRef(p, said), err == nil && said.Body != "" && (w.Pull.Title == "" || said.Title != ""), c.readError("read pull request", err)
 }
 
 func closePull(ctx context.Context, c *Client, w Write) (Ref, error) {

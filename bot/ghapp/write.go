@@ -67,9 +67,10 @@ type Write struct {
 // Ref is what a write made or changed. Number is set for issues and pull
 // requests.
 type Ref struct {
-	ID     int64  `json:"id,omitempty"`
-	Number int    `json:"number,omitempty"`
-	URL    string `json:"url,omitempty"`
+	ID     int64    `json:"id,omitempty"`
+	Number int      `json:"number,omitempty"`
+	URL    string   `json:"url,omitempty"`
+	Said   PullText `json:"said,omitzero"` // of a pull request: what was written
 }
 
 // operation is how writes of one kind are done, and found again.
@@ -164,9 +165,10 @@ func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
 
 // sameText compares bodies as GitHub may have stored them.
 func sameText(a, b string) bool {
-	norm := func(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), " \t\n") }
-	return norm(a) == norm(b)
+	return normal(a) == normal(b)
 }
+
+func normal(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), " \t\n") }
 
 func containsAll(have, want []string) bool {
 	return !slices.ContainsFunc(want, func(w string) bool {

@@ -16,6 +16,12 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
+// Post is a text for GitHub with folds below it, each a Fold.
+type (
+	Post = untrusted.Post
+	Fold = untrusted.Fold
+)
+
 // maxBody is the longest comment that GitHub takes, in characters. Bodies
 // made here stay below it with room for a hidden marker.
 const maxBody = 65536 - 256
@@ -346,20 +352,67 @@ func (o Origin) Closes() int {
 // PullBody is the body of the pull request.
 func PullBody(s *session.State, requester string, from Origin) string {
 	var b strings.Builder
-	b.WriteString(summaryFor(s.Outcome, from.Number))
+	if summary := PullSummary(s, from.Number); summary != "" {
+		b.WriteString(summary + "\n\n")
+	}
 	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
-	files(&b, s.Files, "")
-	if from.Pull {
-		fmt.Fprintf(&b, "Comes from #%d.\n\n", from.Number)
-	}
-	if from.Beside != "" {
-		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration says so. Merging this brings the work there.\n\n", code(from.Beside))
-	}
-	if from.Fork != "" {
-		fmt.Fprintf(&b, "That pull request comes from a fork. This has its commits up to %s, and mine on top of them.\n\n", from.Fork)
-	}
+	b.WriteString(PullFiles(s) + from.words())
 	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
 	return limit(b.String(), maxBody)
+}
+
+// PullSummary is what the session did, request by request.
+func PullSummary(s *session.State, thread int) string {
+	var out []string
+	add := func(o session.Outcome) {
+		text := strings.TrimSpace(summaryFor(&o, thread))
+		out = slices.DeleteFunc(out, func(have string) bool { return have == text })
+		if text != "" {
+			out = append(out, text)
+		}
+	}
+	for _, end := range s.Ends {
+		if end.Status == session.StatusDone {
+			add(end)
+		}
+	}
+	if s.Outcome != nil {
+		add(*s.Outcome)
+	}
+	return strings.Join(out[max(0, len(out)-mostSummaries):], "\n\n")
+}
+
+// mostSummaries is how many summaries a pull request shows: the newest.
+const mostSummaries = 3
+
+// PullFiles lists what the session changed.
+func PullFiles(s *session.State) string {
+	var b strings.Builder
+	files(&b, s.Files, "")
+	return b.String()
+}
+
+// PullNotices says where work is that is not in the pull request, and why it is one of
+// its own.
+func PullNotices(s *session.State, from Origin) string {
+	var b strings.Builder
+	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
+	return b.String() + from.words()
+}
+
+// words says what the pull request comes from.
+func (o Origin) words() string {
+	var b strings.Builder
+	if o.Pull {
+		fmt.Fprintf(&b, "Comes from #%d.\n\n", o.Number)
+	}
+	if o.Beside != "" {
+		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration says so. Merging this brings the work there.\n\n", code(o.Beside))
+	}
+	if o.Fork != "" {
+		fmt.Fprintf(&b, "That pull request comes from a fork. This has its commits up to %s, and mine on top of them.\n\n", o.Fork)
+	}
+	return b.String()
 }
 
 func by(requester string) string {

@@ -265,6 +265,41 @@ func NoPull(branch, why string) string {
 	return sentence(fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, clean(why)))
 }
 
+// NoBase says that the branch is not there that work should start from.
+func NoBase(branch string) string {
+	return fmt.Sprintf("`pull_request.base` is %s in the configuration, and there is no such branch. Correct it, or make the branch, and ask again.", code(branch))
+}
+
+// AfterTheMerge begins the text of a pull request for work that went on while the one
+// before it was merged.
+func AfterTheMerge(number int) string {
+	return fmt.Sprintf("#%d was merged while I was still at work; this is what came after it.\n\n", number)
+}
+
+// ClosedMeanwhile says where work is whose pull request was closed while it went on.
+func ClosedMeanwhile(number int, branch string) string {
+	return fmt.Sprintf("#%d was closed while I was still at work. What I did since is on the branch %s, and in no pull request: reopen #%d, or open another one.", number, code(branch), number)
+}
+
+// NotAsked says which labels and reviewers of the configuration a pull request lacks.
+func NotAsked(labels, reviewers []string) string {
+	var out []string
+	names := func(list []string) string {
+		var all []string
+		for _, name := range list {
+			all = append(all, code(name))
+		}
+		return strings.Join(all, ", ")
+	}
+	if len(labels) > 0 {
+		out = append(out, fmt.Sprintf("I could not set %s: this repository has no such label, or I may not.", names(labels)))
+	}
+	if len(reviewers) > 0 {
+		out = append(out, fmt.Sprintf("I could not ask %s for a review: GitHub takes only people and teams who can read this repository, and not the author.", names(reviewers)))
+	}
+	return strings.Join(out, "\n\n")
+}
+
 // PullIs names the pull request of a session.
 func PullIs(number int) string { return fmt.Sprintf("Pull request: #%d", number) }
 

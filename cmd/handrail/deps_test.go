@@ -40,6 +40,7 @@ var arrows = map[string][]string{
 	"bot/custom":       {"policy", "policy/*"},
 	"bot/command":      {"bot/custom", "policy", "policy/*"},
 	"bot/render":       {"bot/custom", "bot/render/split", "bot/thread", "agent/session", "policy", "policy/*"},
+	"bot/pull":         {"bot/approval", "bot/store", "bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/untrusted"},
 	"bot/conversation": {"bot/store", "bot/thread", "bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
 
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},

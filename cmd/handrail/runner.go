@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/commits"
 	"github.com/handrail-bot/handrail/cmd/reader"
@@ -91,33 +92,36 @@ func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartP
 		return bot.StartPoint{}, err
 	}
 	p := bot.StartPoint{Base: head, Target: branch, Config: cfg}
+	set := policy.Merge(r.cfg.Policy, cfg).PullRequest
+	if at.Pull == nil && set.Base != "" { //control:base-of-the-configuration
+		p.Target = set.Base
+		if p.Base, err = work.HeadOf(ctx, m, set.Base); err == nil && p.Base == "" {
+			err = fault.Told{Text: render.NoBase(set.Base)}
+		}
+		return p, err
+	}
+	if at.Pull != nil && at.Pull.State != "open" && !at.Pull.Fork { //control:closed-pull-begins-anew
+		to, err := work.HeadOf(ctx, m, at.Pull.Base)
+		if to != "" {
+			p.Target, p.Base = at.Pull.Base, to
+		}
+		return p, err
+	}
 	if at.Pull != nil {
 		p.Base, p.Branch, p.Target = at.Pull.HeadSHA, at.Pull.Head, at.Pull.Base
 		if at.Pull.Fork { // the work goes to a branch of ours
 			p.Branch = ""
 			return p, nil
 		}
-		beside := policy.Merge(r.cfg.Policy, cfg).PullRequest.Branch == "stacked"
+		beside := set.Branch == "stacked"
 		if !beside {
-			beside, err = closed(ctx, at, branch, p.Branch)
+			beside, err = at.Closed(ctx, branch, p.Branch)
 		}
 		if beside { //control:stacked-branch
 			p.Branch, p.Target = "", at.Pull.Head
 		}
 	}
 	return p, err
-}
-
-// closed reports whether the bot never pushes to a branch: the default branch, and that
-// of the thread's pull request when it has rules.
-func closed(ctx context.Context, at bot.Thread, standard, branch string) (bool, error) {
-	if branch == standard {
-		return true, nil
-	}
-	if branch != approval.OwnBranch(at.Pull) {
-		return false, nil
-	}
-	return ghapp.Protected(ctx, at.Client, branch)
 }
 
 // Run implements bot.Runner.
@@ -154,7 +158,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")
 			p.Exists = p.Exists || approval.OwnBranch(w.Thread.Pull) == branch
-			if p.Closed, err = closed(ctx, w.Thread, standard, branch); err != nil {
+			if p.Closed, err = w.Thread.Closed(ctx, standard, branch); err != nil {
 				return gitops.Pushed{}, err
 			}
 			return m.PushSafe(ctx, p)

@@ -74,6 +74,8 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"uninline", "USER NUMBER FILE:LINE", 3, 3, (*stage).uninline},
 		{"check", "NUMBER NAME CONCLUSION", 3, 3, (*stage).check},
 		{"merge", "USER NUMBER", 2, 2, (*stage).merge},
+		{"reword", "USER NUMBER title|text TEXT", 4, 4, (*stage).reword},
+		{"label", "USER NUMBER NAME", 3, 3, (*stage).label},
 		{"token", "USER", 1, 1, (*stage).token},
 		{"again", "EVENT PATH=VALUE...", 1, 9, (*stage).again},
 		{"close", "USER NUMBER", 2, 2, (*stage).close},
@@ -115,7 +117,7 @@ func storyServe() int {
 	defer stop()
 	return execute(ctx, append([]string{"serve"}, os.Args[1:]...), &console{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
-		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 4 * time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
+		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
 	})
 }
 

@@ -68,3 +68,33 @@ func (s *stage) check(_ *testscript.TestScript, args []string) error {
 	_, err = s.gh.RunCheck(scriptRepository, s.gh.Thread(at).Pull.HeadSHA, ghcheck.Result{Name: args[1], Conclusion: args[2]})
 	return err
 }
+
+// reword changes the title or the text of a thread.
+func (s *stage) reword(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	return s.gh.On(at, args[0], func(is *hub.Issue, u *hub.User) error {
+		title, text := &args[3], (*string)(nil)
+		switch args[2] {
+		case "text":
+			title, text = nil, &args[3]
+		case "title":
+		default:
+			return fmt.Errorf("%q is neither title nor text", args[2])
+		}
+		err := is.Reword(title, text)
+		s.gh.Tell(hub.AboutIssue("edited", is, u))
+		return err
+	})
+}
+
+// label puts a label on a thread, and with that in the repository.
+func (s *stage) label(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	return s.gh.Label(at, args[0], args[2])
+}

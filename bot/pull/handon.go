@@ -1,8 +1,8 @@
-package conversation
+package pull
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -41,7 +41,7 @@ func HandOn(ctx context.Context, st store.Store, app *ghapp.App, d *store.Delive
 		return false, err
 	}
 	newest, err := st.Sessions.ByThread(ctx, of.Thread)
-	if err != nil || newest.ID != of.ID { // it was replaced by another one, with another pull request
+	if err != nil || newest.ID != of.ID && ev.State != "closed" { // it was replaced by another one, with another pull request
 		return false, store.Unless(err, store.ErrNotFound)
 	}
 	there := *d
@@ -55,11 +55,19 @@ func HandOn(ctx context.Context, st store.Store, app *ghapp.App, d *store.Delive
 	return true, st.Deliveries.Done(ctx, "handed to "+of.Thread, d.ID)
 }
 
+// isOf reports whether a session opened the pull request with a number.
+func isOf(s *store.Session, number int) bool {
+	var row struct {
+		Pull Kept `json:"pull"`
+	}
+	return s.Pull == number || json.Unmarshal(s.Data, &row) == nil && slices.Contains(row.Pull.Old, number)
+}
+
 // opener returns the session that opened a pull request, or nil. The mark at the end of
 // its text names it; where a person took that out it is looked for.
 func opener(ctx context.Context, sessions store.Sessions, app *ghapp.App, ev ghapp.Event) (*store.Session, error) {
 	opened := func(s *store.Session) bool {
-		return s.Pull == ev.Thread.Number && strings.EqualFold(s.Repo, ev.Thread.Repository()) //control:pull-is-the-session
+		return isOf(s, ev.Thread.Number) && strings.EqualFold(s.Repo, ev.Thread.Repository()) //control:pull-is-the-session
 	}
 	_, key := app.Written(ev.Body)
 	if rest, ok := strings.CutPrefix(key, "pull-"); ok {
@@ -89,14 +97,4 @@ func opener(ctx context.Context, sessions store.Sessions, app *ghapp.App, ev gha
 		}
 		q.Before = list[len(list)-1].Created
 	}
-}
-
-// Existing returns branch, or the default branch when that one is gone.
-func Existing(ctx context.Context, c *ghapp.Client, branch string) (string, error) {
-	_, err := c.Head(ctx, branch)
-	if !errors.Is(err, ghapp.ErrNotFound) {
-		return branch, err
-	}
-	repo, err := c.Repo(ctx)
-	return repo.DefaultBranch, err //control:target-gone
 }

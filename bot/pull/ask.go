@@ -1,0 +1,88 @@
+package pull
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+)
+
+// ask puts labels on a new pull request and asks for reviews, as the configuration says.
+// The note names what GitHub has not, or will not have: that is no reason to stop.
+func (s *Session) ask(ctx context.Context) (note string, err error) {
+	set := s.Config.PullRequest
+	if s.Kept.For == s.Number {
+		return "", nil
+	}
+	at := s.Thread
+	at.Number = s.Number
+	labels, missing, err := s.labels(ctx)
+	if err != nil {
+		return "", err
+	}
+	var unasked []string
+	want := func(wr ghapp.Write, name string, failed *[]string) error {
+		wr.Thread = at
+		_, err := s.Ensure(ctx, wr)
+		var no *ghapp.Refusal
+		if errors.As(err, &no) {
+			*failed = append(*failed, name)
+			return nil
+		}
+		return err
+	}
+	key := fmt.Sprintf("pull-%s-%d", s.ID, s.Number)
+	if len(labels) > 0 {
+		if err := want(ghapp.Write{Key: key + "-labels", Kind: ghapp.WriteLabels, Labels: labels}, strings.Join(labels, ", "), &missing); err != nil {
+			return "", err
+		}
+	}
+	for _, who := range set.Reviewers {
+		if err := want(ghapp.Write{Key: key + "-r-" + ghapp.Digest(who), Kind: ghapp.WriteReviewers, Reviewers: []string{who}}, who, &unasked); err != nil {
+			return "", err
+		}
+	}
+	for _, team := range set.TeamReviewers {
+		if err := want(ghapp.Write{Key: key + "-t-" + ghapp.Digest(team), Kind: ghapp.WriteReviewers, Teams: []string{team}}, team, &unasked); err != nil {
+			return "", err
+		}
+	}
+	s.Kept.For = s.Number
+	return render.NotAsked(missing, unasked), nil
+}
+
+// mostLabelPages is how many hundreds of labels of a repository are looked at.
+const mostLabelPages = 10
+
+// labels tells the labels of the configuration that the repository has from those that
+// it has not: GitHub would make those.
+func (s *Session) labels(ctx context.Context) (there, missing []string, err error) {
+	missing = slices.Clone(s.Config.PullRequest.Labels)
+	for page := 1; page != 0 && page <= mostLabelPages && len(missing) > 0; {
+		got, err := s.Client.Ask(ctx, ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=100&page=%d", page), Most: 1 << 20})
+		if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
+			return there, missing, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		var list []struct{ Name string }
+		if err := json.Unmarshal(got.Body, &list); err != nil {
+			return nil, nil, fmt.Errorf("list labels: %w", err)
+		}
+		missing = slices.DeleteFunc(missing, func(want string) bool {
+			has := slices.ContainsFunc(list, func(l struct{ Name string }) bool { return strings.EqualFold(l.Name, want) })
+			if has {
+				there = append(there, want)
+			}
+			return has
+		})
+		page = got.Next
+	}
+	return there, missing, nil
+}

@@ -1,0 +1,69 @@
+package pull
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// mostTitle is how many characters GitHub takes for a title.
+const mostTitle = 256
+
+// spec is what the pull request should be: by the templates of the configuration, else
+// in the repository's own form, else in ours.
+func (s *Session) spec(ctx context.Context, v *session.State, to, before string) (*ghapp.PullSpec, error) {
+	issue, err := s.Client.Issue(ctx, s.Thread)
+	if err != nil {
+		return nil, err
+	}
+	heading, _ := untrusted.Clean(issue.Title)
+	from := render.Origin{Number: s.Thread.Number, Pull: s.Pull != nil}
+	switch {
+	case from.Pull && s.Pull.Fork:
+		from.Fork = v.Task.Base
+	case from.Pull && v.Task.Branch != s.Pull.Head && s.Pull.State == "open":
+		from.Beside = s.Pull.Head
+	}
+	set := s.Config.PullRequest
+	out := &ghapp.PullSpec{
+		Base: to, Head: v.Branch, Title: render.PullTitle(strings.TrimSpace(heading)), Body: render.PullBody(v, s.Requester, from),
+		Closes: from.Closes(), Draft: set.Draft == nil || *set.Draft,
+	}
+	words := policy.PullWords{
+		Branch: policy.BranchValues{Number: s.Thread.Number, Title: cmp.Or(issue.Title, "task"), Session: s.ID, Mode: v.Task.Mode},
+		Title:  strings.TrimSpace(heading), Head: v.Branch, Base: to, Requester: s.Requester,
+		Summary: render.PullSummary(v, s.Thread.Number), Files: render.PullFiles(v),
+	}
+	if title := words.Line(set.Title); title != "" { //control:title-template
+		out.Title = cut(title, mostTitle)
+	}
+	switch {
+	case set.Body != "":
+		out.Body = render.PullNotices(v, from) + words.Fill(set.Body)
+	default:
+		form, err := readForm(ctx, s.Client, to)
+		if err != nil {
+			return nil, err
+		}
+		out.Body = fill(form, out.Body, from.Closes())
+	}
+	out.Body = before + out.Body
+	return out, nil
+}
+
+// cut shortens a line to n characters.
+func cut(line string, n int) string {
+	if r := []rune(line); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return line
+}
+
+func number(n int) string { return "#" + strconv.Itoa(n) }
