@@ -17,7 +17,7 @@
 // bot/render turns a session's state into Markdown, which bot/render/split cuts where
 // it is too long. bot/ghapp writes to GitHub
 // so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks
-// it what a thread is about. bot/store has the words for what is stored:
+// it what a thread is about, bot/ghapp/etag what has not changed since. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
 // is a log in a git ref, bot/store/archive logs in files, bot/store/anchor signs
 // the ends of logs.

@@ -1,4 +1,6 @@
-package ghapp
+// Package etag keeps answers of a server that has tags for them, and uses none without
+// asking whether it still holds.
+package etag
 
 import (
 	"bytes"
@@ -13,10 +15,10 @@ const (
 	cacheBody    = 64 << 10
 )
 
-// revalidate keeps the answers to GETs with their ETag and asks GitHub each
+// Transport keeps the answers to GETs with their ETag and asks GitHub each
 // time whether they still hold. An unchanged answer costs nothing against the
 // rate limit, and an answer is never used without GitHub's word.
-type revalidate struct {
+type Transport struct {
 	next http.RoundTripper
 
 	mu    sync.Mutex
@@ -31,12 +33,13 @@ type cached struct {
 	body     []byte
 }
 
-func newRevalidate(next http.RoundTripper) *revalidate {
-	return &revalidate{next: next, order: list.New(), byKey: map[string]*list.Element{}}
+// New returns a transport in front of next.
+func New(next http.RoundTripper) *Transport {
+	return &Transport{next: next, order: list.New(), byKey: map[string]*list.Element{}}
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t *revalidate) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
 		return t.next.RoundTrip(r)
 	}
@@ -52,7 +55,8 @@ func (t *revalidate) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if old != nil && resp.StatusCode == http.StatusNotModified {
-		discard(resp)
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, cacheBody)) // to use the connection again
+		resp.Body.Close()
 		h := old.header.Clone()
 		for _, name := range []string{"X-Ratelimit-Remaining", "X-Ratelimit-Limit", "X-Ratelimit-Reset"} {
 			if v := resp.Header.Get(name); v != "" {
@@ -66,7 +70,7 @@ func (t *revalidate) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.keep(key, resp)
 }
 
-func (t *revalidate) get(key string) *cached {
+func (t *Transport) get(key string) *cached {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	el := t.byKey[key]
@@ -78,7 +82,7 @@ func (t *revalidate) get(key string) *cached {
 	return c
 }
 
-func (t *revalidate) keep(key string, resp *http.Response) (*http.Response, error) {
+func (t *Transport) keep(key string, resp *http.Response) (*http.Response, error) {
 	tag := resp.Header.Get("ETag")
 	if resp.StatusCode != http.StatusOK || tag == "" {
 		return resp, nil
