@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -317,102 +316,6 @@ func paths(list []string) string {
 		return strings.Join(out[:last], ", ") + " and " + out[last]
 	}
 	return strings.Join(out, "")
-}
-
-// PullTitle is the title of the pull request of a session.
-func PullTitle(task string) string {
-	t := line(strings.TrimSpace(task), 72)
-	if t == "" {
-		return "Changes by the agent"
-	}
-	first, size := utf8.DecodeRuneInString(t)
-	if first == utf8.RuneError {
-		return t
-	}
-	return string(unicode.ToUpper(first)) + t[size:] //control:title-rune
-}
-
-// Origin is the thread that a pull request comes from: an issue, which it
-// closes, or another pull request.
-type Origin struct {
-	Number int // 0 for none
-	Pull   bool
-	Beside string // branch of that pull request, when the work does not go to it
-	Fork   string // commit of the fork that the work starts from, "" where there is no fork
-}
-
-// Closes is the number of the issue that the pull request closes, 0 for none.
-func (o Origin) Closes() int {
-	if o.Pull {
-		return 0
-	}
-	return o.Number
-}
-
-// PullBody is the body of the pull request.
-func PullBody(s *session.State, requester string, from Origin) string {
-	var b strings.Builder
-	if summary := PullSummary(s, from.Number); summary != "" {
-		b.WriteString(summary + "\n\n")
-	}
-	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
-	b.WriteString(PullFiles(s) + from.words())
-	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
-	return limit(b.String(), maxBody)
-}
-
-// PullSummary is what the session did, request by request.
-func PullSummary(s *session.State, thread int) string {
-	var out []string
-	add := func(o session.Outcome) {
-		text := strings.TrimSpace(summaryFor(&o, thread))
-		out = slices.DeleteFunc(out, func(have string) bool { return have == text })
-		if text != "" {
-			out = append(out, text)
-		}
-	}
-	for _, end := range s.Ends {
-		if end.Status == session.StatusDone {
-			add(end)
-		}
-	}
-	if s.Outcome != nil {
-		add(*s.Outcome)
-	}
-	return strings.Join(out[max(0, len(out)-mostSummaries):], "\n\n")
-}
-
-// mostSummaries is how many summaries a pull request shows: the newest.
-const mostSummaries = 3
-
-// PullFiles lists what the session changed.
-func PullFiles(s *session.State) string {
-	var b strings.Builder
-	files(&b, s.Files, "")
-	return b.String()
-}
-
-// PullNotices says where work is that is not in the pull request, and why it is one of
-// its own.
-func PullNotices(s *session.State, from Origin) string {
-	var b strings.Builder
-	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
-	return b.String() + from.words()
-}
-
-// words says what the pull request comes from.
-func (o Origin) words() string {
-	var b strings.Builder
-	if o.Pull {
-		fmt.Fprintf(&b, "Comes from #%d.\n\n", o.Number)
-	}
-	if o.Beside != "" {
-		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration says so. Merging this brings the work there.\n\n", code(o.Beside))
-	}
-	if o.Fork != "" {
-		fmt.Fprintf(&b, "That pull request comes from a fork. This has its commits up to %s, and mine on top of them.\n\n", o.Fork)
-	}
-	return b.String()
 }
 
 func by(requester string) string {
