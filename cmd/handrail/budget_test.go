@@ -30,7 +30,7 @@ const (
 	maxVerbFiles = 45 // cmd/handrail: short files, one a verb
 	maxVerbLines = 3500
 
-	maxTotalLines = 98_000 // of Go that a program links: neither tests nor what only they need
+	maxTotalLines = 100_000 // of Go that a program links: neither tests nor what only they need
 )
 
 // exceptions are what is over its budget, with its measure. The list may only
