@@ -183,7 +183,11 @@ func TestForkAnswer(t *testing.T) {
 		}
 	}
 	// Somebody made a commit that begins as one does that people have looked at.
-	twin := second[:12] + strings.Repeat("0", 28)
+	next := "0"
+	if second[12] == '0' {
+		next = "1"
+	}
+	twin := second[:12] + strings.Repeat(next, 28)
 	st.apply(session.NewEvent(session.TypeAsked, 0, session.Asked{ID: "fork-8", Kind: session.AskCommit, Call: "fork-8", Head: twin}),
 		session.NewEvent(session.TypeResolved, 0, session.Resolved{ID: "fork-8", Verdict: policy.Stale}),
 		session.NewEvent(session.TypeAsked, 0, session.Asked{ID: "fork-9", Kind: session.AskCommit, Call: "fork-9", Head: second}))
