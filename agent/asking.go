@@ -29,13 +29,24 @@ func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
 		}
 	}
-	for _, x := range ru.decision.Reasons {
-		a.Reasons = append(a.Reasons, x.Text)
-	}
+	a.Reasons = append(a.Reasons, inWords(ru.decision)...)
 	if d := g.deadline; d > 0 {
 		a.Deadline = g.now().Add(d).UTC()
 	}
 	return a
+}
+
+// inWords lists why a person is asked: first what the action does, and then by what rule.
+func inWords(d policy.Decision) []string {
+	var does, rules []string
+	for _, x := range d.Reasons {
+		if x.Rule == d.Rule {
+			rules = append(rules, x.Text)
+			continue
+		}
+		does = append(does, x.Text)
+	}
+	return append(does, rules...)
 }
 
 // askIDLength is how many letters the id of a request has. With 32 to choose from

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // change collects what a delivery leads to, so that all of it is stored in
@@ -110,7 +111,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if err != nil {
 		return err
 	}
-	if w.opening != nil {
+	if w.opening != nil && w.config(dataOf(sess)).Comments.Progress != policy.NoProgress {
 		c.intendProgress(&w.at, sess)
 	}
 	for _, in := range c.Intents {

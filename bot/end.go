@@ -3,10 +3,10 @@ package bot
 import (
 	"context"
 	"fmt"
-	"strings"
 
-	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 )
@@ -28,21 +28,34 @@ func (l *leased) offer(ctx context.Context) (note string, err error) {
 // notifies nobody of edits.
 func (l *leased) announce(ctx context.Context, note string) error {
 	v := l.state
-	if v.Outcome == nil || l.row.Pull != 0 && v.Place.Thread == 0 && note == "" && !render.Elsewhere(v.Sent) || len(v.Open()) > 0 || v.Outcome.Status == session.StatusStopped || v.Outcome.Status == session.StatusPlanned {
+	end := notice.End{State: v, Progress: l.data.Progress, Pull: l.row.Pull, Note: note, Comments: l.config(l.data).Comments}
+	if l.data.Told.End == v.EndedAt || !end.Due() {
 		return nil
 	}
-	body := render.Final(v)
-	if l.row.Pull != 0 && l.row.Pull != v.Place.Thread {
-		note = strings.TrimSpace(render.PullIs(l.row.Pull) + "\n\n" + note)
+	var whom []string
+	if end.Mentions() {
+		var err error
+		if whom, err = l.speaker(ctx); err != nil {
+			return err
+		}
 	}
-	if note != "" {
-		body += "\n" + note + "\n"
+	ref, err := l.Ensure(ctx, inPlace(l.at.Ref, v.Place, ghapp.Write{
+		Key: fmt.Sprintf("final-%s-%d", l.row.ID, v.EndedAt), Kind: ghapp.WriteComment, Mentions: whom, Body: end.Text(), First: true,
+	}))
+	if err != nil {
+		return ghapp.UnlessRefused(err)
 	}
-	if body == "" {
-		return nil
+	l.data.Told = notice.Told{End: v.EndedAt, URL: ref.URL}
+	return l.save(ctx) // before the progress comment leads there
+}
+
+// speaker returns who gave the last instruction, to be mentioned.
+func (l *leased) speaker(ctx context.Context) ([]string, error) {
+	login := approval.LastSpeaker(l.state)
+	if login == l.row.Requester && l.data.Person {
+		return []string{login}, nil
 	}
-	_, err := l.Ensure(ctx, inPlace(l.at.Ref, v.Place, ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.row.ID, v.EndedAt), Kind: ghapp.WriteComment, Body: body, First: true}))
-	return ghapp.UnlessRefused(err)
+	return notice.Person(ctx, l.at.Client, login)
 }
 
 // answer tells a long answer, in as many comments as it needs.

@@ -62,8 +62,12 @@ func (l *leased) faulted(ctx context.Context, cause error) error {
 		}
 		seq++
 	}
+	var whom []string // nothing that can fail is asked here
+	if l.data.Person {
+		whom = []string{l.row.Requester}
+	}
 	key := fmt.Sprintf("fault-%s-%d", l.row.ID, seq)
-	_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: render.Ended(phase, cause)})
+	_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: whom, Body: render.Ended(phase, cause)})
 	if ghapp.UnlessRefused(err) != nil {
 		return err
 	}

@@ -9,18 +9,25 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // shows puts a request before people, as the bot does.
 func (c *court) shows(a session.Asked) ghapp.Ref {
 	c.t.Helper()
+	post := requestOf(a)
 	ref, err := c.w.at.Client.Perform(c.t.Context(), ghapp.Write{
-		Key: "ask-s1-" + a.ID, Kind: ghapp.WriteComment, Thread: c.w.at.Ref, Body: render.Approval(a, "asker"),
+		Key: "ask-s1-" + a.ID, Kind: ghapp.WriteComment, Thread: c.w.at.Ref, Body: post.Text, Folds: post.Folds,
 	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return ref
+}
+
+// requestOf is what the bot asks in a comment.
+func requestOf(a session.Asked) untrusted.Post {
+	return render.Requests([]render.Request{{Request: &session.Request{Asked: a}}}, "asker", "")
 }
 
 // TestForgedApprovals: a log that somebody else wrote says that kim approved. It
@@ -64,7 +71,7 @@ func TestForgedApprovals(t *testing.T) {
 		"never shown":              {shows: func(*court) {}, text: yes},
 		"shown as something else":  {shows: func(c *court) { c.shows(other) }, text: yes},
 		"shown by a person": {shows: func(c *court) {
-			_, _ = c.gh.Comment(c.w.at.Ref, "asker", render.Approval(asked, "asker")+"\n\n<!-- handrail:ask-s1-abc123 -->")
+			_, _ = c.gh.Comment(c.w.at.Ref, "asker", untrusted.OutputOptions{}.Post(requestOf(asked))+"\n\n<!-- handrail:ask-s1-abc123 -->")
 		}, text: yes},
 		"shown in an edit of ours": {shows: func(c *court) {
 			ref := c.shows(other)

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -21,6 +22,7 @@ import (
 // rowData is what the bot keeps of a session besides its log.
 type rowData struct {
 	RequesterID  int64         `json:"requester_id"`
+	Person       bool          `json:"person,omitempty"` // GitHub says that the requester is no bot
 	Installation int64         `json:"installation"`
 	Target       string        `json:"target"` // branch that the pull request goes to
 	IsPull       bool          `json:"is_pull"`
@@ -29,6 +31,9 @@ type rowData struct {
 	Used usage `json:"used,omitzero"`
 
 	Shown string `json:"shown,omitempty"` // digest of what the progress comment says while nothing runs
+
+	Progress string      `json:"progress,omitempty"` // address of the progress comment
+	Told     notice.Told `json:"told,omitzero"`      // where the words of the last end stand
 
 	Waits   int   `json:"waits,omitempty"`    // times in a row that it could not go on for want of something
 	Deaths  int   `json:"deaths,omitempty"`   // runs in a row that nobody saw the end of
@@ -156,7 +161,7 @@ func (b *Bot) approvals(at *Thread, row *store.Session) approval.Session {
 	r := dataOf(row)
 	return approval.Session{
 		ID: row.ID, Requester: row.Requester, RequesterID: r.RequesterID, Target: r.Target, Config: b.config(r), Model: row.Model,
-		Thread: at.Ref, IsPull: at.Pull != nil, Client: at.Client, CommitURL: at.commitURL, Approves: b.approves, Now: b.cfg.Now, Log: b.cfg.Log,
+		Thread: at.Ref, IsPull: at.Pull != nil, Client: at.Client, CommitURL: at.commitURL, Progress: r.Progress, Approves: b.approves, Now: b.cfg.Now, Log: b.cfg.Log,
 	}
 }
 

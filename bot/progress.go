@@ -12,14 +12,18 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // progressText is the progress comment of a session.
 func progressText(at *Thread, row *store.Session, v *session.State) render.Post {
+	data := dataOf(row)
 	return render.Progress(v, render.Links{
 		Commit: at.commitURL,
 		Pull:   row.Pull,
-		Review: func(id string) int { return dataOf(row).Reviews[id].Pull },
+		Review: func(id string) int { return data.Reviews[id].Pull },
+		Asked:  func(id string) string { return data.Reviews[id].URL },
+		Told:   data.Told.Of(v),
 	})
 }
 
@@ -61,7 +65,7 @@ func (c *change) intendProgress(at *Thread, row *store.Session) {
 // the last state always gets out, by flush.
 type progress struct {
 	l  *leased
-	id int64 // of the comment
+	id int64 // of the comment; 0 for none
 
 	key string // of its write
 
@@ -76,19 +80,30 @@ type progress struct {
 
 // follow starts a progress comment that is edited while events come in.
 func (l *leased) follow(ctx context.Context) (*progress, error) {
-	text := progressText(l.at, l.row, l.state)
-	key, _, err := l.progressKeys(ctx)
+	ref, key, err := l.progressRef(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ref, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
-	if ghapp.UnlessRefused(err) != nil {
-		return nil, err
-	}
+	l.data.Progress = ref.URL
 	ctx, stop := context.WithCancel(ctx)
 	p := &progress{l: l, id: ref.ID, key: key, view: l.state, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
 	go p.run(ctx)
 	return p, nil
+}
+
+// progressRef returns the progress comment, with the key of its write. There is none
+// where the configuration says so, or GitHub takes none.
+func (l *leased) progressRef(ctx context.Context) (ref ghapp.Ref, key string, err error) {
+	if l.config(l.data).Comments.Progress == policy.NoProgress { //control:no-progress
+		return ref, "", nil
+	}
+	text := progressText(l.at, l.row, l.state)
+	key, _, err = l.progressKeys(ctx)
+	if err != nil {
+		return ref, "", err
+	}
+	ref, err = l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
+	return ref, key, ghapp.UnlessRefused(err)
 }
 
 // reread takes in what others wrote to the log.
@@ -127,6 +142,9 @@ func (p *progress) run(ctx context.Context) {
 			return
 		case <-p.fresh:
 		}
+		if p.over() { //control:end-by-flush
+			continue
+		}
 		// An edit that has left is waited for: cut off, it could come after a
 		// later one.
 		err := fault.Guarded(ctx, p.l.Log, "progress of session "+p.l.row.ID, func() error { return p.write(context.WithoutCancel(ctx), false) })
@@ -145,6 +163,14 @@ func (p *progress) run(ctx context.Context) {
 // become rarer, so that a long session does not use up what may be written.
 func pause(every, age time.Duration) time.Duration {
 	return min(every+time.Duration(float64(every)*age.Seconds()/30), max(every, 5*time.Minute)) //control:progress-pause
+}
+
+// over reports whether the run that is followed has ended. What is shown then is for
+// flush, which knows where the words of the end stand.
+func (p *progress) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.view.Outcome != nil
 }
 
 func (p *progress) text() render.Post {

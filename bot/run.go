@@ -149,6 +149,11 @@ func (w *worker) step(ctx context.Context, l *leased) (again bool, err error) {
 // conclude makes GitHub say how the session stands: requests for approval,
 // the pull request, the progress comment, the row.
 func (l *leased) conclude(ctx context.Context) error {
+	p, err := l.follow(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.end()
 	asks := l.requests()
 	if err := asks.Ask(ctx, l.state); err != nil {
 		return err
@@ -167,10 +172,6 @@ func (l *leased) conclude(ctx context.Context) error {
 		return err
 	}
 	if err := l.Sign(ctx, l.state); err != nil {
-		return err
-	}
-	p, err := l.follow(ctx)
-	if err != nil {
 		return err
 	}
 	if err := p.flush(ctx); err != nil {

@@ -180,7 +180,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	}
 	images, words := r.pictures(ctx, task.Model, true)
 	task.Text, task.Images = task.Text+words, images
-	data, err := json.Marshal(rowData{RequesterID: r.actor.ID, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	data, err := json.Marshal(rowData{RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err
 	}

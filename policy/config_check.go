@@ -224,6 +224,8 @@ func (c Config) checkDelivery(p *problems) {
 	p.oneOf(c.Push.Hold, holds, "push", "hold")
 	p.oneOf(c.Commits.Sign, signs, "commits", "sign")
 	c.checkPull(p)
+	p.oneOf(c.Comments.Progress, []string{"edit", NoProgress}, "comments", "progress")
+	p.oneOf(c.Comments.End, []string{"mention", Quiet}, "comments", "end")
 	seen := map[string]bool{}
 	for i, s := range c.Schedules {
 		c.checkSchedule(p, i)

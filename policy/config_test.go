@@ -44,6 +44,7 @@ pull_request: {draft: false, title: "{slug}", branch: stacked}
 undo: reset
 push: {hold: builds}
 commits: {sign: ssh, co_author: false, sign_off: true}
+comments: {progress: none, end: quiet}
 schedules:
   - {name: nightly, cron: "0 3 * * *", task: review the default branch, mode: review, result: issue}
 long_running_commands: [make *]

@@ -65,6 +65,7 @@ func Merge(server, repo Config) Config {
 	out.Branch = cmp.Or(repo.Branch, server.Branch)
 	out.Undo = cmp.Or(repo.Undo, server.Undo)
 	out.Commits = mergeCommits(server.Commits, repo.Commits)
+	out.Comments = Comments{Progress: cmp.Or(repo.Comments.Progress, server.Comments.Progress), End: cmp.Or(repo.Comments.End, server.Comments.End)}
 	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{
 		Draft: cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),

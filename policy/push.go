@@ -21,7 +21,8 @@ type Delivery struct {
 	Undo string `yaml:"undo,omitempty" json:"undo,omitempty" jsonschema:"enum=commit,enum=reset,description=How /agent undo takes changes back; commit when unset."`
 	Push Push   `yaml:"push,omitempty" json:"push,omitzero"`
 
-	Commits Commits `yaml:"commits,omitempty" json:"commits,omitzero"`
+	Commits  Commits  `yaml:"commits,omitempty" json:"commits,omitzero"`
+	Comments Comments `yaml:"comments,omitempty" json:"comments,omitzero"`
 }
 
 // Commits says how the commits of a session look. The bot is author and committer of
@@ -52,6 +53,18 @@ func mergeCommits(server, repo Commits) Commits {
 		out.Sign = server.Sign
 	}
 	return out
+}
+
+// What `comments` can say.
+const (
+	NoProgress = "none"  // of progress: there is no comment that is edited while a session runs
+	Quiet      = "quiet" // of end: nobody is mentioned
+)
+
+// Comments says what a session writes into its thread beside requests and answers.
+type Comments struct {
+	Progress string `yaml:"progress,omitempty" json:"progress,omitempty" jsonschema:"enum=edit,enum=none,description=One comment that is edited while a session runs\\, or none; edit when unset."`
+	End      string `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether the end of a session is told to who asked in a comment of its own; mention when unset."`
 }
 
 // Push says what waits for a person before it is pushed, because the push

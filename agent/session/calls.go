@@ -42,7 +42,8 @@ type Request struct {
 	Answer   *Resolved // the word that settled it, or the last of several
 	Settled  time.Time // when that was recorded
 	Approval policy.Approval
-	Commit   string // that what was approved went to the branch with
+	Commit   string  // that what was approved went to the branch with
+	Came     *Result // what its call came to; nil so far
 }
 
 // Open reports whether c still needs work.

@@ -38,6 +38,9 @@ func (s *State) tell(payload any) {
 			s.Timeline = append(s.Timeline, c.run)
 		}
 		c.run.Result = p
+		if c.Request != nil {
+			c.Request.Came = p
+		}
 	case *Ended:
 		if s.Over() {
 			s.cutOff()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -93,7 +94,7 @@ func (r Requests) Show(ctx context.Context, v *session.State) error {
 		groups[is.In] = append(groups[is.In], render.Request{Request: q, NotReviewed: is.Why})
 	}
 	for _, key := range keys {
-		if err := r.show(ctx, key, groups[key]); err != nil {
+		if err := r.show(ctx, v, key, groups[key]); err != nil {
 			return err
 		}
 	}
@@ -102,22 +103,44 @@ func (r Requests) Show(ctx context.Context, v *session.State) error {
 
 // show posts one comment, or edits it when it would say something else. An
 // edit is recorded like every write, so that a late one cannot undo a later.
-func (r Requests) show(ctx context.Context, key string, group []render.Request) error {
-	post := render.Requests(group, r.Requester)
-	is, says := r.Holder.Stage(group[0].ID), ghapp.Digest(fmt.Sprint(post))
+func (r Requests) show(ctx context.Context, v *session.State, key string, group []render.Request) error {
+	post := render.Requests(group, r.Requester, r.Progress)
+	is, says := r.Holder.Stage(group[0].ID), ghapp.Digest(fmt.Sprint(post.Text, post.Folds))
 	if is.Shown == says {
 		return nil
 	}
-	ref, err := r.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: post.Text, Folds: post.Folds, First: true})
-	settled := func(q render.Request) bool { return !q.Approval.Waits() }
-	if err == nil && (is.Shown != "" || slices.ContainsFunc(group, settled)) {
-		_, err = r.Holder.Ensure(ctx, ghapp.Write{Key: key + "-" + says, Kind: ghapp.WriteEditComment, Target: ghapp.Target{Comment: ref.ID}, Body: post.Text, Folds: post.Folds, First: true})
+	waits := func(q render.Request) bool { return q.Approval.Waits() }
+	if is.Shown == "" && slices.ContainsFunc(group, waits) {
+		whom, err := r.whom(ctx, v, group)
+		if err != nil {
+			return err
+		}
+		is.Whom = whom
+	}
+	if !slices.ContainsFunc(group, waits) {
+		is.Whom = nil
+	}
+	wr := ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: post.Text, Folds: post.Folds, First: true}
+	ref, err := r.Holder.Ensure(ctx, wr)
+	if err == nil && (is.Shown != "" || !slices.ContainsFunc(group, waits)) { //control:settled-is-said
+		wr.Key, wr.Kind, wr.Target = key+"-"+says, ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID}
+		_, err = r.Holder.Ensure(ctx, wr)
 	}
 	if ghapp.UnlessRefused(err) != nil {
 		return err
 	}
 	is.Shown = says
-	return r.Holder.SetStage(ctx, group[0].ID, is)
+	if err := r.Holder.SetStage(ctx, group[0].ID, is); err != nil || is.URL != "" {
+		return err
+	}
+	for _, q := range group {
+		is := r.Holder.Stage(q.ID)
+		is.URL = ref.URL
+		if err := r.Holder.SetStage(ctx, q.ID, is); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r Requests) key(a session.Asked) string { return requestKey(r.ID, a.ID) }
@@ -193,7 +216,13 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	if err != nil {
 		return err
 	}
-	key := r.key(a)
+	key, told := r.key(a), render.ReviewNotice(a, pull, r.Requester, r.Progress)
+	var tell []string // who is asked to review is told by GitHub
+	if len(people)+len(teams) == 0 {
+		if tell, err = notice.Person(ctx, r.Client, r.Requester); err != nil {
+			return err
+		}
+	}
 	var list []ghapp.Write
 	for _, who := range people { // one each: GitHub refuses all for one that it will not have
 		list = append(list, ghapp.Write{Key: key + "-r-" + who, Kind: ghapp.WriteReviewers, Thread: at, Reviewers: []string{who}})
@@ -201,16 +230,17 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	for _, team := range teams {
 		list = append(list, ghapp.Write{Key: key + "-t-" + team, Kind: ghapp.WriteReviewers, Thread: at, Teams: []string{team}})
 	}
-	list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: render.ReviewNotice(a, pull, r.Requester), First: true})
+	list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: tell, Body: told.Text, Folds: told.Folds, First: true})
+	var ref ghapp.Ref
 	for _, wr := range list {
 		if checked := strings.Trim(wr.Key, "-"); checked != wr.Key || strings.Contains(checked, "--") {
 			wr.Key = key + "-" + ghapp.Digest(wr.Key) // names may hold what a key cannot
 		}
-		if _, err := r.Holder.Ensure(ctx, wr); ghapp.UnlessRefused(err) != nil {
+		if ref, err = r.Holder.Ensure(ctx, wr); ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}
-	return r.Holder.SetStage(ctx, a.ID, Stage{Pull: pull, Posted: true})
+	return r.Holder.SetStage(ctx, a.ID, Stage{Pull: pull, Posted: true, URL: ref.URL})
 }
 
 // resolveNow settles a request and has the session gone on with.

@@ -38,6 +38,7 @@ type Session struct {
 	IsPull      bool // the thread is a pull request
 	Client      *ghapp.Client
 	CommitURL   func(sha string) string
+	Progress    string                                                       // address of the progress comment, "" for none
 	Approves    func(ctx context.Context, text, request string) (Yes, error) // what a comment or review says to it
 	Now         func() time.Time
 	Log         *slog.Logger
@@ -61,9 +62,11 @@ type Holder interface {
 
 // Stage is how far a request has come.
 type Stage struct {
-	In    string `json:"in,omitempty"`    // key of the comment that asks for it, with others of its turn
-	Why   string `json:"why,omitempty"`   // no pull request asks
-	Shown string `json:"shown,omitempty"` // digest of what that comment says; of the first request in it
+	In    string   `json:"in,omitempty"`    // key of the comment that asks for it, with others of its turn
+	Why   string   `json:"why,omitempty"`   // no pull request asks
+	Shown string   `json:"shown,omitempty"` // digest of what that comment says; of the first request in it
+	URL   string   `json:"url,omitempty"`   // address of the comment that asks
+	Whom  []string `json:"whom,omitempty"`  // who is told of it; of the first request in it
 
 	Pull    int  `json:"pull,omitempty"`
 	Posted  bool `json:"posted,omitempty"`  // everything was said and everybody asked

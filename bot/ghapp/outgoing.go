@@ -1,6 +1,8 @@
 package ghapp
 
 import (
+	"slices"
+
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -12,7 +14,8 @@ func (c *Client) outgoing(w Write) Write {
 	g := gate{secrets: c.app.cfg.Clean, to: untrusted.OutputOptions{Repo: c.owner + "/" + c.repo, Home: c.app.site.repository(c.owner, c.repo), Inert: c.app.cfg.Inert}}
 	w.Title = g.title(w.Title)
 	if w.Kind != WriteReaction {
-		w.Body, w.Folds = g.body(w.Body, 0, w.Folds...), nil
+		w.Body = g.post(untrusted.Post{Mentions: w.Mentions, Text: w.Body, Folds: w.Folds})
+		w.Mentions, w.Folds = nil, nil
 	}
 	if w.Pull != nil {
 		p := *w.Pull
@@ -53,10 +56,16 @@ func (g gate) clean(s string) string {
 func (g gate) title(s string) string { return untrusted.Title(g.clean(s)) } //control:post-title
 
 // body is a whole Markdown text.
-func (g gate) body(s string, closes int, folds ...untrusted.Fold) string {
-	p := untrusted.Post{Text: g.clean(s), Closes: closes}
-	for _, f := range folds {
-		p.Folds = append(p.Folds, untrusted.Fold{Title: g.clean(f.Title), Text: g.clean(f.Text)})
+func (g gate) body(s string, closes int) string {
+	return g.post(untrusted.Post{Text: s, Closes: closes})
+}
+
+// post is a text with what only the bot itself may say.
+func (g gate) post(p untrusted.Post) string {
+	p.Text = g.clean(p.Text)
+	p.Folds = slices.Clone(p.Folds)
+	for i, f := range p.Folds {
+		p.Folds[i] = untrusted.Fold{Title: g.clean(f.Title), Text: g.clean(f.Text)}
 	}
 	return g.to.Post(p) //control:post-gate
 }

@@ -51,7 +51,8 @@ type Write struct {
 	Target    Target           `json:"target,omitzero"`
 	Title     string           `json:"title,omitempty"`
 	Body      string           `json:"body,omitempty"`
-	Folds     []untrusted.Fold `json:"folds,omitempty"` // stand below Body until a reader opens them
+	Folds     []untrusted.Fold `json:"folds,omitempty"`    // stand below Body until a reader opens them
+	Mentions  []string         `json:"mentions,omitempty"` // accounts and teams ("org/team") that GitHub tells of it; for comments
 	Labels    []string         `json:"labels,omitempty"`
 	Reviewers []string         `json:"reviewers,omitempty"`
 	Teams     []string         `json:"teams,omitempty"`  // slugs in the repository's organization

@@ -55,7 +55,7 @@ func TestLongAnswer(t *testing.T) {
 		if strings.Join(want, " ") != strings.Join(got, " ") {
 			t.Errorf("%s: %d words became %d", name, len(want), len(got))
 		}
-		for _, other := range []string{posted(Progress(s, Links{})), Final(s), CheckSummary(s, "")} {
+		for _, other := range []string{posted(Progress(s, Links{})), Ending(s, "", 0, ""), CheckSummary(s, "")} {
 			if !strings.Contains(other, "comments of its own") || strings.Contains(other, "w0") {
 				t.Errorf("%s: another comment says\n%.300s", name, other)
 			}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -28,20 +27,26 @@ const maxBody = 65536 - 256
 // Links makes addresses; nil functions leave plain text.
 type Links struct {
 	Commit func(sha string) string
-	Pull   int                 // number of the pull request, 0 for none
-	Review func(id string) int // number of the pull request by which a request is reviewed, 0 for none
+	Pull   int                    // number of the pull request, 0 for none
+	Review func(id string) int    // number of the pull request by which a request is reviewed, 0 for none
+	Asked  func(id string) string // address of the comment that asks for a request, "" for none
+	Told   string                 // address of the comment that tells the end of the last run, "" for none
 }
 
 // Progress is the one comment that shows where a session stands.
 func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s **%s**%s\n\n", icons[s.Phase], s.Phase, headline(s))
-	if s.Outcome != nil && s.Outcome.Reason != "" {
+	if l.Told != "" {
+		b.WriteString("What came of it: " + l.Told + "\n\n") //control:said-once
+	} else if s.Outcome != nil && s.Outcome.Reason != "" {
 		b.WriteString(clean(s.Outcome.Reason) + "\n\n")
 	}
 	waiting(&b, s.Open(), l)
-	b.WriteString(summary(s.Outcome))
-	whereWorkIs(&b, s.Sent, "this thread")
+	if l.Told == "" {
+		b.WriteString(summary(s.Outcome))
+		whereWorkIs(&b, s.Sent, "this thread")
+	}
 	todo(&b, s.Todo)
 	files(&b, s.Files, since(s))
 	leftOut(&b, s.LeftOut)
@@ -202,95 +207,10 @@ func next(s *session.State) string {
 	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingChecks, session.PhaseWaitingPush:
 		return "End it with `/agent stop`."
 	}
-	return "Go on with `/agent …` in this thread."
+	return goOn
 }
 
-// Approval is the comment that asks a person. What it shows is what will be
-// done: the whole command or diff, with invisible characters made visible.
-func Approval(a session.Asked, requester string) string {
-	var b strings.Builder
-	if a.Kind == session.AskPlan {
-		return planText(a, requester)
-	}
-	if a.Kind == session.AskQuestion {
-		fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(a.Display))
-		for i, c := range a.Choices {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
-		}
-		how := "Quote this and write your answer below it"
-		if len(a.Choices) > 0 {
-			how = "Answer with the number or the words of a choice"
-		}
-		fmt.Fprintf(&b, "\n%s, or with `/agent <your answer>`. Question `%s`.\n", how, a.ID)
-		return b.String()
-	}
-	what, lang := "run a command", "sh"
-	switch a.Tool {
-	case "run_terminal_command":
-	case session.PublishTool:
-		what, lang = "push a change to "+paths(a.Paths), "diff"
-	default:
-		what, lang = "change "+paths(a.Paths), "diff"
-	}
-	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to %s\n\n", a.ID, what)
-	if a.Severity != "" && a.Severity != "none" {
-		fmt.Fprintf(&b, "Severity: **%s**\n\n", a.Severity)
-	}
-	shown := untrusted.EscapeVisible(a.Display)
-	b.WriteString(fenced(lang, shown))
-	if !strings.Contains(clean(fenced(lang, shown)), shown) {
-		b.WriteString("In this text a space or a backslash was put where GitHub, a bot or a runner would have acted on it; what is done is without it.\n\n")
-	}
-	b.WriteString(reasons(a))
-	fmt.Fprintf(&b, "\n`/agent approve %s` lets exactly this happen, once. `/agent deny %s <reason>` refuses it, and the agent goes on without.\n\n", a.ID, a.ID)
-	b.WriteString(requestFoot(a, requester))
-	return b.String()
-}
-
-// reasons lists why a person is asked.
-func reasons(a session.Asked) string {
-	var b strings.Builder
-	for _, r := range a.Reasons {
-		fmt.Fprintf(&b, "- %s\n", item(untrusted.EscapeLine(r)))
-	}
-	return b.String()
-}
-
-// requestFoot ends a request: what exactly is asked, by whom, and until when.
-func requestFoot(a session.Asked, requester string) string {
-	foot := "sha256 `" + a.Digest + "`"
-	if requester != "" {
-		foot += " · asked for by " + clean(requester)
-	}
-	if !a.Deadline.IsZero() {
-		foot += " · until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST")
-	}
-	return foot + "\n"
-}
-
-// TooLongToShow reports whether a request cannot be shown whole in one comment.
-// What cannot be shown cannot be approved there.
-func TooLongToShow(a session.Asked) bool {
-	return utf8.RuneCountInString(clean(Approval(a, ""))) > maxBody-roomForRequester
-}
-
-// roomForRequester is what naming a person adds to a request, and how it is shown.
-const roomForRequester = 200
-
-// Final is the comment that tells how a session ended when there is no pull
-// request to tell it.
-func Final(s *session.State) string {
-	if s.Outcome == nil {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s **%s**\n\n", icons[s.Phase], s.Phase)
-	outcome(&b, s.Outcome)
-	whereWorkIs(&b, s.Sent, "this thread")
-	files(&b, s.Files, since(s))
-	b.WriteString(next(s) + "\n")
-	return limit(b.String(), maxBody)
-}
+const goOn = "Go on with `/agent …` in this thread."
 
 // outcome writes what a run came to.
 func outcome(b *strings.Builder, o *session.Outcome) {

@@ -13,8 +13,8 @@ func planText(a session.Asked, requester string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, clean(a.Display))
 	b.WriteString(reasons(a))
-	fmt.Fprintf(&b, "\n`/agent approve %s` has me carry out exactly this plan, once. `/agent` and what you want different makes another plan with another id. `/agent deny %s` drops it.\n\n", a.ID, a.ID)
-	b.WriteString(requestFoot(a, requester))
+	fmt.Fprintf(&b, "`/agent approve %s` has me carry out exactly this plan, once. `/agent` and what you want different makes another plan with another id. `/agent deny %s` drops it.\n\n", a.ID, a.ID)
+	b.WriteString(requestFacts(a, requester))
 	return b.String()
 }
 

@@ -300,9 +300,6 @@ func NotAsked(labels, reviewers []string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// PullIs names the pull request of a session.
-func PullIs(number int) string { return fmt.Sprintf("Pull request: #%d", number) }
-
 // CheckMoved says in a check run where the work went on.
 func CheckMoved(sha string) string { return "The work went on to " + sha + "." }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
@@ -19,34 +20,48 @@ type Request struct {
 }
 
 // Requests is the comment that asks for everything that one turn needs a yes
-// for, the most severe first. What is answered says so and folds.
-func Requests(list []Request, requester string) untrusted.Post {
-	var out untrusted.Post
+// for, the most severe first. What is answered says so and folds. progress is the
+// address of the progress comment, "" for none.
+func Requests(list []Request, requester, progress string) untrusted.Post {
+	var folds []untrusted.Fold
 	var b strings.Builder
-	if len(list) > 1 {
-		open := 0
-		for _, r := range list {
-			if r.Approval.Waits() {
-				open++
-			}
+	var open []session.Asked
+	sorted := bySeverity(list, func(r Request) session.Asked { return r.Asked }) //control:severe-first
+	for _, r := range sorted {
+		if r.waits() {
+			open = append(open, r.Asked)
 		}
-		fmt.Fprintf(&b, "**%s of one turn**, the most severe first; %d open. Each is answered for itself.\n\n", plural(len(list), "request"), open)
 	}
-	for _, r := range bySeverity(list, func(r Request) session.Asked { return r.Asked }) { //control:severe-first
+	switch {
+	case len(list) > 1 && len(open) == 0:
+		fmt.Fprintf(&b, "**%s of one turn**, 0 open: all of it is settled.\n", plural(len(list), "request"))
+	case len(open) == 0:
+		b.WriteString("This is settled: nothing waits here any more.\n")
+	case len(list) > 1:
+		fmt.Fprintf(&b, "**%s of one turn**, the most severe first; %d open. Each is answered for itself.\n\n", plural(len(list), "request"), len(open))
+	}
+	for _, r := range sorted {
 		text := Approval(r.Asked, requester) + NotReviewed(r.NotReviewed)
-		if r.Approval.Waits() || r.Answer == nil {
+		if r.waits() {
 			b.WriteString(text + "\n")
 			continue
 		}
-		by := ""
-		if r.Answer.By != "" && r.Answer.Verdict != policy.Stale && (r.Answer.ByID != 0 || r.Answer.By != us) {
-			by = " by " + line(r.Answer.By, 60)
-		}
-		icon := map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered]
-		out.Folds = append(out.Folds, untrusted.Fold{Title: fmt.Sprintf("%s %s%s: %s%s", icon, map[bool]string{true: "Plan "}[r.Kind == session.AskPlan], r.ID, verdictOf(r), by), Text: text})
+		text += "\n" + detail(r.Asked)
+		folds = append(folds, untrusted.Fold{Title: settledAs(r), Text: text})
 	}
-	out.Text = strings.TrimSuffix(b.String(), "\n")
-	return out
+	b.WriteString(toProgress(progress))
+	return untrusted.Post{Text: strings.TrimRight(b.String(), "\n") + "\n", Folds: append(details(open), folds...)}
+}
+
+// waits reports whether a request is still to be answered.
+func (r Request) waits() bool { return r.Approval.Waits() || r.Answer == nil }
+
+// toProgress leads to the progress comment.
+func toProgress(address string) string {
+	if address == "" {
+		return ""
+	}
+	return "\nHow the work stands: " + address + "\n"
 }
 
 // apart reports whether what is asked has a comment of its own.
@@ -66,9 +81,9 @@ func Split(list []session.Asked, requester string) [][]session.Asked {
 	var out [][]session.Asked
 	room, last := 0, session.AskApproval
 	for _, a := range bySeverity(list, func(a session.Asked) session.Asked { return a }) {
-		size := len([]rune(Approval(a, requester))) + 400 // what folding and a note add
+		size := len([]rune(Approval(a, requester))) + utf8.RuneCountInString(detail(a)) + 600 // what folding and a note add
 		if size > room || apart(a.Kind) || apart(last) {
-			out, room = append(out, nil), maxBody-200
+			out, room = append(out, nil), maxBody-roomForRest/2
 		}
 		out[len(out)-1] = append(out[len(out)-1], a)
 		room, last = room-size, a.Kind
@@ -91,6 +106,9 @@ func waiting(b *strings.Builder, open []session.Asked, l Links) {
 				continue
 			}
 			id := "`" + a.ID + "`"
+			if l.Asked != nil && l.Asked(a.ID) != "" {
+				id += " (" + l.Asked(a.ID) + ")"
+			}
 			if l.Review != nil && l.Review(a.ID) > 0 {
 				id += fmt.Sprintf(" by a review of #%d", l.Review(a.ID))
 			}

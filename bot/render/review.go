@@ -41,7 +41,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	fmt.Fprintf(&b, "An agent works on #%d%s and collects its work on the branch %s. This edit needs a person's yes first, so it is not there. **The diff of this pull request is the whole edit**: %s.\n\n",
 		thread, whom, code(a.Review.Base), paths(a.Paths))
 	b.WriteString(reasons(a))
-	fmt.Fprintf(&b, "\n| your answer | what happens |\n|---|---|\n")
+	fmt.Fprintf(&b, "| your answer | what happens |\n|---|---|\n")
 	fmt.Fprintf(&b, "| review: **approve** | exactly this diff goes to %s with the next commit of the bot; this pull request is closed and its branch deleted |\n", code(a.Review.Base))
 	b.WriteString("| review: **request changes** | the edit is dropped; the agent is told your words and goes on without it |\n")
 	b.WriteString("| **close** it | the edit is dropped; the agent goes on without it |\n")
@@ -58,14 +58,14 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 
 // ReviewNotice says in the session's thread that an edit waits for a review,
 // and where.
-func ReviewNotice(a session.Asked, pull int, requester string) string {
+func ReviewNotice(a session.Asked, pull int, requester, progress string) untrusted.Post {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to change %s\n\n", a.ID, paths(a.Paths))
 	fmt.Fprintf(&b, "The edit is in #%d. A review of it there answers: approve takes exactly that diff, request changes drops it and tells the agent why.\n\n", pull)
-	b.WriteString(reasons(a))
-	fmt.Fprintf(&b, "\n`/agent approve %s` and `/agent deny %s <reason>` here do the same.\n\n", a.ID, a.ID)
-	b.WriteString(requestFoot(a, requester))
-	return limit(b.String(), maxBody)
+	b.WriteString(reasons(a) + requestFacts(a, requester))
+	fmt.Fprintf(&b, "`/agent approve %s` and `/agent deny %s <reason>` here do the same.\n", a.ID, a.ID)
+	b.WriteString(toProgress(progress))
+	return untrusted.Post{Text: limit(b.String(), maxBody), Folds: details([]session.Asked{a})}
 }
 
 // NotReviewed ends a comment that asks for what a pull request should have

@@ -13,13 +13,6 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Elsewhere reports whether work is not where people would look for it.
-func Elsewhere(sent []*session.Push) bool {
-	var b strings.Builder
-	whereWorkIs(&b, sent, "")
-	return b.Len() > 0
-}
-
 // whereWorkIs tells where the work is when it is not where one would look for it.
 func whereWorkIs(b *strings.Builder, list []*session.Push, thread string) {
 	for i, s := range list {

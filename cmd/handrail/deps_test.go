@@ -44,7 +44,8 @@ var arrows = map[string][]string{
 	"bot/pull":         {"bot/approval", "bot/store", "bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/untrusted"},
 	"bot/conversation": {"bot/store", "bot/thread", "bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
 
-	"bot/approval": {"bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/*"},
+	"bot/notice":   {"bot/ghapp", "bot/render", "agent/session", "policy"},
+	"bot/approval": {"bot/thread", "bot/ghapp", "bot/notice", "bot/render", "agent/session", "policy", "policy/*"},
 
 	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/bare", "bot/ghapp/ghtest/hub", "bot/ghapp/ghtest/webflow"},
 	"bot/ghapp/ghtest/webflow": {},

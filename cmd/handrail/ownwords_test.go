@@ -26,11 +26,11 @@ func posts(text func() string) []untrusted.Post {
 	s.Files = []session.FileChange{{Path: text(), Kind: session.ChangeCreate}, {Path: text(), From: text(), Kind: session.ChangeRename}}
 	s.Timeline = []session.Moment{&session.ToolRun{Title: text()}, &session.Message{Author: text(), Text: text()}, &session.Note{Text: text()}}
 	progress := render.Progress(s, render.Links{Pull: 3})
-	out := append(render.Patches(text()), progress, render.Status(s.Updated, progress))
+	out := append(render.Patches(text()), progress, render.Status(s.Updated, progress), render.ReviewNotice(edit, 2, text(), ""))
 	for _, body := range []string{
-		render.Final(s), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s, ""),
+		render.Ending(s, "", 3, ""), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s, ""),
 		render.Approval(asked, text()), render.Approval(edit, text()), render.Approval(question, text()),
-		render.ReviewBody(edit, text(), 1), render.ReviewNotice(edit, 2, text()), render.NotReviewed(text()), render.NotStarted(text()),
+		render.ReviewBody(edit, text(), 1), render.NotReviewed(text()), render.NotStarted(text()),
 		render.CouldNotStart(errors.New(text())), render.CouldNotGoOn(errors.New(text())), render.StoppedBy(text()), render.NotCounted(text(), text()),
 		render.NotOpen(text(), []session.Asked{asked}), render.NoPull(text(), text()), render.BaseIsGone(text(), text()), text(),
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,11 +19,12 @@ const (
 )
 
 // Post is a text for GitHub together with what only the bot itself may say, and no text
-// of a model: that an issue is closed, and HTML.
+// of a model: who is told, that an issue is closed, and HTML.
 type Post struct {
-	Text   string
-	Closes int // the issue that it closes; 0 for none
-	Folds  []Fold
+	Mentions []string // accounts and teams ("org/team") that GitHub tells of it
+	Text     string
+	Closes   int // the issue that it closes; 0 for none
+	Folds    []Fold
 }
 
 // Fold is a part of a post that a reader opens.
@@ -40,7 +42,8 @@ func (o OutputOptions) Post(p Post) string {
 	}
 	const tail = "\n\n</details>"
 	var heads []string
-	room := maxPost - utf8.RuneCountInString(end.String())
+	whom := mentions(p.Mentions) //control:mentions-behind-the-gate
+	room := maxPost - utf8.RuneCountInString(whom+end.String())
 	for _, f := range p.Folds {
 		heads = append(heads, "\n\n<details><summary>"+html.EscapeString(Title(f.Title))+"</summary>\n\n")
 		room -= utf8.RuneCountInString(heads[len(heads)-1] + tail)
@@ -55,7 +58,28 @@ func (o OutputOptions) Post(p Post) string {
 		room -= utf8.RuneCountInString(folded)
 		end.WriteString(heads[i] + folded + tail)
 	}
-	return text + end.String()
+	return whom + text + end.String()
+}
+
+// mostMentioned is how many a post may tell.
+const mostMentioned = 20
+
+var account = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,99})?$`)
+
+// mentions is the line that tells accounts and teams, each once. What cannot be the
+// name of one is left out.
+func mentions(list []string) string {
+	var out []string
+	for _, name := range list {
+		at := "@" + strings.ToLower(name)
+		if account.MatchString(name) && !slices.Contains(out, at) && len(out) < mostMentioned { //control:mention-names
+			out = append(out, at)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return strings.Join(out, " ") + "\n\n"
 }
 
 const cutNote = "\n\n… (cut here: the rest is longer than a comment)\n"

@@ -1,0 +1,158 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Approval is what a person is asked: what will be done, the whole command or diff with
+// invisible characters made visible, then why that needs a yes, and how to answer. The
+// digest of it is for machines, see [details].
+func Approval(a session.Asked, requester string) string {
+	if a.Kind == session.AskQuestion {
+		return question(a)
+	}
+	if a.Kind == session.AskPlan {
+		return planText(a, requester)
+	}
+	var b strings.Builder
+	what, lang := "run a command", "sh"
+	switch a.Tool {
+	case "run_terminal_command":
+	case session.PublishTool:
+		what, lang = "push a change to "+paths(a.Paths), "diff"
+	default:
+		what, lang = "change "+paths(a.Paths), "diff"
+	}
+	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to %s\n\n", a.ID, what)
+	shown := untrusted.EscapeVisible(a.Display)
+	b.WriteString(fenced(lang, shown))
+	if !strings.Contains(clean(fenced(lang, shown)), shown) {
+		b.WriteString("In this text a space or a backslash was put where GitHub, a bot or a runner would have acted on it; what is done is without it.\n\n")
+	}
+	b.WriteString(reasons(a) + requestFacts(a, requester))
+	fmt.Fprintf(&b, "`/agent approve %s` lets exactly this happen, once. `/agent deny %s <reason>` refuses it, and the agent goes on without.\n", a.ID, a.ID)
+	return b.String()
+}
+
+// question is what the agent wants to know.
+func question(a session.Asked) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(a.Display))
+	for i, c := range a.Choices {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
+	}
+	how := "Quote this and write your answer below it"
+	if len(a.Choices) > 0 {
+		how = "Answer with the number or the words of a choice"
+	}
+	fmt.Fprintf(&b, "\n%s, or with `/agent <your answer>`. Question `%s`.\n", how, a.ID)
+	return b.String()
+}
+
+// reasons lists why a person is asked.
+func reasons(a session.Asked) string {
+	var b strings.Builder
+	if len(a.Reasons) > 0 {
+		b.WriteString("Why this needs a yes:\n\n")
+	}
+	for _, r := range a.Reasons {
+		why, _ := byRule(r)
+		fmt.Fprintf(&b, "- %s\n", item(untrusted.EscapeLine(why)))
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// byRule parts a reason from the pattern at its end, by which a file is sensitive.
+func byRule(reason string) (why, pattern string) {
+	at := strings.LastIndex(reason, " (")
+	if at < 0 || !strings.HasSuffix(reason, ")") || !strings.Contains(reason[at:], "*") {
+		return reason, ""
+	}
+	return reason[:at], strings.TrimSuffix(reason[at+2:], ")")
+}
+
+// requestFacts is a line with how severe a request is, for whom, and until when it is open.
+func requestFacts(a session.Asked, requester string) string {
+	var facts []string
+	if a.Severity != "" && a.Severity != "none" {
+		facts = append(facts, "Severity: **"+a.Severity+"**")
+	}
+	if requester != "" {
+		facts = append(facts, "Asked for by "+clean(requester))
+	}
+	if !a.Deadline.IsZero() {
+		facts = append(facts, "Open until "+a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
+	}
+	if len(facts) == 0 {
+		return ""
+	}
+	return strings.Join(facts, " · ") + "\n\n"
+}
+
+// details folds what machines know requests by: the digest that an approval is bound to,
+// and the patterns of the rules that ask for it.
+func details(list []session.Asked) []untrusted.Fold {
+	var b strings.Builder
+	for _, a := range list {
+		b.WriteString(detail(a))
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return []untrusted.Fold{{Title: "Details: what an approval is bound to", Text: b.String()}}
+}
+
+func detail(a session.Asked) string {
+	if a.Digest == "" {
+		return ""
+	}
+	out := fmt.Sprintf("- `%s`: sha256 `%s`\n", a.ID, a.Digest)
+	for _, r := range a.Reasons {
+		if _, pattern := byRule(r); pattern != "" {
+			out += "  - pattern " + code(line(pattern, 100)) + "\n"
+		}
+	}
+	return out
+}
+
+// TooLongToShow reports whether a request cannot be shown whole in one comment.
+// What cannot be shown cannot be approved there.
+func TooLongToShow(a session.Asked) bool {
+	return utf8.RuneCountInString(clean(Approval(a, ""))+detail(a)) > maxBody-roomForRest
+}
+
+// roomForRest is what naming people, the link and a fold add to a request.
+const roomForRest = 1600
+
+// settledAs says in the title of a fold what became of a request: by whom, and what came
+// of it.
+func settledAs(r Request) string {
+	icon := map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered]
+	out := fmt.Sprintf("%s %s%s: %s", icon, map[bool]string{true: "Plan "}[r.Kind == session.AskPlan], r.ID, verdictOf(r))
+	if r.Answer.By != "" && r.Answer.Verdict != policy.Stale && (r.Answer.ByID != 0 || r.Answer.By != us) {
+		out += " by " + line(r.Answer.By, 60)
+	}
+	switch {
+	case r.Kind == session.AskPlan:
+	case r.Answer.Verdict == policy.Approved && r.Commit != "":
+		out += fmt.Sprintf("; it is on the branch with %.7s", r.Commit)
+	case r.Answer.Verdict == policy.Approved && r.Came == nil:
+		out += "; not carried out so far"
+	case r.Answer.Verdict == policy.Approved && r.Came.OK:
+		out += "; carried out"
+	case r.Answer.Verdict == policy.Approved:
+		out += "; carried out, and it failed"
+	case r.Answer.Verdict != policy.Answered && r.Answer.Reason != "":
+		out += " (" + line(r.Answer.Reason, 120) + ")"
+	}
+	return out
+}

@@ -1,0 +1,46 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Ending tells how the last run of a session ended, for those who are told: GitHub
+// notifies nobody of an edited comment. What the progress comment at this address lists
+// it leaves out, "" for none. pull is the pull request with the work, 0 for none.
+func Ending(s *session.State, progress string, pull int, note string) string {
+	if s.Outcome == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s **%s**%s\n\n", icons[s.Phase], s.Phase, endsWith(s, pull))
+	outcome(&b, s.Outcome)
+	whereWorkIs(&b, s.Sent, "this thread")
+	if progress == "" {
+		files(&b, s.Files, since(s))
+	}
+	if note != "" {
+		b.WriteString(note + "\n\n")
+	}
+	if how := next(s); progress == "" || how != goOn { // which that comment says
+		b.WriteString(how + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n" + toProgress(progress)
+}
+
+// endsWith says in a few words what there is to look at.
+func endsWith(s *session.State, pull int) string {
+	var parts []string
+	if len(s.Files) > 0 && s.Phase != session.PhaseNoChanges {
+		parts = append(parts, plural(len(s.Files), "file")+" changed "+counts(total(s.Files)))
+	}
+	if pull > 0 {
+		parts = append(parts, fmt.Sprintf("pull request #%d", pull))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " · " + strings.Join(parts, " · ")
+}
