@@ -28,7 +28,7 @@ type rowData struct {
 	IsPull       bool          `json:"is_pull"`
 	Config       policy.Config `json:"config"`
 
-	Used usage `json:"used,omitzero"`
+	Used policy.Usage `json:"used,omitzero"`
 
 	Shown string `json:"shown,omitempty"` // digest of what the progress comment says while nothing runs
 

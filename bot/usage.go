@@ -12,36 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// usage is what a session used so far: in all, and on the day it last worked.
-type usage struct {
-	Total policy.Limits `json:"total,omitzero"`
-	Day   string        `json:"day,omitempty"` // UTC
-	Today policy.Limits `json:"today,omitzero"`
-}
-
 const dayForm = "2006-01-02"
-
-// on is what was used on a day, nothing when the session last worked on
-// another one.
-func (u usage) on(day string) policy.Limits {
-	if u.Day != day {
-		return policy.Limits{}
-	}
-	return u.Today
-}
-
-// grown is u after work that brought the session's totals to now.
-func (u usage) grown(now policy.Limits, day string) usage {
-	today := u.on(day)
-	return usage{Total: now, Day: day, Today: policy.Limits{
-		Turns: today.Turns + now.Turns - u.Total.Turns, Tokens: today.Tokens + now.Tokens - u.Total.Tokens,
-		Time: today.Time + now.Time - u.Total.Time, Edits: today.Edits + now.Edits - u.Total.Edits, Lines: today.Lines + now.Lines - u.Total.Lines,
-	}}
-}
-
-func plus(a, b policy.Limits) policy.Limits {
-	return policy.Limits{Turns: a.Turns + b.Turns, Tokens: a.Tokens + b.Tokens, Time: a.Time + b.Time, Edits: a.Edits + b.Edits, Lines: a.Lines + b.Lines}
-}
 
 // use is what a session uses in one stretch of work.
 type use struct {
@@ -57,7 +28,7 @@ func (l *leased) beginUse() use { return use{l, l.cfg.Now(), l.data.Used.Total.T
 func (u use) note(now policy.Limits) bool {
 	before := u.data.Used
 	now.Time = u.before + policy.Duration(u.cfg.Now().Sub(u.began))
-	u.data.Used = before.grown(now, u.cfg.Now().UTC().Format(dayForm))
+	u.data.Used = before.Grown(now, u.cfg.Now().UTC().Format(dayForm))
 	return before.Day != u.data.Used.Day || before.Total.Turns != now.Turns || before.Total.Tokens != now.Tokens
 }
 
@@ -125,7 +96,7 @@ func (l *leased) shares(ctx context.Context) ([]policy.Share, error) {
 	}
 	for _, s := range ofRepo {
 		if s.Thread == l.row.Thread {
-			thread.Used = plus(thread.Used, dataOf(s).Used.Total)
+			thread.Used = thread.Used.Plus(dataOf(s).Used.Total)
 		}
 	}
 	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.row.Requester, Limit: mostSessions})
@@ -133,7 +104,7 @@ func (l *leased) shares(ctx context.Context) ([]policy.Share, error) {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}
 	for _, s := range own {
-		person.Used = plus(person.Used, dataOf(s).Used.on(day))
+		person.Used = person.Used.Plus(dataOf(s).Used.On(day))
 	}
 	return []policy.Share{thread, person}, nil
 }

@@ -32,3 +32,33 @@ func (s Share) Over() string {
 	}
 	return ""
 }
+
+// Usage is what a session used so far: in all, and on the day it last worked.
+type Usage struct {
+	Total Limits `json:"total,omitzero"`
+	Day   string `json:"day,omitempty"` // UTC
+	Today Limits `json:"today,omitzero"`
+}
+
+// On is what was used on a day, nothing when the session last worked on
+// another one.
+func (u Usage) On(day string) Limits {
+	if u.Day != day {
+		return Limits{}
+	}
+	return u.Today
+}
+
+// Grown is u after work that brought the session's totals to now.
+func (u Usage) Grown(now Limits, day string) Usage {
+	more := Limits{
+		Turns: now.Turns - u.Total.Turns, Tokens: now.Tokens - u.Total.Tokens, Time: now.Time - u.Total.Time,
+		Edits: now.Edits - u.Total.Edits, Lines: now.Lines - u.Total.Lines,
+	}
+	return Usage{Total: now, Day: day, Today: u.On(day).Plus(more)}
+}
+
+// Plus returns both together.
+func (l Limits) Plus(m Limits) Limits {
+	return Limits{Turns: l.Turns + m.Turns, Tokens: l.Tokens + m.Tokens, Time: l.Time + m.Time, Edits: l.Edits + m.Edits, Lines: l.Lines + m.Lines}
+}
