@@ -9,10 +9,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// Files and commands of a repository's own.
 type (
+	// OwnFile is a file with a command of a repository's own.
 	OwnFile = custom.File
-	Own     = custom.Book
+	// Own is all commands of a repository's own.
+	Own = custom.Book
 )
 
 // Own reads the files of a repository's own commands.

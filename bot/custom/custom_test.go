@@ -29,7 +29,7 @@ func TestStrict(t *testing.T) {
 		{"a.md", "\ufeff---\r\narguments: []\r\n---\r\nDo it.\r\n", ""},
 		{"a.md", "---\ndescription: D\nmode: revew\n---\nDo it.", `a.md: line 3: mode: "revew" is not one of`},
 		{"a.md", "---\ndescription: D\nmode: revew\n---\nDo it.", `did you mean "review"?`},
-		{"a.md", "---\ndescripton: D\n---\nDo it.", `line 2: unknown key "descripton", did you mean "description"?`},
+		{"a.md", "---\ndescriptio: D\n---\nDo it.", `line 2: unknown key "descriptio", did you mean "description"?`},
 		{"a.md", "---\ndescription: [a]\n---\nDo it.", "line 2"},
 		{"a.md", "---\narguments: {a: b}\n---\nDo it.", "line 2"},
 		{"a.md", "---\ndescription: D\nDo it.", "line 1: the header begins here and does not end"},

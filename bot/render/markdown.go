@@ -14,9 +14,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Post is a text for GitHub with folds below it, each a Fold.
 type (
+	// Post is a text for GitHub with folds below it.
 	Post = untrusted.Post
+	// Fold is one of those.
 	Fold = untrusted.Fold
 )
 

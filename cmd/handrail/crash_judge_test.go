@@ -67,7 +67,8 @@ func (w *crashWorld) judgeThread(v *verdict) {
 	progress := w.own(th, "progress-")
 	v.exactly("progress comments", len(progress), 1)
 	v.exactly("requests for approval", len(w.own(th, "ask-")), len(w.asks))
-	v.exactly("comments of the bot", len(w.own(th, "")), 1+len(w.asks))
+	v.exactly("ends that are told", len(w.own(th, "final-")), w.wishes(1, 2))
+	v.exactly("comments of the bot", len(w.own(th, "")), 1+len(w.asks)+w.wishes(1, 2))
 	for _, c := range progress {
 		v.is("the state in the progress comment", strings.Contains(c.Body, "✅ **done**"), true)
 	}

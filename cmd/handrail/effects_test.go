@@ -47,11 +47,14 @@ var effects = map[string]string{
 	"policy.budget.thread.turns": "TestShares", "policy.budget.thread.tokens": "TestShares", "policy.budget.thread.time": "TestShares", "policy.budget.thread.edits": "TestShares", "policy.budget.thread.lines": "TestShares",
 
 	"policy.pull_request.draft": "serve_not_draft", "policy.pull_request.branch": "serve_stacked", "policy.push.hold": "serve_push_builds",
+	"policy.pull_request.base": "serve_pull_config", "policy.pull_request.labels": "serve_pull_config", "policy.pull_request.reviewers": "serve_pull_config",
+	"policy.pull_request.team_reviewers": "serve_pull_config", "policy.pull_request.title": "serve_pull_config", "policy.pull_request.body": "serve_pull_config",
+	"policy.comments.progress": "serve_quiet", "policy.comments.end": "serve_quiet",
 	"policy.commits.sign": "serve_commits_ssh", "policy.commits.co_author": "serve_commits", "policy.commits.sign_off": "serve_commits_ssh",
 }
 
 // unshown are the keys that no test shows, and that are not refused either.
-var unshown = []string{"policy.undo", "policy.pull_request.title", "policy.pull_request.body", "policy.long_running_commands"}
+var unshown = []string{"policy.undo", "policy.long_running_commands"}
 
 // refused are keys that are known, have no effect, and are therefore an error.
 var refused = map[string]policy.Config{

@@ -310,8 +310,9 @@ func (o *orders) say(who, body string) int64 {
 // has another id, and for the test even another key.
 func (o *orders) arrive(payload []byte, twice bool) {
 	src, ok, err := o.bot.Source(o.t.Context(), "issue_comment", payload)
-	if err != nil || !ok {
-		o.t.Fatalf("the delivery is not wanted: %v", err)
+	must(o.t, err)
+	if !ok {
+		return // of somebody without rights who writes on and on
 	}
 	for range 1 + map[bool]int{true: 1}[twice] {
 		_, err = o.db.Deliveries.Put(o.t.Context(), &store.Delivery{ID: session.NewID(), Event: "issue_comment", Key: src.Key + map[bool]string{true: session.NewID()}[twice],

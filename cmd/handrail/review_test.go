@@ -326,8 +326,8 @@ func TestReviewAcrossRestartsAndRepeats(t *testing.T) {
 	if err != nil || len(log) != 2 {
 		t.Errorf("%d commits, want the first one and the edit (%v)", len(log), err)
 	}
-	if n := s.bot(); n != 2 {
-		t.Errorf("the bot wrote %d comments in the thread, want progress and request\n%s", n, s.thread())
+	if n := s.bot(); n != 3 {
+		t.Errorf("the bot wrote %d comments in the thread, want progress, request and end\n%s", n, s.thread())
 	}
 }
 
@@ -370,7 +370,7 @@ func TestReviewOfASupersededSession(t *testing.T) {
 	p := s.asked()
 	s.say("you", "/agent plan the scaling")
 	s.over(p.Ref, "**Withdrawn**")
-	s.until("**done**", "plan mode")
+	s.until("**planned**", "plan mode")
 }
 
 // A command in the small pull request is answered with where it belongs.

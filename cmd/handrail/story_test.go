@@ -297,8 +297,8 @@ func TestCommentToPullRequest(t *testing.T) {
 	if r := s.gh.Thread(s.issue).Comments[0].Reactions; len(r) != 1 || r[0].Content != "eyes" {
 		t.Errorf("reactions %v, want one 👀", r)
 	}
-	if n := s.bot(); n != 1 {
-		t.Errorf("the bot wrote %d comments, want the one progress comment\n%s", n, s.thread())
+	if n := s.bot(); n != 2 {
+		t.Errorf("the bot wrote %d comments, want progress and end\n%s", n, s.thread())
 	}
 	log, err := s.gh.Log(storyRepo, p.Pull.HeadSHA)
 	if err != nil {

@@ -14,7 +14,7 @@ func TestErrors(t *testing.T) {
 		{"approvve", "approve", 1},
 		{"approwe", "approve", 1},
 		{"apporve", "approve", 1},
-		{"stpo", "status", 4},
+		{"undo", "status", 6},
 		{"grün", "grun", 1}, // a letter is no byte
 		{"kitten", "sitting", 3},
 	} {

@@ -130,13 +130,11 @@ func brokenItem(b block, first, room int) []string {
 	wide = min(wide, len(item))
 	var text strings.Builder
 	for i, line := range strings.SplitAfter(item, "\n") {
-		switch {
-		case i == 0:
-			line = line[min(wide, len(line)):]
-		default:
-			line = line[min(indent(line), wide):]
+		cut := wide
+		if i > 0 {
+			cut = min(indent(line), wide)
 		}
-		text.WriteString(line)
+		text.WriteString(line[min(cut, len(line)):])
 	}
 	for at := first - wide; ; at -= first / 4 { // the blanks before its lines need room as well
 		inside := within(block{src: text.String(), depth: b.depth}, at, room)
