@@ -8,13 +8,14 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
-	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // change collects what a delivery leads to, so that all of it is stored in
@@ -25,13 +26,13 @@ type change struct {
 	now time.Time
 
 	by      author
-	urgent  bool          // an answer or a stop
-	replies []string      // to one text
-	folds   []render.Fold // below them
-	signs   []string      // on it
-	asked   userMessage   // that text
+	urgent  bool             // an answer or a stop
+	replies []string         // to one text
+	folds   []untrusted.Fold // below them
+	signs   []string         // on it
+	asked   userMessage      // that text
 
-	book *command.Own // the commands of the repository's own; nil when nobody asked for them yet
+	book *custom.Book // the commands of the repository's own; nil when nobody asked for them yet
 }
 
 func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }
@@ -54,7 +55,7 @@ func (c *change) reply(s userMessage, text string) {
 }
 
 // post answers with a text that has a fold.
-func (c *change) post(s userMessage, p render.Post) {
+func (c *change) post(s userMessage, p untrusted.Post) {
 	c.reply(s, p.Text)
 	c.folds = p.Folds
 }

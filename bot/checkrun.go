@@ -41,10 +41,9 @@ func (l *leased) startCheck(ctx context.Context, c *checkMark) error {
 	if c == nil {
 		return nil
 	}
-	_, err := l.Ensure(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
+	return l.Try(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
 		Name: render.CheckName, SHA: c.SHA, Status: "in_progress", Title: string(session.PhaseRunning), Summary: render.CheckIsRunning,
 	}})
-	return ghapp.UnlessRefused(err)
 }
 
 // endCheck makes the check run of the branch's head say how the session

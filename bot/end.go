@@ -66,8 +66,7 @@ func (l *leased) answer(ctx context.Context) error {
 	}
 	for i, body := range render.Answer(v) {
 		key := fmt.Sprintf("answer-%s-%d-%d", l.row.ID, v.EndedAt, i)
-		_, err := l.Ensure(ctx, inPlace(l.at.Ref, v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true}))
-		if ghapp.UnlessRefused(err) != nil {
+		if err := l.Try(ctx, inPlace(l.at.Ref, v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})); err != nil {
 			return err
 		}
 	}
@@ -83,8 +82,7 @@ func (l *leased) handOver(ctx context.Context) error {
 		}
 		for i, p := range render.Patches(s.Patch) { //control:patch-in-the-thread
 			key := fmt.Sprintf("patch-%s-%d-%d", l.row.ID, s.Seq, i)
-			_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds})
-			if ghapp.UnlessRefused(err) != nil {
+			if err := l.Try(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds}); err != nil {
 				return err
 			}
 		}

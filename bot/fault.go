@@ -67,8 +67,7 @@ func (l *leased) faulted(ctx context.Context, cause error) error {
 		whom = []string{l.row.Requester}
 	}
 	key := fmt.Sprintf("fault-%s-%d", l.row.ID, seq)
-	_, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: whom, Body: render.Ended(phase, cause)})
-	if ghapp.UnlessRefused(err) != nil {
+	if err := l.Try(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: whom, Body: render.Ended(phase, cause)}); err != nil {
 		return err
 	}
 	l.row.State, l.row.Status = phase, status

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 const (
@@ -29,7 +30,7 @@ func (r *request) words() string {
 		above = command.Above(r.msg.body, func(s string) string { return r.cleaned("words above", s) }, r.msg.names...) //control:words-above
 	}
 	if r.msg.first && r.isFirstPost() {
-		title := conversation.Title(r.msg.ev.Title) // no Markdown: a reader sees all of it
+		title, _ := untrusted.CleanPlain(r.msg.ev.Title) // no Markdown: a reader sees all of it
 		above = strings.TrimSpace(strings.TrimSpace(title) + "\n\n" + above)
 	}
 	if above != "" {
@@ -162,7 +163,7 @@ const mostLinks = 32
 func (r *request) links(opens bool) []string {
 	var out []string
 	for _, t := range r.texts(opens) {
-		for _, to := range conversation.LinksIn(t.body) { //control:links-of-the-raw-text
+		for _, to := range untrusted.Links(t.body) { //control:links-of-the-raw-text
 			if strings.Contains(to, "/blob/") && len(out) < mostLinks {
 				out = append(out, to)
 			}

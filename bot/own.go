@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
@@ -14,7 +15,7 @@ import (
 type Clone interface {
 	// CommandFiles returns the files of the repository's own commands, as they are on
 	// the default branch.
-	CommandFiles(ctx context.Context, at Thread) ([]command.OwnFile, error)
+	CommandFiles(ctx context.Context, at Thread) ([]custom.File, error)
 	// Config returns the configuration of the repository, as it is there.
 	Config(ctx context.Context, at Thread) (policy.Config, error)
 }
@@ -23,7 +24,7 @@ type Clone interface {
 func Taken(name string) string { return specs(commands()).Taken(name) }
 
 // book returns the repository's own commands.
-func (r *request) book(ctx context.Context) (command.Own, error) {
+func (r *request) book(ctx context.Context) (custom.Book, error) {
 	if r.w.cfg.Clone == nil {
 		return nil, nil
 	}

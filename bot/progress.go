@@ -13,10 +13,11 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // progressText is the progress comment of a session.
-func progressText(at *Thread, row *store.Session, v *session.State) render.Post {
+func progressText(at *Thread, row *store.Session, v *session.State) untrusted.Post {
 	data := dataOf(row)
 	return render.Progress(v, render.Links{
 		Commit: at.commitURL,
@@ -173,7 +174,7 @@ func (p *progress) over() bool {
 	return p.view.Outcome != nil
 }
 
-func (p *progress) text() render.Post {
+func (p *progress) text() untrusted.Post {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return progressText(p.l.at, p.l.row, p.view)
@@ -211,7 +212,7 @@ func (p *progress) write(ctx context.Context, last bool) error {
 func (p *progress) said() bool { return p.last != "" }
 
 // anew makes the comment again that somebody deleted.
-func (p *progress) anew(ctx context.Context, text render.Post) error {
+func (p *progress) anew(ctx context.Context, text untrusted.Post) error {
 	_, next, err := p.l.progressKeys(ctx)
 	if err != nil || next == "" {
 		p.id = 0

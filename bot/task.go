@@ -10,13 +10,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
-	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // task opens the thread's session, or goes on with it.
@@ -95,7 +95,7 @@ func (r *request) supersede(ctx context.Context) error {
 
 // cleaned is clean, and logs what was taken out.
 func (r *request) cleaned(what, text string) string {
-	text, n := conversation.Clean(text) //control:hidden-text
+	text, n := untrusted.Clean(text) //control:hidden-text
 	if n.Total() > 0 {
 		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.msg.key, "what", what, "removed", n.Total(), "kinds", n.String())
 	}
@@ -103,7 +103,7 @@ func (r *request) cleaned(what, text string) string {
 }
 
 func clean(s string) string {
-	s, _ = conversation.Clean(s)
+	s, _ = untrusted.Clean(s)
 	return strings.TrimSpace(s)
 }
 

@@ -220,7 +220,7 @@ func (t retryReads) RoundTrip(r *http.Request) (*http.Response, error) {
 		if resp != nil {
 			discard(resp)
 		}
-		if err := sleep(r.Context(), wait+rand.N(wait/2+1)); err != nil {
+		if err := Sleep(r.Context(), wait+rand.N(wait/2+1)); err != nil {
 			return nil, err
 		}
 		wait *= 2
@@ -242,7 +242,8 @@ func worthRepeating(resp *http.Response, err error) bool {
 	return resp.StatusCode >= 500
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for d, or until ctx is done.
+func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}

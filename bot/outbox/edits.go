@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
 )
 
 // Edits knows of edits whose answer was lost.
@@ -17,20 +19,5 @@ func (e *Edits) Lost() { e.unsure.Store(time.Now().Add(e.Settle).UnixMicro()) }
 
 // Wait waits until a lost edit must have come.
 func (e *Edits) Wait(ctx context.Context) error {
-	return sleep(ctx, time.Until(time.UnixMicro(e.unsure.Load())))
-}
-
-// sleep waits for d, or until ctx is done.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return ghapp.Sleep(ctx, time.Until(time.UnixMicro(e.unsure.Load())))
 }

@@ -67,6 +67,13 @@ func (e Outbox) Ensure(ctx context.Context, wr ghapp.Write) (ghapp.Ref, error) {
 	return e.Perform(ctx, *in)
 }
 
+// Try is [Outbox.Ensure] for a write without which the work goes on: that GitHub will
+// never take it is no error.
+func (e Outbox) Try(ctx context.Context, wr ghapp.Write) error {
+	_, err := e.Ensure(ctx, wr)
+	return ghapp.UnlessRefused(err)
+}
+
 // Perform does one intent, if it is not done yet.
 func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error) {
 	var wr ghapp.Write
@@ -133,7 +140,7 @@ func (e Outbox) lookUp(ctx context.Context, in store.Intent, wr ghapp.Write) (gh
 	if wait <= 0 {
 		return ref, false, nil
 	}
-	if err := sleep(ctx, wait); err != nil {
+	if err := ghapp.Sleep(ctx, wait); err != nil {
 		return ref, false, err
 	}
 	return e.Client.Find(ctx, wr)

@@ -14,13 +14,6 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-type (
-	// Post is a text for GitHub with folds below it.
-	Post = untrusted.Post
-	// Fold is one of those.
-	Fold = untrusted.Fold
-)
-
 // maxBody is the longest comment that GitHub takes, in characters. Bodies
 // made here stay below it with room for a hidden marker.
 const maxBody = 65536 - 256
