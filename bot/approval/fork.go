@@ -199,13 +199,66 @@ func (s Fork) Show(ctx context.Context, v *session.State) error {
 	if is.Shown == says {
 		return nil
 	}
-	ref, err := s.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text, First: true})
+	if is.Shown == "" && r.Approval.Waits() {
+		whom, err := s.whom(ctx, v)
+		if err != nil {
+			return err
+		}
+		is.Whom = whom
+	}
+	if !r.Approval.Waits() {
+		is.Whom = nil
+	}
+	ref, err := s.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: text, First: true})
 	if err == nil && is.Shown != "" {
-		_, err = s.Holder.Ensure(ctx, ghapp.Write{Key: key + "-" + says, Kind: ghapp.WriteEditComment, Target: ghapp.Target{Comment: ref.ID}, Body: text, First: true})
+		_, err = s.Holder.Ensure(ctx, ghapp.Write{Key: key + "-" + says, Kind: ghapp.WriteEditComment, Target: ghapp.Target{Comment: ref.ID}, Mentions: is.Whom, Body: text, First: true})
 	}
 	if ghapp.UnlessRefused(err) != nil {
 		return err
 	}
 	is.Shown = says
 	return s.Holder.SetStage(ctx, forkShown, is)
+}
+
+// whom returns who is told that a commit waits for a word: who asked for the work where
+// they may say it, else the owners of everything who may. Edits of the comment tell
+// nobody once more.
+func (s Fork) whom(ctx context.Context, v *session.State) ([]string, error) {
+	speaker, err := s.mayLetIn(ctx, LastSpeaker(v))
+	if speaker != "" || err != nil {
+		return []string{speaker}, err
+	}
+	owners, err := s.codeOwners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range owners.Of(wholeTree) {
+		name = strings.TrimPrefix(name, "@")
+		if org, _, team := strings.Cut(name, "/"); !team {
+			name, err = s.mayLetIn(ctx, name)
+		} else if !strings.EqualFold(org, s.Thread.Owner) {
+			name = ""
+		}
+		if err != nil {
+			return nil, err
+		}
+		if name != "" && !slices.Contains(out, name) && len(out) < mostReviewers {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// mayLetIn returns the account of a person who may let the session work on a commit, ""
+// for anybody else.
+func (s Fork) mayLetIn(ctx context.Context, login string) (string, error) {
+	if policy.ValidateLogin(login) != nil {
+		return "", nil
+	}
+	actor, err := s.Client.Actor(ctx, login)
+	if may, _ := policy.MayAsk(actor, policy.AskFacts{Request: policy.AskChange}); err != nil || may != policy.Allow || actor.Bot { //control:fork-tells-who-may
+		return "", err
+	}
+	return actor.Login, nil
 }

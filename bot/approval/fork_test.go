@@ -264,6 +264,24 @@ func TestRestlessFork(t *testing.T) {
 	}
 }
 
+// TestForkTellsWhoMay: who asked is told of a commit that waits where they may say the
+// word; where they may not, the owners of everything are who may.
+func TestForkTellsWhoMay(t *testing.T) {
+	st := newForkStage(t, "code")
+	st.gh.AddUser("lee", "write")
+	_, err := st.gh.Push(forkRepo, "main", "kim", map[string]string{"CODEOWNERS": "* @rae @lee @acme/core @other/core @nobody-of-the-name mail@example.org\ndocs/ @kim\n"})
+	st.check(err)
+	st.s.Target = "main"
+	for requester, want := range map[string]string{"kim": "kim", "KIM": "kim", "rae": "lee acme/core", "": "lee acme/core", "handrail[bot]": "lee acme/core"} {
+		st.v.Task.Requester = requester
+		got, err := st.s.whom(t.Context(), st.v)
+		st.check(err)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q asked: %q are told, want %q", requester, got, want)
+		}
+	}
+}
+
 // TestOwnBranch: a branch of a fork is none of ours, whatever its name.
 func TestOwnBranch(t *testing.T) {
 	if got := OwnBranch(&ghapp.Pull{Head: "agent/1", Fork: true}) + OwnBranch(nil) + OwnBranch(&ghapp.Pull{Head: "a"}); got != "a" {

@@ -217,6 +217,7 @@ var controls = []control{
 	{"fork-moved", "false", "./bot/approval", "TestForkLookedAtAgain"},
 	{"fork-right-again", "false", "./bot/approval", "TestForkLookedAtAgain"},
 	{"fork-said", `value "", error(nil)`, "./bot/approval", "TestForkLookedAtAgain"},
+	{"fork-tells-who-may", "false", "./bot/approval", "TestForkTellsWhoMay"},
 	{"fork-ambiguous", "false", "./bot/approval", "TestForkAnswer"},
 	{"fork-commit", "false", "./bot/approval", "TestForkAnswer"},
 	{"fork-branch", "value p == nil", "./bot/approval", "TestOwnBranch"},
