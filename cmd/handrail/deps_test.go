@@ -109,10 +109,10 @@ var arrows = map[string][]string{
 	"policy/shell/finding":         {"policy/shell/known", "policy/shell/mark", "policy/shell/zone"},
 	"policy/shell/known":           {},
 	"policy/shell/mark":            {},
-	"policy/shell/rules":           {"policy/shell/argv", "policy/shell/code/decode", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/walk", "policy/shell/zone"},
+	"policy/shell/rules":           {"policy/shell/argv", "policy/shell/code/decode", "policy/shell/filter", "policy/shell/known", "policy/shell/mark", "policy/shell/walk", "policy/shell/zone"},
 	"policy/shell/walk":            {"policy/shell/argv", "policy/shell/code", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/word", "policy/shell/zone"},
 	"policy/shell/word":            {"policy/shell/argv", "policy/shell/filter", "policy/shell/mark", "policy/shell/zone"},
-	"policy/shell/wrappers":        {"policy/shell/argv", "policy/shell/filter", "policy/shell/finding", "policy/shell/known", "policy/shell/mark", "policy/shell/walk"},
+	"policy/shell/wrappers":        {"policy/shell/argv", "policy/shell/filter", "policy/shell/known", "policy/shell/mark", "policy/shell/walk"},
 	"policy/shell/zone":            {"policy/shell/mark"},
 	"policy/secret":                {"policy/pattern", "policy/untrusted"}, // a credential is also found behind invisible characters
 	"policy/untrusted":             {"policy/pattern", "policy/untrusted/visible"},

@@ -70,8 +70,8 @@ func ruleOf(c *walk.Command) walk.Rule {
 	if !ok {
 		rule = rules.RuleOf(c)
 	}
-	return func(c *walk.Command, f *finding.Finding) string {
+	return func(c *walk.Command) string {
 		around.Look(c)
-		return rule(c, f)
+		return rule(c)
 	}
 }

@@ -97,7 +97,7 @@ func namedProgram(c *walk.Command, text string) {
 	at := zone.Of(c.Resolve(first))
 	system := zone.Under(first, "/bin", "/sbin", "/usr/bin", "/usr/sbin") && walk.OneOf(walk.ProgramName(first), "rm", "dd", "shred", "mkfs")
 	if strings.Contains(first, "/") && (at == zone.Temp && !strings.HasPrefix(c.Resolve(first), "~") || at == zone.Outside && !strings.HasPrefix(first, "/opt/") || system) {
-		c.Found.Hit("program-runs", c.Line()) //control:named-programs
+		c.Hit("program-runs") //control:named-programs
 	}
 	if walk.Dangerous(walk.ProgramName(first)) {
 		c.OnlyCritical(argv.Of("sh", "-c", text), c.Line())

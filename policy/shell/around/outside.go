@@ -22,7 +22,7 @@ func outsideCode(c *walk.Command) {
 	}
 	for _, name := range files {
 		if strings.Contains(name, "/") && outside(c, name) {
-			c.Found.Hit("outside-code", c.Line()) //control:outside-code
+			c.Hit("outside-code") //control:outside-code
 			return
 		}
 	}

@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // archive follows programs that pack and unpack.
-func archive(c *walk.Command, f *finding.Finding) string {
+func archive(c *walk.Command) string {
 	for _, v := range c.Values("--to-command", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--unzip-command") {
 		walk.Packer(c, v)
 	}
@@ -26,43 +25,43 @@ func archive(c *walk.Command, f *finding.Finding) string {
 	case "7z", "7za", "7zr", "7zz":
 		sevenZipMoves(c)
 		if dir, ok := sevenZip(c); ok {
-			unpack(c, f, dir)
+			unpack(c, dir)
 		}
 	case "tar", "gtar", "bsdtar":
 		if v, ok := c.Value("F"); ok {
 			walk.Packer(c, v)
 		}
-		tar(c, f)
+		tar(c)
 		return c.PassOn()
 	case "unzip":
 		dir, ok := c.Value("d")
 		if ok && !c.Has("l", "t", "p", "Z") {
-			unpack(c, f, dir)
+			unpack(c, dir)
 		}
 		unpackRemote(c, dir)
 		return unknown
 	case "zip":
-		zip(c, f)
+		zip(c)
 	case "cpio":
-		cpio(c, f)
+		cpio(c)
 	}
 	decompressed(c)
 	if out, ok := throughPipe(c); ok {
 		return out
 	}
 	if !c.Has("d", "c", "decompress", "stdout") && !c.Is("gunzip") {
-		f.Changes = true
+		c.Found.Changes = true
 	}
 	return c.PassOn()
 }
 
-func cpio(c *walk.Command, f *finding.Finding) {
+func cpio(c *walk.Command) {
 	extract := c.Has("i", "extract")
 	if extract && c.Has("absolute-filenames") {
-		f.Hit("unpack-outside", c.Line())
+		c.Hit("unpack-outside")
 	}
 	if v, ok := c.Value("D", "directory"); ok && extract {
-		unpack(c, f, v)
+		unpack(c, v)
 	}
 }
 
@@ -120,7 +119,7 @@ func sevenZipMoves(c *walk.Command) {
 	}
 }
 
-func zip(c *walk.Command, f *finding.Finding) {
+func zip(c *walk.Command) {
 	ops := c.OperandsAfter("x", "i").From(1)
 	for _, a := range ops {
 		if c.Has("m", "move") {
@@ -128,7 +127,7 @@ func zip(c *walk.Command, f *finding.Finding) {
 		}
 	}
 	if c.Has("r", "recurse-paths") {
-		packsHome(c, f, ops)
+		packsHome(c, ops)
 	}
 	packed(c, c.OperandsAfter("x", "i").At(0), ops)
 	if v, ok := c.Value("TT", "unzip-command"); ok {
@@ -136,7 +135,7 @@ func zip(c *walk.Command, f *finding.Finding) {
 	}
 }
 
-func tar(c *walk.Command, f *finding.Finding) {
+func tar(c *walk.Command) {
 	first := c.At(0)
 	old := first != "" && first[0] != '-' // options without a dash
 	extract := old && strings.Contains(first, "x") || c.Has("x", "extract", "get")
@@ -147,19 +146,19 @@ func tar(c *walk.Command, f *finding.Finding) {
 	dir, inDir := c.Value("C", "directory", "cd")
 	switch {
 	case extract && inDir:
-		unpack(c, f, dir)
+		unpack(c, dir)
 	case extract && (c.Has("P", "absolute-names") || strings.Contains(first, "P") && first[0] != '/'):
-		f.Hit("unpack-outside", c.Line())
+		c.Hit("unpack-outside")
 	case create:
-		tarCreate(c, f)
+		tarCreate(c)
 	}
 	if extract {
-		f.Changes = true
+		c.Found.Changes = true
 		unpackRemote(c, dir)
 	}
 }
 
-func tarCreate(c *walk.Command, f *finding.Finding) {
+func tarCreate(c *walk.Command) {
 	v, ok := c.Value("f", "file")
 	if first := c.At(0); !ok && first[0] != '-' && strings.HasSuffix(first, "f") && len(c.List) > 1 {
 		v, ok = c.At(1), true
@@ -168,7 +167,7 @@ func tarCreate(c *walk.Command, f *finding.Finding) {
 		c.Write(v)
 		packed(c, v, c.OperandsAfter("f", "T", "X", "exclude"))
 	}
-	packsHome(c, f, c.OperandsAfter("f", "T", "X", "exclude"))
+	packsHome(c, c.OperandsAfter("f", "T", "X", "exclude"))
 	if c.Has("remove-files") {
 		for _, a := range c.OperandsAfter("f", "C", "T", "X", "exclude") {
 			c.Remove(a, true)
@@ -189,15 +188,15 @@ func unpackRemote(c *walk.Command, dir string) {
 	}
 }
 
-func unpack(c *walk.Command, f *finding.Finding, dir string) {
+func unpack(c *walk.Command, dir string) {
 	p := c.Resolve(dir)
 	if in := p + "/x"; zone.Of(in) == zone.Obeyed || zone.Of(in) == zone.Runner {
-		f.Write(in)
+		c.Found.Write(in)
 	}
 	switch zone.Of(p) {
 	case zone.Workspace, zone.Nowhere, zone.Temp, zone.Root, zone.Device:
 	default:
-		f.Hit("unpack-outside", dir)
-		f.Touch(p)
+		c.Found.Hit("unpack-outside", dir)
+		c.Found.Touch(p)
 	}
 }

@@ -5,35 +5,34 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // engine is for the clients of container engines.
-func engine(c *walk.Command, f *finding.Finding) string {
+func engine(c *walk.Command) string {
 	if v, ok := c.Value("H", "host", "url"); ok && strings.Contains(v, "://") && !strings.HasPrefix(v, "unix:") {
-		f.Hit("container-control", c.Line())
+		c.Hit("container-control")
 	}
 	if c.Exactly("inspect") && c.Says(".Env") {
-		f.Hit("environment-dump", c.Line())
+		c.Hit("environment-dump")
 		return secret
 	}
-	return subcommands(c, f)
+	return subcommands(c)
 }
 
 // cluster is for the clients of clusters.
-func cluster(c *walk.Command, f *finding.Finding) string {
+func cluster(c *walk.Command) string {
 	if c.Exactly("config") && c.Has("raw") || c.Exactly("get") && (c.Exactly("secret", "secrets") || c.Says(" secret/")) && c.Has("o", "output") {
-		f.Hit("secret-read", c.Line())
+		c.Hit("secret-read")
 		return secret
 	}
-	return subcommands(c, f)
+	return subcommands(c)
 }
 
 // container follows the options of a container, and the command in it.
-func container(c *walk.Command, f *finding.Finding, ops argv.List) {
+func container(c *walk.Command, ops argv.List) {
 	for i, a := range c.List {
 		option, value, _ := strings.Cut(a.S, "=")
 		if value == "" {
@@ -42,21 +41,21 @@ func container(c *walk.Command, f *finding.Finding, ops argv.List) {
 		short := len(a.S) > 2 && a.S[0] == '-' && a.S[1] != '-'
 		switch {
 		case option == "--privileged" && value != "false", known.In("container-namespaces", option) && value == "host", known.In("container-powers", option):
-			f.Hit("container-escape", c.Line())
+			c.Hit("container-escape")
 		case walk.OneOf(option, "-v", "--volume", "--mount"):
-			containerMount(c, f, value)
+			containerMount(c, value)
 		case short && a.S[1] == 'v':
-			containerMount(c, f, a.S[2:])
+			containerMount(c, a.S[2:])
 		case short && strings.HasSuffix(a.S, "v"):
-			containerMount(c, f, c.At(i+1))
+			containerMount(c, c.At(i+1))
 		}
 	}
 	copiedOut(c, ops)
 	if len(ops) > 0 && c.Exactly("build", "bake") && c.Has("push") {
-		f.Hit("container-push", c.Line())
+		c.Hit("container-push")
 	}
 	if len(ops) > 1 && walk.OneOf(ops[0].S, "down", "compose") && c.Has("v", "volumes") && c.Exactly("down") {
-		f.Hit("container-destroy", c.Line())
+		c.Hit("container-destroy")
 	}
 	containerCommand(c)
 }
@@ -84,10 +83,10 @@ func mountOf(value string) (src, dst string, ok bool) {
 	return src, dst, ok
 }
 
-func containerMount(c *walk.Command, f *finding.Finding, value string) {
+func containerMount(c *walk.Command, value string) {
 	src, _, _ := mountOf(value)
 	if strings.Contains(value, "docker.sock") || strings.Contains(value, "containerd.sock") || strings.Contains(value, "podman.sock") {
-		f.Hit("container-escape", c.Line())
+		c.Hit("container-escape")
 		return
 	}
 	if !strings.ContainsAny(src, "/~.") {
@@ -96,12 +95,12 @@ func containerMount(c *walk.Command, f *finding.Finding, value string) {
 	p := c.Resolve(src)
 	switch zone.Of(p) {
 	case zone.Vital, zone.System, zone.Device, zone.Startup:
-		f.Hit("container-escape", c.Line())
+		c.Hit("container-escape")
 	case zone.Home, zone.Outside:
-		f.Hit("container-mount", c.Line())
+		c.Hit("container-mount")
 	}
 	if zone.SecretOf(p) == zone.MachineSecret {
-		f.Hit("container-escape", c.Line())
+		c.Hit("container-escape")
 	}
 }
 
@@ -145,44 +144,44 @@ func fromOutside(args argv.List, at int) (argv.List, bool) {
 	return out, found
 }
 
-func deleteInfrastructure(c *walk.Command, f *finding.Finding) {
-	f.Network = true
+func deleteInfrastructure(c *walk.Command) {
+	c.Found.Network = true
 	destroys := c.Exactly("destroy", "-destroy", "--destroy")
 	if c.Is("kubectl", "oc", "k", "microk8s.kubectl") {
 		destroys = c.Exactly(known.Words("cluster-vital")...) || c.Says("ns/", "namespace/")
 	}
 	if destroys {
-		f.Hit("infrastructure-destroy", c.Line())
+		c.Hit("infrastructure-destroy")
 	} else {
-		f.Hit("infrastructure", c.Line())
+		c.Hit("infrastructure")
 	}
 }
 
 // cloud is for the clients of cloud providers.
-func cloud(c *walk.Command, f *finding.Finding) string {
-	if out, ok := subcommand(c, f); ok || c.AsksHelp() {
+func cloud(c *walk.Command) string {
+	if out, ok := subcommand(c); ok || c.AsksHelp() {
 		return out
 	}
-	f.Network = true
+	c.Found.Network = true
 	line := " " + c.Line() + " "
 	reads := true
 	for w := range strings.FieldsSeq(strings.ToLower(line)) {
 		verb, _, dashed := strings.Cut(w, "-")
 		if known.In("cloud-deletes", verb) {
 			if reads = false; strings.Contains(line, "recursive") || strings.Contains(line, "-r ") || walk.OneOf(w, "rb", "delete") || dashed && walk.OneOf(verb, "delete", "terminate") {
-				f.Hit("infrastructure-destroy", c.Line())
+				c.Hit("infrastructure-destroy")
 			}
 		}
 		reads = reads && !known.In("cloud-changes", verb)
 	}
-	statements(c, f)
+	statements(c)
 	if c.Says("get-secret", "print-access") {
-		f.Hit("secret-read", c.Line())
+		c.Hit("secret-read")
 		return secret
 	}
 	if !reads {
-		sendsSecret(c, f, "")
-		f.Hit("infrastructure", c.Line())
+		sendsSecret(c, "")
+		c.Hit("infrastructure")
 	}
 	return stored(c)
 }
@@ -191,7 +190,7 @@ func cloud(c *walk.Command, f *finding.Finding) string {
 // file that it is copied to is remembered.
 func stored(c *walk.Command) string {
 	if file, ok := c.Value("f", "file"); ok && c.Exactly("download") {
-		c.Found.Hit("download", c.Line())
+		c.Hit("download")
 		c.Write(file)
 		c.Store(c.Resolve(file), remote, false)
 	}
@@ -211,7 +210,7 @@ func stored(c *walk.Command) string {
 }
 
 // elsewhere follows the command text that runs on other machines.
-func elsewhere(c *walk.Command, f *finding.Finding) string {
+func elsewhere(c *walk.Command) string {
 	text := ""
 	for _, o := range []string{"command", "c", "args", "a"} {
 		if v, ok := c.Value(o); ok && strings.Contains(v, " ") {
@@ -222,5 +221,5 @@ func elsewhere(c *walk.Command, f *finding.Finding) string {
 		text = ops[len(ops)-1].S
 	}
 	c.Nested(text)
-	return subcommands(c, f)
+	return subcommands(c)
 }

@@ -5,23 +5,22 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // keepsSecret rates sub-commands of git that take a credential into the
 // repository.
-func keepsSecret(sub string, g *walk.Command, f *finding.Finding) {
+func keepsSecret(sub string, g *walk.Command) {
 	if sub == "config" && g.HoldsSecret() && !g.Contains("url") && !g.Contains("extraheader") {
-		f.Hit("secret-stored", g.Line())
+		g.Hit("secret-stored")
 	}
 	if walk.OneOf(sub, "add", "update-index", "stash") && slices.ContainsFunc(g.List, func(a argv.Word) bool { return holdsCredential(g, a.S) || mayName(a) }) {
-		f.Hit("secret-stored", g.Line())
-		f.Leaked = true
+		g.Hit("secret-stored")
+		g.Found.Leaked = true
 	}
 	if walk.OneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree", "push", "hash-object") && (g.HoldsSecret() || readsSecret(sub, g)) {
-		f.Hit("secret-sent", g.Line()) // what is committed is published
+		g.Hit("secret-sent") // what is committed is published
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
@@ -22,8 +21,8 @@ var (
 )
 
 // database follows the clients of databases, by the text they are given.
-func database(c *walk.Command, f *finding.Finding) string {
-	databaseTask(c, f)
+func database(c *walk.Command) string {
+	databaseTask(c)
 	text := sqlShows().ReplaceAllString(strings.Join(c.Texts(), " "), "show ") + "\n" + c.GivenText()
 	for _, o := range []string{"f", "file", "init"} {
 		if file, ok := c.Value(o); ok || len(o) > 1 {
@@ -31,30 +30,30 @@ func database(c *walk.Command, f *finding.Finding) string {
 			text += own
 		}
 	}
-	f.Step(len(text) * 16)
+	c.Found.Step(len(text) * 16)
 	if strings.Contains(text, remote) {
-		f.Hit("remote-code", c.Name)
+		c.Found.Hit("remote-code", c.Name)
 	}
 	for _, s := range sqlCommand().FindAllStringSubmatch(text, 4) {
 		c.Nested(s[1] + s[2])
 	}
 	switch {
 	case c.Is("dropdb", "dropuser"), c.Is("mysqladmin") && c.Exactly("drop", "shutdown", "kill"), c.Is("pg_restore") && (c.Has("clean") || c.Exactly("-c")):
-		destroysData(c, f)
+		destroysData(c)
 	case sqlRuns().MatchString(text):
-		f.Hit("program-runs", c.Line())
+		c.Hit("program-runs")
 	case sqlDestroys().MatchString(text):
-		destroysData(c, f)
+		destroysData(c)
 	case sqlChanges().MatchString(text), c.Is("pg_restore") && !c.Has("l", "list"), c.Is("redis-cli", "valkey-cli", "keydb-cli") && c.Exactly("del", "DEL", "unlink", "UNLINK"):
-		f.Changes = true
+		c.Found.Changes = true
 		switch {
 		case fileDatabase(c): // changed like any other
 		case !mark.Known(text) && c.Exactly("del", "DEL", "unlink", "UNLINK"):
-			f.Hit("database-destroy", c.Line())
+			c.Hit("database-destroy")
 		case sqlUpdates().MatchString(text) && !strings.Contains(strings.ToLower(text), "where"):
-			f.Hit("database-destroy", c.Line())
+			c.Hit("database-destroy")
 		default:
-			f.Hit("database-write", c.Line())
+			c.Hit("database-write")
 		}
 	}
 	return unknown
@@ -72,15 +71,15 @@ func fileDatabase(c *walk.Command) bool {
 
 // destroysData rates statements that destroy data. What a file of the
 // workspace loses is no more than the file.
-func destroysData(c *walk.Command, f *finding.Finding) {
+func destroysData(c *walk.Command) {
 	switch {
 	case c.Exactly(":memory:"):
 	case fileDatabase(c):
-		f.Hit("database-write", c.Line())
+		c.Hit("database-write")
 	default:
-		f.Hit("database-destroy", c.Line()) //control:destroyed-data
+		c.Hit("database-destroy") //control:destroyed-data
 		if databaseAway(c) {
-			f.Hit("database-destroy-remote", c.Line()) //control:remote-database
+			c.Hit("database-destroy-remote") //control:remote-database
 		}
 	}
 }
@@ -114,10 +113,10 @@ func statementDestroys(text string) bool {
 
 // databaseTask rates the tasks of frameworks and of migration tools that
 // destroy a database.
-func databaseTask(c *walk.Command, f *finding.Finding) {
+func databaseTask(c *walk.Command) {
 	destroys := c.Exactly(known.Tables().Tasks[c.Name]...) && !c.AsksHelp() || c.Exactly("dbshell", "dbconsole", "dbaccess") && sqlDestroys().MatchString(c.Waiting())
 	if code := c.At(c.Index("runner", "shell", "tinker") + 1); c.Is("rails", "artisan", "manage.py") && strings.Contains(code, ".") && c.Exactly("runner", "shell", "tinker") {
-		walk.ScanCode(c.With("ruby", nil), f, code)
+		walk.ScanCode(c.With("ruby", nil), code)
 	}
 	switch c.Name {
 	case "prisma":
@@ -128,12 +127,12 @@ func databaseTask(c *walk.Command, f *finding.Finding) {
 		destroys = c.Has("delete")
 	}
 	if destroys {
-		f.Hit("database-destroy", c.Line())
+		c.Hit("database-destroy")
 	}
 }
 
 // migration is for frameworks and migration tools.
-func migration(c *walk.Command, f *finding.Finding) string {
-	databaseTask(c, f)
-	return subcommands(c, f)
+func migration(c *walk.Command) string {
+	databaseTask(c)
+	return subcommands(c)
 }

@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
-func removeFiles(c *walk.Command, _ *finding.Finding) string {
+func removeFiles(c *walk.Command) string {
 	recursive := c.Has("r", "R", "recursive", "dir") || c.Is("rimraf", "srm", "shred", "scrub", "wipe")
 	for _, a := range c.OperandsAfter(known.Tables().Takes[c.Name]...) {
 		c.Remove(a, recursive)
@@ -29,19 +28,19 @@ func targetOf(c *walk.Command, ops argv.List) (string, argv.List) {
 	return ops[len(ops)-1].S, ops[:len(ops)-1]
 }
 
-func move(c *walk.Command, f *finding.Finding) string {
+func move(c *walk.Command) string {
 	target, ops := targetOf(c, c.OperandsAfter("S", "suffix"))
 	for _, a := range ops {
 		for _, p := range c.Places(a) {
 			switch at := zone.Of(p); at {
 			case zone.Outside, zone.Home, zone.Above:
-				f.Remove(p, false)
+				c.Found.Remove(p, false)
 			case zone.Vital, zone.System, zone.Git, zone.Runner, zone.Startup, zone.Device, zone.Root:
 				if p != "*" && p != "." {
-					f.Remove(p, true)
+					c.Found.Remove(p, true)
 				}
 			default:
-				f.Touch(p)
+				c.Found.Touch(p)
 			}
 			if text, ok := c.Content[p]; ok {
 				copyTo(c, target, p, text)
@@ -75,20 +74,20 @@ func writeTarget(c *walk.Command, target string, from argv.List) {
 	}
 }
 
-func copyFiles(c *walk.Command, f *finding.Finding) string {
+func copyFiles(c *walk.Command) string {
 	ops := c.OperandsAfter("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
 	if c.Is("install") && c.Has("d", "directory") {
-		return create(c, f)
+		return create(c)
 	}
 	target, ops := targetOf(c, ops)
 	if c.Is("ln") {
 		if len(ops) == 0 {
 			ops, target = argv.Of(target), path.Base(target)
 		}
-		link(c, f, ops, target)
+		link(c, ops, target)
 	}
 	if c.Is("rsync") || c.Has("r", "R", "a", "recursive", "archive") {
-		packsHome(c, f, ops)
+		packsHome(c, ops)
 	}
 	for _, a := range ops {
 		if text := c.ReadFile(a.S); text != unknown {
@@ -100,20 +99,20 @@ func copyFiles(c *walk.Command, f *finding.Finding) string {
 	}
 	writeTarget(c, target, ops)
 	if v, ok := c.Value("m", "mode"); ok && c.Is("install") {
-		rateMode(c, f, v)
+		rateMode(c, v)
 	}
 	return ""
 }
 
 // rsync is a copy that may go to another machine, and may delete.
-func rsync(c *walk.Command, f *finding.Finding) string {
+func rsync(c *walk.Command) string {
 	if v, ok := c.Value("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
 		c.Runs(c, v)
 	}
 	ops := c.OperandsAfter("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
 	for _, a := range ops {
 		if strings.Contains(a.S, ":") && !strings.HasPrefix(a.S, "/") {
-			return copyBetween(c, f, ops)
+			return copyBetween(c, ops)
 		}
 	}
 	if c.Has("n", "dry-run") {
@@ -127,19 +126,19 @@ func rsync(c *walk.Command, f *finding.Finding) string {
 	if target, _ := targetOf(c, ops); c.Has("delete", "delete-after", "delete-before", "delete-excluded") {
 		c.Remove(argv.Word{S: target}, true)
 		if zone.Of(c.Resolve(target)) == zone.Root {
-			f.Hit("delete-workspace", target)
+			c.Found.Hit("delete-workspace", target)
 		}
 	}
-	return copyFiles(c, f)
+	return copyFiles(c)
 }
 
 // packsHome finds copies of directories that hold the credentials of the
 // person or of the machine among all else.
-func packsHome(c *walk.Command, f *finding.Finding, from argv.List) {
+func packsHome(c *walk.Command, from argv.List) {
 	for _, a := range from {
 		for _, p := range c.Places(a) {
 			if p == "/" || p == "~" || zone.Under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1 || walk.OneOf(path.Dir(p), "/home", "/Users") {
-				f.Hit("secret-packed", c.Line())
+				c.Hit("secret-packed")
 			}
 		}
 	}
@@ -147,7 +146,7 @@ func packsHome(c *walk.Command, f *finding.Finding, from argv.List) {
 
 // link rates the links that ln makes. A relative one is read from where it
 // stands; whether that is the target or a file in it is not known.
-func link(c *walk.Command, f *finding.Finding, ops argv.List, target string) {
+func link(c *walk.Command, ops argv.List, target string) {
 	symbolic := c.Has("s", "symbolic")
 	for _, a := range ops {
 		if to := a.S; symbolic {
@@ -169,32 +168,32 @@ func link(c *walk.Command, f *finding.Finding, ops argv.List, target string) {
 			}
 		}
 		if out {
-			f.Hit("link-outside", c.Line())
+			c.Hit("link-outside")
 		}
 	}
 }
 
 // create is for programs that make files.
-func create(c *walk.Command, f *finding.Finding) string {
+func create(c *walk.Command) string {
 	takes := []string{"m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"}
 	if c.Is("mkdir", "touch", "install") {
 		takes = []string{"m", "t", "r", "mode", "date", "reference"}
 	}
 	ops := c.OperandsAfter(takes...)
 	if size, ok := c.Value("s", "l", "size", "length"); ok && c.Is("truncate", "fallocate") && walk.HugeSize(size) {
-		f.Hit("exhaust", c.Line())
+		c.Hit("exhaust")
 	}
 	if c.Is("mknod") && len(ops) > 0 {
 		ops = ops[:1]
-		f.Hit("machine-settings", c.Line())
+		c.Hit("machine-settings")
 	}
 	for _, a := range ops {
 		for _, p := range c.Places(a) {
 			switch at := zone.Of(p); {
 			case c.Is("mkdir") && (at == zone.Startup || at == zone.Home || at == zone.Runner || at == zone.Obeyed || at == zone.Above):
-				f.Touch(p)
+				c.Found.Touch(p)
 			default:
-				f.Write(p)
+				c.Found.Write(p)
 			}
 		}
 	}
@@ -202,7 +201,7 @@ func create(c *walk.Command, f *finding.Finding) string {
 }
 
 // divide is for programs that write what they read to other files.
-func divide(c *walk.Command, f *finding.Finding) string {
+func divide(c *walk.Command) string {
 	for _, o := range []string{"o", "output", "d", "directory"} {
 		if v, ok := c.Value(o); ok {
 			c.Write(v)
@@ -211,12 +210,12 @@ func divide(c *walk.Command, f *finding.Finding) string {
 	if ops := c.OperandsAfter("m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"); len(ops) > 0 && c.Is("patch") {
 		c.Write(ops[0].S)
 	}
-	f.Changes = true
+	c.Found.Changes = true
 	return ""
 }
 
 // permissions is chmod, chown and chgrp.
-func permissions(c *walk.Command, f *finding.Finding) string {
+func permissions(c *walk.Command) string {
 	var ops argv.List
 	for _, a := range c.List {
 		if len(a.S) < 2 || a.S[0] != '-' || a.S[1] != '-' && strings.Trim(a.S[1:], "Rvfch") != "" {
@@ -225,7 +224,7 @@ func permissions(c *walk.Command, f *finding.Finding) string {
 	}
 	if _, ok := c.Value("reference"); !ok && len(ops) > 0 {
 		if c.Is("chmod") {
-			rateMode(c, f, ops[0].S)
+			rateMode(c, ops[0].S)
 		}
 		ops = ops[1:]
 	}
@@ -236,9 +235,9 @@ func permissions(c *walk.Command, f *finding.Finding) string {
 			if at == zone.Nowhere {
 				continue
 			}
-			f.Touch(p)
+			c.Found.Touch(p)
 			if rule := permissionRule(at, recursive, c.Is("chmod")); rule != "" {
-				f.Hit(rule, c.Line())
+				c.Hit(rule)
 			}
 		}
 	}
@@ -275,18 +274,18 @@ func permissionRule(at zone.Zone, recursive, onlyMode bool) string {
 
 // attributes is for access lists and attributes of files: given to all that the
 // system needs, they are as good as new rights.
-func attributes(c *walk.Command, f *finding.Finding) string {
-	f.Hit("capability", c.Line())
+func attributes(c *walk.Command) string {
+	c.Hit("capability")
 	for _, a := range c.OperandsAfter("m", "x", "M", "X", "reference") {
 		if c.Has("R", "recursive") && c.ZoneOf(a) == zone.Vital {
-			f.Hit("permissions-vital", c.Line())
+			c.Hit("permissions-vital")
 		}
 	}
 	return ""
 }
 
 // rateMode rates a new file mode.
-func rateMode(c *walk.Command, f *finding.Finding, mode string) {
+func rateMode(c *walk.Command, mode string) {
 	open, setID, none := !mark.Known(mode), false, false
 	if n, err := strconv.ParseUint(mode, 8, 16); err == nil {
 		open, setID, none = n&0o002 != 0, n&0o6000 != 0, n&0o700 == 0
@@ -303,16 +302,16 @@ func rateMode(c *walk.Command, f *finding.Finding, mode string) {
 	}
 	switch {
 	case setID:
-		f.Hit("setuid", c.Line())
+		c.Hit("setuid")
 	case open:
-		f.Hit("world-writable", c.Line())
+		c.Hit("world-writable")
 	case none:
-		f.Hit("permissions-inside", c.Line())
+		c.Hit("permissions-inside")
 	}
 }
 
 // listFiles is ls.
-func listFiles(c *walk.Command, _ *finding.Finding) string {
+func listFiles(c *walk.Command) string {
 	var b strings.Builder
 	ops := c.OperandsAfter("I", "w", "T")
 	for _, a := range ops {
@@ -334,15 +333,15 @@ func listFiles(c *walk.Command, _ *finding.Finding) string {
 }
 
 // locate looks through all files of the machine.
-func locate(c *walk.Command, f *finding.Finding) string {
+func locate(c *walk.Command) string {
 	if zone.Hunts(c.Line()) {
-		f.Hit("secret-hunt", c.Line())
+		c.Hit("secret-hunt")
 	}
 	return unknown
 }
 
 // searchFiles is find.
-func searchFiles(c *walk.Command, f *finding.Finding) string {
+func searchFiles(c *walk.Command) string {
 	i := 0
 	var roots argv.List
 	for ; i < len(c.List); i++ {
@@ -358,7 +357,7 @@ func searchFiles(c *walk.Command, f *finding.Finding) string {
 	if len(roots) == 0 {
 		roots = argv.Of(".")
 	}
-	filtered := findTests(c, f, c.List[i:], roots)
+	filtered := findTests(c, c.List[i:], roots)
 	var b strings.Builder
 	for _, r := range roots {
 		if !filtered {
@@ -384,21 +383,21 @@ type search struct {
 }
 
 // findTests follows the expression of find and reports whether it selects.
-func findTests(c *walk.Command, f *finding.Finding, tests, roots argv.List) bool {
+func findTests(c *walk.Command, tests, roots argv.List) bool {
 	filtered := false
 	for i := 0; i < len(tests); i++ {
 		next := tests.At(i + 1)
 		switch s := tests[i].S; s {
 		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex":
 			filtered = filtered || strings.Trim(next, "*") != ""
-			findHunt(c, f, next, roots)
+			findHunt(c, next, roots)
 			i++
 		case "-type":
 			filtered = filtered || strings.Trim(next, "fd,") != "" // few files are anything else
 		case "-delete":
-			findDelete(c, f, search{roots, filtered})
+			findDelete(c, search{roots, filtered})
 		case "-exec", "-execdir", "-ok", "-okdir":
-			findExec(c, f, tests[i+1:], search{roots, filtered})
+			findExec(c, tests[i+1:], search{roots, filtered})
 		case "-fprint", "-fprintf", "-fls", "-fprint0":
 			c.Write(next)
 		default:
@@ -408,7 +407,7 @@ func findTests(c *walk.Command, f *finding.Finding, tests, roots argv.List) bool
 	return filtered
 }
 
-func findHunt(c *walk.Command, f *finding.Finding, term string, roots argv.List) {
+func findHunt(c *walk.Command, term string, roots argv.List) {
 	if !zone.Hunts(term) && !strings.Contains(term, "id_") {
 		return
 	}
@@ -416,29 +415,29 @@ func findHunt(c *walk.Command, f *finding.Finding, term string, roots argv.List)
 		switch c.ZoneOf(r) {
 		case zone.Workspace, zone.Root, zone.Temp, zone.Nowhere:
 		default:
-			f.Hit("secret-hunt", c.Line())
+			c.Hit("secret-hunt")
 		}
 	}
 }
 
-func findDelete(c *walk.Command, f *finding.Finding, s search) {
+func findDelete(c *walk.Command, s search) {
 	for _, r := range s.roots {
 		for _, p := range c.Places(r) {
 			switch at := zone.Of(p); {
 			case at == zone.Root && s.filtered:
-				f.Hit("delete-tree", c.Line())
+				c.Hit("delete-tree")
 			case at == zone.Above, s.filtered && at == zone.Vital && p == "~":
-				f.Hit("delete-outside", c.Line())
+				c.Hit("delete-outside")
 			default:
-				f.Remove(p, true)
+				c.Found.Remove(p, true)
 			}
 		}
 	}
-	f.Changes = true
+	c.Found.Changes = true
 }
 
 // findExec follows the command of -exec: {} is what was found.
-func findExec(c *walk.Command, f *finding.Finding, args argv.List, s search) {
+func findExec(c *walk.Command, args argv.List, s search) {
 	end := len(args)
 	for i, a := range args {
 		if a.S == ";" || a.S == "+" && args.At(i-1) == "{}" {
@@ -450,7 +449,7 @@ func findExec(c *walk.Command, f *finding.Finding, args argv.List, s search) {
 		return
 	}
 	if walk.OneOf(path.Base(args[0].S), "rm", "unlink", "shred", "rimraf", "srm") {
-		findDelete(c.With("find", args[:end]), f, s)
+		findDelete(c.With("find", args[:end]), s)
 	}
 	for _, r := range s.roots {
 		items := []string{foundIn(c, r)}
@@ -470,7 +469,7 @@ func findExec(c *walk.Command, f *finding.Finding, args argv.List, s search) {
 }
 
 // fd is a find with options of its own.
-func fd(c *walk.Command, f *finding.Finding) string {
+func fd(c *walk.Command) string {
 	roots := c.OperandsAfter("e", "E", "t", "d", "x", "X", "exec", "extension", "type", "exclude", "max-depth").From(1)
 	if len(roots) == 0 || roots[0].S == "rm" {
 		roots = argv.Of(".")
@@ -483,7 +482,7 @@ func fd(c *walk.Command, f *finding.Finding) string {
 		if !cmd.Contains("{") {
 			cmd = append(append(argv.List(nil), cmd...), argv.Word{S: "{}"})
 		}
-		findExec(c, f, cmd, search{roots, !walk.OneOf(c.At(0), ".", "*", "-x", "-X")})
+		findExec(c, cmd, search{roots, !walk.OneOf(c.At(0), ".", "*", "-x", "-X")})
 	}
 	return "found-" + unknown
 }

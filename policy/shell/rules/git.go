@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
@@ -13,39 +12,39 @@ import (
 )
 
 // git follows git: its own options, then the rule of the sub-command.
-func git(c *walk.Command, f *finding.Finding) string {
+func git(c *walk.Command) string {
 	args := c.List
 	if rest, ok := strings.CutPrefix(c.Name, "git-"); ok {
 		args = append(argv.Of(rest), args...)
 	}
-	i := gitOptions(c, f, args)
+	i := gitOptions(c, args)
 	if i >= len(args) {
 		return unknown
 	}
 	sub := args[i].S
 	if !mark.Known(sub) {
-		f.Hit("unknown-command", c.Line())
+		c.Hit("unknown-command")
 		return unknown
 	}
 	if c.Is("hub") && walk.OneOf(sub, "release", "pull-request", "fork", "create", "delete", "issue", "api", "gist") {
-		return subcommands(c, f)
+		return subcommands(c)
 	}
 	if text, ok := gitAlias(args[:i], sub); ok {
 		c.Nested(text)
 	}
-	f.RanGit(sub)
+	c.Found.RanGit(sub)
 	ownHooks(c)
 	g := &walk.Command{Walk: c.Walk, List: args[i+1:], Name: "git " + sub, Path: c.Path}
 	if !gitReads(sub, g) {
-		f.Changes = true
+		c.Found.Changes = true
 	}
 	if len(g.List) == 1 && g.Exactly("--help", "-h") {
 		return unknown
 	}
-	gitPrograms(sub, g, f)
-	keepsSecret(sub, g, f)
+	gitPrograms(sub, g)
+	keepsSecret(sub, g)
 	if r, ok := gitRules[sub]; ok {
-		return r(g, f)
+		return r(g)
 	}
 	return g.PassOn()
 }
@@ -71,14 +70,14 @@ var gitRules = map[string]walk.Rule{
 }
 
 // found is what prints names of the workspace.
-func found(g *walk.Command, f *finding.Finding) string { return "found-" + unknown + fetchedText(g, f) }
+func found(g *walk.Command) string { return "found-" + unknown + fetchedText(g) }
 
 // gitWords makes a rule of words that are arguments of a sub-command.
 func gitWords(rules map[string]string) walk.Rule {
-	return func(g *walk.Command, f *finding.Finding) string {
+	return func(g *walk.Command) string {
 		for _, a := range g.List {
 			if r, ok := rules[a.S]; ok {
-				f.Hit(r, g.Line())
+				g.Hit(r)
 			}
 		}
 		return g.PassOn()
@@ -87,9 +86,9 @@ func gitWords(rules map[string]string) walk.Rule {
 
 // gitOption makes a rule of an option of a sub-command.
 func gitOption(option, ruleName string) walk.Rule {
-	return func(g *walk.Command, f *finding.Finding) string {
+	return func(g *walk.Command) string {
 		if g.Has(option) {
-			f.Hit(ruleName, g.Line())
+			g.Hit(ruleName)
 		}
 		return g.PassOn()
 	}
@@ -99,7 +98,7 @@ var gitTakes = []string{"C", "c", "git-dir", "work-tree", "namespace", "super-pr
 
 // gitOptions follows the options before the sub-command and returns its
 // place.
-func gitOptions(c *walk.Command, f *finding.Finding, args argv.List) int {
+func gitOptions(c *walk.Command, args argv.List) int {
 	i := 0
 	for ; i < len(args); i++ {
 		s := args[i].S
@@ -115,7 +114,7 @@ func gitOptions(c *walk.Command, f *finding.Finding, args argv.List) int {
 			gitSetting(c, s[2:], false)
 			continue
 		case strings.HasPrefix(s, "--config-env"), strings.HasPrefix(s, "--exec-path="):
-			f.Hit("git-program", c.Line())
+			c.Hit("git-program")
 		}
 		if argv.Takes(s, gitTakes) {
 			i++
@@ -138,9 +137,9 @@ func gitAlias(args argv.List, sub string) (string, bool) {
 }
 
 // gitPrograms follows options that name a program or a file to write.
-func gitPrograms(sub string, g *walk.Command, f *finding.Finding) {
+func gitPrograms(sub string, g *walk.Command) {
 	runs := func(value string) {
-		f.Hit("git-program", g.Line())
+		g.Hit("git-program")
 		g.Nested(value)
 	}
 	for _, value := range g.Values(known.Words("git-program-options")...) {
@@ -155,7 +154,7 @@ func gitPrograms(sub string, g *walk.Command, f *finding.Finding) {
 		if sub == "grep" && strings.HasPrefix(a.S, "-O") && len(a.S) > 2 {
 			runs(a.S[2:])
 		}
-		gitTransport(g, f, a.S)
+		gitTransport(g, a.S)
 	}
 	if short := map[string]string{"rebase": "x", "difftool": "x", "clone": "u"}[sub]; short != "" {
 		if v, ok := g.Value(short); ok {
@@ -164,7 +163,7 @@ func gitPrograms(sub string, g *walk.Command, f *finding.Finding) {
 	}
 	template, hasTemplate := g.Value("template")
 	if walk.OneOf(sub, "diff", "log", "show") && g.Exactly("--ext-diff") || walk.OneOf(sub, "init", "clone") && hasTemplate && template != "" {
-		f.Hit("git-program", g.Line())
+		g.Hit("git-program")
 	}
 	if v, ok := g.Value("c", "config"); ok && sub == "clone" {
 		gitSetting(g, v, false)
@@ -172,18 +171,18 @@ func gitPrograms(sub string, g *walk.Command, f *finding.Finding) {
 }
 
 // gitTransport follows an address that is a command.
-func gitTransport(g *walk.Command, f *finding.Finding, address string) {
+func gitTransport(g *walk.Command, address string) {
 	if _, v, ok := strings.Cut(address, "="); ok && strings.HasPrefix(v, "ext::") {
 		address = v
 	}
 	if startsWith(address, "ext::", "fd::") {
-		f.Hit("git-program", address)
+		g.Found.Hit("git-program", address)
 		g.Nested(strings.TrimPrefix(address, "ext::"))
 	}
 }
 
-func gitFilter(g *walk.Command, f *finding.Finding) string {
-	f.Hit("git-rewrite", g.Line())
+func gitFilter(g *walk.Command) string {
+	g.Hit("git-rewrite")
 	for _, a := range g.List {
 		if strings.Contains(a.S, " ") {
 			g.Nested(a.S)
@@ -192,45 +191,45 @@ func gitFilter(g *walk.Command, f *finding.Finding) string {
 	return g.PassOn()
 }
 
-func gitCredential(g *walk.Command, f *finding.Finding) string {
+func gitCredential(g *walk.Command) string {
 	if g.Exactly("approve", "reject", "erase") {
 		return g.PassOn()
 	}
-	f.Hit("secret-read", g.Line())
+	g.Hit("secret-read")
 	return secret
 }
 
-func gitRemote(g *walk.Command, f *finding.Finding) string {
+func gitRemote(g *walk.Command) string {
 	switch g.OperandsAfter().At(0) {
 	case "set-url":
-		f.Hit("git-redirect", g.Line())
+		g.Hit("git-redirect")
 	case "add", "rename", "remove", "rm", "set-head", "set-branches":
 		if g.HoldsSecret() {
-			f.Hit("secret-stored", g.Line())
+			g.Hit("secret-stored")
 		}
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	case "update", "prune":
-		f.Network = true
-		f.Hit("git-fetch", g.Line())
+		g.Found.Network = true
+		g.Hit("git-fetch")
 	}
 	return g.PassOn()
 }
 
-func gitSubmodule(g *walk.Command, f *finding.Finding) string {
+func gitSubmodule(g *walk.Command) string {
 	switch g.OperandsAfter("b", "o", "u", "c", "depth", "branch", "reference", "jobs", "j").At(0) {
 	case "", "status", "summary", "init", "sync":
 	case "foreach":
-		gitForEach(g, f)
+		gitForEach(g)
 	case "deinit", "absorbgitdirs":
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	default:
-		return gitDownload(g, f)
+		return gitDownload(g)
 	}
 	return g.PassOn()
 }
 
 // gitForEach follows the command that runs in every submodule.
-func gitForEach(g *walk.Command, f *finding.Finding) {
+func gitForEach(g *walk.Command) {
 	at := g.Index("foreach") + 1
 	for walk.OneOf(g.At(at), "--recursive", "--quiet", "-q") {
 		at++
@@ -240,7 +239,7 @@ func gitForEach(g *walk.Command, f *finding.Finding) {
 		return
 	}
 	if first := walk.FirstWord(words[0].S + " x"); strings.Contains(first, "/") || known.In("shells", walk.ProgramName(first)) {
-		f.Hit("git-program", g.Line())
+		g.Hit("git-program")
 	}
 	if len(words) == 1 {
 		g.Nested(words[0].S)
@@ -249,16 +248,16 @@ func gitForEach(g *walk.Command, f *finding.Finding) {
 	g.Exec(words)
 }
 
-func gitDownload(g *walk.Command, f *finding.Finding) string {
-	f.Network = true
+func gitDownload(g *walk.Command) string {
+	g.Found.Network = true
 	if g.HoldsSecret() {
-		f.Hit("secret-sent", g.Line())
+		g.Hit("secret-sent")
 	}
 	sub := strings.TrimPrefix(g.Name, "git ")
 	if sub == "ls-remote" {
 		return g.PassOn() + remote
 	}
-	f.Hit("git-fetch", g.Line())
+	g.Hit("git-fetch")
 	ops := g.OperandsAfter("b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j", "filter", "template", "upload-pack", "shallow-since", "s", "X")
 	switch {
 	case sub == "fetch" || sub == "pull":
@@ -270,7 +269,7 @@ func gitDownload(g *walk.Command, f *finding.Finding) string {
 		}
 		for _, a := range ops.From(1) {
 			if strings.HasPrefix(a.S, "+") || g.Has("force", "f") && strings.Contains(a.S, ":") {
-				f.Hit("git-local", g.Line())
+				g.Hit("git-local")
 			}
 		}
 	case sub == "clone" && len(ops) > 0:
@@ -281,68 +280,68 @@ func gitDownload(g *walk.Command, f *finding.Finding) string {
 		p := g.Resolve(dir)
 		g.Content[p] = walk.RemoteDir
 		if at := zone.Of(p); at != zone.Workspace && at != zone.Temp && at != zone.Root {
-			f.Write(p)
+			g.Found.Write(p)
 		}
 	}
 	return g.PassOn()
 }
 
-func gitBranch(g *walk.Command, f *finding.Finding) string {
+func gitBranch(g *walk.Command) string {
 	switch {
 	case g.Has("D") || g.Has("delete", "d") && g.Has("force", "f"):
-		f.Hit("git-branch-force", g.Line())
+		g.Hit("git-branch-force")
 		if !mark.Known(strings.Join(g.Texts(), " ")) {
-			f.Hit("git-refs", g.Line())
+			g.Hit("git-refs")
 		}
 	case g.Has("delete", "d", "M", "m", "move", "force", "f", "C"):
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	}
 	return "found-" + unknown
 }
 
-func gitTag(g *walk.Command, f *finding.Finding) string {
+func gitTag(g *walk.Command) string {
 	if g.Has("delete", "d", "force", "f") && !g.Has("l", "list") {
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	}
 	return "found-" + unknown
 }
 
-func gitReset(g *walk.Command, f *finding.Finding) string {
+func gitReset(g *walk.Command) string {
 	if g.Has("hard", "merge", "keep") {
-		f.Hit("git-discard", g.Line())
+		g.Hit("git-discard")
 	} else if g.Has("soft", "mixed") {
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	}
 	return g.PassOn()
 }
 
-func gitClean(g *walk.Command, f *finding.Finding) string {
+func gitClean(g *walk.Command) string {
 	switch {
 	case g.Has("n", "dry-run"):
 	case g.Has("x", "X", "d"):
-		f.Hit("git-discard", g.Line())
+		g.Hit("git-discard")
 	default:
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	}
 	return g.PassOn()
 }
 
-func gitPrune(g *walk.Command, f *finding.Finding) string {
+func gitPrune(g *walk.Command) string {
 	if g.Says("prune=now", "prune=all") || g.Is("git prune") {
-		f.Hit("git-refs", g.Line())
+		g.Hit("git-refs")
 	}
 	return g.PassOn()
 }
 
-func gitBisect(g *walk.Command, f *finding.Finding) string {
+func gitBisect(g *walk.Command) string {
 	if g.At(0) == "run" && len(g.List) > 1 {
-		f.Hit("git-program", g.Line())
+		g.Hit("git-program")
 		g.Exec(g.List[1:])
 	}
 	return g.PassOn()
 }
 
-func gitOutput(g *walk.Command, _ *finding.Finding) string {
+func gitOutput(g *walk.Command) string {
 	if v, ok := g.Value("o", "output", "output-directory"); ok {
 		g.Write(v)
 	}
@@ -352,13 +351,13 @@ func gitOutput(g *walk.Command, _ *finding.Finding) string {
 	return g.PassOn()
 }
 
-func gitServe(g *walk.Command, f *finding.Finding) string {
-	f.Network = true
-	f.Hit("listens", g.Line())
+func gitServe(g *walk.Command) string {
+	g.Found.Network = true
+	g.Hit("listens")
 	return g.PassOn()
 }
 
-func gitCheckout(g *walk.Command, f *finding.Finding) string {
+func gitCheckout(g *walk.Command) string {
 	if _, ok := g.File("FETCH_HEAD"); ok && g.Exactly("FETCH_HEAD") {
 		g.Content["."] = walk.RemoteDir
 	}
@@ -368,43 +367,43 @@ func gitCheckout(g *walk.Command, f *finding.Finding) string {
 		p := g.Resolve(a.S)
 		discards = discards || walk.OneOf(a.S, ".", ":/", "./", "*")
 		if g.Exactly("--") || restores {
-			f.Touch(p)
+			g.Found.Touch(p)
 		}
 		if at := zone.Of(p); at == zone.Runner || at == zone.Obeyed && (g.Exactly("--") || restores) {
-			f.Write(p)
+			g.Found.Write(p)
 		}
 	}
 	if g.Has("B", "C") && !restores {
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	}
 	if discards {
-		f.Hit("git-undo", g.Line())
+		g.Hit("git-undo")
 	}
 	return g.PassOn()
 }
 
-func gitMinor(g *walk.Command, f *finding.Finding) string {
+func gitMinor(g *walk.Command) string {
 	switch {
 	case g.Is("git worktree") && !g.Exactly("remove", "prune"),
 		g.Is("git rebase") && g.Exactly("--abort", "--continue", "--skip", "--quit", "--show-current-patch"),
 		g.Is("git symbolic-ref") && len(g.OperandsAfter()) < 2 && !g.Has("d", "delete"):
 	default:
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	}
 	return g.PassOn()
 }
 
 // gitRemove is git rm and git mv.
-func gitRemove(g *walk.Command, f *finding.Finding) string {
+func gitRemove(g *walk.Command) string {
 	ops := g.OperandsAfter()
 	for i, a := range ops {
 		p := g.Resolve(a.S)
-		f.Touch(p)
+		g.Found.Touch(p)
 		if zone.Of(p) == zone.Runner {
-			f.Hit("write-workflow", p)
+			g.Found.Hit("write-workflow", p)
 		}
 		if g.Is("git rm") && !g.Has("cached") && (g.Has("r") || zone.Of(p) == zone.Root) {
-			f.Hit("delete-tree", g.Line())
+			g.Hit("delete-tree")
 		}
 		if g.Is("git mv") && i == len(ops)-1 && i > 0 {
 			writeTarget(g, a.S, ops[:i])

@@ -9,7 +9,6 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/code/decode"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
@@ -19,13 +18,13 @@ import (
 var shellTakes = []string{"o", "O", "rcfile", "init-file"}
 
 // shell follows a shell: its program text, its script, or its input.
-func shell(c *walk.Command, f *finding.Finding) string {
+func shell(c *walk.Command) string {
 	if c.AsksHelp() {
 		return unknown
 	}
 	for _, o := range shellTakes[2:] {
 		if file, ok := c.Value(o); ok {
-			shellScript(c.With(c.Name, argv.Of(file)), f, argv.Of(file))
+			shellScript(c.With(c.Name, argv.Of(file)), argv.Of(file))
 		}
 	}
 	ops := c.OperandsAfter(shellTakes...)
@@ -43,7 +42,7 @@ func shell(c *walk.Command, f *finding.Finding) string {
 	case strings.Contains(letters, "n") && !program:
 		return ""
 	case len(ops) > 0 && !strings.Contains(letters, "s") && ops[0].S != "-":
-		return shellScript(c, f, ops)
+		return shellScript(c, ops)
 	}
 	return shellInput(c, ops)
 }
@@ -115,97 +114,97 @@ func shellText(c *walk.Command, ops argv.List) string {
 	return out
 }
 
-func shellScript(c *walk.Command, f *finding.Finding, ops argv.List) string {
+func shellScript(c *walk.Command, ops argv.List) string {
 	name := ops[0].S
 	if strings.Contains(name, remote) {
-		f.Hit("remote-code", c.Line())
+		c.Hit("remote-code")
 	}
 	text, own := c.File(name)
 	if !own && (!mark.Known(name) || ops[0].Pat != "") {
-		f.Hit("unknown-code", c.Line())
+		c.Hit("unknown-code")
 		return unknown
 	}
 	if walk.GlobIn(name) != "" {
-		f.Hit("many-scripts", c.Line())
+		c.Hit("many-scripts")
 	}
 	p := c.Resolve(name)
 	switch {
 	case own:
 		if strings.Trim(text, unknown) == "" && text != "" {
-			f.Hit("opaque-code", c.Line())
+			c.Hit("opaque-code")
 		}
 		return c.Script(name, text, ops[1:])
 	case strings.HasPrefix(p, "/dev/") || strings.HasPrefix(p, "/proc/"):
 		c.In = &walk.Input{Text: c.ReadFile(name)}
 		return c.StdinProgram()
 	case c.ReadSecret(p) == remote:
-		f.Hit("remote-code", c.Line())
+		c.Hit("remote-code")
 	}
 	return unknown
 }
 
 // language follows the interpreter of another language.
-func language(c *walk.Command, f *finding.Finding) string {
+func language(c *walk.Command) string {
 	if c.Is("bun", "deno") && len(c.List) > 0 && !c.Exactly("run", "eval", "-e", "-p", "--eval", "test", "-") && !strings.Contains(c.At(0), ".") {
 		if c.Is("bun") {
-			return packageTool(c, f)
+			return packageTool(c)
 		}
-		return subcommands(c, f)
+		return subcommands(c)
 	}
 	if address, ok := c.Value("S"); ok && c.Is("php") {
-		return phpServer(c, f, address)
+		return phpServer(c, address)
 	}
 	if c.AsksHelp() || len(c.List) == 1 && c.Exactly("--version", "-V") {
 		return unknown
 	}
 	if mod, ok := c.Value("m"); ok && (c.Is("python") || strings.HasPrefix(c.Name, "pypy")) {
-		return pythonModule(c, f, mod)
+		return pythonModule(c, mod)
 	}
 	if code, ok := encodedCommand(c); ok {
-		f.Hit("opaque-code", c.Line())
-		return unknown + walk.ScanCode(c, f, code)
+		c.Hit("opaque-code")
+		return unknown + walk.ScanCode(c, code)
 	}
 	editsInPlace(c)
 	if code, ok := inlineCode(c); ok {
-		return walk.ScanCode(c, f, code) + c.PassOn()
+		return walk.ScanCode(c, code) + c.PassOn()
 	}
 	if at := c.Index("eval"); c.Is("deno", "bun", "crystal") && at >= 0 && at+1 < len(c.List) {
 		lang := map[string]string{"crystal": "ruby"}[c.Name]
-		walk.ScanCode(c.With(cmp.Or(lang, "node"), nil), f, c.At(at+1))
+		walk.ScanCode(c.With(cmp.Or(lang, "node"), nil), c.At(at+1))
 		return unknown
 	}
-	return languageFile(c, f)
+	return languageFile(c)
 }
 
 // phpServer is php as a web server.
-func phpServer(c *walk.Command, f *finding.Finding, address string) string {
+func phpServer(c *walk.Command, address string) string {
 	if !zone.Local(address) || strings.HasPrefix(address, "0.0.0.0") {
-		f.Network = true
-		f.Hit("listens", c.Line())
+		c.Found.Network = true
+		c.Hit("listens")
 	}
 	return unknown
 }
 
 // languageFile follows an interpreter that reads a file, or its input.
-func languageFile(c *walk.Command, f *finding.Finding) string {
+func languageFile(c *walk.Command) string {
 	ops := c.OperandsAfter("W", "X", "r", "I", "l", "d", "require", "import", "loader", "C")
 	if len(ops) > 1 && strings.HasSuffix(ops[0].S, "setup.py") && c.Exactly("upload", "register") {
-		f.Hit("publish", c.Line())
+		c.Hit("publish")
 	}
 	if c.Is("deno", "bun") && walk.OneOf(ops.At(0), "run", "test", "task") {
 		ops = ops[1:]
 	}
 	if len(ops) == 0 || ops[0].S == "-" {
 		if c.Given() {
-			return unknown + walk.ScanCode(c, f, c.Stdin())
+			return unknown + walk.ScanCode(c, c.Stdin())
 		}
 		return unknown
 	}
 	name := ops[0].S
 	if c.Is("php", "python", "ruby") {
-		databaseTask(c.With(walk.ProgramName(name), c.From(c.Index(name)+1)), f)
+		databaseTask(c.With(walk.ProgramName(name), c.From(c.Index(name)+1)))
 	}
-	walk.CodeFile(c, f, name)
+	walk.CodeFile(c, name)
 	return unknown
 }
 
@@ -239,7 +238,7 @@ func encodedCommand(c *walk.Command) (string, bool) {
 }
 
 // finder is fzf: it runs what its options bind and preview.
-func finder(c *walk.Command, _ *finding.Finding) string {
+func finder(c *walk.Command) string {
 	for _, v := range c.Values("--preview", "--bind") {
 		_, code, ok := strings.Cut(v, "(")
 		if !ok {
@@ -291,7 +290,7 @@ func codeOption(next argv.List, s, name string) (string, bool) {
 	return s[2:], strings.HasPrefix(s, "-"+name) && len(s) > 2
 }
 
-func pythonModule(c *walk.Command, f *finding.Finding, mod string) string {
+func pythonModule(c *walk.Command, mod string) string {
 	var rest argv.List
 	for i, a := range c.List {
 		if a.S == "-m" {
@@ -306,23 +305,23 @@ func pythonModule(c *walk.Command, f *finding.Finding, mod string) string {
 	m := c.With(mod, rest)
 	switch mod {
 	case "http.server", "SimpleHTTPServer":
-		f.Network = true
+		c.Found.Network = true
 		if v, ok := m.Value("b", "bind"); !ok || v == "0.0.0.0" || !zone.Local(v) {
-			f.Hit("listens", c.Line())
+			c.Hit("listens")
 		}
 	case "smtpd", "ftplib", "telnetlib", "pyftpdlib":
-		f.Network = true
-		f.Hit("listens", c.Line())
+		c.Found.Network = true
+		c.Hit("listens")
 	case "pip", "twine", "poetry", "build", "pipx", "uv", "hatch", "flit", "conda":
-		return c.RuleOf(m)(m, f)
+		return c.RuleOf(m)(m)
 	case "base64":
 		if c.Given() && m.Has("d") {
-			return walk.Converted(m, f, c.Stdin())
+			return walk.Converted(m, c.Stdin())
 		}
 	case "timeit", "trace", "pdb", "cProfile", "profile", "runpy":
 		for _, a := range rest {
 			if strings.ContainsAny(a.S, "( ") {
-				walk.ScanCode(c.With("python", nil), f, a.S)
+				walk.ScanCode(c.With("python", nil), a.S)
 			}
 		}
 	}
@@ -330,7 +329,7 @@ func pythonModule(c *walk.Command, f *finding.Finding, mod string) string {
 }
 
 // editor follows the commands an editor is started with.
-func editor(c *walk.Command, f *finding.Finding) string {
+func editor(c *walk.Command) string {
 	for i, a := range c.List {
 		s := a.S
 		if (len(s) > 1 && s[0] == '-' && s[1] != '-' && strings.HasSuffix(s, "c") || walk.OneOf(s, "--cmd", "--eval", "-eval")) && i+1 < len(c.List) {
@@ -338,7 +337,7 @@ func editor(c *walk.Command, f *finding.Finding) string {
 		} else if !strings.HasPrefix(s, "+") {
 			continue
 		}
-		editorCommand(c, f, strings.TrimLeft(s, "+: "))
+		editorCommand(c, strings.TrimLeft(s, "+: "))
 	}
 	if !c.Given() || !c.Is("ed", "ex") && !c.Has("s") {
 		return unknown
@@ -348,7 +347,7 @@ func editor(c *walk.Command, f *finding.Finding) string {
 		c.Store(c.Resolve(ops[0].S), script, false)
 	}
 	for l := range strings.SplitSeq(script, "\n") {
-		editorCommand(c, f, strings.TrimSpace(l))
+		editorCommand(c, strings.TrimSpace(l))
 	}
 	for _, a := range c.OperandsAfter("c", "cmd", "u") {
 		if c.Is("ed", "ex") {
@@ -358,9 +357,9 @@ func editor(c *walk.Command, f *finding.Finding) string {
 	return unknown
 }
 
-func editorCommand(c *walk.Command, f *finding.Finding, s string) {
+func editorCommand(c *walk.Command, s string) {
 	if c.Is("emacs") {
-		walk.ScanCode(c.With("emacs", nil), f, s)
+		walk.ScanCode(c.With("emacs", nil), s)
 	}
 	before, code, ok := strings.Cut(s, "!")
 	if ok && (walk.OneOf(before, "", "%", "r ", "w ") || strings.HasPrefix(s, "sil")) {
@@ -370,14 +369,14 @@ func editorCommand(c *walk.Command, f *finding.Finding, s string) {
 		c.Write(strings.TrimSpace(file))
 	}
 	if strings.Contains(s, "system(") || strings.Contains(s, "shell-command") || strings.Contains(s, "call-process") {
-		f.Hit("program-runs", c.Line())
-		walk.CallText(c, f, s)
+		c.Hit("program-runs")
+		walk.CallText(c, s)
 	}
 }
 
-func debugger(c *walk.Command, f *finding.Finding) string {
+func debugger(c *walk.Command) string {
 	if c.Exactly("-p", "--pid", "attach") {
-		f.Hit("process-memory", c.Line())
+		c.Hit("process-memory")
 	}
 	for _, s := range c.Values("-ex", "-eval-command", "--eval-command", "-o") {
 		s = strings.TrimSpace(s)
@@ -388,8 +387,8 @@ func debugger(c *walk.Command, f *finding.Finding) string {
 		}
 		for _, p := range []string{"python ", "py ", "python-interactive ", "pi ", "script "} {
 			if rest, ok := strings.CutPrefix(s, p); ok {
-				f.Hit("program-runs", c.Line())
-				walk.ScanCode(c.With("python", nil), f, rest)
+				c.Hit("program-runs")
+				walk.ScanCode(c.With("python", nil), rest)
 			}
 		}
 	}
@@ -400,7 +399,7 @@ func debugger(c *walk.Command, f *finding.Finding) string {
 }
 
 // calculator is dc, which runs the lines that begin with a "!".
-func calculator(c *walk.Command, _ *finding.Finding) string {
+func calculator(c *walk.Command) string {
 	for l := range strings.SplitSeq(strings.Join(c.Texts(), "\n")+"\n"+c.Waiting(), "\n") {
 		if code, ok := strings.CutPrefix(strings.TrimSpace(l), "!"); ok {
 			c.Runs(c, code)
@@ -412,7 +411,7 @@ func calculator(c *walk.Command, _ *finding.Finding) string {
 var macroCall = walk.Lazily("e?syscmd\\(\\s*[`']?([^')]*)")
 
 // macros is m4.
-func macros(c *walk.Command, _ *finding.Finding) string {
+func macros(c *walk.Command) string {
 	text := strings.Join(c.Texts(), "\n") + c.GivenText()
 	for _, s := range macroCall().FindAllStringSubmatch(text, 8) {
 		c.Runs(c, s[1])
@@ -421,7 +420,7 @@ func macros(c *walk.Command, _ *finding.Finding) string {
 }
 
 // manual is man and info.
-func manual(c *walk.Command, _ *finding.Finding) string {
+func manual(c *walk.Command) string {
 	programs := c.Values("-P", "--pager")
 	for _, a := range c.List {
 		for _, o := range []string{"-H", "-P", "--html="} {
@@ -439,7 +438,7 @@ func manual(c *walk.Command, _ *finding.Finding) string {
 }
 
 // compiler looks at a program that the command line itself holds.
-func compiler(c *walk.Command, f *finding.Finding) string {
+func compiler(c *walk.Command) string {
 	text := ""
 	if c.Exactly("-") {
 		text = c.GivenText()
@@ -449,7 +448,7 @@ func compiler(c *walk.Command, f *finding.Finding) string {
 		text += own
 	}
 	if text != "" {
-		walk.ScanCode(c.With("c", nil), f, text)
+		walk.ScanCode(c.With("c", nil), text)
 	}
 	if v, ok := c.Value("o"); ok {
 		c.Write(v)
@@ -458,11 +457,11 @@ func compiler(c *walk.Command, f *finding.Finding) string {
 }
 
 // builder is for compilers whose other sub-commands are in the tables.
-func builder(c *walk.Command, f *finding.Finding) string {
-	ownSource(c, f, c.Name, c.OperandsAfter())
+func builder(c *walk.Command) string {
+	ownSource(c, c.Name, c.OperandsAfter())
 	virtualMachine(c)
-	databaseTask(c, f)
-	return subcommands(c, f)
+	databaseTask(c)
+	return subcommands(c)
 }
 
 // virtualMachine follows the options with which java runs a program when it
@@ -477,7 +476,7 @@ func virtualMachine(c *walk.Command) {
 
 // ownSource looks at sources that the command line itself wrote, or gives on
 // standard input.
-func ownSource(c *walk.Command, f *finding.Finding, lang string, files argv.List) {
+func ownSource(c *walk.Command, lang string, files argv.List) {
 	for _, a := range files {
 		text, _ := c.File(a.S)
 		switch {
@@ -492,7 +491,7 @@ func ownSource(c *walk.Command, f *finding.Finding, lang string, files argv.List
 			}
 		}
 		if text != "" {
-			walk.ScanCode(c.With(lang, nil), f, text)
+			walk.ScanCode(c.With(lang, nil), text)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
@@ -14,67 +13,67 @@ import (
 
 // format is for programs that write a file system: on an image file in the
 // workspace it only costs the image.
-func format(c *walk.Command, f *finding.Finding) string {
+func format(c *walk.Command) string {
 	if c.AsksHelp() {
 		return unknown
 	}
 	for _, a := range c.OperandsAfter("t", "L", "b", "N", "U", "T", "E", "O", "m", "n") {
 		p := c.Resolve(a.S)
 		if at := zone.Of(p); (at == zone.Workspace || at == zone.Temp) && strings.Contains(path.Base(p), ".") {
-			f.Write(p)
-			f.Hit("delete-tree", c.Line())
+			c.Found.Write(p)
+			c.Hit("delete-tree")
 			return unknown
 		}
 	}
-	f.Hit("disk", c.Line())
+	c.Hit("disk")
 	return unknown
 }
 
-func wipe(c *walk.Command, f *finding.Finding) string {
+func wipe(c *walk.Command) string {
 	if c.Has("a", "all", "o", "offset") {
-		f.Hit("disk", c.Line())
+		c.Hit("disk")
 	}
 	return unknown
 }
 
-func partition(c *walk.Command, f *finding.Finding) string {
+func partition(c *walk.Command) string {
 	lists := c.AsksHelp() || c.Exactly("-l", "--list", "-L", "print", "-p") && !c.Exactly("mklabel", "rm", "mkpart")
 	if !lists && !c.Has("J") {
-		f.Hit("disk", c.Line())
+		c.Hit("disk")
 	}
 	return unknown
 }
 
-func volume(c *walk.Command, f *finding.Finding) string {
+func volume(c *walk.Command) string {
 	switch {
 	case c.AsksHelp() || len(c.List) == 0 || c.Exactly(known.Words("volume-reads")...):
 	case c.Exactly(known.Words("volume-destroys")...) || c.Says("security-erase", "trim-sector"):
-		f.Hit("disk", c.Line())
+		c.Hit("disk")
 	default:
-		f.Hit("mount", c.Line())
+		c.Hit("mount")
 	}
 	return unknown
 }
 
-func mount(c *walk.Command, f *finding.Finding) string {
+func mount(c *walk.Command) string {
 	all := c.Has("a", "all")
 	if c.Is("losetup") {
 		all = c.Has("D", "detach-all")
 	}
 	if len(c.OperandsAfter()) > 0 && !c.AsksHelp() || all {
-		f.Hit("mount", c.Line())
+		c.Hit("mount")
 	}
 	return unknown
 }
 
-func stopMachine(c *walk.Command, f *finding.Finding) string {
+func stopMachine(c *walk.Command) string {
 	if !c.Exactly("--help", "--version") && (!c.Is("init") || len(c.OperandsAfter()) > 0) {
-		f.Hit("machine-stop", c.Line())
+		c.Hit("machine-stop")
 	}
 	return unknown
 }
 
-func kill(c *walk.Command, f *finding.Finding) string {
+func kill(c *walk.Command) string {
 	if c.Exactly("-l", "-L", "--list", "-0") {
 		return unknown
 	}
@@ -82,15 +81,15 @@ func kill(c *walk.Command, f *finding.Finding) string {
 	own := len(targets) > 0
 	for _, t := range targets {
 		if t == "-1" || t == "1" || t == "0" && hard || walk.EveryProcess(t) || strings.HasPrefix(t, "[0-9]") {
-			f.Hit("machine-stop", c.Line())
+			c.Hit("machine-stop")
 		}
 		own = own && strings.HasPrefix(t, "%") // a job of this shell
 	}
 	switch {
 	case hard:
-		f.Hit("signals", c.Line())
+		c.Hit("signals")
 	case !own && len(targets) > 0:
-		f.Hit("signal", c.Line())
+		c.Hit("signal")
 	}
 	return unknown
 }
@@ -112,30 +111,30 @@ func killed(c *walk.Command) (targets []string, hard bool) {
 	return targets, hard
 }
 
-func killByName(c *walk.Command, f *finding.Finding) string {
+func killByName(c *walk.Command) string {
 	if c.Exactly("-l", "-0", "--list", "--help") {
 		return unknown
 	}
-	f.Hit("signals", c.Line())
+	c.Hit("signals")
 	user, ofUser := c.Value("u", "U", "user", "euid", "uid")
 	pattern := c.OperandsAfter("u", "U", "user", "euid", "uid", "s", "signal", "t", "g", "G", "P").At(0)
 	every := len(c.List) > 0 && strings.Trim(pattern, ".*^$+ ") == "" && (c.Exactly("") || pattern != "")
 	switch {
 	case c.Is("killall5"), ofUser && (walk.OneOf(user, "root", "0") || !mark.Known(user)), c.Is("slay"),
 		c.Exactly("*"), every && (c.Is("pkill") || c.Has("r", "regexp")), c.Is("pkill", "skill") && c.Exactly("-v", "--inverse"):
-		f.Hit("machine-stop", c.Line())
+		c.Hit("machine-stop")
 	}
 	return unknown
 }
 
-func fuser(c *walk.Command, f *finding.Finding) string {
+func fuser(c *walk.Command) string {
 	if !c.Has("k", "kill") {
 		return unknown
 	}
-	f.Hit("signals", c.Line())
+	c.Hit("signals")
 	for _, a := range c.OperandsAfter("n", "namespace", "s", "signal") {
 		if at := c.ZoneOf(a); (at == zone.Vital || at == zone.System) && !walk.OneOf(a.S, "/mnt", "/media") {
-			f.Hit("machine-stop", c.Line())
+			c.Hit("machine-stop")
 		}
 	}
 	return unknown
@@ -143,9 +142,9 @@ func fuser(c *walk.Command, f *finding.Finding) string {
 
 // setting is for programs that change settings of the machine, unless they
 // only read them.
-func setting(c *walk.Command, f *finding.Finding) string {
+func setting(c *walk.Command) string {
 	if c.Is("ip") && len(c.List) > 3 && c.At(0) == "netns" && c.At(1) == "exec" {
-		f.Hit("namespace", c.Line())
+		c.Hit("namespace")
 		return c.Exec(c.List[3:])
 	}
 	t := known.Tables().Settings[c.Name]
@@ -154,14 +153,14 @@ func setting(c *walk.Command, f *finding.Finding) string {
 	}
 	switch {
 	case c.Is("systemctl") && c.Exactly("poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate", "isolate"):
-		f.Hit("machine-stop", c.Line())
+		c.Hit("machine-stop")
 	case c.Is("systemctl") && c.Exactly("kill") && c.Exactly("init.scope", "-.slice", "system.slice", "user.slice"),
 		c.Is("loginctl") && c.Exactly("terminate-user", "kill-user") && (c.Exactly("root", "0", "") || c.Contains(unknown)):
-		f.Hit("machine-stop", c.Line())
+		c.Hit("machine-stop")
 	case c.Is("crontab"):
-		crontab(c, f)
+		crontab(c)
 	}
-	f.Hit(t.Rule[0], c.Line())
+	c.Hit(t.Rule[0])
 	return unknown
 }
 
@@ -183,22 +182,22 @@ func onlyLooks(c *walk.Command) bool {
 }
 
 // initScript is a program among the scripts that start services.
-func initScript(c *walk.Command, f *finding.Finding) string {
+func initScript(c *walk.Command) string {
 	if !c.Exactly("status") {
-		f.Hit("service", c.Line())
+		c.Hit("service")
 	}
 	return unknown
 }
 
-func dmesg(c *walk.Command, f *finding.Finding) string {
+func dmesg(c *walk.Command) string {
 	if c.Has("c", "C", "clear", "read-clear") {
-		f.Hit("journal", c.Line())
+		c.Hit("journal")
 	}
-	return plain(c, f)
+	return plain(c)
 }
 
 // crontab follows the table a crontab command installs.
-func crontab(c *walk.Command, f *finding.Finding) {
+func crontab(c *walk.Command) {
 	text := c.OperandsAfter("u").At(0)
 	if text == "" || text == "-" {
 		text = c.GivenText()
@@ -208,7 +207,7 @@ func crontab(c *walk.Command, f *finding.Finding) {
 		text = mark.Of(text)
 	}
 	if strings.Contains(text, remote) {
-		f.Hit("remote-code", "crontab")
+		c.Found.Hit("remote-code", "crontab")
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		words := strings.Fields(strings.TrimLeft(line, mark.All))
@@ -229,7 +228,7 @@ func manyBlocks(size, count string) bool {
 	return err != nil || errSize == nil && walk.HugeSize(strconv.Itoa(n*each)+unit)
 }
 
-func dd(c *walk.Command, f *finding.Finding) string {
+func dd(c *walk.Command) string {
 	value := map[string]string{}
 	for _, a := range c.List {
 		name, v, _ := strings.Cut(a.S, "=")
@@ -237,7 +236,7 @@ func dd(c *walk.Command, f *finding.Finding) string {
 	}
 	from, to := value["if"], value["of"]
 	if from != "" && zone.Of(c.Resolve(from)) == zone.Device && !walk.EndlessDevice(from) {
-		f.Hit("read-device", c.Line())
+		c.Hit("read-device")
 	}
 	text := ""
 	if from != "" {
@@ -255,10 +254,10 @@ func dd(c *walk.Command, f *finding.Finding) string {
 	c.Write(to)
 	c.Store(p, text, false)
 	if _, counted := value["count"]; walk.EndlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) && zone.Of(p) != zone.Nowhere {
-		f.Hit("exhaust", c.Line())
+		c.Hit("exhaust")
 	}
 	if at := zone.Of(p); at != zone.Workspace && at != zone.Temp && at != zone.Nowhere {
-		f.Hit("dd", c.Line())
+		c.Hit("dd")
 	}
 	return ""
 }

@@ -3,16 +3,15 @@ package rules
 import (
 	"strings"
 
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 )
 
 // later is at and batch.
-func later(c *walk.Command, f *finding.Finding) string {
+func later(c *walk.Command) string {
 	if c.Has("l", "c") || c.AsksHelp() {
 		return unknown
 	}
-	f.Hit("scheduled", c.Line())
+	c.Hit("scheduled")
 	if file, ok := c.Value("f"); ok {
 		return c.Nested(c.ReadFile(file))
 	}
@@ -22,14 +21,14 @@ func later(c *walk.Command, f *finding.Finding) string {
 	return ""
 }
 
-func watch(c *walk.Command, _ *finding.Finding) string {
+func watch(c *walk.Command) string {
 	if at := c.Command("n", "interval", "q", "equexit"); at >= 0 {
 		return c.Nested(strings.Join(c.From(at).Texts(), " "))
 	}
 	return unknown
 }
 
-func benchmark(c *walk.Command, _ *finding.Finding) string {
+func benchmark(c *walk.Command) string {
 	for _, v := range c.Values("--prepare", "-p", "--setup", "-s", "--cleanup", "-c", "--conclude", "-C") {
 		c.Nested(v)
 	}

@@ -5,14 +5,13 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // sendsSecret reports, and records, that a command sends a credential out.
-func sendsSecret(c *walk.Command, f *finding.Finding, in string) bool {
+func sendsSecret(c *walk.Command, in string) bool {
 	sent := strings.Contains(in, secret) || c.HoldsSecret()
 	for _, a := range c.List {
 		for _, p := range append(argv.PartsOf(a.S, 8), argv.PathsIn(a.S)...) {
@@ -21,32 +20,32 @@ func sendsSecret(c *walk.Command, f *finding.Finding, in string) bool {
 		}
 	}
 	if sent {
-		f.Network = true
-		f.Hit("secret-sent", c.Line())
+		c.Found.Network = true
+		c.Hit("secret-sent")
 	}
 	return sent
 }
 
 // asksName is for programs that look up names and addresses.
-func asksName(c *walk.Command, f *finding.Finding) string {
-	f.Network = f.Network || !c.Is("getent")
-	sendsSecret(c, f, "")
+func asksName(c *walk.Command) string {
+	c.Found.Network = c.Found.Network || !c.Is("getent")
+	sendsSecret(c, "")
 	return unknown
 }
 
-func mail(c *walk.Command, f *finding.Finding) string {
-	f.Network = true
-	f.Hit("network-send", c.Line())
-	sendsSecret(c, f, c.Stdin())
+func mail(c *walk.Command) string {
+	c.Found.Network = true
+	c.Hit("network-send")
+	sendsSecret(c, c.Stdin())
 	return unknown
 }
 
 // download is for programs that fetch addresses.
-func download(c *walk.Command, f *finding.Finding) string {
+func download(c *walk.Command) string {
 	if c.AsksHelp() || len(c.List) == 0 || c.At(0) == "--help" && len(c.List) == 2 {
 		return unknown
 	}
-	f.Network = true
+	c.Found.Network = true
 	takes := known.Tables().Takes["curl"]
 	if strings.HasPrefix(c.Name, "wget") {
 		takes = append([]string{"O"}, takes...)
@@ -60,18 +59,18 @@ func download(c *walk.Command, f *finding.Finding) string {
 		own := zone.Local(u.S) || c.Is("http", "https", "xh") && strings.HasPrefix(u.S, ":")
 		local = local && own
 		if own && (strings.Contains(u.S, ":2375") || strings.Contains(u.S, ":2376")) {
-			f.Hit("container-control", u.S)
+			c.Found.Hit("container-control", u.S)
 		}
 		if zone.Metadata(u.S) {
-			f.Hit("secret-read", u.S)
+			c.Found.Hit("secret-read", u.S)
 		}
 	}
 	if v, ok := c.Value("unix-socket"); ok {
-		f.Hit("container-control", v)
+		c.Found.Hit("container-control", v)
 	}
-	rateRequest(c, f, local)
+	rateRequest(c, local)
 	if v, ok := c.Value("config", "K"); ok && c.Is("curl") && v != "" {
-		f.Hit("opaque-request", v)
+		c.Found.Hit("opaque-request", v)
 	}
 	if v, ok := c.Value("use-askpass"); ok {
 		c.Nested(v)
@@ -89,11 +88,11 @@ func requested(ops argv.List) argv.List {
 }
 
 // rateRequest rates what a request takes along.
-func rateRequest(c *walk.Command, f *finding.Finding, local bool) {
-	sendsSecret(c, f, "")
+func rateRequest(c *walk.Command, local bool) {
+	sendsSecret(c, "")
 	if !sends(c) {
 		if !local {
-			f.Hit("download", c.Line())
+			c.Hit("download")
 		}
 		return
 	}
@@ -101,13 +100,13 @@ func rateRequest(c *walk.Command, f *finding.Finding, local bool) {
 	if c.Says("@-") || c.Exactly("-", "-T-") {
 		text = c.GivenText()
 	}
-	switch secret := sendsSecret(c, f, text); {
+	switch secret := sendsSecret(c, text); {
 	case local: // a test of what is being built; but some services hold data
 		if c.Says("DELETE") && (c.Says("_all", "*") || c.Says(":9200")) {
-			f.Hit("local-send", c.Line())
+			c.Hit("local-send")
 		}
 	case !secret:
-		f.Hit("network-send", c.Line())
+		c.Hit("network-send")
 	}
 }
 
@@ -172,11 +171,11 @@ func saved(c *walk.Command, urls argv.List) string {
 // shellSession is what an interactive shell prints.
 const shellSession = "\x01$ "
 
-func netcat(c *walk.Command, f *finding.Finding) string {
+func netcat(c *walk.Command) string {
 	if c.AsksHelp() {
 		return unknown
 	}
-	f.Network = true
+	c.Found.Network = true
 	in, text := c.GivenText(), c.Line()
 	upper := strings.ToUpper(text)
 	shell := false
@@ -184,18 +183,18 @@ func netcat(c *walk.Command, f *finding.Finding) string {
 		shell = shell || isShellText(a.S)
 	}
 	switch {
-	case sendsSecret(c, f, in):
+	case sendsSecret(c, in):
 	case c.Has("e", "exec", "sh-exec", "lua-exec") && !c.Is("telnet"), c.Has("c") && c.Is("ncat", "nc") && len(c.OperandsAfter()) > 0 && shell,
 		c.Is("socat") && (strings.Contains(upper, "EXEC:") || strings.Contains(upper, "SYSTEM:")):
-		f.Hit("reverse-shell", text)
+		c.Found.Hit("reverse-shell", text)
 	case c.Has("l", "listen"), strings.Contains(upper, "LISTEN"):
-		f.Hit("listens", text)
+		c.Found.Hit("listens", text)
 	case c.Has("z"):
 		if ops := c.OperandsAfter("w", "i", "p", "s"); len(ops) == 0 || !zone.Local(ops[0].S) {
-			f.Hit("download", text)
+			c.Found.Hit("download", text)
 		}
 	default:
-		f.Hit("network-send", text)
+		c.Found.Hit("network-send", text)
 	}
 	for _, a := range c.List {
 		for _, p := range []string{"EXEC:", "SYSTEM:", "exec:", "system:"} {
@@ -205,7 +204,7 @@ func netcat(c *walk.Command, f *finding.Finding) string {
 		}
 	}
 	if strings.Contains(in, shellSession) {
-		f.Hit("reverse-shell", text)
+		c.Found.Hit("reverse-shell", text)
 	}
 	return remote
 }
@@ -213,17 +212,17 @@ func netcat(c *walk.Command, f *finding.Finding) string {
 // isShellText reports whether a command text starts a shell.
 func isShellText(s string) bool { return known.In("shells", walk.ProgramName(walk.FirstWord(s+" x"))) }
 
-func openssl(c *walk.Command, f *finding.Finding) string {
+func openssl(c *walk.Command) string {
 	switch {
 	case c.Exactly("base64", "-base64", "enc") && c.Has("d") && c.Exactly("base64", "-base64", "-a"):
-		return walk.Converted(c.With("base64", argv.Of("-d")), f, c.Stdin())
+		return walk.Converted(c.With("base64", argv.Of("-d")), c.Stdin())
 	case c.Exactly("s_client", "s_server"):
-		return netcat(c, f)
+		return netcat(c)
 	}
-	return plain(c, f)
+	return plain(c)
 }
 
-func ssh(c *walk.Command, f *finding.Finding) string {
+func ssh(c *walk.Command) string {
 	if c.AsksHelp() || c.Exactly("-V", "-G", "-Q") {
 		return unknown
 	}
@@ -234,11 +233,11 @@ func ssh(c *walk.Command, f *finding.Finding) string {
 			}
 		}
 	}
-	f.Network = true
-	f.Hit("remote-machine", c.Line())
+	c.Found.Network = true
+	c.Hit("remote-machine")
 	sshPrograms(c)
 	if c.Has("R") && !c.Has("Q") {
-		f.Hit("tunnel", c.Line())
+		c.Hit("tunnel")
 	}
 	ops := c.List
 	if at := c.Command("p", "i", "l", "o", "F", "L", "R", "D", "J", "b", "c", "E", "e", "I", "m", "O", "S", "W", "w", "B", "Q"); at >= 0 {
@@ -246,7 +245,7 @@ func ssh(c *walk.Command, f *finding.Finding) string {
 	}
 	text := c.GivenText()
 	if strings.Contains(text, secret) || c.HoldsSecret() {
-		f.Hit("secret-sent", c.Line())
+		c.Hit("secret-sent")
 	}
 	switch {
 	case len(ops) > 1:
@@ -279,21 +278,21 @@ func fetched(c *walk.Command, target, file string) {
 	}
 }
 
-func remoteCopy(c *walk.Command, f *finding.Finding) string {
-	return copyBetween(c, f, c.OperandsAfter("i", "P", "o", "S", "F", "l", "c", "J"))
+func remoteCopy(c *walk.Command) string {
+	return copyBetween(c, c.OperandsAfter("i", "P", "o", "S", "F", "l", "c", "J"))
 }
 
 // copyBetween follows a copy from or to another machine.
-func copyBetween(c *walk.Command, f *finding.Finding, ops argv.List) string {
+func copyBetween(c *walk.Command, ops argv.List) string {
 	if c.AsksHelp() {
 		return unknown
 	}
-	f.Network = true
+	c.Found.Network = true
 	if v, ok := c.Value("S"); ok && c.Is("scp") {
 		c.Nested(v)
 	}
 	sshPrograms(c)
-	f.Hit("remote-copy", c.Line())
+	c.Hit("remote-copy")
 	sent := false
 	arrive(c)
 	for i, a := range ops {
@@ -314,7 +313,7 @@ func copyBetween(c *walk.Command, f *finding.Finding, ops argv.List) string {
 		}
 	}
 	if sent || copiesSecret(c) {
-		f.Hit("secret-sent", c.Line())
+		c.Hit("secret-sent")
 	}
 	return unknown
 }
@@ -351,30 +350,30 @@ func copiesSecret(c *walk.Command) bool {
 }
 
 // forge follows the clients of forges.
-func forge(c *walk.Command, f *finding.Finding) string {
+func forge(c *walk.Command) string {
 	if !c.Exactly("api") {
-		return subcommands(c, f)
+		return subcommands(c)
 	}
-	f.Network = true
+	c.Found.Network = true
 	method, ok := c.Value("X", "method")
 	switch {
 	case strings.EqualFold(method, "DELETE"):
-		f.Hit("remote-delete", c.Line())
+		c.Hit("remote-delete")
 	case ok && !strings.EqualFold(method, "GET"), c.Has("f", "F", "field", "raw-field", "input"):
-		posted(c, f)
-		sendsSecret(c, f, "")
-		f.Hit("remote-change", c.Line())
+		posted(c)
+		sendsSecret(c, "")
+		c.Hit("remote-change")
 	}
 	return remote
 }
 
 // posted looks at texts that are posted for others to read.
-func posted(c *walk.Command, f *finding.Finding) {
+func posted(c *walk.Command) {
 	switch {
 	case c.HoldsSecret() || strings.Contains(c.GivenText(), secret):
-		f.Hit("secret-sent", c.Line())
+		c.Hit("secret-sent")
 	case c.Exactly("gist", "comment", "create", "upload", "edit"):
-		sendsSecret(c, f, "")
+		sendsSecret(c, "")
 	}
 }
 
@@ -405,22 +404,22 @@ func cloned(c *walk.Command, ops argv.List) {
 }
 
 // keys is for programs that keep keys.
-func keys(c *walk.Command, f *finding.Finding) string {
+func keys(c *walk.Command) string {
 	gpg := strings.HasPrefix(c.Name, "gpg")
 	switch {
 	case gpg && c.Has("export-secret-keys", "export-secret-subkeys"):
-		f.Hit("secret-read", c.Line())
+		c.Hit("secret-read")
 		return secret
 	case gpg && c.Has("recv-keys", "import", "send-keys", "delete-secret-keys", "refresh-keys"), c.Is("ssh-keygen") && !c.Has("l", "F", "Y"), c.Is("ssh-add") && !c.Has("l", "L"):
-		f.Hit("key-change", c.Line())
+		c.Hit("key-change")
 	}
 	return unknown
 }
 
 // announce is for programs that show a text to others.
-func announce(c *walk.Command, f *finding.Finding) string {
+func announce(c *walk.Command) string {
 	if c.HoldsSecret() {
-		f.Hit("secret-shown", c.Line())
+		c.Hit("secret-shown")
 	}
 	return ""
 }

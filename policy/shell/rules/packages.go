@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
@@ -14,7 +13,7 @@ import (
 )
 
 // goTool is go.
-func goTool(c *walk.Command, f *finding.Finding) string {
+func goTool(c *walk.Command) string {
 	for _, v := range c.Values("-exec", "--exec", "-toolexec", "--toolexec") {
 		if v != "" {
 			c.Runs(c, v)
@@ -31,35 +30,35 @@ func goTool(c *walk.Command, f *finding.Finding) string {
 		return dir + "\n"
 	}
 	if sub == "run" && strings.Contains(ops.At(1), "@") {
-		f.Network = true
-		f.Hit("package-run", c.Line())
+		c.Found.Network = true
+		c.Hit("package-run")
 		return unknown
 	}
 	if walk.OneOf(sub, "run", "build", "test") {
-		ownSource(c, f, "go", ops[1:])
+		ownSource(c, "go", ops[1:])
 	}
 	if v, ok := c.Value("o"); ok && walk.OneOf(sub, "build", "test") {
 		c.Write(v)
 	}
-	return subcommands(c, f)
+	return subcommands(c)
 }
 
 // packageTool is for package managers with scripts. What a script does is
 // unknown: its name says what it is for.
-func packageTool(c *walk.Command, f *finding.Finding) string {
+func packageTool(c *walk.Command) string {
 	if at, ok := projectTool(c); ok {
 		return c.Exec(c.List[at:])
 	}
 	ops := c.OperandsAfter(known.Tables().Takes[c.Name]...)
 	if key := ops.At(2); ops.At(0) == "config" && ops.At(1) == "get" && (strings.Contains(key, "_auth") || strings.Contains(key, "_password") || zone.SecretName(key)) {
-		f.Hit("secret-read", c.Line())
+		c.Hit("secret-read")
 		return secret
 	}
 	if v, ok := c.Value("script-shell"); ok {
 		c.Runs(c, v)
 	}
 	if name := scriptOf(c, ops); name != "" {
-		ownScript(c, f, name)
+		ownScript(c, name)
 	}
 	if ops.At(0) == "set-script" {
 		c.Nested(ops.At(2))
@@ -73,14 +72,14 @@ func packageTool(c *walk.Command, f *finding.Finding) string {
 	}
 	switch {
 	case len(ops) > 1 && walk.OneOf(ops[0].S, "run", "run-script"):
-		rateScriptName(c, f, ops[1].S)
-		ownScript(c, f, ops[1].S)
+		rateScriptName(c, ops[1].S)
+		ownScript(c, ops[1].S)
 		return unknown
 	case ops.At(0) == "npm" && ops.At(1) == "publish":
-		f.Hit("publish", c.Line())
+		c.Hit("publish")
 		return unknown
 	}
-	return subcommands(c, f)
+	return subcommands(c)
 }
 
 // scriptOf is the script of a package file that a sub-command runs by its own
@@ -102,20 +101,20 @@ func scriptOf(c *walk.Command, ops argv.List) string {
 }
 
 // ownScript follows a script of a package file that the line itself wrote.
-func ownScript(c *walk.Command, f *finding.Finding, name string) {
+func ownScript(c *walk.Command, name string) {
 	text, ok := c.File("package.json")
 	if !ok {
 		return
 	}
 	if strings.Contains(text, remote) {
-		f.Hit("remote-code", "package.json")
+		c.Found.Hit("remote-code", "package.json")
 	}
 	if strings.Trim(text, mark.All) == "" {
 		return // one that was there, changed
 	}
 	var file struct{ Scripts map[string]string }
 	if err := json.Unmarshal([]byte(text), &file); err != nil {
-		f.Hit("opaque-code", "package.json")
+		c.Found.Hit("opaque-code", "package.json")
 		return
 	}
 	names := []string{"pre" + name, name, "post" + name}
@@ -128,27 +127,27 @@ func ownScript(c *walk.Command, f *finding.Finding, name string) {
 }
 
 // rateScriptName rates a script or a target that is named after a release.
-func rateScriptName(c *walk.Command, f *finding.Finding, name string) {
+func rateScriptName(c *walk.Command, name string) {
 	base, _, _ := strings.Cut(name, ":")
 	if endsWith(name, "dry-run", "-check") {
 		return
 	}
 	if first, _, _ := strings.Cut(base, "-"); known.In("release-names", base) || known.In("release-names", first) {
-		f.Hit("deploy-script", c.Line())
+		c.Hit("deploy-script")
 	}
 }
 
 // build is make and its relatives.
-func build(c *walk.Command, f *finding.Finding) string {
-	databaseTask(c, f)
+func build(c *walk.Command) string {
+	databaseTask(c)
 	for _, code := range c.Values("--eval", "-E") {
-		makeText(c, f, code)
+		makeText(c, code)
 	}
 	if code, ok := c.Value("e", "p", "execute", "execute-print", "execute-continue"); ok && c.Is("rake") {
-		f.Hit("program-runs", c.Line())
-		walk.ScanCode(c.With("ruby", nil), f, code)
+		c.Hit("program-runs")
+		walk.ScanCode(c.With("ruby", nil), code)
 	}
-	assignments(c, f)
+	assignments(c)
 	if v, ok := c.Value("command"); ok && c.Is("just") {
 		c.Nested(v)
 	}
@@ -156,34 +155,34 @@ func build(c *walk.Command, f *finding.Finding) string {
 	if !ok {
 		file = makeFile(c)
 	} else if walk.OneOf(file, "", unknown) {
-		f.Hit("unknown-code", c.Line())
+		c.Hit("unknown-code")
 	}
 	if text, own := c.File(file); own {
-		recipes(c, f, text)
+		recipes(c, text)
 	} else if walk.OneOf(file, "-", "/dev/stdin") {
-		makeText(c, f, c.GivenText())
+		makeText(c, c.GivenText())
 	}
 	if c.Has("n", "dry-run", "just-print", "recon") {
 		return unknown
 	}
 	for _, a := range c.OperandsAfter("C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
 		if a.S == "install" && !c.Is("just", "task") {
-			f.Hit("packages", c.Line())
+			c.Hit("packages")
 		}
-		rateScriptName(c, f, a.S)
+		rateScriptName(c, a.S)
 	}
 	return unknown
 }
 
 // assignments follows the variables that make is given.
-func assignments(c *walk.Command, f *finding.Finding) {
+func assignments(c *walk.Command) {
 	for _, a := range c.List {
 		name, value, _ := strings.Cut(a.S, "=")
 		if !walk.IsAssignment(a.S) {
 			continue
 		}
 		if strings.Contains(value, "$(shell") {
-			makeText(c, f, value)
+			makeText(c, value)
 		}
 		switch {
 		case name == "SHELL" || name == ".SHELLFLAGS":
@@ -218,10 +217,10 @@ func makeFile(c *walk.Command) string {
 }
 
 // recipes follows a file of tasks that the program itself wrote.
-func recipes(c *walk.Command, f *finding.Finding, text string) {
+func recipes(c *walk.Command, text string) {
 	switch c.Name {
 	case "rake":
-		walk.ScanCode(c.With("ruby", nil), f, text)
+		walk.ScanCode(c.With("ruby", nil), text)
 	case "just", "task", "mage":
 		for line := range strings.SplitSeq(text, "\n") {
 			if line != "" && (line[0] == ' ' || line[0] == '\t') {
@@ -233,17 +232,17 @@ func recipes(c *walk.Command, f *finding.Finding, text string) {
 			}
 		}
 	default:
-		makeText(c, f, text)
+		makeText(c, text)
 	}
 }
 
 // makeText follows the recipes and $(shell …) calls of a make file.
-func makeText(c *walk.Command, f *finding.Finding, text string) {
+func makeText(c *walk.Command, text string) {
 	if strings.Contains(text, remote) {
-		f.Hit("remote-code", "make")
+		c.Found.Hit("remote-code", "make")
 	}
 	if strings.Contains(text, unknown) {
-		f.Hit("opaque-code", "make")
+		c.Found.Hit("opaque-code", "make")
 	}
 	for i, part := range strings.Split(text, "$(shell ") {
 		if code, _, _ := strings.Cut(part, ")"); i > 0 {
@@ -261,7 +260,7 @@ func makeText(c *walk.Command, f *finding.Finding, text string) {
 }
 
 // cmake follows what cmake runs under names of its own.
-func cmake(c *walk.Command, _ *finding.Finding) string {
+func cmake(c *walk.Command) string {
 	at := c.Index("-E") + 1
 	if at == 0 || at >= len(c.List) {
 		if file, ok := c.Value("P"); ok {
@@ -283,11 +282,11 @@ func cmake(c *walk.Command, _ *finding.Finding) string {
 }
 
 // runner follows tools whose run or exec sub-command runs a command.
-func runner(c *walk.Command, f *finding.Finding) string {
+func runner(c *walk.Command) string {
 	if at, ok := projectTool(c); ok {
 		return c.Exec(c.List[at:])
 	}
-	databaseTask(c, f)
+	databaseTask(c)
 	first := c.OperandsAfter(known.Tables().Takes[c.Name]...).At(0)
 	for i, a := range c.List {
 		switch {
@@ -305,17 +304,17 @@ func runner(c *walk.Command, f *finding.Finding) string {
 			if c.Is("cross-env") {
 				return unknown
 			}
-			return subcommands(c, f)
+			return subcommands(c)
 		case a.S == first && walk.OneOf(first, "run", "exec", "x"):
 			if c.Is("cargo", "nix", "npx", "bunx", "pnpx") {
-				return subcommands(c, f)
+				return subcommands(c)
 			}
 			return runnerCommand(c, i+1)
 		default:
 			runnerText(c, i)
 		}
 	}
-	return subcommands(c, f)
+	return subcommands(c)
 }
 
 // runnerText follows a command that a runner is given as one text.
@@ -381,7 +380,7 @@ func projectTool(c *walk.Command) (int, bool) {
 }
 
 // packageSource looks for packages from places nobody vouches for.
-func packageSource(c *walk.Command, f *finding.Finding) {
+func packageSource(c *walk.Command) {
 	doubt := false
 	for i, a := range c.List {
 		s := a.S
@@ -397,7 +396,7 @@ func packageSource(c *walk.Command, f *finding.Finding) {
 		}
 	}
 	if doubt {
-		f.Hit("package-source", c.Line())
+		c.Hit("package-source")
 	}
 	for _, v := range []string{"script-shell", "node-options"} {
 		if text, ok := c.Value(v); ok {
@@ -419,27 +418,27 @@ func startsWith(s string, beginnings ...string) bool {
 }
 
 // packageSetting rates a setting of a package manager.
-func packageSetting(c *walk.Command, f *finding.Finding) {
+func packageSetting(c *walk.Command) {
 	line := c.Line()
 	switch {
 	case c.Says("script-shell"):
-		f.Hit("source-redirect", line)
+		c.Found.Hit("source-redirect", line)
 		c.Nested(c.At(len(c.List) - 1))
 	case c.Says("registry", "index-url", "proxy", "strict-ssl", "trusted-host", "cafile"):
-		f.Hit("source-redirect", line)
+		c.Found.Hit("source-redirect", line)
 	case c.HoldsSecret() || c.Says("oken", "_auth"):
-		f.Hit("secret-stored", line)
+		c.Found.Hit("secret-stored", line)
 	default:
-		f.Hit("package-setting", line)
+		c.Found.Hit("package-setting", line)
 	}
 }
 
-func goSetting(c *walk.Command, f *finding.Finding) {
+func goSetting(c *walk.Command) {
 	switch {
 	case !c.Exactly("-w", "-u"):
 	case c.Says("PROXY", "SUMDB", "INSECURE", "toolexec", "CC="):
-		f.Hit("source-redirect", c.Line())
+		c.Hit("source-redirect")
 	default:
-		f.Hit("package-setting", c.Line())
+		c.Hit("package-setting")
 	}
 }

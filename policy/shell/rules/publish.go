@@ -3,12 +3,11 @@ package rules
 import (
 	"strings"
 
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 )
 
-func gitPush(g *walk.Command, f *finding.Finding) string {
-	f.Network = true
+func gitPush(g *walk.Command) string {
+	g.Found.Network = true
 	if g.Has("dry-run") || g.Exactly("-n") {
 		return g.PassOn()
 	}
@@ -18,15 +17,15 @@ func gitPush(g *walk.Command, f *finding.Finding) string {
 		force = force || strings.HasPrefix(a.S, "+") || strings.HasPrefix(a.S, ":")
 	}
 	if strings.Contains(ops.At(0), secret) {
-		f.Hit("secret-sent", g.Line())
+		g.Hit("secret-sent")
 	}
 	switch {
 	case force:
-		f.Hit("git-push-force", g.Line())
+		g.Hit("git-push-force")
 	case toOwnBranch(g):
-		f.Hit("git-push-own", g.Line())
+		g.Hit("git-push-own")
 	default:
-		f.Hit("git-push", g.Line())
+		g.Hit("git-push")
 	}
 	return g.PassOn()
 }
@@ -50,33 +49,33 @@ func toOwnBranch(g *walk.Command) bool {
 	return from != "" && strings.TrimPrefix(to, "refs/heads/") == g.Branch //control:own-branch
 }
 
-func gitSend(g *walk.Command, f *finding.Finding) string {
-	f.Network = true
+func gitSend(g *walk.Command) string {
+	g.Found.Network = true
 	if g.Is("git svn") && !g.Exactly("dcommit") || g.Is("git p4") && !g.Exactly("submit") {
-		f.Hit("git-fetch", g.Line())
+		g.Hit("git-fetch")
 	} else {
-		f.Hit("git-push", g.Line())
+		g.Hit("git-push")
 	}
 	return g.PassOn()
 }
 
-func gitUpdateRef(g *walk.Command, f *finding.Finding) string {
+func gitUpdateRef(g *walk.Command) string {
 	switch {
 	case !g.Has("stdin") && g.Has("d", "delete") && g.Says("found-"+unknown):
-		f.Hit("git-rewrite", g.Line())
+		g.Hit("git-rewrite")
 	case !g.Has("stdin") && g.Has("d", "delete"):
-		f.Hit("git-refs", g.Line())
+		g.Hit("git-refs")
 	case !g.Has("stdin"):
-		f.Hit("git-local", g.Line())
+		g.Hit("git-local")
 	case strings.Contains(g.GivenText(), "delete"):
-		f.Hit("git-rewrite", g.Line())
+		g.Hit("git-rewrite")
 	default:
-		f.Hit("git-refs", g.Line())
+		g.Hit("git-refs")
 	}
 	return g.PassOn()
 }
 
-func gitRefs(g *walk.Command, _ *finding.Finding) string {
+func gitRefs(g *walk.Command) string {
 	format, _ := g.Value("format")
 	switch {
 	case strings.Contains(format, "delete"):

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 )
@@ -65,18 +64,18 @@ func gitProgram(c *walk.Command, kv, value string, lasting bool) {
 	c.Nested(value)
 }
 
-func listSettings(g *walk.Command, f *finding.Finding) string {
+func listSettings(g *walk.Command) string {
 	if g.Has("name-only") {
 		return unknown
 	}
-	f.Hit("git-config-list", g.Line())
+	g.Hit("git-config-list")
 	return secret
 }
 
-func gitConfig(g *walk.Command, f *finding.Finding) string {
+func gitConfig(g *walk.Command) string {
 	args := g.OperandsAfter("f", "file", "blob", "default", "type")
 	if g.Exactly("-l", "--list") || g.At(0) == "list" {
-		return listSettings(g, f)
+		return listSettings(g)
 	}
 	if walk.OneOf(args.At(0), "get", "set", "unset", "edit", "rename-section", "remove-section") {
 		args = args[1:]
@@ -85,13 +84,13 @@ func gitConfig(g *walk.Command, f *finding.Finding) string {
 		for _, a := range args {
 			k := strings.ToLower(a.S)
 			if strings.Contains(k, "extraheader") || strings.Contains(k, "token") || strings.Contains(k, "password") || strings.Contains(k, "secret") || strings.HasPrefix(k, "credential") && strings.Contains(k, "user") {
-				f.Hit("secret-read", g.Line())
+				g.Hit("secret-read")
 				return secret
 			}
 		}
 		return unknown
 	}
-	f.Changes = true
+	g.Found.Changes = true
 	for i, a := range args {
 		if strings.Contains(a.S, ".") && i+1 < len(args) {
 			gitSetting(g, a.S+"="+args[i+1].S, true)
@@ -99,7 +98,7 @@ func gitConfig(g *walk.Command, f *finding.Finding) string {
 		}
 	}
 	if g.Has("global", "system", "unset", "unset-all", "remove-section", "edit") {
-		f.Hit("git-config-wide", g.Line())
+		g.Hit("git-config-wide")
 	}
 	if file, ok := g.Value("f", "file"); ok {
 		g.Write(file)
@@ -108,8 +107,8 @@ func gitConfig(g *walk.Command, f *finding.Finding) string {
 }
 
 // fetchedText marks what git prints of a file that the line fetched.
-func fetchedText(g *walk.Command, f *finding.Finding) string {
-	if f.Network && g.Says("FETCH_HEAD:") {
+func fetchedText(g *walk.Command) string {
+	if g.Found.Network && g.Says("FETCH_HEAD:") {
 		return remote
 	}
 	return ""

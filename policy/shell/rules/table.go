@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
@@ -106,23 +105,23 @@ func RuleOf(c *walk.Command) walk.Rule {
 }
 
 // unlisted is for a program that no rule knows.
-func unlisted(c *walk.Command, f *finding.Finding) string {
+func unlisted(c *walk.Command) string {
 	if !strings.HasPrefix(c.Name, "-") { // which is no program
-		f.Unlisted(c.Name)
+		c.Found.Unlisted(c.Name)
 	}
 	walk.SuspectValues(c)
-	statements(c, f)
-	destroying(c, f)
+	statements(c)
+	destroying(c)
 	strange(c)
-	return plain(c, f)
+	return plain(c)
 }
 
 // destroying rates a sub-command that destroys something, of a client whose
 // sub-commands are not in the tables, and calls over D-Bus that stop the
 // machine. What a program of the project deletes is the project's own.
-func destroying(c *walk.Command, f *finding.Finding) {
+func destroying(c *walk.Command) {
 	if c.Is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
-		busCall(c, f)
+		busCall(c)
 		return
 	}
 	if strings.Contains(c.Path, "/") && zone.Of(c.Resolve(c.Path)) == zone.Workspace || c.AsksHelp() || known.In("word-arguments", c.Name) {
@@ -137,23 +136,23 @@ func destroying(c *walk.Command, f *finding.Finding) {
 		file := strings.ContainsAny(a.S, "./ ") || i == 2 && len(ops) == 3
 		more := len(ops) > i+1 || len(words) > 1 || c.Has("all", "force", "yes")
 		if !file && (anyIn("destroying-verbs", words) || more && anyIn("removing-verbs", words)) {
-			f.Hit("remote-destroy", c.Line()) //control:destroying-verbs
+			c.Hit("remote-destroy") //control:destroying-verbs
 			return
 		}
 	}
 	if action, ok := c.Value("action", "operation", "op", "command", "verb"); ok && known.In("destroying-verbs", strings.ToLower(action)) {
-		f.Hit("remote-destroy", c.Line())
+		c.Hit("remote-destroy")
 	}
 	if c.Exactly("stop") && c.Exactly("-purge", "--purge") {
-		f.Hit("remote-destroy", c.Line())
+		c.Hit("remote-destroy")
 	}
 }
 
 // busCall rates a call over D-Bus.
-func busCall(c *walk.Command, f *finding.Finding) {
+func busCall(c *walk.Command) {
 	for _, a := range c.List {
 		if name := a.S[strings.LastIndexByte(a.S, '.')+1:]; known.In("stopping-calls", name) {
-			f.Hit("machine-stop", c.Line())
+			c.Hit("machine-stop")
 		}
 	}
 }
@@ -173,7 +172,7 @@ func verbWords(s string) []string {
 
 // plain is the rule of programs that are unknown or harmless. They may be
 // wrappers: of a command in their arguments only what would be critical counts.
-func plain(c *walk.Command, _ *finding.Finding) string {
+func plain(c *walk.Command) string {
 	if known.In("word-arguments", c.Name) {
 		return c.PassOn()
 	}
@@ -190,25 +189,25 @@ func plain(c *walk.Command, _ *finding.Finding) string {
 }
 
 // statements looks for statements to a database among the arguments.
-func statements(c *walk.Command, f *finding.Finding) {
+func statements(c *walk.Command) {
 	if slices.ContainsFunc(c.List, func(a argv.Word) bool { return strings.Contains(a.S, " ") && statementDestroys(a.S) }) {
-		f.Hit("database-destroy", c.Line())
+		c.Hit("database-destroy")
 	}
 }
 
 // subcommands follows a program whose sub-commands are in the tables.
-func subcommands(c *walk.Command, f *finding.Finding) string {
-	statements(c, f)
-	if out, ok := subcommand(c, f); ok {
+func subcommands(c *walk.Command) string {
+	statements(c)
+	if out, ok := subcommand(c); ok {
 		return out
 	}
 	if known.In("remote-clients", c.Name) {
-		destroying(c, f)
+		destroying(c)
 	}
-	return plain(c, f)
+	return plain(c)
 }
 
-func subcommand(c *walk.Command, f *finding.Finding) (string, bool) {
+func subcommand(c *walk.Command) (string, bool) {
 	if c.AsksHelp() {
 		return unknown, false
 	}
@@ -221,11 +220,11 @@ func subcommand(c *walk.Command, f *finding.Finding) (string, bool) {
 			if len(r.Rule) == 0 || c.Exactly(r.Unless...) {
 				return c.PassOn(), true
 			}
-			return implied(c, f, r.Rule[0], ops), true
+			return implied(c, r.Rule[0], ops), true
 		}
 	}
 	if readings[0].At(0) == unknown {
-		f.Hit("unknown-command", c.Line())
+		c.Hit("unknown-command")
 	}
 	return "", false
 }
@@ -291,33 +290,33 @@ func fitsWord(s string, ops argv.List, anywhere bool) bool {
 
 // implied records the rule of a sub-command, and looks at what else the
 // command asks for.
-func implied(c *walk.Command, f *finding.Finding, name string, ops argv.List) string {
-	f.Network = f.Network || known.In("network-rules", name)
+func implied(c *walk.Command, name string, ops argv.List) string {
+	c.Found.Network = c.Found.Network || known.In("network-rules", name)
 	switch name {
 	case "infrastructure-delete":
-		deleteInfrastructure(c, f)
+		deleteInfrastructure(c)
 		return unknown
 	case "package-config-go":
-		goSetting(c, f)
+		goSetting(c)
 		return unknown
 	case "package-config":
-		packageSetting(c, f)
+		packageSetting(c)
 		return unknown
 	case "cloud-read":
 		return unknown
 	case "auth-status":
 		if c.Has("t", "show-token") {
-			f.Hit("secret-read", c.Line())
+			c.Hit("secret-read")
 			return secret
 		}
 		return unknown
 	case "container":
-		container(c, f, ops)
+		container(c, ops)
 	case "packages", "package-run":
-		packageSource(c, f)
-		runPackage(c, f, name, ops)
+		packageSource(c)
+		runPackage(c, name, ops)
 	case "remote-change":
-		posted(c, f)
+		posted(c)
 	case "git-fetch":
 		released(c)
 		cloned(c, ops)
@@ -326,7 +325,7 @@ func implied(c *walk.Command, f *finding.Finding, name string, ops argv.List) st
 			c.Exec(c.List[at+1:])
 		}
 	}
-	f.Hit(name, c.Line())
+	c.Hit(name)
 	if name == "secret-read" {
 		return secret
 	}
@@ -334,7 +333,7 @@ func implied(c *walk.Command, f *finding.Finding, name string, ops argv.List) st
 }
 
 // runPackage follows the command that a package runner is given.
-func runPackage(c *walk.Command, f *finding.Finding, name string, ops argv.List) {
+func runPackage(c *walk.Command, name string, ops argv.List) {
 	runs := walk.OneOf(ops.At(0), "exec", "x", "dlx")
 	if name != "package-run" && !runs {
 		return
@@ -348,7 +347,7 @@ func runPackage(c *walk.Command, f *finding.Finding, name string, ops argv.List)
 	switch {
 	case len(ops) == 0:
 	case startsWith(ops[0].S, "https://", "http://", "git+", "git://", "github:", "file:"):
-		f.Hit("remote-code", c.Line())
+		c.Hit("remote-code")
 	case c.Is("yarn") && len(ops) == 1:
 		c.Nested(ops[0].S)
 	default:

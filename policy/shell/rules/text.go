@@ -5,14 +5,13 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/filter"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // pathTool is basename, dirname, realpath and readlink.
-func pathTool(c *walk.Command, _ *finding.Finding) string {
+func pathTool(c *walk.Command) string {
 	ops := c.OperandsAfter("s", "relative-to")
 	if len(ops) == 0 {
 		return unknown
@@ -37,16 +36,16 @@ func pathTool(c *walk.Command, _ *finding.Finding) string {
 	return b.String()
 }
 
-func makeTemp(_ *walk.Command, _ *finding.Finding) string { return "/tmp/tmp." + unknown + "\n" }
+func makeTemp(_ *walk.Command) string { return "/tmp/tmp." + unknown + "\n" }
 
-func date(c *walk.Command, f *finding.Finding) string {
+func date(c *walk.Command) string {
 	if c.Has("s", "set") {
-		f.Hit("machine-settings", c.Line())
+		c.Hit("machine-settings")
 	}
 	return unknown
 }
 
-func sequence(c *walk.Command, _ *finding.Finding) string {
+func sequence(c *walk.Command) string {
 	out, ok := filter.Sequence(c.List)
 	if !ok {
 		return unknown
@@ -57,16 +56,16 @@ func sequence(c *walk.Command, _ *finding.Finding) string {
 var jqEnviron = walk.Lazily(`(?:^|[^.\w"$])(?:\$ENV|env)\b(\.[A-Za-z_]\w*)?(\s*:)?`)
 
 // jq looks for the environment in its program text.
-func jq(c *walk.Command, f *finding.Finding) string {
+func jq(c *walk.Command) string {
 	program := c.OperandsAfter("arg", "argjson", "indent", "f", "from-file").At(0)
 	for _, s := range jqEnviron().FindAllStringSubmatch(program, 8) {
 		switch {
 		case s[2] != "":
 		case s[1] == "":
-			f.Hit("environment-dump", c.Line())
+			c.Hit("environment-dump")
 			return secret + unknown
 		case zone.SecretName(s[1]):
-			f.Hit("secret-shown", c.Line())
+			c.Hit("secret-shown")
 			return secret + unknown
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/filter"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/word"
@@ -17,7 +16,7 @@ import (
 )
 
 // builtin is for the commands of the shell that print nothing.
-func builtin(c *Command, f *finding.Finding) string {
+func builtin(c *Command) string {
 	switch c.Name {
 	case ":", "true":
 		c.status = succeeded
@@ -31,9 +30,9 @@ func builtin(c *Command, f *finding.Finding) string {
 		}
 	case "let":
 		if text := strings.Join(c.Texts(), " "); strings.Contains(text, remote) {
-			f.Hit("evaluated-remote", c.Line()) //control:evaluated-remote
+			c.Hit("evaluated-remote") //control:evaluated-remote
 		} else if strings.Contains(text, mark.Written) {
-			f.Hit("evaluated-text", c.Line()) //control:evaluated-text
+			c.Hit("evaluated-text") //control:evaluated-text
 		}
 	case "cd", "pushd", "popd":
 		changeDirectory(c)
@@ -49,10 +48,10 @@ func builtin(c *Command, f *finding.Finding) string {
 		unset(c)
 	case "enable":
 		if c.Has("f") {
-			f.Hit("unknown-code", c.Line())
+			c.Hit("unknown-code")
 		}
 	case "hash":
-		remember(c, f)
+		remember(c)
 	case "history":
 		return unknown
 	}
@@ -70,12 +69,12 @@ func unset(c *Command) {
 }
 
 // remember is hash: a name stands for a file from then on.
-func remember(c *Command, f *finding.Finding) {
+func remember(c *Command) {
 	v, ok := c.Value("p")
 	if !ok {
 		return
 	}
-	f.Hit("search-path", "hash "+v)
+	c.Found.Hit("search-path", "hash "+v)
 	for _, a := range c.OperandsAfter("p") {
 		c.aliases[a.S] = v
 	}
@@ -122,7 +121,7 @@ func compare(c *Command) {
 	}
 }
 
-func echo(c *Command, f *finding.Finding) string {
+func echo(c *Command) string {
 	c.status = succeeded
 	words, newline, decode := c.Texts(), "\n", false
 	for len(words) > 0 && len(words[0]) > 1 && words[0][0] == '-' && strings.Trim(words[0][1:], "neE") == "" {
@@ -136,25 +135,25 @@ func echo(c *Command, f *finding.Finding) string {
 	if decode {
 		out = filter.Unescape(out, true)
 	}
-	prints(c, f, out)
+	prints(c, out)
 	return out + newline
 }
 
 // prints checks text that a command shows.
-func prints(c *Command, f *finding.Finding, out string) {
-	f.Step(len(out))
+func prints(c *Command, out string) {
+	c.Found.Step(len(out))
 	if !c.quiet && strings.Contains(out, secret) {
-		f.Hit("secret-shown", out)
+		c.Found.Hit("secret-shown", out)
 	}
 	for _, s := range []string{"::set-env", "::add-path", "::stop-commands", "##vso["} {
 		if strings.Contains(out, s) {
-			f.Hit("runner-command", out)
+			c.Found.Hit("runner-command", out)
 		}
 	}
 }
 
 // printf computes what printf prints, or stores with -v.
-func printf(c *Command, f *finding.Finding) string {
+func printf(c *Command) string {
 	c.status = succeeded
 	args, name := c.Texts(), ""
 	if len(args) > 1 && args[0] == "-v" {
@@ -173,7 +172,7 @@ func printf(c *Command, f *finding.Finding) string {
 		assignWord(c.Walk, name, out)
 		return ""
 	}
-	prints(c, f, out)
+	prints(c, out)
 	return out
 }
 
@@ -189,9 +188,9 @@ func assignWord(w *Walk, name, value string) {
 	w.set(name, value)
 }
 
-func set(c *Command, f *finding.Finding) string {
+func set(c *Command) string {
 	if len(c.List) == 0 {
-		f.Hit("environment-dump", "set")
+		c.Found.Hit("environment-dump", "set")
 		return secret
 	}
 	for i, a := range c.List {
@@ -212,18 +211,18 @@ func set(c *Command, f *finding.Finding) string {
 	return ""
 }
 
-func eval(c *Command, f *finding.Finding) string {
+func eval(c *Command) string {
 	text := strings.Join(c.Texts(), " ")
 	if strings.Contains(text, remote) {
-		f.Hit("remote-code", "eval")
+		c.Found.Hit("remote-code", "eval")
 	}
 	if !mark.Known(text) {
-		f.Hit("opaque-code", "eval "+text)
+		c.Found.Hit("opaque-code", "eval "+text)
 	}
 	return c.Program(text)
 }
 
-func source(c *Command, f *finding.Finding) string {
+func source(c *Command) string {
 	ops := c.OperandsAfter()
 	if len(ops) == 0 {
 		return ""
@@ -234,27 +233,27 @@ func source(c *Command, f *finding.Finding) string {
 	switch {
 	case !mark.Known(name):
 		if strings.Contains(name, remote) {
-			f.Hit("remote-code", name)
+			c.Found.Hit("remote-code", name)
 		}
-		f.Hit("unknown-code", "source "+name)
+		c.Found.Hit("unknown-code", "source "+name)
 	case GlobIn(name) != "":
-		f.Hit("many-scripts", "source "+name)
+		c.Found.Hit("many-scripts", "source "+name)
 	case own:
 		c.In = nil
 		if text == unknown {
-			f.Hit("opaque-code", "source "+name)
+			c.Found.Hit("opaque-code", "source "+name)
 		}
 		return c.Program(text)
 	case strings.HasPrefix(p, "/dev/"):
 		return c.Nested(c.ReadFile(p))
 	case zone.SecretOf(p) == zone.OwnSecret:
-		f.Hit("secret-loaded", name)
+		c.Found.Hit("secret-loaded", name)
 	}
-	f.Changes = true
+	c.Found.Changes = true
 	return unknown
 }
 
-func trap(c *Command, _ *finding.Finding) string {
+func trap(c *Command) string {
 	ops := c.OperandsAfter()
 	if len(ops) == 0 {
 		return ""
@@ -267,14 +266,14 @@ func trap(c *Command, _ *finding.Finding) string {
 	return ""
 }
 
-func alias(c *Command, f *finding.Finding) string {
+func alias(c *Command) string {
 	for _, a := range c.OperandsAfter() {
 		name, text, ok := strings.Cut(a.S, "=")
 		if !ok {
 			continue
 		}
 		if words := strings.Fields(text); known.In("shadowed", name) && len(words) > 0 && !namesProgram(words, name) {
-			f.Hit("shadow", name+"="+text)
+			c.Found.Hit("shadow", name+"="+text)
 		}
 		c.aliases[name] = text
 		calls := c.calls
@@ -313,10 +312,10 @@ func shadows(name string, body *syntax.Stmt) bool {
 }
 
 // declareWords is declare or export when it runs through a wrapper.
-func declareWords(c *Command, f *finding.Finding) string {
+func declareWords(c *Command) string {
 	ops := c.OperandsAfter()
 	if len(ops) == 0 {
-		f.Hit("environment-dump", c.Line())
+		c.Hit("environment-dump")
 		return secret
 	}
 	for _, a := range ops {
@@ -329,11 +328,11 @@ func declareWords(c *Command, f *finding.Finding) string {
 	return ""
 }
 
-func complete(c *Command, f *finding.Finding) string {
+func complete(c *Command) string {
 	for _, o := range []string{"C", "F"} {
 		if v, ok := c.Value(o); ok {
 			if o == "C" && c.Name == "complete" {
-				f.Hit("program-runs", c.Line())
+				c.Hit("program-runs")
 			}
 			c.Nested(v)
 		}
@@ -341,7 +340,7 @@ func complete(c *Command, f *finding.Finding) string {
 	return unknown
 }
 
-func bind(c *Command, _ *finding.Finding) string {
+func bind(c *Command) string {
 	if v, ok := c.Value("x"); ok {
 		_, code, _ := strings.Cut(v, ":")
 		c.Nested(strings.Trim(code, " \"'"))
@@ -350,7 +349,7 @@ func bind(c *Command, _ *finding.Finding) string {
 }
 
 // which is also type, and command -v.
-func which(c *Command, _ *finding.Finding) string {
+func which(c *Command) string {
 	var b strings.Builder
 	for _, a := range c.OperandsAfter() {
 		b.WriteString("/usr/bin/" + ProgramName(a.S) + "\n")
@@ -359,7 +358,7 @@ func which(c *Command, _ *finding.Finding) string {
 }
 
 // processes prints numbers of processes: of all of them, unless it selects.
-func processes(c *Command, _ *finding.Finding) string {
+func processes(c *Command) string {
 	ops := c.OperandsAfter("o", "O", "p", "C", "u", "U", "t", "g", "G", "s", "k", "sort", "format")
 	selects := c.Has("C", "p", "ppid", "pid") || c.Is("ps") && c.Has("u", "U") && !c.Has("a", "A", "e")
 	if !c.Is("ps") {
@@ -371,24 +370,24 @@ func processes(c *Command, _ *finding.Finding) string {
 	return everyProcess + unknown
 }
 
-func pwd(c *Command, _ *finding.Finding) string {
+func pwd(c *Command) string {
 	v, _ := c.get("PWD")
 	return strings.Join(v, "") + "\n"
 }
 
 // printenv prints the environment, or variables of it.
-func printenv(c *Command, f *finding.Finding) string {
+func printenv(c *Command) string {
 	ops := c.OperandsAfter()
 	if len(ops) == 0 {
 		if !c.AsksHelp() {
-			f.Hit("environment-dump", c.Line())
+			c.Hit("environment-dump")
 		}
 		return secret
 	}
 	out := ""
 	for _, a := range ops {
 		if zone.SecretName(a.S) {
-			f.Hit("secret-shown", c.Line())
+			c.Hit("secret-shown")
 			out = secret
 		}
 		if list, ok := c.get(a.S); ok && len(ops) == 1 && len(list) == 1 { // the line itself set it
@@ -399,12 +398,12 @@ func printenv(c *Command, f *finding.Finding) string {
 }
 
 // commandBuiltin runs a command past functions and aliases of its name.
-func commandBuiltin(c *Command, f *finding.Finding) string {
+func commandBuiltin(c *Command) string {
 	for i, a := range c.List {
 		switch {
 		case a.S == "--" || a.S == "-p":
 		case len(a.S) > 1 && a.S[0] == '-' && strings.Trim(a.S[1:], "pvV") == "":
-			return which(c, f)
+			return which(c)
 		default:
 			return execPlain(c, c.List[i:])
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/code"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
@@ -16,7 +15,6 @@ import (
 // foreign is a program text of another language on its way through the rules.
 type foreign struct {
 	*Command
-	f       *finding.Finding
 	program code.Program
 	runs    bool // it executes something
 	evals   bool // it executes text of its own language that is not plain
@@ -32,22 +30,22 @@ var dataCall = Lazily(`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:
 // ScanCode looks at the text of a program in another language: at the calls
 // in it that execute, delete, write, send or read the environment. Text with
 // no such call is a program that no rule knows.
-func ScanCode(c *Command, f *finding.Finding, text string) string {
+func ScanCode(c *Command, text string) string {
 	defer c.Enter(len(text))()
 	if strings.Contains(text, Elided) {
-		f.Exhaust()
+		c.Found.Exhaust()
 	}
 	if strings.Contains(text, remote) {
-		f.Hit("remote-code", c.Name)
+		c.Found.Hit("remote-code", c.Name)
 	}
 	lang, ok := code.LanguageOf(c.Name)
 	marked := strings.ContainsAny(text, unknown+secret)
 	if marked && lang != "awk" { // there it is mostly a pattern or a number
-		f.Hit("opaque-code", c.Name+" "+text)
+		c.Found.Hit("opaque-code", c.Name+" "+text)
 	}
-	f.Changes = f.Changes || lang != "awk"
+	c.Found.Changes = c.Found.Changes || lang != "awk"
 	if !ok { // of a language without a table: its strings may be commands
-		f.Unlisted(c.Name)
+		c.Found.Unlisted(c.Name)
 		for _, l := range codeString().FindAllStringSubmatch(text, 64) {
 			suspectCommand(c, strings.TrimLeft(l[1], "|! "))
 		}
@@ -60,12 +58,12 @@ func ScanCode(c *Command, f *finding.Finding, text string) string {
 		strange(c, text)
 	}
 	p := code.Read(lang, text)
-	x := &foreign{Command: c, f: f, program: p, secrets: strings.Contains(text, secret)}
+	x := &foreign{Command: c, program: p, secrets: strings.Contains(text, secret)}
 	switch {
 	case lang == "awk" && marked && len(p.Calls) > 0:
-		f.Hit("opaque-code", c.Name+" "+text)
+		c.Found.Hit("opaque-code", c.Name+" "+text)
 	case lang != "awk" && len(p.Calls) == 0 && !p.Opaque:
-		f.Unlisted(c.Name)
+		c.Found.Unlisted(c.Name)
 	}
 	return c.subshell(func() string {
 		for _, call := range p.Calls {
@@ -74,7 +72,7 @@ func ScanCode(c *Command, f *finding.Finding, text string) string {
 		x.literals()
 		x.together()
 		if data := dataCall().FindString(text); data != "" && !strings.Contains(strings.ToLower(text), "sqlite") {
-			f.Hit("database-destroy", data)
+			c.Found.Hit("database-destroy", data)
 		}
 		x.makes()
 		marks := ""
@@ -125,10 +123,10 @@ func (x *foreign) call(call code.Call) {
 		x.execute(call, words)
 	case code.Eval:
 		x.evals = true
-		x.f.Hit("opaque-code", x.Name)
+		x.Found.Hit("opaque-code", x.Name)
 	case code.Load:
 		for _, w := range words {
-			CodeFile(x.Command, x.f, w.S)
+			CodeFile(x.Command, w.S)
 		}
 	case code.Delete, code.DeleteTree:
 		x.delete(words, call.Kind == code.DeleteTree)
@@ -142,21 +140,21 @@ func (x *foreign) call(call code.Call) {
 		x.variable(words)
 	case code.Fork:
 		if x.program.Endless || x.count(code.Fork) > 2 {
-			x.f.Hit("fork-bomb", x.Name)
+			x.Found.Hit("fork-bomb", x.Name)
 		} else {
-			x.f.Hit("forks", x.Name)
+			x.Found.Hit("forks", x.Name)
 		}
 	case code.Signal:
-		x.f.Hit("signals", x.Name)
+		x.Found.Hit("signals", x.Name)
 		if words.Exactly("-1") {
-			x.f.Hit("machine-stop", x.Name)
+			x.Found.Hit("machine-stop", x.Name)
 		}
 	case code.Chdir:
 		if len(words) > 0 {
 			x.set("PWD", x.Resolve(words[0].S))
 		}
 	case code.Grow:
-		x.f.Hit("exhaust", x.Name)
+		x.Found.Hit("exhaust", x.Name)
 	}
 }
 
@@ -177,7 +175,7 @@ func (x *foreign) delete(words argv.List, tree bool) {
 		x.Remove(argv.Word{S: l, Pat: GlobIn(l)}, true)
 	}
 	if len(paths) == 0 {
-		x.f.Hit("delete-unknown", x.Name)
+		x.Found.Hit("delete-unknown", x.Name)
 	}
 }
 
@@ -199,13 +197,13 @@ func (x *foreign) execute(call code.Call, words argv.List) {
 	x.runs = true
 	plain := len(words) > 0 && !slices.ContainsFunc(call.Args, func(a code.Arg) bool { return !a.Plain })
 	if awk := strings.HasSuffix(x.Name, "awk"); !plain || awk && call.Name == "system" {
-		x.f.Hit("program-runs", x.Line())
+		x.Hit("program-runs")
 	} else if awk { // what it prints may be what it reads
 		call.Input = append(call.Input, code.Arg{Text: x.Waiting()})
 	}
 	line := strings.TrimSpace(strings.Join(words.Texts(), " "))
 	if x.program.Endless && (strings.HasSuffix(line, "&") || strings.Contains(call.Name, "pawn") || strings.Contains(call.Name, "Popen")) {
-		x.f.Hit("fork-bomb", x.Name)
+		x.Found.Hit("fork-bomb", x.Name)
 	}
 	inputs := []*Input{x.In}
 	for _, a := range call.Input { // each may be what the command reads
@@ -236,10 +234,10 @@ func (x *foreign) reach(kind code.Kind, words argv.List) {
 	for _, w := range words {
 		local = local && zone.Local(w.S)
 		if zone.Metadata(w.S) {
-			x.f.Hit("secret-read", w.S)
+			x.Found.Hit("secret-read", w.S)
 		}
 	}
-	x.f.Network, x.network = true, true
+	x.Found.Network, x.network = true, true
 	switch kind {
 	case code.Connect:
 		x.socket = true
@@ -248,21 +246,21 @@ func (x *foreign) reach(kind code.Kind, words argv.List) {
 	}
 	switch {
 	case kind != code.Fetch:
-		x.f.Hit("network-send", x.Name)
+		x.Found.Hit("network-send", x.Name)
 	case !local:
-		x.f.Hit("download", x.Name)
+		x.Found.Hit("download", x.Name)
 	}
 }
 
 // variable rates what is read of the environment.
 func (x *foreign) variable(words argv.List) {
 	if len(words) == 0 {
-		x.f.Hit("environment-dump", x.Name)
+		x.Found.Hit("environment-dump", x.Name)
 		x.secrets = true
 	}
 	for _, w := range words {
 		if zone.SecretName(w.S) {
-			x.f.Hit("secret-shown", w.S)
+			x.Found.Hit("secret-shown", w.S)
 			x.secrets = true
 		}
 	}
@@ -284,7 +282,7 @@ func (x *foreign) literals() {
 	if !x.program.Opaque {
 		return
 	}
-	x.f.Hit("opaque-code", x.Name)
+	x.Found.Hit("opaque-code", x.Name)
 	suspects(x.Walk, append(x.held(), x.program.Strings...))
 	x.hidden()
 	for i, a := range x.List { // what it is given may be what it executes
@@ -293,13 +291,13 @@ func (x *foreign) literals() {
 		}
 	}
 	if strings.Contains(x.Waiting(), remote) && (x.runs || x.evals) {
-		x.f.Hit("remote-code", x.Name)
+		x.Found.Hit("remote-code", x.Name)
 	}
 	if x.program.Stdin && x.Given() && x.depth < 20 {
 		text := x.Waiting()
 		x.Nested(text)
 		if x.evals {
-			ScanCode(x.Command, x.f, text)
+			ScanCode(x.Command, text)
 		}
 	}
 }
@@ -312,7 +310,7 @@ func (x *foreign) hidden() {
 	}
 	for _, s := range x.program.Strings[:min(len(x.program.Strings), 64)] {
 		for _, text := range code.Decoded(s) {
-			onlyCritical(x.Walk, text, func() { ScanCode(x.Command, x.Found, text) })
+			onlyCritical(x.Walk, text, func() { ScanCode(x.Command, text) })
 		}
 	}
 }
@@ -322,32 +320,32 @@ func (x *foreign) together() {
 	switch {
 	case !x.network:
 	case x.secrets:
-		x.f.Hit("secret-sent", x.Name)
+		x.Found.Hit("secret-sent", x.Name)
 	case x.evals || x.program.Opaque && !x.socket:
-		x.f.Hit("remote-code", x.Name)
+		x.Found.Hit("remote-code", x.Name)
 	case x.runs && x.socket:
-		x.f.Hit("reverse-shell", x.Name)
+		x.Found.Hit("reverse-shell", x.Name)
 	}
 }
 
 // CodeFile looks at a program file of another language, as far as it is known.
-func CodeFile(c *Command, f *finding.Finding, name string) {
+func CodeFile(c *Command, name string) {
 	text, own := c.File(name)
 	switch {
 	case strings.Contains(name, remote) || strings.Contains(name, "://"):
-		f.Network = true
-		f.Hit("remote-code", c.Line())
+		c.Found.Network = true
+		c.Hit("remote-code")
 	case strings.HasPrefix(name, unknown) || strings.HasPrefix(name, "found-"+unknown) || strings.HasSuffix(name, "/found-"+unknown):
-		f.Hit("unknown-code", c.Line())
+		c.Hit("unknown-code")
 	case GlobIn(name) != "":
 		if !c.Is("node") || !c.Exactly("--test") { // which is for many
-			f.Hit("many-scripts", c.Line())
+			c.Hit("many-scripts")
 		}
 	case own:
-		ScanCode(c, f, text)
+		ScanCode(c, text)
 	case strings.HasPrefix(name, "/dev/stdin") && c.Given():
-		ScanCode(c, f, c.Stdin())
+		ScanCode(c, c.Stdin())
 	case c.ReadSecret(c.Resolve(name)) == remote:
-		f.Hit("remote-code", c.Line())
+		c.Hit("remote-code")
 	}
 }

@@ -33,6 +33,9 @@ func (c *Command) Line() string {
 	return strings.Join(append([]string{c.Name}, c.Texts()...), " ")
 }
 
+// Hit records that a rule matched the command.
+func (c *Command) Hit(rule string) { c.Found.Hit(rule, c.Line()) }
+
 // Is reports whether the program has one of the names.
 func (c *Command) Is(names ...string) bool { return OneOf(c.Name, names...) }
 

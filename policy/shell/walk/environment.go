@@ -145,7 +145,7 @@ func fileVariable(w *Walk, name, value string) {
 // environment.
 func scriptVariable(w *Walk, name, value string) {
 	if name == "LUA_INIT" {
-		ScanCode(&Command{Walk: w, Name: "lua"}, w.Found, value)
+		ScanCode(&Command{Walk: w, Name: "lua"}, value)
 		return
 	}
 	if _, code, ok := strings.Cut(value, "!"); ok {
@@ -200,7 +200,7 @@ func startOption(w *Walk, name, value string) {
 		if plain, err := url.PathUnescape(script); err == nil {
 			script = plain
 		}
-		ScanCode(&Command{Walk: w, Name: "node"}, w.Found, script)
+		ScanCode(&Command{Walk: w, Name: "node"}, script)
 	}
 	if text, ok := w.File(value); ok {
 		w.Script(w.Zero, text, nil)

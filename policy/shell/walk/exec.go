@@ -69,11 +69,11 @@ func follow(c *Command) string {
 		f.Exhaust()
 	}
 	seen := inspect(c)
-	optionPrograms(c, f)
+	optionPrograms(c)
 	if setsUp(c) {
 		return ""
 	}
-	out := c.RuleOf(c)(c, f) + seen
+	out := c.RuleOf(c)(c) + seen
 	if seen != "" && known.In("transformers", c.Name) {
 		f.Leaked = true // what it makes is made of it
 	}
@@ -252,7 +252,7 @@ func (w *Walk) Script(name, text string, args argv.List) string {
 			words = words[1:]
 		}
 		if len(words) > 0 && !known.In("shells", ProgramName(words[0])) {
-			ScanCode(&Command{Walk: w, Name: ProgramName(words[0])}, w.Found, rest)
+			ScanCode(&Command{Walk: w, Name: ProgramName(words[0])}, rest)
 			return unknown
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/filter"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
@@ -13,14 +12,14 @@ import (
 
 // textTool follows a plain text tool and computes what it prints, as far as
 // its input is known.
-func textTool(c *Command, f *finding.Finding) string {
+func textTool(c *Command) string {
 	if size, ok := c.Value("c", "bytes"); ok && c.Is("head") && c.filed && HugeSize(size) {
-		f.Hit("exhaust", c.Line())
+		c.Hit("exhaust")
 	}
 	if out, ok := c.Value("o"); ok && c.Is("sort") {
 		c.Write(out)
 	}
-	return Converted(c, f, textInput(c, f))
+	return Converted(c, textInput(c))
 }
 
 // HugeSize reports whether a size is more than a disk has to spare.
@@ -42,7 +41,7 @@ func HugeSize(s string) bool {
 }
 
 // textInput is what a text tool reads: its files, or the standard input.
-func textInput(c *Command, f *finding.Finding) string {
+func textInput(c *Command) string {
 	files := c.OperandsAfter(known.Tables().Takes[c.Name]...)
 	switch {
 	case c.Is("tr"):
@@ -61,7 +60,7 @@ func textInput(c *Command, f *finding.Finding) string {
 		}
 		endless := strings.HasPrefix(a.S, "/dev/zero") || strings.HasPrefix(a.S, "/dev/urandom") || strings.HasPrefix(a.S, "/dev/random")
 		if endless && (!c.Is("head") || !c.Has("c", "n")) {
-			f.Hit("exhaust", c.Line())
+			c.Hit("exhaust")
 		}
 		b.WriteString(c.ReadFile(a.S))
 	}
@@ -89,8 +88,8 @@ func (c *Command) keepsLines() bool {
 }
 
 // Converted applies a text tool to its input.
-func Converted(c *Command, f *finding.Finding, in string) string {
-	f.Step(len(in))
+func Converted(c *Command, in string) string {
+	c.Found.Step(len(in))
 	grep := strings.HasSuffix(c.Name, "grep")
 	switch {
 	case strings.Contains(in, everyProcess) && c.keepsLines():
@@ -118,7 +117,7 @@ func Converted(c *Command, f *finding.Finding, in string) string {
 	return out
 }
 
-func tee(c *Command, f *finding.Finding) string {
+func tee(c *Command) string {
 	in := c.Stdin()
 	for _, a := range c.OperandsAfter() {
 		if a.S == "-" {
@@ -126,9 +125,9 @@ func tee(c *Command, f *finding.Finding) string {
 		}
 		for _, p := range c.Places(a) {
 			if strings.HasPrefix(p, "/dev/tcp/") && strings.Contains(in, secret) {
-				f.Hit("secret-sent", p)
+				c.Found.Hit("secret-sent", p)
 			}
-			f.Write(p)
+			c.Found.Write(p)
 			c.Store(p, in, c.Has("a"))
 		}
 	}
@@ -136,13 +135,13 @@ func tee(c *Command, f *finding.Finding) string {
 }
 
 // pager follows the command a pager is started with.
-func pager(c *Command, f *finding.Finding) string {
+func pager(c *Command) string {
 	for _, a := range c.List {
 		if code, ok := strings.CutPrefix(a.S, "+!"); ok {
 			c.Runs(c, code)
 		}
 	}
-	return textTool(c, f)
+	return textTool(c)
 }
 
 // programFile is the program text of awk or sed that -f names, as far as the
@@ -162,9 +161,9 @@ func programFile(c *Command) string {
 }
 
 // sed looks for commands that run programs or write files.
-func sed(c *Command, f *finding.Finding) string {
+func sed(c *Command) string {
 	if len(c.Line()) > 8192 { // each part of it is compared with all of it
-		f.Exhaust()
+		c.Found.Exhaust()
 	}
 	if c.Has("i", "in-place") {
 		ops := c.OperandsAfter("f", "l", "e", "expression")
@@ -173,7 +172,7 @@ func sed(c *Command, f *finding.Finding) string {
 		}
 		for _, a := range ops {
 			for _, p := range c.Places(a) {
-				f.Write(p)
+				c.Found.Write(p)
 			}
 			edited(c, a.S)
 		}
@@ -184,7 +183,7 @@ func sed(c *Command, f *finding.Finding) string {
 			sedCommand(c, strings.TrimSpace(part))
 		}
 	}
-	return textTool(c, f)
+	return textTool(c)
 }
 
 var sedInsert = Lazily(`(?m)^(?:\d+|\$|/[^/]*/)?\s*[iac](?:\\\n|\\|\s)\s*(.+)$`)
@@ -236,7 +235,7 @@ func sedCommand(c *Command, s string) {
 var codeString = Lazily(`"((?:\\.|[^"\\])*)"`)
 
 // awk looks for code that runs programs or writes files.
-func awk(c *Command, f *finding.Finding) string {
+func awk(c *Command) string {
 	text := filter.Program(c.List) + programFile(c)
 	for _, a := range c.List {
 		if strings.Contains(a.S, "system") && strings.Contains(a.S, "(") && a.S != text {
@@ -244,18 +243,18 @@ func awk(c *Command, f *finding.Finding) string {
 		}
 	}
 	if text != "" && strings.Trim(text, mark.All) == "" {
-		f.Hit("opaque-code", c.Line())
+		c.Hit("opaque-code")
 	}
 	if strings.Contains(text, "/inet") {
-		f.Network = true
+		c.Found.Network = true
 		if strings.Contains(text, "getline") {
-			f.Hit("reverse-shell", c.Line())
+			c.Hit("reverse-shell")
 		} else {
-			f.Hit("socket", c.Line())
+			c.Hit("socket")
 		}
 	}
-	ScanCode(c, f, assigned(c)+text)
-	return textTool(c, f)
+	ScanCode(c, assigned(c)+text)
+	return textTool(c)
 }
 
 // assigned is what the options of awk assign, as the first rule of a program.
@@ -288,10 +287,10 @@ func printable(s string) bool {
 
 // CallText follows the argument of a call in a program text that runs a
 // command.
-func CallText(c *Command, f *finding.Finding, arg string) {
+func CallText(c *Command, arg string) {
 	lits := codeString().FindAllStringSubmatch(arg, 16)
 	if strings.TrimSpace(codeString().ReplaceAllString(arg, "")) != "" || len(lits) == 0 {
-		f.Hit("program-runs", c.Line())
+		c.Hit("program-runs")
 	}
 	var b strings.Builder
 	for _, l := range lits {
@@ -301,7 +300,7 @@ func CallText(c *Command, f *finding.Finding, arg string) {
 }
 
 // grep looks for searches that find credentials outside the workspace.
-func grep(c *Command, f *finding.Finding) string {
+func grep(c *Command) string {
 	ops := c.OperandsAfter("e", "f", "A", "B", "C", "m", "t", "g")
 	term, _ := c.Value("e", "regexp")
 	if term == "" && len(ops) > 0 {
@@ -312,17 +311,17 @@ func grep(c *Command, f *finding.Finding) string {
 			switch c.ZoneOf(a) {
 			case zone.Vital, zone.System, zone.Home, zone.Startup, zone.Outside, zone.Above:
 				if zone.Hunts(term) || c.Resolve(a.S) == "~" {
-					f.Hit("secret-hunt", c.Line())
+					c.Hit("secret-hunt")
 				}
 			}
 		}
 	}
-	return textTool(c, f)
+	return textTool(c)
 }
 
-func yes(c *Command, f *finding.Finding) string {
+func yes(c *Command) string {
 	if c.filed {
-		f.Hit("exhaust", c.Line())
+		c.Hit("exhaust")
 	}
 	words := strings.Join(c.Texts(), " ")
 	if words == "" {

@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
 
 // optionPrograms follows the programs that options of a tool name.
-func optionPrograms(c *Command, f *finding.Finding) {
+func optionPrograms(c *Command) {
 	for _, t := range known.Tables().Options[c.Name] {
 		for _, o := range t.Options {
 			value, ok := optionValue(c, o)
@@ -19,7 +18,7 @@ func optionPrograms(c *Command, f *finding.Finding) {
 				continue
 			}
 			if t.File {
-				f.Hit("program-runs", c.Line())
+				c.Hit("program-runs")
 				continue
 			}
 			Packer(c, value)
@@ -29,9 +28,9 @@ func optionPrograms(c *Command, f *finding.Finding) {
 	switch {
 	case c.Is("php") && c.Says("auto_prepend_file", "auto_append_file"),
 		c.Is("apt", "apt-get", "dpkg", "aptitude") && c.Says("-Invoke", "pre-invoke", "post-invoke"):
-		f.Hit("program-runs", c.Line())
+		c.Hit("program-runs")
 	case c.Is("cargo") && c.Says("--config") && c.Says("runner", "wrapper", "linker"):
-		f.Hit("program-runs", c.Line())
+		c.Hit("program-runs")
 		_, v, _ := strings.Cut(c.Line(), "=")
 		c.OnlyCritical(argv.Of("sh", "-c", strings.Trim(v, "\"' ")), c.Line())
 	}

@@ -19,7 +19,7 @@ func project(c *Command) {
 	for _, s := range sources {
 		for _, name := range slices.Sorted(maps.Keys(c.Content)) {
 			if text := c.Content[name]; slices.ContainsFunc(s.Names, func(end string) bool { return strings.HasSuffix(name, end) }) && !strings.HasPrefix(name, "/dev/") && text != unknown {
-				ScanCode(c.With(s.Language, nil), c.Found, text) //control:project-files
+				ScanCode(c.With(s.Language, nil), text) //control:project-files
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func project(c *Command) {
 	}
 	for _, dir := range dirs {
 		if p := c.Resolve(dir); p != "." && c.downloaded(p) || dir == "." && c.Content["."] == RemoteDir {
-			c.Found.Hit("remote-code", c.Line())
+			c.Hit("remote-code")
 		}
 	}
 }

@@ -5,12 +5,11 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
 
 // read takes a line of the input, splits it and assigns it.
-func read(c *Command, _ *finding.Finding) string {
+func read(c *Command) string {
 	line := unknown
 	defer fromNumber(c)()
 	delim, hasDelim := c.Value("d")
@@ -63,7 +62,7 @@ func splitLine(c *Command, line string, n int) []string {
 }
 
 // readLines is mapfile and readarray.
-func readLines(c *Command, _ *finding.Finding) string {
+func readLines(c *Command) string {
 	defer fromNumber(c)()
 	if code, ok := c.Value("C"); ok {
 		c.Nested(code)

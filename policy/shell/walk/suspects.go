@@ -34,7 +34,7 @@ func strange(c *Command, text string) {
 		return
 	}
 	other := c.With(strangeLanguage, nil)
-	onlyCritical(c.Walk, c.Line(), func() { ScanCode(other, c.Found, text) })
+	onlyCritical(c.Walk, c.Line(), func() { ScanCode(other, text) })
 	suspects(c.Walk, code.Texts(text))
 }
 

@@ -44,7 +44,7 @@ type Input struct {
 
 // Rule follows a command of a program that it knows, records what it finds,
 // and returns what the command prints.
-type Rule func(c *Command, f *finding.Finding) string
+type Rule func(c *Command) string
 
 // function is a shell function and whether it was called.
 type function struct {

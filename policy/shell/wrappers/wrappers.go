@@ -8,7 +8,6 @@ import (
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
 	"github.com/handrail-bot/handrail/policy/shell/filter"
-	"github.com/handrail-bot/handrail/policy/shell/finding"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
@@ -35,17 +34,17 @@ func RuleOf(program string) (walk.Rule, bool) {
 
 // wrapper finds and follows the command of a program of the table of
 // wrappers.
-func wrapper(c *walk.Command, f *finding.Finding) string {
+func wrapper(c *walk.Command) string {
 	t := known.Tables().Wraps[c.Name]
 	if onlyHelps(c, t) {
 		return mark.Unknown
 	}
 	if t.Rule != "" {
-		f.Hit(t.Rule, c.Line())
+		c.Hit(t.Rule)
 	}
 	out := ""
 	if c.Is("strace", "ltrace") {
-		tracer(c, f)
+		tracer(c)
 	} else if text, ok := c.Value("c", "command"); ok && c.Is("flock", "runuser", "unshare") {
 		out = c.Nested(text)
 	}
@@ -75,7 +74,7 @@ func wrapper(c *walk.Command, f *finding.Finding) string {
 		}
 	}
 	maybeSwallowed(c, swallowed)
-	return out + bare(c, f)
+	return out + bare(c)
 }
 
 // onlyHelps reports whether a wrapper says something of itself.
@@ -120,9 +119,9 @@ func wrapped(c *walk.Command, i int) string {
 
 // tracer looks at the options with which a tracer runs another program or
 // reads a running one.
-func tracer(c *walk.Command, f *finding.Finding) {
+func tracer(c *walk.Command) {
 	if _, ok := c.Value("p", "attach"); ok {
-		f.Hit("process-memory", c.Line())
+		c.Hit("process-memory")
 	}
 	if v, ok := c.Value("o", "output"); ok && v != "" && strings.ContainsRune("|!", rune(v[0])) {
 		c.Runs(c, v[1:])
@@ -147,7 +146,7 @@ func splitString(c *walk.Command, i int) string {
 
 // bare is a wrapper without a command: env prints the environment, sudo -i
 // starts a shell.
-func bare(c *walk.Command, f *finding.Finding) string {
+func bare(c *walk.Command) string {
 	switch c.Name {
 	case "env":
 		for _, a := range c.List {
@@ -155,7 +154,7 @@ func bare(c *walk.Command, f *finding.Finding) string {
 				return ""
 			}
 		}
-		f.Hit("environment-dump", "env")
+		c.Found.Hit("environment-dump", "env")
 		return mark.Secret
 	case "chroot", "nsenter", "unshare", "flock", "busybox":
 		if c.Given() {
@@ -169,8 +168,8 @@ func bare(c *walk.Command, f *finding.Finding) string {
 	return ""
 }
 
-func su(c *walk.Command, f *finding.Finding) string {
-	f.Hit("privilege", c.Line())
+func su(c *walk.Command) string {
+	c.Hit("privilege")
 	if text, ok := c.Value("c", "command"); ok {
 		return c.Nested(text)
 	}
@@ -185,7 +184,7 @@ func su(c *walk.Command, f *finding.Finding) string {
 
 // terminal is for programs that keep a terminal, and take a command as one
 // text.
-func terminal(c *walk.Command, _ *finding.Finding) string {
+func terminal(c *walk.Command) string {
 	for _, a := range c.List {
 		if strings.Contains(a.S, " ") {
 			c.Nested(a.S)
@@ -206,12 +205,12 @@ func terminal(c *walk.Command, _ *finding.Finding) string {
 }
 
 // textOption is for programs with an option that holds a command.
-func textOption(c *walk.Command, f *finding.Finding) string {
+func textOption(c *walk.Command) string {
 	if c.Is("nix-shell") && c.Has("p", "packages") {
-		f.Hit("packages", c.Line())
+		c.Hit("packages")
 	}
 	if c.Is("capsh") && (c.Exactly("--") || c.Says("--caps=", "--uid=")) {
-		f.Hit("privilege", c.Line())
+		c.Hit("privilege")
 	}
 	for _, n := range []string{"c", "command", "run"} {
 		if text, ok := c.Value(n); ok {
@@ -222,7 +221,7 @@ func textOption(c *walk.Command, f *finding.Finding) string {
 }
 
 // xargs follows the command that xargs builds from its input.
-func xargs(c *walk.Command, f *finding.Finding) string {
+func xargs(c *walk.Command) string {
 	in, all := mark.Unknown, c.List
 	start := all.Command("I", "n", "P", "L", "d", "a", "E", "s", "max-args", "max-procs", "delimiter", "arg-file", "replace", "max-lines", "max-chars", "process-slot-var")
 	own := all
@@ -243,7 +242,7 @@ func xargs(c *walk.Command, f *finding.Finding) string {
 		return in
 	}
 	if procs, ok := own.Value("P", "max-procs"); ok && procs == "0" && c.Given() && endlessText(c.In.Text) {
-		f.Hit("fork-bomb", c.Line())
+		c.Hit("fork-bomb")
 	}
 	args := all[start:]
 	var b strings.Builder
@@ -300,7 +299,7 @@ func inputGroups(own argv.List, in string, lines bool) [][]string {
 }
 
 // parallel follows GNU parallel.
-func parallel(c *walk.Command, _ *finding.Finding) string {
+func parallel(c *walk.Command) string {
 	args, items := c.List, []string(nil)
 	if i := slices.IndexFunc(c.List, func(a argv.Word) bool { return strings.HasPrefix(a.S, ":::") }); i >= 0 {
 		args, items = c.List[:i], append([]string{}, c.From(i+1).Texts()...)
