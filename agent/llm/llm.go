@@ -82,6 +82,7 @@ type Part struct {
 	DoneReason   string // "stop", "length", "tool_calls"
 	PromptTokens int    // with Done, 0 when the server does not count
 	AnswerTokens int
+	Dropped      bool // with Done: the model wrote more than came; the server has left out a call
 }
 
 // Model is one model behind one server. Stream yields the parts of one answer

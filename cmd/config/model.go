@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ type Model struct {
 	Context     int             `yaml:"context"`    // tokens
 	MaxTokens   int             `yaml:"max_tokens"` // of one answer
 	KeepAlive   string          `yaml:"keep_alive"` // 30m, or forever; Ollama only
-	Effort      string          `yaml:"effort"`     // OpenAI-compatible servers only
+	Effort      string          `yaml:"effort"`     // of thinking: low, medium or high
 	Silence     policy.Duration `yaml:"silence"`    // after which an answer counts as cut
 	Can         Abilities       `yaml:"can"`
 
@@ -55,7 +56,8 @@ func (m Model) Check() []error {
 	_, err := m.KeepAliveTime()
 	add(err != nil, "model keep_alive: %w", err)
 	add(m.KeepAlive != "" && m.BaseURL != "", "model keep_alive: only Ollama takes it; leave it out with base_url")
-	add(m.Effort != "" && m.BaseURL == "", "model effort: only servers with base_url take it; leave it out for Ollama")
+	known := slices.Contains([]string{"", "low", "medium", "high"}, m.Effort)
+	add(m.BaseURL == "" && !known, "model effort: Ollama takes low, medium or high, not %q", m.Effort)
 	return errs
 }
 

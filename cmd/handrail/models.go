@@ -23,11 +23,11 @@ type modelFlags struct {
 
 // tuneFlags say how a model answers.
 type tuneFlags struct {
-	Temperature *float64 `help:"Temperature, from 0 to 2; the server's own otherwise."`
+	Temperature *float64 `help:"Temperature, from 0 to 2; otherwise the model's own, or 0.2 where Ollama's model has none."`
 	Context     int      `help:"Tokens of context; from 32768 upwards as needed otherwise."`
-	MaxTokens   int      `help:"Tokens that one answer may have; the server's own limit otherwise."`
+	MaxTokens   int      `help:"Tokens that one answer may have; otherwise a quarter of the context with Ollama, and the server's own limit elsewhere."`
 	KeepAlive   string   `help:"How long Ollama keeps the model loaded, for example 30m or forever."`
-	Effort      string   `help:"Reasoning effort that an OpenAI-compatible server is asked for, for example low, medium or high."`
+	Effort      string   `help:"How hard a model thinks that knows levels: low, medium or high."`
 }
 
 // open returns how to reach a model by name on the chosen server.
@@ -79,7 +79,7 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 				Effort: m.Effort, Idle: time.Duration(m.Silence), Log: log,
 			})
 		} else {
-			model, err = ollama.New(ollama.Config{URL: u, Model: name, KeepAlive: keepAlive, Idle: time.Duration(m.Silence), Log: log})
+			model, err = ollama.New(ollama.Config{URL: u, Model: name, KeepAlive: keepAlive, Effort: m.Effort, Idle: time.Duration(m.Silence), Log: log})
 		}
 		if err != nil {
 			return nil, err

@@ -171,14 +171,21 @@ func (r *reply) parts() ([]llm.Part, llm.Part) {
 	for _, piece := range pieces(content, size) {
 		parts = append(parts, llm.Part{Content: piece})
 	}
+	counted := len(think) + len(content)
 	for _, c := range calls {
-		parts = append(parts, llm.Part{Calls: []llm.ToolCall{c}})
+		counted += len(c.Name) + len(c.Arguments)
+		if !r.t.Misdo.DropCalls {
+			parts = append(parts, llm.Part{Calls: []llm.ToolCall{c}})
+		}
+	}
+	if r.t.Misdo.DropCalls {
+		calls = nil
 	}
 	last := llm.Part{
 		Done:         true,
 		DoneReason:   r.t.Reason,
 		PromptTokens: orElse(r.t.Tokens.Prompt, max(1, len(r.req.Body)/bytesPerToken)),
-		AnswerTokens: orElse(r.t.Tokens.Answer, max(1, (len(think)+len(content))/bytesPerToken)),
+		AnswerTokens: orElse(r.t.Tokens.Answer, max(1, counted/bytesPerToken)),
 	}
 	if !r.req.Stream {
 		parts = []llm.Part{{Thinking: think, Content: content, Calls: calls}}

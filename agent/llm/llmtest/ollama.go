@@ -123,7 +123,7 @@ type ollamaRequest struct {
 	Messages []ollamaMessage `json:"messages"`
 	Tools    []wireTool      `json:"tools"`
 	Stream   *bool           `json:"stream"`
-	Think    *bool           `json:"think"`
+	Think    *thinks         `json:"think"`
 	Truncate *bool           `json:"truncate"`
 	Options  struct {
 		NumCtx      int      `json:"num_ctx"`
@@ -131,6 +131,15 @@ type ollamaRequest struct {
 		Temperature *float64 `json:"temperature"`
 	} `json:"options"`
 	body []byte
+}
+
+// thinks is true, false, or a level of thinking.
+type thinks bool
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *thinks) UnmarshalJSON(b []byte) error {
+	*t = string(b) != "false"
+	return nil
 }
 
 type ollamaMessage struct {
@@ -203,7 +212,7 @@ func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
 		return http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)
 	case len(in.Tools) > 0 && !m.Tools:
 		return http.StatusBadRequest, fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", tagged(in.Model))
-	case in.Think != nil && *in.Think && !m.Thinking:
+	case in.Think != nil && bool(*in.Think) && !m.Thinking:
 		return http.StatusBadRequest, fmt.Sprintf("%q does not support thinking", in.Model)
 	}
 	if limit := in.Options.NumCtx; m.Enforce && limit > 0 && len(in.body)/bytesPerToken > limit {
@@ -221,7 +230,7 @@ func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
 
 func (in *ollamaRequest) request() *Request {
 	req := &Request{
-		Wire: wireOllama, Model: in.Model, Tools: toolSpecs(in.Tools), Think: in.Think,
+		Wire: wireOllama, Model: in.Model, Tools: toolSpecs(in.Tools), Think: (*bool)(in.Think),
 		Context: in.Options.NumCtx, MaxTokens: in.Options.NumPredict, Temperature: in.Options.Temperature,
 		Truncate: in.Truncate, Stream: in.Stream == nil || *in.Stream,
 	}

@@ -101,6 +101,7 @@ type Misdeed struct {
 	NoDone     bool   `yaml:"missing_done"` // end the stream without its last message
 	WrongJSON  bool   `yaml:"wrong_json"`   // a line that is not JSON after what was said
 	Stall      bool   `yaml:"stall"`        // send half, then wait for Server.Release or for the client to leave
+	DropCalls  bool   `yaml:"drop_calls"`   // count the calls and do not send them, as Ollama does with what it cannot read
 	Loop       bool   `yaml:"loop"`         // say it again and again until the client leaves
 	Redirect   string `yaml:"redirect"`     // answer with 307 to this address
 }

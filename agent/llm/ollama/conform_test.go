@@ -22,6 +22,21 @@ func open(t *testing.T, address string) *ollama.Model {
 	return m
 }
 
+func openWith(t *testing.T, address string, change func(*ollama.Config)) *ollama.Model {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := ollama.Config{URL: u, Model: "scripted"}
+	change(&cfg)
+	m, err := ollama.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func newModel(u *url.URL) (*ollama.Model, error) {
 	return ollama.New(ollama.Config{URL: u, Model: "scripted"})
 }

@@ -51,10 +51,10 @@ func errorText(raw json.RawMessage) string {
 
 func (m *Model) classify(status int, text string) *llm.Error {
 	detail := fmt.Errorf("status %d: %s", status, text)
-	if e := m.known(text, detail); e != nil {
+	if e := wire.Garbled(text); e != nil && status >= http.StatusInternalServerError {
 		return e
 	}
-	if e := wire.Garbled(text); e != nil && status >= http.StatusInternalServerError {
+	if e := m.known(text, detail); e != nil {
 		return e
 	}
 	if status == http.StatusNotFound {
@@ -64,13 +64,14 @@ func (m *Model) classify(status int, text string) *llm.Error {
 }
 
 // textError returns the error for an error text in the middle of a stream, which
-// has no status. An unknown text is taken for a runner that died.
+// has no status. An unknown text is taken for a runner that died; a parser's words
+// about a call may be those of a dead runner as well: "unexpected EOF".
 func (m *Model) textError(text string) error {
 	detail := fmt.Errorf("error in the stream: %s", text)
-	if e := m.known(text, detail); e != nil {
+	if e := wire.Garbled(text); e != nil { //control:garbled-before-dead
 		return e
 	}
-	if e := wire.Garbled(text); e != nil {
+	if e := m.known(text, detail); e != nil {
 		return e
 	}
 	return m.end.Died(detail)

@@ -22,7 +22,10 @@
 //     Arguments are a JSON object. In the history of a conversation they must be
 //     one, or the server answers 400.
 //   - A call to a tool that was not offered, or one in broken JSON, is dropped
-//     by the server: the answer is then empty.
+//     by the server without a word: the answer is then empty, and only the count of
+//     its tokens (eval_count) tells.
+//   - A runner that hangs keeps hanging for the next request; a request with
+//     keep_alive:0 and no messages ends it.
 //   - A thinking model thinks unless think:false is sent; a model without the
 //     capability answers think:true with 400. 0.11.10 leaves <think> in the
 //     content unless think is sent.
@@ -41,6 +44,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ollama/ollama/api"
@@ -55,6 +60,7 @@ type Config struct {
 	HTTP      *http.Client  // nil for a client of its own
 	Model     string        // as the server lists it, for example qwen3:8b
 	KeepAlive time.Duration // how long the server keeps the model loaded: 0 its default, negative for ever
+	Effort    string        // how hard a model thinks that knows levels: low, medium, high; "" for its default
 	Idle      time.Duration // silence after which a stream counts as cut, 0 for five minutes
 	Log       *slog.Logger  // nil to discard
 }
@@ -65,6 +71,8 @@ type Model struct {
 	chatURL   string
 	api       *api.Client
 	keepAlive *api.Duration
+	effort    string
+	noLevels  atomic.Bool // the model takes no levels of thinking, as most do
 	shown     shown
 }
 
@@ -81,6 +89,7 @@ func New(cfg Config) (*Model, error) {
 		end:     end,
 		chatURL: cfg.URL.JoinPath("api", "chat").String(),
 		api:     api.NewClient(cfg.URL, end.HTTP),
+		effort:  cfg.Effort,
 		shown:   shown{turn: make(chan struct{}, 1)},
 	}
 	if cfg.KeepAlive != 0 {
@@ -104,6 +113,9 @@ func (m *Model) Capabilities(ctx context.Context) (llm.Capabilities, error) {
 func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {
 		err := m.chat(ctx, req, yield)
+		if m.effort != "" && isLevelError(err) && !m.noLevels.Swap(true) {
+			err = m.chat(ctx, req, yield)
+		}
 		if err == nil {
 			return
 		}
@@ -113,6 +125,12 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part,
 		}
 		yield(llm.Part{}, err)
 	}
+}
+
+// isLevelError reports whether a server refuses a level of thinking. The model may
+// think all the same.
+func isLevelError(err error) bool {
+	return llm.KindOf(err) == llm.Unsupported && strings.Contains(err.Error(), "think value")
 }
 
 // chat sends one request and passes the parts on. It returns nil when the
@@ -177,6 +195,7 @@ func (c *chunk) part() llm.Part {
 
 func (m *Model) read(ctx context.Context, resp *http.Response, numCtx int, yield func(llm.Part, error) bool) error {
 	lines := wire.NewLines(resp.Body)
+	var heard wire.Heard
 	for {
 		line, whole, err := lines.Next()
 		if err != nil {
@@ -192,7 +211,10 @@ func (m *Model) read(ctx context.Context, resp *http.Response, numCtx int, yield
 		if c.Done && c.PromptEvalCount >= numCtx {
 			return m.end.TooLong(fmt.Errorf("prompt of %d tokens fills the context of %d", c.PromptEvalCount, numCtx))
 		}
-		if !yield(c.part(), nil) || c.Done {
+		p := c.part()
+		heard.Take(p)
+		p.Dropped = p.Done && heard.Dropped(p.AnswerTokens)
+		if !yield(p, nil) || c.Done {
 			return nil
 		}
 	}

@@ -15,6 +15,17 @@ import (
 // memory of a small machine.
 const defaultContext = 16384
 
+// answerShare is the part of the context that an answer may take where nobody says
+// how long it may be: the server itself would go on until the context is full.
+const (
+	answerShare = 4
+	leastAnswer = 4096 // tokens; a file that is written whole needs some
+)
+
+// lowTemperature is for models whose Modelfile says nothing: the server's own 0.8 is
+// for talk, and a call has to be exact.
+const lowTemperature = 0.2
+
 // contextFor returns the context length to ask for, at most what the model was
 // made for.
 func (i info) contextFor(ask int) int {
@@ -54,12 +65,19 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 	}
 	if i.caps.Thinking {
 		chat.Think = &api.ThinkValue{Value: req.Think}
+		if req.Think && m.effort != "" && !m.noLevels.Load() {
+			chat.Think.Value = m.effort
+		}
 	}
+	chat.Options["num_predict"] = min(max(numCtx/answerShare, leastAnswer), numCtx) //control:bounded-answer
 	if req.MaxTokens > 0 {
 		chat.Options["num_predict"] = req.MaxTokens
 	}
-	if req.Temperature != nil {
+	switch {
+	case req.Temperature != nil:
 		chat.Options["temperature"] = *req.Temperature
+	case !i.temperature:
+		chat.Options["temperature"] = lowTemperature
 	}
 	body, err := json.Marshal(&chat)
 	if err != nil {

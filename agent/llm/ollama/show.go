@@ -19,6 +19,8 @@ import (
 type info struct {
 	caps      llm.Capabilities
 	truncates bool // knows truncate:false, so a prompt that is too long is an error
+
+	temperature bool // the Modelfile sets one
 }
 
 // shown caches info. turn is full while somebody asks the server, so that many
@@ -98,7 +100,9 @@ func read(resp *api.ShowResponse) info {
 		i.caps.Vision = len(resp.ProjectorInfo) > 0
 	}
 	i.caps.ContextLength = contextLength(resp.ModelInfo)
-	i.caps.ContextSet = numCtx(resp.Parameters)
+	set, _ := strconv.Atoi(parameter(resp.Parameters, "num_ctx"))
+	i.caps.ContextSet = max(set, 0)
+	i.temperature = parameter(resp.Parameters, "temperature") != ""
 	return i
 }
 
@@ -119,17 +123,15 @@ func contextLength(info map[string]any) int {
 	return longest
 }
 
-// numCtx finds num_ctx in a Modelfile's parameters, one "name value" a line.
-func numCtx(parameters string) int {
+// parameter finds the value of one in a Modelfile's parameters, one "name value" a
+// line; "" when it is not set.
+func parameter(parameters, name string) string {
 	for line := range strings.Lines(parameters) {
-		f := strings.Fields(line)
-		if len(f) == 2 && f[0] == "num_ctx" {
-			if n, err := strconv.Atoi(f[1]); err == nil && n > 0 {
-				return n
-			}
+		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
+			return f[1]
 		}
 	}
-	return 0
+	return ""
 }
 
 // firstTruncate is the first version taken to honor truncate in /api/chat.

@@ -290,3 +290,26 @@ func TestNewRefuses(t *testing.T) {
 		})
 	}
 }
+
+// Ollama leaves calls out on this API too, and says by its fingerprint who it is. Another
+// server that counts more than it sends has hidden its thinking.
+func TestDroppedCall(t *testing.T) {
+	for fingerprint, want := range map[string]bool{"fp_ollama": true, "fp_44709d6fcb": false} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {\"system_fingerprint\":%q,\"choices\":[{\"delta\":{\"content\":\"I look.\"},\"finish_reason\":\"stop\"}]}\n\n", fingerprint)
+			fmt.Fprintf(w, "data: {\"system_fingerprint\":%q,\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":60}}\n\ndata: [DONE]\n\n", fingerprint)
+		}))
+		t.Cleanup(s.Close)
+		var last llm.Part
+		for p, err := range open(t, s.URL, nil).Stream(t.Context(), llmcheck.Ask("hi")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = p
+		}
+		if last.Dropped != want || last.AnswerTokens != 60 {
+			t.Errorf("%s: %+v", fingerprint, last)
+		}
+	}
+}

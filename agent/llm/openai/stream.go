@@ -26,7 +26,8 @@ type chunk struct {
 		Message      *delta `json:"message"`
 		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
-	Usage *goopenai.Usage `json:"usage"`
+	Usage       *goopenai.Usage `json:"usage"`
+	Fingerprint string          `json:"system_fingerprint"`
 }
 
 type delta struct {
@@ -65,6 +66,8 @@ type answer struct {
 	calls  calls
 	reason string
 	usage  goopenai.Usage
+	heard  wire.Heard
+	drops  bool // the server is one that leaves out calls: Ollama
 }
 
 // take reads one event and returns what it adds.
@@ -73,6 +76,7 @@ func (a *answer) take(c *chunk) llm.Part {
 	if c.Usage != nil {
 		a.usage = *c.Usage
 	}
+	a.drops = a.drops || c.Fingerprint == "fp_ollama"
 	for _, choice := range c.Choices {
 		d := choice.Delta
 		if d == nil {
@@ -94,6 +98,7 @@ func (a *answer) take(c *chunk) llm.Part {
 			a.reason = choice.FinishReason
 		}
 	}
+	a.heard.Take(p)
 	return p
 }
 
@@ -116,6 +121,8 @@ func (a *answer) last() llm.Part {
 			p.DoneReason = "tool_calls"
 		}
 	}
+	a.heard.Take(p)
+	p.Dropped = a.drops && a.heard.Dropped(p.AnswerTokens)
 	return p
 }
 
