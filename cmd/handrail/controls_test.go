@@ -344,6 +344,8 @@ var controls = []control{
 	{"hold-untrusted", "false", "./policy", "TestHeld"},
 	{"hold-requester", "value asker.ID < 0", "./cmd/handrail", "TestScripts/serve_push_untrusted"},
 	{"hold-tightens", "value repo.Push.Hold", "./policy", "TestStricterHold"},
+	{"run-turns-bind", "false", "./cmd/handrail", "TestScripts/run_limits"},
+	{"run-goes-on-allowed", "false", "./cmd/handrail", "TestScripts/run_limits"},
 	{"model-allowed", "false", "./cmd/handrail", "TestScripts/serve_model"},
 	{"model-of-the-next-turn", "drop", "./cmd/handrail", "TestScripts/serve_model"},
 	{"forgotten", "false", "./cmd/handrail", "TestScripts/serve_clear"},

@@ -55,24 +55,31 @@ func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
 		return err
 	}
 	cfg = cfg.WithDefaults() // there is no server above it
+	t := session.Task{Session: c.Session, Text: task, Base: base, Branch: c.Branch}
+	if c.Session == "" { // one that goes on has its own
+		with, note, err := door.Choose(cfg, policy.Choice{Mode: c.Mode, Model: c.Model, Turns: c.Turns})
+		if err != nil {
+			return err
+		}
+		if note != "" {
+			newTerminal(w, c.Yes).say("%s", note)
+		}
+		t.Mode, t.Model, t.Turns = with.Mode, with.Model, with.Turns
+	}
 	e, err := c.engine(ctx, w, cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, workspace.RemoveTree(e.dir)) }()
-	t := session.Task{Session: c.Session, Text: task, Mode: c.mode(cfg), Model: c.model(cfg), Base: base, Turns: c.Turns, Branch: c.Branch}
 	if t.Images, err = pictures(c.Picture); err != nil {
 		return err
-	}
-	if t.Model == "" {
-		return door.Usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
 	}
 	log, err := c.openLog(&t)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	if err := c.begin(ctx, &t, repo, cfg.Branch, log); err != nil {
+	if err := c.begin(ctx, &t, repo, cfg, log); err != nil {
 		return err
 	}
 	return c.work(ctx, w, e, work.Job{Task: t, RulesAt: t.Base, Log: log, Repo: repo, Name: filepath.Base(c.Repo), Commits: work.Commits{Author: localAuthor()}})
@@ -92,23 +99,6 @@ func (c *runCmd) taskText(w *console) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-func (c *runCmd) mode(cfg policy.Config) string {
-	switch {
-	case c.Mode != "":
-		return c.Mode
-	case cfg.Mode != "":
-		return cfg.Mode
-	}
-	return "code"
-}
-
-func (c *runCmd) model(cfg policy.Config) string {
-	if c.Model != "" {
-		return c.Model
-	}
-	return cfg.Model
-}
-
 // localEngine is an engine with a state directory of its own.
 type localEngine struct {
 	*work.Engine
@@ -118,9 +108,6 @@ type localEngine struct {
 
 func (c *runCmd) engine(ctx context.Context, w *console, cfg policy.Config) (localEngine, error) {
 	var out localEngine
-	if _, err := policy.ParseMode(c.mode(cfg)); err != nil {
-		return out, door.UsageError{Err: err}
-	}
 	open, err := c.openTuned(w, c.tuneFlags)
 	if err != nil {
 		return out, err
@@ -211,7 +198,7 @@ func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job
 
 // begin reads the task of a session that goes on, or names the branch of a new one.
 // New words become a message.
-func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror, template string, log *session.File) error {
+func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror, cfg policy.Config, log *session.File) error {
 	events, err := log.Events(ctx, 0)
 	if err != nil {
 		return err
@@ -226,12 +213,15 @@ func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror
 			return door.Usage("--picture goes with a new task, not with --session")
 		}
 		*t = opened.Task
+		if err := cfg.Permits(policy.Choice{Mode: t.Mode, Model: t.Model}); err != nil { //control:run-goes-on-allowed
+			return door.NotAllowed(err)
+		}
 		return log.Append(ctx, session.NewEvent(session.TypeMessage, 0, session.Message{Text: words, Budget: c.Turns}))
 	}
 	if t.Branch != "" {
 		return policy.ValidateBranch(t.Branch)
 	}
-	name, err := policy.Branch(template, policy.BranchValues{Session: t.Session, Title: t.Text, Mode: t.Mode})
+	name, err := policy.Branch(cfg.Branch, policy.BranchValues{Session: t.Session, Title: t.Text, Mode: t.Mode})
 	if err != nil {
 		return err
 	}
