@@ -13,8 +13,8 @@ import (
 
 const (
 	planMode  = "plan"
-	plansMode = "code" // in which a plan is carried out
-	mostPlan  = 20_000 // characters: it is shown whole in one comment
+	plansMode = "code"  // in which a plan is carried out
+	mostPlan  = 100_000 // characters: people are to read all of it
 )
 
 // planner puts the plan of a session in plan mode before people, and has the one
@@ -35,7 +35,7 @@ func (p *planner) propose(ctx context.Context, plan string, because ...string) (
 		if p.claims.refusals < mostRefusals {
 			return nil, p.tell(ctx, session.NoteRefused, fmt.Sprintf("Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.", n, mostPlan))
 		}
-		return failed("The plan is too long to be shown whole in one comment, so nobody can approve it. Ask for a plan of less."), nil
+		return failed("The plan is longer than anybody reads, so I do not ask for a yes to it. Ask for a plan of less."), nil
 	}
 	plan, _ = untrusted.CleanPlain(plan) //control:plan-as-shown
 	plan, _ = p.redactor.Redact(plan)    // the digest is of what is recorded

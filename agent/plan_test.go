@@ -12,7 +12,7 @@ import (
 // planned is a session in plan mode whose model plans, and then does what it planned.
 func planned(t *testing.T, turns string) *bench {
 	t.Helper()
-	b := newBench(t, head+turns, map[string]string{"a.txt": "1\n"})
+	b := newBench(t, strings.Replace(head, "32768", "131072", 1)+turns, map[string]string{"a.txt": "1\n"})
 	b.task.Mode, b.task.Text, b.cfg.Plans = "plan", "how do I add b.txt?", true
 	return b
 }
@@ -103,7 +103,7 @@ func TestPlanIsWhatWasShown(t *testing.T) {
 	}
 }
 
-// A plan too long for one comment is written again, shorter.
+// A plan that is longer than people read is written again, shorter.
 func TestPlanIsShownWhole(t *testing.T) {
 	t.Parallel()
 	long := "- say: \"" + strings.Repeat("x", mostPlan) + ". [TASK_COMPLETE]\"\n"

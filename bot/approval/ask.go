@@ -120,6 +120,11 @@ func (r Requests) show(ctx context.Context, v *session.State, key string, group 
 	if !slices.ContainsFunc(group, waits) {
 		is.Whom = nil
 	}
+	for _, q := range group {
+		if err := r.before(ctx, q, waits(q)); err != nil {
+			return err
+		}
+	}
 	wr := ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: post.Text, Folds: post.Folds, First: true}
 	ref, err := r.Holder.Ensure(ctx, wr)
 	if err == nil && (is.Shown != "" || !slices.ContainsFunc(group, waits)) { //control:settled-is-said
@@ -137,6 +142,22 @@ func (r Requests) show(ctx context.Context, v *session.State, key string, group 
 		is := r.Holder.Stage(q.ID)
 		is.URL = ref.URL
 		if err := r.Holder.SetStage(ctx, q.ID, is); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// before tells what is too long for the comment that asks in comments of its own.
+func (r Requests) before(ctx context.Context, q render.Request, waits bool) error {
+	for i, post := range render.Before(q) { //control:told-before-asked
+		wr := ghapp.Write{Key: fmt.Sprintf("part-%s-%s-%d", r.ID, q.ID, i), Kind: ghapp.WriteComment, Body: post.Text, Folds: post.Folds, First: true}
+		ref, err := r.Holder.Ensure(ctx, wr)
+		if err == nil && !waits {
+			wr.Key, wr.Kind, wr.Target = wr.Key+"-over", ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID}
+			_, err = r.Holder.Ensure(ctx, wr)
+		}
+		if ghapp.UnlessRefused(err) != nil {
 			return err
 		}
 	}

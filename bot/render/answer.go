@@ -32,14 +32,20 @@ func Answer(s *session.State) []string {
 		missing += utf8.RuneCountInString(parts[last])
 		parts = parts[:last]
 	}
-	for i := range parts {
-		if len(parts) > 1 {
-			parts[i] = fmt.Sprintf("**Answer, %d of %d**\n\n%s", i+1, len(parts), parts[i]) //control:answer-parts
-		}
-		parts[i] += "\n"
-	}
+	parts = counted("Answer", parts)
 	if missing > 0 {
 		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for what else you want to know with `/agent …`.\n", mostParts, plural(missing, "character"))
+	}
+	return parts
+}
+
+// counted says over each of several parts which one it is.
+func counted(what string, parts []string) []string {
+	for i := range parts {
+		if len(parts) > 1 {
+			parts[i] = fmt.Sprintf("**%s, %d of %d**\n\n%s", what, i+1, len(parts), parts[i]) //control:answer-parts
+		}
+		parts[i] += "\n"
 	}
 	return parts
 }

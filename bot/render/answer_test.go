@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
 
@@ -76,5 +77,50 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 	if parts := Answer(&session.State{Outcome: &session.Outcome{Summary: "Short."}}); parts != nil {
 		t.Errorf("a short answer has comments of its own: %q", parts)
+	}
+}
+
+// A plan or a question that is too long for one comment is told whole in those before
+// the one that asks, which alone has the id and says how to answer.
+func TestLongPlan(t *testing.T) {
+	t.Parallel()
+	word := regexp.MustCompile(`w\d+`)
+	for _, kind := range []session.AskKind{session.AskPlan, session.AskQuestion} {
+		for _, test := range []struct{ times, parts int }{{500, 0}, {900, 1}, {1600, 2}} {
+			var b strings.Builder
+			for i := range test.times {
+				fmt.Fprintf(&b, "## Step %d\n\nMend `w%d`, and ask @team what it is for.\n\n", i, i)
+			}
+			a := session.Asked{ID: "ab12cd", Kind: kind, Digest: strings.Repeat("d", 64), Display: b.String(), Choices: []string{"yes", "no"}, Reasons: []string{"it is asked again"}}
+			q := Request{Request: &session.Request{Asked: a, Approval: policy.OpenApproval(a.ID, a.Digest, a.Deadline)}}
+			parts, asks := Before(q), posted(Requests([]Request{q}, "kim", ""))
+			if len(parts) != test.parts || TooLongToShow(a) {
+				t.Errorf("%s of %d steps: %d comments before, too long: %t", kind, test.times, len(parts), TooLongToShow(a))
+			}
+			whole := ""
+			for i, p := range parts {
+				whole += p.Text
+				if utf8.RuneCountInString(posted(p)) > maxBody || strings.Contains(posted(p), a.ID) {
+					t.Errorf("%s: part %d has %d characters, or the id", kind, i+1, len(posted(p)))
+				}
+			}
+			if len(parts) == 0 {
+				whole = asks
+			} else if strings.Contains(asks, "w1") {
+				t.Errorf("%s: the comment that asks begins %.200q", kind, asks)
+			}
+			if got := len(word.FindAllString(whole, -1)); got != test.times {
+				t.Errorf("%s: %d of %d steps are shown", kind, got, test.times)
+			}
+			if utf8.RuneCountInString(asks) > maxBody || !strings.Contains(asks, a.ID) || strings.Contains(whole, "cut here") {
+				t.Errorf("%s: what asks is %d characters:\n%.200s", kind, len(asks), asks)
+			}
+			q.Approval.State, q.Answer = policy.Approved, &session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "sam"}
+			for _, p := range Before(q) {
+				if strings.TrimSpace(p.Text) != "" || len(p.Folds) != 1 || utf8.RuneCountInString(posted(p)) > maxBody {
+					t.Errorf("%s: what is settled is not folded: %.100q", kind, p.Text)
+				}
+			}
+		}
 	}
 }

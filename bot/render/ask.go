@@ -43,7 +43,7 @@ func Approval(a session.Asked, requester string) string {
 // question is what the agent wants to know.
 func question(a session.Asked) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", clean(a.Display))
+	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", askedIn(a))
 	for i, c := range a.Choices {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
 	}
@@ -125,9 +125,9 @@ func detail(a session.Asked) string {
 }
 
 // TooLongToShow reports whether a request cannot be shown whole in one comment.
-// What cannot be shown cannot be approved there.
+// What cannot be shown cannot be approved there. A plan or a question may have several.
 func TooLongToShow(a session.Asked) bool {
-	return utf8.RuneCountInString(clean(Approval(a, ""))+detail(a)) > maxBody-roomForRest
+	return len(before(a)) > mostParts || utf8.RuneCountInString(clean(Approval(a, ""))+detail(a)) > maxBody-roomForRest
 }
 
 // roomForRest is what naming people, the link and a fold add to a request.

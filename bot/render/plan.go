@@ -3,19 +3,62 @@ package render
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // planText is the comment that a plan stands in.
 func planText(a session.Asked, requester string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, clean(a.Display))
+	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedIn(a))
 	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "`/agent approve %s` has me carry out exactly this plan, once. `/agent` and what you want different makes another plan with another id. `/agent deny %s` drops it.\n\n", a.ID, a.ID)
 	b.WriteString(requestFacts(a, requester))
 	return b.String()
+}
+
+// longestAsked is how many characters of a plan or a question stand in the comment that
+// asks.
+const longestAsked = 40000
+
+// before is a plan or a question in as many comments as it needs, where it is too long
+// for the one that asks; else none.
+func before(a session.Asked) []string {
+	whole := clean(a.Display)
+	if !apart(a.Kind) || utf8.RuneCountInString(whole) <= longestAsked {
+		return nil
+	}
+	return counted(map[bool]string{true: "Plan", false: "Question"}[a.Kind == session.AskPlan], fitting(whole, answerRoom))
+}
+
+// Before returns the comments that come before the one that asks, see [Requests]. What
+// is settled folds there, too.
+func Before(r Request) []untrusted.Post {
+	parts := before(r.Asked)
+	out := make([]untrusted.Post, 0, len(parts))
+	for i, text := range parts {
+		p := untrusted.Post{Text: text}
+		if !r.waits() {
+			p = untrusted.Post{Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s, %d of %d", settledAs(r), i+1, len(parts)), Text: text}}}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// askedIn is a plan or a question in the comment that asks, or where it stands.
+func askedIn(a session.Asked) string {
+	switch n := len(before(a)); n {
+	case 0:
+		return clean(a.Display)
+	case 1:
+		return "It is long, so it stands in the comment before this one."
+	default:
+		return fmt.Sprintf("It is long, so it stands in the %d comments before this one.", n)
+	}
 }
 
 // PlanIsPast says why a plan cannot be answered any more. newest is the session's.

@@ -83,8 +83,11 @@ func printStory(w *console, events []session.Event) error {
 	}
 	_, err = fmt.Fprintf(w.out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, untrusted.OutputOptions{}.Post(render.Progress(v, render.Links{})))
 	for _, a := range v.Open() {
-		if err == nil {
-			_, err = fmt.Fprintf(w.out, "\n%s\n", untrusted.OutputOptions{}.Post(render.Requests([]render.Request{{Request: &session.Request{Asked: a}}}, v.Task.Requester, "")))
+		q := render.Request{Request: &session.Request{Asked: a}}
+		for _, post := range append(render.Before(q), render.Requests([]render.Request{q}, v.Task.Requester, "")) {
+			if err == nil {
+				_, err = fmt.Fprintf(w.out, "\n%s\n", untrusted.OutputOptions{}.Post(post))
+			}
 		}
 	}
 	return err
