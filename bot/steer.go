@@ -67,7 +67,7 @@ func takeBack(r *request, v *session.State) {
 	default:
 		r.react("eyes")
 	}
-	r.c.append(v.WithTakeBack(r.from(), wish)...)
+	r.c.append(v.WithTakeBack(r.from(), r.msg.place(), wish)...)
 }
 
 // from is who wants something, and where they said so.

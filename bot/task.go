@@ -116,7 +116,7 @@ func (r *request) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	since := v.Place
+	since := v.Heard()
 	if since.At.IsZero() { // a log of an older version
 		since.At = v.Started
 	}

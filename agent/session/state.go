@@ -26,7 +26,7 @@ type State struct {
 	Updated     time.Time
 	Seq         int64 // of the last event
 	EndedAt     int64 // Seq of the event that ended the last run
-	Place       Place // of the last request
+	Place       Place // of the last request, or of the last wish about checkpoints
 
 	Timeline []Moment // what people are told happened, in order
 

@@ -1,6 +1,9 @@
 package session
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Moment is something that happened and that people are told of: a
 // [*Message], [*Answer], [*Request], [*Resolved], [*ToolRun], [*Note] or
@@ -74,4 +77,15 @@ func (n *Note) Labels() []string {
 		}
 	}
 	return out
+}
+
+// Heard is up to where the model was told what people said: the place of the last
+// request that came with what was said before it.
+func (s *State) Heard() Place {
+	for _, m := range slices.Backward(s.Timeline) {
+		if m, ok := m.(*Message); ok && m.TakeBack == nil && m.Place != (Place{}) {
+			return m.Place
+		}
+	}
+	return s.Task.Place
 }

@@ -29,11 +29,12 @@ func (s *State) Forget(by Message, reason string) (out []*Event) {
 }
 
 // WithTakeBack returns the events of a wish about the checkpoints. What waits for an
-// answer is withdrawn where it is about a state that will not be there.
-func (s *State) WithTakeBack(by Message, wish TakeBack) (out []*Event) {
+// answer is withdrawn where it is about a state that will not be there. What comes of
+// it is said at the place.
+func (s *State) WithTakeBack(by Message, at Place, wish TakeBack) (out []*Event) {
 	if wish.Do != Keep {
 		out = s.withdraw(by)
 	}
-	by.TakeBack = &wish
+	by.TakeBack, by.Place = &wish, at
 	return append(out, NewEvent(TypeMessage, s.Turns, by))
 }

@@ -53,7 +53,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 			}
 		}
 		_, list, _ := strings.Cut(made.Message, "\n\n")
-		tell(map[bool]string{false: "Took back, as a person asked:", true: "Brought again, as a person asked:"}[wish.Do == session.Redo] + "\n\n" + list)
+		tell(map[bool]string{false: "Taken back (`/agent redo` brings it again):", true: "Brought again:"}[wish.Do == session.Redo] + "\n\n" + list)
 		events = append(events, session.NewEvent(session.TypeCheckpoint, at.Turns,
 			session.Checkpoint{Commit: c.ID, Tree: c.Tree, Parent: at.Published, Files: fileChanges(c.Files), Parked: true, TookBack: wish.Do, Content: content}))
 	}
