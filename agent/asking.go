@@ -216,6 +216,9 @@ func refusalText(c *session.CallState) string {
 
 // goOn says what to do without a yes.
 func goOn(c *session.CallState) string {
+	if hint := c.Request.Answer.Hint; hint != "" {
+		return hint
+	}
 	switch c.Approval().State {
 	case policy.Withdrawn:
 		return "Follow the new instruction."

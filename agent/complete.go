@@ -172,8 +172,8 @@ func (f *finisher) sayErrors(ctx context.Context, errs []string) (*session.Outco
 
 func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome, error) {
 	if f.claims.garbled >= mostFailed {
-		return failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row (%s). "+
-			"Try again, or use a model with tool calling.", mostFailed, errs[0])), nil
+		return failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row. "+
+			"Try again, or use a model with tool calling.", mostFailed)), nil
 	}
 	return nil, f.tell(ctx, session.NoteReminder, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
 		". Nothing was run. Send the call again in the format of the system prompt.")
@@ -237,7 +237,7 @@ func (f *finisher) stuck() *session.Outcome {
 	last := ""
 	for _, c := range f.Last {
 		if c.Result != nil && c.Result.Mistake {
-			last = fmt.Sprintf("; the last was a call of %s: %s", c.Name, firstLine(c.Result.Content, 160))
+			last = "; the last was a call of " + c.Name
 		}
 	}
 	return failed(fmt.Sprintf("The model made %d mistakes in a row and did not get out of them by itself%s. "+

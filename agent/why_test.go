@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -33,6 +34,19 @@ func TestFirstWhyItWaits(t *testing.T) {
 		}
 		if !slices.Equal(rules, tt.want) {
 			t.Errorf("%s: %v, want %v", name, rules, tt.want)
+		}
+	}
+}
+
+// A hint is for the model alone, and takes the place of what it is told otherwise.
+func TestHintOfARefusal(t *testing.T) {
+	for hint, want := range map[string]string{
+		"":                     "handrail denied this: it is too long. It was not run. Go on without it, or choose another way.",
+		"Do it in two halves.": "handrail denied this: it is too long. It was not run. Do it in two halves.",
+	} {
+		r := &session.Request{Approval: policy.Approval{State: policy.Denied}, Answer: &session.Resolved{Verdict: policy.Denied, By: "handrail", Reason: "it is too long", Hint: hint}}
+		if got, ok := refusal(&session.CallState{Request: r}); !ok || got != want {
+			t.Errorf("%q, %t, want %q", got, ok, want)
 		}
 	}
 }

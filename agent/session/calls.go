@@ -197,7 +197,7 @@ func (c *Calls) start(p *Started) {
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Begin()
 	}
-	s.run = &ToolRun{Title: p.Title}
+	s.run = &ToolRun{Name: s.Name, Title: p.Title}
 }
 
 // result ends a call. It returns what the call should have made of files, where

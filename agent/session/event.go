@@ -215,7 +215,8 @@ type Resolved struct {
 	By      string               `json:"by,omitempty"`
 	ByID    int64                `json:"by_id,omitempty"`
 	Reason  string               `json:"reason,omitempty"`
-	Key     string               `json:"key,omitempty"` // source of the answer: comment id with updated_at, or review id
+	Hint    string               `json:"hint,omitempty"` // what the model is to do instead; people are not shown it
+	Key     string               `json:"key,omitempty"`  // source of the answer: comment id with updated_at, or review id
 }
 
 // Started is the payload of [TypeStarted].

@@ -14,6 +14,7 @@ type Moment interface{ moment() }
 // session ended under it, CutOff then; a call that was refused has no Title of its
 // own.
 type ToolRun struct {
+	Name   string // of the tool
 	Title  string
 	Result *Result
 	CutOff bool
@@ -37,7 +38,7 @@ func (s *State) tell(payload any) {
 	case *Result:
 		c := s.call(p.Call)
 		if c.run == nil {
-			c.run = &ToolRun{}
+			c.run = &ToolRun{Name: c.Name}
 			s.Timeline = append(s.Timeline, c.run)
 		}
 		c.run.Result = p

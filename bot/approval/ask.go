@@ -183,7 +183,7 @@ func (r Requests) Moot(open []session.Asked, turn int) []*session.Event {
 	for _, a := range open {
 		if render.TooLongToShow(a) && (a.Review == nil || r.Holder.Stage(a.ID).Comment) {
 			end(session.Resolved{
-				ID: a.ID, Verdict: denied, By: "handrail", Reason: render.WhyTooLong,
+				ID: a.ID, Verdict: denied, By: "handrail", Reason: render.WhyTooLong, Hint: "Do it in smaller steps, each short enough to be read.",
 			})
 		}
 	}

@@ -116,6 +116,7 @@ func everything() map[string][]string {
 		"Answer":       nil, // TestLongAnswer
 		"Approval":     {Approval(sampleRun, "kim"), Approval(sampleEdit, ""), Approval(sampleAsk, "kim")},
 		"AsksOnly":     {AsksOnly(7)},
+		"Before":       nil, // TestLongPlan
 		"BaseIsGone":   {BaseIsGone("old", "main")},
 		"CheckMoved":   {CheckMoved("c0c0c0c")},
 		"CheckSummary": {CheckSummary(done, ""), CheckSummary(none, "sam may not ask here")},

@@ -72,7 +72,7 @@ func answerSteps(p *session.Answer) []step {
 		out = append(out, step{text: p.Content})
 	}
 	if n := len(p.Errors); n > 0 {
-		out = append(out, step{text: "Sent a tool call that could not be understood", detail: line(p.Errors[0], 100), bad: true})
+		out = append(out, step{text: "Sent a tool call that could not be understood", bad: true})
 	}
 	return out
 }
@@ -104,7 +104,7 @@ func toolStep(t *session.ToolRun) step {
 	case t.Result.Title != "":
 		s.text = t.Result.Title
 	case t.Title == "":
-		s.text = line(t.Result.Content, 80)
+		s.text = "Did not run " + t.Name //control:not-the-models-words
 	}
 	if n := counts(total(t.Result.Changes)); len(t.Result.Changes) > 0 && !strings.Contains(s.text, n) {
 		s.detail = n

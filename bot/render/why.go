@@ -6,7 +6,7 @@ import "fmt"
 // read these as the reason of a verdict, and the agent is told them too.
 const (
 	WhyLate           = "the time to answer is over"
-	WhyTooLong        = "it is too long to be shown to a person in one comment, so nobody can approve it; do it in smaller pieces"
+	WhyTooLong        = "it is too long to be shown whole in one comment, so nobody could see what a yes would be for"
 	WhyElsewhere      = "the edit was made on another machine and is not here"
 	WhyAnotherAccount = "the account that approved is another one now"
 	WhyAnotherAuthor  = "the account that wrote it is another one now"
