@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -95,7 +96,7 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 		return f.garbled(ctx, last.answer.Errors)
 	case last.answer.Content == "":
 		return f.nothing(ctx)
-	case f.mode.ReadOnly():
+	case !f.mayWrite(): //control:prose-is-no-end
 		return f.complete(ctx, last.answer.Content)
 	}
 	return f.wordsOnly(ctx, last.answer.Content)
@@ -134,25 +135,61 @@ func completion(e entry) (string, bool) {
 	return e.answer.Content, e.answer.Complete
 }
 
-// complete accepts the end, unless the task asked for a change and none was
-// made.
+// complete accepts the end, unless work was wanted and none was done.
 func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome, error) {
-	if f.changed() || !f.wantsChange() {
-		if open := openTodo(f.Todo); open > 0 && !f.claims.nudged && f.meter.turnsLeft() > 1 {
-			return nil, f.tell(ctx, session.NoteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
-				"Do what is open, or bring the list up to date, and complete again.", items(open)))
-		}
-		out := f.summarize(ctx, session.StatusDone, said)
-		if f.planner.plans() && out.Summary != "" {
-			return f.planner.propose(ctx, out.Summary)
-		}
-		return out, nil
+	if f.mayWrite() && !f.changed() {
+		return f.unchanged(ctx, said)
 	}
-	if f.claims.refusals < mostRefusals {
+	if open := openTodo(f.Todo); open > 0 && !f.claims.nudged && f.meter.turnsLeft() > 1 {
+		return nil, f.tell(ctx, session.NoteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
+			"Do what is open, or bring the list up to date, and complete again.", items(open)))
+	}
+	status := session.StatusDone
+	if !f.changed() { //control:answered-is-not-done
+		status = session.StatusAnswered
+	}
+	out := f.summarize(ctx, status, said)
+	if f.planner.plans() && out.Summary != "" {
+		return f.planner.propose(ctx, out.Summary)
+	}
+	return out, nil
+}
+
+// unchanged decides about an end without a change in a mode that may write: work is
+// wanted there, unless the model says why nothing had to change.
+func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome, error) {
+	why, last := "", f.talk.entries[len(f.talk.entries)-1]
+	for _, c := range last.calls {
+		if c.Result != nil {
+			why = cmp.Or(why, c.Result.Unchanged())
+		}
+	}
+	question := session.Question(f.asked())
+	if why == "" && !question && f.claims.refusals < mostRefusals { //control:work-is-wanted
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
-			"Make the change with the tools now. If nothing needs to change, say why in one sentence and complete again.")
+			"Make the change with the tools now. If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
 	}
-	return f.summarize(ctx, session.StatusNoChanges, said), nil
+	status := session.StatusNoChanges
+	if question || why != "" && strings.Contains(f.asked(), "?") {
+		status = session.StatusAnswered
+	}
+	out := f.summarize(ctx, status, f.withProse(said))
+	if why != "" && status == session.StatusNoChanges {
+		out.Reason = "No file was changed. The model's reason: " + why
+	}
+	return out, nil
+}
+
+// withProse puts the words of an answer that was sent back because they are no end
+// in front of what the model said at the end, where that is less.
+func (f *finisher) withProse(said string) string {
+	for i := len(f.talk.entries) - 2; i > 0 && !f.talk.entries[i].person; i-- {
+		a := f.talk.entries[i].answer
+		if a != nil && len(a.Calls) == 0 && !a.Complete && len(a.Content) > len(said) {
+			return a.Content + "\n\n" + said
+		}
+	}
+	return said
 }
 
 // changed reports whether there is anything new since a person last asked: on
@@ -186,44 +223,28 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 	return nil, f.tell(ctx, session.NoteReminder, "Your answer was empty. Go on with the task: call a tool, or complete it.")
 }
 
-// wordsOnly handles prose in a mode that works: the model is asked to act or
-// to finish; if it keeps talking, its words are taken as the end.
+// wordsOnly handles prose in a mode that may write, where it is no end: the model is
+// asked to act or to finish. If it keeps talking, its words are taken as the end.
 func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome, error) {
-	if !f.wantsChange() || f.claims.idle > mostIdle {
+	if f.claims.idle > mostIdle {
 		return f.complete(ctx, said)
 	}
-	return nil, f.tell(ctx, session.NoteReminder, "You wrote text but called no tool. If the task is finished, complete it with attempt_completion; "+
-		"otherwise go on with a tool call.")
+	text := "You wrote text but called no tool. If the task is finished, complete it with attempt_completion; otherwise go on with a tool call."
+	if !f.changed() {
+		text += " No file is changed so far: if none has to change, say why in no_change_reason."
+	}
+	return nil, f.tell(ctx, session.NoteReminder, text)
 }
 
-var (
-	questionStart = regexp.MustCompile(`(?i)^\W*(why|what|how|where|when|who|which|is|are|does|do|did|can you (explain|tell|show|describe)|could you (explain|tell|describe)|explain|describe|tell me|summari[sz]e|list|show|compare|review|look at|find out|investigate)\b`)
-	changeWord    = regexp.MustCompile(`(?i)\b(fix|repair|solve|resolve|add|create|write|implement|build|make|change|modify|update|edit|rename|move|remove|delete|drop|replace|refactor|rewrite|convert|port|upgrade|bump|migrate|extend|extract|split|merge|clean ?up|format|correct|adjust|introduce|support|enable|disable|generate|set ?up|configure|improve|optimi[sz]e|translate|document|revert|undo|apply|insert|append|patch|handle)\w*`)
-)
-
-// wantsChange reports whether the request asks for a change of files. It reads
-// the latest words of a person. In a mode that cannot write nothing is
-// wanted.
-func (f *finisher) wantsChange() bool {
-	if !f.mode.Allows(policy.Write) || f.mode.EditLimit == 0 {
-		return false
-	}
-	text := f.talk.asks
-	if text == "" {
-		text = session.Command(f.Task.Text)
-	}
-	if questionStart.MatchString(text) && !regexpAfterAnd(text) {
-		return false
-	}
-	return changeWord.MatchString(text)
+// mayWrite reports whether the mode that people asked for can change files. A mode
+// that the model went to by itself takes nothing from what they want.
+func (f *finisher) mayWrite() bool {
+	m, _ := policy.ParseMode(cmp.Or(f.GrantedMode, f.Task.Mode))
+	return m.Allows(policy.Write) && m.EditLimit != 0
 }
 
-// regexpAfterAnd finds "explain it and fix it": a question that goes on with
-// a wish.
-func regexpAfterAnd(text string) bool {
-	_, rest, ok := strings.Cut(text, " and ")
-	return ok && changeWord.MatchString(rest) && !questionStart.MatchString(rest)
-}
+// asked returns the latest words of a person.
+func (f *finisher) asked() string { return cmp.Or(f.talk.asks, session.Command(f.Task.Text)) }
 
 // mostMistakes is how many mistakes in a row end a session: the model is
 // stuck, and more turns would not free it.

@@ -31,7 +31,7 @@ func TestResultsAreCleaned(t *testing.T) {
 			b := newBench(t, script, map[string]string{"a.txt": "before " + text + " after\n"})
 			b.task.Text = "explain a.txt"
 			b.cfg.Redactor = secret.NewRedactor(secret.Value(canary))
-			b.must(session.StatusDone)
+			b.must(session.StatusAnswered)
 			got := b.results()[0]
 			for _, r := range b.model.Requests() {
 				got += string(r.Body)

@@ -100,7 +100,7 @@ func TestCircle(t *testing.T) {
 	round := "- calls: [{name: read_file, arguments: {path: a.txt}}]\n- calls: [{name: read_file, arguments: {path: b.txt}}]\n"
 	b := newBench(t, head+round+round+round+"- when: {tool_result_contains: go in a circle}\n  say: \"I give up. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": "1\n", "b.txt": "2\n"})
 	b.task.Text = "what is in a.txt?"
-	b.must(session.StatusDone)
+	b.must(session.StatusAnswered)
 
 	work := "- calls: [{name: run_terminal_command, arguments: {command: echo x >> a.txt}}]\n- calls: [{name: read_file, arguments: {path: a.txt}}]\n"
 	b = newBench(t, head+work+work+work+"- say: \"Done. [TASK_COMPLETE]\"\n", map[string]string{"a.txt": "1\n"})
@@ -136,7 +136,7 @@ turns:
   say: "Nothing of use. [TASK_COMPLETE]"
 `, map[string]string{"long.txt": long})
 	b.task.Text = "what is in the file?"
-	b.must(session.StatusDone)
+	b.must(session.StatusAnswered)
 }
 
 // What a server lacks is left out, one thing at a time.
@@ -158,7 +158,7 @@ turns:
 `, map[string]string{"a.txt": ""})
 			b.task.Text = "what is in the picture?"
 			b.task.Images = []session.Blob{{Name: "cat.png", Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n.")}}
-			b.must(session.StatusDone)
+			b.must(session.StatusAnswered)
 		})
 	}
 }

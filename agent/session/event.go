@@ -8,6 +8,7 @@
 //
 //	event.go     the events and what is in them
 //	words.go     the words that they use, and those for where a session stands
+//	question.go  what words alone can end
 //	state.go     the fold: what a log says
 //	calls.go     calls, and what people were asked about them
 //	changes.go   files, commits and pushes
@@ -239,6 +240,8 @@ type Result struct {
 	// tool wrongly (as opposed to the world being against it).
 	Complete bool `json:"complete,omitempty"`
 	Mistake  bool `json:"mistake,omitempty"`
+	// NoChange is why the model says, with Complete, that no file had to change.
+	NoChange string `json:"no_change,omitempty"`
 	// LeftOut is all that lay in the workspace after the call and cannot be
 	// kept. It is nil where that was not looked for, or nothing had changed.
 	LeftOut []LeftOut `json:"left_out,omitzero"`

@@ -58,7 +58,14 @@ func (s *State) Over() bool { return s.Outcome != nil && !s.Outcome.Status.Parke
 // Finished reports whether the session came to the end of its work: there is
 // nothing left to try again or to go on with.
 func (s *State) Finished() bool {
-	return s.Outcome != nil && (s.Outcome.Status == StatusDone || s.Outcome.Status == StatusNoChanges || s.Outcome.Status == StatusPlanned)
+	if s.Outcome == nil {
+		return false
+	}
+	switch s.Outcome.Status {
+	case StatusDone, StatusAnswered, StatusNoChanges, StatusPlanned:
+		return true
+	}
+	return false
 }
 
 // Apply folds one event. Types this version does not know are skipped, so that

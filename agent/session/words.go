@@ -65,6 +65,7 @@ type Status string
 // How a run can end.
 const (
 	StatusDone             Status = "done"
+	StatusAnswered         Status = "answered" // in words: no file was to change
 	StatusNoChanges        Status = "no_changes"
 	StatusPlanned          Status = "planned" // people can have the plan carried out
 	StatusAwaitingApproval Status = "awaiting_approval"

@@ -61,6 +61,7 @@ type Result struct {
 	State    *session.Update // todo list or mode to record
 	Images   []session.Blob
 	Complete bool           // the model says that the task is done
+	NoChange string         // why it says that no file had to change; "" where it does not
 	Ask      *session.Asked // a question that parks the session
 	Condense bool           // the conversation is to be summarized before the next answer
 	Mistake  bool           // part of the call was wrong, although something was done

@@ -12,7 +12,7 @@ import (
 const CheckName = "Handrail"
 
 var conclusions = map[session.Phase]string{
-	session.PhaseDone: "success", session.PhaseAnswered: "success", session.PhasePlanned: "success", session.PhaseReviewed: "success",
+	session.PhaseDone:    "success", // and nothing else: words prove nothing
 	session.PhaseStopped: "cancelled", session.PhaseFailed: "failure", session.PhaseCrashed: "failure",
 	session.PhaseAwaitingApproval: "action_required", session.PhaseAwaitingAnswer: "action_required", session.PhaseOutOfBudget: "action_required",
 }
@@ -27,7 +27,8 @@ func Conclusion(p session.Phase) string {
 
 // Sign is the reaction that says how a session stands where nothing else can.
 func Sign(p session.Phase) string {
-	if Conclusion(p) == "success" {
+	switch p {
+	case session.PhaseDone, session.PhaseAnswered, session.PhasePlanned, session.PhaseReviewed:
 		return "rocket"
 	}
 	return "confused"

@@ -58,8 +58,8 @@ func Progress(s *session.State, l Links) untrusted.Post {
 }
 
 var icons = map[session.Phase]string{
-	session.PhaseQueued: "🕓", session.PhaseRunning: "🏃", session.PhaseDone: "✅", session.PhaseAnswered: "✅", session.PhasePlanned: "✅",
-	session.PhaseReviewed: "✅", session.PhaseAwaitingApproval: "✋", session.PhaseAwaitingAnswer: "✋", session.PhaseFailed: "❌",
+	session.PhaseQueued: "🕓", session.PhaseRunning: "🏃", session.PhaseDone: "✅", session.PhaseAnswered: "💬", session.PhasePlanned: "📝",
+	session.PhaseReviewed: "💬", session.PhaseAwaitingApproval: "✋", session.PhaseAwaitingAnswer: "✋", session.PhaseFailed: "❌",
 	session.PhaseCrashed: "❌", session.PhaseOutOfBudget: "⏳", session.PhaseWaitingModel: "⏳", session.PhaseWaitingGitHub: "⏳",
 	session.PhaseWaitingChecks: "⏳", session.PhaseWaitingPush: "⏳", session.PhaseNoChanges: "⏹️", session.PhaseStopped: "⏹️",
 }

@@ -190,7 +190,7 @@ func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job
 	}
 	term.leftOut(state.LeftOut)
 	term.outcome(t, out, c.Repo)
-	if out.Status != session.StatusDone {
+	if out.Status != session.StatusDone && out.Status != session.StatusAnswered {
 		return door.ErrFailed
 	}
 	return nil

@@ -12,12 +12,14 @@ import (
 var attemptCompletionDoc string
 
 func attemptCompletion(*tools.Kit) tools.Tool {
-	return tools.New(tools.Sheet{Name: "attempt_completion", Doc: attemptCompletionDoc, Kind: policy.Converse, Essential: true,
+	return tools.New(tools.Sheet{Name: "attempt_completion", Doc: attemptCompletionDoc, Kind: policy.Converse, Essential: true, Repeats: 9, // the one who weighs it says how often it may be sent back
 		Aliases: []string{"complete_task", "task_complete", "finish", "finish_task", "task_done"},
 		Params: []tools.Param{
 			{Name: "result", Required: true, Doc: "What was done, for the person who asked; Markdown.",
 				Aliases: []string{"text", "message", "summary", "answer", "response", "final_answer", "content", "output"}},
 			{Name: "command", Doc: "Ignored."},
+			{Name: "no_change_reason", Doc: "Why no file had to change. Only when you changed none.",
+				Aliases: []string{"no_change", "why_no_change", "nothing_to_change", "reason"}},
 		},
 		Example: `{"result":"Fixed the off-by-one error in the pager and added a test."}`},
 		func(_ context.Context, a tools.Args) (policy.Action, error) {
@@ -29,6 +31,10 @@ func attemptCompletion(*tools.Kit) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return tools.Result{Content: s, Title: "Finished", Complete: true}, nil
+			why, err := a.Text("no_change_reason")
+			if err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{Content: s, Title: "Finished", Complete: true, NoChange: why}, nil
 		})
 }

@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// In a mode that may write, words are no work, whatever language the task is in and
+// whether or not it has a verb that anybody knows. What has changed nothing is never done.
+func TestWordsAreNoWork(t *testing.T) {
+	for _, task := range []string{
+		"the parser loses the sign", "go test fails", "Das Programm stürzt ab, wenn die Datei leer ist", "Bitte den Rundungsfehler beheben",
+		"off by one in pager.go", "TestSum is red", "#12", "разберись с падением", "空ファイルで落ちる", "corrige l'erreur d'arrondi", "users cannot log in!",
+		"Why is the sign lost? and repair it",
+	} {
+		for _, how := range []string{
+			"- say: \"I fixed the sign and all tests pass.\"\n  repeat: true\n",
+			"- say: \"Fixed. [TASK_COMPLETE]\"\n  repeat: true\n",
+			"- calls: [{name: attempt_completion, arguments: {result: Fixed it.}}]\n  repeat: true\n",
+			"- calls: [{name: attempt_completion, arguments: {result: Fixed it., no_change_reason: n/a}}]\n  repeat: true\n",
+			"- calls: [{name: switch_mode, arguments: {mode: ask}}]\n- say: \"It is fixed. [TASK_COMPLETE]\"\n  repeat: true\n",
+		} {
+			b := newBench(t, head+how, map[string]string{"a.txt": "1\n"})
+			b.task.Text = task
+			out := b.must(session.StatusNoChanges)
+			if n := strings.Count(b.notes(session.NoteRefused), "no file was changed"); n != mostRefusals {
+				t.Errorf("%q, %s: sent back %d times, want %d", task, how, n, mostRefusals)
+			}
+			if !strings.Contains(out.Reason, "no file was changed") {
+				t.Errorf("%q: %+v", task, out)
+			}
+		}
+	}
+}
+
+// A reason why nothing had to change is believed, and is no success either. The
+// answer to a question keeps the words that came before its end.
+func TestReasonForNoChange(t *testing.T) {
+	end := "- calls: [{name: attempt_completion, arguments: {result: Nothing to do., no_change_reason: The sign is kept since the last release.}}]\n"
+	for _, tt := range []struct {
+		task, script string
+		mode         string
+		want         session.Status
+		says         string
+	}{
+		{"the parser loses the sign", end, "code", session.StatusNoChanges, "kept since the last release"},
+		{"Warum fehlt das Vorzeichen?", end, "code", session.StatusAnswered, "Nothing to do."},
+		{"why is the sign lost", "- say: \"Because line 3 reads it with strconv.ParseUint, which takes none.\"\n" + end, "code", session.StatusAnswered, "ParseUint"},
+		{"the parser loses the sign", "- say: It reads it as unsigned.\n", "ask", session.StatusAnswered, "unsigned"},
+	} {
+		b := newBench(t, head+tt.script, map[string]string{"a.txt": "1\n"})
+		b.task.Text, b.task.Mode = tt.task, tt.mode
+		out := b.must(tt.want)
+		if !strings.Contains(out.Reason+out.Summary, tt.says) || b.notes(session.NoteRefused) != "" {
+			t.Errorf("%q in %s mode: %+v, sent back with %q", tt.task, tt.mode, out, b.notes(session.NoteRefused))
+		}
+	}
+}
+
+// notes returns all words of one kind that the model was told.
+func (b *bench) notes(kind session.NoteKind) string {
+	var out strings.Builder
+	for _, n := range events[session.Note](b, session.TypeNote) {
+		if n.Kind == kind {
+			out.WriteString(n.Text + "\n")
+		}
+	}
+	return out.String()
+}

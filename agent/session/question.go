@@ -1,0 +1,33 @@
+package session
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	questionStart = regexp.MustCompile(`(?i)^\W*(why|what|how|where|when|who|which|is|are|does|do|did|can you (explain|tell|show|describe)|could you (explain|tell|describe)|explain|describe|tell me|summari[sz]e|list|show|compare|review|look at|find out|investigate)\b`)
+	changeWord    = regexp.MustCompile(`(?i)\b(fix|repair|solve|resolve|add|create|write|implement|build|make|change|modify|update|edit|rename|move|remove|delete|drop|replace|refactor|rewrite|convert|port|upgrade|bump|migrate|extend|extract|split|merge|clean ?up|format|correct|adjust|introduce|support|enable|disable|generate|set ?up|configure|improve|optimi[sz]e|translate|document|revert|undo|apply|insert|append|patch|handle)\w*`)
+)
+
+// Question reports whether a request is plainly one that words answer. It knows
+// English only: what it does not know is a task.
+func Question(text string) bool {
+	if !questionStart.MatchString(text) {
+		return false
+	}
+	_, rest, ok := strings.Cut(text, " and ") // "explain it and fix it"
+	return !ok || !changeWord.MatchString(rest) || questionStart.MatchString(rest)
+}
+
+// leastWords is how long a reason is at least: "n/a" and "none" are none.
+const leastWords = 3
+
+// Unchanged returns why no file had to change, as the model gave it with its end,
+// "" when that says nothing.
+func (r *Result) Unchanged() string {
+	if !r.Complete || len(strings.Fields(r.NoChange)) < leastWords {
+		return ""
+	}
+	return strings.TrimSpace(r.NoChange)
+}
