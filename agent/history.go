@@ -6,6 +6,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/memory"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -18,6 +19,7 @@ type history struct {
 	used   budget
 	habits habits
 	claims claims
+	lost   speech.Losses
 
 	notes    memory.Notes
 	ratio    compact.Ratio
@@ -70,6 +72,7 @@ func (h *history) apply(e session.Event) error {
 		h.claims.handedOver = h.claims.handedOver || p.Sent != nil && len(p.Sent.Held) > 0
 	case *session.Note:
 		h.textOnly = h.textOnly || p.Kind == session.NoteFallback
+		h.lost.Note(p)
 		h.claims.note(p)
 		h.talk.note(e, p)
 	case *session.Update:
@@ -104,6 +107,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 		h.talk.entries, h.talk.asks, h.talk.unprovided = nil, "", ""
 		h.notes, h.todoTurn = memory.Notes{}, h.Turns
 	}
+	h.lost.Anew()
 	if p.Clear || p.Model != "" { // nothing is asked with it
 		return
 	}
@@ -117,7 +121,9 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 }
 
 func (h *history) answered(e session.Event, p *session.Answer) {
-	h.ratio.Learn(p.PromptBytes, p.PromptTokens)
+	if h.lost.Answered(p); h.lost.Counts() {
+		h.ratio.Learn(p.PromptBytes, p.PromptTokens)
+	}
 	h.notes.Hear(p.Content)
 	h.habits.answered(p)
 	h.claims.answered(p)

@@ -55,7 +55,7 @@ type step func(ctx context.Context) (*session.Outcome, error)
 // calls of the last answer, put what they changed on the branch, see whether
 // that was all, and ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
-	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.finisher.finish, r.meter.check, r.think}
+	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.heed, r.finisher.finish, r.meter.check, r.think}
 	with := r.ModelName()
 	for {
 		if r.calls.saves.Moved() || r.TakeBack != nil || r.ModelName() != with {

@@ -150,31 +150,69 @@ func (m *model) learn(ctx context.Context) error {
 
 // answer streams one answer, retrying where that can help.
 func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, error) {
+	if warm := m.lost.Temperature(); warm != nil {
+		req.Temperature = warm
+	}
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
 		s := speech.New(speech.Config{Parser: m.parser, Writes: m.writes, Now: m.now, Show: func(sh speech.Shown) {
 			m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title})
 		}})
-		for part, err := range m.llm.Stream(ctx, req) {
-			if llm.KindOf(err) == llm.Garbled {
-				out = s.Answer(m.Turns + 1)
-				out.Errors = append(out.Errors, err.Error())
-				out.Complete, out.PromptBytes = false, compact.Size(req)
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			s.Take(part)
+		err := m.hear(ctx, req, s)
+		switch {
+		case llm.KindOf(err) == llm.Garbled:
+			out = s.Answer(m.Turns + 1)
+			out.Errors = append(out.Errors, err.Error())
+			out.Complete, out.Lost = false, session.LostUnread
+		case llm.KindOf(err) == llm.Cut && s.Stuttered(), err == nil:
+			out = s.Answer(m.Turns + 1)
+		default:
+			return err
 		}
-		if !s.Whole() {
-			return &llm.Error{Kind: llm.Cut, Public: "the model's answer broke off"}
-		}
-		out = s.Answer(m.Turns + 1)
 		out.PromptBytes = compact.Size(req)
 		return nil
 	})
 	return out, err
+}
+
+// hear streams an answer into s, to its end or until it goes round in circles.
+func (m *model) hear(ctx context.Context, req llm.Request, s *speech.Stream) error {
+	for part, err := range m.llm.Stream(ctx, req) {
+		if err != nil {
+			return err
+		}
+		s.Take(part)
+		if s.Circles() {
+			return nil
+		}
+	}
+	if !s.Whole() {
+		return &llm.Error{Kind: llm.Cut, Public: "the model's answer broke off"}
+	}
+	return nil
+}
+
+// heed tells the model what of its last answer was lost, and changes to text calls
+// where native ones do not arrive. Where it is of no use to go on, the session ends.
+func (r *run) heed(ctx context.Context) (*session.Outcome, error) {
+	n := len(r.talk.entries)
+	if n == 0 || r.talk.entries[n-1].answer == nil {
+		return nil, nil
+	}
+	if _, complete := completion(r.talk.entries[n-1]); complete {
+		return nil, nil
+	}
+	if why := r.lost.End(); why != "" {
+		return failed(why), nil
+	}
+	if why := r.lost.TextCalls(); why != "" && !r.model.text { //control:text-after-two
+		r.model.text = true
+		return nil, r.tell(ctx, session.NoteFallback, why)
+	}
+	if say := r.lost.Reminder(r.requests.tools.names()); say != "" {
+		return nil, r.tell(ctx, session.NoteReminder, say)
+	}
+	return nil, nil
 }
 
 // say asks the model something beside the conversation and returns its

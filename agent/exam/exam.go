@@ -215,7 +215,10 @@ func (x *exam) native(ctx context.Context) (string, bool) {
 	}
 	if len(a.calls) == 0 {
 		if p := x.parser.Parse(a.content); len(p.Calls) > 0 {
-			return "the model printed its call as text; sessions understand that", x.reads(p.Calls[0].Name, p.Calls[0].Arguments, "hello.txt")
+			return "the model printed its call as text; sessions change to text calls", false
+		}
+		if a.done.Dropped {
+			return "no call came, and more tokens were counted than came: the server dropped a call that it could not read; sessions change to text calls", false
 		}
 		return fmt.Sprintf("no call; the model said %q", clip(a.content)), false
 	}
@@ -338,7 +341,7 @@ func (x *exam) advise() {
 	}
 	switch {
 	case f.Calls == "text" && f.Tools:
-		say("The server says that the model calls tools, and it does not: sessions use text calls.")
+		say("The server says that the model calls tools, and it does not: sessions use text calls after two that failed. With `model.can.tools: false` they do so from the start.")
 	case f.Calls == "text":
 		say("The model has no native calls: sessions use text calls, which cost some context.")
 	case f.Calls == "none":

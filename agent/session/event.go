@@ -148,6 +148,14 @@ type Call struct {
 	Text      bool            `json:"text,omitempty"`      // parsed from prose, not a native call
 }
 
+// What of an answer can be lost.
+const (
+	LostCall   = "call"   // the server dropped a call
+	LostUnread = "unread" // the server could not read a call
+	LostEnd    = "end"    // the answer reached its limit
+	LostLoop   = "loop"   // the answer repeated itself and was stopped
+)
+
 // Answer is the payload of [TypeAnswer].
 type Answer struct {
 	Thinking       string   `json:"thinking,omitempty"`
@@ -156,6 +164,7 @@ type Answer struct {
 	Raw            string   `json:"raw,omitempty"`     // what a text-mode model is shown as its own words; empty when equal to Content
 	Calls          []Call   `json:"calls,omitempty"`
 	Errors         []string `json:"errors,omitempty"`       // calls that could not be understood
+	Lost           string   `json:"lost,omitempty"`         // what of it did not arrive: [LostCall] and its like
 	Complete       bool     `json:"complete,omitempty"`     // the model said that it is done
 	PromptBytes    int      `json:"prompt_bytes,omitempty"` // size of what was sent, to learn how the server counts
 	PromptTokens   int      `json:"prompt_tokens,omitempty"`

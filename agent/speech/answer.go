@@ -23,6 +23,9 @@ func (s *Stream) Answer(turn int) session.Answer {
 		PromptTokens:   s.done.PromptTokens,
 		AnswerTokens:   s.done.AnswerTokens,
 	}
+	if a.Lost = s.lost(); s.circles && a.AnswerTokens == 0 {
+		a.AnswerTokens = (len(thinking) + len(content)) / 4 // its server was not asked for the count
+	}
 	a.Thinking, _ = cutComplete(thinking)
 	a.Thinking = cutBroken(a.Thinking)
 	raw := strings.TrimSpace(content)
@@ -40,6 +43,19 @@ func (s *Stream) Answer(turn int) session.Answer {
 		a.Raw = raw
 	}
 	return mended(a)
+}
+
+// lost is what of the answer did not arrive.
+func (s *Stream) lost() string {
+	switch {
+	case s.circles: //control:stopped-circles
+		return session.LostLoop
+	case s.done.DoneReason == "length": //control:cut-is-told
+		return session.LostEnd
+	case s.done.Dropped:
+		return session.LostCall
+	}
+	return ""
 }
 
 // mended is an answer as it is meant: where the model copied a mark that was broken

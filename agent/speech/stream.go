@@ -5,6 +5,9 @@
 //	stream.go    an answer that grows
 //	answer.go    a whole answer, taken apart
 //	thinking.go  what of it is thinking
+//	loop.go      an answer that repeats itself
+//	lost.go      what of the answers did not arrive
+//	context.go   prompts that a server cuts
 //	mark.go      how a model says that it is done
 package speech
 
@@ -63,6 +66,8 @@ type Stream struct {
 	shownAt           time.Time
 	shown             bool
 	done              llm.Part
+	looked            int  // bytes when it was last looked for circles
+	circles           bool // it repeats itself
 }
 
 // New returns the stream of an answer that is asked for now.
@@ -89,6 +94,7 @@ func (s *Stream) Take(p llm.Part) {
 	if p.Done {
 		s.done = p
 	}
+	s.look()
 	s.display(p.Done)
 }
 
