@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -12,11 +11,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/policy/untrusted"
-)
-
-const (
-	mostPictures     = 6        // with one request
-	mostPictureBytes = 12 << 20 // of all of them; they are kept in the session's log
 )
 
 // labelOfCode stands before code that a person wrote into a comment.
@@ -128,26 +122,19 @@ func (r *request) reader() conversation.Reader {
 	}}
 }
 
-// shown is a text whose pictures count: where it stands, and how to call it.
-type shown struct {
-	text  ghapp.Text
-	body  string
-	where string
-}
-
 // texts are those that a request consists of: what was said and, when it
 // opens a session, the post that the thread begins with.
-func (r *request) texts(opens bool) []shown {
+func (r *request) texts(opens bool) []conversation.Shown {
 	s := r.msg
 	at := ghapp.Text{Thread: r.at.Ref, Target: s.target, Review: s.ev.Review.ID}
 	if s.target.Diff {
 		at.Review = 0
 	}
-	out := []shown{{at, s.body, "the comment"}}
-	first := shown{ghapp.Text{Thread: r.at.Ref}, s.ev.Body, "the first post"}
+	out := []conversation.Shown{{Text: at, Where: "the comment", Pictures: command.Pictures(s.body)}}
+	first := conversation.Shown{Text: ghapp.Text{Thread: r.at.Ref}, Where: "the first post", Pictures: command.Pictures(s.ev.Body)}
 	switch {
 	case r.isFirstPost():
-		out[0].where = first.where
+		out[0].Where = first.Where
 	case opens:
 		out = append(out, first)
 	}
@@ -162,8 +149,12 @@ const mostLinks = 32
 // up all the same.
 func (r *request) links(opens bool) []string {
 	var out []string
-	for _, t := range r.texts(opens) {
-		for _, to := range untrusted.Links(t.body) { //control:links-of-the-raw-text
+	bodies := []string{r.msg.body}
+	if opens && !r.isFirstPost() {
+		bodies = append(bodies, r.msg.ev.Body)
+	}
+	for _, body := range bodies {
+		for _, to := range untrusted.Links(body) { //control:links-of-the-raw-text
 			if strings.Contains(to, "/blob/") && len(out) < mostLinks {
 				out = append(out, to)
 			}
@@ -172,52 +163,15 @@ func (r *request) links(opens bool) []string {
 	return out
 }
 
-// pictures fetches the pictures that a request shows, for a model that can
-// see them, and says in words what became of each.
+// pictures are those that a request shows, for a model that can see them, with words on
+// what became of each.
 func (r *request) pictures(ctx context.Context, model string, opens bool) ([]session.Blob, string) {
-	var out []session.Blob
-	var notes strings.Builder
-	size, seen, sees := 0, 0, false
-	for _, t := range r.texts(opens) {
-		for i, address := range command.Pictures(t.body) {
-			if seen++; seen == 1 {
-				sees = r.w.cfg.Sees == nil || r.w.cfg.Sees(ctx, model)
-			}
-			p, err := ghapp.Picture{}, error(nil)
-			switch {
-			case !sees:
-				err = &ghapp.Refused{Reason: fmt.Sprintf("the model %s cannot see pictures", model)}
-			case len(out) == mostPictures:
-				err = &ghapp.Refused{Reason: fmt.Sprintf("there are more than %d", mostPictures)}
-			default:
-				p, err = r.w.at.Client.Picture(ctx, t.text, address)
-			}
-			if err == nil && size+len(p.Data) > mostPictureBytes {
-				err = &ghapp.Refused{Reason: fmt.Sprintf("all of them have more than %d bytes", mostPictureBytes)}
-			}
-			name := fmt.Sprintf("Picture %d in %s", i+1, t.where)
-			if err != nil {
-				fmt.Fprintf(&notes, "\n[%s is not shown: %s.]", name, r.w.whyNot(ctx, address, err))
-				continue
-			}
-			size += len(p.Data)
-			out = append(out, session.Blob{Name: name, Type: p.Type, Data: p.Data})
-			fmt.Fprintf(&notes, "\n[%s is attached as image %d.]", name, len(out))
-		}
-	}
-	if notes.Len() == 0 {
-		return nil, ""
-	}
-	return out, "\n" + notes.String()
-}
-
-// whyNot returns why a picture is missing, for the model, and logs what was in
-// the way.
-func (w *worker) whyNot(ctx context.Context, address string, err error) string {
-	w.cfg.Log.InfoContext(ctx, "picture not fetched", "thread", w.key, "host", ghapp.HostOf(address), "err", err)
-	var r *ghapp.Refused
-	if errors.As(err, &r) {
-		return r.Reason
-	}
-	return "GitHub did not give it"
+	cfg := r.w.cfg
+	return conversation.Sight{
+		Model: model, Fetch: r.w.at.Client.Picture,
+		Sees: func() bool { return cfg.Sees == nil || cfg.Sees(ctx, model) },
+		Missing: func(address string, err error) {
+			cfg.Log.InfoContext(ctx, "picture not fetched", "thread", r.w.key, "host", ghapp.HostOf(address), "err", err)
+		},
+	}.Pictures(ctx, r.texts(opens))
 }

@@ -1,0 +1,80 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+)
+
+const (
+	mostPictures     = 6        // with one request
+	mostPictureBytes = 12 << 20 // of all of them; they are kept in the session's log
+)
+
+// Shown is a text whose pictures count: where it stands, and how to call it.
+type Shown struct {
+	Text     ghapp.Text
+	Where    string
+	Pictures []string // their addresses
+}
+
+// Sight is how a model gets the pictures of a request.
+type Sight struct {
+	Model string
+	Sees  func() bool // whether it can see any; asked when there is one
+	Fetch func(ctx context.Context, text ghapp.Text, address string) (ghapp.Picture, error)
+	// Missing is told why one is missing.
+	Missing func(address string, err error)
+}
+
+// Pictures fetches the pictures that texts show, and says to the model what became of
+// each.
+func (s Sight) Pictures(ctx context.Context, texts []Shown) ([]session.Blob, string) {
+	var out []session.Blob
+	var notes strings.Builder
+	size, seen, sees := 0, 0, false
+	for _, t := range texts {
+		for i, address := range t.Pictures {
+			if seen++; seen == 1 {
+				sees = s.Sees()
+			}
+			p, err := ghapp.Picture{}, error(nil)
+			switch {
+			case !sees:
+				err = &ghapp.Refused{Reason: fmt.Sprintf("the model %s cannot see pictures", s.Model)}
+			case len(out) == mostPictures:
+				err = &ghapp.Refused{Reason: fmt.Sprintf("there are more than %d", mostPictures)}
+			default:
+				p, err = s.Fetch(ctx, t.Text, address)
+			}
+			if err == nil && size+len(p.Data) > mostPictureBytes {
+				err = &ghapp.Refused{Reason: fmt.Sprintf("all of them have more than %d bytes", mostPictureBytes)}
+			}
+			name := fmt.Sprintf("Picture %d in %s", i+1, t.Where)
+			if err != nil {
+				s.Missing(address, err)
+				fmt.Fprintf(&notes, "\n[%s is not shown: %s.]", name, whyMissing(err))
+				continue
+			}
+			size += len(p.Data)
+			out = append(out, session.Blob{Name: name, Type: p.Type, Data: p.Data})
+			fmt.Fprintf(&notes, "\n[%s is attached as image %d.]", name, len(out))
+		}
+	}
+	if notes.Len() == 0 {
+		return nil, ""
+	}
+	return out, "\n" + notes.String()
+}
+
+func whyMissing(err error) string {
+	var r *ghapp.Refused
+	if errors.As(err, &r) {
+		return r.Reason
+	}
+	return "GitHub did not give it"
+}
