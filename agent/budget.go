@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -22,6 +23,7 @@ func (h *history) spent() allowance {
 // budget is what the present request may use, and from where that is counted.
 type budget struct {
 	granted   int  // turns added by people
+	asked     int  // turns that the present request is to have; 0 for those of the task
 	lifted    bool // a person granted more for the present request
 	turnsFrom int  // turn at which the present allowance began
 	modeFrom  int  // edits made before the present request
@@ -33,6 +35,9 @@ func (b *budget) message(p *session.Message, over bool, now allowance) {
 	b.lifted = p.Budget > 0 || b.lifted && !over
 	if over {
 		b.turnsFrom, b.granted, b.modeFrom = now.turns, p.Budget, now.edits
+		if p.Text != "" { // it asks for something new
+			b.asked = p.Turns
+		}
 	}
 	if over || p.Budget > 0 {
 		b.from = now
@@ -85,7 +90,7 @@ func (m *meter) turnLimit() int {
 	if m.limits.Turns > 0 {
 		n = m.limits.Turns
 	}
-	if asked := m.Task.Turns; asked > 0 && (asked < n || m.limits.Turns == 0) { //control:turns-are-a-limit
+	if asked := cmp.Or(m.used.asked, m.Task.Turns); asked > 0 && (asked < n || m.limits.Turns == 0) { //control:turns-are-a-limit
 		n = asked
 	}
 	return n + m.used.granted
@@ -104,6 +109,9 @@ func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	case why != "":
 	case m.turnsLeft() <= 0:
 		why = fmt.Sprintf("All %d turns are used", m.turnLimit())
+		if m.turnLimit() == 1 {
+			why = "The one turn is used"
+		}
 	case l.Tokens > 0 && used.tokens >= l.Tokens:
 		why = fmt.Sprintf("%d tokens are used, %d were allowed", used.tokens, l.Tokens)
 	case l.Edits > 0 && used.edits >= l.Edits:

@@ -24,16 +24,23 @@ func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
 		r.reply(render.NotStarted(err.Error()))
 		return with, false
 	}
+	with.Turns = r.turns(cfg, with.Mode, with.Turns)
+	return with, true
+}
+
+// turns returns as many of the turns that are asked for as a request may have, and says
+// where that is fewer.
+func (r *request) turns(cfg policy.Config, mode string, asked int) int {
 	most := cfg.TurnLimit()
 	if may, _ := r.w.mayAsk(r.actor, policy.RaiseLimit, nil); most == 0 && may != policy.Allow {
-		mode, _ := policy.ParseMode(with.Mode) // it was chosen
-		most = mode.Turns
+		m, _ := policy.ParseMode(mode) // it was chosen
+		most = m.Turns
 	}
-	if most > 0 && with.Turns > most { //control:turns-bind
-		r.reply(render.FewerTurns(with.Turns, most))
-		with.Turns = most
+	if most > 0 && asked > most { //control:turns-bind
+		r.reply(render.FewerTurns(asked, most))
+		return most
 	}
-	return with, true
+	return asked
 }
 
 // forbidden ends a session that may not run any more, because the server allows its mode

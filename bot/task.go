@@ -125,6 +125,13 @@ func (r *request) follow(ctx context.Context) error {
 	}
 	images, words := r.pictures(ctx, v.ModelName(), false)
 	m.Text, m.Images = m.Text+words, images
+	switch {
+	case r.cmd.Turns == 0:
+	case v.Over():
+		m.Turns = r.turns(r.w.config(dataOf(r.sess)), cmp.Or(v.GrantedMode, v.Task.Mode), r.cmd.Turns) //control:turns-of-a-follow-up
+	default:
+		r.reply(render.TurnsLater(r.cmd.Turns))
+	}
 	answered := false
 	r.c.append(approval.Dropped(v, m, s.author.ID)...) //control:plan-replaced
 	for _, a := range v.Open() {

@@ -126,7 +126,7 @@ func everything() map[string][]string {
 		"Detail":     {Detail("exit status 1")},
 		"DidYouMean": {DidYouMean("approve", asked[:1]), DidYouMean("approve", asked), DidYouMean("deny", nil), DidYouMean("stop", nil)},
 		"Died":       {Died(2), Died(3)}, "Diff": {Diff(done, "https://github.example/c"), Diff(none, ""), Diff(sample(session.PhaseDone, 1, 1), "https://github.example/c")},
-		"Ended": {Ended(session.PhaseCrashed, errSample)}, "Fault": {Fault(errSample)}, "FewerTurns": {FewerTurns(100, 20), FewerTurns(2, 1)},
+		"Ended": {Ended(session.PhaseCrashed, errSample)}, "Fault": {Fault(errSample)}, "FewerTurns": {FewerTurns(100, 20), FewerTurns(2, 1)}, "TurnsLater": {TurnsLater(5)},
 		"Ending":        {Ending(done, "https://github.com/o/r/issues/7#issuecomment-1", 9, ""), Ending(none, "", 0, "A note."), Ending(sample(session.PhaseFailed, 1, 1), "", 0, "")},
 		"ForkAmbiguous": {ForkAmbiguous("c0c0c0c", sampleHead)}, "ForkMoved": {ForkMoved("abc1234", sampleHead)}, "ForkOther": {ForkOther("abc1234", sampleHead)},
 		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},

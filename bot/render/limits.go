@@ -29,6 +29,11 @@ func NoLonger(no *policy.NotAllowed) string {
 	return "The session cannot go on: " + NotAllowed(no) + "."
 }
 
+// TurnsLater says that turns were asked for where none are given.
+func TurnsLater(asked int) string {
+	return fmt.Sprintf("I go on with the turns that I have: `--turns` counts from the beginning of a request, and I am still at one. Whoever maintains this repository adds more with `/agent budget +%d`.", asked)
+}
+
 // FewerTurns says that a session gets fewer turns than were asked for.
 func FewerTurns(asked, most int) string {
 	return fmt.Sprintf("You asked for %s; a session here gets at most %d, so that is what I work with. Whoever maintains this repository can grant more later with `/agent budget +10`.", plural(asked, "turn"), most)

@@ -352,6 +352,7 @@ var controls = []control{
 	{"hold-untrusted", "false", "./policy", "TestHeld"},
 	{"hold-requester", "value asker.ID < 0", "./cmd/handrail", "TestScripts/serve_push_untrusted"},
 	{"hold-tightens", "value repo.Push.Hold", "./policy", "TestStricterHold"},
+	{"turns-of-a-follow-up", "value 0", "./cmd/handrail", "TestScripts/serve_followup_turns"},
 	{"not-the-models-words", "value line(t.Result.Content, 80)", "./bot/render", "TestNotesAreSeen"},
 	{"told-before-asked", "skip", "./cmd/handrail", "TestScripts/serve_long_plan"},
 	{"run-turns-bind", "false", "./cmd/handrail", "TestScripts/run_limits"},
