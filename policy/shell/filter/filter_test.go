@@ -2,6 +2,7 @@ package filter
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
@@ -71,6 +72,22 @@ func TestPrintf(t *testing.T) {
 	if out, ok := Printf([]string{"%99999999d", "1"}); ok {
 		t.Errorf("a wide format is %d bytes", len(out))
 	}
+}
+
+// TestPrintfAtOnce: what several sessions print at once does not mix.
+func TestPrintfAtOnce(t *testing.T) {
+	var all sync.WaitGroup
+	for _, text := range []string{"make build", "go test ./...", "ls -la src"} {
+		all.Go(func() {
+			for range 20_000 {
+				if got, ok := Printf([]string{"%s", text}); !ok || got != text {
+					t.Errorf("printf %q is %q, %t", text, got, ok)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestSequence(t *testing.T) {
