@@ -31,6 +31,9 @@ type Rule struct {
 // SubRule says what a sub-command of a program means.
 type SubRule struct{ Subs, Rule, Unless []string }
 
+// Finds says which rules match when the words of a command fit.
+type Finds struct{ Words, Rules []string }
+
 // Wrap describes a program that runs the command in its arguments.
 type Wrap struct {
 	Takes []string // options that have a value of their own
@@ -53,19 +56,21 @@ type ProgramOption struct {
 
 // Knowledge is the tables, by the name of the program.
 type Knowledge struct {
-	Rules    map[string]Rule
-	Order    []string // of the rules
-	Subs     map[string][]SubRule
-	Settings map[string]SubRule
-	Tasks    map[string][]string
-	Wraps    map[string]Wrap
-	Options  map[string][]ProgramOption
-	Takes    map[string][]string
-	Sources  map[string][]SourceFiles
-	Code     map[string][]string
-	Lists    map[string]map[string]bool
-	within   map[string][]string // the lists that have a word
-	words    map[string][]string // of each list, sorted
+	Rules   map[string]Rule
+	Order   []string // of the rules
+	Subs    map[string][]SubRule
+	Finds   map[string][]Finds
+	Reads   map[string][]string // words with which a program only reads
+	Setup   map[string][]string // words with which it prints what sets up a shell
+	Tasks   map[string][]string // words that destroy a database
+	Wraps   map[string]Wrap
+	Options map[string][]ProgramOption
+	Takes   map[string][]string
+	Sources map[string][]SourceFiles
+	Code    map[string][]string
+	Lists   map[string]map[string]bool
+	within  map[string][]string // the lists that have a word
+	words   map[string][]string // of each list, sorted
 }
 
 // Tables is what the tables say. They are read when the first command is
@@ -80,7 +85,7 @@ func Words(list string) []string { return Tables().words[list] }
 
 func readTables() *Knowledge {
 	k := &Knowledge{
-		Rules: map[string]Rule{}, Subs: map[string][]SubRule{}, Settings: map[string]SubRule{}, Tasks: map[string][]string{}, Wraps: map[string]Wrap{},
+		Rules: map[string]Rule{}, Subs: map[string][]SubRule{}, Finds: map[string][]Finds{}, Reads: map[string][]string{}, Setup: map[string][]string{}, Tasks: map[string][]string{}, Wraps: map[string]Wrap{},
 		Options: map[string][]ProgramOption{}, Takes: map[string][]string{}, Sources: map[string][]SourceFiles{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
 	}
 	for line := range strings.SplitSeq(rulesText, "\n") {
@@ -99,7 +104,7 @@ func readTables() *Knowledge {
 			f[i] = strings.Fields(column)
 		}
 		for _, name := range f[0] {
-			k.add(kind, name, f[1:])
+			k.add(kind, strings.Replace(name, "git:", "git ", 1), f[1:])
 		}
 	}
 	return k
@@ -111,8 +116,12 @@ func (k *Knowledge) add(kind, name string, columns [][]string) {
 	switch kind {
 	case "sub":
 		k.Subs[name] = append(k.Subs[name], SubRule{a, b, c})
-	case "set":
-		k.Settings[name] = SubRule{Rule: a, Unless: b}
+	case "finds":
+		k.Finds[name] = append(k.Finds[name], Finds{a, b})
+	case "reads":
+		k.Reads[name] = a
+	case "setup":
+		k.Setup[name] = a
 	case "task":
 		k.Tasks[name] = append(k.Tasks[name], a...)
 	case "wrap":

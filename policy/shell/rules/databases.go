@@ -114,17 +114,10 @@ func statementDestroys(text string) bool {
 // databaseTask rates the tasks of frameworks and of migration tools that
 // destroy a database.
 func databaseTask(c *walk.Command) {
-	destroys := c.Exactly(known.Tables().Tasks[c.Name]...) && !c.AsksHelp() || c.Exactly("dbshell", "dbconsole", "dbaccess") && sqlDestroys().MatchString(c.Waiting())
+	tasks, listed := known.Tables().Tasks[c.Name]
+	destroys := listed && c.Fits(tasks) && !c.AsksHelp() || c.Exactly("dbshell", "dbconsole", "dbaccess") && sqlDestroys().MatchString(c.Waiting())
 	if code := c.At(c.Index("runner", "shell", "tinker") + 1); c.Is("rails", "artisan", "manage.py") && strings.Contains(code, ".") && c.Exactly("runner", "shell", "tinker") {
 		walk.ScanCode(c.With("ruby", nil), code)
-	}
-	switch c.Name {
-	case "prisma":
-		destroys = c.Exactly("reset") || c.Has("force-reset", "accept-data-loss")
-	case "alembic":
-		destroys = c.Exactly("downgrade") && c.Exactly("base")
-	case "kafka-topics", "kafka-topics.sh", "kafka-consumer-groups":
-		destroys = c.Has("delete")
 	}
 	if destroys {
 		c.Hit("database-destroy")

@@ -43,56 +43,28 @@ func git(c *walk.Command) string {
 	}
 	gitPrograms(sub, g)
 	keepsSecret(sub, g)
+	finds(g)
 	if r, ok := gitRules[sub]; ok {
 		return r(g)
 	}
 	return g.PassOn()
 }
 
-// gitRules follows the sub-commands of git that do more than read. What a
-// rule returns is what the sub-command prints.
+// gitRules follows the sub-commands of git for which a line of the tables is
+// not enough. What a rule returns is what the sub-command prints.
 var gitRules = map[string]walk.Rule{
 	"push": gitPush, "config": gitConfig, "remote": gitRemote, "submodule": gitSubmodule, "update-ref": gitUpdateRef, "filter-branch": gitFilter, "filter-repo": gitFilter,
 	"clone": gitDownload, "fetch": gitDownload, "pull": gitDownload, "ls-remote": gitDownload,
 	"credential": gitCredential, "credential-store": gitCredential, "credential-cache": gitCredential, "credential-osxkeychain": gitCredential, "credential-manager": gitCredential,
-	"ls-files": found, "ls-tree": found, "rev-list": found, "rev-parse": found, "log": found, "diff": found, "show": found, "status": found, "grep": found,
-	"for-each-ref": gitRefs, "show-ref": gitRefs, "branch": gitBranch, "tag": gitTag, "checkout": gitCheckout, "switch": gitCheckout, "restore": gitCheckout,
-	"reset": gitReset, "clean": gitClean, "rm": gitRemove, "mv": gitRemove, "bisect": gitBisect,
-	"stash":  gitWords(map[string]string{"clear": "git-discard", "drop": "git-local"}),
-	"reflog": gitWords(map[string]string{"expire": "git-refs", "delete": "git-refs"}),
-	"lfs":    gitWords(map[string]string{"push": "git-push", "pull": "git-fetch", "fetch": "git-fetch", "install": "git-fetch", "prune": "git-fetch"}),
-	"gc":     gitPrune, "prune": gitPrune, "repack": gitPrune, "prune-packed": gitPrune,
-	"maintenance": gitWords(map[string]string{"start": "git-config-wide", "register": "git-config-wide"}),
-	"commit":      gitOption("amend", "git-local"), "apply": gitOption("unsafe-paths", "write-unknown"), "am": gitOption("unsafe-paths", "write-unknown"),
-	"rebase": gitMinor, "replace": gitMinor, "symbolic-ref": gitMinor, "worktree": gitMinor, "archive": gitOutput, "format-patch": gitOutput,
+	"ls-files": found, "ls-tree": found, "rev-list": found, "rev-parse": found, "log": found, "diff": found, "show": found, "status": found, "grep": found, "tag": found,
+	"for-each-ref": gitRefs, "show-ref": gitRefs, "branch": gitBranch, "checkout": gitCheckout, "switch": gitCheckout, "restore": gitCheckout,
+	"rm": gitRemove, "mv": gitRemove, "bisect": gitBisect, "archive": gitOutput, "format-patch": gitOutput,
 	"daemon": gitServe, "http-backend": gitServe, "instaweb": gitServe, "send-email": gitSend, "imap-send": gitSend, "svn": gitSend, "p4": gitSend,
 	"send-pack": gitSend, "cvsserver": gitSend, "upload-pack": gitSend, "receive-pack": gitSend, "http-push": gitSend,
 }
 
 // found is what prints names of the workspace.
 func found(g *walk.Command) string { return "found-" + unknown + fetchedText(g) }
-
-// gitWords makes a rule of words that are arguments of a sub-command.
-func gitWords(rules map[string]string) walk.Rule {
-	return func(g *walk.Command) string {
-		for _, a := range g.List {
-			if r, ok := rules[a.S]; ok {
-				g.Hit(r)
-			}
-		}
-		return g.PassOn()
-	}
-}
-
-// gitOption makes a rule of an option of a sub-command.
-func gitOption(option, ruleName string) walk.Rule {
-	return func(g *walk.Command) string {
-		if g.Has(option) {
-			g.Hit(ruleName)
-		}
-		return g.PassOn()
-	}
-}
 
 var gitTakes = []string{"C", "c", "git-dir", "work-tree", "namespace", "super-prefix", "config-env", "attr-source"}
 
@@ -299,40 +271,6 @@ func gitBranch(g *walk.Command) string {
 	return "found-" + unknown
 }
 
-func gitTag(g *walk.Command) string {
-	if g.Has("delete", "d", "force", "f") && !g.Has("l", "list") {
-		g.Hit("git-local")
-	}
-	return "found-" + unknown
-}
-
-func gitReset(g *walk.Command) string {
-	if g.Has("hard", "merge", "keep") {
-		g.Hit("git-discard")
-	} else if g.Has("soft", "mixed") {
-		g.Hit("git-local")
-	}
-	return g.PassOn()
-}
-
-func gitClean(g *walk.Command) string {
-	switch {
-	case g.Has("n", "dry-run"):
-	case g.Has("x", "X", "d"):
-		g.Hit("git-discard")
-	default:
-		g.Hit("git-local")
-	}
-	return g.PassOn()
-}
-
-func gitPrune(g *walk.Command) string {
-	if g.Says("prune=now", "prune=all") || g.Is("git prune") {
-		g.Hit("git-refs")
-	}
-	return g.PassOn()
-}
-
 func gitBisect(g *walk.Command) string {
 	if g.At(0) == "run" && len(g.List) > 1 {
 		g.Hit("git-program")
@@ -382,17 +320,6 @@ func gitCheckout(g *walk.Command) string {
 	return g.PassOn()
 }
 
-func gitMinor(g *walk.Command) string {
-	switch {
-	case g.Is("git worktree") && !g.Exactly("remove", "prune"),
-		g.Is("git rebase") && g.Exactly("--abort", "--continue", "--skip", "--quit", "--show-current-patch"),
-		g.Is("git symbolic-ref") && len(g.OperandsAfter()) < 2 && !g.Has("d", "delete"):
-	default:
-		g.Hit("git-local")
-	}
-	return g.PassOn()
-}
-
 // gitRemove is git rm and git mv.
 func gitRemove(g *walk.Command) string {
 	ops := g.OperandsAfter()
@@ -412,30 +339,16 @@ func gitRemove(g *walk.Command) string {
 	return g.PassOn()
 }
 
-// gitReading is the sub-commands that read with some of their words only, and
-// whether they read without any.
-var gitReading = map[string]struct {
-	bare  bool
-	words []string
-}{
-	"stash": {false, []string{"list", "show"}}, "reflog": {true, []string{"show"}}, "worktree": {false, []string{"list"}}, "submodule": {true, []string{"status", "summary"}},
-	"bisect": {false, []string{"log", "view"}}, "notes": {true, []string{"show", "list"}}, "tag": {true, []string{"-l", "--list", "--points-at", "--contains"}},
-}
-
 // gitReads reports whether a sub-command only reads the repository.
 func gitReads(sub string, g *walk.Command) bool {
-	if r, ok := gitReading[sub]; ok {
-		return r.bare && len(g.List) == 0 || g.Exactly(r.words...) || sub == "tag" && g.Has("l", "list")
+	if words, ok := known.Tables().Reads[g.Name]; ok {
+		return g.Fits(words)
 	}
 	switch sub {
 	case "branch":
 		return len(g.OperandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.Has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.Has("list", "l", "contains", "merged")
-	case "remote":
-		return len(g.List) == 0 || g.Exactly("-v", "show", "get-url") && !g.Exactly("add", "remove", "rm", "rename", "set-url")
 	case "config":
 		return g.Exactly("--get", "--get-all", "--get-regexp", "get") || len(g.OperandsAfter()) == 1 && !g.Has("unset", "edit", "e")
-	case "symbolic-ref":
-		return len(g.OperandsAfter()) == 1 && !g.Has("d", "delete")
 	}
 	return known.In("git-reads", sub)
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/zone"
@@ -26,50 +25,6 @@ func format(c *walk.Command) string {
 		}
 	}
 	c.Hit("disk")
-	return unknown
-}
-
-func wipe(c *walk.Command) string {
-	if c.Has("a", "all", "o", "offset") {
-		c.Hit("disk")
-	}
-	return unknown
-}
-
-func partition(c *walk.Command) string {
-	lists := c.AsksHelp() || c.Exactly("-l", "--list", "-L", "print", "-p") && !c.Exactly("mklabel", "rm", "mkpart")
-	if !lists && !c.Has("J") {
-		c.Hit("disk")
-	}
-	return unknown
-}
-
-func volume(c *walk.Command) string {
-	switch {
-	case c.AsksHelp() || len(c.List) == 0 || c.Exactly(known.Words("volume-reads")...):
-	case c.Exactly(known.Words("volume-destroys")...) || c.Says("security-erase", "trim-sector"):
-		c.Hit("disk")
-	default:
-		c.Hit("mount")
-	}
-	return unknown
-}
-
-func mount(c *walk.Command) string {
-	all := c.Has("a", "all")
-	if c.Is("losetup") {
-		all = c.Has("D", "detach-all")
-	}
-	if len(c.OperandsAfter()) > 0 && !c.AsksHelp() || all {
-		c.Hit("mount")
-	}
-	return unknown
-}
-
-func stopMachine(c *walk.Command) string {
-	if !c.Exactly("--help", "--version") && (!c.Is("init") || len(c.OperandsAfter()) > 0) {
-		c.Hit("machine-stop")
-	}
 	return unknown
 }
 
@@ -140,45 +95,21 @@ func fuser(c *walk.Command) string {
 	return unknown
 }
 
-// setting is for programs that change settings of the machine, unless they
-// only read them.
-func setting(c *walk.Command) string {
-	if c.Is("ip") && len(c.List) > 3 && c.At(0) == "netns" && c.At(1) == "exec" {
+// namespaces is ip: what it runs in another namespace is a command.
+func namespaces(c *walk.Command) string {
+	if len(c.List) > 3 && c.At(0) == "netns" && c.At(1) == "exec" {
 		c.Hit("namespace")
 		return c.Exec(c.List[3:])
 	}
-	t := known.Tables().Settings[c.Name]
-	if c.Exactly(t.Unless...) || onlyLooks(c) {
-		return unknown
-	}
-	switch {
-	case c.Is("systemctl") && c.Exactly("poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate", "isolate"):
-		c.Hit("machine-stop")
-	case c.Is("systemctl") && c.Exactly("kill") && c.Exactly("init.scope", "-.slice", "system.slice", "user.slice"),
-		c.Is("loginctl") && c.Exactly("terminate-user", "kill-user") && (c.Exactly("root", "0", "") || c.Contains(unknown)):
-		c.Hit("machine-stop")
-	case c.Is("crontab"):
-		crontab(c)
-	}
-	c.Hit(t.Rule[0])
-	return unknown
+	return tabled(c)
 }
 
-// onlyLooks is for settings programs that read when they have no argument
-// that changes something.
-func onlyLooks(c *walk.Command) bool {
-	n := len(c.OperandsAfter())
-	switch c.Name {
-	case "systemctl", "ifconfig", "route", "hostname", "hostnamectl", "timedatectl", "ip", "localectl", "loginctl", "nmcli", "ufw":
-		return n == 0 && !c.Has("F", "r") || n == 1 && c.Is("ip", "ifconfig")
-	case "sysctl":
-		return !c.Has("w", "p", "write", "load", "system") && !c.Says("=")
-	case "journalctl":
-		return !c.Has("vacuum-size", "vacuum-time", "vacuum-files", "rotate", "flush")
-	case "chage":
-		return c.Has("l")
+// sessions is loginctl: without root's the machine is of no use.
+func sessions(c *walk.Command) string {
+	if c.Exactly("terminate-user", "kill-user") && (c.Exactly("root", "0", "") || c.Contains(unknown)) {
+		c.Hit("machine-stop")
 	}
-	return false
+	return tabled(c)
 }
 
 // initScript is a program among the scripts that start services.
@@ -189,15 +120,11 @@ func initScript(c *walk.Command) string {
 	return unknown
 }
 
-func dmesg(c *walk.Command) string {
-	if c.Has("c", "C", "clear", "read-clear") {
-		c.Hit("journal")
-	}
-	return plain(c)
-}
-
 // crontab follows the table a crontab command installs.
-func crontab(c *walk.Command) {
+func crontab(c *walk.Command) string {
+	if c.Exactly("-l", "--help") {
+		return unknown
+	}
 	text := c.OperandsAfter("u").At(0)
 	if text == "" || text == "-" {
 		text = c.GivenText()
@@ -218,6 +145,7 @@ func crontab(c *walk.Command) {
 			c.Nested(strings.Join(words[5:], " "))
 		}
 	}
+	return tabled(c)
 }
 
 // manyBlocks reports whether so many blocks are more than a disk has to spare.

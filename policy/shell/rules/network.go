@@ -403,19 +403,6 @@ func cloned(c *walk.Command, ops argv.List) {
 	c.Content[c.Resolve(dir)] = walk.RemoteDir
 }
 
-// keys is for programs that keep keys.
-func keys(c *walk.Command) string {
-	gpg := strings.HasPrefix(c.Name, "gpg")
-	switch {
-	case gpg && c.Has("export-secret-keys", "export-secret-subkeys"):
-		c.Hit("secret-read")
-		return secret
-	case gpg && c.Has("recv-keys", "import", "send-keys", "delete-secret-keys", "refresh-keys"), c.Is("ssh-keygen") && !c.Has("l", "F", "Y"), c.Is("ssh-add") && !c.Has("l", "L"):
-		c.Hit("key-change")
-	}
-	return unknown
-}
-
 // announce is for programs that show a text to others.
 func announce(c *walk.Command) string {
 	if c.HoldsSecret() {

@@ -26,23 +26,21 @@ func families() map[string]walk.Rule {
 		// Commands in commands.
 		"at batch": later, "watch": watch, "hyperfine pee": benchmark,
 		// Texts.
-		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "seq": sequence, "mktemp": makeTemp, "date": date,
+		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "seq": sequence, "mktemp": makeTemp,
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
 		"touch mkdir mkfifo mknod truncate fallocate": create, "patch split csplit": divide, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
 		"tar gtar bsdtar unzip 7z 7za 7zr 7zz cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
 		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
 		// The machine.
-		"mkfs mke2fs mkswap mkntfs newfs": format, "wipefs": wipe, "fdisk sfdisk cfdisk gdisk sgdisk parted partprobe partx": partition,
-		"zpool zfs btrfs mdadm cryptsetup hdparm nvme diskutil lvm dmsetup tune2fs resize2fs fsck e2fsck lvcreate pvcreate vgcreate xfs_admin debugfs": volume,
-		"mount umount swapoff swapon losetup fusermount pivot_root switch_root kpartx":                                                                 mount, "shutdown reboot halt poweroff init telinit kexec": stopMachine,
-		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser, "dmesg": dmesg,
+		"mkfs mke2fs mkswap mkntfs newfs": format, "ip": namespaces, "loginctl": sessions, "crontab": crontab,
+		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser, "dmesg": plain,
 		// The network.
 		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
 		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh sshpass rsh slogin dbclient": ssh, "openssl": openssl,
 		"scp sftp ftp lftp rcp tftp rclone croc wormhole magic-wormhole": remoteCopy, "mail mailx sendmail mutt msmtp swaks": mail,
 		"dig nslookup host drill ping ping6 traceroute tracepath mtr whois getent kdig resolvectl": asksName,
-		"git hub": git, "gh glab": forge, "ssh-add ssh-keygen gpg gpg2": keys, "logger wall write notify-send": announce,
+		"git hub": git, "gh glab": forge, "logger wall write notify-send": announce,
 		// Packages.
 		"go": goTool, "npm pnpm yarn": packageTool, "make gmake just task rake mage": build, "cmake": cmake,
 		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler aws-vault pixi rbenv pyenv nvm dotenvx npx bunx pnpx cargo hatchling chamber infisical devbox flox nodemon concurrently turbo npm-run-all cross-env wireit tsx-watch coverage": runner,
@@ -50,7 +48,6 @@ func families() map[string]walk.Rule {
 		"docker podman nerdctl": engine, "kubectl oc": cluster, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
 		"ansible vagrant salt pdsh clush pssh dsh": elsewhere,
 		"psql mysql mariadb sqlite3 redis-cli valkey-cli keydb-cli mongo mongosh duckdb cqlsh clickhouse clickhouse-client sqlcmd dropdb dropuser mysqladmin createdb pg_restore sqlplus snowsql snow cockroach usql pgcli mycli litecli iredis trino presto hive beeline spark-sql impala-shell isql tsql cypher-shell surreal ysqlsh influx arangosh osqueryi vsql nzsql bteq tarantool": database,
-		"alembic kafka-topics kafka-topics.sh kafka-consumer-groups": migration,
 	}
 }
 
@@ -73,8 +70,8 @@ func rulesByProgram() map[string]walk.Rule {
 	for program := range t.Tasks {
 		rules[program] = migration
 	}
-	for program := range t.Settings {
-		rules[program] = setting
+	for program := range t.Finds {
+		rules[program] = tabled
 	}
 	maps.Copy(rules, walk.ShellRules())
 	for program := range t.Lists["shells"] {
@@ -114,6 +111,27 @@ func unlisted(c *walk.Command) string {
 	destroying(c)
 	strange(c)
 	return plain(c)
+}
+
+// tabled is for programs of which the tables say what their words mean.
+func tabled(c *walk.Command) string {
+	if slices.Contains(finds(c), "secret-read") {
+		return secret
+	}
+	return unknown
+}
+
+// finds records the rules that the words of a command match, and returns them.
+func finds(c *walk.Command) []string {
+	for _, t := range known.Tables().Finds[c.Name] {
+		if c.Fits(t.Words) {
+			for _, rule := range t.Rules {
+				c.Hit(rule)
+			}
+			return t.Rules
+		}
+	}
+	return nil
 }
 
 // destroying rates a sub-command that destroys something, of a client whose
@@ -173,6 +191,7 @@ func verbWords(s string) []string {
 // plain is the rule of programs that are unknown or harmless. They may be
 // wrappers: of a command in their arguments only what would be critical counts.
 func plain(c *walk.Command) string {
+	finds(c)
 	if known.In("word-arguments", c.Name) {
 		return c.PassOn()
 	}

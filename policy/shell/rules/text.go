@@ -38,13 +38,6 @@ func pathTool(c *walk.Command) string {
 
 func makeTemp(_ *walk.Command) string { return "/tmp/tmp." + unknown + "\n" }
 
-func date(c *walk.Command) string {
-	if c.Has("s", "set") {
-		c.Hit("machine-settings")
-	}
-	return unknown
-}
-
 func sequence(c *walk.Command) string {
 	out, ok := filter.Sequence(c.List)
 	if !ok {

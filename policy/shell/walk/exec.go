@@ -364,24 +364,15 @@ func namesOnly(c *Command) bool {
 
 // readsOnly reports whether a command is known to change nothing.
 func readsOnly(c *Command) bool {
-	switch {
-	case c.Is("gofmt"):
-		return !c.Has("w")
-	case c.Is("sort", "tree"):
-		return !c.Has("o", "output")
-	case c.Is("yq", "xmllint"):
-		return !c.Has("i", "inplace", "output")
-	case c.Is("fd"):
-		return !c.Has("x", "X", "exec")
-	case c.Is("find"):
-		return !c.Exactly("-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprintf", "-fls", "-fprint0")
-	case c.Is("sed"):
+	if words, ok := known.Tables().Reads[c.Name]; ok {
+		return c.Fits(words)
+	}
+	switch c.Name {
+	case "sed":
 		return !c.Has("i", "in-place") && !c.Says("w ")
-	case c.Is("awk", "gawk", "mawk"):
-		return !c.Contains(">") && !c.Contains("|") && !c.Says("system")
-	case c.Is("git"):
+	case "git":
 		return true // the sub-command decides
-	case c.Is("go"):
+	case "go":
 		return OneOf(c.OperandsAfter("C").At(0), "version", "list", "env", "doc", "help") && !c.Exactly("-w", "-u")
 	}
 	return known.In("reads", c.Name) || wraps(c.Name)
@@ -390,23 +381,6 @@ func readsOnly(c *Command) bool {
 // setsUp reports whether a program prints the lines with which a shell is
 // set up for a tool, which is what they are evaluated for.
 func setsUp(c *Command) bool {
-	first := c.At(0)
-	if OneOf(first, "completion", "completions", "generate-shell-completion") {
-		return true
-	}
-	switch c.Name {
-	case "ssh-agent", "dircolors", "resize":
-		return len(c.OperandsAfter()) == 0
-	case "direnv":
-		return first == "hook"
-	case "brew":
-		return first == "shellenv"
-	case "pyenv", "rbenv", "nodenv", "goenv", "jenv", "starship", "zoxide", "atuin", "thefuck":
-		return first == "init"
-	case "conda", "mamba":
-		return strings.HasPrefix(first, "shell.")
-	case "fnm", "opam", "luarocks", "mise":
-		return OneOf(first, "env", "path", "activate")
-	}
-	return false
+	words, ok := known.Tables().Setup[c.Name]
+	return ok && c.Fits(words) || OneOf(c.At(0), "completion", "completions", "generate-shell-completion")
 }

@@ -1,0 +1,42 @@
+package known
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTables: each line of the tables is of a kind that is read, and each rule
+// that one names is in the table of rules.
+func TestTables(t *testing.T) {
+	kinds := strings.Fields("# sub finds reads setup task own code takes wrap run load list")
+	for line := range strings.SplitSeq(tablesText, "\n") {
+		if kind, _, _ := strings.Cut(line, " "); line != "" && !slices.Contains(kinds, kind) {
+			t.Errorf("no kind of line: %q", line)
+		}
+	}
+	tables := Tables()
+	exists := func(program string, rules ...string) {
+		for _, r := range rules {
+			// cloud-read, auth-status and the like are no rules but say what to do.
+			if _, ok := tables.Rules[r]; !ok && !slices.Contains([]string{"cloud-read", "remote-read", "auth-status", "infrastructure-delete", "package-config", "package-config-go"}, r) {
+				t.Errorf("%s: there is no rule %s", program, r)
+			}
+		}
+	}
+	for program, list := range tables.Finds {
+		for _, l := range list {
+			exists(program, l.Rules...)
+		}
+	}
+	for program, list := range tables.Subs {
+		for _, l := range list {
+			exists(program, l.Rule...)
+		}
+	}
+	for program, w := range tables.Wraps {
+		if w.Rule != "" {
+			exists(program, w.Rule)
+		}
+	}
+}
