@@ -2,7 +2,10 @@
 // options alone and in clusters, with values and without, and operands.
 package argv
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Word is one argument after expansion. Where a pattern in it is active, Pat
 // is the pattern, with quoted text escaped.
@@ -74,24 +77,12 @@ func (l List) Exactly(words ...string) bool { return l.Index(words...) >= 0 }
 // Index returns the place of the first argument that is one of the words, or
 // -1.
 func (l List) Index(words ...string) int {
-	for i, a := range l {
-		for _, w := range words {
-			if a.S == w {
-				return i
-			}
-		}
-	}
-	return -1
+	return slices.IndexFunc(l, func(a Word) bool { return slices.Contains(words, a.S) })
 }
 
 // Contains reports whether an argument holds a text.
 func (l List) Contains(text string) bool {
-	for _, a := range l {
-		if strings.Contains(a.S, text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l, func(a Word) bool { return strings.Contains(a.S, text) })
 }
 
 // Value is the value of an option: -o value, -ovalue, --opt value or

@@ -203,7 +203,7 @@ func Decoded(text string) []string {
 	}
 	out := list[:0]
 	for _, s := range list {
-		if s != text && printable(s) {
+		if s != text && Printable(s) {
 			out = append(out, s)
 		}
 	}
@@ -245,7 +245,7 @@ func base85(s string) (string, bool) {
 		func(c byte) int { return strings.IndexByte(digits85, c) },
 		func(c byte) int { return int(c) - '!' },
 	} {
-		if out, ok := groups85(s, digit); ok && printable(out) {
+		if out, ok := groups85(s, digit); ok && Printable(out) {
 			return out, true
 		}
 	}
@@ -277,8 +277,8 @@ func groups85(s string, digit func(byte) int) (string, bool) {
 	return string(out), true
 }
 
-// printable reports whether a text has only characters that print.
-func printable(s string) bool {
+// Printable reports whether a text has only characters that print.
+func Printable(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
 		return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD'
 	})

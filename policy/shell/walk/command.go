@@ -3,6 +3,7 @@ package walk
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,24 +41,12 @@ func (c *Command) Hit(rule string) { c.Found.Hit(rule, c.Line()) }
 func (c *Command) Is(names ...string) bool { return OneOf(c.Name, names...) }
 
 // OneOf reports whether s is one of the words.
-func OneOf(s string, words ...string) bool {
-	for _, w := range words {
-		if s == w {
-			return true
-		}
-	}
-	return false
-}
+func OneOf(s string, words ...string) bool { return slices.Contains(words, s) }
 
 // Says reports whether the command holds one of the texts.
 func (c *Command) Says(texts ...string) bool {
 	line := c.Line()
-	for _, t := range texts {
-		if strings.Contains(line, t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) })
 }
 
 // HoldsSecret reports whether an argument is or holds a credential.

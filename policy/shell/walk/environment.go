@@ -3,6 +3,7 @@ package walk
 import (
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
@@ -263,10 +264,5 @@ func sourceVariable(f *finding.Finding, name, value string) {
 // PublicRegistry reports whether packages come from where they come from by
 // default.
 func PublicRegistry(address string) bool {
-	for _, known := range []string{"proxy.golang.org", "registry.npmjs.org", "pypi.org", "download.pytorch.org"} {
-		if strings.Contains(address, known) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(known.Words("public-registries"), func(name string) bool { return strings.Contains(address, name) })
 }

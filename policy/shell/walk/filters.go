@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/shell/code"
 	"github.com/handrail-bot/handrail/policy/shell/filter"
 	"github.com/handrail-bot/handrail/policy/shell/known"
 	"github.com/handrail-bot/handrail/policy/shell/mark"
@@ -273,16 +274,9 @@ func assigned(c *Command) string {
 
 // suspectCommand follows a text when it looks like a command.
 func suspectCommand(c *Command, text string) {
-	if word := FirstWord(text); word != "" && printable(text) && Dangerous(ProgramName(word)) {
+	if word := FirstWord(text); word != "" && code.Printable(text) && Dangerous(ProgramName(word)) {
 		c.Nested(text)
 	}
-}
-
-// printable reports whether a text has only characters that print.
-func printable(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
-		return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD'
-	})
 }
 
 // CallText follows the argument of a call in a program text that runs a
