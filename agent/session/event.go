@@ -361,6 +361,7 @@ type Outcome struct {
 	Commit  string       `json:"commit,omitempty"` // last checkpoint
 	Files   []FileChange `json:"files,omitempty"`
 	Turns   int          `json:"turns"`
+	Wish    TakeBackKind `json:"wish,omitempty"` // it only did this with the checkpoints; Keep when they stayed
 }
 
 // ErrFenced is returned by [Log.Append] when another worker has taken the

@@ -188,7 +188,7 @@ func (s *State) noted(p *Note) {
 	switch {
 	case s.Rest == nil:
 	case p.Kind == NoteTookBack:
-		s.Rest.Summary = p.Text
+		s.Rest.Summary, s.Rest.Wish = p.Text, Keep // until a checkpoint changes something
 	case p.Kind == NoteReverted:
 		s.Rest.Summary += "\n\nOf this, what was refused is as it was."
 	}
@@ -231,6 +231,9 @@ func (s *State) still() {
 
 func (s *State) checkpoint(e Event, p *Checkpoint) {
 	s.take(e, p)
+	if p.TookBack != "" && s.Rest != nil {
+		s.Rest.Wish = p.TookBack
+	}
 	if p.Parked {
 		s.countCommand()
 		return

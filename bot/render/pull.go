@@ -52,7 +52,8 @@ func PullBody(s *session.State, requester string, from Origin) string {
 	return limit(b.String(), maxBody)
 }
 
-// PullSummary is what the session did, request by request.
+// PullSummary is what the session did, request by request. What it said without
+// changing a file is said where it was asked.
 func PullSummary(s *session.State, thread int) string {
 	var out []string
 	add := func(o session.Outcome) {
@@ -62,15 +63,21 @@ func PullSummary(s *session.State, thread int) string {
 			out = append(out, text)
 		}
 	}
+	var takenBack []string
 	for _, end := range s.Ends {
-		if end.Status == session.StatusDone {
+		switch {
+		case end.Wish == session.Undo:
+			takenBack = append(takenBack, strings.TrimSpace(end.Summary))
+		case end.Wish == session.Redo:
+			takenBack = takenBack[:max(0, len(takenBack)-1)]
+		case end.Status == session.StatusDone && end.Wish == "":
 			add(end)
 		}
 	}
-	if s.Outcome != nil {
-		add(*s.Outcome)
+	if o := s.Outcome; o != nil && (!s.Over() || len(out) == 0) && o.Wish == "" {
+		add(*o)
 	}
-	return strings.Join(out[max(0, len(out)-mostSummaries):], "\n\n")
+	return strings.Join(append(out[max(0, len(out)-mostSummaries):], takenBack...), "\n\n")
 }
 
 // mostSummaries is how many summaries a pull request shows: the newest.
