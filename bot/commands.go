@@ -120,6 +120,7 @@ type request struct {
 	cmd   command.Command
 	actor policy.Actor
 	sess  *store.Session // of the thread, nil for none
+	model string         // that worked on the session before this one; "" for none
 	own   string         // what the model is told of a command of the repository's own; "" for any other
 }
 

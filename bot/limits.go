@@ -14,7 +14,11 @@ import (
 // does not allow it, and the reply says what is allowed. Where it gives no number of
 // turns, more than the mode has are for those who may grant them later, too.
 func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
-	with, err := cfg.Choose(policy.Choice{Mode: r.cmd.Mode, Model: r.cmd.Model, Turns: r.cmd.Turns}, r.w.cfg.Model)
+	asked := policy.Choice{Mode: r.cmd.Mode, Model: r.cmd.Model, Turns: r.cmd.Turns}
+	if asked.Model == "" && r.model != "" {
+		asked.Model = r.allowed(cfg, r.model)
+	}
+	with, err := cfg.Choose(asked, r.w.cfg.Model)
 	var no *policy.NotAllowed
 	switch {
 	case errors.As(err, &no):
@@ -26,6 +30,29 @@ func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
 	}
 	with.Turns = r.turns(cfg, with.Mode, with.Turns)
 	return with, true
+}
+
+// allowed returns the model that worked before, or, where that is not allowed any more,
+// one that is, and says so.
+func (r *request) allowed(cfg policy.Config, before string) string {
+	if cfg.PermitsModel(before) == nil {
+		return before
+	}
+	with, _ := cfg.Choose(policy.Choice{}, r.w.cfg.Model) // about the mode others care
+	if cfg.PermitsModel(with.Model) != nil {              // none is; whoever begins says so
+		return before
+	}
+	r.reply(render.OtherModel(before, with.Model))
+	return with.Model
+}
+
+// keepAllowed has another model go on with a session whose own is not allowed any more.
+func (r *request) keepAllowed(v *session.State) {
+	if name := r.allowed(r.w.config(dataOf(r.sess)), v.ModelName()); name != v.ModelName() { //control:allowed-model-goes-on
+		m := r.from()
+		m.Model = name
+		r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
+	}
 }
 
 // turns returns as many of the turns that are asked for as a request may have, and says
@@ -47,7 +74,7 @@ func (r *request) turns(cfg policy.Config, mode string, asked int) int {
 // or its model no longer. It reports whether that is so.
 func (l *leased) forbidden(ctx context.Context) (bool, error) {
 	v := l.state
-	err := l.config(l.data).Permits(policy.Choice{Mode: cmp.Or(v.GrantedMode, v.Task.Mode, "code"), Model: v.Task.Model})
+	err := l.config(l.data).Permits(policy.Choice{Mode: cmp.Or(v.GrantedMode, v.Task.Mode, "code"), Model: v.ModelName()})
 	var no *policy.NotAllowed
 	if !errors.As(err, &no) {
 		return false, err

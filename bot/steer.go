@@ -82,6 +82,7 @@ func resume(r *request, v *session.State) {
 		r.reply(render.NothingToResume(v.Phase))
 		return
 	}
+	r.keepAllowed(v)
 	m := r.from()
 	m.Text, m.Budget = r.said(), r.cmd.Count
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))

@@ -49,7 +49,7 @@ func task(ctx context.Context, r *request) error {
 	if over == nil {
 		return r.open(ctx, nil)
 	}
-	r.cmd.Mode, r.cmd.Model = cmp.Or(r.cmd.Mode, v.Task.Mode), cmp.Or(r.cmd.Model, v.Task.Model)
+	r.cmd.Mode, r.model = cmp.Or(r.cmd.Mode, v.Task.Mode), v.ModelName() //control:model-of-the-session-before
 	before := pull.Before(v, over)
 	return r.open(ctx, &before)
 }
@@ -125,6 +125,7 @@ func (r *request) follow(ctx context.Context) error {
 	}
 	images, words := r.pictures(ctx, v.ModelName(), false)
 	m.Text, m.Images = m.Text+words, images
+	r.keepAllowed(v)
 	switch {
 	case r.cmd.Turns == 0:
 	case v.Over():

@@ -32,6 +32,11 @@ func modelsAre(names []string) string {
 	return "These may be chosen: " + paths(names) + "."
 }
 
+// OtherModel says that another model goes on than the one that worked before.
+func OtherModel(before, now string) string {
+	return fmt.Sprintf("The model %s, which worked here before, may not be chosen any more, so I go on with %s.", code(before), code(now))
+}
+
 // SameModel says that nothing changed.
 func SameModel(name string) string { return fmt.Sprintf("The model is %s already.", code(name)) }
 

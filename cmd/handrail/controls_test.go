@@ -352,6 +352,8 @@ var controls = []control{
 	{"hold-untrusted", "false", "./policy", "TestHeld"},
 	{"hold-requester", "value asker.ID < 0", "./cmd/handrail", "TestScripts/serve_push_untrusted"},
 	{"hold-tightens", "value repo.Push.Hold", "./policy", "TestStricterHold"},
+	{"allowed-model-goes-on", "false", "./cmd/handrail", "TestScripts/serve_model_gone"},
+	{"model-of-the-session-before", "drop", "./cmd/handrail", "TestScripts/serve_model_gone"},
 	{"turns-of-a-follow-up", "value 0", "./cmd/handrail", "TestScripts/serve_followup_turns"},
 	{"not-the-models-words", "value line(t.Result.Content, 80)", "./bot/render", "TestNotesAreSeen"},
 	{"told-before-asked", "skip", "./cmd/handrail", "TestScripts/serve_long_plan"},
