@@ -36,7 +36,7 @@ var effects = map[string]string{
 	"policy.defaults.read": "TestCheckTable", "policy.defaults.write": "policy_settings", "policy.defaults.delete": "TestCheckTable", "policy.defaults.execute": "policy_settings", "policy.defaults.network": "policy_settings",
 	"policy.always_ask": "policy_settings", "policy.sensitive_files.pattern": "TestSensitiveOrder", "policy.sensitive_files.approve": "TestSensitiveOrder",
 	"policy.approvals.by": "serve_approval_review", "policy.approvals.deadline": "TestReviewEndsWithoutTheEdit", "policy.approvals.not_requester": "TestApproverRules", "policy.approvals.approvers": "TestApproverRules",
-	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch",
+	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch", "policy.long_running_commands": "TestLongRunningCommands",
 
 	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.network": "TestWalled", "policy.workspace.unlimited": "TestMustLimit",
 	"policy.workspace.memory": "TestBounds", "policy.workspace.pids": "TestBounds", "policy.workspace.disk": "TestBounds", "policy.workspace.cpus": "TestBounds",
@@ -54,7 +54,7 @@ var effects = map[string]string{
 }
 
 // unshown are the keys that no test shows, and that are not refused either.
-var unshown = []string{"policy.undo", "policy.long_running_commands"}
+var unshown = []string{"policy.undo"}
 
 // refused are keys that are known, have no effect, and are therefore an error.
 var refused = map[string]policy.Config{

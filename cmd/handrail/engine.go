@@ -39,19 +39,21 @@ func newEngine(p engineParts) (*work.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := func(need work.Need) (agent.Config, error) {
-		m, err := p.model(need.Model)
-		if err != nil {
-			return agent.Config{}, err
-		}
-		out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: agent.Retry{Park: p.waits}}
-		ws := need.Workspace
-		out.Tools = builtin.Tools(tools.Config{
-			Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name, LongCommands: need.Rules.LongRunningCommands,
-		})
-		return out, nil
-	}
 	return work.New(work.Config{
-		Exports: exports, Workspace: p.workspace, Agent: parts, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Log: p.log,
+		Exports: exports, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Log: p.log,
 	}), nil
+}
+
+// agent chooses what a session works with.
+func (p engineParts) agent(need work.Need) (agent.Config, error) {
+	m, err := p.model(need.Model)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: agent.Retry{Park: p.waits}}
+	ws := need.Workspace
+	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
+	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
+	out.Tools = builtin.Tools(kit)
+	return out, nil
 }
