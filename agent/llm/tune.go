@@ -3,7 +3,26 @@ package llm
 import (
 	"context"
 	"iter"
+	"sync"
 )
+
+// Shared returns open with one and the same model for a name, so that what was learned
+// of its server, and who uses it, is known to all sessions.
+func Shared(open func(name string) (Model, error)) func(name string) (Model, error) {
+	var mu sync.Mutex
+	known := map[string]Model{}
+	return func(name string) (m Model, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if known[name] == nil {
+			if m, err = open(name); err != nil {
+				return nil, err
+			}
+			known[name] = m
+		}
+		return known[name], nil
+	}
+}
 
 // Settings is what the operator of a model says of it. For a field that is nil or
 // zero the server is asked.

@@ -115,6 +115,8 @@ var controls = []control{
 	{"another-temperature", "value true", "./agent", "TestAnswerInCircles"},
 	{"cut-is-told", "false", "./agent", "TestAnswerAtItsLimit"},
 	{"context-cut", "false", "./agent", "TestContextCutBehindOurBack"},
+	{"measured-patience", "value true", "./agent/llm/wire", "TestPatienceByThePrompt"},
+	{"free-the-hung", "false", "./agent/llm/ollama", "TestHungRunnerIsFreed"},
 	{"garbled-before-dead", "false", "./agent/llm/ollama", "TestGarbledIsNotDead"},
 	{"bounded-answer", "drop", "./agent/llm/ollama", "TestAnswersAreBounded"},
 	{"host-panic", "false", "./agent/workspace/host", "TestHostThatPanics"},

@@ -72,7 +72,7 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 	if err != nil {
 		return nil, err
 	}
-	return func(name string) (model llm.Model, err error) {
+	return llm.Shared(func(name string) (model llm.Model, err error) {
 		if m.BaseURL != "" {
 			model, err = openai.New(openai.Config{
 				URL: u, Model: name, Key: openai.Key(m.Key.Reveal()), Temperature: m.Temperature, MaxTokens: m.MaxTokens,
@@ -87,5 +87,5 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 		return llm.Tune(model, llm.Settings{
 			Temperature: m.Temperature, Tools: m.Can.Tools, Thinking: m.Can.Thinking, Vision: m.Can.Vision, ContextLength: m.Can.Context,
 		}), nil
-	}, nil
+	}), nil
 }

@@ -119,13 +119,14 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // ollamaRequest is the body of /api/chat.
 type ollamaRequest struct {
-	Model    string          `json:"model"`
-	Messages []ollamaMessage `json:"messages"`
-	Tools    []wireTool      `json:"tools"`
-	Stream   *bool           `json:"stream"`
-	Think    *thinks         `json:"think"`
-	Truncate *bool           `json:"truncate"`
-	Options  struct {
+	Model     string          `json:"model"`
+	Messages  []ollamaMessage `json:"messages"`
+	Tools     []wireTool      `json:"tools"`
+	Stream    *bool           `json:"stream"`
+	Think     *thinks         `json:"think"`
+	Truncate  *bool           `json:"truncate"`
+	KeepAlive json.RawMessage `json:"keep_alive"`
+	Options   struct {
 		NumCtx      int      `json:"num_ctx"`
 		NumPredict  int      `json:"num_predict"`
 		Temperature *float64 `json:"temperature"`
@@ -191,6 +192,10 @@ func (s *Server) ollamaChat(w http.ResponseWriter, hr *http.Request) {
 	var in ollamaRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		writeJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
+		return
+	}
+	if len(in.Messages) == 0 && string(in.KeepAlive) == "0" { // ends the model's runner
+		writeJSON(w, http.StatusOK, ollamaLine{Model: in.Model, CreatedAt: "2026-01-01T00:00:00Z", Message: ollamaMessage{Role: llm.RoleAssistant}, Done: true, DoneReason: "unload"})
 		return
 	}
 	in.body = body

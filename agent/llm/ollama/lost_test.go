@@ -1,13 +1,16 @@
 package ollama_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
@@ -187,5 +190,90 @@ func TestThinkLevels(t *testing.T) {
 	}
 	if got := strings.Join(all, " "); got != `"low" true true` {
 		t.Errorf("sent %s", got)
+	}
+}
+
+// hanging is a server whose first answer hangs as soon as others have asked, and whose
+// answers to these go on slowly. The one after them comes.
+type hanging struct {
+	others int
+	mu     sync.Mutex
+	asked  []string
+}
+
+func (h *hanging) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.asked)
+}
+
+func (h *hanging) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Messages []any
+		Keep     any `json:"keep_alive"`
+	}
+	if json.NewDecoder(r.Body).Decode(&in) != nil || len(in.Messages) == 0 && in.Keep != 0.0 {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	h.mu.Lock()
+	kind := map[bool]string{true: "free", false: "chat"}[len(in.Messages) == 0]
+	number := len(h.asked)
+	h.asked = append(h.asked, kind)
+	h.mu.Unlock()
+	if kind == "free" || number > h.others {
+		io.WriteString(w, `{"message":{"content":"ok"},"done":true,"done_reason":"stop"}`+"\n")
+		return
+	}
+	for r.Context().Err() == nil {
+		if number > 0 || h.count() <= h.others {
+			io.WriteString(w, "\n")
+			w.(http.Flusher).Flush()
+		}
+		select {
+		case <-r.Context().Done():
+		case <-time.After(30 * time.Millisecond):
+		}
+	}
+}
+
+// A server that fell silent is told to end the runner before it is asked again, unless
+// another session uses the model.
+func TestHungRunnerIsFreed(t *testing.T) {
+	for name, c := range map[string]struct {
+		others int
+		want   string
+	}{"alone": {0, "chat free chat"}, "another session": {1, "chat chat chat"}} {
+		t.Run(name, func(t *testing.T) {
+			server := &hanging{others: c.others}
+			mux := http.NewServeMux()
+			mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"version":"0.17.4"}`) })
+			mux.HandleFunc("POST /api/show", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, plainShow) })
+			mux.Handle("POST /api/chat", server)
+			s := httptest.NewServer(mux)
+			t.Cleanup(s.Close)
+			m := openWith(t, s.URL, func(cfg *ollama.Config) { cfg.Idle = time.Second })
+			ctx, leave := context.WithCancel(t.Context())
+			var busy sync.WaitGroup
+			for range c.others {
+				busy.Go(func() {
+					for server.count() == 0 {
+						time.Sleep(time.Millisecond)
+					}
+					_, _ = llmcheck.Collect(ctx, m, llmcheck.Ask("other"))
+				})
+			}
+			if _, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); llm.KindOf(err) != llm.Cut {
+				t.Fatal(err)
+			}
+			if _, err := llmcheck.Collect(t.Context(), m, llmcheck.Ask("hi")); err != nil {
+				t.Fatal(err)
+			}
+			leave()
+			busy.Wait()
+			if got := strings.Join(server.asked, " "); got != c.want {
+				t.Errorf("the server was asked %s, want %s", got, c.want)
+			}
+		})
 	}
 }

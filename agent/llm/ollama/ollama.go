@@ -61,7 +61,7 @@ type Config struct {
 	Model     string        // as the server lists it, for example qwen3:8b
 	KeepAlive time.Duration // how long the server keeps the model loaded: 0 its default, negative for ever
 	Effort    string        // how hard a model thinks that knows levels: low, medium, high; "" for its default
-	Idle      time.Duration // silence after which a stream counts as cut, 0 for five minutes
+	Idle      time.Duration // silence after which a stream counts as cut, 0 for as long as the prompt and the server's speed have it
 	Log       *slog.Logger  // nil to discard
 }
 
@@ -72,7 +72,8 @@ type Model struct {
 	api       *api.Client
 	keepAlive *api.Duration
 	effort    string
-	noLevels  atomic.Bool // the model takes no levels of thinking, as most do
+	noLevels  atomic.Bool  // the model takes no levels of thinking, as most do
+	asked     atomic.Int64 // requests under way
 	shown     shown
 }
 
@@ -119,12 +120,31 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part,
 		if err == nil {
 			return
 		}
+		if wire.Silent(err) && m.asked.Load() == 0 { //control:free-the-hung
+			m.free(ctx)
+		}
 		switch llm.KindOf(err) {
 		case llm.Unreachable, llm.Cut, llm.NotFound, llm.Unsupported:
 			m.shown.forget()
 		}
 		yield(llm.Part{}, err)
 	}
+}
+
+// freeing is how long it may take to have a runner end.
+const freeing = 20 * time.Second
+
+// free has the server end the model's runner, which hangs: another request would wait
+// for it as long again. The server starts a new one for that.
+func (m *Model) free(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, freeing)
+	defer cancel()
+	body := fmt.Appendf(nil, `{"model":%q,"messages":[],"keep_alive":0}`, m.end.Model)
+	resp, err := wire.Post(ctx, m.end.HTTP, m.chatURL, nil, body)
+	if err == nil {
+		err = resp.Body.Close()
+	}
+	m.end.Log.WarnContext(ctx, "model server was silent: its runner is ended", "model", m.end.Model, "err", err)
 }
 
 // isLevelError reports whether a server refuses a level of thinking. The model may
@@ -136,6 +156,8 @@ func isLevelError(err error) bool {
 // chat sends one request and passes the parts on. It returns nil when the
 // answer is complete or yield wants no more.
 func (m *Model) chat(ctx context.Context, req llm.Request, yield func(llm.Part, error) bool) error {
+	m.asked.Add(1)
+	defer m.asked.Add(-1)
 	info, err := m.info(ctx)
 	if err != nil {
 		return err

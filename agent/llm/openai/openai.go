@@ -64,7 +64,7 @@ type Config struct {
 	MaxTokens    int               // for requests that do not say, 0 for the server's
 	Effort       string            // reasoning_effort when a request wants thinking, empty to send none
 	Capabilities *llm.Capabilities // what the operator knows; nil to ask the server
-	Idle         time.Duration     // silence after which a stream counts as cut, 0 for five minutes
+	Idle         time.Duration     // silence after which a stream counts as cut, 0 for as long as the prompt and the server's speed have it
 	Log          *slog.Logger      // nil to discard
 }
 

@@ -19,19 +19,15 @@ import (
 	"time"
 )
 
-// defaultIdle is how long a server may be silent. Loading a large model and
-// reading a long prompt on a small machine take minutes without one byte.
-const defaultIdle = 5 * time.Minute
-
 // Errors that [Failure] recognizes in what the client returns.
 var (
-	errIdle     = errors.New("no byte from the server within the time limit")
+	errIdle     = errors.New("no byte from the server for as long as it should take")
 	errRedirect = errors.New("redirect refused")
 )
 
 // newHTTP returns an HTTP client for model servers, with the transport and the
 // cookies of from, or its own for nil: every read fails with [errIdle] after
-// idle without a byte (0 or less: [defaultIdle]), and a redirect that leaves
+// idle without a byte (0 or less: as long as [patience] has it), and a redirect that leaves
 // the scheme, host and port of the first request, or that would turn the POST
 // into a GET, fails with [errRedirect].
 func newHTTP(from *http.Client, idle time.Duration) *http.Client {
@@ -43,10 +39,7 @@ func newHTTP(from *http.Client, idle time.Duration) *http.Client {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	if idle <= 0 {
-		idle = defaultIdle
-	}
-	client.Transport = &idleTransport{base: base, idle: idle}
+	client.Transport = &idleTransport{base: base, patience: &patience{fixed: max(idle, 0)}}
 	client.CheckRedirect = checkRedirect
 	return &client
 }
@@ -95,14 +88,18 @@ func Excerpt(r io.Reader) string {
 
 // idleTransport starts a timer whenever somebody waits for the server.
 type idleTransport struct {
-	base http.RoundTripper
-	idle time.Duration
+	base     http.RoundTripper
+	patience *patience
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	timer := time.AfterFunc(t.idle, func() { cancel(fmt.Errorf("%w of %s", errIdle, t.idle)) })
+	asked, limit := time.Now(), t.patience.first(req.ContentLength)
+	timer := time.AfterFunc(limit, func() {
+		t.patience.ended()
+		cancel(errIdle)
+	})
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
 	timer.Stop()
 	if err != nil {
@@ -111,7 +108,11 @@ func (t *idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &idleBody{
-		ReadCloser: resp.Body, timer: timer, idle: t.idle, cancel: cancel,
+		ReadCloser: resp.Body, timer: timer, wait: max(limit-time.Since(asked), time.Second), cancel: cancel,
+		begun: func() time.Duration {
+			t.patience.saw(req.ContentLength, time.Since(asked))
+			return t.patience.between()
+		},
 		cause: func(err error) error { return causeOf(ctx, err) },
 	}
 	return resp, nil
@@ -127,7 +128,8 @@ func causeOf(ctx context.Context, err error) error {
 type idleBody struct {
 	io.ReadCloser
 	timer  *time.Timer
-	idle   time.Duration
+	wait   time.Duration        // for the next byte
+	begun  func() time.Duration // called at the first byte; returns the wait for the others, nil afterwards
 	cancel context.CancelCauseFunc
 	cause  func(error) error
 }
@@ -135,9 +137,12 @@ type idleBody struct {
 // Read implements [io.Reader]. The clock runs only while it waits, so a slow
 // reader is not mistaken for a silent server.
 func (b *idleBody) Read(p []byte) (int, error) {
-	b.timer.Reset(b.idle)
+	b.timer.Reset(b.wait)
 	n, err := b.ReadCloser.Read(p)
 	b.timer.Stop()
+	if n > 0 && b.begun != nil {
+		b.wait, b.begun = b.begun(), nil
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.cause(err)
 	}
