@@ -1,6 +1,8 @@
 package walk
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -135,11 +137,11 @@ func plainText(w *syntax.Word) string {
 	return b.String()
 }
 
-// held are the texts that variables hold.
+// held are the texts that variables hold, in the order of their names.
 func (v *variables) held() []string {
 	var out []string
-	for _, held := range v.vars {
-		for _, alt := range held.alts {
+	for _, name := range slices.Sorted(maps.Keys(v.vars)) {
+		for _, alt := range v.vars[name].alts {
 			out = append(out, alt...)
 		}
 	}

@@ -3,6 +3,7 @@ package zone
 import (
 	"net/netip"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,12 +54,7 @@ func SecretOf(p string) Secret {
 
 // baseIs reports whether the last part of a path is one of the names.
 func baseIs(p string, names ...string) bool {
-	for _, n := range names {
-		if path.Base(p) == n {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(names, path.Base(p))
 }
 
 func homeSecret(rest string) bool {
@@ -84,7 +80,7 @@ func secretBase(base string, tier Secret) Secret {
 		base == "kubeconfig", base == ".htpasswd", base == ".envrc", base == "secrets.yml", base == "secrets.yaml", base == "secrets.json", base == "master.key":
 		return min(tier, OwnSecret)
 	case strings.HasSuffix(base, ".pem"), strings.HasSuffix(base, ".key"), strings.HasSuffix(base, ".p12"), strings.HasSuffix(base, ".pfx"), strings.HasSuffix(base, ".kdbx"), strings.HasSuffix(base, ".jks"):
-		if strings.HasPrefix(base, "ca.") || strings.HasPrefix(base, "ca-") || strings.Contains(base, "cert") || strings.Contains(base, "public") || strings.Contains(base, "chain") {
+		if strings.HasPrefix(base, "ca.") || strings.HasPrefix(base, "ca-") || holds(base, "cert", "public", "chain") {
 			return NoSecret
 		}
 		return OwnSecret
@@ -92,13 +88,13 @@ func secretBase(base string, tier Secret) Secret {
 	return NoSecret
 }
 
+// holds reports whether one of the parts stands in a text.
+func holds(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
 func sampleName(base string) bool {
-	for _, w := range []string{"example", "sample", "template", "dist", "schema", "defaults", "test"} {
-		if strings.Contains(base, w) {
-			return true
-		}
-	}
-	return false
+	return holds(base, "example", "sample", "template", "dist", "schema", "defaults", "test")
 }
 
 // Hunts reports whether a search term is one that finds credentials.
@@ -107,29 +103,16 @@ func Hunts(term string) bool {
 	if _, after, ok := strings.Cut(t, "begin"); ok && strings.Contains(after, "private") {
 		return true
 	}
-	for _, w := range []string{
-		"akia", "private key", "begin rsa", "begin openssh", "_rsa", "id_ed25519", ".pem", ".key", "password", "passwd", "secret", "token", "ghp_", "github_pat",
-		"credential", "apikey", "api_key", "aws_", ".env", "kubeconfig", ".p12", ".pfx", "wallet", "kdbx", "authorized_keys", "netrc", "npmrc",
-	} {
-		if strings.Contains(t, w) {
-			return true
-		}
-	}
-	return false
+	return holds(t, "akia", "private key", "begin rsa", "begin openssh", "_rsa", "id_ed25519", ".pem", ".key", "password", "passwd", "secret", "token", "ghp_", "github_pat",
+		"credential", "apikey", "api_key", "aws_", ".env", "kubeconfig", ".p12", ".pfx", "wallet", "kdbx", "authorized_keys", "netrc", "npmrc")
 }
 
 // SecretName reports whether a variable of this name holds a credential.
 func SecretName(name string) bool {
 	n := strings.ToUpper(name)
-	for _, w := range []string{
-		"TOKEN", "SECRET", "PASSW", "PASSPHRASE", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL",
-		"AUTH_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "SSH_KEY", "DEPLOY_KEY", "DATABASE_URL", "WEBHOOK_URL", "CONNECTION_STRING",
-	} {
-		if strings.Contains(n, w) {
-			return true
-		}
-	}
-	return strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PW") || n == "PGPASS" || n == "PAT"
+	return holds(n, "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL",
+		"AUTH_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "SSH_KEY", "DEPLOY_KEY", "DATABASE_URL", "WEBHOOK_URL", "CONNECTION_STRING") ||
+		strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PW") || n == "PGPASS" || n == "PAT"
 }
 
 // secretVariables are variables with credentials that many environments have.
@@ -222,7 +205,7 @@ func Local(s string) bool {
 	if i := strings.IndexAny(host, "/?#"); i >= 0 {
 		host = host[:i]
 	}
-	if i := strings.LastIndex(host, "@"); i >= 0 {
+	if strings.Contains(host, "@") {
 		return false
 	}
 	if strings.HasPrefix(host, "[::1]") {
