@@ -11,18 +11,11 @@ const (
 	Critical
 )
 
+// tiers are the names of the tiers, from the least harm to the most.
+var tiers = [...]string{"none", "medium", "high", "critical"}
+
 // String returns "none", "medium", "high" or "critical".
-func (s Severity) String() string {
-	switch s {
-	case Medium:
-		return "medium"
-	case High:
-		return "high"
-	case Critical:
-		return "critical"
-	}
-	return "none"
-}
+func (s Severity) String() string { return tiers[min(max(s, None), Critical)] }
 
 // Reason is one rule that matched, with words for a person.
 type Reason struct {

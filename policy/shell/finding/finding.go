@@ -35,24 +35,12 @@ type Finding struct {
 	Bytes    int
 }
 
-func tierOf(name string) Severity {
-	switch name {
-	case "none":
-		return None
-	case "medium":
-		return Medium
-	case "high":
-		return High
-	}
-	return Critical
-}
-
 // Hit records that a rule matched. A rule that is not in the table is
 // critical.
 func (f *Finding) Hit(name, detail string) {
 	tier, text := Critical, name
 	if r, ok := known.Tables().Rules[name]; ok {
-		tier, text = tierOf(r.Tier), r.Text
+		tier, text = Severity(slices.Index(tiers[:], r.Tier)), r.Text
 	}
 	f.Bytes += len(detail) / 4 // counted with the next step
 	bare := Reason{Rule: "shell." + name, Text: text}

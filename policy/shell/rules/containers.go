@@ -22,15 +22,6 @@ func engine(c *walk.Command) string {
 	return subcommands(c)
 }
 
-// cluster is for the clients of clusters.
-func cluster(c *walk.Command) string {
-	if c.Exactly("config") && c.Has("raw") || c.Exactly("get") && (c.Exactly("secret", "secrets") || c.Says(" secret/")) && c.Has("o", "output") {
-		c.Hit("secret-read")
-		return secret
-	}
-	return subcommands(c)
-}
-
 // container follows the options of a container, and the command in it.
 func container(c *walk.Command, ops argv.List) {
 	for i, a := range c.List {

@@ -15,6 +15,9 @@ func keepsSecret(sub string, g *walk.Command) {
 	if sub == "config" && g.HoldsSecret() && !g.Contains("url") && !g.Contains("extraheader") {
 		g.Hit("secret-stored")
 	}
+	if sub == "remote" && g.HoldsSecret() && walk.OneOf(g.OperandsAfter().At(0), "add", "rename", "remove", "rm", "set-head", "set-branches") {
+		g.Hit("secret-stored")
+	}
 	if walk.OneOf(sub, "add", "update-index", "stash") && slices.ContainsFunc(g.List, func(a argv.Word) bool { return holdsCredential(g, a.S) || mayName(a) }) {
 		g.Hit("secret-stored")
 		g.Found.Leaked = true

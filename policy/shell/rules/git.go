@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
@@ -43,7 +44,9 @@ func git(c *walk.Command) string {
 	}
 	gitPrograms(sub, g)
 	keepsSecret(sub, g)
-	finds(g)
+	if slices.Contains(finds(g), "secret-read") {
+		return secret
+	}
 	if r, ok := gitRules[sub]; ok {
 		return r(g)
 	}
@@ -53,14 +56,11 @@ func git(c *walk.Command) string {
 // gitRules follows the sub-commands of git for which a line of the tables is
 // not enough. What a rule returns is what the sub-command prints.
 var gitRules = map[string]walk.Rule{
-	"push": gitPush, "config": gitConfig, "remote": gitRemote, "submodule": gitSubmodule, "update-ref": gitUpdateRef, "filter-branch": gitFilter, "filter-repo": gitFilter,
+	"push": gitPush, "config": gitConfig, "submodule": gitSubmodule, "update-ref": gitUpdateRef, "filter-branch": gitFilter, "filter-repo": gitFilter,
 	"clone": gitDownload, "fetch": gitDownload, "pull": gitDownload, "ls-remote": gitDownload,
-	"credential": gitCredential, "credential-store": gitCredential, "credential-cache": gitCredential, "credential-osxkeychain": gitCredential, "credential-manager": gitCredential,
 	"ls-files": found, "ls-tree": found, "rev-list": found, "rev-parse": found, "log": found, "diff": found, "show": found, "status": found, "grep": found, "tag": found,
 	"for-each-ref": gitRefs, "show-ref": gitRefs, "branch": gitBranch, "checkout": gitCheckout, "switch": gitCheckout, "restore": gitCheckout,
 	"rm": gitRemove, "mv": gitRemove, "bisect": gitBisect, "archive": gitOutput, "format-patch": gitOutput,
-	"daemon": gitServe, "http-backend": gitServe, "instaweb": gitServe, "send-email": gitSend, "imap-send": gitSend, "svn": gitSend, "p4": gitSend,
-	"send-pack": gitSend, "cvsserver": gitSend, "upload-pack": gitSend, "receive-pack": gitSend, "http-push": gitSend,
 }
 
 // found is what prints names of the workspace.
@@ -159,30 +159,6 @@ func gitFilter(g *walk.Command) string {
 		if strings.Contains(a.S, " ") {
 			g.Nested(a.S)
 		}
-	}
-	return g.PassOn()
-}
-
-func gitCredential(g *walk.Command) string {
-	if g.Exactly("approve", "reject", "erase") {
-		return g.PassOn()
-	}
-	g.Hit("secret-read")
-	return secret
-}
-
-func gitRemote(g *walk.Command) string {
-	switch g.OperandsAfter().At(0) {
-	case "set-url":
-		g.Hit("git-redirect")
-	case "add", "rename", "remove", "rm", "set-head", "set-branches":
-		if g.HoldsSecret() {
-			g.Hit("secret-stored")
-		}
-		g.Hit("git-local")
-	case "update", "prune":
-		g.Found.Network = true
-		g.Hit("git-fetch")
 	}
 	return g.PassOn()
 }
@@ -286,12 +262,6 @@ func gitOutput(g *walk.Command) string {
 	if g.Has("remote") {
 		return g.PassOn() + remote
 	}
-	return g.PassOn()
-}
-
-func gitServe(g *walk.Command) string {
-	g.Found.Network = true
-	g.Hit("listens")
 	return g.PassOn()
 }
 

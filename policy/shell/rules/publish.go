@@ -49,16 +49,6 @@ func toOwnBranch(g *walk.Command) bool {
 	return from != "" && strings.TrimPrefix(to, "refs/heads/") == g.Branch //control:own-branch
 }
 
-func gitSend(g *walk.Command) string {
-	g.Found.Network = true
-	if g.Is("git svn") && !g.Exactly("dcommit") || g.Is("git p4") && !g.Exactly("submit") {
-		g.Hit("git-fetch")
-	} else {
-		g.Hit("git-push")
-	}
-	return g.PassOn()
-}
-
 func gitUpdateRef(g *walk.Command) string {
 	switch {
 	case !g.Has("stdin") && g.Has("d", "delete") && g.Says("found-"+unknown):

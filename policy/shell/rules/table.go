@@ -45,7 +45,7 @@ func families() map[string]walk.Rule {
 		"go": goTool, "npm pnpm yarn": packageTool, "make gmake just task rake mage": build, "cmake": cmake,
 		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler aws-vault pixi rbenv pyenv nvm dotenvx npx bunx pnpx cargo hatchling chamber infisical devbox flox nodemon concurrently turbo npm-run-all cross-env wireit tsx-watch coverage": runner,
 		// Containers, clusters, clouds, databases.
-		"docker podman nerdctl": engine, "kubectl oc": cluster, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
+		"docker podman nerdctl": engine, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
 		"ansible vagrant salt pdsh clush pssh dsh": elsewhere,
 		"psql mysql mariadb sqlite3 redis-cli valkey-cli keydb-cli mongo mongosh duckdb cqlsh clickhouse clickhouse-client sqlcmd dropdb dropuser mysqladmin createdb pg_restore sqlplus snowsql snow cockroach usql pgcli mycli litecli iredis trino presto hive beeline spark-sql impala-shell isql tsql cypher-shell surreal ysqlsh influx arangosh osqueryi vsql nzsql bteq tarantool": database,
 	}
@@ -64,14 +64,14 @@ func rulesByProgram() map[string]walk.Rule {
 			rules[program] = plain
 		}
 	}
+	for program := range t.Finds {
+		rules[program] = tabled
+	}
 	for program := range t.Subs {
 		rules[program] = subcommands
 	}
 	for program := range t.Tasks {
 		rules[program] = migration
-	}
-	for program := range t.Finds {
-		rules[program] = tabled
 	}
 	maps.Copy(rules, walk.ShellRules())
 	for program := range t.Lists["shells"] {
@@ -126,6 +126,7 @@ func finds(c *walk.Command) []string {
 	for _, t := range known.Tables().Finds[c.Name] {
 		if c.Fits(t.Words) {
 			for _, rule := range t.Rules {
+				c.Found.Network = c.Found.Network || known.In("network-rules", rule)
 				c.Hit(rule)
 			}
 			return t.Rules
@@ -216,6 +217,9 @@ func statements(c *walk.Command) {
 
 // subcommands follows a program whose sub-commands are in the tables.
 func subcommands(c *walk.Command) string {
+	if slices.Contains(finds(c), "secret-read") {
+		return secret
+	}
 	statements(c)
 	if out, ok := subcommand(c); ok {
 		return out

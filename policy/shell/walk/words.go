@@ -39,7 +39,7 @@ func (c *Command) fits(word string) bool {
 	case '%':
 		return c.Contains(rest)
 	case '^':
-		return c.At(0) == rest
+		return c.OperandsAfter().At(0) == rest
 	}
 	return c.Exactly(word)
 }
