@@ -33,6 +33,25 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 	return s, nil
 }
 
+// mostEarlier is how many earlier sessions of a thread are looked through.
+const mostEarlier = 20
+
+// earlier returns what the logs of the thread's sessions before one say, newest first.
+func (b *Bot) earlier(ctx context.Context, s *store.Session) (out []*session.State, err error) {
+	list, err := b.cfg.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Before: s.Created, Limit: mostSessions})
+	for _, e := range list {
+		if e.Thread != s.Thread || len(out) == mostEarlier {
+			continue
+		}
+		v, err := b.fold(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, err
+}
+
 // sendOn hands a text in the bot's own pull request to the thread of its session. Who
 // asks for another mode or model there asks for a session of its own, unless the pull
 // request is closed: then there is nothing to work on but the thread that it came from.

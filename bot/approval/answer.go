@@ -30,7 +30,8 @@ type Answer struct {
 func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (res session.Resolved, why string, err error) {
 	asked, ok := answerable(v, answer)
 	if !ok {
-		return res, notOpen(v, answer.Request), nil
+		why, err := s.notOpen(ctx, v, answer.Request)
+		return res, why, err
 	}
 	verdict, why, err := s.may(ctx, answer.By, asked)
 	if err != nil {

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"context"
 	"errors"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -21,11 +22,22 @@ func (s Session) mayPlan(actor policy.Actor) (policy.Verdict, string) {
 }
 
 // notOpen says why an answer is for nothing that waits.
-func notOpen(v *session.State, id string) string {
+func (s Session) notOpen(ctx context.Context, v *session.State, id string) (string, error) {
 	if r := v.Request(id); r != nil && r.Kind == session.AskPlan {
-		return render.PlanIsPast(r, v.Plan())
+		return render.PlanIsPast(r, v.Plan()), nil
 	}
-	return render.NotOpen(id, v.Open())
+	if s.Earlier != nil && v.Request(id) == nil {
+		earlier, err := s.Earlier(ctx)
+		if err != nil {
+			return "", err
+		}
+		for _, e := range earlier {
+			if r := e.Request(id); r != nil { //control:earlier-request
+				return render.OfEarlier(r, e), nil
+			}
+		}
+	}
+	return render.NotOpen(id, v.Open()), nil
 }
 
 // PlanAsker returns who had the newest plan carried out, or will, in a session, or nil.

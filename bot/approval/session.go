@@ -40,6 +40,7 @@ type Session struct {
 	CommitURL   func(sha string) string
 	Progress    string                                                       // address of the progress comment, "" for none
 	Approves    func(ctx context.Context, text, request string) (Yes, error) // what a comment or review says to it
+	Earlier     func(ctx context.Context) ([]*session.State, error)          // the thread's sessions before it, newest first; nil for none
 	Now         func() time.Time
 	Log         *slog.Logger
 }

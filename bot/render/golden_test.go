@@ -82,6 +82,15 @@ func plans() []string {
 	return []string{Approval(newer.Asked, "kim"), PlanIsPast(approved, approved), PlanIsPast(dropped, dropped), PlanIsPast(plan(policy.Stale), newer), PlanIsPast(plan(policy.Stale), dropped)}
 }
 
+func earlier() []string {
+	ended := func(kind session.AskKind, v policy.ApprovalState) *session.Request {
+		return answered(session.Asked{ID: "ab12cd", Kind: kind, Display: "1. Look."}, v)
+	}
+	over := session.NewState()
+	over.Outcome = &session.Outcome{Status: session.StatusStopped, Reason: ReplacedBy("kim")}
+	return []string{OfEarlier(ended(session.AskPlan, policy.Approved), over), OfEarlier(ended(session.AskPlan, policy.Withdrawn), over), OfEarlier(ended(session.AskApproval, policy.Stale), session.NewState())}
+}
+
 // everything is what each function for people says: in the singular and the plural, with
 // and without what may be missing.
 func everything() map[string][]string {
@@ -145,7 +154,7 @@ func everything() map[string][]string {
 		"AfterTheMerge": {AfterTheMerge(2)}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
 		"PullSummary": {PullSummary(done, 1)}, "PullFiles": {PullFiles(done)}, "PullNotices": {PullNotices(done, Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PullBody":   {PullBody(done, "kim", Origin{Number: 1}), PullBody(sample(session.PhaseDone, 1, 1), "", Origin{Number: 2, Pull: true, Beside: "main"})},
-		"PlanIsPast": plans(), "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
+		"PlanIsPast": plans(), "OfEarlier": earlier(), "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
 		"Replies": {Replies([]string{NothingToStop, NothingToStop, NothingAsked})},
 		"Requests": {posted(Requests([]Request{{Request: answered(sampleRun, "")}}, "kim", "")), posted(Requests([]Request{{Request: answered(sampleRun, policy.Denied)}, {Request: answered(sampleEdit, "")}}, "kim", "")),
 			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved)}, {Request: answered(sampleEdit, policy.Stale)}}, "kim", "https://github.com/o/r/issues/7#issuecomment-1"))},

@@ -78,6 +78,22 @@ func PlanIsPast(r, newest *session.Request) string {
 	return fmt.Sprintf("Plan `%s` was %s%s. Nothing was done; `/agent plan` and what you want makes a new one.", r.ID, planEnd(r), by)
 }
 
+// OfEarlier says why a request of an earlier session of the thread cannot be answered.
+func OfEarlier(r *session.Request, v *session.State) string {
+	what, again := "Request", "write `/agent` and what you want"
+	if r.Kind == session.AskPlan {
+		what, again = "Plan", "`/agent plan` and what you want makes a new one"
+	}
+	said := fmt.Sprintf("%s `%s` was of an earlier session of this thread, which is over", what, r.ID)
+	switch {
+	case r.Approval.State == policy.Used, r.Approval.Stands():
+		said += "; it was approved there"
+	case v.Outcome != nil && v.Outcome.Reason != "":
+		said += ": " + strings.TrimRight(line(clean(v.Outcome.Reason), 200), ".")
+	}
+	return said + ". Nothing was done; " + again + "."
+}
+
 // planEnd says what became of a plan, as the end of a sentence.
 func planEnd(r *session.Request) string {
 	switch r.Approval.State {
