@@ -12,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
@@ -335,5 +336,21 @@ func TestFailingRun(t *testing.T) {
 	must(t, err)
 	if row.State != session.PhaseFailed {
 		t.Errorf("the row says %q", row.State)
+	}
+}
+
+// TestToldAtOnce: what only a person can mend, as a configuration that nobody can read,
+// is told after the first try.
+func TestToldAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	runs := 0
+	w.run = func(context.Context, bot.Work) (session.Outcome, error) {
+		runs++
+		return session.Outcome{}, fault.Told{Text: "the key is not known"}
+	}
+	w.say("/agent fix it")
+	if err := w.work(); err != nil || runs != 1 || w.count("The session could not go on: the key is not known.") != 1 {
+		t.Errorf("%d runs, %v, the bot wrote %q", runs, err, w.own())
 	}
 }

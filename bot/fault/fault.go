@@ -22,6 +22,9 @@ type Told struct{ Text string }
 // Error implements error.
 func (t Told) Error() string { return t.Text }
 
+// Final reports that trying again mends nothing: a person has to.
+func (t Told) Final() bool { return true } //control:told-at-once
+
 // InWords returns an error as the people in a thread are told it. What only whoever
 // runs the server can mend is shown as a detail, not as a sentence of ours.
 func InWords(err error) error {

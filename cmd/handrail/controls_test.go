@@ -232,6 +232,7 @@ var controls = []control{
 	{"fork-commit", "false", "./bot/approval", "TestForkAnswer"},
 	{"fork-branch", "value p == nil", "./bot/approval", "TestOwnBranch"},
 	{"earlier-request", "false", "./cmd/handrail", "TestScripts/serve_plan_dropped"},
+	{"told-at-once", "value false", "./bot", "TestToldAtOnce"},
 	{"fork-facts", "false", "./cmd/handrail", "TestScripts/serve_fork_rules"},
 	{"fork-ignore", "false", "./cmd/handrail", "TestScripts/serve_fork_rules"},
 	{"closed-branch", "false", "./gitops", "TestPushSafe"},
