@@ -25,7 +25,6 @@
 //	watch.go     a stop ends a run at once, and people see that they were heard
 //	end.go       what is said at the end, and the pull request, see bot/pull
 //	progress.go  the one comment that follows a session
-//	checkrun.go  the check run on the commits of its branch
 //	usage.go     what sessions used of the budgets that they share
 //	errors.go    waiting for what is away, and the end of what is not to be had
 //	fault.go     panics, which it cannot

@@ -41,7 +41,7 @@ type rowData struct {
 	Tries   int   `json:"tries,omitempty"`    // runs that failed for a reason that may pass
 	TriesAt int64 `json:"tries_at,omitempty"` // answers of the model at the last of them
 
-	Checks []checkMark `json:"checks,omitempty"` // the check runs that say how it stands
+	Checks []outbox.CheckMark `json:"checks,omitempty"` // the check runs that say how it stands
 
 	Reviews map[string]approval.Stage `json:"reviews,omitempty"` // by request
 
@@ -88,6 +88,24 @@ func (w *worker) lease(ctx context.Context, row *store.Session) (*leased, error)
 // outbox is for writes in the thread, under a lease.
 func (w *worker) outbox(f store.Fence) outbox.Outbox {
 	return outbox.Outbox{Store: w.cfg.Store.Intents, Fence: f, At: w.at.Ref, Client: w.at.Client, Settle: w.cfg.Settle, Now: w.cfg.Now, Log: w.cfg.Log}
+}
+
+// checks are the check runs of the session. What they note is saved together with how
+// it stands.
+func (l *leased) checks() outbox.Checks {
+	return outbox.Checks{Outbox: l.Outbox, App: l.cfg.GitHub.IsApp(), Head: l.head(), Marks: &l.data.Checks}
+}
+
+// head is the commit at the end of the session's branch, "" when there is
+// none on GitHub yet.
+func (l *leased) head() string {
+	if n := len(l.state.Checkpoints); n > 0 {
+		return l.state.Checkpoints[n-1].Commit
+	}
+	if l.at.Pull != nil {
+		return l.at.Pull.HeadSHA
+	}
+	return ""
 }
 
 // reload reads the log anew.

@@ -177,7 +177,7 @@ func (l *leased) conclude(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
-	if err := l.endCheck(ctx); err != nil {
+	if err := l.checks().End(ctx, l.state, l.turnedAway); err != nil {
 		return err
 	}
 	return l.saveState(ctx)
@@ -192,7 +192,7 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 	if no, err := l.forbidden(ctx); no || err != nil {
 		return no, err
 	}
-	check := l.planCheck()
+	check := l.checks().Plan(l.state)
 	if err := l.saveState(ctx); err != nil {
 		return false, err
 	}
@@ -201,7 +201,7 @@ func (w *worker) run(ctx context.Context, l *leased) (again bool, err error) {
 		return false, err
 	}
 	defer p.end() // also where the work does not begin
-	if err := l.startCheck(ctx, check); err != nil {
+	if err := l.checks().Start(ctx, check); err != nil {
 		return false, err
 	}
 	w.running, w.halt = l.row.ID, false
