@@ -221,6 +221,9 @@ func New(cfg Config) (*Agent, error) {
 		cfg.Redactor = secret.NewRedactor()
 	}
 	cfg.Retry = cfg.Retry.withDefaults()
+	if cfg.Limits.Wall > 0 {
+		cfg.Retry.Patience = min(cfg.Retry.Patience, cfg.Limits.Wall)
+	}
 	registry, err := tools.NewRegistry(cfg.Tools...)
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)

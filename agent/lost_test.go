@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -151,6 +152,39 @@ func TestContextCutBehindOurBack(t *testing.T) {
 			out := b.must(c.want)
 			if c.want == session.StatusFailed && (!strings.Contains(out.Reason, "OLLAMA_CONTEXT_LENGTH") || !strings.Contains(out.Reason, "native API") || out.Turns > 4) {
 				t.Errorf("%d turns: %s", out.Turns, out.Reason)
+			}
+		})
+	}
+}
+
+// A server that is away, loading or full is waited for and the person is told; the run
+// goes on by itself. Its patience ends with the time that it may take.
+func TestRunWaitsForTheServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		misdeed        string
+		patience, wall time.Duration
+		want           session.Status
+	}{
+		"full":                 {`{status: 503}`, time.Minute, 0, session.StatusDone},
+		"loading":              {`{status: 500, error: "timed out waiting for llama runner to start"}`, time.Minute, time.Hour, session.StatusDone},
+		"behind a proxy, away": {`{status: 502, error: "Bad Gateway"}`, time.Minute, 0, session.StatusDone},
+		"no patience":          {`{status: 503}`, 0, 0, session.StatusFailed},
+		"no time":              {`{status: 503}`, time.Minute, time.Nanosecond, session.StatusFailed},
+		"a dead runner":        {`{error: "an error was encountered while running the model"}`, time.Minute, 0, session.StatusFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "model: {name: m, tools: true, context: 32768}\nturns:\n"+strings.Repeat("- {misbehave: "+c.misdeed+", optional: true}\n", 7)+
+				"- {calls: [{name: write_file, arguments: {path: a.txt, content: \"fine\\n\"}}], optional: true}\n- {say: \"Fine. [TASK_COMPLETE]\", optional: true}\n", map[string]string{"a.txt": "one\n"})
+			b.cfg.Retry.Patience, b.cfg.Limits.Wall = c.patience, c.wall
+			var said []string
+			b.cfg.OnLive = func(l Live) { said = append(said, l.Title) }
+			out, err := b.run(t.Context())
+			if err != nil || out.Status != c.want && c.wall != time.Nanosecond {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			waited := strings.Contains(strings.Join(said, "\n"), "waiting for the model server, at most until ")
+			if waited != (c.want == session.StatusDone) || len(b.model.Requests()) > 4 && c.want != session.StatusDone {
+				t.Errorf("waited: %t, %d requests, told: %q", waited, len(b.model.Requests()), said)
 			}
 		})
 	}

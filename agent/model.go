@@ -39,6 +39,9 @@ type Retry struct {
 	Attempts int
 	Base     time.Duration
 	Max      time.Duration
+	// Patience is how long a run waits for a server that is away, loading or full, and
+	// asks again and again, however many attempts that takes; one that parks does not.
+	Patience time.Duration
 	// Park has a run end with a [session.Away] when the model's server is away, so
 	// that it can be run again when that is back. Otherwise the session fails.
 	Park bool
@@ -68,7 +71,7 @@ func (r Retry) withDefaults() Retry {
 // wait is the pause before attempt n, counted from 1: exponential, with half
 // of it random so that many sessions do not come back at once.
 func (r Retry) wait(n int) time.Duration {
-	d := min(r.Base<<(n-1), r.Max)
+	d := min(r.Base<<min(n-1, 16), r.Max)
 	return d/2 + rand.N(d/2+1)
 }
 
@@ -90,18 +93,22 @@ func (r Retry) after(n int, err error) time.Duration {
 // used up. A broken answer leaves nothing behind, so the turn is simply asked
 // again from the last complete one.
 func (m *model) retrying(ctx context.Context, f func() error) error {
-	for n := 1; ; n++ {
+	for n, until := 1, time.Now().Add(m.retry.Patience); ; n++ {
 		err := f()
 		if err == nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
 		kind := llm.KindOf(err)
-		if !kind.Temporary() || n >= m.retry.Attempts || m.retry.Park && kind == llm.Unreachable && n >= parkAfter {
+		waits := away(kind) && !m.retry.Park && time.Now().Before(until) //control:patient-run
+		if !kind.Temporary() || n >= m.retry.Attempts && !waits || m.retry.Park && kind == llm.Unreachable && n >= parkAfter {
 			return err
 		}
-		wait := m.retry.after(n, err)
+		wait, title := m.retry.after(n, err), fmt.Sprintf("%s; trying again (%d of %d)", userMessage(err), n+1, m.retry.Attempts)
+		if n >= m.retry.Attempts {
+			title = fmt.Sprintf("%s; waiting for the model server, at most until %s", userMessage(err), until.Format("15:04"))
+		}
 		m.logger.WarnContext(ctx, "model failed, trying again", "session", m.Task.Session, "attempt", n, "wait", wait, "err", err)
-		m.live(Live{Title: fmt.Sprintf("%s; trying again (%d of %d)", userMessage(err), n+1, m.retry.Attempts)})
+		m.live(Live{Title: title})
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}

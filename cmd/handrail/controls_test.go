@@ -116,6 +116,7 @@ var controls = []control{
 	{"cut-is-told", "false", "./agent", "TestAnswerAtItsLimit"},
 	{"context-cut", "false", "./agent", "TestContextCutBehindOurBack"},
 	{"measured-patience", "value true", "./agent/llm/wire", "TestPatienceByThePrompt"},
+	{"patient-run", "value false", "./agent", "TestRunWaitsForTheServer"},
 	{"free-the-hung", "false", "./agent/llm/ollama", "TestHungRunnerIsFreed"},
 	{"garbled-before-dead", "false", "./agent/llm/ollama", "TestGarbledIsNotDead"},
 	{"bounded-answer", "drop", "./agent/llm/ollama", "TestAnswersAreBounded"},

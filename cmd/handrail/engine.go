@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -50,7 +51,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, err
 	}
-	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: agent.Retry{Park: p.waits}}
+	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: agent.Retry{Park: p.waits, Patience: 30 * time.Minute}}
 	ws := need.Workspace
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
