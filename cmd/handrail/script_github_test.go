@@ -59,7 +59,7 @@ const patience = 60 * time.Second
 // described in testdata/script/README.md.
 func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	verbs := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, v := range slices.Concat(outages, forks, []scriptVerb{
+	for _, v := range slices.Concat(outages, forks, signing, []scriptVerb{
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
 		{"issue", "USER TITLE [TEXT | -file FILE]", 2, 4, (*stage).issue},
@@ -86,8 +86,6 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"pulls", "", 0, 0, (*stage).pulls},
 		{"branch", "BRANCH", 1, 1, (*stage).branch},
 		{"file", "BRANCH PATH", 2, 2, (*stage).file},
-		{"refs", "", 0, 0, (*stage).refs},
-		{"signatures", "BRANCH [ALLOWED]", 1, 2, (*stage).signatures},
 	}) {
 		verbs[v.name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			if len(args) < v.least || len(args) > v.most {

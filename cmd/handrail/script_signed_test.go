@@ -1,16 +1,93 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/webflow"
 )
+
+// signing are the commands of a story for commits and who signs them.
+var signing = []scriptVerb{
+	{"refs", "", 0, 0, (*stage).refs},
+	{"signatures", "BRANCH [ALLOWED]", 1, 2, (*stage).signatures},
+	{"head", "BRANCH", 1, 1, (*stage).head},
+	{"dies-at", "REQUEST", 1, 1, (*stage).diesAt},
+	{"revive", "", 0, 0, (*stage).revive},
+}
+
+// head gives the commit at the end of a branch its short name.
+func (s *stage) head(ts *testscript.TestScript, args []string) error {
+	name, err := s.oneBranch(args[0])
+	fmt.Fprintln(ts.Stdout(), s.names.stable(s.gh.Branch(scriptRepository, name)))
+	return err
+}
+
+// diesAt has the server die at a request to GitHub, "METHOD PATH" as a pattern: GitHub
+// does what it is asked for, and nobody hears of it.
+func (s *stage) diesAt(_ *testscript.TestScript, args []string) error {
+	re, err := regexp.Compile(args[0])
+	if err != nil {
+		return err
+	}
+	server := s.server
+	var once sync.Once
+	s.gh.SetFaults(ghcheck.Faults{Lost: 1, Match: func(r *http.Request) (here bool) {
+		if re.MatchString(r.Method + " " + r.URL.Path) {
+			once.Do(func() { here = server.Process.Kill() == nil })
+		}
+		return here
+	}})
+	return nil
+}
+
+// revive waits until the server has died, and starts it again.
+func (s *stage) revive(ts *testscript.TestScript, _ []string) error {
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		return errors.New("the server does not die")
+	}
+	if s.gh.FaultsInjected() == 0 {
+		return errors.New("the server died somewhere else")
+	}
+	s.server = nil
+	s.gh.SetFaults(ghcheck.Faults{})
+	return s.start(ts)
+}
+
+// gpgKey makes a key for signing, in the file NAME; git knows it when it looks at
+// signatures.
+func gpgKey(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, "NAME")
+	home := ts.MkAbs(".keys")
+	ts.Check(os.MkdirAll(home, 0o700))
+	gpg := func(args ...string) {
+		cmd := exec.Command("gpg", append([]string{"--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""}, args...)...)
+		cmd.Env = append(os.Environ(), "GNUPGHOME="+home, "HOME="+home)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			ts.Fatalf("gpg: %v\n%s", err, out)
+		}
+	}
+	gpg("--quick-gen-key", "Handrail <handrail@example.com>", "ed25519", "sign", "never")
+	gpg("--output", ts.MkAbs(args[0]), "--armor", "--export-secret-keys")
+	ts.Defer(func() {
+		stop := exec.Command("gpgconf", "--kill", "all")
+		stop.Env = append(os.Environ(), "GNUPGHOME="+home, "HOME="+home)
+		_ = stop.Run()
+	})
+}
 
 // signatures prints what git, with gpg and ssh-keygen, says of the commits of a
 // branch.

@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 	cmds := githubVerbs(t)
 	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
 		"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile, "branchless": scriptBranchless,
-		"sessionid": scriptSessionID, "permalink": scriptPermalink, "sshkey": sshKey, "submodule": scriptSubmodule,
+		"sessionid": scriptSessionID, "permalink": scriptPermalink, "sshkey": sshKey, "gpgkey": gpgKey, "submodule": scriptSubmodule,
 		"binary": scriptBinary, "gomodule": scriptGoModule,
 	})
 	testscript.Run(t, testscript.Params{
