@@ -70,7 +70,8 @@ var arrows = map[string][]string{
 	"agent/llm/...":                 {"agent/llm"},
 	"agent/llm/mend":                {},
 	"agent/llm/toolcall":            {"agent/llm", "agent/llm/mend"},
-	"agent/llm/llmcheck":            {"agent/llm", "agent/llm/llmtest"},
+	"agent/llm/llmcheck":            {"agent/llm", "agent/llm/llmtest", "agent/llm/llmtest/openaitest"},
+	"agent/llm/llmtest/openaitest":  {"agent/llm", "agent/llm/llmtest"},
 	"agent/llm/ollama":              {"agent/llm", "agent/llm/wire"},
 	"agent/llm/openai":              {"agent/llm", "agent/llm/wire"},
 	"agent/workspace":               {},
@@ -271,7 +272,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly are the packages that no program links: conformance suites, and the
 // parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/store/storetest", "policy/untrusted/githubcheck"}
+var testOnly = []string{"agent/llm/llmcheck", "agent/llm/llmtest/openaitest", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/store/storetest", "policy/untrusted/githubcheck"}
 
 // Of what tests need, only the small GitHub and the scripted model are in the
 // program, for the demo.

@@ -59,7 +59,7 @@
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with
 // bot/ghapp/ghtest/hub, bot/ghapp/ghtest/graphql, bot/ghapp/ghtest/webflow, bot/ghapp/ghtest/bare and
-// bot/ghapp/ghtest/ghcheck, is a GitHub; agent/llm/llmtest, with agent/llm/llmcheck, a scripted model.
+// bot/ghapp/ghtest/ghcheck, is a GitHub; agent/llm/llmtest, with agent/llm/llmcheck and agent/llm/llmtest/openaitest, a scripted model.
 // bot/store/storetest, agent/workspace/workspacetest and agent/tools/toolstest
 // say what each store, workspace and tool must do; policy/untrusted/githubcheck
 // says what GitHub shows of a text, by GitHub's own parser.

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 )
 
 func TestMain(m *testing.M) {
@@ -67,7 +68,7 @@ func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		script, err := llmtest.ParseScript([]byte(ts.ReadFile(args[0])))
 		ts.Check(err)
 		ts.Check(harmless(script))
-		s, err := llmtest.Start(script)
+		s, err := llmtest.Start(script, openaitest.Dialect)
 		ts.Check(err)
 		at := newFront(ts, s.Handler())
 		if st, ok := ts.Value(stageKey{}).(*stage); ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// encoder writes one answer in one wire. Its methods return the bytes of one
+// Encoder writes one answer in one wire. Its methods return the bytes of one
 // message of the stream.
-type encoder interface {
-	contentType() string
-	piece(p llm.Part) []byte
-	end(p llm.Part) []byte
-	failure(text string) []byte
-	status(code int, text string) []byte
+type Encoder interface {
+	ContentType() string
+	Piece(p llm.Part) []byte
+	End(p llm.Part) []byte
+	Failure(text string) []byte
+	Status(code int, text string) []byte
 }
 
 // reply is one answer under way.
@@ -26,7 +26,7 @@ type reply struct {
 	s    *Server
 	t    *Turn
 	req  *Request
-	enc  encoder
+	enc  Encoder
 	w    http.ResponseWriter
 	ctx  func() context.Context
 	sent int
@@ -43,7 +43,7 @@ func (r *reply) run() {
 		r.w.WriteHeader(http.StatusTemporaryRedirect)
 		return
 	case m.TooLong:
-		r.writeStatus(http.StatusBadRequest, tooLongText)
+		r.writeStatus(http.StatusBadRequest, TooLongText)
 		return
 	case m.Status != 0:
 		if m.RetryAfter > 0 {
@@ -52,25 +52,26 @@ func (r *reply) run() {
 		r.writeStatus(m.Status, m.statusText())
 		return
 	}
-	r.w.Header().Set("Content-Type", r.enc.contentType())
+	r.w.Header().Set("Content-Type", r.enc.ContentType())
 	parts, last := r.parts()
 	if !r.sendAll(parts) {
 		return
 	}
 	switch {
 	case m.Error != "":
-		r.send(r.enc.failure(m.Error))
+		r.send(r.enc.Failure(m.Error))
 	case m.WrongJSON:
 		r.send([]byte("{\"message\": {\"content\": oops\n"))
 	case !m.NoDone:
-		r.send(r.enc.end(last))
+		r.send(r.enc.End(last))
 	}
 }
 
 // bytesPerToken is how long a token is taken to be.
 const bytesPerToken = 4
 
-const tooLongText = "the input length exceeds the context length"
+// TooLongText is what a server says of a request that has no room.
+const TooLongText = "the input length exceeds the context length"
 
 func (m Misdeed) statusText() string {
 	switch {
@@ -85,7 +86,7 @@ func (m Misdeed) statusText() string {
 func (r *reply) writeStatus(code int, text string) {
 	r.w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	r.w.WriteHeader(code)
-	r.send(r.enc.status(code, text))
+	r.send(r.enc.Status(code, text))
 }
 
 // sendAll sends the parts, and says whether the answer shall be ended.
@@ -99,7 +100,7 @@ func (r *reply) sendAll(parts []llm.Part) bool {
 			if !r.wait(delay) {
 				return false
 			}
-			r.send(r.enc.piece(p))
+			r.send(r.enc.Piece(p))
 		}
 		if r.t.Misdo.Stall && len(parts) < 2 && !r.stall() {
 			return false
@@ -165,10 +166,10 @@ func (r *reply) parts() ([]llm.Part, llm.Part) {
 	think, content, calls := r.said()
 	size := orElse(r.t.Chunk, r.s.script.Chunk)
 	var parts []llm.Part
-	for _, piece := range pieces(think, size) {
+	for _, piece := range Pieces(think, size) {
 		parts = append(parts, llm.Part{Thinking: piece})
 	}
-	for _, piece := range pieces(content, size) {
+	for _, piece := range Pieces(content, size) {
 		parts = append(parts, llm.Part{Content: piece})
 	}
 	counted := len(think) + len(content)
@@ -218,8 +219,8 @@ func (r *reply) said() (think, content string, calls []llm.ToolCall) {
 	return think, content, calls
 }
 
-// pieces cuts text into pieces of size characters, or leaves it whole.
-func pieces(text string, size int) []string {
+// Pieces cuts text into pieces of size characters, or leaves it whole.
+func Pieces(text string, size int) []string {
 	var out []string
 	for size > 0 && utf8.RuneCountInString(text) > size {
 		end := 0

@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 )
 
 // fakeT records what a check reports, and runs the cleanups on demand.
@@ -39,7 +40,7 @@ func start(t *testing.T, script string) *llmtest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := llmtest.Start(parsed)
+	s, err := llmtest.Start(parsed, openaitest.Dialect)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,25 +10,29 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-const wireOllama = "ollama"
+// WireOpenAI is the other dialect, see [Dialect].
+const (
+	wireOllama = "ollama"
+	WireOpenAI = "openai"
+)
 
-// maxBody bounds a request; a conversation with images is a few megabytes.
-const maxBody = 256 << 20
+// MaxBody bounds a request; a conversation with images is a few megabytes.
+const MaxBody = 256 << 20
 
 func (s *Server) routeOllama(mux *http.ServeMux) {
 	mux.HandleFunc("POST /api/chat", s.ollamaChat)
 	mux.HandleFunc("POST /api/show", s.ollamaShow)
 	mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]string{"version": s.version()})
+		WriteJSON(w, http.StatusOK, map[string]string{"version": s.version()})
 	})
 	mux.HandleFunc("GET /api/tags", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]any{"models": []any{s.listed()}})
+		WriteJSON(w, http.StatusOK, map[string]any{"models": []any{s.listed()}})
 	})
 	mux.HandleFunc("GET /api/ps", func(w http.ResponseWriter, _ *http.Request) {
 		running := s.listed()
 		running["expires_at"] = "2318-01-01T00:00:00Z"
 		running["context_length"] = s.contextLength()
-		writeJSON(w, http.StatusOK, map[string]any{"models": []any{running}})
+		WriteJSON(w, http.StatusOK, map[string]any{"models": []any{running}})
 	})
 }
 
@@ -41,7 +45,8 @@ func (s *Server) version() string {
 
 func (s *Server) contextLength() int { return orElse(s.script.Model.Context, 32768) }
 
-func (s *Server) modelName() string {
+// ModelName is the name of the model that the server has.
+func (s *Server) ModelName() string {
 	if n := s.script.Model.Name; n != "" {
 		return n
 	}
@@ -49,7 +54,7 @@ func (s *Server) modelName() string {
 }
 
 func (s *Server) listed() map[string]any {
-	name := tagged(s.modelName())
+	name := tagged(s.ModelName())
 	return map[string]any{
 		"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z", "size": 1,
 		"digest": strings.Repeat("0", 64), "details": details(),
@@ -69,22 +74,23 @@ func tagged(name string) string {
 	return name + ":latest"
 }
 
-func (s *Server) has(model string) bool {
+// Has reports whether a model is the one that the server has.
+func (s *Server) Has(model string) bool {
 	name := s.script.Model.Name
 	return name == "" || tagged(name) == tagged(model)
 }
 
 func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	var req struct{ Model, Name string }
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&req); err != nil {
-		writeJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxBody)).Decode(&req); err != nil {
+		WriteJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
 		return
 	}
 	if req.Model == "" {
 		req.Model = req.Name
 	}
-	if !s.has(req.Model) {
-		writeJSON(w, http.StatusNotFound, ollamaError(fmt.Sprintf("model '%s' not found", req.Model)))
+	if !s.Has(req.Model) {
+		WriteJSON(w, http.StatusNotFound, ollamaError(fmt.Sprintf("model '%s' not found", req.Model)))
 		return
 	}
 	m := s.script.Model
@@ -102,7 +108,7 @@ func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	if m.ContextSet > 0 {
 		parameters = fmt.Sprintf("num_ctx                        %d", m.ContextSet)
 	}
-	writeJSON(w, http.StatusOK, map[string]any{
+	WriteJSON(w, http.StatusOK, map[string]any{
 		"parameters": parameters, "template": template, "details": details(), "capabilities": capabilities,
 		"model_info":  map[string]any{"general.architecture": "scripted", "scripted.context_length": s.contextLength()},
 		"modified_at": "2026-01-01T00:00:00Z",
@@ -111,7 +117,8 @@ func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 
 func ollamaError(text string) map[string]string { return map[string]string{"error": text} }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+// WriteJSON answers a request.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // a client that left does not read it
@@ -121,7 +128,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 type ollamaRequest struct {
 	Model     string          `json:"model"`
 	Messages  []ollamaMessage `json:"messages"`
-	Tools     []wireTool      `json:"tools"`
+	Tools     []WireTool      `json:"tools"`
 	Stream    *bool           `json:"stream"`
 	Think     *thinks         `json:"think"`
 	Truncate  *bool           `json:"truncate"`
@@ -162,7 +169,8 @@ type ollamaCall struct {
 	} `json:"function"`
 }
 
-type wireTool struct {
+// WireTool is a tool as a request offers it.
+type WireTool struct {
 	Function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
@@ -170,7 +178,8 @@ type wireTool struct {
 	} `json:"function"`
 }
 
-func toolSpecs(tools []wireTool) []llm.ToolSpec {
+// ToolSpecs are the tools of a request.
+func ToolSpecs(tools []WireTool) []llm.ToolSpec {
 	out := make([]llm.ToolSpec, len(tools))
 	for i, t := range tools {
 		out[i] = llm.ToolSpec{Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters}
@@ -185,35 +194,35 @@ func isObject(raw json.RawMessage) bool {
 }
 
 func (s *Server) ollamaChat(w http.ResponseWriter, hr *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, MaxBody))
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	var in ollamaRequest
 	if err := json.Unmarshal(body, &in); err != nil {
-		writeJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
+		WriteJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
 		return
 	}
 	if len(in.Messages) == 0 && string(in.KeepAlive) == "0" { // ends the model's runner
-		writeJSON(w, http.StatusOK, ollamaLine{Model: in.Model, CreatedAt: "2026-01-01T00:00:00Z", Message: ollamaMessage{Role: llm.RoleAssistant}, Done: true, DoneReason: "unload"})
+		WriteJSON(w, http.StatusOK, ollamaLine{Model: in.Model, CreatedAt: "2026-01-01T00:00:00Z", Message: ollamaMessage{Role: llm.RoleAssistant}, Done: true, DoneReason: "unload"})
 		return
 	}
 	in.body = body
 	req := in.request()
 	req.Header, req.Body = hr.Header, body
 	if status, text := s.ollamaRefuses(&in); status != 0 {
-		s.reject(req)
-		writeJSON(w, status, ollamaError(text))
+		s.Reject(req)
+		WriteJSON(w, status, ollamaError(text))
 		return
 	}
-	s.serve(w, hr, req, &ollamaEncoder{model: in.Model, stream: req.Stream})
+	s.Serve(w, hr, req, &ollamaEncoder{model: in.Model, stream: req.Stream})
 }
 
 // ollamaRefuses is what the real server refuses before its model is asked.
 func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
 	m := s.script.Model
 	switch {
-	case !s.has(in.Model):
+	case !s.Has(in.Model):
 		return http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)
 	case len(in.Tools) > 0 && !m.Tools:
 		return http.StatusBadRequest, fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", tagged(in.Model))
@@ -221,7 +230,7 @@ func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
 		return http.StatusBadRequest, fmt.Sprintf("%q does not support thinking", in.Model)
 	}
 	if limit := in.Options.NumCtx; m.Enforce && limit > 0 && len(in.body)/bytesPerToken > limit {
-		return http.StatusBadRequest, tooLongText
+		return http.StatusBadRequest, TooLongText
 	}
 	for _, msg := range in.Messages {
 		for _, c := range msg.ToolCalls {
@@ -235,7 +244,7 @@ func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
 
 func (in *ollamaRequest) request() *Request {
 	req := &Request{
-		Wire: wireOllama, Model: in.Model, Tools: toolSpecs(in.Tools), Think: (*bool)(in.Think),
+		Wire: wireOllama, Model: in.Model, Tools: ToolSpecs(in.Tools), Think: (*bool)(in.Think),
 		Context: in.Options.NumCtx, MaxTokens: in.Options.NumPredict, Temperature: in.Options.Temperature,
 		Truncate: in.Truncate, Stream: in.Stream == nil || *in.Stream,
 	}
@@ -250,8 +259,14 @@ func (in *ollamaRequest) request() *Request {
 	return req
 }
 
-// serve answers req with the turn that fits it.
-func (s *Server) serve(w http.ResponseWriter, hr *http.Request, req *Request, enc encoder) {
+// Answer serves a turn that is not of the script.
+func (s *Server) Answer(w http.ResponseWriter, hr *http.Request, req *Request, enc Encoder) {
+	r := &reply{s: s, t: &Turn{Say: "ok"}, req: req, enc: enc, w: w, ctx: hr.Context}
+	r.run()
+}
+
+// Serve answers req with the turn that fits it.
+func (s *Server) Serve(w http.ResponseWriter, hr *http.Request, req *Request, enc Encoder) {
 	s.serving.Add(1)
 	defer s.serving.Done()
 	t, err := s.take(req)
@@ -282,7 +297,7 @@ type ollamaLine struct {
 	EvalCount       int           `json:"eval_count,omitempty"`
 }
 
-func (e *ollamaEncoder) contentType() string {
+func (e *ollamaEncoder) ContentType() string {
 	if e.stream {
 		return "application/x-ndjson"
 	}
@@ -303,16 +318,16 @@ func (e *ollamaEncoder) line(p llm.Part) ollamaLine {
 	return l
 }
 
-func (e *ollamaEncoder) piece(p llm.Part) []byte {
+func (e *ollamaEncoder) Piece(p llm.Part) []byte {
 	l := e.line(p)
 	if !e.stream {
 		e.whole = l
 		return nil
 	}
-	return marshalLine(l)
+	return MarshalLine(l)
 }
 
-func (e *ollamaEncoder) end(p llm.Part) []byte {
+func (e *ollamaEncoder) End(p llm.Part) []byte {
 	l := e.line(llm.Part{})
 	if !e.stream {
 		l = e.whole
@@ -322,14 +337,15 @@ func (e *ollamaEncoder) end(p llm.Part) []byte {
 		l.DoneReason = "stop"
 	}
 	l.PromptEvalCount, l.EvalCount = p.PromptTokens, p.AnswerTokens
-	return marshalLine(l)
+	return MarshalLine(l)
 }
 
-func (e *ollamaEncoder) failure(text string) []byte { return marshalLine(ollamaError(text)) }
+func (e *ollamaEncoder) Failure(text string) []byte { return MarshalLine(ollamaError(text)) }
 
-func (e *ollamaEncoder) status(_ int, text string) []byte { return marshalLine(ollamaError(text)) }
+func (e *ollamaEncoder) Status(_ int, text string) []byte { return MarshalLine(ollamaError(text)) }
 
-func marshalLine(v any) []byte {
+// MarshalLine is a value as JSON, with the end of its line.
+func MarshalLine(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil { // arguments were checked; nothing else can fail
 		b = []byte(`{"error":"scripted model: ` + err.Error() + `"}`)

@@ -80,10 +80,10 @@ func (c *Conditions) check() error {
 		return fmt.Errorf("when: no_tools and has_tool exclude each other")
 	}
 	switch c.Wire {
-	case "", wireOllama, wireOpenAI:
+	case "", wireOllama, WireOpenAI:
 		return nil
 	}
-	return fmt.Errorf("when: wire %q is neither %q nor %q", c.Wire, wireOllama, wireOpenAI)
+	return fmt.Errorf("when: wire %q is neither %q nor %q", c.Wire, wireOllama, WireOpenAI)
 }
 
 // unmet says which condition r does not meet, or nothing.

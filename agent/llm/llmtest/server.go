@@ -1,7 +1,7 @@
 // Package llmtest is a scripted model server: a small real HTTP server that
 // speaks the wire of Ollama (/api/chat, /api/show, /api/version, /api/tags,
-// /api/ps) and of OpenAI-compatible servers (/v1/chat/completions, /v1/models),
-// streaming or not, and says what a [Script] tells it to. It stands in for a
+// /api/ps), streaming or not, and says what a [Script] tells it to; openaitest has
+// it speak as OpenAI-compatible servers do, too. It stands in for a
 // model in tests, in whole-program stories and in the demo, so it does not
 // import testing.
 //
@@ -40,6 +40,7 @@ import (
 // Server serves a script. It is safe for concurrent use.
 type Server struct {
 	script  Script
+	more    []Dialect
 	url     string
 	http    *http.Server
 	done    chan struct{} // closed when the serving goroutine has ended
@@ -64,10 +65,16 @@ type progress struct {
 	used []int // how often each turn was served
 }
 
+// Dialect adds the routes of another API than Ollama's to those of a server.
+type Dialect func(s *Server, mux *http.ServeMux)
+
+// Script is what the server does.
+func (s *Server) Script() Script { return s.script }
+
 // Start serves the script on a port of its own on the loopback interface until
 // Close.
-func Start(script Script) (*Server, error) {
-	s, err := New(script)
+func Start(script Script, more ...Dialect) (*Server, error) {
+	s, err := New(script, more...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +96,13 @@ func Start(script Script) (*Server, error) {
 }
 
 // New returns a server that is not listening, for its Handler.
-func New(script Script) (*Server, error) {
+func New(script Script, more ...Dialect) (*Server, error) {
 	if err := script.check(); err != nil {
 		return nil, fmt.Errorf("start scripted model: %w", err)
 	}
 	s := &Server{
 		script:  script,
+		more:    more,
 		closing: make(chan struct{}),
 		release: make(chan struct{}),
 		stalled: make(chan struct{}, 1024),
@@ -118,7 +126,9 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Ollama is running")) })
 	s.routeOllama(mux)
-	s.routeOpenAI(mux)
+	for _, dialect := range s.more {
+		dialect(s, mux)
+	}
 	return mux
 }
 
@@ -221,9 +231,9 @@ func (s *Server) take(r *Request) (*Turn, error) {
 	return t, err
 }
 
-// reject records a request that is answered without a turn, as a real server
+// Reject records a request that is answered without a turn, as a real server
 // would.
-func (s *Server) reject(r *Request) {
+func (s *Server) Reject(r *Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(r)

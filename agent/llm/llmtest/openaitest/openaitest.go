@@ -1,4 +1,6 @@
-package llmtest
+// Package openaitest has the scripted model speak as an OpenAI-compatible server does:
+// /v1/chat/completions and /v1/models.
+package openaitest
 
 import (
 	"encoding/base64"
@@ -9,45 +11,49 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
-
-const wireOpenAI = "openai"
 
 // probeTool is the tool that the openai adapter offers, alone, to find out
 // whether a model takes tools. The answer to that is not part of a script.
 const probeTool = "noop"
 
-func (s *Server) routeOpenAI(mux *http.ServeMux) {
+// server is the scripted model, as it is spoken to here.
+type server struct{ *llmtest.Server }
+
+// Dialect is an [llmtest.Dialect].
+func Dialect(of *llmtest.Server, mux *http.ServeMux) {
+	s := server{of}
 	mux.HandleFunc("POST /v1/chat/completions", s.openaiChat)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) {
 		if s.locked(w, r) {
 			return
 		}
-		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{s.openaiModel(s.modelName())}})
+		llmtest.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{s.openaiModel(s.ModelName())}})
 	})
 	mux.HandleFunc("GET /v1/models/{model...}", func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("model")
 		switch {
 		case s.locked(w, r):
-		case !s.has(name):
-			writeJSON(w, http.StatusNotFound, openaiError(http.StatusNotFound, fmt.Sprintf("model '%s' not found", name)))
+		case !s.Has(name):
+			llmtest.WriteJSON(w, http.StatusNotFound, openaiError(http.StatusNotFound, fmt.Sprintf("model '%s' not found", name)))
 		default:
-			writeJSON(w, http.StatusOK, s.openaiModel(name))
+			llmtest.WriteJSON(w, http.StatusOK, s.openaiModel(name))
 		}
 	})
 }
 
-func (s *Server) openaiModel(name string) map[string]any {
+func (s server) openaiModel(name string) map[string]any {
 	return map[string]any{"id": name, "object": "model", "created": 1767225600, "owned_by": "library"}
 }
 
 // locked refuses a request without the key and says so.
-func (s *Server) locked(w http.ResponseWriter, r *http.Request) bool {
-	key := s.script.Model.Key
+func (s server) locked(w http.ResponseWriter, r *http.Request) bool {
+	key := s.Script().Model.Key
 	if key == "" || r.Header.Get("Authorization") == "Bearer "+key {
 		return false
 	}
-	writeJSON(w, http.StatusUnauthorized, openaiError(http.StatusUnauthorized, "Incorrect API key provided."))
+	llmtest.WriteJSON(w, http.StatusUnauthorized, openaiError(http.StatusUnauthorized, "Incorrect API key provided."))
 	return true
 }
 
@@ -56,7 +62,7 @@ func openaiError(code int, text string) map[string]any {
 	switch {
 	case code == http.StatusUnauthorized:
 		e["type"], e["code"] = "invalid_request_error", "invalid_api_key"
-	case text == tooLongText:
+	case text == llmtest.TooLongText:
 		e["type"], e["code"] = "invalid_request_error", "context_length_exceeded"
 		e["message"] = "This model's maximum context length is exceeded by the messages."
 	}
@@ -64,14 +70,14 @@ func openaiError(code int, text string) map[string]any {
 }
 
 type openaiRequest struct {
-	Model         string          `json:"model"`
-	Messages      []openaiMessage `json:"messages"`
-	Tools         []wireTool      `json:"tools"`
-	Stream        bool            `json:"stream"`
-	MaxTokens     int             `json:"max_tokens"`
-	MaxCompletion int             `json:"max_completion_tokens"`
-	Temperature   *float64        `json:"temperature"`
-	Effort        string          `json:"reasoning_effort"`
+	Model         string             `json:"model"`
+	Messages      []openaiMessage    `json:"messages"`
+	Tools         []llmtest.WireTool `json:"tools"`
+	Stream        bool               `json:"stream"`
+	MaxTokens     int                `json:"max_tokens"`
+	MaxCompletion int                `json:"max_completion_tokens"`
+	Temperature   *float64           `json:"temperature"`
+	Effort        string             `json:"reasoning_effort"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -97,43 +103,42 @@ type openaiCall struct {
 	} `json:"function"`
 }
 
-func (s *Server) openaiChat(w http.ResponseWriter, hr *http.Request) {
+func (s server) openaiChat(w http.ResponseWriter, hr *http.Request) {
 	if s.locked(w, hr) {
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, llmtest.MaxBody))
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	var in openaiRequest
 	if err := json.Unmarshal(body, &in); err != nil {
-		writeJSON(w, http.StatusBadRequest, openaiError(http.StatusBadRequest, err.Error()))
+		llmtest.WriteJSON(w, http.StatusBadRequest, openaiError(http.StatusBadRequest, err.Error()))
 		return
 	}
 	req := in.request()
 	req.Header, req.Body = hr.Header, body
-	if s.script.Model.Tools && len(in.Tools) == 1 && in.Tools[0].Function.Name == probeTool {
+	if s.Script().Model.Tools && len(in.Tools) == 1 && in.Tools[0].Function.Name == probeTool {
 		enc := &openaiEncoder{model: in.Model, stream: in.Stream}
-		r := &reply{s: s, t: &Turn{Say: "ok"}, req: req, enc: enc, w: w, ctx: hr.Context}
-		r.run()
+		s.Answer(w, hr, req, enc)
 		return
 	}
 	switch {
-	case !s.has(in.Model):
-		s.reject(req)
-		writeJSON(w, http.StatusNotFound, openaiError(http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)))
-	case len(in.Tools) > 0 && !s.script.Model.Tools:
-		s.reject(req)
-		writeJSON(w, http.StatusBadRequest, openaiError(http.StatusBadRequest, in.Model+" does not support tools"))
+	case !s.Has(in.Model):
+		s.Reject(req)
+		llmtest.WriteJSON(w, http.StatusNotFound, openaiError(http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)))
+	case len(in.Tools) > 0 && !s.Script().Model.Tools:
+		s.Reject(req)
+		llmtest.WriteJSON(w, http.StatusBadRequest, openaiError(http.StatusBadRequest, in.Model+" does not support tools"))
 	default:
-		size := s.script.Chunk
-		s.serve(w, hr, req, &openaiEncoder{model: in.Model, stream: in.Stream, usage: in.StreamOptions.IncludeUsage, size: size})
+		size := s.Script().Chunk
+		s.Serve(w, hr, req, &openaiEncoder{model: in.Model, stream: in.Stream, usage: in.StreamOptions.IncludeUsage, size: size})
 	}
 }
 
-func (in *openaiRequest) request() *Request {
-	req := &Request{
-		Wire: wireOpenAI, Model: in.Model, Tools: toolSpecs(in.Tools), Stream: in.Stream,
+func (in *openaiRequest) request() *llmtest.Request {
+	req := &llmtest.Request{
+		Wire: llmtest.WireOpenAI, Model: in.Model, Tools: llmtest.ToolSpecs(in.Tools), Stream: in.Stream,
 		MaxTokens: max(in.MaxTokens, in.MaxCompletion), Temperature: in.Temperature,
 	}
 	if in.Effort != "" {
@@ -201,7 +206,7 @@ type openaiDelta struct {
 	ToolCalls []openaiCall `json:"tool_calls,omitempty"`
 }
 
-func (e *openaiEncoder) contentType() string {
+func (e *openaiEncoder) ContentType() string {
 	if e.stream {
 		return "text/event-stream"
 	}
@@ -209,7 +214,7 @@ func (e *openaiEncoder) contentType() string {
 }
 
 func event(v any) []byte {
-	b := append([]byte("data: "), marshalLine(v)...)
+	b := append([]byte("data: "), llmtest.MarshalLine(v)...)
 	return append(b, '\n')
 }
 
@@ -238,7 +243,7 @@ func (e *openaiEncoder) call(c llm.ToolCall) openaiCall {
 	return out
 }
 
-func (e *openaiEncoder) piece(p llm.Part) []byte {
+func (e *openaiEncoder) Piece(p llm.Part) []byte {
 	if !e.stream {
 		e.whole = p
 		return nil
@@ -249,7 +254,7 @@ func (e *openaiEncoder) piece(p llm.Part) []byte {
 	var out []byte
 	for _, c := range p.Calls {
 		call := e.call(c)
-		args := pieces(call.Function.Arguments, e.size)
+		args := llmtest.Pieces(call.Function.Arguments, e.size)
 		call.Function.Arguments = ""
 		for i, a := range append(args[:0:0], args...) {
 			if i > 0 {
@@ -265,7 +270,7 @@ func (e *openaiEncoder) piece(p llm.Part) []byte {
 	return out
 }
 
-func (e *openaiEncoder) end(p llm.Part) []byte {
+func (e *openaiEncoder) End(p llm.Part) []byte {
 	usage := map[string]int{"prompt_tokens": p.PromptTokens, "completion_tokens": p.AnswerTokens,
 		"total_tokens": p.PromptTokens + p.AnswerTokens}
 	if !e.stream {
@@ -284,7 +289,7 @@ func (e *openaiEncoder) complete(p llm.Part, usage any) []byte {
 		msg.ToolCalls = append(msg.ToolCalls, e.call(c))
 	}
 	choice := map[string]any{"index": 0, "message": msg, "finish_reason": e.reason(p)}
-	return marshalLine(e.envelope("chat.completion", choice, usage))
+	return llmtest.MarshalLine(e.envelope("chat.completion", choice, usage))
 }
 
 func (e *openaiEncoder) reason(p llm.Part) string {
@@ -297,12 +302,12 @@ func (e *openaiEncoder) reason(p llm.Part) string {
 	return "stop"
 }
 
-func (e *openaiEncoder) failure(text string) []byte {
+func (e *openaiEncoder) Failure(text string) []byte {
 	return event(openaiError(http.StatusInternalServerError, text))
 }
 
-func (e *openaiEncoder) status(code int, text string) []byte {
-	return marshalLine(openaiError(code, text))
+func (e *openaiEncoder) Status(code int, text string) []byte {
+	return llmtest.MarshalLine(openaiError(code, text))
 }
 
 // dataURL is the content of a data: address, or the address itself.
