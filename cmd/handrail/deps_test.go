@@ -99,6 +99,7 @@ var arrows = map[string][]string{
 	"policy/shell":                 {"policy/shell/*"},
 	"policy/shell/argv":            {},
 	"policy/shell/around":          {"policy/shell/argv", "policy/shell/known", "policy/shell/walk", "policy/shell/zone"},
+	"policy/ignore":                {},
 	"policy/pattern":               {},
 	"policy/inforce":               {"policy"},
 	"policy/typo":                  {},
@@ -153,7 +154,7 @@ var homes = map[string][]string{
 	"github.com/JohannesKaufmann":       {"bot/render"},
 	"github.com/yuin/goldmark":          {"bot/render", "bot/render/split", "policy/untrusted", "policy/untrusted/visible"},
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail"},
-	"github.com/bmatcuk/doublestar":     {"policy", "agent/workspace/host", "agent/tools"},
+	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "agent/workspace/host", "agent/tools"},
 }
 
 type source struct {

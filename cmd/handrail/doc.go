@@ -55,7 +55,8 @@
 // says what a reader of GitHub sees of it, policy/untrusted/marks breaks the control marks of
 // chat templates;
 // policy/secret finds credentials; policy/pattern has regular expressions that wait,
-// policy/typo counts typing errors, policy/inforce says where settings come from.
+// policy/typo counts typing errors, policy/inforce says where settings come from,
+// policy/ignore reads files like .gitignore.
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with
 // bot/ghapp/ghtest/hub, bot/ghapp/ghtest/graphql, bot/ghapp/ghtest/webflow, bot/ghapp/ghtest/bare and

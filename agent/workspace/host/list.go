@@ -106,7 +106,7 @@ func (k known) match(rel string, dir bool) bool {
 			if at != "." {
 				below = rel[len(at)+1:]
 			}
-			if ignored, decided := decide(k.ig.rules(at), below, dir); decided {
+			if ignored, decided := k.ig.rules(at).Decide(below, dir); decided {
 				return ignored
 			}
 		}

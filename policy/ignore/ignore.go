@@ -1,0 +1,151 @@
+// Package ignore reads files like .gitignore, and says which paths they exclude.
+package ignore
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// rule is one line of an ignore file.
+type rule struct {
+	pattern  string // doublestar, against the name or the path below the file's directory
+	literal  bool   // compare, do not match
+	suffix   bool   // pattern was "*…": compare the end
+	begin    string // what matches begins with this and
+	end      string // ends with this, which is quicker to see
+	negate   bool
+	dirOnly  bool
+	nameOnly bool
+}
+
+// Rules are the lines of an ignore file.
+type Rules []rule
+
+// Parse reads the lines of an ignore file as gitignore(5) says.
+func Parse(text string) Rules {
+	var rules Rules
+	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+		if r, ok := parseRule(strings.TrimRight(line, "\r\n")); ok {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+func parseRule(line string) (rule, bool) {
+	if strings.HasPrefix(line, "#") {
+		return rule{}, false
+	}
+	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
+		line = line[:len(line)-1]
+	}
+	var r rule
+	if strings.HasPrefix(line, "!") {
+		r.negate, line = true, line[1:]
+	}
+	if strings.HasSuffix(line, "/") {
+		r.dirOnly = true
+		line = strings.TrimRight(line, "/")
+	}
+	if line == "" {
+		return rule{}, false
+	}
+	r.nameOnly = !strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if inner, ok := strings.CutSuffix(line, "/**"); ok {
+		line = inner + "/**/*" // what is in it, not it
+	}
+	line = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line)
+	rest, star := strings.CutPrefix(line, "*")
+	switch {
+	case !strings.ContainsAny(line, `*?[\`):
+		r.literal = true
+	case r.nameOnly && star && !strings.ContainsAny(rest, `*?[\`):
+		r.suffix, line = true, rest
+	case !doublestar.ValidatePattern(line):
+		return rule{}, false
+	}
+	r.pattern = line
+	if !r.literal && !r.suffix {
+		r.begin, r.end = fixed(line)
+	}
+	return r, true
+}
+
+// fixed returns how every name that a pattern matches begins and ends. A
+// slash beside a ** may match nothing, so neither goes up to one.
+func fixed(pattern string) (begin, end string) {
+	const special = `*?[]\`
+	begin = pattern[:strings.IndexAny(pattern, special)]
+	begin = begin[:max(0, strings.LastIndexByte(begin, '/'))]
+	if strings.ContainsAny(pattern, `[\`) { // a class may hold anything
+		return begin, ""
+	}
+	return begin, pattern[strings.LastIndexAny(pattern, special+"/")+1:]
+}
+
+// match reports whether the rule is about rel, whose last element is name.
+func (r *rule) match(rel, name string, dir bool) bool {
+	if r.dirOnly && !dir {
+		return false
+	}
+	if r.nameOnly {
+		rel = name
+	}
+	switch {
+	case r.literal:
+		return r.pattern == rel
+	case r.suffix:
+		return strings.HasSuffix(rel, r.pattern)
+	case !strings.HasPrefix(rel, r.begin) || !strings.HasSuffix(rel, r.end):
+		return false
+	}
+	return doublestar.MatchUnvalidated(r.pattern, rel)
+}
+
+// Decide returns what the last matching rule says of a path below the directory of the
+// file. decided is false when no rule matches.
+func (rules Rules) Decide(rel string, dir bool) (ignored, decided bool) {
+	name := path.Base(rel)
+	for i := len(rules) - 1; i >= 0; i-- {
+		if rules[i].match(rel, name, dir) {
+			return !rules[i].negate, true
+		}
+	}
+	return false, false
+}
+
+// Match reports whether rel, or a directory it lies in, is excluded. In returns the rules
+// of the ignore file in a directory, "." for the top.
+func Match(rel string, dir bool, in func(dir string) Rules) bool {
+	if rel == "." {
+		return false
+	}
+	for end := 0; end < len(rel); end++ {
+		if rel[end] == '/' && matchOne(rel[:end], true, in) {
+			return true
+		}
+	}
+	return matchOne(rel, dir, in)
+}
+
+// matchOne reports whether rel itself is excluded. Its parents must be known not
+// to be.
+func matchOne(rel string, dir bool, in func(dir string) Rules) bool {
+	for at := path.Dir(rel); ; at = path.Dir(at) {
+		below := rel
+		if at != "." {
+			below = rel[len(at)+1:]
+		}
+		if rules := in(at); len(rules) > 0 {
+			if ignored, decided := rules.Decide(below, dir); decided {
+				return ignored
+			}
+		}
+		if at == "." {
+			return false
+		}
+	}
+}

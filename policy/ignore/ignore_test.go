@@ -1,0 +1,31 @@
+package ignore
+
+import (
+	"path"
+	"testing"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"pgregory.net/rapid"
+)
+
+// TestFixed: the quick look never turns away what the pattern matches.
+func TestFixed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringMatching(`(a|b|/|\*|\*\*/|/\*\*|\?|\[ab\]|\\b|\.c){1,6}`).Draw(t, "pattern")
+		rel := rapid.StringMatching(`(a|b|/|\.c){1,8}`).Draw(t, "rel")
+		r, ok := parseRule("x/" + pattern)
+		if !ok || r.literal || r.suffix || r.nameOnly {
+			t.Skip("no pattern to match")
+		}
+		rel = "x/" + rel
+		if want := doublestar.MatchUnvalidated(r.pattern, rel); r.match(rel, path.Base(rel), true) != want {
+			t.Fatalf("%s against %s: want %v", r.pattern, rel, want)
+		}
+	})
+	r, _ := parseRule("**/gen/*.go")
+	for rel, want := range map[string]bool{"gen/a.go": true, "a/gen/b.go": true, "a/gen/b.c": false, "a/b.go": false} {
+		if r.match(rel, path.Base(rel), false) != want {
+			t.Errorf("%s: want %v", rel, want)
+		}
+	}
+}
