@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
@@ -97,7 +98,9 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 	if !since.At.IsZero() && !anew {
 		room /= 3 // others may follow
 	}
-	return conversation.Gather(ctx, r.reader(), conversation.Request{
+	from := r.reader(ctx)
+	return conversation.Gather(ctx, from, conversation.Request{
+		Hides: from.Hides,
 		First: conversation.PostOf(r.at.issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: anew, Line: s.line(),
 		Room:  room - len(words),
 		Clean: r.cleaned, Refused: func(err error) bool {
@@ -112,9 +115,13 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 }
 
 // reader reads the thread.
-func (r *request) reader() conversation.Reader {
+func (r *request) reader(ctx context.Context) conversation.GitHub {
 	w := r.w
-	return conversation.GitHub{Client: w.at.Client, Issue: r.at.issue, Pull: r.at.Pull, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
+	var hides conversation.Hides
+	if w.cfg.Clone != nil && r.at.Pull != nil {
+		hides = sync.OnceValues(func() (func(string) bool, error) { return w.cfg.Clone.Hidden(ctx, *r.at) })
+	}
+	return conversation.GitHub{Client: w.at.Client, Issue: r.at.issue, Pull: r.at.Pull, Hides: hides, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
 		s := userMessage{body: c.Body, author: ghapp.User{Login: c.Author.Login, Bot: c.Author.Bot}}
 		s.ev.Comment.ID = c.ID
 		why, err := w.notTheirs(ctx, s)

@@ -18,6 +18,8 @@ type Clone interface {
 	CommandFiles(ctx context.Context, at Thread) ([]custom.File, error)
 	// Config returns the configuration of the repository, as it is there.
 	Config(ctx context.Context, at Thread) (policy.Config, error)
+	// Hidden returns which files of the pull request are hidden from the agent.
+	Hidden(ctx context.Context, at Thread) (func(path string) bool, error)
 }
 
 // Taken returns why a name cannot be that of a repository's own command, "" when it can.

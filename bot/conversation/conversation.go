@@ -76,6 +76,7 @@ type File struct {
 	Status         string // added, modified, removed, renamed
 	Added, Removed int
 	Patch          string
+	Hidden         bool // from the agent, by .agentignore: its patch is left out
 }
 
 // Files are the files of a pull request. More is how many are not in List.
@@ -124,6 +125,7 @@ type Request struct {
 	Room    int                            // bytes of text that all of it may take
 	Clean   func(what, text string) string // what a reader sees of a text
 	Command func(body string) bool         // reports whether a comment was a command
+	Hides   Hides                          // which files the agent is not shown; nil for none
 	Refused func(error) bool               // reports whether an error stays however often one asks
 }
 
@@ -133,8 +135,12 @@ func after(p session.Place, c Comment, kind bool) bool {
 	return c.Created.After(p.At) || c.Created.Equal(p.At) && kind && p.Comment != 0 && c.ID > p.Comment
 }
 
-// Line is what a comment on a diff is about: the path with the lines, and the code.
-type Line struct{ Name, Hunk string }
+// Hides finds out which files are hidden from the agent: their names are told, and not
+// what is in them.
+type Hides func() (func(path string) bool, error)
+
+// Line is what a comment on a diff is about: the path, the path with the lines, and the code.
+type Line struct{ Path, Name, Hunk string }
 
 // Gather reads what a request is about, and lays it out. It fails only where
 // trying later can help.
@@ -162,6 +168,7 @@ type gathering struct {
 	Request
 	space
 
+	hides       func(path string) bool
 	threads     ReviewThreads
 	threadsRead bool
 
@@ -174,6 +181,20 @@ func (g *gathering) items() []session.Item {
 		out = append(out, part...)
 	}
 	return out
+}
+
+// hidden reports whether what is in a file is hidden from the agent.
+func (g *gathering) hidden(path string) (bool, error) {
+	if g.Hides == nil {
+		return false, nil
+	}
+	if g.hides == nil {
+		var err error
+		if g.hides, err = g.Hides(); err != nil {
+			return true, err
+		}
+	}
+	return g.hides(path), nil //control:hidden-hunk
 }
 
 // missing is what is said of a part that GitHub did not give, and the error if

@@ -44,7 +44,7 @@ func (g *gathering) putStat(got Files) {
 		added, removed = added+f.Added, removed+f.Removed
 		switch {
 		case i < mostStat:
-			fmt.Fprintf(&b, "%s %s +%d −%d\n", f.Status, f.name(), f.Added, f.Removed)
+			fmt.Fprintf(&b, "%s %s +%d −%d%s\n", f.Status, f.name(), f.Added, f.Removed, map[bool]string{true: " (hidden)"}[f.Hidden])
 		case i == mostStat:
 			fmt.Fprintf(&b, "and %d more\n", len(got.List)-i+got.More)
 		}
@@ -79,8 +79,12 @@ func (f File) made() bool {
 // what they do not need goes to larger ones. Files that programs write come last.
 func (g *gathering) putDiffs(got Files) {
 	order := make([]int, 0, len(got.List))
-	without := 0
+	without, hidden := 0, 0
 	for i, f := range got.List {
+		if f.Hidden {
+			hidden++
+			continue
+		}
 		if f.Patch == "" {
 			without++
 			continue
@@ -124,6 +128,9 @@ func (g *gathering) putDiffs(got Files) {
 	}
 	if n := len(order) - len(shown) + got.More; n > 0 {
 		g.diff = append(g.diff, g.put(note("%s left out here: there is no room", count(n, "more diff is", "more diffs are")))...)
+	}
+	if hidden > 0 {
+		g.diff = append(g.diff, g.put(note("No diff is shown of %s, because .agentignore hides what is in it from you", count(hidden, "file", "files")))...)
 	}
 	if without > 0 {
 		g.diff = append(g.diff, g.put(note("GitHub shows no diff of %s, because it is binary, empty or too large", count(without, "file", "files")))...)

@@ -22,6 +22,7 @@ type GitHub struct {
 	Client *ghapp.Client
 	Issue  ghapp.Issue // its first post
 	Pull   *ghapp.Pull // nil for an issue
+	Hides  Hides       // see [Request]
 	Own    func(ctx context.Context, c Comment) (bool, error)
 }
 
@@ -107,28 +108,19 @@ func (g GitHub) Linked(ctx context.Context, text string) (Linked, error) {
 
 // Files implements [Reader].
 func (g GitHub) Files(ctx context.Context) (Files, error) {
-	got, err := reads.PullDiff(ctx, g.Client, g.Issue.Ref, mostPatches)
+	var hides func(path string) bool
+	if g.Hides != nil {
+		var err error
+		if hides, err = g.Hides(); err != nil {
+			return Files{}, err
+		}
+	}
+	got, err := reads.PullDiff(ctx, g.Client, g.Issue.Ref, mostPatches, hides)
 	var out Files
-	for _, f := range append(got.Files, got.Left...) {
-		out.List = append(out.List, File{Path: f.Path, From: f.Previous, Status: statusOf(f), Added: f.Additions, Removed: f.Deletions, Patch: f.Patch})
+	for i, f := range slices.Concat(got.Files, got.Left, got.Hidden) {
+		out.List = append(out.List, File{Path: f.Path, From: f.Previous, Status: f.Change(), Added: f.Additions, Removed: f.Deletions, Patch: f.Patch, Hidden: i >= len(got.Files)+len(got.Left)})
 	}
 	return out, err
-}
-
-// statusOf is what happened to a file. A diff says it above the first hunk.
-func statusOf(f reads.File) string {
-	head, _, _ := strings.Cut(f.Patch, "\n@@ ")
-	switch {
-	case f.Status != "":
-		return f.Status
-	case strings.Contains(head, "\nnew file mode"):
-		return "added"
-	case strings.Contains(head, "\ndeleted file mode"):
-		return "removed"
-	case f.Previous != "":
-		return "renamed"
-	}
-	return "modified"
 }
 
 // FailedChecks implements [Reader].

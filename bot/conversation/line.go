@@ -8,7 +8,7 @@ import (
 
 // LineOf is what a comment on a hunk of a file is about.
 func LineOf(path, hunk string, last int) *Line {
-	return &Line{Name: path + linesOf(hunk, last), Hunk: hunk}
+	return &Line{Path: path, Name: path + linesOf(hunk, last), Hunk: hunk}
 }
 
 var hunkStart = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)

@@ -21,8 +21,18 @@ func (g *gathering) readThreads(ctx context.Context) error {
 	var err error
 	if g.threads, err = g.from.ReviewThreads(ctx); err != nil {
 		g.reviews, err = g.missing("the review threads of this pull request", err)
+		return err
 	}
-	return err
+	for i, t := range g.threads.List {
+		hidden, err := g.hidden(t.Path)
+		if err != nil {
+			return err
+		}
+		if hidden {
+			g.threads.List[i].Hunk = "(.agentignore hides it from you)"
+		}
+	}
+	return nil
 }
 
 // readLine lays out the lines that a request is about, and what was said there.
@@ -37,6 +47,14 @@ func (g *gathering) readLine(ctx context.Context) error {
 		if t.First == g.At.DiffThread {
 			g.line = g.putThread(t, "What was said on these lines ("+t.Path+")", false, g.part(1, 4))
 		}
+	}
+	hidden, err := g.hidden(g.Line.Path)
+	if err != nil {
+		return err
+	}
+	if hidden {
+		g.line = append(g.line, g.put(note("The request is about %s; .agentignore hides the code from you", g.Line.Name))...)
+		return nil
 	}
 	text, _ := untrusted.CleanPlain(g.Line.Hunk)
 	it, ok := fit(session.ItemSelection, g.Line.Name, text, g.part(1, 3))

@@ -53,7 +53,7 @@ func TestReadFilesAndDiff(t *testing.T) {
 		{100, []brief{{"a b.txt", 2, 0, true, false}, {"src/a.go", 1, 1, false, true}, {"z.txt", 1000, 0, false, true}, {"ü.txt", 1, 0, false, true}}},
 		{0, []brief{{"a b.txt", 2, 0, false, true}, {"src/a.go", 1, 1, false, true}, {"z.txt", 1000, 0, false, true}, {"ü.txt", 1, 0, false, true}}},
 	} {
-		got, err := reads.PullDiff(ctx, w.client, w.pull, c.most)
+		got, err := reads.PullDiff(ctx, w.client, w.pull, c.most, nil)
 		must(t, err)
 		if diff := cmp.Diff(c.want, briefs(got)); diff != "" {
 			t.Errorf("%d bytes (-want +got):\n%s", c.most, diff)
@@ -68,7 +68,7 @@ func TestReadFilesAndDiff(t *testing.T) {
 	}
 	_, err = w.gh.Push(repo, "fix", "kim", map[string]string{"z.txt": strings.Repeat("a line\n", 30_000)})
 	must(t, err)
-	got, err := reads.PullDiff(ctx, w.client, w.pull, 2000)
+	got, err := reads.PullDiff(ctx, w.client, w.pull, 2000, nil)
 	must(t, err)
 	if len(got.Files) != 3 || len(got.Left) != 1 || got.Left[0].Path != "z.txt" {
 		t.Errorf("a diff that GitHub does not make: %+v", briefs(got))
@@ -107,7 +107,7 @@ func TestDiffNames(t *testing.T) {
 	for _, round := range []string{"added", "changed"} {
 		listed, err := reads.Files(ctx, w.client, w.pull, 1000)
 		must(t, err)
-		diff, err := reads.PullDiff(ctx, w.client, w.pull, 1<<20)
+		diff, err := reads.PullDiff(ctx, w.client, w.pull, 1<<20, nil)
 		must(t, err)
 		brief := func(list []reads.File) (out []string) {
 			for _, f := range list {

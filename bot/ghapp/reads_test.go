@@ -83,7 +83,7 @@ func TestReadsOwnRepository(t *testing.T) {
 	for name, read := range map[string]func() error{
 		"comments": func() error { _, err := reads.Comments(ctx, w.client, other, reads.Window{Most: 5}); return err },
 		"files":    func() error { _, err := reads.Files(ctx, w.client, other, 5); return err },
-		"diff":     func() error { _, err := reads.PullDiff(ctx, w.client, other, 500); return err },
+		"diff":     func() error { _, err := reads.PullDiff(ctx, w.client, other, 500, nil); return err },
 		"threads":  func() error { _, err := reads.ReviewThreads(ctx, w.client, other, 5); return err },
 		"linked": func() error {
 			_, _, err := reads.Linked(ctx, w.client, ghapp.Issue{Ref: other, IsPull: true}, 5)

@@ -5,16 +5,65 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 
+	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/custom"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
-// CommandFiles returns the files of the repository's own commands. What other branches
+// Clone implements [bot.Clone].
+type Clone struct {
+	Mirror func(ctx context.Context, at bot.Thread) (*gitops.Mirror, error)           // of the thread's repository, up to date
+	Rules  func(ctx context.Context, m *gitops.Mirror) (cfg policy.Config, err error) // the repository's configuration
+}
+
+// CommandFiles implements [bot.Clone].
+func (c Clone) CommandFiles(ctx context.Context, at bot.Thread) ([]custom.File, error) {
+	m, err := c.Mirror(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return commandFiles(ctx, m)
+}
+
+// Config implements [bot.Clone].
+func (c Clone) Config(ctx context.Context, at bot.Thread) (policy.Config, error) {
+	m, err := c.Mirror(ctx, at)
+	if err != nil {
+		return policy.Config{}, err
+	}
+	return c.Rules(ctx, m)
+}
+
+// Hidden implements [bot.Clone].
+func (c Clone) Hidden(ctx context.Context, at bot.Thread) (func(path string) bool, error) {
+	m, err := c.Mirror(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return hidden(ctx, m, *at.Pull)
+}
+
+// Hides returns what asks, of any pull request of a clone, which files of it are hidden.
+func Hides(m *gitops.Mirror) func(ctx context.Context, p ghapp.Pull) (func(path string) bool, error) {
+	return func(ctx context.Context, p ghapp.Pull) (func(path string) bool, error) {
+		if err := m.Fetch(ctx); err != nil {
+			return nil, err
+		}
+		return hidden(ctx, m, p)
+	}
+}
+
+// commandFiles returns the files of the repository's own commands. What other branches
 // than the default one have plays no part: who can push to one cannot change what others
 // call.
-func CommandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) {
+func commandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) {
 	_, head, err := m.Default(ctx) //control:own-commands-of-the-base
 	if err != nil {
 		return nil, err
@@ -40,6 +89,72 @@ func CommandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) 
 			return nil, err
 		}
 		out = append(out, f)
+	}
+	return out, nil
+}
+
+// hidden returns which files of a pull request are hidden from the agent: by the
+// .agentignore of the branch that it goes to, and, unless it comes from a fork, by its own
+// as well.
+func hidden(ctx context.Context, m *gitops.Mirror, p ghapp.Pull) (func(path string) bool, error) {
+	commits := make([]string, 0, 2)
+	base, err := m.Resolve(ctx, "refs/heads/"+p.Base)
+	if errors.Is(err, gitops.ErrNotFound) { // it was deleted
+		_, base, err = m.Default(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	commits = append(commits, base)
+	head, err := m.Resolve(ctx, "refs/heads/"+p.Head)
+	if err != nil && !errors.Is(err, gitops.ErrNotFound) {
+		return nil, err
+	}
+	if err == nil && !p.Fork {
+		commits = append(commits, head)
+	}
+	var all []map[string]ignore.Rules
+	for _, commit := range commits {
+		rules, err := ignoreRules(ctx, m, commit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rules)
+	}
+	return func(path string) bool {
+		return slices.ContainsFunc(all, func(rules map[string]ignore.Rules) bool {
+			return ignore.Match(path, false, func(dir string) ignore.Rules { return rules[dir] })
+		})
+	}, nil
+}
+
+// ignoreName is the file that hides others from the agent.
+const ignoreName = ".agentignore"
+
+// mostIgnore is how much of one is read.
+const mostIgnore = 1 << 20
+
+// ignoreRules returns the rules of a commit, by directory.
+func ignoreRules(ctx context.Context, m *gitops.Mirror, commit string) (map[string]ignore.Rules, error) {
+	list, err := m.List(ctx, commit, "", true)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]ignore.Rules{}
+	for _, e := range list {
+		if path.Base(e.Path) != ignoreName || e.Kind == gitops.IsDir || e.Kind == gitops.IsSubmodule {
+			continue
+		}
+		text, err := m.ReadFile(ctx, commit, e.Path, mostIgnore)
+		if err == nil && e.Kind == gitops.IsSymlink { // the workspace follows it, too
+			if text, err = m.ReadFile(ctx, commit, path.Join(path.Dir(e.Path), string(text)), mostIgnore); errors.Is(err, gitops.ErrNotFound) {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", e.Path, err)
+		}
+		out[path.Dir(e.Path)] = ignore.Parse(string(text))
 	}
 	return out, nil
 }

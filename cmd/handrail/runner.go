@@ -12,7 +12,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/approval"
-	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -62,21 +61,8 @@ func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror
 	return m, nil
 }
 
-// CommandFiles implements bot.Clone.
-func (r *serveRunner) CommandFiles(ctx context.Context, at bot.Thread) ([]custom.File, error) {
-	m, err := r.mirror(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	return clone.CommandFiles(ctx, m)
-}
-
-// Config implements bot.Clone.
-func (r *serveRunner) Config(ctx context.Context, at bot.Thread) (policy.Config, error) {
-	m, err := r.mirror(ctx, at)
-	if err != nil {
-		return policy.Config{}, err
-	}
+// rules returns the configuration of a repository.
+func rules(ctx context.Context, m *gitops.Mirror) (policy.Config, error) {
 	_, _, cfg, err := defaults(ctx, m)
 	return cfg, err
 }
@@ -166,7 +152,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
 		Equip: func(c *agent.Config) {
 			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits for its commit to be let in
-			c.Tools = append(c.Tools, github.Tools(reader.New(w.Thread.Client, w.Thread.Ref), w.Task.Nonce)...)
+			c.Tools = append(c.Tools, github.Tools(reader.New(w.Thread.Client, w.Thread.Ref, clone.Hides(m)), w.Task.Nonce)...)
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
 		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,

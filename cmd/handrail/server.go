@@ -34,6 +34,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/webhook"
+	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -171,7 +172,7 @@ func (s *server) contextRoom(ctx context.Context, name string) int {
 
 func (s *server) newQueue(r *serveRunner) (err error) {
 	s.bot, err = bot.New(bot.Config{
-		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Clone: r, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
+		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Clone: clone.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
 		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
 	})
 	if err != nil {

@@ -29,10 +29,28 @@ const (
 type Reader struct {
 	client *ghapp.Client
 	ref    thread.Ref
+	hides  Hides
 }
 
-// New returns the reader for a session on a thread.
-func New(client *ghapp.Client, ref thread.Ref) Reader { return Reader{client, ref} }
+// Hides returns which files of a pull request are hidden from the agent.
+type Hides func(ctx context.Context, p ghapp.Pull) (func(path string) bool, error)
+
+// New returns the reader for a session on a thread. Hides may be nil.
+func New(client *ghapp.Client, ref thread.Ref, hides Hides) Reader { return Reader{client, ref, hides} }
+
+// hidden returns which files are hidden of the pull request that is read.
+func (r Reader) hidden(ctx context.Context) (func(path string) bool, error) {
+	if r.hides == nil {
+		return func(string) bool { return false }, nil
+	}
+	p, err := r.client.GetPull(ctx, r.ref)
+	if err != nil {
+		return nil, err
+	}
+	return r.hides(ctx, p)
+}
+
+const isHidden = ".agentignore hides what is in it from you"
 
 // Read implements [github.Source].
 func (r Reader) Read(ctx context.Context, q github.Query) (github.Page, error) {
@@ -141,6 +159,14 @@ func stat(f reads.File) string {
 	return line
 }
 
+func stats(list []reads.File) string {
+	lines := make([]string, 0, len(list))
+	for _, f := range list {
+		lines = append(lines, stat(f))
+	}
+	return strings.Join(lines, "\n")
+}
+
 func (r Reader) pull(ctx context.Context, _ github.Query) (github.Page, error) {
 	p, err := r.client.GetPull(ctx, r.ref)
 	if err != nil {
@@ -157,14 +183,10 @@ func (r Reader) pull(ctx context.Context, _ github.Query) (github.Page, error) {
 		state += ", draft"
 	}
 	page := github.Page{Head: fmt.Sprintf("pull request #%d, %s, at %.12s, %d files, +%d -%d", p.Ref.Number, state, p.HeadSHA, files.Total, files.Additions, files.Deletions)}
-	lines := make([]string, 0, len(files.List))
-	for _, f := range files.List {
-		lines = append(lines, stat(f))
-	}
 	page.Items = []github.Item{
 		{Label: "title, and branches", Plain: true, Text: fmt.Sprintf("%s\nfrom %s into %s", p.Title, p.Head, p.Base)},
 		{Label: "description by " + p.Author, Text: p.Body},
-		{Label: "changed files", Plain: true, Text: strings.Join(lines, "\n")},
+		{Label: "changed files", Plain: true, Text: stats(files.List)},
 	}
 	if n := files.Total - len(files.List); n > 0 {
 		page.More = fmt.Sprintf("%d more files are not listed", n)
@@ -176,11 +198,15 @@ func (r Reader) diff(ctx context.Context, q github.Query) (github.Page, error) {
 	if q.Path != "" {
 		return r.fileDiff(ctx, q)
 	}
-	d, err := reads.PullDiff(ctx, r.client, r.ref, q.Bytes)
+	hides, err := r.hidden(ctx)
 	if err != nil {
 		return github.Page{}, err
 	}
-	page := github.Page{Head: fmt.Sprintf("diff of #%d, %d of %d files", r.ref.Number, len(d.Files), len(d.Files)+len(d.Left))}
+	d, err := reads.PullDiff(ctx, r.client, r.ref, q.Bytes, hides)
+	if err != nil {
+		return github.Page{}, err
+	}
+	page := github.Page{Head: fmt.Sprintf("diff of #%d, %d of %d files", r.ref.Number, len(d.Files), len(d.Files)+len(d.Left)+len(d.Hidden))}
 	for _, f := range d.Files {
 		it := github.Item{Label: "diff of " + f.Path, Plain: true, Text: f.Patch}
 		if f.Cut {
@@ -188,12 +214,11 @@ func (r Reader) diff(ctx context.Context, q github.Query) (github.Page, error) {
 		}
 		page.Items = append(page.Items, it)
 	}
-	var left []string
-	for _, f := range d.Left {
-		left = append(left, stat(f))
+	if len(d.Hidden) > 0 {
+		page.Items = append(page.Items, github.Item{Label: "files that .agentignore hides from you", Plain: true, Text: stats(d.Hidden)})
 	}
-	if len(left) > 0 {
-		page.Items = append(page.Items, github.Item{Label: "files that had no room", Plain: true, Text: strings.Join(left, "\n")})
+	if len(d.Left) > 0 {
+		page.Items = append(page.Items, github.Item{Label: "files that had no room", Plain: true, Text: stats(d.Left)})
 		page.More = "ask for the files that had no room with path"
 	}
 	return page, nil
@@ -209,6 +234,13 @@ func (r Reader) fileDiff(ctx context.Context, q github.Query) (github.Page, erro
 		return github.Page{}, fmt.Errorf("#%d does not change %.*s; github_pull_request lists what it changes", r.ref.Number, pathBytes, q.Path)
 	}
 	f := files.List[i]
+	hides, err := r.hidden(ctx)
+	if err != nil {
+		return github.Page{}, err
+	}
+	if f.HiddenBy(hides) {
+		return github.Page{}, fmt.Errorf("%.*s is in #%d; %s", pathBytes, f.Path, r.ref.Number, isHidden)
+	}
 	page := github.Page{Head: fmt.Sprintf("diff of one file of #%d", r.ref.Number)}
 	if f.Patch == "" {
 		page.More = "GitHub shows no diff of it: it is binary, too large, or only its name has changed"
@@ -232,11 +264,18 @@ func (r Reader) threads(ctx context.Context, _ github.Query) (github.Page, error
 	if err != nil {
 		return github.Page{}, err
 	}
+	hides, err := r.hidden(ctx)
+	if err != nil {
+		return github.Page{}, err
+	}
 	page := github.Page{Head: fmt.Sprintf("unresolved review threads of #%d: %d; resolved: %d", r.ref.Number, len(list.List), list.Resolved)}
 	for _, t := range list.List {
 		where := fmt.Sprintf("lines of %s up to line %d", t.Path, t.Line)
 		if t.Outdated {
 			where += ", which have changed since"
+		}
+		if hides(t.Path) { //control:hidden-thread
+			t.Hunk = "(" + isHidden + ")"
 		}
 		page.Items = append(page.Items, github.Item{Label: where, Plain: true, Text: t.Hunk})
 		for _, cm := range t.Comments {

@@ -111,7 +111,7 @@ func TestReader(t *testing.T) {
 		{"log", w.issue, github.Query{Part: github.JobLog, Job: w.job, Bytes: 500}, []string{"log of job", "a line\n##[error]no\n", "more: what is before: before="}, []string{"2026-01"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := reader.New(w.client, c.on).Read(t.Context(), c.q)
+			p, err := reader.New(w.client, c.on, nil).Read(t.Context(), c.q)
 			must(t, err)
 			text := told(p)
 			for _, part := range c.want {
@@ -144,7 +144,7 @@ func TestReaderSaysWhatIsNotThere(t *testing.T) {
 		{github.Query{Part: github.Diff, Number: int64(w.pull.Number), Path: "c.go"}, "#2 does not change c.go"},
 		{github.Query{Part: github.JobLog, Job: 5}, "there is no log of a job 5 here, or the job still runs; github_checks lists"},
 	} {
-		if p, err := reader.New(w.client, w.issue).Read(t.Context(), c.q); err == nil || !strings.Contains(err.Error(), c.want) {
+		if p, err := reader.New(w.client, w.issue, nil).Read(t.Context(), c.q); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, %v; want %q", c.q, p, err, c.want)
 		}
 	}

@@ -23,6 +23,27 @@ type File struct {
 	Cut       bool   // the patch ends before its end
 }
 
+// HiddenBy reports whether a file is not to be shown, by its name or the one that it had.
+func (f File) HiddenBy(hides func(path string) bool) bool {
+	return hides != nil && (hides(f.Path) || f.Previous != "" && hides(f.Previous)) //control:hidden-diff
+}
+
+// Change is what happened to a file. A diff says it above the first hunk.
+func (f File) Change() string {
+	head, _, _ := strings.Cut(f.Patch, "\n@@ ")
+	switch {
+	case f.Status != "":
+		return f.Status
+	case strings.Contains(head, "\nnew file mode"):
+		return "added"
+	case strings.Contains(head, "\ndeleted file mode"):
+		return "removed"
+	case f.Previous != "":
+		return "renamed"
+	}
+	return "modified"
+}
+
 // FileList is the files of a pull request, with what all of them add up to.
 type FileList struct {
 	List                 []File
@@ -63,8 +84,9 @@ func Files(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (File
 // Diff is the diff of a pull request, a file at a time: the files that had room,
 // and those that were left out, without their patches.
 type Diff struct {
-	Files []File
-	Left  []File
+	Files  []File
+	Left   []File
+	Hidden []File // that are not to be shown, without their patches
 }
 
 const (
@@ -73,24 +95,30 @@ const (
 )
 
 // PullDiff returns as much of the diff of a pull request as most bytes hold: whole
-// files, and the beginning of the first that has no room when nothing else has.
-func PullDiff(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (Diff, error) {
+// files, and the beginning of the first that has no room when nothing else has. Hides
+// says which files are not to be shown; nil for none.
+func PullDiff(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int, hides func(path string) bool) (Diff, error) {
 	got, err := c.Ask(ctx, ghapp.Ask{Op: "read diff", Thread: ref, Path: fmt.Sprintf("pulls/%d", ref.Number), Accept: "application/vnd.github.diff", Most: maxDiff})
 	var e *ghapp.Error
 	switch {
 	case errors.As(err, &e) && e.Status == http.StatusNotAcceptable, err == nil && got.Cut: // too large for GitHub, or for us
 		files, err := Files(ctx, c, ref, maxFiles)
-		return fit(files.List, most), err
+		return fit(files.List, most, hides), err
 	case err != nil:
 		return Diff{}, err
 	}
-	return fit(splitDiff(string(got.Body)), most), nil
+	return fit(splitDiff(string(got.Body)), most, hides), nil
 }
 
 // fit chooses what has room.
-func fit(files []File, most int) (out Diff) {
+func fit(files []File, most int, hides func(path string) bool) (out Diff) {
 	room := most
 	for _, f := range files {
+		if f.HiddenBy(hides) {
+			f.Status, f.Patch = f.Change(), ""
+			out.Hidden = append(out.Hidden, f)
+			continue
+		}
 		if len(f.Patch) <= room {
 			room -= len(f.Patch)
 			out.Files = append(out.Files, f)
