@@ -61,7 +61,7 @@ func (w *worker) admit(ctx context.Context, s userMessage) (by author, why strin
 	}
 	sess, err := w.session(ctx)
 	if err != nil || sess == nil {
-		return by, "no right here, and no session to have a part in", err
+		return by, render.WhyNoPart, err
 	}
 	by.quiet = by.actor.Lookup != policy.Found || dataOf(sess).RequesterID != sender.ID //control:no-words-without-rights
 	return by, "", nil

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/bot/render/usage"
 )
 
 var (
@@ -24,11 +26,11 @@ var (
 func alone(name, behind, no string) error {
 	for _, word := range tokens(blankLine.Split(behind, 2)[0]) {
 		if !kind.MatchString(word) { //control:yes-alone
-			return wrong("`%s %s` stands with other words, and they may mean something else, so nothing was done. Write it on a line of its own, with an empty line behind it", prefix, name)
+			return wrong(usage.NotAlone, prefix, name)
 		}
 	}
 	if no != "" { //control:yes-and-no
-		return wrong("this comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own", clip(strings.TrimSpace(no)), prefix, name)
+		return wrong(usage.AlsoSaysNo, clip(strings.TrimSpace(no)), prefix, name)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/bot/render/usage"
 )
 
 var (
@@ -65,7 +67,7 @@ func TakesIDs(c *Command, rest string) error {
 	behind := c.ids(line, ident.MatchString)
 	if len(c.IDs) == 0 && !c.All {
 		word, _ := cutWord(line)
-		return wrong("`%s` is not the id of a request: `%s %s <id>`. A task that begins like this is written `%s task: …`", inCodeSpan(word), prefix, c.Name, prefix)
+		return wrong(usage.NoIDOrTask, inCodeSpan(word), prefix, c.Name, prefix)
 	}
 	c.Text = behind + "\n" + more
 	return nil
@@ -94,7 +96,7 @@ func TakesIDsAndReason(c *Command, rest string) error {
 		return nil
 	case !c.All && !letters.MatchString(list[0]):
 		word, _ := cutWord(line)
-		return wrong("`%s` is not the id of a request: `%s %s <id>`", inCodeSpan(word), prefix, c.Name)
+		return wrong(usage.NoID, inCodeSpan(word), prefix, c.Name)
 	}
 	return either(c.Name, rest)
 }
@@ -113,7 +115,7 @@ func TakesCount(c *Command, rest string) error {
 	word = strings.TrimRight(word, ",.!;")
 	switch {
 	case !allIn(plain(line), amount) && allIn(plain(line), polite), word == "":
-		return wrong("say how many turns to add: `%s %s +10`", prefix, c.Name)
+		return wrong(usage.NoCount, prefix, c.Name)
 	case !digit.MatchString(word) && !allIn(plain(line), polite, amount):
 		return errNotArgument
 	}
@@ -139,7 +141,7 @@ func TakesCommit(c *Command, rest string) error {
 		c.Text = strings.Trim(line, "?") + "\n" + more
 		return nil
 	case digit.MatchString(id) && strings.Trim(id, "0123456789abcdef") == "":
-		return wrong("`%s %s`: write 7 to 40 digits of the commit's id", c.Name, clip(id))
+		return wrong(usage.BadCommit, c.Name, clip(id))
 	}
 	return errNotArgument
 }

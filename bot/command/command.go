@@ -10,11 +10,14 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/bot/render/usage"
 )
 
 // prefix is the word that a command line begins with.
@@ -49,10 +52,12 @@ type Command struct {
 type Spec struct {
 	Name   string // the first word behind the prefix
 	Usage  string // all that stands behind the prefix
-	Help   string // what it does
+	Help   string // what it does; what package usage says of its name where this is empty
 	Args   func(c *Command, rest string) error
 	Grants bool // it lets something happen: a comment that may say no as well grants nothing
 }
+
+func (s Spec) help() string { return cmp.Or(s.Help, usage.Help[s.Name]) }
 
 // Table is the commands that there are. One of them is named [Task] and one
 // [AskHelp].
@@ -73,7 +78,7 @@ func (t Table) Check() error {
 			return fmt.Errorf("check commands: the name %q is not one word in lower case", s.Name)
 		case s.Usage == "":
 			return fmt.Errorf("check commands: %q has no usage", s.Name)
-		case s.Help == "":
+		case s.help() == "":
 			return fmt.Errorf("check commands: %q does not say what it does", s.Name)
 		case s.Args == nil:
 			return fmt.Errorf("check commands: %q does not say what it takes", s.Name)
@@ -105,12 +110,12 @@ func (e *Error) Error() string { return "parse command: " + e.Public }
 func (t Table) Parse(body string, names ...string) ([]Command, error) {
 	text := lines(body)
 	if len(text) > mostText {
-		return nil, wrong("the text is too long to be read")
+		return nil, wrong(usage.TooLong)
 	}
 	list := mentions(text, names...)
 	for _, m := range list {
 		if m.asks() {
-			return nil, wrong("a line here begins with `%s`, but for GitHub it stands in %s, so nothing was done. If it is meant, write it on a line of its own, with an empty line before it", strings.Trim(text[m.at:m.end], ":,"), m.where)
+			return nil, wrong(usage.NotSaid, strings.Trim(text[m.at:m.end], ":,"), m.where)
 		}
 	}
 	list = slices.DeleteFunc(list, func(m mention) bool { return !m.said })
@@ -179,7 +184,7 @@ func (t Table) verb(c Command, text string) (read Command, is bool, err error) {
 			return c, false, nil
 		}
 		if c.Mode != "" && c.Mode != name {
-			return c, false, wrong("`%s` and `--mode %s` contradict each other", name, c.Mode)
+			return c, false, wrong(usage.Contradict, name, c.Mode)
 		}
 		c.Name, c.Mode, c.Text = Task, name, strings.TrimLeftFunc(rest, isPause)
 		return c, true, nil
@@ -276,21 +281,21 @@ func clip(s string) string {
 }
 
 func wrong(format string, args ...any) error {
-	return &Error{Public: fmt.Sprintf(format, args...) + fmt.Sprintf(". `%s help` lists the commands.", prefix)}
+	return &Error{Public: fmt.Sprintf(format, args...) + fmt.Sprintf(usage.ListIs, prefix)}
 }
 
 // Help is the reply to "/agent help", in Markdown.
 func (t Table) Help() string {
 	var b, list strings.Builder
 	for _, m := range modes {
-		fmt.Fprintf(&list, "| `%s %s …` | start in %s mode |\n", prefix, m, m)
+		fmt.Fprintf(&list, usage.ModeRow, prefix, m, m)
 	}
 	for _, s := range t {
 		if s.Name == Task {
-			fmt.Fprintf(&b, "Write `%s` and %s as a comment, for example `%s %s`.\n\n", prefix, s.Help, prefix, s.Usage)
+			fmt.Fprintf(&b, usage.Begin, prefix, s.help(), prefix, s.Usage)
 			continue
 		}
-		fmt.Fprintf(&list, "| `%s %s` | %s |\n", prefix, s.Usage, s.Help)
+		fmt.Fprintf(&list, "| `%s %s` | %s |\n", prefix, s.Usage, s.help())
 	}
-	return b.String() + "| command | what it does |\n|---|---|\n" + list.String() + "\nFlags for a task, before or behind its words: `--mode NAME`, `--model NAME`, `--turns N`. A task that begins like a command is written `" + prefix + " task: …`.\n"
+	return b.String() + usage.Head + list.String() + fmt.Sprintf(usage.Flags, prefix)
 }

@@ -3,6 +3,8 @@ package command
 import (
 	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/bot/render/usage"
 )
 
 // nameOf is a word as the name of a model, such as "qwen3:8b" or "org/name".
@@ -24,7 +26,7 @@ func TakesName(c *Command, rest string) error {
 		return errNotArgument
 	case len(said) == 0:
 	case !nameOf.MatchString(said[0]):
-		return wrong("`%s %s` is no name: `%s %s NAME`", c.Name, inCodeSpan(said[0]), prefix, c.Name)
+		return wrong(usage.NoName, c.Name, inCodeSpan(said[0]), prefix, c.Name)
 	default:
 		c.IDs = said
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/custom"
+	"github.com/handrail-bot/handrail/bot/render/usage"
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
@@ -51,11 +52,11 @@ func (t Table) Taken(name string) string {
 	name = strings.ToLower(name)
 	switch {
 	case slices.ContainsFunc(t, func(s Spec) bool { return s.Name == name }):
-		return fmt.Sprintf("`%s %s` is a command of the bot", prefix, name)
+		return fmt.Sprintf(usage.IsCommand, prefix, name)
 	case slices.Contains(modes[:], name):
-		return fmt.Sprintf("`%s %s` starts a task in that mode", prefix, name)
+		return fmt.Sprintf(usage.IsMode, prefix, name)
 	case yes[name], no[name], polite[name], thanks[name], courtesy.MatchString(name + " "):
-		return "people answer with that word"
+		return usage.IsAnswer
 	}
 	for _, s := range t {
 		most := 1
@@ -63,7 +64,7 @@ func (t Table) Taken(name string) string {
 			most = 2
 		}
 		if len(s.Name) > 3 && s.Name != Task && typo.Errors(name, s.Name) <= most {
-			return fmt.Sprintf("it is a slip of the keyboard away from `%s %s`", prefix, s.Name)
+			return fmt.Sprintf(usage.IsNear, prefix, s.Name)
 		}
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/handrail-bot/handrail/bot/render/usage"
 	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
 
@@ -39,7 +40,7 @@ func mentions(body string, names ...string) []mention {
 	places, ok := visible.Places(body, at)
 	if !ok { //control:tangled-text
 		for i := range out {
-			out[i].where = "a text that is nested too deeply to be read"
+			out[i].where = usage.TooDeep
 		}
 		return out
 	}
@@ -136,20 +137,20 @@ func (m *mention) doubt(l layout) {
 	case strings.Contains(prefix, ">"):
 		m.said, m.where = false, visible.Quotation // and marked as one
 	case !m.said && m.where == visible.Quotation:
-		m.where += " (a line counts to the quotation above it when no empty line stands between them)"
+		m.where += usage.LazyLine
 	case (m.where == visible.Code || m.where == visible.Nowhere) && l.raw <= m.start,
 		m.where == visible.Code && p.tag <= m.start && strings.TrimLeft(prefix, " \t") == "" && len(prefix) > 0:
 		m.said, m.where = false, visible.HTML
 	case !m.said && m.where != visible.Nowhere:
 	case p.unplain <= m.start || l.footnote <= m.start:
-		m.said, m.where = false, "a paragraph that may belong to what stands above it"
+		m.said, m.where = false, usage.MayBelong
 	case !m.said:
 	case strings.TrimLeft(prefix, " \t") != "":
-		m.said, m.where = false, "a line that begins with something else"
+		m.said, m.where = false, usage.BeginsElse
 	case p.formula < m.start && p.lastFormula >= m.end:
-		m.said, m.where = false, "what may be a formula"
+		m.said, m.where = false, usage.MayBeFormula
 	case l.swallowing <= m.start || p.tick <= m.start:
-		m.said, m.where = false, "a text whose addresses may reach further than it seems"
+		m.said, m.where = false, usage.Swallowing
 	}
 }
 
@@ -179,7 +180,7 @@ func inMail(text string, list []mention) {
 			case m.said && answered:
 				m.said, m.where = false, visible.Quotation
 			case m.said:
-				m.said, m.where = false, "a mail that is quoted"
+				m.said, m.where = false, usage.QuotedMail
 			}
 		}
 		return

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/bot/render/usage"
 )
 
 // errNotArgument is what the Args of a [Spec] return for words that cannot be
@@ -163,7 +165,7 @@ func TakesStop(c *Command, rest string) error {
 // either asks whether a command is meant or a task.
 func either(name, rest string) error {
 	line := strings.ReplaceAll(clip(firstLine(rest)), "`", "'")
-	return wrong("I am not sure whether “%s %s” is the command or a task, so nothing was done. Write `%s %s` alone for the command, or `%s task: %s %s` for the task", name, line, prefix, name, prefix, name, line)
+	return wrong(usage.NotSure, name, line, prefix, name, prefix, name, line)
 }
 
 var (

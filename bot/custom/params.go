@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/handrail-bot/handrail/bot/render/usage"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -145,9 +146,9 @@ func (p *params) given(said string) (list []string, wrong string) {
 	}
 	switch {
 	case len(list) > most && most == 0:
-		return nil, "takes no arguments"
+		return nil, usage.NoArguments
 	case len(list) > most:
-		return nil, fmt.Sprintf("takes %s, and here are %d. Words that belong together stand between quotation marks", count(most), len(list))
+		return nil, fmt.Sprintf(usage.FewerArguments, count(most), len(list))
 	case len(list) < least:
 		return nil, "needs " + count(least)
 	}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -16,9 +17,11 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/custom"
+	"github.com/handrail-bot/handrail/bot/render/usage"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
+	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
 
 var (
@@ -91,6 +94,39 @@ func earlier() []string {
 	return []string{OfEarlier(ended(session.AskPlan, policy.Approved), over), OfEarlier(ended(session.AskPlan, policy.Withdrawn), over), OfEarlier(ended(session.AskApproval, policy.Stale), session.NewState())}
 }
 
+// uses is what is said of commands that are written wrongly, and what each does.
+func uses() (out []string) {
+	wrong := func(format string, with ...any) {
+		out = append(out, fmt.Sprintf(format+usage.ListIs, append(with, "/agent")...))
+	}
+	wrong(usage.NotAlone, "/agent", "stop")
+	wrong(usage.AlsoSaysNo, "do not do that", "/agent", "approve")
+	wrong(usage.NoIDOrTask, "it", "/agent", "approve", "/agent")
+	wrong(usage.NoID, "it", "/agent", "approve")
+	wrong(usage.NoCount, "/agent", "budget")
+	wrong(usage.BadCommit, "ok", "abc")
+	wrong(usage.TooLong)
+	for _, where := range []string{usage.TooDeep, string(visible.Quotation + usage.LazyLine), usage.MayBelong, usage.BeginsElse, usage.MayBeFormula, usage.Swallowing, usage.QuotedMail} {
+		wrong(usage.NotSaid, "/agent", where)
+	}
+	wrong(usage.Contradict, "plan", "code")
+	wrong(usage.NoName, "model", "-", "/agent", "model")
+	wrong(usage.NotSure, "resume", "upload", "/agent", "resume", "/agent", "resume", "upload")
+	own := custom.Command{Name: "release"}
+	for _, why := range []string{fmt.Sprintf(usage.IsCommand, "/agent", "stop"), fmt.Sprintf(usage.IsMode, "/agent", "plan"), usage.IsAnswer, fmt.Sprintf(usage.IsNear, "/agent", "stop")} {
+		own.Err = errors.New("`stop` cannot be the name of a command: " + why)
+		out = append(out, OwnBroken(own))
+	}
+	out = append(out, OwnUse(own, usage.NoArguments), OwnUse(own, fmt.Sprintf(usage.FewerArguments, "one argument", 2)))
+	help := fmt.Sprintf(usage.Begin, "/agent", usage.Help["task"], "/agent", "fix the failing test") + usage.Head + fmt.Sprintf(usage.ModeRow, "/agent", "plan", "plan")
+	for _, name := range slices.Sorted(maps.Keys(usage.Help)) {
+		if name != "task" {
+			help += fmt.Sprintf("| `/agent %s` | %s |\n", name, usage.Help[name])
+		}
+	}
+	return append(out, help+fmt.Sprintf(usage.Flags, "/agent"))
+}
+
 // everything is what each function for people says: in the singular and the plural, with
 // and without what may be missing.
 func everything() map[string][]string {
@@ -122,6 +158,7 @@ func everything() map[string][]string {
 	let := answered(sampleRun, policy.Approved)
 	let.Head = sampleHead
 	return map[string][]string{
+		"Usage":        uses(),
 		"Answer":       nil, // TestLongAnswer
 		"Approval":     {Approval(sampleRun, "kim"), Approval(sampleEdit, ""), Approval(sampleAsk, "kim")},
 		"AsksOnly":     {AsksOnly(7)},

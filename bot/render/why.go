@@ -5,6 +5,7 @@ import "fmt"
 // Why an answer does not count, or what settled a request without one. People
 // read these as the reason of a verdict, and the agent is told them too.
 const (
+	WhyNoPart         = "no right here, and no session to have a part in"
 	WhyLate           = "the time to answer is over"
 	WhyTooLong        = "it is too long to be shown whole in one comment, so nobody could see what a yes would be for"
 	WhyElsewhere      = "the edit was made on another machine and is not here"

@@ -38,8 +38,9 @@ var arrows = map[string][]string{
 	"bot/fault":        {"bot/ghapp", "bot/render", "bot/store", "agent/session", "gitops"},
 	"bot/outbox":       {"bot/fault", "bot/ghapp", "bot/render", "bot/store", "bot/thread", "agent/session"},
 
-	"bot/custom":       {"policy", "policy/*"},
-	"bot/command":      {"bot/custom", "policy", "policy/*"},
+	"bot/render/usage": {},
+	"bot/custom":       {"bot/render/usage", "policy", "policy/*"},
+	"bot/command":      {"bot/custom", "bot/render/usage", "policy", "policy/*"},
 	"bot/render":       {"bot/custom", "bot/render/split", "bot/thread", "agent/session", "policy", "policy/*"},
 	"bot/pull":         {"bot/approval", "bot/store", "bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/untrusted"},
 	"bot/conversation": {"bot/store", "bot/thread", "bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},

@@ -15,7 +15,7 @@
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
 // what was asked, bot/custom the commands of a repository's own, bot/conversation lays out what was said around it, bot/pull keeps a session's pull request true, bot/approval asks people and judges what they answer,
 // bot/notice says who is told of an end, bot/render turns a session's state into
-// Markdown, which bot/render/split cuts where it is too long. bot/ghapp writes to GitHub
+// Markdown, which bot/render/split cuts where it is too long; bot/render/usage says how commands are written. bot/ghapp writes to GitHub
 // so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks
 // it what a thread is about, bot/ghapp/etag what has not changed since. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref

@@ -1,0 +1,68 @@
+// Package usage has the sentences on how commands are written, for those who read them.
+package usage
+
+// What is wrong with a command. [ListIs] comes behind each.
+const (
+	NotAlone   = "`%s %s` stands with other words, and they may mean something else, so nothing was done. Write it on a line of its own, with an empty line behind it"
+	AlsoSaysNo = "This comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own"
+	NoIDOrTask = "`%s` is not the id of a request: `%s %s <id>`. A task that begins like this is written `%s task: …`"
+	NoID       = "`%s` is not the id of a request: `%s %s <id>`"
+	NoCount    = "Say how many turns to add: `%s %s +10`"
+	BadCommit  = "`%s %s`: write 7 to 40 digits of the commit's id"
+	TooLong    = "The text is too long to be read"
+	NotSaid    = "A line here begins with `%s`, but for GitHub it stands in %s, so nothing was done. If it is meant, write it on a line of its own, with an empty line before it"
+	Contradict = "`%s` and `--mode %s` contradict each other"
+	NoName     = "`%s %s`: that is no name. Write `%s %s NAME`"
+	NotSure    = "I am not sure whether “%s %s” is the command or a task, so nothing was done. Write `%s %s` alone for the command, or `%s task: %s %s` for the task"
+	ListIs     = ". `%s help` lists the commands."
+)
+
+// The answer to a request for help.
+const (
+	Begin   = "Write `%s` and %s as a comment, for example `%s %s`.\n\n"
+	Head    = "| command | what it does |\n|---|---|\n"
+	ModeRow = "| `%s %s …` | start in %s mode |\n"
+	Flags   = "\nFlags for a task, before or behind its words: `--mode NAME`, `--model NAME`, `--turns N`. A task that begins like a command is written `%s task: …`.\n"
+)
+
+// Where a line stands that is no command for GitHub, see [NotSaid].
+const (
+	TooDeep      = "a text that is nested too deeply to be read"
+	LazyLine     = " (a line counts to the quotation above it when no empty line stands between them)"
+	MayBelong    = "a paragraph that may belong to what stands above it"
+	BeginsElse   = "a line that begins with something else"
+	MayBeFormula = "what may be a formula"
+	Swallowing   = "a text whose addresses may reach further than it seems"
+	QuotedMail   = "a mail that is quoted"
+)
+
+// What is wrong with a command of a repository's own: its name, its arguments.
+const (
+	IsCommand      = "`%s %s` is a command of the bot"
+	IsMode         = "`%s %s` starts a task in that mode"
+	IsAnswer       = "people answer with that word"
+	IsNear         = "it is a slip of the keyboard away from `%s %s`"
+	NoArguments    = "takes no arguments"
+	FewerArguments = "takes %s, and here are %d. Words that belong together stand between quotation marks"
+)
+
+// Help says what each command does. That of a task ends a sentence, see [Begin].
+var Help = map[string]string{
+	"task":    "what you want",
+	"approve": "let a waiting action happen, or several; without an id the only one, with `all` each one that is not critical",
+	"deny":    "refuse a waiting action and say why, or several; without an id the only one, with `all` each one",
+	"ok":      "let me work on this commit of a fork",
+	"stop":    "end the work; what is done stays on the branch",
+	"status":  "say where the work stands",
+	"resume":  "go on with work that waits",
+	"retry":   "try again after a failure",
+	"budget":  "let the work have more turns",
+	"diff":    "say what the work changed, with a link to all of it",
+	"undo":    "take back the last checkpoint, or the last n, or only these files",
+	"redo":    "bring back what was undone",
+	"keep":    "have undo leave alone what is there, or these files",
+	"model":   "go on with another model, from the next turn on",
+	"config":  "show what is in force here, and where it comes from",
+	"clear":   "forget the conversation; the branch and its checkpoints stay",
+	"help":    "show this list",
+}
