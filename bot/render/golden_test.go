@@ -45,6 +45,7 @@ func sample(p session.Phase, files, turns int) *session.State {
 	s := session.NewState()
 	s.Phase, s.Turns, s.Files = p, turns, sampleFiles(files)
 	s.Task = session.Task{Text: "fix it", Mode: "code", Model: "m:7b", Branch: "agent/1-fix"}
+	s.Branch = s.Task.Branch
 	for range files {
 		s.Checkpoints = append(s.Checkpoints, session.Checkpoint{Commit: "1234567890"})
 	}

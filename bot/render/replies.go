@@ -50,7 +50,7 @@ func LeftOut(done, more int) string {
 
 // Postponed says that somebody asked for very much.
 func Postponed(login string, until time.Time) string {
-	return fmt.Sprintf("%s, you asked for very much within the last hour. What you wrote is not lost: it waits, and I go on with it from %s. `/agent stop` and answers to requests for approval are heard before.",
+	return fmt.Sprintf("%s, you asked for very much within the last hour. What you wrote is not lost: it waits, and I go on with it from %s. `/agent stop` and answers to requests for approval are heard before that.",
 		clean(login), until.UTC().Format("15:04 UTC"))
 }
 
@@ -80,7 +80,7 @@ func NothingToResume(p session.Phase) string {
 	if p == session.PhaseNoChanges {
 		how = "The session came to its end and changed nothing"
 	}
-	return how + ", so there is nothing to go on with, and I changed nothing. Write `/agent` and what else you want."
+	return how + ", so there is nothing to go on with. Write `/agent` and what else you want."
 }
 
 // Diff says what a session changed, with the page that shows all of it.

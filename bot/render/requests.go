@@ -34,7 +34,7 @@ func Requests(list []Request, requester, progress string) untrusted.Post {
 	}
 	switch {
 	case len(list) > 1 && len(open) == 0:
-		fmt.Fprintf(&b, "**%s of one turn**, 0 open: all of it is settled.\n", plural(len(list), "request"))
+		fmt.Fprintf(&b, "**%s of one turn**, 0 open: all are settled.\n", plural(len(list), "request"))
 	case len(open) == 0:
 		b.WriteString("This is settled: nothing waits here any more.\n")
 	case len(list) > 1:

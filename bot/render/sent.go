@@ -65,7 +65,7 @@ func where(s *session.Push, what, thread string) string {
 	case n == 0 && s.Patch == "" && s.PatchSize == 0:
 		return ""
 	case n == 0:
-		return fmt.Sprintf("%s is too large to be shown here (%s as a patch). It is commit `%s` in the server's mirror of this repository; ask who runs the server for it.\n\n",
+		return fmt.Sprintf("%s is too large to be shown here (%s as a patch). It is commit `%s` in the server's mirror of this repository; ask whoever runs the server for it.\n\n",
 			what, size(max(s.PatchSize, len(s.Patch))), s.Commit)
 	case n == 1:
 		return fmt.Sprintf("%s is in a comment of mine in %s, as a patch.\n\n", what, thread)

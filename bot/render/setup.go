@@ -50,7 +50,7 @@ func ModelIs(name string, over bool) string {
 }
 
 // ClearedBy is why a session ended that was to forget what was said.
-func ClearedBy(login string) string { return clean(login) + " had the conversation forgotten." }
+func ClearedBy(login string) string { return clean(login) + " had me forget the conversation." }
 
 // Cleared says that the conversation is forgotten.
 func Cleared(checkpoints bool, branch string) string {

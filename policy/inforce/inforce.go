@@ -85,7 +85,7 @@ func shown(v reflect.Value) string {
 	if t, ok := v.Interface().(encoding.TextMarshaler); ok {
 		text, err := t.MarshalText()
 		if err == nil {
-			return string(text)
+			return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(string(text)) // 72h, as people write it
 		}
 	}
 	switch v.Kind() {

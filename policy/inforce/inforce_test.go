@@ -34,7 +34,7 @@ func TestInForce(t *testing.T) {
 		{"always_ask", "[network, delete]", fromBoth},
 		{"commands.deny", "[git push *]", fromServer},
 		{"commands.allow", "none", fromServer},
-		{"approvals.deadline", "24h0m0s", fromServer},
+		{"approvals.deadline", "24h", fromServer},
 		{"workspace.memory", "1g", fromRepository},
 		{"workspace.disk", "5g", fromDefault},
 		{"undo", "reset", fromRepository},
