@@ -156,11 +156,7 @@ const mostLinks = 32
 // up all the same.
 func (r *request) links(opens bool) []string {
 	var out []string
-	bodies := []string{r.msg.body}
-	if opens && !r.isFirstPost() {
-		bodies = append(bodies, r.msg.ev.Body)
-	}
-	for _, body := range bodies {
+	for _, body := range []string{r.msg.body, map[bool]string{true: r.msg.ev.Body}[opens && !r.isFirstPost()]} {
 		for _, to := range untrusted.Links(body) { //control:links-of-the-raw-text
 			if strings.Contains(to, "/blob/") && len(out) < mostLinks {
 				out = append(out, to)

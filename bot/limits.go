@@ -19,12 +19,10 @@ func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
 		asked.Model = r.allowed(cfg, r.model)
 	}
 	with, err := cfg.Choose(asked, r.w.cfg.Model)
-	var no *policy.NotAllowed
-	switch {
-	case errors.As(err, &no):
-		r.reply(render.NotStarted(render.NotAllowed(no) + "."))
-		return with, false
-	case err != nil:
+	if no := (*policy.NotAllowed)(nil); errors.As(err, &no) {
+		err = errors.New(render.NotAllowed(no) + ".")
+	}
+	if err != nil {
 		r.reply(render.NotStarted(err.Error()))
 		return with, false
 	}

@@ -3,6 +3,8 @@ package project
 import (
 	"path"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
 // Leftover is a pattern of names that builds and tests leave behind, and whose tools
@@ -35,9 +37,41 @@ var builtFiles = []Leftover{
 	{".DS_Store", "macOS"}, {"Thumbs.db", "Windows"},
 }
 
-// FindLeftover returns what knows a new file, by its path with slashes. Directories for
-// which own holds are the project's, whatever they are called.
-func FindLeftover(name string, own func(dir string) bool) (Leftover, bool) {
+// Own is what a project has of its own. Ask says of a directory, "." for the top, whether
+// it has files there, and what its .gitignore there says.
+type Own struct {
+	Ask  func(dir string) (has bool, ignoreFile string)
+	dirs map[string]ownDir
+}
+
+type ownDir struct {
+	has   bool
+	rules ignore.Rules
+}
+
+func (o *Own) dir(name string) ownDir {
+	if _, ok := o.dirs[name]; !ok {
+		if o.dirs == nil {
+			o.dirs = map[string]ownDir{}
+		}
+		has, text := o.Ask(name)
+		o.dirs[name] = ownDir{has, ignore.Parse(text)}
+	}
+	return o.dirs[name]
+}
+
+// FindLeftover returns what knows a new file, by its path with slashes. Directories in
+// which the project has files are its own, whatever they are called, and what its
+// .gitignore takes in again is wanted.
+func (o *Own) FindLeftover(name string) (Leftover, bool) {
+	l, ok := findLeftover(name, func(dir string) bool { return o.dir(dir).has })
+	if ok && ignore.Wanted(name, func(dir string) ignore.Rules { return o.dir(dir).rules }) { //control:wanted-again
+		return Leftover{}, false
+	}
+	return l, ok
+}
+
+func findLeftover(name string, own func(dir string) bool) (Leftover, bool) {
 	for i, r := range name {
 		if r != '/' {
 			continue

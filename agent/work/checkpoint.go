@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
@@ -32,7 +33,7 @@ type checkpoints struct {
 	secrets   Secrets
 	sensitive func(path string) bool
 	restored  map[string]string // path → mode and id of what was taken back
-	own       map[string]bool   // directories in which the session began with files
+	own       *project.Own      // files with which the session began
 }
 
 // trailerApproval names, in a commit, the request whose approval let it go out.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -71,18 +72,18 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 // then notes that once for all of its kind. Directories in which the repository has
 // files are its own.
 func (c *checkpoints) leftover(ctx context.Context, name string, noted *[]session.LeftOut) bool {
-	kind, ok := project.FindLeftover(name, func(dir string) bool {
-		own, known := c.own[dir]
-		if !known && c.job.Task.Base != "" {
-			_, err := c.job.Repo.List(ctx, c.job.Task.Base, dir, false)
-			own = !errors.Is(err, gitops.ErrNotFound)
-			if c.own == nil {
-				c.own = map[string]bool{}
+	if c.own == nil {
+		base, repo := c.job.Task.Base, c.job.Repo
+		c.own = &project.Own{Ask: func(dir string) (bool, string) {
+			_, err := repo.List(ctx, base, dir, false)
+			text, none := repo.ReadFile(ctx, base, path.Join(dir, ".gitignore"), 1<<20)
+			if none != nil { // or it is one that git would not read
+				text = nil
 			}
-			c.own[dir] = own
-		}
-		return own
-	})
+			return base != "" && !errors.Is(err, gitops.ErrNotFound), string(text)
+		}}
+	}
+	kind, ok := c.own.FindLeftover(name)
 	l := session.LeftOut{Path: kind.Pattern, Why: "build leftovers (" + kind.Of + "), unless a file tool writes them"}
 	if ok && !slices.Contains(*noted, l) {
 		*noted = append(*noted, l)

@@ -24,11 +24,10 @@ type Shown struct {
 
 // Sight is how a model gets the pictures of a request.
 type Sight struct {
-	Model string
-	Sees  func() bool // whether it can see any; asked when there is one
-	Fetch func(ctx context.Context, text ghapp.Text, address string) (ghapp.Picture, error)
-	// Missing is told why one is missing.
-	Missing func(address string, err error)
+	Model   string
+	Sees    func() bool // whether it can see any; asked when there is one
+	Fetch   func(ctx context.Context, text ghapp.Text, address string) (ghapp.Picture, error)
+	Missing func(address string, err error) // is told why one is missing
 }
 
 // Pictures fetches the pictures that texts show, and says to the model what became of
@@ -57,7 +56,9 @@ func (s Sight) Pictures(ctx context.Context, texts []Shown) ([]session.Blob, str
 			name := fmt.Sprintf("Picture %d in %s", i+1, t.Where)
 			if err != nil {
 				s.Missing(address, err)
-				fmt.Fprintf(&notes, "\n[%s is not shown: %s.]", name, whyMissing(err))
+				why := &ghapp.Refused{Reason: "GitHub did not give it"}
+				errors.As(err, &why)
+				fmt.Fprintf(&notes, "\n[%s is not shown: %s.]", name, why.Reason)
 				continue
 			}
 			size += len(p.Data)
@@ -69,12 +70,4 @@ func (s Sight) Pictures(ctx context.Context, texts []Shown) ([]session.Blob, str
 		return nil, ""
 	}
 	return out, "\n" + notes.String()
-}
-
-func whyMissing(err error) string {
-	var r *ghapp.Refused
-	if errors.As(err, &r) {
-		return r.Reason
-	}
-	return "GitHub did not give it"
 }

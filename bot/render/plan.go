@@ -51,14 +51,10 @@ func Before(r Request) []untrusted.Post {
 
 // askedIn is a plan or a question in the comment that asks, or where it stands.
 func askedIn(a session.Asked) string {
-	switch n := len(before(a)); n {
-	case 0:
-		return clean(a.Display)
-	case 1:
-		return "It is long, so it stands in the comment before this one."
-	default:
-		return fmt.Sprintf("It is long, so it stands in the %d comments before this one.", n)
+	if n := len(before(a)); n > 0 {
+		return fmt.Sprintf("It is long, so it stands before this, in %s.", plural(n, "comment"))
 	}
+	return clean(a.Display)
 }
 
 // PlanIsPast says why a plan cannot be answered any more. newest is the session's.

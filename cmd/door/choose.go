@@ -3,7 +3,6 @@ package door
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy"
@@ -32,9 +31,5 @@ func NotAllowed(err error) error {
 	if !errors.As(err, &no) {
 		return UsageError{Err: err}
 	}
-	which := "the " + no.What + " " + strconv.Quote(no.Name)
-	if no.Name == "" {
-		which = "a run without --" + no.What
-	}
-	return Usage("%s is not allowed here: `%ss` in .github/agent.yml has %s (choose with --%s)", which, no.What, strings.Trim(fmt.Sprintf("%q", no.Allowed), "[]"), no.What)
+	return Usage("the %s %q is not allowed here: `%ss` in .github/agent.yml has %s (choose with --%s)", no.What, no.Name, no.What, strings.Trim(fmt.Sprintf("%q", no.Allowed), "[]"), no.What)
 }

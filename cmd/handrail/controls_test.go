@@ -363,6 +363,7 @@ var controls = []control{
 	{"allowed-model-goes-on", "false", "./cmd/handrail", "TestScripts/serve_model_gone"},
 	{"model-of-the-session-before", "drop", "./cmd/handrail", "TestScripts/serve_model_gone"},
 	{"long-commands", "drop", "./cmd/handrail", "TestLongRunningCommands"},
+	{"wanted-again", "without 2", "./agent/project", "TestWantedLeftovers"},
 	{"turns-of-a-follow-up", "value 0", "./cmd/handrail", "TestScripts/serve_followup_turns"},
 	{"not-the-models-words", "value line(t.Result.Content, 80)", "./bot/render", "TestNotesAreSeen"},
 	{"told-before-asked", "skip", "./cmd/handrail", "TestScripts/serve_long_plan"},

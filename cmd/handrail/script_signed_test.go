@@ -109,11 +109,15 @@ func (s *stage) signatures(ts *testscript.TestScript, args []string) error {
 		}
 		return string(out), err
 	}
-	key, err := webflow.PublicKey()
+	signer, err := webflow.Key()
 	if err != nil {
 		return err
 	}
-	if _, err := git(key, "gpg", "--batch", "--quiet", "--import"); err != nil {
+	var key strings.Builder
+	if err := signer.Serialize(&key); err != nil {
+		return err
+	}
+	if _, err := git(key.String(), "gpg", "--batch", "--quiet", "--import"); err != nil {
 		return err
 	}
 	allowed := "/dev/null"

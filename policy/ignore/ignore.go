@@ -124,16 +124,34 @@ func Match(rel string, dir bool, in func(dir string) Rules) bool {
 		return false
 	}
 	for end := 0; end < len(rel); end++ {
-		if rel[end] == '/' && matchOne(rel[:end], true, in) {
+		if rel[end] != '/' {
+			continue
+		}
+		if ignored, _ := decideOne(rel[:end], true, in); ignored {
 			return true
 		}
 	}
-	return matchOne(rel, dir, in)
+	ignored, _ := decideOne(rel, dir, in)
+	return ignored
 }
 
-// matchOne reports whether rel itself is excluded. Its parents must be known not
-// to be.
-func matchOne(rel string, dir bool, in func(dir string) Rules) bool {
+// Wanted reports whether the rules say that rel, or a directory it lies in, is not to be
+// excluded.
+func Wanted(rel string, in func(dir string) Rules) bool {
+	for end := 1; end <= len(rel); end++ {
+		if end < len(rel) && rel[end] != '/' {
+			continue
+		}
+		if ignored, decided := decideOne(rel[:end], end < len(rel), in); decided && !ignored {
+			return true
+		}
+	}
+	return false
+}
+
+// decideOne returns what the rules say of rel itself. Its parents must be known not to be
+// excluded.
+func decideOne(rel string, dir bool, in func(dir string) Rules) (ignored, decided bool) {
 	for at := path.Dir(rel); ; at = path.Dir(at) {
 		below := rel
 		if at != "." {
@@ -141,11 +159,11 @@ func matchOne(rel string, dir bool, in func(dir string) Rules) bool {
 		}
 		if rules := in(at); len(rules) > 0 {
 			if ignored, decided := rules.Decide(below, dir); decided {
-				return ignored
+				return ignored, true
 			}
 		}
 		if at == "." {
-			return false
+			return false, false
 		}
 	}
 }

@@ -15,18 +15,14 @@ const (
 	NoName     = "`%s %s`: that is no name. Write `%s %s NAME`"
 	NotSure    = "I am not sure whether “%s %s” is the command or a task, so nothing was done. Write `%s %s` alone for the command, or `%s task: %s %s` for the task"
 	ListIs     = ". `%s help` lists the commands."
-)
 
-// The answer to a request for help.
-const (
+	// The answer to a request for help.
 	Begin   = "Write `%s` and %s as a comment, for example `%s %s`.\n\n"
 	Head    = "| command | what it does |\n|---|---|\n"
 	ModeRow = "| `%s %s …` | start in %s mode |\n"
 	Flags   = "\nFlags for a task, before or behind its words: `--mode NAME`, `--model NAME`, `--turns N`. A task that begins like a command is written `%s task: …`.\n"
-)
 
-// Where a line stands that is no command for GitHub, see [NotSaid].
-const (
+	// Where a line stands that is no command for GitHub, see [NotSaid].
 	TooDeep      = "a text that is nested too deeply to be read"
 	LazyLine     = " (a line counts to the quotation above it when no empty line stands between them)"
 	MayBelong    = "a paragraph that may belong to what stands above it"
@@ -34,10 +30,8 @@ const (
 	MayBeFormula = "what may be a formula"
 	Swallowing   = "a text whose addresses may reach further than it seems"
 	QuotedMail   = "a mail that is quoted"
-)
 
-// What is wrong with a command of a repository's own: its name, its arguments.
-const (
+	// What is wrong with a command of a repository's own: its name, its arguments.
 	IsCommand      = "`%s %s` is a command of the bot"
 	IsMode         = "`%s %s` starts a task in that mode"
 	IsAnswer       = "people answer with that word"

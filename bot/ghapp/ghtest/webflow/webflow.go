@@ -9,18 +9,18 @@ import (
 	"sync"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
-	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-var key = sync.OnceValues(func() (*openpgp.Entity, error) {
+// Key returns the key, for those who check too.
+var Key = sync.OnceValues(func() (*openpgp.Entity, error) {
 	return openpgp.NewEntity("GitHub", "web-flow commit signing", "noreply@github.com",
 		&packet.Config{Algorithm: packet.PubKeyAlgoEdDSA, DefaultHash: crypto.SHA256})
 })
 
 // Sign returns a signature of a commit that has none.
 func Sign(commit []byte) (string, error) {
-	k, err := key()
+	k, err := Key()
 	if err != nil {
 		return "", err
 	}
@@ -31,30 +31,12 @@ func Sign(commit []byte) (string, error) {
 
 // Valid reports whether a signature is one of this key.
 func Valid(commit, signature string) bool {
-	k, err := key()
+	k, err := Key()
 	if err != nil {
 		return false
 	}
 	_, err = openpgp.CheckArmoredDetachedSignature(openpgp.EntityList{k}, strings.NewReader(commit), strings.NewReader(signature), nil)
 	return err == nil
-}
-
-// PublicKey returns the key for those who check, armored.
-func PublicKey() (string, error) {
-	k, err := key()
-	if err != nil {
-		return "", err
-	}
-	var out bytes.Buffer
-	w, err := armor.Encode(&out, openpgp.PublicKeyType, nil)
-	if err != nil {
-		return "", err
-	}
-	if err := k.Serialize(w); err != nil {
-		return "", err
-	}
-	err = w.Close()
-	return out.String(), err
 }
 
 // Split returns a commit without its signature, and the signature, "" where it has
