@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 	"bot/notice":   {"bot/ghapp", "bot/render", "agent/session", "policy"},
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/notice", "bot/render", "agent/session", "policy", "policy/*"},
 
-	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/bare", "bot/ghapp/ghtest/hub", "bot/ghapp/ghtest/webflow"},
+	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/bare", "bot/ghapp/ghtest/hub"},
 	"bot/ghapp/ghtest/webflow": {},
 	"bot/ghapp/ghtest/graphql": {"bot/ghapp/ghtest", "bot/ghapp/ghtest/hub"},
 	"bot/ghapp/ghtest/hub":     {"bot/thread", "bot/ghapp/ghtest/bare"},
@@ -274,7 +274,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly are the packages that no program links: conformance suites, and the
 // parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/llm/llmcheck", "agent/llm/llmtest/openaitest", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/store/storetest", "policy/untrusted/githubcheck"}
+var testOnly = []string{"agent/llm/llmcheck", "agent/llm/llmtest/openaitest", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "policy/untrusted/githubcheck"}
 
 // Of what tests need, only the small GitHub and the scripted model are in the
 // program, for the demo.

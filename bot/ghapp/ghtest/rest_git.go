@@ -10,7 +10,6 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
-	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/webflow"
 )
 
 func (s *shaper) refShape(r *hub.Repo, ref, sha string) object {
@@ -242,14 +241,14 @@ func createCommit(c *call) (int, any, error) {
 	if req.Committer != nil {
 		committer = line(req.Committer)
 	}
-	own := req.Author == nil && req.Committer == nil && c.who.inst() != nil
+	own := req.Author == nil && req.Committer == nil && c.who.inst() != nil && c.s.sign != nil
 	if own { // a commit of an App in its own name is GitHub's, which signs it
 		committer = line(&who{Name: "GitHub", Email: "noreply@github.com"})
 	}
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", author, committer, req.Message)
 	text := b.String()
 	if own {
-		sig, err := webflow.Sign([]byte(text))
+		sig, err := c.s.sign([]byte(text))
 		if err != nil {
 			return 0, nil, err
 		}
@@ -276,17 +275,20 @@ func (s *shaper) gitCommit(r *hub.Repo, sha string) (object, error) {
 	in := v["commit"].(object)
 	return object{"sha": sha, "url": s.api(r, "/git/commits/"+sha), "html_url": s.page(r, "/commit/"+sha),
 		"author": in["author"], "committer": in["committer"], "message": in["message"], "tree": in["tree"],
-		"parents": v["parents"], "verification": verification(raw)}, nil
+		"parents": v["parents"], "verification": verification(s.signature, raw)}, nil
 }
 
 // verification says what is known of a commit's signature: GitHub's own is valid, and
 // nobody gave it the keys of others.
-func verification(commit string) object {
-	payload, sig := webflow.Split(commit)
+func verification(look func(string) (payload, signature string, valid bool), commit string) object {
+	payload, sig, valid := commit, "", false
+	if look != nil {
+		payload, sig, valid = look(commit)
+	}
 	switch {
 	case sig == "":
 		return object{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil, "verified_at": nil}
-	case !webflow.Valid(payload, sig):
+	case !valid:
 		return object{"verified": false, "reason": "unknown_key", "signature": sig, "payload": payload, "verified_at": nil}
 	}
 	return object{"verified": true, "reason": "valid", "signature": sig, "payload": payload, "verified_at": "2026-01-01T00:00:00Z"}

@@ -51,6 +51,11 @@ type Config struct {
 	// Query answers a query of GraphQL as somebody sees what there is; nil for none.
 	Query func(Viewer, []byte) ([]byte, error)
 
+	// Sign signs a commit that GitHub makes itself, and Signature takes one apart and says
+	// whether its signature is GitHub's; nil where nobody signs.
+	Sign      func(commit []byte) (string, error)
+	Signature func(commit string) (payload, signature string, valid bool)
+
 	// API is put around the REST API; nil for nothing.
 	API func(http.Handler) http.Handler
 }
@@ -175,7 +180,7 @@ func (s *Server) settle(cfg Config) error {
 	if clock == nil {
 		clock = time.Now
 	}
-	s.shaper = shaper{Hub: hub.New(s.log, clock, root), app: app, perms: perms, description: cfg.Description}
+	s.shaper = shaper{Hub: hub.New(s.log, clock, root), app: app, perms: perms, description: cfg.Description, sign: cfg.Sign, signature: cfg.Signature}
 	if s.description == nil {
 		s.description = undescribed{}
 	}

@@ -16,6 +16,8 @@ type shaper struct {
 	app         App
 	perms       map[string]string
 	description Description
+	sign        func(commit []byte) (string, error)
+	signature   func(commit string) (payload, signature string, valid bool)
 }
 
 func (s *shaper) page(r *hub.Repo, rest string) string { return s.url + "/" + r.FullName() + rest }
@@ -54,7 +56,7 @@ func (s *shaper) repoShape(r *hub.Repo) object {
 	}
 	v := object{"id": r.ID, "node_id": fmt.Sprintf("R_%d", r.ID), "name": r.Name, "full_name": r.FullName(),
 		"owner": s.userShape(r.Owner), "private": r.Private, "visibility": visibility, "fork": r.Parent != nil,
-		"default_branch": r.DefaultBranch, "html_url": s.page(r, ""), "url": s.api(r, ""),
+		"default_branch": r.DefaultBranch, "archived": r.Archived, "html_url": s.page(r, ""), "url": s.api(r, ""),
 		"clone_url": s.page(r, ".git"), "created_at": stamp(r.Created), "updated_at": stamp(r.Created),
 		"pushed_at": stamp(r.Created), "has_issues": true}
 	if r.Parent != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/graphql"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/webflow"
 )
 
 // Server is a [ghtest.Server] that is checked.
@@ -27,6 +28,7 @@ func New(cfg ghtest.Config) (*Server, error) {
 	}
 	s := &Server{}
 	cfg.Description, cfg.Query = sp, graphql.Answer
+	cfg.Sign, cfg.Signature = webflow.Sign, webflow.Signature
 	cfg.API = func(next http.Handler) http.Handler {
 		s.faulty = newFaulty(next)
 		return s.faulty

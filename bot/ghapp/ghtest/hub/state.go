@@ -67,6 +67,7 @@ type Repo struct {
 	DefaultBranch string
 	Dir           bare.Dir
 	Private       bool
+	Archived      bool
 	Parent        *Repo
 	Uninstalled   bool
 	Roles         map[string]string

@@ -29,8 +29,15 @@ func Sign(commit []byte) (string, error) {
 	return out.String() + "\n", err
 }
 
-// Valid reports whether a signature is one of this key.
-func Valid(commit, signature string) bool {
+// Signature returns a commit without its signature, the signature, "" where it has none,
+// and whether that is one of this key.
+func Signature(commit string) (payload, signature string, ok bool) {
+	payload, signature = split(commit)
+	return payload, signature, signature != "" && valid(payload, signature)
+}
+
+// valid reports whether a signature is one of this key.
+func valid(commit, signature string) bool {
 	k, err := Key()
 	if err != nil {
 		return false
@@ -39,9 +46,9 @@ func Valid(commit, signature string) bool {
 	return err == nil
 }
 
-// Split returns a commit without its signature, and the signature, "" where it has
+// split returns a commit without its signature, and the signature, "" where it has
 // none.
-func Split(commit string) (payload, signature string) {
+func split(commit string) (payload, signature string) {
 	head, message, _ := strings.Cut(commit, "\n\n")
 	var rest, sig []string
 	in := false
