@@ -275,7 +275,7 @@ var controls = []control{
 	{"kept-files", "false", "./gitops", "TestUndoKeepsFiles"},
 	{"kept-checkpoints", "drop", "./cmd/handrail", "TestScripts/serve_keep"},
 	{"work-is-wanted", "false", "./agent", "TestWordsAreNoWork"},
-	{"prose-is-no-end", "true", "./agent", "TestWordsAreNoWork"},
+	{"prose-is-no-end", "true", "./agent", "TestReasonForNoChange"},
 	{"answered-is-not-done", "false", "./agent", "TestReasonForNoChange"},
 	{"done-stays-done", "false", "./cmd/handrail", "TestScripts/serve_done_stays_done"},
 	{"outage-waits", "without 2", "./cmd/handrail", "TestRemoteIsDownForAWhile"},
