@@ -258,8 +258,7 @@ func (b *Bot) takenAway(ctx context.Context, repositories []thread.Ref) {
 	defer cancel()
 	for _, at := range repositories {
 		b.taken.Store(strings.ToLower(at.Repository()), true)
-		states := append([]session.Phase{session.PhaseAwaitingApproval, session.PhaseAwaitingAnswer, session.PhaseOutOfBudget}, unsettled...)
-		if err := b.wake(ctx, store.Query{Repo: at.Repository(), States: states, Limit: 200}); err != nil {
+		if err := b.wake(ctx, store.Query{Repo: strings.ToLower(at.Repository()), States: unfinished, Limit: 200}); err != nil {
 			b.cfg.Log.WarnContext(ctx, "sessions of a repository that was taken away are not looked at", "repository", at.Repository(), "err", err)
 		}
 	}

@@ -101,10 +101,10 @@ func (w *world) sayAs(who, body string) {
 	w.n++
 	kind := map[bool]string{true: "Bot", false: "User"}[strings.HasSuffix(who, "[bot]")]
 	payload := fmt.Sprintf(`{"action":"created","sender":{"login":%q,"id":%d,"type":%q},"installation":{"id":%d},
-		"repository":{"id":1,"name":"widget","full_name":"acme/widget","owner":{"login":"acme"},"default_branch":"main"},
+		"repository":{"id":1,"name":%q,"full_name":%q,"owner":{"login":"acme"},"default_branch":"main"},
 		"issue":{"number":%d,"title":"A fault","body":"It is broken."},
 		"comment":{"id":%d,"body":%q,"user":{"login":%q,"id":%d,"type":%q},"updated_at":%q}}`,
-		who, w.gh.UserID(who), kind, w.inst, w.issue.Number, c.ID, body, who, w.gh.UserID(who), kind, c.Updated.UTC().Format(time.RFC3339))
+		who, w.gh.UserID(who), kind, w.inst, w.issue.Repo, w.issue.Repository(), w.issue.Number, c.ID, body, who, w.gh.UserID(who), kind, c.Updated.UTC().Format(time.RFC3339))
 	src, ok, err := bot.Source(w.t.Context(), "issue_comment", []byte(payload))
 	if err != nil || !ok {
 		w.t.Fatalf("the delivery is not wanted: %v", err)

@@ -81,6 +81,9 @@ func (w *worker) broughtBy(d *store.Delivery, ev ghapp.Event) (s userMessage, ok
 // with was read when it was new: people are told that this changes nothing, once. A
 // progress comment is made again.
 func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+	if ev.To.Number != 0 {
+		return w.transferred(ctx, d, ev)
+	}
 	row, err := w.session(ctx)
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ var errStopped = errors.New("stopped by a person")
 // unsettled are the states in which somebody works on a session, or should.
 var unsettled = append([]session.Phase{session.PhaseQueued, session.PhaseRunning}, waitingFor...)
 
+// unfinished are the states of a session that has not ended for good.
+var unfinished = append([]session.Phase{session.PhaseAwaitingApproval, session.PhaseAwaitingAnswer, session.PhaseOutOfBudget}, unsettled...)
+
 // isOver reports whether a session ended: nobody works on it, and it waits for nobody.
 func isOver(p session.Phase) bool { return !slices.Contains(unsettled, p) && !p.Waits() }
 
@@ -41,6 +44,9 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	l, err := w.lease(ctx, row)
 	if err != nil {
 		return false, err
+	}
+	if w.at.Repo.Archived { //control:archived-ends
+		return false, l.endWith(ctx, session.StatusStopped, render.RepositoryArchived)
 	}
 	again, err = w.advance(ctx, l)
 	return again, l.awaitGitHub(ctx, err)
@@ -92,22 +98,73 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 		return false, nil
 	}
 	l.Log.ErrorContext(ctx, "session ends: its repository is gone, or the App was taken off it", "session", row.ID, "thread", w.key, "err", cause)
-	if err := l.reload(ctx); err != nil {
-		return false, err
+	return false, l.endWith(ctx, session.StatusFailed, render.RepositoryGone)
+}
+
+// endWith ends a session whose thread cannot be written to, if it is not over: its log
+// says why.
+func (l *leased) endWith(ctx context.Context, status session.Status, why string) error {
+	if err := l.reload(ctx); err != nil || isOver(l.row.State) {
+		return err
 	}
 	var events []*session.Event
 	for _, a := range l.state.Open() {
-		events = append(events, session.NewEvent(session.TypeResolved, l.state.Turns, session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, Reason: render.RepositoryGone}))
+		events = append(events, session.NewEvent(session.TypeResolved, l.state.Turns, session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, Reason: why}))
 	}
-	out := session.Outcome{Status: session.StatusFailed, Turns: l.state.Turns, Files: l.state.Files, Reason: render.RepositoryGone}
+	out := session.Outcome{Status: status, Turns: l.state.Turns, Files: l.state.Files, Reason: why}
 	events = append(events, session.NewEvent(session.TypeEnded, l.state.Turns, session.Ended{Outcome: out}))
 	if err := l.Append(ctx, events...); err != nil {
-		return false, err
+		return err
 	}
 	if err := l.reload(ctx); err != nil {
-		return false, err
+		return err
 	}
-	return false, l.saveState(ctx)
+	l.Log.InfoContext(ctx, "session ended", "session", l.row.ID, "thread", l.row.Thread, "why", why)
+	return l.saveState(ctx)
+}
+
+// transferred ends the session of an issue that is in another repository now: its branch
+// and the rules that it works under stay where they are. Where the bot may write there,
+// people are told.
+func (w *worker) transferred(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+	row, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if row == nil || isOver(row.State) {
+		return w.cfg.Store.Deliveries.Done(ctx, "an issue without a session that goes on was transferred", d.ID)
+	}
+	if w.running == row.ID {
+		w.halt = true
+		return errStopped
+	}
+	l, err := w.lease(ctx, row)
+	if err != nil {
+		return err
+	}
+	if err := l.reload(ctx); err != nil {
+		return err
+	}
+	if id, err := w.cfg.GitHub.Installed(ctx, ev.To); err != nil || id != 0 && w.serves(ev.To) {
+		if err != nil {
+			return err
+		}
+		there := l.Outbox
+		if there.At = ev.To; !w.cfg.GitHub.IsApp() {
+			id = 0
+		}
+		if there.Client, err = w.cfg.GitHub.For(ctx, ev.To, id); err != nil {
+			return err
+		}
+		say := ghapp.Write{Key: "transferred-" + row.ID, Kind: ghapp.WriteComment, Body: render.TransferredHere(w.at.Ref, l.state), First: true}
+		if err := there.Try(ctx, say); err != nil {
+			return err
+		}
+	}
+	if err := l.endWith(ctx, session.StatusStopped, render.Transferred(ev.To)); err != nil { //control:transferred-ends
+		return err
+	}
+	return w.cfg.Store.Deliveries.Done(ctx, "transferred to "+ev.To.Key(), d.ID)
 }
 
 // step does the next thing that is due in a session.

@@ -14,7 +14,7 @@ import (
 // by review.
 func Hears(event string) bool {
 	switch event {
-	case "issue_comment", "pull_request_review_comment", "pull_request_review", "issues", "pull_request":
+	case "issue_comment", "pull_request_review_comment", "pull_request_review", "issues", "pull_request", "repository":
 		return true
 	}
 	return false
@@ -67,6 +67,8 @@ func touches(ev ghapp.Event, names []string) (key string, ok bool) {
 		ok = ev.Action == "deleted" && ghapp.Marked(text)
 	case "issues edited":
 		text = ev.Body + ev.OldBody
+	case "issues transferred":
+		ok = ev.To.Number != 0
 	default:
 		return "", false
 	}

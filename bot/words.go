@@ -113,8 +113,11 @@ func textsIn(ev ghapp.Event) string {
 // bots that are not let in, and of people without rights who write on and on.
 func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
-	if err == nil && len(ev.Removed) > 0 {
-		b.takenAway(ctx, ev.Removed)
+	if err == nil {
+		err = b.repositoryChanged(ctx, ev)
+	}
+	if ev.Kind == "repository" {
+		return store.Delivery{}, false, err
 	}
 	s, spoken := messageOf(ev)
 	if err == nil && spoken && (b.unlistedBot(s.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login)) {
@@ -145,6 +148,24 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 	}
 	ours, _ := b.cfg.GitHub.Written(s.body)
 	return src, !spoken || !ours, nil
+}
+
+// repositoryChanged has the sessions of a repository follow it to another name, or end
+// with it.
+func (b *Bot) repositoryChanged(ctx context.Context, ev ghapp.Event) error {
+	b.takenAway(ctx, ev.Removed)
+	switch is, was := ev.Thread.Repository(), ev.From.Repository(); {
+	case ev.Kind != "repository":
+	case was != "/" && b.serves(ev.Thread):
+		return store.Rename(ctx, b.cfg.Store, was, is)
+	case was != "/":
+		b.takenAway(ctx, []thread.Ref{ev.From})
+	case ev.Action == "deleted":
+		b.takenAway(ctx, []thread.Ref{ev.Thread})
+	case ev.Action == "archived":
+		return b.wake(ctx, store.Query{Repo: strings.ToLower(is), States: unfinished, Limit: 200})
+	}
+	return nil
 }
 
 // waitsHere reports whether a thread has a session that waits for a person.

@@ -1,6 +1,7 @@
 package ghapp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -37,6 +38,8 @@ type Event struct {
 	Check   EventCheck
 
 	Added, Removed []thread.Ref // installation_repositories, installation
+	From           thread.Ref   // repository renamed, transferred: what it was called before
+	To             thread.Ref   // issues transferred: where the issue is now
 }
 
 // EventRepo is the repository of an event.
@@ -131,7 +134,7 @@ type EventCheck struct {
 func known() []string {
 	return []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
 		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "installation",
-		"installation_repositories", "ping", "repository_dispatch", "workflow_dispatch", "schedule"}
+		"installation_repositories", "repository", "ping", "repository_dispatch", "workflow_dispatch", "schedule"}
 }
 
 // ParseEvent reads a payload that was signed. An event that the bot does not
@@ -155,6 +158,9 @@ func ParseEvent(event string, payload []byte) (Event, error) {
 		e.Payload = raw.Inputs
 	}
 	if err := raw.repository(&e); err != nil {
+		return Event{}, fmt.Errorf("read %s event: %w", event, err)
+	}
+	if err := raw.moved(&e); err != nil {
 		return Event{}, fmt.Errorf("read %s event: %w", event, err)
 	}
 	raw.post(&e)
@@ -190,6 +196,7 @@ type rawEvent struct {
 		Body    struct{ From string }
 		Issue   json.RawMessage `json:"old_issue"`
 		OldRepo json.RawMessage `json:"old_repository"`
+		rawPlaces
 	}
 	ClientPayload json.RawMessage `json:"client_payload"`
 	Inputs        json.RawMessage
@@ -207,6 +214,16 @@ type rawMoves struct {
 	Repositories        []rawName
 	RepositoriesAdded   []rawName `json:"repositories_added"`
 	RepositoriesRemoved []rawName `json:"repositories_removed"`
+}
+
+// rawPlaces says where a repository or an issue was, and where it is.
+type rawPlaces struct {
+	Repository struct{ Name struct{ From string } }
+	Owner      struct {
+		From struct{ User, Organization rawUser }
+	}
+	NewIssue struct{ Number int } `json:"new_issue"`
+	NewRepo  rawName              `json:"new_repository"`
 }
 
 type rawName struct {
@@ -336,6 +353,20 @@ func (raw *rawEvent) repository(e *Event) error {
 		}
 	}
 	return nil
+}
+
+func (raw *rawEvent) moved(e *Event) (err error) {
+	was := raw.Changes
+	switch what := e.Kind + " " + e.Action; {
+	case what == "repository renamed":
+		e.From, err = parseName(e.Thread.Owner + "/" + was.Repository.Name.From)
+	case what == "repository transferred":
+		e.From, err = parseName(cmp.Or(was.Owner.From.Organization.Login, was.Owner.From.User.Login) + "/" + e.Thread.Repo)
+	case what == "issues transferred" && was.NewRepo.FullName != "":
+		e.To, err = parseName(was.NewRepo.FullName)
+		e.To.Number = max(0, was.NewIssue.Number)
+	}
+	return err
 }
 
 func (raw *rawEvent) post(e *Event) {

@@ -50,6 +50,35 @@ func TestParseOfficialExamples(t *testing.T) {
 	}
 }
 
+// TestMoves: events that say where something went are read.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"repository/renamed.json": "Octocoders/Hello-World", "repository/transferred.json": "octocat/Hello-World", "issues/21-transferred.json": "Codertocat/Hello-World#1",
+	} {
+		payload, err := os.ReadFile(filepath.Join(examples, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := ParseEvent(filepath.Dir(file), payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := e.From.Repository()
+		if e.To.Number != 0 {
+			got = e.To.String()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", file, got, want)
+		}
+	}
+	for _, bad := range []string{`{"action":"renamed","repository":{"full_name":"a/b"}}`, `{"action":"transferred","repository":{"full_name":"a/b"},"changes":{"owner":{"from":{}}}}`} {
+		if _, err := ParseEvent("repository", []byte(bad)); err == nil {
+			t.Errorf("%s is read", bad)
+		}
+	}
+}
+
 // facts is what both readings have.
 type facts struct {
 	Action, Repo, Sender, Title, Body, Comment, Review, Head, Check string

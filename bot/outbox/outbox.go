@@ -80,6 +80,7 @@ func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error)
 	if err := json.Unmarshal(in.Payload, &wr); err != nil {
 		return ghapp.Ref{}, e.refused(ctx, in, err)
 	}
+	wr.Thread.Owner, wr.Thread.Repo = e.At.Owner, e.At.Repo // the repository may have been renamed since
 	switch in.State {
 	case store.Done:
 		return RefOf(in), nil

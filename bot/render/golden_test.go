@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
@@ -192,7 +193,7 @@ func everything() map[string][]string {
 		"AfterTheMerge": {AfterTheMerge(2)}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
 		"PullSummary": {PullSummary(done, 1)}, "PullFiles": {PullFiles(done)}, "PullNotices": {PullNotices(done, Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PullBody":   {PullBody(done, "kim", Origin{Number: 1}), PullBody(sample(session.PhaseDone, 1, 1), "", Origin{Number: 2, Pull: true, Beside: "main"})},
-		"PlanIsPast": plans(), "OfEarlier": earlier(), "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
+		"PlanIsPast": plans(), "OfEarlier": earlier(), "Transferred": {Transferred(thread.Ref{Owner: "acme", Repo: "other", Number: 3})}, "TransferredHere": {TransferredHere(thread.Ref{Owner: "acme", Repo: "widget", Number: 1}, session.NewState())}, "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
 		"Replies": {Replies([]string{NothingToStop, NothingToStop, NothingAsked})},
 		"Requests": {posted(Requests([]Request{{Request: answered(sampleRun, "")}}, "kim", "")), posted(Requests([]Request{{Request: answered(sampleRun, policy.Denied)}, {Request: answered(sampleEdit, "")}}, "kim", "")),
 			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved)}, {Request: answered(sampleEdit, policy.Stale)}}, "kim", "https://github.com/o/r/issues/7#issuecomment-1"))},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -20,6 +21,8 @@ const (
 	CheckIsRunning  = "The agent works on this branch."
 	CheckMovedTitle = "went on"
 	RepositoryGone  = "The repository is gone, or the App was taken off it."
+
+	RepositoryArchived = "The repository was archived, so nothing in it can be changed."
 )
 
 // sentence ends what may be a sentence already.
@@ -52,6 +55,20 @@ func LeftOut(done, more int) string {
 func Postponed(login string, until time.Time) string {
 	return fmt.Sprintf("%s, you asked for very much within the last hour. What you wrote is not lost: it waits, and I go on with it from %s. `/agent stop` and answers to requests for approval are heard before that.",
 		clean(login), until.UTC().Format("15:04 UTC"))
+}
+
+// Transferred is the reason of an end for an issue that is elsewhere now.
+func Transferred(to thread.Ref) string {
+	return fmt.Sprintf("The issue was transferred to %s. What was done so far stays on the branch.", to)
+}
+
+// TransferredHere says in the new place of an issue what became of the work on it.
+func TransferredHere(from thread.Ref, v *session.State) string {
+	kept := "I had put nothing on a branch yet."
+	if len(v.Checkpoints) > 0 {
+		kept = fmt.Sprintf("What I did is on the branch %s of %s.", code(v.Branch), from.Repository())
+	}
+	return fmt.Sprintf("I worked on this where it was before, as %s, and ended that work: its branch and its rules are of that repository. %s Write `/agent` and what you want to have me begin here.", code(from.String()), kept)
 }
 
 // NotStarted says why a command was not carried out.
