@@ -12,8 +12,9 @@ import (
 type conversation struct {
 	nonce      string // in the marks around what others wrote
 	entries    []entry
-	asks       string // latest words of a person after the task
-	unprovided string // words of a person, and where their links lead, whose context was not looked up yet
+	asks       string         // latest words of a person after the task
+	cuts       []session.Note // which pieces were shortened, and how far
+	unprovided string         // words of a person, and where their links lead, whose context was not looked up yet
 }
 
 // entry is one piece of conversation: an answer with its calls, or words for
@@ -24,6 +25,7 @@ type entry struct {
 	provided string // what was looked up for user
 	person   bool   // user is what a person said
 	summary  bool   // user stands for earlier entries
+	nudge    bool   // user is what the engine said to an answer that was none
 	images   []session.Blob
 	answer   *session.Answer
 	calls    []*session.CallState
@@ -59,10 +61,12 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 	switch {
 	case p.Kind == session.NoteContext:
 		t.putBefore(p.Text)
+	case p.Kind == session.NoteShortened:
+		t.cuts = append(t.cuts, *p)
 	case p.Before > 0:
 		t.compact(e.Seq, p)
 	case p.Text != "" && p.Call == "": // what belongs to a call stands with its result
-		t.entries = append(t.entries, entry{seq: e.Seq, user: p.Text})
+		t.entries = append(t.entries, entry{seq: e.Seq, user: p.Text, nudge: p.Kind == session.NoteReminder})
 	}
 }
 
@@ -77,12 +81,37 @@ func (t *conversation) putBefore(text string) {
 	}
 }
 
+// rubbish reports whether an entry is an answer that says and does nothing, or what the
+// engine said to one.
+func (e *entry) rubbish() bool {
+	if e.answer == nil {
+		return e.nudge
+	}
+	return len(e.calls) == 0 && (len(e.answer.Errors) > 0 || strings.TrimSpace(e.answer.Content) == "")
+}
+
+// cut returns to how many bytes the pieces of an entry are shortened, 0 for not at all.
+func (t *conversation) cut(i int) int {
+	least := 0
+	for _, c := range t.cuts {
+		most := c.Most
+		if i == 0 || t.entries[i].seq == c.Before {
+			most = c.Last
+		}
+		if t.entries[i].seq <= c.Before && most > 0 && (least == 0 || most < least) {
+			least = most
+		}
+	}
+	return least
+}
+
 // compact replaces everything up to p.Before by a summary, except what people
-// said.
+// said. A summary stands for those before it as well.
 func (t *conversation) compact(seq int64, p *session.Note) {
 	var said, kept []entry
 	for _, e := range t.entries {
 		switch {
+		case e.summary: //control:one-summary
 		case e.seq > p.Before:
 			kept = append(kept, e)
 		case e.person:

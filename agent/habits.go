@@ -66,6 +66,13 @@ func (h *habits) resetMistakes() {
 	clear(h.wrongBy)
 }
 
+// forget forgets the calls so far: the model sees their results no longer, so making
+// one again is no repetition.
+func (h *habits) forget() {
+	h.keys = nil //control:forgotten-calls
+	clear(h.heard)
+}
+
 // canonical is the arguments with sorted keys and without white space.
 func (k callKey) canonical() string {
 	var v any

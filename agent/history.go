@@ -23,9 +23,11 @@ type history struct {
 
 	notes    memory.Notes
 	ratio    compact.Ratio
-	mode     policy.Mode // the present one
-	textOnly bool        // the server refused native calls
-	todoTurn int         // turn of the last change of the todo list
+	lead     *session.Prompt // what requests begin with; nil before the first
+	renewed  bool            // the conversation was made shorter since then
+	mode     policy.Mode     // the present one
+	textOnly bool            // the server refused native calls
+	todoTurn int             // turn of the last change of the todo list
 }
 
 // newHistory returns the history of an empty log. Edits reports whether a tool
@@ -71,10 +73,9 @@ func (h *history) apply(e session.Event) error {
 	case *session.Checkpoint:
 		h.claims.handedOver = h.claims.handedOver || p.Sent != nil && len(p.Sent.Held) > 0
 	case *session.Note:
-		h.textOnly = h.textOnly || p.Kind == session.NoteFallback
-		h.lost.Note(p)
-		h.claims.note(p)
-		h.talk.note(e, p)
+		h.note(e, p)
+	case *session.Prompt:
+		h.lead, h.renewed = p, false
 	case *session.Update:
 		if p.Todo != nil {
 			h.todoTurn = h.Turns
@@ -87,6 +88,18 @@ func (h *history) apply(e session.Event) error {
 		}
 	}
 	return nil
+}
+
+// note takes in what the engine told the model.
+func (h *history) note(e session.Event, p *session.Note) {
+	h.textOnly = h.textOnly || p.Kind == session.NoteFallback
+	if p.Kind == session.NoteCompaction {
+		h.renewed = true
+		h.habits.forget()
+	}
+	h.lost.Note(p)
+	h.claims.note(p)
+	h.talk.note(e, p)
 }
 
 // enter changes the mode. One that nobody knows allows nothing.
@@ -111,8 +124,9 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	if p.Clear || p.Model != "" { // nothing is asked with it
 		return
 	}
+	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
 	h.used.message(p, over, h.spent())
-	h.claims.message(over, h.Published)
+	h.claims.message(asks, h.Published)
 	h.habits.resetMistakes()
 	if p.Text != "" {
 		h.notes.Goal = firstLine(p.Text, mostGoal)

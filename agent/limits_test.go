@@ -75,7 +75,7 @@ func TestEditLimitCoversCommands(t *testing.T) {
 		script += fmt.Sprintf("- calls: [{name: write_file, arguments: {path: f%d.txt, content: \"x\\n\"}}]\n", n)
 	}
 	script += `
-- when: {tool_result_contains: All 5 edits of debug mode are used, lacks_tool: write_file}
+- when: {tool_result_contains: All 5 edits of debug mode are used}
   calls: [{name: run_terminal_command, arguments: {command: sh gen.sh}}]
 - when: {user_contains: The change to more.txt was taken back}
   calls: [{name: write_file, arguments: {path: last.txt, content: "x\n"}}]

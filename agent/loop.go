@@ -33,7 +33,7 @@ func newRun(a *Agent, j *journal) *run {
 	m := &model{journal: j, llm: cfg.Model, retry: cfg.Retry, parser: a.calls, writes: a.writes, now: cfg.Now}
 	w := &window{journal: j, model: m, fixed: cfg.Context}
 	offers := &toolset{journal: j, Registry: a.tools, window: w}
-	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, meter: meter, maxTokens: cfg.MaxTokens}
+	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, maxTokens: cfg.MaxTokens}
 	shrink := &shrinker{journal: j, requests: reqs, window: w, model: m}
 	g := &gate{journal: j, Approvals: cfg.Approvals, policy: cfg.Policy, tools: offers, secrets: cfg.Secrets, deadline: cfg.Limits.Deadline, now: cfg.Now}
 	plan := &planner{journal: j, gate: g, asks: cfg.Plans}
@@ -138,10 +138,12 @@ func (r *run) ask(ctx context.Context) (session.Answer, error) {
 	if err := r.model.learn(ctx); err != nil {
 		return session.Answer{}, err
 	}
-	if err := r.shrinker.shrink(ctx); err != nil {
-		return session.Answer{}, err
+	for _, prepare := range [...]func(context.Context) error{r.requests.begin, r.shrinker.shrink, r.requests.begin} {
+		if err := prepare(ctx); err != nil {
+			return session.Answer{}, err
+		}
 	}
-	return r.model.answer(ctx, r.window.fit(r.requests.build()))
+	return r.model.answer(ctx, r.requests.build())
 }
 
 // modelFailed decides what a failure of the model means for the session:

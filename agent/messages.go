@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -16,7 +17,8 @@ import (
 // results of an answer travel together as words of the user.
 func (t *conversation) messages(text bool) []llm.Message {
 	out := make([]llm.Message, 0, 2*len(t.entries))
-	for _, e := range t.entries {
+	for i, e := range t.entries {
+		from := len(out)
 		switch {
 		case e.answer == nil:
 			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + e.user, Images: pictures(e.images)})
@@ -24,6 +26,9 @@ func (t *conversation) messages(text bool) []llm.Message {
 			out = append(out, textTurn(e, t.nonce)...)
 		default:
 			out = append(out, nativeTurn(e)...)
+		}
+		if most := t.cut(i); most > 0 {
+			compact.Shorten(out[from:], most)
 		}
 	}
 	return out

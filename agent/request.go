@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/prompt"
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -17,21 +20,21 @@ type toolset struct {
 	window *window
 }
 
-// offered lists the tools that the mode can use now. Leaving the others out
-// is a courtesy to the model; the gate is what refuses them.
+// smallWindow is the largest window, in tokens, for which only the tools are offered
+// that matter most.
+const smallWindow = 16384
+
+// offered lists the tools that the mode can use. Leaving the others out is a courtesy
+// to the model; the gate is what refuses them. The list depends on nothing that
+// changes from turn to turn, because requests begin with it.
 func (t *toolset) offered() []llm.ToolSpec {
 	out := make([]tools.Spec, 0, len(t.Specs()))
-	size := 0
+	small := LargestContext(t.window.fixed, t.window.model.caps) <= smallWindow
 	for _, s := range t.Specs() {
-		changes := s.Kind == policy.Write || s.Kind == policy.Delete
-		if s.Kind != policy.Read && !t.mode.Allows(s.Kind) || changes && t.editsSpent() {
+		if s.Kind != policy.Read && !t.mode.Allows(s.Kind) || small && !s.Essential {
 			continue
 		}
 		out = append(out, s)
-		size += len(s.Name) + len(s.Description) + len(s.Parameters)
-	}
-	if t.window.tokens(size) > t.window.size()/3 {
-		out = slices.DeleteFunc(out, func(s tools.Spec) bool { return !s.Essential })
 	}
 	return tools.ForModel(out)
 }
@@ -51,21 +54,65 @@ type requests struct {
 	tools     *toolset
 	window    *window
 	model     *model
-	meter     *meter
 	maxTokens int
 }
 
-// build returns the system prompt of this moment and the conversation so far.
-func (q *requests) build() llm.Request {
+// begin records what requests begin with from here on, where that is not what they
+// began with so far. It is kept as long as it can be: what a server has computed of one
+// request it need not compute again for the next one that begins with the same bytes.
+func (q *requests) begin(ctx context.Context) error {
 	specs := q.tools.offered()
-	system := q.prompt.Build(prompt.Input{
-		Mode: q.mode.Name, Native: !q.model.text, Tools: specs, Todo: q.Todo, Memory: q.notes.String(),
-		Task: q.Task.Text, Turn: q.Turns - q.used.turnsFrom, Turns: q.meter.turnLimit(),
-	})
+	now := session.Prompt{Model: q.ModelName(), Mode: q.mode.Name, Text: q.model.text, Digest: digestOf(specs)}
+	if now.Why = q.whyAnew(now); now.Why == "" { //control:fixed-prompt
+		return nil
+	}
+	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Native: !now.Text, Tools: specs})
+	if now.Why == session.PromptCompaction && now.System == q.lead.System {
+		return nil
+	}
+	return q.record(ctx, session.NewEvent(session.TypePrompt, q.Turns, now))
+}
+
+// whyAnew returns why requests cannot begin as before, "" where they can. Another mode
+// with the same tools is none: the model was told of it.
+func (q *requests) whyAnew(now session.Prompt) session.PromptWhy {
+	was := q.lead
+	switch {
+	case was == nil:
+		return session.PromptBegin
+	case was.Model != now.Model:
+		return session.PromptModel
+	case was.Text != now.Text:
+		return session.PromptText
+	case was.Digest != now.Digest && was.Mode != now.Mode:
+		return session.PromptMode
+	case was.Digest != now.Digest:
+		return session.PromptTools
+	case q.renewed:
+		return session.PromptCompaction
+	}
+	return ""
+}
+
+// digestOf names a list of tools by all that a model is told of them.
+func digestOf(specs []llm.ToolSpec) string {
+	h := sha256.New()
+	for _, s := range specs {
+		fmt.Fprintf(h, "%q %q %s\n", s.Name, s.Description, s.Parameters)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// build returns what requests begin with, and the conversation so far.
+func (q *requests) build() llm.Request {
+	system := ""
+	if q.lead != nil {
+		system = q.lead.System
+	}
 	req := q.plain(append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, q.talk.messages(q.model.text)...))
 	req.Think = q.model.caps.Thinking
 	if !q.model.text {
-		req.Tools = specs
+		req.Tools = q.tools.offered()
 	}
 	if !q.model.caps.Vision {
 		for i := range req.Messages {

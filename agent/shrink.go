@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -27,17 +29,68 @@ func (s *shrinker) shrink(ctx context.Context) error {
 			return s.compact(ctx, from)
 		}
 	}
-	need := s.window.tokens(compact.Size(s.requests.build()))
-	for need > s.window.room() {
+	for s.need() > s.window.room() {
 		if s.window.grow() {
 			continue
 		}
 		if from := s.tail(); s.worthwhile(from) {
-			return s.compact(ctx, from)
+			if err := s.compact(ctx, from); err != nil {
+				return err
+			}
 		}
-		return nil // the request is shortened piece by piece, see window.fit
+		break
+	}
+	if s.need() > s.window.limit() {
+		return s.shorten(ctx)
 	}
 	return nil
+}
+
+// need is how many tokens the next request takes.
+func (s *shrinker) need() int { return s.window.tokens(compact.Size(s.requests.build())) }
+
+// shorten cuts long pieces of the conversation in their middle until it fits, when
+// nothing else helps: the older ones first, the task and the last one after them. It is
+// recorded, so that what was cut stays as it is.
+func (s *shrinker) shorten(ctx context.Context) error {
+	n := len(s.talk.entries)
+	if n == 0 {
+		return nil
+	}
+	best, size := session.Note{}, s.need()
+	for _, c := range compact.Cuts {
+		try := session.Note{Kind: session.NoteShortened, Before: s.talk.entries[n-1].seq, Most: c.Most, Last: c.Last}
+		s.talk.cuts = append(s.talk.cuts, try)
+		now := s.need()
+		s.talk.cuts = s.talk.cuts[:len(s.talk.cuts)-1]
+		if now < size {
+			best, size = try, now
+		}
+		if size <= s.window.room() {
+			break
+		}
+	}
+	if best.Most == 0 {
+		return nil
+	}
+	return s.record(ctx, session.NewEvent(session.TypeNote, s.Turns, best)) //control:recorded-cuts
+}
+
+// bound shortens a result to the room that is left for it, which it shares with those
+// of the calls behind it.
+func (s *shrinker) bound(text string) string {
+	least := s.ratio.Bytes(s.window.size() / 16)
+	if len(text) <= least {
+		return text
+	}
+	waiting := 0
+	for _, c := range s.Last {
+		if c.Open() {
+			waiting++
+		}
+	}
+	left := s.window.most()*3/4 - s.need()
+	return compact.Middle(text, max(least, s.ratio.Bytes(left/max(1, waiting)))) //control:bounded-results
 }
 
 // makeRoom answers a server that found the prompt too long.
@@ -78,37 +131,63 @@ func (s *shrinker) tail() int {
 
 func (s *shrinker) entrySize(e entry) int {
 	n := 0
-	for _, m := range (&conversation{entries: []entry{e}}).messages(s.model.text) {
+	for _, m := range (&conversation{entries: []entry{e}, cuts: s.talk.cuts}).messages(s.model.text) {
 		n += compact.MessageSize(m)
 	}
 	return n
 }
 
-// compact replaces what comes before the entry from by a summary. What
-// people said, the todo list and the notes stay as they are, and so do the
-// last turns.
+// compact replaces what comes before the entry from by a summary. What people said
+// stays as it is, and so do the last turns. The notes and the todo list go with the
+// summary: what carried them so far is gone.
 func (s *shrinker) compact(ctx context.Context, from int) error {
 	var old []entry
+	earlier := "" // what the summary before this one says: it is kept whole
 	for _, e := range s.talk.entries[:from] {
-		if !e.person {
+		switch {
+		case e.summary:
+			_, earlier, _ = strings.Cut(e.user, "\n")
+			earlier, _, _ = strings.Cut(earlier, carriedNotes)
+		case !e.person && !e.rubbish(): //control:no-rubbish-summed-up
 			old = append(old, e)
 		}
 	}
-	messages := (&conversation{entries: old}).messages(s.model.text)
+	messages := (&conversation{entries: old, cuts: s.talk.cuts}).messages(s.model.text)
 	s.live(Live{Title: "Summarizing earlier steps"})
 	limit := s.ratio.Bytes(s.window.size() / 2)
-	text := s.summaryOf(ctx, compact.Transcript(messages, limit))
+	if earlier = compact.Middle(earlier, limit/4); earlier != "" {
+		earlier += "\n\n"
+	}
+	text := s.summaryOf(ctx, earlier+compact.Transcript(messages, limit*3/4))
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if text == "" {
-		text = compact.Fallback(messages, limit/4)
+	if compact.Empty(text) {
+		text = earlier + compact.Fallback(messages, limit/4) //control:earlier-summary
 	}
 	note := session.Note{
 		Kind: session.NoteCompaction, Before: s.talk.entries[from-1].seq,
-		Text: "[Earlier work in this session, summarized]\n" + text,
+		Text: "[Earlier work in this session, summarized]\n" + text + s.carried(),
 	}
 	return s.record(ctx, session.NewEvent(session.TypeNote, s.Turns, note))
+}
+
+// carriedNotes stands between a summary and the notes.
+const carriedNotes = "\n\nNotes of this session:\n"
+
+// carried is what a summary carries besides: the notes and the todo list.
+func (s *shrinker) carried() string {
+	var b strings.Builder
+	if notes := s.notes.String(); notes != "" {
+		b.WriteString(carriedNotes + strings.TrimSpace(notes))
+	}
+	if len(s.Todo) > 0 {
+		b.WriteString("\n\nYour todo list:")
+	}
+	for _, t := range s.Todo {
+		fmt.Fprintf(&b, "\n[%s] %s", map[session.TodoStatus]string{session.TodoDone: "x", session.TodoDoing: "-", session.TodoPending: " "}[t.Status], t.Text)
+	}
+	return b.String()
 }
 
 // summaryOf asks the model for a summary; the empty string means that it

@@ -43,13 +43,13 @@ func (f *finisher) explained() string {
 	return ""
 }
 
-// askSummary asks the model once for a summary. Failing is fine.
+// askSummary asks the model once for a summary. Failing is fine. The tools stay in the
+// request, so that it begins like the one before.
 func (f *finisher) askSummary(ctx context.Context) string {
 	req := f.requests.build()
-	req.Tools, req.Think = nil, false
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser,
 		Content: "Summarize in two or three sentences what you did and found, for the person who asked. Call no tool."})
-	return f.model.say(ctx, f.window.fit(req))
+	return f.model.say(ctx, req)
 }
 
 // lastResults lists the last six tool results.

@@ -211,6 +211,9 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	if err != nil {
 		out.Content, out.Mistake = r.withRegion(ctx, c, err.Error()), true
 	}
+	if !out.Complete {
+		out.Content = r.shrinker.bound(out.Content)
+	}
 	if out.Title == "" {
 		out.Title = title
 	}

@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"github.com/handrail-bot/handrail/agent/compact"
-	"github.com/handrail-bot/handrail/agent/llm"
-)
+import "github.com/handrail-bot/handrail/agent/llm"
 
 // window is how much of a session the model can hold.
 type window struct {
@@ -62,6 +59,14 @@ func (w *window) canGrow() bool { return w.fixed == 0 && w.size() < w.largest() 
 
 func (w *window) largest() int { return min(mostContext, w.model.caps.ContextLength) }
 
+// most is the size that the window can come to.
+func (w *window) most() int {
+	if w.canGrow() {
+		return w.largest()
+	}
+	return w.size()
+}
+
 func (w *window) tokens(bytes int) int { return w.ratio.Tokens(bytes) }
 
 // mostSqueezes is how often a prompt is made shorter than thought necessary
@@ -78,15 +83,10 @@ func (w *window) room() int {
 	return n
 }
 
-// fit shortens what a request says until it fits, when nothing else helps.
-func (w *window) fit(req llm.Request) llm.Request {
-	limit := w.ratio.Bytes(w.room() + w.size()/8)
+// limit is how many tokens a prompt may have without being shortened piece by piece.
+func (w *window) limit() int {
 	if w.squeezed > 0 {
-		limit = w.ratio.Bytes(w.room())
+		return w.room()
 	}
-	if over := compact.Size(req) - limit; over > 0 {
-		own := compact.Size(llm.Request{Messages: req.Messages})
-		req.Messages = compact.Fit(req.Messages, own-over)
-	}
-	return req
+	return w.room() + w.size()/8
 }

@@ -96,48 +96,31 @@ func Tail(sizes []int, limit int) int {
 	return from
 }
 
-// caps are the lengths to which pieces are cut, one after the other, until a
-// conversation fits.
-var caps = [...]int{16000, 6000, 2000, 600, 200}
+// Cut is how far the pieces of a conversation are shortened: to Most bytes, the task and
+// the last piece to Last, where that is not 0.
+type Cut struct{ Most, Last int }
 
-// Fit shortens the long pieces of a conversation, the oldest first, until it
-// measures at most limit bytes or nothing long is left. The task and the newest
-// message are shortened after all others, the system prompt never. The given
-// messages are not changed.
-func Fit(messages []llm.Message, limit int) []llm.Message {
-	out := slices.Clone(messages)
-	size := 0
-	for _, m := range out {
-		size += MessageSize(m)
+// Cuts are the ways to shorten a conversation, the mildest first.
+var Cuts = [...]Cut{{Most: 16000}, {Most: 6000}, {Most: 2000}, {Most: 600}, {Most: 200}, {200, 16000}, {200, 6000}, {200, 2000}, {200, 600}, {200, 200}}
+
+// Shorten cuts what is longer than most in messages. It changes them.
+func Shorten(messages []llm.Message, most int) {
+	for i := range messages {
+		shorten(&messages[i], most)
 	}
-	for _, most := range caps {
-		for i := 2; i < len(out)-1 && size > limit; i++ {
-			size -= shorten(&out[i], most)
-		}
-	}
-	for _, most := range caps {
-		for _, i := range [...]int{len(out) - 1, 1} {
-			if i > 0 && i < len(out) && size > limit {
-				size -= shorten(&out[i], most)
-			}
-		}
-	}
-	return out
 }
 
-// shorten cuts what is longer than most in m and returns how much was saved.
-// Arguments stay JSON, or the server would refuse the conversation.
-func shorten(m *llm.Message, most int) int {
-	before := MessageSize(*m)
-	m.Content = middle(m.Content, most)
-	m.Thinking = middle(m.Thinking, most/4)
+// shorten cuts what is longer than most in m. Arguments stay JSON, or the server would
+// refuse the conversation.
+func shorten(m *llm.Message, most int) {
+	m.Content = Middle(m.Content, most)
+	m.Thinking = Middle(m.Thinking, most/4)
 	m.Calls = slices.Clone(m.Calls)
 	for i, c := range m.Calls {
 		if len(c.Arguments) > most {
 			m.Calls[i].Arguments = json.RawMessage(fmt.Sprintf(`{"left_out":"arguments of %d bytes"}`, len(c.Arguments)))
 		}
 	}
-	return before - MessageSize(*m)
 }
 
 // Instruction asks a model for a summary of a transcript.
@@ -159,20 +142,34 @@ func Transcript(messages []llm.Message, limit int) string {
 		if m.ToolName != "" {
 			fmt.Fprintf(&b, " [%s]", m.ToolName)
 		}
-		b.WriteString(" " + middle(m.Content, each) + "\n")
+		b.WriteString(" " + Middle(m.Content, each) + "\n")
 		for _, c := range m.Calls {
-			fmt.Fprintf(&b, "  call %s %s\n", c.Name, middle(string(c.Arguments), each/2))
+			fmt.Fprintf(&b, "  call %s %s\n", c.Name, Middle(string(c.Arguments), each/2))
 		}
 	}
-	return middle(b.String(), limit)
+	return Middle(b.String(), limit)
+}
+
+// Empty reports whether what a model gave for a summary says nothing: too few words, or
+// the same line again and again.
+func Empty(summary string) bool {
+	lines := map[string]bool{}
+	all := 0
+	for line := range strings.Lines(summary) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines[line] = true
+			all++
+		}
+	}
+	return len(strings.Fields(summary)) < 3 || all > 8 && len(lines)*3 < all
 }
 
 // leftOut is about the length of the words that say how much is missing.
 const leftOut = 40
 
-// middle shortens s to about limit bytes by leaving out its middle, on rune
+// Middle shortens s to about limit bytes by leaving out its middle, on rune
 // boundaries, and says how much is missing.
-func middle(s string, limit int) string {
+func Middle(s string, limit int) string {
 	if len(s) <= limit || len(s) <= leftOut+limit {
 		return s
 	}
@@ -188,12 +185,12 @@ func Fallback(messages []llm.Message, limit int) string {
 	b.WriteString("Earlier steps, shortened:\n")
 	for _, m := range messages {
 		for _, c := range m.Calls {
-			fmt.Fprintf(&b, "- called %s %s\n", c.Name, middle(string(c.Arguments), 160))
+			fmt.Fprintf(&b, "- called %s %s\n", c.Name, Middle(string(c.Arguments), 160))
 		}
 		line, _, _ := strings.Cut(strings.TrimSpace(m.Content), "\n")
 		if line != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", m.Role, middle(line, 200))
+			fmt.Fprintf(&b, "- %s: %s\n", m.Role, Middle(line, 200))
 		}
 	}
-	return middle(b.String(), limit)
+	return Middle(b.String(), limit)
 }

@@ -3,6 +3,7 @@ package compact
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -49,7 +50,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-func TestFit(t *testing.T) {
+func TestShorten(t *testing.T) {
 	long := strings.Repeat("größe ", 5000)
 	messages := []llm.Message{
 		{Role: llm.RoleSystem, Content: "system " + long},
@@ -59,46 +60,45 @@ func TestFit(t *testing.T) {
 		{Role: llm.RoleTool, Content: "new " + long},
 	}
 	before := fmt.Sprint(messages)
-	system := len(messages[0].Content)
-	for _, limit := range []int{1 << 30, system + 100000, system + 60000, system + 20000, system + 3000, 100} {
-		out := Fit(messages, limit)
-		size := 0
+	for _, c := range Cuts {
+		out := slices.Clone(messages)
+		Shorten(out, c.Most)
 		for i, m := range out {
-			size += MessageSize(m)
-			if !utf8.ValidString(m.Content) {
-				t.Errorf("limit %d: message %d is no text", limit, i)
+			if n := MessageSize(m); n > 2*c.Most+200 || !utf8.ValidString(m.Content) {
+				t.Errorf("to %d bytes: message %d has %d, text %t", c.Most, i, n, utf8.ValidString(m.Content))
 			}
 			for _, c := range m.Calls {
 				if !json.Valid(c.Arguments) {
-					t.Errorf("limit %d: arguments %.80s", limit, c.Arguments)
+					t.Errorf("arguments %.80s", c.Arguments)
 				}
 			}
 		}
-		if limit > system+2000 && size > limit {
-			t.Errorf("limit %d: %d bytes", limit, size)
-		}
-		if out[0].Content != messages[0].Content {
-			t.Errorf("limit %d: the system prompt was changed", limit)
-		}
-		if limit == system+100000 && (out[1].Content != messages[1].Content || out[4].Content != messages[4].Content) {
-			t.Error("the task or the last result was cut before older ones were enough")
-		}
 	}
 	if fmt.Sprint(messages) != before {
-		t.Error("the given messages were changed")
+		t.Error("the calls of the given messages were changed")
 	}
-	if out := Fit(nil, 0); len(out) != 0 {
-		t.Error("messages out of nothing")
+	Shorten(nil, 1)
+}
+
+// A summary that says nothing is none.
+func TestEmpty(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "\n \n": true, "ok": true, "Done.": true, strings.Repeat("I read the file.\n", 40): true,
+		"Read a.go; f is wrong.": false, "1. Read a.go\n2. Read b.go\n3. Ran the tests": false,
+	} {
+		if Empty(text) != want {
+			t.Errorf("%.40q: %t", text, !want)
+		}
 	}
 }
 
 func TestMiddle(t *testing.T) {
-	if got := middle("short", 100); got != "short" {
+	if got := Middle("short", 100); got != "short" {
 		t.Error(got)
 	}
 	s := strings.Repeat("ü", 3000)
 	for limit := 1; limit < 300; limit += 7 {
-		got := middle(s, limit)
+		got := Middle(s, limit)
 		if !utf8.ValidString(got) || len(got) > limit+60 || !strings.Contains(got, "bytes left out") {
 			t.Errorf("limit %d: %d bytes, %.60q", limit, len(got), got)
 		}

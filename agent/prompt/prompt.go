@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
@@ -23,20 +22,15 @@ type Builder struct {
 	Rules   string // instructions of the repository, from its base branch
 }
 
-// Input is what changes from turn to turn.
+// Input is what a session can do. Nothing in it changes from turn to turn: a server
+// reuses what it computed for the turn before as far as the two begin alike.
 type Input struct {
-	Mode        string
-	Native      bool // calls travel natively; otherwise the prompt describes them
-	Tools       []llm.ToolSpec
-	Todo        []session.Todo
-	Memory      string
-	Task        string
-	Turn, Turns int
+	Mode   string
+	Native bool // calls travel natively; otherwise the prompt describes them
+	Tools  []llm.ToolSpec
 }
 
-// Build returns the system prompt. The parts that stay the same come first,
-// so that a server can reuse what it computed for the turn before. What others wrote
-// has its control marks broken.
+// Build returns the system prompt. What others wrote has its control marks broken.
 func (b Builder) Build(in Input) string {
 	var out strings.Builder
 	add := func(s string) {
@@ -71,10 +65,6 @@ func (b Builder) Build(in Input) string {
 	if b.Rules != "" {
 		add("# Rules of this repository\n\n" + marks.Break(b.Rules))
 	}
-	if in.Memory != "" {
-		add("# Notes of this session\n\n" + marks.Break(in.Memory))
-	}
-	add(marks.Break(todo(in.Todo)))
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
 
@@ -99,22 +89,6 @@ func describe(specs []llm.ToolSpec) string {
 	var b strings.Builder
 	for _, s := range specs {
 		fmt.Fprintf(&b, "## %s\n%s\nArguments (JSON schema): %s\n\n", s.Name, strings.TrimSpace(s.Description), s.Parameters)
-	}
-	return b.String()
-}
-
-func todo(list []session.Todo) string {
-	if len(list) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("# Your todo list\n\n")
-	for _, t := range list {
-		mark := map[session.TodoStatus]string{session.TodoDone: "x", session.TodoDoing: "-"}[t.Status]
-		if mark == "" {
-			mark = " "
-		}
-		fmt.Fprintf(&b, "- [%s] %s\n", mark, t.Text)
 	}
 	return b.String()
 }

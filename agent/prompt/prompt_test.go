@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -44,8 +43,6 @@ func TestVariants(t *testing.T) {
 			[]string{"<tool_call>", "## read_file", "Does write_file.", `{"type":"object"}`, "[TASK_COMPLETE]"}, nil},
 		{"reads only", Input{Mode: "plan", Native: true, Tools: specs("read_file")},
 			[]string{"# Mode: plan"}, []string{"# Editing", "# Searching"}},
-		{"state", Input{Mode: "ask", Native: true, Memory: "- Goal: x", Todo: []session.Todo{{Text: "one", Status: "done"}, {Text: "two", Status: "doing"}, {Text: "three", Status: "pending"}}},
-			[]string{"# Notes of this session\n\n- Goal: x", "- [x] one\n- [-] two\n- [ ] three"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := Builder{Project: "- Go module x", Rules: "## AGENTS.md\n\nBe kind."}.Build(tt.in)
@@ -60,21 +57,6 @@ func TestVariants(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// What stays the same from turn to turn comes first, so that a server can
-// reuse what it computed.
-func TestStableBeginning(t *testing.T) {
-	b := Builder{Project: "p", Rules: "r"}
-	one := b.Build(Input{Mode: "code", Native: true, Tools: specs("read_file"), Turn: 1, Memory: "a"})
-	two := b.Build(Input{Mode: "code", Native: true, Tools: specs("read_file"), Turn: 2, Memory: "b", Todo: []session.Todo{{Text: "x"}}})
-	same := 0
-	for same < len(one) && same < len(two) && one[same] == two[same] {
-		same++
-	}
-	if !strings.Contains(one[:same], "# Rules of this repository") {
-		t.Errorf("only %d bytes stay the same", same)
 	}
 }
 

@@ -90,6 +90,7 @@ const (
 	TypeNote       Type = "note"       // Note: the engine told the model something (reminder, refusal, compaction)
 	TypeState      Type = "state"      // Update: todo list or mode changed
 	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
+	TypePrompt     Type = "prompt"     // Prompt: what requests to the model begin with, from here on
 )
 
 // Event is one record of the log. Seq starts at 1 and has no gaps; Hash
@@ -331,7 +332,21 @@ type Note struct {
 	Kind   NoteKind `json:"kind"`
 	Text   string   `json:"text"`
 	Call   string   `json:"call,omitempty"`   // the result that it is added to; empty for words of their own
-	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text
+	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text; shortening: they are shortened
+	Most   int      `json:"most,omitempty"`   // shortening: bytes that stay of each piece but the task and the last
+	Last   int      `json:"last,omitempty"`   // shortening: bytes that stay of the task and of the last piece, 0 for all
+}
+
+// Prompt is the payload of [TypePrompt]. Requests begin with the same bytes until the
+// next one, so that the model's server need not compute them again. Digest is that of
+// the tools that are offered.
+type Prompt struct {
+	Why    PromptWhy `json:"why"`
+	System string    `json:"system"`
+	Model  string    `json:"model,omitempty"`
+	Mode   string    `json:"mode"`
+	Text   bool      `json:"text,omitempty"` // calls travel as text
+	Digest string    `json:"digest"`
 }
 
 // Update is the payload of [TypeState]; only what changed is set. Plan is the id of an

@@ -92,6 +92,7 @@ var payloads = map[Type]func(Event) (any, error){
 	TypeOpened: pointer[Opened], TypeMessage: pointer[Message], TypeAnswer: pointer[Answer], TypeDecision: pointer[Decision],
 	TypeAsked: pointer[Asked], TypeResolved: pointer[Resolved], TypeStarted: pointer[Started], TypeResult: pointer[Result],
 	TypeCheckpoint: pointer[Checkpoint], TypeNote: pointer[Note], TypeState: pointer[Update], TypeEnded: pointer[Ended],
+	TypePrompt: pointer[Prompt],
 }
 
 func pointer[T any](e Event) (any, error) {

@@ -128,6 +128,21 @@ const (
 	NoteHeld       NoteKind = "held"       // files that the bot may not push
 	NoteTookBack   NoteKind = "took back"  // a person took checkpoints back, or brought them again
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
+	NoteShortened  NoteKind = "shortened"  // long pieces were cut in their middle, because nothing else made room
+)
+
+// PromptWhy is why requests to the model begin anew.
+type PromptWhy string
+
+// Why requests begin anew. Besides, a note of a compaction or of a shortening ends what
+// stays the same of the conversation.
+const (
+	PromptBegin      PromptWhy = "begin"      // the session began
+	PromptCompaction PromptWhy = "compaction" // the conversation begins anew, and the prompt with it
+	PromptModel      PromptWhy = "model"      // another model works on the session
+	PromptMode       PromptWhy = "mode"       // a mode with other tools
+	PromptText       PromptWhy = "text"       // calls travel as text from here on
+	PromptTools      PromptWhy = "tools"      // other tools, such as those of another version of the program
 )
 
 // TakeBackKind is what is to be done with checkpoints.

@@ -71,8 +71,7 @@ func BenchmarkParse(b *testing.B) {
 // BenchmarkPrompt builds a system prompt with tools described in it.
 func BenchmarkPrompt(b *testing.B) {
 	builder := prompt.Builder{Project: strings.Repeat("a fact about the project\n", 100), Rules: strings.Repeat("a rule\n", 50)}
-	in := prompt.Input{Mode: "code", Tools: specs(), Task: "fix the failing test", Turn: 3, Turns: 50,
-		Todo: []session.Todo{{Text: "look"}, {Text: "mend"}}, Memory: strings.Repeat("something learned\n", 20)}
+	in := prompt.Input{Mode: "code", Tools: specs()}
 	for b.Loop() {
 		if builder.Build(in) == "" {
 			b.Fatal("no prompt")
