@@ -69,7 +69,7 @@ func (h *habits) resetMistakes() {
 // forget forgets the calls so far: the model sees their results no longer, so making
 // one again is no repetition.
 func (h *habits) forget() {
-	h.keys = nil //control:forgotten-calls
+	h.keys = nil
 	clear(h.heard)
 }
 

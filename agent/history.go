@@ -95,7 +95,7 @@ func (h *history) note(e session.Event, p *session.Note) {
 	h.textOnly = h.textOnly || p.Kind == session.NoteFallback
 	if p.Kind == session.NoteCompaction {
 		h.renewed = true
-		h.habits.forget()
+		h.habits.forget() //control:forgotten-calls
 	}
 	h.lost.Note(p)
 	h.claims.note(p)

@@ -80,7 +80,7 @@ func (s *shrinker) shorten(ctx context.Context) error {
 // of the calls behind it.
 func (s *shrinker) bound(text string) string {
 	least := s.ratio.Bytes(s.window.size() / 16)
-	if len(text) <= least {
+	if len(text) <= least { //control:bounded-results
 		return text
 	}
 	waiting := 0
@@ -90,7 +90,7 @@ func (s *shrinker) bound(text string) string {
 		}
 	}
 	left := s.window.most()*3/4 - s.need()
-	return compact.Middle(text, max(least, s.ratio.Bytes(left/max(1, waiting)))) //control:bounded-results
+	return compact.Middle(text, max(least, s.ratio.Bytes(left/max(1, waiting))))
 }
 
 // makeRoom answers a server that found the prompt too long.

@@ -120,7 +120,7 @@ var controls = []control{
 	{"free-the-hung", "false", "./agent/llm/ollama", "TestHungRunnerIsFreed"},
 	{"fixed-prompt", "false", "./agent", "TestPrefixIsNeverTouched"},
 	{"recorded-cuts", "value nil", "./agent", "TestPrefixBeginsAnewForAReason"},
-	{"bounded-results", "value text", "./agent", "TestResultsFitTheRoom"},
+	{"bounded-results", "true", "./agent", "TestResultsFitTheRoom"},
 	{"forgotten-calls", "drop", "./agent", "TestReadingAgainAfterACompaction"},
 	{"one-summary", "false", "./agent", "TestSummariesReplaceEachOther"},
 	{"earlier-summary", "value compact.Fallback(messages, limit/4)", "./cmd/handrail", "TestScripts/run_compaction"},
