@@ -210,11 +210,13 @@ func TestPrefixBeginsAnewForAReason(t *testing.T) {
 		anew               int      // requests that are not the one before and a tail
 		between            func(*bench)
 	}{
-		{name: "a mode with other tools", mode: "code", want: []string{"begin", "mode"}, anew: 1, script: head + `
+		{name: "a mode with other tools", mode: "code", want: []string{"begin", "mode", "mode"}, anew: 2, script: head + `
 - calls: [{name: read_file, arguments: {path: a.txt}}]
 - calls: [{name: switch_mode, arguments: {mode: ask}}]
 - calls: [{name: read_file, arguments: {path: b.txt}}]
-- say: It is two.
+- calls: [{name: switch_mode, arguments: {mode: code}}]
+- calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
+- say: "Done. [TASK_COMPLETE]"
 `},
 		{name: "a mode with the same tools", mode: "code", want: []string{"begin"}, script: head + `
 - calls: [{name: read_file, arguments: {path: a.txt}}]
