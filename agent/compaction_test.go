@@ -137,7 +137,7 @@ turns:
 - {say: "Nothing of use. [TASK_COMPLETE]"}
 `, map[string]string{"a.txt": "1\n" + long, "b.txt": "2\n" + long, "c.txt": "3\n" + long})
 	b.task.Text = "what is in the files?"
-	b.must(session.StatusDone)
+	b.must(session.StatusAnswered)
 	got := b.results()
 	for _, text := range got {
 		if len(text) < 8000 || len(text) > 16000 || !strings.Contains(text, "bytes left out") {

@@ -108,11 +108,6 @@ func (h *history) enter(name string) { h.mode, _ = policy.ParseMode(name) }
 // modeEdits counts the edits that the mode's limit is about.
 func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }
 
-// editsSpent reports whether the mode's limit on edits is reached.
-func (h *history) editsSpent() bool {
-	return h.mode.EditLimit != policy.NoEditLimit && h.modeEdits() >= h.mode.EditLimit
-}
-
 // message begins a new allowance: a person asked for something. over says that
 // the session had ended.
 func (h *history) message(e session.Event, p *session.Message, over bool) {
