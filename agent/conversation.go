@@ -96,9 +96,9 @@ func (t *conversation) cut(i int) int {
 	for _, c := range t.cuts {
 		most := c.Most
 		if i == 0 || t.entries[i].seq == c.Before {
-			most = c.Last
+			most *= 8
 		}
-		if t.entries[i].seq <= c.Before && most > 0 && (least == 0 || most < least) {
+		if t.entries[i].seq <= c.Before && (least == 0 || most < least) {
 			least = most
 		}
 	}

@@ -59,7 +59,7 @@ func (s *shrinker) shorten(ctx context.Context) error {
 	}
 	best, size := session.Note{}, s.need()
 	for _, c := range compact.Cuts {
-		try := session.Note{Kind: session.NoteShortened, Before: s.talk.entries[n-1].seq, Most: c.Most, Last: c.Last}
+		try := session.Note{Kind: session.NoteShortened, Before: s.talk.entries[n-1].seq, Most: c}
 		s.talk.cuts = append(s.talk.cuts, try)
 		now := s.need()
 		s.talk.cuts = s.talk.cuts[:len(s.talk.cuts)-1]
@@ -76,21 +76,14 @@ func (s *shrinker) shorten(ctx context.Context) error {
 	return s.record(ctx, session.NewEvent(session.TypeNote, s.Turns, best)) //control:recorded-cuts
 }
 
-// bound shortens a result to the room that is left for it, which it shares with those
-// of the calls behind it.
+// bound shortens a result to its share of the room that is left for those of an answer.
 func (s *shrinker) bound(text string) string {
 	least := s.ratio.Bytes(s.window.size() / 16)
 	if len(text) <= least { //control:bounded-results
 		return text
 	}
-	waiting := 0
-	for _, c := range s.Last {
-		if c.Open() {
-			waiting++
-		}
-	}
 	left := s.window.most()*3/4 - s.need()
-	return compact.Middle(text, max(least, s.ratio.Bytes(left/max(1, waiting))))
+	return compact.Middle(text, max(least, s.ratio.Bytes(left/len(s.Last))))
 }
 
 // makeRoom answers a server that found the prompt too long.

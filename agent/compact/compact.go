@@ -96,12 +96,8 @@ func Tail(sizes []int, limit int) int {
 	return from
 }
 
-// Cut is how far the pieces of a conversation are shortened: to Most bytes, the task and
-// the last piece to Last, where that is not 0.
-type Cut struct{ Most, Last int }
-
-// Cuts are the ways to shorten a conversation, the mildest first.
-var Cuts = [...]Cut{{Most: 16000}, {Most: 6000}, {Most: 2000}, {Most: 600}, {Most: 200}, {200, 16000}, {200, 6000}, {200, 2000}, {200, 600}, {200, 200}}
+// Cuts are the lengths in bytes to which pieces of a conversation are cut, the mildest first.
+var Cuts = [...]int{16000, 6000, 2000, 600, 200, 60}
 
 // Shorten cuts what is longer than most in messages. It changes them.
 func Shorten(messages []llm.Message, most int) {
@@ -150,19 +146,8 @@ func Transcript(messages []llm.Message, limit int) string {
 	return Middle(b.String(), limit)
 }
 
-// Empty reports whether what a model gave for a summary says nothing: too few words, or
-// the same line again and again.
-func Empty(summary string) bool {
-	lines := map[string]bool{}
-	all := 0
-	for line := range strings.Lines(summary) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines[line] = true
-			all++
-		}
-	}
-	return len(strings.Fields(summary)) < 3 || all > 8 && len(lines)*3 < all
-}
+// Empty reports whether what a model gave for a summary says nothing.
+func Empty(summary string) bool { return len(strings.Fields(summary)) < 3 }
 
 // leftOut is about the length of the words that say how much is missing.
 const leftOut = 40

@@ -11,23 +11,12 @@ import (
 )
 
 // Limits of the notes. The newest entries stay.
-const (
-	mostFiles  = 40
-	mostFailed = 8
-	mostTests  = 4
-
-	mostDecisions = 10
-)
+const mostFiles, mostFailed, mostTests, mostDecisions = 40, 8, 4, 10
 
 // Notes are what a session remembers. The zero value is empty.
 type Notes struct {
-	Goal      string   `json:"goal,omitempty"`
-	Decisions []string `json:"decisions,omitempty"`
-
-	Seen    []string `json:"seen,omitempty"`
-	Changed []string `json:"changed,omitempty"`
-	Failed  []string `json:"failed,omitempty"`
-	Tests   []string `json:"tests,omitempty"`
+	Goal                                    string
+	Decisions, Seen, Changed, Failed, Tests []string
 }
 
 // Step is one call and what came of it.

@@ -333,8 +333,7 @@ type Note struct {
 	Text   string   `json:"text"`
 	Call   string   `json:"call,omitempty"`   // the result that it is added to; empty for words of their own
 	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text; shortening: they are shortened
-	Most   int      `json:"most,omitempty"`   // shortening: bytes that stay of each piece but the task and the last
-	Last   int      `json:"last,omitempty"`   // shortening: bytes that stay of the task and of the last piece, 0 for all
+	Most   int      `json:"most,omitempty"`   // shortening: bytes that stay of each piece; of the task and the last one eight times as many
 }
 
 // Prompt is the payload of [TypePrompt]. Requests begin with the same bytes until the

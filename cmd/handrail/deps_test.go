@@ -128,7 +128,7 @@ var arrows = map[string][]string{
 // everything below it. Test files are held to the same homes, except those
 // listed in testHomes.
 var homes = map[string][]string{
-	"github.com/ollama/ollama":          {"agent/llm/ollama", "agent/prompt"}, // there a test asks the server's own code for prompts
+	"github.com/ollama/ollama":          {"agent/llm/ollama", "agent/prompt", "agent"}, // in the last two tests ask the server's own code for prompts
 	"github.com/sashabaranov/go-openai": {"agent/llm/openai"},
 	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/ghtest/ghcheck", "bot/webhook"},
 	"github.com/bradleyfalzon":          {"bot/ghapp"},
