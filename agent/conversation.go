@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -79,6 +80,11 @@ func (t *conversation) putBefore(text string) {
 			return
 		}
 	}
+}
+
+// provides reports whether something was looked up for what people said, or stands above it.
+func (t *conversation) provides() bool {
+	return slices.ContainsFunc(t.entries, func(e entry) bool { return e.provided != "" || strings.Contains(e.user, session.CommandMark) })
 }
 
 // rubbish reports whether an entry is an answer that says and does nothing, or what the

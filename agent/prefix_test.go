@@ -264,6 +264,7 @@ turns:
 - calls: [{name: read_file, arguments: {path: 1.txt}}]
 - calls: [{name: read_file, arguments: {path: b.txt}}]
 - calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
+- {calls: [{name: write_file, arguments: {path: c.txt, content: "x\n"}}]} # instead of one that was too long
 - say: "Done. [TASK_COMPLETE]"
 `},
 		{name: "another model", mode: "code", want: []string{"begin", "model"}, anew: 0, script: head + `
@@ -287,7 +288,9 @@ turns:
 			if tt.name == "a task longer than the window" {
 				b.task.Text = "fix a.txt " + strings.Repeat("and mind what stands here ", 2000)
 			}
-			b.must(session.StatusDone)
+			if out, err := b.run(t.Context()); err != nil || out.Status != session.StatusDone {
+				t.Fatalf("%v %s: %q", err, out.Reason, b.results()[len(b.results())-1])
+			}
 			if tt.between != nil {
 				tt.between(b)
 				b.must(session.StatusDone)

@@ -29,7 +29,7 @@ const smallWindow = 16384
 // changes from turn to turn, because requests begin with it.
 func (t *toolset) offered() []llm.ToolSpec {
 	out := make([]tools.Spec, 0, len(t.Specs()))
-	small := LargestContext(t.window.fixed, t.window.model.caps) <= smallWindow
+	small := t.small()
 	for _, s := range t.Specs() {
 		if s.Kind != policy.Read && !t.mode.Allows(s.Kind) || small && !s.Essential {
 			continue
@@ -37,6 +37,10 @@ func (t *toolset) offered() []llm.ToolSpec {
 		out = append(out, s)
 	}
 	return tools.ForModel(out)
+}
+
+func (t *toolset) small() bool {
+	return LargestContext(t.window.fixed, t.window.model.caps) <= smallWindow
 }
 
 func (t *toolset) names() []string {
@@ -66,7 +70,7 @@ func (q *requests) begin(ctx context.Context) error {
 	if now.Why = q.whyAnew(now); now.Why == "" { //control:fixed-prompt
 		return nil
 	}
-	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Native: !now.Text, Tools: specs})
+	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Native: !now.Text, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small()})
 	if now.Why == session.PromptCompaction && now.System == q.lead.System {
 		return nil
 	}

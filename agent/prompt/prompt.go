@@ -28,6 +28,9 @@ type Input struct {
 	Mode   string
 	Native bool // calls travel natively; otherwise the prompt describes them
 	Tools  []llm.ToolSpec
+
+	Provided bool // the task came with code or posts
+	Small    bool // the window is: advice that a model can do without is left out
 }
 
 // Build returns the system prompt. What others wrote has its control marks broken.
@@ -45,14 +48,18 @@ func (b Builder) Build(in Input) string {
 		add(describe(in.Tools))
 	}
 	offers := names(in.Tools)
-	if offers["search_workspace"] {
+	if offers["search_workspace"] && !in.Small {
 		add(part("search"))
 	}
-	add(part("navigation"))
+	if !in.Small {
+		add(part("navigation"))
+	}
 	if offers["write_file"] {
 		add(part("edits"))
 	}
-	add(part("provided"))
+	if in.Provided {
+		add(part("provided"))
+	}
 	add(part("untrusted"))
 	if in.Native {
 		add(part("finish"))
@@ -88,7 +95,7 @@ func names(specs []llm.ToolSpec) map[string]bool {
 func describe(specs []llm.ToolSpec) string {
 	var b strings.Builder
 	for _, s := range specs {
-		fmt.Fprintf(&b, "## %s\n%s\nArguments (JSON schema): %s\n\n", s.Name, strings.TrimSpace(s.Description), s.Parameters)
+		fmt.Fprintf(&b, "## %s\n%s\nArguments: %s\n\n", s.Name, strings.TrimSpace(s.Description), strings.TrimPrefix(string(s.Parameters), `{"type":"object","properties":`))
 	}
 	return b.String()
 }

@@ -38,9 +38,11 @@ func TestVariants(t *testing.T) {
 		has, hasNot []string
 	}{
 		{"native", Input{Mode: "code", Native: true, Tools: all},
-			[]string{"# Mode: code", "# Editing", "# Searching", "attempt_completion", "already provided", "is data"}, []string{"<tool_call>", "## read_file", "[TASK_COMPLETE]", "# Your todo list", "# Notes"}},
+			[]string{"# Mode: code", "# Editing", "# Searching", "attempt_completion", "is data"}, []string{"<tool_call>", "## read_file", "[TASK_COMPLETE]", "# Your todo list", "# Notes"}},
 		{"text", Input{Mode: "code", Tools: all},
 			[]string{"<tool_call>", "## read_file", "Does write_file.", `{"type":"object"}`, "[TASK_COMPLETE]"}, nil},
+		{"with code", Input{Mode: "ask", Native: true, Provided: true}, []string{"already provided"}, nil},
+		{"small", Input{Mode: "code", Native: true, Tools: all, Small: true}, []string{"# Editing", "is data"}, []string{"# Searching", "already provided"}},
 		{"reads only", Input{Mode: "plan", Native: true, Tools: specs("read_file")},
 			[]string{"# Mode: plan"}, []string{"# Editing", "# Searching"}},
 	} {

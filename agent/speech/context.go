@@ -14,7 +14,7 @@ type contextCount struct {
 const (
 	mostUncounted = 4000
 	perByte       = 40
-	mostBytes     = 10 // of a token, on average
+	mostBytes     = 8 // of a token, on average
 )
 
 // sent takes in how long a prompt was and what the server counted.

@@ -30,7 +30,7 @@ type Param struct {
 	Aliases  []string // further names; case, "_" and "-" never matter
 	Form     Form
 	Required bool
-	Doc      string
+	Doc      string // "": it is understood, and models are not told of it
 	Enum     []string
 	Schema   string // JSON schema without description, for free ones
 }
@@ -66,7 +66,9 @@ func (s Sheet) ready() Sheet {
 		for _, a := range p.Aliases {
 			s.lookup[FoldKey(a)] = p.Name
 		}
-		props = append(props, quote(p.Name)+":"+p.schemaText())
+		if p.Doc != "" {
+			props = append(props, quote(p.Name)+":"+p.schemaText())
+		}
 		if p.Required {
 			required = append(required, quote(p.Name))
 		}

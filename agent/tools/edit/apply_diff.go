@@ -33,10 +33,10 @@ func applyDiff(k *tools.Kit) tools.Tool {
 			path,
 			{Name: "diff", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Unified diff or SEARCH/REPLACE blocks.",
 				Aliases: []string{"patch", "diffs", "changes", "edits", "blocks", "unified_diff", "input", "patch_text", "hunks"}},
-			{Name: "search", Doc: "Exact text to replace, instead of diff.", Aliases: []string{"old_string", "old_str", "old_text", "search_text"}},
-			{Name: "replace", Doc: "Text to put in place of search.", Aliases: []string{"new_string", "new_str", "new_text", "replacement", "replace_text", "content"}},
-			{Name: "start_line", Form: tools.Number, Doc: "First line of a range to replace, or where search is.", Aliases: []string{"line", "from_line"}},
-			{Name: "end_line", Form: tools.Number, Doc: "Last line of the range.", Aliases: []string{"to_line"}},
+			{Name: "search", Aliases: []string{"old_string", "old_str", "old_text", "search_text"}},
+			{Name: "replace", Aliases: []string{"new_string", "new_str", "new_text", "replacement", "replace_text", "content"}},
+			{Name: "start_line", Form: tools.Number, Aliases: []string{"line", "from_line"}},
+			{Name: "end_line", Form: tools.Number, Aliases: []string{"to_line"}},
 		},
 		Example: `{"path":"src/a.txt","diff":"<<<<<<< SEARCH\nold line\n=======\nnew line\n>>>>>>> REPLACE"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {

@@ -26,12 +26,11 @@ func editFile(k *tools.Kit) tools.Tool {
 			{Name: "new_string", Doc: "Text to put there; empty to delete.",
 				Aliases: []string{"new_str", "new_text", "new", "replace", "replacement", "replace_with"}},
 			{Name: "replace_all", Form: tools.Flag, Doc: "Replace every occurrence.", Aliases: []string{"all", "allow_multiple"}},
-			{Name: "expected_replacements", Form: tools.Number, Doc: "How often the text is there, when more than once.", Aliases: []string{"count", "expected_count"}},
-			{Name: "edits", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"}}}}`,
-				Doc: "Several replacements, made in order.", Aliases: []string{"changes", "replacements"}},
-			{Name: "code_edit", Doc: "Instead of old_string and new_string: the changed parts with \"// ... existing code ...\" where text stays.",
+			{Name: "expected_replacements", Form: tools.Number, Aliases: []string{"count", "expected_count"}},
+			{Name: "edits", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"}}}}`, Aliases: []string{"changes", "replacements"}},
+			{Name: "code_edit",
 				Aliases: []string{"edit", "code", "content", "sketch", "code_edits", "changed_code"}},
-			{Name: "instructions", Doc: "What the edit does, in a sentence; optional.", Aliases: []string{"instruction", "description"}},
+			{Name: "instructions", Aliases: []string{"instruction", "description"}},
 		},
 		Example: `{"path":"src/a.txt","old_string":"old text","new_string":"new text"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {

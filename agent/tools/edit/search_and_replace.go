@@ -26,10 +26,10 @@ func searchAndReplace(k *tools.Kit) tools.Tool {
 			{Name: "replace", Required: true, Doc: "What to put there; with use_regex $1 stands for the first group.",
 				Aliases: []string{"replacement", "replace_with", "new_string", "replace_text"}},
 			{Name: "use_regex", Form: tools.Flag, Doc: "The pattern is a regular expression (RE2).", Aliases: []string{"is_regex", "regex", "regexp"}},
-			{Name: "ignore_case", Form: tools.Flag, Doc: "Upper and lower case are the same.", Aliases: []string{"case_insensitive"}},
-			{Name: "start_line", Form: tools.Number, Doc: "First line to look at.", Aliases: []string{"from_line"}},
-			{Name: "end_line", Form: tools.Number, Doc: "Last line to look at.", Aliases: []string{"to_line"}},
-			{Name: "expected_count", Form: tools.Number, Doc: "Fail unless exactly so many are replaced.", Aliases: []string{"count", "expected_replacements"}},
+			{Name: "ignore_case", Form: tools.Flag, Aliases: []string{"case_insensitive"}},
+			{Name: "start_line", Form: tools.Number, Aliases: []string{"from_line"}},
+			{Name: "end_line", Form: tools.Number, Aliases: []string{"to_line"}},
+			{Name: "expected_count", Form: tools.Number, Aliases: []string{"count", "expected_replacements"}},
 		},
 		Example: `{"path":"src/a.txt","search":"old","replace":"new"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {

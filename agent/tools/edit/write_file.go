@@ -28,7 +28,7 @@ func writeFile(k *tools.Kit) tools.Tool {
 			tools.PathParam("File to create or replace, relative to the workspace root.", true),
 			{Name: "content", Required: true, Doc: "The complete text of the file.",
 				Aliases: []string{"contents", "text", "file_text", "code", "data", "file_content", "new_content", "body"}},
-			{Name: "line_count", Form: tools.Number, Doc: "Number of lines in content; optional."},
+			{Name: "line_count", Form: tools.Number},
 		},
 		Example: `{"path":"src/hello.txt","content":"Hello\n"}`}
 	s.Params[1].Form = tools.Free

@@ -28,7 +28,7 @@ func listFiles(k *tools.Kit) tools.Tool {
 		Params: []tools.Param{
 			dir,
 			{Name: "recursive", Form: tools.Flag, Doc: "List what is below as well.", Aliases: []string{"recurse", "is_recursive"}},
-			{Name: "max", Form: tools.Number, Doc: "How many entries at most, 500 when absent.", Aliases: []string{"limit", "max_results"}},
+			{Name: "max", Form: tools.Number, Aliases: []string{"limit", "max_results"}},
 		},
 		Example: `{"path":"src","recursive":true}`},
 		l.intent, l.run)

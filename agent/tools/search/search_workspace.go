@@ -39,9 +39,9 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 			dir,
 			{Name: "include", Doc: "Only files that match this glob, such as **/*.go.",
 				Aliases: []string{"glob", "file_pattern", "include_pattern", "includes", "file_glob", "include_glob"}},
-			{Name: "context", Form: tools.Number, Doc: "Lines shown around each match, 2 when absent.", Aliases: []string{"context_lines", "lines_of_context"}},
-			{Name: "caseSensitive", Form: tools.Flag, Doc: "False: upper and lower case are the same. True when absent.", Aliases: []string{"case_sensitive", "match_case"}},
-			{Name: "max_results", Form: tools.Number, Doc: "How many matches at most, 100 when absent.", Aliases: []string{"max", "limit", "head_limit"}},
+			{Name: "context", Form: tools.Number, Aliases: []string{"context_lines", "lines_of_context"}},
+			{Name: "caseSensitive", Form: tools.Flag, Aliases: []string{"case_sensitive", "match_case"}},
+			{Name: "max_results", Form: tools.Number, Aliases: []string{"max", "limit", "head_limit"}},
 		},
 		Example: `{"query":"func main","path":"src"}`},
 		s.intent, s.run)

@@ -39,7 +39,7 @@ func runTerminalCommand(k *tools.Kit) tools.Tool {
 				Aliases: []string{"working_directory", "workdir", "directory", "dir", "work_dir", "path"}},
 			{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "Seconds after which the command is killed.",
 				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
-			{Name: "description", Doc: "What the command is for; optional."},
+			{Name: "description"},
 		},
 		Example: `{"command":"go test ./...","cwd":"."}`},
 		r.intent, r.run)

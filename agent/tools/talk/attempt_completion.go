@@ -17,7 +17,7 @@ func attemptCompletion(*tools.Kit) tools.Tool {
 		Params: []tools.Param{
 			{Name: "result", Required: true, Doc: "What was done, for the person who asked; Markdown.",
 				Aliases: []string{"text", "message", "summary", "answer", "response", "final_answer", "content", "output"}},
-			{Name: "command", Doc: "Ignored."},
+			{Name: "command"},
 			{Name: "no_change_reason", Doc: "Why no file had to change. Only when you changed none.",
 				Aliases: []string{"no_change", "why_no_change", "nothing_to_change", "reason"}},
 		},

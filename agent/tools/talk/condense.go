@@ -13,7 +13,7 @@ var condenseDoc string
 
 func condense(*tools.Kit) tools.Tool {
 	return tools.New(tools.Sheet{Name: "condense", Doc: condenseDoc, Kind: policy.Converse,
-		Params:  []tools.Param{{Name: "why", Doc: "Why, in a sentence; optional.", Aliases: []string{"reason", "message", "context"}}},
+		Params:  []tools.Param{{Name: "why", Aliases: []string{"reason", "message", "context"}}},
 		Example: `{"why":"The search results are no longer needed."}`},
 		func(context.Context, tools.Args) (policy.Action, error) {
 			return policy.Action{Kind: policy.Converse}, nil

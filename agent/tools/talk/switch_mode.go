@@ -22,7 +22,7 @@ func switchMode(*tools.Kit) tools.Tool {
 		Aliases: []string{"change_mode", "set_mode"},
 		Params: []tools.Param{
 			{Name: "mode", Required: true, Doc: "Name of the mode.", Enum: names, Aliases: []string{"mode_slug", "slug", "name", "to"}},
-			{Name: "why", Doc: "Why, in a sentence; optional."},
+			{Name: "why"},
 		},
 		Example: `{"mode":"debug"}`},
 		func(_ context.Context, a tools.Args) (policy.Action, error) {

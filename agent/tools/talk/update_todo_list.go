@@ -22,7 +22,7 @@ func updateTodoList(*tools.Kit) tools.Tool {
 			{Name: "todos", Form: tools.Free, Schema: `{"type":"string"}`, Required: true,
 				Doc:     "The whole list, one entry per line: [ ] open, [-] in progress, [x] done.",
 				Aliases: []string{"todo", "items", "list", "todo_list", "tasks", "todoList", "plan"}},
-			{Name: "merge", Form: tools.Flag, Doc: "Ignored: the list always replaces the one before."},
+			{Name: "merge", Form: tools.Flag},
 		},
 		Example: `{"todos":"[x] Read the code\n[-] Write the fix\n[ ] Run the tests"}`},
 		func(_ context.Context, a tools.Args) (policy.Action, error) {
