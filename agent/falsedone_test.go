@@ -47,7 +47,7 @@ func TestReasonForNoChange(t *testing.T) {
 	}{
 		{"the parser loses the sign", end, "code", session.StatusNoChanges, "kept since the last release"},
 		{"Warum fehlt das Vorzeichen?", end, "code", session.StatusAnswered, "Nothing to do."},
-		{"why is the sign lost", "- say: \"Because line 3 reads it with strconv.ParseUint, which takes none.\"\n" + end, "code", session.StatusAnswered, "ParseUint"},
+		{"why is the sign lost", "- say: \"Because line 3 reads it with strconv.ParseUint, which takes none.\"\n" + end, "code", session.StatusAnswered, "takes none.\n\nNothing to do."},
 		{"the parser loses the sign", "- say: It reads it as unsigned.\n", "ask", session.StatusAnswered, "unsigned"},
 	} {
 		b := newBench(t, head+tt.script, map[string]string{"a.txt": "1\n"})

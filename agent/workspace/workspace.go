@@ -158,6 +158,14 @@ type CommandResult struct {
 	Cut      int64         `json:"cut,omitempty"`
 	Duration time.Duration `json:"duration"`
 	Restart  bool          `json:"restart,omitempty"` // the shell died and was replaced; its state (cwd, variables) is lost
+	Ran      []Ran         `json:"ran,omitempty"`     // the commands of a line of several, as far as their ends are known
+}
+
+// Ran is how one command of a line ended. One that ran more than once has the status
+// of a time that was not 0, if there was one.
+type Ran struct {
+	Line string `json:"line"`
+	Exit int    `json:"exit"`
 }
 
 // ChangeKind says what happened to a path since the base.

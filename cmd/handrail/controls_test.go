@@ -288,6 +288,7 @@ var controls = []control{
 	{"work-is-wanted", "false", "./agent", "TestWordsAreNoWork"},
 	{"prose-is-no-end", "true", "./agent", "TestReasonForNoChange"},
 	{"answered-is-not-done", "false", "./agent", "TestReasonForNoChange"},
+	{"own-status", `call Mark $1, []string(nil)`, "./agent/workspace/local", "TestConformance"},
 	{"done-stays-done", "false", "./cmd/handrail", "TestScripts/serve_done_stays_done"},
 	{"outage-waits", "without 2", "./cmd/handrail", "TestRemoteIsDownForAWhile"},
 	{"joined-packs", "value idx.Add(e.Hash, e.Offset, e.CRC32)", "./gitops", "TestTidy"},

@@ -34,7 +34,8 @@
 // reads the thread; agent/patch mends
 // edits. agent/workspace is where they work: agent/workspace/host runs inside,
 // behind agent/workspace/docker, agent/workspace/bwrap or no wall,
-// agent/workspace/local; agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to
+// agent/workspace/local; agent/workspace/members has each command of a line tell its end;
+// agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to
 // its limits, agent/workspace/watch does it where the kernel does not, and
 // agent/workspace/seccomp has the filters of system calls.
 //

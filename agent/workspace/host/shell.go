@@ -19,14 +19,17 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/members"
 )
 
 // loop is what the shell runs. It takes commands from descriptor 3 and tells
 // on descriptor 4 how they ended; commands have neither. Each begins with a
-// line "nonce lines status"; then come the directory to start in, if any, and
-// the lines of the command. Outside of the root it is sent back.
+// line "nonce lines status marked"; then come the directory to start in, if any,
+// and the lines of the command. Outside of the root it is sent back. What is marked
+// in it tells its own end on descriptor 5.
 const loop = `__hr_st() { return "$1"; }
-while IFS=' ' read -r __hr_n __hr_k __hr_s <&3; do
+` + members.Teller + `
+while IFS=' ' read -r __hr_n __hr_k __hr_s __hr_w <&3; do
 IFS= read -r __hr_d <&3; __hr_c=
 while [ "$__hr_k" -gt 0 ]; do IFS= read -r __hr_l <&3; __hr_c="$__hr_c$__hr_l
 "; __hr_k=$((__hr_k-1)); done
@@ -34,7 +37,8 @@ if [ -n "$__hr_d" ]; then CDPATH= cd -- "$__hr_d"; else
 case "$PWD/" in "$__hr_root/"*) [ -d "$PWD" ] || cd -- "$__hr_root";; *) cd -- "$__hr_root"; echo "[back in $__hr_root]";; esac; fi
 [ "$__hr_s" = 0 ] || __hr_c="__hr_st $__hr_s
 $__hr_c"
-eval "$__hr_c" 3<&- 4>&-
+if [ "$__hr_w" = 0 ]; then eval "$__hr_c" 3<&- 4>&- 5>&-
+else eval "$__hr_c" 3<&- 4>&-; fi
 __hr_s=$?
 printf '%s %s\n' "$__hr_n" "$__hr_s" >&4
 done
@@ -46,6 +50,7 @@ type shell struct {
 	turn chan struct{} // full while a command runs
 	live *liveShell
 	last int // exit code of the last command, for $?
+	told int // commands that were marked so far
 }
 
 func newShell(h *host) *shell {
@@ -87,6 +92,7 @@ type liveShell struct {
 	mark  string
 	in    *os.File
 	marks chan string // lines of descriptor 4; closed at its end
+	tells *told       // what comes on descriptor 5
 	out   *pump
 	died  chan struct{}
 	ends  []*os.File
@@ -103,6 +109,7 @@ func (s *shell) start() (*liveShell, error) {
 	inR, inW := p.pipe()
 	markR, markW := p.pipe()
 	outR, outW := p.pipe()
+	tellR, tellW := p.pipe()
 	if p.err != nil {
 		return nil, errors.Join(fmt.Errorf("start shell: %w", p.err), p.closeAll())
 	}
@@ -111,14 +118,14 @@ func (s *shell) start() (*liveShell, error) {
 	cmd.Dir = s.h.cfg.Root
 	cmd.Env = append(s.h.environment(mark), "PWD="+s.h.cfg.Root)
 	cmd.Stdout, cmd.Stderr = outW, outW
-	cmd.ExtraFiles = []*os.File{inR, markW}
+	cmd.ExtraFiles = []*os.File{inR, markW, tellW}
 	cmd.SysProcAttr = newSession()
 	if err := s.h.procs.start(cmd, mark); err != nil {
 		return nil, errors.Join(fmt.Errorf("start shell: %w", err), p.closeAll())
 	}
 	p.child = append(p.child, inR, markW, outW)
-	l := &liveShell{cmd: cmd, mark: mark, in: inW, marks: make(chan string, 1), died: make(chan struct{}),
-		out: newPump(outR), ends: []*os.File{inW, markR, outR}}
+	l := &liveShell{cmd: cmd, mark: mark, in: inW, marks: make(chan string, 1), died: make(chan struct{}), tells: newTold(tellR, tellW),
+		out: newPump(outR), ends: []*os.File{inW, markR, outR, tellR, tellW}}
 	go func() {
 		defer close(l.marks)
 		for sc := bufio.NewScanner(markR); sc.Scan(); {
@@ -148,6 +155,7 @@ func (s *shell) end(l *liveShell) {
 	}
 	for range l.marks { //nolint:revive // drained until its reader has ended
 	}
+	<-l.tells.over
 }
 
 func (s *shell) close() {
@@ -272,8 +280,10 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 // ends, the deadline comes or ctx ends.
 func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, dir string) (workspace.CommandResult, error) {
 	nonce := rand.Text()
-	lines := strings.Split(c.Line, "\n")
-	text := fmt.Sprintf("%s %d %d\n%s\n%s\n", nonce, len(lines), max(s.last, 0), dir, c.Line)
+	first := s.told
+	line, commands := members.Mark(c.Line, first) //control:own-status
+	s.told += len(commands)
+	text := fmt.Sprintf("%s %d %d %d\n%s\n%s\n", nonce, strings.Count(line, "\n")+1, max(s.last, 0), min(len(commands), 1), dir, line)
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
@@ -298,7 +308,7 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 			}
 			if code, err := strconv.Atoi(status); err == nil && got == nonce {
 				<-sent
-				return workspace.CommandResult{Exit: code}, nil
+				return workspace.CommandResult{Exit: code, Ran: l.tells.ran(nonce, first, commands)}, nil
 			}
 		case <-l.died:
 			kill()

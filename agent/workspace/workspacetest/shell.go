@@ -55,6 +55,14 @@ func shell(t *testing.T, s Subject) {
 			t.Errorf("%s: exit %d, restart %t, output %q, want exit %d, %q", tt.name, res.Exit, res.Restart, res.Output, tt.exit, tt.want)
 		}
 	}
+	for line, want := range map[string]string{
+		"sh -c 'exit 3' | cat; false || true": "[{sh -c 'exit 3' 3} {cat 0} {false 1} {true 0}]", "false": "[]",
+		"no-such-command-here 2>/dev/null | cat": "[{no-such-command-here 2>/dev/null 127} {cat 0}]", "yes | head -1 && sleep 0.1 & wait; false | cat": "[{wait 0} {false 1} {cat 0}]",
+	} {
+		if res, err := ws.Run(ctx, workspace.Command{Line: line}, nil); err != nil || fmt.Sprint(res.Ran) != want {
+			t.Errorf("the commands of %q ended with %v (%v), want %s", line, res.Ran, err, want)
+		}
+	}
 	if _, err := ws.Run(ctx, workspace.Command{Line: "pwd", Cwd: "missing"}, nil); !errors.Is(err, workspace.ErrNotExist) {
 		t.Errorf("run in a missing directory: %v, want ErrNotExist", err)
 	}

@@ -1,0 +1,79 @@
+package host
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// told is what the commands of a line say of their own ends, on a pipe of the shell.
+type told struct {
+	write *os.File // ours: it marks in the pipe where a line has ended
+	ended chan string
+	over  chan struct{} // closed when the reader has ended
+
+	mu    sync.Mutex
+	exits map[int]int // number → exit code
+}
+
+func newTold(read, write *os.File) *told {
+	t := &told{write: write, ended: make(chan string, 1), over: make(chan struct{}), exits: map[int]int{}}
+	go t.read(read)
+	return t
+}
+
+// mostTold bounds what is kept.
+const mostTold = 1000
+
+func (t *told) read(from *os.File) {
+	defer close(t.over)
+	for sc := bufio.NewScanner(from); sc.Scan(); {
+		number, status, _ := strings.Cut(sc.Text(), " ")
+		if number == "=" {
+			select {
+			case t.ended <- status:
+			default: // somebody else wrote it
+			}
+			continue
+		}
+		n, err := strconv.Atoi(number)
+		code, wrong := strconv.Atoi(status)
+		t.mu.Lock()
+		if was, again := t.exits[n]; err == nil && wrong == nil && len(t.exits) < mostTold && (!again || was == 0) {
+			t.exits[n] = code
+		}
+		t.mu.Unlock()
+	}
+}
+
+// ran returns how the commands of a line ended that is over. The first of them has the
+// number first.
+func (t *told) ran(nonce string, first int, commands []string) (out []workspace.Ran) {
+	if len(commands) == 0 {
+		return nil
+	}
+	if _, err := t.write.WriteString("= " + nonce + "\n"); err != nil {
+		return nil // the shell is gone, and with it what it had to tell
+	}
+	for waits := true; waits; {
+		select {
+		case end := <-t.ended:
+			waits = end != nonce
+		case <-t.over:
+			waits = false
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, line := range commands {
+		if exit, ok := t.exits[first+i]; ok {
+			out = append(out, workspace.Ran{Line: line, Exit: exit})
+		}
+	}
+	clear(t.exits)
+	return out
+}
