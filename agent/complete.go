@@ -9,6 +9,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // How often the model is sent back before the session ends on its own terms.
@@ -16,12 +17,15 @@ const (
 	mostRefusals = 2 // "done" without a change
 	mostIdle     = 2 // words without a call
 	mostFailed   = 3 // answers that are empty or cannot be understood
+
+	mostTail = 3000 // bytes of what tests said that are told again
 )
 
 // claims counts what speaks against a model that says it is done.
 type claims struct {
 	refusals   int    // completions refused since the last request of a person
 	nudged     bool   // the model was sent back to its todo list since then
+	tested     bool   // and to the tests that failed
 	idle       int    // answers in a row without a call and without an end
 	empty      int    // answers in a row with nothing in them
 	garbled    int    // answers in a row whose calls nobody understood
@@ -57,6 +61,8 @@ func (k *claims) note(p *session.Note) {
 		k.refusals++
 	case session.NoteTodo:
 		k.nudged = true
+	case session.NoteTests:
+		k.tested = true
 	}
 }
 
@@ -137,6 +143,11 @@ func completion(e entry) (string, bool) {
 
 // complete accepts the end, unless work was wanted and none was done.
 func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome, error) {
+	if t := f.Tests.Last; t != nil && t.Tests.Failed() && f.mayWrite() && !f.claims.tested && f.meter.turnsLeft() > 1 { //control:tests-count
+		return nil, f.tell(ctx, session.NoteTests, fmt.Sprintf("You said that the task is complete, but the last run of the tests does not show it: %s. It said:\n%s\n\n"+
+			"Mend what fails and run the tests again, by themselves. If that cannot be done here, complete again and say what fails and why.",
+			t.Tests, untrusted.Fence(f.talk.nonce, "output of the tests", f.Tests.Tail(mostTail))))
+	}
 	if f.mayWrite() && !f.changed() {
 		return f.unchanged(ctx, said)
 	}
@@ -149,6 +160,9 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 		status = session.StatusAnswered
 	}
 	out := f.summarize(ctx, status, said)
+	if status == session.StatusDone {
+		out.Tests = f.Tests.Words()
+	}
 	if f.planner.plans() && out.Summary != "" {
 		return f.planner.propose(ctx, out.Summary)
 	}

@@ -173,7 +173,7 @@ func decided(r *session.Request) string {
 // stepOf says of a finished call what is worth remembering.
 func stepOf(c *session.CallState) memory.Step {
 	n := readNamed(c.Arguments)
-	s := memory.Step{Tool: c.Name, OK: c.Result.OK, Result: c.Result.Content, Command: n.command(), Paths: n.paths()}
+	s := memory.Step{Tool: c.Name, OK: c.Result.OK, Test: c.Result.Tests != nil, Result: c.Result.Content, Command: n.command(), Paths: n.paths()}
 	for _, f := range c.Result.Changes {
 		s.Changed = append(s.Changed, f.Path)
 	}

@@ -48,6 +48,7 @@ comments: {progress: none, end: quiet}
 schedules:
   - {name: nightly, cron: "0 3 * * *", task: review the default branch, mode: review, result: issue}
 long_running_commands: [make *]
+test: [make test-all]
 `
 
 func TestParseConfig(t *testing.T) {

@@ -74,6 +74,7 @@ func Merge(server, repo Config) Config {
 		Reviewers: orList(repo.PullRequest.Reviewers, server.PullRequest.Reviewers), TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
 	}
 	out.Schedules = append(slices.Clone(server.Schedules), repo.Schedules...)
+	out.Test = orList(repo.Test, server.Test)
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
 	return out
 }

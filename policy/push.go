@@ -23,6 +23,8 @@ type Delivery struct {
 
 	Commits  Commits  `yaml:"commits,omitempty" json:"commits,omitzero"`
 	Comments Comments `yaml:"comments,omitempty" json:"comments,omitzero"`
+
+	Test []string `yaml:"test,omitempty" json:"test,omitempty" jsonschema:"description=Commands that run the tests; a command that begins like one of them is a run of the tests."`
 }
 
 // Commits says how the commits of a session look. The bot is author and committer of

@@ -24,6 +24,7 @@ type Step struct {
 	Tool    string
 	Paths   []string // files that the call named
 	Command string
+	Test    bool // the command ran tests
 	OK      bool
 	Changed []string // files that the call changed
 	Result  string
@@ -35,7 +36,7 @@ func (n *Notes) Observe(s Step) {
 		n.Changed = remember(n.Changed, p, mostFiles)
 	}
 	switch {
-	case s.Command != "" && isTest(s.Command):
+	case s.Test:
 		n.Tests = append(n.Tests, fmt.Sprintf("%s → %s", s.Command, lastLine(s.Result)))
 		n.Tests = n.Tests[max(0, len(n.Tests)-mostTests):]
 	case !s.OK || failed(s):
@@ -85,31 +86,6 @@ func (n *Notes) Hear(content string) {
 			n.Decide(strings.Trim(rest, "*_ "))
 		}
 	}
-}
-
-// testers are programs that only run tests. readers are programs that show files:
-// "test" in their arguments is the name of one.
-var (
-	testers = [...]string{"pytest", "jest", "vitest", "rspec", "tox", "nox", "ctest", "phpunit", "gotestsum", "unittest", "mocha", "behave"}
-	readers = [...]string{"cat", "ls", "head", "tail", "grep", "rg", "find", "sed", "awk", "echo", "git", "rm", "cp", "mv", "mkdir", "touch", "wc", "diff", "cd"}
-)
-
-// isTest reports whether a command line runs tests, in one of its parts.
-func isTest(command string) bool {
-	parts := strings.FieldsFunc(command, func(r rune) bool { return r == ';' || r == '&' || r == '|' || r == '\n' })
-	for _, part := range parts {
-		words := strings.Fields(part)
-		if len(words) == 0 || slices.Contains(readers[:], words[0]) {
-			continue
-		}
-		for _, w := range words {
-			w = w[strings.LastIndexByte(w, '/')+1:]
-			if slices.Contains(testers[:], w) || w == "test" || w == "tests" || w == "check" || strings.HasPrefix(w, "test:") || strings.HasPrefix(w, "test_") || w == "verify" || w == "run_tests.sh" || w == "test.sh" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // String writes the notes for the prompt; empty notes are the empty string.

@@ -8,6 +8,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,8 @@ type Facts struct {
 	Root     []string // files at the root
 	Readme   string   // the beginning of it
 	More     bool     // there is more than was read
+	Tried    bool     // the machine was asked
+	Has      []string // programs that it has
 }
 
 // Dir is a directory with the number of files in it and below.
@@ -199,7 +202,10 @@ func (f Facts) String() string {
 		if c.Dir != "" {
 			where = ", in " + c.Dir
 		}
-		line("- %s: `%s` (%s%s)", c.Does, c.Line, c.From, where)
+		line("- %s: `%s` (%s%s)%s", c.Does, c.Line, c.From, where, f.cannotRun(c))
+	}
+	if f.Tried {
+		line("- Programs here: %s", cmp.Or(strings.Join(f.Has, ", "), "none of the usual ones"))
 	}
 	if len(f.Nested) > 0 {
 		line("- More manifests: %s", strings.Join(f.Nested, ", "))

@@ -20,6 +20,7 @@ type Changes struct {
 	Newest      *Checkpoint  // what tells of the saved state; nil for the base
 	SavedAt     time.Time    // of its event
 	Sent        []*Push      // pushes that people have to know of
+	Tests       Tested       // how the tests went
 	LeftOut     []LeftOut    // what the workspace has and no checkpoint can hold
 
 	TakeBack *Message // a wish to take checkpoints back, or to bring them again, that was not carried out yet

@@ -12,6 +12,7 @@
 //	state.go     the fold: what a log says
 //	calls.go     calls, and what people were asked about them
 //	changes.go   files, commits and pushes
+//	tests.go     how the tests went
 //	wish.go      the events of a person's wish
 //	once.go      an approval is for one thing, once: the rule over a log
 //	timeline.go  what happened, for people
@@ -256,6 +257,7 @@ type Result struct {
 	// LeftOut is all that lay in the workspace after the call and cannot be
 	// kept. It is nil where that was not looked for, or nothing had changed.
 	LeftOut []LeftOut `json:"left_out,omitzero"`
+	Tests   *TestRun  `json:"tests,omitempty"` // what of the project's tests the call ran; nil for none
 }
 
 // LeftOut is something that is in no checkpoint. Path is "." for what is about
@@ -372,6 +374,7 @@ type Outcome struct {
 	Status  Status       `json:"status"`
 	Summary string       `json:"summary,omitempty"`
 	Reason  string       `json:"reason,omitempty"`
+	Tests   string       `json:"tests,omitempty"`  // how they went, in Markdown; only with StatusDone
 	Commit  string       `json:"commit,omitempty"` // last checkpoint
 	Files   []FileChange `json:"files,omitempty"`
 	Turns   int          `json:"turns"`

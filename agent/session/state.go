@@ -114,6 +114,9 @@ func (s *State) Take(e Event, payload any) {
 		s.Place = p.Task.Place
 		s.begin(p.Task)
 	case *Message:
+		if s.Over() && p.Text != "" {
+			s.Tests = Tested{}
+		}
 		s.heard(p)
 		if p.Place != (Place{}) {
 			s.Place = p.Place
@@ -132,6 +135,7 @@ func (s *State) Take(e Event, payload any) {
 		s.start(p)
 	case *Result:
 		s.fresh = s.result(p)
+		s.Tests.ran(e, p, s.Published, len(s.Unpushed) > 0)
 		if p.LeftOut != nil {
 			s.LeftOut = p.LeftOut
 		}
@@ -232,6 +236,7 @@ func (s *State) still() {
 
 func (s *State) checkpoint(e Event, p *Checkpoint) {
 	s.take(e, p)
+	s.Tests.saved(e, p)
 	if p.TookBack != "" && s.Rest != nil {
 		s.Rest.Wish = p.TookBack
 	}

@@ -123,6 +123,7 @@ const (
 	NoteContext    NoteKind = "context"    // what was looked up for a request
 	NoteTodo       NoteKind = "todo"       // sent back once: the list has open items
 	NoteRefused    NoteKind = "refused"    // sent back: it said done too early
+	NoteTests      NoteKind = "tests"      // sent back once: the last run of tests failed
 	NoteFallback   NoteKind = "fallback"   // the server takes no native calls
 	NoteReverted   NoteKind = "reverted"   // a change was taken back
 	NoteHeld       NoteKind = "held"       // files that the bot may not push

@@ -60,11 +60,12 @@ type Result struct {
 	Changes  []session.FileChange
 	State    *session.Update // todo list or mode to record
 	Images   []session.Blob
-	Complete bool           // the model says that the task is done
-	NoChange string         // why it says that no file had to change; "" where it does not
-	Ask      *session.Asked // a question that parks the session
-	Condense bool           // the conversation is to be summarized before the next answer
-	Mistake  bool           // part of the call was wrong, although something was done
+	Tests    *session.TestRun // what of the project's tests it ran; nil for none
+	Complete bool             // the model says that the task is done
+	NoChange string           // why it says that no file had to change; "" where it does not
+	Ask      *session.Asked   // a question that parks the session
+	Condense bool             // the conversation is to be summarized before the next answer
+	Mistake  bool             // part of the call was wrong, although something was done
 }
 
 // Config is what the tools work on. Tools whose means are missing (Files,
@@ -82,6 +83,7 @@ type Config struct {
 	CommandTimeout time.Duration     // of a command that asks for none, 0 for 2 minutes
 	MaxTimeout     time.Duration     // longest a command may ask for, 0 for 10 minutes
 	LongCommands   []string          // beginnings of command lines that get MaxTimeout unasked; nil for the built-in list
+	Tests          []string          // beginnings of commands that run the project's tests, beside those that everybody knows
 	Instructions   map[string]string // what fetch_instructions hands out, by task name
 }
 

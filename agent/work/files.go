@@ -88,17 +88,23 @@ func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy
 	return policy.ParseConfig(configPath, data)
 }
 
-// projectWords returns what the agent is told of the project: facts from the
-// files it works on, and instructions, which come only from the base branch.
-func projectWords(ctx context.Context, ws *workspace.Workspace, j Job) (about, rules string, err error) {
+// facts finds out about the project, and about the machine that it is worked on.
+func (e *Engine) facts(ctx context.Context, ws *workspace.Workspace, j Job) (project.Facts, error) {
 	var from project.Files = ws
 	if j.Foreign && j.RulesAt != "" { //control:fork-facts
 		from = commitFiles{j.Repo, j.RulesAt}
 	}
 	facts, err := project.Discover(ctx, from)
 	if err != nil {
-		return "", "", err
+		return facts, err
 	}
+	facts.SetTests(e.cfg.Rules.Test)
+	return facts, facts.Try(ctx, ws)
+}
+
+// projectWords returns what the agent is told of the project: facts from the
+// files it works on, and instructions, which come only from the base branch.
+func projectWords(ctx context.Context, facts project.Facts, j Job) (about, rules string, err error) {
 	base := j.Task.Base[:min(10, len(j.Task.Base))]
 	about = facts.String() + fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base)
 	if j.RulesAt != "" {

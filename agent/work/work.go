@@ -53,6 +53,7 @@ type Need struct {
 	Name      string // how people call the repository
 	Workspace *workspace.Workspace
 	Rules     policy.Config
+	Tests     []string // commands that run the project's tests
 }
 
 // Engine works on sessions: it joins the brain (model, policy, git) with the hands
@@ -159,11 +160,15 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 }
 
 func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *session.State) (*agent.Agent, error) {
-	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws, Rules: e.cfg.Rules})
+	facts, err := e.facts(ctx, ws, j)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, ws, j); err != nil {
+	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws, Rules: e.cfg.Rules, Tests: facts.Tests()})
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, facts, j); err != nil {
 		return nil, err
 	}
 	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, secrets: e.cfg.Secrets,

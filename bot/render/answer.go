@@ -68,12 +68,22 @@ func fitting(s string, room int) []string {
 // summary is what a run came to, or where that stands.
 func summary(o *session.Outcome) string {
 	switch {
-	case o == nil || o.Summary == "":
+	case o == nil:
 		return ""
+	case o.Summary == "":
+		return tested(o)
 	case long(o):
-		return "The answer is long, so it stands in comments of its own.\n\n"
+		return "The answer is long, so it stands in comments of its own.\n\n" + tested(o)
 	}
-	return clean(o.Summary) + "\n\n"
+	return clean(o.Summary) + "\n\n" + tested(o)
+}
+
+// tested says how the tests went. These are no words of the model.
+func tested(o *session.Outcome) string {
+	if o.Tests == "" {
+		return ""
+	}
+	return "Seen by Handrail: " + words(o.Tests) + "\n\n" //control:tests-are-told
 }
 
 // summaryFor is the summary for another thread than that of the session: of a long one
@@ -83,5 +93,5 @@ func summaryFor(o *session.Outcome, thread int) string {
 		return summary(o)
 	}
 	beginning := fitting(clean(o.Summary), mostInline)[0]
-	return beginning + fmt.Sprintf("\n\nThe rest is long. All of it stands in comments of mine in #%d.\n\n", thread)
+	return beginning + fmt.Sprintf("\n\nThe rest is long. All of it stands in comments of mine in #%d.\n\n", thread) + tested(o)
 }

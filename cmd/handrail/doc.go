@@ -38,6 +38,7 @@
 // agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to
 // its limits, agent/workspace/watch does it where the kernel does not, and
 // agent/workspace/seccomp has the filters of system calls.
+// agent/testrun finds in what ran the tests and how they went.
 //
 // gitops saves: mirrors, branches, checkpoints, pushes. It runs no git and
 // trusts nothing that a workspace wrote. gitops/objects reads and writes trees,

@@ -50,6 +50,7 @@ var effects = map[string]string{
 	"policy.pull_request.base": "serve_pull_config", "policy.pull_request.labels": "serve_pull_config", "policy.pull_request.reviewers": "serve_pull_config",
 	"policy.pull_request.team_reviewers": "serve_pull_config", "policy.pull_request.title": "serve_pull_config", "policy.pull_request.body": "serve_pull_config",
 	"policy.comments.progress": "serve_quiet", "policy.comments.end": "serve_quiet",
+	"policy.test":         "run_tests_count",
 	"policy.commits.sign": "serve_commits_ssh", "policy.commits.co_author": "serve_commits", "policy.commits.sign_off": "serve_commits_ssh",
 }
 

@@ -246,6 +246,9 @@ func (t *terminal) outcome(task session.Task, out session.Outcome, repo string) 
 	if out.Summary != "" {
 		t.say("%s", barred(out.Summary))
 	}
+	if out.Tests != "" {
+		t.say("Seen by Handrail: %s", untrusted.EscapeLine(out.Tests))
+	}
 	for i, f := range out.Files {
 		if i == mostFilesShown {
 			t.say("  … and %d more files", len(out.Files)-i)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/testrun"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
@@ -167,7 +168,7 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if err != nil {
 		return tools.Result{}, err
 	}
-	return tools.Result{Content: report(cmd, res), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd))}, nil
+	return tools.Result{Content: report(cmd, res), Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd))}, nil
 }
 
 func how(res workspace.CommandResult, cmd workspace.Command) string {
@@ -197,6 +198,9 @@ func report(cmd workspace.Command, res workspace.CommandResult) string {
 	default:
 		fmt.Fprintf(&b, "[Exit code %d, %s]", res.Exit, res.Duration.Round(time.Millisecond))
 	}
+	if worse := hidden(res); len(worse) > 0 {
+		fmt.Fprintf(&b, "\n[In this line: %s]", strings.Join(worse, "; "))
+	}
 	if dir := path.Clean(cmd.Cwd); dir != "." {
 		fmt.Fprintf(&b, "\n[Directory: %s]", dir)
 	}
@@ -204,6 +208,19 @@ func report(cmd workspace.Command, res workspace.CommandResult) string {
 		b.WriteString("\n[The shell died and was replaced: variables, functions and background jobs of before are lost.]")
 	}
 	return b.String()
+}
+
+// mostHidden is how many commands of a line are named.
+const mostHidden = 5
+
+// hidden names the commands of a line that ended otherwise than the line.
+func hidden(res workspace.CommandResult) (out []string) {
+	for _, r := range res.Ran {
+		if r.Exit != 0 && r.Exit != res.Exit && len(out) < mostHidden {
+			out = append(out, fmt.Sprintf("%s: exit code %d", firstLine(r.Line), r.Exit))
+		}
+	}
+	return out
 }
 
 // cutOutput returns the first 15 and the last 85 lines of s. lost is how many bytes

@@ -1,0 +1,86 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Tests returns the commands that run the tests.
+func (f *Facts) Tests() (out []string) {
+	for _, c := range f.Commands {
+		if c.Does == "test" {
+			out = append(out, c.Line)
+		}
+	}
+	return out
+}
+
+// SetTests puts commands in the place of those for tests that were found, unless there
+// are none.
+func (f *Facts) SetTests(lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	f.Commands = slices.DeleteFunc(slices.Clone(f.Commands), func(c Command) bool { return c.Does == "test" })
+	for i, line := range lines {
+		f.Commands = slices.Insert(f.Commands, i, Command{Does: "test", Line: line, From: "configuration"})
+	}
+}
+
+// programs are those whose presence a model should not have to guess.
+var programs = [...]string{"bash", "git", "rg", "python3", "python", "pip", "pytest", "go", "node", "npm", "cargo", "java", "mvn", "gcc", "make", "ruby", "php", "dotnet", "curl", "jq"}
+
+// mostTried bounds the look at the machine.
+const mostTried = 20 * time.Second
+
+var programName = regexp.MustCompile(`^[A-Za-z0-9_+-]+$`)
+
+// Try finds out which programs the machine has, by asking its shell.
+func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
+	names := slices.Clone(programs[:])
+	for _, c := range f.Commands {
+		if name := program(c.Line); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	line := "for p in " + strings.Join(names, " ") + "; do command -v \"$p\" >/dev/null 2>&1 && echo \"has $p\"; done; true"
+	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: mostTried}, nil)
+	if err != nil {
+		return ctx.Err() // the work itself will say what is wrong with the workspace
+	}
+	if res.Exit != 0 || res.TimedOut {
+		return nil // nothing is known, and nothing is said
+	}
+	f.Tried, f.Has = true, nil
+	for said := range strings.Lines(res.Output) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(said), "has "); ok {
+			f.Has = append(f.Has, name)
+		}
+	}
+	return nil
+}
+
+// program returns the program of a command line that is looked up on the PATH, "" for
+// one that is a file of the project.
+func program(line string) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if !programName.MatchString(name) {
+		return ""
+	}
+	return name
+}
+
+// cannotRun says why a command cannot be run here, "" where it can or nobody knows.
+func (f *Facts) cannotRun(c Command) string {
+	name := program(c.Line)
+	if !f.Tried || name == "" || slices.Contains(f.Has, name) {
+		return ""
+	}
+	return fmt.Sprintf("; it cannot be run here: there is no %s", name) //control:machine-is-asked
+}

@@ -1,0 +1,30 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// How the tests went stands in the comment at the end and in the pull request, in words
+// that no command line breaks out of.
+func TestTestsAreTold(t *testing.T) {
+	run := session.Tested{Last: &session.Result{Millis: 4100, Tests: &session.TestRun{Line: "go test ./... `x`\n# @kim ![x](http://x)"}}, At: "1f0c9ab7d2"}
+	out := session.Outcome{Status: session.StatusDone, Summary: "It is mended.", Tests: run.Words()}
+	s := &session.State{Phase: session.PhaseDone, Outcome: &out, Ends: []session.Outcome{out}}
+	want := "Seen by Handrail: `go test ./... 'x' # @kim ![x](http://x)`: exit 0, 4 s, at checkpoint 1f0c9ab\n"
+	for what, text := range map[string]string{"Ending": Ending(s, "", 0, ""), "PullBody": PullBody(s, "kim", Origin{Number: 1}), "CheckSummary": CheckSummary(s, "")} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s has no line of the tests: %s", what, text)
+		}
+	}
+	long := session.Outcome{Status: session.StatusDone, Summary: strings.Repeat("word ", 10000), Tests: run.Words()}
+	if !strings.Contains(summary(&long), want) || !strings.Contains(summaryFor(&long, 3), want) {
+		t.Error("a long answer loses the line of the tests")
+	}
+	none := session.Tested{}
+	if got := none.Words(); got != "tests did not run: the session ran none" {
+		t.Error(got)
+	}
+}
