@@ -193,7 +193,7 @@ func (s *State) noted(p *Note) {
 	switch {
 	case s.Rest == nil:
 	case p.Kind == NoteTookBack:
-		s.Rest.Summary, s.Rest.Wish = p.Text, Keep // until a checkpoint changes something
+		s.Rest.Summary, s.Rest.Tests, s.Rest.Wish = p.Text, "", Keep // until a checkpoint changes something
 	case p.Kind == NoteReverted:
 		s.Rest.Summary += "\n\nOf this, what was refused is as it was."
 	}
