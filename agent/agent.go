@@ -25,7 +25,6 @@
 //	complete.go      is it done, and is it true
 //	plan.go          plans that people approve
 //	summary.go       the last word
-//	habits.go        repetition and mistakes
 //	region.go        the text that an edit should have fitted
 //	remind.go        what a model should not forget now
 //	budget.go        what a session may use

@@ -78,8 +78,7 @@ func TestReadingAgainAfterACompaction(t *testing.T) {
 			}
 		}
 		j := &journal{history: folded(t, list...)}
-		r := &callRunner{journal: j, gate: &gate{tools: &toolset{Registry: registry}}}
-		if _, stop := r.repeated(j.find("c3")); stop == shortened {
+		if _, stop := j.habits.Repeated("c3", registry.Spec("read_file").Repeats); stop == shortened {
 			t.Errorf("with a summary in between %t, the call is stopped: %t", shortened, stop)
 		}
 	}

@@ -266,7 +266,7 @@ const mostMistakes = 6
 
 // stuck ends a session whose model makes one mistake after the other.
 func (f *finisher) stuck() *session.Outcome {
-	if f.habits.wrong < mostMistakes {
+	if f.habits.Wrong() < mostMistakes {
 		return nil
 	}
 	last := ""
@@ -276,5 +276,5 @@ func (f *finisher) stuck() *session.Outcome {
 		}
 	}
 	return failed(fmt.Sprintf("The model made %d mistakes in a row and did not get out of them by itself%s. "+
-		"Nothing is lost. Say more precisely what to do, or use a larger model.", f.habits.wrong, last))
+		"Nothing is lost. Say more precisely what to do, or use a larger model.", f.habits.Wrong(), last))
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/compact"
@@ -17,7 +18,7 @@ type history struct {
 	*session.State
 	talk   conversation
 	used   budget
-	habits habits
+	habits speech.Habits
 	claims claims
 	lost   speech.Losses
 
@@ -33,7 +34,12 @@ type history struct {
 // newHistory returns the history of an empty log. Edits reports whether a tool
 // changes text that is there.
 func newHistory(edits func(tool string) bool) *history {
-	return &history{State: session.NewState(), habits: newHabits(edits)}
+	return &history{State: session.NewState(), habits: speech.NewHabits(func(tool string, arguments json.RawMessage) string {
+		if !edits(tool) {
+			return ""
+		}
+		return pathArgument(arguments)
+	})}
 }
 
 // mostGoal bounds the goal in the session's notes, in characters.
@@ -67,7 +73,7 @@ func (h *history) apply(e session.Event) error {
 		}
 	case *session.Result:
 		if c := h.find(p.Call); c != nil {
-			h.habits.result(c)
+			h.habits.Result(c)
 			h.notes.Observe(stepOf(c))
 		}
 	case *session.Checkpoint:
@@ -95,7 +101,7 @@ func (h *history) note(e session.Event, p *session.Note) {
 	h.textOnly = h.textOnly || p.Kind == session.NoteFallback
 	if p.Kind == session.NoteCompaction {
 		h.renewed = true
-		h.habits.forget() //control:forgotten-calls
+		h.habits.Forget() //control:forgotten-calls
 	}
 	h.lost.Note(p)
 	h.claims.note(p)
@@ -122,7 +128,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
 	h.used.message(p, over, h.spent())
 	h.claims.message(asks, h.Published)
-	h.habits.resetMistakes()
+	h.habits.Forgive()
 	if p.Text != "" {
 		h.notes.Goal = firstLine(p.Text, mostGoal)
 	}
@@ -134,7 +140,7 @@ func (h *history) answered(e session.Event, p *session.Answer) {
 		h.ratio.Learn(p.PromptBytes, p.PromptTokens)
 	}
 	h.notes.Hear(p.Content)
-	h.habits.answered(p)
+	h.habits.Answered(p)
 	h.claims.answered(p)
 	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, answer: p, calls: h.Last})
 }

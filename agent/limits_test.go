@@ -268,9 +268,9 @@ func TestEqualCallsInOneAnswer(t *testing.T) {
 	}
 	r := &callRunner{journal: newJournal(&Agent{tools: registry}, b.log), gate: &gate{tools: &toolset{Registry: registry}}}
 	for i := range 25 {
-		r.habits.keys = append(r.habits.keys, callKey{id: fmt.Sprint(i), name: "browser_action", raw: []byte(`{"action":"scroll_down"}`)})
-		c := &session.CallState{Call: session.Call{ID: fmt.Sprint(i), Name: "browser_action"}}
-		if _, stop := r.repeated(c); stop != (i+1 >= 20) {
+		c := session.Call{ID: fmt.Sprint(i), Name: "browser_action", Arguments: []byte(`{"action":"scroll_down"}`)}
+		r.habits.Answered(&session.Answer{Calls: []session.Call{c}})
+		if _, stop := r.habits.Repeated(c.ID, r.gate.tools.Spec(c.Name).Repeats); stop != (i+1 >= 20) {
 			t.Fatalf("call %d of a browser: stopped %t", i+1, stop)
 		}
 	}

@@ -96,7 +96,7 @@ func (h *history) carryOut(e session.Event, id string) {
 	}
 	h.used.message(&session.Message{}, true, h.spent())
 	h.claims.message(true, h.Published)
-	h.habits.resetMistakes()
+	h.habits.Forgive()
 	h.talk.asks = "Make the changes of the approved plan."
 	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, mostGoal)
 	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, person: true, user: fmt.Sprintf( //control:plan-in-front

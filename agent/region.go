@@ -23,7 +23,7 @@ const (
 // stale or invented memory of it.
 func (r *callRunner) withRegion(ctx context.Context, c *session.CallState, text string) string {
 	path := pathArgument(c.Arguments)
-	if path == "" || !r.gate.tools.Spec(c.Name).Edits || r.habits.wrongBy["file "+path] == 0 {
+	if path == "" || !r.gate.tools.Spec(c.Name).Edits || r.habits.WrongAt(path) == 0 {
 		return text
 	}
 	now, ok := r.reread(ctx, c, path)

@@ -88,8 +88,10 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 	if cutOff(c) { //control:cut-off-call
 		return nil, r.result(ctx, c, session.Result{Cut: true, Content: cutOffText(c.Name), Title: c.Title()})
 	}
-	if text, stop := r.repeated(c); stop {
-		return nil, r.refuse(ctx, c, text, true)
+	if c.Request == nil { // nor was it let through once, and waited since
+		if text, stop := r.habits.Repeated(c.ID, r.gate.tools.Spec(c.Name).Repeats); stop {
+			return nil, r.refuse(ctx, c, text, true)
+		}
 	}
 	ru, err := r.gate.rule(ctx, c)
 	if err != nil {

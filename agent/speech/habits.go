@@ -1,4 +1,4 @@
-package agent
+package speech
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
 )
@@ -20,55 +21,58 @@ func (k callKey) same(as callKey) bool {
 	return k.name == as.name && (bytes.Equal(k.raw, as.raw) || k.canonical() == as.canonical())
 }
 
-// habits is what shows that a model repeats itself or its mistakes.
-type habits struct {
+// Habits is what shows that a model repeats itself or its mistakes.
+type Habits struct {
 	keys    []callKey         // calls so far
 	heard   map[string]uint64 // call → digest of its result
 	seed    maphash.Seed
 	wrong   int            // mistakes in a row
-	wrongBy map[string]int // mistakes in a row with a tool, or at a file
-	edits   func(tool string) bool
+	wrongAt map[string]int // mistakes in a row at a file
+	edited  func(tool string, arguments json.RawMessage) string
 }
 
-func newHabits(edits func(tool string) bool) habits {
-	return habits{edits: edits, heard: map[string]uint64{}, wrongBy: map[string]int{}, seed: maphash.MakeSeed()}
+// NewHabits returns the habits of a model that made no call yet. edited returns the
+// file that a call edits, "" for a call that edits none.
+func NewHabits(edited func(tool string, arguments json.RawMessage) string) Habits {
+	return Habits{edited: edited, heard: map[string]uint64{}, wrongAt: map[string]int{}, seed: maphash.MakeSeed()}
 }
 
-func (h *habits) answered(p *session.Answer) {
+// Answered takes in the calls of an answer.
+func (h *Habits) Answered(p *session.Answer) {
 	for _, c := range p.Calls {
 		h.keys = append(h.keys, callKey{id: c.ID, name: c.Name, raw: c.Arguments})
 	}
 }
 
-func (h *habits) result(c *session.CallState) {
+// Result takes in what a call came to.
+func (h *Habits) Result(c *session.CallState) {
 	h.heard[c.ID] = maphash.String(h.seed, c.Result.Content)
-	keys := []string{"tool " + c.Name}
-	if h.edits(c.Name) {
-		keys = append(keys, "file "+pathArgument(c.Arguments))
-	}
+	file := h.edited(c.Name, c.Arguments)
 	switch {
 	case c.Result.Mistake:
 		h.wrong++
-		for _, k := range keys {
-			h.wrongBy[k]++
-		}
+		h.wrongAt[file]++
 	case c.Result.OK:
 		h.wrong = 0
-		for _, k := range keys {
-			delete(h.wrongBy, k)
-		}
+		delete(h.wrongAt, file)
 	}
 }
 
-// resetMistakes forgets mistakes: a person said something new.
-func (h *habits) resetMistakes() {
+// Wrong returns how many mistakes the model made in a row.
+func (h *Habits) Wrong() int { return h.wrong }
+
+// WrongAt returns how many mistakes it made in a row at a file.
+func (h *Habits) WrongAt(file string) int { return h.wrongAt[file] }
+
+// Forgive forgets mistakes: a person said something new.
+func (h *Habits) Forgive() {
 	h.wrong = 0
-	clear(h.wrongBy)
+	clear(h.wrongAt)
 }
 
-// forget forgets the calls so far: the model sees their results no longer, so making
+// Forget forgets the calls so far: the model sees their results no longer, so making
 // one again is no repetition.
-func (h *habits) forget() {
+func (h *Habits) Forget() {
 	h.keys = nil
 	clear(h.heard)
 }
@@ -87,32 +91,23 @@ func (k callKey) canonical() string {
 }
 
 // sameInARow is how many equal calls in a row are one too many. Tools whose
-// repetition is their use have a limit of their own, see [tools.Spec].
+// repetition is their use have a limit of their own.
 const sameInARow = 3
 
-// repeated counts how often the model made this very call in a row and, at
-// the limit, gives the words to send it back with.
-func (r *callRunner) repeated(c *session.CallState) (string, bool) {
-	if c.Request != nil {
-		return "", false // it was let through once and waited since
-	}
-	limit := cmp.Or(r.gate.tools.Spec(c.Name).Repeats, sameInARow)
-	n, at := 0, -1
-	for i, k := range r.habits.keys {
-		if k.id == c.ID {
-			at = i
-		}
-	}
+// Repeated returns the words to send the model back with when it made this very call
+// as often in a row as limit says, 0 for three times, or goes in a circle of calls.
+func (h *Habits) Repeated(call string, limit int) (words string, stop bool) {
+	at := slices.IndexFunc(h.keys, func(k callKey) bool { return k.id == call })
 	if at < 0 {
 		return "", false
 	}
-	me := r.habits.keys[at]
-	for i := at; i >= 0 && r.habits.keys[i].same(me); i-- {
+	n := 0
+	for i := at; i >= 0 && h.keys[i].same(h.keys[at]); i-- {
 		n++
 	}
-	if n < limit {
-		if r.habits.circling(at) {
-			return circle, true
+	if n < cmp.Or(limit, sameInARow) {
+		if h.circling(at) {
+			return goneRound, true
 		}
 		return "", false
 	}
@@ -120,7 +115,7 @@ func (r *callRunner) repeated(c *session.CallState) (string, bool) {
 		"Read the results above and do something else: another tool, other arguments, or finish.", n), true
 }
 
-const circle = "You go in a circle: you made the same few calls in the same order again and again, and their results did not change. " +
+const goneRound = "You go in a circle: you made the same few calls in the same order again and again, and their results did not change. " +
 	"This call was not run. Do something else, or finish and say what is missing."
 
 // mostCircle is the longest circle of calls that is looked for, and
@@ -133,7 +128,7 @@ const (
 // circling reports whether the call at index at closes a circle of calls whose
 // results were the same each time round. One call again and again is no
 // circle: that has its own limit, which differs by tool.
-func (h *habits) circling(at int) bool {
+func (h *Habits) circling(at int) bool {
 	keys, seen := h.keys[:at+1], h.heard
 	if at > 0 && keys[at].same(keys[at-1]) {
 		return false
