@@ -7,13 +7,11 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
+	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
-
-const maxDiffFile = 4 << 20 // larger files are shown as changed, without lines
 
 // FileStat is what happened to one file between two commits.
 type FileStat struct {
@@ -60,7 +58,7 @@ func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (te
 func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions, each func(text string, stat FileStat) error) error {
 	var list []delta
 	err := m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) (err error) {
-		list, err = diff(ctx, o, from, to, only(opt.Paths))
+		list, err = diff(ctx, o, from, to, merge.Only(opt.Paths))
 		return err
 	})
 	if err != nil {
@@ -109,7 +107,7 @@ func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *objects.
 }
 
 func patch(ctx context.Context, o *objects.DB, from, to plumbing.Hash, opt DiffOptions) (string, []FileStat, error) {
-	list, err := diff(ctx, o, from, to, only(opt.Paths))
+	list, err := diff(ctx, o, from, to, merge.Only(opt.Paths))
 	if err != nil {
 		return "", nil, err
 	}
@@ -141,22 +139,6 @@ func stats(ctx context.Context, o *objects.DB, from, to plumbing.Hash) ([]FileSt
 	return stats, err
 }
 
-// content returns what a diff shows of an entry; text is false if that is
-// binary, or too large to be read.
-func content(o *objects.DB, e objects.Entry) (data []byte, text bool, err error) {
-	switch {
-	case e.Hash.IsZero():
-		return nil, true, nil
-	case e.Mode == filemode.Submodule:
-		return []byte("Subproject commit " + e.Hash.String() + "\n"), true, nil
-	}
-	data, err = o.Read(plumbing.BlobObject, e.Hash, maxDiffFile)
-	if errors.Is(err, ErrTooLarge) {
-		return nil, false, nil
-	}
-	return data, err == nil && !lines.IsBinary(data), err
-}
-
 // filePatch is the part of a patch about one path. A change of kind (a file
 // becomes a symlink) is written as a deletion and a creation.
 func filePatch(o *objects.DB, d delta, opt DiffOptions) (string, FileStat, error) {
@@ -176,11 +158,11 @@ func filePatch(o *objects.DB, d delta, opt DiffOptions) (string, FileStat, error
 		stat.Added, stat.Removed, stat.Binary = came.Added, gone.Removed, gone.Binary || came.Binary
 		return first + second, stat, err
 	}
-	a, textA, err := content(o, d.from)
+	a, textA, err := merge.Content(o, d.from)
 	if err != nil {
 		return "", stat, err
 	}
-	b, textB, err := content(o, d.to)
+	b, textB, err := merge.Content(o, d.to)
 	if err != nil {
 		return "", stat, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -41,24 +42,9 @@ var (
 	errUnsupported = errors.New("repository format not supported")
 	// ErrNothing: there is nothing to undo or redo.
 	ErrNothing = errors.New("nothing to do")
-	// ErrConflict: both sides changed the same lines. See [conflictError].
-	ErrConflict = errors.New("conflict")
+	// ErrConflict: both sides changed the same lines. See [merge.Conflict].
+	ErrConflict = merge.ErrConflict
 )
-
-// conflictError lists the paths that could not be merged. It is an
-// [ErrConflict].
-type conflictError struct{ paths []string }
-
-func (e *conflictError) Error() string {
-	const show = 10
-	if len(e.paths) > show {
-		return fmt.Sprintf("conflict in %q and %d more", e.paths[:show], len(e.paths)-show)
-	}
-	return fmt.Sprintf("conflict in %q", e.paths)
-}
-
-// Is makes errors.Is(err, ErrConflict) true.
-func (e *conflictError) Is(target error) bool { return target == ErrConflict }
 
 // RemoteError is what a remote said when it declined. It is one of
 // [ErrRejected], a rule of the repository, [ErrWorkflowScope] or [ErrAuth] by errors.Is.

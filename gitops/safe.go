@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
@@ -179,13 +180,13 @@ func (s *pushing) rebase(ctx context.Context) error {
 		return err
 	}
 	c, err := s.replay(ctx, onto)
-	var conflict *conflictError
+	var conflict *merge.Conflict
 	switch {
 	case err == nil:
 		s.p.Commit, s.p.Base, s.p.Origin, s.out.How = c.ID, onto, onto, howRebased
 		return nil
 	case errors.As(err, &conflict):
-		s.out.Conflicts = conflict.paths
+		s.out.Conflicts = conflict.Paths
 		s.out.Causes = append(s.out.Causes, err)
 	default:
 		s.done = true
@@ -209,14 +210,14 @@ func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) 
 func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error) {
 	err = s.m.pool.Use(func(o *objects.DB) error {
 		var off []string
-		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, guard: guard{guarded: s.p.Guarded, stayed: &off}}
+		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, Guard: merge.Guard{Guarded: s.p.Guarded, Stayed: &off}}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
 		}
 		if !descends && s.p.Origin != s.p.Base && s.p.Session != "" {
 			r.base, r.pick = s.p.Origin, s.ours //control:dropped-by-a-rewrite
-			r.stay = s.p.Guarded != nil
+			r.Stay = s.p.Guarded != nil
 		}
 		if c, err = r.run(ctx, o); err == nil && len(off) > 0 {
 			slices.Sort(off)
@@ -274,7 +275,7 @@ func (s *pushing) split(ctx context.Context) error {
 	}
 	var c Commit
 	err = s.m.pool.Use(func(o *objects.DB) (err error) {
-		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, sel: except([]string{workflowDir})}.run(ctx, o)
+		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, sel: merge.Except([]string{workflowDir})}.run(ctx, o)
 		return err
 	})
 	if err != nil {

@@ -3,11 +3,11 @@ package gitops
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
+	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -20,68 +20,15 @@ type delta struct {
 	score    int    // for a rename, percent alike
 }
 
-// selection says which paths of a tree count.
-type selection struct {
-	under  map[string]bool // these and what is below them; empty means all
-	above  map[string]bool // the directories on the way there
-	invert bool            // all but these
-}
-
-func only(paths []string) selection {
-	s := selection{under: map[string]bool{}, above: map[string]bool{}}
-	for _, p := range paths {
-		p = strings.Trim(p, "/")
-		s.under[p] = true
-		for i := strings.LastIndexByte(p, '/'); i > 0; i = strings.LastIndexByte(p, '/') {
-			p = p[:i]
-			s.above[p] = true
-		}
-	}
-	return s
-}
-
-func except(paths []string) selection {
-	s := only(paths)
-	s.invert = true
-	return s
-}
-
-// whole reports whether path counts with all that is below it.
-func (s selection) whole(path string) bool {
-	if len(s.under) == 0 || s.under[""] {
-		return true
-	}
-	if s.above[path] && !s.under[path] || path == "" { //control:file-over-directory
-		return false
-	}
-	return s.inside(path) != s.invert
-}
-
-// some reports whether something at or below path counts.
-func (s selection) some(path string) bool {
-	return path == "" || s.above[path] || s.whole(path)
-}
-
-func (s selection) inside(path string) bool {
-	for !s.under[path] {
-		i := strings.LastIndexByte(path, '/')
-		if i < 0 {
-			return false
-		}
-		path = path[:i]
-	}
-	return true
-}
-
 // differ walks two trees and collects the paths that differ, in tree order.
 // Equal subtrees are not read.
 type differ struct {
 	o   *objects.DB
-	sel selection
+	sel merge.Selection
 	out []delta
 }
 
-func diff(ctx context.Context, o *objects.DB, from, to plumbing.Hash, sel selection) ([]delta, error) {
+func diff(ctx context.Context, o *objects.DB, from, to plumbing.Hash, sel merge.Selection) ([]delta, error) {
 	d := &differ{o: o, sel: sel}
 	err := d.walk(ctx, from, to, "")
 	return d.out, err
@@ -124,7 +71,7 @@ func (d *differ) walk(ctx context.Context, from, to plumbing.Hash, at string) er
 }
 
 func (d *differ) pair(ctx context.Context, a, b objects.Entry, path string) error {
-	if a.Hash == b.Hash && a.Mode == b.Mode || !d.sel.some(path) {
+	if a.Hash == b.Hash && a.Mode == b.Mode || !d.sel.Some(path) {
 		return nil
 	}
 	var subA, subB plumbing.Hash
@@ -134,7 +81,7 @@ func (d *differ) pair(ctx context.Context, a, b objects.Entry, path string) erro
 	if b.IsDir() {
 		subB, b = b.Hash, objects.Entry{}
 	}
-	if (!a.Hash.IsZero() || !b.Hash.IsZero()) && d.sel.whole(path) {
+	if (!a.Hash.IsZero() || !b.Hash.IsZero()) && d.sel.Whole(path) {
 		d.out = append(d.out, delta{path: path, from: a, to: b})
 	}
 	return d.walk(ctx, subA, subB, path+"/")

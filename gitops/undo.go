@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
@@ -124,14 +125,14 @@ func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) 
 	if err != nil {
 		return Commit{}, err
 	}
-	which := only(u.Paths)
+	which := merge.Only(u.Paths)
 	if len(u.Paths) == 0 && len(u.Keep) > 0 { //control:kept-files
-		which = except(u.Keep)
+		which = merge.Except(u.Keep)
 	}
 	for _, c := range list {
 		was, err := o.ParentTree(c)
 		if err == nil {
-			tree, err = merge(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, which, guard{})
+			tree, err = merge.Trees(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, which, merge.Guard{})
 		}
 		if err != nil {
 			return Commit{}, err

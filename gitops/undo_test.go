@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -131,8 +132,8 @@ func TestUndoKeepsOtherPeoplesCommits(t *testing.T) {
 	s.save(put("a", "x\n"))
 	s.commit([]Change{put("a", "y\n")})
 	before := s.head
-	var conflict *conflictError
-	if err := s.undo(1); !errors.As(err, &conflict) || !slices.Equal(conflict.paths, []string{"a"}) || !errors.Is(err, ErrConflict) {
+	var conflict *merge.Conflict
+	if err := s.undo(1); !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, []string{"a"}) || !errors.Is(err, ErrConflict) {
 		t.Errorf("undo below a change of the same line: %v", err)
 	}
 	if s.head != before {
@@ -199,9 +200,9 @@ func TestRebase(t *testing.T) {
 			ours := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.ours, Meta: meta}))(t)
 			onto := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.theirs, Meta: Meta{Message: "theirs"}}))(t)
 			got, err := rebased(t, m, rebase{onto: onto.ID, base: head, head: ours.ID})
-			var conflict *conflictError
+			var conflict *merge.Conflict
 			if tt.conflict != nil {
-				if !errors.As(err, &conflict) || !slices.Equal(conflict.paths, tt.conflict) {
+				if !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, tt.conflict) {
 					t.Errorf("got %v, want a conflict in %q", err, tt.conflict)
 				}
 				return

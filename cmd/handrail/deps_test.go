@@ -95,8 +95,9 @@ var arrows = map[string][]string{
 	"agent/tools/toolstest":         {"agent/session", "agent/tools", "agent/tools/builtin", "agent/workspace", "agent/workspace/local", "policy"},
 	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy", "policy/*"},
 
-	"gitops":     {"gitops/*"},
-	"gitops/...": {},
+	"gitops":       {"gitops/*"},
+	"gitops/...":   {},
+	"gitops/merge": {"gitops/lines", "gitops/objects"},
 
 	"policy":                       {"policy/shell", "policy/typo", "policy/untrusted"},
 	"policy/shell":                 {"policy/shell/*"},
@@ -136,7 +137,7 @@ var homes = map[string][]string{
 	"github.com/bradleyfalzon":          {"bot/ghapp"},
 	"github.com/golang-jwt/jwt":         {"bot/ghapp", "bot/ghapp/ghtest", "bot/ghapp/ghtest/ghcheck"},
 	"github.com/gofri":                  {"bot/ghapp"},
-	"github.com/go-git/go-git":          {"gitops", "gitops/objects"},
+	"github.com/go-git/go-git":          {"gitops", "gitops/objects", "gitops/merge"},
 	"github.com/ProtonMail/go-crypto":   {"gitops/sign", "bot/ghapp/ghtest/webflow"},
 	"golang.org/x/crypto":               {"gitops/sign"},
 	"github.com/sergi/go-diff":          {"agent/patch", "gitops/lines"},

@@ -1,43 +1,66 @@
-package gitops
+// Package merge joins trees that come from one, file by file and line by line. It
+// writes objects, and moves no ref.
+package merge
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
+// MostBytes is the largest file that is looked at line by line.
+const MostBytes = 4 << 20
+
+// ErrConflict: both sides changed the same lines. See [Conflict].
+var ErrConflict = errors.New("conflict")
+
+// Conflict lists the paths that could not be merged. It is an [ErrConflict].
+type Conflict struct{ Paths []string }
+
+func (e *Conflict) Error() string {
+	const show = 10
+	if len(e.Paths) > show {
+		return fmt.Sprintf("conflict in %q and %d more", e.Paths[:show], len(e.Paths)-show)
+	}
+	return fmt.Sprintf("conflict in %q", e.Paths)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *Conflict) Is(target error) bool { return target == ErrConflict }
+
 // merger joins two trees that come from one, file by file. Files that both
 // changed are merged by lines.
 type merger struct {
 	o         *objects.DB
-	sel       selection // theirs counts here; elsewhere ours stays
-	guard               // may be zero
+	sel       Selection // theirs counts here; elsewhere ours stays
+	Guard               // may be zero
 	conflicts []string
 }
 
-// guard is about files that somebody answers for as they are.
-type guard struct {
-	guarded func(path string) bool // these are not merged by lines; nil for none
-	stay    bool                   // and ours stay, whatever theirs did
-	stayed  *[]string              // paths at which that made a difference
+// Guard is about files that somebody answers for as they are.
+type Guard struct {
+	Guarded func(path string) bool // these are not merged by lines; nil for none
+	Stay    bool                   // and ours stay, whatever theirs did
+	Stayed  *[]string              // paths at which that made a difference
 }
 
-// merge returns the tree that has the changes from the first tree to the
+// Trees returns the tree that has the changes from the first tree to the
 // third, where they count, applied to the second. Where that cannot be it is a
-// [conflictError].
-func merge(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel selection, g guard) (plumbing.Hash, error) {
-	m := &merger{o: o, sel: sel, guard: g}
+// [Conflict].
+func Trees(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel Selection, g Guard) (plumbing.Hash, error) {
+	m := &merger{o: o, sel: sel, Guard: g}
 	h, err := m.trees(ctx, from, "")
 	if err == nil && len(m.conflicts) > 0 {
 		slices.Sort(m.conflicts)
-		err = &conflictError{paths: m.conflicts}
+		err = &Conflict{Paths: m.conflicts}
 	}
 	return h, err
 }
@@ -48,7 +71,7 @@ func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (p
 	switch {
 	case ours == theirs || base == theirs:
 		return ours, nil
-	case base == ours && !m.stay && m.sel.whole(strings.TrimSuffix(at, "/")):
+	case base == ours && !m.Stay && m.sel.Whole(strings.TrimSuffix(at, "/")):
 		return theirs, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -88,12 +111,12 @@ func same(a, b objects.Entry) bool {
 func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) (objects.Entry, error) {
 	base, ours, theirs := from[0], from[1], from[2]
 	switch {
-	case same(ours, theirs) || same(base, theirs) || !m.sel.some(path):
+	case same(ours, theirs) || same(base, theirs) || !m.sel.Some(path):
 		return ours, nil
 	case m.stays(from, path): //control:dropped-stays-off
-		*m.stayed = append(*m.stayed, path)
+		*m.Stayed = append(*m.Stayed, path)
 		return ours, nil
-	case same(base, ours) && m.sel.whole(path) && !m.below(from):
+	case same(base, ours) && m.sel.Whole(path) && !m.below(from):
 		return theirs, nil
 	}
 	dirs := func(e objects.Entry) bool { return e.IsDir() || e.Hash.IsZero() }
@@ -104,7 +127,7 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 		h, err := m.trees(ctx, [3]plumbing.Hash{base.Hash, ours.Hash, theirs.Hash}, path+"/")
 		return objects.Entry{Mode: filemode.Dir, Hash: h}, err
 	}
-	if m.sel.whole(path) && base.IsFile() && ours.IsFile() && theirs.IsFile() {
+	if m.sel.Whole(path) && base.IsFile() && ours.IsFile() && theirs.IsFile() {
 		return m.files(from, path)
 	}
 	m.conflicts = append(m.conflicts, path)
@@ -113,17 +136,17 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 
 // stays reports whether ours stays at path because somebody answers for it.
 func (m *merger) stays(from [3]objects.Entry, path string) bool {
-	return m.stay && !from[1].IsDir() && !from[2].IsDir() && m.guarded(path)
+	return m.Stay && !from[1].IsDir() && !from[2].IsDir() && m.Guarded(path)
 }
 
 // below reports whether there may be something in a directory that stays.
 func (m *merger) below(from [3]objects.Entry) bool {
-	return m.stay && (from[0].IsDir() || from[2].IsDir())
+	return m.Stay && (from[0].IsDir() || from[2].IsDir())
 }
 
 func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error) {
 	base, out, theirs := from[0], from[1], from[2]
-	if m.guarded != nil && m.guarded(path) { //control:not-merged-by-lines
+	if m.Guarded != nil && m.Guarded(path) { //control:not-merged-by-lines
 		m.conflicts = append(m.conflicts, path)
 		return out, nil
 	}
@@ -139,7 +162,7 @@ func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error
 	}
 	var side [3][]string
 	for i, e := range from {
-		data, text, err := content(m.o, e)
+		data, text, err := Content(m.o, e)
 		if err != nil {
 			return out, err
 		}
@@ -159,57 +182,18 @@ func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error
 	return out, err
 }
 
-// rebase replays the commits after base up to head, along first parents, on
-// top of onto. Authors, dates and messages stay; commits that change nothing
-// any more are dropped, and a merge becomes a plain commit. Where both sides
-// changed the same lines it is a [conflictError].
-type rebase struct {
-	onto, base, head string
-	sel              selection                 // of the changes
-	pick             func(*object.Commit) bool // of the commits; nil for all
-	sign             Signer                    // nil for none
-	guard                                      // stay is for all commits but head
-}
-
-// run makes the commits. No ref moves. Files of the result tell what differs
-// from onto.
-func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
-	chain, err := o.Chain(ctx, r.base, r.head)
-	if err != nil {
-		return Commit{}, err
+// Content returns what a diff shows of an entry; text is false if that is
+// binary, or too large to be read.
+func Content(o *objects.DB, e objects.Entry) (data []byte, text bool, err error) {
+	switch {
+	case e.Hash.IsZero():
+		return nil, true, nil
+	case e.Mode == filemode.Submodule:
+		return []byte("Subproject commit " + e.Hash.String() + "\n"), true, nil
 	}
-	start, err := o.Commit(r.onto)
-	if err != nil {
-		return Commit{}, err
+	data, err = o.Read(plumbing.BlobObject, e.Hash, MostBytes)
+	if errors.Is(err, objects.ErrTooLarge) {
+		return nil, false, nil
 	}
-	at, tree := start.Hash, start.TreeHash
-	for _, c := range slices.Backward(chain) {
-		if r.pick != nil && !r.pick(c) {
-			continue
-		}
-		from, err := o.ParentTree(c)
-		if err != nil {
-			return Commit{}, err
-		}
-		g := r.guard
-		g.stay = g.stay && c.Hash.String() != r.head
-		next, err := merge(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel, g)
-		if err == nil {
-			next, err = o.Root(next)
-		}
-		if err != nil {
-			return Commit{}, err
-		}
-		if next == tree {
-			continue
-		}
-		tree = next
-		at, err = r.sign.write(ctx, o, object.Commit{TreeHash: tree, ParentHashes: objects.Parents(at.String()), Author: c.Author, Committer: c.Committer, Message: c.Message})
-		if err != nil {
-			return Commit{}, err
-		}
-	}
-	out := Commit{ID: at.String(), Tree: tree.String(), Parent: r.onto, Empty: at == start.Hash}
-	out.Files, err = stats(ctx, o, start.TreeHash, tree)
-	return out, err
+	return data, err == nil && !lines.IsBinary(data), err
 }

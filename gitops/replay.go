@@ -1,0 +1,67 @@
+package gitops
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/handrail-bot/handrail/gitops/merge"
+	"github.com/handrail-bot/handrail/gitops/objects"
+)
+
+// rebase replays the commits after base up to head, along first parents, on
+// top of onto. Authors, dates and messages stay; commits that change nothing
+// any more are dropped, and a merge becomes a plain commit. Where both sides
+// changed the same lines it is a [merge.Conflict].
+type rebase struct {
+	onto, base, head string
+	sel              merge.Selection           // of the changes
+	pick             func(*object.Commit) bool // of the commits; nil for all
+	sign             Signer                    // nil for none
+	merge.Guard                                // stay is for all commits but head
+}
+
+// run makes the commits. No ref moves. Files of the result tell what differs
+// from onto.
+func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
+	chain, err := o.Chain(ctx, r.base, r.head)
+	if err != nil {
+		return Commit{}, err
+	}
+	start, err := o.Commit(r.onto)
+	if err != nil {
+		return Commit{}, err
+	}
+	at, tree := start.Hash, start.TreeHash
+	for _, c := range slices.Backward(chain) {
+		if r.pick != nil && !r.pick(c) {
+			continue
+		}
+		from, err := o.ParentTree(c)
+		if err != nil {
+			return Commit{}, err
+		}
+		g := r.Guard
+		g.Stay = g.Stay && c.Hash.String() != r.head
+		next, err := merge.Trees(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel, g)
+		if err == nil {
+			next, err = o.Root(next)
+		}
+		if err != nil {
+			return Commit{}, err
+		}
+		if next == tree {
+			continue
+		}
+		tree = next
+		at, err = r.sign.write(ctx, o, object.Commit{TreeHash: tree, ParentHashes: objects.Parents(at.String()), Author: c.Author, Committer: c.Committer, Message: c.Message})
+		if err != nil {
+			return Commit{}, err
+		}
+	}
+	out := Commit{ID: at.String(), Tree: tree.String(), Parent: r.onto, Empty: at == start.Hash}
+	out.Files, err = stats(ctx, o, start.TreeHash, tree)
+	return out, err
+}
