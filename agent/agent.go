@@ -97,6 +97,7 @@ type Saved struct {
 	// LeftOut is what the workspace has and the state has not, because it cannot
 	// be kept.
 	LeftOut []session.LeftOut
+	Merge   *session.Merge // see session.Checkpoint
 }
 
 // Publication asks for a commit on the branch. The same one makes the same
@@ -108,6 +109,7 @@ type Publication struct {
 	Parent   string               // commit published before, or the base
 	Subject  string               // first line of the message
 	Approval string               // request that people approved for it; "" for none
+	Merge    *session.Merge       // that the saved state takes in; nil for none
 	TookBack session.TakeBackKind // the saved state takes checkpoints back, or brings them again, as its commit says
 }
 

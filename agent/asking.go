@@ -16,7 +16,7 @@ func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 	a := session.Asked{
 		ID: g.askID(), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
 		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: ru.action.Display,
-		Paths: ru.action.Paths, Effects: ru.action.Effects, Base: g.Task.Base, Head: g.Published, Bound: ru.bound,
+		Paths: ru.action.Paths, Effects: ru.action.Effects, Base: g.BaseNow(), Head: g.Published, Bound: ru.bound,
 	}
 	if c.Approval().State == policy.Stale && c.Request.Answer.Reason != "" {
 		a.Reasons = append(a.Reasons, "it is asked again, because "+c.Request.Answer.Reason)

@@ -148,6 +148,9 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 			"Mend what fails and run the tests again, by themselves. If that cannot be done here, complete again and say what fails and why.",
 			t.Tests, untrusted.Fence(f.talk.nonce, "output of the tests", f.Tests.Tail(mostTail))))
 	}
+	if m := f.TakingIn(); m.Unsettled() {
+		return f.conflicts(ctx, m)
+	}
 	if f.mayWrite() && !f.changed() {
 		return f.unchanged(ctx, said)
 	}
@@ -204,6 +207,16 @@ func (f *finisher) withProse(said string) string {
 		}
 	}
 	return said
+}
+
+// conflicts refuses an end that leaves both sides in files.
+func (f *finisher) conflicts(ctx context.Context, m *session.Merge) (*session.Outcome, error) {
+	files := strings.Join(m.Open, ", ")
+	if f.claims.refusals < mostRefusals {
+		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but conflict marks are left in "+files+
+			". Write each of these files as it is to be, without the lines <<<<<<<, ======= and >>>>>>>, and complete again.")
+	}
+	return failed("The conflicts with " + m.Branch + " were not settled: both sides are still in " + files + ". The branch is as it was before. Say how they are to be settled, or undo, which gives up taking " + m.Branch + " in."), nil
 }
 
 // changed reports whether there is anything new since a person last asked: on

@@ -95,7 +95,7 @@ func (g *gate) bind(ctx context.Context, callID string, ru *ruling) error {
 	facts := []session.Fact{
 		{Name: "session", Value: g.Task.Session},
 		{Name: "call", Value: callID},
-		{Name: "start of the work", Value: g.Task.Base},
+		{Name: "start of the work", Value: g.BaseNow()},
 		{Name: "last checkpoint", Value: g.Published},
 		{Name: "last step that nobody approved", Value: g.Unchecked},
 	}

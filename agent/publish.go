@@ -31,7 +31,8 @@ type publisher struct {
 // what is looked at: a sensitive path goes out only with a person's yes to
 // exactly that content.
 func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
-	if len(p.Unpushed) == 0 {
+	m := p.TakingIn()
+	if len(p.Unpushed) == 0 && m == nil || m.Unsettled() || m.Unseen(p.Turns) { //control:conflicts-stay-home
 		return nil, nil
 	}
 	s, err := p.needsApproval(ctx)
@@ -47,7 +48,7 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 			return nil, nil
 		}
 	}
-	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: subjectLine(p.Unpushed), TookBack: p.Newest.TookBack}
+	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: subjectLine(p.Unpushed), TookBack: p.Newest.TookBack, Merge: m}
 	if p.Publish.Approval().Stands() {
 		pub.Approval = p.Publish.Request.ID
 	}
@@ -313,12 +314,15 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 
 // checkpoint is what the log keeps of a saved state.
 func (s Saved) checkpoint(parent string) session.Checkpoint {
-	return session.Checkpoint{Commit: s.Commit, Tree: s.Tree, Parent: parent, Files: s.Files, Parked: true, Content: s.Content}
+	return session.Checkpoint{Commit: s.Commit, Tree: s.Tree, Parent: parent, Files: s.Files, Parked: true, Content: s.Content, Merge: s.Merge}
 }
 
 // subjectLine names a checkpoint by what it changed.
 func subjectLine(files []session.FileChange) string {
 	verbs := map[session.ChangeKind]string{session.ChangeCreate: "Add", session.ChangeModify: "Update", session.ChangeDelete: "Delete", session.ChangeRename: "Rename"}
+	if len(files) == 0 {
+		return "Take the base branch in"
+	}
 	if len(files) == 1 {
 		return fmt.Sprintf("%s %s", verbs[files[0].Kind], firstLine(files[0].Path, 60))
 	}

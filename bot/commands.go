@@ -44,6 +44,7 @@ func commands() []row {
 		{Spec: command.Spec{Name: "undo", Usage: "undo [n | path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "redo", Usage: "redo [n]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "keep", Usage: "keep [path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
+		{Spec: command.Spec{Name: "rebase", Usage: "rebase", Args: command.TakesNothing("this your branch onto on with from main master base default latest newest work")}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "model", Usage: "model <name>", Args: command.TakesName}, right: policy.AskChange, priority: store.PriorityWork, handle: model},
 		{Spec: command.Spec{Name: "config", Usage: "config", Args: command.TakesNothing("me show current in force effective settings values")}, right: policy.View, priority: store.PriorityWork, handle: showConfig},
 		{Spec: command.Spec{Name: "clear", Usage: "clear", Args: command.TakesNothing("your context conversation history memory chat")}, right: policy.Steer, priority: store.PriorityStop, handle: ofSession(forget)},

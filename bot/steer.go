@@ -29,7 +29,7 @@ func status(r *request, v *session.State) {
 
 // diff answers what the session changed.
 func diff(r *request, v *session.State) {
-	r.reply(render.Diff(v, r.w.at.Repo.URL+"/compare/"+v.Task.Base+"..."+v.Published))
+	r.reply(render.Diff(v, r.w.at.Repo.URL+"/compare/"+v.Base+"..."+v.Published))
 }
 
 // stop ends the session where it is.
@@ -55,9 +55,9 @@ func stop(ctx context.Context, r *request) error {
 // end ends the session, because a person said so.
 func (r *request) end(v *session.State, reason string) { r.c.append(v.Stop(r.from(), reason)...) }
 
-// takeBack takes checkpoints of the session back, brings them again, or keeps them.
+// takeBack takes checkpoints of the session back, brings them again, keeps them, or takes the base branch in.
 func takeBack(r *request, v *session.State) {
-	wish := session.TakeBack{Do: session.TakeBackKind(r.cmd.Name), N: r.cmd.Count, Paths: r.cmd.Paths}
+	wish := session.TakeBack{Do: session.TakeBackKind(r.cmd.Name), N: r.cmd.Count, Paths: r.cmd.Paths, Branch: dataOf(r.sess).Target}
 	switch {
 	case len(v.Checkpoints) == 0:
 		r.reply(render.NoCheckpoint)

@@ -212,11 +212,14 @@ func makeCommit(ctx context.Context, o *objects.DB, tree plumbing.Hash, parent s
 		return c, err
 	}
 	c.Tree = tree.String()
-	if tree == base || parent == "" && tree == plumbing.ComputeHash(plumbing.TreeObject, nil) {
+	parents := objects.Parents(parent)
+	if meta.Merges != "" { //control:second-parent
+		parents = append(parents, plumbing.NewHash(meta.Merges))
+	} else if tree == base || parent == "" && tree == plumbing.ComputeHash(plumbing.TreeObject, nil) {
 		c.ID, c.Empty = parent, true
 		return c, nil
 	}
-	id, err := writeCommit(ctx, o, object.Commit{TreeHash: tree, ParentHashes: objects.Parents(parent)}, meta)
+	id, err := writeCommit(ctx, o, object.Commit{TreeHash: tree, ParentHashes: parents}, meta)
 	if err != nil {
 		return c, err
 	}

@@ -34,6 +34,7 @@ type Meta struct {
 	SignOff   bool      // the committer signs off
 	When      time.Time // zero means now
 	Sign      Signer    // nil for none
+	Merges    string    // commit that becomes the second parent; "" for none
 }
 
 // text is the commit message with its trailers as last paragraph.

@@ -40,6 +40,10 @@ var (
 	errNoRemote = errors.New("a local clone has no remote here")
 	// errUnsupported: the local clone uses a feature that cannot be read.
 	errUnsupported = errors.New("repository format not supported")
+	// errUnrelated: two histories have nothing in common.
+	errUnrelated = errors.New("the two histories have no commit in common")
+	// ErrMerge: what was merged is not taken back.
+	ErrMerge = errors.New("a merge is not taken back")
 	// ErrNothing: there is nothing to undo or redo.
 	ErrNothing = errors.New("nothing to do")
 	// ErrConflict: both sides changed the same lines. See [merge.Conflict].

@@ -12,8 +12,8 @@ import (
 )
 
 // rebase replays the commits after base up to head, along first parents, on
-// top of onto. Authors, dates and messages stay; commits that change nothing
-// any more are dropped, and a merge becomes a plain commit. Where both sides
+// top of onto. Authors, dates and messages stay, and so do the other parents of a
+// merge; commits that change nothing any more are dropped. Where both sides
 // changed the same lines it is a [merge.Conflict].
 type rebase struct {
 	onto, base, head string
@@ -52,11 +52,15 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 		if err != nil {
 			return Commit{}, err
 		}
-		if next == tree {
+		parents, err := joined(ctx, o, at, c)
+		if err != nil {
+			return Commit{}, err
+		}
+		if next == tree && len(parents) == 1 {
 			continue
 		}
 		tree = next
-		at, err = r.sign.write(ctx, o, object.Commit{TreeHash: tree, ParentHashes: objects.Parents(at.String()), Author: c.Author, Committer: c.Committer, Message: c.Message})
+		at, err = r.sign.write(ctx, o, object.Commit{TreeHash: tree, ParentHashes: parents, Author: c.Author, Committer: c.Committer, Message: c.Message})
 		if err != nil {
 			return Commit{}, err
 		}
@@ -64,4 +68,23 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 	out := Commit{ID: at.String(), Tree: tree.String(), Parent: r.onto, Empty: at == start.Hash}
 	out.Files, err = stats(ctx, o, start.TreeHash, tree)
 	return out, err
+}
+
+// joined returns the parents of a commit that is made anew on top of at: those that were
+// merged stay, unless at has them.
+func joined(ctx context.Context, o *objects.DB, at plumbing.Hash, c *object.Commit) ([]plumbing.Hash, error) {
+	out := objects.Parents(at.String())
+	for i, p := range c.ParentHashes {
+		if i == 0 {
+			continue
+		}
+		there, err := objects.Descends(ctx, o, at, p)
+		if err != nil {
+			return nil, err
+		}
+		if !there { //control:merge-stays-a-merge
+			out = append(out, p)
+		}
+	}
+	return out, nil
 }

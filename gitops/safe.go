@@ -33,6 +33,7 @@ type SafePush struct {
 	// somebody took off the branch by rewriting it does not come along again.
 	Guarded func(path string) bool
 	Sign    Signer // of commits that are made anew; nil for none
+	Merges  bool   // Commit is a merge: no part of it is left out
 }
 
 // How a [SafePush] ended.
@@ -127,7 +128,10 @@ func (s *pushing) push(ctx context.Context, p Push) error {
 		p.after = s.p.Base //control:rewound-branch
 	}
 	made, err := s.m.push(ctx, p)
-	if errors.Is(err, ErrWorkflowScope) && s.out.Split == "" {
+	var declined *RemoteError
+	if errors.Is(err, ErrWorkflowScope) && s.p.Merges && errors.As(err, &declined) { //control:merge-is-not-split
+		err = &RemoteError{Kind: ErrAuth, Reason: declined.Reason, Output: declined.Output}
+	} else if errors.Is(err, ErrWorkflowScope) && s.out.Split == "" {
 		s.out.Causes = append(s.out.Causes, err)
 		if serr := s.split(ctx); serr != nil {
 			s.done = true
@@ -231,7 +235,7 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 
 // ours reports whether a commit is new, or one of the session's.
 func (s *pushing) ours(c *object.Commit) bool {
-	return c.Hash.String() == s.p.Commit || trailer.Value(c.Message, TrailerSession) == s.p.Session
+	return c.Hash.String() == s.p.Commit || len(c.ParentHashes) < 2 && trailer.Value(c.Message, TrailerSession) == s.p.Session
 }
 
 // beside returns the name of the n-th branch for some work; the first is its own.

@@ -41,7 +41,9 @@ type Undo struct {
 // since, its tree is the one of N checkpoints ago; other people's commits in
 // between stay, by a merge, which may be an [ErrConflict]. The undone state
 // stays in the history, so nothing is lost. With Paths or Keep the checkpoints
-// count as not undone. No ref moves.
+// count as not undone. What a merge brought stays, because the commit that took it
+// back would take it back for everybody as soon as the branch is merged: a merge is
+// counted and left as it is, and nothing but merges is an [ErrMerge]. No ref moves.
 func (m *Mirror) Undo(ctx context.Context, u Undo) (c Commit, err error) {
 	err = m.pool.Use(func(o *objects.DB) error {
 		live, undone, err := u.past(ctx, o)
@@ -51,11 +53,17 @@ func (m *Mirror) Undo(ctx context.Context, u Undo) (c Commit, err error) {
 		if u.Redo {
 			live = undone
 		}
+		if len(u.Paths) > 0 {
+			live = withoutMerges(live)
+		}
 		n := max(u.N, 1)
 		if len(live) < n {
 			return fmt.Errorf("%w: there are %d", ErrNothing, len(live))
 		}
-		c, err = u.revert(ctx, o, live[:n])
+		if live = withoutMerges(live[:n]); len(live) == 0 { //control:merge-not-taken-back
+			return ErrMerge
+		}
+		c, err = u.revert(ctx, o, live)
 		return err
 	})
 	return c, err

@@ -43,7 +43,7 @@ const (
 	AskChange          // a task that may change files
 	Settle             // approve or deny
 	Steer              // stop, resume, retry, clear
-	Rewind             // undo, redo, keep
+	Rewind             // undo, redo, keep, rebase
 	RaiseLimit         // more budget, another model
 )
 

@@ -15,6 +15,7 @@ type Changes struct {
 	Checkpoints []Checkpoint // commits on the branch
 	Branch      string       // that has them
 	Published   string       // the last of them, or the base
+	Base        string       // commit of the base branch that the branch has; where the work began, until one was taken in
 	Saved       string       // commit of the last saved state, on the branch or not
 	Unpushed    []FileChange // what differs between the two
 	Newest      *Checkpoint  // what tells of the saved state; nil for the base
@@ -46,7 +47,41 @@ type Push struct {
 }
 
 func (w *Changes) begin(t Task) {
-	w.Branch, w.Saved, w.Published = t.Branch, t.Base, t.Base
+	w.Branch, w.Saved, w.Published, w.Base = t.Branch, t.Base, t.Base, t.Base
+}
+
+// TakingIn returns the base branch that the saved state has and the branch has not; nil
+// for none.
+func (w *Changes) TakingIn() *Merge {
+	if w.Newest == nil || !w.Newest.Parked {
+		return nil
+	}
+	return w.Newest.Merge
+}
+
+// BaseNow returns the commit of the base branch that the saved state has.
+func (w *Changes) BaseNow() string {
+	if m := w.TakingIn(); m != nil {
+		return m.Commit //control:base-from-then-on
+	}
+	return w.Base
+}
+
+// tookIn counts changes anew, since the base is another one now. Those of others stay
+// out.
+func (w *Changes) tookIn(p *Checkpoint) {
+	ours := map[string]bool{}
+	for _, f := range slices.Concat(w.Files, w.Unpushed) {
+		ours[f.Path] = true
+	}
+	w.Base, w.Files, w.index = p.Merge.Commit, nil, nil
+	lines := w.Lines
+	for _, f := range p.Files {
+		if ours[f.Path] {
+			w.add(f)
+		}
+	}
+	w.Lines = lines
 }
 
 // wish notes what a person wants to become of the checkpoints.
@@ -72,9 +107,15 @@ func (w *Changes) take(e Event, p *Checkpoint) {
 		w.approve(p.Files)
 		return
 	}
+	if p.Merge != nil {
+		w.tookIn(p)
+	}
 	w.Published, w.Unpushed, w.Approved = p.Commit, nil, nil //control:consumed-when-published
 	if p.Commit != p.Parent {
 		w.Checkpoints = append(w.Checkpoints, *p)
+	}
+	if p.Merge != nil {
+		return
 	}
 	for _, f := range p.Files {
 		if p.TookBack != Undo || !w.less(f) {

@@ -139,7 +139,25 @@ type TakeBack struct {
 	Do    TakeBackKind `json:"do"`
 	N     int          `json:"n,omitempty"`
 	Paths []string     `json:"paths,omitempty"`
+	// Branch is what [Rebase] takes in.
+	Branch string `json:"branch,omitempty"`
 }
+
+// Merge is a base branch that a state takes in. Conflicts are the files in which both
+// sides had changed the same lines, Open those of them that still have both.
+type Merge struct {
+	Branch    string   `json:"branch"`
+	Commit    string   `json:"commit"`
+	Conflicts []string `json:"conflicts,omitempty"`
+	Open      []string `json:"open,omitempty"`
+	Turn      int      `json:"turn,omitempty"` // of the session when it was taken in
+}
+
+// Unsettled reports whether files still have both sides.
+func (m *Merge) Unsettled() bool { return m != nil && len(m.Open) > 0 }
+
+// Unseen reports whether there were conflicts at which nobody has looked by a turn.
+func (m *Merge) Unseen(turn int) bool { return m != nil && len(m.Conflicts) > 0 && turn == m.Turn }
 
 // Call is one tool call as it will be run. ID is unique in the session.
 type Call struct {
@@ -304,6 +322,9 @@ type Checkpoint struct {
 	// TookBack says that the commit takes checkpoints back, or brings them again:
 	// its message names them. It is empty for any other.
 	TookBack TakeBackKind `json:"took_back,omitempty"`
+	// Merge is set when the commit has a base branch that Parent has not. Files are
+	// then what differs from both, and on the branch what differs from the base.
+	Merge *Merge `json:"merge,omitempty"`
 	// Sent tells how the commit came to the branch where that was not plain.
 	Sent *Sent `json:"sent,omitempty"`
 }

@@ -187,8 +187,11 @@ func (s *State) end(p *Ended) {
 // noted takes in a note. One of what was taken back is how the work ends again.
 func (s *State) noted(p *Note) {
 	s.note(p)
-	if p.Kind == NoteTookBack {
+	if p.Kind == NoteTookBack || p.Kind == NoteConflicts {
 		s.TakeBack = nil
+	}
+	if p.Kind == NoteConflicts { // there is work to do
+		s.Rest = nil
 	}
 	switch {
 	case s.Rest == nil:

@@ -127,7 +127,8 @@ const (
 	NoteFallback   NoteKind = "fallback"   // the server takes no native calls
 	NoteReverted   NoteKind = "reverted"   // a change was taken back
 	NoteHeld       NoteKind = "held"       // files that the bot may not push
-	NoteTookBack   NoteKind = "took back"  // a person took checkpoints back, or brought them again
+	NoteTookBack   NoteKind = "took back"  // a person took checkpoints back, brought them again, or had the base branch taken in
+	NoteConflicts  NoteKind = "conflicts"  // the base branch was taken in, and the model has to settle conflicts
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
 	NoteShortened  NoteKind = "shortened"  // long pieces were cut in their middle, because nothing else made room
 )
@@ -151,9 +152,10 @@ type TakeBackKind string
 
 // What can be done with checkpoints.
 const (
-	Undo TakeBackKind = "undo"
-	Redo TakeBackKind = "redo"
-	Keep TakeBackKind = "keep"
+	Undo   TakeBackKind = "undo"
+	Redo   TakeBackKind = "redo"
+	Keep   TakeBackKind = "keep"
+	Rebase TakeBackKind = "rebase" // the base branch is taken in; nothing is taken back
 )
 
 // ChangeKind is what happened to a file.

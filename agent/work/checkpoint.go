@@ -25,10 +25,11 @@ type checkpoints struct {
 	base string // commit that the workspace was opened on
 	tree string // of the last saved state
 
-	branch    string   // that takes the checkpoints
-	published string   // last checkpoint on it, or where the session began
-	moved     bool     // the branch has commits that the workspace lacks
-	foreign   []string // submodules that the model knows it cannot change
+	branch    string         // that takes the checkpoints
+	published string         // last checkpoint on it, or where the session began
+	merge     *session.Merge // what the saved state takes in, and the branch has not; nil for none
+	moved     bool           // the branch has commits that the workspace lacks
+	foreign   []string       // submodules that the model knows it cannot change
 
 	secrets   Secrets
 	sensitive func(path string) bool
@@ -75,11 +76,14 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	if err := c.updatePrivateRef(ctx, commit.ID); err != nil {
 		return agent.Saved{}, err
 	}
-	_, stats, err := c.job.Repo.Diff(ctx, c.published, commit.ID, gitops.DiffOptions{MaxBytes: 1})
+	stats, ours, err := c.changes(ctx, commit.ID)
+	if err == nil {
+		saved.Merge, err = c.stillOpen(ctx, commit.ID)
+	}
 	if err != nil {
 		return agent.Saved{}, err
 	}
-	saved.Files = fileChanges(stats)
+	saved.Files = fileChanges(ours)
 	if c.job.Push != nil { // another machine may go on from here
 		saved.Content, err = c.storedContent(ctx, commit.ID, stats)
 	}
@@ -110,20 +114,26 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 		meta.Message, meta.Trailers = made.Message, append(made.Trailers, meta.Trailers[len(c.meta("", 0).Trailers):]...)
 		meta.CoAuthors, meta.SignOff = nil, false // they are among the trailers
 	}
+	if p.Merge != nil {
+		meta.Merges, meta.Message = p.Merge.Commit, mergeSubject(p.Merge, c.branch)
+	}
 	commit, err := c.job.Repo.CommitTreeOf(ctx, p.Saved, p.Parent, meta)
 	if err != nil {
 		return session.Checkpoint{}, err
 	}
-	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files), TookBack: p.TookBack}
+	out, err := c.described(ctx, p, commit)
+	if err != nil {
+		return out, err
+	}
 	switch {
 	case commit.Empty:
 	case c.job.Push == nil:
 		err = c.advance(ctx, commit.ID, p.Parent)
 	default:
-		out, err = c.push(ctx, p, commit)
+		out, err = c.push(ctx, p, out)
 	}
 	if err == nil && !out.Parked {
-		c.published = out.Commit
+		c.published, c.merge = out.Commit, nil
 	}
 	return out, err
 }

@@ -17,12 +17,11 @@ import (
 // does not have them and must be opened again. When nothing could be pushed the
 // checkpoint is parked: the work stays in the saved state and, as a patch, in the
 // log.
-func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
-	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files), TookBack: p.TookBack}
+func (c *checkpoints) push(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
 	done, err := c.job.Push(ctx, gitops.SafePush{
-		Commit: commit.ID, Base: p.Parent, Ref: "refs/heads/" + c.branch,
+		Commit: out.Commit, Base: p.Parent, Ref: "refs/heads/" + c.branch,
 		Origin: c.job.Task.Base, Session: c.job.Task.Session, Exists: p.Parent != c.job.Task.Base,
-		Guarded: c.sensitive, Sign: c.signer(),
+		Guarded: c.sensitive, Sign: c.signer(), Merges: p.Merge != nil,
 	})
 	if err != nil {
 		return out, fmt.Errorf("push checkpoint: %w", err)
@@ -48,11 +47,11 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, commit gito
 
 // park leaves work that no branch takes in its saved state.
 func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
-	_, stats, err := c.job.Repo.Diff(ctx, p.Parent, p.Saved, gitops.DiffOptions{MaxBytes: 1})
+	stats, ours, err := c.changes(ctx, p.Saved)
 	if err != nil {
 		return out, err
 	}
-	out.Commit, out.Parked, out.Files = p.Saved, true, fileChanges(stats)
+	out.Commit, out.Parked, out.Files = p.Saved, true, fileChanges(ours)
 	out.Content, err = c.storedContent(ctx, p.Saved, stats)
 	return out, err
 }

@@ -20,7 +20,14 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 		return nil
 	}
 	wish := at.TakeBack.TakeBack
-	saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
+	saves := &checkpoints{job: j, secrets: e.cfg.Secrets, published: at.Published}
+	if wish.Do == session.Rebase || at.TakingIn() != nil {
+		events, err := e.takeIn(ctx, saves, at)
+		if err != nil {
+			return err
+		}
+		return record(ctx, j, at, events)
+	}
 	meta := saves.meta("", at.Turns)
 	meta.Message, meta.When = "", at.Updated // so that the same wish is the same commit, also after a crash
 	c, err := j.Repo.Undo(ctx, gitops.Undo{
@@ -34,6 +41,8 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 	switch {
 	case errors.Is(err, gitops.ErrNothing), err == nil && (c.Empty || c.Tree == treeOf(at)):
 		tell(nothingToTakeBack(wish))
+	case errors.Is(err, gitops.ErrMerge):
+		tell("I did not undo anything: the last thing I did was to take the base branch in. A commit that undoes this would undo it for everybody as soon as this is merged. `/agent undo 2` takes back what I did before it, and keeps what the base branch brought.")
 	case errors.Is(err, gitops.ErrConflict):
 		tell(fmt.Sprintf("I did not %s anything: other changes were made to the same lines since (%s). Say what should become of them.", wish.Do, untrusted.EscapeLine(err.Error())))
 	case err != nil:
@@ -57,6 +66,11 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 		events = append(events, session.NewEvent(session.TypeCheckpoint, at.Turns,
 			session.Checkpoint{Commit: c.ID, Tree: c.Tree, Parent: at.Published, Files: fileChanges(c.Files), Parked: true, TookBack: wish.Do, Content: content}))
 	}
+	return record(ctx, j, at, events)
+}
+
+// record puts events in the log, and in the state that it says.
+func record(ctx context.Context, j Job, at *session.State, events []*session.Event) error {
 	if err := j.Log.Append(ctx, events...); err != nil {
 		return fmt.Errorf("record what was taken back: %w", err)
 	}

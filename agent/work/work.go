@@ -12,6 +12,7 @@
 //	push.go        publish: a commit goes to the branch
 //	revert.go      what nobody approved is taken back
 //	takeback.go    what a person wants undone, or done again
+//	takein.go      the base branch is taken in
 //	remote.go      what CI would run of a push
 //	propose.go     a sensitive edit becomes a commit that people review
 //	rebuild.go     go on where another machine stopped
@@ -171,7 +172,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, facts, j); err != nil {
 		return nil, err
 	}
-	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, secrets: e.cfg.Secrets,
+	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, merge: at.TakingIn(), secrets: e.cfg.Secrets,
 		sensitive: func(path string) bool { return e.cfg.Policy.Touches(path).Sensitive }}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	if j.Equip != nil {

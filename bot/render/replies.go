@@ -15,7 +15,7 @@ import (
 const (
 	NoSession       = "There is no session in this thread yet. Write `/agent` and what you want."
 	NothingToStop   = "There is nothing to stop."
-	NoCheckpoint    = "This session has put nothing on a branch yet, so there is nothing to take back or to keep."
+	NoCheckpoint    = "This session has put nothing on a branch yet, so there is nothing to take back, to keep or to bring up to date."
 	NothingAsked    = "Nothing waits for approval in this thread."
 	UnknownAuthor   = "I could not make sure who wrote this, so I did nothing."
 	CheckIsRunning  = "The agent works on this branch."

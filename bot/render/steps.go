@@ -124,7 +124,7 @@ func noteSteps(p *session.Note) []step {
 		return []step{{text: text}}
 	}
 	var out []step
-	if p.Kind == session.NoteTookBack {
+	if p.Kind == session.NoteTookBack || p.Kind == session.NoteConflicts {
 		first, _, _ := strings.Cut(p.Text, "\n")
 		out = append(out, step{text: first})
 	}

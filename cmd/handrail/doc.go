@@ -42,7 +42,7 @@
 //
 // gitops saves: mirrors, branches, checkpoints, pushes. It runs no git and
 // trusts nothing that a workspace wrote. gitops/objects reads and writes trees,
-// commits and packs; gitops/lines compares and merges texts,
+// commits and packs; gitops/lines compares and merges texts, gitops/merge trees,
 // gitops/trailer writes messages, gitops/sign signs.
 //
 // policy decides: what a mode allows, which paths are sensitive, who may approve;

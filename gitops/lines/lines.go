@@ -72,6 +72,54 @@ func IsBinary(data []byte) bool {
 // Merge applies what changed from base to ours and from base to theirs.
 // Changes that overlap or touch must be equal, or there is no merge.
 func Merge(base, ours, theirs []string) ([]string, bool) {
+	return merge([3][]string{base, ours, theirs}, nil)
+}
+
+// Marked is like Merge. Where there is no merge, both sides stand between lines that
+// name them.
+func Marked(base, ours, theirs []string, names [2]string) []string {
+	out, _ := merge([3][]string{base, ours, theirs}, func(mine, yours []string) []string {
+		end := "\n"
+		if slices.ContainsFunc(slices.Concat(mine, yours), func(l string) bool { return strings.HasSuffix(l, "\r\n") }) {
+			end = "\r\n"
+		}
+		out := append([]string{markOurs + " " + names[0] + end}, closed(mine, end)...)
+		out = append(append(out, markMiddle+end), closed(yours, end)...)
+		return append(out, markTheirs+" "+names[1]+end)
+	})
+	return out
+}
+
+// The marks around two sides, as git writes them.
+const markOurs, markMiddle, markTheirs = "<<<<<<<", "=======", ">>>>>>>"
+
+// closed is a list of lines whose last one ends.
+func closed(list []string, end string) []string {
+	if n := len(list); n > 0 && !strings.HasSuffix(list[n-1], "\n") {
+		return append(slices.Clone(list[:n-1]), list[n-1]+end)
+	}
+	return list
+}
+
+// HasMarks reports whether a text has lines that begin or end two sides, and that are
+// in none of others.
+func HasMarks(text []string, others ...[]string) bool {
+	return slices.ContainsFunc(text, func(l string) bool {
+		l = strings.TrimRight(l, "\r\n")
+		mark, _, _ := strings.Cut(l, " ")
+		if mark != markOurs && mark != markTheirs {
+			return false
+		}
+		return !slices.ContainsFunc(others, func(o []string) bool {
+			return slices.ContainsFunc(o, func(k string) bool { return strings.TrimRight(k, "\r\n") == l })
+		})
+	})
+}
+
+// merge is Merge of base, ours and theirs. Mark returns what stands for two sides that
+// do not agree; nil means that there is no merge then.
+func merge(from [3][]string, mark func(mine, yours []string) []string) ([]string, bool) {
+	base, ours, theirs := from[0], from[1], from[2]
 	a, b := Compare(base, ours), Compare(base, theirs)
 	var out []string
 	pos := 0
@@ -102,8 +150,10 @@ func Merge(base, ours, theirs []string) ([]string, bool) {
 			out = append(out, mine...)
 		case na == 0:
 			out = append(out, yours...)
-		default:
+		case mark == nil:
 			return nil, false
+		default:
+			out = append(out, mark(mine, yours)...)
 		}
 		pos, a, b = hi, a[na:], b[nb:]
 	}

@@ -40,8 +40,9 @@ func (e *Conflict) Is(target error) bool { return target == ErrConflict }
 // changed are merged by lines.
 type merger struct {
 	o         *objects.DB
-	sel       Selection // theirs counts here; elsewhere ours stays
-	Guard               // may be zero
+	sel       Selection  // theirs counts here; elsewhere ours stays
+	Guard                // may be zero
+	names     *[2]string // of ours and theirs where conflicts are marked; nil where they are not
 	conflicts []string
 }
 
@@ -63,6 +64,16 @@ func Trees(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel Select
 		err = &Conflict{Paths: m.conflicts}
 	}
 	return h, err
+}
+
+// Marked is like Trees, and has what conflicts settled by whoever looks at it: in a text
+// both sides stand between marks with their names; of what is no text ours stays, and
+// theirs where ours is gone. It returns the paths that conflict.
+func Marked(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, names [2]string) (plumbing.Hash, []string, error) {
+	m := &merger{o: o, names: &names}
+	h, err := m.trees(ctx, from, "")
+	slices.Sort(m.conflicts)
+	return h, m.conflicts, err
 }
 
 // trees merges base, ours and theirs at a path that ends in "/" or is empty.
@@ -127,10 +138,13 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 		h, err := m.trees(ctx, [3]plumbing.Hash{base.Hash, ours.Hash, theirs.Hash}, path+"/")
 		return objects.Entry{Mode: filemode.Dir, Hash: h}, err
 	}
-	if m.sel.Whole(path) && base.IsFile() && ours.IsFile() && theirs.IsFile() {
+	if added := m.names != nil && base.Hash.IsZero(); m.sel.Whole(path) && (base.IsFile() || added) && ours.IsFile() && theirs.IsFile() {
 		return m.files(from, path)
 	}
 	m.conflicts = append(m.conflicts, path)
+	if m.names != nil && ours.Hash.IsZero() {
+		return theirs, nil
+	}
 	return ours, nil
 }
 
@@ -175,7 +189,10 @@ func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error
 	merged, ok := lines.Merge(side[0], side[1], side[2])
 	if !ok {
 		m.conflicts = append(m.conflicts, path)
-		return out, nil
+		if m.names == nil {
+			return out, nil
+		}
+		merged = lines.Marked(side[0], side[1], side[2], *m.names)
 	}
 	var err error
 	out.Hash, err = m.o.Write(plumbing.BlobObject, []byte(strings.Join(merged, "")))

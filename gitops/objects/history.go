@@ -35,6 +35,44 @@ func (o *DB) Raw(id plumbing.Hash) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
+// Fork returns a commit that is in both histories, with none after it that is: where they
+// parted. It is zero where they have nothing in common.
+func (o *DB) Fork(ctx context.Context, ours, theirs plumbing.Hash) (plumbing.Hash, error) {
+	list, err := between(ctx, o, ours, []plumbing.Hash{theirs})
+	if err != nil || len(list) == 0 {
+		return ours, err
+	}
+	mine := map[plumbing.Hash]bool{}
+	for _, c := range list {
+		mine[c.Hash] = true
+	}
+	var best *object.Commit
+	for _, c := range list {
+		for _, p := range c.ParentHashes {
+			if mine[p] || best != nil && best.Hash == p {
+				continue
+			}
+			found, err := o.Commit(p.String())
+			if err != nil {
+				return p, err
+			}
+			older := false
+			if best != nil {
+				if older, err = Descends(ctx, o, best.Hash, p); err != nil {
+					return p, err
+				}
+			}
+			if !older && (best == nil || found.Committer.When.After(best.Committer.When)) {
+				best = found
+			}
+		}
+	}
+	if best == nil {
+		return plumbing.ZeroHash, nil
+	}
+	return best.Hash, nil
+}
+
 const maxChain = 2000
 
 // Chain lists the commits from head back to base, without base, newest first.

@@ -1,0 +1,142 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// takeIn merges the base branch into the work, as a person asked: the next saved state
+// has both. It goes to the branch as any other state does, as a merge, once no file has
+// both sides of a conflict any more. What is under way already is given up by an undo.
+func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) ([]*session.Event, error) {
+	wish := at.TakeBack.TakeBack
+	note := func(kind session.NoteKind, format string, a ...any) *session.Event {
+		return session.NewEvent(session.TypeNote, at.Turns, session.Note{Kind: kind, Text: fmt.Sprintf(format, a...)})
+	}
+	if under := at.TakingIn(); under.Unsettled() || under != nil && wish.Do != session.Rebase {
+		if wish.Do == session.Undo && len(wish.Paths) == 0 {
+			return []*session.Event{
+				note(session.NoteTookBack, "Gave up taking `%s` in, as a person asked: the files are as they are on the branch.", under.Branch),
+				session.NewEvent(session.TypeCheckpoint, at.Turns, session.Checkpoint{Commit: at.Published, Parent: at.Published, Parked: true}),
+			}, nil
+		}
+		return []*session.Event{note(session.NoteConflicts, "Taking `%s` in comes first: conflicts are left in %s. Settle them; `/agent undo` gives it up.", under.Branch, strings.Join(under.Open, ", "))}, nil
+	}
+	if c.job.Push != nil {
+		if err := c.job.Repo.Fetch(ctx); err != nil {
+			return nil, err
+		}
+	}
+	head, err := HeadOf(ctx, c.job.Repo, wish.Branch)
+	if err != nil {
+		return nil, err
+	}
+	if head == "" {
+		return []*session.Event{note(session.NoteTookBack, "There is no branch `%s` that I could take in.", wish.Branch)}, nil
+	}
+	m := &session.Merge{Branch: wish.Branch, Commit: head, Turn: at.Turns}
+	meta := c.meta(mergeSubject(m, at.Branch), at.Turns)
+	meta.Merges, meta.When = head, at.Updated // so that the same wish is the same commit, also after a crash
+	made, conflicts, err := c.job.Repo.TakeIn(ctx, gitops.TakeIn{Head: at.Published, From: at.Saved, Names: [2]string{at.Branch, wish.Branch}, Meta: meta})
+	if errors.Is(err, gitops.ErrNothing) {
+		return []*session.Event{note(session.NoteTookBack, "There is nothing to take in: the branch has all of `%s` already.", wish.Branch)}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.updatePrivateRef(ctx, made.ID); err != nil {
+		return nil, err
+	}
+	m.Conflicts, c.merge = conflicts, m
+	m, err = c.stillOpen(ctx, made.ID)
+	if err != nil {
+		return nil, err
+	}
+	cp, err := c.halfDone(ctx, made, m)
+	if err != nil {
+		return nil, err
+	}
+	said := note(session.NoteTookBack, "Took `%s` in, as a person asked: its commit %s is part of the branch now.", m.Branch, head[:10])
+	if len(conflicts) > 0 {
+		said = note(session.NoteConflicts, "%s", conflictText(m, at.Branch))
+	}
+	return []*session.Event{said, session.NewEvent(session.TypeCheckpoint, at.Turns, cp)}, nil
+}
+
+// conflictText tells the model what to settle; people are shown its first line.
+func conflictText(m *session.Merge, branch string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Took `%s` in, as a person asked; both sides changed the same lines of %s.\n\n", m.Branch, strings.Join(m.Conflicts, ", "))
+	fmt.Fprintf(&b, "Your workspace has both. Settle each conflict so that what either side wanted stays true, and do nothing else. ")
+	if len(m.Open) > 0 {
+		fmt.Fprintf(&b, "In %s the lines of %s stand after <<<<<<<, and those of %s after =======: write what is to be there in the place of all of it, and take the marks out. ", strings.Join(m.Open, ", "), branch, m.Branch)
+	}
+	if rest := slices.DeleteFunc(slices.Clone(m.Conflicts), func(f string) bool { return slices.Contains(m.Open, f) }); len(rest) > 0 {
+		fmt.Fprintf(&b, "%s cannot be shown so: one side deleted it or made it another kind of file, or it is no text. It is as one side has it; see whether that is right. ", strings.Join(rest, ", "))
+	}
+	return b.String() + "The work goes to the branch when no marks are left. Then complete."
+}
+
+// halfDone is what the log keeps of a state that takes a base branch in.
+func (c *checkpoints) halfDone(ctx context.Context, made gitops.Commit, m *session.Merge) (session.Checkpoint, error) {
+	cp := session.Checkpoint{Commit: made.ID, Tree: made.Tree, Parent: c.published, Parked: true, Merge: m}
+	all, ours, err := c.changes(ctx, made.ID)
+	if err == nil && c.job.Push != nil { // another machine may go on from here
+		cp.Content, err = c.storedContent(ctx, made.ID, all)
+	}
+	cp.Files = fileChanges(ours)
+	return cp, err
+}
+
+func mergeSubject(m *session.Merge, branch string) string {
+	return fmt.Sprintf("Merge branch '%s' into %s", m.Branch, branch)
+}
+
+// changes returns what a saved state has that the branch has not, and what of that the
+// base branch that it takes in has not just so either: that is ours to answer for.
+func (c *checkpoints) changes(ctx context.Context, saved string) (all, ours []gitops.FileStat, err error) {
+	_, all, err = c.job.Repo.Diff(ctx, c.published, saved, gitops.DiffOptions{MaxBytes: 1})
+	if err != nil || c.merge == nil {
+		return all, all, err
+	}
+	_, besides, err := c.job.Repo.Diff(ctx, c.merge.Commit, saved, gitops.DiffOptions{MaxBytes: 1})
+	differs := map[string]bool{}
+	for _, s := range besides {
+		differs[s.Path], differs[s.Old] = true, true
+	}
+	for _, s := range all {
+		if differs[s.Path] || s.Old != "" && differs[s.Old] { //control:base-needs-no-yes
+			ours = append(ours, s)
+		}
+	}
+	return all, ours, err
+}
+
+// stillOpen returns what a saved state takes in, with the files that have both sides.
+func (c *checkpoints) stillOpen(ctx context.Context, saved string) (*session.Merge, error) {
+	if c.merge == nil {
+		return nil, nil
+	}
+	m := *c.merge
+	var err error
+	m.Open, err = c.job.Repo.Unsettled(ctx, saved, m.Conflicts, c.published, m.Commit)
+	return &m, err
+}
+
+// described is what the log keeps of a commit for the branch.
+func (c *checkpoints) described(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
+	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files), TookBack: p.TookBack, Merge: p.Merge}
+	if p.Merge == nil {
+		return out, nil
+	}
+	_, besides, err := c.job.Repo.Diff(ctx, p.Merge.Commit, commit.ID, gitops.DiffOptions{MaxBytes: 1})
+	out.Files = fileChanges(besides)
+	return out, err
+}

@@ -1,0 +1,161 @@
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// forked makes two commits on top of a mirror's head, and one more on theirs.
+func forked(t *testing.T, s *session, ours, theirs []Change) (head, base string) {
+	t.Helper()
+	start := s.head
+	s.commit(theirs)
+	base, s.head = s.head, start
+	s.save(ours...)
+	return s.head, base
+}
+
+func (s *session) takeIn(base string) (Commit, []string, error) {
+	return s.m.TakeIn(s.t.Context(), TakeIn{Head: s.head, Names: [2]string{"agent/1", "main"}, Meta: Meta{Message: "Merge", Merges: base, Trailers: ofSession.Trailers}})
+}
+
+// What both sides changed apart is in the merge as git would make it, with both as
+// parents; what both changed at the same place is marked, and is so in git as well.
+func TestTakeInIsAsGitMerges(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, map[string]string{"a": numbered(12), "b": numbered(12), "c": numbered(12), "d/e": "1\n"})
+	start := s.head
+	r := rand.New(rand.NewPCG(11, 7))
+	clean, marked := 0, 0
+	for i := range 60 {
+		s.head = start
+		head, base := forked(t, s, random(r, "ours"), random(r, "theirs"))
+		c, conflicts, err := s.takeIn(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "git", "-C", s.m.dir, "-c", "merge.renames=false", "merge-tree", "--write-tree", "--name-only", "--no-messages", head, base)
+		out, err := cmd.Output()
+		said := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if len(conflicts) == 0 {
+			clean++
+			if err != nil || said[0] != c.Tree {
+				t.Errorf("case %d is clean here, and in git: %v\n%s", i, err, out)
+			}
+		}
+		if err != nil {
+			marked++
+			for _, path := range said[1:] {
+				if !slices.Contains(conflicts, path) {
+					t.Errorf("case %d: git has a conflict in %s, here they are %q", i, path, conflicts)
+				}
+			}
+		}
+		if got := git(t, s.m.dir, "log", "-1", "--format=%P", c.ID); got != head+" "+base {
+			t.Errorf("case %d: parents %s", i, got)
+		}
+		open, err := s.m.Unsettled(t.Context(), c.ID, conflicts, head, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range open {
+			if text := git(t, s.m.dir, "cat-file", "blob", c.ID+":"+path); !strings.Contains(text, "<<<<<<< agent/1") || !strings.Contains(text, ">>>>>>> main") {
+				t.Errorf("case %d: %s is not marked:\n%s", i, path, text)
+			}
+		}
+	}
+	if clean < 10 || marked < 10 {
+		t.Errorf("%d cases were clean, %d had conflicts", clean, marked)
+	}
+	fsck(t, s.m.dir)
+}
+
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintln(&b, i)
+	}
+	return b.String()
+}
+
+// random changes some files at random lines, deletes some and makes some.
+func random(r *rand.Rand, who string) (out []Change) {
+	for _, path := range []string{"a", "b", "c"} {
+		switch r.IntN(8) {
+		case 0:
+			out = append(out, Change{Path: path, Delete: true})
+		case 1, 2, 3:
+			lines := strings.SplitAfter(numbered(12), "\n")
+			i := r.IntN(11)
+			lines[i] = who + "\n"
+			if r.IntN(3) == 0 {
+				lines = slices.Insert(lines, r.IntN(11), "more of "+who+"\n")
+			}
+			out = append(out, put(path, strings.Join(lines, "")))
+		}
+	}
+	if r.IntN(6) == 0 {
+		out = append(out, put("new", "by "+who+"\n"))
+	}
+	return append(out, put("of-"+who, fmt.Sprint(r.IntN(1000), "\n")))
+}
+
+func TestTakeInTwice(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, map[string]string{"a": numbered(9)})
+	_, base := forked(t, s, []Change{put("mine", "1\n")}, []Change{put("theirs", "1\n")})
+	c, _, err := s.takeIn(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.head = c.ID
+	if _, _, err := s.takeIn(base); !errors.Is(err, ErrNothing) {
+		t.Errorf("a second time: %v", err)
+	}
+	merged := s.head
+	s.head = base
+	s.commit([]Change{put("theirs", "2\n")})
+	base, s.head = s.head, merged
+	if c, _, err = s.takeIn(base); err != nil {
+		t.Fatal(err)
+	}
+	s.head = c.ID
+	s.files(map[string]string{"a": strings.TrimSpace(numbered(9)), "mine": "1", "theirs": "2"})
+
+	// An undo leaves what came from the base branch, and goes past it.
+	if err := s.undo(1); !errors.Is(err, ErrMerge) {
+		t.Errorf("undo of a merge: %v", err)
+	}
+	if err := s.undo(3); err != nil {
+		t.Fatal(err)
+	}
+	s.files(map[string]string{"a": strings.TrimSpace(numbered(9)), "theirs": "2"})
+	if err := s.redo(1); err != nil {
+		t.Fatal(err)
+	}
+	s.files(map[string]string{"a": strings.TrimSpace(numbered(9)), "mine": "1", "theirs": "2"})
+}
+
+// A text that one side has with such marks of its own is no open conflict.
+func TestUnsettled(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, map[string]string{"a": "one\n"})
+	theirs := "<<<<<<< how a conflict looks\n=======\n>>>>>>> its end\n"
+	head, base := forked(t, s, []Change{put("a", "two\n")}, []Change{put("a", theirs)})
+	for text, want := range map[string]bool{
+		theirs: false, "two\n" + theirs: false, "three\n": false, "=======\n": false, "<<<<<<<<<\n": false, ">>>>>>>text\n": false,
+		theirs + ">>>>>>> main\n": true, "<<<<<<< agent/1\r\n": true, "x\n>>>>>>>\n": true,
+	} {
+		s.head = head
+		s.save(put("a", text))
+		open, err := s.m.Unsettled(t.Context(), s.head, []string{"a"}, head, base)
+		if err != nil || (len(open) > 0) != want {
+			t.Errorf("%q: open %q, %v", text, open, err)
+		}
+	}
+}
