@@ -21,10 +21,10 @@ type TakeIn struct {
 	Meta
 }
 
-// TakeIn makes a commit that has the work and what is taken in, and returns the paths
+// Merge makes a commit that has the work and what is taken in, and returns the paths
 // that conflict: texts have both sides between marks, see [merge.Marked]. Where the
 // branch has all of it already that is [ErrNothing]. No ref moves.
-func (m *Mirror) TakeIn(ctx context.Context, t TakeIn) (c Commit, conflicts []string, err error) {
+func (t TakeIn) Merge(ctx context.Context, m *Mirror) (c Commit, conflicts []string, err error) {
 	err = m.pool.Use(func(o *objects.DB) (err error) {
 		c, conflicts, err = t.run(ctx, o)
 		return err
@@ -65,7 +65,7 @@ func (t TakeIn) run(ctx context.Context, o *objects.DB) (c Commit, conflicts []s
 
 // Unsettled returns those of some paths at which commit has marks around two sides
 // that neither of the others has.
-func (m *Mirror) Unsettled(ctx context.Context, commit string, paths []string, others ...string) (out []string, err error) {
+func Unsettled(ctx context.Context, m *Mirror, commit string, paths []string, others ...string) (out []string, err error) {
 	read := func(id, path string) ([]string, error) {
 		data, err := m.ReadFile(ctx, id, path, merge.MostBytes)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrTooLarge) {

@@ -21,7 +21,7 @@ func forked(t *testing.T, s *session, ours, theirs []Change) (head, base string)
 }
 
 func (s *session) takeIn(base string) (Commit, []string, error) {
-	return s.m.TakeIn(s.t.Context(), TakeIn{Head: s.head, Names: [2]string{"agent/1", "main"}, Meta: Meta{Message: "Merge", Merges: base, Trailers: ofSession.Trailers}})
+	return TakeIn{Head: s.head, Names: [2]string{"agent/1", "main"}, Meta: Meta{Message: "Merge", Merges: base, Trailers: ofSession.Trailers}}.Merge(s.t.Context(), s.m)
 }
 
 // What both sides changed apart is in the merge as git would make it, with both as
@@ -59,7 +59,7 @@ func TestTakeInIsAsGitMerges(t *testing.T) {
 		if got := git(t, s.m.dir, "log", "-1", "--format=%P", c.ID); got != head+" "+base {
 			t.Errorf("case %d: parents %s", i, got)
 		}
-		open, err := s.m.Unsettled(t.Context(), c.ID, conflicts, head, base)
+		open, err := Unsettled(t.Context(), s.m, c.ID, conflicts, head, base)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestUnsettled(t *testing.T) {
 	} {
 		s.head = head
 		s.save(put("a", text))
-		open, err := s.m.Unsettled(t.Context(), s.head, []string{"a"}, head, base)
+		open, err := Unsettled(t.Context(), s.m, s.head, []string{"a"}, head, base)
 		if err != nil || (len(open) > 0) != want {
 			t.Errorf("%q: open %q, %v", text, open, err)
 		}

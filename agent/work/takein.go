@@ -44,7 +44,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	m := &session.Merge{Branch: wish.Branch, Commit: head, Turn: at.Turns}
 	meta := c.meta(mergeSubject(m, at.Branch), at.Turns)
 	meta.Merges, meta.When = head, at.Updated // so that the same wish is the same commit, also after a crash
-	made, conflicts, err := c.job.Repo.TakeIn(ctx, gitops.TakeIn{Head: at.Published, From: at.Saved, Names: [2]string{at.Branch, wish.Branch}, Meta: meta})
+	made, conflicts, err := gitops.TakeIn{Head: at.Published, From: at.Saved, Names: [2]string{at.Branch, wish.Branch}, Meta: meta}.Merge(ctx, c.job.Repo)
 	if errors.Is(err, gitops.ErrNothing) {
 		return []*session.Event{note(session.NoteTookBack, "There is nothing to take in: the branch has all of `%s` already.", wish.Branch)}, nil
 	}
@@ -126,7 +126,7 @@ func (c *checkpoints) stillOpen(ctx context.Context, saved string) (*session.Mer
 	}
 	m := *c.merge
 	var err error
-	m.Open, err = c.job.Repo.Unsettled(ctx, saved, m.Conflicts, c.published, m.Commit)
+	m.Open, err = gitops.Unsettled(ctx, c.job.Repo, saved, m.Conflicts, c.published, m.Commit)
 	return &m, err
 }
 
