@@ -32,7 +32,10 @@ type publisher struct {
 // exactly that content.
 func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 	m := p.TakingIn()
-	if len(p.Unpushed) == 0 && m == nil || m.Unsettled() || m.Unseen(p.Turns) { //control:conflicts-stay-home
+	if len(p.Unpushed) == 0 && m == nil {
+		return nil, nil
+	}
+	if m.Unsettled() || m.Unseen(p.Turns) { //control:conflicts-stay-home
 		return nil, nil
 	}
 	s, err := p.needsApproval(ctx)

@@ -198,12 +198,14 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// workflowHook refuses a branch with workflows that main has not just so.
+const workflowHook = `while read old new ref; do
+if git diff-tree -r --name-only $(git merge-base main $new) $new | grep -q '^.github/workflows/'; then
+echo "refusing to allow a GitHub App to create or update workflow without ` + "\\`workflows\\`" + ` permission" >&2; exit 1; fi; done`
+
 func TestPushSafe(t *testing.T) {
 	t.Parallel()
 	const ref = "refs/heads/agent/1-x"
-	workflowHook := `while read old new ref; do
-if git diff-tree -r --name-only $(git merge-base main $new) $new | grep -q '^.github/workflows/'; then
-echo "refusing to allow a GitHub App to create or update workflow without ` + "\\`workflows\\`" + ` permission" >&2; exit 1; fi; done`
 	tests := []struct {
 		name     string
 		closed   bool

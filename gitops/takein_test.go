@@ -159,3 +159,66 @@ func TestUnsettled(t *testing.T) {
 		}
 	}
 }
+
+// A merge that somebody's push came before is made anew as a merge, without what the
+// branch has by now; what may not be pushed of it is not left out: nothing is pushed.
+func TestPushOfAMerge(t *testing.T) {
+	t.Parallel()
+	const ref = "refs/heads/agent/1-x"
+	setup := func(t *testing.T, theirs string) (m *Mirror, push SafePush, bare, work, base string) {
+		m, head, bare, work := seeded(t, map[string]string{"a": numbered(9)})
+		commitFiles(t, work, "base", map[string]string{theirs: "on: push\n"})
+		git(t, work, "push", "-q", "origin", "HEAD:refs/heads/base")
+		must(0, m.Fetch(t.Context()))(t)
+		base = must(m.Resolve(t.Context(), "refs/heads/base"))(t)
+		first := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("mine", "1\n")}, Meta: ofSession}))(t)
+		must(0, m.Push(t.Context(), Push{Commit: first.ID, Ref: ref}))(t)
+		in := TakeIn{Head: first.ID, Meta: Meta{Message: "Merge", Merges: base, Trailers: ofSession.Trailers}}
+		c, _, err := in.Merge(t.Context(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m, SafePush{Commit: c.ID, Base: first.ID, Ref: ref, Origin: head, Session: "s1", Merges: true}, bare, work, base
+	}
+	t.Run("a push before it", func(t *testing.T) {
+		m, push, bare, work, base := setup(t, "b")
+		git(t, work, "fetch", "-q", "origin", ref)
+		git(t, work, "reset", "-q", "--hard", "FETCH_HEAD")
+		commitFiles(t, work, "theirs", map[string]string{"t": "t\n"})
+		git(t, work, "push", "-q", "origin", "HEAD:"+ref)
+		onto := git(t, work, "rev-parse", "HEAD")
+		got, err := m.PushSafe(t.Context(), push)
+		if err != nil || got.How != howRebased {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if parents := git(t, bare, "log", "-1", "--format=%P", ref); parents != onto+" "+base {
+			t.Errorf("parents %s, want %s and %s", parents, onto, base)
+		}
+		if files := git(t, bare, "ls-tree", "--name-only", ref); files != "a\nb\nmine\nt" {
+			t.Errorf("files %q", files)
+		}
+	})
+	t.Run("the same merge before it", func(t *testing.T) {
+		m, push, bare, work, base := setup(t, "b")
+		git(t, work, "fetch", "-q", "origin", ref)
+		git(t, work, "reset", "-q", "--hard", "FETCH_HEAD")
+		git(t, work, "merge", "-q", "-m", "by hand", base)
+		git(t, work, "push", "-q", "origin", "HEAD:"+ref)
+		onto := git(t, work, "rev-parse", "HEAD")
+		if got, err := m.PushSafe(t.Context(), push); err != nil || git(t, bare, "rev-parse", ref) != onto {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	})
+	t.Run("workflows", func(t *testing.T) {
+		m, push, bare, _, _ := setup(t, ".github/workflows/ci.yml")
+		hookText(t, bare, "pre-receive", workflowHook)
+		before := git(t, bare, "for-each-ref")
+		got, err := m.PushSafe(t.Context(), push)
+		if err != nil || got.How != HowPatch || !errors.Is(got.Causes[0], ErrAuth) || !strings.Contains(got.Causes[0].Error(), "workflow") {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if after := git(t, bare, "for-each-ref"); after != before {
+			t.Errorf("refs\n%s\nwere\n%s", after, before)
+		}
+	})
+}
