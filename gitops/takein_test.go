@@ -214,7 +214,8 @@ func TestPushOfAMerge(t *testing.T) {
 		hookText(t, bare, "pre-receive", workflowHook)
 		before := git(t, bare, "for-each-ref")
 		got, err := m.PushSafe(t.Context(), push)
-		if err != nil || got.How != HowPatch || !errors.Is(got.Causes[0], ErrAuth) || !strings.Contains(got.Causes[0].Error(), "workflow") {
+		var said *RemoteError
+		if err != nil || got.How != HowPatch || !errors.As(got.Causes[0], &said) || !strings.Contains(said.Output, "create or update workflow") {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		if after := git(t, bare, "for-each-ref"); after != before {
