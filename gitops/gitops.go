@@ -23,25 +23,8 @@
 //   - names.go, errors.go: names of refs and paths that are let in, and what
 //     callers branch on.
 //
-// What go-git does and what is done here is by measure: BenchmarkAgainst, on a
-// repository of 6,600 files and 3,000 commits, in milliseconds.
-//
-//	                         git  go-git  here
-//	fetch of one commit       42       7    27
-//	push of ten files         32     139    26
-//	diff of two commits       11      19     9
-//	checkpoint of ten files   31     156     9
-//
-// go-git reads objects, refs, configuration and packs, and writes objects. Its
-// fetch is quick, and does not end when its context does, takes a pack of any
-// size, and shows it before it is on the disk. Its push walks the whole
-// history. Its diff of trees takes twenty times as long for a checkpoint (6 ms
-// against 0.3), and fails in a repository that has a directory with a control
-// character in its name; git apply does not take its patch of a binary file,
-// or of a file that became a link. It commits by way of an index and a work
-// tree, which are the workspace's. It packs a mirror anew as a whole (1.3 s,
-// against 0.02 for joining what is small), without what no ref names. It
-// writes a ref where it stands, past git's locks.
+// What go-git does (it reads objects, refs, configuration and packs, and writes
+// objects) and what is done here is by measure, see docs/performance.md.
 package gitops
 
 import (
