@@ -301,9 +301,14 @@ func (p *publisher) askPublish(ctx context.Context, s sensitive, ru ruling) (boo
 	return p.clear(ctx, s)
 }
 
-// takeBack restores paths to what is published and tells the model why.
+// takeBack restores paths to what is published, or to what the base branch has that is
+// being taken in, and tells the model why.
 func (p *publisher) takeBack(ctx context.Context, paths []string, why string) error {
-	if err := p.saves.Revert(ctx, p.Published, paths); err != nil {
+	to := p.Published
+	if m := p.TakingIn(); m != nil {
+		to = m.Commit //control:refused-as-on-the-base
+	}
+	if err := p.saves.Revert(ctx, to, paths); err != nil {
 		return fmt.Errorf("take back %s: %w", strings.Join(paths, ", "), err)
 	}
 	saved, err := p.saves.Save(ctx, p.Turns)

@@ -89,17 +89,29 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 			return err
 		}
 	}
+	m := at.TakingIn()
+	if m != nil {
+		if _, err := j.Repo.Resolve(ctx, m.Commit); err != nil {
+			content = nil
+		}
+	}
 	events := []*session.Event{}
 	switch {
 	case lost:
 		events = append(events, lostNote("The checkpoints after "+last[:min(10, len(last))]+" are gone: this machine lost them, and the repository on GitHub does not have them."))
 	case at.Saved == at.Published:
 		return nil // it is on the branch, and was fetched
+	case len(content) == 0 && m != nil: // it is taken in anew
+		events = append(events, session.NewEvent(session.TypeMessage, at.Turns, session.Message{TakeBack: &session.TakeBack{Do: session.Rebase, Branch: m.Branch}}))
 	case len(content) == 0:
 		events = append(events, lostNote("The changes since the last checkpoint are gone: the session moved to another machine, or this one lost them."))
 	default:
 		saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
-		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(content), Meta: saves.meta("Saved state", 0)})
+		meta := saves.meta("Saved state", 0)
+		if m != nil {
+			meta.Merges = m.Commit
+		}
+		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(content), Meta: meta})
 		if err != nil {
 			return fmt.Errorf("rebuild saved state: %w", err)
 		}
@@ -107,6 +119,9 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 			return err
 		}
 		cp.Commit, cp.Tree, cp.Files, cp.Content = c.ID, c.Tree, fileChanges(c.Files), at.Newest.Content
+		if m != nil {
+			cp.Merge, cp.Files = m, at.Newest.Files
+		}
 	}
 	events = append(events, session.NewEvent(session.TypeCheckpoint, 0, cp))
 	if err := j.Log.Append(ctx, events...); err != nil {

@@ -146,6 +146,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, []control{
 	{"merge-not-taken-back", "false", "./gitops", "TestTakeInTwice"},
 	{"base-from-then-on", "value w.Base", "./agent/session", "TestBaseThatWasTakenIn"},
 	{"base-needs-no-yes", "true", "./cmd/handrail", "TestScripts/serve_rebase"},
+	{"refused-as-on-the-base", "drop", "./cmd/handrail", "TestScripts/serve_rebase_asks"},
 	{"conflicts-stay-home", "false", "./cmd/handrail", "TestScripts/serve_rebase_conflict"},
 	{"kept-checkpoints", "drop", "./cmd/handrail", "TestScripts/serve_keep"},
 	{"done-stays-done", "false", "./cmd/handrail", "TestScripts/serve_done_stays_done"},
