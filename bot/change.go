@@ -29,6 +29,7 @@ type change struct {
 	urgent  bool             // an answer or a stop
 	replies []string         // to one text
 	folds   []untrusted.Fold // below them
+	after   []ghapp.Write    // comments that go on where the one with them ends
 	signs   []string         // on it
 	asked   userMessage      // that text
 
@@ -64,7 +65,10 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
 		c.intend(inPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
-		c.replies, c.folds = nil, nil
+		for _, wr := range c.after {
+			c.intend(wr)
+		}
+		c.replies, c.folds, c.after = nil, nil, nil
 	}
 }
 

@@ -20,6 +20,8 @@ type Clone interface {
 	Config(ctx context.Context, at Thread) (policy.Config, error)
 	// Hidden returns which files of the pull request are hidden from the agent.
 	Hidden(ctx context.Context, at Thread) (func(path string) bool, error)
+	// Diff returns what differs between two commits, as git apply takes it; of much, a part.
+	Diff(ctx context.Context, at Thread, from, to string) (string, error)
 }
 
 // Taken returns why a name cannot be that of a repository's own command, "" when it can.

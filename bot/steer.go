@@ -2,8 +2,11 @@ package bot
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
@@ -27,9 +30,34 @@ func status(r *request, v *session.State) {
 	r.c.post(r.msg, render.Status(r.w.cfg.Now(), progressText(&r.w.at, r.sess, v)))
 }
 
-// diff answers what the session changed.
-func diff(r *request, v *session.State) {
+// diff answers what the session changed: counts, a link, and below them the diff itself.
+func diff(ctx context.Context, r *request) error {
+	if r.sess == nil {
+		r.reply(render.NoSession)
+		return nil
+	}
+	v, err := r.viewWith(ctx)
+	if err != nil {
+		return err
+	}
 	r.reply(render.Diff(v, r.w.at.Repo.URL+"/compare/"+v.Base+"..."+v.Published))
+	if r.w.cfg.Clone == nil || len(v.Files) == 0 {
+		return nil
+	}
+	text, err := r.w.cfg.Clone.Diff(ctx, *r.at, v.Base, v.Published)
+	if fault.Temporary(err) {
+		return err
+	}
+	parts := render.DiffParts(text)
+	if parts[0].Text != "" {
+		r.reply(parts[0].Text)
+	}
+	r.c.folds = parts[0].Folds
+	for i, p := range parts[1:] {
+		key := fmt.Sprintf("diff-%s-%d", ghapp.Digest(r.msg.key, "diff"), i)
+		r.c.after = append(r.c.after, inPlace(r.c.at, r.msg.place(), ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds}))
+	}
+	return nil
 }
 
 // stop ends the session where it is.

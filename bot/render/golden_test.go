@@ -187,6 +187,7 @@ func everything() map[string][]string {
 		"NothingToResume": {NothingToResume(session.PhaseDone), NothingToResume(session.PhaseNoChanges)},
 		"OwnBroken":       {OwnBroken(book[1])}, "OwnCommands": {OwnCommands(book, nil), OwnCommands(nil, errSample)}, "OwnMode": {OwnMode(custom.Command{Name: "release", Mode: "plan"}, "code")},
 		"OwnUse":        {OwnUse(book[0], "takes no words, and here are 2")},
+		"DiffParts":     append(posts(DiffParts("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n")), posts(DiffParts(""))...),
 		"Patches":       posts(Patches("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n")),
 		"Postponed":     {Postponed("kim", sampleAt)},
 		"Progress":      {posted(Progress(done, Links{Commit: commit, Pull: 7})), posted(Progress(none, Links{Commit: commit}))},

@@ -120,6 +120,27 @@ func Diff(v *session.State, page string) string {
 	return b.String() + fmt.Sprintf("[All of it on the branch](%s), with what others pushed to it in between.", page)
 }
 
+// MostDiff is how many bytes of a diff are shown.
+const MostDiff = 300_000
+
+// DiffParts returns what shows a diff: the first one belongs to the comment with [Diff].
+func DiffParts(diff string) []untrusted.Post {
+	parts, ok := plainParts(diff)
+	if !ok || diff == "" {
+		return []untrusted.Post{{Text: "The diff itself is not shown here: it is too long for comments, or has characters that they do not keep."}}
+	}
+	out := make([]untrusted.Post, len(parts))
+	for i, part := range parts {
+		title := "The diff"
+		if n := len(parts); n > 1 {
+			title = fmt.Sprintf("The diff, part %d of %d", i+1, n)
+			out[i].Text = title + ": put together in order, the parts are what `git apply` takes."
+		}
+		out[i].Folds = []untrusted.Fold{{Title: fmt.Sprintf("%s (%s)", title, size(len(part))), Text: fenced("diff", part)}} //control:diff-as-it-is
+	}
+	return out
+}
+
 // Kept says what is not taken back from now on.
 func Kept(files []string) string {
 	if len(files) == 0 {

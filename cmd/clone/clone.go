@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/ignore"
@@ -39,6 +40,16 @@ func (c Clone) Config(ctx context.Context, at bot.Thread) (policy.Config, error)
 		return policy.Config{}, err
 	}
 	return c.Rules(ctx, m)
+}
+
+// Diff implements [bot.Clone].
+func (c Clone) Diff(ctx context.Context, at bot.Thread, from, to string) (string, error) {
+	m, err := c.Mirror(ctx, at)
+	if err != nil {
+		return "", err
+	}
+	text, _, err := m.Diff(ctx, from, to, gitops.DiffOptions{Binary: true, MaxBytes: render.MostDiff})
+	return text, err
 }
 
 // Hidden implements [bot.Clone].

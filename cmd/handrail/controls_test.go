@@ -147,6 +147,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, []control{
 	{"base-from-then-on", "value w.Base", "./agent/session", "TestBaseThatWasTakenIn"},
 	{"base-needs-no-yes", "true", "./cmd/handrail", "TestScripts/serve_rebase"},
 	{"refused-as-on-the-base", "drop", "./cmd/handrail", "TestScripts/serve_rebase_asks"},
+	{"diff-as-it-is", "drop", "./bot/render", "TestDiffPartsAreWhatGitTakes"},
 	{"conflicts-stay-home", "false", "./cmd/handrail", "TestScripts/serve_rebase_conflict"},
 	{"kept-checkpoints", "drop", "./cmd/handrail", "TestScripts/serve_keep"},
 	{"done-stays-done", "false", "./cmd/handrail", "TestScripts/serve_done_stays_done"},
