@@ -156,6 +156,14 @@ type Merge struct {
 // Unsettled reports whether files still have both sides.
 func (m *Merge) Unsettled() bool { return m != nil && len(m.Open) > 0 }
 
+// Second returns the commit that is a second parent with it, "" for none.
+func (m *Merge) Second() string {
+	if m == nil {
+		return ""
+	}
+	return m.Commit
+}
+
 // Unseen reports whether there were conflicts at which nobody has looked by a turn.
 func (m *Merge) Unseen(turn int) bool { return m != nil && len(m.Conflicts) > 0 && turn == m.Turn }
 

@@ -85,16 +85,11 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	var content []session.Stored
 	if at.Newest != nil {
 		cp.Branch = at.Newest.Branch
-		if content, err = e.unsealed(ctx, j, at.Newest.Content); err != nil {
+		if content, err = e.unsealed(ctx, j, at.Newest); err != nil {
 			return err
 		}
 	}
 	m := at.TakingIn()
-	if m != nil {
-		if _, err := j.Repo.Resolve(ctx, m.Commit); err != nil {
-			content = nil
-		}
-	}
 	events := []*session.Event{}
 	switch {
 	case lost:
@@ -108,9 +103,7 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	default:
 		saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
 		meta := saves.meta("Saved state", 0)
-		if m != nil {
-			meta.Merges = m.Commit
-		}
+		meta.Merges = m.Second()
 		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(content), Meta: meta})
 		if err != nil {
 			return fmt.Errorf("rebuild saved state: %w", err)
@@ -165,9 +158,14 @@ func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit
 }
 
 // unsealed returns what a log keeps of files, and nothing where it was sealed with a
-// key that this machine does not have.
-func (e *Engine) unsealed(ctx context.Context, j Job, list []session.Stored) ([]session.Stored, error) {
-	out := slices.Clone(list)
+// key that this machine does not have, or a commit is missing that it goes with.
+func (e *Engine) unsealed(ctx context.Context, j Job, cp *session.Checkpoint) ([]session.Stored, error) {
+	if second := cp.Merge.Second(); second != "" {
+		if _, err := j.Repo.Resolve(ctx, second); err != nil {
+			return nil, ctx.Err()
+		}
+	}
+	out := slices.Clone(cp.Content)
 	for i, s := range out {
 		if s.Sealed == "" {
 			continue
