@@ -143,13 +143,13 @@ func completion(e entry) (string, bool) {
 
 // complete accepts the end, unless work was wanted and none was done.
 func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome, error) {
+	if m := f.TakingIn(); m.Unsettled() {
+		return f.conflicts(ctx, m)
+	}
 	if t := f.Tests.Last; t != nil && t.Tests.Failed() && f.mayWrite() && !f.claims.tested && f.meter.turnsLeft() > 1 { //control:tests-count
 		return nil, f.tell(ctx, session.NoteTests, fmt.Sprintf("You said that the task is complete, but the last run of the tests does not show it: %s. It said:\n%s\n\n"+
 			"Mend what fails and run the tests again, by themselves. If that cannot be done here, complete again and say what fails and why.",
 			t.Tests, untrusted.Fence(f.talk.nonce, "output of the tests", f.Tests.Tail(mostTail))))
-	}
-	if m := f.TakingIn(); m.Unsettled() {
-		return f.conflicts(ctx, m)
 	}
 	if f.mayWrite() && !f.changed() {
 		return f.unchanged(ctx, said)
