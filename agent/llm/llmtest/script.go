@@ -62,7 +62,7 @@ type Turn struct {
 	When     Conditions `yaml:"when"`
 	Think    string     `yaml:"think"`
 	Say      string     `yaml:"say"`
-	Times    int        `yaml:"say_times"` // Say is written so often, with the number for {n}
+	Times    int        `yaml:"say_times"` // Say is written so often, with the number for {n}, and a word of its own for {word}
 	Text     string     `yaml:"text"`      // content after Say, for calls printed as text
 	Calls    []Call     `yaml:"calls"`
 	Print    bool       `yaml:"print"`  // print Calls as <tool_call> text instead of making them
@@ -133,7 +133,7 @@ func sayOften(turns []Turn) {
 	for i, t := range turns {
 		var b strings.Builder
 		for n := range t.Times {
-			b.WriteString(strings.ReplaceAll(t.Say, "{n}", strconv.Itoa(n+1)))
+			b.WriteString(strings.NewReplacer("{n}", strconv.Itoa(n+1), "{word}", word(n)).Replace(t.Say))
 		}
 		if t.Times > 0 {
 			turns[i].Say = b.String()
@@ -213,4 +213,17 @@ func (c Call) text() (string, error) {
 		return "", fmt.Errorf("render arguments: %w", err)
 	}
 	return string(b), nil
+}
+
+// word returns another word for each number.
+func word(n int) string {
+	const syllables = "bacedifoguhajekilomunaperisotuvawexiyoza"
+	out := ""
+	for {
+		at := n % (len(syllables) / 2) * 2
+		out += syllables[at : at+2]
+		if n /= len(syllables) / 2; n == 0 {
+			return out
+		}
+	}
 }
