@@ -263,6 +263,9 @@ func (c Config) CheckEffect() error {
 	if len(c.Workspace.Hosts) > 0 {
 		p.add("single hosts cannot be opened yet, so this would do nothing; take it out, and use network: open where the workspace needs a network", "workspace", "hosts")
 	}
+	if c.Undo == "reset" {
+		p.add("no branch is set back, because somebody may have gone on from it: /agent undo makes a commit that takes back, and nothing is lost; take it out", "undo")
+	}
 	if p.first != nil {
 		return p.first
 	}

@@ -50,12 +50,9 @@ var effects = map[string]string{
 	"policy.pull_request.base": "serve_pull_config", "policy.pull_request.labels": "serve_pull_config", "policy.pull_request.reviewers": "serve_pull_config",
 	"policy.pull_request.team_reviewers": "serve_pull_config", "policy.pull_request.title": "serve_pull_config", "policy.pull_request.body": "serve_pull_config",
 	"policy.comments.progress": "serve_quiet", "policy.comments.end": "serve_quiet",
-	"policy.test":         "run_tests_count",
+	"policy.test": "run_tests_count", "policy.undo": "serve_undo",
 	"policy.commits.sign": "serve_commits_ssh", "policy.commits.co_author": "serve_commits", "policy.commits.sign_off": "serve_commits_ssh",
 }
-
-// unshown are the keys that no test shows, and that are not refused either.
-var unshown = []string{"policy.undo"}
 
 // refused are keys that are known, have no effect, and are therefore an error.
 var refused = map[string]policy.Config{
@@ -69,9 +66,6 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	seen := map[string]bool{}
 	for _, key := range keysOf(reflect.TypeFor[config.Server](), "") {
 		seen[key] = true
-		if slices.Contains(unshown, key) {
-			continue
-		}
 		is := slices.ContainsFunc(slices.Collect(maps.Keys(refused)), func(r string) bool { return key == r || strings.HasPrefix(key, r+".") })
 		switch name := effects[key]; {
 		case is && name != "":
@@ -81,6 +75,9 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		case !is && !known[name]:
 			t.Errorf("%s: there is no test %s", key, name)
 		}
+	}
+	if err := policy.CheckEffects([]byte("undo: reset")); err == nil {
+		t.Error("undo: reset has no effect and is no error")
 	}
 	for key, cfg := range refused {
 		if err := cfg.CheckEffect(); err == nil || !strings.HasPrefix("policy."+err.Error(), key+":") {
