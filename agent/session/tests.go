@@ -81,7 +81,7 @@ func (t *Tested) saved(e Event, p *Checkpoint) {
 // Words says what the tests came to, for people: Handrail's own words, not the model's.
 func (t *Tested) Words() string {
 	if t.Last == nil {
-		return "tests did not run: the session ran none"
+		return "tests did not run: the agent ran none"
 	}
 	words := t.Last.Tests.String()
 	if e := t.Last.Tests.Exit; !t.Last.Tests.Unknown && (e == 126 || e == 127) {

@@ -23,7 +23,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	if under := at.TakingIn(); under.Unsettled() || under != nil && wish.Do != session.Rebase {
 		if wish.Do == session.Undo && len(wish.Paths) == 0 {
 			return []*session.Event{
-				note(session.NoteTookBack, "Gave up taking `%s` in, as a person asked: the files are as they are on the branch.", under.Branch),
+				note(session.NoteTookBack, "Gave up taking `%s` in: the files are as they are on the branch.", under.Branch),
 				session.NewEvent(session.TypeCheckpoint, at.Turns, session.Checkpoint{Commit: at.Published, Parent: at.Published, Parked: true}),
 			}, nil
 		}
@@ -63,7 +63,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
-	said := note(session.NoteTookBack, "Took `%s` in, as a person asked: its commit %s is part of the branch now.", m.Branch, head[:10])
+	said := note(session.NoteTookBack, "Took `%s` in: its commit %s is part of the branch now.", m.Branch, head[:10])
 	if len(conflicts) > 0 {
 		said = note(session.NoteConflicts, "%s", conflictText(m, at.Branch))
 	}
@@ -73,7 +73,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 // conflictText tells the model what to settle; people are shown its first line.
 func conflictText(m *session.Merge, branch string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Took `%s` in, as a person asked; both sides changed the same lines of %s.\n\n", m.Branch, strings.Join(m.Conflicts, ", "))
+	fmt.Fprintf(&b, "Took `%s` in; both sides changed the same lines of %s.\n\n", m.Branch, strings.Join(m.Conflicts, ", "))
 	fmt.Fprintf(&b, "Your workspace has both. Settle each conflict so that what either side wanted stays true, and do nothing else. ")
 	if len(m.Open) > 0 {
 		fmt.Fprintf(&b, "In %s the lines of %s stand after <<<<<<<, and those of %s after =======: write what is to be there in the place of all of it, and take the marks out. ", strings.Join(m.Open, ", "), branch, m.Branch)

@@ -56,7 +56,9 @@ func PullBody(s *session.State, requester string, from Origin) string {
 // changing a file is said where it was asked.
 func PullSummary(s *session.State, thread int) string {
 	var out []string
+	last := session.Outcome{} // its tests are those of what is there
 	add := func(o session.Outcome) {
+		last.Tests, o.Tests = o.Tests, ""
 		text := strings.TrimSpace(summaryFor(&o, thread))
 		out = slices.DeleteFunc(out, func(have string) bool { return have == text })
 		if text != "" {
@@ -77,7 +79,11 @@ func PullSummary(s *session.State, thread int) string {
 	if o := s.Outcome; o != nil && (!s.Over() || len(out) == 0) && o.Wish == "" {
 		add(*o)
 	}
-	return strings.Join(append(out[max(0, len(out)-mostSummaries):], takenBack...), "\n\n")
+	out = append(out[max(0, len(out)-mostSummaries):], takenBack...)
+	if text := strings.TrimSpace(tested(&last)); text != "" {
+		out = append(out, text)
+	}
+	return strings.Join(out, "\n\n")
 }
 
 // mostSummaries is how many summaries a pull request shows: the newest.
