@@ -82,7 +82,7 @@ func (r *request) settled(res session.Resolved, where string, several bool) stri
 	r.react(sign)
 	switch {
 	case res.Verdict == policy.Approved && len(r.cmd.IDs) == 0:
-		return render.Taken(res.ID, where)
+		return render.Taken(res.ID, res.By, where)
 	case len(r.cmd.IDs) == 0, several:
 		return render.SettledAs(res)
 	}

@@ -179,7 +179,7 @@ func (b *Bot) approvals(at *Thread, row *store.Session) approval.Session {
 	r := dataOf(row)
 	return approval.Session{
 		ID: row.ID, Requester: row.Requester, RequesterID: r.RequesterID, Target: r.Target, Config: b.config(r), Model: row.Model,
-		Thread: at.Ref, IsPull: at.Pull != nil, Client: at.Client, CommitURL: at.commitURL, Progress: r.Progress, Approves: b.approves, Earlier: func(ctx context.Context) ([]*session.State, error) { return b.earlier(ctx, row) }, Now: b.cfg.Now, Log: b.cfg.Log,
+		Thread: at.Ref, IsPull: at.Pull != nil, Pull: row.Pull, Client: at.Client, CommitURL: at.commitURL, Progress: r.Progress, Approves: b.approves, Earlier: func(ctx context.Context) ([]*session.State, error) { return b.earlier(ctx, row) }, Now: b.cfg.Now, Log: b.cfg.Log,
 	}
 }
 

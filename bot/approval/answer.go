@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -186,7 +187,7 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 	}
 	says, err := s.Approves(ctx, text, request)
 	if err == nil && says == YesUnnamed { // which request that was for, only the bot's own reply tells
-		taken, err := s.posted(ctx, ReplyKey, render.Taken(request, where(yes.Key)), strings.HasPrefix(yes.Key, "diff:"))
+		taken, err := s.posted(ctx, ReplyKey, render.Taken(request, yes.By, where(yes.Key)), strings.HasPrefix(yes.Key, "diff:"))
 		if !taken || err != nil { //control:taken-for-it
 			return render.WhyOtherWords, err
 		}
@@ -201,23 +202,42 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 // posted reports whether an unchanged comment of the bot, whose key begins like
 // this, has words in it; with diff, it may be one on a line of a diff.
 func (s Session) posted(ctx context.Context, prefix, words string, diff bool) (bool, error) {
-	list, err := s.Client.Posted(ctx, s.Thread, prefix, diff)
-	return slices.ContainsFunc(list, func(cm ghapp.Comment) bool { return strings.Contains(cm.Body, words) }), err
+	for _, at := range s.threads() {
+		list, err := s.Client.Posted(ctx, at, prefix, diff)
+		found := slices.ContainsFunc(list, func(cm ghapp.Comment) bool { return strings.Contains(cm.Body, words) })
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// threads are where people talk with the session: its own thread, and its pull request.
+func (s Session) threads() []thread.Ref {
+	out := []thread.Ref{s.Thread}
+	if s.Pull != 0 && s.Pull != s.Thread.Number {
+		at := s.Thread
+		at.Number = s.Pull
+		out = append(out, at)
+	}
+	return out
 }
 
 // review reads the review that an answer came from. Why says that it is not as it
 // was.
 func (s Session) review(ctx context.Context, source string) (author int64, text, why string, err error) {
-	list, err := s.Client.ListReviews(ctx, s.Thread)
-	if errors.Is(err, ghapp.ErrNotFound) {
-		err = nil // the thread is no pull request
-	}
-	for _, r := range list {
-		if reviewSource(r.ID, r.Body) == source && r.State != "DISMISSED" {
-			return r.AuthorID, r.Body, "", nil
+	for _, at := range s.threads() {
+		list, err := s.Client.ListReviews(ctx, at)
+		if err != nil && !errors.Is(err, ghapp.ErrNotFound) { // the thread may be no pull request
+			return 0, "", "", err
+		}
+		for _, r := range list {
+			if reviewSource(r.ID, r.Body) == source && r.State != "DISMISSED" {
+				return r.AuthorID, r.Body, "", nil
+			}
 		}
 	}
-	return 0, "", render.WhyReviewEdited, err
+	return 0, "", render.WhyReviewEdited, nil
 }
 
 // comment reads the comment that an answer came from. Why says that it is not as

@@ -36,6 +36,7 @@ type Session struct {
 	Model       string
 	Thread      thread.Ref
 	IsPull      bool // the thread is a pull request
+	Pull        int  // number of the session's own pull request, where people answer too; 0 for none
 	Client      *ghapp.Client
 	CommitURL   func(sha string) string
 	Progress    string                                                       // address of the progress comment, "" for none

@@ -211,7 +211,9 @@ func NotOpen(id string, open []session.Asked) string {
 
 // Taken says for which request an answer was taken that names none. The text that
 // it stands in is part of it: by these words it is found again.
-func Taken(id, where string) string { return fmt.Sprintf("`%s`: approved by %s.", id, where) }
+func Taken(id, who, where string) string {
+	return fmt.Sprintf("`%s`: approved by %s in %s.", id, who, where)
+}
 
 // SettledAs says what an answer to one request of several came to.
 func SettledAs(r session.Resolved) string {
