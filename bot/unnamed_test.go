@@ -105,7 +105,7 @@ func TestAnswersWithoutID(t *testing.T) {
 		want   string // verdicts
 		says   string
 	}{
-		"the only one":          {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve", want: "aaaa2222 approved", says: "`aaaa2222`: approved by comment "},
+		"the only one":          {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve", want: "aaaa2222 approved", says: "`aaaa2222`: approved by kim in comment "},
 		"thanks":                {before: func(c *court) { c.asks("aaaa2222", "high", true) }, text: "/agent approve, thanks", want: "aaaa2222 approved"},
 		"critical":              {before: func(c *court) { c.asks("aaaa2222", "critical", true) }, text: "/agent approve", says: "`aaaa2222` is critical"},
 		"critical by its id":    {before: func(c *court) { c.asks("aaaa2222", "critical", true) }, text: "/agent approve aaaa2222", want: "aaaa2222 approved"},
@@ -117,7 +117,7 @@ func TestAnswersWithoutID(t *testing.T) {
 		"another since":         {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, after: func(c *court) { ended(c, "aaaa2222", policy.Denied); c.asks("bbbb3333", "medium", true) }, text: "/agent approve", says: "No request with the id `aaaa2222` is open"},
 		"one of two settled":    {before: func(c *court) { c.asks("aaaa2222", "medium", true); c.asks("bbbb3333", "medium", true) }, after: func(c *court) { ended(c, "aaaa2222", policy.Approved) }, text: "/agent approve", says: "`/agent approve bbbb3333`"},
 		"nothing open":          {text: "/agent approve", says: "Nothing waits"},
-		"all":                   {before: func(c *court) { c.asks("aaaa2222", "medium", true); c.asks("bbbb3333", "high", true) }, text: "/agent approve all", want: "aaaa2222 approved, bbbb3333 approved", says: "`bbbb3333`: approved by comment "},
+		"all":                   {before: func(c *court) { c.asks("aaaa2222", "medium", true); c.asks("bbbb3333", "high", true) }, text: "/agent approve all", want: "aaaa2222 approved, bbbb3333 approved", says: "`bbbb3333`: approved by kim in comment "},
 		"all but critical":      {before: func(c *court) { c.asks("aaaa2222", "critical", true); c.asks("bbbb3333", "high", true) }, text: "/agent approve all", want: "bbbb3333 approved", says: "`/agent approve aaaa2222`"},
 		"all, one asked later":  {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, after: func(c *court) { c.asks("bbbb3333", "medium", true) }, text: "/agent approve all", want: "aaaa2222 approved", says: "`/agent approve bbbb3333`"},
 		"all denied":            {before: func(c *court) { c.asks("aaaa2222", "critical", true); c.asks("bbbb3333", "high", true) }, text: "/agent deny all, too much", want: "aaaa2222 denied, bbbb3333 denied"},
