@@ -41,7 +41,7 @@ func commands() []row {
 		{Spec: command.Spec{Name: "retry", Usage: "retry", Args: command.TakesWords(goingOn)}, right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
 		{Spec: command.Spec{Name: "budget", Usage: "budget +10", Args: command.TakesCount, Grants: true}, right: policy.RaiseLimit, priority: store.PriorityWork, handle: ofSession(resume)},
 		{Spec: command.Spec{Name: "diff", Usage: "diff", Args: command.TakesNothing("me show full whole so far changes")}, right: policy.View, priority: store.PriorityWork, handle: diff},
-		{Spec: command.Spec{Name: "undo", Usage: "undo [n | path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
+		{Spec: command.Spec{Name: "undo", Usage: "undo [n or path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "redo", Usage: "redo [n]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "keep", Usage: "keep [path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "rebase", Usage: "rebase", Args: command.TakesNothing("this your branch onto on with from main master base default latest newest work")}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},

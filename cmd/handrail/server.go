@@ -219,7 +219,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 	if err := mustLimit(ctx, ws, s.cfg.Policy.Workspace.Unlimited || s.opt.unlimited); err != nil {
 		return err
 	}
-	s.workspace = ws.Name()
+	s.workspace, s.cfg.Policy.Workspace.Engine = ws.Name(), ws.Name()
 	w.log.InfoContext(ctx, "workspaces", "engine", ws.Name(), "limits", boundsOf(ctx, ws))
 	if s.model, err = opener(s.cfg.Model, s.log); err != nil {
 		return err
