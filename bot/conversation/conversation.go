@@ -10,7 +10,6 @@
 //	pull.go          what only pull requests have
 //	diff.go          the diff
 //	line.go          the line that a comment is on
-//	clean.go         what a reader sees of a text
 //	space.go         how much of it fits
 package conversation
 
@@ -18,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -158,8 +158,15 @@ func Gather(ctx context.Context, from Reader, r Request) ([]session.Item, error)
 			return nil, err
 		}
 	}
-	return g.items(), nil
+	items := g.items()
+	for i := range items {
+		items[i].Text = commandMark.ReplaceAllString(items[i].Text, "$1($2)") //control:others-command-mark
+	}
+	return items, nil
 }
+
+// commandMark is the mark of what is asked, which nobody else's line may bear.
+var commandMark = regexp.MustCompile(`(?mi)^([\s>*-]*)\[(\s*/agent\s*)\]`)
 
 // gathering is what was gathered so far, in the order in which it is shown.
 // What matters most is taken first, and what takes most room comes last.

@@ -2,6 +2,7 @@ package main
 
 // controlsOfBot are those that a test of a bot's package shows.
 var controlsOfBot = []control{
+	{"others-command-mark", "drop", "./bot/conversation", "TestMarkOfTheCommandIsOurs"},
 	{"github-gate", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
 	{"github-gate-inline", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
 	{"signed-ends", "false", "./bot/store/anchor", "TestForgedSignatures"},
