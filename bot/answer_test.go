@@ -84,7 +84,7 @@ func (c *court) moveBase() {
 
 // late has the request ask for an answer until a time that is over.
 func (c *court) late() {
-	bound, err := c.w.approvals(&c.w.at, c.sess).Bound(c.t.Context())
+	bound, err := c.w.live.Approvals(&c.w.at, c.sess).Bound(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -16,7 +20,7 @@ import (
 // Offerer puts an edit that waits for a review where people can see it, see
 // [approval.Requests].
 type Offerer interface {
-	Offer(ctx context.Context, at Thread, o approval.Offer) (refused string, err error)
+	Offer(ctx context.Context, at live.Thread, o approval.Offer) (refused string, err error)
 }
 
 // approve lets a request happen.
@@ -38,7 +42,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	answer := approval.Answer{
 		Verdict: verdict, By: r.actor, Reason: r.said(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
 	}
-	asks := r.w.approvals(&r.w.at, r.sess)
+	asks := r.w.live.Approvals(&r.w.at, r.sess)
 	ids := r.cmd.IDs
 	if len(ids) == 0 {
 		meant, err := asks.Unnamed(ctx, v, approval.WhenSaid(r.msg.ev, r.msg.target))
@@ -107,11 +111,11 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	case !heard:
 		return w.cfg.Store.Deliveries.Done(ctx, "not answered: its author has no right", d.ID)
 	}
-	v, err := w.fold(ctx, sess)
+	v, err := w.live.Fold(ctx, sess)
 	if err != nil {
 		return err
 	}
-	seen, err := w.approvals(&w.at, sess).Reviewed(ctx, v, ev)
+	seen, err := w.live.Approvals(&w.at, sess).Reviewed(ctx, v, ev)
 	if err != nil {
 		return err
 	}
@@ -142,4 +146,31 @@ func (w *worker) reviewer(ctx context.Context, ev ghapp.Event) (heard, words boo
 	actor, err := w.at.Client.Sender(ctx, ev.Sender.Login)
 	words = policy.Insider(actor) || ev.Sender.Bot
 	return words || !w.cfg.GitHub.Flooding(w.at.Ref.Repository(), ev.Sender.Login), words, err
+}
+
+// approves returns what a text says to a request, read as when it arrives.
+func (b *Bot) approves(ctx context.Context, text, request string) (approval.Yes, error) {
+	cmds, _, err := b.commandsIn(ctx, text)
+	if err != nil {
+		return approval.YesNot, err
+	}
+	says := approval.YesNot
+	for _, c := range cmds {
+		switch {
+		case c.Name != "approve":
+		case slices.Contains(c.IDs, request):
+			return approval.YesNamed, nil
+		case len(c.IDs) == 0:
+			says = approval.YesUnnamed
+		}
+	}
+	return says, nil
+}
+
+// lets reports whether a text lets the bot work on a commit of a fork.
+func (b *Bot) lets(ctx context.Context, text, commit string) (bool, error) {
+	cmds, _, err := b.commandsIn(ctx, text)
+	return slices.ContainsFunc(cmds, func(c command.Command) bool {
+		return c.Name == okWord && len(c.IDs) == 1 && strings.HasPrefix(commit, strings.ToLower(c.IDs[0]))
+	}), err
 }

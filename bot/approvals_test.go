@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -39,7 +40,7 @@ type offers struct {
 	got []approval.Offer
 }
 
-func (o *offers) Offer(_ context.Context, _ Thread, one approval.Offer) (string, error) {
+func (o *offers) Offer(_ context.Context, _ live.Thread, one approval.Offer) (string, error) {
 	o.got = append(o.got, one)
 	return o.why, o.err
 }
@@ -75,7 +76,7 @@ func TestPutUp(t *testing.T) {
 				a.Review.Commit = c.push(a.Review.Branch, map[string]string{"deploy/app.yaml": "replicas: 3\n"})
 			}
 			if tt.offers != nil {
-				c.w.cfg.Offers = tt.offers
+				c.w.live.Offer = tt.offers.Offer
 			}
 			l, err := c.w.lease(ctx, c.sess)
 			if err != nil {
@@ -86,25 +87,25 @@ func TestPutUp(t *testing.T) {
 				session.NewEvent(session.TypeAsked, 1, a)); err != nil {
 				t.Fatal(err)
 			}
-			asks := l.requests()
-			if err := l.reload(ctx); err != nil {
+			asks := l.Requests()
+			if err := l.Reload(ctx); err != nil {
 				t.Fatal(err)
 			}
 			for range 2 { // a second time changes nothing
-				err = asks.Ask(ctx, l.state)
+				err = asks.Ask(ctx, l.State)
 			}
 			if (err != nil) != tt.fails {
 				t.Fatalf("post: %v", err)
 			}
-			if err := l.reload(ctx); err != nil {
+			if err := l.Reload(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if moot := asks.Moot(l.state.Open(), l.state.Turns); len(moot) > 0 {
+			if moot := asks.Moot(l.State.Open(), l.State.Turns); len(moot) > 0 {
 				if err := l.Append(ctx, moot...); err != nil {
 					t.Fatal(err)
 				}
 			}
-			events, err := l.cfg.Store.Logs.Log(l.Fence).Events(ctx, 0)
+			events, err := c.w.cfg.Store.Logs.Log(l.Fence).Events(ctx, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/policy"
@@ -57,7 +58,7 @@ func respond(code int, body string) *http.Response {
 
 type noRunner struct{}
 
-func (noRunner) StartPoint(context.Context, Thread) (StartPoint, error) {
+func (noRunner) StartPoint(context.Context, live.Thread) (StartPoint, error) {
 	return StartPoint{Base: "b", Target: "main"}, nil
 }
 
@@ -103,7 +104,7 @@ func newCourt(t *testing.T, rules policy.Config, files map[string]string, paths 
 	b, err := New(Config{Store: db.Store, GitHub: app, Runner: noRunner{}, Policy: rules})
 	check(err)
 	c.w = b.worker(ref)
-	check(c.w.at.connect(ctx, app, inst))
+	check(c.w.at.Connect(ctx, app, inst))
 	c.open(paths)
 	return c
 }
@@ -112,7 +113,7 @@ func newCourt(t *testing.T, rules policy.Config, files map[string]string, paths 
 func (c *court) open(paths []string) {
 	c.t.Helper()
 	ctx := c.t.Context()
-	data, err := json.Marshal(rowData{RequesterID: c.gh.UserID("asker"), Target: "main"})
+	data, err := json.Marshal(live.Data{RequesterID: c.gh.UserID("asker"), Target: "main"})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func (c *court) open(paths []string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	bound, err := c.w.approvals(&c.w.at, c.sess).Bound(ctx)
+	bound, err := c.w.live.Approvals(&c.w.at, c.sess).Bound(ctx)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -361,7 +362,7 @@ func TestApprovalIsCheckedAgain(t *testing.T) {
 			s.ev.Comment.Updated, s.ev.Comment.Body = cm.Updated, cm.Body
 			tt.change(c, cm.ID)
 			yes := session.Resolved{ID: "abc123", Verdict: policy.Approved, By: "kim", ByID: c.gh.UserID("kim"), Key: approval.Source(s.ev, s.target)}
-			why, err := c.w.approvals(&c.w.at, c.sess).Confirm(t.Context(), asked, yes)
+			why, err := c.w.live.Approvals(&c.w.at, c.sess).Confirm(t.Context(), asked, yes)
 			if (err != nil) != tt.fails || (why != "") != tt.stale {
 				t.Errorf("%q, %v; want it stale: %t, an error: %t", why, err, tt.stale, tt.fails)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -63,7 +64,7 @@ func (w *worker) admit(ctx context.Context, s userMessage) (by author, why strin
 	if err != nil || sess == nil {
 		return by, render.WhyNoPart, err
 	}
-	by.quiet = by.actor.Lookup != policy.Found || dataOf(sess).RequesterID != sender.ID //control:no-words-without-rights
+	by.quiet = by.actor.Lookup != policy.Found || live.DataOf(sess).RequesterID != sender.ID //control:no-words-without-rights
 	return by, "", nil
 }
 

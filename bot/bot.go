@@ -5,7 +5,6 @@
 // the GitHub clients and the runner of sessions are given to it.
 //
 //	bot.go       one wake of a thread: take deliveries, run the session
-//	thread.go    who and where
 //	source.go    which deliveries are wanted, and how urgent they are
 //	words.go     whose words count
 //	handle.go    what a delivery means
@@ -20,13 +19,8 @@
 //	approvals.go answers to requests, see bot/approval
 //	change.go    what a delivery leads to, stored in one transaction
 //	session.go   the session of a thread
-//	leased.go    a session whose lease this worker has
-//	run.go       run a session
+//	run.go       run a session, see bot/live
 //	watch.go     a stop ends a run at once, and people see that they were heard
-//	end.go       what is said at the end, and the pull request, see bot/pull
-//	progress.go  the one comment that follows a session
-//	usage.go     what sessions used of the budgets that they share
-//	errors.go    waiting for what is away, and the end of what is not to be had
 //	fault.go     panics, which it cannot
 package bot
 
@@ -41,6 +35,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -51,7 +46,7 @@ import (
 // session is opened. Run works on a session until it ends or parks; it is
 // called again with the same log after a park or a crash.
 type Runner interface {
-	StartPoint(ctx context.Context, at Thread) (StartPoint, error)
+	StartPoint(ctx context.Context, at live.Thread) (StartPoint, error)
 	Run(ctx context.Context, w Work) (session.Outcome, error)
 }
 
@@ -67,7 +62,7 @@ type StartPoint struct {
 
 // Work is one stretch of work on a session.
 type Work struct {
-	Thread  Thread
+	Thread  live.Thread
 	Task    session.Task
 	Log     session.Log
 	Inbox   func(context.Context) error
@@ -112,6 +107,7 @@ type Config struct {
 // on by one caller at a time, which the queue makes sure of.
 type Bot struct {
 	cfg       Config
+	live      *live.Config // what sessions are given
 	rows      []row
 	strangers sync.Map // repositories whose deliveries were dropped, for the log
 	taken     sync.Map // repositories that GitHub said were taken away, until one is seen to be there
@@ -150,14 +146,21 @@ func New(cfg Config) (*Bot, error) {
 	if cfg.Owner == "" {
 		cfg.Owner = "bot-" + session.NewID()
 	}
-	return &Bot{cfg: cfg, rows: rows}, nil
+	b := &Bot{cfg: cfg, rows: rows}
+	b.live = &live.Config{
+		Store: cfg.Store, GitHub: cfg.GitHub, Policy: cfg.Policy, Approves: b.approves, Lets: b.lets, Every: cfg.Every, Now: cfg.Now, Log: cfg.Log,
+	}
+	if cfg.Offers != nil {
+		b.live.Offer = cfg.Offers.Offer
+	}
+	return b, nil
 }
 
 // worker is the work on one thread, from a wake until nothing is left.
 type worker struct {
 	*Bot
 	key    string // of the thread, as records name it
-	at     Thread
+	at     live.Thread
 	leases outbox.Leases
 	edits  outbox.Edits
 
@@ -174,7 +177,7 @@ type worker struct {
 
 func (b *Bot) worker(ref thread.Ref) *worker {
 	return &worker{
-		Bot: b, key: ref.Key(), at: Thread{Ref: ref}, waits: map[asking]time.Time{}, early: map[string]bool{}, edits: outbox.Edits{Settle: b.cfg.Settle},
+		Bot: b, key: ref.Key(), at: live.Thread{Ref: ref}, waits: map[asking]time.Time{}, early: map[string]bool{}, edits: outbox.Edits{Settle: b.cfg.Settle},
 		leases: outbox.Leases{Store: b.cfg.Store.Leases, Owner: b.cfg.Owner, TTL: b.cfg.TTL, Log: b.cfg.Log, Lost: func(error) {}},
 	}
 }
@@ -248,7 +251,7 @@ func (w *worker) takeAll(ctx context.Context) (int, error) {
 // Reconcile wakes the threads of sessions that are not said to wait or to
 // have ended, whatever became of their wakes. It is called at start.
 func (b *Bot) Reconcile(ctx context.Context) error {
-	return b.wake(ctx, store.Query{States: unsettled, Limit: 200})
+	return b.wake(ctx, store.Query{States: live.Unsettled, Limit: 200})
 }
 
 // takenAway has sessions looked at whose repositories the bot does not reach any more:
@@ -258,7 +261,7 @@ func (b *Bot) takenAway(ctx context.Context, repositories []thread.Ref) {
 	defer cancel()
 	for _, at := range repositories {
 		b.taken.Store(strings.ToLower(at.Repository()), true)
-		if err := b.wake(ctx, store.Query{Repo: strings.ToLower(at.Repository()), States: unfinished, Limit: 200}); err != nil {
+		if err := b.wake(ctx, store.Query{Repo: strings.ToLower(at.Repository()), States: live.Unfinished, Limit: 200}); err != nil {
 			b.cfg.Log.WarnContext(ctx, "sessions of a repository that was taken away are not looked at", "repository", at.Repository(), "err", err)
 		}
 	}

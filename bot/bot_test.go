@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -71,7 +72,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // StartPoint implements bot.Runner.
-func (w *world) StartPoint(context.Context, bot.Thread) (bot.StartPoint, error) {
+func (w *world) StartPoint(context.Context, live.Thread) (bot.StartPoint, error) {
 	return bot.StartPoint{Base: w.gh.Branch("acme/widget", "main"), Target: "main"}, nil
 }
 

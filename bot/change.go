@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -64,24 +65,12 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 // intendReply adds the one comment that answers.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(inPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
+		c.intend(live.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
 		for _, wr := range c.after {
 			c.intend(wr)
 		}
 		c.replies, c.folds, c.after = nil, nil, nil
 	}
-}
-
-// inPlace puts a comment where a request stands: below a comment on a diff when it is
-// one, and in its own thread.
-func inPlace(at thread.Ref, p session.Place, wr ghapp.Write) ghapp.Write {
-	if p.Thread != 0 {
-		wr.Thread, wr.Thread.Number = at, p.Thread
-	}
-	if p.DiffThread != 0 { //control:answer-in-place
-		wr.Kind, wr.Target = ghapp.WriteReply, ghapp.Target{Comment: p.DiffThread, Diff: true}
-	}
-	return wr
 }
 
 // react puts a sign on what was said.
@@ -116,7 +105,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if err != nil {
 		return err
 	}
-	if w.opening != nil && w.config(dataOf(sess)).Comments.Progress != policy.NoProgress {
+	if w.opening != nil && w.live.InForce(live.DataOf(sess)).Comments.Progress != policy.NoProgress {
 		c.intendProgress(&w.at, sess)
 	}
 	for _, in := range c.Intents {
@@ -148,4 +137,17 @@ func (w *worker) answerOnly(ctx context.Context, c *change) error {
 		}
 	}
 	return w.cfg.Store.Deliveries.Done(ctx, "done", c.Done...)
+}
+
+// intendProgress plans the progress comment of a new session.
+func (c *change) intendProgress(at *live.Thread, row *store.Session) {
+	v := session.NewState()
+	for _, e := range c.Events {
+		if v.Apply(*e) != nil {
+			return
+		}
+	}
+	v.Phase = session.PhaseQueued
+	text := live.ProgressText(at, row, v)
+	c.intend(ghapp.Write{Key: live.ProgressKey(row.ID), Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
 }

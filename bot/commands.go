@@ -7,6 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -98,7 +99,7 @@ func (r row) needs(c command.Command) policy.Request {
 // request is one command of one person, and the change that it leads to.
 type request struct {
 	w     *worker
-	at    *Thread // where it was said
+	at    *live.Thread // where it was said
 	c     *change
 	msg   userMessage
 	cmd   command.Command
@@ -115,7 +116,9 @@ func (r *request) reply(text string) { r.c.reply(r.msg, text) }
 func (r *request) react(content string) { r.c.react(r.msg, content) }
 
 // view is what the log of the session says.
-func (r *request) view(ctx context.Context) (*session.State, error) { return r.w.fold(ctx, r.sess) }
+func (r *request) view(ctx context.Context) (*session.State, error) {
+	return r.w.live.Fold(ctx, r.sess)
+}
 
 // viewWith is the view with what the same delivery said before.
 func (r *request) viewWith(ctx context.Context) (*session.State, error) {
@@ -141,12 +144,12 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 	}
 	r := &request{w: w, at: &w.at, c: c, msg: s, cmd: cmd}
 	if s.away != 0 {
-		r.at = &Thread{Ref: s.ev.Thread}
-		if err := r.at.connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
+		r.at = &live.Thread{Ref: s.ev.Thread}
+		if err := r.at.Connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
 			return err
 		}
 	}
-	if at, ok, err := w.at.elsewhere(ctx); ok || err != nil {
+	if at, ok, err := w.at.Elsewhere(ctx); ok || err != nil {
 		r.reply(render.AsksOnly(at.Number))
 		return err
 	}
@@ -179,7 +182,7 @@ func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Sessi
 	if right == policy.Settle {
 		return policy.Allow, ""
 	}
-	return policy.MayAsk(actor, policy.AskFacts{Request: right, RequesterID: dataOf(sess).RequesterID, Bots: b.cfg.Policy.Approvals.Bots})
+	return policy.MayAsk(actor, policy.AskFacts{Request: right, RequesterID: live.DataOf(sess).RequesterID, Bots: b.cfg.Policy.Approvals.Bots})
 }
 
 // help lists the commands.

@@ -111,7 +111,7 @@ func TestForgedApprovals(t *testing.T) {
 				key = tt.source(key)
 			}
 			forged := session.Resolved{ID: "abc123", Verdict: policy.Approved, By: "kim", ByID: c.gh.UserID("kim"), Key: key}
-			why, err := c.w.approvals(&c.w.at, c.sess).Confirm(t.Context(), asked, forged)
+			why, err := c.w.live.Approvals(&c.w.at, c.sess).Confirm(t.Context(), asked, forged)
 			if err != nil || (why == "") != tt.counts {
 				t.Errorf("%q, %v; want it to count: %t", why, err, tt.counts)
 			}

@@ -101,7 +101,7 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 	from := r.reader(ctx)
 	return conversation.Gather(ctx, from, conversation.Request{
 		Hides: from.Hides,
-		First: conversation.PostOf(r.at.issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: anew, Line: s.line(),
+		First: conversation.PostOf(r.at.Issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: anew, Line: s.line(),
 		Room:  room - len(words),
 		Clean: r.cleaned, Refused: func(err error) bool {
 			var ge *ghapp.Error
@@ -121,7 +121,7 @@ func (r *request) reader(ctx context.Context) conversation.GitHub {
 	if w.cfg.Clone != nil && r.at.Pull != nil {
 		hides = sync.OnceValues(func() (func(string) bool, error) { return w.cfg.Clone.Hidden(ctx, *r.at) })
 	}
-	return conversation.GitHub{Client: w.at.Client, Issue: r.at.issue, Pull: r.at.Pull, Hides: hides, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
+	return conversation.GitHub{Client: w.at.Client, Issue: r.at.Issue, Pull: r.at.Pull, Hides: hides, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
 		s := userMessage{body: c.Body, author: ghapp.User{Login: c.Author.Login, Bot: c.Author.Bot}}
 		s.ev.Comment.ID = c.ID
 		why, err := w.notTheirs(ctx, s)

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -27,7 +28,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
 	if at, ok := approval.About(ev); ok && at.Same(w.at.Ref) {
-		if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
+		if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 			return w.orGiveUp(ctx, d, err)
 		}
 		return w.orGiveUp(ctx, d, w.reviewed(ctx, d, ev))
@@ -57,7 +58,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if carry == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "not for us", d.ID)
 	}
-	if err := w.at.reach(ctx, w.cfg.GitHub, ev.Installation); err != nil {
+	if err := w.at.Reach(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
 	if why, err := w.notTheirs(ctx, s); err != nil || why != "" {
@@ -88,21 +89,21 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 	if err != nil {
 		return err
 	}
-	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ours && row != nil && strings.HasPrefix(key, progressKey(row.ID)) {
+	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ours && row != nil && strings.HasPrefix(key, live.ProgressKey(row.ID)) {
 		l, err := w.lease(ctx, row)
 		if err != nil {
 			return err
 		}
-		l.data.Shown = ""
-		if err := l.save(ctx); err != nil {
+		l.Data.Shown = ""
+		if err := l.Save(ctx); err != nil {
 			return err
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "the progress comment was deleted", d.ID)
 	}
-	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || isOver(row.State) {
+	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || live.IsOver(row.State) {
 		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
 	}
-	if err := w.at.connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
+	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return err
 	}
 	c := w.change()
@@ -151,7 +152,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, c
 			return err
 		}
 	}
-	if err := w.at.connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
+	if err := w.at.Connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
 		return err
 	}
 	c := w.change()
@@ -232,7 +233,7 @@ func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
 		return false, nil
 	}
 	sess, err := b.cfg.Store.Sessions.ByThread(ctx, s.ev.Thread.Key())
-	return err == nil && !isOver(sess.State), store.Unless(err, store.ErrNotFound)
+	return err == nil && !live.IsOver(sess.State), store.Unless(err, store.ErrNotFound)
 }
 
 // readAside reads a text without a command. It asks GitHub nothing.
@@ -241,11 +242,11 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 	if err != nil || sess == nil || !command.MayAnswer(s.body, s.target.Diff) {
 		return a, err
 	}
-	v, err := w.fold(ctx, sess)
+	v, err := w.live.Fold(ctx, sess)
 	if err != nil {
 		return a, err
 	}
-	asked := dataOf(sess).RequesterID == s.author.ID || strings.EqualFold(approval.LastSpeaker(v), s.author.Login)
+	asked := live.DataOf(sess).RequesterID == s.author.ID || strings.EqualFold(approval.LastSpeaker(v), s.author.Login)
 	for _, q := range v.Open() {
 		if q.Kind != session.AskQuestion || !asked { //control:person-asked
 			continue
@@ -272,7 +273,7 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	if err != nil {
 		return err
 	}
-	_, elsewhere, err := w.at.elsewhere(ctx)
+	_, elsewhere, err := w.at.Elsewhere(ctx)
 	if err != nil {
 		return err
 	}
@@ -297,7 +298,7 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	case len(a.questions) > 0:
 		r.reply(render.WhichMeant(a.questions, a.open))
 	default:
-		may, err := w.approvals(&w.at, sess).MayAny(ctx, actor, a.open)
+		may, err := w.live.Approvals(&w.at, sess).MayAny(ctx, actor, a.open)
 		if err != nil {
 			return err
 		}
@@ -374,7 +375,7 @@ func (r *request) okFor(ctx context.Context, v *session.State, commit string) er
 		return nil
 	}
 	yes := session.Resolved{By: r.actor.Login, ByID: r.actor.ID, Key: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key)}
-	res, told, err := r.w.forkSession(&r.w.at, r.sess, nil).Answer(ctx, v, commit, yes)
+	res, told, err := r.w.live.Fork(&r.w.at, r.sess, nil).Answer(ctx, v, commit, yes)
 	switch {
 	case err != nil:
 		return err

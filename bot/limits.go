@@ -1,11 +1,10 @@
 package bot
 
 import (
-	"cmp"
-	"context"
 	"errors"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -46,7 +45,7 @@ func (r *request) allowed(cfg policy.Config, before string) string {
 
 // keepAllowed has another model go on with a session whose own is not allowed any more.
 func (r *request) keepAllowed(v *session.State) {
-	if name := r.allowed(r.w.config(dataOf(r.sess)), v.ModelName()); name != v.ModelName() { //control:allowed-model-goes-on
+	if name := r.allowed(r.w.live.InForce(live.DataOf(r.sess)), v.ModelName()); name != v.ModelName() { //control:allowed-model-goes-on
 		m := r.from()
 		m.Model = name
 		r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
@@ -66,18 +65,4 @@ func (r *request) turns(cfg policy.Config, mode string, asked int) int {
 		return most
 	}
 	return asked
-}
-
-// forbidden ends a session that may not run any more, because the server allows its mode
-// or its model no longer. It reports whether that is so.
-func (l *leased) forbidden(ctx context.Context) (bool, error) {
-	v := l.state
-	err := l.config(l.data).Permits(policy.Choice{Mode: cmp.Or(v.GrantedMode, v.Task.Mode, "code"), Model: v.ModelName()})
-	var no *policy.NotAllowed
-	if !errors.As(err, &no) {
-		return false, err
-	}
-	no.Named = true
-	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: render.NoLonger(no)}
-	return true, l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }

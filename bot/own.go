@@ -7,6 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -15,13 +16,13 @@ import (
 type Clone interface {
 	// CommandFiles returns the files of the repository's own commands, as they are on
 	// the default branch.
-	CommandFiles(ctx context.Context, at Thread) ([]custom.File, error)
+	CommandFiles(ctx context.Context, at live.Thread) ([]custom.File, error)
 	// Config returns the configuration of the repository, as it is there.
-	Config(ctx context.Context, at Thread) (policy.Config, error)
+	Config(ctx context.Context, at live.Thread) (policy.Config, error)
 	// Hidden returns which files of the pull request are hidden from the agent.
-	Hidden(ctx context.Context, at Thread) (func(path string) bool, error)
+	Hidden(ctx context.Context, at live.Thread) (func(path string) bool, error)
 	// Diff returns what differs between two commits, as git apply takes it; of much, a part.
-	Diff(ctx context.Context, at Thread, from, to string) (string, error)
+	Diff(ctx context.Context, at live.Thread, from, to string) (string, error)
 }
 
 // Taken returns why a name cannot be that of a repository's own command, "" when it can.

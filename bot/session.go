@@ -3,11 +3,12 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/store"
 )
@@ -33,25 +34,6 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 	return s, nil
 }
 
-// mostEarlier is how many earlier sessions of a thread are looked through.
-const mostEarlier = 20
-
-// earlier returns what the logs of the thread's sessions before one say, newest first.
-func (b *Bot) earlier(ctx context.Context, s *store.Session) (out []*session.State, err error) {
-	list, err := b.cfg.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Before: s.Created, Limit: mostSessions})
-	for _, e := range list {
-		if e.Thread != s.Thread || len(out) == mostEarlier {
-			continue
-		}
-		v, err := b.fold(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, err
-}
-
 // sendOn hands a text in the bot's own pull request to the thread of its session. Who
 // asks for another mode or model there asks for a session of its own, unless the pull
 // request is closed: then there is nothing to work on but the thread that it came from.
@@ -61,17 +43,24 @@ func sendOn(ctx context.Context, w *worker, d *store.Delivery, s userMessage) (b
 		return false, err
 	}
 	here, err := w.session(ctx)
-	if err != nil || here != nil && !isOver(here.State) {
+	if err != nil || here != nil && !live.IsOver(here.State) {
 		return false, err
 	}
 	return pull.HandOn(ctx, w.cfg.Store, w.cfg.GitHub, d, s.ev)
 }
 
-// fold reads what the session's log says.
-func (b *Bot) fold(ctx context.Context, s *store.Session) (*session.State, error) {
-	events, err := b.cfg.Store.Logs.Log(store.Fence{Key: s.ID}).Events(ctx, 0)
+// lease takes the lease of a session.
+func (w *worker) lease(ctx context.Context, row *store.Session) (*live.Session, error) {
+	f, err := w.leases.Take(ctx, row.ID)
 	if err != nil {
-		return nil, fmt.Errorf("read log of %s: %w", s.ID, err)
+		return nil, err
 	}
-	return session.Fold(events)
+	l := w.live.Session(w.outbox(f), &w.at, row)
+	l.Edits, l.TurnedAway = &w.edits, w.turnedAway
+	return l, nil
+}
+
+// outbox is for writes in the thread, under a lease.
+func (w *worker) outbox(f store.Fence) outbox.Outbox {
+	return outbox.Outbox{Store: w.cfg.Store.Intents, Fence: f, At: w.at.Ref, Client: w.at.Client, Settle: w.cfg.Settle, Now: w.cfg.Now, Log: w.cfg.Log}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -14,7 +15,7 @@ import (
 // It reports false when people were told that it cannot be read.
 func (r *request) config(ctx context.Context) (policy.Config, bool, error) {
 	if r.w.cfg.Clone == nil {
-		return dataOf(r.sess).Config, true, nil
+		return live.DataOf(r.sess).Config, true, nil
 	}
 	cfg, err := r.w.cfg.Clone.Config(ctx, *r.at)
 	if err != nil && !fault.Temporary(err) {

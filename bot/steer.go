@@ -7,6 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
@@ -27,7 +28,7 @@ func ofSession(handle func(r *request, v *session.State)) func(context.Context, 
 
 // status answers where the work stands.
 func status(r *request, v *session.State) {
-	r.c.post(r.msg, render.Status(r.w.cfg.Now(), progressText(&r.w.at, r.sess, v)))
+	r.c.post(r.msg, render.Status(r.w.cfg.Now(), live.ProgressText(&r.w.at, r.sess, v)))
 }
 
 // diff answers what the session changed: counts, a link, and below them the diff itself.
@@ -55,7 +56,7 @@ func diff(ctx context.Context, r *request) error {
 	r.c.folds = parts[0].Folds
 	for i, p := range parts[1:] {
 		key := fmt.Sprintf("diff-%s-%d", ghapp.Digest(r.msg.key, "diff"), i)
-		r.c.after = append(r.c.after, inPlace(r.c.at, r.msg.place(), ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds}))
+		r.c.after = append(r.c.after, live.InPlace(r.c.at, r.msg.place(), ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds}))
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (r *request) end(v *session.State, reason string) { r.c.append(v.Stop(r.fro
 
 // takeBack takes checkpoints of the session back, brings them again, keeps them, or takes the base branch in.
 func takeBack(r *request, v *session.State) {
-	wish := session.TakeBack{Do: session.TakeBackKind(r.cmd.Name), N: r.cmd.Count, Paths: r.cmd.Paths, Branch: dataOf(r.sess).Target}
+	wish := session.TakeBack{Do: session.TakeBackKind(r.cmd.Name), N: r.cmd.Count, Paths: r.cmd.Paths, Branch: live.DataOf(r.sess).Target}
 	switch {
 	case len(v.Checkpoints) == 0:
 		r.reply(render.NoCheckpoint)

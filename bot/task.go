@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -129,7 +130,7 @@ func (r *request) follow(ctx context.Context) error {
 	switch {
 	case r.cmd.Turns == 0:
 	case v.Over():
-		m.Turns = r.turns(r.w.config(dataOf(r.sess)), cmp.Or(v.GrantedMode, v.Task.Mode), r.cmd.Turns) //control:turns-of-a-follow-up
+		m.Turns = r.turns(r.w.live.InForce(live.DataOf(r.sess)), cmp.Or(v.GrantedMode, v.Task.Mode), r.cmd.Turns) //control:turns-of-a-follow-up
 	default:
 		r.reply(render.TurnsLater(r.cmd.Turns))
 	}
@@ -188,7 +189,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	}
 	images, words := r.pictures(ctx, task.Model, true)
 	task.Text, task.Images = task.Text+words, images
-	data, err := json.Marshal(rowData{RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	data, err := json.Marshal(live.Data{RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err
 	}

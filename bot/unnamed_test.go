@@ -16,7 +16,7 @@ import (
 // asks records a request and shows it, if there is a comment for it.
 func (c *court) asks(id, severity string, shown bool) session.Asked {
 	c.t.Helper()
-	bound, err := c.w.approvals(&c.w.at, c.sess).Bound(c.t.Context())
+	bound, err := c.w.live.Approvals(&c.w.at, c.sess).Bound(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -310,17 +310,17 @@ func TestTakenFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := c.w.fold(t.Context(), c.sess)
+	v, err := c.w.live.Fold(t.Context(), c.sess)
 	if err != nil {
 		t.Fatal(err)
 	}
 	yes := *v.Requests[len(v.Requests)-1].Answer
-	if why, err := c.w.approvals(&c.w.at, c.sess).Confirm(t.Context(), a, yes); why != "" || err != nil {
+	if why, err := c.w.live.Approvals(&c.w.at, c.sess).Confirm(t.Context(), a, yes); why != "" || err != nil {
 		t.Errorf("%q, %v", why, err)
 	}
 	b := c.asks("bbbb3333", "medium", true)
 	yes.ID = b.ID // as a log says that somebody else wrote
-	if why, _ := c.w.approvals(&c.w.at, c.sess).Confirm(t.Context(), b, yes); why != render.WhyOtherWords {
+	if why, _ := c.w.live.Approvals(&c.w.at, c.sess).Confirm(t.Context(), b, yes); why != render.WhyOtherWords {
 		t.Errorf("an approval of another request counts: %q", why)
 	}
 }

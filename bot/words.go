@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -163,7 +164,7 @@ func (b *Bot) repositoryChanged(ctx context.Context, ev ghapp.Event) error {
 	case ev.Action == "deleted":
 		b.takenAway(ctx, []thread.Ref{ev.Thread})
 	case ev.Action == "archived":
-		return b.wake(ctx, store.Query{Repo: strings.ToLower(is), States: unfinished, Limit: 200})
+		return b.wake(ctx, store.Query{Repo: strings.ToLower(is), States: live.Unfinished, Limit: 200})
 	}
 	return nil
 }

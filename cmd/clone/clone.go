@@ -8,10 +8,10 @@ import (
 	"path"
 	"slices"
 
-	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -20,12 +20,12 @@ import (
 
 // Clone implements [bot.Clone].
 type Clone struct {
-	Mirror func(ctx context.Context, at bot.Thread) (*gitops.Mirror, error)           // of the thread's repository, up to date
+	Mirror func(ctx context.Context, at live.Thread) (*gitops.Mirror, error)          // of the thread's repository, up to date
 	Rules  func(ctx context.Context, m *gitops.Mirror) (cfg policy.Config, err error) // the repository's configuration
 }
 
 // CommandFiles implements [bot.Clone].
-func (c Clone) CommandFiles(ctx context.Context, at bot.Thread) ([]custom.File, error) {
+func (c Clone) CommandFiles(ctx context.Context, at live.Thread) ([]custom.File, error) {
 	m, err := c.Mirror(ctx, at)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (c Clone) CommandFiles(ctx context.Context, at bot.Thread) ([]custom.File, 
 }
 
 // Config implements [bot.Clone].
-func (c Clone) Config(ctx context.Context, at bot.Thread) (policy.Config, error) {
+func (c Clone) Config(ctx context.Context, at live.Thread) (policy.Config, error) {
 	m, err := c.Mirror(ctx, at)
 	if err != nil {
 		return policy.Config{}, err
@@ -43,7 +43,7 @@ func (c Clone) Config(ctx context.Context, at bot.Thread) (policy.Config, error)
 }
 
 // Diff implements [bot.Clone].
-func (c Clone) Diff(ctx context.Context, at bot.Thread, from, to string) (string, error) {
+func (c Clone) Diff(ctx context.Context, at live.Thread, from, to string) (string, error) {
 	m, err := c.Mirror(ctx, at)
 	if err != nil {
 		return "", err
@@ -53,7 +53,7 @@ func (c Clone) Diff(ctx context.Context, at bot.Thread, from, to string) (string
 }
 
 // Hidden implements [bot.Clone].
-func (c Clone) Hidden(ctx context.Context, at bot.Thread) (func(path string) bool, error) {
+func (c Clone) Hidden(ctx context.Context, at live.Thread) (func(path string) bool, error) {
 	m, err := c.Mirror(ctx, at)
 	if err != nil {
 		return nil, err

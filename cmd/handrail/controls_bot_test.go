@@ -117,7 +117,7 @@ var controlsOfBot = []control{
 	{"one-reply", "call Replies c.replies[0]", "./bot", "TestOneReply"},
 	{"commands-of-a-comment", "false", "./bot", "TestOneReply"},
 	{"said-already", "false", "./bot", "TestOutsiderAfterTheEnd"},
-	{"progress-pause", "value every", "./bot", "TestProgressGetsRarer"},
+	{"progress-pause", "value every", "./bot/live", "TestProgressGetsRarer"},
 	{"not-the-models-words", "value line(t.Result.Content, 80)", "./bot/render", "TestNotesAreSeen"},
 	{"diff-of-the-unpushed", "drop", "./bot/render", "TestDiffOfTheUnpushed"},
 	{"own-command-name", "false", "./bot/custom", "TestStrict"},

@@ -42,6 +42,7 @@ var arrows = map[string][]string{
 	"bot/custom":       {"bot/render/usage", "policy", "policy/*"},
 	"bot/command":      {"bot/custom", "bot/render/usage", "policy", "policy/*"},
 	"bot/render":       {"bot/custom", "bot/render/split", "bot/thread", "agent/session", "policy", "policy/*"},
+	"bot/live":         {"bot/approval", "bot/fault", "bot/ghapp", "bot/notice", "bot/outbox", "bot/pull", "bot/render", "bot/store", "bot/thread", "agent/session", "policy", "policy/untrusted"},
 	"bot/pull":         {"bot/approval", "bot/store", "bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/untrusted"},
 	"bot/conversation": {"bot/store", "bot/thread", "bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
 

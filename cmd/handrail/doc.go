@@ -10,7 +10,7 @@
 // cmd/commits says how commits look, and who signs them.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
-// loop over one thread. bot/outbox sends what is meant for GitHub, under a lease
+// loop over one thread, and what people ask for there. bot/live is a session that runs, and what people see of it. bot/outbox sends what is meant for GitHub, under a lease
 // and once. bot/fault says what errors mean. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
 // what was asked, bot/custom the commands of a repository's own, bot/conversation lays out what was said around it, bot/pull keeps a session's pull request true, bot/approval asks people and judges what they answer,

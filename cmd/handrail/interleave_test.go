@@ -24,6 +24,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -196,7 +197,7 @@ func (t *trial) note(format string, args ...any) {
 }
 
 // StartPoint implements bot.Runner.
-func (o *orders) StartPoint(context.Context, bot.Thread) (bot.StartPoint, error) {
+func (o *orders) StartPoint(context.Context, live.Thread) (bot.StartPoint, error) {
 	return bot.StartPoint{Base: o.gh.Branch(ordersRepo, "main"), Target: "main"}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/commits"
@@ -44,7 +45,7 @@ func (r *serveRunner) auth(ctx context.Context, url string, a gitops.Access) (st
 }
 
 // mirror returns the repository, up to date.
-func (r *serveRunner) mirror(ctx context.Context, at bot.Thread) (*gitops.Mirror, error) {
+func (r *serveRunner) mirror(ctx context.Context, at live.Thread) (*gitops.Mirror, error) {
 	r.mu.Lock()
 	r.clients[strings.TrimSuffix(at.Repo.CloneURL, ".git")] = at.Client
 	r.mu.Unlock()
@@ -68,7 +69,7 @@ func rules(ctx context.Context, m *gitops.Mirror) (policy.Config, error) {
 }
 
 // StartPoint implements bot.Runner.
-func (r *serveRunner) StartPoint(ctx context.Context, at bot.Thread) (bot.StartPoint, error) {
+func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.StartPoint, error) {
 	m, err := r.mirror(ctx, at)
 	if err != nil {
 		return bot.StartPoint{}, err
@@ -189,7 +190,7 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 }
 
 // Offer implements bot.Offerer.
-func (r *serveRunner) Offer(ctx context.Context, at bot.Thread, o approval.Offer) (string, error) {
+func (r *serveRunner) Offer(ctx context.Context, at live.Thread, o approval.Offer) (string, error) {
 	m, err := r.mirror(ctx, at)
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package bot
+package live
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// progressText is the progress comment of a session.
-func progressText(at *Thread, row *store.Session, v *session.State) untrusted.Post {
-	data := dataOf(row)
+// ProgressText is the progress comment of a session.
+func ProgressText(at *Thread, row *store.Session, v *session.State) untrusted.Post {
+	data := DataOf(row)
 	return render.Progress(v, render.Links{
 		Commit: at.commitURL,
 		Pull:   row.Pull,
@@ -28,7 +28,8 @@ func progressText(at *Thread, row *store.Session, v *session.State) untrusted.Po
 	})
 }
 
-func progressKey(id string) string { return "progress-" + id }
+// ProgressKey is the key of the write of a session's first progress comment.
+func ProgressKey(id string) string { return "progress-" + id }
 
 // mostAnew is how many progress comments a session may have: whoever deletes them
 // again and again does not want one.
@@ -36,10 +37,10 @@ const mostAnew = 5
 
 // progressKeys returns the key of the session's newest progress comment, and that of
 // the next one, "" for none: a comment that was deleted is made anew.
-func (l *leased) progressKeys(ctx context.Context) (key, next string, err error) {
-	key = progressKey(l.row.ID)
+func (l *Session) progressKeys(ctx context.Context) (key, next string, err error) {
+	key = ProgressKey(l.Row.ID)
 	for n := 2; n <= mostAnew; n++ {
-		next = fmt.Sprintf("%s-%d", progressKey(l.row.ID), n)
+		next = fmt.Sprintf("%s-%d", ProgressKey(l.Row.ID), n)
 		_, err := l.cfg.Store.Effects.Effect(ctx, next)
 		if err != nil {
 			return key, next, store.Unless(err, store.ErrNotFound)
@@ -49,23 +50,10 @@ func (l *leased) progressKeys(ctx context.Context) (key, next string, err error)
 	return key, "", nil
 }
 
-// intendProgress plans the progress comment of a new session.
-func (c *change) intendProgress(at *Thread, row *store.Session) {
-	v := session.NewState()
-	for _, e := range c.Events {
-		if v.Apply(*e) != nil {
-			return
-		}
-	}
-	v.Phase = session.PhaseQueued
-	text := progressText(at, row, v)
-	c.intend(ghapp.Write{Key: progressKey(row.ID), Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
-}
-
-// progress keeps the progress comment in step with the log. Edits are spaced;
+// Progress keeps the progress comment in step with the log. Edits are spaced;
 // the last state always gets out, by flush.
-type progress struct {
-	l  *leased
+type Progress struct {
+	l  *Session
 	id int64 // of the comment; 0 for none
 
 	key string // of its write
@@ -79,26 +67,26 @@ type progress struct {
 	last  string // what it says, as a digest
 }
 
-// follow starts a progress comment that is edited while events come in.
-func (l *leased) follow(ctx context.Context) (*progress, error) {
+// Follow starts a progress comment that is edited while events come in.
+func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	ref, key, err := l.progressRef(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l.data.Progress = ref.URL
+	l.Data.Progress = ref.URL
 	ctx, stop := context.WithCancel(ctx)
-	p := &progress{l: l, id: ref.ID, key: key, view: l.state, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
+	p := &Progress{l: l, id: ref.ID, key: key, view: l.State, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
 	go p.run(ctx)
 	return p, nil
 }
 
 // progressRef returns the progress comment, with the key of its write. There is none
 // where the configuration says so, or GitHub takes none.
-func (l *leased) progressRef(ctx context.Context) (ref ghapp.Ref, key string, err error) {
-	if l.config(l.data).Comments.Progress == policy.NoProgress { //control:no-progress
+func (l *Session) progressRef(ctx context.Context) (ref ghapp.Ref, key string, err error) {
+	if l.config().Comments.Progress == policy.NoProgress { //control:no-progress
 		return ref, "", nil
 	}
-	text := progressText(l.at, l.row, l.state)
+	text := ProgressText(l.Thread, l.Row, l.State)
 	key, _, err = l.progressKeys(ctx)
 	if err != nil {
 		return ref, "", err
@@ -107,20 +95,20 @@ func (l *leased) progressRef(ctx context.Context) (ref ghapp.Ref, key string, er
 	return ref, key, ghapp.UnlessRefused(err)
 }
 
-// reread takes in what others wrote to the log.
-func (p *progress) reread(ctx context.Context) error {
-	if err := p.l.reload(ctx); err != nil {
+// Reread takes in what others wrote to the log.
+func (p *Progress) Reread(ctx context.Context) error {
+	if err := p.l.Reload(ctx); err != nil {
 		return err
 	}
 	p.mu.Lock()
-	p.view = p.l.state
+	p.view = p.l.State
 	p.mu.Unlock()
 	p.tell()
 	return nil
 }
 
-// event takes an event into the view.
-func (p *progress) event(e session.Event) {
+// Event takes an event into the view.
+func (p *Progress) Event(e session.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.view.Apply(e) == nil {
@@ -128,14 +116,14 @@ func (p *progress) event(e session.Event) {
 	}
 }
 
-func (p *progress) tell() {
+func (p *Progress) tell() {
 	select {
 	case p.fresh <- struct{}{}:
 	default:
 	}
 }
 
-func (p *progress) run(ctx context.Context) {
+func (p *Progress) run(ctx context.Context) {
 	defer close(p.ended)
 	for {
 		select {
@@ -148,9 +136,9 @@ func (p *progress) run(ctx context.Context) {
 		}
 		// An edit that has left is waited for: cut off, it could come after a
 		// later one.
-		err := fault.Guarded(ctx, p.l.Log, "progress of session "+p.l.row.ID, func() error { return p.write(context.WithoutCancel(ctx), false) })
+		err := fault.Guarded(ctx, p.l.Log, "progress of session "+p.l.Row.ID, func() error { return p.write(context.WithoutCancel(ctx), false) })
 		if err != nil && ctx.Err() == nil {
-			p.l.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.l.row.ID, "err", err)
+			p.l.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.l.Row.ID, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -167,37 +155,37 @@ func pause(every, age time.Duration) time.Duration {
 }
 
 // over reports whether the run that is followed has ended. What is shown then is for
-// flush, which knows where the words of the end stand.
-func (p *progress) over() bool {
+// Flush, which knows where the words of the end stand.
+func (p *Progress) over() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.view.Outcome != nil
 }
 
-func (p *progress) text() untrusted.Post {
+func (p *Progress) text() untrusted.Post {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return progressText(p.l.at, p.l.row, p.view)
+	return ProgressText(p.l.Thread, p.l.Row, p.view)
 }
 
 // write edits the comment if it would say something else than it does. An
 // edit says the same however often it is sent, so it needs no record; but one
 // whose answer was lost may come late, and nothing is sent before it must
 // have come.
-func (p *progress) write(ctx context.Context, last bool) error {
+func (p *Progress) write(ctx context.Context, last bool) error {
 	text := p.text()
 	says := ghapp.Digest(fmt.Sprint(text))
 	if says == p.last || p.id == 0 {
 		return nil
 	}
-	if err := p.l.edits.Wait(ctx); err != nil {
+	if err := p.l.Edits.Wait(ctx); err != nil {
 		return err
 	}
-	_, err := p.l.at.Client.Perform(ctx, ghapp.Write{
-		Key: p.key, Kind: ghapp.WriteEditComment, Thread: p.l.at.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
+	_, err := p.l.Thread.Client.Perform(ctx, ghapp.Write{
+		Key: p.key, Kind: ghapp.WriteEditComment, Thread: p.l.Thread.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
 	})
 	if ghapp.KindOf(err) == ghapp.Unknown {
-		p.l.edits.Lost()
+		p.l.Edits.Lost()
 	}
 	if ghapp.KindOf(err) == ghapp.Permanent && errors.Is(err, ghapp.ErrNotFound) { //control:progress-anew
 		err = p.anew(ctx, text)
@@ -208,11 +196,11 @@ func (p *progress) write(ctx context.Context, last bool) error {
 	return err
 }
 
-// said reports whether the comment was edited. The following has ended.
-func (p *progress) said() bool { return p.last != "" }
+// Said reports whether the comment was edited. The following has ended.
+func (p *Progress) Said() bool { return p.last != "" }
 
 // anew makes the comment again that somebody deleted.
-func (p *progress) anew(ctx context.Context, text untrusted.Post) error {
+func (p *Progress) anew(ctx context.Context, text untrusted.Post) error {
 	_, next, err := p.l.progressKeys(ctx)
 	if err != nil || next == "" {
 		p.id = 0
@@ -226,25 +214,25 @@ func (p *progress) anew(ctx context.Context, text untrusted.Post) error {
 	return nil
 }
 
-// end ends the following.
-func (p *progress) end() {
+// End ends the following.
+func (p *Progress) End() {
 	p.stop()
 	<-p.ended
 }
 
-// flush ends the following and makes the comment say what is true now.
-func (p *progress) flush(ctx context.Context) error {
-	p.end()
+// Flush ends the following and makes the comment say what is true now.
+func (p *Progress) Flush(ctx context.Context) error {
+	p.End()
 	says := ghapp.Digest(fmt.Sprint(p.text()))
-	if says == p.l.data.Shown { //control:said-already
+	if says == p.l.Data.Shown { //control:said-already
 		return nil
 	}
 	err := p.write(ctx, true)
 	if err == nil {
-		p.l.data.Shown = says
+		p.l.Data.Shown = says
 	}
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
-		p.l.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.l.row.ID, "err", err)
+		p.l.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.l.Row.ID, "err", err)
 		return nil // the work goes on without
 	}
 	return err

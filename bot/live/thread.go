@@ -1,4 +1,4 @@
-package bot
+package live
 
 import (
 	"context"
@@ -14,26 +14,26 @@ type Thread struct {
 	Client *ghapp.Client
 	Repo   ghapp.Repository
 	Pull   *ghapp.Pull // nil for an issue
+	Issue  ghapp.Issue // as it was when the repository was learned about
 
 	connected bool
-	issue     ghapp.Issue // as it was when the repository was learned about
 }
 
-// reach finds the client of the repository. It asks GitHub nothing when the
+// Reach finds the client of the repository. It asks GitHub nothing when the
 // installation is known.
-func (t *Thread) reach(ctx context.Context, app *ghapp.App, installation int64) (err error) {
+func (t *Thread) Reach(ctx context.Context, app *ghapp.App, installation int64) (err error) {
 	if t.Client == nil {
 		t.Client, err = app.For(ctx, t.Ref, installation)
 	}
 	return err
 }
 
-// connect learns about the repository and what the thread is.
-func (t *Thread) connect(ctx context.Context, app *ghapp.App, installation int64) error {
+// Connect learns about the repository and what the thread is.
+func (t *Thread) Connect(ctx context.Context, app *ghapp.App, installation int64) error {
 	if t.connected {
 		return nil
 	}
-	if err := t.reach(ctx, app, installation); err != nil {
+	if err := t.Reach(ctx, app, installation); err != nil {
 		return err
 	}
 	c := t.Client
@@ -53,19 +53,20 @@ func (t *Thread) connect(ctx context.Context, app *ghapp.App, installation int64
 		}
 		pull = &p
 	}
-	t.Repo, t.Pull, t.issue, t.connected = repo, pull, issue, true
+	t.Repo, t.Pull, t.Issue, t.connected = repo, pull, issue, true
 	return nil
 }
 
-// elsewhere returns the thread of the session when this one is only the pull
+// Elsewhere returns the thread of the session when this one is only the pull
 // request of one of its requests: there is nothing to be done in it.
-func (t *Thread) elsewhere(ctx context.Context) (thread.Ref, bool, error) {
+func (t *Thread) Elsewhere(ctx context.Context) (thread.Ref, bool, error) {
 	if t.Pull == nil {
 		return thread.Ref{}, false, nil
 	}
 	return approval.Of(ctx, t.Client, *t.Pull)
 }
 
+// commitURL returns the address of a commit's page.
 func (t *Thread) commitURL(sha string) string { return t.Repo.URL + "/commit/" + sha }
 
 // Closed reports whether the bot never pushes to a branch: the default branch, and that

@@ -1,4 +1,4 @@
-package bot
+package live
 
 import (
 	"context"
@@ -14,41 +14,41 @@ import (
 
 const dayForm = "2006-01-02"
 
-// use is what a session uses in one stretch of work.
-type use struct {
-	*leased
+// Use is what a session uses in one stretch of work.
+type Use struct {
+	*Session
 	began  time.Time
 	before policy.Duration // that it had worked until then
 }
 
-func (l *leased) beginUse() use { return use{l, l.cfg.Now(), l.data.Used.Total.Time} }
+func (l *Session) BeginUse() Use { return Use{l, l.cfg.Now(), l.Data.Used.Total.Time} }
 
 // note takes in what the session has used by now, in all. It reports whether that is
 // more than was known.
-func (u use) note(now policy.Limits) bool {
-	before := u.data.Used
+func (u Use) note(now policy.Limits) bool {
+	before := u.Data.Used
 	now.Time = u.before + policy.Duration(u.cfg.Now().Sub(u.began))
-	u.data.Used = before.Grown(now, u.cfg.Now().UTC().Format(dayForm))
-	return before.Day != u.data.Used.Day || before.Total.Turns != now.Turns || before.Total.Tokens != now.Tokens
+	u.Data.Used = before.Grown(now, u.cfg.Now().UTC().Format(dayForm))
+	return before.Day != u.Data.Used.Day || before.Total.Turns != now.Turns || before.Total.Tokens != now.Tokens
 }
 
-// count notes what the stretch of work used, at its end.
-func (u use) count(ctx context.Context) error {
+// Count notes what the stretch of work used, at its end.
+func (u Use) Count(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // what was used shows in the log when the session goes on
 	}
-	if err := u.reload(ctx); err != nil {
+	if err := u.Reload(ctx); err != nil {
 		return err
 	}
-	v := u.state
+	v := u.State
 	u.note(policy.Limits{Turns: v.Turns, Tokens: v.Tokens, Edits: v.Edits, Lines: v.Lines})
-	return u.save(ctx)
+	return u.Save(ctx)
 }
 
-// spend notes what the session has used by now where other sessions see it, and
+// Spend notes what the session has used by now where other sessions see it, and
 // returns what it has in common with them. Each asks before each of its turns, so
 // that together they use at most one turn each more than there is.
-func (u use) spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
+func (u Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
 	if u.note(now) {
 		if err := u.tell(ctx); err != nil { //control:used-while-it-runs
 			return nil, fmt.Errorf("note what was used: %w", err)
@@ -59,14 +59,14 @@ func (u use) spend(ctx context.Context, now policy.Limits) ([]policy.Share, erro
 
 // tell writes what was used into the session's row as it is stored: the copy at hand is
 // read by others while the session runs.
-func (u use) tell(ctx context.Context) error {
+func (u Use) tell(ctx context.Context) error {
 	for {
-		row, err := u.cfg.Store.Sessions.Session(ctx, u.row.ID)
+		row, err := u.cfg.Store.Sessions.Session(ctx, u.Row.ID)
 		if err != nil {
 			return err
 		}
-		data := dataOf(row)
-		data.Used = u.data.Used
+		data := DataOf(row)
+		data.Used = u.Data.Used
 		if row.Data, err = json.Marshal(data); err != nil {
 			return err
 		}
@@ -82,29 +82,29 @@ const mostSessions = 1000
 
 // shares are the budgets that the session has in common with the others of
 // its thread and with the others of its requester today.
-func (l *leased) shares(ctx context.Context) ([]policy.Share, error) {
-	budget := l.config(l.data).Budget
+func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
+	budget := l.config().Budget
 	day := l.cfg.Now().UTC().Format(dayForm)
 	thread := policy.Share{Of: "This thread", Limits: budget.Thread}
-	person := policy.Share{Of: render.ShareOfDay(l.row.Requester, day), Limits: budget.UserDay}
+	person := policy.Share{Of: render.ShareOfDay(l.Row.Requester, day), Limits: budget.UserDay}
 	if thread.Limits == (policy.Limits{}) && person.Limits == (policy.Limits{}) {
 		return nil, nil
 	}
-	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.row.Repo, Limit: mostSessions})
+	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.Row.Repo, Limit: mostSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}
 	for _, s := range ofRepo {
-		if s.Thread == l.row.Thread {
-			thread.Used = thread.Used.Plus(dataOf(s).Used.Total)
+		if s.Thread == l.Row.Thread {
+			thread.Used = thread.Used.Plus(DataOf(s).Used.Total)
 		}
 	}
-	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.row.Requester, Limit: mostSessions})
+	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.Row.Requester, Limit: mostSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}
 	for _, s := range own {
-		person.Used = person.Used.Plus(dataOf(s).Used.On(day))
+		person.Used = person.Used.Plus(DataOf(s).Used.On(day))
 	}
 	return []policy.Share{thread, person}, nil
 }

@@ -1,0 +1,142 @@
+package live
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/notice"
+	"github.com/handrail-bot/handrail/bot/pull"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// offer has the session's pull request say what is so, see [pull.Session.Follow].
+func (l *Session) offer(ctx context.Context) (note string, err error) {
+	s := pull.Session{
+		ID: l.Row.ID, Requester: l.Row.Requester, Thread: l.Thread.Ref, Pull: l.Thread.Pull, Target: l.Data.Target, Config: l.config(),
+		Client: l.Thread.Client, Number: l.Row.Pull, Kept: l.Data.Pull, Ensure: l.Ensure,
+		Save: func(ctx context.Context, number int, k pull.Kept) error {
+			l.Row.Pull, l.Data.Pull = number, k
+			return l.Save(ctx)
+		},
+	}
+	return s.Follow(ctx, l.State)
+}
+
+// announce tells people of an end that an edited comment would not: GitHub
+// notifies nobody of edits.
+func (l *Session) announce(ctx context.Context, note string) error {
+	v := l.State
+	end := notice.End{State: v, Progress: l.Data.Progress, Pull: l.Row.Pull, Note: note, Comments: l.config().Comments}
+	if l.Data.Told.End == v.EndedAt || !end.Due() {
+		return nil
+	}
+	var whom []string
+	if end.Mentions() {
+		var err error
+		if whom, err = l.speaker(ctx); err != nil {
+			return err
+		}
+	}
+	ref, err := l.Ensure(ctx, InPlace(l.Thread.Ref, v.Place, ghapp.Write{
+		Key: fmt.Sprintf("final-%s-%d", l.Row.ID, v.EndedAt), Kind: ghapp.WriteComment, Mentions: whom, Body: end.Text(), First: true,
+	}))
+	if err != nil {
+		return ghapp.UnlessRefused(err)
+	}
+	l.Data.Told = notice.Told{End: v.EndedAt, URL: ref.URL}
+	return l.Save(ctx) // before the progress comment leads there
+}
+
+// speaker returns who gave the last instruction, to be mentioned.
+func (l *Session) speaker(ctx context.Context) ([]string, error) {
+	login := approval.LastSpeaker(l.State)
+	if login == l.Row.Requester && l.Data.Person {
+		return []string{login}, nil
+	}
+	return notice.Person(ctx, l.Thread.Client, login)
+}
+
+// answer tells a long answer, in as many comments as it needs.
+func (l *Session) answer(ctx context.Context) error {
+	v := l.State
+	if len(v.Open()) > 0 {
+		return nil
+	}
+	for i, body := range render.Answer(v) {
+		key := fmt.Sprintf("answer-%s-%d-%d", l.Row.ID, v.EndedAt, i)
+		if err := l.Try(ctx, InPlace(l.Thread.Ref, v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handOver puts work that is on no branch before people, as patches in the
+// thread: of what may not be pushed, and of what could not be.
+func (l *Session) handOver(ctx context.Context) error {
+	for _, s := range l.State.Sent {
+		if s.Settled {
+			continue
+		}
+		for i, p := range render.Patches(s.Patch) { //control:patch-in-the-thread
+			key := fmt.Sprintf("patch-%s-%d-%d", l.Row.ID, s.Seq, i)
+			if err := l.Try(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Conclude makes GitHub say how the session stands: requests for approval,
+// the pull request, the progress comment, the row.
+func (l *Session) Conclude(ctx context.Context) error {
+	p, err := l.Follow(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.End()
+	asks := l.Requests()
+	if err := asks.Ask(ctx, l.State); err != nil {
+		return err
+	}
+	note, err := l.offer(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.answer(ctx); err != nil {
+		return err
+	}
+	if err := l.announce(ctx, note); err != nil {
+		return err
+	}
+	if err := l.handOver(ctx); err != nil {
+		return err
+	}
+	if err := l.Sign(ctx, l.State); err != nil {
+		return err
+	}
+	if err := p.Flush(ctx); err != nil {
+		return err
+	}
+	if err := l.Checks().End(ctx, l.State, l.TurnedAway); err != nil {
+		return err
+	}
+	return l.SaveState(ctx)
+}
+
+// InPlace puts a comment where a request stands: below a comment on a diff when it is
+// one, and in its own thread.
+func InPlace(at thread.Ref, p session.Place, wr ghapp.Write) ghapp.Write {
+	if p.Thread != 0 {
+		wr.Thread, wr.Thread.Number = at, p.Thread
+	}
+	if p.DiffThread != 0 { //control:answer-in-place
+		wr.Kind, wr.Target = ghapp.WriteReply, ghapp.Target{Comment: p.DiffThread, Diff: true}
+	}
+	return wr
+}

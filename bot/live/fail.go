@@ -1,0 +1,143 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// AwaitGitHub notes in the row that a session waits for GitHub, where that is why it
+// could not go on. The thread cannot be told of it now; the queue tries again.
+func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
+	if !fault.OfGitHub(cause) || ctx.Err() != nil || l.Row.State == session.PhaseWaitingGitHub || !slices.Contains(Unsettled, l.Row.State) {
+		return cause
+	}
+	l.Log.WarnContext(ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for", string(session.PhaseWaitingGitHub), "err", cause)
+	l.Row.State = session.PhaseWaitingGitHub //control:waits-for-github
+	return errors.Join(cause, l.Save(ctx))
+}
+
+// EndWith ends a session whose thread cannot be written to, if it is not over: its log
+// says why.
+func (l *Session) EndWith(ctx context.Context, status session.Status, why string) error {
+	if err := l.Reload(ctx); err != nil || IsOver(l.Row.State) {
+		return err
+	}
+	var events []*session.Event
+	for _, a := range l.State.Open() {
+		events = append(events, session.NewEvent(session.TypeResolved, l.State.Turns, session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, Reason: why}))
+	}
+	out := session.Outcome{Status: status, Turns: l.State.Turns, Files: l.State.Files, Reason: why}
+	events = append(events, session.NewEvent(session.TypeEnded, l.State.Turns, session.Ended{Outcome: out}))
+	if err := l.Append(ctx, events...); err != nil {
+		return err
+	}
+	if err := l.Reload(ctx); err != nil {
+		return err
+	}
+	l.Log.InfoContext(ctx, "session ended", "session", l.Row.ID, "thread", l.Row.Thread, "why", why)
+	return l.SaveState(ctx)
+}
+
+// mostTries is how often a session is run again after a failure that may
+// pass, with no new answer of the model in between.
+const mostTries = 5
+
+// final is what an error is that running again cannot mend.
+type final interface{ Final() bool }
+
+// Failed records that a session cannot be worked on, unless trying later can
+// help or another worker has it now.
+func (l *Session) Failed(ctx context.Context, cause error) error {
+	if ctx.Err() != nil || fault.Temporary(cause) {
+		return cause
+	}
+	if err := l.Reload(ctx); err != nil {
+		return errors.Join(cause, err)
+	}
+	v := l.State
+	if v.Outcome != nil { // that was recorded, and something after it failed
+		return nil
+	}
+	var end final
+	if !errors.As(cause, &end) || !end.Final() {
+		again, err := l.tryAgain(ctx)
+		if err != nil || again {
+			return errors.Join(cause, err)
+		}
+	}
+	l.Log.ErrorContext(ctx, "session failed", "session", l.Row.ID, "err", cause)
+	status := session.StatusFailed
+	if fault.Is(cause) {
+		status = session.StatusCrashed
+	}
+	out := session.Outcome{Status: status, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(fault.InWords(cause))}
+	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
+}
+
+// tryAgain counts failures in a row, across restarts, and reports whether
+// there is one more try.
+func (l *Session) tryAgain(ctx context.Context) (bool, error) {
+	r, turns := &l.Data, int64(l.State.Turns)
+	//control:begun-is-no-progress
+	if turns > r.TriesAt { // a call that is begun anew is no progress
+		r.Tries = 0
+	}
+	r.Tries, r.TriesAt = r.Tries+1, turns
+	again := r.Tries < mostTries
+	if !again {
+		r.Tries = 0 // a person who says retry has all of them
+	}
+	return again, l.SaveState(ctx)
+}
+
+// Faulted ends a session of which nothing more can be done or shown than that.
+// It does not read the log, which may be what cannot be read.
+func (l *Session) Faulted(ctx context.Context, cause error) error {
+	phase, status, turns, seq := session.PhaseCrashed, session.StatusCrashed, 0, int64(0)
+	if l.State != nil {
+		turns, seq = l.State.Turns, l.State.Seq
+	}
+	switch {
+	case l.State != nil && l.State.Over():
+		phase, status = l.State.Phase, l.State.Outcome.Status
+	case l.Row.State != phase:
+		out := session.Outcome{Status: status, Turns: turns, Reason: render.CouldNotGoOn(cause)}
+		if err := l.Append(ctx, session.NewEvent(session.TypeEnded, turns, session.Ended{Outcome: out})); err != nil {
+			return err
+		}
+		seq++
+	}
+	var whom []string // nothing that can fail is asked here
+	if l.Data.Person {
+		whom = []string{l.Row.Requester}
+	}
+	key := fmt.Sprintf("fault-%s-%d", l.Row.ID, seq)
+	if err := l.Try(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: whom, Body: render.Ended(phase, cause)}); err != nil {
+		return err
+	}
+	l.Row.State, l.Row.Status = phase, status
+	return l.Save(ctx)
+}
+
+// Forbidden ends a session that may not run any more, because the server allows its mode
+// or its model no longer. It reports whether that is so.
+func (l *Session) Forbidden(ctx context.Context) (bool, error) {
+	v := l.State
+	err := l.config().Permits(policy.Choice{Mode: cmp.Or(v.GrantedMode, v.Task.Mode, "code"), Model: v.ModelName()})
+	var no *policy.NotAllowed
+	if !errors.As(err, &no) {
+		return false, err
+	}
+	no.Named = true
+	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: render.NoLonger(no)}
+	return true, l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
+}
