@@ -92,7 +92,7 @@ func TestSaid(t *testing.T) {
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	texts, n := []string{}, 0
 	rnd := rand.New(rand.NewPCG(githubcheck.Seed(), 200_000))
-	for range githubcheck.Texts(os.Getenv("HANDRAIL_LONG"), 4000, 100_000) {
+	for range githubcheck.Texts(os.Getenv("HANDRAIL_LONG"), 4000, 25_000) {
 		texts = append(texts, generated(rnd, &n))
 	}
 	shown := j.Show(t, texts...)

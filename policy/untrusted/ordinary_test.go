@@ -85,7 +85,7 @@ func TestOrdinaryAnswersRenderAsBefore(t *testing.T) {
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	r := rand.New(rand.NewPCG(10, 2))
 	texts := slices.Clone(ordinary)
-	for range min(3000, many(120, 3000)) {
+	for range min(3000, many(120, 1000)) {
 		texts = append(texts, answer(r))
 	}
 	if n := compare(t, j, texts); n > 0 {
