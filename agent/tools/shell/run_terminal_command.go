@@ -82,10 +82,10 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 
 // argvOf returns a command that was given as a program and its arguments, as a line. It
 // reports false for a line, and for a list of lines: one that is called commands, or
-// whose first element is more than the name of a program.
+// whose first element is more than the name of a program. The list may be JSON in a string.
 func argvOf(a tools.Args) (string, bool) {
 	var list []string
-	if raw := a.Values["command"]; len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) < 2 {
+	if raw := tools.Unwrap(a.Values["command"]); len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) < 2 {
 		return "", false
 	}
 	if tools.FoldKey(a.Spelled("command")) == "commands" || strings.ContainsAny(strings.TrimSpace(list[0]), " \t\n;&|") {
