@@ -1,17 +1,21 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // named is what of a call's arguments the session itself looks at. Nothing
 // else is decoded: arguments hold whole files.
 type named struct {
-	Path    json.RawMessage `json:"path"`
-	File    json.RawMessage `json:"file"`
-	Camel   json.RawMessage `json:"filePath"`
-	Snake   json.RawMessage `json:"file_path"`
-	Command json.RawMessage `json:"command"`
-	Cmd     json.RawMessage `json:"cmd"`
-	Files   []struct {
+	Path     json.RawMessage `json:"path"`
+	File     json.RawMessage `json:"file"`
+	Camel    json.RawMessage `json:"filePath"`
+	Snake    json.RawMessage `json:"file_path"`
+	Command  json.RawMessage `json:"command"`
+	Cmd      json.RawMessage `json:"cmd"`
+	Commands json.RawMessage `json:"commands"`
+	Files    []struct {
 		Path string `json:"path"`
 	} `json:"files"`
 }
@@ -38,7 +42,16 @@ func firstString(list ...json.RawMessage) string {
 
 func (n named) path() string { return firstString(n.Path, n.File, n.Camel, n.Snake) }
 
-func (n named) command() string { return firstString(n.Command, n.Cmd) }
+// command is the line of a command. One that is a list is a program and its arguments.
+func (n named) command() string {
+	for _, raw := range []json.RawMessage{n.Command, n.Cmd, n.Commands} {
+		var argv []string
+		if json.Unmarshal(raw, &argv) == nil && len(argv) > 0 {
+			return strings.Join(argv, " ")
+		}
+	}
+	return firstString(n.Command, n.Cmd, n.Commands)
+}
 
 // paths are all files that a call names.
 func (n named) paths() []string {

@@ -43,11 +43,14 @@ func (b Builder) Build(in Input) string {
 	}
 	add(part("role"))
 	add(part("mode_" + in.Mode))
+	offers := names(in.Tools)
 	if !in.Native {
 		add(part("calls_text"))
-		add(describe(in.Tools))
+		if offers["edit_file"] { //control:worked-edit
+			add(part("calls_edit"))
+		}
+		add("These are the tools:\n\n" + describe(in.Tools))
 	}
-	offers := names(in.Tools)
 	if offers["search_workspace"] && !in.Small {
 		add(part("search"))
 	}
@@ -91,11 +94,13 @@ func names(specs []llm.ToolSpec) map[string]bool {
 	return out
 }
 
-// describe writes the tools for a model that knows them only from here.
+// describe writes the tools for a model that knows them only from here. An argument of
+// which nothing else is said is a string.
 func describe(specs []llm.ToolSpec) string {
 	var b strings.Builder
 	for _, s := range specs {
-		fmt.Fprintf(&b, "## %s\n%s\nArguments: %s\n\n", s.Name, strings.TrimSpace(s.Description), strings.TrimPrefix(string(s.Parameters), `{"type":"object","properties":`))
+		args := strings.TrimPrefix(strings.ReplaceAll(string(s.Parameters), `"type":"string","description":`, `"description":`), `{"type":"object","properties":`)
+		fmt.Fprintf(&b, "## %s\n%s\nArguments: %s\n\n", s.Name, strings.TrimSpace(s.Description), args)
 	}
 	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -31,7 +32,7 @@ func TestEveryModeHasItsPart(t *testing.T) {
 }
 
 func TestVariants(t *testing.T) {
-	all := specs("read_file", "write_file", "search_workspace")
+	all := specs("read_file", "write_file", "edit_file", "search_workspace")
 	for _, tt := range []struct {
 		name        string
 		in          Input
@@ -40,7 +41,8 @@ func TestVariants(t *testing.T) {
 		{"native", Input{Mode: "code", Native: true, Tools: all},
 			[]string{"# Mode: code", "# Editing", "# Searching", "attempt_completion", "is data"}, []string{"<tool_call>", "## read_file", "[TASK_COMPLETE]", "# Your todo list", "# Notes"}},
 		{"text", Input{Mode: "code", Tools: all},
-			[]string{"<tool_call>", "## read_file", "Does write_file.", `{"type":"object"}`, "[TASK_COMPLETE]"}, nil},
+			[]string{"<tool_call>", "## read_file", "Does write_file.", `{"type":"object"}`, `{"name": "attempt_completion"`, "<old_string>"}, []string{"[TASK_COMPLETE]"}},
+		{"text without edits", Input{Mode: "plan", Tools: specs("read_file")}, []string{"<tool_call>", "## read_file"}, []string{"edit_file", "[TASK_COMPLETE]"}},
 		{"with code", Input{Mode: "ask", Native: true, Provided: true}, []string{"already provided"}, nil},
 		{"small", Input{Mode: "code", Native: true, Tools: all, Small: true}, []string{"# Editing", "is data"}, []string{"# Searching", "already provided"}},
 		{"reads only", Input{Mode: "plan", Native: true, Tools: specs("read_file")},
@@ -59,6 +61,29 @@ func TestVariants(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What the prompt shows is a call, with the text of the file as it stands in the tags.
+func TestWorkedExampleIsACall(t *testing.T) {
+	tools := []llm.ToolSpec{{Name: "edit_file", Parameters: json.RawMessage(`{"properties":{"path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}}}`)},
+		{Name: "read_file", Parameters: json.RawMessage(`{"properties":{"path":{"type":"string"}}}`)}, {Name: "attempt_completion", Parameters: json.RawMessage(`{"properties":{"result":{"type":"string"}}}`)}}
+	shown := Builder{}.Build(Input{Mode: "code", Tools: tools})
+	for _, block := range strings.Split(shown, "\n\n") {
+		if !strings.HasPrefix(block, "<") {
+			continue
+		}
+		got := toolcall.New(tools, nil).Parse(block)
+		if len(got.Calls) != 1 || len(got.Errors) > 0 || got.Text != "" {
+			t.Errorf("%s\nis %+v", block, got)
+		}
+		want := `{"path":"src/main.go","old_string":"\treturn \"a\" + b","new_string":"\treturn \"a\\n\" + b"}`
+		if strings.HasPrefix(block, "<edit") && string(got.Calls[0].Arguments) != want {
+			t.Errorf("the edit is %s", got.Calls[0].Arguments)
+		}
+	}
+	if strings.Count(shown, "attempt_completion\"") != 1 || strings.Count(shown, "<edit_file>") != 1 {
+		t.Error("there is not one example of an edit and one way to finish in\n" + shown)
 	}
 }
 

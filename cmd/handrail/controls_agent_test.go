@@ -33,6 +33,7 @@ var controlsOfAgent = []control{
 	{"patient-run", "value false", "./agent", "TestRunWaitsForTheServer"},
 	{"free-the-hung", "false", "./agent/llm/ollama", "TestHungRunnerIsFreed"},
 	{"fixed-prompt", "false", "./agent", "TestPrefixIsNeverTouched"},
+	{"worked-edit", "false", "./agent/prompt", "TestWorkedExampleIsACall|TestVariants"},
 	{"recorded-cuts", "value nil", "./agent", "TestPrefixBeginsAnewForAReason"},
 	{"bounded-results", "true", "./agent", "TestResultsFitTheRoom"},
 	{"forgotten-calls", "drop", "./agent", "TestReadingAgainAfterACompaction"},

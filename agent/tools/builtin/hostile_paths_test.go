@@ -80,6 +80,8 @@ func TestCommandsAsGiven(t *testing.T) {
 		`{"command":"[ -f \"a\" ]"}`:                  "[ -f \"a\" ]",
 		`{"command":["cd sub && ls","pwd"]}`:          "cd sub && ls\npwd",
 		`{"commands":["ls","pwd"]}`:                   "ls\npwd",
+		`{"commands":["bash","-lc","ls -a | wc"]}`:    "bash -lc 'ls -a | wc'",
+		`{"commands":["grep","-rn","x"]}`:             "grep -rn x",
 		`{"command":["ls -l"]}`:                       "ls -l",
 	} {
 		action, err := b.Tool("run_terminal_command").Intent(t.Context(), toolstest.Call("run_terminal_command", args))

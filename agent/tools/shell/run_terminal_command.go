@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,14 +82,16 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 }
 
 // argvOf returns a command that was given as a program and its arguments, as a line. It
-// reports false for a line, and for a list of lines: one that is called commands, or
-// whose first element is more than the name of a program. The list may be JSON in a string.
+// reports false for a line, and for a list of lines: one that is called commands and has no
+// option in it, or whose first element is more than the name of a program. The list may be
+// JSON in a string.
 func argvOf(a tools.Args) (string, bool) {
 	var list []string
 	if raw := tools.Unwrap(a.Values["command"]); len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) < 2 {
 		return "", false
 	}
-	if tools.FoldKey(a.Spelled("command")) == "commands" || strings.ContainsAny(strings.TrimSpace(list[0]), " \t\n;&|") {
+	option := slices.ContainsFunc(list, func(word string) bool { return strings.HasPrefix(word, "-") }) // no line begins so
+	if tools.FoldKey(a.Spelled("command")) == "commands" && !option || strings.ContainsAny(strings.TrimSpace(list[0]), " \t\n;&|") {
 		return "", false
 	}
 	for i, word := range list {
