@@ -33,9 +33,6 @@ func Printf(args []string) (string, bool) {
 	var b strings.Builder
 	cfg := &expand.Config{} // without one the library takes one for all that run at once, and mixes their texts
 	for range maxRounds {
-		if rest == nil {
-			rest = []string{}
-		}
 		out, n, err := expand.Format(cfg, format, rest)
 		if err != nil {
 			return "", false

@@ -48,10 +48,11 @@ type SourceFiles struct {
 	Language string
 }
 
-// ProgramOption is options whose value is a program, or a file of commands.
-type ProgramOption struct {
+// NamingOption is options that name a program or a file, and what becomes of
+// it: it is run, loaded, followed as a text, or written.
+type NamingOption struct {
+	Kind    string
 	Options []string
-	File    bool
 }
 
 // Knowledge is the tables, by the name of the program.
@@ -64,7 +65,7 @@ type Knowledge struct {
 	Setup   map[string][]string // words with which it prints what sets up a shell
 	Tasks   map[string][]string // words that destroy a database
 	Wraps   map[string]Wrap
-	Options map[string][]ProgramOption
+	Options map[string][]NamingOption
 	Takes   map[string][]string
 	Sources map[string][]SourceFiles
 	Code    map[string][]string
@@ -86,7 +87,7 @@ func Words(list string) []string { return Tables().words[list] }
 func readTables() *Knowledge {
 	k := &Knowledge{
 		Rules: map[string]Rule{}, Subs: map[string][]SubRule{}, Finds: map[string][]Finds{}, Reads: map[string][]string{}, Setup: map[string][]string{}, Tasks: map[string][]string{}, Wraps: map[string]Wrap{},
-		Options: map[string][]ProgramOption{}, Takes: map[string][]string{}, Sources: map[string][]SourceFiles{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
+		Options: map[string][]NamingOption{}, Takes: map[string][]string{}, Sources: map[string][]SourceFiles{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
 	}
 	for line := range strings.SplitSeq(rulesText, "\n") {
 		if f := strings.Split(line, "\t"); len(f) == 5 {
@@ -127,8 +128,8 @@ func (k *Knowledge) add(kind, name string, columns [][]string) {
 	case "wrap":
 		skip, _ := strconv.Atoi(strings.Join(b, ""))
 		k.Wraps[name] = Wrap{a, skip, strings.Join(c, "")}
-	case "run", "load":
-		k.Options[name] = append(k.Options[name], ProgramOption{a, kind == "load"})
+	case "run", "load", "text", "writes":
+		k.Options[name] = append(k.Options[name], NamingOption{kind, a})
 	case "own":
 		k.Sources[name] = append(k.Sources[name], SourceFiles{a, strings.Join(b, "")})
 	case "takes":

@@ -202,11 +202,6 @@ func create(c *walk.Command) string {
 
 // divide is for programs that write what they read to other files.
 func divide(c *walk.Command) string {
-	for _, o := range []string{"o", "output", "d", "directory"} {
-		if v, ok := c.Value(o); ok {
-			c.Write(v)
-		}
-	}
 	if ops := c.OperandsAfter("m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"); len(ops) > 0 && c.Is("patch") {
 		c.Write(ops[0].S)
 	}

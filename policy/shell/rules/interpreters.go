@@ -450,9 +450,6 @@ func compiler(c *walk.Command) string {
 	if text != "" {
 		walk.ScanCode(c.With("c", nil), text)
 	}
-	if v, ok := c.Value("o"); ok {
-		c.Write(v)
-	}
 	return unknown
 }
 

@@ -72,9 +72,6 @@ func download(c *walk.Command) string {
 	if v, ok := c.Value("config", "K"); ok && c.Is("curl") && v != "" {
 		c.Found.Hit("opaque-request", v)
 	}
-	if v, ok := c.Value("use-askpass"); ok {
-		c.Nested(v)
-	}
 	return saved(c, urls)
 }
 
@@ -288,9 +285,6 @@ func copyBetween(c *walk.Command, ops argv.List) string {
 		return unknown
 	}
 	c.Found.Network = true
-	if v, ok := c.Value("S"); ok && c.Is("scp") {
-		c.Nested(v)
-	}
 	sshPrograms(c)
 	c.Hit("remote-copy")
 	sent := false

@@ -54,9 +54,6 @@ func packageTool(c *walk.Command) string {
 		c.Hit("secret-read")
 		return secret
 	}
-	if v, ok := c.Value("script-shell"); ok {
-		c.Runs(c, v)
-	}
 	if name := scriptOf(c, ops); name != "" {
 		ownScript(c, name)
 	}
@@ -148,9 +145,6 @@ func build(c *walk.Command) string {
 		walk.ScanCode(c.With("ruby", nil), code)
 	}
 	assignments(c)
-	if v, ok := c.Value("command"); ok && c.Is("just") {
-		c.Nested(v)
-	}
 	file, ok := c.Value("f", "file", "makefile")
 	if !ok {
 		file = makeFile(c)

@@ -17,9 +17,6 @@ func textTool(c *Command) string {
 	if size, ok := c.Value("c", "bytes"); ok && c.Is("head") && c.filed && HugeSize(size) {
 		c.Hit("exhaust")
 	}
-	if out, ok := c.Value("o"); ok && c.Is("sort") {
-		c.Write(out)
-	}
 	return Converted(c, textInput(c))
 }
 

@@ -9,19 +9,12 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/mark"
 )
 
-// optionPrograms follows the programs that options of a tool name.
+// optionPrograms follows the programs and the files that options of a tool
+// name.
 func optionPrograms(c *Command) {
 	for _, t := range known.Tables().Options[c.Name] {
 		for _, o := range t.Options {
-			value, ok := optionValue(c, o)
-			if !ok && (!t.File || len(o) == 1 || !c.Exactly("-"+o, "--"+o)) {
-				continue
-			}
-			if t.File {
-				c.Hit("program-runs")
-				continue
-			}
-			Packer(c, value)
+			namedByOption(c, t.Kind, o)
 		}
 	}
 	runningShapes(c)
@@ -33,6 +26,27 @@ func optionPrograms(c *Command) {
 		c.Hit("program-runs")
 		_, v, _ := strings.Cut(c.Line(), "=")
 		c.OnlyCritical(argv.Of("sh", "-c", strings.Trim(v, "\"' ")), c.Line())
+	}
+}
+
+func namedByOption(c *Command, kind, option string) {
+	switch kind {
+	case "run":
+		if value, ok := optionValue(c, option); ok {
+			Packer(c, value)
+		}
+	case "load":
+		if _, ok := optionValue(c, option); ok || len(option) > 1 && c.Exactly("-"+option, "--"+option) {
+			c.Hit("program-runs")
+		}
+	case "text":
+		if value, ok := c.Value(option); ok {
+			c.Nested(value)
+		}
+	case "writes":
+		if value, ok := c.Value(option); ok {
+			c.Write(value)
+		}
 	}
 }
 

@@ -64,9 +64,6 @@ func splitLine(c *Command, line string, n int) []string {
 // readLines is mapfile and readarray.
 func readLines(c *Command) string {
 	defer fromNumber(c)()
-	if code, ok := c.Value("C"); ok {
-		c.Nested(code)
-	}
 	line := unknown
 	if c.Given() {
 		line = strings.TrimSuffix(c.Stdin(), "\n")
