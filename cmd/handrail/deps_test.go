@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 	"policy":                       {"policy/shell", "policy/typo", "policy/untrusted"},
 	"policy/shell":                 {"policy/shell/*"},
 	"policy/shell/argv":            {},
-	"policy/shell/around":          {"policy/shell/argv", "policy/shell/known", "policy/shell/walk", "policy/shell/zone"},
+	"policy/shell/around":          {"policy/shell/argv", "policy/shell/known", "policy/shell/mark", "policy/shell/walk", "policy/shell/zone"},
 	"policy/ignore":                {},
 	"policy/pattern":               {},
 	"policy/inforce":               {"policy"},

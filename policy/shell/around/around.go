@@ -10,6 +10,7 @@ import (
 
 // Look rates what a command names, whatever its program.
 func Look(c *walk.Command) {
+	optionPrograms(c)
 	namedPrograms(c)
 	writtenFiles(c)
 	outsideCode(c)

@@ -103,7 +103,7 @@ func RuleOf(c *walk.Command) walk.Rule {
 
 // unlisted is for a program that no rule knows.
 func unlisted(c *walk.Command) string {
-	if !strings.HasPrefix(c.Name, "-") { // which is no program
+	if !strings.HasPrefix(c.Name, "-") && !c.Completes() { // which is no program
 		c.Found.Unlisted(c.Name)
 	}
 	walk.SuspectValues(c)

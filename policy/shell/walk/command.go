@@ -61,7 +61,7 @@ func (c *Command) AsksHelp() bool {
 	}
 	limit := n
 	switch {
-	case known.In("help-alone", c.Name), known.In("shells", c.Name), wraps(c.Name):
+	case known.In("help-alone", c.Name), known.In("shells", c.Name), Wraps(c.Name):
 		limit = 1
 	case known.In("help-behind", c.Name):
 		limit = 3
@@ -69,6 +69,12 @@ func (c *Command) AsksHelp() bool {
 		limit = 0
 	}
 	return n > 0 && n <= limit && c.At(n-1) == "--help"
+}
+
+// Completes reports whether a program prints what sets up a shell to complete
+// its words.
+func (c *Command) Completes() bool {
+	return OneOf(c.At(0), "completion", "completions", "generate-shell-completion") && !Dangerous(c.Name)
 }
 
 // ProgramName is the name a program is known by.
@@ -93,14 +99,15 @@ func FirstWord(text string) string {
 	return ""
 }
 
-func wraps(name string) bool {
+// Wraps reports whether a program runs the command in its arguments.
+func Wraps(name string) bool {
 	_, ok := known.Tables().Wraps[name]
 	return ok
 }
 
 // Dangerous reports whether a program is one whose arguments matter.
 func Dangerous(name string) bool {
-	return wraps(name) || known.In("dangerous", name) || known.In("shells", name) || strings.HasPrefix(name, "mkfs")
+	return Wraps(name) || known.In("dangerous", name) || known.In("shells", name) || strings.HasPrefix(name, "mkfs")
 }
 
 // render writes a command the way the lists of the configuration match it.

@@ -100,7 +100,7 @@ func namedProgram(w *Walk, name, value string) {
 	if len(words) == 0 {
 		return
 	}
-	if ownPlace(words[0]) && strings.Contains(words[0], "/") || strings.ContainsAny(value, ";|&$`") || !mark.Known(value) || Dangerous(ProgramName(words[0])) && len(words) > 1 {
+	if OwnPlace(words[0]) && strings.Contains(words[0], "/") || strings.ContainsAny(value, ";|&$`") || !mark.Known(value) || Dangerous(ProgramName(words[0])) && len(words) > 1 {
 		w.Found.Hit("tool-variable", name+"="+value)
 	}
 	w.Nested(mark.Strip(value))
@@ -119,9 +119,9 @@ func optionVariable(w *Walk, pair, value string) {
 	}
 }
 
-// ownPlace reports whether a path lies where neither the system nor the person
+// OwnPlace reports whether a path lies where neither the system nor the person
 // keeps programs and settings.
-func ownPlace(p string) bool {
+func OwnPlace(p string) bool {
 	return p != "" && p != "/dev/null" && !zone.Under(path.Clean(p), "/usr", "/opt", "/etc", "/bin", "/sbin", "/lib", "/nix", "/snap", "/Library", "/Applications") &&
 		(!strings.HasPrefix(p, "~") || strings.HasPrefix(p, "~/Downloads"))
 }
@@ -131,7 +131,7 @@ func ownPlace(p string) bool {
 func fileVariable(w *Walk, name, value string) {
 	p := w.Resolve(value)
 	switch {
-	case !ownPlace(value), known.In("variables-home", name) && !mark.Known(value):
+	case !OwnPlace(value), known.In("variables-home", name) && !mark.Known(value):
 	case OneOf(name, "GIT_DIR", "GIT_WORK_TREE") && OneOf(p, ".git", "."):
 	case OneOf(name, "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "KUBECONFIG"): // tests have their own
 		if p != "/tmp" {

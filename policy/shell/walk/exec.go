@@ -69,8 +69,7 @@ func follow(c *Command) string {
 		f.Exhaust()
 	}
 	seen := inspect(c)
-	optionPrograms(c)
-	if setsUp(c) {
+	if words, ok := known.Tables().Setup[c.Name]; ok && c.Fits(words) {
 		return ""
 	}
 	out := c.RuleOf(c)(c) + seen
@@ -89,6 +88,9 @@ func follow(c *Command) string {
 			out += remote
 		}
 	}
+	if c.Completes() {
+		return ""
+	}
 	return out
 }
 
@@ -99,7 +101,7 @@ func asksAddress(c *Command) bool {
 	if c.Is("npm", "pnpm", "yarn", "cargo", "pip", "gem") && OneOf(c.At(0), "view", "info", "show", "search") {
 		return true
 	}
-	if known.In("reads", c.Name) || known.In("text-tools", c.Name) || known.In("named", c.Name) || wraps(c.Name) || known.In("shells", c.Name) || known.In("languages", c.Name) {
+	if known.In("reads", c.Name) || known.In("text-tools", c.Name) || known.In("named", c.Name) || Wraps(c.Name) || known.In("shells", c.Name) || known.In("languages", c.Name) {
 		return false
 	}
 	return slices.ContainsFunc(c.List, func(a argv.Word) bool {
@@ -359,7 +361,7 @@ func namesOnly(c *Command) bool {
 	case c.Is("grep", "rg"):
 		return c.Has("q", "quiet", "c", "l", "L")
 	}
-	return known.In("named", c.Name) || wraps(c.Name)
+	return known.In("named", c.Name) || Wraps(c.Name)
 }
 
 // readsOnly reports whether a command is known to change nothing.
@@ -375,12 +377,5 @@ func readsOnly(c *Command) bool {
 	case "go":
 		return OneOf(c.OperandsAfter("C").At(0), "version", "list", "env", "doc", "help") && !c.Exactly("-w", "-u")
 	}
-	return known.In("reads", c.Name) || wraps(c.Name)
-}
-
-// setsUp reports whether a program prints the lines with which a shell is
-// set up for a tool, which is what they are evaluated for.
-func setsUp(c *Command) bool {
-	words, ok := known.Tables().Setup[c.Name]
-	return ok && c.Fits(words) || OneOf(c.At(0), "completion", "completions", "generate-shell-completion")
+	return known.In("reads", c.Name) || Wraps(c.Name)
 }
