@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/ollama/ollama/model/renderers"
 
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/seat"
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
@@ -89,45 +91,132 @@ func TestRenderedPromptsAreReused(t *testing.T) {
 	}
 }
 
-// BenchmarkPrefixOnOllama sends the requests of a session to the server at OLLAMA_HOST,
-// for the model HANDRAIL_BENCH_MODEL, one token of answer each, and reports the time
-// that it takes to compute the prompts.
+// stretches cuts a session where it parks for a person, once in the middle.
+func stretches(requests []*llmtest.Request) [][]*llmtest.Request {
+	return [][]*llmtest.Request{requests[:len(requests)/2], requests[len(requests)/2:]}
+}
+
+// atOnce has sessions work at the same time, each with its requests, and calls send for
+// each of them in the order in which the server gets them.
+func atOnce(t testing.TB, slots int, sessions [][]*llmtest.Request, send func(*llmtest.Request)) {
+	t.Helper()
+	models, wire := seat.New(slots), sync.Mutex{}
+	var wg sync.WaitGroup
+	for _, requests := range sessions {
+		wg.Go(func() {
+			for _, part := range stretches(requests) {
+				run := models.Run(func(int) {})
+				if err := run.Take(t.Context(), "m"); err != nil {
+					t.Error(err)
+				}
+				for _, r := range part {
+					wire.Lock()
+					send(r)
+					wire.Unlock()
+					time.Sleep(time.Millisecond) // a tool runs, and others may ask
+				}
+				run.Leave()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func sessions33(t testing.TB, lines int) (out [][]*llmtest.Request) {
+	t.Helper()
+	for n := range 4 {
+		out = append(out, steps33(t, fmt.Sprintf("{name: m%d, tools: true, thinking: true, context: 131072}", n), lines+n))
+	}
+	return out
+}
+
+// Four sessions at once, on a server with one slot, do not throw each other's prompts
+// out of it. Without seats they do.
+func TestReuseOfFourSessions(t *testing.T) {
+	sessions := sessions33(t, 30)
+	for slots, want := range map[int][2]float64{1: {0.90, 1}, 0: {0, 0.8}} {
+		var order []*llmtest.Request
+		atOnce(t, slots, sessions, func(r *llmtest.Request) { order = append(order, r) })
+		for _, name := range []string{"qwen3-coder", "glm-4.7"} {
+			prompt, before := reuse(rendered(t, name, order))
+			t.Logf("%d seats, %s: %.1f %% of a prompt, %.1f %% of the one before", slots, name, 100*prompt, 100*before)
+			if before < want[0] || before > want[1] {
+				t.Errorf("%d seats, %s: %.1f %% of what was computed can be reused", slots, name, 100*before)
+			}
+		}
+	}
+}
+
+// BenchmarkPrefixOnOllama sends the requests of sessions to the server at OLLAMA_HOST,
+// for the model HANDRAIL_BENCH_MODEL, one token of answer each. It reports how much of
+// the prompts, as that server writes them, it had computed for the request before, and
+// the time that it took to compute the rest.
 func BenchmarkPrefixOnOllama(b *testing.B) {
 	host, model := os.Getenv("OLLAMA_HOST"), os.Getenv("HANDRAIL_BENCH_MODEL")
 	if host == "" || model == "" {
 		b.Skip("OLLAMA_HOST and HANDRAIL_BENCH_MODEL name no server and model")
 	}
-	requests := steps33(b, "{name: m, tools: true, context: 131072}", 2)
-	for b.Loop() {
-		var prefill time.Duration
-		tokens := 0
-		for _, r := range requests {
-			in := map[string]any{}
-			if err := json.Unmarshal(r.Body, &in); err != nil {
-				b.Fatal(err)
+	all := sessions33(b, 2)
+	for _, c := range []struct {
+		name     string
+		slots    int
+		sessions [][]*llmtest.Request
+	}{
+		{"one session", 1, all[:1]}, {"four sessions", 1, all}, {"four sessions without seats", 0, all},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				var prompts []string
+				var prefill time.Duration
+				tokens := 0
+				atOnce(b, c.slots, c.sessions, func(r *llmtest.Request) {
+					prompt, took, n := onOllama(b, "http://"+strings.TrimPrefix(host, "http://"), model, r)
+					prompts, prefill, tokens = append(prompts, prompt), prefill+took, max(tokens, n)
+				})
+				_, before := reuse(prompts)
+				b.ReportMetric(100*before, "%reused")
+				b.ReportMetric(prefill.Seconds(), "prefill-s")
+				b.ReportMetric(float64(len(prompts)), "requests")
+				b.ReportMetric(float64(tokens), "tokens-of-the-longest")
 			}
-			in["model"], in["stream"], in["options"] = model, false, map[string]any{"num_ctx": 65536, "num_predict": 1}
-			body, err := json.Marshal(in)
-			if err != nil {
-				b.Fatal(err)
-			}
-			res, err := http.Post("http://"+strings.TrimPrefix(host, "http://")+"/api/chat", "application/json", bytes.NewReader(body))
-			if err != nil {
-				b.Fatal(err)
-			}
-			data, err := io.ReadAll(res.Body)
-			res.Body.Close()
-			var out struct {
-				Error    string
-				Tokens   int           `json:"prompt_eval_count"`
-				Duration time.Duration `json:"prompt_eval_duration"`
-			}
-			if err != nil || json.Unmarshal(data, &out) != nil || out.Error != "" {
-				b.Fatal(err, out.Error)
-			}
-			prefill, tokens = prefill+out.Duration, out.Tokens
-		}
-		b.ReportMetric(prefill.Seconds(), "prefill-s")
-		b.ReportMetric(float64(tokens), "last-tokens")
+		})
 	}
+}
+
+// onOllama sends a request. It returns the prompt that the server writes for it, and the
+// time and the tokens of that.
+func onOllama(b *testing.B, host, model string, r *llmtest.Request) (prompt string, took time.Duration, tokens int) {
+	b.Helper()
+	in := map[string]any{}
+	if err := json.Unmarshal(r.Body, &in); err != nil {
+		b.Fatal(err)
+	}
+	delete(in, "think")
+	in["model"], in["stream"], in["options"] = model, false, map[string]any{"num_ctx": 65536, "num_predict": 1}
+	for _, look := range []bool{true, false} {
+		in["_debug_render_only"] = look
+		body, err := json.Marshal(in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		res, err := http.Post(host+"/api/chat", "application/json", bytes.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		data, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		var out struct {
+			Error    string
+			Tokens   int           `json:"prompt_eval_count"`
+			Duration time.Duration `json:"prompt_eval_duration"`
+			Debug    struct {
+				Text string `json:"rendered_template"`
+			} `json:"_debug_info"`
+		}
+		if err != nil || json.Unmarshal(data, &out) != nil || out.Error != "" {
+			b.Fatal(err, out.Error)
+		}
+		prompt, took, tokens = prompt+out.Debug.Text, out.Duration, out.Tokens
+	}
+	return prompt, took, tokens
 }

@@ -11,35 +11,42 @@ type window struct {
 	squeezed int // how often the server found a prompt too long all the same
 }
 
-// A session begins with a window that a laptop can afford, or with the larger
-// one that the model's operator chose, and gets a larger one when it outgrows
-// it, as far as the model goes: growing costs the server a reload,
+// mostContext is how large a window can become. A session begins with one that a laptop
+// can afford, or with the larger one that the model's operator chose, and gets a larger
+// one when it outgrows it, as far as the model goes: growing costs the server a reload,
 // summarizing costs what the model knew.
-const (
-	firstContext = 32768
-	mostContext  = 131072
-)
+const mostContext = 131072
 
 // size is the context to work in, in tokens.
 func (w *window) size() int {
-	n := w.fixed
-	if n == 0 {
-		n = max(firstContext, w.model.caps.ContextSet, w.grown)
+	caps := w.model.caps
+	if w.fixed == 0 {
+		return max(caps.Window(), w.grown)
 	}
-	if w.model.caps.ContextLength > 0 {
-		n = min(n, w.model.caps.ContextLength)
+	if caps.ContextLength > 0 {
+		return min(w.fixed, caps.ContextLength)
 	}
-	return n
+	return w.fixed
+}
+
+// mayHave is the largest window that a model may have, 0 for one that is unknown. What
+// its operator made smaller than sessions begin with is all that there is: there is a
+// reason for it, such as the memory.
+func mayHave(caps llm.Capabilities) int {
+	if caps.ContextSet > 0 && caps.ContextSet < llm.FirstWindow { //control:operators-window
+		return caps.ContextSet
+	}
+	return caps.ContextLength
 }
 
 // LargestContext returns how large the context of a session can become, in tokens. set is
 // the size that was asked for, 0 for as it is needed.
 func LargestContext(set int, caps llm.Capabilities) int {
-	switch {
-	case set == 0 && caps.ContextLength == 0:
-		return max(firstContext, caps.ContextSet)
+	switch limit := mayHave(caps); {
+	case set == 0 && limit == 0:
+		return caps.Window()
 	case set == 0:
-		return min(mostContext, caps.ContextLength)
+		return min(mostContext, limit)
 	case caps.ContextLength == 0:
 		return set
 	}
@@ -57,7 +64,7 @@ func (w *window) grow() bool {
 
 func (w *window) canGrow() bool { return w.fixed == 0 && w.size() < w.largest() }
 
-func (w *window) largest() int { return min(mostContext, w.model.caps.ContextLength) }
+func (w *window) largest() int { return min(mostContext, mayHave(w.model.caps)) }
 
 // most is the size that the window can come to.
 func (w *window) most() int {

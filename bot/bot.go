@@ -67,6 +67,7 @@ type Work struct {
 	Log     session.Log
 	Inbox   func(context.Context) error
 	OnEvent func(session.Event)
+	Waiting func(before int) // is told how many runs the model works for before this one
 	// Shares returns the budgets that the session has in common with others, given
 	// what it has used by now; see [policy.Share].
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)

@@ -196,7 +196,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	var out session.Outcome
 	err = fault.Guarded(ctx, w.cfg.Log, "work on session "+l.Row.ID, func() (err error) {
 		out, err = w.cfg.Runner.Run(run, Work{
-			Thread: w.at, Task: work, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.Event, Shares: use.Spend,
+			Thread: w.at, Task: work, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.Event, Waiting: p.Waiting, Shares: use.Spend,
 			RequesterID:   id,
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
 			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,

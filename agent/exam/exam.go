@@ -126,9 +126,7 @@ type reply struct {
 func (x *exam) ask(ctx context.Context, req llm.Request) (reply, error) {
 	var a reply
 	var b strings.Builder
-	if req.Context == 0 {
-		req.Context = least
-	}
+	req.Context = max(req.Context, x.caps.Window()) // the model stays loaded for sessions
 	start := time.Now()
 	for p, err := range x.model.Stream(ctx, req) {
 		if err != nil {

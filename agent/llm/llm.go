@@ -59,7 +59,23 @@ type Capabilities struct {
 	Thinking      bool // separate thinking, switched by Request.Think
 	Vision        bool
 	ContextLength int // tokens the model was made for, 0 when unknown
-	ContextSet    int // tokens its operator set for it (num_ctx), 0 when not set
+	ContextSet    int // tokens its operator set for it (num_ctx), or it is loaded with; 0 when neither is known
+}
+
+// FirstWindow is the window, in tokens, that a session begins with where the model's
+// operator chose none: one that a laptop can afford.
+const FirstWindow = 32768
+
+// Window returns the window that a session begins with.
+func (c Capabilities) Window() int {
+	n := FirstWindow
+	if c.ContextSet > 0 {
+		n = c.ContextSet
+	}
+	if c.ContextLength > 0 {
+		n = min(n, c.ContextLength)
+	}
+	return n
 }
 
 // Request asks for one answer.

@@ -101,7 +101,9 @@ type Job struct {
 	OnEvent      func(session.Event)
 	OnLive       func(agent.Live)
 	Shares       agent.Shares // nil for none
-	RulesAt      string       // commit of the base branch, whose instructions count; "" for none
+	// Seat waits until the model named has a slot for this run; nil for no wait.
+	Seat    func(ctx context.Context, model string) error
+	RulesAt string // commit of the base branch, whose instructions count; "" for none
 	// ApprovalFacts returns what an approval depends on besides the workspace: when
 	// it changes, the approval is stale. Confirm is as in [agent.Config]. Either
 	// may be nil.
@@ -142,6 +144,11 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	}
 	if err := e.takeBack(ctx, j, at); err != nil {
 		return out, err
+	}
+	if j.Seat != nil && at.Rest == nil { // before there is a workspace and the time of the run counts
+		if err := j.Seat(ctx, at.ModelName()); err != nil {
+			return out, fmt.Errorf("wait for the model: %w", err)
+		}
 	}
 	ws, closeAll, err := e.open(ctx, j, at)
 	if errors.Is(err, errNoExport) { // the commit is here, but not all of it

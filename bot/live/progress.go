@@ -18,14 +18,18 @@ import (
 
 // ProgressText is the progress comment of a session.
 func ProgressText(at *Thread, row *store.Session, v *session.State) untrusted.Post {
+	return render.Progress(v, linksOf(at, row, v))
+}
+
+func linksOf(at *Thread, row *store.Session, v *session.State) render.Links {
 	data := DataOf(row)
-	return render.Progress(v, render.Links{
+	return render.Links{
 		Commit: at.commitURL,
 		Pull:   row.Pull,
 		Review: func(id string) int { return data.Reviews[id].Pull },
 		Asked:  func(id string) string { return data.Reviews[id].URL },
 		Told:   data.Told.Of(v),
-	})
+	}
 }
 
 // ProgressKey is the key of the write of a session's first progress comment.
@@ -60,6 +64,7 @@ type Progress struct {
 
 	mu    sync.Mutex
 	view  *session.State
+	wait  int // runs that the model works for before this one
 	fresh chan struct{}
 	ended chan struct{}
 	stop  context.CancelFunc
@@ -116,6 +121,23 @@ func (p *Progress) Event(e session.Event) {
 	}
 }
 
+// moved is how long after a line has moved that is told, where nothing else is: it may
+// move often, and edits are counted.
+const moved = 30 * time.Second
+
+// Waiting takes in how many runs the model works for before this one goes on.
+func (p *Progress) Waiting(before int) {
+	p.mu.Lock()
+	first := p.wait == 0
+	p.wait = before
+	p.mu.Unlock()
+	if first {
+		p.tell()
+		return
+	}
+	time.AfterFunc(moved, p.tell)
+}
+
 func (p *Progress) tell() {
 	select {
 	case p.fresh <- struct{}{}:
@@ -165,7 +187,9 @@ func (p *Progress) over() bool {
 func (p *Progress) text() untrusted.Post {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return ProgressText(p.l.Thread, p.l.Row, p.view)
+	links := linksOf(p.l.Thread, p.l.Row, p.view)
+	links.Before = p.wait //control:waiting-is-said
+	return render.Progress(p.view, links)
 }
 
 // write edits the comment if it would say something else than it does. An

@@ -24,13 +24,18 @@ type Links struct {
 	Pull   int                    // number of the pull request, 0 for none
 	Review func(id string) int    // number of the pull request by which a request is reviewed, 0 for none
 	Asked  func(id string) string // address of the comment that asks for a request, "" for none
+	Before int                    // runs that the model works for before this one
 	Told   string                 // address of the comment that tells the end of the last run, "" for none
 }
 
 // Progress is the one comment that shows where a session stands.
 func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s **%s**%s\n\n", icons[s.Phase], s.Phase, headline(s))
+	phase, icon := string(s.Phase), icons[s.Phase]
+	if l.Before > 0 {
+		phase, icon = fmt.Sprintf("%s: %s before it", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
+	}
+	fmt.Fprintf(&b, "%s **%s**%s\n\n", icon, phase, headline(s))
 	if l.Told != "" {
 		b.WriteString("What came of it: " + l.Told + "\n\n") //control:said-once
 	} else if s.Outcome != nil && s.Outcome.Reason != "" {
@@ -195,7 +200,7 @@ func next(s *session.State) string {
 	case session.PhaseFailed, session.PhaseCrashed:
 		return "Try again with `/agent retry`."
 	case session.PhaseWaitingModel:
-		return "The model's server is away, or refuses its key. Nothing is lost: the session goes on by itself when the server is back. End it with `/agent stop`."
+		return "The model's server is away, has no room for the model, or refuses its key. Nothing is lost: the session goes on by itself when the server is back. End it with `/agent stop`."
 	case session.PhaseWaitingGitHub:
 		return "The repository cannot be reached. Nothing is lost: the session goes on by itself. End it with `/agent stop`."
 	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingChecks, session.PhaseWaitingPush:

@@ -21,6 +21,7 @@ type Model struct {
 	Temperature *float64        `yaml:"temperature"`
 	Context     int             `yaml:"context"`    // tokens
 	MaxTokens   int             `yaml:"max_tokens"` // of one answer
+	Parallel    int             `yaml:"parallel"`   // sessions that the server has a slot for, 0 when not said
 	KeepAlive   string          `yaml:"keep_alive"` // 30m, or forever; Ollama only
 	Effort      string          `yaml:"effort"`     // of thinking: low, medium or high
 	Silence     policy.Duration `yaml:"silence"`    // after which an answer counts as cut
@@ -52,6 +53,7 @@ func (m Model) Check() []error {
 	add(m.Context != 0 && (m.Context < 2048 || m.Context > 10_000_000), "model context: %d tokens cannot hold a session; give at least 2048, or leave it out", m.Context)
 	add(m.MaxTokens < 0, "model max_tokens: must be a number from 0 up")
 	add(m.Context > 0 && m.MaxTokens >= m.Context, "model max_tokens: %d leave no room for a question in a context of %d", m.MaxTokens, m.Context)
+	add(m.Parallel < 0, "model parallel: must be a number from 1 up, as OLLAMA_NUM_PARALLEL has it, or left out")
 	add(m.Can.Context < 0, "model can.context: must be a number from 0 up")
 	_, err := m.KeepAliveTime()
 	add(err != nil, "model keep_alive: %w", err)
@@ -59,6 +61,15 @@ func (m Model) Check() []error {
 	known := slices.Contains([]string{"", "low", "medium", "high"}, m.Effort)
 	add(m.BaseURL == "" && !known, "model effort: Ollama takes low, medium or high, not %q", m.Effort)
 	return errs
+}
+
+// Slots is how many sessions the model works for at the same time, 0 for as many as there
+// are. Ollama has one slot where OLLAMA_NUM_PARALLEL says nothing else.
+func (m Model) Slots() int {
+	if m.Parallel == 0 && m.BaseURL == "" {
+		return 1
+	}
+	return m.Parallel
 }
 
 // KeepAliveTime returns how long Ollama is to keep the model loaded: 0 for its

@@ -69,6 +69,7 @@ var arrows = map[string][]string{
 	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret", "policy/untrusted"},
 	"agent/llm":                     {},
 	"agent/patch":                   {},
+	"agent/seat":                    {},
 	"agent/llm/...":                 {"agent/llm"},
 	"agent/llm/mend":                {},
 	"agent/llm/toolcall":            {"agent/llm", "agent/llm/mend"},

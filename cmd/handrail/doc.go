@@ -28,7 +28,8 @@
 // agent/prompt, agent/project, agent/compact and agent/memory make what the
 // model reads, agent/speech hears what it says. agent/llm has the words for a model, agent/llm/ollama and
 // agent/llm/openai reach one over agent/llm/wire, agent/llm/toolcall finds calls
-// in text and agent/llm/mend mends their JSON, agent/exam tries a model out. agent/tools has the words for a tool;
+// in text and agent/llm/mend mends their JSON, agent/exam tries a model out,
+// agent/seat shares it among runs. agent/tools has the words for a tool;
 // agent/tools/builtin joins agent/tools/file, agent/tools/edit,
 // agent/tools/search, agent/tools/shell and agent/tools/talk, agent/tools/github
 // reads the thread; agent/patch mends

@@ -139,8 +139,13 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
+	seat := r.seats.Run(func(before int) {
+		r.log.InfoContext(ctx, "session waits for the model", "session", w.Task.Session, "before", before)
+		w.Waiting(before)
+	})
+	defer seat.Leave() //control:seat-given-back
 	return e.Run(ctx, work.Job{
-		Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
+		Seat: seat.Take, Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
 		Commits: look,
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")

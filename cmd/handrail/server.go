@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/seat"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/command"
@@ -67,6 +68,7 @@ type server struct {
 	git           *gitops.Store
 	engine        *work.Engine
 	model         func(name string) (llm.Model, error)
+	seats         *seat.Models
 	workspace     string // name of the engine
 	queue         *queue.Queue
 	http          *http.Server
@@ -224,6 +226,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 	if s.model, err = opener(s.cfg.Model, s.log); err != nil {
 		return err
 	}
+	s.seats = seat.New(s.cfg.Model.Slots())
 	s.engine, err = newEngine(engineParts{
 		dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
 	})

@@ -32,6 +32,9 @@ func (s *Server) routeOllama(mux *http.ServeMux) {
 		running := s.listed()
 		running["expires_at"] = "2318-01-01T00:00:00Z"
 		running["context_length"] = s.contextLength()
+		if asked := s.Requests(); len(asked) > 0 { // it was loaded anew for that
+			running["context_length"] = asked[len(asked)-1].Context
+		}
 		WriteJSON(w, http.StatusOK, map[string]any{"models": []any{running}})
 	})
 }

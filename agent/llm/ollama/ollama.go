@@ -39,6 +39,7 @@ package ollama
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -74,6 +75,7 @@ type Model struct {
 	effort    string
 	noLevels  atomic.Bool  // the model takes no levels of thinking, as most do
 	asked     atomic.Int64 // requests under way
+	window    window
 	shown     shown
 }
 
@@ -107,7 +109,10 @@ func (m *Model) Name() string { return m.end.Model }
 // under the same name would explain.
 func (m *Model) Capabilities(ctx context.Context) (llm.Capabilities, error) {
 	info, err := m.info(ctx)
-	return info.caps, err
+	if err != nil {
+		return llm.Capabilities{}, err
+	}
+	return m.window.of(info.caps), nil
 }
 
 // Stream implements [llm.Model].
@@ -122,6 +127,9 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part,
 		}
 		if wire.Silent(err) && m.asked.Load() == 0 { //control:free-the-hung
 			m.free(ctx)
+		}
+		if errors.Is(err, errMemory) {
+			err = m.noMemory(ctx, err)
 		}
 		switch llm.KindOf(err) {
 		case llm.Unreachable, llm.Cut, llm.NotFound, llm.Unsupported:
@@ -174,6 +182,7 @@ func (m *Model) chat(ctx context.Context, req llm.Request, yield func(llm.Part, 
 	if resp.StatusCode != http.StatusOK {
 		return m.statusError(resp)
 	}
+	m.window.loaded(numCtx)
 	return m.read(ctx, resp, numCtx, yield)
 }
 

@@ -44,7 +44,7 @@ func (i info) contextFor(ask int) int {
 
 // request renders req and returns the context length that it asks for.
 func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
-	numCtx := i.contextFor(req.Context)
+	numCtx := m.window.widen(i.contextFor(req.Context)) //control:one-window
 	no := false
 	chat := api.ChatRequest{
 		Model:     m.end.Model,

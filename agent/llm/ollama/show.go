@@ -61,6 +61,9 @@ func (m *Model) info(ctx context.Context) (info, error) {
 		m.end.Log.WarnContext(ctx, "model server may cut long prompts silently: its version is old or unknown",
 			"model", m.end.Model, "version", version, "needed", firstTruncate)
 	}
+	if i.caps.ContextSet == 0 {
+		i.caps.ContextSet = m.loadedWith(ctx, i.caps.ContextLength)
+	}
 	m.shown.info.Store(&i)
 	return i, nil
 }
