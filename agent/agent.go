@@ -235,6 +235,19 @@ func New(cfg Config) (*Agent, error) {
 // edits reports whether a tool changes text that is there.
 func (a *Agent) edits(tool string) bool { return a.tools.Spec(tool).Edits }
 
+// may reports whether text that means a call of the tool can be meant to be run in a
+// mode. Where words end the work, a command that the mode does not run is shown to people.
+func (a *Agent) may(m policy.Mode, tool, command string) bool {
+	kind := a.tools.Spec(tool).Kind
+	if kind == policy.Write {
+		return m.Allows(kind) && m.EditLimit != 0
+	}
+	if command == "" || m.Allows(policy.Write) {
+		return m.Allows(kind)
+	}
+	return a.cfg.Policy.Check(m, policy.Action{Kind: kind, Tool: tool, Command: command, Cwd: ".", Display: command}).Verdict == policy.Allow
+}
+
 // writes returns the file that a call writes, "" when it writes none.
 func (a *Agent) writes(tool string, arguments json.RawMessage) string {
 	if a.tools.Spec(tool).Kind != policy.Write {

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -240,7 +241,16 @@ func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome
 			"Try again, or use a model with tool calling.", mostFailed)), nil
 	}
 	return nil, f.tell(ctx, session.NoteReminder, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
-		". Nothing was run. Send the call again in the format of the system prompt.")
+		". Nothing was run. Send the call again in the format of the system prompt."+f.again())
+}
+
+// again shows the call that the last answer seems to have meant.
+func (f *finisher) again() string {
+	a := f.talk.entries[len(f.talk.entries)-1].answer
+	if name, args := f.requests.tools.Template(cmp.Or(a.Raw, a.Content)); name != "" {
+		return " It is sent like this: " + f.model.template(name, args)
+	}
+	return ""
 }
 
 func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
@@ -256,11 +266,16 @@ func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome
 	if f.claims.idle > mostIdle {
 		return f.complete(ctx, said)
 	}
-	text := "You wrote text but called no tool. If the task is finished, complete it with attempt_completion; otherwise go on with a tool call."
+	text := "You wrote text but called no tool. "
+	if c, ok := f.model.parser.Guess(said); ok {
+		text += "It looks like this call, which was not run. If you mean it, send it by itself: " + f.model.template(c.Name, string(c.Arguments)) + " " //control:form-is-shown
+	}
+	text += "If the task is finished, complete it with attempt_completion; otherwise go on with a tool call."
 	if !f.changed() {
 		text += " No file is changed so far: if none has to change, say why in no_change_reason."
 	}
-	return nil, f.tell(ctx, session.NoteReminder, text)
+	result, _ := json.Marshal(firstLine(said, 80))
+	return nil, f.tell(ctx, session.NoteReminder, text+" Completing: "+f.model.template("attempt_completion", `{"result":`+string(result)+`}`))
 }
 
 // mayWrite reports whether the mode that people asked for can change files. A mode

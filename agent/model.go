@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // model is the language model as a session uses it.
@@ -25,6 +26,7 @@ type model struct {
 	retry  Retry
 	parser *toolcall.Parser
 	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
+	may    func(m policy.Mode, tool, command string) bool      // see Agent.may
 	now    func() time.Time
 
 	caps    llm.Capabilities
@@ -162,7 +164,7 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 	}
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
-		s := speech.New(speech.Config{Parser: m.parser, Writes: m.writes, Now: m.now, Show: func(sh speech.Shown) {
+		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Now: m.now, Show: func(sh speech.Shown) {
 			m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title})
 		}})
 		err := m.hear(ctx, req, s)
@@ -180,6 +182,29 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 		return nil
 	})
 	return out, err
+}
+
+// reads returns what finds the calls in an answer. Where they travel as text, what other
+// programs take for calls is one too, of tools that the mode has.
+func (m *model) reads() *toolcall.Parser {
+	if !m.text { //control:forms-in-text
+		return m.parser
+	}
+	return m.parser.Forms(speech.Foreign(), func(tool, command string) bool { return m.may(m.mode, tool, command) })
+}
+
+// longTemplate is the length from which a template does not repeat the arguments.
+const longTemplate = 2000
+
+// template shows a call as this model is to send it.
+func (m *model) template(name, args string) string {
+	if len(args) > longTemplate {
+		args = "{… as you wrote them …}"
+	}
+	if m.text {
+		return fmt.Sprintf(`<tool_call>{"name": %q, "arguments": %s}</tool_call>`, name, args)
+	}
+	return name + " with the arguments " + args
 }
 
 // hear streams an answer into s, to its end or until it goes round in circles.

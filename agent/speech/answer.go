@@ -42,6 +42,9 @@ func (s *Stream) Answer(turn int) session.Answer {
 	if raw != a.Content {
 		a.Raw = raw
 	}
+	for i := range a.Calls {
+		a.Calls[i] = s.meant(a.Calls[i])
+	}
 	return mended(a)
 }
 

@@ -54,7 +54,7 @@ func (a Args) Need(name string) (string, error) {
 		return "", err
 	}
 	if strings.TrimSpace(s) == "" {
-		return "", a.sheet.wrong("argument %q is empty", name)
+		return "", a.sheet.wrong(a.Values, "argument %q is empty", name)
 	}
 	return s, nil
 }
@@ -181,11 +181,13 @@ func Plain(raw json.RawMessage) (string, bool) {
 
 // WrongType returns the error for an argument of another form than want.
 func (a Args) WrongType(name, want string) error {
-	return a.sheet.wrong("argument %q must be %s, not %s", name, want, Shorten(string(a.Values[name]), 60))
+	return a.sheet.wrong(a.Values, "argument %q must be %s, not %s", name, want, Shorten(string(a.Values[name]), 60))
 }
 
 // Wrong returns an error about the call that shows a correct one to copy.
-func (a Args) Wrong(format string, values ...any) error { return a.sheet.wrong(format, values...) }
+func (a Args) Wrong(format string, values ...any) error {
+	return a.sheet.wrong(a.Values, format, values...)
+}
 
 // Spelled returns the name under which the model gave an argument.
 func (a Args) Spelled(name string) string { return a.as[name] }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,6 +144,7 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 		keys = append(keys, key)
 	}
 	sort.Strings(keys)
+	unknown := ""
 	for _, key := range keys {
 		value := bytes.TrimSpace(fields[key])
 		name, ok := s.lookup[FoldKey(key)]
@@ -150,19 +152,23 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 			if ignored(FoldKey(key)) {
 				continue
 			}
-			return Args{}, s.wrong("unknown argument %q; the arguments are %s", key, s.names())
+			unknown = cmp.Or(unknown, key)
+			continue
 		}
 		if len(value) == 0 || bytes.Equal(value, []byte("null")) {
 			continue
 		}
 		if old, twice := a.Values[name]; twice && !bytes.Equal(old, value) {
-			return Args{}, s.wrong("argument %q is given twice, as %q and as %q, with different values", name, a.as[name], key)
+			return Args{}, s.wrong(a.Values, "argument %q is given twice, as %q and as %q, with different values", name, a.as[name], key)
 		}
 		a.Values[name], a.as[name] = value, key
 	}
+	if unknown != "" {
+		return Args{}, s.wrong(a.Values, "unknown argument %q; the arguments are %s", unknown, s.names())
+	}
 	for _, p := range s.Params {
 		if _, ok := a.Values[p.Name]; p.Required && !ok {
-			return Args{}, s.wrong("missing argument %q", p.Name)
+			return Args{}, s.wrong(a.Values, "missing argument %q", p.Name)
 		}
 	}
 	return a, nil
@@ -183,7 +189,7 @@ func (s *Sheet) object(raw json.RawMessage) (map[string]json.RawMessage, error) 
 		}
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &fields); err != nil {
-			return nil, s.wrong("the arguments are not a JSON object (%v)", err)
+			return nil, s.wrong(nil, "the arguments are not a JSON object (%v)", err)
 		}
 		in, ok := s.wrapped(fields)
 		if !ok {
@@ -191,7 +197,7 @@ func (s *Sheet) object(raw json.RawMessage) (map[string]json.RawMessage, error) 
 		}
 		raw = in
 	}
-	return nil, s.wrong("the arguments are nested too deeply")
+	return nil, s.wrong(nil, "the arguments are nested too deeply")
 }
 
 // wrapped returns what stands inside {"arguments": …} and its like.
@@ -216,10 +222,10 @@ func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 	return nil, false
 }
 
-// wrong returns an error about the call that shows a correct one to copy.
-func (s *Sheet) wrong(format string, values ...any) error {
-	return errors.New(s.Name + ": " + fmt.Sprintf(format, values...) +
-		".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.Example + "}")
+// wrong returns an error about a call with these arguments that shows one to copy.
+func (s *Sheet) wrong(given map[string]json.RawMessage, format string, values ...any) error {
+	say := fmt.Sprintf(format, values...)
+	return errors.New(s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.template(given, say) + "}")
 }
 
 func (s *Sheet) names() string {

@@ -64,7 +64,7 @@ var arrows = map[string][]string{
 
 	"agent":                         {"agent/*", "policy", "policy/*"},
 	"agent/session":                 {"policy"},
-	"agent/speech":                  {"agent/llm", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
+	"agent/speech":                  {"agent/llm", "agent/llm/mend", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
 	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
 	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret", "policy/untrusted"},
 	"agent/llm":                     {},

@@ -106,7 +106,7 @@ func members(t *testing.T, args json.RawMessage) map[string]string {
 func TestLineEnds(t *testing.T) {
 	p := newParser(t)
 	even := strings.NewReplacer(`\r\n`, `\n`, `\r`, ``)
-	for _, c := range readCases(t) {
+	for _, c := range readCases(t, allCases) {
 		t.Run(c.file+"/"+c.name, func(t *testing.T) {
 			got := p.Parse(strings.ReplaceAll(c.input, "\n", "\r\n"))
 			var lines []string

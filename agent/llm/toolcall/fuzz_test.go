@@ -11,7 +11,7 @@ import (
 // seed adds every case as a whole, so that the fuzzer begins with every
 // dialect.
 func seed(f *testing.F) {
-	for _, c := range readCases(f) {
+	for _, c := range readCases(f, allCases) {
 		f.Add(c.input)
 	}
 	for _, s := range []string{"<|channel|>to=\"<|message|>{", "<function=read_file>00</function>", "0`<|tool_call|>\"0``", "<function=a>00<param"} {
@@ -71,7 +71,7 @@ func checkParse(t *testing.T, p *Parser, text string) Parsed {
 // random places and put together, as a garbled answer is.
 func TestSplicedCases(t *testing.T) {
 	p := newParser(t)
-	cases := readCases(t)
+	cases := readCases(t, allCases)
 	r := rand.New(rand.NewPCG(1, 2))
 	piece := func() string {
 		in := cases[r.IntN(len(cases))].input

@@ -18,7 +18,9 @@ func aliases(name string) string {
 		return "write_file"
 	case "grep", "search":
 		return "search_workspace"
-	case "execute_command":
+	case "apply_patch":
+		return "apply_diff"
+	case "execute_command", "bash":
 		return "run_terminal_command"
 	}
 	return name
@@ -56,9 +58,12 @@ type testCase struct {
 	calls, errors           []string
 }
 
-func readCases(t testing.TB) []testCase {
+// allCases are those of calls in their own markup.
+var allCases = filepath.Join("testdata", "cases")
+
+func readCases(t testing.TB, dir string) []testCase {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "cases", "*.txt"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}

@@ -123,7 +123,7 @@ func TestPartialLetsProseGo(t *testing.T) {
 // TestParserIsShared uses one parser from several goroutines.
 func TestParserIsShared(t *testing.T) {
 	p := newParser(t)
-	cases := readCases(t)
+	cases := readCases(t, allCases)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

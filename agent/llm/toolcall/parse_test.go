@@ -16,9 +16,9 @@ var update = flag.Bool("update", false, "write what the parser does into testdat
 // TestParse runs the cases of all dialects.
 func TestParse(t *testing.T) {
 	p := newParser(t)
-	cases := readCases(t)
+	cases := readCases(t, allCases)
 	if *update {
-		writeCases(t, p, cases)
+		writeCases(t, p, cases, "cases")
 		return
 	}
 	if len(cases) < 150 {
@@ -31,39 +31,44 @@ func TestParse(t *testing.T) {
 		}
 		names[c.file+c.name] = true
 		t.Run(c.file+"/"+c.name, func(t *testing.T) {
-			got := p.Parse(c.input)
-			wellFormed(t, got)
-			var lines []string
-			for _, call := range got.Calls {
-				lines = append(lines, call.line())
-			}
-			if diff := cmp.Diff(c.calls, lines); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.text, got.Text); diff != "" {
-				t.Errorf("text (-want +got):\n%s", diff)
-			}
-			if len(got.Errors) != len(c.errors) {
-				t.Fatalf("errors = %q, want %q", got.Errors, c.errors)
-			}
-			for i, e := range got.Errors {
-				if !strings.Contains(e, c.errors[i]) {
-					t.Errorf("error %q does not say %q", e, c.errors[i])
-				}
-			}
+			checkCase(t, p, c)
 		})
+	}
+}
+
+func checkCase(t *testing.T, p *Parser, c testCase) {
+	t.Helper()
+	got := p.Parse(c.input)
+	wellFormed(t, got)
+	var lines []string
+	for _, call := range got.Calls {
+		lines = append(lines, call.line())
+	}
+	if diff := cmp.Diff(c.calls, lines); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(c.text, got.Text); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	if len(got.Errors) != len(c.errors) {
+		t.Fatalf("errors = %q, want %q", got.Errors, c.errors)
+	}
+	for i, e := range got.Errors {
+		if !strings.Contains(e, c.errors[i]) {
+			t.Errorf("error %q does not say %q", e, c.errors[i])
+		}
 	}
 }
 
 // TestPartialOfCases streams every case byte by byte.
 func TestPartialOfCases(t *testing.T) {
 	p := newParser(t)
-	for _, c := range readCases(t) {
+	for _, c := range readCases(t, allCases) {
 		t.Run(c.file+"/"+c.name, func(t *testing.T) { checkPrefixes(t, p, c.input) })
 	}
 }
 
-func writeCases(t *testing.T, p *Parser, cases []testCase) {
+func writeCases(t *testing.T, p *Parser, cases []testCase, dir string) {
 	t.Helper()
 	files := map[string]*strings.Builder{}
 	for _, c := range cases {
@@ -88,7 +93,7 @@ func writeCases(t *testing.T, p *Parser, cases []testCase) {
 		}
 	}
 	for name, b := range files {
-		if err := os.WriteFile(filepath.Join("testdata", "cases", name+".txt"), []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("testdata", dir, name+".txt"), []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

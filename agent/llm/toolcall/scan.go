@@ -44,6 +44,12 @@ func (s *scanner) scan() {
 			i = s.inlineCode(i)
 		case '&':
 			i = s.try(i, i+1, escaped)
+		case '{':
+			if next := i + 1; s.p.forms.on {
+				i = s.try(i, next, inlineJSON)
+			} else {
+				i = next
+			}
 		case 'a', 'c':
 			if next := i + 1; next < len(s.s) && s.s[next] != 's' && s.s[next] != 'o' {
 				i++

@@ -47,6 +47,7 @@ type Parser struct {
 	marks     marks
 	readers   map[string]readFunc // what reads on after an opening mark
 	lines     [256][]readFunc     // what may read a line, by its first byte
+	forms     forms
 }
 
 // New returns a parser for the given tools. canonical maps spellings and

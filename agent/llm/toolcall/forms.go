@@ -1,0 +1,189 @@
+package toolcall
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/mend"
+)
+
+// forms are what other programs than this one take for calls, and models send to it
+// too. A tool that cannot be called is "", and what means it stays text.
+type forms struct {
+	on, guess   bool
+	diff, shell string
+	may         func(tool, command string) bool
+}
+
+// Forms returns a parser that also takes for calls what other programs do: a patch
+// between *** Begin Patch and *** End Patch, SEARCH/REPLACE blocks under the name of
+// their file, a block of shell that is the whole answer, an object behind the prose of
+// its line, the editors that are known as str_replace. May reports whether a tool can
+// be called.
+func (p *Parser) Forms(foreign []llm.ToolSpec, may func(tool, command string) bool) *Parser {
+	q := *p
+	tool := func(alias string) string {
+		if n, ok := p.Canonical(alias); ok && may(n, "") { //control:forms-by-mode
+			return n
+		}
+		return ""
+	}
+	q.forms = forms{on: true, may: may, diff: tool("apply_patch"), shell: tool("bash")}
+	q.tools, q.folded = maps.Clone(p.tools), maps.Clone(p.folded)
+	for _, t := range foreign {
+		q.tools[t.Name], q.folded[fold(t.Name)] = newTool(t.Parameters), t.Name
+	}
+	for _, c := range []byte(letters + "0123456789*#`~./-<") {
+		q.lines[c] = append(slices.Clone(q.lines[c]), envelope, fileBlocks, formFence)
+	}
+	return &q
+}
+
+// Guess returns the first call that a text may mean, whatever stands around it. It is
+// for telling a model how to send it.
+func (p *Parser) Guess(text string) (Call, bool) {
+	q := p.Forms(nil, func(string, string) bool { return true })
+	q.forms.guess = true
+	s := newScanner(q, text, false)
+	s.scan()
+	for _, seg := range s.segs {
+		if len(seg.calls) > 0 {
+			return seg.calls[0], true
+		}
+	}
+	return Call{}, false
+}
+
+// form puts a call into a segment that is in one of these forms; cut says that the text
+// ends in it. It is none where prose follows, or where an example was announced.
+func (s *scanner) form(seg segment, cut bool, tool string, args ...mend.Field) (segment, bool) {
+	example, maybe := s.announced(seg.start)
+	if tool == "" || !s.p.forms.guess && (example || maybe || s.exampleBefore(seg.start)) { //control:forms-no-example
+		return segment{}, false
+	}
+	seg.calls, seg.tentative = []Call{{Name: tool, Arguments: mend.Object(args), Truncated: cut, Repaired: cut}}, true
+	return seg, true
+}
+
+func field(key, value string) mend.Field { return mend.Field{Key: key, Value: mend.Quote(value)} }
+
+const (
+	patchBegin, patchEnd  = "*** Begin Patch", "*** End Patch"
+	searchMark, closeMark = "<<<<<<< SEARCH", ">>>>>>> REPLACE"
+)
+
+// envelope reads a patch between its marks.
+func envelope(s *scanner, i int) (segment, bool) {
+	if !s.has(i, patchBegin) {
+		return segment{}, false
+	}
+	end := s.seek("\n"+patchEnd, i)
+	cut := end < 0
+	if end += 1 + len(patchEnd); cut {
+		end = len(s.s)
+	}
+	return s.form(segment{start: i, end: end}, cut, s.p.forms.diff, field("diff", s.s[i:end]))
+}
+
+// fileBlocks reads SEARCH/REPLACE blocks behind a line that names their file, in a
+// fence or not.
+func fileBlocks(s *scanner, i int) (segment, bool) {
+	name, pos := s.fileName(i)
+	nameless := s.p.forms.guess && s.has(i, searchMark)
+	if nameless {
+		name, pos = "NAME OF THE FILE", i
+	}
+	if name == "" || s.over(pos) {
+		return segment{}, false
+	}
+	ticks := ""
+	if f, ok := s.fenceAt(pos); s.s[pos] == '`' && ok && !f.oneLine {
+		ticks, pos = f.ticks, f.body
+	}
+	from, end, cut := pos, -1, false
+	for s.has(pos, searchMark) {
+		at := s.seek("\n"+closeMark, pos)
+		if cut = at < 0; cut {
+			at = len(s.s)
+		}
+		end = s.line(at + 1)
+		pos = s.space(end)
+	}
+	if end < 0 || !cut && !strings.Contains(s.s[from:end], "\n=======") {
+		return segment{}, false
+	}
+	diff := s.s[from:end]
+	if ticks != "" && s.has(pos, ticks) {
+		end = s.line(pos)
+	}
+	return s.form(segment{start: i, end: end}, cut, s.p.forms.diff, field("path", name), field("diff", diff))
+}
+
+var fileLine = regexp.MustCompile("^[#*` ]*(?:(?i:file|filename|path) ?[:=][*` ]*)?([\\w@+./-]*[\\w@+-])[*`: \r]*$")
+
+// fileName reads the line at i that is the name of a file, and returns where the next
+// line with text begins.
+func (x *text) fileName(i int) (name string, next int) {
+	eol := lineEnd(x.s, i)
+	if strings.Count(x.s[i:min(eol, i+maxMark)], " ") > 3 || eol-i > maxLine {
+		return "", i
+	}
+	m := fileLine.FindStringSubmatch(x.s[i:eol])
+	if x.over(eol) || m == nil {
+		return "", i
+	}
+	return m[1], x.space(eol)
+}
+
+// formFence reads a fence that holds a patch, blocks under the name of their file, or,
+// where it is the whole answer, commands.
+func formFence(s *scanner, i int) (segment, bool) {
+	f, ok := s.fenceAt(i)
+	if !ok || f.oneLine || s.s[i] != '`' && s.s[i] != '~' {
+		return segment{}, false
+	}
+	body := skipSpace(s.s, f.body)
+	shell := mend.IsShell(f.info)
+	name, next := s.fileName(body)
+	blocks := name != "" && s.has(next, searchMark)
+	unified := s.has(body, "--- ") || s.has(body, "diff --git ")
+	if !s.has(body, patchBegin) && !blocks && !unified && !shell {
+		return segment{}, false
+	}
+	end := s.fenceEnd(i)
+	last := strings.LastIndexByte(s.s[:end], '\n') + 1
+	if s.over(end) && (last <= i || !closesFence(s.s[last:end], f.ticks)) {
+		return segment{}, false // not closed
+	}
+	text := s.s[body:max(body, last)]
+	switch {
+	case blocks:
+		return s.form(segment{start: i, end: end}, false, s.p.forms.diff, field("path", name), field("diff", s.s[next:last]))
+	case shell && !strings.HasPrefix(text, patchBegin):
+		if line, ok := mend.Commands(text); ok && s.p.forms.may(s.p.forms.shell, line) && (s.p.forms.guess || blank(s.before(i, maxLine)) || s.intends(i)) {
+			return s.form(segment{start: i, end: end}, false, s.p.forms.shell, field("command", line))
+		}
+	case !unified || strings.Contains(text, "\n+++ ") && strings.Contains(text, "\n@@"):
+		return s.form(segment{start: i, end: end}, false, s.p.forms.diff, field("diff", text))
+	}
+	return segment{}, false
+}
+
+// inlineJSON reads an object that is a call behind a sentence on its line.
+func inlineJSON(s *scanner, i int) (segment, bool) {
+	if s.ownLine(i) || s.exhausted() || !s.fieldFirst(i) {
+		return segment{}, false
+	}
+	lead := strings.TrimRight(s.before(i, maxLine), " \t")
+	lead = lead[strings.LastIndexByte(lead, '\n')+1:]
+	example, maybe := s.announced(i)
+	if example || maybe || lead == "" || lead[0] == '|' || strings.IndexByte(".!:", lead[len(lead)-1]) < 0 || strings.HasSuffix(lead, ":") && !s.intends(i) {
+		return segment{}, false
+	}
+	seg, ok := s.bareSegment(i, s.bareItem(i, false))
+	seg.tentative = true
+	return seg, ok
+}
