@@ -92,8 +92,7 @@ func envelope(s *scanner, i int) (segment, bool) {
 // fence or not.
 func fileBlocks(s *scanner, i int) (segment, bool) {
 	name, pos := s.fileName(i)
-	nameless := s.p.forms.guess && s.has(i, searchMark)
-	if nameless {
+	if s.p.forms.guess && s.has(i, searchMark) {
 		name, pos = "NAME OF THE FILE", i
 	}
 	if name == "" || s.over(pos) {
@@ -115,11 +114,11 @@ func fileBlocks(s *scanner, i int) (segment, bool) {
 	if end < 0 || !cut && !strings.Contains(s.s[from:end], "\n=======") {
 		return segment{}, false
 	}
-	diff := s.s[from:end]
+	seg := segment{start: i, end: end}
 	if ticks != "" && s.has(pos, ticks) {
-		end = s.line(pos)
+		seg.end = s.line(pos)
 	}
-	return s.form(segment{start: i, end: end}, cut, s.p.forms.diff, field("path", name), field("diff", diff))
+	return s.form(seg, cut, s.p.forms.diff, field("path", name), field("diff", s.s[from:end]))
 }
 
 var fileLine = regexp.MustCompile("^[#*` ]*(?:(?i:file|filename|path) ?[:=][*` ]*)?([\\w@+./-]*[\\w@+-])[*`: \r]*$")
@@ -146,35 +145,41 @@ func formFence(s *scanner, i int) (segment, bool) {
 		return segment{}, false
 	}
 	body := skipSpace(s.s, f.body)
-	shell := mend.IsShell(f.info)
 	name, next := s.fileName(body)
 	blocks := name != "" && s.has(next, searchMark)
-	unified := s.has(body, "--- ") || s.has(body, "diff --git ")
-	if !s.has(body, patchBegin) && !blocks && !unified && !shell {
+	diff := s.has(body, patchBegin) || s.has(body, "--- ") || s.has(body, "diff --git ")
+	if !blocks && !diff && !mend.IsShell(f.info) {
 		return segment{}, false
 	}
-	end := s.fenceEnd(i)
-	last := strings.LastIndexByte(s.s[:end], '\n') + 1
-	if s.over(end) && (last <= i || !closesFence(s.s[last:end], f.ticks)) {
+	seg := segment{start: i, end: s.fenceEnd(i)}
+	last := strings.LastIndexByte(s.s[:seg.end], '\n') + 1
+	if s.over(seg.end) && (last <= i || !closesFence(s.s[last:seg.end], f.ticks)) {
 		return segment{}, false // not closed
 	}
 	text := s.s[body:max(body, last)]
 	switch {
 	case blocks:
-		return s.form(segment{start: i, end: end}, false, s.p.forms.diff, field("path", name), field("diff", s.s[next:last]))
-	case shell && !strings.HasPrefix(text, patchBegin):
-		if line, ok := mend.Commands(text); ok && s.p.forms.may(s.p.forms.shell, line) && (s.p.forms.guess || blank(s.before(i, maxLine)) || s.intends(i)) {
-			return s.form(segment{start: i, end: end}, false, s.p.forms.shell, field("command", line))
-		}
-	case !unified || strings.Contains(text, "\n+++ ") && strings.Contains(text, "\n@@"):
-		return s.form(segment{start: i, end: end}, false, s.p.forms.diff, field("diff", text))
+		return s.form(seg, false, s.p.forms.diff, field("path", name), field("diff", s.s[next:last]))
+	case !diff:
+		return s.commands(seg, text)
+	case strings.HasPrefix(text, patchBegin) || strings.Contains(text, "\n+++ ") && strings.Contains(text, "\n@@"):
+		return s.form(seg, false, s.p.forms.diff, field("diff", text))
 	}
 	return segment{}, false
 }
 
+// commands takes a block of shell that nothing was said before but what the model does.
+func (s *scanner) commands(seg segment, text string) (segment, bool) {
+	line, ok := mend.Commands(text)
+	if !ok || !s.p.forms.may(s.p.forms.shell, line) || !s.p.forms.guess && !blank(s.before(seg.start, maxLine)) && !s.intends(seg.start) {
+		return segment{}, false
+	}
+	return s.form(seg, false, s.p.forms.shell, field("command", line))
+}
+
 // inlineJSON reads an object that is a call behind a sentence on its line.
 func inlineJSON(s *scanner, i int) (segment, bool) {
-	if s.ownLine(i) || s.exhausted() || !s.fieldFirst(i) {
+	if !s.p.forms.on || s.ownLine(i) || s.exhausted() || !s.fieldFirst(i) {
 		return segment{}, false
 	}
 	lead := strings.TrimRight(s.before(i, maxLine), " \t")

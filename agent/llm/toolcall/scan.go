@@ -45,11 +45,7 @@ func (s *scanner) scan() {
 		case '&':
 			i = s.try(i, i+1, escaped)
 		case '{':
-			if next := i + 1; s.p.forms.on {
-				i = s.try(i, next, inlineJSON)
-			} else {
-				i = next
-			}
+			i = s.try(i, i+1, inlineJSON)
 		case 'a', 'c':
 			if next := i + 1; next < len(s.s) && s.s[next] != 's' && s.s[next] != 'o' {
 				i++
