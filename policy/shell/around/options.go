@@ -13,11 +13,7 @@ import (
 // optionPrograms follows the programs and the files that options of a tool
 // name.
 func optionPrograms(c *walk.Command) {
-	for _, t := range known.Tables().Options[c.Name] {
-		for _, o := range t.Options {
-			namedByOption(c, t.Kind, o)
-		}
-	}
+	namedByOptions(c)
 	runningShapes(c)
 	switch {
 	case c.Is("php") && c.Says("auto_prepend_file", "auto_append_file"),
@@ -28,50 +24,6 @@ func optionPrograms(c *walk.Command) {
 		_, v, _ := strings.Cut(c.Line(), "=")
 		c.OnlyCritical(argv.Of("sh", "-c", strings.Trim(v, "\"' ")), c.Line())
 	}
-}
-
-func namedByOption(c *walk.Command, kind, option string) {
-	switch kind {
-	case "run":
-		if value, ok := optionValue(c, option); ok {
-			walk.Packer(c, value)
-		}
-	case "load":
-		if _, ok := optionValue(c, option); ok || len(option) > 1 && c.Exactly("-"+option, "--"+option) {
-			c.Hit("program-runs")
-		}
-	case "text":
-		if value, ok := c.Value(option); ok {
-			c.Nested(value)
-		}
-	case "writes":
-		if value, ok := c.Value(option); ok {
-			c.Write(value)
-		}
-	}
-}
-
-// optionValue is the value of an option of the tables: a single letter stands
-// alone.
-func optionValue(c *walk.Command, o string) (string, bool) {
-	value, ok := c.Value(o)
-	if len(o) == 1 {
-		return value, ok && c.Exactly("-"+o)
-	}
-	if !ok {
-		return singleDash(c, o)
-	}
-	return value, ok
-}
-
-// singleDash is the value of a long option with one dash: -fplugin=x.
-func singleDash(c *walk.Command, option string) (string, bool) {
-	for _, a := range c.List {
-		if v, ok := strings.CutPrefix(a.S, "-"+option+"="); ok {
-			return v, true
-		}
-	}
-	return "", false
 }
 
 // runningOption is the name of an option that says that its value is run.

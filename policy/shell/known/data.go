@@ -49,10 +49,18 @@ type SourceFiles struct {
 }
 
 // NamingOption is options that name a program or a file, and what becomes of
-// it: it is run, loaded, followed as a text, or written.
+// it, which is the kind of the line.
 type NamingOption struct {
 	Kind    string
 	Options []string
+}
+
+// Edits says which operands of a program are written: the one at a place, or
+// all when its words fit.
+type Edits struct {
+	Takes []string // options with a value
+	Place string
+	Words []string
 }
 
 // Knowledge is the tables, by the name of the program.
@@ -66,6 +74,7 @@ type Knowledge struct {
 	Tasks   map[string][]string // words that destroy a database
 	Wraps   map[string]Wrap
 	Options map[string][]NamingOption
+	Edits   map[string]Edits
 	Takes   map[string][]string
 	Sources map[string][]SourceFiles
 	Code    map[string][]string
@@ -87,7 +96,7 @@ func Words(list string) []string { return Tables().words[list] }
 func readTables() *Knowledge {
 	k := &Knowledge{
 		Rules: map[string]Rule{}, Subs: map[string][]SubRule{}, Finds: map[string][]Finds{}, Reads: map[string][]string{}, Setup: map[string][]string{}, Tasks: map[string][]string{}, Wraps: map[string]Wrap{},
-		Options: map[string][]NamingOption{}, Takes: map[string][]string{}, Sources: map[string][]SourceFiles{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
+		Options: map[string][]NamingOption{}, Edits: map[string]Edits{}, Takes: map[string][]string{}, Sources: map[string][]SourceFiles{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
 	}
 	for line := range strings.SplitSeq(rulesText, "\n") {
 		if f := strings.Split(line, "\t"); len(f) == 5 {
@@ -128,7 +137,9 @@ func (k *Knowledge) add(kind, name string, columns [][]string) {
 	case "wrap":
 		skip, _ := strconv.Atoi(strings.Join(b, ""))
 		k.Wraps[name] = Wrap{a, skip, strings.Join(c, "")}
-	case "run", "load", "text", "writes":
+	case "edits":
+		k.Edits[name] = Edits{a, strings.Join(b, ""), c}
+	case "run", "load", "text", "config", "writes", "joins":
 		k.Options[name] = append(k.Options[name], NamingOption{kind, a})
 	case "own":
 		k.Sources[name] = append(k.Sources[name], SourceFiles{a, strings.Join(b, "")})
@@ -143,5 +154,7 @@ func (k *Knowledge) add(kind, name string, columns [][]string) {
 			k.Lists[name][w] = true
 			k.within[w] = append(k.within[w], name)
 		}
+	default:
+		panic("tables: no kind of line: " + kind)
 	}
 }

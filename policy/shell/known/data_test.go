@@ -9,7 +9,7 @@ import (
 // TestTables: each line of the tables is of a kind that is read, and each rule
 // that one names is in the table of rules.
 func TestTables(t *testing.T) {
-	kinds := strings.Fields("# sub finds reads setup task own code takes wrap run load text writes list")
+	kinds := strings.Fields("# sub finds reads setup task own code takes wrap run load text config writes joins edits list")
 	for line := range strings.SplitSeq(tablesText, "\n") {
 		if kind, _, _ := strings.Cut(line, " "); line != "" && !slices.Contains(kinds, kind) {
 			t.Errorf("no kind of line: %q", line)
@@ -32,6 +32,22 @@ func TestTables(t *testing.T) {
 	for program, list := range tables.Subs {
 		for _, l := range list {
 			exists(program, l.Rule...)
+		}
+	}
+	for program, list := range tables.Options {
+		kinds := map[string]string{}
+		for _, l := range list {
+			for _, o := range l.Options {
+				if kinds[o] != "" || strings.HasPrefix(o, "-") {
+					t.Errorf("%s: the option %s is %s and %s, or has dashes", program, o, kinds[o], l.Kind)
+				}
+				kinds[o] = l.Kind
+			}
+		}
+	}
+	for program, e := range tables.Edits {
+		if (e.Place == "") != (len(e.Words) > 0) {
+			t.Errorf("%s: its line names a place or words", program)
 		}
 	}
 	for program, w := range tables.Wraps {

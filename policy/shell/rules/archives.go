@@ -35,7 +35,7 @@ func archive(c *walk.Command) string {
 		return c.PassOn()
 	case "unzip":
 		dir, ok := c.Value("d")
-		if ok && !c.Has("l", "t", "p", "Z") {
+		if ok && !c.Exactly("-l", "-t", "-p", "-Z") {
 			unpack(c, dir)
 		}
 		unpackRemote(c, dir)
