@@ -47,7 +47,7 @@ func namedByOptions(c *walk.Command) {
 			g.value = c.At(i + 1)
 		}
 		if kind, value := listed(options, g, s, alone); kind != "" {
-			named(c, kind, value)
+			named(c, kind, g.name, value)
 		} else if strings.HasPrefix(s, "-Wl,") {
 			namedByOptions(c.With("ld", argv.Of(strings.Split(s[4:], ",")...)))
 		} else {
@@ -101,7 +101,7 @@ func (g given) inCluster(kind, letter, s string) (string, bool) {
 }
 
 // named follows what an option of the tables names.
-func named(c *walk.Command, kind, value string) {
+func named(c *walk.Command, kind, option, value string) {
 	switch kind {
 	case "run":
 		walk.Packer(c, value)
@@ -109,12 +109,14 @@ func named(c *walk.Command, kind, value string) {
 		c.Hit("program-runs")
 	case "text":
 		c.Nested(value)
+	case "variable":
+		walk.Pass(c.Walk, strings.ToUpper(strings.ReplaceAll(option, "-", "_")), value)
 	case "config":
 		if strings.Contains(value, "/") && outside(c, value) {
 			c.Hit("outside-code")
 		}
 	case "writes", "joins":
-		if value != "" && value != "-" && !strings.ContainsAny(value[:1], "|!") {
+		if value != "" && value != "-" && !temporary(c, value) && !strings.ContainsAny(value[:1], "|!") {
 			c.Write(value)
 			writes(c, value)
 		}
@@ -126,7 +128,7 @@ func named(c *walk.Command, kind, value string) {
 var (
 	writingName = walk.Lazily(`(?i)out|log|dump|save|report|trace|write|junit|prof|cov|cache|dest|export|backup|partial|reject|stderr|warnings|timing|html|json|xml|[ic]idfile|metadata|artifact|result|record|snapshot|keylog|pid-?file|te?mp|diagnostic|buildinfo|history|status|(?:install|target|download|data|state)-?(?:dir|file|path)`)
 	valuedName  = walk.Lazily(`(?i)(?:out|output|dest|destination|basetemp|file|dir|directory|path|location|archive)$|.(?:xml|html|json|junit|report|profile|log|tmp|temp)$`)
-	readingName = walk.Lazily(`(?i)timeout|layout|without|rout|log-?in|catalog|logo|template|from|conf|import|input|exclude|ignore|driver|^export-dynamic`)
+	readingName = walk.Lazily(`(?i)timeout|layout|without|rout|statedir|log-?in|catalog|logo|template|from|conf|import|input|exclude|ignore|driver|^export-dynamic`)
 	placeName   = walk.Lazily(`(?i)cert|^ca|key|inc|source|src|root|prefix|dir|path|cwd|with|mount|volume|bind|device|home|shell|python|exec|program|user|host|socket|sock|ur[il]|base|newer|match|pattern|filter|grep|message|title|body|text|name|label|env|define|(?-i:^[A-Z])|lib|sys|zone|time|reference|regex|policy|secret|token|identity|image|runtime|args`)
 )
 
@@ -138,7 +140,7 @@ func unlisted(c *walk.Command, g given, s string) {
 	}
 	switch {
 	case s[1] != 'o' || known.In("flag-o", c.Name):
-	case len(s) == 2:
+	case len(s) == 2, len(g.name) == 1 && g.joined:
 		writes(c, g.value)
 	case strings.ContainsRune("/~.", rune(s[2])):
 		writes(c, s[2:])
@@ -189,11 +191,19 @@ func pathsIn(value string) []string {
 func rated(c *walk.Command, value string) bool {
 	return slices.ContainsFunc(pathsIn(value), func(p string) bool {
 		switch zone.Of(c.Resolve(p)) {
+		case zone.Outside:
+			return !temporary(c, p)
 		case zone.Workspace, zone.Nowhere, zone.Temp, zone.Root, zone.Unknown:
 			return false
 		}
 		return true
 	})
+}
+
+// temporary reports whether a path is a directory for temporary files itself:
+// an option that names it names where files are made.
+func temporary(c *walk.Command, p string) bool {
+	return walk.OneOf(c.Resolve(p), "/tmp", "/var/tmp", "/private/tmp")
 }
 
 // needed reports whether an option names a file that the machine needs, and no
@@ -212,17 +222,23 @@ func needed(c *walk.Command, value string) bool {
 // operands rates the operands that a program writes: at a place, or all of them
 // when an option says so.
 func operands(c *walk.Command) {
-	t, ok := known.Tables().Edits[c.Name]
+	name := c.Name
+	if c.Is("git") {
+		name += " " + c.OperandsAfter("C", "c").At(0)
+	}
+	t, ok := known.Tables().Edits[name]
 	if !ok {
 		return
 	}
 	ops := c.OperandsAfter(t.Takes...)
 	place, _ := strconv.Atoi(t.Place)
 	switch {
+	case place > 0 && len(ops) >= place && c.Is("git"):
+		writes(c, ops[place-1].S)
 	case place > 0 && len(ops) >= place:
-		named(c, "writes", ops[place-1].S)
+		named(c, "writes", "", ops[place-1].S)
 	case place < 0 && len(ops) > 1:
-		named(c, "writes", ops[len(ops)-1].S)
+		named(c, "writes", "", ops[len(ops)-1].S)
 	case place == 0 && c.Fits(t.Words):
 		for _, a := range ops {
 			writes(c, a.S)

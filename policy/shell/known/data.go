@@ -139,7 +139,7 @@ func (k *Knowledge) add(kind, name string, columns [][]string) {
 		k.Wraps[name] = Wrap{a, skip, strings.Join(c, "")}
 	case "edits":
 		k.Edits[name] = Edits{a, strings.Join(b, ""), c}
-	case "run", "load", "text", "config", "writes", "joins":
+	case "run", "load", "text", "config", "variable", "writes", "joins":
 		k.Options[name] = append(k.Options[name], NamingOption{kind, a})
 	case "own":
 		k.Sources[name] = append(k.Sources[name], SourceFiles{a, strings.Join(b, "")})

@@ -17,7 +17,7 @@ func archive(c *walk.Command) string {
 		walk.Packer(c, v)
 	}
 	for _, a := range c.List {
-		if _, v, ok := strings.Cut(a.S, "exec="); ok && (strings.Contains(a.S, "checkpoint-action") || strings.HasPrefix(a.S, "exec=")) {
+		if _, v, ok := strings.Cut(a.S, "exec="); ok && (strings.Contains(a.S, "checkpoint-a") || strings.HasPrefix(a.S, "exec=")) {
 			c.Runs(c, v)
 		}
 	}

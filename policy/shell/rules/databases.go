@@ -16,6 +16,7 @@ var (
 	sqlChanges  = walk.Lazily(`(?i)\b(?:delete\s+from|update\s+[\w."]+\s+set|insert\s+into|replace\s+into|alter\s+(?:table|database|schema)|create\s+(?:table|index|unique|database|user|role|schema|view|extension|function)|grant\b|revoke\b|(?:insert|update|delete|replace)(?:One|Many)|bulkWrite|createIndex|renameCollection)\b`)
 	sqlRuns     = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|(?:\.o(?:nce|utput)|\\o)\s*\||^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
 	sqlCommand  = walk.Lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem|(?:\.o(?:nce|utput)|\\o)\s*\|)\s*(.*)|program\s+'([^']*)'`)
+	sqlWrites   = walk.Lazily(`(?i)(?:\.(?:once|output|backup|save|log)(?:\s+main)?|\\[ogw]|\bcopy\b[^;]*?\bto|\b(?:out|dump)file)\s+['"]?([~./][^\s'";|]*)`)
 	sqlShows    = walk.Lazily(`(?i)\bshow\s+create\b`)
 	sqlUpdates  = walk.Lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
 )
@@ -36,6 +37,9 @@ func database(c *walk.Command) string {
 	}
 	for _, s := range sqlCommand().FindAllStringSubmatch(text, 4) {
 		c.Nested(s[1] + s[2])
+	}
+	for _, s := range sqlWrites().FindAllStringSubmatch(text, 8) {
+		c.Write(s[1])
 	}
 	switch {
 	case c.Is("dropdb", "dropuser"), c.Is("mysqladmin") && c.Exactly("drop", "shutdown", "kill"), c.Is("pg_restore") && (c.Has("clean") || c.Exactly("-c")):

@@ -69,7 +69,7 @@ func rateSetting(w *Walk, name, value string) {
 		if strings.Contains(value, secret) {
 			f.Hit("secret-sent", name) // what is committed is published
 		}
-	case strings.HasPrefix(name, "GIT_TRACE") && strings.Contains(value, "/"):
+	case (strings.HasPrefix(name, "GIT_TRACE") || known.In("variables-written", name)) && strings.Contains(value, "/") && mark.Known(value):
 		w.Write(value)
 	}
 }
