@@ -97,14 +97,16 @@ func (g given) inCluster(kind, letter, s string) (string, bool) {
 	case strings.ContainsRune("/~.", rune(rest[0])):
 		return rest, kind != "load"
 	}
-	return rest, at == 1 && (kind == "text" || kind == "writes")
+	return rest, at == 1 && (kind == "text" || kind == "writes" || kind == "run" && strings.Contains(rest, " "))
 }
 
 // named follows what an option of the tables names.
 func named(c *walk.Command, kind, option, value string) {
 	switch kind {
 	case "run":
-		walk.Packer(c, value)
+		if !known.In("packers", walk.ProgramName(walk.FirstWord(value+" x"))) {
+			c.Runs(c, value)
+		}
 	case "load":
 		c.Hit("program-runs")
 	case "text":
@@ -116,7 +118,11 @@ func named(c *walk.Command, kind, option, value string) {
 			c.Hit("outside-code")
 		}
 	case "writes", "joins":
-		if value != "" && value != "-" && !temporary(c, value) && !strings.ContainsAny(value[:1], "|!") {
+		switch {
+		case value == "", value == "-", temporary(c, value):
+		case option != "" && (value[0] == '|' || value[0] == '!'): // a command that reads what is written
+			c.Runs(c, value[1:])
+		default:
 			c.Write(value)
 			writes(c, value)
 		}

@@ -13,9 +13,6 @@ import (
 
 // archive follows programs that pack and unpack.
 func archive(c *walk.Command) string {
-	for _, v := range c.Values("--to-command", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--unzip-command") {
-		walk.Packer(c, v)
-	}
 	for _, a := range c.List {
 		if _, v, ok := strings.Cut(a.S, "exec="); ok && (strings.Contains(a.S, "checkpoint-a") || strings.HasPrefix(a.S, "exec=")) {
 			c.Runs(c, v)
@@ -28,9 +25,6 @@ func archive(c *walk.Command) string {
 			unpack(c, dir)
 		}
 	case "tar", "gtar", "bsdtar":
-		if v, ok := c.Value("F"); ok {
-			walk.Packer(c, v)
-		}
 		tar(c)
 		return c.PassOn()
 	case "unzip":
@@ -130,9 +124,6 @@ func zip(c *walk.Command) {
 		packsHome(c, ops)
 	}
 	packed(c, c.OperandsAfter("x", "i").At(0), ops)
-	if v, ok := c.Value("TT", "unzip-command"); ok {
-		walk.Packer(c, v)
-	}
 }
 
 func tar(c *walk.Command) {
@@ -140,9 +131,6 @@ func tar(c *walk.Command) {
 	old := first != "" && first[0] != '-' // options without a dash
 	extract := old && strings.Contains(first, "x") || c.Has("x", "extract", "get")
 	create := old && strings.ContainsAny(first, "cr") || c.Has("c", "create", "append", "update")
-	if v, ok := c.Value("I"); ok {
-		walk.Packer(c, v)
-	}
 	dir, inDir := c.Value("C", "directory", "cd")
 	switch {
 	case extract && inDir:

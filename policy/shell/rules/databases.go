@@ -38,9 +38,7 @@ func database(c *walk.Command) string {
 	for _, s := range sqlCommand().FindAllStringSubmatch(text, 4) {
 		c.Nested(s[1] + s[2])
 	}
-	for _, s := range sqlWrites().FindAllStringSubmatch(text, 8) {
-		c.Write(s[1])
-	}
+	statementWrites(c, text)
 	switch {
 	case c.Is("dropdb", "dropuser"), c.Is("mysqladmin") && c.Exactly("drop", "shutdown", "kill"), c.Is("pg_restore") && (c.Has("clean") || c.Exactly("-c")):
 		destroysData(c)
@@ -61,6 +59,13 @@ func database(c *walk.Command) string {
 		}
 	}
 	return unknown
+}
+
+// statementWrites rates the files that statements write.
+func statementWrites(c *walk.Command, text string) {
+	for _, s := range sqlWrites().FindAllStringSubmatch(text, 8) {
+		c.Write(s[1])
+	}
 }
 
 // fileDatabase reports whether the database is a file of the workspace.

@@ -200,15 +200,6 @@ func create(c *walk.Command) string {
 	return ""
 }
 
-// divide is for programs that write what they read to other files.
-func divide(c *walk.Command) string {
-	if ops := c.OperandsAfter("m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"); len(ops) > 0 && c.Is("patch") {
-		c.Write(ops[0].S)
-	}
-	c.Found.Changes = true
-	return ""
-}
-
 // permissions is chmod, chown and chgrp.
 func permissions(c *walk.Command) string {
 	var ops argv.List

@@ -37,9 +37,6 @@ func goTool(c *walk.Command) string {
 	if walk.OneOf(sub, "run", "build", "test") {
 		ownSource(c, "go", ops[1:])
 	}
-	if v, ok := c.Value("o"); ok && walk.OneOf(sub, "build", "test") {
-		c.Write(v)
-	}
 	return subcommands(c)
 }
 

@@ -29,7 +29,7 @@ func families() map[string]walk.Rule {
 		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "seq": sequence, "mktemp": makeTemp,
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
-		"touch mkdir mkfifo mknod truncate fallocate": create, "patch split csplit": divide, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
+		"touch mkdir mkfifo mknod truncate fallocate": create, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
 		"tar gtar bsdtar unzip 7z 7za 7zr 7zz cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
 		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
 		// The machine.

@@ -7,14 +7,6 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// Packer follows a program that an archive goes through.
-func Packer(c *Command, v string) {
-	if known.In("packers", ProgramName(FirstWord(v+" x"))) {
-		return
-	}
-	c.Runs(c, v)
-}
-
 // SuspectValues looks at the values of options of a program that nobody knows:
 // a text that begins with a program whose arguments matter may be run.
 func SuspectValues(c *Command) {

@@ -123,9 +123,6 @@ func tracer(c *walk.Command) {
 	if _, ok := c.Value("p", "attach"); ok {
 		c.Hit("process-memory")
 	}
-	if v, ok := c.Value("o", "output"); ok && v != "" && strings.ContainsRune("|!", rune(v[0])) {
-		c.Runs(c, v[1:])
-	}
 }
 
 // splitString follows the option of env that holds a command as one text.
