@@ -37,10 +37,28 @@ func (draining) Error() string { return "the server is going down" }
 // Draining tells it from other causes.
 func (draining) Draining() bool { return true }
 
+// Engine makes what keeps jobs in a database.
+type Engine func(*river.Config) (store.Jobs, error)
+
+// NoEngine is for a process that ends when nothing is left to do, and looks at its
+// threads itself: no job outlives it.
+func NoEngine(*river.Config) (store.Jobs, error) { return noJobs{}, nil }
+
+type noJobs struct{}
+
+// Start implements [store.Jobs].
+func (noJobs) Start(context.Context) error { return nil }
+
+// Stop implements [store.Jobs].
+func (noJobs) Stop(context.Context) error { return nil }
+
+// StopAndCancel implements [store.Jobs].
+func (noJobs) StopAndCancel(context.Context) error { return nil }
+
 // Config is what a queue needs. Zero values of the numbers mean defaults.
 type Config struct {
 	Store store.Store
-	River func(*river.Config) (store.Jobs, error) // makes the engine, see the SQL adapters
+	River Engine // see the SQL adapters, and [NoEngine]
 	// Work works on everything that waits in a thread: it takes deliveries by
 	// Next and marks them by Done until there is none. Its context ends with
 	// [session.ErrFenced] as its cause when the lease was lost and with

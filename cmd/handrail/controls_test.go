@@ -98,7 +98,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, []control{
 	{"answer-in-place", "false", "./cmd/handrail", "TestScripts/serve_line_comment"},
 	{"answer-not-lost", "true", "./cmd/handrail", "TestScripts/serve_line_gone"},
 	{"policy-path-length", "without 3", "./policy", "TestEndlessNames"},
-	{"terminal-bar", "call ReplaceAll $1", "./cmd/handrail", "TestTerminalLinesAreItsOwn"},
+	{"terminal-bar", "call ReplaceAll $1", "./cmd/terminal", "TestTerminalLinesAreItsOwn"},
 	{"git-paths", "false", "./gitops", "TestCheckpointLeavesGitDirectoriesOut"},
 	{"git-paths-built of git-paths", "false", "./cmd/handrail", "TestGitAttacks$/^local$"},
 	{"submodule-inside", "false", "./gitops", "TestCheckpointInASubmodule"},

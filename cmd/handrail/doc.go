@@ -7,6 +7,7 @@
 // place that picks adapters; cmd/config reads what an operator writes, cmd/door
 // asks one part a question, without a session, and cmd/reader lets tools read
 // what bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
+// cmd/terminal shows a session to the person at it, cmd/action is what a workflow run says of itself.
 // cmd/commits says how commits look, and who signs them.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
@@ -19,7 +20,7 @@
 // so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks
 // it what a thread is about, bot/ghapp/etag what has not changed since. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
-// is a log in a git ref, bot/store/archive logs in files, bot/store/anchor signs
+// is a log in a git ref, bot/store/threadref all of a thread in one, bot/store/archive logs in files, bot/store/anchor signs
 // the ends of logs.
 //
 // agent works: one session of model, tools, gate and log. Start at

@@ -15,7 +15,7 @@ var readers = map[string]string{
 	"agent.sanitize":             "what may be recorded",
 	"bot/store/archive.ReadText": "whose log a file holds",
 	"cmd/handrail.begin":         "the task that a session began with",
-	"cmd/handrail.event":         "a line for each event, on the terminal",
+	"cmd/terminal.Event":         "a line for each event, on the terminal",
 	"bot/store/storetest.*":      "a suite of tests",
 	"agent/work.Unsealed":        "contents of files that are sealed, for people",
 	"bot/store/anchor.sign":      "where a run ended",

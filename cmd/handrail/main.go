@@ -27,6 +27,7 @@ const (
 // cli is the command line. Each verb has a file of its own.
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
+	Action     actionCmd     `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
 	Run        runCmd        `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
 	Demo       demoCmd       `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -62,7 +64,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
 			return err
 		}
 		if note != "" {
-			newTerminal(w, c.Yes).say("%s", note)
+			terminal.New(w.in, w.out, c.Yes).Say("%s", note)
 		}
 		t.Mode, t.Model, t.Turns = with.Mode, with.Model, with.Turns
 	}
@@ -173,9 +175,9 @@ func stateDir(sub string) (string, error) {
 
 func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job) error {
 	t := j.Task
-	term := newTerminal(w, c.Yes)
-	term.header(t, e.workspace)
-	j.Approver, j.OnEvent, j.OnLive = term, term.event, term.live
+	term := terminal.New(w.in, w.out, c.Yes)
+	term.Header(t, e.workspace)
+	j.Approver, j.OnEvent, j.OnLive = term, term.Event, term.Live
 	out, err := e.Run(ctx, j)
 	if err != nil {
 		return fmt.Errorf("session %s: %w (go on with --session %s)", t.Session, err, t.Session)
@@ -188,8 +190,8 @@ func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job
 	if err != nil {
 		return err
 	}
-	term.leftOut(state.LeftOut)
-	term.outcome(t, out, c.Repo)
+	term.LeftOut(state.LeftOut)
+	term.Outcome(t, out, c.Repo)
 	if out.Status != session.StatusDone && out.Status != session.StatusAnswered {
 		return door.ErrFailed
 	}
@@ -250,4 +252,12 @@ func localAuthor() gitops.Signature {
 		name = "Handrail for " + u.Username
 	}
 	return gitops.Signature{Name: name, Email: "handrail@localhost"}
+}
+
+func readAll(r io.Reader) (string, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	return string(data), nil
 }

@@ -41,6 +41,7 @@ type stage struct {
 	url          string // of the server
 	installation int64
 	model        *front // where the model is reached
+	workflows    *runner
 }
 
 type stageKey struct{}
@@ -59,7 +60,7 @@ const patience = 60 * time.Second
 // described in testdata/script/README.md.
 func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	verbs := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, v := range slices.Concat(outages, forks, signing, []scriptVerb{
+	for _, v := range slices.Concat(outages, forks, signing, actions, []scriptVerb{
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
 		{"issue", "USER TITLE [TEXT | -file FILE]", 2, 4, (*stage).issue},

@@ -20,9 +20,10 @@ func TestMain(m *testing.M) {
 		os.Exit(mainExit(os.Args[1:]))
 	}
 	testscript.Main(m, map[string]func(){
-		"handrail":       func() { os.Exit(mainExit(os.Args[1:])) },
-		"handrail-crash": func() { os.Exit(crashChild()) },
-		"handrail-serve": func() { os.Exit(storyServe()) },
+		"handrail":        func() { os.Exit(mainExit(os.Args[1:])) },
+		"handrail-crash":  func() { os.Exit(crashChild()) },
+		"handrail-serve":  func() { os.Exit(storyServe()) },
+		"handrail-action": func() { os.Exit(storyAction()) },
 	})
 }
 

@@ -56,6 +56,8 @@ type serverOptions struct {
 	unlimited bool                          // serve without limits, and without a wall
 	transport http.RoundTripper             // to GitHub, git and the model
 	wrap      func(store.Store) store.Store // what the bot and the webhook see of the store
+	login     string                        // of the bot, where it cannot be asked for
+	owner     string                        // of leases; "" for a name that nobody else has
 }
 
 // server is the whole bot in one process.
@@ -84,51 +86,64 @@ type server struct {
 
 // newServer puts the parts together. Nothing runs before start.
 func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOptions) (s *server, err error) {
-	known, err := serverSecrets(cfg)
-	if err != nil {
+	if s, w, err = newParts(w, cfg, opt); err != nil {
 		return nil, err
 	}
-	inner := *w
-	w = &inner
-	w.log = secret.Logger(w.log, known.Redactor)
-	s = &server{cfg: cfg, log: w.log, secrets: known, failed: make(chan error, 1), opt: opt}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.closeParts())
 		}
 	}()
+	if s.store, err = openStore(ctx, cfg, w.log); err != nil {
+		return s, err
+	}
+	r, err := s.build(ctx, w, s.store.Store)
+	if err != nil {
+		return s, err
+	}
+	return s, s.newQueue(r, s.store.River)
+}
+
+// newParts returns a server without a store. Its console logs no secrets.
+func newParts(w *console, cfg config.Server, opt serverOptions) (*server, *console, error) {
+	known, err := serverSecrets(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	inner := *w
+	inner.log = secret.Logger(w.log, known.Redactor)
+	return &server{cfg: cfg, log: inner.log, secrets: known, failed: make(chan error, 1), opt: opt}, &inner, nil
+}
+
+// build makes all parts that need the store.
+func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serveRunner, error) {
+	cfg, known := s.cfg, s.secrets
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return s, fmt.Errorf("make data directory: %w", err)
+		return nil, fmt.Errorf("make data directory: %w", err)
 	}
 	// All servers that share a webhook know each other's words.
 	own, err := secret.DeriveKey(cfg.GitHub.WebhookSecret, "own words")
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	if s.app, err = ghapp.New(ghapp.Config{
-		Own: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(),
+		Own: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(), Login: s.opt.login,
 		Clean: known.outgoing, Inert: command.Inert,
 		Lookups: cfg.Quotas.Lookups, Limits: quota.Limits{PerMinute: cfg.Quotas.WritesPerMinute, PerHour: cfg.Quotas.WritesPerHour, Reserve: cfg.Quotas.Reserve},
-		Log: w.log, Spacing: opt.spacing, Backoff: opt.again, Transport: outbox.Fenced{Next: s.transport(time.Minute)},
+		Log: w.log, Spacing: s.opt.spacing, Backoff: s.opt.again, Transport: outbox.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
-		return s, err
+		return nil, err
 	}
-	if s.store, err = openStore(ctx, cfg, w.log); err != nil {
-		return s, err
-	}
-	s.redactedStore = s.store.Store
-	s.redactedStore.Logs = redactedLogs{anchor.Logs{Logs: s.redactedStore.Logs, Meta: s.redactedStore.Meta, Key: known.signing}, known.Redactor}
-	if opt.wrap != nil {
-		s.redactedStore = opt.wrap(s.redactedStore)
+	s.redactedStore = kept
+	s.redactedStore.Logs = redactedLogs{anchor.Logs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}, known.Redactor}
+	if s.opt.wrap != nil {
+		s.redactedStore = s.opt.wrap(s.redactedStore)
 	}
 	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
 	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log, HTTP: outbox.Fenced{Next: s.transport(0)}}); err != nil {
-		return s, err
+		return nil, err
 	}
-	if err = s.openEngine(ctx, w); err != nil {
-		return s, err
-	}
-	return s, s.newQueue(r)
+	return r, s.openEngine(ctx, w)
 }
 
 // transport returns how the server reaches others. wait is the time for the head of
@@ -172,10 +187,11 @@ func (s *server) contextRoom(ctx context.Context, name string) int {
 	return compact.Ratio{}.Bytes(agent.LargestContext(s.cfg.Model.Context, caps) / 3)
 }
 
-func (s *server) newQueue(r *serveRunner) (err error) {
+// newQueue makes the bot, and the queue that hands threads to it.
+func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 	s.bot, err = bot.New(bot.Config{
 		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Clone: clone.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
-		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Log: s.log,
+		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Owner: s.opt.owner, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -186,7 +202,7 @@ func (s *server) newQueue(r *serveRunner) (err error) {
 		backoff = func(int) time.Duration { return s.opt.again }
 	}
 	s.queue, err = queue.New(queue.Config{
-		Store: s.redactedStore, River: s.store.River, Work: s.work, Later: fault.Temporary, Log: s.log,
+		Store: s.redactedStore, River: jobs, Owner: s.opt.owner, Work: s.work, Later: fault.Temporary, Log: s.log,
 		TTL: s.opt.ttl, Backoff: backoff, Sweep: s.opt.sweep, Grace: s.opt.grace,
 		Limits: queue.Limits{Total: s.cfg.Sessions.AtOnce, Repo: s.cfg.Sessions.PerRepo, User: s.cfg.Sessions.PerUser},
 	})

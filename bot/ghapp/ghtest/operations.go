@@ -189,6 +189,7 @@ func checkOperations() []operation {
 		{route: "GET /repos/{owner}/{repo}/check-runs/{check_run_id}", run: getCheck, need: "checks:read", role: "read"},
 		{route: "GET /repos/{owner}/{repo}/commits/{ref}/check-runs", run: listChecks, need: "checks:read", role: "read"},
 		{route: "GET /repos/{owner}/{repo}/check-runs/{check_run_id}/annotations", run: listAnnotations, need: "checks:read", role: "read"},
+		{route: "GET /repos/{owner}/{repo}/actions/runs/{run_id}", run: getRun, need: "actions:read", role: "read"},
 		{route: "GET /repos/{owner}/{repo}/actions/jobs/{job_id}/logs", run: jobLogs, need: "actions:read", role: "read"},
 	}
 }

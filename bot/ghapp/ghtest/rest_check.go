@@ -119,6 +119,14 @@ func listAnnotations(c *call) (int, any, error) {
 	return 200, page(c, cr.Annotations), nil
 }
 
+func getRun(c *call) (int, any, error) {
+	run, ok := c.repo.Runs[c.number("run_id")]
+	if !ok {
+		return 0, nil, hub.NotFound()
+	}
+	return 200, object{"id": c.number("run_id"), "status": run.Status, "run_attempt": run.Attempt}, nil
+}
+
 func jobLogs(c *call) (int, any, error) {
 	for _, cr := range c.repo.Checks {
 		if cr.ID == c.number("job_id") && !cr.ByApp {

@@ -37,7 +37,7 @@ func TestStore(t *testing.T) {
 	server := storetest.StartPostgres(t, false)
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return open(t, postgres.Config{URL: server.Database(t), Now: now}).Store
-	})
+	}, 6)
 }
 
 func TestCrash(t *testing.T) {

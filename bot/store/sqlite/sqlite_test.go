@@ -36,7 +36,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return open(t, sqlite.Config{Now: now}).Store
-	})
+	}, 6)
 }
 
 func TestCrash(t *testing.T) {

@@ -22,7 +22,7 @@ type deliveries struct {
 func (s *deliveries) Put(ctx context.Context, all ...*store.Delivery) ([]bool, error) {
 	now := s.stamp()
 	for _, d := range all {
-		if err := checkDelivery(d); err != nil {
+		if err := store.CheckDelivery(d); err != nil {
 			return nil, fmt.Errorf("store delivery: %w", err)
 		}
 		if d.Received.IsZero() {
@@ -36,27 +36,6 @@ func (s *deliveries) Put(ctx context.Context, all ...*store.Delivery) ([]bool, e
 		return nil, nil
 	}
 	return s.group.put(ctx, all)
-}
-
-func checkDelivery(d *store.Delivery) error {
-	if d == nil {
-		return fmt.Errorf("it is nil")
-	}
-	for _, err := range []error{
-		name("id", d.ID), name("event", d.Event), name("thread", d.Thread), plain("key", d.Key), plain("sender", d.Sender), priority(d.Priority),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func priority(p int) error {
-	if p < 0 || p > store.PriorityIdle {
-		return fmt.Errorf("priority %d is not between %d and %d", p, store.PriorityStop, store.PriorityIdle)
-	}
-	return nil
 }
 
 const deliveryColumns = `seq, id, key, event, thread, sender, priority, payload, received`
@@ -168,7 +147,7 @@ func (s *wakes) Wake(ctx context.Context, thread string, urgency int, at time.Ti
 	if urgency == 0 {
 		urgency = store.PriorityWork
 	}
-	for _, err := range []error{name("thread", thread), priority(urgency)} {
+	for _, err := range []error{store.CheckName("thread", thread), store.CheckPriority(urgency)} {
 		if err != nil {
 			return fmt.Errorf("wake thread: %w", err)
 		}

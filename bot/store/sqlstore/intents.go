@@ -24,7 +24,7 @@ func (s *intents) Intend(ctx context.Context, f store.Fence, in *store.Intent) e
 
 // intend stores in, or overwrites it with what is stored.
 func intend(ctx context.Context, q query, f store.Fence, in *store.Intent) error {
-	for _, err := range []error{name("key", in.Key), name("kind", in.Kind), plain("session", in.Session)} {
+	for _, err := range []error{store.CheckName("key", in.Key), store.CheckName("kind", in.Kind), store.CheckPlain("session", in.Session)} {
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (s *meta) Get(ctx context.Context, key string) ([]byte, error) {
 
 // Set implements [store.Meta].
 func (s *meta) Set(ctx context.Context, key string, value []byte) error {
-	err := name("key", key)
+	err := store.CheckName("key", key)
 	if err == nil {
 		err = s.write(ctx, func(q query) error {
 			_, err := q.exec(ctx, `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, notNil(value))
@@ -213,7 +213,7 @@ func (s *meta) Set(ctx context.Context, key string, value []byte) error {
 
 // Swap implements [store.Meta].
 func (s *meta) Swap(ctx context.Context, key string, old, value []byte) error {
-	err := name("key", key)
+	err := store.CheckName("key", key)
 	if err == nil {
 		err = s.write(ctx, func(q query) (err error) {
 			n := 0

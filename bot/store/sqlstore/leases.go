@@ -52,7 +52,7 @@ func fence(ctx context.Context, q query, f store.Fence) (store.Lease, error) {
 // Acquire implements [store.Leases].
 func (s *leases) Acquire(ctx context.Context, key, owner string, ttl time.Duration) (store.Lease, error) {
 	var l store.Lease
-	for _, err := range []error{name("lease key", key), name("lease owner", owner)} {
+	for _, err := range []error{store.CheckName("lease key", key), store.CheckName("lease owner", owner)} {
 		if err != nil {
 			return l, fmt.Errorf("acquire lease: %w", err)
 		}

@@ -157,7 +157,7 @@ func (s *logs) Heads(ctx context.Context) ([]store.Head, error) {
 
 // Import implements [store.Logs].
 func (s *logs) Import(ctx context.Context, id string, events []session.Event) error {
-	if err := name("session", id); err != nil {
+	if err := store.CheckName("session", id); err != nil {
 		return fmt.Errorf("import log: %w", err)
 	}
 	if err := session.Verify(events); err != nil {

@@ -35,7 +35,7 @@ func scanSession(row scanner) (*store.Session, error) {
 
 func checkSession(s *store.Session) error {
 	for _, err := range []error{
-		name("id", s.ID), name("thread", s.Thread), plain("repo", s.Repo), plain("requester", s.Requester), plain("state", string(s.State)),
+		store.CheckName("id", s.ID), store.CheckName("thread", s.Thread), store.CheckPlain("repo", s.Repo), store.CheckPlain("requester", s.Requester), store.CheckPlain("state", string(s.State)),
 	} {
 		if err != nil {
 			return err

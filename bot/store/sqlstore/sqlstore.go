@@ -18,7 +18,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/riverqueue/river"
 
@@ -248,25 +247,6 @@ func fromMicros(n int64) time.Time {
 
 // stamp is the current time in the precision that is kept.
 func (b *base) stamp() time.Time { return b.now().UTC().Truncate(time.Microsecond) }
-
-// name checks a text that becomes a key column.
-func name(what, value string) error {
-	switch {
-	case value == "":
-		return fmt.Errorf("%s is empty", what)
-	case len(value) > 1024:
-		return fmt.Errorf("%s is longer than 1024 bytes", what)
-	}
-	return plain(what, value)
-}
-
-// plain checks a text that may be empty for what databases refuse.
-func plain(what, value string) error {
-	if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
-		return fmt.Errorf("%s %q is not plain text", what, value)
-	}
-	return nil
-}
 
 // document is the stored form of a record.
 func document(v any) ([]byte, error) {

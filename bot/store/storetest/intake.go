@@ -68,7 +68,7 @@ func deliveriesOnce(t *testing.T, e *env) {
 // deliveriesOrder works on all orders of up to six deliveries, among those of
 // another thread.
 func deliveriesOrder(t *testing.T, e *env) {
-	for n := 1; n <= 6; n++ {
+	for n := 1; n <= e.orders; n++ {
 		for run, order := range permutations(n) {
 			name := fmt.Sprintf("octo/hello#%d%03d", n, run)
 			var sent []*store.Delivery

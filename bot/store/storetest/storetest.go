@@ -17,8 +17,9 @@ import (
 // t.Cleanup.
 type Open func(t *testing.T, now func() time.Time) store.Store
 
-// Run runs the whole suite.
-func Run(t *testing.T, open Open) {
+// Run runs the whole suite. Of up to as many deliveries as orders says all orders are
+// tried.
+func Run(t *testing.T, open Open, orders int) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *env){
 		"deliveries are stored once":               deliveriesOnce,
@@ -50,7 +51,7 @@ func Run(t *testing.T, open Open) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := NewClock()
-			test(t, &env{Store: open(t, c.Now), clock: c})
+			test(t, &env{Store: open(t, c.Now), clock: c, orders: orders})
 		})
 	}
 }
@@ -59,7 +60,8 @@ func Run(t *testing.T, open Open) {
 type env struct {
 	store.Store
 
-	clock *Clock
+	clock  *Clock
+	orders int
 }
 
 // Clock is a clock that stands until it is moved.

@@ -76,9 +76,16 @@ type Repo struct {
 	Labels        map[string]*label
 	Checks        []*CheckRun
 	Statuses      []*CommitStatus
+	Runs          map[int64]WorkflowRun
 	Protected     map[string]Protection
 	Heads         map[string]string // the branches as the last event told them
 	Created       time.Time
+}
+
+// WorkflowRun is a run of GitHub Actions.
+type WorkflowRun struct {
+	Attempt int
+	Status  string // "in_progress" or "completed"
 }
 
 // FullName returns "owner/name".

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestTerminalAsks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			term := newTerminal(&console{in: strings.NewReader(""), out: &out}, false)
+			term := New(strings.NewReader(""), &out, false)
 			got := term.ask(tt.asked)
 			if !strings.Contains(out.String(), tt.want) || strings.Contains(out.String(), "none") {
 				t.Errorf("no %q in\n%s", tt.want, out.String())

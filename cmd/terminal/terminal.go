@@ -1,4 +1,6 @@
-package main
+// Package terminal shows a session on a terminal, line by line, and asks the person at
+// it what the agent asks.
+package terminal
 
 import (
 	"bufio"
@@ -15,40 +17,35 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// terminal shows a session on a terminal and asks the person at it.
-type terminal struct {
+// Terminal shows a session on a terminal and asks the person at it.
+type Terminal struct {
 	out   io.Writer
 	in    *bufio.Reader
 	yes   bool
 	start time.Time
 }
 
-func newTerminal(w *console, yes bool) *terminal {
-	return &terminal{out: w.out, in: bufio.NewReader(w.in), yes: yes, start: time.Now()}
+// New returns a terminal that answers requests with yes if yes is true, all but
+// critical ones.
+func New(in io.Reader, out io.Writer, yes bool) *Terminal {
+	return &Terminal{out: out, in: bufio.NewReader(in), yes: yes, start: time.Now()}
 }
 
-func readAll(r io.Reader) (string, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return "", fmt.Errorf("read standard input: %w", err)
-	}
-	return string(data), nil
-}
-
-// say prints a line; in a workflow none of it is taken for a command.
-func (t *terminal) say(format string, args ...any) {
+// Say prints a line; in a workflow none of it is taken for a command.
+func (t *Terminal) Say(format string, args ...any) {
 	fmt.Fprintln(t.out, untrusted.NoRunnerCommands(fmt.Sprintf(format, args...)))
 }
 
-func (t *terminal) header(task session.Task, engine string) {
-	t.say("session %s · %s mode · %s · workspace %s", task.Session, task.Mode, task.Model, engine)
-	t.say("from %s to branch %s\n", short(task.Base), task.Branch)
+// Header prints what the session begins with.
+func (t *Terminal) Header(task session.Task, engine string) {
+	t.Say("session %s · %s mode · %s · workspace %s", task.Session, task.Mode, task.Model, engine)
+	t.Say("from %s to branch %s\n", short(task.Base), task.Branch)
 }
 
 func short(commit string) string { return commit[:min(10, len(commit))] }
 
-// event prints what happened, one line each.
-func (t *terminal) event(e session.Event) {
+// Event prints what happened, one line each.
+func (t *Terminal) Event(e session.Event) {
 	payload, err := session.Payload(e)
 	if err != nil {
 		return
@@ -57,12 +54,12 @@ func (t *terminal) event(e session.Event) {
 	case *session.Answer:
 		t.answer(p)
 	case *session.Started:
-		t.say("→ %s", untrusted.EscapeLine(p.Title))
+		t.Say("→ %s", untrusted.EscapeLine(p.Title))
 	case *session.Result:
 		t.result(p)
 	case *session.Checkpoint:
 		if !p.Parked {
-			t.say("✔ checkpoint %s: %s", short(p.Commit), fileList(p.Files))
+			t.Say("✔ checkpoint %s: %s", short(p.Commit), fileList(p.Files))
 		}
 	case *session.Note:
 		t.note(p)
@@ -71,35 +68,35 @@ func (t *terminal) event(e session.Event) {
 
 // answer prints what the model said, and what of it was a call that nobody
 // understood.
-func (t *terminal) answer(a *session.Answer) {
+func (t *Terminal) answer(a *session.Answer) {
 	if a.Content != "" {
-		t.say("%s", barred(a.Content))
+		t.Say("%s", barred(a.Content))
 	}
 	for _, why := range a.Errors {
-		t.say("✗ a tool call could not be understood: %s", untrusted.EscapeLine(firstLineOf(why)))
+		t.Say("✗ a tool call could not be understood: %s", untrusted.EscapeLine(firstLineOf(why)))
 	}
 }
 
 // note prints the first line of what the model was told, and the labels of the
 // context it was given.
-func (t *terminal) note(n *session.Note) {
+func (t *Terminal) note(n *session.Note) {
 	switch n.Kind {
 	case session.NoteReminder:
 	case session.NoteContext:
 		for _, label := range n.Labels() {
-			t.say("  with the task: %s", untrusted.EscapeLine(label))
+			t.Say("  with the task: %s", untrusted.EscapeLine(label))
 		}
 	default:
-		t.say("! %s", untrusted.EscapeLine(firstLineOf(n.Text)))
+		t.Say("! %s", untrusted.EscapeLine(firstLineOf(n.Text)))
 	}
 }
 
-func (t *terminal) result(r *session.Result) {
+func (t *Terminal) result(r *session.Result) {
 	switch {
 	case !r.OK:
-		t.say("✗ %s", untrusted.EscapeLine(firstLineOf(r.Content)))
+		t.Say("✗ %s", untrusted.EscapeLine(firstLineOf(r.Content)))
 	case len(r.Changes) > 0:
-		t.say("  %s", fileList(r.Changes))
+		t.Say("  %s", fileList(r.Changes))
 	}
 }
 
@@ -134,15 +131,16 @@ func fileList(files []session.FileChange) string {
 	return strings.Join(parts, ", ")
 }
 
-func (t *terminal) live(l agent.Live) {
+// Live prints what is going on in an answer that is not complete.
+func (t *Terminal) Live(l agent.Live) {
 	if l.Title != "" {
-		t.say("  %s", untrusted.EscapeLine(l.Title))
+		t.Say("  %s", untrusted.EscapeLine(l.Title))
 	}
 }
 
 // Approve implements agent.Approver at the prompt. Without a person (end of
 // input), the answer is no.
-func (t *terminal) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
+func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
 	var out []session.Resolved
 	for _, a := range asked {
 		if err := ctx.Err(); err != nil {
@@ -153,7 +151,7 @@ func (t *terminal) Approve(ctx context.Context, asked []session.Asked) ([]sessio
 	return out, nil
 }
 
-func (t *terminal) ask(a session.Asked) session.Resolved {
+func (t *Terminal) ask(a session.Asked) session.Resolved {
 	if a.Kind == session.AskQuestion {
 		return t.question(a)
 	}
@@ -161,20 +159,20 @@ func (t *terminal) ask(a session.Asked) session.Resolved {
 	if a.Severity != "" && a.Severity != policy.None.String() {
 		severity = ", severity " + a.Severity
 	}
-	t.say("\n✋ approval %s%s: %s", a.ID, severity, wanted(a))
-	t.say("%s", barred(a.Display))
+	t.Say("\n✋ approval %s%s: %s", a.ID, severity, wanted(a))
+	t.Say("%s", barred(a.Display))
 	for _, r := range a.Reasons {
-		t.say("  because %s", untrusted.EscapeLine(r))
+		t.Say("  because %s", untrusted.EscapeLine(r))
 	}
-	t.say("  sha256 %s", a.Digest)
+	t.Say("  sha256 %s", a.Digest)
 	if t.yes && a.Severity != policy.Critical.String() {
-		t.say("  approved by --yes\n")
+		t.Say("  approved by --yes\n")
 		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "--yes"}
 	}
 	fmt.Fprint(t.out, "Let exactly this happen? [y/N, or a reason for no] ")
 	line, err := t.in.ReadString('\n')
 	line = strings.TrimSpace(line)
-	t.say("")
+	t.Say("")
 	switch strings.ToLower(line) {
 	case "y", "yes":
 		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "the person at the terminal"}
@@ -208,10 +206,10 @@ func pathList(paths []string) string {
 	return out
 }
 
-func (t *terminal) question(a session.Asked) session.Resolved {
-	t.say("\n❓ The agent asks:\n%s", barred(a.Display))
+func (t *Terminal) question(a session.Asked) session.Resolved {
+	t.Say("\n❓ The agent asks:\n%s", barred(a.Display))
 	for i, c := range a.Choices {
-		t.say("  %d. %s", i+1, untrusted.EscapeLine(c))
+		t.Say("  %d. %s", i+1, untrusted.EscapeLine(c))
 	}
 	fmt.Fprint(t.out, "> ")
 	line, err := t.in.ReadString('\n')
@@ -222,47 +220,47 @@ func (t *terminal) question(a session.Asked) session.Resolved {
 	return session.Resolved{ID: a.ID, Verdict: policy.Answered, Reason: line}
 }
 
-// leftOut names what the workspace had and the branch has not.
-func (t *terminal) leftOut(list []session.LeftOut) {
+// LeftOut names what the workspace had and the branch has not.
+func (t *Terminal) LeftOut(list []session.LeftOut) {
 	if len(list) == 0 {
 		return
 	}
-	t.say("\nNot kept, and not on the branch:")
+	t.Say("\nNot kept, and not on the branch:")
 	for _, l := range list {
 		name := untrusted.EscapeLine(l.Path) + ": "
 		if l.Path == "." {
 			name = ""
 		}
-		t.say("  %s%s", name, untrusted.EscapeLine(l.Why))
+		t.Say("  %s%s", name, untrusted.EscapeLine(l.Why))
 	}
 }
 
-// outcome prints how the run ended and what to do with the result.
-func (t *terminal) outcome(task session.Task, out session.Outcome, repo string) {
-	t.say("\n%s after %d turns in %s", strings.ReplaceAll(string(out.Status), "_", " "), out.Turns, time.Since(t.start).Round(10*time.Millisecond))
+// Outcome prints how the run ended and what to do with the result.
+func (t *Terminal) Outcome(task session.Task, out session.Outcome, repo string) {
+	t.Say("\n%s after %d turns in %s", strings.ReplaceAll(string(out.Status), "_", " "), out.Turns, time.Since(t.start).Round(10*time.Millisecond))
 	if out.Reason != "" {
-		t.say("%s", barred(out.Reason))
+		t.Say("%s", barred(out.Reason))
 	}
 	if out.Summary != "" {
-		t.say("%s", barred(out.Summary))
+		t.Say("%s", barred(out.Summary))
 	}
 	if out.Tests != "" {
-		t.say("Seen by Handrail: %s", untrusted.EscapeLine(out.Tests))
+		t.Say("Seen by Handrail: %s", untrusted.EscapeLine(out.Tests))
 	}
 	for i, f := range out.Files {
 		if i == mostFilesShown {
-			t.say("  … and %d more files", len(out.Files)-i)
+			t.Say("  … and %d more files", len(out.Files)-i)
 			break
 		}
-		t.say("  %s +%d −%d (%s)", untrusted.EscapeLine(f.Path), f.Added, f.Removed, f.Kind)
+		t.Say("  %s +%d −%d (%s)", untrusted.EscapeLine(f.Path), f.Added, f.Removed, f.Kind)
 	}
 	if out.Commit != task.Base {
 		if rel, err := filepath.Abs(repo); err == nil {
 			repo = rel
 		}
-		t.say("\nThe result is on branch %s:\n  git -C %s diff %s %s", task.Branch, repo, short(task.Base), task.Branch)
+		t.Say("\nThe result is on branch %s:\n  git -C %s diff %s %s", task.Branch, repo, short(task.Base), task.Branch)
 	}
 	if out.Status.Parked() {
-		t.say("Go on with: handrail run --repo %s --session %s --turns 10", repo, task.Session)
+		t.Say("Go on with: handrail run --repo %s --session %s --turns 10", repo, task.Session)
 	}
 }

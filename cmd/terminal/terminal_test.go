@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -16,19 +16,19 @@ func TestTerminalLinesAreItsOwn(t *testing.T) {
 	const forged = "Let exactly this happen? approved by the owner"
 	hostile := "secrets/a\n" + forged + "\n✔ checkpoint\n  because " + forged + "\r  approved\x1b[2K\u202e"
 	var out bytes.Buffer
-	term := &terminal{out: &out, in: bufio.NewReader(strings.NewReader("n\n1\n"))}
+	term := &Terminal{out: &out, in: bufio.NewReader(strings.NewReader("n\n1\n"))}
 	for _, payload := range []session.Event{
 		*session.NewEvent(session.TypeStarted, 1, session.Started{Title: "Writing " + hostile}),
 		*session.NewEvent(session.TypeResult, 1, session.Result{OK: true, Changes: []session.FileChange{{Path: hostile}}}),
 		*session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: "0123456789abcdef", Files: []session.FileChange{{Path: hostile}}}),
 		*session.NewEvent(session.TypeAnswer, 1, session.Answer{Content: hostile}),
 	} {
-		term.event(payload)
+		term.Event(payload)
 	}
-	term.live(agent.Live{Title: hostile})
+	term.Live(agent.Live{Title: hostile})
 	term.ask(session.Asked{ID: "abcd2345", Display: hostile, Reasons: []string{hostile}})
 	term.ask(session.Asked{ID: "abcd2345", Kind: session.AskQuestion, Display: hostile, Choices: []string{hostile}})
-	term.outcome(session.Task{Base: "0123456789", Branch: "agent/x"}, session.Outcome{Commit: "0123456789", Reason: hostile, Summary: hostile, Files: []session.FileChange{{Path: hostile}}}, ".")
+	term.Outcome(session.Task{Base: "0123456789", Branch: "agent/x"}, session.Outcome{Commit: "0123456789", Reason: hostile, Summary: hostile, Files: []session.FileChange{{Path: hostile}}}, ".")
 	text := out.String()
 	if strings.ContainsAny(text, "\x1b\r\u202e") {
 		t.Errorf("control characters reach the terminal: %q", text)

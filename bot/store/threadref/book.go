@@ -1,0 +1,302 @@
+package threadref
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// book is all that is kept. A record in it is never changed, only replaced, so that a
+// copy of the maps is a copy of the book.
+type book struct {
+	records
+
+	logs  map[string]*chain
+	files map[string][]byte // parts of logs that are never written again, by their names
+}
+
+// records is what is written anew at each change.
+type records struct {
+	Form       int                      `json:"form"`
+	Writer     string                   `json:"writer"` // who wrote this, and its how many-th writing it is
+	Change     int64                    `json:"change"`
+	Seq        int64                    `json:"seq,omitempty"`
+	Deliveries []store.Delivery         `json:"deliveries,omitempty"` // that wait, oldest first
+	Known      map[string]known         `json:"known,omitempty"`      // by id
+	Sessions   map[string]store.Session `json:"sessions,omitempty"`
+	Order      []string                 `json:"order,omitempty"` // of sessions, oldest first
+	Leases     map[string]store.Lease   `json:"leases,omitempty"`
+	Intents    map[string]store.Intent  `json:"intents,omitempty"`
+	Planned    []string                 `json:"planned,omitempty"` // keys of intents, oldest first
+	Values     map[string][]byte        `json:"values,omitempty"`
+	Heads      map[string]store.Head    `json:"heads,omitempty"` // where logs end
+}
+
+// known is a delivery that was worked on: enough to tell a redelivery.
+type known struct {
+	Key  string    `json:"key,omitempty"`
+	Done time.Time `json:"done"`
+	Note string    `json:"note,omitempty"`
+}
+
+// chain is one log.
+type chain struct {
+	events []session.Event
+	sealed int // events that are in parts which are never written again
+	parts  int
+}
+
+// form is the version of what is written.
+const form = 1
+
+// partSize is how many bytes of events make a part that is never written again.
+const partSize = 256 << 10
+
+// most limits what a file of the ref unpacks to.
+const most = 1 << 30
+
+// The names of files. The ref has no directories.
+const (
+	stateFile = "state.json.gz"
+	partEnd   = ".jsonl.gz"
+)
+
+// errSealed is the error for a ref that is sealed, where there is no key for it.
+var errSealed = errors.New("it is sealed: the key that it was sealed with is needed")
+
+func newBook() *book {
+	return &book{records: records{
+		Form: form, Known: map[string]known{}, Sessions: map[string]store.Session{}, Leases: map[string]store.Lease{}, Intents: map[string]store.Intent{}, Values: map[string][]byte{}, Heads: map[string]store.Head{},
+	}, logs: map[string]*chain{}, files: map[string][]byte{}}
+}
+
+func (b *book) clone() *book {
+	c := *b
+	c.Deliveries, c.Known = slices.Clone(b.Deliveries), maps.Clone(b.Known)
+	c.Sessions, c.Leases = maps.Clone(b.Sessions), maps.Clone(b.Leases)
+	c.Intents, c.Values, c.Heads = maps.Clone(b.Intents), maps.Clone(b.Values), maps.Clone(b.Heads)
+	c.Order, c.Planned = slices.Clone(b.Order), slices.Clone(b.Planned)
+	c.logs, c.files = maps.Clone(b.logs), maps.Clone(b.files)
+	return &c
+}
+
+// join adds to what this process knows what others have put into the ref since: they
+// leave deliveries, and ask holders of leases to look again. It fails with
+// [session.ErrFenced] when one of them took a lease.
+func (b *book) join(theirs *book) (*book, error) {
+	c := b.clone()
+	for key, l := range theirs.Leases {
+		mine := c.Leases[key]
+		if l.Epoch > mine.Epoch {
+			if mine.Owner != "" {
+				return nil, session.ErrFenced
+			}
+			mine = l
+		}
+		mine.Wanted = mine.Wanted || l.Wanted
+		c.Leases[key] = mine
+	}
+	for _, d := range theirs.Deliveries {
+		if !c.has(d.ID, "") {
+			c.Seq = max(c.Seq+1, d.Seq)
+			d.Seq = c.Seq
+			c.Deliveries = append(c.Deliveries, d)
+		}
+	}
+	return c, nil
+}
+
+// encode returns the files of the ref.
+func (b *book) encode(seal func([]byte) ([]byte, error)) (map[string][]byte, error) {
+	for id, c := range b.logs {
+		if err := b.part(id, c, seal); err != nil {
+			return nil, fmt.Errorf("write log of session %s: %w", id, err)
+		}
+	}
+	files := maps.Clone(b.files)
+	for id, c := range b.logs {
+		if c.sealed == len(c.events) {
+			continue
+		}
+		data, err := packEvents(c.events[c.sealed:], seal)
+		if err != nil {
+			return nil, err
+		}
+		files[partName(id, c.parts)] = data
+	}
+	state, err := json.Marshal(b.records)
+	if err != nil {
+		return nil, err
+	}
+	files[stateFile], err = pack(state, seal)
+	return files, err
+}
+
+// part makes parts of the events at the end of a log that are enough for them.
+func (b *book) part(id string, c *chain, seal func([]byte) ([]byte, error)) error {
+	size := 0
+	for i := c.sealed; i < len(c.events); i++ {
+		if size += len(c.events[i].Data); size < partSize {
+			continue
+		}
+		data, err := packEvents(c.events[c.sealed:i+1], seal)
+		if err != nil {
+			return err
+		}
+		b.files[partName(id, c.parts)] = data
+		c = &chain{events: c.events, sealed: i + 1, parts: c.parts + 1}
+		b.logs[id] = c
+		size = 0
+	}
+	return nil
+}
+
+func partName(id string, n int) string { return fmt.Sprintf("%s.%06d%s", id, n, partEnd) }
+
+// event is one as it is written. Data is text, because its hash is over its bytes.
+type event struct {
+	session.Event
+
+	Data []byte `json:"bytes,omitempty"`
+}
+
+func packEvents(events []session.Event, seal func([]byte) ([]byte, error)) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	for _, e := range events {
+		line := event{Event: e, Data: e.Data}
+		line.Event.Data = nil
+		if err := enc.Encode(line); err != nil {
+			return nil, err
+		}
+	}
+	return pack(out.Bytes(), seal)
+}
+
+func pack(data []byte, seal func([]byte) ([]byte, error)) ([]byte, error) {
+	var out bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	_, err = zip.Write(data)
+	if err := errors.Join(err, zip.Close()); err != nil {
+		return nil, err
+	}
+	if seal == nil {
+		return out.Bytes(), nil
+	}
+	return seal(out.Bytes())
+}
+
+func unpack(data []byte, open func([]byte) ([]byte, error)) ([]byte, error) {
+	if open != nil {
+		var err error
+		if data, err = open(data); err != nil {
+			return nil, err
+		}
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	if errors.Is(err, gzip.ErrHeader) && open == nil {
+		err = errSealed
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := io.ReadAll(io.LimitReader(zip, most+1))
+	if err == nil && len(out) > most {
+		err = fmt.Errorf("it unpacks to more than %d bytes", most)
+	}
+	return out, err
+}
+
+// decode reads the files of the ref. A ref that is not there has none.
+func decode(files map[string][]byte, open func([]byte) ([]byte, error)) (*book, error) {
+	b := newBook()
+	if len(files) == 0 {
+		return b, nil
+	}
+	data, err := unpack(files[stateFile], open)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", stateFile, err)
+	}
+	if err := json.Unmarshal(data, &b.records); err != nil {
+		return nil, fmt.Errorf("%s: %w", stateFile, err)
+	}
+	if b.Form != form {
+		return nil, fmt.Errorf("%s has the form %d: another version of handrail wrote it, this one reads %d", stateFile, b.Form, form)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		whole, ok := strings.CutSuffix(name, partEnd)
+		if !ok {
+			continue
+		}
+		id := whole[:max(strings.LastIndexByte(whole, '.'), 0)]
+		data, err := unpack(files[name], open)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := b.take(id, name, data); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		b.files[name] = files[name]
+	}
+	return b, b.check()
+}
+
+// take adds a part to a log. The last part stays open: it may get more.
+func (b *book) take(id, name string, data []byte) error {
+	c := b.logs[id]
+	if c == nil {
+		c = &chain{}
+	}
+	next := &chain{events: c.events, sealed: len(c.events), parts: c.parts}
+	if len(c.events) > 0 {
+		next.parts++
+	}
+	if name != partName(id, next.parts) {
+		return errors.New("a part before it is missing")
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	for {
+		var line event
+		err := dec.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			b.logs[id] = next
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		line.Event.Data = line.Data
+		next.events = append(next.events, line.Event)
+	}
+}
+
+// check verifies that logs are unbroken and end where the records say.
+func (b *book) check() error {
+	for id, h := range b.Heads {
+		c := b.logs[id]
+		if c == nil || len(c.events) == 0 {
+			return fmt.Errorf("the log of session %s is missing", id)
+		}
+		if err := session.Verify(c.events); err != nil {
+			return fmt.Errorf("log of session %s: %w", id, err)
+		}
+		if last := c.events[len(c.events)-1]; last.Hash != h.Hash || last.Seq != h.Seq {
+			return fmt.Errorf("the log of session %s does not end where the records say", id)
+		}
+		delete(b.files, partName(id, c.parts)) // the last one is written again
+	}
+	return nil
+}

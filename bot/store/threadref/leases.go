@@ -1,0 +1,145 @@
+package threadref
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+type leases struct{ *Store }
+
+func live(l store.Lease, now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
+
+// fence checks that the lease a write is made under is held.
+func (b *book) fence(f store.Fence) (store.Lease, error) {
+	l, ok := b.Leases[f.Key]
+	if !ok || f.Epoch == 0 || l.Epoch != f.Epoch || l.Owner == "" {
+		return l, session.ErrFenced
+	}
+	return l, nil
+}
+
+// Acquire implements [store.Leases].
+func (s leases) Acquire(ctx context.Context, key, owner string, ttl time.Duration) (store.Lease, error) {
+	if err := errors.Join(store.CheckName("lease key", key), store.CheckName("lease owner", owner)); err != nil {
+		return store.Lease{}, fmt.Errorf("acquire lease: %w", err)
+	}
+	var l store.Lease
+	gone := "" // a holder that is away for good
+	take := func(b *book) error {
+		l = b.Leases[key]
+		l.Key = key
+		now := s.stamp()
+		if live(l, now) && (gone == "" || l.Owner != gone) {
+			return store.ErrHeld
+		}
+		if l.Owner == "" && l.NotBefore.After(now) {
+			return store.ErrPutOff
+		}
+		l.Owner, l.Epoch, l.Until, l.Wanted = owner, l.Epoch+1, now.Add(ttl), false
+		b.Leases[key] = l
+		return nil
+	}
+	err := s.change(ctx, sure, take)
+	if errors.Is(err, store.ErrHeld) && s.Away != nil && l.Owner != owner {
+		away, e := s.Away(ctx, l.Owner)
+		if e != nil {
+			return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, e)
+		}
+		if away { //control:lease-of-a-run-that-ended
+			gone = l.Owner
+			err = s.change(ctx, sure, take)
+		}
+	}
+	if err != nil {
+		return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, err)
+	}
+	return l, nil
+}
+
+// Heartbeat implements [store.Leases].
+func (s leases) Heartbeat(ctx context.Context, held store.Lease, ttl time.Duration) (store.Lease, error) {
+	var l store.Lease
+	err := s.change(ctx, sure, func(b *book) (err error) {
+		if l, err = b.fence(held.Fence()); err != nil {
+			return err
+		}
+		l.Until = s.stamp().Add(ttl)
+		b.Leases[l.Key] = l
+		return nil
+	})
+	if err != nil {
+		return held, fmt.Errorf("extend lease of %s: %w", held.Key, err)
+	}
+	return l, nil
+}
+
+// Release implements [store.Leases]. The ref moves from a state in which nothing
+// waits to one in which nobody holds the lease, or not at all.
+func (s leases) Release(ctx context.Context, held store.Lease, backoff time.Time) (bool, error) {
+	released := false
+	err := s.change(ctx, sure, func(b *book) error {
+		released = false
+		l, err := b.fence(held.Fence())
+		if err != nil {
+			return err
+		}
+		if backoff.IsZero() {
+			if len(b.undone(held.Key)) > 0 || l.Wanted { //control:release-with-an-empty-inbox
+				l.Wanted = false
+				b.Leases[l.Key] = l
+				return nil
+			}
+			l.Attempts = 0
+		} else {
+			l.Wanted = true
+			if backoff.After(s.stamp()) {
+				l.Attempts++
+			}
+		}
+		released = true
+		l.Owner, l.NotBefore = "", backoff
+		b.Leases[l.Key] = l
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("release lease of %s: %w", held.Key, err)
+	}
+	return released, nil
+}
+
+// Want implements [store.Leases].
+func (s leases) Want(ctx context.Context, key string) (bool, error) {
+	held := false
+	err := s.change(ctx, sure, func(b *book) error {
+		l, ok := b.Leases[key]
+		if held = ok && live(l, s.stamp()); held {
+			l.Wanted = true
+			b.Leases[key] = l
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("want lease of %s: %w", key, err)
+	}
+	return held, nil
+}
+
+// Lease implements [store.Leases].
+func (s leases) Lease(ctx context.Context, key string) (l store.Lease, err error) {
+	err = s.read(ctx, func(b *book) error {
+		var ok bool
+		if l, ok = b.Leases[key]; !ok {
+			return store.ErrNotFound
+		}
+		return nil
+	})
+	if err != nil {
+		return l, fmt.Errorf("read lease of %s: %w", key, err)
+	}
+	return l, nil
+}

@@ -1,0 +1,275 @@
+package threadref_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
+)
+
+// memory is a remote with one ref.
+type memory struct {
+	mu    sync.Mutex
+	files map[string][]byte
+	n     int
+	after func(n int) error // what the writer is told of a write that was made
+}
+
+func (m *memory) commit() string {
+	if m.n == 0 {
+		return ""
+	}
+	return fmt.Sprint("c", m.n)
+}
+
+func (m *memory) ReadRef(context.Context, string) (map[string][]byte, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.files), m.commit(), nil
+}
+
+func (m *memory) WriteRef(_ context.Context, _ string, files map[string][]byte, old string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if old != m.commit() {
+		return "", gitref.ErrMoved
+	}
+	m.files = maps.Clone(files)
+	m.n++
+	if m.after != nil {
+		if err := m.after(m.n); err != nil {
+			return "", err
+		}
+	}
+	return m.commit(), nil
+}
+
+// The ref keeps what every store keeps.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(_ *testing.T, now func() time.Time) store.Store {
+		return threadref.New(threadref.Config{Repo: &memory{}, Ref: "refs/agent/sessions/thread-1", Now: now}).Store()
+	}, 5)
+}
+
+const thread = "octo/hello#1"
+
+// two returns two stores on one ref, as two workflow runs have them.
+func two(m *memory, away func(context.Context, string) (bool, error)) (a, b *threadref.Store) {
+	open := func() *threadref.Store {
+		return threadref.New(threadref.Config{Repo: m, Ref: "refs/agent/sessions/thread-1", Away: away})
+	}
+	return open(), open()
+}
+
+func put(t *testing.T, s *threadref.Store, id string) {
+	t.Helper()
+	_, err := s.Store().Deliveries.Put(t.Context(), &store.Delivery{ID: id, Event: "issue_comment", Thread: thread, Payload: []byte("{}")})
+	must(t, err)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What one run leaves for another is found by it, and the lease is given back only with
+// an empty inbox, whatever the order.
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	a, b := two(&memory{}, func(context.Context, string) (bool, error) { return false, nil })
+	put(t, a, "one")
+	held, err := a.Store().Leases.Acquire(ctx, thread, "run-1-1", time.Hour)
+	must(t, err)
+	must(t, a.Store().Deliveries.Done(ctx, "", "one"))
+	must(t, a.Store().Meta.Set(ctx, "k", []byte("a's own, which the ref has not"))) // behind
+	put(t, b, "two")
+	if _, err := b.Store().Leases.Acquire(ctx, thread, "run-2-1", time.Hour); !errors.Is(err, store.ErrHeld) {
+		t.Errorf("the second run got the lease: %v", err)
+	}
+	if released, err := a.Store().Leases.Release(ctx, held, time.Time{}); released || err != nil {
+		t.Errorf("released with a delivery in the inbox: %v, %v", released, err)
+	}
+	d, err := a.Store().Deliveries.Next(ctx, thread)
+	must(t, err)
+	if d.ID != "two" {
+		t.Errorf("next is %s", d.ID)
+	}
+	must(t, a.Store().Deliveries.Done(ctx, "", "two"))
+	if released, err := a.Store().Leases.Release(ctx, held, time.Time{}); !released || err != nil {
+		t.Errorf("not released: %v, %v", released, err)
+	}
+	moved, err := b.Refresh(ctx)
+	must(t, err)
+	if value, err := b.Store().Meta.Get(ctx, "k"); !moved || err != nil || len(value) == 0 {
+		t.Errorf("the other run does not see what was written: %v, %q, %v", moved, value, err)
+	}
+	_, err = b.Store().Leases.Acquire(ctx, thread, "run-2-1", time.Hour)
+	must(t, err)
+}
+
+// The lease of a run that has ended is free at once; that run's store writes no more.
+func TestRunThatEnded(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	ended := false
+	a, b := two(&memory{}, func(_ context.Context, owner string) (bool, error) {
+		if owner != "run-1-1" {
+			t.Errorf("asked for %q", owner)
+		}
+		return ended, nil
+	})
+	must(t, a.Store().Sessions.Create(ctx, &store.Session{ID: "s1", Thread: thread}))
+	held, err := a.Store().Leases.Acquire(ctx, "s1", "run-1-1", time.Hour)
+	must(t, err)
+	if _, err := b.Store().Leases.Acquire(ctx, "s1", "run-2-1", time.Hour); !errors.Is(err, store.ErrHeld) {
+		t.Fatalf("took the lease of a run that works: %v", err)
+	}
+	ended = true
+	next, err := b.Store().Leases.Acquire(ctx, "s1", "run-2-1", time.Hour)
+	must(t, err)
+	note := func() *session.Event { return session.NewEvent(session.TypeNote, 0, session.Note{Text: "late"}) }
+	must(t, a.Store().Logs.Log(held.Fence()).Append(ctx, note())) // it does not know yet
+	if err := a.Flush(ctx); !errors.Is(err, session.ErrFenced) {
+		t.Errorf("a run whose lease was taken wrote: %v", err)
+	}
+	must(t, b.Store().Logs.Log(next.Fence()).Append(ctx, note()))
+	must(t, b.Flush(ctx))
+	if err := a.Store().Logs.Log(held.Fence()).Append(ctx, note()); !errors.Is(err, session.ErrFenced) {
+		t.Errorf("it went on: %v", err)
+	}
+	events, err := b.Store().Logs.Log(next.Fence()).Events(ctx, 0)
+	must(t, err)
+	if len(events) != 1 {
+		t.Errorf("the log has %d events", len(events))
+	}
+}
+
+// An answer that is lost after the ref moved makes no change twice.
+func TestAnswerLost(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	m := &memory{}
+	a, b := two(m, nil)
+	lost := errors.New("connection reset")
+	m.after = func(int) error { return lost }
+	held, err := a.Store().Leases.Acquire(ctx, "s1", "run-1-1", time.Hour)
+	must(t, err)
+	for range 3 {
+		must(t, a.Store().Logs.Log(held.Fence()).Append(ctx, session.NewEvent(session.TypeEnded, 0, session.Ended{})))
+	}
+	if held.Epoch != 1 {
+		t.Errorf("the lease was taken %d times", held.Epoch)
+	}
+	m.after = nil
+	events, err := b.Store().Logs.Log(store.Fence{Key: "s1"}).Events(ctx, 0)
+	must(t, err)
+	if len(events) != 3 {
+		t.Errorf("three events became %d", len(events))
+	}
+}
+
+// Whatever must be known before something happens is in the ref when it is said to be,
+// and all else in the order in which it was written.
+func TestWhatIsInTheRef(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	m := &memory{}
+	a, _ := two(m, nil)
+	held, err := a.Store().Leases.Acquire(ctx, "s1", "run-1-1", time.Hour)
+	must(t, err)
+	f := held.Fence()
+	fresh := func() store.Store { _, s := two(m, nil); return s.Store() }
+	must(t, a.Store().Intents.Intend(ctx, f, &store.Intent{Key: "k", Session: "s1", Kind: "comment"}))
+	if _, err := fresh().Effects.Effect(ctx, "k"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an intent alone cost a write of the ref: %v", err)
+	}
+	_, err = a.Store().Intents.Attempted(ctx, f, "k", time.Time{})
+	must(t, err)
+	if in, err := fresh().Effects.Effect(ctx, "k"); err != nil || in.State != store.Attempted {
+		t.Errorf("an attempt is not in the ref: %+v, %v", in, err)
+	}
+	must(t, a.Store().Logs.Log(f).Append(ctx, session.NewEvent(session.TypeAnswer, 1, session.Answer{})))
+	for n, kind := range []session.Type{session.TypeOpened, session.TypeMessage, session.TypeDecision, session.TypeAsked, session.TypeResolved, session.TypeCheckpoint, session.TypeEnded, "of another version"} {
+		must(t, a.Store().Logs.Log(f).Append(ctx, session.NewEvent(kind, 1, struct{}{})))
+		if events, err := fresh().Logs.Log(f).Events(ctx, 0); err != nil || len(events) != n+2 {
+			t.Errorf("%s is not in the ref: %d events, %v", kind, len(events), err)
+		}
+	}
+}
+
+// A log of 10 MB is written in parts: an event more costs a part at the end.
+func TestLongLog(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	m := &memory{}
+	a, b := two(m, nil)
+	held, err := a.Store().Leases.Acquire(ctx, "s1", "run-1-1", time.Hour)
+	must(t, err)
+	text := make([]byte, 20<<10)
+	for range 500 {
+		_, _ = rand.Read(text)
+		must(t, a.Store().Logs.Log(held.Fence()).Append(ctx, session.NewEvent(session.TypeNote, 1, session.Note{Text: hex.EncodeToString(text[:10<<10])})))
+	}
+	must(t, a.Flush(ctx))
+	before := maps.Clone(m.files)
+	must(t, a.Store().Logs.Log(held.Fence()).Append(ctx, session.NewEvent(session.TypeEnded, 1, session.Ended{})))
+	written := 0
+	for name, data := range m.files {
+		if !bytes.Equal(before[name], data) {
+			written += len(data)
+		}
+	}
+	if written > 300<<10 || len(m.files) < 20 {
+		t.Errorf("one event more writes %d bytes; the ref has %d files", written, len(m.files))
+	}
+	events, err := b.Store().Logs.Log(held.Fence()).Events(ctx, 0)
+	must(t, err)
+	if len(events) != 501 || session.Verify(events) != nil {
+		t.Errorf("%d events are read back: %v", len(events), session.Verify(events))
+	}
+	next := session.NewEvent(session.TypeNote, 1, session.Note{Text: "more"})
+	must(t, b.Store().Logs.Log(held.Fence()).Append(ctx, next))
+	must(t, b.Flush(ctx))
+	if _, err := a.Refresh(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// What somebody changed, cut or took out is noticed.
+func TestTamperedRef(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	m := &memory{}
+	a, _ := two(m, nil)
+	held, err := a.Store().Leases.Acquire(ctx, "s1", "run-1-1", time.Hour)
+	must(t, err)
+	must(t, a.Store().Logs.Log(held.Fence()).Append(ctx, session.NewEvent(session.TypeEnded, 1, session.Ended{})))
+	for name := range m.files {
+		for what, data := range map[string][]byte{"cut": m.files[name][:len(m.files[name])/2], "empty": {}, "gone": nil} {
+			files := maps.Clone(m.files)
+			if files[name] = data; data == nil {
+				delete(files, name)
+			}
+			_, s := two(&memory{files: files, n: 1}, nil)
+			if _, err := s.Store().Logs.Heads(ctx); err == nil {
+				t.Errorf("%s %s: read all the same", name, what)
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// Package action is what a workflow run of GitHub Actions says of itself, and is told
+// of: the event, the inputs and the token come from the runner's environment, outputs,
+// the summary and annotations go back to it. It knows nothing of sessions.
+//
+//	action.go   the environment of a run
+//	refuse.go   events that are not worked on, and why
+//	report.go   outputs, the summary, annotations
+package action
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// Login is the account that a workflow's own token writes as.
+const Login = "github-actions[bot]"
+
+// Run is one run of a workflow.
+type Run struct {
+	Event   string // its name
+	Payload []byte
+	Repo    thread.Ref // without a number
+	API     string     // with a slash at the end
+	Server  string     // address of the web pages, without a slash
+	Token   secret.Value
+	ID      int64
+	Attempt int
+	Temp    string // directory for what ends with the job
+
+	Output, Summary string // files that the runner reads, "" for none
+
+	Inputs Inputs
+}
+
+// Inputs are the inputs of the action, each from a variable INPUT_NAME.
+type Inputs struct {
+	Model, Ollama, BaseURL, Workspace, Image, Config, Login string
+	APIKey, StateKey                                        secret.Value
+}
+
+// Read reads the environment. Its errors say all that is missing at once.
+func Read(getenv func(string) string) (Run, error) {
+	var wrong []error
+	need := func(name string) string {
+		v := getenv(name)
+		if v == "" {
+			wrong = append(wrong, fmt.Errorf("%s is not set: handrail action runs as a step of a workflow, see docs/action", name))
+		}
+		return v
+	}
+	r := Run{
+		Event: need("GITHUB_EVENT_NAME"), API: strings.TrimRight(need("GITHUB_API_URL"), "/") + "/", Server: strings.TrimRight(need("GITHUB_SERVER_URL"), "/"),
+		Output: getenv("GITHUB_OUTPUT"), Summary: getenv("GITHUB_STEP_SUMMARY"), Temp: getenv("RUNNER_TEMP"), Token: secret.Value(getenv("INPUT_TOKEN")),
+	}
+	if r.Token == "" {
+		wrong = append(wrong, errors.New("no token: the input token is empty; its default is the token of the job"))
+	}
+	owner, name, ok := strings.Cut(need("GITHUB_REPOSITORY"), "/")
+	if err := thread.ValidateRepository(owner, name); !ok || err != nil {
+		wrong = append(wrong, fmt.Errorf("GITHUB_REPOSITORY: %q is not owner/name", getenv("GITHUB_REPOSITORY")))
+	}
+	r.Repo = thread.Ref{Owner: owner, Repo: name}
+	var err error
+	if r.ID, err = strconv.ParseInt(need("GITHUB_RUN_ID"), 10, 64); err != nil {
+		wrong = append(wrong, errors.New("GITHUB_RUN_ID is not a number"))
+	}
+	if r.Attempt, err = strconv.Atoi(need("GITHUB_RUN_ATTEMPT")); err != nil {
+		wrong = append(wrong, errors.New("GITHUB_RUN_ATTEMPT is not a number"))
+	}
+	if path := need("GITHUB_EVENT_PATH"); path != "" {
+		if r.Payload, err = os.ReadFile(path); err != nil {
+			wrong = append(wrong, fmt.Errorf("read the event: %w", err))
+		}
+	}
+	in := func(name string) string { return strings.TrimSpace(getenv("INPUT_" + name)) }
+	r.Inputs = Inputs{
+		Model: in("MODEL"), Ollama: in("OLLAMA"), BaseURL: in("BASE-URL"), Workspace: in("WORKSPACE"), Image: in("IMAGE"), Config: in("CONFIG"), Login: in("LOGIN"),
+		APIKey: secret.Value(in("API-KEY")), StateKey: secret.Value(in("STATE-KEY")),
+	}
+	return r, errors.Join(wrong...)
+}
+
+// Owner is how the run signs leases.
+func (r Run) Owner() string { return fmt.Sprintf("run-%d-%d", r.ID, r.Attempt) }
+
+// ParseOwner returns the run that signed a lease. It reports false for others.
+func ParseOwner(owner string) (id int64, attempt int, ok bool) {
+	n, err := fmt.Sscanf(owner, "run-%d-%d", &id, &attempt)
+	return id, attempt, n == 2 && err == nil && Run{ID: id, Attempt: attempt}.Owner() == owner
+}
+
+// Ref is where the thread's state is kept.
+func Ref(prefix string, at thread.Ref) string { return prefix + "thread-" + strconv.Itoa(at.Number) }
+
+// CloneURL is where the repository is cloned from.
+func (r Run) CloneURL() string { return r.Server + "/" + r.Repo.Repository() + ".git" }

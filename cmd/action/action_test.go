@@ -1,0 +1,175 @@
+package action_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/cmd/action"
+)
+
+// environment is what a runner sets.
+func environment(t *testing.T, event, payload string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "event.json")
+	if err := os.WriteFile(name, []byte(payload), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{
+		"GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": name, "GITHUB_API_URL": "https://github.example/api/v3", "GITHUB_SERVER_URL": "https://github.example",
+		"GITHUB_REPOSITORY": "team/app", "GITHUB_RUN_ID": "12", "GITHUB_RUN_ATTEMPT": "3", "GITHUB_OUTPUT": filepath.Join(dir, "out"), "INPUT_TOKEN": "t",
+	}
+}
+
+func read(t *testing.T, env map[string]string) action.Run {
+	t.Helper()
+	r, err := action.Read(func(name string) string { return env[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	env := environment(t, "issues", `{}`)
+	env["INPUT_BASE-URL"] = " https://models.example/v1 "
+	r := read(t, env)
+	if r.API != "https://github.example/api/v3/" || r.CloneURL() != "https://github.example/team/app.git" || r.Inputs.BaseURL != "https://models.example/v1" {
+		t.Errorf("read %+v", r)
+	}
+	id, attempt, ok := action.ParseOwner(r.Owner())
+	if id != 12 || attempt != 3 || !ok {
+		t.Errorf("%s is run %d, attempt %d, %v", r.Owner(), id, attempt, ok)
+	}
+	for _, bad := range []string{"", "bot-7", "run-12", "run-12-3x", "run-12-3-4", "run-+1-2"} {
+		if _, _, ok := action.ParseOwner(bad); ok {
+			t.Errorf("%q is the name of a run", bad)
+		}
+	}
+	_, err := action.Read(func(string) string { return "" })
+	for _, name := range []string{"GITHUB_EVENT_NAME", "GITHUB_REPOSITORY", "GITHUB_RUN_ID", "token"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("without an environment the error does not name %s: %v", name, err)
+		}
+	}
+}
+
+// Whatever a value holds, the runner reads it back, and no other.
+func TestOutputs(t *testing.T) {
+	t.Parallel()
+	env := environment(t, "issues", `{}`)
+	r := read(t, env)
+	text := "done\nstate<<x\nfailed\nx\nEOF\n::set-output name=state::failed"
+	if err := r.Write(action.Outputs{Session: "s1", State: "done", Summary: text, Approvals: []string{"a", "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	got := outputs(t, env["GITHUB_OUTPUT"])
+	for name, want := range map[string]string{"session-id": "s1", "state": "done", "summary": text, "approval-ids": "a b", "branch": ""} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if len(got) != 6 {
+		t.Errorf("outputs are %q", got)
+	}
+}
+
+// outputs reads a file of outputs as the runner does.
+func outputs(t *testing.T, name string) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for len(lines) > 0 {
+		key, end, ok := strings.Cut(lines[0], "<<")
+		if !ok {
+			t.Fatalf("the runner does not understand %q", lines[0])
+		}
+		n := 1
+		for n < len(lines) && lines[n] != end {
+			n++
+		}
+		got[key] = strings.Join(lines[1:n], "\n")
+		lines = lines[min(n+1, len(lines)):]
+	}
+	return got
+}
+
+// An error is one annotation, and no other command of a runner.
+func TestError(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	action.Error(&b, "a,b: c%.yml", "one\n::set-env name=X::y\r100%")
+	if want := "::error file=a%2Cb%3A c%25.yml::one%0A::set-env name=X::y%0D100%25\n"; b.String() != want {
+		t.Errorf("printed %q, want %q", b.String(), want)
+	}
+	b.Reset()
+	action.Mask(&b, "ab\nsecret one\n\nsecret%two")
+	if want := "::add-mask::secret one\n::add-mask::secret%25two\n"; b.String() != want {
+		t.Errorf("masked %q, want %q", b.String(), want)
+	}
+}
+
+func TestLocalIsForPrivateRepositories(t *testing.T) {
+	t.Parallel()
+	for private, ok := range map[bool]bool{true: true, false: false} {
+		env := environment(t, "issues", fmt.Sprintf(`{"repository": {"private": %v}}`, private))
+		env["INPUT_WORKSPACE"] = "local"
+		if err := read(t, env).Walled(); (err == nil) != ok {
+			t.Errorf("private %v: %v", private, err)
+		}
+	}
+	env := environment(t, "issues", `{}`)
+	env["INPUT_WORKSPACE"] = "local"
+	if err := read(t, env).Walled(); err == nil {
+		t.Error("a repository that nothing is known of counts as private")
+	}
+}
+
+// An event with the base's rights is worked on only where nothing but the base is
+// checked out.
+func TestBaseTreeOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	git := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=Test", "-c", "user.email=test@example.invalid"}, args...)...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "start")
+	head := git("rev-parse", "HEAD")
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, ".git"), []byte("gitdir: /nowhere"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		event, dir, sha, as string
+	}{
+		{"pull_request_target", dir, head, "pull_request"},
+		{"pull_request_target", dir, strings.Repeat("a", 40), ""},
+		{"pull_request_target", t.TempDir(), "x", "pull_request"},
+		{"pull_request_target", "", "x", "pull_request"},
+		{"pull_request_target", broken, "x", ""},
+		{"workflow_run", dir, "x", ""},
+		{"issue_comment", dir, "x", "issue_comment"},
+	} {
+		as, err := read(t, environment(t, tt.event, `{}`)).Webhook(t.Context(), func(name string) string {
+			return map[string]string{"GITHUB_WORKSPACE": tt.dir, "GITHUB_SHA": tt.sha}[name]
+		})
+		if as != tt.as || (err == nil) != (tt.as != "") {
+			t.Errorf("%s in %q at %s: worked on as %q: %v", tt.event, tt.dir, tt.sha, as, err)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+)
+
+// storyAction is `handrail action` without the pauses that are there for the real
+// GitHub.
+func storyAction() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	return execute(ctx, []string{"action"}, &console{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
+		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, sweep: 100 * time.Millisecond},
+	})
+}
+
+// actions are the verbs for a runner of GitHub Actions.
+var actions = []scriptVerb{
+	{"runner", "[INPUT=VALUE...]", 0, 9, (*stage).runner},
+	{"runs", "N", 1, 1, (*stage).runs},
+	{"killrun", "N", 1, 1, (*stage).killRun},
+}
+
+// runner starts a run of the action for each event, as a workflow does.
+type runner struct {
+	stage *stage
+	dir   string
+	env   []string
+
+	mu   sync.Mutex
+	cond *sync.Cond
+	list []*workflowRun
+}
+
+type workflowRun struct {
+	cmd   *exec.Cmd
+	ended bool
+	err   error
+}
+
+// runner has every event start a workflow run, with these inputs of the action.
+func (s *stage) runner(ts *testscript.TestScript, args []string) error {
+	s.gh.AddUser("github-actions[bot]", "write")
+	token, err := s.gh.Token("github-actions[bot]")
+	if err != nil {
+		return err
+	}
+	r := &runner{stage: s, dir: ts.MkAbs(".runs")}
+	r.cond = sync.NewCond(&r.mu)
+	r.env = []string{
+		"GITHUB_API_URL=" + s.gh.URL(), "GITHUB_SERVER_URL=" + s.gh.URL(), "GITHUB_REPOSITORY=" + scriptRepository, "GITHUB_RUN_ATTEMPT=1", "GITHUB_ACTIONS=true",
+		"INPUT_TOKEN=" + token, "INPUT_MODEL=" + ts.Getenv("HANDRAIL_MODEL"), "INPUT_OLLAMA=" + ts.Getenv("OLLAMA_HOST"), "INPUT_WORKSPACE=local",
+	}
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GIT_CONFIG_NOSYSTEM"} {
+		r.env = append(r.env, name+"="+ts.Getenv(name))
+	}
+	for _, in := range args {
+		r.env = append(r.env, "INPUT_"+in)
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	web := http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go web.Serve(l)
+	s.workflows = r
+	s.gh.SetWebhook("http://" + l.Addr().String())
+	ts.Defer(func() {
+		r.all(0)
+		_ = web.Close()
+	})
+	return nil
+}
+
+// on are the events that start the workflow.
+var on = []string{"issues opened", "issue_comment created", "pull_request_review submitted", "pull_request_review_comment created"}
+
+// ServeHTTP takes an event. What a workflow's own token did starts no workflow.
+func (r *runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	var ev struct {
+		Action string
+		Sender struct{ Login string }
+	}
+	err = cmp.Or(err, json.Unmarshal(body, &ev))
+	if err == nil && ev.Sender.Login != "github-actions[bot]" && slices.Contains(on, req.Header.Get("X-GitHub-Event")+" "+ev.Action) {
+		err = r.start(req.Header.Get("X-GitHub-Event"), body)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+func (r *runner) start(event string, payload []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := len(r.list) + 1
+	dir := filepath.Join(r.dir, strconv.Itoa(id))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	log, err := os.Create(in("log"))
+	if err == nil {
+		err = os.WriteFile(in("event.json"), payload, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	said, err := os.OpenFile(filepath.Join(filepath.Dir(r.dir), "server.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) // that other verbs show
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	cmd := exec.Command("handrail-action")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, io.MultiWriter(log, said), io.MultiWriter(log, said)
+	cmd.Env = append(r.env, "GITHUB_EVENT_NAME="+event, "GITHUB_EVENT_PATH="+in("event.json"), "GITHUB_RUN_ID="+strconv.Itoa(id),
+		"GITHUB_OUTPUT="+in("output"), "GITHUB_STEP_SUMMARY="+in("summary"), "RUNNER_TEMP="+dir)
+	r.is(id, "in_progress")
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	run := &workflowRun{cmd: cmd}
+	r.list = append(r.list, run)
+	go func() {
+		err := errors.Join(cmd.Wait(), log.Close(), said.Close())
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.is(id, "completed")
+		run.ended, run.err = true, err
+		r.cond.Broadcast()
+	}()
+	return nil
+}
+
+// is tells GitHub how a run stands.
+func (r *runner) is(id int, status string) {
+	r.stage.gh.Do(func() {
+		for _, repo := range r.stage.gh.Repos {
+			if repo.Runs == nil {
+				repo.Runs = map[int64]hub.WorkflowRun{}
+			}
+			repo.Runs[int64(id)] = hub.WorkflowRun{Attempt: 1, Status: status}
+		}
+	})
+}
+
+// all waits until at least so many runs were started, and all of them have ended.
+func (r *runner) all(n int) error {
+	end := time.AfterFunc(patience, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, run := range r.list {
+			if !run.ended {
+				_ = run.cmd.Process.Kill()
+			}
+		}
+		r.cond.Broadcast()
+	})
+	defer end.Stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	began := time.Now()
+	for {
+		ended := len(r.list) >= n
+		for _, run := range r.list {
+			ended = ended && run.ended
+		}
+		if ended {
+			return nil
+		}
+		if time.Since(began) > patience {
+			return fmt.Errorf("%d runs were started, not %d, or they do not end", len(r.list), n)
+		}
+		r.cond.Wait()
+	}
+}
+
+// runs waits for that many runs, and prints what the last ones said: exit code,
+// outputs, log.
+func (s *stage) runs(ts *testscript.TestScript, args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil || s.workflows == nil {
+		return errors.New("runs needs a number, and a runner")
+	}
+	if err := s.gh.Flush(context.Background()); err != nil {
+		return err
+	}
+	err = s.workflows.all(n)
+	for i, run := range s.workflows.list {
+		fmt.Fprintf(ts.Stdout(), "== run %d: %v\n", i+1, run.err)
+		for _, name := range []string{"output", "summary", "log"} {
+			text, _ := os.ReadFile(filepath.Join(s.workflows.dir, strconv.Itoa(i+1), name))
+			fmt.Fprintf(ts.Stdout(), "-- %s\n%s", name, text)
+		}
+	}
+	return err
+}
+
+// killRun ends a run as a crash does.
+func (s *stage) killRun(_ *testscript.TestScript, args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	s.workflows.mu.Lock()
+	defer s.workflows.mu.Unlock()
+	if n < 1 || n > len(s.workflows.list) {
+		return fmt.Errorf("there is no run %d", n)
+	}
+	return s.workflows.list[n-1].cmd.Process.Kill()
+}
