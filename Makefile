@@ -7,7 +7,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench crash-short crash disk load hostile programs judge stale orders long
+.PHONY: build test mutations bench crash-short crash disk load hostile programs judge stale orders long models models-bad
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -60,6 +60,15 @@ stale:
 # databases and against the bot. Needs PostgreSQL.
 orders:
 	@HANDRAIL_REQUIRE_ENGINES=postgres $(GO) test ./bot -count=1 -run '^Test(Bot)?Orders$$' -v -timeout 30m -args -orders.all $(QUIET)
+
+# A model of a real server (OLLAMA_HOST, or HANDRAIL_BASE_URL) mends real faults, and
+# docs/models.md gets a row. Without MODEL=… it says which models there are.
+models:
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestModels$$' -v -timeout 48h -args -success.real -success.model='$(MODEL)' -success.tasks=$(or $(TASKS),0) -success.only='$(ONLY)' -success.workspace=$(or $(WORKSPACE),auto) $(QUIET)
+
+# Scripted models that make the mistakes of small ones, on all of these faults; SEED=n makes others.
+models-bad:
+	@HANDRAIL_LONG=1 $(GO) test ./cmd/handrail -count=1 -run '^TestBadModels$$' -v -timeout 2h -args -success.seed=$(or $(SEED),1) -success.tasks=$(or $(TASKS),0) $(QUIET)
 
 # Each control of docs/safety.md taken out of the program, one after the other.
 mutations:

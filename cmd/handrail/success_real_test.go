@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestModels has a model of a real server mend the faults, prints how it went and puts
+// a row into docs/models.md. Without the name of a model it says which there are.
+func TestModels(t *testing.T) {
+	if !*successFlags.real {
+		t.Skip("make models asks a real model server")
+	}
+	fetchLibs(t)
+	c := contest{model: *successFlags.model, workspace: *successFlags.workspace, wall: *successFlags.wall}
+	at := os.Getenv("HANDRAIL_BASE_URL")
+	if c.openAI = at != ""; !c.openAI {
+		at = os.Getenv("OLLAMA_HOST")
+		if at == "" {
+			at = "127.0.0.1:11434"
+		}
+		if !strings.Contains(at, "://") {
+			at = "http://" + at
+		}
+	}
+	var err error
+	c.server, err = url.Parse(at)
+	must(t, err)
+	version, models := c.offers(t)
+	if c.model == "" {
+		t.Fatalf("MODEL=… is missing; %s offers: %s", at, strings.Join(models, ", "))
+	}
+	var all standing
+	for _, f := range exercises(t) {
+		if !strings.Contains(f.Name, *successFlags.only) || *successFlags.tasks > 0 && all.tried == *successFlags.tasks {
+			continue
+		}
+		l, err := f.lib(t.Context())
+		if errors.Is(err, errNotHere) {
+			t.Logf("%-22s left out: %v", f.Name, err)
+			continue
+		}
+		must(t, err)
+		s := c.play(t, f, l)
+		all.add(s)
+		t.Logf("%-22s %s %s", f.Name, s, oneLine(s.Reason))
+	}
+	command := "make models MODEL=" + c.model
+	if *successFlags.tasks > 0 {
+		command += fmt.Sprintf(" TASKS=%d", *successFlags.tasks)
+	}
+	if *successFlags.only != "" {
+		command += " ONLY=" + *successFlags.only
+	}
+	row := all.row(c.model, version, command)
+	t.Log("\n" + modelsHead + "\n" + row)
+	must(t, keepRow("../../docs/models.md", row))
+}
+
+// offers asks a server which it is, and for its models.
+func (c contest) offers(t *testing.T) (version string, models []string) {
+	t.Helper()
+	get := func(path string, into any) http.Header {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(c.server.String(), "/")+path, nil)
+		must(t, err)
+		if key := os.Getenv("HANDRAIL_API_KEY"); key != "" && c.openAI {
+			req.Header.Set("Authorization", "Bearer "+key)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		must(t, err)
+		defer resp.Body.Close() //nolint:errcheck // nothing is written
+		must(t, json.NewDecoder(resp.Body).Decode(into))
+		return resp.Header
+	}
+	var list struct {
+		Models []struct{ Name string }
+		Data   []struct{ ID string }
+	}
+	if c.openAI {
+		version = get("/models", &list).Get("Server")
+		for _, m := range list.Data {
+			models = append(models, m.ID)
+		}
+		return strings.TrimSpace("OpenAI-compatible " + version), models
+	}
+	var own struct{ Version string }
+	get("/api/version", &own)
+	get("/api/tags", &list)
+	for _, m := range list.Models {
+		models = append(models, m.Name)
+	}
+	return "Ollama " + own.Version, models
+}
+
+// fetchLibs brings here what npm and Debian have. What cannot be had is left out.
+func fetchLibs(t *testing.T) {
+	t.Helper()
+	wanted := []string{tape}
+	for _, f := range exercises(t) {
+		if f.NPM != "" {
+			wanted = append(wanted, f.NPM)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	for _, p := range wanted {
+		dir := filepath.Join(fetched(), "npm", p)
+		if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
+			continue
+		}
+		must(t, os.MkdirAll(dir, 0o755))
+		cmd := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error", p)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Logf("npm install %s: %v\n%s", p, err, out)
+		}
+	}
+	if debianTests() != "" {
+		return
+	}
+	dir := filepath.Join(fetched(), "python")
+	must(t, os.MkdirAll(dir, 0o755))
+	cmd := exec.CommandContext(ctx, "sh", "-c", `v=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') && apt-get download "libpython$v-testsuite" && dpkg-deb -x libpython*.deb .`)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Logf("fetch Python's tests: %v\n%s", err, out)
+	}
+}
+
+// standing is what several sessions came to.
+type standing struct {
+	score
+	tried, solved, believed int
+}
+
+func (a *standing) add(s score) {
+	a.tried++
+	if s.Solved {
+		a.solved++
+	}
+	if s.FalseDone {
+		a.believed++
+	}
+	a.Turns, a.Prompt, a.Answer = a.Turns+s.Turns, a.Prompt+s.Prompt, a.Answer+s.Answer
+	a.Wall, a.Prefill = a.Wall+s.Wall, a.Prefill+s.Prefill
+	a.Dropped, a.Repaired, a.Refused = a.Dropped+s.Dropped, a.Repaired+s.Repaired, a.Refused+s.Refused
+}
+
+const modelsHead = "| Model | Solved | Turns | Tokens in, out | Wall s | Prefill s | Dropped | Repaired | Sent back | False done | Server | Date | Command |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+
+func (a *standing) row(model, server, command string) string {
+	return fmt.Sprintf("| %s | %d of %d | %d | %d, %d | %.0f | %.1f | %d | %d | %d | %d | %s | %s | `%s` |",
+		model, a.solved, a.tried, a.Turns, a.Prompt, a.Answer, a.Wall.Seconds(), a.Prefill.Seconds(), a.Dropped, a.Repaired, a.Refused, a.believed,
+		server, time.Now().Format(time.DateOnly), command)
+}
+
+// keepRow puts a row into the table, in the place of the one with the same command on
+// the same server.
+func keepRow(path, row string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	lines, end := strings.Split(string(data), "\n"), -1
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		end = i
+		a, b := cells(line), cells(row)
+		if len(a) == len(b) && a[10] == b[10] && a[12] == b[12] {
+			lines[i] = row
+			return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
+		}
+	}
+	if end < 0 {
+		return fmt.Errorf("%s has no table", path)
+	}
+	lines = append(lines[:end+1], append([]string{row}, lines[end+1:]...)...)
+	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
+}
+
+func cells(line string) []string {
+	out := strings.Split(strings.Trim(line, "| "), "|")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
+}
+
+// The table of docs/models.md holds what was measured and nothing else: each row says
+// by which command, on which day, on which server. The bad models' rows say what
+// TestBadModels asserts.
+func TestModelsTable(t *testing.T) {
+	data, err := os.ReadFile("../../docs/models.md")
+	must(t, err)
+	if !strings.Contains(string(data), modelsHead) {
+		t.Fatal("docs/models.md has no table as make models writes it")
+	}
+	_, table, _ := strings.Cut(string(data), modelsHead+"\n")
+	form := []string{`\S`, `^\d+ of \d+$`, `^\d+$`, `^\d+, \d+$`, `^\d+$`, `^\d+\.\d$`, `^\d+$`, `^\d+$`, `^\d+$`, `^\d+$`, `\d`, `^20\d\d-\d\d-\d\d$`, "^`make models"}
+	bad := 0
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		row := cells(strings.TrimSpace(line))
+		if len(row) != len(form) {
+			t.Errorf("%d cells: %s", len(row), line)
+			continue
+		}
+		for i, want := range form {
+			if !regexp.MustCompile(want).MatchString(row[i]) {
+				t.Errorf("%q is no measurement, want %s: %s", row[i], want, line)
+			}
+		}
+		for rate, least := range solvedAtLeast {
+			if row[0] == badName(rate) {
+				bad++
+				if want := fmt.Sprintf("%d of %d", least.first, measuredFirst); row[1] != want {
+					t.Errorf("%s: solved %s, and the test asserts %s", row[0], row[1], want)
+				}
+			}
+		}
+	}
+	if bad != len(solvedAtLeast) {
+		t.Errorf("%d rows of bad models, want %d", bad, len(solvedAtLeast))
+	}
+}
