@@ -229,8 +229,8 @@ func needed(c *walk.Command, value string) bool {
 // when an option says so.
 func operands(c *walk.Command) {
 	name := c.Name
-	if c.Is("git") {
-		name += " " + c.OperandsAfter("C", "c").At(0)
+	if name == "git" {
+		name = "git " + c.At(c.Index("bundle", "init"))
 	}
 	t, ok := known.Tables().Edits[name]
 	if !ok {
