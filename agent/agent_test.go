@@ -255,7 +255,8 @@ func (s *states) diff(from, to map[string]string) []session.FileChange {
 }
 
 func (s *states) Publish(_ context.Context, p Publication) (session.Checkpoint, error) {
-	cp := session.Checkpoint{Commit: p.Saved, Tree: p.Saved, Parent: p.Parent, Files: s.diff(s.published(), s.trees[p.Saved])}
+	cp := session.Checkpoint{Commit: p.Saved, Tree: p.Saved, Parent: p.Parent,
+		Files: s.diff(s.trees[p.Parent], s.trees[p.Saved]), Whole: append([]session.FileChange{}, s.diff(s.trees["base"], s.trees[p.Saved])...)}
 	s.out = append(s.out, p.Saved)
 	return cp, nil
 }

@@ -30,14 +30,14 @@ type claims struct {
 	idle       int    // answers in a row without a call and without an end
 	empty      int    // answers in a row with nothing in them
 	garbled    int    // answers in a row whose calls nobody understood
-	from       string // what was published when a person last asked for something
+	from       string // what the branch had when a person last asked for something
 	handedOver bool   // a change went to people as a patch since then
 }
 
-func (k *claims) message(over bool, published string) {
+func (k *claims) message(over bool, content string) {
 	fresh := claims{from: k.from, handedOver: k.handedOver}
 	if over {
-		fresh = claims{from: published}
+		fresh = claims{from: content}
 	}
 	*k = fresh
 }
@@ -162,8 +162,13 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	status := session.StatusDone
 	if !f.changed() { //control:answered-is-not-done
 		status = session.StatusAnswered
+	} else if len(f.Files) == 0 && !f.claims.handedOver {
+		status = session.StatusNoChanges
 	}
 	out := f.summarize(ctx, status, said)
+	if status == session.StatusNoChanges {
+		out.Reason = "Everything is as it was before: nothing of what was changed in this thread is left."
+	}
 	if status == session.StatusDone {
 		out.Tests = f.Tests.Words()
 	}
@@ -221,9 +226,10 @@ func (f *finisher) conflicts(ctx context.Context, m *session.Merge) (*session.Ou
 }
 
 // changed reports whether there is anything new since a person last asked: on
-// the branch, or as a patch because it may not go there.
+// the branch, or as a patch because it may not go there. What was changed back is
+// nothing new.
 func (f *finisher) changed() bool {
-	return f.Published != f.claims.from || f.claims.handedOver
+	return f.Content() != f.claims.from || f.claims.handedOver //control:changed-back-is-no-change
 }
 
 // sayErrors tells the model of calls beside the good ones that could not be

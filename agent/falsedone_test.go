@@ -21,6 +21,7 @@ func TestWordsAreNoWork(t *testing.T) {
 			"- calls: [{name: attempt_completion, arguments: {result: Fixed it.}}]\n  repeat: true\n",
 			"- calls: [{name: attempt_completion, arguments: {result: Fixed it., no_change_reason: n/a}}]\n  repeat: true\n",
 			"- calls: [{name: switch_mode, arguments: {mode: ask}}]\n- say: \"It is fixed. [TASK_COMPLETE]\"\n  repeat: true\n",
+			"- calls: [{name: write_file, arguments: {path: a.txt, content: \"2\\n\"}}]\n- calls: [{name: write_file, arguments: {path: a.txt, content: \"1\\n\"}}]\n- say: \"Fixed. [TASK_COMPLETE]\"\n  repeat: true\n",
 		} {
 			b := newBench(t, head+how, map[string]string{"a.txt": "1\n"})
 			b.task.Text = task

@@ -60,7 +60,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Opened:
 		h.enter(p.Task.Mode)
 		h.talk.open(e, p.Task)
-		h.claims.from = p.Task.Base
+		h.claims.from = h.Content()
 		h.notes.Goal = firstLine(session.Command(p.Task.Text), mostGoal)
 	case *session.Message:
 		h.message(e, p, over)
@@ -69,7 +69,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Resolved:
 		h.settled(p)
 		if h.Turns == 0 { // leave to work on a commit of a fork says where the work starts
-			h.claims.from = h.Published
+			h.claims.from = h.Content()
 		}
 	case *session.Result:
 		if c := h.find(p.Call); c != nil {
@@ -127,7 +127,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	}
 	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
 	h.used.message(p, over, h.spent())
-	h.claims.message(asks, h.Published)
+	h.claims.message(asks, h.Content())
 	h.habits.Forgive()
 	if p.Text != "" {
 		h.notes.Goal = firstLine(p.Text, mostGoal)

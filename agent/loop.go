@@ -81,8 +81,21 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 }
 
 // rest ends the session again as it had ended, when all that was asked for since
-// was to take checkpoints back: that needs no answer of the model.
-func (r *run) rest(context.Context) (*session.Outcome, error) { return r.Rest, nil }
+// was to take checkpoints back: that needs no answer of the model. Whether anything is
+// done depends on what is left.
+func (r *run) rest(context.Context) (*session.Outcome, error) {
+	if r.Rest == nil {
+		return nil, nil
+	}
+	out := *r.Rest
+	switch left := len(r.Files) > 0; {
+	case out.Status == session.StatusDone && !left:
+		out.Status = session.StatusNoChanges
+	case out.Status == session.StatusNoChanges && left && out.Wish == session.Redo:
+		out.Status = session.StatusDone
+	}
+	return &out, nil
+}
 
 // listen takes in what people wrote meanwhile.
 func (r *run) listen(ctx context.Context) error {

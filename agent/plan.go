@@ -95,7 +95,7 @@ func (h *history) carryOut(e session.Event, id string) {
 		who = r.Answer.By
 	}
 	h.used.message(&session.Message{}, true, h.spent())
-	h.claims.message(true, h.Published)
+	h.claims.message(true, h.Content())
 	h.habits.Forgive()
 	h.talk.asks = "Make the changes of the approved plan."
 	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, mostGoal)

@@ -28,7 +28,7 @@ type Undo struct {
 	Redo    bool     // bring again what was taken back
 	Head    string   // the branch's commit now
 	From    string   // commit whose tree it is done to, with changes that are not on the branch yet; "" for Head
-	N       int      // how many; 0 means 1
+	N       int      // how many checkpoints; 0 means 1, and for a redo all of the last undo
 	Session string   // only checkpoints of this session; "" for any
 	Base    string   // commit where the session began; checkpoints before it are left alone
 	Paths   []string // only these files and directories; empty means all
@@ -37,36 +37,61 @@ type Undo struct {
 }
 
 // Undo makes a commit that takes the last N checkpoints back that are not
-// undone yet, or for a redo the last N undos. When nothing else was committed
+// undone yet, or for a redo the last undos, until that is N of them. When nothing else was committed
 // since, its tree is the one of N checkpoints ago; other people's commits in
 // between stay, by a merge, which may be an [ErrConflict]. The undone state
 // stays in the history, so nothing is lost. With Paths or Keep the checkpoints
-// count as not undone. What a merge brought stays, because the commit that took it
+// count as not undone; with Paths those count that it changes something to take back.
+// Where there are fewer than N, the error is [TooFew]. What a merge brought stays, because the commit that took it
 // back would take it back for everybody as soon as the branch is merged: a merge is
 // counted and left as it is, and nothing but merges is an [ErrMerge]. No ref moves.
 func (m *Mirror) Undo(ctx context.Context, u Undo) (c Commit, err error) {
 	err = m.pool.Use(func(o *objects.DB) error {
-		live, undone, err := u.past(ctx, o)
+		live, undone, partly, err := u.past(ctx, o)
 		if err != nil {
 			return err
 		}
+		n, there := max(u.N, 1), len(live)
 		if u.Redo {
-			live = undone
+			live, there = lastSteps(undone, n)
 		}
-		if len(u.Paths) > 0 {
-			live = withoutMerges(live)
+		if len(u.Paths) == 0 && there < n {
+			return TooFew(there)
 		}
-		n := max(u.N, 1)
-		if len(live) < n {
-			return fmt.Errorf("%w: there are %d", ErrNothing, len(live))
+		if len(u.Paths) == 0 && !u.Redo {
+			live = live[:n]
 		}
-		if live = withoutMerges(live[:n]); len(live) == 0 { //control:merge-not-taken-back
+		if live = withoutMerges(live); len(live) == 0 && len(u.Paths) == 0 { //control:merge-not-taken-back
 			return ErrMerge
 		}
-		c, err = u.revert(ctx, o, live)
+		c, err = u.revert(ctx, o, live, partly)
 		return err
 	})
 	return c, err
+}
+
+// TooFew is the error of an undo or a redo of more than there is: it is how many
+// there are.
+type TooFew int
+
+func (n TooFew) Error() string { return fmt.Sprintf("nothing to do: there are %d", int(n)) }
+
+// Unwrap makes it an [ErrNothing].
+func (TooFew) Unwrap() error { return ErrNothing }
+
+// lastSteps returns the last undos that took n checkpoints back, and how many they took.
+func lastSteps(undos []*object.Commit, n int) (list []*object.Commit, steps int) {
+	for i, c := range undos {
+		for _, t := range trailer.Parse(c.Message) {
+			if t.Key == trailerUndoes || t.Key == trailerPart {
+				steps++
+			}
+		}
+		if list = undos[:i+1]; steps >= n { //control:redo-counts-steps
+			break
+		}
+	}
+	return list, steps
 }
 
 // MetaOf returns the message of a commit, and its trailers.
@@ -88,14 +113,14 @@ func (m *Mirror) MetaOf(ctx context.Context, commit string) (out Meta, err error
 }
 
 // past reads the branch's history: the checkpoints and the undos that are in
-// force, newest first.
-func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Commit, err error) {
+// force, newest first, and of which of the checkpoints some files were taken back.
+func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Commit, partly map[string]bool, err error) {
 	const most = 5000
-	undone, redone := map[string]bool{}, map[string]bool{}
+	undone, redone, partly := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for id, n := u.Head, 0; id != u.Base && n < most; n++ {
 		c, err := o.Commit(id)
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		kind, session := "", ""
 		for _, t := range trailer.Parse(c.Message) {
@@ -107,6 +132,7 @@ func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Co
 				undone[t.Value] = undone[t.Value] || !redone[id]
 			case trailerPart:
 				kind = trailerUndoes
+				partly[t.Value] = partly[t.Value] || !redone[id]
 			case trailerRedoes:
 				kind = trailerRedoes
 				redone[t.Value] = true
@@ -124,11 +150,11 @@ func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Co
 		}
 		id = c.ParentHashes[0].String()
 	}
-	return live, undos, nil
+	return live, undos, partly, nil
 }
 
 // revert takes commits back, newest first, in one commit on top of head.
-func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) (Commit, error) {
+func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit, partly map[string]bool) (Commit, error) {
 	tree, err := o.TreeOf(cmp.Or(u.From, u.Head))
 	if err != nil {
 		return Commit{}, err
@@ -137,16 +163,30 @@ func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit) 
 	if len(u.Paths) == 0 && len(u.Keep) > 0 { //control:kept-files
 		which = merge.Except(u.Keep)
 	}
+	var done []*object.Commit
 	for _, c := range list {
 		was, err := o.ParentTree(c)
+		before := tree
 		if err == nil {
 			tree, err = merge.Trees(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, which, merge.Guard{})
+		}
+		if errors.Is(err, ErrConflict) && len(u.Paths) > 0 && partly[c.Hash.String()] { // taken back already
+			tree, err = before, nil
 		}
 		if err != nil {
 			return Commit{}, err
 		}
+		if len(u.Paths) == 0 || tree != before { //control:undo-of-a-file
+			done = append(done, c)
+		}
+		if len(u.Paths) > 0 && len(done) == max(u.N, 1) {
+			break
+		}
 	}
-	return makeCommit(ctx, o, tree, u.Head, u.meta(list))
+	if len(u.Paths) > 0 && len(done) < max(u.N, 1) {
+		return Commit{}, TooFew(len(done))
+	}
+	return makeCommit(ctx, o, tree, u.Head, u.meta(done))
 }
 
 // meta completes the message and trailers of an undo or redo.
@@ -158,12 +198,18 @@ func (u Undo) meta(list []*object.Commit) Meta {
 	} else if len(u.Paths)+len(u.Keep) > 0 {
 		key = trailerPart
 	}
-	m.Message = fmt.Sprintf("%s %d\n\n", verb, len(list))
 	m.Trailers = slices.Clone(m.Trailers)
+	var steps []string
 	for _, c := range list {
-		subject, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
-		m.Message += fmt.Sprintf("- %s %s\n", c.Hash.String()[:10], subject)
+		subject, rest, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
+		if key == trailerRedoes { // people know what it was, not which undo
+			body, _, _ := strings.Cut(strings.TrimSpace(rest), "\n\n")
+			steps = append(steps, strings.Split(body, "\n")...)
+		} else {
+			steps = append(steps, fmt.Sprintf("- %s %s", c.Hash.String()[:10], subject))
+		}
 		m.Trailers = append(m.Trailers, Trailer{key, c.Hash.String()})
 	}
+	m.Message = fmt.Sprintf("%s %d\n\n%s\n", verb, len(steps), strings.Join(steps, "\n"))
 	return m
 }

@@ -162,6 +162,44 @@ func TestUndoOfSomeFiles(t *testing.T) {
 	s.files(map[string]string{"a": "0", "dir/b": "0", "c": "0"})
 }
 
+// A number counts what a person calls a step: of a redo, the checkpoints that were taken
+// back, in however many undos; of an undo of a file, those that changed it.
+func TestStepsOfAPerson(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, map[string]string{"a": "0\n", "b": "0\n"})
+	s.save(put("a", "1\n"))
+	s.save(put("a", "2\n"))
+	s.save(put("b", "3\n"))
+	steps := []struct {
+		do    func() error
+		there int // where there are too few
+		a, b  string
+	}{
+		{func() error { return s.undo(2) }, -1, "1", "0"},
+		{func() error { return s.redo(3) }, 2, "1", "0"},
+		{func() error { return s.redo(2) }, -1, "2", "3"},
+		{func() error { return s.undo(4) }, 3, "2", "3"},
+		{func() error { return s.undo(1) }, -1, "2", "0"},
+		{func() error { return s.undo(1) }, -1, "1", "0"},
+		{func() error { return s.redo(2) }, -1, "2", "3"},
+		{func() error { return s.redo(0) }, 0, "2", "3"},
+		{func() error { return s.undo(1, "a") }, -1, "1", "3"},
+		{func() error { return s.undo(1, "a") }, -1, "0", "3"},
+		{func() error { return s.undo(1, "a") }, 0, "0", "3"},
+		{func() error { return s.redo(0) }, -1, "1", "3"},
+		{func() error { return s.undo(1, "none") }, 0, "1", "3"},
+		{func() error { return s.undo(2, "b") }, 1, "1", "3"},
+	}
+	for i, step := range steps {
+		err := step.do()
+		few := TooFew(-1)
+		if errors.As(err, &few); int(few) != step.there || err != nil && step.there < 0 {
+			t.Fatalf("step %d: %v, there are %d, want %d", i, err, few, step.there)
+		}
+		s.files(map[string]string{"a": step.a, "b": step.b})
+	}
+}
+
 func rebased(t *testing.T, m *Mirror, r rebase) (c Commit, err error) {
 	err = m.pool.Use(func(o *objects.DB) (err error) {
 		c, err = r.run(t.Context(), o)

@@ -50,7 +50,7 @@ func (p *problems) oneOf(value string, list []string, path ...any) {
 		return
 	}
 	hint := ""
-	if near := nearest(value, list); near != "" {
+	if near := Nearest(value, list); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	p.add(fmt.Sprintf("%q is not one of %s%s", value, strings.Join(list, ", "), hint), path...)

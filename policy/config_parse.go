@@ -162,7 +162,7 @@ func keyHint(word string, t reflect.Type) string {
 		names = append(names, k.key)
 	}
 	plain := strings.ReplaceAll(strings.ToLower(word), "-", "_")
-	if near := nearest(plain, names); near != "" {
+	if near := Nearest(plain, names); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	if t == reflect.TypeFor[Config]() && strings.EqualFold(word, "sensitiveFilePatterns") {

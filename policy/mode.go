@@ -132,7 +132,7 @@ func ParseMode(name string) (Mode, error) {
 		names = append(names, m.Name)
 	}
 	hint := ""
-	if near := nearest(want, names); near != "" {
+	if near := Nearest(want, names); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	return Mode{}, fmt.Errorf("parse mode: unknown mode %q%s (modes: %s)", name, hint, strings.Join(names, ", "))

@@ -152,7 +152,7 @@ func validateBranchTemplate(template string) error {
 		case "number", "slug", "session", "mode":
 		default:
 			hint := ""
-			if near := nearest(word, []string{"number", "slug", "session", "mode"}); near != "" {
+			if near := Nearest(word, []string{"number", "slug", "session", "mode"}); near != "" {
 				hint = fmt.Sprintf(", did you mean {%s}?", near)
 			}
 			return fmt.Errorf("check branch template %q: unknown placeholder {%s}%s", template, untrusted.EscapeLine(word), hint)
@@ -187,10 +187,10 @@ func ValidateSession(id string) error {
 	return nil
 }
 
-// nearest returns the candidate closest to word by edit distance, or "" when none is
+// Nearest returns the candidate closest to word by edit distance, or "" when none is
 // close enough for a typing error. Of two that are equally close, it returns the one
 // as long as word.
-func nearest(word string, candidates []string) string {
+func Nearest(word string, candidates []string) string {
 	best, bestDist := "", 2*(1+max(1, len(word)/3))
 	for _, c := range candidates {
 		d := 2 * editDistance(word, c)

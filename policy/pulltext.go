@@ -35,7 +35,7 @@ func checkPullTemplate(template string, title bool) error {
 		switch word := m[1]; {
 		case !slices.Contains(pullWords, word) || m[0] != "{"+word+"}":
 			hint := ""
-			if near := nearest(strings.ToLower(word), pullWords); near != "" {
+			if near := Nearest(strings.ToLower(word), pullWords); near != "" {
 				hint = fmt.Sprintf(", did you mean {%s}?", near)
 			}
 			return fmt.Errorf("unknown placeholder %s%s", untrusted.EscapeLine(m[0]), hint)

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/policy"
@@ -10,8 +13,8 @@ import (
 
 // Changes is what became of the files of a session.
 type Changes struct {
-	Files       []FileChange // changed on the branch, in the order in which they were first touched
-	Lines       int          // added and removed in them
+	Files       []FileChange // in which the branch differs from its base, of those that the session touched
+	Lines       int          // added and removed, edit by edit: the work that it was
 	Checkpoints []Checkpoint // commits on the branch
 	Branch      string       // that has them
 	Published   string       // the last of them, or the base
@@ -34,7 +37,7 @@ type Changes struct {
 	Approved map[string]policy.Effect
 
 	fresh []policy.Effect // of the approved call that ran last; the checkpoint after it tells whether they came true
-	index map[string]int  // path → index in Files
+	mine  map[string]bool // paths that the session touched on the branch
 }
 
 // Push is a push that did not go as planned.
@@ -70,18 +73,35 @@ func (w *Changes) BaseNow() string {
 // tookIn counts changes anew, since the base is another one now. Those of others stay
 // out.
 func (w *Changes) tookIn(p *Checkpoint) {
-	ours := map[string]bool{}
-	for _, f := range slices.Concat(w.Files, w.Unpushed) {
-		ours[f.Path] = true
+	w.touched(w.Unpushed)
+	w.Base, w.Files = p.Merge.Commit, w.ours(p.Files)
+}
+
+// touched notes whose files these are.
+func (w *Changes) touched(list []FileChange) {
+	if w.mine == nil {
+		w.mine = map[string]bool{}
 	}
-	w.Base, w.Files, w.index = p.Merge.Commit, nil, nil
-	lines := w.Lines
-	for _, f := range p.Files {
-		if ours[f.Path] {
-			w.add(f)
-		}
+	for _, f := range list {
+		w.mine[f.Path] = true
+		w.mine[cmp.Or(f.From, f.Path)] = true
 	}
-	w.Lines = lines
+}
+
+// ours leaves out what others did to files that the session did not touch.
+func (w *Changes) ours(list []FileChange) []FileChange {
+	return slices.DeleteFunc(slices.Clone(list), func(f FileChange) bool { return !w.mine[f.Path] && !w.mine[f.From] })
+}
+
+// Content says in one string what the branch has of the session. Where it is what it
+// was before, nothing was changed, however many edits led there.
+func (w *Changes) Content() string {
+	var b strings.Builder
+	b.WriteString(w.Base)
+	for _, f := range w.Files {
+		fmt.Fprintf(&b, "\n%q %q %s %s %d %d", f.Path, f.From, f.Kind, f.Blob, f.Added, f.Removed)
+	}
+	return b.String()
 }
 
 // wish notes what a person wants to become of the checkpoints.
@@ -114,31 +134,30 @@ func (w *Changes) take(e Event, p *Checkpoint) {
 	if p.Commit != p.Parent {
 		w.Checkpoints = append(w.Checkpoints, *p)
 	}
-	if p.Merge != nil {
-		return
-	}
-	for _, f := range p.Files {
-		if p.TookBack != Undo || !w.less(f) {
-			w.add(f)
+	if p.Merge == nil {
+		for _, f := range p.Files {
+			if p.TookBack != Undo || !w.less(f) {
+				w.add(f)
+			}
 		}
+		w.touched(p.Files)
+	}
+	if p.Whole != nil {
+		w.Files = w.ours(p.Whole) //control:files-are-the-diff
 	}
 }
 
 // less counts a change that was taken back. A file that is as the session found it
 // is not a changed one any more. It reports whether f takes something back.
 func (w *Changes) less(f FileChange) bool {
-	i, ok := w.index[f.Path]
-	if !ok {
+	i := w.at(f.Path)
+	if i < 0 {
 		return false
 	}
 	have := &w.Files[i]
 	have.Added, have.Removed = max(0, have.Added-f.Removed), max(0, have.Removed-f.Added)
 	if f.Blob == have.Was {
 		w.Files = slices.Delete(slices.Clone(w.Files), i, i+1)
-		w.index = map[string]int{}
-		for i, f := range w.Files {
-			w.index[f.Path] = i
-		}
 	}
 	return true
 }
@@ -167,21 +186,26 @@ func (w *Changes) approve(files []FileChange) {
 
 func (w *Changes) add(f FileChange) {
 	w.Lines += f.Added + f.Removed
-	i, ok := w.index[f.Path]
-	if !ok {
-		if w.index == nil {
-			w.index = map[string]int{}
-		}
-		w.index[f.Path] = len(w.Files)
+	i := w.at(f.Path)
+	if i < 0 {
 		w.Files = append(w.Files, f)
 		return
 	}
 	have := &w.Files[i]
 	have.Added += f.Added
 	have.Removed += f.Removed
+	have.Blob = f.Blob
 	if f.Kind == ChangeDelete || have.Kind == ChangeDelete {
 		have.Kind = f.Kind
 	}
+}
+
+// at returns where a file is in the list, −1 where it is not.
+func (w *Changes) at(path string) int {
+	if !w.mine[path] {
+		return -1
+	}
+	return slices.IndexFunc(w.Files, func(f FileChange) bool { return f.Path == path })
 }
 
 // push notes what became of a push.

@@ -319,6 +319,9 @@ type Checkpoint struct {
 	Tree   string       `json:"tree,omitempty"`
 	Parent string       `json:"parent"`
 	Files  []FileChange `json:"files"`
+	// Whole is what the branch has from then on that its base has not, as people see
+	// it in a pull request: Files are what one step did. Older logs have none.
+	Whole []FileChange `json:"whole,omitzero"`
 	// Parked marks a half-done state kept on a private ref; without it the
 	// commit is on the branch.
 	Parked bool `json:"parked,omitempty"`

@@ -240,8 +240,8 @@ func (s *State) still() {
 func (s *State) checkpoint(e Event, p *Checkpoint) {
 	s.take(e, p)
 	s.Tests.saved(e, p)
-	if p.TookBack != "" && s.Rest != nil {
-		s.Rest.Wish = p.TookBack
+	if (p.TookBack != "" || p.Merge != nil) && s.Rest != nil {
+		s.Rest.Wish = cmp.Or(p.TookBack, Rebase)
 	}
 	if p.Parked {
 		s.countCommand()

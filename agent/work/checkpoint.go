@@ -27,6 +27,7 @@ type checkpoints struct {
 
 	branch    string         // that takes the checkpoints
 	published string         // last checkpoint on it, or where the session began
+	since     string         // commit of the base branch that it has
 	merge     *session.Merge // what the saved state takes in, and the branch has not; nil for none
 	moved     bool           // the branch has commits that the workspace lacks
 	foreign   []string       // submodules that the model knows it cannot change
@@ -132,10 +133,21 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	default:
 		out, err = c.push(ctx, p, out)
 	}
-	if err == nil && !out.Parked {
-		c.published, c.merge = out.Commit, nil
+	if err != nil || out.Parked {
+		return out, err
 	}
+	c.published, c.merge = out.Commit, nil
+	if p.Merge != nil {
+		c.since = p.Merge.Commit
+	}
+	out.Whole, err = whole(ctx, c.job.Repo, c.since, out.Commit)
 	return out, err
+}
+
+// whole returns what a commit has that its base has not, as a pull request shows it.
+func whole(ctx context.Context, repo *gitops.Mirror, base, commit string) ([]session.FileChange, error) {
+	_, stats, err := repo.Diff(ctx, base, commit, gitops.DiffOptions{MaxBytes: 1})
+	return fileChanges(stats), err
 }
 
 // Moved implements agent.Checkpointer.

@@ -77,8 +77,8 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	if err != nil {
 		return err
 	}
-	whole, err := j.Repo.Mend(ctx, at.Saved)
-	if err != nil || whole[at.Saved] && !lost {
+	mended, err := j.Repo.Mend(ctx, at.Saved)
+	if err != nil || mended[at.Saved] && !lost {
 		return err
 	}
 	cp := session.Checkpoint{Commit: last, Parent: last, Parked: !lost}
@@ -93,6 +93,9 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	events := []*session.Event{}
 	switch {
 	case lost:
+		if files, err := whole(ctx, j.Repo, at.Base, last); err == nil && at.Base == at.Task.Base {
+			cp.Whole = files
+		}
 		events = append(events, lostNote("The checkpoints after "+last[:min(10, len(last))]+" are gone: this machine lost them, and the repository on GitHub does not have them."))
 	case at.Saved == at.Published:
 		return nil // it is on the branch, and was fetched

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -40,7 +42,9 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 	}
 	switch {
 	case errors.Is(err, gitops.ErrNothing), err == nil && (c.Empty || c.Tree == treeOf(at)):
-		tell(nothingToTakeBack(wish))
+		few := gitops.TooFew(0)
+		errors.As(err, &few)
+		tell(nothingToTakeBack(wish, int(few), at))
 	case errors.Is(err, gitops.ErrMerge):
 		tell("I did not undo anything: the last thing I did was to take the base branch in. A commit that undoes this would undo it for everybody as soon as this is merged. `/agent undo 2` takes back what I did before it, and keeps what the base branch brought.")
 	case errors.Is(err, gitops.ErrConflict):
@@ -93,9 +97,49 @@ func treeOf(at *session.State) string {
 	return at.Newest.Tree
 }
 
-func nothingToTakeBack(wish *session.TakeBack) string {
+// nothingToTakeBack says why nothing happened, where there is as much as that.
+func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) string {
+	did, past := "undo", "can be taken back"
 	if wish.Do == session.Redo {
-		return "There is nothing to bring again: nothing of this session was taken back."
+		did, past = "redo", "were taken back"
 	}
-	return "There is nothing to take back: this session has not that many checkpoints on the branch that were not taken back or kept."
+	one := "checkpoints "
+	if there == 1 {
+		one, past = "checkpoint ", strings.Replace(past, "were", "was", 1)
+	}
+	switch {
+	case there > 0 && len(wish.Paths) == 0:
+		return fmt.Sprintf("Nothing was changed: there are not that many. %d %s%s: `/agent %s %d`.", there, one, past, did, there)
+	case wish.Do == session.Redo:
+		return "There is nothing to bring again: nothing of this session is taken back at the moment."
+	case len(wish.Paths) == 0:
+		return "There is nothing to take back: what this session did is taken back already, or kept."
+	case there > 0:
+		return fmt.Sprintf("Nothing was changed: %d %schanged %s in a way that %s.", there, one, quoted(wish.Paths), past)
+	}
+	var known []string
+	for _, c := range at.Checkpoints {
+		for _, f := range c.Files {
+			known = append(known, f.Path)
+		}
+	}
+	said := ""
+	for _, p := range wish.Paths {
+		inside := func(f string) bool { return f == p || strings.HasPrefix(f, strings.Trim(p, "/")+"/") }
+		if slices.ContainsFunc(known, inside) {
+			return fmt.Sprintf("There is nothing to take back in %s: what I changed there is taken back already.", quoted(wish.Paths))
+		}
+		if meant := policy.Nearest(p, known); meant != "" {
+			said = fmt.Sprintf(" Did you mean %s?", quoted([]string{meant}))
+		}
+	}
+	return fmt.Sprintf("Nothing was changed: no checkpoint of this session changed %s.%s", quoted(wish.Paths), said)
+}
+
+func quoted(paths []string) string {
+	var out []string
+	for _, p := range paths {
+		out = append(out, "`"+untrusted.EscapeLine(strings.ReplaceAll(p, "`", ""))+"`")
+	}
+	return strings.Join(out, ", ")
 }

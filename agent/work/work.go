@@ -179,7 +179,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, facts, j); err != nil {
 		return nil, err
 	}
-	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, merge: at.TakingIn(), secrets: e.cfg.Secrets,
+	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, since: at.Base, merge: at.TakingIn(), secrets: e.cfg.Secrets,
 		sensitive: func(path string) bool { return e.cfg.Policy.Touches(path).Sensitive }}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	if j.Equip != nil {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,8 +16,13 @@ func Ending(s *session.State, progress string, pull int, note string) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s **%s**%s\n\n", icons[s.Phase], s.Phase, endsWith(s, pull))
-	outcome(&b, s.Outcome)
+	how := cmp.Or(wishes[s.Outcome.Wish], fmt.Sprintf("%s **%s**", icons[s.Phase], s.Phase)) //control:nothing-is-not-done
+	b.WriteString(how + endsWith(s, pull) + "\n\n")
+	said := *s.Outcome
+	if said.Wish != "" {
+		said.Reason = "" // of an earlier end
+	}
+	outcome(&b, &said)
 	whereWorkIs(&b, s.Sent, "this thread")
 	if progress == "" {
 		files(&b, s.Files, since(s))
@@ -24,16 +30,27 @@ func Ending(s *session.State, progress string, pull int, note string) string {
 	if note != "" {
 		b.WriteString(note + "\n\n")
 	}
-	if how := next(s); progress == "" || how != goOn { // which that comment says
+	if how = next(s); progress == "" || how != goOn { // which that comment says
 		b.WriteString(how + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n" + toProgress(progress)
 }
 
+// wishes begin the end of a run that was only about checkpoints.
+var wishes = map[session.TakeBackKind]string{
+	session.Undo: "↩️ **undone**", session.Redo: "↪️ **redone**", session.Rebase: "🔀 **base taken in**",
+	session.Keep: "⏹️ **no changes**",
+}
+
 // endsWith says in a few words what there is to look at.
 func endsWith(s *session.State, pull int) string {
 	var parts []string
-	if len(s.Files) > 0 && s.Phase != session.PhaseNoChanges {
+	wish := s.Outcome.Wish
+	switch {
+	case wish == session.Keep:
+	case len(s.Files) == 0 && wish != "":
+		parts = append(parts, "nothing is left of the changes")
+	case len(s.Files) > 0 && s.Phase != session.PhaseNoChanges:
 		parts = append(parts, plural(len(s.Files), "file")+" changed "+counts(total(s.Files)))
 	}
 	if pull > 0 {

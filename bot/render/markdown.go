@@ -51,7 +51,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	leftOut(&b, s.LeftOut)
 	checkpoints(&b, s.Checkpoints, l)
 	if l.Pull > 0 {
-		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges])
+		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0])
 	}
 	how := next(s)
 	if s.Phase == session.PhasePlanned && len(s.Open()) > 0 {

@@ -93,6 +93,9 @@ const mostSummaries = 3
 func PullFiles(s *session.State) string {
 	var b strings.Builder
 	files(&b, s.Files, "")
+	if len(s.Files) == 0 && len(s.Checkpoints) > 0 {
+		b.WriteString("**No file is changed**: what was changed was changed back, so there is nothing to merge.\n\n") //control:empty-pull-says-so
+	}
 	return b.String()
 }
 
