@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -30,12 +31,13 @@ type claims struct {
 	idle       int    // answers in a row without a call and without an end
 	empty      int    // answers in a row with nothing in them
 	garbled    int    // answers in a row whose calls nobody understood
+	cleaned    bool   // a person let a command delete files since then, and it did
 	from       string // what the branch had when a person last asked for something
 	handedOver bool   // a change went to people as a patch since then
 }
 
 func (k *claims) message(over bool, content string) {
-	fresh := claims{from: k.from, handedOver: k.handedOver}
+	fresh := claims{from: k.from, handedOver: k.handedOver, cleaned: k.cleaned}
 	if over {
 		fresh = claims{from: content}
 	}
@@ -65,6 +67,16 @@ func (k *claims) note(p *session.Note) {
 	case session.NoteTests:
 		k.tested = true
 	}
+}
+
+// deletes is how the policy says that a command is about to take files away.
+var deletes = regexp.MustCompile(`\b(delet|remov|discard)`)
+
+// ran takes in a call that has ended. What people let a command delete may be files that
+// no branch has: then that was the work, and there is nothing to see of it.
+func (k *claims) ran(c *session.CallState) {
+	k.cleaned = k.cleaned || c.Request != nil && c.Request.Approval.State == policy.Used && c.Result.OK && //control:cleaning-is-work
+		!badExit.MatchString(c.Result.Content) && slices.ContainsFunc(c.Request.Reasons, deletes.MatchString)
 }
 
 // finisher decides whether the work is done.
@@ -188,12 +200,12 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 		}
 	}
 	question := session.Question(f.asked())
-	if why == "" && !question && f.claims.refusals < mostRefusals { //control:work-is-wanted
+	if why == "" && !question && !f.claims.cleaned && f.claims.refusals < mostRefusals { //control:work-is-wanted
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
 			"Make the change with the tools now. If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
 	}
 	status := session.StatusNoChanges
-	if question || why != "" && strings.Contains(f.asked(), "?") {
+	if question || f.claims.cleaned || why != "" && strings.Contains(f.asked(), "?") {
 		status = session.StatusAnswered
 	}
 	out := f.summarize(ctx, status, f.withProse(said))
@@ -306,7 +318,7 @@ func (f *finisher) stuck() *session.Outcome {
 	last := ""
 	for _, c := range f.Last {
 		if c.Result != nil && c.Result.Mistake {
-			last = "; the last was a call of " + c.Name
+			last = "; the last was in a call of `" + c.Name + "`"
 		}
 	}
 	return failed(fmt.Sprintf("The model made %d mistakes in a row and did not get out of them by itself%s. "+

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // In a mode that may write, words are no work, whatever language the task is in and
@@ -69,4 +70,26 @@ func (b *bench) notes(kind session.NoteKind) string {
 		}
 	}
 	return out.String()
+}
+
+// What people let a command delete may be on no branch: then nothing is to be seen of
+// the work, and the model is not asked for a change. It is no success either. A command
+// that deletes nothing, or failed, is no such work.
+func TestCleaningIsWork(t *testing.T) {
+	for command, want := range map[string]session.Status{
+		"find . -name '*.pyc' -delete":         session.StatusAnswered,
+		"rm -rf build":                         session.StatusAnswered,
+		"find . -name '*.pyc' -delete; exit 3": session.StatusNoChanges,
+		"git push --force":                     session.StatusNoChanges,
+	} {
+		b := newBench(t, head+"- calls: [{name: run_terminal_command, arguments: {command: \""+command+"\"}}]\n"+
+			"- calls: [{name: attempt_completion, arguments: {result: The rubbish is gone.}}]\n  repeat: true\n  optional: true\n", map[string]string{"a.txt": "1\n"})
+		b.must(session.StatusAwaitingApproval)
+		asked := events[session.Asked](b, session.TypeAsked)[0]
+		b.append(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: asked.ID, Verdict: policy.Approved, By: "kim"}))
+		out := b.must(want)
+		if sent := b.notes(session.NoteRefused) != ""; sent != (want == session.StatusNoChanges) || !strings.Contains(out.Summary, "The rubbish is gone.") {
+			t.Errorf("%q: sent back %t, %+v", command, sent, out)
+		}
+	}
 }

@@ -74,6 +74,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Result:
 		if c := h.find(p.Call); c != nil {
 			h.habits.Result(c)
+			h.claims.ran(c)
 			h.notes.Observe(stepOf(c))
 		}
 	case *session.Checkpoint:

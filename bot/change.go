@@ -147,7 +147,9 @@ func (c *change) intendProgress(at *live.Thread, row *store.Session) {
 			return
 		}
 	}
-	v.Phase = session.PhaseQueued
+	if v.Phase = session.PhaseQueued; live.Quiet(v, 0) {
+		return
+	}
 	text := live.ProgressText(at, row, v)
 	c.intend(ghapp.Write{Key: live.ProgressKey(row.ID), Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
 }

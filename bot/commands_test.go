@@ -2,11 +2,15 @@ package bot
 
 import (
 	"context"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/custom"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -45,6 +49,37 @@ func TestEveryCommandIsWhole(t *testing.T) {
 		without := slices.Delete(commands(), i, i+1)
 		if _, err := rowOf(without, command.Command{Name: r.Name}); err == nil {
 			t.Errorf("a command without the row of %q is carried out", r.Name)
+		}
+	}
+}
+
+// TestHelpIsATable has GitHub's parser read the help: each row has the cells of its
+// head, and no mark of code is left over.
+func TestHelpIsATable(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "cmark-gfm", "--extension", "table")
+	if cmd.Err != nil {
+		t.Skipf("SKIPPED: cmark-gfm is not installed: %v", cmd.Err)
+	}
+	book := custom.Book{{Name: "release", Description: "cut a|release `x`", Path: "a"}}
+	help := specs(commands()).Help() + render.OwnCommands(book, nil)
+	cmd.Stdin = strings.NewReader(help)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?s)<tr>(.*?)</tr>`).FindAllStringSubmatch(string(out), -1)
+	if want := strings.Count(help, "\n|") - 2; len(rows) != want || want < 20 { // but the line below each head
+		t.Errorf("%d rows, want %d:\n%s", len(rows), want, out)
+	}
+	for _, row := range rows {
+		cells := regexp.MustCompile(`(?s)<t[hd]>(.*?)</t[hd]>`).FindAllStringSubmatch(row[1], -1)
+		if len(cells) != 2 || strings.TrimSpace(cells[0][1]) == "" || strings.TrimSpace(cells[1][1]) == "" || strings.Contains(row[1], "`") {
+			t.Errorf("a row is not two cells:\n%s", row[1])
+		}
+	}
+	for _, s := range specs(commands()) { // a bar in a usage or in words would make a cell of its own, which the parser drops
+		if strings.Contains(strings.ReplaceAll(s.Usage+s.Help, `\|`, ""), "|") {
+			t.Errorf("%s: a bar parts cells: %q, %q", s.Name, s.Usage, s.Help)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func MayAsk(a Actor, f AskFacts) (Verdict, string) {
 	if f.Request == Steer && a.ID == f.RequesterID && rank(a.Permission) >= rank("read") {
 		return Allow, "it is the requester's own session"
 	}
-	return Deny, fmt.Sprintf("to %s needs %s permission on this repository, %s has %s", f.Request, need, nameOf(a), orNone(a.Permission))
+	return Deny, fmt.Sprintf("it needs %s permission on this repository to %s, and %s has %s", need, f.Request, nameOf(a), orNone(a.Permission))
 }
 
 // MayPush reports whether GitHub says that an account may push to the repository.
@@ -204,10 +204,25 @@ func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 	}
 	for _, group := range groups {
 		if !slices.ContainsFunc(group, func(entry string) bool { return isMeant(a, entry) }) {
-			return Deny, fmt.Sprintf("%s is none of the approvers (%s)", nameOf(a), strings.Join(group, ", "))
+			return Deny, fmt.Sprintf("%s is none of the approvers here: %s", nameOf(a), whoIs(group))
 		}
 	}
 	return Allow, "listed as approver"
+}
+
+// whoIs names approvers as people call them.
+func whoIs(group []string) string {
+	if len(group) == 0 {
+		return "there are none"
+	}
+	var out []string
+	for _, entry := range group {
+		if rank(entry) >= 0 {
+			entry = "people with " + entry + " permission"
+		}
+		out = append(out, entry)
+	}
+	return strings.Join(out, ", ")
 }
 
 // isMeant reports whether one entry of approvers means the actor. It never means an

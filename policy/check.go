@@ -248,13 +248,13 @@ func criticalStep(_ facts, d *Decision) bool {
 	if d.Severity < Critical {
 		return false
 	}
-	*d = d.settle(Ask, "severity.critical", "critical commands always need a person, whatever the settings")
+	*d = d.settle(Ask, "severity.critical", "critical commands always need a yes from a person, whatever the settings")
 	return true
 }
 
 func (p *Policy) alwaysAskStep(f facts, d *Decision) bool {
 	if p.alwaysAsk.has(f.act.Kind) || f.shell.Network && p.alwaysAsk.has(Network) {
-		*d = d.settle(Ask, "always_ask", fmt.Sprintf("%s operations always need a person here", f.act.Kind))
+		*d = d.settle(Ask, "always_ask", fmt.Sprintf("%s operations always need a yes from a person here", f.act.Kind))
 		return true
 	}
 	if pat, cmd, ok := matchAny(p.ask, f.shell.Commands); ok {
@@ -368,7 +368,7 @@ func (p *Policy) severityStep(f facts, d *Decision) bool {
 	rule := "severity." + d.Severity.String()
 	switch {
 	case !p.config.autoCommands():
-		*d = d.settle(Ask, rule, fmt.Sprintf("commands of %s severity need a person", d.Severity))
+		*d = d.settle(Ask, rule, fmt.Sprintf("commands of %s severity need a yes from a person", d.Severity))
 	case p.defaults[f.act.Kind] == Ask:
 		*d = d.settle(Ask, "defaults.execute", "the configuration asks before every command")
 	default:

@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // Yes is what a text says to a request.
@@ -124,8 +125,13 @@ func Choose(open, meant []session.Asked, p Pick) (ids []string, why string) {
 // LastSpeaker is who gave the last instruction.
 func LastSpeaker(v *session.State) string {
 	for _, m := range slices.Backward(v.Timeline) {
-		if m, ok := m.(*session.Message); ok {
+		switch m := m.(type) {
+		case *session.Message:
 			return m.Author
+		case *session.Resolved: // a yes to a plan is what the work goes on from
+			if r := v.Request(m.ID); r != nil && r.Kind == session.AskPlan && m.Verdict == policy.Approved && m.By != "" { //control:plan-approver-told
+				return m.By
+			}
 		}
 	}
 	return v.Task.Requester

@@ -43,6 +43,8 @@ func InWords(err error) error {
 		return Told{render.WhyNoGitAccess}
 	case errors.Is(err, gitops.ErrNotFound):
 		return Told{render.WhyNoCode}
+	case errors.As(err, &refused) && refused.Lacks != "":
+		return Told{render.WhyNoPermission(refused.Lacks)} //control:permission-in-words
 	case errors.As(err, &refused) && errors.Is(err, ghapp.ErrNotFound):
 		return fmt.Errorf(render.WhyNotOnGitHub, refused.Op)
 	case errors.As(err, &refused) && refused.Kind == ghapp.Permanent:

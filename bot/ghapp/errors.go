@@ -49,6 +49,7 @@ type Error struct {
 	Status     int           // HTTP status, 0 when there was none
 	RetryAfter time.Duration // Temporary: how long to wait at least, 0 for one's own backoff
 	Reset      time.Time     // set when the primary rate limit is used up
+	Lacks      string        // permission that the App was not granted, as in "pull_requests=write"; "" for none
 	Err        error
 }
 
@@ -122,6 +123,7 @@ func classify(op string, write bool, now time.Time, err error) error {
 	case errors.As(err, &answered):
 		e.Status = answered.Response.StatusCode
 		e.Kind = kindOfStatus(e.Status, write)
+		e.Lacks = lacks(answered)
 		if e.Status == http.StatusForbidden && strings.Contains(answered.Message, "suspended") {
 			e.Kind = Temporary //control:suspension-waits
 		}
@@ -143,6 +145,30 @@ func classify(op string, write bool, now time.Time, err error) error {
 		e.Kind = kindOfTransport(err, write)
 	}
 	return e
+}
+
+// lacks returns the permission without which GitHub refused a call: the one that the
+// answer names, or else what calls of its address need.
+func lacks(e *github.ErrorResponse) string {
+	if e.Response.StatusCode != http.StatusForbidden || !strings.HasPrefix(e.Message, "Resource not accessible by") {
+		return ""
+	}
+	if says := e.Response.Header.Get("X-Accepted-Github-Permissions"); says != "" {
+		return says
+	}
+	grant := "=write"
+	if e.Response.Request == nil || e.Response.Request.Method == http.MethodGet {
+		grant = "=read"
+	}
+	for _, of := range [...][2]string{
+		{"/check-runs", "checks"}, {"/check-suites", "checks"}, {"/pulls", "pull_requests"}, {"/issues", "issues"}, {"/statuses", "statuses"},
+		{"/actions/", "actions"}, {"/git/", "contents"}, {"/contents", "contents"}, {"/compare/", "contents"}, {"/commits", "contents"},
+	} {
+		if e.Response.Request != nil && strings.Contains(e.Response.Request.URL.Path, of[0]) {
+			return of[1] + grant
+		}
+	}
+	return "contents" + grant
 }
 
 func kindOfStatus(status int, write bool) Kind {

@@ -62,6 +62,8 @@ type Progress struct {
 
 	key string // of its write
 
+	quiet bool // there is nothing yet to have a comment for, see [Quiet]
+
 	mu    sync.Mutex
 	view  *session.State
 	wait  int // runs that the model works for before this one
@@ -74,20 +76,30 @@ type Progress struct {
 
 // Follow starts a progress comment that is edited while events come in.
 func (l *Session) Follow(ctx context.Context) (*Progress, error) {
-	ref, key, err := l.progressRef(ctx)
+	ref, key, err := l.progressRef(ctx, Quiet(l.State, 0))
 	if err != nil {
 		return nil, err
 	}
 	l.Data.Progress = ref.URL
 	ctx, stop := context.WithCancel(ctx)
-	p := &Progress{l: l, id: ref.ID, key: key, view: l.State, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
+	p := &Progress{l: l, id: ref.ID, key: key, quiet: ref.ID == 0 && Quiet(l.State, 0), view: l.State, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
 	go p.run(ctx)
 	return p, nil
 }
 
+// quietFor is how long the answer to a question on a line is awaited without a comment.
+const quietFor = 10 * time.Second
+
+// Quiet reports whether a session of that age needs no progress comment: what was said
+// on a line of a diff is answered there, and the conversation has nothing of it, unless
+// it takes long, asks for something or changes something.
+func Quiet(v *session.State, age time.Duration) bool {
+	return v.Place.DiffThread != 0 && age < quietFor && len(v.Open()) == 0 && len(v.Checkpoints) == 0 //control:line-answer-alone
+}
+
 // progressRef returns the progress comment, with the key of its write. There is none
-// where the configuration says so, or GitHub takes none.
-func (l *Session) progressRef(ctx context.Context) (ref ghapp.Ref, key string, err error) {
+// where the configuration says so, GitHub takes none, or a quiet session began none.
+func (l *Session) progressRef(ctx context.Context, quiet bool) (ref ghapp.Ref, key string, err error) {
 	if l.config().Comments.Progress == policy.NoProgress { //control:no-progress
 		return ref, "", nil
 	}
@@ -95,6 +107,11 @@ func (l *Session) progressRef(ctx context.Context) (ref ghapp.Ref, key string, e
 	key, _, err = l.progressKeys(ctx)
 	if err != nil {
 		return ref, "", err
+	}
+	if quiet {
+		if _, err := l.cfg.Store.Effects.Effect(ctx, key); err != nil {
+			return ref, key, store.Unless(err, store.ErrNotFound)
+		}
 	}
 	ref, err = l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
 	return ref, key, ghapp.UnlessRefused(err)
@@ -147,10 +164,12 @@ func (p *Progress) tell() {
 
 func (p *Progress) run(ctx context.Context) {
 	defer close(p.ended)
+	late := time.After(quietFor)
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-late:
 		case <-p.fresh:
 		}
 		if p.over() { //control:end-by-flush
@@ -197,6 +216,9 @@ func (p *Progress) text() untrusted.Post {
 // whose answer was lost may come late, and nothing is sent before it must
 // have come.
 func (p *Progress) write(ctx context.Context, last bool) error {
+	if err := p.speakUp(ctx); err != nil {
+		return err
+	}
 	text := p.text()
 	says := ghapp.Digest(fmt.Sprint(text))
 	if says == p.last || p.id == 0 {
@@ -217,6 +239,20 @@ func (p *Progress) write(ctx context.Context, last bool) error {
 	if err == nil {
 		p.last = says
 	}
+	return err
+}
+
+// speakUp begins the comment of a session that was quiet, when it is not any more.
+func (p *Progress) speakUp(ctx context.Context) (err error) {
+	p.mu.Lock()
+	speak := p.quiet && !Quiet(p.view, time.Since(p.began)) && (p.view.Outcome == nil || len(p.view.Checkpoints) > 0)
+	p.quiet = p.quiet && !speak
+	p.mu.Unlock()
+	if !speak {
+		return nil
+	}
+	ref, key, err := p.l.progressRef(ctx, false)
+	p.id, p.key = ref.ID, key
 	return err
 }
 

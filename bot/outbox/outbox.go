@@ -163,10 +163,14 @@ func (e Outbox) done(ctx context.Context, key string, ref ghapp.Ref) error {
 // told.
 func (e Outbox) refused(ctx context.Context, in store.Intent, cause error) error {
 	e.Log.ErrorContext(ctx, "write refused", "thread", e.At.Key(), "kind", in.Kind, "key", in.Key, "err", cause)
-	if err := e.Store.Failed(ctx, e.Fence, in.Key, cause.Error()); err != nil {
+	why := cause.Error()
+	if told := (fault.Told{}); errors.As(fault.InWords(cause), &told) {
+		why = told.Text
+	}
+	if err := e.Store.Failed(ctx, e.Fence, in.Key, why); err != nil {
 		return err
 	}
-	return &ghapp.Refusal{Reason: cause.Error()}
+	return &ghapp.Refusal{Reason: why}
 }
 
 // RefOf returns what a write that is done made.

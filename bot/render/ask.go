@@ -51,7 +51,7 @@ func question(a session.Asked) string {
 	if len(a.Choices) > 0 {
 		how = "Answer with the number or the words of a choice"
 	}
-	fmt.Fprintf(&b, "\n%s, or with `/agent <your answer>`. Question `%s`.\n", how, a.ID)
+	fmt.Fprintf(&b, "\n%s, or write `/agent` and your answer. Question `%s`.\n", how, a.ID)
 	return b.String()
 }
 

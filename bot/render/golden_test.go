@@ -203,7 +203,7 @@ func everything() map[string][]string {
 		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": {StoppedBy("kim")},
 		"Taken": {Taken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "Touched": {Touched(true), Touched(false)},
 		"WhichMeant": {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},
-		"WhyMergedAlone": {WhyMergedAlone("nobody approved it")}, "WhyMergedBy": {WhyMergedBy(WhyMergedUnknown)}, "WhyNoPull": {WhyNoPull("it is locked")},
+		"WhyMergedAlone": {WhyMergedAlone("nobody approved it")}, "WhyMergedBy": {WhyMergedBy(WhyMergedUnknown)}, "WhyNoPull": {WhyNoPull("it is locked")}, "WhyNoPermission": {WhyNoPermission("pull_requests=write"), WhyNoPermission("issues=write; pull_requests=write"), WhyNoPermission("x")},
 		"WhyNoRight": {WhyNoRight("kim has left the team")}, "WhyOtherCommit": {WhyOtherCommit(sampleHead, strings.Repeat("d", 40))},
 		"Sign": {Sign(session.PhaseDone), Sign(session.PhaseFailed)}, "NoConfig": {NoConfig(errSample)},
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},

@@ -190,11 +190,15 @@ func next(s *session.State) string {
 	if s.Phase == session.PhaseAwaitingApproval && slices.ContainsFunc(s.Open(), forks) {
 		return "What you write with `/agent …` until then is part of the request. End it with `/agent stop`."
 	}
+	choices := func(a session.Asked) bool { return len(a.Choices) > 0 }
 	switch s.Phase {
 	case session.PhaseAwaitingApproval:
 		return "Answer with `/agent approve ID` or `/agent deny ID reason`. A new `/agent …` comment withdraws the request."
 	case session.PhaseAwaitingAnswer:
-		return "Answer with `/agent …` in this thread."
+		if slices.ContainsFunc(s.Open(), choices) {
+			return "Answer with the number of a choice, or write `/agent` and your answer."
+		}
+		return "Quote the question and write your answer below it, or write `/agent` and your answer."
 	case session.PhaseOutOfBudget:
 		return "Go on with `/agent budget +10`."
 	case session.PhaseFailed, session.PhaseCrashed:

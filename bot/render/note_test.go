@@ -38,8 +38,8 @@ func TestNotesAreSeen(t *testing.T) {
 	}
 	want := []string{
 		"With the request: Contents of a.go", "The server takes no native tool calls; they travel as text from here on",
-		"Sent a tool call that could not be understood", "Did not run write_file", "Said done with open items on its list; sent back",
-		"Said done too early; sent back", "Summarized earlier steps", "Took a change back",
+		"Sent a tool call that could not be understood", "Did not write the file", "Had open items on its list, and went on",
+		"Was not done yet, and went on", "Summarized earlier steps", "Took a change back",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("steps (-want +got):\n%s", d)

@@ -117,7 +117,7 @@ func Diff(v *session.State, page string) string {
 	if len(v.Files) == 0 {
 		b.WriteString("What this session changed was taken back: nothing is different.\n\n")
 	}
-	return b.String() + fmt.Sprintf("[All of it on the branch](%s), with what others pushed to it in between.", page)
+	return b.String() + fmt.Sprintf("[See all of it on the branch](%s), with what others pushed to it in between.", page)
 }
 
 // MostDiff is how many bytes of a diff are shown.

@@ -49,7 +49,9 @@ func steps(timeline []session.Moment) []step {
 		case *session.Resolved:
 			out = append(out, resolvedStep(m))
 		case *session.ToolRun:
-			out = append(out, toolStep(m))
+			if m.Name != askTool || m.Result != nil && !m.Result.OK { // what it asks is a step of its own
+				out = append(out, toolStep(m))
+			}
 		case *session.Note:
 			out = append(out, noteSteps(m)...)
 		case *session.Push:
@@ -93,8 +95,21 @@ func resolvedStep(p *session.Resolved) step {
 	return step{text: text, detail: "`" + p.ID + "`", bad: p.Verdict != policy.Approved && p.Verdict != policy.Answered}
 }
 
+// askTool is the tool by which the model asks people.
+const askTool = "ask_followup_question"
+
+// inWords says what tools do that neither run a command nor touch a file.
+var inWords = map[string]string{
+	askTool: "ask", "attempt_completion": "finish", "switch_mode": "change its mode", "update_todo_list": "change its list", "condense": "summarize",
+	"write_file": "write the file", "edit_file": "edit the file", "apply_diff": "edit the file", "insert_content": "edit the file", "search_and_replace": "edit the file",
+	"delete_file": "delete the file", "read_file": "read the file", "run_terminal_command": "run the command",
+}
+
 func toolStep(t *session.ToolRun) step {
 	s := step{text: t.Title, how: asCode}
+	if what := inWords[t.Title]; what != "" { // it had no title but its name
+		s.text, s.how = strings.ToUpper(what[:1])+what[1:], asMarkdown
+	}
 	if t.Result == nil {
 		s.running, s.bad = !t.CutOff, t.CutOff
 		return s
@@ -104,7 +119,8 @@ func toolStep(t *session.ToolRun) step {
 	case t.Result.Title != "":
 		s.text = t.Result.Title
 	case t.Title == "":
-		s.text = "Did not run " + t.Name //control:not-the-models-words
+		s.text = "Did not " + cmp.Or(inWords[t.Name], "run "+code(t.Name)) //control:not-the-models-words
+		s.how = asMarkdown
 	}
 	if n := counts(total(t.Result.Changes)); len(t.Result.Changes) > 0 && !strings.Contains(s.text, n) {
 		s.detail = n
@@ -113,8 +129,9 @@ func toolStep(t *session.ToolRun) step {
 }
 
 var notes = map[session.NoteKind]string{
-	session.NoteRefused: "Said done too early; sent back", session.NoteReverted: "Took a change back",
-	session.NoteTodo:       "Said done with open items on its list; sent back",
+	session.NoteRefused: "Was not done yet, and went on", session.NoteReverted: "Took a change back",
+	session.NoteTodo:       "Had open items on its list, and went on",
+	session.NoteTests:      "Saw that the tests fail, and went on",
 	session.NoteFallback:   "The server takes no native tool calls; they travel as text from here on",
 	session.NoteCompaction: "Summarized earlier steps",
 }

@@ -1,6 +1,9 @@
 package render
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Why an answer does not count, or what settled a request without one. People
 // read these as the reason of a verdict, and the agent is told them too.
@@ -11,7 +14,7 @@ const (
 	WhyElsewhere      = "the edit was made on another machine and is not here"
 	WhyAnotherAccount = "the account that approved is another one now"
 	WhyAnotherAuthor  = "the account that wrote it is another one now"
-	WhyOtherWords     = "what it is said to come from does not approve this request"
+	WhyOtherWords     = "the text that it comes from does not say yes to this request"
 	WhyNotShown       = "no comment of mine in this thread shows exactly this request"
 	WhyNowhere        = "it cannot be found any more where the approval came from"
 	WhyReviewEdited   = "the review that approved was edited, dismissed or deleted"
@@ -26,13 +29,29 @@ const (
 	WhyTakenBack      = "the review that approved it was taken back"
 	WhyNoCode         = "the repository, or the commit that the work starts from, is not there, or I may not see it"
 	WhyNoGitAccess    = "I have no access to the code of this repository. The App has to be installed on it, with the permission Contents: read and write"
-	WhySignedByApps   = "`commits.sign` is `api`: GitHub signs the commits of a GitHub App, and none that are made with a token. Choose another word, or set Handrail up as an App"
-	WhyNotSigned      = "`commits.sign` is `api`, and GitHub did not sign the commit that it made. Choose another word in the configuration"
+	WhySignedByApps   = "`commits.sign` is `api`: GitHub signs the commits of a GitHub App, and none that are made with a token. Set it to another value, or set Handrail up as an App"
+	WhyNotSigned      = "`commits.sign` is `api`, and GitHub did not sign the commit that it made. Set `commits.sign` to another value in the configuration"
 )
+
+// WhyNoPermission says which permission the App was not granted, as GitHub names it.
+func WhyNoPermission(lacks string) string {
+	var list []string
+	for one := range strings.SplitSeq(lacks, ";") {
+		name, grant, _ := strings.Cut(strings.TrimSpace(one), "=")
+		if grant = map[string]string{"write": "read and write", "read": "read"}[grant]; name != "" && grant != "" {
+			name = strings.ReplaceAll(clean(line(name, 60)), "_", " ")
+			list = append(list, fmt.Sprintf("*%s%s: %s*", strings.ToUpper(name[:1]), name[1:], grant))
+		}
+	}
+	if len(list) == 0 {
+		list = []string{"that this needs"}
+	}
+	return "I lack the permission " + strings.Join(list, " or ") + ". Whoever owns the GitHub App grants it in the settings of the App, and an owner of this account accepts it; then ask me again"
+}
 
 // WhyNoSigningKey says that the server has no key of the kind that is asked for.
 func WhyNoSigningKey(kind string) string {
-	return "`commits.sign` is " + code(kind) + ", and this server has no such key: whoever runs it can set `commits.key`, or the repository chooses another word"
+	return "`commits.sign` is " + code(kind) + ", and this server has no such key: whoever runs it can set `commits.key`, or the repository sets it to another value"
 }
 
 // What stands in the way of the server's own work, for [fmt.Errorf].

@@ -87,6 +87,7 @@ var controlsOfAgent = []control{
 	{"undo-of-a-file", "true", "./gitops", "TestStepsOfAPerson"},
 	{"nothing-is-not-done", `value fmt.Sprintf("%s **%s**", icons[s.Phase], s.Phase)`, "./cmd/handrail", "TestScripts/serve_counts"},
 	{"empty-pull-says-so", "drop", "./cmd/handrail", "TestScripts/serve_counts"},
+	{"cleaning-is-work", "value false", "./agent", "TestCleaningIsWork"},
 	{"own-status", `call Mark $1, []string(nil)`, "./agent/workspace/local", "TestConformance"},
 	{"tests-count", "false", "./agent", "TestLastTestRunCounts"},
 	{"sigpipe-is-no-failure", "value !t.Passed()", "./agent", "TestTestsThatPass"},

@@ -2,6 +2,9 @@ package main
 
 // controlsOfBot are those that a test of a bot's package shows.
 var controlsOfBot = []control{
+	{"permission-in-words", "value refused", "./bot/fault", "TestInWords"},
+	{"line-answer-alone", "value false", "./cmd/handrail", "TestScripts/serve_line_comment"},
+	{"plan-approver-told", "false", "./cmd/handrail", "TestScripts/serve_plan$"},
 	{"others-command-mark", "drop", "./bot/conversation", "TestMarkOfTheCommandIsOurs"},
 	{"github-gate", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
 	{"github-gate-inline", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},

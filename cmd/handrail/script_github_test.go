@@ -144,6 +144,7 @@ func (s *stage) open(ts *testscript.TestScript, args []string) error {
 	}
 	s.names = newNames(s.gh.URL())
 	ts.Defer(func() {
+		s.noModelsWords(ts)
 		for _, v := range s.gh.Violations() {
 			s.t.Errorf("%s: GitHub was spoken to wrongly: %s", ts.Name(), v)
 		}

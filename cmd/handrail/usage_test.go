@@ -27,7 +27,7 @@ func TestSharedBudgets(t *testing.T) {
 	s.say("you", "/agent add more.txt")
 	s.until("**out of budget**", "What you asked for on ", "has used 220 tokens, 200 were allowed", "/agent budget +10")
 	s.say("you", "/agent budget +10")
-	s.until("to raise limits needs maintain permission")
+	s.until("it needs maintain permission on this repository to raise limits")
 	s.gh.AddUser("boss", "maintain")
 	s.say("boss", "/agent budget +10")
 	s.until("**done**", "more.txt")
