@@ -299,7 +299,7 @@ func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome
 // mayWrite reports whether the mode that people asked for can change files. A mode
 // that the model went to by itself takes nothing from what they want.
 func (f *finisher) mayWrite() bool {
-	m, _ := policy.ParseMode(cmp.Or(f.GrantedMode, f.Task.Mode))
+	m, _ := policy.ParseMode(f.ModeName())
 	return m.Allows(policy.Write) && m.EditLimit != 0
 }
 

@@ -26,6 +26,7 @@ type history struct {
 	ratio    compact.Ratio
 	lead     *session.Prompt // what requests begin with; nil before the first
 	renewed  bool            // the conversation was made shorter since then
+	switched bool            // a person asked for another mode since then
 	mode     policy.Mode     // the present one
 	textOnly bool            // the server refused native calls
 	todoTurn int             // turn of the last change of the todo list
@@ -68,7 +69,7 @@ func (h *history) apply(e session.Event) error {
 		h.answered(e, p)
 	case *session.Resolved:
 		h.settled(p)
-		if h.Turns == 0 { // leave to work on a commit of a fork says where the work starts
+		if len(h.Checkpoints) == 0 { // leave to work on a commit of a fork says where the work starts
 			h.claims.from = h.Content()
 		}
 	case *session.Result:
@@ -82,7 +83,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Note:
 		h.note(e, p)
 	case *session.Prompt:
-		h.lead, h.renewed = p, false
+		h.lead, h.renewed, h.switched = p, false, false
 	case *session.Update:
 		if p.Todo != nil {
 			h.todoTurn = h.Turns
@@ -126,6 +127,11 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	if p.Clear || p.Model != "" { // nothing is asked with it
 		return
 	}
+	switched := p.Mode != "" && p.Mode != h.mode.Name
+	if p.Mode != "" {
+		over, h.switched = true, h.switched || switched // it is a request of its own
+		h.enter(p.Mode)
+	}
 	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
 	h.used.message(p, over, h.spent())
 	h.claims.message(asks, h.Content())
@@ -134,6 +140,9 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 		h.notes.Goal = firstLine(p.Text, mostGoal)
 	}
 	h.talk.message(e, p)
+	if last := len(h.talk.entries) - 1; switched && p.Text != "" {
+		h.talk.entries[last].user = fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s", p.Mode, p.Text)
+	}
 }
 
 func (h *history) answered(e session.Event, p *session.Answer) {

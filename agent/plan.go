@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"unicode/utf8"
@@ -26,7 +25,7 @@ type planner struct {
 }
 
 // plans reports whether what the session comes to is a plan to be approved.
-func (p *planner) plans() bool { return p.asks && cmp.Or(p.GrantedMode, p.Task.Mode) == planMode }
+func (p *planner) plans() bool { return p.asks && p.ModeName() == planMode }
 
 // propose asks people whether a plan is to be carried out, and ends the session until
 // they say so.

@@ -78,7 +78,7 @@ func (q *requests) begin(ctx context.Context) error {
 }
 
 // whyAnew returns why requests cannot begin as before, "" where they can. Another mode
-// with the same tools is none: the model was told of it.
+// with the same tools is none where the model went to it: it knows of that.
 func (q *requests) whyAnew(now session.Prompt) session.PromptWhy {
 	was := q.lead
 	switch {
@@ -88,7 +88,7 @@ func (q *requests) whyAnew(now session.Prompt) session.PromptWhy {
 		return session.PromptModel
 	case was.Text != now.Text:
 		return session.PromptText
-	case was.Digest != now.Digest && was.Mode != now.Mode:
+	case was.Mode != now.Mode && (was.Digest != now.Digest || q.switched):
 		return session.PromptMode
 	case was.Digest != now.Digest:
 		return session.PromptTools

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -287,7 +286,7 @@ func (r *callRunner) allowState(s *session.Update) error {
 	if err != nil {
 		return err
 	}
-	granted, err := policy.ParseMode(cmp.Or(r.GrantedMode, r.Task.Mode))
+	granted, err := policy.ParseMode(r.ModeName())
 	if err != nil {
 		return err
 	}

@@ -214,23 +214,66 @@ func (w *world) client() *ghapp.App {
 	return client
 }
 
-// TestSupersede: a new session ends the one that runs, and the comment of the
-// old one says so.
-func TestSupersede(t *testing.T) {
+// TestAnotherMode: who asks a session at work for something in another mode is heard by
+// that session, in that mode; the comments name it.
+func TestAnotherMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	runs := 0
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
-		if runs++; runs > 1 {
-			return finish("The plan is made.")(ctx, work)
+		if runs++; runs == 1 {
+			w.say("/agent plan something else")
+			if err := work.Inbox(ctx); err != nil {
+				return session.Outcome{}, err
+			}
 		}
-		w.say("/agent plan something else")
-		return session.Outcome{}, work.Inbox(ctx)
+		return finish("The plan is made.")(ctx, work)
 	}
 	w.say("/agent fix it")
 	must(t, w.work())
-	if runs != 2 || w.count("handrail:progress-") != 2 || w.count("asked for a new session in its place") != 1 || w.count("**running**") != 0 {
+	if runs != 1 || w.count("handrail:progress-") != 1 || w.count("**done** · plan mode") != 2 || w.count("in its place") != 0 {
 		t.Errorf("%d runs, the bot wrote %q", runs, w.own())
+	}
+	w.say("/agent and now fix it")
+	must(t, w.work())
+	if runs != 2 || w.count("handrail:progress-") != 1 || w.count("**done** · plan mode") != 1 {
+		t.Errorf("%d runs, the bot wrote %q", runs, w.own())
+	}
+}
+
+// TestWordsToWork: who may only ask says nothing to a session at work that changes files,
+// and is answered by it afterwards. Another model works on the session that there is.
+func TestWordsToWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.gh.AddUser("tri", "triage")
+	var ran []string
+	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
+		if len(ran) == 0 {
+			w.sayAs("tri", "/agent ask what are you at?")
+			if err := work.Inbox(ctx); err != nil {
+				return session.Outcome{}, err
+			}
+		}
+		events, err := work.Log.Events(ctx, 0)
+		must(t, err)
+		v, err := session.Fold(events)
+		must(t, err)
+		ran = append(ran, v.ModeName()+" "+v.ModelName())
+		return finish("It is mended.")(ctx, work)
+	}
+	w.say("/agent fix it")
+	must(t, w.work())
+	if w.count("to ask for changes needs write permission") != 1 {
+		t.Errorf("the bot wrote %q", w.own())
+	}
+	w.sayAs("tri", "/agent ask what did you do?")
+	must(t, w.work())
+	w.sayAs("tri", "/agent and mend the rest")
+	w.say("/agent --model big mend the rest")
+	must(t, w.work())
+	if want := []string{"code m", "ask m", "code big"}; !slices.Equal(ran, want) || w.count("handrail:progress-") != 1 {
+		t.Errorf("ran %q, want %q; the bot wrote %q", ran, want, w.own())
 	}
 }
 

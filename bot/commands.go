@@ -169,7 +169,11 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 	if over, err := r.callOwn(ctx); over || err != nil {
 		return err
 	}
-	if v, why := w.mayAsk(r.actor, row.needs(r.cmd), r.sess); v != policy.Allow {
+	right := row.right
+	if row.Name == command.Task {
+		right = policy.AskRead // what it needs is known with its mode
+	}
+	if v, why := w.mayAsk(r.actor, right, r.sess); v != policy.Allow {
 		r.reply(render.NotStarted(why + "."))
 		return nil
 	}

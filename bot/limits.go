@@ -43,9 +43,61 @@ func (r *request) allowed(cfg policy.Config, before string) string {
 	return with.Model
 }
 
+// goOn returns what a follow-up is worked on with. Words without a mode that are said
+// to a request at work, or to a plan that waits, are part of it, and all others are a
+// request that names none. It reports false where the person was told that it is not done.
+func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
+	cfg := r.w.live.InForce(live.DataOf(r.sess))
+	plan := v.Plan()
+	part := !v.Over() && (r.cmd.Mode == "" || r.cmd.Mode == v.ModeName())
+	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.Waits() {
+		r.cmd.Mode = v.ModeName()
+	}
+	if part && r.cmd.Turns != 0 {
+		r.reply(render.TurnsLater(r.cmd.Turns))
+		r.cmd.Turns = 0
+	}
+	r.model = v.ModelName()
+	with, ok = r.choose(cfg)
+	modes := []string{with.Mode}
+	if !v.Over() { //control:words-to-work
+		modes = append(modes, v.ModeName())
+	}
+	if !ok || !r.mayBegin(cfg, with, modes...) {
+		return with, false
+	}
+	if part {
+		with.Mode = ""
+	}
+	return with, true
+}
+
+// mayBegin reports whether the person may have work done in the mode of a choice, and in
+// others that their words reach, and else says so.
+func (r *request) mayBegin(cfg policy.Config, with policy.Choice, others ...string) bool {
+	right := policy.AskRead
+	for _, name := range append(others, with.Mode) {
+		if m, err := policy.ParseMode(name); err != nil || !m.ReadOnly() { //control:right-of-the-mode
+			right = policy.AskChange
+		}
+	}
+	may, why := r.w.mayAsk(r.actor, right, r.sess)
+	if may == policy.Allow {
+		return true
+	}
+	with.Mode = "ask"
+	r.reply(render.NotStarted(why + "." + render.AskInstead(cfg.Permits(with) == nil)))
+	return false
+}
+
 // keepAllowed has another model go on with a session whose own is not allowed any more.
 func (r *request) keepAllowed(v *session.State) {
-	if name := r.allowed(r.w.live.InForce(live.DataOf(r.sess)), v.ModelName()); name != v.ModelName() { //control:allowed-model-goes-on
+	r.goOnWith(v, r.allowed(r.w.live.InForce(live.DataOf(r.sess)), v.ModelName()))
+}
+
+// goOnWith has the session go on with a model.
+func (r *request) goOnWith(v *session.State, name string) {
+	if name != v.ModelName() { //control:allowed-model-goes-on
 		m := r.from()
 		m.Model = name
 		r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))

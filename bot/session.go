@@ -3,10 +3,8 @@ package bot
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/pull"
@@ -34,14 +32,8 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 	return s, nil
 }
 
-// sendOn hands a text in the bot's own pull request to the thread of its session. Who
-// asks for another mode or model there asks for a session of its own, unless the pull
-// request is closed: then there is nothing to work on but the thread that it came from.
+// sendOn hands a text in the bot's own pull request to the thread of its session.
 func sendOn(ctx context.Context, w *worker, d *store.Delivery, s userMessage) (bool, error) {
-	cmds, _, err := w.commandsIn(ctx, s.body)
-	if err != nil || s.ev.State != "closed" && slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Mode != "" || c.Model != "" }) {
-		return false, err
-	}
 	here, err := w.session(ctx)
 	if err != nil || here != nil && !live.IsOver(here.State) {
 		return false, err

@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // ofSession is a command that is about the thread's session as it stands.
@@ -96,7 +97,24 @@ func takeBack(r *request, v *session.State) {
 	default:
 		r.react("eyes")
 	}
-	r.c.append(v.WithTakeBack(r.from(), r.msg.place(), wish)...)
+	by := r.from()
+	if is, err := policy.ParseMode(v.ModeName()); err == nil && is.ReadOnly() && wish.Do != session.Keep {
+		by.Mode = r.changing(v)
+	}
+	r.c.append(v.WithTakeBack(by, r.msg.place(), wish)...)
+}
+
+// changing returns the mode of the configuration where that may change files, as a wish
+// about checkpoints does, or code mode, whichever is allowed; else "".
+func (r *request) changing(v *session.State) string {
+	cfg := r.w.live.InForce(live.DataOf(r.sess))
+	for _, name := range []string{cfg.Mode, "code"} {
+		m, err := policy.ParseMode(name)
+		if err == nil && !m.ReadOnly() && cfg.Permits(policy.Choice{Mode: name, Model: v.ModelName()}) == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // from is who wants something, and where they said so.

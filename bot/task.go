@@ -41,29 +41,19 @@ func task(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	if over == nil && r.goesOn() {
+	if over == nil {
 		return r.follow(ctx)
 	}
 	if err := r.supersede(ctx); err != nil {
 		return err
 	}
-	if over == nil {
-		return r.open(ctx, nil)
-	}
-	r.cmd.Mode, r.model = cmp.Or(r.cmd.Mode, v.Task.Mode), v.ModelName() //control:model-of-the-session-before
+	r.model = v.ModelName() //control:model-of-the-session-before
 	before := pull.Before(v, over)
 	return r.open(ctx, &before)
 }
 
-// goesOn reports whether a task belongs to the thread's session: it does not ask for
-// another mode or model. Who asks for a plan while one waits wants it changed.
-func (r *request) goesOn() bool {
-	same := r.cmd.Mode == r.sess.Mode && (r.own != "" || r.sess.State == session.PhasePlanned)
-	return r.cmd.Model == "" && (r.cmd.Mode == "" || same)
-}
-
-// supersede ends the thread's session, because a person asked for another
-// one, and says so. A session that runs ends first; then the delivery is
+// supersede ends the thread's session, because its pull request is over and a person
+// asks for more, and says so. A session that runs ends first; then the delivery is
 // handled again.
 func (r *request) supersede(ctx context.Context) error {
 	v, err := r.view(ctx)
@@ -112,28 +102,26 @@ func clean(s string) string {
 // answered by them (a question) or withdrawn (an approval).
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
-	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place()}
 	v, err := r.viewWith(ctx)
 	if err != nil {
 		return err
 	}
+	with, ok := r.goOn(v)
+	if !ok {
+		return nil
+	}
+	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode}
+	m.Turns = with.Turns //control:turns-of-a-follow-up
 	since := v.Heard()
 	if since.At.IsZero() { // a log of an older version
 		since.At = v.Started
 	}
-	if m.Context, err = r.background(ctx, v.ModelName(), m.Text, since, v.Cleared); err != nil {
+	if m.Context, err = r.background(ctx, with.Model, m.Text, since, v.Cleared); err != nil {
 		return err
 	}
-	images, words := r.pictures(ctx, v.ModelName(), false)
+	images, words := r.pictures(ctx, with.Model, false)
 	m.Text, m.Images = m.Text+words, images
-	r.keepAllowed(v)
-	switch {
-	case r.cmd.Turns == 0:
-	case v.Over():
-		m.Turns = r.turns(r.w.live.InForce(live.DataOf(r.sess)), cmp.Or(v.GrantedMode, v.Task.Mode), r.cmd.Turns) //control:turns-of-a-follow-up
-	default:
-		r.reply(render.TurnsLater(r.cmd.Turns))
-	}
+	r.goOnWith(v, with.Model)
 	answered := false
 	r.c.append(approval.Dropped(v, m, s.author.ID)...) //control:plan-replaced
 	for _, a := range v.Open() {
@@ -172,7 +160,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	}
 	cfg := policy.Merge(w.cfg.Policy, place.Config).WithDefaults()
 	with, ok := r.choose(cfg)
-	if !ok {
+	if !ok || !r.mayBegin(cfg, with) {
 		return nil
 	}
 	id := sessionID(w.key, s.key)

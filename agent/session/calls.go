@@ -39,6 +39,7 @@ type CallState struct {
 // Request is something that a person was asked.
 type Request struct {
 	Asked
+	Turn     int       // of the session when it was asked
 	Answer   *Resolved // the word that settled it, or the last of several
 	Settled  time.Time // when that was recorded
 	Approval policy.Approval
@@ -176,7 +177,7 @@ func (c *Calls) ask(turn int, p *Asked) {
 	if p.Tool == PublishTool {
 		c.Publish = c.add(&CallState{Call: Call{ID: p.Call, Name: PublishTool}, Turn: turn})
 	}
-	r := &Request{Asked: *p, Approval: policy.OpenApproval(p.ID, p.Digest, p.Deadline)}
+	r := &Request{Asked: *p, Turn: turn, Approval: policy.OpenApproval(p.ID, p.Digest, p.Deadline)}
 	c.Requests = append(c.Requests, r)
 	if p.Kind != AskPlan {
 		c.call(p.Call).Request = r

@@ -121,6 +121,7 @@ type Message struct {
 	Text   string `json:"text"`
 	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
 	Turns  int    `json:"turns,omitempty"`  // for the request that it begins; 0 for as many as the task has
+	Mode   string `json:"mode,omitempty"`   // of the request that it begins; "" where it goes on with the one before
 
 	TakeBack *TakeBack `json:"take_back,omitempty"` // nil for words to the model
 	Model    string    `json:"model,omitempty"`     // works on the session from now on; "" for the one so far

@@ -16,7 +16,7 @@ type State struct {
 	Mode        string    // the mode that the agent changed to; "" for the task's
 	Model       string    // that a person changed to; "" for the task's
 	Cleared     bool      // the conversation was forgotten, and nothing was asked since
-	GrantedMode string    // the mode that people granted with a plan; "" for the task's
+	GrantedMode string    // the mode of the present request, named with it or granted with a plan; "" for the task's
 	Ends        []Outcome // of the runs that ended the session, oldest first
 	Rest        *Outcome  // how the work ended before checkpoints were taken back: it ends again after that
 	Todo        []Todo
@@ -50,6 +50,10 @@ func Fold(events []Event) (*State, error) {
 
 // ModelName returns the model that works on the session.
 func (s *State) ModelName() string { return cmp.Or(s.Model, s.Task.Model) }
+
+// ModeName returns the mode that people want the present request worked on in. The
+// agent may have gone to a narrower one by itself.
+func (s *State) ModeName() string { return cmp.Or(s.GrantedMode, s.Task.Mode) }
 
 // Over reports whether the session has ended for good: it goes on only when
 // someone asks for more.
@@ -156,7 +160,7 @@ func (s *State) Take(e Event, payload any) {
 // work on, and from no other.
 func (s *State) permit(id string) {
 	for _, r := range s.Requests {
-		if r.ID == id && r.Kind == AskCommit && r.Approval.Stands() && s.Turns == 0 {
+		if r.ID == id && r.Kind == AskCommit && r.Approval.Stands() && s.Turns == r.Turn && len(s.Checkpoints) == 0 {
 			s.Task.Base = r.Head //control:fork-base
 			s.begin(s.Task)
 		}
@@ -212,6 +216,9 @@ func (s *State) heard(p *Message) {
 		}
 		s.still()
 		return
+	}
+	if p.Mode != "" { //control:mode-of-the-request
+		s.GrantedMode, s.Mode = p.Mode, p.Mode
 	}
 	if p.TakeBack == nil {
 		s.Outcome, s.Rest, s.Phase = nil, nil, PhaseRunning

@@ -65,12 +65,13 @@ const mostAsked = 20
 // commit that the fork is at, the end of one that the fork has left behind, and that
 // the session waits. It returns nothing where the work may go on.
 func (s Fork) Look(ctx context.Context, v *session.State) ([]*session.Event, error) {
-	mode, err := policy.ParseMode(v.Task.Mode)
-	if v.Over() || err == nil && mode.ReadOnly() { //control:fork-waits
+	mode, err := policy.ParseMode(v.ModeName())
+	begins := v.Plan() != nil && v.Plan().Approval.Stands()   //control:fork-plan
+	if v.Over() || err == nil && mode.ReadOnly() && !begins { //control:fork-waits
 		return nil, nil
 	}
 	last := newestCommit(v)
-	if last != nil && last.Approval.Stands() && v.Turns > 0 {
+	if last != nil && last.Approval.Stands() && v.Turns > last.Turn {
 		return nil, nil // it was used
 	}
 	p, err := s.Client.GetPull(ctx, s.Thread)

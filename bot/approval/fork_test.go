@@ -133,6 +133,36 @@ func TestForkWaits(t *testing.T) {
 	}
 }
 
+// TestForkPlan: a plan is made at once; one that was approved waits for an ok, and so does
+// a request that changes something after one that reads. Each is used once.
+func TestForkPlan(t *testing.T) {
+	st := newForkStage(t, "plan")
+	st.apply(session.NewEvent(session.TypeAnswer, 1, session.Answer{}),
+		session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "p1", Kind: session.AskPlan, Digest: "d"}),
+		session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: session.StatusPlanned}}))
+	if st.look(); WaitingCommit(st.v) != nil {
+		t.Error("a plan asks for a commit")
+	}
+	st.apply(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "p1", Verdict: policy.Approved}))
+	if st.look() || WaitingCommit(st.v) == nil {
+		t.Error("an approved plan does not wait for an ok")
+	}
+	head := st.push("b")
+	st.look()
+	st.ok(head)
+	if !st.look() || st.v.Task.Base != head || st.v.Published != head {
+		t.Errorf("after the ok it may not be worked on, or from %s, not %s", st.v.Published, head)
+	}
+
+	st = newForkStage(t, "review")
+	st.apply(session.NewEvent(session.TypeAnswer, 3, session.Answer{}),
+		session.NewEvent(session.TypeEnded, 3, session.Ended{Outcome: session.Outcome{Status: session.StatusAnswered}}),
+		session.NewEvent(session.TypeMessage, 3, session.Message{Text: "fix it", Mode: "code"}))
+	if st.look() || WaitingCommit(st.v) == nil {
+		t.Error("a change after a review does not wait for an ok")
+	}
+}
+
 // TestForkStartsFromTheCommit: the work starts from the commit that was let in.
 func TestForkStartsFromTheCommit(t *testing.T) {
 	st := newForkStage(t, "code")

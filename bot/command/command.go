@@ -64,7 +64,7 @@ func (s Spec) help() string { return cmp.Or(s.Help, usage.Help[s.Name]) }
 type Table []Spec
 
 // modes are words that start a task in the mode they name.
-var modes = [...]string{"plan", "review", "ask", "debug", "architect", "explore", "security"}
+var modes = [...]string{"code", "plan", "review", "ask", "debug", "architect", "explore", "security"}
 
 // Check returns an error that names what is missing in the table, or there
 // twice.

@@ -173,6 +173,11 @@ var (
 	finite = set(`is are was were isn't aren't wasn't weren't does doesn't do don't did didn't has hasn't have haven't had shows show should shouldn't
 		needs need must fails fail failed crashes crash crashed returns return throws throw breaks broke gives gets looks can can't cannot could couldn't won't will would
 		says seems appears takes hangs times loses goes went stays uses works points ignores misses prints leaks renders contains exits stopped ist sind`)
+	// codeOf is words that name something together with "code" before them.
+	codeOf = set(`base block blocks change changes comment comments completion coverage duplication examples fence fences folding formatting freeze
+		formatter generation generator golf highlighting hygiene injection layout lens lines links lists names owner owners page pages path paths
+		point points quality review reviews sample samples section sections signing size smell smells snippet snippets spans structure
+		style tags tour from that which`)
 	// opens is words that begin what a mode is asked for.
 	opens = set(`the a an this that these those my our your its all each every any some why how what which who whether if when where of for about on in at to and or
 		with is are do does did can could should would will i we you it there`)
@@ -198,6 +203,8 @@ func takesMode(name, rest string) bool {
 	switch {
 	case len(list) == 0, strings.ContainsRune(":,.!–—", []rune(line)[0]):
 		return true
+	case name == "code": // "code coverage is low" is about code
+		return !codeOf[list[0]] && !opens[list[0]] && !finite[list[0]] && !states(list)
 	case name == "ask":
 		return strings.HasSuffix(line, "?") || opens[list[0]] && list[0] != "for" || !program.MatchString(line) && !states(list)
 	case finite[list[0]] && !opens[list[0]]: // "review shows nothing"

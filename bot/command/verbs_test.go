@@ -272,6 +272,22 @@ security headers are missing => =
 explore the code => task:explore | the code
 architect a plugin system => task:architect | a plugin system
 explore tab shows nothing => =
+code => task:code |
+code fix it => task:code | fix it
+Code: fix these two => task:code | fix these two
+code, please mend both => task:code | please mend both
+code clean up the parser => task:code | clean up the parser
+code --turns 5 fix it => task:code 5 | fix it
+code the parser => =
+code coverage is too low => =
+code coverage for the parser => =
+code style of this file => =
+code in main.go is never run => =
+code blocks are cut => =
+code that nobody calls => =
+code is hard to read => =
+code is it used? => =
+please code a parser => =
 --turns 5 fix it => task 5 | fix it
 fix it --turns 5 => task 5 | fix it
 --model=m fix it --turns=5 => task 5m | fix it

@@ -132,7 +132,7 @@ func (l *Session) Faulted(ctx context.Context, cause error) error {
 // or its model no longer. It reports whether that is so.
 func (l *Session) Forbidden(ctx context.Context) (bool, error) {
 	v := l.State
-	err := l.config().Permits(policy.Choice{Mode: cmp.Or(v.GrantedMode, v.Task.Mode, "code"), Model: v.ModelName()})
+	err := l.config().Permits(policy.Choice{Mode: cmp.Or(v.ModeName(), "code"), Model: v.ModelName()})
 	var no *policy.NotAllowed
 	if !errors.As(err, &no) {
 		return false, err

@@ -44,7 +44,7 @@ var wishes = map[session.TakeBackKind]string{
 
 // endsWith says in a few words what there is to look at.
 func endsWith(s *session.State, pull int) string {
-	var parts []string
+	parts := modeOf(s)
 	wish := s.Outcome.Wish
 	switch {
 	case wish == session.Keep:

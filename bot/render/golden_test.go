@@ -183,7 +183,7 @@ func everything() map[string][]string {
 		"NoneRuns": phases, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
 		"NotAllowed": {NotAllowed(sampleModes), NotAllowed(sampleNoMode), NotAllowed(&policy.NotAllowed{What: "model", Name: "x"})},
 		"NotCounted": {NotCounted("review", WhyOtherCommit(sampleHead, strings.Repeat("d", 40)))}, "NotOpen": {NotOpen("abc", nil), NotOpen("abc", asked)},
-		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotStarted": {NotStarted("sam has no access to this repository.")},
+		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotStarted": {NotStarted("sam has no access to this repository.")}, "AskInstead": {AskInstead(true), AskInstead(false)},
 		"NothingToResume": {NothingToResume(session.PhaseDone), NothingToResume(session.PhaseNoChanges)},
 		"OwnBroken":       {OwnBroken(book[1])}, "OwnCommands": {OwnCommands(book, nil), OwnCommands(nil, errSample)}, "OwnMode": {OwnMode(custom.Command{Name: "release", Mode: "plan"}, "code")},
 		"OwnUse":        {OwnUse(book[0], "takes no words, and here are 2")},

@@ -5,7 +5,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,10 +69,7 @@ var icons = map[session.Phase]string{
 }
 
 func headline(s *session.State) string {
-	parts := []string{}
-	if mode := cmp.Or(s.GrantedMode, s.Task.Mode, "code"); mode != "code" {
-		parts = append(parts, mode+" mode")
-	}
+	parts := modeOf(s)
 	if s.Turns > 0 {
 		parts = append(parts, plural(s.Turns, "turn"))
 	}
@@ -84,6 +80,14 @@ func headline(s *session.State) string {
 		return ""
 	}
 	return " · " + strings.Join(parts, " · ")
+}
+
+// modeOf names the mode of the present request where it is not the one that makes changes.
+func modeOf(s *session.State) []string {
+	if mode := s.ModeName(); mode != "" && mode != "code" {
+		return []string{mode + " mode"}
+	}
+	return nil
 }
 
 func plural(n int, what string) string {

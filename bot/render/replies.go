@@ -74,6 +74,14 @@ func TransferredHere(from thread.Ref, v *session.State) string {
 // NotStarted says why a command was not carried out.
 func NotStarted(why string) string { return "I did not start: " + why }
 
+// AskInstead says what who may only ask can do, where that is allowed here.
+func AskInstead(allowed bool) string {
+	if !allowed {
+		return ""
+	}
+	return " An answer in words you get with `/agent ask …`, when nothing else is at work here."
+}
+
 // CouldNotStart says what stood in the way of a task.
 func CouldNotStart(err error) string { return sentence("I could not start: " + clean(err.Error())) }
 

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -74,11 +75,7 @@ func Config(of Layers, v *session.State) untrusted.Post {
 	var b, table strings.Builder
 	b.WriteString("What is in force in this thread. Where it comes from: the **server** (whoever runs it), the **repository** (`.github/agent.yml` on the default branch), or the **default**.\n\n")
 	if v != nil {
-		mode := v.Task.Mode
-		if v.Mode != "" {
-			mode = v.Mode
-		}
-		fmt.Fprintf(&b, "This session: mode %s, model %s, branch %s", code(mode), code(v.ModelName()), code(v.Branch))
+		fmt.Fprintf(&b, "This session: mode %s, model %s, branch %s", code(cmp.Or(v.Mode, v.ModeName())), code(v.ModelName()), code(v.Branch))
 		if v.Task.Turns > 0 {
 			fmt.Fprintf(&b, ", %s", plural(v.Task.Turns, "turn"))
 		}

@@ -64,6 +64,7 @@ var controlsOfBot = []control{
 	{"log-elsewhere", "false", "./bot/ghapp", "TestLogsElsewhere"},
 	{"picture-host", "false", "./bot/ghapp", "TestPictures"},
 	{"fork-waits", "true", "./bot/approval", "TestForkWaits"},
+	{"fork-plan", "value false", "./bot/approval", "TestForkPlan"},
 	{"fork-base", "drop", "./bot/approval", "TestForkStartsFromTheCommit"},
 	{"fork-moved", "false", "./bot/approval", "TestForkLookedAtAgain"},
 	{"fork-right-again", "false", "./bot/approval", "TestForkLookedAtAgain"},

@@ -19,7 +19,7 @@ const (
 	// The answer to a request for help.
 	Begin   = "Write `%s` and %s as a comment, for example `%s %s`.\n\n"
 	Head    = "| command | what it does |\n|---|---|\n"
-	ModeRow = "| `%s %s …` | start in %s mode |\n"
+	ModeRow = "| `%s %s …` | a task in %s mode, this time only |\n"
 	Flags   = "\nFlags for a task, before or behind its words: `--mode NAME`, `--model NAME`, `--turns N`. A task that begins like a command is written `%s task: …`.\n"
 
 	// Where a line stands that is no command for GitHub, see [NotSaid].
@@ -33,7 +33,7 @@ const (
 
 	// What is wrong with a command of a repository's own: its name, its arguments.
 	IsCommand      = "`%s %s` is a command of the bot"
-	IsMode         = "`%s %s` starts a task in that mode"
+	IsMode         = "`%s %s` is a task in that mode"
 	IsAnswer       = "people answer with that word"
 	IsNear         = "it is a slip of the keyboard away from `%s %s`"
 	NoArguments    = "takes no arguments"
