@@ -264,7 +264,7 @@ func TestWordsToWork(t *testing.T) {
 	}
 	w.say("/agent fix it")
 	must(t, w.work())
-	if w.count("to ask for changes needs write permission") != 1 {
+	if w.count("it needs write permission on this repository to ask for changes") != 1 {
 		t.Errorf("the bot wrote %q", w.own())
 	}
 	w.sayAs("tri", "/agent ask what did you do?")
