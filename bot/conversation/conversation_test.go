@@ -233,6 +233,8 @@ func TestGoesOn(t *testing.T) {
 	if got := strings.Join(from.asked, " "); got != "threads comments" {
 		t.Errorf("GitHub was asked for %s", got)
 	}
+	r.Since = session.Place{At: at(60), Comment: 990, DiffThread: 990} // ids of another kind tell nothing of the order
+	inOrder(t, gather(t, from, r), "new in the same second", "@eve")
 }
 
 // What GitHub refuses is left out and named; what it may give later is waited for.

@@ -109,7 +109,7 @@ func afterOnDiff(p session.Place, c Comment) bool { return after(p, c, p.DiffThr
 // isNew reports whether a session that goes on was not told of a comment; at its
 // beginning it was told of none.
 func (g *gathering) isNew(c Comment) bool {
-	return c.ID != g.At.Comment && !afterOnDiff(g.At, c) && (g.Since.At.IsZero() || afterOnDiff(g.Since, c) && !c.Own)
+	return c.ID != g.At.Comment && !afterOnDiff(g.At, c) && (g.Since.At.IsZero() || !told(g.Since, c, g.Since.DiffThread != 0) && !c.Own)
 }
 
 // putThread lays out one talk about lines of the diff. Each line that somebody

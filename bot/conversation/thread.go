@@ -82,9 +82,10 @@ func (g *gathering) readComments(ctx context.Context) error {
 }
 
 // afterInThread is after for what stands in the thread: its comments, and reviews.
-func afterInThread(p session.Place, c Comment) bool {
-	return after(p, c, p.DiffThread == 0 && c.State == "")
-}
+func afterInThread(p session.Place, c Comment) bool { return after(p, c, inThread(p, c)) }
+
+// inThread reports whether the ids of a place and a comment tell their order.
+func inThread(p session.Place, c Comment) bool { return p.DiffThread == 0 && c.State == "" }
 
 // counts reports whether the model is told of a comment.
 func (g *gathering) counts(c Comment) bool {
@@ -94,7 +95,7 @@ func (g *gathering) counts(c Comment) bool {
 	if g.Since.At.IsZero() {
 		return true
 	}
-	return afterInThread(g.Since, c) && !c.Author.Bot && (g.Command == nil || !g.Command(c.Body))
+	return !told(g.Since, c, inThread(g.Since, c)) && !c.Author.Bot && (g.Command == nil || !g.Command(c.Body))
 }
 
 // putComments puts as many comments as there is room for, the newest first. Earlier
