@@ -43,13 +43,7 @@ func (t *toolset) small() bool {
 	return LargestContext(t.window.fixed, t.window.model.caps) <= smallWindow
 }
 
-func (t *toolset) names() []string {
-	var out []string
-	for _, s := range t.offered() {
-		out = append(out, s.Name)
-	}
-	return out
-}
+func (t *toolset) names() []string { return tools.Names(t.offered()) }
 
 // requests puts together what a model is sent.
 type requests struct {

@@ -163,6 +163,15 @@ func ForModel(list []Spec) []llm.ToolSpec {
 	return out
 }
 
+// Names returns the names of tools that a model is told of.
+func Names(list []llm.ToolSpec) []string {
+	out := make([]string, 0, len(list))
+	for _, s := range list {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
 // Intent says what a call would do; see [Tool]. Its arguments were checked
 // against the sheet.
 type Intent func(ctx context.Context, a Args) (policy.Action, error)
