@@ -52,7 +52,7 @@ func TestAnswerArrives(t *testing.T) {
 		"approved":              {nil, []command.Command{approve}, "approved", "+1"},
 		"denied":                {nil, []command.Command{deny}, "denied not today", "-1"},
 		"both in one comment":   {nil, []command.Command{approve, deny}, "approved, denied not today", ""},
-		"the other way round":   {nil, []command.Command{deny, approve}, "denied not today", "No request with the id"},
+		"the other way round":   {nil, []command.Command{deny, approve}, "denied not today", "was already denied by"},
 		"approved, and a wish":  {nil, []command.Command{approve, task}, "approved", "eyes"},
 		"a wish only":           {nil, []command.Command{task}, "withdrawn", "eyes"},
 		"the base moved":        {(*court).moveBase, []command.Command{approve}, "approved", "+1"},

@@ -45,12 +45,24 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	asks := r.w.live.Approvals(&r.w.at, r.sess)
 	ids := r.cmd.IDs
 	if len(ids) == 0 {
-		meant, err := asks.Unnamed(ctx, v, approval.WhenSaid(r.msg.ev, r.msg.target))
+		meant, gone, err := asks.Unnamed(ctx, v, approval.WhenSaid(r.msg.ev, r.msg.target))
 		if err != nil {
 			return err
 		}
+		kept := live.DataOf(r.sess).Reviews
+		gone = slices.DeleteFunc(gone, func(a session.Asked) bool { return kept[a.ID].URL == "" }) // not asked so far
+		if len(gone) > 0 {                                                                         //control:gone-is-asked-anew
+			r.reply(render.AskedAnew(gone))
+			all := func(approval.Requests, *session.State) []session.Asked { return gone }
+			if err := askAnew(ctx, r.w, r.sess, all); err != nil || !r.cmd.All {
+				return err
+			}
+		}
 		var why string
 		if ids, why = approval.Choose(approval.Open(v), meant, approval.Pick{Verb: r.cmd.Name, All: r.cmd.All, Yes: verdict == policy.Approved}); why != "" {
+			if last := approval.Newest(v); why == render.NothingAsked && last != nil {
+				why = render.NothingLeft(approval.Past(v, last, verdict))
+			}
 			r.reply(why)
 		}
 	}
@@ -91,6 +103,19 @@ func (r *request) settled(res session.Resolved, where string, several bool) stri
 		return render.SettledAs(res)
 	}
 	return ""
+}
+
+// askAnew has requests put before people again whose comments were deleted.
+func askAnew(ctx context.Context, w *worker, row *store.Session, gone func(approval.Requests, *session.State) []session.Asked) error {
+	l, err := w.lease(ctx, row)
+	if err != nil {
+		return err
+	}
+	if err := l.Reload(ctx); err != nil {
+		return err
+	}
+	asks := l.Requests()
+	return asks.Anew(ctx, l.State, gone(asks, l.State))
 }
 
 // reviewed sees what became of a request that is up for review, and records it.

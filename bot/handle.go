@@ -100,6 +100,13 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "the progress comment was deleted", d.ID)
 	}
+	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ours && row != nil && approval.Asks(row.ID, key) { //control:deleted-is-asked-anew
+		asked := func(asks approval.Requests, v *session.State) []session.Asked { return asks.AskedIn(v, key) }
+		if err := askAnew(ctx, w, row, asked); err != nil {
+			return err
+		}
+		return w.cfg.Store.Deliveries.Done(ctx, "a comment that asks was deleted", d.ID)
+	}
 	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || live.IsOver(row.State) {
 		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
 	}

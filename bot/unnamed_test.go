@@ -114,7 +114,7 @@ func TestAnswersWithoutID(t *testing.T) {
 		"two to be denied":      {before: func(c *court) { c.asks("aaaa2222", "medium", true); c.asks("bbbb3333", "medium", true) }, text: "/agent deny", says: "`/agent deny aaaa2222` or `/agent deny bbbb3333`"},
 		"asked later":           {after: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve", says: "`/agent approve aaaa2222`"},
 		"never shown":           {before: func(c *court) { c.asks("aaaa2222", "medium", false) }, text: "/agent approve", says: "`/agent approve aaaa2222`"},
-		"another since":         {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, after: func(c *court) { ended(c, "aaaa2222", policy.Denied); c.asks("bbbb3333", "medium", true) }, text: "/agent approve", says: "No request with the id `aaaa2222` is open"},
+		"another since":         {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, after: func(c *court) { ended(c, "aaaa2222", policy.Denied); c.asks("bbbb3333", "medium", true) }, text: "/agent approve", says: "`aaaa2222` was already denied"},
 		"one of two settled":    {before: func(c *court) { c.asks("aaaa2222", "medium", true); c.asks("bbbb3333", "medium", true) }, after: func(c *court) { ended(c, "aaaa2222", policy.Approved) }, text: "/agent approve", says: "`/agent approve bbbb3333`"},
 		"nothing open":          {text: "/agent approve", says: "Nothing waits"},
 		"all":                   {before: func(c *court) { c.asks("aaaa2222", "medium", true); c.asks("bbbb3333", "high", true) }, text: "/agent approve all", want: "aaaa2222 approved, bbbb3333 approved", says: "`bbbb3333`: approved by kim in comment "},

@@ -31,7 +31,7 @@ type Answer struct {
 func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (res session.Resolved, why string, err error) {
 	asked, ok := answerable(v, answer)
 	if !ok {
-		why, err := s.notOpen(ctx, v, answer.Request)
+		why, err := s.notOpen(ctx, v, answer)
 		return res, why, err
 	}
 	verdict, why, err := s.may(ctx, answer.By, asked)

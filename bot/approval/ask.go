@@ -125,14 +125,22 @@ func (r Requests) show(ctx context.Context, v *session.State, key string, group 
 			return err
 		}
 	}
-	wr := ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: post.Text, Folds: post.Folds, First: true}
+	wr := ghapp.Write{Key: key + is.Again, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: post.Text, Folds: post.Folds, First: true}
 	ref, err := r.Holder.Ensure(ctx, wr)
 	if err == nil && (is.Shown != "" || !slices.ContainsFunc(group, waits)) { //control:settled-is-said
-		wr.Key, wr.Kind, wr.Target = key+"-"+says, ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID}
+		wr.Key, wr.Kind, wr.Target = wr.Key+"-"+says, ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID}
 		_, err = r.Holder.Ensure(ctx, wr)
 	}
 	if ghapp.UnlessRefused(err) != nil {
 		return err
+	}
+	if err != nil && slices.ContainsFunc(group, waits) { //control:missing-is-asked-anew
+		if err := r.Anew(ctx, v, []session.Asked{group[0].Asked}); err != nil {
+			return err
+		}
+		if r.Holder.Stage(group[0].ID).Again != is.Again {
+			return r.show(ctx, v, key, group)
+		}
 	}
 	is.Shown = says
 	if err := r.Holder.SetStage(ctx, group[0].ID, is); err != nil || is.URL != "" {
@@ -237,6 +245,7 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	if err != nil {
 		return err
 	}
+	anew := r.Holder.Stage(a.ID).Again
 	key, told := r.key(a), render.ReviewNotice(a, pull, r.Requester, r.Progress)
 	var tell []string // who is asked to review is told by GitHub
 	if len(people)+len(teams) == 0 {
@@ -251,7 +260,7 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	for _, team := range teams {
 		list = append(list, ghapp.Write{Key: key + "-t-" + team, Kind: ghapp.WriteReviewers, Thread: at, Teams: []string{team}})
 	}
-	list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: tell, Body: told.Text, Folds: told.Folds, First: true})
+	list = append(list, ghapp.Write{Key: key + anew, Kind: ghapp.WriteComment, Mentions: tell, Body: told.Text, Folds: told.Folds, First: true})
 	var ref ghapp.Ref
 	for _, wr := range list {
 		if checked := strings.Trim(wr.Key, "-"); checked != wr.Key || strings.Contains(checked, "--") {
@@ -261,7 +270,7 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 			return err
 		}
 	}
-	return r.Holder.SetStage(ctx, a.ID, Stage{Pull: pull, Posted: true, URL: ref.URL})
+	return r.Holder.SetStage(ctx, a.ID, Stage{Pull: pull, Posted: true, URL: ref.URL, Again: anew})
 }
 
 // resolveNow settles a request and has the session gone on with.

@@ -61,26 +61,31 @@ func (a Answer) Where() string { return where(a.Source) }
 
 // Unnamed returns the requests that somebody can have meant who named none: those
 // that were open when the text was written, and whose comment is older. By the
-// log alone that cannot be told, so GitHub's times of the comments count.
-func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) ([]session.Asked, error) {
+// log alone that cannot be told, so GitHub's times of the comments count. Gone are those
+// that are open, and that no comment shows any more.
+func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) (meant, gone []session.Asked, err error) {
 	comments, err := s.Client.Posted(ctx, s.Thread, requestKey(s.ID, ""), false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []session.Asked
 	for _, r := range v.Requests {
 		if !r.Kind.ByID() || r.Answer != nil && r.Settled.Before(said.At) {
 			continue
 		}
+		shown := r.Digest == "" || !r.Approval.Waits()
 		for _, cm := range comments {
+			shown = shown || strings.Contains(cm.Body, r.Digest)
 			older := cm.Created.Before(said.At) || cm.Created.Equal(said.At) && cm.ID < said.Comment
 			if older && r.Digest != "" && strings.Contains(cm.Body, r.Digest) { //control:older-than-the-answer
-				out = append(out, r.Asked)
+				meant = append(meant, r.Asked)
 				break
 			}
 		}
+		if !shown {
+			gone = append(gone, r.Asked)
+		}
 	}
-	return out, nil
+	return meant, gone, nil
 }
 
 // Open returns the requests for approval that are open.
@@ -98,10 +103,15 @@ type Pick struct {
 // Choose returns the requests of those that are open, and that an answer can mean,
 // which it is for. Why says that it is for none, or what it leaves out.
 func Choose(open, meant []session.Asked, p Pick) (ids []string, why string) {
-	if len(open) == 0 {
+	switch {
+	case len(open) == 0 && (len(meant) == 1 || p.All && len(meant) > 0): // somebody was faster
+		for _, a := range meant {
+			ids = append(ids, a.ID)
+		}
+		return ids, ""
+	case len(open) == 0:
 		return nil, render.NothingAsked
-	}
-	if !p.All {
+	case !p.All:
 		if len(meant) == 1 && (!p.Yes || meant[0].Severity != "critical") { //control:only-one-open
 			return []string{meant[0].ID}, ""
 		}

@@ -195,8 +195,9 @@ func (s Fork) Show(ctx context.Context, v *session.State) error {
 	if r == nil {
 		return nil
 	}
-	text, key := render.ForkRequest(r), "fork-"+s.ID
+	text := render.ForkRequest(r)
 	is, says := s.Holder.Stage(forkShown), ghapp.Digest(text)
+	key := forkBegin + s.ID + is.Again
 	if is.Shown == says {
 		return nil
 	}

@@ -3,11 +3,15 @@ package approval
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
+
+// verbs are the commands that answer.
+var verbs = map[policy.ApprovalState]string{policy.Approved: "approve", policy.Denied: "deny"}
 
 // mayPlan decides who may have a plan carried out, or dropped: who may ask for a
 // change, where changes are allowed.
@@ -21,10 +25,36 @@ func (s Session) mayPlan(actor policy.Actor) (policy.Verdict, string) {
 	return v, why
 }
 
+// Past says what became of a request that does not wait any more, to somebody who
+// answers it with this verdict.
+func Past(v *session.State, r *session.Request, verdict policy.ApprovalState) string {
+	if r.Kind == session.AskPlan {
+		return render.PlanIsPast(r, v.Plan())
+	}
+	var instead string
+	for _, a := range v.Open() {
+		if a.Call == r.Call && r.Call != "" {
+			instead = a.ID
+		}
+	}
+	return render.IsPast(r, verdict, instead)
+}
+
+// Newest returns the request for approval that was made last, or nil.
+func Newest(v *session.State) *session.Request {
+	for _, r := range slices.Backward(v.Requests) {
+		if r.Kind.ByID() && r.Answer != nil {
+			return r
+		}
+	}
+	return nil
+}
+
 // notOpen says why an answer is for nothing that waits.
-func (s Session) notOpen(ctx context.Context, v *session.State, id string) (string, error) {
-	if r := v.Request(id); r != nil && r.Kind == session.AskPlan {
-		return render.PlanIsPast(r, v.Plan()), nil
+func (s Session) notOpen(ctx context.Context, v *session.State, answer Answer) (string, error) {
+	id, verdict := answer.Request, answer.Verdict
+	if r := v.Request(id); r != nil && r.Kind.ByID() && r.Answer != nil { //control:past-request
+		return Past(v, r, verdict), nil
 	}
 	if s.Earlier != nil && v.Request(id) == nil {
 		earlier, err := s.Earlier(ctx)
@@ -37,7 +67,7 @@ func (s Session) notOpen(ctx context.Context, v *session.State, id string) (stri
 			}
 		}
 	}
-	return render.NotOpen(id, v.Open()), nil
+	return render.NotOpen(verbs[verdict], id, Open(v)), nil
 }
 
 // PlanAsker returns who had the newest plan carried out, or will, in a session, or nil.

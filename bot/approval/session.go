@@ -9,6 +9,7 @@
 //	review.go   the events of a small pull request that asks for one edit
 //	judge.go    what people did with that pull request
 //	ask.go      asking: in a comment, or as that pull request
+//	anew.go     asking again what somebody deleted
 //	fork.go     leave to work on a commit of a fork
 //	tidy.go     how that pull request ends
 package approval
@@ -74,6 +75,8 @@ type Stage struct {
 	Posted  bool `json:"posted,omitempty"`  // everything was said and everybody asked
 	Comment bool `json:"comment,omitempty"` // it was asked for in a comment after all
 	Tidy    bool `json:"tidy,omitempty"`    // closed, and its branch gone
+
+	Again string `json:"again,omitempty"` // ends the key of the comment that asks, once one was deleted
 }
 
 func clean(s string) string {

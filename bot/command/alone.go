@@ -9,6 +9,8 @@ import (
 )
 
 var (
+	// likeID is words that can only be meant as an id.
+	likeID = regexp.MustCompile(`^[0-9a-z]{4,12}$`)
 	// kind is the words that may stand behind a yes.
 	kind = regexp.MustCompile(`(?i)^(?:thanks?|thank|thx|ty|you|please|pls|lgtm|ok|okay|yes|yep|yeah|sure|go|ahead|for|it|that|this|looks?|good|great|fine|nice|to|me|do|ship|now|cheers|and|so|much|very|well|all|danke|bitte|ja|merci|oui|gracias|sí|si|obrigad[oa]|:?\+1:?|👍|🚀|✅|🎉|🙏|👌|💯|🙂|😀|❤️)$`)
 	// fineNo is words with a no in them that refuse nothing.
@@ -23,11 +25,21 @@ var (
 // alone returns why a comment grants nothing: other words stand in the
 // paragraph of the command, behind its arguments, or the comment may say no,
 // see refusalIn.
-func alone(name, behind, no string) error {
-	for _, word := range tokens(blankLine.Split(behind, 2)[0]) {
-		if !kind.MatchString(word) { //control:yes-alone
-			return wrong(usage.NotAlone, prefix, name)
+func alone(name string, ids []string, behind, no string) error {
+	line, _, _ := strings.Cut(behind, "\n")
+	onLine := len(tokens(line))
+	for i, word := range tokens(blankLine.Split(behind, 2)[0]) {
+		if kind.MatchString(word) { //control:yes-alone
+			continue
 		}
+		said := clip(inCodeSpan(strings.Join(append([]string{prefix, name}, ids...), " ")))
+		switch {
+		case i >= onLine:
+			return wrong(usage.NotAlone, said)
+		case i == 0 && len(ids) > 0 && likeID.MatchString(requestID(word)) && digit.MatchString(word):
+			return wrong(usage.NoIDBehind, inCodeSpan(word))
+		}
+		return wrong(usage.OtherWords, said, inCodeSpan(strings.TrimSpace(line)))
 	}
 	if no != "" { //control:yes-and-no
 		return wrong(usage.AlsoSaysNo, clip(strings.TrimSpace(no)), prefix, name)

@@ -65,9 +65,14 @@ func TakesIDs(c *Command, rest string) error {
 		return nil
 	}
 	behind := c.ids(line, ident.MatchString)
-	if len(c.IDs) == 0 && !c.All {
+	meant := slices.ContainsFunc(c.IDs, digit.MatchString) || len(tokens(line)) == len(c.IDs)
+	switch {
+	case len(c.IDs) == 0 && !c.All:
 		word, _ := cutWord(line)
 		return wrong(usage.NoIDOrTask, inCodeSpan(word), prefix, c.Name, prefix)
+	case !c.All && !meant: // "approve button is missing"
+		words := inCodeSpan(firstLine(rest))
+		return wrong(usage.OtherWords+usage.OrTask, prefix+" "+c.Name, words, prefix, c.Name, words)
 	}
 	c.Text = behind + "\n" + more
 	return nil

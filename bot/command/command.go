@@ -128,7 +128,7 @@ func (t Table) Parse(body string, names ...string) ([]Command, error) {
 		}
 		c, behind, err := t.parse(text[m.end:end])
 		if err == nil && t.grants(c) {
-			err = alone(c.Name, behind, no)
+			err = alone(c.Name, c.IDs, behind, no)
 		}
 		if err != nil {
 			return nil, err

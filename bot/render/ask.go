@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -143,16 +144,23 @@ func settledAs(r Request) string {
 	}
 	switch {
 	case r.Kind == session.AskPlan:
-	case r.Answer.Verdict == policy.Approved && r.Commit != "":
-		out += fmt.Sprintf("; it is on the branch with %.7s", r.Commit)
-	case r.Answer.Verdict == policy.Approved && r.Came == nil:
-		out += "; not carried out so far"
-	case r.Answer.Verdict == policy.Approved && r.Came.OK:
-		out += "; carried out"
 	case r.Answer.Verdict == policy.Approved:
-		out += "; carried out, and it failed"
+		out += cmp.Or(cameOf(r.Request), "; not carried out so far")
 	case r.Answer.Verdict != policy.Answered && r.Answer.Reason != "":
 		out += " (" + line(r.Answer.Reason, 120) + ")"
 	}
 	return out
+}
+
+// cameOf says what came of a request that was approved, "" for nothing so far.
+func cameOf(r *session.Request) string {
+	switch {
+	case r.Commit != "":
+		return fmt.Sprintf("; it is on the branch with %.7s", r.Commit)
+	case r.Came == nil:
+		return ""
+	case r.Came.OK:
+		return "; carried out"
+	}
+	return "; carried out, and it failed"
 }

@@ -87,6 +87,16 @@ func plans() []string {
 	return []string{Approval(newer.Asked, "kim"), PlanIsPast(approved, approved), PlanIsPast(dropped, dropped), PlanIsPast(plan(policy.Stale), newer), PlanIsPast(plan(policy.Stale), dropped)}
 }
 
+func past() (out []string) {
+	for _, v := range []policy.ApprovalState{policy.Approved, policy.Denied, policy.Expired, policy.Stale, policy.Withdrawn} {
+		r := answered(sampleRun, v)
+		out = append(out, IsPast(r, policy.Approved, ""), IsPast(r, policy.Denied, "ef34ab"))
+	}
+	ran := answered(sampleRun, policy.Approved)
+	ran.Came = &session.Result{OK: true}
+	return append(out, IsPast(ran, policy.Denied, ""))
+}
+
 func earlier() []string {
 	ended := func(kind session.AskKind, v policy.ApprovalState) *session.Request {
 		return answered(session.Asked{ID: "ab12cd", Kind: kind, Display: "1. Look."}, v)
@@ -101,7 +111,10 @@ func uses() (out []string) {
 	wrong := func(format string, with ...any) {
 		out = append(out, fmt.Sprintf(format+usage.ListIs, append(with, "/agent")...))
 	}
-	wrong(usage.NotAlone, "/agent", "stop")
+	wrong(usage.NotAlone, "/agent approve ab12cd")
+	wrong(usage.OtherWords, "/agent approve ab12cd", "tomorrow")
+	wrong(usage.OtherWords+usage.OrTask, "/agent approve", "button is missing", "/agent", "approve", "button is missing")
+	wrong(usage.NoIDBehind, "zzzzzz99")
 	wrong(usage.AlsoSaysNo, "do not do that", "/agent", "approve")
 	wrong(usage.NoIDOrTask, "it", "/agent", "approve", "/agent")
 	wrong(usage.NoID, "it", "/agent", "approve")
@@ -182,7 +195,7 @@ func everything() map[string][]string {
 		"NoForkWaits": {NoForkWaits("abc1234")}, "NoLonger": {NoLonger(sampleModes)}, "NoPull": {NoPull("agent/1-fix", "no commits between main and agent/1-fix")},
 		"NoneRuns": phases, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
 		"NotAllowed": {NotAllowed(sampleModes), NotAllowed(sampleNoMode), NotAllowed(&policy.NotAllowed{What: "model", Name: "x"})},
-		"NotCounted": {NotCounted("review", WhyOtherCommit(sampleHead, strings.Repeat("d", 40)))}, "NotOpen": {NotOpen("abc", nil), NotOpen("abc", asked)},
+		"NotCounted": {NotCounted("review", WhyOtherCommit(sampleHead, strings.Repeat("d", 40)))}, "NotOpen": {NotOpen("approve", "abc", nil), NotOpen("approve", "abc", asked)},
 		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotStarted": {NotStarted("sam has no access to this repository.")}, "AskInstead": {AskInstead(true), AskInstead(false)},
 		"NothingToResume": {NothingToResume(session.PhaseDone), NothingToResume(session.PhaseNoChanges)},
 		"OwnBroken":       {OwnBroken(book[1])}, "OwnCommands": {OwnCommands(book, nil), OwnCommands(nil, errSample)}, "OwnMode": {OwnMode(custom.Command{Name: "release", Mode: "plan"}, "code")},
@@ -194,7 +207,7 @@ func everything() map[string][]string {
 		"AfterTheMerge": {AfterTheMerge(2)}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
 		"PullSummary": {PullSummary(done, 1)}, "PullFiles": {PullFiles(done)}, "PullNotices": {PullNotices(done, Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PullBody":   {PullBody(done, "kim", Origin{Number: 1}), PullBody(sample(session.PhaseDone, 1, 1), "", Origin{Number: 2, Pull: true, Beside: "main"})},
-		"PlanIsPast": plans(), "OfEarlier": earlier(), "Transferred": {Transferred(thread.Ref{Owner: "acme", Repo: "other", Number: 3})}, "TransferredHere": {TransferredHere(thread.Ref{Owner: "acme", Repo: "widget", Number: 1}, session.NewState())}, "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
+		"PlanIsPast": plans(), "OfEarlier": earlier(), "IsPast": past(), "NothingLeft": {NothingLeft(past()[0])}, "AskedAnew": {AskedAnew(asked[:1]), AskedAnew(asked)}, "Transferred": {Transferred(thread.Ref{Owner: "acme", Repo: "other", Number: 3})}, "TransferredHere": {TransferredHere(thread.Ref{Owner: "acme", Repo: "widget", Number: 1}, session.NewState())}, "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
 		"Replies": {Replies([]string{NothingToStop, NothingToStop, NothingAsked})},
 		"Requests": {posted(Requests([]Request{{Request: answered(sampleRun, "")}}, "kim", "")), posted(Requests([]Request{{Request: answered(sampleRun, policy.Denied)}, {Request: answered(sampleEdit, "")}}, "kim", "")),
 			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved)}, {Request: answered(sampleEdit, policy.Stale)}}, "kim", "https://github.com/o/r/issues/7#issuecomment-1"))},

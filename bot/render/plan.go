@@ -74,6 +74,35 @@ func PlanIsPast(r, newest *session.Request) string {
 	return fmt.Sprintf("Plan `%s` was %s%s. Nothing was done; `/agent plan` and what you want makes a new one.", r.ID, planEnd(r), by)
 }
 
+// IsPast says what became of a request that somebody answers with a verdict and that does
+// not wait any more. instead is the id of the one that asks for the same now.
+func IsPast(r *session.Request, verdict policy.ApprovalState, instead string) string {
+	by := ""
+	if r.Answer.By != "" && (r.Answer.ByID != 0 || r.Answer.By != us) {
+		by = " by " + line(clean(r.Answer.By), 60)
+	}
+	said := fmt.Sprintf("`%s` was ", r.ID)
+	switch r.Answer.Verdict {
+	case policy.Approved:
+		said += "already approved" + by
+		if verdict == policy.Denied && cameOf(r) != "" {
+			said += " and carried out, so it cannot be refused any more"
+		}
+	case policy.Denied:
+		said += "already denied" + by
+	case policy.Expired:
+		said = fmt.Sprintf("Nobody answered `%s` in time", r.ID)
+	case policy.Stale:
+		said += "asked again, because what it asked for is not the same any more"
+	default:
+		said += "withdrawn" + by
+	}
+	if instead != "" {
+		said += fmt.Sprintf("; `%s` asks for the same now", instead)
+	}
+	return said + "."
+}
+
 // OfEarlier says why a request of an earlier session of the thread cannot be answered.
 func OfEarlier(r *session.Request, v *session.State) string {
 	what, again := "Request", "write `/agent` and what you want"

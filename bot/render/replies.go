@@ -205,17 +205,17 @@ func Ended(p session.Phase, cause error) string {
 }
 
 // NotOpen says that a request cannot be answered, and which can.
-func NotOpen(id string, open []session.Asked) string {
-	var ids []string
-	for _, a := range open {
-		ids = append(ids, "`"+a.ID+"`")
-	}
+func NotOpen(verb, id string, open []session.Asked) string {
 	which := "Nothing waits for approval."
-	if len(ids) > 0 {
-		which = "Open: " + strings.Join(ids, ", ") + "."
+	if len(open) > 0 {
+		which = "Write " + commandsFor(verb, open) + "."
 	}
 	return fmt.Sprintf("No request with the id `%s` is open here. %s", id, which)
 }
+
+// NothingLeft says that nothing waits for approval any more; past is what became of the
+// last request.
+func NothingLeft(past string) string { return NothingAsked + " " + past }
 
 // Taken says for which request an answer was taken that names none. The text that
 // it stands in is part of it: by these words it is found again.
@@ -245,6 +245,15 @@ func WhichRequest(verb string, open []session.Asked) string {
 		}
 	}
 	return fmt.Sprintf("I cannot tell which request that is for: more than one was open when it was written, or another than now. Write %s.", commandsFor(verb, open))
+}
+
+// AskedAnew says that nothing shows some requests any more.
+func AskedAnew(gone []session.Asked) string {
+	ids := make([]string, len(gone))
+	for i, a := range gone {
+		ids[i] = "`" + a.ID + "`"
+	}
+	return fmt.Sprintf("The comment that asked for %s was deleted, so nobody can read any more what that is. I ask again, under the same id; answer that comment.", strings.Join(ids, ", "))
 }
 
 // NotAll names the requests that "all" leaves out.

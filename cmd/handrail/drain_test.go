@@ -104,7 +104,7 @@ func TestDeadlineWakes(t *testing.T) {
 	id := s.request()
 	s.done()
 	s.say("you", "/agent approve "+id)
-	s.until("No request with the id `" + id + "` is open")
+	s.until("Nobody answered `" + id + "` in time")
 	s.stop()
 	var asked session.Asked
 	expired := false

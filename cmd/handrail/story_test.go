@@ -361,7 +361,7 @@ func TestNewInstructionWithdraws(t *testing.T) {
 	s.say("you", "/agent leave the build alone, just fix the greeting")
 	s.done()
 	s.say("you", "/agent approve "+id)
-	s.until("No request with the id `" + id + "` is open")
+	s.until("`" + id + "` was withdrawn by you")
 	if got := s.file(s.pull().Pull.HeadRef, "build/out"); got != "1\n" {
 		t.Errorf("build/out = %q", got)
 	}

@@ -3,7 +3,10 @@ package usage
 
 // What is wrong with a command. [ListIs] comes behind each.
 const (
-	NotAlone   = "`%s %s` stands with other words, and they may mean something else, so nothing was done. Write it on a line of its own, with an empty line behind it"
+	NotAlone   = "`%s` stands with other words, and they may mean something else, so nothing was done. Leave an empty line behind it"
+	OtherWords = "`%s` stands with other words (“%s”), and they may mean something else, so nothing was done. Write the command without them"
+	OrTask     = ", or the task as `%s task: %s %s`"
+	NoIDBehind = "`%s` is not the id of a request, so nothing was done. Write only ids that I asked with"
 	AlsoSaysNo = "This comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own"
 	NoIDOrTask = "`%s` is not the id of a request: `%s %s <id>`. A task that begins like this is written `%s task: …`"
 	NoID       = "`%s` is not the id of a request: `%s %s <id>`"
