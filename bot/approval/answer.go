@@ -203,7 +203,7 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 // this, has words in it; with diff, it may be one on a line of a diff.
 func (s Session) posted(ctx context.Context, prefix, words string, diff bool) (bool, error) {
 	for _, at := range s.threads() {
-		list, err := s.Client.Posted(ctx, at, prefix, diff)
+		list, err := s.Client.Posted(ctx, at, prefix, diff && (s.IsPull || at.Number == s.Pull)) // an issue has no diff
 		found := slices.ContainsFunc(list, func(cm ghapp.Comment) bool { return strings.Contains(cm.Body, words) })
 		if found || err != nil {
 			return found, err
