@@ -125,6 +125,6 @@ func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	}
 	return &session.Outcome{
 		Status: session.StatusOutOfBudget,
-		Reason: why + ". Nothing is lost: grant more to go on from here.",
+		Reason: why + ". Nothing is lost: it goes on from here when more is granted.",
 	}, nil
 }

@@ -331,21 +331,38 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 		open, requests = v.Open(), approval.Open(v)
 	}
 	table := specs(r.w.rows)
-	if len(requests) > 0 {
-		if g, ok := table.Near(r.cmd.Text, true); ok && command.Above(r.msg.body, clean, r.msg.names...) == "" { //control:near-miss
+	if len(open) == len(requests) && command.Thanks(r.cmd.Text) {
+		r.react("heart")
+		return true, nil
+	}
+	if len(requests) > 0 && command.Above(r.msg.body, clean, r.msg.names...) == "" {
+		if kind := command.Talk(r.cmd.Text, approval.Shown(requests)); kind != "" { //control:talk-withdraws-nothing
+			r.reply(r.talked(kind, open, requests))
+			return true, nil
+		}
+		if g, ok := table.Near(r.cmd.Text, true); ok { //control:near-miss
 			r.reply(render.DidYouMean(g.Name, requests, g.IDs...))
 			return true, nil
 		}
-	}
-	if len(open) == 0 && command.Thanks(r.cmd.Text) {
-		r.react("heart")
-		return true, nil
 	}
 	if name := table.Typo(r.cmd.Text); name != "" && len(open) == 0 {
 		r.reply(render.DidYouMean(name, nil))
 		return true, nil
 	}
 	return false, nil
+}
+
+// talked answers what is said about requests that wait, and that is no answer to them.
+func (r *request) talked(kind string, open, requests []session.Asked) string {
+	questions := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool { return a.Kind != session.AskQuestion })
+	switch {
+	case len(questions) > 0:
+		return render.WhichMeant(questions, requests)
+	case kind == command.TalkWaits || kind == command.TalkAsks:
+		kept := live.DataOf(r.sess).Reviews
+		return render.Stays(requests, kind == command.TalkAsks, func(id string) string { return kept[id].URL })
+	}
+	return render.DidYouMean(kind, requests)
 }
 
 // okCommit takes a word for a commit of a fork.

@@ -20,7 +20,7 @@ func (c *court) asks(id, severity string, shown bool) session.Asked {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	a := session.Asked{ID: id, Kind: session.AskApproval, Call: "c-" + id, Severity: severity, Display: "make " + id, Digest: strings.Repeat(id, 8), Bound: bound}
+	a := session.Asked{ID: id, Kind: session.AskApproval, Call: "c-" + id, Severity: severity, Display: "make " + id, Digest: strings.Repeat(id, 8), Bound: bound, Reasons: []string{"it makes something"}}
 	c.records(session.NewEvent(session.TypeAsked, 1, a))
 	if shown {
 		c.shows(a)
@@ -179,6 +179,7 @@ func TestAsides(t *testing.T) {
 		"a near miss":               {open: []func(*court){request}, who: "kim", text: "lgtm", says: "Did you mean `/agent approve aaaa2222`?"},
 		"a near miss with its id":   {open: []func(*court){request}, who: "kim", text: "aprove aaaa2222", says: "Did you mean `/agent approve aaaa2222`?"},
 		"a near miss, addressed":    {open: []func(*court){request}, who: "kim", text: "/agent yes", says: "Did you mean `/agent approve aaaa2222`?"},
+		"a slip, addressed":         {open: []func(*court){request}, who: "kim", text: "/agent apporve aaaa2222 plz", says: "Did you mean `/agent approve aaaa2222`?"},
 		"another verb":              {open: []func(*court){request}, who: "kim", text: "stopp", says: "Did you mean `/agent stop`?"},
 		"a no":                      {open: []func(*court){request}, who: "kim", text: "No!", says: "Did you mean `/agent deny aaaa2222`?"},
 		"of who may not":            {open: []func(*court){request}, who: "eve", text: "lgtm"},
@@ -322,5 +323,25 @@ func TestTakenFor(t *testing.T) {
 	yes.ID = b.ID // as a log says that somebody else wrote
 	if why, _ := c.w.live.Approvals(&c.w.at, c.sess).Confirm(t.Context(), b, yes); why != render.WhyOtherWords {
 		t.Errorf("an approval of another request counts: %q", why)
+	}
+}
+
+// What only talks about a request leaves it open, and is answered by what is known.
+func TestTalkWithdrawsNothing(t *testing.T) {
+	t.Parallel()
+	for text, says := range map[string]string{
+		"wait": "`aaaa2222` stays open", "not yet": "stays open", "hold on": "stays open", "hmm": "stays open", "why?": "Why this needs a yes:", "what does it do?": "Why this needs a yes:",
+		"ship it!!": "Did you mean `/agent approve aaaa2222`?", "pls dont": "Did you mean `/agent deny aaaa2222`?", "thanks": "",
+	} {
+		c := newCourt(t, policy.DefaultConfig(), nil)
+		c.records(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: policy.Withdrawn}))
+		c.asks("aaaa2222", "medium", true)
+		if got, reply := c.obeys(c.writes("kim", "/agent "+text)); got != "" || !strings.Contains(reply, says) {
+			t.Errorf("%q comes to %q and %q, want nothing and %q", text, got, reply, says)
+		}
+	}
+	c := newCourt(t, policy.DefaultConfig(), nil)
+	if got, _ := c.obeys(c.writes("kim", "/agent task: wait")); !strings.Contains(got, "withdrawn") {
+		t.Errorf("a task that is written as one comes to %q", got)
 	}
 }

@@ -204,7 +204,7 @@ func next(s *session.State) string {
 		}
 		return "Quote the question and write your answer below it, or write `/agent` and your answer."
 	case session.PhaseOutOfBudget:
-		return "Go on with `/agent budget +10`."
+		return "Whoever maintains this repository can let it go on with `/agent budget +10`."
 	case session.PhaseFailed, session.PhaseCrashed:
 		return "Try again with `/agent retry`."
 	case session.PhaseWaitingModel:

@@ -285,6 +285,28 @@ func DidYouMean(verb string, open []session.Asked, ids ...string) string {
 	return fmt.Sprintf("Did you mean %s? Nothing was done so far.", commandsFor(verb, open))
 }
 
+// Stays says to somebody who talks about requests that they stay open, and with asks why
+// they are there. URL is where one is asked.
+func Stays(open []session.Asked, asks bool, url func(id string) string) string {
+	var b strings.Builder
+	for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
+		fmt.Fprintf(&b, "`%s` stays open", a.ID)
+		if !a.Deadline.IsZero() {
+			b.WriteString(" until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
+		}
+		b.WriteString(", and nothing of it is done before somebody answers it")
+		if at := url(a.ID); asks && at != "" {
+			b.WriteString(". What it is stands in " + at)
+		}
+		b.WriteString(".\n\n")
+		if asks {
+			b.WriteString(reasons(a))
+		}
+	}
+	fmt.Fprintf(&b, "Answer with %s, or the same with `deny`. If you want something else instead, write it as `/agent task: …`; that withdraws what is open.", commandsFor("approve", open))
+	return b.String()
+}
+
 // WhichMeant asks what an answer is to that can be to several things.
 func WhichMeant(questions, requests []session.Asked) string {
 	var b strings.Builder

@@ -118,6 +118,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, []control{
 	{"deleted-is-asked-anew", "false", "./cmd/handrail", "TestScripts/serve_asked_anew"},
 	{"gone-is-asked-anew", "false", "./cmd/handrail", "TestScripts/serve_asked_anew"},
 	{"missing-is-asked-anew", "false", "./cmd/handrail", "TestScripts/serve_asked_anew"},
+	{"talk-withdraws-nothing", "false", "./bot", "TestTalkWithdrawsNothing"},
 	{"past-request", "false", "./cmd/handrail", "TestScripts/serve_approved_already"},
 	{"earlier-request", "false", "./cmd/handrail", "TestScripts/serve_plan_dropped"},
 	{"hidden-diff", "value false", "./cmd/handrail", "TestScripts/serve_hidden_diff"},
