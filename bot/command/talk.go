@@ -1,6 +1,7 @@
 package command
 
 import (
+	_ "embed" // talk.txt
 	"regexp"
 	"slices"
 	"strings"
@@ -24,40 +25,13 @@ const (
 )
 
 var (
-	// talk is words that say nothing about what is to be worked on. Those of talkNo and talkYes
-	// lean to an answer.
-	talk = set(`i i'm im i'll ill i'd id i've ive we we'll we're you your you're u he she they it its it's this that that's thats these those them there here one ones thing things
-		stuff me my us is isn't are aren't was were be been being am do does did doing done will would should shall can could may might must have has had having gonna wanna get got
-		dunno clear unclear side horses alles need needs needed want wants think thinking thought know knows knowing guess guessing suppose wonder wondering believe see saw seen look looks looking looked check checking
-		checked reading ask asking asked say says said mean means meant tell explain understand understood sleep wait waits waiting hold holding hang hanging pause decide deciding
-		consider discuss talk review verify confirm double sure unsure certain safe unsafe dangerous risky risk harmless necessary required really actually honestly maybe perhaps probably
-		possibly yet still later tomorrow tonight soon before after first second sec secs moment minute minutes min mins hour hours while bit time day week monday busy meeting lunch
-		back brb afk wip tbd hm hmm hmmm hmmmm mm mmm mhm um umm uh uhm er erm eh huh oh ooh ah aha argh well so but and or if then because too also just only even very quite
-		what what's whats why how who whom whose when where which whether happen happens happened exactly about on in at to for from with of by up out off over under into a an the some
-		any every each all both none either request requests approval approvals approve approving command commands action reason reasons question questions idea point
-		problem risky deletes delete deleted remove removes removed run runs running ran execute executes executed safer
-		patience patient easy slow slowly careful carefully please pls hello hi hey bot agent man dude guys team wtf lol omg wow interesting strange weird odd scary kidding serious
-		seriously happening going let lets let's give gimme lemme same different else thanks thank sorry afraid think like feel feels seems sounds bad good better best worse worst
-		ok okay fine great sense make makes making hurry rush fast now today right wrong until till not don't dont no yes warte moment attends espera aspetta wacht vänta poczekaj momentito
-		warum pourquoi porque perché waarom wieso was wozu 🤔 ⏳ ⌛ ✋ 😬 😅 🙈 👀 ⏸️ ⏸ ❓ ❔ ⁉️ ?`)
-	// talkAsked is words of the work: with them only a question is talk.
-	talkAsked = set(`touch touches undo undone revert reverted reversible change changes answer answers file files folder folders data read use used using way ways`)
-	talkYes   = set(`yessir jawohl jupp jep aye okidoki okidoke ship send it go for sure thing sounds works fire away proceed deal agreed totally alright allright alrighty cool awesome nice permission green light thumbs hell course
-		welcome guest happy rock roll yolo vas-y dale vamos adelante los mach mal passt geht klar avanti certo claro tamam davai`)
-	talkNo = set(`nevermind mission dead body hands nicht nope nah never none cancel abort reject refuse deny decline skip forget leave alone keep away hands off way chance wrong bad stop mind nein non jamais nunca niet nie
-		kidding rather shouldn't won't wouldn't can't cannot mustn't doesn't didn't disagree against veto pass thumbs down absolutely definitely ain't ever risky nichts pas`)
-	// leansYes and leansNo are words without which a text is neither.
-	leansYes = set(`yessir jawohl jupp jep aye okidoki okidoke run ship send go sure sounds works fire proceed deal agreed totally alright allright alrighty cool awesome nice permission green thumbs course guest happy rock yolo vas-y
-		dale vamos adelante los passt klar avanti certo claro tamam davai yes ok okay fine good great approve right yeah yep yup lgtm`)
-	leansNo = set(`nevermind dead hands nicht no not don't dont nope nah never cancel abort reject refuse deny decline skip forget leave shouldn't won't wouldn't can't cannot mustn't disagree against veto pass bad wrong
-		stop nein non jamais nunca niet nie ain't down pas`)
-	// stays are words that leave a request open, whatever else is said.
-	stays = set(`yet get dunno unclear horses wait waits waiting hold holding hang hanging pause later tomorrow tonight soon before until till first sec secs moment minute minutes min mins hour hours maybe perhaps
-		probably check think thinking wonder unsure decide consider discuss talk review verify understand know back brb meeting lunch busy while after if warte espera attends wacht`)
+	// leans is the words of talk.txt by their list.
+	leans     = leanings(talkWords)
+	plainTalk = []map[string]bool{leans["say"], leans["yes"], leans["no"], leans["wait"], leans["ask"], polite, yes, no}
 
 	// himself begins what people say of themselves, or a condition; nobody is told to do something.
-	himself    = regexp.MustCompile(`^(?:(?:i'?ll|i will|i'?m|i am|we'?ll|we will|one (?:sec|second|moment|minute)|give me (?:a|an|one|some|until|till|time|\d)|gimme (?:a|one)|hold (?:on|off|it)|hang on|not (?:yet|now|today|before|until|till|without|unless|so fast|sure)|wait|waiting|only (?:if|when|after|once)|unless|depends|(?:(?:i|we)(?:'d like| would like| want| need| have| must| had| should)?|let me|lemme|let us|let's) (?:to )?(?:see|look|check|think|ask|read|understand|know|review|test|verify|wait|talk|discuss|sleep|consider|decide))\b)`)
-	condition2 = regexp.MustCompile(`^(?:if|once|when|until|till|as soon as|as long as|provided|assuming|after (?:the|you|i|we|lunch)) (?:[\pL']+ )*[\pL']+$`)
+	himself   = regexp.MustCompile(`^(?:(?:i'?ll|i will|i'?m|i am|we'?ll|we will|one (?:sec|second|moment|minute)|give me (?:a|an|one|some|until|till|time|\d)|gimme (?:a|one)|hold (?:on|off|it)|hang on|not (?:yet|now|today|before|until|till|without|unless|so fast|sure)|wait|waiting|only (?:if|when|after|once)|unless|depends|(?:(?:i|we)(?:'d like| would like| want| need| have| must| had| should)?|let me|lemme|let us|let's) (?:to )?(?:see|look|check|think|ask|read|understand|know|review|test|verify|wait|talk|discuss|sleep|consider|decide))\b)`)
+	unsureYet = regexp.MustCompile(`^(?:if|once|when|until|till|as soon as|as long as|provided|assuming|after (?:the|you|i|we|lunch)) (?:[\pL']+ )*[\pL']+$`)
 	// tells begins a question that asks for work, if it has words of the work in it.
 	tells = regexp.MustCompile(`^(?:(?:please|pls|so|and|but|ok|hey|then|hmm+),? )*(?:(?:can|could|would|will|won't|can't|should|shouldn't|shall|may) (?:you|we|u|i)\b|how about|what about|what if|why (?:not|don't|dont|do not|won't|can't)|maybe|perhaps|instead|use|try|do you mind|would it)`)
 	// refers is words by which a question is about what waits.
@@ -80,9 +54,9 @@ func Talk(text, shown string) string {
 	switch {
 	case len(list) == 0 && !asks:
 		return ""
-	case len(list) <= mostTalk && known(talk, talkYes, talkNo, polite, yes, no):
+	case len(list) <= mostTalk && known(plainTalk...):
 		return leaning(list, parts, asks)
-	case asks && len(list) <= mostAsked && (known(talk, talkNo, talkAsked, polite, set(strings.Join(words(shown), " "))) || !tells.MatchString(text) && refer()):
+	case asks && len(list) <= mostAsked && (known(append(slices.Clone(plainTalk), leans["work"], set(strings.Join(words(shown), " ")))...) || !tells.MatchString(text) && refer()):
 		return TalkAsks
 	}
 	return ""
@@ -118,25 +92,42 @@ func words(text string) (out []string) {
 func says(clause string) bool {
 	list := words(clause)
 	clause = strings.Join(list, " ")
-	return himself.MatchString(clause) || len(list) <= mostClause && condition2.MatchString(clause)
+	return himself.MatchString(clause) || len(list) <= mostClause && unsureYet.MatchString(clause)
 }
 
 // leaning returns what talk is nearest to.
 func leaning(list, parts []string, asks bool) string {
-	has := func(s map[string]bool) bool { return slices.ContainsFunc(list, func(w string) bool { return s[w] }) }
+	has := func(sets ...map[string]bool) bool {
+		return slices.ContainsFunc(list, func(w string) bool { return allIn([]string{w}, sets...) })
+	}
 	switch {
-	case asks || len(list) == 0:
+	case asks:
 		return TalkAsks
-	case slices.ContainsFunc(parts, says) || has(stays):
+	case slices.ContainsFunc(parts, says) || has(leans["wait"]):
 		return TalkWaits
-	case questions[list[0]] || slices.Contains(list, "explain"):
+	case leans["ask"][list[0]] || slices.Contains(list, "explain"):
 		return TalkAsks
-	case has(leansNo) || has(no):
+	case has(leans["no"], no):
 		return denies
-	case has(leansYes) || has(yes):
+	case has(leans["yes"], yes):
 		return approves
 	}
 	return TalkWaits
 }
 
-var questions = set(`why what what's whats how who whom whose when where which warum wieso pourquoi waarom wtf huh`)
+//go:embed talk.txt
+var talkWords string
+
+// leanings reads lists of words, each line with the name of its list.
+func leanings(text string) map[string]map[string]bool {
+	lists := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, words, _ := strings.Cut(line, ": ")
+		lists[name] += " " + words
+	}
+	out := map[string]map[string]bool{}
+	for name, words := range lists {
+		out[name] = set(words)
+	}
+	return out
+}
