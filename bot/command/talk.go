@@ -22,6 +22,8 @@ const (
 	mostTalk   = 10 // words of a text that only talks
 	mostClause = 7  // words of a condition
 	mostAsked  = 14 // words of a question about a request
+	mostOdd    = 2  // words of a text that nobody has thought of
+	mostOddly  = 24 // characters of it
 )
 
 var (
@@ -30,7 +32,7 @@ var (
 	plainTalk = []map[string]bool{leans["say"], leans["yes"], leans["no"], leans["wait"], leans["ask"], polite, yes, no}
 
 	// himself begins what people say of themselves, or a condition; nobody is told to do something.
-	himself   = regexp.MustCompile(`^(?:(?:i'?ll|i will|i'?m|i am|we'?ll|we will|one (?:sec|second|moment|minute)|give me (?:a|an|one|some|until|till|time|\d)|gimme (?:a|one)|hold (?:on|off|it)|hang on|not (?:yet|now|today|before|until|till|without|unless|so fast|sure)|wait|waiting|only (?:if|when|after|once)|unless|depends|(?:(?:i|we)(?:'d like| would like| want| need| have| must| had| should)?|let me|lemme|let us|let's) (?:to )?(?:see|look|check|think|ask|read|understand|know|review|test|verify|wait|talk|discuss|sleep|consider|decide))\b)`)
+	himself   = regexp.MustCompile(`^(?:(?:i'?ll|i will|i'?m|i am|we'?ll|we will|one (?:sec|second|moment|minute)|give me (?:a|an|one|some|until|till|time|\d)|gimme (?:a|one)|hold (?:on|off|it)|hang on|not (?:yet|now|right now|today|before|until|till|without|unless|so fast|sure)|wait|waiting|only (?:if|when|after|once)|unless|depends|(?:(?:i|we)(?:'d like| would like| want| need| have| must| had| should)?|let me|lemme|let us|let's) (?:to )?(?:see|look|check|think|ask|read|understand|know|review|test|verify|wait|talk|discuss|sleep|consider|decide))\b)`)
 	unsureYet = regexp.MustCompile(`^(?:if|once|when|until|till|as soon as|as long as|provided|assuming|after (?:the|you|i|we|lunch)) (?:[\pL']+ )*[\pL']+$`)
 	// tells begins a question that asks for work, if it has words of the work in it.
 	tells = regexp.MustCompile(`^(?:(?:please|pls|so|and|but|ok|hey|then|hmm+),? )*(?:(?:can|could|would|will|won't|can't|should|shouldn't|shall|may) (?:you|we|u|i)\b|how about|what about|what if|why (?:not|don't|dont|do not|won't|can't)|maybe|perhaps|instead|use|try|do you mind|would it)`)
@@ -44,7 +46,7 @@ func Talk(text, shown string) string {
 	if utf8.RuneCountInString(text) > mostGuessed {
 		return ""
 	}
-	text = spoken.Replace(strings.ToLower(strings.TrimSpace(text)))
+	text = noTrouble.ReplaceAllString(spoken.Replace(strings.ToLower(strings.TrimSpace(text))), "fine")
 	list, asks := words(text), strings.HasSuffix(strings.TrimRight(text, " !)"), "?")
 	parts := slices.DeleteFunc(breaks.Split(text, -1), func(c string) bool { return len(words(c)) == 0 })
 	known := func(sets ...map[string]bool) bool {
@@ -56,15 +58,25 @@ func Talk(text, shown string) string {
 		return ""
 	case len(list) <= mostTalk && known(plainTalk...):
 		return leaning(list, parts, asks)
+	case len(list) <= mostOdd && odd(text, list):
+		return leaning(list, parts, asks)
 	case asks && len(list) <= mostAsked && (known(append(slices.Clone(plainTalk), leans["work"], set(strings.Join(words(shown), " ")))...) || !tells.MatchString(text) && refer()):
 		return TalkAsks
 	}
 	return ""
 }
 
+// odd reports whether a text of a word or two names nothing that could be done, or done to.
+func odd(text string, list []string) bool {
+	return utf8.RuneCountInString(text) <= mostOddly && !strings.ContainsAny(strings.TrimRight(text, "."), "./_#@`0123456789") && !slices.ContainsFunc(list, func(w string) bool {
+		return leans["do"][w] || leans["do"][strings.TrimSuffix(w, "s")] || strings.HasSuffix(w, "ing") && !leans["say"][w] && !leans["wait"][w]
+	})
+}
+
 var (
-	spoken = strings.NewReplacer("’", "'", "\n", ", ", ", why not", ", sure")
-	breaks = regexp.MustCompile(`[,;:.!?…]+(?:\s+|$)|\s[-–—]+\s|[–—]`)
+	noTrouble = regexp.MustCompile(`\b(?:no|without) (?:problems?|objections?|concerns?|issues?|worries)\b`)
+	spoken    = strings.NewReplacer("’", "'", "\n", ", ", ", why not", ", sure")
+	breaks    = regexp.MustCompile(`[,;:.!?…]+(?:\s+|$)|\s[-–—]+\s|[–—]`)
 )
 
 // words is the words of a text; in "noooo" letters stand once, and pictures apart.
