@@ -100,7 +100,7 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "the progress comment was deleted", d.ID)
 	}
-	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ours && row != nil && approval.Asks(row.ID, key) { //control:deleted-is-asked-anew
+	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ev.Action == "deleted" && ours && row != nil && approval.Asks(row.ID, key) { //control:deleted-is-asked-anew
 		asked := func(asks approval.Requests, v *session.State) []session.Asked { return asks.AskedIn(v, key) }
 		if err := askAnew(ctx, w, row, asked); err != nil {
 			return err
