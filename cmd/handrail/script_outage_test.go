@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
 // outages are the commands of a story for what a server can do without for a
@@ -29,6 +32,8 @@ var outages = []scriptVerb{
 	{"lock", "NUMBER", 1, 1, (*stage).lock},
 	{"suspend", "yes|no", 1, 1, (*stage).suspend},
 	{"ready", "PATTERN", 1, 1, (*stage).ready},
+	{"fails", "REQUEST", 1, 1, (*stage).fails},
+	{"works", "", 0, 0, (*stage).works},
 	{"logged", "PATTERN", 1, 1, (*stage).logged},
 }
 
@@ -76,6 +81,26 @@ func (s *stage) setting(_ *testscript.TestScript, args []string) error {
 	value = strings.NewReplacer("APP", fmt.Sprint(s.gh.App().ID), "API", s.gh.URL(), "MODEL", "http://"+s.model.addr).Replace(value)
 	s.env = slices.DeleteFunc(s.env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 	s.env = append(s.env, name+"="+value)
+	return nil
+}
+
+// fails has GitHub answer 502 to what matches REQUEST, "METHOD PATH" as a pattern: its API,
+// and the code there. Works ends that.
+func (s *stage) fails(_ *testscript.TestScript, args []string) error {
+	re, err := regexp.Compile(args[0])
+	if err == nil {
+		s.gh.SetFaults(ghcheck.Faults{BadGateway: 1, Git: true, Match: func(r *http.Request) bool {
+			return re.MatchString(r.Method + " " + r.URL.Path + " " + r.Header.Get("Accept"))
+		}})
+	}
+	return err
+}
+
+func (s *stage) works(*testscript.TestScript, []string) error {
+	if s.gh.FaultsInjected() == 0 {
+		return errors.New("nothing failed")
+	}
+	s.gh.SetFaults(ghcheck.Faults{})
 	return nil
 }
 

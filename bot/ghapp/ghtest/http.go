@@ -46,6 +46,10 @@ type response struct {
 // ServeHTTP serves the API, git and pages.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if repo, rest, ok := gitPath(r.URL.Path); ok {
+		if s.gitAway != nil && s.gitAway(r) {
+			http.Error(w, "<html>502 Bad Gateway</html>", http.StatusBadGateway)
+			return
+		}
 		s.git.serve(w, r, repo, rest)
 		return
 	}

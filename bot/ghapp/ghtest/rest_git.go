@@ -252,8 +252,9 @@ func createCommit(c *call) (int, any, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		head, message, _ := strings.Cut(text, "\n\n")
-		text = head + "\ngpgsig " + strings.ReplaceAll(sig, "\n", "\n ") + "\n\n" + message
+		if head, message, _ := strings.Cut(text, "\n\n"); sig != "" { // not every server signs
+			text = head + "\ngpgsig " + strings.ReplaceAll(sig, "\n", "\n ") + "\n\n" + message
+		}
 	}
 	out, err := c.repo.Dir.Run([]byte(text), "hash-object", "-t", "commit", "-w", "--stdin")
 	if err != nil {

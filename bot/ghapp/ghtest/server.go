@@ -58,6 +58,8 @@ type Config struct {
 
 	// API is put around the REST API; nil for nothing.
 	API func(http.Handler) http.Handler
+	// GitAway reports whether the code does not answer a request; nil for never.
+	GitAway func(*http.Request) bool
 }
 
 // App is what an operator would note down after creating the app.
@@ -117,6 +119,7 @@ type Server struct {
 	addr    string
 	routers table
 	rest    http.Handler
+	gitAway func(*http.Request) bool
 	query   func(Viewer, []byte) ([]byte, error)
 
 	http   *http.Server
@@ -137,6 +140,7 @@ func New(cfg Config) (*Server, error) {
 	if s.addr == "" {
 		s.addr = "127.0.0.1:0"
 	}
+	s.gitAway = cfg.GitAway
 	s.rest, s.query = http.HandlerFunc(s.serveAPI), cfg.Query
 	if cfg.API != nil {
 		s.rest = cfg.API(s.rest)

@@ -25,6 +25,7 @@ type Faults struct {
 	LateBy     time.Duration // upper bound of how much later
 	// Match limits the faults to some requests; nil for all of the REST API.
 	Match func(*http.Request) bool
+	Git   bool // those of Match are requests for the code as well, which answers 502
 }
 
 type fault int
@@ -147,6 +148,17 @@ func (f *faulty) count(n int) {
 	if f.late += n; f.late == 0 {
 		close(f.settled)
 	}
+}
+
+// gitAway reports whether the code does not answer a request.
+func (f *faulty) gitAway(r *http.Request) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	away := f.faults.Git && f.faults.Match(r)
+	if away {
+		f.met++
+	}
+	return away
 }
 
 // draw decides the fate of one request and, for a late write, the delay.

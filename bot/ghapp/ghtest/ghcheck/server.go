@@ -28,11 +28,15 @@ func New(cfg ghtest.Config) (*Server, error) {
 	}
 	s := &Server{}
 	cfg.Description, cfg.Query = sp, graphql.Answer
-	cfg.Sign, cfg.Signature = webflow.Sign, webflow.Signature
+	cfg.Signature = webflow.Signature
+	if cfg.Sign == nil {
+		cfg.Sign = webflow.Sign
+	}
 	cfg.API = func(next http.Handler) http.Handler {
 		s.faulty = newFaulty(next)
 		return s.faulty
 	}
+	cfg.GitAway = func(r *http.Request) bool { return s.faulty.gitAway(r) }
 	s.Server, err = ghtest.New(cfg)
 	return s, err
 }
