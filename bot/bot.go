@@ -71,6 +71,8 @@ type Work struct {
 	// Shares returns the budgets that the session has in common with others, given
 	// what it has used by now; see [policy.Share].
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
+	// Unsigned is called when GitHub does not sign commits, and the repository asks for that.
+	Unsigned func(context.Context) error
 	// RequesterID is the account that the task's requester had when it was asked for.
 	RequesterID int64
 	// ApprovalFacts returns what approvals are bound to, as GitHub has it now. Confirm

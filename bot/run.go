@@ -197,7 +197,11 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	err = fault.Guarded(ctx, w.cfg.Log, "work on session "+l.Row.ID, func() (err error) {
 		out, err = w.cfg.Runner.Run(run, Work{
 			Thread: w.at, Task: work, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.Event, Waiting: p.Waiting, Shares: use.Spend,
-			RequesterID:   id,
+			RequesterID: id,
+			Unsigned: func(ctx context.Context) error {
+				w.cfg.Log.WarnContext(ctx, "GitHub does not sign the commits that it makes, and commits.sign is api", "session", l.Row.ID, "thread", w.key)
+				return l.Try(ctx, ghapp.Write{Key: "unsigned-" + l.Row.ID, Kind: ghapp.WriteComment, Body: render.NotSigned})
+			},
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
 			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
 		})

@@ -113,6 +113,13 @@ func (w *Watch) Note(ctx context.Context, name string, err error) {
 	w.set(ctx, name, err, time.Now().Add(noted))
 }
 
+// Met takes in that work found a part away which is asked by itself: the server is not
+// ready from now on, and the part is asked at once.
+func (w *Watch) Met(ctx context.Context, name string, err error) {
+	w.set(ctx, name, err, time.Time{}) //control:not-ready-at-once
+	w.Soon()
+}
+
 // set keeps how a part is, and tells of what changed.
 func (w *Watch) set(ctx context.Context, name string, err error, until time.Time) {
 	w.mu.Lock()

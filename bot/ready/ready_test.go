@@ -95,3 +95,41 @@ func (l *lines) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// The server is not ready from the moment at which work found a part away, and not only
+// when that is asked the next time; it is ready when the part answers.
+func TestMet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var away atomic.Bool
+		w := New(Config{Every: time.Hour, Parts: []Part{{"model", func(context.Context) error {
+			if away.Load() {
+				return errors.New("refused")
+			}
+			return nil
+		}}}, Log: slog.New(slog.DiscardHandler)})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); w.Run(ctx) }()
+		<-time.NewTimer(2 * time.Second).C
+		synctest.Wait()
+		away.Store(true)
+		w.Met(ctx, "model", errors.New("connection refused"))
+		if got := w.Troubles(); len(got) != 1 || got[0] != "model: connection refused" {
+			t.Errorf("a session found it away, and it says %q", got)
+		}
+		synctest.Wait()
+		if got := w.Troubles(); len(got) != 1 || got[0] != "model: refused" {
+			t.Errorf("it was asked, and it says %q", got)
+		}
+		away.Store(false)
+		w.Soon()
+		<-time.NewTimer(time.Hour).C
+		synctest.Wait()
+		if got := w.Troubles(); len(got) != 0 {
+			t.Errorf("it answers again, and it says %q", got)
+		}
+		stop()
+		<-ended
+	})
+}

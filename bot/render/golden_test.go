@@ -223,7 +223,7 @@ func everything() map[string][]string {
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
 		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
-		"Constants": {NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn},
+		"Constants": {NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned},
 	}
 }
 

@@ -22,6 +22,9 @@ const (
 	CheckMovedTitle = "went on"
 	RepositoryGone  = "The repository is gone, or the App was taken off it."
 
+	GitHubAway = "I have seen this. GitHub does not give me the code or the pull request at the moment; I wait, and begin by myself as soon as it does."
+	NotSigned  = "`commits.sign` is `api`, and this GitHub does not sign the commits that it makes. So the commits here are not signed, and nothing else changes. Set `commits.sign` to `none`, or to `ssh` or `gpg` where the server has a key, and I will not say this again."
+
 	RepositoryArchived = "The repository was archived, so nothing in it can be changed."
 )
 

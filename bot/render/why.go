@@ -30,7 +30,7 @@ const (
 	WhyNoCode         = "the repository, or the commit that the work starts from, is not there, or I may not see it"
 	WhyNoGitAccess    = "I have no access to the code of this repository. The App has to be installed on it, with the permission Contents: read and write"
 	WhySignedByApps   = "`commits.sign` is `api`: GitHub signs the commits of a GitHub App, and none that are made with a token. Set it to another value, or set Handrail up as an App"
-	WhyNotSigned      = "`commits.sign` is `api`, and GitHub did not sign the commit that it made. Set `commits.sign` to another value in the configuration"
+	WhyNotSigned      = "`commits.sign` is `api`, and GitHub does not sign the commits that it makes here. The server asks for signed commits, so nothing goes to a branch without. Whoever runs the server can set `policy.commits.sign` to `ssh` or `gpg` with a key, or to `none`"
 )
 
 // WhyNoPermission says which permission the App was not granted, as GitHub names it.

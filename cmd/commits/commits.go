@@ -23,6 +23,9 @@ type Job struct {
 	AskerID int64        // the account that asked; 0 when that is not known
 	Key     *sign.Key    // of the server; nil for none
 	App     bool         // the bot is a GitHub App, and not a token
+
+	Must     bool                            // the server's policy asks for signatures, and not only the repository
+	Unsigned func(ctx context.Context) error // is told of commits that GitHub does not sign
 }
 
 // Of returns how the commits of a session look.
@@ -49,7 +52,7 @@ func (j Job) signer() (func(string) gitops.Signer, error) {
 	case kind == "api" && !j.App:
 		return nil, fault.Told{Text: render.WhySignedByApps}
 	case kind == "api":
-		return j.byGitHub, nil
+		return j.byGitHub(), nil
 	case j.Key == nil || j.Key.Kind != kind:
 		return nil, fault.Told{Text: render.WhyNoSigningKey(kind)}
 	}

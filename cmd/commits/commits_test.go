@@ -3,6 +3,7 @@ package commits
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os/exec"
 	"strings"
@@ -26,7 +27,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	gh, err := ghcheck.New(ghtest.Config{Dir: t.TempDir()})
+	return newWorldAt(t, ghtest.Config{Dir: t.TempDir()})
+}
+
+func newWorldAt(t *testing.T, cfg ghtest.Config) *world {
+	t.Helper()
+	gh, err := ghcheck.New(cfg)
 	if err == nil {
 		err = gh.Start()
 	}
@@ -127,6 +133,48 @@ func TestCommitOfGitHubIsMadeOnce(t *testing.T) {
 		if out, err := exec.Command("git", "-C", dir, "ls-tree", "-r", c.ID).Output(); err != nil || !bytes.HasPrefix(out, []byte("100755 blob")) || bytes.Contains(out, []byte("\ta\n")) {
 			t.Errorf("the commit holds %s (%v)", out, err)
 		}
+	}
+}
+
+// TestGitHubThatDoesNotSign: where only the repository asks for signatures, the commits
+// are kept as they are and that is told once; where the server asks for them, nothing
+// is committed, and who can mend it is told at once.
+func TestGitHubThatDoesNotSign(t *testing.T) {
+	w := newWorldAt(t, ghtest.Config{Dir: t.TempDir(), Sign: func([]byte) (string, error) { return "", nil }})
+	told := 0
+	w.job.Unsigned = func(context.Context) error { told++; return nil }
+	look, err := Of(t.Context(), w.job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := w.commit(t, "1\n")
+	if err := w.job.Mirror.Push(t.Context(), gitops.Push{Commit: c.ID, Ref: "refs/heads/kept"}); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := w.gh.Dir("team/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := exec.Command("git", "-C", dir, "cat-file", "commit", c.ID).Output()
+	if err != nil || bytes.Contains(raw, []byte("gpgsig")) || told != 1 {
+		t.Errorf("the commit is %s (%v), and that was told %d times", raw, err, told)
+	}
+	for _, branch := range []string{"agent/1", "agent/2"} {
+		if out, err := look.Sign(branch)(t.Context(), c.ID, raw); err != nil || !bytes.Equal(out, raw) {
+			t.Errorf("%s: it became %s (%v)", branch, out, err)
+		}
+	}
+	if told != 2 { // once for each look, which is one run
+		t.Errorf("it was told %d times", told)
+	}
+	w.job.Must = true
+	look, err = Of(t.Context(), w.job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var final interface{ Final() bool }
+	if out, err := look.Sign("agent/1")(t.Context(), c.ID, raw); !errors.As(err, &final) || out != nil || told != 2 {
+		t.Errorf("the server asks for signatures, and the commit is %s (%v)", out, err)
 	}
 }
 

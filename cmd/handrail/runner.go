@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -135,6 +136,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	untrusted := w.RequesterID != 0 && asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
 	look, err := commits.Of(ctx, commits.Job{
 		Client: w.Thread.Client, Mirror: m, Rules: rules.Commits, Asker: asker, AskerID: w.RequesterID, Key: r.cfg.Commits.Sign, App: r.app.IsApp(),
+		Must: r.cfg.Policy.Commits.Signs(), Unsigned: w.Unsigned,
 	})
 	if err != nil {
 		return session.Outcome{}, err
@@ -144,7 +146,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		w.Waiting(before)
 	})
 	defer seat.Leave() //control:seat-given-back
-	return e.Run(ctx, work.Job{
+	out, err := e.Run(ctx, work.Job{
 		Seat: seat.Take, Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
 		Commits: look,
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
@@ -164,6 +166,10 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
+	if w.Task.Model == r.cfg.Model.Name && errors.As(err, new(*session.Away)) { // only this one is asked by itself
+		r.watch.Met(ctx, "model", err)
+	}
+	return out, err
 }
 
 // approvalFacts returns what an approval depends on outside of the workspace, as it
