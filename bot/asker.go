@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/outbox"
@@ -100,6 +103,60 @@ func (w *worker) once(ctx context.Context, in *store.Intent) (first bool, err er
 	}
 	return true, nil
 }
+
+// seen puts the sign on a task before the code and the diff are read, which takes
+// long where GitHub is slow. It is a courtesy: a sign that does not get out now comes
+// with everything else.
+func (r *request) seen(ctx context.Context, right policy.Request) error {
+	may, _ := r.w.mayAsk(r.actor, right, r.sess)
+	if r.cmd.Name != command.Task || may != policy.Allow || slices.Contains(r.c.signs, "eyes") || !r.msg.takesReaction() { //control:seen-by-right
+		return nil
+	}
+	c, try := *r.c, *r // what would be asked back is no task
+	try.c = &c
+	if asked, err := try.askBack(ctx); asked || err != nil {
+		return err
+	}
+	in, err := r.w.cfg.Store.Effects.Effect(ctx, reactionKey(r.msg, "eyes")) // while another tool ran
+	if store.Unless(err, store.ErrNotFound) != nil {
+		return err
+	}
+	if in.State != store.Done {
+		early := ghapp.Write{Key: "seen-" + ghapp.Digest(r.msg.key), Kind: ghapp.WriteReaction, Thread: r.msg.ev.Thread, Target: r.msg.target, Body: "eyes"}
+		if !tell(ctx, r.w, early) { //control:seen-at-once
+			return nil
+		}
+	}
+	r.c.signs = append(r.c.signs, "eyes")
+	return nil
+}
+
+// tell makes a write now, once, before the change that it comes with is stored. It
+// reports whether it was made.
+func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
+	in := outbox.Intent(wr, w.at.Ref, w.cfg.Now())
+	err := w.cfg.Store.Intents.Intend(ctx, store.Fence{}, in)
+	if err == nil {
+		_, err = w.outbox(store.Fence{}).Perform(ctx, *in)
+	}
+	if err != nil {
+		w.cfg.Log.InfoContext(ctx, "left out", "thread", w.key, "kind", in.Kind, "err", err)
+	}
+	return err == nil
+}
+
+// tellAway says in the thread, once, that GitHub does not give what a request needs,
+// when that is so for longer than a person would wait without a word. The request waits,
+// and begins by itself.
+func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, cause error) {
+	if fault.OfGitHub(cause) && w.heard && ctx.Err() == nil && w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
+		tell(ctx, w, approval.InPlace(w.at.Ref, s.place(), ghapp.Write{Key: "away-" + ghapp.Digest(s.key), Kind: ghapp.WriteComment, Body: render.GitHubAway}))
+	}
+}
+
+// tellAwayAfter is after how many times the pause between two edits people are told that
+// GitHub does not answer: half a minute.
+const tellAwayAfter = 10
 
 const (
 	lookAgain       = 3 * time.Second  // at what is over a quota, if nothing else comes up

@@ -65,7 +65,7 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 // intendReply adds the one comment that answers.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(live.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
+		c.intend(approval.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
 		for _, wr := range c.after {
 			c.intend(wr)
 		}
@@ -77,8 +77,12 @@ func (c *change) intendReply() {
 func (c *change) react(s userMessage, content string) {
 	if s.takesReaction() && !slices.Contains(c.signs, content) {
 		c.signs = append(c.signs, content)
-		c.intend(ghapp.Write{Key: "react-" + ghapp.Digest(s.key, content), Kind: ghapp.WriteReaction, Thread: s.ev.Thread, Target: s.target, Body: content})
+		c.intend(ghapp.Write{Key: reactionKey(s, content), Kind: ghapp.WriteReaction, Thread: s.ev.Thread, Target: s.target, Body: content})
 	}
+}
+
+func reactionKey(s userMessage, content string) string {
+	return "react-" + ghapp.Digest(s.key, content)
 }
 
 // takesReaction reports whether GitHub lets people react to a text: not to a

@@ -166,6 +166,9 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 		r.reply(render.UnknownAuthor)
 		return nil
 	}
+	if err := r.seen(ctx, row.needs(r.cmd)); err != nil {
+		return err
+	}
 	if over, err := r.callOwn(ctx); over || err != nil {
 		return err
 	}

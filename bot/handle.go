@@ -165,6 +165,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, c
 	c := w.change()
 	c.by, c.urgent = by, a.Urgent
 	if err := carry(c); err != nil {
+		tellAway(ctx, w, d, s, err)
 		return err
 	}
 	if w.cfg.Quotas != nil && !w.early[d.ID] {
@@ -259,6 +260,9 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 			continue
 		}
 		inThread := s.target.Diff && s.ev.Comment.InReplyTo != 0 && s.ev.Comment.InReplyTo == v.Place.DiffThread
+		if !approval.OnDiff(live.DataOf(sess).Reviews[q.ID].URL) { //control:answer-where-asked
+			inThread = false
+		}
 		answer, ok := command.Question{Text: q.Display, Choices: q.Choices, Thread: inThread}.Answered(s.body)
 		if ok {
 			a.answer, a.questions = answer, append(a.questions, q)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
@@ -29,6 +30,7 @@ func ofSession(handle func(r *request, v *session.State)) func(context.Context, 
 
 // status answers where the work stands.
 func status(r *request, v *session.State) {
+	v.Phase = live.Standing(r.sess, v)
 	r.c.post(r.msg, render.Status(r.w.cfg.Now(), live.ProgressText(&r.w.at, r.sess, v)))
 }
 
@@ -57,7 +59,7 @@ func diff(ctx context.Context, r *request) error {
 	r.c.folds = parts[0].Folds
 	for i, p := range parts[1:] {
 		key := fmt.Sprintf("diff-%s-%d", ghapp.Digest(r.msg.key, "diff"), i)
-		r.c.after = append(r.c.after, live.InPlace(r.c.at, r.msg.place(), ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds}))
+		r.c.after = append(r.c.after, approval.InPlace(r.c.at, r.msg.place(), ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds}))
 	}
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -146,6 +148,27 @@ func TestAnswersWithoutID(t *testing.T) {
 	}
 }
 
+// asksOnLine notes that a request stands on a line of the diff.
+func (c *court) asksOnLine(id string) {
+	c.t.Helper()
+	row, err := c.w.cfg.Store.Sessions.Session(c.t.Context(), "s1")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	data := live.DataOf(row)
+	data.Reviews = map[string]approval.Stage{id: {URL: "https://github.example/o/r/pull/1#discussion_r1"}}
+	if row.Data, err = json.Marshal(data); err != nil {
+		c.t.Fatal(err)
+	}
+	f, err := c.w.leases.Take(c.t.Context(), "s1")
+	if err == nil {
+		err = c.w.cfg.Store.Sessions.Update(c.t.Context(), f, row)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // A text without a command answers a question of whoever was asked, and a near
 // miss of an answer to a request is asked back. Both cost nobody else anything.
 func TestAsides(t *testing.T) {
@@ -159,17 +182,19 @@ func TestAsides(t *testing.T) {
 	}
 	request := func(c *court) { c.asks("aaaa2222", "medium", true) }
 	for name, tt := range map[string]struct {
-		open []func(c *court)
-		who  string // "" for who was asked
-		text string
-		at   ghapp.EventComment
-		want string // verdicts, "-" where it is not looked at
-		says string
+		open  []func(c *court)
+		who   string // "" for who was asked
+		text  string
+		at    ghapp.EventComment
+		below bool   // it was asked in the thread, and not on the line
+		want  string // verdicts, "-" where it is not looked at
+		says  string
 	}{
 		"a number":                  {open: []func(*court){asked}, text: "2", want: "qqqq2222 answered"},
 		"a label":                   {open: []func(*court){asked}, text: "german", want: "qqqq2222 answered"},
 		"below a quotation":         {open: []func(*court){asked}, text: "> Which language should it be?\n\nDutch", want: "qqqq2222 answered"},
 		"in its thread":             {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 55}, want: "qqqq2222 answered"},
+		"where nothing was asked":   {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 55}, below: true, want: "-"},
 		"in another thread":         {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 56}, want: "-"},
 		"at a line of its own":      {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true}, want: "-"},
 		"talk":                      {open: []func(*court){asked}, text: "Dutch", want: "-"},
@@ -203,6 +228,9 @@ func TestAsides(t *testing.T) {
 			c.records(session.NewEvent(session.TypeMessage, 1, session.Message{Author: "asker", Text: "x", Place: session.Place{DiffThread: 55}}))
 			for _, open := range tt.open {
 				open(c)
+			}
+			if !tt.below {
+				c.asksOnLine(question.ID)
 			}
 			who := tt.who
 			if who == "" {

@@ -118,7 +118,7 @@ func (w *worker) hear(ctx context.Context, f store.Fence, after int64) int64 {
 	return after
 }
 
-// hearOne answers a question for the status, and puts the sign on a follow-up that it
+// hearOne answers what only asks, such as for the status or for help, and puts the sign on a follow-up that it
 // gets anyway. Both are recorded under the keys that they have when the turn of the
 // delivery comes, so that nothing is said twice.
 func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) error {
@@ -133,16 +133,20 @@ func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) 
 		return nil
 	}
 	cmds, wrong, err := w.commandsIn(ctx, s.body)
-	if err != nil || wrong != nil || len(cmds) != 1 || cmds[0].Name != "status" && cmds[0].Name != command.Task {
+	if err != nil || wrong != nil || len(cmds) != 1 {
 		return err
 	}
-	r := &request{w: w, c: w.change(), msg: s, cmd: cmds[0]}
+	row, err := rowOf(w.rows, cmds[0])
+	if err != nil || row.right != policy.View && row.Name != command.Task { //control:answered-at-once
+		return err
+	}
+	r := &request{w: w, at: &w.at, c: w.change(), msg: s, cmd: cmds[0]}
 	if may, err := w.mayBeHeard(ctx, r, d); err != nil || !may {
 		return err
 	}
 	if r.cmd.Name == command.Task {
 		r.react("eyes") //control:heard-at-once
-	} else if err := ofSession(status)(ctx, r); err != nil {
+	} else if err := row.handle(ctx, r); err != nil {
 		return err
 	}
 	r.c.intendReply()

@@ -89,6 +89,35 @@ func (w *world) listens(github ghapp.Config, set func(*bot.Config)) *bot.Bot {
 	return b
 }
 
+// GitHub tells of the bot's own edits, too. They are dropped when they arrive; that a text
+// of the bot's was deleted, or that a person changed their own, is looked at.
+func TestOwnEdits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.listens(ghapp.Config{Own: ownKey(t, "one")}, nil)
+	app, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), AppID: w.gh.App().ID, PrivateKey: w.gh.App().Key, Spacing: -1, Own: ownKey(t, "one")})
+	must(t, err)
+	client, err := app.For(t.Context(), w.issue, w.inst)
+	must(t, err)
+	ref, err := client.Perform(t.Context(), ghapp.Write{Key: "progress-s1", Kind: ghapp.WriteComment, Thread: w.issue, Body: "End it with `/agent stop`."})
+	must(t, err)
+	own := w.own()[0]
+	taken := func(action, body string) bool {
+		text, err := json.Marshal(body)
+		must(t, err)
+		_, ok, err := b.Source(t.Context(), "issue_comment", fmt.Appendf(nil, `{"action":%q,"sender":{"login":"kim","id":5,"type":"User"},"repository":{"id":1,"full_name":"acme/widget"},
+			"issue":{"number":%d},"comment":{"id":%d,"body":%s,"user":{"login":"kim","id":5,"type":"User"}},"changes":{"body":{"from":"/agent fix it"}}}`, action, w.issue.Number, ref.ID, text))
+		must(t, err)
+		return ok
+	}
+	if taken("edited", own) {
+		t.Error("the bot's own edit is looked at")
+	}
+	if !taken("deleted", own) || !taken("edited", "/agent mend it") || !taken("edited", own+" /agent stop") {
+		t.Error("what a person deleted or edited is not looked at")
+	}
+}
+
 // Only what the author says here and now is a wish, and only through what is let in.
 func TestWhoseWordsCount(t *testing.T) {
 	t.Parallel()

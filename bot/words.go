@@ -147,8 +147,12 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 		}
 		return src, false, nil
 	}
-	ours, _ := b.cfg.GitHub.Written(s.body)
-	return src, !spoken || !ours, nil
+	said := s.body
+	if ev.Action == "edited" {
+		said = ev.Comment.Body
+	}
+	ours, _ := b.cfg.GitHub.Written(said)
+	return src, !ours, nil //control:own-edits-cost-nothing
 }
 
 // repositoryChanged has the sessions of a repository follow it to another name, or end

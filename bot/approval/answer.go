@@ -143,7 +143,7 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) { //control:review-checked-again
 		return why, err
 	}
-	if shown, err := s.posted(ctx, requestKey(s.ID, ""), asked.Digest, false); !shown || err != nil { //control:request-was-shown
+	if shown, err := s.posted(ctx, requestKey(s.ID, ""), asked.Digest); !shown || err != nil { //control:request-was-shown
 		return render.WhyNotShown, err
 	}
 	return s.said(ctx, asked.ID, yes) //control:bot-orders-edited
@@ -187,7 +187,7 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 	}
 	says, err := s.Approves(ctx, text, request)
 	if err == nil && says == YesUnnamed { // which request that was for, only the bot's own reply tells
-		taken, err := s.posted(ctx, ReplyKey, render.Taken(request, yes.By, where(yes.Key)), strings.HasPrefix(yes.Key, "diff:"))
+		taken, err := s.posted(ctx, ReplyKey, render.Taken(request, yes.By, where(yes.Key)))
 		if !taken || err != nil { //control:taken-for-it
 			return render.WhyOtherWords, err
 		}
@@ -200,16 +200,23 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 }
 
 // posted reports whether an unchanged comment of the bot, whose key begins like
-// this, has words in it; with diff, it may be one on a line of a diff.
-func (s Session) posted(ctx context.Context, prefix, words string, diff bool) (bool, error) {
+// this, has words in it.
+func (s Session) posted(ctx context.Context, prefix, words string) (bool, error) {
+	list, err := s.posts(ctx, prefix)
+	return slices.ContainsFunc(list, func(cm ghapp.Comment) bool { return strings.Contains(cm.Body, words) }), err
+}
+
+// posts returns the unchanged comments of the bot whose keys begin like this, those on
+// lines of a diff as well.
+func (s Session) posts(ctx context.Context, prefix string) (out []ghapp.Comment, err error) {
 	for _, at := range s.threads() {
-		list, err := s.Client.Posted(ctx, at, prefix, diff && (s.IsPull || at.Number == s.Pull)) // an issue has no diff
-		found := slices.ContainsFunc(list, func(cm ghapp.Comment) bool { return strings.Contains(cm.Body, words) })
-		if found || err != nil {
-			return found, err
+		list, err := s.Client.Posted(ctx, at, prefix, s.IsPull || at.Number == s.Pull)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, list...)
 	}
-	return false, nil
+	return out, nil
 }
 
 // threads are where people talk with the session: its own thread, and its pull request.

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -121,14 +122,14 @@ func (r Requests) show(ctx context.Context, v *session.State, key string, group 
 		is.Whom = nil
 	}
 	for _, q := range group {
-		if err := r.before(ctx, q, waits(q)); err != nil {
+		if err := r.before(ctx, line(v), q); err != nil {
 			return err
 		}
 	}
-	wr := ghapp.Write{Key: key + is.Again, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: post.Text, Folds: post.Folds, First: true}
+	wr := InPlace(r.Thread, line(v), ghapp.Write{Key: key + is.Again, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: post.Text, Folds: post.Folds, First: true})
 	ref, err := r.Holder.Ensure(ctx, wr)
 	if err == nil && (is.Shown != "" || !slices.ContainsFunc(group, waits)) { //control:settled-is-said
-		wr.Key, wr.Kind, wr.Target = wr.Key+"-"+says, ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID}
+		wr.Key, wr.Kind, wr.Target = wr.Key+"-"+says, ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID, Diff: OnDiff(ref.URL)}
 		_, err = r.Holder.Ensure(ctx, wr)
 	}
 	if ghapp.UnlessRefused(err) != nil {
@@ -156,13 +157,37 @@ func (r Requests) show(ctx context.Context, v *session.State, key string, group 
 	return nil
 }
 
+// line is the thread on a diff in which the session asks, because what it works on was
+// said there; its zero is the session's own thread.
+func line(v *session.State) session.Place {
+	if v.Place.DiffThread == 0 { //control:asked-in-the-line
+		return session.Place{}
+	}
+	return v.Place
+}
+
+// InPlace puts a comment where a request of a person stands: below a comment on a diff
+// when it is one, and in its own thread.
+func InPlace(at thread.Ref, p session.Place, wr ghapp.Write) ghapp.Write {
+	if p.Thread != 0 {
+		wr.Thread, wr.Thread.Number = at, p.Thread
+	}
+	if p.DiffThread != 0 { //control:answer-in-place
+		wr.Kind, wr.Target = ghapp.WriteReply, ghapp.Target{Comment: p.DiffThread, Diff: true}
+	}
+	return wr
+}
+
+// OnDiff reports whether a comment is on a diff, by its address.
+func OnDiff(url string) bool { return strings.Contains(url, "#discussion_r") }
+
 // before tells what is too long for the comment that asks in comments of its own.
-func (r Requests) before(ctx context.Context, q render.Request, waits bool) error {
+func (r Requests) before(ctx context.Context, at session.Place, q render.Request) error {
 	for i, post := range render.Before(q) { //control:told-before-asked
-		wr := ghapp.Write{Key: fmt.Sprintf("part-%s-%s-%d", r.ID, q.ID, i), Kind: ghapp.WriteComment, Body: post.Text, Folds: post.Folds, First: true}
+		wr := InPlace(r.Thread, at, ghapp.Write{Key: fmt.Sprintf("part-%s-%s-%d", r.ID, q.ID, i), Kind: ghapp.WriteComment, Body: post.Text, Folds: post.Folds, First: true})
 		ref, err := r.Holder.Ensure(ctx, wr)
-		if err == nil && !waits {
-			wr.Key, wr.Kind, wr.Target = wr.Key+"-over", ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID}
+		if err == nil && !q.Approval.Waits() {
+			wr.Key, wr.Kind, wr.Target = wr.Key+"-over", ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID, Diff: OnDiff(ref.URL)}
 			_, err = r.Holder.Ensure(ctx, wr)
 		}
 		if ghapp.UnlessRefused(err) != nil {

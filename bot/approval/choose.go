@@ -27,10 +27,11 @@ const (
 const ReplyKey = "reply-"
 
 // Said is where an answer stands that names no request: when it was written,
-// and the number of its comment, 0 for a review.
+// and the number of its comment, 0 for a review. Comments on a diff are counted apart.
 type Said struct {
 	At      time.Time
 	Comment int64
+	Diff    bool
 }
 
 // WhenSaid returns where the text of an event stands.
@@ -38,11 +39,7 @@ func WhenSaid(ev ghapp.Event, t ghapp.Target) Said {
 	if t.Comment == 0 {
 		return Said{At: ev.Review.Submitted}
 	}
-	said := Said{At: ev.Comment.Created}
-	if !t.Diff {
-		said.Comment = t.Comment
-	}
-	return said
+	return Said{At: ev.Comment.Created, Comment: t.Comment, Diff: t.Diff}
 }
 
 // where names the text of a source: "comment 12".
@@ -64,7 +61,7 @@ func (a Answer) Where() string { return where(a.Source) }
 // log alone that cannot be told, so GitHub's times of the comments count. Gone are those
 // that are open, and that no comment shows any more.
 func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) (meant, gone []session.Asked, err error) {
-	comments, err := s.Client.Posted(ctx, s.Thread, requestKey(s.ID, ""), false)
+	comments, err := s.posts(ctx, requestKey(s.ID, ""))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +72,7 @@ func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) (mean
 		shown := r.Digest == "" || !r.Approval.Waits()
 		for _, cm := range comments {
 			shown = shown || strings.Contains(cm.Body, r.Digest)
-			older := cm.Created.Before(said.At) || cm.Created.Equal(said.At) && cm.ID < said.Comment
+			older := cm.Created.Before(said.At) || cm.Created.Equal(said.At) && cm.ID < said.Comment && OnDiff(cm.URL) == said.Diff
 			if older && r.Digest != "" && strings.Contains(cm.Body, r.Digest) { //control:older-than-the-answer
 				meant = append(meant, r.Asked)
 				break

@@ -4,20 +4,18 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/bot/thread"
 )
 
 // offer has the session's pull request say what is so, see [pull.Session.Follow].
 func (l *Session) offer(ctx context.Context) (note string, err error) {
 	s := pull.Session{
 		ID: l.Row.ID, Requester: l.Row.Requester, Thread: l.Thread.Ref, Pull: l.Thread.Pull, Target: l.Data.Target, Config: l.config(),
-		Client: l.Thread.Client, Number: l.Row.Pull, Kept: l.Data.Pull, Ensure: l.Ensure,
+		Client: l.Thread.Client, Number: l.Row.Pull, Kept: l.Data.Pull, Ensure: l.Ensure, Later: l.Later,
 		Save: func(ctx context.Context, number int, k pull.Kept) error {
 			l.Row.Pull, l.Data.Pull = number, k
 			return l.Save(ctx)
@@ -41,7 +39,7 @@ func (l *Session) announce(ctx context.Context, note string) error {
 			return err
 		}
 	}
-	ref, err := l.Ensure(ctx, InPlace(l.Thread.Ref, v.Place, ghapp.Write{
+	ref, err := l.Ensure(ctx, approval.InPlace(l.Thread.Ref, v.Place, ghapp.Write{
 		Key: fmt.Sprintf("final-%s-%d", l.Row.ID, v.EndedAt), Kind: ghapp.WriteComment, Mentions: whom, Body: end.Text(), First: true,
 	}))
 	if err != nil {
@@ -68,7 +66,7 @@ func (l *Session) answer(ctx context.Context) error {
 	}
 	for i, body := range render.Answer(v) {
 		key := fmt.Sprintf("answer-%s-%d-%d", l.Row.ID, v.EndedAt, i)
-		if err := l.Try(ctx, InPlace(l.Thread.Ref, v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})); err != nil {
+		if err := l.Try(ctx, approval.InPlace(l.Thread.Ref, v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})); err != nil {
 			return err
 		}
 	}
@@ -126,17 +124,8 @@ func (l *Session) Conclude(ctx context.Context) error {
 	if err := l.Checks().End(ctx, l.State, l.TurnedAway); err != nil {
 		return err
 	}
-	return l.SaveState(ctx)
-}
-
-// InPlace puts a comment where a request stands: below a comment on a diff when it is
-// one, and in its own thread.
-func InPlace(at thread.Ref, p session.Place, wr ghapp.Write) ghapp.Write {
-	if p.Thread != 0 {
-		wr.Thread, wr.Thread.Number = at, p.Thread
+	if err := l.SaveState(ctx); err != nil || l.Data.Pull.Late == 0 {
+		return err
 	}
-	if p.DiffThread != 0 { //control:answer-in-place
-		wr.Kind, wr.Target = ghapp.WriteReply, ghapp.Target{Comment: p.DiffThread, Diff: true}
-	}
-	return wr
+	return l.Wake(ctx, l.cfg.Now().Add(min(l.Settle<<l.Data.Pull.Late, longestWait))) //control:labels-are-tried-again
 }

@@ -22,6 +22,9 @@ func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
 	}
 	l.Log.WarnContext(ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for", string(session.PhaseWaitingGitHub), "err", cause)
 	l.Row.State = session.PhaseWaitingGitHub //control:waits-for-github
+	if l.State != nil {
+		l.Data.DeadAt = int64(l.State.Turns)
+	}
 	return errors.Join(cause, l.Save(ctx))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
 )
 
 // waiting are the states of a session that goes on by itself when something is
@@ -74,6 +75,15 @@ func (l *Session) Wait(ctx context.Context, away *session.Away, went bool) error
 		return err
 	}
 	return l.Wake(ctx, l.cfg.Now().Add(pause))
+}
+
+// Standing returns where a session stands: what its log says, or that it waits for
+// something that was not back when it was looked for last.
+func Standing(row *store.Session, v *session.State) session.Phase {
+	if v.Phase == session.PhaseRunning && slices.Contains(waiting, row.State) && int64(v.Turns) <= DataOf(row).DeadAt { //control:status-says-waiting
+		return row.State
+	}
+	return v.Phase
 }
 
 // Unsettled are the states in which somebody works on a session, or should.

@@ -48,9 +48,13 @@ func (k Checks) Start(ctx context.Context, c *CheckMark) error {
 	if c == nil {
 		return nil
 	}
-	return k.Try(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
+	wr := ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &ghapp.CheckSpec{
 		Name: render.CheckName, SHA: c.SHA, Status: "in_progress", Title: string(session.PhaseRunning), Summary: render.CheckIsRunning,
-	}})
+	}}
+	if err := k.Try(ctx, wr); !k.Later(ctx, string(wr.Kind), err) {
+		return err
+	}
+	return nil
 }
 
 // End makes the check run of the branch's head say how the session stands, and completes

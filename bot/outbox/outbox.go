@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/fault"
@@ -49,12 +50,39 @@ func (e Outbox) Finish(ctx context.Context) error {
 		return fmt.Errorf("read intents: %w", err)
 	}
 	for _, in := range open {
-		if _, err := e.Perform(ctx, in); ghapp.UnlessRefused(err) != nil {
+		_, err := e.Perform(ctx, in)
+		if ghapp.UnlessRefused(err) == nil || e.Later(ctx, in.Kind, err) && in.Attempts < mostTries {
+			continue
+		}
+		if e.Later(ctx, in.Kind, err) {
+			err = ghapp.UnlessRefused(e.refused(ctx, in, err))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// mostTries is how often a write is tried without which the work goes on.
+const mostTries = 20
+
+// beside are the kinds of writes that stand beside what is told: they wait for GitHub,
+// and nothing waits for them.
+var beside = []ghapp.WriteKind{ghapp.WriteLabels, ghapp.WriteReviewers, ghapp.WriteReaction, ghapp.WriteCheck}
+
+// Later reports whether an error leaves a write of a kind for later: [Outbox.Finish] tries
+// it again, and the work goes on.
+func (e Outbox) Later(ctx context.Context, kind string, err error) bool {
+	later := err != nil && ctx.Err() == nil && ghapp.KindOf(err) != ghapp.Permanent && slices.Contains(beside, ghapp.WriteKind(kind)) //control:nothing-waits-for-labels
+	if later {
+		e.Log.WarnContext(ctx, "left for later", "thread", e.At.Key(), "kind", kind, "err", err)
+	}
+	return later
+}
+
+// errSoon means that the answer to a write was lost, and that it may still come.
+var errSoon = &ghapp.Error{Op: "look for a write", Kind: ghapp.Temporary, Err: errors.New("its answer was lost a moment ago")}
 
 // Ensure makes one write happen, once, and returns what it made. A write that
 // GitHub will never take gives a [ghapp.Refusal].
@@ -87,6 +115,9 @@ func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error)
 	case store.Failed:
 		return e.below(ctx, in, wr, &ghapp.Refusal{Reason: in.Reason})
 	case store.Attempted:
+		if slices.Contains(beside, wr.Kind) && e.Now().Before(in.NotBefore) {
+			return ghapp.Ref{}, errSoon // nobody waits for it
+		}
 		ref, ok, err := e.lookUp(ctx, in, wr)
 		switch {
 		case errors.Is(err, ghapp.ErrNotFound):

@@ -21,7 +21,12 @@ func (s *Session) ask(ctx context.Context) (note string, err error) {
 	}
 	at := s.Thread
 	at.Number = s.Number
+	late := false
 	labels, missing, err := s.labels(ctx)
+	if s.Later(ctx, string(ghapp.WriteLabels), err) {
+		missing, err = set.Labels, nil
+		late = true
+	}
 	if err != nil {
 		return "", err
 	}
@@ -30,8 +35,10 @@ func (s *Session) ask(ctx context.Context) (note string, err error) {
 		wr.Thread = at
 		_, err := s.Ensure(ctx, wr)
 		var no *ghapp.Refusal
-		if errors.As(err, &no) {
+		away := s.Later(ctx, string(wr.Kind), err)
+		if errors.As(err, &no) || away {
 			*failed = append(*failed, name)
+			late = late || away
 			return nil
 		}
 		return err
@@ -52,8 +59,30 @@ func (s *Session) ask(ctx context.Context) (note string, err error) {
 			return "", err
 		}
 	}
-	s.Kept.For = s.Number
+	if s.Kept.Late++; late && s.Kept.Late < mostLate {
+		return "", nil
+	}
+	s.Kept.For, s.Kept.Late = s.Number, 0
 	return render.NotAsked(missing, unasked), nil
+}
+
+// mostLate is how often GitHub is asked for labels and reviewers that it does not answer to.
+const mostLate = 7
+
+// askAgain asks for what GitHub did not answer to when the end was told. What it will not
+// have, or did not answer to in the end, is said in the pull request.
+func (s *Session) askAgain(ctx context.Context) error {
+	note, err := s.ask(ctx)
+	if err == nil && note != "" {
+		at := s.Thread
+		at.Number = s.Number
+		_, err = s.Ensure(ctx, ghapp.Write{Key: fmt.Sprintf("pull-%s-%d-unasked", s.ID, s.Number), Kind: ghapp.WriteComment, Thread: at, Body: note})
+		err = ghapp.UnlessRefused(err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Save(ctx, s.Number, s.Kept)
 }
 
 // mostLabelPages is how many hundreds of labels of a repository are looked at.

@@ -30,6 +30,7 @@ type Kept struct {
 	Note string         `json:"note,omitempty"` // what there was to tell then
 	Said ghapp.PullText `json:"said,omitzero"`  // as it was written last; what a person changed differs
 	Want string         `json:"want,omitempty"` // what it should say, as a digest
+	Late int            `json:"late,omitempty"` // times in a row that GitHub did not answer to that
 	For  int            `json:"for,omitempty"`  // number of the one that labels and reviewers were asked for
 	Old  []int          `json:"old,omitempty"`  // those that were merged while the session went on
 }
@@ -45,8 +46,9 @@ type Session struct {
 	Number        int // of its pull request, 0 for none
 	Kept          Kept
 
-	Ensure func(context.Context, ghapp.Write) (ghapp.Ref, error) // makes one write happen, once
-	Save   func(ctx context.Context, number int, k Kept) error   // before anybody can ask for something there
+	Ensure func(context.Context, ghapp.Write) (ghapp.Ref, error)  // makes one write happen, once
+	Later  func(ctx context.Context, kind string, err error) bool // whether an error leaves a write for later
+	Save   func(ctx context.Context, number int, k Kept) error    // before anybody can ask for something there
 }
 
 // Follow opens the pull request of a session that put something on its branch, and has
@@ -55,8 +57,10 @@ func (s *Session) Follow(ctx context.Context, v *session.State) (note string, er
 	switch {
 	case !v.Over() || v.Outcome.Status == session.StatusStopped, len(v.Checkpoints) == 0:
 		return "", nil
-	case s.Kept.At == v.Seq:
+	case s.Kept.At == v.Seq && s.Kept.Late == 0:
 		return s.Kept.Note, nil
+	case s.Kept.At == v.Seq: // all else was told
+		return s.Kept.Note, s.askAgain(ctx)
 	case s.Number == 0:
 		note, err = s.offer(ctx, v, "")
 	default:
