@@ -50,6 +50,7 @@ func (s *stage) noModelsWords(ts *testscript.TestScript) {
 // model. What people, the model or an answer to people have as well is not of that kind.
 func leaked(timeline []session.Moment, read, others string) (out []string) {
 	var told strings.Builder
+	var names []string // of files, which both say
 	for _, m := range timeline {
 		switch m := m.(type) {
 		case *session.Note:
@@ -75,11 +76,15 @@ func leaked(timeline []session.Moment, read, others string) (out []string) {
 		case *session.Resolved:
 			others += "\n\n" + m.Reason
 		case *session.Request:
+			for _, path := range m.Paths {
+				names = append(names, path, "")
+			}
 			others += "\n\n" + m.Display + "\n\n" + strings.Join(m.Reasons, "\n\n")
 		}
 	}
-	read, others = inLetters(read), inLetters(others)
-	words := strings.Fields(inLetters(told.String()))
+	unnamed := strings.NewReplacer(names...)
+	read, others = inLetters(unnamed.Replace(read)), inLetters(unnamed.Replace(others))
+	words := strings.Fields(inLetters(unnamed.Replace(told.String())))
 	for i := 0; i+window <= len(words); i++ {
 		text := " " + strings.Join(words[i:i+window], " ") + " "
 		if strings.Contains(read, text) && !strings.Contains(others, text) {
