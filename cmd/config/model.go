@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
+	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -24,6 +25,7 @@ type Model struct {
 	Parallel    int             `yaml:"parallel"`   // sessions that the server has a slot for, 0 when not said
 	KeepAlive   string          `yaml:"keep_alive"` // 30m, or forever; Ollama only
 	Effort      string          `yaml:"effort"`     // of thinking: low, medium or high
+	Cache       openai.Cache    `yaml:"cache"`      // field that tells an OpenAI-compatible server what it can use again
 	Silence     policy.Duration `yaml:"silence"`    // after which an answer counts as cut
 	Can         Abilities       `yaml:"can"`
 
@@ -58,6 +60,8 @@ func (m Model) Check() []error {
 	_, err := m.KeepAliveTime()
 	add(err != nil, "model keep_alive: %w", err)
 	add(m.KeepAlive != "" && m.BaseURL != "", "model keep_alive: only Ollama takes it; leave it out with base_url")
+	add(!slices.Contains([]openai.Cache{"", openai.CacheKey, openai.CacheControl}, m.Cache), "model cache: prompt_cache_key or cache_control, not %q", m.Cache)
+	add(m.Cache != "" && m.BaseURL == "", "model cache: Ollama keeps prompts by itself; leave it out without base_url")
 	known := slices.Contains([]string{"", "low", "medium", "high"}, m.Effort)
 	add(m.BaseURL == "" && !known, "model effort: Ollama takes low, medium or high, not %q", m.Effort)
 	return errs

@@ -23,7 +23,7 @@ var effects = map[string]string{
 	"github.repositories": "serve_other_repository", "github.apps": "serve_other_app",
 
 	"model.name": "TestModelOptionsOnTheWire", "model.ollama": "TestOllamaURL", "model.base_url": "TestModelOptionsOnTheWire", "model.temperature": "TestModelOptionsOnTheWire",
-	"model.context": "TestModelOptionsOnTheWire", "model.parallel": "serve_waits_for_a_slot", "model.max_tokens": "TestModelOptionsOnTheWire", "model.keep_alive": "TestModelOptionsOnTheWire", "model.effort": "TestModelOptionsOnTheWire",
+	"model.context": "TestModelOptionsOnTheWire", "model.cache": "TestModelOptionsOnTheWire", "model.parallel": "serve_waits_for_a_slot", "model.max_tokens": "TestModelOptionsOnTheWire", "model.keep_alive": "TestModelOptionsOnTheWire", "model.effort": "TestModelOptionsOnTheWire",
 	"model.silence": "TestSilence", "model.can.tools": "TestSomeAbilities", "model.can.thinking": "TestSomeAbilities", "model.can.vision": "TestModelOptionsOnTheWire", "model.can.context": "TestModelOptionsOnTheWire",
 
 	"sessions.at_once": "TestSlots", "sessions.per_user": "TestSlots", "sessions.per_repo": "TestSlots",

@@ -76,7 +76,7 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 		if m.BaseURL != "" {
 			model, err = openai.New(openai.Config{
 				URL: u, Model: name, Key: openai.Key(m.Key.Reveal()), Temperature: m.Temperature, MaxTokens: m.MaxTokens,
-				Effort: m.Effort, Idle: time.Duration(m.Silence), Log: log,
+				Effort: m.Effort, Cache: m.Cache, Idle: time.Duration(m.Silence), Log: log,
 			})
 		} else {
 			model, err = ollama.New(ollama.Config{URL: u, Model: name, KeepAlive: keepAlive, Effort: m.Effort, Idle: time.Duration(m.Silence), Log: log})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -172,6 +173,13 @@ func TestModelOptionsOnTheWire(t *testing.T) {
 		t.Errorf("keep_alive = %v, want -1", sent["keep_alive"])
 	}
 	ask(config.Model{BaseURL: server.URL + "/v1", Temperature: &warm, MaxTokens: 77, Effort: "low", Can: can, Key: secret.Value("k-123")})
+	if _, ok := sent["prompt_cache_key"]; ok {
+		t.Errorf("a cache that nobody named was asked for: %v", sent)
+	}
+	ask(config.Model{BaseURL: server.URL + "/v1", Temperature: &warm, MaxTokens: 77, Effort: "low", Cache: openai.CacheKey, Can: can, Key: secret.Value("k-123")})
+	if key, _ := sent["prompt_cache_key"].(string); len(key) < 20 {
+		t.Errorf("the other server was sent %v", sent)
+	}
 	if sent["temperature"] != 0.25 || sent["max_tokens"] != 77.0 || sent["reasoning_effort"] != "low" || key != "Bearer k-123" {
 		t.Errorf("the other server was sent %v with %q", sent, key)
 	}

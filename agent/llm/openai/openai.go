@@ -20,8 +20,8 @@
 //     server used.
 //   - An error in mid-stream is an event with an error object.
 //   - Servers refuse parameters they do not know with 400 or 422. Those that are
-//     not essential (stream_options, temperature, reasoning, the older name of
-//     max_tokens) are then left out or renamed, and that is remembered.
+//     not essential (stream_options, temperature, reasoning, what concerns the cache,
+//     the older name of max_tokens) are then left out or renamed, and that is remembered.
 package openai
 
 import (
@@ -63,6 +63,7 @@ type Config struct {
 	Temperature  *float64          // for requests that do not say
 	MaxTokens    int               // for requests that do not say, 0 for the server's
 	Effort       string            // reasoning_effort when a request wants thinking, empty to send none
+	Cache        Cache             // how the server is told what to keep of a prompt, "" for not at all
 	Capabilities *llm.Capabilities // what the operator knows; nil to ask the server
 	Idle         time.Duration     // silence after which a stream counts as cut, 0 for as long as the prompt and the server's speed have it
 	Log          *slog.Logger      // nil to discard
@@ -88,7 +89,7 @@ func New(cfg Config) (*Model, error) {
 		return nil, errors.New("new openai model: the key has a line break in it")
 	}
 	m := &Model{end: end, cfg: cfg, probed: probed{turn: make(chan struct{}, 1)}}
-	m.dialect.Store(&dialect{reasoning: "reasoning_content"})
+	m.dialect.Store(&dialect{reasoning: "reasoning_content", cache: cfg.Cache})
 	return m, nil
 }
 
@@ -168,6 +169,7 @@ type dialect struct {
 	noTemperature bool   // refuses another temperature than its own
 	noEffort      bool   // refuses reasoning_effort
 	reasoning     string // field of the reasoning in messages, empty when it refuses both
+	cache         Cache  // empty when it refuses that
 }
 
 // learn finds in a refusal the name of a parameter that was sent, and returns
@@ -185,6 +187,8 @@ func (d dialect) learn(body []byte, refusal string) (dialect, bool) {
 		d.noTemperature = true
 	case names("reasoning_effort"):
 		d.noEffort = true
+	case d.cache != "" && names(string(d.cache)): //control:refused-cache
+		d.cache = ""
 	case d.reasoning != "" && names(d.reasoning):
 		d.reasoning = ""
 	default:

@@ -24,6 +24,7 @@ type request struct {
 	ReasoningEffort     string                  `json:"reasoning_effort,omitempty"`
 	Stream              bool                    `json:"stream"`
 	StreamOptions       *goopenai.StreamOptions `json:"stream_options,omitempty"`
+	PromptCacheKey      string                  `json:"prompt_cache_key,omitempty"`
 }
 
 type message struct {
@@ -45,6 +46,12 @@ func (m *Model) body(d dialect, req llm.Request) ([]byte, error) {
 		}
 	}
 	out := request{Model: m.end.Model, Messages: messages(d, req.Messages), Stream: true}
+	switch d.cache {
+	case CacheKey:
+		out.PromptCacheKey = conversation(req.Messages)
+	case CacheControl:
+		markForCache(out.Messages)
+	}
 	for _, spec := range req.Tools {
 		params := any(spec.Parameters)
 		if len(spec.Parameters) == 0 {

@@ -79,6 +79,13 @@ func TestErrorsByStatus(t *testing.T) {
 // picky answers 400 as long as the request has one of the parameters.
 func picky(t *testing.T, refuse map[string]string) (*openai.Model, *[]map[string]any) {
 	t.Helper()
+	m, seen, _ := pickyAt(t, refuse)
+	return m, seen
+}
+
+// pickyAt is picky with the server's address.
+func pickyAt(t *testing.T, refuse map[string]string) (*openai.Model, *[]map[string]any, string) {
+	t.Helper()
 	var seen []map[string]any
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -98,7 +105,7 @@ func picky(t *testing.T, refuse map[string]string) (*openai.Model, *[]map[string
 	}))
 	t.Cleanup(s.Close)
 	half := 0.5
-	return open(t, s.URL, func(c *openai.Config) { c.MaxTokens, c.Temperature, c.Effort = 100, &half, "low" }), &seen
+	return open(t, s.URL, func(c *openai.Config) { c.MaxTokens, c.Temperature, c.Effort = 100, &half, "low" }), &seen, s.URL
 }
 
 func TestLearnsADialect(t *testing.T) {
