@@ -7,7 +7,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench crash-short crash disk load hostile programs judge stale orders long models models-bad
+.PHONY: build test mutations bench bench-prefix crash-short crash disk load hostile programs judge stale orders long models models-bad
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -82,3 +82,9 @@ bench:
 	$(GO) test -run '^$$' -bench Inside -benchtime 20x -timeout 20m ./agent/workspace
 	$(GO) test -run '^$$' -bench . ./agent/workspace/host ./agent/patch ./agent/tools ./policy/...
 	$(GO) test -run '^$$' -bench Load -benchtime 10x ./bot/webhook
+
+# What of a prompt a model's server can use again: by Ollama's own renderers, and by the
+# server at OLLAMA_HOST with the model HANDRAIL_BENCH_MODEL where they are set.
+bench-prefix:
+	$(GO) test -run 'RenderedPrompts|ReuseOfFour' -v ./agent
+	$(GO) test -run '^$$' -bench PrefixOnOllama -benchtime 1x -timeout 1h ./agent

@@ -157,7 +157,28 @@ func TestPrefixIsNeverTouched(t *testing.T) {
 // What comes between two runs changes nothing of what was sent: an approval, a death,
 // a night in which the project changed, words of people, a grant.
 func TestPrefixSurvivesRestarts(t *testing.T) {
-	b := newBench(t, head+`
+	const refusal = "\n- misbehave: {status: 400, error: m does not support tools}"
+	for name, c := range map[string]struct {
+		model, before string
+		print         bool
+		want          []string // reasons in the log
+	}{
+		"native":              {"{name: m, tools: true, context: 32768}", "", false, []string{"begin"}},
+		"text":                {"{name: m}", "", true, []string{"begin"}},
+		"thinking in text":    {"{name: m, thinking: true}", "", true, []string{"begin"}},
+		"from native to text": {"{name: m, tools: true, context: 32768}", refusal, true, []string{"begin", "text"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turns := restartTurns
+			if c.print {
+				turns = strings.ReplaceAll(turns, "- calls:", "- print: true\n  calls:")
+			}
+			survivesRestarts(t, "model: "+c.model+"\nturns:"+c.before+turns, c.want)
+		})
+	}
+}
+
+const restartTurns = `
 - calls: [{name: read_file, arguments: {path: a.txt}}, {name: update_todo_list, arguments: {todos: "[-] one\n[ ] two"}}]
 - calls: [{name: write_file, arguments: {path: .github/workflows/ci.yml, content: "on: push\n"}}]
 - calls: [{name: read_file, arguments: {path: b.txt}}]
@@ -166,7 +187,10 @@ func TestPrefixSurvivesRestarts(t *testing.T) {
 - say: "Done. [TASK_COMPLETE]"
 - calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
 - say: "Done as well. [TASK_COMPLETE]"
-`, busyFiles)
+`
+
+func survivesRestarts(t *testing.T, script string, want []string) {
+	b := newBench(t, script, busyFiles)
 	b.task.Text = "fix the workflow"
 	b.cfg.Prompt = prompt.Builder{Project: "- Go module m\n- Branch main at 1111111", Rules: "Be kind."}
 	b.must(session.StatusAwaitingApproval)
@@ -189,10 +213,10 @@ func TestPrefixSurvivesRestarts(t *testing.T) {
 	}
 	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: "change a.txt too"}))
 	b.must(session.StatusDone)
-	if n := restarts(t, b.model.Requests()); n != 0 || len(b.model.Requests()) != 8 {
+	if n := restarts(t, b.model.Requests()); n != len(want)-1 || len(b.model.Requests()) != 7+len(want) {
 		t.Errorf("%d of %d requests began anew", n, len(b.model.Requests()))
 	}
-	if got := reasons(b); !slices.Equal(got, []string{"begin"}) {
+	if got := reasons(b); !slices.Equal(got, want) {
 		t.Errorf("the requests began because of %q", got)
 	}
 }

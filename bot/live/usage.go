@@ -18,22 +18,42 @@ const dayForm = "2006-01-02"
 type Use struct {
 	*Session
 	began  time.Time
+	waits  time.Time       // since when it waits for other runs, zero while it does not
 	before policy.Duration // that it had worked until then
 }
 
-func (l *Session) BeginUse() Use { return Use{l, l.cfg.Now(), l.Data.Used.Total.Time} }
+func (l *Session) BeginUse() *Use {
+	return &Use{Session: l, began: l.cfg.Now(), before: l.Data.Used.Total.Time}
+}
+
+// Waiting takes in how many runs are before this one: their time is not its own.
+func (u *Use) Waiting(before int) {
+	switch {
+	case before > 0 && u.waits.IsZero():
+		u.waits = u.cfg.Now()
+	case before == 0:
+		u.began, u.waits = u.began.Add(u.waited()), time.Time{}
+	}
+}
+
+func (u *Use) waited() time.Duration {
+	if u.waits.IsZero() {
+		return 0
+	}
+	return u.cfg.Now().Sub(u.waits)
+}
 
 // note takes in what the session has used by now, in all. It reports whether that is
 // more than was known.
-func (u Use) note(now policy.Limits) bool {
+func (u *Use) note(now policy.Limits) bool {
 	before := u.Data.Used
-	now.Time = u.before + policy.Duration(u.cfg.Now().Sub(u.began))
+	now.Time = u.before + policy.Duration(u.cfg.Now().Sub(u.began)-u.waited()) //control:waiting-is-free
 	u.Data.Used = before.Grown(now, u.cfg.Now().UTC().Format(dayForm))
 	return before.Day != u.Data.Used.Day || before.Total.Turns != now.Turns || before.Total.Tokens != now.Tokens
 }
 
 // Count notes what the stretch of work used, at its end.
-func (u Use) Count(ctx context.Context) error {
+func (u *Use) Count(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // what was used shows in the log when the session goes on
 	}
@@ -48,7 +68,7 @@ func (u Use) Count(ctx context.Context) error {
 // Spend notes what the session has used by now where other sessions see it, and
 // returns what it has in common with them. Each asks before each of its turns, so
 // that together they use at most one turn each more than there is.
-func (u Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
+func (u *Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
 	if u.note(now) {
 		if err := u.tell(ctx); err != nil { //control:used-while-it-runs
 			return nil, fmt.Errorf("note what was used: %w", err)
@@ -59,7 +79,7 @@ func (u Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, erro
 
 // tell writes what was used into the session's row as it is stored: the copy at hand is
 // read by others while the session runs.
-func (u Use) tell(ctx context.Context) error {
+func (u *Use) tell(ctx context.Context) error {
 	for {
 		row, err := u.cfg.Store.Sessions.Session(ctx, u.Row.ID)
 		if err != nil {

@@ -36,6 +36,7 @@ var controlsOfAgent = []control{
 	{"operators-window", "false", "./agent", "TestOperatorsWindow"},
 	{"memory-is-waited-for", "false", "./agent/llm/ollama", "TestTooLittleMemory"},
 	{"outgrown-memory", "false", "./agent/llm/ollama", "TestTooLittleMemory"},
+	{"waiting-is-free", "call waited 0", "./bot/live", "TestWaitingIsNotUsed"},
 	{"refused-cache", "false", "./agent/llm/openai", "TestPromptCache"},
 	{"left-the-line", "drop", "./agent/seat", "TestTake"},
 	{"seat-given-back", "drop", "./cmd/handrail", "TestScripts/serve_waits_for_a_slot"},

@@ -100,7 +100,7 @@ func (m *Model) known(text string, detail error) *llm.Error {
 	case has("server busy", "maximum pending requests"):
 		return wire.Busy(detail)
 	case has("requires more system memory", "requires more memory"):
-		return &llm.Error{Kind: llm.Invalid, Err: errors.Join(errMemory, detail),
+		return &llm.Error{Kind: llm.Invalid, Err: fmt.Errorf("%w: %w", errMemory, detail),
 			Public: fmt.Sprintf("the model server has too little memory for model %s; take a smaller model or a smaller context", m.end.Model)}
 	case has("timed out waiting for", "server loading model"):
 		return wire.Loading(detail)
