@@ -177,7 +177,7 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 		return nil, r.shrinker.makeRoom(ctx)
 	case me.Kind == llm.TooLong:
 		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
-			"Use a model with a larger context, or ask for less at once.", r.window.size())}
+			"Use a model with a larger context, give it one (model.context, num_ctx), or ask for less at once.", r.window.size())}
 	}
 	if r.model.retry.Park && away(me.Kind) { //control:model-outage-waits
 		return nil, &session.Away{For: session.PhaseWaitingModel, Err: err}

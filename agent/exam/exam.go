@@ -40,7 +40,7 @@ type Figures struct {
 	Thinking      bool    `json:"thinking"`
 	Vision        bool    `json:"vision"`
 	ContextLength int     `json:"context_length"` // what the model was made for
-	ContextSet    int     `json:"context_set"`    // what its operator set
+	ContextSet    int     `json:"context_set"`    // what its operator set, or it is loaded with
 	ContextTried  int     `json:"context_tried"`
 	PromptTokens  int     `json:"prompt_tokens"`     // counted by the server for the long prompt
 	BytesPerToken float64 `json:"bytes_per_token"`   // measured with it

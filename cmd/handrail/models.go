@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -72,7 +73,7 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 	if err != nil {
 		return nil, err
 	}
-	return llm.Shared(func(name string) (model llm.Model, err error) {
+	shared := llm.Shared(func(name string) (model llm.Model, err error) {
 		if m.BaseURL != "" {
 			model, err = openai.New(openai.Config{
 				URL: u, Model: name, Key: openai.Key(m.Key.Reveal()), Temperature: m.Temperature, MaxTokens: m.MaxTokens,
@@ -87,5 +88,11 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 		return llm.Tune(model, llm.Settings{
 			Temperature: m.Temperature, Tools: m.Can.Tools, Thinking: m.Can.Thinking, Vision: m.Can.Vision, ContextLength: m.Can.Context,
 		}), nil
-	}), nil
+	})
+	return func(name string) (llm.Model, error) {
+		if m.BaseURL == "" {
+			name = strings.TrimSuffix(name, ":latest") // Ollama's other name for it
+		}
+		return shared(name)
+	}, nil
 }

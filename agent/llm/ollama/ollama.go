@@ -46,6 +46,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -76,6 +77,8 @@ type Model struct {
 	noLevels  atomic.Bool  // the model takes no levels of thinking, as most do
 	asked     atomic.Int64 // requests under way
 	window    window
+	learned   sync.Once
+	loaded    int // window that the server had the model loaded with at first, see loadedWith
 	shown     shown
 }
 

@@ -56,9 +56,30 @@ func TestRealServer(t *testing.T) {
 		t.Errorf("%s answered %+v, %v", name, a, err)
 	}
 	checkLoaded(ctx, t, u, name, req.Context)
+	for range 2 { // sessions that need windows of their own
+		if err := askWith(t, m, 4096); err != nil {
+			t.Error(err)
+		}
+		checkLoaded(ctx, t, u, name, 4096)
+		if err := askWith(t, m, 2048); err != nil {
+			t.Error(err)
+		}
+	}
+	checkLoaded(ctx, t, u, name, 4096)
+	if other, err := ollama.New(ollama.Config{URL: u, Model: name}); err != nil {
+		t.Error(err)
+	} else if err := askWith(t, other, 8192); err != nil {
+		t.Error(err)
+	}
+	if after, err := ollama.New(ollama.Config{URL: u, Model: name}); err != nil {
+		t.Error(err)
+	} else if now, err := after.Capabilities(ctx); err != nil || caps.ContextSet == 0 && now.ContextSet != 8192 {
+		t.Errorf("loaded with 8192 tokens, a session begins with %d: %v", now.Window(), err)
+	}
+	req.Context = 4096
 	req.Messages[0].Content = strings.Repeat("word ", 10000)
 	if _, err := llmcheck.Collect(ctx, m, req); llm.KindOf(err) != llm.TooLong {
-		t.Errorf("a prompt of 10000 words in a context of 2048: want TooLong, got %v", err)
+		t.Errorf("a prompt of 10000 words in a context of 4096: want TooLong, got %v", err)
 	}
 	missing, err := ollama.New(ollama.Config{URL: u, Model: "no-such-model-here:1b"})
 	if err != nil {

@@ -29,7 +29,9 @@ type window struct {
 func (w *window) of(caps llm.Capabilities) llm.Capabilities {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	caps.ContextSet = max(caps.ContextSet, w.asked)
+	if w.asked > llm.FirstWindow {
+		caps.ContextSet = max(caps.ContextSet, w.asked)
+	}
 	if w.most > 0 {
 		caps.ContextSet, caps.ContextLength = w.most, w.most
 	}
@@ -68,27 +70,31 @@ func (w *window) outgrown() (size int, less bool) {
 // a session, and no choice of anybody.
 const ownDefault = 4096
 
-// loadedWith returns the window that the server has the model loaded with, from its
-// OLLAMA_CONTEXT_LENGTH or somebody's request; 0 where that says nothing of what the
-// operator wants: it is the server's own default, or all that the model was made for.
+// loadedWith returns the window that the server had the model loaded with when it was
+// first asked, from its OLLAMA_CONTEXT_LENGTH or somebody's request; 0 where that says
+// nothing of what the operator wants: it is the server's own default, or all that the
+// model was made for. Later ones are of our own choice.
 func (m *Model) loadedWith(ctx context.Context, made int) int {
-	running, err := m.running(ctx)
-	at := slices.IndexFunc(running, m.is)
-	if err != nil || at < 0 || running[at].ContextLength <= ownDefault || running[at].ContextLength == made {
-		return 0
-	}
-	m.end.Log.InfoContext(ctx, "the model is loaded: its window is kept", "model", m.end.Model, "num_ctx", running[at].ContextLength)
-	return running[at].ContextLength
+	m.learned.Do(func() {
+		running := m.running(ctx)
+		at := slices.IndexFunc(running, m.is)
+		if at < 0 || running[at].ContextLength <= ownDefault || running[at].ContextLength == made {
+			return
+		}
+		m.loaded = running[at].ContextLength
+		m.end.Log.InfoContext(ctx, "the model is loaded: its window is kept", "model", m.end.Model, "num_ctx", m.loaded)
+	})
+	return m.loaded
 }
 
-// running lists the models that the server has loaded.
-func (m *Model) running(ctx context.Context) ([]api.ProcessModelResponse, error) {
+// running lists the models that the server has loaded, none where it does not tell.
+func (m *Model) running(ctx context.Context) []api.ProcessModelResponse {
 	list, err := m.api.ListRunning(ctx)
 	if err != nil {
 		m.end.Log.WarnContext(ctx, "model server does not tell what it has loaded", "model", m.end.Model, "err", err)
-		return nil, err
+		return nil
 	}
-	return list.Models, nil
+	return list.Models
 }
 
 func (m *Model) is(r api.ProcessModelResponse) bool {
@@ -101,11 +107,7 @@ var errMemory = errors.New("too little memory")
 // noMemory says of a server with too little memory whether waiting can help: other
 // models are loaded, and it may end them.
 func (m *Model) noMemory(ctx context.Context, cause error) error {
-	running, err := m.running(ctx)
-	if err != nil {
-		return wire.Failure(ctx, err)
-	}
-	running = slices.DeleteFunc(running, m.is)
+	running := slices.DeleteFunc(m.running(ctx), m.is)
 	if len(running) > 0 { //control:memory-is-waited-for
 		var names []string
 		for _, r := range running {
