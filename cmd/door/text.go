@@ -3,7 +3,52 @@ package door
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
+
+// Text says what becomes of a text on its way in and out.
+type Text struct {
+	Outgoing outgoingCmd `cmd:"" help:"Make texts safe to post, as everything is that goes to GitHub."`
+	Incoming incomingCmd `cmd:"" help:"Take out of texts what a reader would not see, as from everything that comes from GitHub."`
+}
+
+type outgoingCmd struct {
+	Stdin bool   `name:"stdin" required:"" help:"Read lines {\"id\":…,\"text\":\"…\"}."`
+	Repo  string `name:"repo" help:"The repository that the texts go to, as owner/name."`
+	Host  string `name:"host" default:"github.com" help:"Of the GitHub that they go to."`
+	As    string `name:"as" enum:"body,title,message" default:"body" help:"What they are: body, title or (commit) message."`
+}
+
+// Run answers each line with the text that would be written.
+func (c *outgoingCmd) Run(w *Console) error {
+	to := untrusted.OutputOptions{Repo: c.Repo, Inert: command.Inert}
+	if c.Repo != "" {
+		to.Home = "https://" + c.Host + "/" + c.Repo
+	}
+	return eachText(w, func(s string) string {
+		switch c.As {
+		case "title":
+			return untrusted.Title(s)
+		case "message":
+			return untrusted.Message(s)
+		}
+		return to.Post(untrusted.Post{Text: s})
+	})
+}
+
+type incomingCmd struct {
+	Stdin bool `name:"stdin" required:"" help:"Read lines {\"id\":…,\"text\":\"…\"}."`
+}
+
+// Run answers each line with the text that the model would read.
+func (c *incomingCmd) Run(w *Console) error {
+	return eachText(w, func(s string) string {
+		s, _ = untrusted.Clean(s)
+		return s
+	})
+}
 
 // textLine answers a line.
 type textLine struct {
@@ -11,8 +56,8 @@ type textLine struct {
 	Text string          `json:"text"`
 }
 
-// EachText answers every line of standard input with its text changed.
-func EachText(w *Console, change func(string) string) error {
+// eachText answers every line of standard input with its text changed.
+func eachText(w *Console, change func(string) string) error {
 	return eachLine(w, nil, func(l explainLine) (any, error) {
 		if l.Text == nil {
 			return nil, errors.New(`the line has no "text"`)

@@ -33,7 +33,7 @@ type cli struct {
 	Doctor     doctorCmd     `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
 	Policy     door.Policy   `cmd:"" help:"Ask the policy what it would decide."`
 	Tools      door.Tools    `cmd:"" help:"List, parse and call the agent's tools."`
-	Text       textVerbs     `cmd:"" help:"Make texts safe to post, or to read."`
+	Text       door.Text     `cmd:"" help:"Make texts safe to post, or to read."`
 	Config     configCmd     `cmd:"" help:"Check a configuration file."`
 	Replay     replayCmd     `cmd:"" help:"Show a session from its log."`
 	Audit      auditCmd      `cmd:"" help:"Check that no log was changed."`
