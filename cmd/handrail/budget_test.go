@@ -273,9 +273,12 @@ func packageFigures(t *testing.T) (out []figure) {
 	t.Logf("%d lines of Go that the program works with", total)
 	for dir := range files {
 		mostFiles, mostLines, mostImports := maxFiles, maxLines, maxOwnImports
+		if strings.HasPrefix(dir, "cmd/") { // which joins the parts
+			mostImports = len(files)
+		}
 		switch dir {
 		case "cmd/handrail":
-			mostFiles, mostLines, mostImports = maxVerbFiles, maxVerbLines, len(files)
+			mostFiles, mostLines = maxVerbFiles, maxVerbLines
 		case "agent", "bot":
 			mostImports = maxOwnImportsIn
 		}
