@@ -127,6 +127,11 @@ func (p *applier) mismatch(h hunk) error {
 		from, n = p.doc.holding(old)
 	}
 	if n == 0 {
+		differ := ""
+		from, n, differ = p.doc.alike(old)
+		b.WriteString(differ)
+	}
+	if n == 0 {
 		b.WriteString("Nothing in the file is like them. Read the file again and copy the lines from it.")
 		return fmt.Errorf("%s", b.String())
 	}

@@ -47,6 +47,7 @@ var controlsOfAgent = []control{
 	{"forms-in-text", "false", "./agent", "TestFormsThatAreNoCalls"},
 	{"form-is-shown", "drop", "./agent", "TestFormsThatAreNoCalls"},
 	{"filled-template", "value s.Example", "./agent/tools/edit", "TestComplaintShowsTheCall"},
+	{"wrong-character", "false", "./agent/tools/edit", "TestOneWrongCharacter"},
 	{"worked-edit", "false", "./agent/prompt", "TestWorkedExampleIsACall|TestVariants"},
 	{"recorded-cuts", "value nil", "./agent", "TestPrefixBeginsAnewForAReason"},
 	{"bounded-results", "true", "./agent", "TestResultsFitTheRoom"},
