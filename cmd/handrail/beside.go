@@ -24,7 +24,7 @@ func (c *workspacesCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return fmt.Errorf("find this program to put it into workspaces: %w", err)
 	}
-	e, err := bwrap.New(ctx, bwrap.Config{Binary: self, Log: w.log})
+	e, err := bwrap.New(ctx, bwrap.Config{Binary: self, Path: os.Getenv("PATH"), Log: w.log})
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func workspaceEngines(ctx context.Context, w *console, self, image string) ([]wo
 	if err != nil {
 		return nil, err
 	}
-	b, err := bwrap.New(ctx, bwrap.Config{Binary: self, Log: w.log})
+	b, err := bwrap.New(ctx, bwrap.Config{Binary: self, Path: os.Getenv("PATH"), Log: w.log})
 	if err != nil {
 		return nil, err
 	}

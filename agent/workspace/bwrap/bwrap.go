@@ -25,9 +25,11 @@ import (
 
 // Config configures the engine. Binary is the program to run inside, as
 // "BINARY toolhost …". Toolchains are more directories to show inside at the
-// same paths, read-only, and Env is added to every workspace's environment.
+// same paths, read-only, and Env is added to every workspace's environment. Path is the
+// PATH of this machine: what everybody may read of it is shown and is on the PATH inside.
 type Config struct {
 	Binary     string
+	Path       string
 	Toolchains []string
 	Env        map[string]string
 	Copy       bool // never lay overlays
@@ -61,6 +63,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		}
 		e.tools[name] = at
 	}
+	e.findToolchains()
 	e.none = errors.New("not wanted")
 	if !cfg.NoGroups {
 		e.place, e.none = cgroup.Find(ctx, cfg.Groups)

@@ -89,7 +89,7 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 		args, flags = slices.Concat(wrap, []string{tool["unshare"], "--user", "--map-root-user", "--mount"}, args), 0
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C"}
+	cmd.Env = []string{"PATH=" + standardPath, "LANG=C"}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: flags}
 	if !root && flags != 0 {
@@ -152,7 +152,7 @@ func (s stage) binds(at string) string {
 		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // at once: each start of mount costs milliseconds
 		": >" + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail"),
 	}
-	for i, dir := range s.engine.cfg.Toolchains {
+	for i, dir := range s.toolchains() {
 		to := quote(s.toolchain(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
 	}
@@ -170,7 +170,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // there, so nothing that the sandbox needs may be in it.
 func (s stage) mountPoint() (string, error) {
 	need := []string{s.spec.State, s.spec.Source, s.engine.cfg.Binary}
-	need = append(need, s.engine.cfg.Toolchains...)
+	need = append(need, s.toolchains()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)
 	}
@@ -210,7 +210,7 @@ func (s stage) sandbox(at string) []string {
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
 		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
 		"--bind", at+"/tree", "/workspace", "--bind", at+"/state/cache", "/cache", "--ro-bind", at+"/handrail", "/handrail/handrail")
-	for i, dir := range s.engine.cfg.Toolchains {
+	for i, dir := range s.toolchains() {
 		a = append(a, "--ro-bind", s.toolchain(at, i), dir)
 	}
 	// Set inside, the limit counts only what runs in this sandbox.

@@ -1,0 +1,116 @@
+package bwrap_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
+	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+)
+
+// says returns what a command says in a workspace on an engine with this PATH.
+func says(t *testing.T, path, line string) string {
+	t.Helper()
+	ws := workspacetest.Open(t, workspacetest.Subject{Engine: engine(t, bwrap.Config{Path: path}), Wall: true}, workspacetest.Tree{"a.txt": "a"})
+	res, err := ws.Run(t.Context(), workspace.Command{Line: line}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Output
+}
+
+// The machine's Go is on the PATH of a workspace where it is on the server's. What
+// others than root may write is not.
+func TestToolchainOnThePath(t *testing.T) {
+	goProgram, err := exec.LookPath("go")
+	if err != nil || !strings.HasPrefix(goProgram, "/usr/") {
+		t.Skip("the machine's Go is not in /usr")
+	}
+	mine := filepath.Join(t.TempDir(), "bin")
+	if err := os.MkdirAll(mine, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(mine, "mine"), []byte("#!/bin/sh\necho mine\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := mine + ":" + filepath.Dir(goProgram) + ":bin:/:/root/bin:/proc/self/cwd:/usr/bin"
+	got := says(t, path, "go version; command -v mine; echo PATH $PATH; ls "+mine)
+	want := "PATH " + filepath.Dir(goProgram) + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
+	if !strings.HasPrefix(got, "go version go") || !strings.Contains(got, want) || strings.Contains(got, "/mine") {
+		t.Errorf("inside it says\n%s\nwant %s", got, want)
+	}
+}
+
+// toolchains makes directories of programs in a mount namespace of its own.
+const toolchains = `set -e
+mount -t tmpfs -o mode=755 toolchains /opt
+[ "$(stat -f -c %T /opt)" = tmpfs ]
+cd /opt
+for d in good open secret other far; do
+  mkdir -p "$d/bin"
+  printf '#!/bin/sh\necho %s runs\n' "$d" >"$d/bin/$d"
+  chmod 755 "$d/bin/$d"
+done
+mount -t tmpfs -o mode=755 private /srv
+mkdir -p /srv/tool/bin
+ln -s good link
+ln -s /root good/away
+chmod 777 open/bin
+mkdir -p secret/etc
+echo token >secret/etc/token
+chmod 600 secret/etc/token
+chown 12345 other/bin/other
+mkdir -p far/state
+chmod 770 far/state
+exec "$0" -test.run '^TestToolchainsInside$' -test.v
+`
+
+// What is outside of /usr is shown where everybody may read all of it and only root
+// write it, and nothing else of the machine comes with it.
+func TestToolchains(t *testing.T) {
+	engine(t, bwrap.Config{})
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make directories of root")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", toolchains, self)
+	cmd.Env = append(os.Environ(), "HANDRAIL_TEST_TOOLCHAINS=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestToolchainsInside") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestToolchainsInside(t *testing.T) {
+	if os.Getenv("HANDRAIL_TEST_TOOLCHAINS") == "" {
+		t.Skip("TestToolchains runs it where there are toolchains")
+	}
+	path := "/opt/open/bin:/opt/secret/bin:/opt/other/bin:/opt/far/bin:/opt/link/bin:/opt/good/bin:/opt/none/bin:/srv/tool/bin:/opt:/opt/../tmp"
+	got := says(t, path, `link=$(command -v good); echo "at $link"; good
+for p in open secret other far; do command -v $p; done
+ls /opt /opt/good /opt/link; cat /opt/secret/etc/token
+echo x >/opt/good/bin/good; echo x >/opt/good/new; ls /opt/good/away/
+echo PATH $PATH`)
+	for _, want := range []string{"at /opt/link/bin/good\n", "good runs\n", "PATH /opt/link/bin:/opt/good/bin:/usr/local/sbin:"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if strings.Contains(got, "token\n") || strings.Count(got, "Read-only file system") != 2 || !strings.Contains(got, "/opt/good/away/") {
+		t.Error("something else came in, or something can be written")
+	}
+	for _, bad := range []string{"/opt/open", "/opt/other", "/opt/far", "secret\n"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("%s came in", bad)
+		}
+	}
+	if t.Failed() {
+		t.Logf("inside it says\n%s", got)
+	}
+}
