@@ -3,12 +3,11 @@ package patch
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // How far the search for a line with a few wrong characters goes.
 const (
-	alikeWork = 1 << 25 // pairs of bytes that are compared
+	alikeWork = 1 << 22 // pairs of bytes that are compared
 	alikeLong = 400     // bytes of a line
 )
 
@@ -33,8 +32,11 @@ func (d *document) alike(want []string) (from, n int, differ string) {
 				best, piece, from = far, p, i
 			}
 		}
+		if piece == w {
+			return from, 1, ""
+		}
 		if piece != "" { //control:wrong-character
-			return from, 1, difference(from, w, piece)
+			return from, 1, difference(from, []rune(w), []rune(strings.ToValidUTF8(piece, "")))
 		}
 	}
 	return 0, 0, ""
@@ -73,20 +75,14 @@ func nearPiece(w, line string, most int) (piece string, changes int) {
 }
 
 // difference says where a line that was sent and the one of the file part.
-func difference(at int, sent, file string) string {
+func difference(at int, sent, file []rune) string {
 	a, b := 0, 0
-	for a < len(sent) && a < len(file) && sent[a] == file[a] {
+	for a < min(len(sent), len(file)) && sent[a] == file[a] {
 		a++
 	}
 	for b < min(len(sent), len(file))-a && sent[len(sent)-1-b] == file[len(file)-1-b] {
 		b++
 	}
-	for a > 0 && !(utf8.ValidString(sent[a:]) && utf8.ValidString(file[a:])) {
-		a--
-	}
-	for b > 0 && !(utf8.ValidString(sent[:len(sent)-b]) && utf8.ValidString(file[:len(file)-b])) {
-		b--
-	}
-	before := sent[max(0, a-20):a]
-	return fmt.Sprintf("Line %d is like it: behind %q the file has %q where you have %q.\n", at+1, strings.ToValidUTF8(before, ""), file[a:len(file)-b], sent[a:len(sent)-b])
+	return fmt.Sprintf("Line %d is like it: behind %q the file has %q where you have %q.\n",
+		at+1, string(sent[max(0, a-20):a]), string(file[a:len(file)-b]), string(sent[a:len(sent)-b]))
 }

@@ -124,9 +124,6 @@ func (p *applier) mismatch(h hunk) error {
 	}
 	from, n := p.doc.nearest(old)
 	if n == 0 {
-		from, n = p.doc.holding(old)
-	}
-	if n == 0 {
 		differ := ""
 		from, n, differ = p.doc.alike(old)
 		b.WriteString(differ)
@@ -143,22 +140,6 @@ func (p *applier) mismatch(h hunk) error {
 	}
 	b.WriteString("Copy whole lines from the file as they are.")
 	return fmt.Errorf("%s", b.String())
-}
-
-// holding returns the first line of which a line of want is a part.
-func (d *document) holding(want []string) (from, n int) {
-	for _, w := range want {
-		w = strings.TrimSpace(w)
-		if !telling([]string{w}, 3) {
-			continue
-		}
-		for i, l := range d.lines {
-			if strings.Contains(l.text, w) {
-				return i, 1
-			}
-		}
-	}
-	return 0, 0
 }
 
 // alreadyApplied returns where the file has the result of the hunk, if it has it.

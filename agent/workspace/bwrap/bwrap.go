@@ -24,27 +24,27 @@ import (
 )
 
 // Config configures the engine. Binary is the program to run inside, as
-// "BINARY toolhost …". Toolchains are more directories to show inside at the
-// same paths, read-only, and Env is added to every workspace's environment. Path is the
-// PATH of this machine: what everybody may read of it is shown and is on the PATH inside.
+// "BINARY toolhost …". Path is the PATH of this machine: what everybody may read of it
+// is shown, read-only, and is on the PATH inside.
 type Config struct {
-	Binary     string
-	Path       string
-	Toolchains []string
-	Env        map[string]string
-	Copy       bool // never lay overlays
-	NoGroups   bool // never make control groups
-	Groups     cgroup.System
-	Log        *slog.Logger
+	Binary   string
+	Path     string
+	Copy     bool // never lay overlays
+	NoGroups bool // never make control groups
+	Groups   cgroup.System
+	Log      *slog.Logger
 }
 
 // Engine opens workspaces in bubblewrap.
 type Engine struct {
 	cfg   Config
 	tools map[string]string
-	lacks []string
-	place cgroup.Place // of control groups
-	none  error        // why there is none
+
+	path       string   // PATH of workspaces
+	toolchains []string // what is shown besides /usr, at the same paths
+	lacks      []string
+	place      cgroup.Place // of control groups
+	none       error        // why there is none
 }
 
 var _ workspace.Engine = (*Engine)(nil)

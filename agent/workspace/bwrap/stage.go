@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -152,7 +151,7 @@ func (s stage) binds(at string) string {
 		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // at once: each start of mount costs milliseconds
 		": >" + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail"),
 	}
-	for i, dir := range s.toolchains() {
+	for i, dir := range s.shown() {
 		to := quote(s.toolchain(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
 	}
@@ -170,7 +169,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // there, so nothing that the sandbox needs may be in it.
 func (s stage) mountPoint() (string, error) {
 	need := []string{s.spec.State, s.spec.Source, s.engine.cfg.Binary}
-	need = append(need, s.toolchains()...)
+	need = append(need, s.shown()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)
 	}
@@ -210,7 +209,7 @@ func (s stage) sandbox(at string) []string {
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
 		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
 		"--bind", at+"/tree", "/workspace", "--bind", at+"/state/cache", "/cache", "--ro-bind", at+"/handrail", "/handrail/handrail")
-	for i, dir := range s.toolchains() {
+	for i, dir := range s.shown() {
 		a = append(a, "--ro-bind", s.toolchain(at, i), dir)
 	}
 	// Set inside, the limit counts only what runs in this sandbox.
@@ -233,10 +232,8 @@ func (s stage) sandbox(at string) []string {
 }
 
 func (s stage) environment() map[string]string {
-	env := map[string]string{"HOME": "/cache/home", "TMPDIR": "/tmp", "USER": "agent", "XDG_CACHE_HOME": "/cache",
-		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go"}
-	maps.Copy(env, s.engine.cfg.Env)
-	return env
+	return map[string]string{"HOME": "/cache/home", "TMPDIR": "/tmp", "USER": "agent", "XDG_CACHE_HOME": "/cache",
+		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go", "PATH": s.engine.path}
 }
 
 // groupName returns the name of the sandbox's control group.

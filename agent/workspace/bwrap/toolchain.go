@@ -14,91 +14,59 @@ import (
 // standardPath is where every workspace looks for programs.
 const standardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// private are directories of which nothing is shown in a workspace, whoever owns it, and
-// those that a workspace has of its own.
-var private = [...]string{"root", "home", "tmp", "var", "etc", "proc", "sys", "dev", "run", "boot", "mnt", "media", "srv",
-	"workspace", "cache", "handrail", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}
+// private are directories of which nothing is shown, whoever owns it, and those that a
+// workspace has of its own.
+const private = "//root/home/tmp/var/etc/proc/sys/dev/run/boot/mnt/media/srv/workspace/cache/handrail/bin/sbin/lib/lib32/lib64/libx32/"
 
-// findToolchains takes the directories of Path that workspaces may see into their PATH,
-// and what of them is outside of /usr into the toolchains.
+// findToolchains takes what of Path workspaces may see into theirs, and what of that is
+// outside of /usr into the toolchains.
 func (e *Engine) findToolchains() {
-	standard := filepath.SplitList(standardPath)
-	path := []string{}
 	for _, dir := range filepath.SplitList(e.cfg.Path) {
-		dir = filepath.Clean(dir)
-		if slices.Contains(standard, dir) || slices.Contains(path, dir) {
-			continue
+		root, err := e.admit(filepath.Clean(dir))
+		if err == nil {
+			e.path += dir + ":"
+		} else if e.cfg.Log != nil {
+			e.cfg.Log.Info("programs are not shown in workspaces", "dir", dir, "why", err)
 		}
-		root, err := e.admit(dir)
-		if err != nil {
-			if e.cfg.Log != nil {
-				e.cfg.Log.Info("programs are not shown in workspaces", "dir", dir, "why", err)
-			}
-			continue
-		}
-		path = append(path, dir)
-		if root != "" && !slices.Contains(e.cfg.Toolchains, root) {
-			e.cfg.Toolchains = append(e.cfg.Toolchains, root)
+		if err == nil && root != "" {
+			e.toolchains = append(e.toolchains, root)
 		}
 	}
-	if len(path) > 0 {
-		env := map[string]string{"PATH": strings.Join(append(path, standardPath), ":")}
-		for k, v := range e.cfg.Env {
-			env[k] = v
-		}
-		e.cfg.Env = env
-	}
+	e.path += standardPath
 }
 
-// admit returns the directory to show for a directory of programs, "" where it is in
-// /usr, or why it is not shown: it must be out of reach for everybody but root, and hold
-// nothing that not everybody may read.
+// admit returns the directory to show for one of programs, "" where it is in /usr, or
+// why it is not shown: only root may write it and what is above it, and everybody read
+// all of it.
 func (e *Engine) admit(dir string) (root string, err error) {
-	if !filepath.IsAbs(dir) {
-		return "", errors.New("it is no absolute path")
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	switch {
-	case err != nil:
-		return "", errors.New("it is not there")
-	case within(dir, "/usr") && within(real, "/usr"):
-		return "", nil
-	}
-	root = dir
-	if base := filepath.Base(dir); (base == "bin" || base == "sbin") && strings.Count(dir, "/") > 2 {
+	if root = dir; strings.HasSuffix(dir, "bin") && strings.Count(dir, "/") > 2 {
 		root = filepath.Dir(dir)
 	}
-	if real, err = filepath.EvalSymlinks(root); err != nil {
-		return "", errors.New("it is not there")
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil || within(root, "/usr") && within(real, "/usr") {
+		return "", err
 	}
 	for _, at := range [...]string{root, real} {
 		top, _, _ := strings.Cut(strings.TrimPrefix(at, "/"), "/")
-		if top == "" || slices.Contains(private[:], top) { //control:private-stays-out
-			return "", fmt.Errorf("/%s is private", top)
+		if !filepath.IsAbs(at) || strings.Contains(private, "/"+top+"/") || within(e.cfg.Binary, at) { //control:private-stays-out
+			return "", errors.New("it is private")
 		}
-		for up := at; ; up = filepath.Dir(up) {
-			if err := everybodys(up, nil); err != nil {
+		for ; at != "/"; at = filepath.Dir(at) {
+			if err := everybodys(at); err != nil {
 				return "", err
 			}
-			if up == "/" {
-				break
-			}
-		}
-		if within(e.cfg.Binary, at) {
-			return "", errors.New("this server is in it")
 		}
 	}
 	return root, filepath.WalkDir(real, func(at string, d fs.DirEntry, err error) error {
-		if err != nil || d.Type()&fs.ModeSymlink != 0 {
+		if err != nil || d.Type() == fs.ModeSymlink {
 			return err
 		}
-		return everybodys(at, d)
+		return everybodys(at)
 	})
 }
 
-// everybodys returns an error for what others than root may write, or not everybody
-// read.
-func everybodys(at string, d fs.DirEntry) error {
+// everybodys returns an error for what others than root may write or not everybody read.
+func everybodys(at string) error {
 	info, err := os.Stat(at)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", at, err)
@@ -107,7 +75,7 @@ func everybodys(at string, d fs.DirEntry) error {
 	if !ok || owner.Uid != 0 || info.Mode().Perm()&0o022 != 0 { //control:writable-stays-out
 		return fmt.Errorf("others than root may write %s", at)
 	}
-	if info.Mode().Perm()&0o004 == 0 || d != nil && !d.IsDir() && !info.Mode().IsRegular() { //control:secret-stays-out
+	if info.Mode().Perm()&0o004 == 0 || !info.IsDir() && !info.Mode().IsRegular() { //control:secret-stays-out
 		return fmt.Errorf("not everybody may read %s", at)
 	}
 	return nil
@@ -115,9 +83,7 @@ func everybodys(at string, d fs.DirEntry) error {
 
 func within(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") }
 
-// toolchains are those of the engine that hold nothing of this session.
-func (s stage) toolchains() []string {
-	return slices.DeleteFunc(slices.Clone(s.engine.cfg.Toolchains), func(dir string) bool {
-		return within(s.spec.State, dir) || within(s.spec.Source, dir) || within(dir, s.spec.State) || within(dir, s.spec.Source)
-	})
+// shown are the toolchains that hold nothing of this session.
+func (s stage) shown() []string {
+	return slices.DeleteFunc(slices.Clone(s.engine.toolchains), func(dir string) bool { return within(s.spec.State, dir) || within(s.spec.Source, dir) })
 }
