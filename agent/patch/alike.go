@@ -17,7 +17,7 @@ func (d *document) alike(want []string) (from, n int, differ string) {
 	work := alikeWork
 	for _, w := range want {
 		w = strings.TrimSpace(w)
-		if len(w) < 5 || len(w) > alikeLong {
+		if len(w) > alikeLong || !telling([]string{w}, 3) {
 			continue
 		}
 		best, piece := len(w)/5+1, "" // one character in five may be wrong
