@@ -108,6 +108,9 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		return w.cfg.Store.Deliveries.Done(ctx, "a comment that asks was deleted", d.ID)
 	}
 	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || live.IsOver(row.State) {
+		if told, err := w.editedIn(ctx, d, ev); told || err != nil {
+			return err
+		}
 		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
 	}
 	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
@@ -117,6 +120,38 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 	c.reply(userMessage{key: "touched-" + row.ID + ev.Action}, render.Touched(ev.Action == "deleted")) //control:touched-is-told
 	c.Done = append(c.Done, d.ID)
 	return w.commit(ctx, c)
+}
+
+// editedIn tells somebody who wrote a command into a text that was there that it does
+// not count, once for each text. What nobody answered would not be told either.
+func (w *worker) editedIn(ctx context.Context, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
+	was := ev
+	if was.Action = "created"; ev.Kind == "issues" {
+		was.Action = "opened"
+	}
+	s, ok := messageOf(was)
+	if !ok || ev.Action != "edited" || ev.OldBody == "" || ev.Sender.Bot {
+		return false, nil
+	}
+	now, wrong, err := w.commandsIn(ctx, s.body)
+	if err != nil || len(now) == 0 && wrong == nil {
+		return false, err
+	}
+	if before, wrong, err := w.commandsIn(ctx, ev.OldBody); err != nil || len(before) > 0 || wrong != nil {
+		return false, err
+	}
+	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
+		return false, err
+	}
+	actor, err := w.at.Client.Sender(ctx, ev.Sender.Login)
+	if err != nil || actor.ID != ev.Sender.ID || !policy.Insider(actor) { //control:strangers-edits-are-quiet
+		return false, err
+	}
+	s.key = "edited-" + begunBy(ev)
+	c := w.change()
+	c.reply(s, render.EditedIn)
+	c.Done = append(c.Done, d.ID)
+	return true, w.commit(ctx, c)
 }
 
 // read returns what carries out a text; nil when it wants nothing of the bot.

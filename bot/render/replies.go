@@ -178,6 +178,9 @@ func Touched(deleted bool) string {
 	return "The text that I began with was " + what + ". That changes nothing: I work on what it said when it was written. Write `/agent` and what else you want, or end the work with `/agent stop`."
 }
 
+// EditedIn answers a command that was written into a text when that was there.
+const EditedIn = "I read a text when it is written, and not again when it is edited, so the `/agent` line that came into this one does not count. Write it as a new comment."
+
 // Died is the reason of an end for a session at which the server died.
 func Died(times int) string {
 	return fmt.Sprintf("The server died %d times in a row while it worked on this, so it does not try again by itself. Whoever runs it finds more in its log. What was done so far stays on the branch.", times)

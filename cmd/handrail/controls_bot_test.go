@@ -131,6 +131,7 @@ var controlsOfBot = []control{
 	{"outputs-end-unguessed", `value "EOF"`, "./cmd/action", "TestOutputs"},
 	{"state-is-sealed", "false", "./cmd/handrail", "TestScripts/serve_action_sealed"},
 	{"same-second", "value c.Created.Before(p.At) || c.Created.Equal(p.At)", "./bot/conversation", "TestGoesOn"},
+	{"strangers-edits-are-quiet", "false", "./cmd/handrail", "TestScripts/serve_edited_in"},
 	{"progress-pause", "value every", "./bot/live", "TestProgressGetsRarer"},
 	{"not-the-models-words", "value line(t.Result.Content, 80)", "./bot/render", "TestNotesAreSeen"},
 	{"diff-of-the-unpushed", "drop", "./bot/render", "TestDiffOfTheUnpushed"},
