@@ -97,8 +97,21 @@ func (w *world) say(body string) {
 
 func (w *world) sayAs(who, body string) {
 	w.t.Helper()
+	w.arrives(who, w.writes(who, body))
+}
+
+// writes writes a comment. Nobody tells the bot.
+func (w *world) writes(who, body string) ghtest.Comment {
+	w.t.Helper()
 	c, err := w.gh.Comment(w.issue, who, body)
 	must(w.t, err)
+	return c
+}
+
+// arrives stores the delivery of a comment, as the webhook would.
+func (w *world) arrives(who string, c ghtest.Comment) {
+	w.t.Helper()
+	body := c.Body
 	w.n++
 	kind := map[bool]string{true: "Bot", false: "User"}[strings.HasSuffix(who, "[bot]")]
 	payload := fmt.Sprintf(`{"action":"created","sender":{"login":%q,"id":%d,"type":%q},"installation":{"id":%d},

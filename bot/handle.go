@@ -108,7 +108,7 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		return w.cfg.Store.Deliveries.Done(ctx, "a comment that asks was deleted", d.ID)
 	}
 	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || live.IsOver(row.State) {
-		if told, err := w.editedIn(ctx, d, ev); told || err != nil {
+		if told, err := editedIn(ctx, w, d, ev); told || err != nil {
 			return err
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
@@ -124,7 +124,7 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 
 // editedIn tells somebody who wrote a command into a text that was there that it does
 // not count, once for each text. What nobody answered would not be told either.
-func (w *worker) editedIn(ctx context.Context, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
+func editedIn(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
 	was := ev
 	if was.Action = "created"; ev.Kind == "issues" {
 		was.Action = "opened"

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -10,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -64,11 +66,47 @@ func diff(ctx context.Context, r *request) error {
 	return nil
 }
 
+// lastStop is a stop that found nothing to stop: GitHub sends events in any order, so
+// that what it was meant for may come after it.
+type lastStop struct {
+	Place session.Place `json:"place"`
+	By    string        `json:"by"`
+}
+
+func stopKey(thread string) string { return "stop " + thread }
+
+func (r *request) stopOlder(ctx context.Context) error {
+	data, err := json.Marshal(lastStop{r.msg.place(), r.msg.author.Login})
+	if err != nil {
+		return err
+	}
+	return r.w.cfg.Store.Meta.Set(ctx, stopKey(r.w.key), data)
+}
+
+// stoppedBy returns who said stop after the request was written, and before it came; ""
+// for nobody.
+func (r *request) stoppedBy(ctx context.Context) (string, error) {
+	data, err := r.w.cfg.Store.Meta.Get(ctx, stopKey(r.w.key))
+	if err != nil {
+		return "", store.Unless(err, store.ErrNotFound)
+	}
+	var last lastStop
+	if err := json.Unmarshal(data, &last); err != nil {
+		return "", fmt.Errorf("read the last stop of %s: %w", r.w.key, err)
+	}
+	at, stop := r.msg.place(), last.Place
+	sameKind := at.Comment != 0 && (at.DiffThread != 0) == (stop.DiffThread != 0)
+	if at.At.Before(stop.At) || at.At.Equal(stop.At) && sameKind && at.Comment < stop.Comment { //control:stop-overtakes
+		return last.By, nil
+	}
+	return "", nil
+}
+
 // stop ends the session where it is.
 func stop(ctx context.Context, r *request) error {
 	if r.sess == nil {
 		r.reply(render.NothingToStop)
-		return nil
+		return r.stopOlder(ctx)
 	}
 	v, err := r.view(ctx)
 	if err != nil {
@@ -76,7 +114,7 @@ func stop(ctx context.Context, r *request) error {
 	}
 	if v.Over() && len(v.Open()) == 0 {
 		r.reply(render.NoneRuns(v.Phase))
-		return nil
+		return r.stopOlder(ctx)
 	}
 	r.end(v, render.StoppedBy(r.msg.author.Login))
 	r.w.halt = r.w.halt || r.w.running == r.sess.ID

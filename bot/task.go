@@ -27,6 +27,12 @@ func task(ctx context.Context, r *request) error {
 			return err
 		}
 	}
+	if by, err := r.stoppedBy(ctx); by != "" || err != nil {
+		if err == nil {
+			r.reply(render.StoppedBefore(by))
+		}
+		return err
+	}
 	if r.sess == nil {
 		return r.open(ctx, nil)
 	}

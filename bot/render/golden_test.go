@@ -213,7 +213,7 @@ func everything() map[string][]string {
 			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved)}, {Request: answered(sampleEdit, policy.Stale)}}, "kim", "https://github.com/o/r/issues/7#issuecomment-1"))},
 		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {posted(ReviewNotice(sampleEdit, 9, "kim", ""))}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
 		"Settled": {Settled([]string{Taken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
-		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": {StoppedBy("kim")},
+		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": {StoppedBy("kim")}, "StoppedBefore": {StoppedBefore("kim")},
 		"Taken": {Taken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "Touched": {Touched(true), Touched(false)},
 		"Stays":      {Stays(asked[:1], false, func(string) string { return "" }), Stays([]session.Asked{sampleRun}, true, func(string) string { return "https://github.com/o/r/issues/7#issuecomment-1" })},
 		"WhichMeant": {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},
@@ -223,7 +223,7 @@ func everything() map[string][]string {
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
 		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
-		"Constants": {NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned},
+		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned},
 	}
 }
 

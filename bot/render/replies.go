@@ -178,6 +178,11 @@ func Touched(deleted bool) string {
 	return "The text that I began with was " + what + ". That changes nothing: I work on what it said when it was written. Write `/agent` and what else you want, or end the work with `/agent stop`."
 }
 
+// StoppedBefore answers a request that came after the stop that somebody wrote below it.
+func StoppedBefore(login string) string {
+	return "I did not start: " + login + " said stop after this was written, and I got the stop first. Ask again if it is still wanted."
+}
+
 // EditedIn answers a command that was written into a text when that was there.
 const EditedIn = "I read a text when it is written, and not again when it is edited, so the `/agent` line that came into this one does not count. Write it as a new comment."
 

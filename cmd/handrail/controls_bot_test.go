@@ -132,6 +132,7 @@ var controlsOfBot = []control{
 	{"state-is-sealed", "false", "./cmd/handrail", "TestScripts/serve_action_sealed"},
 	{"same-second", "value c.Created.Before(p.At) || c.Created.Equal(p.At)", "./bot/conversation", "TestGoesOn"},
 	{"strangers-edits-are-quiet", "false", "./cmd/handrail", "TestScripts/serve_edited_in"},
+	{"stop-overtakes", "false", "./bot", "TestStopOvertakes"},
 	{"progress-pause", "value every", "./bot/live", "TestProgressGetsRarer"},
 	{"not-the-models-words", "value line(t.Result.Content, 80)", "./bot/render", "TestNotesAreSeen"},
 	{"diff-of-the-unpushed", "drop", "./bot/render", "TestDiffOfTheUnpushed"},
