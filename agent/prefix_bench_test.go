@@ -113,7 +113,7 @@ func atOnce(t testing.TB, slots int, sessions [][]*llmtest.Request, send func(*l
 					wire.Lock()
 					send(r)
 					wire.Unlock()
-					time.Sleep(time.Millisecond) // a tool runs, and others may ask
+					<-time.After(time.Millisecond) // a tool runs, and others may ask
 				}
 				run.Leave()
 			}

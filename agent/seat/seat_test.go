@@ -112,7 +112,7 @@ func TestSeatsComeBack(t *testing.T) {
 							t.Errorf("seed %d: %d sit at %d seats", seed, sits[run.name], m.slots)
 						}
 						mu.Unlock()
-						time.Sleep(time.Duration(steps[i]) * time.Second)
+						<-time.After(time.Duration(steps[i]) * time.Second)
 						mu.Lock()
 						sits[run.name]--
 						mu.Unlock()

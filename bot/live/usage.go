@@ -22,6 +22,7 @@ type Use struct {
 	before policy.Duration // that it had worked until then
 }
 
+// BeginUse begins a stretch of work, whose use is counted.
 func (l *Session) BeginUse() *Use {
 	return &Use{Session: l, began: l.cfg.Now(), before: l.Data.Used.Total.Time}
 }

@@ -56,8 +56,8 @@ func headOf(ctx context.Context, dir string) string {
 	if err != nil {
 		return "?"
 	}
-	defer m.Close()
 	_, head, err := m.Default(ctx)
+	err = errors.Join(err, m.Close())
 	if errors.Is(err, gitops.ErrEmpty) {
 		return ""
 	}

@@ -86,11 +86,13 @@ func (s *stage) runner(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	go web.Serve(l)
+	go func() { _ = web.Serve(l) }()
 	s.workflows = r
 	s.gh.SetWebhook("http://" + l.Addr().String())
 	ts.Defer(func() {
-		r.all(0)
+		if err := r.all(0); err != nil {
+			s.t.Error(err)
+		}
 		_ = web.Close()
 	})
 	return nil

@@ -79,7 +79,7 @@ func (c contest) offers(t *testing.T) (version string, models []string) {
 		}
 		resp, err := http.DefaultClient.Do(req)
 		must(t, err)
-		defer resp.Body.Close() //nolint:errcheck // nothing is written
+		defer resp.Body.Close()
 		must(t, json.NewDecoder(resp.Body).Decode(into))
 		return resp.Header
 	}

@@ -19,7 +19,7 @@ import (
 // MostBytes is the largest file that is looked at line by line.
 const MostBytes = 4 << 20
 
-// ErrConflict: both sides changed the same lines. See [Conflict].
+// ErrConflict means that both sides changed the same lines. See [Conflict].
 var ErrConflict = errors.New("conflict")
 
 // Conflict lists the paths that could not be merged. It is an [ErrConflict].

@@ -258,7 +258,7 @@ func TestHungRunnerIsFreed(t *testing.T) {
 			for range c.others {
 				busy.Go(func() {
 					for server.count() == 0 {
-						time.Sleep(time.Millisecond)
+						<-time.After(time.Millisecond)
 					}
 					_, _ = llmcheck.Collect(ctx, m, llmcheck.Ask("other"))
 				})

@@ -56,6 +56,9 @@ func markForCache(messages []message) {
 	if len(messages) > 0 {
 		mark(0)
 	}
-	for i := len(messages) - 1; i > 0 && !mark(i); i-- {
+	for i := len(messages) - 1; i > 0; i-- {
+		if mark(i) {
+			break
+		}
 	}
 }

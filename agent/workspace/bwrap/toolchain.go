@@ -42,11 +42,11 @@ func (e *Engine) admit(dir string) (root string, err error) {
 	if root = dir; strings.HasSuffix(dir, "bin") && strings.Count(dir, "/") > 2 {
 		root = filepath.Dir(dir)
 	}
-	real, err := filepath.EvalSymlinks(root)
-	if err != nil || within(root, "/usr") && within(real, "/usr") {
+	actual, err := filepath.EvalSymlinks(root)
+	if err != nil || within(root, "/usr") && within(actual, "/usr") {
 		return "", err
 	}
-	for _, at := range [...]string{root, real} {
+	for _, at := range [...]string{root, actual} {
 		top, _, _ := strings.Cut(strings.TrimPrefix(at, "/"), "/")
 		if !filepath.IsAbs(at) || strings.Contains(private, "/"+top+"/") || within(e.cfg.Binary, at) { //control:private-stays-out
 			return "", errors.New("it is private")
@@ -57,7 +57,7 @@ func (e *Engine) admit(dir string) (root string, err error) {
 			}
 		}
 	}
-	return root, filepath.WalkDir(real, func(at string, d fs.DirEntry, err error) error {
+	return root, filepath.WalkDir(actual, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type() == fs.ModeSymlink {
 			return err
 		}

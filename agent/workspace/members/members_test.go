@@ -13,7 +13,7 @@ import (
 var shells = [][]string{{"bash", "--noprofile", "--norc"}, {"dash"}, {"busybox", "ash"}}
 
 // run returns what a line says and how it ends, and what its commands tell.
-func run(t *testing.T, shell []string, line string, from int) (out, tells string) {
+func run(t *testing.T, shell []string, line string) (out, tells string) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -58,8 +58,8 @@ func TestOwnStatus(t *testing.T) {
 			if _, err := exec.LookPath(shell[0]); err != nil {
 				continue
 			}
-			want, _ := run(t, shell, tt.line, 1)
-			got, tells := run(t, shell, marked, 1)
+			want, _ := run(t, shell, tt.line)
+			got, tells := run(t, shell, marked)
 			if got != want {
 				t.Errorf("%s: %q as\n%q said %q, want %q", shell[0], tt.line, marked, got, want)
 			}

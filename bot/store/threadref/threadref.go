@@ -179,7 +179,7 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 		}
 		if d == soon {
 			s.now, s.behind = next, true
-			s.writeLater()
+			s.writeLater() //nolint:contextcheck // it is written after the call has ended
 			return nil
 		}
 		err := s.write(ctx, next)
@@ -249,16 +249,18 @@ func (s *Store) writeLater() {
 	if s.late != nil {
 		return
 	}
-	s.late = time.AfterFunc(longestBehind, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.late = nil
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := s.flush(ctx); err != nil && !errors.Is(err, session.ErrFenced) {
-			s.writeLater() // a later write, or the end, has it
-		}
-	})
+	s.late = time.AfterFunc(longestBehind, func() { s.catchUp(context.Background()) })
+}
+
+func (s *Store) catchUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = nil
+	if err := s.flush(ctx); err != nil && !errors.Is(err, session.ErrFenced) {
+		s.writeLater() //nolint:contextcheck // a later write, or the end, has it
+	}
 }
 
 // nudge tells the reader of nudges, if it listens.
