@@ -8,6 +8,7 @@
 package action
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -78,7 +79,9 @@ func Read(getenv func(string) string) (Run, error) {
 			wrong = append(wrong, fmt.Errorf("read the event: %w", err))
 		}
 	}
-	in := func(name string) string { return strings.TrimSpace(getenv("INPUT_" + name)) }
+	in := func(name string) string { // a shell in between may take a name with a hyphen away
+		return strings.TrimSpace(cmp.Or(getenv("INPUT_"+name), getenv("INPUT_"+strings.ReplaceAll(name, "-", "_"))))
+	}
 	r.Inputs = Inputs{
 		Model: in("MODEL"), Ollama: in("OLLAMA"), BaseURL: in("BASE-URL"), Workspace: in("WORKSPACE"), Image: in("IMAGE"), Config: in("CONFIG"), Login: in("LOGIN"),
 		APIKey: secret.Value(in("API-KEY")), StateKey: secret.Value(in("STATE-KEY")),

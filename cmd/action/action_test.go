@@ -38,9 +38,9 @@ func read(t *testing.T, env map[string]string) action.Run {
 func TestRead(t *testing.T) {
 	t.Parallel()
 	env := environment(t, "issues", `{}`)
-	env["INPUT_BASE-URL"] = " https://models.example/v1 "
+	env["INPUT_BASE-URL"], env["INPUT_STATE_KEY"] = " https://models.example/v1 ", "k"
 	r := read(t, env)
-	if r.API != "https://github.example/api/v3/" || r.CloneURL() != "https://github.example/team/app.git" || r.Inputs.BaseURL != "https://models.example/v1" {
+	if r.API != "https://github.example/api/v3/" || r.CloneURL() != "https://github.example/team/app.git" || r.Inputs.BaseURL != "https://models.example/v1" || r.Inputs.StateKey != "k" {
 		t.Errorf("read %+v", r)
 	}
 	id, attempt, ok := action.ParseOwner(r.Owner())
