@@ -90,6 +90,10 @@ func outputs(t *testing.T, name string) map[string]string {
 	got := map[string]string{}
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	for len(lines) > 0 {
+		if key, value, ok := strings.Cut(lines[0], "="); ok && !strings.Contains(key, "<<") {
+			got[key], lines = value, lines[1:]
+			continue
+		}
 		key, end, ok := strings.Cut(lines[0], "<<")
 		if !ok {
 			t.Fatalf("the runner does not understand %q", lines[0])
