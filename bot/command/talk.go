@@ -36,6 +36,8 @@ var (
 	unsureYet = regexp.MustCompile(`^(?:if|once|when|until|till|as soon as|as long as|provided|assuming|after (?:the|you|i|we|lunch)) (?:[\pL']+ )*[\pL']+$`)
 	// tells begins a question that asks for work, if it has words of the work in it.
 	tells = regexp.MustCompile(`^(?:(?:please|pls|so|and|but|ok|hey|then|hmm+),? )*(?:(?:can|could|would|will|won't|can't|should|shouldn't|shall|may) (?:you|we|u|i)\b|how about|what about|what if|why (?:not|don't|dont|do not|won't|can't)|maybe|perhaps|instead|use|try|do you mind|would it)`)
+	// settles says how something is to be, in words of talk: "leave it at one".
+	settles = regexp.MustCompile(`\b(?:leave|keep|make) (?:it|this|that|them) (?:at|as|in)\b`)
 	// refers is words by which a question is about what waits.
 	refers = set(`it its it's this that that's these those them request requests approval approve command you your one`)
 )
@@ -47,6 +49,9 @@ func Talk(text, shown string) string {
 		return ""
 	}
 	text = noTrouble.ReplaceAllString(spoken.Replace(strings.ToLower(strings.TrimSpace(text))), "fine")
+	if settles.MatchString(text) { //control:settles-is-an-instruction
+		return ""
+	}
 	list, asks := words(text), strings.HasSuffix(strings.TrimRight(text, " !)"), "?")
 	parts := slices.DeleteFunc(breaks.Split(text, -1), func(c string) bool { return len(words(c)) == 0 })
 	known := func(sets ...map[string]bool) bool {

@@ -93,7 +93,7 @@ func TestTalk(t *testing.T) {
 	if n < 200 {
 		t.Errorf("there are %d texts", n)
 	}
-	for _, text := range []string{"", "yes abcd2345", "wait" + strings.Repeat(" a while", 9), "why " + strings.Repeat("this ", 14) + "?", "is `make clean` in the docs of the repository that we vendored last year the same as this here?"} {
+	for _, text := range []string{"", "leave it at one", "keep it as one line", "make it in two", "yes abcd2345", "wait" + strings.Repeat(" a while", 9), "why " + strings.Repeat("this ", 14) + "?", "is `make clean` in the docs of the repository that we vendored last year the same as this here?"} {
 		if got := Talk(text, shown); got != "" {
 			t.Errorf("%q comes to %q", text, got)
 		}

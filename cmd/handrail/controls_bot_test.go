@@ -133,6 +133,7 @@ var controlsOfBot = []control{
 	{"same-second", "value c.Created.Before(p.At) || c.Created.Equal(p.At)", "./bot/conversation", "TestGoesOn"},
 	{"strangers-edits-are-quiet", "false", "./cmd/handrail", "TestScripts/serve_edited_in"},
 	{"stop-overtakes", "false", "./bot", "TestStopOvertakes"},
+	{"settles-is-an-instruction", "false", "./bot/command", "TestTalk"},
 	{"progress-pause", "value every", "./bot/live", "TestProgressGetsRarer"},
 	{"not-the-models-words", "value line(t.Result.Content, 80)", "./bot/render", "TestNotesAreSeen"},
 	{"diff-of-the-unpushed", "drop", "./bot/render", "TestDiffOfTheUnpushed"},
