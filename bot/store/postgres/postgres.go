@@ -146,10 +146,12 @@ func (t *tx) Commit() error { return t.end(t.own.Commit) }
 func (t *tx) Rollback() error { return t.end(t.own.Rollback) }
 
 // end ends the transaction once and gives the connection back. It needs no
-// context: the time it takes is the server's.
+// context: the time it takes is the server's. A context that ended in the
+// middle of a statement lets database/sql close the connection, which ends the
+// transaction without commit; nobody may touch the connection from then on.
 func (t *tx) end(how func(context.Context) error) error {
-	err := how(context.Background())
-	if errors.Is(err, pgx.ErrTxClosed) {
+	err := t.Raw(func(any) error { return how(context.Background()) })
+	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, sql.ErrConnDone) {
 		return sql.ErrTxDone
 	}
 	return errors.Join(err, t.Close())

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -131,4 +132,35 @@ func TestOpenRefuses(t *testing.T) {
 func BenchmarkStore(b *testing.B) {
 	server := storetest.StartPostgres(b, true)
 	storetest.Bench(b, func() store.Store { return open(b, postgres.Config{URL: server.Database(b)}).Store })
+}
+
+// TestCut ends the context of writes at any moment: what was begun is rolled
+// back, and the connections can be used again. The race detector tells whether
+// somebody uses a connection that was already given up.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	s := open(t, postgres.Config{URL: storetest.StartPostgres(t, false).Database(t), Conns: 4})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 60 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n*40)*time.Microsecond)
+				l, err := s.Leases.Acquire(ctx, fmt.Sprint("octo/hello#", i), "me", time.Minute)
+				if err == nil {
+					_, err = s.Leases.Release(ctx, l, time.Time{})
+				}
+				if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrHeld) {
+					t.Errorf("write %d of %d: %v", n, i, err)
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	for i := range 20 {
+		l, err := s.Leases.Acquire(t.Context(), fmt.Sprint("octo/other#", i), "me", time.Minute)
+		must(t, err)
+		_, err = s.Leases.Release(t.Context(), l, time.Time{})
+		must(t, err)
+	}
 }
