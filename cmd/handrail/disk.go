@@ -22,7 +22,7 @@ func roomLeft(dir string) int64 {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return math.MaxInt64
 	}
-	return int64(s.Bavail) * s.Bsize
+	return int64(s.Bavail) * int64(s.Bsize)
 }
 
 // noRoom is a write that found the server's own disk full. It counts as

@@ -7,6 +7,7 @@
 // place that picks adapters; cmd/config reads what an operator writes, cmd/door
 // asks one part a question, without a session, and cmd/reader lets tools read
 // what bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
+// cmd/buildinfo says what the program was built from.
 // cmd/terminal shows a session to the person at it, cmd/action is what a workflow run says of itself.
 // cmd/commits says how commits look, and who signs them.
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/cmd/buildinfo"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -61,7 +62,7 @@ func main() { os.Exit(mainExit(os.Args[1:])) }
 func mainExit(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: version()})
+	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: buildinfo.Read().Version})
 }
 
 // exited carries kong's own wish to exit (help, version) out of Parse.

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/docker"
 	"github.com/handrail-bot/handrail/agent/workspace/local"
+	"github.com/handrail-bot/handrail/cmd/buildinfo"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
@@ -92,7 +93,7 @@ func workspaceEngines(ctx context.Context, w *console, self, image string) ([]wo
 	if image == "" {
 		image = defaultImage
 	}
-	d, err := docker.New(docker.Config{Binary: self, Image: image, Log: w.log})
+	d, err := docker.New(docker.Config{Binary: buildinfo.ForContainers(self), Image: image, Log: w.log})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/cgroup"
@@ -82,20 +81,15 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	} else {
 		args = append(args, s.sandbox(at)...)
 	}
-	flags := uintptr(syscall.CLONE_NEWNS)
+	mounts := true
 	if wrap := s.group.Wrap(); wrap != nil && !root {
 		// systemd must see this user, which is another one in a user namespace.
-		args, flags = slices.Concat(wrap, []string{tool["unshare"], "--user", "--map-root-user", "--mount"}, args), 0
+		args, mounts = slices.Concat(wrap, []string{tool["unshare"], "--user", "--map-root-user", "--mount"}, args), false
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = []string{"PATH=" + standardPath, "LANG=C"}
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: flags}
-	if !root && flags != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: gid, Size: 1}}
-	}
+	cmd.SysProcAttr = detached(mounts, root)
 	if filter != nil {
 		cmd.ExtraFiles = []*os.File{filter}
 	}

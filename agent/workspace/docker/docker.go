@@ -76,6 +76,9 @@ func (e *Engine) Check(ctx context.Context) error {
 	if _, err := e.docker.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		return fmt.Errorf("check docker: %w: install docker.io (or Docker Engine), start its daemon, and let this user use its socket", err)
 	}
+	if _, err := os.Stat(e.cfg.Binary); err != nil {
+		return fmt.Errorf("check docker: %w: containers run the Linux program: put the one of the release for Linux there", err)
+	}
 	if e.cfg.Image == "" {
 		return nil
 	}

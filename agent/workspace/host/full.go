@@ -67,10 +67,13 @@ func (h *host) places() (out []place) {
 			continue
 		}
 		seen[st.Fsid] = true
-		out = append(out, place{dir, int64(st.Type) == unix.TMPFS_MAGIC, int64(st.Blocks) * st.Bsize, int64(st.Bavail) * st.Bsize, st.Files, st.Ffree})
+		out = append(out, place{dir, inMemory(&st), int64(st.Blocks) * block(&st), int64(st.Bavail) * block(&st), st.Files, st.Ffree})
 	}
 	return out
 }
+
+// block returns the size of a block, whose type differs between systems.
+func block(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
 
 // noRoom are the system's words for a full disk, and its name for it.
 var noRoom = []string{"No space left on device", "no space left on device", "ENOSPC", "Disk quota exceeded", "disk quota exceeded", "EDQUOT"}
@@ -118,5 +121,5 @@ func (h *host) named(err error, dir string) error {
 		return err
 	}
 	return fmt.Errorf("%w: the disk of %s, which holds %s, has %s left: delete what is not needed there; whoever runs this server can give it more room",
-		err, at, bytesOf(int64(st.Blocks)*st.Bsize), bytesOf(int64(st.Bavail)*st.Bsize))
+		err, at, bytesOf(int64(st.Blocks)*block(&st)), bytesOf(int64(st.Bavail)*block(&st)))
 }

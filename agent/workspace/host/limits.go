@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"regexp"
 	"runtime"
@@ -147,32 +146,6 @@ func giveUp(cfg Config) error {
 		return nil // what this machine cannot do is told when the server starts
 	}
 	return err
-}
-
-// takeProcessors binds the calling thread to n of its processors, other ones
-// for each session.
-func takeProcessors(n int) error {
-	var may, take unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &may); err != nil {
-		return fmt.Errorf("find processors: %w", err)
-	}
-	var cpus []int
-	for i := range 1024 {
-		if may.IsSet(i) {
-			cpus = append(cpus, i)
-		}
-	}
-	if len(cpus) <= n { //control:processors
-		return nil
-	}
-	first := rand.IntN(len(cpus))
-	for i := range n {
-		take.Set(cpus[(first+i)%len(cpus)])
-	}
-	if err := unix.SchedSetaffinity(0, &take); err != nil {
-		return fmt.Errorf("take processors: %w", err)
-	}
-	return nil
 }
 
 // all returns the processes of the session.

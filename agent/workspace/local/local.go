@@ -15,8 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 )
@@ -65,8 +63,8 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 		return nil, errors.Join(fmt.Errorf("open local workspace: %w", err), workspace.RemoveTree(spec.State))
 	}
 	// Commands of another user than root cannot look into this process then.
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return nil, errors.Join(fmt.Errorf("open local workspace: protect own memory: %w", err), workspace.RemoveTree(spec.State))
+	if err := host.Hide(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open local workspace: %w", err), workspace.RemoveTree(spec.State))
 	}
 	near, far := net.Pipe()
 	served := make(chan error, 1)

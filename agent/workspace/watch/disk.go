@@ -139,8 +139,8 @@ func (d *disk) allowed() int64 {
 		if unix.Statfs(dir, &st) != nil {
 			continue
 		}
-		reserve := min(int64(st.Blocks)*st.Bsize/20, 1<<30)
-		most = min(most, d.files+d.grown()+int64(st.Bavail)*st.Bsize-reserve)
+		reserve := min(int64(st.Blocks)*block(&st)/20, 1<<30)
+		most = min(most, d.files+d.grown()+int64(st.Bavail)*block(&st)-reserve)
 	}
 	return max(most, min(leastDisk, d.limit))
 }
@@ -162,8 +162,11 @@ func (d *disk) grown() (n int64) {
 }
 
 func filled(st *unix.Statfs_t) int64 {
-	return int64(st.Blocks-st.Bfree)*st.Bsize + int64(st.Files-st.Ffree)*least
+	return int64(st.Blocks-st.Bfree)*block(st) + int64(st.Files-st.Ffree)*least
 }
+
+// block returns the size of a block, whose type differs between systems.
+func block(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
 
 // measure goes through the directories.
 func (d *disk) measure(ctx context.Context) {
@@ -199,7 +202,7 @@ func (d *disk) nameless(blind bool) {
 	for _, dir := range slices.Concat(d.dirs, d.views) {
 		var at unix.Stat_t
 		if unix.Stat(dir, &at) == nil {
-			dev[at.Dev] = true
+			dev[device(&at)] = true
 		}
 	}
 	bytes, hidden := deletedOpen(d.list(), dev)

@@ -72,7 +72,7 @@ func tmpfsBytes(mounts []string) (n int64) {
 	for _, dir := range mounts {
 		var st unix.Statfs_t
 		if unix.Statfs(dir, &st) == nil {
-			n += int64(st.Blocks-st.Bfree)*st.Bsize + int64(st.Files-st.Ffree)*inodeCost
+			n += int64(st.Blocks-st.Bfree)*block(&st) + int64(st.Files-st.Ffree)*inodeCost
 		}
 	}
 	return n
@@ -134,7 +134,7 @@ func deletedOpen(pids []int, dev map[uint64]bool) (total int64, blind bool) {
 			if unix.Stat(filepath.Join(dir, name), &st) != nil || st.Nlink > 0 || st.Mode&unix.S_IFMT != unix.S_IFREG {
 				continue
 			}
-			if key := (inode{st.Dev, st.Ino}); dev[st.Dev] && !seen[key] {
+			if key := (inode{device(&st), st.Ino}); dev[key.dev] && !seen[key] {
 				seen[key] = true
 				total += cost(&st)
 			}

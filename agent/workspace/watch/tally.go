@@ -13,6 +13,9 @@ const least = 4 << 10
 
 type inode struct{ dev, ino uint64 }
 
+// device returns the number of a file's device, whose type differs between systems.
+func device(st *unix.Stat_t) uint64 { return uint64(st.Dev) }
+
 // cost returns what a file takes: its blocks, so that holes count nothing.
 func cost(st *unix.Stat_t) int64 { return max(st.Blocks*512, least) }
 
@@ -50,7 +53,7 @@ const deep = 64
 
 // directory goes through an open directory. It returns the directory, open, or -1.
 func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
-	for _, name := range t.entries(fd, self.Dev) {
+	for _, name := range t.entries(fd, device(&self)) {
 		if t.ctx.Err() != nil {
 			break
 		}
@@ -92,7 +95,7 @@ func (t *tally) entries(fd int, dev uint64) (dirs []string) {
 	buf := make([]byte, 32<<10)
 	var names []string
 	for t.ctx.Err() == nil {
-		n, err := unix.Getdents(fd, buf)
+		n, err := unix.ReadDirent(fd, buf)
 		if err != nil || n <= 0 {
 			break
 		}
@@ -102,15 +105,16 @@ func (t *tally) entries(fd int, dev uint64) (dirs []string) {
 			t.count++
 			err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 			t.blind = t.blind || errors.Is(err, unix.EACCES)
-			if err != nil || st.Dev != dev {
+			if err != nil || device(&st) != dev {
 				continue
 			}
 			isDir := st.Mode&unix.S_IFMT == unix.S_IFDIR
 			if st.Nlink > 1 && !isDir {
-				if t.seen[inode{st.Dev, st.Ino}] {
+				key := inode{dev, st.Ino}
+				if t.seen[key] {
 					continue
 				}
-				t.seen[inode{st.Dev, st.Ino}] = true
+				t.seen[key] = true
 			}
 			t.bytes += cost(&st)
 			if isDir {

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"runtime"
@@ -11,14 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Hide keeps other processes of the same user, root apart, from looking into the
+// memory and the descriptors of this one.
+func Hide() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("protect own memory: %w", err)
+	}
+	return nil
+}
+
 // guard protects the first process of a namespace from the commands in it,
 // which are of the same user: they can neither read its memory and
 // descriptors nor end it, and when they use up all processes it still has the
 // threads that it needs. The soft limit of processes that it was started with
 // becomes that of its children. The returned function stops catching signals.
 func (ps *processes) guard() (release func(), err error) {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("protect tool host: %w", err)
+	if err := Hide(); err != nil {
+		return nil, err
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
@@ -75,3 +85,32 @@ func (ps *processes) confine(pid int) error {
 	}
 	return nil
 }
+
+// takeProcessors binds the calling thread to n of its processors, other ones
+// for each session.
+func takeProcessors(n int) error {
+	var may, take unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &may); err != nil {
+		return fmt.Errorf("find processors: %w", err)
+	}
+	var cpus []int
+	for i := range 1024 {
+		if may.IsSet(i) {
+			cpus = append(cpus, i)
+		}
+	}
+	if len(cpus) <= n { //control:processors
+		return nil
+	}
+	first := rand.IntN(len(cpus))
+	for i := range n {
+		take.Set(cpus[(first+i)%len(cpus)])
+	}
+	if err := unix.SchedSetaffinity(0, &take); err != nil {
+		return fmt.Errorf("take processors: %w", err)
+	}
+	return nil
+}
+
+// inMemory reports whether a file system is one in memory.
+func inMemory(st *unix.Statfs_t) bool { return int64(st.Type) == unix.TMPFS_MAGIC }

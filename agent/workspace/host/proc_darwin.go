@@ -1,0 +1,31 @@
+package host
+
+import (
+	"bytes"
+
+	"golang.org/x/sys/unix"
+)
+
+// zombie is the state of a process that has ended and was not waited for (SZOMB).
+const zombie = 5
+
+func hasMark(pid int, mark string) bool {
+	env, err := unix.SysctlRaw("kern.procargs2", pid)
+	return err == nil && bytes.Contains(env, []byte(markEnv+"="+mark))
+}
+
+func listProcesses() (out []procInfo) {
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	if err != nil {
+		return nil
+	}
+	for _, p := range all {
+		info := procInfo{pid: int(p.Proc.P_pid), parent: int(p.Eproc.Ppid), state: 'R'}
+		if p.Proc.P_stat == zombie {
+			info.state = 'Z'
+		}
+		info.session, _ = unix.Getsid(info.pid) // 0 where it has ended
+		out = append(out, info)
+	}
+	return out
+}
