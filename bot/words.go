@@ -201,3 +201,20 @@ func (b *Bot) commandsIn(ctx context.Context, body string) (cmds []command.Comma
 	}
 	return cmds, use, err
 }
+
+// Verbs returns the names of the commands that a payload's text holds.
+func (b *Bot) Verbs(ctx context.Context, event string, payload []byte) (names []string, err error) {
+	ev, err := ghapp.ParseEvent(event, payload)
+	if err != nil {
+		return nil, err
+	}
+	s, spoken := messageOf(ev)
+	if !spoken {
+		return nil, nil
+	}
+	cmds, _, err := b.commandsIn(ctx, s.body)
+	for _, c := range cmds {
+		names = append(names, c.Name)
+	}
+	return names, err
+}

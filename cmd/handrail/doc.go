@@ -8,6 +8,7 @@
 // asks one part a question, without a session, and cmd/reader lets tools read
 // what bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
 // cmd/buildinfo says what the program was built from.
+// cmd/simulate tries a payload out on a GitHub of its own.
 // cmd/terminal shows a session to the person at it, cmd/action is what a workflow run says of itself.
 // cmd/commits says how commits look, and who signs them.
 //

@@ -37,6 +37,7 @@ type cli struct {
 	Text       door.Text     `cmd:"" help:"Make texts safe to post, or to read."`
 	Config     configCmd     `cmd:"" help:"Check a configuration file."`
 	Replay     replayCmd     `cmd:"" help:"Show a session from its log."`
+	Simulate   simulateCmd   `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
 	Audit      auditCmd      `cmd:"" help:"Check that no log was changed."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, export and import sessions."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`

@@ -263,11 +263,11 @@ func (r *Repo) RoleOn(u *User) string {
 	if u == nil {
 		return r.anyone()
 	}
-	if r.Owner == u {
-		return "admin"
-	}
 	if role, ok := r.Roles[strings.ToLower(u.Login)]; ok && role != "" {
 		return role
+	}
+	if r.Owner == u {
+		return "admin"
 	}
 	if u.Role != "" {
 		return u.Role

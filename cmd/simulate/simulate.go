@@ -1,0 +1,344 @@
+// Package simulate says what a payload of GitHub's would lead to. The bot itself
+// decides: it works on a small GitHub in this process that holds what the payload
+// speaks of, and its sessions stop where a model would be asked.
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/sqlite"
+	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// Input is a payload and what is assumed beside it.
+type Input struct {
+	Event      string // "" where the payload tells
+	Payload    []byte
+	Permission string // of who sent it: admin, maintain, write, triage, read or none
+	Model      string // of the server
+	Server     policy.Config
+	Repository policy.Config // as the base branch has it
+
+	Repositories []string // that are served; none for all
+	Apps         []int64  // through which people may write
+}
+
+// Result is the contract of `handrail simulate --json`.
+type Result struct {
+	Event   string   `json:"event"`
+	Action  string   `json:"action"`
+	Would   []Effect `json:"would"`
+	Because []Reason `json:"because"`
+}
+
+// Effect is one thing that would happen. Kind is session, command, answer,
+// reaction, review, wake or none.
+type Effect struct {
+	Kind    string `json:"kind"`
+	Mode    string `json:"mode,omitempty"`
+	Command string `json:"command,omitempty"`
+	Text    string `json:"text,omitempty"`
+}
+
+// String returns an effect in words.
+func (e Effect) String() string {
+	text, _, more := strings.Cut(e.Text, "\n")
+	if more {
+		text += " …"
+	}
+	return strings.Join(strings.Fields(strings.Join([]string{e.Kind, e.Mode, e.Command, text}, " ")), " ")
+}
+
+// Reason says what decided. Rule is the name of what was looked at.
+type Reason struct {
+	Rule string `json:"rule"`
+	Text string `json:"text"`
+}
+
+// Run decides on a payload. An error means that the payload is none, or that its
+// kind must be named.
+func Run(ctx context.Context, in Input) (res Result, err error) {
+	if in.Event, err = kindOf(in); err != nil {
+		return res, err
+	}
+	res = Result{Event: in.Event, Because: []Reason{}}
+	ev, err := ghapp.ParseEvent(in.Event, in.Payload)
+	if err != nil {
+		return res, fmt.Errorf("%w: it is no payload of GitHub's", err)
+	}
+	res.Action = cmp.Or(ev.Action, actionOf(in.Payload))
+	if !bot.Hears(in.Event) {
+		return res.none("event", "%s events are not heard", in.Event), nil
+	}
+	if ev.Thread.Number == 0 {
+		return res.none("event", "%s %s is about no issue or pull request", in.Event, res.Action), nil
+	}
+	dir, err := os.MkdirTemp("", "handrail-simulate-")
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	w, err := newWorld(in, ev, filepath.Join(dir, "github"))
+	if err != nil {
+		return res, fmt.Errorf("lay out what the payload speaks of: %w", err)
+	}
+	defer func() { err = errors.Join(err, w.gh.Close()) }()
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(dir, "bot.db")})
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	t := &trial{in: in, ev: ev, world: w, res: res}
+	if err := t.play(ctx, db); err != nil {
+		return res, err
+	}
+	return t.res, nil
+}
+
+// none says that nothing would happen, and why.
+func (r Result) none(rule, format string, args ...any) Result {
+	r.Would = []Effect{{Kind: "none"}}
+	r.because(rule, format, args...)
+	return r
+}
+
+func (r *Result) because(rule, format string, args ...any) {
+	r.Because = append(r.Because, Reason{Rule: rule, Text: fmt.Sprintf(format, args...)})
+}
+
+// trial is the bot at work on one payload. It is the bot's [bot.Runner], and the
+// log in which the bot says why it leaves something alone.
+type trial struct {
+	in    Input
+	ev    ghapp.Event
+	world *world
+	res   Result
+
+	task *session.Task
+	stop context.CancelFunc
+}
+
+// play gives the payload to the bot and looks at what came of it.
+func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
+	app := t.world.gh.App()
+	own, err := secret.DeriveKey(secret.Value(app.WebhookSecret), "own words")
+	if err != nil {
+		return err
+	}
+	github, err := ghapp.New(ghapp.Config{Own: own, APIURL: t.world.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Inert: command.Inert, Spacing: -1})
+	if err != nil {
+		return err
+	}
+	kept := db.Store
+	kept.Deliveries = &heard{Deliveries: kept.Deliveries, why: func(note string) { t.res.because("delivery", "%s", note) }}
+	b, err := bot.New(bot.Config{
+		Store: kept, GitHub: github, Runner: t, Policy: t.in.Server, Model: t.in.Model, Settle: time.Millisecond,
+		Repositories: t.in.Repositories, Apps: t.in.Apps, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	payload, err := t.world.installed(t.in.Payload)
+	if err != nil {
+		return err
+	}
+	names, err := b.Verbs(ctx, t.in.Event, payload)
+	if err != nil {
+		return err
+	}
+	src, taken, err := b.Source(ctx, t.in.Event, payload)
+	if err != nil {
+		return err
+	}
+	if !taken {
+		rule, why := t.notTaken(names)
+		t.res = t.res.none(rule, "%s", why)
+		return nil
+	}
+	for _, name := range names {
+		if name == command.Task {
+			name = "in words"
+		}
+		t.res.because("command", "the text calls /agent %s", name)
+	}
+	t.res.because("permission", "%s is taken to have %s", t.ev.Sender.Login, t.in.Permission)
+	src.ID, src.Event, src.Payload = "simulated", t.in.Event, payload
+	if _, err := kept.Deliveries.Put(ctx, &src); err != nil {
+		return err
+	}
+	ctx, t.stop = context.WithCancel(ctx)
+	defer t.stop()
+	if err := b.Work(ctx, src.Thread); err != nil && t.task == nil {
+		return err
+	}
+	t.effects(github, names)
+	return nil
+}
+
+// notTaken says why a payload is dropped before anybody looks at it again.
+func (t *trial) notTaken(names []string) (rule, why string) {
+	said := t.ev.Comment.Body + t.ev.Review.Body
+	switch {
+	case len(names) > 0 && t.ev.Sender.Bot:
+		return "author", t.ev.Sender.Login + " is a bot that is not let in"
+	case len(names) > 0:
+		return "repositories", t.ev.Thread.Repository() + " is not served"
+	case said == "" && t.ev.Action != "opened":
+		return "event", t.res.Event + " " + t.res.Action + " holds no command and no answer"
+	}
+	return "command", "no line of the text calls /agent"
+}
+
+// effects reads from the small GitHub what the bot did.
+func (t *trial) effects(app *ghapp.App, names []string) {
+	would := &t.res.Would
+	for _, name := range names {
+		if name != command.Task {
+			*would = append(*would, Effect{Kind: "command", Command: name})
+		}
+	}
+	if t.task != nil {
+		*would = append(*would, Effect{Kind: "session", Mode: t.task.Mode, Text: t.task.Text})
+		t.res.because("session", "it begins in mode %s with %s", t.task.Mode, cmp.Or(t.task.Model, "the server's model"))
+	}
+	texts, reactions := t.world.said()
+	for _, text := range texts {
+		ours, key := app.Written(text)
+		if !ours || t.task != nil && strings.HasPrefix(key, live.ProgressKey(t.task.Session)) {
+			continue
+		}
+		*would = append(*would, Effect{Kind: "answer", Text: visible(text)})
+	}
+	for _, emoji := range reactions {
+		*would = append(*would, Effect{Kind: "reaction", Text: emoji})
+	}
+	switch {
+	case len(*would) > 0:
+	case t.res.spoken():
+		*would = []Effect{{Kind: "none"}}
+	default:
+		*would = []Effect{{Kind: "wake", Text: t.ev.Thread.Key()}}
+	}
+}
+
+// spoken reports whether the bot said why it left the payload alone.
+func (r *Result) spoken() bool {
+	return slices.ContainsFunc(r.Because, func(b Reason) bool { return b.Rule == "delivery" })
+}
+
+// visible leaves the bot's marker out.
+func visible(body string) string {
+	var out []string
+	for line := range strings.SplitSeq(body, "\n") {
+		if !strings.HasPrefix(line, "<!--") {
+			out = append(out, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(out, "\n"))
+}
+
+// StartPoint implements [bot.Runner].
+func (t *trial) StartPoint(context.Context, live.Thread) (bot.StartPoint, error) {
+	return bot.StartPoint{Base: t.world.base, Target: t.world.branch, Config: t.in.Repository}, nil
+}
+
+// Run implements [bot.Runner]: here a model would be asked.
+func (t *trial) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
+	t.task = &w.Task
+	t.stop()
+	return session.Outcome{}, ctx.Err()
+}
+
+// heard is told with which words deliveries are done.
+type heard struct {
+	store.Deliveries
+
+	why func(note string)
+}
+
+// Done implements [store.Deliveries].
+func (h *heard) Done(ctx context.Context, note string, ids ...string) error {
+	if note != "" && note != "done" {
+		h.why(note)
+	}
+	return h.Deliveries.Done(ctx, note, ids...)
+}
+
+// kindOf returns the name of the payload's event.
+func kindOf(in Input) (string, error) {
+	var has map[string]json.RawMessage
+	if err := json.Unmarshal(in.Payload, &has); err != nil || has == nil {
+		return "", errors.New("it is not a JSON object")
+	}
+	if in.Event != "" {
+		return in.Event, nil
+	}
+	there := func(field string) bool { return has[field] != nil }
+	for _, k := range kinds {
+		if !slices.ContainsFunc(strings.Fields(k.fields), func(f string) bool { return !there(f) }) && !slices.ContainsFunc(strings.Fields(k.without), there) {
+			return k.event, nil
+		}
+	}
+	if aboutRepository(has) {
+		return "repository", nil
+	}
+	return "", errors.New("its event cannot be told from its fields: name it with --event")
+}
+
+// kinds are the fields by which events are known. The first that fits counts.
+var kinds = []struct{ event, fields, without string }{
+	{"issue_comment", "comment issue", ""},
+	{"pull_request_review_comment", "comment pull_request", ""},
+	{"pull_request_review_thread", "thread pull_request", ""},
+	{"pull_request_review", "review pull_request", ""},
+	{"check_run", "check_run", ""},
+	{"check_suite", "check_suite", ""},
+	{"workflow_run", "workflow_run", ""},
+	{"workflow_job", "workflow_job", ""},
+	{"issues", "issue", ""},
+	{"pull_request", "pull_request", ""},
+	{"repository_dispatch", "client_payload", ""},
+	{"workflow_dispatch", "workflow inputs", ""},
+	{"push", "ref before after", ""},
+	{"ping", "zen hook", ""},
+	{"installation_repositories", "repositories_added installation", ""},
+	{"installation", "installation action", "repository"},
+}
+
+// aboutRepository reports whether a payload has no field that a repository event
+// lacks: several events have these and one more.
+func aboutRepository(has map[string]json.RawMessage) bool {
+	for field := range has {
+		if !slices.Contains([]string{"action", "repository", "changes", "sender", "organization", "installation", "enterprise"}, field) {
+			return false
+		}
+	}
+	var action string
+	err := json.Unmarshal(has["action"], &action)
+	return err == nil && slices.Contains([]string{"archived", "unarchived", "created", "deleted", "edited", "privatized", "publicized", "renamed", "transferred"}, action)
+}
+
+// actionOf reads what is done from an event that the bot does not know.
+func actionOf(payload []byte) string {
+	var has struct{ Action string }
+	_ = json.Unmarshal(payload, &has) // "" where it has none
+	return has.Action
+}

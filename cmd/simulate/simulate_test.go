@@ -1,0 +1,148 @@
+package simulate_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/handrail-bot/handrail/cmd/simulate"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func run(t *testing.T, in simulate.Input) simulate.Result {
+	t.Helper()
+	in.Server = policy.DefaultConfig()
+	if in.Permission == "" {
+		in.Permission = "write"
+	}
+	res, err := simulate.Run(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// with is one of GitHub's own examples with other values, by their paths.
+func with(t *testing.T, file string, values map[string]any) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../testdata/webhook", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p map[string]any
+	if err := json.Unmarshal(data, &p); err != nil {
+		t.Fatal(err)
+	}
+	for path, v := range values {
+		at, parts := p, strings.Split(path, ".")
+		for _, part := range parts[:len(parts)-1] {
+			next, ok := at[part].(map[string]any)
+			if !ok {
+				t.Fatalf("%s has no %s", file, path)
+			}
+			at = next
+		}
+		at[parts[len(parts)-1]] = v
+	}
+	if data, err = json.Marshal(p); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestOfficialExamples: GitHub's own examples call nobody, so nothing would happen,
+// and the event of each is known from its fields.
+func TestOfficialExamples(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../testdata/webhook/*/*.json")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d examples: %v", len(files), err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := run(t, simulate.Input{Payload: data})
+		if want := filepath.Base(filepath.Dir(file)); res.Event != want {
+			t.Errorf("%s is taken for %s", file, res.Event)
+		}
+		if len(res.Would) != 1 || res.Would[0].Kind != "none" || len(res.Because) == 0 {
+			t.Errorf("%s would %v because %v", file, res.Would, res.Because)
+		}
+	}
+}
+
+func TestWould(t *testing.T) {
+	t.Parallel()
+	comment := func(body string) []byte {
+		return with(t, "issue_comment/00-created.json", map[string]any{"comment.body": body})
+	}
+	inline := func(body string) []byte {
+		return with(t, "pull_request_review_comment/00-created.json", map[string]any{"comment.body": body})
+	}
+	tests := []struct {
+		name string
+		in   simulate.Input
+		want string // the effects, answers by their kind alone
+	}{
+		{"a task", simulate.Input{Payload: comment("/agent fix the test")}, "session code fix the test, reaction eyes"},
+		{"a task in a mode", simulate.Input{Payload: comment("/agent ask why is it so")}, "session ask why is it so, reaction eyes"},
+		{"a question about the thread", simulate.Input{Payload: comment("/agent status")}, "command status, answer"},
+		{"both", simulate.Input{Payload: comment("/agent status\n\n/agent fix it")}, "command status, session code fix it, answer, reaction eyes"},
+		{"an approval of nothing", simulate.Input{Payload: comment("/agent approve 3fa9c1")}, "command approve, answer"},
+		{"no command", simulate.Input{Payload: comment("thank you")}, "none"},
+		{"a command in code", simulate.Input{Payload: comment("```\n/agent fix it\n```")}, "none"},
+		{"without rights", simulate.Input{Payload: comment("/agent fix the test"), Permission: "read"}, "reaction confused"},
+		{"a mode that is not let", simulate.Input{Payload: comment("/agent fix the test"), Repository: policy.Config{Modes: []string{"ask"}}}, "answer, reaction eyes"},
+		{"a repository that is not served", simulate.Input{Payload: comment("/agent fix it"), Repositories: []string{"acme/other"}}, "none"},
+		{"an issue", simulate.Input{Payload: with(t, "issues/15-opened.json", map[string]any{"issue.title": "Crash", "issue.body": "It fails.\n\n/agent fix it"})}, "session code Crash …, reaction eyes"},
+		{"a line of a pull request", simulate.Input{Payload: inline("/agent why?")}, "session code why?, reaction eyes"},
+		{"a kind that nobody hears", simulate.Input{Payload: []byte(`{"action":"created","starred_at":"x"}`), Event: "star"}, "none"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			res := run(t, test.in)
+			var got []string
+			for _, e := range res.Would {
+				if e.Kind == "answer" {
+					e.Text = ""
+				}
+				got = append(got, e.String())
+			}
+			if s := strings.Join(got, ", "); s != test.want {
+				t.Errorf("would %q, not %q, because %v", s, test.want, res.Because)
+			}
+			if slices.ContainsFunc(res.Because, func(b simulate.Reason) bool { return b.Rule == "" || b.Text == "" }) || len(res.Because) == 0 {
+				t.Errorf("because %v", res.Because)
+			}
+		})
+	}
+}
+
+// TestOddPayloads: what no GitHub sends is told, and nothing outside the
+// directory of the trial is touched by the names in it.
+func TestOddPayloads(t *testing.T) {
+	t.Parallel()
+	for _, data := range []string{"", "x", "[]", "null", `{"action":"started","repository":{}}`} {
+		if _, err := simulate.Run(t.Context(), simulate.Input{Payload: []byte(data), Permission: "write", Server: policy.DefaultConfig()}); err == nil {
+			t.Errorf("%q is taken for a payload", data)
+		}
+	}
+	res := run(t, simulate.Input{Payload: with(t, "pull_request_review_comment/00-created.json", map[string]any{
+		"comment.body": "/agent fix it", "pull_request.title": "", "pull_request.head.ref": "--upload-pack=x\nfrom y",
+		"pull_request.head.repo.full_name": "../../../../outside", "pull_request.head.repo.id": 1, "pull_request.base.ref": "a..b",
+		"repository.default_branch": "-x",
+	})})
+	if !slices.ContainsFunc(res.Would, func(e simulate.Effect) bool { return e.Kind == "session" || e.Kind == "answer" }) {
+		t.Errorf("would %v because %v", res.Would, res.Because)
+	}
+}
