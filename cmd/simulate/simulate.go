@@ -164,6 +164,8 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	if err != nil {
 		return err
 	}
+	slices.Sort(names)
+	names = slices.Compact(names)
 	src, taken, err := b.Source(ctx, t.in.Event, payload)
 	if err != nil {
 		return err
@@ -203,6 +205,8 @@ func (t *trial) notTaken(names []string) (rule, why string) {
 		return "repositories", t.ev.Thread.Repository() + " is not served"
 	case said == "" && t.ev.Action != "opened":
 		return "event", t.res.Event + " " + t.res.Action + " holds no command and no answer"
+	case said != "" && cmp.Or(t.ev.Comment.Author.ID, t.ev.Review.Author.ID) != t.ev.Sender.ID:
+		return "author", t.ev.Sender.Login + " did not write the text"
 	}
 	return "command", "no line of the text calls /agent"
 }
