@@ -191,7 +191,11 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	if err := b.Work(ctx, src.Thread); err != nil && t.task == nil {
 		return err
 	}
-	t.effects(github, names)
+	row, err := kept.Sessions.ByThread(context.WithoutCancel(ctx), src.Thread)
+	if store.Unless(err, store.ErrNotFound) != nil {
+		return err
+	}
+	t.effects(github, names, row)
 	return nil
 }
 
@@ -212,21 +216,27 @@ func (t *trial) notTaken(names []string) (rule, why string) {
 }
 
 // effects reads from the small GitHub what the bot did.
-func (t *trial) effects(app *ghapp.App, names []string) {
+func (t *trial) effects(app *ghapp.App, names []string, row *store.Session) {
 	would := &t.res.Would
 	for _, name := range names {
 		if name != command.Task {
 			*would = append(*would, Effect{Kind: "command", Command: name})
 		}
 	}
-	if t.task != nil {
-		*would = append(*would, Effect{Kind: "session", Mode: t.task.Mode, Text: t.task.Text})
-		t.res.because("session", "it begins in mode %s with %s", t.task.Mode, cmp.Or(t.task.Model, "the server's model"))
+	if row != nil {
+		e := Effect{Kind: "session", Mode: row.Mode}
+		if t.task == nil {
+			t.res.because("session", "it begins in mode %s and waits for an answer first", row.Mode)
+		} else {
+			e.Text = t.task.Text
+			t.res.because("session", "it begins in mode %s with %s", row.Mode, cmp.Or(row.Model, "the server's model"))
+		}
+		*would = append(*would, e)
 	}
 	texts, reactions := t.world.said()
 	for _, text := range texts {
 		ours, key := app.Written(text)
-		if !ours || t.task != nil && strings.HasPrefix(key, live.ProgressKey(t.task.Session)) {
+		if !ours || row != nil && strings.HasPrefix(key, live.ProgressKey(row.ID)) {
 			continue
 		}
 		*would = append(*would, Effect{Kind: "answer", Text: visible(text)})

@@ -88,6 +88,11 @@ func TestWould(t *testing.T) {
 	inline := func(body string) []byte {
 		return with(t, "pull_request_review_comment/00-created.json", map[string]any{"comment.body": body})
 	}
+	fork := func(body string) []byte {
+		return with(t, "pull_request/12-opened.json", map[string]any{
+			"pull_request.title": "Fork", "pull_request.body": body, "pull_request.head.repo.id": 1, "pull_request.head.repo.full_name": "fork/Hello-World",
+		})
+	}
 	tests := []struct {
 		name string
 		in   simulate.Input
@@ -105,6 +110,8 @@ func TestWould(t *testing.T) {
 		{"a repository that is not served", simulate.Input{Payload: comment("/agent fix it"), Repositories: []string{"acme/other"}}, "none"},
 		{"an issue", simulate.Input{Payload: with(t, "issues/15-opened.json", map[string]any{"issue.title": "Crash", "issue.body": "It fails.\n\n/agent fix it"})}, "session code Crash …, reaction eyes"},
 		{"a line of a pull request", simulate.Input{Payload: inline("/agent why?")}, "session code why?, reaction eyes"},
+		{"a change of a fork", simulate.Input{Payload: fork("/agent fix it")}, "session code, answer, reaction eyes"},
+		{"a review of a fork", simulate.Input{Payload: fork("/agent review")}, "session review Fork …, reaction eyes"},
 		{"a kind that nobody hears", simulate.Input{Payload: []byte(`{"action":"created","starred_at":"x"}`), Event: "star"}, "none"},
 	}
 	for _, test := range tests {

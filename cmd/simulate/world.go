@@ -32,7 +32,8 @@ func newWorld(in Input, ev ghapp.Event, dir string) (*world, error) {
 	}
 	w := &world{gh: gh, ev: ev, branch: branchName(ev.DefaultBranch, "main")}
 	at := ev.Thread
-	if w.installation, err = gh.AddRepo(at.Owner, at.Repo, w.source()); err != nil {
+	src := ghtest.Source{Files: map[string]string{"README.md": "# " + at.Repo + "\n"}, Branch: w.branch, Private: ev.Private}
+	if w.installation, err = gh.AddRepo(at.Owner, at.Repo, src); err != nil {
 		return nil, err
 	}
 	gh.Do(func() { err = w.layOut(in) })
@@ -40,10 +41,6 @@ func newWorld(in Input, ev ghapp.Event, dir string) (*world, error) {
 		return nil, err
 	}
 	return w, gh.Start()
-}
-
-func (w *world) source() ghtest.Source {
-	return ghtest.Source{Files: map[string]string{"README.md": "# " + w.ev.Thread.Repo + "\n"}, Branch: w.branch, Private: w.ev.Private}
 }
 
 func (w *world) layOut(in Input) error {
@@ -93,7 +90,7 @@ func (w *world) thread(r *hub.Repo) (*hub.Issue, error) {
 	p, from := w.ev.Pull, r
 	owner, name, _ := strings.Cut(p.HeadRepo, "/")
 	if p.Fork && thread.ValidateRepository(owner, name) == nil && w.gh.FindRepo(owner, name) == nil {
-		fork, err := w.gh.MakeRepo(owner, name, w.source())
+		fork, err := w.gh.MakeRepo(owner, name, ghtest.Source{Path: r.Dir.Path, Branch: w.branch})
 		if err != nil {
 			return nil, err
 		}
