@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -243,44 +242,4 @@ func addFile(ctx context.Context, w *archive.Repository, ref, name string, at *s
 	}
 	_, err = w.WriteRef(ctx, ref, next, now)
 	return err
-}
-
-// TestRefLease has two workflow runs want one session in a repository.
-func TestRefLease(t *testing.T) {
-	_, address := bareRepo(t)
-	stores := make([]*gitref.Store, 2)
-	for i := range stores {
-		var err error
-		stores[i], err = gitref.New(gitref.Config{Repo: openRepository(t, address)})
-		must(t, err)
-	}
-	leases, errs := make([]store.Lease, 2), make([]error, 2)
-	var wg sync.WaitGroup
-	for i, s := range stores {
-		wg.Go(func() { leases[i], errs[i] = s.Acquire(t.Context(), "s1", fmt.Sprint("run ", i), time.Hour) })
-	}
-	wg.Wait()
-	won := 0
-	if errs[0] != nil {
-		won = 1
-	}
-	if errs[won] != nil || !errors.Is(errs[1-won], store.ErrHeld) {
-		t.Fatalf("leases end with %v", errs)
-	}
-	note := func(text string) *session.Event {
-		return session.NewEvent(session.TypeNote, 1, session.Note{Kind: "reminder", Text: text})
-	}
-	must(t, stores[won].Log(leases[won].Fence()).Append(t.Context(), note("a")))
-	must(t, stores[won].Release(t.Context(), leases[won]))
-	l, err := stores[1-won].Acquire(t.Context(), "s1", "the other", time.Hour)
-	must(t, err)
-	must(t, stores[1-won].Log(l.Fence()).Append(t.Context(), note("b")))
-	if err := stores[won].Log(leases[won].Fence()).Append(t.Context(), note("late")); !errors.Is(err, session.ErrFenced) {
-		t.Errorf("a write after the release: %v", err)
-	}
-	events, err := stores[won].Log(store.Fence{Key: "s1"}).Events(t.Context(), 0)
-	must(t, err)
-	if session.Verify(events) != nil || len(events) != 2 {
-		t.Errorf("the log is %+v", events)
-	}
 }

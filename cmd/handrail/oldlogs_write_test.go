@@ -29,9 +29,6 @@ import (
 
 var writeOldLogs = flag.String("oldlogs.write", "", "write what this version leaves behind to a new folder of this name in testdata/oldlogs")
 
-// oldState is the record of the bot's own in a ref.
-const oldState = `{"of":"an earlier run"}`
-
 // writeOld makes a folder with what this version leaves behind. One that is
 // there stays as it is: it came from another version.
 func writeOld(t *testing.T, dir string) {
@@ -171,8 +168,7 @@ func (l stuckLog) Append(ctx context.Context, events ...*session.Event) error {
 	return l.Log.Append(ctx, events...)
 }
 
-// writeRefs puts the logs into refs as workflow runs that were killed leave
-// them, with a lease that nobody gave back.
+// writeRefs puts the logs into refs.
 func writeRefs(t *testing.T, dir string, ids []string, database string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.git")
@@ -180,18 +176,10 @@ func writeRefs(t *testing.T, dir string, ids []string, database string) {
 	db, err := openStore(t.Context(), config.Server{Database: database}, logger(os.Stderr, "error"))
 	must(t, err)
 	must(t, withRepository(t.Context(), &console{log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
-		g, err := gitref.New(gitref.Config{Repo: r, Now: func() time.Time { return time.Now().Add(-24 * time.Hour) }})
-		must(t, err)
 		for _, id := range ids {
 			events, err := db.Logs.Log(store.Fence{Key: id}).Events(t.Context(), 0)
 			must(t, err)
-			var all []*session.Event
-			for i := range events {
-				all = append(all, &events[i])
-			}
-			l, err := g.Acquire(t.Context(), id, "a run that is gone", time.Hour)
-			must(t, err)
-			must(t, g.Save(t.Context(), l.Fence(), []byte(oldState), all...))
+			must(t, gitref.Import(t.Context(), r, id, events))
 		}
 		return nil
 	}))

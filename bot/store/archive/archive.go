@@ -133,37 +133,19 @@ func (r *Repository) Read(ctx context.Context) (id string, events []session.Even
 	if len(ids) > 1 {
 		return "", nil, misuse("%s holds %d sessions: say which, as %s#%s", r.address, len(ids), r.address, ids[0])
 	}
-	s, err := gitref.New(gitref.Config{Repo: r})
-	if err != nil {
-		return "", nil, err
-	}
-	events, err = s.Log(store.Fence{Key: ids[0]}).Events(ctx, 0)
+	events, err = gitref.Log(ctx, r, ids[0])
 	if err == nil && len(events) == 0 {
 		err = misuse("%s holds no session %s", r.address, ids[0])
 	}
 	return ids[0], events, err
 }
 
-// Write stores a log under the ref of its session. When another push was
-// faster it looks again at what is there.
+// Write stores a log under the ref of its session, which has none yet.
 func (r *Repository) Write(ctx context.Context, id string, events []session.Event) error {
 	if r.session != "" && r.session != id {
 		return misuse("the log is that of session %s, and %s#%s is for another", id, r.address, r.session)
 	}
-	s, err := gitref.New(gitref.Config{Repo: r})
-	if err != nil {
-		return err
-	}
-	var text bytes.Buffer
-	if err := store.WriteLog(&text, id, events); err != nil {
-		return err
-	}
-	for range 3 {
-		if _, err = s.Import(ctx, bytes.NewReader(text.Bytes())); !errors.Is(err, gitref.ErrMoved) {
-			break
-		}
-	}
-	return err
+	return gitref.Import(ctx, r, id, events)
 }
 
 // Redact takes secrets out and chains the log anew if there were any.

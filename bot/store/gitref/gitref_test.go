@@ -31,13 +31,11 @@ type memory struct {
 	n     int
 	refs  map[string]string
 	trees map[string]map[string][]byte
-	reads int
 }
 
 func (m *memory) ReadRef(_ context.Context, ref string) (map[string][]byte, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reads++
 	return maps.Clone(m.trees[m.refs[ref]]), m.refs[ref], nil
 }
 
@@ -135,13 +133,6 @@ func repos(t *testing.T, test func(t *testing.T, clone func() gitref.Repo)) {
 	})
 }
 
-func open(t *testing.T, c gitref.Config) *gitref.Store {
-	t.Helper()
-	s, err := gitref.New(c)
-	must(t, err)
-	return s
-}
-
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -153,140 +144,36 @@ func note(text string) *session.Event {
 	return session.NewEvent(session.TypeNote, 1, session.Note{Kind: "reminder", Text: text})
 }
 
-func texts(t *testing.T, l session.Log) []string {
-	t.Helper()
-	events, err := l.Events(t.Context(), 0)
-	must(t, err)
-	must(t, session.Verify(events))
-	var out []string
-	for _, e := range events {
-		n, err := session.Decode[session.Note](e)
-		must(t, err)
-		out = append(out, n.Text)
-	}
-	return out
-}
-
-// TestRuns is a session that one workflow run parks and a later one resumes,
-// on a machine that has only the remote.
-func TestRuns(t *testing.T) {
-	repos(t, func(t *testing.T, clone func() gitref.Repo) {
-		ctx, clock := t.Context(), storetest.NewClock()
-		first := open(t, gitref.Config{Repo: clone(), Now: clock.Now})
-		if _, err := first.State(ctx, "s1"); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("state of no session: %v", err)
-		}
-		l1, err := first.Acquire(ctx, "s1", "run 1", time.Hour)
-		must(t, err)
-		a, b := note("a"), note("b")
-		must(t, first.Log(l1.Fence()).Append(ctx, a, b))
-		must(t, first.Save(ctx, l1.Fence(), []byte(`{"state":"parked"}`), note("c")))
-		if b.Seq != 2 || b.Prev != a.Hash {
-			t.Errorf("append did not fill the chain: %+v", b)
-		}
-		second := open(t, gitref.Config{Repo: clone(), Now: clock.Now})
-		_, err = second.Acquire(ctx, "s1", "run 2", time.Hour)
-		if !errors.Is(err, store.ErrHeld) {
-			t.Errorf("acquire while held: %v", err)
-		}
-		must(t, first.Release(ctx, l1))
-		l2, err := second.Acquire(ctx, "s1", "run 2", time.Hour)
-		must(t, err)
-		if l2.Epoch != 2 {
-			t.Errorf("second epoch is %d", l2.Epoch)
-		}
-		must(t, second.Log(l2.Fence()).Append(ctx, note("d")))
-		if diff := cmp.Diff([]string{"a", "b", "c", "d"}, texts(t, open(t, gitref.Config{Repo: clone()}).Log(store.Fence{Key: "s1"}))); diff != "" {
-			t.Errorf("log (-want +got):\n%s", diff)
-		}
-		state, err := second.State(ctx, "s1")
-		must(t, err)
-		if string(state) != `{"state":"parked"}` {
-			t.Errorf("state is %s", state)
-		}
-		tail, err := second.Log(store.Fence{Key: "s1"}).Events(ctx, 3)
-		must(t, err)
-		if len(tail) != 1 || tail[0].Seq != 4 {
-			t.Errorf("events after 3: %+v", tail)
-		}
-	})
-}
-
-// TestPausedHolder wakes a run whose lease has passed to another.
-func TestPausedHolder(t *testing.T) {
-	repos(t, func(t *testing.T, clone func() gitref.Repo) {
-		ctx, clock := t.Context(), storetest.NewClock()
-		first, second := open(t, gitref.Config{Repo: clone(), Now: clock.Now}), open(t, gitref.Config{Repo: clone(), Now: clock.Now})
-		l1, err := first.Acquire(ctx, "s1", "run 1", time.Minute)
-		must(t, err)
-		must(t, first.Log(l1.Fence()).Append(ctx, note("a")))
-		clock.Add(time.Hour)
-		l2, err := second.Acquire(ctx, "s1", "run 2", time.Minute)
-		must(t, err)
-		for name, write := range map[string]func() error{
-			"append, with what it knew": func() error { return first.Log(l1.Fence()).Append(ctx, note("late")) },
-			"append, after a look":      func() error { return first.Log(l1.Fence()).Append(ctx, note("late")) },
-			"release":                   func() error { return first.Release(ctx, l1) },
-			"append for reading":        func() error { return second.Log(store.Fence{Key: "s1"}).Append(ctx, note("x")) },
-			"append of no session":      func() error { return second.Log(store.Fence{Key: "s2", Epoch: 1}).Append(ctx, note("x")) },
-		} {
-			if err := write(); !errors.Is(err, session.ErrFenced) {
-				t.Errorf("%s: %v, want that it is fenced", name, err)
-			}
-		}
-		must(t, second.Log(l2.Fence()).Append(ctx, note("b")))
-		if diff := cmp.Diff([]string{"a", "b"}, texts(t, second.Log(l2.Fence()))); diff != "" {
-			t.Errorf("log (-want +got):\n%s", diff)
-		}
-	})
-}
-
+// TestContention imports a session from many clones at once: one stores it, the
+// others find it there.
 func TestContention(t *testing.T) {
 	repos(t, func(t *testing.T, clone func() gitref.Repo) {
-		const n = 4
+		const n = 3 // as often as an import looks again
 		errs := make([]error, n)
 		var wg sync.WaitGroup
 		for i := range n {
-			s := open(t, gitref.Config{Repo: clone()})
-			wg.Go(func() { _, errs[i] = s.Acquire(t.Context(), "s1", fmt.Sprint("run ", i), time.Hour) })
+			repo, e := clone(), note(fmt.Sprint(i))
+			session.Chain(0, "", []*session.Event{e})
+			wg.Go(func() { errs[i] = gitref.Import(t.Context(), repo, "s1", []session.Event{*e}) })
 		}
 		wg.Wait()
-		won := 0
-		for _, err := range errs {
+		won, want := 0, ""
+		for i, err := range errs {
 			if err == nil {
-				won++
-			} else if !errors.Is(err, store.ErrHeld) {
-				t.Errorf("acquire: %v", err)
+				won, want = won+1, fmt.Sprint(i)
+			} else if !errors.Is(err, store.ErrExists) {
+				t.Errorf("import: %v", err)
 			}
 		}
 		if won != 1 {
-			t.Errorf("%d runs hold the lease, want 1", won)
+			t.Errorf("%d imports stored the log, want 1", won)
+		}
+		events, err := gitref.Log(t.Context(), clone(), "s1")
+		must(t, err)
+		if len(events) != 1 || !strings.Contains(string(events[0].Data), `"`+want+`"`) {
+			t.Errorf("the log is %+v, not that of %s", events, want)
 		}
 	})
-}
-
-func TestRedact(t *testing.T) {
-	m := &memory{refs: map[string]string{}, trees: map[string]map[string][]byte{}}
-	s := open(t, gitref.Config{Repo: m, Redact: func(_ session.Type, data []byte) []byte {
-		return bytes.ReplaceAll(data, []byte("hunter2"), []byte("[redacted]"))
-	}})
-	l, err := s.Acquire(t.Context(), "s1", "run", time.Hour)
-	must(t, err)
-	e := note("password hunter2")
-	must(t, s.Log(l.Fence()).Append(t.Context(), e))
-	if diff := cmp.Diff([]string{"password [redacted]"}, texts(t, s.Log(l.Fence()))); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
-	}
-	events, err := open(t, gitref.Config{Repo: m}).Log(l.Fence()).Events(t.Context(), 0)
-	must(t, err)
-	if diff := cmp.Diff([]session.Event{*e}, events); diff != "" {
-		t.Errorf("the writer's event is not the stored one (-want +got):\n%s", diff)
-	}
-	before := m.reads
-	must(t, s.Log(l.Fence()).Append(t.Context(), note("b")))
-	if m.reads != before {
-		t.Error("the holder asks the remote before each write")
-	}
 }
 
 // TestTransfer carries a log from SQLite to a ref and back.
@@ -299,26 +186,28 @@ func TestTransfer(t *testing.T) {
 			t.Cleanup(func() { must(t, db.Close()) })
 			return db.Store
 		}
-		from, to, refs := opened(), opened(), open(t, gitref.Config{Repo: clone()})
+		from, to, repo := opened(), opened(), clone()
 		l, err := from.Leases.Acquire(ctx, "s1", "me", time.Hour)
 		must(t, err)
 		must(t, from.Logs.Log(l.Fence()).Append(ctx, note("a"), note("b")))
-		var one, two, three bytes.Buffer
-		must(t, storetest.Export(ctx, from.Logs, "s1", &one))
-		_, err = refs.Import(ctx, bytes.NewReader(one.Bytes()))
+		before, err := from.Logs.Log(l.Fence()).Events(ctx, 0)
 		must(t, err)
-		if _, err := refs.Import(ctx, bytes.NewReader(one.Bytes())); !errors.Is(err, store.ErrExists) {
+		must(t, gitref.Import(ctx, repo, "s1", before))
+		if err := gitref.Import(ctx, repo, "s1", before); !errors.Is(err, store.ErrExists) {
 			t.Errorf("second import: %v", err)
 		}
-		must(t, storetest.Export(ctx, refs, "s1", &two))
-		_, err = storetest.Import(ctx, bytes.NewReader(two.Bytes()), to.Logs)
+		after, err := gitref.Log(ctx, clone(), "s1")
 		must(t, err)
-		must(t, storetest.Export(ctx, to.Logs, "s1", &three))
-		if one.String() != two.String() || two.String() != three.String() {
-			t.Errorf("the log changed on its way:\n%s\n%s\n%s", one.String(), two.String(), three.String())
+		var one, two bytes.Buffer
+		must(t, store.WriteLog(&one, "s1", after))
+		_, err = storetest.Import(ctx, bytes.NewReader(one.Bytes()), to.Logs)
+		must(t, err)
+		must(t, storetest.Export(ctx, to.Logs, "s1", &two))
+		if diff := cmp.Diff(before, after); diff != "" || one.String() != two.String() {
+			t.Errorf("the log changed on its way:\n%s\n%s\n%s", diff, one.String(), two.String())
 		}
-		if err := storetest.Export(ctx, refs, "s2", &two); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("export of no session: %v", err)
+		if events, err := gitref.Log(ctx, repo, "s2"); err != nil || len(events) > 0 {
+			t.Errorf("log of no session: %v, %v", events, err)
 		}
 	})
 }
@@ -326,32 +215,28 @@ func TestTransfer(t *testing.T) {
 // TestDamaged reads refs that somebody else wrote.
 func TestDamaged(t *testing.T) {
 	m := &memory{refs: map[string]string{}, trees: map[string]map[string][]byte{}}
-	s := open(t, gitref.Config{Repo: m})
 	for _, id := range []string{"s1", "s2"} {
-		l, err := s.Acquire(t.Context(), id, "run", time.Hour)
-		must(t, err)
-		must(t, s.Log(l.Fence()).Append(t.Context(), note(id)))
+		e := note(id)
+		session.Chain(0, "", []*session.Event{e})
+		must(t, gitref.Import(t.Context(), m, id, []session.Event{*e}))
 	}
 	good := m.trees[m.refs[gitref.Prefix+"s1"]]
-	for name, change := range map[string]func(map[string][]byte){
-		"log of another session": func(f map[string][]byte) { f["log.jsonl.gz"] = m.trees[m.refs[gitref.Prefix+"s2"]]["log.jsonl.gz"] },
-		"log cut":                func(f map[string][]byte) { f["log.jsonl.gz"] = f["log.jsonl.gz"][:40] },
-		"log not compressed":     func(f map[string][]byte) { f["log.jsonl.gz"] = []byte("{}") },
-		"lease not JSON":         func(f map[string][]byte) { f["lease.json"] = []byte("x") },
+	for name, data := range map[string][]byte{
+		"log of another session": m.trees[m.refs[gitref.Prefix+"s2"]]["log.jsonl.gz"],
+		"log cut":                good["log.jsonl.gz"][:40],
+		"log not compressed":     []byte("{}"),
 	} {
-		files := maps.Clone(good)
-		change(files)
-		other := &memory{refs: map[string]string{gitref.Prefix + "s1": "c"}, trees: map[string]map[string][]byte{"c": files}}
-		if _, err := open(t, gitref.Config{Repo: other}).Log(store.Fence{Key: "s1"}).Events(t.Context(), 0); err == nil {
+		other := &memory{refs: map[string]string{gitref.Prefix + "s1": "c"}, trees: map[string]map[string][]byte{"c": {"log.jsonl.gz": data}}}
+		if _, err := gitref.Log(t.Context(), other, "s1"); err == nil {
 			t.Errorf("%s: was read", name)
 		}
 	}
 	for _, id := range []string{"", "../heads/main", "a b", "-x", "a/b", strings.Repeat("a", 65), "$(id)"} {
-		if _, err := s.Acquire(t.Context(), id, "run", time.Hour); err == nil {
-			t.Errorf("acquired %q", id)
+		if _, err := gitref.Log(t.Context(), m, id); err == nil {
+			t.Errorf("read %q", id)
 		}
-	}
-	if _, err := gitref.New(gitref.Config{}); err == nil {
-		t.Error("made a store without a repository")
+		if err := gitref.Import(t.Context(), m, id, nil); err == nil {
+			t.Errorf("wrote %q", id)
+		}
 	}
 }
