@@ -3,6 +3,7 @@ package bot
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,10 +53,28 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 		if ev.Moved { //control:moved-text
 			return s, false
 		}
+	case ev.Kind == "workflow_dispatch": // GitHub's own is about no thread: a workflow run says so of its task
+		s.body, s.author = startedBy(ev.Payload), ev.Sender
 	default:
 		return s, false
 	}
 	return s, s.author.ID != 0 && s.author.ID == ev.Sender.ID //control:author-speaks
+}
+
+// startedBy is the task that a workflow run begins with, as its author could have written
+// it: one task, whatever stands in its words.
+func startedBy(inputs json.RawMessage) string {
+	var in struct{ Task, Mode, Model string }
+	if json.Unmarshal(inputs, &in) != nil || strings.TrimSpace(in.Task) == "" {
+		return ""
+	}
+	flags := ""
+	for _, f := range [][2]string{{"mode", in.Mode}, {"model", in.Model}} {
+		if words := strings.Fields(f[1]); len(words) == 1 {
+			flags += " --" + f[0] + " " + words[0]
+		}
+	}
+	return "/agent" + flags + " task:\n\n" + command.Inert(in.Task) //control:one-task
 }
 
 // wroteID is the number of the text, as a write of ours would have recorded it.

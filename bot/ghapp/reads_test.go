@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,6 +38,78 @@ func reviewed(t *testing.T, w *world) (first, second int64) {
 		return nil
 	}))
 	return first, second
+}
+
+// counted counts answers by their status.
+type counted struct {
+	next http.RoundTripper
+	of   map[int]int
+}
+
+func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(r)
+	if err == nil && r.Method == http.MethodGet {
+		c.of[resp.StatusCode]++
+	}
+	return resp, err
+}
+
+// What is written in a thread while somebody looks is found once it is there, also a
+// review and a talk on the diff. A look at which nothing has happened is one request
+// that GitHub does not count.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	seen := &counted{of: map[int]int{}}
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := newWorld(t, func(g *ghtest.Config, c *ghapp.Config) {
+		seen.next, c.Transport = c.Transport, seen
+		g.Clock = now
+	})
+	for _, at := range []thread.Ref{w.issue, w.pull} {
+		_, err := w.gh.Comment(at, "kim", "before")
+		must(t, err)
+		ahead.Add(int64(10 * time.Second))
+		f := reads.Follow{Client: w.client, At: at, Since: now()}
+		found := map[string]int{}
+		look := func() {
+			said, err := f.Look(t.Context())
+			must(t, err)
+			for _, s := range said {
+				if !strings.Contains(string(s.Payload), "before") {
+					found[s.Event]++
+				}
+			}
+		}
+		quiet := func() {
+			t.Helper()
+			look()
+			look()
+			clear(seen.of)
+			look()
+			if seen.of[304] != 1 || len(seen.of) != 1 {
+				t.Errorf("%s: a look at nothing asks for %v", at, seen.of)
+			}
+		}
+		quiet()
+		if len(found) != 0 {
+			t.Errorf("%s: found what was there: %v", at, found)
+		}
+		_, err = w.gh.Comment(at, "kim", "/agent stop")
+		must(t, err)
+		look()
+		want := map[string]int{"issue_comment": 1}
+		if at == w.pull {
+			_, err = w.gh.Review(at, "max", ghcheck.NewReview{Event: "COMMENT", Body: "/agent and this", Comments: []ghcheck.Inline{{Path: "src/a.go", Line: 3, Body: "why two?"}}})
+			must(t, err)
+			look()
+			want = map[string]int{"issue_comment": 2, "pull_request_review": 1, "pull_request_review_comment": 1}
+		}
+		if diff := cmp.Diff(want, found); diff != "" {
+			t.Errorf("%s: found (-want +got):\n%s", at, diff)
+		}
+		quiet()
+	}
 }
 
 func TestReadReviewThreads(t *testing.T) {

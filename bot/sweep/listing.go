@@ -25,6 +25,22 @@ type Lister struct {
 	Log   *slog.Logger
 }
 
+// Follow takes in what is written from now on, until ctx ends. Said knows since when.
+func (l Lister) Follow(ctx context.Context) {
+	tick := time.NewTicker(l.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := l.since(ctx, listed{}, time.Time{}); err != nil && ctx.Err() == nil {
+			l.Log.WarnContext(ctx, "look at what was written", "err", err)
+		}
+	}
+}
+
 // listedKey is where the times of the listings are kept.
 const listedKey = "comments listed"
 

@@ -1,10 +1,13 @@
 // Package action is what a workflow run of GitHub Actions says of itself, and is told
 // of: the event, the inputs and the token come from the runner's environment, outputs,
-// the summary and annotations go back to it. It knows nothing of sessions.
+// the summary, the log and annotations go back to it. It runs no session.
 //
-//	action.go   the environment of a run
+//	action.go   the environment of a run, and its time
+//	events.go   which events bring a task
 //	refuse.go   events that are not worked on, and why
+//	log.go      what happens, in groups of the log
 //	report.go   outputs, the summary, annotations
+//	repo.go     the repository with the refs of threads
 package action
 
 import (
@@ -14,6 +17,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -42,6 +46,8 @@ type Run struct {
 // Inputs are the inputs of the action, each from a variable INPUT_NAME.
 type Inputs struct {
 	Model, Ollama, BaseURL, Workspace, Image, Config, Login string
+	Task, Mode, Issue                                       string // for events that bring no words
+	Timeout                                                 string // of the job, in minutes
 	APIKey, StateKey                                        secret.Value
 }
 
@@ -84,9 +90,31 @@ func Read(getenv func(string) string) (Run, error) {
 	}
 	r.Inputs = Inputs{
 		Model: in("MODEL"), Ollama: in("OLLAMA"), BaseURL: in("BASE-URL"), Workspace: in("WORKSPACE"), Image: in("IMAGE"), Config: in("CONFIG"), Login: in("LOGIN"),
+		Task: in("TASK"), Mode: in("MODE"), Issue: in("ISSUE"), Timeout: in("TIMEOUT-MINUTES"),
 		APIKey: secret.Value(in("API-KEY")), StateKey: secret.Value(in("STATE-KEY")),
 	}
 	return r, errors.Join(wrong...)
+}
+
+// longestJob is how many minutes a job has that says nothing of it.
+const longestJob = 360
+
+// Ends is when a run stops its work by itself, so that what it did is saved when the
+// runner ends the job. The job began when the runner wrote its event.
+func (r Run) Ends(getenv func(string) string) (time.Time, error) {
+	minutes := float64(longestJob)
+	if r.Inputs.Timeout != "" {
+		var err error
+		if minutes, err = strconv.ParseFloat(r.Inputs.Timeout, 64); err != nil || !(minutes > 0) {
+			return time.Time{}, fmt.Errorf("timeout-minutes: %q is not a number of minutes", r.Inputs.Timeout)
+		}
+	}
+	began := time.Now()
+	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(began) {
+		began = written.ModTime()
+	}
+	all := time.Duration(min(minutes, 100*longestJob) * float64(time.Minute))
+	return began.Add(all - min(all/10, 2*time.Minute)), nil //control:before-the-job-ends
 }
 
 // Owner is how the run signs leases.

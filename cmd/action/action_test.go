@@ -109,11 +109,16 @@ func outputs(t *testing.T, name string) map[string]string {
 }
 
 // An error is one annotation, and no other command of a runner.
-func TestError(t *testing.T) {
+func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	action.Error(&b, "a,b: c%.yml", "one\n::set-env name=X::y\r100%")
-	if want := "::error file=a%2Cb%3A c%25.yml::one%0A::set-env name=X::y%0D100%25\n"; b.String() != want {
+	action.Fault.Print(&b, "read configuration a,b: c%.yml: line 12: one\n::set-env name=X::y\r100%")
+	if want := "::error file=a%2Cb%3A c%25.yml,line=12::read configuration a,b: c%25.yml: line 12: one%0A::set-env name=X::y%0D100%25\n"; b.String() != want {
+		t.Errorf("printed %q, want %q", b.String(), want)
+	}
+	b.Reset()
+	action.Notice.Print(&b, "a file: parse config x: line 1: y")
+	if want := "::notice::a file: parse config x: line 1: y\n"; b.String() != want {
 		t.Errorf("printed %q, want %q", b.String(), want)
 	}
 	b.Reset()

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/gitops"
 )
 
@@ -34,6 +37,9 @@ func (r Run) Walled() error {
 // not worked on, and why. Getenv is the environment of the runner.
 func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event string, err error) {
 	as, ok := inBase[r.Event]
+	if all := slices.Concat(heard, begun, checks); !slices.Contains(all, r.Event) {
+		return "", fmt.Errorf("the agent does nothing on %q: take it out of \"on:\" in the workflow, which may have %s", r.Event, strings.Join(all, ", "))
+	}
 	if !ok {
 		return r.Event, nil
 	}
@@ -41,6 +47,16 @@ func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event str
 		return "", fmt.Errorf("%s runs with the rights of the base, and the work tree is at %s, not at the base commit %s: what somebody proposed could be run with these rights. Take the checkout out of the job: the agent needs none", r.Event, head, at)
 	}
 	return as, nil
+}
+
+// Reads returns why the token of the run can only read, "" where it may write: GitHub
+// gives no other to what a fork starts in a public repository.
+func (r Run) Reads() string {
+	ev, err := ghapp.ParseEvent(r.Event, r.Payload)
+	if err != nil || !ev.Pull.Fork || ev.Private || r.Event == "pull_request_target" {
+		return ""
+	}
+	return r.Event + ": the pull request is from a fork, so GitHub gives this run a token that can only read, and no secrets. Write /agent in a comment on it (issue_comment), or use pull_request_target without a checkout."
 }
 
 // headOf returns the commit that is checked out in a directory, "" for none, and "?"

@@ -1,12 +1,19 @@
 package action
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/thread"
 )
 
 // Outputs are what later steps read.
@@ -31,8 +38,46 @@ func (r Run) Write(o Outputs) error {
 	return appendTo(r.Output, b.String())
 }
 
-// Summarize adds Markdown to the job's summary.
-func (r Run) Summarize(markdown string) error {
+// Report writes outputs and the summary, and a line to w. A session that failed is an
+// error.
+func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at thread.Ref) error {
+	row, err := kept.Sessions.ByThread(ctx, at.Key())
+	if errors.Is(err, store.ErrNotFound) {
+		return r.Write(Outputs{State: "none"})
+	}
+	if err != nil {
+		return err
+	}
+	events, err := kept.Logs.Log(store.Fence{Key: row.ID}).Events(ctx, 0)
+	if err != nil {
+		return err
+	}
+	v, err := session.Fold(events)
+	if err != nil {
+		return err
+	}
+	out := Outputs{Session: row.ID, State: strings.ReplaceAll(string(row.State), " ", "_"), Branch: row.Branch}
+	if row.Pull != 0 {
+		out.Pull = fmt.Sprint(row.Pull)
+	}
+	if v.Outcome != nil {
+		out.Summary = v.Outcome.Reason
+	}
+	for _, o := range v.Open() {
+		out.Approvals = append(out.Approvals, o.ID)
+	}
+	here := live.Thread{Ref: at}
+	here.Repo.URL = r.Server + "/" + r.Repo.Repository()
+	err = errors.Join(r.Write(out), r.summarize(live.ProgressText(&here, row, v).Text))
+	fmt.Fprintf(w, "%s: session %s is %s\n", at.Key(), row.ID, row.State)
+	if row.State == session.PhaseFailed || row.State == session.PhaseCrashed {
+		err = errors.Join(err, fmt.Errorf("the session %s: %s", row.State, out.Summary))
+	}
+	return err
+}
+
+// summarize adds Markdown to the job's summary.
+func (r Run) summarize(markdown string) error {
 	if r.Summary == "" {
 		return nil
 	}
@@ -51,15 +96,29 @@ func appendTo(name, text string) error {
 // escapes is how a runner reads the text of its commands.
 var escapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 
-// Error prints an error as an annotation. File is the one that it is about, "" for
-// none.
-func Error(w io.Writer, file, text string) {
+// Annotation is how a runner shows a line beside the run.
+type Annotation string
+
+// Annotations of a runner.
+const (
+	Fault   Annotation = "error"
+	Warning Annotation = "warning"
+	Notice  Annotation = "notice"
+)
+
+// Print prints an annotation. A fault of a configuration file says where in the file it
+// is.
+func (a Annotation) Print(w io.Writer, text string) {
 	at := ""
-	if file != "" {
-		at = " file=" + strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapes.Replace(file))
+	if m := inFile.FindStringSubmatch(text); m != nil {
+		at = " file=" + strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapes.Replace(m[1])) + ",line=" + m[2]
 	}
-	fmt.Fprintf(w, "::error%s::%s\n", at, escapes.Replace(text))
+	fmt.Fprintf(w, "::%s%s::%s\n", a, at, escapes.Replace(text))
 }
+
+// inFile finds the file and the line in the error of a configuration: the server's, or
+// the repository's.
+var inFile = regexp.MustCompile(`^(?:read configuration|parse config) ([^\n]+?): line (\d+): `)
 
 // Mask has the runner hide a value in its log.
 func Mask(w io.Writer, value string) {

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/queue"
@@ -22,7 +21,6 @@ import (
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -45,9 +43,14 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	for _, s := range []string{run.Token.Reveal(), run.Inputs.APIKey.Reveal(), run.Inputs.StateKey.Reveal()} {
 		action.Mask(w.raw, s)
 	}
-	err = act(ctx, w, run)
-	if err != nil {
-		action.Error(w.raw, run.Inputs.Config, err.Error())
+	err = run.Plainly(act(ctx, w, run))
+	var nothing action.Ignored
+	switch {
+	case errors.As(err, &nothing):
+		action.Notice.Print(w.raw, nothing.Error())
+		return run.Write(action.Outputs{State: "none"})
+	case err != nil && !errors.Is(err, door.ErrFailed):
+		action.Fault.Print(w.raw, err.Error())
 	}
 	return err
 }
@@ -60,10 +63,8 @@ type actor struct {
 	at    thread.Ref
 	state *threadref.Store
 	moved chan struct{} // others left something in the ref
-
-	once sync.Once
-	repo *gitops.Mirror
-	err  error
+	turns *action.Log
+	fault error // of the repository's configuration
 }
 
 func act(ctx context.Context, w *console, run action.Run) (err error) {
@@ -71,9 +72,12 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	if err == nil && !w.options.unlimited {
 		err = run.Walled()
 	}
-	if err != nil {
+	ends, wrong := run.Ends(os.Getenv)
+	if err = errors.Join(err, wrong); err != nil {
 		return door.UsageError{Err: err}
 	}
+	ctx, stop := context.WithDeadlineCause(ctx, ends, action.ErrTime)
+	defer stop()
 	cfg, err := config.ReadAction(run.Inputs.Config, os.Getenv, config.Action{
 		Repository: run.Repo.Repository(), API: run.API, Token: run.Token, Key: run.Inputs.StateKey, APIKey: run.Inputs.APIKey, Data: filepath.Join(cmp.Or(run.Temp, os.TempDir()), "handrail"),
 		Model: run.Inputs.Model, Ollama: run.Inputs.Ollama, BaseURL: run.Inputs.BaseURL, Workspace: run.Inputs.Workspace, Image: run.Inputs.Image,
@@ -85,13 +89,15 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	opt.unlimited = opt.unlimited || run.Inputs.Workspace == "local" // it was asked for by name
 	opt.owner, opt.login = run.Owner(), cmp.Or(run.Inputs.Login, action.Login)
 	opt.ttl = cmp.Or(opt.ttl, actionLease)
-	opt.sweep = cmp.Or(opt.sweep, time.Second)
+	opt.sweep, opt.grace = cmp.Or(opt.sweep, time.Second), cmp.Or(opt.grace, time.Second)
 	a := &actor{run: run, moved: make(chan struct{}, 1)}
+	a.turns = action.NewLog(w.raw, w.out)
+	opt.shown, opt.fault = a.turns.Event, func(err error) { a.fault = err }
 	if a.server, w, err = newParts(w, cfg, opt); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.closeParts()) }()
-	a.state = threadref.New(threadref.Config{Repo: a, Away: a.away})
+	a.state = threadref.New(threadref.Config{Away: a.away})
 	if key, err := secret.DeriveKey(run.Inputs.StateKey, "state of threads"); err != nil {
 		return err
 	} else if run.Inputs.StateKey != "" { //control:state-is-sealed
@@ -102,44 +108,106 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	if err != nil {
 		return err
 	}
+	a.state.Repo = &action.Repo{Git: a.git, URL: run.CloneURL()}
 	if err := a.newQueue(r, queue.NoEngine); err != nil {
 		return err
 	}
-	found, kept, err := a.bot.Source(ctx, event, run.Payload)
+	client, err := a.app.For(ctx, run.Repo, 0)
 	if err != nil {
 		return err
 	}
-	if !kept {
-		fmt.Fprintf(w.out, "%s: nothing in this event is for the agent.\n", run.Event)
-		return nil
+	found, err := a.take(ctx, client, event)
+	if err != nil {
+		return err
 	}
-	found.ID, found.Event, found.Payload = fmt.Sprintf("actions-%d", run.ID), event, run.Payload
 	if a.at, err = thread.Parse(found.Thread); err != nil {
 		return err
 	}
-	a.state.Ref = action.Ref(gitref.Prefix, a.at)
-	client, err := a.app.For(ctx, a.at, 0)
-	if err != nil {
-		return err
-	}
+	a.state.Use(action.Ref(gitref.Prefix, a.at))
 	r.clients[run.Server+"/"+run.Repo.Repository()] = client
-	return a.deliver(ctx, w, &found)
+	return a.deliver(ctx, w, client, found)
+}
+
+// take returns what the event is to the bot: as a server takes it, or the task that it
+// brings.
+func (a *actor) take(ctx context.Context, client *ghapp.Client, event string) (*store.Delivery, error) {
+	payload := a.run.Payload
+	ev, err := ghapp.ParseEvent(event, payload)
+	if err != nil {
+		return nil, err
+	}
+	a.state.Use(action.Ref(gitref.Prefix, ev.Thread)) // an answer is known by what waits in its thread
+	found, kept, err := a.bot.Source(ctx, event, payload)
+	if err == nil && !kept {
+		t, e := a.run.Task(os.Getenv)
+		if e != nil {
+			return nil, door.UsageError{Err: e}
+		}
+		if t != nil {
+			event = action.Starts
+			if payload, err = a.run.Begin(ctx, client, t, a.cfg.Policy.Approvals.Bots); err == nil {
+				found, kept, err = a.bot.Source(ctx, event, payload)
+			}
+		}
+	}
+	switch readOnly := a.run.Reads(); {
+	case err != nil:
+		return nil, err
+	case !kept:
+		return nil, action.Ignored(a.run.Event + ": nothing in this event is for the agent.")
+	case readOnly != "":
+		return nil, action.Ignored(readOnly)
+	}
+	found.ID, found.Event, found.Payload = fmt.Sprintf("actions-%d", a.run.ID), event, payload
+	return &found, nil
 }
 
 // deliver stores the event, has the queue work until nothing is left, and tells the
-// runner what came of it.
-func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) error {
+// runner what came of it. When the run is to end before that, the session waits for the
+// next one.
+func (a *actor) deliver(ctx context.Context, w *console, client *ghapp.Client, d *store.Delivery) error {
 	if _, err := a.redactedStore.Deliveries.Put(ctx, d); err != nil {
 		return err
 	}
 	if err := a.queue.Start(ctx); err != nil {
 		return err
 	}
-	err := errors.Join(a.bot.Reconcile(ctx), a.state.UntilIdle(ctx, threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Moved: a.hear, Log: a.log}))
+	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Moved: a.hear, Log: a.log}
+	written := a.lister()
+	follow := reads.Follow{Client: client, At: a.at, Since: time.Now()}
+	written.Said, written.Every = func(ctx context.Context, _ time.Time) ([]reads.Said, error) { return follow.Look(ctx) }, min(actionLook, 10*a.opt.sweep)
+	while, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { written.Follow(while) })
+	err := errors.Join(a.bot.Reconcile(ctx), a.state.UntilIdle(ctx, all))
+	stop()
+	beside.Wait()
+	err = errors.Join(err, a.state.UntilIdle(ctx, all)) // what was found at the last moment
+	why := context.Cause(ctx)
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	err = errors.Join(err, a.queue.Drain(end), a.state.Flush(end))
-	return errors.Join(err, a.held(end, w), a.report(end, w))
+	a.turns.End()
+	if why != nil {
+		err = errors.Join(err, a.parked(end, w, client, why))
+	}
+	if a.fault != nil { // whoever asked was told in the thread
+		action.Fault.Print(w.raw, a.fault.Error())
+		err = errors.Join(err, door.ErrFailed)
+	}
+	return errors.Join(err, a.held(end, w), a.run.Report(end, w.out, a.redactedStore, a.at))
+}
+
+// parked tells people that the session waits for the next run, because this one ends.
+func (a *actor) parked(ctx context.Context, w *console, client *ghapp.Client, why error) error {
+	row, err := a.redactedStore.Sessions.ByThread(ctx, a.at.Key())
+	if err != nil || live.IsOver(row.State) || row.State.Waits() {
+		return store.Unless(err, store.ErrNotFound)
+	}
+	text := action.Parked(why)
+	action.Warning.Print(w.raw, text)
+	_, err = client.Perform(ctx, ghapp.Write{Key: "parked-" + a.run.Owner(), Kind: ghapp.WriteComment, Thread: a.at, Body: text, First: true})
+	return err
 }
 
 // hear tells the worker of the thread that others left something for it.
@@ -159,43 +227,6 @@ func (a *actor) held(ctx context.Context, w *console) error {
 	return store.Unless(err, store.ErrNotFound)
 }
 
-// report writes outputs and the summary. A session that failed is an error.
-func (a *actor) report(ctx context.Context, w *console) error {
-	row, err := a.redactedStore.Sessions.ByThread(ctx, a.at.Key())
-	if errors.Is(err, store.ErrNotFound) {
-		return a.run.Write(action.Outputs{State: "none"})
-	}
-	if err != nil {
-		return err
-	}
-	events, err := a.redactedStore.Logs.Log(store.Fence{Key: row.ID}).Events(ctx, 0)
-	if err != nil {
-		return err
-	}
-	v, err := session.Fold(events)
-	if err != nil {
-		return err
-	}
-	out := action.Outputs{Session: row.ID, State: strings.ReplaceAll(string(row.State), " ", "_"), Branch: row.Branch}
-	if row.Pull != 0 {
-		out.Pull = fmt.Sprint(row.Pull)
-	}
-	if v.Outcome != nil {
-		out.Summary = v.Outcome.Reason
-	}
-	for _, o := range v.Open() {
-		out.Approvals = append(out.Approvals, o.ID)
-	}
-	at := live.Thread{Ref: a.at}
-	at.Repo.URL = a.run.Server + "/" + a.run.Repo.Repository()
-	err = errors.Join(a.run.Write(out), a.run.Summarize(live.ProgressText(&at, row, v).Text))
-	fmt.Fprintf(w.out, "%s: session %s is %s\n", a.at.Key(), row.ID, row.State)
-	if row.State == session.PhaseFailed || row.State == session.PhaseCrashed {
-		err = errors.Join(err, fmt.Errorf("the session %s: %s", row.State, out.Summary))
-	}
-	return err
-}
-
 // away reports whether the run that signed a lease has ended.
 func (a *actor) away(ctx context.Context, owner string) (bool, error) {
 	id, attempt, ok := action.ParseOwner(owner)
@@ -207,32 +238,4 @@ func (a *actor) away(ctx context.Context, owner string) (bool, error) {
 		return false, err
 	}
 	return reads.RunEnded(ctx, client, id, attempt)
-}
-
-// mirror is the repository with the ref.
-func (a *actor) mirror(ctx context.Context) (*gitops.Mirror, error) {
-	a.once.Do(func() { a.repo, a.err = a.git.Bare(ctx, a.run.CloneURL()) })
-	return a.repo, a.err
-}
-
-// ReadRef implements [gitref.Repo].
-func (a *actor) ReadRef(ctx context.Context, ref string) (map[string][]byte, string, error) {
-	m, err := a.mirror(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	return m.RefFiles(ctx, ref)
-}
-
-// WriteRef implements [gitref.Repo].
-func (a *actor) WriteRef(ctx context.Context, ref string, files map[string][]byte, old string) (string, error) {
-	m, err := a.mirror(ctx)
-	if err != nil {
-		return "", err
-	}
-	commit, err := m.PutRefFiles(ctx, ref, files, old)
-	if errors.Is(err, gitops.ErrRejected) || errors.Is(err, gitops.ErrStale) {
-		err = fmt.Errorf("%w: %w", gitref.ErrMoved, err)
-	}
-	return commit, err
 }

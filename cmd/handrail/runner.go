@@ -75,7 +75,7 @@ func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.Start
 	if err != nil {
 		return bot.StartPoint{}, err
 	}
-	branch, head, cfg, err := defaults(ctx, m)
+	branch, head, cfg, err := r.defaults(ctx, m)
 	if err != nil {
 		return bot.StartPoint{}, err
 	}
@@ -118,9 +118,12 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	standard, rulesAt, repo, err := defaults(ctx, m)
+	standard, rulesAt, repo, err := r.defaults(ctx, m)
 	if err != nil {
 		return session.Outcome{}, err
+	}
+	if follow := w.OnEvent; r.opt.shown != nil {
+		w.OnEvent = func(e session.Event) { follow(e); r.opt.shown(e) }
 	}
 	rules := policy.Merge(r.cfg.Policy, repo).WithDefaults()
 	e, err := r.engine.Under(rules)
@@ -196,6 +199,15 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 	cfg, err = work.ReadConfig(ctx, m, head)
 	if err != nil && !fault.Temporary(err) {
 		err = fault.Told{Text: err.Error()} // whoever writes in the thread can mend the file
+	}
+	return branch, head, cfg, err
+}
+
+// defaults is [defaults]. The operator is told what people can mend.
+func (r *serveRunner) defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg policy.Config, err error) {
+	branch, head, cfg, err = defaults(ctx, m)
+	if r.opt.fault != nil && errors.As(err, new(fault.Told)) {
+		r.opt.fault(err)
 	}
 	return branch, head, cfg, err
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,13 +23,19 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+	"github.com/handrail-bot/handrail/cmd/action"
 )
 
 // storyAction is `handrail action` without the pauses that are there for the real
 // GitHub.
 func storyAction() int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	ctx, over := context.WithCancelCause(ctx)
+	defer over(nil)
+	up := make(chan os.Signal, 1)
+	signal.Notify(up, syscall.SIGUSR1)
+	go func() { <-up; over(action.ErrTime) }()
 	return execute(ctx, []string{"action"}, &console{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
 		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, sweep: 100 * time.Millisecond},
@@ -40,6 +47,9 @@ var actions = []scriptVerb{
 	{"runner", "[INPUT=VALUE...]", 0, 9, (*stage).runner},
 	{"runs", "N", 1, 1, (*stage).runs},
 	{"killrun", "N", 1, 1, (*stage).killRun},
+	{"endrun", "N", 1, 1, (*stage).endRun},
+	{"timeisup", "N", 1, 1, (*stage).timeIsUp},
+	{"event", "NAME USER JSON", 3, 3, (*stage).event},
 }
 
 // runner starts a run of the action for each event, as a workflow does.
@@ -47,6 +57,8 @@ type runner struct {
 	stage *stage
 	dir   string
 	env   []string
+	on    []string // events that start the workflow
+	one   bool     // one job at a time: those that come meanwhile wait
 
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -75,7 +87,15 @@ func (s *stage) runner(ts *testscript.TestScript, args []string) error {
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GIT_CONFIG_NOSYSTEM"} {
 		r.env = append(r.env, name+"="+ts.Getenv(name))
 	}
+	r.on = []string{"issues opened", "issue_comment created", "pull_request_review submitted", "pull_request_review_comment created"}
 	for _, in := range args {
+		if r.one = r.one || in == "one"; in == "one" {
+			continue
+		}
+		if name, ok := strings.CutPrefix(in, "on:"); ok {
+			r.on = append(r.on, name)
+			continue
+		}
 		r.env = append(r.env, "INPUT_"+in)
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
@@ -98,9 +118,6 @@ func (s *stage) runner(ts *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// on are the events that start the workflow.
-var on = []string{"issues opened", "issue_comment created", "pull_request_review submitted", "pull_request_review_comment created"}
-
 // ServeHTTP takes an event. What a workflow's own token did starts no workflow.
 func (r *runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
@@ -109,7 +126,7 @@ func (r *runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		Sender struct{ Login string }
 	}
 	err = cmp.Or(err, json.Unmarshal(body, &ev))
-	if err == nil && ev.Sender.Login != "github-actions[bot]" && slices.Contains(on, req.Header.Get("X-GitHub-Event")+" "+ev.Action) {
+	if err == nil && ev.Sender.Login != "github-actions[bot]" && slices.Contains(r.on, req.Header.Get("X-GitHub-Event")+" "+ev.Action) {
 		err = r.start(req.Header.Get("X-GitHub-Event"), body)
 	}
 	if err != nil {
@@ -117,7 +134,7 @@ func (r *runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func (r *runner) start(event string, payload []byte) error {
+func (r *runner) start(event string, payload []byte, env ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := len(r.list) + 1
@@ -139,16 +156,29 @@ func (r *runner) start(event string, payload []byte) error {
 	}
 	cmd := exec.Command("handrail-action")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, io.MultiWriter(log, said), io.MultiWriter(log, said)
-	cmd.Env = append(r.env, "GITHUB_EVENT_NAME="+event, "GITHUB_EVENT_PATH="+in("event.json"), "GITHUB_RUN_ID="+strconv.Itoa(id),
+	cmd.Env = append(append(env, r.env...), "GITHUB_EVENT_NAME="+event, "GITHUB_EVENT_PATH="+in("event.json"), "GITHUB_RUN_ID="+strconv.Itoa(id),
 		"GITHUB_OUTPUT="+in("output"), "GITHUB_STEP_SUMMARY="+in("summary"), "RUNNER_TEMP="+dir)
-	r.is(id, "in_progress")
-	if err := cmd.Start(); err != nil {
-		return err
-	}
 	run := &workflowRun{cmd: cmd}
+	before := r.list
 	r.list = append(r.list, run)
+	if !r.one {
+		before = nil
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		r.is(id, "in_progress")
+	}
 	go func() {
-		err := errors.Join(cmd.Wait(), log.Close(), said.Close())
+		r.mu.Lock()
+		for len(before) > 0 && !before[len(before)-1].ended {
+			r.cond.Wait()
+		}
+		r.mu.Unlock()
+		var err error
+		if r.one {
+			err = cmd.Start()
+		}
+		err = errors.Join(err, cmd.Wait(), log.Close(), said.Close())
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.is(id, "completed")
@@ -224,14 +254,54 @@ func (s *stage) runs(ts *testscript.TestScript, args []string) error {
 
 // killRun ends a run as a crash does.
 func (s *stage) killRun(_ *testscript.TestScript, args []string) error {
-	n, err := strconv.Atoi(args[0])
+	return s.workflows.signal(args[0], syscall.SIGKILL)
+}
+
+// endRun ends a run as a person does who cancels it.
+func (s *stage) endRun(_ *testscript.TestScript, args []string) error {
+	return s.workflows.signal(args[0], syscall.SIGINT)
+}
+
+// timeIsUp ends a run as the near end of its job's time does.
+func (s *stage) timeIsUp(_ *testscript.TestScript, args []string) error {
+	return s.workflows.signal(args[0], syscall.SIGUSR1)
+}
+
+func (r *runner) signal(run string, sig os.Signal) error {
+	n, err := strconv.Atoi(run)
 	if err != nil {
 		return err
 	}
-	s.workflows.mu.Lock()
-	defer s.workflows.mu.Unlock()
-	if n < 1 || n > len(s.workflows.list) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n < 1 || n > len(r.list) {
 		return fmt.Errorf("there is no run %d", n)
 	}
-	return s.workflows.list[n-1].cmd.Process.Kill()
+	return r.list[n-1].cmd.Process.Signal(sig)
+}
+
+// event starts a run by an event that GitHub tells nobody else of, or that somebody
+// made up: the clock, a dispatch, a check.
+func (s *stage) event(_ *testscript.TestScript, args []string) error {
+	payload := map[string]any{}
+	if err := json.Unmarshal([]byte(args[2]), &payload); err != nil {
+		return err
+	}
+	var id int64
+	s.gh.Do(func() {
+		for _, r := range s.gh.Repos {
+			payload["repository"] = map[string]any{"id": r.ID, "full_name": r.FullName()}
+		}
+		if u := s.gh.Users[strings.ToLower(args[1])]; u != nil {
+			id = u.ID
+		}
+	})
+	if args[0] != "schedule" { // GitHub names nobody there
+		payload["sender"] = map[string]any{"id": id, "login": args[1]}
+	}
+	body, err := json.Marshal(payload)
+	if err != nil {
+		return err
+	}
+	return s.workflows.start(args[0], body, "GITHUB_ACTOR="+args[1], fmt.Sprintf("GITHUB_ACTOR_ID=%d", id))
 }

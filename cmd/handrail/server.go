@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/seat"
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/command"
@@ -58,6 +59,8 @@ type serverOptions struct {
 	wrap      func(store.Store) store.Store // what the bot and the webhook see of the store
 	login     string                        // of the bot, where it cannot be asked for
 	owner     string                        // of leases; "" for a name that nobody else has
+	shown     func(session.Event)           // is told what happens in sessions
+	fault     func(error)                   // is told what is wrong with a repository's configuration
 }
 
 // server is the whole bot in one process.

@@ -1,6 +1,7 @@
 package reads
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,6 +30,47 @@ func SaidIn(ctx context.Context, c *ghapp.Client, at thread.Ref, since time.Time
 	}
 	err := l.list(ctx, "issues", changed, l.thread)
 	return l.found, err
+}
+
+// Follow finds what people write in one thread, from a time on. It is for one goroutine.
+type Follow struct {
+	Client *ghapp.Client
+	At     thread.Ref
+	Since  time.Time
+
+	repository, was json.RawMessage
+	again           bool
+}
+
+// Look returns what was written. As long as nothing happens in the thread it asks for
+// that only, by a conditional request, which costs nothing.
+func (f *Follow) Look(ctx context.Context) ([]Said, error) {
+	l := listing{client: f.Client, at: f.At, since: f.Since.UTC().Truncate(time.Second), repository: f.repository}
+	if l.repository == nil {
+		if err := l.read(ctx, "", &l.repository); err != nil {
+			return nil, err
+		}
+		f.repository = l.repository
+	}
+	var now json.RawMessage
+	if err := l.read(ctx, fmt.Sprintf("issues/%d", f.At.Number), &now); err != nil {
+		return nil, err
+	}
+	// GitHub's times are of seconds, and two changes in one may look like one: after a
+	// change the thread is listed twice.
+	same := bytes.Equal(now, f.was)
+	if same && !f.again { //control:quiet-threads-cost-nothing
+		return nil, nil
+	}
+	var w written
+	if err := json.Unmarshal(now, &w); err != nil {
+		return nil, &ghapp.Error{Op: opSaid, Err: err}
+	}
+	if err := l.thread(ctx, now, w); err != nil {
+		return nil, err
+	}
+	f.was, f.again = now, !same
+	return l.found, nil
 }
 
 // listing collects what was written in a repository.

@@ -85,6 +85,16 @@ func (s *Store) Store() store.Store {
 	}
 }
 
+// Use has the store keep another thread, in another ref. Nothing of the one before is
+// left to be written.
+func (s *Store) Use(ref string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ref != s.Ref {
+		s.Ref, s.at, s.now = ref, "", nil
+	}
+}
+
 func (s *Store) stamp() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
 // refresh reads the ref again, and reports whether others have changed it. What this
