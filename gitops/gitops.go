@@ -208,6 +208,4 @@ func slug(s string) string {
 	return strings.TrimLeft(s, ".-")
 }
 
-func loopback(host string) bool {
-	return host == "localhost" || host == "127.0.0.1" || host == "::1"
-}
+func loopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }

@@ -90,9 +90,7 @@ func needs(r Request) string {
 
 // Insider reports whether GitHub said that an account has a right which not
 // everybody has: anybody may read a public repository.
-func Insider(a Actor) bool {
-	return a.Lookup == Found && rank(a.Permission) >= rank("triage")
-}
+func Insider(a Actor) bool { return a.Lookup == Found && rank(a.Permission) >= rank("triage") }
 
 // AskFacts is what matters about a request besides who makes it.
 type AskFacts struct {

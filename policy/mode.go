@@ -56,9 +56,7 @@ func kinds(list ...Kind) kindSet {
 	return s
 }
 
-func (s kindSet) has(k Kind) bool {
-	return k > Unknown && k <= Converse && s&(1<<k) != 0
-}
+func (s kindSet) has(k Kind) bool { return k > Unknown && k <= Converse && s&(1<<k) != 0 }
 
 // commandScope says which commands a mode may run. A smaller scope allows less.
 type commandScope int
@@ -115,9 +113,7 @@ var modeTable = [...]Mode{
 }
 
 // Modes returns all modes in the order in which help texts list them.
-func Modes() []Mode {
-	return slices.Clone(modeTable[:])
-}
+func Modes() []Mode { return slices.Clone(modeTable[:]) }
 
 // ParseMode returns the mode called name. Case and surrounding space do not
 // matter. The error of an unknown name lists the known ones and, where one
@@ -140,9 +136,7 @@ func ParseMode(name string) (Mode, error) {
 
 // Allows reports whether the mode lets actions of kind k through at all.
 // Limits on edits and on which commands may run are checked by [Policy.Check].
-func (m Mode) Allows(k Kind) bool {
-	return m.kinds.has(k)
-}
+func (m Mode) Allows(k Kind) bool { return m.kinds.has(k) }
 
 // allowed returns the kinds the mode allows, in their declared order.
 func (m Mode) allowed() []Kind {

@@ -69,9 +69,7 @@ func plainRefPart(part string) error {
 	return nil
 }
 
-func alnum(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-}
+func alnum(r rune) bool { return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
 // slug returns title as a part of a branch name: words of lower-case ASCII letters
 // and digits, joined by hyphens. It has at most 40 characters and is cut between

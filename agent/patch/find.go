@@ -34,9 +34,7 @@ func normal(s string, level int) string {
 	return collapse(strings.Map(plainPunctuation, s))
 }
 
-func collapse(s string) string {
-	return strings.Join(strings.Fields(s), " ")
-}
+func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func plainPunctuation(r rune) rune {
 	switch r {

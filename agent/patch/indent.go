@@ -74,9 +74,7 @@ func refine(lines []hunkLine) []hunkLine {
 	return out
 }
 
-func indentOf(s string) string {
-	return s[:len(s)-len(strings.TrimLeft(s, " \t"))]
-}
+func indentOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }
 
 // translate turns an indentation of the edit into one of the file. near is
 // the old line next to the new one.

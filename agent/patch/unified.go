@@ -65,9 +65,7 @@ func (p *unifiedParser) step() error {
 	return nil
 }
 
-func isOp(s string) bool {
-	return s != "" && (s[0] == '+' || s[0] == '-' || s[0] == ' ')
-}
+func isOp(s string) bool { return s != "" && (s[0] == '+' || s[0] == '-' || s[0] == ' ') }
 
 // fileHeader reads a line of the header of a file. It reports whether s was one.
 func (p *unifiedParser) fileHeader(s string) bool {

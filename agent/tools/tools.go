@@ -188,9 +188,7 @@ type tool struct {
 }
 
 // New returns the tool that a sheet describes.
-func New(s Sheet, intent Intent, run Run) Tool {
-	return &tool{s.ready(), intent, run}
-}
+func New(s Sheet, intent Intent, run Run) Tool { return &tool{s.ready(), intent, run} }
 
 // Spec implements [Tool].
 func (t *tool) Spec() Spec { return t.spec }

@@ -46,9 +46,7 @@ func (s Spec) Toolhost(hold bool) []string {
 	return args
 }
 
-func envName(name string) bool {
-	return name != "" && !strings.ContainsAny(name, "=\x00\n ")
-}
+func envName(name string) bool { return name != "" && !strings.ContainsAny(name, "=\x00\n ") }
 
 // WithDefaults replaces zero limits by those of [DefaultLimits].
 func (l Limits) WithDefaults() Limits {

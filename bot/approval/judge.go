@@ -259,6 +259,4 @@ func (s proposal) settles(ctx context.Context, by session.Resolved, f finding) (
 
 // byReview reports whether an answer came from a pull request of ours. Its key
 // names the pull request, and the review or the merge.
-func byReview(key string) bool {
-	return strings.HasPrefix(key, "pull:")
-}
+func byReview(key string) bool { return strings.HasPrefix(key, "pull:") }

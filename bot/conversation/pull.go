@@ -156,9 +156,7 @@ func tail(text string, limit int) string {
 	return "[shortened]\n" + text
 }
 
-func inset(text string) string {
-	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
-}
+func inset(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }
 
 // readChecks lays out which checks of the head commit failed.
 func (g *gathering) readChecks(ctx context.Context) error {

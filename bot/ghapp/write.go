@@ -165,9 +165,7 @@ func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
 }
 
 // sameText compares bodies as GitHub may have stored them.
-func sameText(a, b string) bool {
-	return normal(a) == normal(b)
-}
+func sameText(a, b string) bool { return normal(a) == normal(b) }
 
 func normal(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), " \t\n") }
 

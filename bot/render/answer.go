@@ -15,9 +15,7 @@ const (
 )
 
 // long reports whether an answer is told in comments of its own.
-func long(o *session.Outcome) bool {
-	return o != nil && utf8.RuneCountInString(o.Summary) > mostInline
-}
+func long(o *session.Outcome) bool { return o != nil && utf8.RuneCountInString(o.Summary) > mostInline }
 
 // Answer returns the comments that hold what a run came to, where that is too long to
 // stand in another one; else none.

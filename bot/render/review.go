@@ -10,9 +10,7 @@ import (
 )
 
 // ReviewTitle is the title of the small pull request that asks about an edit.
-func ReviewTitle(a session.Asked) string {
-	return "May the agent change " + plainPaths(a.Paths) + "?"
-}
+func ReviewTitle(a session.Asked) string { return "May the agent change " + plainPaths(a.Paths) + "?" }
 
 // plainPaths are paths for a title, which is no Markdown.
 func plainPaths(list []string) string {

@@ -29,9 +29,7 @@ var (
 )
 
 // String returns "owner/repo#12", the form that [Parse] reads.
-func (r Ref) String() string {
-	return r.Owner + "/" + r.Repo + "#" + strconv.Itoa(r.Number)
-}
+func (r Ref) String() string { return r.Owner + "/" + r.Repo + "#" + strconv.Itoa(r.Number) }
 
 // Repository returns "owner/repo".
 func (r Ref) Repository() string { return r.Owner + "/" + r.Repo }

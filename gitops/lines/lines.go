@@ -65,9 +65,7 @@ func Compare(a, b []string) []Span {
 }
 
 // IsBinary is git's own guess: a NUL in the first 8000 bytes.
-func IsBinary(data []byte) bool {
-	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
-}
+func IsBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
 
 // Merge applies what changed from base to ours and from base to theirs.
 // Changes that overlap or touch must be equal, or there is no merge.

@@ -115,9 +115,7 @@ func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (p
 	return m.o.WriteTree(out)
 }
 
-func same(a, b objects.Entry) bool {
-	return a.Hash == b.Hash && (a.Mode == b.Mode || a.Hash.IsZero())
-}
+func same(a, b objects.Entry) bool { return a.Hash == b.Hash && (a.Mode == b.Mode || a.Hash.IsZero()) }
 
 func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) (objects.Entry, error) {
 	base, ours, theirs := from[0], from[1], from[2]

@@ -42,9 +42,7 @@ func (s Selection) Whole(path string) bool {
 }
 
 // Some reports whether something at or below path counts.
-func (s Selection) Some(path string) bool {
-	return path == "" || s.above[path] || s.Whole(path)
-}
+func (s Selection) Some(path string) bool { return path == "" || s.above[path] || s.Whole(path) }
 
 func (s Selection) inside(path string) bool {
 	for !s.under[path] {

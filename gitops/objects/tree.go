@@ -220,9 +220,7 @@ func (ed *editor) entry(ctx context.Context, old Entry, e *Edit, path string) (E
 // IsID reports whether s is a full object id.
 func IsID(s string) bool { return len(s) == 40 && isHex(s) }
 
-func isHex(s string) bool {
-	return strings.Trim(s, "0123456789abcdef") == ""
-}
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // SplitPath checks a path of a change and cuts it into components. Paths are
 // relative, with slashes, and clean; any bytes but NUL are allowed in a name.

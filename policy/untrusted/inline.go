@@ -356,9 +356,7 @@ func (p *inline) destination(to string) string {
 	return "`" + to + "`"
 }
 
-func hexWord(s string) bool {
-	return strings.Trim(s, "0123456789abcdef") == ""
-}
+func hexWord(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // elsewhere reports whether an address makes a note in the timeline of something in
 // another repository.

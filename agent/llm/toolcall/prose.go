@@ -6,9 +6,7 @@ import (
 )
 
 // before returns up to n bytes before i, not further than the last call.
-func (x *text) before(i, n int) string {
-	return x.s[min(max(0, i-n, x.from), i):i]
-}
+func (x *text) before(i, n int) string { return x.s[min(max(0, i-n, x.from), i):i] }
 
 // containsAny reports whether one of the words is in s.
 func containsAny(s string, words []string) bool {

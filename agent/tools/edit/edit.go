@@ -112,13 +112,9 @@ func (c change) effects() []policy.Effect {
 	return []policy.Effect{{Path: c.path, Was: was, Is: is}}
 }
 
-func (c change) same() bool {
-	return c.existed && !c.remove && c.from == "" && c.before == c.after
-}
+func (c change) same() bool { return c.existed && !c.remove && c.from == "" && c.before == c.after }
 
-func binary(s string) bool {
-	return strings.IndexByte(s[:min(len(s), 8000)], 0) >= 0
-}
+func binary(s string) bool { return strings.IndexByte(s[:min(len(s), 8000)], 0) >= 0 }
 
 func (p *planner) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {
 	pl, err := p.make(ctx, a)

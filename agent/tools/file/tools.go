@@ -5,6 +5,4 @@ import "github.com/handrail-bot/handrail/agent/tools"
 
 // Tools returns the tools of the family in the order in which they are
 // offered. One whose means are missing is nil.
-func Tools(k *tools.Kit) []tools.Tool {
-	return []tools.Tool{readFile(k)}
-}
+func Tools(k *tools.Kit) []tools.Tool { return []tools.Tool{readFile(k)} }

@@ -113,9 +113,7 @@ func plain(p []byte) string {
 	return out.String()
 }
 
-func isControl(r rune) bool {
-	return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0)
-}
+func isControl(r rune) bool { return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) }
 
 // overwritten resolves carriage returns and backspaces in one line.
 func overwritten(line string) string {

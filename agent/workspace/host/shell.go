@@ -53,9 +53,7 @@ type shell struct {
 	told int // commands that were marked so far
 }
 
-func newShell(h *host) *shell {
-	return &shell{h: h, turn: make(chan struct{}, 1)}
-}
+func newShell(h *host) *shell { return &shell{h: h, turn: make(chan struct{}, 1)} }
 
 // findShell returns bash, or else sh, from the PATH of the workspace.
 func (h *host) findShell() (string, []string, error) {

@@ -35,9 +35,7 @@ type Watch struct {
 }
 
 // New measures the directories as they are now: only what is added counts.
-func New(ctx context.Context, cfg Config) *Watch {
-	return &Watch{cfg: cfg, disk: newDisk(ctx, cfg)}
-}
+func New(ctx context.Context, cfg Config) *Watch { return &Watch{cfg: cfg, disk: newDisk(ctx, cfg)} }
 
 // Asking a file system how full it is costs nothing, asking of each process
 // does.

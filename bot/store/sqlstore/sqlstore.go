@@ -101,9 +101,7 @@ func New(ctx context.Context, c Config) (*Store, error) {
 }
 
 // River makes the engine of the queue over this database.
-func (s *Store) River(config *river.Config) (store.Jobs, error) {
-	return s.base.Jobs(config)
-}
+func (s *Store) River(config *river.Config) (store.Jobs, error) { return s.base.Jobs(config) }
 
 // Close waits for writes that have begun and closes the database.
 func (s *Store) Close() error {

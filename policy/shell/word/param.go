@@ -278,9 +278,7 @@ func (x expander) operated(q *syntax.ParamExp, v expand.Variable) []string {
 	return out
 }
 
-func opaqueValues(vals []string) []string {
-	return []string{mark.Opaque(strings.Join(vals, ""))}
-}
+func opaqueValues(vals []string) []string { return []string{mark.Opaque(strings.Join(vals, ""))} }
 
 func eachKnown(vals []string, f func(string) string) []string {
 	out := make([]string, len(vals))

@@ -84,9 +84,7 @@ func (r *recursion) both(c *syntax.BinaryCmd, decided bool) {
 	r.stmt(c.Y, decided || !pipe && varies([]*syntax.Stmt{c.X}))
 }
 
-func (r *recursion) own(c *syntax.CallExpr) bool {
-	return len(c.Args) > 0 && c.Args[0].Lit() == r.name
-}
+func (r *recursion) own(c *syntax.CallExpr) bool { return len(c.Args) > 0 && c.Args[0].Lit() == r.name }
 
 // calls reports whether a statement calls the function.
 func (r *recursion) calls(n syntax.Node) bool {

@@ -53,9 +53,7 @@ func SecretOf(p string) Secret {
 }
 
 // baseIs reports whether the last part of a path is one of the names.
-func baseIs(p string, names ...string) bool {
-	return slices.Contains(names, path.Base(p))
-}
+func baseIs(p string, names ...string) bool { return slices.Contains(names, path.Base(p)) }
 
 func homeSecret(rest string) bool {
 	return Under(rest, ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf",

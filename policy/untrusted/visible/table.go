@@ -87,9 +87,7 @@ func plain(lines []text.Segment, src []byte) *ast.Paragraph {
 	return n
 }
 
-func (tableParser) Continue(ast.Node, text.Reader, parser.Context) parser.State {
-	return parser.Close
-}
+func (tableParser) Continue(ast.Node, text.Reader, parser.Context) parser.State { return parser.Close }
 
 func (tableParser) Close(ast.Node, text.Reader, parser.Context) {}
 
