@@ -62,7 +62,6 @@ type actor struct {
 	run   action.Run
 	at    thread.Ref
 	state *threadref.Store
-	moved chan struct{} // others left something in the ref
 	turns *action.Log
 	fault error // of the repository's configuration
 }
@@ -90,7 +89,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	opt.owner, opt.login = run.Owner(), cmp.Or(run.Inputs.Login, action.Login)
 	opt.ttl = cmp.Or(opt.ttl, actionLease)
 	opt.sweep, opt.grace = cmp.Or(opt.sweep, time.Second), cmp.Or(opt.grace, time.Second)
-	a := &actor{run: run, moved: make(chan struct{}, 1)}
+	a := &actor{run: run}
 	a.turns = action.NewLog(w.raw, w.out)
 	opt.shown, opt.fault = a.turns.Event, func(err error) { a.fault = err }
 	if a.server, w, err = newParts(w, cfg, opt); err != nil {
@@ -108,7 +107,11 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	a.state.Repo = &action.Repo{Git: a.git, URL: run.CloneURL()}
+	m, err := a.git.Bare(ctx, run.CloneURL())
+	if err != nil {
+		return err
+	}
+	a.state.Repo = action.Repo{Mirror: m}
 	if err := a.newQueue(r, queue.NoEngine); err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (a *actor) deliver(ctx context.Context, w *console, client *ghapp.Client, d
 	if err := a.queue.Start(ctx); err != nil {
 		return err
 	}
-	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Moved: a.hear, Log: a.log}
+	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Log: a.log}
 	written := a.lister()
 	follow := reads.Follow{Client: client, At: a.at, Since: time.Now()}
 	written.Said, written.Every = func(ctx context.Context, _ time.Time) ([]reads.Said, error) { return follow.Look(ctx) }, min(actionLook, 10*a.opt.sweep)
@@ -208,14 +211,6 @@ func (a *actor) parked(ctx context.Context, w *console, client *ghapp.Client, wh
 	action.Warning.Print(w.raw, text)
 	_, err = client.Perform(ctx, ghapp.Write{Key: "parked-" + a.run.Owner(), Kind: ghapp.WriteComment, Thread: a.at, Body: text, First: true})
 	return err
-}
-
-// hear tells the worker of the thread that others left something for it.
-func (a *actor) hear() {
-	select {
-	case a.moved <- struct{}{}:
-	default:
-	}
 }
 
 // held says so when another run has the lease of the thread: it works on the event.

@@ -11,7 +11,6 @@ type Watch struct {
 	Owner  string        // of the leases of this process
 	Within time.Duration // what is due later is left to another process
 	Look   time.Duration // between two looks at the ref
-	Moved  func()        // called when others left something there
 	Log    *slog.Logger
 }
 
@@ -29,12 +28,8 @@ func (s *Store) UntilIdle(ctx context.Context, w Watch) error {
 		}
 		if time.Since(looked) > w.Look {
 			looked = time.Now()
-			moved, err := s.refresh(ctx)
-			if err != nil {
+			if _, err := s.refresh(ctx); err != nil {
 				w.Log.WarnContext(ctx, "look at the ref", "ref", s.Ref, "err", err)
-			}
-			if moved {
-				w.Moved()
 			}
 		}
 		if idle, err := s.idle(ctx, w); err != nil || idle {
