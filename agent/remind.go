@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/compact"
@@ -70,12 +71,9 @@ func items(n int) string {
 
 // editedNow reports whether a call of this turn changed files.
 func (r *reminder) editedNow() bool {
-	for _, c := range r.Last {
-		if c.Counted || c.Result != nil && c.Result.OK && len(c.Result.Changes) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Last, func(c *session.CallState) bool {
+		return c.Counted || c.Result != nil && c.Result.OK && len(c.Result.Changes) > 0
+	})
 }
 
 // nearlyFull reports whether the last prompt took most of the room that there

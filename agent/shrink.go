@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/compact"
@@ -104,12 +105,7 @@ func (s *shrinker) worthwhile(from int) bool {
 	if from >= len(s.talk.entries) {
 		return false
 	}
-	for _, e := range s.talk.entries[:max(from, 0)] {
-		if !e.person && !e.summary {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.talk.entries[:max(from, 0)], func(e entry) bool { return !e.person && !e.summary })
 }
 
 // tail is the first entry that stays as it is. The task is not among those

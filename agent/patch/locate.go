@@ -2,6 +2,7 @@ package patch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -39,20 +40,13 @@ type match struct {
 }
 
 // old returns the lines that must be in the file.
-func (h hunk) old() []string {
-	out := make([]string, 0, len(h.lines))
-	for _, l := range h.lines {
-		if l.op != '+' {
-			out = append(out, l.text)
-		}
-	}
-	return out
-}
+func (h hunk) old() []string   { return h.without('+') }
+func (h hunk) fresh() []string { return h.without('-') }
 
-func (h hunk) fresh() []string {
+func (h hunk) without(op byte) []string {
 	out := make([]string, 0, len(h.lines))
 	for _, l := range h.lines {
-		if l.op != '-' {
+		if l.op != op {
 			out = append(out, l.text)
 		}
 	}
@@ -60,12 +54,7 @@ func (h hunk) fresh() []string {
 }
 
 func blank(lines []string) bool {
-	for _, s := range lines {
-		if strings.TrimSpace(s) != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(lines, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
 
 func (p *applier) apply(h hunk) error {

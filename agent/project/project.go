@@ -150,12 +150,7 @@ func (f *Facts) manifests(ctx context.Context, t *tree) {
 }
 
 func vendored(name string) bool {
-	for _, dir := range [...]string{"node_modules", "vendor", "third_party", "testdata", "fixtures", "examples", ".venv", "dist", "target"} {
-		if strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"node_modules", "vendor", "third_party", "testdata", "fixtures", "examples", ".venv", "dist", "target"}, func(dir string) bool { return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/") })
 }
 
 // readme returns the beginning of the README without badges and pictures.

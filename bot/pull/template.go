@@ -135,12 +135,7 @@ func fill(form, text string, closes int) string {
 }
 
 func hasBoxes(lines []string) bool {
-	for _, l := range lines {
-		if boxRE.MatchString(l) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines, func(l string) bool { return boxRE.MatchString(l) })
 }
 
 // headings are the lines of a text that are headings, code apart.

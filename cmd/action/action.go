@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -114,7 +115,18 @@ func (r Run) Ends(getenv func(string) string) (time.Time, error) {
 		began = written.ModTime()
 	}
 	all := time.Duration(min(minutes, 100*longestJob) * float64(time.Minute))
-	return began.Add(all - min(all/10, 2*time.Minute)), nil //control:before-the-job-ends
+	ends := began.Add(all - min(all/10, 2*time.Minute)) //control:before-the-job-ends
+	if !ends.After(time.Now()) {
+		return ends, fmt.Errorf("%w before anything was begun, so nothing was: the job needs more time than timeout-minutes", ErrTime)
+	}
+	return ends, nil
+}
+
+// Since is when what the event tells of happened: what was said later is new, although
+// the job may have waited for a runner.
+func (r Run) Since() time.Time {
+	ev, _ := ghapp.ParseEvent(r.Event, r.Payload) // it was read before
+	return cmp.Or(ev.Comment.Updated, ev.Review.Submitted, ev.Updated, time.Now())
 }
 
 // Owner is how the run signs leases.

@@ -38,14 +38,6 @@ func Parked(why error) string {
 	return text + " Its work is saved, and nothing of it is lost. The next run in this thread goes on with it: comment `/agent status` to start one, or `/agent stop` to end the session."
 }
 
-// Plainly says of an error what it means that the time of the job was over too soon.
-func (r Run) Plainly(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w before anything was begun, so nothing was: the job needs more than timeout-minutes (%s) leaves it", ErrTime, cmp.Or(r.Inputs.Timeout, strconv.Itoa(longestJob)))
-	}
-	return err
-}
-
 // Ignored is why an event comes to nothing. It is no failure.
 type Ignored string
 
@@ -64,9 +56,6 @@ type Task struct {
 
 // word is a mode or the name of a model: it stands in one line of a command.
 var word = regexp.MustCompile(`^[\w.:/@+-]*$`)
-
-// mostTask is how many bytes a task may have.
-const mostTask = 32 << 10
 
 // Task returns the task that the event brings by itself, nil for none. An [Ignored] says
 // why it brings none that can be worked on. Getenv is the environment of the runner.
@@ -102,10 +91,9 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 
 // complete checks a task. Number is the thread that it names, "" for none.
 func (t *Task) complete(event, number string) error {
-	if t.Text = strings.TrimSpace(t.Text); t.Text == "" {
-		if slices.Contains(checks, event) {
-			return Ignored(event + ": nothing says what to do about the check. Set the input task, such as: mend what fails")
-		}
+	if t.Text = strings.TrimSpace(t.Text); t.Text == "" && slices.Contains(checks, event) {
+		return Ignored(event + ": nothing says what to do about the check. Set the input task, such as: mend what fails")
+	} else if t.Text == "" {
 		return fmt.Errorf("%s: there is no task. Set the input task of the action%s", event, map[bool]string{true: ", or give the event one: an input, or a key of client_payload, with the name task"}[event != "schedule"])
 	}
 	if number != "" {
@@ -116,8 +104,6 @@ func (t *Task) complete(event, number string) error {
 		t.Thread = n
 	}
 	switch {
-	case len(t.Text) > mostTask:
-		return fmt.Errorf("the task has %d bytes, more than %d", len(t.Text), mostTask)
 	case !word.MatchString(t.Mode):
 		return fmt.Errorf("mode: %q is not a mode, such as code, ask or review", t.Mode)
 	case !word.MatchString(t.Model):
@@ -187,17 +173,11 @@ func (r Run) Begin(ctx context.Context, c *ghapp.Client, t *Task, bots []int64) 
 	if is.IsPull {
 		issue["pull_request"] = m{"url": is.URL}
 	}
-	by := m{"id": t.By.ID, "login": t.By.Login}
-	if t.By.Bot {
-		by["type"] = "Bot"
-	}
+	by := m{"id": t.By.ID, "login": t.By.Login, "type": map[bool]string{true: "Bot", false: "User"}[t.By.Bot]}
 	return json.Marshal(m{
 		"action": fmt.Sprintf("run-%d", r.ID), "inputs": m{"task": t.Text, "mode": t.Mode, "model": t.Model}, "issue": issue, "repository": was.Repository, "sender": by,
 	})
 }
-
-// mostIssues is how many issues of a schedule may have been closed.
-const mostIssues = 1000
 
 // thread returns the issue or pull request of a task. A run that is started again finds
 // the issue that it opened, a schedule the one that is open.
@@ -223,7 +203,7 @@ func (r Run) thread(ctx context.Context, c *ghapp.Client, t *Task) (ghapp.Issue,
 		}
 		at.Number = ref.Number
 		is, err := c.Issue(ctx, at)
-		if err != nil || is.State == "open" || r.Event != "schedule" || n == mostIssues {
+		if err != nil || is.State == "open" || r.Event != "schedule" {
 			return is, err
 		}
 	}

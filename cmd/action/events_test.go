@@ -33,7 +33,6 @@ func TestTasks(t *testing.T) {
 		{"minus", "workflow_dispatch", `{"inputs": {"task": "x", "issue": "-4"}}`, "", "is not the number"},
 		{"a mode that is more", "workflow_dispatch", `{"inputs": {"task": "x", "mode": "ask --turns 9"}}`, "", "is not a mode"},
 		{"a model that is more", "workflow_dispatch", `{"inputs": {"task": "x", "model": "m\n/agent stop"}}`, "", "is not the name of a model"},
-		{"much", "workflow_dispatch", `{"inputs": {"task": "` + strings.Repeat("x", 40000) + `"}}`, "", "more than"},
 		{"the clock", "schedule", `{"schedule": "0 3 * * *"}`, "TASK=look", "look|||0|actor"},
 		{"the clock without a task", "schedule", `{"schedule": "0 3 * * *"}`, "", "there is no task"},
 		{"a pull request", "pull_request", `{"action": "opened", "pull_request": {"number": 5}}`, "TASK=review;MODE=review", "review|review||5|kim"},
@@ -161,7 +160,7 @@ func TestUnknownEvents(t *testing.T) {
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	env := environment(t, "issues", `{}`)
-	began := time.Now().Add(-10 * time.Minute).Truncate(time.Second)
+	began := time.Now().Add(-5 * time.Second).Truncate(time.Second)
 	if err := os.Chtimes(env["GITHUB_EVENT_PATH"], began, began); err != nil {
 		t.Fatal(err)
 	}

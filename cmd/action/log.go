@@ -28,11 +28,7 @@ func NewLog(to, safe io.Writer) *Log { return &Log{to: to, shown: terminal.New(n
 func (l *Log) Event(e session.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.open || e.Turn != l.turn {
-		l.end()
-		l.open, l.turn = true, e.Turn
-		fmt.Fprintf(l.to, "::group::Turn %d\n", e.Turn)
-	}
+	l.begin(true, e.Turn)
 	l.shown.Event(e)
 }
 
@@ -40,12 +36,18 @@ func (l *Log) Event(e session.Event) {
 func (l *Log) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.end()
+	l.begin(false, 0)
 }
 
-func (l *Log) end() {
+// begin begins the group of a turn, or none.
+func (l *Log) begin(open bool, turn int) {
+	if open == l.open && turn == l.turn {
+		return
+	}
 	if l.open {
 		fmt.Fprintln(l.to, "::endgroup::")
 	}
-	l.open = false
+	if l.open, l.turn = open, turn; open {
+		fmt.Fprintf(l.to, "::group::Turn %d\n", turn)
+	}
 }

@@ -2,32 +2,28 @@ package config
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 
+	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Action is what a workflow run says; the rest is as in a server's file.
-type Action struct {
-	Repository, API, Data string
-	Token, Key, APIKey    secret.Value
-
-	Model, Ollama, BaseURL, Workspace, Image string
-}
-
 // ReadAction reads the configuration of a workflow run. The file is optional, and the
 // run wins over it.
-func ReadAction(path string, getenv func(string) string, a Action) (Server, error) {
-	cfg, err := ReadFile(path)
+func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
+	a, repo := run.Inputs, run.Repo.Repository()
+	cfg, err := ReadFile(a.Config)
 	if err != nil {
 		return cfg, err
 	}
 	var bad problemList
 	cfg.environment(getenv, &bad)
-	cfg.Data, cfg.GitHub = a.Data, GitHub{API: a.API, Repository: a.Repository, Token: a.Token}
+	cfg.Data, cfg.GitHub = filepath.Join(cmp.Or(run.Temp, os.TempDir()), "handrail"), GitHub{API: run.API, Repository: repo, Token: run.Token}
 	// What is signed and sealed with this is for the eyes of this repository. Without a
 	// key of its own everybody can make it, and nothing depends on it but the order of
 	// what the bot itself wrote.
-	cfg.GitHub.WebhookSecret = cmp.Or(a.Key, secret.Value("handrail "+a.Repository))
+	cfg.GitHub.WebhookSecret = cmp.Or(a.StateKey, secret.Value("handrail "+repo))
 	cfg.Model.Name, cfg.Model.Key = cmp.Or(a.Model, cfg.Model.Name), cmp.Or(a.APIKey, cfg.Model.Key)
 	if a.Ollama != "" || a.BaseURL != "" {
 		cfg.Model.Ollama, cfg.Model.BaseURL = a.Ollama, a.BaseURL

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -43,7 +42,7 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	for _, s := range []string{run.Token.Reveal(), run.Inputs.APIKey.Reveal(), run.Inputs.StateKey.Reveal()} {
 		action.Mask(w.raw, s)
 	}
-	err = run.Plainly(act(ctx, w, run))
+	err = act(ctx, w, run)
 	var nothing action.Ignored
 	switch {
 	case errors.As(err, &nothing):
@@ -58,6 +57,8 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 // actor is the bot in a workflow run.
 type actor struct {
 	*server
+
+	*ghapp.Client
 
 	run   action.Run
 	at    thread.Ref
@@ -77,10 +78,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	}
 	ctx, stop := context.WithDeadlineCause(ctx, ends, action.ErrTime)
 	defer stop()
-	cfg, err := config.ReadAction(run.Inputs.Config, os.Getenv, config.Action{
-		Repository: run.Repo.Repository(), API: run.API, Token: run.Token, Key: run.Inputs.StateKey, APIKey: run.Inputs.APIKey, Data: filepath.Join(cmp.Or(run.Temp, os.TempDir()), "handrail"),
-		Model: run.Inputs.Model, Ollama: run.Inputs.Ollama, BaseURL: run.Inputs.BaseURL, Workspace: run.Inputs.Workspace, Image: run.Inputs.Image,
-	})
+	cfg, err := config.ReadAction(run, os.Getenv)
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
@@ -89,8 +87,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	opt.owner, opt.login = run.Owner(), cmp.Or(run.Inputs.Login, action.Login)
 	opt.ttl = cmp.Or(opt.ttl, actionLease)
 	opt.sweep, opt.grace = cmp.Or(opt.sweep, time.Second), cmp.Or(opt.grace, time.Second)
-	a := &actor{run: run}
-	a.turns = action.NewLog(w.raw, w.out)
+	a := &actor{run: run, turns: action.NewLog(w.raw, w.out)}
 	opt.shown, opt.fault = a.turns.Event, func(err error) { a.fault = err }
 	if a.server, w, err = newParts(w, cfg, opt); err != nil {
 		return err
@@ -115,11 +112,10 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	if err := a.newQueue(r, queue.NoEngine); err != nil {
 		return err
 	}
-	client, err := a.app.For(ctx, run.Repo, 0)
-	if err != nil {
+	if a.Client, err = a.app.For(ctx, run.Repo, 0); err != nil {
 		return err
 	}
-	found, err := a.take(ctx, client, event)
+	found, err := a.take(ctx, event)
 	if err != nil {
 		return err
 	}
@@ -127,18 +123,15 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 		return err
 	}
 	a.state.Use(action.Ref(gitref.Prefix, a.at))
-	r.clients[run.Server+"/"+run.Repo.Repository()] = client
-	return a.deliver(ctx, w, client, found)
+	r.clients[run.Server+"/"+run.Repo.Repository()] = a.Client
+	return a.deliver(ctx, w, found)
 }
 
 // take returns what the event is to the bot: as a server takes it, or the task that it
 // brings.
-func (a *actor) take(ctx context.Context, client *ghapp.Client, event string) (*store.Delivery, error) {
+func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error) {
 	payload := a.run.Payload
-	ev, err := ghapp.ParseEvent(event, payload)
-	if err != nil {
-		return nil, err
-	}
+	ev, _ := ghapp.ParseEvent(event, payload)         // whose error the next one says as well
 	a.state.Use(action.Ref(gitref.Prefix, ev.Thread)) // an answer is known by what waits in its thread
 	found, kept, err := a.bot.Source(ctx, event, payload)
 	if err == nil && !kept {
@@ -148,7 +141,7 @@ func (a *actor) take(ctx context.Context, client *ghapp.Client, event string) (*
 		}
 		if t != nil {
 			event = action.Starts
-			if payload, err = a.run.Begin(ctx, client, t, a.cfg.Policy.Approvals.Bots); err == nil {
+			if payload, err = a.run.Begin(ctx, a.Client, t, a.cfg.Policy.Approvals.Bots); err == nil {
 				found, kept, err = a.bot.Source(ctx, event, payload)
 			}
 		}
@@ -168,7 +161,7 @@ func (a *actor) take(ctx context.Context, client *ghapp.Client, event string) (*
 // deliver stores the event, has the queue work until nothing is left, and tells the
 // runner what came of it. When the run is to end before that, the session waits for the
 // next one.
-func (a *actor) deliver(ctx context.Context, w *console, client *ghapp.Client, d *store.Delivery) error {
+func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) error {
 	if _, err := a.redactedStore.Deliveries.Put(ctx, d); err != nil {
 		return err
 	}
@@ -177,7 +170,7 @@ func (a *actor) deliver(ctx context.Context, w *console, client *ghapp.Client, d
 	}
 	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Log: a.log}
 	written := a.lister()
-	follow := reads.Follow{Client: client, At: a.at, Since: time.Now()}
+	follow := reads.Follow{Client: a.Client, At: a.at, Since: a.run.Since()}
 	written.Said, written.Every = func(ctx context.Context, _ time.Time) ([]reads.Said, error) { return follow.Look(ctx) }, min(actionLook, 10*a.opt.sweep)
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
@@ -192,7 +185,7 @@ func (a *actor) deliver(ctx context.Context, w *console, client *ghapp.Client, d
 	err = errors.Join(err, a.queue.Drain(end), a.state.Flush(end))
 	a.turns.End()
 	if why != nil {
-		err = errors.Join(err, a.parked(end, w, client, why))
+		err = errors.Join(err, a.parked(end, w, why))
 	}
 	if a.fault != nil { // whoever asked was told in the thread
 		action.Fault.Print(w.raw, a.fault.Error())
@@ -202,14 +195,14 @@ func (a *actor) deliver(ctx context.Context, w *console, client *ghapp.Client, d
 }
 
 // parked tells people that the session waits for the next run, because this one ends.
-func (a *actor) parked(ctx context.Context, w *console, client *ghapp.Client, why error) error {
+func (a *actor) parked(ctx context.Context, w *console, why error) error {
 	row, err := a.redactedStore.Sessions.ByThread(ctx, a.at.Key())
 	if err != nil || live.IsOver(row.State) || row.State.Waits() {
 		return store.Unless(err, store.ErrNotFound)
 	}
 	text := action.Parked(why)
 	action.Warning.Print(w.raw, text)
-	_, err = client.Perform(ctx, ghapp.Write{Key: "parked-" + a.run.Owner(), Kind: ghapp.WriteComment, Thread: a.at, Body: text, First: true})
+	_, err = a.Perform(ctx, ghapp.Write{Key: "parked-" + a.run.Owner(), Kind: ghapp.WriteComment, Thread: a.at, Body: text, First: true})
 	return err
 }
 
@@ -228,9 +221,5 @@ func (a *actor) away(ctx context.Context, owner string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	client, err := a.app.For(ctx, a.at, 0)
-	if err != nil {
-		return false, err
-	}
-	return reads.RunEnded(ctx, client, id, attempt)
+	return reads.RunEnded(ctx, a.Client, id, attempt)
 }

@@ -3,6 +3,7 @@ package mend
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -186,12 +187,7 @@ func Elements(arr []byte) []json.RawMessage {
 
 // Find returns the index of a member, -1 when there is none.
 func Find(list []Field, key string) int {
-	for i, f := range list {
-		if f.Key == key {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(list, func(f Field) bool { return f.Key == key })
 }
 
 // Put adds a member; repeated ones become an array.

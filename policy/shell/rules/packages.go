@@ -3,6 +3,7 @@ package rules
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/argv"
@@ -400,12 +401,7 @@ func packageSource(c *walk.Command) {
 }
 
 func startsWith(s string, beginnings ...string) bool {
-	for _, b := range beginnings {
-		if strings.HasPrefix(s, b) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(s, b) })
 }
 
 // packageSetting rates a setting of a package manager.

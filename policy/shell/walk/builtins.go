@@ -287,12 +287,9 @@ func alias(c *Command) string {
 // namesProgram reports whether one of the words is the program of that name
 // where the system keeps it.
 func namesProgram(words []string, name string) bool {
-	for _, w := range words {
-		if strings.TrimLeft(w, `\`) == name || ProgramName(w) == name && strings.HasPrefix(w, "/usr/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool {
+		return strings.TrimLeft(w, `\`) == name || ProgramName(w) == name && strings.HasPrefix(w, "/usr/")
+	})
 }
 
 // shadows reports whether a function has the name of a program that later
