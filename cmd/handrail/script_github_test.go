@@ -110,13 +110,14 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 }
 
 // storyServe is `handrail serve` without the pauses that are there for the
-// real GitHub.
+// real GitHub. A lease of less than a few seconds is lost on a busy machine, and
+// the session then goes on in a new workspace.
 func storyServe() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	return execute(ctx, append([]string{"serve"}, os.Args[1:]...), &console{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
-		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
+		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 5 * time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
 	})
 }
 
