@@ -4,6 +4,7 @@
 //
 //	action.go   the environment of a run, and its time
 //	events.go   which events bring a task
+//	home.go     the thread that a pull request belongs to
 //	refuse.go   events that are not worked on, and why
 //	log.go      what happens, in groups of the log
 //	report.go   outputs, the summary, annotations

@@ -115,15 +115,12 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	if a.Client, err = a.app.For(ctx, run.Repo, 0); err != nil {
 		return err
 	}
+	r.clients[run.Server+"/"+run.Repo.Repository()] = a.Client
 	found, err := a.take(ctx, event)
 	if err != nil {
 		return err
 	}
-	if a.at, err = thread.Parse(found.Thread); err != nil {
-		return err
-	}
 	a.state.Use(action.Ref(gitref.Prefix, a.at))
-	r.clients[run.Server+"/"+run.Repo.Repository()] = a.Client
 	return a.deliver(ctx, w, found)
 }
 
@@ -154,8 +151,21 @@ func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error)
 	case readOnly != "":
 		return nil, action.Ignored(readOnly)
 	}
+	if a.at, err = thread.Parse(found.Thread); err != nil {
+		return nil, err
+	}
+	if ev.Thread.Same(a.at) { //control:home-of-a-pull-request
+		a.at, err = action.Home{App: a.app, Client: a.Client, Has: a.has}.Of(ctx, ev)
+	}
 	found.ID, found.Event, found.Payload = fmt.Sprintf("actions-%d", a.run.ID), event, payload
-	return &found, nil
+	return &found, err
+}
+
+// has reports whether the ref of a thread has a session.
+func (a *actor) has(ctx context.Context, at thread.Ref, id string) (bool, error) {
+	a.state.Use(action.Ref(gitref.Prefix, at))
+	_, err := a.redactedStore.Sessions.Session(ctx, id)
+	return err == nil, store.Unless(err, store.ErrNotFound)
 }
 
 // deliver stores the event, has the queue work until nothing is left, and tells the
@@ -170,8 +180,7 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	}
 	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Log: a.log}
 	written := a.lister()
-	follow := reads.Follow{Client: a.Client, At: a.at, Since: a.run.Since()}
-	written.Said, written.Every = func(ctx context.Context, _ time.Time) ([]reads.Said, error) { return follow.Look(ctx) }, min(actionLook, 10*a.opt.sweep)
+	written.Said, written.Every = a.follow(ctx), min(actionLook, 10*a.opt.sweep)
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { written.Follow(while) })
@@ -192,6 +201,26 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 		err = errors.Join(err, door.ErrFailed)
 	}
 	return errors.Join(err, a.held(end, w), a.run.Report(end, w.out, a.redactedStore, a.at))
+}
+
+// follow returns what finds what people write in the thread, and on the pull request of
+// its session.
+func (a *actor) follow(ctx context.Context) func(context.Context, time.Time) ([]reads.Said, error) {
+	all := []*reads.Follow{{Client: a.Client, At: a.at, Since: a.run.Since()}}
+	if row, err := a.redactedStore.Sessions.ByThread(ctx, a.at.Key()); err == nil && row.Pull != 0 && row.Pull != a.at.Number {
+		at := a.at
+		at.Number = row.Pull
+		all = append(all, &reads.Follow{Client: a.Client, At: at, Since: a.run.Since()})
+	}
+	return func(ctx context.Context, _ time.Time) (found []reads.Said, err error) {
+		for _, f := range all {
+			said, err := f.Look(ctx)
+			if found = append(found, said...); err != nil {
+				return found, err
+			}
+		}
+		return found, nil
+	}
 }
 
 // parked tells people that the session waits for the next run, because this one ends.

@@ -135,6 +135,7 @@ var controlsOfBot = []control{
 	{"strangers-open-nothing", "false", "./cmd/handrail", "TestScripts/serve_action_dispatch"},
 	{"issue-of-a-run-once", "value ghapp.Ref{}, false, error(nil)", "./cmd/handrail", "TestScripts/serve_action_clock"},
 	{"quiet-threads-cost-nothing", "false", "./bot/ghapp", "TestFollow"},
+	{"home-of-a-pull-request", "false", "./cmd/handrail", "TestScripts/serve_action_pull"},
 	{"before-the-job-ends", "value began.Add(all)", "./cmd/action", "TestEnds"},
 	{"same-second", "value c.Created.Before(p.At) || c.Created.Equal(p.At)", "./bot/conversation", "TestGoesOn"},
 	{"strangers-edits-are-quiet", "false", "./cmd/handrail", "TestScripts/serve_edited_in"},
