@@ -123,9 +123,9 @@ func (r Run) Ends(getenv func(string) string) (time.Time, error) {
 	return ends, nil
 }
 
-// Since is when what the event tells of happened: what was said later is new, although
+// since is when what the event tells of happened: what was said later is new, although
 // the job may have waited for a runner.
-func (r Run) Since() time.Time {
+func (r Run) since() time.Time {
 	ev, _ := ghapp.ParseEvent(r.Event, r.Payload) // it was read before
 	return cmp.Or(ev.Comment.Updated, ev.Review.Submitted, ev.Updated, time.Now())
 }

@@ -29,15 +29,6 @@ var checks = []string{"check_run", "check_suite", "workflow_run"}
 // ErrTime is why a run ends when the time of its job is nearly over.
 var ErrTime = errors.New("the time of the job is nearly over")
 
-// Parked tells people why a run ended before its session did, and what comes next.
-func Parked(why error) string {
-	text := "The workflow run was cancelled, so the agent stopped here."
-	if errors.Is(why, ErrTime) {
-		text = "The time of the workflow's job is nearly over, so the agent stopped here."
-	}
-	return text + " Its work is saved, and nothing of it is lost. The next run in this thread goes on with it: comment `/agent status` to start one, or `/agent stop` to end the session."
-}
-
 // Ignored is why an event comes to nothing. It is no failure.
 type Ignored string
 

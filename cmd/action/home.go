@@ -2,11 +2,16 @@ package action
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -54,4 +59,39 @@ func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 		}
 	}
 	return ev.Thread, nil
+}
+
+// Follow returns what finds what people write in a thread, and on the pull request of its
+// session.
+func (r Run) Follow(ctx context.Context, c *ghapp.Client, kept store.Sessions, at thread.Ref) func(context.Context, time.Time) ([]reads.Said, error) {
+	all := []*reads.Follow{{Client: c, At: at, Since: r.since()}}
+	if row, err := kept.ByThread(ctx, at.Key()); err == nil && row.Pull != 0 && row.Pull != at.Number {
+		at.Number = row.Pull
+		all = append(all, &reads.Follow{Client: c, At: at, Since: r.since()})
+	}
+	return func(ctx context.Context, _ time.Time) (found []reads.Said, err error) {
+		for _, f := range all {
+			said, err := f.Look(ctx)
+			if found = append(found, said...); err != nil {
+				return found, err
+			}
+		}
+		return found, nil
+	}
+}
+
+// Park tells people why a run ended before its session did, and what comes next. It
+// returns what it said, "" where the session is over or waits for somebody.
+func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Sessions, at thread.Ref, why error) (said string, err error) {
+	row, err := kept.ByThread(ctx, at.Key())
+	if err != nil || live.IsOver(row.State) || row.State.Waits() {
+		return "", store.Unless(err, store.ErrNotFound)
+	}
+	said = "The workflow run was cancelled, so the agent stopped here."
+	if errors.Is(why, ErrTime) {
+		said = "The time of the workflow's job is nearly over, so the agent stopped here."
+	}
+	said += " Its work is saved, and nothing of it is lost. The next run in this thread goes on with it: comment `/agent status` to start one, or `/agent stop` to end the session."
+	_, err = c.Perform(ctx, ghapp.Write{Key: "parked-" + r.Owner(), Kind: ghapp.WriteComment, Thread: at, Body: said, First: true})
+	return said, err
 }

@@ -41,6 +41,9 @@ func (r Run) Write(o Outputs) error {
 // Report writes outputs and the summary, and a line to w. A session that failed is an
 // error.
 func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at thread.Ref) error {
+	if l, err := kept.Leases.Lease(ctx, at.Key()); err == nil && l.Owner != "" && l.Owner != r.Owner() {
+		fmt.Fprintf(w, "%s: another run works on this thread (%s), and takes up this event.\n", at.Key(), l.Owner)
+	}
 	row, err := kept.Sessions.ByThread(ctx, at.Key())
 	if errors.Is(err, store.ErrNotFound) {
 		return r.Write(Outputs{State: "none"})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
-	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
@@ -180,7 +179,7 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	}
 	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Log: a.log}
 	written := a.lister()
-	written.Said, written.Every = a.follow(ctx), min(actionLook, 10*a.opt.sweep)
+	written.Said, written.Every = a.run.Follow(ctx, a.Client, a.redactedStore.Sessions, a.at), min(actionLook, 10*a.opt.sweep)
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { written.Follow(while) })
@@ -194,54 +193,16 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	err = errors.Join(err, a.queue.Drain(end), a.state.Flush(end))
 	a.turns.End()
 	if why != nil {
-		err = errors.Join(err, a.parked(end, w, why))
+		said, e := a.run.Park(end, a.Client, a.redactedStore.Sessions, a.at, why)
+		if err = errors.Join(err, e); said != "" {
+			action.Warning.Print(w.raw, said)
+		}
 	}
 	if a.fault != nil { // whoever asked was told in the thread
 		action.Fault.Print(w.raw, a.fault.Error())
 		err = errors.Join(err, door.ErrFailed)
 	}
-	return errors.Join(err, a.held(end, w), a.run.Report(end, w.out, a.redactedStore, a.at))
-}
-
-// follow returns what finds what people write in the thread, and on the pull request of
-// its session.
-func (a *actor) follow(ctx context.Context) func(context.Context, time.Time) ([]reads.Said, error) {
-	all := []*reads.Follow{{Client: a.Client, At: a.at, Since: a.run.Since()}}
-	if row, err := a.redactedStore.Sessions.ByThread(ctx, a.at.Key()); err == nil && row.Pull != 0 && row.Pull != a.at.Number {
-		at := a.at
-		at.Number = row.Pull
-		all = append(all, &reads.Follow{Client: a.Client, At: at, Since: a.run.Since()})
-	}
-	return func(ctx context.Context, _ time.Time) (found []reads.Said, err error) {
-		for _, f := range all {
-			said, err := f.Look(ctx)
-			if found = append(found, said...); err != nil {
-				return found, err
-			}
-		}
-		return found, nil
-	}
-}
-
-// parked tells people that the session waits for the next run, because this one ends.
-func (a *actor) parked(ctx context.Context, w *console, why error) error {
-	row, err := a.redactedStore.Sessions.ByThread(ctx, a.at.Key())
-	if err != nil || live.IsOver(row.State) || row.State.Waits() {
-		return store.Unless(err, store.ErrNotFound)
-	}
-	text := action.Parked(why)
-	action.Warning.Print(w.raw, text)
-	_, err = a.Perform(ctx, ghapp.Write{Key: "parked-" + a.run.Owner(), Kind: ghapp.WriteComment, Thread: a.at, Body: text, First: true})
-	return err
-}
-
-// held says so when another run has the lease of the thread: it works on the event.
-func (a *actor) held(ctx context.Context, w *console) error {
-	l, err := a.redactedStore.Leases.Lease(ctx, a.at.Key())
-	if err == nil && l.Owner != "" && l.Owner != a.run.Owner() {
-		fmt.Fprintf(w.out, "%s: another run works on this thread (%s), and takes up this event.\n", a.at.Key(), l.Owner)
-	}
-	return store.Unless(err, store.ErrNotFound)
+	return errors.Join(err, a.run.Report(end, w.out, a.redactedStore, a.at))
 }
 
 // away reports whether the run that signed a lease has ended.
