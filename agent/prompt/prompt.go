@@ -70,12 +70,30 @@ func (b Builder) Build(in Input) string {
 		add(part("finish_text"))
 	}
 	if b.Project != "" {
-		add("# The project\n\n" + marks.Break(b.Project))
+		add("# The project\n\n" + marks.Break(shorter(b.Project, in.Small, mostProject, "list_files shows what is there")))
 	}
 	if b.Rules != "" {
-		add("# Rules of this repository\n\n" + marks.Break(b.Rules))
+		add("# Rules of this repository\n\n" + marks.Break(shorter(b.Rules, in.Small, mostRules, "read AGENTS.md, or what this repository has of its kind")))
 	}
 	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// What a small window has room for beside its work, in bytes: together some 1,200 tokens.
+const (
+	mostProject = 1200
+	mostRules   = 3000
+)
+
+// shorter cuts a text for a small window at the end of a line, and says where the rest is.
+func shorter(text string, small bool, most int, rest string) string {
+	if !small || len(text) <= most { //control:small-rules
+		return text
+	}
+	kept := strings.ToValidUTF8(text[:most], "")
+	if i := strings.LastIndexByte(kept, '\n'); i > most/2 {
+		kept = kept[:i]
+	}
+	return fmt.Sprintf("%s\n[%d bytes more are left out here: %s]", kept, len(text)-len(kept), rest)
 }
 
 func part(name string) string {

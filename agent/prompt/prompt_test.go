@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
@@ -61,6 +62,25 @@ func TestVariants(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A small window has room for its work whatever a repository brings; what is left out
+// is said, and a large one gets all of it.
+func TestSmallWindowsKeepRoom(t *testing.T) {
+	b := Builder{Project: strings.Repeat("- fact é\n", 600), Rules: "## AGENTS.md\n\n" + strings.Repeat("Be kind to the ünïcode.\n", 600)}
+	plain := len(Builder{}.Build(Input{Mode: "code", Native: true, Small: true}))
+	small, large := b.Build(Input{Mode: "code", Native: true, Small: true}), b.Build(Input{Mode: "code", Native: true})
+	if n := len(small) - plain; n > 4700 || n < 3000 || !utf8.ValidString(small) {
+		t.Errorf("map and rules take %d bytes of a small window", n)
+	}
+	for _, want := range []string{"list_files shows what is there]", "or what this repository has of its kind]", "ünïcode.\n["} {
+		if !strings.Contains(small, want) || strings.Contains(large, want) {
+			t.Errorf("%q: %t in the small prompt, %t in the large one", want, strings.Contains(small, want), strings.Contains(large, want))
+		}
+	}
+	if !strings.Contains(large, strings.TrimSpace(b.Rules)) {
+		t.Error("a large window does not get all rules")
 	}
 }
 

@@ -52,6 +52,7 @@ var controlsOfAgent = []control{
 	{"secret-stays-out", "false", "./agent/workspace/bwrap", "TestToolchains$"},
 	{"wrong-character", "false", "./agent/tools/edit", "TestOneWrongCharacter"},
 	{"worked-edit", "false", "./agent/prompt", "TestWorkedExampleIsACall|TestVariants"},
+	{"small-rules", "true", "./agent/prompt", "TestSmallWindowsKeepRoom"},
 	{"recorded-cuts", "value nil", "./agent", "TestPrefixBeginsAnewForAReason"},
 	{"bounded-results", "true", "./agent", "TestResultsFitTheRoom"},
 	{"forgotten-calls", "drop", "./agent", "TestReadingAgainAfterACompaction"},
