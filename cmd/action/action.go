@@ -3,6 +3,7 @@
 // the summary, the log and annotations go back to it. It runs no session.
 //
 //	action.go   the environment of a run, and its time
+//	machine.go  what workspaces see of the runner
 //	events.go   which events bring a task
 //	home.go     the thread that a pull request belongs to
 //	refuse.go   events that are not worked on, and why

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -64,7 +65,7 @@ func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at threa
 		out.Pull = fmt.Sprint(row.Pull)
 	}
 	if v.Outcome != nil {
-		out.Summary = v.Outcome.Reason
+		out.Summary = cmp.Or(v.Outcome.Summary, v.Outcome.Reason)
 	}
 	for _, o := range v.Open() {
 		out.Approvals = append(out.Approvals, o.ID)

@@ -29,6 +29,9 @@ func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 		cfg.Model.Ollama, cfg.Model.BaseURL = a.Ollama, a.BaseURL
 	}
 	cfg.Workspace, cfg.Policy.Workspace.Image = cmp.Or(a.Workspace, cfg.Workspace), cmp.Or(a.Image, cfg.Policy.Workspace.Image)
+	if cfg.Policy.Workspace.Image != "" && cmp.Or(cfg.Workspace, "auto") == "auto" {
+		cfg.Workspace = "docker" // who names an image does not want a machine without it
+	}
 	cfg.complete(&bad)
 	cfg.values(&bad)
 	return cfg, bad.err()

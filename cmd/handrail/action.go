@@ -84,6 +84,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	opt := w.options
 	opt.unlimited = opt.unlimited || run.Inputs.Workspace == "local" // it was asked for by name
 	opt.owner, opt.login = run.Owner(), cmp.Or(run.Inputs.Login, action.Login)
+	opt.machine = action.Machine(os.Environ())
 	opt.ttl = cmp.Or(opt.ttl, actionLease)
 	opt.sweep, opt.grace = cmp.Or(opt.sweep, time.Second), cmp.Or(opt.grace, time.Second)
 	a := &actor{run: run, turns: action.NewLog(w.raw, w.out)}

@@ -127,6 +127,7 @@ var controlsOfBot = []control{
 	{"events-are-in-the-ref", "drop", "./bot/store/threadref", "TestWhatIsInTheRef"},
 	{"written-after-all", "false", "./bot/store/threadref", "TestAnswerLost"},
 	{"local-is-private", "false", "./cmd/action", "TestLocalIsForPrivateRepositories"},
+	{"tools-hold-no-token", "true", "./cmd/action", "TestMachine"},
 	{"base-tree-only", "false", "./cmd/action", "TestBaseTreeOnly"},
 	{"outputs-end-unguessed", `value "EOF"`, "./cmd/action", "TestOutputs"},
 	{"state-is-sealed", "false", "./cmd/handrail", "TestScripts/serve_action_sealed"},

@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/seat"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/fault"
@@ -61,6 +62,7 @@ type serverOptions struct {
 	owner     string                        // of leases; "" for a name that nobody else has
 	shown     func(session.Event)           // is told what happens in sessions
 	fault     func(error)                   // is told what is wrong with a repository's configuration
+	machine   *workspace.Machine            // what workspaces see of a runner
 }
 
 // server is the whole bot in one process.
@@ -114,6 +116,7 @@ func newParts(w *console, cfg config.Server, opt serverOptions) (*server, *conso
 		return nil, nil, err
 	}
 	inner := *w
+	inner.options = opt
 	inner.log = secret.Logger(w.log, known.Redactor)
 	return &server{cfg: cfg, log: inner.log, secrets: known, failed: make(chan error, 1), opt: opt}, &inner, nil
 }

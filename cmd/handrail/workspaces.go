@@ -90,14 +90,17 @@ func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 const defaultImage = "handrail-workspace:local"
 
 func workspaceEngines(ctx context.Context, w *console, self, image string) ([]workspace.Engine, error) {
-	if image == "" {
+	var shows workspace.Machine
+	if w.options.machine != nil {
+		shows = *w.options.machine
+	} else if image == "" {
 		image = defaultImage
 	}
-	d, err := docker.New(docker.Config{Binary: buildinfo.ForContainers(self), Image: image, Log: w.log})
+	d, err := docker.New(docker.Config{Binary: buildinfo.ForContainers(self), Image: image, Shows: w.options.machine, Log: w.log})
 	if err != nil {
 		return nil, err
 	}
-	b, err := bwrap.New(ctx, bwrap.Config{Binary: self, Path: os.Getenv("PATH"), Log: w.log})
+	b, err := bwrap.New(ctx, bwrap.Config{Binary: self, Path: os.Getenv("PATH"), Shows: shows, Log: w.log})
 	if err != nil {
 		return nil, err
 	}

@@ -25,10 +25,11 @@ import (
 
 // Config configures the engine. Binary is the program to run inside, as
 // "BINARY toolhost …". Path is the PATH of this machine: what everybody may read of it
-// is shown, read-only, and is on the PATH inside.
+// is shown, read-only, and is on the PATH inside. Shows is shown besides.
 type Config struct {
 	Binary   string
 	Path     string
+	Shows    workspace.Machine
 	Copy     bool // never lay overlays
 	NoGroups bool // never make control groups
 	Groups   cgroup.System
@@ -114,7 +115,7 @@ func advice(complaint string) string {
 	if complaint != "" {
 		complaint += ": "
 	}
-	return complaint + "allow user namespaces (sysctl user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap; in a container --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined), or use docker"
+	return complaint + "allow user namespaces (sysctl user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap, on Ubuntu by a step before this one with sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined), or use docker"
 }
 
 // Open opens a workspace on an overlay over the source when that belongs to
@@ -192,16 +193,10 @@ func (e *Engine) launch(ctx context.Context, spec workspace.Spec, overlay bool) 
 
 // writeEtc names the user inside.
 func writeEtc(dir string) error {
-	uid, gid := workspace.Owner()
-	files := map[string]string{
-		"passwd": fmt.Sprintf("root:x:0:0::/:/usr/sbin/nologin\nagent:x:%d:%d::/cache/home:/bin/sh\n", uid, gid),
-		"group":  fmt.Sprintf("root:x:0:\nagent:x:%d:\n", gid),
-		"hosts":  "127.0.0.1 localhost\n::1 localhost\n",
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for name, text := range files {
+	for name, text := range workspace.EtcFiles() {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -194,7 +195,7 @@ func (s stage) sandbox(at string) []string {
 		}
 	}
 	a = append(a, "--ro-bind", "/usr", "/usr")
-	for _, p := range []string{"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs", "ca-certificates", "nsswitch.conf", "protocols", "services", "localtime", "mime.types", "java-17-openjdk", "python3"} {
+	for _, p := range workspace.Etc {
 		a = append(a, "--ro-bind-try", "/etc/"+p, "/etc/"+p)
 	}
 	for _, p := range []string{"passwd", "group", "hosts"} {
@@ -203,8 +204,18 @@ func (s stage) sandbox(at string) []string {
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
 		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
 		"--bind", at+"/tree", "/workspace", "--bind", at+"/state/cache", "/cache", "--ro-bind", at+"/handrail", "/handrail/handrail")
-	for i, dir := range s.shown() {
-		a = append(a, "--ro-bind", s.toolchain(at, i), dir)
+	shown, hidden := s.shown(), s.engine.cfg.Shows.Hidden
+	places := slices.Concat(shown, hidden)
+	slices.Sort(places) // what is above first
+	for _, dir := range places {
+		if i := slices.Index(shown, dir); i >= 0 {
+			a = append(a, "--ro-bind", s.toolchain(at, i), dir)
+		} else {
+			a = append(a, "--tmpfs", dir) //control:runner-stays-out-of-bwrap
+		}
+	}
+	for _, dir := range hidden {
+		a = append(a, "--remount-ro", dir)
 	}
 	// Set inside, the limit counts only what runs in this sandbox.
 	host := []string{s.engine.tools["prlimit"], "--nproc=" + itoa(s.spec.Limits.WithDefaults().Pids) + ":", "/handrail/handrail"}
@@ -226,8 +237,11 @@ func (s stage) sandbox(at string) []string {
 }
 
 func (s stage) environment() map[string]string {
-	return map[string]string{"HOME": "/cache/home", "TMPDIR": "/tmp", "USER": "agent", "XDG_CACHE_HOME": "/cache",
-		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go", "PATH": s.engine.path}
+	env := map[string]string{}
+	maps.Copy(env, s.engine.cfg.Shows.Env)
+	maps.Copy(env, map[string]string{"HOME": "/cache/home", "TMPDIR": "/tmp", "USER": "agent", "XDG_CACHE_HOME": "/cache",
+		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go", "PATH": s.engine.path})
+	return env
 }
 
 // groupName returns the name of the sandbox's control group.

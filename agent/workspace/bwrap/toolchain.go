@@ -21,7 +21,12 @@ const private = "//root/home/tmp/var/etc/proc/sys/dev/run/boot/mnt/media/srv/wor
 // findToolchains takes what of Path workspaces may see into theirs, and what of that is
 // outside of /usr into the toolchains.
 func (e *Engine) findToolchains() {
+	e.toolchains = slices.Clone(e.cfg.Shows.Dirs)
 	for _, dir := range filepath.SplitList(e.cfg.Path) {
+		if slices.ContainsFunc(e.cfg.Shows.Dirs, func(shown string) bool { return within(filepath.Clean(dir), shown) }) {
+			e.path += dir + ":"
+			continue
+		}
 		root, err := e.admit(filepath.Clean(dir))
 		if err == nil {
 			e.path += dir + ":"

@@ -5,6 +5,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,13 +29,15 @@ import (
 // statically unless the image has its libraries, and the daemon must see it,
 // and every state and source directory, at the same path. Image is used when
 // a specification names none. Host is the daemon's address, "" for the
-// default socket. Env is added to every workspace's environment.
+// default socket. Env is added to every workspace's environment. With Shows and
+// without any image, workspaces run on this machine's own programs.
 type Config struct {
 	Binary string
 	Image  string
 	Host   string
 	Env    map[string]string
 	Copy   bool // never lay overlays
+	Shows  *workspace.Machine
 	Log    *slog.Logger
 }
 
@@ -68,8 +71,8 @@ func (*Engine) Name() string { return "docker" }
 // Close closes the connections to the daemon. Open workspaces stay open.
 func (e *Engine) Close() error { return e.docker.Close() }
 
-// Check asks the daemon for a sign of life, and for the image when the
-// configuration names one.
+// Check asks the daemon for a sign of life, for the image when the configuration names
+// one, and whether it sees the files of this machine.
 func (e *Engine) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -79,11 +82,25 @@ func (e *Engine) Check(ctx context.Context) error {
 	if _, err := os.Stat(e.cfg.Binary); err != nil {
 		return fmt.Errorf("check docker: %w: containers run the Linux program: put the one of the release for Linux there", err)
 	}
-	if e.cfg.Image == "" {
-		return nil
+	image, _, err := e.base(ctx, e.cfg.Image)
+	if err != nil || image == "" {
+		return err
 	}
-	_, err := e.imageEnv(ctx, e.cfg.Image)
-	return err
+	return e.sees(ctx, image) //control:daemon-sees-files
+}
+
+// base returns the image of a workspace and the environment that it comes with, "" for
+// none.
+func (e *Engine) base(ctx context.Context, image string) (string, map[string]string, error) {
+	if image = cmp.Or(image, e.cfg.Image); image != "" {
+		env, err := e.imageEnv(ctx, image)
+		return image, env, err
+	}
+	if e.cfg.Shows == nil {
+		return "", nil, nil
+	}
+	image, err := e.machineImage(ctx)
+	return image, e.cfg.Shows.Env, err
 }
 
 // Bounds asks the daemon what its machine can limit.
@@ -112,9 +129,6 @@ func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
 
 // imageEnv returns the environment that an image comes with.
 func (e *Engine) imageEnv(ctx context.Context, image string) (map[string]string, error) {
-	if image == "" {
-		return nil, errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
-	}
 	res, err := e.docker.ImageInspect(ctx, image)
 	if errdefs.IsNotFound(err) {
 		return nil, fmt.Errorf("find image %s: it is not on this machine: run \"docker pull %s\", or build it: %w", image, image, err)
@@ -138,19 +152,25 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
-	if spec.Image == "" {
-		spec.Image = e.cfg.Image
+	var shows *workspace.Machine
+	if spec.Image == "" && e.cfg.Image == "" {
+		shows = e.cfg.Shows
 	}
-	env, err := e.imageEnv(ctx, spec.Image)
+	image, env, err := e.base(ctx, spec.Image)
+	if err == nil && image == "" {
+		err = errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
+	}
+	spec.Image = image
 	if err != nil {
 		return nil, fmt.Errorf("open docker workspace: %w", err)
 	}
 	// What the daemon makes in an overlay's work directory only root can remove.
 	overlay := !e.cfg.Copy && os.Geteuid() == 0
-	ws, err := e.open(ctx, spec, env, overlay)
+	plan := plan{engine: e, spec: spec, image: env, shows: shows}
+	ws, err := e.open(ctx, plan, overlay)
 	if err != nil && overlay && ctx.Err() == nil {
 		var again error
-		if ws, again = e.open(ctx, spec, env, false); again == nil {
+		if ws, again = e.open(ctx, plan, false); again == nil {
 			return ws, nil
 		}
 		return nil, errors.Join(err, again)
@@ -158,12 +178,13 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	return ws, err
 }
 
-func (e *Engine) open(ctx context.Context, spec workspace.Spec, env map[string]string, overlay bool) (*workspace.Workspace, error) {
+func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.Workspace, error) {
+	spec := plan.spec
 	layers, err := workspace.Lay(ctx, spec, overlay)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open docker workspace: %w", err), workspace.RemoveTree(spec.State))
 	}
-	plan := plan{engine: e, spec: spec, layers: layers, image: env}
+	plan.layers = layers
 	made, err := e.docker.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Name:   "handrail-" + spec.Session + "-" + strings.ToLower(rand.Text()[:10]),
 		Config: plan.config(), HostConfig: plan.host(),

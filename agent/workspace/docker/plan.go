@@ -28,6 +28,7 @@ type plan struct {
 	spec   workspace.Spec
 	layers workspace.Layers
 	image  map[string]string
+	shows  *workspace.Machine // nil for none of this machine
 }
 
 func (p plan) config() *container.Config {
@@ -39,7 +40,8 @@ func (p plan) config() *container.Config {
 	if p.layers.Upper != "" {
 		host = append(host, "--upper", "/handrail/upper")
 	}
-	env := maps.Clone(p.image)
+	env := map[string]string{}
+	maps.Copy(env, p.image)
 	maps.Copy(env, map[string]string{"HOME": "/cache/home", "TMPDIR": "/tmp", "USER": "agent", "XDG_CACHE_HOME": "/cache",
 		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go"})
 	maps.Copy(env, p.engine.cfg.Env)
@@ -66,13 +68,19 @@ func (p plan) host() *container.HostConfig {
 	memory := func(options string, size int64) string {
 		return fmt.Sprintf("rw,nosuid,nodev,mode=1777,%ssize=%d,nr_inodes=%d", options, size, workspace.ScratchFiles)
 	}
+	tmpfs := map[string]string{"/tmp": memory("exec,", tmp), "/dev/shm": memory("noexec,", shm),
+		"/var/tmp": memory("", varTmp), "/run": memory("noexec,", varTmp/4)}
+	if p.shows != nil {
+		for _, dir := range p.shows.Hidden {
+			tmpfs[dir] = "rw,nosuid,nodev,noexec,mode=555,size=64k" //control:runner-stays-out
+		}
+	}
 	return &container.HostConfig{
 		AutoRemove: true, ReadonlyRootfs: true, NetworkMode: network, Init: &init,
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
 		LogConfig: container.LogConfig{Type: "none"},
-		Tmpfs: map[string]string{"/tmp": memory("exec,", tmp), "/dev/shm": memory("noexec,", shm),
-			"/var/tmp": memory("", varTmp), "/run": memory("noexec,", varTmp/4)},
-		Mounts: p.mounts(),
+		Tmpfs:     tmpfs,
+		Mounts:    p.mounts(),
 		Resources: container.Resources{
 			Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, PidsLimit: &pids,
 			CPUPeriod: period, CPUQuota: int64(limits.CPUs * period), // NanoCPUs may not be more than the machine has
@@ -89,6 +97,9 @@ func (p plan) mounts() []mount.Mount {
 	ms := []mount.Mount{
 		bind(p.engine.cfg.Binary, "/handrail/handrail", true),
 		bind(l.Cache, "/cache", false),
+	}
+	if p.shows != nil {
+		ms = append(ms, p.machine()...)
 	}
 	if l.Base != "" {
 		ms = append(ms, bind(l.Base, "/handrail/base", true))
