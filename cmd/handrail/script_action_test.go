@@ -78,6 +78,7 @@ func (s *stage) runner(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
+	ts.Setenv("JOB_TOKEN", token)
 	r := &runner{stage: s, dir: ts.MkAbs(".runs")}
 	r.cond = sync.NewCond(&r.mu)
 	r.env = []string{
@@ -114,6 +115,11 @@ func (s *stage) runner(ts *testscript.TestScript, args []string) error {
 			s.t.Error(err)
 		}
 		_ = web.Close()
+		if s.act != nil {
+			if err := s.act.sweep(storyOf(filepath.Join(r.dir, "1"))); err != nil {
+				s.t.Error(err)
+			}
+		}
 	})
 	return nil
 }
@@ -154,10 +160,15 @@ func (r *runner) start(event string, payload []byte, env ...string) error {
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
-	cmd := exec.Command("handrail-action")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, io.MultiWriter(log, said), io.MultiWriter(log, said)
+	cmd, words := exec.Command("handrail-action"), io.WriteCloser(nopCloser{io.MultiWriter(log, said)})
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, words, words
 	cmd.Env = append(append(env, r.env...), "GITHUB_EVENT_NAME="+event, "GITHUB_EVENT_PATH="+in("event.json"), "GITHUB_RUN_ID="+strconv.Itoa(id),
 		"GITHUB_OUTPUT="+in("output"), "GITHUB_STEP_SUMMARY="+in("summary"), "RUNNER_TEMP="+dir)
+	if r.stage.act != nil {
+		if cmd, words, err = r.stage.act.command(cmd, words); err != nil {
+			return err
+		}
+	}
 	run := &workflowRun{cmd: cmd}
 	before := r.list
 	r.list = append(r.list, run)
@@ -178,7 +189,7 @@ func (r *runner) start(event string, payload []byte, env ...string) error {
 		if r.one {
 			err = cmd.Start()
 		}
-		err = errors.Join(err, cmd.Wait(), log.Close(), said.Close())
+		err = errors.Join(err, cmd.Wait(), words.Close(), log.Close(), said.Close())
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.is(id, "completed")
@@ -202,7 +213,7 @@ func (r *runner) is(id int, status string) {
 
 // all waits until at least so many runs were started, and all of them have ended.
 func (r *runner) all(n int) error {
-	end := time.AfterFunc(patience, func() {
+	end := time.AfterFunc(r.stage.patience(), func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, run := range r.list {
@@ -224,7 +235,7 @@ func (r *runner) all(n int) error {
 		if ended {
 			return nil
 		}
-		if time.Since(began) > patience {
+		if time.Since(began) > r.stage.patience() {
 			return fmt.Errorf("%d runs were started, not %d, or they do not end", len(r.list), n)
 		}
 		r.cond.Wait()
@@ -277,7 +288,10 @@ func (r *runner) signal(run string, sig os.Signal) error {
 	if n < 1 || n > len(r.list) {
 		return fmt.Errorf("there is no run %d", n)
 	}
-	return r.list[n-1].cmd.Process.Signal(sig)
+	if r.stage.act != nil {
+		err = killAction(r.stage.gh.URL(), n)
+	}
+	return errors.Join(err, r.list[n-1].cmd.Process.Signal(sig))
 }
 
 // event starts a run by an event that GitHub tells nobody else of, or that somebody

@@ -42,6 +42,7 @@ type stage struct {
 	installation int64
 	model        *front // where the model is reached
 	workflows    *runner
+	act          *actRunner // that runs workflows; nil for the action alone
 }
 
 type stageKey struct{}
@@ -55,6 +56,14 @@ type scriptVerb struct {
 
 // patience is how long a script waits for what must come.
 const patience = 60 * time.Second
+
+// patience is longer where each run has a runner to start.
+func (s *stage) patience() time.Duration {
+	if s.act != nil {
+		return 3 * patience
+	}
+	return patience
+}
 
 // githubVerbs are the commands of a script for GitHub and the server. They are
 // described in testdata/script/README.md.
@@ -385,7 +394,7 @@ func (s *stage) until(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), s.patience())
 	defer cancel()
 	var text string
 	if err := s.gh.Wait(ctx, func(*ghtest.Server) bool {

@@ -35,14 +35,17 @@ func TestMain(m *testing.M) {
 //
 // At the end of a story, a model that was not asked what its script says
 // fails the test.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { testscript.Run(t, scriptParams(t, nil)) }
+
+// scriptParams are what stories have; with act it runs their workflows.
+func scriptParams(t *testing.T, runs *actRunner) testscript.Params {
 	cmds := githubVerbs(t)
 	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
 		"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile, "branchless": scriptBranchless,
 		"sessionid": scriptSessionID, "permalink": scriptPermalink, "sshkey": sshKey, "gpgkey": gpgKey, "submodule": scriptSubmodule,
 		"binary": scriptBinary, "gomodule": scriptGoModule,
 	})
-	testscript.Run(t, testscript.Params{
+	return testscript.Params{
 		Dir: "../../testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
@@ -50,15 +53,18 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GOCACHE", filepath.Join(os.TempDir(), "handrail-script-gocache"))
 			e.Setenv("GOFLAGS", "-mod=mod")
-			e.Values[stageKey{}] = &stage{}
+			e.Values[stageKey{}] = &stage{act: runs}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
+			if cond == "act" {
+				return runs != nil, nil
+			}
 			_, err := exec.LookPath(cond)
 			return err == nil, nil
 		},
 		Cmds: cmds,
-	})
+	}
 }
 
 func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
