@@ -181,4 +181,11 @@ func TestEnds(t *testing.T) {
 	if ends, err := read(t, env).Ends(func(string) string { return "" }); err != nil || ends.Before(time.Now()) {
 		t.Errorf("endless minutes end at %s: %v", ends, err)
 	}
+	copied := environment(t, "issues", `{}`)
+	if err := os.Chtimes(copied["GITHUB_EVENT_PATH"], time.Time{}, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if ends, err := read(t, copied).Ends(func(name string) string { return copied[name] }); err != nil || ends.Before(time.Now()) {
+		t.Errorf("with an event that was copied without its time a run ends at %v: %v", ends, err)
+	}
 }
