@@ -112,14 +112,13 @@ func (r Run) Ends(getenv func(string) string) (time.Time, error) {
 			return time.Time{}, fmt.Errorf("timeout-minutes: %q is not a number of minutes", r.Inputs.Timeout)
 		}
 	}
-	began := time.Now()
-	all := time.Duration(min(minutes, 100*longestJob) * float64(time.Minute))
-	// What was copied into a container without its time is from 1970.
-	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(began) && written.ModTime().Year() > 2000 {
+	now := time.Now()
+	began, all := now, time.Duration(min(minutes, 100*longestJob)*float64(time.Minute))
+	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(now) && written.ModTime().Add(all).After(now) { // what was copied into a container has no time
 		began = written.ModTime()
 	}
 	ends := began.Add(all - min(all/10, 2*time.Minute)) //control:before-the-job-ends
-	if !ends.After(time.Now()) {
+	if ends.Before(now.Add(time.Second)) {
 		return ends, fmt.Errorf("%w before anything was begun, so nothing was: the job needs more time than timeout-minutes", ErrTime)
 	}
 	return ends, nil

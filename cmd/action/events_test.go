@@ -171,6 +171,22 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%q minutes: ends after %s, want %s: %v", minutes, ends.Sub(began), want, err)
 		}
 	}
+	long := time.Unix(0, 0)
+	if err := os.Chtimes(env["GITHUB_EVENT_PATH"], long, long); err != nil { // as a runner does that gives files no time
+		t.Fatal(err)
+	}
+	env["INPUT_TIMEOUT-MINUTES"] = "10"
+	ends, err := read(t, env).Ends(func(name string) string { return env[name] })
+	if left := time.Until(ends); err != nil || left < 8*time.Minute || left > 9*time.Minute {
+		t.Errorf("without a time of the beginning the run ends in %s: %v", left, err)
+	}
+	late := time.Now().Add(-9*time.Minute - 30*time.Second)
+	if err := os.Chtimes(env["GITHUB_EVENT_PATH"], late, late); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(t, env).Ends(func(name string) string { return env[name] }); !errors.Is(err, action.ErrTime) {
+		t.Errorf("at the end of the job: %v", err)
+	}
 	for _, bad := range []string{"0", "-1", "soon", "NaN", "1h"} {
 		env["INPUT_TIMEOUT-MINUTES"] = bad
 		if _, err := read(t, env).Ends(func(name string) string { return env[name] }); err == nil {

@@ -81,11 +81,15 @@ func (r Run) Follow(ctx context.Context, c *ghapp.Client, kept store.Sessions, a
 }
 
 // Park tells people why a run ended before its session did, and what comes next. It
-// returns what it said, "" where the session is over or waits for somebody.
-func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Sessions, at thread.Ref, why error) (said string, err error) {
-	row, err := kept.ByThread(ctx, at.Key())
+// returns what it said, "" where the session is over, waits for somebody, or is worked on
+// by another run.
+func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Store, at thread.Ref, why error) (said string, err error) {
+	row, err := kept.Sessions.ByThread(ctx, at.Key())
 	if err != nil || live.IsOver(row.State) || row.State.Waits() {
 		return "", store.Unless(err, store.ErrNotFound)
+	}
+	if l, err := kept.Leases.Lease(ctx, at.Key()); err == nil && l.Owner != "" && l.Owner != r.Owner() {
+		return "", nil
 	}
 	said = "The workflow run was cancelled, so the agent stopped here."
 	if errors.Is(why, ErrTime) {

@@ -194,7 +194,7 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	err = errors.Join(err, a.queue.Drain(end), a.state.Flush(end))
 	a.turns.End()
 	if why != nil {
-		said, e := a.run.Park(end, a.Client, a.redactedStore.Sessions, a.at, why)
+		said, e := a.run.Park(end, a.Client, a.redactedStore, a.at, why)
 		if err = errors.Join(err, e); said != "" {
 			action.Warning.Print(w.raw, said)
 		}
