@@ -59,7 +59,7 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 	number := r.Inputs.Issue
 	switch {
 	case r.Event == "schedule":
-		t.Issue = "schedule-" + ghapp.Digest(getenv("GITHUB_WORKFLOW_REF"), ev.Schedule)
+		t.Issue = "schedule-" + ghapp.Digest(getenv("GITHUB_WORKFLOW_REF"), getenv("GITHUB_JOB"), ev.Schedule)
 		id, _ := strconv.ParseInt(getenv("GITHUB_ACTOR_ID"), 10, 64) // 0 is nobody, who may do nothing
 		t.By = ghapp.User{ID: id, Login: getenv("GITHUB_ACTOR"), Bot: strings.HasSuffix(getenv("GITHUB_ACTOR"), "[bot]")}
 	case slices.Contains(begun, r.Event):

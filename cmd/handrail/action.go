@@ -86,7 +86,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	opt.owner, opt.login = run.Owner(), cmp.Or(run.Inputs.Login, action.Login)
 	opt.machine = action.Machine(os.Environ())
 	opt.ttl = cmp.Or(opt.ttl, actionLease)
-	opt.sweep, opt.grace = cmp.Or(opt.sweep, time.Second), cmp.Or(opt.grace, time.Second)
+	opt.sweep, opt.grace = cmp.Or(opt.sweep, time.Second), cmp.Or(opt.grace, 100*time.Millisecond)
 	a := &actor{run: run, turns: action.NewLog(w.raw, w.out)}
 	opt.shown, opt.fault = a.turns.Event, func(err error) { a.fault = err }
 	if a.server, w, err = newParts(w, cfg, opt); err != nil {
