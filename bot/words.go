@@ -74,7 +74,7 @@ func startedBy(inputs json.RawMessage) string {
 			flags += " --" + f[0] + " " + words[0]
 		}
 	}
-	return "/agent" + flags + " task:\n\n" + command.Inert(in.Task) //control:one-task
+	return "/agent" + flags + " task:\n\n" + command.InertFor(in.Task) //control:one-task
 }
 
 // wroteID is the number of the text, as a write of ours would have recorded it.

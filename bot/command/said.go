@@ -3,6 +3,7 @@ package command
 import (
 	"math"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -189,11 +190,25 @@ func inMail(text string, list []mention) {
 
 // Inert returns text so that nothing in it is read as a command, or taken for
 // one that somebody may have meant. Everything else stays.
-func Inert(text string) string {
+func Inert(text string) string { return inert(text) }
+
+// InertFor is [Inert] for whatever account stands for the command word.
+func InertFor(text string) string {
+	var names []string
+	for _, m := range accounts.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	slices.Sort(names)
+	return inert(text, slices.Compact(names)...)
+}
+
+var accounts = regexp.MustCompile(`@([\w-]+(?:\[bot\])?)`)
+
+func inert(text string, names ...string) string {
 	text = lines(text)
 	var out strings.Builder
 	done := 0
-	for _, m := range mentions(text) {
+	for _, m := range mentions(text, names...) {
 		if m.said || m.asks() { //control:own-words-inert
 			out.WriteString(text[done:m.at] + `\`)
 			done = m.at

@@ -131,7 +131,7 @@ var controlsOfBot = []control{
 	{"base-tree-only", "false", "./cmd/action", "TestBaseTreeOnly"},
 	{"outputs-end-unguessed", `value "EOF"`, "./cmd/action", "TestOutputs"},
 	{"state-is-sealed", "false", "./cmd/handrail", "TestScripts/serve_action_sealed"},
-	{"one-task", `value "/agent" + flags + " task:\n\n" + in.Task`, "./cmd/handrail", "TestScripts/serve_action_dispatch"},
+	{"one-task", `value "/agent" + flags + " task:\n\n" + in.Task`, "./bot", "TestStartedIsOneTask"},
 	{"bots-start-nothing", "false", "./cmd/action", "TestBotsStartNothing"},
 	{"strangers-open-nothing", "false", "./cmd/handrail", "TestScripts/serve_action_dispatch"},
 	{"issue-of-a-run-once", "value ghapp.Ref{}, false, error(nil)", "./cmd/handrail", "TestScripts/serve_action_clock"},
