@@ -52,7 +52,7 @@ func readSed(text string, p *Program) {
 			i += len(rest)
 		case 'a', 'i', 'c':
 			i += len(rest)
-			for strings.HasSuffix(rest, "\\") && i < len(text) { // the text goes on
+			for strings.HasSuffix(rest, `\`) && !strings.HasSuffix(rest, `\\`) && i < len(text) { // the text goes on
 				rest, _, _ = strings.Cut(text[i+1:], "\n")
 				i += 1 + len(rest)
 			}

@@ -160,7 +160,8 @@ func programFile(c *Command) string {
 
 // sed looks for commands that run programs or write files.
 func sed(c *Command) string {
-	if len(c.Line()) > 8192 { // each part of it is compared with all of it
+	file := programFile(c)
+	if len(c.Line()) > 8192 || len(file) > 1<<16 {
 		c.Found.Exhaust()
 	}
 	if c.Has("i", "in-place") {
@@ -175,11 +176,9 @@ func sed(c *Command) string {
 			edited(c, a.S)
 		}
 	}
-	scripts := append([]string{filter.Script(c.List), programFile(c)}, c.Values("-e", "--expression")...)
+	scripts := append([]string{filter.Script(c.List), file}, c.Values("-e", "--expression")...)
 	for _, s := range scripts {
-		for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune(";\n{}", r) }) {
-			sedCommand(c, strings.TrimSpace(part))
-		}
+		sedScript(c, s)
 	}
 	return textTool(c)
 }
@@ -208,25 +207,14 @@ func edited(c *Command, name string) {
 	}
 }
 
-var sedAddress = Lazily(`^(?:(?:\d+|\$|/(?:\\.|[^/\\])*/|\d+~\d+)\s*[,!]?\s*)+`)
-
-func sedCommand(c *Command, s string) {
-	s = strings.TrimLeft(sedAddress().ReplaceAllString(s, ""), "! ")
-	if s == "" {
-		return
-	}
-	sub, ok := filter.ParseSubstitution(s)
-	flags, file, writes := strings.Cut(sub.Flags, "w")
-	switch {
-	case ok && strings.Contains(flags, "e"):
-		c.Runs(c, sub.With)
-	case ok && writes:
-		c.Write(strings.TrimSpace(file))
-	case ok:
-	case s[0] == 'e' && (len(s) == 1 || s[1] == ' '):
-		c.Runs(c, strings.TrimSpace(s[1:]))
-	case (s[0] == 'w' || s[0] == 'W') && len(s) > 1 && s[1] == ' ':
-		c.Write(strings.TrimSpace(s[1:]))
+// sedScript follows what the commands of a sed script run and write.
+func sedScript(c *Command, text string) {
+	for _, call := range code.Read("sed", text).Calls {
+		if target := marked(call.Args[0]); call.Kind == code.Write {
+			c.Write(target)
+		} else {
+			c.Runs(c, target)
+		}
 	}
 }
 
