@@ -51,7 +51,7 @@ var controlsOfAgent = []control{
 	{"writable-stays-out", "false", "./agent/workspace/bwrap", "TestToolchain"},
 	{"secret-stays-out", "false", "./agent/workspace/bwrap", "TestToolchains$"},
 	{"daemon-sees-files", "value nil", "./agent/workspace/docker", "TestDaemonElsewhere"},
-	{"runner-stays-out", "drop", "./agent/workspace/docker", "TestMachine"},
+	{"runner-stays-out", "false", "./agent/workspace/docker", "TestMachine"},
 	{"runner-stays-out-of-bwrap", "drop", "./agent/workspace/docker", "TestMachine"},
 	{"wrong-character", "false", "./agent/tools/edit", "TestOneWrongCharacter"},
 	{"worked-edit", "false", "./agent/prompt", "TestWorkedExampleIsACall|TestVariants"},

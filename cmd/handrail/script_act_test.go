@@ -27,7 +27,7 @@ import (
 // acted are the stories that nektos/act runs too: a workflow of docs/action on the
 // steps of action.yml, with the program as it is released.
 var acted = map[actMode][]string{
-	onHost:      {"", "_crash", "_denied", "_review", "_sealed", "_stop", "_two", "_walls"},
+	onHost:      {"", "_crash", "_denied", "_examples", "_review", "_sealed", "_stop", "_two", "_walls"},
 	inContainer: {"", "_crash", "_walls"},
 }
 
@@ -176,10 +176,92 @@ func workflow(text, name string, contained bool, inputs map[string]string) ([]by
 	return yaml.Marshal(map[string]any{"name": file.Name + " " + name, "on": &file.On, "jobs": file.Jobs})
 }
 
+// example takes inputs and events from a workflow of docs/action. Addresses and the
+// model's name are those of the story.
+func (r *runner) example(name string) error {
+	text, err := os.ReadFile("../../docs/action/" + name)
+	if err != nil {
+		return err
+	}
+	var file struct {
+		On   map[string]any
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses string
+				With map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return err
+	}
+	r.on = nil
+	for event, how := range file.On {
+		types, _ := how.(map[string]any)
+		list, _ := types["types"].([]any)
+		for _, t := range list {
+			r.on = append(r.on, fmt.Sprint(event, " ", t))
+		}
+	}
+	for _, job := range file.Jobs {
+		for _, step := range job.Steps {
+			for in, value := range step.With {
+				if strings.HasPrefix(step.Uses, "handrail-bot/") && !slices.Contains([]string{"model", "ollama", "base-url", "api-key", "state-key"}, in) {
+					r.env = append(r.env, "INPUT_"+strings.ToUpper(in)+"="+value)
+				}
+			}
+		}
+	}
+	r.env = append(r.env, "EXAMPLE="+name)
+	return nil
+}
+
+// TestExamples: actionlint finds nothing in the workflows of docs/action, and the
+// action has every input that they give.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	var has struct{ Inputs map[string]any }
+	if err := yaml.Unmarshal([]byte(document(t, "action.yml")), &has); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../docs/action/*.yml")
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d examples: %v", len(files), err)
+	}
+	for _, name := range files {
+		var r runner
+		if err := r.example(filepath.Base(name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, v := range r.env {
+			in, _, _ := strings.Cut(v, "=")
+			if in, ok := strings.CutPrefix(in, "INPUT_"); ok && has.Inputs[strings.ToLower(in)] == nil {
+				t.Errorf("%s: the action has no input %s", name, strings.ToLower(in))
+			}
+		}
+	}
+	if _, err := exec.LookPath("actionlint"); err != nil {
+		missing(t, "actionlint", "%v: .ci/setup --full installs it", err)
+	}
+	labels := filepath.Join(t.TempDir(), "actionlint.yaml")
+	if err := os.WriteFile(labels, []byte("self-hosted-runner: {labels: [gpu]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "actionlint", append([]string{"-config-file", labels, "-shellcheck=", "-pyflakes="}, files...)...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // command runs the workflow in place of the action alone. What its steps say is written
 // to words.
 func (a *actRunner) command(alone *exec.Cmd, words io.Writer) (*exec.Cmd, io.WriteCloser, error) {
-	example, err := os.ReadFile("../../docs/action/comments.yml")
+	name := "comments.yml"
+	for _, v := range alone.Env {
+		if example, ok := strings.CutPrefix(v, "EXAMPLE="); ok {
+			name = example
+		}
+	}
+	example, err := os.ReadFile("../../docs/action/" + name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -197,6 +279,8 @@ func (a *actRunner) command(alone *exec.Cmd, words io.Writer) (*exec.Cmd, io.Wri
 			inputs[strings.ToLower(in)] = value
 		case name == "GITHUB_EVENT_NAME":
 			event = value
+		case name == "GITHUB_ACTOR":
+			args = append(args, "--actor", value)
 		case slices.Contains([]string{"GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"}, name): // act has its own
 		case strings.HasPrefix(name, "GITHUB_"):
 			args = append(args, "--env", v)

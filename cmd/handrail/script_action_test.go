@@ -93,6 +93,12 @@ func (s *stage) runner(ts *testscript.TestScript, args []string) error {
 		if r.one = r.one || in == "one"; in == "one" {
 			continue
 		}
+		if strings.HasSuffix(in, ".yml") {
+			if err := r.example(in); err != nil {
+				return err
+			}
+			continue
+		}
 		if name, ok := strings.CutPrefix(in, "on:"); ok {
 			r.on = append(r.on, name)
 			continue
