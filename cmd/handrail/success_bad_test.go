@@ -24,6 +24,7 @@ type badModel struct {
 	test  string
 	rate  int // of 100 turns
 	rng   *rand.Rand
+	spec  llmtest.ModelSpec
 
 	mu      sync.Mutex
 	turn    int
@@ -58,7 +59,8 @@ func newBadModel(f exercise, planted map[string]string, test string, rate int, s
 	_, _ = io.WriteString(h, f.Name) // never fails
 	before, _, _ := strings.Cut(planted[f.File], f.Wrong)
 	at := strings.Count(before, "\n") + 1
-	return &badModel{fault: f, near: fmt.Sprintf("%d-%d", max(1, at-20), at+20), test: test, rate: rate, rng: rand.New(rand.NewPCG(seed, h.Sum64()))}
+	return &badModel{fault: f, near: fmt.Sprintf("%d-%d", max(1, at-20), at+20), test: test, rate: rate, rng: rand.New(rand.NewPCG(seed, h.Sum64())),
+		spec: llmtest.ModelSpec{Name: "bad", Tools: true, Context: 32768}}
 }
 
 // request is what of a request the model goes by.
@@ -67,11 +69,9 @@ type request struct {
 	offers map[string]bool // tools; none in text mode
 }
 
-var badSpec = llmtest.ModelSpec{Name: "bad", Tools: true, Context: 32768}
-
 // ServeHTTP implements http.Handler.
 func (m *badModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	script := llmtest.Script{Model: badSpec, Turns: []llmtest.Turn{{Say: "ok"}}}
+	script := llmtest.Script{Model: m.spec, Turns: []llmtest.Turn{{Say: "ok"}}}
 	if r.URL.Path == "/api/chat" {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

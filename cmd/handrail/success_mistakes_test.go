@@ -106,6 +106,44 @@ var mistakes = []mistake{
 		m.sent = sentStep
 		return llmtest.Turn{Say: "I will do the next step.\n\n" + asJSON(map[string]any{"name": name, "arguments": args})}, true
 	}},
+	{"a plan in another language", "", says("Zuerst lese ich die Datei, dann behebe ich den Fehler. 首先我会读取文件，然后修复错误。")},
+	{"a call in a block of JSON", "", func(m *badModel, _ request) (llmtest.Turn, bool) {
+		name, args := m.wanted()
+		m.sent = sentStep
+		return llmtest.Turn{Say: "```json\n" + asJSON(map[string]any{"name": name, "arguments": args}) + "\n```"}, true
+	}},
+	{"an answer that is all thinking", "", func(*badModel, request) (llmtest.Turn, bool) {
+		return llmtest.Turn{Think: "Let me think. The report says that it fails. I should read the file first."}, true
+	}},
+	{"a path of another machine", "", func(m *badModel, h request) (llmtest.Turn, bool) {
+		name, args := m.wanted()
+		if args["path"] == nil {
+			return llmtest.Turn{}, false
+		}
+		m.sent = sentStep
+		args["path"] = "/home/user/repo/" + m.fault.File
+		return m.call(h, name, args), true
+	}},
+	{"arguments of wrong types", "", func(m *badModel, h request) (llmtest.Turn, bool) {
+		name, args := m.wanted()
+		m.sent = sentStep
+		for k, v := range args {
+			args[k] = []any{v}
+		}
+		return m.call(h, name, args), true
+	}},
+	{"the same call twice at once", "", func(m *badModel, h request) (llmtest.Turn, bool) {
+		m.sent = sentStep
+		t := m.right(h)
+		t.Calls = append(t.Calls, t.Calls...)
+		return t, true
+	}},
+	{"the edit before the file was read", "", func(m *badModel, h request) (llmtest.Turn, bool) {
+		if m.step != stepRead {
+			return llmtest.Turn{}, false
+		}
+		return m.call(h, "edit_file", map[string]any{"path": m.fault.File, "old_string": "a line that is not there", "new_string": m.fault.Right}), true
+	}},
 	{"a needless question", "", func(m *badModel, h request) (llmtest.Turn, bool) {
 		return m.call(h, "ask_followup_question", map[string]any{"question": "Shall I mend it now?"}), true
 	}},

@@ -10,10 +10,15 @@ import (
 	"time"
 )
 
-// solvedAtLeast is how many of the first faults, and of those in the short form, bad
-// models mend at a rate of mistakes in 100 turns. They are told by their seed, so
-// fewer means that the program leads them worse.
-var solvedAtLeast = map[int]struct{ first, short int }{0: {10, 1}, 10: {10, 1}, 30: {10, 1}}
+// badModels are what is played: models that spoil so many of 100 turns, and one that
+// has no calls of its own and prints them. Of the first faults, and of those in the
+// short form, they mend at least so many. They are told by their seed, so fewer means
+// that the program leads them worse.
+var badModels = []struct {
+	rate         int
+	text         bool
+	first, short int
+}{{0, false, 10, 1}, {10, false, 10, 1}, {30, false, 10, 1}, {60, false, 10, 1}, {30, true, 10, 1}}
 
 // measuredFirst is of how many faults the figures were measured.
 const measuredFirst = 10
@@ -24,11 +29,12 @@ func TestBadModels(t *testing.T) {
 	if long() {
 		fetchLibs(t)
 	}
-	for _, rate := range []int{0, 10, 30} {
-		if *successFlags.rate >= 0 && rate != *successFlags.rate {
+	for _, bad := range badModels {
+		if *successFlags.rate >= 0 && bad.rate != *successFlags.rate {
 			continue
 		}
-		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+		name := badName(bad.rate, bad.text)
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var all standing
 			first := 0 // solved, of those that figures are of
@@ -42,24 +48,23 @@ func TestBadModels(t *testing.T) {
 					continue
 				}
 				must(t, err)
-				s, made := playBad(t, f, l, rate)
+				s, made := playBad(t, f, l, bad.rate, bad.text)
 				all.add(s)
 				if all.tried <= measuredFirst {
 					first = all.solved
 				}
 				t.Logf("%-22s %s\n\t%s %s", f.Name, s, strings.Join(made, ", "), oneLine(s.Reason))
 			}
-			t.Log("\n" + modelsHead + "\n" + all.row(badName(rate), "llmtest 0.17.4", "make models-bad"))
-			least := solvedAtLeast[rate]
-			want := least.short
+			t.Log("\n" + modelsHead + "\n" + all.row(name, "llmtest 0.17.4", "make models-bad"))
+			want := bad.short
 			if long() {
-				want = least.first
+				want = bad.first
 			}
 			if *successFlags.only == "" && *successFlags.seed == 1 && first < want {
-				t.Errorf("%d %%: solved %d of %d, want %d", rate, first, min(all.tried, measuredFirst), want)
+				t.Errorf("%s: solved %d of %d, want %d", name, first, min(all.tried, measuredFirst), want)
 			}
 			if all.believed > 0 {
-				t.Errorf("%d %%: %d false done", rate, all.believed)
+				t.Errorf("%s: %d false done", name, all.believed)
 			}
 		})
 	}
@@ -67,19 +72,25 @@ func TestBadModels(t *testing.T) {
 
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
 
-func playBad(t *testing.T, f exercise, l lib, rate int) (score, []string) {
+func playBad(t *testing.T, f exercise, l lib, rate int, text bool) (score, []string) {
 	t.Helper()
 	planted, err := f.plant(l)
 	must(t, err)
 	m := newBadModel(f, planted, l.test, rate, uint64(*successFlags.seed))
+	m.spec.Tools = !text
 	server := httptest.NewServer(m)
 	defer server.Close()
 	at, err := url.Parse(server.URL)
 	must(t, err)
-	s := contest{model: badSpec.Name, server: at, workspace: "local", wall: 3 * time.Minute}.play(t, f, l)
+	s := contest{model: m.spec.Name, server: at, workspace: "local", wall: 3 * time.Minute}.play(t, f, l)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return s, m.made
 }
 
-func badName(rate int) string { return fmt.Sprintf("bad model, %d %%", rate) }
+func badName(rate int, text bool) string {
+	if text {
+		return fmt.Sprintf("bad model that prints its calls, %d %%", rate)
+	}
+	return fmt.Sprintf("bad model, %d %%", rate)
+}

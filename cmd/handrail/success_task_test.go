@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -210,6 +211,8 @@ func (l *lib) verdict(ctx context.Context, dir string, left func(path string) (s
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", l.judge)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // a fault may never end
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
