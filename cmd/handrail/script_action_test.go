@@ -50,6 +50,7 @@ var actions = []scriptVerb{
 	{"endrun", "N", 1, 1, (*stage).endRun},
 	{"timeisup", "N", 1, 1, (*stage).timeIsUp},
 	{"event", "NAME USER JSON", 3, 3, (*stage).event},
+	{"forge", "NUMBER USER COMMENT", 3, 3, (*stage).forge},
 }
 
 // runner starts a run of the action for each event, as a workflow does.
