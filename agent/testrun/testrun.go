@@ -10,12 +10,23 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// testers are programs that only run tests. readers are programs that show files:
-// "test" in their arguments is the name of one.
+// testers are programs that only run tests. builders run them when they are asked for
+// a target, launchers run the program that follows. readers show and move files: "test"
+// is the name of one there. Of another program nobody knows: when it is asked for a
+// target and fails, tests failed; when it does not, that proves nothing.
 var (
-	testers = [...]string{"pytest", "py.test", "jest", "vitest", "rspec", "tox", "nox", "ctest", "phpunit", "gotestsum", "unittest", "mocha", "behave"}
-	readers = [...]string{"cat", "ls", "head", "tail", "grep", "rg", "find", "sed", "awk", "echo", "git", "rm", "cp", "mv", "mkdir", "touch", "wc", "diff", "cd", "test", "[", "tee", "less", "vi", "vim", "chmod", "which", "command", "type", "stat", "printf"}
-	targets = [...]string{"test", "tests", "check", "verify", "run_tests.sh", "test.sh"}
+	testers   = [...]string{"pytest", "py.test", "jest", "vitest", "rspec", "tox", "nox", "ctest", "phpunit", "gotestsum", "unittest", "mocha", "behave", "ava", "tap", "bats", "busted", "prove", "pest"}
+	builders  = [...]string{"go", "npm", "yarn", "pnpm", "bun", "deno", "node", "cargo", "make", "gmake", "ninja", "just", "task", "rake", "mvn", "mvnw", "gradle", "gradlew", "sbt", "ant", "mix", "dotnet", "swift", "composer", "bazel", "meson", "stack", "cabal", "lein", "zig", "dart", "flutter", "rails", "artisan", "manage.py", "setup.py", "hatch", "turbo", "nx"}
+	launchers = [...]string{"sh", "bash", "dash", "python", "python2", "python3", "php", "ruby", "perl", "npx", "bunx", "bundle", "poetry", "pipenv", "pdm", "uv", "uvx", "hatch", "rye", "coverage", "env", "time", "timeout", "nice", "sudo", "xvfb-run", "stdbuf", "npm", "pnpm", "yarn", "bun"}
+	readers   = [...]string{"cat", "ls", "head", "tail", "grep", "rg", "find", "sed", "awk", "echo", "git", "rm", "cp", "mv", "mkdir", "touch", "wc", "diff", "cd", "test", "[", "tee", "less", "vi", "vim", "chmod", "which", "command", "type", "stat", "printf"}
+	targets   = [...]string{"test", "tests", "check", "verify", "nextest", "spec"}
+	scripts   = [...]string{"test", "tests", "run_tests.sh", "run-tests.sh", "runtests.sh", "test.sh", "tests.sh", "run_tests.py", "runtests.py"}
+	// also are targets that only some builders take so.
+	also = map[string][]string{"npm": {"t", "tst"}, "pnpm": {"t"}, "cargo": {"t"}, "node": {"--test"}, "setup.py": {"pytest"}}
+	// others are words after which no test is run: something is installed, or asked about.
+	others = [...]string{"install", "i", "ci", "add", "get", "remove", "uninstall", "upgrade", "update", "download", "info", "show", "view", "search", "list", "init", "help", "--version", "-version", "-V", "--help", "-h", "--collect-only", "--co", "--dry-run", "--just-print", "--list", "-list", "--listTests", "--list-tests", "--no-run", "--notest", "--show-only", "-DskipTests", "-Dmaven.test.skip=true", "--fixtures", "--markers"}
+	// silent are those that only some programs take so.
+	silent = map[string]string{"make": "-n", "gmake": "-n", "ctest": "-N", "go": "-c", "tox": "-l", "nox": "-l"}
 )
 
 // sigpipe is how a program ends whose reader reads no further.
@@ -27,11 +38,11 @@ func Find(line string, res workspace.CommandResult, known []string) *session.Tes
 	var found *session.TestRun
 	for _, ran := range res.Ran {
 		run := &session.TestRun{Line: ran.Line, Exit: ran.Exit, CutOff: ran.Exit == sigpipe}
-		if is(ran.Line, known) && !hasOwn(ran.Line, res.Ran) && (found == nil || found.Passed() || run.Failed()) {
+		if counts(ran.Line, ran.Exit, known) && !hasOwn(ran.Line, res.Ran) && (found == nil || found.Passed() || run.Failed()) {
 			found = run
 		}
 	}
-	if found != nil || !is(line, known) {
+	if found != nil || !counts(line, res.Exit, known) {
 		return found
 	}
 	run := &session.TestRun{Line: line, Exit: res.Exit, Unknown: len(res.Ran) > 0 || several(line)}
@@ -51,8 +62,23 @@ func hasOwn(line string, ran []workspace.Ran) bool {
 // several reports whether the status of a line may be that of another command.
 func several(line string) bool { return strings.ContainsAny(strings.TrimSpace(line), "|;&\n`(") }
 
-// is reports whether a command line runs tests, in one of its parts.
-func is(command string, known []string) bool {
+// counts reports whether the end of a command says how tests went.
+func counts(line string, exit int, known []string) bool {
+	how := is(line, known)
+	return how == surely || how == perhaps && exit != 0 //control:unknown-runner-proves-nothing
+}
+
+// sureness is whether a command runs tests.
+type sureness int
+
+const (
+	never sureness = iota
+	perhaps
+	surely
+)
+
+// is returns whether a command line runs tests, in one of its parts.
+func is(command string, known []string) (how sureness) {
 	for _, part := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n(){}'\"`", r) }) {
 		words := strings.Fields(part)
 		for len(words) > 0 && strings.Contains(words[0], "=") {
@@ -63,17 +89,52 @@ func is(command string, known []string) bool {
 		}
 		plain := strings.Join(words, " ")
 		if slices.ContainsFunc(known, func(k string) bool { return plain == k || strings.HasPrefix(plain, k+" ") }) { //control:known-tests
-			return true
+			return surely
 		}
-		if slices.Contains(readers[:], path.Base(words[0])) {
-			continue
-		}
-		for _, w := range words {
-			w = path.Base(w)
-			if slices.Contains(testers[:], w) || slices.Contains(targets[:], w) || strings.HasPrefix(w, "test:") || strings.HasPrefix(w, "test_") {
-				return true
+		how = max(how, runs(words))
+	}
+	return how
+}
+
+// runs returns whether a command, by its words, runs tests.
+func runs(words []string) sureness {
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(others[:], w) }) { //control:tests-run-nothing
+		return never
+	}
+	for i, w := range words {
+		name, rest := path.Base(w), words[i+1:]
+		switch {
+		case strings.HasPrefix(w, "-") || strings.Contains(w, "=") || strings.Trim(w, "0123456789smh.") == "" || slices.Contains([]string{"run", "exec", "x", "dlx"}, w):
+			continue // of the launcher before it
+		case slices.Contains(rest, silent[name]) || slices.Contains(readers[:], name):
+			return never
+		case slices.Contains(testers[:], name), isScript(w, i > 0):
+			return surely
+		case slices.Contains(builders[:], name) && slices.ContainsFunc(rest, func(t string) bool { return isTarget(t) || slices.Contains(also[name], t) }):
+			return surely
+		case !slices.Contains(launchers[:], name):
+			if len(rest) > 0 && slices.Contains([]string{"test", "check", "verify"}, rest[0]) {
+				return perhaps
 			}
+			return never
 		}
 	}
-	return false
+	return never
+}
+
+// isTarget reports whether a word asks a builder for tests: "test", ":app:test", "test:unit".
+func isTarget(w string) bool {
+	w = w[strings.LastIndexByte(w, ':')+1:] + " " + w
+	last, whole, _ := strings.Cut(w, " ")
+	return slices.Contains(targets[:], last) || strings.HasPrefix(whole, "test:") || strings.HasPrefix(whole, "test-") || strings.HasPrefix(whole, "test_")
+}
+
+// isScript reports whether a word is a file of the project that runs tests: by its own
+// path, or given to the launcher before it.
+func isScript(w string, launched bool) bool {
+	name := path.Base(w)
+	if !launched && !strings.Contains(w, "/") {
+		return false
+	}
+	return slices.Contains(scripts[:], name) || strings.HasPrefix(name, "test_") && path.Ext(name) != ""
 }

@@ -36,11 +36,11 @@ func Machine(environ []string) *workspace.Machine {
 	}
 	for _, name := range []string{"RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY"} {
 		dir := filepath.Clean(env[name])
-		real, err := filepath.EvalSymlinks(dir)
+		target, err := filepath.EvalSymlinks(dir)
 		if err != nil || !isDir(dir) || !filepath.IsAbs(dir) || slices.Contains(m.Dirs, dir) || within("/usr", dir) {
 			continue
 		}
-		if !slices.ContainsFunc(append(private, system...), func(p string) bool { return within(real, p) || within(dir, p) }) { //control:tools-hold-no-token
+		if !slices.ContainsFunc(append(private, system...), func(p string) bool { return within(target, p) || within(dir, p) }) { //control:tools-hold-no-token
 			m.Dirs = append(m.Dirs, dir)
 		}
 	}
@@ -80,8 +80,8 @@ func places(env map[string]string, shown []string) map[string]string {
 // are.
 func runnersOwn(env map[string]string) (out []string) {
 	add := func(dir string) {
-		real, err := filepath.EvalSymlinks(dir)
-		for _, dir := range []string{filepath.Clean(dir), real} {
+		target, err := filepath.EvalSymlinks(dir)
+		for _, dir := range []string{filepath.Clean(dir), target} {
 			if err == nil && filepath.IsAbs(dir) && isDir(dir) && !slices.Contains(out, dir) {
 				out = append(out, dir)
 			}

@@ -103,6 +103,8 @@ var controlsOfAgent = []control{
 	{"sigpipe-is-no-failure", "value !t.Passed()", "./agent", "TestTestsThatPass"},
 	{"tests-are-old", "drop", "./agent", "TestTestsThatPass"},
 	{"known-tests", "false", "./agent/testrun", "TestIs"},
+	{"tests-run-nothing", "false", "./agent/testrun", "TestIs"},
+	{"unknown-runner-proves-nothing", "value true", "./agent/testrun", "TestUnknownRunner"},
 	{"machine-is-asked", `value ""`, "./agent/project", "TestTry"},
 	{"watched-memory", "false", "./agent/workspace/watch ./agent/workspace/bwrap", "TestProcesses|TestOrdinaryUser"},
 	{"watched-threads", "false", "./agent/workspace/watch", "TestProcesses"},

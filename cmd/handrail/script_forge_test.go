@@ -24,7 +24,7 @@ import (
 
 // forge writes a yes to what waits in a thread into its ref, as somebody may who can
 // push: all sums are right, and its source is a comment that its author wrote.
-func (s *stage) forge(ts *testscript.TestScript, args []string) error {
+func (s *stage) forge(_ *testscript.TestScript, args []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.patience())
 	defer cancel()
 	number, err := strconv.Atoi(args[0])

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func (e *Engine) Check(ctx context.Context) error {
 	if _, err := e.docker.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		return fmt.Errorf("check docker: %w: install docker.io (or Docker Engine), start its daemon, and let this user use its socket", err)
 	}
-	if _, err := os.Stat(e.cfg.Binary); err != nil {
+	if _, err := os.Stat(e.cfg.Binary); err != nil && runtime.GOOS != "linux" { // there it is this program
 		return fmt.Errorf("check docker: %w: containers run the Linux program: put the one of the release for Linux there", err)
 	}
 	image, _, err := e.base(ctx, e.cfg.Image)
