@@ -104,7 +104,7 @@ var controlsOfAgent = []control{
 	{"tests-are-old", "drop", "./agent", "TestTestsThatPass"},
 	{"known-tests", "false", "./agent/testrun", "TestIs"},
 	{"tests-run-nothing", "false", "./agent/testrun", "TestIs"},
-	{"unknown-runner-proves-nothing", "value true", "./agent/testrun", "TestUnknownRunner"},
+	{"unknown-runner-proves-nothing", "false", "./agent/testrun", "TestUnknownRunner"},
 	{"machine-is-asked", `value ""`, "./agent/project", "TestTry"},
 	{"watched-memory", "false", "./agent/workspace/watch ./agent/workspace/bwrap", "TestProcesses|TestOrdinaryUser"},
 	{"watched-threads", "false", "./agent/workspace/watch", "TestProcesses"},
