@@ -7,7 +7,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench bench-prefix crash-short crash disk load hostile programs judge stale orders long models models-bad
+.PHONY: build test mutations bench bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs orders long models models-bad review-eval
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -31,6 +31,10 @@ crash:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestCrashReview$$' -v -parallel 8 -timeout 1h -args -crash.steps=1 $(QUIET)
 	@$(CRASH) -parallel 8 -timeout 4h -args -crash.steps=1 -crash.random=2000 -crash.limits $(QUIET)
 
+# Workflow runs of the Action that are killed at random, each followed by the next run.
+crash-action:
+	@HANDRAIL_LONG=1 $(GO) test ./cmd/handrail -count=1 -run '^TestCrashAction$$' -v -parallel 8 -timeout 2h -args -crash.random=350 $(QUIET)
+
 # The server's disk is full at every page that a story writes. Needs the right to mount.
 disk:
 	@HANDRAIL_REQUIRE_ENGINES=tmpfs $(GO) test ./cmd/handrail -count=1 -run '^TestDiskFull$$' -v -parallel 8 -timeout 2h -args -disk.points=360 $(QUIET)
@@ -51,6 +55,11 @@ programs:
 judge:
 	@HANDRAIL_REQUIRE_ENGINES=renderer $(GO) test ./policy/untrusted ./policy/untrusted/visible ./bot/command -count=1 -p 1 -timeout 1h -run '^Test(Posted.*|TitlesAndMessages|WordsAsOnGitHub|Said)$$' -v -args -judge.texts=600000 -judge.seed=$(or $(SEED),10) $(QUIET)
 
+# 100,000 diffs of real code that do not fit: what is applied is what was meant. git
+# apply and GNU patch try one in twenty of them, and each that goes wrong; SEED=n makes others.
+stale-diffs:
+	@$(GO) test ./agent/patch -count=1 -run '^TestStaleDiffs$$' -v -timeout 1h -args -judge.hunks=100000 -judge.tools=20 -judge.seed=$(or $(SEED),1) $(QUIET)
+
 # A server that is stopped in the middle of its work and continued writes
 # nothing, and of three servers any goes on where a killed one was. Needs PostgreSQL.
 stale:
@@ -70,6 +79,11 @@ models:
 models-bad:
 	@HANDRAIL_LONG=1 $(GO) test ./cmd/handrail -count=1 -run '^TestBadModels$$' -v -timeout 2h -args -success.seed=$(or $(SEED),1) -success.tasks=$(or $(TASKS),0) $(QUIET)
 
+# A real model (OLLAMA_HOST, MODEL=…, CASES=n of each kind) reviews pull requests with a planted
+# fault and without one; it says what was found, what nobody planted, and what was unsure.
+review-eval:
+	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
+
 # Each control of docs/safety.md taken out of the program, one after the other.
 mutations:
 	@./.ci/mutations
@@ -77,11 +91,15 @@ mutations:
 # The numbers of docs/performance.md. What needs docker or bwrap is skipped
 # where they are missing, and says so.
 bench:
-	$(GO) test -run '^$$' -bench 'Run33|Turn|Demo|Start|Webhook|Parse|Prompt|Replay' -benchtime 10x -timeout 10m ./cmd/handrail
+	$(GO) test -run '^$$' -bench 'Run33|Turn|Demo|Start|Reaction|Webhook|Parse|Prompt|Replay' -benchtime 10x -timeout 10m ./cmd/handrail
 	$(GO) test -run '^$$' -bench 'Open|Commit' -benchtime 3x -timeout 30m ./cmd/handrail
 	$(GO) test -run '^$$' -bench Inside -benchtime 20x -timeout 20m ./agent/workspace
 	$(GO) test -run '^$$' -bench . ./agent/workspace/host ./agent/patch ./agent/tools ./policy/...
 	$(GO) test -run '^$$' -bench Load -benchtime 10x ./bot/webhook
+
+# A place to work in, in a repository of 500,000 files.
+bench-large:
+	$(GO) test -run '^$$' -bench 'Open/(first|known|new)' -benchtime 3x -timeout 2h ./cmd/handrail -args -bases.files=500000
 
 # What of a prompt a model's server can use again: by Ollama's own renderers, and by the
 # server at OLLAMA_HOST with the model HANDRAIL_BENCH_MODEL where they are set.

@@ -63,7 +63,7 @@ type Approver interface {
 // Moved reports whether what was published last is on top of commits that the
 // workspace lacks. Commits are named by their ids.
 type Checkpointer interface {
-	Save(ctx context.Context, turn int) (Saved, error)
+	Save(ctx context.Context, turn int, keep bool) (Saved, error)
 	Publish(ctx context.Context, pub Publication) (session.Checkpoint, error)
 	Diff(ctx context.Context, from, to string, paths []string) (string, error)
 	Revert(ctx context.Context, to string, paths []string) error

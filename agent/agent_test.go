@@ -177,7 +177,7 @@ type states struct {
 	out   []string // commits that were published
 }
 
-func (s *states) Save(ctx context.Context, _ int) (Saved, error) {
+func (s *states) Save(ctx context.Context, _ int, _ bool) (Saved, error) {
 	changes, err := s.ws.Changes(ctx)
 	if err != nil {
 		return Saved{}, err

@@ -265,15 +265,23 @@ func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome
 // again shows the call that the last answer seems to have meant.
 func (f *finisher) again() string {
 	a := f.talk.entries[len(f.talk.entries)-1].answer
-	if name, args := f.requests.tools.Template(cmp.Or(a.Raw, a.Content)); name != "" {
+	if name, args := f.requests.tools.Template(cmp.Or(a.Raw, a.Content, a.Thinking)); name != "" {
 		return " It is sent like this: " + f.model.template(name, args)
 	}
 	return ""
 }
 
 func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
+	but := ""
+	if f.talk.entries[len(f.talk.entries)-1].answer.Thinking != "" { //control:all-thinking
+		but = " but thinking"
+	}
 	if f.claims.empty >= mostFailed {
-		return failed(fmt.Sprintf("The model answered nothing %d times in a row. Try again, or use another model.", mostFailed)), nil
+		return failed(fmt.Sprintf("The model answered nothing%s %d times in a row. Try again, or use another model.", but, mostFailed)), nil
+	}
+	if but != "" {
+		return nil, f.tell(ctx, session.NoteReminder, "Your answer was all thinking, and what stands in that is not run. "+
+			"End the thinking, and behind its end call a tool or complete the task."+f.again())
 	}
 	return nil, f.tell(ctx, session.NoteReminder, "Your answer was empty. Go on with the task: call a tool, or complete it.")
 }
@@ -300,13 +308,13 @@ func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome
 // that the model went to by itself takes nothing from what they want.
 func (f *finisher) mayWrite() bool {
 	m, _ := policy.ParseMode(f.ModeName())
-	return m.Allows(policy.Write) && m.EditLimit != 0
+	return m.Writes()
 }
 
 // asked returns the latest words of a person.
 func (f *finisher) asked() string { return cmp.Or(f.talk.asks, session.Command(f.Task.Text)) }
 
-// mostMistakes is how many mistakes in a row end a session: the model is
+// mostMistakes is how many answers in a row with mistakes end a session: the model is
 // stuck, and more turns would not free it.
 const mostMistakes = 6
 

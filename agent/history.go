@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/memory"
+	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/policy"
@@ -26,7 +27,6 @@ type history struct {
 	ratio    compact.Ratio
 	lead     *session.Prompt // what requests begin with; nil before the first
 	renewed  bool            // the conversation was made shorter since then
-	switched bool            // a person asked for another mode since then
 	mode     policy.Mode     // the present one
 	textOnly bool            // the server refused native calls
 	todoTurn int             // turn of the last change of the todo list
@@ -83,7 +83,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Note:
 		h.note(e, p)
 	case *session.Prompt:
-		h.lead, h.renewed, h.switched = p, false, false
+		h.lead, h.renewed = p, false
 	case *session.Update:
 		if p.Todo != nil {
 			h.todoTurn = h.Turns
@@ -129,7 +129,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	}
 	switched := p.Mode != "" && p.Mode != h.mode.Name
 	if p.Mode != "" {
-		over, h.switched = true, h.switched || switched // it is a request of its own
+		over = true // it is a request of its own
 		h.enter(p.Mode)
 	}
 	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
@@ -140,8 +140,8 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 		h.notes.Goal = firstLine(p.Text, mostGoal)
 	}
 	h.talk.message(e, p)
-	if last := len(h.talk.entries) - 1; switched && p.Text != "" {
-		h.talk.entries[last].user = fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s", p.Mode, p.Text)
+	if last := len(h.talk.entries) - 1; switched && p.Text != "" { //control:mode-is-told
+		h.talk.entries[last].user = fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s\n\n%s", p.Mode, prompt.OfMode(p.Mode), p.Text)
 	}
 }
 

@@ -199,7 +199,7 @@ func (a *arena) keep() string {
 }
 
 // Save implements Checkpointer.
-func (a *arena) Save(context.Context, int) (Saved, error) {
+func (a *arena) Save(context.Context, int, bool) (Saved, error) {
 	out := Saved{Commit: a.keep(), Changed: true}
 	out.Tree = out.Commit
 	old := a.published()

@@ -252,6 +252,22 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// Mistakes of one answer are told together and count once: the model could not know
+// better. Only answers in a row end a session.
+func TestMistakesOfOneAnswer(t *testing.T) {
+	wrong := strings.Repeat("{name: no_such_tool, arguments: {n: 1}}, ", 9)
+	b := newBench(t, head+`
+- calls: [`+wrong+`{name: read_file, arguments: {path: nowhere.txt}}]
+- calls: [`+wrong+`{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
+- say: "Done. [TASK_COMPLETE]"
+`, map[string]string{"a.txt": "one\n"})
+	b.must(session.StatusDone)
+	b = newBench(t, head+strings.Repeat("- calls: [{name: no_such_tool, arguments: {n: 1}}]\n", 6), nil)
+	if out := b.must(session.StatusFailed); out.Turns != 6 {
+		t.Errorf("%d turns: %s", out.Turns, out.Reason)
+	}
+}
+
 // Equal calls in one answer are all kept and all answered; a tool whose use is
 // repetition has a limit of its own.
 func TestEqualCallsInOneAnswer(t *testing.T) {

@@ -142,18 +142,51 @@ func TestContextCutBehindOurBack(t *testing.T) {
 			}
 			script += fmt.Sprintf("- {say: \"No file had to change. [TASK_COMPLETE]\", tokens: {prompt: %d}, optional: true, repeat: true}\n", c.count[7])
 			b := newBench(t, script, files)
-			u, err := url.Parse(b.model.URL() + "/v1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b.cfg.Model, err = openai.New(openai.Config{URL: u, Model: "m"}); err != nil {
-				t.Fatal(err)
-			}
+			b.overOpenAI()
 			out := b.must(c.want)
 			if c.want == session.StatusFailed && (!strings.Contains(out.Reason, "OLLAMA_CONTEXT_LENGTH") || !strings.Contains(out.Reason, "native API") || out.Turns > 4) {
 				t.Errorf("%d turns: %s", out.Turns, out.Reason)
 			}
 		})
+	}
+}
+
+// What stands in thinking is never run. A model that did not end its thinking is told
+// so, with the call that it made there, as it is to be sent.
+func TestAllThinking(t *testing.T) {
+	for name, answer := range map[string]string{
+		"never ended":   `text: '<think>I write it.\n<tool_call>{"name": "write_file", "arguments": {"path": "a.txt", "content": "fine"}}</tool_call>'`,
+		"by the server": `think: 'I write it. <tool_call>{"name": "write_file", "arguments": {"path": "a.txt", "content": "fine"}}</tool_call>'`,
+	} {
+		b := newBench(t, `
+model: {name: m, thinking: true}
+turns:
+- `+answer+`
+- when: {last_contains: [all thinking, End the thinking, '<tool_call>{"name": "write_file", "arguments": {"path":"a.txt","content":"fine"}}</tool_call>']}
+  print: true
+  calls: [{name: write_file, arguments: {path: a.txt, content: "fine\n"}}]
+- say: "Done. [TASK_COMPLETE]"
+`, map[string]string{"a.txt": "one\n"})
+		b.must(session.StatusDone)
+		if n := len(b.results()); n != 1 {
+			t.Errorf("%s: %d calls were run", name, n)
+		}
+	}
+	b := newBench(t, "model: {name: m, tools: true, thinking: true}\nturns:\n- {think: I write it., repeat: true}\n", nil)
+	if out := b.must(session.StatusFailed); !strings.Contains(out.Reason, "nothing but thinking 3 times") {
+		t.Error(out.Reason)
+	}
+}
+
+// overOpenAI has the model asked by the API that many servers have.
+func (b *bench) overOpenAI() {
+	b.t.Helper()
+	u, err := url.Parse(b.model.URL() + "/v1")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if b.cfg.Model, err = openai.New(openai.Config{URL: u, Model: "m"}); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

@@ -21,7 +21,7 @@ func (t *conversation) messages(text bool) []llm.Message {
 		from := len(out)
 		switch {
 		case e.answer == nil:
-			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + e.user, Images: pictures(e.images)})
+			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + e.user, Images: pictures(e.images), Ours: e.nudge})
 		case text:
 			out = append(out, textTurn(e, t.nonce)...)
 		default:

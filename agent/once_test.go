@@ -21,12 +21,12 @@ type failingSaves struct {
 
 var errNoSave = errors.New("cannot be saved")
 
-func (s *failingSaves) Save(ctx context.Context, turn int) (Saved, error) {
+func (s *failingSaves) Save(ctx context.Context, turn int, keep bool) (Saved, error) {
 	if s.fails > 0 {
 		s.fails--
 		return Saved{}, errNoSave
 	}
-	return s.states.Save(ctx, turn)
+	return s.states.Save(ctx, turn, keep)
 }
 
 // What ran under an approval does not run again under it when the save after it
@@ -157,7 +157,7 @@ func TestEditsInACircle(t *testing.T) {
 - {say: "Done. [TASK_COMPLETE]", repeat: true, optional: true}
 `, map[string]string{".env": "A=0\n"})
 	o.bind(b)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for range 9 {
 		out, err := b.run(ctx)

@@ -130,10 +130,12 @@ var busyFiles = map[string]string{"a.txt": "one\n", "b.txt": strings.Repeat("som
 func TestPrefixIsNeverTouched(t *testing.T) {
 	for _, tt := range []struct {
 		name, model string
+		openAI      bool
 	}{
-		{"native", "{name: m, tools: true, thinking: true}"},
-		{"text", "{name: m}"},
-		{"thinking in text", "{name: m, thinking: true}"},
+		{"native", "{name: m, tools: true, thinking: true}", false},
+		{"text", "{name: m}", false},
+		{"thinking in text", "{name: m, thinking: true}", false},
+		{"native, OpenAI's API", "{name: m, tools: true, thinking: true}", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			turns := busyTurns
@@ -142,6 +144,9 @@ func TestPrefixIsNeverTouched(t *testing.T) {
 				turns = strings.ReplaceAll(turns, "- print: true\n ", "- print: true\n ")
 			}
 			b := newBench(t, "model: "+tt.model+"\nturns:"+turns+strings.ReplaceAll(doneTurns, "- calls:", "- print: "+fmt.Sprint(turns != busyTurns)+"\n  calls:"), busyFiles)
+			if tt.openAI {
+				b.overOpenAI()
+			}
 			b.cfg.Limits.Turns = 16 // the model is told that they come to an end
 			b.must(session.StatusDone)
 			if n := restarts(t, b.model.Requests()); n != 0 || len(b.model.Requests()) < 14 {
@@ -225,6 +230,16 @@ func survivesRestarts(t *testing.T, script string, want []string) {
 // often as the log says so.
 const shorter = -1
 
+// askedAgain has a person say something, and the model do it.
+func askedAgain(said ...session.Message) func(*bench) {
+	return func(b *bench) {
+		for _, m := range said {
+			b.append(session.NewEvent(session.TypeMessage, 0, m))
+		}
+		b.must(session.StatusDone)
+	}
+}
+
 // What makes requests begin anew is in the log with its reason, and nothing else does.
 func TestPrefixBeginsAnewForAReason(t *testing.T) {
 	long := strings.Repeat("a line that says nothing of any use to anybody\n", 90)
@@ -291,16 +306,29 @@ turns:
 - {calls: [{name: write_file, arguments: {path: c.txt, content: "x\n"}}]} # instead of one that was too long
 - say: "Done. [TASK_COMPLETE]"
 `},
+		{name: "a person's mode with the same tools", mode: "code", want: []string{"begin"}, script: head + `
+- calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
+- say: "Done. [TASK_COMPLETE]"
+- when: {last_contains: ["You are in debug mode now", "Find the cause before you change anything", "change it again"]}
+  calls: [{name: edit_file, arguments: {path: a.txt, old_string: two, new_string: three}}]
+- say: "Done. [TASK_COMPLETE]"
+`, between: askedAgain(session.Message{Mode: "debug", Text: "change it again"})},
+		{name: "a person's mode with other tools", mode: "code", want: []string{"begin", "mode"}, anew: 1, script: head + `
+- calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
+- say: "Done. [TASK_COMPLETE]"
+- calls: [{name: read_file, arguments: {path: a.txt}}]
+- say: "It says two."
+`, between: func(b *bench) {
+			b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Mode: "ask", Text: "what does it say?"}))
+			b.must(session.StatusAnswered)
+		}},
 		{name: "another model", mode: "code", want: []string{"begin", "model"}, anew: 0, script: head + `
 - calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
 - say: "Done. [TASK_COMPLETE]"
 - calls: [{name: read_file, arguments: {path: a.txt}}]
 - calls: [{name: edit_file, arguments: {path: a.txt, old_string: two, new_string: three}}]
 - say: "Done. [TASK_COMPLETE]"
-`, between: func(b *bench) {
-			b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Model: "other"}))
-			b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Text: "change it again"}))
-		}},
+`, between: askedAgain(session.Message{Model: "other"}, session.Message{Text: "change it again"})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{"a.txt": "one\n", "b.txt": "two\n"}
@@ -317,7 +345,6 @@ turns:
 			}
 			if tt.between != nil {
 				tt.between(b)
-				b.must(session.StatusDone)
 			}
 			want := tt.anew
 			for _, n := range events[session.Note](b, session.TypeNote) {

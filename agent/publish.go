@@ -311,7 +311,7 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 	if err := p.saves.Revert(ctx, to, paths); err != nil {
 		return fmt.Errorf("take back %s: %w", strings.Join(paths, ", "), err)
 	}
-	saved, err := p.saves.Save(ctx, p.Turns)
+	saved, err := p.saves.Save(ctx, p.Turns, true)
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}

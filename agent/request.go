@@ -31,10 +31,10 @@ func (t *toolset) offered() []llm.ToolSpec {
 	out := make([]tools.Spec, 0, len(t.Specs()))
 	small := t.small()
 	for _, s := range t.Specs() {
-		if s.Kind != policy.Read && !t.mode.Allows(s.Kind) || small && !s.Essential {
-			continue
+		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && s.In(t.mode.Name)
+		if offer && s.Description != "" { //control:untold-tools
+			out = append(out, s)
 		}
-		out = append(out, s)
 	}
 	return tools.ForModel(out)
 }
@@ -72,7 +72,7 @@ func (q *requests) begin(ctx context.Context) error {
 }
 
 // whyAnew returns why requests cannot begin as before, "" where they can. Another mode
-// with the same tools is none where the model went to it: it knows of that.
+// with the same tools is no reason: the model is told of it, see [history.message].
 func (q *requests) whyAnew(now session.Prompt) session.PromptWhy {
 	was := q.lead
 	switch {
@@ -82,7 +82,7 @@ func (q *requests) whyAnew(now session.Prompt) session.PromptWhy {
 		return session.PromptModel
 	case was.Text != now.Text:
 		return session.PromptText
-	case was.Mode != now.Mode && (was.Digest != now.Digest || q.switched):
+	case was.Mode != now.Mode && was.Digest != now.Digest:
 		return session.PromptMode
 	case was.Digest != now.Digest:
 		return session.PromptTools

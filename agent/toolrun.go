@@ -202,12 +202,12 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	}
 	begin := r.now()
 	res, err := r.gate.carryOut(ctx, c.Call, ru)
-	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || ctx.Err() != nil) {
+	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
 		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: it is told so when this has passed
 	}
 	out := session.Result{
 		Call: c.ID, OK: err == nil, Content: res.Content, Title: res.Title, Changes: res.Changes, Images: res.Images,
-		Millis: r.now().Sub(begin).Milliseconds(), Complete: res.Complete, NoChange: res.NoChange, Tests: res.Tests, Mistake: res.Mistake,
+		Millis: r.now().Sub(begin).Milliseconds(), Complete: res.Complete, NoChange: res.NoChange, Tests: res.Tests, Mistake: res.Mistake, Finding: res.Finding,
 	}
 	if err != nil {
 		out.Content, out.Mistake = r.withRegion(ctx, c, err.Error()), true
@@ -245,7 +245,7 @@ func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action p
 	default:
 		return []*session.Event{session.NewEvent(session.TypeResult, c.Turn, out)}, nil
 	}
-	saved, err := r.saves.Save(ctx, c.Turn)
+	saved, err := r.saves.Save(ctx, c.Turn, r.gate.mode.Writes())
 	if err != nil {
 		return nil, fmt.Errorf("save changes: %w", err)
 	}

@@ -7,6 +7,7 @@
 //	bot.go       one wake of a thread: take deliveries, run the session
 //	source.go    which deliveries are wanted, and how urgent they are
 //	words.go     whose words count
+//	watchers.go  events without words, see bot/watch
 //	handle.go    what a delivery means
 //	asker.go     who is answered, and who has to wait
 //	commands.go  the table of commands
@@ -39,6 +40,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/bot/watch"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -71,6 +73,8 @@ type Work struct {
 	// Shares returns the budgets that the session has in common with others, given
 	// what it has used by now; see [policy.Share].
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
+	// SawGreen is told which checks of a commit are content with it.
+	SawGreen func(commit string, checks []string)
 	// Unsigned is called when GitHub does not sign commits, and the repository asks for that.
 	Unsigned func(context.Context) error
 	// RequesterID is the account that the task's requester had when it was asked for.
@@ -84,18 +88,19 @@ type Work struct {
 
 // Config is what a bot is made of.
 type Config struct {
-	Store  store.Store
-	GitHub *ghapp.App
-	Runner Runner
-	Offers Offerer                                      // nil: no request is a pull request
-	Clone  Clone                                        // nil: nothing is known of what is in the repository
-	Quotas Quotas                                       // on what people ask for; nil for none
-	Policy policy.Config                                // the server's; repositories can only narrow it
-	Model  string                                       // for requests that name none
-	Sees   func(ctx context.Context, model string) bool // whether a model sees pictures; nil for all of them
-	Room   func(ctx context.Context, model string) int  // how many bytes of a thread a model is told of a request; nil for a small model's
-	More   func(thread string) <-chan struct{}          // tells of new deliveries while a thread is worked on; may be nil
-	Owner  string                                       // name of this worker in leases
+	Store    store.Store
+	GitHub   *ghapp.App
+	Runner   Runner
+	Offers   Offerer                                      // nil: no request is a pull request
+	Clone    Clone                                        // nil: nothing is known of what is in the repository
+	Watchers []watch.Watcher                              // of events that hold no words
+	Quotas   Quotas                                       // on what people ask for; nil for none
+	Policy   policy.Config                                // the server's; repositories can only narrow it
+	Model    string                                       // for requests that name none
+	Sees     func(ctx context.Context, model string) bool // whether a model sees pictures; nil for all of them
+	Room     func(ctx context.Context, model string) int  // how many bytes of a thread a model is told of a request; nil for a small model's
+	More     func(thread string) <-chan struct{}          // tells of new deliveries while a thread is worked on; may be nil
+	Owner    string                                       // name of this worker in leases
 
 	Repositories []string      // that are served: owner/name, or owner/* for all of an owner; none for all that there are
 	Apps         []int64       // through which people may write
@@ -153,6 +158,7 @@ func New(cfg Config) (*Bot, error) {
 	b.live = &live.Config{
 		Store: cfg.Store, GitHub: cfg.GitHub, Policy: cfg.Policy, Approves: b.approves, Lets: b.lets, Every: cfg.Every, Now: cfg.Now, Log: cfg.Log,
 	}
+	b.live.Report = b.report
 	if cfg.Offers != nil {
 		b.live.Offer = cfg.Offers.Offer
 	}
@@ -189,6 +195,9 @@ func (b *Bot) worker(ref thread.Ref) *worker {
 // order, runs its session, and starts over. It returns an error for what may
 // work later; the queue calls again.
 func (b *Bot) Work(ctx context.Context, key string) (err error) {
+	if at, ok := thread.Repository(key); ok {
+		return b.workOnRepository(ctx, at)
+	}
 	ref, err := thread.Parse(key)
 	if err != nil {
 		return b.drop(ctx, key, err)

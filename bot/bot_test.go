@@ -12,15 +12,19 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ci/mend"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/bot/trigger"
+	"github.com/handrail-bot/handrail/bot/watch"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -35,6 +39,9 @@ type world struct {
 	run   func(ctx context.Context, w bot.Work) (session.Outcome, error)
 	n     int
 }
+
+// watchers are those of a server.
+var watchers = []watch.Watcher{mend.Watcher(), schedule.Watcher(), trigger.Watcher()}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -64,7 +71,7 @@ func newWorld(t *testing.T) *world {
 	client, err := ghapp.New(ghapp.Config{APIURL: w.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Spacing: -1, Backoff: time.Millisecond})
 	must(t, err)
 	w.bot, err = bot.New(bot.Config{
-		Store: w.store.Store, GitHub: client, Runner: w, Policy: policy.DefaultConfig(), Model: "m",
+		Store: w.store.Store, GitHub: client, Runner: w, Watchers: watchers, Policy: policy.DefaultConfig(), Model: "m",
 		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
 	})
 	must(t, err)
@@ -211,7 +218,7 @@ func (f failingLogs) Apply(context.Context, store.Fence, store.Change) error { r
 func (w *world) with(s store.Store) *bot.Bot {
 	w.t.Helper()
 	b, err := bot.New(bot.Config{
-		Store: s, GitHub: w.client(), Runner: w, Policy: policy.DefaultConfig(), Model: "m",
+		Store: s, GitHub: w.client(), Runner: w, Watchers: watchers, Policy: policy.DefaultConfig(), Model: "m",
 		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
 	})
 	must(w.t, err)

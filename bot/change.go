@@ -8,7 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
-	"github.com/handrail-bot/handrail/bot/custom"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/outbox"
@@ -34,7 +34,7 @@ type change struct {
 	signs   []string         // on it
 	asked   userMessage      // that text
 
-	book *custom.Book // the commands of the repository's own; nil when nobody asked for them yet
+	book *command.Book // the commands of the repository's own; nil when nobody asked for them yet
 }
 
 func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }

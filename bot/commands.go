@@ -104,9 +104,10 @@ type request struct {
 	msg   userMessage
 	cmd   command.Command
 	actor policy.Actor
-	sess  *store.Session // of the thread, nil for none
-	model string         // that worked on the session before this one; "" for none
-	own   string         // what the model is told of a command of the repository's own; "" for any other
+	sess  *store.Session  // of the thread, nil for none
+	model string          // that worked on the session before this one; "" for none
+	job   *live.Scheduled // that nobody asks for; nil for what somebody does
+	own   string          // what the model is told of a command of the repository's own; "" for any other
 }
 
 // reply answers in the thread.
@@ -198,6 +199,6 @@ func help(ctx context.Context, r *request) error {
 	if fault.Temporary(err) {
 		return err
 	}
-	r.reply(specs(r.w.rows).Help() + render.OwnCommands(book, fault.InWords(err)))
+	r.reply(specs(r.w.rows).Help() + render.OwnCommands(book.Book, fault.InWords(err)))
 	return nil
 }

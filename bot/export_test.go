@@ -10,7 +10,8 @@ import (
 
 // Started returns the commands of a task that a workflow run begins with.
 func Started(inputs []byte, names ...string) ([]command.Command, error) {
-	return specs(commands()).Parse(startedBy(json.RawMessage(inputs)), names...)
+	body, _ := startedBy(json.RawMessage(inputs))
+	return specs(commands()).Parse(body, names...)
 }
 
 // Source is the place of a delivery by its words alone, whoever wrote them.

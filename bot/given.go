@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/conversation"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -102,7 +103,7 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 	return conversation.Gather(ctx, from, conversation.Request{
 		Hides: from.Hides,
 		First: conversation.PostOf(r.at.Issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: anew, Line: s.line(),
-		Room:  room - len(words),
+		Room: room - len(words), Review: live.Reviews(r.cmd.Mode),
 		Clean: r.cleaned, Refused: func(err error) bool {
 			var ge *ghapp.Error
 			return errors.As(err, &ge) && ge.Kind == ghapp.Permanent

@@ -27,11 +27,8 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if err != nil {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
-	if at, ok := approval.About(ev); ok && at.Same(w.at.Ref) {
-		if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
-			return w.orGiveUp(ctx, d, err)
-		}
-		return w.orGiveUp(ctx, d, w.reviewed(ctx, d, ev))
+	if done, err := looked(ctx, w, d, ev); done || err != nil {
+		return w.orGiveUp(ctx, d, err)
 	}
 	names, err := w.names(ctx, textsIn(ev))
 	if err != nil {
@@ -40,9 +37,15 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if _, ok := touches(ev, names); ok && w.serves(ev.Thread) {
 		return w.orGiveUp(ctx, d, w.touched(ctx, d, ev))
 	}
-	s, ok := w.broughtBy(d, ev)
-	if !ok || !w.serves(ev.Thread) { // a fork that moved, too: its session is looked at after this
+	if ev.Kind != "" && !w.serves(ev.Thread) {
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
+	}
+	s, a, err := meant(ctx, w, d, ev)
+	if err != nil {
+		return w.orGiveUp(ctx, d, err)
+	}
+	if a != nil {
+		return w.orGiveUp(ctx, d, heed(ctx, w, d, a))
 	}
 	if w.unlistedBot(s.author) {
 		return w.cfg.Store.Deliveries.Done(ctx, "a bot that is not let in", d.ID)
@@ -69,6 +72,19 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		return w.orGiveUp(ctx, d, err)
 	}
 	return w.orGiveUp(ctx, d, w.answer(ctx, d, s, carry))
+}
+
+// looked has GitHub looked at where an event says only that something happened there. It
+// reports whether that was all.
+func looked(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (done bool, err error) {
+	at, ok := approval.About(ev)
+	if !ok || !at.Same(w.at.Ref) {
+		return false, nil
+	}
+	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
+		return true, err
+	}
+	return true, w.reviewed(ctx, d, ev)
 }
 
 // broughtBy returns the text that a delivery brings to this thread.

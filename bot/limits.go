@@ -75,6 +75,9 @@ func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 // mayBegin reports whether the person may have work done in the mode of a choice, and in
 // others that their words reach, and else says so.
 func (r *request) mayBegin(cfg policy.Config, with policy.Choice, others ...string) bool {
+	if m, err := policy.ParseMode(with.Mode); r.job != nil {
+		return err == nil && (m.ReadOnly() || r.job.Asks) //control:schedule-acts-for-nobody
+	}
 	right := policy.AskRead
 	for _, name := range append(others, with.Mode) {
 		if m, err := policy.ParseMode(name); err != nil || !m.ReadOnly() { //control:right-of-the-mode

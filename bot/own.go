@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/command"
-	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -14,9 +13,9 @@ import (
 
 // Clone tells what only a clone of a repository does.
 type Clone interface {
-	// CommandFiles returns the files of the repository's own commands, as they are on
-	// the default branch.
-	CommandFiles(ctx context.Context, at live.Thread) ([]custom.File, error)
+	// Commands returns the repository's own commands, as they are on the default branch.
+	// Taken says why a name cannot be that of one.
+	Commands(ctx context.Context, at live.Thread, taken func(name string) string) (command.Book, error)
 	// Config returns the configuration of the repository, as it is there.
 	Config(ctx context.Context, at live.Thread) (policy.Config, error)
 	// Hidden returns which files of the pull request are hidden from the agent.
@@ -29,16 +28,15 @@ type Clone interface {
 func Taken(name string) string { return specs(commands()).Taken(name) }
 
 // book returns the repository's own commands.
-func (r *request) book(ctx context.Context) (custom.Book, error) {
+func (r *request) book(ctx context.Context) (command.Book, error) {
 	if r.w.cfg.Clone == nil {
-		return nil, nil
+		return command.Book{}, nil
 	}
 	if r.c.book == nil {
-		files, err := r.w.cfg.Clone.CommandFiles(ctx, *r.at)
+		b, err := r.w.cfg.Clone.Commands(ctx, *r.at, specs(r.w.rows).Taken)
 		if err != nil {
-			return nil, err
+			return b, err
 		}
-		b := specs(r.w.rows).Own(files)
 		r.c.book = &b
 	}
 	return *r.c.book, nil

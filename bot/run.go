@@ -132,6 +132,9 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 	if err := l.Reload(ctx); err != nil {
 		return false, err
 	}
+	if answered, err := denyUnattended(ctx, l); answered || err != nil {
+		return answered, err
+	}
 	asks := l.Requests()
 	if moot := asks.Moot(l.State.Open(), l.State.Turns); len(moot) > 0 {
 		return true, l.Append(ctx, moot...)
@@ -155,6 +158,9 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 		return false, l.Conclude(ctx)
 	}
 	if err := asks.Show(ctx, l.State); err != nil {
+		return false, err
+	}
+	if waits, err := w.waitsOn(ctx, l); waits || err != nil {
 		return false, err
 	}
 	return w.run(ctx, l)
@@ -205,6 +211,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 			},
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
 			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
+			SawGreen: func(commit string, checks []string) { l.Data.Seen = live.Seen{Head: commit, Green: checks} },
 		})
 		return err
 	})

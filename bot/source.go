@@ -11,10 +11,11 @@ import (
 )
 
 // Hears reports whether events of this name can hold a command, or an answer
-// by review.
+// by review, or begin work without one.
 func Hears(event string) bool {
 	switch event {
-	case "issue_comment", "pull_request_review_comment", "pull_request_review", "issues", "pull_request", "repository":
+	case "issue_comment", "pull_request_review_comment", "pull_request_review", "issues", "pull_request", "repository",
+		"repository_dispatch", "workflow_dispatch", "check_run", "check_suite", "workflow_run", "status", "push":
 		return true
 	}
 	return false

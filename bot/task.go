@@ -47,6 +47,10 @@ func task(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
+	if over == nil && r.w.at.Outdated(v, r.cmd.Mode) { //control:review-of-the-new-head
+		r.model = v.ModelName()
+		return r.open(ctx, nil)
+	}
 	if over == nil {
 		return r.follow(ctx)
 	}
@@ -116,7 +120,7 @@ func (r *request) follow(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode}
+	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode, Why: clean(s.why)}
 	m.Turns = with.Turns //control:turns-of-a-follow-up
 	since := v.Heard()
 	if since.At.IsZero() { // a log of an older version
@@ -125,6 +129,11 @@ func (r *request) follow(ctx context.Context) error {
 	if m.Context, err = r.background(ctx, with.Model, m.Text, since, v.Cleared); err != nil {
 		return err
 	}
+	brief, err := r.w.live.Brief(ctx, &r.w.at, r.sess, cmp.Or(m.Mode, v.ModeName()))
+	if err != nil {
+		return err
+	}
+	m.Context = append(brief, m.Context...)
 	images, words := r.pictures(ctx, with.Model, false)
 	m.Text, m.Images = m.Text+words, images
 	r.goOnWith(v, with.Model)
@@ -173,17 +182,25 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	task := session.Task{
 		Session: id, Thread: w.key, Text: r.words(), Mode: with.Mode, Model: with.Model,
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: with.Turns, Nonce: session.NewID(),
-		Links: r.links(true), Place: s.place(),
+		Links: r.links(true), Place: s.place(), Why: clean(s.why),
 	}
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err
 	}
+	brief, err := w.live.Brief(ctx, &w.at, nil, task.Mode)
+	if err != nil {
+		return err
+	}
+	task.Context = append(brief, task.Context...)
 	if before != nil {
 		task.Context = append([]session.Item{*before}, task.Context...)
 	}
 	images, words := r.pictures(ctx, task.Model, true)
 	task.Text, task.Images = task.Text+words, images
-	data, err := json.Marshal(live.Data{RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	if r.job != nil { // its result is told in another way
+		place.Config.Comments = policy.Comments{Progress: policy.NoProgress, End: policy.Quiet}
+	}
+	data, err := json.Marshal(live.Data{Unasked: live.Unasked{Schedule: r.job}, RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err
 	}
@@ -211,6 +228,8 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	task.Base, task.Branch = row.Base, row.Branch
 	w.opening = row
 	r.c.append(session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}))
-	r.react("eyes")
+	if r.job == nil {
+		r.react("eyes")
+	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -255,7 +256,11 @@ func TestAsides(t *testing.T) {
 			if got.by, _, err = c.w.admit(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			if err := takeAside(t.Context(), c.w, got, s, a); err != nil {
+			_, err = c.w.cfg.Store.Deliveries.Put(t.Context(), &store.Delivery{ID: s.id, Event: "issue_comment", Thread: c.w.key, Payload: []byte("{}")})
+			if err == nil {
+				err = takeAside(t.Context(), c.w, got, s, a)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			said := ""

@@ -80,7 +80,7 @@ func (w *world) listens(github ghapp.Config, set func(*bot.Config)) *bot.Bot {
 	}
 	client, err := ghapp.New(github)
 	must(w.t, err)
-	cfg := bot.Config{Store: w.store.Store, GitHub: client, Runner: w, Policy: policy.DefaultConfig(), Model: "m"}
+	cfg := bot.Config{Store: w.store.Store, GitHub: client, Runner: w, Watchers: watchers, Policy: policy.DefaultConfig(), Model: "m"}
 	if set != nil {
 		set(&cfg)
 	}

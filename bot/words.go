@@ -30,8 +30,9 @@ type userMessage struct {
 	names  []string // that stand for the command word in it
 	bare   bool     // it holds no command
 	target ghapp.Target
-	away   int  // number of its thread, where that is not the session's own
-	first  bool // the command that is looked at is the first task of the text
+	away   int    // number of its thread, where that is not the session's own
+	first  bool   // the command that is looked at is the first task of the text
+	why    string // it began, where nobody wrote it in the thread
 }
 
 // messageOf picks the text of an event that can hold a command. Edits are no new
@@ -54,19 +55,20 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 			return s, false
 		}
 	case ev.Kind == "workflow_dispatch": // GitHub's own is about no thread: a workflow run says so of its task
-		s.body, s.author = startedBy(ev.Payload), ev.Sender
+		s.body, s.why = startedBy(ev.Payload)
+		s.author = ev.Sender
 	default:
 		return s, false
 	}
 	return s, s.author.ID != 0 && s.author.ID == ev.Sender.ID //control:author-speaks
 }
 
-// startedBy is the task that a workflow run begins with, as its author could have written
-// it: one task, whatever stands in its words.
-func startedBy(inputs json.RawMessage) string {
-	var in struct{ Task, Mode, Model string }
+// startedBy is the task that a workflow run or a trigger begins with, as its author could
+// have written it: one task, whatever stands in its words. Why says how it came to be.
+func startedBy(inputs json.RawMessage) (body, why string) {
+	var in struct{ Task, Mode, Model, Why string }
 	if json.Unmarshal(inputs, &in) != nil || strings.TrimSpace(in.Task) == "" {
-		return ""
+		return "", ""
 	}
 	flags := ""
 	for _, f := range [][2]string{{"mode", in.Mode}, {"model", in.Model}} {
@@ -74,7 +76,7 @@ func startedBy(inputs json.RawMessage) string {
 			flags += " --" + f[0] + " " + words[0]
 		}
 	}
-	return "/agent" + flags + " task:\n\n" + command.InertFor(in.Task) //control:one-task
+	return "/agent" + flags + " task:\n\n" + command.InertFor(in.Task), in.Why //control:one-task
 }
 
 // wroteID is the number of the text, as a write of ours would have recorded it.
@@ -153,9 +155,8 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 		}
 		src = sourceOf(s, store.PriorityAnswer)
 	}
-	if err == nil && !ok && approval.ForkMoves(ev) {
-		ok, err = b.waitsHere(ctx, ev.Thread)
-		src = store.Delivery{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: fmt.Sprintf("moved-%d-%s", ev.Thread.Number, ev.After)}
+	if err == nil && !ok {
+		src, ok, err = b.withoutWords(ctx, ev)
 	}
 	if err != nil || !ok {
 		return src, ok, err
@@ -172,6 +173,18 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 	}
 	ours, _ := b.cfg.GitHub.Written(said)
 	return src, !ours, nil //control:own-edits-cost-nothing
+}
+
+// withoutWords returns where an event belongs that nobody says anything by.
+func (b *Bot) withoutWords(ctx context.Context, ev ghapp.Event) (src store.Delivery, ok bool, err error) {
+	if approval.ForkMoves(ev) {
+		ok, err = b.waitsHere(ctx, ev.Thread)
+		src = store.Delivery{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: fmt.Sprintf("moved-%d-%s", ev.Thread.Number, ev.After)}
+	}
+	if ok || err != nil {
+		return src, ok, err
+	}
+	return b.wanted(ctx, ev)
 }
 
 // repositoryChanged has the sessions of a repository follow it to another name, or end

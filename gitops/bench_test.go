@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 )
 
@@ -35,12 +34,10 @@ func BenchmarkCheckpoint(b *testing.B) {
 	}
 }
 
-func BenchmarkExport(b *testing.B) {
+func BenchmarkFilesOf(b *testing.B) {
 	m, head := benchMirror(b, 6_600)
-	i, dir := 0, b.TempDir()
 	for b.Loop() {
-		i++
-		if err := m.Export(b.Context(), head, filepath.Join(dir, fmt.Sprint(i))); err != nil {
+		if _, err := filesOf(b, m, head); err != nil {
 			b.Fatal(err)
 		}
 	}

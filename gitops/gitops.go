@@ -17,7 +17,8 @@
 //   - refs.go, reffiles.go: refs, and the files that hold them. remoterefs.go:
 //     refs of the remote that hold a few files.
 //   - checkpoint.go, commit.go, replay.go, undo.go: commits whose cost grows with
-//     the change; gitops/merge joins trees. export.go, read.go: what is in a commit.
+//     the change; gitops/merge joins trees. read.go: what is in a commit;
+//     gitops/base, bases.go: its files as a directory.
 //   - diff.go, treediff.go, patch.go, gitops/lines: what differs between two
 //     trees and two files, and a text that git apply takes.
 //   - names.go, errors.go: names of refs and paths that are let in, and what

@@ -35,6 +35,9 @@ func (m *Mirror) Close() error {
 	return nil
 }
 
+// Objects returns what reads the repository's objects.
+func (m *Mirror) Objects() *objects.Pool { return m.pool }
+
 // lock takes the mirror for a fetch, in this process and across processes.
 func (m *Mirror) lock(ctx context.Context) (unlock func(), err error) {
 	return lockFile(ctx, m.dir+".lock")

@@ -92,6 +92,13 @@ func isDotName(name, word, short string) bool {
 	return strings.EqualFold(name, "."+word) || strings.EqualFold(name, short)
 }
 
+// refusedName reports whether a name from a tree may not become a file's: it would be a
+// git directory somewhere, or is no name at all.
+func refusedName(name string) bool {
+	return name == "" || name == "." || name == ".." || len(name) > 255 ||
+		strings.ContainsAny(name, "/\x00") || unsafePath([]string{name}) && !isDotModules(name)
+}
+
 // unsafePath reports whether any component of a path is a git directory, or
 // the path is the list of submodules.
 func unsafePath(parts []string) bool {

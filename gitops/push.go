@@ -149,7 +149,7 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 	defer drop(f.Name())
 	defer f.Close()
 	err = m.pool.Use(func(o *objects.DB) error {
-		list, err := objects.Unsent(ctx, o, commit, s.adv.References)
+		list, err := objects.Unsent(ctx, o, commit, now, s.adv.References)
 		if err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
 	}
 	var list []objects.Packed
 	err := m.pool.Use(func(o *objects.DB) (err error) {
-		list, err = objects.Unsent(t.Context(), o, mustHash(c.ID), remoteRefs(t, bare))
+		list, err = objects.Unsent(t.Context(), o, mustHash(c.ID), mustHash(""), remoteRefs(t, bare))
 		return err
 	})
 	if err != nil || len(list) != 0 {

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,15 +100,15 @@ func readFlat(o *objects.DB, commit string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// PutRefFiles makes a commit of exactly files, whose names have no slashes,
-// with the parent old, and moves a ref of the remote to it if the ref is at
+// PutRefFiles makes a commit of exactly files, whose names have no slashes, without a
+// parent, so that the ref has no history that grows, and moves a ref of the remote to it if the ref is at
 // old there; the empty old means that it must not exist. It returns the
 // commit. A ref that is elsewhere is [ErrRejected], in a local clone
 // [ErrStale]: read it again.
 func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][]byte, old string) (commit string, err error) {
 	if err = checkRef(ref); err == nil {
 		err = m.pool.Use(func(o *objects.DB) error {
-			commit, err = commitFlat(ctx, o, files, old)
+			commit, err = commitFlat(ctx, o, files)
 			return err
 		})
 	}
@@ -117,13 +118,10 @@ func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][
 	case m.url == "":
 		return commit, m.SetRef(ctx, ref, commit, old)
 	}
-	return commit, m.Push(ctx, Push{Commit: commit, Ref: ref, Old: old, Create: old == ""})
+	return commit, m.Push(ctx, Push{Commit: commit, Ref: ref, Old: old, Create: old == "", Force: old != ""})
 }
 
-func commitFlat(ctx context.Context, o *objects.DB, files map[string][]byte, old string) (string, error) {
-	if _, err := o.TreeOf(old); err != nil {
-		return "", err
-	}
+func commitFlat(ctx context.Context, o *objects.DB, files map[string][]byte) (string, error) {
 	var list []objects.Entry
 	for name, data := range files {
 		parts, err := objects.SplitPath(name)
@@ -146,6 +144,8 @@ func commitFlat(ctx context.Context, o *objects.DB, files map[string][]byte, old
 	if err != nil {
 		return "", err
 	}
-	h, err := writeCommit(ctx, o, object.Commit{TreeHash: tree, ParentHashes: objects.Parents(old)}, Meta{Message: "Session log", Author: Signature{"handrail", "handrail@localhost"}})
+	alone := object.Commit{TreeHash: tree} //control:state-has-no-history
+	// Two writers of the same files must not take each other's commit for their own.
+	h, err := writeCommit(ctx, o, alone, Meta{Message: "Session log\n\n" + rand.Text(), Author: Signature{"handrail", "handrail@localhost"}})
 	return h.String(), err
 }

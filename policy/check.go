@@ -24,7 +24,8 @@ type Policy struct {
 	alwaysAsk kindSet
 	defaults  [Converse + 1]Verdict
 	walled    bool
-	remote    *Remote // that the work goes to; nil for none
+	tests     []string // commands of the project that run its tests
+	remote    *Remote  // that the work goes to; nil for none
 	analyze   func(string) shell.Analysis
 }
 
@@ -53,10 +54,11 @@ func New(config Config) (*Policy, error) {
 // Walled returns the policy for a workspace in a container or a sandbox and
 // without a network. A program that no rule knows can only change a copy there,
 // which is checked before it is pushed, so nobody is asked. Everywhere else such a
-// program is of medium severity.
-func (p *Policy) Walled() *Policy {
+// program is of medium severity. There, the modes that review may run tests, the
+// commands of the project for that: what they leave behind has to be discarded.
+func (p *Policy) Walled(tests ...string) *Policy {
 	q := *p
-	q.walled = true
+	q.walled, q.tests = true, slices.Clone(tests)
 	return &q
 }
 
@@ -111,7 +113,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 		}
 	}
 	steps := [...]func(facts, *Decision) bool{
-		modeStep, p.denyStep, criticalStep, p.alwaysAskStep,
+		p.modeStep, p.denyStep, criticalStep, p.alwaysAskStep,
 		p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
 	}
 	for _, step := range steps {
@@ -172,7 +174,7 @@ func insideRoot(p string) error {
 	return nil
 }
 
-func modeStep(f facts, d *Decision) bool {
+func (p *Policy) modeStep(f facts, d *Decision) bool {
 	m, k := f.mode, f.act.Kind
 	refuse := func(format string, args ...any) bool {
 		*d = d.settle(Deny, "mode."+m.Name, fmt.Sprintf(format, args...))
@@ -181,7 +183,10 @@ func modeStep(f facts, d *Decision) bool {
 	if !m.Allows(k) {
 		return refuse("mode %q allows %s; %s is not possible in it", m.Name, kindList(m.allowed()), k)
 	}
-	if k == Execute && m.commands < anyCommand {
+	if k == Execute && m.commands < anyCommand && !p.runsTests(f) {
+		if m.commands == gitRead && p.walled && len(p.tests) > 0 && !f.shell.ReadOnly {
+			return refuse("mode %q only runs git commands that read and, as one command of its own, the project's tests: %s", m.Name, strings.Join(p.tests, ", "))
+		}
 		if m.commands == noCommands || !f.shell.ReadOnly {
 			return refuse("mode %q only runs commands that read; use the read and search tools, or describe the change instead of making it", m.Name)
 		}
@@ -205,6 +210,20 @@ func kindList(list []Kind) string {
 		names[i] = k.String()
 	}
 	return strings.Join(names, ", ")
+}
+
+// runsTests reports whether a mode that reviews may run the line because it is one
+// command, without anything around it, that runs the project's tests behind a wall.
+// What follows the command, such as the name of a test, reaches no further than the
+// tests themselves do.
+func (p *Policy) runsTests(f facts) bool {
+	v, line := f.shell, strings.TrimSpace(f.act.Command)
+	if f.mode.commands != gitRead || !p.walled || len(v.Commands) != 1 || len(v.Writes) > 0 || v.Network { //control:review-runs-tests
+		return false
+	}
+	return !strings.ContainsAny(line, ";&<>`$(){}\n\\") && slices.ContainsFunc(p.tests, func(t string) bool {
+		return line == t || strings.HasPrefix(line, t+" ")
+	})
 }
 
 // onlyGitReads reports whether every command of the line is a git command. The

@@ -366,3 +366,38 @@ func TestUnknownPrograms(t *testing.T) {
 		})
 	}
 }
+
+// TestReviewRunsTests: a review runs the project's tests behind a wall, each command
+// alone, and nothing else that a code session may run there.
+func TestReviewRunsTests(t *testing.T) {
+	open, err := New(DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	walled := open.Walled("go test ./...", "sh check.sh")
+	for command, want := range map[string]bool{
+		"go test ./...": true, " go test ./... -run 'TestA|TestB' -count=1\n": true, "sh check.sh": true, "sh check.sh --fast": true,
+		"git log -3": true, "go test ./...; rm -rf x": false, "go test ./... && sh check.sh": false, "go test ./... | tee out": false,
+		"go test ./... > out": false, "go test ./...x": false, "go test ./... &": false, "go test ./... $(sh evil.sh)": false,
+		"go test ./... `sh evil.sh`": false, "go test ./... <(sh evil.sh)": false, "(go test ./...)": false, "FOO=1 go test ./...": false,
+		"cd sub && go test ./...": false, "sh check.sh\nsh evil.sh": false, "sh evil.sh": false, "sh": false, "go build ./...": false,
+		"go test ./... \\\n; sh evil.sh": false, "eval go test ./...": false, "sh check.sh {a,b}": false, "bash -c 'go test ./...'": false, "": false,
+	} {
+		for _, m := range []string{"review", "security"} {
+			if d := walled.Check(mode(t, m), runs(command)); (d.Verdict == Allow) != want || !want && d.Verdict != Deny {
+				t.Errorf("%s: %q is %s: %v", m, command, d.Verdict, d.Reasons)
+			}
+		}
+		git := strings.HasPrefix(command, "git ")
+		for name, p := range map[string]*Policy{"no wall": open, "no tests": open.Walled()} {
+			if d := p.Check(mode(t, "review"), runs(command)); (d.Verdict == Allow) != git {
+				t.Errorf("%s: %q is %s", name, command, d.Verdict)
+			}
+		}
+		for _, m := range []string{"explore", "plan", "ask", "architect"} {
+			if d := walled.Check(mode(t, m), runs(command)); d.Verdict == Allow && !git {
+				t.Errorf("%s: %q is allowed", m, command)
+			}
+		}
+	}
+}

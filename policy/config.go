@@ -29,8 +29,8 @@ type Config struct {
 	Budget              Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
 	PullRequest         PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
 	Delivery            `yaml:",inline"`
-	Schedules           []Schedule `yaml:"schedules,omitempty" json:"schedules,omitempty" jsonschema:"description=Sessions by the clock."`
-	LongRunningCommands []string   `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
+	Watch               `yaml:",inline"`
+	LongRunningCommands []string `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
 
 	// Above is the configuration this one was merged under, see [Merge]; nil
 	// for a configuration that stands alone. Its rules hold on top of these.
@@ -106,19 +106,6 @@ type PullRequest struct {
 	Labels        []string `yaml:"labels,omitempty" json:"labels,omitempty" jsonschema:"description=Labels for new pull requests."`
 	Reviewers     []string `yaml:"reviewers,omitempty" json:"reviewers,omitempty" jsonschema:"description=Logins of people who are asked to review."`
 	TeamReviewers []string `yaml:"team_reviewers,omitempty" json:"team_reviewers,omitempty" jsonschema:"description=Short names of teams that are asked to review."`
-}
-
-// Schedule is a session started by the clock. Cron has five fields. Result
-// is "issue" or "comment" (then Number says where). Approvals that a
-// scheduled session needs are denied, or parked as an issue, by Unattended.
-type Schedule struct {
-	Name       string `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
-	Cron       string `yaml:"cron" json:"cron" jsonschema:"required,minLength=9,description=Five fields: minute hour day month weekday."`
-	Task       string `yaml:"task" json:"task" jsonschema:"required,minLength=1,description=What to do\\, as in a comment."`
-	Mode       string `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
-	Result     string `yaml:"result,omitempty" json:"result,omitempty" jsonschema:"enum=issue,enum=comment"`
-	Number     int    `yaml:"number,omitempty" json:"number,omitempty" jsonschema:"minimum=0"`
-	Unattended string `yaml:"unattended,omitempty" json:"unattended,omitempty" jsonschema:"enum=deny,enum=ask,description=What happens to what needs a person; deny when unset."`
 }
 
 // Budget holds the limits of one session, of one thread, and of one user and

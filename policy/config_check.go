@@ -91,11 +91,16 @@ func (c Config) Validate() error {
 	if c.Turns > 1000 {
 		p.add("at most 1000 turns", "turns")
 	}
+	p.atLeastZero(float64(c.Comments.Inline), "comments", "inline")
+	if c.Comments.Inline > 50 {
+		p.add("at most 50 comments on lines", "comments", "inline")
+	}
 	c.checkSafety(&p)
 	c.checkApprovals(&p)
 	c.checkWorkspace(&p)
 	c.checkBudget(&p)
 	c.checkDelivery(&p)
+	c.checkWatch(&p)
 	if p.first != nil {
 		return p.first
 	}
@@ -226,41 +231,13 @@ func (c Config) checkDelivery(p *problems) {
 	c.checkPull(p)
 	p.oneOf(c.Comments.Progress, []string{"edit", NoProgress}, "comments", "progress")
 	p.oneOf(c.Comments.End, []string{"mention", Quiet}, "comments", "end")
-	seen := map[string]bool{}
-	for i, s := range c.Schedules {
-		c.checkSchedule(p, i)
-		if seen[s.Name] {
-			p.add(fmt.Sprintf("%q is there twice", s.Name), "schedules", i, "name")
-		}
-		seen[s.Name] = true
-	}
-}
-
-func (c Config) checkSchedule(p *problems, i int) {
-	s := c.Schedules[i]
-	if strings.TrimSpace(s.Name) == "" || strings.TrimSpace(s.Task) == "" {
-		p.add("a schedule needs a name, a cron and a task", "schedules", i)
-	}
-	if n := len(strings.Fields(s.Cron)); n != 5 && !strings.HasPrefix(s.Cron, "@") {
-		p.add(fmt.Sprintf("%q has %d fields, five are needed: minute hour day month weekday", s.Cron, n), "schedules", i, "cron")
-	}
-	p.oneOf(s.Mode, modeNames(), "schedules", i, "mode")
-	p.oneOf(s.Result, []string{"issue", "comment"}, "schedules", i, "result")
-	p.oneOf(s.Unattended, []string{"deny", "ask"}, "schedules", i, "unattended")
-	p.atLeastZero(float64(s.Number), "schedules", i, "number")
-	if s.Result == "comment" && s.Number == 0 {
-		p.add("result: comment needs the number of the issue or pull request", "schedules", i, "result")
-	}
 }
 
 // CheckEffect returns an error for the first key that is set and has no effect: a file
 // that says what nothing goes by promises what does not happen.
 func (c Config) CheckEffect() error {
 	var p problems
-	if len(c.Schedules) > 0 { //control:keys-without-effect
-		p.add("sessions by the clock do not exist yet, so this would do nothing; take it out", "schedules")
-	}
-	if len(c.Workspace.Hosts) > 0 {
+	if len(c.Workspace.Hosts) > 0 { //control:keys-without-effect
 		p.add("single hosts cannot be opened yet, so this would do nothing; take it out, and use network: open where the workspace needs a network", "workspace", "hosts")
 	}
 	if c.Undo == "reset" {

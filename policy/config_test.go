@@ -45,6 +45,9 @@ undo: reset
 push: {hold: builds}
 commits: {sign: ssh, co_author: false, sign_off: true}
 comments: {progress: none, end: quiet}
+triggers: {labels: {agent: code}, assignee: machine, review: [opened], checks: true, dispatch: true}
+schedule_limits: {most: 3, every: 30m, modes: [ask]}
+ci_fix: {attempts: 2, per_head: 1}
 schedules:
   - {name: nightly, cron: "0 3 * * *", task: review the default branch, mode: review, result: issue}
 long_running_commands: [make *]
@@ -139,6 +142,14 @@ func TestParseConfigErrors(t *testing.T) {
 		"unknown placeholder":   {"branch: \"a/{nubmer}\"\n", "did you mean {number}?"},
 		"allow everything":      {"commands: {allow: [\"*\"]}\n", "use auto_approve_commands"},
 		"empty pattern":         {"commands: {deny: [\" \"]}\n", "commands.deny[0]: an empty pattern"},
+		"mode of a label":       {"triggers: {labels: {agent: cod}}\n", "triggers.labels.agent"},
+		"trigger of reviews":    {"triggers: {review: [closed]}\n", "is not one of opened"},
+		"zone of a schedule":    {"schedules: [{name: a, cron: \"0 3 * * *\", task: x, zone: Mars/Base}]\n", "is not a time zone"},
+		"a mode that changes":   {"schedules: [{name: a, cron: \"0 3 * * *\", task: x, mode: code}]\n", "needs unattended: ask"},
+		"clock and push":        {"schedules: [{name: a, cron: \"0 3 * * *\", on: push, task: x}]\n", "either a cron or on: push"},
+		"kind of a schedule":    {"schedules: [{name: a, cron: \"0 3 * * *\", kind: reviews}]\n", "is not one of task"},
+		"rounds of checks":      {"ci_fix: {attempts: 21}\n", "from 0 to 20"},
+		"assignee of triggers":  {"triggers: {assignee: \"a b\"}\n", "is not the login"},
 		"bad cron":              {"schedules: [{name: a, cron: \"* * *\", task: x}]\n", "has 3 fields, five are needed"},
 		"turns too many":        {"turns: 5000\n", "at most 1000 turns"},
 	} {

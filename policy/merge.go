@@ -65,7 +65,7 @@ func Merge(server, repo Config) Config {
 	out.Branch = cmp.Or(repo.Branch, server.Branch)
 	out.Undo = cmp.Or(repo.Undo, server.Undo)
 	out.Commits = mergeCommits(server.Commits, repo.Commits)
-	out.Comments = Comments{Progress: cmp.Or(repo.Comments.Progress, server.Comments.Progress), End: cmp.Or(repo.Comments.End, server.Comments.End)}
+	out.Comments = Comments{Inline: cmp.Or(repo.Comments.Inline, server.Comments.Inline), Progress: cmp.Or(repo.Comments.Progress, server.Comments.Progress), End: cmp.Or(repo.Comments.End, server.Comments.End)}
 	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{
 		Draft: cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
@@ -73,7 +73,7 @@ func Merge(server, repo Config) Config {
 		Base: cmp.Or(repo.PullRequest.Base, server.PullRequest.Base), Labels: orList(repo.PullRequest.Labels, server.PullRequest.Labels),
 		Reviewers: orList(repo.PullRequest.Reviewers, server.PullRequest.Reviewers), TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
 	}
-	out.Schedules = append(slices.Clone(server.Schedules), repo.Schedules...)
+	out.Watch = mergeWatch(server.Watch, repo.Watch)
 	out.Test = orList(repo.Test, server.Test)
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
 	return out

@@ -63,7 +63,7 @@ type commandScope int
 
 const (
 	noCommands   commandScope = iota
-	gitRead                   // git commands that only read
+	gitRead                   // git commands that only read, and the project's tests behind a wall
 	readCommands              // any command that only reads
 	anyCommand
 )
@@ -106,9 +106,9 @@ var modeTable = [...]Mode{
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{Name: "plan", Description: "Write a plan that a person can approve: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
-	{Name: "review", Description: "Review a change: read, search and git commands that only read.",
+	{Name: "review", Description: "Review a change: read, search, git commands that only read and, in a sandbox, the project's tests.",
 		EditLimit: 0, Turns: readOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
-	{Name: "security", Description: "Review a change for security: read, search and git commands that only read.",
+	{Name: "security", Description: "Review a change for security: read, search, git commands that only read and, in a sandbox, the project's tests.",
 		EditLimit: 0, Turns: readOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
 }
 
@@ -137,6 +137,9 @@ func ParseMode(name string) (Mode, error) {
 // Allows reports whether the mode lets actions of kind k through at all.
 // Limits on edits and on which commands may run are checked by [Policy.Check].
 func (m Mode) Allows(k Kind) bool { return m.kinds.has(k) }
+
+// Writes reports whether a session in the mode may change files.
+func (m Mode) Writes() bool { return m.Allows(Write) && m.EditLimit != 0 }
 
 // allowed returns the kinds the mode allows, in their declared order.
 func (m Mode) allowed() []Kind {

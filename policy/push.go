@@ -66,6 +66,7 @@ const (
 // Comments says what a session writes into its thread beside requests and answers.
 type Comments struct {
 	Progress string `yaml:"progress,omitempty" json:"progress,omitempty" jsonschema:"enum=edit,enum=none,description=One comment that is edited while a session runs\\, or none; edit when unset."`
+	Inline   int    `yaml:"inline,omitempty" json:"inline,omitempty" jsonschema:"minimum=0,maximum=50,description=Comments on lines that a review has at most; what is beyond that is told in its summary. 10 when unset."`
 	End      string `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether the end of a session is told to who asked in a comment of its own; mention when unset."`
 }
 

@@ -162,6 +162,9 @@ func (x *exam) reach(ctx context.Context) (string, bool) {
 	if caps.ContextLength > 0 {
 		length = fmt.Sprintf("made for %d tokens", caps.ContextLength)
 	}
+	if caps.ContextSet > 0 {
+		length += fmt.Sprintf(" and given %d", caps.ContextSet)
+	}
 	return strings.Join([]string{length, yes("tools", caps.Tools), yes("thinking", caps.Thinking), yes("vision", caps.Vision)}, ", "), true
 }
 

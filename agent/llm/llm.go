@@ -34,6 +34,7 @@ type Message struct {
 	ToolName   string
 	ToolCallID string
 	Images     [][]byte // decoded picture bytes, vision models only
+	Ours       bool     // the program's own words, such as how a call is sent
 }
 
 // ToolCall is a call as the server reported it. Arguments is what the model wrote,

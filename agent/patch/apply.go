@@ -16,6 +16,9 @@ func (p *applier) applyMatch(m match) {
 	if want := p.expected(m.hunk); want >= 0 && want != m.at {
 		p.note("%s was found at line %d, not at line %d as it says", m.hunk.describe(p.index, p.total), m.at+1, want+1)
 	}
+	if m.hunk.fewer {
+		p.note("%s was matched at line %d although not all lines around the change are as it has them", m.hunk.describe(p.index, p.total), m.at+1)
+	}
 	h := m.hunk
 	if m.level >= spacing {
 		h = p.indented(m)

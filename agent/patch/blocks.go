@@ -136,9 +136,19 @@ func blockHunk(search, replace []line) hunk {
 		if _, bare, ok := stripNumbers(add); ok {
 			add = bare
 		}
+	} else if len(old) == 0 && h.start > 0 {
+		add = unnumbered(add, h.start)
 	}
 	h.lines = hunkLines(old, add, oldCR && addCR || len(add) == 0 && oldCR)
 	return h
+}
+
+// unnumbered takes line numbers off new lines for line from, when they count from there.
+func unnumbered(lines []string, from int) []string {
+	if first, bare, ok := stripNumbers(lines); ok && first == from {
+		return bare
+	}
+	return lines
 }
 
 // directives reads lines such as ":start_line:12" at the top of the search text

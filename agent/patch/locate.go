@@ -9,12 +9,13 @@ import (
 
 // applier applies the hunks of one edit in order.
 type applier struct {
-	doc   *document
-	index int // of the hunk at work, from 1
-	total int
-	moves []move
-	after int // first line behind the hunk before
-	notes []string
+	doc    *document
+	before []line // of the file as it was before the first hunk
+	index  int    // of the hunk at work, from 1
+	total  int
+	moves  []move
+	after  int // first line behind the hunk before
+	notes  []string
 }
 
 // move is a shift of lines: those that had index at or more before it are by
@@ -43,6 +44,17 @@ type match struct {
 func (h hunk) old() []string   { return h.without('+') }
 func (h hunk) fresh() []string { return h.without('-') }
 
+// context returns the lines that stay.
+func (h hunk) context() []string {
+	var out []string
+	for _, l := range h.lines {
+		if l.op == ' ' {
+			out = append(out, l.text)
+		}
+	}
+	return out
+}
+
 func (h hunk) without(op byte) []string {
 	out := make([]string, 0, len(h.lines))
 	for _, l := range h.lines {
@@ -66,6 +78,9 @@ func (p *applier) apply(h hunk) error {
 	}
 	if len(h.splits) > 0 {
 		return p.applySplit(h)
+	}
+	if err := p.missing(h); err != nil {
+		return err
 	}
 	m, err := p.locate(h)
 	if err != nil {
@@ -100,8 +115,21 @@ func (p *applier) applySplit(h hunk) error {
 	if found == nil {
 		return p.mismatch(h)
 	}
+	if n := dividers(found.hunk.fresh()); n > dividers(found.hunk.old()) {
+		return fmt.Errorf("apply edit: %s has a second =======; which one divides it? Send one block for each change; where the text itself has such a line, write \\======= for it", h.describe(p.index, p.total))
+	}
 	p.applyMatch(*found)
 	return nil
+}
+
+// dividers counts the lines that look like the divider of a block.
+func dividers(lines []string) (n int) {
+	for _, s := range lines {
+		if isDivider(s) {
+			n++
+		}
+	}
+	return n
 }
 
 // insert applies hunks without old text. done is false when the hunk has to be
@@ -158,6 +186,9 @@ func (p *applier) replaceRange(h hunk) error {
 func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
+			if m != nil && m.level >= spacing && !h.block && p.doc.rivalled(*m, p.expected(m.hunk)) {
+				return nil, nil
+			}
 			return m, err
 		}
 	}
@@ -166,6 +197,9 @@ func (p *applier) locate(h hunk) (*match, error) {
 	}
 	for _, v := range h.lessContext() {
 		if m, err := p.try(v); m != nil || err != nil {
+			if m != nil && (p.doc.elsewhere(*m) || p.doc.rivalled(*m, p.expected(m.hunk))) {
+				return nil, nil
+			}
 			return m, err
 		}
 	}
@@ -176,14 +210,17 @@ func (p *applier) locate(h hunk) (*match, error) {
 // levels of comparison.
 func (p *applier) try(h hunk) (*match, error) {
 	old := h.old()
-	if at := p.expected(h); at >= 0 && p.doc.at(at, old, exactly) {
+	scopes := p.scopes(h)
+	if at := p.expected(h); at >= 0 && !h.fewer && p.doc.at(at, old, exactly) && (len(scopes) == 0 || at > scopes[0].from) {
 		return &match{h, at, exactly}, nil
 	}
 	if blank(old) {
 		return nil, nil
 	}
 	for level := range levels {
-		starts := p.doc.find(old, level)
+		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool {
+			return !within(scopes, at) || level >= spacing && !p.doc.evenly(h, at)
+		})
 		if len(starts) == 0 {
 			continue
 		}
@@ -221,16 +258,7 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 	if len(starts) == 1 {
 		return starts[0], nil
 	}
-	if h.section != "" {
-		if s := p.sections(h.section); len(s) == 1 {
-			for _, at := range starts {
-				if at > s[0] {
-					return at, nil
-				}
-			}
-		}
-	}
-	if want := p.expected(h); want >= 0 {
+	if want := p.expected(h); want >= 0 && !h.fewer {
 		best, second := -1, -1
 		for _, at := range starts {
 			switch d := distance(at, want); {
@@ -319,8 +347,7 @@ func (h hunk) trimBlank() (hunk, bool) {
 	return v, true
 }
 
-// lessContext returns the hunk with ever fewer lines of context at its edges, as
-// long as what is left has enough letters to be found by.
+// lessContext returns the hunk with ever fewer lines of context at its edges.
 func (h hunk) lessContext() []hunk {
 	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
 		h.lines = h.lines[:n-1]
@@ -334,17 +361,11 @@ func (h hunk) lessContext() []hunk {
 	}
 	var out []hunk
 	add := func(head, tail int) {
-		v := h
-		v.lines = h.lines[head : len(h.lines)-tail]
-		if v.start > 0 {
-			v.start += head
-		}
-		if telling(v.old(), 3) {
+		if v, ok := h.trimmed(head, tail); ok {
 			out = append(out, v)
 		}
 	}
-	const most = 10
-	for k := 1; k <= min(most, max(lead, trail)); k++ {
+	for k := 1; k <= min(mostLeftOut, max(lead, trail)); k++ {
 		if k <= trail {
 			add(0, k)
 		}
@@ -363,6 +384,40 @@ func (h hunk) lessContext() []hunk {
 	return out
 }
 
+// mostLeftOut is how many lines of context one by one are left out, and remembered, at
+// each end of a hunk.
+const mostLeftOut = 10
+
+// trimmed returns the hunk without lines of context at its ends. ok reports whether
+// some are left that have enough letters to be found by, or the definition that it is
+// in is named: without any, a common line of another function would do.
+func (h hunk) trimmed(head, tail int) (v hunk, ok bool) {
+	v = h
+	v.lines = h.lines[head : len(h.lines)-tail]
+	if v.start > 0 {
+		v.start += head
+	}
+	v.fewer, v.left = true, nil
+	named := false
+	for i := max(0, head-mostLeftOut); i < head; i++ {
+		l := h.lines[i]
+		v.left = append(v.left, leftOut{l.text, i - head})
+		if defined(l.text, false) != nil {
+			named, v.section, v.left = true, l.text, nil // it says where, whatever is above it
+		}
+	}
+	old := v.old()
+	for i, l := range h.lines[len(h.lines)-tail:] {
+		if defined(l.text, false) != nil {
+			return v, false
+		}
+		if i < mostLeftOut {
+			v.left = append(v.left, leftOut{l.text, len(old) + i})
+		}
+	}
+	return v, telling(old, 3) && (named || telling(v.context(), 3))
+}
+
 // telling reports whether lines have enough letters and digits in them to be
 // found by.
 func telling(lines []string, enough int) bool {
@@ -377,11 +432,12 @@ func telling(lines []string, enough int) bool {
 	return n >= enough
 }
 
-// scatter applies the changes of a hunk one by one, for a hunk that left out
-// context lines between them. It reports whether all of them fit.
+// scatter applies a hunk with "…" in its context part by part. It reports whether all
+// of them fit. Where nothing says that lines were left out, a hunk is for another
+// state of the file.
 func (p *applier) scatter(h hunk) bool {
 	parts := h.parts()
-	if len(parts) == 0 || len(parts) == 1 && len(parts[0].lines) == len(h.lines) {
+	if len(parts) < 2 {
 		return false
 	}
 	for _, part := range parts {
@@ -395,35 +451,20 @@ func (p *applier) scatter(h hunk) bool {
 	return true
 }
 
-// parts cuts a hunk into one hunk per change, each with the context around
-// it. Lines that stand for left-out text are dropped.
+// parts cuts a hunk where lines stand for left-out text, and returns what has changes.
 func (h hunk) parts() []hunk {
-	var lines []hunkLine
-	for _, l := range h.lines {
-		if l.op != ' ' || !isEllipsis(l.text) {
-			lines = append(lines, l)
-		}
-	}
 	var out []hunk
-	for i := 0; i < len(lines); {
-		if lines[i].op == ' ' {
-			i++
+	from := 0
+	for i := 0; i <= len(h.lines); i++ {
+		if i < len(h.lines) && (h.lines[i].op != ' ' || !isEllipsis(h.lines[i].text)) {
 			continue
 		}
-		from, to := i, i
-		for from > 0 && lines[from-1].op == ' ' {
-			from--
-		}
-		for to < len(lines) && lines[to].op != ' ' {
-			to++
-		}
-		i = to
-		for to < len(lines) && lines[to].op == ' ' {
-			to++
-		}
 		part := h
-		part.lines = lines[from:to:to]
-		out = append(out, part)
+		part.lines = h.lines[from:i:i]
+		if slices.ContainsFunc(part.lines, func(l hunkLine) bool { return l.op != ' ' }) {
+			out = append(out, part)
+		}
+		from = i + 1
 	}
 	return out
 }

@@ -16,15 +16,15 @@ func Omission(name, before, content string) (int, string) {
 	for l := range strings.Lines(before) {
 		had[strings.TrimSpace(l)] = true
 	}
-	n, old := 0, strings.Count(before, "\n")
-	shrinks := before != "" && strings.Count(content, "\n") < old
+	n, lost := 0, strings.Count(before, "\n")-strings.Count(content, "\n")
+	shrinks := before != "" && lost > 0
 	for l := range strings.Lines(content) {
 		n++
 		s := strings.TrimSpace(l)
 		if s == "" || had[s] {
 			continue
 		}
-		if standsForText(s, shrinks && !prose(name), path.Ext(name)) {
+		if standsForText(s, shrinks && !prose(name), path.Ext(name)) || lost >= muchLost && !prose(name) && promises(s) {
 			return n, s
 		}
 	}
@@ -49,6 +49,19 @@ var omitted = lazily(`(?i)` + strings.Join([]string{
 // dotted are the words that mean an omission only beside an ellipsis.
 var dotted = lazily(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
 
+// muchLost is how many lines fewer than before make a promise to write the rest one
+// that it was left out.
+const muchLost = 20
+
+// promised are words of a comment for what was there and is to be written anew.
+var promised = lazily(`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|complete)\b.*\b(rest|remaining|remainder|others?|missing|similar|same|as before|everything else)\b`)
+
+// promises reports whether a line is a comment that leaves the rest for later.
+func promises(s string) bool {
+	at := leader().FindStringIndex(s)
+	return at != nil && !bracketed(s[:at[1]]) && promised().MatchString(s[at[1]:])
+}
+
 // standsForText reports whether a trimmed line stands for text left out.
 func standsForText(s string, shrinks bool, ext string) bool {
 	if isEllipsis(s) {
@@ -65,18 +78,25 @@ func standsForText(s string, shrinks bool, ext string) bool {
 	if !dots && bracketed(s[:at[1]]) {
 		return s[0] != '<' && omitted().MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
-	bare := strings.Trim(body, ".… ")
-	atEnd := startsWithDots(s) || startsWithDots(body) || strings.HasSuffix(body, ".") || strings.HasSuffix(body, "…")
-	if dots && atEnd && len(strings.Fields(bare)) <= 8 && dotted().MatchString(bare) {
+	bare := strings.Trim(body, ".…([{ ")
+	if dots && dotsAtAnEnd(s, body) && len(strings.Fields(bare)) <= 8 && dotted().MatchString(bare) {
 		return true
 	}
-	return omitted().MatchString(bare)
+	return omitted().MatchString(bare) || shrinks && andSoOn().MatchString(bare)
 }
+
+// andSoOn are words that stand for text only in a file that loses some.
+var andSoOn = lazily(`(?i)^(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)$`)
 
 // bracketed reports whether the opening of a line is a bracket or a quote rather
 // than the start of a comment.
 func bracketed(open string) bool {
 	return strings.ContainsAny(open[:1], "[(<'") && !strings.HasPrefix(open, "<!--") && !strings.HasPrefix(open, "(*")
+}
+
+// dotsAtAnEnd reports whether a line, or the words of its comment, begin or end in dots.
+func dotsAtAnEnd(s, body string) bool {
+	return startsWithDots(s) || startsWithDots(body) || strings.HasSuffix(body, ".") || strings.HasSuffix(body, "…")
 }
 
 func startsWithDots(s string) bool { return strings.HasPrefix(s, ".") || strings.HasPrefix(s, "…") }

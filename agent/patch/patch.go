@@ -12,6 +12,7 @@
 //	blocks.go    reading SEARCH/REPLACE blocks
 //	find.go      where the lines of an edit are in a file
 //	locate.go    which of several matches is meant
+//	named.go     the definition that a hunk says it is in
 //	apply.go     from a match to text
 //	indent.go    indentation of new lines
 //	text.go      edits by string, by line and by range
@@ -25,6 +26,7 @@ package patch
 import (
 	"errors"
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -49,6 +51,8 @@ type hunk struct {
 	zero    bool   // the header says that no old lines are covered
 	section string // words after @@: a line that stands before the hunk
 	block   bool   // a SEARCH/REPLACE block: all of its lines must be there
+	fewer   bool   // context was left out: only one place may fit
+	left    []leftOut
 	splits  []hunk // further readings of a block whose divider is not certain
 	source  int    // 1-based line of the text at which it starts
 }
@@ -59,6 +63,13 @@ type hunkLine struct {
 	cr    bool // it ends in \r\n
 	noEOL bool // nothing follows it, not even a newline
 	raw   bool // it lacks the first column; only at the end of a hunk
+}
+
+// leftOut is a line of context that a hunk is located without. at is its place,
+// counted from the hunk's first old line.
+type leftOut struct {
+	text string
+	at   int
 }
 
 // Applied is the outcome of an edit. Notes say where tolerance was needed.
@@ -128,7 +139,7 @@ func (e Edit) At(line int) Edit {
 // which hunk did not fit and shows the file's text there.
 func (e Edit) Apply(before string) (Applied, error) {
 	d := newDocument(before)
-	p := applier{doc: d, total: len(e.hunks)}
+	p := applier{doc: d, before: slices.Clone(d.lines), total: len(e.hunks)}
 	for i, h := range e.hunks {
 		p.index = i + 1
 		if err := p.apply(h); err != nil {

@@ -96,9 +96,9 @@ func Block(search, replace string, line int) Edit {
 // Lines returns the edit that replaces lines from to to by text.
 func Lines(from, to int, text string) Edit {
 	h := hunk{block: true, start: from, end: to}
-	add := splitText(text)
-	for _, l := range add {
-		h.lines = append(h.lines, hunkLine{op: '+', text: l.text})
+	add, _ := unescape(splitText(text))
+	for _, s := range unnumbered(add, from) {
+		h.lines = append(h.lines, hunkLine{op: '+', text: s})
 	}
 	return Edit{hunks: []hunk{h}}
 }

@@ -69,6 +69,17 @@ func TestOmission(t *testing.T) {
 		{"dots in a comment in a file that shrinks", "a.go", old, "package a\n// ...\n", 2},
 		{"new file", "a.go", "", "package a\n// ... rest of the implementation here\n", 2},
 		{"unchanged alone", "a.go", old, "package a\n// unchanged\n", 2},
+		{"unchanged in brackets", "a.go", old, "package a\n// (unchanged)\n", 2},
+		{"same as before in brackets", "a.py", old, "# [same as before]\n", 1},
+		{"etc.", "a.go", old, "package a\n// etc.\n", 2},
+		{"and so on", "a.js", old, "a()\n/* and so on */\n", 2},
+		{"a promise, where much is lost", "a.go", old + old, "package a\n// TODO: implement the rest\n", 2},
+		{"another", "a.py", old + old, "# Add the remaining handlers here\n", 1},
+		{"a promise, where little is lost", "a.go", "a\nb\nc\n", "a\n// TODO: implement the rest\n", 0},
+		{"a promise in a new file", "a.go", "", "package a\n\n// TODO: handle the remaining flags.\nfunc a() {}\n", 0},
+		{"a promise that was there", "a.go", old + "// TODO: add the other cases\n" + old, "// TODO: add the other cases\n", 0},
+		{"etc. in a new file", "a.go", "", "// etc.\n", 0},
+		{"etc. behind words", "a.go", old, "// flags, names, etc.\nvar a int\n", 0},
 		{"python's own dots", "a.pyi", old, "def f() -> int:\n    ...\n", 0},
 		{"the file has the line itself", "a.go", "x\n// ... existing code ...\ny\n", "z\n// ... existing code ...\n", 0},
 		{"spread", "a.ts", old, "f(...args)\nconst [a, ...rest] = b\n", 0},
@@ -219,6 +230,13 @@ func TestHostile(t *testing.T) {
 	}
 	if _, err := apply(same, "@@\n-x\n+y\n"); err == nil || !strings.Contains(err.Error(), "200000 places") {
 		t.Errorf("200,000 places: %v", err)
+	}
+	defs := strings.Repeat("func f() {\n}\n", 100_000)
+	if _, err := apply(defs, "@@ func f() {\n func f() {\n-}\n+})\n"); err == nil || !strings.Contains(err.Error(), "100000 places") {
+		t.Errorf("100,000 definitions: %v", err)
+	}
+	if _, err := apply(defs, "@@\n"+strings.Repeat(" func f() {\n }\n }\n", 30_000)+"-y\n+z\n"); err == nil {
+		t.Error("a hunk was applied whose text is not there")
 	}
 	if d := unified("a", same, strings.Repeat("y\n", 200_000)); len(d) < 800_000 {
 		t.Errorf("diff of %d bytes", len(d))

@@ -39,9 +39,16 @@ var programs = [...]string{"bash", "git", "rg", "python3", "python", "pip", "pyt
 // mostTried bounds the look at the machine.
 const mostTried = 20 * time.Second
 
-var programName = regexp.MustCompile(`^[A-Za-z0-9_+-]+$`)
+var (
+	programName = regexp.MustCompile(`^[A-Za-z0-9_+-]+$`)
+	module      = regexp.MustCompile(`^python3? -m (\w+)`) // that a command runs
+)
 
-// Try finds out which programs the machine has, by asking its shell.
+// lookUp has Python look a module up, without running any of the project's code.
+const lookUp = `$(command -v python || command -v python3) -c 'import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; sys.exit(u.find_spec("%[1]s") is None)' >/dev/null 2>&1 || echo "lacks %[1]s"; `
+
+// Try finds out which programs the machine has, and which modules of Python that
+// commands run, by asking its shell. Where only python3 is there, commands name that.
 func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 	names := slices.Clone(programs[:])
 	for _, c := range f.Commands {
@@ -49,7 +56,13 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 			names = append(names, name)
 		}
 	}
-	line := "for p in " + strings.Join(names, " ") + "; do command -v \"$p\" >/dev/null 2>&1 && echo \"has $p\"; done; true"
+	line := "for p in " + strings.Join(names, " ") + "; do command -v \"$p\" >/dev/null 2>&1 && echo \"has $p\"; done; "
+	for _, c := range f.Commands {
+		if m := module.FindStringSubmatch(c.Line); m != nil && c.From != "configuration" {
+			line += fmt.Sprintf(lookUp, m[1])
+		}
+	}
+	line += "true"
 	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: mostTried}, nil)
 	if err != nil {
 		return ctx.Err() // the work itself will say what is wrong with the workspace
@@ -57,10 +70,20 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 	if res.Exit != 0 || res.TimedOut {
 		return nil // nothing is known, and nothing is said
 	}
-	f.Tried, f.Has = true, nil
+	f.Tried, f.Has, f.lacks = true, nil, nil
 	for said := range strings.Lines(res.Output) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(said), "has "); ok {
 			f.Has = append(f.Has, name)
+		} else if name, ok := strings.CutPrefix(strings.TrimSpace(said), "lacks "); ok {
+			f.lacks = append(f.lacks, name)
+		}
+	}
+	if !slices.Contains(f.Has, "python") && slices.Contains(f.Has, "python3") {
+		f.Commands = slices.Clone(f.Commands)
+		for i, c := range f.Commands {
+			if rest, ok := strings.CutPrefix(c.Line, "python "); ok && c.From != "configuration" { //control:python-is-named
+				f.Commands[i].Line = "python3 " + rest
+			}
 		}
 	}
 	return nil
@@ -79,6 +102,9 @@ func program(line string) string {
 // cannotRun says why a command cannot be run here, "" where it can or nobody knows.
 func (f *Facts) cannotRun(c Command) string {
 	name := program(c.Line)
+	if m := module.FindStringSubmatch(c.Line); m != nil && c.From != "configuration" && slices.Contains(f.Has, name) && slices.Contains(f.lacks, m[1]) { //control:modules-are-asked
+		return fmt.Sprintf("; it cannot be run here: %s has no module %s", name, m[1])
+	}
 	if !f.Tried || name == "" || slices.Contains(f.Has, name) {
 		return ""
 	}

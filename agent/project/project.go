@@ -59,6 +59,7 @@ type Facts struct {
 	More     bool     // there is more than was read
 	Tried    bool     // the machine was asked
 	Has      []string // programs that it has
+	lacks    []string // modules of Python that it has not
 }
 
 // Dir is a directory with the number of files in it and below.
@@ -257,8 +258,11 @@ func Instructions(ctx context.Context, files Files) (string, error) {
 	var seen []string
 	for _, name := range instructionFiles {
 		data, _, err := files.ReadAll(ctx, name, mostRead)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrTooLarge) || errors.Is(err, workspace.ErrNotFile) || errors.Is(err, workspace.ErrIgnored) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrNotFile) || errors.Is(err, workspace.ErrIgnored) {
 			continue
+		}
+		if errors.Is(err, workspace.ErrTooLarge) { //control:large-rules
+			data, err = fmt.Appendf(nil, "It has more than %d bytes and is not shown here: read it in parts.", mostRead), nil
 		}
 		if err != nil {
 			return "", fmt.Errorf("read instructions: %w", err)
@@ -268,7 +272,10 @@ func Instructions(ctx context.Context, files Files) (string, error) {
 			continue
 		}
 		seen = append(seen, text)
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", name, cut(text, mostRule))
+		if more := len(text) - mostRule; more > 0 {
+			text = fmt.Sprintf("%s %d bytes more: read %s", cut(text, mostRule), more, name)
+		}
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", name, text)
 	}
 	return cut(strings.TrimSpace(b.String()), mostRules), nil
 }

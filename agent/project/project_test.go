@@ -144,8 +144,12 @@ func TestInstructions(t *testing.T) {
 		t.Error(d)
 	}
 	got, err = Instructions(t.Context(), open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 9000), "CLAUDE.md": "\x00binary"}))
-	if err != nil || len(got) > mostRule+100 || !strings.Contains(got, "[cut]") || strings.Contains(got, "binary") {
+	if err != nil || len(got) > mostRule+100 || !strings.Contains(got, "[cut] 36999 bytes more: read AGENTS.md") || strings.Contains(got, "binary") {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	got, err = Instructions(t.Context(), open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 90000), "CLAUDE.md": "Use tabs."}))
+	if err != nil || !strings.Contains(got, "## AGENTS.md\n\nIt has more than 262144 bytes") || !strings.Contains(got, "Use tabs.") {
+		t.Errorf("%q, %v", got, err)
 	}
 	if got, err := Instructions(t.Context(), open(t, map[string]string{"a": ""})); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)

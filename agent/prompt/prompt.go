@@ -42,7 +42,7 @@ func (b Builder) Build(in Input) string {
 		}
 	}
 	add(part("role"))
-	add(part("mode_" + in.Mode))
+	add(OfMode(in.Mode))
 	offers := names(in.Tools)
 	if !in.Native {
 		add(part("calls_text"))
@@ -95,6 +95,9 @@ func shorter(text string, small bool, most int, rest string) string {
 	}
 	return fmt.Sprintf("%s\n[%d bytes more are left out here: %s]", kept, len(text)-len(kept), rest)
 }
+
+// OfMode returns what a mode asks of the model.
+func OfMode(name string) string { return strings.TrimSpace(part("mode_" + name)) }
 
 func part(name string) string {
 	data, err := parts.ReadFile("parts/" + name + ".md")

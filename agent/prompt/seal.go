@@ -9,7 +9,8 @@ import (
 
 // Seal breaks the control marks of chat templates in messages, so that nothing in one
 // ends it and begins another. A system prompt is ours and stays; [Builder.Build] breaks
-// what it quotes. Where calls travel as text, those that the model wrote stay as well.
+// what it quotes. Where calls travel as text, those that the model wrote stay as well,
+// and those that it is shown to copy.
 func Seal(messages []llm.Message, text bool) []llm.Message {
 	out := slices.Clone(messages)
 	own := marks.Break
@@ -24,7 +25,11 @@ func Seal(messages []llm.Message, text bool) []llm.Message {
 		case llm.RoleAssistant:
 			m.Content, m.Thinking = own(m.Content), own(m.Thinking)
 		default:
-			m.Content = marks.Break(m.Content)
+			words := marks.Break
+			if m.Ours { //control:shown-call
+				words = own
+			}
+			m.Content = words(m.Content)
 		}
 		m.ToolName = marks.Break(m.ToolName)
 		m.Calls = slices.Clone(m.Calls)

@@ -13,6 +13,7 @@ type Calls struct {
 	Publish   *CallState   // the request to publish something sensitive, if one stands; see [PublishTool]
 	Requests  []*Request   // everything that people were asked, in order
 	Edits     int          // calls that changed files, and commands that did
+	Findings  []Reported   // what was reported of the code, in order
 	Unchecked string       // the last call that nobody approved and that could change what an approved one meets
 
 	byID map[string]*CallState
@@ -29,6 +30,8 @@ type CallState struct {
 	Decision *Decision
 	Request  *Request // the last one about it; nil for none
 	Started  bool
+	Began    time.Time // when it was started first
+	Spoken   bool      // a person said something since
 	Result   *Result
 	Reminder string // of the engine to the model, at the end of the result
 	Counted  bool   // the files that it changed count as an edit
@@ -192,13 +195,34 @@ func (c *Calls) settle(at time.Time, p *Resolved) {
 	}
 }
 
-func (c *Calls) start(p *Started) {
+func (c *Calls) start(at time.Time, p *Started) {
 	s := c.call(p.Call)
+	if !s.Started {
+		s.Began = at
+	}
 	s.Started = true
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Begin()
 	}
 	s.run = &ToolRun{Name: s.Name, Title: p.Title}
+}
+
+// Awaits returns since when a call of a tool waits for its result, the zero time where
+// none does, or a person said something meanwhile.
+func (c *Calls) Awaits(tool string) time.Time {
+	for _, s := range c.Last {
+		if s.Name == tool && s.Started && s.Open() && !s.Spoken { //control:words-end-the-wait
+			return s.Began
+		}
+	}
+	return time.Time{}
+}
+
+// spoken notes that a person said something while calls wait.
+func (c *Calls) spoken() {
+	for _, s := range c.Last {
+		s.Spoken = s.Spoken || s.Open()
+	}
 }
 
 // result ends a call. It returns what the call should have made of files, where

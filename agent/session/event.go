@@ -13,6 +13,7 @@
 //	calls.go     calls, and what people were asked about them
 //	changes.go   files, commits and pushes
 //	tests.go     how the tests went
+//	finding.go   what a reviewer reports
 //	wish.go      the events of a person's wish
 //	once.go      an approval is for one thing, once: the rule over a log
 //	timeline.go  what happened, for people
@@ -47,6 +48,7 @@ type Task struct {
 	Context   []Item   `json:"context,omitempty"`   // user-provided context, resolved before the first turn
 	Links     []string `json:"links,omitempty"`     // where links of the text lead; they are looked up, and the model is not told
 	Place     Place    `json:"place,omitzero"`      // where the request stands
+	Why       string   `json:"why,omitempty"`       // it began, where nobody asked in words
 }
 
 // Place is where on GitHub a request stands. What was said there up to then came
@@ -122,6 +124,7 @@ type Message struct {
 	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
 	Turns  int    `json:"turns,omitempty"`  // for the request that it begins; 0 for as many as the task has
 	Mode   string `json:"mode,omitempty"`   // of the request that it begins; "" where it goes on with the one before
+	Why    string `json:"why,omitempty"`    // it came, where nobody wrote it in the thread
 
 	TakeBack *TakeBack `json:"take_back,omitempty"` // nil for words to the model
 	Model    string    `json:"model,omitempty"`     // works on the session from now on; "" for the one so far
@@ -285,6 +288,7 @@ type Result struct {
 	// kept. It is nil where that was not looked for, or nothing had changed.
 	LeftOut []LeftOut `json:"left_out,omitzero"`
 	Tests   *TestRun  `json:"tests,omitempty"` // what of the project's tests the call ran; nil for none
+	Finding *Finding  `json:"finding,omitempty"`
 }
 
 // LeftOut is something that is in no checkpoint. Path is "." for what is about

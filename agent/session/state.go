@@ -136,9 +136,10 @@ func (s *State) Take(e Event, payload any) {
 	case *Resolved:
 		s.resolved(e.Time, p)
 	case *Started:
-		s.start(p)
+		s.start(e.Time, p)
 	case *Result:
 		s.fresh = s.result(p)
+		s.found(e, p.Finding)
 		s.Tests.ran(e, p, s.Published, len(s.Unpushed) > 0)
 		if p.LeftOut != nil {
 			s.LeftOut = p.LeftOut
@@ -154,6 +155,13 @@ func (s *State) Take(e Event, payload any) {
 		s.end(p)
 	}
 	s.tell(payload)
+}
+
+// found takes in a finding, nil for none.
+func (s *State) found(e Event, f *Finding) {
+	if f != nil {
+		s.Findings, s.Tokens = append(s.Findings, Reported{f, e.Seq}), s.Tokens+f.Tokens
+	}
 }
 
 // permit has the work start from the commit of a fork that a person let the session
@@ -209,6 +217,9 @@ func (s *State) noted(p *Note) {
 // heard takes in words of a person. Those that are only about checkpoints leave the
 // work as it is: what had ended ends again.
 func (s *State) heard(p *Message) {
+	if p.Text != "" {
+		s.spoken()
+	}
 	if p.Model != "" || p.Clear {
 		s.Model = cmp.Or(p.Model, s.Model) //control:model-of-the-next-turn
 		if p.Clear {

@@ -87,6 +87,9 @@ func (s Status) Parked() bool {
 	return false
 }
 
+// Failed reports whether a run ended by a fault.
+func (s Status) Failed() bool { return s == StatusFailed || s == StatusCrashed }
+
 // phase returns the word for a session whose last run ended like this. A
 // status that this version does not know ended the run and says no more.
 func (s Status) phase() Phase {

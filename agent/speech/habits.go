@@ -25,8 +25,10 @@ func (k callKey) same(as callKey) bool {
 type Habits struct {
 	keys    []callKey         // calls so far
 	heard   map[string]uint64 // call → digest of its result
+	cut     map[string]bool   // calls that the end of the workspace cut off
 	seed    maphash.Seed
-	wrong   int            // mistakes in a row
+	wrong   int            // answers in a row with a mistake
+	wrongIn int            // the last of them
 	wrongAt map[string]int // mistakes in a row at a file
 	edited  func(tool string, arguments json.RawMessage) string
 }
@@ -34,7 +36,7 @@ type Habits struct {
 // NewHabits returns the habits of a model that made no call yet. edited returns the
 // file that a call edits, "" for a call that edits none.
 func NewHabits(edited func(tool string, arguments json.RawMessage) string) Habits {
-	return Habits{edited: edited, heard: map[string]uint64{}, wrongAt: map[string]int{}, seed: maphash.MakeSeed()}
+	return Habits{edited: edited, heard: map[string]uint64{}, cut: map[string]bool{}, wrongAt: map[string]int{}, seed: maphash.MakeSeed()}
 }
 
 // Answered takes in the calls of an answer.
@@ -47,18 +49,22 @@ func (h *Habits) Answered(p *session.Answer) {
 // Result takes in what a call came to.
 func (h *Habits) Result(c *session.CallState) {
 	h.heard[c.ID] = maphash.String(h.seed, c.Result.Content)
+	h.cut[c.ID] = c.Result.Cut
 	file := h.edited(c.Name, c.Arguments)
 	switch {
 	case c.Result.Mistake:
-		h.wrong++
 		h.wrongAt[file]++
+		if h.wrongIn != c.Turn { //control:mistakes-by-answers
+			h.wrong, h.wrongIn = h.wrong+1, c.Turn
+		}
 	case c.Result.OK:
 		h.wrong = 0
 		delete(h.wrongAt, file)
 	}
 }
 
-// Wrong returns how many mistakes the model made in a row.
+// Wrong returns in how many answers in a row the model made mistakes. Many in one are
+// told together: it could not know better.
 func (h *Habits) Wrong() int { return h.wrong }
 
 // WrongAt returns how many mistakes it made in a row at a file.
@@ -94,18 +100,24 @@ func (k callKey) canonical() string {
 // repetition is their use have a limit of their own.
 const sameInARow = 3
 
+// mostCut is how many of the same calls in a row may have been cut off by the end of the
+// workspace, and so be made again. More of them may be what ends it.
+const mostCut = 5
+
 // Repeated returns the words to send the model back with when it made this very call
-// as often in a row as limit says, 0 for three times, or goes in a circle of calls.
+// as often in a row as limit says, 0 for three times, and saw what it does, or goes in a circle of calls.
 func (h *Habits) Repeated(call string, limit int) (words string, stop bool) {
 	at := slices.IndexFunc(h.keys, func(k callKey) bool { return k.id == call })
 	if at < 0 {
 		return "", false
 	}
-	n := 0
+	n, cut := 0, 0
 	for i := at; i >= 0 && h.keys[i].same(h.keys[at]); i-- {
-		n++
+		if n++; h.cut[h.keys[i].id] {
+			cut++ //control:cut-off-is-no-repetition
+		}
 	}
-	if n < cmp.Or(limit, sameInARow) {
+	if limit = cmp.Or(limit, sameInARow); n-cut < limit && n < limit+mostCut {
 		if h.circling(at) {
 			return goneRound, true
 		}

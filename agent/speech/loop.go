@@ -7,7 +7,7 @@ import (
 )
 
 // An answer goes round in circles when its end is one piece again and again, or when
-// nearly all its words stand in the same few orders. loopWindow is how much of the
+// nearly all its words stand in the same few orders, or are the same few. loopWindow is how much of the
 // end is looked at, loopEvery how often.
 const (
 	loopWindow = 6000 // bytes
@@ -55,7 +55,8 @@ func repeated(s string, least, times int) (length, period int) {
 }
 
 // fewOrders reports whether hardly any four words of s, numbers apart, stand in an
-// order that has not come before. Tables of figures are none of its business.
+// order that has not come before, or hardly any word is another one. Tables of figures
+// are none of its business.
 func fewOrders(s string) bool {
 	letters := 0
 	words := strings.FieldsFunc(s, unicode.IsSpace)
@@ -75,11 +76,11 @@ func fewOrders(s string) bool {
 	if len(words) < loopWords || letters*2 < len(s) {
 		return false
 	}
-	orders := map[[4]string]bool{}
+	orders, kinds := map[[4]string]bool{}, map[string]bool{}
 	for i := range len(words) - 3 {
-		orders[[4]string(words[i:i+4])] = true
+		orders[[4]string(words[i:i+4])], kinds[words[i]] = true, true
 	}
-	return len(orders)*8 < len(words)
+	return len(orders)*8 < len(words) || len(kinds)*16 < len(words) //control:few-words
 }
 
 // whole moves at to the beginning of a letter.

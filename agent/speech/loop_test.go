@@ -28,6 +28,8 @@ func TestCircles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	phrases := []string{"Wait, I should look at the file again. ", "Let me check the test once more. ", "Hmm, that is not right yet. "}
 	paragraph := strings.Repeat("A sentence of the plan with number 4711 in it; ", 3) + "\n\nSecond part of the same plan, quite long as well, until it starts over from the top.\n"
+	verbs, things := strings.Fields("check verify inspect review examine confirm ensure consider handle update"), strings.Fields("function variable test module value result error input output state")
+	pick := func(of []string) string { return of[random.IntN(len(of))] }
 	begin := "First I look at the parser, since the sign is lost there.\n"
 	for name, piece := range map[string]func(int) string{
 		"one letter":        func(int) string { return "a" },
@@ -35,7 +37,13 @@ func TestCircles(t *testing.T) {
 		"a paragraph":       func(int) string { return paragraph },
 		"numbered lines":    func(n int) string { return fmt.Sprintf("Attempt %d: I look at the file and see what is wrong.\n", n) },
 		"phrases at random": func(int) string { return phrases[random.IntN(len(phrases))] },
-		"Chinese":           func(int) string { return "我再看一遍这个文件。" },
+		"a list of the same few words": func(n int) string {
+			return fmt.Sprintf("%d. %s the %s and %s the %s.\n", n, pick(verbs), pick(things), pick(verbs), pick(things))
+		},
+		"a paragraph with small changes": func(n int) string {
+			return fmt.Sprintf("So the %s has to be looked at again, because the %s could return the wrong sign in step %d, and the test in file %d says that. ", pick(things), pick(things), n, n*7%13)
+		},
+		"Chinese": func(int) string { return "我再看一遍这个文件。" },
 		"calls": func(int) string {
 			return "<tool_call>{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.go\"}}</tool_call>\n"
 		},

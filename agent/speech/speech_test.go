@@ -2,6 +2,7 @@ package speech
 
 import (
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -301,4 +302,40 @@ func said(t *testing.T, text string, n int) session.Answer {
 	}
 	a.ThinkingMillis = 0 // depends on the clock
 	return a
+}
+
+// A call that the end of the workspace cut off may be made again: nobody saw what it
+// does. What is cut off each time is not made for ever.
+func TestCutOffIsNoRepetition(t *testing.T) {
+	t.Parallel()
+	stopped := func(results ...bool) bool { // whether each was cut off
+		h := NewHabits(func(string, json.RawMessage) string { return "" })
+		call := func(n int) session.Call {
+			return session.Call{ID: fmt.Sprint("c", n), Name: "run_terminal_command", Arguments: json.RawMessage(`{"command":"make"}`)}
+		}
+		for i, cut := range results {
+			h.Answered(&session.Answer{Calls: []session.Call{call(i)}})
+			h.Result(&session.CallState{Call: call(i), Result: &session.Result{Call: call(i).ID, Cut: cut}})
+		}
+		last := call(len(results))
+		h.Answered(&session.Answer{Calls: []session.Call{last}})
+		_, stop := h.Repeated(last.ID, 0)
+		return stop
+	}
+	for _, c := range []struct {
+		results []bool
+		want    bool
+	}{
+		{[]bool{false}, false},
+		{[]bool{false, false}, true},
+		{[]bool{true, true}, false},
+		{[]bool{true, true, true, true, true, true}, false},
+		{[]bool{true, false, true, true}, false},
+		{[]bool{true, false, true, true, false}, true},
+		{[]bool{true, true, true, true, true, true, true}, true},
+	} {
+		if got := stopped(c.results...); got != c.want {
+			t.Errorf("after %v the call is held back: %v", c.results, got)
+		}
+	}
 }

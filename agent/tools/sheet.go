@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/typo"
 )
 
 // Form is the form of an argument.
@@ -50,6 +51,7 @@ type Sheet struct {
 	Repeats   int
 	Essential bool
 	Edits     bool
+	Modes     []string
 	Doc       string
 	Params    []Param
 	Example   string // arguments of a correct call, JSON
@@ -77,7 +79,7 @@ func (s Sheet) ready() Sheet {
 	schema := `{"type":"object","properties":{` + strings.Join(props, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
 	s.spec = Spec{
 		ToolSpec: llm.ToolSpec{Name: s.Name, Description: strings.TrimSpace(s.Doc), Parameters: json.RawMessage(schema)},
-		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits,
+		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Modes: s.Modes,
 	}
 	return s
 }
@@ -132,6 +134,31 @@ func ignored(folded string) bool {
 	return false
 }
 
+// says0 reports whether a value asks for nothing: whatever it is of, it can be left out.
+func says0(value []byte) bool {
+	switch string(value) {
+	case "", "null", "false", `""`, "0", "[]", "{}":
+		return true
+	}
+	return false
+}
+
+// meant returns the question whether an argument that is not given was meant, or "".
+func (s *Sheet) meant(unknown string, given map[string]json.RawMessage) string {
+	best, least := "", 1+len(unknown)/3
+	for _, p := range s.Params {
+		for _, spelled := range append([]string{p.Name}, p.Aliases...) {
+			if n := typo.Errors(FoldKey(unknown), FoldKey(spelled)); n <= least && given[p.Name] == nil {
+				best, least = p.Name, n-1
+			}
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", best)
+}
+
 // parse reads the arguments of a call.
 func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 	fields, err := s.object(raw)
@@ -149,7 +176,7 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 		value := bytes.TrimSpace(fields[key])
 		name, ok := s.lookup[FoldKey(key)]
 		if !ok {
-			if ignored(FoldKey(key)) {
+			if ignored(FoldKey(key)) || says0(value) {
 				continue
 			}
 			unknown = cmp.Or(unknown, key)
@@ -164,7 +191,7 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 		a.Values[name], a.as[name] = value, key
 	}
 	if unknown != "" {
-		return Args{}, s.wrong(a.Values, "unknown argument %q; the arguments are %s", unknown, s.names())
+		return Args{}, s.wrong(a.Values, "unknown argument %q%s; the arguments are %s", unknown, s.meant(unknown, a.Values), s.names())
 	}
 	for _, p := range s.Params {
 		if _, ok := a.Values[p.Name]; p.Required && !ok {
@@ -231,7 +258,9 @@ func (s *Sheet) wrong(given map[string]json.RawMessage, format string, values ..
 func (s *Sheet) names() string {
 	var out []string
 	for _, p := range s.Params {
-		out = append(out, p.Name)
+		if p.Doc != "" {
+			out = append(out, p.Name)
+		}
 	}
 	if len(out) == 0 {
 		return "none"

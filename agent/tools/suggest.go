@@ -14,7 +14,10 @@ import (
 // NotThere returns the error for a file that does not exist. It names the paths
 // that may have been meant.
 func (k *Kit) NotThere(ctx context.Context, rel string) error {
-	l, err := k.Files.List(ctx, ".", true, 5000)
+	if k.Search == nil {
+		return fs.ErrNotExist
+	}
+	names, err := k.Search.Find(ctx, workspace.NameQuery{Pattern: globless.Replace(rel)})
 	if err != nil {
 		if errors.Is(err, workspace.ErrGone) {
 			return err
@@ -22,26 +25,24 @@ func (k *Kit) NotThere(ctx context.Context, rel string) error {
 		return fs.ErrNotExist
 	}
 	base := path.Base(rel)
-	var same, like []string
-	for _, e := range l.Entries {
-		p := strings.TrimSuffix(e.Path, "/")
-		switch {
-		case p != e.Path:
-		case path.Base(p) == base:
-			same = append(same, p)
-		case strings.EqualFold(path.Base(p), base) || strings.EqualFold(stem(p), stem(base)):
-			like = append(like, p)
+	var found []string
+	for _, p := range names.Paths {
+		alike := names.Near || strings.EqualFold(path.Base(p), base) || strings.EqualFold(stem(p), stem(base))
+		if alike && !strings.HasSuffix(p, "/") && len(found) < mostMeant {
+			found = append(found, p)
 		}
 	}
-	found := append(same, like...)
 	if len(found) == 0 {
 		return fs.ErrNotExist
 	}
-	if len(found) > 5 {
-		found = found[:5]
-	}
 	return fmt.Errorf("%w; did you mean %s?", fs.ErrNotExist, strings.Join(found, " or "))
 }
+
+// mostMeant is how many paths are named that may have been meant.
+const mostMeant = 5
+
+// globless keeps the name of a file from being taken for a glob.
+var globless = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
 
 func stem(p string) string {
 	b := path.Base(p)

@@ -34,7 +34,7 @@ func (s *Sheet) template(given map[string]json.RawMessage, complaint string) str
 		}
 		members = append(members, quote(p.Name)+":"+string(v))
 	}
-	if same && !strings.Contains(complaint, "unknown argument") {
+	if len(given) == 0 || same && complaint != "" && !strings.Contains(complaint, "unknown argument") {
 		return s.Example // what was sent is no template
 	}
 	return "{" + strings.Join(members, ",") + "}" //control:filled-template

@@ -21,6 +21,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,7 @@ type Result struct {
 	State    *session.Update // todo list or mode to record
 	Images   []session.Blob
 	Tests    *session.TestRun // what of the project's tests it ran; nil for none
+	Finding  *session.Finding // what it reported of the code; nil for nothing
 	Complete bool             // the model says that the task is done
 	NoChange string           // why it says that no file had to change; "" where it does not
 	Ask      *session.Asked   // a question that parks the session
@@ -75,6 +77,8 @@ type Config struct {
 	Search  workspace.Searcher
 	Shell   workspace.Shell
 	Changes workspace.Changer // tells symlinks from files, so that an edit through one is shown where it lands
+	Model   llm.Model         // takes a second look at what a review found; nil for none
+	Context int               // tokens of context that it is asked for, 0 for what it begins with
 	Start   workspace.Starter // runs pdftotext; nil: PDF files are reported as binary
 
 	Root string // absolute path of the workspace as commands inside see it; "/workspace" is understood as well
@@ -96,7 +100,11 @@ type Spec struct {
 	Repeats   int         // how often the same call may be made in a row; 0 for what is usual
 	Essential bool        // it is offered however small the window is
 	Edits     bool        // it changes text that is there: after a call that failed, the text is shown
+	Modes     []string    // the only modes that are offered it; nil for all
 }
+
+// In reports whether the tool is offered in a mode.
+func (s Spec) In(mode string) bool { return s.Modes == nil || slices.Contains(s.Modes, mode) }
 
 // Registry holds the tools of a session. It is safe for concurrent use.
 type Registry struct {

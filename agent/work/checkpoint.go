@@ -20,10 +20,14 @@ import (
 // paths and bytes, and trees are built from them: git never runs on anything that
 // the workspace wrote.
 type checkpoints struct {
-	ws   *workspace.Workspace
-	job  Job
-	base string // commit that the workspace was opened on
-	tree string // of the last saved state
+	ws      *workspace.Workspace
+	hidden  place // what of the files is hidden
+	job     Job
+	base    string // commit that the workspace was opened on
+	tree    string // of the last saved state
+	saved   string // commit of the last saved state, base for none
+	walled  bool   // what runs in the workspace reaches nothing else
+	spoiled string // why what tests left behind is still there; "" when it is not
 
 	branch    string         // that takes the checkpoints
 	published string         // last checkpoint on it, or where the session began
@@ -44,11 +48,18 @@ const trailerApproval = "Approval"
 // privateRef holds the saved states of a session. It is never pushed.
 func privateRef(id string) string { return "refs/handrail/sessions/" + id }
 
-// Save implements agent.Checkpointer.
-func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
+// Save implements agent.Checkpointer. In a copy that nobody else sees, what is not to
+// be kept is put back as it was saved last.
+func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Saved, error) {
 	found, err := c.ws.Changes(ctx)
 	if err != nil {
 		return agent.Saved{}, fmt.Errorf("list changes: %w", err)
+	}
+	if !keep && c.walled { //control:review-keeps-nothing
+		return agent.Saved{}, c.discard(ctx, found)
+	}
+	if c.spoiled != "" {
+		return agent.Saved{LeftOut: []session.LeftOut{leave(".", "the tests of the review left files that could not be put back: "+c.spoiled)}}, nil
 	}
 	can := c.sort(ctx, found)
 	if can.none {
@@ -70,7 +81,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int) (agent.Saved, error) {
 	if c.tree == "" { // the first time: compare with what the workspace was opened on
 		saved.Changed = !commit.Empty
 	}
-	c.tree = commit.Tree
+	c.tree, c.saved = commit.Tree, commit.ID
 	if !saved.Changed {
 		return saved, nil
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
+// FilesAt returns the tree of a commit as [project.Files].
+func FilesAt(repo *gitops.Mirror, commit string) project.Files { return commitFiles{repo, commit} }
+
 // commitFiles is the tree of a commit as [project.Files].
 type commitFiles struct {
 	repo   *gitops.Mirror
@@ -34,8 +37,7 @@ func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]b
 	case err != nil:
 		return nil, 0, err
 	}
-	dir := strings.Trim(path.Dir(name), ".")
-	list, err := c.repo.List(ctx, c.commit, dir, false)
+	list, err := c.repo.List(ctx, c.commit, inTree(path.Dir(name)), false)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -51,9 +53,17 @@ func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]b
 	return data, 0, nil
 }
 
+// inTree returns a directory as git names it: the root has no name.
+func inTree(dir string) string {
+	if dir = path.Clean(dir); dir != "." {
+		return dir
+	}
+	return ""
+}
+
 // List implements project.Files.
 func (c commitFiles) List(ctx context.Context, dir string, recursive bool, limit int) (workspace.Listing, error) {
-	list, err := c.repo.List(ctx, c.commit, strings.Trim(dir, "."), recursive)
+	list, err := c.repo.List(ctx, c.commit, inTree(dir), recursive)
 	if err != nil {
 		return workspace.Listing{}, err
 	}
@@ -115,7 +125,7 @@ func projectWords(ctx context.Context, facts project.Facts, j Job) (about, rules
 
 // provide returns a function that reads what a request names: files as they are in
 // the workspace, and links into the same repository at their commit.
-func provide(ws *workspace.Workspace, j Job) func(context.Context, string) []session.Item {
+func provide(ws place, j Job) func(context.Context, string) []session.Item {
 	thread, _, _ := strings.Cut(j.Task.Thread, "#")
 	return func(ctx context.Context, words string) []session.Item {
 		return project.Resolve(ctx, words, project.Sources{Now: ws, At: func(ctx context.Context, repo, ref string) project.Files {
@@ -142,11 +152,14 @@ func isCommitID(ref string) bool {
 // hidden at every commit.
 type linked struct {
 	commitFiles
-	now *workspace.Workspace
+	now place
 }
 
 // ReadAll implements project.Files.
 func (l linked) ReadAll(ctx context.Context, name string, limit int64) ([]byte, fs.FileMode, error) {
+	if l.now.rules.Hides(name) {
+		return nil, 0, fmt.Errorf("read %s: %w", name, workspace.ErrIgnored)
+	}
 	if _, _, err := l.now.ReadAll(ctx, name, 1); errors.Is(err, workspace.ErrIgnored) {
 		return nil, 0, err
 	}

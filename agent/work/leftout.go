@@ -42,6 +42,8 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 		switch {
 		case agent.Scratch(f.Path):
 			continue
+		case c.hidden.covers(f): //control:hidden-stays
+			why = "`.agentignore` hides what is there from the agent"
 		case f.Kind == workspace.Created && !keep && !c.ws.Wrote(f.Path) && c.leftover(ctx, f.Path, &built): //control:build-leftovers
 			continue
 		case f.Why != "" && f.Path == ".":
@@ -66,6 +68,13 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 	}
 	out.left = append(out.left, built...)
 	return out
+}
+
+// covers reports whether a change is at a hidden path, or would take the place of
+// something hidden: a commit keeps that as it was.
+func (p place) covers(f workspace.Change) bool {
+	return p.rules.Hides(f.Path) || f.Kind != workspace.Deleted && !f.Mode.IsDir() &&
+		slices.ContainsFunc(p.gone, func(gone string) bool { return strings.HasPrefix(gone, f.Path+"/") })
 }
 
 // leftover reports whether a new file is what a build or a test leaves behind, and

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -79,4 +81,30 @@ func (c *checkpoints) asRestored(path string, ch *gitops.Change) {
 	if err == nil && policy.BlobID(string(data)) == id {
 		ch.Exec, ch.Symlink = mode == "100755", mode == "120000"
 	}
+}
+
+// discard puts the workspace back to what was saved last: a review changes nothing, and
+// what the tests that it runs leave behind is no work when the session goes on in
+// another mode. Nothing is written at a hidden path. Where it cannot, nothing is saved
+// from this workspace any more.
+func (c *checkpoints) discard(ctx context.Context, found []workspace.Change) error {
+	var paths []string
+	for _, f := range found {
+		switch {
+		case f.Path == ".":
+			c.spoiled = f.Why
+		case agent.Scratch(f.Path):
+		case c.hidden.covers(f):
+			c.clear(ctx, f.Path)
+		default:
+			paths = append(paths, f.Path)
+		}
+	}
+	if len(paths) == 0 || c.spoiled != "" {
+		return nil
+	}
+	if err := c.Revert(ctx, cmp.Or(c.saved, c.base), paths); err != nil {
+		c.spoiled = err.Error()
+	}
+	return ctx.Err()
 }

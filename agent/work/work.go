@@ -5,7 +5,7 @@
 //
 //	work.go        open, run, and close; start reading here
 //	position.go    the state of a session, and of its branch
-//	export.go      commits as directories that workspaces are laid over
+//	bases.go       the files of commits, which workspaces are laid over
 //	files.go       the files of a commit, and what the agent is told of them
 //	checkpoint.go  save: what the workspace changed becomes a commit
 //	leftout.go     what of it cannot
@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
@@ -37,7 +38,7 @@ import (
 
 // Config is what an engine is made of. All of it is required.
 type Config struct {
-	Exports   *Exports
+	Bases     *Bases
 	Workspace workspace.Engine
 	// Agent returns the parts of an agent that do not depend on git: the model,
 	// its window, and the tools.
@@ -151,7 +152,7 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 		}
 	}
 	ws, closeAll, err := e.open(ctx, j, at)
-	if errors.Is(err, errNoExport) { // the commit is here, but not all of it
+	if errors.Is(err, errNoBase) { // the commit is here, but not all of it
 		if err = e.restore(ctx, j, at); err == nil {
 			ws, closeAll, err = e.open(ctx, j, at)
 		}
@@ -167,19 +168,19 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	return a.Run(ctx, j.Task, j.Log)
 }
 
-func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *session.State) (*agent.Agent, error) {
-	facts, err := e.facts(ctx, ws, j)
+func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) (*agent.Agent, error) {
+	facts, err := e.facts(ctx, ws.Workspace, j)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws, Rules: e.cfg.Rules, Tests: facts.Tests()})
+	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws.Workspace, Rules: e.cfg.Rules, Tests: facts.Tests()})
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, facts, j); err != nil {
 		return nil, err
 	}
-	saves := &checkpoints{ws: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, since: at.Base, merge: at.TakingIn(), secrets: e.cfg.Secrets,
+	saves := &checkpoints{ws: ws.Workspace, hidden: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, since: at.Base, merge: at.TakingIn(), secrets: e.cfg.Secrets,
 		sensitive: func(path string) bool { return e.cfg.Policy.Touches(path).Sensitive }}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	if j.Equip != nil {
@@ -187,7 +188,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	}
 	cfg.Policy = e.cfg.Policy
 	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
-		cfg.Policy = cfg.Policy.Walled()
+		saves.walled, cfg.Policy = true, cfg.Policy.Walled(facts.Tests()...)
 	}
 	if j.Push != nil {
 		remote, err := remoteOf(ctx, j.Repo, at.Published, j.RulesAt)
@@ -199,7 +200,7 @@ func (e *Engine) agent(ctx context.Context, ws *workspace.Workspace, j Job, at *
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.OnLive
-	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
+	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws.Workspace, j), j.Confirm
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
 }
@@ -236,28 +237,42 @@ func (e *Engine) limits() agent.Limits {
 	}
 }
 
+// place is a workspace without what is hidden from the agent.
+type place struct {
+	*workspace.Workspace
+	rules project.Hidden
+	gone  []string // paths of the saved state that are hidden
+}
+
 // open opens a workspace on the saved state. The returned function closes it.
-func (e *Engine) open(ctx context.Context, j Job, at *session.State) (*workspace.Workspace, func(context.Context) error, error) {
-	source, drop, err := e.cfg.Exports.take(ctx, j.Repo, at.Saved, j.ignoreAt())
+func (e *Engine) open(ctx context.Context, j Job, at *session.State) (place, func(context.Context) error, error) {
+	hidden, err := e.cfg.Bases.hidden(ctx, j.Repo, j.rulesAt(at.Saved))
 	if err != nil {
-		return nil, nil, err
+		return place{}, nil, fmt.Errorf("%w: %w", errNoBase, err)
 	}
-	state, err := os.MkdirTemp(e.cfg.Exports.dir, "ws-"+j.Task.Session+"-")
+	layered, ok := e.cfg.Workspace.(workspace.Layered)
+	source, err := e.cfg.Bases.take(ctx, j.Repo, gitops.BaseWant{
+		Commit: at.Saved, Rules: gitops.BaseRules{From: j.ignoreAt()}, Layers: ok && layered.Layers(),
+	}, hidden)
 	if err != nil {
-		drop()
-		return nil, nil, fmt.Errorf("make workspace directory: %w", err)
+		return place{}, nil, err
+	}
+	state, err := e.cfg.Bases.store.Temp(e.cfg.Bases.dir, "ws-"+j.Task.Session)
+	if err != nil {
+		source.Drop()
+		return place{}, nil, fmt.Errorf("make workspace directory: %w", err)
 	}
 	w := e.cfg.Rules.Workspace
 	ws, err := e.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: j.Task.Session, Name: j.Name, Source: source, State: filepath.Join(state, "state"), Image: w.Image, Network: w.Network == "open",
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, State: filepath.Join(state, "state"), Image: w.Image, Network: w.Network == "open",
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	})
 	if err != nil {
-		drop()
-		return nil, nil, errors.Join(err, os.RemoveAll(state))
+		source.Drop()
+		return place{}, nil, errors.Join(err, os.RemoveAll(state))
 	}
-	return ws, func(ctx context.Context) error {
-		defer drop()
+	return place{ws, hidden, source.Gone}, func(ctx context.Context) error {
+		defer source.Drop()
 		return errors.Join(ws.Close(ctx), os.RemoveAll(state))
 	}, nil
 }

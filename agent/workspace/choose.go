@@ -6,11 +6,14 @@ import (
 	"fmt"
 )
 
+// ErrNoEngine means that no engine with a wall can be used on this machine.
+var ErrNoEngine = errors.New("choose workspace engine: none can be used; install one of them, or ask for \"local\" by name where the code is trusted")
+
 // Choose returns the first of engines, in their order, whose Check passes.
 // An engine named "local" is never chosen: it has no wall, so it must be
-// asked for by name. The error says what each engine lacks.
+// asked for by name. The error is [ErrNoEngine], and says what each engine lacks.
 func Choose(ctx context.Context, engines ...Engine) (Engine, error) {
-	problems := []error{errors.New("choose workspace engine: none can be used; install one of them, or ask for \"local\" by name where the code is trusted")}
+	problems := []error{ErrNoEngine}
 	for _, e := range engines {
 		if e == nil || e.Name() == "local" {
 			continue

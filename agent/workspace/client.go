@@ -180,6 +180,13 @@ func (w *Workspace) Search(ctx context.Context, q Query) (Matches, error) {
 	return m, err
 }
 
+// Find finds files and directories by name among those that List would show.
+func (w *Workspace) Find(ctx context.Context, q NameQuery) (Names, error) {
+	var n Names
+	err := w.call(ctx, MethodFind, q, &n)
+	return n, err
+}
+
 // Changes lists what differs from the base, by path.
 func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
 	var wire []WireChange

@@ -129,14 +129,14 @@ func TestUnfold(t *testing.T) {
 		want  []Chunk // nil: refused
 	}{
 		{"nothing", nil, "", []Chunk{}},
-		{"two spans", []Range{{2, 3}, {7, 7}}, "a\n\nc\n", []Chunk{{2, []string{"a", ""}}, {7, []string{"c"}}}},
-		{"text that is not UTF-8", []Range{{1, 1}}, "a\xff\n", []Chunk{{1, []string{"a\uFFFD"}}}},
-		{"fewer lines than said", []Range{{1, 3}}, "a\nb\n", nil},
-		{"no lines for the second", []Range{{1, 1}, {2, 2}}, "a\n", nil},
-		{"backwards", []Range{{5, 4}}, "a\n", nil},
-		{"before the first line", []Range{{0, 1}}, "a\nb\n", nil},
-		{"overlap", []Range{{1, 2}, {2, 2}}, "a\nb\nc\n", nil},
-		{"more than there can be", []Range{{1, huge}}, "a\n", nil},
+		{"two spans", []Range{{From: 2, To: 3}, {From: 7, To: 7}}, "a\n\nc\n", []Chunk{{2, []string{"a", ""}}, {7, []string{"c"}}}},
+		{"text that is not UTF-8", []Range{{From: 1, To: 1}}, "a\xff\n", []Chunk{{1, []string{"a\uFFFD"}}}},
+		{"fewer lines than said", []Range{{From: 1, To: 3}}, "a\nb\n", nil},
+		{"no lines for the second", []Range{{From: 1, To: 1}, {From: 2, To: 2}}, "a\n", nil},
+		{"backwards", []Range{{From: 5, To: 4}}, "a\n", nil},
+		{"before the first line", []Range{{From: 0, To: 1}}, "a\nb\n", nil},
+		{"overlap", []Range{{From: 1, To: 2}, {From: 2, To: 2}}, "a\nb\nc\n", nil},
+		{"more than there can be", []Range{{From: 1, To: huge}}, "a\n", nil},
 	} {
 		f, err := (&ReadResult{File: File{Path: "x", Chunks: []Chunk{{1, []string{"smuggled"}}}}, Spans: tt.spans, Text: []byte(tt.text)}).unfold()
 		switch {

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// CopyTree copies the directories, regular files and symlinks below src into
+// copyTree copies the directories, regular files and symlinks below src into
 // the new directory dst, with modes and times, for engines that cannot lay an
 // overlay. Directories become writable for their owner; a ".git" at the top is
 // left out, and so is every special file.
 //
 // Nobody else may write to src or dst meanwhile.
-func CopyTree(ctx context.Context, src, dst string) error {
+func copyTree(ctx context.Context, src, dst string) error {
 	src, dst = filepath.Clean(src), filepath.Clean(dst)
 	if err := os.MkdirAll(dst, 0o755); err != nil {
 		return fmt.Errorf("copy tree: %w", err)
@@ -52,6 +52,45 @@ func CopyTree(ctx context.Context, src, dst string) error {
 		return nil
 	})
 	if err := errors.Join(group.Wait(), walkErr); err != nil {
+		return fmt.Errorf("copy tree: %w", err)
+	}
+	return nil
+}
+
+// Copy copies the base files into a new directory, as [copyTree] does.
+func (s Spec) Copy(ctx context.Context, dst string) error {
+	if err := copyTree(ctx, s.Source, dst); err != nil || s.Over == "" {
+		return err
+	}
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return fmt.Errorf("copy tree: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	err = fs.WalkDir(os.DirFS(s.Over), ".", func(name string, d fs.DirEntry, err error) error {
+		if err = errors.Join(err, ctx.Err()); err != nil || name == "." {
+			return err
+		}
+		if there, err := root.Lstat(name); d.IsDir() && err == nil && there.IsDir() {
+			return nil
+		}
+		if err := root.RemoveAll(name); err != nil || d.Type()&fs.ModeCharDevice != 0 { // it is gone
+			return err
+		}
+		from, to := filepath.Join(s.Over, name), filepath.Join(dst, name)
+		switch {
+		case d.IsDir():
+			return root.Mkdir(name, 0o755)
+		case d.Type() == fs.ModeSymlink:
+			target, err := os.Readlink(from)
+			if err != nil {
+				return err
+			}
+			return root.Symlink(target, name)
+		}
+		return copyFile(from, to)
+	})
+	if err != nil {
 		return fmt.Errorf("copy tree: %w", err)
 	}
 	return nil

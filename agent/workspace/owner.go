@@ -46,7 +46,7 @@ func Give(ctx context.Context, dir string) error {
 
 // Layers are the directories of one workspace below its state directory.
 type Layers struct {
-	Base  string // read-only, "" when the workspace begins empty
+	Base  string // read-only, what is to be seen of several first, with ":" between; "" when the workspace begins empty
 	Tree  string // the copy; not used with Upper
 	Upper string // upper layer of an overlay on Base, "" for a copy
 	Work  string // the overlay's work directory
@@ -75,11 +75,17 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 			return l, fmt.Errorf("make workspace: %w", err)
 		}
 	}
+	if l.Tree == "" && spec.Over != "" {
+		l.Base = spec.Over + ":" + spec.Source
+	}
 	if l.Tree == "" || spec.Source == "" {
 		return l, nil
 	}
-	if err := CopyTree(ctx, spec.Source, l.Tree); err != nil {
+	if err := spec.Copy(ctx, l.Tree); err != nil {
 		return l, err
+	}
+	if spec.Over != "" { // there is no one directory with all of it
+		l.Base = ""
 	}
 	return l, Give(ctx, l.Tree)
 }
@@ -87,7 +93,7 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 // fitForOverlay reports whether the source can be the base of an overlay: the user
 // inside owns it, and the paths can stand in mount options.
 func fitForOverlay(spec Spec) bool {
-	if spec.Source == "" || strings.ContainsAny(spec.Source+spec.State, ":,\\\"'") {
+	if spec.Source == "" || strings.ContainsAny(spec.Source+spec.Over+spec.State, ":,\\\"'") {
 		return false
 	}
 	info, err := os.Stat(spec.Source)

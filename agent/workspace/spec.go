@@ -19,10 +19,15 @@ func (s Spec) Check() error {
 	if !filepath.IsAbs(s.State) || filepath.Clean(s.State) == "/" {
 		return fmt.Errorf("open workspace: state directory %q: it must be an absolute path of its own", s.State)
 	}
-	if s.Source != "" && !filepath.IsAbs(s.Source) {
-		return fmt.Errorf("open workspace: source %q: it must be an absolute path", s.Source)
+	for _, dir := range []string{s.Source, s.Over} {
+		if dir != "" && !filepath.IsAbs(dir) {
+			return fmt.Errorf("open workspace: source %q: it must be an absolute path", dir)
+		}
 	}
-	if strings.ContainsAny(s.Source+s.State, "\n\x00") {
+	if s.Over != "" && s.Source == "" {
+		return errors.New("open workspace: there is no source to lay a directory over")
+	}
+	if strings.ContainsAny(s.Source+s.Over+s.State, "\n\x00") {
 		return errors.New("open workspace: source or state has a line break in its path")
 	}
 	for name, value := range s.Env {

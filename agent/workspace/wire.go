@@ -13,7 +13,7 @@ import (
 
 // WireVersion is the version of the protocol between [Workspace] and the tool
 // host; both come out of one binary, so a difference means a wrong mount.
-const WireVersion = 3
+const WireVersion = 4
 
 // Methods of the wire. The client calls, the host answers; MethodProgress and
 // MethodOutput are notifications from the host, MethodCancel and MethodStop
@@ -26,6 +26,7 @@ const (
 	MethodRemove   = "remove"
 	MethodList     = "list"
 	MethodSearch   = "search"
+	MethodFind     = "find"
 	MethodRun      = "run"
 	MethodProgress = "progress"
 	MethodChanges  = "changes"

@@ -20,6 +20,7 @@ import (
 type Spec struct {
 	Session string            // names the workspace; letters, digits, "-"
 	Source  string            // absolute path of the host directory with the base files; never written to
+	Over    string            // of one to lay over Source, with devices 0/0 for what is gone; "" for none; see [Layered]
 	State   string            // absolute path of a directory that the engine may fill; removed by Close
 	Name    string            // how people call the tree, such as the repository's name; "Name/a.go" finds "a.go" when there is no Name
 	Image   string            // container image, docker only
@@ -50,6 +51,12 @@ type Engine interface {
 	Open(ctx context.Context, spec Spec) (*Workspace, error)
 }
 
+// Layered is an engine that lays overlays: a [Spec] with Over costs it no more than one
+// without.
+type Layered interface {
+	Layers() bool
+}
+
 // Bounded is an engine that tells how it holds workspaces to their limits.
 type Bounded interface {
 	Bounds(ctx context.Context) Bounds
@@ -76,10 +83,12 @@ var (
 // wire, too.
 const ErrFull = syscall.ENOSPC
 
-// Range is a span of lines, 1-based and inclusive. To 0 means to the end.
+// Range is a span of lines, 1-based and inclusive. To 0 means to the end. Column is the
+// character, 1-based, from which its first line is read; 0 means the first.
 type Range struct {
-	From int `json:"from"`
-	To   int `json:"to"`
+	From   int `json:"from"`
+	To     int `json:"to"`
+	Column int `json:"column,omitempty"`
 }
 
 // File is what Read returns: lines without their terminators, with the line
@@ -142,6 +151,23 @@ type MatchLine struct {
 	Hit  bool   `json:"hit,omitempty"`
 }
 
+// NameQuery asks for files by name. Pattern is a glob (doublestar), or a part of a name
+// or path in any case. A glob without a directory is one of names at any depth, and one
+// that ends in "/" finds directories.
+type NameQuery struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path,omitempty"` // directory to look in
+	Max     int    `json:"max,omitempty"`  // entries, 0 for 100
+}
+
+// Names is the answer to a [NameQuery], what fits best first. Directories end in "/".
+// Left counts what the cap left out. Near says that nothing has the name, and that these are typing errors away.
+type Names struct {
+	Paths []string `json:"paths"`
+	Left  int      `json:"left,omitempty"`
+	Near  bool     `json:"near,omitempty"`
+}
+
 // Command is one command for the session's shell.
 type Command struct {
 	Line    string        `json:"line"`
@@ -202,9 +228,10 @@ type Files interface {
 	List(ctx context.Context, path string, recursive bool, limit int) (Listing, error)
 }
 
-// Searcher finds text.
+// Searcher finds text, and files by their names.
 type Searcher interface {
 	Search(ctx context.Context, q Query) (Matches, error)
+	Find(ctx context.Context, q NameQuery) (Names, error)
 }
 
 // Shell runs commands in one persistent shell per workspace. progress, when

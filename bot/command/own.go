@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// Own reads the files of a repository's own commands.
-func (t Table) Own(files []custom.File) custom.Book { return custom.Read(files, t.Taken) }
+// Book is the commands of a repository's own.
+type Book struct{ custom.Book }
 
 // call is a text as the call of a command that is not in the table: its first word, and
 // what stands behind it.
@@ -22,7 +22,7 @@ func MayCallOwn(text string) bool { return len(callsOf(text)) > 0 }
 
 // OwnCalled returns the command of the repository's own that a task calls, and what
 // stands behind it.
-func OwnCalled(list custom.Book, text string) (c custom.Command, rest string, ok bool) {
+func OwnCalled(list Book, text string) (c custom.Command, rest string, ok bool) {
 	for _, call := range callsOf(text) {
 		if c, ok = list.Find(call.name); ok {
 			return c, call.rest, true

@@ -122,6 +122,7 @@ type Request struct {
 	Since   session.Place                  // a session goes on: only what came after this is gathered
 	Anew    bool                           // the session goes on, and what it was told before is forgotten
 	Line    *Line                          // what it is about, when it stands on a line of the diff
+	Review  bool                           // what the thread changes is to be reviewed
 	Room    int                            // bytes of text that all of it may take
 	Clean   func(what, text string) string // what a reader sees of a text
 	Command func(body string) bool         // reports whether a comment was a command

@@ -278,6 +278,34 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// In a review logic comes before tests, whatever their sizes are, what programs write is
+// left out by name, and what had no room is named, the weightiest first.
+func TestWhatIsReviewedFirst(t *testing.T) {
+	t.Parallel()
+	from := pullOf(6, 3000)
+	for i, name := range []string{"z_test.go", "b.go", "go.sum", "a.md", "tests/c.go", "d.go"} {
+		from.files.List[i].Path = name
+	}
+	from.files.List[0].Patch = from.files.List[0].Patch[:400]
+	r := request(true, 9000)
+	r.Review = true
+	got := gather(t, from, r)
+	order := []string{"Diff of b.go", "Diff of d.go", "No diffs of what programs wrote; leave these files out\ngo.sum", "more diffs are left out here for want of room, the weightiest first"}
+	for _, want := range order {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+	_, unseen, _ := strings.Cut(got, order[3])
+	if strings.Contains(got, "Diff of go.sum") || strings.Contains(got, "Diff of z_test.go") || strings.Index(unseen, "z_test.go") > strings.Index(unseen, "a.md") || !strings.Contains(unseen, "a.md") {
+		t.Errorf("shown is:\n%s", got)
+	}
+	r = request(true, 400_000)
+	if got := gather(t, from, r); !strings.Contains(got, "Diff of go.sum") {
+		t.Error("whoever does not review is not shown what programs wrote")
+	}
+}
+
 // Whatever a thread holds, all of it fits, and no letter is cut.
 func TestEverythingFits(t *testing.T) {
 	t.Parallel()
@@ -286,6 +314,7 @@ func TestEverythingFits(t *testing.T) {
 		more := manyComments(rapid.IntRange(0, 60).Draw(t, "comments"), rapid.IntRange(0, 30000).Draw(t, "size"))
 		from.comments.List = append(from.comments.List, more.List...)
 		r := request(rapid.Bool().Draw(t, "pull"), rapid.IntRange(-100, 60_000).Draw(t, "room"))
+		r.Review = rapid.Bool().Draw(t, "review")
 		r.First.Body = strings.Repeat("é ", rapid.IntRange(0, 30_000).Draw(t, "body"))
 		r.Line, r.At.DiffThread = &Line{Name: "a.go:L1", Hunk: strings.Repeat("+x\n", rapid.IntRange(0, 9000).Draw(t, "hunk"))}, 20
 		items, err := Gather(context.Background(), from, r)

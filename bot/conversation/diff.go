@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/review"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -62,54 +62,27 @@ func (f File) name() string {
 	return f.Path
 }
 
-// made reports whether a file is likely to be written by a program, so that its
-// diff tells less.
-func (f File) made() bool {
-	base := strings.ToLower(path.Base(f.Path))
-	switch {
-	case slices.Contains([]string{"go.sum", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "composer.lock", "flake.lock"}, base),
-		slices.Contains([]string{".lock", ".svg", ".map", ".snap"}, path.Ext(base)),
-		strings.Contains(base, ".min."), strings.Contains(base, ".pb."), strings.Contains(base, "_generated"):
-		return true
-	}
-	return strings.HasPrefix(f.Path, "vendor/") || strings.Contains(f.Path, "/vendor/") || strings.Contains(f.Path, "node_modules/") || strings.HasPrefix(f.Path, "dist/")
-}
-
-// putDiffs shares the room that is left among the files: small diffs are whole, and
-// what they do not need goes to larger ones. Files that programs write come last.
+// putDiffs shares the room that is left among the files, by what they tell: small diffs are
+// whole, and what they do not need goes to larger ones. Logic comes before tests, and what
+// programs write comes last, or in a review not at all.
 func (g *gathering) putDiffs(got Files) {
-	order := make([]int, 0, len(got.List))
-	without, hidden := 0, 0
-	for i, f := range got.List {
-		if f.Hidden {
-			hidden++
-			continue
-		}
-		if f.Patch == "" {
-			without++
-			continue
-		}
-		order = append(order, i)
-	}
+	order, made, hidden, without := g.toShow(got)
+	rank := func(i int) review.Rank { return review.RankOf(got.List[i].Path) }
 	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := got.List[a], got.List[b]
-		if x.made() != y.made() {
-			return cmp.Compare(rank(x.made()), rank(y.made()))
-		}
-		return len(x.Patch) - len(y.Patch)
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), len(got.List[a].Patch)-len(got.List[b].Patch)) //control:logic-before-tests
 	})
-	byHand := 0
-	for _, i := range order {
-		byHand += 1 - rank(got.List[i].made())
+	upTo := map[review.Rank]int{} // files of a rank and before
+	for n, i := range order {
+		upTo[rank(i)] = n + 1
 	}
 	shown := map[int]session.Item{}
 	left := g.left - 2*perItem // for what is said of those that do not fit
+	if g.Review {
+		left -= g.part(1, 8)
+	}
 	for n, i := range order {
 		f := got.List[i]
-		rest := byHand - n // of the files that share the room
-		if f.made() {
-			rest = len(order) - n
-		}
+		rest := upTo[rank(i)] - n // of the files that share the room
 		text, _ := untrusted.CleanPlain(f.Patch)
 		it, ok := fitDiff(fmt.Sprintf("Diff of %s (+%d −%d)", f.name(), f.Added, f.Removed), text, left/rest)
 		if !ok && left/rest < least+perItem && left >= least+perItem { // fewer files, of which more is seen
@@ -126,9 +99,13 @@ func (g *gathering) putDiffs(got Files) {
 			g.diff = append(g.diff, g.put(it)...)
 		}
 	}
-	if n := len(order) - len(shown) + got.More; n > 0 {
-		g.diff = append(g.diff, g.put(note("%s left out here: there is no room", count(n, "more diff is", "more diffs are")))...)
+	var unseen []string
+	for _, i := range order {
+		if _, ok := shown[i]; !ok {
+			unseen = append(unseen, got.List[i].name())
+		}
 	}
+	g.noteUnseen(unseen, made, got.More)
 	if hidden > 0 {
 		g.diff = append(g.diff, g.put(note("No diff is shown of %s, because .agentignore hides what is in it from you", count(hidden, "file", "files")))...)
 	}
@@ -137,11 +114,44 @@ func (g *gathering) putDiffs(got Files) {
 	}
 }
 
-func rank(later bool) int {
-	if later {
-		return 1
+// toShow are the files that have a diff to show, those that programs wrote and nobody
+// reviews, and how many have none.
+func (g *gathering) toShow(got Files) (order []int, made []string, hidden, without int) {
+	for i, f := range got.List {
+		switch {
+		case f.Hidden:
+			hidden++
+		case f.Patch == "":
+			without++
+		case g.Review && review.RankOf(f.Path) == review.Made: //control:made-is-skipped
+			made = append(made, f.name())
+		default:
+			order = append(order, i)
+		}
 	}
-	return 0
+	return order, made, hidden, without
+}
+
+// noteUnseen says which diffs are not shown, and that there are more files.
+func (g *gathering) noteUnseen(unseen, made []string, more int) {
+	if len(made) > 0 {
+		g.diff = append(g.diff, g.named("No diffs of what programs wrote; leave these files out", made))
+	}
+	n := len(unseen) + more
+	what := count(n, "more diff is", "more diffs are") + " left out here"
+	switch {
+	case n > 0 && g.Review:
+		g.diff = append(g.diff, g.named(what+" for want of room, the weightiest first: read them one by one, each with the tool github, what diff and its path", unseen))
+	case n > 0:
+		g.diff = append(g.diff, g.put(note("%s: there is no room", what))...)
+	}
+}
+
+// named is a note with as many names of files as there is room for.
+func (g *gathering) named(note string, paths []string) session.Item {
+	it, _ := fit(session.ItemThread, note, strings.Join(paths[:min(len(paths), mostStat)], "\n"), g.left)
+	g.put(it)
+	return it
 }
 
 // fitDiff returns the diff of a file, cut behind a whole hunk where that is

@@ -18,6 +18,16 @@ type CheckSpec struct {
 	Summary    string
 	Text       string
 	DetailsURL string
+	Notes      []Annotation // GitHub adds them to those that are there
+}
+
+// Annotation is a note of a check run on lines of a file. Level is failure, warning or
+// notice; Text is no Markdown.
+type Annotation struct {
+	Path        string
+	From, To    int
+	Level       string
+	Title, Text string
 }
 
 func checkOutput(s CheckSpec) *github.CheckRunOutput {
@@ -27,6 +37,10 @@ func checkOutput(s CheckSpec) *github.CheckRunOutput {
 	out := &github.CheckRunOutput{Title: &s.Title, Summary: &s.Summary}
 	if s.Text != "" {
 		out.Text = &s.Text
+	}
+	for _, n := range s.Notes {
+		out.Annotations = append(out.Annotations, &github.CheckRunAnnotation{Path: &n.Path, StartLine: &n.From, EndLine: &n.To,
+			AnnotationLevel: &n.Level, Title: &n.Title, Message: &n.Text})
 	}
 	return out
 }
@@ -82,3 +96,6 @@ func checkIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	same := r.GetStatus() == s.Status && r.GetConclusion() == s.Conclusion && o.GetTitle() == s.Title && o.GetSummary() == s.Summary && o.GetText() == s.Text
 	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, same, nil
 }
+
+// IsOwn reports whether an App is the bot's own.
+func IsOwn(c *Client, app int64) bool { return app != 0 && app == c.app.cfg.AppID }

@@ -305,7 +305,8 @@ func (c *Client) ask(a Ask) (*http.Request, error) {
 			return nil, err
 		}
 	}
-	if strings.Contains(a.Path, "..") || strings.HasPrefix(a.Path, "/") {
+	if strings.Contains(strings.ReplaceAll(a.Path, "...", ""), "..") || // three of them stand between commits
+		strings.HasPrefix(a.Path, "/") {
 		return nil, &Error{Op: a.Op, Err: fmt.Errorf("%q is not a path below a repository", a.Path)}
 	}
 	req, err := c.gh.NewRequest(http.MethodGet, strings.TrimSuffix(fmt.Sprintf("repos/%s/%s/%s", c.owner, c.repo, a.Path), "/"), nil)

@@ -116,14 +116,14 @@ type EventPull struct {
 	Fork, Draft, Merged     bool
 }
 
-// EventCheck is the check run, check suite or workflow run of an event.
+// EventCheck is the check run, check suite, workflow run or commit status of an event.
 type EventCheck struct {
 	ID         int64
 	Suite      int64
 	Name       string
 	SHA        string
-	Branch     string
-	Status     string
+	Branches   []string // that end with the commit
+	Status     string   // "completed" where it has ended
 	Conclusion string
 	ExternalID string
 	AppID      int64
@@ -133,7 +133,7 @@ type EventCheck struct {
 // known returns the names of the events that [ParseEvent] understands.
 func known() []string {
 	return []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
-		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "installation",
+		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "status", "installation",
 		"installation_repositories", "repository", "ping", "repository_dispatch", "workflow_dispatch", "schedule"}
 }
 
@@ -167,6 +167,9 @@ func ParseEvent(event string, payload []byte) (Event, error) {
 	raw.comment(&e)
 	raw.review(&e)
 	raw.check(&e)
+	if event == "status" {
+		return e, e.status(payload)
+	}
 	return e, nil
 }
 
@@ -302,8 +305,11 @@ type rawCheck struct {
 		ID         int64
 		HeadBranch string `json:"head_branch"`
 	} `json:"check_suite"`
-	SuiteID      int64                  `json:"check_suite_id"`
-	PullRequests []struct{ Number int } `json:"pull_requests"`
+	SuiteID      int64 `json:"check_suite_id"`
+	PullRequests []struct {
+		Number int
+		Base   struct{ Repo struct{ ID int64 } }
+	} `json:"pull_requests"`
 }
 
 // looseTime is the zero time for whatever is not a time.
@@ -419,17 +425,37 @@ func (raw *rawEvent) check(e *Event) {
 		if c == nil {
 			continue
 		}
-		e.Check = EventCheck{ID: c.ID, Suite: c.CheckSuite.ID, Name: c.Name, SHA: c.HeadSHA, Branch: c.HeadBranch,
+		e.Check = EventCheck{ID: c.ID, Suite: cmp.Or(c.SuiteID, c.CheckSuite.ID), Name: c.Name, SHA: c.HeadSHA,
 			Status: c.Status, Conclusion: c.Conclusion, ExternalID: c.ExternalID, AppID: c.App.ID}
-		if c.SuiteID != 0 {
-			e.Check.Suite = c.SuiteID
-		}
-		if e.Check.Branch == "" {
-			e.Check.Branch = c.CheckSuite.HeadBranch
+		if branch := cmp.Or(c.HeadBranch, c.CheckSuite.HeadBranch); branch != "" {
+			e.Check.Branches = []string{branch}
 		}
 		for _, p := range c.PullRequests {
-			e.Check.Pulls = append(e.Check.Pulls, p.Number)
+			if of := p.Base.Repo.ID; of == 0 || of == raw.Repository.ID { //control:checks-of-pulls-here
+				e.Check.Pulls = append(e.Check.Pulls, p.Number)
+			}
 		}
 		return
 	}
+}
+
+// status reads a commit status, whose fields stand beside the repository.
+func (e *Event) status(payload []byte) error {
+	var raw struct {
+		SHA, State, Context string
+		Branches            []struct {
+			Name   string
+			Commit struct{ SHA string }
+		}
+	}
+	if err := json.Unmarshal(payload, &raw); err != nil {
+		return fmt.Errorf("read status event: %w", err)
+	}
+	e.Check = EventCheck{Name: raw.Context, SHA: raw.SHA, Status: map[bool]string{true: "pending", false: "completed"}[raw.State == "pending"], Conclusion: raw.State}
+	for _, b := range raw.Branches {
+		if b.Commit.SHA == raw.SHA {
+			e.Check.Branches = append(e.Check.Branches, b.Name)
+		}
+	}
+	return nil
 }

@@ -16,14 +16,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Query is one of the questions that are asked by GraphQL. There are no
-// others, because GraphQL could also merge and approve.
+// Query is one of the texts that are sent by GraphQL. There are no others, because
+// GraphQL could also merge and approve.
 type Query int
 
 // The queries.
 const (
 	ReviewThreads Query = iota // of a pull request, a page of them
 	ClosingIssues              // that merging a pull request closes
+	resolveThread              // the only one that changes something, see [WriteResolve]
 )
 
 //go:embed queries/review_threads.graphql
@@ -32,10 +33,18 @@ var reviewThreads string
 //go:embed queries/closing_issues.graphql
 var closingIssues string
 
-// queries are the texts, with the permissions that they need.
-var queries = [...]struct{ text, names string }{
-	ReviewThreads: {reviewThreads, "pull_requests"},
-	ClosingIssues: {closingIssues, "issues,pull_requests"},
+//go:embed queries/resolve_thread.graphql
+var resolveReviewThread string
+
+// queries are the texts, with the permissions that they need. GitHub resolves a thread
+// only for an App that may write contents.
+var queries = [...]struct {
+	text, names string
+	write       bool
+}{
+	ReviewThreads: {reviewThreads, "pull_requests", false},
+	ClosingIssues: {closingIssues, "issues,pull_requests", false},
+	resolveThread: {resolveReviewThread, "contents,pull_requests", true},
 }
 
 // maxAnswer is more bytes than an answer to one of them has.
@@ -78,33 +87,9 @@ func (c *Client) Query(ctx context.Context, q Query, ref thread.Ref, vars map[st
 	for k, v := range vars {
 		all[k] = v
 	}
-	body, err := json.Marshal(map[string]any{"query": queries[q].text, "variables": all})
+	got, err := graph(ctx, c, op, q, all)
 	if err != nil {
-		return &Error{Op: op, Err: err}
-	}
-	req, err := http.NewRequest(http.MethodPost, c.app.graphQL(), bytes.NewReader(body))
-	if err != nil {
-		return &Error{Op: op, Err: err}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", c.gh.UserAgent)
-	var got struct {
-		Data struct {
-			Repository struct{ PullRequest json.RawMessage }
-		}
-		Errors []graphError
-	}
-	// Not by the client of the REST API: it would take GraphQL's limit for its own.
-	resp, err := c.gh.Client().Do(req.WithContext(context.WithValue(ctx, queryKey{}, q)))
-	if err != nil {
-		return c.readError(op, err)
-	}
-	defer discard(resp)
-	if err := github.CheckResponse(resp); err != nil {
-		return c.readError(op, err)
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&got); err != nil {
-		return c.readError(op, err)
+		return err
 	}
 	pull := got.Data.Repository.PullRequest
 	if len(pull) == 0 || string(pull) == "null" {
@@ -116,6 +101,52 @@ func (c *Client) Query(ctx context.Context, q Query, ref thread.Ref, vars map[st
 	return nil
 }
 
+// graphAnswer is what GraphQL answers.
+type graphAnswer struct {
+	Data struct {
+		Repository          struct{ PullRequest json.RawMessage }
+		ResolveReviewThread struct{ Thread struct{ IsResolved bool } }
+	}
+	Errors []graphError
+}
+
+func graph(ctx context.Context, c *Client, op string, q Query, vars map[string]any) (got graphAnswer, err error) {
+	body, err := json.Marshal(map[string]any{"query": queries[q].text, "variables": vars})
+	if err != nil {
+		return got, &Error{Op: op, Err: err}
+	}
+	req, err := http.NewRequest(http.MethodPost, c.app.graphQL(), bytes.NewReader(body))
+	if err != nil {
+		return got, &Error{Op: op, Err: err}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", c.gh.UserAgent)
+	// Not by the client of the REST API: it would take GraphQL's limit for its own.
+	resp, err := c.gh.Client().Do(req.WithContext(context.WithValue(ctx, queryKey{}, q)))
+	if err != nil {
+		return got, c.readError(op, err)
+	}
+	defer discard(resp)
+	if err := github.CheckResponse(resp); err != nil {
+		return got, c.readError(op, err)
+	}
+	err = json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&got)
+	return got, c.readError(op, err)
+}
+
+// resolve ends a talk on lines of a diff. To do it twice does no harm.
+func resolve(ctx context.Context, c *Client, w Write) (Ref, error) {
+	const op = "resolve review thread"
+	got, err := graph(ctx, c, op, resolveThread, map[string]any{"input": map[string]any{"threadId": w.Target.Talk}})
+	if err == nil && !got.Data.ResolveReviewThread.Thread.IsResolved {
+		err = unanswered(op, got.Errors)
+	}
+	return Ref{}, err
+}
+
+// never finds nothing: what is done twice without harm is done again.
+func never(context.Context, *Client, Write) (Ref, bool, error) { return Ref{}, false, nil }
+
 // unanswered is the error for a query without an answer.
 func unanswered(op string, list []graphError) error {
 	e := &Error{Op: op, Kind: Temporary, Err: errors.New("GraphQL gave no answer")}
@@ -125,6 +156,8 @@ func unanswered(op string, list []graphError) error {
 			e.Kind, e.Status = Permanent, http.StatusNotFound
 		case "FORBIDDEN", "INSUFFICIENT_SCOPES":
 			e.Kind, e.Status = Permanent, http.StatusForbidden
+		case "UNPROCESSABLE":
+			e.Kind, e.Status = Permanent, http.StatusUnprocessableEntity
 		case "RATE_LIMITED":
 			e.RetryAfter = defaultRetryAfter
 		}

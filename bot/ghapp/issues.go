@@ -36,6 +36,25 @@ func findIssue(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	return c.findOwn(ctx, w.Key, all)
 }
 
+func editIssue(ctx context.Context, c *Client, w Write) (Ref, error) {
+	body, err := c.mark(w, w.Body)
+	if err != nil {
+		return Ref{}, err
+	}
+	is, _, err := c.gh.Issues.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.IssueRequest{Body: &body, State: github.String("open")})
+	return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, c.writeError("edit issue", err)
+}
+
+// issueIs reports whether an issue has the text of a write.
+func issueIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	is, _, err := c.gh.Issues.Get(ctx, c.owner, c.repo, w.Thread.Number)
+	if err != nil {
+		return Ref{}, false, c.readError("read issue", err)
+	}
+	_, key := c.app.Written(is.GetBody())
+	return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, key == w.Key, nil
+}
+
 func addLabels(ctx context.Context, c *Client, w Write) (Ref, error) {
 	_, _, err := c.gh.Issues.AddLabelsToIssue(ctx, c.owner, c.repo, w.Thread.Number, w.Labels)
 	return Ref{}, c.writeError("add labels", err)

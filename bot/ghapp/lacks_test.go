@@ -41,7 +41,7 @@ func TestPermissionThatIsLacking(t *testing.T) {
 		ac.Transport = refuse
 	})
 	wants := map[ghapp.WriteKind]string{
-		ghapp.WriteComment: "issues=write", ghapp.WriteEditComment: "issues=write", ghapp.WriteIssue: "issues=write", ghapp.WriteLabels: "issues=write",
+		ghapp.WriteComment: "issues=write", ghapp.WriteEditComment: "issues=write", ghapp.WriteIssue: "issues=write", ghapp.WriteEditIssue: "issues=write", ghapp.WriteLabels: "issues=write",
 		ghapp.WriteReply: "pull_requests=write", ghapp.WritePull: "pull_requests=write", ghapp.WriteEditPull: "pull_requests=write", ghapp.WriteReviewers: "pull_requests=write",
 		ghapp.WriteReview: "pull_requests=write", ghapp.WriteClosePull: "pull_requests=write",
 		ghapp.WriteCheck: "checks=write", ghapp.WriteEditCheck: "checks=write", ghapp.WriteBranchGone: "contents=write",

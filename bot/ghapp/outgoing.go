@@ -1,7 +1,9 @@
 package ghapp
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -27,7 +29,7 @@ func (c *Client) outgoing(w Write) Write {
 		r.Body = g.body(r.Body, 0)
 		r.Comments = append([]Inline(nil), r.Comments...)
 		for i := range r.Comments {
-			r.Comments[i].Body = g.body(r.Comments[i].Body, 0) //control:github-gate-inline
+			r.Comments[i].Body = g.inline(r.Comments[i].Body) //control:github-gate-inline
 		}
 		w.Review = &r
 	}
@@ -35,6 +37,7 @@ func (c *Client) outgoing(w Write) Write {
 		k := *w.Check
 		k.Name, k.Title = g.title(k.Name), g.title(k.Title)
 		k.Summary, k.Text = g.body(k.Summary, 0), g.body(k.Text, 0)
+		k.Notes = g.notes(k.Notes)
 		w.Check = &k
 	}
 	return w
@@ -58,6 +61,33 @@ func (g gate) title(s string) string { return untrusted.Title(g.clean(s)) } //co
 // body is a whole Markdown text.
 func (g gate) body(s string, closes int) string {
 	return g.post(untrusted.Post{Text: s, Closes: closes})
+}
+
+// notes are annotations, whose texts are no Markdown.
+func (g gate) notes(list []Annotation) []Annotation {
+	list = slices.Clone(list)
+	for i, n := range list {
+		text, _ := untrusted.CleanPlain(g.clean(n.Text))
+		list[i].Title, list[i].Text = g.title(n.Title), text //control:github-gate-notes
+	}
+	return list
+}
+
+// suggested is the block at the end of a comment that a person can commit.
+var suggested = regexp.MustCompile("(?s)(?:^|\n)(````*)suggestion\n.*\n?````*\\s*$")
+
+// inline is a comment on lines of a diff. What a person could commit from it is what was
+// written, or it cannot be committed: a cleaned line of code is another line.
+func (g gate) inline(s string) string {
+	out := g.body(s, 0)
+	block := strings.TrimSpace(suggested.FindString(s))
+	if block == "" || strings.HasSuffix(strings.TrimSpace(out), block) { //control:suggestion-as-written
+		return out
+	}
+	if at := strings.LastIndex(out, "```suggestion\n"); at >= 0 {
+		out = out[:at+3] + "text" + out[at+len("```suggestion"):]
+	}
+	return out
 }
 
 // post is a text with what only the bot itself may say.

@@ -31,6 +31,7 @@ func TestEveryWritePassesTheGate(t *testing.T) {
 		{Kind: ghapp.WriteComment, Thread: w.issue, Body: text("another")},
 		{Kind: ghapp.WriteEditComment, Thread: w.issue, Target: ghapp.Target{Comment: cm.ID}, Body: text("edited")},
 		{Kind: ghapp.WriteIssue, Title: text("issue"), Body: text("its body")},
+		{Kind: ghapp.WriteEditIssue, Thread: w.issue, Body: text("its new body")},
 		{Kind: ghapp.WriteEditPull, Thread: w.pull, Pull: &ghapp.PullSpec{Title: text("title"), Body: text("body")}},
 		{Kind: ghapp.WriteReview, Thread: w.pull, Review: &ghapp.ReviewSpec{Commit: head, Body: text("review"), Comments: []ghapp.Inline{{Path: "src/a.go", Line: 3, Body: text("inline")}}}},
 		{Kind: ghapp.WriteCheck, Thread: w.pull, Check: &ghapp.CheckSpec{Name: "agent", SHA: head, Status: "completed", Conclusion: "success",

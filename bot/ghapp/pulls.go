@@ -131,6 +131,7 @@ type Inline struct {
 	StartLine int
 	Left      bool
 	Body      string
+	Key       string // that marks the comment; "" for the write's
 }
 
 // ReviewSpec is a review to be given: always a comment, never an approval.

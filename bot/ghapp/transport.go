@@ -195,8 +195,8 @@ func discard(resp *http.Response) {
 
 // isRead reports whether a request changes nothing.
 func isRead(r *http.Request) bool {
-	_, asks := queryOf(r)
-	return asks || r.Method == http.MethodGet || r.Method == http.MethodHead
+	q, asks := queryOf(r)
+	return asks && !queries[q].write || r.Method == http.MethodGet || r.Method == http.MethodHead
 }
 
 // retryReads repeats what changes nothing on network errors and 5xx.

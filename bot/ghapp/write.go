@@ -22,6 +22,7 @@ const (
 	WriteReply       WriteKind = "reply"        // Target (a comment on the diff), Body
 	WriteReaction    WriteKind = "reaction"     // Target, Body (eyes, rocket, …)
 	WriteIssue       WriteKind = "issue"        // Title, Body, Labels
+	WriteEditIssue   WriteKind = "edit_issue"   // Body; one that was closed is open then
 	WriteLabels      WriteKind = "labels"       // Labels
 	WritePull        WriteKind = "pull"         // Pull
 	WriteEditPull    WriteKind = "edit_pull"    // Pull (Title, Body)
@@ -29,15 +30,17 @@ const (
 	WriteBranchGone  WriteKind = "branch_gone"  // Branch, Commit
 	WriteReviewers   WriteKind = "reviewers"    // Reviewers, Teams
 	WriteReview      WriteKind = "review"       // Review
+	WriteResolve     WriteKind = "resolve"      // Target.Talk
 	WriteCheck       WriteKind = "check"        // Check
 	WriteEditCheck   WriteKind = "edit_check"   // Check with its ID
 )
 
 // Target is a comment of a thread, or with Comment 0 its first post. Diff
-// says that the comment is on the diff.
+// says that the comment is on the diff. Talk is the node id of a review thread.
 type Target struct {
 	Comment int64
 	Diff    bool
+	Talk    string `json:",omitempty"`
 }
 
 // Write is an intent: one effect on GitHub, complete before it is tried, so
@@ -88,6 +91,7 @@ func operations() map[WriteKind]operation {
 		WriteReply:       {lacksTarget, reply, findReply},
 		WriteReaction:    {nil, react, findReaction},
 		WriteIssue:       {nil, createIssue, findIssue},
+		WriteEditIssue:   {nil, editIssue, issueIs},
 		WriteLabels:      {nil, addLabels, hasLabels},
 		WritePull:        {lacksPull, createPull, findPull},
 		WriteEditPull:    {lacksPull, editPull, pullIs},
@@ -95,6 +99,7 @@ func operations() map[WriteKind]operation {
 		WriteBranchGone:  {lacksBranch, deleteBranch, isGone},
 		WriteReviewers:   {nil, requestReviewers, hasReviewers},
 		WriteReview:      {lacksReview, createReview, findReview},
+		WriteResolve:     {lacksTalk, resolve, never},
 		WriteCheck:       {lacksCheck, createCheck, findCheck},
 		WriteEditCheck:   {lacksCheck, updateCheck, checkIs},
 	}
@@ -109,6 +114,7 @@ func lacksIf(unset bool, field string) string {
 }
 
 func lacksTarget(w Write) string { return lacksIf(w.Target.Comment == 0, "Target") }
+func lacksTalk(w Write) string   { return lacksIf(w.Target.Talk == "", "Target.Talk") }
 func lacksPull(w Write) string   { return lacksIf(w.Pull == nil, "Pull") }
 func lacksReview(w Write) string { return lacksIf(w.Review == nil, "Review") }
 func lacksCheck(w Write) string  { return lacksIf(w.Check == nil, "Check") }

@@ -59,6 +59,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 		{Kind: ghapp.WriteClosePull, Thread: small},
 		{Kind: ghapp.WriteBranchGone, Thread: small, Branch: "spent", Commit: w.gh.Branch(repo, "spent")},
 		{Kind: ghapp.WriteReviewers, Thread: w.pull, Teams: []string{"core"}},
+		{Kind: ghapp.WriteEditIssue, Thread: w.issue, Body: "All is well still."},
 	}
 }
 

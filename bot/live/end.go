@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
@@ -31,6 +32,14 @@ func (l *Session) announce(ctx context.Context, note string) error {
 	end := notice.End{State: v, Progress: l.Data.Progress, Pull: l.Row.Pull, Note: note, Comments: l.config().Comments}
 	if l.Data.Told.End == v.EndedAt || !end.Due() {
 		return nil
+	}
+	if l.Data.Schedule != nil && l.cfg.Report != nil {
+		url, err := l.cfg.Report(ctx, l)
+		if err != nil {
+			return err
+		}
+		l.Data.Told = notice.Told{End: v.EndedAt, URL: url}
+		return l.Save(ctx)
 	}
 	var whom []string
 	if end.Mentions() {
@@ -106,6 +115,14 @@ func (l *Session) Conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if green := l.Data.Seen.greenAt(l.State); len(green) > 0 {
+		note = strings.TrimSpace(note + "\n\n" + render.SawGreen(green))
+	}
+	coverage, err := l.review(ctx)
+	if err != nil {
+		return err
+	}
+	note = strings.TrimSpace(note + "\n\n" + coverage)
 	if err := l.answer(ctx); err != nil {
 		return err
 	}

@@ -33,6 +33,8 @@ type Config struct {
 	Approves func(ctx context.Context, text, request string) (approval.Yes, error)     // what a text says to a request, read as when it arrives
 	Lets     func(ctx context.Context, text, commit string) (bool, error)              // whether a text lets the bot work on a commit of a fork
 
+	Report func(ctx context.Context, l *Session) (url string, err error) // tells the end of a scheduled session, once
+
 	Every time.Duration // between edits of a progress comment
 	Now   func() time.Time
 	Log   *slog.Logger

@@ -13,11 +13,10 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // ProgressText is the progress comment of a session.
-func ProgressText(at *Thread, row *store.Session, v *session.State) untrusted.Post {
+func ProgressText(at *Thread, row *store.Session, v *session.State) render.Post {
 	return render.Progress(v, linksOf(at, row, v))
 }
 
@@ -29,6 +28,7 @@ func linksOf(at *Thread, row *store.Session, v *session.State) render.Links {
 		Review: func(id string) int { return data.Reviews[id].Pull },
 		Asked:  func(id string) string { return data.Reviews[id].URL },
 		Told:   data.Told.Of(v),
+		Green:  data.Seen.greenAt(v),
 	}
 }
 
@@ -203,7 +203,7 @@ func (p *Progress) over() bool {
 	return p.view.Outcome != nil
 }
 
-func (p *Progress) text() untrusted.Post {
+func (p *Progress) text() render.Post {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	links := linksOf(p.l.Thread, p.l.Row, p.view)
@@ -260,7 +260,7 @@ func (p *Progress) speakUp(ctx context.Context) (err error) {
 func (p *Progress) Said() bool { return p.last != "" }
 
 // anew makes the comment again that somebody deleted.
-func (p *Progress) anew(ctx context.Context, text untrusted.Post) error {
+func (p *Progress) anew(ctx context.Context, text render.Post) error {
 	_, next, err := p.l.progressKeys(ctx)
 	if err != nil || next == "" {
 		p.id = 0

@@ -42,7 +42,48 @@ type Data struct {
 
 	Reviews map[string]approval.Stage `json:"reviews,omitempty"` // by request
 
+	Reviewed int64 `json:"reviewed,omitempty"` // event up to which its findings are posted
+
 	Pull pull.Kept `json:"pull,omitzero"`
+	Unasked
+}
+
+// Unasked is what a session goes by that nobody says.
+type Unasked struct {
+	Seen     Seen       `json:"seen,omitzero"`
+	Schedule *Scheduled `json:"schedule,omitempty"` // that began it; nil where somebody asked
+}
+
+// Scheduled is the schedule that a session was begun by. Asks says that people are asked
+// for what needs them, InThread that its result goes to a thread of people.
+type Scheduled struct {
+	Repository string `json:"repository"`
+	Name       string `json:"name"`
+	Asks       bool   `json:"asks,omitempty"`
+	InThread   bool   `json:"in_thread,omitempty"`
+	Range
+}
+
+// Range is what a review by the clock reads of the default branch.
+type Range struct {
+	From string `json:"from,omitempty"` // "" for the newest commits
+	To   string `json:"to,omitempty"`
+}
+
+// Seen is what a session saw of the checks of a commit. Since is when it began to wait
+// for them, zero where it does not.
+type Seen struct {
+	Head  string    `json:"head"`
+	Green []string  `json:"green,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+// greenAt returns the checks that were seen to be content with the work as it stands.
+func (s Seen) greenAt(v *session.State) []string {
+	if s.Head == "" || s.Head != v.Published {
+		return nil
+	}
+	return s.Green
 }
 
 // DataOf returns what is kept of a session, nothing for nil.

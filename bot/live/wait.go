@@ -12,7 +12,7 @@ import (
 
 // waiting are the states of a session that goes on by itself when something is
 // back.
-var waiting = []session.Phase{session.PhaseWaitingModel, session.PhaseWaitingGitHub}
+var waiting = []session.Phase{session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks}
 
 // mostDeaths is how often in a row the server may die at a session, without an answer
 // of the model in between, before the session is taken for the reason.

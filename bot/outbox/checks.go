@@ -82,6 +82,9 @@ func (k Checks) End(ctx context.Context, v *session.State, turnedAway string) er
 		here = &CheckMark{Key: k.key(v), SHA: k.Head}
 	}
 	said := ghapp.CheckSpec{Conclusion: render.Conclusion(v.Phase), Title: render.CheckTitle(v), Summary: render.CheckSummary(v, turnedAway)}
+	if v.Published == k.Head {
+		said.Notes = notes(v.Findings, here.Said)
+	}
 	if err := k.complete(ctx, *here, said, turnedAway == ""); err != nil {
 		return err
 	}
@@ -119,3 +122,22 @@ func (k Checks) unlessPermanent(ctx context.Context, err error) error {
 }
 
 func (k Checks) key(v *session.State) string { return fmt.Sprintf("check-%s-%d", k.Fence.Key, v.Seq) }
+
+// mostNotes is how many annotations GitHub takes at once.
+const mostNotes = 50
+
+// notes are the findings of a review since an event, for the lines of the commit. Removed
+// lines are in no file of it.
+func notes(list []session.Reported, since int64) (out []ghapp.Annotation) {
+	for _, f := range list {
+		if f.Seq <= since || f.Old || f.Refuted != "" || len(out) == mostNotes {
+			continue
+		}
+		level := "warning"
+		if f.Severity == session.Low || f.Unsure != "" {
+			level = "notice"
+		}
+		out = append(out, ghapp.Annotation{Path: f.Path, From: f.Line, To: f.Last(), Level: level, Title: f.Claim, Text: f.Why})
+	}
+	return out
+}

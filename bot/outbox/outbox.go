@@ -69,7 +69,7 @@ const mostTries = 20
 
 // beside are the kinds of writes that stand beside what is told: they wait for GitHub,
 // and nothing waits for them.
-var beside = []ghapp.WriteKind{ghapp.WriteLabels, ghapp.WriteReviewers, ghapp.WriteReaction, ghapp.WriteCheck}
+var beside = []ghapp.WriteKind{ghapp.WriteLabels, ghapp.WriteReviewers, ghapp.WriteReaction, ghapp.WriteCheck, ghapp.WriteResolve}
 
 // Later reports whether an error leaves a write of a kind for later: [Outbox.Finish] tries
 // it again, and the work goes on.

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestFill(t *testing.T) {
@@ -52,13 +51,10 @@ func TestFillAnyForm(t *testing.T) {
 			t.Fatalf("%q has the boxes\n%s\nnot\n%s", text, is, want)
 		}
 	}
-	began := time.Now()
+	// What takes the square of such a length does not end within the time of tests.
 	fill(strings.Repeat("# a\n", mostForm/4), "DONE", 1)
 	fill(strings.Repeat("<!--", mostForm/4), "DONE", 1)
 	fill(strings.Repeat("```\n", mostForm/4), "DONE", 1)
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %s", took)
-	}
 }
 
 func boxes(text string) string {

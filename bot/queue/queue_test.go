@@ -115,7 +115,7 @@ func (w *world) start(s *sqlstore.Store, c queue.Config) *queue.Queue {
 
 func (w *world) drain(q *queue.Queue) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), 2*time.Minute)
 	defer cancel()
 	must(w.T, q.Drain(ctx))
 }
@@ -139,7 +139,7 @@ func await[T any](t *testing.T, what string, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("%s did not happen", what)
 		panic("unreachable")
 	}

@@ -29,7 +29,8 @@ var elsewhere = map[string]string{
 	"bot/custom.Command.Call": "the model", "bot/custom.oneLine": "the model",
 	"bot.goingOn": "words that people use", "bot.commands": "an example of a task",
 	"bot.Bot.notTheirs": "the log", "bot/approval.Session.Reviewed": "the log",
-	"bot/approval.Fork.ask":    "the name of a fact",
+	"bot/approval.Fork.ask": "the name of a fact",
+	"bot.desk.MayBegin":     "the log", "bot.desk.MayGoOn": "the log", "bot.hear": "the log",
 	"bot/fault.panicked.Error": "an error",
 }
 

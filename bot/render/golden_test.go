@@ -192,6 +192,10 @@ func everything() map[string][]string {
 		"ForkAmbiguous": {ForkAmbiguous("c0c0c0c", sampleHead)}, "ForkMoved": {ForkMoved("abc1234", sampleHead)}, "ForkOther": {ForkOther("abc1234", sampleHead)},
 		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
 		"Kept": {Kept(nil), Kept([]string{"a.go"}), Kept([]string{"a", "b", "c", "d", "e", "f"}), Kept([]string{"a", "b", "c", "d", "e", "f", "g"})}, "LeftOut": {LeftOut(10, 1), LeftOut(10, 2)},
+		"ChecksFailed": {ChecksFailed(1, "0123456789abcdef"), ChecksFailed(2, "0123456789abcdef")}, "MendChecks": {MendChecks(1, "0123456789abcdef"), MendChecks(3, "0123456789abcdef")},
+		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "SawGreen": {SawGreen([]string{"test"}), SawGreen(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
+		"ReviewSince": {ReviewSince("main", "", "0123456789abcdef"), ReviewSince("main", "fedcba9876543210", "0123456789abcdef")}, "ReviewStale": {ReviewStale([]int{3, 12}, 14)},
+		"BySchedule": {BySchedule("nightly")}, "ScheduleTitle": {ScheduleTitle("nightly")}, "ScheduleBody": {ScheduleBody("nightly", ""), ScheduleBody("nightly", "All is well.")}, "ScheduleResult": {ScheduleResult(done, 0), ScheduleResult(done, 7)},
 		"NoForkWaits": {NoForkWaits("abc1234")}, "NoLonger": {NoLonger(sampleModes)}, "NoPull": {NoPull("agent/1-fix", "no commits between main and agent/1-fix")},
 		"NoneRuns": phases, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
 		"NotAllowed": {NotAllowed(sampleModes), NotAllowed(sampleNoMode), NotAllowed(&policy.NotAllowed{What: "model", Name: "x"})},
@@ -204,7 +208,7 @@ func everything() map[string][]string {
 		"Patches":       posts(Patches("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n")),
 		"Postponed":     {Postponed("kim", sampleAt)},
 		"Progress":      {posted(Progress(done, Links{Commit: commit, Pull: 7})), posted(Progress(none, Links{Commit: commit}))},
-		"AfterTheMerge": {AfterTheMerge(2)}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
+		"AfterTheMerge": {AfterTheMerge(2)}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NoWorkspace": {NoWorkspace("workspace docker: there is no image\nnode:22")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
 		"PullSummary": {PullSummary(done, 1)}, "PullFiles": {PullFiles(done)}, "PullNotices": {PullNotices(done, Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PullBody":   {PullBody(done, "kim", Origin{Number: 1}), PullBody(sample(session.PhaseDone, 1, 1), "", Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PlanIsPast": plans(), "OfEarlier": earlier(), "IsPast": past(), "NothingLeft": {NothingLeft(past()[0])}, "AskedAnew": {AskedAnew(asked[:1]), AskedAnew(asked)}, "Transferred": {Transferred(thread.Ref{Owner: "acme", Repo: "other", Number: 3})}, "TransferredHere": {TransferredHere(thread.Ref{Owner: "acme", Repo: "widget", Number: 1}, session.NewState())}, "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
@@ -223,7 +227,7 @@ func everything() map[string][]string {
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
 		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
-		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned},
+		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned, NobodyHere, ReviewDependencies},
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 // made here stay below it with room for a hidden marker.
 const maxBody = 65536 - 256
 
+// Post is a text for GitHub, see [untrusted.Post].
+type Post = untrusted.Post
+
 // Links makes addresses; nil functions leave plain text.
 type Links struct {
 	Commit func(sha string) string
@@ -24,6 +27,7 @@ type Links struct {
 	Review func(id string) int    // number of the pull request by which a request is reviewed, 0 for none
 	Asked  func(id string) string // address of the comment that asks for a request, "" for none
 	Before int                    // runs that the model works for before this one
+	Green  []string               // names of the checks that are content
 	Told   string                 // address of the comment that tells the end of the last run, "" for none
 }
 
@@ -35,6 +39,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 		phase, icon = fmt.Sprintf("%s: %s before it", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
 	}
 	fmt.Fprintf(&b, "%s **%s**%s\n\n", icon, phase, headline(s))
+	b.WriteString(whyItBegan(s)) //control:why-it-started
 	if l.Told != "" {
 		b.WriteString("What came of it: " + l.Told + "\n\n") //control:said-once
 	} else if s.Outcome != nil && s.Outcome.Reason != "" {
@@ -51,6 +56,9 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	checkpoints(&b, s.Checkpoints, l)
 	if l.Pull > 0 {
 		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0])
+	}
+	if len(l.Green) > 0 {
+		b.WriteString(SawGreen(l.Green) + "\n\n")
 	}
 	how := next(s)
 	if s.Phase == session.PhasePlanned && len(s.Open()) > 0 {

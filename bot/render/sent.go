@@ -40,7 +40,7 @@ func withheld(b *strings.Builder, s *session.Push, thread string) {
 		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), counts(f.Added, f.Removed))
 	}
 	b.WriteString("\n" + where(s, "It", thread))
-	b.WriteString("Please apply it yourself. To let me do that, the owner of the GitHub App gives it the permission *Workflows: read and write* and accepts it for this repository; then ask me again.\n\n")
+	b.WriteString("Please apply it yourself. For me to do that, the token that I push with needs the permission *Workflows: read and write*: the owner of a GitHub App gives it to the App and accepts it for this repository. The own token of a workflow run can never have it: give the Action another one as its input `token`. Then ask me again.\n\n")
 }
 
 // why gives the reasons, as the end of a sentence and what follows it.

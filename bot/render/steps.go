@@ -35,7 +35,9 @@ func steps(timeline []session.Moment) []step {
 	for _, m := range timeline {
 		switch m := m.(type) {
 		case *session.Message:
-			if m.Text != "" {
+			if m.Why != "" {
+				out = append(out, step{text: "Went on because", detail: line(m.Why, 120)})
+			} else if m.Text != "" {
 				out = append(out, step{text: "@" + m.Author + " wrote", detail: line(session.Command(m.Text), 80)})
 			}
 		case *session.Answer:

@@ -64,6 +64,11 @@ const (
 // Detail shows the text of an error for those who can read it.
 func Detail(text string) string { return code(line(text, 200)) }
 
+// NoWorkspace says that commands have no place in a workflow run.
+func NoWorkspace(why string) string {
+	return "there is no workspace for commands in this workflow run (" + Detail(why) + "). Whoever keeps the workflow can mend that. Then ask me again, or write `/agent retry` where a session ended by it."
+}
+
 // WhyNoRight says that who approved may not do so any more.
 func WhyNoRight(why string) string { return "the approval does not count any more: " + why }
 

@@ -221,6 +221,9 @@ type Query struct {
 	States          []session.Phase
 	Before          time.Time // created before
 	Limit           int
+
+	Pulls    []int    // whose pull request is one of these,
+	Branches []string // or whose branch is
 }
 
 // Session is what is known about a session besides its log. Epoch, Owner and
@@ -267,7 +270,7 @@ type Change struct {
 	Events  []*session.Event // appended
 	Session *Session         // updated
 	Intents []*Intent        // recorded as intended, see [Intents.Intend]
-	Done    []string         // deliveries worked on
+	Done    []string         // deliveries worked on; when somebody else did one meanwhile, nothing is written
 }
 
 // Head is the end of one log.

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,18 +28,9 @@ type Lister struct {
 
 // Follow takes in what is written from now on, until ctx ends. Said knows since when.
 func (l Lister) Follow(ctx context.Context) {
-	tick := time.NewTicker(l.Every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		if err := l.since(ctx, listed{}, time.Time{}); err != nil && ctx.Err() == nil {
-			l.Log.WarnContext(ctx, "look at what was written", "err", err)
-		}
-	}
+	Every{Pause: l.Every, Later: true, Log: l.Log}.Run(ctx, "look at what was written", func(ctx context.Context) error {
+		return l.since(ctx, listed{}, time.Time{})
+	})
 }
 
 // listedKey is where the times of the listings are kept.
@@ -53,21 +45,7 @@ type listed struct {
 
 // Run lists at start and then now and then, until ctx ends.
 func (l Lister) Run(ctx context.Context) {
-	if l.Every == 0 {
-		l.Every = sweepEvery
-	}
-	tick := time.NewTicker(l.Every)
-	defer tick.Stop()
-	for {
-		if err := l.list(ctx); err != nil && ctx.Err() == nil {
-			l.Log.ErrorContext(ctx, "list what was written", "err", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	Every{Pause: cmp.Or(l.Every, sweepEvery), Log: l.Log}.Run(ctx, "list what was written", l.list)
 }
 
 // list takes in what was written since the last listing. The first one takes in

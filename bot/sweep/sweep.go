@@ -16,6 +16,31 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
+// Every has something done at start and then after each pause.
+type Every struct {
+	Pause time.Duration
+	Later bool // not at start
+	Log   *slog.Logger
+}
+
+// Run does it until ctx ends. What fails is logged, and tried again after the pause.
+func (e Every) Run(ctx context.Context, what string, do func(context.Context) error) {
+	tick := time.NewTicker(e.Pause)
+	defer tick.Stop()
+	for later := e.Later; ; later = false {
+		if !later {
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				e.Log.ErrorContext(ctx, "not done now", "what", what, "err", err)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 const (
 	sweepEvery = 5 * time.Minute
 	// sweepOverlap is how much further back a sweep looks than the last one:
@@ -36,24 +61,13 @@ const (
 
 // Forget drops old deliveries at start and then daily, until ctx ends.
 func Forget(ctx context.Context, deliveries store.Deliveries, log *slog.Logger) {
-	tick := time.NewTicker(forgetEvery)
-	defer tick.Stop()
-	for {
+	Every{Pause: forgetEvery, Log: log}.Run(ctx, "forget old deliveries", func(ctx context.Context) error {
 		n, err := deliveries.Prune(ctx, time.Now().Add(-forgetAfter))
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			log.WarnContext(ctx, "forget old deliveries", "err", err)
-		case n > 0:
+		if err == nil && n > 0 {
 			log.InfoContext(ctx, "forgot old deliveries", "count", n)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+		return err
+	})
 }
 
 const (
@@ -113,24 +127,13 @@ func New(cfg Config) *Sweeper {
 
 // Run sweeps at start and then now and then, until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.Every)
-	defer tick.Stop()
-	for {
+	Every{Pause: s.cfg.Every, Log: s.cfg.Log}.Run(ctx, "sweep deliveries", func(ctx context.Context) error {
 		n, err := s.Sweep(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			s.cfg.Log.ErrorContext(ctx, "sweep deliveries", "err", err)
-		case n > 0:
+		if err == nil && n > 0 {
 			s.cfg.Log.InfoContext(ctx, "asked for deliveries again", "count", n)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+		return err
+	})
 }
 
 // Sweep asks once for what no attempt has delivered since the last sweep, and

@@ -94,10 +94,26 @@ func (r *Ref) UnmarshalText(b []byte) error {
 		*r = Ref{}
 		return nil
 	}
+	if got, ok := Repository(string(b)); ok {
+		*r = got
+		return nil
+	}
 	got, err := Parse(string(b))
 	if err != nil {
 		return err
 	}
 	*r = got
 	return nil
+}
+
+// Repository reads "owner/repo#0", which stands for a repository and for no thread in it.
+// It reports false for anything else.
+func Repository(key string) (Ref, bool) {
+	name, ok := strings.CutSuffix(key, "#0")
+	if !ok {
+		return Ref{}, false
+	}
+	r, err := Parse(name + "#1")
+	r.Number = 0
+	return r, err == nil
 }

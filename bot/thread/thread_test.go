@@ -82,3 +82,20 @@ func TestJSON(t *testing.T) {
 		t.Error("a broken thread must not decode")
 	}
 }
+
+// A repository is no thread, and what stands for it is not mistaken for one.
+func TestRepository(t *testing.T) {
+	for key, want := range map[string]string{"Team/app#0": "Team/app#0", "team/app#1": "", "team/app#00": "", "#0": "", "/#0": "", "../x#0": "", "team/app": ""} {
+		got, ok := Repository(key)
+		if ok != (want != "") || ok && got.String() != want {
+			t.Errorf("Repository(%q) = %v, %t", key, got, ok)
+		}
+		if _, err := Parse(key); ok && err == nil {
+			t.Errorf("%q is a thread as well", key)
+		}
+	}
+	var back Ref
+	if err := back.UnmarshalText([]byte("team/app#0")); err != nil || back.Number != 0 || back.Repo != "app" {
+		t.Errorf("read back as %v: %v", back, err)
+	}
+}

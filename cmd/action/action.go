@@ -9,6 +9,9 @@
 //	refuse.go   events that are not worked on, and why
 //	log.go      what happens, in groups of the log
 //	report.go   outputs, the summary, annotations
+//	believe.go  what waits in the ref, as GitHub has it
+//	setback.go  a ref that was put back
+//	sweep.go    refs of threads that are over
 //	repo.go     the repository with the refs of threads
 package action
 
@@ -41,6 +44,9 @@ type Run struct {
 	Attempt int
 	Temp    string // directory for what ends with the job
 
+	KeepDays int // for which the ref of a closed thread is kept, 0 for ever
+
+	began           time.Time
 	Output, Summary string // files that the runner reads, "" for none
 
 	Inputs Inputs
@@ -65,7 +71,7 @@ func Read(getenv func(string) string) (Run, error) {
 		return v
 	}
 	r := Run{
-		Event: need("GITHUB_EVENT_NAME"), API: strings.TrimRight(need("GITHUB_API_URL"), "/") + "/", Server: strings.TrimRight(need("GITHUB_SERVER_URL"), "/"),
+		began: time.Now(), Event: need("GITHUB_EVENT_NAME"), API: strings.TrimRight(need("GITHUB_API_URL"), "/") + "/", Server: strings.TrimRight(need("GITHUB_SERVER_URL"), "/"),
 		Output: getenv("GITHUB_OUTPUT"), Summary: getenv("GITHUB_STEP_SUMMARY"), Temp: getenv("RUNNER_TEMP"), Token: secret.Value(getenv("INPUT_TOKEN")),
 	}
 	if r.Token == "" {
@@ -95,6 +101,9 @@ func Read(getenv func(string) string) (Run, error) {
 		Model: in("MODEL"), Ollama: in("OLLAMA"), BaseURL: in("BASE-URL"), Workspace: in("WORKSPACE"), Image: in("IMAGE"), Config: in("CONFIG"), Login: in("LOGIN"),
 		Task: in("TASK"), Mode: in("MODE"), Issue: in("ISSUE"), Timeout: in("TIMEOUT-MINUTES"),
 		APIKey: secret.Value(in("API-KEY")), StateKey: secret.Value(in("STATE-KEY")),
+	}
+	if r.KeepDays, err = keepDays(in("KEEP-DAYS")); err != nil {
+		wrong = append(wrong, err)
 	}
 	return r, errors.Join(wrong...)
 }
@@ -134,8 +143,8 @@ func (r Run) since() time.Time {
 // Owner is how the run signs leases.
 func (r Run) Owner() string { return fmt.Sprintf("run-%d-%d", r.ID, r.Attempt) }
 
-// ParseOwner returns the run that signed a lease. It reports false for others.
-func ParseOwner(owner string) (id int64, attempt int, ok bool) {
+// parseOwner returns the run that signed a lease. It reports false for others.
+func parseOwner(owner string) (id int64, attempt int, ok bool) {
 	n, err := fmt.Sscanf(owner, "run-%d-%d", &id, &attempt)
 	return id, attempt, n == 2 && err == nil && Run{ID: id, Attempt: attempt}.Owner() == owner
 }

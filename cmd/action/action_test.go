@@ -2,12 +2,15 @@ package action_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/cmd/action"
 )
@@ -51,6 +54,10 @@ func TestRead(t *testing.T) {
 		if _, _, ok := action.ParseOwner(bad); ok {
 			t.Errorf("%q is the name of a run", bad)
 		}
+	}
+	env["INPUT_KEEP_DAYS"] = "999999"
+	if n := read(t, env).KeepDays; time.Duration(n)*24*time.Hour < 90*24*time.Hour {
+		t.Errorf("999999 days are %d, which is no length of time", n)
 	}
 	_, err := action.Read(func(string) string { return "" })
 	for _, name := range []string{"GITHUB_EVENT_NAME", "GITHUB_REPOSITORY", "GITHUB_RUN_ID", "token"} {
@@ -148,7 +155,10 @@ func TestLocalIsForPrivateRepositories(t *testing.T) {
 // checked out.
 func TestBaseTreeOnly(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "path", "of-checkout")
+	if err := os.MkdirAll(filepath.Join(dir, "module"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	git := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=Test", "-c", "user.email=test@example.invalid"}, args...)...).Output()
 		if err != nil {
@@ -159,6 +169,9 @@ func TestBaseTreeOnly(t *testing.T) {
 	git("init", "-q")
 	git("commit", "-q", "--allow-empty", "-m", "start")
 	head := git("rev-parse", "HEAD")
+	if err := os.WriteFile(filepath.Join(dir, "module", ".git"), []byte("gitdir: ../.git/modules/module"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, ".git"), []byte("gitdir: /nowhere"), 0o600); err != nil {
 		t.Fatal(err)
@@ -172,6 +185,8 @@ func TestBaseTreeOnly(t *testing.T) {
 		{"pull_request_target", "", "x", "pull_request"},
 		{"pull_request_target", broken, "x", ""},
 		{"workflow_run", dir, "x", ""},
+		{"pull_request_target", filepath.Dir(filepath.Dir(dir)), "x", ""},
+		{"pull_request_target", filepath.Dir(filepath.Dir(dir)), head, "pull_request"},
 		{"issue_comment", dir, "x", "issue_comment"},
 	} {
 		as, err := read(t, environment(t, tt.event, `{}`)).Webhook(t.Context(), func(name string) string {
@@ -180,5 +195,32 @@ func TestBaseTreeOnly(t *testing.T) {
 		if as != tt.as || (err == nil) != (tt.as != "") {
 			t.Errorf("%s in %q at %s: worked on as %q: %v", tt.event, tt.dir, tt.sha, as, err)
 		}
+	}
+}
+
+// A run that failed before it had a session says so to later steps; what was said before
+// stays.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	read := func(r action.Run) string {
+		text, err := os.ReadFile(r.Output)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	r := action.Run{Output: filepath.Join(t.TempDir(), "output")}
+	if err := r.Ended(nil); err != nil || read(r) != "" {
+		t.Errorf("a run that did not fail: %v, %s", err, read(r))
+	}
+	if err := r.Ended(errors.New("no such image")); err != nil || !regexp.MustCompile(`(?s)state<<handrail-\w+\nfailed\n.*summary<<handrail-\w+\nno such image\n`).MatchString(read(r)) {
+		t.Errorf("a run that failed: %v, %s", err, read(r))
+	}
+	told := action.Run{Output: filepath.Join(t.TempDir(), "output")}
+	if err := errors.Join(told.Write(action.Outputs{Session: "s1", State: "done"}), told.Ended(errors.New("late"))); err != nil || strings.Contains(read(told), "failed") {
+		t.Errorf("a run that told: %v, %s", err, read(told))
+	}
+	if err := (action.Run{}).Ended(errors.New("x")); err != nil {
+		t.Error(err)
 	}
 }

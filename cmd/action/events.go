@@ -3,17 +3,14 @@ package action
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/untrusted"
+	"github.com/handrail-bot/handrail/bot/trigger"
 )
 
 // heard are the events that are read as a server reads its deliveries. With the input
@@ -35,18 +32,12 @@ type Ignored string
 // Error implements error.
 func (i Ignored) Error() string { return string(i) }
 
-// Task is what a run is to do without a comment that says so. Started by somebody, it
-// is theirs, as if they had written it in the thread.
+// Task is what a run is to do without a comment that says so.
 type Task struct {
-	Text, Mode, Model string
+	trigger.Task
 
-	Thread int        // number of the issue or pull request to work in, 0 for an issue of its own
-	Issue  string     // key of that issue: one for each run, or for each schedule
-	By     ghapp.User // who started it
+	Issue string // key of the issue of a task without a thread: one for each run, or for each schedule
 }
-
-// word is a mode or the name of a model: it stands in one line of a command.
-var word = regexp.MustCompile(`^[\w.:/@+-]*$`)
 
 // Task returns the task that the event brings by itself, nil for none. An [Ignored] says
 // why it brings none that can be worked on. Getenv is the environment of the runner.
@@ -55,70 +46,43 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Text: r.Inputs.Task, Mode: r.Inputs.Mode, Model: "", Thread: ev.Thread.Number, By: ev.Sender}
-	number := r.Inputs.Issue
+	t := &Task{Task: trigger.Task{Thread: ev.Thread.Number, By: ev.Sender, Why: ev.Sender.Login + " started it by the event " + r.Event}}
 	switch {
 	case r.Event == "schedule":
 		t.Issue = "schedule-" + ghapp.Digest(getenv("GITHUB_WORKFLOW_REF"), getenv("GITHUB_JOB"), ev.Schedule)
 		id, _ := strconv.ParseInt(getenv("GITHUB_ACTOR_ID"), 10, 64) // 0 is nobody, who may do nothing
 		t.By = ghapp.User{ID: id, Login: getenv("GITHUB_ACTOR"), Bot: strings.HasSuffix(getenv("GITHUB_ACTOR"), "[bot]")}
+		t.Why = "the clock of a workflow started it"
 	case slices.Contains(begun, r.Event):
-		t.Issue = fmt.Sprintf("run-%d", r.ID)
-		if err := t.take(ev.Payload, &number); err != nil {
+		said, err := trigger.Dispatched(ev)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Event, err)
 		}
+		said.Why, t.Issue, t.Task = t.Why, fmt.Sprintf("run-%d", r.ID), said
 	case slices.Contains(checks, r.Event):
 		if t.Thread, err = failedOn(r.Event, ev.Check); err != nil {
 			return nil, err
 		}
-	case t.Thread == 0 || ev.Comment.ID != 0 || ev.Review.ID != 0 || t.Text == "":
+		t.Why = "the check " + ev.Check.Name + " failed"
+	case t.Thread == 0 || ev.Comment.ID != 0 || ev.Review.ID != 0 || r.Inputs.Task == "":
 		return nil, nil
 	}
-	if err := t.complete(r.Event, number); err != nil {
+	t.Text, t.Mode = cmp.Or(t.Text, r.Inputs.Task), cmp.Or(t.Mode, r.Inputs.Mode)
+	if r.Inputs.Issue != "" && (t.Thread == 0 || !slices.Contains(begun, r.Event)) {
+		if err := t.In(r.Inputs.Issue); err != nil {
+			return nil, err
+		}
+	}
+	switch err := t.Check(); {
+	case t.Text == "" && slices.Contains(checks, r.Event):
+		return nil, Ignored(r.Event + ": the check is not of a pull request that the agent opened, and nothing says what to do about others. Set the input task, such as: mend what fails")
+	case t.Text == "":
+		or := map[bool]string{true: "write schedules into .github/agent.yml of the default branch", false: "give the event one: an input, or a key of client_payload, with the name task"}[r.Event == "schedule"]
+		return nil, fmt.Errorf("%s: there is no task. Set the input task of the action, or %s", r.Event, or)
+	case err != nil:
 		return nil, err
 	}
 	return t, nil
-}
-
-// complete checks a task. Number is the thread that it names, "" for none.
-func (t *Task) complete(event, number string) error {
-	if t.Text = strings.TrimSpace(t.Text); t.Text == "" && slices.Contains(checks, event) {
-		return Ignored(event + ": nothing says what to do about the check. Set the input task, such as: mend what fails")
-	} else if t.Text == "" {
-		return fmt.Errorf("%s: there is no task. Set the input task of the action%s", event, map[bool]string{true: ", or give the event one: an input, or a key of client_payload, with the name task"}[event != "schedule"])
-	}
-	if number != "" {
-		n, err := strconv.Atoi(strings.TrimPrefix(number, "#"))
-		if err != nil || n <= 0 {
-			return fmt.Errorf("issue: %q is not the number of an issue or pull request", number)
-		}
-		t.Thread = n
-	}
-	switch {
-	case !word.MatchString(t.Mode):
-		return fmt.Errorf("mode: %q is not a mode, such as code, ask or review", t.Mode)
-	case !word.MatchString(t.Model):
-		return fmt.Errorf("model: %q is not the name of a model", t.Model)
-	}
-	return nil
-}
-
-// take takes in what the event itself says.
-func (t *Task) take(payload json.RawMessage, number *string) error {
-	var said struct {
-		Task, Mode, Model string
-		Issue             any
-	}
-	if len(payload) > 0 {
-		if err := json.Unmarshal(payload, &said); err != nil {
-			return errors.New("task, mode and model are to be text, and issue a number")
-		}
-	}
-	t.Text, t.Mode, t.Model = cmp.Or(said.Task, t.Text), cmp.Or(said.Mode, t.Mode), said.Model
-	if said.Issue != nil && said.Issue != "" {
-		*number = fmt.Sprint(said.Issue)
-	}
-	return nil
 }
 
 // failedOn returns the pull request of a check that failed.
@@ -132,20 +96,15 @@ func failedOn(event string, c ghapp.EventCheck) (int, error) {
 	return c.Pulls[0], nil
 }
 
-// opens returns the title and the text of the issue for a task that has no thread.
-func (r Run) opens(t *Task) (title, body string) {
-	first, _, _ := strings.Cut(t.Text, "\n")
-	started := "`" + t.By.Login + "` started this by [a run of a workflow](" + r.Server + "/" + r.Repo.Repository() + "/actions/runs/" + strconv.FormatInt(r.ID, 10) + ")."
+// opens says in the issue of a task who started it, and by what.
+func (r Run) opens(t *Task) string {
 	if r.Event == "schedule" {
-		started = "A workflow starts this by the clock, each time in this issue while it is open. Who last changed the time of the schedule is who asks: `" + t.By.Login + "`."
+		return "A workflow starts this by the clock, each time in this issue while it is open. Who last changed the time of the schedule is who asks: `" + t.By.Login + "`."
 	}
-	return untrusted.Title(first), started + "\n\n> " + strings.ReplaceAll(untrusted.Message(t.Text), "\n", "\n> ")
+	return "`" + t.By.Login + "` started this by [a run of a workflow](" + r.Server + "/" + r.Repo.Repository() + "/actions/runs/" + strconv.FormatInt(r.ID, 10) + ")."
 }
 
-// Starts is the event that [Run.Begin] returns.
-const Starts = "workflow_dispatch"
-
-// Begin returns the event of a task in its thread, as if GitHub had told it. A task
+// Begin returns the event of a task in its thread, see [trigger.Task.Event]. A task
 // without a thread gets an issue. Bots are those that are let in.
 func (r Run) Begin(ctx context.Context, c *ghapp.Client, t *Task, bots []int64) ([]byte, error) {
 	if t.By.Bot && !slices.Contains(bots, t.By.ID) { //control:bots-start-nothing
@@ -155,19 +114,13 @@ func (r Run) Begin(ctx context.Context, c *ghapp.Client, t *Task, bots []int64) 
 	if err != nil {
 		return nil, err
 	}
-	var was struct{ Repository json.RawMessage }
-	if err := json.Unmarshal(r.Payload, &was); err != nil {
-		return nil, err
-	}
-	type m = map[string]any
-	issue := m{"number": is.Ref.Number, "title": is.Title, "body": is.Body, "state": is.State, "updated_at": is.Updated, "user": m{"id": is.AuthorID, "login": is.Author}}
-	if is.IsPull {
-		issue["pull_request"] = m{"url": is.URL}
-	}
-	by := m{"id": t.By.ID, "login": t.By.Login, "type": map[bool]string{true: "Bot", false: "User"}[t.By.Bot]}
-	return json.Marshal(m{
-		"action": fmt.Sprintf("run-%d", r.ID), "inputs": m{"task": t.Text, "mode": t.Mode, "model": t.Model}, "issue": issue, "repository": was.Repository, "sender": by,
-	})
+	return t.Event(is, r.Payload, r.named(t))
+}
+
+// named tells the tasks of a run apart: its jobs and steps may have several. A run that is
+// started again has the same ones.
+func (r Run) named(t *Task) string {
+	return fmt.Sprintf("run-%d-%s", r.ID, ghapp.Digest(t.Text, t.Mode, t.Model, r.Inputs.Model)) //control:tasks-of-a-run
 }
 
 // thread returns the issue or pull request of a task. A run that is started again finds
@@ -177,14 +130,13 @@ func (r Run) thread(ctx context.Context, c *ghapp.Client, t *Task) (ghapp.Issue,
 	if at.Number = t.Thread; at.Number != 0 {
 		return c.Issue(ctx, at)
 	}
-	if who, err := c.Sender(ctx, t.By.Login); err != nil {
+	if err := t.MayOpen(ctx, c); errors.Is(err, trigger.ErrNobody) {
+		return ghapp.Issue{}, Ignored(fmt.Sprintf("%s: %s, who started it, %v.", r.Event, t.By.Login, err))
+	} else if err != nil {
 		return ghapp.Issue{}, err
-	} else if !policy.Insider(who) && !t.By.Bot || who.ID != t.By.ID { //control:strangers-open-nothing
-		return ghapp.Issue{}, Ignored(fmt.Sprintf("%s: %s, who started it, has no rights in this repository.", r.Event, t.By.Login))
 	}
-	title, body := r.opens(t)
 	for n := 1; ; n++ {
-		w := ghapp.Write{Key: fmt.Sprintf("%s-%d", t.Issue, n), Kind: ghapp.WriteIssue, Thread: r.Repo, Title: title, Body: body}
+		w := t.Task.Issue(r.Repo, fmt.Sprintf("%s-%d", t.Issue, n), r.opens(t))
 		ref, known, err := c.Find(ctx, w) //control:issue-of-a-run-once
 		if err == nil && !known {
 			ref, err = c.Perform(ctx, w)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,8 +27,11 @@ type Home struct {
 // request, or in the name of the branch.
 var numbers = regexp.MustCompile(`#([1-9]\d{0,8})\b|/([1-9]\d{0,8})(?:-|$)`)
 
-// mostHomes is how many numbers are tried.
-const mostHomes = 8
+// mostHomes is how many numbers are tried, mostPulls how many pull requests of a check.
+const (
+	mostHomes = 8
+	mostPulls = 3
+)
 
 // Of returns the thread for an event: that of the session that opened its pull request,
 // or its own.
@@ -61,6 +65,34 @@ func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 	return ev.Thread, nil
 }
 
+// OfCheck returns the threads that may have the session whose pull request or branch a
+// check is of: what the pull requests say they are for, and they themselves.
+func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, err error) {
+	named, here := "/"+strings.Join(ev.Check.Branches, " /"), []string{}
+	for _, n := range ev.Check.Pulls[:min(len(ev.Check.Pulls), mostPulls)] {
+		at := ev.Thread
+		at.Number = n
+		is, err := h.Client.Issue(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		named += " " + is.Body
+		here = append(here, strconv.Itoa(n))
+	}
+	var known []string
+	for _, m := range numbers.FindAllStringSubmatch(named, -1) {
+		known = append(known, m[1]+m[2])
+	}
+	for _, number := range append(known[:min(len(known), mostHomes)], here...) {
+		at := ev.Thread
+		at.Number, _ = strconv.Atoi(number) // digits, and few
+		if !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out, nil
+}
+
 // Follow returns what finds what people write in a thread, and on the pull request of its
 // session.
 func (r Run) Follow(ctx context.Context, c *ghapp.Client, kept store.Sessions, at thread.Ref) func(context.Context, time.Time) ([]reads.Said, error) {
@@ -92,7 +124,10 @@ func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Store, at thr
 		return "", nil
 	}
 	said = "The workflow run was cancelled, so the agent stopped here."
-	if errors.Is(why, ErrTime) {
+	switch {
+	case why == nil:
+		said = "What the agent needs to go on is away for longer, so the workflow run ended here."
+	case errors.Is(why, ErrTime):
 		said = "The time of the workflow's job is nearly over, so the agent stopped here."
 	}
 	said += " Its work is saved, and nothing of it is lost. The next run in this thread goes on with it: comment `/agent status` to start one, or `/agent stop` to end the session."

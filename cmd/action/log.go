@@ -3,10 +3,12 @@ package action
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/cmd/terminal"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Log shows a session in the log of a job, a group for each turn. Words of the model and
@@ -17,18 +19,40 @@ type Log struct {
 	mu    sync.Mutex
 	shown *terminal.Terminal
 	open  bool
-	turn  int
+	turn  int // of the group, and that of what happens now
+	now   int
 }
 
 // NewLog returns a log that writes its groups to the standard output of a step, and what
 // happens to safe, a way there on which no line is a command.
-func NewLog(to, safe io.Writer) *Log { return &Log{to: to, shown: terminal.New(nil, safe, false)} }
+func NewLog(to, safe io.Writer) *Log {
+	l := &Log{to: to}
+	l.shown = terminal.New(nil, grouped{l, safe}, false)
+	return l
+}
+
+// grouped begins the group of a turn when there is something to show in it.
+type grouped struct {
+	log *Log
+	to  io.Writer
+}
+
+// Write implements [io.Writer].
+func (g grouped) Write(p []byte) (int, error) {
+	g.log.begin(true, g.log.now)
+	return g.to.Write(p)
+}
 
 // Event shows what happened.
 func (l *Log) Event(e session.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.begin(true, e.Turn)
+	l.now = e.Turn
+	if e.Type == session.TypeAsked {
+		asked, _ := session.Decode[session.Asked](e) // empty where it is none
+		first, _, more := strings.Cut(strings.TrimSpace(asked.Display), "\n")
+		l.shown.Say("✋ asks in the thread: %s%s", untrusted.EscapeLine(first), map[bool]string{true: " …"}[more])
+	}
 	l.shown.Event(e)
 }
 

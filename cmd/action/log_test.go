@@ -44,12 +44,13 @@ func TestNoCommandsInTheLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, session.Event{Turn: 1 + len(events)/7, Type: kind, V: 1, Data: data})
+		events = append(events, session.Event{Turn: 1 + len(events)/8, Type: kind, V: 1, Data: data})
 	}
 	for _, s := range evil {
 		for _, e := range []*session.Event{
 			session.NewEvent(session.TypeAnswer, 1, session.Answer{Content: s, Thinking: s, Errors: []string{s}}),
 			session.NewEvent(session.TypeStarted, 1, session.Started{Title: s}),
+			session.NewEvent(session.TypeAsked, 1, session.Asked{Display: s}),
 			session.NewEvent(session.TypeResult, 1, session.Result{Content: s}),
 			session.NewEvent(session.TypeResult, 1, session.Result{OK: true, Changes: []session.FileChange{{Path: s}}}),
 			session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: s, Files: []session.FileChange{{Path: s}}}),

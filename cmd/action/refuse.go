@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +25,7 @@ func (r Run) Walled() error {
 		Repository struct{ Private bool }
 	}
 	if err := json.Unmarshal(r.Payload, &ev); err != nil {
-		return fmt.Errorf("read the event: %w", err)
+		return errors.New("read the event: the file that GITHUB_EVENT_PATH names is no JSON object")
 	}
 	if r.Inputs.Workspace == "local" && !ev.Repository.Private { //control:local-is-private
 		return errors.New("workspace: local is refused in a public repository: what strangers write there would run beside the job's token; use docker or bwrap")
@@ -43,10 +43,40 @@ func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event str
 	if !ok {
 		return r.Event, nil
 	}
-	if head, at := headOf(ctx, getenv("GITHUB_WORKSPACE")), getenv("GITHUB_SHA"); head != "" && head != at { //control:base-tree-only
-		return "", fmt.Errorf("%s runs with the rights of the base, and the work tree is at %s, not at the base commit %s: what somebody proposed could be run with these rights. Take the checkout out of the job: the agent needs none", r.Event, head, at)
+	trees, err := checkouts(getenv("GITHUB_WORKSPACE"))
+	if err != nil {
+		return "", fmt.Errorf("%s runs with the rights of the base, and what is checked out cannot be read: %w", r.Event, err)
+	}
+	for _, dir := range trees {
+		if head, at := headOf(ctx, dir), getenv("GITHUB_SHA"); head != "" && head != at { //control:base-tree-only
+			return "", fmt.Errorf("%s runs with the rights of the base, and the work tree in %s is at %s, not at the base commit %s: what somebody proposed could be run with these rights. Take the checkout out of the job: the agent needs none", r.Event, dir, head, at)
+		}
 	}
 	return as, nil
+}
+
+// checkouts returns the directories of a job's work space that are checkouts: itself, and
+// those that a step put below it. A submodule is part of the tree that names it.
+func checkouts(workspace string) (all []string, err error) {
+	if workspace == "" {
+		return nil, nil
+	}
+	err = filepath.WalkDir(workspace, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist): // nobody runs what they cannot read
+			return nil
+		case err != nil || d.Name() != ".git":
+			return err
+		}
+		if dir := filepath.Dir(name); d.IsDir() || dir == filepath.Clean(workspace) { //control:checkouts-below
+			all = append(all, dir)
+		}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return all, err
 }
 
 // Reads returns why the token of the run can only read, "" where it may write: GitHub
@@ -62,12 +92,6 @@ func (r Run) Reads() string {
 // headOf returns the commit that is checked out in a directory, "" for none, and "?"
 // where that cannot be read.
 func headOf(ctx context.Context, dir string) string {
-	if dir == "" {
-		return ""
-	}
-	if _, err := os.Lstat(filepath.Join(dir, ".git")); errors.Is(err, os.ErrNotExist) {
-		return ""
-	}
 	m, err := gitops.OpenLocal(dir)
 	if err != nil {
 		return "?"

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/gitops"
 )
 
@@ -24,4 +28,20 @@ func (r Repo) WriteRef(ctx context.Context, ref string, files map[string][]byte,
 		err = fmt.Errorf("%w: %w", gitref.ErrMoved, err)
 	}
 	return commit, err
+}
+
+// State returns what keeps threads in refs, sealed where the run has a key. Away is as in
+// [threadref.Config].
+func (r Run) State(away func(ctx context.Context, owner string) (bool, error)) (*threadref.Store, error) {
+	s := threadref.New(threadref.Config{Away: away})
+	return s, archive.Seal(s, r.Inputs.StateKey)
+}
+
+// Away reports whether the run that signed a lease has ended.
+func Away(ctx context.Context, c *ghapp.Client, owner string) (bool, error) {
+	id, attempt, ok := parseOwner(owner)
+	if !ok { //control:leases-are-of-runs
+		return true, nil // no run signs so
+	}
+	return reads.RunEnded(ctx, c, id, attempt)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -39,6 +40,16 @@ func (r Run) Write(o Outputs) error {
 	return appendTo(r.Output, b.String())
 }
 
+// Ended writes outputs for a run that failed before it could tell of a session: later
+// steps must not read nothing as if nothing was wrong.
+func (r Run) Ended(failed error) error {
+	said, err := os.ReadFile(r.Output)
+	if failed == nil || err == nil && strings.Contains(string(said), "session-id<<") { //control:failed-is-an-output
+		return nil
+	}
+	return r.Write(Outputs{State: "failed", Summary: failed.Error()})
+}
+
 // Report writes outputs and the summary, and a line to w. A session that failed is an
 // error.
 func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at thread.Ref) error {
@@ -63,6 +74,8 @@ func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at threa
 	out := Outputs{Session: row.ID, State: strings.ReplaceAll(string(row.State), " ", "_"), Branch: row.Branch}
 	if row.Pull != 0 {
 		out.Pull = fmt.Sprint(row.Pull)
+	} else if live.DataOf(row).IsPull { // the work is on its own branch
+		out.Pull = fmt.Sprint(at.Number)
 	}
 	if v.Outcome != nil {
 		out.Summary = cmp.Or(v.Outcome.Summary, v.Outcome.Reason)
@@ -73,8 +86,9 @@ func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at threa
 	here := live.Thread{Ref: at}
 	here.Repo.URL = r.Server + "/" + r.Repo.Repository()
 	err = errors.Join(r.Write(out), r.summarize(live.ProgressText(&here, row, v).Text))
-	fmt.Fprintf(w, "%s: session %s is %s\n", at.Key(), row.ID, row.State)
-	if row.State == session.PhaseFailed || row.State == session.PhaseCrashed {
+	fmt.Fprintf(w, "%s: session %s is %s: %s/issues/%d\n", at.Key(), row.ID, row.State, here.Repo.URL, at.Number)
+	now := slices.ContainsFunc(events, func(e session.Event) bool { return e.Type == session.TypeEnded && e.Time.After(r.began) }) // or by a run that told of it
+	if (now || r.Attempt > 1) && (row.State == session.PhaseFailed || row.State == session.PhaseCrashed) {
 		err = errors.Join(err, fmt.Errorf("the session %s: %s", row.State, out.Summary))
 	}
 	return err

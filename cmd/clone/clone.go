@@ -5,17 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 
+	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/custom"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
 // Clone implements [bot.Clone].
@@ -24,13 +24,14 @@ type Clone struct {
 	Rules  func(ctx context.Context, m *gitops.Mirror) (cfg policy.Config, err error) // the repository's configuration
 }
 
-// CommandFiles implements [bot.Clone].
-func (c Clone) CommandFiles(ctx context.Context, at live.Thread) ([]custom.File, error) {
+// Commands implements [bot.Clone].
+func (c Clone) Commands(ctx context.Context, at live.Thread, taken func(name string) string) (command.Book, error) {
 	m, err := c.Mirror(ctx, at)
 	if err != nil {
-		return nil, err
+		return command.Book{}, err
 	}
-	return commandFiles(ctx, m)
+	files, err := commandFiles(ctx, m)
+	return command.Book{Book: custom.Read(files, taken)}, err
 }
 
 // Config implements [bot.Clone].
@@ -108,7 +109,6 @@ func commandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) 
 // .agentignore of the branch that it goes to, and, unless it comes from a fork, by its own
 // as well.
 func hidden(ctx context.Context, m *gitops.Mirror, p ghapp.Pull) (func(path string) bool, error) {
-	commits := make([]string, 0, 2)
 	base, err := m.Resolve(ctx, "refs/heads/"+p.Base)
 	if errors.Is(err, gitops.ErrNotFound) { // it was deleted
 		_, base, err = m.Default(ctx)
@@ -116,58 +116,16 @@ func hidden(ctx context.Context, m *gitops.Mirror, p ghapp.Pull) (func(path stri
 	if err != nil {
 		return nil, err
 	}
-	commits = append(commits, base)
+	trees := []project.Files{work.FilesAt(m, base)}
 	head, err := m.Resolve(ctx, "refs/heads/"+p.Head)
 	if err != nil && !errors.Is(err, gitops.ErrNotFound) {
 		return nil, err
 	}
 	if err == nil && !p.Fork {
-		commits = append(commits, head)
+		trees = append(trees, work.FilesAt(m, head))
 	}
-	var all []map[string]ignore.Rules
-	for _, commit := range commits {
-		rules, err := ignoreRules(ctx, m, commit)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rules)
-	}
-	return func(path string) bool {
-		return slices.ContainsFunc(all, func(rules map[string]ignore.Rules) bool {
-			return ignore.Match(path, false, func(dir string) ignore.Rules { return rules[dir] })
-		})
-	}, nil
-}
-
-// ignoreName is the file that hides others from the agent.
-const ignoreName = ".agentignore"
-
-// mostIgnore is how much of one is read.
-const mostIgnore = 1 << 20
-
-// ignoreRules returns the rules of a commit, by directory.
-func ignoreRules(ctx context.Context, m *gitops.Mirror, commit string) (map[string]ignore.Rules, error) {
-	list, err := m.List(ctx, commit, "", true)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]ignore.Rules{}
-	for _, e := range list {
-		if path.Base(e.Path) != ignoreName || e.Kind == gitops.IsDir || e.Kind == gitops.IsSubmodule {
-			continue
-		}
-		text, err := m.ReadFile(ctx, commit, e.Path, mostIgnore)
-		if err == nil && e.Kind == gitops.IsSymlink { // the workspace follows it, too
-			if text, err = m.ReadFile(ctx, commit, path.Join(path.Dir(e.Path), string(text)), mostIgnore); errors.Is(err, gitops.ErrNotFound) {
-				continue
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", e.Path, err)
-		}
-		out[path.Dir(e.Path)] = ignore.Parse(string(text))
-	}
-	return out, nil
+	rules, err := project.HiddenBy(ctx, trees...)
+	return rules.Hides, err
 }
 
 // Offer pushes what an edit would be to a branch of its own, to be reviewed there. It

@@ -36,10 +36,18 @@ type Server struct {
 	Quotas   Quotas        `yaml:"quotas"`
 	Policy   policy.Config `yaml:"policy"` // the limits that no repository can widen
 	Commits  Commits       `yaml:"commits"`
+	Bases    Bases         `yaml:"bases"`
 
 	Workspace string `yaml:"workspace"` // auto, docker, bwrap or local
 
 	LogKey secret.Value `yaml:"-"` // seals and signs logs; the webhook's secret where it is not set
+}
+
+// Bases is `bases:` in the server's file: how long the files of commits that no session
+// uses stay, to be there for the next one.
+type Bases struct {
+	Size policy.Size     `yaml:"size"` // of all contents
+	Age  policy.Duration `yaml:"age"`  // since the last use
 }
 
 // GitHub is `github:` in the server's file. Either the App's number and key
@@ -319,6 +327,7 @@ func (c *Server) values(bad *problemList) {
 	for name, n := range map[string]int{"at_once": c.Sessions.AtOnce, "per_user": c.Sessions.PerUser, "per_repo": c.Sessions.PerRepo} {
 		bad.when(n < 0, "sessions.%s: must be a number from 0 up", name)
 	}
+	bad.when(c.Bases.Size < 0 || c.Bases.Age < 0, "bases: size and age must be 0, for their defaults, or more")
 	c.Quotas.check(bad)
 	c.checkSigning(bad)
 	bad.add(checkDatabase(c.Database))

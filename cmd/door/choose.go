@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -14,7 +15,7 @@ func Choose(cfg policy.Config, asked policy.Choice) (with policy.Choice, note st
 	with, err = cfg.Choose(asked, "")
 	switch {
 	case err != nil:
-		return with, "", NotAllowed(err)
+		return with, "", notAllowed(err)
 	case with.Model == "":
 		return with, "", Usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
 	}
@@ -25,8 +26,36 @@ func Choose(cfg policy.Config, asked policy.Choice) (with policy.Choice, note st
 	return with, note, nil
 }
 
-// NotAllowed says what the configuration allows instead.
-func NotAllowed(err error) error {
+// GoOn returns what a person says to the session of these events with the words of t,
+// which becomes its task. A mode is for these words; others are for the session's own.
+func GoOn(cfg policy.Config, events []session.Event, t *session.Task, asked policy.Choice) (session.Message, error) {
+	was, err := session.Fold(events)
+	if err != nil {
+		return session.Message{}, err
+	}
+	m := session.Message{Text: t.Text, Budget: asked.Turns}
+	*t = was.Task
+	with := policy.Choice{Mode: t.Mode, Model: t.Model}
+	if asked.Mode != "" {
+		mode, err := policy.ParseMode(asked.Mode)
+		if err != nil {
+			return m, UsageError{Err: err}
+		}
+		if with.Mode = mode.Name; m.Text == "" {
+			return m, Usage("--mode %s with --session says how to do what --task asks for: give --task as well", mode.Name)
+		}
+	}
+	if err := cfg.Permits(with); err != nil { //control:run-goes-on-allowed
+		return m, notAllowed(err)
+	}
+	if m.Text != "" && with.Mode != was.ModeName() { //control:run-mode-of-a-wish
+		m.Mode = with.Mode
+	}
+	return m, nil
+}
+
+// notAllowed says what the configuration allows instead.
+func notAllowed(err error) error {
 	var no *policy.NotAllowed
 	if !errors.As(err, &no) {
 		return UsageError{Err: err}

@@ -19,6 +19,7 @@ import (
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
+	Raw      io.Writer // standard output byte for byte, for what is hashed
 	Log      *slog.Logger
 }
 

@@ -71,7 +71,7 @@ func BuiltinTools(ws *workspace.Workspace) (*tools.Registry, error) {
 type toolsCallCmd struct {
 	Name       string `arg:"" help:"Name of the tool, see 'tools list'."`
 	Args       string `default:"{}" help:"Arguments as a JSON object; - reads it from standard input."`
-	Repo       string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place."`
+	Repo       string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place. What .agentignore hides stays in it: tools refuse it, commands do not."`
 	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
 	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review or security."`
 	Yes        bool   `help:"Approve what a person would be asked for, except what is critical."`

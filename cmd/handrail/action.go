@@ -6,20 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/ci"
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/bot/trigger"
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 type actionCmd struct{}
@@ -35,22 +36,37 @@ const (
 // Run works on the event of a workflow run: it is serve for one delivery.
 func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	run, err := action.Read(os.Getenv)
-	if err != nil {
-		return door.UsageError{Err: err}
-	}
-	for _, s := range []string{run.Token.Reveal(), run.Inputs.APIKey.Reveal(), run.Inputs.StateKey.Reveal()} {
+	for _, s := range []string{run.Token.Reveal(), run.Inputs.APIKey.Reveal(), run.Inputs.StateKey.Reveal()} { //control:masks-come-first
 		action.Mask(w.raw, s)
 	}
-	err = act(ctx, w, run)
+	if err != nil {
+		err = door.UsageError{Err: err}
+	} else {
+		err = act(ctx, w, run)
+	}
 	var nothing action.Ignored
-	switch {
-	case errors.As(err, &nothing):
+	var untold error
+	if errors.As(err, &nothing) {
 		action.Notice.Print(w.raw, nothing.Error())
-		return run.Write(action.Outputs{State: "none"})
-	case err != nil && !errors.Is(err, door.ErrFailed):
+		err, untold = nil, run.Write(action.Outputs{State: "none"})
+	} else {
+		untold = run.Ended(err)
+	}
+	if err = errors.Join(err, untold); err == nil {
+		return nil
+	}
+	if untold != nil || !errors.Is(err, door.ErrFailed) {
 		action.Fault.Print(w.raw, err.Error())
 	}
-	return err
+	return said(err)
+}
+
+// said is an error that was printed, for the exit code.
+func said(err error) error {
+	if errors.As(err, new(door.UsageError)) {
+		return err
+	}
+	return door.ErrFailed
 }
 
 // actor is the bot in a workflow run.
@@ -62,6 +78,7 @@ type actor struct {
 	run   action.Run
 	at    thread.Ref
 	state *threadref.Store
+	inbox *action.Inbox
 	turns *action.Log
 	fault error // of the repository's configuration
 }
@@ -93,14 +110,12 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.closeParts()) }()
-	a.state = threadref.New(threadref.Config{Away: a.away})
-	if key, err := secret.DeriveKey(run.Inputs.StateKey, "state of threads"); err != nil {
+	if a.state, err = run.State(func(ctx context.Context, owner string) (bool, error) { return action.Away(ctx, a.Client, owner) }); err != nil {
 		return err
-	} else if run.Inputs.StateKey != "" { //control:state-is-sealed
-		a.state.Seal = func(data []byte) ([]byte, error) { return key.Seal(data, a.state.Ref) }
-		a.state.Open = func(data []byte) ([]byte, error) { return key.Open(data, a.state.Ref) }
 	}
-	r, err := a.build(ctx, w, a.state.Store())
+	kept := a.state.Store()
+	a.inbox = action.NewInbox(&kept, run.Repo, w.log)
+	r, err := a.build(ctx, w, kept)
 	if err != nil {
 		return err
 	}
@@ -109,14 +124,18 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 		return err
 	}
 	a.state.Repo = action.Repo{Mirror: m}
-	if err := a.newQueue(r, queue.NoEngine); err != nil {
-		return err
-	}
 	if a.Client, err = a.app.For(ctx, run.Repo, 0); err != nil {
 		return err
 	}
+	a.inbox.Client = a.Client
 	r.clients[run.Server+"/"+run.Repo.Repository()] = a.Client
-	found, err := a.take(ctx, event)
+	if err := a.newQueue(r, queue.NoEngine); err != nil {
+		return err
+	}
+	if event == "schedule" && run.Inputs.Task == "" {
+		return a.byClock(ctx, w, r)
+	}
+	found, err := action.Patient(ctx, w.raw, actionWait, func() (*store.Delivery, error) { return a.take(ctx, event) })
 	if err != nil {
 		return err
 	}
@@ -130,14 +149,15 @@ func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error)
 	payload := a.run.Payload
 	ev, _ := ghapp.ParseEvent(event, payload)         // whose error the next one says as well
 	a.state.Use(action.Ref(gitref.Prefix, ev.Thread)) // an answer is known by what waits in its thread
-	found, kept, err := a.bot.Source(ctx, event, payload)
-	if err == nil && !kept {
+	found, kept, err := a.source(ctx, event, ev)
+	if byInput := trigger.IsKey(found.Key) && a.run.Inputs.Task != ""; err == nil && (!kept || byInput || ev.Thread.Number == 0 && !ci.Ended(ev)) {
+		kept = false
 		t, e := a.run.Task(os.Getenv)
 		if e != nil {
 			return nil, door.UsageError{Err: e}
 		}
 		if t != nil {
-			event = action.Starts
+			event = trigger.Starts
 			if payload, err = a.run.Begin(ctx, a.Client, t, a.cfg.Policy.Approvals.Bots); err == nil {
 				found, kept, err = a.bot.Source(ctx, event, payload)
 			}
@@ -151,14 +171,31 @@ func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error)
 	case readOnly != "":
 		return nil, action.Ignored(readOnly)
 	}
-	if a.at, err = thread.Parse(found.Thread); err != nil {
+	if a.at, err = thread.Parse(found.Thread); err == nil && !strings.EqualFold(a.at.Repository(), a.run.Repo.Repository()) {
+		err = fmt.Errorf("the ref of a thread of %s has a session of %s", a.run.Repo.Repository(), a.at)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if ev.Thread.Same(a.at) { //control:home-of-a-pull-request
 		a.at, err = action.Home{App: a.app, Client: a.Client, Has: a.has}.Of(ctx, ev)
 	}
-	found.ID, found.Event, found.Payload = fmt.Sprintf("actions-%d", a.run.ID), event, payload
+	found.ID, found.Event, found.Payload = fmt.Sprintf("actions-%d-%s", a.run.ID, ghapp.Digest(found.Key)), event, payload
 	return &found, err
+}
+
+// source returns what the event is to the bot. An event of a check names no thread: the
+// session is looked for that opened its pull request.
+func (a *actor) source(ctx context.Context, event string, ev ghapp.Event) (found store.Delivery, kept bool, err error) {
+	if !ci.Ended(ev) || a.run.Inputs.Task != "" {
+		return a.bot.Source(ctx, event, a.run.Payload)
+	}
+	at, err := action.Home{App: a.app, Client: a.Client}.OfCheck(ctx, ev)
+	for i := 0; i < len(at) && err == nil && !kept; i++ {
+		a.state.Use(action.Ref(gitref.Prefix, at[i]))
+		found, kept, err = a.bot.Source(ctx, event, a.run.Payload)
+	}
+	return found, kept, err
 }
 
 // has reports whether the ref of a thread has a session.
@@ -172,6 +209,10 @@ func (a *actor) has(ctx context.Context, at thread.Ref, id string) (bool, error)
 // runner what came of it. When the run is to end before that, the session waits for the
 // next one.
 func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) error {
+	seen := action.Witness{App: a.app, Client: a.Client, Kept: a.redactedStore, Read: a.state.Refresh}
+	if err := seen.SetBack(ctx, a.at); err != nil {
+		return err
+	}
 	if _, err := a.redactedStore.Deliveries.Put(ctx, d); err != nil {
 		return err
 	}
@@ -189,28 +230,23 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	beside.Wait()
 	err = errors.Join(err, a.state.UntilIdle(ctx, all)) // what was found at the last moment
 	why := context.Cause(ctx)
+	if m, ok := a.state.Repo.(action.Repo); ok && why == nil {
+		a.run.Sweep(ctx, a.Client, m.Mirror, a.at, a.log)
+	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	err = errors.Join(err, a.queue.Drain(end), a.state.Flush(end))
 	a.turns.End()
-	if why != nil {
-		said, e := a.run.Park(end, a.Client, a.redactedStore, a.at, why)
-		if err = errors.Join(err, e); said != "" {
-			action.Warning.Print(w.raw, said)
-		}
+	said, e := a.run.Park(end, a.Client, a.redactedStore, a.at, why)
+	if err = errors.Join(err, e); said != "" {
+		action.Warning.Print(w.raw, said)
+	}
+	if why := a.inbox.Why(d.ID); why != "" {
+		action.Notice.Print(w.raw, a.run.Event+": "+why)
 	}
 	if a.fault != nil { // whoever asked was told in the thread
 		action.Fault.Print(w.raw, a.fault.Error())
 		err = errors.Join(err, door.ErrFailed)
 	}
 	return errors.Join(err, a.run.Report(end, w.out, a.redactedStore, a.at))
-}
-
-// away reports whether the run that signed a lease has ended.
-func (a *actor) away(ctx context.Context, owner string) (bool, error) {
-	id, attempt, ok := action.ParseOwner(owner)
-	if !ok {
-		return false, nil
-	}
-	return reads.RunEnded(ctx, a.Client, id, attempt)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/anchor"
-	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -20,7 +21,7 @@ type auditCmd struct {
 }
 
 type auditVerifyCmd struct {
-	storeFlags `embed:""`
+	records.Flags `embed:""`
 
 	Signed bool     `help:"Take a log that is not signed up to the end of its last run for broken."`
 	Files  []string `arg:"" optional:"" help:"Exported logs to check instead of the database: files, or git:REPOSITORY for all sessions in it."`
@@ -38,13 +39,13 @@ func (c *auditVerifyCmd) Run(ctx context.Context, w *console) error {
 }
 
 func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
-	addresses, err := eachSession(ctx, w, c.Files)
+	addresses, err := sessions.Each(ctx, w.door(), c.Files)
 	if err != nil {
 		return err
 	}
 	broken, good := false, false
 	for _, path := range addresses {
-		id, events, err := readLog(ctx, w, path)
+		id, events, err := sessions.ReadLog(ctx, w.door(), path)
 		if err == nil && len(events) == 0 {
 			err = errors.New("there is no event in it")
 		}
@@ -72,30 +73,8 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 	return nil
 }
 
-// eachSession names each session of the repositories among addresses.
-func eachSession(ctx context.Context, w *console, addresses []string) ([]string, error) {
-	var out []string
-	for _, address := range addresses {
-		if !archive.IsGit(address) {
-			out = append(out, address)
-			continue
-		}
-		err := withRepository(ctx, w, address, func(r *archive.Repository) error {
-			ids, err := r.Sessions(ctx)
-			for _, id := range ids {
-				out = append(out, r.Address()+"#"+id)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 func (c *auditVerifyCmd) database(ctx context.Context, w *console) (err error) {
-	s, err := c.open(ctx, w)
+	s, err := c.Open(ctx, w.log)
 	if err != nil {
 		return err
 	}

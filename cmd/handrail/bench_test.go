@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
-	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
@@ -247,73 +246,6 @@ func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		p.run(b, "", "version")
 	}
-}
-
-// BenchmarkOpen makes a place to work in: a workspace over an exported commit
-// of 50,000 files, against a clone and a copy of it.
-func BenchmarkOpen(b *testing.B) {
-	repo, p := manyFiles(b, 50_000), build(b)
-	m, err := gitops.OpenLocal(repo)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	head, err := m.Resolve(b.Context(), "HEAD")
-	if err != nil {
-		b.Fatal(err)
-	}
-	source := b.TempDir()
-	if err := m.Export(b.Context(), head, source); err != nil {
-		b.Fatal(err)
-	}
-	if err := workspace.Give(b.Context(), source); err != nil {
-		b.Fatal(err)
-	}
-	engines, err := workspaceEngines(b.Context(), &console{}, p.bin, "")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, e := range engines {
-		b.Run(e.Name(), func(b *testing.B) {
-			if err := e.Check(b.Context()); err != nil {
-				b.Skipf("NEEDS %s: %v", strings.ToUpper(e.Name()), err)
-			}
-			for b.Loop() {
-				openOnce(b, e, source)
-			}
-		})
-	}
-	for name, argv := range map[string][]string{
-		"git-clone-depth1": {"git", "clone", "-q", "--depth", "1", "file://" + repo},
-		"cp-a":             {"cp", "-a", source},
-	} {
-		b.Run(name, func(b *testing.B) {
-			dir, n := b.TempDir(), 0
-			for b.Loop() {
-				n++
-				if out, err := exec.CommandContext(b.Context(), argv[0], append(argv[1:], filepath.Join(dir, strconv.Itoa(n)))...).CombinedOutput(); err != nil {
-					b.Fatalf("%v\n%s", err, out)
-				}
-			}
-		})
-	}
-}
-
-func openOnce(b *testing.B, e workspace.Engine, source string) {
-	b.Helper()
-	ws, err := e.Open(b.Context(), workspace.Spec{Session: "bench", Source: source, State: filepath.Join(b.TempDir(), "state")})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.StopTimer()
-	if err := ws.Close(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	b.StartTimer()
 }
 
 // manyFiles is a clone of n small files.

@@ -22,7 +22,7 @@ type control struct {
 	test     string
 }
 
-var controls = slices.Concat(controlsOfAgent, controlsOfBot, []control{
+var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, []control{
 	{"redact-loose", "drop", "./policy/secret", "TestRedactKnownValues"},
 	{"random-values", "false", "./policy/secret", "TestFromEnvironment"},
 	{"sealed-contents", "value data, error(nil)", "./cmd/handrail", "TestContentsAreSealed"},
@@ -74,6 +74,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, []control{
 	{"project-files", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"destroyed-data", "drop", "./policy/shell", "TestCommandCorpus"},
 	{"unknown-program", "false", "./policy", "TestUnknownPrograms"},
+	{"review-runs-tests", "false", "./policy", "TestReviewRunsTests"},
 	{"left-locks", "false", "./gitops", "TestSetRef"},
 	{"failed-lookup", "value a.Lookup == NotAsked", "./policy ./bot", "Test.*Ask|Test.*Approve|TestPermissionTable"},
 	{"earlier-summary", "value compact.Fallback(messages, limit/4)", "./cmd/handrail", "TestScripts/run_compaction"},
@@ -126,6 +127,13 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, []control{
 	{"hidden-thread", "false", "./cmd/handrail", "TestScripts/serve_hidden_diff"},
 	{"fork-facts", "false", "./cmd/handrail", "TestScripts/serve_fork_rules"},
 	{"fork-ignore", "false", "./cmd/handrail", "TestScripts/serve_fork_rules"},
+	{"hidden-is-not-there", "false", "./cmd/handrail", "TestScripts/serve_hidden_files"},
+	{"base-is-checked", "false", "./gitops/base", "TestDamaged"},
+	{"pooled-is-sound", "false", "./gitops/base", "TestDamaged"},
+	{"rules-share-no-tree", "false", "./gitops/base", "TestHidden"},
+	{"base-in-use", "false", "./gitops/base", "TestSweep"},
+	{"bounded-trees", "false", "./gitops", "TestFilesLimits"},
+	{"hidden-stays", "false", "./cmd/handrail", "TestScripts/serve_hidden_files"},
 	{"closed-branch", "false", "./gitops", "TestPushSafe"},
 	{"fallback-branch", "false", "./gitops", "TestPushSafe"},
 	{"dropped-by-a-rewrite", "drop", "./gitops", "TestPushSafeAfterARewrite"},
@@ -209,6 +217,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, []control{
 	{"told-before-asked", "skip", "./cmd/handrail", "TestScripts/serve_long_plan"},
 	{"run-turns-bind", "false", "./cmd/handrail", "TestScripts/run_limits"},
 	{"run-goes-on-allowed", "false", "./cmd/handrail", "TestScripts/run_limits"},
+	{"run-mode-of-a-wish", "false", "./cmd/handrail", "TestScripts/run_followup_mode"},
 	{"model-allowed", "false", "./cmd/handrail", "TestScripts/serve_model"},
 	{"model-of-the-next-turn", "drop", "./cmd/handrail", "TestScripts/serve_model"},
 	{"forgotten", "false", "./cmd/handrail", "TestScripts/serve_clear"},

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/records"
 )
 
 // crashReviewModel makes its calls again when one of them ended with the
@@ -174,7 +175,7 @@ func (w *crashWorld) judgeReview(v *verdict) {
 func (w *crashWorld) judgeReviewStore(t *testing.T, v *verdict) {
 	t.Helper()
 	ctx := t.Context()
-	s, err := openStore(ctx, config.Server{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
+	s, err := records.Open(ctx, config.Server{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	row, err := s.Sessions.ByThread(ctx, w.issue.Key())

@@ -25,6 +25,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/records"
 )
 
 var (
@@ -83,7 +84,8 @@ type crashWorld struct {
 	exited chan struct{}
 	log    syncBuffer
 	issue  thread.Ref
-	at     int64 // step that the server dies at, 0 for none
+	bot    string // account of the bot, "" for the App
+	at     int64  // step that the server dies at, 0 for none
 	kills  int
 	keep   bool // the directory, after the end
 	brief  bool // the story has no further wish
@@ -335,7 +337,7 @@ func (w *crashWorld) storm(t *testing.T, r *rand.Rand, left *atomic.Int64) {
 // settled waits until the server itself takes the session for done, with
 // nothing more to write and nobody at work: what it shows comes before what it notes.
 func (w *crashWorld) settled(ctx context.Context) error {
-	s, err := openStore(ctx, config.Server{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
+	s, err := records.Open(ctx, config.Server{Data: w.child.Data, Database: w.child.Database}, logger(&w.log, "error"))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
@@ -86,7 +87,13 @@ func (d *demo) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.server, err = newServer(ctx, d.w, cfg, serverOptions{unlimited: true, spacing: -1, settle: time.Second, every: 300 * time.Millisecond})
+	opts := serverOptions{unlimited: true, spacing: -1, settle: time.Second, every: 300 * time.Millisecond}
+	d.server, err = newServer(ctx, d.w, cfg, opts)
+	if errors.Is(err, workspace.ErrNoEngine) && d.cmd.Model == "" { // a model of one's own may run anything
+		d.say("No sandbox can be used on this machine, so the story plays without a wall, as with --workspace local:\nits commands are its own. `handrail doctor machine` says what is missing.\n")
+		cfg.Workspace = "local"
+		d.server, err = newServer(ctx, d.w, cfg, opts)
+	}
 	if err != nil {
 		return err
 	}
@@ -279,12 +286,12 @@ func (d *demo) pull(ctx context.Context, issue thread.Ref) (ref thread.Ref, err 
 				ref = other.Ref
 			}
 		}
+		done, running := false, false
 		for _, c := range t.Comments {
-			if strings.Contains(c.Body, "**done**") && strings.Contains(c.Body, fmt.Sprintf("#%d", ref.Number)) {
-				return ref.Number > 0
-			}
+			done = done || strings.Contains(c.Body, "**done**") && strings.Contains(c.Body, fmt.Sprintf("#%d", ref.Number))
+			running = running || strings.Contains(c.Body, "**running**") // its last edit is on its way
 		}
-		return false
+		return done && !running && ref.Number > 0
 	})
 	return ref, err
 }

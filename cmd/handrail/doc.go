@@ -10,13 +10,15 @@
 // cmd/buildinfo says what the program was built from.
 // cmd/simulate tries a payload out on a GitHub of its own.
 // cmd/terminal shows a session to the person at it, cmd/action is what a workflow run says of itself.
-// cmd/commits says how commits look, and who signs them.
+// cmd/schedules shows what is scheduled, cmd/watchers fills the table of what hears events,
+// cmd/sessions lists sessions and moves their logs, cmd/records opens a server's database. cmd/commits says how commits look, and who signs them.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread, and what people ask for there. bot/live is a session that runs, and what people see of it. bot/outbox sends what is meant for GitHub, under a lease
 // and once. bot/fault says what errors mean. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
 // were missed, bot/queue gives a bot/thread to one worker; bot/command reads
-// what was asked, bot/custom the commands of a repository's own, bot/conversation lays out what was said around it, bot/pull keeps a session's pull request true, bot/approval asks people and judges what they answer,
+// what was asked, bot/custom the commands of a repository's own, bot/trigger what begins without one, bot/ci what checks of a commit mean (bot/ci/mend mends them), bot/schedule what begins by the clock: the bot knows these three as bot/watch, bot/conversation lays out what was said around it, bot/pull keeps a session's pull request true, bot/approval asks people and judges what they answer,
+// bot/review makes one review of what a session found, bot/reviewer posts it,
 // bot/notice says who is told of an end, bot/render turns a session's state into
 // Markdown, which bot/render/split cuts where it is too long; bot/render/usage says how commands are written. bot/ghapp writes to GitHub
 // so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks
@@ -34,11 +36,12 @@
 // in text and agent/llm/mend mends their JSON, agent/exam tries a model out,
 // agent/seat shares it among runs. agent/tools has the words for a tool;
 // agent/tools/builtin joins agent/tools/file, agent/tools/edit,
-// agent/tools/search, agent/tools/shell and agent/tools/talk, agent/tools/github
+// agent/tools/search, agent/tools/shell, agent/tools/report and agent/tools/talk, agent/tools/github
 // reads the thread; agent/patch mends
 // edits. agent/workspace is where they work: agent/workspace/host runs inside,
 // behind agent/workspace/docker, agent/workspace/bwrap or no wall,
-// agent/workspace/local; agent/workspace/members has each command of a line tell its end;
+// agent/workspace/local; agent/workspace/members has each command of a line tell its end,
+// agent/workspace/names says which files a name means;
 // agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to
 // its limits, agent/workspace/watch does it where the kernel does not, and
 // agent/workspace/seccomp has the filters of system calls.
@@ -46,7 +49,8 @@
 //
 // gitops saves: mirrors, branches, checkpoints, pushes. It runs no git and
 // trusts nothing that a workspace wrote. gitops/objects reads and writes trees,
-// commits and packs; gitops/lines compares and merges texts, gitops/merge trees,
+// commits and packs; gitops/base keeps the files of commits as directories for
+// workspaces; gitops/lines compares and merges texts, gitops/merge trees,
 // gitops/trailer writes messages, gitops/sign signs.
 //
 // policy decides: what a mode allows, which paths are sensitive, who may approve;
@@ -81,7 +85,7 @@
 //     ask for this.
 //  4. bot opens or continues the thread's session, reacts with 👀, posts the
 //     progress comment.
-//  5. gitops brings the mirror up to date and exports the base; a workspace
+//  5. gitops brings the mirror up to date and takes the base; a workspace
 //     opens on it.
 //  6. agent/loop.go builds the prompt, streams the answer, reads calls;
 //     agent/gate.go decides each; tools run in the workspace.

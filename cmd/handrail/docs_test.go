@@ -78,7 +78,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	for _, c := range []struct {
 		part string
 		keys []string
-	}{{server, keyPaths(reflect.TypeFor[config.Server](), "")}, {repository, keyPaths(reflect.TypeFor[policy.Config](), "")}} {
+	}{{server, keyPaths(reflect.TypeFor[config.Server](), "")}, {repository, keyPaths(reflect.TypeFor[policy.Config](), "")}, {repository, keyPaths(reflect.TypeFor[policy.Schedule](), "schedules.")}} {
 		for _, key := range c.keys {
 			group := key[:max(0, strings.LastIndex(key, "."))]
 			if !strings.Contains(c.part, "`"+key+"`") && (group != "budget.thread" && group != "budget.user_day" || !strings.Contains(c.part, "`"+group+"`")) {
@@ -87,6 +87,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		}
 	}
 	known := strings.Join(append(keyPaths(reflect.TypeFor[config.Server](), ""), keyPaths(reflect.TypeFor[policy.Config](), "")...), " ")
+	known += " " + strings.Join(keyPaths(reflect.TypeFor[policy.Schedule](), "schedules."), " ")
 	known += " description arguments" // of the front matter of a repository's own command
 	for _, m := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(text, -1) {
 		for _, key := range regexp.MustCompile("`([a-z_.]+)`").FindAllStringSubmatch(m[1], -1) {

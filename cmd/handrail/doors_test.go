@@ -185,7 +185,7 @@ func TestStdinOfNothing(t *testing.T) {
 // TestStdinAnswersAtOnce holds a conversation: a script may wait for each
 // answer before it asks again.
 func TestStdinAnswersAtOnce(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()

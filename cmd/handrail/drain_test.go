@@ -8,13 +8,14 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/policy"
 )
 
 // look opens the database of a server that is down.
 func (s *story) look(fn func(store.Store)) {
 	s.t.Helper()
-	db, err := openStore(s.t.Context(), s.cfg, logger(s.log, "error"))
+	db, err := records.Open(s.t.Context(), s.cfg, logger(s.log, "error"))
 	must(s.t, err)
 	fn(db.Store)
 	must(s.t, db.Close())

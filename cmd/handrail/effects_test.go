@@ -18,8 +18,8 @@ import (
 // policy, a test or a story that shows what it does.
 var effects = map[string]string{
 	"listen": "TestServerConfigPrecedence", "data": "TestServerConfigPrecedence", "database": "TestServerConfigPrecedence", "workspace": "TestServerConfigPrecedence",
-	"commits.key": "serve_commits_ssh",
-	"github.api":  "serve_budget", "github.app_id": "serve_budget", "github.private_key_file": "serve_wrong_key", "github.repository": "serve_token",
+	"commits.key": "serve_commits_ssh", "bases.size": "TestSweep", "bases.age": "TestSweep",
+	"github.api": "serve_budget", "github.app_id": "serve_budget", "github.private_key_file": "serve_wrong_key", "github.repository": "serve_token",
 	"github.repositories": "serve_other_repository", "github.apps": "serve_other_app",
 
 	"model.name": "TestModelOptionsOnTheWire", "model.ollama": "TestOllamaURL", "model.base_url": "TestModelOptionsOnTheWire", "model.temperature": "TestModelOptionsOnTheWire",
@@ -49,14 +49,19 @@ var effects = map[string]string{
 	"policy.pull_request.draft": "serve_not_draft", "policy.pull_request.branch": "serve_stacked", "policy.push.hold": "serve_push_builds",
 	"policy.pull_request.base": "serve_pull_config", "policy.pull_request.labels": "serve_pull_config", "policy.pull_request.reviewers": "serve_pull_config",
 	"policy.pull_request.team_reviewers": "serve_pull_config", "policy.pull_request.title": "serve_pull_config", "policy.pull_request.body": "serve_pull_config",
-	"policy.comments.progress": "serve_quiet", "policy.comments.end": "serve_quiet",
+	"policy.comments.progress": "serve_quiet", "policy.comments.end": "serve_quiet", "policy.comments.inline": "serve_review_again",
+	"policy.triggers.labels": "serve_triggers", "policy.triggers.assignee": "serve_triggers", "policy.triggers.dispatch": "serve_triggers", "policy.triggers.review": "serve_triggers_review",
+	"policy.triggers.checks": "serve_ci_fix", "policy.ci_fix.attempts": "TestDecide", "policy.ci_fix.per_head": "TestDecide", "policy.ci_fix.wait": "TestWaits",
+	"policy.schedules.name": "serve_schedules", "policy.schedules.cron": "TestClock", "policy.schedules.on": "serve_schedules", "policy.schedules.kind": "serve_schedule_kinds", "policy.schedules.task": "serve_schedules",
+	"policy.schedules.days": "serve_schedule_kinds", "policy.schedules.zone": "TestClock", "policy.schedules.jitter": "TestJitter", "policy.schedules.missed": "TestClock", "policy.schedules.mode": "TestOf",
+	"policy.schedules.result": "serve_schedule_kinds", "policy.schedules.number": "serve_schedule_kinds", "policy.schedules.unattended": "serve_schedule_kinds",
+	"policy.schedule_limits.most": "TestOf", "policy.schedule_limits.every": "TestOf", "policy.schedule_limits.modes": "TestOf",
 	"policy.test": "run_tests_count", "policy.undo": "serve_undo",
 	"policy.commits.sign": "serve_commits_ssh", "policy.commits.co_author": "serve_commits", "policy.commits.sign_off": "serve_commits_ssh",
 }
 
 // refused are keys that are known, have no effect, and are therefore an error.
 var refused = map[string]policy.Config{
-	"policy.schedules":       {Schedules: []policy.Schedule{{Name: "n", Cron: "0 3 * * *", Task: "t"}}},
 	"policy.workspace.hosts": {Workspace: policy.Workspace{Network: "allowlist", Hosts: []string{"a.example"}}},
 }
 

@@ -11,12 +11,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 )
 
 // engineParts are what run, serve and the demo choose for themselves.
 type engineParts struct {
-	dir       string // for exported commits and workspaces
+	dir       string // for workspaces
+	bases     gitops.BasesConfig
 	workspace workspace.Engine
 	model     func(name string) (llm.Model, error)
 	waits     bool // for a model's server that is away
@@ -36,12 +38,12 @@ func newEngine(p engineParts) (*work.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	exports, err := work.OpenExports(p.dir)
+	bases, err := work.OpenBases(p.bases, p.dir)
 	if err != nil {
 		return nil, err
 	}
 	return work.New(work.Config{
-		Exports: exports, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Log: p.log,
+		Bases: bases, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Log: p.log,
 	}), nil
 }
 
@@ -54,7 +56,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: agent.Retry{Park: p.waits, Patience: 30 * time.Minute}}
 	ws := need.Workspace
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
-	kit.Tests = need.Tests
+	kit.Model, kit.Context, kit.Tests = m, p.context, need.Tests
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
 	out.Tools = builtin.Tools(kit)
 	return out, nil

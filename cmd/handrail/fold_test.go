@@ -11,16 +11,18 @@ import (
 // readers are the functions that look into events, and what for. What a log
 // means is decided by agent/session alone: everybody else reads its State.
 var readers = map[string]string{
-	"agent.apply":                "what only the loop needs, beside the state",
-	"agent.sanitize":             "what may be recorded",
-	"bot/store/archive.ReadText": "whose log a file holds",
-	"cmd/handrail.begin":         "the task that a session began with",
-	"cmd/terminal.Event":         "a line for each event, on the terminal",
-	"bot/store/storetest.*":      "a suite of tests",
-	"agent/work.Unsealed":        "contents of files that are sealed, for people",
-	"bot/store/anchor.sign":      "where a run ended",
-	"cmd/handrail.lastEnd":       "where a run ended, to look for its signature",
-	"cmd/handrail.sealedNote":    "how many contents are sealed",
+	"agent.apply":                 "what only the loop needs, beside the state",
+	"agent.sanitize":              "what may be recorded",
+	"bot/store/archive.ReadText":  "whose log a file holds",
+	"bot/store/threadref.allowed": "whether a call begins that a person was asked for",
+	"cmd/terminal.Event":          "a line for each event, on the terminal",
+	"bot/store/storetest.*":       "a suite of tests",
+	"agent/work.Unsealed":         "contents of files that are sealed, for people",
+	"bot/store/anchor.sign":       "where a run ended",
+	"cmd/action.Event":            "what is asked, in the log of a job",
+	"cmd/action.Report":           "whether a run ended while this job worked",
+	"cmd/handrail.lastEnd":        "where a run ended, to look for its signature",
+	"cmd/handrail.sealedNote":     "how many contents are sealed",
 }
 
 // TestOneFold: nothing but agent/session makes a state out of events.

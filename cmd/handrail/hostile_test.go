@@ -63,13 +63,13 @@ var hostilePaths = []string{".ci/deploy.sh", "CODEOWNERS", ".env", "deploy/x.yam
 
 // hostileStage is a remote, a mirror of it, and what else trials share.
 type hostileStage struct {
-	t       *testing.T
-	repo    bare.Dir
-	mirror  *gitops.Mirror
-	base    string
-	dir     string
-	exports *work.Exports
-	rules   *policy.Policy
+	t      *testing.T
+	repo   bare.Dir
+	mirror *gitops.Mirror
+	base   string
+	dir    string
+	bases  *work.Bases
+	rules  *policy.Policy
 }
 
 func newHostileStage(t *testing.T) *hostileStage {
@@ -91,7 +91,7 @@ func newHostileStage(t *testing.T) *hostileStage {
 	must(t, err)
 	s.mirror, err = store.Mirror(t.Context(), srv.URL+"/r.git")
 	must(t, err)
-	s.exports, err = work.OpenExports(filepath.Join(s.dir, "exports"))
+	s.bases, err = work.OpenBases(gitops.BasesConfig{Dir: filepath.Join(s.dir, "bases")}, filepath.Join(s.dir, "work"))
 	must(t, err)
 	s.rules, err = policy.New(policy.DefaultConfig())
 	must(t, err)
@@ -342,7 +342,7 @@ func (h *hostileTrial) work() (done bool) {
 	ws, err := local.New(local.Config{Env: []string{"PATH=" + os.Getenv("PATH")}})
 	must(h.t, err)
 	e := work.New(work.Config{
-		Exports: h.exports, Workspace: ws, Policy: h.rules, Rules: policy.DefaultConfig(), Log: slog.New(slog.DiscardHandler), Secrets: newSecrets().Secrets,
+		Bases: h.bases, Workspace: ws, Policy: h.rules, Rules: policy.DefaultConfig(), Log: slog.New(slog.DiscardHandler), Secrets: newSecrets().Secrets,
 		Agent: func(need work.Need) (agent.Config, error) {
 			w := need.Workspace
 			h.root = w.Root()

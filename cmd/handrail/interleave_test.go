@@ -240,7 +240,7 @@ func (removing) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Part, e
 // nothing saves no state: there are no files.
 type nothing struct{}
 
-func (nothing) Save(context.Context, int) (agent.Saved, error) { return agent.Saved{}, nil }
+func (nothing) Save(context.Context, int, bool) (agent.Saved, error) { return agent.Saved{}, nil }
 func (nothing) Publish(context.Context, agent.Publication) (session.Checkpoint, error) {
 	return session.Checkpoint{}, nil
 }

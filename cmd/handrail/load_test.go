@@ -24,6 +24,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/records"
 )
 
 var (
@@ -163,7 +164,7 @@ func (l *loader) post(ctx context.Context, client *http.Client, id string, body 
 // deliveries are.
 func (w *crashWorld) stored(t *testing.T, ids []string) (lost, all int) {
 	t.Helper()
-	s, err := openStore(t.Context(), config.Server{Data: w.child.Data}, logger(&w.log, "error"))
+	s, err := records.Open(t.Context(), config.Server{Data: w.child.Data}, logger(&w.log, "error"))
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	unknown, err := s.Deliveries.Unknown(t.Context(), ids...)

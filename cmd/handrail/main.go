@@ -15,6 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/buildinfo"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/schedules"
+	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -27,22 +29,23 @@ const (
 
 // cli is the command line. Each verb has a file of its own.
 type cli struct {
-	Serve      serveCmd      `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
-	Action     actionCmd     `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
-	Run        runCmd        `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
-	Demo       demoCmd       `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
-	Doctor     doctorCmd     `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
-	Policy     door.Policy   `cmd:"" help:"Ask the policy what it would decide."`
-	Tools      door.Tools    `cmd:"" help:"List, parse and call the agent's tools."`
-	Text       door.Text     `cmd:"" help:"Make texts safe to post, or to read."`
-	Config     configCmd     `cmd:"" help:"Check a configuration file."`
-	Replay     replayCmd     `cmd:"" help:"Show a session from its log."`
-	Simulate   simulateCmd   `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
-	Audit      auditCmd      `cmd:"" help:"Check that no log was changed."`
-	Sessions   sessionsCmd   `cmd:"" help:"List, export and import sessions."`
-	Version    versionCmd    `cmd:"" help:"Print the version."`
-	Workspaces workspacesCmd `cmd:"" help:"Make workspaces for a server that runs in another container."`
-	Toolhost   toolhostCmd   `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
+	Serve      serveCmd        `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
+	Action     actionCmd       `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
+	Run        runCmd          `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
+	Demo       demoCmd         `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
+	Doctor     doctorCmd       `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
+	Policy     door.Policy     `cmd:"" help:"Ask the policy what it would decide."`
+	Tools      door.Tools      `cmd:"" help:"List, parse and call the agent's tools."`
+	Text       door.Text       `cmd:"" help:"Make texts safe to post, or to read."`
+	Config     configCmd       `cmd:"" help:"Check a configuration file."`
+	Replay     replayCmd       `cmd:"" help:"Show a session from its log."`
+	Simulate   simulateCmd     `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
+	Audit      auditCmd        `cmd:"" help:"Check that no log was changed."`
+	Schedule   schedules.Verbs `cmd:"" help:"Sessions by the clock: list them, start one."`
+	Sessions   sessions.Verbs  `cmd:"" help:"List, export and import sessions."`
+	Version    versionCmd      `cmd:"" help:"Print the version."`
+	Workspaces workspacesCmd   `cmd:"" help:"Make workspaces for a server that runs in another container."`
+	Toolhost   toolhostCmd     `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 
 	LogLevel string `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
 }
@@ -55,6 +58,11 @@ type console struct {
 	log      *slog.Logger
 	version  string
 	options  serverOptions // of serve; the zero value for people
+}
+
+// door is the console for verbs with a package of their own.
+func (w *console) door() *door.Console {
+	return &door.Console{In: w.in, Out: w.out, Err: w.err, Raw: w.raw, Log: w.log}
 }
 
 func main() { os.Exit(mainExit(os.Args[1:])) }
@@ -113,7 +121,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	}
 	w.log = logger(w.err, c.LogLevel)
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	parsed.Bind(w, &door.Console{In: w.in, Out: w.out, Err: w.err, Log: w.log})
+	parsed.Bind(w, w.door())
 	return parsed.Run()
 }
 

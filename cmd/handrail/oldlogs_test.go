@@ -19,6 +19,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -197,13 +199,14 @@ func openOldRefs(t *testing.T, dir string) *oldStory {
 	must(t, err)
 	gitRun(t, "-C", path, "fetch", "--quiet", bundle, "+refs/agent/*:refs/agent/*")
 	at := archive.Prefix + path
-	must(t, withRepository(t.Context(), &console{log: logger(s.log, "error")}, at, func(r *archive.Repository) error {
-		ids, err := r.Sessions(t.Context())
+	must(t, sessions.WithRepository(t.Context(), &door.Console{Log: logger(s.log, "error")}, at, func(r *archive.Repository) error {
+		found, err := r.Sessions(t.Context())
 		must(t, err)
-		if len(ids) != len(oldSessions) {
-			t.Errorf("%d refs of sessions, want %d", len(ids), len(oldSessions))
+		if len(found) != len(oldSessions) {
+			t.Errorf("%d refs of sessions, want %d", len(found), len(oldSessions))
 		}
-		for _, id := range ids {
+		for _, s := range found {
+			id := s.Row.ID
 			events, err := gitref.Log(t.Context(), r, id)
 			must(t, err)
 			if err := session.Verify(events); err != nil || len(events) == 0 {
@@ -307,7 +310,7 @@ func goOnWithRun(t *testing.T, dir string) {
 
 // viewOfFile returns the branch of the session whose log is in a file.
 func viewOfFile(path string) (string, error) {
-	_, events, err := readLogFile(path)
+	_, events, err := sessions.ReadFile(path)
 	if err != nil {
 		return "", err
 	}

@@ -24,6 +24,9 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -122,7 +125,7 @@ func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB)) {
 		}
 		s.until("**" + old.state + "**")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	must(t, settledOld(ctx, s.srv.store.Store))
 	must(t, s.gh.Flush(ctx))
@@ -173,9 +176,9 @@ func writeRefs(t *testing.T, dir string, ids []string, database string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.git")
 	gitRun(t, "init", "--quiet", "--bare", path)
-	db, err := openStore(t.Context(), config.Server{Database: database}, logger(os.Stderr, "error"))
+	db, err := records.Open(t.Context(), config.Server{Database: database}, logger(os.Stderr, "error"))
 	must(t, err)
-	must(t, withRepository(t.Context(), &console{log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
+	must(t, sessions.WithRepository(t.Context(), &door.Console{Log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
 		for _, id := range ids {
 			events, err := db.Logs.Log(store.Fence{Key: id}).Events(t.Context(), 0)
 			must(t, err)

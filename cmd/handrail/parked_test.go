@@ -115,7 +115,7 @@ func TestNothingIsHeldWhileItWaits(t *testing.T) {
 // seenHeld looks until each of the kinds was seen to be held.
 func (s *story) seenHeld(kinds []string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -136,7 +136,7 @@ func (s *story) seenHeld(kinds []string) {
 // nothingHeld waits until nothing is held.
 func (s *story) nothingHeld() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/records"
 )
 
 // needRecordings says when nothing can be recorded here.
@@ -130,7 +131,7 @@ func loggedStates(t *testing.T, dir string) []*session.State {
 	if _, err := os.Stat(config.SQLitePath(cfg)); err != nil {
 		return nil
 	}
-	s, err := openStore(t.Context(), cfg, logger(os.Stderr, "error"))
+	s, err := records.Open(t.Context(), cfg, logger(os.Stderr, "error"))
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	heads, err := s.Logs.Heads(t.Context())

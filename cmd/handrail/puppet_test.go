@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -51,6 +52,9 @@ func puppet(t *testing.T, engine string, i injection) {
 	s.stop()
 	s.checkSinks(canary)
 	s.checkRuns(i.Branch)
+	if len(s.model.Requests()) == 0 {
+		t.Fatal("the model was asked nothing")
+	}
 	told := string(s.model.Requests()[0].Body) // later ones hold its own words
 	told, _, _ = strings.Cut(told, "Diff of ") // which is shown as what it is: data
 	for _, bad := range append([]string{"\x1b", `\u001b`, "\u202e", "\u2066", "\u2062", "\u2063", "obsolete"}, i.Lacks...) {
@@ -72,7 +76,7 @@ func puppet(t *testing.T, engine string, i injection) {
 // rest waits until the session has ended or waits for a person.
 func (s *story) rest() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	err := s.gh.Wait(ctx, func(gh *ghtest.Server) bool {
 		for _, c := range gh.Thread(s.issue).Comments {
@@ -154,7 +158,7 @@ func (s *story) lookPosted(look func(string, string), where, body string) {
 // events is the log of the thread's session, read from a database of its own.
 func (s *story) events() []session.Event {
 	s.t.Helper()
-	db, err := openStore(context.Background(), s.cfg, logger(io.Discard, "error"))
+	db, err := records.Open(context.Background(), s.cfg, logger(io.Discard, "error"))
 	if err != nil {
 		s.t.Fatal(err)
 	}

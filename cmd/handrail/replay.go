@@ -14,12 +14,14 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 type replayCmd struct {
-	storeFlags `embed:""`
+	records.Flags `embed:""`
 
 	Session string `arg:"" help:"Id of a session, a file with its log, or git:REPOSITORY#SESSION."`
 	Upto    int64  `help:"Stop after this event; everything otherwise."`
@@ -56,14 +58,14 @@ func (c *replayCmd) Run(ctx context.Context, w *console) error {
 
 func (c *replayCmd) read(ctx context.Context, w *console) (events []session.Event, err error) {
 	if archive.IsGit(c.Session) {
-		_, events, err = readLog(ctx, w, c.Session)
+		_, events, err = sessions.ReadLog(ctx, w.door(), c.Session)
 		return events, err
 	}
 	if _, serr := os.Stat(c.Session); serr == nil {
-		_, events, err = readLogFile(c.Session)
+		_, events, err = sessions.ReadFile(c.Session)
 		return events, err
 	}
-	s, err := c.open(ctx, w)
+	s, err := c.Open(ctx, w.log)
 	if err != nil {
 		return nil, err
 	}

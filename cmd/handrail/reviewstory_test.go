@@ -75,7 +75,7 @@ func (s *story) smallPull() ghtest.Thread {
 // wait waits until ok.
 func (s *story) wait(what string, ok func() bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := s.gh.Wait(ctx, func(*ghtest.Server) bool { return ok() }); err != nil {
 		s.t.Fatalf("%s: %v\n%s\n%+v", what, err, s.thread(), s.smallPulls())

@@ -130,9 +130,23 @@ func (c *runCmd) engine(ctx context.Context, w *console, cfg policy.Config) (loc
 	}
 	out.workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
-		dir: filepath.Join(out.dir, "work"), workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: known, log: w.log,
+		dir: filepath.Join(out.dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(out.dir)}, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: known, log: w.log,
 	})
 	return out, err
+}
+
+// basesDir returns the directory in which the files of commits stay for the next run, or
+// one below other where this user has none.
+func basesDir(other string) string {
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir = filepath.Join(dir, "handrail", "bases")
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
+		return filepath.Join(other, "bases")
+	}
+	return dir
 }
 
 // openLog opens the session's log, which outlives the run so that a parked
@@ -206,19 +220,14 @@ func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror
 		return err
 	}
 	if len(events) > 0 {
-		opened, err := session.Decode[session.Opened](events[0])
+		if len(t.Images) > 0 || t.Branch != "" {
+			return door.Usage("--picture and --branch go with a new task, not with --session")
+		}
+		said, err := door.GoOn(cfg, events, t, policy.Choice{Mode: c.Mode, Turns: c.Turns})
 		if err != nil {
 			return err
 		}
-		words := t.Text
-		if len(t.Images) > 0 {
-			return door.Usage("--picture goes with a new task, not with --session")
-		}
-		*t = opened.Task
-		if err := cfg.Permits(policy.Choice{Mode: t.Mode, Model: t.Model}); err != nil { //control:run-goes-on-allowed
-			return door.NotAllowed(err)
-		}
-		return log.Append(ctx, session.NewEvent(session.TypeMessage, 0, session.Message{Text: words, Budget: c.Turns}))
+		return log.Append(ctx, session.NewEvent(session.TypeMessage, 0, said))
 	}
 	if t.Branch != "" {
 		return policy.ValidateBranch(t.Branch)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -28,6 +29,8 @@ import (
 // hands the session to the engine. It is safe for concurrent use.
 type serveRunner struct {
 	*server
+
+	unready error // why there are no workspaces
 
 	mu      sync.Mutex
 	clients map[string]*ghapp.Client // by clone URL: who may fetch and push there
@@ -69,8 +72,20 @@ func rules(ctx context.Context, m *gitops.Mirror) (policy.Config, error) {
 	return cfg, err
 }
 
+// ready returns what people are told where there are no workspaces.
+func (r *serveRunner) ready() error {
+	if r.unready == nil { //control:no-workspace-is-told
+		return nil
+	}
+	r.opt.fault(r.unready)
+	return fault.Told{Text: render.NoWorkspace(r.unready.Error())}
+}
+
 // StartPoint implements bot.Runner.
 func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.StartPoint, error) {
+	if err := r.ready(); err != nil {
+		return bot.StartPoint{}, err
+	}
 	m, err := r.mirror(ctx, at)
 	if err != nil {
 		return bot.StartPoint{}, err
@@ -114,6 +129,9 @@ func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.Start
 
 // Run implements bot.Runner.
 func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
+	if err := r.ready(); err != nil {
+		return session.Outcome{}, err
+	}
 	m, err := r.mirror(ctx, w.Thread)
 	if err != nil {
 		return session.Outcome{}, err
@@ -130,9 +148,11 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	asker, err := w.Thread.Client.Actor(ctx, w.Task.Requester)
-	if err != nil {
-		return session.Outcome{}, err
+	asker := policy.Actor{Lookup: policy.NotFound} // who has no rights: nobody asked for what is scheduled
+	if w.Task.Requester != "" {
+		if asker, err = w.Thread.Client.Actor(ctx, w.Task.Requester); err != nil {
+			return session.Outcome{}, err
+		}
 	}
 	// The log of an imported session does not say the number of the account: who
 	// can write such a log can push.
@@ -163,13 +183,16 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
 		Equip: func(c *agent.Config) {
 			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits for its commit to be let in
-			c.Tools = append(c.Tools, github.Tools(reader.New(w.Thread.Client, w.Thread.Ref, clone.Hides(m)), w.Task.Nonce)...)
+			of := reader.New(w.Thread.Client, w.Thread.Ref, clone.Hides(m))
+			c.Tools = append(c.Tools, github.Tools(of, w.Task.Nonce)...)
+			c.Tools = append(c.Tools, of.Waiting(reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}, w.Task.Nonce))
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
 		Inbox:        w.Inbox, OnEvent: w.OnEvent, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
-	if w.Task.Model == r.cfg.Model.Name && errors.As(err, new(*session.Away)) { // only this one is asked by itself
+	away := &session.Away{}
+	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) && away.For == session.PhaseWaitingModel { // only this one is asked by itself
 		r.watch.Met(ctx, "model", err)
 	}
 	return out, err

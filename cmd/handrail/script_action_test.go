@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 	"github.com/handrail-bot/handrail/cmd/action"
 )
@@ -36,21 +39,32 @@ func storyAction() int {
 	up := make(chan os.Signal, 1)
 	signal.Notify(up, syscall.SIGUSR1)
 	go func() { <-up; over(action.ErrTime) }()
-	return execute(ctx, []string{"action"}, &console{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
-		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, sweep: 100 * time.Millisecond},
-	})
+	opt := serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, again: 30 * time.Millisecond, sweep: 100 * time.Millisecond}
+	if kinds := os.Getenv("HANDRAIL_TEST_DIED"); kinds != "" {
+		k := &killer{kinds: kinds}
+		opt.wrap, opt.transport = k.wrap, killTransport{k, http.DefaultTransport}
+	}
+	return execute(ctx, []string{"action"}, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test", options: opt})
 }
 
 // actions are the verbs for a runner of GitHub Actions.
 var actions = []scriptVerb{
 	{"runner", "[INPUT=VALUE...]", 0, 9, (*stage).runner},
 	{"runs", "N", 1, 1, (*stage).runs},
+	{"stalled", "", 0, 0, (*stage).stalled},
 	{"killrun", "N", 1, 1, (*stage).killRun},
 	{"endrun", "N", 1, 1, (*stage).endRun},
 	{"timeisup", "N", 1, 1, (*stage).timeIsUp},
 	{"event", "NAME USER JSON", 3, 3, (*stage).event},
+	{"schedules", "PATTERN", 1, 1, (*stage).schedules},
+	{"assign", "USER NUMBER LOGIN", 3, 3, (*stage).assign},
 	{"forge", "NUMBER USER COMMENT", 3, 3, (*stage).forge},
+	{"leave", "NUMBER USER COMMENT TEXT", 4, 4, (*stage).leave},
+	{"age", "NUMBER DAYS", 2, 2, (*stage).age},
+	{"overdue", "NAME", 1, 1, (*stage).overdue},
+	{"keepref", "NUMBER", 1, 1, (*stage).keepRef},
+	{"putback", "NUMBER [INTO]", 1, 2, (*stage).putBack},
+	{"dropref", "NUMBER", 1, 1, (*stage).dropRef},
 }
 
 // runner starts a run of the action for each event, as a workflow does.
@@ -80,6 +94,8 @@ func (s *stage) runner(ts *testscript.TestScript, args []string) error {
 		return err
 	}
 	ts.Setenv("JOB_TOKEN", token)
+	ts.Setenv("JOB_BASIC", base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token)))
+	ts.Setenv("REPOSITORY", s.gh.URL()+"/"+scriptRepository+".git")
 	r := &runner{stage: s, dir: ts.MkAbs(".runs")}
 	r.cond = sync.NewCond(&r.mu)
 	r.env = []string{
@@ -139,7 +155,8 @@ func (r *runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		Sender struct{ Login string }
 	}
 	err = cmp.Or(err, json.Unmarshal(body, &ev))
-	if err == nil && ev.Sender.Login != "github-actions[bot]" && slices.Contains(r.on, req.Header.Get("X-GitHub-Event")+" "+ev.Action) {
+	own := ev.Sender.Login == "github-actions[bot]" && !strings.HasPrefix(req.Header.Get("X-GitHub-Event"), "check_") // that CI answers starts workflows, by workflow_run
+	if err == nil && !own && slices.Contains(r.on, req.Header.Get("X-GitHub-Event")+" "+ev.Action) {
 		err = r.start(req.Header.Get("X-GitHub-Event"), body)
 	}
 	if err != nil {
@@ -270,6 +287,13 @@ func (s *stage) runs(ts *testscript.TestScript, args []string) error {
 	return err
 }
 
+// stalled waits until the model stalls in an answer.
+func (s *stage) stalled(_ *testscript.TestScript, _ []string) error {
+	ctx, stop := context.WithTimeout(context.Background(), s.patience())
+	defer stop()
+	return s.model.stalled(ctx)
+}
+
 // killRun ends a run as a crash does.
 func (s *stage) killRun(_ *testscript.TestScript, args []string) error {
 	return s.workflows.signal(args[0], syscall.SIGKILL)
@@ -301,8 +325,8 @@ func (r *runner) signal(run string, sig os.Signal) error {
 	return errors.Join(err, r.list[n-1].cmd.Process.Signal(sig))
 }
 
-// event starts a run by an event that GitHub tells nobody else of, or that somebody
-// made up: the clock, a dispatch, a check.
+// event starts a run, or reaches the server, by an event that this GitHub tells nobody
+// of, or that somebody made up: the clock, a dispatch, a check.
 func (s *stage) event(_ *testscript.TestScript, args []string) error {
 	payload := map[string]any{}
 	if err := json.Unmarshal([]byte(args[2]), &payload); err != nil {
@@ -320,9 +344,39 @@ func (s *stage) event(_ *testscript.TestScript, args []string) error {
 	if args[0] != "schedule" { // GitHub names nobody there
 		payload["sender"] = map[string]any{"id": id, "login": args[1]}
 	}
+	if s.workflows == nil {
+		payload["installation"] = map[string]any{"id": s.installation}
+	}
 	body, err := json.Marshal(payload)
 	if err != nil {
 		return err
 	}
+	if s.workflows == nil {
+		s.sent++
+		if !s.gh.Enqueue(&ghtest.Delivery{GUID: fmt.Sprintf("event-%d", s.sent), Event: args[0], Payload: body}) {
+			return errors.New("no server runs; begin with serve")
+		}
+		return nil
+	}
 	return s.workflows.start(args[0], body, "GITHUB_ACTOR="+args[1], fmt.Sprintf("GITHUB_ACTOR_ID=%d", id))
+}
+
+// assign assigns a thread to somebody.
+func (s *stage) assign(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	return s.gh.Assign(at, args[0], args[2])
+}
+
+// schedules waits until handrail schedule list prints what matches a pattern.
+func (s *stage) schedules(ts *testscript.TestScript, args []string) error {
+	return untilThere(ts, args[0], func() (string, error) {
+		var out strings.Builder
+		if code := execute(context.Background(), []string{"schedule", "list", "--data", ts.MkAbs(".handrail")}, &console{in: strings.NewReader(""), out: &out, err: &out, raw: &out, version: "test"}); code != 0 {
+			return "", errors.New(out.String())
+		}
+		return out.String(), nil
+	})
 }

@@ -42,6 +42,7 @@ var outages = []scriptVerb{
 type front struct {
 	handler http.Handler
 	addr    string
+	stalled func(context.Context) error // of a model
 	server  *http.Server
 }
 

@@ -79,7 +79,7 @@ func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		ts.Check(err)
 		at := newFront(ts, s.Handler())
 		if st, ok := ts.Value(stageKey{}).(*stage); ok {
-			st.model = at
+			st.model, at.stalled = at, s.WaitStalled
 		}
 		ts.Setenv("OLLAMA_HOST", "http://"+at.addr)
 		ts.Setenv("HANDRAIL_MODEL", script.Model.Name)

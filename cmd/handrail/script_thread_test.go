@@ -55,12 +55,16 @@ func page(t ghtest.Thread, checks []ghcheck.Check) string {
 		indented(&b, r.Body)
 	}
 	for _, c := range t.Pull.Comments {
-		fmt.Fprintf(&b, "\nby %s on %s:%d\n", c.Author, c.Path, c.Line)
+		resolved := map[bool]string{true: " (resolved)"}[c.Resolved]
+		fmt.Fprintf(&b, "\nby %s on %s:%d%s\n", c.Author, c.Path, c.Line, resolved)
 		indented(&b, c.Body)
 	}
 	for _, c := range checks {
 		if c.SHA == t.Pull.HeadSHA {
 			fmt.Fprintf(&b, "\ncheck %s: %s %s\n", c.Name, c.Status, c.Conclusion)
+			if c.Annotations > 0 {
+				fmt.Fprintf(&b, "    with %d annotations\n", c.Annotations)
+			}
 			indented(&b, c.Title)
 		}
 	}

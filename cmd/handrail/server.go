@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,13 +33,13 @@ import (
 	"github.com/handrail-bot/handrail/bot/ready"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/anchor"
-	"github.com/handrail-bot/handrail/bot/store/postgres"
-	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/webhook"
 	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/cmd/watchers"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -61,7 +62,7 @@ type serverOptions struct {
 	login     string                        // of the bot, where it cannot be asked for
 	owner     string                        // of leases; "" for a name that nobody else has
 	shown     func(session.Event)           // is told what happens in sessions
-	fault     func(error)                   // is told what is wrong with a repository's configuration
+	fault     func(error)                   // is told what is wrong with a repository's configuration, and with workspaces: nil does without them for nothing
 	machine   *workspace.Machine            // what workspaces see of a runner
 }
 
@@ -99,7 +100,7 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 			err = errors.Join(err, s.closeParts())
 		}
 	}()
-	if s.store, err = openStore(ctx, cfg, w.log); err != nil {
+	if s.store, err = records.Open(ctx, cfg, w.log); err != nil {
 		return s, err
 	}
 	r, err := s.build(ctx, w, s.store.Store)
@@ -149,7 +150,14 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log, HTTP: outbox.Fenced{Next: s.transport(0)}}); err != nil {
 		return nil, err
 	}
-	return r, s.openEngine(ctx, w)
+	if s.model, err = opener(s.cfg.Model, s.log); err != nil {
+		return nil, err
+	}
+	s.seats = seat.New(s.cfg.Model.Slots())
+	if err = s.openEngine(ctx, w); err != nil && s.opt.fault != nil { // the thread is told, by whoever needs it
+		r.unready, err = err, nil
+	}
+	return r, err
 }
 
 // transport returns how the server reaches others. wait is the time for the head of
@@ -196,7 +204,7 @@ func (s *server) contextRoom(ctx context.Context, name string) int {
 // newQueue makes the bot, and the queue that hands threads to it.
 func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 	s.bot, err = bot.New(bot.Config{
-		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Clone: clone.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
+		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Watchers: watchers.All(), Clone: clone.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
 		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Owner: s.opt.owner, Log: s.log,
 	})
 	if err != nil {
@@ -228,13 +236,6 @@ func (s *server) work(ctx context.Context, thread string) error {
 
 func (s *server) more(thread string) <-chan struct{} { return s.queue.More(thread) }
 
-func openStore(ctx context.Context, cfg config.Server, log *slog.Logger) (*sqlstore.Store, error) {
-	if config.IsPostgres(cfg.Database) {
-		return postgres.Open(ctx, postgres.Config{URL: cfg.Database, Log: log})
-	}
-	return sqlite.Open(ctx, sqlite.Config{Path: config.SQLitePath(cfg), Log: log})
-}
-
 func (s *server) openEngine(ctx context.Context, w *console) error {
 	ws, err := pickWorkspace(ctx, w, s.cfg.Workspace, s.cfg.Policy.Workspace.Image)
 	if err != nil {
@@ -245,12 +246,9 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 	}
 	s.workspace, s.cfg.Policy.Workspace.Engine = ws.Name(), ws.Name()
 	w.log.InfoContext(ctx, "workspaces", "engine", ws.Name(), "limits", boundsOf(ctx, ws))
-	if s.model, err = opener(s.cfg.Model, s.log); err != nil {
-		return err
-	}
-	s.seats = seat.New(s.cfg.Model.Slots())
 	s.engine, err = newEngine(engineParts{
-		dir: filepath.Join(s.cfg.Data, "work"), workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
+		dir:   filepath.Join(s.cfg.Data, "work"),
+		bases: gitops.BasesConfig{Dir: filepath.Join(s.cfg.Data, "work", "bases"), MaxBytes: int64(s.cfg.Bases.Size), MaxAge: time.Duration(s.cfg.Bases.Age)}, workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
 	})
 	return err
 }
@@ -293,6 +291,12 @@ func (s *server) start(ctx context.Context) error {
 func (s *server) beside(ctx context.Context) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wait.Go(func() { s.watch.Run(ctx) })
+	s.wait.Go(func() {
+		if err := watchers.Read(ctx, s.redactedStore, s.cfg.GitHub.Served()...); err != nil && ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "schedules are not read", "err", err)
+		}
+		sweep.Every{Pause: cmp.Or(s.opt.missed, 20*time.Second), Log: s.log}.Run(ctx, "look at schedules", watchers.Look(s.redactedStore))
+	})
 	s.wait.Go(func() { sweep.KeepSpent(ctx, s.app, s.redactedStore.Meta, s.log) })
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	if s.cfg.GitHub.AppID == 0 {

@@ -118,14 +118,16 @@ func (m *badModel) answer(h request) llmtest.Turn {
 	defer m.mu.Unlock()
 	m.turn++
 	m.learn(h)
-	name := ""
+	var names []string // in the order in which they are tried: not each fits each step
 	if roll := m.rng.IntN(100); m.again != "" && m.repeats < 3 && !m.told(h) {
-		name = m.again
+		names = []string{m.again}
 		m.repeats++
 	} else if m.again, m.repeats = "", 0; roll < m.rate {
-		name = mistakes[m.rng.IntN(len(mistakes))].name
+		for _, i := range m.rng.Perm(len(mistakes)) {
+			names = append(names, mistakes[i].name)
+		}
 	}
-	if name != "" {
+	for _, name := range names {
 		if t, ok := m.mistake(name, h); ok {
 			m.made = append(m.made, fmt.Sprintf("%d:%s", m.turn, name))
 			return t

@@ -115,6 +115,32 @@ var mistakes = []mistake{
 	{"an answer that is all thinking", "", func(*badModel, request) (llmtest.Turn, bool) {
 		return llmtest.Turn{Think: "Let me think. The report says that it fails. I should read the file first."}, true
 	}},
+	{"thinking that does not end", "End the thinking", func(m *badModel, _ request) (llmtest.Turn, bool) {
+		name, args := m.wanted()
+		return llmtest.Turn{Say: "<think>I should do the next step.\n<tool_call>" + asJSON(map[string]any{"name": name, "arguments": args}) + "</tool_call>"}, true
+	}},
+	{"many wrong calls at once", "", func(m *badModel, h request) (llmtest.Turn, bool) {
+		t := m.call(h, "read_file", map[string]any{"path": m.fault.File, "no_such_argument": 1})
+		for range 8 {
+			t.Calls = append(t.Calls, t.Calls[0])
+		}
+		return t, true
+	}},
+	{"arguments encoded twice", "", func(m *badModel, h request) (llmtest.Turn, bool) {
+		name, args := m.wanted()
+		m.sent = sentStep
+		t := m.call(h, name, nil)
+		t.Calls[0].Arguments = asJSON(asJSON(args))
+		return t, true
+	}},
+	{"a list that does not end", "", func(m *badModel, _ request) (llmtest.Turn, bool) {
+		var list strings.Builder
+		does, on := [...]string{"check", "verify", "inspect", "review", "confirm"}, [...]string{"function", "test", "module", "value", "result"}
+		for n := range 400 {
+			fmt.Fprintf(&list, "%d. I %s the %s and %s the %s.\n", n+1, does[m.rng.IntN(5)], on[m.rng.IntN(5)], does[m.rng.IntN(5)], on[m.rng.IntN(5)])
+		}
+		return llmtest.Turn{Say: list.String()}, true
+	}},
 	{"a path of another machine", "", func(m *badModel, h request) (llmtest.Turn, bool) {
 		name, args := m.wanted()
 		if args["path"] == nil {

@@ -23,7 +23,7 @@ func TestModels(t *testing.T) {
 		t.Skip("make models asks a real model server")
 	}
 	fetchLibs(t)
-	c := contest{model: *successFlags.model, workspace: *successFlags.workspace, wall: *successFlags.wall}
+	c := contest{program: buildHandrail(t), model: *successFlags.model, workspace: *successFlags.workspace, wall: *successFlags.wall}
 	at := os.Getenv("HANDRAIL_BASE_URL")
 	if c.openAI = at != ""; !c.openAI {
 		at = os.Getenv("OLLAMA_HOST")
@@ -62,6 +62,9 @@ func TestModels(t *testing.T) {
 	}
 	if *successFlags.only != "" {
 		command += " ONLY=" + *successFlags.only
+	}
+	if c.workspace != "auto" {
+		command += " WORKSPACE=" + c.workspace
 	}
 	row := all.row(c.model, version, command)
 	t.Log("\n" + modelsHead + "\n" + row)

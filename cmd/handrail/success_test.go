@@ -57,6 +57,7 @@ type score struct {
 
 // contest is how a session is run.
 type contest struct {
+	program   string
 	model     string
 	server    *url.URL
 	openAI    bool // its API, instead of Ollama's
@@ -83,7 +84,7 @@ func (c contest) play(t *testing.T, f exercise, l lib) score {
 	defer front.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), c.wall)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, buildHandrail(t), "run", "--repo", repo, "--workspace", c.workspace, "--branch", "mended", "--mode", "code", "--task", f.Issue)
+	cmd := exec.CommandContext(ctx, c.program, "run", "--repo", repo, "--workspace", c.workspace, "--branch", "mended", "--mode", "code", "--task", f.Issue)
 	cmd.Stdin = strings.NewReader(strings.Repeat("I cannot say more. Decide for yourself.\n", 20))
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "HANDRAIL_MODEL="+c.model, "OLLAMA_HOST="+front.URL, "HANDRAIL_BASE_URL=", "GOPROXY=off", "GOWORK=off")
 	if c.openAI {

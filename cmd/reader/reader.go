@@ -70,7 +70,7 @@ func (r Reader) Read(ctx context.Context, q github.Query) (github.Page, error) {
 // notThere says in words for the model what was not found.
 func (r Reader) notThere(ctx context.Context, q github.Query) error {
 	if q.Part == github.JobLog {
-		return fmt.Errorf("there is no log of a job %d here, or the job still runs; github_checks lists jobs and how they are", q.Job)
+		return fmt.Errorf("there is no log of a job %d here, or the job still runs; github with what \"checks\" lists jobs and how they are", q.Job)
 	}
 	is, err := r.client.Issue(ctx, r.ref)
 	switch {
@@ -231,7 +231,7 @@ func (r Reader) fileDiff(ctx context.Context, q github.Query) (github.Page, erro
 	}
 	i := slices.IndexFunc(files.List, func(f reads.File) bool { return f.Path == strings.TrimPrefix(q.Path, "./") })
 	if i < 0 {
-		return github.Page{}, fmt.Errorf("#%d does not change %.*s; github_pull_request lists what it changes", r.ref.Number, pathBytes, q.Path)
+		return github.Page{}, fmt.Errorf("#%d does not change %.*s; github with what \"pull_request\" lists what it changes", r.ref.Number, pathBytes, q.Path)
 	}
 	f := files.List[i]
 	hides, err := r.hidden(ctx)
@@ -241,7 +241,7 @@ func (r Reader) fileDiff(ctx context.Context, q github.Query) (github.Page, erro
 	if f.HiddenBy(hides) {
 		return github.Page{}, fmt.Errorf("%.*s is in #%d; %s", pathBytes, f.Path, r.ref.Number, isHidden)
 	}
-	page := github.Page{Head: fmt.Sprintf("diff of one file of #%d", r.ref.Number)}
+	page := github.Page{Head: fmt.Sprintf("diff of %.*s of #%d", pathBytes, f.Path, r.ref.Number)}
 	if f.Patch == "" {
 		page.More = "GitHub shows no diff of it: it is binary, too large, or only its name has changed"
 	}

@@ -142,7 +142,7 @@ func TestReaderSaysWhatIsNotThere(t *testing.T) {
 		{github.Query{Part: github.ReviewThreads}, "#1 is an issue"},
 		{github.Query{Part: github.Checks}, "#1 is an issue"},
 		{github.Query{Part: github.Diff, Number: int64(w.pull.Number), Path: "c.go"}, "#2 does not change c.go"},
-		{github.Query{Part: github.JobLog, Job: 5}, "there is no log of a job 5 here, or the job still runs; github_checks lists"},
+		{github.Query{Part: github.JobLog, Job: 5}, "there is no log of a job 5 here, or the job still runs; github with what \"checks\" lists"},
 	} {
 		if p, err := reader.New(w.client, w.issue, nil).Read(t.Context(), c.q); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, %v; want %q", c.q, p, err, c.want)

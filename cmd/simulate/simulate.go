@@ -18,12 +18,16 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ci"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
+	"github.com/handrail-bot/handrail/bot/trigger"
+	"github.com/handrail-bot/handrail/cmd/watchers"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -88,8 +92,9 @@ func Run(ctx context.Context, in Input) (res Result, err error) {
 	if !bot.Hears(in.Event) {
 		return res.none("event", "%s events are not heard", in.Event), nil
 	}
-	if ev.Thread.Number == 0 {
-		return res.none("event", "%s %s is about no issue or pull request", in.Event, res.Action), nil
+	_, _, brings := trigger.Key(ev)
+	if brings = brings || ci.Ended(ev) || ev.Kind == "push"; ev.Thread.Number == 0 && (!brings || ev.Thread.Repo == "") {
+		return res.none("event", "%s %s is about no issue or pull request, and brings no task", in.Event, res.Action), nil
 	}
 	dir, err := os.MkdirTemp("", "handrail-simulate-")
 	if err != nil {
@@ -117,6 +122,67 @@ func Run(ctx context.Context, in Input) (res Result, err error) {
 func (r Result) none(rule, format string, args ...any) Result {
 	r.Would = []Effect{{Kind: "none"}}
 	r.because(rule, format, args...)
+	return r
+}
+
+// ofChecks is the session that a check is taken to be of, under the configuration that is
+// assumed.
+func ofChecks(in Input, ev ghapp.Event) (*store.Session, error) {
+	data, err := json.Marshal(live.Data{Config: in.Repository})
+	at := ev.Thread
+	at.Number = 1
+	s := &store.Session{ID: "simulated", Thread: at.Key(), Repo: strings.ToLower(at.Repository()), State: session.PhaseDone, Data: data}
+	if len(ev.Check.Pulls) > 0 {
+		s.Pull = ev.Check.Pulls[0]
+	} else if len(ev.Check.Branches) > 0 {
+		s.Pull, s.Branch = at.Number, ev.Check.Branches[0]
+	}
+	return s, err
+}
+
+// check says what a check that answered would lead to. Taken is what the bot says that has
+// a session whose pull request it is of.
+func (r Result) check(in Input, ev ghapp.Event, taken bool) Result {
+	switch why := ci.Off(policy.Merge(in.Server, in.Repository).Triggers); {
+	case why != "":
+		return r.none("checks", "%s", why)
+	case len(ev.Check.Pulls)+len(ev.Check.Branches) == 0:
+		return r.none("checks", "the check is of no pull request of the repository, and of no branch of it")
+	case !taken:
+		return r.none("checks", "the check is the agent's own, or %s is not served", ev.Thread.Repository())
+	}
+	r.Would = []Effect{{Kind: "wake", Text: fmt.Sprintf("the session that pushed %.12s", ev.Check.SHA)}}
+	r.because("checks", "a session that opened the pull request with this commit looks at all checks of it, and goes on where one failed (%s says %s); other pull requests are left alone",
+		cmp.Or(ev.Check.Name, ev.Kind), cmp.Or(ev.Check.Conclusion, ev.Check.Status))
+	return r
+}
+
+// pushed returns why a push is none that starts anything, or "".
+func (Result) pushed(ev ghapp.Event) string {
+	if ev.Deleted || ev.DefaultBranch == "" || ev.Ref != "refs/heads/"+ev.DefaultBranch {
+		return "only changes of the default branch start anything"
+	}
+	return ""
+}
+
+// push says what a push would lead to: what is scheduled for changes of the default branch.
+func (r Result) push(in Input, ev ghapp.Event) Result {
+	if why := r.pushed(ev); why != "" {
+		return r.none("push", "%s", why)
+	}
+	for _, e := range schedule.Of(ev.Thread.Repository(), in.Server, in.Repository) {
+		switch {
+		case e.On != "push":
+		case e.Refused != "":
+			r.because("schedules", "%s: %s", e.Name, e.Refused)
+		default:
+			r.Would = append(r.Would, Effect{Kind: "session", Mode: schedule.ModeOf(e.Schedule), Text: e.Task})
+			r.because("schedules", "%s begins when the default branch changes", e.Name)
+		}
+	}
+	if len(r.Would) == 0 {
+		return r.none("schedules", "nothing is scheduled for changes of the default branch")
+	}
 	return r
 }
 
@@ -150,7 +216,7 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	kept := db.Store
 	kept.Deliveries = &heard{Deliveries: kept.Deliveries, why: func(note string) { t.res.because("delivery", "%s", note) }}
 	b, err := bot.New(bot.Config{
-		Store: kept, GitHub: github, Runner: t, Policy: t.in.Server, Model: t.in.Model, Settle: time.Millisecond,
+		Store: kept, GitHub: github, Runner: t, Watchers: watchers.All(), Policy: t.in.Server, Model: t.in.Model, Settle: time.Millisecond,
 		Repositories: t.in.Repositories, Apps: t.in.Apps, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -166,11 +232,27 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+	if ci.Ended(t.ev) {
+		row, err := ofChecks(t.in, t.ev)
+		if err == nil {
+			err = kept.Sessions.Create(ctx, row)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	src, taken, err := b.Source(ctx, t.in.Event, payload)
 	if err != nil {
 		return err
 	}
-	if !taken {
+	switch {
+	case ci.Ended(t.ev):
+		t.res = t.res.check(t.in, t.ev, taken)
+		return nil
+	case t.ev.Kind == "push" && (taken || t.res.pushed(t.ev) != ""):
+		t.res = t.res.push(t.in, t.ev)
+		return nil
+	case !taken:
 		rule, why := t.notTaken(names)
 		t.res = t.res.none(rule, "%s", why)
 		return nil
@@ -188,15 +270,32 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	}
 	ctx, t.stop = context.WithCancel(ctx)
 	defer t.stop()
-	if err := b.Work(ctx, src.Thread); err != nil && t.task == nil {
-		return err
-	}
-	row, err := kept.Sessions.ByThread(context.WithoutCancel(ctx), src.Thread)
-	if store.Unless(err, store.ErrNotFound) != nil {
+	row, err := t.work(ctx, b, kept, src.Thread)
+	if err != nil {
 		return err
 	}
 	t.effects(github, names, row)
 	return nil
+}
+
+// work has the bot work on a thread, and on the one that it opens there. It returns the
+// session that begins, nil for none.
+func (t *trial) work(ctx context.Context, b *bot.Bot, kept store.Store, thread string) (*store.Session, error) {
+	if err := b.Work(ctx, thread); err != nil && t.task == nil {
+		return nil, err
+	}
+	if t.ev.Thread.Number == 0 {
+		waiting, err := kept.Wakes.Waiting(ctx, 1)
+		if err != nil || len(waiting) == 0 {
+			return nil, err
+		}
+		thread, t.ev.Thread = waiting[0].Thread, t.world.opened(t.ev.Thread)
+		if err := b.Work(ctx, thread); err != nil && t.task == nil {
+			return nil, err
+		}
+	}
+	row, err := kept.Sessions.ByThread(context.WithoutCancel(ctx), thread)
+	return row, store.Unless(err, store.ErrNotFound)
 }
 
 // notTaken says why a payload is dropped before anybody looks at it again.
@@ -205,8 +304,10 @@ func (t *trial) notTaken(names []string) (rule, why string) {
 	switch {
 	case len(names) > 0 && t.ev.Sender.Bot:
 		return "author", t.ev.Sender.Login + " is a bot that is not let in"
-	case len(names) > 0:
+	case len(names) > 0, t.ev.Kind == "push":
 		return "repositories", t.ev.Thread.Repository() + " is not served"
+	case said == "" && t.ev.Sender.Bot && t.ev.Action != "opened":
+		return "author", t.ev.Sender.Login + " is a bot that is not let in"
 	case said == "" && t.ev.Action != "opened":
 		return "event", t.res.Event + " " + t.res.Action + " holds no command and no answer"
 	case said != "" && cmp.Or(t.ev.Comment.Author.ID, t.ev.Review.Author.ID) != t.ev.Sender.ID:
@@ -233,7 +334,7 @@ func (t *trial) effects(app *ghapp.App, names []string, row *store.Session) {
 		}
 		*would = append(*would, e)
 	}
-	texts, reactions := t.world.said()
+	texts, reactions := t.world.said(t.ev.Thread)
 	for _, text := range texts {
 		ours, key := app.Written(text)
 		if !ours || row != nil && strings.HasPrefix(key, live.ProgressKey(row.ID)) {
@@ -329,6 +430,7 @@ var kinds = []struct{ event, fields, without string }{
 	{"workflow_job", "workflow_job", ""},
 	{"issues", "issue", ""},
 	{"pull_request", "pull_request", ""},
+	{"status", "sha context state branches", ""},
 	{"repository_dispatch", "client_payload", ""},
 	{"workflow_dispatch", "workflow inputs", ""},
 	{"push", "ref before after", ""},

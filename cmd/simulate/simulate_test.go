@@ -93,6 +93,17 @@ func TestWould(t *testing.T) {
 			"pull_request.title": "Fork", "pull_request.body": body, "pull_request.head.repo.id": 1, "pull_request.head.repo.full_name": "fork/Hello-World",
 		})
 	}
+	on := true
+	triggers := policy.Config{Watch: policy.Watch{Triggers: policy.Triggers{Labels: map[string]string{"agent": "code"}, Assignee: "machine", Review: []string{"opened"}, Dispatch: &on}}}
+	label := func(name string) []byte {
+		return with(t, "issues/09-labeled.json", map[string]any{"label.name": name})
+	}
+	asked := func(login string) []byte {
+		return with(t, "pull_request/21-review_requested.json", map[string]any{"requested_reviewer": map[string]any{"login": login, "id": 77}})
+	}
+	dispatch := func(task string) []byte {
+		return with(t, "repository_dispatch/00-on-demand-test.json", map[string]any{"client_payload": map[string]any{"task": task, "mode": "ask"}})
+	}
 	tests := []struct {
 		name string
 		in   simulate.Input
@@ -112,6 +123,25 @@ func TestWould(t *testing.T) {
 		{"a line of a pull request", simulate.Input{Payload: inline("/agent why?")}, "session code why?, reaction eyes"},
 		{"a change of a fork", simulate.Input{Payload: fork("/agent fix it")}, "session code, answer, reaction eyes"},
 		{"a review of a fork", simulate.Input{Payload: fork("/agent review")}, "session review Fork …, reaction eyes"},
+		{"a label", simulate.Input{Payload: label("agent"), Repository: triggers}, "session code Do what this issue asks for., reaction eyes"},
+		{"a label in other letters", simulate.Input{Payload: label("AGENT"), Repository: triggers}, "session code Do what this issue asks for., reaction eyes"},
+		{"a label that means nothing", simulate.Input{Payload: label("bug"), Repository: triggers}, "none"},
+		{"a label that is not configured", simulate.Input{Payload: label("agent")}, "none"},
+		{"a label by somebody without rights", simulate.Input{Payload: label("agent"), Repository: triggers, Permission: "read"}, "none"},
+		{"a label by somebody who may only triage", simulate.Input{Payload: label("agent"), Repository: triggers, Permission: "triage"}, "answer"},
+		{"a label by a bot", simulate.Input{Payload: with(t, "issues/09-labeled.json", map[string]any{"label.name": "agent", "sender.type": "Bot", "sender.login": "x[bot]"}), Repository: triggers}, "none"},
+		{"an assignment", simulate.Input{Payload: with(t, "issues/01-assigned.json", map[string]any{"assignee.login": "machine"}), Repository: triggers}, "session code Do what this issue asks for., reaction eyes"},
+		{"an assignment to another", simulate.Input{Payload: with(t, "issues/01-assigned.json", map[string]any{"assignee.login": "kim"}), Repository: triggers}, "none"},
+		{"a review that is asked for", simulate.Input{Payload: asked("machine"), Repository: triggers}, "session review Review this pull request., reaction eyes"},
+		{"a review that another is asked for", simulate.Input{Payload: asked("kim"), Repository: triggers}, "none"},
+		{"a pull request", simulate.Input{Payload: with(t, "pull_request/12-opened.json", map[string]any{"pull_request.body": ""}), Repository: triggers}, "session review Review this pull request., reaction eyes"},
+		{"a command in a pull request", simulate.Input{Payload: with(t, "pull_request/12-opened.json", map[string]any{"pull_request.body": "/agent ask why?"}), Repository: triggers}, "session ask Update the README with new information. …, reaction eyes"},
+		{"a pull request of a stranger", simulate.Input{Payload: with(t, "pull_request/12-opened.json", map[string]any{"pull_request.body": ""}), Repository: triggers, Permission: "read"}, "none"},
+		{"a dispatch", simulate.Input{Payload: dispatch("say hello"), Event: "repository_dispatch", Repository: triggers}, "session ask say hello, reaction eyes"},
+		{"a dispatch that is not configured", simulate.Input{Payload: dispatch("say hello"), Event: "repository_dispatch"}, "none"},
+		{"a dispatch by somebody without rights", simulate.Input{Payload: dispatch("say hello"), Event: "repository_dispatch", Repository: triggers, Permission: "read"}, "none"},
+		{"a check", simulate.Input{Payload: with(t, "check_run/01-completed.json", nil), Repository: policy.Config{Watch: policy.Watch{Triggers: policy.Triggers{Checks: &on}}}}, "wake the session that pushed ec26c3e57ca3"},
+		{"a check that is not configured", simulate.Input{Payload: with(t, "check_run/01-completed.json", nil), Repository: triggers}, "none"},
 		{"a kind that nobody hears", simulate.Input{Payload: []byte(`{"action":"created","starred_at":"x"}`), Event: "star"}, "none"},
 	}
 	for _, test := range tests {

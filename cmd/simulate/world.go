@@ -49,6 +49,9 @@ func (w *world) layOut(in Input) error {
 	w.base = r.Dir.Branch(w.branch)
 	r.Roles[strings.ToLower(w.ev.Sender.Login)] = in.Permission
 	w.user(w.ev.Sender)
+	if w.ev.Thread.Number == 0 {
+		return nil
+	}
 	is, err := w.thread(r)
 	if err != nil {
 		return err
@@ -155,8 +158,11 @@ func (w *world) installed(payload []byte) ([]byte, error) {
 }
 
 // said returns the texts and the reactions that are in the thread.
-func (w *world) said() (texts, reactions []string) {
-	t := w.gh.Thread(w.ev.Thread)
+func (w *world) said(at thread.Ref) (texts, reactions []string) {
+	if at.Number == 0 {
+		return nil, nil
+	}
+	t := w.gh.Thread(at)
 	given, comments := slices.Clone(t.Reactions), slices.Clone(t.Comments)
 	if t.Pull != nil {
 		comments = append(comments, t.Pull.Comments...)
@@ -168,4 +174,14 @@ func (w *world) said() (texts, reactions []string) {
 		reactions = append(reactions, r.Content)
 	}
 	return texts, reactions
+}
+
+// opened is the thread that the bot opened in a repository that had none.
+func (w *world) opened(at thread.Ref) thread.Ref {
+	w.gh.Do(func() {
+		for n := range w.gh.FindRepo(at.Owner, at.Repo).Issues {
+			at.Number = max(at.Number, n)
+		}
+	})
+	return at
 }

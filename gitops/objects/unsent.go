@@ -134,8 +134,9 @@ func (w *walk) push(h plumbing.Hash, shared bool) error {
 }
 
 // Unsent lists the objects of a commit's history that the remote does not
-// have, found by comparing trees with those of parents.
-func Unsent(ctx context.Context, o *DB, head plumbing.Hash, remote map[string]plumbing.Hash) ([]Packed, error) {
+// have, found by comparing trees with those of parents. A head that has no parent takes
+// the place of the commit now: their trees are compared.
+func Unsent(ctx context.Context, o *DB, head, now plumbing.Hash, remote map[string]plumbing.Hash) ([]Packed, error) {
 	commits, err := between(ctx, o, head, stops(o, remote))
 	if err != nil {
 		return nil, err
@@ -144,7 +145,11 @@ func Unsent(ctx context.Context, o *DB, head plumbing.Hash, remote map[string]pl
 	for _, commit := range commits {
 		c.add(plumbing.CommitObject, commit.Hash)
 		var old []plumbing.Hash
-		for _, p := range commit.ParentHashes {
+		before := commit.ParentHashes
+		if commit.Hash == head && len(before) == 0 && !now.IsZero() && o.Has(now) { //control:parts-are-sent-once
+			before = []plumbing.Hash{now}
+		}
+		for _, p := range before {
 			tree, err := o.TreeOf(p.String())
 			if err != nil {
 				return nil, err

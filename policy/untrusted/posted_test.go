@@ -88,7 +88,7 @@ func TestPostedLists(t *testing.T) {
 	r := rand.New(rand.NewPCG(githubcheck.Seed(), 4))
 	texts := []string{"- [ ]   \n\n  ~~~\n    <b>\n    ~~~\nx @victim",
 		"- [ ]    Run it:\n\n        code\n\t1. \t  123456789.    Run it:\n        ~~~\n        @victim\n\n        ~~~"}
-	for range many(1000, 12_000) {
+	for range many(1000, 5_000) {
 		texts = append(texts, listed(r))
 	}
 	posted(t, githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES")), texts)

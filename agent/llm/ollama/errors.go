@@ -143,7 +143,7 @@ func (m *Model) lineError(line []byte, whole bool) error {
 	if e := m.known(text, detail); e != nil {
 		return e
 	}
-	if !whole {
+	if !whole && !wire.IsPage(line) {
 		return m.end.Died(detail)
 	}
 	return m.notOllama(detail)

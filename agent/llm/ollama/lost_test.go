@@ -252,7 +252,7 @@ func TestHungRunnerIsFreed(t *testing.T) {
 			mux.Handle("POST /api/chat", server)
 			s := httptest.NewServer(mux)
 			t.Cleanup(s.Close)
-			m := openWith(t, s.URL, func(cfg *ollama.Config) { cfg.Idle = time.Second })
+			m := openWith(t, s.URL, func(cfg *ollama.Config) { cfg.Idle = 3 * time.Second })
 			ctx, leave := context.WithCancel(t.Context())
 			var busy sync.WaitGroup
 			for range c.others {

@@ -46,7 +46,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -77,9 +76,9 @@ type Model struct {
 	noLevels  atomic.Bool  // the model takes no levels of thinking, as most do
 	asked     atomic.Int64 // requests under way
 	window    window
-	learned   sync.Once
-	loaded    int // window that the server had the model loaded with at first, see loadedWith
 	shown     shown
+	learned   bool // loaded is known; both are for who has the turn of shown
+	loaded    int  // window that the server gives the model by itself, see ownWindow
 }
 
 // New returns the model of cfg. It does not call the server.

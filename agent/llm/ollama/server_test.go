@@ -128,6 +128,8 @@ func TestOddStreams(t *testing.T) {
 		{"half a line", hello + `{"message":{"content":"wor`, llm.Cut, "hello"},
 		{"nothing", "", llm.Cut, ""},
 		{"a page", "<!doctype html>\n<title>Welcome</title>\n", llm.Invalid, ""},
+		{"a page in one line", "<!doctype html><title>Welcome</title>", llm.Invalid, ""},
+		{"a byte order mark", "\ufeff" + hello + end, 0, "hello"},
 		{"after done", hello + end + "\n" + hello, 0, "hello"},
 		{"nine megabytes in a line", `{"message":{"content":"` + big + `"}}` + "\n" + end, 0, big},
 		{"a line without end", strings.Repeat("x", 17<<20), llm.Invalid, ""},

@@ -62,7 +62,10 @@ func (m *Model) info(ctx context.Context) (info, error) {
 			"model", m.end.Model, "version", version, "needed", firstTruncate)
 	}
 	if i.caps.ContextSet == 0 {
-		i.caps.ContextSet = m.loadedWith(ctx, i.caps.ContextLength)
+		known := false
+		if i.caps.ContextSet, known = m.ownWindow(ctx, i.caps.ContextLength); !known {
+			return i, nil
+		}
 	}
 	m.shown.info.Store(&i)
 	return i, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ollama/ollama/api"
 
@@ -70,31 +71,59 @@ func (w *window) outgrown() (size int, less bool) {
 // a session, and no choice of anybody.
 const ownDefault = 4096
 
-// loadedWith returns the window that the server had the model loaded with when it was
-// first asked, from its OLLAMA_CONTEXT_LENGTH or somebody's request; 0 where that says
-// nothing of what the operator wants: it is the server's own default, or all that the
-// model was made for. Later ones are of our own choice.
-func (m *Model) loadedWith(ctx context.Context, made int) int {
-	m.learned.Do(func() {
-		running := m.running(ctx)
-		at := slices.IndexFunc(running, m.is)
-		if at < 0 || running[at].ContextLength <= ownDefault || running[at].ContextLength == made {
-			return
+// ownWindow returns the window that the server gives the model by itself, when it is
+// first asked: as it has it loaded, or else by loading it, because its
+// OLLAMA_CONTEXT_LENGTH shows in nothing else. It is 0 where that says nothing of what
+// the operator wants: the server's own default, or all that the model was made for.
+// Later ones are of our own choice. It is not known to a caller who has no time for that.
+func (m *Model) ownWindow(ctx context.Context, made int) (tokens int, known bool) {
+	if m.learned {
+		return m.loaded, true
+	}
+	running, err := m.running(ctx)
+	at := slices.IndexFunc(running, m.is)
+	if at < 0 && err == nil {
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < time.Minute {
+			return 0, false
 		}
+		m.load(ctx) //control:window-is-asked
+		running, err = m.running(ctx)
+		at = slices.IndexFunc(running, m.is)
+	}
+	if ctx.Err() != nil {
+		return 0, false
+	}
+	m.learned = true
+	if at >= 0 && running[at].ContextLength > ownDefault && running[at].ContextLength != made {
 		m.loaded = running[at].ContextLength
-		m.end.Log.InfoContext(ctx, "the model is loaded: its window is kept", "model", m.end.Model, "num_ctx", m.loaded)
-	})
-	return m.loaded
-}
-
-// running lists the models that the server has loaded, none where it does not tell.
-func (m *Model) running(ctx context.Context) []api.ProcessModelResponse {
-	list, err := m.api.ListRunning(ctx)
+		m.end.Log.InfoContext(ctx, "the model's window is that which its server gives it", "model", m.end.Model, "num_ctx", m.loaded)
+	}
 	if err != nil {
 		m.end.Log.WarnContext(ctx, "model server does not tell what it has loaded", "model", m.end.Model, "err", err)
-		return nil
 	}
-	return list.Models
+	return m.loaded, true
+}
+
+// loading is how long that may take.
+const loading = 10 * time.Minute
+
+// load has the server load the model as it does by itself.
+func (m *Model) load(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, loading)
+	defer cancel()
+	err := m.api.Generate(ctx, &api.GenerateRequest{Model: m.end.Model, KeepAlive: m.keepAlive}, func(api.GenerateResponse) error { return nil })
+	if err != nil { // the first request says more of it
+		m.end.Log.WarnContext(ctx, "the model was not loaded", "model", m.end.Model, "err", err)
+	}
+}
+
+// running lists the models that the server has loaded.
+func (m *Model) running(ctx context.Context) ([]api.ProcessModelResponse, error) {
+	list, err := m.api.ListRunning(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return list.Models, nil
 }
 
 func (m *Model) is(r api.ProcessModelResponse) bool {
@@ -107,8 +136,8 @@ var errMemory = errors.New("too little memory")
 // noMemory says of a server with too little memory whether waiting can help: other
 // models are loaded, and it may end them.
 func (m *Model) noMemory(ctx context.Context, cause error) error {
-	running := slices.DeleteFunc(m.running(ctx), m.is)
-	if len(running) > 0 { //control:memory-is-waited-for
+	running, _ := m.running(ctx)                                      // none where it does not tell
+	if running = slices.DeleteFunc(running, m.is); len(running) > 0 { //control:memory-is-waited-for
 		var names []string
 		for _, r := range running {
 			names = append(names, cmp.Or(r.Name, r.Model))

@@ -1,6 +1,8 @@
 package ollama_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
@@ -19,6 +22,7 @@ import (
 // memory for so many tokens beside the models that others loaded.
 type memoryServer struct {
 	set, made int // num_ctx of the Modelfile and of the model itself
+	own       int // OLLAMA_CONTEXT_LENGTH, 0 for the server's default
 
 	mu     sync.Mutex
 	window int      // the model is loaded with, 0 when it is not
@@ -63,7 +67,7 @@ func (s *memoryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		_ = json.NewDecoder(r.Body).Decode(&in)
-		n := in.Options.NumCtx
+		n := cmp.Or(in.Options.NumCtx, s.set, s.own, 4096)
 		if s.memory > 0 && n > s.memory {
 			w.WriteHeader(http.StatusInternalServerError)
 			_, _ = io.WriteString(w, `{"error":"model requires more system memory (19.3 GiB) than is available (7.4 GiB)"}`)
@@ -95,7 +99,7 @@ func TestOneWindowForAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if fmt.Sprint(s.loads) != "[32768 65536]" {
+	if fmt.Sprint(s.loads) != "[4096 32768 65536]" { // the first to see what the server chooses
 		t.Errorf("the model was loaded with %v", s.loads)
 	}
 	if caps, err := m.Capabilities(t.Context()); err != nil || caps.Window() != 65536 || caps.ContextLength != 131072 {
@@ -108,13 +112,16 @@ func TestOneWindowForAll(t *testing.T) {
 func TestWindowIsLearned(t *testing.T) {
 	for _, c := range []struct {
 		name              string
-		set, loaded, made int
+		set, loaded, made int // loaded is what the server would load it with where it is negative
 		want              int
 	}{
 		{"nobody chose one", 0, 0, 131072, 32768},
 		{"the Modelfile's", 8192, 0, 131072, 8192},
 		{"a larger one of the Modelfile", 65536, 0, 131072, 65536},
 		{"OLLAMA_CONTEXT_LENGTH, as loaded", 0, 16384, 131072, 16384},
+		{"OLLAMA_CONTEXT_LENGTH, before it is loaded", 0, -8192, 131072, 8192},
+		{"a larger OLLAMA_CONTEXT_LENGTH, before it is loaded", 0, -65536, 131072, 65536},
+		{"the Modelfile's before OLLAMA_CONTEXT_LENGTH", 16384, -8192, 131072, 16384},
 		{"a larger one, as loaded", 0, 65536, 131072, 65536},
 		{"the Modelfile's, whatever is loaded", 8192, 65536, 131072, 8192},
 		{"the server's own default", 0, 4096, 131072, 32768},
@@ -122,8 +129,14 @@ func TestWindowIsLearned(t *testing.T) {
 		{"a small model", 0, 4096, 4096, 4096},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &memoryServer{set: c.set, made: c.made, window: c.loaded}
-			caps, err := s.open(t).Capabilities(t.Context())
+			s := &memoryServer{set: c.set, made: c.made, window: max(c.loaded, 0), own: max(-c.loaded, 0)}
+			m := s.open(t)
+			hurried, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if _, err := m.Capabilities(hurried); err != nil || len(s.loads) > 0 {
+				t.Errorf("who has no time has the model loaded with %v: %v", s.loads, err)
+			}
+			caps, err := m.Capabilities(t.Context())
 			if err != nil || caps.Window() != c.want {
 				t.Errorf("a session begins with %d tokens, want %d: %+v, %v", caps.Window(), c.want, caps, err)
 			}
@@ -158,7 +171,7 @@ func TestTooLittleMemory(t *testing.T) {
 	if err := askWith(t, m, 65536); err != nil {
 		t.Errorf("with the window that fitted: %v", err)
 	}
-	if caps, err := m.Capabilities(t.Context()); err != nil || caps.ContextLength != 32768 || fmt.Sprint(s.loads) != "[32768]" {
+	if caps, err := m.Capabilities(t.Context()); err != nil || caps.ContextLength != 32768 || fmt.Sprint(s.loads) != "[4096 32768]" {
 		t.Errorf("%+v, %v, loaded with %v", caps, err, s.loads)
 	}
 }

@@ -10,12 +10,14 @@ import (
 
 // callDelta is a piece of a call.
 type callDelta struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"` // a string, or from some servers an object
-	} `json:"function"`
+	Index    *int     `json:"index"`
+	ID       string   `json:"id"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a string, or from some servers an object
 }
 
 func (d *callDelta) text() string {
@@ -73,8 +75,12 @@ func (cs *calls) add(d callDelta) {
 	if c.id == "" {
 		c.id = d.ID
 	}
-	if c.name == "" {
-		c.name = d.Function.Name
+	switch name := d.Function.Name; {
+	case c.args.Len() > 0:
+	case strings.HasPrefix(name, c.name):
+		c.name = name
+	default:
+		c.name += name //control:name-in-pieces
 	}
 	c.args.WriteString(args)
 }

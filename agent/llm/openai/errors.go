@@ -177,7 +177,7 @@ func (m *Model) lineError(line []byte, whole bool) error {
 	if e := m.known(problem{status: http.StatusOK, text: string(line)}); e != nil {
 		return e
 	}
-	if !whole {
+	if !whole && !wire.IsPage(line) {
 		return m.end.Died(detail)
 	}
 	return m.notCompatible(detail)

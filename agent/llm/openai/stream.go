@@ -36,6 +36,7 @@ type delta struct {
 	Reasoning        text        `json:"reasoning"`
 	Refusal          text        `json:"refusal"`
 	ToolCalls        []callDelta `json:"tool_calls"`
+	FunctionCall     *function   `json:"function_call"` // the one call of older servers
 }
 
 // text is a string, null, or a list of parts with texts.
@@ -93,6 +94,9 @@ func (a *answer) take(c *chunk) llm.Part {
 		}
 		for _, call := range d.ToolCalls {
 			a.calls.add(call)
+		}
+		if d.FunctionCall != nil { //control:older-calls
+			a.calls.add(callDelta{Index: new(int), Function: *d.FunctionCall})
 		}
 		if choice.FinishReason != "" {
 			a.reason = choice.FinishReason
@@ -158,6 +162,9 @@ func (m *Model) readEvents(ctx context.Context, resp *http.Response, yield func(
 		p, err := a.event(data, whole, event)
 		if err != nil {
 			return err
+		}
+		if a.reason == "content_filter" { //control:filtered-is-said
+			return &llm.Error{Kind: llm.Invalid, Public: "the model server's content filter stopped the answer; put the task in other words, or use another model"}
 		}
 		if (p.Content != "" || p.Thinking != "") && !yield(p, nil) {
 			return nil

@@ -133,6 +133,8 @@ func TestStreams(t *testing.T) {
 		{"null error", events(`{"error":null,"choices":[{"delta":{"content":"hi"}}]}`, done), 0, "", "hi", "stop"},
 		{"not JSON", events(content("hi"), `{oops}`, done), llm.Invalid, "", "hi", ""},
 		{"a page", "<html>\n<body>login</body>\n", llm.Invalid, "", "", ""},
+		{"a page in one line", "<!DOCTYPE html><html><body>login</body></html>", llm.Invalid, "", "", ""},
+		{"a filter", events(content("I ca"), finish("content_filter"), done), llm.Invalid, "", "I ca", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, err := llmcheck.Collect(t.Context(), answering(t, "text/event-stream", c.stream), llmcheck.Ask("hi"))
@@ -178,6 +180,10 @@ func TestCallDeltas(t *testing.T) {
 		{"one id for two", []string{`{"index":0,"id":"a","function":{"name":"x"}},{"index":1,"id":"a","function":{"name":"y"}}`},
 			[][3]string{{"a", "x", `{}`}, {"*", "y", `{}`}}},
 		{"nameless", []string{`{"index":0,"id":"a","function":{"arguments":"{}"}}`}, nil},
+		{"a name in pieces", []string{`{"index":0,"id":"a","function":{"name":"x_","arguments":""}}`, `{"index":0,"function":{"name":"y"}}`, `{"index":0,"function":{"arguments":"{}"}}`},
+			[][3]string{{"a", "x_y", `{}`}}},
+		{"a name that grows", []string{`{"index":0,"id":"a","function":{"name":"x_"}}`, `{"index":0,"id":"a","function":{"name":"x_y","arguments":"{}"}}`},
+			[][3]string{{"a", "x_y", `{}`}}},
 		{"braces within a text", []string{`{"index":0,"function":{"name":"x","arguments":"{\"p\":\"{}"}}`, `{"index":0,"function":{"name":"x","arguments":"\"}"}}`},
 			[][3]string{{"*", "x", `{"p":"{}"}`}}},
 	} {
@@ -207,5 +213,22 @@ func TestCallDeltas(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// Older servers have one call in a field of its own.
+func TestOlderCalls(t *testing.T) {
+	for name, deltas := range map[string][]string{
+		"whole":     {`{"function_call":{"name":"x","arguments":"{\"p\":1}"}}`},
+		"in pieces": {`{"function_call":{"name":"x"}}`, `{"function_call":{"arguments":"{\"p\":"}}`, `{"function_call":{"arguments":"1}"}}`},
+	} {
+		var all []string
+		for _, d := range deltas {
+			all = append(all, `{"choices":[{"delta":`+d+`}]}`)
+		}
+		a, err := llmcheck.Collect(t.Context(), answering(t, "text/event-stream", events(append(all, finish("function_call"), "[DONE]")...)), llmcheck.Ask("hi"))
+		if err != nil || len(a.Calls) != 1 || a.Calls[0].Name != "x" || string(a.Calls[0].Arguments) != `{"p":1}` {
+			t.Errorf("%s: %+v, %v", name, a.Calls, err)
+		}
 	}
 }

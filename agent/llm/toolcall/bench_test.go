@@ -117,14 +117,18 @@ func growing(s string) func(int) string {
 
 // TestHostileIsLinear compares two sizes of every hostile text: four times the
 // text takes four times as long, sixteen times when time is quadratic. What is
-// fast at both sizes is not compared, so a busy machine does not matter.
+// fast at both sizes is not compared, and what seems slow is measured again, so
+// a busy machine does not matter.
 func TestHostileIsLinear(t *testing.T) {
 	p := newParser(t)
 	for name, f := range hostile {
 		t.Run(name, func(t *testing.T) {
 			small, large := fastest(p, f(1<<16)), fastest(p, f(1<<18))
-			if large > 500*time.Millisecond && large > 12*small {
-				t.Errorf("64 KB took %v, 256 KB %v", small, large)
+			for again := 0; large > 500*time.Millisecond && large > 12*small; again++ {
+				if again == 5 {
+					t.Fatalf("64 KB took %v, 256 KB %v", small, large)
+				}
+				large = min(large, fastest(p, f(1<<18)))
 			}
 		})
 	}

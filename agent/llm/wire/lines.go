@@ -25,13 +25,13 @@ type Lines struct {
 // NewLines returns the lines of r.
 func NewLines(r io.Reader) *Lines { return &Lines{r: bufio.NewReaderSize(r, 16<<10)} }
 
-// Next returns the next line that is not blank, without its end and the space
-// around it; it is valid until the next call. whole is false when the stream
+// Next returns the next line that is not blank, without its end, the space around it
+// and a byte order mark; it is valid until the next call. whole is false when the stream
 // ended before the line did. The error is io.EOF at a clean end.
 func (l *Lines) Next() (line []byte, whole bool, err error) {
 	for {
 		line, whole, err := l.next()
-		if line = bytes.TrimSpace(line); err != nil || len(line) > 0 {
+		if line = bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\ufeff")); err != nil || len(line) > 0 {
 			return line, whole, err
 		}
 	}
@@ -64,3 +64,7 @@ func (l *Lines) next() ([]byte, bool, error) {
 		}
 	}
 }
+
+// IsPage reports whether a line is one of a web page: what answers is a proxy, or a
+// page to sign in.
+func IsPage(line []byte) bool { return bytes.HasPrefix(line, []byte("<")) } //control:page-is-no-answer

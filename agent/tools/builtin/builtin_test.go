@@ -35,7 +35,7 @@ func TestCanonical(t *testing.T) {
 
 func TestSpecs(t *testing.T) {
 	b := toolstest.Open(t, nil)
-	if len(b.Tools.Specs()) != 16 {
+	if len(b.Tools.Specs()) != 18 {
 		t.Errorf("%d tools", len(b.Tools.Specs()))
 	}
 	for _, spec := range b.Tools.Specs() {

@@ -76,6 +76,10 @@ func (still) Search(context.Context, workspace.Query) (workspace.Matches, error)
 	return workspace.Matches{}, nil
 }
 
+func (still) Find(context.Context, workspace.NameQuery) (workspace.Names, error) {
+	return workspace.Names{Paths: []string{"a.txt"}}, nil
+}
+
 func (still) Run(context.Context, workspace.Command, func(string)) (workspace.CommandResult, error) {
 	panic(errChanged)
 }

@@ -23,7 +23,7 @@ func applyDiff(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	path := tools.PathParam("File to change; not needed when the diff names its files.", false)
+	path := tools.PathParam("Not needed when the diff names its files.", false)
 	path.Form = tools.Free
 	path.Schema = `{"type":"string"}`
 	path.Aliases = append(path.Aliases, "files")

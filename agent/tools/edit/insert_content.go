@@ -19,8 +19,8 @@ func insertContent(k *tools.Kit) tools.Tool {
 	s := tools.Sheet{Name: "insert_content", Doc: insertContentDoc, Kind: policy.Write, Edits: true,
 		Aliases: []string{"insert", "insert_lines", "insert_code", "insert_at_line", "append_to_file"},
 		Params: []tools.Param{
-			tools.PathParam("File to insert into; it is created when it does not exist and line is 0 or 1.", true),
-			{Name: "line", Form: tools.Number, Required: true, Doc: "Line before which to insert, from 1; 0 for the end of the file.",
+			tools.PathParam("File; a new one with line 0 or 1.", true),
+			{Name: "line", Form: tools.Number, Required: true, Doc: "1 is the first; 0 the end of the file.",
 				Aliases: []string{"line_number", "insert_line", "start_line", "position", "at_line"}},
 			{Name: "content", Required: true, Doc: "Lines to insert.", Aliases: []string{"text", "new_content", "insert_text", "code", "new_str"}},
 		},

@@ -25,8 +25,8 @@ func writeFile(k *tools.Kit) tools.Tool {
 	s := tools.Sheet{Name: "write_file", Doc: writeFileDoc, Kind: policy.Write, Essential: true,
 		Aliases: []string{"create_file", "write_to_file", "create_new_file", "save_file", "write", "overwrite_file", "file_write"},
 		Params: []tools.Param{
-			tools.PathParam("File to create or replace, relative to the workspace root.", true),
-			{Name: "content", Required: true, Doc: "The complete text of the file.",
+			tools.PathParam("Relative to the workspace root.", true),
+			{Name: "content", Required: true, Doc: "All of its text.",
 				Aliases: []string{"contents", "text", "file_text", "code", "data", "file_content", "new_content", "body"}},
 			{Name: "line_count", Form: tools.Number},
 		},
@@ -42,6 +42,9 @@ func writeFile(k *tools.Kit) tools.Tool {
 		if err != nil {
 			return plan{}, err
 		}
+		if err := countsUp(a, content); err != nil {
+			return plan{}, err
+		}
 		c, err := current(ctx, k, rel)
 		if err != nil {
 			return plan{}, err
@@ -51,6 +54,17 @@ func writeFile(k *tools.Kit) tools.Tool {
 		}
 		return plan{changes: []change{c}}, nil
 	})
+}
+
+// countsUp returns an error when the content has far fewer lines than the model says:
+// then some were left out, or cut off. Models count badly, so a few do not matter.
+func countsUp(a tools.Args, content string) error {
+	said, err := a.Number("line_count", 0)
+	has := strings.Count(strings.TrimSuffix(content, "\n"), "\n") + 1
+	if err != nil || has >= said-10 || has*5 >= said*4 {
+		return err
+	}
+	return a.Wrong("line_count is %d, but the content has %d lines; send the complete content, and leave line_count out", said, has)
 }
 
 // readContent returns the text to write. For a .json file it may be given as

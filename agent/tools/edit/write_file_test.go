@@ -130,3 +130,19 @@ func TestWriteBinaryReplaced(t *testing.T) {
 	toolstest.Contains(t, action.Display, "binary, 3 bytes, sha256", "+text")
 	b.Is("a.bin", "text\n")
 }
+
+// A content that is far shorter than the model says was cut off somewhere.
+func TestWriteFileCountsUp(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"a.txt": "one\n"})
+	with := func(said string) string {
+		return `{"path":"a.txt","line_count":` + said + `,"content":"` + strings.Repeat(`line\n`, 60) + `"}`
+	}
+	b.Fails("write_file", with("200"), "200", "has 60 lines", "complete content")
+	b.Fails("write_file", with(`"200"`), "complete content")
+	b.Fails("write_file", with(`"many"`), "whole number")
+	b.Is("a.txt", "one\n")
+	for _, said := range []string{"75", "62", "10", "0", "-1", `""`} {
+		b.Do("write_file", with(said))
+	}
+	b.Is("a.txt", strings.Repeat("line\n", 60))
+}

@@ -44,6 +44,9 @@ func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 	case len(common) > 0 && len(list[0].ranges) == 0:
 		list[0].ranges = common
 	}
+	if err := column(a, list); err != nil {
+		return nil, err
+	}
 	for i := range list {
 		p := list[i].path
 		rel, err := r.Resolve(ctx, p)
@@ -60,6 +63,19 @@ func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 		list[i].path = rel
 	}
 	return list, nil
+}
+
+// column reads from which character a line is to be shown.
+func column(a tools.Args, list []wanted) error {
+	n, err := a.Number("column", 0)
+	if err != nil || n <= 1 {
+		return err
+	}
+	if len(list) != 1 || len(list[0].ranges) != 1 || list[0].ranges[0].From != list[0].ranges[0].To {
+		return a.Wrong("a column is one of a single line: give that line, such as \"lines\": \"12\"")
+	}
+	list[0].ranges[0].Column = n
+	return nil
 }
 
 // suffixRange reads "a.go:10-50", "a.go:10" and "a.go:L10-L50".

@@ -4,16 +4,18 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
@@ -26,14 +28,20 @@ const (
 )
 
 // binary shows what can be shown of a file that is not text.
-func (r reader) binary(ctx context.Context, p string, f workspace.File, o *output) error {
+func (r reader) binary(ctx context.Context, w wanted, f workspace.File, o *output) error {
+	p := w.path
 	switch strings.ToLower(path.Ext(p)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp":
 		return r.image(ctx, p, f, o)
 	case ".pdf":
-		return r.document(ctx, p, f, o, r.pdfText)
+		return r.document(ctx, w, f, o, r.pdfText)
 	case ".docx":
-		return r.document(ctx, p, f, o, r.docxText)
+		return r.document(ctx, w, f, o, r.docxText)
+	}
+	if text, err := r.utf16Text(ctx, p); err == nil {
+		return r.document(ctx, w, f, o, func(context.Context, string) (string, error) { return text, nil })
+	} else if !errors.Is(err, errNotText) && !errors.Is(err, workspace.ErrTooLarge) {
+		return err
 	}
 	fmt.Fprintf(&o.b, "File: %s\n[binary file, %d bytes: not shown]\n", f.Path, f.Size)
 	return nil
@@ -59,9 +67,9 @@ func (r reader) image(ctx context.Context, p string, f workspace.File, o *output
 	return nil
 }
 
-// document shows the text of a document with line numbers.
-func (r reader) document(ctx context.Context, p string, f workspace.File, o *output, extract func(context.Context, string) (string, error)) error {
-	text, err := extract(ctx, p)
+// document shows the text of a document as if it were a file.
+func (r reader) document(ctx context.Context, w wanted, f workspace.File, o *output, extract func(context.Context, string) (string, error)) error {
+	text, err := extract(ctx, w.path)
 	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
@@ -75,12 +83,22 @@ func (r reader) document(ctx context.Context, p string, f workspace.File, o *out
 		return nil
 	}
 	lines := strings.Split(text, "\n")
-	fmt.Fprintf(&o.b, "File: %s (text of the document, %d line%s)\n", f.Path, len(lines), tools.Plural(len(lines)))
-	n := o.number(1, lines[:min(len(lines), maxLines)])
-	if n < len(lines) {
-		fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown]\n", n+1, len(lines))
+	read := func(r workspace.Range) (workspace.File, error) {
+		doc := workspace.File{Path: f.Path + ", as text", Lines: len(lines)}
+		if from := min(r.From, len(lines)+1); from > 0 {
+			doc.Chunks = []workspace.Chunk{{From: from, Lines: slices.Clone(lines[from-1 : max(from-1, min(r.To, len(lines)))])}}
+		}
+		if r.Column > 1 && len(doc.Chunks[0].Lines) > 0 {
+			line := []rune(doc.Chunks[0].Lines[0])
+			doc.Chunks[0].Lines[0] = string(line[min(len(line), r.Column-1):])
+		}
+		return doc, nil
 	}
-	return nil
+	got, err := read(w.first())
+	if err != nil {
+		return err
+	}
+	return w.show(got, o, read)
 }
 
 // pdfText runs pdftotext inside the workspace.
@@ -103,6 +121,33 @@ func (r reader) pdfText(ctx context.Context, p string) (string, error) {
 		return "", fmt.Errorf("pdftotext: %w", err)
 	}
 	return string(text), nil
+}
+
+// errNotText means that a file is no text that could be shown.
+var errNotText = errors.New("it is no text")
+
+// utf16Text reads a file in UTF-16 with a byte order mark, as Windows writes it.
+func (r reader) utf16Text(ctx context.Context, p string) (string, error) {
+	data, _, err := r.Files.ReadAll(ctx, p, maxDocument)
+	if err != nil {
+		return "", err
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(data, []byte("\xFE\xFF")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(data, []byte("\xFF\xFE")):
+		return "", errNotText
+	}
+	units := make([]uint16, 0, len(data)/2)
+	for i := 2; i+1 < len(data); i += 2 {
+		units = append(units, order.Uint16(data[i:]))
+	}
+	text := string(utf16.Decode(units))
+	if strings.ContainsRune(text, 0) {
+		return "", errNotText
+	}
+	return strings.ReplaceAll(text, "\r\n", "\n"), nil
 }
 
 // docxText reads the paragraphs of a Word document.

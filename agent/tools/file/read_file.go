@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -32,7 +33,7 @@ func readFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	path := tools.PathParam("File to read, relative to the workspace root. Several, up to 5, as [{\"path\":…,\"lines\":\"1-50\"}] in files.", false)
+	path := tools.PathParam("Relative to the workspace root.", false)
 	path.Form, path.Schema = tools.Free, `{"type":"string"}`
 	r := reader{k}
 	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Kind: policy.Read, Essential: true,
@@ -40,10 +41,11 @@ func readFile(k *tools.Kit) tools.Tool {
 		Params: []tools.Param{
 			path,
 			{Name: "files", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"string"}},"required":["path"]}}`,
-				Doc: "Several files to read in one call.", Aliases: []string{"paths", "file_paths", "filePaths", "filenames"}},
-			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Lines to read, such as 1-50 or 1-50,100-150; the whole file when absent.",
+				Doc: "Several files.", Aliases: []string{"paths", "file_paths", "filePaths", "filenames"}},
+			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50 or 1-50,100-150; all when absent.",
 				Aliases: []string{"line_range", "line_ranges", "range", "ranges", "view_range"}},
 			{Name: "start_line", Form: tools.Number, Aliases: []string{"from", "from_line", "start", "start_line_one_indexed", "line", "startline_number"}},
+			{Name: "column", Form: tools.Number, Aliases: []string{"start_column", "char_offset"}},
 			{Name: "end_line", Form: tools.Number, Aliases: []string{"to", "to_line", "end", "end_line_one_indexed"}},
 			{Name: "offset", Form: tools.Number, Aliases: []string{"line_offset"}},
 			{Name: "limit", Form: tools.Number, Aliases: []string{"line_count", "max_lines", "num_lines", "line_limit"}},
@@ -110,27 +112,24 @@ type output struct {
 
 // one reads one file.
 func (r reader) one(ctx context.Context, w wanted, o *output) error {
-	first := fetchRange(1, 0)
-	if len(w.ranges) > 0 {
-		first = fetchRange(w.ranges[0].From, w.ranges[0].To)
-	}
-	f, err := r.Files.Read(ctx, w.path, first)
+	f, err := r.Files.Read(ctx, w.path, w.first())
 	if err != nil {
 		return err
 	}
 	if f.Binary {
-		return r.binary(ctx, w.path, f, o)
+		return r.binary(ctx, w, f, o)
 	}
+	return w.show(f, o, func(lines workspace.Range) (workspace.File, error) { return r.Files.Read(ctx, f.Path, lines) })
+}
+
+// first is what is read of a file at first.
+func (w wanted) first() workspace.Range {
 	if len(w.ranges) == 0 {
-		fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", f.Path, f.Lines, tools.Plural(f.Lines))
-		if f.Lines == 0 {
-			o.b.WriteString("(empty file)\n")
-			return nil
-		}
-	} else {
-		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", f.Path, rangesText(w.ranges, f.Lines), f.Lines)
+		return fetchRange(1, 0)
 	}
-	return r.text(ctx, w, f, o)
+	r := fetchRange(w.ranges[0].From, w.ranges[0].To)
+	r.Column = w.ranges[0].Column
+	return r
 }
 
 // fetchRange returns the lines to ask of the workspace at once, beginning at from.
@@ -154,9 +153,15 @@ func rangesText(ranges []workspace.Range, lines int) string {
 	return strings.Join(out, ", ")
 }
 
-// text writes the numbered lines, a chunk of 100 at a time. got is the first
-// chunk.
-func (r reader) text(ctx context.Context, w wanted, got workspace.File, o *output) error {
+// show writes the numbered lines, a chunk of 100 at a time. got has the first of them;
+// read returns others.
+func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) error {
+	if len(w.ranges) > 0 {
+		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", got.Path, rangesText(w.ranges, got.Lines), got.Lines)
+	} else if fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", got.Path, got.Lines, tools.Plural(got.Lines)); got.Lines == 0 {
+		o.b.WriteString("(empty file)\n")
+		return nil
+	}
 	ranges := w.ranges
 	if len(ranges) == 0 {
 		ranges = []workspace.Range{{From: 1}}
@@ -177,12 +182,12 @@ func (r reader) text(ctx context.Context, w wanted, got workspace.File, o *outpu
 				return nil
 			}
 			chunk := workspace.Range{From: from, To: min(last, from+chunkLines-1)}
-			lines, err := r.chunk(ctx, chunk, last, &got)
+			lines, err := chunkOf(&got, chunk, last, read)
 			if err != nil {
 				return err
 			}
 			o.emit(fmt.Sprintf("Reading %s, lines %d–%d", w.path, chunk.From, chunk.To))
-			n := o.number(chunk.From, lines)
+			n := o.number(workspace.Range{From: chunk.From, Column: want.Column}, lines)
 			shown += n
 			from += n
 			if n == 0 || n < len(lines) || len(lines) < chunk.To-chunk.From+1 {
@@ -196,9 +201,9 @@ func (r reader) text(ctx context.Context, w wanted, got workspace.File, o *outpu
 	return nil
 }
 
-// chunk returns the lines of a range. When they are not in what was fetched last,
-// it fetches more, up to line last.
-func (r reader) chunk(ctx context.Context, want workspace.Range, last int, got *workspace.File) ([]string, error) {
+// chunkOf returns the lines of a range. When they are not in what was read last, it reads
+// more, up to line last.
+func chunkOf(got *workspace.File, want workspace.Range, last int, read func(workspace.Range) (workspace.File, error)) ([]string, error) {
 	cut := func() ([]string, bool) {
 		for _, c := range got.Chunks {
 			if c.From <= want.From && c.From+len(c.Lines) > want.To {
@@ -210,7 +215,7 @@ func (r reader) chunk(ctx context.Context, want workspace.Range, last int, got *
 	if lines, ok := cut(); ok {
 		return lines, nil
 	}
-	f, err := r.Files.Read(ctx, got.Path, fetchRange(want.From, last))
+	f, err := read(fetchRange(want.From, last))
 	if err != nil {
 		return nil, err
 	}
@@ -226,19 +231,38 @@ func (r reader) chunk(ctx context.Context, want workspace.Range, last int, got *
 	return nil, nil
 }
 
-// number writes lines with their numbers while there is room. It returns how many
-// it wrote.
-func (o *output) number(from int, lines []string) int {
+// number writes lines with their numbers, those of a range, while there is room. It
+// returns how many it wrote.
+func (o *output) number(at workspace.Range, lines []string) int {
 	for i, s := range lines {
 		if o.room <= 0 {
 			return i
 		}
 		n := o.b.Len()
-		o.b.WriteString(strconv.Itoa(from + i))
+		o.b.WriteString(strconv.Itoa(at.From + i))
 		o.b.WriteString(" | ")
-		o.b.WriteString(tools.Shorten(s, maxReadLine))
+		switch part := fit(s); {
+		case at.Column > 1 && s == "":
+			fmt.Fprintf(&o.b, "[the line ends before column %d]", at.Column)
+		case part == s:
+			o.b.WriteString(s)
+		default:
+			fmt.Fprintf(&o.b, `%s… [line cut: for more, "lines": "%d", "column": %d]`, part, at.From+i, max(at.Column, 1)+utf8.RuneCountInString(part))
+		}
 		o.b.WriteByte('\n')
 		o.room -= o.b.Len() - n
 	}
 	return len(lines)
+}
+
+// fit returns as much of a line as is shown at once.
+func fit(s string) string {
+	if len(s) <= maxReadLine {
+		return s
+	}
+	n := maxReadLine
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -93,7 +95,10 @@ func TestReadFileFails(t *testing.T) {
 	b.Fails("read_file", `{"path":"secret.txt"}`, "agentignore", "go on without it")
 	b.Fails("read_file", `{"path":"src/app.go","lines":"x-y"}`, "no range of lines")
 	b.Fails("read_file", `{"path":"src/app.go","start_line":9,"end_line":3}`, "first comes after the last")
-	b.Fails("read_file", `{"path":"src/app.go","colour":"red"}`, `unknown argument "colour"`)
+	b.Fails("read_file", `{"path":"src/app.go","colour":"red"}`, `unknown argument "colour"`, "; the arguments are path, ")
+	b.Fails("read_file", `{"pth":"src/app.go"}`, `unknown argument "pth" (did you mean "path"?)`)
+	b.Fails("read_file", `{"path":"src/app.go","startline2":3}`, `did you mean "start_line"?`)
+	b.Do("read_file", `{"path":"src/app.go","encoding":null,"binary":false,"tags":[],"skip":0,"as":""}`) // they ask for nothing
 	b.Fails("read_file", `{"files":["1","2","3","4","5","6"]}`, "6 files", "at most 5")
 	_, res := b.Do("read_file", `{"files":["src/app.go","nope.go"]}`)
 	toolstest.Contains(t, res.Content, "1 | a\n", "File: nope.go\n[not read:", "not exist")
@@ -116,7 +121,7 @@ func TestReadFileLimits(t *testing.T) {
 		t.Errorf("progress is %q", progress)
 	}
 	_, res = b.Do("read_file", `{"path":"wide.txt"}`)
-	toolstest.Contains(t, res.Content, "characters cut]\n2 | end\n")
+	toolstest.Contains(t, res.Content, "w… [line cut: for more, \"lines\": \"1\", \"column\": 2001]\n2 | end\n")
 	if len(res.Content) > 2200 {
 		t.Errorf("a long line is shown with %d bytes", len(res.Content))
 	}
@@ -127,6 +132,36 @@ func TestReadFileLimits(t *testing.T) {
 	}
 	_, res = b.Do("read_file", `{"path":"long.txt","lines":"4999-9999"}`)
 	toolstest.Contains(t, res.Content, "(lines 4999-5000 of 5000)\n4999 | line 4999\n5000 | line 5000\n")
+}
+
+// TestLongLine: a line of any length can be read to its end, a piece at a time, and the
+// pieces are the line.
+func TestLongLine(t *testing.T) {
+	long := strings.Repeat("grüße, 世界! ", 2000) + strings.Repeat("x", 70_000) + "end"
+	b := toolstest.Open(t, map[string]string{"a.txt": "one\n" + long + "\nthree\n"})
+	more := regexp.MustCompile(`… \[line cut: for more, ("lines": "2", "column": \d+)\]\n$`)
+	var got strings.Builder
+	args := `"lines":"2"`
+	for range 1000 {
+		_, res := b.Do("read_file", `{"path":"a.txt",`+args+`}`)
+		_, text, _ := strings.Cut(res.Content, "\n2 | ")
+		m := more.FindStringSubmatch(text)
+		if m == nil {
+			got.WriteString(strings.TrimSuffix(text, "\n"))
+			break
+		}
+		got.WriteString(strings.TrimSuffix(text, m[0]))
+		args = m[1]
+	}
+	if got.String() != long {
+		t.Errorf("the pieces have %d bytes, the line %d", got.Len(), len(long))
+	}
+	_, res := b.Do("read_file", `{"path":"a.txt","lines":"3","column":7}`)
+	toolstest.Contains(t, res.Content, "3 | [the line ends before column 7]")
+	_, res = b.Do("read_file", `{"path":"a.txt","lines":"3","column":3}`)
+	toolstest.Contains(t, res.Content, "3 | ree\n")
+	b.Fails("read_file", `{"path":"a.txt","lines":"1-3","column":7}`, "single line")
+	b.Fails("read_file", `{"path":"a.txt","column":7}`, "single line")
 }
 
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -156,6 +191,12 @@ func TestReadBinary(t *testing.T) {
 	}
 	_, res = b.Do("read_file", `{"files":["d.docx","bad.docx"]}`)
 	toolstest.Contains(t, res.Content, "1 | Hello world\n", "2 | a \tb \t\n", "bad.docx\n[binary file, 3 bytes: its text cannot be read")
+	_, res = b.Do("read_file", `{"path":"d.docx","lines":"2"}`)
+	toolstest.Contains(t, res.Content, "File: d.docx, as text (lines 2-2 of 2)\n2 | a \tb \t\n")
+	_, res = b.Do("read_file", `{"path":"d.docx","lines":"1","column":7}`)
+	toolstest.Contains(t, res.Content, "1 | world\n")
+	_, res = b.Do("read_file", `{"path":"d.docx","lines":"9"}`)
+	toolstest.Contains(t, res.Content, "line 9 is beyond the end")
 	_, res = b.Do("read_file", `{"path":"doc.pdf"}`)
 	if _, err := exec.LookPath("pdftotext"); err != nil {
 		toolstest.Contains(t, res.Content, "pdftotext")
@@ -191,4 +232,32 @@ func BenchmarkReadFile(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// UTF-16 is text; what has a byte order mark and is none is not shown.
+func TestReadUTF16(t *testing.T) {
+	encode := func(text string, little bool) string {
+		var b strings.Builder
+		for _, u := range utf16.Encode([]rune("\uFEFF" + text)) {
+			if little {
+				b.Write([]byte{byte(u), byte(u >> 8)})
+			} else {
+				b.Write([]byte{byte(u >> 8), byte(u)})
+			}
+		}
+		return b.String()
+	}
+	b := toolstest.Open(t, map[string]string{
+		"little.txt": encode("Grüße 🙂\r\nzwei\r\n", true), "big.reg": encode("eins\nzwei\n", false),
+		"none.bin": "\xFF\xFE\x01\x00\x00\x00\x02\x00", "other.bin": "a\x00b",
+	})
+	_, res := b.Do("read_file", `{"path":"little.txt"}`)
+	toolstest.Contains(t, res.Content, "File: little.txt, as text (2 lines)\n1 | Grüße 🙂\n2 | zwei\n")
+	_, res = b.Do("read_file", `{"path":"big.reg"}`)
+	toolstest.Contains(t, res.Content, "1 | eins\n2 | zwei\n")
+	for _, name := range []string{"none.bin", "other.bin"} {
+		_, res = b.Do("read_file", `{"path":"`+name+`"}`)
+		toolstest.Contains(t, res.Content, "binary file")
+	}
+	b.Fails("search_and_replace", `{"path":"little.txt","search":"zwei","replace":"drei"}`, "binary")
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,34 +70,39 @@ const (
 	comments = 20     // when a call says no number
 )
 
+// words are how the parts are called.
+var words = [...]string{Issue: "issue", Comments: "comments", PullRequest: "pull_request", Diff: "diff", ReviewThreads: "review_threads", Checks: "checks", JobLog: "job_log"}
+
 var (
-	number = tools.Param{Name: "number", Form: tools.Number, Doc: "Number of the issue or pull request; this thread's own when absent.",
+	what   = tools.Param{Name: "what", Required: true, Doc: "One of these.", Enum: words[:], Aliases: []string{"part", "kind", "resource", "type"}}
+	number = tools.Param{Name: "number", Form: tools.Number, Doc: "Issue or pull request; this thread's own when absent.",
 		Aliases: []string{"issue_number", "pull_number", "pr_number", "issue", "pull_request", "pr", "id"}}
+	path   = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}
+	job    = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: number of the job, which checks gives.", Aliases: []string{"job_id"}}
 	before = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older: the number that an earlier answer gave.", Aliases: []string{"cursor", "older_than"}}
+	after  = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: go on after this line of the diff.", Aliases: []string{"offset", "start_line"}}
+	most   = tools.Param{Name: "max", Form: tools.Number, Aliases: []string{"limit", "count", "per_page"}}
 )
 
-// Tools returns the tools of a session, whose fences carry nonce.
+// doc is what models are told.
+const doc = "Read what is on GitHub about this repository: an issue or pull_request with its text and state, its comments (newest first), " +
+	"a pull request's diff, its unresolved review_threads, the checks of its newest commit, the job_log of one of them (its end first)."
+
+// Tools returns the tools of a session, whose fences carry nonce. Models are told of
+// one. The others are its parts, by names that models know: they are understood.
 func Tools(source Source, nonce string) []tools.Tool {
 	r := reader{source, nonce}
+	needed := job
+	needed.Required, needed.Aliases = true, []string{"job_id", "id"}
 	return []tools.Tool{
-		r.tool(Issue, tools.Sheet{Name: "github_issue", Doc: "Read an issue of this repository: its title, state, labels, text, and the issues it names.",
-			Aliases: []string{"get_issue", "read_issue"}, Params: []tools.Param{number}}),
-		r.tool(Comments, tools.Sheet{Name: "github_comments", Doc: "Read the comments of an issue or pull request, newest first.",
-			Aliases: []string{"get_issue_comments", "read_comments", "list_comments"}, Params: []tools.Param{number, before,
-				{Name: "max", Form: tools.Number, Doc: "How many, 20 when absent.", Aliases: []string{"limit", "count", "per_page"}}}}),
-		r.tool(PullRequest, tools.Sheet{Name: "github_pull_request", Doc: "Read a pull request: its description, state, branches and changed files.",
-			Aliases: []string{"get_pull_request", "read_pull_request"}, Params: []tools.Param{number}}),
-		r.tool(Diff, tools.Sheet{Name: "github_pull_request_diff", Doc: "Read the diff of a pull request, or of one file of it.",
-			Aliases: []string{"get_pull_request_diff", "pull_request_diff"}, Params: []tools.Param{number,
-				{Name: "path", Doc: "One file; all that have room when absent.", Aliases: []string{"file", "filename", "file_path"}},
-				{Name: "after", Form: tools.Number, Doc: "With path: go on after this line of the diff.", Aliases: []string{"offset", "start_line"}}}}),
-		r.tool(ReviewThreads, tools.Sheet{Name: "github_review_threads", Doc: "Read the unresolved review threads of a pull request, with the lines they are about.",
-			Aliases: []string{"get_review_comments", "review_comments"}, Params: []tools.Param{number}}),
-		r.tool(Checks, tools.Sheet{Name: "github_checks", Doc: "List the checks of a pull request's newest commit: their names, how they ended, and the numbers of jobs.",
-			Aliases: []string{"get_checks", "check_runs", "list_checks"}, Params: []tools.Param{number}}),
-		r.tool(JobLog, tools.Sheet{Name: "github_job_log", Doc: "Read the log of a job of GitHub Actions, its end first. github_checks gives its number.",
-			Aliases: []string{"get_job_logs", "job_log", "read_job_log"}, Example: `{"job":4711}`, Params: []tools.Param{
-				{Name: "job", Form: tools.Number, Required: true, Doc: "Number of the job.", Aliases: []string{"job_id", "id"}}, before}}),
+		r.tool(0, tools.Sheet{Name: "github", Doc: doc, Aliases: []string{"github_read", "read_github"}, Example: `{"what":"checks"}`, Params: []tools.Param{what, number, path, job, before, after, most}}),
+		r.tool(Issue, tools.Sheet{Name: "github_issue", Aliases: []string{"get_issue", "read_issue"}, Params: []tools.Param{number}}),
+		r.tool(Comments, tools.Sheet{Name: "github_comments", Aliases: []string{"get_issue_comments", "read_comments", "list_comments"}, Params: []tools.Param{number, before, most}}),
+		r.tool(PullRequest, tools.Sheet{Name: "github_pull_request", Aliases: []string{"get_pull_request", "read_pull_request"}, Params: []tools.Param{number}}),
+		r.tool(Diff, tools.Sheet{Name: "github_pull_request_diff", Aliases: []string{"get_pull_request_diff", "pull_request_diff"}, Params: []tools.Param{number, path, after}}),
+		r.tool(ReviewThreads, tools.Sheet{Name: "github_review_threads", Aliases: []string{"get_review_comments", "review_comments"}, Params: []tools.Param{number}}),
+		r.tool(Checks, tools.Sheet{Name: "github_checks", Aliases: []string{"get_checks", "check_runs", "list_checks"}, Params: []tools.Param{number}}),
+		r.tool(JobLog, tools.Sheet{Name: "github_job_log", Aliases: []string{"get_job_logs", "job_log", "read_job_log"}, Example: `{"job":4711}`, Params: []tools.Param{needed, before}}),
 	}
 }
 
@@ -131,7 +137,13 @@ func (r reader) tool(part Part, s tools.Sheet) tools.Tool {
 
 func query(part Part, a tools.Args) (Query, error) {
 	q := Query{Part: part, Bytes: maxBytes, Most: comments}
-	var errs []error
+	word, err := a.Text("what")
+	errs := []error{err}
+	if at := slices.Index(words[:], strings.ToLower(strings.TrimSpace(word))); at >= 0 {
+		q.Part = Part(at)
+	} else if word != "" {
+		return q, a.Wrong("%q is none of %s", word, strings.Join(words[:], ", "))
+	}
 	for name, to := range map[string]*int64{"number": &q.Number, "job": &q.Job, "before": &q.Before, "after": &q.After, "max": &q.Most} {
 		s, err := a.Text(name)
 		if s = strings.TrimLeft(strings.TrimSpace(s), "#"); err == nil && s != "" {
@@ -141,8 +153,10 @@ func query(part Part, a tools.Args) (Query, error) {
 		}
 		errs = append(errs, err)
 	}
-	var err error
 	q.Path, err = a.Text("path")
+	if q.Part == JobLog && q.Job == 0 {
+		return q, a.Wrong("missing argument %q; checks gives the numbers of jobs", "job")
+	}
 	return q, errors.Join(append(errs, err)...)
 }
 

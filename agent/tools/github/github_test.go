@@ -61,6 +61,12 @@ func TestArguments(t *testing.T) {
 		{"get_issue", `{"issueNumber":12}`, github.Query{Part: github.Issue, Number: 12}},
 		{"github_comments", `{"before":17,"max":5}`, github.Query{Part: github.Comments, Before: 17, Most: 5}},
 		{"github_pull_request_diff", `{"pr":3,"file":"a.go","after":"40"}`, github.Query{Part: github.Diff, Number: 3, Path: "a.go", After: 40}},
+		{"github", `{"what":"issue"}`, github.Query{Part: github.Issue}},
+		{"github", `{"what":"Comments","number":"#12","before":17,"max":5}`, github.Query{Part: github.Comments, Number: 12, Before: 17, Most: 5}},
+		{"github", `{"what":"diff","pr":3,"file":"a.go","after":"40"}`, github.Query{Part: github.Diff, Number: 3, Path: "a.go", After: 40}},
+		{"github_read", `{"what":"review_threads"}`, github.Query{Part: github.ReviewThreads}},
+		{"github", `{"what":"checks","number":2}`, github.Query{Part: github.Checks, Number: 2}},
+		{"github", `{"what":"job_log","job_id":70000000123}`, github.Query{Part: github.JobLog, Job: 70000000123}},
 		{"github_job_log", `{"job_id":70000000123,"before":5000000000}`, github.Query{Part: github.JobLog, Job: 70000000123, Before: 5000000000}},
 	} {
 		s := &source{}
@@ -82,6 +88,14 @@ func TestArguments(t *testing.T) {
 		s := &source{got: github.Query{Number: -5}}
 		if _, err := call(t, s, name, args); err == nil || s.got.Number != -5 || !strings.Contains(err.Error(), "A correct call") {
 			t.Errorf("%s %s: %v, want words that teach", name, args, err)
+		}
+	}
+	for args, says := range map[string]string{
+		`{}`: `missing argument "what"`, `{"what":"wiki"}`: "none of issue, comments, pull_request", `{"what":"job_log"}`: "checks gives", `{"what":"issue","repo":"other"}`: "unknown argument",
+	} {
+		s := &source{got: github.Query{Number: -5}}
+		if _, err := call(t, s, "github", args); err == nil || s.got.Number != -5 || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "A correct call") {
+			t.Errorf("github %s: %v, want %q", args, err, says)
 		}
 	}
 	want := errors.New("there is no #5 in this repository")
@@ -145,18 +159,23 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestSmallWindows: what the tools cost in each request.
+// TestSmallWindows: what the tools cost in each request. Models are told of one; the
+// others are understood.
 func TestSmallWindows(t *testing.T) {
 	size := 0
+	var told []string
 	for _, tool := range github.Tools(&source{}, nonce) {
 		s := tool.Spec()
 		if s.Essential {
 			t.Errorf("%s is offered in the smallest window", s.Name)
 		}
-		size += len(s.Name) + len(s.Description) + len(s.Parameters)
+		if s.Description != "" {
+			told = append(told, s.Name)
+			size += len(s.Name) + len(s.Description) + len(s.Parameters)
+		}
 	}
-	if size > 4000 {
-		t.Errorf("the descriptions have %d bytes", size)
+	if size > 1200 || len(told) != 1 || told[0] != "github" {
+		t.Errorf("the descriptions of %q have %d bytes", told, size)
 	}
 	t.Logf("%d bytes", size)
 }

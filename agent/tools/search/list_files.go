@@ -20,14 +20,14 @@ func listFiles(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	dir := tools.PathParam("Directory, relative to the workspace root; the root when absent.", false)
+	dir := tools.PathParam("Directory; the root when absent.", false)
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "target_directory", "relative_workspace_path")
 	l := lister{k}
 	return tools.New(tools.Sheet{Name: "list_files", Doc: listFilesDoc, Kind: policy.Read, Essential: true,
 		Aliases: []string{"list_dir", "list_directory", "ls", "list_folder"},
 		Params: []tools.Param{
 			dir,
-			{Name: "recursive", Form: tools.Flag, Doc: "List what is below as well.", Aliases: []string{"recurse", "is_recursive"}},
+			{Name: "recursive", Form: tools.Flag, Doc: "With all that is below.", Aliases: []string{"recurse", "is_recursive"}},
 			{Name: "max", Form: tools.Number, Aliases: []string{"limit", "max_results"}},
 		},
 		Example: `{"path":"src","recursive":true}`},

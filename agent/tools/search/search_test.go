@@ -31,6 +31,27 @@ func TestListFiles(t *testing.T) {
 	b.Fails("list_files", `{"recursive":"perhaps"}`, `"recursive" must be true or false`)
 }
 
+func TestFindFiles(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"cmd/main.go": "", "lib/main.py": "", "lib/deep/user_test.go": "", "x.log": "", ".gitignore": "*.log\n"})
+	action, res := b.Do("find_files", `{"name":"main"}`)
+	if action.Kind != policy.Read || action.Paths[0] != "." || res.Content != "cmd/main.go\nlib/main.py\n" {
+		t.Errorf("%+v: %q", action, res.Content)
+	}
+	_, res = b.Do("Glob", `{"pattern":"**/*_test.go","path":"lib"}`)
+	if res.Content != "lib/deep/user_test.go\n" || res.Title != "Looked for files named **/*_test.go (1)" {
+		t.Errorf("%q: %q", res.Title, res.Content)
+	}
+	_, res = b.Do("file_search", `{"query":"main","limit":1}`)
+	toolstest.Contains(t, res.Content, "1 more not shown")
+	_, res = b.Do("find_files", `{"name":"mian.go"}`)
+	toolstest.Contains(t, res.Content, "No file is named mian.go. Close to it:\ncmd/main.go\n")
+	_, res = b.Do("find_files", `{"name":"x.log"}`)
+	toolstest.Contains(t, res.Content, "No file is named x.log", ".gitignore")
+	b.Fails("find_files", `{"name":"./"}`, `missing argument "name"`)
+	b.Fails("find_files", `{"name":"[a"}`, "not a valid glob")
+	b.Fails("find_files", `{"name":"a","path":"/etc"}`, "outside")
+}
+
 func TestSearchWorkspace(t *testing.T) {
 	b := toolstest.Open(t, map[string]string{"a.go": "one\ntwo\nneedle here\nfour\nfive\nsix\nseven\nNeedle\n", "sub/b.txt": "needle\n", ".agentignore": "c.txt\n", "c.txt": "needle\n"})
 	_, res := b.Do("search_workspace", toolstest.Arguments("query", "needle", "context", 1))
@@ -43,6 +64,8 @@ func TestSearchWorkspace(t *testing.T) {
 	toolstest.Contains(t, res.Content, "── sub/b.txt ──\n→ 1: needle\n")
 	_, res = b.Do("search_workspace", toolstest.Arguments("query", "NEEDLE", "caseSensitive", false, "context", 0))
 	toolstest.Contains(t, res.Content, "→ 3: needle here\n  …\n→ 8: Needle\n")
+	_, res = b.Do("Grep", `{"pattern":"NEEDLE","-i":true,"-n":true,"-A":0,"-B":1,"-C":0,"glob":"*.go"}`)
+	toolstest.Contains(t, res.Content, "  2: two\n→ 3: needle here\n  4: four\n")
 	_, res = b.Do("search_workspace", toolstest.Arguments("query", "needle", "max_results", 1))
 	toolstest.Contains(t, res.Content, "1 more match not shown")
 	_, res = b.Do("search_workspace", toolstest.Arguments("query", "no such thing"))

@@ -26,21 +26,25 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 	if k.Search == nil {
 		return nil
 	}
-	dir := tools.PathParam("Directory or file to search in; everything when absent.", false)
+	dir := tools.PathParam("Directory or file; all when absent.", false)
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "dir_path")
 	s := searcher{k}
 	return tools.New(tools.Sheet{Name: "search_workspace", Doc: searchWorkspaceDoc, Kind: policy.Read, Essential: true,
 		Aliases: []string{"search_files", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search", "search_in_files", "find_in_files", "search_text"},
 		Params: []tools.Param{
-			{Name: "query", Doc: "Text, or with isRegex a regular expression such as (?i)user|account or func .*Handler.",
+			{Name: "query", Doc: "What to look for.",
 				Aliases: []string{"pattern", "search", "text", "search_term", "q"}, Required: false},
-			{Name: "isRegex", Form: tools.Free, Schema: `{"type":"boolean"}`, Doc: "The query is a regular expression (RE2).",
+			{Name: "isRegex", Form: tools.Free, Schema: `{"type":"boolean"}`, Doc: "RE2.",
 				Aliases: []string{"regex", "use_regex", "is_regexp", "regexp"}},
 			dir,
 			{Name: "include", Doc: "Only files that match this glob, such as **/*.go.",
 				Aliases: []string{"glob", "file_pattern", "include_pattern", "includes", "file_glob", "include_glob"}},
-			{Name: "context", Form: tools.Number, Aliases: []string{"context_lines", "lines_of_context"}},
+			{Name: "context", Form: tools.Number, Aliases: []string{"context_lines", "lines_of_context", "C"}},
+			{Name: "before", Form: tools.Number, Aliases: []string{"B", "before_context"}},
+			{Name: "after", Form: tools.Number, Aliases: []string{"A", "after_context"}},
 			{Name: "caseSensitive", Form: tools.Flag, Aliases: []string{"case_sensitive", "match_case"}},
+			{Name: "ignoreCase", Form: tools.Flag, Aliases: []string{"ignore_case", "i", "case_insensitive"}},
+			{Name: "n", Form: tools.Flag, Aliases: []string{"line_numbers", "show_line_numbers"}}, // there always are
 			{Name: "max_results", Form: tools.Number, Aliases: []string{"max", "limit", "head_limit"}},
 		},
 		Example: `{"query":"func main","path":"src"}`},
@@ -89,9 +93,15 @@ func (s searcher) query(ctx context.Context, a tools.Args) (workspace.Query, err
 }
 
 func (s searcher) options(a tools.Args, q *workspace.Query) error {
-	around, err := a.Number("context", 2)
-	if err != nil {
-		return err
+	around := 2
+	for i, name := range [...]string{"context", "before", "after"} {
+		n, err := a.Number(name, around)
+		if err != nil {
+			return err
+		}
+		if around = max(around, n); i == 0 {
+			around = n
+		}
 	}
 	q.Context = min(max(around, 0), maxContext)
 	most, err := a.Number("max_results", maxMatches)
@@ -103,7 +113,11 @@ func (s searcher) options(a tools.Args, q *workspace.Query) error {
 	if err != nil {
 		return err
 	}
-	if !exact {
+	folded, err := a.Flag("ignoreCase", !exact)
+	if err != nil {
+		return err
+	}
+	if folded {
 		if !q.Regex {
 			q.Pattern, q.Regex = regexp.QuoteMeta(q.Pattern), true
 		}

@@ -5,4 +5,6 @@ import "github.com/handrail-bot/handrail/agent/tools"
 
 // Tools returns the tools of the family in the order in which they are
 // offered. One whose means are missing is nil.
-func Tools(k *tools.Kit) []tools.Tool { return []tools.Tool{listFiles(k), searchWorkspace(k)} }
+func Tools(k *tools.Kit) []tools.Tool {
+	return []tools.Tool{listFiles(k), findFiles(k), searchWorkspace(k)}
+}

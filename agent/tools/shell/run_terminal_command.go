@@ -37,11 +37,13 @@ func runTerminalCommand(k *tools.Kit) tools.Tool {
 		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command"},
 		Params: []tools.Param{
 			{Name: "command", Required: true, Doc: "Command line for the shell.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
-			{Name: "cwd", Doc: "Directory to run in, relative to the workspace root; the root when absent.",
+			{Name: "cwd", Doc: "Directory; the root when absent.",
 				Aliases: []string{"working_directory", "workdir", "directory", "dir", "work_dir", "path"}},
-			{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "Seconds after which the command is killed.",
+			{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "In seconds.",
 				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
 			{Name: "description"},
+			{Name: "is_background", Form: tools.Flag, Aliases: []string{"background", "run_in_background", "detach"}},
+			{Name: "restart", Form: tools.Flag}, // each command has a shell of its own
 		},
 		Example: `{"command":"go test ./...","cwd":"."}`},
 		r.intent, r.run)
@@ -59,6 +61,12 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 	}
 	if strings.IndexByte(line, 0) >= 0 {
 		return workspace.Command{}, a.Wrong("argument %q has a NUL character in it", "command")
+	}
+	if detached, err := a.Flag("is_background", false); detached || err != nil {
+		if err == nil {
+			err = a.Wrong("no command runs on in the background: what one starts ends with it. Start the program, use it and stop it in one command line")
+		}
+		return workspace.Command{}, err
 	}
 	cmd := workspace.Command{Line: line, Cwd: ".", Timeout: r.CommandTimeout}
 	cwd, err := a.Text("cwd")
@@ -198,6 +206,8 @@ func report(cmd workspace.Command, res workspace.CommandResult) string {
 		fmt.Fprintf(&b, "[Timed out: killed with everything it started after %s. Give a longer timeout, or run less.]", res.Duration.Round(time.Millisecond))
 	case res.Exit < 0:
 		fmt.Fprintf(&b, "[Killed by a signal after %s]", res.Duration.Round(time.Millisecond))
+	case res.Exit == killed:
+		fmt.Fprintf(&b, "[Exit code %d, %s: it was killed, as the system does with what takes more memory than the workspace has. Run less at once, or in smaller parts.]", killed, res.Duration.Round(time.Millisecond))
 	default:
 		fmt.Fprintf(&b, "[Exit code %d, %s]", res.Exit, res.Duration.Round(time.Millisecond))
 	}
@@ -212,6 +222,9 @@ func report(cmd workspace.Command, res workspace.CommandResult) string {
 	}
 	return b.String()
 }
+
+// killed is the exit code of a command that was ended by SIGKILL, in a shell.
+const killed = 137
 
 // mostHidden is how many commands of a line are named.
 const mostHidden = 5

@@ -83,3 +83,20 @@ func TestGone(t *testing.T) {
 		}
 	}
 }
+
+// Arguments of other agents' shells: those that change nothing are taken, and a command
+// that is to go on in the background is told that it cannot.
+func TestArgumentsOfOtherShells(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"a.txt": ""})
+	_, res := b.Do("bash", `{"command":"echo one","restart":true,"run_in_background":false,"description":"say one"}`)
+	toolstest.Contains(t, res.Content, "one\n[Exit code 0")
+	b.Fails("bash", `{"command":"sleep 100","run_in_background":true}`, "in the background", "one command line")
+	b.Fails("bash", `{"command":"sleep 100","is_background":"perhaps"}`, "true or false")
+}
+
+// A command that the system killed says so, and why that mostly is.
+func TestKilledCommand(t *testing.T) {
+	b := toolstest.Open(t, nil)
+	_, res := b.Do("bash", `{"command":"sh -c 'kill -9 $$'"}`)
+	toolstest.Contains(t, res.Content, "[Exit code 137, ", "more memory than the workspace has")
+}

@@ -21,8 +21,8 @@ func askFollowupQuestion(*tools.Kit) tools.Tool {
 	return tools.New(tools.Sheet{Name: "ask_followup_question", Doc: askFollowupQuestionDoc, Kind: policy.Converse,
 		Aliases: []string{"ask_question", "ask_user", "ask_followup", "ask_follow_up_question", "ask_user_question"},
 		Params: []tools.Param{
-			{Name: "question", Required: true, Doc: "The question, with what the person needs to know to answer it.", Aliases: []string{"text", "message", "prompt", "query"}},
-			{Name: "choices", Form: tools.Free, Schema: `{"type":"array","items":{"type":"string"}}`, Doc: "Two to four answers to choose from; optional.",
+			{Name: "question", Required: true, Doc: "With what the person needs to know to answer it.", Aliases: []string{"text", "message", "prompt", "query"}},
+			{Name: "choices", Form: tools.Free, Schema: `{"type":"array","items":{"type":"string"}}`, Doc: "Answers to choose from.",
 				Aliases: []string{"follow_up", "followup", "options", "suggestions", "answers", "suggest", "follow_ups"}},
 		},
 		Example: `{"question":"Which database should the example use?","choices":["SQLite","PostgreSQL"]}`},

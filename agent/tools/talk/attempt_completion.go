@@ -15,7 +15,7 @@ func attemptCompletion(*tools.Kit) tools.Tool {
 	return tools.New(tools.Sheet{Name: "attempt_completion", Doc: attemptCompletionDoc, Kind: policy.Converse, Essential: true, Repeats: 9, // the one who weighs it says how often it may be sent back
 		Aliases: []string{"complete_task", "task_complete", "finish", "finish_task", "task_done"},
 		Params: []tools.Param{
-			{Name: "result", Required: true, Doc: "What was done, for the person who asked; Markdown.",
+			{Name: "result", Required: true, Doc: "For the person who asked; Markdown.",
 				Aliases: []string{"text", "message", "summary", "answer", "response", "final_answer", "content", "output"}},
 			{Name: "command"},
 			{Name: "no_change_reason", Doc: "Why no file had to change. Only when you changed none.",

@@ -20,7 +20,7 @@ func updateTodoList(*tools.Kit) tools.Tool {
 		Aliases: []string{"todo_write", "update_todos", "todo_list", "manage_todo_list", "write_todos", "update_todo"},
 		Params: []tools.Param{
 			{Name: "todos", Form: tools.Free, Schema: `{"type":"string"}`, Required: true,
-				Doc:     "The whole list, one entry per line: [ ] open, [-] in progress, [x] done.",
+				Doc:     "The list.",
 				Aliases: []string{"todo", "items", "list", "todo_list", "tasks", "todoList", "plan"}},
 			{Name: "merge", Form: tools.Flag},
 		},

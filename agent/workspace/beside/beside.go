@@ -49,6 +49,9 @@ func New(socket string, log *slog.Logger) *Engine { return &Engine{socket: socke
 // Name returns "bwrap", which is what makes the workspaces.
 func (*Engine) Name() string { return "bwrap" }
 
+// Layers reports that workspaces are overlays.
+func (*Engine) Layers() bool { return true }
+
 // Check asks whether workspaces can be made.
 func (e *Engine) Check(ctx context.Context) error {
 	_, err := e.ask(ctx)
@@ -262,7 +265,7 @@ func (s served) serve(ctx context.Context) error {
 }
 
 func (s served) launch(ctx context.Context, r request) (io.ReadWriteCloser, func(context.Context) error, error) {
-	for _, at := range []string{r.Spec.Source, r.Spec.State} {
+	for _, at := range []string{r.Spec.Source, r.Spec.Over, r.Spec.State} {
 		if rel, err := filepath.Rel(s.dir, at); at != "" && (err != nil || !filepath.IsLocal(rel)) { //control:beside-directory
 			return nil, nil, fmt.Errorf("%s is not below %s, the directory that this process shares with the server", at, s.dir)
 		}

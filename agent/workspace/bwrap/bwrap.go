@@ -75,6 +75,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 // Name returns "bwrap".
 func (*Engine) Name() string { return "bwrap" }
 
+// Layers reports whether workspaces are overlays.
+func (e *Engine) Layers() bool { return !e.cfg.Copy }
+
 // Check starts a sandbox without a workspace, but with the mounts that a system may
 // refuse.
 func (e *Engine) Check(ctx context.Context) error {

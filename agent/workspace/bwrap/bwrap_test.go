@@ -62,6 +62,21 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// A server that was started with nice opens workspaces, too.
+func TestNice(t *testing.T) {
+	engine(t, bwrap.Config{})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []string{"10", "19"} {
+		out, err := exec.CommandContext(t.Context(), "nice", "-n", by, self, "-test.run=^TestConformance$/^overlay$/^find$", "-test.v").CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS: TestConformance/overlay/find") {
+			t.Errorf("nice -n %s: %v\n%s", by, err, out)
+		}
+	}
+}
+
 // In a container that hides parts of /proc no sandbox can mount its own; that
 // must be known before a session starts, with words that help.
 func TestCheckWhereProcIsHidden(t *testing.T) {

@@ -32,7 +32,12 @@ overlay) mount -t overlay -o "lowerdir=$lower,upperdir=$upper,workdir=$work,redi
 useroverlay) mount -t overlay -o "lowerdir=$lower,upperdir=$upper,workdir=$work,userxattr" overlay "$stage/tree" ;;
 copy) mount --bind "$upper" "$stage/tree" ;;
 esac
-[ -z "$lower" ] || mount --bind "$lower" "$stage/base"
+case $how$lower in
+copy | check) ;;
+overlay*:*) mount -t overlay -o "ro,lowerdir=$lower" base "$stage/base" ;;
+useroverlay*:*) mount -t overlay -o "ro,lowerdir=$lower,userxattr" base "$stage/base" ;;
+*) mount --bind "$lower" "$stage/base" ;;
+esac
 [ "$how" = check ] || { mount --bind "$upper" "$stage/upper"; mount --bind "$upper/.." "$stage/state"; }
 eval "$more"
 exec "$@"
@@ -163,7 +168,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // mountPoint returns a directory to mount the stage on. The stage hides what is
 // there, so nothing that the sandbox needs may be in it.
 func (s stage) mountPoint() (string, error) {
-	need := []string{s.spec.State, s.spec.Source, s.engine.cfg.Binary}
+	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.engine.cfg.Binary}
 	need = append(need, s.shown()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)

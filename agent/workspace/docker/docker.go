@@ -69,6 +69,10 @@ func New(cfg Config) (*Engine, error) {
 // Name returns "docker".
 func (*Engine) Name() string { return "docker" }
 
+// Layers reports whether workspaces are overlays. What the daemon makes in the work
+// directory of one only root can remove.
+func (e *Engine) Layers() bool { return !e.cfg.Copy && os.Geteuid() == 0 }
+
 // Close closes the connections to the daemon. Open workspaces stay open.
 func (e *Engine) Close() error { return e.docker.Close() }
 
@@ -165,8 +169,7 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if err != nil {
 		return nil, fmt.Errorf("open docker workspace: %w", err)
 	}
-	// What the daemon makes in an overlay's work directory only root can remove.
-	overlay := !e.cfg.Copy && os.Geteuid() == 0
+	overlay := e.Layers()
 	plan := plan{engine: e, spec: spec, image: env, shows: shows}
 	ws, err := e.open(ctx, plan, overlay)
 	if err != nil && overlay && ctx.Err() == nil {

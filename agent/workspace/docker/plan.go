@@ -101,18 +101,21 @@ func (p plan) mounts() []mount.Mount {
 	if p.shows != nil {
 		ms = append(ms, p.machine()...)
 	}
-	if l.Base != "" {
+	overlay := func(to, options string, ro bool) mount.Mount {
+		return mount.Mount{Type: mount.TypeVolume, Target: to, ReadOnly: ro,
+			VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: map[string]string{labelSession: p.spec.Session},
+				DriverConfig: &mount.Driver{Name: "local", Options: map[string]string{"type": "overlay", "device": "overlay", "o": options}}}}
+	}
+	switch {
+	case l.Base == "":
+	case l.Base != p.spec.Source: // several
+		ms = append(ms, overlay("/handrail/base", "ro,lowerdir="+l.Base, true))
+	default:
 		ms = append(ms, bind(l.Base, "/handrail/base", true))
 	}
 	if l.Upper == "" {
 		return append(ms, bind(l.Tree, "/workspace", false))
 	}
-	return append(ms, bind(l.Upper, "/handrail/upper", true), mount.Mount{
-		Type: mount.TypeVolume, Target: "/workspace",
-		VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: map[string]string{labelSession: p.spec.Session},
-			DriverConfig: &mount.Driver{Name: "local", Options: map[string]string{
-				"type": "overlay", "device": "overlay",
-				"o": "lowerdir=" + l.Base + ",upperdir=" + l.Upper + ",workdir=" + l.Work + ",redirect_dir=off,metacopy=off",
-			}}},
-	})
+	return append(ms, bind(l.Upper, "/handrail/upper", true),
+		overlay("/workspace", "lowerdir="+l.Base+",upperdir="+l.Upper+",workdir="+l.Work+",redirect_dir=off,metacopy=off", false))
 }

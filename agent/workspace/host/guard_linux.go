@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// niceness is what a priority stands for that the kernel returns.
+func niceness(priority int) int { return 20 - priority }
+
 // Hide keeps other processes of the same user, root apart, from looking into the
 // memory and the descriptors of this one.
 func Hide() error {

@@ -249,6 +249,8 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		return with(req, func(p workspace.PathParams) (workspace.Listing, error) { return h.list(ctx, p) })
 	case workspace.MethodSearch:
 		return with(req, func(q workspace.Query) (workspace.Matches, error) { return h.search(ctx, q) })
+	case workspace.MethodFind:
+		return with(req, func(q workspace.NameQuery) (workspace.Names, error) { return h.find(ctx, q) })
 	case workspace.MethodRun:
 		return with(req, func(c workspace.Command) (workspace.CommandResult, error) { return h.run(ctx, req.ID, c) })
 	case workspace.MethodChanges:

@@ -82,8 +82,13 @@ func (h *host) mayRun(ctx context.Context, line string) error {
 	return fmt.Errorf("%s. Until then only `rm -rf PATH…` and `chmod` run", why) //control:full-refuses
 }
 
-// niceness is what commands give way with, to the host that watches them.
-const niceness = 5
+// Commands give way to the host that watches them: they are nicer by so much. Nobody is
+// nicer than nicest, and nobody may become less nice than they are, as this program may have been
+// started with nice.
+const (
+	nicer  = 5
+	nicest = 19
+)
 
 // launch makes the thread that children are started from. They inherit what it
 // gave up.
@@ -133,7 +138,11 @@ func (ps *processes) onThread(f func() error) (err error) {
 
 // giveUp limits the calling thread.
 func giveUp(cfg Config) error {
-	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, niceness); err != nil {
+	is, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err == nil {
+		err = unix.Setpriority(unix.PRIO_PROCESS, 0, min(niceness(is)+nicer, nicest))
+	}
+	if err != nil {
 		return fmt.Errorf("lower priority: %w", err)
 	}
 	if cfg.Hold && cfg.Limits.CPUs > 0 {
@@ -141,7 +150,7 @@ func giveUp(cfg Config) error {
 			return err
 		}
 	}
-	err := seccomp.Commands(cfg.Hold)
+	err = seccomp.Commands(cfg.Hold)
 	if errors.Is(err, seccomp.ErrUnknown) || errors.Is(err, unix.EINVAL) {
 		return nil // what this machine cannot do is told when the server starts
 	}

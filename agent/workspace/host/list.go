@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,12 +9,15 @@ import (
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/names"
 )
 
 const (
 	defaultEntries = 1000
 	maxEntries     = 20_000
 	maxWalked      = 2_000_000 // entries that one call may visit
+	defaultFound   = 100
+	mostKept       = 2000 // of those that fit equally well
 )
 
 var errWalked = errors.New("walked far enough")
@@ -48,6 +52,55 @@ func (h *host) list(ctx context.Context, p workspace.PathParams) (workspace.List
 	})
 	if err := w.walk(ctx, rel); err != nil && !errors.Is(err, errWalked) {
 		return workspace.Listing{}, fmt.Errorf("list %s: %w", rel, err)
+	}
+	return out, nil
+}
+
+// find finds files by name. Those that fit best come first, and of those that fit alike
+// the ones that lie nearest to the path that was asked for.
+func (h *host) find(ctx context.Context, q workspace.NameQuery) (workspace.Names, error) {
+	out := workspace.Names{Paths: []string{}}
+	rel, err := h.dir(q.Path)
+	if err != nil {
+		return out, err
+	}
+	f, err := names.New(q.Pattern, rel)
+	if err != nil {
+		return out, err
+	}
+	var fits [names.Not][]string
+	var count [names.Not]int
+	walked := 0
+	w := h.visible(func(n *node) (bool, error) {
+		if walked++; walked > maxWalked {
+			return false, errWalked
+		}
+		p := validName(n.path)
+		if at := f.Fit(p, n.isDir()); at < names.Not {
+			if count[at]++; len(fits[at]) < mostKept {
+				if n.isDir() {
+					p += "/"
+				}
+				fits[at] = append(fits[at], p)
+			}
+		}
+		return true, nil
+	})
+	if err := w.walk(ctx, rel); err != nil && !errors.Is(err, errWalked) {
+		return out, fmt.Errorf("find in %s: %w", rel, err)
+	}
+	most := min(cmp.Or(max(q.Max, 0), defaultFound), maxEntries)
+	for at, list := range fits {
+		if at == int(names.Nearly) {
+			if len(out.Paths) > 0 {
+				break
+			}
+			out.Near = len(list) > 0
+		}
+		f.Sort(list)
+		take := min(len(list), most-len(out.Paths))
+		out.Paths = append(out.Paths, list[:take]...)
+		out.Left += count[at] - take
 	}
 	return out, nil
 }

@@ -26,7 +26,7 @@ const (
 // matcher finds the lines that match a query.
 type matcher struct {
 	re      *regexp.Regexp // nil for a plain text
-	literal []byte         // must be in every matching line; empty when unknown
+	needles needles        // one of them is in every matching line; without texts when unknown
 	lines   int            // lines a match may span; 1 unless the pattern has a line break
 }
 
@@ -35,7 +35,7 @@ func newMatcher(q workspace.Query) (*matcher, error) {
 		return nil, errors.New("search: the pattern is empty")
 	}
 	if !q.Regex {
-		return &matcher{literal: []byte(q.Pattern), lines: 1 + strings.Count(q.Pattern, "\n")}, nil
+		return &matcher{needles: needles{texts: [][]byte{[]byte(q.Pattern)}}, lines: 1 + strings.Count(q.Pattern, "\n")}, nil
 	}
 	re, err := regexp.Compile("(?m)" + q.Pattern)
 	if err != nil {
@@ -48,72 +48,62 @@ func newMatcher(q workspace.Query) (*matcher, error) {
 	}
 	tree, err := syntax.Parse(q.Pattern, syntax.Perl)
 	if err == nil {
-		m.literal = []byte(required(tree.Simplify()))
+		m.needles = needlesOf(tree.Simplify())
 	}
 	return m, nil
 }
 
-// required returns the longest text that is in every match.
-func required(re *syntax.Regexp) string {
-	switch re.Op {
-	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase == 0 {
-			return string(re.Rune)
+// look is a matcher at work on one text.
+type look struct {
+	*matcher
+	buf  []byte
+	cr   bool // buf has carriage returns
+	hunt *hunt
+}
+
+// in begins to look at a text. low is room for a copy of it.
+func (m *matcher) in(buf, low []byte) *look {
+	l := &look{matcher: m, buf: buf, cr: bytes.IndexByte(buf, '\r') >= 0}
+	if len(m.needles.texts) > 0 {
+		if h, ok := m.needles.in(buf, low); ok {
+			l.hunt = &h
 		}
-	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
-	case syntax.OpRepeat:
-		if re.Min > 0 {
-			return required(re.Sub[0])
-		}
-	case syntax.OpConcat:
-		best := ""
-		for _, sub := range re.Sub {
-			if s := required(sub); len(s) > len(best) {
-				best = s
-			}
-		}
-		return best
 	}
-	return ""
+	return l
 }
 
 // next finds the first match at or after from and returns the lines it is on
 // as offsets: the first line's start, and the end of its last line.
-// cr says that buf has carriage returns.
-func (m *matcher) next(buf []byte, from int, cr bool) (start, end int, ok bool) {
-	for from < len(buf) {
-		lo, hi := m.candidate(buf, from, cr)
-		if lo < 0 || lo >= len(buf) { // behind the last line break is no line
+func (l *look) next(from int) (start, end int, ok bool) {
+	for from < len(l.buf) {
+		lo, hi := l.candidate(from)
+		if lo < 0 || lo >= len(l.buf) { // behind the last line break is no line
 			return 0, 0, false
 		}
-		start, end = lineStart(buf, lo), lineEnd(buf, max(lo, hi-1))
-		if m.re == nil || m.lines > 1 || m.re.Match(bytes.TrimSuffix(buf[start:end], []byte("\r"))) {
+		start, end = lineStart(l.buf, lo), lineEnd(l.buf, max(lo, hi-1))
+		if l.re == nil || l.lines > 1 || l.re.Match(bytes.TrimSuffix(l.buf[start:end], []byte("\r"))) {
 			return start, end, true
 		}
-		from = lineEnd(buf, lo) + 1
+		from = lineEnd(l.buf, lo) + 1
 	}
 	return 0, 0, false
 }
 
-// candidate returns where the next match may be: the required text if there is
-// one, else what the expression finds.
-func (m *matcher) candidate(buf []byte, from int, cr bool) (lo, hi int) {
-	if len(m.literal) > 0 {
-		i := bytes.Index(buf[from:], m.literal)
-		if i < 0 {
-			return -1, -1
-		}
-		return from + i, from + i + len(m.literal)
+// candidate returns where the next match may be: a needle if there are some, else
+// what the expression finds.
+func (l *look) candidate(from int) (lo, hi int) {
+	if l.hunt != nil {
+		at, size := l.hunt.at(from)
+		return at, at + size
 	}
-	if m.lines == 1 && cr {
+	if l.lines == 1 && l.cr {
 		return from, from // "$" does not match before "\r\n": try each line
 	}
-	loc := m.re.FindIndex(buf[from:])
+	loc := l.re.FindIndex(l.buf[from:])
 	if loc == nil {
 		return -1, -1
 	}
-	if m.lines == 1 {
+	if l.lines == 1 {
 		loc[1] = loc[0] + 1
 	}
 	return from + loc[0], from + loc[1]
@@ -128,25 +118,30 @@ func lineEnd(buf []byte, at int) int {
 	return len(buf)
 }
 
-// file searches one file in windows that end at a line's end, and returns the
-// buffer for the next one.
-func (s *searching) file(ctx context.Context, f *searched, buf []byte) []byte {
+// room is what one worker reads files into, one after the other.
+type room struct{ buf, low []byte }
+
+// file searches one file in windows that end at a line's end.
+func (s *searching) file(ctx context.Context, f *searched, r *room) {
 	in, size, err := s.open(f)
 	if err != nil {
-		return buf // it went away, or nobody may read it
+		return // it went away, or nobody may read it
 	}
 	defer in.Close()
-	if want := int(min(size+1, window)); cap(buf) < want {
-		buf = make([]byte, max(want, min(2*cap(buf), window)))
+	if want := int(min(size+1, window)); cap(r.buf) < want {
+		r.buf = make([]byte, max(want, min(2*cap(r.buf), window)))
+		if s.m.needles.fold {
+			r.low = make([]byte, len(r.buf))
+		}
 	}
-	buf = buf[:cap(buf)]
-	w := windowed{s: s, f: f, line: 1}
+	buf := r.buf
+	w := windowed{s: s, f: f, line: 1, low: r.low}
 	var have int
 	var total int64
 	for ctx.Err() == nil {
 		n, err := io.ReadFull(in, buf[have:])
 		if total == 0 && isBinary(buf[:min(n, sniffLen)]) {
-			return buf
+			return
 		}
 		total += int64(n)
 		have += n
@@ -166,7 +161,6 @@ func (s *searching) file(ctx context.Context, f *searched, buf []byte) []byte {
 		}
 		have = copy(buf, buf[cut:have])
 	}
-	return buf
 }
 
 // rawFile is a file without the runtime's poller, which costs more than reading a
@@ -204,14 +198,15 @@ type windowed struct {
 	s    *searching
 	f    *searched
 	line int // number of the window's first line
+	low  []byte
 }
 
 // scan adds the matches in one window.
 func (w *windowed) scan(buf []byte) {
-	cr := bytes.IndexByte(buf, '\r') >= 0
+	in := w.s.m.in(buf, w.low)
 	at, n := 0, w.line // n is the number of the line at offset at
 	for from := 0; ; {
-		start, end, ok := w.s.m.next(buf, from, cr)
+		start, end, ok := in.next(from)
 		if !ok {
 			break
 		}
@@ -271,7 +266,7 @@ func (m *matcher) show(line []byte) string {
 		if loc := m.re.FindIndex(line); loc != nil {
 			at = loc[0]
 		}
-	} else if i := bytes.Index(line, m.literal); i > 0 {
+	} else if i := bytes.Index(line, m.needles.texts[0]); i > 0 {
 		at = i
 	}
 	lo := max(0, min(at-shownLine/4, len(line)-shownLine))

@@ -56,10 +56,11 @@ func TestSinkKeepsBothEnds(t *testing.T) {
 
 // TestMatcherLikeEveryLine: the shortcuts find what trying each line finds.
 func TestMatcherLikeEveryLine(t *testing.T) {
-	patterns := []string{`foo`, `fo+b`, `^foo$`, `foo.*bar`, `(?i)FOO`, `(foo|bar)x?`, `\bfoo\b`, `^$`, `o\s*b`, `[^f]oo`, `x{2,}`, `$`, `(ab)+c?`}
+	patterns := []string{`foo`, `fo+b`, `^foo$`, `foo.*bar`, `(?i)FOO`, `(foo|bar)x?`, `\bfoo\b`, `^$`, `o\s*b`, `[^f]oo`, `x{2,}`, `$`, `(ab)+c?`,
+		`foo|bar`, `(?i)foo|BAR`, `(?i)kass|s`, `(?i)ob|x`, `fo(o|b)x|bar`, `(?i)[ab]foo`, `foo|b*`, `(?i:foo)bar|x`, `o{2}b|bo`, `(?i)fooß`, `K|ob`}
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.SampledFrom(patterns).Draw(t, "pattern")
-		lines := rapid.SliceOfN(rapid.StringMatching(`[fobarx ]{0,8}\r?`), 1, 12).Draw(t, "lines")
+		lines := rapid.SliceOfN(rapid.StringMatching(`([fobarx ]|[FOBARX]|[ksKSſ\x{212A}ßẞ]){0,8}\r?`), 1, 12).Draw(t, "lines")
 		m, err := newMatcher(workspace.Query{Pattern: pattern, Regex: true})
 		if err != nil {
 			t.Fatal(err)
@@ -72,8 +73,9 @@ func TestMatcherLikeEveryLine(t *testing.T) {
 				want = append(want, fmt.Sprint(i))
 			}
 		}
+		in := m.in([]byte(text), make([]byte, len(text)))
 		for from := 0; ; {
-			start, end, ok := m.next([]byte(text), from, strings.Contains(text, "\r"))
+			start, end, ok := in.next(from)
 			if !ok {
 				break
 			}
@@ -84,6 +86,28 @@ func TestMatcherLikeEveryLine(t *testing.T) {
 			t.Fatalf("%s in %q: lines %v, want %v", pattern, text, got, want)
 		}
 	})
+}
+
+// TestLower: ASCII letters become lower case and nothing else changes.
+func TestLower(t *testing.T) {
+	all := make([]byte, 0, 300)
+	for c := range 256 {
+		all = append(all, byte(c))
+	}
+	for from := range 9 {
+		text := all[from:]
+		got := make([]byte, len(text))
+		lower(got, text)
+		for i, c := range text {
+			want := c
+			if c >= 'A' && c <= 'Z' {
+				want += 'a' - 'A'
+			}
+			if got[i] != want {
+				t.Fatalf("%q became %q", c, got[i])
+			}
+		}
+	}
 }
 
 func TestNormalize(t *testing.T) {

@@ -114,6 +114,7 @@ func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
 	var line []byte
 	var scanned int64
 	open := false // a line has begun
+	passed := 0   // characters of the line that are not wanted
 	for {
 		part, err := in.ReadSlice('\n')
 		scanned += int64(len(part))
@@ -123,6 +124,7 @@ func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
 		if len(part) > 0 {
 			open = true
 			if room := maxLine + utf8.UTFMax - len(line); room > 0 && c.wants(c.file.Lines+1) {
+				part = c.from(part, &passed)
 				line = append(line, part[:min(room, len(part))]...)
 				if room < len(part) {
 					c.file.Cut = true
@@ -136,7 +138,7 @@ func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
 				c.file.Lines++
 				c.add(c.file.Lines, line)
 			}
-			line, open = line[:0], false
+			line, open, passed = line[:0], false, 0
 			if err != nil {
 				return nil
 			}
@@ -158,6 +160,23 @@ func (c *collector) wants(n int) bool {
 		c.next++
 	}
 	return c.next < len(c.ranges) && c.ranges[c.next].From <= n
+}
+
+// from returns what of a part of a line is wanted: what comes after so many characters.
+func (c *collector) from(part []byte, passed *int) []byte {
+	r := c.ranges[c.next]
+	if r.From != c.file.Lines+1 {
+		return part
+	}
+	for i, b := range part {
+		if utf8.RuneStart(b) {
+			if *passed >= r.Column-1 || b == '\n' {
+				return part[i:]
+			}
+			*passed++
+		}
+	}
+	return nil
 }
 
 func (c *collector) add(n int, line []byte) {

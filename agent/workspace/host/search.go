@@ -146,10 +146,10 @@ func (s *searching) queue(ctx context.Context, f *searched) error {
 }
 
 func (s *searching) work(ctx context.Context) {
-	var buf []byte
+	var r room
 	for f := range s.todo {
 		if ctx.Err() == nil {
-			err := s.h.guarded("search", func() error { buf = s.file(ctx, f, buf); return nil })
+			err := s.h.guarded("search", func() error { s.file(ctx, f, &r); return nil })
 			if err != nil {
 				s.broke.Store(&err)
 			}

@@ -86,9 +86,12 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 		}
 	}
 	if spec.Source != "" {
-		if err := workspace.CopyTree(ctx, spec.Source, tree); err != nil {
+		if err := spec.Copy(ctx, tree); err != nil {
 			return host.Config{}, err
 		}
+	}
+	if spec.Over != "" { // there is no one directory with all of it
+		spec.Source = ""
 	}
 	own := harmless(e.cfg.Env)
 	if old := valueOf(e.cfg.Env, "HOME"); old != "" {

@@ -3,6 +3,7 @@ package workspacetest
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +18,18 @@ func int80(nr uint32) int32
 func otherForms() {
 	_, _, errno := unix.RawSyscall(0x40000000|unix.SYS_GETPID, 0, 0, 0)
 	fmt.Fprintf(os.Stdout, "x32: %s\n", answer(errno))
+	fmt.Fprintf(os.Stdout, "i386: %s\n", asI386())
+}
+
+// asI386 returns the answer to a program of 32 bits. A kernel that runs none ends
+// what asks so.
+func asI386() (said string) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if recover() != nil {
+			said = "fault"
+		}
+	}()
 	const getpid = 20
-	fmt.Fprintf(os.Stdout, "i386: %s\n", answer(unix.Errno(max(0, -int80(getpid)))))
+	return answer(unix.Errno(max(0, -int80(getpid))))
 }

@@ -158,10 +158,10 @@ func together(t *testing.T, s Subject) {
 		}
 	}
 	segments(t, ws)
-	res := run(t, ws, "TIMEFORMAT='%U %S'; time (for i in 1 2 3; do timeout 0.7 sh -c 'while :; do :; done' & done; wait)")
-	var user, sys float64
-	if _, err := fmt.Sscanf(res.Output[strings.LastIndex(strings.TrimSpace(res.Output), "\n")+1:], "%f %f", &user, &sys); err != nil || user+sys > 0.7*1.5 {
-		t.Errorf("three busy programs on one processor for 0.7 s: %v, %q", err, res.Output)
+	res := run(t, ws, "TIMEFORMAT='%R %U %S'; time (for i in 1 2 3; do timeout 0.7 sh -c 'while :; do :; done' & done; wait)")
+	var took, user, sys float64 // on a busy machine it takes longer than 0.7 s
+	if _, err := fmt.Sscanf(res.Output[strings.LastIndex(strings.TrimSpace(res.Output), "\n")+1:], "%f %f %f", &took, &user, &sys); err != nil || user+sys > took*1.5 {
+		t.Errorf("three busy programs on one processor: %v, %q", err, res.Output)
 	}
 	if out := run(t, ws, "cd /tmp; seq 1 120000 | xargs touch 2>/dev/null; ls | wc -l; rm -rf /tmp/*; true").Output; strings.Contains(out, "120000") {
 		t.Errorf("files in /tmp without end: %q", out)

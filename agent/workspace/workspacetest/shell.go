@@ -102,8 +102,8 @@ func floods(t *testing.T, ws *workspace.Workspace) {
 		t.Errorf("flood: beginning or end is missing")
 	}
 	began := time.Now()
-	res = run(t, ws, "yes background & echo started; sleep 100 & true")
-	if !strings.Contains(res.Output, "started") || time.Since(began) > 10*time.Second {
+	res = run(t, ws, "yes background & echo started; sleep 1000 & true")
+	if !strings.Contains(res.Output, "started") || time.Since(began) > time.Minute {
 		t.Errorf("a background process held the command for %s: %.100q", time.Since(began), res.Output)
 	}
 	if res = run(t, ws, "kill %1 %2 2>/dev/null; pkill yes 2>/dev/null; kill $(jobs -p); wait; echo over"); !strings.Contains(res.Output, "over") {
@@ -141,11 +141,11 @@ func kill(t *testing.T, s Subject) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			began := time.Now()
-			res, err := ws.Run(t.Context(), workspace.Command{Line: "echo begun; " + tt.line, Timeout: 300 * time.Millisecond}, nil)
+			res, err := ws.Run(t.Context(), workspace.Command{Line: "echo begun; " + tt.line, Timeout: time.Second}, nil)
 			if err != nil || !res.TimedOut || res.Exit != -1 || !res.Restart || res.Output != "begun\n" {
 				t.Errorf("%+v, %v; want a timeout", res, err)
 			}
-			if d := time.Since(began); d > 5*time.Second {
+			if d := time.Since(began); d > time.Minute {
 				t.Errorf("it took %s", d)
 			}
 			if n := alive(); n != "0\n" {

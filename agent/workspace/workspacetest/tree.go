@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,6 +124,49 @@ func list(t *testing.T, s Subject) {
 	}
 }
 
+func find(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{
+		".gitignore": "skip/\n", ".agentignore": "hidden.go\n", "skip/main.go": "x", "hidden.go": "x", "cmd/main.go": "x", "cmd/Main_test.go": "x", "lib/main.py": "x",
+		"lib/domain/user.go": "x", "domains.md": "x", "a/b/c/user.go": "x", "a/b/c/usr.txt": "x", "main/notes.md": "x", "odd[1].go": "x",
+	})
+	for _, tt := range []struct {
+		pattern, path string
+		most          int
+		want          string
+		left          int
+		near          bool
+	}{
+		{"main.go", "", 0, "cmd/main.go lib/main.py", 0, false},
+		{"MAIN", "", 0, "main/ cmd/main.go lib/main.py cmd/Main_test.go domains.md lib/domain/", 0, false},
+		{"main", "", 2, "main/ cmd/main.go", 4, false},
+		{"*.go", "", 0, "a/b/c/user.go cmd/Main_test.go cmd/main.go lib/domain/user.go odd[1].go", 0, false},
+		{"*.go", "lib", 0, "lib/domain/user.go", 0, false},
+		{"cmd/*.go", "", 0, "cmd/Main_test.go cmd/main.go", 0, false},
+		{"domain/*.go", "", 0, "lib/domain/user.go", 0, false},
+		{"main_TEST.*", "", 0, "cmd/Main_test.go", 0, false},
+		{"**/user.{go,py}", "", 0, "a/b/c/user.go lib/domain/user.go", 0, false},
+		{"c*/", "", 0, "a/b/c/ cmd/", 0, false},
+		{"lib/dommain/user.go", "", 0, "lib/domain/user.go a/b/c/user.go", 0, false}, // the nearest first
+		{"./lib/main.py", "", 0, "lib/main.py cmd/main.go", 0, false},
+		{`odd\[1].go`, "", 0, "odd[1].go", 0, false},
+		{"uzer.go", "", 0, "a/b/c/user.go lib/domain/user.go", 0, true},
+		{"hidden.go", "", 0, "", 0, false}, {"skip/main.go", "lib", 0, "lib/main.py", 0, false}, {"nothing-like-it", "", 0, "", 0, false},
+	} {
+		got, err := ws.Find(t.Context(), workspace.NameQuery{Pattern: tt.pattern, Path: tt.path, Max: tt.most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := strings.Join(got.Paths, " "); list != tt.want || got.Left != tt.left || got.Near != tt.near {
+			t.Errorf("%s in %q: %s, %d left, near %t; want %s, %d, %t", tt.pattern, tt.path, list, got.Left, got.Near, tt.want, tt.left, tt.near)
+		}
+	}
+	for _, q := range []workspace.NameQuery{{Pattern: " / "}, {Pattern: "[a"}, {Pattern: "a", Path: "nowhere"}, {Pattern: "a", Path: "../"}} {
+		if _, err := ws.Find(t.Context(), q); err == nil {
+			t.Errorf("%+v: no error", q)
+		}
+	}
+}
+
 func search(t *testing.T, s Subject) {
 	tree := Tree{
 		".gitignore": "skip/\n", "skip/a.go": "func Needle()", "bin.dat": "Needle\x00", "a.go": "package a\n\nfunc Needle() {}\n// end\n",
@@ -218,6 +265,48 @@ rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'byte
 	for p, text := range map[string]string{"mod.txt": "newer\n", "link": "same.txt", "newlink": "/etc/passwd", "caf\xe9": "bytes\n"} {
 		if got := content(t, ws, p); got != text {
 			t.Errorf("content of %q: %q, want %q", p, got, text)
+		}
+	}
+}
+
+// layers checks that one base over another is seen as one: what it has and what is gone.
+func layers(t *testing.T, s Subject) {
+	below, over := t.TempDir(), t.TempDir()
+	Tree{"kept.txt": "kept\n", "old.txt": "old\n", "gone.txt": "gone\n", "d/gone.txt": "gone\n", "d/kept.txt": "kept\n", "all/a": "a", "was-dir/a": "a", "was-file": "a"}.write(t, below)
+	Tree{"old.txt": "new\n", "fresh/a.txt": "fresh\n", "d/l": "-> kept.txt", "was-dir": "file\n", "was-file/a": "a\n"}.write(t, over)
+	for _, name := range []string{"gone.txt", "d/gone.txt", "all"} {
+		if err := syscall.Mknod(filepath.Join(over, name), syscall.S_IFCHR, 0); err != nil {
+			t.Skipf("NEEDS mknod: %v", err)
+		}
+	}
+	for _, dir := range []string{below, over} {
+		if err := errors.Join(os.Chmod(dir, 0o755), workspace.Give(t.Context(), dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws := OpenSpec(t, s, workspace.Spec{Source: below, Over: over})
+	got := mustRun(t, ws, "find . -path ./.git -prune -o -type f -print -o -type l -print | sort; cat old.txt d/l was-dir was-file/a")
+	if want := "./d/kept.txt\n./d/l\n./fresh/a.txt\n./kept.txt\n./old.txt\n./was-dir\n./was-file/a\nnew\nkept\nfile\na\n"; got != want {
+		t.Errorf("inside is\n%s\nwant\n%s", got, want)
+	}
+	if cs, err := ws.Changes(t.Context()); err != nil || len(cs) > 0 {
+		t.Errorf("changes before any: %+v, %v", cs, err)
+	}
+	mustRun(t, ws, "echo more >>old.txt; rm d/kept.txt; echo again >gone.txt; rm -r fresh")
+	cs, err := ws.Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, c := range cs {
+		told = append(told, string(c.Kind)+" "+c.Path)
+	}
+	if want := []string{"delete d/kept.txt", "delete fresh/a.txt", "create gone.txt", "modify old.txt"}; !slices.Equal(told, want) {
+		t.Errorf("changes are %q, want %q", told, want)
+	}
+	for name, want := range map[string]string{filepath.Join(over, "old.txt"): "new\n", filepath.Join(below, "d/kept.txt"): "kept\n", filepath.Join(over, "fresh/a.txt"): "fresh\n"} {
+		if data, err := os.ReadFile(name); err != nil || string(data) != want {
+			t.Errorf("the base was written to: %s is %q, %v", name, data, err)
 		}
 	}
 }

@@ -142,12 +142,12 @@ func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 		noForce = append(noForce, ref)
 	}
 	workflows := "1"
-	if who.inst() != nil && !granted(who.tok.Perms, "workflows:write") {
-		workflows = "0"
-	}
 	login := ""
 	if who.user != nil {
 		login = who.user.Login
+	}
+	if who.inst() != nil && !granted(who.tok.Perms, "workflows:write") || login == "github-actions[bot]" {
+		workflows = "0"
 	}
 	return []string{"GIT_PROJECT_ROOT=" + rp.Dir.Path, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GHTEST_WORKFLOWS=" + workflows,

@@ -22,7 +22,11 @@ type Comment struct {
 	Reactions []Reaction
 	Path      string
 	Line      int
+	StartLine int // 0 for a single line
+	Old       bool
+	Commit    string
 	InReplyTo int64
+	Resolved  bool // the thread that it began
 }
 
 // Reaction is one reaction.
@@ -143,7 +147,7 @@ func reviewOf(rv *hub.Review) Review {
 
 func commentOf(c *hub.Comment) Comment {
 	return Comment{ID: c.ID, Author: c.Author.Login, Body: c.Body, Created: c.Created, Updated: c.Updated,
-		Reactions: views(c.Reactions), Path: c.Path, Line: c.Line, InReplyTo: c.InReplyTo}
+		Reactions: views(c.Reactions), Path: c.Path, Line: c.Line, InReplyTo: c.InReplyTo, StartLine: c.StartLine, Old: c.Side == "LEFT", Commit: c.Commit, Resolved: c.Resolved}
 }
 
 func views(list []*hub.Reaction) []Reaction {

@@ -104,7 +104,7 @@ func getCheck(c *call) (int, any, error) {
 func listChecks(c *call) (int, any, error) {
 	sha := c.repo.Dir.Resolve(c.params["ref"])
 	list := []object{}
-	for _, cr := range c.repo.Checks {
+	for _, cr := range hub.Attempts(c.repo.Checks, c.query("filter")) {
 		if cr.SHA != sha || (c.query("check_name") != "" && c.query("check_name") != cr.Name) ||
 			(c.query("status") != "" && c.query("status") != cr.Status) {
 			continue
@@ -124,7 +124,7 @@ func getRun(c *call) (int, any, error) {
 	if !ok {
 		return 0, nil, hub.NotFound()
 	}
-	return 200, object{"id": c.number("run_id"), "status": run.Status, "run_attempt": run.Attempt}, nil
+	return 200, object{"id": c.number("run_id"), "status": run.Status, "run_attempt": run.Attempt, "actor": object{"id": run.Actor}, "updated_at": c.s.Now()}, nil
 }
 
 func jobLogs(c *call) (int, any, error) {

@@ -25,7 +25,11 @@ type Check struct {
 	Title     string // and Summary are the check's own words, Title also a status's
 	Summary   string
 	URL       string
+	Started   time.Time
 	Completed time.Time
+
+	ID, Suite int64 // of a check run; later ones have larger numbers
+	AppID     int64
 }
 
 // Failed reports whether the check ended and was not content.
@@ -44,7 +48,23 @@ const checkPages = 3
 // 300 of each. Statuses that the App may not read are one check, called commit
 // statuses, that says so.
 func Checks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
-	out, err := checkRuns(ctx, c, sha)
+	return checks(ctx, c, sha, "latest")
+}
+
+// OthersChecks is [Checks] with every attempt of a check run, and without those that the
+// bot itself made.
+func OthersChecks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
+	all, err := checks(ctx, c, sha, "all")
+	return slices.DeleteFunc(all, func(k Check) bool {
+		return ghapp.IsOwn(c, k.AppID) || k.State == unreadable //control:own-checks
+	}), err
+}
+
+// unreadable is the state of what the App may not read.
+const unreadable = "unreadable"
+
+func checks(ctx context.Context, c *ghapp.Client, sha, filter string) ([]Check, error) {
+	out, err := checkRuns(ctx, c, sha, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +79,7 @@ func Checks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
 		next, err = page(ctx, c, ghapp.Ask{Op: "read statuses", Path: fmt.Sprintf("commits/%s/status?per_page=%d&page=%d", url.PathEscape(sha), pageSize, next)}, &got)
 		var e *ghapp.Error
 		if errors.As(err, &e) && e.Kind == ghapp.Permanent && e.Status == http.StatusForbidden { // a right that many Apps were not given
-			out = append(out, Check{Name: "commit statuses", State: "unreadable", Title: e.Err.Error()})
+			out = append(out, Check{Name: "commit statuses", State: unreadable, Title: e.Err.Error()})
 			break
 		}
 		if err != nil {
@@ -73,25 +93,31 @@ func Checks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
 	return out, nil
 }
 
-func checkRuns(ctx context.Context, c *ghapp.Client, sha string) (out []Check, err error) {
+func checkRuns(ctx context.Context, c *ghapp.Client, sha, filter string) (out []Check, err error) {
 	for next := 1; next != 0 && next <= checkPages; {
 		var got struct {
 			Runs []struct {
 				ID                       int64
 				Name, Status, Conclusion string
-				Details                  string    `json:"details_url"`
-				HTMLURL                  string    `json:"html_url"`
-				Completed                time.Time `json:"completed_at"`
-				App                      struct{ Slug string }
-				Output                   struct{ Title, Summary string }
+				Details                  string             `json:"details_url"`
+				HTMLURL                  string             `json:"html_url"`
+				Started                  time.Time          `json:"started_at"`
+				Completed                time.Time          `json:"completed_at"`
+				Suite                    struct{ ID int64 } `json:"check_suite"`
+				App                      struct {
+					ID   int64
+					Slug string
+				}
+				Output struct{ Title, Summary string }
 			} `json:"check_runs"`
 		}
-		next, err = page(ctx, c, ghapp.Ask{Op: "list check runs", Path: fmt.Sprintf("commits/%s/check-runs?per_page=%d&page=%d", url.PathEscape(sha), pageSize, next)}, &got)
+		next, err = page(ctx, c, ghapp.Ask{Op: "list check runs", Path: fmt.Sprintf("commits/%s/check-runs?filter=%s&per_page=%d&page=%d", url.PathEscape(sha), filter, pageSize, next)}, &got)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range got.Runs {
-			k := Check{Name: r.Name, App: r.App.Slug, State: r.Status, Title: r.Output.Title, Summary: r.Output.Summary, URL: r.HTMLURL, Completed: r.Completed}
+			k := Check{Name: r.Name, App: r.App.Slug, State: r.Status, Title: r.Output.Title, Summary: r.Output.Summary, URL: r.HTMLURL, Started: r.Started, Completed: r.Completed,
+				ID: r.ID, Suite: r.Suite.ID, AppID: r.App.ID}
 			if r.Status == "completed" {
 				k.State = r.Conclusion
 			}

@@ -63,22 +63,40 @@ func Files(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (File
 	}
 	out := FileList{Total: sum.Total, Additions: sum.Additions, Deletions: sum.Deletions}
 	for next := 1; next != 0 && len(out.List) < most; {
-		var list []struct {
-			Filename, Status, Patch string
-			Previous                string `json:"previous_filename"`
-			Additions, Deletions    int
-		}
+		var list []apiFile
 		var err error
 		next, err = page(ctx, c, ghapp.Ask{Op: "list files", Thread: ref, Path: fmt.Sprintf("pulls/%d/files?per_page=%d&page=%d", ref.Number, pageSize, next)}, &list)
 		if err != nil {
 			return FileList{}, err
 		}
-		for _, f := range list {
-			out.List = append(out.List, File{Path: f.Filename, Previous: f.Previous, Status: f.Status, Additions: f.Additions, Deletions: f.Deletions, Patch: f.Patch})
-		}
+		out.List = append(out.List, filesOf(list)...)
 	}
 	out.List = out.List[:min(len(out.List), most)]
 	return out, nil
+}
+
+// Compare returns what a commit has that another has not, as a pull request between them
+// would show it. GitHub names no more than 300 files.
+func Compare(ctx context.Context, c *ghapp.Client, ref thread.Ref, base, head string) ([]File, error) {
+	var got struct{ Files []apiFile }
+	if _, err := page(ctx, c, ghapp.Ask{Op: "compare commits", Thread: ref, Path: fmt.Sprintf("compare/%s...%s", base, head)}, &got); err != nil {
+		return nil, err
+	}
+	return filesOf(got.Files), nil
+}
+
+// apiFile is a file as the REST API shows it.
+type apiFile struct {
+	Filename, Status, Patch string
+	Previous                string `json:"previous_filename"`
+	Additions, Deletions    int
+}
+
+func filesOf(list []apiFile) (out []File) {
+	for _, f := range list {
+		out = append(out, File{Path: f.Filename, Previous: f.Previous, Status: f.Status, Additions: f.Additions, Deletions: f.Deletions, Patch: f.Patch})
+	}
+	return out
 }
 
 // Diff is the diff of a pull request, a file at a time: the files that had room,

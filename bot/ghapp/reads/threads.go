@@ -21,6 +21,11 @@ type ReviewThread struct {
 	Hunk      string
 	Comments  []Comment // the first, and the newest 20
 	Total     int       // comments
+
+	Talk       string   // its node id
+	Resolved   bool     //
+	ResolvedBy string   // "" where GitHub does not say
+	Against    []string // who gave the first comment a thumbs-down
 }
 
 // ReviewThreadList is the unresolved threads of a pull request, in its order.
@@ -44,12 +49,18 @@ type graphComment struct {
 	AuthorAssociation, Body, URL, DiffHunk string
 	CreatedAt                              time.Time
 	LastEditedAt                           *time.Time
+	Reactions                              struct {
+		Nodes []struct{ User *struct{ Login string } }
+	}
 }
 
 type graphThread struct {
+	ID                            string
 	IsResolved, IsOutdated        bool
+	ResolvedBy                    *struct{ Login string }
 	Path, DiffSide                string
 	Line, StartLine, OriginalLine int
+	OriginalStartLine             int
 	Opening                       struct {
 		TotalCount int
 		Nodes      []graphComment
@@ -59,7 +70,17 @@ type graphThread struct {
 
 // ReviewThreads returns the unresolved review threads of a pull request, at most
 // most of them.
-func ReviewThreads(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (out ReviewThreadList, err error) {
+func ReviewThreads(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (ReviewThreadList, error) {
+	return threads(ctx, c, ref, most, false)
+}
+
+// AllThreads returns the review threads of a pull request, those that are resolved as well.
+func AllThreads(ctx context.Context, c *ghapp.Client, ref thread.Ref) ([]ReviewThread, error) {
+	got, err := threads(ctx, c, ref, threadPage*threadPages, true)
+	return got.List, err
+}
+
+func threads(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int, resolved bool) (out ReviewThreadList, err error) {
 	vars := map[string]any{"first": threadPage, "after": nil}
 	seen := 0
 	for range threadPages {
@@ -81,7 +102,7 @@ func ReviewThreads(ctx context.Context, c *ghapp.Client, ref thread.Ref, most in
 				break
 			}
 			seen++
-			if t.IsResolved {
+			if t.IsResolved && !resolved {
 				out.Resolved++
 				continue
 			}
@@ -97,13 +118,21 @@ func ReviewThreads(ctx context.Context, c *ghapp.Client, ref thread.Ref, most in
 }
 
 func (t graphThread) read() ReviewThread {
-	out := ReviewThread{Path: t.Path, Line: t.Line, StartLine: t.StartLine, Left: t.DiffSide == "LEFT", Outdated: t.IsOutdated, Total: t.Opening.TotalCount}
+	out := ReviewThread{Path: t.Path, Line: t.Line, StartLine: t.StartLine, Left: t.DiffSide == "LEFT", Outdated: t.IsOutdated, Total: t.Opening.TotalCount, Talk: t.ID, Resolved: t.IsResolved}
+	if t.ResolvedBy != nil {
+		out.ResolvedBy = t.ResolvedBy.Login
+	}
 	if out.Line == 0 {
-		out.Line = t.OriginalLine
+		out.Line, out.StartLine = t.OriginalLine, t.OriginalStartLine
 	}
 	list := t.Newest.Nodes
 	if open := t.Opening.Nodes; len(open) > 0 {
 		out.Hunk = open[0].DiffHunk
+		for _, r := range open[0].Reactions.Nodes {
+			if r.User != nil {
+				out.Against = append(out.Against, r.User.Login)
+			}
+		}
 		if len(list) == 0 || list[0].ID != open[0].ID {
 			out.Comments = append(out.Comments, open[0].read(1))
 		}

@@ -1,5 +1,8 @@
 // Package archive reads and writes the logs of sessions where they are kept
 // besides databases: in files, and in refs of a git repository.
+//
+//	archive.go  files, and a ref for each session
+//	threads.go  refs with all of a thread, as workflow runs keep it
 package archive
 
 import (
@@ -8,9 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -41,13 +42,15 @@ func IsGit(address string) bool { return strings.HasPrefix(address, Prefix) }
 type Repository struct {
 	repo    *gitops.Mirror
 	session string // that the address names, or ""
+	key     secret.Value
 	address string
 	close   func() error
 }
 
 // Config is how repositories are reached.
 type Config struct {
-	Token string // for URLs; "" for none
+	Token string       // for URLs; "" for none
+	Key   secret.Value // that opens what workflow runs sealed; "" for none
 	Log   *slog.Logger
 }
 
@@ -64,7 +67,7 @@ func Open(ctx context.Context, cfg Config, address string) (*Repository, error) 
 	if address == "" {
 		return nil, misuse("%s names no repository: want git:https://host/owner/name or git:PATH, and #SESSION behind it if one is meant", given)
 	}
-	r := &Repository{session: id, address: Prefix + address}
+	r := &Repository{session: id, address: Prefix + address, key: cfg.Key}
 	if !strings.Contains(address, "://") {
 		var err error
 		if r.repo, err = gitops.OpenLocal(address); err != nil {
@@ -103,41 +106,6 @@ func (r *Repository) WriteRef(ctx context.Context, ref string, files map[string]
 		err = fmt.Errorf("%w: %w", gitref.ErrMoved, err)
 	}
 	return commit, err
-}
-
-// Sessions lists what the repository holds, or the one that the address names.
-func (r *Repository) Sessions(ctx context.Context) ([]string, error) {
-	if r.session != "" {
-		return []string{r.session}, nil
-	}
-	all, err := r.repo.RemoteRefs(ctx, gitref.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		ids = append(ids, strings.TrimPrefix(name, gitref.Prefix))
-	}
-	if len(ids) == 0 {
-		return nil, misuse("%s holds no sessions: there is nothing below %s", r.address, gitref.Prefix)
-	}
-	return ids, nil
-}
-
-// Read reads the log of the one session that the address names.
-func (r *Repository) Read(ctx context.Context) (id string, events []session.Event, err error) {
-	ids, err := r.Sessions(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	if len(ids) > 1 {
-		return "", nil, misuse("%s holds %d sessions: say which, as %s#%s", r.address, len(ids), r.address, ids[0])
-	}
-	events, err = gitref.Log(ctx, r, ids[0])
-	if err == nil && len(events) == 0 {
-		err = misuse("%s holds no session %s", r.address, ids[0])
-	}
-	return ids[0], events, err
 }
 
 // Write stores a log under the ref of its session, which has none yet.

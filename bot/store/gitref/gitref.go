@@ -40,7 +40,7 @@ type Repo interface {
 	// remote, and the commit's id. A ref that does not exist gives no files,
 	// the empty id and no error.
 	ReadRef(ctx context.Context, ref string) (files map[string][]byte, commit string, err error)
-	// WriteRef makes a commit of exactly files with the parent old and moves
+	// WriteRef makes a commit of exactly files, without a parent, and moves
 	// ref to it on the remote, if ref is at old there; the empty old means
 	// that ref must not exist. It returns the new commit's id, or an error
 	// that wraps [ErrMoved], also when the remote refused because another push

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 )
@@ -78,5 +79,25 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestPullsOfAnOldForm: sessions of a database from before a check looked for them by
+// their pull request or branch are found by these.
+func TestPullsOfAnOldForm(t *testing.T) {
+	t.Parallel()
+	path := file(t, storetest.Unpack(t, "testdata/golden-2.db.gz"))
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	_, err = db.ExecContext(t.Context(), `UPDATE sessions SET doc = CAST(json_set(CAST(doc AS TEXT), '$.pull', 7, '$.branch', 'agent/x') AS BLOB)`)
+	must(t, err)
+	must(t, db.Close())
+	s := open(t, sqlite.Config{Path: path})
+	for _, q := range []store.Query{{Repo: "octo/hello", Pulls: []int{7}}, {Repo: "octo/hello", Branches: []string{"agent/x"}}} {
+		list, err := s.Sessions.List(t.Context(), q)
+		must(t, err)
+		if len(list) != 1 {
+			t.Errorf("%+v finds %d sessions", q, len(list))
+		}
 	}
 }

@@ -77,23 +77,25 @@ func (s *wakes) Urgent(ctx context.Context, thread string, most int, after int64
 
 // Done implements [store.Deliveries].
 func (s *deliveries) Done(ctx context.Context, note string, ids ...string) error {
-	err := s.write(ctx, func(q query) error { return doneDeliveries(ctx, q, note, ids) })
+	err := s.write(ctx, func(q query) error { _, err := doneDeliveries(ctx, q, note, ids); return err })
 	if err != nil {
 		return fmt.Errorf("finish deliveries: %w", err)
 	}
 	return nil
 }
 
-func doneDeliveries(ctx context.Context, q query, note string, ids []string) error {
+// doneDeliveries returns how many were not done before.
+func doneDeliveries(ctx context.Context, q query, note string, ids []string) (done int, err error) {
 	note = strings.ReplaceAll(strings.ToValidUTF8(note, "?"), "\x00", "?")
 	for _, id := range ids {
 		// The payload is dropped; id and key stay, to recognize duplicates.
-		_, err := q.exec(ctx, `UPDATE deliveries SET done = ?, note = ?, payload = NULL WHERE id = ? AND done IS NULL`, micros(q.stamp()), note, id)
+		n, err := q.exec(ctx, `UPDATE deliveries SET done = ?, note = ?, payload = NULL WHERE id = ? AND done IS NULL`, micros(q.stamp()), note, id)
 		if err != nil {
-			return err
+			return done, err
 		}
+		done += n
 	}
-	return nil
+	return done, nil
 }
 
 // Unknown implements [store.Deliveries].

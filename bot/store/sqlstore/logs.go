@@ -93,7 +93,11 @@ func applyRecords(ctx context.Context, q query, f store.Fence, c store.Change) e
 			return fmt.Errorf("intend %q: %w", in.Key, err)
 		}
 	}
-	return doneDeliveries(ctx, q, "", c.Done)
+	done, err := doneDeliveries(ctx, q, "", c.Done)
+	if err == nil && done < len(c.Done) { //control:worked-on-once
+		return fmt.Errorf("a delivery of %q was worked on meanwhile: %w", c.Done, session.ErrFenced)
+	}
+	return err
 }
 
 // head returns the end of a log; an empty log ends at 0.

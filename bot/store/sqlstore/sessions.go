@@ -35,7 +35,7 @@ func scanSession(row scanner) (*store.Session, error) {
 
 func checkSession(s *store.Session) error {
 	for _, err := range []error{
-		store.CheckName("id", s.ID), store.CheckName("thread", s.Thread), store.CheckPlain("repo", s.Repo), store.CheckPlain("requester", s.Requester), store.CheckPlain("state", string(s.State)),
+		store.CheckName("id", s.ID), store.CheckName("thread", s.Thread), store.CheckPlain("repo", s.Repo), store.CheckPlain("requester", s.Requester), store.CheckPlain("state", string(s.State)), store.CheckPlain("branch", s.Branch),
 	} {
 		if err != nil {
 			return err
@@ -57,9 +57,9 @@ func (s *sessions) Create(ctx context.Context, in *store.Session) error {
 		return fmt.Errorf("create session: %w", err)
 	}
 	err = s.write(ctx, func(q query) error {
-		n, err := q.exec(ctx, `INSERT INTO sessions (id, thread, repo, requester, state, created, version, doc)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			row.ID, row.Thread, row.Repo, row.Requester, row.State, micros(row.Created), row.Version, doc)
+		n, err := q.exec(ctx, `INSERT INTO sessions (id, thread, repo, requester, state, pull, branch, created, version, doc)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			row.ID, row.Thread, row.Repo, row.Requester, row.State, row.Pull, row.Branch, micros(row.Created), row.Version, doc)
 		if err == nil && n == 0 {
 			err = store.ErrExists
 		}
@@ -147,8 +147,8 @@ func updateSession(ctx context.Context, q query, row *store.Session) error {
 	if err != nil {
 		return err
 	}
-	n, err := q.exec(ctx, `UPDATE sessions SET thread = ?, repo = ?, requester = ?, state = ?, version = ?, doc = ? WHERE id = ? AND version = ?`,
-		row.Thread, row.Repo, row.Requester, row.State, row.Version, doc, row.ID, old)
+	n, err := q.exec(ctx, `UPDATE sessions SET thread = ?, repo = ?, requester = ?, state = ?, pull = ?, branch = ?, version = ?, doc = ? WHERE id = ? AND version = ?`,
+		row.Thread, row.Repo, row.Requester, row.State, row.Pull, row.Branch, row.Version, doc, row.ID, old)
 	if err != nil || n == 1 {
 		return err
 	}
@@ -181,6 +181,16 @@ func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, 
 			states[i] = state
 		}
 		add("s.state IN "+marks(1, len(states)), states...)
+	}
+	if len(by.Pulls)+len(by.Branches) > 0 { // each by its index
+		var either []string
+		for _, n := range by.Pulls {
+			either, args = append(either, "s.pull <> 0 AND s.pull = ?"), append(args, n)
+		}
+		for _, name := range by.Branches {
+			either, args = append(either, "s.branch <> '' AND s.branch = ?"), append(args, name)
+		}
+		add("(" + strings.Join(either, " OR ") + ")")
 	}
 	if by.Limit <= 0 {
 		by.Limit = 100

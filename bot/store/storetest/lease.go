@@ -114,6 +114,33 @@ func leasePaused(t *testing.T, e *env) {
 	want(t, "append after the release", e.Logs.Log(cur.Fence()).Append(ctx, note(3, "gone")), session.ErrFenced)
 }
 
+// leaseBehind has a worker read a delivery, and another do it and let its session go,
+// before the first takes that session: it must not do it again.
+func leaseBehind(t *testing.T, e *env) {
+	ctx := t.Context()
+	must(t, e.Sessions.Create(ctx, &store.Session{ID: "s1", Thread: thread}))
+	for _, id := range []string{"d", "later"} {
+		_, err := e.Deliveries.Put(ctx, &store.Delivery{ID: id, Event: "issue_comment", Thread: thread, Payload: []byte("{}")})
+		must(t, err)
+	}
+	cur := e.hold(t, "s1", "two")
+	must(t, e.Logs.Apply(ctx, cur.Fence(), store.Change{Events: []*session.Event{note(1, "two")}, Done: []string{"d"}}))
+	_, err := e.Leases.Release(ctx, cur, time.Time{})
+	must(t, err)
+
+	f := e.hold(t, "s1", "one").Fence()
+	again := store.Change{Events: []*session.Event{note(1, "one")}, Done: []string{"later", "d"}}
+	want(t, "what was done, again", e.Logs.Apply(ctx, f, again), session.ErrFenced)
+	events, err := e.Logs.Log(f).Events(ctx, 0)
+	must(t, err)
+	if diff := cmp.Diff([]string{"two"}, texts(t, events)); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+	if d, err := e.Deliveries.Next(ctx, thread); err != nil || d.ID != "later" {
+		t.Errorf("next is %+v, %v; nothing of a change that failed is kept", d, err)
+	}
+}
+
 // leaseRelease has a delivery arrive, and a wake, between the last look of
 // the holder and its release.
 func leaseRelease(t *testing.T, e *env) {

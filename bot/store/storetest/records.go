@@ -50,6 +50,7 @@ func sessionsListed(t *testing.T, e *env) {
 	for i := range 6 {
 		must(t, e.Sessions.Create(t.Context(), &store.Session{
 			ID: fmt.Sprint("s", i), Thread: fmt.Sprint("t", i), Repo: fmt.Sprint("octo/", i%2), Requester: fmt.Sprint("u", i%3), State: session.Phase(fmt.Sprint("state", i%4)),
+			Branch: []string{"", "b1", "b2"}[i%3], Pull: i % 5,
 		}))
 		e.clock.Add(time.Hour)
 	}
@@ -63,6 +64,11 @@ func sessionsListed(t *testing.T, e *env) {
 		"states":    {store.Query{States: []session.Phase{"state2", "state3"}}, []string{"s3", "s2"}},
 		"limit":     {store.Query{Limit: 2}, []string{"s5", "s4"}},
 		"before":    {store.Query{Before: e.clock.Now().Add(-4*time.Hour + time.Minute)}, []string{"s2", "s1", "s0"}},
+		"pull":      {store.Query{Pulls: []int{1}}, []string{"s1"}},
+		"no pull":   {store.Query{Pulls: []int{0, 9}}, nil},
+		"branch":    {store.Query{Branches: []string{"b2"}}, []string{"s5", "s2"}},
+		"no branch": {store.Query{Branches: []string{""}}, nil},
+		"either":    {store.Query{Repo: "octo/1", Pulls: []int{2, 3}, Branches: []string{"b2", "b3"}}, []string{"s5", "s3"}},
 		"none":      {store.Query{Repo: "octo/1", States: []session.Phase{"state0"}}, nil},
 	} {
 		got, err := e.Sessions.List(t.Context(), test.query)

@@ -62,8 +62,17 @@ const form = 1
 // partSize is how many bytes of events make a part that is never written again.
 const partSize = 256 << 10
 
-// most limits what a file of the ref unpacks to.
-const most = 1 << 30
+// most limits what the files of the ref unpack to together.
+const most = 512 << 20
+
+// mostSessions and mostBytes limit what a ref keeps of sessions that are over, and
+// longestKnown how long it tells a redelivery. The newest session is kept whatever its
+// size: its budgets limit that.
+const (
+	mostSessions = 20
+	mostBytes    = 32 << 20
+	longestKnown = 30 * 24 * time.Hour
+)
 
 // The names of files. The ref has no directories.
 const (
@@ -71,8 +80,8 @@ const (
 	partEnd   = ".jsonl.gz"
 )
 
-// errSealed is the error for a ref that is sealed, where there is no key for it.
-var errSealed = errors.New("it is sealed: the key that it was sealed with is needed")
+// ErrSealed is the error for a ref that is sealed, where there is no key for it.
+var ErrSealed = errors.New("it is sealed: the key that it was sealed with is needed")
 
 func newBook() *book {
 	return &book{records: records{
@@ -114,6 +123,37 @@ func (b *book) join(theirs *book) (*book, error) {
 		}
 	}
 	return c, nil
+}
+
+// trim forgets what is old.
+func (b *book) trim(now time.Time, limit int) {
+	maps.DeleteFunc(b.Known, func(_ string, k known) bool { return now.Sub(k.Done) > longestKnown })
+	size := 0
+	for _, data := range b.files {
+		size += len(data)
+	}
+	for len(b.Order) > mostSessions || len(b.Order) > 1 && size > limit { //control:old-sessions-are-forgotten
+		size -= b.forget(b.Order[0])
+		b.Order = b.Order[1:]
+	}
+}
+
+// forget drops all of a session, and returns how many bytes its log had.
+func (b *book) forget(id string) (size int) {
+	delete(b.Sessions, id)
+	delete(b.Leases, id)
+	delete(b.Heads, id)
+	delete(b.logs, id)
+	maps.DeleteFunc(b.files, func(name string, data []byte) bool {
+		ours := strings.HasPrefix(name, id+".") && strings.HasSuffix(name, partEnd)
+		if ours {
+			size += len(data)
+		}
+		return ours
+	})
+	maps.DeleteFunc(b.Intents, func(_ string, in store.Intent) bool { return in.Session == id })
+	b.Planned = slices.DeleteFunc(b.Planned, func(key string) bool { _, ok := b.Intents[key]; return !ok })
+	return size
 }
 
 // encode returns the files of the ref.
@@ -199,34 +239,40 @@ func pack(data []byte, seal func([]byte) ([]byte, error)) ([]byte, error) {
 	return seal(out.Bytes())
 }
 
-func unpack(data []byte, open func([]byte) ([]byte, error)) ([]byte, error) {
-	if open != nil {
+// unpacker reads files of the ref.
+type unpacker struct {
+	open func([]byte) ([]byte, error)
+	left int64 // bytes that they may have, together
+}
+
+func (u *unpacker) unpack(data []byte) ([]byte, error) {
+	if u.open != nil {
 		var err error
-		if data, err = open(data); err != nil {
+		if data, err = u.open(data); err != nil {
 			return nil, err
 		}
 	}
 	zip, err := gzip.NewReader(bytes.NewReader(data))
-	if errors.Is(err, gzip.ErrHeader) && open == nil {
-		err = errSealed
+	if errors.Is(err, gzip.ErrHeader) && u.open == nil {
+		err = ErrSealed
 	}
 	if err != nil {
 		return nil, err
 	}
-	out, err := io.ReadAll(io.LimitReader(zip, most+1))
-	if err == nil && len(out) > most {
-		err = fmt.Errorf("it unpacks to more than %d bytes", most)
+	out, err := io.ReadAll(io.LimitReader(zip, u.left+1))
+	if u.left -= int64(len(out)); err == nil && u.left < 0 { //control:refs-unpack-to-so-much
+		err = errors.New("the ref unpacks to more than it may")
 	}
 	return out, err
 }
 
 // decode reads the files of the ref. A ref that is not there has none.
-func decode(files map[string][]byte, open func([]byte) ([]byte, error)) (*book, error) {
+func decode(files map[string][]byte, u unpacker) (*book, error) {
 	b := newBook()
 	if len(files) == 0 {
 		return b, nil
 	}
-	data, err := unpack(files[stateFile], open)
+	data, err := u.unpack(files[stateFile])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", stateFile, err)
 	}
@@ -236,13 +282,16 @@ func decode(files map[string][]byte, open func([]byte) ([]byte, error)) (*book, 
 	if b.Form != form {
 		return nil, fmt.Errorf("%s has the form %d: another version of handrail wrote it, this one reads %d", stateFile, b.Form, form)
 	}
+	if err := b.mend(); err != nil {
+		return nil, fmt.Errorf("%s: %w", stateFile, err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		whole, ok := strings.CutSuffix(name, partEnd)
 		if !ok {
 			continue
 		}
 		id := whole[:max(strings.LastIndexByte(whole, '.'), 0)]
-		data, err := unpack(files[name], open)
+		data, err := u.unpack(files[name])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -285,6 +334,11 @@ func (b *book) take(id, name string, data []byte) error {
 
 // check verifies that logs are unbroken and end where the records say.
 func (b *book) check() error {
+	for id := range b.logs {
+		if _, ok := b.Heads[id]; !ok { //control:no-log-without-an-end
+			return fmt.Errorf("the records do not say where the log of session %s ends", id)
+		}
+	}
 	for id, h := range b.Heads {
 		c := b.logs[id]
 		if c == nil || len(c.events) == 0 {

@@ -28,7 +28,7 @@ func (s *Store) UntilIdle(ctx context.Context, w Watch) error {
 		}
 		if time.Since(looked) > w.Look {
 			looked = time.Now()
-			if _, err := s.refresh(ctx); err != nil {
+			if err := s.Refresh(ctx); err != nil {
 				w.Log.WarnContext(ctx, "look at the ref", "ref", s.Ref, "err", err)
 			}
 		}
@@ -38,20 +38,36 @@ func (s *Store) UntilIdle(ctx context.Context, w Watch) error {
 	}
 }
 
+// idle reports whether nothing is left to do. What another works on that is not gone is
+// left to it: it lets go only when it has found all that waits.
 func (s *Store) idle(ctx context.Context, w Watch) (idle bool, err error) {
+	unsure := map[string]bool{} // who may be gone
 	err = s.read(ctx, func(b *book) error {
+		now, end := s.stamp(), s.stamp().Add(w.Within)
 		idle = true
-		for _, at := range s.due {
-			idle = idle && at.After(s.stamp().Add(w.Within))
-		}
 		for _, l := range b.Leases {
 			idle = idle && l.Owner != w.Owner
+			if l.Owner != "" && time.Since(s.asked[l.Owner].at) > w.Look { //control:holder-is-not-gone
+				unsure[l.Owner] = true
+			}
 		}
-		for _, d := range b.Deliveries {
-			l := b.Leases[d.Thread]
-			idle = idle && live(l, s.stamp()) && l.Owner != w.Owner
+		for thread := range s.waiting(b, end) {
+			switch l := b.Leases[thread]; {
+			case l.Owner == "":
+				idle = idle && l.NotBefore.After(end) //control:put-off-is-waited-for
+			case l.Owner == w.Owner || !s.works(l, now):
+				idle = false
+			}
 		}
 		return nil
 	})
-	return idle, err
+	if err != nil || !idle || len(unsure) == 0 {
+		return idle, err
+	}
+	for owner := range unsure {
+		if _, err := s.gone(ctx, owner); err != nil {
+			w.Log.WarnContext(ctx, "look whether another run works", "run", owner, "err", err)
+		}
+	}
+	return false, nil // now more is known
 }

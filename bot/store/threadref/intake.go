@@ -103,7 +103,9 @@ func (s deliveries) Done(ctx context.Context, note string, ids ...string) error 
 	return s.change(ctx, soon, func(b *book) error { b.done(s.stamp(), note, ids); return nil })
 }
 
-func (b *book) done(now time.Time, note string, ids []string) {
+// done returns how many were not done before.
+func (b *book) done(now time.Time, note string, ids []string) int {
+	before := len(b.Deliveries)
 	b.Deliveries = slices.DeleteFunc(b.Deliveries, func(d store.Delivery) bool {
 		if !slices.Contains(ids, d.ID) {
 			return false
@@ -111,6 +113,7 @@ func (b *book) done(now time.Time, note string, ids []string) {
 		b.Known[d.ID] = known{Key: d.Key, Done: now, Note: strings.ToValidUTF8(note, "?")}
 		return true
 	})
+	return before - len(b.Deliveries)
 }
 
 // Unknown implements [store.Deliveries].
@@ -159,6 +162,15 @@ func (s wakes) Wake(_ context.Context, thread string, urgency int, at time.Time)
 	return nil
 }
 
+// taken forgets wakes of a thread: who took it up looks at all of it.
+func (s *Store) taken(thread string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.due[thread].After(s.stamp()) {
+		delete(s.due, thread)
+	}
+}
+
 // Nudges implements [store.Wakes].
 func (s wakes) Nudges() <-chan store.Waiting { return s.nudges }
 
@@ -179,42 +191,13 @@ func (s wakes) Urgent(ctx context.Context, thread string, priority int, after in
 func (s wakes) Waiting(ctx context.Context, limit int) (out []store.Waiting, err error) {
 	err = s.read(ctx, func(b *book) error {
 		now := s.stamp()
-		found := map[string]store.Waiting{}
-		add := func(w store.Waiting) {
-			old, ok := found[w.Thread]
-			if !ok {
-				old = w
-			}
-			old.Priority = min(old.Priority, w.Priority)
-			found[w.Thread] = old
-		}
-		for _, d := range b.Deliveries {
-			add(store.Waiting{Thread: d.Thread, Sender: d.Sender, Priority: d.Priority, Since: d.Received})
-		}
-		for key, l := range b.Leases {
-			thread := key
-			if row, ok := b.Sessions[key]; ok {
-				thread = row.Thread
-			}
-			if l.Owner != "" && !live(l, now) || l.Owner == "" && l.Wanted {
-				add(store.Waiting{Thread: thread, Priority: store.PriorityWork, Since: l.Until})
-			}
-		}
-		for thread, at := range s.due {
-			if !at.After(now) {
-				add(store.Waiting{Thread: thread, Priority: store.PriorityWork, Since: at})
-			}
-		}
-		for thread, w := range found {
+		for thread, w := range s.waiting(b, now) {
 			l := b.Leases[thread]
-			if live(l, now) || l.Owner == "" && l.NotBefore.After(now) {
+			if s.works(l, now) || l.Owner == "" && l.NotBefore.After(now) {
 				continue
 			}
 			w.Epoch = l.Epoch
 			out = append(out, w)
-			if !s.due[thread].After(now) {
-				delete(s.due, thread) // who takes it up looks at all of it
-			}
 		}
 		slices.SortFunc(out, func(a, z store.Waiting) int {
 			return cmp.Or(cmp.Compare(a.Priority, z.Priority), a.Since.Compare(z.Since), cmp.Compare(a.Thread, z.Thread))
@@ -223,4 +206,35 @@ func (s wakes) Waiting(ctx context.Context, limit int) (out []store.Waiting, err
 		return nil
 	})
 	return out, err
+}
+
+// waiting returns the threads that have work until then, also those that somebody has.
+func (s *Store) waiting(b *book, until time.Time) map[string]store.Waiting {
+	found := map[string]store.Waiting{}
+	add := func(w store.Waiting) {
+		old, ok := found[w.Thread]
+		if !ok {
+			old = w
+		}
+		old.Priority = min(old.Priority, w.Priority)
+		found[w.Thread] = old
+	}
+	for _, d := range b.Deliveries {
+		add(store.Waiting{Thread: d.Thread, Sender: d.Sender, Priority: d.Priority, Since: d.Received})
+	}
+	for key, l := range b.Leases {
+		thread := key
+		if row, ok := b.Sessions[key]; ok {
+			thread = row.Thread
+		}
+		if l.Owner != "" && !s.works(l, s.stamp()) || l.Owner == "" && l.Wanted {
+			add(store.Waiting{Thread: thread, Priority: store.PriorityWork, Since: l.Until})
+		}
+	}
+	for thread, at := range s.due {
+		if !at.After(until) {
+			add(store.Waiting{Thread: thread, Priority: store.PriorityWork, Since: at})
+		}
+	}
+	return found
 }

@@ -14,6 +14,30 @@ type leases struct{ *Store }
 
 func live(l store.Lease, now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
 
+// look is what is known of a holder of leases.
+type look struct {
+	at   time.Time
+	gone bool // for good
+}
+
+// gone asks whether a holder of leases is gone for good, and keeps the answer.
+func (s *Store) gone(ctx context.Context, owner string) (gone bool, err error) {
+	if s.Away != nil {
+		gone, err = s.Away(ctx, owner)
+	}
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asked[owner] = look{time.Now(), gone}
+	}
+	return gone, err
+}
+
+// works reports whether somebody has a lease and, as far as is known, is not gone.
+func (s *Store) works(l store.Lease, now time.Time) bool {
+	return live(l, now) && !s.asked[l.Owner].gone
+}
+
 // fence checks that the lease a write is made under is held.
 func (b *book) fence(f store.Fence) (store.Lease, error) {
 	l, ok := b.Leases[f.Key]
@@ -29,12 +53,11 @@ func (s leases) Acquire(ctx context.Context, key, owner string, ttl time.Duratio
 		return store.Lease{}, fmt.Errorf("acquire lease: %w", err)
 	}
 	var l store.Lease
-	gone := "" // a holder that is away for good
 	take := func(b *book) error {
 		l = b.Leases[key]
 		l.Key = key
 		now := s.stamp()
-		if live(l, now) && (gone == "" || l.Owner != gone) {
+		if s.works(l, now) {
 			return store.ErrHeld
 		}
 		if l.Owner == "" && l.NotBefore.After(now) {
@@ -45,19 +68,19 @@ func (s leases) Acquire(ctx context.Context, key, owner string, ttl time.Duratio
 		return nil
 	}
 	err := s.change(ctx, sure, take)
-	if errors.Is(err, store.ErrHeld) && s.Away != nil && l.Owner != owner {
-		away, e := s.Away(ctx, l.Owner)
+	if errors.Is(err, store.ErrHeld) && l.Owner != owner {
+		away, e := s.gone(ctx, l.Owner)
 		if e != nil {
 			return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, e)
 		}
 		if away { //control:lease-of-a-run-that-ended
-			gone = l.Owner
 			err = s.change(ctx, sure, take)
 		}
 	}
 	if err != nil {
 		return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, err)
 	}
+	s.taken(key)
 	return l, nil
 }
 

@@ -13,8 +13,8 @@ import (
 type logs struct{ *Store }
 
 // soft are events that change nothing outside of the workspace, which ends with the
-// run: without them the model is asked again. All others are in the ref before
-// anything follows from them.
+// run: without them the model is asked again. All others, and the beginning of a call
+// that a person said yes to, are in the ref before anything follows from them.
 var soft = []session.Type{session.TypeAnswer, session.TypeStarted, session.TypeResult, session.TypeNote, session.TypeState, session.TypePrompt}
 
 // Log implements [store.Logs].
@@ -35,8 +35,8 @@ func (l *log) Append(ctx context.Context, events ...*session.Event) error {
 // Events implements [session.Log].
 func (l *log) Events(ctx context.Context, after int64) (out []session.Event, err error) {
 	err = l.read(ctx, func(b *book) error {
-		if c := b.logs[l.fence.Key]; c != nil && after < int64(len(c.events)) {
-			out = slices.Clone(c.events[max(after, 0):])
+		if all := b.events(l.fence.Key); after < int64(len(all)) {
+			out = slices.Clone(all[max(after, 0):])
 		}
 		return nil
 	})
@@ -48,6 +48,11 @@ func (s logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 	d := soon
 	if len(c.Intents) > 0 || len(c.Done) > 0 || slices.ContainsFunc(c.Events, func(e *session.Event) bool { return !slices.Contains(soft, e.Type) }) {
 		d = sure //control:events-are-in-the-ref
+	}
+	if asked, err := s.allowed(ctx, f.Key, c.Events); err != nil {
+		return fmt.Errorf("write to session %s: %w", f.Key, err)
+	} else if asked {
+		d = sure //control:yes-is-used-up
 	}
 	var events []*session.Event
 	var row store.Session
@@ -76,7 +81,9 @@ func (s logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 				return fmt.Errorf("intend %q: %w", in.Key, err)
 			}
 		}
-		b.done(s.stamp(), "", c.Done)
+		if b.done(s.stamp(), "", c.Done) < len(c.Done) { //control:worked-on-once-in-the-ref
+			return fmt.Errorf("a delivery of %q was worked on meanwhile: %w", c.Done, session.ErrFenced)
+		}
 		return nil
 	})
 	if err != nil {
@@ -90,6 +97,44 @@ func (s logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 	}
 	if c.Session != nil {
 		*c.Session = row
+	}
+	return nil
+}
+
+// allowed reports whether one of the events is the beginning of a call that a person was
+// asked for. What is allowed once must not begin again because the ref was behind.
+func (s logs) allowed(ctx context.Context, id string, events []*session.Event) (asked bool, err error) {
+	for _, e := range events {
+		if e.Type != session.TypeStarted {
+			continue
+		}
+		call, err := session.Decode[session.Started](*e)
+		if err != nil {
+			return false, err
+		}
+		err = s.read(ctx, func(b *book) error {
+			for _, old := range b.events(id) {
+				if old.Type == session.TypeAsked && !asked {
+					a, err := session.Decode[session.Asked](old)
+					if err != nil {
+						return err
+					}
+					asked = a.Call == call.Call
+				}
+			}
+			return nil
+		})
+		if asked || err != nil {
+			return asked, err
+		}
+	}
+	return false, nil
+}
+
+// events returns the log of a session.
+func (b *book) events(id string) []session.Event {
+	if c := b.logs[id]; c != nil {
+		return c.events
 	}
 	return nil
 }

@@ -1,16 +1,18 @@
 // Package threadref is a store in one git ref of the repository, for the Action, which
 // has no database: all that the bot keeps of one thread is in one ref.
 //
-// Each change is a commit that is pushed only if the ref has not moved. Where it has,
+// Each change is a commit without a parent that is pushed only if the ref has not moved. Where it has,
 // the change is made anew on what is there, so that two workflow runs never overwrite
 // each other, and what one of them leaves for the other is found.
 //
 // The ref holds "state.json.gz" with the records, and for each session
 // "<id>.<n>.jsonl.gz" with parts of its log: all but the last are never written
-// again, so that a long log costs no more to add to than a short one.
+// again, so that a long log costs no more to add to than a short one. Of sessions that
+// are over the oldest are forgotten, see [mostSessions].
 //
 //	threadref.go  reading and moving the ref
 //	book.go       what is in it
+//	mend.go       what it may be, where somebody else wrote it
 //	leases.go     who works
 //	intake.go     deliveries and wakes
 //	records.go    sessions, intents, values
@@ -36,6 +38,10 @@ type Config struct {
 	Repo gitref.Repo
 	Ref  string           // its name, below refs/
 	Now  func() time.Time // nil for time.Now
+	// Limit is how many bytes logs of sessions that are over may have, 0 for what is usual.
+	Limit int
+	// Most is how many bytes the ref may unpack to, 0 for what is usual.
+	Most int64
 	// Away reports whether the holder of a lease is gone for good, such as a workflow
 	// run that has ended: its lease is free at once. Nil waits for the end of leases.
 	Away func(ctx context.Context, owner string) (bool, error)
@@ -60,6 +66,7 @@ type Store struct {
 	behind bool // now has what the ref has not
 	nudges chan store.Waiting
 	due    map[string]time.Time // threads to be looked at, and when
+	asked  map[string]look      // by owner of leases
 	late   *time.Timer
 	failed error // of a write that nobody waited for
 }
@@ -75,7 +82,7 @@ func New(c Config) *Store {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Store{Config: c, me: session.NewID(), nudges: make(chan store.Waiting, 64), due: map[string]time.Time{}}
+	return &Store{Config: c, me: session.NewID(), nudges: make(chan store.Waiting, 64), due: map[string]time.Time{}, asked: map[string]look{}}
 }
 
 // Store returns the kinds of records.
@@ -97,19 +104,16 @@ func (s *Store) Use(ref string) {
 
 func (s *Store) stamp() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
-// refresh reads the ref again, and reports whether others have changed it. What this
-// store was behind with is written first.
-func (s *Store) refresh(ctx context.Context) (moved bool, err error) {
+// Refresh reads the ref again. What this store was behind with is written first.
+func (s *Store) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.behind {
 		if err := s.flush(ctx); err != nil {
-			return false, err
+			return err
 		}
 	}
-	before := s.at
-	err = s.load(ctx)
-	return s.at != before, err
+	return s.load(ctx)
 }
 
 // Flush writes what the ref is behind with.
@@ -128,13 +132,15 @@ func (s *Store) load(ctx context.Context) error {
 	if s.now != nil && commit == s.at {
 		return nil
 	}
-	b, err := decode(files, s.Open)
+	b, err := decode(files, s.unpacker())
 	if err != nil {
 		return fmt.Errorf("read %s at %s: %w", s.Ref, commit, err)
 	}
 	s.at, s.now, s.behind = commit, b, false
 	return nil
 }
+
+func (s *Store) unpacker() unpacker { return unpacker{s.Open, cmp.Or(s.Most, most)} }
 
 // read lets fn look at the records.
 func (s *Store) read(ctx context.Context, fn func(*book) error) error {
@@ -206,6 +212,7 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 // a change is never made twice.
 func (s *Store) write(ctx context.Context, next *book) error {
 	next.Writer, next.Change = s.me, s.wrote+1
+	next.trim(s.stamp(), cmp.Or(s.Limit, mostBytes))
 	files, err := next.encode(s.Seal)
 	if err != nil {
 		return err
@@ -219,7 +226,7 @@ func (s *Store) write(ctx context.Context, next *book) error {
 	err = fmt.Errorf("write %s: %w", s.Ref, err)
 	//control:written-after-all
 	if files, commit, e := s.Repo.ReadRef(ctx, s.Ref); e == nil && commit != s.at {
-		if b, e := decode(files, s.Open); e == nil && b.Writer == s.me && b.Change == s.wrote {
+		if b, e := decode(files, s.unpacker()); e == nil && b.Writer == s.me && b.Change == s.wrote {
 			s.at, s.now, s.behind = commit, b, false
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"sync"
 	"testing"
@@ -114,10 +115,9 @@ func TestInbox(t *testing.T) {
 	if released, err := a.Store().Leases.Release(ctx, held, time.Time{}); !released || err != nil {
 		t.Errorf("not released: %v, %v", released, err)
 	}
-	moved, err := b.Refresh(ctx)
-	must(t, err)
-	if value, err := b.Store().Meta.Get(ctx, "k"); !moved || err != nil || len(value) == 0 {
-		t.Errorf("the other run does not see what was written: %v, %q, %v", moved, value, err)
+	must(t, b.Refresh(ctx))
+	if value, err := b.Store().Meta.Get(ctx, "k"); err != nil || len(value) == 0 {
+		t.Errorf("the other run does not see what was written: %q, %v", value, err)
 	}
 	_, err = b.Store().Leases.Acquire(ctx, thread, "run-2-1", time.Hour)
 	must(t, err)
@@ -184,6 +184,108 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
+// A run does not end while something waits for it: what was put off, what a run left
+// that has ended, what is due. It ends when the rest is another's who works.
+func TestUntilIdle(t *testing.T) {
+	t.Parallel()
+	const mine, other = "run-2-1", "run-1-1"
+	lease := func(s *threadref.Store, owner string) store.Lease {
+		l, err := s.Store().Leases.Acquire(t.Context(), thread, owner, time.Hour)
+		must(t, err)
+		return l
+	}
+	for name, c := range map[string]struct {
+		gone   bool
+		before func(a, b *threadref.Store)
+		after  func(b *threadref.Store) // ends the wait; nil where there is nothing to wait for
+	}{
+		"nothing": {before: func(_, _ *threadref.Store) {}},
+		"put off": {
+			before: func(_, b *threadref.Store) {
+				_, err := b.Store().Leases.Release(t.Context(), lease(b, mine), time.Now().Add(10*time.Millisecond))
+				must(t, err)
+			},
+			after: func(b *threadref.Store) {
+				_, err := b.Store().Leases.Release(t.Context(), lease(b, mine), time.Time{})
+				must(t, err)
+			},
+		},
+		"put off for long": {before: func(_, b *threadref.Store) {
+			_, err := b.Store().Leases.Release(t.Context(), lease(b, mine), time.Now().Add(time.Hour))
+			must(t, err)
+		}},
+		"the lease of a run that ended": {
+			gone:   true,
+			before: func(a, _ *threadref.Store) { lease(a, other) },
+			after: func(b *threadref.Store) {
+				_, err := b.Store().Leases.Release(t.Context(), lease(b, mine), time.Time{})
+				must(t, err)
+			},
+		},
+		"another's work": {before: func(a, b *threadref.Store) {
+			lease(a, other)
+			put(t, b, "one")
+			must(t, b.Store().Wakes.Wake(t.Context(), thread, store.PriorityWork, time.Time{}))
+		}},
+		"a wake": {
+			before: func(_, b *threadref.Store) {
+				must(t, b.Store().Wakes.Wake(t.Context(), thread, store.PriorityWork, time.Time{}))
+				_, err := b.Store().Wakes.Waiting(t.Context(), 10) // a look takes nothing away
+				must(t, err)
+			},
+			after: func(b *threadref.Store) {
+				_, err := b.Store().Leases.Release(t.Context(), lease(b, mine), time.Time{})
+				must(t, err)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := two(&memory{}, func(_ context.Context, owner string) (bool, error) { return c.gone && owner == other, nil })
+			c.before(a, b)
+			must(t, b.Refresh(t.Context()))
+			ended := make(chan error, 1)
+			go func() {
+				ended <- b.UntilIdle(t.Context(), threadref.Watch{Owner: mine, Within: time.Minute, Look: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+			}()
+			if c.after != nil {
+				select {
+				case <-ended:
+					t.Fatal("it ended before the work was done")
+				case <-time.After(50 * time.Millisecond):
+				}
+				c.after(b)
+			}
+			must(t, <-ended)
+		})
+	}
+}
+
+// What a person said yes to is begun in the ref before it begins.
+func TestYesIsUsedUp(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	m := &memory{}
+	a, _ := two(m, nil)
+	held, err := a.Store().Leases.Acquire(ctx, "s1", "run-1-1", time.Hour)
+	must(t, err)
+	l := a.Store().Logs.Log(held.Fence())
+	begin := func(call string) int {
+		must(t, l.Append(ctx, session.NewEvent(session.TypeStarted, 1, session.Started{Call: call})))
+		_, fresh := two(m, nil)
+		events, err := fresh.Store().Logs.Log(held.Fence()).Events(ctx, 0)
+		must(t, err)
+		return len(events)
+	}
+	must(t, l.Append(ctx, session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "a", Call: "c1"})))
+	if n := begin("c2"); n != 1 {
+		t.Errorf("the beginning of any call costs a write of the ref: %d events", n)
+	}
+	if n := begin("c1"); n != 3 {
+		t.Errorf("the beginning of a call that a person was asked for is not in the ref: %d events", n)
+	}
+}
+
 // Whatever must be known before something happens is in the ref when it is said to be,
 // and all else in the order in which it was written.
 func TestWhatIsInTheRef(t *testing.T) {
@@ -246,8 +348,61 @@ func TestLongLog(t *testing.T) {
 	next := session.NewEvent(session.TypeNote, 1, session.Note{Text: "more"})
 	must(t, b.Store().Logs.Log(held.Fence()).Append(ctx, next))
 	must(t, b.Flush(ctx))
-	if _, err := a.Refresh(ctx); err != nil {
-		t.Error(err)
+	must(t, a.Refresh(ctx))
+}
+
+// A ref does not grow with each session: of those that are over the oldest go, with all
+// that is known of them. The newest stays, whatever its size.
+func TestOldSessions(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	text := make([]byte, 150<<10)
+	_, _ = rand.Read(text)
+	for name, c := range map[string]struct{ sessions, parts, left int }{
+		"many": {30, 0, 20}, "large": {6, 2, 2}, "one that is large": {1, 14, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, now := &memory{}, time.Now()
+			s := threadref.New(threadref.Config{Repo: m, Ref: "refs/agent/sessions/thread-1", Now: func() time.Time { return now }, Limit: 1 << 20})
+			kept := s.Store()
+			for n := range c.sessions {
+				id := fmt.Sprint("s", n)
+				put(t, s, "d"+id)
+				must(t, kept.Deliveries.Done(ctx, "", "d"+id))
+				must(t, kept.Sessions.Create(ctx, &store.Session{ID: id, Thread: thread}))
+				l, err := kept.Leases.Acquire(ctx, id, "run-1-1", time.Hour)
+				must(t, err)
+				must(t, kept.Intents.Intend(ctx, l.Fence(), &store.Intent{Key: "k" + id, Session: id, Kind: "comment"}))
+				for range c.parts {
+					must(t, kept.Logs.Log(l.Fence()).Append(ctx, session.NewEvent(session.TypeNote, 1, session.Note{Text: hex.EncodeToString(text)})))
+				}
+				must(t, kept.Logs.Log(l.Fence()).Append(ctx, session.NewEvent(session.TypeEnded, 1, session.Ended{})))
+				_, err = kept.Leases.Release(ctx, l, time.Time{})
+				must(t, err)
+				now = now.Add(48 * time.Hour)
+			}
+			must(t, kept.Meta.Set(ctx, "k", []byte("v")))
+			must(t, s.Flush(ctx))
+			_, again := two(m, nil)
+			heads, err := again.Store().Logs.Heads(ctx)
+			must(t, err)
+			if len(heads) != c.left {
+				t.Errorf("%d sessions are left, want %d", len(heads), c.left)
+			}
+			newest := fmt.Sprint("s", c.sessions-1)
+			if _, err := again.Store().Effects.Effect(ctx, "k"+newest); err != nil {
+				t.Error(err)
+			}
+			if row, err := again.Store().Sessions.ByThread(ctx, thread); err != nil || row.ID != newest {
+				t.Errorf("the newest session is %+v, %v", row, err)
+			}
+			if unknown, err := again.Store().Deliveries.Unknown(ctx, "ds0", "d"+newest); err != nil || len(unknown) != map[bool]int{true: 1}[c.sessions > 15] {
+				t.Errorf("unknown are %v, %v", unknown, err)
+			}
+			if _, err := again.Store().Effects.Effect(ctx, "ks0"); c.sessions > c.left != errors.Is(err, store.ErrNotFound) {
+				t.Errorf("the first session's writes: %v", err)
+			}
+		})
 	}
 }
 

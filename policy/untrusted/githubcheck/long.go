@@ -23,7 +23,7 @@ func Texts(long string, some, all int) int {
 	switch {
 	case *texts > 0:
 		return *texts
-	case long != "" && !Race:
+	case long != "" && !race:
 		return all
 	}
 	return some

@@ -2,6 +2,6 @@
 
 package githubcheck
 
-// Race reports whether the race detector is on, under which pools forget what they hold
+// race reports whether the race detector is on, under which pools forget what they hold
 // and everything takes ten times as long.
-const Race = true
+const race = true

@@ -147,12 +147,12 @@ func (s *Server) Review(ref thread.Ref, by string, nr NewReview) (ghtest.Review,
 
 // Resolve resolves the review thread that a comment began, as a person.
 func (s *Server) Resolve(ref thread.Ref, comment int64, by string) error {
-	return s.On(ref, by, func(is *hub.Issue, _ *hub.User) error {
+	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		cm := s.FindReviewComment(is.Repo, comment)
 		if cm == nil || cm.InReplyTo != 0 {
 			return fmt.Errorf("resolve %d of %s: no thread begins there", comment, ref)
 		}
-		cm.Resolved = true
+		cm.Resolved, cm.ResolvedBy = true, u
 		return nil
 	})
 }

@@ -25,8 +25,10 @@ func Answer(who ghtest.Viewer, body []byte) ([]byte, error) {
 	if err := json.Unmarshal(body, &req); err != nil {
 		return nil, fmt.Errorf("read query: %w", err)
 	}
-	root := object{"__typename": "Query", "repository": resolver(v.repository)}
-	data, errors := run(req.Query, req.Variables, root)
+	data, errors := run(req.Query, req.Variables, map[string]object{
+		"query":    {"__typename": "Query", "repository": resolver(v.repository)},
+		"mutation": {"__typename": "Mutation", "resolveReviewThread": resolver(v.resolveThread)},
+	})
 	out := object{}
 	if data != nil {
 		out["data"] = data
@@ -101,11 +103,14 @@ func (v view) threads(is *hub.Issue) []object {
 			comments = append(comments, v.comment(cm))
 		}
 		outdated := changedSince(is, root)
-		t := object{"__typename": "PullRequestReviewThread", "isResolved": root.Resolved, "isOutdated": outdated, "path": root.Path,
-			"line": root.Line, "startLine": nil, "originalLine": root.Line, "diffSide": root.Side,
+		t := object{"__typename": "PullRequestReviewThread", "id": talkID(root), "isResolved": root.Resolved, "resolvedBy": nil, "isOutdated": outdated, "path": root.Path,
+			"line": root.Line, "startLine": nil, "originalLine": root.Line, "originalStartLine": nil, "diffSide": root.Side,
 			"comments": connection("PullRequestReviewComment", comments)}
+		if root.ResolvedBy != nil {
+			t["resolvedBy"] = object{"__typename": "User", "login": root.ResolvedBy.Login}
+		}
 		if root.StartLine > 0 {
-			t["startLine"] = root.StartLine
+			t["startLine"], t["originalStartLine"] = root.StartLine, root.StartLine
 		}
 		if outdated {
 			t["line"], t["startLine"] = nil, nil
@@ -113,6 +118,40 @@ func (v view) threads(is *hub.Issue) []object {
 		out = append(out, t)
 	}
 	return out
+}
+
+func talkID(root *hub.Comment) string { return fmt.Sprintf("PRRT_%d", root.ID) }
+
+// resolveThread resolves a review thread. GitHub lets an App do so that may write pull
+// requests and contents.
+func (v view) resolveThread(args object) (any, error) {
+	in, _ := args["input"].(object)
+	id, _ := in["threadId"].(string)
+	for _, r := range v.Hub.Repos {
+		if !v.Sees(r) {
+			continue
+		}
+		for _, is := range r.Issues {
+			for _, cm := range comments(is) {
+				if cm.InReplyTo != 0 || talkID(cm) != id {
+					continue
+				}
+				if !v.May("pull_requests:write") || !v.May("contents:write") {
+					return nil, problem{"FORBIDDEN", "Resource not accessible by integration"}
+				}
+				cm.Resolved = true
+				return object{"__typename": "ResolveReviewThreadPayload", "thread": object{"__typename": "PullRequestReviewThread", "id": id, "isResolved": true}}, nil
+			}
+		}
+	}
+	return nil, problem{"NOT_FOUND", fmt.Sprintf("Could not resolve to a node with the global id of '%s'.", id)}
+}
+
+func comments(is *hub.Issue) []*hub.Comment {
+	if is.Pull == nil {
+		return nil
+	}
+	return is.Pull.Comments
 }
 
 func rootOf(is *hub.Issue, cm *hub.Comment) int64 {
@@ -141,6 +180,15 @@ func (v view) comment(cm *hub.Comment) object {
 		"authorAssociation": ghtest.Association(cm.Issue.Repo, cm.Author), "body": cm.Body, "diffHunk": cm.Hunk,
 		"url":       fmt.Sprintf("%s/%s/pull/%d#discussion_r%d", v.URL, cm.Issue.Repo.FullName(), cm.Issue.Number, cm.ID),
 		"createdAt": cm.Created.Format(time.RFC3339), "lastEditedAt": nil}
+	c["reactions"] = resolver(func(args object) (any, error) {
+		var list []object
+		for _, r := range cm.Reactions {
+			if args["content"] == "THUMBS_DOWN" && r.Content == "-1" {
+				list = append(list, object{"__typename": "Reaction", "user": object{"__typename": "User", "login": r.Author.Login}})
+			}
+		}
+		return connection("Reaction", list)(args)
+	})
 	if cm.Updated.After(cm.Created) {
 		c["lastEditedAt"] = cm.Updated.Format(time.RFC3339)
 	}

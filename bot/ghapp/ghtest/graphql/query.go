@@ -33,6 +33,8 @@ type selection struct {
 
 var tokenRE = regexp.MustCompile(`#[^\n]*|"(?:[^"\\\n]|\\.)*"|\.\.\.|[$]?\w+|[^\s,]`)
 
+var enumRE = regexp.MustCompile(`^[A-Z][A-Z_]*$`)
+
 // parser reads the tokens of a query. What is wrong ends it by a panic with a
 // problem, which [run] catches.
 type parser struct{ tokens []string }
@@ -56,6 +58,7 @@ func (p *parser) expect(want string) {
 
 // document is one query with its fragments.
 type document struct {
+	kind            string
 	required, known []string // variables
 	set             []selection
 	fragments       map[string][]selection
@@ -65,8 +68,9 @@ func (p *parser) document() document {
 	d := document{fragments: map[string][]selection{}}
 	for len(p.tokens) > 0 {
 		switch kind := p.next(); kind {
-		case "query":
+		case "query", "mutation":
 			p.next()
+			d.kind = kind
 			d.variables(p)
 			d.set = p.set()
 		case "fragment":
@@ -75,7 +79,7 @@ func (p *parser) document() document {
 			p.next()
 			d.fragments[name] = p.set()
 		default:
-			panic(problem{"", "only queries are answered here, not " + kind})
+			panic(problem{"", "only queries and mutations are answered here, not " + kind})
 		}
 	}
 	return d
@@ -135,8 +139,8 @@ type evaluation struct {
 	faults []object
 }
 
-// run answers a query from root.
-func run(source string, vars, root object) (data any, faults []object) {
+// run answers a query, or a mutation, from the root of its kind.
+func run(source string, vars object, roots map[string]object) (data any, faults []object) {
 	defer func() {
 		if p, ok := recover().(problem); ok {
 			data, faults = nil, []object{{"message": p.words}}
@@ -149,7 +153,7 @@ func run(source string, vars, root object) (data any, faults []object) {
 			panic(problem{"", "Variable " + name + " was provided invalid value"})
 		}
 	}
-	return e.object(root, e.set, nil), e.faults
+	return e.object(roots[e.kind], e.set, nil), e.faults
 }
 
 func (e *evaluation) object(o object, set []selection, path []any) object {
@@ -217,7 +221,9 @@ func (e *evaluation) arguments(s selection) object {
 			continue
 		}
 		var v any
-		if err := json.Unmarshal([]byte(raw), &v); err != nil {
+		if enumRE.MatchString(raw) {
+			v = raw
+		} else if err := json.Unmarshal([]byte(raw), &v); err != nil {
 			panic(problem{"", "Argument '" + name + "' has an invalid value"})
 		}
 		out[name] = v

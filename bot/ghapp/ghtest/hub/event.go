@@ -1,5 +1,7 @@
 package hub
 
+import "slices"
+
 // Event is one thing that happened. Kind and Action are GitHub's words for it;
 // what is set beside them depends on the kind.
 type Event struct {
@@ -44,4 +46,21 @@ func AboutReview(action string, is *Issue, rv *Review, by *User) Event {
 // AboutCheck is an event of a check run, or of the suite that it is in.
 func AboutCheck(kind, action string, c *CheckRun, by *User) Event {
 	return Event{Kind: kind, Action: action, By: by, Repo: c.Repo, Check: c}
+}
+
+// Attempts returns check runs as a filter of GitHub's has it: all of them, or the latest
+// of each name, App and commit.
+func Attempts(list []*CheckRun, filter string) []*CheckRun {
+	if filter == "all" {
+		return list
+	}
+	type key struct {
+		name, sha string
+		ours      bool
+	}
+	latest := map[key]*CheckRun{}
+	for _, c := range list {
+		latest[key{c.Name, c.SHA, c.ByApp}] = c
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(c *CheckRun) bool { return latest[key{c.Name, c.SHA, c.ByApp}] != c })
 }

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"slices"
@@ -46,8 +47,9 @@ func (h *Hub) AddReview(is *Issue, by *User, d DraftReview) (*Review, error) {
 	}
 	rv := &Review{ID: h.NextID(), Author: by, Body: body, State: state, Commit: is.Pull.HeadSHA, Submitted: h.Now()}
 	var made []*Comment
-	for _, d := range comments {
-		cm, err := h.Inline(is, by, d)
+	for _, one := range comments {
+		one.CommitID = d.CommitID
+		cm, err := h.Inline(is, by, one)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +68,8 @@ func (h *Hub) AddReview(is *Issue, by *User, d DraftReview) (*Review, error) {
 	return rv, nil
 }
 
-// Inline makes a comment on a line of the diff, which must be in it.
+// Inline makes a comment on a line of the diff, which must be in it: in that of the newest
+// commit, or of the one that is named.
 func (h *Hub) Inline(is *Issue, by *User, d DraftComment) (*Comment, error) {
 	if strings.TrimSpace(d.Body) == "" {
 		return nil, Unresolved("Body can't be blank")
@@ -74,30 +77,47 @@ func (h *Hub) Inline(is *Issue, by *User, d DraftComment) (*Comment, error) {
 	if CheckText("PullRequestReviewComment", d.Body) != nil {
 		return nil, Unresolved("Body is too long (maximum is 65536 characters)")
 	}
-	side := d.Side
-	if side == "" {
-		side = "RIGHT"
+	side := cmp.Or(d.Side, "RIGHT")
+	if side != "LEFT" && side != "RIGHT" || d.StartSide != "" && d.StartSide != "LEFT" && d.StartSide != "RIGHT" {
+		return nil, Unresolved("Variable $threads of type [DraftPullRequestReviewThread] was provided invalid value")
 	}
-	files, err := is.Repo.Dir.DiffFiles(is.Pull.BaseSHA, is.Pull.HeadSHA)
+	commit := cmp.Or(d.CommitID, is.Pull.HeadSHA)
+	if _, err := is.Repo.Dir.Run(nil, "merge-base", "--is-ancestor", commit, is.Pull.HeadSHA); err != nil {
+		return nil, Unresolved("commitOID is not part of the pull request")
+	}
+	startSide := cmp.Or(d.StartSide, side)
+	if d.StartLine > 0 && startSide == side && d.StartLine >= d.Line {
+		return nil, Unresolved("pull_request_review_thread.start_line must precede the end line.")
+	}
+	files, err := is.Repo.Dir.DiffFiles(is.Pull.BaseSHA, commit)
 	if err != nil {
 		return nil, err
 	}
-	hunk := ""
+	patch := ""
 	for _, f := range files {
 		if f.Name == d.Path {
-			hunk = hunkAt(f.Patch, d.Line, side == "LEFT")
-			if hunk != "" && d.StartLine > 0 && hunkAt(f.Patch, d.StartLine, side == "LEFT") == "" {
-				hunk = ""
-			}
+			patch = f.Patch
 		}
 	}
-	if hunk == "" {
+	hunk := hunkAt(patch, d.Line, side == "LEFT")
+	start := hunkAt(patch, d.StartLine, startSide == "LEFT")
+	switch {
+	case hunk == "":
 		return nil, Unresolved("Line could not be resolved")
+	case d.StartLine > 0 && start == "":
+		return nil, Unresolved("Start line could not be resolved")
+	case d.StartLine > 0 && head(start) != head(hunk):
+		return nil, Unresolved("pull_request_review_thread.start_line must be part of the same hunk as the line.")
 	}
 	cm := h.NewComment(is, by, d.Body)
 	cm.Path, cm.Line, cm.Side, cm.StartLine = d.Path, d.Line, side, d.StartLine
-	cm.Hunk, cm.Commit = hunk, is.Pull.HeadSHA
+	cm.Hunk, cm.Commit = hunk, commit
 	return cm, nil
+}
+
+func head(hunk string) string {
+	first, _, _ := strings.Cut(hunk, "\n")
+	return first
 }
 
 var hunkRE = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)

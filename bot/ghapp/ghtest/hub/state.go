@@ -86,6 +86,7 @@ type Repo struct {
 type WorkflowRun struct {
 	Attempt int
 	Status  string // "in_progress" or "completed"
+	Actor   int64  // who started it
 }
 
 // FullName returns "owner/name".
@@ -157,6 +158,7 @@ type Comment struct {
 	Review           int64
 	InReplyTo        int64
 	Resolved         bool // the thread that this comment began
+	ResolvedBy       *User
 }
 
 // Reaction is one reaction of one user.

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// lexical reports what is wrong with a change by its brackets and strings, and in Python by
+// how far its lines are set in. Where those of the whole file pair up, they have to do so
+// afterwards; otherwise the new lines have to leave open what the old ones did.
+func lexical(c change) error {
+	name := c.name
+	hash := !strings.Contains(" .ts .tsx .js .jsx .mjs .cjs .java .c .h .cc .cpp .cs .rs .kt .swift .scala .go .php .css .scss ", " "+strings.ToLower(path.Ext(name))+" ")
+	if strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyi") {
+		if err := indents(c.old, c.with); err != nil {
+			return err
+		}
+	}
+	if left, err := open(c.before, hash); err == nil && left == "" {
+		left, err := open(c.after, hash)
+		if err == nil && left != "" {
+			err = fmt.Errorf("%s is not closed", left)
+		}
+		return err
+	}
+	was, err := open(c.old, hash)
+	if err != nil {
+		return err
+	}
+	is, err := open(c.with, hash)
+	if err == nil && is != was {
+		err = errors.New("its brackets do not pair up as those of the lines do")
+	}
+	return err
+}
+
+// open returns the brackets of a text that have no other one, in order, outside of strings
+// and comments as most languages have them. One that is closed by another kind is an error,
+// and so is a string without an end.
+func open(text string, hash bool) (left string, err error) {
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch at := strings.IndexByte("([{)]}", c); {
+		case at >= 3 && left != "" && strings.IndexByte("([{", left[len(left)-1]) == at-3:
+			left = left[:len(left)-1]
+		case at >= 3 && strings.ContainsAny(left, "([{"):
+			return "", fmt.Errorf("a %c has no %c", c, "([{"[at-3])
+		case at >= 0:
+			left += string(c)
+		}
+		if i = next(text, i, hash); i < 0 {
+			return "", errors.New("a string has no end")
+		}
+	}
+	return left, nil
+}
+
+// next returns where the next byte of code stands, behind a string or a comment that begins
+// at i; -1 for a string without an end.
+func next(text string, i int, hash bool) int {
+	c, rest := text[i], text[i+1:]
+	switch {
+	case (c == '"' || c == '\'') && strings.HasPrefix(rest, string([]byte{c, c})):
+		return behind(text, i+3, string([]byte{c, c, c}))
+	case c == '"' || c == '\'' || c == '`':
+		return quoted(text, i)
+	case !hash && strings.HasPrefix(text[i:], "/*"):
+		return behind(text, i+2, "*/")
+	case hash && c == '#' && (i == 0 || strings.IndexByte(" \t\n([{,;:)", text[i-1]) >= 0), !hash && strings.HasPrefix(text[i:], "//"):
+		if n := behind(text, i, "\n"); n >= 0 {
+			return n
+		}
+		return len(text)
+	}
+	return i + 1
+}
+
+// behind returns where a text goes on behind an end, -1 without one.
+func behind(text string, from int, end string) int {
+	if n := strings.Index(text[from:], end); n >= 0 {
+		return from + n + len(end)
+	}
+	return -1
+}
+
+// quoted returns where a text goes on behind the string that begins at i.
+func quoted(text string, i int) int {
+	c := text[i]
+	for i++; i < len(text) && (text[i] != '\n' || c == '`'); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case c:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// indents compares how far lines of Python are set in: the new ones begin as far in as the
+// old ones, none stands further out, and they end with a line that opens a block where
+// those did.
+func indents(old, with string) error {
+	was, is := margins(old), margins(with)
+	if len(was.all) == 0 || len(is.all) == 0 {
+		return errors.New("the block that it is in may be left empty")
+	}
+	least := was.all[0]
+	for _, m := range was.all {
+		least = min(least, m)
+	}
+	for i, m := range is.all {
+		if m < least || i == 0 && m != was.all[0] {
+			return errors.New("its lines are not set in as those that it replaces")
+		}
+	}
+	if was.opens != is.opens || was.opens && was.all[len(was.all)-1] != is.all[len(is.all)-1] {
+		return errors.New("what follows would be in another block")
+	}
+	return nil
+}
+
+// block is how far lines are set in, and whether the last one opens a block.
+type block struct {
+	all   []int
+	opens bool
+}
+
+func margins(text string) (b block) {
+	for l := range strings.SplitSeq(text, "\n") {
+		code, _, _ := strings.Cut(strings.TrimSpace(l), " #")
+		if code == "" || code[0] == '#' {
+			continue
+		}
+		b.all = append(b.all, indent(l))
+		b.opens = strings.HasSuffix(strings.TrimSpace(code), ":")
+	}
+	return b
+}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+)
+
+const maxFile = 4 << 20
+
+// place reads which lines are meant, and returns the text that they are in. Lines
+// that were removed are in no file any more: GitHub's diff is asked for them later.
+func (r reporter) place(ctx context.Context, a tools.Args, f *session.Finding) (text []string, notes []string, err error) {
+	if f.Path, err = r.Path(ctx, a); err != nil {
+		return nil, nil, err
+	}
+	if f.Line, err = a.Number("line", 0); err != nil {
+		return nil, nil, err
+	}
+	if f.End, err = a.Number("end_line", 0); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case f.Line < 1:
+		return nil, nil, a.Wrong("line %d is no line; lines count from 1", f.Line)
+	case f.End != 0 && f.End < f.Line:
+		return nil, nil, a.Wrong("end_line %d is before line %d", f.End, f.Line)
+	case f.Last()-f.Line >= mostLines:
+		return nil, nil, a.Wrong("a finding about %s is about none of them: name the few that are wrong, at most %d", lines(f.Last()-f.Line+1), mostLines)
+	}
+	if f.End == f.Line {
+		f.End = 0
+	}
+	if f.Old {
+		return nil, nil, nil
+	}
+	data, _, err := r.Files.ReadAll(ctx, f.Path, maxFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	text = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	quoted, err := a.Text("code")
+	if err != nil {
+		return nil, nil, err
+	}
+	if note := follow(f, text, quoted); note != "" {
+		notes = append(notes, note)
+	}
+	if f.Last() > len(text) { //control:finding-in-the-file
+		return nil, nil, a.Wrong("%s has %s, so there is no line %d; read it again for the right number", f.Path, lines(len(text)), f.Last())
+	}
+	return text, notes, nil
+}
+
+// follow moves a finding to the line that was quoted, where that stands in one other
+// place and not where the number says: models copy better than they count.
+func follow(f *session.Finding, text []string, quoted string) (note string) {
+	first, _, _ := strings.Cut(strings.TrimLeft(quoted, "\r\n"), "\n")
+	want := strings.TrimSpace(first)
+	if want == "" || f.Line <= len(text) && strings.TrimSpace(text[f.Line-1]) == want {
+		return ""
+	}
+	at := 0
+	for i, l := range text {
+		if strings.TrimSpace(l) != want {
+			continue
+		}
+		if at != 0 {
+			return "" // it could be either
+		}
+		at = i + 1
+	}
+	if at == 0 {
+		return ""
+	}
+	was := f.Line
+	if f.End != 0 {
+		f.End += at - was
+	}
+	f.Line = at
+	return fmt.Sprintf("The line that you quote is line %d and not %d, so it was recorded there.", at, was)
+}
+
+// definition is the first line of something with a name, in the languages that most
+// code is in.
+var definition = regexp.MustCompile(`^(?:export |default |public |private |protected |internal |static |abstract |final |async |override |virtual |pub(?:\([a-z]+\))? |unsafe |extern |inline |const fn |@\w+ )*` +
+	`(?:func(?:\s*\([^)]*\))?|def|class|interface|trait|impl|struct|enum|fn|function\*?|module|namespace|type|object|record|sub|method)\s+([A-Za-z_$][\w$.]*)`)
+
+// assigned is a function that gets its name by an assignment, and method one by its
+// place in a class.
+var (
+	assigned = regexp.MustCompile(`^(?:export )?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function\b|\(.*\)\s*(?::.*)?=>|[\w$]+\s*=>)`)
+	method   = regexp.MustCompile(`^(?:(?:public|private|protected|static|async|override|readonly|get|set|final|virtual|[\w<>\[\],.?]+)\s+)*([A-Za-z_$][\w$]*)\s*\([^;]*\)[^;]*\{\s*$`)
+	keyword  = regexp.MustCompile(`^(?:if|for|while|switch|catch|return|else|do|try|with|match|loop|select)$`)
+)
+
+// enclosing returns the name of the definition that a line is in, by indentation: the
+// nearest line above that begins one and is set in less.
+func enclosing(text []string, line int) string {
+	var names []string
+	depth := indent(text[line-1]) + 1
+	for i := line - 1; i >= 0 && depth > 0; i-- {
+		l := strings.TrimSpace(text[i])
+		in := indent(text[i])
+		if l == "" || in >= depth {
+			continue
+		}
+		if name := defines(l); name != "" {
+			names = append([]string{name}, names...)
+		}
+		if !strings.HasPrefix(l, ")") && !strings.HasPrefix(l, "}") { // the end of what came before, or of a long head
+			depth = in
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+func defines(l string) string {
+	for _, re := range [...]*regexp.Regexp{definition, assigned, method} {
+		if m := re.FindStringSubmatch(l); m != nil && !keyword.MatchString(m[1]) {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// indent counts how far a line is set in; a tab is as much as eight spaces. A blank
+// line is in what it stands in.
+func indent(l string) int {
+	n := 0
+	for _, c := range l {
+		switch c {
+		case ' ':
+			n++
+		case '\t':
+			n += 8
+		default:
+			return n
+		}
+	}
+	return 1 << 20
+}

@@ -1,0 +1,155 @@
+// Package report has the tool by which a reviewer reports what it finds. A finding is
+// in the log as soon as it is reported, so an answer that is cut off loses none.
+//
+//	report.go   the tool
+//	place.go    which lines are meant, and what they are in
+//	second.go   a second look
+//	suggest.go  what is suggested instead, tried on the file
+//	lexical.go  what can be said of a change in a language without a parser here
+package report
+
+import (
+	"context"
+	_ "embed" // the description
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed report_finding.md
+var reportFindingDoc string
+
+// Tools returns the tools of the family in the order in which they are offered. One
+// whose means are missing is nil.
+func Tools(k *tools.Kit) []tools.Tool { return []tools.Tool{reportFinding(k)} }
+
+const (
+	mostClaim = 300  // characters
+	mostWhy   = 2000 // characters
+	mostLines = 60   // that one finding may be about
+)
+
+type reporter struct{ *tools.Kit }
+
+func reportFinding(k *tools.Kit) tools.Tool {
+	if k.Files == nil {
+		return nil
+	}
+	r := reporter{k}
+	return tools.New(tools.Sheet{Name: "report_finding", Doc: reportFindingDoc, Kind: policy.Converse, Essential: true, Modes: []string{"review", "security"},
+		Aliases: []string{"add_finding", "report_issue", "report_bug", "add_review_comment", "review_comment", "add_comment", "finding"},
+		Params: []tools.Param{
+			tools.PathParam("File, relative to the workspace root.", true),
+			{Name: "line", Form: tools.Number, Required: true, Doc: "First wrong line.", Aliases: []string{"start_line", "line_start", "from_line", "from", "line_number", "lineno"}},
+			{Name: "end_line", Form: tools.Number, Doc: "Last one, when there are several.", Aliases: []string{"line_end", "to_line", "to", "last_line"}},
+			{Name: "code", Doc: "The first of them, copied.", Aliases: []string{"quote", "snippet", "existing_code", "line_text"}},
+			{Name: "side", Doc: "old for removed lines.", Enum: []string{"new", "old"}},
+			{Name: "severity", Required: true, Doc: "high: wrong results, lost data, a hole.", Enum: []string{"high", "medium", "low"}, Aliases: []string{"level", "priority", "importance"}},
+			{Name: "claim", Required: true, Doc: "What is wrong, in one sentence.", Aliases: []string{"title", "summary", "message", "issue", "problem", "finding"}},
+			{Name: "why", Required: true, Doc: "An input or steps that show it, and what happens.", Aliases: []string{"reason", "explanation", "description", "details", "body", "evidence", "because"}},
+			{Name: "suggestion", Doc: "What is to stand in place of these lines, complete and indented.", Aliases: []string{"replacement", "suggested_replacement", "fix", "suggested_fix", "new_code", "suggested_code"}},
+		},
+		Example: `{"path":"pager.go","line":12,"severity":"high","claim":"The last page is never shown.","why":"With 20 items and 10 a page, i < n-1 ends before page 2.","suggestion":"\tfor i := 0; i < n; i++ {"}`},
+		r.intent, r.run)
+}
+
+func (r reporter) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
+	f, _, _, err := r.read(ctx, a)
+	return policy.Action{Kind: policy.Converse, Display: f.Where() + ": " + f.Claim}, err
+}
+
+func (r reporter) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools.Result, error) {
+	f, notes, code, err := r.read(ctx, a)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	r.look(ctx, &f, code)
+	if err := ctx.Err(); err != nil {
+		return tools.Result{}, err
+	}
+	text := "Recorded: " + f.Where() + "."
+	switch {
+	case f.Refuted != "":
+		text = "Not recorded: " + f.Where() + ". A second look at the code refutes it: " + f.Refuted
+	case f.Unsure != "":
+		notes = append(notes, "A second look was not sure of it: "+f.Unsure)
+	}
+	if len(notes) > 0 {
+		text += " " + strings.Join(notes, " ")
+	}
+	return tools.Result{Content: text + " Go on with the review.", Title: "Found something in " + f.Where(), Finding: &f}, nil
+}
+
+// read reads a finding, with the file that it is in. It says what was taken otherwise than
+// it was written.
+func (r reporter) read(ctx context.Context, a tools.Args) (f session.Finding, notes, code []string, err error) {
+	if f.Claim, err = a.Need("claim"); err != nil {
+		return f, nil, nil, err
+	}
+	if f.Why, err = a.Need("why"); err != nil {
+		return f, nil, nil, err
+	}
+	f.Claim, f.Why = cut(strings.Join(strings.Fields(f.Claim), " "), mostClaim), cut(strings.TrimSpace(f.Why), mostWhy)
+	word, err := a.Need("severity")
+	if err != nil {
+		return f, nil, nil, err
+	}
+	if f.Severity = severityOf(word); f.Severity == "" {
+		return f, nil, nil, a.Wrong("%q is no severity; take high, medium or low", word)
+	}
+	side, err := a.Text("side")
+	if err != nil {
+		return f, nil, nil, err
+	}
+	f.Old = isOld(side)
+	code, notes, err = r.place(ctx, a, &f)
+	if err != nil || f.Old {
+		return f, notes, nil, err
+	}
+	f.In = enclosing(code, f.Line)
+	note, err := suggest(a, &f, code)
+	if note != "" {
+		notes = append(notes, note)
+	}
+	return f, notes, code, err
+}
+
+// severityOf reads the words that models have for how much something matters.
+func severityOf(word string) session.Severity {
+	switch strings.ToLower(strings.Trim(strings.TrimSpace(word), "[]*_.")) {
+	case "high", "critical", "blocker", "severe", "error", "major", "p0", "p1", "bug":
+		return session.High
+	case "medium", "moderate", "warning", "warn", "normal", "p2":
+		return session.Medium
+	case "low", "minor", "info", "note", "nit", "trivial", "suggestion", "p3", "p4":
+		return session.Low
+	}
+	return ""
+}
+
+func isOld(side string) bool {
+	switch strings.ToLower(strings.TrimSpace(side)) {
+	case "old", "left", "base", "before", "removed", "deleted", "-":
+		return true
+	}
+	return false
+}
+
+// cut shortens a text to n characters.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
+}
+
+func lines(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+)
+
+// suggest tries what is suggested on the file. What does not apply, changes nothing or
+// leaves a file that does not parse any more is left out, and the model is told.
+func suggest(a tools.Args, f *session.Finding, text []string) (note string, err error) {
+	if !a.Has("suggestion") {
+		return "", nil
+	}
+	raw, err := a.Text("suggestion")
+	if err != nil || strings.TrimSpace(raw) == "" {
+		return "", err
+	}
+	before := strings.Join(text, "\n") + "\n"
+	with := strings.TrimSuffix(strings.ReplaceAll(plainCode(f.Path, before, raw), "\r\n", "\n"), "\n")
+	with = indented(with, text[f.Line-1])
+	applied, err := patch.Lines(f.Line, f.Last(), with).Apply(before)
+	if err != nil {
+		return leftOut("it does not apply: " + err.Error()), nil
+	}
+	after := strings.Split(strings.TrimSuffix(applied.Text, "\n"), "\n")
+	to := len(after) - (len(text) - f.Last())
+	if to < f.Line-1 {
+		return leftOut("it does not apply"), nil
+	}
+	got := strings.Join(after[f.Line-1:to], "\n")
+	switch {
+	case strings.ReplaceAll(applied.Text, "\r\n", "\n") == strings.ReplaceAll(before, "\r\n", "\n"):
+		return leftOut("it is what stands there already"), nil
+	case to-(f.Line-1) > 2*mostLines:
+		return leftOut(fmt.Sprintf("it has %s, and more than %d are no suggestion", lines(to-f.Line+1), 2*mostLines)), nil
+	}
+	if err := parses(change{f.Path, before, applied.Text, strings.Join(text[f.Line-1:f.Last()], "\n"), with}); err != nil { //control:suggestion-parses
+		return leftOut("the file would not parse with it: " + err.Error()), nil
+	}
+	got = strings.ReplaceAll(got, "\r", "") // GitHub gives a suggestion the line ends of the file
+	f.Suggestion = &got
+	return "", nil
+}
+
+func leftOut(why string) string { return "The suggestion was left out: " + cut(why, 300) + "." }
+
+// plainCode takes off what models put around code.
+func plainCode(name, before, raw string) string {
+	s := strings.TrimPrefix(raw, "\n")
+	if t := strings.TrimSpace(s); strings.HasPrefix(t, "```") && strings.HasSuffix(t, "```") && strings.Contains(t, "\n") {
+		_, s, _ = strings.Cut(t, "\n")
+		s = strings.TrimSuffix(strings.TrimSuffix(s, "```"), "\n")
+	}
+	s, _ = patch.Clean(name, before, s)
+	return s
+}
+
+// indented sets a suggestion in as the line that it replaces, where a model left the
+// indentation away.
+func indented(with, first string) string {
+	margin := first[:len(first)-len(strings.TrimLeft(first, " \t"))]
+	if margin == "" || with == "" || with[0] == ' ' || with[0] == '\t' {
+		return with
+	}
+	list := strings.Split(with, "\n")
+	for i, l := range list {
+		if strings.TrimSpace(l) != "" {
+			list[i] = margin + l
+		}
+	}
+	return strings.Join(list, "\n")
+}
+
+// change is some lines of a file that are replaced, and the whole file before and after.
+type change struct{ name, before, after, old, with string }
+
+// parses reports what keeps a file from being read that could be read before. Of languages
+// without a parser here the lexical sense has to do: what the change leaves open, and how
+// far it is set in, is what the lines before left open. That is no proof that it parses.
+func parses(c change) error {
+	check := func(string) error { return lexical(c) }
+	switch strings.ToLower(path.Ext(c.name)) {
+	case ".go":
+		check = parseGo
+	case ".json":
+		check = parseJSON
+	case ".xml", ".svg", ".xhtml":
+		check = parseXML
+	case ".md", ".txt", ".rst", ".adoc":
+		return nil
+	}
+	if check(c.before) != nil { // it could not be read before: the change has to go without
+		return lexical(c) //control:suggestion-balances
+	}
+	return check(c.after)
+}
+
+func parseGo(text string) error {
+	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	return err
+}
+
+func parseJSON(text string) error {
+	var v any
+	return json.Unmarshal([]byte(text), &v)
+}
+
+func parseXML(text string) error {
+	d := xml.NewDecoder(strings.NewReader(text))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// Bases holds the files of commits, for workspaces to lay overlays on, and the
+// directories of the workspaces. Several processes may use the same.
+type Bases struct {
+	dir   string
+	store *gitops.Bases
+
+	mu    sync.Mutex
+	rules map[string]project.Hidden // by commits
+}
+
+// errNoBase means that a commit, or a part of it, cannot be read.
+var errNoBase = errors.New("read commit")
+
+// OpenBases opens the bases at cfg.Dir; workspaces are made below dir. What a process
+// that died left there is removed.
+func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make directory for workspaces: %w", err)
+	}
+	cfg.UID, cfg.GID = workspace.Owner()
+	store, err := gitops.OpenBases(cfg)
+	if err != nil {
+		return nil, err
+	}
+	left, err := store.Left(dir, "ws")
+	old, globErr := filepath.Glob(filepath.Join(dir, "c-*")) // of versions before there was a store
+	err = errors.Join(err, globErr)
+	for _, name := range append(left, old...) {
+		err = errors.Join(err, workspace.RemoveTree(name))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("clear %s: %w", dir, err)
+	}
+	return &Bases{dir: dir, store: store, rules: map[string]project.Hidden{}}, nil
+}
+
+// mostRules is how many sets of rules are remembered.
+const mostRules = 64
+
+// hidden returns what the rules of commits hide.
+func (b *Bases) hidden(ctx context.Context, repo *gitops.Mirror, commits []string) (project.Hidden, error) {
+	key := strings.Join(commits, " ")
+	b.mu.Lock()
+	known, ok := b.rules[key]
+	b.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	trees := make([]project.Files, len(commits))
+	for i, commit := range commits {
+		trees[i] = ruleFiles{commitFiles{repo, commit}, b.store}
+	}
+	h, err := project.HiddenBy(ctx, trees...)
+	if err != nil {
+		return h, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.rules) >= mostRules {
+		clear(b.rules)
+	}
+	b.rules[key] = h
+	return h, nil
+}
+
+// ruleFiles is a commit's tree with nothing but rules that hide files.
+type ruleFiles struct {
+	commitFiles
+	store *gitops.Bases
+}
+
+// List implements project.Files.
+func (r ruleFiles) List(ctx context.Context, _ string, _ bool, _ int) (workspace.Listing, error) {
+	found, err := r.store.Find(ctx, r.repo, r.commit, project.IgnoreName)
+	out := workspace.Listing{Base: "."}
+	for _, name := range found {
+		out.Entries = append(out.Entries, workspace.Entry{Path: name})
+	}
+	return out, err
+}
+
+// take returns the files of a commit, but for what is hidden. Give them back with Drop.
+//
+// Where ignoreAt is a commit, what the agent may not see is as there: who brings files
+// from outside does not say what of ours they show.
+func (b *Bases) take(ctx context.Context, repo *gitops.Mirror, want gitops.BaseWant, hidden project.Hidden) (*gitops.Base, error) {
+	want.Rules.Name = project.IgnoreName
+	if hidden.Key != "" {
+		want.Rules.Hides, want.Rules.Key = hidden.Hides, hidden.Key
+	}
+	got, err := b.store.Take(ctx, repo, want)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, workspace.ErrFull) && !errors.Is(err, gitops.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", errNoBase, err)
+	}
+	return got, err
+}

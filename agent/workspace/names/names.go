@@ -1,0 +1,135 @@
+// Package names says how well the names of files fit what somebody asked for: a glob, or
+// a part of a name or path.
+package names
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/handrail-bot/handrail/policy/typo"
+)
+
+// Fit is how well a name fits.
+type Fit int
+
+// How well, best first.
+const (
+	Exactly Fit = iota // the whole path, or a glob as it is written
+	Name               // the name, in another directory
+	Folded             // one of these in another case, or a glob at any depth
+	Stem               // the name with another ending
+	Begin              // the name begins so
+	Part               // the name has it in it
+	Path               // the path has it in it
+	Nearly             // typing errors away
+	Not
+)
+
+// mostCompared is how many bytes of a path distances are measured of.
+const mostCompared = 128
+
+// Finder says how well paths fit what was asked for.
+type Finder struct {
+	asked, folded string // without "./" before it and "/" behind
+	name, stem    string // of folded
+	dirs          bool   // only directories
+	glob          bool
+	below         string // directory that is searched
+}
+
+// New returns a finder of what lies below a directory, "." for all. A glob without a
+// directory is one of names at any depth; what ends in "/" asks for directories.
+func New(pattern, below string) (Finder, error) {
+	f := Finder{below: below, dirs: strings.HasSuffix(pattern, "/")}
+	f.asked = strings.Trim(strings.TrimPrefix(strings.TrimSpace(pattern), "./"), "/")
+	if f.asked == "" {
+		return f, errors.New("find: the name is empty")
+	}
+	f.folded = strings.ToLower(f.asked)
+	f.name = path.Base(f.folded)
+	f.stem = strings.TrimSuffix(f.name, path.Ext(f.name))
+	if f.glob = strings.ContainsAny(f.asked, "*?[{"); f.glob && !doublestar.ValidatePattern(f.asked) {
+		return f, fmt.Errorf("find: %q is not a valid glob", f.asked)
+	}
+	return f, nil
+}
+
+// Fit returns how well a path fits. It is relative to the root, as below is.
+func (f Finder) Fit(p string, dir bool) Fit {
+	if f.dirs && !dir {
+		return Not
+	}
+	rel := p
+	if f.below != "." {
+		rel = strings.TrimPrefix(p, f.below+"/")
+	}
+	if f.glob {
+		return f.globbed(rel, dir)
+	}
+	base, folded := path.Base(rel), strings.ToLower(rel)
+	name := path.Base(folded)
+	switch {
+	case rel == f.asked || p == f.asked:
+		return Exactly
+	case base == path.Base(f.asked):
+		return Name
+	case name == f.name:
+		return Folded
+	case !dir && strings.TrimSuffix(name, path.Ext(name)) == f.stem:
+		return Stem
+	case strings.HasPrefix(name, f.folded):
+		return Begin
+	case strings.Contains(name, f.folded):
+		return Part
+	case strings.Contains(f.folded, "/") && strings.Contains(folded, f.folded): // where it does not, the directory itself is shown
+		return Path
+	case nearly(name, f.name):
+		return Nearly
+	}
+	return Not
+}
+
+// globbed is Fit for a glob. One without a directory is one of names.
+func (f Finder) globbed(rel string, dir bool) Fit {
+	of := rel
+	if !strings.Contains(f.asked, "/") {
+		of = path.Base(rel)
+	}
+	switch {
+	case dir && !f.dirs:
+	case doublestar.MatchUnvalidated(f.asked, of):
+		return Exactly
+	case doublestar.MatchUnvalidated("**/"+f.folded, strings.ToLower(rel)):
+		return Folded
+	}
+	return Not
+}
+
+// nearly reports whether a name is a few typing errors away.
+func nearly(name, asked string) bool {
+	few := min(3, 1+len(asked)/6)
+	if len(asked) < 3 || max(len(name), len(asked)) > mostCompared || len(name)-len(asked) > few || len(asked)-len(name) > few {
+		return false
+	}
+	return typo.Errors(name, asked) <= few
+}
+
+// Sort puts first what lies nearest to the path that was asked for.
+func (f Finder) Sort(list []string) {
+	if f.glob || len(list) < 2 {
+		return
+	}
+	far := make(map[string]int, len(list))
+	for _, p := range list {
+		far[p] = mostCompared
+		if low := strings.ToLower(p); len(low) <= mostCompared && len(f.folded) <= mostCompared {
+			far[p] = typo.Errors(low, f.folded)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return far[a] - far[b] })
+}

@@ -1,0 +1,4 @@
+package ci
+
+// Excerpt is for the tests.
+var Excerpt = excerpt

@@ -1,0 +1,110 @@
+package ci
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+var (
+	// stampRE is the time at the beginning of each line of a log.
+	stampRE = regexp.MustCompile(`^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ?`)
+	// exitRE is how a runner, a shell or make says that a step failed.
+	exitRE = regexp.MustCompile(`(?i)process completed with exit code [1-9]|\bexit(?:ed)?(?: with)?(?: code| status)?[ :]+[1-9]\d*\b|make(?:\[\d+\])?: \*\*\* |command failed|returned (?:a )?non-zero`)
+	// errorRE is how programs say what is wrong.
+	errorRE = regexp.MustCompile(`(?i)^##\[error\]|^\s*(?:--- FAIL|FAIL\b|not ok\b|panic:|fatal(?: error)?:|traceback \(|npm err!|✗|✖|×)|\b(?:error|failure|failed|exception|assert\w*)\b|undefined:|cannot find`)
+	stepRE  = regexp.MustCompile(`^##\[group\](?:Run |Post |Set up|Complete)`)
+)
+
+const (
+	around    = 4   // lines that are kept on each side of one that says what is wrong
+	lastLines = 40  // that are kept before the end of the step
+	longest   = 400 // bytes of a line
+)
+
+// excerpt returns the part of a job's log that says why it failed, of at most so many
+// bytes: the end of the first step that failed, known by how a runner or a shell tells
+// the end, and the lines of that step that say what is wrong. What ran after it, such as
+// cleaning up, is left out.
+func excerpt(log string, most int) string {
+	lines := strings.Split(strings.ReplaceAll(strings.ToValidUTF8(untrusted.StripEscapes(log), "�"), "\r\n", "\n"), "\n")
+	for i, l := range lines {
+		l = strings.TrimRight(stampRE.ReplaceAllString(l, ""), " \r")
+		if len(l) > longest {
+			cut := longest
+			for !utf8.RuneStart(l[cut]) {
+				cut--
+			}
+			l = l[:cut] + " …"
+		}
+		lines[i] = l
+	}
+	from, end := failedStep(lines)
+	return within(lines[from:end], most)
+}
+
+// failedStep returns where the first step that failed begins and ends.
+func failedStep(lines []string) (from, end int) {
+	exits := func(l string) bool { return strings.HasPrefix(l, "##[error]") && exitRE.MatchString(l) }
+	end = slices.IndexFunc(lines, exits)
+	for _, says := range []func(string) bool{
+		func(l string) bool { return strings.HasPrefix(l, "##[error]") }, exitRE.MatchString,
+	} {
+		if end < 0 {
+			end = slices.IndexFunc(lines, says)
+		}
+	}
+	if end < 0 {
+		return 0, len(lines)
+	}
+	for i := range slices.Backward(lines[:end]) {
+		if stepRE.MatchString(lines[i]) {
+			from = i
+			break
+		}
+	}
+	return from, end + 1
+}
+
+// within keeps what matters of a step: its end first, then the lines that say what is
+// wrong, from the top, then what is before the end.
+func within(step []string, most int) string {
+	keep := make([]bool, len(step))
+	room := most
+	take := func(i int) {
+		if i >= 0 && i < len(step) && !keep[i] && len(step[i])+1 <= room {
+			keep[i], room = true, room-len(step[i])-1
+		}
+	}
+	for i := len(step) - 1; i >= max(0, len(step)-lastLines) && room > most/2; i-- {
+		take(i)
+	}
+	for i, l := range step {
+		if errorRE.MatchString(l) && room > most/20 {
+			for j := i - around; j <= i+around; j++ {
+				take(j)
+			}
+		}
+	}
+	for i := len(step) - 1; i >= 0 && room > most/20; i-- {
+		take(i)
+	}
+	var b strings.Builder
+	left := 0
+	for i, l := range step {
+		if !keep[i] {
+			left++
+			continue
+		}
+		if left > 0 {
+			fmt.Fprintf(&b, "[… %d lines …]\n", left)
+			left = 0
+		}
+		b.WriteString(l + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

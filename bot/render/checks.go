@@ -1,0 +1,66 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// whyItBegan says why the present request began, where nobody wrote it in the thread.
+func whyItBegan(s *session.State) string {
+	for _, m := range slices.Backward(s.Timeline) {
+		if said, ok := m.(*session.Message); ok && said.Text != "" {
+			if said.Why == "" {
+				return ""
+			}
+			return "Went on because " + words(line(said.Why, 200)) + ".\n\n"
+		}
+	}
+	if s.Task.Why == "" {
+		return ""
+	}
+	return "Started because " + words(line(s.Task.Why, 200)) + ".\n\n"
+}
+
+// ChecksFailed is why a session goes on.
+func ChecksFailed(n int, commit string) string {
+	return fmt.Sprintf("%s failed on %.7s", plural(n, "check"), commit)
+}
+
+// MendChecks asks the agent to mend what failed checks say.
+func MendChecks(n int, commit string) string {
+	return fmt.Sprintf("%s of your pull request failed on commit %.12s. Above is which, with the part of the log that says why. "+
+		"Find the cause and mend it, and change nothing that has nothing to do with it; do not change what checks in place of what is checked. "+
+		"Where the cause is not in this repository, such as a service that was away, change nothing and say so.", plural(n, "check"), commit)
+}
+
+// ChecksUsedUp says that failed checks bring the session back no more.
+func ChecksUsedUp(attempts int, commit string, pull int) string {
+	return fmt.Sprintf("Checks of #%d still fail on `%.7s`. They brought me back %s, which is as often as they may (`ci_fix.attempts`), so I leave it here. "+
+		"Have a look, and write `/agent` and what to do; after that, checks count anew.", pull, commit, times(attempts))
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// mostGreen is how many names of checks are listed.
+const mostGreen = 20
+
+// SawGreen names the checks that were seen to be content with the commit.
+func SawGreen(names []string) string {
+	var out []string
+	for _, n := range names[:min(len(names), mostGreen)] {
+		out = append(out, code(line(n, 80)))
+	}
+	more := ""
+	if n := len(names) - mostGreen; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return "Checks that were green: " + strings.Join(out, ", ") + more + "."
+}

@@ -1,0 +1,80 @@
+package review
+
+import (
+	"regexp"
+	"strings"
+)
+
+// no and yes are how people begin an answer to a finding that is none, and to one that is.
+// "No idea" and "no problem, will do" are neither.
+var (
+	no = regexp.MustCompile(`(?i)^\W*(?:no(?:pe|h|n)?(?:\W*$|\s*[.,;:!–—-])|nah\b|(?:i )?(?:disagree|don'?t agree|do not agree)\b|` +
+		`(?:(?:this|that|it)(?:'s| is)? )?(?:(?:works )?(?:as|is) (?:intended|designed|expected)|by design|on purpose|intended|intentional|deliberate|(?:a )?false positive|not (?:a |an )?(?:bug|fault|issue|problem)|wrong|invalid|not (?:true|wrong|right))\b|` +
+		`(?:we |i )?(?:won'?t|will not) (?:fix|change|do)|wontfix\b|(?:please )?(?:leave|keep) (?:it|this|that|as)\b|👎)`)
+	yes = regexp.MustCompile(`(?i)^\W*(?:yes|yep|yeah|right|true|agreed?|good (?:catch|find)|you(?:'re| are) right|fixed|done|ok(?:ay)?|thanks?|will (?:fix|do)|no (?:problem|worries),|👍)`)
+	// short is how a "no" may go on for a word alone.
+	plainNo = regexp.MustCompile(`(?i)^\W*no(?:pe)?[,.;:!–— -]+(?:problem|worries|idea|doubt|objections?)\b`)
+)
+
+// AnswersNo reports whether what a person wrote below a finding says that it is none, or
+// that it stays as it is; said is false where it says neither that nor the contrary. What
+// is quoted does not count.
+func AnswersNo(text string) (isNo, said bool) {
+	for l := range strings.SplitSeq(strings.ReplaceAll(text, "’", "'"), "\n") {
+		l = strings.TrimSpace(l)
+		if l == "" || strings.HasPrefix(l, ">") || strings.HasPrefix(l, "<!--") {
+			continue
+		}
+		if no.MatchString(l) && !plainNo.MatchString(l) {
+			return true, true
+		}
+		return false, yes.MatchString(l)
+	}
+	return false, false
+}
+
+// Gone reports whether the code that a comment stands on is in a file no more. Hunk is the
+// part of the diff that ends with its lines, n how many of them there are. Lines without a
+// letter or a digit are everywhere: of them nothing can be said.
+func Gone(hunk string, n int, files []string) bool {
+	var code []string
+	telling := false
+	for l := range strings.SplitSeq(strings.TrimRight(hunk, "\n"), "\n") {
+		if l == "" || l[0] == '-' || l[0] == '\\' || strings.HasPrefix(l, "@@") {
+			continue
+		}
+		code = append(code, strings.TrimRight(l[1:], " \t\r"))
+	}
+	if n < 1 || len(code) < n {
+		return false
+	}
+	code = code[len(code)-n:]
+	for _, l := range code {
+		telling = telling || strings.ContainsAny(strings.ToLower(l), "abcdefghijklmnopqrstuvwxyz0123456789")
+	}
+	if !telling {
+		return false
+	}
+	for _, text := range files {
+		if has(text, code) {
+			return false
+		}
+	}
+	return true
+}
+
+// has reports whether lines stand in a text, one below the other. How far they are set in
+// does not count: what was only wrapped is there.
+func has(text string, code []string) bool {
+	list := strings.Split(text, "\n")
+	for i := 0; i+len(code) <= len(list); i++ {
+		here := true
+		for k, l := range code {
+			here = here && strings.TrimSpace(list[i+k]) == strings.TrimSpace(l)
+		}
+		if here {
+			return true
+		}
+	}
+	return false
+}

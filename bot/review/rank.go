@@ -1,0 +1,41 @@
+package review
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Rank says how little the change of a file tells a reviewer: the least is read first.
+type Rank int
+
+// The ranks.
+const (
+	Logic Rank = iota
+	Tests
+	Words
+	Made // by a program: nobody reviews it
+)
+
+var testName = regexp.MustCompile(`(?i)(?:^|/)(?:tests?|testdata|__tests__|__mocks__|fixtures|specs?)/|[._-](?:test|spec)\.\w+$|(?:^|/)(?:test_[^/]*\.py|conftest\.py)$|Tests?\.(?:java|kt|cs)$`)
+
+// RankOf says what a file is, by its name.
+func RankOf(name string) Rank {
+	base := strings.ToLower(path.Base(name))
+	in := func(dirs ...string) bool {
+		return slices.ContainsFunc(dirs, func(d string) bool { return strings.HasPrefix(name, d) || strings.Contains(name, "/"+d) })
+	}
+	switch {
+	case slices.Contains([]string{"go.sum", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "composer.lock", "flake.lock"}, base),
+		slices.Contains([]string{".lock", ".svg", ".map", ".snap"}, path.Ext(base)),
+		strings.Contains(base, ".min."), strings.Contains(base, ".pb."), strings.Contains(base, "_generated"), strings.HasSuffix(base, "_pb2.py"),
+		in("vendor/", "node_modules/", "third_party/"), strings.HasPrefix(name, "dist/"):
+		return Made
+	case testName.MatchString(name):
+		return Tests
+	case slices.Contains([]string{".md", ".txt", ".rst", ".adoc"}, path.Ext(base)):
+		return Words
+	}
+	return Logic
+}

@@ -1,0 +1,55 @@
+package review
+
+import (
+	"strings"
+	"testing"
+)
+
+// Sections of the rules that are for other files are left out.
+func TestPathRules(t *testing.T) {
+	const text = "Look at sums.\n\n## `src/db/`, `*.sql`\nMind transactions.\n### `!src/db/old/` and `web/**/*.ts`:\nMind the types.\n## How `a.go` works\nIt adds.\n#notes\n"
+	for files, want := range map[string]string{
+		"src/db/x/y.go": "sums transactions adds", "q.sql": "sums transactions adds", "a.go": "sums adds", "web/x/y/z.ts a.go": "sums types adds",
+		"src/db/a.go web/a.ts": "sums transactions types adds", "": "sums adds", "/etc/passwd ../x": "sums adds",
+	} {
+		got := RulesFor(text, strings.Fields(files))
+		for word := range strings.FieldsSeq("sums transactions types adds") {
+			if strings.Contains(got, word) != strings.Contains(want, word) {
+				t.Errorf("%q: %s\n%s", files, word, got)
+			}
+		}
+	}
+	if !PathRules(text) || PathRules("## How `a.go` works\n`a.go`\n") {
+		t.Error("it is not seen whether there are rules for some files")
+	}
+}
+
+func TestRankOf(t *testing.T) {
+	for name, want := range map[string]Rank{
+		"a.go": Logic, "src/latest/run.py": Logic, "contest.ts": Logic, "Makefile": Logic, "vendored.go": Logic, "distance/a.go": Logic, "protest/x.py": Logic,
+		"a_test.go": Tests, "test_a.py": Tests, "conftest.py": Tests, "web/a.spec.ts": Tests, "web/__tests__/a.ts": Tests, "src/FooTest.java": Tests, "testdata/a.go": Tests, "tests/util.py": Tests,
+		"README.md": Words, "docs/a.rst": Words,
+		"go.sum": Made, "web/package-lock.json": Made, "Cargo.lock": Made, "vendor/a/b.go": Made, "x/vendor/b.go": Made, "a.pb.go": Made, "a_pb2.py": Made, "a.min.js": Made, "dist/a.js": Made, "x/node_modules/y.js": Made, "logo.svg": Made, "types_generated.go": Made,
+	} {
+		if got := RankOf(name); got != want {
+			t.Errorf("%s is %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestCoverage(t *testing.T) {
+	if got := (Input{Again: true, Read: 3}).Coverage(); got != "" {
+		t.Errorf("a second look says %q", got)
+	}
+	for want, in := range map[string]Input{
+		"":                  {Read: 1},
+		"Read all 3 files.": {Read: 3},
+		"Read both files.":  {Read: 2},
+		"Read 2 of 4 files. Not read, for want of time or room: `a.go`. Left out, because programs write them: `go.sum`.": {Read: 2, Unread: []string{"a.go", "go.sum"}},
+		"Read 1 of 2 files. Left out, because programs write them: `go.sum`.":                                             {Read: 1, Unread: []string{"go.sum"}},
+	} {
+		if got := in.Coverage(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package review
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+const (
+	mostTold   = 50     // findings in a summary
+	mostWords  = 1500   // characters of the reviewer's own
+	mostUnread = 20     // names of files
+	maxSummary = 60_000 // characters, of the 65,536 that GitHub takes
+)
+
+var weights = map[session.Severity]string{session.High: "High", session.Medium: "Medium", session.Low: "Low"}
+
+// claim is a finding in a line.
+func claim(f session.Finding) string {
+	text := strings.NewReplacer("*", `\*`, "`", "`").Replace(strings.TrimRight(line(f.Claim), ". "))
+	word := weights[f.Severity]
+	if f.Unsure != "" {
+		word += ", not sure"
+	}
+	return fmt.Sprintf("**%s: %s.**", word, text)
+}
+
+// line is a text as one line that may be posted.
+func line(s string) string {
+	return untrusted.CleanOutput(strings.Join(strings.Fields(s), " "), untrusted.OutputOptions{})
+}
+
+// Done is the last word in a thread whose code is gone.
+func Done(commit string) string {
+	return fmt.Sprintf("The code that this is about is gone as of `%.10s`.", commit)
+}
+
+// body is what a comment on lines says.
+func body(f session.Finding) string {
+	var b strings.Builder
+	b.WriteString(claim(f) + "\n\n" + why(f))
+	if f.Suggestion != nil {
+		b.WriteString("\n\n" + suggestion(*f.Suggestion))
+	}
+	return b.String()
+}
+
+// block is how a block begins that a person can commit.
+var block = regexp.MustCompile("(?i)([`~]{3,}[ \t]*)suggestion")
+
+func why(f session.Finding) string {
+	text := block.ReplaceAllString(strings.TrimSpace(f.Why), "${1}text") //control:only-tried-suggestions
+	text = untrusted.CleanOutput(text, untrusted.OutputOptions{})
+	if f.Unsure != "" {
+		text += "\n\nA second look did not bear it out: " + line(f.Unsure)
+	}
+	return text
+}
+
+// suggestion is the block that GitHub offers to commit. Its fence is longer than any in
+// the code.
+func suggestion(code string) string {
+	fence := "```"
+	for strings.Contains(code, fence) {
+		fence += "`"
+	}
+	if code != "" {
+		code += "\n"
+	}
+	return fence + "suggestion\n" + code + fence
+}
+
+// summary is what the review says above its comments. Findings that stand on no line of
+// the diff are told here, with a link to theirs.
+func (in Input) summary(r Review) string {
+	var b strings.Builder
+	b.WriteString(count(r) + "\n")
+	for i, f := range r.Elsewhere {
+		if i == mostTold || utf8.RuneCountInString(b.String()) > maxSummary/2 {
+			fmt.Fprintf(&b, "\nand %d more of less weight.\n", len(r.Elsewhere)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s [%s](%s)\n\n%s\n", claim(f), untrusted.EscapeLine(where(f)), in.Link(f), why(f))
+	}
+	if words := strings.TrimSpace(in.Words); words != "" {
+		b.WriteString("\n" + untrusted.CleanOutput(short(words, mostWords), untrusted.OutputOptions{}) + "\n")
+	}
+	if told := in.Coverage(); told != "" {
+		b.WriteString("\n" + told + "\n")
+	}
+	if in.Moved != "" { //control:says-what-was-read
+		fmt.Fprintf(&b, "\nRead as of `%.10s`; what was pushed since is not in it.\n", in.Moved)
+	}
+	return b.String()
+}
+
+// where names the lines of a finding without what Markdown reads.
+func where(f session.Finding) string {
+	return strings.NewReplacer("[", "(", "]", ")", "`", "'", "*", `\*`, "_", `\_`).Replace(f.Where())
+}
+
+func count(r Review) string {
+	on, here := len(r.Comments), len(r.Elsewhere)
+	switch {
+	case on+here == 0:
+		return "No findings."
+	case here == 0:
+		return fmt.Sprintf("%s, on the lines.", findings(on))
+	case on == 0:
+		return fmt.Sprintf("%s, on lines that this pull request does not show.", findings(here))
+	}
+	return fmt.Sprintf("%s: %d on the lines, %d here.", findings(on+here), on, here)
+}
+
+func allOf(files int) string {
+	if files == 2 {
+		return "both files"
+	}
+	return fmt.Sprintf("all %d files", files)
+}
+
+func findings(n int) string {
+	if n == 1 {
+		return "1 finding"
+	}
+	return fmt.Sprintf("%d findings", n)
+}
+
+// Coverage says what was read and what was not, and why; "" where there is nothing to say.
+func (in Input) Coverage() string {
+	var unread, made []string
+	for _, p := range in.Unread {
+		if RankOf(p) == Made {
+			made = append(made, p)
+			continue
+		}
+		unread = append(unread, p)
+	}
+	all := in.Read + len(in.Unread)
+	switch {
+	case all < 2 && len(in.Unread) == 0:
+		return ""
+	case len(in.Unread) == 0 && in.Again:
+		return "" // it is of what is new
+	case len(in.Unread) == 0:
+		return fmt.Sprintf("Read %s.", allOf(all))
+	}
+	said := []string{fmt.Sprintf("Read %d of %d files.", in.Read, all)}
+	if all == 1 {
+		said[0] = "Read nothing."
+	}
+	if len(unread) > 0 {
+		said = append(said, "Not read, for want of time or room: "+names(unread)+".")
+	}
+	if len(made) > 0 {
+		said = append(said, "Left out, because programs write them: "+names(made)+".")
+	}
+	return strings.Join(said, " ")
+}
+
+func names(paths []string) string {
+	var list []string
+	for _, p := range paths[:min(len(paths), mostUnread)] {
+		list = append(list, "`"+strings.ReplaceAll(untrusted.EscapeLine(p), "`", "'")+"`")
+	}
+	more := ""
+	if n := len(paths) - len(list); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(list, ", ") + more
+}
+
+// short cuts a text behind a line, or in one.
+func short(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	s = string([]rune(s)[:n])
+	if at := strings.LastIndex(s, "\n"); at > n/2 {
+		s = s[:at]
+	}
+	if strings.Count(s, "\n```")%2 == 1 || strings.HasPrefix(s, "```") && strings.Count(s, "\n```")%2 == 0 {
+		s += "\n```"
+	}
+	return s + " …"
+}

@@ -1,0 +1,280 @@
+// Package reviewer puts on GitHub what a session found in a pull request: one review, with
+// the findings on their lines.
+package reviewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/bot/review"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// Place is where a review belongs.
+type Place struct {
+	Thread thread.Ref
+	Pull   *ghapp.Pull // nil for an issue
+	Home   string      // address of the repository
+}
+
+// Session is a session as far as its review goes.
+type Session struct {
+	Place
+	ID      string
+	State   *session.State
+	After   int64 // event up to which findings were posted
+	Most    int   // comments on lines
+	Client  *ghapp.Client
+	Earlier func(context.Context) ([]*session.State, error) // sessions of the thread before this one
+	Keyed   func(body string) string                        // the key that a text claims to be written under
+	Ensure  func(context.Context, ghapp.Write) (ghapp.Ref, error)
+	Later   func(ctx context.Context, kind string, err error) bool // whether a write is tried again, and nothing waits for it
+}
+
+// mostDiff is how much of a diff is looked at.
+const mostDiff = 8 << 20
+
+// Post puts what was found since the last time on GitHub, and resolves the bot's own
+// threads whose code is gone. It returns the address; where there was nothing to say, none,
+// and which files that is of.
+func (s Session) Post(ctx context.Context) (address, coverage string, err error) {
+	in, err := s.input(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	talks, err := s.heard(ctx, &in)
+	if err != nil {
+		return "", "", err
+	}
+	r := review.Compose(in)
+	if r.Empty() {
+		return "", in.Coverage(), s.settle(ctx, in, talks)
+	}
+	ref, err := s.put(ctx, in, r)
+	if err != nil {
+		return "", "", err
+	}
+	return ref.URL, "", s.settle(ctx, in, talks)
+}
+
+// heard reads what became of earlier findings. What was answered no is never said again;
+// what the bot took back, because its code was gone, is said again when it is back.
+func (s Session) heard(ctx context.Context, in *review.Input) ([]talk, error) {
+	if s.Pull == nil {
+		return nil, nil
+	}
+	talks, err := s.talks(ctx, s.Client, s.Keyed, s.commit())
+	talks = slices.DeleteFunc(talks, func(t talk) bool { return t.look == s.look() }) // by a try that was cut off
+	isNo, open, ended := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, t := range talks {
+		if t.isNo {
+			isNo[t.mark] = true
+			in.Marks = append(in.Marks, t.mark)
+		}
+		open[t.mark] = open[t.mark] || !t.ended
+		ended[t.mark] = ended[t.mark] || t.ended
+	}
+	said := in.Said
+	in.Said = nil
+	for _, f := range said {
+		m := review.Mark(f)
+		if isNo[m] {
+			in.No = append(in.No, f)
+		}
+		if open[m] || !ended[m] { //control:taken-back-is-said-again
+			in.Said = append(in.Said, f)
+		}
+	}
+	return talks, err
+}
+
+// settle ends the threads whose code is gone, with a word. What was found again, in other
+// code, stays open. That GitHub does not let the bot do so stops nothing.
+func (s Session) settle(ctx context.Context, in review.Input, talks []talk) error {
+	for _, t := range talks {
+		again := slices.ContainsFunc(in.Findings, func(f session.Finding) bool {
+			return f.Refuted == "" && (review.Mark(f) == t.mark || slices.ContainsFunc(in.Said, func(e session.Finding) bool { return review.Mark(e) == t.mark && review.Same(e, f) }))
+		})
+		if !t.gone || t.isNo || t.Resolved || again || !s.State.Finished() { //control:threads-that-stay
+			continue
+		}
+		key := fmt.Sprintf("%s%d", goneKey, t.root)
+		for _, w := range []ghapp.Write{
+			{Key: key, Kind: ghapp.WriteReply, Target: ghapp.Target{Comment: t.root, Diff: true}, Body: review.Done(s.commit())},
+			{Key: key + "-resolve", Kind: ghapp.WriteResolve, Target: ghapp.Target{Talk: t.Talk}},
+		} {
+			_, err := s.Ensure(ctx, w)
+			if err = ghapp.UnlessRefused(err); err != nil && w.Kind == ghapp.WriteReply {
+				return err
+			}
+			if err != nil && !s.Later(ctx, string(w.Kind), err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// input collects what the review is made of.
+func (s Session) input(ctx context.Context) (in review.Input, err error) {
+	in = review.Input{Most: s.Most, Link: s.link}
+	for _, f := range s.State.Findings {
+		if f.Seq <= s.After {
+			in.Said = append(in.Said, *f.Finding)
+			continue
+		}
+		in.Findings = append(in.Findings, *f.Finding)
+	}
+	before, err := s.Earlier(ctx)
+	if err != nil {
+		return in, err
+	}
+	in.Again = len(before) > 0 || s.After > 0
+	for _, v := range before {
+		for _, f := range v.Findings {
+			in.Said = append(in.Said, *f.Finding)
+		}
+	}
+	if out := s.State.Outcome; out != nil {
+		in.Words = out.Summary
+	}
+	if s.Pull == nil {
+		return in, nil
+	}
+	files, moved, err := s.diff(ctx)
+	if moved {
+		in.Moved = s.commit()
+	}
+	for _, f := range files {
+		in.Files = append(in.Files, review.File{Path: f.Path, Patch: f.Patch})
+		switch {
+		case s.read(f.Path):
+			in.Read++
+		case f.Patch != "" || f.Additions+f.Deletions > 0: // a binary file has neither
+			in.Unread = append(in.Unread, f.Path)
+		}
+	}
+	return in, err
+}
+
+// diff is the diff of the commit that was read: what was pushed meanwhile is not reviewed.
+func (s Session) diff(ctx context.Context) (files []reads.File, moved bool, err error) {
+	now, err := s.Client.GetPull(ctx, s.Thread)
+	if err != nil {
+		return nil, false, err
+	}
+	if now.HeadSHA != s.commit() { //control:lines-of-what-was-read
+		files, err = reads.Compare(ctx, s.Client, s.Thread, now.BaseSHA, s.commit())
+		return files, true, err
+	}
+	d, err := reads.PullDiff(ctx, s.Client, s.Thread, mostDiff, nil)
+	return append(d.Files, d.Left...), false, err
+}
+
+// read reports whether the session was shown a file, or its whole diff.
+func (s Session) read(path string) bool {
+	items := s.State.Task.Context
+	for _, m := range s.State.Timeline {
+		switch m := m.(type) {
+		case *session.ToolRun:
+			if strings.Contains(m.Title, path) && slices.Contains([]string{"read_file", "github", "github_pull_request_diff", "run_terminal_command"}, m.Name) {
+				return true
+			}
+		case *session.Message:
+			items = append(slices.Clip(items), m.Context...)
+		}
+	}
+	return slices.ContainsFunc(items, func(it session.Item) bool {
+		return strings.Contains(it.Name, "Diff of ") && strings.Contains(it.Name, path+" (") && !strings.Contains(it.Text, "[shortened")
+	})
+}
+
+// mostTries is how often GitHub is given a review.
+const mostTries = 6
+
+// put posts a review, in one piece. GitHub refuses a review for one of its comments and
+// need not say which: it is given the others, without one part of them after the other,
+// and what it does not take on its line stands in the summary. Each try is a write of its
+// own, so that after a crash none is made twice.
+func (s Session) put(ctx context.Context, in review.Input, r review.Review) (ghapp.Ref, error) {
+	key := "review-" + s.look()
+	parts := suspects(r.Comments)
+	for try := 0; s.Pull != nil && try <= len(parts)+1; try++ {
+		now, at := r, key
+		if try > 0 {
+			now = in.Without(r, func(c review.Comment) bool { return try > len(parts) || slices.Contains(parts[try-1], c.Mark) }) //control:refused-is-split
+			at = fmt.Sprintf("%s-%d", key, try+1)
+		}
+		ref, err := s.Ensure(ctx, ghapp.Write{Key: at, Kind: ghapp.WriteReview, Review: s.spec(now), First: true})
+		var no *ghapp.Refusal
+		if !errors.As(err, &no) {
+			return ref, err
+		}
+	}
+	all := in.Without(r, func(review.Comment) bool { return true }) //control:refused-is-told
+	ref, err := s.Ensure(ctx, ghapp.Write{Key: key + "-below", Kind: ghapp.WriteComment, Body: all.Body, First: true})
+	return ref, ghapp.UnlessRefused(err)
+}
+
+// suspects divides comments into parts, by their marks. What GitHub refuses most often
+// comes first: lines of the old side, and several lines.
+func suspects(list []review.Comment) (parts [][]string) {
+	list = slices.Clone(list)
+	doubtful := func(c review.Comment) int {
+		if c.Old || c.From > 0 {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b review.Comment) int { return doubtful(a) - doubtful(b) })
+	n := min(len(list), mostTries-2) // beside the first try and the last, which has no comments
+	for i := range n {
+		var part []string
+		for _, c := range list[i*len(list)/n : (i+1)*len(list)/n] {
+			part = append(part, c.Mark)
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+func (s Session) spec(r review.Review) *ghapp.ReviewSpec {
+	spec := &ghapp.ReviewSpec{Commit: s.commit(), Body: r.Body}
+	if len(r.Comments) == 0 {
+		spec.Commit = "" // it may be gone from the pull request, and no line hangs on it
+	}
+	for _, c := range r.Comments {
+		spec.Comments = append(spec.Comments, ghapp.Inline{Path: c.Path, Line: c.To, StartLine: c.From, Left: c.Old, Body: c.Body, Key: c.Mark + "." + s.look()})
+	}
+	return spec
+}
+
+// look names what is posted at once.
+func (s Session) look() string { return fmt.Sprintf("%s-%d", s.ID, s.State.EndedAt) }
+
+// commit is the one that was read.
+func (s Session) commit() string { return s.State.Published }
+
+// link is the address of a finding's lines, as they were read.
+func (s Session) link(f session.Finding) string {
+	at := s.commit()
+	if f.Old && s.Pull != nil {
+		at = s.Pull.BaseSHA
+	}
+	var path []string
+	for p := range strings.SplitSeq(f.Path, "/") {
+		path = append(path, url.PathEscape(p))
+	}
+	lines := fmt.Sprintf("L%d", f.Line)
+	if f.Last() > f.Line {
+		lines += fmt.Sprintf("-L%d", f.Last())
+	}
+	return fmt.Sprintf("%s/blob/%s/%s#%s", s.Home, at, strings.Join(path, "/"), lines)
+}

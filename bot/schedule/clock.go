@@ -1,0 +1,232 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Event is the kind of the deliveries by which sessions are started. GitHub has none of
+// this name, so that none comes from outside.
+const Event = "handrail-schedule"
+
+// Start is what such a delivery says.
+type Start struct {
+	Entry        Entry     `json:"entry"`
+	At           time.Time `json:"at"` // the time that it stands for
+	Missed       int       `json:"missed,omitempty"`
+	Installation int64     `json:"installation"`
+	Task         string    `json:"task,omitempty"` // in the thread of the result
+	Mode         string    `json:"mode,omitempty"`
+	live.Range
+}
+
+// Table is what is known of a repository.
+type Table struct {
+	Installation int64   `json:"installation"`
+	Entries      []Entry `json:"entries"`
+}
+
+// State is what became of one schedule.
+type State struct {
+	Last   time.Time  `json:"last"`             // up to when its times were looked at
+	Times  string     `json:"times,omitempty"`  // those times, as they are configured
+	Commit string     `json:"commit,omitempty"` // up to which the default branch was looked at
+	Result string     `json:"result,omitempty"` // digest of what was said last
+	Past   []Happened `json:"past,omitempty"`   // newest last
+}
+
+// Happened is one thing that became of it.
+type Happened struct {
+	At   time.Time `json:"at"`
+	What string    `json:"what"`
+}
+
+// mostPast is how much is kept.
+const mostPast = 20
+
+// Book reads and writes what is known of schedules.
+type Book struct{ Meta store.Meta }
+
+const repositories = "schedules"
+
+func tableKey(repo string) string       { return "schedules " + strings.ToLower(repo) }
+func stateKey(repo, name string) string { return "schedule " + strings.ToLower(repo) + " " + name }
+
+func (b Book) read(ctx context.Context, key string, into any) (raw []byte, err error) {
+	raw, err = b.Meta.Get(ctx, key)
+	if err != nil {
+		return nil, store.Unless(err, store.ErrNotFound)
+	}
+	return raw, json.Unmarshal(raw, into)
+}
+
+// change writes a value as a function changes it. When somebody else wrote it meanwhile it
+// is changed anew.
+func change[T any](ctx context.Context, b Book, key string, with func(*T) (write bool)) error {
+	for {
+		var v T
+		raw, err := b.read(ctx, key, &v)
+		if err != nil || !with(&v) {
+			return err
+		}
+		next, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if err = b.Meta.Swap(ctx, key, raw, next); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// Repositories returns those that have something scheduled.
+func (b Book) Repositories(ctx context.Context) (names []string, err error) {
+	_, err = b.read(ctx, repositories, &names)
+	return names, err
+}
+
+// Table returns what a repository has scheduled.
+func (b Book) Table(ctx context.Context, repo string) (t Table, err error) {
+	_, err = b.read(ctx, tableKey(repo), &t)
+	return t, err
+}
+
+// State returns what became of a schedule.
+func (b Book) State(ctx context.Context, repo, name string) (s State, err error) {
+	_, err = b.read(ctx, stateKey(repo, name), &s)
+	return s, err
+}
+
+// learn records what a repository has scheduled. What is new begins now, and so do other
+// times of what is known: nothing was missed at them before.
+func (b Book) learn(ctx context.Context, repo string, t Table, now time.Time) error {
+	for _, e := range t.Entries {
+		if err := change(ctx, b, stateKey(repo, e.Name), func(s *State) bool {
+			was, times := s.Times, e.Cron+" "+e.Zone
+			others := was != "" && was != times //control:other-times-missed-nothing
+			if s.Last.IsZero() || others {
+				s.Last = now
+			}
+			s.Times = times
+			return was != times
+		}); err != nil {
+			return err
+		}
+	}
+	if err := change(ctx, b, tableKey(repo), func(was *Table) bool { *was = t; return true }); err != nil {
+		return err
+	}
+	return change(ctx, b, repositories, func(names *[]string) bool {
+		if slices.Contains(*names, strings.ToLower(repo)) || len(t.Entries) == 0 {
+			return false
+		}
+		*names = append(*names, strings.ToLower(repo))
+		return true
+	})
+}
+
+// note records what became of a schedule. Keep changes the rest of its state; nil for
+// nothing.
+func (b Book) note(ctx context.Context, repo, name string, h Happened, keep func(*State)) error {
+	return change(ctx, b, stateKey(repo, name), func(s *State) bool {
+		if s.Past = append(s.Past, h); len(s.Past) > mostPast {
+			s.Past = s.Past[len(s.Past)-mostPast:]
+		}
+		if keep != nil {
+			keep(s)
+		}
+		return true
+	})
+}
+
+// Delivery is what starts one occurrence. All servers name it alike, so that it is stored
+// once.
+func (s Start) Delivery() (store.Delivery, error) {
+	payload, err := json.Marshal(s)
+	id := fmt.Sprintf("schedule %s %s %d", strings.ToLower(s.Entry.Repository), s.Entry.Name, s.At.Unix()) //control:occurrence-once
+	return store.Delivery{ID: id, Key: id, Event: Event, Thread: strings.ToLower(s.Entry.Repository) + "#0", Priority: store.PriorityIdle, Payload: payload}, err
+}
+
+// Clock starts what is due.
+type Clock struct {
+	Book
+	Deliveries store.Deliveries
+	Now        func() time.Time
+}
+
+// Look starts what is due now. The delivery is stored before it is noted: when the server
+// dies in between, the next one stores nothing new.
+func (c Clock) Look(ctx context.Context) error {
+	names, err := c.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	for _, repo := range names {
+		t, err := c.Table(ctx, repo)
+		wrong = append(wrong, err)
+		for _, e := range t.Entries {
+			wrong = append(wrong, c.start(ctx, e, t.Installation))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (c Clock) start(ctx context.Context, e Entry, installation int64) error {
+	s, err := c.State(ctx, e.Repository, e.Name)
+	if err != nil || s.Last.IsZero() {
+		return err
+	}
+	d, ok := e.due(s.Last, c.Now())
+	if !ok {
+		return nil
+	}
+	what := "started"
+	switch {
+	case d.Skip:
+		what = fmt.Sprintf("left out: no server ran at %s", d.At.UTC().Format(time.DateTime))
+	case d.Missed > 0:
+		what = fmt.Sprintf("started once for %d times, at most of which no server ran", d.Missed+1)
+	}
+	if !d.Skip {
+		put, err := Start{Entry: e, At: d.At, Missed: d.Missed, Installation: installation}.Delivery()
+		if err != nil {
+			return err
+		}
+		if _, err := c.Deliveries.Put(ctx, &put); err != nil {
+			return err
+		}
+	}
+	return change(ctx, c.Book, stateKey(e.Repository, e.Name), func(now *State) bool {
+		if !now.Last.Before(d.At) {
+			return false // another server was faster
+		}
+		now.Last, now.Past = d.At, append(now.Past, Happened{c.Now(), what})
+		now.Past = now.Past[max(0, len(now.Past)-mostPast):]
+		return true
+	})
+}
+
+// nothing reports whether a result says that there is nothing to say.
+func nothing(result string) bool {
+	words := strings.ToLower(strings.Trim(strings.TrimSpace(result), ".!*_`\" "))
+	return words == "" || words == nothingWords
+}
+
+// nothingWords is how the model says that there is nothing to say.
+const nothingWords = "nothing to report"
+
+// TaskOf is what a session is to do for an entry. What says what it is about.
+func TaskOf(s policy.Schedule, what string) string {
+	return strings.TrimSpace(strings.TrimSpace(what)+"\n\n"+strings.TrimSpace(s.Task)) +
+		"\n\nNobody is here to answer questions. Where nothing needs a person's attention, answer with the words: " + nothingWords
+}

@@ -1,0 +1,209 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/watch"
+)
+
+// Watcher hears the clock, and learns what is scheduled when the default branch changes.
+func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear, Report: report} }
+
+// learns reports whether an event says that what a repository has scheduled may have
+// changed, or that its default branch has.
+func learns(ev ghapp.Event) bool {
+	return ev.Kind == "push" && !ev.Deleted && ev.DefaultBranch != "" && ev.Ref == "refs/heads/"+ev.DefaultBranch && ev.Thread.Repo != ""
+}
+
+// where returns the repository of an event that changes its default branch.
+func where(_ context.Context, _ *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
+	return store.Delivery{Thread: ev.Thread.Key(), Priority: store.PriorityIdle, Key: "push-" + ev.Thread.Repository() + "-" + ev.After}, learns(ev), nil
+}
+
+// readEvent is the kind of the deliveries by which schedules are read, see [Event].
+const readEvent = Event + "-read"
+
+// Reads returns the deliveries that have what repositories have scheduled read by whoever
+// works on them. Names are owner/name; owner/* says of none that it is there.
+func Reads(names []string, now time.Time) (out []*store.Delivery) {
+	for _, name := range names {
+		if strings.HasSuffix(name, "/*") {
+			continue
+		}
+		name = strings.ToLower(name)
+		id := fmt.Sprintf("read schedules of %s %d", name, now.UnixNano())
+		out = append(out, &store.Delivery{ID: id, Event: readEvent, Thread: name + "#0", Priority: store.PriorityIdle, Payload: []byte("{}")})
+	}
+	return out
+}
+
+// hear begins what is due, or learns what is scheduled.
+func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
+	var s Start
+	switch d := h.Delivery; {
+	case d.Event == Event:
+		if err := json.Unmarshal(d.Payload, &s); err != nil {
+			return &watch.Answer{Note: err.Error()}, nil //nolint:nilerr // it never gets better
+		}
+		if h.At.Ref.Number == 0 {
+			return begin(ctx, h, s)
+		}
+		return inThread(ctx, h, s)
+	case d.Event == readEvent:
+		id, err := h.GitHub.Installed(ctx, h.At.Ref)
+		if err != nil || id == 0 {
+			return &watch.Answer{Note: "the repository is not reached"}, err
+		}
+		return learn(ctx, h, id, "")
+	case learns(h.Event):
+		return learn(ctx, h, h.Event.Installation, h.Event.After)
+	}
+	return nil, nil
+}
+
+// learn reads what a repository has scheduled. A push also starts what is scheduled for
+// changes.
+func learn(ctx context.Context, h *watch.Heard, installation int64, pushed string) (*watch.Answer, error) {
+	place, err := h.Start(ctx, installation)
+	if err != nil {
+		return nil, err
+	}
+	name, book := h.At.Ref.Repository(), Book{Meta: h.Store.Meta}
+	t := Table{Installation: installation, Entries: Of(name, h.Policy, place.Own)}
+	if err := book.learn(ctx, name, t, h.Now()); err != nil {
+		return nil, err
+	}
+	for _, e := range t.Entries {
+		if e.On != "push" || e.Refused != "" || pushed == "" {
+			continue
+		}
+		d, err := Start{Entry: e, At: h.Now(), Installation: installation}.Delivery()
+		if err != nil {
+			return nil, err
+		}
+		d.Key = fmt.Sprintf("schedule %s %s %s", h.At.Ref.Key(), e.Name, pushed)
+		d.ID = d.Key
+		if _, err := h.Store.Deliveries.Put(ctx, &d); err != nil {
+			return nil, err
+		}
+	}
+	return &watch.Answer{Note: fmt.Sprintf("%d schedules", len(t.Entries))}, nil
+}
+
+// begin hands one occurrence of a schedule to the thread of its result, or says why there
+// is nothing to begin. What costs nothing is looked at first.
+func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
+	place, err := h.Start(ctx, s.Installation)
+	if err != nil {
+		return nil, err
+	}
+	look := sight{Book: Book{Meta: h.Store.Meta}, Client: h.At.Client, Now: h.Now(), Branch: place.Target, Head: place.Base, Ensure: h.Ensure}
+	note := func(what string, keep func(*State)) error {
+		return look.note(ctx, s.Entry.Repository, s.Entry.Name, Happened{At: h.Now(), What: what}, keep)
+	}
+	was, err := look.State(ctx, s.Entry.Repository, s.Entry.Name)
+	if err != nil {
+		return nil, err
+	}
+	s.Range = live.Range{From: was.Commit, To: place.Base}
+	what, why := "", refusal(s.Entry, Of(s.Entry.Repository, h.Policy, place.Own))
+	if why == "" {
+		if what, why, err = look.about(ctx, s.Entry, was.Commit); err != nil {
+			return nil, err
+		}
+	}
+	if why != "" {
+		return &watch.Answer{Note: why}, note(why, nil)
+	}
+	to := h.At.Ref
+	if to.Number = s.Entry.Number; s.Entry.Result != "comment" {
+		if to.Number, err = look.issue(ctx, h.At.Ref, s.Entry); err != nil {
+			return nil, err
+		}
+	}
+	s.Task, s.Mode = TaskOf(s.Entry.Schedule, what), ModeOf(s.Entry.Schedule)
+	there := *h.Delivery
+	there.ID, there.Key, there.Thread = "run "+there.ID, "run "+there.ID, to.Key()
+	if there.Payload, err = json.Marshal(s); err != nil {
+		return nil, err
+	}
+	if _, err := h.Store.Deliveries.Put(ctx, &there); err != nil {
+		return nil, err
+	}
+	return &watch.Answer{Note: "begun in " + to.Key()}, note(fmt.Sprintf("begun in #%d", to.Number), func(st *State) { st.Commit = place.Base })
+}
+
+// inThread returns the session of a schedule in the thread of its result. It acts for
+// nobody: it only reads, unless people are asked.
+func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
+	if h.Session != nil && !live.IsOver(h.Session.State) { //control:runs-do-not-overlap
+		const what = "the run before has not ended"
+		err := Book{Meta: h.Store.Meta}.note(ctx, s.Entry.Repository, s.Entry.Name, Happened{At: h.Now(), What: "left out: " + what}, unread(s.Range))
+		return &watch.Answer{Note: what}, err
+	}
+	if err := h.At.Connect(ctx, h.GitHub, s.Installation); err != nil {
+		return nil, err
+	}
+	e := s.Entry
+	return &watch.Answer{Job: &watch.Job{
+		Installation: s.Installation, Mode: s.Mode, Text: s.Task, Why: render.BySchedule(e.Name),
+		Scheduled: live.Scheduled{Repository: e.Repository, Name: e.Name, Asks: e.Unattended == "ask", InThread: e.Result == "comment", Range: s.Range},
+	}}, nil
+}
+
+// report tells the result of a scheduled session: its issue says the newest, and a comment
+// comes when that is not what it said before.
+func report(ctx context.Context, c *live.Config, l *live.Session) (url string, err error) {
+	s, out, book := l.Data.Schedule, l.State.Outcome, Book{Meta: c.Store.Meta}
+	said := strings.TrimSpace(cmp.Or(out.Summary, out.Reason))
+	st, err := book.State(ctx, s.Repository, s.Name)
+	if err != nil {
+		return "", err
+	}
+	what, digest := "nothing to report", ghapp.Digest(said)
+	switch {
+	case nothing(said):
+	case st.Result == digest:
+		what = "the same as before"
+	default:
+		what = string(out.Status)
+		body := render.ScheduleResult(l.State, l.Row.Pull)
+		ref, err := l.Ensure(ctx, ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.Row.ID, l.State.EndedAt), Kind: ghapp.WriteComment, Body: body})
+		if ghapp.UnlessRefused(err) != nil {
+			return "", err
+		}
+		url = ref.URL
+		if !s.InThread {
+			err = l.Try(ctx, ghapp.Write{Key: fmt.Sprintf("edit-%s-%d", l.Row.ID, l.State.EndedAt), Kind: ghapp.WriteEditIssue, Body: render.ScheduleBody(s.Name, body)})
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return url, book.note(ctx, s.Repository, s.Name, Happened{At: c.Now(), What: what}, func(st *State) {
+		if !nothing(said) {
+			st.Result = digest
+		}
+		if out.Status.Failed() {
+			unread(s.Range)(st)
+		}
+	})
+}
+
+// unread has the next run read what a run was to read and did not.
+func unread(r live.Range) func(*State) {
+	return func(st *State) {
+		if st.Commit == r.To { //control:unread-is-read-again
+			st.Commit = r.From
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// sight is what there is for a schedule to look at now, in one repository.
+type sight struct {
+	Book
+	Client       *ghapp.Client
+	Now          time.Time
+	Branch, Head string                                                      // the default branch, and the commit at its end
+	Ensure       func(ctx context.Context, w ghapp.Write) (ghapp.Ref, error) // makes one write happen, once
+}
+
+// defaultDays is after how many days without activity a pull request is stale.
+const defaultDays = 14
+
+// about says what an entry is about, or why there is nothing to do.
+func (l sight) about(ctx context.Context, e Entry, from string) (what, nothing string, err error) {
+	switch e.Kind {
+	case "review":
+		if from == l.Head {
+			return "", "nothing new on " + l.Branch, nil
+		}
+		return render.ReviewSince(l.Branch, from, l.Head), "", nil
+	case "stale":
+		days := cmp.Or(e.Days, defaultDays)
+		numbers, err := reads.QuietPulls(ctx, l.Client, l.Now.Add(-time.Duration(days)*24*time.Hour))
+		if err != nil || len(numbers) == 0 {
+			return "", fmt.Sprintf("no pull request without activity for %d days", days), err
+		}
+		return render.ReviewStale(numbers, days), "", nil
+	case "dependencies":
+		return render.ReviewDependencies, "", nil
+	}
+	return "", "", nil
+}
+
+// issue returns the number of the issue of an entry. One that people closed stays closed
+// until there is something new; where it is gone there is another.
+func (l sight) issue(ctx context.Context, at thread.Ref, e Entry) (int, error) {
+	for n := 1; ; n++ {
+		key := fmt.Sprintf("schedule-%s-%d", ghapp.Digest(strings.ToLower(e.Repository), e.Name), n)
+		made, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteIssue, Title: render.ScheduleTitle(e.Name), Body: render.ScheduleBody(e.Name, "")})
+		if err != nil {
+			return 0, err
+		}
+		at.Number = made.Number
+		if _, err = l.Client.Issue(ctx, at); !errors.Is(err, ghapp.ErrNotFound) {
+			return made.Number, err
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// threadRefs is how refs with all of a thread are named, after [gitref.Prefix].
+const threadRefs = "thread-"
+
+// Seal has a thread's ref sealed with a key, and opened by it. An empty key leaves it
+// plain.
+func Seal(s *threadref.Store, from secret.Value) error {
+	key, err := secret.DeriveKey(from, "state of threads")
+	if err == nil && from != "" { //control:state-is-sealed
+		s.Seal = func(data []byte) ([]byte, error) { return key.Seal(data, s.Ref) }
+		s.Open = func(data []byte) ([]byte, error) { return key.Open(data, s.Ref) }
+	}
+	return err
+}
+
+// Stored is a session that a repository holds, or a ref there that cannot be read.
+type Stored struct {
+	Row store.Session // as far as it is known
+	Err error         // why nothing is known but the name of the ref
+
+	ref string // without [gitref.Prefix]
+}
+
+// Name is what stands for the session behind the address of its repository.
+func (s Stored) Name() string {
+	if s.Row.ID == "" || s.Row.ID == s.ref {
+		return s.ref
+	}
+	return s.ref + "/" + s.Row.ID
+}
+
+// Sessions lists what the repository holds, or what the address names of it.
+func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
+	all, err := r.repo.RemoteRefs(ctx, gitref.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range slices.Sorted(maps.Keys(all)) {
+		ref = strings.TrimPrefix(ref, gitref.Prefix)
+		found, err := r.stored(ctx, ref)
+		if errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+		if err != nil {
+			found = []Stored{{Err: err, ref: ref}}
+		}
+		for _, s := range found {
+			if in, id, both := strings.Cut(r.session, "/"); r.session == "" || s.ref == in && (!both || s.Row.ID == id) || s.Row.ID == r.session {
+				out = append(out, s)
+			}
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, misuse("%s holds no sessions: there is nothing below %s%s", r.address, gitref.Prefix,
+			map[bool]string{true: ". `git fetch origin '+refs/agent/*:refs/agent/*'` brings what there is into a clone"}[!strings.Contains(r.address, "://")])
+	case len(out) == 0 && r.session != "":
+		return nil, misuse("%s holds no session %s", r.address, r.session)
+	}
+	return out, nil
+}
+
+// stored returns the sessions of a ref, newest first.
+func (r *Repository) stored(ctx context.Context, ref string) (out []Stored, err error) {
+	if !strings.HasPrefix(ref, threadRefs) {
+		events, err := gitref.Log(ctx, r, ref)
+		if err != nil || len(events) == 0 {
+			return nil, cmp.Or(err, errors.New("it has no log"))
+		}
+		v, err := session.Fold(events)
+		if err != nil {
+			return nil, err
+		}
+		return []Stored{{ref: ref, Row: store.Session{ID: ref, Thread: v.Task.Thread, State: v.Phase, Created: events[0].Time}}}, nil
+	}
+	kept, err := r.thread(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	list, err := kept.Sessions.List(ctx, store.Query{})
+	for _, row := range list {
+		out = append(out, Stored{ref: ref, Row: *row})
+	}
+	return out, err
+}
+
+// thread opens the ref of a thread.
+func (r *Repository) thread(ctx context.Context, ref string) (store.Store, error) {
+	s := threadref.New(threadref.Config{Repo: r, Ref: gitref.Prefix + ref})
+	_, err := s.Store().Logs.Heads(ctx)
+	if !errors.Is(err, threadref.ErrSealed) {
+		return s.Store(), err
+	}
+	if r.key == "" {
+		return store.Store{}, errors.New("sealed: it was written with a state-key, and HANDRAIL_STATE_KEY says none")
+	}
+	if err = Seal(s, r.key); err == nil {
+		_, err = s.Store().Logs.Heads(ctx)
+	}
+	if errors.Is(err, secret.ErrSealed) {
+		err = errors.New("sealed: HANDRAIL_STATE_KEY is another key than the one that it was written with, or somebody changed it")
+	}
+	return s.Store(), err
+}
+
+// Read reads the log of the one session that the address names: by its id, by the ref of
+// its thread, thread-12, for the newest there, or by both, thread-12/ID.
+func (r *Repository) Read(ctx context.Context) (id string, events []session.Event, err error) {
+	if ref, id, _ := strings.Cut(r.session, "/"); strings.HasPrefix(ref, threadRefs) {
+		return r.inThread(ctx, ref, id)
+	}
+	if r.session != "" {
+		if events, err = gitref.Log(ctx, r, r.session); err != nil || len(events) > 0 {
+			return r.session, events, err
+		}
+	}
+	found, err := r.Sessions(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(found) > 1 {
+		return "", nil, misuse("%s holds %d sessions: say which, as %s#%s", r.address, len(found), r.address, found[0].Name())
+	}
+	ref, id, both := strings.Cut(found[0].Name(), "/")
+	if both || strings.HasPrefix(ref, threadRefs) {
+		return r.inThread(ctx, ref, id)
+	}
+	events, err = gitref.Log(ctx, r, ref)
+	return ref, events, err
+}
+
+// inThread reads the log of a session in the ref of a thread, of the newest for none.
+func (r *Repository) inThread(ctx context.Context, ref, id string) (string, []session.Event, error) {
+	kept, err := r.thread(ctx, ref)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s: %w", gitref.Prefix+ref, err)
+	}
+	if id == "" {
+		list, err := kept.Sessions.List(ctx, store.Query{Limit: 1})
+		if err != nil {
+			return "", nil, err
+		}
+		if len(list) == 0 {
+			return "", nil, misuse("%s holds no session in %s", r.address, gitref.Prefix+ref)
+		}
+		id = list[0].ID
+	}
+	events, err := kept.Logs.Log(store.Fence{Key: id}).Events(ctx, 0)
+	if err == nil && len(events) == 0 {
+		err = misuse("%s holds no session %s in %s", r.address, id, gitref.Prefix+ref)
+	}
+	return id, events, err
+}

@@ -1,0 +1,87 @@
+package threadref
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// highest is what numbers that are counted up may have reached: who may push could put
+// them to where the next one is none.
+const highest = math.MaxInt64 / 2
+
+// mend makes records whole that somebody may have written by hand: what is not there is
+// empty. What they can never be is an error.
+func (b *book) mend() error {
+	none := newBook()
+	b.Known, b.Values, b.Heads = orNone(b.Known, none.Known), orNone(b.Values, none.Values), orNone(b.Heads, none.Heads)
+	b.Sessions, b.Leases, b.Intents = orNone(b.Sessions, none.Sessions), orNone(b.Leases, none.Leases), orNone(b.Intents, none.Intents) //control:nothing-is-empty
+	return errors.Join(b.mendWork(), b.mendSessions())
+}
+
+func orNone[V any](m, none map[string]V) map[string]V {
+	if m == nil {
+		return none
+	}
+	return m
+}
+
+// mendWork checks what waits, and who works.
+func (b *book) mendWork() error {
+	if b.Seq < 0 || b.Seq > highest || b.Change < 0 || b.Change > highest {
+		return errors.New("a count is out of range")
+	}
+	last, ids := int64(0), map[string]bool{}
+	for i := range b.Deliveries {
+		d := &b.Deliveries[i]
+		switch {
+		case store.CheckDelivery(d) != nil || ids[d.ID]:
+			return fmt.Errorf("delivery %d is none, or is there twice", i+1)
+		case d.Seq <= last || d.Seq > b.Seq:
+			return fmt.Errorf("delivery %d is not in its order", i+1)
+		}
+		last, ids[d.ID] = d.Seq, true
+	}
+	for key, l := range b.Leases {
+		if l.Key != key || l.Epoch < 0 || l.Epoch > highest || l.Attempts < 0 || l.Attempts > math.MaxInt32 {
+			return fmt.Errorf("the lease of %.100q is none", key)
+		}
+	}
+	return nil
+}
+
+// mendSessions checks sessions, their ends, and what they mean to write.
+func (b *book) mendSessions() error {
+	for id, row := range b.Sessions {
+		if row.ID != id || store.CheckName("session", id) != nil || row.Version < 0 || row.Version > highest {
+			return fmt.Errorf("the session %.100q is none", id)
+		}
+	}
+	if !slices.Equal(sorted(b.Order), slices.Sorted(maps.Keys(b.Sessions))) {
+		return errors.New("the order of the sessions is not that of those that are there")
+	}
+	for id, h := range b.Heads {
+		if h.Session != id || h.Seq < 1 || h.Seq > highest {
+			return fmt.Errorf("the end of the log of session %.100q is none", id)
+		}
+	}
+	for key, in := range b.Intents {
+		if in.Key != key || in.Attempts < 0 || in.Attempts > math.MaxInt32 {
+			return fmt.Errorf("the write %.100q is none", key)
+		}
+	}
+	if !slices.Equal(sorted(b.Planned), slices.Sorted(maps.Keys(b.Intents))) {
+		return errors.New("the order of the writes is not that of those that are there")
+	}
+	return nil
+}
+
+func sorted(names []string) []string {
+	out := slices.Clone(names)
+	slices.Sort(out)
+	return out
+}

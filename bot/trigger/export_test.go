@@ -1,0 +1,7 @@
+package trigger
+
+// For the tests.
+var (
+	Decide  = decide
+	OwnDeed = ownDeed
+)

@@ -1,0 +1,123 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/watch"
+)
+
+// Watcher hears what begins work without a command.
+func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear} }
+
+// where returns the thread of an event that may begin work.
+func where(_ context.Context, c *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
+	key, number, ok := Key(ev)
+	notLetIn := ev.Sender.Bot && !slices.Contains(c.Policy.Approvals.Bots, ev.Sender.ID)
+	if !ok || notLetIn || c.GitHub.Flooding(ev.Thread.Repository(), ev.Sender.Login) {
+		return store.Delivery{}, false, nil
+	}
+	at := ev.Thread
+	at.Number = number
+	return store.Delivery{Thread: at.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: key}, true, nil
+}
+
+// hear returns the task that an event brings, for its thread. Where it has none, an issue
+// is opened, and the task handed to that.
+func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
+	ev := h.Event
+	if _, _, ok := Key(ev); !ok {
+		return nil, nil
+	}
+	if h.At.Ref.Number == 0 {
+		return openFor(ctx, h)
+	}
+	self, err := h.GitHub.Self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ours, _ := h.GitHub.Written(ev.Body); ownDeed(ev, self, ours) {
+		return &watch.Answer{Note: "own deed"}, nil
+	}
+	if why, err := h.MayBegin(ctx, ev); err != nil || why != "" { //control:trigger-by-right
+		return &watch.Answer{Note: why}, err
+	}
+	place, err := h.Start(ctx, ev.Installation)
+	if err != nil {
+		return nil, err
+	}
+	task, why := decide(ev, place.Config.Triggers)
+	if task == nil {
+		return &watch.Answer{Note: why}, nil
+	}
+	if why := notNow(h, task); why != "" {
+		return &watch.Answer{Note: why}, nil
+	}
+	is := h.At.Issue
+	if ev.Thread.Number != 0 && !ev.Thread.Same(h.At.Ref) {
+		if is, err = h.At.Client.Issue(ctx, ev.Thread); err != nil {
+			return nil, err
+		}
+	}
+	payload, err := task.Event(is, h.Delivery.Payload, h.Delivery.Key)
+	return &watch.Answer{Task: payload}, err
+}
+
+// notNow returns why a review is not begun although it is configured: the agent made the
+// pull request, or is at work there. Labels and assignments are said to it as words are.
+func notNow(h *watch.Heard, task *Task) string {
+	ev := h.Event
+	if ev.Kind != "pull_request" || ev.Action == "labeled" || ev.Action == "assigned" {
+		return ""
+	}
+	if ours, _ := h.GitHub.Written(ev.Body); ours {
+		return "the agent's own pull request"
+	}
+	if h.Session != nil && !live.IsOver(h.Session.State) && h.Session.Mode != task.Mode {
+		return "the agent is at work here"
+	}
+	return ""
+}
+
+// openFor opens the issue of one task, once, and puts the task into its thread.
+func openFor(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
+	d, ev := h.Delivery, h.Event
+	place, err := h.Start(ctx, ev.Installation)
+	if err != nil {
+		return nil, err
+	}
+	task, why := decide(ev, place.Config.Triggers)
+	if task == nil {
+		return &watch.Answer{Note: why}, nil
+	}
+	if err := task.MayOpen(ctx, h.At.Client); errors.Is(err, ErrNobody) {
+		return &watch.Answer{Note: task.By.Login + " " + err.Error()}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	to := h.At.Ref
+	made, err := h.Ensure(ctx, task.Issue(to, "dispatch-"+ghapp.Digest(d.ID), ""))
+	var no *ghapp.Refusal
+	if errors.As(err, &no) {
+		return &watch.Answer{Note: "GitHub opens no issue: " + no.Reason}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	to.Number = made.Number
+	is, err := h.At.Client.Issue(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	there := *d
+	there.ID, there.Key, there.Thread, there.Event = "issue of "+d.ID, "issue of "+d.ID, to.Key(), Starts
+	if there.Payload, err = task.Event(is, d.Payload, d.ID); err != nil {
+		return nil, err
+	}
+	_, err = h.Store.Deliveries.Put(ctx, &there)
+	return &watch.Answer{Note: "it has an issue: " + to.Key()}, err
+}

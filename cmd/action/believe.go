@@ -1,0 +1,244 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ci"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/bot/schedule"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// Inbox is what waits in the ref of a thread. Whoever may push can put something there:
+// what this process did not put there itself counts only as GitHub has it. It is safe for
+// concurrent use.
+type Inbox struct {
+	store.Deliveries
+	store.Wakes
+
+	Client *ghapp.Client
+	At     thread.Ref
+	Log    *slog.Logger
+
+	Scheduled []schedule.Entry // that may begin; nil for none
+
+	mu   sync.Mutex
+	sure map[string]store.Delivery // that are known to be true, by id
+	why  map[string]string         // nothing came of deliveries, by id
+}
+
+// NewInbox has a store's inbox read again on GitHub. It needs a Client before it is used.
+func NewInbox(kept *store.Store, at thread.Ref, log *slog.Logger) *Inbox {
+	i := &Inbox{Deliveries: kept.Deliveries, Wakes: kept.Wakes, At: at, Log: log}
+	kept.Deliveries, kept.Wakes = i, i
+	return i
+}
+
+// Put implements [store.Deliveries].
+func (i *Inbox) Put(ctx context.Context, all ...*store.Delivery) ([]bool, error) {
+	for _, d := range all {
+		i.believe(*d)
+	}
+	return i.Deliveries.Put(ctx, all...)
+}
+
+func (i *Inbox) believe(d store.Delivery) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.sure == nil {
+		i.sure = map[string]store.Delivery{}
+	}
+	i.sure[d.ID] = d
+}
+
+func (i *Inbox) believed(d *store.Delivery) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	known, ok := i.sure[d.ID]
+	return ok && known.Event == d.Event && known.Thread == d.Thread && bytes.Equal(known.Payload, d.Payload)
+}
+
+// Done implements [store.Deliveries].
+func (i *Inbox) Done(ctx context.Context, note string, ids ...string) error {
+	i.mu.Lock()
+	if i.why == nil {
+		i.why = map[string]string{}
+	}
+	for _, id := range ids {
+		if note != "done" { // which the thread says
+			i.why[id] = note
+		}
+	}
+	i.mu.Unlock()
+	return i.Deliveries.Done(ctx, note, ids...)
+}
+
+// Why returns why nothing came of a delivery, or "".
+func (i *Inbox) Why(id string) string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.why[id]
+}
+
+// Next implements [store.Deliveries]. What is not true is done with.
+func (i *Inbox) Next(ctx context.Context, key string) (*store.Delivery, error) {
+	for {
+		d, err := i.Deliveries.Next(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		why, err := i.check(ctx, d)
+		if why == "" || err != nil {
+			return d, err
+		}
+		i.Log.WarnContext(ctx, "what waits in the ref is not on GitHub, and is not worked on", "delivery", d.ID, "thread", key, "why", why)
+		if err := i.Done(ctx, "not on GitHub: "+why, d.ID); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Urgent implements [store.Wakes].
+func (i *Inbox) Urgent(ctx context.Context, key string, priority int, after int64) ([]*store.Delivery, error) {
+	all, err := i.Wakes.Urgent(ctx, key, priority, after)
+	for n := 0; n < len(all) && err == nil; n++ {
+		var why string
+		if why, err = i.check(ctx, all[n]); why != "" {
+			all, n = slices.Delete(all, n, n+1), n-1
+		}
+	}
+	return all, err
+}
+
+// check returns why a delivery does not count, "" where it does.
+func (i *Inbox) check(ctx context.Context, d *store.Delivery) (why string, err error) {
+	if sure := i.believed(d); sure || d.Event == schedule.Event {
+		return i.scheduled(d, sure), nil
+	}
+	why, err = i.doubt(ctx, d) //control:inbox-is-read-again
+	if why == "" && err == nil {
+		i.believe(*d)
+	}
+	return why, err
+}
+
+// scheduled returns why a delivery that begins what is scheduled does not count, "" where
+// it does, or is another. What it begins is what the repository says now; the task for a
+// session is believed of this process alone.
+func (i *Inbox) scheduled(d *store.Delivery, sure bool) (why string) {
+	if d.Event != schedule.Event {
+		return ""
+	}
+	var s schedule.Start
+	if err := json.Unmarshal(d.Payload, &s); err != nil {
+		return "it cannot be read"
+	}
+	if !sure && s.Task+s.Mode != "" {
+		return "its run ended before it began"
+	}
+	as, err := json.Marshal(s.Entry)
+	for _, e := range i.Scheduled {
+		if is, err2 := json.Marshal(e); err == nil && err2 == nil && bytes.Equal(is, as) { //control:schedules-of-the-repository
+			return ""
+		}
+	}
+	return "nothing of this is scheduled"
+}
+
+// doubt compares a delivery with what GitHub has.
+func (i *Inbox) doubt(ctx context.Context, d *store.Delivery) (why string, err error) {
+	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
+	switch {
+	case err != nil:
+		return "it cannot be read", nil
+	case !strings.EqualFold(ev.Thread.Repository(), i.At.Repository()):
+		return "it is about something else", nil
+	case ci.Ended(ev): // it says that something happened, and no more
+		return "", nil
+	case ev.Thread.Number == 0:
+		return "it is about something else", nil
+	case ev.Comment.ID != 0:
+		c, err := i.Client.GetComment(ctx, ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff})
+		is := says{c.AuthorID, c.Body, strings.Contains(c.URL, fmt.Sprintf("/%d#", ev.Thread.Number))}
+		return is.unlike(ev, says{ev.Comment.Author.ID, ev.Comment.Body, true}, err)
+	case ev.Review.ID != 0:
+		list, err := i.Client.ListReviews(ctx, ev.Thread)
+		var is says
+		for _, r := range list {
+			if r.ID == ev.Review.ID {
+				is = says{r.AuthorID, r.Body + r.Commit, strings.EqualFold(r.State, ev.Review.State)}
+			}
+		}
+		return is.unlike(ev, says{ev.Review.Author.ID, ev.Review.Body + ev.Review.Commit, true}, err)
+	}
+	return i.wordless(ctx, d, ev)
+}
+
+// wordless compares an event that nobody says anything by with the run that it started.
+func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event) (why string, err error) {
+	by, err := reads.StartedBy(ctx, i.Client, runOf(d.ID))
+	switch {
+	case err != nil:
+		return "", err
+	case by.ID == 0 || by.ID != ev.Sender.ID:
+		return "no run was started by " + ev.Sender.Login, nil
+	case time.Since(by.Updated) > longestLeft:
+		return "its run is long over", nil
+	}
+	post, err := i.Client.Issue(ctx, ev.Thread)
+	is := says{by.ID, post.Body, ev.Author.ID == 0 || ev.Author.ID == post.AuthorID}
+	if why, err = is.unlike(ev, says{ev.Sender.ID, ev.Body, true}, err); err != nil || why != "" || !strings.HasPrefix(ev.Kind, "pull_request") {
+		return why, err
+	}
+	p, err := i.Client.GetPull(ctx, ev.Thread)
+	if err == nil && (p.Fork != ev.Pull.Fork || p.Head != ev.Pull.Head || p.Base != ev.Pull.Base) {
+		why = "the pull request is another"
+	}
+	return why, err
+}
+
+// longestLeft is how long after its end a run may have left an event.
+const longestLeft = 24 * time.Hour
+
+// runOf returns the run that an id of a delivery is of, 0 for none.
+func runOf(id string) (run int64) {
+	_, _ = fmt.Sscanf(id, "actions-%d", &run)
+	return run
+}
+
+// says is who says what; here is whether it is where it was said to be.
+type says struct {
+	who  int64
+	what string
+	here bool
+}
+
+// unlike returns what tells what GitHub has from what an event says.
+func (s says) unlike(ev ghapp.Event, as says, err error) (why string, _ error) {
+	var e *ghapp.Error
+	switch {
+	case errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusGone):
+		return "it is not there", nil
+	case err != nil:
+		return "", err
+	case s.who == 0 || s.who != as.who || s.who != ev.Sender.ID: //control:sender-is-the-author
+		return "it is not by " + ev.Sender.Login, nil
+	case s.what != as.what:
+		return "it says something else", nil
+	case s.here != as.here:
+		return "it is elsewhere", nil
+	}
+	return "", nil
+}

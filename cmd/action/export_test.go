@@ -1,0 +1,4 @@
+package action
+
+// ParseOwner returns the run that signed a lease.
+var ParseOwner = parseOwner

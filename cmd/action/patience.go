@@ -1,0 +1,50 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// The first pause before GitHub is asked again, and the longest.
+const (
+	firstPause   = 2 * time.Second
+	longestPause = 30 * time.Second
+)
+
+// Patient reads what a run begins with. While GitHub does not answer, or has too much to
+// do, it is asked again, for so long in all: nobody else would take the event up. To w goes
+// why the job waits.
+func Patient[T any](ctx context.Context, w io.Writer, most time.Duration, read func() (T, error)) (out T, err error) {
+	ends := time.Now().Add(most)
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		out, err = read()
+		wait, passes := passing(err)
+		if wait = max(wait, pause); !passes || time.Now().Add(wait).After(ends) { //control:outages-are-waited-for
+			return out, err
+		}
+		fmt.Fprintf(w, "GitHub cannot answer now; asking again in %s (%v).\n", wait, err)
+		select {
+		case <-ctx.Done():
+			return out, errors.Join(err, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}
+
+// passing reports whether what failed may work later without anybody's doing, and how
+// long to wait at least.
+func passing(err error) (wait time.Duration, ok bool) {
+	var e *ghapp.Error
+	if !errors.As(err, &e) {
+		return 0, errors.Is(err, gitops.ErrUnavailable)
+	}
+	busy := e.Status == 0 || e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError || e.RetryAfter > 0
+	return e.RetryAfter, e.Kind == ghapp.Temporary && busy
+}

@@ -1,0 +1,103 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// Witness is what the thread itself says of its state.
+type Witness struct {
+	App    *ghapp.App
+	Client *ghapp.Client
+	Kept   store.Store
+	Read   func(context.Context) error // reads the ref again
+}
+
+// SetBack returns an error when the ref of a thread is older than what was said in the
+// thread: whoever may push can put back a ref as it was, with an approval in it that was
+// used up since. Each request, and each end that is told, is in the ref before it is on
+// GitHub.
+func (w Witness) SetBack(ctx context.Context, at thread.Ref) error {
+	list, err := w.Kept.Sessions.List(ctx, store.Query{})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	threads, strange := threadsOf(list, at)
+	if strange != "" { //control:state-of-another-thread
+		return w.tell(ctx, at, "strange-"+ghapp.Digest(strange), "holds what belongs to another thread: somebody put it there")
+	}
+	self, err := w.Client.Self(ctx)
+	if err != nil {
+		return err
+	}
+	var posted []ghapp.Comment
+	for _, t := range threads {
+		said, err := w.Client.Posted(ctx, t, "", false)
+		if err != nil {
+			return err
+		}
+		posted = append(posted, said...)
+	}
+	if err := w.Read(ctx); err != nil { // after what was said, which another run may have known before us
+		return err
+	}
+	for _, c := range posted {
+		_, key := w.App.Written(c.Body)
+		kind, rest, _ := strings.Cut(key, "-")
+		id, _, _ := strings.Cut(rest, "-")
+		ours := strings.EqualFold(c.Author, self) && slices.ContainsFunc(list, func(row *store.Session) bool { return row.ID == id })
+		if !ours || kind != "ask" && kind != "final" {
+			continue
+		}
+		_, err := w.Kept.Effects.Effect(ctx, key)
+		if store.Unless(err, store.ErrNotFound) != nil {
+			return err
+		}
+		if err != nil { //control:state-was-set-back
+			return w.tell(ctx, at, id, "was put back to an earlier state: it lacks what was said in the thread")
+		}
+	}
+	return nil
+}
+
+// threadsOf returns the threads whose sessions have a place in the ref of one: it itself,
+// and pull requests of sessions there. Strange is one that has none, or "".
+func threadsOf(list []*store.Session, at thread.Ref) (out []thread.Ref, strange string) {
+	out = []thread.Ref{at}
+	for i := 0; i < len(out); i++ {
+		for _, row := range list {
+			pull := at
+			if pull.Number = row.Pull; row.Thread == out[i].Key() && row.Pull != 0 && !slices.Contains(out, pull) {
+				out = append(out, pull)
+			}
+		}
+	}
+	for _, row := range list {
+		if !slices.ContainsFunc(out, func(t thread.Ref) bool { return t.Key() == row.Thread }) {
+			return out, row.Thread
+		}
+	}
+	return out, ""
+}
+
+// tell says in the thread, once, what is wrong with its ref.
+func (w Witness) tell(ctx context.Context, at thread.Ref, id, what string) error {
+	ref := Ref(gitref.Prefix, at)
+	said := fmt.Sprintf("The git ref `%s`, in which I keep what I know of this thread, %s. I do nothing by it, because what was approved once could be done again. Whoever may push can delete it: `git push origin :%s`. Then `/agent …` begins anew.", ref, what, ref)
+	write := ghapp.Write{Key: "set-back-" + id, Kind: ghapp.WriteComment, Thread: at, Body: said}
+	_, known, err := w.Client.Find(ctx, write)
+	if err == nil && !known {
+		_, err = w.Client.Perform(ctx, write)
+	}
+	if err == nil {
+		err = fmt.Errorf("%s %s; nothing is done by it. Delete it (git push origin :%s) to begin anew", ref, what, ref)
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// usualDays is for how many days the ref of a closed thread is kept, where nothing else
+// is said, and mostSwept how many refs a run looks at.
+const (
+	usualDays = 90
+	mostSwept = 5
+	mostDays  = 36500 // more is no length of time
+)
+
+// keepDays reads the input, 0 for ever.
+func keepDays(input string) (int, error) {
+	if input == "" {
+		return usualDays, nil
+	}
+	n, err := strconv.Atoi(input)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("keep-days: %q is not a number of days; 0 keeps all", input)
+	}
+	return min(n, mostDays), nil
+}
+
+// Sweep deletes refs of threads that are closed and in which nothing happened for the
+// days of the input. Each run looks at a few, and not at that of here. Nothing hangs on
+// it: what goes wrong is logged.
+func (r Run) Sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, here thread.Ref, log *slog.Logger) {
+	if r.KeepDays == 0 {
+		return
+	}
+	refs, err := m.RemoteRefs(ctx, gitref.Prefix+"thread-")
+	names := slices.Sorted(maps.Keys(refs))
+	for i := range min(len(names), mostSwept) {
+		name := names[(int(r.ID%int64(len(names)))+i)%len(names)]
+		if name != Ref(gitref.Prefix, here) {
+			err = errors.Join(err, r.sweep(ctx, c, m, gitops.Push{Ref: name, Old: refs[name]}))
+		}
+	}
+	if err != nil {
+		log.WarnContext(ctx, "sweep refs of threads that are over", "err", err)
+	}
+}
+
+// sweep deletes a ref if its thread is over: what is pushed meanwhile stays.
+func (r Run) sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, gone gitops.Push) error {
+	number, err := strconv.Atoi(strings.TrimPrefix(gone.Ref, gitref.Prefix+"thread-"))
+	if err != nil || number < 1 {
+		return nil //nolint:nilerr // not one of ours
+	}
+	at := r.Repo
+	at.Number = number
+	is, err := c.Issue(ctx, at)
+	var e *ghapp.Error
+	deleted := errors.As(err, &e) && e.Status == http.StatusGone
+	if err != nil && !deleted {
+		return err
+	}
+	if !deleted && (is.State == "open" || time.Since(is.Updated) < time.Duration(r.KeepDays)*24*time.Hour) { //control:open-threads-are-kept
+		return nil
+	}
+	return m.Push(ctx, gone)
+}

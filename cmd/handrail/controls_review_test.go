@@ -1,0 +1,33 @@
+package main
+
+// controlsOfReview are those of what a review says, and where.
+var controlsOfReview = []control{
+	{"inline-maximum", "without 2", "./bot/review", "TestOrderAndMaximum"},
+	{"only-lines-of-the-diff", "false", "./bot/review", "TestOnlyLinesOfTheDiff"},
+	{"suggestion-for-all-its-lines", "false", "./bot/review", "TestOnlyLinesOfTheDiff"},
+	{"refuted-is-dropped", "false", "./bot/review", "TestNothingIsSaidTwice"},
+	{"said-twice", "false", "./bot/review", "TestNothingIsSaidTwice"},
+	{"review-of-the-new-head", "false", "./cmd/handrail", "TestScripts/serve_review_again"},
+	{"suggestion-as-written", "true", "./bot/ghapp", "TestSuggestionAsWritten"},
+	{"only-tried-suggestions", "value f.Why", "./bot/review", "TestOnlyTriedSuggestions"},
+	{"github-gate-notes", "value n.Title, text", "./bot/ghapp", "TestNotesPassTheGate"},
+	{"refuted", "drop", "./agent/tools/report", "TestSecondLook"},
+	{"unsure", "drop", "./agent/tools/report", "TestSecondLook"},
+	{"refused-is-split", "drop", "./bot/reviewer", "TestRefusedReview"},
+	{"refused-is-told", "value r", "./bot/reviewer", "TestRefusedReview"},
+	{"only-own-threads", "value len(t.Comments) == 0", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
+	{"no-by-right", "value ok || !ok", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
+	{"resolved-by-a-person", "false", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
+	{"code-is-gone", "value lines > 0", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
+	{"threads-that-stay", "value !t.gone || again != again", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
+	{"answered-no", "false", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
+	{"taken-back-is-said-again", "true", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
+	{"lines-of-what-was-read", "false", "./bot/reviewer", "TestHeadMovesMeanwhile"},
+	{"says-what-was-read", "false", "./bot/reviewer", "TestHeadMovesMeanwhile"},
+	{"rules-of-other-files", "value true || len(rules) > 0", "./bot/review", "TestPathRules"},
+	{"made-is-skipped", "false", "./bot/conversation", "TestWhatIsReviewedFirst"},
+	{"logic-before-tests", "value len(got.List[a].Patch)-len(got.List[b].Patch)", "./bot/conversation", "TestWhatIsReviewedFirst"},
+	{"suggestion-parses", "false", "./agent/tools/report", "TestReportFinding"},
+	{"suggestion-balances", "value nil", "./agent/tools/report", "TestSuggestionsBalance"},
+	{"finding-in-the-file", "false", "./agent/tools/report", "TestReportFinding"},
+}

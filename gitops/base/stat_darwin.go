@@ -1,0 +1,5 @@
+package base
+
+import "syscall"
+
+func modified(info *syscall.Stat_t) (sec, nsec int64) { return info.Mtimespec.Unix() }

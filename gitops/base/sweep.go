@@ -1,0 +1,161 @@
+package base
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// sweepEvery is how often a store is looked through.
+const sweepEvery = time.Hour
+
+func (s *Store) sweepNowAndThen() {
+	if info, err := os.Stat(s.at("swept")); err == nil && time.Since(info.ModTime()) < sweepEvery {
+		return
+	}
+	_ = s.sweep() // what stays is seen the next time
+}
+
+// clear removes what processes that died were making.
+func (s *Store) clear() error {
+	left, err := s.Left(s.at("making"), "making")
+	for _, name := range left {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
+	return err
+}
+
+// one is a base as the sweep sees it.
+type one struct {
+	key  string
+	used time.Time
+}
+
+// sweep removes the bases that nobody has used for long and, while there is too much,
+// the one that nobody has used for the longest. One that is in use stays.
+func (s *Store) sweep() error {
+	lock, ok, err := s.lockNow("sweep", true)
+	if !ok {
+		return err // another does it
+	}
+	defer func() { _ = lock.Close() }()
+	err = errors.Join(s.clear(), os.WriteFile(s.at("swept"), nil, 0o644), s.forget())
+	list, readErr := s.bases()
+	if err = errors.Join(err, readErr); err != nil {
+		return err
+	}
+	var kept []one
+	for _, b := range list {
+		if strings.Contains(b.key, ".bad-") || time.Since(b.used) > s.cfg.MaxAge {
+			if ok, err := s.evict(b.key); ok || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		kept = append(kept, b)
+	}
+	total, err := s.prune()
+	for len(kept) > 0 && total > s.cfg.MaxBytes && err == nil {
+		var gone bool
+		if gone, err = s.evict(kept[0].key); gone {
+			total, err = s.prune()
+		}
+		kept = kept[1:]
+	}
+	return err
+}
+
+// bases lists what is there, what was used the longest ago first; layers before what
+// they go over.
+func (s *Store) bases() ([]one, error) {
+	dirs, err := os.ReadDir(s.at("bases"))
+	var list []one
+	for _, d := range dirs {
+		b := one{key: d.Name()}
+		key, _, _ := strings.Cut(b.key, ".bad-")
+		if info, err := os.Stat(s.at("locks/" + key)); err == nil {
+			b.used = info.ModTime()
+		}
+		list = append(list, b)
+	}
+	slices.SortStableFunc(list, func(a, b one) int { return a.used.Compare(b.used) })
+	return list, err
+}
+
+// evict removes a base unless somebody uses it, or a layer on it.
+func (s *Store) evict(name string) (bool, error) {
+	key, _, _ := strings.Cut(name, ".bad-")
+	lock, ok, err := s.lockNow(key, true)
+	if !ok { //control:base-in-use
+		return false, err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := os.RemoveAll(s.gone(name)); err != nil {
+		return false, err
+	}
+	for _, end := range []string{"", ".build"} {
+		if err := os.Remove(s.at("locks/" + key + end)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// gone takes the name from a base, so that nobody finds half of it, and returns where
+// it is.
+func (s *Store) gone(name string) string {
+	to := s.at("making/making-" + s.id() + "-" + random())
+	if os.Rename(s.at("bases/"+name), to) != nil {
+		return s.at("bases/" + name)
+	}
+	return to
+}
+
+// prune removes the contents that no tree has, and returns how many bytes the others
+// are, with those of layers.
+func (s *Store) prune() (total int64, err error) {
+	err = filepath.WalkDir(s.at("pool"), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		var info syscall.Stat_t
+		if err := syscall.Lstat(name, &info); err != nil {
+			return nil //nolint:nilerr // another has removed it
+		}
+		if info.Nlink < 2 {
+			return os.Remove(name)
+		}
+		total += info.Size
+		return nil
+	})
+	list, readErr := os.ReadDir(s.at("bases"))
+	for _, d := range list {
+		if a, err := s.about(d.Name()); err == nil {
+			total += a.Bytes
+		}
+	}
+	return total, errors.Join(err, readErr)
+}
+
+// forget drops what is known of trees that nobody has asked for lately: it is found out
+// again.
+func (s *Store) forget() error {
+	var errs []error
+	for _, places := range []string{"names/*/*", "views/*/*", "making/known-*", "making/pooled-*"} {
+		list, err := filepath.Glob(s.at(places))
+		errs = append(errs, err)
+		for _, name := range list {
+			if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > s.cfg.MaxAge {
+				errs = append(errs, os.Remove(name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

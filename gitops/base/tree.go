@@ -1,0 +1,362 @@
+package base
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
+)
+
+// mostBytes is how much a base holds.
+const mostBytes = 16 << 30
+
+// item is one entry of a tree to be made.
+type item struct {
+	path string
+	mode filemode.FileMode
+	hash plumbing.Hash
+	nth  int  // file with this content and mode in the tree: no two of them are one
+	own  bool // it is not shared
+}
+
+func (it item) isDir() bool { return it.mode == filemode.Dir || it.mode == filemode.Submodule }
+
+func (it item) perm() uint32 {
+	if it.mode == filemode.Executable {
+		return 0o755
+	}
+	return 0o644
+}
+
+// plan is what a tree, or a layer, is made of.
+type plan struct {
+	dirs  []string // those above come first
+	items []item   // what is no directory
+	same  map[item]int
+	most  int
+}
+
+// add adds what is below a directory of a tree. Submodules are empty directories, and
+// names that are a git directory somewhere are left out.
+func (p *plan) add(ctx context.Context, r reader, h plumbing.Hash, at string) error {
+	if h.IsZero() {
+		return nil
+	}
+	list, err := r.tree(h)
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	for _, e := range list {
+		if err := p.entry(ctx, r, e, at+e.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plan) entry(ctx context.Context, r reader, e objects.Entry, name string) error {
+	if r.refused(e.Name) {
+		return nil
+	}
+	if len(p.dirs)+len(p.items) >= p.most {
+		return fmt.Errorf("%w: there are more than %d files and directories", objects.ErrTooLarge, p.most)
+	}
+	it := item{path: name, mode: e.Mode, hash: e.Hash}
+	if it.isDir() {
+		p.dirs = append(p.dirs, name)
+		if e.IsDir() {
+			return p.add(ctx, r, e.Hash, name+"/")
+		}
+		return nil
+	}
+	if it.mode != filemode.Symlink && it.mode != filemode.Executable {
+		it.mode = filemode.Regular
+	}
+	if it.own = p.same == nil; !it.own {
+		content := item{mode: it.mode, hash: it.hash}
+		it.nth = p.same[content]
+		p.same[content]++
+	}
+	p.items = append(p.items, it)
+	return nil
+}
+
+// makeTree makes a whole tree.
+func (s *Store) makeTree(ctx context.Context, repo Repo, v view) error {
+	p := &plan{}
+	err := s.read(repo, func(r reader) error {
+		*p = plan{same: map[item]int{}, most: s.cfg.MaxFiles}
+		return p.add(ctx, r, v.Tree, "")
+	})
+	if err != nil {
+		return err
+	}
+	m := &maker{s: s, repo: repo}
+	return m.make(ctx, p, "t-"+v.id(), about{Tree: v.Tree.String(), Key: v.key})
+}
+
+// maker makes a plan true.
+type maker struct {
+	s      *Store
+	repo   Repo
+	dir    string
+	stamps []stamp
+	bytes  atomic.Int64
+	gone   []string // of a layer
+}
+
+func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err error) {
+	temp, err := m.s.Temp(m.s.at("making"), "making")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(temp) // what stays goes when a process starts
+		}
+	}()
+	if err := errors.Join(os.Chmod(temp, 0o755), m.mkdir(filepath.Join(temp, "tree"))); err != nil {
+		return err
+	}
+	m.dir = filepath.Join(temp, "tree") + "/"
+	for _, name := range p.dirs {
+		if err := m.mkdir(m.dir + name); err != nil {
+			return err
+		}
+	}
+	m.stamps = make([]stamp, len(p.items), len(p.items)+len(p.dirs)+len(m.gone)+1)
+	if err := m.files(ctx, p.items); err != nil {
+		return err
+	}
+	for _, name := range m.gone {
+		if err := m.whiteout(m.dir + name); err != nil {
+			return err
+		}
+	}
+	for _, name := range append(append(p.dirs, m.gone...), ".") {
+		st, err := stampOf(m.dir+name, name)
+		if err != nil {
+			return err
+		}
+		m.stamps = append(m.stamps, st)
+	}
+	dirs := m.stamps[len(p.items):]
+	if err := errors.Join(writeStamps(filepath.Join(temp, "list"), m.stamps), writeStamps(filepath.Join(temp, "dirs"), dirs)); err != nil {
+		return err
+	}
+	if a.Files, a.Dirs = len(p.items), len(dirs); a.On != "" {
+		a.Bytes = m.bytes.Load()
+	}
+	return m.s.finish(temp, key, a)
+}
+
+// files makes what is no directory, several at a time.
+func (m *maker) files(ctx context.Context, items []item) error {
+	group, ctx := errgroup.WithContext(ctx)
+	var next atomic.Int64
+	const some = 64 // at a time: files of a directory are near each other in a pack
+	for range runtime.GOMAXPROCS(0) + 1 {
+		group.Go(func() error {
+			i, end := 0, 0
+			return m.repo.Objects().Use(func(o *objects.DB) error { // again where it stopped
+				for {
+					for ; i < end; i++ {
+						if err := ctx.Err(); err != nil {
+							return context.Cause(ctx)
+						}
+						st, err := m.item(o, items[i])
+						if err != nil {
+							return fmt.Errorf("write %q: %w", items[i].path, err)
+						}
+						m.stamps[i] = st
+					}
+					if i = int(next.Add(some)) - some; i >= len(items) {
+						return nil
+					}
+					end = min(i+some, len(items))
+				}
+			})
+		})
+	}
+	return group.Wait()
+}
+
+// item makes one entry. Nobody else writes there, and no directory on the way is a
+// link: directories were made first, and a second entry of one name is an error.
+func (m *maker) item(o *objects.DB, it item) (stamp, error) {
+	to := m.dir + it.path
+	if it.mode == filemode.Symlink {
+		return m.symlink(o, it, to)
+	}
+	if it.own {
+		return m.write(o, it, to)
+	}
+	pooled := m.s.pooled(it)
+	err := m.s.sound(pooled, it)
+	if err == nil {
+		err = m.s.link(pooled, to)
+	}
+	if err == nil {
+		st, err := stampOf(to, it.path)
+		return st, errors.Join(err, m.count(st.size))
+	}
+	full := errors.Is(err, syscall.EMLINK)
+	st, err := m.write(o, it, to)
+	if err != nil {
+		return st, err
+	}
+	// What cannot be shared is only this tree's.
+	if full {
+		temp := m.s.at("making/pooled-" + random())
+		if os.Link(to, temp) == nil {
+			_ = os.Rename(temp, pooled)
+		}
+		return st, nil
+	}
+	if err := m.s.link(to, pooled); errors.Is(err, fs.ErrNotExist) {
+		_ = os.Mkdir(filepath.Dir(pooled), 0o755)
+		_ = m.s.link(to, pooled)
+	}
+	return st, nil
+}
+
+// sound returns an error unless what is kept is the content. What is not goes.
+func (s *Store) sound(pooled string, it item) error {
+	f, err := os.OpenFile(pooled, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	var info syscall.Stat_t
+	if err := syscall.Fstat(int(f.Fd()), &info); err != nil {
+		return err
+	}
+	sum := plumbing.NewHasher(plumbing.BlobObject, info.Size)
+	if _, err := io.Copy(sum, f); err != nil {
+		return err
+	}
+	if st := newStamp(&info, ""); sum.Sum() != it.hash || st.perm() != it.perm() || int(st.uid) != s.cfg.UID { //control:pooled-is-sound
+		return errors.Join(errDamaged, os.Remove(pooled))
+	}
+	return nil
+}
+
+func (m *maker) count(n int64) error {
+	if m.bytes.Add(n) > mostBytes {
+		return fmt.Errorf("%w: there are more than %d bytes", objects.ErrTooLarge, int64(mostBytes))
+	}
+	return nil
+}
+
+// pooled returns where a content is kept.
+func (s *Store) pooled(it item) string {
+	h := it.hash.String()
+	return s.at(fmt.Sprintf("pool/%s/%s-%o-%d", h[:2], h, it.perm(), it.nth))
+}
+
+func (m *maker) symlink(o *objects.DB, it item, to string) (st stamp, err error) {
+	target, err := o.Read(plumbing.BlobObject, it.hash, 4096)
+	if errors.Is(err, objects.ErrTooLarge) || err == nil && !validTarget(target) {
+		return stamp{}, nil // no file system has it
+	}
+	if err == nil {
+		err = os.Symlink(string(target), to)
+	}
+	if err == nil {
+		err = m.give(to)
+	}
+	if err != nil {
+		return st, err
+	}
+	return stampOf(to, it.path)
+}
+
+func validTarget(target []byte) bool {
+	for _, c := range target {
+		if c == 0 {
+			return false
+		}
+	}
+	return len(target) > 0
+}
+
+// write makes a file. The calls are the system's own: 50,000 files are many.
+func (m *maker) write(o *objects.DB, it item, to string) (st stamp, err error) {
+	r, size, err := o.Open(plumbing.BlobObject, it.hash)
+	if err != nil {
+		return st, err
+	}
+	defer func() { _ = r.Close() }()
+	if err := m.count(size); err != nil {
+		return st, err
+	}
+	fd, err := syscall.Open(to, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, it.perm())
+	if err != nil {
+		return st, &fs.PathError{Op: "open", Path: to, Err: err}
+	}
+	defer func() { err = errors.Join(err, syscall.Close(fd)) }()
+	if _, err = io.Copy(descriptor(fd), r); err != nil {
+		return st, errors.Join(err, os.Remove(to)) // it may be made again
+	}
+	if os.Geteuid() == 0 {
+		if err := syscall.Fchown(fd, m.s.cfg.UID, m.s.cfg.GID); err != nil {
+			return st, err
+		}
+	}
+	var info syscall.Stat_t
+	if err := syscall.Fstat(fd, &info); err != nil {
+		return st, err
+	}
+	if info.Size != size {
+		return st, io.ErrUnexpectedEOF
+	}
+	return newStamp(&info, it.path), nil
+}
+
+// descriptor is an open file.
+type descriptor int
+
+// Write writes all of b.
+func (d descriptor) Write(b []byte) (int, error) {
+	done := 0
+	for done < len(b) {
+		n, err := syscall.Write(int(d), b[done:])
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			return done, err
+		}
+		done += n
+	}
+	return done, nil
+}
+
+func (m *maker) mkdir(dir string) error { return errors.Join(os.Mkdir(dir, 0o755), m.give(dir)) }
+
+func (m *maker) give(name string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return os.Lchown(name, m.s.cfg.UID, m.s.cfg.GID)
+}
+
+// whiteout makes what an overlay takes for "it is gone".
+func (m *maker) whiteout(name string) error {
+	if err := syscall.Mknod(name, syscall.S_IFCHR, 0); err != nil {
+		return fmt.Errorf("%w: %w", errNoLayer, err)
+	}
+	return m.give(name)
+}

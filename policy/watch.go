@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Watch is the part of a configuration that says what starts sessions besides a
+// command in a thread.
+type Watch struct {
+	Triggers  Triggers   `yaml:"triggers,omitempty" json:"triggers,omitzero"`
+	CIFix     CIFix      `yaml:"ci_fix,omitempty" json:"ci_fix,omitzero"`
+	Schedules []Schedule `yaml:"schedules,omitempty" json:"schedules,omitempty" jsonschema:"description=Sessions by the clock\\, or when the default branch changes."`
+
+	ScheduleLimits ScheduleLimits `yaml:"schedule_limits,omitempty" json:"schedule_limits,omitzero"`
+}
+
+// Triggers are the events that start a session without a command. Each is off unless it
+// is set. Who caused the event asks for the session, with their own rights.
+type Triggers struct {
+	Labels   map[string]string `yaml:"labels,omitempty" json:"labels,omitempty" jsonschema:"description=Labels that start a session\\, each with its mode."`
+	Assignee string            `yaml:"assignee,omitempty" json:"assignee,omitempty" jsonschema:"description=Login of an account: what is assigned to it is worked on\\, and a review that it is asked for is made."`
+	Review   []string          `yaml:"review,omitempty" json:"review,omitempty" jsonschema:"description=What has a pull request reviewed.,enum=opened,enum=synchronize,enum=ready_for_review"`
+	Checks   *bool             `yaml:"checks,omitempty" json:"checks,omitempty" jsonschema:"description=A check that fails on a pull request of the agent brings its session back\\, see ci_fix."`
+	Dispatch *bool             `yaml:"dispatch,omitempty" json:"dispatch,omitempty" jsonschema:"description=The events repository_dispatch and workflow_dispatch bring tasks."`
+}
+
+// CIFix bounds the work on checks that failed: Attempts in one session, PerHead for one
+// commit. Wait is how long checks that run are waited for. Zero is the default: three, one
+// and six hours.
+type CIFix struct {
+	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=0,maximum=20,description=How often failed checks bring one session back; 3 when unset."`
+	PerHead  int `yaml:"per_head,omitempty" json:"per_head,omitempty" jsonschema:"minimum=0,maximum=20,description=How often they do for one commit; 1 when unset."`
+
+	Wait Duration `yaml:"wait,omitempty" json:"wait,omitzero"`
+}
+
+// Schedule is a session that nobody asks for: by the clock (Cron has five fields, in the
+// time zone Zone), or when the default branch changes (On is "push"). Kind says what is
+// looked at; Task is what to do, and more words for the other kinds. The result is in an
+// issue of the schedule's own, or, where Result is "comment", in the thread Number. What
+// needs a person is denied, or asked there, by Unattended; only with "ask" may the mode
+// change files.
+type Schedule struct {
+	Name       string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
+	Cron       string   `yaml:"cron,omitempty" json:"cron,omitempty" jsonschema:"description=Five fields: minute hour day month weekday."`
+	On         string   `yaml:"on,omitempty" json:"on,omitempty" jsonschema:"enum=push,description=In place of the clock: when the default branch changes."`
+	Kind       string   `yaml:"kind,omitempty" json:"kind,omitempty" jsonschema:"enum=task,enum=review,enum=stale,enum=dependencies,description=What is looked at; task when unset."`
+	Task       string   `yaml:"task,omitempty" json:"task,omitempty" jsonschema:"description=What to do\\, as in a comment."`
+	Days       int      `yaml:"days,omitempty" json:"days,omitempty" jsonschema:"minimum=0,description=For stale: days without activity; 14 when unset."`
+	Zone       string   `yaml:"zone,omitempty" json:"zone,omitempty" jsonschema:"description=Time zone of cron\\, such as Europe/Vienna; UTC when unset."`
+	Jitter     Duration `yaml:"jitter,omitempty" json:"jitter,omitzero"`
+	Missed     string   `yaml:"missed,omitempty" json:"missed,omitempty" jsonschema:"enum=once,enum=skip,description=What becomes of times at which no server ran: one run for all of them\\, or none; once when unset."`
+	Mode       string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
+	Result     string   `yaml:"result,omitempty" json:"result,omitempty" jsonschema:"enum=issue,enum=comment"`
+	Number     int      `yaml:"number,omitempty" json:"number,omitempty" jsonschema:"minimum=0"`
+	Unattended string   `yaml:"unattended,omitempty" json:"unattended,omitempty" jsonschema:"enum=deny,enum=ask,description=What happens to what needs a person; deny when unset."`
+}
+
+// ScheduleLimits bound what repositories may schedule. Only the server's count.
+type ScheduleLimits struct {
+	Most  int      `yaml:"most,omitempty" json:"most,omitempty" jsonschema:"minimum=0,description=Schedules of one repository; 5 when unset."`
+	Every Duration `yaml:"every,omitempty" json:"every,omitzero"`
+	Modes []string `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"description=Modes that schedules may have; those that only read when unset."`
+}
+
+// reviewActions are what happens to pull requests that may have them reviewed.
+func reviewActions() []string { return []string{"opened", "synchronize", "ready_for_review"} }
+
+// mergeWatch has the repository choose what starts sessions there, where it says so. Both
+// have to let checks bring a session back as often as that.
+func mergeWatch(server, repo Watch) Watch {
+	s, r := server.Triggers, repo.Triggers
+	out := Triggers{
+		Labels: maps.Clone(s.Labels), Assignee: cmp.Or(r.Assignee, s.Assignee), Review: orList(r.Review, s.Review),
+		Checks: cmp.Or(r.Checks, s.Checks), Dispatch: cmp.Or(r.Dispatch, s.Dispatch),
+	}
+	if r.Labels != nil {
+		out.Labels = maps.Clone(r.Labels)
+	}
+	return Watch{
+		Triggers:  out,
+		CIFix:     CIFix{Attempts: lower(server.CIFix.Attempts, repo.CIFix.Attempts), PerHead: lower(server.CIFix.PerHead, repo.CIFix.PerHead), Wait: lower(server.CIFix.Wait, repo.CIFix.Wait)},
+		Schedules: append(slices.Clone(server.Schedules), repo.Schedules...), ScheduleLimits: server.ScheduleLimits,
+	}
+}
+
+func (c Config) checkWatch(p *problems) {
+	for _, name := range slices.Sorted(maps.Keys(c.Triggers.Labels)) {
+		if strings.TrimSpace(name) == "" {
+			p.add("a label needs a name", "triggers", "labels")
+		}
+		p.oneOf(c.Triggers.Labels[name], modeNames(), "triggers", "labels", name)
+	}
+	if a := c.Triggers.Assignee; a != "" && ValidateLogin(a) != nil {
+		p.add(fmt.Sprintf("%q is not the login of an account", a), "triggers", "assignee")
+	}
+	for i, r := range c.Triggers.Review {
+		p.oneOf(orQuestion(r), reviewActions(), "triggers", "review", i)
+	}
+	for key, n := range map[string]int{"attempts": c.CIFix.Attempts, "per_head": c.CIFix.PerHead} {
+		if n < 0 || n > 20 {
+			p.add("must be a number from 0 to 20", "ci_fix", key)
+		}
+	}
+	for i, m := range c.ScheduleLimits.Modes {
+		p.oneOf(orQuestion(m), modeNames(), "schedule_limits", "modes", i)
+	}
+	p.atLeastZero(float64(c.ScheduleLimits.Most), "schedule_limits", "most")
+	seen := map[string]bool{}
+	for i, s := range c.Schedules {
+		c.checkSchedule(p, i)
+		if seen[s.Name] {
+			p.add(fmt.Sprintf("%q is there twice", s.Name), "schedules", i, "name")
+		}
+		seen[s.Name] = true
+	}
+}
+
+func (c Config) checkSchedule(p *problems, i int) {
+	s := c.Schedules[i]
+	if strings.TrimSpace(s.Name) == "" {
+		p.add("a schedule needs a name", "schedules", i)
+	}
+	if strings.TrimSpace(s.Task) == "" && (s.Kind == "" || s.Kind == "task") {
+		p.add("a schedule needs a task, or another kind", "schedules", i)
+	}
+	if (s.Cron == "") == (s.On == "") {
+		p.add("a schedule needs either a cron or on: push", "schedules", i)
+	}
+	if n := len(strings.Fields(s.Cron)); s.Cron != "" && n != 5 && !strings.HasPrefix(s.Cron, "@") {
+		p.add(fmt.Sprintf("%q has %d fields, five are needed: minute hour day month weekday", s.Cron, n), "schedules", i, "cron")
+	}
+	if _, err := time.LoadLocation(s.Zone); err != nil {
+		p.add(fmt.Sprintf("%q is not a time zone such as Europe/Vienna", s.Zone), "schedules", i, "zone")
+	}
+	p.oneOf(s.On, []string{"push"}, "schedules", i, "on")
+	p.oneOf(s.Kind, []string{"task", "review", "stale", "dependencies"}, "schedules", i, "kind")
+	p.oneOf(s.Missed, []string{"once", "skip"}, "schedules", i, "missed")
+	p.oneOf(s.Mode, modeNames(), "schedules", i, "mode")
+	p.oneOf(s.Result, []string{"issue", "comment"}, "schedules", i, "result")
+	p.oneOf(s.Unattended, []string{"deny", "ask"}, "schedules", i, "unattended")
+	p.atLeastZero(float64(s.Number), "schedules", i, "number")
+	p.atLeastZero(float64(s.Days), "schedules", i, "days")
+	if s.Result == "comment" && s.Number == 0 {
+		p.add("result: comment needs the number of the issue or pull request", "schedules", i, "result")
+	}
+	if m, err := ParseMode(s.Mode); s.Mode != "" && err == nil && !m.ReadOnly() && s.Unattended != "ask" { //control:schedules-read
+		p.add("a schedule acts for nobody, so a mode that changes files needs unattended: ask", "schedules", i, "mode")
+	}
+}
