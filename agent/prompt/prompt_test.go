@@ -107,17 +107,11 @@ func TestWorkedExampleIsACall(t *testing.T) {
 	}
 }
 
+// A prompt is built every turn; it must not be felt.
 func BenchmarkBuild(b *testing.B) {
 	in := Input{Mode: "code", Tools: specs("read_file", "write_file", "apply_diff", "edit_file", "list_files", "search_workspace", "run_terminal_command", "attempt_completion")}
 	builder := Builder{Project: strings.Repeat("- fact\n", 200), Rules: strings.Repeat("rule\n", 1000)}
 	for b.Loop() {
 		builder.Build(in)
-	}
-}
-
-// A prompt is built every turn; it must not be felt.
-func TestBuildIsFast(t *testing.T) {
-	if r := testing.Benchmark(BenchmarkBuild); r.NsPerOp() > 1_000_000 {
-		t.Errorf("building takes %s, more than a millisecond", r)
 	}
 }
