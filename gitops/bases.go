@@ -17,6 +17,9 @@ type BaseWant = base.Want
 // BaseRules say which files are hidden.
 type BaseRules = base.Rules
 
+// Past says what git shows inside of a workspace.
+type Past = base.Past
+
 // OpenBases opens a store of bases.
 func OpenBases(cfg BasesConfig) (*Bases, error) {
 	cfg.Refused = refusedName

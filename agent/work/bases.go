@@ -95,15 +95,18 @@ func (r ruleFiles) List(ctx context.Context, _ string, _ bool, _ int) (workspace
 	return out, err
 }
 
-// take returns the files of a commit, but for what is hidden. Give them back with Drop.
-//
-// Where ignoreAt is a commit, what the agent may not see is as there: who brings files
-// from outside does not say what of ours they show.
-func (b *Bases) take(ctx context.Context, repo *gitops.Mirror, want gitops.BaseWant, hidden project.Hidden) (*gitops.Base, error) {
-	want.Rules.Name = project.IgnoreName
+// rulesOf returns the rules of a base. Where from is a commit, what the agent may not see
+// is as there: who brings files from outside does not say what of ours they show.
+func rulesOf(from string, hidden project.Hidden) gitops.BaseRules {
+	r := gitops.BaseRules{Name: project.IgnoreName, From: from}
 	if hidden.Key != "" {
-		want.Rules.Hides, want.Rules.Key = hidden.Hides, hidden.Key
+		r.Hides, r.Key = hidden.Hides, hidden.Key
 	}
+	return r
+}
+
+// take returns the files of a commit, but for what is hidden. Give them back with Drop.
+func (b *Bases) take(ctx context.Context, repo *gitops.Mirror, want gitops.BaseWant) (*gitops.Base, error) {
 	got, err := b.store.Take(ctx, repo, want)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, workspace.ErrFull) && !errors.Is(err, gitops.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", errNoBase, err)

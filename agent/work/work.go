@@ -104,6 +104,7 @@ type Job struct {
 	Shares       agent.Shares // nil for none
 	// Seat waits until the model named has a slot for this run; nil for no wait.
 	Seat    func(ctx context.Context, model string) error
+	Onto    string // the branch that the work goes to; "" for the repository's standard
 	RulesAt string // commit of the base branch, whose instructions count; "" for none
 	// ApprovalFacts returns what an approval depends on besides the workspace: when
 	// it changes, the approval is stale. Confirm is as in [agent.Config]. Either
@@ -251,9 +252,8 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State) (place, fun
 		return place{}, nil, fmt.Errorf("%w: %w", errNoBase, err)
 	}
 	layered, ok := e.cfg.Workspace.(workspace.Layered)
-	source, err := e.cfg.Bases.take(ctx, j.Repo, gitops.BaseWant{
-		Commit: at.Saved, Rules: gitops.BaseRules{From: j.ignoreAt()}, Layers: ok && layered.Layers(),
-	}, hidden)
+	want := gitops.BaseWant{Commit: at.Saved, Rules: rulesOf(j.ignoreAt(), hidden), Layers: ok && layered.Layers()}
+	source, err := e.cfg.Bases.take(ctx, j.Repo, want)
 	if err != nil {
 		return place{}, nil, err
 	}
@@ -262,17 +262,24 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State) (place, fun
 		source.Drop()
 		return place{}, nil, fmt.Errorf("make workspace directory: %w", err)
 	}
+	before, err := e.startPast(ctx, j, at.Branch, want, filepath.Join(state, "git"))
+	if err != nil {
+		source.Drop()
+		return place{}, nil, errors.Join(fmt.Errorf("make workspace directory: %w", err), os.RemoveAll(state))
+	}
 	w := e.cfg.Rules.Workspace
 	ws, err := e.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, State: filepath.Join(state, "state"), Image: w.Image, Network: w.Network == "open",
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, State: filepath.Join(state, "state"), Image: w.Image, Network: w.Network == "open",
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	})
 	if err != nil {
 		source.Drop()
+		before.end()
 		return place{}, nil, errors.Join(err, os.RemoveAll(state))
 	}
 	return place{ws, hidden, source.Gone}, func(ctx context.Context) error {
 		defer source.Drop()
+		before.end()
 		return errors.Join(ws.Close(ctx), os.RemoveAll(state))
 	}, nil
 }

@@ -19,7 +19,7 @@ func (s Spec) Check() error {
 	if !filepath.IsAbs(s.State) || filepath.Clean(s.State) == "/" {
 		return fmt.Errorf("open workspace: state directory %q: it must be an absolute path of its own", s.State)
 	}
-	for _, dir := range []string{s.Source, s.Over} {
+	for _, dir := range []string{s.Source, s.Over, s.Git} {
 		if dir != "" && !filepath.IsAbs(dir) {
 			return fmt.Errorf("open workspace: source %q: it must be an absolute path", dir)
 		}
@@ -27,7 +27,7 @@ func (s Spec) Check() error {
 	if s.Over != "" && s.Source == "" {
 		return errors.New("open workspace: there is no source to lay a directory over")
 	}
-	if strings.ContainsAny(s.Source+s.Over+s.State, "\n\x00") {
+	if strings.ContainsAny(s.Source+s.Over+s.Git+s.State, "\n\x00") {
 		return errors.New("open workspace: source or state has a line break in its path")
 	}
 	for name, value := range s.Env {
@@ -38,12 +38,18 @@ func (s Spec) Check() error {
 	return nil
 }
 
+// GitInside is where [Spec.Git] is shown in a walled workspace, for reading.
+const GitInside = "/handrail/git"
+
 // Toolhost returns the arguments with which a workspace's tool host is started,
 // before its root. With hold it is the tool host that holds the processes to
 // the limits.
 func (s Spec) Toolhost(hold bool) []string {
 	l := s.Limits.WithDefaults()
 	args := []string{"toolhost", "--init", "--name", s.Name, "--command", l.Command.String(), "--disk", strconv.FormatInt(l.DiskBytes, 10)}
+	if s.Git != "" {
+		args = append(args, "--git", GitInside)
+	}
 	if hold {
 		args = append(args, "--hold", "--memory", strconv.FormatInt(l.MemoryBytes, 10), "--pids", strconv.FormatInt(l.Pids, 10),
 			"--cpus", strconv.FormatFloat(l.CPUs, 'f', -1, 64))

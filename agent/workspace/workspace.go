@@ -21,6 +21,7 @@ type Spec struct {
 	Session string            // names the workspace; letters, digits, "-"
 	Source  string            // absolute path of the host directory with the base files; never written to
 	Over    string            // of one to lay over Source, with devices 0/0 for what is gone; "" for none; see [Layered]
+	Git     string            // of one that comes to hold the past of the source, see [GitReady]; never written to inside; "" for none
 	State   string            // absolute path of a directory that the engine may fill; removed by Close
 	Name    string            // how people call the tree, such as the repository's name; "Name/a.go" finds "a.go" when there is no Name
 	Image   string            // container image, docker only
@@ -28,6 +29,16 @@ type Spec struct {
 	Env     map[string]string // added to a clean environment; never secrets
 	Limits  Limits
 }
+
+// Names in [Spec.Git]: the files that a repository inside begins with, the objects that
+// it reads where they are, and the file that comes when all of it is there, or when
+// nothing will be.
+const (
+	GitFiles   = "git"
+	GitObjects = "objects"
+	GitReady   = "ready"
+	GitFailed  = "failed"
+)
 
 // Limits is what the workspace may use. Zero values mean the defaults of
 // [DefaultLimits].

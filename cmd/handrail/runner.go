@@ -169,8 +169,12 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		w.Waiting(before)
 	})
 	defer seat.Leave() //control:seat-given-back
+	onto := standard
+	if w.Thread.Pull != nil {
+		onto = w.Thread.Pull.Base
+	}
 	out, err := e.Run(ctx, work.Job{
-		Seat: seat.Take, Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
+		Onto: onto, Seat: seat.Take, Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
 		Commits: look,
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")

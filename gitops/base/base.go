@@ -13,6 +13,7 @@
 //	view.go   a tree as workspaces see it, and files by name
 //	tree.go   a whole tree is made
 //	layer.go  what differs from another is made
+//	past.go   what git shows of a commit inside of a workspace; made in pastmake.go, packed in pastpack.go
 //	check.go  what is there is still as it was made
 //	lock.go   who uses what
 //	sweep.go  what nobody uses goes
@@ -132,6 +133,9 @@ func (s *Store) Take(ctx context.Context, repo Repo, w Want) (*Base, error) {
 	return b, b.failed(b.make(ctx, repo, v, w.Layers))
 }
 
+// used notes when a base was used.
+func (s *Store) used(lock *os.File) { _ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) }
+
 func (b *Base) failed(err error) error {
 	if err == nil {
 		return nil
@@ -167,7 +171,7 @@ func (b *Base) take(ctx context.Context, key string) (bool, error) {
 		s.discard(key)
 		return false, nil //nolint:nilerr // as above
 	}
-	_ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) // when it was used
+	s.used(lock)
 	if about.On != "" {
 		b.Over = s.at("bases/" + key + "/tree")
 	} else {

@@ -1,6 +1,7 @@
 package base
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -157,7 +158,12 @@ func (r reader) dirs(h plumbing.Hash) (map[string]plumbing.Hash, error) {
 }
 
 // view returns a commit's tree as a workspace sees it.
-func (s *Store) view(ctx context.Context, repo Repo, w Want) (v view, err error) {
+func (s *Store) view(ctx context.Context, repo Repo, w Want) (view, error) {
+	return s.viewWithout(ctx, repo, w, nil)
+}
+
+// viewWithout is [Store.view] without some contents, wherever they are.
+func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents contents) (v view, err error) {
 	if w.Commit == "" {
 		return v, nil
 	}
@@ -165,14 +171,14 @@ func (s *Store) view(ctx context.Context, repo Repo, w Want) (v view, err error)
 	if err != nil {
 		return v, err
 	}
-	sh := shaper{rules: w.Rules}
+	sh := shaper{rules: w.Rules, secret: contents}
 	if w.Rules.From != "" {
 		if sh.theirs, err = s.find(ctx, repo, w.Rules.From, w.Rules.Name); err != nil {
 			return v, err
 		}
 	}
 	if sh.rules.Hides != nil || w.Rules.From != "" {
-		v.key = digest(w.Rules.Key, w.Rules.Name, w.Rules.From != "", sh.theirs)
+		v.key = digest(w.Rules.Key, w.Rules.Name, w.Rules.From != "", sh.theirs) + contents.key()
 	}
 	err = s.read(repo, func(r reader) error {
 		tree, err := r.repo.TreeOf(id)
@@ -187,7 +193,7 @@ func (s *Store) view(ctx context.Context, repo Repo, w Want) (v view, err error)
 		case s.remembered(place, tree, &v) && (v.Tree.IsZero() || r.own.Has(v.Tree) || r.repo.Has(v.Tree)):
 			return nil
 		}
-		sh := shaper{rules: sh.rules, theirs: sh.theirs, r: r}
+		sh := shaper{rules: sh.rules, theirs: sh.theirs, secret: sh.secret, r: r}
 		var old view
 		from := s.older(r, place)
 		if s.remembered(place, from, &old) {
@@ -205,12 +211,23 @@ func (s *Store) view(ctx context.Context, repo Repo, w Want) (v view, err error)
 	return v, err
 }
 
+// contents are those of some files.
+type contents map[plumbing.Hash]bool
+
+func (c contents) key() string {
+	if len(c) == 0 {
+		return ""
+	}
+	return "-" + digest(slices.SortedFunc(maps.Keys(c), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) }))
+}
+
 // shaper makes the view of a tree. What is the same in another tree whose view is
 // known has the same view.
 type shaper struct {
 	r      reader
 	rules  Rules
 	theirs named // files with rules that take the places of the tree's own
+	secret contents
 	known  []string
 	gone   []string
 }
@@ -248,7 +265,7 @@ func (s *shaper) dir(ctx context.Context, p pair, at string) (plumbing.Hash, err
 		if s.rules.From != "" && e.Name == s.rules.Name {
 			continue
 		}
-		if s.hides(shown) { //control:hidden-is-not-there
+		if s.hides(shown) || s.secret[e.Hash] { //control:hidden-is-not-there
 			s.gone = append(s.gone, shown)
 			continue
 		}

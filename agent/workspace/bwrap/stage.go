@@ -151,6 +151,9 @@ func (s stage) binds(at string) string {
 		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // at once: each start of mount costs milliseconds
 		": >" + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail"),
 	}
+	if s.spec.Git != "" {
+		lines = append(lines, "mkdir "+quote(at+"/git"), "mount --bind "+quote(s.spec.Git)+" "+quote(at+"/git"))
+	}
 	for i, dir := range s.shown() {
 		to := quote(s.toolchain(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
@@ -168,7 +171,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // mountPoint returns a directory to mount the stage on. The stage hides what is
 // there, so nothing that the sandbox needs may be in it.
 func (s stage) mountPoint() (string, error) {
-	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.engine.cfg.Binary}
+	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.spec.Git, s.engine.cfg.Binary}
 	need = append(need, s.shown()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)
@@ -228,6 +231,9 @@ func (s stage) sandbox(at string) []string {
 	if s.layers.Base != "" {
 		a = append(a, "--ro-bind", at+"/base", "/handrail/base")
 		host = append(host, "--base", "/handrail/base")
+	}
+	if s.spec.Git != "" {
+		a = append(a, "--ro-bind", at+"/git", workspace.GitInside) //control:past-is-read-only-in-bwrap
 	}
 	if s.layers.Upper != "" {
 		a = append(a, "--ro-bind", at+"/upper", "/handrail/upper")

@@ -98,6 +98,9 @@ func (p plan) mounts() []mount.Mount {
 		bind(p.engine.cfg.Binary, "/handrail/handrail", true),
 		bind(l.Cache, "/cache", false),
 	}
+	if p.spec.Git != "" {
+		ms = append(ms, bind(p.spec.Git, workspace.GitInside, true)) //control:past-is-read-only
+	}
 	if p.shows != nil {
 		ms = append(ms, p.machine()...)
 	}

@@ -2,66 +2,42 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
-	"os"
-	"os/exec"
-	"path"
-	"strings"
-	"time"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/handrail-bot/handrail/agent/workspace/gitdir"
 )
 
-// gitTime is how long the making of the throw-away repository may take. gitFiles is
-// the largest tree that it is made for.
-const (
-	gitTime  = 20 * time.Second
-	gitFiles = 60_000
-)
+// makeGit makes the repository before a command, when it is time for it.
+func (h *host) makeGit(ctx context.Context, line string) {
+	err := h.past.Before(ctx, line, func() (func(string) (gitdir.Stamp, bool), error) {
+		changes, err := h.changes(ctx)
+		changed := map[string]bool{}
+		for _, c := range changes {
+			changed[string(c.Path)] = true
+		}
+		return func(name string) (gitdir.Stamp, bool) {
+			if changed[name] {
+				return gitdir.Stamp{}, false
+			}
+			return h.base.of(h.cfg.Base, name)
+		}, err
+	})
+	if err != nil {
+		h.log.Debug("make repository", "err", err)
+	}
+}
 
-// throwawayGit makes a repository inside the workspace, with the base as its only
-// commit, before the first command that mentions git. It serves `git diff` and
-// the like; nothing reads it back. Where git is missing or fails, the workspace
-// has no repository.
-func (h *host) throwawayGit(ctx context.Context, line string) {
-	if h.gitMade || !strings.Contains(line, "git") {
-		return
+// of returns size and time of a file of the base.
+func (b *baseline) of(dir, name string) (gitdir.Stamp, bool) {
+	if b.upper == nil {
+		st, ok := b.files[name]
+		return gitdir.Stamp{Size: st.size, Mtime: st.mtime}, ok
 	}
-	h.gitMade = true
-	if _, err := h.root.Lstat(".git"); err == nil || len(h.base.files) > gitFiles {
-		return
+	var info unix.Stat_t
+	if err := unix.Lstat(filepath.Join(dir, name), &info); err != nil { // nobody can write there
+		return gitdir.Stamp{}, false
 	}
-	bin := ""
-	for dir := range strings.SplitSeq(h.pathVar(), ":") {
-		if info, err := os.Stat(path.Join(dir, "git")); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			bin = path.Join(dir, "git")
-			break
-		}
-	}
-	if bin == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
-	defer cancel()
-	base := []string{"-c", "user.name=workspace", "-c", "user.email=workspace@localhost", "-c", "init.defaultBranch=main",
-		"-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "core.fsync=none"}
-	mark := rand.Text()
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "."}, {"commit", "-q", "--allow-empty", "--no-verify", "-m", "base"}} {
-		cmd := exec.CommandContext(ctx, bin, append(base, args...)...)
-		cmd.Dir = h.cfg.Root
-		cmd.Env = append(h.environment(mark), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_DIR="+path.Join(h.cfg.Root, ".git"))
-		if h.cfg.Base != "" && args[0] == "add" {
-			cmd.Dir = h.cfg.Base
-			cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+h.cfg.Base)
-		}
-		cmd.SysProcAttr = newSession()
-		if err := h.procs.start(cmd, mark); err != nil {
-			return
-		}
-		err := cmd.Wait()
-		h.procs.forget(cmd.Process.Pid)
-		if err != nil {
-			h.log.Debug("make throw-away repository", "err", err)
-			_ = h.root.RemoveAll(".git") // half of one is worse than none
-			return
-		}
-	}
+	return gitdir.Stamp{Size: info.Size, Mtime: info.Mtim.Nano()}, true
 }

@@ -18,7 +18,7 @@ type brittleHandler struct{ slog.Handler }
 func (brittleHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 func (b brittleHandler) Handle(ctx context.Context, r slog.Record) error {
-	if r.Message == "make throw-away repository" {
+	if r.Message == "make repository" {
 		panic("out of range")
 	}
 	return b.Handler.Handle(ctx, r)
@@ -27,8 +27,8 @@ func (b brittleHandler) Handle(ctx context.Context, r slog.Record) error {
 // A panic inside the tool host ends the request that it came from, and the
 // workspace serves the next one.
 func TestHostThatPanics(t *testing.T) {
-	dir, bin := t.TempDir(), t.TempDir()
-	for path, text := range map[string]string{filepath.Join(dir, "a.txt"): "a\n", filepath.Join(bin, "git"): "#!/bin/sh\nexit 1\n"} {
+	dir, half := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{filepath.Join(dir, "a.txt"): "a\n", filepath.Join(half, workspace.GitReady): ""} {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestHostThatPanics(t *testing.T) {
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(t.Context(), theirs, Config{Root: dir, Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH")},
+		served <- Serve(t.Context(), theirs, Config{Root: dir, Git: half, Env: []string{"PATH=" + os.Getenv("PATH")},
 			Log: slog.New(brittleHandler{slog.NewTextHandler(&log, nil)})})
 	}()
 	ws, err := workspace.Connect(t.Context(), workspace.Config{Engine: "test", Conn: ours})

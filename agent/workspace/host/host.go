@@ -19,6 +19,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/gitdir"
 	"github.com/handrail-bot/handrail/agent/workspace/watch"
 )
 
@@ -28,6 +29,7 @@ type Config struct {
 	Name   string           // see [workspace.Spec]
 	Base   string           // the base as a read-only tree, when the engine can show it
 	Upper  string           // upper layer of the overlay at Root, when it is one; needs Base
+	Git    string           // see [workspace.Spec], as it is called inside; "" for none
 	Env    []string         // the whole environment of commands, KEY=value
 	Dirs   []string         // more directories on the server's disk that the session fills; with Init they are found
 	Init   bool             // the process has this namespace for itself: reap and kill orphans
@@ -50,7 +52,7 @@ type host struct {
 	shell   *shell
 	progs   programs
 	watch   *watch.Watch // set before base is known
-	gitMade bool         // guarded by the turn of the shell
+	past    gitdir.Maker // guarded by the turn of the shell
 	wasFull []string     // places that were full, likewise
 
 	work  sync.WaitGroup
@@ -131,6 +133,7 @@ func newHost(cfg Config) (*host, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	h.base.tree = root
+	h.past = gitdir.Maker{Root: root, Past: cfg.Git}
 	h.shell = newShell(h)
 	h.progs.running = map[uint64]*program{}
 	return h, nil

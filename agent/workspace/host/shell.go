@@ -189,7 +189,7 @@ func (h *host) run(ctx context.Context, id jsonrpc2.ID, c workspace.Command) (wo
 	if err := h.mayRun(ctx, c.Line); err != nil {
 		return none, err
 	}
-	h.throwawayGit(ctx, c.Line)
+	h.makeGit(ctx, c.Line)
 	out := &sink{progress: func(text string) {
 		// A failure means that the client is gone, which ends the command.
 		_ = h.conn.Notify(ctx, workspace.MethodProgress, workspace.ProgressParams{ID: id.Num, Text: text})

@@ -310,24 +310,3 @@ func layers(t *testing.T, s Subject) {
 		}
 	}
 }
-
-// throwawayGit checks that git works inside, with the base as its first commit,
-// where it is installed.
-func throwawayGit(t *testing.T, s Subject) {
-	ws := Open(t, s, Tree{"a.txt": "old\n"})
-	if run(t, ws, "command -v gi''t").Exit != 0 {
-		t.Skip("NEEDS GIT: it is not in this workspace")
-	}
-	if err := ws.Write(t.Context(), "a.txt", []byte("new\n")); err != nil {
-		t.Fatal(err)
-	}
-	out := mustRun(t, ws, "git log --format=%s && git diff --stat && git diff | grep '^[-+][a-z]'; git status --short")
-	for _, want := range []string{"base\n", "a.txt | 2 +-", "-old\n", "+new\n", " M a.txt\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("git inside shows no %q:\n%s", want, out)
-		}
-	}
-	if cs, err := ws.Changes(t.Context()); err != nil || len(cs) != 1 {
-		t.Errorf("changes: %+v, %v; want a.txt only", cs, err)
-	}
-}

@@ -1,0 +1,175 @@
+// Package gitdir makes the repository of a workspace: `git log`, `git diff` and the like
+// show the base and what was before it. Its objects are outside, where nothing can be
+// written; nothing reads the repository back.
+package gitdir
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// patience is how long a command that names git waits for the past of the base; it comes
+// from outside while the workspace is in use; largest is the biggest tree in which the
+// repository is made before any command, and not only before one that names git.
+const (
+	patience = 20 * time.Second
+	largest  = 20_000
+)
+
+// Maker makes the repository once. It is for one goroutine at a time.
+type Maker struct {
+	Root *os.Root // of the workspace
+	Past string   // see [workspace.Spec.Git]; "" for none
+	done bool
+}
+
+// Stamp is what git remembers of a file that it need not read again.
+type Stamp struct {
+	Size, Mtime int64 // Mtime in nanoseconds
+}
+
+// Before makes the repository before a command, when it is time for it. stamps returns
+// that of each file that is as in the base, and false for others. An error means that
+// there is no repository.
+func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(name string) (Stamp, bool), error)) error {
+	if m.done || m.Past == "" {
+		return nil
+	}
+	named := strings.Contains(line, "git")
+	if !m.ready(ctx, named) {
+		return nil
+	}
+	index, err := os.ReadFile(filepath.Join(m.Past, workspace.GitFiles, "index"))
+	if !named && len(index) >= head && binary.BigEndian.Uint32(index[8:]) > largest {
+		return nil
+	}
+	m.done = true
+	if _, there := m.Root.Lstat(".git"); there == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) { // there are no commits
+		index, err = nil, nil
+	}
+	if err == nil && index != nil {
+		var of func(string) (Stamp, bool)
+		if of, err = stamps(); err == nil {
+			err = fill(index, of)
+		}
+	}
+	if err == nil {
+		err = m.write(index)
+	}
+	if err != nil {
+		err = errors.Join(fmt.Errorf("make repository: %w", err), m.Root.RemoveAll(".git")) // half of one is worse than none
+	}
+	return err
+}
+
+// ready reports whether the past is there. It waits for it where that is wanted.
+func (m *Maker) ready(ctx context.Context, wait bool) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	for {
+		if _, err := os.Stat(filepath.Join(m.Past, workspace.GitReady)); err == nil {
+			return true
+		}
+		if _, err := os.Stat(filepath.Join(m.Past, workspace.GitFailed)); err == nil {
+			m.done = true
+			return false
+		}
+		if !wait {
+			return false
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (m *Maker) write(index []byte) error {
+	for _, dir := range []string{"", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags"} {
+		if err := m.Root.Mkdir(path.Join(".git", dir), 0o755); err != nil {
+			return err
+		}
+	}
+	from := filepath.Join(m.Past, workspace.GitFiles)
+	list, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{"objects/info/alternates": []byte(filepath.Join(m.Past, workspace.GitObjects) + "\n")}
+	for _, e := range list {
+		if files[e.Name()], err = os.ReadFile(filepath.Join(from, e.Name())); err != nil {
+			return err
+		}
+	}
+	if index != nil {
+		files["index"] = index
+	}
+	for name, data := range files {
+		if err := m.Root.WriteFile(path.Join(".git", name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Where things are in git's list of files, version 2: a head, entries of a fixed part
+// and a name that is filled up to eight bytes, and the sum of all.
+const (
+	head  = 12
+	fixed = 62
+	mtime = 8
+	size  = 36
+)
+
+var errMalformed = errors.New("the list of files is malformed")
+
+// fill puts size and time of each file that is as in the base into git's list, so that
+// git need not read them all. The others stay without, and git looks at them.
+func fill(index []byte, of func(name string) (Stamp, bool)) error {
+	if len(index) < head+sha1.Size {
+		return errMalformed
+	}
+	end := len(index) - sha1.Size
+	rest := index[head:end]
+	for range binary.BigEndian.Uint32(index[8:]) {
+		if len(rest) < fixed {
+			return errMalformed
+		}
+		n := strings.IndexByte(string(rest[fixed:min(len(rest), fixed+maxName)]), 0)
+		entry := (fixed + n + 8) &^ 7
+		if n < 1 || len(rest) < entry {
+			return errMalformed
+		}
+		if st, ok := of(string(rest[fixed : fixed+n])); ok {
+			binary.BigEndian.PutUint32(rest[mtime:], uint32(st.Mtime/1e9))
+			binary.BigEndian.PutUint32(rest[mtime+4:], uint32(st.Mtime%1e9))
+			binary.BigEndian.PutUint32(rest[size:], uint32(st.Size))
+		}
+		rest = rest[entry:]
+	}
+	sum := sha1.Sum(index[:end])
+	copy(index[end:], sum[:])
+	return nil
+}
+
+// maxName is longer than the path of any file that there can be.
+const maxName = 8 << 10

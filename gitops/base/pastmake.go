@@ -1,0 +1,323 @@
+package base
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
+)
+
+// How much of the past is shown: generations, unless the branch is longer, commits,
+// bytes of what former commits have besides, and packs before all of it is made anew.
+const (
+	pastDepth   = 50
+	pastCommits = 1_000
+	pastBytes   = 256 << 20
+	pastPacks   = 8
+)
+
+// step is one commit of a past.
+type step struct {
+	id, tree plumbing.Hash // tree as it is in the repository, and then as it is shown
+	parents  []plumbing.Hash
+	raw      []byte
+}
+
+func readStep(o *objects.DB, h plumbing.Hash) (step, error) {
+	raw, err := o.Raw(h)
+	if err != nil {
+		return step{}, err
+	}
+	c, err := object.GetCommit(o, h)
+	if err != nil {
+		return step{}, err
+	}
+	return step{id: h, tree: c.TreeHash, parents: c.ParentHashes, raw: raw}, nil
+}
+
+// historian makes one past.
+type historian struct {
+	s     *Store
+	repo  Repo
+	want  Want
+	view  view
+	key   string // of what is hidden; pasts with another one have nothing in common with this one
+	head  plumbing.Hash
+	fork  plumbing.Hash
+	steps []step // the head first
+}
+
+// find returns the key of a past.
+func (h *historian) find(ctx context.Context, p Past) (key string, err error) {
+	if h.view, err = h.s.view(ctx, h.repo, p.Want); err != nil {
+		return "", err
+	}
+	h.key = h.view.key
+	id, err := h.repo.Resolve(ctx, p.Commit)
+	if err != nil {
+		return "", err
+	}
+	h.head = plumbing.NewHash(id)
+	if p.MainAt != "" {
+		main, err := h.repo.Resolve(ctx, p.MainAt)
+		if err == nil {
+			err = h.repo.Objects().Use(func(o *objects.DB) error {
+				h.fork, err = o.Fork(ctx, h.head, plumbing.NewHash(main))
+				return err
+			})
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "g-" + digest(h.head, h.fork, h.view.id()), nil
+}
+
+// make makes what [historian.find] found.
+func (h *historian) make(ctx context.Context, key string) (err error) {
+	err = h.repo.Objects().Use(func(o *objects.DB) error {
+		h.steps, err = reach(ctx, o, h.head, h.fork)
+		return err
+	})
+	if err == nil {
+		err = h.show(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	temp, err := h.s.Temp(h.s.at("making"), "making")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // unless it got a name
+	tree := filepath.Join(temp, "tree")
+	packs := filepath.Join(tree, "objects/pack")
+	if err := errors.Join(os.Chmod(temp, 0o755), os.MkdirAll(packs, 0o755), os.Mkdir(filepath.Join(tree, "files"), 0o755)); err != nil {
+		return err
+	}
+	near, unlock := h.near(ctx, packs)
+	defer unlock()
+	var a pastAbout
+	err = h.s.read(h.repo, func(r reader) error {
+		return near.Once(func(had *objects.DB) error {
+			a, err = h.pack(ctx, r, had, tree)
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return h.finish(temp, key, a)
+}
+
+func (h *historian) finish(temp, key string, a pastAbout) error {
+	tree := filepath.Join(temp, "tree")
+	data, err := json.Marshal(a)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(temp, "past"), data, 0o644)
+	}
+	var list []stamp
+	var size int64
+	for _, name := range []string{".", "files", "files/index", "objects", "objects/pack"} {
+		st, stampErr := stampOf(filepath.Join(tree, name), name)
+		list, err = append(list, st), errors.Join(err, stampErr)
+	}
+	files, globErr := filepath.Glob(filepath.Join(tree, "objects/pack/*"))
+	for _, name := range files {
+		st, stampErr := stampOf(name, "objects/pack/"+filepath.Base(name))
+		list, err, size = append(list, st), errors.Join(err, stampErr), size+st.size
+	}
+	err = errors.Join(err, globErr, writeStamps(filepath.Join(temp, "list"), list), writeStamps(filepath.Join(temp, "dirs"), list))
+	if err != nil {
+		return err
+	}
+	return h.s.finish(temp, key, about{Tree: h.view.Tree.String(), Key: h.key, Files: len(list), Bytes: size})
+}
+
+// show finds out which trees the commits are shown with. What cannot be read, or is too
+// much, ends the past.
+//
+// A content that is hidden in one commit is not shown in another before it either: who
+// hides a file may have moved it first.
+func (h *historian) show(ctx context.Context) error {
+	secret := contents{}
+	err := h.each(ctx, nil, func(st *step, v view) error { return h.collect(ctx, st.tree, v.Gone, secret) })
+	if err == nil && len(secret) > 0 {
+		err = h.s.read(h.repo, func(r reader) error { // but for what is to be seen in the base itself
+			return r.blobs(ctx, h.view.Tree, func(id plumbing.Hash) { delete(secret, id) })
+		})
+	}
+	if err != nil {
+		return err
+	}
+	h.key += secret.key()
+	return h.each(ctx, secret, func(st *step, v view) error {
+		st.tree = v.Tree
+		return nil
+	})
+}
+
+// each calls f with the view of each commit.
+func (h *historian) each(ctx context.Context, without contents, f func(st *step, v view) error) error {
+	for i := range h.steps {
+		w := h.want
+		w.Commit = h.steps[i].id.String()
+		v, err := h.s.viewWithout(ctx, h.repo, w, without) //control:past-hides-contents
+		if err == nil {
+			err = f(&h.steps[i], v)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil && i > 0 {
+			h.steps = h.steps[:i]
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect adds the contents of hidden paths of a tree.
+func (h *historian) collect(ctx context.Context, tree plumbing.Hash, gone []string, into contents) error {
+	return h.s.read(h.repo, func(r reader) error {
+		for _, name := range gone {
+			e, err := r.repo.Find(tree, strings.TrimSuffix(name, "/"))
+			if errors.Is(err, objects.ErrNotFound) { // it is only in the rules of another commit
+				continue
+			}
+			if err == nil && e.IsDir() {
+				err = r.blobs(ctx, e.Hash, func(id plumbing.Hash) { into[id] = true })
+			} else if err == nil && e.Mode != filemode.Submodule {
+				into[e.Hash] = true
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// blobs calls f with each content in a tree.
+func (r reader) blobs(ctx context.Context, tree plumbing.Hash, f func(plumbing.Hash)) error {
+	if tree.IsZero() {
+		return nil
+	}
+	list, err := r.tree(tree)
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	for _, e := range list {
+		if e.IsDir() {
+			err = r.blobs(ctx, e.Hash, f)
+		} else if e.Mode != filemode.Submodule {
+			f(e.Hash)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// near links the packs of a past of one of the commits: all that is in them is shown here
+// as well, as it comes before.
+func (h *historian) near(ctx context.Context, packs string) (pool *objects.Pool, unlock func()) {
+	pool, unlock = objects.NewPool(filepath.Dir(filepath.Dir(packs))), func() {}
+	known := map[string]bool{}
+	for _, st := range h.steps {
+		known[st.id.String()] = true
+	}
+	asked := 0
+	for _, key := range h.s.newest("bases", 1<<20) {
+		if !strings.HasPrefix(key, "g-") || strings.Contains(key, ".bad-") || asked == mostAsked {
+			continue
+		}
+		about, err := h.s.about(key)
+		if err != nil || about.Key != h.key {
+			continue
+		}
+		asked++
+		a, err := readPast(h.s, key)
+		if err != nil || a.Packs >= pastPacks || !known[a.Commit] { //control:past-of-others
+			continue
+		}
+		lock, _, err := h.s.takePast(ctx, key)
+		if err != nil || lock == nil {
+			continue
+		}
+		err = give(h.s.at("bases/"+key+"/tree/objects"), filepath.Dir(packs), true)
+		if err == nil {
+			return pool, func() { _ = lock.Close() }
+		}
+		_ = lock.Close()
+		if list, err := filepath.Glob(filepath.Join(packs, "*")); err == nil {
+			for _, name := range list {
+				_ = os.Remove(name) // all is made, then
+			}
+		}
+		return pool, unlock
+	}
+	return pool, unlock
+}
+
+// pack writes what is not in had.
+func (h *historian) pack(ctx context.Context, r reader, had *objects.DB, tree string) (a pastAbout, err error) {
+	c := &collector{r: r, had: had, seen: map[plumbing.Hash]bool{}, made: map[plumbing.Hash][]byte{}}
+	a = pastAbout{Commit: h.head.String(), Commits: map[string]string{}}
+	if !h.fork.IsZero() {
+		a.Fork = h.fork.String()
+	}
+	steps := h.steps
+	for i, st := range h.steps {
+		err := c.tree(ctx, st.tree)
+		if i > 0 && (errors.Is(err, errCut) || errors.Is(err, plumbing.ErrObjectNotFound)) {
+			steps = steps[:i]
+			break
+		}
+		if err != nil {
+			return a, err
+		}
+		if i == 0 { // what it has is needed in any case
+			c.bounded, c.left = true, pastBytes
+		}
+	}
+	c.commits(steps, &a)
+	files, err := c.files(ctx, h.view.Tree)
+	if err == nil {
+		err = writeFiles(filepath.Join(tree, "files/index"), files)
+	}
+	packs := filepath.Join(tree, "objects/pack")
+	if err == nil && len(c.list) > 0 {
+		err = objects.WriteIndexed(ctx, packs, c.list, c.open)
+	}
+	if err != nil {
+		return a, err
+	}
+	list, err := filepath.Glob(filepath.Join(packs, "*.pack"))
+	a.Packs = len(list)
+	return a, err
+}
+
+func readPast(s *Store, key string) (a pastAbout, err error) {
+	data, err := os.ReadFile(s.at("bases/" + key + "/past"))
+	if err == nil {
+		err = json.Unmarshal(data, &a)
+	}
+	return a, err
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
