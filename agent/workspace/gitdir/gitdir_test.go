@@ -32,7 +32,7 @@ func TestMalformedList(t *testing.T) {
 // A large tree gets its repository when git is named.
 func TestLargeTree(t *testing.T) {
 	past, dir := t.TempDir(), t.TempDir()
-	entry := append(make([]byte, fixed), "f\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	entry := append(make([]byte, fixed), "f\x00"...)
 	index := append([]byte("DIRC\x00\x00\x00\x02\x00\x00\x4e\x21"), bytes.Repeat(entry, largest+1)...)
 	put(t, past, "git/index", string(append(index, make([]byte, 20)...)))
 	put(t, past, "git/HEAD", "ref: refs/heads/b\n")
