@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -54,6 +55,11 @@ func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitop
 
 // past writes what git shows.
 func (b *Bases) past(ctx context.Context, repo *gitops.Mirror, p gitops.Past) (err error) {
+	defer func() {
+		if v := recover(); v != nil { // over objects that somebody made so; the session goes on
+			err = fmt.Errorf("write past: panic: %v", v)
+		}
+	}()
 	if p.Main == "" {
 		p.Main, p.MainAt, err = repo.Default(ctx)
 	} else {

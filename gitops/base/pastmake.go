@@ -107,6 +107,7 @@ func (h *historian) make(ctx context.Context, key string) (err error) {
 	}
 	near, unlock := h.near(ctx, packs)
 	defer unlock()
+	defer near.Renew() // which closes its files
 	var a pastAbout
 	err = h.s.read(h.repo, func(r reader) error {
 		return near.Once(func(had *objects.DB) error {
