@@ -157,8 +157,7 @@ func (p Past) files(a pastAbout) error {
 	files := map[string]string{
 		"HEAD":        "ref: refs/heads/" + p.Branch + "\n",
 		"packed-refs": refs,
-		// What is compared is what an overlay keeps of a file.
-		"config": "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\tcheckStat = minimal\n\ttrustctime = false\n" +
+		"config": "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\ttrustctime = false\n" +
 			"[user]\n\tname = agent\n\temail = agent@localhost\n[gc]\n\tauto = 0\n",
 	}
 	if len(a.Shallow) > 0 {

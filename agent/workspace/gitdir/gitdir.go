@@ -34,9 +34,12 @@ type Maker struct {
 	done bool
 }
 
-// Stamp is what git remembers of a file that it need not read again.
+// Stamp is what git remembers of a file that it need not read again. Git compares all of
+// it: with less, an edit within a second that keeps the size would not be seen.
 type Stamp struct {
 	Size, Mtime int64 // Mtime in nanoseconds
+	Inode       uint64
+	UID, GID    uint32
 }
 
 // Before makes the repository before a command, when it is time for it. stamps returns
@@ -137,6 +140,9 @@ const (
 	head  = 12
 	fixed = 62
 	mtime = 8
+	inode = 20
+	uid   = 28
+	gid   = 32
 	size  = 36
 )
 
@@ -162,6 +168,9 @@ func fill(index []byte, of func(name string) (Stamp, bool)) error {
 		if st, ok := of(string(rest[fixed : fixed+n])); ok {
 			binary.BigEndian.PutUint32(rest[mtime:], uint32(st.Mtime/1e9))
 			binary.BigEndian.PutUint32(rest[mtime+4:], uint32(st.Mtime%1e9))
+			binary.BigEndian.PutUint32(rest[inode:], uint32(st.Inode))
+			binary.BigEndian.PutUint32(rest[uid:], st.UID)
+			binary.BigEndian.PutUint32(rest[gid:], st.GID)
 			binary.BigEndian.PutUint32(rest[size:], uint32(st.Size))
 		}
 		rest = rest[entry:]

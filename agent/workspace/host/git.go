@@ -21,7 +21,7 @@ func (h *host) makeGit(ctx context.Context, line string) {
 			if changed[name] {
 				return gitdir.Stamp{}, false
 			}
-			return h.base.of(h.cfg.Base, name)
+			return gitStamp(h, name)
 		}, err
 	})
 	if err != nil {
@@ -29,15 +29,16 @@ func (h *host) makeGit(ctx context.Context, line string) {
 	}
 }
 
-// of returns size and time of a file of the base.
-func (b *baseline) of(dir, name string) (gitdir.Stamp, bool) {
-	if b.upper == nil {
-		st, ok := b.files[name]
-		return gitdir.Stamp{Size: st.size, Mtime: st.mtime}, ok
-	}
-	var info unix.Stat_t
-	if err := unix.Lstat(filepath.Join(dir, name), &info); err != nil { // nobody can write there
+// gitStamp returns what git remembers of a file that is still the base's.
+func gitStamp(h *host, name string) (gitdir.Stamp, bool) {
+	var now, base unix.Stat_t
+	if err := unix.Lstat(filepath.Join(h.cfg.Root, name), &now); err != nil {
 		return gitdir.Stamp{}, false
 	}
-	return gitdir.Stamp{Size: info.Size, Mtime: info.Mtim.Nano()}, true
+	if was, ok := h.base.files[name]; ok {
+		base.Size, base.Mtim = was.size, unix.NsecToTimespec(was.mtime)
+	} else if err := unix.Lstat(filepath.Join(h.cfg.Base, name), &base); err != nil {
+		return gitdir.Stamp{}, false
+	}
+	return gitdir.Stamp{Size: now.Size, Mtime: now.Mtim.Nano(), Inode: now.Ino, UID: now.Uid, GID: now.Gid}, now.Size == base.Size && now.Mtim == base.Mtim
 }

@@ -40,6 +40,10 @@ func git(t *testing.T, s Subject) {
 			t.Errorf("git inside shows no %q:\n%s", want, out)
 		}
 	}
+	// Within a second, and of the same size.
+	if out := mustRun(t, ws, "printf 'c\\n' >d/b.txt; git status --short d; printf 'd\\n' >d/b.txt; git diff d"); !strings.Contains(out, " M d/b.txt") || !strings.Contains(out, "+d") {
+		t.Errorf("git does not see an edit: %s", out)
+	}
 	cs, err := ws.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +103,7 @@ func pastOf(t testing.TB, tree Tree) (source, past string) {
 	run("commit", "-q", "-m", "base")
 	run("config", "user.name", "agent")
 	run("config", "user.email", "agent@localhost")
-	run("config", "core.checkStat", "minimal")
+	run("config", "core.trustctime", "false")
 	run("rm", "-rq", "--cached", ".") // a list without times
 	run("read-tree", "HEAD")
 	run("pack-refs", "--all")
