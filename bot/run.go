@@ -38,8 +38,20 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if w.at.Repo.Archived { //control:archived-ends
 		return false, l.EndWith(ctx, session.StatusStopped, render.RepositoryArchived)
 	}
-	again, err = w.advance(ctx, l)
-	return again, l.AwaitGitHub(ctx, err)
+	if again, err = w.advance(ctx, l); err != nil || again {
+		return again, l.AwaitGitHub(ctx, err)
+	}
+	return false, comeBack(ctx, l)
+}
+
+// comeBack has the queue look at a thread again when a write was left for later that
+// nothing waits for: nobody else may ever touch the thread.
+func comeBack(ctx context.Context, l *live.Session) error {
+	at, err := l.Left(ctx)
+	if err != nil || at.IsZero() {
+		return err
+	}
+	return l.Wake(ctx, at) //control:left-writes-are-made
 }
 
 // errTaken means that GitHub said that the bot was taken off a repository.

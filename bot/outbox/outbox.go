@@ -64,6 +64,26 @@ func (e Outbox) Finish(ctx context.Context) error {
 	return nil
 }
 
+// Left returns when to come back for the writes that are left for later, and zero when
+// there is none. The pause doubles from a second to five minutes.
+func (e Outbox) Left(ctx context.Context) (time.Time, error) {
+	open, err := e.Store.Open(ctx, e.Fence.Key)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read intents: %w", err)
+	}
+	var first time.Time
+	for _, in := range open {
+		at := e.Now().Add(min(5*time.Minute, time.Second<<min(in.Attempts, 10)))
+		if at.Before(in.NotBefore) {
+			at = in.NotBefore
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first, nil
+}
+
 // mostTries is how often a write is tried without which the work goes on.
 const mostTries = 20
 

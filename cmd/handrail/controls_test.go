@@ -154,6 +154,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"seen-at-once", "true", "./cmd/handrail", "TestScripts/serve_seen$"},
 	{"github-away-is-told", "false", "./cmd/handrail", "TestScripts/serve_seen$"},
 	{"nothing-waits-for-labels", "value false", "./cmd/handrail", "TestScripts/serve_labels_late"},
+	{"left-writes-are-made", "value nil", "./cmd/handrail", "TestScripts/serve_check_late"},
 	{"labels-are-tried-again", "value nil", "./cmd/handrail", "TestScripts/serve_labels_late"},
 	{"status-says-waiting", "false", "./cmd/handrail", "TestScripts/serve_model_down"},
 	{"not-ready-at-once", "drop", "./bot/ready", "TestMet"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,7 +152,7 @@ func (p Past) files(a pastAbout) error {
 			heads["refs/heads/"+p.Main] = id
 		}
 	}
-	for _, name := range sortedKeys(heads) {
+	for _, name := range slices.Sorted(maps.Keys(heads)) {
 		refs += heads[name] + " " + name + "\n"
 	}
 	files := map[string]string{

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -152,13 +150,17 @@ func (h *historian) finish(temp, key string, a pastAbout) error {
 // hides a file may have moved it first.
 func (h *historian) show(ctx context.Context) error {
 	secret := contents{}
-	err := h.each(ctx, nil, func(st *step, v view) error { return h.collect(ctx, st.tree, v.Gone, secret) })
+	err := h.each(ctx, nil, func(st *step, v view) error {
+		err := h.collect(ctx, st.tree, v.Gone, secret)
+		st.tree = v.Tree
+		return err
+	})
 	if err == nil && len(secret) > 0 {
 		err = h.s.read(h.repo, func(r reader) error { // but for what is to be seen in the base itself
 			return r.blobs(ctx, h.view.Tree, func(id plumbing.Hash) { delete(secret, id) })
 		})
 	}
-	if err != nil {
+	if err != nil || len(secret) == 0 {
 		return err
 	}
 	h.key += secret.key()
@@ -320,5 +322,3 @@ func readPast(s *Store, key string) (a pastAbout, err error) {
 	}
 	return a, err
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
