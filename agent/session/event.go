@@ -49,6 +49,16 @@ type Task struct {
 	Links     []string `json:"links,omitempty"`     // where links of the text lead; they are looked up, and the model is not told
 	Place     Place    `json:"place,omitzero"`      // where the request stands
 	Why       string   `json:"why,omitempty"`       // it began, where nobody asked in words
+	Clone     Clone    `json:"clone,omitzero"`      // where it runs, on the command line
+}
+
+// Clone is where a session of the command line works, and how, so that it can go on
+// without being told again.
+type Clone struct {
+	Path      string `json:"path"`                // of the clone, absolute
+	Workspace string `json:"workspace,omitempty"` // engine that was asked for
+	Image     string `json:"image,omitempty"`     // for docker
+	Server    string `json:"server,omitempty"`    // address of the model's server, when it was given; "" for the environment's
 }
 
 // Place is where on GitHub a request stands. What was said there up to then came

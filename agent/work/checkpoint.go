@@ -48,6 +48,18 @@ const trailerApproval = "Approval"
 // privateRef holds the saved states of a session. It is never pushed.
 func privateRef(id string) string { return "refs/handrail/sessions/" + id }
 
+// Forget deletes the saved states of a session that is not wanted any more.
+func Forget(ctx context.Context, repo *gitops.Mirror, id string) error {
+	old, err := repo.Resolve(ctx, privateRef(id))
+	if errors.Is(err, gitops.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return repo.SetRef(ctx, privateRef(id), "", old)
+}
+
 // Save implements agent.Checkpointer. In a copy that nobody else sees, what is not to
 // be kept is put back as it was saved last.
 func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Saved, error) {

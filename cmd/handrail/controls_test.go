@@ -222,6 +222,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"turns-of-a-follow-up", "value 0", "./cmd/handrail", "TestScripts/serve_followup_turns"},
 	{"told-before-asked", "skip", "./cmd/handrail", "TestScripts/serve_long_plan"},
 	{"run-turns-bind", "false", "./cmd/handrail", "TestScripts/run_limits"},
+	{"run-one-process", "false", "./cmd/runs", "TestOneProcess"},
 	{"run-goes-on-allowed", "false", "./cmd/handrail", "TestScripts/run_limits"},
 	{"run-mode-of-a-wish", "false", "./cmd/handrail", "TestScripts/run_followup_mode"},
 	{"model-allowed", "false", "./cmd/handrail", "TestScripts/serve_model"},

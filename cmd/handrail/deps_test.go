@@ -167,7 +167,7 @@ var homes = map[string][]string{
 	"github.com/moby/moby":              {"agent/workspace/docker"},
 	"golang.org/x/net/bpf":              {"agent/workspace/seccomp"},
 	"github.com/sourcegraph/jsonrpc2":   {"agent/workspace", "agent/workspace/host"},
-	"github.com/alecthomas/kong":        {"cmd/handrail"},
+	"github.com/alecthomas/kong":        {"cmd/handrail", "cmd/usage"},
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
 	"github.com/JohannesKaufmann":       {"bot/render"},

@@ -11,7 +11,8 @@
 // cmd/simulate tries a payload out on a GitHub of its own.
 // cmd/terminal shows a session to the person at it, cmd/action is what a workflow run says of itself.
 // cmd/schedules shows what is scheduled, cmd/watchers fills the table of what hears events,
-// cmd/sessions lists sessions and moves their logs, cmd/records opens a server's database. cmd/commits says how commits look, and who signs them.
+// cmd/usage is about how the command line is written, and what a shell completes.
+// cmd/sessions lists sessions and moves their logs, cmd/runs keeps those of this machine, cmd/logs shows and checks them, cmd/records opens a server's database. cmd/commits says how commits look, and who signs them.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread, and what people ask for there. bot/live is a session that runs, and what people see of it. bot/outbox sends what is meant for GitHub, under a lease

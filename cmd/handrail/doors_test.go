@@ -255,13 +255,17 @@ func TestWrongUseIsJSONToo(t *testing.T) {
 
 // TestNoVerb: a person who types just the name gets help, a script nothing.
 func TestNoVerb(t *testing.T) {
-	for _, args := range [][]string{nil, {"policy"}, {"tools"}, {"policy", "explain"}} {
+	out, errs, code := atDoor(t, "")
+	if out != "" || code != exitUsage || !strings.Contains(errs, "Usage: handrail") || !strings.Contains(errs, "Commands:") {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errs)
+	}
+	for _, args := range [][]string{{"policy"}, {"tools"}, {"policy", "explain"}} {
 		out, errs, code := atDoor(t, "", args...)
-		if out != "" || code != exitUsage || !strings.Contains(errs, "Usage: handrail") || !strings.Contains(errs, "Commands:") {
+		if out != "" || code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "needs a verb: ") {
 			t.Errorf("%v: exit %d, stdout %q, stderr %q", args, code, out, errs)
 		}
 	}
-	out, errs, code := atDoor(t, "", "--help")
+	out, errs, code = atDoor(t, "", "--help")
 	if code != exitDone || errs != "" || !strings.Contains(out, "policy explain command") {
 		t.Errorf("--help: exit %d, stdout %q, stderr %q", code, out, errs)
 	}

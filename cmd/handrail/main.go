@@ -15,8 +15,11 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/buildinfo"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/logs"
+	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/schedules"
 	"github.com/handrail-bot/handrail/cmd/sessions"
+	"github.com/handrail-bot/handrail/cmd/usage"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -29,25 +32,27 @@ const (
 
 // cli is the command line. Each verb has a file of its own.
 type cli struct {
-	Serve      serveCmd        `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
-	Action     actionCmd       `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
-	Run        runCmd          `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
-	Demo       demoCmd         `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
-	Doctor     doctorCmd       `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
-	Policy     door.Policy     `cmd:"" help:"Ask the policy what it would decide."`
-	Tools      door.Tools      `cmd:"" help:"List, parse and call the agent's tools."`
-	Text       door.Text       `cmd:"" help:"Make texts safe to post, or to read."`
-	Config     configCmd       `cmd:"" help:"Check a configuration file."`
-	Replay     replayCmd       `cmd:"" help:"Show a session from its log."`
-	Simulate   simulateCmd     `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
-	Audit      auditCmd        `cmd:"" help:"Check that no log was changed."`
-	Schedule   schedules.Verbs `cmd:"" help:"Sessions by the clock: list them, start one."`
-	Sessions   sessions.Verbs  `cmd:"" help:"List, export and import sessions."`
-	Version    versionCmd      `cmd:"" help:"Print the version."`
-	Workspaces workspacesCmd   `cmd:"" help:"Make workspaces for a server that runs in another container."`
-	Toolhost   toolhostCmd     `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
+	Serve      serveCmd         `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
+	Action     actionCmd        `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
+	Run        runCmd           `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
+	Demo       demoCmd          `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
+	Doctor     doctorCmd        `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
+	Policy     door.Policy      `cmd:"" help:"Ask the policy what it would decide."`
+	Tools      door.Tools       `cmd:"" help:"List, parse and call the agent's tools."`
+	Text       door.Text        `cmd:"" help:"Make texts safe to post, or to read."`
+	Config     configCmd        `cmd:"" help:"Check a configuration file."`
+	Replay     logs.Replay      `cmd:"" help:"Show a session from its log."`
+	Simulate   simulateCmd      `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
+	Audit      logs.Audit       `cmd:"" help:"Check that no log was changed."`
+	Schedule   schedules.Verbs  `cmd:"" help:"Sessions by the clock: list them, start one."`
+	Sessions   sessions.Verbs   `cmd:"" help:"List, export and import sessions."`
+	Version    versionCmd       `cmd:"" help:"Print the version."`
+	Completion usage.Completion `cmd:"" help:"Print the script with which a shell completes words of handrail."`
+	Workspaces workspacesCmd    `cmd:"" help:"Make workspaces for a server that runs in another container."`
+	Toolhost   toolhostCmd      `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 
-	LogLevel string `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
+	LogLevel    string      `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
 }
 
 // console is the part of the process that a verb may use.
@@ -115,9 +120,15 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	parsed, err := k.Parse(args)
+	if len(args) > 0 && args[0] == usage.Asks {
+		return usage.Complete(w.out, k.Model.Node, args[1:], runs.Words)
+	}
+	parsed, err := k.Parse(usage.Helped(k.Model.Node, args))
+	if err != nil && len(args) == 0 { // a person who types just the name gets help
+		return usage.Nothing(k, w.err)
+	}
 	if err != nil {
-		return misused(k, w, err)
+		return usage.Wrong(k.Model.Node, args, err)
 	}
 	w.log = logger(w.err, c.LogLevel)
 	parsed.BindTo(ctx, (*context.Context)(nil))
@@ -131,21 +142,6 @@ func helpError(code exited) error {
 		return nil
 	}
 	return door.Usage("ended with %d", int(code))
-}
-
-// misused returns the error for a command line that was not understood. When the
-// verb is missing, it prints the verbs.
-func misused(k *kong.Kong, w *console, err error) error {
-	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context != nil {
-		if n := parse.Context.Selected(); n == nil || len(n.Children) > 0 {
-			k.Stdout = w.err
-			if err := parse.Context.PrintUsage(false); err == nil {
-				fmt.Fprintln(w.err)
-			}
-		}
-	}
-	return door.Usage("%w\nTry `handrail --help`.", err)
 }
 
 func exitCode(w *console, err error) int {

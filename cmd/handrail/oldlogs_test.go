@@ -20,6 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -293,8 +294,9 @@ func goOnWithRun(t *testing.T, dir string) {
 			t.Error("the log has a result: the run was not cut off")
 		}
 	}
-	sessions, err := stateDir("sessions")
+	sessions, err := runs.Dir()
 	must(t, err)
+	must(t, os.MkdirAll(sessions, 0o700))
 	must(t, os.WriteFile(filepath.Join(sessions, id+".jsonl"), data, 0o600))
 	clone := filepath.Join(t.TempDir(), "clone")
 	gitRun(t, "clone", "--quiet", "--branch", "main", filepath.Join(dir, "repo-sqlite.bundle"), clone)

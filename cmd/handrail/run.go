@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -57,7 +58,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
 		return err
 	}
 	cfg = cfg.WithDefaults() // there is no server above it
-	t := session.Task{Session: c.Session, Text: task, Base: base, Branch: c.Branch}
+	t := session.Task{Session: c.Session, Text: task, Base: base, Branch: c.Branch, Clone: session.Clone{Path: c.Repo, Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL}}
 	if c.Session == "" { // one that goes on has its own
 		with, note, err := door.Choose(cfg, policy.Choice{Mode: c.Mode, Model: c.Model, Turns: c.Turns})
 		if err != nil {
@@ -151,40 +152,13 @@ func basesDir(other string) string {
 
 // openLog opens the session's log, which outlives the run so that a parked
 // or interrupted session can go on.
-func (c *runCmd) openLog(t *session.Task) (*session.File, error) {
-	dir, err := stateDir("sessions")
-	if err != nil {
-		return nil, err
-	}
+func (c *runCmd) openLog(t *session.Task) (*runs.Log, error) {
 	if t.Session == "" {
 		t.Session = session.NewID()
-	} else if err := policy.ValidateSession(t.Session); err != nil {
-		return nil, door.UsageError{Err: err}
+	} else if _, err := runs.Read(t.Session); err != nil {
+		return nil, err
 	}
-	path := filepath.Join(dir, t.Session+".jsonl")
-	if c.Session != "" {
-		if _, err := os.Stat(path); err != nil {
-			return nil, door.Usage("there is no session %s on this machine", c.Session)
-		}
-	}
-	return session.OpenFile(path)
-}
-
-// stateDir returns the directory for this user's sessions.
-func stateDir(sub string) (string, error) {
-	root := os.Getenv("XDG_STATE_HOME")
-	if root == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("find a place for sessions (set XDG_STATE_HOME): %w", err)
-		}
-		root = filepath.Join(home, ".local", "state")
-	}
-	dir := filepath.Join(root, "handrail", sub)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make %s: %w", dir, err)
-	}
-	return dir, nil
+	return runs.Open(t.Session)
 }
 
 func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job) error {
@@ -214,7 +188,7 @@ func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job
 
 // begin reads the task of a session that goes on, or names the branch of a new one.
 // New words become a message.
-func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror, cfg policy.Config, log *session.File) error {
+func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror, cfg policy.Config, log *runs.Log) error {
 	events, err := log.Events(ctx, 0)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -54,10 +55,9 @@ func environmentSecrets() (*secrets, error) {
 }
 
 // keys derives the keys that seal and sign logs.
-func (s *secrets) keys(from secret.Value) (err error) {
-	if s.Contents, err = secret.DeriveKey(from, "contents of logs"); err == nil {
-		s.signing, err = secret.DeriveKey(from, "ends of logs")
-	}
+func (s *secrets) keys(from secret.Value) error {
+	k, err := records.KeysFrom(from)
+	s.Contents, s.signing = k.Contents, k.Signing
 	return err
 }
 

@@ -65,7 +65,10 @@ func TestSessionVerbs(t *testing.T) {
 	if code, out := verb(t, exported, "sessions", "import", "--database", other); code != 0 {
 		t.Errorf("import from standard input ends with %d: %s", code, out)
 	}
+	server := filepath.Join(t.TempDir(), "server.yml") // that lacks its secrets
+	must(t, os.WriteFile(server, []byte("database: "+other+"\ngithub: {app_id: 1, private_key_file: nowhere.pem}\n"), 0o600))
 	for _, args := range [][]string{
+		{"sessions", "list", "--config", server}, {"sessions", "list", "--config", server, "--json"}, {"replay", "s1", "--config", server}, {"audit", "verify", "--config", server},
 		{"replay", file}, {"replay", "s1", "--database", other},
 		{"sessions", "list", "--database", other}, {"audit", "verify", "--database", other}, {"audit", "verify", file},
 	} {

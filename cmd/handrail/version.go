@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/handrail-bot/handrail/cmd/buildinfo"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
@@ -18,6 +20,22 @@ func (c *versionCmd) Run(ctx context.Context, w *console) error {
 	if c.JSON {
 		return door.JSONLine(w.out, v)
 	}
-	fmt.Fprintf(w.out, "handrail %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+	_, err := fmt.Fprintln(w.out, versionLine(v))
+	return err
+}
+
+func versionLine(v buildinfo.Info) string {
+	return fmt.Sprintf("handrail %s (%s, %s)", v.Version, v.Go, v.Platform)
+}
+
+// versionFlag prints the version, wherever it stands.
+type versionFlag bool
+
+// BeforeReset implements kong's hook: what else the command line says does not matter.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	if _, err := fmt.Fprintln(app.Stdout, versionLine(buildinfo.Found(context.Background()))); err != nil {
+		return err
+	}
+	app.Exit(exitDone)
 	return nil
 }

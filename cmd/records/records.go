@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // Flags say which database a verb reads.
@@ -21,21 +22,25 @@ type Flags struct {
 	Database string `env:"HANDRAIL_DATABASE" help:"postgres://… instead of the database in the data directory, or the path of an SQLite file."`
 }
 
+// Unset reports whether nobody said which database it is.
+func (f Flags) Unset() bool { return f.File == "" && f.Data == "" && f.Database == "" }
+
+// IsThere reports whether the database that the flags name can be there: one of PostgreSQL
+// can always.
+func (f Flags) IsThere() bool {
+	cfg, err := f.config(os.Getenv)
+	if err != nil || config.IsPostgres(cfg.Database) {
+		return true
+	}
+	_, err = os.Stat(config.SQLitePath(cfg))
+	return err == nil
+}
+
 // Open opens the database of a server, which may be running.
 func (f Flags) Open(ctx context.Context, log *slog.Logger) (*sqlstore.Store, error) {
-	cfg := config.Server{Data: f.Data, Database: f.Database}
-	if f.File != "" {
-		read, err := config.Read(f.File, os.Getenv)
-		if err != nil {
-			return nil, door.UsageError{Err: err}
-		}
-		cfg = read
-		if f.Database != "" {
-			cfg.Database = f.Database
-		}
-	}
-	if cfg.Data == "" {
-		cfg.Data = cmp.Or(os.Getenv("HANDRAIL_DATA"), "data")
+	cfg, err := f.config(os.Getenv)
+	if err != nil {
+		return nil, door.UsageError{Err: err}
 	}
 	if !config.IsPostgres(cfg.Database) {
 		if _, err := os.Stat(config.SQLitePath(cfg)); err != nil {
@@ -43,6 +48,48 @@ func (f Flags) Open(ctx context.Context, log *slog.Logger) (*sqlstore.Store, err
 		}
 	}
 	return Open(ctx, cfg, log)
+}
+
+// config returns where the database is: as the flags say, then as the environment of the
+// server says, then as its file does. It asks for no other secret of the server.
+func (f Flags) config(getenv func(string) string) (config.Server, error) {
+	cfg, err := config.ReadFile(f.File)
+	if err != nil {
+		return cfg, err
+	}
+	database, err := config.Secret(getenv, "HANDRAIL_DATABASE") // may hold a password
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Data = cmp.Or(f.Data, getenv("HANDRAIL_DATA"), cfg.Data)
+	cfg.Database = cmp.Or(f.Database, database.Reveal(), cfg.Database)
+	if f.Data != "" && f.Database == "" { // a directory that is named holds its own
+		cfg.Database = ""
+	}
+	return cfg, nil
+}
+
+// Keys open and check what logs keep; each is nil where it is not known.
+type Keys struct {
+	Contents *secret.Key // of files that are sealed
+	Signing  *secret.Key // of the ends of logs
+}
+
+// EnvironmentKeys returns the keys that a server with this environment has.
+func EnvironmentKeys(getenv func(string) string) (Keys, error) {
+	from, err := config.LogKey(getenv)
+	if err != nil {
+		return Keys{}, err
+	}
+	return KeysFrom(from)
+}
+
+// KeysFrom derives the keys of logs from a secret; there are none without one.
+func KeysFrom(from secret.Value) (k Keys, err error) {
+	if k.Contents, err = secret.DeriveKey(from, "contents of logs"); err == nil {
+		k.Signing, err = secret.DeriveKey(from, "ends of logs")
+	}
+	return k, err
 }
 
 // Open opens the database that a configuration names.

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -71,8 +72,22 @@ func writeLog(ctx context.Context, w *door.Console, address, id string, events [
 	return os.WriteFile(address, text.Bytes(), 0o600)
 }
 
-// ReadFile reads a log from a file.
+// IsHere reports whether a log is at hand without a database: in a file, or that of a
+// session of `handrail run`.
+func IsHere(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil || runs.Has(name)
+}
+
+// ReadFile reads a log from a file, or that of a session of `handrail run` by its id.
 func ReadFile(path string) (id string, events []session.Event, err error) {
+	if runs.Has(path) {
+		r, err := runs.Read(path)
+		if err != nil {
+			return "", nil, err
+		}
+		return r.ID, r.Events, nil
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", nil, err

@@ -1,99 +1,33 @@
 // Package sessions lists the sessions of a server, or of a repository whose bot is a
 // workflow, and moves their logs.
 //
-//	sessions.go  the verbs
+//	sessions.go  the verbs, and those that move a log
+//	list.go      what there is
+//	delete.go    what is no longer wanted
 //	place.go     where a log may be that is in no database
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/records"
-	"github.com/handrail-bot/handrail/policy/untrusted"
+	"github.com/handrail-bot/handrail/cmd/runs"
 )
 
 // Verbs are the commands of handrail sessions.
 type Verbs struct {
-	List   listCmd   `cmd:"" help:"List sessions, newest first."`
+	List   listCmd   `cmd:"" help:"List sessions, newest first: those of a server, of a repository, and of 'handrail run' on this machine."`
+	Delete deleteCmd `cmd:"" help:"Delete sessions of 'handrail run' on this machine: their logs. Branches stay."`
 	Export exportCmd `cmd:"" help:"Write the log of a session to a file or a git ref."`
 	Import importCmd `cmd:"" help:"Store the log of a session from a file or a git ref."`
-}
-
-type listCmd struct {
-	records.Flags `embed:""`
-
-	Place string `arg:"" optional:"" help:"git:REPOSITORY (a URL, or the path of a clone) for those that workflow runs keep there, instead of a database."`
-	Repo  string `help:"Only of this repository, owner/name."`
-	Limit int    `default:"50" help:"At most this many."`
-}
-
-// Run lists sessions.
-func (c *listCmd) Run(ctx context.Context, w *door.Console) (err error) {
-	if c.Place != "" {
-		return c.ofRepository(ctx, w)
-	}
-	s, err := c.Open(ctx, w.Log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	list, err := s.Sessions.List(ctx, store.Query{Repo: c.Repo, Limit: c.Limit})
-	if err != nil {
-		return err
-	}
-	for _, row := range list {
-		if err := line(w, row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func line(w *door.Console, row *store.Session) error {
-	_, err := fmt.Fprintf(w.Out, "%s\t%s\t%s\t%s\n", untrusted.EscapeLine(row.ID), untrusted.EscapeLine(row.Thread), untrusted.EscapeLine(string(row.State)), row.Created.Format("2006-01-02 15:04"))
-	return err
-}
-
-// ofRepository lists what is in the refs of a repository. What cannot be read there is
-// said of each ref, last.
-func (c *listCmd) ofRepository(ctx context.Context, w *door.Console) error {
-	if !archive.IsGit(c.Place) {
-		return door.Usage("%s is no repository: want git:https://host/owner/name or git:PATH", c.Place)
-	}
-	return WithRepository(ctx, w, c.Place, func(r *archive.Repository) error {
-		found, err := r.Sessions(ctx)
-		if err != nil {
-			return err
-		}
-		found = slices.DeleteFunc(found, func(s archive.Stored) bool {
-			at, err := thread.Parse(s.Row.Thread)
-			return s.Err == nil && c.Repo != "" && (err != nil || !strings.EqualFold(at.Repository(), c.Repo))
-		})
-		slices.SortStableFunc(found, func(a, b archive.Stored) int { return b.Row.Created.Compare(a.Row.Created) })
-		for _, s := range found[:min(len(found), cmp.Or(max(c.Limit, 0), len(found)))] {
-			if s.Err == nil {
-				err = line(w, &s.Row)
-			} else {
-				_, err = fmt.Fprintf(w.Out, "-\t%s\t%s\n", untrusted.EscapeLine(s.Name()), untrusted.EscapeLine(s.Err.Error()))
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 type exportCmd struct {
@@ -118,6 +52,9 @@ func (c *exportCmd) Run(ctx context.Context, w *door.Console) (err error) {
 func (c *exportCmd) read(ctx context.Context, w *door.Console) (id string, events []session.Event, err error) {
 	if archive.IsGit(c.Session) {
 		return ReadLog(ctx, w, c.Session)
+	}
+	if runs.Has(c.Session) && c.Unset() {
+		return ReadFile(c.Session)
 	}
 	s, err := c.Open(ctx, w.Log)
 	if err != nil {

@@ -1,10 +1,11 @@
-package main
+package logs
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -16,11 +17,12 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-type auditCmd struct {
-	Verify auditVerifyCmd `cmd:"" help:"Check the hash chains of all logs, and the signatures of their ends: that nothing was changed, added or taken away."`
+// Audit is handrail audit.
+type Audit struct {
+	Verify verifyCmd `cmd:"" help:"Check the hash chains of all logs, and the signatures of their ends: that nothing was changed, added or taken away."`
 }
 
-type auditVerifyCmd struct {
+type verifyCmd struct {
 	records.Flags `embed:""`
 
 	Signed bool     `help:"Take a log that is not signed up to the end of its last run for broken."`
@@ -28,7 +30,7 @@ type auditVerifyCmd struct {
 }
 
 // Run checks logs. It names what is broken and ends with 1 then.
-func (c *auditVerifyCmd) Run(ctx context.Context, w *console) error {
+func (c *verifyCmd) Run(ctx context.Context, w *door.Console) error {
 	if len(c.Files) > 0 && c.Signed {
 		return door.Usage("--signed is for the database: an exported log has no signature")
 	}
@@ -38,34 +40,34 @@ func (c *auditVerifyCmd) Run(ctx context.Context, w *console) error {
 	return c.database(ctx, w)
 }
 
-func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
-	addresses, err := sessions.Each(ctx, w.door(), c.Files)
+func (c *verifyCmd) files(ctx context.Context, w *door.Console) error {
+	addresses, err := sessions.Each(ctx, w, c.Files)
 	if err != nil {
 		return err
 	}
 	broken, good := false, false
 	for _, path := range addresses {
-		id, events, err := sessions.ReadLog(ctx, w.door(), path)
+		id, events, err := sessions.ReadLog(ctx, w, path)
 		if err == nil && len(events) == 0 {
 			err = errors.New("there is no event in it")
 		}
 		if err != nil {
 			broken = true
-			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", path, err)
+			fmt.Fprintf(w.Out, "%s: BROKEN: %v\n", path, err)
 			continue
 		}
 		good = true
-		fmt.Fprintf(w.out, "%s: session %s, %d events: ok, no signature%s\n", path, id, len(events), sealedNote(events))
+		fmt.Fprintf(w.Out, "%s: session %s, %d events: ok, no signature%s\n", path, id, len(events), sealedNote(events))
 		found, err := session.Violations(events)
 		if err != nil {
 			return err
 		}
 		for _, v := range found {
-			fmt.Fprintf(w.out, "%s: NOT AS APPROVED: %s\n", path, v)
+			fmt.Fprintf(w.Out, "%s: NOT AS APPROVED: %s\n", path, v)
 		}
 	}
 	if good {
-		fmt.Fprintln(w.out, "An exported log has no signature: it cannot be told whether its end is missing, or whether its whole chain was made anew.")
+		fmt.Fprintln(w.Out, "An exported log has no signature: it cannot be told whether its end is missing, or whether its whole chain was made anew.")
 	}
 	if broken {
 		return door.ErrFailed
@@ -73,13 +75,13 @@ func (c *auditVerifyCmd) files(ctx context.Context, w *console) error {
 	return nil
 }
 
-func (c *auditVerifyCmd) database(ctx context.Context, w *console) (err error) {
-	s, err := c.Open(ctx, w.log)
+func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
+	s, err := c.Open(ctx, w.Log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	known, err := environmentSecrets()
+	keys, err := records.EnvironmentKeys(os.Getenv)
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
@@ -87,24 +89,24 @@ func (c *auditVerifyCmd) database(ctx context.Context, w *console) (err error) {
 	n, err := store.Verify(ctx, s.Logs, func(h store.Head, events []session.Event, err error) {
 		var r anchor.Report
 		if err == nil {
-			r, err = anchor.Check(ctx, s.Meta, known.signing, h.Session, events)
+			r, err = anchor.Check(ctx, s.Meta, keys.Signing, h.Session, events)
 		}
 		if end := lastEnd(events); err == nil && c.Signed && r.Signed < end {
-			err = errors.New(unsignedWords(r, known.signing, end))
+			err = errors.New(unsignedWords(r, keys.Signing, end))
 		}
 		sum.count(r, err)
 		if err != nil {
-			fmt.Fprintf(w.out, "%s: BROKEN: %v\n", h.Session, err)
+			fmt.Fprintf(w.Out, "%s: BROKEN: %v\n", h.Session, err)
 			return
 		}
-		fmt.Fprintf(w.out, "%s: %d events: ok, %s%s\n", h.Session, h.Seq, signedWords(h, r, known.signing), sealedNote(events))
+		fmt.Fprintf(w.Out, "%s: %d events: ok, %s%s\n", h.Session, h.Seq, signedWords(h, r, keys.Signing), sealedNote(events))
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w.out, "%d logs, %s\n", n, sum)
+	fmt.Fprintf(w.Out, "%d logs, %s\n", n, sum)
 	if sum.sealed+sum.unsigned > 0 {
-		fmt.Fprintln(w.out, "Of a log whose signature was not checked it cannot be told whether its whole chain was made anew.")
+		fmt.Fprintln(w.Out, "Of a log whose signature was not checked it cannot be told whether its whole chain was made anew.")
 	}
 	if sum.broken > 0 {
 		return door.ErrFailed

@@ -1,10 +1,17 @@
-package main
+// Package logs shows what logs of sessions say, and checks that nobody changed them. It
+// needs no secret of a server: what is sealed is shown when the key is there, and
+// counted otherwise.
+//
+//	replay.go  a session, as people saw it or event by event
+//	audit.go   hash chains and signatures
+package logs
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -20,7 +27,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-type replayCmd struct {
+// Replay is handrail replay.
+type Replay struct {
 	records.Flags `embed:""`
 
 	Session string `arg:"" help:"Id of a session, a file with its log, or git:REPOSITORY#SESSION."`
@@ -30,7 +38,7 @@ type replayCmd struct {
 }
 
 // Run shows what a session's log says.
-func (c *replayCmd) Run(ctx context.Context, w *console) error {
+func (c *Replay) Run(ctx context.Context, w *door.Console) error {
 	events, err := c.read(ctx, w)
 	if err != nil && !errors.Is(err, store.ErrTorn) {
 		return err
@@ -44,51 +52,54 @@ func (c *replayCmd) Run(ctx context.Context, w *console) error {
 	}
 	switch {
 	case c.JSON:
-		err = printJSON(w, events)
+		err = printJSON(w.Out, events)
 	case c.Events:
-		var known *secrets
-		if known, err = environmentSecrets(); err == nil {
-			err = printEvents(w, events, known.Contents)
+		var keys records.Keys
+		if keys, err = records.EnvironmentKeys(os.Getenv); err == nil {
+			err = printEvents(w.Out, events, keys.Contents)
 		}
 	default:
-		err = printStory(w, events)
+		err = printStory(w.Out, events)
 	}
 	return errors.Join(err, torn)
 }
 
-func (c *replayCmd) read(ctx context.Context, w *console) (events []session.Event, err error) {
+func (c *Replay) read(ctx context.Context, w *door.Console) (events []session.Event, err error) {
 	if archive.IsGit(c.Session) {
-		_, events, err = sessions.ReadLog(ctx, w.door(), c.Session)
+		_, events, err = sessions.ReadLog(ctx, w, c.Session)
 		return events, err
 	}
-	if _, serr := os.Stat(c.Session); serr == nil {
+	if sessions.IsHere(c.Session) && c.Unset() {
 		_, events, err = sessions.ReadFile(c.Session)
 		return events, err
 	}
-	s, err := c.Open(ctx, w.log)
+	if c.Unset() && !c.IsThere() {
+		return nil, door.Usage("%s is neither a file nor a session of `handrail run` on this machine; of a server's sessions say where its database is, with --data, --database or --config", c.Session)
+	}
+	s, err := c.Open(ctx, w.Log)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	events, err = s.Logs.Log(store.Fence{Key: c.Session}).Events(ctx, 0)
 	if err == nil && len(events) == 0 {
-		err = door.Usage("%s is neither a file nor a session in the database", c.Session)
+		err = door.Usage("%s is neither a file, nor a session in the database or of `handrail run` on this machine", c.Session)
 	}
 	return events, err
 }
 
 // printStory prints the session as its progress comment shows it.
-func printStory(w *console, events []session.Event) error {
+func printStory(out io.Writer, events []session.Event) error {
 	v, err := session.Fold(events)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w.out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, untrusted.OutputOptions{}.Post(render.Progress(v, render.Links{})))
+	_, err = fmt.Fprintf(out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, untrusted.OutputOptions{}.Post(render.Progress(v, render.Links{})))
 	for _, a := range v.Open() {
 		q := render.Request{Request: &session.Request{Asked: a}}
 		for _, post := range append(render.Before(q), render.Requests([]render.Request{q}, v.Task.Requester, "")) {
 			if err == nil {
-				_, err = fmt.Fprintf(w.out, "\n%s\n", untrusted.OutputOptions{}.Post(post))
+				_, err = fmt.Fprintf(out, "\n%s\n", untrusted.OutputOptions{}.Post(post))
 			}
 		}
 	}
@@ -97,22 +108,22 @@ func printStory(w *console, events []session.Event) error {
 
 // printEvents prints a line for each event. What a log keeps of files is printed when
 // the key opens it, and counted otherwise.
-func printEvents(w *console, events []session.Event, key *secret.Key) error {
+func printEvents(out io.Writer, events []session.Event, key *secret.Key) error {
 	events = work.Unsealed(key, events)
 	for _, e := range events {
-		if _, err := fmt.Fprintf(w.out, "%d\t%s\tturn %d\t%s\t%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05.000"), e.Turn, e.Type, e.Data); err != nil {
+		if _, err := fmt.Fprintf(out, "%d\t%s\tturn %d\t%s\t%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05.000"), e.Turn, e.Type, e.Data); err != nil {
 			return err
 		}
 	}
 	if note := sealedNote(events); note != "" {
-		_, err := fmt.Fprintf(w.out, "Not shown: the content of%s; HANDRAIL_LOG_KEY opens it\n", strings.TrimPrefix(note, ","))
+		_, err := fmt.Fprintf(out, "Not shown: the content of%s; HANDRAIL_LOG_KEY opens it\n", strings.TrimPrefix(note, ","))
 		return err
 	}
 	return nil
 }
 
-func printJSON(w *console, events []session.Event) error {
-	enc := json.NewEncoder(w.out)
+func printJSON(out io.Writer, events []session.Event) error {
+	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for _, e := range events {
 		if err := enc.Encode(e); err != nil {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// TestHelpEverywhere asks each verb for help in each form, and for the version.
+func TestHelpEverywhere(t *testing.T) {
+	k, err := kong.New(&cli{}, kong.Name("handrail"))
+	must(t, err)
+	verbs := 0
+	var walk func(n *kong.Node, words []string)
+	walk = func(n *kong.Node, words []string) {
+		verbs++
+		forms := [][]string{append(slices.Clone(words), "--help"), append(slices.Clone(words), "-h"), append([]string{"help"}, words...)}
+		if len(n.Positional) == 0 {
+			forms = append(forms, append(slices.Clone(words), "help"))
+		}
+		want := strings.Join(append([]string{"Usage: handrail"}, words...), " ")
+		for _, args := range forms {
+			if out, errs, code := atDoor(t, "", args...); code != exitDone || errs != "" || !strings.HasPrefix(out, want) {
+				t.Errorf("%v: exit %d, stderr %q, stdout %q", args, code, errs, out)
+			}
+		}
+		if out, errs, code := atDoor(t, "", append(slices.Clone(words), "--version")...); code != exitDone || errs != "" || !strings.HasPrefix(out, "handrail ") || strings.Count(out, "\n") != 1 {
+			t.Errorf("%v --version: exit %d, stderr %q, stdout %q", words, code, errs, out)
+		}
+		for _, c := range n.Children {
+			walk(c, append(slices.Clone(words), c.Name))
+		}
+	}
+	walk(k.Model.Node, nil)
+	if verbs < 30 {
+		t.Errorf("only %d verbs were asked", verbs)
+	}
+}
