@@ -131,6 +131,11 @@ func BenchmarkOpen50000(b *testing.B) {
 	}
 }
 
+// searches are patterns by what is known of their matches, each found in a few lines.
+var searches = []struct{ kind, pattern string }{
+	{"literal", "n49999"}, {"folded", "(?i)N4999[0-9]"}, {"alternation", "n49999|n49998"}, {"literal and class", `n4999[0-9] = \d+`}, {"class", `[49]{4}[0-9]`},
+}
+
 func BenchmarkInside(b *testing.B) {
 	source := large(b, 50_000)
 	lines := make([]byte, 0, 64<<10)
@@ -157,20 +162,23 @@ func BenchmarkInside(b *testing.B) {
 			do("read1000lines", func() error { _, err := ws.Read(ctx, "d00/lines.txt"); return err })
 			do("runTrue", func() error { _, err := ws.Run(ctx, workspace.Command{Line: "true"}, nil); return err })
 			do("changes", func() error { _, err := ws.Changes(ctx); return err })
-			do("search", func() error { _, err := ws.Search(ctx, workspace.Query{Pattern: "n49999"}); return err })
-			do("searchRegex", func() error {
-				_, err := ws.Search(ctx, workspace.Query{Pattern: `n4999[0-9] = \d+`, Regex: true})
-				return err
-			})
+			for _, s := range searches {
+				do("search/"+s.kind, func() error {
+					_, err := ws.Search(ctx, workspace.Query{Pattern: s.pattern, Regex: s.kind != "literal"})
+					return err
+				})
+			}
 		})
 	}
 	if rg, err := exec.LookPath("rg"); err == nil {
-		b.Run("ripgrep", func(b *testing.B) {
-			for b.Loop() {
-				if err := exec.CommandContext(b.Context(), rg, "-F", "n49999", source).Run(); err != nil {
-					b.Fatal(err)
+		for _, s := range searches {
+			b.Run("ripgrep/"+s.kind, func(b *testing.B) {
+				for b.Loop() {
+					if err := exec.CommandContext(b.Context(), rg, s.pattern, source).Run(); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }

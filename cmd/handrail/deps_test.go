@@ -96,8 +96,8 @@ var arrows = map[string][]string{
 	"agent/workspace/gitdir":        {"agent/workspace"},
 	"agent/workspace/docker":        {"agent/workspace", "agent/workspace/local"},
 	"agent/workspace/members":       {},
-	"agent/workspace/names":         {"policy/typo"},
-	"agent/workspace/host":          {"agent/workspace", "agent/workspace/gitdir", "agent/workspace/members", "agent/workspace/names", "agent/workspace/seccomp", "agent/workspace/watch", "policy", "policy/*"},
+	"agent/workspace/find":          {"agent/workspace", "policy/typo"},
+	"agent/workspace/host":          {"agent/workspace", "agent/workspace/find", "agent/workspace/gitdir", "agent/workspace/members", "agent/workspace/seccomp", "agent/workspace/watch", "policy", "policy/*"},
 	"agent/workspace/workspacetest": {"agent/workspace", "agent/workspace/host"},
 	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/testrun":                 {"agent/session", "agent/workspace"},
@@ -173,7 +173,7 @@ var homes = map[string][]string{
 	"github.com/JohannesKaufmann":       {"bot/render"},
 	"github.com/yuin/goldmark":          {"bot/render", "bot/render/split", "policy/untrusted", "policy/untrusted/visible"},
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail"},
-	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "agent/workspace/host", "agent/workspace/names", "agent/tools"},
+	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
 }
 
 type source struct {

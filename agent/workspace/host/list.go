@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/names"
+	"github.com/handrail-bot/handrail/agent/workspace/find"
 )
 
 const (
@@ -64,19 +64,19 @@ func (h *host) find(ctx context.Context, q workspace.NameQuery) (workspace.Names
 	if err != nil {
 		return out, err
 	}
-	f, err := names.New(q.Pattern, rel)
+	f, err := find.Names(q.Pattern, rel)
 	if err != nil {
 		return out, err
 	}
-	var fits [names.Not][]string
-	var count [names.Not]int
+	var fits [find.Not][]string
+	var count [find.Not]int
 	walked := 0
 	w := h.visible(func(n *node) (bool, error) {
 		if walked++; walked > maxWalked {
 			return false, errWalked
 		}
 		p := validName(n.path)
-		if at := f.Fit(p, n.isDir()); at < names.Not {
+		if at := f.Fit(p, n.isDir()); at < find.Not {
 			if count[at]++; len(fits[at]) < mostKept {
 				if n.isDir() {
 					p += "/"
@@ -91,7 +91,7 @@ func (h *host) find(ctx context.Context, q workspace.NameQuery) (workspace.Names
 	}
 	most := min(cmp.Or(max(q.Max, 0), defaultFound), maxEntries)
 	for at, list := range fits {
-		if at == int(names.Nearly) {
+		if at == int(find.Nearly) {
 			if len(out.Paths) > 0 {
 				break
 			}

@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -52,62 +51,6 @@ func TestSinkKeepsBothEnds(t *testing.T) {
 			t.Fatalf("an end is missing")
 		}
 	})
-}
-
-// TestMatcherLikeEveryLine: the shortcuts find what trying each line finds.
-func TestMatcherLikeEveryLine(t *testing.T) {
-	patterns := []string{`foo`, `fo+b`, `^foo$`, `foo.*bar`, `(?i)FOO`, `(foo|bar)x?`, `\bfoo\b`, `^$`, `o\s*b`, `[^f]oo`, `x{2,}`, `$`, `(ab)+c?`,
-		`foo|bar`, `(?i)foo|BAR`, `(?i)kass|s`, `(?i)ob|x`, `fo(o|b)x|bar`, `(?i)[ab]foo`, `foo|b*`, `(?i:foo)bar|x`, `o{2}b|bo`, `(?i)fooß`, `K|ob`}
-	rapid.Check(t, func(t *rapid.T) {
-		pattern := rapid.SampledFrom(patterns).Draw(t, "pattern")
-		lines := rapid.SliceOfN(rapid.StringMatching(`([fobarx ]|[FOBARX]|[ksKSſ\x{212A}ßẞ]){0,8}\r?`), 1, 12).Draw(t, "lines")
-		m, err := newMatcher(workspace.Query{Pattern: pattern, Regex: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		re := regexp.MustCompile(pattern)
-		text := strings.Join(lines, "\n") + "\n"
-		var want, got []string
-		for i, l := range lines {
-			if re.MatchString(strings.TrimSuffix(l, "\r")) {
-				want = append(want, fmt.Sprint(i))
-			}
-		}
-		in := m.in([]byte(text), make([]byte, len(text)))
-		for from := 0; ; {
-			start, end, ok := in.next(from)
-			if !ok {
-				break
-			}
-			got = append(got, fmt.Sprint(strings.Count(text[:start], "\n")))
-			from = end + 1
-		}
-		if strings.Join(got, " ") != strings.Join(want, " ") {
-			t.Fatalf("%s in %q: lines %v, want %v", pattern, text, got, want)
-		}
-	})
-}
-
-// TestLower: ASCII letters become lower case and nothing else changes.
-func TestLower(t *testing.T) {
-	all := make([]byte, 0, 300)
-	for c := range 256 {
-		all = append(all, byte(c))
-	}
-	for from := range 9 {
-		text := all[from:]
-		got := make([]byte, len(text))
-		lower(got, text)
-		for i, c := range text {
-			want := c
-			if c >= 'A' && c <= 'Z' {
-				want += 'a' - 'A'
-			}
-			if got[i] != want {
-				t.Fatalf("%q became %q", c, got[i])
-			}
-		}
-	}
 }
 
 func TestNormalize(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/find"
 )
 
 const (
@@ -36,7 +37,7 @@ type searched struct {
 // search searches all visible files, with as many workers as there are processors.
 // Results come in path order.
 func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches, error) {
-	m, err := newMatcher(q)
+	m, err := find.Lines(q)
 	if err != nil {
 		return workspace.Matches{}, err
 	}
@@ -78,7 +79,7 @@ func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches
 type searching struct {
 	h       *host
 	q       workspace.Query
-	m       *matcher
+	m       *find.Matcher
 	limit   int
 	context int
 	todo    chan *searched

@@ -1,6 +1,4 @@
-// Package names says how well the names of files fit what somebody asked for: a glob, or
-// a part of a name or path.
-package names
+package find
 
 import (
 	"errors"
@@ -42,9 +40,9 @@ type Finder struct {
 	below         string // directory that is searched
 }
 
-// New returns a finder of what lies below a directory, "." for all. A glob without a
+// Names returns a finder of what lies below a directory, "." for all. A glob without a
 // directory is one of names at any depth; what ends in "/" asks for directories.
-func New(pattern, below string) (Finder, error) {
+func Names(pattern, below string) (Finder, error) {
 	f := Finder{below: below, dirs: strings.HasSuffix(pattern, "/")}
 	f.asked = strings.Trim(strings.TrimPrefix(strings.TrimSpace(pattern), "./"), "/")
 	if f.asked == "" {

@@ -1,0 +1,163 @@
+// Package find says what a query means: which names of files fit it, a glob or a part of
+// a name or path, and which lines of a text match it.
+package find
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+const shownLine = 1000 // bytes of a line in a result
+
+// Matcher finds the lines that match a query. It may be used at several places at once.
+type Matcher struct {
+	re      *regexp.Regexp // nil for a plain text
+	needles needles        // one of them is in every matching line; without texts when unknown
+	run     *run           // in every matching line; nil when unknown, or when the needles are rarer
+	lines   int            // lines a match may span; 1 unless the pattern has a line break
+}
+
+// Lines makes the matcher of a query. What is sure to be in a line that matches is looked
+// for first. A pattern that is empty or no regular expression is
+// an error.
+func Lines(q workspace.Query) (*Matcher, error) {
+	if q.Pattern == "" {
+		return nil, errors.New("search: the pattern is empty")
+	}
+	if !q.Regex {
+		return &Matcher{needles: needles{texts: [][]byte{[]byte(q.Pattern)}}, lines: 1 + strings.Count(q.Pattern, "\n")}, nil
+	}
+	re, err := regexp.Compile("(?m)" + q.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("search: the pattern is not a valid regular expression (RE2 syntax): %w", err)
+	}
+	m := &Matcher{re: re, lines: 1}
+	if strings.Contains(q.Pattern, `\n`) || strings.Contains(q.Pattern, "\n") {
+		m.lines = 2
+		return m, nil
+	}
+	tree, err := syntax.Parse(q.Pattern, syntax.Perl)
+	if err != nil {
+		return m, nil //nolint:nilerr // each line is tried then
+	}
+	if m.needles = needlesOf(tree); m.needles.worth() < 2 {
+		if r := runOf(tree); r != nil && (r.size > 1 || m.needles.worth() == 0) {
+			m.run, m.needles = r, needles{}
+		}
+	}
+	return m, nil
+}
+
+// Folds reports whether [Matcher.In] needs room for a copy of the text.
+func (m *Matcher) Folds() bool { return m.needles.fold }
+
+// Look is a matcher at work on one text.
+type Look struct {
+	*Matcher
+	buf  []byte
+	cr   bool // buf has carriage returns
+	hunt *hunt
+}
+
+// In begins to look at a text. low is room for a copy of it, see [Matcher.Folds].
+func (m *Matcher) In(buf, low []byte) *Look {
+	l := &Look{Matcher: m, buf: buf, cr: bytes.IndexByte(buf, '\r') >= 0}
+	if len(m.needles.texts) > 0 {
+		if h, ok := m.needles.in(buf, low); ok {
+			l.hunt = &h
+		}
+	}
+	return l
+}
+
+// Next finds the first match at or after from and returns the lines it is on
+// as offsets: the first line's start, and the end of its last line.
+func (l *Look) Next(from int) (start, end int, ok bool) {
+	for from < len(l.buf) {
+		lo, hi := l.candidate(from)
+		if lo < 0 || lo >= len(l.buf) { // behind the last line break is no line
+			return 0, 0, false
+		}
+		start, end = LineStart(l.buf, lo), LineEnd(l.buf, max(lo, hi-1))
+		if l.re == nil || l.lines > 1 || l.re.Match(bytes.TrimSuffix(l.buf[start:end], []byte("\r"))) {
+			return start, end, true
+		}
+		from = LineEnd(l.buf, lo) + 1
+	}
+	return 0, 0, false
+}
+
+// candidate returns where the next match may be: what is sure to be in it if that is
+// known, else what the expression finds.
+func (l *Look) candidate(from int) (lo, hi int) {
+	if l.hunt != nil {
+		at, size := l.hunt.at(from)
+		return at, at + size
+	}
+	if l.run != nil {
+		at := l.run.at(l.buf, from)
+		return at, at + 1
+	}
+	if l.lines == 1 && l.cr {
+		return from, from // "$" does not match before "\r\n": try each line
+	}
+	loc := l.re.FindIndex(l.buf[from:])
+	if loc == nil {
+		return -1, -1
+	}
+	if l.lines == 1 {
+		loc[1] = loc[0] + 1
+	}
+	return from + loc[0], from + loc[1]
+}
+
+// LineStart returns where the line begins that an offset is in.
+func LineStart(buf []byte, at int) int { return bytes.LastIndexByte(buf[:at], '\n') + 1 }
+
+// LineEnd returns where the line ends that an offset is in, without its line break.
+func LineEnd(buf []byte, at int) int {
+	if i := bytes.IndexByte(buf[at:], '\n'); i >= 0 {
+		return at + i
+	}
+	return len(buf)
+}
+
+// Show returns a line as results show it. Of a long line that is the part around
+// the match.
+func (m *Matcher) Show(line []byte) string {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) <= shownLine {
+		return strings.ToValidUTF8(string(line), "\uFFFD")
+	}
+	at := 0
+	if m.re != nil {
+		if loc := m.re.FindIndex(line); loc != nil {
+			at = loc[0]
+		}
+	} else if i := bytes.Index(line, m.needles.texts[0]); i > 0 {
+		at = i
+	}
+	lo := max(0, min(at-shownLine/4, len(line)-shownLine))
+	hi := min(len(line), lo+shownLine)
+	for lo > 0 && !utf8.RuneStart(line[lo]) && lo < hi {
+		lo++
+	}
+	for hi < len(line) && hi > lo && !utf8.RuneStart(line[hi]) {
+		hi--
+	}
+	text := strings.ToValidUTF8(string(line[lo:hi]), "\uFFFD")
+	if lo > 0 {
+		text = "…" + text
+	}
+	if hi < len(line) {
+		text += "…"
+	}
+	return text
+}
