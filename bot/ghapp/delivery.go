@@ -10,13 +10,11 @@ import (
 
 // Delivery is one attempt of GitHub to deliver an event.
 type Delivery struct {
-	ID         int64
-	GUID       string // the same for all attempts at one event
-	Event      string
-	Action     string
-	At         time.Time
-	Redelivery bool
-	Status     int // HTTP status that the bot answered, 0 when it was not reached
+	ID     int64
+	GUID   string // the same for all attempts at one event
+	Event  string
+	At     time.Time
+	Status int // HTTP status that the bot answered, 0 when it was not reached
 }
 
 // OK reports whether the bot took the delivery.
@@ -39,14 +37,24 @@ func (a *App) Deliveries(ctx context.Context, since time.Time) ([]Delivery, erro
 			if d.GetDeliveredAt().Before(since) {
 				return out, nil
 			}
-			out = append(out, Delivery{ID: d.GetID(), GUID: d.GetGUID(), Event: d.GetEvent(), Action: d.GetAction(),
-				At: d.GetDeliveredAt().Time, Redelivery: d.GetRedelivery(), Status: d.GetStatusCode()})
+			out = append(out, Delivery{ID: d.GetID(), GUID: d.GetGUID(), Event: d.GetEvent(),
+				At: d.GetDeliveredAt().Time, Status: d.GetStatusCode()})
 		}
 		if resp.Cursor == "" {
 			return out, nil
 		}
 		opt.Cursor = resp.Cursor
 	}
+}
+
+// Sent returns the payload of a delivery, as GitHub sent it or tried to. Only an app can
+// ask.
+func (a *App) Sent(ctx context.Context, id int64) ([]byte, error) {
+	if a.self == nil {
+		return nil, errors.New("read delivery: only an app can; a token has no webhook of its own")
+	}
+	d, _, err := a.self.Apps.GetHookDelivery(ctx, id)
+	return d.GetRequest().GetRawPayload(), a.fail("read delivery", false, err)
 }
 
 // Redeliver asks GitHub to try a delivery again. Receiving an event twice is

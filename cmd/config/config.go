@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -61,6 +62,8 @@ type GitHub struct {
 	Repositories []string `yaml:"repositories"`
 	// Apps are those through which people may write, by number.
 	Apps []int64 `yaml:"apps"`
+	// Poll has GitHub asked for what happened, at this distance, with no webhook; 0 for not.
+	Poll policy.Duration `yaml:"poll"`
 
 	Key           []byte       `yaml:"-"`
 	Token         secret.Value `yaml:"-"`
@@ -298,7 +301,8 @@ func checkKey(file string, data []byte) error {
 // complete adds a problem for everything that is missing.
 func (c *Server) complete(bad *problemList) {
 	g := c.GitHub
-	bad.when(g.WebhookSecret == "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken")
+	bad.when(g.WebhookSecret == "" && g.Poll == 0, "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken. Where GitHub cannot reach this machine, set github.poll in its place")
+	bad.when(g.WebhookSecret == "" && g.Poll != 0 && c.LogKey == "", "no secret for the logs: with github.poll and without a webhook secret set HANDRAIL_LOG_KEY or HANDRAIL_LOG_KEY_FILE to a long random text, such as `openssl rand -hex 32` prints, and keep it")
 	app := g.AppID != 0 || g.PrivateKeyFile != "" || len(g.Key) > 0
 	bad.when(app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.Key) == 0), "a GitHub App needs both github.app_id and github.private_key_file")
 	bad.when(!app && g.Token == "", "no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository")
@@ -320,6 +324,7 @@ func (c *Server) values(bad *problemList) {
 		bad.when(id <= 0, "github.apps: %d is not the number of an App", id)
 	}
 	bad.when(c.GitHub.AppID == 0 && c.GitHub.Token != "" && len(c.GitHub.Repositories) > 0, "github.repositories: a token serves the one repository of github.repository; an App serves several")
+	bad.when(c.GitHub.Poll != 0 && (c.GitHub.Poll < shortestPoll || c.GitHub.Poll > longestPoll), "github.poll: %s is not between %s and %s", c.GitHub.Poll, shortestPoll, longestPoll)
 	if api := c.GitHub.API; api != "" {
 		u, err := url.Parse(api)
 		bad.when(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "", "github.api: %q is not an address like https://github.example/api/v3/", withoutUser(api))
@@ -349,6 +354,12 @@ func (c *Server) Check() error {
 	c.values(&bad)
 	return bad.err()
 }
+
+// Between polls. GitHub counts them: at 5 s they are a seventh of what a token may ask.
+const (
+	shortestPoll = policy.Duration(5 * time.Second)
+	longestPoll  = policy.Duration(time.Hour)
+)
 
 var (
 	repositoryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$`)

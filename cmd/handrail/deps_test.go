@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"bot":              {"bot/*", "agent/session", "policy", "policy/*"},
 	"bot/...":          {"bot/thread", "bot/store", "agent/session", "policy", "policy/*"},
 	"bot/ghapp":        {"bot/ghapp/etag", "bot/quota", "bot/thread", "policy", "policy/*"},
+	"bot/poll":         {"bot/ghapp", "bot/ghapp/reads", "bot/store", "bot/thread"},
 	"bot/ghapp/reads":  {"bot/ghapp", "bot/thread"},
 	"bot/ghapp/etag":   {},
 	"bot/quota":        {},

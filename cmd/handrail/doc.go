@@ -17,7 +17,7 @@
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread, and what people ask for there. bot/live is a session that runs, and what people see of it. bot/outbox sends what is meant for GitHub, under a lease
 // and once. bot/fault says what errors mean. bot/ready knows what the server lacks. bot/webhook takes deliveries in, bot/sweep those that
-// were missed, bot/queue gives a bot/thread to one worker; bot/command reads
+// were missed, bot/poll asks for what happened where none come, bot/queue gives a bot/thread to one worker; bot/command reads
 // what was asked, bot/custom the commands of a repository's own, bot/trigger what begins without one, bot/ci what checks of a commit mean (bot/ci/mend mends them), bot/schedule what begins by the clock: the bot knows these three as bot/watch, bot/conversation lays out what was said around it, bot/pull keeps a session's pull request true, bot/approval asks people and judges what they answer,
 // bot/review makes one review of what a session found, bot/reviewer posts it,
 // bot/notice says who is told of an end, bot/render turns a session's state into

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,6 +113,6 @@ func (s *server) lister() sweep.Lister {
 			_, err = s.redactedStore.Deliveries.Put(ctx, &d)
 			return err
 		},
-		Meta: s.redactedStore.Meta, Every: s.opt.missed, Log: s.log,
+		Meta: s.redactedStore.Meta, Every: cmp.Or(s.opt.missed, time.Duration(s.cfg.GitHub.Poll)), Log: s.log,
 	}
 }

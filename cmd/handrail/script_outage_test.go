@@ -26,6 +26,7 @@ var outages = []scriptVerb{
 	{"model-down", "", 0, 0, (*stage).modelDown},
 	{"model-up", "", 0, 0, (*stage).modelUp},
 	{"delete", "USER NUMBER COMMENT", 3, 3, (*stage).remove},
+	{"unreachable", "", 0, 0, (*stage).beyondReach},
 	{"server-down", "", 0, 0, (*stage).serverDown},
 	{"server-up", "", 0, 0, func(s *stage, ts *testscript.TestScript, _ []string) error { return s.start(ts) }},
 	{"uninstall", "yes|no", 1, 1, (*stage).uninstall},
@@ -118,10 +119,25 @@ func (s *stage) suspend(_ *testscript.TestScript, args []string) error {
 	return nil
 }
 
+// beyondReach puts the server where GitHub does not reach it. The server has no secret
+// of a webhook either.
+func (s *stage) beyondReach(*testscript.TestScript, []string) error {
+	s.unreachable = true
+	s.env = slices.DeleteFunc(s.env, func(v string) bool { return strings.HasPrefix(v, "HANDRAIL_WEBHOOK_SECRET=") })
+	s.env = append(s.env, "HANDRAIL_LOG_KEY=as long and as random as it should be")
+	s.gh.SetWebhook(nobody)
+	return nil
+}
+
+// nobody is an address where nobody answers.
+const nobody = "http://127.0.0.1:1/webhook"
+
 // serverDown ends the server. What happens before it is up again is not delivered.
 func (s *stage) serverDown(*testscript.TestScript, []string) error {
 	err := s.end(syscall.SIGTERM)
-	s.gh.SetWebhook("")
+	if !s.unreachable {
+		s.gh.SetWebhook("")
+	}
 	return err
 }
 

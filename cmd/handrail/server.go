@@ -28,6 +28,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/outbox"
+	"github.com/handrail-bot/handrail/bot/poll"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/ready"
@@ -129,7 +130,7 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
 	// All servers that share a webhook know each other's words.
-	own, err := secret.DeriveKey(cfg.GitHub.WebhookSecret, "own words")
+	own, err := secret.DeriveKey(cmp.Or(cfg.GitHub.WebhookSecret, cfg.LogKey), "own words")
 	if err != nil {
 		return nil, err
 	}
@@ -255,14 +256,14 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 
 // start listens and begins to work.
 func (s *server) start(ctx context.Context) error {
-	hook, err := webhook.New(webhook.Config{
-		Secret: []byte(s.cfg.GitHub.WebhookSecret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: s.bot.Source, Log: s.log,
-	})
-	if err != nil {
-		return err
-	}
 	mux := http.NewServeMux()
-	mux.Handle("/webhook", hook)
+	if secret := s.cfg.GitHub.WebhookSecret; secret != "" || s.cfg.GitHub.Poll == 0 { //control:no-secret-no-webhook
+		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: s.bot.Source, Log: s.log})
+		if err != nil {
+			return err
+		}
+		mux.Handle("/webhook", hook)
+	}
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("/readyz", s.readyz)
 	mux.HandleFunc("/readyz/deliveries", s.readyz)
@@ -299,6 +300,11 @@ func (s *server) beside(ctx context.Context) {
 	})
 	s.wait.Go(func() { sweep.KeepSpent(ctx, s.app, s.redactedStore.Meta, s.log) })
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
+	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
+		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: s.bot.Source, Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
+		s.wait.Go(func() { p.Run(ctx) })
+		return
+	}
 	if s.cfg.GitHub.AppID == 0 {
 		s.wait.Go(func() { s.lister().Run(ctx) })
 		return
