@@ -69,7 +69,10 @@ type Work struct {
 	Log     session.Log
 	Inbox   func(context.Context) error
 	OnEvent func(session.Event)
-	Waiting func(before int) // is told how many runs the model works for before this one
+	// OnOutput is told that a command at work printed something; last returns its last
+	// line, cleaned, at any time after.
+	OnOutput func(last func() string)
+	Waiting  func(before int) // is told how many runs the model works for before this one
 	// Shares returns the budgets that the session has in common with others, given
 	// what it has used by now; see [policy.Share].
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)

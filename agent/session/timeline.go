@@ -58,6 +58,16 @@ func (s *State) tell(payload any) {
 	}
 }
 
+// AtWork returns the tool that runs, nil for none.
+func (s *State) AtWork() *ToolRun {
+	if n := len(s.Timeline); n > 0 {
+		if run, ok := s.Timeline[n-1].(*ToolRun); ok && run.Result == nil && !run.CutOff {
+			return run
+		}
+	}
+	return nil
+}
+
 // cutOff marks the tools at work as ended: nothing runs in a session that is over.
 func (s *State) cutOff() {
 	for _, m := range s.Timeline {

@@ -7,6 +7,7 @@
 //	position.go    the state of a session, and of its branch
 //	bases.go       the files of commits, which workspaces are laid over
 //	files.go       the files of a commit, and what the agent is told of them
+//	output.go      what a command at work prints, for people
 //	checkpoint.go  save: what the workspace changed becomes a commit
 //	leftout.go     what of it cannot
 //	push.go        publish: a commit goes to the branch
@@ -99,9 +100,8 @@ type Job struct {
 	Approver     agent.Approver
 	Equip        func(*agent.Config) // adds what this job alone has, such as tools of its thread; nil for nothing
 	Inbox        func(context.Context) error
-	OnEvent      func(session.Event)
-	OnLive       func(agent.Live)
-	Shares       agent.Shares // nil for none
+	Shown
+	Shares agent.Shares // nil for none
 	// Seat waits until the model named has a slot for this run; nil for no wait.
 	Seat    func(ctx context.Context, model string) error
 	Onto    string // the branch that the work goes to; "" for the repository's standard
@@ -111,6 +111,15 @@ type Job struct {
 	// may be nil.
 	ApprovalFacts func(context.Context) ([]session.Fact, error)
 	Confirm       func(context.Context, session.Asked, session.Resolved) (string, error)
+}
+
+// Shown is what people are shown of a job while it is worked on; each may be nil.
+// OnOutput is told of new output of a call at work, and may ask for its last line at any
+// time after.
+type Shown struct {
+	OnEvent  func(session.Event)
+	OnLive   func(agent.Live)
+	OnOutput func(last func() string)
 }
 
 // Commits says how the commits of a job look.
@@ -200,7 +209,7 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) 
 		cfg.Policy = cfg.Policy.Pushing(remote)
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
-	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.OnLive
+	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.live(cfg.Redactor)
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws.Workspace, j), j.Confirm
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)

@@ -67,6 +67,8 @@ type Progress struct {
 	mu    sync.Mutex
 	view  *session.State
 	wait  int // runs that the model works for before this one
+	now   running
+	due   bool // it will be told what was printed meanwhile
 	fresh chan struct{}
 	ended chan struct{}
 	stop  context.CancelFunc
@@ -133,9 +135,13 @@ func (p *Progress) Reread(ctx context.Context) error {
 func (p *Progress) Event(e session.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.view.Apply(e) == nil {
-		p.tell()
+	if p.view.Apply(e) != nil {
+		return
 	}
+	if tool := p.view.AtWork(); tool != p.now.tool {
+		p.now = running{tool: tool, began: p.l.cfg.Now()}
+	}
+	p.tell()
 }
 
 // moved is how long after a line has moved that is told, where nothing else is: it may
@@ -153,6 +159,37 @@ func (p *Progress) Waiting(before int) {
 		return
 	}
 	time.AfterFunc(moved, p.tell)
+}
+
+// running is where the tool at work is.
+type running struct {
+	tool           *session.ToolRun
+	began, printed time.Time
+	last           func() string // what it printed last; nil for nothing
+}
+
+// Printed takes in that the tool at work printed something. The first of it is told
+// like an event, more of it now and then.
+func (p *Progress) Printed(last func() string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := p.now.last == nil
+	p.now.last, p.now.printed = last, p.l.cfg.Now()
+	switch {
+	case first:
+		p.tell()
+	case !p.due: //control:output-is-no-event
+		p.due = true
+		time.AfterFunc(moved, p.reprint)
+	}
+}
+
+// reprint has the comment say what was printed last.
+func (p *Progress) reprint() {
+	p.mu.Lock()
+	p.due = false
+	p.mu.Unlock()
+	p.tell()
 }
 
 func (p *Progress) tell() {
@@ -205,8 +242,18 @@ func (p *Progress) over() bool {
 
 func (p *Progress) text() render.Post {
 	p.mu.Lock()
+	now := p.now
+	p.mu.Unlock()
+	var at render.Running
+	if now.last != nil { // it is searched for secrets, which may take a moment
+		at = render.Running{Line: now.last(), After: now.printed.Sub(now.began)}
+	}
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	links := linksOf(p.l.Thread, p.l.Row, p.view)
+	if p.now.tool == now.tool { // it is still the same tool
+		links.Now = at
+	}
 	links.Before = p.wait //control:waiting-is-said
 	return render.Progress(p.view, links)
 }

@@ -2,7 +2,10 @@ package live
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
 )
 
 // A session that runs for long is shown less and less often: some forty edits
@@ -26,4 +29,36 @@ func TestProgressGetsRarer(t *testing.T) {
 	if got := pause(time.Hour, time.Hour); got != time.Hour {
 		t.Errorf("what was set to an hour is shown every %s", got)
 	}
+}
+
+// What a command prints is told at once when it is the first of it, and now and then
+// after that: a command that prints all the time costs few edits.
+func TestOutputIsToldNowAndThen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &Progress{l: &Session{cfg: &Config{Now: time.Now}}, view: session.NewState(), fresh: make(chan struct{}, 1)}
+		told := func() (n int) {
+			for range 10 * 60 * 10 { // ten minutes, ten lines a second
+				p.Printed(func() string { return "x" })
+				synctest.Wait()
+				select {
+				case <-p.fresh:
+					n++
+				default:
+				}
+				<-time.After(100 * time.Millisecond)
+			}
+			return n
+		}
+		for _, what := range []string{"a command", "the next one"} {
+			for _, e := range []*session.Event{session.NewEvent(session.TypeAnswer, 1, session.Answer{Calls: []session.Call{{ID: what}}}), session.NewEvent(session.TypeStarted, 1, session.Started{Call: what})} {
+				p.Event(*e)
+				<-p.fresh
+			}
+			if n := told(); n < 15 || n > 22 {
+				t.Errorf("%s: told %d times in ten minutes", what, n)
+			}
+		}
+		<-time.After(moved) // the last timer
+	})
 }

@@ -28,6 +28,7 @@ type Links struct {
 	Asked  func(id string) string // address of the comment that asks for a request, "" for none
 	Before int                    // runs that the model works for before this one
 	Green  []string               // names of the checks that are content
+	Now    Running                // what the tool at work says
 	Told   string                 // address of the comment that tells the end of the last run, "" for none
 }
 
@@ -60,6 +61,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	if len(l.Green) > 0 {
 		b.WriteString(SawGreen(l.Green) + "\n\n")
 	}
+	b.WriteString(l.Now.of(s.AtWork()))
 	how := next(s)
 	if s.Phase == session.PhasePlanned && len(s.Open()) > 0 {
 		how = "Have the plan carried out with `/agent approve ID`, drop it with `/agent deny ID`, or write `/agent` and what is to be different."
@@ -262,19 +264,24 @@ func by(requester string) string {
 
 // fenced puts text into a code block that the text cannot close.
 func fenced(lang, text string) string {
-	longest := 2
-	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+	mark := strings.Repeat("`", 1+max(2, longestTicks(text)))
+	return mark + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + mark + "\n\n"
+}
+
+// longestTicks returns the length of the longest run of backticks.
+func longestTicks(s string) (longest int) {
+	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r != '`' }) {
 		longest = max(longest, len(run))
 	}
-	mark := strings.Repeat("`", longest+1)
-	return mark + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + mark + "\n\n"
+	return longest
 }
 
 // code shows a name inline; backticks and control characters cannot break out.
 func code(s string) string {
 	s = untrusted.EscapeLine(s)
-	if strings.Contains(s, "`") {
-		return "`` " + strings.ReplaceAll(s, "``", "` `") + " ``"
+	if n := longestTicks(s); n > 0 {
+		mark := strings.Repeat("`", n+1)
+		return mark + " " + s + " " + mark //control:code-stays-code
 	}
 	return "`" + s + "`"
 }

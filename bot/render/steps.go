@@ -5,11 +5,27 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
+
+// Running is where a tool at work is: the last line that it printed, and how long after
+// its start that came.
+type Running struct {
+	Line  string
+	After time.Duration
+}
+
+// of says where a tool at work is; nil is none.
+func (r Running) of(t *session.ToolRun) string {
+	if t == nil || r.Line == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s, after %s: %s\n\n", code(line(t.Title, 200)), r.After.Round(time.Second), code(line(r.Line, 200)))
+}
 
 // step is one line of the timeline.
 type step struct {

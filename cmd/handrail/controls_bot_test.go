@@ -197,6 +197,8 @@ var controlsOfBot = []control{
 	{"strangers-edits-are-quiet", "false", "./cmd/handrail", "TestScripts/serve_edited_in"},
 	{"stop-overtakes", "false", "./bot", "TestStopOvertakes"},
 	{"settles-is-an-instruction", "false", "./bot/command", "TestTalk"},
+	{"output-is-no-event", "true", "./bot/live", "TestOutputIsToldNowAndThen"},
+	{"code-stays-code", "value mark[:1] + s + mark[:1]", "./bot/render", "TestRunningLine"},
 	{"progress-pause", "value every", "./bot/live", "TestProgressGetsRarer"},
 	{"not-the-models-words", "value line(t.Result.Content, 80)", "./bot/render", "TestNotesAreSeen"},
 	{"diff-of-the-unpushed", "drop", "./bot/render", "TestDiffOfTheUnpushed"},
