@@ -27,6 +27,8 @@ var arrows = map[string][]string{
 	"bot":              {"bot/*", "agent/session", "policy", "policy/*"},
 	"bot/...":          {"bot/thread", "bot/store", "agent/session", "policy", "policy/*"},
 	"bot/ghapp":        {"bot/ghapp/etag", "bot/quota", "bot/thread", "policy", "policy/*"},
+	"bot/ghapp/needs":  {},
+	"bot/ghapp/newapp": {"bot/ghapp/needs", "policy/secret"},
 	"bot/poll":         {"bot/ghapp", "bot/ghapp/reads", "bot/store", "bot/thread"},
 	"bot/ghapp/reads":  {"bot/ghapp", "bot/thread"},
 	"bot/ghapp/etag":   {},
@@ -148,7 +150,7 @@ var arrows = map[string][]string{
 var homes = map[string][]string{
 	"github.com/ollama/ollama":          {"agent/llm/ollama", "agent/prompt", "agent"}, // in the last two tests ask the server's own code for prompts
 	"github.com/sashabaranov/go-openai": {"agent/llm/openai"},
-	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/ghtest/ghcheck", "bot/webhook"},
+	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/newapp", "bot/ghapp/ghtest/ghcheck", "bot/webhook"},
 	"github.com/bradleyfalzon":          {"bot/ghapp"},
 	"github.com/golang-jwt/jwt":         {"bot/ghapp", "bot/ghapp/ghtest", "bot/ghapp/ghtest/ghcheck"},
 	"github.com/gofri":                  {"bot/ghapp"},

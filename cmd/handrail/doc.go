@@ -8,7 +8,7 @@
 // asks one part a question, without a session, and cmd/reader lets tools read
 // what bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
 // cmd/buildinfo says what the program was built from.
-// cmd/simulate tries a payload out on a GitHub of its own.
+// cmd/setup is how a server begins. cmd/simulate tries a payload out on a GitHub of its own.
 // cmd/terminal shows a session to the person at it, cmd/action is what a workflow run says of itself.
 // cmd/schedules shows what is scheduled, cmd/watchers fills the table of what hears events,
 // cmd/usage is about how the command line is written, and what a shell completes.
@@ -23,7 +23,7 @@
 // bot/notice says who is told of an end, bot/render turns a session's state into
 // Markdown, which bot/render/split cuts where it is too long; bot/render/usage says how commands are written. bot/ghapp writes to GitHub
 // so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks
-// it what a thread is about, bot/ghapp/etag what has not changed since. bot/store has the words for what is stored:
+// it what a thread is about, bot/ghapp/etag what has not changed since, bot/ghapp/needs what an App must be allowed, with which bot/ghapp/newapp creates one. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
 // is a log in a git ref, bot/store/threadref all of a thread in one, bot/store/archive logs in files, bot/store/anchor signs
 // the ends of logs.

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/schedules"
 	"github.com/handrail-bot/handrail/cmd/sessions"
+	"github.com/handrail-bot/handrail/cmd/setup"
 	"github.com/handrail-bot/handrail/cmd/usage"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -35,6 +36,7 @@ type cli struct {
 	Serve      serveCmd         `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
 	Action     actionCmd        `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
 	Run        runCmd           `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
+	Init       setup.Verb       `cmd:"" help:"Create the bot's GitHub App in a browser, and write its configuration."`
 	Demo       demoCmd          `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
 	Doctor     doctorCmd        `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
 	Policy     door.Policy      `cmd:"" help:"Ask the policy what it would decide."`
@@ -51,6 +53,11 @@ type cli struct {
 	Workspaces workspacesCmd    `cmd:"" help:"Make workspaces for a server that runs in another container."`
 	Toolhost   toolhostCmd      `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 
+	flagsOfAll
+}
+
+// flagsOfAll are the flags that every verb has.
+type flagsOfAll struct {
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
 	LogLevel    string      `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
 }

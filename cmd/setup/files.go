@@ -1,0 +1,95 @@
+package setup
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
+	"github.com/handrail-bot/handrail/cmd/config"
+)
+
+// files are what a set-up writes, and how the bot is started with them.
+type files struct{ Config, Environment, Key, Start string }
+
+func filesIn(dir string) files {
+	f := files{Config: filepath.Join(dir, "handrail.yml"), Environment: filepath.Join(dir, "handrail.env"), Key: filepath.Join(dir, "handrail.pem")}
+	f.Start = fmt.Sprintf("set -a; . %s; set +a\nhandrail serve --config %s", quoted(f.Environment), quoted(f.Config))
+	return f
+}
+
+// quoted returns a path as a shell reads it.
+func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
+// free returns an error when one of the files is there, or cannot be made.
+func (f files) free() error {
+	for _, name := range []string{f.Config, f.Environment, f.Key} {
+		if _, err := os.Lstat(name); err == nil {
+			return fmt.Errorf("%s is there already: move it away, or write into another directory with --dir", name)
+		}
+	}
+	probe, err := os.CreateTemp(filepath.Dir(f.Config), ".handrail-*")
+	if err != nil {
+		return fmt.Errorf("write into %s: %w", filepath.Dir(f.Config), err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// keep writes everything, the key first: GitHub gives it once.
+func (f files) keep(v *Verb, app newapp.App) (files, error) {
+	env := "# Secrets of the server. handrail init wrote this file.\nHANDRAIL_LOG_KEY=" + rand.Text() + rand.Text() + "\n"
+	hook := app.WebhookSecret.Reveal()
+	if strings.ContainsAny(hook, "\n\r'") {
+		return f, errors.New("GitHub's secret of the webhook cannot be written into a file for shells")
+	}
+	if v.Address != "" {
+		if hook == "" {
+			return f, errors.New("GitHub gave no secret of the webhook")
+		}
+		env += "HANDRAIL_WEBHOOK_SECRET='" + hook + "'\n"
+	}
+	for _, one := range []struct{ name, text string }{{f.Key, string(app.Key)}, {f.Environment, env}, {f.Config, f.config(v, app)}} {
+		if err := write(one.name, one.text); err != nil {
+			return f, err
+		}
+	}
+	return f, config.CheckFile(f.Config)
+}
+
+func (f files) config(v *Verb, app newapp.App) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# The server's configuration; its keys are explained in docs/configuration.md.\nlisten: %s\ndata: %s\ngithub:\n  app_id: %d\n  private_key_file: %s\n",
+		strconv.Quote(v.Listen), strconv.Quote(filepath.Join(filepath.Dir(f.Config), "data")), app.ID, strconv.Quote(f.Key))
+	if api := v.choice().API(); api != "" {
+		fmt.Fprintf(&b, "  api: %s\n", strconv.Quote(api))
+	}
+	if v.Address == "" {
+		b.WriteString("  poll: 30s\n")
+	}
+	fmt.Fprintf(&b, "model:\n  name: %s\n", strconv.Quote(v.Model))
+	if v.BaseURL != "" {
+		fmt.Fprintf(&b, "  base_url: %s\n", strconv.Quote(v.BaseURL))
+	}
+	return b.String()
+}
+
+// write makes a file that only its owner reads. What is there stays.
+func write(name, text string) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //control:setup-overwrites-nothing
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already", name)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err = file.WriteString(text); err != nil {
+		return err
+	}
+	return file.Sync()
+}

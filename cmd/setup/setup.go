@@ -1,0 +1,91 @@
+// Package setup creates the bot's GitHub App in a browser, at /setup, and writes what a
+// server needs to begin.
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
+	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
+)
+
+// Verb is handrail init.
+type Verb struct {
+	Dir          string `type:"path" default:"." help:"Directory for handrail.yml, handrail.env and handrail.pem."`
+	Listen       string `default:"127.0.0.1:8080" help:"Where the page is, and the server later. Where it is not this machine alone, put TLS in front of it."`
+	Model        string `env:"HANDRAIL_MODEL" help:"Model, as its server names it."`
+	BaseURL      string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of an OpenAI-compatible server; without it, Ollama is used."`
+	GitHub       string `name:"github" help:"Address of a GitHub Enterprise Server, such as https://github.example; without it, github.com."`
+	Organization string `help:"Organization that owns the App; without it, your account."`
+	Address      string `help:"Public address of this server, such as https://bot.example; without it, the bot asks GitHub every 30 seconds."`
+	Workflows    bool   `help:"Let the bot push changes of workflow files that somebody approved."`
+}
+
+func (v *Verb) choice() newapp.Choice {
+	c := newapp.Choice{Site: v.GitHub, Organization: v.Organization, Workflows: v.Workflows}
+	if v.Address != "" {
+		c.Webhook = strings.TrimRight(v.Address, "/") + "/webhook"
+	}
+	return c
+}
+
+// Run serves the page until the App is there.
+func (v *Verb) Run(ctx context.Context, w *door.Console) error {
+	if v.Model == "" {
+		return door.Usage("which model? `ollama list` shows those that are there: handrail init --model NAME")
+	}
+	if err := errors.Join(config.Model{Name: v.Model, BaseURL: v.BaseURL}.Check()...); err != nil {
+		return door.UsageError{Err: err}
+	}
+	if err := v.choice().Check(); err != nil {
+		return door.UsageError{Err: err}
+	}
+	dir, err := filepath.Abs(v.Dir)
+	if err != nil {
+		return err
+	}
+	f := filesIn(dir)
+	if err := f.free(); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", v.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", v.Listen, err)
+	}
+	done, end := context.WithCancel(ctx)
+	defer end()
+	p := newPage(v.choice(), func(app newapp.App) (files, error) { return f.keep(v, app) }, end)
+	fmt.Fprintf(w.Out, "Open this address in a browser. It works once, and for one browser:\n\n  http://%s/setup?code=%s\n\nWaiting; Ctrl-C ends it, and nothing is written.\n", l.Addr(), p.code)
+	if host, _, _ := net.SplitHostPort(l.Addr().String()); !net.ParseIP(host).IsLoopback() {
+		fmt.Fprintln(w.Err, "Others can read what goes to this address on its way, unless TLS is in front of it.")
+	}
+	s := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(l) }()
+	select {
+	case <-done.Done():
+	case err = <-failed:
+		return fmt.Errorf("serve the page: %w", err)
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	err = s.Shutdown(grace)
+	<-failed
+	switch {
+	case err != nil:
+		return fmt.Errorf("close the page: %w", errors.Join(err, s.Close()))
+	case !p.isOver():
+		return errors.New("no App was created")
+	}
+	_, err = fmt.Fprintf(w.Out, "\nThe App is there, and these files:\n\n  %s\n  %s\n  %s\n\nInstall the App on your repositories, as the page says. Try the model:\n\n  handrail doctor model %s\n\nStart the bot:\n\n%s\n\nThe first comment, in an issue:\n\n  /agent ask what is this repository about?\n",
+		f.Config, f.Environment, f.Key, quoted(v.Model), "  "+strings.ReplaceAll(f.Start, "\n", "\n  "))
+	return err
+}
