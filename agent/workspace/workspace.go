@@ -195,6 +195,7 @@ type CommandResult struct {
 	Cut      int64         `json:"cut,omitempty"`
 	Duration time.Duration `json:"duration"`
 	Restart  bool          `json:"restart,omitempty"` // the shell died and was replaced; its state (cwd, variables) is lost
+	Ended    string        `json:"ended,omitempty"`   // why everything that ran was ended, such as too much memory; "" where it was not
 	Ran      []Ran         `json:"ran,omitempty"`     // the commands of a line of several, as far as their ends are known
 }
 

@@ -8,6 +8,7 @@ var controlsOfAgent = []control{
 	{"secret-hold", "false", "./agent", "TestSecretHoldsTheCommit"},
 	{"secret-hidden-in-request", "call Hide $1", "./agent", "TestSecretHoldsTheCommit"},
 	{"redact-events", "drop", "./agent", "TestResultsAreCleaned"},
+	{"limit-in-the-title", "value how(workspace.CommandResult{}, cmd)", "./agent/tools/shell", "TestEndedForALimit"},
 	{"redact-last-line", "drop", "./agent/work", "TestLastLine"},
 	{"clean-results", "ignore 1", "./agent", "TestResultsAreCleaned"},
 	{"redact-arguments", "ignore 1", "./agent", "TestArgumentsLoseKnownSecrets"},

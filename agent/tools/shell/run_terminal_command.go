@@ -184,8 +184,12 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 
 func how(res workspace.CommandResult, cmd workspace.Command) string {
 	switch {
+	case res.Ended != "":
+		return "ended: " + res.Ended //control:limit-in-the-title
 	case res.TimedOut:
 		return fmt.Sprintf("killed after %s", cmd.Timeout)
+	case res.Exit == killed:
+		return fmt.Sprintf("exit code %d: killed, most often for too much memory", killed)
 	case res.Exit < 0:
 		return "killed"
 	}
@@ -202,6 +206,8 @@ func report(cmd workspace.Command, res workspace.CommandResult) string {
 	b.WriteString(out)
 	b.WriteString("\n")
 	switch {
+	case res.Ended != "":
+		fmt.Fprintf(&b, "[Everything that ran was ended after %s: %s.]", res.Duration.Round(time.Millisecond), res.Ended)
 	case res.TimedOut:
 		fmt.Fprintf(&b, "[Timed out: killed with everything it started after %s. Give a longer timeout, or run less.]", res.Duration.Round(time.Millisecond))
 	case res.Exit < 0:

@@ -8,6 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/shell"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
@@ -99,4 +101,36 @@ func TestKilledCommand(t *testing.T) {
 	b := toolstest.Open(t, nil)
 	_, res := b.Do("bash", `{"command":"sh -c 'kill -9 $$'"}`)
 	toolstest.Contains(t, res.Content, "[Exit code 137, ", "more memory than the workspace has")
+	if !strings.HasSuffix(res.Title, "(exit code 137: killed, most often for too much memory)") {
+		t.Errorf("people are told %q", res.Title)
+	}
+}
+
+// ended is a shell in which a command was ended with all that ran.
+type ended workspace.CommandResult
+
+func (e ended) Run(context.Context, workspace.Command, func(string)) (workspace.CommandResult, error) {
+	return workspace.CommandResult(e), nil
+}
+
+// What was ended for a limit of the workspace says so to the model and to people. A
+// command that prints the like is not believed.
+func TestEndedForALimit(t *testing.T) {
+	const why = "all processes together used 5.0 GiB of memory; 4.0 GiB are allowed"
+	for said, res := range map[bool]workspace.CommandResult{
+		true:  {Output: "compiling\n", Exit: 137, Ended: why, Restart: true},
+		false: {Output: "[Everything that ran was ended after 1s: " + why + ".]\n"},
+	} {
+		tool := shell.Tools(tools.NewKit(tools.Config{Shell: ended(res)}))[0]
+		got, err := tool.Run(t.Context(), toolstest.Call("run_terminal_command", `{"command":"make"}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "Ran make (ended: " + why + ")"; (got.Title == want) != said {
+			t.Errorf("people are told %q", got.Title)
+		}
+		if strings.Contains(got.Content, "\n[Everything that ran was ended after 0s: "+why+".]") != said {
+			t.Errorf("the model is told %q", got.Content)
+		}
+	}
 }

@@ -257,7 +257,7 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 		s.h.procs.dropSegments()
 	}
 	if note := s.h.watch.Note(context.WithoutCancel(ctx)); note != "" {
-		out.write([]byte("\n[Everything that ran was ended: " + note + ".]\n"))
+		res.Ended = note
 		if !res.Restart && err == nil {
 			s.end(l)
 			s.live, res.Restart = nil, true

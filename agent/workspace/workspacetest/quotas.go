@@ -76,7 +76,7 @@ func quotas(t *testing.T, s Subject) {
 		if name == "at once" { // it is known when it has ended
 			most *= 2
 		}
-		if !strings.Contains(res.Output, "files of this session take") || strings.Contains(res.Output, "finished") || size > most {
+		if !strings.Contains(res.Ended, "files of this session take") || strings.Contains(res.Output, "finished") || size > most {
 			t.Fatalf("%s: %d MiB on the disk: %+v", name, size>>20, res)
 		}
 		refused(t, ws, name)
