@@ -75,6 +75,9 @@ func (f files) config(v *Verb, app newapp.App) string {
 	if v.BaseURL != "" {
 		fmt.Fprintf(&b, "  base_url: %s\n", strconv.Quote(v.BaseURL))
 	}
+	if v.ollama != "" {
+		fmt.Fprintf(&b, "  ollama: %s\n", strconv.Quote(v.ollama))
+	}
 	return b.String()
 }
 

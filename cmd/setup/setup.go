@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,12 +22,14 @@ import (
 type Verb struct {
 	Dir          string `type:"path" default:"." help:"Directory for handrail.yml, handrail.env and handrail.pem."`
 	Listen       string `default:"127.0.0.1:8080" help:"Where the page is, and the server later. Where it is not this machine alone, put TLS in front of it."`
-	Model        string `env:"HANDRAIL_MODEL" help:"Model, as its server names it."`
+	Model        string `env:"HANDRAIL_MODEL" help:"Model, as its server names it; without it, the one that Ollama has, or the one that you choose of several."`
 	BaseURL      string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of an OpenAI-compatible server; without it, Ollama is used."`
 	GitHub       string `name:"github" help:"Address of a GitHub Enterprise Server, such as https://github.example; without it, github.com."`
 	Organization string `help:"Organization that owns the App; without it, your account."`
 	Address      string `help:"Public address of this server, such as https://bot.example; without it, the bot asks GitHub every 30 seconds."`
 	Workflows    bool   `help:"Let the bot push changes of workflow files that somebody approved."`
+
+	ollama string // its address, "" for the usual one
 }
 
 func (v *Verb) choice() newapp.Choice {
@@ -39,10 +42,11 @@ func (v *Verb) choice() newapp.Choice {
 
 // Run serves the page until the App is there.
 func (v *Verb) Run(ctx context.Context, w *door.Console) error {
-	if v.Model == "" {
-		return door.Usage("which model? `ollama list` shows those that are there: handrail init --model NAME")
+	ollama := os.Getenv("OLLAMA_HOST")
+	if v.BaseURL != "" {
+		ollama = ""
 	}
-	if err := errors.Join(config.Model{Name: v.Model, BaseURL: v.BaseURL}.Check()...); err != nil {
+	if err := errors.Join(config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: ollama}.Check()...); err != nil {
 		return door.UsageError{Err: err}
 	}
 	if err := v.choice().Check(); err != nil {
@@ -56,6 +60,15 @@ func (v *Verb) Run(ctx context.Context, w *door.Console) error {
 	if err := f.free(); err != nil {
 		return err
 	}
+	if v.Model == "" && v.BaseURL != "" {
+		return door.Usage("which model of %s? name it: handrail init --model NAME", v.BaseURL)
+	}
+	if v.Model == "" {
+		if v.Model, err = choose(ctx, w, ollama); err != nil {
+			return err
+		}
+	}
+	v.ollama = ollama
 	l, err := net.Listen("tcp", v.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", v.Listen, err)

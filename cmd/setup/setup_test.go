@@ -292,7 +292,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	for _, v := range []Verb{
-		{}, {Model: "m", GitHub: "http://github.example"}, {Model: "m", GitHub: "github"}, {Model: "m", Organization: "a/b"},
+		{BaseURL: "http://127.0.0.1:1/v1"}, {Model: "m", GitHub: "http://github.example"}, {Model: "m", GitHub: "github"}, {Model: "m", Organization: "a/b"},
 		{Model: "m", Address: "http://bot.example"}, {Model: "m", Address: "bot.example"}, {Model: "m", BaseURL: "x"}, {Model: "m", GitHub: "https://github.example/api/v3"},
 	} {
 		v.Dir, v.Listen = t.TempDir(), "127.0.0.1:0"

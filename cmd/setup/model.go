@@ -1,0 +1,98 @@
+package setup
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// pulled returns the models that an Ollama has, at an address as OLLAMA_HOST has it.
+func pulled(ctx context.Context, host string) ([]string, error) {
+	u, err := config.OllamaURL(host)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("api", "tags").String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("Ollama does not answer: %w", err) //nolint:staticcheck // a name
+	}
+	defer resp.Body.Close()
+	var list struct{ Models []struct{ Name string } }
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&list); err != nil || resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s does not answer as Ollama does: %s", u.Redacted(), resp.Status)
+	}
+	var names []string
+	for _, m := range list.Models {
+		names = append(names, untrusted.EscapeLine(m.Name))
+	}
+	return names, nil
+}
+
+// choose returns the model where none was named: the only one that is there, or the one
+// that the person at the terminal says.
+func choose(ctx context.Context, w *door.Console, host string) (string, error) {
+	const how = "name one: handrail init --model NAME"
+	names, err := pulled(ctx, host)
+	switch {
+	case err != nil:
+		return "", door.Usage("which model? %w; start it, or %s", err, how)
+	case len(names) == 0:
+		return "", door.Usage("which model? Ollama has none yet: `ollama pull qwen3:8b`")
+	case len(names) == 1:
+		fmt.Fprintf(w.Out, "Ollama has one model, which the bot will use: %s\n\n", names[0])
+		return names[0], nil
+	}
+	for i, name := range names {
+		fmt.Fprintf(w.Out, "%3d  %s\n", i+1, name)
+	}
+	if !atTerminal(w.In) {
+		return "", door.Usage("which of these models? %s", how)
+	}
+	fmt.Fprintf(w.Out, "Which of these models? [1] ")
+	line, err := bufio.NewReader(w.In).ReadString('\n')
+	if err != nil {
+		return "", door.Usage("which of these models? %s", how)
+	}
+	return picked(names, strings.TrimSpace(line))
+}
+
+// picked returns the model that an answer means: a number, a name, or the first one for
+// none.
+func picked(names []string, answer string) (string, error) {
+	if answer == "" {
+		return names[0], nil
+	}
+	for i, name := range names {
+		if answer == name || answer == strconv.Itoa(i+1) {
+			return name, nil
+		}
+	}
+	return "", door.Usage("%q is neither a number from 1 to %d nor one of these models", answer, len(names))
+}
+
+// atTerminal reports whether a person may answer.
+func atTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	is, err := f.Stat()
+	return err == nil && is.Mode()&os.ModeCharDevice != 0
+}
