@@ -15,6 +15,7 @@ type Calls struct {
 	Edits     int          // calls that changed files, and commands that did
 	Findings  []Reported   // what was reported of the code, in order
 	Unchecked string       // the last call that nobody approved and that could change what an approved one meets
+	Shell     Shell
 
 	byID map[string]*CallState
 }
@@ -234,6 +235,7 @@ func (c *Calls) result(p *Result) (approved []policy.Effect) {
 		c.Unchecked = s.ID //control:unapproved-step
 	}
 	s.Result = p
+	c.Shell.ran(p)
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Finish()
 	}

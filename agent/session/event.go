@@ -14,6 +14,7 @@
 //	changes.go   files, commits and pushes
 //	tests.go     how the tests went
 //	finding.go   what a reviewer reports
+//	shell.go     the shell that commands run in
 //	wish.go      the events of a person's wish
 //	once.go      an approval is for one thing, once: the rule over a log
 //	timeline.go  what happened, for people
@@ -298,6 +299,7 @@ type Result struct {
 	// kept. It is nil where that was not looked for, or nothing had changed.
 	LeftOut []LeftOut `json:"left_out,omitzero"`
 	Tests   *TestRun  `json:"tests,omitempty"` // what of the project's tests the call ran; nil for none
+	Dir     string    `json:"dir,omitempty"`   // where the shell stands after a command, relative to the root
 	Finding *Finding  `json:"finding,omitempty"`
 }
 

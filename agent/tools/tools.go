@@ -63,6 +63,7 @@ type Result struct {
 	Images   []session.Blob
 	Tests    *session.TestRun // what of the project's tests it ran; nil for none
 	Finding  *session.Finding // what it reported of the code; nil for nothing
+	Dir      string           // where the shell stands after a command, relative to the root; "" for any other call
 	Complete bool             // the model says that the task is done
 	NoChange string           // why it says that no file had to change; "" where it does not
 	Ask      *session.Asked   // a question that parks the session
@@ -89,6 +90,7 @@ type Config struct {
 	LongCommands   []string          // beginnings of command lines that get MaxTimeout unasked; nil for the built-in list
 	Tests          []string          // beginnings of commands that run the project's tests, beside those that everybody knows
 	Instructions   map[string]string // what fetch_instructions hands out, by task name
+	Shelled        session.Shell     // the shell, as the session left it when it was worked on before
 }
 
 // Spec is what a tool says of itself: to the model, to the gate, and to the checks

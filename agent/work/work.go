@@ -57,6 +57,7 @@ type Need struct {
 	Workspace *workspace.Workspace
 	Rules     policy.Config
 	Tests     []string // commands that run the project's tests
+	Shell     session.Shell
 }
 
 // Engine works on sessions: it joins the brain (model, policy, git) with the hands
@@ -183,7 +184,7 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws.Workspace, Rules: e.cfg.Rules, Tests: facts.Tests()})
+	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws.Workspace, Rules: e.cfg.Rules, Tests: facts.Tests(), Shell: at.Shell})
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,9 @@ func (w *Workspace) Run(ctx context.Context, cmd Command, progress func(chunk st
 			if s := t.take(); s != "" {
 				progress(s)
 			}
+			if res.Dir != "" && !fs.ValidPath(res.Dir) {
+				return res, fmt.Errorf("run command: the tool host reports the directory %q", res.Dir)
+			}
 			return res, err
 		}
 	}

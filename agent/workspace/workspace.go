@@ -194,8 +194,10 @@ type CommandResult struct {
 	TimedOut bool          `json:"timed_out,omitempty"`
 	Cut      int64         `json:"cut,omitempty"`
 	Duration time.Duration `json:"duration"`
-	Restart  bool          `json:"restart,omitempty"` // the shell died and was replaced; its state (cwd, variables) is lost
+	Restart  bool          `json:"restart,omitempty"` // the shell died and was replaced; its state (directory, variables) is lost
 	Ended    string        `json:"ended,omitempty"`   // why everything that ran was ended, such as too much memory; "" where it was not
+	Dir      string        `json:"dir,omitempty"`     // where the shell stands now, relative to the root; "" where it ended
+	Left     string        `json:"left,omitempty"`    // where it stood, when that is outside of the root or gone: then Dir is the root
 	Ran      []Ran         `json:"ran,omitempty"`     // the commands of a line of several, as far as their ends are known
 }
 

@@ -101,6 +101,8 @@ var controlsOfAgent = []control{
 	{"file-in-path", "false", "./agent/tools/builtin", "TestFileInAPath"},
 	{"path-length", "false", "./agent/tools/builtin", "TestEndlessPaths"},
 	{"cwd-outside", "false", "./agent/tools/builtin", "TestCommandsAsGiven"},
+	{"directory-judged", `call dir "."`, "./agent/tools/shell", "TestDirectoryStays"},
+	{"directory-clamped", "drop", "./agent/tools/shell", "TestDirectoryStays"},
 	{"code-fence", "call Fence $3", "./agent", "TestProvided"},
 	{"github-tools-clean", "ignore 1", "./agent/tools/github", "TestStrangersWords"},
 	{"github-tools-fence", "call Fence $3", "./agent/tools/github", "TestStrangersWords"},

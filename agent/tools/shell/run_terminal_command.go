@@ -32,12 +32,12 @@ func runTerminalCommand(k *tools.Kit) tools.Tool {
 	if k.Shell == nil {
 		return nil
 	}
-	r := runner{k}
+	r := runner{k, newStanding(k.Shelled)}
 	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Kind: policy.Execute, Essential: true,
 		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command"},
 		Params: []tools.Param{
 			{Name: "command", Required: true, Doc: "Command line for the shell.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
-			{Name: "cwd", Doc: "Directory; the root when absent.",
+			{Name: "cwd", Doc: "Directory, for this command only.",
 				Aliases: []string{"working_directory", "workdir", "directory", "dir", "work_dir", "path"}},
 			{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "In seconds.",
 				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
@@ -49,7 +49,10 @@ func runTerminalCommand(k *tools.Kit) tools.Tool {
 		r.intent, r.run)
 }
 
-type runner struct{ *tools.Kit }
+type runner struct {
+	*tools.Kit
+	*standing
+}
 
 func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, error) {
 	line, err := a.Need("command")
@@ -68,7 +71,7 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 		}
 		return workspace.Command{}, err
 	}
-	cmd := workspace.Command{Line: line, Cwd: ".", Timeout: r.CommandTimeout}
+	cmd := workspace.Command{Line: line, Cwd: r.dir(), Timeout: r.CommandTimeout} //control:directory-judged
 	cwd, err := a.Text("cwd")
 	if err != nil {
 		return cmd, err
@@ -177,9 +180,10 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	}
 	res, err := r.Shell.Run(ctx, cmd, func(chunk string) { emit(chunk) })
 	if err != nil {
-		return tools.Result{}, err
+		return r.missing(cmd, err)
 	}
-	return tools.Result{Content: report(cmd, res), Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd))}, nil
+	said := report(cmd, res) + r.moved(cmd, res)
+	return tools.Result{Content: said, Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)), Dir: r.dir()}, nil
 }
 
 func how(res workspace.CommandResult, cmd workspace.Command) string {

@@ -41,7 +41,7 @@ func TestRunTerminalCommand(t *testing.T) {
 	}
 	b.Do("run_terminal_command", toolstest.Arguments("command", "cd sub; V=kept"))
 	_, res = b.Do("run_terminal_command", toolstest.Arguments("command", "echo $V $(pwd)"))
-	toolstest.Contains(t, res.Content, "kept "+b.WS.Root()+"\n")
+	toolstest.Contains(t, res.Content, "kept "+b.WS.Root()+"/sub\n")
 	_, res = b.Do("run_terminal_command", toolstest.Arguments("command", "sleep 30", "timeout", "0.2"))
 	toolstest.Contains(t, res.Content, "Timed out")
 	if !strings.Contains(res.Title, "killed after") {

@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -25,22 +27,26 @@ import (
 // loop is what the shell runs. It takes commands from descriptor 3 and tells
 // on descriptor 4 how they ended; commands have neither. Each begins with a
 // line "nonce lines status marked"; then come the directory to start in, if any,
-// and the lines of the command. Outside of the root it is sent back. What is marked
-// in it tells its own end on descriptor 5.
+// and the lines of the command, which does not run elsewhere. Outside of the root it is
+// sent back. What is marked in it tells its own end on descriptor 5. The directory where
+// the shell stands already is entered again, as another may be there by now; what `cd -`
+// goes back to stays.
 const loop = `__hr_st() { return "$1"; }
 ` + members.Teller + `
 while IFS=' ' read -r __hr_n __hr_k __hr_s __hr_w <&3; do
 IFS= read -r __hr_d <&3; __hr_c=
 while [ "$__hr_k" -gt 0 ]; do IFS= read -r __hr_l <&3; __hr_c="$__hr_c$__hr_l
 "; __hr_k=$((__hr_k-1)); done
-if [ -n "$__hr_d" ]; then CDPATH= cd -- "$__hr_d"; else
+if [ -n "$__hr_d" ]; then
+__hr_o=${OLDPWD-}; [ "$PWD" = "$__hr_d" ] || __hr_o=$PWD
+CDPATH= cd -- "$__hr_d" || __hr_c='__hr_st 1'; OLDPWD=$__hr_o; else
 case "$PWD/" in "$__hr_root/"*) [ -d "$PWD" ] || cd -- "$__hr_root";; *) cd -- "$__hr_root"; echo "[back in $__hr_root]";; esac; fi
 [ "$__hr_s" = 0 ] || __hr_c="__hr_st $__hr_s
 $__hr_c"
 if [ "$__hr_w" = 0 ]; then eval "$__hr_c" 3<&- 4>&- 5>&-
 else eval "$__hr_c" 3<&- 4>&-; fi
 __hr_s=$?
-printf '%s %s\n' "$__hr_n" "$__hr_s" >&4
+printf '%s %s %s\n' "$__hr_n" "$__hr_s" "$PWD" >&4
 done
 `
 
@@ -218,12 +224,28 @@ func (h *host) startDir(cwd string) (string, error) {
 		return "", rootError(err)
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("run command in %s: it is not a directory", rel)
+		return "", fmt.Errorf("run command in %s: it is not a directory: %w", rel, workspace.ErrNotExist)
 	}
 	if strings.Contains(rel, "\n") {
 		return "", fmt.Errorf("run command in %q: a line break in the name: %w", rel, fs.ErrInvalid)
 	}
 	return path.Join(h.cfg.Root, rel), nil
+}
+
+// standing returns where a shell stands that says it is at a path: relative to the root,
+// without symlinks. Where the next command cannot begin there, it is the root, and the
+// second result is the path.
+func (h *host) standing(at string) (dir, left string) {
+	resolved, err := filepath.EvalSymlinks(at)
+	in, ok := strings.CutPrefix(resolved+"/", h.real+"/")
+	rel := path.Clean(in)
+	if err != nil || !ok || !path.IsAbs(at) || !utf8.ValidString(rel) {
+		return ".", at
+	}
+	if info, err := h.root.Stat(rel); err != nil || !info.IsDir() {
+		return ".", at
+	}
+	return rel, ""
 }
 
 func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *sink) (workspace.CommandResult, error) {
@@ -298,7 +320,8 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 	for {
 		select {
 		case line, ok := <-l.marks:
-			got, status, _ := strings.Cut(line, " ")
+			got, rest, _ := strings.Cut(line, " ")
+			status, at, _ := strings.Cut(rest, " ")
 			if !ok {
 				<-l.died
 				kill()
@@ -306,7 +329,9 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 			}
 			if code, err := strconv.Atoi(status); err == nil && got == nonce {
 				<-sent
-				return workspace.CommandResult{Exit: code, Ran: l.tells.ran(nonce, first, commands)}, nil
+				res := workspace.CommandResult{Exit: code, Ran: l.tells.ran(nonce, first, commands)}
+				res.Dir, res.Left = s.h.standing(at)
+				return res, nil
 			}
 		case <-l.died:
 			kill()

@@ -27,6 +27,7 @@ func shell(t *testing.T, s Subject) {
 		{"variables are there", "echo \"$FOO $BAR\"; sh -c 'echo $BAR'; f x", "", "a b baz\nbaz\nf x\n", 0},
 		{"several lines", "for i in 1 2; do\n  echo $i\ndone\ncat <<'X'\n$here \\ doc\nX", "", "1\n2\n$here \\ doc\n", 0},
 		{"comment", "# nothing\necho done # really", "", "done\n", 0},
+		{"no command where it was not sent", "cd /nonexistent 2>/dev/null || pwd", "sub", ws.Root() + "/sub\n", 0},
 		{"cwd of one command", "pwd", "sub/dir", ws.Root() + "/sub/dir\n", 0},
 		{"cwd persists", "pwd; ls", "", ws.Root() + "/sub/dir\na.txt\n", 0},
 		{"cwd with quotes", "ls", "it's", "b c.txt\n", 0},
@@ -53,6 +54,14 @@ func shell(t *testing.T, s Subject) {
 			}
 		case res.Exit != tt.exit || res.Output != tt.want || res.Restart || res.Duration <= 0:
 			t.Errorf("%s: exit %d, restart %t, output %q, want exit %d, %q", tt.name, res.Exit, res.Restart, res.Output, tt.exit, tt.want)
+		}
+	}
+	for line, want := range map[string]string{
+		"cd sub/dir": "sub/dir,", "cd /tmp": ".,/tmp", "mkdir gone; cd gone; rmdir ../gone": ".," + ws.Root() + "/gone", "true": ".,",
+		"ln -s dir sub/way; cd sub/way": "sub/dir,", "cd \"it's\"": "it's,", "exit 1": ",",
+	} {
+		if res, err := ws.Run(ctx, workspace.Command{Line: line, Cwd: "."}, nil); err != nil || res.Dir+","+res.Left != want {
+			t.Errorf("after %q the shell is said to be in %q, left %q (%v); want %s", line, res.Dir, res.Left, err, want)
 		}
 	}
 	for line, want := range map[string]string{

@@ -1,0 +1,80 @@
+package shell
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// standing is where the shell stands between commands. Each command is told where to
+// begin, so it is judged in the directory in which it will run. The session's log has
+// the same, so another workspace goes on there.
+type standing struct {
+	mu   sync.Mutex
+	at   string
+	anew bool // commands ran in a workspace before this one
+}
+
+func newStanding(s session.Shell) *standing {
+	return &standing{at: cmp.Or(s.Dir, "."), anew: s.Dir != ""}
+}
+
+// dir returns where the next command begins.
+func (s *standing) dir() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
+// missing takes in that a command could not be run. When that is because the directory
+// is gone, the next one begins in the root.
+func (s *standing) missing(cmd workspace.Command, err error) (tools.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cmd.Cwd != s.at || s.at == "." || !errors.Is(err, workspace.ErrNotExist) && !errors.Is(err, workspace.ErrOutside) {
+		return tools.Result{}, err
+	}
+	s.at = "."
+	return tools.Result{Dir: "."}, fmt.Errorf("the command was not run: %s, where the shell stood, is gone. The next command begins in the root", cmd.Cwd)
+}
+
+// moved takes in where a command left the shell, and returns what to say of that. A
+// directory that was given for one command is left again, unless the command went on from it.
+func (s *standing) moved(cmd workspace.Command, res workspace.CommandResult) (say string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.anew {
+		s.anew = false
+		say += "\n[This is a new shell, in a new workspace: variables and functions of before are lost.]"
+	}
+	was := s.at
+	switch {
+	case res.Dir == "" || res.Left == "" && res.Dir == path.Clean(cmd.Cwd):
+	case res.Left != "":
+		s.at = "." //control:directory-clamped
+		say += fmt.Sprintf("\n[The shell was left in %s, which is gone or outside the workspace. The next command begins in the root.]", tools.Shorten(res.Left, maxOutLine))
+	default:
+		s.at = res.Dir
+	}
+	switch {
+	case s.at != was && res.Left == "":
+		say += fmt.Sprintf("\n[The next command begins in %s.]", named(s.at))
+	case s.at != path.Clean(cmd.Cwd) && s.at != "." || res.Dir == "" && s.at != ".":
+		say += fmt.Sprintf("\n[The next command begins in %s again.]", named(s.at))
+	}
+	return say
+}
+
+// named is how a directory is called.
+func named(dir string) string {
+	if dir == "." {
+		return "the root"
+	}
+	return dir
+}
