@@ -1,0 +1,7 @@
+//go:build linux && !amd64
+
+package workspacetest
+
+var notProbedHere []uintptr
+
+func otherForms() {}
