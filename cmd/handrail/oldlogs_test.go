@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
@@ -131,7 +132,7 @@ func TestOldLogs(t *testing.T) {
 				t.Parallel()
 				s := open(t, dir)
 				s.verify()
-				s.start()
+				s.startThen(dir)
 				for i := range oldSessions {
 					s.goOn(i)
 				}
@@ -161,6 +162,21 @@ func openOld(t *testing.T, dir, kind string) *oldStory {
 	}
 	t.Cleanup(s.stop)
 	return s
+}
+
+// startThen starts the server as if no more than minutes had passed since the logs
+// were written: what waited for an answer then still does.
+func (s *oldStory) startThen(dir string) {
+	s.t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "approval.jsonl"))
+	must(s.t, err)
+	_, events, err := archive.ReadText(data)
+	must(s.t, err)
+	since := time.Since(events[len(events)-1].Time)
+	s.startWith(serverOptions{
+		spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond,
+		now: func() time.Time { return time.Now().Add(-since) },
+	})
 }
 
 func openOldFile(t *testing.T, dir string) *oldStory {

@@ -57,6 +57,7 @@ type serverOptions struct {
 	missed  time.Duration // between searches for deliveries that were missed
 	grace   time.Duration // for work to end by itself when the server goes down
 
+	now       func() time.Time              // of the bot: deadlines, budgets; nil for time.Now
 	unlimited bool                          // serve without limits, and without a wall
 	transport http.RoundTripper             // to GitHub, git and the model
 	wrap      func(store.Store) store.Store // what the bot and the webhook see of the store
@@ -206,7 +207,7 @@ func (s *server) contextRoom(ctx context.Context, name string) int {
 func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 	s.bot, err = bot.New(bot.Config{
 		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Watchers: watchers.All(), Clone: clone.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
-		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Owner: s.opt.owner, Log: s.log,
+		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Owner: s.opt.owner, Now: s.opt.now, Log: s.log,
 	})
 	if err != nil {
 		return err
