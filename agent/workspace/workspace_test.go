@@ -150,6 +150,11 @@ func BenchmarkInside(b *testing.B) {
 			if err := ws.Write(ctx, "d00/lines.txt", lines); err != nil {
 				b.Fatal(err)
 			}
+			for i := range 5 {
+				if err := ws.Write(ctx, fmt.Sprintf("d00/five%d.txt", i), lines); err != nil {
+					b.Fatal(err)
+				}
+			}
 			do := func(name string, f func() error) {
 				b.Run(name, func(b *testing.B) {
 					for b.Loop() {
@@ -160,6 +165,14 @@ func BenchmarkInside(b *testing.B) {
 				})
 			}
 			do("read1000lines", func() error { _, err := ws.Read(ctx, "d00/lines.txt"); return err })
+			do("read5files", func() error {
+				for i := range 5 {
+					if _, err := ws.Read(ctx, fmt.Sprintf("d00/five%d.txt", i)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 			do("runTrue", func() error { _, err := ws.Run(ctx, workspace.Command{Line: "true"}, nil); return err })
 			do("changes", func() error { _, err := ws.Changes(ctx); return err })
 			for _, s := range searches {

@@ -138,7 +138,7 @@ func benchRepo(b *testing.B) string {
 }
 
 // benchClone makes a git repository of files.
-func benchClone(b *testing.B, files map[string]string) string {
+func benchClone(b testing.TB, files map[string]string) string {
 	b.Helper()
 	dir := b.TempDir()
 	for name, text := range files {
@@ -156,14 +156,14 @@ func benchClone(b *testing.B, files map[string]string) string {
 	return dir
 }
 
-func benchGit(b *testing.B, dir string, args ...string) {
+func benchGit(b testing.TB, dir string, args ...string) {
 	b.Helper()
 	if out, err := exec.CommandContext(b.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
 		b.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 }
 
-func benchCommit(b *testing.B, dir string) {
+func benchCommit(b testing.TB, dir string) {
 	b.Helper()
 	benchGit(b, dir, "-c", "user.name=Bench", "-c", "user.email=bench@example.invalid", "commit", "-q", "-m", "bench")
 }
@@ -249,7 +249,7 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // manyFiles is a clone of n small files.
-func manyFiles(b *testing.B, n int) string {
+func manyFiles(b testing.TB, n int) string {
 	b.Helper()
 	files := make(map[string]string, n)
 	for i := range n {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,6 +33,10 @@ type childConfig struct {
 	Steps  string        // directory where commands tell how far they are, "" for none
 	TTL    time.Duration // of leases
 	Record string        // where strace records the calls of the server, "" for nowhere
+
+	Workspace string          // "local" when empty
+	Sessions  config.Sessions // how many run at the same time
+	Quotas    config.Quotas   // GitHub's own limits are not measured
 }
 
 // crashChild is the server as a process of its own: `handrail serve` with
@@ -64,7 +69,8 @@ func (c childConfig) serve(ctx context.Context) error {
 	}
 	w := &console{in: strings.NewReader(""), out: io.Discard, err: os.Stderr, log: logger(os.Stderr, "warn"), version: "test"}
 	s, err := newServer(ctx, w, config.Server{
-		Listen: c.Listen, Data: c.Data, Database: c.Database, Workspace: "local",
+		Listen: c.Listen, Data: c.Data, Database: c.Database, Workspace: cmp.Or(c.Workspace, "local"),
+		Sessions: c.Sessions, Quotas: c.Quotas,
 		GitHub: config.GitHub{API: c.API, AppID: c.AppID, Key: c.Key, WebhookSecret: secret.Value(c.Secret)},
 		Model:  config.Model{Name: "m", Ollama: c.Model},
 	}, serverOptions{
