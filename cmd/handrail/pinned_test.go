@@ -21,7 +21,7 @@ func TestPinned(t *testing.T) {
 		"image":  regexp.MustCompile(`^\S+@sha256:[0-9a-f]{64}$`),
 		"tool":   regexp.MustCompile(`^\S+@(v\d+\.\d+\.\d+|\$version)$`),
 	}
-	uses := regexp.MustCompile(`(?m)(?:^\s*-?\s*uses:\s*(?P<action>\S.*?)|^\s*(?:image:|FROM)[ \t]+(?P<image>[^\s#]+)(?:\s.*)?|go install\s+"?(?P<tool>[^\s"]+)"?)\s*$`)
+	uses := regexp.MustCompile(`(?m)(?:^\s*-?\s*uses:\s*(?P<action>\S.*?)|^\s*(?:image:[ \t]+|FROM[ \t]+|ARG[ \t]+\w+_IMAGE=)(?P<image>[^\s#$]+)(?:[ \t].*)?|go install\s+"?(?P<tool>[^\s"]+)"?)\s*$`)
 	files := []string{"Dockerfile", ".ci/*", ".github/workflows/*", "docs/deploy/*", "action.yml"}
 	found, loose := map[string]int{}, []string{}
 	for _, pattern := range files {
