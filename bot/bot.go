@@ -72,6 +72,7 @@ type Work struct {
 	// OnOutput is told that a command at work printed something; last returns its last
 	// line, cleaned, at any time after.
 	OnOutput func(last func() string)
+	OnSetup  func(how string) // is told how far the workspace is that is being made
 	Waiting  func(before int) // is told how many runs the model works for before this one
 	// Shares returns the budgets that the session has in common with others, given
 	// what it has used by now; see [policy.Share].

@@ -214,7 +214,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	var out session.Outcome
 	err = fault.Guarded(ctx, w.cfg.Log, "work on session "+l.Row.ID, func() (err error) {
 		out, err = w.cfg.Runner.Run(run, Work{
-			Thread: w.at, Task: work, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.Event, OnOutput: p.Printed, Shares: use.Spend,
+			Thread: w.at, Task: work, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.Event, OnOutput: p.Printed, OnSetup: p.Setup, Shares: use.Spend,
 			RequesterID: id,
 			Waiting:     func(before int) { use.Waiting(before); p.Waiting(before) },
 			Unsigned: func(ctx context.Context) error {

@@ -81,6 +81,7 @@ type Workspace struct {
 	Engine  string   `yaml:"engine,omitempty" json:"engine,omitempty" jsonschema:"enum=docker,enum=bwrap,enum=local,description=Only the server's configuration can choose local."`
 	Image   string   `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"description=Container image."`
 	Images  []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any."`
+	Pull    string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled."`
 	Network string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=What the workspace can reach."`
 	Hosts   []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches."`
 	Memory  Size     `yaml:"memory,omitempty" json:"memory,omitzero"`
@@ -154,7 +155,7 @@ func DefaultConfig() Config {
 		Branch:    "agent/{number}-{slug}",
 		Approvals: Approvals{Deadline: Duration(72 * time.Hour)},
 		Delivery:  Delivery{Push: Push{Hold: "workflows"}},
-		Workspace: Workspace{Engine: "docker", Network: "none", Memory: 4 << 30, Pids: 1024, CPUs: 2, Disk: 5 << 30},
+		Workspace: Workspace{Engine: "docker", Pull: "missing", Network: "none", Memory: 4 << 30, Pids: 1024, CPUs: 2, Disk: 5 << 30},
 		Budget: Budget{
 			Session: Limits{Tokens: 2_000_000, Time: Duration(time.Hour), Lines: 5000},
 			Thread:  Limits{Tokens: 10_000_000},

@@ -176,6 +176,7 @@ func validApprover(s string) bool {
 func (c Config) checkWorkspace(p *problems) {
 	w := c.Workspace
 	p.oneOf(w.Engine, []string{"docker", "bwrap", "local"}, "workspace", "engine")
+	p.oneOf(w.Pull, []string{"missing", "never"}, "workspace", "pull")
 	p.oneOf(w.Network, networkNames(), "workspace", "network")
 	p.atLeastZero(float64(w.Memory), "workspace", "memory")
 	p.atLeastZero(float64(w.Pids), "workspace", "pids")

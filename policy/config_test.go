@@ -194,6 +194,7 @@ func TestMerge(t *testing.T) {
 		"memory lower":              {"{workspace: {memory: 2g}}", "{workspace: {memory: 64g}}", func(c Config) bool { return c.Workspace.Memory == 2<<30 }},
 		"disk lower":                {"{workspace: {disk: 2g}}", "{workspace: {disk: 64g}}", func(c Config) bool { return c.Workspace.Disk == 2<<30 }},
 		"unlimited is the server's": {"{workspace: {pids: 5}}", "{workspace: {unlimited: true}}", func(c Config) bool { return !c.Workspace.Unlimited }},
+		"pull is the server's":      {"{workspace: {pull: never}}", "{workspace: {pull: missing}}", func(c Config) bool { return c.Workspace.Pull == "never" }},
 		"image on the list":         {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: x/y}}", func(c Config) bool { return c.Workspace.Image == "x/y" }},
 		"image off the list":        {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: z/y}}", func(c Config) bool { return c.Workspace.Image == "a" }},
 		"deadline lower":            {"{approvals: {deadline: 1h}}", "{approvals: {deadline: 9h}}", func(c Config) bool { return c.Approvals.Deadline == Duration(time.Hour) }},
@@ -293,4 +294,43 @@ func FuzzParseConfig(f *testing.F) {
 			t.Fatalf("cannot be merged: %v", err)
 		}
 	})
+}
+
+// TestPulls: which images are pulled is the server's to say, and by default they are those
+// that everybody has.
+func TestPulls(t *testing.T) {
+	under := func(server Workspace) Config {
+		return Merge(Config{Workspace: server}, Config{Workspace: Workspace{Image: "evil.example/x:1", Pull: "missing"}}).WithDefaults()
+	}
+	for _, tt := range []struct {
+		name, image string
+		server      Workspace
+		allows      bool
+		pulls       bool
+	}{
+		{"a standard one", "golang:1.26", Workspace{}, true, true},
+		{"by its digest", "node:20@sha256:abc", Workspace{}, true, true},
+		{"by its digest alone", "node@sha256:abc", Workspace{}, true, true},
+		{"without a tag", "python", Workspace{}, true, true},
+		{"a development container", "mcr.microsoft.com/devcontainers/go:1-1.26", Workspace{}, true, true},
+		{"anybody's", "evil/golang:1", Workspace{}, true, false},
+		{"the repository's own", "evil.example/x:1", Workspace{}, true, false},
+		{"a port", "127.0.0.1:22/golang", Workspace{}, true, false},
+		{"the name in another registry", "evil.example/golang:1", Workspace{}, true, false},
+		{"with a port for a tag", "golang:22/x", Workspace{}, true, false},
+		{"on the list", "acme.example/x:1", Workspace{Images: []string{"acme.example/*"}}, true, true},
+		{"off the list", "golang:1.26", Workspace{Images: []string{"acme.example/*"}}, false, false},
+		{"the server's", "acme.example/x:1", Workspace{Image: "acme.example/x:1"}, true, true},
+		{"the server's, off its list", "acme.example/x:1", Workspace{Image: "acme.example/x:1", Images: []string{"b/*"}}, false, true},
+		{"none", "", Workspace{}, false, false},
+		{"never", "golang:1.26", Workspace{Pull: "never"}, true, false},
+		{"never the server's", "acme.example/x:1", Workspace{Image: "acme.example/x:1", Pull: "never"}, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := under(tt.server)
+			if allows, pulls := c.allowsImage(tt.image), c.Pulls(tt.image); allows != tt.allows || pulls != tt.pulls {
+				t.Errorf("%s: allowed %v, pulled %v; want %v, %v", tt.image, allows, pulls, tt.allows, tt.pulls)
+			}
+		})
+	}
 }

@@ -19,7 +19,7 @@ func (c Config) WithDefaults() Config {
 	c.Push.Hold = cmp.Or(c.Push.Hold, d.Push.Hold)
 	c.Approvals.Deadline = cmp.Or(c.Approvals.Deadline, d.Approvals.Deadline)
 	w, dw := &c.Workspace, d.Workspace
-	w.Engine, w.Network = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network)
+	w.Engine, w.Network, w.Pull = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network), cmp.Or(w.Pull, dw.Pull)
 	w.Memory, w.Pids, w.CPUs = cmp.Or(w.Memory, dw.Memory), cmp.Or(w.Pids, dw.Pids), cmp.Or(w.CPUs, dw.CPUs)
 	w.Disk = cmp.Or(w.Disk, dw.Disk)
 	c.Budget.Session = c.Budget.Session.or(d.Budget.Session)
@@ -250,6 +250,49 @@ func imageAllowed(globs []string, image string) bool {
 		ok, err := doublestar.Match(g, image)
 		return err == nil && ok
 	})
+}
+
+// standardImages are what Docker, Microsoft and Deno publish for everybody who builds
+// code. They are pulled where the server's configuration does not say which images a
+// repository may choose.
+var standardImages = []string{
+	"golang", "node", "python", "rust", "ruby", "php", "composer", "maven", "gradle", "eclipse-temurin", "elixir", "dart", "swift",
+	"debian", "ubuntu", "buildpack-deps", "denoland/deno", "mcr.microsoft.com/dotnet/sdk", "mcr.microsoft.com/devcontainers/**",
+}
+
+// top is the configuration above all others.
+func (c Config) top() Config {
+	for c.Above != nil {
+		c = *c.Above
+	}
+	return c
+}
+
+// allowsImage reports whether a repository may choose an image.
+func (c Config) allowsImage(image string) bool {
+	return validImage(image) && imageAllowed(c.top().Workspace.Images, image)
+}
+
+// Pulls reports whether an image is pulled where it is missing: the one that the
+// server's configuration names, those that it lets repositories choose, and the standard
+// ones where it lets them choose any. Whoever can change a repository does not say where
+// the server's machine fetches from, nor what it shows of its logins.
+func (c Config) Pulls(image string) bool {
+	w := c.top().Workspace
+	if w.Pull == "never" || image == "" { //control:pull-never
+		return false
+	}
+	if image == w.Image {
+		return true
+	}
+	if len(w.Images) > 0 {
+		return imageAllowed(w.Images, image)
+	}
+	name, _, _ := strings.Cut(image, "@")
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		name = name[:i]
+	}
+	return imageAllowed(standardImages, name) //control:pull-standard-images
 }
 
 func hostCovered(list []string, host string) bool {

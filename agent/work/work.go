@@ -116,11 +116,12 @@ type Job struct {
 
 // Shown is what people are shown of a job while it is worked on; each may be nil.
 // OnOutput is told of new output of a call at work, and may ask for its last line at any
-// time after.
+// time after, OnSetup how far the workspace is that is being made.
 type Shown struct {
 	OnEvent  func(session.Event)
 	OnLive   func(agent.Live)
 	OnOutput func(last func() string)
+	OnSetup  func(how string)
 }
 
 // Commits says how the commits of a job look.
@@ -279,7 +280,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State) (place, fun
 	}
 	w := e.cfg.Rules.Workspace
 	ws, err := e.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, State: filepath.Join(state, "state"), Image: w.Image, Network: w.Network == "open",
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, State: filepath.Join(state, "state"), Image: w.Image, Pull: e.cfg.Rules.Pulls(w.Image), Tell: j.OnSetup, Network: w.Network == "open",
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	})
 	if err != nil {

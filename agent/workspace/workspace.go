@@ -24,7 +24,9 @@ type Spec struct {
 	Git     string            // of one that comes to hold the past of the source, see [GitReady]; never written to inside; "" for none
 	State   string            // absolute path of a directory that the engine may fill; removed by Close
 	Name    string            // how people call the tree, such as the repository's name; "Name/a.go" finds "a.go" when there is no Name
-	Image   string            // container image, docker only
+	Image   string            // container image, docker only; "" for the engine's own
+	Pull    bool              // get the image where it is missing
+	Tell    func(string)      `json:"-"` // is told how far that is, in a few words; nil for nobody
 	Network bool              // false: no network at all
 	Env     map[string]string // added to a clean environment; never secrets
 	Limits  Limits
@@ -89,6 +91,12 @@ var (
 	ErrBinary   = errors.New("file is binary")
 	ErrGone     = errors.New("the workspace has ended")
 )
+
+// ErrNoImage means that a container image is not to be had. Its text tells what to do.
+var ErrNoImage = errors.New("there is no image")
+
+// DefaultImage is what workspaces in containers run in when nothing else is known.
+const DefaultImage = "handrail-workspace:local"
 
 // ErrFull is what the system says when a disk has no room. It survives the
 // wire, too.

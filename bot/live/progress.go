@@ -66,7 +66,8 @@ type Progress struct {
 
 	mu    sync.Mutex
 	view  *session.State
-	wait  int // runs that the model works for before this one
+	wait  int    // runs that the model works for before this one
+	setup string // how far the workspace is that is being made; "" for none
 	now   running
 	due   bool // it will be told what was printed meanwhile
 	fresh chan struct{}
@@ -138,6 +139,7 @@ func (p *Progress) Event(e session.Event) {
 	if p.view.Apply(e) != nil {
 		return
 	}
+	p.setup = ""
 	if tool := p.view.AtWork(); tool != p.now.tool {
 		p.now = running{tool: tool, began: p.l.cfg.Now()}
 	}
@@ -168,6 +170,16 @@ type running struct {
 	last           func() string // what it printed last; nil for nothing
 }
 
+// Setup takes in how far the workspace is that is being made. The first word is told like
+// an event, more of it now and then.
+func (p *Progress) Setup(how string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := p.setup == ""
+	p.setup = how
+	p.note(first)
+}
+
 // Printed takes in that the tool at work printed something. The first of it is told
 // like an event, more of it now and then.
 func (p *Progress) Printed(last func() string) {
@@ -175,8 +187,14 @@ func (p *Progress) Printed(last func() string) {
 	defer p.mu.Unlock()
 	first := p.now.last == nil
 	p.now.last, p.now.printed = last, p.l.cfg.Now()
+	p.note(first)
+}
+
+// note has the comment say what is no event: at once, or before long. The caller holds
+// the lock.
+func (p *Progress) note(atOnce bool) {
 	switch {
-	case first:
+	case atOnce:
 		p.tell()
 	case !p.due: //control:output-is-no-event
 		p.due = true
@@ -254,6 +272,7 @@ func (p *Progress) text() render.Post {
 	if p.now.tool == now.tool { // it is still the same tool
 		links.Now = at
 	}
+	links.Setup = p.setup
 	links.Before = p.wait //control:waiting-is-said
 	return render.Progress(p.view, links)
 }

@@ -208,7 +208,7 @@ func everything() map[string][]string {
 		"Patches":       posts(Patches("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n")),
 		"Postponed":     {Postponed("kim", sampleAt)},
 		"Progress":      {posted(Progress(done, Links{Commit: commit, Pull: 7})), posted(Progress(none, Links{Commit: commit}))},
-		"AfterTheMerge": {AfterTheMerge(2)}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NoWorkspace": {NoWorkspace("workspace docker: there is no image\nnode:22")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
+		"AfterTheMerge": {AfterTheMerge(2)}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NoWorkspace": {NoWorkspace("workspace docker: there is no image\nnode:22")}, "NoImage": {NoImage("pull image acme.example/go:1:\nits registry does not have it")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
 		"PullSummary": {PullSummary(done, 1)}, "PullFiles": {PullFiles(done)}, "PullNotices": {PullNotices(done, Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PullBody":   {PullBody(done, "kim", Origin{Number: 1}), PullBody(sample(session.PhaseDone, 1, 1), "", Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PlanIsPast": plans(), "OfEarlier": earlier(), "IsPast": past(), "NothingLeft": {NothingLeft(past()[0])}, "AskedAnew": {AskedAnew(asked[:1]), AskedAnew(asked)}, "Transferred": {Transferred(thread.Ref{Owner: "acme", Repo: "other", Number: 3})}, "TransferredHere": {TransferredHere(thread.Ref{Owner: "acme", Repo: "widget", Number: 1}, session.NewState())}, "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},

@@ -29,6 +29,7 @@ type Links struct {
 	Before int                    // runs that the model works for before this one
 	Green  []string               // names of the checks that are content
 	Now    Running                // what the tool at work says
+	Setup  string                 // how far the workspace is that is being made; "" for none
 	Told   string                 // address of the comment that tells the end of the last run, "" for none
 }
 
@@ -62,6 +63,9 @@ func Progress(s *session.State, l Links) untrusted.Post {
 		b.WriteString(SawGreen(l.Green) + "\n\n")
 	}
 	b.WriteString(l.Now.of(s.AtWork()))
+	if l.Setup != "" {
+		b.WriteString("The workspace is being made: " + code(line(l.Setup, 200)) + "\n\n")
+	}
 	how := next(s)
 	if s.Phase == session.PhasePlanned && len(s.Open()) > 0 {
 		how = "Have the plan carried out with `/agent approve ID`, drop it with `/agent deny ID`, or write `/agent` and what is to be different."

@@ -69,6 +69,11 @@ func NoWorkspace(why string) string {
 	return "there is no workspace for commands in this workflow run (" + Detail(why) + "). Whoever keeps the workflow can mend that. Then ask me again, or write `/agent retry` where a session ended by it."
 }
 
+// NoImage says that the image is not to be had that commands were to run in.
+func NoImage(why string) string {
+	return "there is no image for commands to run in (" + code(line(why, 600)) + "). Whoever runs the server can get it there; a repository can name another one in `.github/agent.yml`, as `workspace: {image: …}`. Then write `/agent retry`."
+}
+
 // WhyNoRight says that who approved may not do so any more.
 func WhyNoRight(why string) string { return "the approval does not count any more: " + why }
 

@@ -74,7 +74,7 @@
 // bot/ghapp/ghtest/hub, bot/ghapp/ghtest/graphql, bot/ghapp/ghtest/webflow, bot/ghapp/ghtest/bare and
 // bot/ghapp/ghtest/ghcheck, is a GitHub; agent/llm/llmtest, with agent/llm/llmcheck and agent/llm/llmtest/openaitest, a scripted model.
 // bot/store/storetest, agent/workspace/workspacetest and agent/tools/toolstest
-// say what each store, workspace and tool must do; policy/untrusted/githubcheck
+// say what each store, workspace and tool must do; agent/workspace/docker/dockertest is a registry of images; policy/untrusted/githubcheck
 // says what GitHub shows of a text, by GitHub's own parser.
 //
 // # One comment becomes a commit

@@ -38,7 +38,7 @@ var effects = map[string]string{
 	"policy.approvals.by": "serve_approval_review", "policy.approvals.deadline": "TestReviewEndsWithoutTheEdit", "policy.approvals.not_requester": "TestApproverRules", "policy.approvals.approvers": "TestApproverRules",
 	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch", "policy.long_running_commands": "TestLongRunningCommands",
 
-	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.network": "TestWalled", "policy.workspace.unlimited": "TestMustLimit",
+	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.pull": "TestPulls", "policy.workspace.network": "TestWalled", "policy.workspace.unlimited": "TestMustLimit",
 	"policy.workspace.memory": "TestBounds", "policy.workspace.pids": "TestBounds", "policy.workspace.disk": "TestBounds", "policy.workspace.cpus": "TestBounds",
 
 	"policy.budget.session.turns": "serve_limits", "policy.budget.session.tokens": "TestBudgets", "policy.budget.session.time": "TestWallBudget", "policy.budget.session.edits": "TestBudgets", "policy.budget.session.lines": "TestBudgets",

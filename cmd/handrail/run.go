@@ -118,7 +118,7 @@ func (c *runCmd) engine(ctx context.Context, w *console, cfg policy.Config) (loc
 	if c.Image != "" {
 		cfg.Workspace.Image = c.Image
 	}
-	ws, err := pickWorkspace(ctx, w, c.Workspace, cfg.Workspace.Image)
+	ws, err := pickWorkspace(ctx, w, c.Workspace, cfg.Workspace)
 	if err != nil {
 		return out, err
 	}
@@ -166,6 +166,7 @@ func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job
 	term := terminal.New(w.in, w.out, c.Yes)
 	term.Header(t, e.workspace)
 	j.Approver, j.OnEvent, j.OnLive = term, term.Event, term.Live
+	j.OnSetup = func(how string) { term.Say("  %s", how) }
 	out, err := e.Run(ctx, j)
 	if err != nil {
 		return fmt.Errorf("session %s: %w (go on with --session %s)", t.Session, err, t.Session)

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools/github"
 	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/fault"
@@ -192,9 +193,12 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 			c.Tools = append(c.Tools, of.Waiting(reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}, w.Task.Nonce))
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
-		Inbox:        w.Inbox, Shown: work.Shown{OnEvent: w.OnEvent, OnOutput: w.OnOutput}, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,
+		Inbox:        w.Inbox, Shown: work.Shown{OnEvent: w.OnEvent, OnOutput: w.OnOutput, OnSetup: w.OnSetup}, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
+	if errors.Is(err, workspace.ErrNoImage) {
+		err = fault.Told{Text: render.NoImage(err.Error())} //control:no-image-is-told
+	}
 	away := &session.Away{}
 	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) && away.For == session.PhaseWaitingModel { // only this one is asked by itself
 		r.watch.Met(ctx, "model", err)

@@ -239,7 +239,7 @@ func (s *server) work(ctx context.Context, thread string) error {
 func (s *server) more(thread string) <-chan struct{} { return s.queue.More(thread) }
 
 func (s *server) openEngine(ctx context.Context, w *console) error {
-	ws, err := pickWorkspace(ctx, w, s.cfg.Workspace, s.cfg.Policy.Workspace.Image)
+	ws, err := pickWorkspace(ctx, w, s.cfg.Workspace, s.cfg.Policy.Workspace)
 	if err != nil {
 		return err
 	}

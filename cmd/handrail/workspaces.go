@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -13,14 +15,15 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/local"
 	"github.com/handrail-bot/handrail/cmd/buildinfo"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // pickWorkspace returns the engine called name, ready to be used. "auto" is
-// docker, then bwrap, and never local: a wall is not given up silently.
+// docker, then bwrap, then docker without its image where images are pulled, and never
+// local: a wall is not given up silently.
 //
-// image is the configured container image; without one it is the image that
-// .ci/workspace-image makes.
-func pickWorkspace(ctx context.Context, w *console, name, image string) (workspace.Engine, error) {
+// cfg has the configured container image; without one it is [workspace.DefaultImage].
+func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Workspace) (workspace.Engine, error) {
 	if socket, ok := strings.CutPrefix(name, "unix:"); ok {
 		e := beside.New(socket, w.log)
 		if err := e.Check(ctx); err != nil {
@@ -32,12 +35,16 @@ func pickWorkspace(ctx context.Context, w *console, name, image string) (workspa
 	if err != nil {
 		return nil, fmt.Errorf("find this program to put it into workspaces: %w", err)
 	}
-	engines, err := workspaceEngines(ctx, w, self, image)
+	engines, err := workspaceEngines(ctx, w, self, cfg.Image)
 	if err != nil {
 		return nil, err
 	}
+	pulls := func(err error) bool { return errors.Is(err, workspace.ErrNoImage) && cfg.Pull != "never" }
 	if name == "auto" || name == "" {
 		e, err := workspace.Choose(ctx, engines...)
+		if pulls(err) {
+			return engines[0], nil
+		}
 		if err != nil {
 			return nil, door.UsageError{Err: err}
 		}
@@ -47,7 +54,7 @@ func pickWorkspace(ctx context.Context, w *console, name, image string) (workspa
 		if e.Name() != name {
 			continue
 		}
-		if err := e.Check(ctx); err != nil {
+		if err := e.Check(ctx); err != nil && !pulls(err) {
 			return nil, door.Usage("workspace %s: %w", name, err)
 		}
 		return e, nil
@@ -86,17 +93,14 @@ func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 	return nil
 }
 
-// defaultImage is what workspaces run in when nothing else is configured.
-const defaultImage = "handrail-workspace:local"
-
 func workspaceEngines(ctx context.Context, w *console, self, image string) ([]workspace.Engine, error) {
 	var shows workspace.Machine
 	if w.options.machine != nil {
 		shows = *w.options.machine
 	} else if image == "" {
-		image = defaultImage
+		image = workspace.DefaultImage
 	}
-	d, err := docker.New(docker.Config{Binary: buildinfo.ForContainers(self), Image: image, Shows: w.options.machine, Log: w.log})
+	d, err := docker.New(docker.Config{Binary: buildinfo.ForContainers(self), Image: image, Shows: w.options.machine, Logins: dockerLogins(), Log: w.log})
 	if err != nil {
 		return nil, err
 	}
@@ -109,4 +113,13 @@ func workspaceEngines(ctx context.Context, w *console, self, image string) ([]wo
 		return nil, err
 	}
 	return []workspace.Engine{d, b, l}, nil
+}
+
+// dockerLogins is where "docker login" keeps what it was told.
+func dockerLogins() docker.Logins {
+	dir := os.Getenv("DOCKER_CONFIG")
+	if home, err := os.UserHomeDir(); err == nil && dir == "" {
+		dir = filepath.Join(home, ".docker")
+	}
+	return docker.Logins(dir)
 }

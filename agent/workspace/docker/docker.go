@@ -39,6 +39,7 @@ type Config struct {
 	Env    map[string]string
 	Copy   bool // never lay overlays
 	Shows  *workspace.Machine
+	Logins Logins
 	Log    *slog.Logger
 }
 
@@ -46,6 +47,7 @@ type Config struct {
 type Engine struct {
 	cfg    Config
 	docker *client.Client
+	pulls  pulls
 }
 
 var _ workspace.Engine = (*Engine)(nil)
@@ -76,8 +78,9 @@ func (e *Engine) Layers() bool { return !e.cfg.Copy && os.Geteuid() == 0 }
 // Close closes the connections to the daemon. Open workspaces stay open.
 func (e *Engine) Close() error { return e.docker.Close() }
 
-// Check asks the daemon for a sign of life, for the image when the configuration names
-// one, and whether it sees the files of this machine.
+// Check asks the daemon for a sign of life, whether it sees the files of this machine,
+// and for the image when the configuration names one. The error is
+// [workspace.ErrNoImage] where only that is missing: another one may be there, or come.
 func (e *Engine) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -87,11 +90,22 @@ func (e *Engine) Check(ctx context.Context) error {
 	if _, err := os.Stat(e.cfg.Binary); err != nil && runtime.GOOS != "linux" { // there it is this program
 		return fmt.Errorf("check docker: %w: containers run the Linux program: put the one of the release for Linux there", err)
 	}
-	image, _, err := e.base(ctx, e.cfg.Image)
-	if err != nil || image == "" {
+	image, _, lacks := e.base(ctx, e.cfg.Image)
+	if lacks == nil && image == "" {
+		return nil
+	}
+	if errors.Is(lacks, workspace.ErrNoImage) {
+		var err error
+		if image, err = e.machineImage(ctx); err != nil {
+			return err
+		}
+	} else if lacks != nil {
+		return lacks
+	}
+	if err := e.sees(ctx, image); err != nil { //control:daemon-sees-files
 		return err
 	}
-	return e.sees(ctx, image) //control:daemon-sees-files
+	return lacks
 }
 
 // base returns the image of a workspace and the environment that it comes with, "" for
@@ -136,7 +150,7 @@ func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
 func (e *Engine) imageEnv(ctx context.Context, image string) (map[string]string, error) {
 	res, err := e.docker.ImageInspect(ctx, image)
 	if errdefs.IsNotFound(err) {
-		return nil, fmt.Errorf("find image %s: it is not on this machine: run \"docker pull %s\", or build it: %w", image, image, err)
+		return nil, missing(image)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find image %s: %w", image, err)
@@ -162,6 +176,11 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 		shows = e.cfg.Shows
 	}
 	image, env, err := e.base(ctx, spec.Image)
+	if errors.Is(err, workspace.ErrNoImage) && spec.Pull { //control:pull-where-allowed
+		if err = e.get(ctx, image, spec.Tell); err == nil {
+			image, env, err = e.base(ctx, spec.Image)
+		}
+	}
 	if err == nil && image == "" {
 		err = errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
 	}
