@@ -7,7 +7,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs orders long models models-bad review-eval
+.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs outline-judge orders long models models-bad review-eval
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -59,6 +59,11 @@ judge:
 # apply and GNU patch try one in twenty of them, and each that goes wrong; SEED=n makes others.
 stale-diffs:
 	@$(GO) test ./agent/patch -count=1 -run '^TestStaleDiffs$$' -v -timeout 1h -args -judge.hunks=100000 -judge.tools=20 -judge.seed=$(or $(SEED),1) $(QUIET)
+
+# What web-tree-sitter finds in code, the outline finds: MODULES is its node_modules, TREES
+# directories with code, separated by commas. agent/workspace/outline/judge_test.go says what to install.
+outline-judge:
+	@$(GO) test ./agent/workspace/outline -count=1 -run '^TestJudge$$' -v -timeout 1h -args -outline.modules='$(MODULES)' -outline.trees='$(TREES)' $(QUIET)
 
 # A server that is stopped in the middle of its work and continued writes
 # nothing, and of three servers any goes on where a killed one was. Needs PostgreSQL.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -185,6 +186,22 @@ func (w *Workspace) Find(ctx context.Context, q NameQuery) (Names, error) {
 	var n Names
 	err := w.call(ctx, MethodFind, q, &n)
 	return n, err
+}
+
+// Outline finds the definitions in a file, or in the files of a directory that List would
+// show.
+func (w *Workspace) Outline(ctx context.Context, q OutlineQuery) (Outline, error) {
+	var o Outline
+	err := w.call(ctx, MethodOutline, q, &o)
+	return o, err
+}
+
+// Used returns the definitions in some files that others of them name most often, at most
+// so many. It looks at as many files as it can in a time.
+func (w *Workspace) Used(ctx context.Context, paths []string, within time.Duration, most int) ([]Used, error) {
+	var u []Used
+	err := w.call(ctx, MethodUsed, UsedParams{Paths: paths, Time: within, Max: most}, &u)
+	return u, err
 }
 
 // Changes lists what differs from the base, by path.

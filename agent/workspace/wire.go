@@ -27,6 +27,8 @@ const (
 	MethodList     = "list"
 	MethodSearch   = "search"
 	MethodFind     = "find"
+	MethodOutline  = "outline"
+	MethodUsed     = "used"
 	MethodRun      = "run"
 	MethodProgress = "progress"
 	MethodChanges  = "changes"
@@ -60,6 +62,14 @@ type PathParams struct {
 	Ranges    []Range `json:"ranges,omitempty"`
 	Recursive bool    `json:"recursive,omitempty"`
 	Max       int     `json:"max,omitempty"`
+}
+
+// UsedParams asks which definitions in files the others name most often. Time is how long
+// that may take.
+type UsedParams struct {
+	Paths []string      `json:"paths"`
+	Time  time.Duration `json:"time"`
+	Max   int           `json:"max"`
 }
 
 // WriteParams is a file to write.

@@ -187,6 +187,47 @@ type Names struct {
 	Near  bool     `json:"near,omitempty"`
 }
 
+// OutlineQuery asks for the definitions in a file, or in all files of a directory.
+type OutlineQuery struct {
+	Path string `json:"path,omitempty"`
+	Glob string `json:"glob,omitempty"` // of a directory only files that match, doublestar
+	Max  int    `json:"max,omitempty"`  // bytes of what is told of definitions, 0 for 7,000
+}
+
+// Outline is the answer to an [OutlineQuery]: of a directory what matters most, the
+// files in it before those in directories below.
+type Outline struct {
+	Files   []FileOutline `json:"files"`
+	More    int           `json:"more,omitempty"`    // files with definitions of which none fitted
+	Left    int           `json:"left,omitempty"`    // definitions that did not fit
+	Unknown []string      `json:"unknown,omitempty"` // endings of names of files whose language is not known
+	Unread  int           `json:"unread,omitempty"`  // files that nobody looked at, since there are so many
+}
+
+// FileOutline is the definitions of one file, by line.
+type FileOutline struct {
+	Path string       `json:"path"`
+	How  string       `json:"how"` // what found them
+	Defs []Definition `json:"defs"`
+	Left int          `json:"left,omitempty"`
+}
+
+// Definition is a definition: the line that it is on, without what begins a body. Depth
+// is how many others it is in.
+type Definition struct {
+	Line  int    `json:"line"`
+	Depth int    `json:"depth,omitempty"`
+	Text  string `json:"text"`
+}
+
+// Used is a definition with the number of files, beside its own, that have its name in
+// them.
+type Used struct {
+	Path  string `json:"path"`
+	Name  string `json:"name"`
+	Files int    `json:"files"`
+}
+
 // Command is one command for the session's shell.
 type Command struct {
 	Line    string        `json:"line"`
@@ -250,10 +291,11 @@ type Files interface {
 	List(ctx context.Context, path string, recursive bool, limit int) (Listing, error)
 }
 
-// Searcher finds text, and files by their names.
+// Searcher finds text, files by their names, and what files define.
 type Searcher interface {
 	Search(ctx context.Context, q Query) (Matches, error)
 	Find(ctx context.Context, q NameQuery) (Names, error)
+	Outline(ctx context.Context, q OutlineQuery) (Outline, error)
 }
 
 // Shell runs commands in one persistent shell per workspace. progress, when

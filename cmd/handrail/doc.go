@@ -42,7 +42,8 @@
 // edits. agent/workspace is where they work: agent/workspace/host runs inside,
 // behind agent/workspace/docker, agent/workspace/bwrap or no wall,
 // agent/workspace/local; agent/workspace/members has each command of a line tell its end,
-// agent/workspace/find says which files and lines a query means;
+// agent/workspace/find says which files and lines a query means, and
+// agent/workspace/outline which definitions a file has;
 // agent/workspace/gitdir makes the repository in there;
 // agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to
 // its limits, agent/workspace/watch does it where the kernel does not, and

@@ -80,6 +80,10 @@ func (still) Find(context.Context, workspace.NameQuery) (workspace.Names, error)
 	return workspace.Names{Paths: []string{"a.txt"}}, nil
 }
 
+func (still) Outline(context.Context, workspace.OutlineQuery) (workspace.Outline, error) {
+	return workspace.Outline{Files: []workspace.FileOutline{{Path: "a.txt", How: "lexical", Defs: []workspace.Definition{{Line: 1, Text: "one"}}}}}, nil
+}
+
 func (still) Run(context.Context, workspace.Command, func(string)) (workspace.CommandResult, error) {
 	panic(errChanged)
 }

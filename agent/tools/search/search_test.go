@@ -1,6 +1,8 @@
 package search_test
 
 import (
+	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -73,4 +75,54 @@ func TestSearchWorkspace(t *testing.T) {
 	b.Fails("search_workspace", `{}`, `missing argument "query"`)
 	b.Fails("search_workspace", `{"query":"(","isRegex":true}`, "not a regular expression")
 	b.Fails("search_workspace", `{"query":"x","path":"/etc"}`, "outside")
+}
+
+func TestListDefinitions(t *testing.T) {
+	wide := ""
+	for i := range 600 {
+		wide += fmt.Sprintf("func Exported%03d(first, second string, third int) (string, error) { return \"\", nil }\n\ntype unexported%03d struct{ name string }\n\n", i, i)
+	}
+	b := toolstest.Open(t, map[string]string{"src/a.py": "class A:\n    def f(self):\n        pass\n", "src/b.rs": "pub fn go() {}\n", "src/x.zig": "pub fn main() void {}\n", "wide/w.go": "package wide\n\n" + wide,
+		"readme.md": "# a\n", "hidden.py": "def hidden(): pass\n", ".agentignore": "hidden.py\n", "bin.py": "a\x00b"})
+	action, res := b.Do("list_code_definition_names", `{"path":"src/a.py"}`)
+	if action.Kind != policy.Read || action.Paths[0] != "src/a.py" || res.Title != "Outlined src/a.py" {
+		t.Errorf("%+v: %s", action, res.Title)
+	}
+	toolstest.Contains(t, res.Content, "src/a.py (by a lexer)\n1 | class A:\n  2 | def f(self):\n")
+	for _, args := range []string{`{"path":"src"}`, `{"directory":"./src","recursive":true}`, `{"path":"src/**/*.{py,rs}"}`, `{"path":".","glob":"src/*"}`} {
+		_, res = b.Do("list_code_definition_names", args)
+		toolstest.Contains(t, res.Content, "1 | class A:", "src/b.rs (by a lexer)\n1 | pub fn go() {}\n")
+	}
+	_, res = b.Do("get_outline", `{"path":"src"}`)
+	toolstest.Contains(t, res.Content, "[not looked into: .zig]")
+
+	_, res = b.Do("list_code_definition_names", `{"path":"wide"}`)
+	toolstest.Contains(t, res.Content, "| func Exported000(", "more in this file]\n")
+	if n := len(res.Content); n > 7700 || n < 6000 || strings.Contains(res.Content, "type unexported") {
+		t.Errorf("an outline of %d bytes:\n%s", n, res.Content)
+	}
+	_, res = b.Do("list_code_definition_names", `{}`)
+	toolstest.Contains(t, res.Content, "class A")
+	if strings.Contains(res.Content, "hidden") {
+		t.Errorf("it tells of a hidden file:\n%s", res.Content)
+	}
+	b.Fails("list_code_definition_names", `{"path":"hidden.py"}`, "agentignore", "go on without it")
+	b.Fails("list_code_definition_names", `{"path":"bin.py"}`, "binary")
+	b.Fails("list_code_definition_names", `{"path":"a.py"}`, "did you mean src/a.py")
+	b.Fails("list_code_definition_names", `{"path":"../x"}`, "outside")
+	b.Fails("list_code_definition_names", `{"glob":"[a"}`, "not valid")
+	_, res = b.Do("list_code_definition_names", `{"path":"readme.md"}`)
+	toolstest.Contains(t, res.Content, "No outline of readme.md", "read_file")
+}
+
+// A language that is not known here is left to universal-ctags, where there is one.
+func TestDefinitionsByCtags(t *testing.T) {
+	if _, err := exec.LookPath("ctags"); err != nil {
+		t.Skip("there is no ctags here")
+	}
+	b := toolstest.Open(t, map[string]string{"a.ml": "let rec go x =\n  x\n\ntype t = A | B\n", ".ctags": "--langdef=x\n", "-x.ml": "let dash = 1\n"})
+	_, res := b.Do("list_code_definition_names", `{"path":"a.ml"}`)
+	toolstest.Contains(t, res.Content, "a.ml (by universal-ctags)\n", "1 | function go", "4 | type t")
+	_, res = b.Do("list_code_definition_names", `{"path":"-x.ml"}`)
+	toolstest.Contains(t, res.Content, "by universal-ctags", "dash")
 }

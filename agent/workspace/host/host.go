@@ -254,6 +254,10 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		return with(req, func(q workspace.Query) (workspace.Matches, error) { return h.search(ctx, q) })
 	case workspace.MethodFind:
 		return with(req, func(q workspace.NameQuery) (workspace.Names, error) { return h.find(ctx, q) })
+	case workspace.MethodOutline:
+		return with(req, func(q workspace.OutlineQuery) (workspace.Outline, error) { return survey{h}.outline(ctx, q) })
+	case workspace.MethodUsed:
+		return with(req, func(p workspace.UsedParams) ([]workspace.Used, error) { return survey{h}.used(ctx, p) })
 	case workspace.MethodRun:
 		return with(req, func(c workspace.Command) (workspace.CommandResult, error) { return h.run(ctx, req.ID, c) })
 	case workspace.MethodChanges:

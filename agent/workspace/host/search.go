@@ -111,7 +111,7 @@ func (s *searching) walk(ctx context.Context) error {
 		if walked++; walked > maxWalked {
 			return false, fmt.Errorf("more than %d files: give a path", maxWalked)
 		}
-		if n.mode.IsRegular() && n.stat.Size > 0 && s.wanted(n.path) {
+		if n.mode.IsRegular() && n.stat.Size > 0 && fits(s.q.Glob, n.path) {
 			return false, s.queue(ctx, &searched{path: n.path, dir: n.dir.retain()})
 		}
 		return true, nil
@@ -119,16 +119,16 @@ func (s *searching) walk(ctx context.Context) error {
 	return w.walk(ctx, at)
 }
 
-// wanted reports whether the glob matches the path, or the name when the glob has
-// no directories in it.
-func (s *searching) wanted(rel string) bool {
+// fits reports whether a glob matches the path, or the name when it has no directories
+// in it. None matches all.
+func fits(glob, rel string) bool {
 	switch {
-	case s.q.Glob == "":
+	case glob == "":
 		return true
-	case strings.Contains(s.q.Glob, "/"):
-		return doublestar.MatchUnvalidated(strings.TrimPrefix(s.q.Glob, "/"), rel)
+	case strings.Contains(glob, "/"):
+		return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "/"), rel)
 	}
-	return doublestar.MatchUnvalidated(s.q.Glob, path.Base(rel))
+	return doublestar.MatchUnvalidated(glob, path.Base(rel))
 }
 
 func (s *searching) queue(ctx context.Context, f *searched) error {

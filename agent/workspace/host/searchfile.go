@@ -39,7 +39,7 @@ func (s *searching) file(ctx context.Context, f *searched, r *room) {
 	var total int64
 	for ctx.Err() == nil {
 		n, err := io.ReadFull(in, buf[have:])
-		if total == 0 && isBinary(buf[:min(n, sniffLen)]) {
+		if total == 0 && find.IsBinary(buf[:min(n, find.Sniffed)]) {
 			return
 		}
 		total += int64(n)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -164,6 +165,37 @@ func find(t *testing.T, s Subject) {
 		if _, err := ws.Find(t.Context(), q); err == nil {
 			t.Errorf("%+v: no error", q)
 		}
+	}
+}
+
+func outline(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{"a.go": "package a\n\ntype Shop struct{}\n\nfunc (Shop) Open() {}\n", "b/b.py": "from a import Shop\n\nclass Till:\n    def count(self): pass\n", "b/c.py": "Shop, Till = 1, 2\n",
+		"d.rs": "fn x() { Shop }\n", ".agentignore": "hidden.py\n", "hidden.py": "class Shop: pass\n", "data.zig": "x\n", "link.py": "-> hidden.py", "out.py": "-> /etc/passwd", "bin.py": "\x00"})
+	o, err := ws.Outline(t.Context(), workspace.OutlineQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range o.Files {
+		for _, d := range f.Defs {
+			got = append(got, fmt.Sprintf("%s:%d.%d %s", f.Path, d.Line, d.Depth, d.Text))
+		}
+	}
+	want := "a.go:3.0 type Shop struct{}, a.go:5.0 func (Shop) Open() {}, d.rs:1.0 fn x() { Shop }, b/b.py:3.0 class Till:, b/b.py:4.1 def count(self): pass"
+	if list := strings.Join(got, ", "); list != want || strings.Join(o.Unknown, " ") != ".zig" {
+		t.Errorf("the outline is\n%s, unknown %v; want\n%s", list, o.Unknown, want)
+	}
+	if o, err = ws.Outline(t.Context(), workspace.OutlineQuery{Glob: "*.py", Max: 70}); err != nil || len(o.Files) != 1 || len(o.Files[0].Defs) != 1 || o.Left != 1 {
+		t.Errorf("of some files, shortened, it is %+v, %v", o, err)
+	}
+	for _, q := range []workspace.OutlineQuery{{Path: "hidden.py"}, {Path: "link.py"}, {Path: "out.py"}, {Path: "../"}, {Path: "nowhere"}, {Path: "bin.py"}, {Glob: "[a"}} {
+		if o, err := ws.Outline(t.Context(), q); err == nil {
+			t.Errorf("%+v: no error but %+v", q, o)
+		}
+	}
+	used, err := ws.Used(t.Context(), []string{"a.go", "b/b.py", "b/c.py", "d.rs", "hidden.py", "link.py", "nowhere.py"}, time.Minute, 5)
+	if err != nil || len(used) != 1 || used[0] != (workspace.Used{Path: "a.go", Name: "Shop", Files: 3}) {
+		t.Errorf("most used are %+v, %v", used, err)
 	}
 }
 

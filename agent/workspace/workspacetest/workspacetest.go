@@ -25,6 +25,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("ignore", func(t *testing.T) { ignore(t, s) })
 	t.Run("list", func(t *testing.T) { list(t, s) })
 	t.Run("find", func(t *testing.T) { find(t, s) })
+	t.Run("outline", func(t *testing.T) { outline(t, s) })
 	t.Run("search", func(t *testing.T) { search(t, s) })
 	t.Run("bombs", func(t *testing.T) { bombs(t, s) })
 	t.Run("shell", func(t *testing.T) { shell(t, s) })

@@ -1,4 +1,4 @@
-package host
+package find
 
 import (
 	"bytes"
@@ -6,12 +6,12 @@ import (
 )
 
 func BenchmarkIsBinary(b *testing.B) {
-	ascii := bytes.Repeat([]byte("plain text\n"), sniffLen/11+1)[:sniffLen]
-	latin := bytes.Repeat([]byte("caf\xe9 au lait\n"), sniffLen/13+1)[:sniffLen]
+	ascii := bytes.Repeat([]byte("plain text\n"), Sniffed/11+1)[:Sniffed]
+	latin := bytes.Repeat([]byte("caf\xe9 au lait\n"), Sniffed/13+1)[:Sniffed]
 	for name, head := range map[string][]byte{"text": ascii, "not-UTF-8": latin} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if isBinary(head) {
+				if IsBinary(head) {
 					b.Fatal("text is binary")
 				}
 			}

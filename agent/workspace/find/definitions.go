@@ -1,0 +1,190 @@
+package find
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
+)
+
+// What an outline has at most, in bytes: some 2,000 tokens of a directory, twice that of
+// one file, of which there is no shorter piece to ask for.
+const (
+	mostDefined = 7000
+	mostOfFile  = 14_000
+	mostUnknown = 10 // endings of names
+)
+
+// Definitions collects the definitions of files. Add may be called at several places at
+// once.
+type Definitions struct {
+	base    string // directory, or file
+	dir     bool
+	mu      sync.Mutex
+	files   []workspace.FileOutline
+	defs    []ranked
+	unknown map[string]bool
+}
+
+// ranked is a definition with how much it matters, least first.
+type ranked struct {
+	file, at, parent int // parent is an index of the same file, -1 for none
+	rank             int
+	below            int // directories between the base and the file
+}
+
+// NewDefinitions begins an outline of a directory or a file.
+func NewDefinitions(base string, dir bool) *Definitions {
+	return &Definitions{base: base, dir: dir, unknown: map[string]bool{}}
+}
+
+// Knows reports whether the definitions of a file can be found, by its name. It keeps the
+// endings of others that look like source code.
+func (d *Definitions) Knows(name string) bool {
+	if outline.Language(name) != "" {
+		return true
+	}
+	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !data[strings.ToLower(ext)] && len(d.unknown) < mostUnknown {
+		d.unknown[ext] = true
+	}
+	return false
+}
+
+// data are endings of files that define nothing.
+var data = map[string]bool{".md": true, ".txt": true, ".json": true, ".yml": true, ".yaml": true, ".toml": true, ".xml": true, ".html": true, ".css": true, ".scss": true,
+	".svg": true, ".png": true, ".jpg": true, ".gif": true, ".ico": true, ".lock": true, ".sum": true, ".mod": true, ".csv": true, ".golden": true, ".txtar": true, ".pdf": true, ".zip": true, ".gz": true, ".ini": true, ".cfg": true, ".snap": true, ".rst": true}
+
+// Add finds the definitions of a file.
+func (d *Definitions) Add(name string, text []byte) {
+	defs, how, ok := outline.Of(name, text)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !ok {
+		d.unknown[cmp.Or(path.Ext(name), path.Base(name))] = true
+		return
+	}
+	if len(defs) == 0 && d.dir {
+		return
+	}
+	f := workspace.FileOutline{Path: name, How: how, Defs: make([]workspace.Definition, len(defs))}
+	below := 0
+	if rest := strings.TrimPrefix(name, d.base+"/"); d.dir {
+		below = strings.Count(rest, "/")
+	}
+	var open []int // definitions that the next one may be in
+	for i, def := range defs {
+		f.Defs[i] = workspace.Definition{Line: def.Line, Depth: def.Depth, Text: def.Text}
+		open = open[:min(def.Depth, len(open))]
+		r := ranked{file: len(d.files), at: i, parent: -1, rank: rank(name, def), below: below}
+		if n := len(open); n > 0 {
+			r.parent = open[n-1]
+			r.rank = max(r.rank, d.defs[len(d.defs)-i+r.parent].rank)
+		}
+		open = append(open, i)
+		d.defs = append(d.defs, r)
+	}
+	d.files = append(d.files, f)
+}
+
+// rank says how much a definition matters, least first.
+func rank(name string, def outline.Def) int {
+	r := 0
+	switch {
+	case def.Exported && def.IsType():
+	case def.Exported && def.Depth == 0:
+		r = 1
+	case def.Exported:
+		r = 2
+	case def.IsType():
+		r = 3
+	default:
+		r = 4
+	}
+	if def.Depth > 1 {
+		r += 3
+	}
+	if isTest(name) {
+		r += 8
+	}
+	return r
+}
+
+// isTest reports whether a file has tests, by its path.
+func isTest(name string) bool {
+	for part := range strings.SplitSeq(strings.ToLower(name), "/") {
+		stem, _, _ := strings.Cut(part, ".")
+		if part == "test" || part == "tests" || part == "testdata" || part == "__tests__" || part == "spec" || strings.HasSuffix(stem, "_test") || strings.HasPrefix(stem, "test_") ||
+			strings.Contains(part, ".test.") || strings.Contains(part, ".spec.") || strings.HasSuffix(stem, "_spec") || strings.HasSuffix(stem, "test") && strings.HasSuffix(part, ".java") {
+			return true
+		}
+	}
+	return false
+}
+
+// Outline returns what matters most of what was added, as much as has room. unread is how
+// many files were not added.
+func (d *Definitions) Outline(most, unread int) workspace.Outline {
+	if most <= 0 {
+		most = mostOfFile
+		if d.dir {
+			most = mostDefined
+		}
+	}
+	slices.SortStableFunc(d.defs, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(min(a.below, 1), min(b.below, 1)), cmp.Compare(a.rank, b.rank), cmp.Compare(a.below, b.below),
+			strings.Compare(d.files[a.file].Path, d.files[b.file].Path), cmp.Compare(a.at, b.at))
+	})
+	keep := make([]map[int]bool, len(d.files))
+	full := false
+	for _, r := range d.defs {
+		f := d.files[r.file]
+		size := len(f.Defs[r.at].Text) + len(strconv.Itoa(f.Defs[r.at].Line)) + 4 + 2*f.Defs[r.at].Depth
+		if keep[r.file] == nil {
+			size += len(f.Path) + 40
+		}
+		if full = full || size > most; full || r.parent >= 0 && !keep[r.file][r.parent] {
+			continue
+		}
+		if keep[r.file] == nil {
+			keep[r.file] = map[int]bool{}
+		}
+		keep[r.file][r.at] = true
+		most -= size
+	}
+	return d.kept(keep, unread)
+}
+
+// kept returns the outline with the definitions that are kept.
+func (d *Definitions) kept(keep []map[int]bool, unread int) workspace.Outline {
+	out := workspace.Outline{Files: []workspace.FileOutline{}, Unread: unread}
+	for i, f := range d.files {
+		if len(keep[i]) == 0 && len(f.Defs) > 0 {
+			out.More++
+			out.Left += len(f.Defs)
+			continue
+		}
+		all := f.Defs
+		f.Defs = make([]workspace.Definition, 0, len(keep[i]))
+		for k, def := range all {
+			if keep[i][k] {
+				f.Defs = append(f.Defs, def)
+			}
+		}
+		f.Left = len(all) - len(f.Defs)
+		out.Left += f.Left
+		out.Files = append(out.Files, f)
+	}
+	slices.SortFunc(out.Files, func(a, b workspace.FileOutline) int {
+		return cmp.Or(cmp.Compare(strings.Count(a.Path, "/"), strings.Count(b.Path, "/")), strings.Compare(a.Path, b.Path))
+	})
+	for ext := range d.unknown {
+		out.Unknown = append(out.Unknown, ext)
+	}
+	slices.Sort(out.Unknown)
+	return out
+}

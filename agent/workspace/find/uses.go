@@ -1,0 +1,99 @@
+package find
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
+)
+
+const (
+	fewestLetters = 4 // of a name: shorter ones stand for too much
+	mostHomes     = 3 // files that may define a name: those of more stand for nothing
+)
+
+// Uses counts in how many files the names of definitions are. Add may be called at several
+// places at once.
+type Uses struct {
+	mu    sync.Mutex
+	files map[string]int      // by word: the files that have it
+	homes map[string][]string // by name: the files that define it
+}
+
+// NewUses begins to count.
+func NewUses() *Uses { return &Uses{files: map[string]int{}, homes: map[string][]string{}} }
+
+// Add counts the words of a file, and takes its definitions in.
+func (u *Uses) Add(name string, text []byte) {
+	words := wordsOf(text)
+	var names []string
+	if !isTest(name) {
+		defs, _, _ := outline.Of(name, text)
+		for _, d := range defs {
+			if d.Exported && d.Depth < 2 && d.Kind != "impl" && d.Kind != "namespace" && d.Kind != "extension" {
+				names = append(names, d.Name)
+			}
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for w := range words {
+		u.files[w]++
+	}
+	for _, n := range names {
+		n = n[strings.LastIndexAny(n, ".:\\")+1:]
+		if len(n) >= fewestLetters && len(n) <= 60 && !slices.Contains(u.homes[n], name) {
+			u.homes[n] = append(u.homes[n], name)
+		}
+	}
+}
+
+// wordsOf returns the words of a text that may be names.
+func wordsOf(text []byte) map[string]bool {
+	words := map[string]bool{}
+	for i := 0; i < len(text); {
+		if !wordByte(text[i]) {
+			i++
+			continue
+		}
+		from := i
+		for i < len(text) && wordByte(text[i]) {
+			i++
+		}
+		if i-from >= fewestLetters && i-from <= 60 && (text[from] < '0' || text[from] > '9') {
+			words[string(text[from:i])] = true
+		}
+	}
+	return words
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= '0' && c <= '9'
+}
+
+// Most returns the definitions that most other files name.
+func (u *Uses) Most(most int) []workspace.Used {
+	out := []workspace.Used{}
+	for name, homes := range u.homes {
+		if n := (u.files[name] - len(homes)) / len(homes); len(homes) <= mostHomes && n > 1 && plainWord(name) {
+			slices.Sort(homes)
+			out = append(out, workspace.Used{Path: homes[0], Name: name, Files: n})
+		}
+	}
+	slices.SortFunc(out, func(a, b workspace.Used) int {
+		return cmp.Or(cmp.Compare(b.Files, a.Files), strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name))
+	})
+	return out[:min(len(out), max(most, 0))]
+}
+
+func plainWord(name string) bool {
+	for i := range len(name) {
+		if !wordByte(name[i]) {
+			return false
+		}
+	}
+	return true
+}

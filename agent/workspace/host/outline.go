@@ -1,0 +1,121 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/find"
+)
+
+const (
+	outlineTime  = 5 * time.Second
+	mostOutlined = 4000    // files of one outline
+	mostSource   = 1 << 20 // bytes of a file; one with more was written by a program
+)
+
+// survey looks through source code.
+type survey struct{ *host }
+
+// outline finds the definitions in a file, or in those of a directory.
+func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspace.Outline, error) {
+	if q.Glob != "" && !doublestar.ValidatePattern(q.Glob) {
+		return workspace.Outline{}, fmt.Errorf("outline: glob %q is not valid", q.Glob)
+	}
+	rel, err := h.clean(q.Path)
+	if err != nil {
+		return workspace.Outline{}, err
+	}
+	f, info, err := h.open(rel)
+	if err != nil {
+		return workspace.Outline{}, err
+	}
+	at := h.inside(f, rel)
+	f.Close()
+	d := find.NewDefinitions(at, info.IsDir())
+	if !info.IsDir() {
+		text, err := h.source(rel)
+		if err != nil {
+			return workspace.Outline{}, err
+		}
+		d.Add(rel, text)
+		return d.Outline(q.Max, 0), nil
+	}
+	var paths []string
+	w := h.visible(func(n *node) (bool, error) {
+		if n.mode.IsRegular() && fits(q.Glob, n.path) && d.Knows(n.path) {
+			paths = append(paths, n.path)
+		}
+		if len(paths) >= maxEntries {
+			return false, errWalked
+		}
+		return true, nil
+	})
+	if err := w.walk(ctx, at); err != nil && !errors.Is(err, errWalked) {
+		return workspace.Outline{}, fmt.Errorf("outline of %s: %w", at, err)
+	}
+	slices.SortStableFunc(paths, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
+	done := h.sources(ctx, paths[:min(len(paths), mostOutlined)], outlineTime, d.Add)
+	return d.Outline(q.Max, len(paths)-done), ctx.Err()
+}
+
+// used finds which definitions of files are named most often by the others.
+func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.Used, error) {
+	u := find.NewUses()
+	h.sources(ctx, p.Paths[:min(len(p.Paths), mostOutlined)], min(p.Time, outlineTime), u.Add)
+	return u.Most(p.Max), ctx.Err()
+}
+
+// sources gives files to a function, side by side, until a time is over. It returns how
+// many it came to.
+func (h survey) sources(ctx context.Context, paths []string, within time.Duration, each func(path string, text []byte)) int {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(paths) {
+					return
+				}
+				if text, err := h.source(paths[i]); err == nil {
+					_ = h.guarded("outline", func() error { each(paths[i], text); return nil }) // one file less
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return min(int(next.Load()), len(paths))
+}
+
+// source reads a file that may be source code.
+func (h survey) source(rel string) ([]byte, error) {
+	f, info, err := h.openFile(rel)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > mostSource {
+		return nil, fmt.Errorf("outline of %s: %d bytes, at most %d are looked through: %w", rel, info.Size(), mostSource, workspace.ErrTooLarge)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostSource))
+	if err != nil {
+		return nil, fmt.Errorf("outline of %s: %w", rel, err)
+	}
+	if find.IsBinary(text[:min(len(text), find.Sniffed)]) {
+		return nil, fmt.Errorf("outline of %s: %w", rel, workspace.ErrBinary)
+	}
+	return text, nil
+}

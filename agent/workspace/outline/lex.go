@@ -1,0 +1,312 @@
+package outline
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The kinds of tokens.
+const (
+	aWord = iota
+	aText // a string or a character
+	aMark // one character, or one of the marks of several
+	aHash // a line for the preprocessor
+)
+
+// token is a piece of code. Comments are none.
+type token struct {
+	text  string
+	kind  int
+	line  int
+	at    int  // offset
+	first bool // of its line
+}
+
+// marks of several characters that count as one.
+var marks = []string{"=>", "->", "::", "==", "!=", "<=", ">=", "&&", "||", "?.", "??", "+=", "-="}
+
+// mostTokens bounds the work on one file.
+const mostTokens = 2 << 20
+
+// lex takes the text apart.
+func (s *source) lex() {
+	line := 1
+	last := 0 // line of the last token
+	for i := 0; i < len(s.src) && len(s.toks) < mostTokens; {
+		for line < len(s.starts) && s.starts[line] <= i {
+			line++
+		}
+		c := s.src[i]
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' {
+			i++
+			continue
+		}
+		end, kind := s.token(i, last != line)
+		if kind >= 0 {
+			s.toks = append(s.toks, token{text: string(s.src[i:end]), kind: kind, line: line, at: i, first: last != line})
+			last = line
+		}
+		i = max(end, i+1)
+	}
+	s.brackets()
+}
+
+// token returns where what begins at i ends, and of which kind it is, -1 for a comment.
+func (s *source) token(i int, first bool) (end, kind int) {
+	r := s.rules
+	if r.lex != nil {
+		if end := r.lex(s, i); end < 0 {
+			return -end, -1
+		} else if end != i {
+			return end, aText
+		}
+	}
+	if end := s.comment(i); end > i {
+		return end, -1
+	}
+	if r.hash && first && s.src[i] == '#' {
+		return s.directive(i), aHash
+	}
+	if end := s.text(i); end > 0 {
+		return end, aText
+	}
+	if r.chars && s.src[i] == '\'' {
+		return s.charEnd(i)
+	}
+	if end := s.wordEnd(i); end > i {
+		return end, aWord
+	}
+	for _, m := range marks {
+		if s.begins(i, m) {
+			return i + len(m), aMark
+		}
+	}
+	return i + 1, aMark
+}
+
+// text returns where the text at i ends, 0 where none begins. A quote without another one
+// on its line is none, where texts end with the line.
+func (s *source) text(i int) int {
+	for _, l := range s.rules.long {
+		if s.begins(i, l[0]) {
+			return s.textEnd(i+len(l[0]), l[1], true)
+		}
+	}
+	if strings.IndexByte(s.rules.quotes, s.src[i]) < 0 {
+		return 0
+	}
+	return s.textEnd(i+1, string(s.src[i]), s.rules.lines)
+}
+
+func (s *source) begins(i int, what string) bool {
+	return len(s.src)-i >= len(what) && string(s.src[i:i+len(what)]) == what
+}
+
+// wordEnd returns where the word at i ends, i where there is none. Some languages have
+// words in backquotes.
+func (s *source) wordEnd(i int) int {
+	if s.src[i] == '`' && s.rules.quoted {
+		if n := bytes.IndexAny(s.src[i+1:], "`\n"); n > 0 && s.src[i+1+n] == '`' {
+			return i + n + 2
+		}
+	}
+	if strings.IndexByte("?!-+", s.src[i]) >= 0 {
+		return i
+	}
+	for start := i; i < len(s.src); i++ {
+		c := s.src[i]
+		switch {
+		case isLetter(c):
+		case strings.IndexByte(s.rules.word, c) < 0:
+			return i
+		case s.lang != "ruby":
+		case c == '?' || c == '!':
+			return i + 1
+		case i > start:
+			return i
+		}
+	}
+	return i
+}
+
+// comment returns where the comment at i ends, i where there is none.
+func (s *source) comment(i int) int {
+	for _, b := range s.rules.block {
+		if !s.begins(i, b[0]) {
+			continue
+		}
+		depth := 1
+		for j := i + len(b[0]); j < len(s.src); j++ {
+			switch {
+			case s.begins(j, b[1]):
+				if depth--; depth == 0 {
+					return j + len(b[1])
+				}
+				j += len(b[1]) - 1
+			case s.rules.nested && s.begins(j, b[0]):
+				depth++
+				j += len(b[0]) - 1
+			}
+		}
+		return len(s.src)
+	}
+	for _, l := range s.rules.line {
+		if !s.begins(i, l) || l == "#" && s.lang == "php" && s.begins(i, "#[") || l == "#" && s.lang == "shell" && i > 0 && !strings.ContainsRune(" \t\n;(&|", rune(s.src[i-1])) {
+			continue
+		}
+		return s.lineEnd(i)
+	}
+	return i
+}
+
+func (s *source) lineEnd(i int) int {
+	if n := bytes.IndexByte(s.src[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(s.src)
+}
+
+// directive returns where a line for the preprocessor ends, with those that it goes on in.
+func (s *source) directive(i int) int {
+	for {
+		i = s.lineEnd(i)
+		if i >= len(s.src) || !bytes.HasSuffix(bytes.TrimRight(s.src[:i], "\r"), []byte(`\`)) {
+			return i
+		}
+		i++
+	}
+}
+
+// textEnd returns where a text ends whose end is given; 0 when that is not on its line and
+// must be.
+func (s *source) textEnd(i int, end string, lines bool) int {
+	raw := s.raw(end)
+	for i < len(s.src) {
+		switch {
+		case s.begins(i, end):
+			return i + len(end)
+		case s.src[i] == '\n' && !lines:
+			return 0
+		case !raw && s.rules.insert != "" && s.begins(i, s.rules.insert):
+			i = s.codeEnd(i+len(s.rules.insert), closing(s.rules.insert), 0)
+		case s.src[i] == '\\' && !raw:
+			i += 2
+		default:
+			i++
+		}
+	}
+	if !lines {
+		return 0
+	}
+	return len(s.src)
+}
+
+// raw reports whether a backslash is nothing special in texts that end so.
+func (s *source) raw(end string) bool {
+	switch s.lang {
+	case "go":
+		return end == "`"
+	case "shell":
+		return end == "'"
+	case "kotlin", "scala", "csharp":
+		return end == `"""`
+	case "swift":
+		return end == `"#`
+	}
+	return false
+}
+
+func closing(open string) byte {
+	if strings.HasSuffix(open, "(") {
+		return ')'
+	}
+	return '}'
+}
+
+// codeEnd returns where code in a text ends: behind the bracket that closes it.
+func (s *source) codeEnd(i int, end byte, depth int) int {
+	open := map[byte]byte{')': '(', '}': '{'}[end]
+	for level := 1; i < len(s.src); {
+		c := s.src[i]
+		switch {
+		case c == end:
+			if level--; level == 0 {
+				return i + 1
+			}
+			i++
+		case c == open:
+			level++
+			i++
+		case c == '\\':
+			i += 2
+		case depth < 20 && (c == '"' || c == '`' || c == '\'' && s.lang != "swift"):
+			stop := s.nestedText(i+1, c, depth+1)
+			i = max(stop, i+1)
+		default:
+			i++
+		}
+	}
+	return len(s.src)
+}
+
+// nestedText is textEnd inside of code in a text.
+func (s *source) nestedText(i int, end byte, depth int) int {
+	for i < len(s.src) {
+		switch {
+		case s.src[i] == end:
+			return i + 1
+		case s.src[i] == '\n' && end != '`' && !s.rules.lines:
+			return 0
+		case s.rules.insert != "" && end != '\'' && s.begins(i, s.rules.insert):
+			i = s.codeEnd(i+len(s.rules.insert), closing(s.rules.insert), depth)
+		case s.src[i] == '\\':
+			i += 2
+		default:
+			i++
+		}
+	}
+	return 0
+}
+
+// charEnd returns where a character in quotes ends. A quote that begins none stands for
+// itself, as in a lifetime.
+func (s *source) charEnd(i int) (int, int) {
+	if s.begins(i+1, `\`) {
+		if n := bytes.IndexAny(s.src[min(i+3, len(s.src)):], "'\n"); n >= 0 && n < 12 {
+			return i + 4 + n, aText
+		}
+		return i + 1, aMark
+	}
+	_, size := utf8.DecodeRune(s.src[min(i+1, len(s.src)):])
+	if s.begins(i+1+size, "'") {
+		return i + 2 + size, aText
+	}
+	return i + 1, aMark
+}
+
+// brackets finds for each bracket its other one.
+func (s *source) brackets() {
+	s.pair = make([]int, len(s.toks))
+	var open []int
+	for i, t := range s.toks {
+		if t.kind != aMark {
+			continue
+		}
+		switch t.text {
+		case "(", "[", "{":
+			open = append(open, i)
+		case ")", "]", "}":
+			want := map[string]string{")": "(", "]": "[", "}": "{"}[t.text]
+			k := len(open) - 1
+			for k >= 0 && s.toks[open[k]].text != want {
+				k--
+			}
+			if k >= 0 && len(open)-k < 4 {
+				s.pair[i], s.pair[open[k]] = open[k], i
+				open = slices.Delete(open, k, len(open))
+			}
+		}
+	}
+}
