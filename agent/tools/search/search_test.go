@@ -83,7 +83,7 @@ func TestListDefinitions(t *testing.T) {
 		wide += fmt.Sprintf("func Exported%03d(first, second string, third int) (string, error) { return \"\", nil }\n\ntype unexported%03d struct{ name string }\n\n", i, i)
 	}
 	b := toolstest.Open(t, map[string]string{"src/a.py": "class A:\n    def f(self):\n        pass\n", "src/b.rs": "pub fn go() {}\n", "src/x.zig": "pub fn main() void {}\n", "wide/w.go": "package wide\n\n" + wide,
-		"readme.md": "# a\n", "hidden.py": "def hidden(): pass\n", ".agentignore": "hidden.py\n", "bin.py": "a\x00b"})
+		"notes.xyz": "a\n", "hidden.py": "def hidden(): pass\n", ".agentignore": "hidden.py\n", "bin.py": "a\x00b"})
 	action, res := b.Do("list_code_definition_names", `{"path":"src/a.py"}`)
 	if action.Kind != policy.Read || action.Paths[0] != "src/a.py" || res.Title != "Outlined src/a.py" {
 		t.Errorf("%+v: %s", action, res.Title)
@@ -111,8 +111,8 @@ func TestListDefinitions(t *testing.T) {
 	b.Fails("list_code_definition_names", `{"path":"a.py"}`, "did you mean src/a.py")
 	b.Fails("list_code_definition_names", `{"path":"../x"}`, "outside")
 	b.Fails("list_code_definition_names", `{"glob":"[a"}`, "not valid")
-	_, res = b.Do("list_code_definition_names", `{"path":"readme.md"}`)
-	toolstest.Contains(t, res.Content, "No outline of readme.md", "read_file")
+	_, res = b.Do("list_code_definition_names", `{"path":"notes.xyz"}`)
+	toolstest.Contains(t, res.Content, "No outline of notes.xyz", "read_file")
 }
 
 // A language that is not known here is left to universal-ctags, where there is one.

@@ -169,19 +169,8 @@ func (f *file) functionName(from, to int) (string, int) {
 	found, text := -1, ""
 	for k := from; k < to; k++ {
 		switch t := f.toks[k]; t.text {
-		case "template":
-			if e := f.angles(k + 1); e > k+1 {
-				k = e - 1
-			}
-		case "[", "{":
-			k = max(k, f.ends(k)-1)
-		case "<":
-			if f.tok(k-1) == "operator" {
-				break
-			}
-			if e := f.angles(k); e > k {
-				k = e - 1
-			}
+		case "template", "[", "{", "<":
+			k = f.over(k)
 		case "=":
 			if f.tok(k-1) != "operator" {
 				return text, found
@@ -214,6 +203,18 @@ func (f *file) functionName(from, to int) (string, int) {
 		return "", -1
 	}
 	return text, found
+}
+
+// over returns where what has no name of a function in it ends: behind "template", in
+// brackets.
+func (f *file) over(k int) int {
+	switch f.tok(k) {
+	case "template":
+		return max(k, f.angles(k+1)-1)
+	case "<":
+		return max(k, f.angles(k)-1)
+	}
+	return max(k, f.ends(k)-1)
 }
 
 // calledAt returns the index of the name before the bracket at k, -1 where it is none;

@@ -406,16 +406,22 @@ func scalaName(f *file, i int) (name string, at, n int) {
 	if t.text != "def" {
 		return "", at, 0
 	}
-	for at+n < len(f.toks) && n < 6 { // an operator
-		next := f.toks[at+n]
-		glued := n == 0 || next.at == f.toks[at+n-1].at+len(f.toks[at+n-1].text)
+	name, n = sign(f.toks, at)
+	return name, at, n
+}
+
+// sign reads a name of marks, as operators have one.
+func sign(toks []token, at int) (name string, n int) {
+	for at+n < len(toks) && n < 6 {
+		next := toks[at+n]
+		glued := n == 0 || next.at == toks[at+n-1].at+len(toks[at+n-1].text)
 		if next.kind != aMark || !glued || n > 0 && strings.Contains("([{:", next.text) {
 			break
 		}
 		name += next.text
 		n++
 	}
-	return name, at, n
+	return name, n
 }
 
 // shellFunc reads name() and function name.

@@ -162,14 +162,12 @@ func (s *source) shellText(i int) int {
 // rubyText finds comments of several lines, here-documents, patterns and texts with marks of
 // their own.
 func (s *source) rubyText(i int) int {
+	lineStart := i == 0 || s.src[i-1] == '\n'
 	switch c := s.src[i]; {
-	case i == 0 || s.src[i-1] == '\n':
-		if s.begins(i, "=begin") {
-			return -s.here(i, "=end", true)
-		}
-		if s.begins(i, "__END__") {
-			return -len(s.src)
-		}
+	case lineStart && s.begins(i, "=begin"):
+		return -s.here(i, "=end", true)
+	case lineStart && s.begins(i, "__END__"):
+		return -len(s.src)
 	case s.begins(i, "<<"):
 		m := rubyHere.FindSubmatch(s.src[i:min(len(s.src), i+80)])
 		if m != nil && s.mayBegin(i+2) && bytes.Contains(s.src[i:], []byte(string(m[2])+"\n")) {
@@ -178,14 +176,20 @@ func (s *source) rubyText(i int) int {
 	case c == '%' && !s.afterValue():
 		return s.percent(i)
 	case c == '/' && s.mayBegin(i+1):
-		if end := s.patternEnd(i); end > 0 {
-			return end
-		}
-		if end := s.delimited(i, '/', '/'); !s.afterValue() && end < i+4000 {
-			return end
-		}
+		return s.rubyPattern(i)
 	case c == '?' && !s.afterValue() && i+2 < len(s.src) && s.src[i+1] != ' ' && !isLetter(s.src[i+2]):
 		return i + 2
+	}
+	return i
+}
+
+// rubyPattern returns where a regular expression ends, which may have several lines.
+func (s *source) rubyPattern(i int) int {
+	if end := s.patternEnd(i); end > 0 {
+		return end
+	}
+	if end := s.delimited(i, '/', '/'); !s.afterValue() && end < i+4000 {
+		return end
 	}
 	return i
 }
