@@ -29,7 +29,8 @@ const (
 type Meta struct {
 	Message   string
 	Trailers  []Trailer
-	Author    Signature // and committer
+	Author    Signature
+	Committer Signature // zero for the author
 	CoAuthors []Signature
 	SignOff   bool      // the committer signs off
 	When      time.Time // zero means now
@@ -47,9 +48,17 @@ func (m Meta) text() string {
 		list = append(list, trailer.Credit("Co-authored-by", s.Name, s.Email))
 	}
 	if m.SignOff {
-		list = append(list, trailer.Credit("Signed-off-by", m.Author.Name, m.Author.Email))
+		by := m.committer()
+		list = append(list, trailer.Credit("Signed-off-by", by.Name, by.Email))
 	}
 	return trailer.Message(m.Message, list)
+}
+
+func (m Meta) committer() Signature {
+	if m.Committer == (Signature{}) {
+		return m.Author
+	}
+	return m.Committer
 }
 
 func (s Signature) at(when time.Time) object.Signature {
@@ -62,6 +71,6 @@ func writeCommit(ctx context.Context, o *objects.DB, c object.Commit, m Meta) (p
 		m.When = time.Now()
 	}
 	c.Author, c.Message = m.Author.at(m.When), m.text()
-	c.Committer = c.Author
+	c.Committer = m.committer().at(m.When)
 	return m.Sign.write(ctx, o, c)
 }

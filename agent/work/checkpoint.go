@@ -204,7 +204,7 @@ func (c *checkpoints) advance(ctx context.Context, commit, parent string) error 
 func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 	subject, _ = c.secrets.Redactor.Redact(subject)
 	subject = untrusted.Message(subject) //control:post-commit
-	m := gitops.Meta{Message: subject, Author: c.job.Commits.Author, CoAuthors: c.job.Commits.CoAuthors, SignOff: c.job.Commits.SignOff, When: time.Now(), Trailers: []gitops.Trailer{
+	m := gitops.Meta{Message: subject, Author: c.job.Commits.Author, Committer: c.job.Commits.Committer, CoAuthors: c.job.Commits.CoAuthors, SignOff: c.job.Commits.SignOff, When: time.Now(), Trailers: []gitops.Trailer{
 		{Key: gitops.TrailerSession, Value: c.job.Task.Session},
 		{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},
 	}}

@@ -46,7 +46,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 		errors.As(err, &few)
 		tell(nothingToTakeBack(wish, int(few), at))
 	case errors.Is(err, gitops.ErrMerge):
-		tell("I did not undo anything: the last thing I did was to take the base branch in. A commit that undoes this would undo it for everybody as soon as this is merged. `/agent undo 2` takes back what I did before it, and keeps what the base branch brought.")
+		tell("I did not undo anything: the last thing I did was to take the base branch in. A commit that undoes this would undo it for everybody as soon as this is merged. "+how(at, session.Undo, 2)+" takes back what I did before it, and keeps what the base branch brought.")
 	case errors.Is(err, gitops.ErrConflict):
 		tell(fmt.Sprintf("I did not %s anything: other changes were made to the same lines since (%s). Say what should become of them.", wish.Do, untrusted.EscapeLine(err.Error())))
 	case err != nil:
@@ -66,7 +66,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 			}
 		}
 		_, list, _ := strings.Cut(made.Message, "\n\n")
-		tell(map[bool]string{false: "Taken back (`/agent redo` brings it again):", true: "Brought again:"}[wish.Do == session.Redo] + "\n\n" + list)
+		tell(map[bool]string{false: "Taken back ("+how(at, session.Redo, 1)+" brings it again):", true: "Brought again:"}[wish.Do == session.Redo] + "\n\n" + list)
 		events = append(events, session.NewEvent(session.TypeCheckpoint, at.Turns,
 			session.Checkpoint{Commit: c.ID, Tree: c.Tree, Parent: at.Published, Files: fileChanges(c.Files), Parked: true, TookBack: wish.Do, Content: content}))
 	}
@@ -99,9 +99,9 @@ func treeOf(at *session.State) string {
 
 // nothingToTakeBack says why nothing happened, where there is as much as that.
 func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) string {
-	did, past := "undo", "can be taken back"
+	past := "can be taken back"
 	if wish.Do == session.Redo {
-		did, past = "redo", "were taken back"
+		past = "were taken back"
 	}
 	one := "checkpoints "
 	if there == 1 {
@@ -109,7 +109,7 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 	}
 	switch {
 	case there > 0 && len(wish.Paths) == 0:
-		return fmt.Sprintf("Nothing was changed: there are not that many. %d %s%s: `/agent %s %d`.", there, one, past, did, there)
+		return fmt.Sprintf("Nothing was changed: there are not that many. %d %s%s: %s.", there, one, past, how(at, wish.Do, there))
 	case wish.Do == session.Redo:
 		return "There is nothing to bring again: nothing of this session is taken back at the moment."
 	case len(wish.Paths) == 0:
@@ -134,6 +134,21 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 		}
 	}
 	return fmt.Sprintf("Nothing was changed: no checkpoint of this session changed %s.%s", quoted(wish.Paths), said)
+}
+
+// how says how a person asks for that: in the thread, or at the command line.
+func how(at *session.State, do session.TakeBackKind, n int) string {
+	if at.Task.Thread != "" {
+		return "`" + strings.TrimSuffix(fmt.Sprintf("/agent %s %d", do, n), " 1") + "`"
+	}
+	said := "`handrail undo " + at.Task.Session
+	if do == session.Redo {
+		said += " --redo"
+	}
+	if n > 1 {
+		said += fmt.Sprintf(" --steps %d", n)
+	}
+	return said + "`"
 }
 
 func quoted(paths []string) string {

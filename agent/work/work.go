@@ -126,7 +126,8 @@ type Shown struct {
 
 // Commits says how the commits of a job look.
 type Commits struct {
-	Author    gitops.Signature   // and committer
+	Author    gitops.Signature
+	Committer gitops.Signature   // zero for the author
 	CoAuthors []gitops.Signature // known from GitHub, never from a text
 	SignOff   bool
 	// Sign signs what goes to a branch; nil for nobody. It is told the branch.

@@ -27,7 +27,7 @@ type Log struct {
 // happens to safe, a way there on which no line is a command.
 func NewLog(to, safe io.Writer) *Log {
 	l := &Log{to: to}
-	l.shown = terminal.New(nil, grouped{l, safe}, false)
+	l.shown = terminal.New(terminal.Config{Out: grouped{l, safe}})
 	return l
 }
 

@@ -154,7 +154,7 @@ func imageFor(e workspace.Engine) string {
 func (o *openBench) tenChanged(b *testing.B) string {
 	b.Helper()
 	o.made++
-	point := gitops.Checkpoint{Parent: o.commit, Meta: gitops.Meta{Message: "bench", Author: localAuthor()}}
+	point := gitops.Checkpoint{Parent: o.commit, Meta: gitops.Meta{Message: "bench", Author: gitops.Signature{Name: "Handrail", Email: "handrail@localhost"}}}
 	for i := range 10 {
 		point.Changes = append(point.Changes, gitops.Change{
 			Path: fmt.Sprintf("d%02d/e00/f%d.go", i, i),

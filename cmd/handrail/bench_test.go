@@ -279,7 +279,7 @@ func BenchmarkCommit(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			n++
-			point := gitops.Checkpoint{Parent: parent, Meta: gitops.Meta{Message: "bench", Author: localAuthor(), When: time.Now()}}
+			point := gitops.Checkpoint{Parent: parent, Meta: gitops.Meta{Message: "bench", Author: gitops.Signature{Name: "Handrail", Email: "handrail@localhost"}, When: time.Now()}}
 			for i := range 10 {
 				text := fmt.Sprintf("package p\n\nconst n%d = %d\n", i, -n)
 				point.Changes = append(point.Changes, gitops.Change{Path: name(i), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }})

@@ -176,7 +176,8 @@ var homes = map[string][]string{
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
 	"github.com/yuin/goldmark":          {"bot/render", "bot/render/split", "policy/untrusted", "policy/untrusted/visible"},
-	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail"},
+	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail", "cmd/terminal"},
+	"golang.org/x/term":                 {"cmd/terminal"},
 	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
 }
 

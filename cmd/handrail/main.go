@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/buildinfo"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/logs"
 	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/schedules"
@@ -33,9 +34,9 @@ const (
 
 // cli is the command line. Each verb has a file of its own.
 type cli struct {
-	Serve      serveCmd         `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
-	Action     actionCmd        `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
-	Run        runCmd           `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
+	Serve  serveCmd  `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
+	Action actionCmd `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
+	localVerbs
 	Init       setup.Verb       `cmd:"" help:"Create the bot's GitHub App in a browser, and write its configuration."`
 	Demo       demoCmd          `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
 	Doctor     doctorCmd        `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
@@ -54,6 +55,15 @@ type cli struct {
 	Toolhost   toolhostCmd      `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 
 	flagsOfAll
+}
+
+// localVerbs are those for sessions in a clone on this machine.
+type localVerbs struct {
+	Run    runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
+	Resume resumeCmd   `cmd:"" help:"Go on with a session of run that parked or was interrupted, or have it do more."`
+	Diff   local.Diff  `cmd:"" help:"Print the change of a session as a patch."`
+	Apply  local.Apply `cmd:"" help:"Put the change of a session onto your files."`
+	Undo   undoCmd     `cmd:"" help:"Take back the last steps of a session, or what was applied."`
 }
 
 // flagsOfAll are the flags that every verb has.
@@ -83,6 +93,7 @@ func main() { os.Exit(mainExit(os.Args[1:])) }
 func mainExit(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // the first signal has the work park, the second one ends the process
 	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: buildinfo.Read().Version})
 }
 

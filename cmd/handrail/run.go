@@ -1,139 +1,183 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/runs"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 )
 
-type runCmd struct {
-	Repo      string   `type:"path" default:"." help:"The clone to work in. Its work tree and index are not touched."`
-	Task      string   `short:"t" help:"What to do. - reads standard input."`
-	Mode      string   `help:"code, architect, ask, debug, explore, plan, review or security."`
-	Turns     int      `help:"Turn limit; the mode's own otherwise."`
-	Branch    string   `help:"Branch for the result; agent/<session>-<slug> otherwise."`
-	Workspace string   `enum:"auto,docker,bwrap,local" default:"auto" help:"Where tools run: docker, bwrap, or local (no wall). auto takes docker, then bwrap."`
-	Image     string   `help:"Container image for docker."`
-	Picture   []string `type:"path" sep:"none" help:"Picture for a model that can see; may be given several times."`
-	Yes       bool     `help:"Approve what a person would be asked for, except what is critical."`
-	Session   string   `help:"Go on with a session of this clone that parked or was interrupted."`
+// localFlags are those of every verb that works in a clone.
+type localFlags struct {
+	Repo      string `type:"path" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
+	Yes       bool   `help:"Approve what a person would be asked for, except what is critical."`
+	Turns     int    `help:"Turn limit; the mode's own otherwise. To a session that goes on, so many more."`
+	Workspace string `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
+	Image     string `help:"Container image for docker."`
 	modelFlags
 	tuneFlags
 }
 
-// Run works on the task and leaves the result on a branch.
-func (c *runCmd) Run(ctx context.Context, w *console) (err error) {
-	task, err := c.taskText(w)
-	if err != nil {
-		return err
-	}
-	repo, err := gitops.OpenLocal(c.Repo)
-	if err != nil {
-		return door.UsageError{Err: err}
-	}
-	defer func() { err = errors.Join(err, repo.Close()) }()
-	base, err := repo.Resolve(ctx, "HEAD")
-	if errors.Is(err, gitops.ErrNotFound) {
-		return door.Usage("%s has no commit yet; make a first one, for example with `git commit --allow-empty -m start`", c.Repo)
-	}
-	if err != nil {
-		return fmt.Errorf("find the commit to work from: %w", err)
-	}
-	cfg, err := work.ReadConfig(ctx, repo, base)
-	if err != nil {
-		return err
-	}
-	cfg = cfg.WithDefaults() // there is no server above it
-	t := session.Task{Session: c.Session, Text: task, Base: base, Branch: c.Branch, Clone: session.Clone{Path: c.Repo, Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL}}
-	if c.Session == "" { // one that goes on has its own
-		with, note, err := door.Choose(cfg, policy.Choice{Mode: c.Mode, Model: c.Model, Turns: c.Turns})
-		if err != nil {
-			return err
-		}
-		if note != "" {
-			terminal.New(w.in, w.out, c.Yes).Say("%s", note)
-		}
-		t.Mode, t.Model, t.Turns = with.Mode, with.Model, with.Turns
-	}
-	e, err := c.engine(ctx, w, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, workspace.RemoveTree(e.dir)) }()
-	if t.Images, err = pictures(c.Picture); err != nil {
-		return err
-	}
-	log, err := c.openLog(&t)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	if err := c.begin(ctx, &t, repo, cfg, log); err != nil {
-		return err
-	}
-	return c.work(ctx, w, e, work.Job{Task: t, RulesAt: t.Base, Log: log, Repo: repo, Name: filepath.Base(c.Repo), Commits: work.Commits{Author: localAuthor()}})
+// beginFlags are those of a new session.
+type beginFlags struct {
+	Mode           string `help:"code, architect, ask, debug, explore, plan, review or security."`
+	Branch         string `help:"Branch for the result; one that .github/agent.yml names, or agent/run-<slug>, otherwise."`
+	IncludeChanges bool   `help:"Begin with the files as they are, and not with the last commit."`
 }
 
-func (c *runCmd) taskText(w *console) (string, error) {
-	text := c.Task
-	if text == "-" {
-		var err error
-		if text, err = readAll(w.in); err != nil {
-			return "", err
-		}
+type runCmd struct {
+	Task    string   `short:"t" help:"What to do. - reads standard input."`
+	Picture []string `type:"path" sep:"none" help:"Picture for a model that can see; may be given several times."`
+	Session string   `help:"Go on with a session, as handrail resume does."`
+	beginFlags
+	localFlags
+}
+
+type resumeCmd struct {
+	Session string `arg:"" help:"Session that parked, was interrupted or is to do more."`
+	Task    string `short:"t" help:"What else to do. - reads standard input."`
+	Mode    string `help:"How to do what --task asks for."`
+	localFlags
+}
+
+type undoCmd struct {
+	Session string `arg:"" help:"Session of handrail run."`
+	Steps   int    `default:"1" help:"How many of the session's last steps are taken back on its branch."`
+	Redo    bool   `help:"Bring them again."`
+	Applied bool   `help:"Take out of your files what handrail apply put there; the branch stays."`
+	localFlags
+}
+
+// Run takes back what a session did.
+func (c *undoCmd) Run(ctx context.Context, w *console) error {
+	if c.Applied {
+		return local.Unapply(ctx, w.out, c.Session, c.Repo)
 	}
-	if strings.TrimSpace(text) == "" && c.Session == "" {
-		return "", door.Usage("nothing to do: give --task \"…\"")
+	wish := c.wish(w, beginFlags{})
+	wish.Session, wish.TakeBack = c.Session, &session.TakeBack{Do: session.Undo, N: c.Steps}
+	if c.Redo {
+		wish.TakeBack.Do = session.Redo
+	}
+	if c.Steps < 1 {
+		return door.Usage("--steps is at least 1, not %d", c.Steps)
+	}
+	return c.work(ctx, w, wish)
+}
+
+// Run works on the task and leaves the result on a branch.
+func (c *runCmd) Run(ctx context.Context, w *console) error {
+	task, err := taskText(w, c.Task)
+	if err == nil && task == "" && c.Session == "" {
+		err = door.Usage("nothing to do: give --task \"…\"")
+	}
+	if err != nil {
+		return err
+	}
+	wish := c.wish(w, c.beginFlags)
+	wish.Session, wish.Text = c.Session, task
+	if wish.Images, err = pictures(c.Picture); err != nil {
+		return err
+	}
+	return c.work(ctx, w, wish)
+}
+
+// Run goes on with a session.
+func (c *resumeCmd) Run(ctx context.Context, w *console) error {
+	task, err := taskText(w, c.Task)
+	if err != nil {
+		return err
+	}
+	wish := c.wish(w, beginFlags{Mode: c.Mode})
+	wish.Session, wish.Text = c.Session, task
+	return c.work(ctx, w, wish)
+}
+
+// wish returns what the flags say.
+func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
+	return local.Wish{
+		Repo: c.Repo, Branch: b.Branch, With: policy.Choice{Mode: b.Mode, Model: c.Model, Turns: c.Turns}, Include: b.IncludeChanges,
+		Person: terminal.IsPerson(w.in) && !c.Yes, Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL},
+	}
+}
+
+// terminal returns the terminal of this process.
+func (c *localFlags) terminal(w *console) *terminal.Terminal {
+	return terminal.New(terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), In: terminal.Lines(w.in, w.out), Yes: c.Yes})
+}
+
+// work does one stretch of work on a session.
+func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err error) {
+	s, err := local.Open(ctx, c.terminal(w), wish)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
+	e, end, err := c.engine(ctx, w, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	out, err := s.Work(ctx, e)
+	if err == nil && (out.Status != session.StatusDone && out.Status != session.StatusAnswered || out.Wish == session.Keep) {
+		err = door.ErrFailed
+	}
+	return err
+}
+
+func taskText(w *console, text string) (string, error) {
+	if text == "-" {
+		data, err := io.ReadAll(w.in)
+		if err != nil {
+			return "", fmt.Errorf("read standard input: %w", err)
+		}
+		text = string(data)
 	}
 	return strings.TrimSpace(text), nil
 }
 
-// localEngine is an engine with a state directory of its own.
-type localEngine struct {
-	*work.Engine
-	dir       string
-	workspace string // name of the workspace engine
-}
-
-func (c *runCmd) engine(ctx context.Context, w *console, cfg policy.Config) (localEngine, error) {
-	var out localEngine
-	open, err := c.openTuned(w, c.tuneFlags)
+// engine returns what works on a session, as that began, and what removes its state.
+func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (out local.Engine, end func() error, err error) {
+	from := s.Task.Clone
+	at := modelFlags{Model: c.Model, BaseURL: cmp.Or(c.BaseURL, from.Server)}
+	open, err := at.openTuned(w, c.tuneFlags)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
-	if c.Image != "" {
-		cfg.Workspace.Image = c.Image
-	}
-	ws, err := pickWorkspace(ctx, w, c.Workspace, cfg.Workspace)
+	cfg := s.Rules
+	cfg.Workspace.Image = cmp.Or(c.Image, from.Image, cfg.Workspace.Image)
+	ws, err := pickWorkspace(ctx, w, cmp.Or(c.Workspace, from.Workspace), cfg.Workspace)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	known, err := environmentSecrets()
 	if err != nil {
-		return out, door.UsageError{Err: err}
+		return out, nil, door.UsageError{Err: err}
 	}
-	if out.dir, err = os.MkdirTemp("", "handrail-"); err != nil {
-		return out, fmt.Errorf("make state directory: %w", err)
+	dir, err := os.MkdirTemp("", "handrail-")
+	if err != nil {
+		return out, nil, fmt.Errorf("make state directory: %w", err)
 	}
-	out.workspace = ws.Name()
+	end = func() error { return workspace.RemoveTree(dir) }
+	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
-		dir: filepath.Join(out.dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(out.dir)}, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: known, log: w.log,
+		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: known, log: w.log,
 	})
-	return out, err
+	if err != nil {
+		err = errors.Join(err, end())
+	}
+	return out, end, err
 }
 
 // basesDir returns the directory in which the files of commits stay for the next run, or
@@ -148,100 +192,4 @@ func basesDir(other string) string {
 		return filepath.Join(other, "bases")
 	}
 	return dir
-}
-
-// openLog opens the session's log, which outlives the run so that a parked
-// or interrupted session can go on.
-func (c *runCmd) openLog(t *session.Task) (*runs.Log, error) {
-	if t.Session == "" {
-		t.Session = session.NewID()
-	} else if _, err := runs.Read(t.Session); err != nil {
-		return nil, err
-	}
-	return runs.Open(t.Session)
-}
-
-func (c *runCmd) work(ctx context.Context, w *console, e localEngine, j work.Job) error {
-	t := j.Task
-	term := terminal.New(w.in, w.out, c.Yes)
-	term.Header(t, e.workspace)
-	j.Approver, j.OnEvent, j.OnLive = term, term.Event, term.Live
-	j.OnSetup = func(how string) { term.Say("  %s", how) }
-	out, err := e.Run(ctx, j)
-	if err != nil {
-		return fmt.Errorf("session %s: %w (go on with --session %s)", t.Session, err, t.Session)
-	}
-	events, err := j.Log.Events(ctx, 0)
-	if err != nil {
-		return err
-	}
-	state, err := session.Fold(events)
-	if err != nil {
-		return err
-	}
-	term.LeftOut(state.LeftOut)
-	term.Outcome(t, out, c.Repo)
-	if out.Status != session.StatusDone && out.Status != session.StatusAnswered {
-		return door.ErrFailed
-	}
-	return nil
-}
-
-// begin reads the task of a session that goes on, or names the branch of a new one.
-// New words become a message.
-func (c *runCmd) begin(ctx context.Context, t *session.Task, repo *gitops.Mirror, cfg policy.Config, log *runs.Log) error {
-	events, err := log.Events(ctx, 0)
-	if err != nil {
-		return err
-	}
-	if len(events) > 0 {
-		if len(t.Images) > 0 || t.Branch != "" {
-			return door.Usage("--picture and --branch go with a new task, not with --session")
-		}
-		said, err := door.GoOn(cfg, events, t, policy.Choice{Mode: c.Mode, Turns: c.Turns})
-		if err != nil {
-			return err
-		}
-		return log.Append(ctx, session.NewEvent(session.TypeMessage, 0, said))
-	}
-	if t.Branch != "" {
-		return policy.ValidateBranch(t.Branch)
-	}
-	name, err := policy.Branch(cfg.Branch, policy.BranchValues{Session: t.Session, Title: t.Text, Mode: t.Mode})
-	if err != nil {
-		return err
-	}
-	t.Branch, err = freeBranch(ctx, repo, name)
-	return err
-}
-
-// freeBranch returns name, or name with the first number that makes it new.
-func freeBranch(ctx context.Context, repo *gitops.Mirror, name string) (string, error) {
-	for n, try := 2, name; ; n++ {
-		_, err := repo.Resolve(ctx, "refs/heads/"+try)
-		if errors.Is(err, gitops.ErrNotFound) {
-			return try, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		try = fmt.Sprintf("%s-%d", name, n)
-	}
-}
-
-// localAuthor signs as the agent, for the person at this machine.
-func localAuthor() gitops.Signature {
-	name := "Handrail"
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		name = "Handrail for " + u.Username
-	}
-	return gitops.Signature{Name: name, Email: "handrail@localhost"}
-}
-
-func readAll(r io.Reader) (string, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return "", fmt.Errorf("read standard input: %w", err)
-	}
-	return string(data), nil
 }

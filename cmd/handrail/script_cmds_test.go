@@ -4,7 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -36,10 +38,17 @@ func scriptSessionID(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args)
 	found, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "handrail", "sessions", "*.jsonl"))
 	ts.Check(err)
-	if len(found) != 1 {
-		ts.Fatalf("%d sessions", len(found))
+	if len(found) == 0 {
+		ts.Fatalf("there is no session")
 	}
-	ts.Setenv("SESSION", strings.TrimSuffix(filepath.Base(found[0]), ".jsonl"))
+	newest := slices.MaxFunc(found, func(a, b string) int { return modified(ts, a).Compare(modified(ts, b)) })
+	ts.Setenv("SESSION", strings.TrimSuffix(filepath.Base(newest), ".jsonl"))
+}
+
+func modified(ts *testscript.TestScript, file string) time.Time {
+	info, err := os.Stat(file)
+	ts.Check(err)
+	return info.ModTime()
 }
 
 func scriptPermalink(ts *testscript.TestScript, neg bool, args []string) {

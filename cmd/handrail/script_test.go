@@ -43,7 +43,7 @@ func scriptParams(t *testing.T, runs *actRunner) testscript.Params {
 	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
 		"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile, "branchless": scriptBranchless,
 		"sessionid": scriptSessionID, "permalink": scriptPermalink, "sshkey": sshKey, "gpgkey": gpgKey, "submodule": scriptSubmodule,
-		"binary": scriptBinary, "gomodule": scriptGoModule,
+		"binary": scriptBinary, "gomodule": scriptGoModule, "tty": scriptTTY(t),
 	})
 	return testscript.Params{
 		Dir: "../../testdata/script",

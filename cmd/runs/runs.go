@@ -19,7 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-const logEnd, lockEnd = ".jsonl", ".lock"
+const logEnd, lockEnd, appliedEnd = ".jsonl", ".lock", ".applied"
 
 // Dir returns the directory of the logs, which need not be there.
 func Dir() (string, error) {
@@ -242,6 +242,34 @@ func isLocked(path string) (bool, error) {
 	return false, f.Close()
 }
 
+// Applied returns the commit up to which the session's change was put onto the person's
+// files, "" for none of it.
+func (r *Run) Applied() (string, error) {
+	data, err := os.ReadFile(r.applied())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(data)), err
+}
+
+// SetApplied records that; "" for none of it.
+func (r *Run) SetApplied(commit string) error {
+	if commit == "" {
+		return gone(os.Remove(r.applied()))
+	}
+	return os.WriteFile(r.applied(), []byte(commit+"\n"), 0o600)
+}
+
+func (r *Run) applied() string { return strings.TrimSuffix(r.File, logEnd) + appliedEnd }
+
+// gone is the error of a removal; what is not there is gone.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // Delete deletes the log of a session that is not running.
 func (r *Run) Delete() error {
 	lock, err := hold(r.File)
@@ -251,5 +279,5 @@ func (r *Run) Delete() error {
 	if lock == nil {
 		return door.Usage("session %s is running: interrupt it first", r.ID)
 	}
-	return errors.Join(os.Remove(r.File), lock.Close(), os.Remove(lock.Name()))
+	return errors.Join(r.SetApplied(""), os.Remove(r.File), lock.Close(), os.Remove(lock.Name()))
 }

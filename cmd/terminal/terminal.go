@@ -1,103 +1,273 @@
-// Package terminal shows a session on a terminal, line by line, and asks the person at
-// it what the agent asks.
+// Package terminal shows a session to the person at the command line, and asks them. It
+// shows what the session's log says, in the order of the progress comment: in a pipe as
+// plain lines, on a terminal with what goes on now below them. Nothing that a model or a
+// command wrote reaches the terminal as it is.
+//
+//	terminal.go  what happened, line by line
+//	now.go       what goes on
+//	screen.go    where both go
+//	look.go      what the terminal can show
+//	ask.go       requests and questions
+//	end.go       how a run ended
 package terminal
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Terminal shows a session on a terminal and asks the person at it.
-type Terminal struct {
-	out   io.Writer
-	in    *bufio.Reader
-	yes   bool
-	start time.Time
+// Config is what a terminal is made of. Only Out is required.
+type Config struct {
+	Out  io.Writer
+	Look Look
+	In   Input // nil: nobody is there
+	Yes  bool  // requests are answered with yes, all but critical ones
 }
 
-// New returns a terminal that answers requests with yes if yes is true, all but
-// critical ones.
-func New(in io.Reader, out io.Writer, yes bool) *Terminal {
-	return &Terminal{out: out, in: bufio.NewReader(in), yes: yes, start: time.Now()}
+// Terminal shows a session and asks the person at it. It is safe for concurrent use.
+type Terminal struct {
+	screen *screen
+	in     Input
+	yes    bool
+	clock  func() time.Time
+	start  time.Time
+
+	view    *session.State
+	told    int // moments of the timeline that were shown
+	running []session.Moment
+	quiet   bool // events are taken in and not shown
+	todo    []session.Todo
+	warned  string // the last warning
+	goingOn goingOn
+}
+
+// New returns a terminal.
+func New(c Config) *Terminal {
+	t := &Terminal{screen: &screen{out: c.Out, look: c.Look}, in: c.In, yes: c.Yes, clock: time.Now, start: time.Now(), view: session.NewState()}
+	t.screen.now = t.now
+	return t
 }
 
 // Say prints a line; in a workflow none of it is taken for a command.
 func (t *Terminal) Say(format string, args ...any) {
-	fmt.Fprintln(t.out, untrusted.NoRunnerCommands(fmt.Sprintf(format, args...)))
+	t.screen.print(untrusted.NoRunnerCommands(fmt.Sprintf(format, args...)))
 }
 
 // Header prints what the session begins with.
 func (t *Terminal) Header(task session.Task, engine string) {
-	t.Say("session %s · %s mode · %s · workspace %s", task.Session, task.Mode, task.Model, engine)
-	t.Say("from %s to branch %s\n", short(task.Base), task.Branch)
+	l := t.screen.look
+	t.Say("%s", l.in(bold, "session "+task.Session)+l.in(dim, fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine)))
+	t.Say("%s\n", l.in(dim, fmt.Sprintf("from %s to branch %s", short(task.Base), task.Branch)))
 }
 
 func short(commit string) string { return commit[:min(10, len(commit))] }
 
-// Event prints what happened, one line each.
+// Begin starts to show what goes on. What happened before is known and not told again.
+func (t *Terminal) Begin(before []session.Event) {
+	t.quiet = true
+	for _, e := range before {
+		t.Event(e)
+	}
+	t.quiet, t.start = false, t.clock()
+	t.goingOn.wait(t.start)
+	t.screen.begin()
+}
+
+// End stops it.
+func (t *Terminal) End() { t.screen.end() }
+
+// Event prints what happened.
 func (t *Terminal) Event(e session.Event) {
 	payload, err := session.Payload(e)
 	if err != nil {
 		return
 	}
+	t.screen.mu.Lock()
+	defer t.screen.mu.Unlock()
+	if e.Type == session.TypeOpened { // in the log of a job there may be several sessions
+		t.view, t.told, t.running, t.todo = session.NewState(), 0, nil, nil
+	}
+	t.view.Take(e, payload)
+	lines := t.follow(payload)
+	for _, m := range t.ended() {
+		lines = append(lines, t.moment(m)...)
+	}
+	if t.quiet {
+		return
+	}
+	for i := range lines {
+		lines[i] = untrusted.NoRunnerCommands(lines[i])
+	}
+	t.screen.printLocked(lines...)
+}
+
+// ended returns what is new on the timeline, and the tools that have ended.
+func (t *Terminal) ended() (out []session.Moment) {
+	list := slices.Concat(t.running, t.view.Timeline[t.told:])
+	t.running, t.told = nil, len(t.view.Timeline)
+	for _, m := range list {
+		if run, ok := m.(*session.ToolRun); ok && run.Result == nil && !run.CutOff {
+			t.running = append(t.running, m)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// follow takes in an event, and returns the lines for what is no moment of the timeline.
+func (t *Terminal) follow(payload any) []string {
+	l := t.screen.look
 	switch p := payload.(type) {
-	case *session.Answer:
-		t.answer(p)
 	case *session.Started:
-		t.Say("→ %s", untrusted.EscapeLine(p.Title))
-	case *session.Result:
-		t.result(p)
+		if isBookkeeping(p.Title) {
+			return nil
+		}
+		t.goingOn.begin(p.Title, t.clock())
+		if !l.Live {
+			return []string{l.line("→ " + untrusted.EscapeLine(p.Title))}
+		}
+	case *session.Answer, *session.Result, *session.Resolved:
+		t.goingOn.wait(t.clock())
 	case *session.Checkpoint:
 		if !p.Parked {
-			t.Say("✔ checkpoint %s: %s", short(p.Commit), fileList(p.Files))
+			return []string{l.line(l.in(green, "✔") + " checkpoint " + short(p.Commit) + ": " + t.fileList(p.Files))}
 		}
-	case *session.Note:
-		t.note(p)
+	case *session.Update:
+		if p.Todo != nil {
+			return t.list(p.Todo)
+		}
 	}
+	return nil
 }
 
-// answer prints what the model said, and what of it was a call that nobody
-// understood.
-func (t *Terminal) answer(a *session.Answer) {
+// moment returns the lines for a moment.
+func (t *Terminal) moment(m session.Moment) []string {
+	switch m := m.(type) {
+	case *session.Answer:
+		return t.answer(m)
+	case *session.ToolRun:
+		return t.tool(m)
+	case *session.Note:
+		return t.note(m)
+	}
+	return nil // what people said and answered, they know
+}
+
+// answer returns what the model said, and what of it was a call that nobody understood.
+func (t *Terminal) answer(a *session.Answer) (out []string) {
+	l := t.screen.look
+	if a.Thinking != "" {
+		out = append(out, l.in(dim, fmt.Sprintf("  Thought for %ds", max(1, (a.ThinkingMillis+500)/1000))))
+	}
 	if a.Content != "" {
-		t.Say("%s", barred(a.Content))
+		out = append(out, l.barred(a.Content))
 	}
 	for _, why := range a.Errors {
-		t.Say("✗ a tool call could not be understood: %s", untrusted.EscapeLine(firstLineOf(why)))
+		out = append(out, l.line(l.in(red, "✗")+" a tool call could not be understood: "+untrusted.EscapeLine(firstLineOf(why))))
 	}
+	return out
 }
 
-// note prints the first line of what the model was told, and the labels of the
+// note returns the first line of what the model was told, and the labels of the
 // context it was given.
-func (t *Terminal) note(n *session.Note) {
+func (t *Terminal) note(n *session.Note) (out []string) {
+	l := t.screen.look
 	switch n.Kind {
 	case session.NoteReminder:
 	case session.NoteContext:
 		for _, label := range n.Labels() {
-			t.Say("  with the task: %s", untrusted.EscapeLine(label))
+			out = append(out, l.line(l.in(dim, "  with the task: "+untrusted.EscapeLine(label))))
 		}
 	default:
-		t.Say("! %s", untrusted.EscapeLine(firstLineOf(n.Text)))
+		out = append(out, l.line(l.in(yellow, "! "+untrusted.EscapeLine(firstLineOf(n.Text)))))
 	}
+	return out
 }
 
-func (t *Terminal) result(r *session.Result) {
+// isBookkeeping reports whether a call with this title, which is its name, only says what
+// is shown otherwise.
+func isBookkeeping(title string) bool {
+	return title == "update_todo_list" || title == "attempt_completion"
+}
+
+// tool returns how a tool went. Where what goes on is shown, its beginning was not
+// printed.
+func (t *Terminal) tool(run *session.ToolRun) []string {
+	l, r := t.screen.look, run.Result
+	title := run.Title
 	switch {
-	case !r.OK:
-		t.Say("✗ %s", untrusted.EscapeLine(firstLineOf(r.Content)))
-	case len(r.Changes) > 0:
-		t.Say("  %s", fileList(r.Changes))
+	case r == nil:
+		return []string{l.line(l.in(red, "✗ ") + untrusted.EscapeLine(title) + " was cut off")}
+	case isBookkeeping(run.Name) && r.OK:
+		return nil
+	case r.Title != "":
+		title = r.Title
+	case title == "":
+		title = run.Name
 	}
+	title = untrusted.EscapeLine(title)
+	if took := time.Duration(r.Millis) * time.Millisecond; took >= time.Second {
+		title += " · " + took.Round(time.Second).String()
+	}
+	failed := strings.HasPrefix(title, "Ran ") && !strings.Contains(title, "(exit code 0)")
+	switch {
+	case !r.OK && l.Live:
+		return []string{l.line(l.in(red, "✗ ") + title), l.line("  " + untrusted.EscapeLine(firstLineOf(r.Content)))}
+	case !r.OK:
+		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(firstLineOf(r.Content))}
+	case failed:
+		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
+	case l.Live:
+		if !strings.Contains(title, "−") {
+			title += t.changed(r.Changes)
+		}
+		return []string{l.line(l.in(green, "✔ ") + title)}
+	case len(r.Changes) > 0:
+		return []string{l.line("  " + t.fileList(r.Changes))}
+	case strings.HasPrefix(title, "Ran "):
+		return []string{l.line("  " + title)}
+	}
+	return nil
+}
+
+// changed says how much of files changed, where the title names them.
+func (t *Terminal) changed(files []session.FileChange) string {
+	switch len(files) {
+	case 0:
+		return ""
+	case 1:
+		return "  " + t.counts(files[0])
+	}
+	return "  " + t.fileList(files)
+}
+
+// list returns what is new on the agent's list.
+func (t *Terminal) list(now []session.Todo) (out []string) {
+	l, was := t.screen.look, map[string]session.TodoStatus{}
+	for _, item := range t.todo {
+		was[item.Text] = item.Status
+	}
+	t.todo = now
+	for _, item := range now {
+		mark, c := "☐", plain
+		switch item.Status {
+		case session.TodoDone:
+			mark, c = "☑", green
+		case session.TodoDoing:
+			mark, c = "◐", yellow
+		}
+		if before, there := was[item.Text]; !there || before != item.Status {
+			out = append(out, l.line("  "+l.in(c, mark)+" "+untrusted.EscapeLine(firstLineOf(item.Text))))
+		}
+	}
+	return out
 }
 
 func firstLineOf(s string) string {
@@ -108,159 +278,45 @@ func firstLineOf(s string) string {
 	return s
 }
 
-// barred shows a text of several lines, each behind a bar, so that none of them can
-// be taken for a line of the terminal's own.
-func barred(s string) string {
-	const bar = "  │ "
-	return bar + strings.ReplaceAll(untrusted.EscapeVisible(strings.TrimSpace(s)), "\n", "\n"+bar) //control:terminal-bar
+// mostLastLines is how many of a failing command's last lines are shown, and how much of each.
+const (
+	mostLastLines = 6
+	mostOfALine   = 300
+)
+
+// lastLinesOf returns the end of what a command printed, without what the model is told
+// below it.
+func lastLinesOf(content string) string {
+	lines := strings.Split(strings.TrimSpace(content), "\n")
+	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "[") {
+		lines = lines[:len(lines)-1]
+	}
+	lines = lines[max(0, len(lines)-mostLastLines):]
+	for i, line := range lines {
+		if r := []rune(line); len(r) > mostOfALine {
+			lines[i] = string(r[:mostOfALine]) + "…"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // mostFilesShown is how many files of a change the terminal names; the branch
 // has them all.
 const mostFilesShown = 100
 
-func fileList(files []session.FileChange) string {
+func (t *Terminal) fileList(files []session.FileChange) string {
 	var parts []string
 	for i, f := range files {
 		if i == mostFilesShown {
 			parts = append(parts, fmt.Sprintf("%d more files", len(files)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s +%d −%d", untrusted.EscapeLine(f.Path), f.Added, f.Removed))
+		parts = append(parts, untrusted.EscapeLine(f.Path)+" "+t.counts(f))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Live prints what is going on in an answer that is not complete.
-func (t *Terminal) Live(l agent.Live) {
-	if l.Title != "" {
-		t.Say("  %s", untrusted.EscapeLine(l.Title))
-	}
-}
-
-// Approve implements agent.Approver at the prompt. Without a person (end of
-// input), the answer is no.
-func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
-	var out []session.Resolved
-	for _, a := range asked {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		out = append(out, t.ask(a))
-	}
-	return out, nil
-}
-
-func (t *Terminal) ask(a session.Asked) session.Resolved {
-	if a.Kind == session.AskQuestion {
-		return t.question(a)
-	}
-	severity := ""
-	if a.Severity != "" && a.Severity != policy.None.String() {
-		severity = ", severity " + a.Severity
-	}
-	t.Say("\n✋ approval %s%s: %s", a.ID, severity, wanted(a))
-	t.Say("%s", barred(a.Display))
-	for _, r := range a.Reasons {
-		t.Say("  because %s", untrusted.EscapeLine(r))
-	}
-	t.Say("  sha256 %s", a.Digest)
-	if t.yes && a.Severity != policy.Critical.String() {
-		t.Say("  approved by --yes\n")
-		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "--yes"}
-	}
-	fmt.Fprint(t.out, "Let exactly this happen? [y/N, or a reason for no] ")
-	line, err := t.in.ReadString('\n')
-	line = strings.TrimSpace(line)
-	t.Say("")
-	switch strings.ToLower(line) {
-	case "y", "yes":
-		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "the person at the terminal"}
-	case "n", "no":
-		line = ""
-	case "":
-		if err != nil {
-			return session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: "nobody is at the terminal"}
-		}
-	}
-	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "the person at the terminal", Reason: line}
-}
-
-// wanted says what a request is for.
-func wanted(a session.Asked) string {
-	switch {
-	case len(a.Paths) == 0:
-		return "the agent wants to run a command"
-	case a.Tool == session.PublishTool:
-		return "the agent wants to put on the branch a change to " + pathList(a.Paths)
-	}
-	return "the agent wants to change " + pathList(a.Paths)
-}
-
-func pathList(paths []string) string {
-	shown := paths[:min(len(paths), mostFilesShown)]
-	out := untrusted.EscapeLine(strings.Join(shown, ", "))
-	if more := len(paths) - len(shown); more > 0 {
-		out += fmt.Sprintf(" and %d more", more)
-	}
-	return out
-}
-
-func (t *Terminal) question(a session.Asked) session.Resolved {
-	t.Say("\n❓ The agent asks:\n%s", barred(a.Display))
-	for i, c := range a.Choices {
-		t.Say("  %d. %s", i+1, untrusted.EscapeLine(c))
-	}
-	fmt.Fprint(t.out, "> ")
-	line, err := t.in.ReadString('\n')
-	line = strings.TrimSpace(line)
-	if line == "" && err != nil {
-		return session.Resolved{ID: a.ID, Verdict: policy.Expired}
-	}
-	return session.Resolved{ID: a.ID, Verdict: policy.Answered, Reason: line}
-}
-
-// LeftOut names what the workspace had and the branch has not.
-func (t *Terminal) LeftOut(list []session.LeftOut) {
-	if len(list) == 0 {
-		return
-	}
-	t.Say("\nNot kept, and not on the branch:")
-	for _, l := range list {
-		name := untrusted.EscapeLine(l.Path) + ": "
-		if l.Path == "." {
-			name = ""
-		}
-		t.Say("  %s%s", name, untrusted.EscapeLine(l.Why))
-	}
-}
-
-// Outcome prints how the run ended and what to do with the result.
-func (t *Terminal) Outcome(task session.Task, out session.Outcome, repo string) {
-	t.Say("\n%s after %d turns in %s", strings.ReplaceAll(string(out.Status), "_", " "), out.Turns, time.Since(t.start).Round(10*time.Millisecond))
-	if out.Reason != "" {
-		t.Say("%s", barred(out.Reason))
-	}
-	if out.Summary != "" {
-		t.Say("%s", barred(out.Summary))
-	}
-	if out.Tests != "" {
-		t.Say("Seen by Handrail: %s", untrusted.EscapeLine(out.Tests))
-	}
-	for i, f := range out.Files {
-		if i == mostFilesShown {
-			t.Say("  … and %d more files", len(out.Files)-i)
-			break
-		}
-		t.Say("  %s +%d −%d (%s)", untrusted.EscapeLine(f.Path), f.Added, f.Removed, f.Kind)
-	}
-	if out.Commit != task.Base {
-		if rel, err := filepath.Abs(repo); err == nil {
-			repo = rel
-		}
-		t.Say("\nThe result is on branch %s:\n  git -C %s diff %s %s", task.Branch, repo, short(task.Base), task.Branch)
-	}
-	if out.Status.Parked() {
-		t.Say("Go on with: handrail run --repo %s --session %s --turns 10", repo, task.Session)
-	}
+func (t *Terminal) counts(f session.FileChange) string {
+	l := t.screen.look
+	return l.in(green, fmt.Sprintf("+%d", f.Added)) + " " + l.in(red, fmt.Sprintf("−%d", f.Removed))
 }

@@ -1,6 +1,9 @@
 package terminal
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -22,8 +25,11 @@ func TestTerminalAsks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			term := New(strings.NewReader(""), &out, false)
-			got := term.ask(tt.asked)
+			term := New(Config{Out: &out, In: Lines(strings.NewReader(""), &out)})
+			got, err := term.ask(t.Context(), tt.asked)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if !strings.Contains(out.String(), tt.want) || strings.Contains(out.String(), "none") {
 				t.Errorf("no %q in\n%s", tt.want, out.String())
 			}
@@ -31,5 +37,22 @@ func TestTerminalAsks(t *testing.T) {
 				t.Errorf("answered %+v", got)
 			}
 		})
+	}
+}
+
+// A prompt ends when the run does, though nobody has typed anything.
+func TestPromptEndsWithTheRun(t *testing.T) {
+	r, w := io.Pipe()
+	t.Cleanup(func() { _ = w.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	term := New(Config{Out: io.Discard, In: Lines(r, io.Discard)})
+	got := make(chan error, 1)
+	go func() {
+		_, err := term.Approve(ctx, []session.Asked{{ID: "abcd2345", Display: "rm -rf x"}})
+		got <- err
+	}()
+	cancel()
+	if err := <-got; !errors.Is(err, context.Canceled) {
+		t.Errorf("Approve = %v, want the end of the run", err)
 	}
 }

@@ -1,10 +1,24 @@
 package terminal
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -13,33 +27,203 @@ import (
 // On the terminal a name, a reason or a text of the model is never a line that the
 // terminal could have said itself.
 func TestTerminalLinesAreItsOwn(t *testing.T) {
-	const forged = "Let exactly this happen? approved by the owner"
-	hostile := "secrets/a\n" + forged + "\n✔ checkpoint\n  because " + forged + "\r  approved\x1b[2K\u202e"
+	for name, look := range map[string]Look{"piped": {}, "wide": {Width: 100, Live: true}, "narrow": {Width: 40, Live: true}} {
+		t.Run(name, func(t *testing.T) { linesAreItsOwn(t, look) })
+	}
+}
+
+func linesAreItsOwn(t *testing.T, look Look) {
+	const forged = "Let exactly this happen?"
+	pad := strings.Repeat(" ", max(look.Width-len(bar)+2, 0)) // a line that the terminal wraps begins in its first column
+	hostile := "secrets/a\n" + forged + "\n✔ checkpoint\n  because " + forged + "\r  approved\x1b[2K\u202e" + pad + forged
 	var out bytes.Buffer
-	term := &Terminal{out: &out, in: bufio.NewReader(strings.NewReader("n\n1\n"))}
-	for _, payload := range []session.Event{
-		*session.NewEvent(session.TypeStarted, 1, session.Started{Title: "Writing " + hostile}),
-		*session.NewEvent(session.TypeResult, 1, session.Result{OK: true, Changes: []session.FileChange{{Path: hostile}}}),
-		*session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: "0123456789abcdef", Files: []session.FileChange{{Path: hostile}}}),
-		*session.NewEvent(session.TypeAnswer, 1, session.Answer{Content: hostile}),
+	term := New(Config{Out: &out, Look: look, In: Lines(strings.NewReader("n\n1\n"), io.Discard)})
+	term.Begin(nil)
+	for _, payload := range []*session.Event{
+		session.NewEvent(session.TypeAnswer, 1, session.Answer{Content: hostile, Calls: []session.Call{{ID: "c1", Name: "write_file"}, {ID: "c2", Name: "run_terminal_command"}}}),
+		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c1", Title: "Writing " + hostile}),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", OK: true, Changes: []session.FileChange{{Path: hostile}, {Path: "b"}}}),
+		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "c2", Title: "Running " + hostile}),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "c2", OK: true, Title: "Ran " + hostile + " (exit code 1)", Content: hostile + "\n[Exit code 1, 2s]"}),
+		session.NewEvent(session.TypeState, 1, session.Update{Todo: []session.Todo{{Text: hostile, Status: session.TodoDoing}}}),
+		session.NewEvent(session.TypeNote, 1, session.Note{Kind: session.NoteRefused, Text: hostile}),
+		session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: "0123456789abcdef", Files: []session.FileChange{{Path: hostile}}}),
 	} {
-		term.Event(payload)
+		term.Event(*payload)
 	}
 	term.Live(agent.Live{Title: hostile})
-	term.ask(session.Asked{ID: "abcd2345", Display: hostile, Reasons: []string{hostile}})
-	term.ask(session.Asked{ID: "abcd2345", Kind: session.AskQuestion, Display: hostile, Choices: []string{hostile}})
-	term.Outcome(session.Task{Base: "0123456789", Branch: "agent/x"}, session.Outcome{Commit: "0123456789", Reason: hostile, Summary: hostile, Files: []session.FileChange{{Path: hostile}}}, ".")
-	text := out.String()
+	term.Live(agent.Live{Content: hostile})
+	term.screen.mu.Lock()
+	term.screen.draw()
+	term.screen.mu.Unlock()
+	for _, a := range []session.Asked{
+		{ID: "abcd2345", Display: hostile, Reasons: []string{hostile}}, {ID: "abcd2345", Kind: session.AskQuestion, Display: hostile, Choices: []string{hostile}},
+	} {
+		if _, err := term.ask(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	term.Outcome(session.Task{Base: "0123456789", Branch: "agent/x"}, session.Outcome{Commit: "0123456789", Reason: hostile, Summary: hostile, Files: []session.FileChange{{Path: hostile}}})
+	text := regexp.MustCompile("\r\x1b\\[[0-9]+A\x1b\\[J").ReplaceAllString(out.String(), "\n") // what the terminal itself writes over
 	if strings.ContainsAny(text, "\x1b\r\u202e") {
 		t.Errorf("control characters reach the terminal: %q", text)
 	}
-	for line := range strings.SplitSeq(text, "\n") {
+	for line := range strings.SplitSeq(ansi.Hardwrap(text, cmp.Or(look.Width, 1000), true), "\n") {
 		said := strings.TrimSpace(line)
 		if strings.HasPrefix(said, forged) || strings.HasPrefix(said, "because Let") || said == "✔ checkpoint" {
 			t.Errorf("a line that the terminal did not say: %q", line)
 		}
 	}
-	if n := strings.Count(text, `secrets/a\n`); n < 7 {
+	if n := strings.Count(text, `secrets/a`); n < 12 {
 		t.Errorf("the name is shown %d times:\n%s", n, text)
 	}
+}
+
+// What a person is asked about is shown whole, whatever the width.
+func TestRequestsAreShownWhole(t *testing.T) {
+	display := strings.Repeat("rm  -rf   /tmp/a", 9) + "  && true   "
+	var shown strings.Builder
+	for line := range strings.SplitSeq((Look{Width: 40}).exact(display), "\n") {
+		shown.WriteString(strings.TrimPrefix(line, bar))
+	}
+	if got := shown.String(); got != strings.TrimSpace(display) {
+		t.Errorf("shown %q", got)
+	}
+}
+
+// The timeline, as it looks on terminals and in a pipe.
+func TestTimeline(t *testing.T) {
+	for name, look := range map[string]Look{"60": {Width: 60, Live: true}, "100": {Width: 100, Live: true, Colour: true}, "piped": {}} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			term := New(Config{Out: &out, Look: look})
+			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			term.clock = func() time.Time { return at }
+			term.start = at
+			task := session.Task{Session: "s1abc", Mode: "code", Model: "m", Base: "0123456789abcdef", Branch: "agent/x"}
+			term.Header(task, "bwrap")
+			term.goingOn.wait(at)
+			for _, e := range timeline(task) {
+				at = at.Add(3 * time.Second)
+				term.Event(*e)
+				if e.Type == session.TypeStarted {
+					term.Printed(func() string { return "--- FAIL: TestGreeting\x1b[31m" })
+				}
+				if now := term.now(); look.Live && len(now) > 0 {
+					out.WriteString("        now: " + strings.Join(now, "\n             ") + "\n")
+				}
+			}
+			term.Outcome(task, session.Outcome{
+				Status: session.StatusDone, Summary: "The greeting is right now, in all of the three places in which the program says hello.", Tests: "`go test`: exit 0",
+				Commit: "feedbeef00112233", Files: []session.FileChange{{Path: "greet.go", Kind: "modify", Added: 1, Removed: 1}}, Turns: 1,
+			})
+			golden(t, name, out.String())
+		})
+	}
+}
+
+func timeline(task session.Task) []*session.Event {
+	call := func(id, name string) session.Call { return session.Call{ID: id, Name: name} }
+	changes := []session.FileChange{{Path: "greet.go", Kind: "modify", Added: 1, Removed: 1}}
+	list := func(s session.TodoStatus) session.Update {
+		return session.Update{Todo: []session.Todo{{Text: "fix the greeting", Status: s}}}
+	}
+	return []*session.Event{
+		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}),
+		session.NewEvent(session.TypeAnswer, 1, session.Answer{
+			Thinking: "hm", ThinkingMillis: 8100, Content: "I look at the greeting, and at what its test says of it, before I change anything.", PromptTokens: 3000, AnswerTokens: 120,
+			Calls: []session.Call{call("1", "update_todo_list"), call("2", "read_file"), call("3", "run_terminal_command"), call("4", "edit_file"), call("5", "write_file")},
+		}),
+		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "1", Title: "update_todo_list"}),
+		session.NewEvent(session.TypeState, 1, list(session.TodoDoing)),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "1", OK: true}),
+		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "2", Title: "Reading greet.go"}),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "2", OK: true, Title: "Read greet.go"}),
+		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "3", Title: "Running go test ./greeting/... -run 'TestGreeting|TestFarewell' -count=1 -v"}),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "3", OK: true, Title: "Ran go test ./greeting/... (exit code 1)", Millis: 61_200, Content: "a\nb\nc\nd\ne\nwant Hello\ngot Helo\n[Exit code 1, 1m1s]"}),
+		session.NewEvent(session.TypeStarted, 1, session.Started{Call: "4", Title: "Writing greet.go"}),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "4", OK: true, Title: "Edited greet.go", Changes: changes}),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "5", Content: "This was refused: mode \"code\" does not write there.\nmore"}),
+		session.NewEvent(session.TypeState, 1, list(session.TodoDone)),
+		session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: "feedbeef00112233", Files: changes}),
+		session.NewEvent(session.TypeNote, 1, session.Note{Kind: session.NoteTests, Text: "The tests still fail.\nmore"}),
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "timeline_"+name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := gocmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", file, d)
+	}
+}
+
+// What is printed for a shell is what the shell reads: bash is the judge.
+func TestCommandsAreQuoted(t *testing.T) {
+	words := []string{"resume", "s1abc", "--repo", "/home/kim's code/a b", "$(id)", "", "*", "~", "#x", "a\nb", "ä", "-n", "!x", `\`}
+	out, err := exec.CommandContext(t.Context(), "bash", "-c", `handrail() { printf '%s\0' "$@"; }; `+Command(words...)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); !slices.Equal(got, words) {
+		t.Errorf("bash reads %q", got)
+	}
+}
+
+// A dumb terminal and a pipe get no control codes, and NO_COLOR no colour.
+func TestLook(t *testing.T) {
+	pty, tty, err := openPTY(t)
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	defer pty.Close()
+	for name, tt := range map[string]struct {
+		term, noColor string
+		out           io.Writer
+		live, colour  bool
+	}{
+		"a terminal":      {"xterm", "", tty, true, true},
+		"without colours": {"xterm", "1", tty, true, false},
+		"a dumb terminal": {"dumb", "", tty, false, false},
+		"a pipe":          {"xterm", "", &bytes.Buffer{}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TERM", tt.term)
+			t.Setenv("NO_COLOR", tt.noColor)
+			if l := LookOf(tt.out); l.Live != tt.live || l.Colour != tt.colour {
+				t.Errorf("LookOf = %+v", l)
+			}
+		})
+	}
+}
+
+// openPTY returns the two ends of a pseudo-terminal.
+func openPTY(t *testing.T) (pty, tty *os.File, err error) {
+	t.Helper()
+	if pty, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
+		return nil, nil, err
+	}
+	n, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, pty.Close())
+	}
+	t.Cleanup(func() { tty.Close() })
+	return pty, tty, nil
 }

@@ -139,7 +139,9 @@ func (c *completion) values(v *kong.Value, typed, before string) []string {
 	var out []string
 	if v.Enum != "" {
 		for _, word := range v.EnumSlice() {
-			out = c.offer(out, before+word, "")
+			if word != "" {
+				out = c.offer(out, before+word, "")
+			}
 		}
 		return out
 	}

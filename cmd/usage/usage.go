@@ -117,7 +117,7 @@ func reworded(app, at *kong.Node, args []string, said string) string {
 	case has(valueless):
 		return found[1] + " needs a value"
 	case has(noneOf):
-		list := strings.Split(strings.ReplaceAll(found[2], `"`, ""), ",")
+		list := strings.Split(strings.TrimPrefix(strings.ReplaceAll(found[2], `"`, ""), ","), ",") // none is a word, too
 		return fmt.Sprintf(`%s is %s, not "%s"%s`, found[1], listed(list), found[3], meant(found[3], list, ""))
 	case has(unknown):
 		return "unknown flag " + found[1] + meant(strings.TrimLeft(found[1], "-"), flagNames(at), "--")

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// scriptTTY runs a command on a terminal of its own, with a person at it, and prints what
+// the terminal was sent, without its control codes. What the person does is in a file, a
+// line each: "until PATTERN" waits until the screen shows that, "type TEXT" types a line,
+// "key C" presses Ctrl-C.
+func scriptTTY(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if len(args) < 2 {
+			ts.Fatalf("usage: tty FILE COMMAND…")
+		}
+		pty, tty, err := openTerminal()
+		ts.Check(err)
+		defer pty.Close()
+		path, err := exec.LookPath(args[1])
+		ts.Check(err)
+		cmd := exec.CommandContext(t.Context(), path, args[2:]...)
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "OLLAMA_HOST", "HANDRAIL_MODEL", "GIT_CONFIG_NOSYSTEM", "NO_COLOR"} {
+			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		}
+		cmd.Env = append(cmd.Env, "TERM=xterm")
+		ts.Check(cmd.Start())
+		ts.Check(tty.Close())
+		s := &shown{more: make(chan struct{}, 1)}
+		read := make(chan struct{})
+		go func() { defer close(read); _, _ = io.Copy(s, pty) }() // EIO when the program has ended
+		for step := range strings.Lines(ts.ReadFile(args[0])) {
+			if err := s.do(pty, strings.TrimSpace(step)); err != nil {
+				_ = cmd.Process.Kill()
+				ts.Fatalf("%s: %v; the screen had:\n%s", step, err, s.last())
+			}
+		}
+		err = cmd.Wait()
+		<-read
+		fmt.Fprint(ts.Stdout(), s.text())
+		if neg == (err == nil) {
+			ts.Fatalf("%s ended with %v; the screen had:\n%s", args[1], err, s.last())
+		}
+	}
+}
+
+// shown is what a terminal was sent.
+type shown struct {
+	mu   sync.Mutex
+	all  bytes.Buffer
+	seen int // up to where the person has read
+	more chan struct{}
+}
+
+func (s *shown) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all.Write(p)
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
+// text returns it without control codes.
+func (s *shown) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.ReplaceAll(ansi.Strip(s.all.String()), "\r", "")
+}
+
+// last is the end of it, for an error.
+func (s *shown) last() string {
+	text := s.text()
+	return text[max(0, len(text)-2000):]
+}
+
+func (s *shown) do(pty *os.File, step string) error {
+	verb, rest, _ := strings.Cut(step, " ")
+	switch verb {
+	case "until":
+		return s.until(rest)
+	case "type":
+		_, err := pty.WriteString(rest + "\n")
+		return err
+	case "key":
+		_, err := pty.Write([]byte{rest[0] & 0x1f})
+		return err
+	case "":
+		return nil
+	}
+	return errors.New("it is neither until, type nor key")
+}
+
+func (s *shown) until(pattern string) error {
+	re, err := regexp.Compile("(?m)" + pattern)
+	if err != nil {
+		return err
+	}
+	late := time.After(30 * time.Second)
+	for {
+		text := s.text()
+		if at := re.FindStringIndex(text[min(s.seen, len(text)):]); at != nil {
+			s.seen += at[1]
+			return nil
+		}
+		select {
+		case <-s.more:
+		case <-late:
+			return errors.New("it was not shown")
+		}
+	}
+}
+
+// openTerminal returns the two ends of a terminal of 100 columns.
+func openTerminal() (pty, tty *os.File, err error) {
+	if pty, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
+	}
+	n, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100})
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, pty.Close())
+	}
+	return pty, tty, nil
+}

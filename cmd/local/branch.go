@@ -1,0 +1,96 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/runs"
+	"github.com/handrail-bot/handrail/cmd/terminal"
+	"github.com/handrail-bot/handrail/cmd/worktree"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+func refOf(branch string) string { return "refs/heads/" + branch }
+
+// free refuses a branch for the result that is somebody's already.
+func (s *Session) free(ctx context.Context, branch string, tree worktree.Tree) error {
+	if branch == "" {
+		return nil
+	}
+	if err := policy.ValidateBranch(branch); err != nil {
+		return door.UsageError{Err: err}
+	}
+	if slices.Contains([]string{"main", "master", tree.Default(ctx)}, branch) { //control:run-not-the-default
+		return door.Usage("%s is where the work of all goes: choose a branch of its own for the result", branch)
+	}
+	_, err := s.repo.Resolve(ctx, refOf(branch))
+	switch {
+	case errors.Is(err, gitops.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return s.taken(branch)
+}
+
+// taken says that a branch is there, and whose it is.
+func (s *Session) taken(branch string) error {
+	list, _ := runs.List(50) // whose it is, is only a hint
+	for _, r := range list {
+		if t := r.State.Task; t.Branch == branch && t.Clone.Path == s.Task.Clone.Path {
+			return door.Usage("the branch %s is that of session %s; go on with it by `%s`, or choose another name", branch, r.ID, terminal.Command("resume", r.ID))
+		}
+	}
+	return door.Usage("the branch %s is there already; choose another name for the result", branch)
+}
+
+// reserve makes the branch at the commit from which the work begins, before any work, so
+// that no other run takes it. A name from the configuration gets the first number that
+// makes it new.
+func (s *Session) reserve(ctx context.Context, template string) error {
+	set := func(name string) error { return s.repo.SetRef(ctx, refOf(name), s.Task.Base, "") }
+	if name := s.Task.Branch; name != "" {
+		err := set(name)
+		if errors.Is(err, gitops.ErrStale) {
+			err = s.taken(name)
+		}
+		if err != nil {
+			s.Task.Branch = "" // it is not ours
+		}
+		return err
+	}
+	name, err := policy.Branch(template, policy.BranchValues{Session: s.Task.Session, Title: s.Task.Text, Mode: s.Task.Mode})
+	if err != nil {
+		return err
+	}
+	for n, try := 2, name; ; n++ {
+		err := set(try)
+		if err == nil {
+			s.Task.Branch = try
+			return nil
+		}
+		if !errors.Is(err, gitops.ErrStale) {
+			return fmt.Errorf("reserve a branch: %w", err)
+		}
+		try = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
+// release deletes the branch where nothing came onto it.
+func (s *Session) release(ctx context.Context) error {
+	if s.repo == nil || s.Task.Branch == "" || s.Task.Base == "" {
+		return nil
+	}
+	at, err := s.repo.Resolve(ctx, refOf(s.Task.Branch))
+	if errors.Is(err, gitops.ErrNotFound) || err == nil && at != s.Task.Base {
+		return nil
+	}
+	if err == nil {
+		err = s.repo.SetRef(ctx, refOf(s.Task.Branch), "", s.Task.Base)
+	}
+	return err
+}

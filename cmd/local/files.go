@@ -1,0 +1,73 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/worktree"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// base returns the commit that the work begins with: head, or the files as they are where
+// the person wants their changes worked on that are not committed.
+func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head string) (string, error) {
+	if tree.Dir() == "" {
+		if w.Include {
+			return "", door.Usage("--include-changes needs git, and files that are checked out")
+		}
+		return head, nil
+	}
+	changed, err := tree.Changed(ctx)
+	if err != nil && !w.Include {
+		s.term.Say("! It cannot be told which changes are not committed, so the work begins at the last commit: %s", untrusted.EscapeLine(err.Error()))
+		return head, nil
+	}
+	if err != nil || len(changed) == 0 {
+		return head, err
+	}
+	what := fmt.Sprintf("changes that are not committed (%s)", some(changed))
+	if !w.Include && w.Person {
+		if w.Include, err = s.term.Confirm(ctx, "There are "+what+". Work on them too?"); err != nil {
+			return "", err
+		}
+	}
+	if !w.Include {
+		s.term.Say("Left out: %s. The work begins at the last commit; --include-changes begins with the files as they are.", what)
+		return head, nil
+	}
+	by := s.by
+	if by == (gitops.Signature{}) {
+		by = agentFor(by)
+	}
+	commit, err := tree.Snapshot(ctx, head, by)
+	if err != nil {
+		return "", fmt.Errorf("take in the changes that are not committed: %w", err)
+	}
+	s.term.Say("The work begins with your %s.", what)
+	return commit, nil
+}
+
+// some names the first of a list of files.
+func some(files []string) string {
+	const most = 5
+	text := untrusted.EscapeLine(strings.Join(files[:min(len(files), most)], ", "))
+	if more := len(files) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// errFit says what to do where a result does not fit the files.
+func errFit(err error, dir string) error {
+	var c *worktree.Conflict
+	if !errors.As(err, &c) {
+		return err
+	}
+	said := untrusted.EscapeLine(cmp.Or(strings.Join(c.Said[:min(len(c.Said), 3)], "; "), "it does not fit"))
+	return fmt.Errorf("nothing was changed, because your files in %s have other changes in the same places (%s): commit them, or put them aside with `git stash`, and try again", dir, said)
+}

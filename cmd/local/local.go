@@ -1,0 +1,272 @@
+// Package local is a session in a clone on this machine: how it begins and goes on, and
+// what becomes of its result. The engine that works on it is given to it.
+//
+//	local.go   begin or go on, and work; start reading here
+//	branch.go  the branch that takes the result
+//	files.go   the files that the person has checked out
+//	result.go  the verbs for the result: diff and apply
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"path/filepath"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/runs"
+	"github.com/handrail-bot/handrail/cmd/terminal"
+	"github.com/handrail-bot/handrail/cmd/worktree"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// Wish is what a person wants on the command line.
+type Wish struct {
+	Session string // to go on with; "" for a new one
+	Repo    string // "" for the current directory, or the session's own clone
+	Text    string
+	Images  []session.Blob
+	Branch  string // of a new session; "" for one that the configuration names
+	With    policy.Choice
+	Clone   session.Clone // how a new session works
+	Include bool          // changes that are not committed are worked on
+	Person  bool          // somebody can be asked
+	// TakeBack is a wish about the session's checkpoints, nil for none.
+	TakeBack *session.TakeBack
+}
+
+// Session is a session that this process works on. Close it.
+type Session struct {
+	Task  session.Task
+	Rules policy.Config
+
+	repo *gitops.Mirror
+	log  *runs.Log
+	by   gitops.Signature // who commits
+	term *terminal.Terminal
+	end  session.Outcome // of the last stretch of work
+}
+
+// Open begins a session, or goes on with one.
+func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err error) {
+	s = &Session{term: term, Task: session.Task{Session: w.Session, Text: w.Text, Images: w.Images, Branch: w.Branch, Clone: w.Clone}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+	var before *runs.Run
+	if w.Session != "" {
+		if before, err = runs.Read(w.Session); err != nil {
+			return s, err
+		}
+		s.here(ctx, &w, before)
+	}
+	s.Task.Clone.Path = cmp.Or(w.Repo, ".")
+	if s.repo, err = openClone(s.Task.Clone.Path, before); err != nil {
+		return s, err
+	}
+	tree, err := worktree.Of(ctx, s.Task.Clone.Path)
+	switch {
+	case err == nil:
+		s.Task.Clone.Path = tree.Dir()
+	case errors.Is(err, worktree.ErrNoGit) && before == nil:
+		term.Say("! git is not installed here, so changes that are not committed are not looked for: the work begins at the last commit.")
+	}
+	s.by = tree.Identity(ctx)
+	if before == nil {
+		return s, s.begin(ctx, w, tree)
+	}
+	if at := tree.CheckedOut(ctx, before.State.Branch); at != "" { //control:run-not-checked-out
+		return s, door.Usage("the session's branch %s is checked out in %s, and its files would not follow: check out another one there first, for example with `git switch -`", before.State.Branch, at)
+	}
+	return s, s.goOn(ctx, w, before)
+}
+
+// here finds the clone of a session that goes on, and says so where that is another one.
+func (s *Session) here(ctx context.Context, w *Wish, before *runs.Run) {
+	own := before.State.Task.Clone.Path
+	if w.Repo != "" || own == "" {
+		return
+	}
+	w.Repo = own
+	if at, err := worktree.Of(ctx, "."); err == nil && at.Dir() != own {
+		s.term.Say("Session %s works in %s, and not in this clone.", w.Session, own)
+	}
+}
+
+func openClone(path string, before *runs.Run) (*gitops.Mirror, error) {
+	repo, err := gitops.OpenLocal(path)
+	switch {
+	case err != nil && before != nil && path == before.State.Task.Clone.Path:
+		return nil, door.Usage("the clone of session %s cannot be opened; where it is now, say with --repo DIR: %w", before.ID, err)
+	case err != nil:
+		return nil, door.UsageError{Err: err}
+	}
+	return repo, nil
+}
+
+// begin makes a new session: its first commit, its rules, its branch and its log.
+func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
+	head, err := s.repo.Resolve(ctx, "HEAD")
+	if errors.Is(err, gitops.ErrNotFound) {
+		return door.Usage("%s has no commit yet; make a first one, for example with `git commit --allow-empty -m start`", s.Task.Clone.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("find the commit to work from: %w", err)
+	}
+	if err := s.free(ctx, w.Branch, tree); err != nil {
+		return err
+	}
+	if s.Rules, err = s.rules(ctx, head); err != nil {
+		return err
+	}
+	with, note, err := door.Choose(s.Rules, w.With)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		s.term.Say("%s", note)
+	}
+	s.Task.Mode, s.Task.Model, s.Task.Turns = with.Mode, with.Model, with.Turns
+	if s.Task.Base, err = s.base(ctx, w, tree, head); err != nil {
+		return err
+	}
+	s.Task.Session = session.NewID()
+	if err := s.reserve(ctx, s.Rules.Branch); err != nil {
+		return err
+	}
+	s.log, err = runs.Open(s.Task.Session)
+	return err
+}
+
+// rules are those of the repository; there is no server above it.
+func (s *Session) rules(ctx context.Context, at string) (policy.Config, error) {
+	cfg, err := work.ReadConfig(ctx, s.repo, at)
+	return cfg.WithDefaults(), err
+}
+
+// goOn takes up a session. New words become a message.
+func (s *Session) goOn(ctx context.Context, w Wish, before *runs.Run) error {
+	if w.Branch != "" {
+		return door.Usage("--branch goes with a new task: the session has one")
+	}
+	if len(w.Images) > 0 && w.Text == "" {
+		return door.Usage("--picture goes with words: say with --task what it is for")
+	}
+	head, err := s.repo.Resolve(ctx, before.State.Task.Base)
+	if errors.Is(err, gitops.ErrNotFound) {
+		return door.Usage("%s does not have the commit %.10s that session %s began with; its clone is %s (say with --repo where it is now)",
+			s.Task.Clone.Path, before.State.Task.Base, before.ID, cmp.Or(before.State.Task.Clone.Path, "not known"))
+	}
+	if err != nil {
+		return err
+	}
+	if now, err := s.repo.Resolve(ctx, "HEAD"); err == nil {
+		head = now
+	}
+	if s.Rules, err = s.rules(ctx, head); err != nil {
+		return err
+	}
+	if s.log, err = runs.Open(w.Session); err != nil {
+		return err
+	}
+	return s.tell(ctx, w)
+}
+
+// tell records what a person says to a session that there is already.
+func (s *Session) tell(ctx context.Context, w Wish) error {
+	events, err := s.log.Events(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 { // its process died before it began
+		return door.Usage("session %s did not begin; run its task again", s.Task.Session)
+	}
+	s.Task.Text = w.Text
+	path := s.Task.Clone.Path
+	defer func() { s.Task.Clone.Path = path }()
+	said, err := door.GoOn(s.Rules, events, &s.Task, w.With)
+	if err != nil {
+		return err
+	}
+	said.Images = w.Images
+	if w.TakeBack == nil {
+		return s.log.Append(ctx, session.NewEvent(session.TypeMessage, 0, said))
+	}
+	state, err := session.Fold(events)
+	if err != nil {
+		return err
+	}
+	return s.log.Append(ctx, state.WithTakeBack(said, session.Place{}, *w.TakeBack)...)
+}
+
+// Engine works on a session, in a workspace of that name.
+type Engine struct {
+	*work.Engine
+	Workspace string
+}
+
+// Work works on the session until it is done or parks, shows that, and returns how it
+// ended.
+func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
+	before, err := s.log.Events(ctx, 0)
+	if err != nil {
+		return s.end, err
+	}
+	s.term.Header(s.Task, e.Workspace)
+	s.term.Begin(before)
+	defer s.term.End()
+	s.end, err = e.Run(ctx, work.Job{
+		Task: s.Task, RulesAt: s.Task.Base, Log: s.log, Repo: s.repo, Name: filepath.Base(s.Task.Clone.Path), Approver: s.term,
+		Commits: work.Commits{Author: agentFor(s.by), Committer: s.by},
+		Shown:   work.Shown{OnEvent: s.term.Event, OnLive: s.term.Live, OnOutput: s.term.Printed, OnSetup: s.term.Setup},
+	})
+	s.term.End()
+	if err != nil {
+		return s.end, fmt.Errorf("session %s: %w (go on with `%s`)", s.Task.Session, err, terminal.Command("resume", s.Task.Session))
+	}
+	events, err := s.log.Events(context.WithoutCancel(ctx), 0)
+	if err != nil {
+		return s.end, err
+	}
+	state, err := session.Fold(events)
+	if err != nil {
+		return s.end, err
+	}
+	s.term.LeftOut(state.LeftOut)
+	s.term.Outcome(s.Task, s.end)
+	return s.end, nil
+}
+
+// agentFor signs as the agent, for the person at this machine.
+func agentFor(by gitops.Signature) gitops.Signature {
+	name := by.Name
+	if u, err := user.Current(); name == "" && err == nil {
+		name = u.Username
+	}
+	if name == "" {
+		return gitops.Signature{Name: "Handrail", Email: "handrail@localhost"}
+	}
+	return gitops.Signature{Name: "Handrail for " + name, Email: "handrail@localhost"}
+}
+
+// Close gives back what the session holds; a branch that took nothing goes, unless the
+// session can go on.
+func (s *Session) Close(ctx context.Context) (err error) {
+	if !s.end.Status.Parked() {
+		err = s.release(ctx)
+	}
+	if s.log != nil {
+		err = errors.Join(err, s.log.Close())
+	}
+	if s.repo != nil {
+		err = errors.Join(err, s.repo.Close())
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/runs"
+	"github.com/handrail-bot/handrail/cmd/terminal"
+	"github.com/handrail-bot/handrail/cmd/worktree"
+	"github.com/handrail-bot/handrail/gitops"
+)
+
+// Diff is `handrail diff`.
+type Diff struct {
+	Session string `arg:"" help:"Session of handrail run."`
+	Repo    string `type:"path" help:"The clone, where it is not the session's own any more."`
+}
+
+// Run prints the change of a session as a patch that git apply takes.
+func (c *Diff) Run(ctx context.Context, w *door.Console) (err error) {
+	r, err := openResult(ctx, c.Session, c.Repo)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.repo.Close()) }()
+	patch, err := r.patch(ctx, r.run.State.Task.Base)
+	switch {
+	case err != nil:
+		return err
+	case patch == "":
+		fmt.Fprintln(w.Err, "Session "+c.Session+" has changed nothing.")
+	}
+	if look := terminal.LookOf(w.Raw); look.Width > 0 {
+		patch = look.Patch(patch)
+	}
+	_, err = io.WriteString(w.Raw, patch) // byte for byte: programs read it
+	return err
+}
+
+// Apply is `handrail apply`.
+type Apply struct {
+	Session string `arg:"" help:"Session of handrail run."`
+	Repo    string `type:"path" help:"The clone, where it is not the session's own any more."`
+}
+
+// Run puts the change of a session onto the files that are checked out.
+func (c *Apply) Run(ctx context.Context, w *door.Console) (err error) {
+	r, err := openResult(ctx, c.Session, c.Repo)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.repo.Close()) }()
+	return r.apply(ctx, w.Out)
+}
+
+// Unapply takes the change of a session out of the files again.
+func Unapply(ctx context.Context, out io.Writer, id, repo string) (err error) {
+	r, err := openResult(ctx, id, repo)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.repo.Close()) }()
+	return r.unapply(ctx, out)
+}
+
+// result is what a session came to, and the files of the clone.
+type result struct {
+	run  *runs.Run
+	repo *gitops.Mirror
+	tree worktree.Tree
+}
+
+func openResult(ctx context.Context, id, repo string) (*result, error) {
+	run, err := runs.Read(id)
+	if err != nil {
+		return nil, err
+	}
+	r := &result{run: run}
+	path := cmp.Or(repo, run.State.Task.Clone.Path, ".")
+	if r.repo, err = openClone(path, run); err != nil {
+		return nil, err
+	}
+	if r.tree, err = worktree.Of(ctx, path); errors.Is(err, worktree.ErrNoGit) {
+		err = nil // to print a patch needs none
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.repo.Close())
+	}
+	return r, nil
+}
+
+// patch returns what the session did since a commit of its own.
+func (r *result) patch(ctx context.Context, from string) (string, error) {
+	to := r.run.State.Published
+	if to == "" || from == to {
+		return "", nil
+	}
+	text, _, err := r.repo.Diff(ctx, from, to, gitops.DiffOptions{Binary: true})
+	if errors.Is(err, gitops.ErrNotFound) {
+		return "", fmt.Errorf("%s does not have the commits of session %s any more: %w", r.run.State.Task.Clone.Path, r.run.ID, err)
+	}
+	return text, err
+}
+
+func (r *result) apply(ctx context.Context, out io.Writer) error {
+	base := r.run.State.Task.Base
+	done, err := r.run.Applied()
+	if err != nil {
+		return err
+	}
+	var first error
+	for _, from := range []string{cmp.Or(done, base), base} { // what was applied may be gone from the files meanwhile
+		patch, err := r.patch(ctx, from)
+		if err != nil {
+			return err
+		}
+		if patch == "" {
+			continue
+		}
+		err = r.tree.Apply(ctx, patch, false)
+		if err == nil {
+			return errors.Join(r.run.SetApplied(r.run.State.Published), r.said(ctx, out, from))
+		}
+		if !errors.As(err, new(*worktree.Conflict)) {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	switch {
+	case done == r.run.State.Published && done != "":
+		_, err = fmt.Fprintf(out, "All of session %s is in your files already.\n", r.run.ID)
+		return err
+	case first == nil:
+		_, err = fmt.Fprintf(out, "Session %s has changed nothing.\n", r.run.ID)
+		return err
+	}
+	return errFit(first, r.tree.Dir())
+}
+
+func (r *result) unapply(ctx context.Context, out io.Writer) error {
+	done, err := r.run.Applied()
+	if err != nil {
+		return err
+	}
+	if done == "" {
+		return door.Usage("nothing of session %s was put onto your files; without --applied, its last step is taken back", r.run.ID)
+	}
+	base := r.run.State.Task.Base
+	patch, _, err := r.repo.Diff(ctx, base, done, gitops.DiffOptions{Binary: true})
+	if err != nil {
+		return err
+	}
+	if err := r.tree.Apply(ctx, patch, true); err != nil {
+		return errFit(err, r.tree.Dir())
+	}
+	_, err = fmt.Fprintf(out, "Taken out of your files in %s; the branch %s has it still.\n", r.tree.Dir(), r.run.State.Branch)
+	return errors.Join(r.run.SetApplied(""), err)
+}
+
+// said says what was put onto the files, and how to take it out again.
+func (r *result) said(ctx context.Context, out io.Writer, from string) error {
+	_, stats, err := r.repo.Diff(ctx, from, r.run.State.Published, gitops.DiffOptions{MaxBytes: 1})
+	if err != nil {
+		return err
+	}
+	var list []string
+	for _, s := range stats {
+		list = append(list, s.Path)
+	}
+	_, err = fmt.Fprintf(out, "Put onto your files in %s: %s\n  %s    takes it out again\n", r.tree.Dir(), some(list), terminal.Command("undo", r.run.ID, "--applied"))
+	return err
+}

@@ -1,0 +1,180 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Input is where a person types. Line shows a prompt and returns a line without its end.
+// It returns at once when ctx is done, and io.EOF where nobody is there any more.
+type Input interface {
+	Line(ctx context.Context, prompt string) (string, error)
+}
+
+// lines reads lines from a stream, such as a pipe.
+type lines struct {
+	out   io.Writer
+	once  sync.Once
+	begin func()
+	got   chan read
+}
+
+type read struct {
+	line string
+	err  error
+}
+
+// Lines returns the input of a stream. Prompts go to out.
+func Lines(in io.Reader, out io.Writer) Input {
+	l := &lines{out: out, got: make(chan read)}
+	l.begin = func() {
+		r := bufio.NewReader(in)
+		for {
+			line, err := r.ReadString('\n')
+			if line != "" {
+				l.got <- read{line: strings.TrimRight(line, "\r\n")}
+			}
+			if err != nil {
+				close(l.got)
+				return
+			}
+		}
+	}
+	return l
+}
+
+// Line implements [Input].
+func (l *lines) Line(ctx context.Context, prompt string) (string, error) {
+	l.once.Do(func() { go l.begin() }) // a read cannot be broken off: it ends with the process
+	fmt.Fprint(l.out, prompt)
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case r, ok := <-l.got:
+		if !ok {
+			return "", io.EOF
+		}
+		return r.line, r.err
+	}
+}
+
+// read asks for a line while what goes on is not shown.
+func (t *Terminal) read(ctx context.Context, prompt string) (string, error) {
+	if t.in == nil {
+		return "", io.EOF
+	}
+	t.screen.hold(true)
+	defer t.screen.hold(false)
+	line, err := t.in.Line(ctx, prompt)
+	return strings.TrimSpace(line), err
+}
+
+// Confirm asks for a yes. Without one, and where nobody is there, it is no.
+func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
+	line, err := t.read(ctx, question+" [y/N] ")
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return isYes(line), err
+}
+
+func isYes(line string) bool { return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes") }
+
+// Approve implements agent.Approver at the prompt. Without a person (end of
+// input), the answer is no.
+func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
+	var out []session.Resolved
+	for _, a := range asked {
+		r, err := t.ask(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// theirs is how the person at the terminal is called.
+const theirs = "the person at the terminal"
+
+func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, error) {
+	if err := ctx.Err(); err != nil {
+		return session.Resolved{}, err
+	}
+	if a.Kind == session.AskQuestion {
+		return t.question(ctx, a)
+	}
+	severity := ""
+	if a.Severity != "" && a.Severity != policy.None.String() {
+		severity = ", severity " + a.Severity
+	}
+	l := t.screen.look
+	t.Say("\n%s", l.in(yellow, fmt.Sprintf("✋ approval %s%s: %s", a.ID, severity, wanted(a))))
+	t.Say("%s", l.exact(a.Display))
+	for _, r := range a.Reasons {
+		t.Say("%s", l.item("  because ", r))
+	}
+	t.Say("%s", l.in(dim, "  sha256 "+a.Digest))
+	if t.yes && a.Severity != policy.Critical.String() {
+		t.Say("  approved by --yes\n")
+		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "--yes"}, nil
+	}
+	line, err := t.read(ctx, "Let exactly this happen? [y/N, or a reason for no] ")
+	t.Say("")
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return session.Resolved{}, err
+	case err != nil:
+		return session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: "nobody is at the terminal"}, nil
+	case isYes(line):
+		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: theirs}, nil
+	case strings.EqualFold(line, "n"), strings.EqualFold(line, "no"):
+		line = ""
+	}
+	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: theirs, Reason: line}, nil
+}
+
+// wanted says what a request is for.
+func wanted(a session.Asked) string {
+	switch {
+	case len(a.Paths) == 0:
+		return "the agent wants to run a command"
+	case a.Tool == session.PublishTool:
+		return "the agent wants to put on the branch a change to " + pathList(a.Paths)
+	}
+	return "the agent wants to change " + pathList(a.Paths)
+}
+
+func pathList(paths []string) string {
+	shown := paths[:min(len(paths), mostFilesShown)]
+	out := untrusted.EscapeLine(strings.Join(shown, ", "))
+	if more := len(paths) - len(shown); more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
+}
+
+func (t *Terminal) question(ctx context.Context, a session.Asked) (session.Resolved, error) {
+	l := t.screen.look
+	t.Say("\n%s\n%s", l.in(yellow, "❓ The agent asks:"), l.barred(a.Display))
+	for i, c := range a.Choices {
+		t.Say("%s", l.line(fmt.Sprintf("  %d. %s", i+1, untrusted.EscapeLine(c))))
+	}
+	line, err := t.read(ctx, "> ")
+	switch {
+	case errors.Is(err, io.EOF):
+		return session.Resolved{ID: a.ID, Verdict: policy.Expired}, nil
+	case err != nil:
+		return session.Resolved{}, err
+	}
+	return session.Resolved{ID: a.ID, Verdict: policy.Answered, Reason: line}, nil
+}

@@ -1,0 +1,86 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Command returns a command line of handrail that a shell reads as these words.
+func Command(words ...string) string {
+	out := []string{"handrail"}
+	for _, w := range words {
+		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@,+") != "" {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		out = append(out, w)
+	}
+	return strings.Join(out, " ")
+}
+
+// LeftOut names what the workspace had and the branch has not.
+func (t *Terminal) LeftOut(list []session.LeftOut) {
+	if len(list) == 0 {
+		return
+	}
+	t.Say("\nNot kept, and not on the branch:")
+	for _, l := range list {
+		name := l.Path + ": "
+		if l.Path == "." {
+			name = ""
+		}
+		t.Say("%s", t.screen.look.item("  ", name+l.Why))
+	}
+}
+
+// Outcome prints how the run ended and what to do with the result.
+func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
+	t.screen.end()
+	l := t.screen.look
+	c := map[session.Status]tone{session.StatusDone: green, session.StatusAnswered: green, session.StatusFailed: red, session.StatusCrashed: red}[out.Status]
+	end := l.in(c, strings.ReplaceAll(string(out.Status), "_", " "))
+	used := ""
+	if t.view.Tokens > 0 {
+		used = l.in(dim, fmt.Sprintf(", %s tokens", tokens(t.view.Tokens)))
+	}
+	t.Say("\n%s after %s in %s%s", end, plural(out.Turns, "turn"), t.clock().Sub(t.start).Round(10*time.Millisecond), used)
+	if out.Reason != "" {
+		t.Say("%s", l.barred(out.Reason))
+	}
+	if out.Summary != "" {
+		t.Say("%s", l.barred(out.Summary))
+	}
+	if out.Tests != "" {
+		t.Say("%s", l.item("Seen by Handrail: ", out.Tests))
+	}
+	for i, f := range out.Files {
+		if i == mostFilesShown {
+			t.Say("  … and %d more files", len(out.Files)-i)
+			break
+		}
+		t.Say("%s", l.line(fmt.Sprintf("  %s %s (%s)", untrusted.EscapeLine(f.Path), t.counts(f), f.Kind)))
+	}
+	if out.Commit != "" && out.Commit != task.Base {
+		t.Say("\nThe result is on branch %s:", task.Branch)
+		t.Say("  %s     shows it", Command("diff", task.Session))
+		t.Say("  %s    puts it onto your files", Command("apply", task.Session))
+		t.Say("  %s     takes the last step back", Command("undo", task.Session))
+	}
+	if out.Status.Parked() {
+		more := []string{"resume", task.Session}
+		if out.Status == session.StatusOutOfBudget {
+			more = append(more, "--turns", "10")
+		}
+		t.Say("\nGo on with: %s", Command(more...))
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
